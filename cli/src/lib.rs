@@ -1,0 +1,4 @@
+//! The command line of Signorini: doors to the library, nothing else.
+
+pub mod bench;
+pub mod fclib;

@@ -1,0 +1,19 @@
+//! Small and sparse linear algebra. Knows nothing of the rest of the library.
+
+pub mod cliques;
+pub mod dense;
+pub mod ldlt;
+pub mod sparse;
+
+/// The scalar product of two vectors of equal length.
+#[inline]
+pub fn dot(a: &[f64], b: &[f64]) -> f64 {
+    debug_assert_eq!(a.len(), b.len());
+    a.iter().zip(b).map(|(x, y)| x * y).sum()
+}
+
+/// The Euclidean norm.
+#[inline]
+pub fn norm(a: &[f64]) -> f64 {
+    dot(a, a).sqrt()
+}

@@ -1,0 +1,404 @@
+//! How wrong a solution is, in joules, and which row is to blame.
+//!
+//! # The local error
+//!
+//! With `a_k` the mean diagonal entry of `W = J H⁻¹ Jᵀ + E` over block k, and ũ the local velocity
+//! with De Saxcé's shift,
+//!
+//! ```text
+//!   δe_k = ½ a_k ‖ r_k − P_K( r_k − ũ_k / a_k ) ‖²        joules              [Enzenhoefer2018, eq. 5]
+//!   δu_k = √(2 a_k δe_k)                                 metres per second
+//! ```
+//!
+//! zero exactly at a solution, the same in every system of units. Beside it stands the energy of the
+//! momentum equation's own defect, `½ ρᵀ H⁻¹ ρ` with `ρ = k + Jᵀ r − H v`; of ρ counts what exceeds
+//! the rounding of its own terms (8 ε Σ|terms|), because no method in double precision can do better.
+//! `joule = Σ δe_k + ½ ρᵀ H⁻¹ ρ`.
+//!
+//! # The energy scale
+//!
+//! ```text
+//!   scale = Σ_k δe_k(r = 0)  +  1e-6 Σ_k ½ ‖q_k‖² / a_k,      q = J H⁻¹ k + w
+//! ```
+//!
+//! The first sum is the error of doing nothing: what the reactions are there to mend. It needs only
+//! W and q, so that a problem and its reduced view have the same scale; it does not change when the
+//! whole machine moves past the observer; it does not depend on the iterate, so that no method can
+//! improve its figure by inflating its answer; and contacts that stay open add nothing, however far
+//! away. Where every contact opens the sum is zero: then the second term is the yardstick, the energy
+//! of the velocities that the rows see, taken to a thousandth.
+//!
+//! # The bound
+//!
+//! Local errors are blind to long waves. For r ∈ K and `v = H⁻¹(k + Jᵀr)`, convexity gives
+//!
+//! ```text
+//!   ½‖v − v*‖²_H ≤ ½ (r − r*)·(u − u*) ≤ ½ Σ_k g_k
+//!   g_k = u_k·r_k + ‖d_k‖ ‖r*_k‖      cones (d_k = P_K*(u_k) − u_k)
+//!       = |u_k| (|r_k| + |r*_k|)      equality
+//!       = max over x ∈ [lo, hi] of u_k (r_k − x)      interval
+//! ```
+//!
+//! `r*` is not known; [`Judge`] estimates `‖r*_k‖ ≤ max(2‖r_k‖, r̄/√a_k)` with r̄ the mean of √a‖r‖
+//! (an energy, so that forces and torques may be averaged), or takes a reference if it is given one.
+//! A momentum defect D widens the bound to `(√B + √D)²`, with B taken at the velocity that belongs to r.
+//! For `Coulomb` the shift is held fixed.
+
+use super::law::{Law, MAX_ROWS};
+use super::{Invalid, Problem, Reduced, Solution};
+use crate::math::cliques::CliqueFactor;
+use crate::math::norm;
+use serde::{Deserialize, Serialize};
+
+/// What must be small for a solution to be accepted.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Tolerance {
+    /// Largest `joule / scale`; the bound is held to its square root.
+    pub relative: f64,
+    /// Largest δu of any row, m/s.
+    pub velocity: f64,
+}
+
+impl Default for Tolerance {
+    fn default() -> Tolerance {
+        Tolerance { relative: 1e-8, velocity: 1e-6 }
+    }
+}
+
+/// The error of a solution.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Error {
+    /// Sum of the local errors and the momentum defect, J.
+    pub joule: f64,
+    /// The energy scale of the problem, J.
+    pub scale: f64,
+    /// Estimated kinetic energy of the velocity error, J.
+    pub bound: f64,
+    /// Largest δu of any block, m/s.
+    pub velocity: f64,
+    /// Energy of the momentum defect, J (a part of `joule`).
+    pub momentum: f64,
+    /// Largest velocity that the momentum defect is worth, m/s.
+    pub momentum_velocity: f64,
+    /// The block with the largest local error, J.
+    pub worst_block: usize,
+    /// The row of that block that contributes most.
+    pub worst_row: usize,
+    /// The block with the largest δu.
+    pub fastest_block: usize,
+}
+
+impl Error {
+    /// `joule / scale` (0 for 0/0).
+    pub fn relative(&self) -> f64 {
+        ratio(self.joule, self.scale)
+    }
+
+    /// `bound / scale` (0 for 0/0).
+    pub fn bound_relative(&self) -> f64 {
+        ratio(self.bound, self.scale)
+    }
+
+    /// Local sum, bound and velocities are all within the tolerance.
+    pub fn accepted(&self, tolerance: &Tolerance) -> bool {
+        self.relative() <= tolerance.relative
+            && self.bound_relative() <= tolerance.relative.sqrt()
+            && self.velocity <= tolerance.velocity
+            && self.momentum_velocity <= tolerance.velocity
+    }
+}
+
+fn ratio(x: f64, scale: f64) -> f64 {
+    if x == 0.0 { 0.0 } else { x / scale }
+}
+
+/// Judges solutions of one problem; holds what all of its judgements share, and work space.
+#[derive(Default)]
+pub struct Judge {
+    factor: CliqueFactor,
+    a: Vec<f64>,
+    scale: f64,
+    u: Vec<f64>,
+    rho: Vec<f64>,
+    rounding: Vec<f64>,
+    zero: Vec<f64>,
+    local: Vec<f64>,
+    touched: Vec<u32>,
+}
+
+impl Judge {
+    /// A judge of `problem`.
+    pub fn of(problem: &Problem) -> Result<Judge, Invalid> {
+        let mut judge = Judge::default();
+        judge.prepare(problem)?;
+        Ok(judge)
+    }
+
+    /// A judge of a reduced problem.
+    pub fn of_reduced(reduced: &Reduced) -> Judge {
+        let mut judge = Judge::default();
+        judge.prepare_reduced(reduced);
+        judge
+    }
+
+    /// Makes this a judge of `problem`, in the memory at hand.
+    pub fn prepare(&mut self, problem: &Problem) -> Result<(), Invalid> {
+        let (n, m) = (problem.n(), problem.rows());
+        self.factor.factor(&problem.H).map_err(|bad| Invalid::Indefinite { unknown: bad.unknown, pivot: bad.pivot })?;
+        self.diagonal(problem);
+        reset(&mut self.zero, m);
+        reset(&mut self.u, m);
+        reset(&mut self.rounding, n);
+        self.rho.clear();
+        self.rho.extend_from_slice(&problem.k);
+        self.factor.solve(&mut self.rho);
+        problem.local_velocities(&self.rho, &self.zero, &mut self.u);
+        self.set_scale(&problem.laws, &problem.J.row_starts);
+        Ok(())
+    }
+
+    /// Makes this a judge of a reduced problem.
+    pub fn prepare_reduced(&mut self, reduced: &Reduced) {
+        self.a.clear();
+        for k in 0..reduced.laws.len() {
+            let range = reduced.range(k);
+            let d = range.len() as f64;
+            self.a.push(range.map(|i| reduced.W.get(i, i)).sum::<f64>() / d);
+        }
+        mend_diagonal(&mut self.a);
+        reset(&mut self.zero, reduced.rows());
+        self.u.clear();
+        self.u.extend_from_slice(&reduced.q);
+        self.set_scale(&reduced.laws, &reduced.row_starts);
+    }
+
+    /// The mean diagonal entry of W for each block, (m/s)/(N s).
+    pub fn a(&self) -> &[f64] {
+        &self.a
+    }
+
+    /// The energy scale of the problem, J.
+    pub fn scale(&self) -> f64 {
+        self.scale
+    }
+
+    /// The factor of H (empty for a reduced problem).
+    pub fn factor(&mut self) -> &mut CliqueFactor {
+        &mut self.factor
+    }
+
+    /// The error of a solution of the prepared problem.
+    pub fn error(&mut self, problem: &Problem, solution: &Solution) -> Error {
+        self.error_against(problem, solution, None)
+    }
+
+    /// As [`Judge::error`], the bound with these reactions in place of the estimate of r*.
+    pub fn error_against(&mut self, problem: &Problem, solution: &Solution, reference: Option<&[f64]>) -> Error {
+        let Solution { v, r } = solution;
+        problem.local_velocities(v, r, &mut self.u);
+        let starts = &problem.J.row_starts;
+        let mut error = local_error(&problem.laws, starts, &self.a, &self.u, r);
+        error.scale = self.scale;
+        // The momentum defect, its energy, and the velocity it stands for.
+        self.defect(problem, v, r);
+        self.local.clear();
+        self.local.extend_from_slice(&self.rho);
+        self.factor.solve(&mut self.local);
+        error.momentum = 0.5 * crate::math::dot(&self.rho, &self.local).max(0.0);
+        error.momentum_velocity = self.local.iter().fold(0.0, |m, x| x.abs().max(m));
+        error.joule += error.momentum;
+        if error.momentum > 0.0 {
+            for block in problem.J.blocks() {
+                let mut du = [0.0; MAX_ROWS];
+                block.mul(&self.local, &mut du);
+                for (u, du) in self.u[block.range()].iter_mut().zip(du) {
+                    *u += du;
+                }
+            }
+        }
+        let bound = bound(&problem.laws, starts, &self.a, &self.u, r, reference);
+        error.bound = (bound.sqrt() + error.momentum.sqrt()).powi(2);
+        guard(error)
+    }
+
+    /// The error of reactions `r` of the prepared reduced problem.
+    pub fn error_reduced(&mut self, reduced: &Reduced, r: &[f64]) -> Error {
+        reduced.local_velocities(r, &mut self.u);
+        let mut error = local_error(&reduced.laws, &reduced.row_starts, &self.a, &self.u, r);
+        error.scale = self.scale;
+        error.bound = bound(&reduced.laws, &reduced.row_starts, &self.a, &self.u, r, None);
+        guard(error)
+    }
+
+    /// δe of each block at the last judged solution's local velocities, J.
+    pub fn block_errors(&self, laws: &[Law], row_starts: &[usize], r: &[f64]) -> Vec<f64> {
+        (0..laws.len()).map(|k| block_error(&laws[k], self.a[k], &self.u, r, row_starts[k]).0).collect()
+    }
+
+    fn set_scale(&mut self, laws: &[Law], row_starts: &[usize]) {
+        let nothing = local_error(laws, row_starts, &self.a, &self.u, &self.zero).joule;
+        let seen: f64 = (0..laws.len())
+            .map(|k| {
+                let u = &self.u[row_starts[k]..row_starts[k + 1]];
+                0.5 * crate::math::dot(u, u) / self.a[k]
+            })
+            .sum();
+        self.scale = nothing + 1e-6 * seen;
+    }
+
+    /// `a_k`: the mean diagonal entry of `J_k H⁻¹ J_kᵀ + E_k`.
+    fn diagonal(&mut self, problem: &Problem) {
+        self.a.clear();
+        for block in problem.J.blocks() {
+            self.touched.clear();
+            self.touched.extend(block.columns.iter().map(|&j| self.factor.cliques.of[j as usize]));
+            self.touched.sort_unstable();
+            self.touched.dedup();
+            let mut sum: f64 = problem.E[block.range()].iter().sum();
+            for i in 0..block.rows {
+                for &c in &self.touched {
+                    let size = self.factor.cliques.members(c as usize).len();
+                    reset(&mut self.local, size);
+                    for (&j, &x) in block.columns.iter().zip(block.row(i)) {
+                        if self.factor.cliques.of[j as usize] == c {
+                            self.local[self.factor.cliques.place[j as usize] as usize] = x;
+                        }
+                    }
+                    self.factor.solve_clique(c as usize, &mut self.local);
+                    for (&j, &x) in block.columns.iter().zip(block.row(i)) {
+                        if self.factor.cliques.of[j as usize] == c {
+                            sum += x * self.local[self.factor.cliques.place[j as usize] as usize];
+                        }
+                    }
+                }
+            }
+            self.a.push(sum / block.rows as f64);
+        }
+        mend_diagonal(&mut self.a);
+    }
+
+    /// `ρ = k + Jᵀ r − H v`, less the rounding of its own terms.
+    fn defect(&mut self, problem: &Problem, v: &[f64], r: &[f64]) {
+        self.rho.copy_from_slice(&problem.k);
+        for (b, k) in self.rounding.iter_mut().zip(&problem.k) {
+            *b = k.abs();
+        }
+        for block in problem.J.blocks() {
+            for i in 0..block.rows {
+                let ri = r[block.first + i];
+                if ri != 0.0 {
+                    for (&j, a) in block.columns.iter().zip(block.row(i)) {
+                        self.rho[j as usize] += a * ri;
+                        self.rounding[j as usize] += (a * ri).abs();
+                    }
+                }
+            }
+        }
+        for i in 0..problem.n() {
+            let (columns, values) = problem.H.row(i);
+            for (&j, h) in columns.iter().zip(values) {
+                self.rho[i] -= h * v[j as usize];
+                self.rounding[i] += (h * v[j as usize]).abs();
+            }
+            let noise = 8.0 * f64::EPSILON * self.rounding[i];
+            self.rho[i] = self.rho[i].signum() * (self.rho[i].abs() - noise).max(0.0);
+        }
+    }
+}
+
+fn reset(x: &mut Vec<f64>, n: usize) {
+    x.clear();
+    x.resize(n, 0.0);
+}
+
+/// A block that nothing moves has no effective mass of its own: it is judged with the mean one.
+fn mend_diagonal(a: &mut [f64]) {
+    let good = |x: f64| x > 0.0 && x.is_finite();
+    let (sum, count) = a.iter().filter(|x| good(**x)).fold((0.0, 0u32), |(s, c), x| (s + x, c + 1));
+    let mean = if count > 0 { sum / f64::from(count) } else { 1.0 };
+    a.iter_mut().filter(|x| !good(**x)).for_each(|x| *x = mean);
+}
+
+/// δe of one block, and the row of the block that contributes most.
+#[inline]
+fn block_error(law: &Law, a: f64, u: &[f64], r: &[f64], first: usize) -> (f64, usize) {
+    let d = law.rows();
+    let mut out = [0.0; MAX_ROWS];
+    law.natural(a, &u[first..first + d], &r[first..first + d], &mut out[..d]);
+    let (mut worst, mut sum) = (0, 0.0);
+    for i in 0..d {
+        sum += out[i] * out[i];
+        if out[i].abs() > out[worst].abs() {
+            worst = i;
+        }
+    }
+    (0.5 * a * sum, worst)
+}
+
+fn local_error(laws: &[Law], row_starts: &[usize], a: &[f64], u: &[f64], r: &[f64]) -> Error {
+    let mut error = Error::default();
+    let mut largest = -1.0;
+    for (k, law) in laws.iter().enumerate() {
+        let (joule, row) = block_error(law, a[k], u, r, row_starts[k]);
+        let velocity = (2.0 * a[k] * joule).sqrt();
+        error.joule += joule;
+        if joule > largest {
+            largest = joule;
+            error.worst_block = k;
+            error.worst_row = row_starts[k] + row;
+        }
+        if velocity > error.velocity {
+            error.velocity = velocity;
+            error.fastest_block = k;
+        }
+    }
+    error
+}
+
+/// `½ Σ g_k`, with `r*` estimated where no reference is given.
+fn bound(laws: &[Law], row_starts: &[usize], a: &[f64], u: &[f64], r: &[f64], reference: Option<&[f64]>) -> f64 {
+    let range = |k: usize| row_starts[k]..row_starts[k + 1];
+    let mean = (0..laws.len()).map(|k| a[k].sqrt() * norm(&r[range(k)])).sum::<f64>() / laws.len().max(1) as f64;
+    let mut sum = 0.0;
+    for (k, law) in laws.iter().enumerate() {
+        let (uk, rk) = (&u[range(k)], &r[range(k)]);
+        let star = match reference {
+            Some(reference) => norm(&reference[range(k)]),
+            None => (2.0 * norm(rk)).max(mean / a[k].sqrt()),
+        };
+        sum += block_bound(law, uk, rk, star).max(0.0);
+    }
+    0.5 * sum
+}
+
+fn block_bound(law: &Law, u: &[f64], r: &[f64], star: f64) -> f64 {
+    let d = law.rows();
+    match *law {
+        Law::Equality => u[0].abs() * (r[0].abs() + star),
+        Law::Interval { lo, hi } => {
+            let r = r[0].clamp(lo, hi);
+            let against = |bound: f64| if bound.is_finite() { (r - bound).abs() } else { r.abs() + star };
+            if u[0] > 0.0 { u[0] * against(lo) } else { -u[0] * against(hi) }
+        }
+        Law::Unilateral | Law::Cone { .. } | Law::Coulomb { .. } => {
+            let (mut shifted, mut inside) = ([0.0; MAX_ROWS], [0.0; MAX_ROWS]);
+            shifted[..d].copy_from_slice(u);
+            shifted[0] += law.shift(u);
+            inside[..d].copy_from_slice(r);
+            law.project(&mut inside[..d]);
+            let outside = (0..d).map(|i| (r[i] - inside[i]).powi(2)).sum::<f64>().sqrt();
+            let distance = law.dual_distance(&shifted[..d]);
+            crate::math::dot(&shifted[..d], &inside[..d]) + distance * star + outside * (norm(&shifted[..d]) + distance)
+        }
+    }
+}
+
+/// A figure that is not a number is an infinite error: it must never look small.
+fn guard(mut error: Error) -> Error {
+    for x in [&mut error.joule, &mut error.bound, &mut error.velocity, &mut error.momentum, &mut error.momentum_velocity] {
+        if x.is_nan() {
+            *x = f64::INFINITY;
+        }
+    }
+    error
+}

@@ -1,0 +1,1 @@
+//! Small problems with known solutions, made by code.

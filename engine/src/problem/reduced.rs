@@ -1,0 +1,179 @@
+//! The same problem with the velocities eliminated: `u = W r + q`.
+//!
+//! ```text
+//!   W = J H⁻¹ Jᵀ + E  (m × m)      q = J H⁻¹ k + w  (m)
+//! ```
+//!
+//! Most published collections are stored so; their W is what it is: rank-deficient, slightly
+//! non-symmetric, or indefinite from rounding. It is kept and judged as given.
+
+use super::law::Law;
+use super::{Invalid, Problem, check_csr, check_laws, finite, row_name, size};
+use crate::math::cliques::CliqueFactor;
+use crate::math::sparse::Csr;
+use serde::{Deserialize, Serialize};
+
+/// Find r with `u = W r + q` and `(u_k, r_k) ∈ Law_k`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[allow(non_snake_case)]
+pub struct Reduced {
+    /// What the problem is called in tables and messages.
+    pub name: String,
+    /// Delassus matrix (m × m), as given; (m/s)/(N s).
+    pub W: Csr,
+    /// Local velocities without reactions (m), m/s.
+    pub q: Vec<f64>,
+    /// The law of each block.
+    pub laws: Vec<Law>,
+    /// Block k holds the rows `row_starts[k]..row_starts[k + 1]` (blocks + 1).
+    pub row_starts: Vec<usize>,
+    /// A name for each block, or none at all.
+    pub names: Vec<String>,
+}
+
+impl Reduced {
+    /// The problem `u = W r + q` with these laws, checked.
+    #[allow(non_snake_case)]
+    pub fn new(name: String, W: Csr, q: Vec<f64>, laws: Vec<Law>) -> Result<Reduced, Invalid> {
+        let mut row_starts = vec![0];
+        for law in &laws {
+            row_starts.push(row_starts[row_starts.len() - 1] + law.rows());
+        }
+        let reduced = Reduced { name, W, q, laws, row_starts, names: Vec::new() };
+        reduced.check()?;
+        Ok(reduced)
+    }
+
+    /// The reduced view of a problem: forms W, at the price of one solve with H per row.
+    pub fn of(problem: &Problem) -> Result<Reduced, Invalid> {
+        let (n, m) = (problem.n(), problem.rows());
+        let mut factor = CliqueFactor::default();
+        factor.factor(&problem.H).map_err(|bad| Invalid::Indefinite { unknown: bad.unknown, pivot: bad.pivot })?;
+        let mut free = problem.k.clone();
+        factor.solve(&mut free);
+        let mut q = vec![0.0; m];
+        problem.local_velocities(&free, &vec![0.0; m], &mut q);
+        let jt = problem.J.to_csr().transposed();
+        let (mut triplets, mut x, mut touched) = (Vec::new(), vec![0.0; n], Vec::new());
+        let (mut row, mut hit) = (vec![0.0; m], Vec::new());
+        let mut seen = vec![false; m];
+        for block in problem.J.blocks() {
+            for i in 0..block.rows {
+                // x = H⁻¹ (row)ᵀ over the cliques that the row touches.
+                touched.clear();
+                touched.extend(block.columns.iter().map(|&j| factor.cliques.of[j as usize]));
+                touched.sort_unstable();
+                touched.dedup();
+                for (&j, &a) in block.columns.iter().zip(block.row(i)) {
+                    x[j as usize] = a;
+                }
+                for &c in &touched {
+                    let members: Vec<u32> = factor.cliques.members(c as usize).to_vec();
+                    let mut local: Vec<f64> = members.iter().map(|&j| x[j as usize]).collect();
+                    factor.solve_clique(c as usize, &mut local);
+                    for (&j, &y) in members.iter().zip(&local) {
+                        let (rows, values) = jt.row(j as usize);
+                        for (&p, &a) in rows.iter().zip(values) {
+                            if !seen[p as usize] {
+                                seen[p as usize] = true;
+                                hit.push(p);
+                            }
+                            row[p as usize] += a * y;
+                        }
+                        x[j as usize] = 0.0;
+                    }
+                }
+                let at = (block.first + i) as u32;
+                for &p in &hit {
+                    triplets.push((at, p, row[p as usize]));
+                    row[p as usize] = 0.0;
+                    seen[p as usize] = false;
+                }
+                hit.clear();
+                if problem.E[at as usize] != 0.0 {
+                    triplets.push((at, at, problem.E[at as usize]));
+                }
+            }
+        }
+        Ok(Reduced {
+            name: problem.name.clone(),
+            W: Csr::from_triplets(m, m, &triplets),
+            q,
+            laws: problem.laws.clone(),
+            row_starts: problem.J.row_starts.clone(),
+            names: problem.names.clone(),
+        })
+    }
+
+    /// Number of rows m.
+    pub fn rows(&self) -> usize {
+        self.q.len()
+    }
+
+    /// The rows of block `k`.
+    #[inline]
+    pub fn range(&self, k: usize) -> std::ops::Range<usize> {
+        self.row_starts[k]..self.row_starts[k + 1]
+    }
+
+    /// The name of block `k`, made up if it has none.
+    pub fn block_name(&self, k: usize) -> String {
+        super::block_name(&self.laws, &self.names, k)
+    }
+
+    /// The name of row `row`.
+    pub fn row_name(&self, row: usize) -> String {
+        row_name(&self.laws, &self.row_starts, &self.names, row)
+    }
+
+    /// `u ← W r + q`.
+    pub fn local_velocities(&self, r: &[f64], u: &mut [f64]) {
+        self.W.mul(r, u);
+        for (u, q) in u.iter_mut().zip(&self.q) {
+            *u += q;
+        }
+    }
+
+    /// Looks at everything and names the first culprit.
+    pub fn check(&self) -> Result<(), Invalid> {
+        let m = self.rows();
+        if m == 0 {
+            return Err(Invalid::NoRows);
+        }
+        size("rows of W", self.W.rows, m)?;
+        size("columns of W", self.W.cols, m)?;
+        check_laws(&self.laws, &self.names, &self.row_starts)?;
+        size("rows of all laws", *self.row_starts.last().unwrap_or(&0), m)?;
+        check_csr("W", &self.W)?;
+        finite("W", &self.W.values)?;
+        finite("q", &self.q)
+    }
+
+    /// The largest difference between W and Wᵀ relative to the largest entry: 0 for a symmetric W.
+    pub fn asymmetry(&self) -> f64 {
+        let transposed = self.W.transposed();
+        let largest = self.W.values.iter().fold(0.0f64, |m, x| m.max(x.abs()));
+        let mut worst = 0.0f64;
+        for i in 0..self.W.rows {
+            for matrix in [&self.W, &transposed] {
+                let (columns, _) = matrix.row(i);
+                for &j in columns {
+                    worst = worst.max((self.W.get(i, j as usize) - transposed.get(i, j as usize)).abs());
+                }
+            }
+        }
+        if largest > 0.0 { worst / largest } else { 0.0 }
+    }
+
+    /// The same problem with its friction blocks under the convex law.
+    pub fn associated(mut self) -> Reduced {
+        self.laws.iter_mut().for_each(|law| *law = law.associated());
+        self
+    }
+
+    /// The same problem with its friction blocks under the true Coulomb law.
+    pub fn true_friction(mut self) -> Reduced {
+        self.laws.iter_mut().for_each(|law| *law = law.true_friction());
+        self
+    }
+}

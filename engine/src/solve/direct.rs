@@ -1,0 +1,1 @@
+//! Equality rows alone, in one factorization.

@@ -1,0 +1,165 @@
+//! The methods: one file each, one interface.
+//!
+//! A method takes a problem and a guess, and returns a point and a [`Report`]: why it stopped, after
+//! how much work, and how wrong the point is. It never panics on a bad problem and never returns NaN:
+//! it returns the best iterate it saw, and the report says what that is worth. The error is computed
+//! by [`crate::problem::error`], never by the method: nobody marks their own work.
+
+pub mod direct;
+pub mod psor;
+
+use crate::problem::{Error, Problem, Reduced, Solution, Tolerance};
+use serde::{Deserialize, Serialize};
+use std::time::Instant;
+
+/// A method on the whole problem.
+pub trait Solver {
+    /// Improves `solution`, which holds the guess on entry (its sizes are right).
+    /// `Err` means that nothing was attempted.
+    fn solve(&mut self, problem: &Problem, solution: &mut Solution) -> Result<Report, Unsupported>;
+}
+
+/// A method on the reduced problem `u = W r + q`; only `solution.r` counts.
+pub trait ReducedSolver {
+    /// Improves `solution.r`. `Err` means that nothing was attempted.
+    fn solve_reduced(&mut self, reduced: &Reduced, solution: &mut Solution) -> Result<Report, Unsupported>;
+}
+
+/// When to stop; every method's settings hold one.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Stop {
+    /// What must be small.
+    pub tolerance: Tolerance,
+    /// The most work, in the method's own unit (sweeps, factorizations, pivots): reproducible. `None`: the method's default.
+    pub work: Option<u64>,
+    /// The latest moment: not reproducible.
+    pub deadline: Option<Instant>,
+    /// Keep a history of the error.
+    pub history: bool,
+}
+
+impl Default for Stop {
+    fn default() -> Stop {
+        Stop { tolerance: Tolerance::default(), work: None, deadline: None, history: false }
+    }
+}
+
+impl Stop {
+    /// True once the deadline has passed.
+    pub fn late(&self) -> bool {
+        self.deadline.is_some_and(|d| Instant::now() >= d)
+    }
+}
+
+/// Why a method stopped.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Status {
+    /// The error is accepted: local sum, bound and velocities are within the tolerance.
+    Converged,
+    /// Work or time ran out.
+    Budget,
+    /// No progress is to be had.
+    Stalled,
+    /// No solution exists; `Report::conflict` says which blocks contradict each other.
+    Infeasible,
+}
+
+/// One point of the history.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct Sample {
+    /// Work done so far, in the method's unit.
+    pub work: u64,
+    /// Error of this iterate, J (where the method only knows an estimate, that).
+    pub joule: f64,
+    /// The least so far, J.
+    pub best: f64,
+    /// Seconds since the method began.
+    pub wall: f64,
+}
+
+/// What was counted along the way; a method leaves at zero what it does not do.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Counts {
+    /// Passes over all rows.
+    pub sweeps: u64,
+    /// Numeric factorizations.
+    pub factorizations: u64,
+    /// Rows added to or removed from a factorization.
+    pub pivots: u64,
+    /// Outer iterations (De Saxcé's shift, proximal point).
+    pub outer: u64,
+}
+
+/// How a solve went.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Report {
+    /// Why it stopped.
+    pub status: Status,
+    /// Iterations, as the method counts them.
+    pub iterations: u64,
+    /// Work done, in the unit of [`Stop::work`].
+    pub work: u64,
+    /// False if a deadline cut the work short: another run may stop elsewhere.
+    pub reproducible: bool,
+    /// The judged error of the point returned.
+    pub error: Error,
+    /// What was counted.
+    pub counts: Counts,
+    /// Error over work, if asked for.
+    pub history: Vec<Sample>,
+    /// Blocks that contradict each other (`Infeasible`), or that depend on others (`direct`).
+    pub conflict: Vec<usize>,
+    /// Remarks for a person: phases used, what limits the answer.
+    pub notes: Vec<String>,
+}
+
+impl Report {
+    /// A report without history and remarks.
+    pub fn new(status: Status, error: Error) -> Report {
+        Report {
+            status,
+            iterations: 0,
+            work: 0,
+            reproducible: true,
+            error,
+            counts: Counts::default(),
+            history: Vec::new(),
+            conflict: Vec::new(),
+            notes: Vec::new(),
+        }
+    }
+}
+
+/// A problem that the method does not treat.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{method} does not treat {what}")]
+pub struct Unsupported {
+    /// The method.
+    pub method: &'static str,
+    /// What it does not treat.
+    pub what: String,
+}
+
+/// The methods by name.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Method {
+    /// Equality rows alone, in one factorization.
+    Direct,
+    /// Projected fixed-point sweeps.
+    Psor,
+}
+
+impl Method {
+    /// All methods.
+    pub const ALL: [Method; 2] = [Method::Direct, Method::Psor];
+
+    /// The name, as on the command line.
+    pub fn name(self) -> &'static str {
+        match self {
+            Method::Direct => "direct",
+            Method::Psor => "psor",
+        }
+    }
+}
