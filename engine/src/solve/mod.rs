@@ -108,8 +108,10 @@ pub struct Report {
     pub counts: Counts,
     /// Error over work, if asked for.
     pub history: Vec<Sample>,
-    /// Blocks that contradict each other (`Infeasible`), or that depend on others (`direct`).
+    /// Blocks that contradict each other (`Infeasible`).
     pub conflict: Vec<usize>,
+    /// Rows that depend on others, where the method finds out: their reactions are not unique.
+    pub dependent: Vec<usize>,
     /// Remarks for a person: phases used, what limits the answer.
     pub notes: Vec<String>,
 }
@@ -126,6 +128,7 @@ impl Report {
             counts: Counts::default(),
             history: Vec::new(),
             conflict: Vec::new(),
+            dependent: Vec::new(),
             notes: Vec::new(),
         }
     }
