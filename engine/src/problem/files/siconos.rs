@@ -448,8 +448,7 @@ fn sparse(t: &mut Tokens<'_>, size: (usize, usize)) -> Result<Matrix, FileError>
     t.rest_of_line();
     t.rest_of_line();
     let line = t.rest_of_line();
-    let (layout, sizes, entries) =
-        header(line).ok_or_else(|| t.unexpected(shown(line), "'[triplet: |csr: ]m-by-n, nzmax: Z nnz: K'"))?;
+    let (layout, sizes, entries) = header(line).ok_or_else(|| t.unexpected(shown(line), "'[triplet: |csr: ]m-by-n, nzmax: Z nnz: K'"))?;
     if sizes != size {
         return Err(t.unexpected(format!("{}-by-{}", sizes.0, sizes.1), format!("{}-by-{}", size.0, size.1)));
     }
