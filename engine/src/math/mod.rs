@@ -3,6 +3,7 @@
 pub mod cliques;
 pub mod dense;
 pub mod ldlt;
+pub mod lu;
 pub mod semidefinite;
 pub mod sparse;
 
