@@ -114,7 +114,9 @@ fn heavy_on_light_holds_at_any_mass_ratio() {
         let mut scene = floor("heavy on light", 0.5, 0.0);
         cuboid(&mut scene, "light", 1.0, DVec3::splat(0.2), DVec3::Z * 0.1);
         let top = cuboid(&mut scene, "heavy", ratio, DVec3::splat(0.2), DVec3::Z * 0.3);
-        let end = run(&scene, Settings::every(2e-3), 500);
+        let begun = std::time::Instant::now();
+        let end = run(&scene, Settings::every(2e-3), 100);
+        println!("{exponent} {:?} {:?}", begun.elapsed(), end.stepper.methods());
         let z = end.position(top).z;
         assert!((z - 0.3).abs() < 1e-6, "ratio {ratio:e}: the heavy box stands at {z}, wanted 0.3 m");
     }
@@ -209,9 +211,6 @@ fn an_imposed_body_pushes_and_is_not_pushed() {
     );
     let body = cuboid(&mut scene, "box", 5.0, DVec3::splat(0.2), DVec3::new(0.05, 0.0, 0.1));
     let end = run(&scene, exact(1e-3), 1000);
-    for c in end.stepper.contacts() {
-        println!("{:?}", c);
-    }
     assert!((end.position(wall).x - 0.3).abs() < 1e-12);
     // Flush with the pusher and as fast; gap 0 within what the tolerance of the velocity leaves.
     assert!((end.velocity(body).x - 0.5).abs() < 1e-6);
@@ -223,7 +222,7 @@ fn an_imposed_body_pushes_and_is_not_pushed() {
 fn a_compliant_floor_gives_way_by_the_weight_over_its_stiffness() {
     let mut scene = floor("compliant", 0.3, 0.0);
     scene.materials[0].compliance = 0.5e-4;
-    scene.materials[0].damping = 2e3;
+    scene.materials[0].damping = 600.0;
     let body = ball(&mut scene, "ball", 10.0, 0.1, DVec3::Z * 0.1);
     let end = run(&scene, exact(1e-3), 2000);
     // Two surfaces in a row: 1e-4 m/N, 98.1 N.

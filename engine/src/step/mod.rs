@@ -294,6 +294,8 @@ impl Stepper {
         energy.potential = gravity + springs;
         energy.potential_change = ledger::fallen(scene, &self.now, after) + (springs - springs_before);
         energy.scheme += energy.potential_change;
+        energy.turnover +=
+            [energy.potential_change, energy.applied, energy.motors, energy.scheme, energy.dampers].map(f64::abs).iter().sum::<f64>();
         verdict.energy = energy;
         for (i, angle) in state.angles.iter_mut().enumerate() {
             *angle = joint::coordinate(scene, JointId(i as u32), Coordinate::Angle, after).value;
@@ -320,6 +322,14 @@ impl Stepper {
     /// The solution of the last step.
     pub fn solution(&self) -> &Solution {
         &self.solution
+    }
+
+    /// How often each method had the last word on an island (empty unless the solver is `auto`).
+    pub fn methods(&self) -> &[(Method, u64)] {
+        match &self.engine {
+            Engine::Auto(auto) => auto.used(),
+            Engine::One(..) => &[],
+        }
     }
 
     /// Who owns which range of q and v.
