@@ -21,6 +21,10 @@
 //! Words after the last field are ignored: old flags, remarks, candidate solutions of unknown worth.
 //! Entries that are exactly zero are dropped.
 
+mod write;
+
+pub use write::write;
+
 use super::tokens::{Tokens, shown};
 use super::{FileError, Input, Stored, reduced};
 use crate::math::sparse::Csr;
@@ -347,6 +351,7 @@ fn soclcp(t: &mut Tokens<'_>, name: &str) -> Result<Input, FileError> {
     for size in sizes {
         let mu = t.number(false, "the slope tau of a cone")?;
         laws.push(match size {
+            // ‖nothing‖ ≤ tau r: whatever tau is.
             1 => Law::Unilateral,
             2 | 3 => Law::Cone { mu, rows: size as u8 },
             _ => return Err(FileError::UnsupportedLaw(format!("a cone of {size} rows"))),
@@ -475,7 +480,7 @@ fn sparse(t: &mut Tokens<'_>, size: (usize, usize)) -> Result<Matrix, FileError>
             t.literal("to")?;
             // An empty first column ends at −1.
             let last: i64 = t.integer("the last place of a column")?;
-            if found != j || first != triplets.len() || last + 1 < first as i64 || last >= entries as i64 {
+            if found != j || first != triplets.len() || last < first as i64 - 1 || last >= entries as i64 {
                 let wanted = format!("column {j} from {} on, before {entries}", triplets.len());
                 return Err(t.unexpected(format!("column {found} from {first} to {last}"), wanted));
             }
@@ -509,4 +514,128 @@ fn header(line: &[u8]) -> Option<(&'static str, (usize, usize), usize)> {
     let entries = rest.split_once("nnz:")?.1.trim();
     let entries = entries.split([',', ' ']).next()?;
     Some((layout, (rows.parse().ok()?, cols.parse().ok()?), entries.parse().ok()?))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// M = [2 0; 1 2], q = (−5, −6), with words after the last field.
+    const LCP: &str = "2  0 2 2  2 2  2 1  0 2  -5 -6  a remark 1 2";
+    const BLOCKS: &str = "2 1  1 2 2  3 2 2  1 2  1 2  3 3  0 2 3  1 0 1  0 -1.5 1 2.5 2 4  1 2  0.25";
+
+    fn reduced_of(stored: &Stored) -> &crate::problem::Reduced {
+        match &stored.input {
+            Input::Reduced(p) => p,
+            Input::Problem(_) => panic!("reduced"),
+        }
+    }
+
+    #[test]
+    fn dense_matrices_stand_column_by_column_and_remarks_are_ignored() {
+        let stored = read(LCP.as_bytes(), Kind::Lcp, "x").unwrap();
+        assert_eq!(reduced_of(&stored).W.to_dense(), [2.0, 0.0, 1.0, 2.0]);
+        assert_eq!(reduced_of(&stored).q, [-5.0, -6.0]);
+    }
+
+    #[test]
+    fn blocks_need_no_order_and_frictionless_contacts_keep_their_normal() {
+        let stored = read(BLOCKS.as_bytes(), Kind::Fc2d, "x").unwrap();
+        assert_eq!(reduced_of(&stored).W.to_dense(), [2.5, -1.5, 0.0, 4.0]);
+        assert_eq!(stored.input.laws(), [Law::Coulomb { mu: 0.25, rows: 2 }]);
+        let smooth = read(BLOCKS.replace("0.25", "0").as_bytes(), Kind::Fc2d, "x").unwrap();
+        assert_eq!(smooth.input.laws(), [Law::Unilateral]);
+        assert_eq!(reduced_of(&smooth).W.to_dense(), [2.5]);
+        let answer = smooth.answer(&crate::problem::Solution { v: vec![], r: vec![2.0] }).unwrap();
+        assert_eq!((answer.r, answer.u), (vec![2.0, 0.0], vec![6.0, 2.0]));
+    }
+
+    #[test]
+    fn sparse_storages_agree() {
+        let head = "2 1  2 2 2";
+        let tail = "  1 2  0.5";
+        let texts = [
+            "1\nbanner\ntriplet: 2-by-2, nzmax: 3 nnz: 3\n 0 0 : 3\n 1 0 : -1\n 1 1 : 2\n",
+            "2\nbanner\n2-by-2, nzmax: 3 nnz: 3, 1-norm: 4\n col 0 : locations 0 to 1\n 0 : 3\n 1 : -1\n col 1 : locations 2 to 2\n 1 : 2\n",
+            "3\nbanner\ncsr: 2-by-2, nzmax: 3 nnz: 3\n row 0 : locations 0 to 0\n 0 : 3\n row 1 : locations 1 to 2\n 0 : -1\n 1 : 2\n",
+        ];
+        for text in texts {
+            let stored = read(format!("{head} {text} {tail}").as_bytes(), Kind::Fc2d, "x").unwrap();
+            assert_eq!(reduced_of(&stored).W.to_dense(), [3.0, 0.0, -1.0, 2.0]);
+        }
+    }
+
+    #[test]
+    fn the_words_tell_the_kind_or_the_reader_says_that_they_do_not() {
+        let relay = "1  0 1 1  1 1  2  -1  -3 inf";
+        let stored = read_any(relay.as_bytes(), "x").unwrap();
+        assert_eq!(stored.input.laws(), [Law::Interval { lo: -3.0, hi: f64::INFINITY }]);
+        assert!(read_any(b"what is this", "x").unwrap_err().to_string().contains("no kind"));
+    }
+
+    #[test]
+    fn complaints_name_place_found_and_wanted() {
+        let told = |text: &str, kind: Kind| read(text.as_bytes(), kind, "x").unwrap_err().to_string();
+        assert_eq!(told("2 0 2 2 2 2 2 1\n0 x", Kind::Lcp), "token 10 (line 2): found 'x', wanted entries of a dense matrix");
+        assert_eq!(told("2 0 2 2 2 2 2 1 0 2 -5 nan", Kind::Lcp), "token 12 (line 1): found NaN, wanted entries of q");
+        assert!(told("999999999999 0 999999999999 999999999999", Kind::Lcp).contains("a claim of 999999999999 rows or columns"));
+        assert!(told("2 0 2 2 2 2 1 2 3", Kind::Lcp).contains("the end of the file"));
+        assert!(told(&BLOCKS.replace("0 2 3  1 0 1", "0 3 2  1 0 1"), Kind::Fc2d).contains("row pointers that do not ascend"));
+        assert!(told(&BLOCKS.replace("0 2 3  1 0 1", "0 2 3  1 0 7"), Kind::Fc2d).contains("block column 7"));
+        assert!(told(&BLOCKS.replace("0.25", "-0.25"), Kind::Fc2d).contains("mu = -0.25"));
+        assert_eq!(told("5 1", Kind::Fc3d), "unsupported law: rolling friction (5 rows per contact)");
+    }
+
+    /// One text per kind and storage, small enough to be broken at every place.
+    fn samples() -> Vec<(Kind, String)> {
+        let dense = "0 2 2 2 2 2 1 0 2";
+        let sparse = "2 2 2 2\nbanner\n2-by-2, nzmax: 3 nnz: 3, 1-norm: 4\n col 0 : locations 0 to 1\n 0 : 3\n 1 : 0.1\n col 1 : locations 2 to 2\n 1 : 2\n";
+        vec![
+            (Kind::Lcp, LCP.into()),
+            (Kind::Fc2d, BLOCKS.into()),
+            (Kind::Fc2d, format!("2 1 {sparse} 1 2 0.5")),
+            (Kind::Relay, format!("2 {dense} 1 2 -1 -inf 1 4")),
+            (Kind::Mlcp, format!("1 1 1 1 0 1 2 0 1 {dense} 1 2  2 2 0 1  1 2")),
+            (Kind::Gfc2d, format!("2 1 0 2 2 2 2 3 1 1 2 {dense} 1 -1 0.5 0 0.3")),
+            (Kind::Gmp, "1 4 4 2 2 2 1 4 1 4 3 2 0 1 2 0 1 0 2 1 1 0 0 0 1 0 0 0 1 1 2 3 4 2 4 0.5".into()),
+            (Kind::Soclcp, format!("2 1 {dense} 1 2 0 2 0.7")),
+        ]
+    }
+
+    #[test]
+    fn what_is_written_reads_the_same_to_the_bit() {
+        for (kind, text) in samples() {
+            let stored = read(text.as_bytes(), kind, "x").unwrap();
+            let text = write(&stored.given, kind).unwrap();
+            assert_eq!(read(text.as_bytes(), kind, "x").unwrap(), stored, "{}: {text}", kind.name());
+        }
+    }
+
+    /// Cut anywhere, or with any word replaced: an error or a sound problem, never a panic.
+    #[test]
+    fn broken_texts_are_refused_or_sound() {
+        let evil = ["-1", "0", "1", "7", "nan", "inf", "1e300", "99999999", "18446744073709551615", "x", ":", "", "\u{e9}"];
+        for (kind, text) in samples() {
+            let whole = read(text.as_bytes(), kind, "x").unwrap();
+            for cut in 0..text.len() {
+                let result = read(&text.as_bytes()[..cut], kind, "x");
+                if let Ok(stored) = result {
+                    // Only remarks or digits of the last number may be missing.
+                    assert_eq!(stored.given.rows(), whole.given.rows());
+                }
+            }
+            let words: Vec<&str> = text.split(' ').collect();
+            for at in 0..words.len() {
+                for bad in evil {
+                    let mut broken = words.clone();
+                    broken[at] = bad;
+                    for kind in Kind::ALL {
+                        if let Err(error) = read(broken.join(" ").as_bytes(), kind, "x") {
+                            assert!(!error.to_string().contains('\n'));
+                        }
+                    }
+                }
+            }
+        }
+    }
 }
