@@ -172,3 +172,27 @@ fn a_file_without_solution_has_answers_in_its_own_rows() {
         std::fs::remove_file(out).unwrap();
     }
 }
+
+/// Files that other programs wrote, with bytes replaced: an error in one line or a sound problem.
+#[test]
+fn broken_files_of_others_are_refused_or_sound() {
+    for (name, stride) in [("brick_mu0__first.hdf5", 5), ("LMGC_GFC3D-i00501-4-00000.hdf5", 61)] {
+        let all = collection("corpus").into_iter().chain(collection("corpus-chrono"));
+        for file in all.filter(|file| file.ends_with(name)) {
+            let whole = std::fs::read(file).unwrap();
+            for at in (0..whole.len()).step_by(stride) {
+                for bad in [0x00, 0xff, whole[at] ^ 0x10] {
+                    let mut broken = whole.clone();
+                    broken[at] = bad;
+                    match signorini_cli::fclib::read_bytes(broken, "x") {
+                        Ok(stored) => assert!(stored.input.check().is_ok()),
+                        Err(error) => assert!(!error.to_string().contains('\n'), "{error}"),
+                    }
+                }
+                if let Err(error) = signorini_cli::fclib::read_bytes(whole[..at].to_vec(), "x") {
+                    assert!(!error.to_string().contains('\n'), "{error}");
+                }
+            }
+        }
+    }
+}
