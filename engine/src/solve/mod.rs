@@ -26,7 +26,7 @@ pub trait ReducedSolver {
 }
 
 /// When to stop; every method's settings hold one.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Stop {
     /// What must be small.
     pub tolerance: Tolerance,
@@ -36,12 +36,6 @@ pub struct Stop {
     pub deadline: Option<Instant>,
     /// Keep a history of the error.
     pub history: bool,
-}
-
-impl Default for Stop {
-    fn default() -> Stop {
-        Stop { tolerance: Tolerance::default(), work: None, deadline: None, history: false }
-    }
 }
 
 impl Stop {
