@@ -52,7 +52,14 @@ impl Source {
         let shape = data.shape().map_err(|e| broken(path, &e))?;
         let size = data.element_size().map_err(|e| broken(path, &e))?;
         let bytes = shape.iter().try_fold(size, |product, &extent| product.checked_mul(extent));
-        let limit = if data.is_chunked() { self.limit.saturating_mul(COMPRESSION) } else { self.limit };
+        let limit = if data.is_chunked() {
+            // Chunks that are not there would be filled up: only those count that are.
+            let chunks = data.chunks().map_err(|e| broken(path, &e))?;
+            let stored = chunks.iter().fold(0u64, |sum, chunk| sum.saturating_add(chunk.storage_size)).min(self.limit);
+            stored.saturating_mul(if data.filters().is_empty() { 1 } else { COMPRESSION })
+        } else {
+            self.limit
+        };
         if bytes.is_none_or(|bytes| bytes > limit) {
             return Err(FileError::unexpected(path, format!("a claim of {shape:?} numbers"), format!("no more than {limit} bytes")));
         }
@@ -125,9 +132,9 @@ impl Source {
                 return Err(FileError::unexpected(format!("{path}/p"), format!("{} pointers", p.len()), wanted));
             }
             for j in 0..outer {
-                for at in p[j] as usize..p[j + 1] as usize {
+                for (at, &x) in x.iter().enumerate().take(p[j + 1] as usize).skip(p[j] as usize) {
                     let i = index("i", &i, at, inner)?;
-                    triplets.push(if nz == -1 { (i, j as u32, x[at]) } else { (j as u32, i, x[at]) });
+                    triplets.push(if nz == -1 { (i, j as u32, x) } else { (j as u32, i, x) });
                 }
             }
         }

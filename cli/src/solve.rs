@@ -9,6 +9,7 @@ use signorini::problem::files::{Input, Stored, json};
 use signorini::problem::literature::{self, Literature, Thesis};
 use signorini::problem::{Error, Judge, Law, Solution, Tolerance};
 use signorini::solve::{Method, Report, Status, Stop, Unsupported};
+use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
@@ -171,7 +172,8 @@ fn solve_with(arguments: &Arguments, stored: &Stored, method: Method) -> Result<
     let stop = Stop {
         tolerance: Tolerance { relative: arguments.tol, velocity: arguments.tol_velocity },
         work: arguments.max_work,
-        deadline: arguments.deadline_ms.map(|ms| begun + Duration::from_millis(ms)),
+        // A deadline beyond the end of time is none.
+        deadline: arguments.deadline_ms.and_then(|ms| begun.checked_add(Duration::from_millis(ms))),
         history: arguments.history.is_some(),
     };
     let mut solver = method.build(stop);
@@ -341,6 +343,11 @@ fn line<'a>(stored: &'a Stored, outcome: &Outcome, largest_difference: Option<f6
     }
 }
 
+/// Prints a line; a reader who has left is not an error.
+fn say(line: &str) {
+    let _ = writeln!(std::io::stdout(), "{line}");
+}
+
 /// Prints a table, or JSON lines.
 struct Printer {
     json: bool,
@@ -359,15 +366,15 @@ impl Printer {
 
     fn print(&mut self, stored: &Stored, outcome: &Outcome, difference: Option<f64>) {
         if self.json {
-            println!("{}", serde_json::to_string(&line(stored, outcome, difference)).expect("plain data can be written"));
+            say(&serde_json::to_string(&line(stored, outcome, difference)).expect("plain data can be written"));
             return;
         }
         let (a, b) = self.widths;
         if !self.begun {
-            println!(
+            say(&format!(
                 "{:a$}  {:b$}  {:11}  {:>7}  {:>8}  {:>9}  {:>9}  {:>9}  {:>9}  worst row",
                 "problem", "solver", "status", "work", "time s", "error J", "relative", "bound", "m/s"
-            );
+            ));
             self.begun = true;
         }
         let (error, work) = (&outcome.error, outcome.result.as_ref().map_or(0, |r| r.work));
@@ -375,7 +382,7 @@ impl Printer {
             Ok(_) => worst_name(&stored.input, error),
             Err(unsupported) => unsupported.to_string(),
         };
-        println!(
+        say(&format!(
             "{:a$}  {:b$}  {:11}  {:>7}  {:>8.3}  {:>9.2e}  {:>9.2e}  {:>9.2e}  {:>9.2e}  {}",
             stored.input.name(),
             outcome.method.name(),
@@ -387,12 +394,12 @@ impl Printer {
             error.bound_relative(),
             error.velocity,
             last
-        );
+        ));
     }
 
     fn print_difference(&self, difference: Option<f64>) {
         if let (Some(difference), false) = (difference, self.json) {
-            println!("{:w$}  largest difference in v between solvers: {difference:.2e} √J", "", w = self.widths.0);
+            say(&format!("{:w$}  largest difference in v between solvers: {difference:.2e} √J", "", w = self.widths.0));
         }
     }
 }
