@@ -6,7 +6,9 @@
 //! by [`crate::problem::error`], never by the method: nobody marks their own work.
 
 pub mod direct;
+pub mod interior_point;
 pub mod psor;
+pub mod shift;
 
 use crate::problem::{Error, Problem, Reduced, Solution, Tolerance};
 use serde::{Deserialize, Serialize};
