@@ -272,9 +272,15 @@ impl Scaling {
     }
 }
 
+/// The direction of a block that stays in its own basis (Q = 1).
+pub const UNTURNED: [f64; 2] = [0.0, 0.0];
+
 /// `Qᵀ x`.
 #[inline]
 pub fn rotate(d: &[f64; 2], x: &Triple) -> Triple {
+    if *d == UNTURNED {
+        return *x;
+    }
     let along = d[0] * x[1] + d[1] * x[2];
     [HALF * (x[0] + along), HALF * (x[0] - along), d[0] * x[2] - d[1] * x[1]]
 }
@@ -282,6 +288,9 @@ pub fn rotate(d: &[f64; 2], x: &Triple) -> Triple {
 /// `Q y`.
 #[inline]
 pub fn rotate_back(d: &[f64; 2], y: &Triple) -> Triple {
+    if *d == UNTURNED {
+        return *y;
+    }
     let along = HALF * (y[0] - y[1]);
     [HALF * (y[0] + y[1]), d[0] * along - d[1] * y[2], d[1] * along + d[0] * y[2]]
 }

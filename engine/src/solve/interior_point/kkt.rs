@@ -13,7 +13,7 @@
 //! and each row right after the last unknown that it touches, without which heavy bodies on light ones
 //! lose all digits.
 
-use super::cone::{Kind, rotate};
+use super::cone::{Kind, UNTURNED, rotate};
 use super::scaled::Scaled;
 use crate::math::ldlt::{BadPivot, Ldlt, Ordering};
 use crate::math::sparse::Csr;
@@ -38,7 +38,7 @@ impl Diagonal {
     /// Zero everywhere, no row pinned.
     pub fn reset(&mut self, blocks: usize, rows: usize) {
         self.direction.clear();
-        self.direction.resize(blocks, [1.0, 0.0]);
+        self.direction.resize(blocks, UNTURNED);
         for list in [&mut self.entries, &mut self.regular] {
             list.clear();
             list.resize(rows, 0.0);

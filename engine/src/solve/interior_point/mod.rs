@@ -77,6 +77,12 @@ pub struct Settings {
 const WORK: u64 = 100;
 /// Newton steps from the first system.
 const COLD_STEPS: u64 = 8;
+/// Newton steps are not tried where the active rows per unknown exceed this: from the first system.
+const COLD_CROWD: f64 = 0.5;
+/// With so few cones they are tried in any case.
+const FEW: usize = 64;
+/// As [`COLD_CROWD`], from the path; there the active set is the true one.
+const LATE_CROWD: f64 = 1.2;
 /// A Newton step must lower the merit to this part.
 const DESCENT: f64 = 0.3;
 
@@ -261,13 +267,18 @@ impl InteriorPoint {
             start::cold(&self.scaled, &start::Glued { v, r: glued.r }, 1.0)
         } else if warm && margin < 0.3 * spread {
             self.scaled.local_velocities(&v, &r, &mut u);
-            start::inside(&self.scaled, &v, &r, &u, if self.settings.warm == Warm::Full { 1e-3 * margin } else { margin })
+            start::inside(&self.scaled, &v, &r, &u, { let m = if self.settings.warm == Warm::Full { 1e-3 * margin } else { margin }; (m, m) })
         } else {
-            let end = self.descend(run, 1.0, COLD_STEPS, glued.v.clone(), projected);
-            if end != End::Stuck || self.scaled.degree() == 0 {
-                return end;
+            let crowded = self.newton.crowded(&self.scaled, &glued.v, &projected);
+            run.notes.push(format!("crowd {:.2}", crowded));
+            if crowded < COLD_CROWD || self.scaled.degree() <= FEW {
+                let end = self.descend(run, 1.0, COLD_STEPS, glued.v.clone(), projected.clone());
+                if end != End::Stuck || self.scaled.degree() == 0 {
+                    return end;
+                }
             }
-            start::cold(&self.scaled, &glued, 1.0)
+            let deep = if crowded < LATE_CROWD { (self.scaled.degree() as f64 / 500.0).powf(1.5).clamp(1.0, 30.0) } else { 1.0 };
+            start::cold(&self.scaled, &glued, deep)
         };
         // 4 to 6. The path.
         self.follow(run, point)
@@ -297,7 +308,7 @@ impl InteriorPoint {
                 return End::Accepted;
             }
             flat = if run.least < 0.9 * least { 0 } else { flat + 1 };
-            if flat >= 12 || moved.step < 1e-8 || !point.gap(&self.scaled).is_finite() {
+            if flat >= 25 || moved.step < 1e-8 || !point.gap(&self.scaled).is_finite() {
                 return End::Stuck;
             }
             // 5. Newton steps once the active set has settled.
@@ -307,7 +318,7 @@ impl InteriorPoint {
                 self.newton.pattern(&self.scaled, *c, &point.v, &point.r, &mut now);
                 let settled = now == patterns[which];
                 patterns[which] = now;
-                if settled && gap < 1e-2 * *last && *count < 3 {
+                if settled && gap < 1e-2 * *last && *count < 3 && self.newton.crowded(&self.scaled, &point.v, &point.r) < LATE_CROWD {
                     *last = gap;
                     *count += 1;
                     let end = self.descend(run, *c, COLD_STEPS, point.v.clone(), point.r.clone());
@@ -322,11 +333,12 @@ impl InteriorPoint {
     /// Newton steps while they pay.
     fn descend(&mut self, run: &mut Run<'_>, c: f64, steps: u64, mut v: Vec<f64>, mut r: Vec<f64>) -> End {
         let mut merit = self.newton.merit(&self.scaled, &v, &r);
-        for _ in 0..steps {
+        let size = crate::math::norm(&r);
+        for step in 0..steps {
             if self.used_up(run) {
                 return End::Budget;
             }
-            if self.newton.step(&self.scaled, &mut self.kkt, c, &mut v, &mut r).is_err() {
+            if self.newton.step(&self.scaled, &mut self.kkt, c, 0.0, &mut v, &mut r).is_err() {
                 return End::Stuck;
             }
             run.iterations += 1;
@@ -335,6 +347,9 @@ impl InteriorPoint {
                 return End::Accepted;
             }
             let next = self.newton.merit(&self.scaled, &v, &r);
+            let mut pr = r.clone();
+            self.project(&mut pr);
+            run.notes.push(format!("N{} it{} c{c} {:.0e} {:.0e} vel {:.0e} size {:.1}", step, run.iterations, merit, next, run.error.velocity, crate::math::norm(&pr) / size));
             if !(next <= DESCENT * merit) {
                 return End::Stuck;
             }
@@ -377,4 +392,8 @@ impl InteriorPoint {
             block.put(&x, r);
         }
     }
+}
+
+pub fn param(i: usize, default: f64) -> f64 {
+    std::env::var("IP").ok().and_then(|s| s.split(',').nth(i).and_then(|x| x.parse().ok())).unwrap_or(default)
 }

@@ -9,7 +9,7 @@
 //! Near a solution whose active set is known it ends at rounding in one to three steps; a step is kept
 //! only if the merit ½(‖natural map‖² + ‖momentum defect‖²) falls to a third.
 
-use super::cone::{Kind, Triple, rotate, rotate_back};
+use super::cone::{Kind, Triple, UNTURNED, rotate, rotate_back};
 use super::kkt::{Diagonal, Kkt};
 use super::path::FREE_REGULAR;
 use super::scaled::Scaled;
@@ -45,10 +45,11 @@ impl Newton {
     }
 
     /// One step from (v, r), in place.
-    pub fn step(&mut self, scaled: &Scaled, kkt: &mut Kkt, c: f64, v: &mut [f64], r: &mut [f64]) -> Result<(), BadPivot> {
+    pub fn step(&mut self, scaled: &Scaled, kkt: &mut Kkt, c: f64, prox: f64, v: &mut [f64], r: &mut [f64]) -> Result<(), BadPivot> {
         self.evaluate(scaled, v, r, false);
         let n = scaled.n();
         self.linearise(scaled, c, r, if kkt.light_first { 0.0 } else { REGULAR });
+        if prox > 0.0 { for (i, e) in self.diagonal.entries.iter_mut().enumerate() { if !self.diagonal.pinned[i] { *e += prox; } } }
         if let Err(bad) = kkt.factor(scaled, &self.diagonal) {
             if !kkt.light_first {
                 return Err(bad);
@@ -89,6 +90,29 @@ impl Newton {
                 }
             });
         }
+    }
+
+    /// Active rows per unknown that they touch: above one, Newton's system contradicts itself almost surely.
+    pub fn crowded(&mut self, scaled: &Scaled, v: &[f64], r: &[f64]) -> f64 {
+        self.evaluate(scaled, v, r, false);
+        let mut touched = vec![false; scaled.n()];
+        let (mut rows, mut free) = (0.0, 0.0);
+        for (k, block) in scaled.blocks.iter().enumerate() {
+            let part = linear(block.kind, 1.0, &block.pick(&self.local), &block.pick(r));
+            let from = scaled.J.block(k);
+            if part.b[0] == 0.0 {
+                continue;
+            }
+            let active = part.b.iter().take(block.rows).filter(|b| **b > 0.9).count() as f64;
+            *if block.kind == Kind::Free { &mut free } else { &mut rows } += active;
+            for i in 0..block.rows {
+                for (&j, x) in from.columns.iter().zip(from.row(i)) {
+                    touched[j as usize] |= *x != 0.0;
+                }
+            }
+        }
+        let left = touched.iter().filter(|t| **t).count() as f64 - free;
+        if rows == 0.0 { 0.0 } else { rows / left.max(1e-3) }
     }
 
     fn evaluate(&mut self, scaled: &Scaled, v: &[f64], r: &[f64], floor: bool) {
@@ -167,6 +191,11 @@ fn linear(kind: Kind, c: f64, u: &Triple, r: &Triple) -> Linear {
             let t = z[1].hypot(z[2]);
             let d = if t > 0.0 { [z[1] / t, z[2] / t] } else { d };
             let (plus, minus) = (z[0] + t, z[0] - t);
+            if minus > 0.0 {
+                // A sticking contact in its own basis: turned, its normal would mix with its tangents, and
+                // a light body under heavy ones would lose its digits.
+                return Linear { d: UNTURNED, b: [1.0; 3], res: u.map(|u| u / c) };
+            }
             let around = if minus >= 0.0 {
                 1.0
             } else if plus <= 0.0 {

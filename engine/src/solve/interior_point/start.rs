@@ -10,7 +10,7 @@
 //! Warm: the guess (v, r) and u = P(Ĵ v + M̂ r + ŵ), moved inside by the margin
 //! `t = √(2 merit / number of cones)` that measures how wrong the guess is in the new problem.
 
-use super::cone::{Kind, Pair, Triple};
+use super::cone::{Kind, Pair};
 use super::kkt::{Diagonal, Kkt};
 use super::path::{FREE_REGULAR, Point};
 use super::scaled::Scaled;
@@ -38,22 +38,12 @@ pub fn glued(scaled: &Scaled, kkt: &mut Kkt, diagonal: &mut Diagonal) -> Result<
     let n = scaled.n();
     let mut right = scaled.k.clone();
     right.extend_from_slice(&scaled.w);
-    // The direction of every block's basis is (1, 0): turn the rows there and back.
-    turn(scaled, &mut right[n..], super::cone::rotate);
     kkt.solve(&mut right, 3);
-    turn(scaled, &mut right[n..], super::cone::rotate_back);
     Ok(Glued { r: right.split_off(n), v: right })
 }
 
-fn turn(scaled: &Scaled, x: &mut [f64], how: fn(&[f64; 2], &Triple) -> Triple) {
-    for block in scaled.blocks.iter().filter(|b| b.kind == Kind::Lorentz) {
-        let y = how(&[1.0, 0.0], &block.pick(x));
-        block.put(&y, x);
-    }
-}
-
 /// The interior point at (v, r), r and u projected and moved inside by `margin`.
-pub fn inside(scaled: &Scaled, v: &[f64], r: &[f64], u: &[f64], margin: f64) -> Point {
+pub fn inside(scaled: &Scaled, v: &[f64], r: &[f64], u: &[f64], (margin, margin_u): (f64, f64)) -> Point {
     let mut point = Point { v: v.to_vec(), r: r.to_vec(), pairs: Vec::with_capacity(scaled.blocks.len()) };
     for block in &scaled.blocks {
         let (mut x, mut y) = (block.pick(r), block.pick(u));
@@ -66,13 +56,13 @@ pub fn inside(scaled: &Scaled, v: &[f64], r: &[f64], u: &[f64], margin: f64) -> 
                 let edge = margin.min(0.25 * length);
                 x[0] = x[0].clamp(edge, length - edge);
                 x[1] = length - x[0];
-                y = [y[0].max(0.0) + margin, (-y[0]).max(0.0) + margin, 0.0];
+                y = [y[0].max(0.0) + margin_u, (-y[0]).max(0.0) + margin_u, 0.0];
             }
             Kind::Ray | Kind::Lorentz => {
                 block.kind.project(&mut x);
                 block.kind.project(&mut y);
                 x[0] += margin;
-                y[0] += margin;
+                y[0] += margin_u;
             }
         }
         block.put(&x, &mut point.r);
@@ -85,7 +75,8 @@ pub fn inside(scaled: &Scaled, v: &[f64], r: &[f64], u: &[f64], margin: f64) -> 
 pub fn cold(scaled: &Scaled, glued: &Glued, factor: f64) -> Point {
     let mut u = vec![0.0; scaled.rows()];
     scaled.local_velocities(&glued.v, &glued.r, &mut u);
-    inside(scaled, &glued.v, &glued.r, &u, factor * spread(scaled, &u))
+    let margin = factor * spread(scaled, &u);
+    inside(scaled, &glued.v, &glued.r, &u, (margin, margin))
 }
 
 /// τ: the root mean square of u over the cones.
