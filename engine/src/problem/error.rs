@@ -42,6 +42,7 @@
 //! `r*` is not known; [`Judge`] estimates `‖r*_k‖ = max(2‖r_k‖, 2‖P_K(r_k − ũ_k/a_k)‖, r̄/√a_k)`: twice the present
 //! impulse, twice what the block would answer if it stood alone, and the mean r̄ of √a‖r‖ (the root of an energy, so that
 //! forces and torques may be averaged); or it takes a reference if it is given one.
+//! Of u counts what exceeds the rounding of its own terms: at a reaction of 1e16 N s the last digit of u is worth joules.
 //! A momentum defect D widens the bound to `(√B + √D)²`, with B taken at the velocity that belongs to r.
 //! For `Coulomb` the shift is held fixed.
 
@@ -219,6 +220,15 @@ impl Judge {
                 for (u, du) in self.u[block.range()].iter_mut().zip(du) {
                     *u += du;
                 }
+            }
+        }
+        // What is left of u after the rounding of its own terms.
+        for block in problem.J.blocks() {
+            for i in 0..block.rows {
+                let row = block.first + i;
+                let moved: f64 = block.columns.iter().zip(block.row(i)).map(|(&j, x)| (x * v[j as usize]).abs()).sum();
+                let noise = 8.0 * f64::EPSILON * (moved + (problem.E[row] * r[row]).abs() + problem.w[row].abs());
+                self.u[row] = self.u[row].signum() * (self.u[row].abs() - noise).max(0.0);
             }
         }
         let bound = bound(&problem.laws, starts, &self.a, &self.u, r, reference);

@@ -185,6 +185,10 @@ impl InteriorPoint {
             notes: Vec::new(),
         };
         let end = self.phases(&mut run, solution);
+        if run.least == f64::INFINITY {
+            // Nothing finite came up: the guess goes back as it was, with what it is worth.
+            run.error = self.judged(target, &run.best);
+        }
         let status = match end {
             End::Accepted => Status::Converged,
             End::Budget => Status::Budget,
@@ -267,10 +271,12 @@ impl InteriorPoint {
             start::cold(&self.scaled, &start::Glued { v, r: glued.r }, 1.0)
         } else if warm && margin < 0.3 * spread {
             self.scaled.local_velocities(&v, &r, &mut u);
-            start::inside(&self.scaled, &v, &r, &u, { let m = if self.settings.warm == Warm::Full { 1e-3 * margin } else { margin }; (m, m) })
+            start::inside(&self.scaled, &v, &r, &u, {
+                let m = if self.settings.warm == Warm::Full { 1e-3 * margin } else { margin };
+                (m, m)
+            })
         } else {
             let crowded = self.newton.crowded(&self.scaled, &glued.v, &projected);
-            run.notes.push(format!("crowd {:.2}", crowded));
             if crowded < COLD_CROWD || self.scaled.degree() <= FEW {
                 let end = self.descend(run, 1.0, COLD_STEPS, glued.v.clone(), projected.clone());
                 if end != End::Stuck || self.scaled.degree() == 0 {
@@ -333,12 +339,11 @@ impl InteriorPoint {
     /// Newton steps while they pay.
     fn descend(&mut self, run: &mut Run<'_>, c: f64, steps: u64, mut v: Vec<f64>, mut r: Vec<f64>) -> End {
         let mut merit = self.newton.merit(&self.scaled, &v, &r);
-        let size = crate::math::norm(&r);
-        for step in 0..steps {
+        for _ in 0..steps {
             if self.used_up(run) {
                 return End::Budget;
             }
-            if self.newton.step(&self.scaled, &mut self.kkt, c, 0.0, &mut v, &mut r).is_err() {
+            if self.newton.step(&self.scaled, &mut self.kkt, c, &mut v, &mut r).is_err() {
                 return End::Stuck;
             }
             run.iterations += 1;
@@ -347,9 +352,6 @@ impl InteriorPoint {
                 return End::Accepted;
             }
             let next = self.newton.merit(&self.scaled, &v, &r);
-            let mut pr = r.clone();
-            self.project(&mut pr);
-            run.notes.push(format!("N{} it{} c{c} {:.0e} {:.0e} vel {:.0e} size {:.1}", step, run.iterations, merit, next, run.error.velocity, crate::math::norm(&pr) / size));
             if !(next <= DESCENT * merit) {
                 return End::Stuck;
             }
@@ -364,10 +366,7 @@ impl InteriorPoint {
         if run.at.v.iter().chain(&run.at.r).any(|x| !x.is_finite()) {
             return false;
         }
-        let error = match run.target {
-            Target::Problem(problem) => self.judge.error(problem, &run.at),
-            Target::Reduced(reduced) => self.judge.error_reduced(reduced, &run.at.r),
-        };
+        let error = self.judged(run.target, &run.at);
         let figure = excess(&error, &run.stop.tolerance);
         if figure < run.least || run.least == f64::INFINITY {
             run.least = figure;
@@ -381,6 +380,13 @@ impl InteriorPoint {
         error.accepted(&run.stop.tolerance)
     }
 
+    fn judged(&mut self, target: Target<'_>, solution: &Solution) -> Error {
+        match target {
+            Target::Problem(problem) => self.judge.error(problem, solution),
+            Target::Reduced(reduced) => self.judge.error_reduced(reduced, &solution.r),
+        }
+    }
+
     fn used_up(&self, run: &Run<'_>) -> bool {
         self.kkt.factorizations - run.first_factorization >= run.stop.work.unwrap_or(WORK) || run.stop.late()
     }
@@ -392,8 +398,4 @@ impl InteriorPoint {
             block.put(&x, r);
         }
     }
-}
-
-pub fn param(i: usize, default: f64) -> f64 {
-    std::env::var("IP").ok().and_then(|s| s.split(',').nth(i).and_then(|x| x.parse().ok())).unwrap_or(default)
 }

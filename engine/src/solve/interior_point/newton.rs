@@ -45,11 +45,10 @@ impl Newton {
     }
 
     /// One step from (v, r), in place.
-    pub fn step(&mut self, scaled: &Scaled, kkt: &mut Kkt, c: f64, prox: f64, v: &mut [f64], r: &mut [f64]) -> Result<(), BadPivot> {
+    pub fn step(&mut self, scaled: &Scaled, kkt: &mut Kkt, c: f64, v: &mut [f64], r: &mut [f64]) -> Result<(), BadPivot> {
         self.evaluate(scaled, v, r, false);
         let n = scaled.n();
         self.linearise(scaled, c, r, if kkt.light_first { 0.0 } else { REGULAR });
-        if prox > 0.0 { for (i, e) in self.diagonal.entries.iter_mut().enumerate() { if !self.diagonal.pinned[i] { *e += prox; } } }
         if let Err(bad) = kkt.factor(scaled, &self.diagonal) {
             if !kkt.light_first {
                 return Err(bad);
