@@ -241,6 +241,11 @@ impl Judge {
         reduced.local_velocities(r, &mut self.u);
         let mut error = local_error(&reduced.laws, &reduced.row_starts, &self.a, &self.u, r);
         error.scale = self.scale;
+        for (i, u) in self.u.iter_mut().enumerate() {
+            let (columns, values) = reduced.W.row(i);
+            let terms: f64 = columns.iter().zip(values).map(|(&j, w)| (w * r[j as usize]).abs()).sum();
+            *u = u.signum() * (u.abs() - 8.0 * f64::EPSILON * (terms + reduced.q[i].abs())).max(0.0);
+        }
         error.bound = bound(&reduced.laws, &reduced.row_starts, &self.a, &self.u, r, None);
         guard(error)
     }

@@ -18,15 +18,9 @@ const BEYOND: f64 = 1e6;
 /// Blocks with at least this part of the largest reaction of the ray are named.
 const SHARE: f64 = 1e-3;
 
-/// The blocks of the problem that contradict each other, as the ray `r` (or the growth from `before` to `r`) proves it; none if it does not.
-pub fn conflict(scaled: &Scaled, r: &[f64], before: &[f64]) -> Vec<usize> {
-    let growth: Vec<f64> = if before.len() == r.len() { r.iter().zip(before).map(|(a, b)| a - b).collect() } else { Vec::new() };
-    for ray in [r.to_vec(), growth] {
-        if let Some(blocks) = proof(scaled, ray) {
-            return blocks;
-        }
-    }
-    Vec::new()
+/// The blocks of the problem that contradict each other, as one of these rays of reactions proves it; none if none does.
+pub fn conflict(scaled: &Scaled, rays: &[Vec<f64>]) -> Vec<usize> {
+    rays.iter().filter(|ray| ray.len() == scaled.rows()).find_map(|ray| proof(scaled, ray.clone())).unwrap_or_default()
 }
 
 fn proof(scaled: &Scaled, mut ray: Vec<f64>) -> Option<Vec<usize>> {
@@ -37,9 +31,7 @@ fn proof(scaled: &Scaled, mut ray: Vec<f64>) -> Option<Vec<usize>> {
             Kind::Box { .. } => x = [0.0; 3],
             kind => kind.project(&mut x),
         }
-        if ray.len() >= block.first + block.rows {
-            block.put(&x, &mut ray);
-        }
+        block.put(&x, &mut ray);
     }
     let size = crate::math::norm(&ray);
     if ray.is_empty() || !(size > 0.0 && size.is_finite()) {

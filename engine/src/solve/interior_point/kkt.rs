@@ -61,6 +61,7 @@ pub struct Kkt {
     residual: Vec<f64>,
     right: Vec<f64>,
     candidate: Vec<f64>,
+    terms: Vec<f64>,
     /// Numeric factorizations so far.
     pub factorizations: u64,
 }
@@ -202,25 +203,61 @@ impl Kkt {
         self.right.clear();
         self.right.extend_from_slice(right);
         ldlt.solve(right);
-        let mut size = residual(&self.lower, &self.shift, right, &self.right, &mut self.residual);
+        let mut size = self.defect(right);
         for _ in 0..refine {
             if !(size > 0.0) {
                 break;
             }
+            let ldlt = self.ldlt.as_mut().expect("prepared before");
             ldlt.solve(&mut self.residual);
             self.candidate.clear();
             self.candidate.extend(right.iter().zip(&self.residual).map(|(x, d)| x + d));
-            let after = residual(&self.lower, &self.shift, &self.candidate, &self.right, &mut self.residual);
-            if !(after < size) {
+            let candidate = std::mem::take(&mut self.candidate);
+            let after = self.defect(&candidate);
+            let better = after < size;
+            if better {
+                right.copy_from_slice(&candidate);
+            }
+            self.candidate = candidate;
+            if !(after < 0.5 * size) {
                 break;
             }
-            right.copy_from_slice(&self.candidate);
-            let enough = after > 0.5 * size;
             size = after;
-            if enough {
-                break;
+        }
+    }
+
+    /// `residual ← right − K x` with the matrix freed of its regularisation; returns its norm. Where masses are
+    /// extreme, less the rounding of its own terms: else the noise of the largest reactions hides the rest.
+    fn defect(&mut self, x: &[f64]) -> f64 {
+        let (lower, out) = (&self.lower, &mut self.residual);
+        out.clear();
+        out.extend_from_slice(&self.right);
+        for i in 0..lower.rows {
+            let (columns, values) = lower.row(i);
+            let (mut sum, xi) = (0.0, x[i]);
+            let last = columns.len() - 1;
+            for (&j, a) in columns[..last].iter().zip(values) {
+                sum += a * x[j as usize];
+                out[j as usize] -= a * xi;
+            }
+            out[i] -= sum + (values[last] + self.shift[i]) * xi;
+        }
+        if self.light_first {
+            let terms = &mut self.terms;
+            terms.clear();
+            terms.extend(self.right.iter().map(|b| b.abs()));
+            for i in 0..lower.rows {
+                let (columns, values) = lower.row(i);
+                for (&j, a) in columns.iter().zip(values) {
+                    terms[i] += (a * x[j as usize]).abs();
+                    terms[j as usize] += (a * x[i]).abs();
+                }
+            }
+            for (out, terms) in out.iter_mut().zip(terms) {
+                *out = out.signum() * (out.abs() - 2.0 * f64::EPSILON * *terms).max(0.0);
             }
         }
+        crate::math::norm(out)
     }
 
     /// Stored numbers of the factor.
@@ -250,23 +287,6 @@ fn turn(scaled: &Scaled, c: &super::scaled::Coupling, directions: &[[f64; 2]]) -
         }
     }
     x
-}
-
-/// `out ← right − K x` with the matrix freed of its regularisation; returns its norm.
-fn residual(lower: &Csr, shift: &[f64], x: &[f64], right: &[f64], out: &mut Vec<f64>) -> f64 {
-    out.clear();
-    out.extend_from_slice(right);
-    for i in 0..lower.rows {
-        let (columns, values) = lower.row(i);
-        let (mut sum, xi) = (0.0, x[i]);
-        let last = columns.len() - 1;
-        for (&j, a) in columns[..last].iter().zip(values) {
-            sum += a * x[j as usize];
-            out[j as usize] -= a * xi;
-        }
-        out[i] -= sum + (values[last] + shift[i]) * xi;
-    }
-    crate::math::norm(out)
 }
 
 /// Unknowns by ascending diag(H), each row after the last unknown that it touches.

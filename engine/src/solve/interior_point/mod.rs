@@ -83,6 +83,8 @@ const COLD_CROWD: f64 = 0.5;
 const FEW: usize = 64;
 /// As [`COLD_CROWD`], from the path; there the active set is the true one.
 const LATE_CROWD: f64 = 1.2;
+/// Rises of the merit that are borne where masses are extreme.
+const EXTREME_RISES: u64 = 8;
 /// A Newton step must lower the merit to this part.
 const DESCENT: f64 = 0.3;
 
@@ -196,8 +198,9 @@ impl InteriorPoint {
         };
         let mut report = Report::new(status, run.error);
         if end != End::Accepted {
-            let (_, r) = self.scaled.scale(&run.best);
-            report.conflict = infeasible::conflict(&self.scaled, &r, &self.path.last_reactions);
+            let [before, after] = &self.path.reactions;
+            let growth = after.iter().zip(before).map(|(a, b)| a - b).collect();
+            report.conflict = infeasible::conflict(&self.scaled, &[growth, after.clone(), self.scaled.scale(&run.best).1]);
             if !report.conflict.is_empty() {
                 report.status = Status::Infeasible;
             }
@@ -226,6 +229,7 @@ impl InteriorPoint {
             }
         }
         self.kkt.prepare(&self.scaled);
+        self.path.reactions = [Vec::new(), Vec::new()];
         Ok(())
     }
 
@@ -339,6 +343,8 @@ impl InteriorPoint {
     /// Newton steps while they pay.
     fn descend(&mut self, run: &mut Run<'_>, c: f64, steps: u64, mut v: Vec<f64>, mut r: Vec<f64>) -> End {
         let mut merit = self.newton.merit(&self.scaled, &v, &r);
+        let mut rises = 0;
+        let steps = if self.kkt.light_first { steps + EXTREME_RISES } else { steps };
         for _ in 0..steps {
             if self.used_up(run) {
                 return End::Budget;
@@ -352,8 +358,14 @@ impl InteriorPoint {
                 return End::Accepted;
             }
             let next = self.newton.merit(&self.scaled, &v, &r);
+            run.notes.push(format!("newton {merit:.1e} {next:.1e}"));
             if !(next <= DESCENT * merit) {
-                return End::Stuck;
+                // Under extreme masses the merit must first rise: to stop the light body at the bottom
+                // shows each heavier one above that it falls. Then only rising again and again ends it.
+                rises += 1;
+                if !self.kkt.light_first || rises > EXTREME_RISES {
+                    return End::Stuck;
+                }
             }
             merit = next;
         }

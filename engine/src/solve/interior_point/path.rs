@@ -70,8 +70,8 @@ pub struct Path {
     right: Vec<f64>,
     target: Vec<Triple>,
     trial: Vec<Triple>,
-    /// Reactions before the last step.
-    pub last_reactions: Vec<f64>,
+    /// Reactions before and after the last step.
+    pub reactions: [Vec<f64>; 2],
 }
 
 /// What an iteration did.
@@ -274,7 +274,7 @@ impl Path {
     }
 
     fn advance(&mut self, scaled: &Scaled, point: &mut Point, d: &Direction) {
-        self.last_reactions.clone_from(&point.r);
+        self.reactions[0].clone_from(&point.r);
         for (v, dv) in point.v.iter_mut().zip(&d.v) {
             *v += d.step_u * dv;
         }
@@ -287,5 +287,6 @@ impl Path {
             pair.advance(block.kind, &self.scalings[k], (&d.scaled_u[k], d.step_u), (&d.scaled_r[k], d.step_r));
             point.r[block.range()].copy_from_slice(&pair.r[..block.rows]);
         }
+        self.reactions[1].clone_from(&point.r);
     }
 }

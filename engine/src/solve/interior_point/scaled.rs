@@ -1,11 +1,13 @@
 //! The problem in joules: an exact change of variables after which one constant fits every problem.
 //!
 //! ```text
-//!   v̂ = S v,  S = √diag(H)          Ĥ = S⁻¹ H S⁻¹ (unit diagonal),  k̂ = S⁻¹ (k + Jᵀ r₀)
+//!   v̂ = S v,  S ≈ √diag(H)          Ĥ = S⁻¹ H S⁻¹ (diagonal ≈ 1),  k̂ = S⁻¹ (k + Jᵀ r₀)
 //!   r = r₀ + F r̂,  û = F u          Ĵ = F J S⁻¹,  M̂ = F (E or W) F,  ŵ = F (w + E r₀)
 //!   Ĥ v̂ = k̂ + Ĵᵀ r̂                 û = Ĵ v̂ + M̂ r̂ + ŵ
 //! ```
 //!
+//! S and √a are taken to the nearest power of two: the change of variables makes no rounding of its own,
+//! and rows of whole numbers (a stack on vertical guides) eliminate exactly, at any mass ratio.
 //! F is diagonal: `1/√a` with a the mean diagonal of W over the block; on the normal row of a friction
 //! block `1/(mu √a)`, so that every friction cone is the Lorentz cone; negative where an interval is
 //! bounded above only. r₀ is the finite bound of an interval. Rows whose reaction is known (an interval
@@ -28,8 +30,6 @@ pub struct Block {
     pub rows: usize,
     /// The block of the problem that it came from.
     pub source: usize,
-    /// Mean diagonal of W, (m/s)/(N s): δu = √a ‖natural map‖.
-    pub a: f64,
 }
 
 impl Block {
@@ -69,7 +69,7 @@ pub struct Coupling {
 #[derive(Default)]
 #[allow(non_snake_case)]
 pub struct Scaled {
-    /// √diag(H) (n).
+    /// S (n): about √diag(H).
     pub column: Vec<f64>,
     /// Ĥ.
     pub H: Csr,
@@ -103,6 +103,11 @@ struct Form {
     length: f64,
 }
 
+/// The power of two nearest to `x` > 0 (in ratio).
+fn power_of_two(x: f64) -> f64 {
+    x.log2().round().exp2()
+}
+
 fn form(law: &Law) -> Form {
     let plain = |kind| Form { kind: Some(kind), offset: 0.0, sign: 1.0, rows: 1, mu: 1.0, length: 0.0 };
     match *law {
@@ -131,7 +136,7 @@ impl Scaled {
         self.set_rows(&problem.laws, &problem.J.row_starts, a);
         let n = problem.n();
         self.column.clear();
-        self.column.extend((0..n).map(|i| problem.H.get(i, i).sqrt()));
+        self.column.extend((0..n).map(|i| power_of_two(problem.H.get(i, i).sqrt())));
         self.H.clone_from(&problem.H);
         for i in 0..n {
             for at in self.H.starts[i]..self.H.starts[i + 1] {
@@ -210,15 +215,15 @@ impl Scaled {
             let Some(mut kind) = form.kind else { continue };
             // The mean diagonal after the normal row is divided by mu.
             let d = form.rows as f64;
-            let a = a[k] * (form.mu.powi(-2) + d - 1.0) / d;
+            let scale = power_of_two((a[k] * (form.mu.powi(-2) + d - 1.0) / d).sqrt());
             if let Kind::Box { length } = &mut kind {
-                *length = form.length * a.sqrt();
+                *length = form.length * scale;
             }
-            self.blocks.push(Block { kind, first: self.source.len(), rows: form.rows, source: k, a });
+            self.blocks.push(Block { kind, first: self.source.len(), rows: form.rows, source: k });
             for i in 0..form.rows {
                 self.source.push(row_starts[k] + i);
                 let mu = if i == 0 { form.mu } else { 1.0 };
-                self.factor.push(form.sign / (mu * a.sqrt()));
+                self.factor.push(form.sign / (mu * scale));
             }
         }
     }
