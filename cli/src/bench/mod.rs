@@ -3,6 +3,7 @@
 use clap::{Args, Subcommand};
 use std::process::ExitCode;
 
+pub mod interior_point;
 pub mod psor;
 
 /// What to measure.
@@ -16,11 +17,14 @@ pub struct Arguments {
 enum What {
     /// Sweeps: time per contact, memory speed, threads, convergence.
     Psor(psor::Arguments),
+    /// Interior point: the thesis's tables, warm starts, mass ratios, beside clarabel.
+    InteriorPoint(interior_point::Arguments),
 }
 
 /// Runs the chosen bench.
 pub fn run(arguments: &Arguments) -> ExitCode {
     match &arguments.what {
         What::Psor(arguments) => psor::run(arguments),
+        What::InteriorPoint(arguments) => interior_point::run(arguments),
     }
 }

@@ -6,7 +6,9 @@
 //! by [`crate::problem::error`], never by the method: nobody marks their own work.
 
 pub mod direct;
+pub mod interior_point;
 pub mod psor;
+pub mod shift;
 
 use crate::problem::{Error, Problem, Reduced, Solution, Tolerance};
 use serde::{Deserialize, Serialize};
@@ -180,6 +182,8 @@ macro_rules! methods {
 methods! {
     /// Equality rows alone, in one factorization.
     Direct "direct" => |stop| Box::new(direct::Direct::new(direct::Settings { stop }));
+    /// Interior point: convex laws exactly, at any mass ratio; Coulomb's by De Saxcé's shift.
+    InteriorPoint "interior-point" => |stop| Box::new(interior_point::InteriorPoint::new(interior_point::Settings { stop, ..Default::default() }));
     /// Projected fixed-point sweeps.
     Psor "psor" => |stop| Box::new(psor::Psor::new(psor::Settings { stop }));
 }
