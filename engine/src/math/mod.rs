@@ -4,6 +4,7 @@ pub mod cliques;
 pub mod dense;
 pub mod ldlt;
 pub mod sparse;
+pub mod updatable;
 
 /// The scalar product of two vectors of equal length.
 #[inline]
