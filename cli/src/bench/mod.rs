@@ -3,6 +3,7 @@
 use clap::{Args, Subcommand};
 use std::process::ExitCode;
 
+pub mod pivot;
 pub mod psor;
 
 /// What to measure.
@@ -14,6 +15,8 @@ pub struct Arguments {
 
 #[derive(Subcommand)]
 enum What {
+    /// Active set: cost of a pivot, chains, dense twins, warm starts.
+    Pivot(pivot::Arguments),
     /// Sweeps: time per contact, memory speed, threads, convergence.
     Psor(psor::Arguments),
 }
@@ -21,6 +24,7 @@ enum What {
 /// Runs the chosen bench.
 pub fn run(arguments: &Arguments) -> ExitCode {
     match &arguments.what {
+        What::Pivot(arguments) => pivot::run(arguments),
         What::Psor(arguments) => psor::run(arguments),
     }
 }

@@ -2,6 +2,7 @@
 
 pub mod cliques;
 pub mod dense;
+pub mod growing;
 pub mod ldlt;
 pub mod lu;
 pub mod semidefinite;

@@ -6,6 +6,7 @@
 //! by [`crate::problem::error`], never by the method: nobody marks their own work.
 
 pub mod direct;
+pub mod pivot;
 pub mod psor;
 
 use crate::problem::{Error, Problem, Reduced, Solution, Tolerance};
@@ -186,6 +187,8 @@ macro_rules! methods {
 methods! {
     /// Equality rows alone, in one factorization.
     Direct "direct" => |stop| Box::new(direct::Direct::new(direct::Settings { stop }));
+    /// Active set, exact, one row at a time.
+    Pivot "pivot" => |stop| Box::new(pivot::Pivot::new(pivot::Settings { stop, ..Default::default() }));
     /// Projected fixed-point sweeps.
     Psor "psor" => |stop| Box::new(psor::Psor::new(psor::Settings { stop }));
 }
