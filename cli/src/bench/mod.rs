@@ -3,6 +3,7 @@
 use clap::{Args, Subcommand};
 use std::process::ExitCode;
 
+pub mod interior_point;
 pub mod pivot;
 pub mod psor;
 
@@ -19,6 +20,8 @@ enum What {
     Pivot(pivot::Arguments),
     /// Sweeps: time per contact, memory speed, threads, convergence.
     Psor(psor::Arguments),
+    /// Interior point: the thesis's tables, warm starts, mass ratios, beside clarabel.
+    InteriorPoint(interior_point::Arguments),
 }
 
 /// Runs the chosen bench.
@@ -26,5 +29,6 @@ pub fn run(arguments: &Arguments) -> ExitCode {
     match &arguments.what {
         What::Pivot(arguments) => pivot::run(arguments),
         What::Psor(arguments) => psor::run(arguments),
+        What::InteriorPoint(arguments) => interior_point::run(arguments),
     }
 }

@@ -338,7 +338,7 @@ fn admissible(law: &Law, x: &mut Numbers, turn: usize) -> ([f64; 3], [f64; 3]) {
     let (mut u, mut r) = ([0.0; 3], [0.0; 3]);
     match *law {
         Law::Equality => r[0] = size * angle,
-        Law::Unilateral if turn % 2 == 0 => u[0] = size,
+        Law::Unilateral if turn.is_multiple_of(2) => u[0] = size,
         Law::Unilateral => r[0] = size,
         Law::Interval { lo, hi } => match turn % 3 {
             0 => (u[0], r[0]) = (size, lo),

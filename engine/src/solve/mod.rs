@@ -6,8 +6,10 @@
 //! by [`crate::problem::error`], never by the method: nobody marks their own work.
 
 pub mod direct;
+pub mod interior_point;
 pub mod pivot;
 pub mod psor;
+pub mod shift;
 
 use crate::problem::{Error, Problem, Reduced, Solution, Tolerance};
 use serde::{Deserialize, Serialize};
@@ -27,7 +29,7 @@ pub trait ReducedSolver {
 }
 
 /// When to stop; every method's settings hold one.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Stop {
     /// What must be small.
     pub tolerance: Tolerance,
@@ -37,12 +39,6 @@ pub struct Stop {
     pub deadline: Option<Instant>,
     /// Keep a history of the error.
     pub history: bool,
-}
-
-impl Default for Stop {
-    fn default() -> Stop {
-        Stop { tolerance: Tolerance::default(), work: None, deadline: None, history: false }
-    }
 }
 
 impl Stop {
@@ -187,6 +183,8 @@ macro_rules! methods {
 methods! {
     /// Equality rows alone, in one factorization.
     Direct "direct" => |stop| Box::new(direct::Direct::new(direct::Settings { stop }));
+    /// Interior point: convex laws exactly, at any mass ratio; Coulomb's by De Saxcé's shift.
+    InteriorPoint "interior-point" => |stop| Box::new(interior_point::InteriorPoint::new(interior_point::Settings { stop, ..Default::default() }));
     /// Active set, exact, one row at a time.
     Pivot "pivot" => |stop| Box::new(pivot::Pivot::new(pivot::Settings { stop, ..Default::default() }));
     /// Projected fixed-point sweeps.

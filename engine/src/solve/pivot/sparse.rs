@@ -22,6 +22,9 @@ pub(super) struct Sparse {
     /// J by rows.
     rows: Csr,
     a: Vec<f64>,
+    /// The rounding of each row at the velocities without reactions, `ε (|w_i| + |J_i| |H⁻¹k|)`: a machine at rest is at
+    /// rest up to the rounding of what was stopped.
+    floor: Vec<f64>,
     /// (v, −r) at present, and its change per unit of the entering reaction (n + m).
     v: Vec<f64>,
     change: Vec<f64>,
@@ -52,6 +55,13 @@ impl Sparse {
         let mut clique_factor = CliqueFactor::default();
         clique_factor.factor(&problem.H).map_err(|bad| bad.unknown)?;
         self.a = diagonal(problem, &self.rows, &mut clique_factor);
+        let mut free = problem.k.clone();
+        clique_factor.solve(&mut free);
+        let seen = |i: usize| {
+            let (columns, values) = self.rows.row(i);
+            problem.w[i].abs() + columns.iter().zip(values).map(|(&j, x)| (x * free[j as usize]).abs()).sum::<f64>()
+        };
+        self.floor = (0..m).map(|i| f64::EPSILON * seen(i)).collect();
         self.v = vec![0.0; n + m];
         self.change = vec![0.0; n + m];
         self.residual = vec![0.0; n + m];
@@ -168,7 +178,7 @@ impl Basis for SparseBasis<'_> {
                 magnitude += term.abs();
             }
             u[i] = sum;
-            noise[i] = magnitude * f64::EPSILON;
+            noise[i] = (magnitude * f64::EPSILON).max(self.state.floor[i]);
         }
     }
 
