@@ -23,6 +23,9 @@ const NONE: u32 = u32::MAX;
 /// A pivot smaller than this part of the sum of its terms (in absolute value) is rounding: the row depends on others.
 const DEPENDENT: f64 = 1e-11;
 
+/// An update that leaves less than this part of a pivot has lost too many digits of it.
+const CANCELLED: f64 = 1e-10;
+
 /// The factor.
 #[derive(Clone, Debug, Default)]
 pub struct Updatable {
@@ -122,6 +125,7 @@ impl Updatable {
         debug_assert!(!self.present[k], "the row is absent");
         // The new row of L; what it leaves for later rows gathers in `work`.
         let mut pivot = self.diagonal[k];
+        let mut magnitude = pivot.abs();
         let (columns, values) = self.matrix.row(k);
         for (&c, &x) in columns.iter().zip(values) {
             self.work[c as usize] = x;
@@ -134,6 +138,7 @@ impl Updatable {
             }
             let l = y / self.d[c];
             pivot -= l * y;
+            magnitude += (l * y).abs();
             for q in self.starts[c]..self.starts[c + 1] {
                 self.work[self.rows[q] as usize] -= self.values[q] * y;
             }
@@ -142,9 +147,7 @@ impl Updatable {
         self.work[k] = 0.0;
         self.present[k] = true;
         self.d[k] = pivot;
-        if !(pivot < 0.0 && pivot.is_finite()) {
-            self.broken = true;
-        }
+        self.broken |= !(pivot < -DEPENDENT * magnitude && pivot.is_finite());
         for q in self.starts[k]..self.starts[k + 1] {
             let i = self.rows[q] as usize;
             let m = self.work[i] / pivot;
@@ -266,7 +269,7 @@ impl Updatable {
             if p != 0.0 {
                 let old = self.d[column];
                 let new = old + alpha * p * p;
-                self.broken |= !(new * old > 0.0 && new.is_finite());
+                self.broken |= !(new * old > 0.0 && new.abs() > CANCELLED * old.abs() && new.is_finite());
                 let beta = alpha * p / new;
                 alpha *= old / new;
                 self.d[column] = new;

@@ -7,6 +7,7 @@
 
 pub mod direct;
 pub mod interior_point;
+pub mod lemke;
 pub mod pivot;
 pub mod psor;
 pub mod shift;

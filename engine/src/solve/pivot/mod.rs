@@ -64,7 +64,14 @@ use self::pyramid::Pyramids;
 use self::sparse::{Sparse, SparseBasis};
 use self::walk::{Basis, End, Walk};
 use crate::problem::{Error, Judge, Law, Problem, Reduced, Solution};
+use crate::solve::lemke::{self, Lemke};
+use crate::solve::shift;
 use crate::solve::{Counts, ReducedSolver, Report, Sample, Solver, Status, Stop, Unsupported};
+
+/// Differences between W and its transposed up to this part of the largest entry are rounding.
+const SYMMETRIC: f64 = 1e-10;
+/// Largest dense tableau, in rows.
+const LARGEST: usize = 2000;
 
 /// How the method works.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -102,14 +109,91 @@ impl Pivot {
     fn unsupported(what: impl ToString) -> Unsupported {
         Unsupported { method: "pivot", what: what.to_string() }
     }
+}
+
+impl Solver for Pivot {
+    fn solve(&mut self, problem: &Problem, solution: &mut Solution) -> Result<Report, Unsupported> {
+        let stop = self.settings.stop;
+        if shift::needed(&problem.laws) {
+            return shift::solve(problem, solution, &stop, |convex, solution, stop| self.convex(convex, solution, stop));
+        }
+        self.convex(problem, solution, &stop)
+    }
+}
+
+impl ReducedSolver for Pivot {
+    fn solve_reduced(&mut self, reduced: &Reduced, solution: &mut Solution) -> Result<Report, Unsupported> {
+        let stop = self.settings.stop;
+        if shift::needed(&reduced.laws) {
+            return shift::solve_reduced(reduced, solution, &stop, |convex, solution, stop| self.convex_reduced(convex, solution, stop));
+        }
+        self.convex_reduced(reduced, solution, &stop)
+    }
+}
+
+impl Pivot {
+    /// A problem without `Coulomb` blocks.
+    fn convex(&mut self, problem: &Problem, solution: &mut Solution, stop: &Stop) -> Result<Report, Unsupported> {
+        let mut judge = Judge::of(problem).map_err(Pivot::unsupported)?;
+        let pyramids = Pyramids::new(&problem.laws, self.settings.facets);
+        let polyhedral = pyramids.unfold_problem(problem);
+        let mut inner = pyramids.guess(problem, solution);
+        let walked = self.walk(&polyhedral, &mut inner, stop)?;
+        pyramids.fold(&inner.r, &mut solution.r);
+        solution.v.copy_from_slice(&inner.v[..problem.n()]);
+        let error = judge.error(problem, solution);
+        let mut report = walked.report(error, stop, |row| pyramids.block(row));
+        if approximated(&problem.laws) {
+            let own = Judge::of(&polyhedral).map_err(Pivot::unsupported)?.error(&polyhedral, &inner);
+            report.notes.push(note_on_pyramids(self.settings.facets, own.relative()));
+        }
+        Ok(report)
+    }
+
+    /// A reduced problem without `Coulomb` blocks: the walk if W is symmetric, Lemke's method if it is not, or if the walk fails
+    /// (W may be indefinite).
+    fn convex_reduced(&mut self, reduced: &Reduced, solution: &mut Solution, stop: &Stop) -> Result<Report, Unsupported> {
+        let pyramids = Pyramids::new(&reduced.laws, self.settings.facets);
+        let polyhedral = pyramids.unfold_reduced(reduced);
+        let mut inner = Solution { v: Vec::new(), r: pyramids.unfold(&reduced.laws, &solution.r) };
+        let symmetric = reduced.asymmetry() <= SYMMETRIC;
+        if !symmetric && polyhedral.rows() > LARGEST {
+            return Err(Pivot::unsupported(format!("a non-symmetric W of {} rows, more than {LARGEST}", polyhedral.rows())));
+        }
+        let mut report = match symmetric {
+            true => walk_reduced(&polyhedral, &mut inner, stop),
+            false => Lemke::new(lemke::Settings { stop: *stop }).solve_reduced(&polyhedral, &mut inner)?,
+        };
+        if symmetric && report.status != Status::Converged && polyhedral.rows() <= LARGEST {
+            let mut other = Solution { v: Vec::new(), r: vec![0.0; polyhedral.rows()] };
+            let second = Lemke::new(lemke::Settings { stop: *stop }).solve_reduced(&polyhedral, &mut other)?;
+            if second.error.joule < report.error.joule {
+                inner = other;
+                report = second;
+            }
+        }
+        pyramids.fold(&inner.r, &mut solution.r);
+        report.conflict.iter_mut().for_each(|row| *row = pyramids.block(*row));
+        report.conflict.dedup();
+        if approximated(&reduced.laws) {
+            report.notes.push(note_on_pyramids(self.settings.facets, report.error.relative()));
+            report.error = Judge::of_reduced(reduced).error_reduced(reduced, &solution.r);
+            match report.error.accepted(&stop.tolerance) {
+                true => report.status = Status::Converged,
+                false if report.status == Status::Converged => report.status = Status::Stalled,
+                false => {}
+            }
+        }
+        Ok(report)
+    }
 
     /// The convex problem with one-row blocks; `solution` holds the guess.
-    fn walk_problem(&mut self, problem: &Problem, solution: &mut Solution) -> Result<Walked, Unsupported> {
+    fn walk(&mut self, problem: &Problem, solution: &mut Solution, stop: &Stop) -> Result<Walked, Unsupported> {
         self.state.prepare(problem).map_err(|unknown| Pivot::unsupported(format!("H that is not positive definite (unknown {unknown})")))?;
         let (lo, hi) = bounds(&problem.laws);
         let mut basis = SparseBasis { problem, state: &mut self.state };
         let mut walk = Walk::new(&mut basis, &lo, &hi, &solution.r);
-        let end = walk.run(&self.settings.stop);
+        let end = walk.run(stop);
         let walked = Walked::new(end, &mut walk);
         solution.r = walked.r.clone();
         solution.v = self.state.v(problem.n()).to_vec();
@@ -117,44 +201,15 @@ impl Pivot {
     }
 }
 
-impl Solver for Pivot {
-    fn solve(&mut self, problem: &Problem, solution: &mut Solution) -> Result<Report, Unsupported> {
-        let mut judge = Judge::of(problem).map_err(Pivot::unsupported)?;
-        let pyramids = Pyramids::new(&problem.laws, self.settings.facets);
-        let polyhedral = pyramids.unfold_problem(problem);
-        let mut inner = pyramids.guess(problem, solution);
-        let walked = self.walk_problem(&polyhedral, &mut inner)?;
-        pyramids.fold(&inner.r, &mut solution.r);
-        solution.v.copy_from_slice(&inner.v[..problem.n()]);
-        let error = judge.error(problem, solution);
-        let mut report = walked.report(error, &self.settings.stop, |row| pyramids.block(row));
-        if approximated(&problem.laws) {
-            let own = Judge::of(&polyhedral).map_err(Pivot::unsupported)?.error(&polyhedral, &inner);
-            report.notes.push(note_on_pyramids(self.settings.facets, own.relative()));
-        }
-        Ok(report)
-    }
-}
-
-impl ReducedSolver for Pivot {
-    fn solve_reduced(&mut self, reduced: &Reduced, solution: &mut Solution) -> Result<Report, Unsupported> {
-        let mut judge = Judge::of_reduced(reduced);
-        let pyramids = Pyramids::new(&reduced.laws, self.settings.facets);
-        let polyhedral = pyramids.unfold_reduced(reduced);
-        let (lo, hi) = bounds(&polyhedral.laws);
-        let mut basis = Dense::new(&polyhedral);
-        let mut walk = Walk::new(&mut basis, &lo, &hi, &pyramids.unfold(&reduced.laws, &solution.r));
-        let end = walk.run(&self.settings.stop);
-        let walked = Walked::new(end, &mut walk);
-        pyramids.fold(&walked.r, &mut solution.r);
-        let error = judge.error_reduced(reduced, &solution.r);
-        let mut report = walked.report(error, &self.settings.stop, |row| pyramids.block(row));
-        if approximated(&reduced.laws) {
-            let own = Judge::of_reduced(&polyhedral).error_reduced(&polyhedral, &walked.r);
-            report.notes.push(note_on_pyramids(self.settings.facets, own.relative()));
-        }
-        Ok(report)
-    }
+/// The walk on a reduced problem with one-row blocks.
+fn walk_reduced(reduced: &Reduced, solution: &mut Solution, stop: &Stop) -> Report {
+    let (lo, hi) = bounds(&reduced.laws);
+    let mut basis = Dense::new(reduced);
+    let mut walk = Walk::new(&mut basis, &lo, &hi, &solution.r);
+    let end = walk.run(stop);
+    let walked = Walked::new(end, &mut walk);
+    solution.r = walked.r.clone();
+    walked.report(Judge::of_reduced(reduced).error_reduced(reduced, &solution.r), stop, |row| row)
 }
 
 /// What a walk leaves.

@@ -186,8 +186,7 @@ impl<'a, B: Basis> Walk<'a, B> {
     /// The fixed row whose violation is worth most energy, and the direction in which its reaction must go.
     fn price(&mut self) -> Option<(usize, f64)> {
         self.basis.velocities(&self.r, &mut self.u, &mut self.noise);
-        let drifted = (0..self.r.len()).any(|j| self.free[j] && self.u[j].abs() > ROUNDING * self.noise[j]);
-        if drifted && self.basis.stale() {
+        if self.drifted() && self.basis.stale() {
             self.refine();
         }
         let mut best = (0.0, None);
@@ -200,16 +199,16 @@ impl<'a, B: Basis> Walk<'a, B> {
         best.1
     }
 
+    /// A free row is off u = 0 by more than rounding (or not a number).
+    fn drifted(&self) -> bool {
+        (0..self.r.len()).any(|j| self.free[j] && !(self.u[j].abs() <= ROUNDING * self.noise[j]))
+    }
+
     /// The free rows have drifted from u = 0: one step of refinement, or a new factor if that does not help.
     fn refine(&mut self) {
-        let drift = |walk: &Self| {
-            let worth = |j: usize| walk.u[j] * walk.u[j] / walk.basis.a()[j].max(f64::MIN_POSITIVE);
-            (0..walk.r.len()).filter(|&j| walk.free[j]).map(worth).fold(0.0, f64::max)
-        };
-        let before = drift(self);
-        self.basis.settle(&mut self.r, 1);
+        self.basis.settle(&mut self.r, 2);
         self.basis.velocities(&self.r, &mut self.u, &mut self.noise);
-        if drift(self) > 1e-4 * before {
+        if self.drifted() {
             self.restart();
             self.settle_within();
             self.basis.velocities(&self.r, &mut self.u, &mut self.noise);
@@ -250,6 +249,11 @@ impl<'a, B: Basis> Walk<'a, B> {
                 return None;
             }
             self.pivots += 1;
+            if !self.dr.iter().all(|x| x.is_finite()) {
+                self.restart();
+                self.settle_within();
+                return None;
+            }
             for j in 0..self.r.len() {
                 if self.free[j] {
                     self.r[j] += sign * step * self.dr[j];
