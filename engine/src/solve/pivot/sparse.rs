@@ -116,21 +116,20 @@ impl Basis for SparseBasis<'_> {
             self.state.v[n + i] = -r[i];
         }
         for _ in 0..steps {
-            let before = norm_one(&self.state.v);
+            let size = (norm_one(&self.state.v[..n]), norm_one(&self.state.v[n..]));
             self.residual_of_state(r);
             std::mem::swap(&mut self.state.correction, &mut self.state.residual);
             self.state.factor.solve(&mut self.state.correction);
-            let mut change = 0.0;
+            let change = (norm_one(&self.state.correction[..n]), norm_one(&self.state.correction[n..]));
             for (x, c) in self.state.v.iter_mut().zip(&self.state.correction) {
                 *x += c;
-                change += c.abs();
             }
             for i in 0..r.len() {
                 if self.state.free[i] {
                     r[i] = -self.state.v[n + i];
                 }
             }
-            if change <= 1e-17 * before {
+            if change.0 <= 1e-17 * size.0 && change.1 <= 1e-17 * size.1 {
                 break;
             }
         }

@@ -208,7 +208,10 @@ impl<'a, B: Basis> Walk<'a, B> {
     fn refine(&mut self) {
         self.basis.settle(&mut self.r, 2);
         self.basis.velocities(&self.r, &mut self.u, &mut self.noise);
-        if self.drifted() {
+        // In energy, against the largest rounding anywhere: a light row may drift until the walk ends.
+        let worth = |u: f64, j: usize| u * u / self.basis.a()[j].max(f64::MIN_POSITIVE);
+        let rounding = (0..self.r.len()).map(|j| worth(ROUNDING * self.noise[j], j)).fold(0.0, f64::max);
+        if !(0..self.r.len()).all(|j| !self.free[j] || worth(self.u[j], j) <= rounding) {
             self.restart();
             self.settle_within();
             self.basis.velocities(&self.r, &mut self.u, &mut self.noise);
