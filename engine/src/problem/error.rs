@@ -43,7 +43,8 @@
 //! impulse, twice what the block would answer if it stood alone, and the mean r̄ of √a‖r‖ (the root of an energy, so that
 //! forces and torques may be averaged); or it takes a reference if it is given one.
 //! A momentum defect D widens the bound to `(√B + √D)²`, with B taken at the velocity that belongs to r.
-//! For `Coulomb` the shift is held fixed.
+//! For `Coulomb` the shift is held fixed. The bound is of first order, so that the rounding of u times a reaction of 10¹⁶
+//! (a heavy body on a light one) would drown it: of u counts what exceeds the rounding of its own terms, as of ρ.
 
 use super::law::{Law, MAX_ROWS};
 use super::{Invalid, Problem, Reduced, Solution};
@@ -221,6 +222,7 @@ impl Judge {
                 }
             }
         }
+        less_rounding(problem, v, r, &mut self.u);
         let bound = bound(&problem.laws, starts, &self.a, &self.u, r, reference);
         error.bound = (bound.sqrt() + error.momentum.sqrt()).powi(2);
         guard(error)
@@ -306,6 +308,18 @@ const SEEN: f64 = 1e-8;
 /// `Σ_k ½ ‖u_k‖² / a_k`.
 fn seen(row_starts: &[usize], a: &[f64], u: &[f64]) -> f64 {
     a.iter().enumerate().map(|(k, a)| u[row_starts[k]..row_starts[k + 1]].iter().map(|u| u * u).sum::<f64>() * 0.5 / a).sum()
+}
+
+/// `u` less the rounding of its own terms (8 ε Σ|terms|): what is left is the method's.
+fn less_rounding(problem: &Problem, v: &[f64], r: &[f64], u: &mut [f64]) {
+    for block in problem.J.blocks() {
+        for i in 0..block.rows {
+            let row = block.first + i;
+            let terms: f64 = block.columns.iter().zip(block.row(i)).map(|(&j, a)| (a * v[j as usize]).abs()).sum();
+            let noise = 8.0 * f64::EPSILON * (terms + (problem.E[row] * r[row]).abs() + problem.w[row].abs());
+            u[row] = u[row].signum() * (u[row].abs() - noise).max(0.0);
+        }
+    }
 }
 
 fn reset(x: &mut Vec<f64>, n: usize) {
