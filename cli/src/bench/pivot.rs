@@ -44,6 +44,9 @@ fn table_row(path: &std::path::Path, facets: usize) -> Result<String, String> {
             let mut solution = Solution::zero(problem.n(), problem.rows());
             let report = solver.solve(&problem, &mut solution).map_err(|e| e.to_string())?;
             let judged = Judge::of(&problem).map_err(|e| e.to_string())?.error(&problem, &solution);
+            let mut u = vec![0.0; problem.rows()];
+            problem.local_velocities(&solution.v, &solution.r, &mut u);
+            if std::env::var("DEBUG").is_ok() { for i in 0..u.len() { println!("{} {:?} u {:.2e} r {:.3e}", problem.row_name(i), problem.laws[i], u[i], solution.r[i]); } }
             let dv = stored.solution.map_or(f64::NAN, |s| s.v.iter().zip(&solution.v).fold(0.0, |m, (a, b)| (a - b).abs().max(m)));
             (problem.name.clone(), problem.rows(), report, judged, dv)
         }

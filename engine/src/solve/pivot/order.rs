@@ -5,9 +5,12 @@
 //! 2. Light bodies come first where masses differ much: a light body that is pinned passes on the small inverse mass of
 //!    its heavy neighbour, with the rounding of a difference of neighbours and not of the extremes of the whole stack.
 //! 3. Otherwise the body comes next whose elimination leaves the smallest front (minimum degree on the quotient
-//!    graph of [AmestoyDavisDuff1996], fronts counted as the sum of their elements).
+//!    graph, as in [AmestoyDavisDuff1996] with exact degrees).
 
 use crate::math::cliques::Cliques;
+use crate::math::ldlt::{Ldlt, Ordering};
+use crate::math::sparse::Csr;
+use crate::math::updatable::Updatable;
 use crate::problem::Problem;
 
 /// Cliques up to this size are one node.
@@ -15,9 +18,59 @@ const WHOLE: usize = 48;
 /// Masses that differ by more than this are ordered by mass, in classes of a factor 4.
 const UNEQUAL: f64 = 100.0;
 
-/// The order: unknowns are the n velocities, then the m rows.
-pub(super) fn order(problem: &Problem) -> Vec<u32> {
-    Graph::new(problem).eliminate(problem)
+/// The factor with the least fill among the orders that qualify; unknowns are the n velocities, then the m rows.
+pub(super) fn analyse(problem: &Problem, lower: &Csr) -> Updatable {
+    let graph = Graph::new(problem);
+    let equal = graph.class.iter().all(|&c| c == 0);
+    let mut best = Updatable::analyse(lower, &graph.eliminate(problem));
+    if equal {
+        // Two more, from the approximate minimum degree of the whole matrix and of H + JᵀJ.
+        for pattern in [None, Some(coupled(problem))] {
+            let other = Updatable::analyse(lower, &approximate(problem, pattern.as_ref().unwrap_or(lower)));
+            if other.factor_len() < best.factor_len() {
+                best = other;
+            }
+        }
+    }
+    best
+}
+
+/// The columns in the order of approximate minimum degree of a pattern, each row after the last of its columns.
+fn approximate(problem: &Problem, pattern: &Csr) -> Vec<u32> {
+    let n = problem.n();
+    let mut columns = Vec::with_capacity(n);
+    Ldlt::analyse(pattern, Ordering::Amd).pivots(|unknown, _| columns.extend((unknown < n).then_some(unknown as u32)));
+    let mut place = vec![0; n];
+    columns.iter().enumerate().for_each(|(p, &j)| place[j as usize] = p + 1);
+    // Rows by the place of their last column; 0 for rows without columns.
+    let mut after: Vec<Vec<u32>> = vec![Vec::new(); n + 1];
+    for block in problem.J.blocks() {
+        let last = block.columns.iter().map(|&j| place[j as usize]).max().unwrap_or(0);
+        after[last].extend(block.range().map(|i| (n + i) as u32));
+    }
+    let mut order = after[0].clone();
+    for (p, &j) in columns.iter().enumerate() {
+        order.push(j);
+        order.extend_from_slice(&after[p + 1]);
+    }
+    order
+}
+
+/// The lower triangle of the pattern of H + JᵀJ.
+fn coupled(problem: &Problem) -> Csr {
+    let n = problem.n();
+    let mut lists: Vec<Vec<u32>> = (0..n).map(|i| problem.H.row(i).0.to_vec()).collect();
+    for block in problem.J.blocks() {
+        block.columns.iter().for_each(|&j| lists[j as usize].extend_from_slice(block.columns));
+    }
+    let mut out = Csr::empty(n, n);
+    for (i, list) in lists.iter_mut().enumerate() {
+        unique(list);
+        out.columns.extend(list.iter().filter(|&&j| j as usize <= i));
+        out.starts[i + 1] = out.columns.len();
+    }
+    out.values = vec![0.0; out.columns.len()];
+    out
 }
 
 /// Nodes are groups of columns; row groups (rows with the same columns) hang between them.
@@ -36,12 +89,15 @@ struct Graph {
     /// Elements (fronts left behind) that a node or a row group belongs to.
     node_elements: Vec<Vec<u32>>,
     group_elements: Vec<Vec<u32>>,
-    /// Nodes and row groups in each element; empty when absorbed. The weight is their number of unknowns.
+    /// Nodes and row groups in each element; empty when absorbed.
     elements: Vec<(Vec<u32>, Vec<u32>)>,
-    weights: Vec<usize>,
     /// Columns of a group that are not eliminated yet.
     waiting: Vec<usize>,
     done: Vec<bool>,
+    /// Who was counted in the present front.
+    stamp: u32,
+    node_mark: Vec<u32>,
+    group_mark: Vec<u32>,
 }
 
 impl Graph {
@@ -89,9 +145,11 @@ impl Graph {
             node_elements: vec![Vec::new(); count],
             group_elements: vec![Vec::new(); group_count],
             elements: Vec::new(),
-            weights: Vec::new(),
             waiting,
             done: vec![false; count],
+            stamp: 0,
+            node_mark: vec![0; count],
+            group_mark: vec![0; group_count],
         }
     }
 
@@ -127,19 +185,33 @@ impl Graph {
         order
     }
 
-    /// The number of unknowns in the front that eliminating `node` would leave (elements counted without overlap among their own).
-    fn front(&self, node: usize) -> usize {
+    /// The number of unknowns in the front that eliminating `node` would leave.
+    fn front(&mut self, node: usize) -> usize {
         let mut touched: Vec<u32> = self.node_elements[node].clone();
-        let mut size: usize = self.coupled[node].iter().filter(|&&o| !self.done[o as usize]).map(|&o| self.columns[o as usize].len()).sum();
+        self.stamp += 1;
+        let stamp = self.stamp;
+        self.node_mark[node] = stamp;
+        let mut size = 0;
+        for &o in &self.coupled[node] {
+            size += fresh(&mut self.node_mark, o, stamp, !self.done[o as usize], self.columns[o as usize].len());
+        }
         for &g in &self.groups[node] {
             if self.waiting[g as usize] == 1 {
                 touched.extend_from_slice(&self.group_elements[g as usize]);
-            } else {
-                size += self.rows[g as usize].len();
             }
+            size += fresh(&mut self.group_mark, g, stamp, self.waiting[g as usize] > 1, self.rows[g as usize].len());
         }
         unique(&mut touched);
-        size + touched.iter().map(|&e| self.weights[e as usize]).sum::<usize>()
+        for &e in &touched {
+            let (nodes, groups) = &self.elements[e as usize];
+            for &o in nodes {
+                size += fresh(&mut self.node_mark, o, stamp, !self.done[o as usize], self.columns[o as usize].len());
+            }
+            for &g in groups {
+                size += fresh(&mut self.group_mark, g, stamp, self.waiting[g as usize] > 0, self.rows[g as usize].len());
+            }
+        }
+        size
     }
 
     /// Eliminates `node` and the row groups that were waiting for it alone; what they leave is a new element.
@@ -162,7 +234,6 @@ impl Graph {
             let (nodes, groups) = std::mem::take(&mut self.elements[e as usize]);
             front_nodes.extend(nodes);
             front_groups.extend(groups);
-            self.weights[e as usize] = 0;
         }
         unique(&mut front_nodes);
         unique(&mut front_groups);
@@ -170,18 +241,12 @@ impl Graph {
         front_groups.retain(|&g| self.waiting[g as usize] > 0);
         let element = self.elements.len() as u32;
         let lists = front_nodes.iter().map(|&o| (true, o)).chain(front_groups.iter().map(|&g| (false, g)));
-        let mut weight = 0;
         for (is_node, p) in lists {
-            let (list, size) = match is_node {
-                true => (&mut self.node_elements[p as usize], self.columns[p as usize].len()),
-                false => (&mut self.group_elements[p as usize], self.rows[p as usize].len()),
-            };
+            let list = if is_node { &mut self.node_elements[p as usize] } else { &mut self.group_elements[p as usize] };
             list.retain(|e| touched.binary_search(e).is_err());
             list.push(element);
-            weight += size;
         }
         self.elements.push((front_nodes, front_groups));
-        self.weights.push(weight);
         ready
     }
 }
@@ -197,6 +262,12 @@ fn classes(problem: &Problem, columns: &[Vec<u32>]) -> Vec<u32> {
         return vec![0; columns.len()];
     }
     masses.iter().map(|x| ((x - least) / 4f64.ln()) as u32).collect()
+}
+
+/// `size` if `p` counts and was not yet seen under this stamp, else 0.
+fn fresh(marks: &mut [u32], p: u32, stamp: u32, counts: bool, size: usize) -> usize {
+    let seen = std::mem::replace(&mut marks[p as usize], stamp) == stamp;
+    if counts && !seen { size } else { 0 }
 }
 
 fn unique(list: &mut Vec<u32>) {

@@ -1,6 +1,6 @@
 //! The walk's basis on the whole problem: `[H Jᵀ; J −E]` over the free rows, updated row by row.
 
-use super::order::order;
+use super::order::analyse;
 use super::walk::{Basis, Response};
 use crate::math::cliques::CliqueFactor;
 use crate::math::sparse::Csr;
@@ -47,7 +47,7 @@ impl Sparse {
         let (n, m) = (problem.n(), problem.rows());
         let lower = lower_triangle(problem);
         if self.factor.is_empty() || !self.factor.matches(&lower) {
-            self.factor = Updatable::analyse(&lower, &order(problem));
+            self.factor = analyse(problem, &lower);
         } else {
             self.factor.set_values(&lower.values);
         }

@@ -46,8 +46,12 @@ pub(super) enum End {
     Infeasible(Vec<usize>),
 }
 
-/// Units of rounding that count as zero: sums of a dozen terms, after a refined solve.
+/// Units of rounding that count as zero along the way: sums of a dozen terms, after some updates of the factor.
 const ROUNDING: f64 = 256.0;
+/// And at the end, with a fresh factor and a refined point.
+const FINE: f64 = 8.0;
+/// Entries of one row that are allowed at the end.
+const FINE_ENTRIES: u16 = 3;
 /// A row that entered this often is put aside: it moves within rounding.
 const ENTRIES: u16 = 40;
 /// Solves per refined point.
@@ -68,6 +72,8 @@ pub(super) struct Walk<'a, B: Basis> {
     dr: Vec<f64>,
     free: Vec<bool>,
     entered: Vec<u16>,
+    /// Units of rounding that count as zero.
+    rounding: f64,
 }
 
 impl<'a, B: Basis> Walk<'a, B> {
@@ -91,6 +97,7 @@ impl<'a, B: Basis> Walk<'a, B> {
             dr: zero(),
             free,
             entered: vec![0; m],
+            rounding: ROUNDING,
         }
     }
 
@@ -122,6 +129,11 @@ impl<'a, B: Basis> Walk<'a, B> {
                 None if self.basis.stale() => {
                     self.restart();
                     self.settle_within();
+                }
+                // What is left is looked at more closely.
+                None if self.rounding > FINE => {
+                    self.rounding = FINE;
+                    self.entered.fill(ENTRIES - FINE_ENTRIES);
                 }
                 None => return End::Solved,
             }
@@ -222,7 +234,7 @@ impl<'a, B: Basis> Walk<'a, B> {
     fn violation(&self, i: usize) -> f64 {
         let u = self.u[i];
         let wrong = (u < 0.0 && self.r[i] < self.hi[i]) || (u > 0.0 && self.r[i] > self.lo[i]);
-        if self.free[i] || !wrong || u.abs() <= ROUNDING * self.noise[i] {
+        if self.free[i] || !wrong || u.abs() <= self.rounding * self.noise[i] {
             return 0.0;
         }
         0.5 * u * u / self.basis.a()[i].max(f64::MIN_POSITIVE)
