@@ -4,6 +4,7 @@ use clap::{Args, Subcommand};
 use std::process::ExitCode;
 
 pub mod interior_point;
+pub mod pivot;
 pub mod psor;
 
 /// What to measure.
@@ -15,6 +16,8 @@ pub struct Arguments {
 
 #[derive(Subcommand)]
 enum What {
+    /// Active set: cost of a pivot, chains, dense twins, warm starts.
+    Pivot(pivot::Arguments),
     /// Sweeps: time per contact, memory speed, threads, convergence.
     Psor(psor::Arguments),
     /// Interior point: the thesis's tables, warm starts, mass ratios, beside clarabel.
@@ -24,6 +27,7 @@ enum What {
 /// Runs the chosen bench.
 pub fn run(arguments: &Arguments) -> ExitCode {
     match &arguments.what {
+        What::Pivot(arguments) => pivot::run(arguments),
         What::Psor(arguments) => psor::run(arguments),
         What::InteriorPoint(arguments) => interior_point::run(arguments),
     }

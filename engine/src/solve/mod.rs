@@ -7,6 +7,8 @@
 
 pub mod direct;
 pub mod interior_point;
+pub mod lemke;
+pub mod pivot;
 pub mod psor;
 pub mod shift;
 
@@ -184,6 +186,8 @@ methods! {
     Direct "direct" => |stop| Box::new(direct::Direct::new(direct::Settings { stop }));
     /// Interior point: convex laws exactly, at any mass ratio; Coulomb's by De Saxcé's shift.
     InteriorPoint "interior-point" => |stop| Box::new(interior_point::InteriorPoint::new(interior_point::Settings { stop, ..Default::default() }));
+    /// Active set, exact, one row at a time.
+    Pivot "pivot" => |stop| Box::new(pivot::Pivot::new(pivot::Settings { stop, ..Default::default() }));
     /// Projected fixed-point sweeps.
     Psor "psor" => |stop| Box::new(psor::Psor::new(psor::Settings { stop }));
 }
