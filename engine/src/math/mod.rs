@@ -3,6 +3,7 @@
 pub mod cliques;
 pub mod dense;
 pub mod ldlt;
+pub mod lu;
 pub mod sparse;
 
 /// The scalar product of two vectors of equal length.

@@ -6,6 +6,8 @@
 //! by [`crate::problem::error`], never by the method: nobody marks their own work.
 
 pub mod direct;
+pub mod local;
+pub mod newton;
 pub mod psor;
 
 use crate::problem::{Error, Problem, Reduced, Solution, Tolerance};
