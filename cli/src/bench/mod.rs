@@ -3,6 +3,7 @@
 use clap::{Args, Subcommand};
 use std::process::ExitCode;
 
+pub mod newton;
 pub mod psor;
 
 /// What to measure.
@@ -14,6 +15,8 @@ pub struct Arguments {
 
 #[derive(Subcommand)]
 enum What {
+    /// The true Coulomb law: error, sweeps, factorizations and time, beside the published times.
+    Newton(newton::Arguments),
     /// Sweeps: time per contact, memory speed, threads, convergence.
     Psor(psor::Arguments),
 }
@@ -21,6 +24,7 @@ enum What {
 /// Runs the chosen bench.
 pub fn run(arguments: &Arguments) -> ExitCode {
     match &arguments.what {
+        What::Newton(arguments) => newton::run(arguments),
         What::Psor(arguments) => psor::run(arguments),
     }
 }

@@ -1,12 +1,14 @@
 //! The form `u = W y + q`: for reduced problems, and for bodies with few contacts each.
 //!
 //! The rows of W are kept block by block, as given (never symmetrised). Newton's matrix
-//! `A (W + eps I) + B` is factored over the blocks that are not open, as a dense matrix while it is
-//! small, as a sparse one (over all blocks, so that one analysis serves all steps) when it is large.
+//! `A (W + eps I) + B` is factored over the blocks that are not open: as a dense matrix while it is
+//! small, by blocks when it is large. The order of elimination is found for the pattern of all blocks, so that one
+//! analysis serves all steps, and the next problem too while its candidate contacts are the same.
 
 use super::form::{Blocks, Form, Point, Prox, block_times, solve_local};
 use super::piece::{Branch, Piece};
-use crate::math::lu::{DenseLu, SparseLu};
+use crate::math::block_lu::BlockLu;
+use crate::math::lu::DenseLu;
 use crate::math::sparse::Csr;
 use crate::problem::Rows;
 use crate::problem::law::MAX_ROWS;
@@ -22,14 +24,18 @@ pub(super) struct Delassus {
     /// Diagonal blocks, d × d each, at 9 k.
     diagonal: Vec<f64>,
     q: Vec<f64>,
+    /// Rows of the largest block, and the block of each row.
+    d: usize,
+    block_of: Vec<u32>,
     dense: DenseLu,
-    sparse: Option<SparseLu>,
+    blocked: BlockLu,
+    /// The block pattern; empty until it is needed.
     starts: Vec<u32>,
     columns: Vec<u32>,
-    values: Vec<f64>,
     /// Place of each row among the rows that are not open.
     place: Vec<u32>,
     right: Vec<f64>,
+    packed: Vec<f64>,
 }
 
 impl Delassus {
@@ -39,7 +45,11 @@ impl Delassus {
         self.starts.clear();
         let blocks = &self.blocks;
         let mut scale = vec![1.0; q.len()];
+        self.block_of.clear();
+        self.block_of.resize(q.len(), 0);
+        self.d = blocks.laws.iter().map(|law| law.rows()).max().unwrap_or(1);
         for k in 0..blocks.len() {
+            self.block_of[blocks.range(k)].fill(k as u32);
             scale[blocks.range(k)].fill(1.0 / blocks.root[k]);
         }
         self.q.clear();
@@ -68,26 +78,59 @@ impl Delassus {
         &self.q
     }
 
-    fn direction_dense(&mut self, pieces: &[Piece], eps: f64, dy: &mut [f64], n: usize) -> bool {
+    /// Factors Newton's matrix over the blocks that are not open: by `dense`, else by blocks.
+    fn factor(&mut self, pieces: &[Piece], eps: f64, n: usize) -> bool {
+        if n <= DENSE {
+            return self.factor_dense(pieces, eps, n);
+        }
+        if self.starts.is_empty() {
+            self.analyse();
+        }
+        let (w, block_of, first_rows, d) = (&self.W, &self.block_of, &self.blocks.starts, self.d);
+        let mut entry = [0.0; MAX_ROWS * MAX_ROWS];
+        self.blocked.factor(
+            |k| pieces[k].branch != Branch::Open,
+            |k, put| {
+                let (block, piece) = (w.block(k), &pieces[k]);
+                let (rows, width) = (block.rows, block.columns.len());
+                let (mut c, mut diagonal) = (0, false);
+                while c < width {
+                    // The columns of one block stand together.
+                    let other = block_of[block.columns[c] as usize];
+                    entry.fill(0.0);
+                    while c < width && block_of[block.columns[c] as usize] == other {
+                        let j = block.columns[c] as usize - first_rows[other as usize];
+                        for i in 0..rows {
+                            entry[i * d + j] = (0..rows).map(|p| piece.a[i * rows + p] * block.values[p * width + c]).sum();
+                        }
+                        c += 1;
+                    }
+                    if other as usize == k {
+                        own_block(piece, eps, rows, d, &mut entry);
+                        diagonal = true;
+                    }
+                    put(other as usize, &entry);
+                }
+                if !diagonal {
+                    entry.fill(0.0);
+                    own_block(piece, eps, rows, d, &mut entry);
+                    put(k, &entry);
+                }
+            },
+        )
+    }
+
+    fn factor_dense(&mut self, pieces: &[Piece], eps: f64, n: usize) -> bool {
         let matrix = self.dense.matrix(n);
-        self.right.clear();
-        for (k, piece) in pieces.iter().enumerate() {
-            if piece.branch == Branch::Open {
-                continue;
-            }
+        for (k, piece) in pieces.iter().enumerate().filter(|(_, piece)| piece.branch != Branch::Open) {
             let block = self.W.block(k);
-            let d = block.rows;
-            let first = self.place[block.first] as usize;
-            let mut right = [0.0; MAX_ROWS];
-            right[..d].iter_mut().zip(&piece.f).for_each(|(r, f)| *r = -f);
+            let (d, first) = (block.rows, self.place[block.first] as usize);
             for (c, &j) in block.columns.iter().enumerate() {
                 let place = self.place[j as usize] as usize;
-                for i in 0..d {
-                    let x: f64 = (0..d).map(|p| piece.a[i * d + p] * block.values[p * block.columns.len() + c]).sum();
-                    if place < n {
-                        matrix[place * n + first + i] = x;
-                    } else {
-                        right[i] -= x * dy[j as usize];
+                if place < n {
+                    for i in 0..d {
+                        matrix[place * n + first + i] =
+                            (0..d).map(|p| piece.a[i * d + p] * block.values[p * block.columns.len() + c]).sum();
                     }
                 }
             }
@@ -95,85 +138,88 @@ impl Delassus {
                 for j in 0..d {
                     matrix[(first + j) * n + first + i] += eps * piece.a[i * d + j] + piece.b[i * d + j];
                 }
-                self.right.push(right[i]);
             }
         }
-        if n > 0 {
-            if self.dense.factor().is_err() {
-                return false;
-            }
-            self.dense.solve(&mut self.right);
-        }
-        for (row, dy) in dy.iter_mut().enumerate() {
-            if (self.place[row] as usize) < n {
-                *dy = self.right[self.place[row] as usize];
-            }
-        }
-        true
+        n == 0 || self.dense.factor().is_ok()
     }
 
-    /// The pattern of Newton's matrix: that of W by blocks, and the whole diagonal blocks.
+    /// Block pattern and order, once per pattern.
     fn analyse(&mut self) {
-        self.starts.clear();
-        self.columns.clear();
         self.starts.push(0);
+        self.columns.clear();
         for k in 0..self.blocks.len() {
-            let (block, range) = (self.W.block(k), self.blocks.range(k));
-            for _ in range.clone() {
-                let at = self.columns.len();
-                self.columns.extend_from_slice(block.columns);
-                for j in range.clone() {
-                    if block.columns.binary_search(&(j as u32)).is_err() {
-                        self.columns.push(j as u32);
-                    }
+            let begin = self.columns.len();
+            for &j in self.W.block(k).columns {
+                let other = self.block_of[j as usize];
+                if self.columns.len() == begin || self.columns.last() != Some(&other) {
+                    self.columns.push(other);
                 }
-                self.columns[at..].sort_unstable();
-                self.starts.push(self.columns.len() as u32);
             }
+            self.starts.push(self.columns.len() as u32);
         }
-        let n = self.blocks.rows();
-        if !self.sparse.as_ref().is_some_and(|lu| lu.matches(n, &self.starts, &self.columns)) {
-            self.sparse = Some(SparseLu::analyse(n, &self.starts, &self.columns));
-        }
+        self.blocked.analyse(self.d, &self.starts, &self.columns);
     }
 
-    fn direction_sparse(&mut self, pieces: &[Piece], eps: f64, dy: &mut [f64]) -> bool {
-        if self.starts.is_empty() {
-            self.analyse();
-        }
-        self.values.clear();
-        self.values.resize(self.columns.len(), 0.0);
-        for (k, piece) in pieces.iter().enumerate() {
-            let block = self.W.block(k);
-            let (d, width) = (block.rows, block.columns.len());
+    /// `−F − (A (W + eps) + B) dy` over the blocks that are not open, and its norm.
+    fn residual(&mut self, pieces: &[Piece], eps: f64, dy: &[f64]) -> f64 {
+        let mut sum = 0.0;
+        self.right.clear();
+        self.right.resize(dy.len(), 0.0);
+        for (k, piece) in pieces.iter().enumerate().filter(|(_, piece)| piece.branch != Branch::Open) {
+            let (block, mut u) = (self.W.block(k), [0.0; MAX_ROWS]);
+            let d = block.rows;
+            block_times(&block, dy, &mut u);
+            let own = &dy[block.range()];
             for i in 0..d {
-                let range = self.starts[block.first + i] as usize..self.starts[block.first + i + 1] as usize;
-                let (columns, values) = (&self.columns[range.clone()], &mut self.values[range]);
-                let mut c = 0;
-                for (&j, x) in columns.iter().zip(values) {
-                    if c < width && block.columns[c] == j {
-                        if piece.branch != Branch::Open {
-                            *x = (0..d).map(|p| piece.a[i * d + p] * block.values[p * width + c]).sum();
-                        }
-                        c += 1;
-                    }
-                    let local = (j as usize).wrapping_sub(block.first);
-                    if local < d {
-                        *x += eps * piece.a[i * d + local] + piece.b[i * d + local];
-                    }
+                let mut x = -piece.f[i];
+                for j in 0..d {
+                    x -= piece.a[i * d + j] * (u[j] + eps * own[j]) + piece.b[i * d + j] * own[j];
+                }
+                self.right[block.first + i] = x;
+                sum += x * x;
+            }
+        }
+        sum.sqrt()
+    }
+
+    /// `dy ← dy + (A (W + eps) + B)⁻¹ right` with the factor at hand.
+    fn correct(&mut self, n: usize, dy: &mut [f64]) {
+        self.packed.clear();
+        if n <= DENSE {
+            self.packed.extend((0..dy.len()).filter(|&i| (self.place[i] as usize) < n).map(|i| self.right[i]));
+            if n > 0 {
+                self.dense.solve(&mut self.packed);
+            }
+            for (dy, &place) in dy.iter_mut().zip(&self.place) {
+                if (place as usize) < n {
+                    *dy += self.packed[place as usize];
                 }
             }
-            for i in 0..d {
-                dy[block.first + i] = -piece.f[i];
+            return;
+        }
+        self.packed.resize(self.d * self.blocks.len(), 0.0);
+        for k in 0..self.blocks.len() {
+            let range = self.blocks.range(k);
+            self.packed[self.d * k..self.d * k + range.len()].copy_from_slice(&self.right[range]);
+        }
+        self.blocked.solve(&mut self.packed);
+        for k in 0..self.blocks.len() {
+            if self.place[self.blocks.starts[k]] != u32::MAX {
+                dy[self.blocks.range(k)].iter_mut().zip(&self.packed[self.d * k..]).for_each(|(dy, x)| *dy += x);
             }
         }
-        let Some(lu) = self.sparse.as_mut() else { return false };
-        if lu.factor(&self.values).is_err() {
-            return false;
-        }
-        lu.solve(dy);
-        true
     }
+}
+
+/// Adds `eps A + B` to a diagonal block, and ones where the block has fewer rows than the largest.
+#[inline]
+fn own_block(piece: &Piece, eps: f64, rows: usize, d: usize, entry: &mut [f64]) {
+    for i in 0..rows {
+        for j in 0..rows {
+            entry[i * d + j] += eps * piece.a[i * rows + j] + piece.b[i * rows + j];
+        }
+    }
+    (rows..d).for_each(|i| entry[i * d + i] = 1.0);
 }
 
 impl Form for Delassus {
@@ -220,11 +266,25 @@ impl Form for Delassus {
                 let open = piece.branch == Branch::Open;
                 self.place.push(if open { u32::MAX } else { n });
                 n += u32::from(!open);
-                dy[self.blocks.starts[k] + i] = -piece.f[i];
+                dy[self.blocks.starts[k] + i] = if open { -piece.f[i] } else { 0.0 };
             }
         }
-        let found =
-            if n as usize <= DENSE { self.direction_dense(pieces, eps, dy, n as usize) } else { self.direction_sparse(pieces, eps, dy) };
-        found && dy.iter().all(|x| x.is_finite())
+        let n = n as usize;
+        let first = self.residual(pieces, eps, dy);
+        if !self.factor(pieces, eps, n) {
+            return false;
+        }
+        let mut left = first;
+        for _ in 0..3 {
+            self.correct(n, dy);
+            let now = self.residual(pieces, eps, dy);
+            let enough = !(now < 0.5 * left) || now <= 1e-12 * first;
+            left = now;
+            if enough {
+                break;
+            }
+        }
+        // Pivots are sought within blocks alone: a matrix that needs more shows itself here.
+        left <= 1e-3 * first && dy.iter().all(|x| x.is_finite())
     }
 }
