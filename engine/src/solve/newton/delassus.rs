@@ -5,12 +5,13 @@
 //! small, by blocks when it is large. The order of elimination is found for the pattern of all blocks, so that one
 //! analysis serves all steps, and the next problem too while its candidate contacts are the same.
 
-use super::form::{Blocks, Form, Point, Prox, block_times, solve_local};
+use super::block_matrix::BlockMatrix;
+use super::form::{Blocks, Form, Point, Prox};
 use super::piece::{Branch, Piece};
+use super::quick::Quick;
 use crate::math::block_lu::BlockLu;
 use crate::math::lu::DenseLu;
 use crate::math::sparse::Csr;
-use crate::problem::Rows;
 use crate::problem::law::MAX_ROWS;
 
 /// Newton systems up to this many rows are factored as dense matrices.
@@ -20,18 +21,20 @@ const DENSE: usize = 120;
 #[allow(non_snake_case)]
 pub(super) struct Delassus {
     pub blocks: Blocks,
-    W: Rows,
+    W: BlockMatrix,
     /// Diagonal blocks, d × d each, at 9 k.
     diagonal: Vec<f64>,
+    /// The local solves, prepared for `W + quick_eps I`.
+    quick: Vec<Quick>,
+    quick_eps: f64,
     q: Vec<f64>,
     /// Rows of the largest block, and the block of each row.
     d: usize,
     block_of: Vec<u32>,
     dense: DenseLu,
     blocked: BlockLu,
-    /// The block pattern; empty until it is needed.
-    starts: Vec<u32>,
-    columns: Vec<u32>,
+    /// Whether `blocked` knows the pattern.
+    analysed: bool,
     /// Place of each row among the rows that are not open.
     place: Vec<u32>,
     right: Vec<f64>,
@@ -42,7 +45,7 @@ impl Delassus {
     /// Takes `W` and `q`, not yet scaled; `self.blocks` is set already.
     #[allow(non_snake_case)]
     pub fn set(&mut self, W: &Csr, q: &[f64]) {
-        self.starts.clear();
+        self.analysed = false;
         let blocks = &self.blocks;
         let mut scale = vec![1.0; q.len()];
         self.block_of.clear();
@@ -54,21 +57,26 @@ impl Delassus {
         }
         self.q.clear();
         self.q.extend(q.iter().zip(&scale).map(|(q, s)| q * s));
-        self.W = Rows::from_csr(W, &blocks.laws);
+        self.W.set(W, blocks, &self.block_of, &scale);
         self.diagonal.clear();
         self.diagonal.resize(9 * blocks.len(), 0.0);
         for k in 0..blocks.len() {
-            let range = blocks.range(k);
-            let (d, at, width) = (range.len(), self.W.value_starts[k], self.W.column_starts[k + 1] - self.W.column_starts[k]);
-            for c in 0..width {
-                let j = self.W.columns[self.W.column_starts[k] + c] as usize;
-                for i in 0..d {
-                    let x = &mut self.W.values[at + i * width + c];
-                    *x *= scale[range.start + i] * scale[j];
-                    if range.contains(&j) {
-                        self.diagonal[9 * k + i * d + j - range.start] = *x;
-                    }
-                }
+            let size = blocks.range(k).len().pow(2);
+            if let Some((_, values)) = self.W.row(k).find(|entry| entry.0 == k) {
+                self.diagonal[9 * k..9 * k + size].copy_from_slice(&values[..size]);
+            }
+        }
+        self.quick.clear();
+        self.quick.resize(blocks.len(), Quick::default());
+        self.quick_eps = f64::NAN;
+    }
+
+    /// Prepares the local solves of `W + eps I`.
+    fn prepare(&mut self, eps: f64) {
+        if self.quick_eps != eps {
+            self.quick_eps = eps;
+            for (k, (quick, law)) in self.quick.iter_mut().zip(&self.blocks.laws).enumerate() {
+                quick.set(law, &self.diagonal[9 * k..9 * k + 9], eps);
             }
         }
     }
@@ -83,38 +91,28 @@ impl Delassus {
         if n <= DENSE {
             return self.factor_dense(pieces, eps, n);
         }
-        if self.starts.is_empty() {
-            self.analyse();
+        if !self.analysed {
+            self.blocked.analyse(self.d, &self.W.starts, &self.W.columns);
+            self.analysed = true;
         }
-        let (w, block_of, first_rows, d) = (&self.W, &self.block_of, &self.blocks.starts, self.d);
-        let mut entry = [0.0; MAX_ROWS * MAX_ROWS];
+        let (w, blocks, d) = (&self.W, &self.blocks, self.d);
+        let mut out = [0.0; MAX_ROWS * MAX_ROWS];
         self.blocked.factor(
             |k| pieces[k].branch != Branch::Open,
             |k, put| {
-                let (block, piece) = (w.block(k), &pieces[k]);
-                let (rows, width) = (block.rows, block.columns.len());
-                let (mut c, mut diagonal) = (0, false);
-                while c < width {
-                    // The columns of one block stand together.
-                    let other = block_of[block.columns[c] as usize];
-                    entry.fill(0.0);
-                    while c < width && block_of[block.columns[c] as usize] == other {
-                        let j = block.columns[c] as usize - first_rows[other as usize];
-                        for i in 0..rows {
-                            entry[i * d + j] = (0..rows).map(|p| piece.a[i * rows + p] * block.values[p * width + c]).sum();
-                        }
-                        c += 1;
-                    }
-                    if other as usize == k {
-                        own_block(piece, eps, rows, d, &mut entry);
+                let (piece, rows, mut diagonal) = (&pieces[k], blocks.range(k).len(), false);
+                for (j, values) in w.row(k) {
+                    mix(piece, values, rows, blocks.range(j).len(), d, &mut out);
+                    if j == k {
+                        own_block(piece, eps, rows, d, &mut out);
                         diagonal = true;
                     }
-                    put(other as usize, &entry);
+                    put(j, &out);
                 }
                 if !diagonal {
-                    entry.fill(0.0);
-                    own_block(piece, eps, rows, d, &mut entry);
-                    put(k, &entry);
+                    out.fill(0.0);
+                    own_block(piece, eps, rows, d, &mut out);
+                    put(k, &out);
                 }
             },
         )
@@ -123,14 +121,18 @@ impl Delassus {
     fn factor_dense(&mut self, pieces: &[Piece], eps: f64, n: usize) -> bool {
         let matrix = self.dense.matrix(n);
         for (k, piece) in pieces.iter().enumerate().filter(|(_, piece)| piece.branch != Branch::Open) {
-            let block = self.W.block(k);
-            let (d, first) = (block.rows, self.place[block.first] as usize);
-            for (c, &j) in block.columns.iter().enumerate() {
-                let place = self.place[j as usize] as usize;
+            let range = self.blocks.range(k);
+            let (d, first) = (range.len(), self.place[range.start] as usize);
+            let mut out = [0.0; MAX_ROWS * MAX_ROWS];
+            for (j, values) in self.W.row(k) {
+                let columns = self.blocks.range(j);
+                let place = self.place[columns.start] as usize;
                 if place < n {
-                    for i in 0..d {
-                        matrix[place * n + first + i] =
-                            (0..d).map(|p| piece.a[i * d + p] * block.values[p * block.columns.len() + c]).sum();
+                    mix(piece, values, d, columns.len(), MAX_ROWS, &mut out);
+                    for c in 0..columns.len() {
+                        for i in 0..d {
+                            matrix[(place + c) * n + first + i] = out[i * MAX_ROWS + c];
+                        }
                     }
                 }
             }
@@ -143,39 +145,22 @@ impl Delassus {
         n == 0 || self.dense.factor().is_ok()
     }
 
-    /// Block pattern and order, once per pattern.
-    fn analyse(&mut self) {
-        self.starts.push(0);
-        self.columns.clear();
-        for k in 0..self.blocks.len() {
-            let begin = self.columns.len();
-            for &j in self.W.block(k).columns {
-                let other = self.block_of[j as usize];
-                if self.columns.len() == begin || self.columns.last() != Some(&other) {
-                    self.columns.push(other);
-                }
-            }
-            self.starts.push(self.columns.len() as u32);
-        }
-        self.blocked.analyse(self.d, &self.starts, &self.columns);
-    }
-
     /// `−F − (A (W + eps) + B) dy` over the blocks that are not open, and its norm.
     fn residual(&mut self, pieces: &[Piece], eps: f64, dy: &[f64]) -> f64 {
         let mut sum = 0.0;
         self.right.clear();
         self.right.resize(dy.len(), 0.0);
         for (k, piece) in pieces.iter().enumerate().filter(|(_, piece)| piece.branch != Branch::Open) {
-            let (block, mut u) = (self.W.block(k), [0.0; MAX_ROWS]);
-            let d = block.rows;
-            block_times(&block, dy, &mut u);
-            let own = &dy[block.range()];
+            let (range, mut u) = (self.blocks.range(k), [0.0; MAX_ROWS]);
+            let d = range.len();
+            self.W.times(k, &self.blocks, dy, &mut u);
+            let own = &dy[range.clone()];
             for i in 0..d {
                 let mut x = -piece.f[i];
                 for j in 0..d {
                     x -= piece.a[i * d + j] * (u[j] + eps * own[j]) + piece.b[i * d + j] * own[j];
                 }
-                self.right[block.first + i] = x;
+                self.right[range.start + i] = x;
                 sum += x * x;
             }
         }
@@ -211,6 +196,20 @@ impl Delassus {
     }
 }
 
+/// `out ← A W_kj`, rows of length `stride`.
+#[inline]
+fn mix(piece: &Piece, w: &[f64], rows: usize, columns: usize, stride: usize, out: &mut [f64]) {
+    out.fill(0.0);
+    for i in 0..rows {
+        for p in 0..rows {
+            let a = piece.a[i * rows + p];
+            for j in 0..columns {
+                out[i * stride + j] += a * w[p * columns + j];
+            }
+        }
+    }
+}
+
 /// Adds `eps A + B` to a diagonal block, and ones where the block has fewer rows than the largest.
 #[inline]
 fn own_block(piece: &Piece, eps: f64, rows: usize, d: usize, entry: &mut [f64]) {
@@ -230,31 +229,37 @@ impl Form for Delassus {
     fn velocities(&mut self, point: &mut Point) {
         let mut sum = 0.0;
         for (k, law) in self.blocks.laws.iter().enumerate() {
-            let (block, mut out) = (self.W.block(k), [0.0; MAX_ROWS]);
-            let d = block.rows;
-            block_times(&block, &point.y, &mut out);
+            let (range, mut out) = (self.blocks.range(k), [0.0; MAX_ROWS]);
+            let d = range.len();
+            self.W.times(k, &self.blocks, &point.y, &mut out);
             for i in 0..d {
-                out[i] += self.q[block.first + i];
+                out[i] += self.q[range.start + i];
             }
-            point.u[block.range()].copy_from_slice(&out[..d]);
+            point.u[range.clone()].copy_from_slice(&out[..d]);
             let mut natural = [0.0; MAX_ROWS];
-            law.natural(1.0, &out[..d], &point.y[block.range()], &mut natural[..d]);
+            law.natural(1.0, &out[..d], &point.y[range], &mut natural[..d]);
             sum += natural.iter().map(|x| x * x).sum::<f64>();
         }
         point.residual = sum.sqrt();
     }
 
     fn sweep(&mut self, point: &mut Point, prox: Option<Prox<'_>>) {
+        self.prepare(prox.map_or(0.0, |p| p.eps));
         for (k, law) in self.blocks.laws.iter().enumerate() {
-            let (block, mut q) = (self.W.block(k), [0.0; MAX_ROWS]);
-            let (d, w) = (block.rows, &self.diagonal[9 * k..9 * k + 9]);
-            block_times(&block, &point.y, &mut q);
-            let y = &mut point.y[block.range()];
+            let (range, mut q) = (self.blocks.range(k), [0.0; MAX_ROWS]);
+            let (d, w) = (range.len(), &self.diagonal[9 * k..9 * k + 9]);
+            self.W.times(k, &self.blocks, &point.y, &mut q);
+            let y = &mut point.y[range.clone()];
             for i in 0..d {
-                q[i] += self.q[block.first + i] - (0..d).map(|j| w[i * d + j] * y[j]).sum::<f64>();
+                q[i] += self.q[range.start + i];
+                for j in 0..d {
+                    q[i] -= w[i * d + j] * y[j];
+                }
             }
-            let prox = prox.map(|p| (p.eps, &p.centre[block.range()]));
-            solve_local(law, w, &mut q[..d], prox, y);
+            if let Some(prox) = prox {
+                q.iter_mut().zip(&prox.centre[range]).for_each(|(q, c)| *q -= prox.eps * c);
+            }
+            self.quick[k].solve(law, &q[..d], y);
         }
     }
 

@@ -141,21 +141,3 @@ pub(super) fn block_times(block: &RowBlock<'_>, x: &[f64], out: &mut [f64; MAX_R
         _ => block.mul(x, out),
     }
 }
-
-/// Solves one block exactly, the proximal term included: `q` holds the velocity that the other blocks cause.
-#[inline]
-pub(super) fn solve_local(law: &Law, w: &[f64], q: &mut [f64], prox: Option<(f64, &[f64])>, y: &mut [f64]) {
-    let d = y.len();
-    match prox {
-        None => crate::solve::local::solve_block(law, &w[..d * d], q, y),
-        Some((eps, centre)) => {
-            let mut block = [0.0; MAX_ROWS * MAX_ROWS];
-            block[..d * d].copy_from_slice(&w[..d * d]);
-            for i in 0..d {
-                block[i * d + i] += eps;
-                q[i] -= eps * centre[i];
-            }
-            crate::solve::local::solve_block(law, &block[..d * d], q, y);
-        }
-    }
-}

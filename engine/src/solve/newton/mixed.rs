@@ -9,8 +9,9 @@
 //! Only velocities that some row touches are followed (the interface): the inside of a mesh comes
 //! back when the answer is written. The sparse matrix has one pattern for all steps.
 
-use super::form::{Blocks, Form, Point, Prox, block_times, solve_local};
+use super::form::{Blocks, Form, Point, Prox, block_times};
 use super::piece::{Branch, Piece};
+use super::quick::Quick;
 use crate::math::cliques::CliqueFactor;
 use crate::math::lu::SparseLu;
 use crate::math::sparse::Csr;
@@ -33,6 +34,9 @@ pub(super) struct Mixed {
     free: Vec<f64>,
     /// Diagonal blocks of W, d × d each, at 9 k.
     diagonal: Vec<f64>,
+    /// The local solves, prepared for `W + quick_eps I`.
+    quick: Vec<Quick>,
+    quick_eps: f64,
     /// Unknown of each interface velocity.
     interface: Vec<u32>,
     /// Most unknowns of a clique that a row touches, and the entries that W would have at most.
@@ -58,6 +62,9 @@ impl Mixed {
         self.free.clear();
         self.free.extend(self.interface.iter().map(|&i| free[i as usize]));
         self.H.clone_from(&problem.H);
+        self.quick.clear();
+        self.quick.resize(self.blocks.len(), Quick::default());
+        self.quick_eps = f64::NAN;
         self.starts.clear();
     }
 
@@ -127,6 +134,16 @@ impl Mixed {
             }
         }
         (w, q)
+    }
+
+    /// Prepares the local solves of `W + eps I`.
+    fn prepare(&mut self, eps: f64) {
+        if self.quick_eps != eps {
+            self.quick_eps = eps;
+            for (k, (quick, law)) in self.quick.iter_mut().zip(&self.blocks.laws).enumerate() {
+                quick.set(law, &self.diagonal[9 * k..9 * k + 9], eps);
+            }
+        }
     }
 
     /// True if W is the better form: every clique is small, and W has not many more entries than J and X.
@@ -213,6 +230,7 @@ impl Form for Mixed {
     }
 
     fn sweep(&mut self, point: &mut Point, prox: Option<Prox<'_>>) {
+        self.prepare(prox.map_or(0.0, |p| p.eps));
         for (k, law) in self.blocks.laws.iter().enumerate() {
             let (block, mut q, mut before) = (self.J.block(k), [0.0; MAX_ROWS], [0.0; MAX_ROWS]);
             let (d, w) = (block.rows, &self.diagonal[9 * k..9 * k + 9]);
@@ -223,8 +241,10 @@ impl Form for Mixed {
                 let row = block.first + i;
                 q[i] += self.w[row] + self.E[row] * y[i] - (0..d).map(|j| w[i * d + j] * y[j]).sum::<f64>();
             }
-            let prox = prox.map(|p| (p.eps, &p.centre[block.range()]));
-            solve_local(law, w, &mut q[..d], prox, y);
+            if let Some(prox) = prox {
+                q.iter_mut().zip(&prox.centre[block.range()]).for_each(|(q, c)| *q -= prox.eps * c);
+            }
+            self.quick[k].solve(law, &q[..d], y);
             for i in 0..d {
                 before[i] = y[i] - before[i];
             }

@@ -31,12 +31,14 @@
 //!
 //! [AlartCurnier1991], [DeSaxce1998]; compared with the methods of [Acary2018] by `signorini bench newton`.
 
+mod block_matrix;
 mod corrected;
 mod delassus;
 mod form;
 mod mixed;
 mod piece;
 mod proximal;
+mod quick;
 mod run;
 mod sweeping;
 
