@@ -4,6 +4,7 @@ use clap::{Args, Subcommand};
 use std::process::ExitCode;
 
 pub mod interior_point;
+pub mod newton;
 pub mod pivot;
 pub mod psor;
 
@@ -18,6 +19,8 @@ pub struct Arguments {
 enum What {
     /// Active set: cost of a pivot, chains, dense twins, warm starts.
     Pivot(pivot::Arguments),
+    /// The true Coulomb law: error, sweeps, factorizations and time, beside the published times.
+    Newton(newton::Arguments),
     /// Sweeps: time per contact, memory speed, threads, convergence.
     Psor(psor::Arguments),
     /// Interior point: the thesis's tables, warm starts, mass ratios, beside clarabel.
@@ -28,6 +31,7 @@ enum What {
 pub fn run(arguments: &Arguments) -> ExitCode {
     match &arguments.what {
         What::Pivot(arguments) => pivot::run(arguments),
+        What::Newton(arguments) => newton::run(arguments),
         What::Psor(arguments) => psor::run(arguments),
         What::InteriorPoint(arguments) => interior_point::run(arguments),
     }

@@ -1,5 +1,6 @@
 //! Small and sparse linear algebra. Knows nothing of the rest of the library.
 
+pub mod block_lu;
 pub mod cliques;
 pub mod dense;
 pub mod growing;

@@ -8,6 +8,8 @@
 pub mod direct;
 pub mod interior_point;
 pub mod lemke;
+pub mod local;
+pub mod newton;
 pub mod pivot;
 pub mod psor;
 pub mod shift;
@@ -188,6 +190,8 @@ methods! {
     InteriorPoint "interior-point" => |stop| Box::new(interior_point::InteriorPoint::new(interior_point::Settings { stop, ..Default::default() }));
     /// Active set, exact, one row at a time.
     Pivot "pivot" => |stop| Box::new(pivot::Pivot::new(pivot::Settings { stop, ..Default::default() }));
+    /// Sweeps, semismooth Newton, proximal point: the true Coulomb law to machine precision.
+    Newton "newton" => |stop| Box::new(newton::Newton::new(newton::Settings { stop, ..Default::default() }));
     /// Projected fixed-point sweeps.
     Psor "psor" => |stop| Box::new(psor::Psor::new(psor::Settings { stop }));
 }
