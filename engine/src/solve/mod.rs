@@ -6,6 +6,7 @@
 //! by [`crate::problem::error`], never by the method: nobody marks their own work.
 
 pub mod direct;
+pub mod local;
 pub mod psor;
 
 use crate::problem::{Error, Problem, Reduced, Solution, Tolerance};
