@@ -1,1 +1,0 @@
-//! Projected fixed-point sweeps.
