@@ -1,36 +1,82 @@
 //! `signorini bench psor`.
 
+use crate::fclib;
+use signorini::problem::files::Input;
+use signorini::problem::{Problem, Solution, Tolerance};
+use signorini::solve::psor::{Acceleration, Psor, Settings};
+use signorini::solve::{Solver, Stop};
+use std::path::PathBuf;
 use std::process::ExitCode;
 
 /// Options of `bench psor`.
 #[derive(clap::Args)]
 pub struct Arguments {
-    /// Problems to judge.
-    files: Vec<std::path::PathBuf>,
+    /// Print JSON.
+    #[arg(long)]
+    json: bool,
+    /// Count sweeps on the FCLib problems of this folder, under the cone law.
+    #[arg(long)]
+    corpus: Option<PathBuf>,
+    /// Only files whose name contains this.
+    #[arg(long, default_value = "")]
+    only: String,
+    /// Differences kept.
+    #[arg(long, default_value_t = 5)]
+    depth: usize,
 }
 
 /// Runs the bench.
 pub fn run(arguments: &Arguments) -> ExitCode {
-    for path in &arguments.files {
-        let stored = crate::fclib::read(path).unwrap();
-        let signorini::problem::files::Input::Problem(p) = stored.input else { continue };
-        let p = p.associated();
-        p.check().unwrap();
-        let mut judge = signorini::problem::Judge::of(&p).unwrap();
-        let s = stored.solution.unwrap();
-        let e = judge.error_against(&p, &s, Some(&s.r));
-        let e2 = judge.error(&p, &s);
+    let Some(folder) = &arguments.corpus else { return ExitCode::SUCCESS };
+    let mut files: Vec<PathBuf> =
+        std::fs::read_dir(folder).unwrap().map(|e| e.unwrap().path()).filter(|p| p.extension().is_some_and(|e| e == "hdf5")).collect();
+    files.sort();
+    let mut logs = [0.0; 3];
+    let mut count = 0.0;
+    for path in files {
+        let name = path.file_stem().unwrap().to_string_lossy().into_owned();
+        if !name.contains(&arguments.only) {
+            continue;
+        }
+        let Ok(stored) = fclib::read(&path) else { continue };
+        let Input::Problem(problem) = stored.input else { continue };
+        let problem = problem.associated();
+        let acceleration = if arguments.depth == 0 { Acceleration::None } else { Acceleration::Subspace { depth: arguments.depth } };
+        let settings = Settings {
+            acceleration,
+            judge_every: 1,
+            stop: Stop {
+                tolerance: Tolerance { relative: 1e-8, velocity: f64::INFINITY },
+                work: Some(1000),
+                history: true,
+                deadline: None,
+            },
+            ..Settings::default()
+        };
+        let (hits, report) = sweeps_to(&problem, settings);
         println!(
-            "{:40} rel {:.2e} scale {:.2e} bound {:.2e} est {:.2e} vel {:.2e} mom {:.2e} mv {:.2e}",
-            p.name,
-            e.relative(),
-            e.scale,
-            e.bound_relative(),
-            e2.bound_relative(),
-            e.velocity,
-            e.momentum,
-            e.momentum_velocity
+            "{name:36} {:?} {:?} rel {:.1e} bound {:.1e} {}",
+            hits,
+            report.status,
+            report.error.relative(),
+            report.error.bound_relative(),
+            report.work
         );
+        if !name.contains("ratio10") {
+            count += 1.0;
+            for i in 0..3 {
+                logs[i] += (hits[i].unwrap_or(1000).max(1) as f64).ln();
+            }
+        }
     }
+    println!("geometric mean {:?}", logs.map(|l| (l / count).exp()));
     ExitCode::SUCCESS
+}
+
+fn sweeps_to(problem: &Problem, settings: Settings) -> ([Option<u64>; 3], signorini::solve::Report) {
+    let mut solution = Solution::zero(problem.n(), problem.rows());
+    let report = Psor::new(settings).solve(problem, &mut solution).unwrap();
+    let scale = report.error.scale;
+    let hits = [1e-4, 1e-6, 1e-8].map(|tol| report.history.iter().find(|s| s.joule <= tol * scale).map(|s| s.work));
+    (hits, report)
 }

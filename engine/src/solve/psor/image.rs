@@ -37,10 +37,11 @@ pub(super) fn layout(problem: &Problem, factor: &CliqueFactor) -> Layout {
         mesh: 0,
     };
     let inside = |i: usize| {
-        i + GROUP <= n && (i..i + GROUP).all(|j| {
-            let members = cliques.members(cliques.of[j] as usize);
-            members[0] as usize >= i && (members[members.len() - 1] as usize) < i + GROUP
-        })
+        i + GROUP <= n
+            && (i..i + GROUP).all(|j| {
+                let members = cliques.members(cliques.of[j] as usize);
+                members[0] as usize >= i && (members[members.len() - 1] as usize) < i + GROUP
+            })
     };
     let mut i = 0;
     while i < n {
@@ -280,4 +281,3 @@ pub(super) fn scaled(law: &Law, s: &[f64; MAX_ROWS]) -> Law {
         other => other,
     }
 }
-

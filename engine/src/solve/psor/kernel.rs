@@ -320,8 +320,20 @@ fn project(x: [Lanes; 3], mu: Lanes, inverse: Lanes) -> [Lanes; 3] {
         let (n, t) = (x[0].0[l], t.0[l]);
         let inside = t <= mu.0[l] * n;
         let polar = mu.0[l] * t <= -n;
-        normal.0[l] = if inside { n } else if polar { 0.0 } else { s.0[l] };
-        factor.0[l] = if inside { 1.0 } else if polar { 0.0 } else { stretch.0[l] };
+        normal.0[l] = if inside {
+            n
+        } else if polar {
+            0.0
+        } else {
+            s.0[l]
+        };
+        factor.0[l] = if inside {
+            1.0
+        } else if polar {
+            0.0
+        } else {
+            stretch.0[l]
+        };
     }
     [normal, x[1].mul(factor), x[2].mul(factor)]
 }

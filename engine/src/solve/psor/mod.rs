@@ -69,6 +69,8 @@ pub struct Settings {
     pub omega: f64,
     /// Solve all equality rows as one block.
     pub joints: bool,
+    /// Judge every so many sweeps and record that in the history; 0: only when the sweep's own estimate calls for it.
+    pub judge_every: u64,
     /// Use the threads of the caller's pool; the result does not depend on it.
     pub parallel: bool,
 }
@@ -82,6 +84,7 @@ impl Default for Settings {
             local: Local::Auto,
             omega: 1.0,
             joints: true,
+            judge_every: 0,
             parallel: true,
         }
     }
@@ -148,7 +151,8 @@ impl Solver for Psor {
         let mut x = system.point(&guess);
         system.refresh(&mut x);
         let (rows, scale) = (system.row.clone(), system.scale.clone());
-        let mut whole = Whole { problem, judge: &mut self.judge, system_rows: (&rows, &scale), solution: Solution::zero(problem.n(), problem.rows()) };
+        let mut whole =
+            Whole { problem, judge: &mut self.judge, system_rows: (&rows, &scale), solution: Solution::zero(problem.n(), problem.rows()) };
         let outcome = run::run(&mut system, x, &mut whole, &self.settings);
         whole.expand(&outcome.best);
         *solution = whole.solution;

@@ -58,15 +58,22 @@ impl Best {
         }
         let error = referee.error(&self.r);
         self.error = Some(error);
+        let r = std::mem::take(&mut self.r);
+        self.offer(error, &r);
+        self.r = r;
+        error
+    }
+
+    /// Keeps a judged iterate if it is the best of those.
+    fn offer(&mut self, error: Error, r: &[f64]) {
         match &mut self.judged {
             Some((least, _)) if least.joule <= error.joule => {}
-            Some((least, r)) => {
+            Some((least, best)) => {
                 *least = error;
-                r.copy_from_slice(&self.r);
+                best.copy_from_slice(r);
             }
-            None => self.judged = Some((error, self.r.clone())),
+            None => self.judged = Some((error, r.to_vec())),
         }
-        error
     }
 }
 
@@ -113,6 +120,23 @@ struct Track<'a> {
     outcome: &'a mut Outcome,
 }
 
+impl Track<'_> {
+    /// A point of the history; the least so far is the least of what was recorded.
+    fn sample(&mut self, joule: f64) {
+        let least = self.outcome.history.last().map_or(f64::INFINITY, |s| s.best);
+        let wall = self.begin.elapsed().as_secs_f64();
+        self.outcome.history.push(Sample { work: self.outcome.sweeps, joule, best: least.min(joule), wall });
+    }
+
+    /// Judges the present iterate, whatever its estimate.
+    fn judge_now(&mut self, r: &[f64], referee: &mut impl Referee) {
+        let error = referee.error(r);
+        self.outcome.judged += 1;
+        self.best.offer(error, r);
+        self.sample(error.joule);
+    }
+}
+
 fn sweeps<S: Sweeps>(system: &mut S, x: State, referee: &mut impl Referee, settings: &Settings, track: &mut Track<'_>) {
     let stop = settings.stop;
     let work = stop.work.unwrap_or(super::DEFAULT_WORK);
@@ -136,9 +160,10 @@ fn sweeps<S: Sweeps>(system: &mut S, x: State, referee: &mut impl Referee, setti
             return;
         }
         track.best.see(&y.r, estimate);
-        if stop.history {
-            let wall = track.begin.elapsed().as_secs_f64();
-            track.outcome.history.push(Sample { work: sweep, joule: estimate, best: track.best.estimate, wall });
+        if settings.judge_every > 0 && sweep.is_multiple_of(settings.judge_every) {
+            track.judge_now(&y.r, referee);
+        } else if stop.history {
+            track.sample(estimate);
         }
         // Look when the estimate says so; again when it has halved, or after ten more sweeps.
         let least = track.best.estimate;

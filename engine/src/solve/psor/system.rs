@@ -15,8 +15,8 @@
 //! `J_k` and the columns of `H⁻¹J_kᵀ`, both on those unknowns of the mesh that some block touches, which is
 //! all that the other blocks can see: d × touched numbers for each block, and the state carries the impulse p = Jᵀr on them beside z.
 
-use super::joints::Joints;
 use super::super::local::solve_block;
+use super::joints::Joints;
 use super::kernel;
 use crate::math::dot;
 use crate::problem::Law;
