@@ -3,6 +3,8 @@
 pub mod cliques;
 pub mod dense;
 pub mod ldlt;
+pub mod lu;
+pub mod semidefinite;
 pub mod sparse;
 
 /// The scalar product of two vectors of equal length.

@@ -18,15 +18,15 @@
 //! # The energy scale
 //!
 //! ```text
-//!   scale = Σ_k δe_k(r = 0)  +  1e-6 Σ_k ½ ‖q_k‖² / a_k,      q = J H⁻¹ k + w
+//!   scale = Σ_k δe_k(r = 0)  +  1e-8 Σ_k ½ (‖J_k v₀‖² + ‖w_k‖²) / a_k,      v₀ = H⁻¹ k
 //! ```
 //!
 //! The first sum is the error of doing nothing: what the reactions are there to mend. It needs only
-//! W and q, so that a problem and its reduced view have the same scale; it does not change when the
+//! W and `q = J v₀ + w`, so that a problem and its reduced view share it; it does not change when the
 //! whole machine moves past the observer; it does not depend on the iterate, so that no method can
 //! improve its figure by inflating its answer; and contacts that stay open add nothing, however far
-//! away. Where every contact opens the sum is zero: then the second term is the yardstick, the energy
-//! of the velocities that the rows see, taken to a thousandth.
+//! away. Where nothing has to react the sum is zero: then the second term is the yardstick, the energy
+//! of the velocities from which u is formed, each taken to a ten-thousandth (a reduced problem has q alone for them).
 //!
 //! # The bound
 //!
@@ -39,8 +39,9 @@
 //!       = max over x ∈ [lo, hi] of u_k (r_k − x)      interval
 //! ```
 //!
-//! `r*` is not known; [`Judge`] estimates `‖r*_k‖ ≤ max(2‖r_k‖, r̄/√a_k)` with r̄ the mean of √a‖r‖
-//! (an energy, so that forces and torques may be averaged), or takes a reference if it is given one.
+//! `r*` is not known; [`Judge`] estimates `‖r*_k‖ = max(2‖r_k‖, 2‖P_K(r_k − ũ_k/a_k)‖, r̄/√a_k)`: twice the present
+//! impulse, twice what the block would answer if it stood alone, and the mean r̄ of √a‖r‖ (the root of an energy, so that
+//! forces and torques may be averaged); or it takes a reference if it is given one.
 //! A momentum defect D widens the bound to `(√B + √D)²`, with B taken at the velocity that belongs to r.
 //! For `Coulomb` the shift is held fixed.
 
@@ -152,8 +153,11 @@ impl Judge {
         self.rho.clear();
         self.rho.extend_from_slice(&problem.k);
         self.factor.solve(&mut self.rho);
-        problem.local_velocities(&self.rho, &self.zero, &mut self.u);
-        self.set_scale(&problem.laws, &problem.J.row_starts);
+        problem.J.mul(&self.rho, &mut self.u);
+        let starts = &problem.J.row_starts;
+        self.scale = SEEN * (seen(starts, &self.a, &self.u) + seen(starts, &self.a, &problem.w));
+        self.u.iter_mut().zip(&problem.w).for_each(|(u, w)| *u += w);
+        self.scale += local_error(&problem.laws, starts, &self.a, &self.u, &self.zero).joule;
         Ok(())
     }
 
@@ -169,7 +173,8 @@ impl Judge {
         reset(&mut self.zero, reduced.rows());
         self.u.clear();
         self.u.extend_from_slice(&reduced.q);
-        self.set_scale(&reduced.laws, &reduced.row_starts);
+        let starts = &reduced.row_starts;
+        self.scale = SEEN * seen(starts, &self.a, &self.u) + local_error(&reduced.laws, starts, &self.a, &self.u, &self.zero).joule;
     }
 
     /// The mean diagonal entry of W for each block, (m/s)/(N s).
@@ -235,17 +240,6 @@ impl Judge {
         (0..laws.len()).map(|k| block_error(&laws[k], self.a[k], &self.u, r, row_starts[k]).0).collect()
     }
 
-    fn set_scale(&mut self, laws: &[Law], row_starts: &[usize]) {
-        let nothing = local_error(laws, row_starts, &self.a, &self.u, &self.zero).joule;
-        let seen: f64 = (0..laws.len())
-            .map(|k| {
-                let u = &self.u[row_starts[k]..row_starts[k + 1]];
-                0.5 * crate::math::dot(u, u) / self.a[k]
-            })
-            .sum();
-        self.scale = nothing + 1e-6 * seen;
-    }
-
     /// `a_k`: the mean diagonal entry of `J_k H⁻¹ J_kᵀ + E_k`.
     fn diagonal(&mut self, problem: &Problem) {
         self.a.clear();
@@ -306,6 +300,14 @@ impl Judge {
     }
 }
 
+/// Share of the energy of the velocities that the rows see, in the energy scale.
+const SEEN: f64 = 1e-8;
+
+/// `Σ_k ½ ‖u_k‖² / a_k`.
+fn seen(row_starts: &[usize], a: &[f64], u: &[f64]) -> f64 {
+    a.iter().enumerate().map(|(k, a)| u[row_starts[k]..row_starts[k + 1]].iter().map(|u| u * u).sum::<f64>() * 0.5 / a).sum()
+}
+
 fn reset(x: &mut Vec<f64>, n: usize) {
     x.clear();
     x.resize(n, 0.0);
@@ -323,6 +325,10 @@ fn mend_diagonal(a: &mut [f64]) {
 #[inline]
 fn block_error(law: &Law, a: f64, u: &[f64], r: &[f64], first: usize) -> (f64, usize) {
     let d = law.rows();
+    // Projections swallow what is not a number; the error must not.
+    if !u[first..first + d].iter().chain(&r[first..first + d]).all(|x| x.is_finite()) {
+        return (f64::INFINITY, 0);
+    }
     let mut out = [0.0; MAX_ROWS];
     law.natural(a, &u[first..first + d], &r[first..first + d], &mut out[..d]);
     let (mut worst, mut sum) = (0, 0.0);
@@ -364,7 +370,13 @@ fn bound(laws: &[Law], row_starts: &[usize], a: &[f64], u: &[f64], r: &[f64], re
         let (uk, rk) = (&u[range(k)], &r[range(k)]);
         let star = match reference {
             Some(reference) => norm(&reference[range(k)]),
-            None => (2.0 * norm(rk)).max(mean / a[k].sqrt()),
+            None => {
+                // What the block would answer if it stood alone: P_K(r − ũ/a).
+                let mut step = [0.0; MAX_ROWS];
+                law.natural(a[k], uk, rk, &mut step[..rk.len()]);
+                step.iter_mut().zip(rk).for_each(|(s, r)| *s = r - *s);
+                (2.0 * norm(rk)).max(2.0 * norm(&step[..rk.len()])).max(mean / a[k].sqrt())
+            }
         };
         sum += block_bound(law, uk, rk, star).max(0.0);
     }

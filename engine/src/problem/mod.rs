@@ -283,7 +283,7 @@ pub(crate) fn check_laws(laws: &[Law], names: &[String], row_starts: &[usize]) -
     for (k, law) in laws.iter().enumerate() {
         size("rows of a block", row_starts[k + 1] - row_starts[k], law.rows())?;
         let why = match *law {
-            Law::Interval { lo, hi } if !(lo <= hi) || lo == f64::INFINITY || hi == f64::NEG_INFINITY => {
+            Law::Interval { lo, hi } if lo.is_nan() || hi.is_nan() || lo > hi || lo == f64::INFINITY || hi == f64::NEG_INFINITY => {
                 format!("lo = {lo}, hi = {hi}, wanted lo ≤ hi")
             }
             Law::Cone { mu, .. } | Law::Coulomb { mu, .. } if !(mu >= 0.0 && mu.is_finite()) => format!("mu = {mu}, wanted a number ≥ 0"),

@@ -27,7 +27,7 @@ pub trait ReducedSolver {
 }
 
 /// When to stop; every method's settings hold one.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Stop {
     /// What must be small.
     pub tolerance: Tolerance,
@@ -37,12 +37,6 @@ pub struct Stop {
     pub deadline: Option<Instant>,
     /// Keep a history of the error.
     pub history: bool,
-}
-
-impl Default for Stop {
-    fn default() -> Stop {
-        Stop { tolerance: Tolerance::default(), work: None, deadline: None, history: false }
-    }
 }
 
 impl Stop {
@@ -109,8 +103,10 @@ pub struct Report {
     pub counts: Counts,
     /// Error over work, if asked for.
     pub history: Vec<Sample>,
-    /// Blocks that contradict each other (`Infeasible`), or that depend on others (`direct`).
+    /// Blocks that contradict each other (`Infeasible`).
     pub conflict: Vec<usize>,
+    /// Rows that depend on others, where the method finds out: their reactions are not unique.
+    pub dependent: Vec<usize>,
     /// Remarks for a person: phases used, what limits the answer.
     pub notes: Vec<String>,
 }
@@ -127,6 +123,7 @@ impl Report {
             counts: Counts::default(),
             history: Vec::new(),
             conflict: Vec::new(),
+            dependent: Vec::new(),
             notes: Vec::new(),
         }
     }
@@ -142,25 +139,55 @@ pub struct Unsupported {
     pub what: String,
 }
 
-/// The methods by name.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Method {
+/// A method on either form of a problem.
+pub trait Both: Solver + ReducedSolver {}
+
+impl<S: Solver + ReducedSolver> Both for S {}
+
+/// One line per method: its variant, its name on the command line, and how it is made.
+macro_rules! methods {
+    ($($(#[$doc:meta])* $variant:ident $name:literal => $build:expr;)*) => {
+        /// The methods by name.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+        #[serde(rename_all = "kebab-case")]
+        pub enum Method {
+            $($(#[$doc])* $variant,)*
+        }
+
+        impl Method {
+            /// All methods.
+            pub const ALL: &[Method] = &[$(Method::$variant),*];
+
+            /// The name, as on the command line.
+            pub fn name(self) -> &'static str {
+                match self {
+                    $(Method::$variant => $name,)*
+                }
+            }
+
+            /// The method with its default settings.
+            pub fn build(self, stop: Stop) -> Box<dyn Both> {
+                match self {
+                    $(Method::$variant => {
+                        let build: fn(Stop) -> Box<dyn Both> = $build;
+                        build(stop)
+                    })*
+                }
+            }
+        }
+    };
+}
+
+methods! {
     /// Equality rows alone, in one factorization.
-    Direct,
+    Direct "direct" => |stop| Box::new(direct::Direct::new(direct::Settings { stop }));
     /// Projected fixed-point sweeps.
-    Psor,
+    Psor "psor" => |stop| Box::new(psor::Psor::new(psor::Settings { stop, ..Default::default() }));
 }
 
 impl Method {
-    /// All methods.
-    pub const ALL: [Method; 2] = [Method::Direct, Method::Psor];
-
-    /// The name, as on the command line.
-    pub fn name(self) -> &'static str {
-        match self {
-            Method::Direct => "direct",
-            Method::Psor => "psor",
-        }
+    /// The method of this name.
+    pub fn named(name: &str) -> Option<Method> {
+        Method::ALL.iter().copied().find(|method| method.name() == name)
     }
 }

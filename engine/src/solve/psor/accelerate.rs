@@ -19,7 +19,7 @@ const RIDGE: f64 = 1e-10;
 pub(super) struct Subspace {
     depth: usize,
     /// The last accepted point.
-    pub x: State,
+    x: State,
     phi: f64,
     /// True if the point being swept was extrapolated.
     extrapolated: bool,
@@ -28,8 +28,6 @@ pub(super) struct Subspace {
     gram: Vec<f64>,
     /// Places of `pairs` in use, oldest first.
     used: Vec<usize>,
-    /// Sweeps that were lost to the restart rule.
-    pub restarts: u64,
 }
 
 impl Subspace {
@@ -48,7 +46,6 @@ impl Subspace {
             linear: vec![0.0; wide],
             gram: vec![0.0; wide * wide],
             used: Vec::new(),
-            restarts: 0,
         }
     }
 
@@ -65,7 +62,6 @@ impl Subspace {
             y.copy_from(&self.x);
             self.used.clear();
             self.extrapolated = false;
-            self.restarts += 1;
             return false;
         }
         self.phi += change;
@@ -112,7 +108,7 @@ impl Subspace {
 }
 
 /// `out ← a − b`.
-fn difference(out: &mut State, a: &State, b: &State) {
+pub(super) fn difference(out: &mut State, a: &State, b: &State) {
     for (out, (a, b)) in [(&mut out.r, (&a.r, &b.r)), (&mut out.z, (&a.z, &b.z)), (&mut out.p, (&a.p, &b.p))] {
         for (out, (a, b)) in out.iter_mut().zip(a.iter().zip(b)) {
             *out = a - b;
@@ -121,7 +117,7 @@ fn difference(out: &mut State, a: &State, b: &State) {
 }
 
 /// `y ← y − factor x`.
-fn subtract(y: &mut State, factor: f64, x: &State) {
+pub(super) fn subtract(y: &mut State, factor: f64, x: &State) {
     for (y, x) in [(&mut y.r, &x.r), (&mut y.z, &x.z), (&mut y.p, &x.p)] {
         for (y, x) in y.iter_mut().zip(x) {
             *y -= factor * x;

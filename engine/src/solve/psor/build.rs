@@ -5,7 +5,7 @@ use super::image::{Image, Layout, layout, metric, scaled};
 use super::joints::Joints;
 use super::kernel::{CHUNK, Contact, LANES};
 use super::system::{Colour, GROUP, STRIDE, Single, System};
-use super::{Local, Settings};
+use super::Settings;
 use crate::math::cliques::CliqueFactor;
 use crate::problem::{Law, Problem};
 
@@ -41,12 +41,7 @@ impl System {
     /// Takes a problem whose H is factored.
     pub(super) fn new(problem: &Problem, factor: &mut CliqueFactor, settings: &Settings) -> System {
         let layout = layout(problem, factor);
-        let coulomb = problem.laws.iter().any(|law| matches!(law, Law::Coulomb { .. }));
-        let exact = match settings.local {
-            Local::Exact => true,
-            Local::Projection => false,
-            Local::Auto => coulomb,
-        };
+        let exact = settings.exact(&problem.laws);
         let compliant = problem.E.iter().any(|&e| e > 0.0);
         let parallel = settings.parallel && rayon::current_num_threads() > 1;
         let meshed = layout.len - layout.mesh;
@@ -74,8 +69,8 @@ impl Builder<'_> {
     /// Appends a place of r̂ for row `row` (none: padding).
     fn append(&mut self, row: Option<usize>, s: f64) {
         let system = &mut self.system;
-        system.row.push(row.map_or(u32::MAX, |row| row as u32));
-        system.scale.push(s);
+        system.places.row.push(row.map_or(u32::MAX, |row| row as u32));
+        system.places.scale.push(s);
         system.q.push(row.map_or(0.0, |row| self.q[row] * s));
         system.compliance.push(row.map_or(0.0, |row| self.problem.E[row] * s * s));
     }
@@ -151,9 +146,9 @@ impl Builder<'_> {
                 &placed[from..from + placed[from..end].partition_point(|p| p.kind == kind)]
             };
             let mut out = Colour::default();
-            out.frictional_at = self.system.row.len();
+            out.frictional_at = self.system.places.row.len();
             out.frictional = self.lanes(of(Kind::Frictional), 3);
-            out.normal_at = self.system.row.len();
+            out.normal_at = self.system.places.row.len();
             out.normal = self.lanes(of(Kind::Normal), 1);
             let first = self.system.singles.len();
             for placed in of(Kind::Single) {
@@ -181,7 +176,7 @@ impl Builder<'_> {
             } else {
                 self.system.normal.open(dummy as u32);
             }
-            let start = self.system.row.len();
+            let start = self.system.places.row.len();
             for _ in 0..d * LANES {
                 self.append(None, 0.0);
             }
@@ -211,8 +206,8 @@ impl Builder<'_> {
         let first = self.problem.J.row_starts[k];
         for i in 0..d {
             let at = start + i * LANES + lane;
-            system.row[at] = (first + i) as u32;
-            system.scale[at] = s[i];
+            system.places.row[at] = (first + i) as u32;
+            system.places.scale[at] = s[i];
             system.q[at] = self.q[first + i] * s[i];
         }
         match scaled(&law, &s) {
@@ -235,7 +230,7 @@ impl Builder<'_> {
         let d = law.rows();
         self.image.set(self.problem, k, &self.layout, self.factor);
         let (s, step) = metric(&law, &mut self.image.block, self.settings);
-        let at = self.system.row.len();
+        let at = self.system.places.row.len();
         for (i, &s) in s.iter().enumerate().take(d) {
             self.append(Some(self.problem.J.row_starts[k] + i), s);
         }

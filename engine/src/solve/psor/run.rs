@@ -1,6 +1,7 @@
 //! The loop around the sweeps: when to look at the error, which iterate to keep, when to stop.
 
 use super::accelerate::Subspace;
+use super::anderson::Anderson;
 use super::system::{State, Sweeps};
 use super::{Acceleration, Settings};
 use crate::problem::Error;
@@ -142,10 +143,7 @@ fn sweeps<S: Sweeps>(system: &mut S, x: State, referee: &mut impl Referee, setti
     let work = stop.work.unwrap_or(super::DEFAULT_WORK);
     let threshold = LOOK * stop.tolerance.relative * track.outcome.error.scale;
     let mut y = x.clone();
-    let mut subspace = match settings.acceleration {
-        Acceleration::None => None,
-        Acceleration::Subspace { depth } => Some(Subspace::new(depth.max(1), x, system)),
-    };
+    let mut between = Between::new(settings, x, system);
     let (mut looked, mut looked_at) = (f64::INFINITY, 0);
     let (mut progress, mut progress_at) = (f64::INFINITY, 0);
     while track.outcome.sweeps < work {
@@ -181,9 +179,33 @@ fn sweeps<S: Sweeps>(system: &mut S, x: State, referee: &mut impl Referee, setti
             track.outcome.status = Status::Stalled;
             return;
         }
-        if let Some(subspace) = &mut subspace {
-            subspace.advance(&mut y, system);
-            track.outcome.restarts = subspace.restarts;
+        track.outcome.restarts += u64::from(!between.advance(&mut y, estimate, system));
+    }
+}
+
+/// What happens between two sweeps.
+enum Between {
+    Nothing,
+    Subspace(Subspace),
+    Anderson(Anderson),
+}
+
+impl Between {
+    fn new(settings: &Settings, x: State, system: &impl Sweeps) -> Between {
+        match settings.acceleration {
+            Acceleration::None => Between::Nothing,
+            Acceleration::Auto => Between::Subspace(Subspace::new(5, x, system)),
+            Acceleration::Subspace { depth } => Between::Subspace(Subspace::new(depth.max(1), x, system)),
+            Acceleration::Anderson { depth } => Between::Anderson(Anderson::new(depth.max(1), x)),
+        }
+    }
+
+    /// Replaces the output of a sweep by the start of the next; false if the sweep was lost.
+    fn advance(&mut self, y: &mut State, estimate: f64, system: &impl Sweeps) -> bool {
+        match self {
+            Between::Nothing => true,
+            Between::Subspace(subspace) => subspace.advance(y, system),
+            Between::Anderson(anderson) => anderson.advance(y, estimate),
         }
     }
 }

@@ -16,6 +16,7 @@
 //! all that the other blocks can see: d × touched numbers for each block, and the state carries the impulse p = Jᵀr on them beside z.
 
 use super::super::local::solve_block;
+use super::Places;
 use super::joints::Joints;
 use super::kernel;
 use crate::math::dot;
@@ -78,8 +79,7 @@ pub(super) struct Colour {
 #[derive(Default)]
 pub(super) struct System {
     /// Row of the problem for each place of r̂ (u32::MAX: padding), and the factor r = s r̂.
-    pub row: Vec<u32>,
-    pub scale: Vec<f64>,
+    pub places: Places,
     /// q̂ and Ê by place.
     pub q: Vec<f64>,
     pub compliance: Vec<f64>,
@@ -117,27 +117,7 @@ pub(super) trait Sweeps {
 impl System {
     /// The zero point.
     pub(super) fn zero(&self) -> State {
-        State { r: vec![0.0; self.row.len()], z: vec![0.0; self.len], p: vec![0.0; self.meshed] }
-    }
-
-    /// The point of these reactions (in the order of the problem), made admissible.
-    pub(super) fn point(&self, r: &[f64]) -> State {
-        let mut x = self.zero();
-        for (at, (&row, &s)) in self.row.iter().zip(&self.scale).enumerate() {
-            if row != u32::MAX && s > 0.0 {
-                x.r[at] = r[row as usize] / s;
-            }
-        }
-        x
-    }
-
-    /// Writes the reactions of a point in the order of the problem.
-    pub(super) fn reactions(&self, r: &[f64], out: &mut [f64]) {
-        for ((&row, &s), &r) in self.row.iter().zip(&self.scale).zip(r) {
-            if row != u32::MAX {
-                out[row as usize] = r * s;
-            }
-        }
+        State { r: vec![0.0; self.places.row.len()], z: vec![0.0; self.len], p: vec![0.0; self.meshed] }
     }
 
     /// `z ← Ĵᵀ r̂`, `p ← Jᵀ r`: the velocities that belong to the reactions.
@@ -196,7 +176,7 @@ impl System {
             u[i] = self.q[single.at + i] + sum + self.compliance[single.at + i] * old[i];
         }
         let mut new = old;
-        step(single, self.exact, &u[..d], &mut new[..d]);
+        Local { law: &single.law, block: &single.block[..d * d], step: single.step, exact: self.exact }.solve(&u[..d], &mut new[..d]);
         let mut sum = 0.0;
         let mut delta = [0.0; MAX_ROWS];
         for i in 0..d {
@@ -211,21 +191,32 @@ impl System {
     }
 }
 
-/// One block's new reactions, from its local velocities and its old ones.
-fn step(single: &Single, exact: bool, u: &[f64], r: &mut [f64]) {
-    let d = r.len();
-    if exact && d > 1 {
-        let mut q = [0.0; MAX_ROWS];
-        for i in 0..d {
-            q[i] = u[i] - (0..d).map(|j| single.block[i * d + j] * r[j]).sum::<f64>();
+/// One block on its own, in scaled variables.
+pub(super) struct Local<'a> {
+    pub law: &'a Law,
+    /// Its block of W (d × d).
+    pub block: &'a [f64],
+    pub step: f64,
+    pub exact: bool,
+}
+
+impl Local<'_> {
+    /// The block's new reactions, from its local velocities and its old ones.
+    pub(super) fn solve(&self, u: &[f64], r: &mut [f64]) {
+        let d = r.len();
+        if self.exact && d > 1 {
+            let mut q = [0.0; MAX_ROWS];
+            for i in 0..d {
+                q[i] = u[i] - (0..d).map(|j| self.block[i * d + j] * r[j]).sum::<f64>();
+            }
+            solve_block(self.law, self.block, &q[..d], r);
+        } else {
+            let shift = self.law.shift(u);
+            for i in 0..d {
+                r[i] -= (u[i] + if i == 0 { shift } else { 0.0 }) * self.step;
+            }
+            self.law.project(r);
         }
-        solve_block(&single.law, &single.block[..d * d], &q[..d], r);
-    } else {
-        let shift = single.law.shift(u);
-        for i in 0..d {
-            r[i] -= (u[i] + if i == 0 { shift } else { 0.0 }) * single.step;
-        }
-        single.law.project(r);
     }
 }
 
