@@ -17,6 +17,14 @@ pub struct Arguments {
     /// Count sweeps on the FCLib problems of this folder, under the cone law.
     #[arg(long)]
     corpus: Option<PathBuf>,
+    /// Coulomb.
+    #[arg(long)]
+    fc3d: Option<PathBuf>,
+    #[arg(long)]
+    projection: bool,
+    /// none|auto|anderson
+    #[arg(long, default_value = "auto")]
+    accelerate: String,
     /// Only files whose name contains this.
     #[arg(long, default_value = "")]
     only: String,
@@ -27,6 +35,10 @@ pub struct Arguments {
 
 /// Runs the bench.
 pub fn run(arguments: &Arguments) -> ExitCode {
+    if let Some(folder) = &arguments.fc3d {
+        fc3d(folder, arguments);
+        return ExitCode::SUCCESS;
+    }
     let Some(folder) = &arguments.corpus else { return ExitCode::SUCCESS };
     let mut files: Vec<PathBuf> =
         std::fs::read_dir(folder).unwrap().map(|e| e.unwrap().path()).filter(|p| p.extension().is_some_and(|e| e == "hdf5")).collect();
@@ -79,4 +91,32 @@ fn sweeps_to(problem: &Problem, settings: Settings) -> ([Option<u64>; 3], signor
     let scale = report.error.scale;
     let hits = [1e-4, 1e-6, 1e-8].map(|tol| report.history.iter().find(|s| s.joule <= tol * scale).map(|s| s.work));
     (hits, report)
+}
+
+fn fc3d(folder: &std::path::Path, arguments: &Arguments) {
+    let mut files: Vec<PathBuf> = std::fs::read_dir(folder).unwrap().map(|e| e.unwrap().path()).collect();
+    files.sort();
+    for path in files {
+        let name = path.file_name().unwrap().to_string_lossy().into_owned();
+        if !name.contains(&arguments.only) {
+            continue;
+        }
+        let Ok(stored) = crate::load::load(&path, None) else { println!("{name} unreadable"); continue };
+        let Input::Reduced(reduced) = stored.input else { continue };
+        let mut line = String::new();
+        for half in 4..44 {
+            let relative = 10f64.powf(-0.5 * half as f64);
+            let acceleration = match arguments.accelerate.as_str() { "none" => Acceleration::None, "auto" => Acceleration::Auto, "subspace" => Acceleration::Subspace { depth: arguments.depth }, _ => Acceleration::Anderson { depth: arguments.depth } };
+            let local = if arguments.projection { signorini::solve::psor::Local::Projection } else { signorini::solve::psor::Local::Auto };
+            let settings = Settings { acceleration, local, judge_every: 1, stop: Stop { tolerance: Tolerance { relative, velocity: f64::INFINITY }, work: Some(20000), history: false, deadline: None }, ..Settings::default() };
+            let mut solution = Solution::zero(0, reduced.rows());
+            let report = signorini::solve::ReducedSolver::solve_reduced(&mut Psor::new(settings), &reduced, &mut solution).unwrap();
+            let siconos = signorini::problem::literature::of_reduced(&reduced, &solution.r).siconos;
+            line = format!("{:?} {} siconos {siconos:.1e} rel {:.1e} {:?}", report.status, report.work, report.error.relative(), report.notes);
+            if siconos <= 1e-8 || report.work >= 20000 {
+                break;
+            }
+        }
+        println!("{name:36} {line}");
+    }
 }

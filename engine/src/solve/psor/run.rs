@@ -13,7 +13,7 @@ use std::time::Instant;
 const LOOK: f64 = 4.0;
 
 /// No progress: the least estimate fell by less than a tenth in so many sweeps.
-const STALL: u64 = 1000;
+const STALL: u64 = 5000;
 
 /// How the loop ended.
 pub(super) struct Outcome {
