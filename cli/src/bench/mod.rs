@@ -3,6 +3,7 @@
 use clap::{Args, Subcommand};
 use std::process::ExitCode;
 
+pub mod packing;
 pub mod psor;
 
 /// What to measure.

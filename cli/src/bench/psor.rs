@@ -1,5 +1,6 @@
 //! `signorini bench psor`.
 
+use super::packing::packing;
 use crate::fclib;
 use signorini::problem::files::Input;
 use signorini::problem::{Problem, Solution, Tolerance};
@@ -39,7 +40,7 @@ pub fn run(arguments: &Arguments) -> ExitCode {
         fc3d(folder, arguments);
         return ExitCode::SUCCESS;
     }
-    let Some(folder) = &arguments.corpus else { return ExitCode::SUCCESS };
+    let Some(folder) = &arguments.corpus else { speed(arguments); return ExitCode::SUCCESS };
     let mut files: Vec<PathBuf> =
         std::fs::read_dir(folder).unwrap().map(|e| e.unwrap().path()).filter(|p| p.extension().is_some_and(|e| e == "hdf5")).collect();
     files.sort();
@@ -118,5 +119,49 @@ fn fc3d(folder: &std::path::Path, arguments: &Arguments) {
             }
         }
         println!("{name:36} {line}");
+    }
+}
+
+/// Best and median seconds per sweep.
+fn seconds_per_sweep(problem: &Problem, accelerated: bool, threads: usize, sweeps: u64) -> (f64, f64, Vec<f64>) {
+    let acceleration = if accelerated { Acceleration::Auto } else { Acceleration::None };
+    let stop = Stop { tolerance: Tolerance { relative: 0.0, velocity: 0.0 }, work: Some(sweeps), history: true, deadline: None };
+    let settings = Settings { acceleration, stop, ..Settings::default() };
+    let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
+    let mut solution = Solution::zero(problem.n(), problem.rows());
+    let report = pool.install(|| Psor::new(settings).solve(problem, &mut solution)).unwrap();
+    let mut times: Vec<f64> = report.history.windows(2).skip(2).map(|w| w[1].wall - w[0].wall).collect();
+    times.sort_by(f64::total_cmp);
+    (times[0], times[times.len() / 2], solution.r)
+}
+
+fn triad(bytes: usize) -> f64 {
+    let n = bytes / 24;
+    let (b, c) = (vec![1.0f64; n], vec![2.0f64; n]);
+    let mut a = vec![0.0f64; n];
+    let mut best = f64::INFINITY;
+    for round in 0..200 {
+        let begin = std::time::Instant::now();
+        let s = 1.0 + round as f64;
+        for i in 0..n {
+            a[i] = b[i] + s * c[i];
+        }
+        std::hint::black_box(&mut a);
+        best = best.min(begin.elapsed().as_secs_f64());
+    }
+    best
+}
+
+fn speed(_arguments: &Arguments) {
+    for n in [1000, 5000, 10000, 17000, 100000] {
+        let problem = packing(n, 1);
+        let contacts = problem.laws.len();
+        let sweeps = (4_000_000 / n as u64).clamp(60, 1000);
+        let (best, median, _) = seconds_per_sweep(&problem, false, 1, sweeps);
+        let (best2, _, _) = seconds_per_sweep(&problem, false, 2, sweeps);
+        let (accelerated, _, _) = seconds_per_sweep(&problem, true, 1, sweeps);
+        let t = triad(contacts * 368);
+        let per = 1e9 / contacts as f64;
+        println!("{contacts:7} best {:.1} median {:.1} accelerated {:.1} triad {:.1} ratio {:.2} two threads {:.2}", best * per, median * per, accelerated * per, t * per, best / t, best / best2);
     }
 }
