@@ -4,7 +4,8 @@ use super::colour::{Colours, UNCOLOURED};
 use super::image::{Image, Layout, layout, metric, scaled};
 use super::joints::Joints;
 use super::kernel::{CHUNK, Contact, LANES};
-use super::system::{Colour, GROUP, STRIDE, Single, System};
+use super::parts::{BOUNDARY, parts};
+use super::system::{Colour, GROUP, Part, STRIDE, Single, System};
 use super::Settings;
 use crate::math::cliques::CliqueFactor;
 use crate::problem::{Law, Problem};
@@ -17,11 +18,21 @@ enum Kind {
     Single,
 }
 
-/// A block, its colour and its kind.
+/// Where and how a block is swept; sorted, the order of the sweep.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct Placed {
+    stage: Stage,
     colour: u32,
     kind: Kind,
     block: usize,
+}
+
+/// Blocks without a colour first, then the parts, then what lies between them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Stage {
+    Serial,
+    Part(u32),
+    Boundary,
 }
 
 struct Builder<'a> {
@@ -32,8 +43,10 @@ struct Builder<'a> {
     image: Image,
     /// q = J H⁻¹ k + w.
     q: Vec<f64>,
-    /// First of the dummy groups that contacts with the ground touch, one per chunk of a colour.
+    /// First of the dummy groups that contacts with the ground touch.
     dummy: usize,
+    /// Number of dummies that parts use.
+    dummies: usize,
     system: System,
 }
 
@@ -48,7 +61,7 @@ impl System {
         let system = System { len: layout.len, mesh: layout.mesh, meshed, parallel, exact, compliant, ..System::default() };
         let q = free_velocities(problem, factor);
         let dummy = layout.len;
-        let mut builder = Builder { problem, factor, settings, layout, image: Image::default(), q, dummy, system };
+        let mut builder = Builder { problem, factor, settings, layout, image: Image::default(), q, dummy, dummies: 1, system };
         let jointed = builder.joints();
         let placed = builder.place(jointed);
         builder.blocks(&placed);
@@ -105,63 +118,87 @@ impl Builder<'_> {
         true
     }
 
-    /// Colours and kinds: serial blocks first, then colour by colour, each in the order of the problem.
+    /// Stages, colours and kinds of all blocks but the joints, in the order of the sweep.
     fn place(&mut self, jointed: bool) -> Vec<Placed> {
         let groups = self.layout.groups.len();
-        let mut colours = Colours::new(groups + self.layout.cliques.len());
+        let count = groups + self.layout.cliques.len();
+        let swept: Vec<usize> =
+            (0..self.problem.laws.len()).filter(|&k| !(jointed && self.problem.laws[k] == Law::Equality)).collect();
+        let owners: Vec<Vec<u32>> = swept.iter().map(|&k| self.owners(k)).collect();
+        let (part, number) = parts(count, &owners);
+        self.dummies = number;
+        let (mut inner, mut outer) = (Colours::new(count), Colours::new(count));
         let mut placed = Vec::new();
-        let mut owners: Vec<u32> = Vec::new();
-        for (block, law) in self.problem.laws.iter().enumerate() {
-            if jointed && *law == Law::Equality {
-                continue;
-            }
-            let rows = self.problem.J.block(block);
-            owners.clear();
-            owners.extend(rows.columns.iter().map(|&j| self.layout.owner[j as usize]));
-            owners.sort_unstable();
-            owners.dedup();
+        for (&block, owners) in swept.iter().zip(&owners) {
+            let kind = self.kind(block, owners);
+            let home = owners.first().map_or(BOUNDARY, |&o| part[o as usize]);
+            let within = home != BOUNDARY && owners.iter().all(|&o| part[o as usize] == home);
             let in_mesh = |o: &u32| (*o as usize).checked_sub(groups).is_some_and(|c| !self.layout.touched[c].is_empty());
-            let colour = if owners.iter().any(in_mesh) { UNCOLOURED } else { colours.place(&owners) };
-            let rigid = owners.len() <= 2 && owners.iter().all(|&o| (o as usize) < groups);
-            let stiff = self.problem.E[rows.range()].iter().all(|&e| e == 0.0);
-            let laned = rigid && stiff && colour != UNCOLOURED;
-            let kind = match *law {
-                Law::Cone { mu, rows: 3 } if laned && !self.system.exact && mu > 0.0 => Kind::Frictional,
-                Law::Unilateral | Law::Interval { .. } | Law::Equality if laned => Kind::Normal,
-                _ => Kind::Single,
+            let (mut stage, colour) = match kind {
+                _ if owners.iter().any(in_mesh) => (Stage::Serial, 0),
+                Kind::Frictional | Kind::Normal if within => (Stage::Part(home), inner.place(owners)),
+                _ => (Stage::Boundary, outer.place(owners)),
             };
-            placed.push(Placed { colour, kind, block });
+            let kind = if colour == UNCOLOURED { Kind::Single } else { kind };
+            if colour == UNCOLOURED {
+                stage = Stage::Serial;
+            }
+            placed.push(Placed { stage, colour, kind, block });
         }
-        placed.sort_by_key(|p| (p.colour.wrapping_add(1), p.kind, p.block));
+        placed.sort_unstable();
         placed
     }
 
-    fn blocks(&mut self, placed: &[Placed]) {
-        let mut at = 0;
-        while at < placed.len() {
-            let colour = placed[at].colour;
-            let end = at + placed[at..].partition_point(|p| p.colour == colour);
-            let of = |kind: Kind| {
-                let from = at + placed[at..end].partition_point(|p| p.kind < kind);
-                &placed[from..from + placed[from..end].partition_point(|p| p.kind == kind)]
-            };
-            let mut out = Colour::default();
-            out.frictional_at = self.system.places.row.len();
-            out.frictional = self.lanes(of(Kind::Frictional), 3);
-            out.normal_at = self.system.places.row.len();
-            out.normal = self.lanes(of(Kind::Normal), 1);
-            let first = self.system.singles.len();
-            for placed in of(Kind::Single) {
-                self.single(placed.block);
-            }
-            out.single = first..self.system.singles.len();
-            if colour == UNCOLOURED {
-                self.system.serial = self.system.singles.len();
-            } else {
-                self.system.colours.push(out);
-            }
-            at = end;
+    fn owners(&self, block: usize) -> Vec<u32> {
+        let mut owners: Vec<u32> = self.problem.J.block(block).columns.iter().map(|&j| self.layout.owner[j as usize]).collect();
+        owners.dedup();
+        owners.sort_unstable();
+        owners.dedup();
+        owners
+    }
+
+    /// Lanes take stiff rows over at most two groups.
+    fn kind(&self, block: usize, owners: &[u32]) -> Kind {
+        let rigid = owners.len() <= 2 && owners.iter().all(|&o| (o as usize) < self.layout.groups.len());
+        let stiff = self.problem.E[self.problem.J.block(block).range()].iter().all(|&e| e == 0.0);
+        match self.problem.laws[block] {
+            _ if !rigid || !stiff => Kind::Single,
+            Law::Cone { mu, rows: 3 } if !self.system.exact && mu > 0.0 => Kind::Frictional,
+            Law::Unilateral | Law::Interval { .. } | Law::Equality => Kind::Normal,
+            _ => Kind::Single,
         }
+    }
+
+    fn blocks(&mut self, placed: &[Placed]) {
+        for stage in placed.chunk_by(|a, b| a.stage == b.stage) {
+            let first = self.system.places.row.len();
+            let mut colours = Vec::new();
+            for colour in stage.chunk_by(|a, b| a.colour == b.colour) {
+                colours.push(self.colour(colour));
+            }
+            match stage[0].stage {
+                Stage::Serial => self.system.serial = self.system.singles.len(),
+                Stage::Part(_) => self.system.parts.push(Part { colours, places: first..self.system.places.row.len() }),
+                Stage::Boundary => self.system.boundary = colours,
+            }
+        }
+    }
+
+    fn colour(&mut self, placed: &[Placed]) -> Colour {
+        let of = |kind: Kind| {
+            let from = placed.partition_point(|p| p.kind < kind);
+            &placed[from..from + placed[from..].partition_point(|p| p.kind == kind)]
+        };
+        let mut out = Colour { frictional_at: self.system.places.row.len(), ..Colour::default() };
+        out.frictional = self.lanes(of(Kind::Frictional), 3);
+        out.normal_at = self.system.places.row.len();
+        out.normal = self.lanes(of(Kind::Normal), 1);
+        let first = self.system.singles.len();
+        for placed in of(Kind::Single) {
+            self.single(placed.block);
+        }
+        out.single = first..self.system.singles.len();
+        out
     }
 
     /// Blocks of `d` rows into groups of lanes.
@@ -169,7 +206,12 @@ impl Builder<'_> {
         let count = |s: &System| if d == 3 { s.frictional.places.len() } else { s.normal.places.len() };
         let first = count(&self.system);
         for (g, four) in placed.chunks(LANES).enumerate() {
-            let dummy = self.dummy + g / CHUNK * STRIDE;
+            // Parts have a dummy each, and so have the chunks of a colour of the boundary.
+            let slot = match four[0].stage {
+                Stage::Part(part) => part as usize,
+                _ => self.dummies + g / CHUNK,
+            };
+            let dummy = self.dummy + slot * STRIDE;
             self.system.len = self.system.len.max(dummy + STRIDE);
             if d == 3 {
                 self.system.frictional.open(dummy as u32);

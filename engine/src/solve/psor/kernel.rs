@@ -14,6 +14,7 @@
 
 #![allow(unsafe_code)]
 
+use super::system::{Colour, Part};
 use rayon::prelude::*;
 use std::ops::Range;
 
@@ -47,15 +48,6 @@ pub(super) struct Normal {
     limit: usize,
 }
 
-/// What chunks of one colour need: reactions are theirs alone, z is shared.
-pub(super) struct Slice<'a> {
-    pub groups: Range<usize>,
-    pub q: &'a [f64],
-    pub r: &'a mut [f64],
-    pub z: &'a mut [f64],
-    pub parallel: bool,
-}
-
 /// The start of z, for the chunks of one colour.
 #[derive(Clone, Copy)]
 struct Shared(*mut f64);
@@ -71,17 +63,81 @@ impl Shared {
     }
 }
 
-/// Runs `sweep(first group, q, r, z)` on every chunk and adds the results in order.
-fn chunks(slice: Slice<'_>, width: usize, sweep: impl Fn(usize, &[f64], &mut [f64], *mut f64) -> f64 + Sync) -> f64 {
-    let shared = Shared(slice.z.as_mut_ptr());
-    let first = slice.groups.start;
-    let size = CHUNK * width;
-    let run = |(c, (r, q)): (usize, (&mut [f64], &[f64]))| sweep(first + c * CHUNK, q, r, shared.start());
-    if slice.parallel && slice.groups.len() > CHUNK {
-        let sums: Vec<f64> = slice.r.par_chunks_mut(size).zip(slice.q.par_chunks(size)).enumerate().map(run).collect();
-        sums.into_iter().sum()
-    } else {
-        slice.r.chunks_mut(size).zip(slice.q.chunks(size)).enumerate().map(run).sum()
+/// Both kinds of groups, and what their sweeps read.
+pub(super) struct Kernels<'a> {
+    pub frictional: &'a Frictional,
+    pub normal: &'a Normal,
+    pub q: &'a [f64],
+    /// Use the threads of the caller's pool.
+    pub parallel: bool,
+}
+
+impl Kernels<'_> {
+    /// Sweeps all parts; returns Σ‖Δ‖², added in the order of the parts.
+    pub(super) fn sweep_parts(&self, parts: &[Part], r: &mut [f64], z: &mut [f64]) -> f64 {
+        self.check(z);
+        let shared = Shared(z.as_mut_ptr());
+        let mut rest = r;
+        let mut at = 0;
+        let mut jobs = Vec::with_capacity(parts.len());
+        for part in parts {
+            let (_, tail) = rest.split_at_mut(part.places.start - at);
+            let (mine, tail) = tail.split_at_mut(part.places.len());
+            jobs.push((part, mine));
+            (rest, at) = (tail, part.places.end);
+        }
+        let run = |(part, r): (&Part, &mut [f64])| -> f64 {
+            let first = part.places.start;
+            // SAFETY: every place is within z (checked above); parts touch different places.
+            part.colours.iter().map(|colour| unsafe { self.colour(colour, first, r, shared.start()) }).sum()
+        };
+        if self.parallel && jobs.len() > 1 {
+            let sums: Vec<f64> = jobs.into_par_iter().with_max_len(1).map(run).collect();
+            sums.into_iter().sum()
+        } else {
+            jobs.into_iter().map(run).sum()
+        }
+    }
+
+    /// Sweeps the lanes of one colour of the boundary, chunk by chunk.
+    pub(super) fn sweep_colour(&self, colour: &Colour, r: &mut [f64], z: &mut [f64]) -> f64 {
+        self.check(z);
+        let shared = Shared(z.as_mut_ptr());
+        let (size, count) = (CHUNK * 3 * LANES, colour.frictional.len());
+        let range = colour.frictional_at..colour.frictional_at + count * 3 * LANES;
+        let run = |(c, (r, q)): (usize, (&mut [f64], &[f64]))| {
+            // SAFETY: every place is within z (checked above); chunks of one colour touch different places.
+            unsafe { self.frictional.sweep(colour.frictional.start + c * CHUNK, q, r, shared.start()) }
+        };
+        let (mine, q) = (&mut r[range.clone()], &self.q[range]);
+        let mut sum: f64 = if self.parallel && count > 2 * CHUNK {
+            let sums: Vec<f64> = mine.par_chunks_mut(size).zip(q.par_chunks(size)).enumerate().map(run).collect();
+            sums.into_iter().sum()
+        } else {
+            mine.chunks_mut(size).zip(q.chunks(size)).enumerate().map(run).sum()
+        };
+        let range = colour.normal_at..colour.normal_at + colour.normal.len() * LANES;
+        // SAFETY: as above, on one thread.
+        sum += unsafe { self.normal.sweep(colour.normal.start, &self.q[range.clone()], &mut r[range], shared.start()) };
+        sum
+    }
+
+    /// One colour of a part whose reactions `r` begin at place `first`.
+    ///
+    /// # Safety
+    /// No other thread touches the places of this colour in z.
+    unsafe fn colour(&self, colour: &Colour, first: usize, r: &mut [f64], z: *mut f64) -> f64 {
+        let range = |at: usize, len: usize| (at..at + len, at - first..at - first + len);
+        let (all, mine) = range(colour.frictional_at, colour.frictional.len() * 3 * LANES);
+        // SAFETY: the caller's promise.
+        let frictional = unsafe { self.frictional.sweep(colour.frictional.start, &self.q[all], &mut r[mine], z) };
+        let (all, mine) = range(colour.normal_at, colour.normal.len() * LANES);
+        // SAFETY: the caller's promise.
+        frictional + unsafe { self.normal.sweep(colour.normal.start, &self.q[all], &mut r[mine], z) }
+    }
+
+    fn check(&self, z: &[f64]) {
+        assert!(self.frictional.limit.max(self.normal.limit) <= z.len(), "every place is within z");
     }
 }
 
@@ -115,18 +171,11 @@ impl Frictional {
         self.limit = self.limit.max(contact.places[0].max(contact.places[1]) as usize + 6);
     }
 
-    /// Sweeps the groups of one colour; returns Σ‖Δ‖².
-    pub(super) fn sweep(&self, slice: Slice<'_>) -> f64 {
-        assert!(self.limit <= slice.z.len() && slice.r.len() == slice.groups.len() * 3 * LANES && slice.q.len() == slice.r.len());
-        // SAFETY: every place is within z (checked above); chunks of a colour touch different places.
-        chunks(slice, 3 * LANES, |first, q, r, z| unsafe { self.sweep_chunk(first, q, r, z) })
-    }
-
-    /// Sweeps the groups from `first` on whose reactions are `r`.
+    /// Sweeps the groups from `first` on whose reactions are `r`; returns Σ‖Δ‖².
     ///
     /// # Safety
     /// No other thread touches the places of these groups in `z` meanwhile; all places + 6 are within z.
-    unsafe fn sweep_chunk(&self, first: usize, q: &[f64], r: &mut [f64], z: *mut f64) -> f64 {
+    unsafe fn sweep(&self, first: usize, q: &[f64], r: &mut [f64], z: *mut f64) -> f64 {
         #[cfg(target_arch = "x86_64")]
         if std::arch::is_x86_feature_detected!("avx2") {
             // SAFETY: the processor has AVX2; the rest is the caller's promise.
@@ -207,17 +256,10 @@ impl Normal {
     }
 
     /// As [`Frictional::sweep`].
-    pub(super) fn sweep(&self, slice: Slice<'_>) -> f64 {
-        assert!(self.limit <= slice.z.len() && slice.r.len() == slice.groups.len() * LANES && slice.q.len() == slice.r.len());
-        // SAFETY: as there.
-        chunks(slice, LANES, |first, q, r, z| unsafe { self.sweep_chunk(first, q, r, z) })
-    }
-
-    /// As [`Frictional::sweep_chunk`].
     ///
     /// # Safety
     /// As there.
-    unsafe fn sweep_chunk(&self, first: usize, q: &[f64], r: &mut [f64], z: *mut f64) -> f64 {
+    unsafe fn sweep(&self, first: usize, q: &[f64], r: &mut [f64], z: *mut f64) -> f64 {
         let mut sum = Lanes::splat(0.0);
         for (g, (r, q)) in r.chunks_exact_mut(LANES).zip(q.chunks_exact(LANES)).enumerate() {
             let at = (first + g) * GROUP1;

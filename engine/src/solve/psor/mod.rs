@@ -7,6 +7,7 @@ mod colour;
 mod image;
 mod joints;
 mod kernel;
+mod parts;
 mod reduced;
 mod run;
 mod system;

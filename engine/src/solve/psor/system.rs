@@ -75,6 +75,14 @@ pub(super) struct Colour {
     pub single: Range<usize>,
 }
 
+/// Blocks whose owners are together: swept by one thread, colour by colour.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(super) struct Part {
+    pub colours: Vec<Colour>,
+    /// Its places in r̂.
+    pub places: Range<usize>,
+}
+
 /// The problem in the coordinates of the sweep.
 #[derive(Default)]
 pub(super) struct System {
@@ -92,7 +100,9 @@ pub(super) struct System {
     pub values: Vec<f64>,
     /// Singles before this one belong to no colour and are swept one after the other.
     pub serial: usize,
-    pub colours: Vec<Colour>,
+    pub parts: Vec<Part>,
+    /// Blocks that join parts, colour by colour.
+    pub boundary: Vec<Colour>,
     /// Length of z, and where the meshes begin in it.
     pub len: usize,
     pub mesh: usize,
@@ -125,7 +135,7 @@ impl System {
         x.z.fill(0.0);
         x.p.fill(0.0);
         self.joints.spread(x, self.mesh);
-        for colour in &self.colours {
+        for colour in self.parts.iter().flat_map(|part| &part.colours).chain(&self.boundary) {
             let range = colour.frictional_at..colour.frictional_at + colour.frictional.len() * 3 * kernel::LANES;
             self.frictional.spread(colour.frictional.clone(), &x.r[range], &mut x.z);
             let range = colour.normal_at..colour.normal_at + colour.normal.len() * kernel::LANES;
@@ -228,14 +238,10 @@ impl Sweeps for System {
         for single in &self.singles[..self.serial] {
             sum += self.sweep_single(single, x);
         }
-        for colour in &self.colours {
-            let slice = |groups: &Range<usize>, at: usize, width: usize| (groups.clone(), at..at + groups.len() * width);
-            let (groups, range) = slice(&colour.frictional, colour.frictional_at, 3 * kernel::LANES);
-            let (q, r) = (&self.q[range.clone()], &mut x.r[range]);
-            sum += self.frictional.sweep(kernel::Slice { groups, q, r, z: &mut x.z, parallel: self.parallel });
-            let (groups, range) = slice(&colour.normal, colour.normal_at, kernel::LANES);
-            let (q, r) = (&self.q[range.clone()], &mut x.r[range]);
-            sum += self.normal.sweep(kernel::Slice { groups, q, r, z: &mut x.z, parallel: self.parallel });
+        let kernels = kernel::Kernels { frictional: &self.frictional, normal: &self.normal, q: &self.q, parallel: self.parallel };
+        sum += kernels.sweep_parts(&self.parts, &mut x.r, &mut x.z);
+        for colour in &self.boundary {
+            sum += kernels.sweep_colour(colour, &mut x.r, &mut x.z);
             for single in &self.singles[colour.single.clone()] {
                 sum += self.sweep_single(single, x);
             }
