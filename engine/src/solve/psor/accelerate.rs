@@ -11,6 +11,7 @@
 //! y may leave the cones; the sweep brings it back. Projecting y would double the number of sweeps.
 
 use super::system::{State, Sweeps};
+use super::vector::{combine, difference};
 
 /// What is added to the unit diagonal of the Gram matrix; the counts do not change from 1e-13 to 1e-4.
 const RIDGE: f64 = 1e-10;
@@ -24,7 +25,8 @@ pub(super) struct Subspace {
     /// True if the point being swept was extrapolated.
     extrapolated: bool,
     pairs: Vec<State>,
-    linear: Vec<f64>,
+    /// `b_i = q_i·z + q̂·p_i` at the last accepted point.
+    slope: Vec<f64>,
     gram: Vec<f64>,
     /// Places of `pairs` in use, oldest first.
     used: Vec<usize>,
@@ -43,7 +45,7 @@ impl Subspace {
             phi,
             extrapolated: false,
             pairs,
-            linear: vec![0.0; wide],
+            slope: vec![0.0; wide],
             gram: vec![0.0; wide * wide],
             used: Vec::new(),
         }
@@ -70,57 +72,40 @@ impl Subspace {
             if self.used.len() == self.depth {
                 self.used.remove(0);
             }
-            self.linear[slot] = c;
+            self.slope[slot] = c + along;
             self.gram[slot * wide + slot] = square;
             for &other in &self.used {
                 let product = system.product(&self.pairs[slot], &self.pairs[other]);
                 self.gram[slot * wide + other] = product;
                 self.gram[other * wide + slot] = product;
+                // z moved by q_new, and the slopes with it.
+                self.slope[other] += product;
             }
             self.used.push(slot);
         }
-        self.extrapolate(y, system);
+        self.extrapolate(y, system.parallel());
         true
     }
 
     /// `y ← x − Σ γ_i (p_i, q_i)`.
-    fn extrapolate(&mut self, y: &mut State, system: &impl Sweeps) {
+    fn extrapolate(&mut self, y: &mut State, parallel: bool) {
         let (wide, m) = (self.depth + 1, self.used.len());
         let scale: Vec<f64> = self.used.iter().map(|&s| 1.0 / self.gram[s * wide + s].sqrt()).collect();
         let mut a = vec![0.0; m * m];
         let mut b = vec![0.0; m];
         for (i, &s) in self.used.iter().enumerate() {
-            b[i] = scale[i] * (system.product(&self.pairs[s], &self.x) + self.linear[s]);
+            b[i] = scale[i] * self.slope[s];
             for (j, &t) in self.used.iter().enumerate() {
                 a[i * m + j] = self.gram[s * wide + t] * scale[i] * scale[j];
             }
             a[i * m + i] += RIDGE;
         }
-        y.copy_from(&self.x);
         self.extrapolated = m > 0 && crate::math::dense::cholesky(m, &mut a).is_ok();
+        let mut terms = Vec::with_capacity(m);
         if self.extrapolated {
             crate::math::dense::cholesky_solve(m, &a, &mut b);
-            for (i, &s) in self.used.iter().enumerate() {
-                subtract(y, b[i] * scale[i], &self.pairs[s]);
-            }
+            terms.extend(self.used.iter().enumerate().map(|(i, &s)| (b[i] * scale[i], &self.pairs[s])));
         }
-    }
-}
-
-/// `out ← a − b`.
-pub(super) fn difference(out: &mut State, a: &State, b: &State) {
-    for (out, (a, b)) in [(&mut out.r, (&a.r, &b.r)), (&mut out.z, (&a.z, &b.z)), (&mut out.p, (&a.p, &b.p))] {
-        for (out, (a, b)) in out.iter_mut().zip(a.iter().zip(b)) {
-            *out = a - b;
-        }
-    }
-}
-
-/// `y ← y − factor x`.
-pub(super) fn subtract(y: &mut State, factor: f64, x: &State) {
-    for (y, x) in [(&mut y.r, &x.r), (&mut y.z, &x.z), (&mut y.p, &x.p)] {
-        for (y, x) in y.iter_mut().zip(x) {
-            *y -= factor * x;
-        }
+        combine(y, &self.x, &terms, parallel);
     }
 }

@@ -4,8 +4,8 @@
 //! `‖f − Σ γ_i Δf_i‖` and go on from `G(y) − Σ γ_i ΔG_i` (Anderson's method, type II). A sweep whose
 //! change is larger than that of the last accepted one ends the extrapolation: the next starts from the accepted point.
 
-use super::accelerate::{difference, subtract};
 use super::system::State;
+use super::vector::{combine, difference};
 use crate::math::dot;
 
 /// What is added to the unit diagonal of the normal equations.
@@ -93,9 +93,8 @@ impl Anderson {
         self.extrapolated = m > 0 && crate::math::dense::cholesky(m, &mut a).is_ok();
         if self.extrapolated {
             crate::math::dense::cholesky_solve(m, &a, &mut b);
-            for (i, &s) in self.used.iter().enumerate() {
-                subtract(y, b[i] * scale[i], &self.outputs[s]);
-            }
+            let terms: Vec<(f64, &State)> = self.used.iter().enumerate().map(|(i, &s)| (b[i] * scale[i], &self.outputs[s])).collect();
+            combine(y, &self.accepted, &terms, false);
         }
     }
 }

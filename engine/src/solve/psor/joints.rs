@@ -56,14 +56,6 @@ impl Joints {
         self.compliance.push(compliance);
     }
 
-    pub(super) fn len(&self) -> usize {
-        self.rows.len()
-    }
-
-    pub(super) fn is_empty(&self) -> bool {
-        self.rows.is_empty()
-    }
-
     /// Factors N; false if that is impossible.
     pub(super) fn factor(&mut self, coordinates: usize) -> bool {
         let mut lower = self.matrix(coordinates);

@@ -11,6 +11,7 @@ mod parts;
 mod reduced;
 mod run;
 mod system;
+mod vector;
 
 use super::{Counts, ReducedSolver, Report, Solver, Stop, Unsupported};
 use crate::problem::{Error, Judge, Law, Problem, Reduced, Solution};

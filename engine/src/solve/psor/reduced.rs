@@ -117,4 +117,8 @@ impl Sweeps for ReducedSystem {
     fn linear(&self, a: &State) -> f64 {
         dot(&self.q, &a.r)
     }
+
+    fn parallel(&self) -> bool {
+        false
+    }
 }

@@ -19,7 +19,7 @@ use super::super::local::solve_block;
 use super::Places;
 use super::joints::Joints;
 use super::kernel;
-use crate::math::dot;
+use super::vector::dot;
 use crate::problem::Law;
 use crate::problem::law::MAX_ROWS;
 use std::ops::Range;
@@ -122,6 +122,8 @@ pub(super) trait Sweeps {
     fn product(&self, a: &State, b: &State) -> f64;
     /// `q·r`.
     fn linear(&self, a: &State) -> f64;
+    /// Use the threads of the caller's pool.
+    fn parallel(&self) -> bool;
 }
 
 impl System {
@@ -250,8 +252,8 @@ impl Sweeps for System {
     }
 
     fn product(&self, a: &State, b: &State) -> f64 {
-        let mut sum = dot(&a.z[..self.mesh], &b.z[..self.mesh]);
-        sum += dot(&a.p, &b.z[self.mesh..self.mesh + self.meshed]);
+        let mut sum = dot(&a.z[..self.mesh], &b.z[..self.mesh], self.parallel);
+        sum += dot(&a.p, &b.z[self.mesh..self.mesh + self.meshed], false);
         if self.compliant {
             sum += a.r.iter().zip(&b.r).zip(&self.compliance).map(|((a, b), e)| a * b * e).sum::<f64>();
         }
@@ -259,6 +261,10 @@ impl Sweeps for System {
     }
 
     fn linear(&self, a: &State) -> f64 {
-        dot(&self.q, &a.r)
+        dot(&self.q, &a.r, self.parallel)
+    }
+
+    fn parallel(&self) -> bool {
+        self.parallel
     }
 }
