@@ -5,6 +5,7 @@ use std::process::ExitCode;
 
 pub mod interior_point;
 pub mod newton;
+pub mod packing;
 pub mod pivot;
 pub mod psor;
 

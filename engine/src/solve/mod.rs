@@ -193,7 +193,7 @@ methods! {
     /// Sweeps, semismooth Newton, proximal point: the true Coulomb law to machine precision.
     Newton "newton" => |stop| Box::new(newton::Newton::new(newton::Settings { stop, ..Default::default() }));
     /// Projected fixed-point sweeps.
-    Psor "psor" => |stop| Box::new(psor::Psor::new(psor::Settings { stop }));
+    Psor "psor" => |stop| Box::new(psor::Psor::new(psor::Settings { stop, ..Default::default() }));
 }
 
 impl Method {
