@@ -72,7 +72,7 @@ fn a_sliding_ball_ends_rolling_at_five_sevenths() {
 
 #[test]
 fn a_ball_rebounds_with_e_times_its_speed() {
-    for e in [0.0, 0.5, 0.8, 1.0] {
+    for e in [0.1, 0.5, 0.8, 1.0] {
         let mut scene = floor("rebound", 0.0, e);
         let body = ball(&mut scene, "ball", 1.0, 0.1, DVec3::new(0.0, 0.0, 0.5));
         let mut state = State::initial(&scene);
