@@ -105,7 +105,9 @@ impl Pair<'_> {
             let Some(normal) = normal else { return };
             let distance = self.separation(normal);
             if distance > bar {
-                best = Closest { normal, distance, ..found };
+                // The points found serve as long as they are as far apart along this direction too.
+                let fits = ((found.point_b - found.point_a).dot(normal) - distance).abs() <= EQUAL * self.scale;
+                best = if fits { Closest { normal, distance, ..found } } else { self.along(normal) };
                 bar = distance + EQUAL * self.scale;
             }
         };
