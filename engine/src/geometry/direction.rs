@@ -235,8 +235,7 @@ mod tests {
                     let pose = Pose::turned(vector() * if round % 2 == 0 { 0.3 } else { 1.0 }, vector() * 2.0);
                     let pair = Pair { a, b, pose, reach: f64::MAX, scale: 0.5 };
                     let closest = pair.closest().expect("everything is within reach");
-                    let near = |n: DVec3, amount: f64| (n + vector() * amount).normalize();
-                    let mut near = near;
+                    let mut near = |n: DVec3, amount: f64| (n + vector() * amount).normalize();
                     // Anywhere, and close to what was found.
                     for amount in [10.0, 10.0, 10.0, 10.0, 0.3, 0.1, 0.03, 0.01] {
                         for _ in 0..20 {
