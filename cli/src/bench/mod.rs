@@ -3,6 +3,7 @@
 use clap::{Args, Subcommand};
 use std::process::ExitCode;
 
+pub mod collide;
 pub mod interior_point;
 pub mod newton;
 pub mod packing;
@@ -22,6 +23,8 @@ enum What {
     Pivot(pivot::Arguments),
     /// The true Coulomb law: error, sweeps, factorizations and time, beside the published times.
     Newton(newton::Arguments),
+    /// Contacts: refit of the tree, traversal, narrow phase.
+    Collide(collide::Arguments),
     /// Sweeps: time per contact, memory speed, threads, convergence.
     Psor(psor::Arguments),
     /// Interior point: the thesis's tables, warm starts, mass ratios, beside clarabel.
@@ -33,6 +36,7 @@ pub fn run(arguments: &Arguments) -> ExitCode {
     match &arguments.what {
         What::Pivot(arguments) => pivot::run(arguments),
         What::Newton(arguments) => newton::run(arguments),
+        What::Collide(arguments) => collide::run(arguments),
         What::Psor(arguments) => psor::run(arguments),
         What::InteriorPoint(arguments) => interior_point::run(arguments),
     }

@@ -6,6 +6,7 @@ pub mod dense;
 pub mod growing;
 pub mod ldlt;
 pub mod lu;
+pub mod pose;
 pub mod semidefinite;
 pub mod sparse;
 pub mod updatable;

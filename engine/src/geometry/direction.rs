@@ -1,0 +1,252 @@
+//! Along which direction two convex cores are nearest, or overlap least.
+//!
+//! For a unit direction n, `s(n) = min_{x∈B} n·x − max_{x∈A} n·x` is the separation along n. The
+//! distance of disjoint sets, and minus the penetration depth of overlapping ones, is the largest
+//! s(n) of all n.
+//!
+//! 1. Points, and two segments: closed forms.
+//! 2. Two boxes that overlap: the 15 axes of faces and pairs of edges [Gottschalk1996].
+//! 3. All others: the iterations of Gilbert, Johnson and Keerthi, and an expanding polytope where they overlap (parry).
+//! 4. Where a direction of the shapes themselves (a face normal, a common perpendicular) separates as much, it is
+//!    the direction: what the iterations say about it is lost in rounding when the gap is tiny.
+
+use super::convex::Core;
+use crate::math::pose::Pose;
+use glam::DVec3;
+use parry3d_f64::query::details::contact_support_map_support_map_with_params as closest_points;
+use parry3d_f64::query::gjk::{GJKResult, VoronoiSimplex};
+
+/// Two cores, seen from the frame of the first.
+pub(crate) struct Pair<'a> {
+    pub a: &'a Core,
+    pub b: &'a Core,
+    /// Pose of b in the frame of a.
+    pub pose: Pose,
+    /// Beyond this distance the pair is of no interest.
+    pub reach: f64,
+    /// Size of the smaller, m: what tolerances are relative to.
+    pub scale: f64,
+}
+
+/// The direction of least overlap, or of the distance.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Closest {
+    /// Unit, from a to b.
+    pub normal: DVec3,
+    pub point_a: DVec3,
+    pub point_b: DVec3,
+    /// Negative where the cores overlap.
+    pub distance: f64,
+}
+
+/// Separations that differ by less than this part of the size are equal: far above the 1e-14 that the iterations
+/// reach, far below what a contact can feel.
+const EQUAL: f64 = 1e-9;
+
+impl Pair<'_> {
+    /// The nearest points, or none beyond reach.
+    pub fn closest(&self) -> Option<Closest> {
+        let found = match (self.a, self.b) {
+            (a, Core::Point) => {
+                let near = a.nearest(self.pose.position);
+                Closest { normal: near.normal, point_a: near.point, point_b: self.pose.position, distance: near.distance }
+            }
+            (Core::Point, b) => {
+                let near = b.nearest(self.pose.inverse_point(DVec3::ZERO));
+                Closest {
+                    normal: -self.pose.vector(near.normal),
+                    point_a: DVec3::ZERO,
+                    point_b: self.pose.point(near.point),
+                    distance: near.distance,
+                }
+            }
+            (Core::Segment(a), Core::Segment(b)) => {
+                let axis = self.pose.vector(DVec3::Z * *b);
+                segments([-DVec3::Z * *a, DVec3::Z * *a], [self.pose.position - axis, self.pose.position + axis])
+            }
+            (Core::Box(a), Core::Box(b)) => self.boxes(*a, *b)?,
+            _ => self.iterate()?,
+        };
+        (found.distance <= self.reach).then_some(found)
+    }
+
+    /// s(n), with n in the frame of a.
+    pub fn separation(&self, n: DVec3) -> f64 {
+        let b = self.pose.point(self.b.support(-self.pose.inverse_vector(n)));
+        b.dot(n) - self.a.support(n).dot(n)
+    }
+
+    fn iterate(&self) -> Option<Closest> {
+        let pose = parry3d_f64::math::Pose { rotation: self.pose.orientation, translation: self.pose.position };
+        let found = match closest_points(&pose, self.a, self.b, self.reach, &mut VoronoiSimplex::new(), None) {
+            GJKResult::ClosestPoints(point_a, point_b, normal) if normal.is_finite() => {
+                Closest { normal, point_a, point_b, distance: (point_b - point_a).dot(normal) }
+            }
+            GJKResult::NoIntersection(n) if self.separation(n).max(self.separation(-n)) > self.reach => return None,
+            // The iterations gave up: the best of the faces.
+            _ => self.along(self.pose.position.normalize_or(DVec3::Z)),
+        };
+        Some(self.polished(found))
+    }
+
+    /// The direction itself with its support points.
+    fn along(&self, normal: DVec3) -> Closest {
+        let point_b = self.pose.point(self.b.support(-self.pose.inverse_vector(normal)));
+        let point_a = self.a.support(normal);
+        Closest { normal, point_a, point_b, distance: (point_b - point_a).dot(normal) }
+    }
+
+    /// Prefers a direction of the shapes themselves that separates as much as the one found: face normals near it and
+    /// near the line of centres, and the common perpendicular of two axes.
+    fn polished(&self, found: Closest) -> Closest {
+        let mut best = Closest { distance: self.separation(found.normal), ..found };
+        let mut bar = best.distance - EQUAL * self.scale;
+        let mut consider = |normal: Option<DVec3>| {
+            let Some(normal) = normal else { return };
+            let distance = self.separation(normal);
+            if distance > bar {
+                // The points found serve as long as they are as far apart along this direction too.
+                let fits = ((found.point_b - found.point_a).dot(normal) - distance).abs() <= EQUAL * self.scale;
+                best = if fits { Closest { normal, distance, ..found } } else { self.along(normal) };
+                bar = distance + EQUAL * self.scale;
+            }
+        };
+        // The line of centres first: it knows nothing of rounding.
+        for n in [self.pose.position.normalize_or(DVec3::Z), found.normal] {
+            consider(self.a.face_normal(n));
+            consider(self.b.face_normal(-self.pose.inverse_vector(n)).map(|n| -self.pose.vector(n)));
+        }
+        let across = DVec3::Z.cross(self.pose.vector(DVec3::Z));
+        if across.length_squared() > 1e-6 {
+            let across = across.normalize();
+            consider(Some(if across.dot(found.normal) < 0.0 { -across } else { across }));
+        }
+        // Points that nearly coincide say nothing of the direction; edges that cross do.
+        if found.distance.abs() < 1e-6 * self.scale {
+            consider(self.crossed_edges(found.normal));
+        }
+        best
+    }
+
+    /// The common perpendicular of the edges that the cores turn to each other, if both turn an edge.
+    fn crossed_edges(&self, n: DVec3) -> Option<DVec3> {
+        let (mut a, mut b) = (vec![], vec![]);
+        self.a.feature(n, &mut a);
+        self.b.feature(-self.pose.inverse_vector(n), &mut b);
+        if a.len() != 2 || b.len() != 2 {
+            return None;
+        }
+        let across = (a[1].0 - a[0].0).cross(self.pose.vector(b[1].0 - b[0].0)).try_normalize()?;
+        Some(if across.dot(n) < 0.0 { -across } else { across })
+    }
+
+    /// Step 2: the axis that separates most; where the nearest features are a vertex and an edge or two vertices no
+    /// such axis is the direction, and the iterations find it.
+    fn boxes(&self, a: DVec3, b: DVec3) -> Option<Closest> {
+        let rotation = self.pose.rotation();
+        let columns = [rotation.x_axis, rotation.y_axis, rotation.z_axis];
+        let center = self.pose.position;
+        let separation = |n: DVec3| {
+            let half_b = b.x * columns[0].dot(n).abs() + b.y * columns[1].dot(n).abs() + b.z * columns[2].dot(n).abs();
+            center.dot(n).abs() - n.abs().dot(a) - half_b
+        };
+        let mut best = (f64::NEG_INFINITY, DVec3::Z);
+        for n in [DVec3::X, DVec3::Y, DVec3::Z, columns[0], columns[1], columns[2]] {
+            let s = separation(n);
+            // The second box's faces must separate more: the choice does not flicker.
+            if s > best.0 + EQUAL * self.scale {
+                best = (s, n);
+            }
+        }
+        if best.0 > self.reach {
+            return None;
+        }
+        for edge_a in [DVec3::X, DVec3::Y, DVec3::Z] {
+            for edge_b in columns {
+                let cross = edge_a.cross(edge_b);
+                let length = cross.length();
+                // Nearly parallel edges have no direction of their own: a face says the same.
+                if length > 1e-6 {
+                    let s = separation(cross / length);
+                    if s > best.0 + 1e3 * EQUAL * self.scale {
+                        best = (s, cross / length);
+                    }
+                }
+            }
+        }
+        if best.0 > self.reach {
+            return None;
+        }
+        let normal = if center.dot(best.1) < 0.0 { -best.1 } else { best.1 };
+        let axis = Closest { distance: best.0, ..self.along(normal) };
+        if best.0 <= EQUAL * self.scale {
+            return Some(axis);
+        }
+        let found = self.iterate()?;
+        Some(if found.distance > best.0 + 1e3 * EQUAL * self.scale { found } else { Closest { normal, distance: best.0, ..found } })
+    }
+}
+
+/// The nearest points of two segments [Ericson2004, 5.1.9].
+pub(crate) fn segments(a: [DVec3; 2], b: [DVec3; 2]) -> Closest {
+    let (da, db, r) = (a[1] - a[0], b[1] - b[0], a[0] - b[0]);
+    let (aa, bb, ab) = (da.length_squared(), db.length_squared(), da.dot(db));
+    let (c, f) = (da.dot(r), db.dot(r));
+    let determinant = aa * bb - ab * ab;
+    // Parallel: any pair serves; the middle of a's overlap would move, its start does not.
+    let mut s = if determinant > 1e-24 * aa * bb { ((ab * f - c * bb) / determinant).clamp(0.0, 1.0) } else { 0.0 };
+    let t = ((ab * s + f) / bb).clamp(0.0, 1.0);
+    s = ((ab * t - c) / aa).clamp(0.0, 1.0);
+    let (point_a, point_b) = (a[0] + da * s, b[0] + db * t);
+    let distance = point_a.distance(point_b);
+    // Axes that meet: across both.
+    let across = || da.cross(db).try_normalize().unwrap_or_else(|| da.any_orthogonal_vector().normalize());
+    let normal = if distance > 1e-12 * aa.sqrt() { (point_b - point_a) / distance } else { across() };
+    Closest { normal, point_a, point_b, distance }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::convex::Hull;
+    use super::*;
+
+    /// No direction separates more than the one found, whatever the two cores and however they lie.
+    #[test]
+    fn no_direction_separates_more() {
+        let mut seed = 3u64;
+        let mut random = move || {
+            seed = seed.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
+            (seed >> 11) as f64 / (1u64 << 52) as f64 - 1.0
+        };
+        let mut vector = move || DVec3::new(random(), random(), random());
+        let points: Vec<DVec3> = (0..20).map(|_| vector().normalize_or(DVec3::X) * 0.6).collect();
+        let cores = [
+            Core::Point,
+            Core::Segment(0.5),
+            Core::Box(DVec3::new(0.3, 0.4, 0.5)),
+            Core::Cylinder(0.4, 0.5),
+            Core::Cone(0.4, 0.5),
+            Core::Hull(Hull::new(&points).unwrap()),
+            Core::Triangle([DVec3::new(0.5, 0.0, 0.0), DVec3::new(0.0, 0.6, 0.1), DVec3::new(-0.3, -0.2, 0.0)]),
+        ];
+        for round in 0..60 {
+            for a in &cores {
+                for b in &cores {
+                    let pose = Pose::turned(vector() * if round % 2 == 0 { 0.3 } else { 1.0 }, vector() * 2.0);
+                    let pair = Pair { a, b, pose, reach: f64::MAX, scale: 0.5 };
+                    let closest = pair.closest().expect("everything is within reach");
+                    let mut near = |n: DVec3, amount: f64| (n + vector() * amount).normalize();
+                    // Anywhere, and close to what was found.
+                    for amount in [10.0, 10.0, 10.0, 10.0, 0.3, 0.1, 0.03, 0.01] {
+                        for _ in 0..20 {
+                            let s = pair.separation(near(closest.normal, amount));
+                            // The expanding polytope of a round core stops within 1e-5 of its size.
+                            assert!(s <= closest.distance + 1e-5, "{a:?} {b:?} {pose:?}: {s} > {closest:?}");
+                        }
+                    }
+                    assert!((pair.separation(closest.normal) - closest.distance).abs() < 1e-5, "{a:?} {b:?} {pose:?} {closest:?}");
+                }
+            }
+        }
+    }
+}
