@@ -19,12 +19,12 @@ pub struct Arguments {
 
 #[derive(Subcommand)]
 enum What {
+    /// Contacts: refit of the tree, traversal, narrow phase.
+    Collide(collide::Arguments),
     /// Active set: cost of a pivot, chains, dense twins, warm starts.
     Pivot(pivot::Arguments),
     /// The true Coulomb law: error, sweeps, factorizations and time, beside the published times.
     Newton(newton::Arguments),
-    /// Contacts: refit of the tree, traversal, narrow phase.
-    Collide(collide::Arguments),
     /// Sweeps: time per contact, memory speed, threads, convergence.
     Psor(psor::Arguments),
     /// Interior point: the thesis's tables, warm starts, mass ratios, beside clarabel.
@@ -34,9 +34,9 @@ enum What {
 /// Runs the chosen bench.
 pub fn run(arguments: &Arguments) -> ExitCode {
     match &arguments.what {
+        What::Collide(arguments) => collide::run(arguments),
         What::Pivot(arguments) => pivot::run(arguments),
         What::Newton(arguments) => newton::run(arguments),
-        What::Collide(arguments) => collide::run(arguments),
         What::Psor(arguments) => psor::run(arguments),
         What::InteriorPoint(arguments) => interior_point::run(arguments),
     }

@@ -5,6 +5,7 @@
 //! it returns the best iterate it saw, and the report says what that is worth. The error is computed
 //! by [`crate::problem::error`], never by the method: nobody marks their own work.
 
+pub mod auto;
 pub mod direct;
 pub mod interior_point;
 pub mod lemke;
@@ -184,6 +185,8 @@ macro_rules! methods {
 }
 
 methods! {
+    /// Picks per island, watches the error, escalates.
+    Auto "auto" => |stop| Box::new(auto::Auto::new(auto::Settings { stop, ..auto::Settings::default() }));
     /// Equality rows alone, in one factorization.
     Direct "direct" => |stop| Box::new(direct::Direct::new(direct::Settings { stop }));
     /// Interior point: convex laws exactly, at any mass ratio; Coulomb's by De Saxcé's shift.
