@@ -4,6 +4,7 @@ pub mod cliques;
 pub mod dense;
 pub mod ldlt;
 pub mod semidefinite;
+pub mod pose;
 pub mod sparse;
 
 /// The scalar product of two vectors of equal length.
