@@ -2,3 +2,6 @@
 
 pub mod bench;
 pub mod fclib;
+pub mod load;
+pub mod progress;
+pub mod solve;

@@ -16,4 +16,5 @@
 pub mod geometry;
 pub mod math;
 pub mod problem;
+pub mod scene;
 pub mod solve;

@@ -3,8 +3,9 @@
 pub mod cliques;
 pub mod dense;
 pub mod ldlt;
-pub mod semidefinite;
+pub mod lu;
 pub mod pose;
+pub mod semidefinite;
 pub mod sparse;
 
 /// The scalar product of two vectors of equal length.

@@ -138,25 +138,55 @@ pub struct Unsupported {
     pub what: String,
 }
 
-/// The methods by name.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Method {
+/// A method on either form of a problem.
+pub trait Both: Solver + ReducedSolver {}
+
+impl<S: Solver + ReducedSolver> Both for S {}
+
+/// One line per method: its variant, its name on the command line, and how it is made.
+macro_rules! methods {
+    ($($(#[$doc:meta])* $variant:ident $name:literal => $build:expr;)*) => {
+        /// The methods by name.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+        #[serde(rename_all = "kebab-case")]
+        pub enum Method {
+            $($(#[$doc])* $variant,)*
+        }
+
+        impl Method {
+            /// All methods.
+            pub const ALL: &[Method] = &[$(Method::$variant),*];
+
+            /// The name, as on the command line.
+            pub fn name(self) -> &'static str {
+                match self {
+                    $(Method::$variant => $name,)*
+                }
+            }
+
+            /// The method with its default settings.
+            pub fn build(self, stop: Stop) -> Box<dyn Both> {
+                match self {
+                    $(Method::$variant => {
+                        let build: fn(Stop) -> Box<dyn Both> = $build;
+                        build(stop)
+                    })*
+                }
+            }
+        }
+    };
+}
+
+methods! {
     /// Equality rows alone, in one factorization.
-    Direct,
+    Direct "direct" => |stop| Box::new(direct::Direct::new(direct::Settings { stop }));
     /// Projected fixed-point sweeps.
-    Psor,
+    Psor "psor" => |stop| Box::new(psor::Psor::new(psor::Settings { stop }));
 }
 
 impl Method {
-    /// All methods.
-    pub const ALL: [Method; 2] = [Method::Direct, Method::Psor];
-
-    /// The name, as on the command line.
-    pub fn name(self) -> &'static str {
-        match self {
-            Method::Direct => "direct",
-            Method::Psor => "psor",
-        }
+    /// The method of this name.
+    pub fn named(name: &str) -> Option<Method> {
+        Method::ALL.iter().copied().find(|method| method.name() == name)
     }
 }

@@ -1,0 +1,404 @@
+//! `signorini solve FILE…`: a problem from a file, an answer, and how wrong it is in joules.
+
+use crate::load::load;
+use clap::Args;
+use serde::Serialize;
+use signorini::math::{dot, sparse::Csr};
+use signorini::problem::files::siconos::Kind;
+use signorini::problem::files::{Input, Stored, json};
+use signorini::problem::literature::{self, Literature, Thesis};
+use signorini::problem::{Error, Judge, Law, Solution, Tolerance};
+use signorini::solve::{Method, Report, Status, Stop, Unsupported};
+use std::path::PathBuf;
+use std::process::ExitCode;
+use std::time::{Duration, Instant};
+
+/// Solved, but not to the tolerance.
+const NOT_CONVERGED: u8 = 3;
+/// Wrong use, or a file that cannot be read.
+const WRONG: u8 = 2;
+
+/// Options of `solve`.
+#[derive(Args)]
+#[command(after_help = EXAMPLES)]
+pub struct Arguments {
+    /// Problems: FCLib (.hdf5), Siconos text (.dat), our own (.json).
+    #[arg(required = true)]
+    files: Vec<PathBuf>,
+    /// Method, or `all`.
+    #[arg(long, value_name = "NAME", default_value = "psor", value_parser = solvers)]
+    solver: Solvers,
+    /// Law of the friction blocks [default: what the file's kind means].
+    #[arg(long, value_name = "cone|coulomb", value_parser = ["cone", "coulomb"])]
+    law: Option<String>,
+    /// Kind of a text file [default: the name of its folder, else its contents].
+    #[arg(long, value_name = "KIND", value_parser = kind)]
+    kind: Option<Kind>,
+    /// Largest local error, relative to the energy scale; the bound is held to its square root.
+    #[arg(long, value_name = "RELATIVE", default_value_t = Tolerance::default().relative, value_parser = positive)]
+    tol: f64,
+    /// Largest velocity that any row may be wrong by, m/s.
+    #[arg(long, value_name = "M/S", default_value_t = Tolerance::default().velocity, value_parser = positive)]
+    tol_velocity: f64,
+    /// Most work, in the method's unit: sweeps, factorizations, pivots.
+    #[arg(long, value_name = "N")]
+    max_work: Option<u64>,
+    /// Most time per solve, ms: the answer may then differ from run to run.
+    #[arg(long, value_name = "MS")]
+    deadline_ms: Option<u64>,
+    /// Start from the guess in the file.
+    #[arg(long)]
+    warm: bool,
+    /// Write problem and solution: `.hdf5` in FCLib's form, `.json` in ours (one file, one solver).
+    #[arg(long, value_name = "FILE")]
+    out: Option<PathBuf>,
+    /// Write the error over the work as a table.
+    #[arg(long, value_name = "FILE.csv")]
+    history: Option<PathBuf>,
+    /// Print one JSON object per file and solver.
+    #[arg(long)]
+    json: bool,
+}
+
+const EXAMPLES: &str = "Examples:
+  signorini solve ball.hdf5
+  signorini solve pile/*.hdf5 --solver all --law cone --tol 1e-10
+  signorini solve gap.dat --kind lcp --json
+  signorini solve wall.hdf5 --max-work 500 --history wall.csv --out wall-solved.hdf5
+
+Exit code: 0 converged, 3 solved but not to the tolerance, 2 wrong use or bad file.";
+
+#[derive(Clone)]
+struct Solvers(Vec<Method>);
+
+fn solvers(name: &str) -> Result<Solvers, String> {
+    if name == "all" {
+        return Ok(Solvers(Method::ALL.to_vec()));
+    }
+    let names: Vec<&str> = Method::ALL.iter().map(|m| m.name()).collect();
+    Method::named(name).map(|m| Solvers(vec![m])).ok_or_else(|| format!("wanted all or one of {}", names.join(", ")))
+}
+
+fn kind(name: &str) -> Result<Kind, String> {
+    let names: Vec<&str> = Kind::ALL.iter().map(|k| k.name()).collect();
+    Kind::named(name).ok_or_else(|| format!("wanted one of {}", names.join(", ")))
+}
+
+fn positive(text: &str) -> Result<f64, String> {
+    match text.parse::<f64>() {
+        Ok(x) if x > 0.0 && x.is_finite() => Ok(x),
+        _ => Err("wanted a number > 0".into()),
+    }
+}
+
+/// One solver's answer.
+struct Outcome {
+    method: Method,
+    result: Result<Report, Unsupported>,
+    solution: Solution,
+    error: Error,
+    literature: Literature,
+    wall: f64,
+}
+
+/// Solves every file; complaints go to stderr, one line each.
+pub fn run(arguments: &Arguments) -> ExitCode {
+    if arguments.out.is_some() && (arguments.files.len() > 1 || arguments.solver.0.len() > 1) {
+        return complain("--out takes one file and one solver");
+    }
+    let mut printer = Printer::new(arguments);
+    let (mut worst, mut history) = (0, History::new(arguments));
+    for path in &arguments.files {
+        let code = match solve_file(arguments, path, &mut printer, &mut history) {
+            Ok(code) => code,
+            Err(message) => {
+                eprintln!("{message}");
+                WRONG
+            }
+        };
+        // A file that cannot be read weighs more than one that was not solved well.
+        worst = if worst == WRONG || code == WRONG { WRONG } else { worst.max(code) };
+    }
+    match history.write() {
+        Ok(()) => ExitCode::from(worst),
+        Err(message) => complain(&message),
+    }
+}
+
+fn complain(message: &str) -> ExitCode {
+    eprintln!("{message}");
+    ExitCode::from(WRONG)
+}
+
+fn solve_file(arguments: &Arguments, path: &std::path::Path, printer: &mut Printer, history: &mut History) -> Result<u8, String> {
+    let mut stored = load(path, arguments.kind)?;
+    stored.input = match arguments.law.as_deref() {
+        Some("cone") => stored.input.associated(),
+        Some(_) => stored.input.true_friction(),
+        None => stored.input,
+    };
+    let mut outcomes = Vec::new();
+    for &method in &arguments.solver.0 {
+        let outcome = solve_with(arguments, &stored, method).map_err(|e| format!("{}: {e}", path.display()))?;
+        if let Ok(report) = &outcome.result {
+            history.add(stored.input.name(), method, report);
+        }
+        outcomes.push(outcome);
+    }
+    let difference = (arguments.solver.0.len() > 1).then(|| largest_difference(&stored.input, &outcomes));
+    for outcome in &outcomes {
+        printer.print(&stored, outcome, difference);
+    }
+    printer.print_difference(difference);
+    if let (Some(out), [outcome]) = (&arguments.out, outcomes.as_slice()) {
+        write(out, path, &stored, &outcome.solution)?;
+    }
+    let attempted = outcomes.iter().filter_map(|o| o.result.as_ref().ok());
+    let converged = attempted.clone().all(|report| report.status == Status::Converged) && attempted.count() > 0;
+    Ok(if converged { 0 } else { NOT_CONVERGED })
+}
+
+fn solve_with(arguments: &Arguments, stored: &Stored, method: Method) -> Result<Outcome, String> {
+    let mut solution = match &stored.guess {
+        Some(guess) if arguments.warm => guess.clone(),
+        _ => stored.input.zero(),
+    };
+    let progress = crate::progress::Progress::start(format!("{} {}", stored.input.name(), method.name()));
+    let begun = Instant::now();
+    let stop = Stop {
+        tolerance: Tolerance { relative: arguments.tol, velocity: arguments.tol_velocity },
+        work: arguments.max_work,
+        deadline: arguments.deadline_ms.map(|ms| begun + Duration::from_millis(ms)),
+        history: arguments.history.is_some(),
+    };
+    let mut solver = method.build(stop);
+    let result = match &stored.input {
+        Input::Problem(problem) => solver.solve(problem, &mut solution),
+        Input::Reduced(reduced) => solver.solve_reduced(reduced, &mut solution),
+    };
+    let wall = begun.elapsed().as_secs_f64();
+    drop(progress);
+    // The printed error is judged here, from the point alone.
+    let (error, literature) = match &stored.input {
+        Input::Problem(p) => (Judge::of(p).map_err(|e| e.to_string())?.error(p, &solution), literature::of(p, &solution)),
+        Input::Reduced(p) => (Judge::of_reduced(p).error_reduced(p, &solution.r), literature::of_reduced(p, &solution.r)),
+    };
+    Ok(Outcome { method, result, solution, error, literature, wall })
+}
+
+/// The largest ‖Δv‖_H between two solvers that answered, √J.
+fn largest_difference(input: &Input, outcomes: &[Outcome]) -> f64 {
+    let (matrix, points): (&Csr, fn(&Outcome) -> &[f64]) = match input {
+        Input::Problem(p) => (&p.H, |o| &o.solution.v),
+        Input::Reduced(p) => (&p.W, |o| &o.solution.r),
+    };
+    let answered: Vec<&[f64]> = outcomes.iter().filter(|o| o.result.is_ok()).map(points).collect();
+    let mut largest = 0.0f64;
+    for (i, a) in answered.iter().enumerate() {
+        for b in &answered[..i] {
+            let difference: Vec<f64> = a.iter().zip(*b).map(|(a, b)| a - b).collect();
+            let mut image = vec![0.0; matrix.rows];
+            matrix.mul(&difference, &mut image);
+            largest = largest.max(dot(&difference, &image).max(0.0).sqrt());
+        }
+    }
+    largest
+}
+
+fn write(out: &std::path::Path, source: &std::path::Path, stored: &Stored, solution: &Solution) -> Result<(), String> {
+    let complaint = |e: &dyn std::fmt::Display| format!("{}: {e}", out.display());
+    match out.extension().and_then(|e| e.to_str()) {
+        Some("json") => std::fs::write(out, json::write(&stored.input, Some(solution), stored.guess.as_ref())).map_err(|e| complaint(&e)),
+        Some("hdf5" | "h5") => crate::fclib::write(out, source, stored, solution).map_err(|e| complaint(&e)),
+        _ => Err(complaint(&"wanted a name that ends in .hdf5 or .json")),
+    }
+}
+
+fn status(result: &Result<Report, Unsupported>) -> &'static str {
+    match result {
+        Err(_) => "unsupported",
+        Ok(report) => match report.status {
+            Status::Converged => "converged",
+            Status::Budget => "budget",
+            Status::Stalled => "stalled",
+            Status::Infeasible => "infeasible",
+        },
+    }
+}
+
+/// The object of `--json`.
+#[derive(Serialize)]
+struct Line<'a> {
+    problem: ProblemLine<'a>,
+    solver: &'static str,
+    status: &'static str,
+    iterations: u64,
+    work: u64,
+    wall_s: f64,
+    reproducible: bool,
+    error: ErrorLine,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    largest_difference: Option<f64>,
+}
+
+#[derive(Serialize)]
+struct ProblemLine<'a> {
+    name: &'a str,
+    n: usize,
+    rows: usize,
+    blocks: Blocks,
+}
+
+#[derive(Default, Serialize)]
+struct Blocks {
+    equality: usize,
+    unilateral: usize,
+    interval: usize,
+    cone: usize,
+    coulomb: usize,
+}
+
+#[derive(Serialize)]
+struct ErrorLine {
+    joule: f64,
+    relative: f64,
+    bound_joule: f64,
+    bound_relative: f64,
+    scale_joule: f64,
+    velocity: f64,
+    worst_row: Option<usize>,
+    worst_name: String,
+    momentum_joule: f64,
+    natural: f64,
+    fischer_burmeister: f64,
+    siconos: f64,
+    thesis: Thesis,
+}
+
+fn worst_name(input: &Input, error: &Error) -> String {
+    if input.rows() > 0 { input.row_name(error.worst_row) } else { String::new() }
+}
+
+fn line<'a>(stored: &'a Stored, outcome: &Outcome, largest_difference: Option<f64>) -> Line<'a> {
+    let mut blocks = Blocks::default();
+    for law in stored.input.laws() {
+        match law {
+            Law::Equality => blocks.equality += 1,
+            Law::Unilateral => blocks.unilateral += 1,
+            Law::Interval { .. } => blocks.interval += 1,
+            Law::Cone { .. } => blocks.cone += 1,
+            Law::Coulomb { .. } => blocks.coulomb += 1,
+        }
+    }
+    let (error, report) = (&outcome.error, outcome.result.as_ref().ok());
+    Line {
+        problem: ProblemLine { name: stored.input.name(), n: stored.given.n(), rows: stored.input.rows(), blocks },
+        solver: outcome.method.name(),
+        status: status(&outcome.result),
+        iterations: report.map_or(0, |r| r.iterations),
+        work: report.map_or(0, |r| r.work),
+        wall_s: outcome.wall,
+        reproducible: report.is_none_or(|r| r.reproducible),
+        error: ErrorLine {
+            joule: error.joule,
+            relative: error.relative(),
+            bound_joule: error.bound,
+            bound_relative: error.bound_relative(),
+            scale_joule: error.scale,
+            velocity: error.velocity,
+            worst_row: (stored.input.rows() > 0).then_some(error.worst_row),
+            worst_name: worst_name(&stored.input, error),
+            momentum_joule: error.momentum,
+            natural: outcome.literature.natural,
+            fischer_burmeister: outcome.literature.fischer_burmeister,
+            siconos: outcome.literature.siconos,
+            thesis: outcome.literature.thesis,
+        },
+        largest_difference,
+    }
+}
+
+/// Prints a table, or JSON lines.
+struct Printer {
+    json: bool,
+    /// Width of the first two columns.
+    widths: (usize, usize),
+    begun: bool,
+}
+
+impl Printer {
+    fn new(arguments: &Arguments) -> Printer {
+        let name = |path: &PathBuf| path.file_stem().map_or(0, |s| s.to_string_lossy().chars().count());
+        let problem = arguments.files.iter().map(name).max().unwrap_or(0).max(7);
+        let solver = arguments.solver.0.iter().map(|m| m.name().len()).max().unwrap_or(0).max(6);
+        Printer { json: arguments.json, widths: (problem, solver), begun: false }
+    }
+
+    fn print(&mut self, stored: &Stored, outcome: &Outcome, difference: Option<f64>) {
+        if self.json {
+            println!("{}", serde_json::to_string(&line(stored, outcome, difference)).expect("plain data can be written"));
+            return;
+        }
+        let (a, b) = self.widths;
+        if !self.begun {
+            println!(
+                "{:a$}  {:b$}  {:11}  {:>7}  {:>8}  {:>9}  {:>9}  {:>9}  {:>9}  worst row",
+                "problem", "solver", "status", "work", "time s", "error J", "relative", "bound", "m/s"
+            );
+            self.begun = true;
+        }
+        let (error, work) = (&outcome.error, outcome.result.as_ref().map_or(0, |r| r.work));
+        let last = match &outcome.result {
+            Ok(_) => worst_name(&stored.input, error),
+            Err(unsupported) => unsupported.to_string(),
+        };
+        println!(
+            "{:a$}  {:b$}  {:11}  {:>7}  {:>8.3}  {:>9.2e}  {:>9.2e}  {:>9.2e}  {:>9.2e}  {}",
+            stored.input.name(),
+            outcome.method.name(),
+            status(&outcome.result),
+            work,
+            outcome.wall,
+            error.joule,
+            error.relative(),
+            error.bound_relative(),
+            error.velocity,
+            last
+        );
+    }
+
+    fn print_difference(&self, difference: Option<f64>) {
+        if let (Some(difference), false) = (difference, self.json) {
+            println!("{:w$}  largest difference in v between solvers: {difference:.2e} √J", "", w = self.widths.0);
+        }
+    }
+}
+
+/// The table of `--history`.
+struct History {
+    path: Option<PathBuf>,
+    several: bool,
+    text: String,
+}
+
+impl History {
+    fn new(arguments: &Arguments) -> History {
+        let several = arguments.files.len() > 1 || arguments.solver.0.len() > 1;
+        let head = if several { "problem,solver,work,joule,best,wall_s\n" } else { "work,joule,best,wall_s\n" };
+        History { path: arguments.history.clone(), several, text: head.into() }
+    }
+
+    fn add(&mut self, problem: &str, method: Method, report: &Report) {
+        for s in &report.history {
+            if self.several {
+                self.text += &format!("\"{}\",{},", problem.replace('"', "\"\""), method.name());
+            }
+            self.text += &format!("{},{:e},{:e},{:e}\n", s.work, s.joule, s.best, s.wall);
+        }
+    }
+
+    fn write(&self) -> Result<(), String> {
+        let Some(path) = &self.path else { return Ok(()) };
+        std::fs::write(path, &self.text).map_err(|e| format!("{}: {e}", path.display()))
+    }
+}

@@ -1,0 +1,167 @@
+//! Functions of time: what drives a motor, moves a body, or pushes.
+
+use serde::{Deserialize, Serialize};
+use std::f64::consts::TAU;
+
+/// A function of time, in the unit of whatever it drives.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Function {
+    /// The same value at all times.
+    Constant(f64),
+    /// `value + rate · t`.
+    Ramp {
+        /// Value at t = 0.
+        value: f64,
+        /// Change per second.
+        rate: f64,
+    },
+    /// `offset + amplitude · sin(2π frequency t + phase)`.
+    Sine {
+        /// Mean value.
+        offset: f64,
+        /// Half of peak to peak.
+        amplitude: f64,
+        /// Cycles per second, Hz.
+        frequency: f64,
+        /// Phase at t = 0, rad.
+        phase: f64,
+    },
+    /// From one value to another with zero rate and acceleration at both ends (a quintic).
+    SmoothStep {
+        /// Value before `start`.
+        from: f64,
+        /// Value after `start + duration`.
+        to: f64,
+        /// When it begins, s.
+        start: f64,
+        /// How long it takes, s.
+        duration: f64,
+    },
+    /// Straight lines between points, constant outside.
+    Table {
+        /// Times, strictly ascending, s.
+        times: Vec<f64>,
+        /// Values at these times.
+        values: Vec<f64>,
+    },
+    /// The sum of several functions.
+    Sum(Vec<Function>),
+}
+
+impl Default for Function {
+    fn default() -> Function {
+        Function::Constant(0.0)
+    }
+}
+
+impl From<f64> for Function {
+    fn from(value: f64) -> Function {
+        Function::Constant(value)
+    }
+}
+
+impl Function {
+    /// A sine about zero that starts at zero.
+    pub fn sine(amplitude: f64, frequency: f64) -> Function {
+        Function::Sine { offset: 0.0, amplitude, frequency, phase: 0.0 }
+    }
+
+    /// A constant rate from zero.
+    pub fn rate(rate: f64) -> Function {
+        Function::Ramp { value: 0.0, rate }
+    }
+
+    /// The value at time `t`.
+    pub fn value(&self, t: f64) -> f64 {
+        match self {
+            Function::Constant(value) => *value,
+            Function::Ramp { value, rate } => value + rate * t,
+            Function::Sine { offset, amplitude, frequency, phase } => offset + amplitude * (TAU * frequency * t + phase).sin(),
+            Function::SmoothStep { from, to, start, duration } => {
+                let s = ((t - start) / duration).clamp(0.0, 1.0);
+                from + (to - from) * s * s * s * (10.0 + s * (6.0 * s - 15.0))
+            }
+            Function::Table { times, values } => table(times, values, t),
+            Function::Sum(terms) => terms.iter().map(|f| f.value(t)).sum(),
+        }
+    }
+
+    /// The mean rate of change over `[t, t + h]`: what a motion must do to be exact at both ends.
+    pub fn mean_rate(&self, t: f64, h: f64) -> f64 {
+        match self {
+            Function::Constant(_) => 0.0,
+            Function::Ramp { rate, .. } => *rate,
+            Function::Sum(terms) => terms.iter().map(|f| f.mean_rate(t, h)).sum(),
+            _ => (self.value(t + h) - self.value(t)) / h,
+        }
+    }
+
+    /// What is wrong with the function, if anything.
+    pub fn fault(&self) -> Option<String> {
+        let numbers: &[f64] = match self {
+            Function::Constant(value) => &[*value],
+            Function::Ramp { value, rate } => &[*value, *rate],
+            Function::Sine { offset, amplitude, frequency, phase } => &[*offset, *amplitude, *frequency, *phase],
+            Function::SmoothStep { from, to, start, duration } => {
+                if !(*duration > 0.0) {
+                    return Some(format!("smooth step: duration = {duration}, wanted > 0 s"));
+                }
+                &[*from, *to, *start]
+            }
+            Function::Table { times, values } => return table_fault(times, values),
+            Function::Sum(terms) => return terms.iter().find_map(Function::fault),
+        };
+        numbers.iter().find(|x| !x.is_finite()).map(|x| format!("function of time: {x}, wanted a finite number"))
+    }
+}
+
+fn table(times: &[f64], values: &[f64], t: f64) -> f64 {
+    let after = times.partition_point(|&x| x <= t);
+    if after == 0 {
+        return values[0];
+    }
+    if after == times.len() {
+        return values[after - 1];
+    }
+    let (t0, t1) = (times[after - 1], times[after]);
+    let s = (t - t0) / (t1 - t0);
+    values[after - 1] * (1.0 - s) + values[after] * s
+}
+
+fn table_fault(times: &[f64], values: &[f64]) -> Option<String> {
+    if times.is_empty() || times.len() != values.len() {
+        return Some(format!("table: {} times and {} values, wanted equally many, at least one", times.len(), values.len()));
+    }
+    if let Some(x) = times.iter().chain(values).find(|x| !x.is_finite()) {
+        return Some(format!("table: {x}, wanted a finite number"));
+    }
+    let bad = times.windows(2).position(|w| w[0] >= w[1])?;
+    Some(format!("table: time {} follows {}, wanted ascending times", times[bad + 1], times[bad]))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_function_has_its_closed_form() {
+        assert_eq!(Function::rate(2.0).value(1.5), 3.0);
+        assert!((Function::sine(2.0, 0.25).value(1.0) - 2.0).abs() < 1e-15);
+        let step = Function::SmoothStep { from: 1.0, to: 3.0, start: 1.0, duration: 2.0 };
+        assert_eq!((step.value(0.0), step.value(2.0), step.value(9.0)), (1.0, 2.0, 3.0));
+        let table = Function::Table { times: vec![0.0, 1.0, 3.0], values: vec![0.0, 2.0, 0.0] };
+        assert_eq!((table.value(-1.0), table.value(0.5), table.value(2.0), table.value(4.0)), (0.0, 1.0, 1.0, 0.0));
+        // The mean rate is exact at both ends of the interval.
+        let (t, h) = (1.1, 0.3);
+        assert!((step.value(t) + h * step.mean_rate(t, h) - step.value(t + h)).abs() < 1e-15);
+    }
+
+    #[test]
+    fn a_bad_function_says_why() {
+        let table = Function::Table { times: vec![0.0, 0.0], values: vec![0.0, 1.0] };
+        assert!(table.fault().unwrap().contains("ascending"));
+        assert!(Function::Constant(f64::NAN).fault().is_some());
+        assert!(Function::SmoothStep { from: 0.0, to: 1.0, start: 0.0, duration: 0.0 }.fault().is_some());
+    }
+}

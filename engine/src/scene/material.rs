@@ -1,0 +1,117 @@
+//! Surfaces: friction, restitution, compliance, and how two of them combine.
+
+use super::MaterialId;
+use glam::DVec3;
+use serde::{Deserialize, Serialize};
+
+/// What a surface is made of.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Material {
+    /// Its name.
+    pub name: String,
+    /// Coefficient of friction, ≥ 0.
+    pub mu: f64,
+    /// Coefficient of restitution (Newton), 0…1.
+    pub restitution: f64,
+    /// Compliance of a contact, m/N; 0 is rigid.
+    pub compliance: f64,
+    /// Damping of a compliant contact, N s/m; without compliance it does nothing.
+    pub damping: f64,
+}
+
+impl Default for Material {
+    fn default() -> Material {
+        Material { name: String::new(), mu: 0.5, restitution: 0.0, compliance: 0.0, damping: 0.0 }
+    }
+}
+
+/// The surface of one collider.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Skin {
+    /// What it is made of.
+    pub material: MaterialId,
+    /// Velocity of the surface relative to its body, in body axes, m/s: a conveyor belt.
+    pub belt: DVec3,
+}
+
+impl Default for Skin {
+    fn default() -> Skin {
+        Skin { material: MaterialId::DEFAULT, belt: DVec3::ZERO }
+    }
+}
+
+impl From<MaterialId> for Skin {
+    fn from(material: MaterialId) -> Skin {
+        Skin { material, ..Skin::default() }
+    }
+}
+
+/// How a property of two surfaces becomes one of their contact.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Rule {
+    /// The mean of both.
+    Average,
+    /// The smaller.
+    #[default]
+    Minimum,
+    /// The greater.
+    Maximum,
+    /// The product.
+    Product,
+    /// The root of the product.
+    GeometricMean,
+}
+
+impl Rule {
+    /// Combines two values.
+    pub fn combine(self, a: f64, b: f64) -> f64 {
+        match self {
+            Rule::Average => 0.5 * (a + b),
+            Rule::Minimum => a.min(b),
+            Rule::Maximum => a.max(b),
+            Rule::Product => a * b,
+            Rule::GeometricMean => (a * b).sqrt(),
+        }
+    }
+}
+
+/// The rules of a scene. Compliances always add (springs in a row); of two dampings the greater counts.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Rules {
+    /// Rule for friction.
+    pub mu: Rule,
+    /// Rule for restitution.
+    pub restitution: Rule,
+}
+
+impl Default for Rules {
+    fn default() -> Rules {
+        Rules { mu: Rule::Minimum, restitution: Rule::Maximum }
+    }
+}
+
+/// What a contact of two surfaces is like.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Surface {
+    /// Coefficient of friction.
+    pub mu: f64,
+    /// Coefficient of restitution.
+    pub restitution: f64,
+    /// Compliance, m/N.
+    pub compliance: f64,
+    /// Damping, N s/m.
+    pub damping: f64,
+}
+
+impl Rules {
+    /// The contact of `a` with `b`: symmetric in both.
+    pub fn surface(&self, a: &Material, b: &Material) -> Surface {
+        Surface {
+            mu: self.mu.combine(a.mu, b.mu),
+            restitution: self.restitution.combine(a.restitution, b.restitution),
+            compliance: a.compliance + b.compliance,
+            damping: a.damping.max(b.damping),
+        }
+    }
+}

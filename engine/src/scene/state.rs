@@ -1,0 +1,107 @@
+//! What changes: positions, velocities, joint angles, remembered reactions.
+//!
+//! q and v are flat arrays; [`Layout`] says who owns which range. A rigid body owns 7 numbers of q
+//! (position; quaternion x y z w) and, if it is free to move, 6 of v (linear velocity, world; angular
+//! velocity, body axes). Other kinds of bodies (nodes of a mesh) take ranges behind them.
+//! Scene, state and settings determine the next state to the bit.
+
+use super::{BodyId, Kind, Scene};
+use crate::math::pose::Pose;
+use glam::{DQuat, DVec3};
+use serde::{Deserialize, Serialize};
+
+/// Numbers of q that a rigid body owns.
+pub const POSE: usize = 7;
+/// Numbers of v that a free rigid body owns.
+pub const TWIST: usize = 6;
+
+/// Who owns which range of q and v.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Layout {
+    /// For each body, where its velocities start in v; none if it is not free to move.
+    pub velocities: Vec<Option<u32>>,
+    /// Length of q.
+    pub q: usize,
+    /// Length of v: the number of unknowns.
+    pub v: usize,
+}
+
+impl Layout {
+    /// The layout of a scene.
+    pub fn of(scene: &Scene) -> Layout {
+        let mut layout = Layout::default();
+        for body in &scene.bodies {
+            let free = matches!(body.kind, Kind::Rigid(_));
+            layout.velocities.push(free.then_some(layout.v as u32));
+            layout.q += POSE;
+            layout.v += if free { TWIST } else { 0 };
+        }
+        layout
+    }
+
+    /// Where the velocities of `body` start in v; none if it is not free to move.
+    #[inline]
+    pub fn velocity(&self, body: BodyId) -> Option<usize> {
+        self.velocities[body.index()].map(|i| i as usize)
+    }
+}
+
+/// What changes.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct State {
+    /// Time, s.
+    pub time: f64,
+    /// Steps taken.
+    pub steps: u64,
+    /// Positions, body by body: m, unit quaternions (x y z w).
+    pub q: Vec<f64>,
+    /// Velocities of the free bodies: m/s (world), rad/s (body axes).
+    pub v: Vec<f64>,
+    /// The angle about the axis of each joint, counted over full turns, rad.
+    pub angles: Vec<f64>,
+}
+
+impl State {
+    /// The state in which the scene begins.
+    pub fn initial(scene: &Scene) -> State {
+        let layout = Layout::of(scene);
+        let mut state = State { q: vec![0.0; layout.q], v: vec![0.0; layout.v], ..State::default() };
+        for (i, body) in scene.bodies.iter().enumerate() {
+            let id = BodyId(i as u32);
+            let pose = match &body.kind {
+                Kind::Imposed(motion) => motion.pose(&body.pose, 0.0),
+                _ => body.pose,
+            };
+            state.set_pose(id, &pose);
+            if let Some(at) = layout.velocity(id) {
+                body.velocity.write_to_slice(&mut state.v[at..]);
+                body.spin.write_to_slice(&mut state.v[at + 3..]);
+            }
+        }
+        state.angles = vec![0.0; scene.joints.len()];
+        state
+    }
+
+    /// The pose of a body frame in the world.
+    #[inline]
+    pub fn pose(&self, body: BodyId) -> Pose {
+        let q = &self.q[body.index() * POSE..][..POSE];
+        Pose { position: DVec3::from_slice(q), orientation: DQuat::from_slice(&q[3..]) }
+    }
+
+    /// Places a body.
+    pub fn set_pose(&mut self, body: BodyId, pose: &Pose) {
+        let q = &mut self.q[body.index() * POSE..][..POSE];
+        pose.position.write_to_slice(q);
+        pose.orientation.write_to_slice(&mut q[3..]);
+    }
+
+    /// Linear velocity (world) and angular velocity (body axes) of a body; zero unless it is free to move.
+    #[inline]
+    pub fn twist(&self, layout: &Layout, body: BodyId) -> (DVec3, DVec3) {
+        match layout.velocity(body) {
+            Some(at) => (DVec3::from_slice(&self.v[at..]), DVec3::from_slice(&self.v[at + 3..])),
+            None => (DVec3::ZERO, DVec3::ZERO),
+        }
+    }
+}
