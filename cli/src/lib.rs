@@ -4,4 +4,5 @@ pub mod bench;
 pub mod fclib;
 pub mod load;
 pub mod progress;
+pub mod scenefile;
 pub mod solve;
