@@ -13,8 +13,10 @@
 //!
 //! The modules, and what each may not know, stand in `ARCHITECTURE.md`; the symbols in `NOTATION.md`.
 
+pub mod assemble;
 pub mod geometry;
 pub mod math;
 pub mod problem;
 pub mod scene;
 pub mod solve;
+pub mod step;

@@ -28,7 +28,7 @@ pub use force::{Applied, Bushing, Drag, Force, ForceKind, Frame, Spring, Torsion
 pub use function::Function;
 pub use joint::{Axis, Coordinate, Drive, DryFriction, Gear, GearTerm, Joint, JointKind, Limit, Motor, Part};
 pub use material::{Material, Rule, Rules, Skin, Surface};
-pub use state::{Layout, State};
+pub use state::{ContactReaction, Layout, Reactions, State};
 
 use crate::geometry::{Collider, Shape};
 use crate::math::pose::Pose;

@@ -59,6 +59,30 @@ pub struct State {
     pub v: Vec<f64>,
     /// The angle about the axis of each joint, counted over full turns, rad.
     pub angles: Vec<f64>,
+    /// Reactions of the last step: where the next one begins.
+    pub reactions: Reactions,
+}
+
+/// Remembered reactions.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Reactions {
+    /// Length of the step that they belong to, s.
+    pub h: f64,
+    /// Impulses in joints, stops, motors and gears, row by row, N s, N m s.
+    pub joints: Vec<f64>,
+    /// Impulses of contacts, sorted by colliders and key.
+    pub contacts: Vec<ContactReaction>,
+}
+
+/// The impulse of one contact.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct ContactReaction {
+    /// The two colliders.
+    pub colliders: (u32, u32),
+    /// The contact within its pair.
+    pub key: u64,
+    /// Impulse on the second body, world, N s.
+    pub impulse: DVec3,
 }
 
 impl State {

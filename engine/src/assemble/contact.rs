@@ -1,0 +1,101 @@
+//! Rows of contacts.
+//!
+//! With n the normal from the first body to the second, t₁ and t₂ across it, p the middle between the two
+//! nearest points, x the centres of mass:
+//!
+//! ```text
+//!   u_d = d · (v_b + ω_b × (p − x_b) − v_a − ω_a × (p − x_a)),     d = n, t₁, t₂
+//!   w_n = min( gap/h,  e u_n⁻ )       0 ≤ u_n + w_n:  touches at the end of the step, or rebounds with −e times its speed
+//! ```
+//!
+//! The second term counts if the bodies would meet within the step, faster than the rebound threshold.
+//! An overlap (gap < 0) is mended at `K |gap|/h`, at most at the recovery speed. Both bodies feel the impulse at the same
+//! point, so that angular momentum is kept to rounding. A compliant contact (compliance 1/k, damping c) is a spring
+//! and damper taken at the end of the step:
+//!
+//! ```text
+//!   E_n = 1/(h²k + hc),   w_n = gap k/(hk + c)
+//! ```
+//!
+//! Law of rebound: Newton's, all impacts of a step at once [Moreau1988]: three equal balls in a row, e = 1, go on with −1/3, 2/3, 2/3.
+
+use super::part::Gradient;
+use super::rows::Block;
+use super::{Assembly, Present, Scheme, Source};
+use crate::geometry::{Contact, tangents};
+use crate::problem::Law;
+use crate::scene::{BodyId, Layout, Scene, Surface};
+use glam::DVec3;
+use serde::{Deserialize, Serialize};
+
+/// Which friction law.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Friction {
+    /// The true law of Coulomb.
+    #[default]
+    Coulomb,
+    /// The associated law: convex, sliding contacts dilate.
+    Cone,
+}
+
+/// Appends the rows of all contacts that concern a free body.
+pub fn assemble(out: &mut Assembly, scene: &Scene, layout: &Layout, now: &Present, (scheme, contacts): (&Scheme, &[Contact])) {
+    for (c, contact) in contacts.iter().enumerate() {
+        let (i, j) = (contact.colliders.0 as usize, contact.colliders.1 as usize);
+        let bodies = (BodyId(scene.colliders[i].body), BodyId(scene.colliders[j].body));
+        let surface = scene.surface(scene.skins[i].material, scene.skins[j].material);
+        let rows = if surface.mu > 0.0 { 3 } else { 1 };
+        let mut block = Block::new(rows);
+        let directions = frame(contact.normal);
+        let point = 0.5 * (contact.point_a + contact.point_b);
+        // What the surfaces do on their own: belts.
+        let belt = now.poses[bodies.1.index()].vector(scene.skins[j].belt) - now.poses[bodies.0.index()].vector(scene.skins[i].belt);
+        for (row, &d) in directions[..rows].iter().enumerate() {
+            for (body, sign) in [(bodies.0, -1.0), (bodies.1, 1.0)] {
+                block.add(row, body, &gradient(d * sign, point, body, now), layout, now);
+            }
+            if row > 0 {
+                block.imposed[row] += belt.dot(d);
+                block.before[row] += belt.dot(d);
+            }
+        }
+        let law = match (rows, scheme.friction) {
+            (1, _) => Law::Unilateral,
+            (_, Friction::Coulomb) => Law::Coulomb { mu: surface.mu, rows: 3 },
+            (_, Friction::Cone) => Law::Cone { mu: surface.mu, rows: 3 },
+        };
+        let (w, compliance) = normal(contact.gap, block.before[0], &surface, scheme, now.h);
+        block.push(out, Source::Contact(bodies.0, bodies.1, c as u32), law, &[w, 0.0, 0.0], compliance);
+    }
+}
+
+/// Normal and tangents of a contact, as rows see them.
+#[inline]
+pub fn frame(normal: DVec3) -> [DVec3; 3] {
+    let (t1, t2) = tangents(normal);
+    [normal, t1, t2]
+}
+
+/// What the velocity of the point `point` of `body` along `d` feels.
+#[inline]
+fn gradient(d: DVec3, point: DVec3, body: BodyId, now: &Present) -> Gradient {
+    let pose = &now.poses[body.index()];
+    Gradient { linear: d, angular: pose.inverse_vector((point - pose.position).cross(d)) }
+}
+
+/// `w_n` and `E_n` of a contact.
+fn normal(gap: f64, before: f64, surface: &Surface, scheme: &Scheme, h: f64) -> (f64, f64) {
+    if surface.compliance > 0.0 {
+        let (k, c) = (1.0 / surface.compliance, surface.damping);
+        return (gap * k / (h * k + c), 1.0 / (h * h * k + h * c));
+    }
+    (separation(gap, before, surface.restitution, scheme, h), 0.0)
+}
+
+/// `w` of a rigid unilateral row: `before` is its velocity before the step, negative when it closes.
+pub fn separation(gap: f64, before: f64, restitution: f64, scheme: &Scheme, h: f64) -> f64 {
+    let touch = if gap >= 0.0 { gap / h } else { (scheme.contacts * gap / h).max(-scheme.recovery) };
+    let meets = gap + h * before <= 0.0 && before < -scheme.rebound;
+    if meets { touch.min(restitution * before) } else { touch }
+}

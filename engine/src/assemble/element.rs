@@ -1,0 +1,242 @@
+//! Springs, bushings, drag: forces that H knows, so that stiff ones do not limit the step.
+//!
+//! An element is a list of measures x (up to six functions of two frames, [`super::part`]) with gradients G:
+//!
+//! ```text
+//!   energy V = ½ xᵀ K x,    force −Gᵀ(K x + C ẋ)                        taken at the end of the step, linearised:
+//!   impulse −Gᵀ( h K x + (h² K + h C)(G v⁺ + u₀) )                     H += Gᵀ(h² K + h C)G,  k −= Gᵀ(h K x + (h² K + h C) u₀)
+//! ```
+//!
+//! u₀ is what imposed motions contribute to the rates. Gᵀ K G is positive semidefinite whatever the configuration. The second
+//! derivative of x is left out, but for the pull of a stretched spring across its line (`tension/length`), which
+//! makes a taut string stiff; it enters as an element of its own that stores no energy.
+//!
+//! | force | measures | K | C |
+//! |---|---|---|---|
+//! | spring | distance − l₀ | k | c |
+//! | its pull | displacement across the line (3) | tension/length (1 − n nᵀ) | 0 |
+//! | torsion spring | twist − θ₀ | k | c |
+//! | bushing | along x y z, turn x y z | K (6 × 6) | C (6 × 6) |
+//! | drag | velocity (3), angular velocity (3) | 0 | c₁ + c₂ speed; c_ω |
+
+use super::inertia::add;
+use super::part::{Gradient, Measure, Mount, Twist, measure};
+use super::{Assembly, Present, add_gradient};
+use crate::math::pose::Pose;
+use crate::scene::{Axis, BodyId, Bushing, Drag, ForceKind, Layout, Part, Scene, Spring, Torsion};
+use glam::DVec3;
+
+/// The most measures of one element.
+pub const MEASURES: usize = 6;
+
+/// A square matrix over the measures of an element.
+pub type Square = [[f64; MEASURES]; MEASURES];
+
+/// A force here and now.
+#[derive(Clone, Copy, Debug)]
+pub struct Element {
+    /// First body.
+    pub a: BodyId,
+    /// Second body.
+    pub b: BodyId,
+    /// Number of measures.
+    pub count: usize,
+    /// Values and gradients.
+    pub measures: [Measure; MEASURES],
+    /// Stiffness.
+    pub stiffness: Square,
+    /// Damping.
+    pub damping: Square,
+}
+
+/// The impulse and the energies of an element over a step.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Work {
+    /// Work of the elastic impulse on the measures, at the mean velocity, J.
+    pub elastic: f64,
+    /// Energy that the damping took, J.
+    pub damped: f64,
+    /// Work that imposed motions did through the element, J.
+    pub imposed: f64,
+}
+
+impl Element {
+    fn new(a: BodyId, b: BodyId, count: usize) -> Element {
+        Element { a, b, count, measures: [Measure::default(); MEASURES], stiffness: [[0.0; MEASURES]; MEASURES], damping: [[0.0; MEASURES]; MEASURES] }
+    }
+
+    /// Stored energy, J.
+    pub fn energy(&self) -> f64 {
+        let x = std::array::from_fn(|i| self.measures[i].value);
+        0.5 * dot(&x, &times(&self.stiffness, &x))
+    }
+
+    /// Rates of the measures at these velocities.
+    pub fn rates(&self, a: &Twist, b: &Twist) -> [f64; MEASURES] {
+        std::array::from_fn(|i| self.measures[i].a.rate(a) + self.measures[i].b.rate(b))
+    }
+
+    /// What the element did over a step of length h: rates before and after, and the share of imposed motions.
+    pub fn work(&self, h: f64, before: &[f64; MEASURES], after: &[f64; MEASURES], imposed: &[f64; MEASURES]) -> Work {
+        let x: [f64; MEASURES] = std::array::from_fn(|i| self.measures[i].value + h * after[i]);
+        let mean: [f64; MEASURES] = std::array::from_fn(|i| 0.5 * (before[i] + after[i]));
+        let (elastic, viscous) = (times(&self.stiffness, &x), times(&self.damping, after));
+        let total: [f64; MEASURES] = std::array::from_fn(|i| -h * (elastic[i] + viscous[i]));
+        Work { elastic: -h * dot(&elastic, &mean), damped: h * dot(&viscous, &mean), imposed: -dot(&total, imposed) }
+    }
+}
+
+fn dot(a: &[f64; MEASURES], b: &[f64; MEASURES]) -> f64 {
+    a.iter().zip(b).map(|(a, b)| a * b).sum()
+}
+
+fn times(m: &Square, x: &[f64; MEASURES]) -> [f64; MEASURES] {
+    std::array::from_fn(|i| dot(&m[i], x))
+}
+
+/// Evaluates all elements into `out`.
+pub fn evaluate(scene: &Scene, now: &Present, out: &mut Vec<Element>) {
+    out.clear();
+    for force in &scene.forces {
+        match &force.kind {
+            ForceKind::Spring(s) => {
+                let stretched = spring(s, now);
+                out.push(stretched);
+                out.push(pull(s, &stretched, now));
+            }
+            ForceKind::Torsion(s) => out.push(torsion(s, now)),
+            ForceKind::Bushing(s) => out.push(bushing(s, now)),
+            ForceKind::Drag(s) => out.push(drag(s, now)),
+            ForceKind::Applied(_) => {}
+        }
+    }
+}
+
+/// Adds all elements to H and k.
+pub fn assemble(out: &mut Assembly, scene: &Scene, layout: &Layout, now: &Present) {
+    let mut elements = std::mem::take(&mut out.elements);
+    evaluate(scene, now, &mut elements);
+    for element in &elements {
+        add_element(out, element, layout, now);
+    }
+    out.elements = elements;
+}
+
+fn add_element(out: &mut Assembly, e: &Element, layout: &Layout, now: &Present) {
+    let h = now.h;
+    let matrix: Square = std::array::from_fn(|i| std::array::from_fn(|j| h * (h * e.stiffness[i][j] + e.damping[i][j])));
+    let x = std::array::from_fn(|i| e.measures[i].value);
+    let imposed = e.rates(&imposed_twist(e.a, layout, now), &imposed_twist(e.b, layout, now));
+    let (elastic, carried) = (times(&e.stiffness, &x), times(&matrix, &imposed));
+    for i in 0..e.count {
+        let impulse = -(h * elastic[i] + carried[i]);
+        add_gradient(&mut out.problem.k, layout, e.a, &e.measures[i].a, impulse);
+        add_gradient(&mut out.problem.k, layout, e.b, &e.measures[i].b, impulse);
+    }
+    for (from, side_from) in [(e.a, 0), (e.b, 1)] {
+        for (to, side_to) in [(e.a, 0), (e.b, 1)] {
+            let (Some(row), Some(column)) = (layout.velocity(from), layout.velocity(to)) else { continue };
+            let block = product(e, &matrix, side_from, side_to);
+            for (p, line) in block.iter().enumerate() {
+                for (q, &x) in line.iter().enumerate() {
+                    add(&mut out.problem.H, row + p, column + q, x);
+                }
+            }
+        }
+    }
+}
+
+/// `G_fromᵀ matrix G_to` (6 × 6).
+fn product(e: &Element, matrix: &Square, from: usize, to: usize) -> [[f64; 6]; 6] {
+    let side = |i: usize, s: usize| if s == 0 { e.measures[i].a.array() } else { e.measures[i].b.array() };
+    let mut out = [[0.0; 6]; 6];
+    for i in 0..e.count {
+        let left = side(i, from);
+        for j in 0..e.count {
+            if matrix[i][j] == 0.0 {
+                continue;
+            }
+            let right = side(j, to);
+            for p in 0..6 {
+                for q in 0..6 {
+                    out[p][q] += left[p] * matrix[i][j] * right[q];
+                }
+            }
+        }
+    }
+    out
+}
+
+/// The velocity of a body that is not free to move; zero for a free one.
+pub(crate) fn imposed_twist(body: BodyId, layout: &Layout, now: &Present) -> Twist {
+    if layout.velocity(body).is_none() { now.twists[body.index()] } else { Twist::default() }
+}
+
+fn mounts<'a>(now: &'a Present, a: (BodyId, &'a Pose), b: (BodyId, &'a Pose)) -> (Mount<'a>, Mount<'a>) {
+    (Mount { body: &now.poses[a.0.index()], frame: a.1 }, Mount { body: &now.poses[b.0.index()], frame: b.1 })
+}
+
+fn spring(s: &Spring, now: &Present) -> Element {
+    let mut e = Element::new(s.a, s.b, 1);
+    let (pa, pb) = (Pose::at(s.point_a), Pose::at(s.point_b));
+    let (a, b) = mounts(now, (s.a, &pa), (s.b, &pb));
+    e.measures[0] = measure(Part::Distance(s.length), a, b);
+    e.stiffness[0][0] = s.stiffness;
+    e.damping[0][0] = s.damping;
+    e
+}
+
+/// The stiffness of a stretched spring across its line.
+fn pull(s: &Spring, stretched: &Element, now: &Present) -> Element {
+    let mut e = Element::new(s.a, s.b, 3);
+    let (a, b) = (&now.poses[s.a.index()], &now.poses[s.b.index()]);
+    let n = stretched.measures[0].b.linear;
+    let length = stretched.measures[0].value + s.length;
+    let tension = s.stiffness * stretched.measures[0].value;
+    if !(tension > 0.0 && length > 0.0) {
+        return e;
+    }
+    for (i, d) in [DVec3::X, DVec3::Y, DVec3::Z].into_iter().enumerate() {
+        e.measures[i].a = Gradient { linear: -d, angular: -s.point_a.cross(a.inverse_vector(d)) };
+        e.measures[i].b = Gradient { linear: d, angular: s.point_b.cross(b.inverse_vector(d)) };
+        for j in 0..3 {
+            e.stiffness[i][j] = tension / length * (if i == j { 1.0 } else { 0.0 } - n[i] * n[j]);
+        }
+    }
+    e
+}
+
+fn torsion(s: &Torsion, now: &Present) -> Element {
+    let mut e = Element::new(s.a, s.b, 1);
+    let (a, b) = mounts(now, (s.a, &s.frame_a), (s.b, &s.frame_b));
+    e.measures[0] = measure(Part::Twist, a, b);
+    // Nearest turn: the spring never pulls by more than half a turn.
+    e.measures[0].value = super::part::unwrap(e.measures[0].value - s.angle, 0.0);
+    e.stiffness[0][0] = s.stiffness;
+    e.damping[0][0] = s.damping;
+    e
+}
+
+fn bushing(s: &Bushing, now: &Present) -> Element {
+    use Axis::*;
+    let mut e = Element::new(s.a, s.b, 6);
+    let (a, b) = mounts(now, (s.a, &s.frame_a), (s.b, &s.frame_b));
+    for (i, part) in [Part::Along(X), Part::Along(Y), Part::Along(Z), Part::Turn(X), Part::Turn(Y), Part::Turn(Z)].into_iter().enumerate() {
+        e.measures[i] = measure(part, a, b);
+    }
+    e.stiffness = s.stiffness;
+    e.damping = s.damping;
+    e
+}
+
+fn drag(s: &Drag, now: &Present) -> Element {
+    let mut e = Element::new(BodyId::GROUND, s.body, 6);
+    let speed = now.twists[s.body.index()].linear.length();
+    for (i, d) in [DVec3::X, DVec3::Y, DVec3::Z].into_iter().enumerate() {
+        e.measures[i].b.linear = d;
+        e.measures[i + 3].b.angular = d;
+        e.damping[i][i] = s.linear + s.quadratic * speed;
+        e.damping[i + 3][i + 3] = s.angular;
+    }
+    e
+}

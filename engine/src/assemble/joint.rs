@@ -1,0 +1,129 @@
+//! Rows of joints: parts, stops, dry friction, motors, gears.
+//!
+//! | what | law | u = |
+//! |---|---|---|
+//! | part of a joint | `Equality` | Ċ + K C/h |
+//! | stop | `Unilateral` | ẋ + (x − lo)/h, or −ẋ + (hi − x)/h; after an impact ≥ −e u⁻ |
+//! | dry friction | `Interval` ±h·effort | ẋ |
+//! | motor, position | `Equality` | ẋ − ∂f/∂t + K (x − f)/h |
+//! | motor, speed | `Equality`, or `Interval` ±h·effort | ẋ − f |
+//! | gear | `Equality` | Σ c ẋ + K (Σ c x − constant)/h |
+//!
+//! K/h is the stabilisation of [Tasora2005, eq. 2.5], [Mangoni2018, eq. 3.21]; ∂f/∂t is the mean over the step, so that an
+//! imposed motion is exact at its ends.
+
+use super::contact::separation;
+use super::part::{Measure, Mount, measure, unwrap};
+use super::rows::Block;
+use super::{Assembly, Present, Scheme, Source};
+use crate::problem::Law;
+use crate::scene::{Coordinate, Drive, Function, GearId, Joint, JointId, Layout, Limit, MotorId, Part, Scene};
+
+/// Appends the rows of all joints, motors and gears.
+pub fn assemble(out: &mut Assembly, scene: &Scene, layout: &Layout, now: &Present, scheme: &Scheme) {
+    for (j, joint) in scene.joints.iter().enumerate() {
+        let id = JointId(j as u32);
+        parts(out, id, joint, (layout, now), scheme);
+        for limit in &joint.limits {
+            stops(out, (scene, id), limit, (layout, now), scheme);
+        }
+        for friction in &joint.friction {
+            let most = now.h * friction.effort;
+            let block = coordinate_block((scene, id), friction.coordinate, layout, now).0;
+            block.push(out, Source::DryFriction(id), Law::Interval { lo: -most, hi: most }, &[0.0], 0.0);
+        }
+    }
+    motors(out, scene, layout, now, scheme);
+    for g in 0..scene.gears.len() {
+        let mut block = Block::new(1);
+        for term in &scene.gears[g].terms {
+            let joint = &scene.joints[term.joint.index()];
+            let x = coordinate(scene, term.joint, term.coordinate, now);
+            block.add(0, joint.a, &x.a.scaled(term.factor), layout, now);
+            block.add(0, joint.b, &x.b.scaled(term.factor), layout, now);
+        }
+        let gap = gear_value(scene, now, g) - out.gears[g];
+        block.push(out, Source::Gear(GearId(g as u32)), Law::Equality, &[scheme.joints * gap / now.h], 0.0);
+    }
+}
+
+/// The parts of all joints and nothing else, with u = Ċ + C: for moving bodies back to where their joints hold.
+pub fn assemble_parts(out: &mut Assembly, scene: &Scene, layout: &Layout, now: &Present) {
+    let scheme = Scheme { joints: 1.0, ..Scheme::default() };
+    for (j, joint) in scene.joints.iter().enumerate() {
+        if joint.compliance == 0.0 {
+            parts(out, JointId(j as u32), joint, (layout, now), &scheme);
+        }
+    }
+}
+
+/// A coordinate of a joint; angles count full turns, on from the remembered one.
+pub fn coordinate(scene: &Scene, id: JointId, which: Coordinate, now: &Present) -> Measure {
+    let mut x = evaluate(&scene.joints[id.index()], which.part(), now);
+    if which == Coordinate::Angle {
+        x.value = unwrap(x.value, now.angles[id.index()]);
+    }
+    x
+}
+
+/// What a gear keeps constant.
+pub fn gear_value(scene: &Scene, now: &Present, gear: usize) -> f64 {
+    scene.gears[gear].terms.iter().map(|term| term.factor * coordinate(scene, term.joint, term.coordinate, now).value).sum()
+}
+
+fn evaluate(joint: &Joint, part: Part, now: &Present) -> Measure {
+    let a = Mount { body: &now.poses[joint.a.index()], frame: &joint.frame_a };
+    let b = Mount { body: &now.poses[joint.b.index()], frame: &joint.frame_b };
+    measure(part, a, b)
+}
+
+/// One row for a coordinate, and its value.
+fn coordinate_block((scene, id): (&Scene, JointId), which: Coordinate, layout: &Layout, now: &Present) -> (Block, f64) {
+    let joint = &scene.joints[id.index()];
+    let x = coordinate(scene, id, which, now);
+    let mut block = Block::new(1);
+    block.add(0, joint.a, &x.a, layout, now);
+    block.add(0, joint.b, &x.b, layout, now);
+    (block, x.value)
+}
+
+fn parts(out: &mut Assembly, id: JointId, joint: &Joint, (layout, now): (&Layout, &Present), scheme: &Scheme) {
+    for (p, &part) in joint.kind.parts().iter().enumerate() {
+        let c = evaluate(joint, part, now);
+        let mut block = Block::new(1);
+        block.add(0, joint.a, &c.a, layout, now);
+        block.add(0, joint.b, &c.b, layout, now);
+        // A compliant joint is a spring as stiff as it says: u + r/(h²k) + C/h = 0.
+        let share = if joint.compliance > 0.0 { 1.0 } else { scheme.joints };
+        block.push(out, Source::Joint(id, p as u8), Law::Equality, &[share * c.value / now.h], joint.compliance / (now.h * now.h));
+    }
+}
+
+fn stops(out: &mut Assembly, (scene, id): (&Scene, JointId), limit: &Limit, (layout, now): (&Layout, &Present), scheme: &Scheme) {
+    let joint = &scene.joints[id.index()];
+    let x = coordinate(scene, id, limit.coordinate, now);
+    for (sign, end) in [(1.0, limit.lo), (-1.0, limit.hi)] {
+        if end.is_infinite() {
+            continue;
+        }
+        let mut block = Block::new(1);
+        block.add(0, joint.a, &x.a.scaled(sign), layout, now);
+        block.add(0, joint.b, &x.b.scaled(sign), layout, now);
+        let w = separation(sign * (x.value - end), block.before[0], limit.restitution, scheme, now.h);
+        block.push(out, Source::Limit(id), Law::Unilateral, &[w], 0.0);
+    }
+}
+
+fn motors(out: &mut Assembly, scene: &Scene, layout: &Layout, now: &Present, scheme: &Scheme) {
+    let middle = |f: &Function| f.value(now.time + 0.5 * now.h);
+    for (m, motor) in scene.motors.iter().enumerate() {
+        let (block, x) = coordinate_block((scene, motor.joint), motor.coordinate, layout, now);
+        let (law, w) = match &motor.drive {
+            Drive::Position(f) => (Law::Equality, scheme.joints * (x - f.value(now.time)) / now.h - f.mean_rate(now.time, now.h)),
+            Drive::Speed(f) => (Law::Equality, -middle(f)),
+            Drive::LimitedSpeed { speed, effort } => (Law::Interval { lo: -now.h * effort, hi: now.h * effort }, -middle(speed)),
+            Drive::Effort(_) => continue,
+        };
+        block.push(out, Source::Motor(MotorId(m as u32)), law, &[w], 0.0);
+    }
+}

@@ -1,0 +1,260 @@
+//! Scene + state + contacts → [`Problem`].
+//!
+//! ```text
+//!   H = M + Σ Gᵀ(h²K + hC)G            elements: springs, bushings, drag
+//!   k = M v + gyroscopic + h(gravity + applied + motors) − Σ Gᵀ(hKx + (h²K + hC) u₀)
+//!   J, w, law                           one block per part of a joint, stop, motor, gear, contact
+//! ```
+//!
+//! x are the measures of an element ([`part`]), G their gradients, u₀ what the imposed motions contribute to
+//! their rates. Everything is written into one [`Assembly`], whose memory is used again in the next step.
+//!
+//! * [`part`]: scalar functions of two frames. [`joint`]: joints, stops, dry friction, motors, gears. [`contact`]: contacts.
+//! * [`element`]: springs, bushings, drag. [`inertia`]: M and the gyroscopic impulse. [`rows`]: blocks of J.
+
+pub mod contact;
+pub mod element;
+pub mod inertia;
+pub mod joint;
+pub mod part;
+pub mod rows;
+
+pub use contact::Friction;
+pub use element::Element;
+pub use part::{Gradient, Measure, Mount, Twist};
+
+use crate::geometry::Contact;
+use crate::math::pose::{Pose, logarithm};
+use crate::problem::Problem;
+use crate::scene::{BodyId, Drive, ForceKind, Frame, GearId, JointId, Kind, Layout, MotorId, Scene, State};
+use glam::DVec3;
+
+/// Where everything is and how it moves at the beginning of a step; bodies by id.
+#[derive(Clone, Debug, Default)]
+pub struct Present {
+    /// Time at the beginning, s.
+    pub time: f64,
+    /// Length of the step h, s.
+    pub h: f64,
+    /// Pose of each body frame in the world.
+    pub poses: Vec<Pose>,
+    /// Velocity of each body; of an imposed one the mean over the step.
+    pub twists: Vec<Twist>,
+    /// The angle about each joint's axis, counted over full turns, rad.
+    pub angles: Vec<f64>,
+}
+
+/// How the scheme is to be set up.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Scheme {
+    /// Which friction law.
+    pub friction: Friction,
+    /// Share of a joint's gap that one step mends, 0…1.
+    pub joints: f64,
+    /// Share of a contact's overlap that one step mends, 0…1.
+    pub contacts: f64,
+    /// Greatest speed at which an overlap is mended, m/s.
+    pub recovery: f64,
+    /// Impacts slower than this do not rebound, m/s.
+    pub rebound: f64,
+}
+
+impl Default for Scheme {
+    fn default() -> Scheme {
+        Scheme { friction: Friction::Coulomb, joints: 1.0, contacts: 1.0, recovery: 1.0, rebound: 1e-2 }
+    }
+}
+
+/// Whom a block of rows belongs to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Source {
+    /// A part of a joint, by its place in the joint.
+    Joint(JointId, u8),
+    /// A stop of a joint.
+    Limit(JointId),
+    /// Dry friction in a joint.
+    DryFriction(JointId),
+    /// A motor.
+    Motor(MotorId),
+    /// A gear.
+    Gear(GearId),
+    /// A contact of two bodies, by its place in the list of contacts.
+    Contact(BodyId, BodyId, u32),
+}
+
+impl Source {
+    /// Its name for a person.
+    pub fn name(&self, scene: &Scene) -> String {
+        let joint = |id: JointId| scene.joints[id.index()].name.as_str();
+        match *self {
+            Source::Joint(id, part) => format!("joint {} part {}", joint(id), part),
+            Source::Limit(id) => format!("limit of {}", joint(id)),
+            Source::DryFriction(id) => format!("friction in {}", joint(id)),
+            Source::Motor(id) => format!("motor {}", scene.motors[id.index()].name),
+            Source::Gear(id) => format!("gear {}", scene.gears[id.index()].name),
+            Source::Contact(a, b, _) => format!("contact {}/{}", scene.bodies[a.index()].name, scene.bodies[b.index()].name),
+        }
+    }
+}
+
+/// The impulses of a step that are known before it is solved, by kind (n each), N s, N m s.
+#[derive(Clone, Debug, Default)]
+pub struct Impulses {
+    /// Gravity.
+    pub gravity: Vec<f64>,
+    /// What turns the angular momentum of a free body.
+    pub gyroscopic: Vec<f64>,
+    /// Applied forces.
+    pub applied: Vec<f64>,
+    /// Motors that give a force or torque.
+    pub motors: Vec<f64>,
+}
+
+/// A problem, and what the step must remember of how it came about.
+#[derive(Clone, Debug, Default)]
+pub struct Assembly {
+    /// The problem; its names are empty, [`Assembly::names`] makes them.
+    pub problem: Problem,
+    /// Whom each block belongs to.
+    pub sources: Vec<Source>,
+    /// The share of each row's velocity that imposed motions and belts contribute (m), m/s, rad/s.
+    pub imposed: Vec<f64>,
+    /// Number of blocks before the first contact.
+    pub joint_blocks: usize,
+    /// Springs, bushings, drag as they are now.
+    pub elements: Vec<Element>,
+    /// Known impulses.
+    pub impulses: Impulses,
+    /// The constant that each gear keeps.
+    pub gears: Vec<f64>,
+}
+
+impl Assembly {
+    /// An assembly for `scene`: the pattern of H, the constants of the gears.
+    pub fn new(scene: &Scene, layout: &Layout) -> Assembly {
+        let mut out = Assembly::default();
+        out.problem.name = scene.name.clone();
+        out.problem.H = inertia::pattern(scene, layout);
+        let initial = Present::at_rest(scene, &State::initial(scene));
+        out.gears = (0..scene.gears.len()).map(|g| joint::gear_value(scene, &initial, g)).collect();
+        out
+    }
+
+    /// Writes the problem of one step.
+    pub fn assemble(&mut self, scene: &Scene, layout: &Layout, now: &Present, scheme: &Scheme, contacts: &[Contact]) {
+        self.momentum(scene, layout, now);
+        self.clear_rows(layout.v);
+        joint::assemble(self, scene, layout, now, scheme);
+        self.joint_blocks = self.sources.len();
+        contact::assemble(self, scene, layout, now, (scheme, contacts));
+    }
+
+    /// Forgets all rows, keeps the memory.
+    pub fn clear_rows(&mut self, n: usize) {
+        let problem = &mut self.problem;
+        problem.J.clear(n);
+        problem.E.clear();
+        problem.w.clear();
+        problem.laws.clear();
+        problem.names.clear();
+        self.sources.clear();
+        self.imposed.clear();
+    }
+
+    /// H and k.
+    fn momentum(&mut self, scene: &Scene, layout: &Layout, now: &Present) {
+        for list in [&mut self.impulses.gravity, &mut self.impulses.gyroscopic, &mut self.impulses.applied, &mut self.impulses.motors, &mut self.problem.k] {
+            list.clear();
+            list.resize(layout.v, 0.0);
+        }
+        inertia::assemble(self, scene, layout, now);
+        applied(&mut self.impulses.applied, scene, layout, now);
+        efforts(&mut self.impulses.motors, scene, layout, now);
+        let Impulses { gravity, gyroscopic, applied, motors } = &self.impulses;
+        for (i, k) in self.problem.k.iter_mut().enumerate() {
+            *k += gravity[i] + gyroscopic[i] + applied[i] + motors[i];
+        }
+        element::assemble(self, scene, layout, now);
+    }
+
+    /// Fills in the names of the blocks, for files and messages.
+    pub fn names(&mut self, scene: &Scene) {
+        self.problem.names.clear();
+        self.problem.names.extend(self.sources.iter().map(|s| s.name(scene)));
+    }
+}
+
+impl Present {
+    /// The state at rest: for what depends on positions alone.
+    pub fn at_rest(scene: &Scene, state: &State) -> Present {
+        let mut now = Present::default();
+        now.set(scene, &Layout::of(scene), state, 1.0);
+        now.twists.fill(Twist::default());
+        now
+    }
+
+    /// Takes everything from `state`, for a step of length `h`, in the memory at hand.
+    pub fn set(&mut self, scene: &Scene, layout: &Layout, state: &State, h: f64) {
+        self.time = state.time;
+        self.h = h;
+        self.poses.clear();
+        self.twists.clear();
+        for (i, body) in scene.bodies.iter().enumerate() {
+            let id = BodyId(i as u32);
+            let pose = state.pose(id);
+            let twist = match &body.kind {
+                Kind::Imposed(motion) => {
+                    let next = motion.pose(&body.pose, state.time + h);
+                    Twist { linear: (next.position - pose.position) / h, angular: logarithm(pose.orientation.conjugate() * next.orientation) / h }
+                }
+                _ => {
+                    let (linear, angular) = state.twist(layout, id);
+                    Twist { linear, angular }
+                }
+            };
+            self.poses.push(pose);
+            self.twists.push(twist);
+        }
+        self.angles.clear();
+        self.angles.extend_from_slice(&state.angles);
+    }
+}
+
+/// Adds `s · gradient` to the six numbers of a free body.
+#[inline]
+pub(crate) fn add_gradient(out: &mut [f64], layout: &Layout, body: BodyId, gradient: &Gradient, s: f64) {
+    if let Some(at) = layout.velocity(body) {
+        for (out, x) in out[at..at + 6].iter_mut().zip(gradient.array()) {
+            *out += s * x;
+        }
+    }
+}
+
+/// Applied forces, at the middle of the step.
+fn applied(out: &mut [f64], scene: &Scene, layout: &Layout, now: &Present) {
+    let t = now.time + 0.5 * now.h;
+    for force in &scene.forces {
+        let ForceKind::Applied(applied) = &force.kind else { continue };
+        let pose = &now.poses[applied.body.index()];
+        let mut push = DVec3::from_array(applied.force.each_ref().map(|f| f.value(t)));
+        let mut turn = DVec3::from_array(applied.torque.each_ref().map(|f| f.value(t)));
+        match applied.frame {
+            Frame::World => turn = pose.inverse_vector(turn),
+            Frame::Body => push = pose.vector(push),
+        }
+        turn += applied.point.cross(pose.inverse_vector(push));
+        add_gradient(out, layout, applied.body, &Gradient { linear: push, angular: turn }, now.h);
+    }
+}
+
+/// Motors that give a force or torque, at the middle of the step.
+fn efforts(out: &mut [f64], scene: &Scene, layout: &Layout, now: &Present) {
+    for motor in &scene.motors {
+        let Drive::Effort(effort) = &motor.drive else { continue };
+        let joint = &scene.joints[motor.joint.index()];
+        let measure = joint::coordinate(scene, motor.joint, motor.coordinate, now);
+        let impulse = now.h * effort.value(now.time + 0.5 * now.h);
+        add_gradient(out, layout, joint.a, &measure.a, impulse);
+        add_gradient(out, layout, joint.b, &measure.b, impulse);
+    }
+}

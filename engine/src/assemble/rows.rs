@@ -1,0 +1,98 @@
+//! Blocks of rows: gradients of bodies, put in the order of the columns.
+
+use super::{Assembly, Gradient, Present, Source};
+use crate::problem::Law;
+use crate::scene::{BodyId, Layout};
+
+/// The most bodies of one block: three coordinates of two bodies each.
+const BODIES: usize = 6;
+/// The most rows of one block.
+const ROWS: usize = 3;
+
+/// A block of rows in the making.
+#[derive(Clone, Copy, Debug)]
+pub struct Block {
+    rows: usize,
+    count: usize,
+    /// Where each body's velocities start, ascending.
+    starts: [u32; BODIES],
+    values: [[[f64; 6]; ROWS]; BODIES],
+    /// The share of imposed motions in each row's velocity.
+    pub imposed: [f64; ROWS],
+    /// The velocity of each row before the step, imposed motions included.
+    pub before: [f64; ROWS],
+}
+
+impl Block {
+    /// A block of `rows` rows that feels nothing yet.
+    pub fn new(rows: usize) -> Block {
+        Block { rows, count: 0, starts: [0; BODIES], values: [[[0.0; 6]; ROWS]; BODIES], imposed: [0.0; ROWS], before: [0.0; ROWS] }
+    }
+
+    /// Adds what row `row` feels of `body`.
+    #[inline]
+    pub fn add(&mut self, row: usize, body: BodyId, gradient: &Gradient, layout: &Layout, now: &Present) {
+        let rate = gradient.rate(&now.twists[body.index()]);
+        self.before[row] += rate;
+        let Some(start) = layout.velocities[body.index()] else {
+            self.imposed[row] += rate;
+            return;
+        };
+        let place = self.place(start);
+        for (x, g) in self.values[place][row].iter_mut().zip(gradient.array()) {
+            *x += g;
+        }
+    }
+
+    /// The place of a body's columns, kept in ascending order.
+    fn place(&mut self, start: u32) -> usize {
+        let place = self.starts[..self.count].iter().position(|&s| s >= start).unwrap_or(self.count);
+        if place == self.count || self.starts[place] != start {
+            for p in (place..self.count).rev() {
+                self.starts[p + 1] = self.starts[p];
+                self.values[p + 1] = self.values[p];
+            }
+            self.starts[place] = start;
+            self.values[place] = [[0.0; 6]; ROWS];
+            self.count += 1;
+        }
+        place
+    }
+
+    /// Appends the block to the problem with the velocities `w` (imposed motions are added here);
+    /// nothing happens if no body of it is free to move.
+    pub fn push(&self, out: &mut Assembly, source: Source, law: Law, w: &[f64], compliance: f64) {
+        if self.count == 0 {
+            return;
+        }
+        let mut columns = [0u32; 6 * BODIES];
+        let mut width = 0;
+        let mut used = [(0usize, 0usize); BODIES];
+        for (p, &start) in self.starts[..self.count].iter().enumerate() {
+            // A row of orientations alone has no linear columns.
+            let turns = self.values[p][..self.rows].iter().all(|row| row[..3] == [0.0; 3]);
+            let first = if turns { 3 } else { 0 };
+            used[p] = (first, width);
+            for c in first..6 {
+                columns[width] = start + c as u32;
+                width += 1;
+            }
+        }
+        let mut values = [0.0; 6 * BODIES * ROWS];
+        for p in 0..self.count {
+            let (first, at) = used[p];
+            for row in 0..self.rows {
+                values[row * width + at..row * width + at + 6 - first].copy_from_slice(&self.values[p][row][first..]);
+            }
+        }
+        let problem = &mut out.problem;
+        problem.J.push(self.rows, &columns[..width], &values[..self.rows * width]);
+        problem.laws.push(law);
+        for row in 0..self.rows {
+            problem.w.push(w[row] + self.imposed[row]);
+            problem.E.push(if row == 0 { compliance } else { 0.0 });
+            out.imposed.push(self.imposed[row]);
+        }
+        out.sources.push(source);
+    }
+}

@@ -1,0 +1,178 @@
+//! Along which direction two convex cores are nearest, or overlap least.
+//!
+//! For a unit direction n, `s(n) = min_{x∈B} n·x − max_{x∈A} n·x` is the separation along n. The
+//! distance of disjoint sets, and minus the penetration depth of overlapping ones, is the largest
+//! s(n) of all n.
+//!
+//! 1. Points, and two segments: closed forms.
+//! 2. Two boxes that overlap: the 15 axes of faces and pairs of edges [Gottschalk1996].
+//! 3. All others: the iterations of Gilbert, Johnson and Keerthi, and an expanding polytope where they overlap (parry).
+//! 4. Where a face normal of either separates as much, it is the direction: what the iterations say
+//!    about a direction is lost in rounding when the gap is tiny.
+
+use super::convex::Core;
+use crate::math::pose::Pose;
+use glam::DVec3;
+use parry3d_f64::query::details::contact_support_map_support_map_with_params as closest_points;
+use parry3d_f64::query::gjk::{GJKResult, VoronoiSimplex};
+
+/// Two cores, seen from the frame of the first.
+pub(crate) struct Pair<'a> {
+    pub a: &'a Core,
+    pub b: &'a Core,
+    /// Pose of b in the frame of a.
+    pub pose: Pose,
+    /// Beyond this distance the pair is of no interest.
+    pub reach: f64,
+    /// Size of the smaller, m: what tolerances are relative to.
+    pub scale: f64,
+}
+
+/// The direction of least overlap, or of the distance.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Closest {
+    /// Unit, from a to b.
+    pub normal: DVec3,
+    pub point_a: DVec3,
+    pub point_b: DVec3,
+    /// Negative where the cores overlap.
+    pub distance: f64,
+}
+
+/// Separations that differ by less than this part of the size are equal: far above the 1e-14 that the iterations
+/// reach, far below what a contact can feel.
+const EQUAL: f64 = 1e-9;
+
+impl Pair<'_> {
+    /// The nearest points, or none beyond reach.
+    pub fn closest(&self) -> Option<Closest> {
+        let found = match (self.a, self.b) {
+            (a, Core::Point) => {
+                let near = a.nearest(self.pose.position);
+                Closest { normal: near.normal, point_a: near.point, point_b: self.pose.position, distance: near.distance }
+            }
+            (Core::Point, b) => {
+                let near = b.nearest(self.pose.inverse_point(DVec3::ZERO));
+                Closest {
+                    normal: -self.pose.vector(near.normal),
+                    point_a: DVec3::ZERO,
+                    point_b: self.pose.point(near.point),
+                    distance: near.distance,
+                }
+            }
+            (Core::Segment(a), Core::Segment(b)) => {
+                let axis = self.pose.vector(DVec3::Z * *b);
+                segments([-DVec3::Z * *a, DVec3::Z * *a], [self.pose.position - axis, self.pose.position + axis])
+            }
+            (Core::Box(a), Core::Box(b)) => self.boxes(*a, *b)?,
+            _ => self.iterate()?,
+        };
+        (found.distance <= self.reach).then_some(found)
+    }
+
+    /// s(n), with n in the frame of a.
+    pub fn separation(&self, n: DVec3) -> f64 {
+        let b = self.pose.point(self.b.support(-self.pose.inverse_vector(n)));
+        b.dot(n) - self.a.support(n).dot(n)
+    }
+
+    fn iterate(&self) -> Option<Closest> {
+        let pose = parry3d_f64::math::Pose { rotation: self.pose.orientation, translation: self.pose.position };
+        let found = match closest_points(&pose, self.a, self.b, self.reach, &mut VoronoiSimplex::new(), None) {
+            GJKResult::ClosestPoints(point_a, point_b, normal) if normal.is_finite() => {
+                Closest { normal, point_a, point_b, distance: (point_b - point_a).dot(normal) }
+            }
+            GJKResult::NoIntersection(n) if self.separation(n).max(self.separation(-n)) > self.reach => return None,
+            // The iterations gave up: the best of the faces.
+            _ => self.along(self.pose.position.normalize_or(DVec3::Z)),
+        };
+        Some(self.polished(found))
+    }
+
+    /// The direction itself with its support points.
+    fn along(&self, normal: DVec3) -> Closest {
+        let point_b = self.pose.point(self.b.support(-self.pose.inverse_vector(normal)));
+        let point_a = self.a.support(normal);
+        Closest { normal, point_a, point_b, distance: (point_b - point_a).dot(normal) }
+    }
+
+    /// Prefers a face normal near the direction that separates as much.
+    fn polished(&self, found: Closest) -> Closest {
+        let mut best = found;
+        let mut bar = self.separation(found.normal) - EQUAL * self.scale;
+        let of_a = self.a.face_normal(found.normal);
+        let of_b = self.b.face_normal(-self.pose.inverse_vector(found.normal)).map(|n| -self.pose.vector(n));
+        for normal in of_a.into_iter().chain(of_b) {
+            let distance = self.separation(normal);
+            if distance > bar {
+                best = Closest { normal, distance, ..found };
+                bar = distance + EQUAL * self.scale;
+            }
+        }
+        best
+    }
+
+    /// Step 2: the axis that separates most; where the nearest features are a vertex and an edge or two vertices no
+    /// such axis is the direction, and the iterations find it.
+    fn boxes(&self, a: DVec3, b: DVec3) -> Option<Closest> {
+        let rotation = self.pose.rotation();
+        let columns = [rotation.x_axis, rotation.y_axis, rotation.z_axis];
+        let center = self.pose.position;
+        let separation = |n: DVec3| {
+            let half_b = b.x * columns[0].dot(n).abs() + b.y * columns[1].dot(n).abs() + b.z * columns[2].dot(n).abs();
+            center.dot(n).abs() - n.abs().dot(a) - half_b
+        };
+        let mut best = (f64::NEG_INFINITY, DVec3::Z);
+        for n in [DVec3::X, DVec3::Y, DVec3::Z, columns[0], columns[1], columns[2]] {
+            let s = separation(n);
+            // The second box's faces must separate more: the choice does not flicker.
+            if s > best.0 + EQUAL * self.scale {
+                best = (s, n);
+            }
+        }
+        if best.0 > self.reach {
+            return None;
+        }
+        for edge_a in [DVec3::X, DVec3::Y, DVec3::Z] {
+            for edge_b in columns {
+                let cross = edge_a.cross(edge_b);
+                let length = cross.length();
+                // Nearly parallel edges have no direction of their own: a face says the same.
+                if length > 1e-6 {
+                    let s = separation(cross / length);
+                    if s > best.0 + 1e3 * EQUAL * self.scale {
+                        best = (s, cross / length);
+                    }
+                }
+            }
+        }
+        if best.0 > self.reach {
+            return None;
+        }
+        let normal = if center.dot(best.1) < 0.0 { -best.1 } else { best.1 };
+        let axis = Closest { distance: best.0, ..self.along(normal) };
+        if best.0 <= EQUAL * self.scale {
+            return Some(axis);
+        }
+        let found = self.iterate()?;
+        Some(if found.distance > best.0 + 1e3 * EQUAL * self.scale { found } else { Closest { normal, distance: best.0, ..found } })
+    }
+}
+
+/// The nearest points of two segments [Ericson2004, 5.1.9].
+pub(crate) fn segments(a: [DVec3; 2], b: [DVec3; 2]) -> Closest {
+    let (da, db, r) = (a[1] - a[0], b[1] - b[0], a[0] - b[0]);
+    let (aa, bb, ab) = (da.length_squared(), db.length_squared(), da.dot(db));
+    let (c, f) = (da.dot(r), db.dot(r));
+    let determinant = aa * bb - ab * ab;
+    // Parallel: any pair serves; the middle of a's overlap would move, its start does not.
+    let mut s = if determinant > 1e-24 * aa * bb { ((ab * f - c * bb) / determinant).clamp(0.0, 1.0) } else { 0.0 };
+    let t = ((ab * s + f) / bb).clamp(0.0, 1.0);
+    s = ((ab * t - c) / aa).clamp(0.0, 1.0);
+    let (point_a, point_b) = (a[0] + da * s, b[0] + db * t);
+    let distance = point_a.distance(point_b);
+    // Axes that meet: across both.
+    let across = || da.cross(db).try_normalize().unwrap_or_else(|| da.any_orthogonal_vector().normalize());
+    let normal = if distance > 1e-12 * aa.sqrt() { (point_b - point_a) / distance } else { across() };
+    Closest { normal, point_a, point_b, distance }
+}

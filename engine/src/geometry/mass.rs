@@ -1,0 +1,130 @@
+//! Volume, centre and inertia of a shape of unit density.
+//!
+//! ```text
+//!   V = ∫ dx      c = (1/V) ∫ x dx      I = ∫ (|x−c|² 1 − (x−c)(x−c)ᵀ) dx
+//! ```
+//!
+//! Closed forms for the primitives; hulls and closed meshes by tetrahedra from an inner point to each
+//! triangle, which is exact for polyhedra [Tonon2004]; compounds by summing their parts (parts that
+//! overlap count twice). A density times these figures is a mass, and an inertia.
+
+use super::shape::{Invalid, Shape};
+use super::weld;
+use crate::math::pose::Pose;
+use glam::{DMat3, DVec3};
+use std::f64::consts::PI;
+
+/// Volume, centre and inertia for unit density.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Volume {
+    /// Volume, m³.
+    pub volume: f64,
+    /// Centre of volume in the shape's frame, m.
+    pub center: DVec3,
+    /// Inertia about the centre, axes of the shape's frame, m⁵.
+    pub inertia: DMat3,
+}
+
+impl Volume {
+    /// The figures of a shape; an error for shapes without a volume (half-space, height field, open mesh).
+    pub fn of(shape: &Shape) -> Result<Volume, Invalid> {
+        shape.check()?;
+        match shape {
+            Shape::Sphere { radius: r } => Ok(Volume::centered(4.0 / 3.0 * PI * r.powi(3), DVec3::splat(r * r / 5.0))),
+            Shape::Box { half_extents: h } => Ok(Volume::centered(8.0 * h.x * h.y * h.z, *h * *h / 3.0)),
+            Shape::Cylinder { radius: r, half_length: h } => {
+                Ok(Volume::centered(2.0 * PI * r * r * h, DVec3::new(r * r / 4.0, r * r / 4.0, h * h / 3.0)))
+            }
+            Shape::Capsule { radius, half_length } => Ok(capsule(*radius, *half_length)),
+            Shape::Cone { radius: r, half_length: h } => {
+                // The centre is a quarter of the height 2h above the base.
+                let moments = DVec3::new(0.15 * r * r, 0.15 * r * r, 0.15 * h * h);
+                Ok(Volume { center: DVec3::new(0.0, 0.0, -0.5 * h), ..Volume::centered(2.0 / 3.0 * PI * r * r * h, moments) })
+            }
+            Shape::Hull { points } => {
+                let (vertices, triangles) = parry3d_f64::transformation::try_convex_hull(points)
+                    .map_err(|reason| Invalid::Refused { shape: "hull", reason: reason.to_string() })?;
+                polyhedron("hull", &vertices, &triangles)
+            }
+            Shape::Mesh { vertices, triangles } => {
+                weld::check_closed(vertices, triangles)?;
+                polyhedron("mesh", vertices, triangles)
+            }
+            Shape::HalfSpace => Err(Invalid::Open { shape: "half-space", reason: "it has no end".into() }),
+            Shape::HeightField { .. } => Err(Invalid::Open { shape: "height field", reason: "it is a surface".into() }),
+            Shape::Compound { parts } => compound(parts),
+        }
+    }
+
+    /// The same body seen from the frame that holds its frame at `pose`.
+    pub fn moved(&self, pose: &Pose) -> Volume {
+        let rotation = pose.rotation();
+        Volume { volume: self.volume, center: pose.point(self.center), inertia: rotation * self.inertia * rotation.transpose() }
+    }
+
+    /// From the volume and the mean squares of x, y, z about the centre.
+    fn centered(volume: f64, squares: DVec3) -> Volume {
+        let inertia = volume * DVec3::new(squares.y + squares.z, squares.z + squares.x, squares.x + squares.y);
+        Volume { volume, center: DVec3::ZERO, inertia: DMat3::from_diagonal(inertia) }
+    }
+}
+
+/// The sum of several bodies in one frame.
+pub fn sum(parts: &[Volume]) -> Volume {
+    let volume: f64 = parts.iter().map(|part| part.volume).sum();
+    let center = parts.iter().map(|part| part.center * part.volume).sum::<DVec3>() / volume;
+    let inertia = parts.iter().fold(DMat3::ZERO, |sum, part| sum + part.inertia + steiner(part.volume, part.center - center));
+    Volume { volume, center, inertia }
+}
+
+/// What a mass at a distance adds to the inertia: m (|d|² 1 − d dᵀ).
+pub fn steiner(mass: f64, d: DVec3) -> DMat3 {
+    (DMat3::from_diagonal(DVec3::splat(d.length_squared())) - outer(d, d)) * mass
+}
+
+fn outer(a: DVec3, b: DVec3) -> DMat3 {
+    DMat3::from_cols(a * b.x, a * b.y, a * b.z)
+}
+
+fn capsule(r: f64, h: f64) -> Volume {
+    let (tube, ball) = (2.0 * PI * r * r * h, 4.0 / 3.0 * PI * r.powi(3));
+    let volume = tube + ball;
+    let across = (tube * r * r / 4.0 + ball * r * r / 5.0) / volume;
+    // Each half-ball: its centre is 3/8 r beyond the end of the tube; ∫z² over both is ball (r²/5 + 3/4 r h + h²).
+    let along = (tube * h * h / 3.0 + ball * (r * r / 5.0 + 0.75 * r * h + h * h)) / volume;
+    Volume::centered(volume, DVec3::new(across, across, along))
+}
+
+fn compound(parts: &[(Pose, Shape)]) -> Result<Volume, Invalid> {
+    let volumes: Result<Vec<Volume>, Invalid> = parts
+        .iter()
+        .enumerate()
+        .map(|(part, (pose, shape))| match Volume::of(shape) {
+            Ok(volume) => Ok(volume.moved(pose)),
+            Err(reason) => Err(Invalid::Part { part, reason: std::boxed::Box::new(reason) }),
+        })
+        .collect();
+    Ok(sum(&volumes?))
+}
+
+fn polyhedron(shape: &'static str, vertices: &[DVec3], triangles: &[[u32; 3]]) -> Result<Volume, Invalid> {
+    // An origin among the vertices keeps the tetrahedra small, and the sums accurate.
+    let origin = vertices.iter().sum::<DVec3>() / vertices.len() as f64;
+    let (mut volume, mut first, mut second) = (0.0, DVec3::ZERO, DMat3::ZERO);
+    for triangle in triangles {
+        let [a, b, c] = triangle.map(|vertex| vertices[vertex as usize] - origin);
+        let six = a.dot(b.cross(c));
+        let sum = a + b + c;
+        volume += six / 6.0;
+        first += sum * (six / 24.0);
+        second += (outer(sum, sum) + outer(a, a) + outer(b, b) + outer(c, c)) * (six / 120.0);
+    }
+    if volume.is_nan() || volume <= 0.0 {
+        let reason = format!("its signed volume is {volume:.3e} m³; are its triangles clockwise seen from outside?");
+        return Err(Invalid::Open { shape, reason });
+    }
+    let center = first / volume;
+    let about_center = second - outer(center, center) * volume;
+    let trace = about_center.x_axis.x + about_center.y_axis.y + about_center.z_axis.z;
+    Ok(Volume { volume, center: origin + center, inertia: DMat3::from_diagonal(DVec3::splat(trace)) - about_center })
+}

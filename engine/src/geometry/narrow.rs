@@ -1,0 +1,328 @@
+//! Where two pieces touch.
+//!
+//! A piece is a convex core with a skin, a half-space, or a surface. Six pairs, each a function below; the first piece
+//! of a pair is the reference frame. Contacts of a pair come out sorted by key.
+
+use super::contact::Contact;
+use super::convex::Core;
+use super::direction::{Pair, segments};
+use super::manifold::{Scratch, Touch, manifold, mix};
+use super::surface::Surface;
+use crate::math::pose::Pose;
+use glam::DVec3;
+use std::sync::Arc;
+
+/// What a piece is.
+#[derive(Clone, Debug)]
+pub(crate) enum Geometry {
+    /// A core with a round skin.
+    Convex(Core, f64),
+    HalfSpace,
+    /// A surface with a skin.
+    Surface(Arc<Surface>, f64),
+}
+
+/// One piece in the world.
+#[derive(Clone, Copy)]
+pub(crate) struct Placed<'a> {
+    pub geometry: &'a Geometry,
+    pub pose: Pose,
+    /// Half the diagonal of its box, m; infinite for a half-space.
+    pub size: f64,
+    /// Names the piece within its collider.
+    pub part: u32,
+}
+
+/// Where contacts go.
+pub(crate) struct Sink<'a> {
+    pub contacts: &'a mut Vec<Contact>,
+    pub scratch: &'a mut Room,
+    pub colliders: (u32, u32),
+    pub prediction: f64,
+}
+
+/// Room for the narrow phase; one per thread.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Room {
+    manifold: Scratch,
+    triangles: Vec<u32>,
+}
+
+/// Points beyond this number carry nothing that the outermost do not.
+const MOST: usize = 8;
+
+impl Sink<'_> {
+    /// Appends the contacts of two pieces.
+    pub fn collide(&mut self, a: Placed, b: Placed) {
+        let start = self.contacts.len();
+        let name = mix(a.part as u64, b.part as u64);
+        match (a.geometry, b.geometry) {
+            (Geometry::Convex(Core::Point, ra), Geometry::Convex(Core::Point, rb)) => {
+                self.spheres((a.pose.position, *ra), (b.pose.position, *rb), name)
+            }
+            (Geometry::Convex(core_a, ra), Geometry::Convex(core_b, rb)) => self.convex((core_a, *ra, a), (core_b, *rb, b), name),
+            (Geometry::HalfSpace, _) => self.half_space(a, b, name),
+            (_, Geometry::HalfSpace) => self.flipped(start, |sink| sink.half_space(b, a, name)),
+            (Geometry::Surface(surface, skin), Geometry::Convex(core, radius)) => {
+                self.surface_convex((surface, *skin, a), (core, *radius, b), name);
+            }
+            (Geometry::Convex(core, radius), Geometry::Surface(surface, skin)) => {
+                self.flipped(start, |sink| sink.surface_convex((surface, *skin, b), (core, *radius, a), name));
+            }
+            (Geometry::Surface(surface_a, skin_a), Geometry::Surface(surface_b, skin_b)) => {
+                self.surfaces((surface_a, *skin_a, a), (surface_b, *skin_b, b), name);
+            }
+        }
+        self.finish(start);
+    }
+
+    fn flipped(&mut self, start: usize, run: impl FnOnce(&mut Self)) {
+        run(self);
+        for contact in &mut self.contacts[start..] {
+            *contact = Contact { colliders: contact.colliders, ..contact.flipped() };
+        }
+    }
+
+    /// Sorts by key; two contacts of one name become neighbours in number.
+    fn finish(&mut self, start: usize) {
+        let fresh = &mut self.contacts[start..];
+        if fresh.len() > 1 {
+            fresh.sort_by_key(|contact| contact.key);
+            for i in 1..fresh.len() {
+                fresh[i].key = fresh[i].key.max(fresh[i - 1].key.saturating_add(1));
+            }
+        }
+    }
+
+    #[inline]
+    fn push(&mut self, point_a: DVec3, point_b: DVec3, normal: DVec3, key: u64) {
+        let gap = (point_b - point_a).dot(normal);
+        if gap <= self.prediction {
+            self.contacts.push(Contact { colliders: self.colliders, key, point_a, point_b, normal, gap });
+        }
+    }
+
+    /// Two balls; where the centres coincide the normal is z.
+    #[inline]
+    fn spheres(&mut self, (a, ra): (DVec3, f64), (b, rb): (DVec3, f64), name: u64) {
+        let offset = b - a;
+        let reach = ra + rb + self.prediction;
+        let square = offset.length_squared();
+        if square <= reach * reach {
+            let distance = square.sqrt();
+            let normal = if distance > 0.0 { offset / distance } else { DVec3::Z };
+            let contact = Contact {
+                colliders: self.colliders,
+                key: name,
+                point_a: a + normal * ra,
+                point_b: b - normal * rb,
+                normal,
+                gap: distance - ra - rb,
+            };
+            self.contacts.push(contact);
+        }
+    }
+
+    fn convex(&mut self, (core_a, ra, a): (&Core, f64, Placed), (core_b, rb, b): (&Core, f64, Placed), name: u64) {
+        let reach = self.prediction + ra + rb;
+        let pair = Pair { a: core_a, b: core_b, pose: a.pose.relative(&b.pose), reach, scale: a.size.min(b.size) };
+        let Some(closest) = pair.closest() else { return };
+        let normal = a.pose.vector(closest.normal);
+        if matches!(core_a, Core::Point) || matches!(core_b, Core::Point) {
+            let (point_a, point_b) = (a.pose.point(closest.point_a) + normal * ra, a.pose.point(closest.point_b) - normal * rb);
+            return self.push(point_a, point_b, normal, name);
+        }
+        manifold(&pair, &closest, false, &mut self.scratch.manifold);
+        self.reduce(closest.normal);
+        self.push_touches(&a.pose, (ra, rb), normal, name);
+    }
+
+    /// Carries the touches of the last manifold into the world.
+    fn push_touches(&mut self, frame: &Pose, (ra, rb): (f64, f64), normal: DVec3, name: u64) {
+        for i in 0..self.scratch.manifold.touches.len() {
+            let touch = self.scratch.manifold.touches[i];
+            self.push(frame.point(touch.point_a) + normal * ra, frame.point(touch.point_b) - normal * rb, normal, mix(name, touch.tag));
+        }
+    }
+
+    /// Keeps the outermost points in eight directions across `n`, and the deepest.
+    fn reduce(&mut self, n: DVec3) {
+        let touches = &mut self.scratch.manifold.touches;
+        if touches.len() <= MOST {
+            return;
+        }
+        let (t1, t2) = super::tangents(n);
+        let mut kept = [0usize; MOST + 1];
+        for (k, keep) in kept.iter_mut().enumerate() {
+            let (sine, cosine) = (k as f64 * std::f64::consts::TAU / MOST as f64).sin_cos();
+            let direction = t1 * cosine + t2 * sine;
+            let worth = |touch: &Touch| if k < MOST { touch.point_b.dot(direction) } else { (touch.point_a - touch.point_b).dot(n) };
+            for i in 1..touches.len() {
+                if worth(&touches[i]) > worth(&touches[*keep]) {
+                    *keep = i;
+                }
+            }
+        }
+        let mut i = 0;
+        touches.retain(|_| (kept.contains(&i), i += 1).0);
+    }
+
+    /// A half-space and anything but another: corners below the plane, or the feature turned to it.
+    fn half_space(&mut self, plane: Placed, b: Placed, name: u64) {
+        let normal = plane.pose.vector(DVec3::Z);
+        let down = -b.pose.inverse_vector(normal);
+        let scratch = &mut self.scratch.manifold;
+        scratch.touches.clear();
+        let radius = match b.geometry {
+            Geometry::HalfSpace => return,
+            Geometry::Convex(core, radius) => {
+                if !core.corners(&mut scratch.feature_b) {
+                    core.feature(down, &mut scratch.feature_b);
+                    // The lowest point itself, where the feature only comes near it (the rim of a tilted cylinder).
+                    let lowest = core.support(down);
+                    let least = scratch.feature_b.iter().map(|corner| corner.0.dot(down)).fold(f64::NEG_INFINITY, f64::max);
+                    if lowest.dot(down) > least + 1e-7 * b.size {
+                        scratch.feature_b.push((lowest, u32::MAX));
+                    }
+                }
+                *radius
+            }
+            Geometry::Surface(surface, skin) => {
+                scratch.feature_b.clear();
+                scratch.feature_b.extend(surface.vertices().iter().zip(0..).map(|(&vertex, i)| (vertex, i)));
+                *skin
+            }
+        };
+        let reach = self.prediction + radius;
+        for &(corner, id) in &scratch.feature_b {
+            let height = (b.pose.point(corner) - plane.pose.position).dot(normal);
+            if height <= reach {
+                scratch.touches.push(Touch { point_a: corner + down * height, point_b: corner, tag: id as u64 });
+            }
+        }
+        self.reduce(-down);
+        self.push_touches(&b.pose, (0.0, radius), normal, name);
+    }
+
+    /// A surface and a convex piece, triangle by triangle.
+    fn surface_convex(&mut self, (surface, skin, a): (&Surface, f64, Placed), (core, radius, b): (&Core, f64, Placed), name: u64) {
+        let start = self.contacts.len();
+        let pose = a.pose.relative(&b.pose);
+        let reach = self.prediction + skin + radius;
+        if matches!(core, Core::Point) && surface.one_sided {
+            // A ball whose centre is inside is pushed out the shortest way.
+            let foot = surface.foot(pose.position);
+            if foot.distance < 0.0 {
+                let normal = a.pose.vector(foot.normal);
+                return self.push(a.pose.point(foot.point) + normal * skin, b.pose.position - normal * radius, normal, name);
+            }
+        }
+        let (low, high) = turned_bounds(core.bounds(), &pose);
+        let mut triangles = std::mem::take(&mut self.scratch.triangles);
+        surface.triangles_in(low - DVec3::splat(reach), high + DVec3::splat(reach), &mut triangles);
+        for &triangle in &triangles {
+            let corners = surface.triangle(triangle);
+            let face = Core::Triangle(corners);
+            let scale = b.size.min((corners[1] - corners[0]).length());
+            let pair = Pair { a: &face, b: core, pose, reach, scale };
+            let Some(mut closest) = pair.closest() else { continue };
+            let Some(allowed) = surface.allowed(triangle, closest.normal) else { continue };
+            let forced = allowed.distance(closest.normal) > 1e-6;
+            if forced {
+                closest.normal = allowed;
+            }
+            manifold(&pair, &closest, forced, &mut self.scratch.manifold);
+            self.reduce(closest.normal);
+            self.push_touches(&a.pose, (skin, radius), a.pose.vector(closest.normal), mix(name, triangle as u64));
+        }
+        self.scratch.triangles = triangles;
+        self.merge(start, 1e-6 * b.size);
+    }
+
+    /// Two surfaces: vertices of each against the other, and edges that cross.
+    fn surfaces(&mut self, (surface_a, skin_a, a): (&Surface, f64, Placed), (surface_b, skin_b, b): (&Surface, f64, Placed), name: u64) {
+        let start = self.contacts.len();
+        self.vertices((surface_a, skin_a, a), (surface_b, skin_b, b), mix(name, 1));
+        self.flipped(self.contacts.len(), |sink| sink.vertices((surface_b, skin_b, b), (surface_a, skin_a, a), mix(name, 2)));
+        let pose = a.pose.relative(&b.pose);
+        let reach = self.prediction + skin_a + skin_b;
+        let mut triangles = std::mem::take(&mut self.scratch.triangles);
+        for edge_b in surface_b.edges() {
+            let ends_b = edge_b.ends.map(|end| pose.point(end));
+            surface_a.triangles_in(
+                ends_b[0].min(ends_b[1]) - DVec3::splat(reach),
+                ends_b[0].max(ends_b[1]) + DVec3::splat(reach),
+                &mut triangles,
+            );
+            for edge_a in triangles.iter().flat_map(|&triangle| surface_a.edges_of(triangle)) {
+                let (da, db) = (edge_a.ends[1] - edge_a.ends[0], ends_b[1] - ends_b[0]);
+                let Some(across) = da.cross(db).try_normalize() else { continue };
+                // Edges that run alike within a degree are the business of vertices.
+                if da.cross(db).length() < 0.017 * da.length() * db.length() {
+                    continue;
+                }
+                let near = segments(edge_a.ends, ends_b);
+                for normal in [across, -across] {
+                    let gap = (near.point_b - near.point_a).dot(normal);
+                    let aside = (near.point_b - near.point_a - normal * gap).length();
+                    // A tenth of the shorter edge: deeper, the edges are not what touches.
+                    let deepest = -0.1 * da.length().min(db.length());
+                    let seen = edge_a.sees(normal) && edge_b.sees(-pose.inverse_vector(normal));
+                    if seen && gap <= reach && gap >= deepest && aside <= 1e-9 * da.length() {
+                        let normal = a.pose.vector(normal);
+                        let (point_a, point_b) =
+                            (a.pose.point(near.point_a) + normal * skin_a, a.pose.point(near.point_b) - normal * skin_b);
+                        self.push(point_a, point_b, normal, mix(mix(name, edge_a.name), edge_b.name));
+                    }
+                }
+            }
+        }
+        self.scratch.triangles = triangles;
+        self.merge(start, 1e-6 * a.size.min(b.size));
+    }
+
+    /// Vertices of b near a or behind it.
+    fn vertices(&mut self, (surface_a, skin_a, a): (&Surface, f64, Placed), (surface_b, skin_b, b): (&Surface, f64, Placed), name: u64) {
+        let pose = a.pose.relative(&b.pose);
+        let reach = self.prediction + skin_a + skin_b;
+        let (low, high) = surface_a.bounds();
+        let (low, high) = (low - DVec3::splat(reach), high + DVec3::splat(reach));
+        for (i, &vertex) in surface_b.vertices().iter().enumerate() {
+            let p = pose.point(vertex);
+            if p.cmplt(low).any() || p.cmpgt(high).any() {
+                continue;
+            }
+            let foot = surface_a.foot(p);
+            // A vertex that looks away from the surface has its own solid between.
+            let looks_away = surface_b.one_sided && pose.vector(surface_b.vertex_normals[i]).dot(foot.normal) > 0.2;
+            if foot.distance <= reach && !looks_away {
+                let normal = a.pose.vector(foot.normal);
+                self.push(a.pose.point(foot.point) + normal * skin_a, a.pose.point(p) - normal * skin_b, normal, mix(name, i as u64));
+            }
+        }
+    }
+
+    /// Drops contacts that repeat an earlier one: neighbouring triangles share edges and vertices.
+    fn merge(&mut self, start: usize, near: f64) {
+        self.contacts[start..].sort_by_key(|contact| contact.key);
+        let mut kept = start;
+        for i in start..self.contacts.len() {
+            let contact = self.contacts[i];
+            let repeats = |other: &Contact| other.point_a.distance(contact.point_a) <= near && other.normal.dot(contact.normal) > 0.999;
+            if !self.contacts[start..kept].iter().any(repeats) {
+                self.contacts[kept] = contact;
+                kept += 1;
+            }
+        }
+        self.contacts.truncate(kept);
+    }
+}
+
+/// The box around a turned box.
+pub(crate) fn turned_bounds((low, high): (DVec3, DVec3), pose: &Pose) -> (DVec3, DVec3) {
+    let rotation = pose.rotation();
+    let half = 0.5 * (high - low);
+    let center = pose.point(0.5 * (low + high));
+    let reach = rotation.x_axis.abs() * half.x + rotation.y_axis.abs() * half.y + rotation.z_axis.abs() * half.z;
+    (center - reach, center + reach)
+}

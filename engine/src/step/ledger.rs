@@ -1,0 +1,200 @@
+//! The energy ledger: where the joules of a step went.
+//!
+//! The mass matrix is constant in the chosen velocities, so the kinetic energy changes exactly by the work of every impulse p
+//! at the mean v̄ of the old and the new velocity:
+//!
+//! ```text
+//!   ½ v⁺ᵀM v⁺ − ½ vᵀM v = Σ p·v̄,      v̄ = ½(v + v⁺)
+//! ```
+//!
+//! Each impulse is put where it belongs, by its own formula:
+//!
+//! | term | impulses |
+//! |---|---|
+//! | friction | tangents of contacts, dry friction: −r·ū |
+//! | impact | normals of contacts, stops: −r·ū (mending an overlap counts negative) |
+//! | dampers | h C u⁺·ū of springs, bushings, drag |
+//! | motors | motors, and what imposed bodies and belts do: −r·u₀ |
+//! | applied | applied forces |
+//! | scheme | what the time step itself does: work of gravity and springs against the change of their potential, joints whose directions turn within a step, the gyroscopic impulse, mending of joints |
+//! | solver | the defect ρ = k + Jᵀr − Hv of the momentum equation: −ρ·v̄ |
+//!
+//! No term is computed as the rest of the others: [`Ledger::residual`] is rounding, or the assembly is wrong.
+
+use crate::assemble::element::imposed_twist;
+use crate::assemble::{Assembly, Present, Source, Twist};
+use crate::math::dot;
+use crate::problem::Solution;
+use crate::scene::{BodyId, Layout, Scene};
+use glam::DVec3;
+use serde::{Deserialize, Serialize};
+
+/// Energies at the beginning and the end of a stretch of time, and what happened between, J.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Ledger {
+    /// Kinetic energy at the beginning.
+    pub kinetic_before: f64,
+    /// Kinetic energy at the end.
+    pub kinetic: f64,
+    /// Potential energy (gravity, springs) at the beginning.
+    pub potential_before: f64,
+    /// Potential energy at the end.
+    pub potential: f64,
+    /// Taken by friction.
+    pub friction: f64,
+    /// Taken by impacts.
+    pub impact: f64,
+    /// Taken by dampers and drag.
+    pub dampers: f64,
+    /// Given by motors, imposed motions and belts.
+    pub motors: f64,
+    /// Given by applied forces.
+    pub applied: f64,
+    /// Given by the time-stepping scheme.
+    pub scheme: f64,
+    /// Given by the solver's defect of momentum.
+    pub solver: f64,
+    /// Change of potential energy, summed term by term (no cancellation of large heights).
+    pub potential_change: f64,
+}
+
+impl Ledger {
+    /// What does not balance: rounding.
+    pub fn residual(&self) -> f64 {
+        let stored = self.kinetic - self.kinetic_before + self.potential_change;
+        stored + self.friction + self.impact + self.dampers - self.motors - self.applied - self.scheme - self.solver
+    }
+
+    /// The sum of all magnitudes: what the residual is to be compared with.
+    pub fn turnover(&self) -> f64 {
+        [self.kinetic, self.kinetic_before, self.potential_change, self.friction, self.impact, self.dampers, self.motors, self.applied, self.scheme, self.solver]
+            .iter()
+            .map(|x| x.abs())
+            .sum()
+    }
+
+    /// The ledger of this stretch of time and the next one.
+    pub fn then(&self, next: &Ledger) -> Ledger {
+        Ledger {
+            kinetic_before: self.kinetic_before,
+            potential_before: self.potential_before,
+            kinetic: next.kinetic,
+            potential: next.potential,
+            friction: self.friction + next.friction,
+            impact: self.impact + next.impact,
+            dampers: self.dampers + next.dampers,
+            motors: self.motors + next.motors,
+            applied: self.applied + next.applied,
+            scheme: self.scheme + next.scheme,
+            solver: self.solver + next.solver,
+            potential_change: self.potential_change + next.potential_change,
+        }
+    }
+}
+
+/// Work space of the ledger.
+#[derive(Clone, Debug, Default)]
+pub struct Clerk {
+    mean: Vec<f64>,
+    defect: Vec<f64>,
+    u: Vec<f64>,
+}
+
+impl Clerk {
+    /// Everything but the potential energy, from the solved step.
+    pub fn write(&mut self, scene: &Scene, layout: &Layout, now: &Present, assembly: &Assembly, solution: &Solution) -> Ledger {
+        let mut ledger = Ledger::default();
+        self.mean.clear();
+        self.mean.resize(layout.v, 0.0);
+        for (i, body) in scene.bodies.iter().enumerate() {
+            let (Some(mass), Some(at)) = (body.mass(), layout.velocity(BodyId(i as u32))) else { continue };
+            let (old, new) = (&now.twists[i], twist_at(&solution.v, at));
+            ledger.kinetic_before += mass.kinetic(old.linear, old.angular);
+            ledger.kinetic += mass.kinetic(new.linear, new.angular);
+            (0.5 * (old.linear + new.linear)).write_to_slice(&mut self.mean[at..]);
+            (0.5 * (old.angular + new.angular)).write_to_slice(&mut self.mean[at + 3..]);
+        }
+        let impulses = &assembly.impulses;
+        ledger.applied = dot(&impulses.applied, &self.mean);
+        ledger.motors = dot(&impulses.motors, &self.mean);
+        ledger.scheme = dot(&impulses.gravity, &self.mean) + dot(&impulses.gyroscopic, &self.mean);
+        self.reactions(assembly, solution, &mut ledger);
+        self.elements(layout, now, assembly, solution, &mut ledger);
+        self.solver(assembly, solution, &mut ledger);
+        ledger
+    }
+
+    /// The work of every reaction at the mean velocity.
+    fn reactions(&mut self, assembly: &Assembly, solution: &Solution, ledger: &mut Ledger) {
+        let problem = &assembly.problem;
+        self.u.clear();
+        self.u.resize(problem.rows(), 0.0);
+        problem.J.mul(&self.mean, &mut self.u);
+        for (block, source) in problem.J.blocks().zip(&assembly.sources) {
+            for (p, i) in block.range().enumerate() {
+                let (r, imposed) = (solution.r[i], assembly.imposed[i]);
+                let work = r * (self.u[i] + imposed);
+                ledger.motors -= r * imposed;
+                match source {
+                    Source::Joint(..) | Source::Gear(_) => ledger.scheme += work,
+                    Source::Motor(_) => ledger.motors += work,
+                    Source::DryFriction(_) => ledger.friction -= work,
+                    Source::Limit(_) => ledger.impact -= work,
+                    Source::Contact(..) if p == 0 => ledger.impact -= work,
+                    Source::Contact(..) => ledger.friction -= work,
+                }
+            }
+        }
+    }
+
+    fn elements(&self, layout: &Layout, now: &Present, assembly: &Assembly, solution: &Solution, ledger: &mut Ledger) {
+        let after = |body: BodyId| layout.velocity(body).map_or(now.twists[body.index()], |at| twist_at(&solution.v, at));
+        for e in &assembly.elements {
+            let old = e.rates(&now.twists[e.a.index()], &now.twists[e.b.index()]);
+            let new = e.rates(&after(e.a), &after(e.b));
+            let imposed = e.rates(&imposed_twist(e.a, layout, now), &imposed_twist(e.b, layout, now));
+            let work = e.work(now.h, &old, &new, &imposed);
+            ledger.scheme += work.elastic;
+            ledger.dampers += work.damped;
+            ledger.motors += work.imposed;
+        }
+    }
+
+    fn solver(&mut self, assembly: &Assembly, solution: &Solution, ledger: &mut Ledger) {
+        let problem = &assembly.problem;
+        self.defect.clear();
+        self.defect.resize(problem.n(), 0.0);
+        problem.H.mul(&solution.v, &mut self.defect);
+        for (defect, k) in self.defect.iter_mut().zip(&problem.k) {
+            *defect = k - *defect;
+        }
+        problem.J.add_transposed(&solution.r, &mut self.defect);
+        ledger.solver = -dot(&self.defect, &self.mean);
+    }
+}
+
+/// Potential energy of gravity (zero at the origin) and of the springs, J.
+pub fn potential(scene: &Scene, now: &Present, elements: &[crate::assemble::Element]) -> (f64, f64) {
+    let mut gravity = 0.0;
+    for (body, pose) in scene.bodies.iter().zip(&now.poses) {
+        if let Some(mass) = body.mass() {
+            gravity -= mass.mass * scene.gravity.dot(pose.position);
+        }
+    }
+    (gravity, elements.iter().map(|e| e.energy()).sum())
+}
+
+fn twist_at(v: &[f64], at: usize) -> Twist {
+    Twist { linear: DVec3::from_slice(&v[at..]), angular: DVec3::from_slice(&v[at + 3..]) }
+}
+
+/// Change of the potential energy of gravity, body by body, J.
+pub fn fallen(scene: &Scene, before: &Present, after: &Present) -> f64 {
+    let mut change = 0.0;
+    for (i, body) in scene.bodies.iter().enumerate() {
+        if let Some(mass) = body.mass() {
+            change -= mass.mass * scene.gravity.dot(after.poses[i].position - before.poses[i].position);
+        }
+    }
+    change
+}

@@ -1,0 +1,329 @@
+//! One step, in order:
+//!
+//! ```text
+//!   scene → collide → assemble → solve → advance → record
+//! ```
+//!
+//! The scheme is velocity–impulse (a differential variational inequality [Mangoni2018, eq. 3.22], [Tasora2005, eq. 2.5]):
+//! velocities at the end of the step and the impulses over it are the unknowns of one problem; positions follow with the new velocities,
+//!
+//! ```text
+//!   x⁺ = x + h v⁺,      ρ⁺ = ρ exp(h ω⁺)
+//! ```
+//!
+//! Data flows one way; each stage writes into a buffer that the next one reads. The state is touched in the last
+//! stage only, after the verdict. Scene, state and settings determine the next state to the bit.
+
+pub mod ledger;
+mod memory;
+mod project;
+mod settings;
+mod verdict;
+
+pub use ledger::Ledger;
+pub use settings::{Policy, Settings};
+pub use verdict::Verdict;
+
+use crate::assemble::{Assembly, Element, Present, element, joint};
+use crate::geometry::{Contact, World};
+use crate::math::cliques::CliqueFactor;
+use crate::problem::{Error, Problem, Solution};
+use crate::scene::{BodyId, Coordinate, Invalid, JointId, Kind, Layout, Scene, State};
+use crate::solve::{Both, Method, Report, Status, Unsupported, auto};
+use std::time::Instant;
+
+/// Why a step was not taken. The state is as it was.
+#[derive(Clone, Debug, thiserror::Error)]
+pub enum Refused {
+    /// The error is not accepted, and the policy is to stop.
+    #[error("step at t = {time} s not accepted: {joule:.3e} J, {relative:.1e} of the energy scale, {worst}", time = verdict.time, joule = verdict.error.joule, relative = verdict.error.relative())]
+    NotAccepted {
+        /// The verdict on the step.
+        verdict: Box<Verdict>,
+        /// The worst constraint.
+        worst: String,
+    },
+    /// The method does not treat the problem.
+    #[error(transparent)]
+    Unsupported(#[from] Unsupported),
+}
+
+/// Why a stepper cannot be made.
+#[derive(Clone, Debug, thiserror::Error)]
+pub enum Unfit {
+    /// Faults of the scene.
+    #[error("{}", list(.0))]
+    Scene(Vec<Invalid>),
+    /// A fault of the settings.
+    #[error("settings: {0}")]
+    Settings(String),
+    /// A fault of a collider.
+    #[error(transparent)]
+    Geometry(#[from] crate::geometry::Invalid),
+}
+
+fn list(faults: &[Invalid]) -> String {
+    faults.iter().map(|f| f.to_string()).collect::<Vec<_>>().join("\n")
+}
+
+/// Seconds spent in each stage since the stepper was made.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Stages {
+    /// Finding contacts.
+    pub collide: f64,
+    /// Writing the problem.
+    pub assemble: f64,
+    /// Solving it.
+    pub solve: f64,
+    /// Judging, moving, remembering.
+    pub advance: f64,
+}
+
+/// The method in use.
+enum Engine {
+    Auto(Box<auto::Auto>),
+    One(Method, Box<dyn Both>),
+}
+
+/// Steps a scene. Holds buffers only: everything that counts is in the [`State`].
+pub struct Stepper {
+    /// How to step.
+    pub settings: Settings,
+    /// Seconds spent in each stage.
+    pub stages: Stages,
+    layout: Layout,
+    world: World,
+    engine: Engine,
+    now: Present,
+    contacts: Vec<Contact>,
+    assembly: Assembly,
+    solution: Solution,
+    clerk: ledger::Clerk,
+    /// The elements after the step, for their energy.
+    after: (Present, Vec<Element>),
+    factor: CliqueFactor,
+    projector: project::Projector,
+}
+
+impl Stepper {
+    /// A stepper for `scene`; names every fault of the scene.
+    pub fn new(scene: &Scene, settings: Settings) -> Result<Stepper, Unfit> {
+        scene.check().map_err(Unfit::Scene)?;
+        if let Some(fault) = settings.fault() {
+            return Err(Unfit::Settings(fault));
+        }
+        let layout = Layout::of(scene);
+        let mut world = World::new(&scene.colliders)?;
+        let joined = scene.joints.iter().filter(|j| !j.collide).map(|j| (j.a, j.b));
+        world.exclude(joined.chain(scene.excluded.iter().copied()).map(|(a, b)| (a.0, b.0)));
+        let engine = match settings.solver {
+            Method::Auto => Engine::Auto(Box::new(auto::Auto::new(auto::Settings { stop: settings.stop, ..auto::Settings::default() }))),
+            method => Engine::One(method, method.build(settings.stop)),
+        };
+        Ok(Stepper {
+            assembly: Assembly::new(scene, &layout),
+            stages: Stages::default(),
+            layout,
+            world,
+            engine,
+            settings,
+            now: Present::default(),
+            contacts: Vec::new(),
+            solution: Solution::default(),
+            clerk: ledger::Clerk::default(),
+            after: Default::default(),
+            factor: CliqueFactor::default(),
+            projector: project::Projector::default(),
+        })
+    }
+
+    /// Takes one step of length [`Settings::h`].
+    pub fn step(&mut self, scene: &Scene, state: &mut State) -> Result<Verdict, Refused> {
+        self.step_by(scene, state, self.settings.h, self.settings.halvings)
+    }
+
+    /// One step of length `h`, in halves if it must be and may be.
+    fn step_by(&mut self, scene: &Scene, state: &mut State, h: f64, halvings: u32) -> Result<Verdict, Refused> {
+        let mut clock = Instant::now();
+        self.collide(scene, state, h);
+        lap(&mut clock, &mut self.stages.collide);
+        self.assemble(scene, state);
+        lap(&mut clock, &mut self.stages.assemble);
+        let report = self.solve()?;
+        lap(&mut clock, &mut self.stages.solve);
+        let mut verdict = self.judge(scene, &report);
+        if !verdict.accepted {
+            match self.settings.policy {
+                Policy::Substep if halvings > 0 => {
+                    let first = self.step_by(scene, state, 0.5 * h, halvings - 1)?;
+                    let second = self.step_by(scene, state, 0.5 * h, halvings - 1)?;
+                    return Ok(first.then(&second));
+                }
+                Policy::Stop => {
+                    let worst = verdict.worst_name(scene);
+                    return Err(Refused::NotAccepted { verdict: Box::new(verdict), worst });
+                }
+                _ => {}
+            }
+        }
+        self.advance(scene, state);
+        self.record(scene, state, &mut verdict);
+        lap(&mut clock, &mut self.stages.advance);
+        Ok(verdict)
+    }
+
+    /// Where bodies touch, or will within the step.
+    fn collide(&mut self, scene: &Scene, state: &State, h: f64) {
+        self.now.set(scene, &self.layout, state, h);
+        self.contacts.clear();
+        if !scene.colliders.is_empty() {
+            let reach = self.settings.prediction + self.closing(scene);
+            self.world.collide(&self.now.poses, reach, &mut self.contacts);
+        }
+    }
+
+    /// How far the two fastest bodies may approach each other within the step, m.
+    fn closing(&self, scene: &Scene) -> f64 {
+        let mut fastest = [0.0f64; 2];
+        for (i, twist) in self.now.twists.iter().enumerate() {
+            let free = matches!(scene.bodies[i].kind, Kind::Rigid(_));
+            let gain = if free { self.now.h * scene.gravity.length() } else { 0.0 };
+            let speed = twist.linear.length() + gain;
+            if speed > fastest[0] {
+                fastest = [speed, fastest[0]];
+            } else if speed > fastest[1] {
+                fastest[1] = speed;
+            }
+        }
+        (fastest[0] + fastest[1]) * self.now.h
+    }
+
+    /// The problem, and the guess of its solution.
+    fn assemble(&mut self, scene: &Scene, state: &State) {
+        self.assembly.assemble(scene, &self.layout, &self.now, &self.settings.scheme, &self.contacts);
+        if self.settings.warm_start {
+            memory::recall(&state.reactions, &self.assembly, &self.contacts, self.now.h, &mut self.solution);
+        } else {
+            self.solution.r.clear();
+            self.solution.r.resize(self.assembly.problem.rows(), 0.0);
+        }
+        self.solution.v.clone_from(&state.v);
+    }
+
+    fn solve(&mut self) -> Result<Report, Unsupported> {
+        let problem = &self.assembly.problem;
+        if problem.rows() == 0 {
+            // Nothing holds anything: v = H⁻¹ k.
+            self.solution.v.clone_from(&problem.k);
+            if self.layout.v > 0 {
+                self.factor
+                    .factor(&problem.H)
+                    .map_err(|bad| Unsupported { method: "step", what: format!("H with pivot {:.3e} at unknown {}", bad.pivot, bad.unknown) })?;
+                self.factor.solve(&mut self.solution.v);
+            }
+            return Ok(Report::new(Status::Converged, Error::default()));
+        }
+        match &mut self.engine {
+            Engine::Auto(auto) => crate::solve::Solver::solve(auto.as_mut(), problem, &mut self.solution),
+            Engine::One(_, method) => method.solve(problem, &mut self.solution),
+        }
+    }
+
+    /// What the solution is worth.
+    fn judge(&self, scene: &Scene, report: &Report) -> Verdict {
+        let source = |block: usize| self.assembly.sources.get(block).copied();
+        let _ = scene;
+        Verdict {
+            time: self.now.time + self.now.h,
+            accepted: report.status == Status::Converged || report.error.accepted(&self.settings.stop.tolerance),
+            status: report.status,
+            error: report.error,
+            worst: source(report.error.worst_block),
+            fastest: source(report.error.fastest_block),
+            solver: match &self.engine {
+                Engine::Auto(auto) => auto.last(),
+                Engine::One(method, _) => *method,
+            },
+            work: report.work,
+            reproducible: report.reproducible,
+            penetration: self.contacts.iter().fold(0.0, |deepest, c| (-c.gap).max(deepest)),
+            contacts: self.contacts.len(),
+            rows: self.assembly.problem.rows(),
+            substeps: 1,
+            energy: Ledger::default(),
+        }
+    }
+
+    /// Velocities and positions at the end of the step.
+    fn advance(&mut self, scene: &Scene, state: &mut State) {
+        let h = self.now.h;
+        state.v.clone_from(&self.solution.v);
+        for (i, body) in scene.bodies.iter().enumerate() {
+            let id = BodyId(i as u32);
+            match &body.kind {
+                Kind::Rigid(_) => {
+                    let (linear, angular) = state.twist(&self.layout, id);
+                    state.set_pose(id, &self.now.poses[i].advanced(h * linear, h * angular));
+                }
+                Kind::Imposed(motion) => state.set_pose(id, &motion.pose(&body.pose, state.time + h)),
+                Kind::Fixed => {}
+            }
+        }
+        state.time += h;
+        state.steps += 1;
+        for _ in 0..self.settings.projections {
+            self.projector.project(scene, &self.layout, state);
+        }
+    }
+
+    /// Energies, joint angles, remembered reactions.
+    fn record(&mut self, scene: &Scene, state: &mut State, verdict: &mut Verdict) {
+        let mut energy = self.clerk.write(scene, &self.layout, &self.now, &self.assembly, &self.solution);
+        let (after, elements) = &mut self.after;
+        after.set(scene, &self.layout, state, self.now.h);
+        element::evaluate(scene, after, elements);
+        let (gravity_before, springs_before) = ledger::potential(scene, &self.now, &self.assembly.elements);
+        let (gravity, springs) = ledger::potential(scene, after, elements);
+        energy.potential_before = gravity_before + springs_before;
+        energy.potential = gravity + springs;
+        energy.potential_change = ledger::fallen(scene, &self.now, after) + (springs - springs_before);
+        energy.scheme += energy.potential_change;
+        verdict.energy = energy;
+        for (i, angle) in state.angles.iter_mut().enumerate() {
+            *angle = joint::coordinate(scene, JointId(i as u32), Coordinate::Angle, after).value;
+        }
+        memory::store(&mut state.reactions, &self.assembly, &self.contacts, self.now.h, &self.solution);
+    }
+
+    /// The problem of the last step, with the names of its blocks.
+    pub fn problem(&mut self, scene: &Scene) -> &Problem {
+        self.assembly.names(scene);
+        &self.assembly.problem
+    }
+
+    /// What was assembled for the last step.
+    pub fn assembly(&self) -> &Assembly {
+        &self.assembly
+    }
+
+    /// The contacts of the last step, open ones included.
+    pub fn contacts(&self) -> &[Contact] {
+        &self.contacts
+    }
+
+    /// The solution of the last step.
+    pub fn solution(&self) -> &Solution {
+        &self.solution
+    }
+
+    /// Who owns which range of q and v.
+    pub fn layout(&self) -> &Layout {
+        &self.layout
+    }
+}
+
+fn lap(clock: &mut Instant, stage: &mut f64) {
+    let now = Instant::now();
+    *stage += (now - *clock).as_secs_f64();
+    *clock = now;
+}

@@ -1,0 +1,81 @@
+//! How to step.
+
+use crate::assemble::Scheme;
+use crate::solve::{Method, Stop};
+use serde::{Deserialize, Serialize};
+
+/// What to do with a step whose error is not accepted.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Policy {
+    /// Take it in two halves, each of them again if need be, down to [`Settings::halvings`]; then accept and say so.
+    Substep,
+    /// Apply the best iterate; the verdict says that it is not accepted.
+    #[default]
+    AcceptAndSay,
+    /// Leave the state as it is and return an error with the verdict.
+    Stop,
+}
+
+/// How to step.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Settings {
+    /// Length of a step h, s.
+    pub h: f64,
+    /// The method; `auto` picks per island.
+    pub solver: Method,
+    /// When the solver may stop.
+    pub stop: Stop,
+    /// Friction law, stabilisation, rebound.
+    pub scheme: Scheme,
+    /// Contacts are looked for up to this gap, m, beyond what the present speeds close within a step.
+    pub prediction: f64,
+    /// What to do with a step whose error is not accepted.
+    pub policy: Policy,
+    /// How often a step may be halved.
+    pub halvings: u32,
+    /// How often positions are moved back to where their joints hold, after each step.
+    pub projections: u32,
+    /// Begin each solve with the reactions of the last step.
+    pub warm_start: bool,
+}
+
+impl Default for Settings {
+    fn default() -> Settings {
+        Settings {
+            h: 1e-3,
+            solver: Method::Auto,
+            stop: Stop::default(),
+            scheme: Scheme::default(),
+            prediction: 1e-3,
+            policy: Policy::default(),
+            halvings: 3,
+            projections: 0,
+            warm_start: true,
+        }
+    }
+}
+
+impl Settings {
+    /// Steps of length `h`, everything else as usual.
+    pub fn every(h: f64) -> Settings {
+        Settings { h, ..Settings::default() }
+    }
+
+    /// What is wrong with the settings, if anything.
+    pub fn fault(&self) -> Option<String> {
+        let scheme = &self.scheme;
+        for (what, value, most) in [
+            ("scheme.joints", scheme.joints, 1.0),
+            ("scheme.contacts", scheme.contacts, 1.0),
+            ("scheme.recovery", scheme.recovery, f64::INFINITY),
+            ("scheme.rebound", scheme.rebound, f64::INFINITY),
+            ("prediction", self.prediction, f64::MAX),
+        ] {
+            if !(value >= 0.0 && value <= most) {
+                return Some(format!("{what} = {value}, wanted 0…{most}"));
+            }
+        }
+        (!(self.h > 0.0 && self.h.is_finite())).then(|| format!("h = {} s, wanted > 0", self.h))
+    }
+}

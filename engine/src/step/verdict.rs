@@ -1,0 +1,64 @@
+//! What a step says of itself.
+
+use super::ledger::Ledger;
+use crate::assemble::Source;
+use crate::problem::Error;
+use crate::scene::Scene;
+use crate::solve::{Method, Status};
+
+/// The verdict on one step.
+#[derive(Clone, Copy, Debug)]
+pub struct Verdict {
+    /// Time at the end of the step, s.
+    pub time: f64,
+    /// True if the error is within the tolerance.
+    pub accepted: bool,
+    /// Why the solver stopped.
+    pub status: Status,
+    /// The error in joules, its energy scale, its bound, and the largest wrong velocity; of substeps the worst.
+    pub error: Error,
+    /// The constraint with the largest error in joules.
+    pub worst: Option<Source>,
+    /// The constraint with the largest wrong velocity.
+    pub fastest: Option<Source>,
+    /// The method that had the last word on the largest island.
+    pub solver: Method,
+    /// The solver's work, in its own unit.
+    pub work: u64,
+    /// False if a deadline cut the work short.
+    pub reproducible: bool,
+    /// Deepest overlap of two bodies at the beginning of the step, m.
+    pub penetration: f64,
+    /// Contacts, open ones included.
+    pub contacts: usize,
+    /// Rows of the problem.
+    pub rows: usize,
+    /// In how many parts the step was taken.
+    pub substeps: u32,
+    /// Where the energy went.
+    pub energy: Ledger,
+}
+
+impl Verdict {
+    /// The worst constraint by name.
+    pub fn worst_name(&self, scene: &Scene) -> String {
+        self.worst.map_or_else(|| "nothing".into(), |source| source.name(scene))
+    }
+
+    /// The verdict on this part of a step and the next one.
+    pub fn then(&self, next: &Verdict) -> Verdict {
+        let worse = if next.error.relative() > self.error.relative() { next } else { self };
+        Verdict {
+            time: next.time,
+            accepted: self.accepted && next.accepted,
+            work: self.work + next.work,
+            reproducible: self.reproducible && next.reproducible,
+            penetration: self.penetration.max(next.penetration),
+            contacts: self.contacts.max(next.contacts),
+            rows: self.rows.max(next.rows),
+            substeps: self.substeps + next.substeps,
+            energy: self.energy.then(&next.energy),
+            ..*worse
+        }
+    }
+}
