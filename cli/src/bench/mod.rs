@@ -3,6 +3,7 @@
 use clap::{Args, Subcommand};
 use std::process::ExitCode;
 
+pub mod collide;
 pub mod psor;
 
 /// What to measure.
@@ -14,6 +15,8 @@ pub struct Arguments {
 
 #[derive(Subcommand)]
 enum What {
+    /// Contacts: refit of the tree, traversal, narrow phase.
+    Collide(collide::Arguments),
     /// Sweeps: time per contact, memory speed, threads, convergence.
     Psor(psor::Arguments),
 }
@@ -21,6 +24,7 @@ enum What {
 /// Runs the chosen bench.
 pub fn run(arguments: &Arguments) -> ExitCode {
     match &arguments.what {
+        What::Collide(arguments) => collide::run(arguments),
         What::Psor(arguments) => psor::run(arguments),
     }
 }

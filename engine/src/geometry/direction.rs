@@ -176,3 +176,50 @@ pub(crate) fn segments(a: [DVec3; 2], b: [DVec3; 2]) -> Closest {
     let normal = if distance > 1e-12 * aa.sqrt() { (point_b - point_a) / distance } else { across() };
     Closest { normal, point_a, point_b, distance }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::convex::Hull;
+    use super::*;
+
+    /// No direction separates more than the one found, whatever the two cores and however they lie.
+    #[test]
+    fn no_direction_separates_more() {
+        let mut seed = 3u64;
+        let mut random = move || {
+            seed = seed.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
+            (seed >> 11) as f64 / (1u64 << 52) as f64 - 1.0
+        };
+        let mut vector = move || DVec3::new(random(), random(), random());
+        let points: Vec<DVec3> = (0..20).map(|_| vector().normalize_or(DVec3::X) * 0.6).collect();
+        let cores = [
+            Core::Point,
+            Core::Segment(0.5),
+            Core::Box(DVec3::new(0.3, 0.4, 0.5)),
+            Core::Cylinder(0.4, 0.5),
+            Core::Cone(0.4, 0.5),
+            Core::Hull(Hull::new(&points).unwrap()),
+            Core::Triangle([DVec3::new(0.5, 0.0, 0.0), DVec3::new(0.0, 0.6, 0.1), DVec3::new(-0.3, -0.2, 0.0)]),
+        ];
+        for round in 0..60 {
+            for a in &cores {
+                for b in &cores {
+                    let pose = Pose::turned(vector() * if round % 2 == 0 { 0.3 } else { 1.0 }, vector() * 2.0);
+                    let pair = Pair { a, b, pose, reach: f64::MAX, scale: 0.5 };
+                    let closest = pair.closest().expect("everything is within reach");
+                    let near = |n: DVec3, amount: f64| (n + vector() * amount).normalize();
+                    let mut near = near;
+                    // Anywhere, and close to what was found.
+                    for amount in [10.0, 10.0, 10.0, 10.0, 0.3, 0.1, 0.03, 0.01] {
+                        for _ in 0..20 {
+                            let s = pair.separation(near(closest.normal, amount));
+                            // The expanding polytope of a round core stops within 1e-5 of its size.
+                            assert!(s <= closest.distance + 1e-5, "{a:?} {b:?} {pose:?}: {s} > {closest:?}");
+                        }
+                    }
+                    assert!((pair.separation(closest.normal) - closest.distance).abs() < 1e-5, "{a:?} {b:?} {pose:?} {closest:?}");
+                }
+            }
+        }
+    }
+}

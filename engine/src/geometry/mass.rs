@@ -128,3 +128,81 @@ fn polyhedron(shape: &'static str, vertices: &[DVec3], triangles: &[[u32; 3]]) -
     let trace = about_center.x_axis.x + about_center.y_axis.y + about_center.z_axis.z;
     Ok(Volume { volume, center: origin + center, inertia: DMat3::from_diagonal(DVec3::splat(trace)) - about_center })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn close(a: &Volume, b: &Volume, tolerance: f64) -> bool {
+        let size = b.inertia.x_axis.x.abs().max(b.inertia.y_axis.y.abs()).max(b.inertia.z_axis.z.abs());
+        (a.volume - b.volume).abs() <= tolerance * b.volume
+            && a.center.distance(b.center) <= tolerance * b.volume.cbrt()
+            && (0..3).all(|i| (a.inertia.col(i) - b.inertia.col(i)).length() <= tolerance * size)
+    }
+
+    /// Points of a surface of revolution about z, as a hull: radius at each height.
+    fn revolved(profile: &[(f64, f64)], around: usize) -> Shape {
+        let points = profile.iter().flat_map(|&(radius, z)| {
+            (0..around).map(move |i| {
+                let (sine, cosine) = (i as f64 * 2.0 * PI / around as f64).sin_cos();
+                DVec3::new(radius * cosine, radius * sine, z)
+            })
+        });
+        Shape::Hull { points: points.collect() }
+    }
+
+    fn box_mesh(half: DVec3) -> (Vec<DVec3>, Vec<[u32; 3]>) {
+        let vertices =
+            (0..8).map(|i| half * DVec3::new((2 * (i & 1)) as f64 - 1.0, (i & 2) as f64 - 1.0, (i & 4) as f64 / 2.0 - 1.0)).collect();
+        let quads = [[0, 2, 3, 1], [4, 5, 7, 6], [0, 1, 5, 4], [2, 6, 7, 3], [0, 4, 6, 2], [1, 3, 7, 5]];
+        (vertices, quads.iter().flat_map(|&[a, b, c, d]| [[a, b, c], [a, c, d]]).collect())
+    }
+
+    #[test]
+    fn closed_forms_are_the_limits_of_fine_polyhedra() {
+        // A polygon of 400 sides misses the circle by (2π/400)²/6 = 4e-5 of its area, of its inertia by twice that.
+        let tolerance = 1.5e-4;
+        let (r, h) = (0.3, 0.5);
+        let of = |shape: &Shape| Volume::of(shape).unwrap();
+        assert!(close(&of(&revolved(&[(r, -h), (r, h)], 400)), &of(&Shape::Cylinder { radius: r, half_length: h }), tolerance));
+        assert!(close(&of(&revolved(&[(r, -h), (1e-9, h)], 400)), &of(&Shape::Cone { radius: r, half_length: h }), tolerance));
+        // A capsule's ends in 60 rings.
+        let ring = |i: usize| (i as f64 + 0.5) / 60.0 * PI / 2.0;
+        let upper = (0..60).map(|i| (r * ring(i).cos(), h + r * ring(i).sin()));
+        let profile: Vec<(f64, f64)> = upper.flat_map(|(x, z)| [(x, z), (x, -z)]).collect();
+        assert!(close(&of(&revolved(&profile, 120)), &of(&Shape::Capsule { radius: r, half_length: h }), 2e-3));
+        // A sphere is a capsule of no length.
+        assert!(close(&of(&Shape::Capsule { radius: r, half_length: 1e-12 }), &of(&Shape::Sphere { radius: r }), 1e-10));
+    }
+
+    #[test]
+    fn a_box_as_hull_as_mesh_and_as_compound_is_a_box() {
+        let half = DVec3::new(0.3, 0.5, 0.2);
+        let exact = Volume::of(&Shape::Box { half_extents: half }).unwrap();
+        assert!((exact.volume - 0.24).abs() < 1e-15 && (exact.inertia.x_axis.x - 0.24 * (1.0 + 0.16) / 12.0).abs() < 1e-16);
+        let (vertices, triangles) = box_mesh(half);
+        // Far from the origin the sums keep their digits.
+        let pose = Pose::turned(DVec3::new(10.0, -20.0, 5.0), DVec3::new(0.3, 0.2, -1.0));
+        let away: Vec<DVec3> = vertices.iter().map(|&vertex| pose.point(vertex)).collect();
+        let mesh = Volume::of(&Shape::Mesh { vertices: away.clone(), triangles: triangles.clone() }).unwrap();
+        assert!(close(&mesh, &exact.moved(&pose), 1e-12), "{mesh:?}");
+        assert!(close(&Volume::of(&Shape::Hull { points: away }).unwrap(), &exact.moved(&pose), 1e-12));
+        let quarter = Shape::Box { half_extents: DVec3::new(0.15, 0.5, 0.2) };
+        let halves = vec![(pose * Pose::at(DVec3::X * 0.15), quarter.clone()), (pose * Pose::at(DVec3::X * -0.15), quarter)];
+        assert!(close(&Volume::of(&Shape::Compound { parts: halves }).unwrap(), &exact.moved(&pose), 1e-12));
+    }
+
+    #[test]
+    fn what_has_no_volume_says_why() {
+        let message = |shape: Shape| Volume::of(&shape).unwrap_err().to_string();
+        let (vertices, mut triangles) = box_mesh(DVec3::ONE);
+        let inside_out = triangles.iter().map(|&[a, b, c]| [a, c, b]).collect();
+        assert!(message(Shape::Mesh { vertices: vertices.clone(), triangles: inside_out }).contains("signed volume is -8"));
+        triangles[4].swap(0, 1);
+        assert!(message(Shape::Mesh { vertices: vertices.clone(), triangles: triangles.clone() }).contains("disagree"));
+        triangles.remove(4);
+        assert!(message(Shape::Mesh { vertices, triangles }).contains("has no neighbour"));
+        assert!(message(Shape::HalfSpace).contains("no end"));
+        assert!(message(Shape::Compound { parts: vec![(Pose::IDENTITY, Shape::HalfSpace)] }).contains("part 0"));
+    }
+}

@@ -41,7 +41,11 @@
 //!
 //! `r*` is not known; [`Judge`] estimates `‖r*_k‖ = max(2‖r_k‖, 2‖P_K(r_k − ũ_k/a_k)‖, r̄/√a_k)`: twice the present
 //! impulse, twice what the block would answer if it stood alone, and the mean r̄ of √a‖r‖ (the root of an energy, so that
-//! forces and torques may be averaged); or it takes a reference if it is given one.
+//! forces and torques may be averaged); or it takes a reference if it is given one. Early iterates have impulses of the wrong
+//! order (a stack after three sweeps bears the weight of three balls) and would make it too small, so with `e = joule/scale`
+//! the estimate is widened to `(1 + 100 √e) B + 4 e · ½ v₀ᵀ H v₀`; at an accepted iterate (e ≤ 1e-8) that changes it by a
+//! hundredth. On 250 iterates of real problems, from the first sweep to the five-hundredth, it was below the truth twice, never
+//! below a tenth of it (`cargo test --test bound`).
 //! A momentum defect D widens the bound to `(√B + √D)²`, with B taken at the velocity that belongs to r.
 //! For `Coulomb` the shift is held fixed.
 
@@ -119,6 +123,7 @@ pub struct Judge {
     factor: CliqueFactor,
     a: Vec<f64>,
     scale: f64,
+    free: f64,
     u: Vec<f64>,
     rho: Vec<f64>,
     rounding: Vec<f64>,
@@ -153,6 +158,7 @@ impl Judge {
         self.rho.clear();
         self.rho.extend_from_slice(&problem.k);
         self.factor.solve(&mut self.rho);
+        self.free = 0.5 * crate::math::dot(&self.rho, &problem.k);
         problem.J.mul(&self.rho, &mut self.u);
         let starts = &problem.J.row_starts;
         self.scale = SEEN * (seen(starts, &self.a, &self.u) + seen(starts, &self.a, &problem.w));
@@ -174,7 +180,8 @@ impl Judge {
         self.u.clear();
         self.u.extend_from_slice(&reduced.q);
         let starts = &reduced.row_starts;
-        self.scale = SEEN * seen(starts, &self.a, &self.u) + local_error(&reduced.laws, starts, &self.a, &self.u, &self.zero).joule;
+        self.free = seen(starts, &self.a, &self.u);
+        self.scale = SEEN * self.free + local_error(&reduced.laws, starts, &self.a, &self.u, &self.zero).joule;
     }
 
     /// The mean diagonal entry of W for each block, (m/s)/(N s).
@@ -223,6 +230,9 @@ impl Judge {
         }
         let bound = bound(&problem.laws, starts, &self.a, &self.u, r, reference);
         error.bound = (bound.sqrt() + error.momentum.sqrt()).powi(2);
+        if reference.is_none() {
+            error.bound = self.safe(&error);
+        }
         guard(error)
     }
 
@@ -232,12 +242,19 @@ impl Judge {
         let mut error = local_error(&reduced.laws, &reduced.row_starts, &self.a, &self.u, r);
         error.scale = self.scale;
         error.bound = bound(&reduced.laws, &reduced.row_starts, &self.a, &self.u, r, None);
+        error.bound = self.safe(&error);
         guard(error)
     }
 
     /// δe of each block at the last judged solution's local velocities, J.
     pub fn block_errors(&self, laws: &[Law], row_starts: &[usize], r: &[f64]) -> Vec<f64> {
         (0..laws.len()).map(|k| block_error(&laws[k], self.a[k], &self.u, r, row_starts[k]).0).collect()
+    }
+
+    /// The bound with estimated impulses, widened by what an early iterate cannot know.
+    fn safe(&self, error: &Error) -> f64 {
+        let unmended = error.relative().min(1.0);
+        error.bound * (1.0 + 100.0 * unmended.sqrt()) + 4.0 * unmended * self.free
     }
 
     /// `a_k`: the mean diagonal entry of `J_k H⁻¹ J_kᵀ + E_k`.

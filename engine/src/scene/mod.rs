@@ -30,7 +30,7 @@ pub use joint::{Axis, Coordinate, Drive, DryFriction, Gear, GearTerm, Joint, Joi
 pub use material::{Material, Rule, Rules, Skin, Surface};
 pub use state::{ContactReaction, Layout, Reactions, State};
 
-use crate::geometry::{Collider, Shape};
+use crate::geometry::{Collider, Shape, Volume, mass};
 use crate::math::pose::Pose;
 use glam::{DQuat, DVec3};
 use serde::{Deserialize, Serialize};
@@ -88,6 +88,19 @@ impl BodyId {
 impl MaterialId {
     /// The material that every scene begins with.
     pub const DEFAULT: MaterialId = MaterialId(0);
+}
+
+/// A shape with a density, part of a body.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Solid {
+    /// The shape; it must have a volume.
+    pub shape: Shape,
+    /// Where it lies in the frame in which the body is described.
+    pub pose: Pose,
+    /// Density, kg/m³.
+    pub density: f64,
+    /// Its surface.
+    pub skin: Skin,
 }
 
 /// What exists.
@@ -161,6 +174,24 @@ impl Scene {
         let id = self.body(body);
         self.attach(id, shape, at, Skin::default());
         id
+    }
+
+    /// Adds a rigid body made of shapes of given densities; its described frame stands at `pose` (world).
+    pub fn solid(&mut self, name: impl Into<String>, pose: Pose, parts: &[Solid]) -> Result<BodyId, crate::geometry::Invalid> {
+        let mut figures = Vec::with_capacity(parts.len());
+        for part in parts {
+            let one = Volume::of(&part.shape)?.moved(&part.pose);
+            figures.push(Volume { volume: part.density * one.volume, center: one.center, inertia: one.inertia * part.density });
+        }
+        let Volume { volume: mass, center, inertia } = mass::sum(&figures);
+        let total = Mass { mass, inertia };
+        let body = Body { origin: -center, ..Body::rigid(name, total) }.placed(pose);
+        let id = self.body(body);
+        for part in parts {
+            let at = Pose { position: part.pose.position - center, ..part.pose };
+            self.attach(id, part.shape.clone(), at, part.skin);
+        }
+        Ok(id)
     }
 
     /// Adds a material.

@@ -5,6 +5,7 @@
 //! it returns the best iterate it saw, and the report says what that is worth. The error is computed
 //! by [`crate::problem::error`], never by the method: nobody marks their own work.
 
+pub mod auto;
 pub mod direct;
 pub mod psor;
 
@@ -178,6 +179,8 @@ macro_rules! methods {
 }
 
 methods! {
+    /// Picks per island, watches the error, escalates.
+    Auto "auto" => |stop| Box::new(auto::Auto::new(auto::Settings { stop, ..auto::Settings::default() }));
     /// Equality rows alone, in one factorization.
     Direct "direct" => |stop| Box::new(direct::Direct::new(direct::Settings { stop }));
     /// Projected fixed-point sweeps.

@@ -151,7 +151,7 @@ impl Stepper {
         lap(&mut clock, &mut self.stages.assemble);
         let report = self.solve()?;
         lap(&mut clock, &mut self.stages.solve);
-        let mut verdict = self.judge(scene, &report);
+        let mut verdict = self.judge(&report);
         if !verdict.accepted {
             match self.settings.policy {
                 Policy::Substep if halvings > 0 => {
@@ -230,9 +230,8 @@ impl Stepper {
     }
 
     /// What the solution is worth.
-    fn judge(&self, scene: &Scene, report: &Report) -> Verdict {
+    fn judge(&self, report: &Report) -> Verdict {
         let source = |block: usize| self.assembly.sources.get(block).copied();
-        let _ = scene;
         Verdict {
             time: self.now.time + self.now.h,
             accepted: report.status == Status::Converged || report.error.accepted(&self.settings.stop.tolerance),

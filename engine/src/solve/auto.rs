@@ -1,0 +1,307 @@
+//! `auto`: picks a method per island, watches the error, escalates, returns the least-error iterate.
+//!
+//! 1. Cut the problem into islands. An island without rows: v = H⁻¹ k.
+//! 2. Judge the guess, with v = H⁻¹(k + Jᵀr). Accepted: done, no work at all (a machine at rest).
+//! 3. Otherwise walk along a ladder of methods, each from the best iterate so far, until one is accepted:
+//!
+//! | island | ladder |
+//! |---|---|
+//! | joints alone | direct, newton, interior-point |
+//! | small, without friction | pivot, newton, interior-point, psor |
+//! | small, with friction | newton, interior-point (associated law), psor |
+//! | large | psor (a short budget), newton, interior-point (associated law), psor |
+//!
+//! 4. Return the iterate of least error: least sum in joules relative to the island's scale, whatever the method.
+//!
+//! When to use it: always, unless you know better. Cost: that of the method that was accepted, and of those that were tried before it.
+//! Every rung is counted work, so that the choice is reproducible to the bit. [Enzenhoefer2018] ranks iterates by energy in the same way.
+
+use super::{Both, Counts, Method, ReducedSolver, Report, Solver, Status, Stop, Unsupported};
+use crate::problem::islands::{Island, islands};
+use crate::problem::{Error, Judge, Law, Problem, Reduced, Solution};
+
+/// Settings of [`Auto`].
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Settings {
+    /// When to stop; `work` limits each rung in its own unit.
+    pub stop: Stop,
+    /// Islands of at most this many rows are small: exact methods come first.
+    pub small: usize,
+    /// Sweeps of the first rung on a large island.
+    pub sweeps: u64,
+}
+
+impl Default for Settings {
+    fn default() -> Settings {
+        Settings { stop: Stop::default(), small: 600, sweeps: 200 }
+    }
+}
+
+/// One rung of the ladder.
+struct Rung {
+    method: Method,
+    solver: Box<dyn Both>,
+}
+
+/// The method.
+pub struct Auto {
+    settings: Settings,
+    judge: Judge,
+    direct: Vec<Rung>,
+    exact: Vec<Rung>,
+    frictional: Vec<Rung>,
+    large: Vec<Rung>,
+    best: Solution,
+    used: Vec<(Method, u64)>,
+    last: Method,
+}
+
+impl Auto {
+    /// The method with these settings.
+    pub fn new(settings: Settings) -> Auto {
+        let stop = settings.stop;
+        let short = Stop { work: Some(stop.work.unwrap_or(settings.sweeps)), ..stop };
+        Auto {
+            settings,
+            judge: Judge::default(),
+            direct: ladder(&[("direct", stop), ("newton", stop), ("interior-point", stop), ("psor", stop)]),
+            exact: ladder(&[("pivot", stop), ("newton", stop), ("interior-point", stop), ("psor", stop)]),
+            frictional: ladder(&[("newton", stop), ("interior-point", stop), ("psor", stop)]),
+            large: ladder(&[("psor", short), ("newton", stop), ("interior-point", stop)]),
+            best: Solution::default(),
+            used: Vec::new(),
+            last: Method::Direct,
+        }
+    }
+
+    /// How often each method had the last word since this was made.
+    pub fn used(&self) -> &[(Method, u64)] {
+        &self.used
+    }
+
+    /// The method that had the last word on the island with most rows of the last problem.
+    pub fn last(&self) -> Method {
+        self.last
+    }
+
+    /// Solves one island.
+    fn island(&mut self, problem: &Problem, solution: &mut Solution) -> Result<(Report, Method), Unsupported> {
+        let tolerance = self.settings.stop.tolerance;
+        self.judge.prepare(problem).map_err(|e| Unsupported { method: "auto", what: e.to_string() })?;
+        momentum(&mut self.judge, problem, solution);
+        let mut best = self.judge.error(problem, solution);
+        let mut total = Report::new(Status::Stalled, best);
+        let mut last = Method::Direct;
+        if best.accepted(&tolerance) {
+            total.status = Status::Converged;
+            return Ok((total, last));
+        }
+        self.best.clone_from(solution);
+        let rungs = match kind(&problem.laws, self.settings.small) {
+            Kind::Joints => &mut self.direct,
+            Kind::Exact => &mut self.exact,
+            Kind::Frictional => &mut self.frictional,
+            Kind::Large => &mut self.large,
+        };
+        for rung in rungs {
+            solution.clone_from(&self.best);
+            let Ok(report) = rung.solver.solve(problem, solution) else { continue };
+            add_work(&mut total, &report);
+            if better(&report.error, &best) {
+                (best, last) = (report.error, rung.method);
+                total.status = report.status;
+                self.best.clone_from(solution);
+            }
+            if best.accepted(&tolerance) || report.status == Status::Infeasible || self.settings.stop.late() {
+                break;
+            }
+        }
+        solution.clone_from(&self.best);
+        total.error = best;
+        if best.accepted(&tolerance) {
+            total.status = Status::Converged;
+        }
+        Ok((total, last))
+    }
+}
+
+impl Solver for Auto {
+    fn solve(&mut self, problem: &Problem, solution: &mut Solution) -> Result<Report, Unsupported> {
+        let parts = islands(problem);
+        let mut whole: Option<Report> = None;
+        let mut largest = 0;
+        self.last = Method::Direct;
+        for part in &parts {
+            // One island that is all of the problem needs no copy.
+            let (report, method) = if parts.len() == 1 {
+                self.island(problem, solution)?
+            } else {
+                let cut = part.cut(problem);
+                let mut local = part.gather(problem, solution);
+                let out = self.island(&cut, &mut local)?;
+                part.scatter(problem, &local, solution);
+                out
+            };
+            if !part.blocks.is_empty() {
+                self.count(method);
+                if part.blocks.len() > largest {
+                    (largest, self.last) = (part.blocks.len(), method);
+                }
+            }
+            let report = renumbered(report, part, problem);
+            whole = Some(match whole {
+                None => report,
+                Some(sum) => joined(sum, report),
+            });
+        }
+        Ok(whole.unwrap_or_else(|| Report::new(Status::Converged, Error::default())))
+    }
+}
+
+impl ReducedSolver for Auto {
+    fn solve_reduced(&mut self, reduced: &Reduced, solution: &mut Solution) -> Result<Report, Unsupported> {
+        let tolerance = self.settings.stop.tolerance;
+        let mut judge = Judge::of_reduced(reduced);
+        let mut best = judge.error_reduced(reduced, &solution.r);
+        let mut total = Report::new(Status::Stalled, best);
+        self.best.clone_from(solution);
+        let rungs = match kind(&reduced.laws, self.settings.small) {
+            Kind::Joints => &mut self.direct,
+            Kind::Exact => &mut self.exact,
+            Kind::Frictional => &mut self.frictional,
+            Kind::Large => &mut self.large,
+        };
+        for rung in rungs {
+            if best.accepted(&tolerance) || self.settings.stop.late() {
+                break;
+            }
+            solution.clone_from(&self.best);
+            let Ok(report) = rung.solver.solve_reduced(reduced, solution) else { continue };
+            add_work(&mut total, &report);
+            if better(&report.error, &best) {
+                (best, self.last, total.status) = (report.error, rung.method, report.status);
+                self.best.clone_from(solution);
+            }
+        }
+        solution.clone_from(&self.best);
+        total.error = best;
+        if best.accepted(&tolerance) {
+            total.status = Status::Converged;
+        }
+        Ok(total)
+    }
+}
+
+impl Auto {
+    fn count(&mut self, method: Method) {
+        match self.used.iter_mut().find(|(m, _)| *m == method) {
+            Some((_, n)) => *n += 1,
+            None => self.used.push((method, 1)),
+        }
+    }
+}
+
+/// What an island is like.
+enum Kind {
+    Joints,
+    Exact,
+    Frictional,
+    Large,
+}
+
+fn kind(laws: &[Law], small: usize) -> Kind {
+    let rows: usize = laws.iter().map(Law::rows).sum();
+    if laws.iter().all(|l| matches!(l, Law::Equality)) {
+        Kind::Joints
+    } else if rows > small {
+        Kind::Large
+    } else if laws.iter().all(|l| l.friction().is_none()) {
+        Kind::Exact
+    } else {
+        Kind::Frictional
+    }
+}
+
+/// The methods of these names that exist.
+fn ladder(names: &[(&str, Stop)]) -> Vec<Rung> {
+    names.iter().filter_map(|(name, stop)| Method::named(name).map(|method| Rung { method, solver: method.build(*stop) })).collect()
+}
+
+/// `v ← H⁻¹(k + Jᵀ r)`, with r made admissible.
+fn momentum(judge: &mut Judge, problem: &Problem, solution: &mut Solution) {
+    for (block, law) in problem.J.blocks().zip(&problem.laws) {
+        law.project(&mut solution.r[block.range()]);
+    }
+    if solution.r.iter().any(|x| !x.is_finite()) {
+        solution.r.fill(0.0);
+    }
+    solution.v.clear();
+    solution.v.extend_from_slice(&problem.k);
+    problem.J.add_transposed(&solution.r, &mut solution.v);
+    judge.factor().solve(&mut solution.v);
+}
+
+/// True if `a` is the better error: by the sum, or if both sums are rounding, by the bound.
+fn better(a: &Error, b: &Error) -> bool {
+    let figure = |e: &Error| e.joule + 1e-6 * e.bound;
+    figure(a) < figure(b)
+}
+
+fn add_work(total: &mut Report, part: &Report) {
+    total.iterations += part.iterations;
+    total.work += part.work;
+    total.reproducible &= part.reproducible;
+    total.counts = Counts {
+        sweeps: total.counts.sweeps + part.counts.sweeps,
+        factorizations: total.counts.factorizations + part.counts.factorizations,
+        pivots: total.counts.pivots + part.counts.pivots,
+        outer: total.counts.outer + part.counts.outer,
+    };
+    total.history.extend_from_slice(&part.history);
+    total.conflict.clone_from(&part.conflict);
+    total.notes.extend_from_slice(&part.notes);
+}
+
+/// The report of an island in the numbers of the whole problem.
+fn renumbered(mut report: Report, island: &Island, problem: &Problem) -> Report {
+    let block = |k: usize| island.blocks.get(k).map_or(0, |&b| b as usize);
+    let e = &mut report.error;
+    if !island.blocks.is_empty() {
+        // The row keeps its place within its block.
+        let mut local = 0;
+        for &k in &island.blocks[..e.worst_block.min(island.blocks.len() - 1)] {
+            local += problem.J.block(k as usize).rows;
+        }
+        let within = e.worst_row.saturating_sub(local);
+        e.worst_block = block(e.worst_block);
+        e.worst_row = problem.J.row_starts[e.worst_block] + within;
+        e.fastest_block = block(e.fastest_block);
+    }
+    report.conflict.iter_mut().for_each(|k| *k = block(*k));
+    report
+}
+
+/// Two islands as one.
+fn joined(a: Report, b: Report) -> Report {
+    let mut sum = a;
+    add_work(&mut sum, &b);
+    if sum.status == Status::Converged {
+        sum.status = b.status;
+    }
+    let (x, y) = (sum.error, b.error);
+    // The worst block is known by its share: an island's sum stands for its worst block.
+    let worst = if y.joule > x.joule { y } else { x };
+    let fastest = if y.velocity > x.velocity { y.fastest_block } else { x.fastest_block };
+    sum.error = Error {
+        joule: x.joule + y.joule,
+        scale: x.scale + y.scale,
+        bound: x.bound + y.bound,
+        velocity: x.velocity.max(y.velocity),
+        momentum: x.momentum + y.momentum,
+        momentum_velocity: x.momentum_velocity.max(y.momentum_velocity),
+        worst_block: worst.worst_block,
+        worst_row: worst.worst_row,
+        fastest_block: fastest,
+    };
+    sum
+}
