@@ -28,10 +28,39 @@ macro_rules! scenes {
     };
 }
 
-scenes!["ball"];
+scenes![
+    "arch",
+    "arch_thin",
+    "ball",
+    "balls",
+    "balls_1190",
+    "balls_1190_frictionless",
+    "balls_280",
+    "balls_280_frictionless",
+    "balls_595",
+    "balls_595_frictionless",
+    "balls_64",
+    "balls_64_frictionless",
+    "bottles",
+    "brick",
+    "cascade",
+    "cradle",
+    "cradle_touching",
+    "dominoes",
+    "geneva",
+    "gripper",
+    "incline",
+    "shaker",
+    "slider_crank",
+    "stack",
+    "stack_1e12",
+    "stack_1e6",
+    "stack_ratio",
+    "wall",
+];
 
 /// Files that scenes include, and that are no scenes themselves.
-const INCLUDED: &[(&str, &str)] = &[];
+const INCLUDED: &[(&str, &str)] = &[("parts/arch", include_str!("../../scenes/parts/arch.toml"))];
 
 /// Lists, or runs one.
 pub fn run(arguments: &Arguments) -> ExitCode {

@@ -5,6 +5,7 @@ use std::process::ExitCode;
 
 pub mod collide;
 pub mod psor;
+pub mod step;
 
 /// What to measure.
 #[derive(Args)]
@@ -19,6 +20,8 @@ enum What {
     Collide(collide::Arguments),
     /// Sweeps: time per contact, memory speed, threads, convergence.
     Psor(psor::Arguments),
+    /// A step: collide, assemble, solve, advance, on settled scenes.
+    Step(step::Arguments),
 }
 
 /// Runs the chosen bench.
@@ -26,5 +29,6 @@ pub fn run(arguments: &Arguments) -> ExitCode {
     match &arguments.what {
         What::Collide(arguments) => collide::run(arguments),
         What::Psor(arguments) => psor::run(arguments),
+        What::Step(arguments) => step::run(arguments),
     }
 }

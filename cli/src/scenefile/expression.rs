@@ -156,12 +156,15 @@ impl Parser<'_> {
         if base.dimension == Dimension::NONE {
             return Ok(pure(base.value.powf(exponent.value)));
         }
-        let whole = exponent.value.round();
-        if whole != exponent.value || whole.abs() > 12.0 {
-            let message = format!("{} is raised to {}", base.dimension.symbol(), exponent.value);
-            return Err(self.over(start..self.at, message, "wanted a whole exponent within 12"));
+        // A root is fine where it leaves whole exponents: (8 m^3)^(1/3).
+        let d = base.dimension;
+        let raised = [d.length, d.mass, d.time, d.angle].map(|n| n as f64 * exponent.value);
+        if raised.iter().any(|n| (n - n.round()).abs() > 1e-9 || n.abs() > 100.0) {
+            let message = format!("{} is raised to {}", d.symbol(), exponent.value);
+            return Err(self.over(start..self.at, message, "wanted an exponent that leaves whole powers of units"));
         }
-        Ok(Quantity { value: base.value.powi(whole as i32), dimension: Dimension::NONE.times(base.dimension, whole as i8) })
+        let [length, mass, time, angle] = raised.map(|n| n.round() as i8);
+        Ok(Quantity { value: base.value.powf(exponent.value), dimension: Dimension::new(length, mass, time, angle) })
     }
 
     fn atom(&mut self) -> Result<Quantity, Wrong> {
@@ -328,6 +331,7 @@ mod tests {
         assert_eq!(value("-2^2").0, -4.0);
         assert!((value("cos(60 deg)").0 - 0.5).abs() < 1e-15);
         assert_eq!(value("sqrt(4 m^2)"), (2.0, "m".into()));
+        assert_eq!(value("(8 m^3)^(1/3)"), (2.0, "m".into()));
         assert_eq!(value("max(1 m, 20 cm)").0, 1.0);
         assert_eq!(value("1e3 kg/m^3"), (1000.0, "kg/m^3".into()));
         assert_eq!(value("60 rpm").1, "rad/s");

@@ -224,8 +224,8 @@ fn merge(below: Option<Node>, above: Node) -> Node {
             }
             Node { span: above.span, value: Value::Table(old) }
         }
-        // Only lists of tables follow each other: a vector is one value.
-        (Value::List(mut old), Value::List(new)) if old.iter().chain(&new).all(|n| matches!(n.value, Value::Table(_))) => {
+        // Only lists of tables follow each other: a vector is one value, and an empty list clears what was included.
+        (Value::List(mut old), Value::List(new)) if !new.is_empty() && old.iter().chain(&new).all(|n| matches!(n.value, Value::Table(_))) => {
             old.extend(new);
             Node { span: above.span, value: Value::List(old) }
         }
