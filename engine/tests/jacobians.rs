@@ -67,7 +67,9 @@ fn parts() {
             for (ta, tb) in unit_motions() {
                 let (plus, minus) = (at(&moved(&a, &ta, T), &moved(&b, &tb, T)), at(&moved(&a, &ta, -T), &moved(&b, &tb, -T)));
                 // The sign of a quaternion may change between two sides of half a turn.
-                if (plus.value - minus.value).abs() > 1.0 || (part != Part::Twist && here.value.abs() > 1.99 && matches!(part, Part::Turn(_))) {
+                if (plus.value - minus.value).abs() > 1.0
+                    || (part != Part::Twist && here.value.abs() > 1.99 && matches!(part, Part::Turn(_)))
+                {
                     continue;
                 }
                 let difference = (plus.value - minus.value) / (2.0 * T);
@@ -149,7 +151,10 @@ fn forces_are_gradients_of_their_energies() {
                     continue;
                 }
                 // Energies of some 30 J: thirty times the tolerance of a unit function.
-                assert!((difference - exact).abs() < 30.0 * TOLERANCE * (1.0 + exact.abs().powi(2)), "{name}: {difference} against {exact}");
+                assert!(
+                    (difference - exact).abs() < 30.0 * TOLERANCE * (1.0 + exact.abs().powi(2)),
+                    "{name}: {difference} against {exact}"
+                );
             }
         }
     }
@@ -163,7 +168,9 @@ fn stiffness_is_the_derivative_of_the_force_where_it_claims_to_be() {
         let (a, b) = match &force {
             ForceKind::Bushing(s) => (Pose::IDENTITY, s.frame_a * s.frame_b.inverse()),
             ForceKind::Torsion(s) => (Pose::IDENTITY, s.frame_a * Pose::turned(DVec3::ZERO, s.angle * DVec3::Z) * s.frame_b.inverse()),
-            ForceKind::Spring(s) if s.point_a != DVec3::ZERO => (Pose::IDENTITY, Pose::at(s.point_a - s.point_b + DVec3::new(0.0, 0.3, 0.0))),
+            ForceKind::Spring(s) if s.point_a != DVec3::ZERO => {
+                (Pose::IDENTITY, Pose::at(s.point_a - s.point_b + DVec3::new(0.0, 0.3, 0.0)))
+            }
             _ => (Pose::IDENTITY, Pose { position: DVec3::new(0.6, 0.2, -0.5), orientation: DQuat::from_rotation_x(0.3) }),
         };
         let mut elements = Vec::new();

@@ -58,8 +58,8 @@ fn a_free_top_keeps_its_momentum_to_rounding_and_its_energy_within_bounds() {
         assert!((now.y - 2.0).abs() > 0.1, "it tumbles");
         errors.push(worst);
     }
-    // Bounded and of first order: half the step, half the error.
-    assert!(errors[0] < 2e-3 && (errors[0] / errors[1] - 2.0).abs() < 0.2, "{errors:?}");
+    // Bounded by a few h ω = 0.004 (2e-3 s, 2 rad/s), and of first order: half the step, half the error.
+    assert!(errors[0] < 0.02 && (errors[0] / errors[1] - 2.0).abs() < 0.2, "{errors:?}");
 }
 
 #[test]
@@ -80,8 +80,8 @@ fn a_symmetric_top_precesses_at_its_closed_form_rate() {
 fn a_pendulum_approaches_its_exact_motion_with_the_step() {
     // A01 of the IFToMM benchmark: 1 kg, 1 m, from horizontal; its period is 2.36784194757624 s.
     let mut scene = Scene::new("pendulum");
-    let bob = scene.body(Body::rigid("bob", Mass::new(1.0, DVec3::splat(1e-9))).at(DVec3::X));
-    scene.joint("pivot", JointKind::Spherical, (BodyId::GROUND, bob), Pose::IDENTITY);
+    let bob = scene.body(Body::rigid("bob", Mass::sphere(1.0, 0.1)).at(DVec3::X));
+    scene.rod("rod", (BodyId::GROUND, bob), (DVec3::ZERO, DVec3::X));
     let period = 2.36784194757624;
     let mut errors = Vec::new();
     for n in [1000, 2000, 4000] {
@@ -236,10 +236,14 @@ fn springs_follow_the_implicit_recursion_however_stiff() {
 fn a_torsion_spring_and_a_bushing_deflect_by_their_compliance() {
     let mut scene = weightless("torsion");
     let (id, _) = rotor(&mut scene, "rotor", DVec3::ZERO);
-    let base = Torsion { a: BodyId::GROUND, b: id, frame_a: Pose::IDENTITY, frame_b: Pose::IDENTITY, angle: 0.1, stiffness: 50.0, damping: 20.0 };
+    let base =
+        Torsion { a: BodyId::GROUND, b: id, frame_a: Pose::IDENTITY, frame_b: Pose::IDENTITY, angle: 0.1, stiffness: 50.0, damping: 20.0 };
     scene.force("spring", ForceKind::Torsion(base));
     let torque = [Function::default(), Function::default(), Function::Constant(10.0)];
-    scene.force("load", ForceKind::Applied(Box::new(Applied { body: id, point: DVec3::ZERO, force: Default::default(), torque, frame: Frame::World })));
+    scene.force(
+        "load",
+        ForceKind::Applied(Box::new(Applied { body: id, point: DVec3::ZERO, force: Default::default(), torque, frame: Frame::World })),
+    );
     let end = run(&scene, Settings::every(1e-2), 2000);
     assert!((end.state.angles[0] - 0.3).abs() < 1e-9, "{}", end.state.angles[0]);
     let mut scene = weightless("bushing");
@@ -251,9 +255,22 @@ fn a_torsion_spring_and_a_bushing_deflect_by_their_compliance() {
     };
     let (mut stiffness, damping) = (diagonal([1e4, 2e4, 4e4, 50.0, 60.0, 70.0]), diagonal([300.0, 300.0, 300.0, 5.0, 5.0, 5.0]));
     (stiffness[0][1], stiffness[1][0]) = (5e3, 5e3);
-    scene.force("bushing", ForceKind::Bushing(Box::new(Bushing { a: BodyId::GROUND, b: id, frame_a: Pose::IDENTITY, frame_b: Pose::IDENTITY, stiffness, damping })));
+    scene.force(
+        "bushing",
+        ForceKind::Bushing(Box::new(Bushing {
+            a: BodyId::GROUND,
+            b: id,
+            frame_a: Pose::IDENTITY,
+            frame_b: Pose::IDENTITY,
+            stiffness,
+            damping,
+        })),
+    );
     let force = [Function::Constant(10.0), Function::default(), Function::Constant(8.0)];
-    scene.force("load", ForceKind::Applied(Box::new(Applied { body: id, point: DVec3::ZERO, force, torque: Default::default(), frame: Frame::World })));
+    scene.force(
+        "load",
+        ForceKind::Applied(Box::new(Applied { body: id, point: DVec3::ZERO, force, torque: Default::default(), frame: Frame::World })),
+    );
     let end = run(&scene, Settings::every(1e-2), 3000);
     // K x = f for the coupled pair: x = 10·2e4/det, y = −10·5e3/det.
     let det = 1e4 * 2e4 - 5e3 * 5e3;
@@ -293,12 +310,14 @@ fn every_joint_holds_what_it_says() {
         let mut scene = Scene::new(format!("{kind:?}"));
         let at = frame(DVec3::new(0.2, 0.1, 0.0), DVec3::new(1.0, 0.5, 1.0));
         let body = Body::rigid("body", Mass::cuboid(2.0, DVec3::new(0.1, 0.2, 0.4))).at(DVec3::new(0.3, 0.2, -0.1));
-        let other = scene.body(Body::rigid("other", Mass::cuboid(3.0, DVec3::new(0.3, 0.1, 0.2))).moving(DVec3::X, DVec3::new(1.0, 2.0, -1.0)));
+        let other =
+            scene.body(Body::rigid("other", Mass::cuboid(3.0, DVec3::new(0.3, 0.1, 0.2))).moving(DVec3::X, DVec3::new(1.0, 2.0, -1.0)));
         let id = scene.body(body);
         let joint = scene.joint("joint", kind, (other, id), at);
         let h = 1e-3;
         let end = run(&scene, Settings { projections: 2, ..Settings::every(h) }, 300);
-        let (a, b) = (end.state.pose(other) * scene.joints[joint.index()].frame_a, end.state.pose(id) * scene.joints[joint.index()].frame_b);
+        let (a, b) =
+            (end.state.pose(other) * scene.joints[joint.index()].frame_a, end.state.pose(id) * scene.joints[joint.index()].frame_b);
         let relative = a.relative(&b);
         let (p, turn) = (relative.position, signorini::math::pose::logarithm(relative.orientation));
         let held: &[f64] = match kind {

@@ -7,8 +7,8 @@ use glam::DVec3;
 use signorini::geometry::Shape;
 use signorini::math::pose::Pose;
 use signorini::scene::*;
-use signorini::step::{Policy, Settings, Stepper};
 use signorini::solve::{Method, Stop};
+use signorini::step::{Policy, Settings, Stepper};
 
 const G: f64 = 9.81;
 
@@ -123,8 +123,18 @@ fn heavy_on_light_holds_at_any_mass_ratio() {
 #[test]
 fn the_four_legs_of_a_table_carry_its_weight() {
     let mut scene = floor("table", 0.5, 0.0);
-    let leg = |x: f64, y: f64| Solid { shape: Shape::Box { half_extents: DVec3::new(0.03, 0.03, 0.35) }, pose: Pose::at(DVec3::new(x, y, 0.35)), density: 600.0, skin: Skin::default() };
-    let top = Solid { shape: Shape::Box { half_extents: DVec3::new(0.6, 0.4, 0.02) }, pose: Pose::at(DVec3::Z * 0.72), density: 700.0, skin: Skin::default() };
+    let leg = |x: f64, y: f64| Solid {
+        shape: Shape::Box { half_extents: DVec3::new(0.03, 0.03, 0.35) },
+        pose: Pose::at(DVec3::new(x, y, 0.35)),
+        density: 600.0,
+        skin: Skin::default(),
+    };
+    let top = Solid {
+        shape: Shape::Box { half_extents: DVec3::new(0.6, 0.4, 0.02) },
+        pose: Pose::at(DVec3::Z * 0.72),
+        density: 700.0,
+        skin: Skin::default(),
+    };
     let parts = [top, leg(0.5, 0.3), leg(-0.5, 0.3), leg(0.5, -0.3), leg(-0.5, -0.3)];
     let table = scene.solid("table", Pose::IDENTITY, &parts).unwrap();
     let mass = scene.bodies[table.index()].mass().unwrap().mass;
@@ -150,7 +160,8 @@ fn free_collisions_keep_the_momentum() {
         let at = 0.26 * DVec3::new((i % 3) as f64, (i / 3 % 2) as f64, (i / 6) as f64);
         let id = ball(&mut scene, &format!("ball {i}"), 1.0 + i as f64, 0.1, at);
         let body = &mut scene.bodies[id.index()];
-        body.velocity = DVec3::new(0.26, 0.13, 0.13) - at + 0.1 * DVec3::new((i as f64).sin(), (2.0 * i as f64).sin(), (3.0 * i as f64).sin());
+        body.velocity =
+            DVec3::new(0.26, 0.13, 0.13) - at + 0.1 * DVec3::new((i as f64).sin(), (2.0 * i as f64).sin(), (3.0 * i as f64).sin());
         body.spin = 3.0 * DVec3::new((4.0 * i as f64).sin(), (5.0 * i as f64).cos(), 0.3);
         balls.push(id);
     }
@@ -192,7 +203,10 @@ fn a_belt_carries_a_box_up_to_its_own_speed() {
 #[test]
 fn an_imposed_body_pushes_and_is_not_pushed() {
     let mut scene = floor("pusher", 0.0, 0.0);
-    let wall = scene.shaped(Body::imposed("pusher", Motion::along(DVec3::X, |d| Function::rate(0.5 * d))).at(DVec3::new(-0.2, 0.0, 0.11)), Shape::Box { half_extents: DVec3::splat(0.1) });
+    let wall = scene.shaped(
+        Body::imposed("pusher", Motion::along(DVec3::X, |d| Function::rate(0.5 * d))).at(DVec3::new(-0.2, 0.0, 0.11)),
+        Shape::Box { half_extents: DVec3::splat(0.1) },
+    );
     let body = cuboid(&mut scene, "box", 5.0, DVec3::splat(0.2), DVec3::new(0.05, 0.0, 0.1));
     let end = run(&scene, Settings::every(1e-3), 1000);
     assert!((end.position(wall).x - 0.3).abs() < 1e-12);
@@ -226,7 +240,10 @@ fn mirroring_or_renumbering_a_scene_changes_nothing() {
         }
         (scene, ids)
     };
-    let settings = Settings { stop: Stop { tolerance: signorini::problem::Tolerance { relative: 1e-16, velocity: 1e-9 }, ..Stop::default() }, ..Settings::every(1e-3) };
+    let settings = Settings {
+        stop: Stop { tolerance: signorini::problem::Tolerance { relative: 1e-16, velocity: 1e-9 }, ..Stop::default() },
+        ..Settings::every(1e-3)
+    };
     let (reference, ids) = build(&[0, 1, 2, 3], 1.0);
     let end = run(&reference, settings.clone(), 150);
     for (order, mirror) in [([3, 1, 0, 2], 1.0), ([0, 1, 2, 3], -1.0), ([2, 3, 1, 0], -1.0)] {
@@ -254,10 +271,12 @@ fn a_step_that_is_not_accepted_is_never_applied_silently() {
     let verdict = Stepper::new(&scene, hopeless.clone()).unwrap().step(&scene, &mut said).unwrap();
     assert!(!verdict.accepted && said != state);
     assert!(verdict.worst_name(&scene).contains("contact"), "{}", verdict.worst_name(&scene));
-    let refused = Stepper::new(&scene, Settings { policy: Policy::Stop, ..hopeless.clone() }).unwrap().step(&scene, &mut stopped).unwrap_err();
+    let refused =
+        Stepper::new(&scene, Settings { policy: Policy::Stop, ..hopeless.clone() }).unwrap().step(&scene, &mut stopped).unwrap_err();
     assert!(refused.to_string().contains("box"), "{refused}");
     assert_eq!(stopped, state);
-    let verdict = Stepper::new(&scene, Settings { policy: Policy::Substep, halvings: 2, ..hopeless }).unwrap().step(&scene, &mut halved).unwrap();
+    let verdict =
+        Stepper::new(&scene, Settings { policy: Policy::Substep, halvings: 2, ..hopeless }).unwrap().step(&scene, &mut halved).unwrap();
     assert_eq!(verdict.substeps, 4);
     assert!(!verdict.accepted && (halved.time - 1e-2).abs() < 1e-15);
     assert!(verdict.energy.residual().abs() < 1e-12 * verdict.energy.turnover());

@@ -62,7 +62,14 @@ pub struct Work {
 
 impl Element {
     fn new(a: BodyId, b: BodyId, count: usize) -> Element {
-        Element { a, b, count, measures: [Measure::default(); MEASURES], stiffness: [[0.0; MEASURES]; MEASURES], damping: [[0.0; MEASURES]; MEASURES] }
+        Element {
+            a,
+            b,
+            count,
+            measures: [Measure::default(); MEASURES],
+            stiffness: [[0.0; MEASURES]; MEASURES],
+            damping: [[0.0; MEASURES]; MEASURES],
+        }
     }
 
     /// Stored energy, J.

@@ -42,7 +42,8 @@ pub fn pattern(scene: &Scene, layout: &Layout) -> Csr {
         let starts = &mut coupled[i];
         starts.sort_unstable();
         starts.dedup();
-        let diagonal = mass.inertia == DMat3::from_diagonal(DVec3::new(mass.inertia.x_axis.x, mass.inertia.y_axis.y, mass.inertia.z_axis.z));
+        let diagonal =
+            mass.inertia == DMat3::from_diagonal(DVec3::new(mass.inertia.x_axis.x, mass.inertia.y_axis.y, mass.inertia.z_axis.z));
         for row in 0..6 {
             if starts.is_empty() {
                 let columns = if row < 3 || diagonal { row..row + 1 } else { 3..6 };

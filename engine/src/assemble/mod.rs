@@ -163,7 +163,13 @@ impl Assembly {
 
     /// H and k.
     fn momentum(&mut self, scene: &Scene, layout: &Layout, now: &Present) {
-        for list in [&mut self.impulses.gravity, &mut self.impulses.gyroscopic, &mut self.impulses.applied, &mut self.impulses.motors, &mut self.problem.k] {
+        for list in [
+            &mut self.impulses.gravity,
+            &mut self.impulses.gyroscopic,
+            &mut self.impulses.applied,
+            &mut self.impulses.motors,
+            &mut self.problem.k,
+        ] {
             list.clear();
             list.resize(layout.v, 0.0);
         }
@@ -205,7 +211,10 @@ impl Present {
             let twist = match &body.kind {
                 Kind::Imposed(motion) => {
                     let next = motion.pose(&body.pose, state.time + h);
-                    Twist { linear: (next.position - pose.position) / h, angular: logarithm(pose.orientation.conjugate() * next.orientation) / h }
+                    Twist {
+                        linear: (next.position - pose.position) / h,
+                        angular: logarithm(pose.orientation.conjugate() * next.orientation) / h,
+                    }
                 }
                 _ => {
                     let (linear, angular) = state.twist(layout, id);

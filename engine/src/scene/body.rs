@@ -11,6 +11,7 @@
 //! * The orientation advances by the exponential map, `ρ⁺ = ρ exp(h ω⁺)` [Mangoni2018, eq. 3.1].
 
 use super::function::Function;
+use crate::geometry::Shape;
 use crate::math::pose::Pose;
 use glam::{DMat3, DQuat, DVec3};
 
@@ -174,5 +175,20 @@ impl Body {
             Kind::Rigid(mass) => Some(mass),
             _ => None,
         }
+    }
+}
+
+/// The greatest distance of a point of the shape from the origin of its frame, m; zero for shapes without end.
+pub fn reach(shape: &Shape) -> f64 {
+    let farthest = |points: &[DVec3]| points.iter().map(|p| p.length()).fold(0.0, f64::max);
+    match shape {
+        Shape::Sphere { radius } => *radius,
+        Shape::Box { half_extents } => half_extents.length(),
+        Shape::Capsule { radius, half_length } => radius + half_length,
+        Shape::Cylinder { radius, half_length } | Shape::Cone { radius, half_length } => radius.hypot(*half_length),
+        Shape::Hull { points } => farthest(points),
+        Shape::Mesh { vertices, .. } => farthest(vertices),
+        Shape::HalfSpace | Shape::HeightField { .. } => 0.0,
+        Shape::Compound { parts } => parts.iter().map(|(pose, part)| pose.position.length() + reach(part)).fold(0.0, f64::max),
     }
 }

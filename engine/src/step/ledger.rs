@@ -67,10 +67,21 @@ impl Ledger {
 
     /// The sum of all magnitudes: what the residual is to be compared with.
     pub fn turnover(&self) -> f64 {
-        [self.kinetic, self.kinetic_before, self.potential_change, self.friction, self.impact, self.dampers, self.motors, self.applied, self.scheme, self.solver]
-            .iter()
-            .map(|x| x.abs())
-            .sum()
+        [
+            self.kinetic,
+            self.kinetic_before,
+            self.potential_change,
+            self.friction,
+            self.impact,
+            self.dampers,
+            self.motors,
+            self.applied,
+            self.scheme,
+            self.solver,
+        ]
+        .iter()
+        .map(|x| x.abs())
+        .sum()
     }
 
     /// The ledger of this stretch of time and the next one.

@@ -28,6 +28,7 @@ use crate::assemble::{Assembly, Element, Present, element, joint};
 use crate::geometry::{Contact, World};
 use crate::math::cliques::CliqueFactor;
 use crate::problem::{Error, Problem, Solution};
+use crate::scene::body::reach;
 use crate::scene::{BodyId, Coordinate, Invalid, JointId, Kind, Layout, Scene, State};
 use crate::solve::{Both, Method, Report, Status, Unsupported, auto};
 use std::time::Instant;
@@ -95,6 +96,10 @@ pub struct Stepper {
     world: World,
     engine: Engine,
     now: Present,
+    /// The greatest distance of any point of a body from its centre of mass, m.
+    reaches: Vec<f64>,
+    /// How far each body may go within the step, m.
+    travel: Vec<f64>,
     contacts: Vec<Contact>,
     assembly: Assembly,
     solution: Solution,
@@ -128,6 +133,8 @@ impl Stepper {
             engine,
             settings,
             now: Present::default(),
+            reaches: reaches(scene),
+            travel: Vec::new(),
             contacts: Vec::new(),
             solution: Solution::default(),
             clerk: ledger::Clerk::default(),
@@ -172,30 +179,29 @@ impl Stepper {
         Ok(verdict)
     }
 
-    /// Where bodies touch, or will within the step.
+    /// Where bodies touch, or may within the step.
     fn collide(&mut self, scene: &Scene, state: &State, h: f64) {
         self.now.set(scene, &self.layout, state, h);
         self.contacts.clear();
-        if !scene.colliders.is_empty() {
-            let reach = self.settings.prediction + self.closing(scene);
-            self.world.collide(&self.now.poses, reach, &mut self.contacts);
+        if scene.colliders.is_empty() {
+            return;
         }
-    }
-
-    /// How far the two fastest bodies may approach each other within the step, m.
-    fn closing(&self, scene: &Scene) -> f64 {
+        // How far each body may go within the step, rotation and gravity included.
+        self.travel.clear();
         let mut fastest = [0.0f64; 2];
-        for (i, twist) in self.now.twists.iter().enumerate() {
-            let free = matches!(scene.bodies[i].kind, Kind::Rigid(_));
-            let gain = if free { self.now.h * scene.gravity.length() } else { 0.0 };
-            let speed = twist.linear.length() + gain;
-            if speed > fastest[0] {
-                fastest = [speed, fastest[0]];
-            } else if speed > fastest[1] {
-                fastest[1] = speed;
-            }
+        for ((body, twist), reach) in scene.bodies.iter().zip(&self.now.twists).zip(&self.reaches) {
+            let gain = if matches!(body.kind, Kind::Rigid(_)) { h * scene.gravity.length() } else { 0.0 };
+            let travel = h * (twist.linear.length() + twist.angular.length() * reach + gain);
+            self.travel.push(travel);
+            let second = fastest[0].min(travel);
+            fastest = [fastest[0].max(travel), fastest[1].max(second)];
         }
-        (fastest[0] + fastest[1]) * self.now.h
+        let prediction = self.settings.prediction;
+        self.world.collide(&self.now.poses, prediction + fastest[0] + fastest[1], &mut self.contacts);
+        // One fast body must not fill the problem with contacts of slow ones.
+        let body = |collider: u32| scene.colliders[collider as usize].body as usize;
+        let travel = &self.travel;
+        self.contacts.retain(|c| c.gap <= prediction + travel[body(c.colliders.0)] + travel[body(c.colliders.1)]);
     }
 
     /// The problem, and the guess of its solution.
@@ -216,9 +222,10 @@ impl Stepper {
             // Nothing holds anything: v = H⁻¹ k.
             self.solution.v.clone_from(&problem.k);
             if self.layout.v > 0 {
-                self.factor
-                    .factor(&problem.H)
-                    .map_err(|bad| Unsupported { method: "step", what: format!("H with pivot {:.3e} at unknown {}", bad.pivot, bad.unknown) })?;
+                self.factor.factor(&problem.H).map_err(|bad| Unsupported {
+                    method: "step",
+                    what: format!("H with pivot {:.3e} at unknown {}", bad.pivot, bad.unknown),
+                })?;
                 self.factor.solve(&mut self.solution.v);
             }
             return Ok(Report::new(Status::Converged, Error::default()));
@@ -319,6 +326,15 @@ impl Stepper {
     pub fn layout(&self) -> &Layout {
         &self.layout
     }
+}
+
+fn reaches(scene: &Scene) -> Vec<f64> {
+    let mut out = vec![0.0f64; scene.bodies.len()];
+    for collider in &scene.colliders {
+        let far = collider.pose_in_body.position.length() + reach(&collider.shape);
+        out[collider.body as usize] = out[collider.body as usize].max(far);
+    }
+    out
 }
 
 fn lap(clock: &mut Instant, stage: &mut f64) {

@@ -43,7 +43,12 @@ pub fn go_on(scene: &Scene, settings: Settings, mut state: State, steps: usize) 
             verdict.error.velocity,
             verdict.worst_name(scene)
         );
-        assert!(residual.abs() <= LEDGER * turnover, "{} step {i}: ledger open by {residual:.3e} of {turnover:.3e} J: {:?}", scene.name, verdict.energy);
+        assert!(
+            residual.abs() <= LEDGER * turnover,
+            "{} step {i}: ledger open by {residual:.3e} of {turnover:.3e} J: {:?}",
+            scene.name,
+            verdict.energy
+        );
         worst_relative = worst_relative.max(verdict.error.relative());
         worst_velocity = worst_velocity.max(verdict.error.velocity);
         energy = Some(energy.map_or(verdict.energy, |sum: Ledger| sum.then(&verdict.energy)));

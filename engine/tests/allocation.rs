@@ -1,0 +1,87 @@
+//! After warm-up the stages of a step allocate nothing (methods may still do so).
+#![allow(unsafe_code)]
+
+mod common;
+
+use common::{cuboid, floor};
+use glam::DVec3;
+use signorini::assemble::{Assembly, Present, Scheme};
+use signorini::geometry::World;
+use signorini::scene::*;
+use signorini::step::{Settings, Stepper};
+use std::alloc::{GlobalAlloc, Layout as Memory, System};
+use std::cell::Cell;
+
+/// Counts the allocations of the thread that asks.
+struct Counting;
+
+thread_local! {
+    static COUNT: Cell<usize> = const { Cell::new(0) };
+}
+
+// SAFETY: hands every call on to the system's allocator unchanged.
+unsafe impl GlobalAlloc for Counting {
+    unsafe fn alloc(&self, memory: Memory) -> *mut u8 {
+        let _ = COUNT.try_with(|c| c.set(c.get() + 1));
+        unsafe { System.alloc(memory) }
+    }
+
+    unsafe fn dealloc(&self, pointer: *mut u8, memory: Memory) {
+        unsafe { System.dealloc(pointer, memory) }
+    }
+}
+
+#[global_allocator]
+static ALLOCATOR: Counting = Counting;
+
+fn allocations(work: impl FnOnce()) -> usize {
+    let before = COUNT.with(Cell::get);
+    work();
+    COUNT.with(Cell::get) - before
+}
+
+#[test]
+fn a_step_of_free_bodies_and_springs_allocates_nothing() {
+    let mut scene = Scene::new("springs");
+    let mut last = BodyId::GROUND;
+    for i in 0..6 {
+        let id = scene.body(Body::rigid(format!("mass {i}"), Mass::cuboid(1.0, DVec3::new(0.1, 0.2, 0.3))).at(DVec3::X * i as f64));
+        let spring = Spring { a: last, b: id, point_a: DVec3::ZERO, point_b: DVec3::Y * 0.1, length: 0.5, stiffness: 100.0, damping: 1.0 };
+        scene.force(format!("spring {i}"), ForceKind::Spring(spring));
+        last = id;
+    }
+    let mut stepper = Stepper::new(&scene, Settings::every(1e-3)).unwrap();
+    let mut state = State::initial(&scene);
+    for _ in 0..3 {
+        stepper.step(&scene, &mut state).unwrap();
+    }
+    let count = allocations(|| {
+        for _ in 0..10 {
+            stepper.step(&scene, &mut state).unwrap();
+        }
+    });
+    assert_eq!(count, 0);
+}
+
+#[test]
+fn finding_contacts_and_assembling_allocates_nothing() {
+    let mut scene = floor("boxes", 0.5, 0.0);
+    for i in 0..20 {
+        cuboid(&mut scene, &format!("box {i}"), 1.0, DVec3::splat(0.2), DVec3::new(0.2 * (i % 5) as f64, 0.0, 0.1 + 0.2 * (i / 5) as f64));
+    }
+    let layout = Layout::of(&scene);
+    let mut world = World::new(&scene.colliders).unwrap();
+    let (mut now, mut contacts, mut assembly) = (Present::default(), Vec::new(), Assembly::new(&scene, &layout));
+    let state = State::initial(&scene);
+    let mut counts = (0, 0);
+    for round in 0..10 {
+        now.set(&scene, &layout, &state, 1e-3);
+        let collide = allocations(|| world.collide(&now.poses, 1e-3, &mut contacts));
+        let assemble = allocations(|| assembly.assemble(&scene, &layout, &now, &Scheme::default(), &contacts));
+        if round >= 3 {
+            counts = (counts.0 + collide, counts.1 + assemble);
+        }
+    }
+    assert!(contacts.len() > 60);
+    assert_eq!(counts, (0, 0), "collide, assemble");
+}
