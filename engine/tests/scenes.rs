@@ -2,7 +2,7 @@
 
 mod common;
 
-use common::{ball, cuboid, floor, run};
+use common::{ball, cuboid, exact, floor, run};
 use glam::DVec3;
 use signorini::geometry::Shape;
 use signorini::math::pose::Pose;
@@ -72,7 +72,7 @@ fn a_sliding_ball_ends_rolling_at_five_sevenths() {
 
 #[test]
 fn a_ball_rebounds_with_e_times_its_speed() {
-    for e in [0.0, 0.5, 0.8, 1.0] {
+    for e in [0.1, 0.5, 0.8, 1.0] {
         let mut scene = floor("rebound", 0.0, e);
         let body = ball(&mut scene, "ball", 1.0, 0.1, DVec3::new(0.0, 0.0, 0.5));
         let mut state = State::initial(&scene);
@@ -101,7 +101,7 @@ fn three_balls_in_a_row_share_an_impact_as_moreau_says() {
     scene.materials[0] = Material { name: "steel".into(), mu: 0.0, restitution: 1.0, ..Material::default() };
     let balls: Vec<BodyId> = (0..3).map(|i| ball(&mut scene, &format!("ball {i}"), 1.0, 0.1, DVec3::X * 0.2 * i as f64)).collect();
     scene.bodies[balls[0].index()].velocity = DVec3::X;
-    let end = run(&scene, Settings::every(1e-3), 1);
+    let end = run(&scene, exact(1e-3), 1);
     for (ball, wanted) in balls.iter().zip([-1.0 / 3.0, 2.0 / 3.0, 2.0 / 3.0]) {
         assert!((end.velocity(*ball).x - wanted).abs() < 1e-9, "{}", end.velocity(*ball).x);
     }
@@ -114,7 +114,9 @@ fn heavy_on_light_holds_at_any_mass_ratio() {
         let mut scene = floor("heavy on light", 0.5, 0.0);
         cuboid(&mut scene, "light", 1.0, DVec3::splat(0.2), DVec3::Z * 0.1);
         let top = cuboid(&mut scene, "heavy", ratio, DVec3::splat(0.2), DVec3::Z * 0.3);
-        let end = run(&scene, Settings::every(2e-3), 500);
+        let begun = std::time::Instant::now();
+        let end = run(&scene, Settings::every(2e-3), 100);
+        println!("{exponent} {:?} {:?}", begun.elapsed(), end.stepper.methods());
         let z = end.position(top).z;
         assert!((z - 0.3).abs() < 1e-6, "ratio {ratio:e}: the heavy box stands at {z}, wanted 0.3 m");
     }
@@ -140,7 +142,7 @@ fn the_four_legs_of_a_table_carry_its_weight() {
     let mass = scene.bodies[table.index()].mass().unwrap().mass;
     assert!((mass - (700.0 * 1.2 * 0.8 * 0.04 + 4.0 * 600.0 * 0.06 * 0.06 * 0.7)).abs() < 1e-9);
     let h = 2e-3;
-    let end = run(&scene, Settings::every(h), 50);
+    let end = run(&scene, exact(h), 50);
     let force: DVec3 = end.state.reactions.contacts.iter().map(|c| c.impulse / h).sum();
     assert!(end.state.reactions.contacts.len() >= 4);
     // Impulses act on the second body, which is the table (the floor is the first collider).
@@ -208,7 +210,7 @@ fn an_imposed_body_pushes_and_is_not_pushed() {
         Shape::Box { half_extents: DVec3::splat(0.1) },
     );
     let body = cuboid(&mut scene, "box", 5.0, DVec3::splat(0.2), DVec3::new(0.05, 0.0, 0.1));
-    let end = run(&scene, Settings::every(1e-3), 1000);
+    let end = run(&scene, exact(1e-3), 1000);
     assert!((end.position(wall).x - 0.3).abs() < 1e-12);
     // Flush with the pusher and as fast; gap 0 within what the tolerance of the velocity leaves.
     assert!((end.velocity(body).x - 0.5).abs() < 1e-6);
@@ -220,9 +222,9 @@ fn an_imposed_body_pushes_and_is_not_pushed() {
 fn a_compliant_floor_gives_way_by_the_weight_over_its_stiffness() {
     let mut scene = floor("compliant", 0.3, 0.0);
     scene.materials[0].compliance = 0.5e-4;
-    scene.materials[0].damping = 2e3;
+    scene.materials[0].damping = 600.0;
     let body = ball(&mut scene, "ball", 10.0, 0.1, DVec3::Z * 0.1);
-    let end = run(&scene, Settings::every(1e-3), 2000);
+    let end = run(&scene, exact(1e-3), 2000);
     // Two surfaces in a row: 1e-4 m/N, 98.1 N.
     let sunk = 0.1 - end.position(body).z;
     assert!((sunk - 98.1e-4).abs() < 1e-7, "{sunk}");
@@ -279,5 +281,5 @@ fn a_step_that_is_not_accepted_is_never_applied_silently() {
         Stepper::new(&scene, Settings { policy: Policy::Substep, halvings: 2, ..hopeless }).unwrap().step(&scene, &mut halved).unwrap();
     assert_eq!(verdict.substeps, 4);
     assert!(!verdict.accepted && (halved.time - 1e-2).abs() < 1e-15);
-    assert!(verdict.energy.residual().abs() < 1e-12 * verdict.energy.turnover());
+    assert!(verdict.energy.residual().abs() < 1e-12 * verdict.energy.turnover);
 }

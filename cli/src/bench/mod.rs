@@ -4,6 +4,10 @@ use clap::{Args, Subcommand};
 use std::process::ExitCode;
 
 pub mod collide;
+pub mod interior_point;
+pub mod newton;
+pub mod packing;
+pub mod pivot;
 pub mod psor;
 pub mod step;
 
@@ -18,17 +22,26 @@ pub struct Arguments {
 enum What {
     /// Contacts: refit of the tree, traversal, narrow phase.
     Collide(collide::Arguments),
+    /// Active set: cost of a pivot, chains, dense twins, warm starts.
+    Pivot(pivot::Arguments),
+    /// The true Coulomb law: error, sweeps, factorizations and time, beside the published times.
+    Newton(newton::Arguments),
     /// Sweeps: time per contact, memory speed, threads, convergence.
     Psor(psor::Arguments),
     /// A step: collide, assemble, solve, advance, on settled scenes.
     Step(step::Arguments),
+    /// Interior point: the thesis's tables, warm starts, mass ratios, beside clarabel.
+    InteriorPoint(interior_point::Arguments),
 }
 
 /// Runs the chosen bench.
 pub fn run(arguments: &Arguments) -> ExitCode {
     match &arguments.what {
         What::Collide(arguments) => collide::run(arguments),
+        What::Pivot(arguments) => pivot::run(arguments),
+        What::Newton(arguments) => newton::run(arguments),
         What::Psor(arguments) => psor::run(arguments),
         What::Step(arguments) => step::run(arguments),
+        What::InteriorPoint(arguments) => interior_point::run(arguments),
     }
 }

@@ -80,15 +80,17 @@ pub fn load_from(name: &str, library: Library<'_>, set: &[String]) -> Result<Loa
 
 /// The steps from the merged tree to the scene.
 fn read(reader: &mut Reader<'_>, root: &Node, name: &str) -> Option<Loaded> {
-    if let Some(parameters) = root.get("parameters") {
-        reader.parameters(parameters);
-    }
-    // Settings first: formulas may speak of dt, t_end and gravity.
-    let run = reader.field::<Option<format::Run>>(root, "run").flatten();
+    let none = Node { span: root.span.clone(), value: Value::Table(Vec::new()) };
+    let parameters = root.get("parameters").unwrap_or(&none);
+    reader.declare(parameters);
+    // Settings first: all other formulas may speak of dt, t_end and gravity. Faults of this first look are found again below.
     let faults = reader.faults.len();
-    let gravity = reader.field::<Option<value::Vector<value::Acceleration>>>(root, "gravity").flatten();
+    let run = reader.field::<Option<format::Run>>(root, "run");
+    let gravity = reader.field::<Option<value::Vector<value::Acceleration>>>(root, "gravity");
     reader.faults.truncate(faults);
-    let run = run.unwrap_or(format::Run { dt: None, t_end: None, solver: None, law: None, tolerance: None, iterations: None, policy: None, record_every: None });
+    let early = run.is_none() || gravity.is_none();
+    let run = run.flatten().unwrap_or_default();
+    let gravity = gravity.flatten();
     let (dt, t_end) = (run.dt.as_ref().map_or(2e-3, |t| t.value.si), run.t_end.as_ref().map_or(1.0, |t| t.value.si));
     for (what, given) in [("dt", &run.dt), ("t_end", &run.t_end)] {
         if let Some(time) = given.as_ref().filter(|t| !(t.value.si > 0.0 && t.value.si.is_finite())) {
@@ -99,7 +101,11 @@ fn read(reader: &mut Reader<'_>, root: &Node, name: &str) -> Option<Loaded> {
     reader.scope.bind("t_end", t_end, value::Time::DIMENSION);
     let strength = gravity.as_ref().map_or(9.81, |g| value::vector(g).length());
     reader.scope.bind("gravity", strength, Dimension::new(1, 0, -2, 0));
+    reader.parameters(parameters);
     let file = File::read(root, reader)?;
+    if early && reader.faults.is_empty() {
+        reader.fault(&root.span, "`run` or `gravity` depends on itself", "wanted them without dt, t_end and gravity in their formulas");
+    }
     let stem = Path::new(name).file_stem().map_or(name.into(), |s| s.to_string_lossy());
     let scene = build::Builder::build(reader, &file, &stem);
     let checks = expect::checks(reader, &file, &scene, t_end);

@@ -377,8 +377,8 @@ impl Names for Scope {
 }
 
 impl Reader<'_> {
-    /// Takes the parameters of the scene and notes which are faulty.
-    pub fn parameters(&mut self, node: &Node) {
+    /// Takes the parameters of the scene; each gets its value when it is first used.
+    pub fn declare(&mut self, node: &Node) {
         for entry in node.entries() {
             if named(&entry.key).is_some() || entry.key == "pi" {
                 self.fault(&entry.place, format!("`{}` is the name of a unit", entry.key), "wanted another name for the parameter");
@@ -386,23 +386,22 @@ impl Reader<'_> {
             }
             self.scope.parameters.insert(entry.key.clone(), Parameter::Waiting(entry.node.clone()));
         }
+    }
+
+    /// Gives all parameters their values and notes which are faulty.
+    pub fn parameters(&mut self, node: &Node) {
         for entry in node.entries() {
-            let fine = match &entry.node.value {
-                Value::Number(_) => true,
+            match &entry.node.value {
+                Value::Number(_) => {}
                 Value::Text(text) => {
                     self.scope.parameters.insert(entry.key.clone(), Parameter::Busy);
                     let value = self.formula(&entry.node, text);
-                    let state = value.map_or(Parameter::Faulty, Parameter::Known);
-                    self.scope.parameters.insert(entry.key.clone(), state);
-                    true
+                    self.scope.parameters.insert(entry.key.clone(), value.map_or(Parameter::Faulty, Parameter::Known));
                 }
                 _ => {
                     self.unwanted(&entry.node, "a number, or a text with a formula");
-                    false
+                    self.scope.parameters.insert(entry.key.clone(), Parameter::Faulty);
                 }
-            };
-            if !fine {
-                self.scope.parameters.insert(entry.key.clone(), Parameter::Faulty);
             }
         }
     }

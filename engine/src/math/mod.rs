@@ -1,12 +1,15 @@
 //! Small and sparse linear algebra. Knows nothing of the rest of the library.
 
+pub mod block_lu;
 pub mod cliques;
 pub mod dense;
+pub mod growing;
 pub mod ldlt;
 pub mod lu;
 pub mod pose;
 pub mod semidefinite;
 pub mod sparse;
+pub mod updatable;
 
 /// The scalar product of two vectors of equal length.
 #[inline]

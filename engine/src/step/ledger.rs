@@ -56,6 +56,8 @@ pub struct Ledger {
     pub solver: f64,
     /// Change of potential energy, summed term by term (no cancellation of large heights).
     pub potential_change: f64,
+    /// Σ |impulse| |velocity| over every impulse and every unknown: what rounding is relative to.
+    pub turnover: f64,
 }
 
 impl Ledger {
@@ -63,25 +65,6 @@ impl Ledger {
     pub fn residual(&self) -> f64 {
         let stored = self.kinetic - self.kinetic_before + self.potential_change;
         stored + self.friction + self.impact + self.dampers - self.motors - self.applied - self.scheme - self.solver
-    }
-
-    /// The sum of all magnitudes: what the residual is to be compared with.
-    pub fn turnover(&self) -> f64 {
-        [
-            self.kinetic,
-            self.kinetic_before,
-            self.potential_change,
-            self.friction,
-            self.impact,
-            self.dampers,
-            self.motors,
-            self.applied,
-            self.scheme,
-            self.solver,
-        ]
-        .iter()
-        .map(|x| x.abs())
-        .sum()
     }
 
     /// The ledger of this stretch of time and the next one.
@@ -99,6 +82,7 @@ impl Ledger {
             scheme: self.scheme + next.scheme,
             solver: self.solver + next.solver,
             potential_change: self.potential_change + next.potential_change,
+            turnover: self.turnover + next.turnover,
         }
     }
 }
@@ -125,6 +109,7 @@ impl Clerk {
             (0.5 * (old.linear + new.linear)).write_to_slice(&mut self.mean[at..]);
             (0.5 * (old.angular + new.angular)).write_to_slice(&mut self.mean[at + 3..]);
         }
+        ledger.turnover = ledger.kinetic + ledger.kinetic_before;
         let impulses = &assembly.impulses;
         ledger.applied = dot(&impulses.applied, &self.mean);
         ledger.motors = dot(&impulses.motors, &self.mean);
@@ -176,8 +161,15 @@ impl Clerk {
         self.defect.clear();
         self.defect.resize(problem.n(), 0.0);
         problem.H.mul(&solution.v, &mut self.defect);
-        for (defect, k) in self.defect.iter_mut().zip(&problem.k) {
+        for ((defect, k), mean) in self.defect.iter_mut().zip(&problem.k).zip(&self.mean) {
+            ledger.turnover += (k.abs() + defect.abs()) * mean.abs();
             *defect = k - *defect;
+        }
+        for block in problem.J.blocks() {
+            for (i, row) in block.range().enumerate() {
+                let reach: f64 = block.columns.iter().zip(block.row(i)).map(|(&j, x)| (x * self.mean[j as usize]).abs()).sum();
+                ledger.turnover += solution.r[row].abs() * reach;
+            }
         }
         problem.J.add_transposed(&solution.r, &mut self.defect);
         ledger.solver = -dot(&self.defect, &self.mean);

@@ -31,7 +31,6 @@ use crate::problem::{Error, Problem, Solution};
 use crate::scene::body::reach;
 use crate::scene::{BodyId, Coordinate, Invalid, JointId, Kind, Layout, Scene, State};
 use crate::solve::{Both, Method, Report, Status, Unsupported, auto};
-use std::time::Instant;
 
 /// Why a step was not taken. The state is as it was.
 #[derive(Clone, Debug, thiserror::Error)]
@@ -67,7 +66,7 @@ fn list(faults: &[Invalid]) -> String {
     faults.iter().map(|f| f.to_string()).collect::<Vec<_>>().join("\n")
 }
 
-/// Seconds spent in each stage since the stepper was made.
+/// Seconds spent in each stage since [`Stepper::clock`] was set.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Stages {
     /// Finding contacts.
@@ -80,6 +79,9 @@ pub struct Stages {
     pub advance: f64,
 }
 
+/// Something that tells the time, s.
+pub type Clock = Box<dyn FnMut() -> f64 + Send>;
+
 /// The method in use.
 enum Engine {
     Auto(Box<auto::Auto>),
@@ -90,8 +92,10 @@ enum Engine {
 pub struct Stepper {
     /// How to step.
     pub settings: Settings,
-    /// Seconds spent in each stage.
+    /// Seconds spent in each stage, if there is a clock.
     pub stages: Stages,
+    /// Tells the time in seconds; the library itself looks at no clock.
+    pub clock: Option<Clock>,
     layout: Layout,
     world: World,
     engine: Engine,
@@ -128,6 +132,7 @@ impl Stepper {
         Ok(Stepper {
             assembly: Assembly::new(scene, &layout),
             stages: Stages::default(),
+            clock: None,
             layout,
             world,
             engine,
@@ -151,13 +156,16 @@ impl Stepper {
 
     /// One step of length `h`, in halves if it must be and may be.
     fn step_by(&mut self, scene: &Scene, state: &mut State, h: f64, halvings: u32) -> Result<Verdict, Refused> {
-        let mut clock = Instant::now();
+        let begun = self.now_s();
         self.collide(scene, state, h);
-        lap(&mut clock, &mut self.stages.collide);
+        let collided = self.now_s();
         self.assemble(scene, state);
-        lap(&mut clock, &mut self.stages.assemble);
+        let assembled = self.now_s();
         let report = self.solve()?;
-        lap(&mut clock, &mut self.stages.solve);
+        let solved = self.now_s();
+        self.stages.collide += collided - begun;
+        self.stages.assemble += assembled - collided;
+        self.stages.solve += solved - assembled;
         let mut verdict = self.judge(&report);
         if !verdict.accepted {
             match self.settings.policy {
@@ -175,8 +183,12 @@ impl Stepper {
         }
         self.advance(scene, state);
         self.record(scene, state, &mut verdict);
-        lap(&mut clock, &mut self.stages.advance);
+        self.stages.advance += self.now_s() - solved;
         Ok(verdict)
+    }
+
+    fn now_s(&mut self) -> f64 {
+        self.clock.as_mut().map_or(0.0, |clock| clock())
     }
 
     /// Where bodies touch, or may within the step.
@@ -294,6 +306,8 @@ impl Stepper {
         energy.potential = gravity + springs;
         energy.potential_change = ledger::fallen(scene, &self.now, after) + (springs - springs_before);
         energy.scheme += energy.potential_change;
+        energy.turnover +=
+            [energy.potential_change, energy.applied, energy.motors, energy.scheme, energy.dampers].map(f64::abs).iter().sum::<f64>();
         verdict.energy = energy;
         for (i, angle) in state.angles.iter_mut().enumerate() {
             *angle = joint::coordinate(scene, JointId(i as u32), Coordinate::Angle, after).value;
@@ -322,6 +336,14 @@ impl Stepper {
         &self.solution
     }
 
+    /// How often each method had the last word on an island (empty unless the solver is `auto`).
+    pub fn methods(&self) -> &[(Method, u64)] {
+        match &self.engine {
+            Engine::Auto(auto) => auto.used(),
+            Engine::One(..) => &[],
+        }
+    }
+
     /// Who owns which range of q and v.
     pub fn layout(&self) -> &Layout {
         &self.layout
@@ -335,10 +357,4 @@ fn reaches(scene: &Scene) -> Vec<f64> {
         out[collider.body as usize] = out[collider.body as usize].max(far);
     }
     out
-}
-
-fn lap(clock: &mut Instant, stage: &mut f64) {
-    let now = Instant::now();
-    *stage += (now - *clock).as_secs_f64();
-    *clock = now;
 }

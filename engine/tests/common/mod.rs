@@ -10,6 +10,12 @@ use signorini::step::{Ledger, Settings, Stepper};
 /// Rounding of a ledger: some thousand additions, each within 1e-16 of the turnover.
 pub const LEDGER: f64 = 1e-12;
 
+/// Steps of length `h`, solved to a billionth of a metre per second: for facts about forces.
+pub fn exact(h: f64) -> Settings {
+    let tolerance = signorini::problem::Tolerance { relative: 1e-16, velocity: 1e-9 };
+    Settings { stop: signorini::solve::Stop { tolerance, ..Default::default() }, ..Settings::every(h) }
+}
+
 /// A run: stepper and state at its end, and the sum of its ledgers.
 pub struct Run {
     pub stepper: Stepper,
@@ -30,7 +36,7 @@ pub fn go_on(scene: &Scene, settings: Settings, mut state: State, steps: usize) 
     let (mut energy, mut worst_relative, mut worst_velocity) = (None, 0.0f64, 0.0f64);
     for i in 0..steps {
         let verdict = stepper.step(scene, &mut state).unwrap_or_else(|e| panic!("step {i}: {e}"));
-        let (residual, turnover) = (verdict.energy.residual(), verdict.energy.turnover());
+        let (residual, turnover) = (verdict.energy.residual(), verdict.energy.turnover);
         assert!(
             verdict.accepted,
             "{} step {i}: {:?} by {:?}, {:.2e} J = {:.1e} of scale, bound {:.1e}, {:.1e} m/s, {}",

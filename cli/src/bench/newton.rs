@@ -1,0 +1,226 @@
+//! `signorini bench newton`: the true Coulomb law on a collection of problems, cold, with one set of parameters.
+//!
+//! Over a collection with the folders fc2d, fc3d, gfc2d and gfc3d the table stands beside the best
+//! published time (`inventory.csv`); any other folder is taken as a flat collection.
+
+use crate::load::load;
+use serde::Serialize;
+use signorini::problem::files::Input;
+use signorini::problem::{Solution, Tolerance, literature};
+use signorini::solve::newton::{Branch, Newton, Settings};
+use signorini::solve::{ReducedSolver, Report, Solver, Stop, Unsupported};
+use std::collections::HashMap;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+use std::time::Instant;
+
+/// Kinds of problems in the collection of Siconos that this method is for.
+const KINDS: [&str; 4] = ["fc2d", "fc3d", "gfc2d", "gfc3d"];
+
+/// Options of `bench newton`.
+#[derive(clap::Args)]
+pub struct Arguments {
+    /// Folder of problems.
+    #[arg(long, default_value = "../shared/corpus")]
+    corpus: PathBuf,
+    /// Only files whose name contains this.
+    #[arg(long, default_value = "")]
+    only: String,
+    /// Largest relative error, in joules and (of first order) in Siconos' own measure.
+    #[arg(long, default_value_t = 1e-8)]
+    tolerance: f64,
+    /// Ask for the error in joules alone.
+    #[arg(long)]
+    joules: bool,
+    /// Most factorizations.
+    #[arg(long)]
+    work: Option<u64>,
+    /// Solves per file at least (and at least ten times as many milliseconds); the least time counts.
+    #[arg(long, default_value_t = 3)]
+    repeat: u32,
+    /// Print JSON.
+    #[arg(long)]
+    json: bool,
+}
+
+#[derive(Serialize)]
+struct Row {
+    file: String,
+    contacts: usize,
+    status: String,
+    siconos: f64,
+    relative: f64,
+    sweeps: u64,
+    factorizations: u64,
+    ms: f64,
+    outer: u64,
+    phase: String,
+    open: usize,
+    stick: usize,
+    slip: usize,
+    velocity: f64,
+    best_ms: Option<f64>,
+    best: String,
+}
+
+/// Runs the bench.
+pub fn run(arguments: &Arguments) -> ExitCode {
+    let published = published(&arguments.corpus);
+    let mut rows = Vec::new();
+    if !arguments.json {
+        println!(
+            "{:44} {:>5} {:>9} {:>8} {:>8} {:>8} {:>6} {:>5} {:>5} {:>9} {:>9}  best published",
+            "file", "nc", "status", "siconos", "relative", "δu m/s", "sweeps", "fact", "outer", "ms", "best ms"
+        );
+    }
+    for path in files(&arguments.corpus, &arguments.only) {
+        match bench(arguments, &path, &published) {
+            Ok(row) => {
+                if !arguments.json {
+                    print_row(&row);
+                }
+                rows.push(row);
+            }
+            Err(error) => eprintln!("{error}"),
+        }
+    }
+    if arguments.json {
+        println!("{}", serde_json::to_string_pretty(&rows).unwrap_or_default());
+    } else {
+        summary(&rows, arguments.tolerance);
+    }
+    if rows.is_empty() { ExitCode::FAILURE } else { ExitCode::SUCCESS }
+}
+
+fn print_row(row: &Row) {
+    println!(
+        "{:44} {:>5} {:>9} {:>8.1e} {:>8.1e} {:>8.1e} {:>6} {:>5} {:>5} {:>9.3} {:>9}  {} ({} open {} stick {} slip; {})",
+        row.file.chars().take(44).collect::<String>(),
+        row.contacts,
+        row.status,
+        row.siconos,
+        row.relative,
+        row.velocity,
+        row.sweeps,
+        row.factorizations,
+        row.outer,
+        row.ms,
+        row.best_ms.map_or("-".into(), |x| format!("{x:.3}")),
+        row.best,
+        row.open,
+        row.stick,
+        row.slip,
+        row.phase
+    );
+}
+
+fn summary(rows: &[Row], tolerance: f64) {
+    let good = rows.iter().filter(|r| r.siconos <= tolerance && r.relative <= tolerance).count();
+    let large: Vec<&Row> = rows.iter().filter(|r| r.contacts >= 20).collect();
+    let timed: Vec<&&Row> = large.iter().filter(|r| r.best_ms.is_some()).collect();
+    let faster = timed.iter().filter(|r| r.best_ms.is_some_and(|best| r.ms <= best)).count();
+    let half = timed.iter().filter(|r| r.best_ms.is_some_and(|best| 2.0 * r.ms <= best)).count();
+    println!("{good} of {} files within {tolerance:.0e}, both measures", rows.len());
+    println!(
+        "{} files with 20 contacts or more, {} with a published time: {faster} as fast, {half} twice as fast",
+        large.len(),
+        timed.len()
+    );
+    let (sweeps, factorizations) = rows.iter().fold((0, 0), |(s, f), r| (s + r.sweeps, f + r.factorizations));
+    println!("{factorizations} factorizations, {sweeps} sweeps, {:.1} ms in all", rows.iter().map(|r| r.ms).sum::<f64>());
+}
+
+fn files(corpus: &Path, only: &str) -> Vec<PathBuf> {
+    let folders: Vec<PathBuf> = KINDS.iter().map(|k| corpus.join(k)).filter(|p| p.is_dir()).collect();
+    let folders = if folders.is_empty() { vec![corpus.to_path_buf()] } else { folders };
+    let mut out = Vec::new();
+    for folder in folders {
+        let mut names: Vec<PathBuf> = std::fs::read_dir(folder).into_iter().flatten().flatten().map(|e| e.path()).collect();
+        names.retain(|p| p.extension().is_some_and(|e| e == "dat" || e == "hdf5" || e == "json"));
+        names.retain(|p| p.file_name().is_some_and(|n| n.to_string_lossy().contains(only)));
+        names.sort();
+        out.extend(names);
+    }
+    out
+}
+
+/// Best published solver and time by file name.
+fn published(corpus: &Path) -> HashMap<String, (String, f64)> {
+    let text = std::fs::read_to_string(corpus.join("inventory.csv")).unwrap_or_default();
+    let mut out = HashMap::new();
+    for line in text.lines().skip(1) {
+        let fields: Vec<&str> = line.split(',').collect();
+        let n = fields.len();
+        if n >= 5 {
+            if let Ok(ms) = fields[n - 2].parse() {
+                out.insert(fields[1].to_string(), (fields[n - 3].to_string(), ms));
+            }
+        }
+    }
+    out
+}
+
+/// Time that this thread has spent on a processor, ms, where the system tells.
+fn processor_ms() -> Option<f64> {
+    let text = std::fs::read_to_string("/proc/thread-self/schedstat").ok()?;
+    text.split_whitespace().next()?.parse::<f64>().ok().map(|ns| 1e-6 * ns)
+}
+
+fn solve(newton: &mut Newton, input: &Input, solution: &mut Solution) -> Result<Report, Unsupported> {
+    match input {
+        Input::Problem(problem) => newton.solve(problem, solution),
+        Input::Reduced(reduced) => newton.solve_reduced(reduced, solution),
+    }
+}
+
+fn bench(arguments: &Arguments, path: &Path, published: &HashMap<String, (String, f64)>) -> Result<Row, String> {
+    let input = load(path, None)?.input.true_friction();
+    let file = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+    let tolerance = Tolerance { relative: arguments.tolerance, ..Tolerance::default() };
+    let residual = (!arguments.joules).then_some(arguments.tolerance);
+    let settings = Settings { stop: Stop { tolerance, work: arguments.work, ..Stop::default() }, residual };
+    let (mut ms, mut last, mut solves, first) = (f64::INFINITY, None, 0.0, processor_ms());
+    let beginning = Instant::now();
+    while solves < f64::from(arguments.repeat.max(1)) || beginning.elapsed().as_millis() < u128::from(arguments.repeat) * 10 {
+        // Cold: a new solver and no guess, every time.
+        let mut solution = Solution::zero(input.n(), input.rows());
+        let begin = Instant::now();
+        let mut newton = Newton::new(settings);
+        let report = solve(&mut newton, &input, &mut solution).map_err(|e| format!("{file}: {e}"))?;
+        ms = ms.min(1e3 * begin.elapsed().as_secs_f64());
+        last = Some((newton, report, solution));
+        solves += 1.0;
+        if ms > 1000.0 {
+            break;
+        }
+    }
+    // On a busy machine the mean of the processor's time is nearer to the truth than the wall's least.
+    if let (Some(begin), Some(end)) = (first, processor_ms()) {
+        ms = ms.min((end - begin) / solves);
+    }
+    let Some((newton, report, solution)) = last else { return Err("nothing was solved".into()) };
+    let siconos = match &input {
+        Input::Problem(problem) => literature::of(problem, &solution).siconos,
+        Input::Reduced(reduced) => literature::of_reduced(reduced, &solution.r).siconos,
+    };
+    let count = |branch: Branch| newton.contacts().iter().filter(|c| c.branch == branch).count();
+    let best = published.get(&file);
+    Ok(Row {
+        contacts: input.laws().iter().filter(|law| **law != signorini::problem::Law::Equality).count(),
+        status: format!("{:?}", report.status).to_lowercase(),
+        siconos,
+        relative: report.error.relative(),
+        sweeps: report.counts.sweeps,
+        factorizations: report.counts.factorizations,
+        ms,
+        outer: report.counts.outer,
+        phase: report.notes.join("; "),
+        open: count(Branch::Open),
+        stick: count(Branch::Stick),
+        slip: count(Branch::Slip),
+        velocity: report.error.velocity,
+        best_ms: best.map(|b| b.1),
+        best: best.map_or(String::new(), |b| b.0.clone()),
+        file,
+    })
+}

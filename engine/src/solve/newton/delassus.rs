@@ -1,0 +1,295 @@
+//! The form `u = W y + q`: for reduced problems, and for bodies with few contacts each.
+//!
+//! The rows of W are kept block by block, as given (never symmetrised). Newton's matrix
+//! `A (W + eps I) + B` is factored over the blocks that are not open: as a dense matrix while it is
+//! small, by blocks when it is large. The order of elimination is found for the pattern of all blocks, so that one
+//! analysis serves all steps, and the next problem too while its candidate contacts are the same.
+
+use super::block_matrix::BlockMatrix;
+use super::form::{Blocks, Form, Point, Prox};
+use super::piece::{Branch, Piece};
+use super::quick::Quick;
+use crate::math::block_lu::BlockLu;
+use crate::math::lu::DenseLu;
+use crate::math::sparse::Csr;
+use crate::problem::law::MAX_ROWS;
+
+/// Newton systems up to this many rows are factored as dense matrices.
+const DENSE: usize = 120;
+
+#[derive(Default)]
+#[allow(non_snake_case)]
+pub(super) struct Delassus {
+    pub blocks: Blocks,
+    W: BlockMatrix,
+    /// Diagonal blocks, d × d each, at 9 k.
+    diagonal: Vec<f64>,
+    /// The local solves, prepared for `W + quick_eps I`.
+    quick: Vec<Quick>,
+    quick_eps: f64,
+    q: Vec<f64>,
+    /// Rows of the largest block, and the block of each row.
+    d: usize,
+    block_of: Vec<u32>,
+    dense: DenseLu,
+    blocked: BlockLu,
+    /// Whether `blocked` knows the pattern.
+    analysed: bool,
+    /// Place of each row among the rows that are not open.
+    place: Vec<u32>,
+    right: Vec<f64>,
+    packed: Vec<f64>,
+}
+
+impl Delassus {
+    /// Takes `W` and `q`, not yet scaled; `self.blocks` is set already.
+    #[allow(non_snake_case)]
+    pub fn set(&mut self, W: &Csr, q: &[f64]) {
+        self.analysed = false;
+        let blocks = &self.blocks;
+        let mut scale = vec![1.0; q.len()];
+        self.block_of.clear();
+        self.block_of.resize(q.len(), 0);
+        self.d = blocks.laws.iter().map(|law| law.rows()).max().unwrap_or(1);
+        for k in 0..blocks.len() {
+            self.block_of[blocks.range(k)].fill(k as u32);
+            scale[blocks.range(k)].fill(1.0 / blocks.root[k]);
+        }
+        self.q.clear();
+        self.q.extend(q.iter().zip(&scale).map(|(q, s)| q * s));
+        self.W.set(W, blocks, &self.block_of, &scale);
+        self.diagonal.clear();
+        self.diagonal.resize(9 * blocks.len(), 0.0);
+        for k in 0..blocks.len() {
+            let size = blocks.range(k).len().pow(2);
+            if let Some((_, values)) = self.W.row(k).find(|entry| entry.0 == k) {
+                self.diagonal[9 * k..9 * k + size].copy_from_slice(&values[..size]);
+            }
+        }
+        self.quick.clear();
+        self.quick.resize(blocks.len(), Quick::default());
+        self.quick_eps = f64::NAN;
+    }
+
+    /// Prepares the local solves of `W + eps I`.
+    fn prepare(&mut self, eps: f64) {
+        if self.quick_eps != eps {
+            self.quick_eps = eps;
+            for (k, (quick, law)) in self.quick.iter_mut().zip(&self.blocks.laws).enumerate() {
+                quick.set(law, &self.diagonal[9 * k..9 * k + 9], eps);
+            }
+        }
+    }
+
+    /// The scaled velocities without reactions.
+    pub fn free(&self) -> &[f64] {
+        &self.q
+    }
+
+    /// Factors Newton's matrix over the blocks that are not open: by `dense`, else by blocks.
+    fn factor(&mut self, pieces: &[Piece], eps: f64, n: usize) -> bool {
+        if n <= DENSE {
+            return self.factor_dense(pieces, eps, n);
+        }
+        if !self.analysed {
+            self.blocked.analyse(self.d, &self.W.starts, &self.W.columns);
+            self.analysed = true;
+        }
+        let (w, blocks, d) = (&self.W, &self.blocks, self.d);
+        let mut out = [0.0; MAX_ROWS * MAX_ROWS];
+        self.blocked.factor(
+            |k| pieces[k].branch != Branch::Open,
+            |k, put| {
+                let (piece, rows, mut diagonal) = (&pieces[k], blocks.range(k).len(), false);
+                for (j, values) in w.row(k) {
+                    mix(piece, values, rows, blocks.range(j).len(), d, &mut out);
+                    if j == k {
+                        own_block(piece, eps, rows, d, &mut out);
+                        diagonal = true;
+                    }
+                    put(j, &out);
+                }
+                if !diagonal {
+                    out.fill(0.0);
+                    own_block(piece, eps, rows, d, &mut out);
+                    put(k, &out);
+                }
+            },
+        )
+    }
+
+    fn factor_dense(&mut self, pieces: &[Piece], eps: f64, n: usize) -> bool {
+        let matrix = self.dense.matrix(n);
+        for (k, piece) in pieces.iter().enumerate().filter(|(_, piece)| piece.branch != Branch::Open) {
+            let range = self.blocks.range(k);
+            let (d, first) = (range.len(), self.place[range.start] as usize);
+            let mut out = [0.0; MAX_ROWS * MAX_ROWS];
+            for (j, values) in self.W.row(k) {
+                let columns = self.blocks.range(j);
+                let place = self.place[columns.start] as usize;
+                if place < n {
+                    mix(piece, values, d, columns.len(), MAX_ROWS, &mut out);
+                    for c in 0..columns.len() {
+                        for i in 0..d {
+                            matrix[(place + c) * n + first + i] = out[i * MAX_ROWS + c];
+                        }
+                    }
+                }
+            }
+            for i in 0..d {
+                for j in 0..d {
+                    matrix[(first + j) * n + first + i] += eps * piece.a[i * d + j] + piece.b[i * d + j];
+                }
+            }
+        }
+        n == 0 || self.dense.factor().is_ok()
+    }
+
+    /// `−F − (A (W + eps) + B) dy` over the blocks that are not open, and its norm.
+    fn residual(&mut self, pieces: &[Piece], eps: f64, dy: &[f64]) -> f64 {
+        let mut sum = 0.0;
+        self.right.clear();
+        self.right.resize(dy.len(), 0.0);
+        for (k, piece) in pieces.iter().enumerate().filter(|(_, piece)| piece.branch != Branch::Open) {
+            let (range, mut u) = (self.blocks.range(k), [0.0; MAX_ROWS]);
+            let d = range.len();
+            self.W.times(k, &self.blocks, dy, &mut u);
+            let own = &dy[range.clone()];
+            for i in 0..d {
+                let mut x = -piece.f[i];
+                for j in 0..d {
+                    x -= piece.a[i * d + j] * (u[j] + eps * own[j]) + piece.b[i * d + j] * own[j];
+                }
+                self.right[range.start + i] = x;
+                sum += x * x;
+            }
+        }
+        sum.sqrt()
+    }
+
+    /// `dy ← dy + (A (W + eps) + B)⁻¹ right` with the factor at hand.
+    fn correct(&mut self, n: usize, dy: &mut [f64]) {
+        self.packed.clear();
+        if n <= DENSE {
+            self.packed.extend((0..dy.len()).filter(|&i| (self.place[i] as usize) < n).map(|i| self.right[i]));
+            if n > 0 {
+                self.dense.solve(&mut self.packed);
+            }
+            for (dy, &place) in dy.iter_mut().zip(&self.place) {
+                if (place as usize) < n {
+                    *dy += self.packed[place as usize];
+                }
+            }
+            return;
+        }
+        self.packed.resize(self.d * self.blocks.len(), 0.0);
+        for k in 0..self.blocks.len() {
+            let range = self.blocks.range(k);
+            self.packed[self.d * k..self.d * k + range.len()].copy_from_slice(&self.right[range]);
+        }
+        self.blocked.solve(&mut self.packed);
+        for k in 0..self.blocks.len() {
+            if self.place[self.blocks.starts[k]] != u32::MAX {
+                dy[self.blocks.range(k)].iter_mut().zip(&self.packed[self.d * k..]).for_each(|(dy, x)| *dy += x);
+            }
+        }
+    }
+}
+
+/// `out ← A W_kj`, rows of length `stride`.
+#[inline]
+fn mix(piece: &Piece, w: &[f64], rows: usize, columns: usize, stride: usize, out: &mut [f64]) {
+    out.fill(0.0);
+    for i in 0..rows {
+        for p in 0..rows {
+            let a = piece.a[i * rows + p];
+            for j in 0..columns {
+                out[i * stride + j] += a * w[p * columns + j];
+            }
+        }
+    }
+}
+
+/// Adds `eps A + B` to a diagonal block, and ones where the block has fewer rows than the largest.
+#[inline]
+fn own_block(piece: &Piece, eps: f64, rows: usize, d: usize, entry: &mut [f64]) {
+    for i in 0..rows {
+        for j in 0..rows {
+            entry[i * d + j] += eps * piece.a[i * rows + j] + piece.b[i * rows + j];
+        }
+    }
+    (rows..d).for_each(|i| entry[i * d + i] = 1.0);
+}
+
+impl Form for Delassus {
+    fn blocks(&self) -> &Blocks {
+        &self.blocks
+    }
+
+    fn velocities(&mut self, point: &mut Point) {
+        let mut sum = 0.0;
+        for (k, law) in self.blocks.laws.iter().enumerate() {
+            let (range, mut out) = (self.blocks.range(k), [0.0; MAX_ROWS]);
+            let d = range.len();
+            self.W.times(k, &self.blocks, &point.y, &mut out);
+            for i in 0..d {
+                out[i] += self.q[range.start + i];
+            }
+            point.u[range.clone()].copy_from_slice(&out[..d]);
+            let mut natural = [0.0; MAX_ROWS];
+            law.natural(1.0, &out[..d], &point.y[range], &mut natural[..d]);
+            sum += natural.iter().map(|x| x * x).sum::<f64>();
+        }
+        point.residual = sum.sqrt();
+    }
+
+    fn sweep(&mut self, point: &mut Point, prox: Option<Prox<'_>>) {
+        self.prepare(prox.map_or(0.0, |p| p.eps));
+        for (k, law) in self.blocks.laws.iter().enumerate() {
+            let (range, mut q) = (self.blocks.range(k), [0.0; MAX_ROWS]);
+            let (d, w) = (range.len(), &self.diagonal[9 * k..9 * k + 9]);
+            self.W.times(k, &self.blocks, &point.y, &mut q);
+            let y = &mut point.y[range.clone()];
+            for i in 0..d {
+                q[i] += self.q[range.start + i];
+                for j in 0..d {
+                    q[i] -= w[i * d + j] * y[j];
+                }
+            }
+            if let Some(prox) = prox {
+                q.iter_mut().zip(&prox.centre[range]).for_each(|(q, c)| *q -= prox.eps * c);
+            }
+            self.quick[k].solve(law, &q[..d], y);
+        }
+    }
+
+    fn direction(&mut self, pieces: &[Piece], eps: f64, dy: &mut [f64]) -> bool {
+        self.place.clear();
+        let mut n = 0;
+        for (k, piece) in pieces.iter().enumerate() {
+            for i in 0..self.blocks.range(k).len() {
+                let open = piece.branch == Branch::Open;
+                self.place.push(if open { u32::MAX } else { n });
+                n += u32::from(!open);
+                dy[self.blocks.starts[k] + i] = if open { -piece.f[i] } else { 0.0 };
+            }
+        }
+        let n = n as usize;
+        let first = self.residual(pieces, eps, dy);
+        if !self.factor(pieces, eps, n) {
+            return false;
+        }
+        let mut left = first;
+        for _ in 0..3 {
+            self.correct(n, dy);
+            let now = self.residual(pieces, eps, dy);
+            let enough = !(now < 0.5 * left) || now <= 1e-12 * first;
+            left = now;
+            if enough {
+                break;
+            }
+        }
+        // Pivots are sought within blocks alone: a matrix that needs more shows itself here.
+        left <= 1e-3 * first && dy.iter().all(|x| x.is_finite())
+    }
+}

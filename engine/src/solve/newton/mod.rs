@@ -1,0 +1,331 @@
+//! The true law of Coulomb, to machine precision: sweeps, then semismooth Newton, then a proximal point.
+//!
+//! # Equation
+//!
+//! ```text
+//!   u = W r + q,   (u_k, r_k) ∈ Law_k      W = J H⁻¹ Jᵀ + E, never symmetrised; formed only where every clique of H is small
+//! ```
+//!
+//! in joule-scaled variables `y_k = √a_k r_k`, `u_k/√a_k` with `a_k` the mean diagonal entry of block k of W. Then
+//! `½ R²`, `R = ‖y − P_K(y − ũ)‖`, is the local error in joules, every weight is a pure number, and units, frames and order of contacts do not matter.
+//!
+//! # Algorithm
+//!
+//! 1. If the guess passes, done: no sweep, no factorization.
+//! 2. Phase 0 (`sweeping`): up to 50 Gauss–Seidel sweeps, every block solved exactly.
+//! 3. Phase A (`corrected`): up to 60 semismooth Newton steps on the Alart–Curnier function, corrected by sweeps, lightly regularised.
+//! 4. Phase B (`proximal`): proximal point with the same Newton steps, for dependent rows.
+//!
+//! The iterate of least R is what is returned, judged by [`crate::problem::error`].
+//!
+//! # When to use it
+//!
+//! For `Coulomb`, whenever more than a rough answer is wanted. For problems that are convex throughout
+//! the interior point needs fewer factorizations on large piles; this method treats them too.
+//!
+//! # Cost
+//!
+//! A sweep: one pass over W (or over J and J H⁻¹) and one local solve per block. A Newton step: one LU
+//! factorization (dense up to 120 rows that are not open, else sparse; its analysis is kept from solve to solve while the
+//! pattern stays) and some ten sweeps.
+//!
+//! [AlartCurnier1991], [DeSaxce1998]; compared with the methods of [Acary2018] by `signorini bench newton`.
+
+mod block_matrix;
+mod corrected;
+mod delassus;
+mod form;
+mod mixed;
+mod piece;
+mod proximal;
+mod quick;
+mod run;
+mod sweeping;
+
+pub use piece::Branch;
+
+use super::{Counts, ReducedSolver, Report, Solver, Status, Stop, Unsupported};
+use crate::math::norm;
+use crate::problem::{Judge, Problem, Reduced, Solution};
+use delassus::Delassus;
+use form::{Blocks, Form, Point};
+use mixed::Mixed;
+use run::{End, Run, Test};
+use serde::Serialize;
+use std::time::Instant;
+
+/// Factorizations if [`Stop::work`] does not say.
+const WORK: u64 = 400;
+
+/// How to solve.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Settings {
+    /// When to stop; work is counted in factorizations (default 400).
+    pub stop: Stop,
+    /// Beside the tolerance in joules: the largest relative natural residual, both as the literature takes it
+    /// (`‖r − P(r − ũ)‖ / max(‖q‖, ‖r‖, ‖u‖)`, [Acary2018]) and in joule-scaled variables. Of first order where the energy is of second. `None`: not asked for.
+    pub residual: Option<f64>,
+}
+
+/// On which branch of its law a block ended.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
+pub struct ContactStatus {
+    /// Open, stick or slip.
+    pub branch: Branch,
+    /// How far from changing: the distance of `y − u` from the next branch relative to its length. 0: on the border; at most 1.
+    pub margin: f64,
+}
+
+/// What is known of the uniqueness of v.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Unique {
+    /// There is one v: the laws are convex.
+    Yes,
+    /// No other v nearby: Coulomb contacts all stick or are open, clear of their borders.
+    Locally,
+    /// Not known: some Coulomb contact slips or is on a border.
+    #[default]
+    Unknown,
+}
+
+/// The method, with its work space.
+#[derive(Default)]
+pub struct Newton {
+    settings: Settings,
+    judge: Judge,
+    delassus: Delassus,
+    mixed: Mixed,
+    contacts: Vec<ContactStatus>,
+    unique: Unique,
+}
+
+impl Newton {
+    /// A solver with these settings.
+    pub fn new(settings: Settings) -> Newton {
+        Newton { settings, ..Newton::default() }
+    }
+
+    /// The status of every block at the last solution (in the order of the laws).
+    pub fn contacts(&self) -> &[ContactStatus] {
+        &self.contacts
+    }
+
+    /// Whether v of the last solution is the only one.
+    pub fn unique(&self) -> Unique {
+        self.unique
+    }
+
+    fn set_contacts(&mut self, blocks: &Blocks, point: &Point) {
+        self.contacts.clear();
+        self.unique = Unique::Yes;
+        for (k, law) in blocks.laws.iter().enumerate() {
+            let range = blocks.range(k);
+            let (y, u) = (&point.y[range.clone()], &point.u[range]);
+            let branch = piece::Piece::of(law, y, u).branch;
+            let margin = piece::margin(law, y, u);
+            self.contacts.push(ContactStatus { branch, margin });
+            if matches!(law, crate::problem::Law::Coulomb { .. }) && self.unique != Unique::Unknown {
+                self.unique = if branch == Branch::Slip || margin < 1e-9 { Unique::Unknown } else { Unique::Locally };
+            }
+        }
+    }
+}
+
+/// What a run leaves behind.
+struct Outcome {
+    end: End,
+    counts: Counts,
+    best: Point,
+    phase: &'static str,
+    history: Vec<super::Sample>,
+    late: bool,
+}
+
+/// All phases, one after another.
+fn solve_form(form: &mut dyn Form, test: Test<'_>, settings: &Settings, guess: Vec<f64>) -> Outcome {
+    let m = guess.len();
+    let now = Point { y: guess, u: vec![0.0; m], v: Vec::new(), residual: f64::INFINITY };
+    let mut run = Run {
+        form,
+        test,
+        stop: &settings.stop,
+        budget: settings.stop.work.unwrap_or(WORK),
+        counts: Counts::default(),
+        now,
+        best: Point::default(),
+        trial: Point::default(),
+        swept: Point::default(),
+        pieces: Vec::new(),
+        dy: vec![0.0; m],
+        eps: 1e-3,
+        history: Vec::new(),
+        began: Instant::now(),
+        late: false,
+    };
+    run.form.velocities(&mut run.now);
+    let mut phase = "guess";
+    let mut end = if run.look() { End::Passed } else { End::Stuck };
+    let phases: [(&'static str, fn(&mut Run<'_>) -> End); 3] =
+        [("sweeps", sweeping::run), ("newton", corrected::run), ("proximal", proximal::run)];
+    for (name, run_phase) in phases {
+        if end != End::Stuck || run.spent() && name != "sweeps" {
+            break;
+        }
+        phase = name;
+        end = run_phase(&mut run);
+    }
+    if end == End::Stuck && run.spent() {
+        end = End::Spent;
+    }
+    if end == End::Passed {
+        run.best.copy_from(&run.now);
+    }
+    Outcome { end, counts: run.counts, best: run.best, phase, history: run.history, late: run.late }
+}
+
+/// The guess in scaled variables; nothing where it is not a finite vector of the right size.
+fn scaled_guess(blocks: &Blocks, r: &[f64]) -> Vec<f64> {
+    let mut y = vec![0.0; blocks.rows()];
+    if r.len() == y.len() && r.iter().all(|x| x.is_finite()) {
+        for k in 0..blocks.len() {
+            for i in blocks.range(k) {
+                y[i] = r[i] * blocks.root[k];
+            }
+        }
+    }
+    y
+}
+
+/// Reactions from scaled ones.
+fn plain(blocks_root: &[f64], starts: &[usize], y: &[f64]) -> Vec<f64> {
+    let mut r = y.to_vec();
+    for k in 0..blocks_root.len() {
+        r[starts[k]..starts[k + 1]].iter_mut().for_each(|x| *x /= blocks_root[k]);
+    }
+    r
+}
+
+fn report(outcome: &mut Outcome, error: crate::problem::Error, settings: &Settings) -> Report {
+    let status = match outcome.end {
+        End::Passed => Status::Converged,
+        _ if settings.residual.is_none() && error.accepted(&settings.stop.tolerance) => Status::Converged,
+        End::Spent => Status::Budget,
+        End::Stuck => Status::Stalled,
+    };
+    let mut report = Report::new(status, error);
+    report.iterations = outcome.counts.factorizations;
+    report.work = outcome.counts.factorizations;
+    report.reproducible = !outcome.late;
+    report.counts = outcome.counts;
+    report.history = std::mem::take(&mut outcome.history);
+    report.notes.push(format!("ended in phase {}", outcome.phase));
+    report
+}
+
+fn unsupported(what: impl ToString) -> Unsupported {
+    Unsupported { method: "newton", what: what.to_string() }
+}
+
+impl ReducedSolver for Newton {
+    fn solve_reduced(&mut self, reduced: &Reduced, solution: &mut Solution) -> Result<Report, Unsupported> {
+        if reduced.rows() == 0 {
+            solution.r.clear();
+            self.contacts.clear();
+            self.unique = Unique::Yes;
+            return Ok(Report::new(Status::Converged, Default::default()));
+        }
+        reduced.check().map_err(unsupported)?;
+        let settings = self.settings;
+        self.judge.prepare_reduced(reduced);
+        self.delassus.blocks.set(&reduced.laws, &reduced.row_starts, self.judge.a());
+        self.delassus.set(&reduced.W, &reduced.q);
+        let Newton { judge, delassus, .. } = self;
+        let guess = scaled_guess(&delassus.blocks, &solution.r);
+        let root = delassus.blocks.root.clone();
+        let free = (norm(&reduced.q), norm(delassus.free()));
+        let scale = judge.scale();
+        let judging = |y: &[f64]| judge.error_reduced(reduced, &plain(&root, &reduced.row_starts, y)).accepted(&settings.stop.tolerance);
+        let test = Test {
+            scale,
+            tolerance: settings.stop.tolerance,
+            residual: settings.residual,
+            free,
+            judge: Box::new(judging),
+            ask_below: f64::INFINITY,
+        };
+        let mut outcome = solve_form(delassus, test, &settings, guess);
+        solution.r = plain(&root, &reduced.row_starts, &outcome.best.y);
+        let error = self.judge.error_reduced(reduced, &solution.r);
+        let blocks = std::mem::take(&mut self.delassus.blocks);
+        self.set_contacts(&blocks, &outcome.best);
+        self.delassus.blocks = blocks;
+        Ok(report(&mut outcome, error, &settings))
+    }
+}
+
+impl Solver for Newton {
+    fn solve(&mut self, problem: &Problem, solution: &mut Solution) -> Result<Report, Unsupported> {
+        check(problem)?;
+        let settings = self.settings;
+        self.judge.prepare(problem).map_err(unsupported)?;
+        let starts = &problem.J.row_starts;
+        self.mixed.blocks.set(&problem.laws, starts, self.judge.a());
+        self.mixed.set(problem, self.judge.factor());
+        let condensed = self.mixed.prefers_delassus();
+        if condensed {
+            let (w, q) = self.mixed.delassus();
+            self.delassus.blocks.set(&problem.laws, starts, self.judge.a());
+            self.delassus.set(&w, &q);
+        }
+        let Newton { judge, delassus, mixed, .. } = self;
+        let guess = scaled_guess(&mixed.blocks, &solution.r);
+        let root = mixed.blocks.root.clone();
+        let scale = judge.scale();
+        let mut point = Solution::default();
+        let judging = |y: &[f64]| {
+            complete(problem, judge, plain(&root, starts, y), &mut point);
+            judge.error(problem, &point).accepted(&settings.stop.tolerance)
+        };
+        let test = Test {
+            scale,
+            tolerance: settings.stop.tolerance,
+            residual: settings.residual,
+            free: (0.0, 0.0),
+            judge: Box::new(judging),
+            ask_below: f64::INFINITY,
+        };
+        let form: &mut dyn Form = if condensed { delassus } else { mixed };
+        let mut outcome = solve_form(form, test, &settings, guess);
+        complete(problem, &mut self.judge, plain(&root, starts, &outcome.best.y), solution);
+        let error = self.judge.error(problem, solution);
+        let blocks = std::mem::take(&mut self.mixed.blocks);
+        self.set_contacts(&blocks, &outcome.best);
+        self.mixed.blocks = blocks;
+        Ok(report(&mut outcome, error, &settings))
+    }
+}
+
+/// `v = H⁻¹ (k + Jᵀ r)`.
+fn complete(problem: &Problem, judge: &mut Judge, r: Vec<f64>, solution: &mut Solution) {
+    solution.v.clear();
+    solution.v.extend_from_slice(&problem.k);
+    problem.J.add_transposed(&r, &mut solution.v);
+    judge.factor().solve(&mut solution.v);
+    solution.r = r;
+}
+
+/// Sizes and finite numbers; H is checked by its factorization.
+fn check(problem: &Problem) -> Result<(), Unsupported> {
+    let (n, m) = (problem.n(), problem.rows());
+    let sizes = [problem.H.cols == n, problem.k.len() == n, problem.J.cols == n, problem.E.len() == m, problem.w.len() == m];
+    if n == 0 || sizes.contains(&false) || problem.laws.len() != problem.J.block_count() {
+        return Err(unsupported("a problem whose sizes do not fit"));
+    }
+    for (what, values) in [("H", &problem.H.values), ("k", &problem.k), ("J", &problem.J.values), ("E", &problem.E), ("w", &problem.w)] {
+        if values.iter().any(|x| !x.is_finite()) {
+            return Err(unsupported(format!("{what} with numbers that are not finite")));
+        }
+    }
+    Ok(())
+}

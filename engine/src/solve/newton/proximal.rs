@@ -1,0 +1,196 @@
+//! Phase B: proximal point, each step by semismooth Newton.
+//!
+//! ```text
+//!   1  centre c = y;  solve the problem (W + eps I, q − eps c), which has no dependent rows, for y:
+//!        Newton steps on F, halved until |F| falls below the larger of its last two values,
+//!        each candidate also after ten sweeps of this regular problem
+//!        until |F| ≤ 0.1 eps ‖y − c‖
+//!   2  solved:  eps ← eps/2 (within 8 steps), 0.7 eps (within 15), unless a failure is recent
+//!      failed:  back to c (or to the best y seen, if R fell tenfold);  eps ← 2 eps, held for two successes
+//!   3  drift:   where two successive steps point the same way and R hardly falls, the next centre is
+//!               put ahead, at P_K(y + tau (y − c)), tau = 1, 2, 4, … while that serves
+//! ```
+//!
+//! This ends the cases in which dependent rows leave the reactions undetermined along many directions.
+
+use super::form::Prox;
+use super::run::{End, Run};
+use crate::math::{dot, norm};
+use crate::problem::law::MAX_ROWS;
+
+/// Newton steps of one proximal step.
+const STEPS: usize = 30;
+/// Sweeps that correct a candidate.
+const CORRECTION: usize = 10;
+/// Flat outer steps after which the drift is allowed, and after which the phase gives up.
+const FLAT: u32 = 10;
+const GIVE_UP: u32 = 60;
+
+/// The state of the outer loop.
+struct Outer {
+    centre: Vec<f64>,
+    /// The last step `y − c`, to see whether the next one points the same way.
+    last: Vec<f64>,
+    hold: u32,
+    failed_eps: f64,
+    tau: f64,
+    flat: u32,
+}
+
+pub(super) fn run(run: &mut Run<'_>) -> End {
+    run.now.copy_from(&run.best);
+    let mut eps = (run.eps / 4.0).clamp(1e-4, 1e-2);
+    let mut outer = Outer { centre: run.now.y.clone(), last: vec![0.0; run.now.y.len()], hold: 0, failed_eps: 0.0, tau: 1.0, flat: 0 };
+    let mut start = run.now.clone();
+    loop {
+        start.copy_from(&run.now);
+        let before = start.residual;
+        match inner(run, eps, &outer.centre) {
+            Inner::Passed => return End::Passed,
+            Inner::Spent => return End::Spent,
+            Inner::Solved(steps) => {
+                run.counts.outer += 1;
+                if run.look() {
+                    return End::Passed;
+                }
+                drift(run, &mut outer, eps, before);
+                if outer.hold > 0 {
+                    outer.hold -= 1;
+                } else if steps <= 8 {
+                    eps = (0.5 * eps).max(1e-12);
+                } else if steps <= 15 {
+                    eps *= 0.7;
+                }
+            }
+            Inner::Failed => {
+                run.counts.outer += 1;
+                if run.best.residual < 0.1 * before {
+                    run.now.copy_from(&run.best);
+                } else {
+                    run.now.copy_from(&start);
+                }
+                outer.failed_eps = eps;
+                eps = (2.0 * eps).min(1.0);
+                outer.hold = 2;
+                outer.centre.copy_from_slice(&run.now.y);
+            }
+        }
+        outer.flat = if run.best.residual < 0.9 * before { 0 } else { outer.flat + 1 };
+        if outer.flat > GIVE_UP {
+            return End::Stuck;
+        }
+    }
+}
+
+/// Step 3: the next centre, at y or ahead of it.
+fn drift(run: &Run<'_>, outer: &mut Outer, eps: f64, before: f64) {
+    let step: Vec<f64> = run.now.y.iter().zip(&outer.centre).map(|(y, c)| y - c).collect();
+    let cosine = dot(&step, &outer.last) / (norm(&step) * norm(&outer.last)).max(f64::MIN_POSITIVE);
+    let size = norm(&run.now.y).max(norm(&run.now.u));
+    let wanted = run.now.residual < 1e-7 * size || outer.flat >= FLAT;
+    let drifting = wanted && cosine > 0.9 && run.now.residual > 0.9 * before && eps <= 4.0 * outer.failed_eps;
+    if drifting && run.now.residual <= 1.02 * before {
+        let blocks = run.form.blocks();
+        for (k, law) in blocks.laws.iter().enumerate() {
+            let range = blocks.range(k);
+            let mut ahead = [0.0; MAX_ROWS];
+            for (i, row) in range.clone().enumerate() {
+                ahead[i] = run.now.y[row] + outer.tau * step[row];
+            }
+            law.project(&mut ahead[..range.len()]);
+            outer.centre[range.clone()].copy_from_slice(&ahead[..range.len()]);
+        }
+        outer.tau = (2.0 * outer.tau).min(1e6);
+    } else {
+        outer.centre.copy_from_slice(&run.now.y);
+        outer.tau = if drifting { (outer.tau / 8.0).max(1.0) } else { 1.0 };
+    }
+    outer.last = step;
+}
+
+/// How a proximal step ended.
+enum Inner {
+    Passed,
+    Solved(usize),
+    Failed,
+    Spent,
+}
+
+/// Step 1.
+fn inner(run: &mut Run<'_>, eps: f64, centre: &[f64]) -> Inner {
+    let mut u = vec![0.0; centre.len()];
+    let mut merits = vec![regular(run, false, eps, centre, &mut u)];
+    for step in 0..STEPS {
+        let merit = merits[merits.len() - 1];
+        let moved = run.now.y.iter().zip(centre).map(|(y, c)| (y - c) * (y - c)).sum::<f64>().sqrt();
+        let floor = 1e-16 * (norm(&run.now.y) + norm(&run.now.u));
+        if step > 0 && merit <= (0.1 * eps * moved).max(floor) {
+            return Inner::Solved(step);
+        }
+        if merits.len() > 8 && merit > 0.9 * merits[merits.len() - 9] {
+            return Inner::Failed;
+        }
+        if run.spent() {
+            return Inner::Spent;
+        }
+        if !run.step(&u, eps) {
+            return Inner::Failed;
+        }
+        let reference = merit.max(merits.get(merits.len().wrapping_sub(2)).copied().unwrap_or(0.0));
+        if !search(run, eps, centre, reference, &mut u) {
+            return Inner::Failed;
+        }
+        merits.push(regular(run, false, eps, centre, &mut u));
+        if run.look() {
+            return Inner::Passed;
+        }
+    }
+    Inner::Failed
+}
+
+/// Moves `now` to the first candidate whose merit is below `reference`.
+fn search(run: &mut Run<'_>, eps: f64, centre: &[f64], reference: f64, u: &mut [f64]) -> bool {
+    let mut t = 1.0;
+    for _ in 0..8 {
+        run.trial.copy_from(&run.now);
+        for (y, dy) in run.trial.y.iter_mut().zip(&run.dy) {
+            *y += t * dy;
+        }
+        run.form.velocities(&mut run.trial);
+        let mut merit = regular(run, true, eps, centre, u);
+        if !(merit <= 0.5 * reference) {
+            run.swept.copy_from(&run.trial);
+            run.form.sweeps(&mut run.swept, CORRECTION, Some(Prox { eps, centre }));
+            run.counts.sweeps += CORRECTION as u64;
+            std::mem::swap(&mut run.trial, &mut run.swept);
+            let corrected = regular(run, true, eps, centre, u);
+            if corrected < merit || merit.is_nan() {
+                merit = corrected;
+            } else {
+                std::mem::swap(&mut run.trial, &mut run.swept);
+            }
+        }
+        if merit < reference {
+            std::mem::swap(&mut run.now, &mut run.trial);
+            return true;
+        }
+        t *= 0.5;
+    }
+    false
+}
+
+/// The velocities of the regular problem, `u + eps (y − c)`, and |F| there; of `trial` or of `now`.
+fn regular(run: &Run<'_>, trial: bool, eps: f64, centre: &[f64], u: &mut [f64]) -> f64 {
+    let point = if trial { &run.trial } else { &run.now };
+    for i in 0..u.len() {
+        u[i] = point.u[i] + eps * (point.y[i] - centre[i]);
+    }
+    let blocks = run.form.blocks();
+    let mut sum = 0.0;
+    for (k, law) in blocks.laws.iter().enumerate() {
+        let range = blocks.range(k);
+        let piece = super::piece::Piece::of(law, &point.y[range.clone()], &u[range]);
+        sum += piece.f.iter().map(|x| x * x).sum::<f64>();
+    }
+    sum.sqrt()
+}
