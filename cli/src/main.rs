@@ -11,6 +11,12 @@ struct Arguments {
 
 #[derive(Subcommand)]
 enum Command {
+    /// Run a scene that comes with the program; without a name, list them and run one.
+    Demo(signorini_cli::demo::Arguments),
+    /// Simulate a scene file; say how wrong every step was; check the facts it states.
+    Run(signorini_cli::run::Arguments),
+    /// Print the format of scene files as JSON Schema.
+    Schema,
     /// Solve problems from files and say in joules how wrong the answers are.
     Solve(signorini_cli::solve::Arguments),
     /// Measure a method: speed, iterations, accuracy, beside the published figures.
@@ -19,6 +25,9 @@ enum Command {
 
 fn main() -> std::process::ExitCode {
     match Arguments::parse().command {
+        Command::Demo(arguments) => signorini_cli::demo::run(&arguments),
+        Command::Run(arguments) => signorini_cli::run::run(&arguments),
+        Command::Schema => signorini_cli::schema::run(),
         Command::Solve(arguments) => signorini_cli::solve::run(&arguments),
         Command::Bench(arguments) => signorini_cli::bench::run(&arguments),
     }

@@ -36,10 +36,10 @@ pub struct Arguments {
     #[arg(long, value_name = "KIND", value_parser = kind)]
     kind: Option<Kind>,
     /// Largest local error, relative to the energy scale; the bound is held to its square root.
-    #[arg(long, value_name = "RELATIVE", default_value_t = Tolerance::default().relative, value_parser = positive)]
+    #[arg(long, value_name = "RELATIVE", default_value = "1e-8", value_parser = positive)]
     tol: f64,
     /// Largest velocity that any row may be wrong by, m/s.
-    #[arg(long, value_name = "M/S", default_value_t = Tolerance::default().velocity, value_parser = positive)]
+    #[arg(long, value_name = "M/S", default_value = "1e-6", value_parser = positive)]
     tol_velocity: f64,
     /// Most work, in the method's unit: sweeps, factorizations, pivots.
     #[arg(long, value_name = "N")]

@@ -9,6 +9,7 @@ pub mod newton;
 pub mod packing;
 pub mod pivot;
 pub mod psor;
+pub mod step;
 
 /// What to measure.
 #[derive(Args)]
@@ -27,6 +28,8 @@ enum What {
     Newton(newton::Arguments),
     /// Sweeps: time per contact, memory speed, threads, convergence.
     Psor(psor::Arguments),
+    /// A step: collide, assemble, solve, advance, on settled scenes.
+    Step(step::Arguments),
     /// Interior point: the thesis's tables, warm starts, mass ratios, beside clarabel.
     InteriorPoint(interior_point::Arguments),
 }
@@ -38,6 +41,7 @@ pub fn run(arguments: &Arguments) -> ExitCode {
         What::Pivot(arguments) => pivot::run(arguments),
         What::Newton(arguments) => newton::run(arguments),
         What::Psor(arguments) => psor::run(arguments),
+        What::Step(arguments) => step::run(arguments),
         What::InteriorPoint(arguments) => interior_point::run(arguments),
     }
 }

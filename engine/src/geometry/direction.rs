@@ -7,8 +7,8 @@
 //! 1. Points, and two segments: closed forms.
 //! 2. Two boxes that overlap: the 15 axes of faces and pairs of edges [Gottschalk1996].
 //! 3. All others: the iterations of Gilbert, Johnson and Keerthi, and an expanding polytope where they overlap (parry).
-//! 4. Where a face normal of either separates as much, it is the direction: what the iterations say
-//!    about a direction is lost in rounding when the gap is tiny.
+//! 4. Where a direction of the shapes themselves (a face normal, a common perpendicular) separates as much, it is
+//!    the direction: what the iterations say about it is lost in rounding when the gap is tiny.
 
 use super::convex::Core;
 use crate::math::pose::Pose;
@@ -96,20 +96,48 @@ impl Pair<'_> {
         Closest { normal, point_a, point_b, distance: (point_b - point_a).dot(normal) }
     }
 
-    /// Prefers a face normal near the direction that separates as much.
+    /// Prefers a direction of the shapes themselves that separates as much as the one found: face normals near it and
+    /// near the line of centres, and the common perpendicular of two axes.
     fn polished(&self, found: Closest) -> Closest {
-        let mut best = found;
-        let mut bar = self.separation(found.normal) - EQUAL * self.scale;
-        let of_a = self.a.face_normal(found.normal);
-        let of_b = self.b.face_normal(-self.pose.inverse_vector(found.normal)).map(|n| -self.pose.vector(n));
-        for normal in of_a.into_iter().chain(of_b) {
+        let mut best = Closest { distance: self.separation(found.normal), ..found };
+        let mut bar = best.distance - EQUAL * self.scale;
+        let mut consider = |normal: Option<DVec3>| {
+            let Some(normal) = normal else { return };
             let distance = self.separation(normal);
             if distance > bar {
-                best = Closest { normal, distance, ..found };
+                // The points found serve as long as they are as far apart along this direction too.
+                let fits = ((found.point_b - found.point_a).dot(normal) - distance).abs() <= EQUAL * self.scale;
+                best = if fits { Closest { normal, distance, ..found } } else { self.along(normal) };
                 bar = distance + EQUAL * self.scale;
             }
+        };
+        // The line of centres first: it knows nothing of rounding.
+        for n in [self.pose.position.normalize_or(DVec3::Z), found.normal] {
+            consider(self.a.face_normal(n));
+            consider(self.b.face_normal(-self.pose.inverse_vector(n)).map(|n| -self.pose.vector(n)));
+        }
+        let across = DVec3::Z.cross(self.pose.vector(DVec3::Z));
+        if across.length_squared() > 1e-6 {
+            let across = across.normalize();
+            consider(Some(if across.dot(found.normal) < 0.0 { -across } else { across }));
+        }
+        // Points that nearly coincide say nothing of the direction; edges that cross do.
+        if found.distance.abs() < 1e-6 * self.scale {
+            consider(self.crossed_edges(found.normal));
         }
         best
+    }
+
+    /// The common perpendicular of the edges that the cores turn to each other, if both turn an edge.
+    fn crossed_edges(&self, n: DVec3) -> Option<DVec3> {
+        let (mut a, mut b) = (vec![], vec![]);
+        self.a.feature(n, &mut a);
+        self.b.feature(-self.pose.inverse_vector(n), &mut b);
+        if a.len() != 2 || b.len() != 2 {
+            return None;
+        }
+        let across = (a[1].0 - a[0].0).cross(self.pose.vector(b[1].0 - b[0].0)).try_normalize()?;
+        Some(if across.dot(n) < 0.0 { -across } else { across })
     }
 
     /// Step 2: the axis that separates most; where the nearest features are a vertex and an edge or two vertices no
@@ -207,8 +235,7 @@ mod tests {
                     let pose = Pose::turned(vector() * if round % 2 == 0 { 0.3 } else { 1.0 }, vector() * 2.0);
                     let pair = Pair { a, b, pose, reach: f64::MAX, scale: 0.5 };
                     let closest = pair.closest().expect("everything is within reach");
-                    let near = |n: DVec3, amount: f64| (n + vector() * amount).normalize();
-                    let mut near = near;
+                    let mut near = |n: DVec3, amount: f64| (n + vector() * amount).normalize();
                     // Anywhere, and close to what was found.
                     for amount in [10.0, 10.0, 10.0, 10.0, 0.3, 0.1, 0.03, 0.01] {
                         for _ in 0..20 {

@@ -261,8 +261,7 @@ impl Shape {
 pub(crate) fn check_pose(what: &'static str, place: usize, pose: &Pose) -> Result<(), Invalid> {
     finite("pose", "position", &[pose.position])?;
     let length = pose.orientation.length();
-    // The negated comparison also refuses NaN.
-    if !((length - 1.0).abs() <= 1e-6) {
+    if length.is_nan() || (length - 1.0).abs() > 1e-6 {
         return Err(Invalid::Orientation { what, place, length });
     }
     Ok(())
@@ -295,7 +294,7 @@ fn check_mesh(vertices: &[DVec3], triangles: &[[u32; 3]]) -> Result<(), Invalid>
         let [a, b, c] = corners.map(|vertex| vertices[vertex as usize]);
         let longest = (b - a).length().max((c - b).length()).max((a - c).length());
         // A height below 1e-12 of the longest side leaves no digit of the normal.
-        if !((b - a).cross(c - a).length() > 1e-12 * longest * longest) {
+        if (b - a).cross(c - a).length() <= 1e-12 * longest * longest {
             return Err(Invalid::Triangle { triangle });
         }
     }

@@ -1,0 +1,126 @@
+//! Looks at a run when its facts are due.
+
+use super::Ended;
+use super::summary::Summary;
+use crate::scenefile::Loaded;
+use crate::scenefile::expect::{Check, Quantity};
+use glam::DVec3;
+use serde_json::{Value as Json, json};
+use signorini::assemble::{Present, joint};
+use signorini::scene::{BodyId, Coordinate, Scene, State};
+use signorini::step::Stepper;
+
+/// A fact and what was found.
+#[derive(Clone, Debug)]
+pub struct Outcome {
+    /// The fact.
+    pub check: Check,
+    /// What was found; none if the run ended before, or the fact lies beyond its end.
+    pub found: Option<f64>,
+    /// True if the end of the run was moved before the fact: it says nothing then.
+    pub beyond: bool,
+}
+
+impl Outcome {
+    /// Whether the fact does not speak against the run.
+    pub fn passed(&self) -> bool {
+        self.beyond || self.found.is_some_and(|value| self.check.holds(value))
+    }
+
+    /// One line for a person.
+    pub fn line(&self) -> String {
+        let Check { name, time, about, .. } = &self.check;
+        let why = if about.is_empty() { String::new() } else { format!("  ({about})") };
+        match self.found {
+            Some(value) => {
+                let verdict = if self.check.holds(value) { "holds" } else { "FAILS" };
+                format!("{verdict}  {name} = {value:.9} at t = {time} s, wanted {}{why}", self.check.wanted())
+            }
+            None if self.beyond => format!("open   {name} at t = {time} s lies beyond the end{why}"),
+            None => format!("FAILS  {name} at t = {time} s was not reached{why}"),
+        }
+    }
+
+    /// For machines.
+    pub fn to_json(&self) -> Json {
+        let finite = |x: f64| x.is_finite().then_some(x);
+        let Check { name, time, about, unit, lo, hi, .. } = &self.check;
+        json!({"name": name, "time": time, "about": about, "unit": unit, "found": self.found, "at_least": finite(*lo), "at_most": finite(*hi), "holds": self.passed()})
+    }
+}
+
+/// Waits for the times of the facts.
+pub struct Probe<'a> {
+    scene: &'a Scene,
+    initial: State,
+    outcomes: Vec<(u64, Outcome)>,
+    steps: u64,
+}
+
+impl<'a> Probe<'a> {
+    /// The facts of a scene, each at the step nearest to its time.
+    pub fn new(loaded: &'a Loaded, dt: f64, steps: u64) -> Probe<'a> {
+        let due = |check: &Check| ((check.time / dt).round() as u64).max(1);
+        let outcomes = loaded.checks.iter().map(|check| (due(check), Outcome { check: check.clone(), found: None, beyond: false })).collect();
+        Probe { scene: &loaded.scene, initial: State::initial(&loaded.scene), outcomes, steps }
+    }
+
+    /// Looks after step `k`.
+    pub fn look(&mut self, k: u64, stepper: &Stepper, state: &State, summary: &Summary) {
+        for i in 0..self.outcomes.len() {
+            if self.outcomes[i].0 == k {
+                let value = self.value(self.outcomes[i].1.check.quantity, stepper, state, summary);
+                self.outcomes[i].1.found = Some(value);
+            }
+        }
+    }
+
+    /// All facts, when the run is over.
+    pub fn finish(self, ended: &Ended) -> Vec<Outcome> {
+        let steps = self.steps;
+        let close = |(due, mut outcome): (u64, Outcome)| {
+            outcome.beyond = outcome.found.is_none() && (due > steps || *ended == Ended::Interrupted);
+            outcome
+        };
+        self.outcomes.into_iter().map(close).collect()
+    }
+
+    fn value(&self, quantity: Quantity, stepper: &Stepper, state: &State, summary: &Summary) -> f64 {
+        let twist = |body| state.twist(stepper.layout(), body);
+        match quantity {
+            Quantity::Position(body, axis) => state.pose(body).point(self.scene.bodies[body.index()].origin)[axis],
+            Quantity::Velocity(body, axis) => twist(body).0[axis],
+            Quantity::Speed(body) => twist(body).0.length(),
+            Quantity::AngularSpeed(body) => twist(body).1.length(),
+            Quantity::Tilt(body) => state.pose(body).vector(DVec3::Z).angle_between(self.initial.pose(body).vector(DVec3::Z)),
+            Quantity::ContactForce(body) => contact_force(self.scene, state, body).z,
+            Quantity::Angle(joint) => state.angles[joint.index()],
+            Quantity::Slide(id) => joint::coordinate(self.scene, id, Coordinate::Slide, &Present::at_rest(self.scene, state)).value,
+            Quantity::Kinetic(None) => summary.energy.kinetic,
+            Quantity::Kinetic(Some(body)) => {
+                let (linear, angular) = twist(body);
+                self.scene.bodies[body.index()].mass().map_or(0.0, |m| m.kinetic(linear, angular))
+            }
+            Quantity::EnergyChange => summary.energy.kinetic - summary.energy.kinetic_before + summary.energy.potential_change,
+            Quantity::Penetration => summary.penetration,
+            Quantity::Error => summary.worst_relative,
+            Quantity::Ledger => summary.ledger,
+            Quantity::Contacts => stepper.contacts().len() as f64,
+        }
+    }
+}
+
+/// The sum of the contact forces on a body, mean over the last step, N.
+fn contact_force(scene: &Scene, state: &State, body: BodyId) -> DVec3 {
+    let mut sum = DVec3::ZERO;
+    for contact in &state.reactions.contacts {
+        let owner = |collider: u32| BodyId(scene.colliders[collider as usize].body);
+        if owner(contact.colliders.1) == body {
+            sum += contact.impulse;
+        }
+        if owner(contact.colliders.0) == body {
+            sum -= contact.impulse;
+        }
+    }
+    if state.reactions.h > 0.0 { sum / state.reactions.h } else { sum }
+}

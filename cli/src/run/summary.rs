@@ -1,0 +1,206 @@
+//! The figures of a run.
+
+use super::{Ended, Finished};
+use crate::scenefile::Loaded;
+use serde_json::{Value as Json, json};
+use signorini::scene::{Kind, Scene, State};
+use signorini::step::{Ledger, Stepper, Verdict};
+use std::collections::BTreeMap;
+
+/// The figures of a run, growing step by step.
+pub struct Summary {
+    /// Steps taken.
+    pub steps: u64,
+    /// Time reached, s.
+    pub time: f64,
+    /// Bodies that are not fixed.
+    pub bodies: usize,
+    /// Joints.
+    pub joints: usize,
+    /// Sum of the numbers of contacts.
+    pub contacts: u64,
+    /// Largest number of rows.
+    pub rows: usize,
+    /// Largest error of a step, J.
+    pub worst_joule: f64,
+    /// Largest error of a step relative to its energy scale.
+    pub worst_relative: f64,
+    /// The constraint to blame in the step with the largest error.
+    pub worst_name: String,
+    /// Deepest overlap, m.
+    pub penetration: f64,
+    /// The ledger of the whole run.
+    pub energy: Ledger,
+    /// What the ledger of a step misses, at worst, relative to its turnover.
+    pub ledger: f64,
+    /// Steps by solver.
+    pub solvers: BTreeMap<&'static str, u64>,
+    /// Steps whose error was not accepted.
+    pub not_accepted: u64,
+    /// Steps that were divided.
+    pub divided: u64,
+    /// Seconds of the user's time.
+    pub wall: f64,
+    /// Bits of the final state.
+    pub hash: u64,
+    verdicts: Vec<Json>,
+    stages: Json,
+    wanted: f64,
+}
+
+impl Summary {
+    /// Nothing yet.
+    pub fn new(scene: &Scene, t_end: f64) -> Summary {
+        Summary {
+            steps: 0,
+            time: 0.0,
+            bodies: scene.bodies.iter().filter(|b| !matches!(b.kind, Kind::Fixed)).count(),
+            joints: scene.joints.len(),
+            contacts: 0,
+            rows: 0,
+            worst_joule: 0.0,
+            worst_relative: 0.0,
+            worst_name: "nothing".into(),
+            penetration: 0.0,
+            energy: Ledger::default(),
+            ledger: 0.0,
+            solvers: BTreeMap::new(),
+            not_accepted: 0,
+            divided: 0,
+            wall: 0.0,
+            hash: 0,
+            verdicts: Vec::new(),
+            stages: Json::Null,
+            wanted: t_end,
+        }
+    }
+
+    /// Adds a step.
+    pub fn add(&mut self, scene: &Scene, verdict: &Verdict) {
+        self.energy = if self.steps == 0 { verdict.energy } else { self.energy.then(&verdict.energy) };
+        self.steps += 1;
+        self.time = verdict.time;
+        self.contacts += verdict.contacts as u64;
+        self.rows = self.rows.max(verdict.rows);
+        self.penetration = self.penetration.max(verdict.penetration);
+        self.worst_relative = self.worst_relative.max(verdict.error.relative());
+        if verdict.error.joule > self.worst_joule {
+            self.worst_joule = verdict.error.joule;
+            self.worst_name = verdict.worst_name(scene);
+        }
+        let turnover = verdict.energy.turnover();
+        if turnover > 0.0 {
+            self.ledger = self.ledger.max(verdict.energy.residual().abs() / turnover);
+        }
+        if verdict.rows > 0 {
+            *self.solvers.entry(verdict.solver.name()).or_default() += 1;
+        } else {
+            *self.solvers.entry("free").or_default() += 1;
+        }
+        self.not_accepted += u64::from(!verdict.accepted);
+        self.divided += u64::from(verdict.substeps > 1);
+    }
+
+    /// Keeps a verdict for run.json.
+    pub fn keep(&mut self, scene: &Scene, verdict: &Verdict) {
+        self.verdicts.push(json!({
+            "time": verdict.time, "accepted": verdict.accepted, "status": verdict.status, "joule": verdict.error.joule,
+            "relative": verdict.error.relative(), "bound": verdict.error.bound, "velocity": verdict.error.velocity,
+            "worst": verdict.worst_name(scene), "solver": verdict.solver.name(), "work": verdict.work, "penetration": verdict.penetration,
+            "contacts": verdict.contacts, "rows": verdict.rows, "substeps": verdict.substeps, "energy": verdict.energy,
+        }));
+    }
+
+    /// Closes the run.
+    pub fn finish(&mut self, state: &State, stepper: &Stepper, wall: f64) {
+        self.wall = wall;
+        self.hash = hash(state);
+        let s = stepper.stages;
+        self.stages = json!({"collide": s.collide, "assemble": s.assemble, "solve": s.solve, "advance": s.advance});
+    }
+
+    /// One line for a person.
+    pub fn line(&self, scene: &Scene) -> String {
+        let solvers: Vec<String> = self.solvers.iter().map(|(name, steps)| format!("{name} {steps}")).collect();
+        let mut line = format!(
+            "{}: t={:.2} s  {} steps  worst step {:.1e} J ({:.0e} of energy scale, {})  {}  penetration max {}",
+            scene.name,
+            self.time,
+            self.steps,
+            self.worst_joule,
+            self.worst_relative,
+            self.worst_name,
+            solvers.join(", "),
+            length(self.penetration),
+        );
+        if self.not_accepted > 0 {
+            line += &format!("  {} steps NOT accepted", self.not_accepted);
+        }
+        line + &format!("  {:.0} steps/s", self.rate())
+    }
+
+    fn rate(&self) -> f64 {
+        if self.wall > 0.0 { self.steps as f64 / self.wall } else { 0.0 }
+    }
+
+    /// The object that `--json` prints.
+    pub fn to_json(&self) -> Json {
+        let mut energy = json!(self.energy);
+        energy["residual"] = json!(self.energy.residual());
+        json!({
+            "steps": self.steps,
+            "t_end": self.time,
+            "bodies": self.bodies,
+            "joints": self.joints,
+            "contacts_mean": if self.steps > 0 { self.contacts as f64 / self.steps as f64 } else { 0.0 },
+            "error": {"worst_joule": self.worst_joule, "worst_relative": self.worst_relative, "worst_name": self.worst_name},
+            "penetration_max": self.penetration,
+            "energy": energy,
+            "solvers": self.solvers,
+            "wall_s": self.wall,
+            "steps_per_s": self.rate(),
+            "hash": format!("{:016x}", self.hash),
+        })
+    }
+}
+
+impl Finished {
+    /// The object of run.json: the summary, how it ended, the facts, and verdicts along the way.
+    pub fn to_json(&self, loaded: &Loaded) -> Json {
+        let summary = &self.summary;
+        let mut object = summary.to_json();
+        object["scene"] = json!(loaded.scene.name);
+        object["about"] = json!(loaded.about);
+        object["dt"] = json!(loaded.dt);
+        object["t_end_wanted"] = json!(summary.wanted);
+        object["complete"] = json!(self.ended == Ended::Complete);
+        object["ended"] = match &self.ended {
+            Ended::Complete => json!("complete"),
+            Ended::Interrupted => json!("interrupted"),
+            Ended::Refused(why) => json!(why),
+        };
+        object["rows_max"] = json!(summary.rows);
+        object["not_accepted"] = json!(summary.not_accepted);
+        object["divided"] = json!(summary.divided);
+        object["ledger_worst"] = json!(summary.ledger);
+        object["seconds"] = summary.stages.clone();
+        object["facts"] = self.outcomes.iter().map(|o| o.to_json()).collect();
+        object["verdicts"] = json!(summary.verdicts);
+        object
+    }
+}
+
+/// A length with a prefix that suits it.
+fn length(x: f64) -> String {
+    match x {
+        x if x < 1e-6 => format!("{:.2} nm", x * 1e9),
+        x if x < 1e-3 => format!("{:.2} um", x * 1e6),
+        x => format!("{:.2} mm", x * 1e3),
+    }
+}
+
+/// The bits of a state: time, positions, velocities, angles (FNV-1a over 64-bit words).
+pub fn hash(state: &State) -> u64 {
+    let words = [state.time].into_iter().chain(state.q.iter().copied()).chain(state.v.iter().copied()).chain(state.angles.iter().copied());
+    words.fold(0xcbf2_9ce4_8422_2325, |hash, x| (hash ^ x.to_bits()).wrapping_mul(0x0000_0100_0000_01b3).rotate_left(17))
+}

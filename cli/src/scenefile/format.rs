@@ -1,0 +1,808 @@
+//! The tables of a scene file. Their comments are the reference of the format: `signorini schema` prints them.
+
+use super::node::{Node, Value};
+use super::read::{Read, Reader, Table, table, words};
+use super::repeat::Repeat;
+use super::unit::Dimension;
+use super::value::*;
+use serde_json::{Map, Value as Json, json};
+
+table! {
+    /// A scene: what exists, how it is simulated, and what must come out.
+    pub struct Header {
+        /// What the scene is called; the name of the file without this.
+        name: Option<String>,
+        /// What it shows, in a sentence.
+        about: Option<String>,
+        /// The units of plain numbers in this file: { length, mass, time, angle }; SI without this.
+        units: Option<DeclaredUnits>,
+        /// Files whose contents come before this one's; parameters and settings of this file win.
+        include: Many<String>,
+        /// Names for formulas: numbers, or texts such as "2*radius + 1 mm"; `--set name=value` overrides them.
+        parameters: Elsewhere,
+        /// Acceleration of gravity; (0, 0, -9.81 m/s^2) without this.
+        gravity: Option<Vector<Acceleration>>,
+        /// What surfaces are made of, by name.
+        materials: Named<Material>,
+        /// How contacts are found and combined.
+        contact: Option<Contact>,
+        /// How the scene is simulated.
+        run: Option<Run>,
+    }
+}
+
+/// A scene file whole.
+pub type File = Both<Header, Block>;
+
+table! {
+    /// The units of plain numbers.
+    pub struct DeclaredUnits {
+        /// Unit of length, such as "mm".
+        length: Option<String>,
+        /// Unit of mass, such as "g".
+        mass: Option<String>,
+        /// Unit of time, such as "ms".
+        time: Option<String>,
+        /// Unit of angle, such as "deg".
+        angle: Option<String>,
+    }
+}
+
+table! {
+    /// What exists: at the top of a file, or inside a [[repeat]].
+    pub struct Block {
+        /// Bodies.
+        body: Vec<Body>,
+        /// Joints between bodies.
+        joint: Vec<Joint>,
+        /// Motors on joints.
+        motor: Vec<Motor>,
+        /// Gears, racks and differentials between joints.
+        gear: Vec<Gear>,
+        /// Springs, dampers, bushings, drag, applied forces.
+        force: Vec<Force>,
+        /// Contacts of two materials that follow no rule.
+        surface: Vec<Surface>,
+        /// Facts that a run checks.
+        expect: Vec<Expect>,
+        /// The same things many times.
+        repeat: Vec<Repeat>,
+    }
+}
+
+table! {
+    /// What a surface is made of.
+    pub struct Material {
+        /// Coefficient of friction; 0.5 without this.
+        mu: Option<Of<Pure>>,
+        /// Coefficient of restitution (Newton), 0 to 1; 0 without this.
+        restitution: Option<Of<Pure>>,
+        /// Compliance of a contact; 0 (rigid) without this.
+        compliance: Option<Of<Compliance>>,
+        /// Damping of a compliant contact.
+        damping: Option<Of<Damping>>,
+        /// Density of bodies made of it that name neither mass nor density.
+        density: Option<Of<Density>>,
+    }
+}
+
+table! {
+    /// The contact of two materials, whatever the rules say.
+    pub struct Surface {
+        /// The two materials.
+        between: [Name; 2],
+        /// Coefficient of friction; by the rule without this.
+        mu: Option<Of<Pure>>,
+        /// Coefficient of restitution; by the rule without this.
+        restitution: Option<Of<Pure>>,
+        /// Compliance; the sum of both without this.
+        compliance: Option<Of<Compliance>>,
+        /// Damping; the greater without this.
+        damping: Option<Of<Damping>>,
+    }
+}
+
+words! {
+    /// How a property of two surfaces becomes one of their contact.
+    pub enum Rule {
+        /// The mean of both.
+        Average = "average",
+        /// The smaller.
+        Minimum = "minimum",
+        /// The greater.
+        Maximum = "maximum",
+        /// The product.
+        Product = "product",
+        /// The root of the product.
+        GeometricMean = "geometric_mean",
+    }
+}
+
+table! {
+    /// How contacts are found and combined.
+    pub struct Contact {
+        /// Rule for friction; "minimum" without this.
+        mu: Option<Rule>,
+        /// Rule for restitution; "maximum" without this.
+        restitution: Option<Rule>,
+        /// The material of bodies that name none; mu = 0.5, no rebound without this.
+        material: Option<Name>,
+        /// Pairs of bodies that never touch.
+        exclude: Vec<[Name; 2]>,
+        /// Gaps up to this are contacts of the next step; chosen from speeds without this.
+        prediction: Option<Of<Length>>,
+        /// Greatest speed at which overlap is undone.
+        recovery_speed: Option<Of<Speed>>,
+        /// Approach slower than this does not rebound.
+        rebound_speed: Option<Of<Speed>>,
+    }
+}
+
+words! {
+    /// The friction law.
+    pub enum Law {
+        /// The true law of Coulomb.
+        Coulomb = "coulomb",
+        /// The convex (associated) law: sliding contacts dilate.
+        Cone = "cone",
+    }
+}
+
+impl Default for Run {
+    fn default() -> Run {
+        Run { dt: None, t_end: None, solver: None, law: None, tolerance: None, iterations: None, policy: None, record_every: None }
+    }
+}
+
+words! {
+    /// What happens with a step whose error is not accepted.
+    pub enum Policy {
+        /// It is divided.
+        Substep = "substep",
+        /// It is taken, and the report says so.
+        Accept = "accept",
+        /// The run ends.
+        Stop = "stop",
+    }
+}
+
+table! {
+    /// How the scene is simulated.
+    pub struct Run {
+        /// Length of a step; 2 ms without this.
+        dt: Option<At<Of<Time>>>,
+        /// When to end; 1 s without this.
+        t_end: Option<At<Of<Time>>>,
+        /// Which solver; "auto" without this.
+        solver: Option<Name>,
+        /// Which friction law; "coulomb" without this.
+        law: Option<Law>,
+        /// Largest error of a step, relative to its energy scale.
+        tolerance: Option<Of<Pure>>,
+        /// Most sweeps or iterations of a step.
+        iterations: Option<Count>,
+        /// What happens with a step whose error is not accepted.
+        policy: Option<Policy>,
+        /// Every how many steps the tables get rows; about 500 times per run without this.
+        record_every: Option<Count>,
+    }
+}
+
+table! {
+    /// A rotation: about an axis by an angle, by roll-pitch-yaw, or a quaternion.
+    pub struct Rotation {
+        /// The axis, of any length.
+        axis: Option<Vector<Pure>>,
+        /// The angle about it.
+        angle: Option<Of<Angle>>,
+        /// Angles about the fixed x, then y, then z axis.
+        rpy: Option<Vector<Angle>>,
+        /// Quaternion x, y, z, w.
+        quaternion: Option<[Of<Pure>; 4]>,
+    }
+}
+
+table! {
+    /// A frame.
+    pub struct Frame {
+        /// Its origin.
+        position: Option<Vector<Length>>,
+        /// How it is turned.
+        rotation: Option<At<Rotation>>,
+    }
+}
+
+table! {
+    /// A body: rigid with a mass, or `fixed`, or moved by a `motion`.
+    pub struct Body {
+        /// Its name, unique in the scene; "ground" is there already.
+        name: Name,
+        /// True if it never moves.
+        fixed: Option<bool>,
+        /// It moves as told, whatever pushes against it.
+        motion: Option<Motion>,
+        /// Its mass.
+        mass: Option<Of<Mass>>,
+        /// Its density, if no mass is given.
+        density: Option<Of<Density>>,
+        /// Inertia about the centre of mass: three principal moments, or the rows of the matrix; from the shapes without this.
+        inertia: Option<InertiaForm>,
+        /// Centre of mass in the frame of the body; from the shapes without this.
+        center: Option<Vector<Length>>,
+        /// What touches: one shape or a list of shapes.
+        shape: Many<Shape>,
+        /// Where the frame of the body is at the beginning.
+        position: Option<Vector<Length>>,
+        /// How it is turned at the beginning.
+        rotation: Option<At<Rotation>>,
+        /// Velocity of the centre of mass at the beginning.
+        velocity: Option<Vector<Speed>>,
+        /// Angular velocity at the beginning, along the axes of the world.
+        angular_velocity: Option<Vector<AngularSpeed>>,
+        /// What its surface is made of.
+        material: Option<Name>,
+        /// The group of its shapes, for `touches`.
+        group: Option<Name>,
+        /// Groups that it touches; all without this.
+        touches: Option<Vec<Name>>,
+    }
+}
+
+/// Inertia: three principal moments or a matrix.
+#[derive(Clone, Copy, Debug)]
+pub struct InertiaForm(pub [[f64; 3]; 3]);
+
+impl Read for InertiaForm {
+    fn read(node: &Node, reader: &mut Reader<'_>) -> Option<Self> {
+        let matrix = matches!(&node.value, Value::List(list) if list.iter().any(|x| matches!(x.value, Value::List(_))));
+        if matrix {
+            let rows = <[Vector<Inertia>; 3]>::read(node, reader)?;
+            return Some(InertiaForm(rows.map(|row| row.map(|x| x.si))));
+        }
+        let d = Vector::<Inertia>::read(node, reader)?;
+        Some(InertiaForm(std::array::from_fn(|i| std::array::from_fn(|j| if i == j { d[i].si } else { 0.0 }))))
+    }
+    fn schema(definitions: &mut Map<String, Json>) -> Json {
+        json!({"anyOf": [Vector::<Inertia>::schema(definitions), <[Vector<Inertia>; 3]>::schema(definitions)]})
+    }
+}
+
+table! {
+    /// An imposed motion: a rotation about an axis of the world, then a displacement, both from the initial place.
+    pub struct Motion {
+        /// Displacement along x.
+        x: Option<Timed<Length>>,
+        /// Displacement along y.
+        y: Option<Timed<Length>>,
+        /// Displacement along z.
+        z: Option<Timed<Length>>,
+        /// Angle about the axis.
+        angle: Option<Timed<Angle>>,
+        /// The axis, of any length; z without this.
+        axis: Option<Vector<Pure>>,
+        /// A point of the axis; the place of the body without this.
+        center: Option<Vector<Length>>,
+    }
+}
+
+table! {
+    /// A shape of a body: exactly one of sphere, box, capsule, cylinder, cone, hull, mesh, half_space, height_field.
+    pub struct ShapeFields {
+        /// A ball of this radius.
+        sphere: Option<Of<Length>>,
+        /// A cylinder with half-balls at its ends, along z.
+        capsule: Option<Round>,
+        /// A cylinder along z.
+        cylinder: Option<Round>,
+        /// A cone along z, its base below; `length` is its height, its centre halfway.
+        cone: Option<Round>,
+        /// The convex hull of points.
+        hull: Option<Vec<Vector<Length>>>,
+        /// A triangle mesh.
+        mesh: Option<Mesh>,
+        /// Everything below the xy plane (true).
+        half_space: Option<bool>,
+        /// A surface over a grid; solid below.
+        height_field: Option<HeightField>,
+        /// Where the shape is in the frame of the body.
+        position: Option<Vector<Length>>,
+        /// How it is turned there.
+        rotation: Option<At<Rotation>>,
+        /// What it is made of; the material of the body without this.
+        material: Option<Name>,
+        /// Its density; that of the body without this.
+        density: Option<Of<Density>>,
+        /// Velocity of the surface relative to the body, in body axes: a conveyor belt.
+        belt: Option<Vector<Speed>>,
+        /// Thickness of a skin around it.
+        margin: Option<Of<Length>>,
+    }
+}
+
+/// A shape, or several if it has a `count`.
+#[derive(Clone, Debug)]
+pub struct Shape {
+    /// The copies: one unless repeated.
+    pub copies: Vec<(ShapeFields, Option<Vector<Length>>)>,
+    /// Where it stands.
+    pub at: super::node::Span,
+}
+
+/// The kinds of shapes.
+pub const SHAPES: [&str; 9] = ["sphere", "box", "capsule", "cylinder", "cone", "hull", "mesh", "half_space", "height_field"];
+
+impl Read for Shape {
+    fn read(node: &Node, reader: &mut Reader<'_>) -> Option<Self> {
+        if !matches!(node.value, Value::Table(_)) {
+            reader.unwanted(node, "a table such as { sphere = 0.1 } or { box = [1, 2, 3] }");
+            return None;
+        }
+        let mut keys = ShapeFields::keys();
+        keys.extend(["box", "count"]);
+        reader.known(node, &keys);
+        let kind = reader.exactly_one(node, &SHAPES);
+        let count = reader.field::<Option<Count>>(node, "count")?;
+        let depth = reader.scope.depth();
+        let copies: Vec<Option<_>> = (0..count.map_or(1, |c| c.0.min(100_000)))
+            .map(|i| {
+                if count.is_some() {
+                    reader.scope.bind("k", i as f64, Dimension::NONE);
+                }
+                // `box` is a word of the language; its field is read by hand.
+                let edges = reader.field::<Option<Vector<Length>>>(node, "box");
+                let fields = ShapeFields::fields(node, reader);
+                reader.scope.release(depth);
+                Some((fields?, edges?))
+            })
+            .collect();
+        kind?;
+        Some(Shape { copies: copies.into_iter().collect::<Option<_>>()?, at: node.span.clone() })
+    }
+
+    fn schema(definitions: &mut Map<String, Json>) -> Json {
+        if !definitions.contains_key("Shape") {
+            let mut properties = ShapeFields::properties(definitions);
+            let edges = super::read::described(Vector::<Length>::schema(definitions), "A box with these edges, its centre at the origin.");
+            properties.insert(1, ("box", edges, false));
+            let count = super::read::described(Count::schema(definitions), "How many copies; their formulas may use k = 0, 1, ….");
+            properties.push(("count", count, false));
+            let mut object = super::read::object_schema(properties, ShapeFields::ABOUT);
+            object["oneOf"] = SHAPES.iter().map(|kind| json!({"required": [kind]})).collect();
+            definitions.insert("Shape".into(), object);
+        }
+        json!({"$ref": "#/$defs/Shape"})
+    }
+}
+
+table! {
+    /// A round shape along z.
+    pub struct Round {
+        /// Its radius.
+        radius: Of<Length>,
+        /// Its length (of a capsule: between the centres of the half-balls).
+        length: Of<Length>,
+    }
+}
+
+table! {
+    /// A triangle mesh.
+    pub struct Mesh {
+        /// Corners.
+        vertices: Vec<Vector<Length>>,
+        /// Three corners each, counter-clockwise seen from outside.
+        triangles: Vec<[Count; 3]>,
+    }
+}
+
+table! {
+    /// Heights over a grid centred at the origin.
+    pub struct HeightField {
+        /// Number of grid lines across x and across y.
+        counts: [Count; 2],
+        /// Distance of grid lines in x and in y.
+        spacing: [Of<Length>; 2],
+        /// Heights; x runs fastest.
+        heights: Vec<Of<Length>>,
+    }
+}
+
+words! {
+    /// The kind of a joint.
+    pub enum JointKind {
+        /// Points coincide.
+        Spherical = "spherical",
+        /// A hinge about the axis.
+        Revolute = "revolute",
+        /// A slider along the axis.
+        Prismatic = "prismatic",
+        /// A hinge that slides along the axis.
+        Cylindrical = "cylindrical",
+        /// A cross of two axes.
+        Universal = "universal",
+        /// Welded.
+        Fixed = "fixed",
+        /// Planes across the axis coincide.
+        Planar = "planar",
+        /// The point of b stays on the axis of a.
+        PointOnLine = "point_on_line",
+        /// The point of b stays in the plane across the axis of a.
+        PointOnPlane = "point_on_plane",
+        /// A massless rod.
+        Distance = "distance",
+        /// Holds nothing; for motors and limits.
+        Free = "free",
+    }
+}
+
+table! {
+    /// A joint between two bodies as they stand at the beginning.
+    pub struct Joint {
+        /// Its name, unique in the scene.
+        name: Name,
+        /// What it holds.
+        kind: JointKind,
+        /// First body; the ground without this.
+        a: Option<Name>,
+        /// Second body.
+        b: Name,
+        /// Where it is in the world; the place of b without this.
+        position: Option<Vector<Length>>,
+        /// Its axis in the world, of any length; z without this.
+        axis: Option<Vector<Pure>>,
+        /// The first axis of its frame, for universal joints; any without this.
+        x_axis: Option<Vector<Pure>>,
+        /// Its frame on body a, if not given by position and axis.
+        frame_a: Option<Frame>,
+        /// Its frame on body b, if not given by position and axis.
+        frame_b: Option<Frame>,
+        /// The two ends of a rod in the world (distance joints).
+        points: Option<[Vector<Length>; 2]>,
+        /// Length of a rod; the distance of its ends without this.
+        length: Option<Of<Length>>,
+        /// Stops.
+        limits: Option<Limits>,
+        /// Dry friction: greatest force or torque.
+        friction: Option<JointFriction>,
+        /// Compliance of every part; 0 is rigid.
+        compliance: Option<Of<Compliance>>,
+        /// True if the two bodies may also touch each other.
+        collide: Option<bool>,
+    }
+}
+
+table! {
+    /// Stops of a joint: least and greatest value.
+    pub struct Limits {
+        /// Of the displacement along the axis.
+        slide: Option<[Of<Length>; 2]>,
+        /// Of the angle about the axis.
+        angle: Option<[Of<Angle>; 2]>,
+        /// Of the distance of the two points.
+        distance: Option<[Of<Length>; 2]>,
+        /// Restitution of the stops.
+        restitution: Option<Of<Pure>>,
+    }
+}
+
+table! {
+    /// Dry friction of a joint.
+    pub struct JointFriction {
+        /// Greatest force along the axis.
+        slide: Option<Of<super::value::Force>>,
+        /// Greatest torque about the axis.
+        angle: Option<Of<Torque>>,
+    }
+}
+
+table! {
+    /// A motor: exactly one of slide, speed, force, angle, angular_speed, torque.
+    pub struct Motor {
+        /// Its name, unique in the scene.
+        name: Name,
+        /// The joint that it drives.
+        joint: Name,
+        /// Imposed displacement along the axis.
+        slide: Option<Timed<Length>>,
+        /// Imposed speed along the axis.
+        speed: Option<Timed<Speed>>,
+        /// Force along the axis.
+        force: Option<Timed<super::value::Force>>,
+        /// Imposed angle about the axis.
+        angle: Option<Timed<Angle>>,
+        /// Imposed angular speed about the axis.
+        angular_speed: Option<Timed<AngularSpeed>>,
+        /// Torque about the axis.
+        torque: Option<Timed<Torque>>,
+        /// With `speed`: the greatest force it may cost.
+        max_force: Option<Of<super::value::Force>>,
+        /// With `angular_speed`: the greatest torque it may cost.
+        max_torque: Option<Of<Torque>>,
+    }
+}
+
+table! {
+    /// Angles of two joints: `second` turns `ratio` times as far as `first`.
+    pub struct Ratio {
+        /// The first joint.
+        first: Name,
+        /// The second joint.
+        second: Name,
+        /// Angle of the second per angle of the first; negative: the other way round.
+        ratio: Of<Pure>,
+    }
+}
+
+table! {
+    /// A rack on a pinion.
+    pub struct Rack {
+        /// The turning joint.
+        pinion: Name,
+        /// The sliding joint.
+        slider: Name,
+        /// Displacement per radian.
+        radius: Of<Length>,
+    }
+}
+
+table! {
+    /// One coordinate of a general gear.
+    pub struct Term {
+        /// The joint.
+        joint: Name,
+        /// Factor of its angle.
+        angle: Option<Of<Pure>>,
+        /// Factor of its displacement.
+        slide: Option<Of<Pure>>,
+    }
+}
+
+table! {
+    /// A gear: exactly one of ratio, rack, terms.
+    pub struct Gear {
+        /// Its name, unique in the scene.
+        name: Name,
+        /// A gear pair.
+        ratio: Option<Ratio>,
+        /// A rack and pinion.
+        rack: Option<Rack>,
+        /// The sum of factor times coordinate stays as it is (2 or 3 terms; angles in rad, displacements in m).
+        terms: Option<Vec<Term>>,
+    }
+}
+
+table! {
+    /// A force: exactly one of spring, torsion, bushing, drag, applied.
+    pub struct Force {
+        /// Its name, unique in the scene.
+        name: Name,
+        /// A spring and damper between two points.
+        spring: Option<Spring>,
+        /// A spring and damper about an axis.
+        torsion: Option<Torsion>,
+        /// Stiffness and damping in all six directions.
+        bushing: Option<Bushing>,
+        /// Resistance of a medium at rest.
+        drag: Option<Drag>,
+        /// A force and a torque as functions of time.
+        applied: Option<Applied>,
+    }
+}
+
+table! {
+    /// A spring and damper between two points of the world as the bodies stand at the beginning.
+    pub struct Spring {
+        /// First body; the ground without this.
+        a: Option<Name>,
+        /// Second body.
+        b: Name,
+        /// Its two ends; the places of the bodies without this.
+        points: Option<[Vector<Length>; 2]>,
+        /// Length without force; the distance of its ends without this.
+        length: Option<Of<Length>>,
+        /// Stiffness.
+        stiffness: Of<Stiffness>,
+        /// Damping.
+        damping: Option<Of<Damping>>,
+    }
+}
+
+table! {
+    /// A spring and damper about an axis.
+    pub struct Torsion {
+        /// First body; the ground without this.
+        a: Option<Name>,
+        /// Second body.
+        b: Name,
+        /// A point of the axis; the place of b without this.
+        position: Option<Vector<Length>>,
+        /// The axis; z without this.
+        axis: Option<Vector<Pure>>,
+        /// Angle without torque; 0, the initial one, without this.
+        angle: Option<Of<Angle>>,
+        /// Stiffness.
+        stiffness: Of<AngularStiffness>,
+        /// Damping.
+        damping: Option<Of<AngularDamping>>,
+    }
+}
+
+table! {
+    /// Stiffness and damping along and about the axes of the world.
+    pub struct Bushing {
+        /// First body; the ground without this.
+        a: Option<Name>,
+        /// Second body.
+        b: Name,
+        /// Where it is; the place of b without this.
+        position: Option<Vector<Length>>,
+        /// How its axes are turned.
+        rotation: Option<At<Rotation>>,
+        /// Stiffness along its three axes.
+        stiffness: Vector<Stiffness>,
+        /// Stiffness about its three axes.
+        angular_stiffness: Option<Vector<AngularStiffness>>,
+        /// Damping along its three axes.
+        damping: Option<Vector<Damping>>,
+        /// Damping about its three axes.
+        angular_damping: Option<Vector<AngularDamping>>,
+    }
+}
+
+table! {
+    /// Resistance of a medium at rest.
+    pub struct Drag {
+        /// The body.
+        body: Name,
+        /// Force per speed.
+        linear: Option<Of<Damping>>,
+        /// Force per square of the speed.
+        quadratic: Option<Of<QuadraticDamping>>,
+        /// Torque per angular speed.
+        angular: Option<Of<AngularDamping>>,
+    }
+}
+
+table! {
+    /// A force at a point and a torque.
+    pub struct Applied {
+        /// The body.
+        body: Name,
+        /// Where the force acts, in the world as the body stands at the beginning; the centre of mass without this.
+        point: Option<Vector<Length>>,
+        /// The force.
+        force: Option<[Timed<super::value::Force>; 3]>,
+        /// The torque.
+        torque: Option<[Timed<Torque>; 3]>,
+        /// True if force and torque turn with the body.
+        follows: Option<bool>,
+    }
+}
+
+/// What a fact demands of a value: `is` (within `within`), `at_least`, `at_most`.
+#[derive(Clone, Debug)]
+pub struct Bound<K> {
+    /// The value.
+    pub is: Option<f64>,
+    /// How far it may be off.
+    pub within: f64,
+    /// Not less.
+    pub at_least: Option<f64>,
+    /// Not more.
+    pub at_most: Option<f64>,
+    kind: std::marker::PhantomData<K>,
+}
+
+impl<K: Kind> Read for Bound<K> {
+    fn read(node: &Node, reader: &mut Reader<'_>) -> Option<Self> {
+        if !matches!(node.value, Value::Table(_)) {
+            reader.unwanted(node, "a table such as { is = 0.3, within = 1e-6 } or { at_most = 0.1 }");
+            return None;
+        }
+        reader.known(node, &["is", "within", "at_least", "at_most"]);
+        let mut get = |key: &str| reader.field::<Option<Of<K>>>(node, key);
+        let (is, within, at_least, at_most) = (get("is"), get("within"), get("at_least"), get("at_most"));
+        let si = |x: Option<Of<K>>| x.map(|x| x.si);
+        let bound = Bound { is: si(is?), within: si(within?).unwrap_or(0.0), at_least: si(at_least?), at_most: si(at_most?), kind: std::marker::PhantomData };
+        if bound.is.is_some() != node.get("within").is_some() || (bound.is.is_none() && bound.at_least.is_none() && bound.at_most.is_none()) {
+            reader.unwanted(node, "`is` together with `within`, or `at_least`, or `at_most`");
+            return None;
+        }
+        Some(bound)
+    }
+
+    fn schema(definitions: &mut Map<String, Json>) -> Json {
+        let value = Of::<K>::schema(definitions);
+        json!({"type": "object", "properties": {"is": value, "within": value, "at_least": value, "at_most": value}, "additionalProperties": false})
+    }
+}
+
+table! {
+    /// When a fact is checked.
+    pub struct When {
+        /// The time; the end of the run without this. Formulas of the fact may use it as t.
+        time: Option<Of<Time>>,
+        /// What the fact is, in words.
+        about: Option<String>,
+    }
+}
+
+table! {
+    /// What a fact says: of a body, of a joint, or of the whole scene.
+    pub struct Fact {
+        /// The body that x … force speak of.
+        body: Option<Name>,
+        /// The joint that angle and slide speak of.
+        joint: Option<Name>,
+        /// Position of the body's frame along x.
+        x: Option<Bound<Length>>,
+        /// Position along y.
+        y: Option<Bound<Length>>,
+        /// Position along z.
+        z: Option<Bound<Length>>,
+        /// Velocity of the centre of mass along x.
+        vx: Option<Bound<Speed>>,
+        /// Velocity along y.
+        vy: Option<Bound<Speed>>,
+        /// Velocity along z.
+        vz: Option<Bound<Speed>>,
+        /// Speed of the centre of mass.
+        speed: Option<Bound<Speed>>,
+        /// Angular speed.
+        angular_speed: Option<Bound<AngularSpeed>>,
+        /// Angle between the body's z axis and where it pointed at the beginning.
+        tilt: Option<Bound<Angle>>,
+        /// Sum of the contact forces on the body along z (mean over the last step).
+        contact_force_z: Option<Bound<super::value::Force>>,
+        /// Angle of the joint from its place at the beginning, over full turns.
+        angle: Option<Bound<Angle>>,
+        /// Displacement of the joint along its axis.
+        slide: Option<Bound<Length>>,
+        /// Kinetic energy of the scene, or of the body.
+        kinetic: Option<Bound<Energy>>,
+        /// Kinetic and potential energy, less that at the beginning.
+        energy_change: Option<Bound<Energy>>,
+        /// Deepest overlap so far.
+        penetration: Option<Bound<Length>>,
+        /// Worst error of a step so far, relative to its energy scale.
+        error: Option<Bound<Pure>>,
+        /// What the energy ledger misses, at worst, relative to its scale.
+        ledger: Option<Bound<Pure>>,
+        /// Number of contacts in the last step.
+        contacts: Option<Bound<Pure>>,
+    }
+}
+
+/// A fact that a run checks.
+#[derive(Clone, Debug)]
+pub struct Expect {
+    /// When.
+    pub when: When,
+    /// What.
+    pub fact: Fact,
+    /// Where it stands.
+    pub at: super::node::Span,
+}
+
+impl Read for Expect {
+    fn read(node: &Node, reader: &mut Reader<'_>) -> Option<Self> {
+        if !matches!(node.value, Value::Table(_)) {
+            reader.unwanted(node, "a table");
+            return None;
+        }
+        reader.known(node, &Both::<When, Fact>::keys());
+        let when = When::fields(node, reader);
+        let depth = reader.scope.depth();
+        let time = when.as_ref().and_then(|w| w.time).map(|t| t.si);
+        if let Some(t) = time {
+            reader.scope.bind("t", t, Time::DIMENSION);
+        }
+        let fact = Fact::fields(node, reader);
+        reader.scope.release(depth);
+        Some(Expect { when: when?, fact: fact?, at: node.span.clone() })
+    }
+    fn schema(definitions: &mut Map<String, Json>) -> Json {
+        let properties = Both::<When, Fact>::properties(definitions);
+        definitions.entry("Expect").or_insert_with(|| super::read::object_schema(properties, "A fact that a run checks."));
+        json!({"$ref": "#/$defs/Expect"})
+    }
+}
