@@ -75,7 +75,13 @@ fn debug_stacks() {
     for ratio in [10.0, 0.1] {
         for n in [5, 10, 14, 16, 17, 18, 19, 20] {
             let (solution, report) = solve(&stack(n, ratio));
-            println!("{ratio} {n} {:?} {} {:.1e} {:?}", report.status, report.work, report.error.velocity, &report.notes[..report.notes.len().min(8)]);
+            println!(
+                "{ratio} {n} {:?} {} {:.1e} {:?}",
+                report.status,
+                report.work,
+                report.error.velocity,
+                &report.notes[..report.notes.len().min(8)]
+            );
             println!("   {:?}", solution.v);
         }
     }

@@ -4,7 +4,9 @@ use clap::{Args, Subcommand};
 use std::process::ExitCode;
 
 pub mod interior_point;
+pub mod peers;
 pub mod psor;
+pub mod spheres;
 
 /// What to measure.
 #[derive(Args)]

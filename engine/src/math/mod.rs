@@ -6,6 +6,7 @@ pub mod ldlt;
 pub mod lu;
 pub mod semidefinite;
 pub mod sparse;
+pub mod twofold;
 
 /// The scalar product of two vectors of equal length.
 #[inline]

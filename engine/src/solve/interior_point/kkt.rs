@@ -11,15 +11,19 @@
 //!
 //! Order of elimination: minimum degree; where masses span more than [`EXTREME`], light unknowns first
 //! and each row right after the last unknown that it touches, without which heavy bodies on light ones
-//! lose all digits.
+//! lose all digits; small systems of that kind are factored in twice the precision ([`crate::math::twofold`]).
 
 use super::cone::{Kind, UNTURNED, rotate};
 use super::scaled::Scaled;
 use crate::math::ldlt::{BadPivot, Ldlt, Ordering};
 use crate::math::sparse::Csr;
+use crate::math::twofold::Envelope;
 
 /// The ratio of the entries of diag(H) above which light unknowns are eliminated first.
 pub const EXTREME: f64 = 1e8;
+
+/// Such systems are factored in twice the working precision if their factor has at most so many numbers.
+const TWOFOLD: usize = 200_000;
 
 /// The diagonal of the rows, and the bases they are turned into.
 #[derive(Default)]
@@ -58,6 +62,7 @@ pub struct Kkt {
     pub(super) light_first: bool,
     analysed_light: bool,
     ldlt: Option<Ldlt>,
+    envelope: Option<Envelope>,
     residual: Vec<f64>,
     right: Vec<f64>,
     candidate: Vec<f64>,
@@ -84,8 +89,11 @@ impl Kkt {
             return;
         }
         self.analysed_light = self.light_first;
+        self.envelope = None;
         self.ldlt = Some(if self.light_first {
-            Ldlt::analyse(&self.lower, Ordering::Given(&light_first(scaled)))
+            let order = light_first(scaled);
+            self.envelope = Envelope::analyse(&self.lower, &order, TWOFOLD);
+            Ldlt::analyse(&self.lower, Ordering::Given(&order))
         } else {
             Ldlt::analyse(&self.lower, Ordering::Amd)
         });
@@ -129,6 +137,10 @@ impl Kkt {
     pub fn factor(&mut self, scaled: &Scaled, diagonal: &Diagonal) -> Result<(), BadPivot> {
         self.factorizations += 1;
         self.fill(scaled, diagonal);
+        if let Some(envelope) = &mut self.envelope {
+            envelope.factor(&self.lower, &self.shift, &self.signs);
+            return Ok(());
+        }
         let ldlt = self.ldlt.as_mut().expect("prepared before");
         ldlt.factor(&self.lower.values, &self.signs)
     }
@@ -195,6 +207,10 @@ impl Kkt {
 
     /// Solves for `right` (velocities, then rows in their eigenbases) in place; at most `refine` steps of refinement.
     pub fn solve(&mut self, right: &mut [f64], refine: usize) {
+        if let Some(envelope) = &mut self.envelope {
+            envelope.solve(right);
+            return;
+        }
         let ldlt = self.ldlt.as_mut().expect("prepared before");
         if refine == 0 {
             ldlt.solve(right);
