@@ -11,7 +11,6 @@ use signorini::solve::interior_point::{InteriorPoint, Settings, Warm};
 use signorini::solve::{Report, Solver, Status, Stop};
 use std::path::PathBuf;
 use std::process::ExitCode;
-use std::time::Instant;
 
 /// Options of `bench interior-point`.
 #[derive(clap::Args)]
@@ -140,9 +139,9 @@ pub fn run(arguments: &Arguments) -> ExitCode {
 fn solve(problem: &Problem, warm: Warm, guess: Solution, method: &mut InteriorPoint) -> (Solution, Report, f64) {
     *method.settings_mut() = Settings { stop: Stop { tolerance: TOLERANCE, ..Stop::default() }, warm };
     let mut solution = guess;
-    let begin = Instant::now();
+    let clock = peers::Clock::start();
     let report = method.solve(problem, &mut solution).expect("every law is treated");
-    (solution, report, 1e3 * begin.elapsed().as_secs_f64())
+    (solution, report, 1e3 * clock.seconds())
 }
 
 fn cold(problem: &Problem) -> (Solution, Report, f64) {

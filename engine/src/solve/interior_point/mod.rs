@@ -269,7 +269,7 @@ impl InteriorPoint {
         if self.consider(run, &v, &r) {
             return End::Accepted;
         }
-        if self.settings.warm == Warm::Best && self.newton.crowded(&self.scaled, &v, &r) < LATE_CROWD {
+        if self.settings.warm == Warm::Best && self.promising(&v, &r) {
             let end = self.descend(run, 1.0, &mut v, &mut r);
             if end != End::Stuck {
                 return end;
@@ -355,7 +355,7 @@ impl InteriorPoint {
                 self.newton.pattern(&self.scaled, *c, &point.v, &point.r, &mut now);
                 let settled = now == patterns[which];
                 patterns[which] = now;
-                if settled && gap < 1e-2 * *last && *count < 3 && self.newton.crowded(&self.scaled, &point.v, &point.r) < LATE_CROWD {
+                if settled && gap < 1e-2 * *last && *count < 3 && self.promising(&point.v, &point.r) {
                     *last = gap;
                     *count += 1;
                     let end = self.descend(run, *c, &mut point.v.clone(), &mut point.r.clone());
@@ -365,6 +365,11 @@ impl InteriorPoint {
                 }
             }
         }
+    }
+
+    /// Whether Newton steps are worth trying from here.
+    fn promising(&mut self, v: &[f64], r: &[f64]) -> bool {
+        self.scaled.degree() <= FEW || self.newton.crowded(&self.scaled, v, r) < LATE_CROWD
     }
 
     /// Newton steps while they pay; leaves the last point that did.
