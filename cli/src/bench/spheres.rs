@@ -146,8 +146,8 @@ impl Scene {
     pub fn advance(&mut self, solution: &Solution) {
         self.velocities.copy_from_slice(&solution.v);
         for (position, v) in self.positions.iter_mut().zip(solution.v.chunks(6)) {
-            for i in 0..3 {
-                position[i] += self.h * v[i];
+            for (x, v) in position.iter_mut().zip(v) {
+                *x += self.h * v;
             }
         }
     }

@@ -172,8 +172,8 @@ impl Kkt {
                     *x = from.row(i)[p];
                 }
                 let y = if block.kind == Kind::Lorentz { rotate(d, &x) } else { x };
-                for i in 0..block.rows {
-                    values[begin(i) + p] = if diagonal.pinned[block.first + i] { 0.0 } else { -y[i] };
+                for (i, y) in y.iter().enumerate().take(block.rows) {
+                    values[begin(i) + p] = if diagonal.pinned[block.first + i] { 0.0 } else { -y };
                 }
             }
             for i in 0..block.rows {
@@ -186,16 +186,16 @@ impl Kkt {
             for c in &scaled.couplings[first..next] {
                 let to = scaled.blocks[c.l];
                 let turned = turn(scaled, c, &diagonal.direction);
-                for i in 0..block.rows {
+                for (i, row) in turned.iter().enumerate().take(block.rows) {
                     let take = if c.l == k { i + 1 } else { to.rows };
-                    for j in 0..take {
+                    for (j, &x) in row.iter().enumerate().take(take) {
                         let off = diagonal.pinned[block.first + i] || diagonal.pinned[to.first + j];
                         let own = c.l == k && i == j;
                         let place = if own { self.lower.starts[n + block.first + i + 1] - 1 } else { begin(i) + offset + j };
                         match (own, off) {
-                            (true, false) => values[place] -= turned[i][j],
+                            (true, false) => values[place] -= x,
                             (true, true) => {}
-                            (false, false) => values[place] = -turned[i][j],
+                            (false, false) => values[place] = -x,
                             (false, true) => values[place] = 0.0,
                         }
                     }
@@ -297,8 +297,8 @@ fn turn(scaled: &Scaled, c: &super::scaled::Coupling, directions: &[[f64; 2]]) -
     if bk.kind == Kind::Lorentz {
         for j in 0..bl.rows {
             let column = rotate(&directions[c.k], &[x[0][j], x[1][j], x[2][j]]);
-            for i in 0..3 {
-                x[i][j] = column[i];
+            for (row, c) in x.iter_mut().zip(column) {
+                row[j] = c;
             }
         }
     }

@@ -186,14 +186,12 @@ impl Path {
             let mut y = block.kind.identity().map(|e| centre * e);
             if let Some(d) = second_order {
                 let product = block.kind.product(&d.scaled_u[k], &d.scaled_r[k]);
-                for i in 0..3 {
-                    y[i] -= product[i];
+                for (y, product) in y.iter_mut().zip(product) {
+                    *y -= product;
                 }
             }
             let x = self.scalings[k].divide(block.kind, &y);
-            for i in 0..3 {
-                self.target[k][i] = x[i] - self.scalings[k].lambda[i];
-            }
+            self.target[k] = std::array::from_fn(|i| x[i] - self.scalings[k].lambda[i]);
         }
     }
 
@@ -216,8 +214,8 @@ impl Path {
                 let at = |d: &Triple| -> Triple { std::array::from_fn(|i| scaling.lambda[i] + longer * d[i]) };
                 let product = block.kind.product(&at(&best.scaled_u[k]), &at(&best.scaled_r[k]));
                 let x = scaling.divide(block.kind, &block.kind.clip(&product, 0.1 * centre, 10.0 * centre));
-                for i in 0..3 {
-                    self.target[k][i] += x[i];
+                for (target, x) in self.target[k].iter_mut().zip(x) {
+                    *target += x;
                 }
             }
             let next = self.direction(scaled, kkt, refine);
