@@ -21,7 +21,7 @@ pub struct Arguments {
     /// Folder of stored problems (FCLib files with their solutions).
     #[arg(long, value_name = "DIR")]
     corpus: Option<PathBuf>,
-    /// Small sizes only: a minute instead of several.
+    /// Small scenes only: seconds instead of minutes.
     #[arg(long)]
     quick: bool,
 }
@@ -119,7 +119,7 @@ pub fn run(arguments: &Arguments) -> ExitCode {
         results.clarabel.extend(beside(problem, None));
     }
     match &arguments.corpus {
-        Some(folder) => match stored(folder, arguments.quick, &mut results) {
+        Some(folder) => match stored(folder, &mut results) {
             Ok(()) => {}
             Err(why) => {
                 eprintln!("{}: {why}", folder.display());
@@ -260,7 +260,7 @@ fn stack_row(case: String, masses: &[f64]) -> StackRow {
 }
 
 /// The stored problems of a folder; those with more than 100 rows also beside clarabel.
-fn stored(folder: &PathBuf, quick: bool, results: &mut Results) -> Result<(), String> {
+fn stored(folder: &PathBuf, results: &mut Results) -> Result<(), String> {
     let entries = std::fs::read_dir(folder).map_err(|e| e.to_string())?;
     let mut paths: Vec<PathBuf> = entries.filter_map(|e| e.ok().map(|e| e.path())).collect();
     paths.retain(|p| p.extension().is_some_and(|e| e == "hdf5"));
@@ -269,9 +269,6 @@ fn stored(folder: &PathBuf, quick: bool, results: &mut Results) -> Result<(), St
         let stored = crate::fclib::read(&path).map_err(|e| format!("{}: {e}", path.display()))?;
         let (Input::Problem(problem), Some(reference)) = (stored.input, stored.solution) else { continue };
         let problem = problem.associated();
-        if quick && problem.rows() > 3000 {
-            continue;
-        }
         let (solution, report, ms) = cold(&problem);
         results.stored.push(StoredRow {
             problem: problem.name.clone(),
