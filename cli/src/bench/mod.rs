@@ -10,6 +10,8 @@ pub mod packing;
 pub mod pivot;
 pub mod psor;
 pub mod step;
+pub mod peers;
+pub mod spheres;
 
 /// What to measure.
 #[derive(Args)]

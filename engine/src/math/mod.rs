@@ -10,6 +10,7 @@ pub mod pose;
 pub mod semidefinite;
 pub mod sparse;
 pub mod updatable;
+pub mod twofold;
 
 /// The scalar product of two vectors of equal length.
 #[inline]
