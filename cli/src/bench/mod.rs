@@ -5,6 +5,7 @@ use std::process::ExitCode;
 
 pub mod interior_point;
 pub mod pivot;
+mod pivot_scenes;
 pub mod psor;
 
 /// What to measure.

@@ -63,6 +63,8 @@ use self::dense::Dense;
 use self::pyramid::Pyramids;
 use self::sparse::{Sparse, SparseBasis};
 use self::walk::{Basis, End, Walk};
+use crate::math::sparse::Csr;
+use crate::math::updatable::Updatable;
 use crate::problem::{Error, Judge, Law, Problem, Reduced, Solution};
 use crate::solve::lemke::{self, Lemke};
 use crate::solve::shift;
@@ -210,6 +212,13 @@ fn walk_reduced(reduced: &Reduced, solution: &mut Solution, stop: &Stop) -> Repo
     let walked = Walked::new(end, &mut walk);
     solution.r = walked.r.clone();
     walked.report(Judge::of_reduced(reduced).error_reduced(reduced, &solution.r), stop, |row| row)
+}
+
+/// The factor that the walk would use for a problem with one-row blocks (nothing factored yet), and the lower triangle of
+/// `[H Jᵀ; J −E]` that it was made for.
+pub fn factor(problem: &Problem) -> (Updatable, Csr) {
+    let lower = sparse::lower_triangle(problem);
+    (order::analyse(problem, &lower), lower)
 }
 
 /// What a walk leaves.
