@@ -234,7 +234,6 @@ fn warm_row(name: &'static str, mut scene: Scene) -> WarmRow {
         let mut from_zero = Solution::zero(problem.n(), problem.rows());
         let mut solution = last.take().unwrap_or_else(|| from_zero.clone());
         let warm_pivots = solver.solve(&problem, &mut solution).expect("a convex problem").counts.pivots;
-        if std::env::var("DEBUG").is_ok() { println!("{name} {step} {:?}", solver.solve(&problem, &mut Solution::zero(problem.n(), problem.rows()))); }
         let cold_pivots = solver.solve(&problem, &mut from_zero).expect("a convex problem").counts.pivots;
         // The first steps are the fall into place.
         if step >= skip {

@@ -54,7 +54,8 @@ impl Scene {
     /// Bodies of these masses and one gyration radius, with contacts.
     pub fn new(mass: &[f64], radius: f64, contacts: &[Contact], load: fn(usize, f64) -> [f64; 3]) -> Scene {
         let n = 6 * mass.len();
-        let inertia: Vec<f64> = mass.iter().flat_map(|m| [*m, *m, *m, m * radius * radius, m * radius * radius, m * radius * radius]).collect();
+        let inertia: Vec<f64> =
+            mass.iter().flat_map(|m| [*m, *m, *m, m * radius * radius, m * radius * radius, m * radius * radius]).collect();
         let mut problem = Problem { H: Csr::diagonal(&inertia), k: vec![0.0; n], J: Rows::new(n), ..Problem::default() };
         let mut gaps = Vec::new();
         for contact in contacts {
@@ -166,7 +167,13 @@ fn jitter(normal: [f64; 3], numbers: &mut Numbers) -> [f64; 3] {
 /// An open chain of n bodies on ball joints, pinned at one end; every (n / 25)th body may touch a floor.
 pub fn chain(n: usize) -> Problem {
     let (arm, mut contacts) = ([0.05, 0.0, 0.0], Vec::new());
-    let floor = |body: usize| Contact { bodies: (body, None), normal: [0.0, 0.0, 1.0], arms: ([0.0, 0.0, -0.02], [0.0; 3]), gap: 1e-6, law: Law::Unilateral };
+    let floor = |body: usize| Contact {
+        bodies: (body, None),
+        normal: [0.0, 0.0, 1.0],
+        arms: ([0.0, 0.0, -0.02], [0.0; 3]),
+        gap: 1e-6,
+        law: Law::Unilateral,
+    };
     contacts.extend((1..=25).map(|p| floor(p * n / 25 - 1)));
     let mut problem = Scene::new(&vec![1.0; n], 0.03, &contacts, |_, _| [0.0, 0.0, -9.81]).problem;
     for body in 0..n {
@@ -191,7 +198,13 @@ pub fn stack(count: usize) -> Scene {
         contacts.push(Contact { bodies: (body, body.checked_sub(1)), normal: up, arms, gap: 0.0, law: Law::Unilateral });
         for side in [-1.0, 1.0] {
             let normal = [side, 0.0, 0.0];
-            contacts.push(Contact { bodies: (body, None), normal, arms: ([-0.05 * side, 0.0, 0.0], [0.0; 3]), gap: 1e-4, law: Law::Unilateral });
+            contacts.push(Contact {
+                bodies: (body, None),
+                normal,
+                arms: ([-0.05 * side, 0.0, 0.0], [0.0; 3]),
+                gap: 1e-4,
+                law: Law::Unilateral,
+            });
         }
     }
     Scene::new(&vec![1.0; count], 0.03, &contacts, |_, t| [2.0 * (6.0 * t).sin(), 0.0, -9.81])
@@ -228,11 +241,23 @@ pub fn gripper() -> Scene {
         for y in [-0.02, 0.02] {
             for z in [-0.02, 0.02] {
                 let arms = ([0.05 * side, y, z], [-0.02 * side, y, z]);
-                contacts.push(Contact { bodies: (0, Some(finger)), normal: [-side, 0.0, 0.0], arms, gap: 0.0, law: Law::Cone { mu: 0.8, rows: 3 } });
+                contacts.push(Contact {
+                    bodies: (0, Some(finger)),
+                    normal: [-side, 0.0, 0.0],
+                    arms,
+                    gap: 0.0,
+                    law: Law::Cone { mu: 0.8, rows: 3 },
+                });
             }
         }
         let arms = ([0.0; 3], [0.0; 3]);
-        contacts.push(Contact { bodies: (finger, None), normal: [-side, 0.0, 0.0], arms, gap: 0.0, law: Law::Interval { lo: -0.2, hi: 0.2 } });
+        contacts.push(Contact {
+            bodies: (finger, None),
+            normal: [-side, 0.0, 0.0],
+            arms,
+            gap: 0.0,
+            law: Law::Interval { lo: -0.2, hi: 0.2 },
+        });
     }
     let mut scene = Scene::new(&[0.5, 0.2, 0.2], 0.03, &contacts, |_, t| [0.0, 2.0 * (20.0 * t).sin(), -9.81 + 3.0 * (12.0 * t).sin()]);
     // The motors want to close at 0.1 m/s; guides hold the fingers in all other directions.

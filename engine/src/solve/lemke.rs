@@ -21,7 +21,7 @@
 //! For non-symmetric or indefinite W of at most a thousand rows, and to check other methods. Cost: a pivot is one
 //! pass over the dense tableau, m² operations; typically m to 3m pivots.
 
-use super::{Counts, Report, ReducedSolver, Status, Stop, Unsupported};
+use super::{Counts, ReducedSolver, Report, Status, Stop, Unsupported};
 use crate::problem::{Judge, Law, Reduced, Solution};
 
 /// How the method works.
@@ -144,7 +144,8 @@ impl Tableau {
             rows[m + p][k] = -1.0;
             rows[m + p][size + 1] = width;
         }
-        let free = |law: &Law| matches!(*law, Law::Equality) || matches!(*law, Law::Interval { lo, hi } if lo.is_infinite() && hi.is_infinite());
+        let free =
+            |law: &Law| matches!(*law, Law::Equality) || matches!(*law, Law::Interval { lo, hi } if lo.is_infinite() && hi.is_infinite());
         let mut equality: Vec<bool> = reduced.laws.iter().map(free).collect();
         equality.resize(size, false);
         Tableau {
@@ -165,8 +166,10 @@ impl Tableau {
         let tiny = 1e-13 * scale;
         loop {
             // Equality velocities still basic, free reactions still nonbasic.
-            let waiting: Vec<usize> = (0..self.size).filter(|&i| matches!(self.basic[i], Variable::Velocity(p) if self.equality[p])).collect();
-            let columns: Vec<usize> = (0..self.size).filter(|&j| matches!(self.nonbasic[j], Variable::Reaction(p) if self.equality[p])).collect();
+            let waiting: Vec<usize> =
+                (0..self.size).filter(|&i| matches!(self.basic[i], Variable::Velocity(p) if self.equality[p])).collect();
+            let columns: Vec<usize> =
+                (0..self.size).filter(|&j| matches!(self.nonbasic[j], Variable::Reaction(p) if self.equality[p])).collect();
             if waiting.is_empty() {
                 return true;
             }

@@ -191,7 +191,9 @@ impl Pivot {
 
     /// The convex problem with one-row blocks; `solution` holds the guess.
     fn walk(&mut self, problem: &Problem, solution: &mut Solution, stop: &Stop) -> Result<Walked, Unsupported> {
-        self.state.prepare(problem).map_err(|unknown| Pivot::unsupported(format!("H that is not positive definite (unknown {unknown})")))?;
+        self.state
+            .prepare(problem)
+            .map_err(|unknown| Pivot::unsupported(format!("H that is not positive definite (unknown {unknown})")))?;
         let (lo, hi) = bounds(&problem.laws);
         let mut basis = SparseBasis { problem, state: &mut self.state };
         let mut walk = Walk::new(&mut basis, &lo, &hi, &solution.r);

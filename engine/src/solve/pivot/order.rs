@@ -13,11 +13,13 @@ use crate::math::ldlt::{Ldlt, Ordering};
 use crate::math::sparse::Csr;
 use crate::math::updatable::Updatable;
 use crate::problem::Problem;
+use std::collections::BTreeMap;
 
 /// Cliques up to this size are one node.
 const WHOLE: usize = 48;
-/// Masses that differ by more than this are ordered by mass, in classes of a factor 4.
-const UNEQUAL: f64 = 100.0;
+/// Masses in so many different classes (of a factor 4 each) are ordered by mass: a heavy container around its
+/// contents makes two, a stack of growing weights many.
+const UNEQUAL: usize = 5;
 
 /// The factor with the least fill among the orders that qualify; unknowns are the n velocities, then the m rows.
 pub(super) fn analyse(problem: &Problem, lower: &Csr) -> Updatable {
@@ -47,7 +49,8 @@ fn approximate(problem: &Problem, pattern: &Csr) -> Vec<u32> {
     let by_column = rows.transposed();
     let mut waiting: Vec<usize> = (0..rows.rows).map(|i| rows.row(i).0.len()).collect();
     let mut called: Vec<bool> = vec![!known; rows.rows];
-    let mut order: Vec<u32> = if known { Vec::new() } else { (0..rows.rows).filter(|&i| waiting[i] == 0).map(|i| (n + i) as u32).collect() };
+    let mut order: Vec<u32> =
+        if known { Vec::new() } else { (0..rows.rows).filter(|&i| waiting[i] == 0).map(|i| (n + i) as u32).collect() };
     for p in proposed {
         if p as usize >= n {
             let row = p as usize - n;
@@ -105,19 +108,10 @@ struct Graph {
 
 impl Graph {
     fn new(problem: &Problem) -> Graph {
-        let (n, cliques) = (problem.n(), Cliques::of_matrix(&problem.H));
-        let mut node_of = vec![0u32; n];
-        let mut unknowns: Vec<Vec<u32>> = Vec::new();
-        for c in 0..cliques.len() {
-            let members = cliques.members(c);
-            let size = if members.len() <= WHOLE { members.len() } else { 1 };
-            for part in members.chunks(size) {
-                part.iter().for_each(|&j| node_of[j as usize] = unknowns.len() as u32);
-                unknowns.push(part.to_vec());
-            }
-        }
+        let n = problem.n();
+        let (node_of, mut unknowns) = nodes(problem);
         let nodes = unknowns.len();
-        let class = classes(problem, &unknowns);
+        let class = classes(problem, &node_of, nodes);
         let mut neighbours = vec![Vec::new(); nodes];
         for i in 0..n {
             let node = node_of[i];
@@ -232,17 +226,56 @@ impl Graph {
     }
 }
 
-/// The class of mass of each node: all equal unless masses differ much.
-fn classes(problem: &Problem, columns: &[Vec<u32>]) -> Vec<u32> {
-    // The mean logarithm of the diagonal: √(mass · inertia) of a rigid body.
-    let mean = |part: &Vec<u32>| part.iter().map(|&j| problem.H.get(j as usize, j as usize).abs().max(1e-300).ln()).sum::<f64>() / part.len() as f64;
-    let masses: Vec<f64> = columns.iter().map(mean).collect();
-    let least = masses.iter().copied().fold(f64::INFINITY, f64::min);
-    let most = masses.iter().copied().fold(f64::NEG_INFINITY, f64::max);
-    if most - least <= UNEQUAL.ln() {
-        return vec![0; columns.len()];
+/// The node of each column, and the columns of each node: small cliques of H; columns that stand alone in H belong
+/// together if they appear in the same blocks (the six of a rigid body).
+fn nodes(problem: &Problem) -> (Vec<u32>, Vec<Vec<u32>>) {
+    let cliques = Cliques::of_matrix(&problem.H);
+    let mut blocks_of: Vec<Vec<u32>> = vec![Vec::new(); problem.n()];
+    for (k, block) in problem.J.blocks().enumerate() {
+        block.columns.iter().for_each(|&j| blocks_of[j as usize].push(k as u32));
     }
-    masses.iter().map(|x| ((x - least) / 4f64.ln()) as u32).collect()
+    let mut alike: BTreeMap<&[u32], u32> = BTreeMap::new();
+    let (mut node_of, mut unknowns) = (vec![0u32; problem.n()], Vec::<Vec<u32>>::new());
+    for c in 0..cliques.len() {
+        let members = cliques.members(c);
+        let size = if members.len() <= WHOLE { members.len() } else { 1 };
+        for part in members.chunks(size) {
+            let fresh = unknowns.len() as u32;
+            let shared = members.len() == 1 && !blocks_of[part[0] as usize].is_empty();
+            let node = if shared { *alike.entry(&blocks_of[part[0] as usize]).or_insert(fresh) } else { fresh };
+            if node == fresh {
+                unknowns.push(Vec::new());
+            }
+            unknowns[node as usize].extend_from_slice(part);
+            part.iter().for_each(|&j| node_of[j as usize] = node);
+        }
+    }
+    (node_of, unknowns)
+}
+
+/// The class of mass of each node: all equal unless masses differ much. The mass is what the rows feel of it,
+/// 1 / Σ J_ij² / H_jj, in the mean over its rows.
+fn classes(problem: &Problem, node_of: &[u32], count: usize) -> Vec<u32> {
+    let (mut sums, mut rows) = (vec![0.0; count], vec![0u32; count]);
+    let mut felt: BTreeMap<u32, f64> = BTreeMap::new();
+    for block in problem.J.blocks() {
+        for i in 0..block.rows {
+            felt.clear();
+            for (&j, x) in block.columns.iter().zip(block.row(i)) {
+                *felt.entry(node_of[j as usize]).or_default() += x * x / problem.H.get(j as usize, j as usize);
+            }
+            for (&node, &x) in felt.iter().filter(|f| *f.1 > 0.0) {
+                sums[node as usize] -= x.ln();
+                rows[node as usize] += 1;
+            }
+        }
+    }
+    let mass = |p: usize| if rows[p] > 0 { Some(sums[p] / f64::from(rows[p]) / 4f64.ln()) } else { None };
+    let least = (0..count).filter_map(mass).fold(f64::INFINITY, f64::min);
+    let classes: Vec<u32> = (0..count).map(|p| mass(p).map_or(0, |x| 1 + (x - least) as u32)).collect();
+    let mut different = classes.clone();
+    unique(&mut different);
+    if different.iter().filter(|&&c| c > 0).count() < UNEQUAL { vec![0; count] } else { classes }
 }
 
 fn unique(list: &mut Vec<u32>) {

@@ -236,7 +236,10 @@ mod tests {
                     assert!(c.iter().all(|&c| c >= 0.0) && c.iter().filter(|&&c| c > 0.0).count() <= 3);
                     let mut back = [0.0; 3];
                     pyramids.fold(&c, &mut back[..rows as usize]);
-                    assert!(r.iter().zip(&back).take(rows as usize).all(|(a, b)| (a - b).abs() < 1e-14), "{facets} {rows} {r:?} {back:?} {c:?}");
+                    assert!(
+                        r.iter().zip(&back).take(rows as usize).all(|(a, b)| (a - b).abs() < 1e-14),
+                        "{facets} {rows} {r:?} {back:?} {c:?}"
+                    );
                 }
             }
         }

@@ -112,6 +112,10 @@ impl Basis for SparseBasis<'_> {
 
     fn settle(&mut self, r: &mut [f64], steps: usize) {
         let n = self.problem.n();
+        // A broken factor may have left no numbers behind.
+        let good = |x: &mut f64| *x = if x.is_finite() { *x } else { 0.0 };
+        self.state.v.iter_mut().for_each(good);
+        r.iter_mut().for_each(good);
         for i in 0..r.len() {
             self.state.v[n + i] = -r[i];
         }

@@ -160,8 +160,8 @@ impl<'a, B: Basis> Walk<'a, B> {
             for j in 0..target.len() {
                 let change = target[j] - self.r[j];
                 let bound = if change < 0.0 { self.lo[j] } else { self.hi[j] };
-                let beyond = (target[j] - bound) * change.signum();
-                if self.free[j] && beyond > self.slack(j) {
+                let beyond = if change < 0.0 { bound - target[j] } else { target[j] - bound };
+                if self.free[j] && bound.is_finite() && beyond > self.slack(j) {
                     let t = ((bound - self.r[j]) / change).max(0.0);
                     if t < step {
                         (step, block) = (t, Some((j, bound)));
