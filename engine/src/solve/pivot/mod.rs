@@ -20,11 +20,11 @@
 //!    on others stay out. Go to the minimum over F; a row that meets its bound on the way is fixed there. Repeat.
 //! 2. u ← J v + E r + w. Choose the fixed row i that violates its law with the greatest energy `½u_i²/W_ii`; none: step 4.
 //! 3. Row i enters:
-//!    a. the response to one unit of r_i with `u_F` held: `K_F (dv, −dr) = (J_iᵀ, 0)`, stiffness `s = J_i dv + E_i`;
-//!    b. step to `u_i = 0`, to the other bound of r_i, or to the first free row that meets a bound. With s = 0
-//!       (row i depends on F) only the last two exist: a *dual-only step*, v stays as it is;
-//!    c. no end: the free rows with dr ≠ 0 and i contradict each other: infeasible;
-//!    d. a free row stopped us: it leaves F, back to a. Else i joins F (or stays at its other bound), back to 2.
+//!    * a. the response to one unit of r_i with `u_F` held: `K_F (dv, −dr) = (J_iᵀ, 0)`, stiffness `s = J_i dv + E_i`;
+//!    * b. step to `u_i = 0`, to the other bound of r_i, or to the first free row that meets a bound. With s = 0
+//!      (row i depends on F) only the last two exist: a *dual-only step*, v stays as it is;
+//!    * c. no end: the free rows with dr ≠ 0 and i contradict each other: infeasible;
+//!    * d. a free row stopped us: it leaves F, back to a. Else i joins F (or stays at its other bound), back to 2.
 //! 4. Factor anew, refine with residuals summed in twice the precision, and look again (2); with nothing to do: the end.
 //!
 //! # Why it ends
