@@ -84,9 +84,9 @@ impl Scene {
     fn assemble(&mut self) {
         for (body, m) in self.mass.iter().enumerate() {
             let load = (self.load)(body, self.time);
-            for axis in 0..6 {
+            for (axis, load) in load.iter().chain(&[0.0; 3]).enumerate() {
                 let i = 6 * body + axis;
-                let force = if axis < 3 { m * load[axis] } else { 0.0 };
+                let force = m * load;
                 self.problem.k[i] = self.problem.H.get(i, i) * self.v[i] + self.h * force;
             }
         }
