@@ -8,6 +8,7 @@ pub mod interior_point;
 pub mod newton;
 pub mod packing;
 pub mod pivot;
+mod pivot_scenes;
 pub mod psor;
 pub mod step;
 pub mod peers;
