@@ -13,8 +13,10 @@
 //!
 //! 1. If the guess passes, done: no sweep, no factorization.
 //! 2. Phase 0 (`sweeping`): up to 50 Gauss–Seidel sweeps, every block solved exactly.
-//! 3. Phase A (`corrected`): up to 60 semismooth Newton steps on the Alart–Curnier function, corrected by sweeps, lightly regularised.
-//! 4. Phase B (`proximal`): proximal point with the same Newton steps, for dependent rows.
+//! 3. Phase A (`corrected`): semismooth Newton steps on the Alart–Curnier function, corrected by sweeps, lightly regularised.
+//! 4. Phase P (`path`): from piece to piece along Newton's path, where a contact has to change its branch before R can fall.
+//! 5. A and P once more; then phase B (`proximal`): proximal point with the same Newton steps, for dependent rows.
+//! 6. 3 to 5 again, as long as a round lowers R by a tenth and the budget lasts.
 //!
 //! The iterate of least R is what is returned, judged by [`crate::problem::error`].
 //!
@@ -29,13 +31,14 @@
 //! factorization (dense up to 120 rows that are not open, else sparse; its analysis is kept from solve to solve while the
 //! pattern stays) and some ten sweeps.
 //!
-//! [AlartCurnier1991], [DeSaxce1998]; compared with the methods of [Acary2018] by `signorini bench newton`.
+//! [AlartCurnier1991], [DeSaxce1998], [Ralph1994]; compared with the methods of [Acary2018] by `signorini bench newton`.
 
 mod block_matrix;
 mod corrected;
 mod delassus;
 mod form;
 mod mixed;
+mod path;
 mod piece;
 mod proximal;
 mod quick;
@@ -55,12 +58,12 @@ use serde::Serialize;
 use std::time::Instant;
 
 /// Factorizations if [`Stop::work`] does not say.
-const WORK: u64 = 400;
+const WORK: u64 = 1000;
 
 /// How to solve.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Settings {
-    /// When to stop; work is counted in factorizations (default 400).
+    /// When to stop; work is counted in factorizations (default 1000).
     pub stop: Stop,
     /// Beside the tolerance in joules: the largest relative natural residual, both as the literature takes it
     /// (`‖r − P(r − ũ)‖ / max(‖q‖, ‖r‖, ‖u‖)`, [Acary2018]) and in joule-scaled variables. Of first order where the energy is of second. `None`: not asked for.
@@ -142,6 +145,18 @@ struct Outcome {
     late: bool,
 }
 
+type Phase = (&'static str, fn(&mut Run<'_>) -> End);
+
+/// The phases in their order: the cheapest that may still help comes first.
+const PHASES: [Phase; 6] = [
+    ("sweeps", sweeping::run),
+    ("newton", corrected::run),
+    ("path", path::run),
+    ("newton", corrected::run),
+    ("path", path::run),
+    ("proximal", proximal::run),
+];
+
 /// All phases, one after another.
 fn solve_form(form: &mut dyn Form, test: Test<'_>, settings: &Settings, guess: Vec<f64>) -> Outcome {
     let m = guess.len();
@@ -166,14 +181,17 @@ fn solve_form(form: &mut dyn Form, test: Test<'_>, settings: &Settings, guess: V
     run.form.velocities(&mut run.now);
     let mut phase = "guess";
     let mut end = if run.look() { End::Passed } else { End::Stuck };
-    let phases: [(&'static str, fn(&mut Run<'_>) -> End); 3] =
-        [("sweeps", sweeping::run), ("newton", corrected::run), ("proximal", proximal::run)];
-    for (name, run_phase) in phases {
-        if end != End::Stuck || run.spent() && name != "sweeps" {
-            break;
+    let mut before = f64::INFINITY;
+    while end == End::Stuck && run.best.residual < 0.9 * before {
+        before = run.best.residual;
+        // Sweeps once; then round after round of the other phases, while they bring R down.
+        for (name, run_phase) in if phase == "guess" { &PHASES[..] } else { &PHASES[1..] } {
+            if end != End::Stuck || run.spent() && *name != "sweeps" {
+                break;
+            }
+            phase = name;
+            end = run_phase(&mut run);
         }
-        phase = name;
-        end = run_phase(&mut run);
     }
     if end == End::Stuck && run.spent() {
         end = End::Spent;

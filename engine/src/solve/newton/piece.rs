@@ -173,6 +173,48 @@ pub(super) fn margin(law: &Law, y: &[f64], u: &[f64]) -> f64 {
     if size > 0.0 { (distance / size).min(1.0) } else { 0.0 }
 }
 
+/// The least t > 0 at which `z + t dz` (z = y − u) reaches another branch of the law; infinite if it never does.
+pub(super) fn first_change(law: &Law, z: &[f64], dz: &[f64]) -> f64 {
+    let crossing = |value: f64, slope: f64| {
+        let t = -value / slope;
+        if t > 0.0 { t } else { f64::INFINITY }
+    };
+    match *law {
+        Law::Equality => f64::INFINITY,
+        Law::Unilateral => crossing(z[0], dz[0]),
+        Law::Interval { lo, hi } => crossing(z[0] - lo, dz[0]).min(crossing(z[0] - hi, dz[0])),
+        Law::Cone { mu, .. } => edge(z, dz, mu).min(if mu > 0.0 { edge(z, dz, -1.0 / mu) } else { crossing(z[0], dz[0]) }),
+        Law::Coulomb { mu, .. } => {
+            let normal = crossing(z[0], dz[0]);
+            edge(z, dz, mu).min(normal)
+        }
+    }
+}
+
+/// The least t > 0 with `‖z_t‖ = slope z_n` at `z + t dz`.
+fn edge(z: &[f64], dz: &[f64], slope: f64) -> f64 {
+    let (mut a, mut b, mut c) = (-(slope * dz[0]).powi(2), -slope * slope * z[0] * dz[0], -(slope * z[0]).powi(2));
+    for i in 1..z.len() {
+        a += dz[i] * dz[i];
+        b += z[i] * dz[i];
+        c += z[i] * z[i];
+    }
+    // a t² + 2 b t + c = 0, by the form without cancellation.
+    let discriminant = b * b - a * c;
+    if discriminant < 0.0 {
+        return f64::INFINITY;
+    }
+    let s = -(b + discriminant.sqrt().copysign(b));
+    let mut least = f64::INFINITY;
+    for t in [s / a, c / s] {
+        // The other nappe of the squared cone does not count.
+        if t > 0.0 && t < least && slope * (z[0] + t * dz[0]) >= 0.0 {
+            least = t;
+        }
+    }
+    least
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -22,9 +22,9 @@ use crate::problem::law::MAX_ROWS;
 const STEPS: usize = 30;
 /// Sweeps that correct a candidate.
 const CORRECTION: usize = 10;
-/// Flat outer steps after which the drift is allowed, and after which the phase gives up.
+/// Flat outer steps after which the drift is allowed, and after which the phase gives up (for the path to try).
 const FLAT: u32 = 10;
-const GIVE_UP: u32 = 60;
+const GIVE_UP: u32 = 25;
 
 /// The state of the outer loop.
 struct Outer {
@@ -152,11 +152,7 @@ fn inner(run: &mut Run<'_>, eps: f64, centre: &[f64]) -> Inner {
 fn search(run: &mut Run<'_>, eps: f64, centre: &[f64], reference: f64, u: &mut [f64]) -> bool {
     let mut t = 1.0;
     for _ in 0..8 {
-        run.trial.copy_from(&run.now);
-        for (y, dy) in run.trial.y.iter_mut().zip(&run.dy) {
-            *y += t * dy;
-        }
-        run.form.velocities(&mut run.trial);
+        run.set_trial(t);
         let mut merit = regular(run, true, eps, centre, u);
         if !(merit <= 0.5 * reference) {
             run.swept.copy_from(&run.trial);

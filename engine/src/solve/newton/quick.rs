@@ -146,7 +146,11 @@ impl Quick {
         for _ in 0..60 {
             let length = (cc + l * (2.0 * cb + l * bb)).max(0.0).sqrt();
             let g = length + p0 + l * (p1 + l * p2);
-            if g > 0.0 { low = l } else { high = l }
+            if g > 0.0 {
+                low = l
+            } else {
+                high = l
+            }
             let slope = (cb + l * bb) / length + p1 + 2.0 * l * p2;
             let mut next = l - g / slope;
             if !(next > low && next < high) {

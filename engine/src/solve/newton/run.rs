@@ -136,6 +136,21 @@ impl Run<'_> {
         self.form.direction(&self.pieces, eps, &mut self.dy)
     }
 
+    /// As [`Run::step`], with the velocities of `now`.
+    pub fn step_at_now(&mut self, eps: f64) -> bool {
+        let u = std::mem::take(&mut self.now.u);
+        let solved = self.step(&u, eps);
+        self.now.u = u;
+        solved
+    }
+
+    /// `trial ← now + t dy`, with its velocities.
+    pub fn set_trial(&mut self, t: f64) {
+        self.trial.copy_from(&self.now);
+        self.trial.y.iter_mut().zip(&self.dy).for_each(|(y, dy)| *y += t * dy);
+        self.form.velocities(&mut self.trial);
+    }
+
     fn set_pieces(&mut self, u: &[f64]) {
         let blocks = self.form.blocks();
         self.pieces.clear();
