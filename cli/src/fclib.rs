@@ -8,9 +8,9 @@
 //! Bilateral rows become `Equality` blocks before the contacts. Sizes come from the vectors, which
 //! the file really holds; a matrix that claims others is refused before anything is allocated for it.
 
-use hdf5_pure::File;
+use hdf5_pure::{File, FileBuilder, GroupBuilder};
 use signorini::math::sparse::Csr;
-use signorini::problem::files::{FileError, Input, Stored, reduced};
+use signorini::problem::files::{Answer, FileError, Input, Stored, reduced};
 use signorini::problem::{Law, Problem, Rows, Solution};
 use std::path::Path;
 
@@ -52,7 +52,14 @@ impl Source {
         let shape = data.shape().map_err(|e| broken(path, &e))?;
         let size = data.element_size().map_err(|e| broken(path, &e))?;
         let bytes = shape.iter().try_fold(size, |product, &extent| product.checked_mul(extent));
-        let limit = if data.is_chunked() { self.limit.saturating_mul(COMPRESSION) } else { self.limit };
+        let limit = if data.is_chunked() {
+            // Chunks that are not there would be filled up: only those count that are.
+            let chunks = data.chunks().map_err(|e| broken(path, &e))?;
+            let stored = chunks.iter().fold(0u64, |sum, chunk| sum.saturating_add(chunk.storage_size)).min(self.limit);
+            stored.saturating_mul(if data.filters().is_empty() { 1 } else { COMPRESSION })
+        } else {
+            self.limit
+        };
         if bytes.is_none_or(|bytes| bytes > limit) {
             return Err(FileError::unexpected(path, format!("a claim of {shape:?} numbers"), format!("no more than {limit} bytes")));
         }
@@ -125,9 +132,9 @@ impl Source {
                 return Err(FileError::unexpected(format!("{path}/p"), format!("{} pointers", p.len()), wanted));
             }
             for j in 0..outer {
-                for at in p[j] as usize..p[j + 1] as usize {
+                for (at, &x) in x.iter().enumerate().take(p[j + 1] as usize).skip(p[j] as usize) {
                     let i = index("i", &i, at, inner)?;
-                    triplets.push(if nz == -1 { (i, j as u32, x[at]) } else { (j as u32, i, x[at]) });
+                    triplets.push(if nz == -1 { (i, j as u32, x) } else { (j as u32, i, x) });
                 }
             }
         }
@@ -218,7 +225,184 @@ fn local(source: &Source, name: &str) -> Result<Stored, FileError> {
     source.finish(Input::Reduced(reduced(name.into(), w, q, laws, names)), bilateral)
 }
 
-/// Writes a problem with its solution.
-pub fn write(_out: &Path, _source: &Path, _stored: &Stored, _solution: &Solution) -> Result<(), FileError> {
-    Err(FileError::Inexpressible { format: "FCLib", what: "anything yet".into() })
+/// Writes the problem of a file, in the file's own rows, with a solution. An HDF5 source keeps every dataset that it
+/// has (remarks and guesses too); anything else is written anew.
+pub fn write(out: &Path, source: &Path, stored: &Stored, solution: &Solution) -> Result<(), FileError> {
+    let answer = stored.answer(solution)?;
+    let layout = Layout::of(&stored.given)?;
+    let unwritable = |e: &dyn std::fmt::Display| FileError::unexpected("the file", format!("'{e}'"), "one that can be written");
+    let bytes = std::fs::read(source).unwrap_or_default();
+    if hdf5_pure::is_hdf5_bytes(&bytes) {
+        std::fs::write(out, bytes).map_err(|e| unwritable(&e))?;
+        return replace_solution(out, &layout, &answer).map_err(|e| unwritable(&e));
+    }
+    build(&stored.given, &layout, &answer)?.write(out).map_err(|e| unwritable(&e))
+}
+
+/// The problem and a solution as the bytes of a new file.
+pub fn bytes(stored: &Stored, solution: &Solution) -> Result<Vec<u8>, FileError> {
+    let layout = Layout::of(&stored.given)?;
+    let builder = build(&stored.given, &layout, &stored.answer(solution)?)?;
+    builder.finish().map_err(|e| FileError::unexpected("the file", format!("'{e}'"), "one that can be written"))
+}
+
+/// Which rows of a problem are FCLib's contacts and which are bilateral.
+struct Layout {
+    dimension: usize,
+    mu: Vec<f64>,
+    /// The row of the problem behind each contact row; none for the tangents of a contact that has only a normal.
+    contact: Vec<Option<usize>>,
+    bilateral: Vec<usize>,
+}
+
+fn inexpressible(what: &str) -> FileError {
+    FileError::Inexpressible { format: "FCLib", what: format!("{what} (a name that ends in .json can)") }
+}
+
+impl Layout {
+    fn of(input: &Input) -> Result<Layout, FileError> {
+        let friction = |law: &Law| law.friction().map(|_| law.rows());
+        let dimension = input.laws().iter().find_map(friction).unwrap_or(2);
+        let mut layout = Layout { dimension, mu: Vec::new(), contact: Vec::new(), bilateral: Vec::new() };
+        let mut first = 0;
+        for law in input.laws() {
+            match *law {
+                Law::Equality => layout.bilateral.push(first),
+                Law::Unilateral => {
+                    layout.mu.push(0.0);
+                    layout.contact.push(Some(first));
+                    layout.contact.extend(std::iter::repeat_n(None, dimension - 1));
+                }
+                Law::Cone { mu, .. } | Law::Coulomb { mu, .. } if law.rows() == dimension => {
+                    layout.mu.push(mu);
+                    layout.contact.extend((first..first + dimension).map(Some));
+                }
+                Law::Cone { .. } | Law::Coulomb { .. } => return Err(inexpressible("contacts of 2 and of 3 rows together")),
+                Law::Interval { .. } => return Err(inexpressible("an interval law")),
+            }
+            first += law.rows();
+        }
+        Ok(layout)
+    }
+
+    fn contacts(&self, x: &[f64]) -> Vec<f64> {
+        self.contact.iter().map(|row| row.map_or(0.0, |i| x[i])).collect()
+    }
+
+    fn bilaterals(&self, x: &[f64]) -> Vec<f64> {
+        self.bilateral.iter().map(|&i| x[i]).collect()
+    }
+
+    /// v, u, r, l, in FCLib's rows.
+    fn solution(&self, answer: &Answer) -> [(&'static str, Vec<f64>); 4] {
+        let Answer { v, u, r } = answer;
+        [("v", v.clone()), ("u", self.contacts(u)), ("r", self.contacts(r)), ("l", self.bilaterals(r))]
+    }
+}
+
+/// The rows `chosen` of `matrix`, empty ones where there is none.
+fn choose(matrix: &Csr, chosen: impl Iterator<Item = Option<usize>>) -> Csr {
+    let mut out = Csr::empty(0, matrix.cols);
+    for row in chosen {
+        if let Some(i) = row {
+            let (columns, values) = matrix.row(i);
+            out.columns.extend_from_slice(columns);
+            out.values.extend_from_slice(values);
+        }
+        out.rows += 1;
+        out.starts.push(out.columns.len());
+    }
+    out
+}
+
+fn replace_solution(path: &Path, layout: &Layout, answer: &Answer) -> Result<(), hdf5_pure::Error> {
+    let file = File::open_rw(path)?;
+    let root = file.root();
+    if root.group("solution").is_ok() {
+        root.delete("solution")?;
+        file.commit()?;
+    }
+    root.create_group_with("solution", |group| {
+        for (name, x) in layout.solution(answer) {
+            group.create_dataset(name, |d| {
+                d.with_f64_data(&x).with_shape(&[x.len() as u64]);
+            });
+        }
+    })?;
+    file.commit()?;
+    file.close()
+}
+
+fn build(given: &Input, layout: &Layout, answer: &Answer) -> Result<FileBuilder, FileError> {
+    let contact = || layout.contact.iter().copied();
+    let bilateral = || layout.bilateral.iter().copied().map(Some);
+    let joints = !layout.bilateral.is_empty();
+    let mut file = FileBuilder::new();
+    let mut root = file.create_group(if given.n() > 0 { "fclib_global" } else { "fclib_local" });
+    put_integers(&mut root, "spacedim", &[layout.dimension as i32]);
+    let mut vectors = root.create_group("vectors");
+    put(&mut vectors, "mu", &layout.mu);
+    match given {
+        Input::Problem(p) => {
+            if p.E.iter().any(|&e| e != 0.0) {
+                return Err(inexpressible("compliance"));
+            }
+            let rows = p.J.to_csr();
+            put(&mut vectors, "f", &p.k);
+            put(&mut vectors, "w", &layout.contacts(&p.w));
+            put_matrix(&mut root, "M", &p.H);
+            put_matrix(&mut root, "H", &choose(&rows, contact()).transposed());
+            if joints {
+                put(&mut vectors, "b", &layout.bilaterals(&p.w));
+                put_matrix(&mut root, "G", &choose(&rows, bilateral()).transposed());
+            }
+        }
+        Input::Reduced(p) => {
+            let columns = p.W.transposed();
+            // Rows of the transposed of a choice of columns.
+            let contact_columns = choose(&columns, contact()).transposed();
+            put(&mut vectors, "q", &layout.contacts(&p.q));
+            put_matrix(&mut root, "W", &choose(&contact_columns, contact()));
+            if joints {
+                let bilateral_columns = choose(&columns, bilateral()).transposed();
+                let v = choose(&bilateral_columns, contact());
+                if v.transposed() != choose(&contact_columns, bilateral()) {
+                    return Err(inexpressible("bilateral rows that are not coupled symmetrically"));
+                }
+                put(&mut vectors, "s", &layout.bilaterals(&p.q));
+                put_matrix(&mut root, "V", &v);
+                put_matrix(&mut root, "R", &choose(&bilateral_columns, bilateral()));
+            }
+        }
+    }
+    root.add_group(vectors.finish());
+    file.add_group(root.finish());
+    let mut solution = file.create_group("solution");
+    for (name, x) in layout.solution(answer) {
+        put(&mut solution, name, &x);
+    }
+    file.add_group(solution.finish());
+    Ok(file)
+}
+
+fn put(group: &mut GroupBuilder, name: &str, x: &[f64]) {
+    group.create_dataset(name).with_f64_data(x).with_shape(&[x.len() as u64]);
+}
+
+fn put_integers(group: &mut GroupBuilder, name: &str, x: &[i32]) {
+    group.create_dataset(name).with_i32_data(x).with_shape(&[x.len() as u64]);
+}
+
+/// A matrix by compressed columns.
+fn put_matrix(root: &mut GroupBuilder, name: &str, matrix: &Csr) {
+    let columns = matrix.transposed();
+    let mut group = root.create_group(name);
+    let entries = columns.nonzeros() as i32;
+    for (name, x) in [("nzmax", entries), ("m", matrix.rows as i32), ("n", matrix.cols as i32), ("nz", -1)] {
+        put_integers(&mut group, name, &[x]);
+    }
+    put_integers(&mut group, "p", &columns.starts.iter().map(|&s| s as i32).collect::<Vec<i32>>());
+    put_integers(&mut group, "i", &columns.columns.iter().map(|&i| i as i32).collect::<Vec<i32>>());
+    put(&mut group, "x", &columns.values);
+    root.add_group(group.finish());
 }

@@ -34,6 +34,11 @@ fn read(path: &Path, kind: Option<Kind>) -> Result<Stored, FileError> {
     let folder = whole.parent().and_then(|p| p.file_name()).and_then(|f| f.to_str()).and_then(Kind::named);
     match kind.or(folder) {
         Some(kind) => siconos::read(&bytes, kind, &name),
-        None => siconos::read_any(&bytes, &name),
+        None => siconos::read_any(&bytes, &name).map_err(|error| match error {
+            FileError::Unexpected { place, found, wanted } if place == siconos::WHOLE => {
+                FileError::unexpected(place, found, wanted + " with --kind")
+            }
+            other => other,
+        }),
     }
 }

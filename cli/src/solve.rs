@@ -9,7 +9,8 @@ use signorini::problem::files::{Input, Stored, json};
 use signorini::problem::literature::{self, Literature, Thesis};
 use signorini::problem::{Error, Judge, Law, Solution, Tolerance};
 use signorini::solve::{Method, Report, Status, Stop, Unsupported};
-use std::path::PathBuf;
+use std::io::Write;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
@@ -106,6 +107,9 @@ pub fn run(arguments: &Arguments) -> ExitCode {
     if arguments.out.is_some() && (arguments.files.len() > 1 || arguments.solver.0.len() > 1) {
         return complain("--out takes one file and one solver");
     }
+    if let Some(out) = arguments.out.as_ref().filter(|out| format_of(out).is_none()) {
+        return complain(&format!("--out {}: wanted a name that ends in .hdf5 or .json", out.display()));
+    }
     let mut printer = Printer::new(arguments);
     let (mut worst, mut history) = (0, History::new(arguments));
     for path in &arguments.files {
@@ -130,7 +134,7 @@ fn complain(message: &str) -> ExitCode {
     ExitCode::from(WRONG)
 }
 
-fn solve_file(arguments: &Arguments, path: &std::path::Path, printer: &mut Printer, history: &mut History) -> Result<u8, String> {
+fn solve_file(arguments: &Arguments, path: &Path, printer: &mut Printer, history: &mut History) -> Result<u8, String> {
     let mut stored = load(path, arguments.kind)?;
     stored.input = match arguments.law.as_deref() {
         Some("cone") => stored.input.associated(),
@@ -145,13 +149,13 @@ fn solve_file(arguments: &Arguments, path: &std::path::Path, printer: &mut Print
         }
         outcomes.push(outcome);
     }
-    let difference = (arguments.solver.0.len() > 1).then(|| largest_difference(&stored.input, &outcomes));
+    let difference = largest_difference(&stored.input, &outcomes);
     for outcome in &outcomes {
         printer.print(&stored, outcome, difference);
     }
     printer.print_difference(difference);
     if let (Some(out), [outcome]) = (&arguments.out, outcomes.as_slice()) {
-        write(out, path, &stored, &outcome.solution)?;
+        write(out, path, &stored, outcome)?;
     }
     let attempted = outcomes.iter().filter_map(|o| o.result.as_ref().ok());
     let converged = attempted.clone().all(|report| report.status == Status::Converged) && attempted.count() > 0;
@@ -168,7 +172,8 @@ fn solve_with(arguments: &Arguments, stored: &Stored, method: Method) -> Result<
     let stop = Stop {
         tolerance: Tolerance { relative: arguments.tol, velocity: arguments.tol_velocity },
         work: arguments.max_work,
-        deadline: arguments.deadline_ms.map(|ms| begun + Duration::from_millis(ms)),
+        // A deadline beyond the end of time is none.
+        deadline: arguments.deadline_ms.and_then(|ms| begun.checked_add(Duration::from_millis(ms))),
         history: arguments.history.is_some(),
     };
     let mut solver = method.build(stop);
@@ -186,8 +191,8 @@ fn solve_with(arguments: &Arguments, stored: &Stored, method: Method) -> Result<
     Ok(Outcome { method, result, solution, error, literature, wall })
 }
 
-/// The largest ‖Δv‖_H between two solvers that answered, √J.
-fn largest_difference(input: &Input, outcomes: &[Outcome]) -> f64 {
+/// The largest ‖Δv‖_H between two solvers that answered, √J, if two did.
+fn largest_difference(input: &Input, outcomes: &[Outcome]) -> Option<f64> {
     let (matrix, points): (&Csr, fn(&Outcome) -> &[f64]) = match input {
         Input::Problem(p) => (&p.H, |o| &o.solution.v),
         Input::Reduced(p) => (&p.W, |o| &o.solution.r),
@@ -202,15 +207,35 @@ fn largest_difference(input: &Input, outcomes: &[Outcome]) -> f64 {
             largest = largest.max(dot(&difference, &image).max(0.0).sqrt());
         }
     }
-    largest
+    (answered.len() > 1).then_some(largest)
 }
 
-fn write(out: &std::path::Path, source: &std::path::Path, stored: &Stored, solution: &Solution) -> Result<(), String> {
-    let complaint = |e: &dyn std::fmt::Display| format!("{}: {e}", out.display());
+/// How a solution is written.
+#[derive(Clone, Copy)]
+enum Format {
+    Fclib,
+    Ours,
+}
+
+fn format_of(out: &Path) -> Option<Format> {
     match out.extension().and_then(|e| e.to_str()) {
-        Some("json") => std::fs::write(out, json::write(&stored.input, Some(solution), stored.guess.as_ref())).map_err(|e| complaint(&e)),
-        Some("hdf5" | "h5") => crate::fclib::write(out, source, stored, solution).map_err(|e| complaint(&e)),
-        _ => Err(complaint(&"wanted a name that ends in .hdf5 or .json")),
+        Some("hdf5" | "h5") => Some(Format::Fclib),
+        Some("json") => Some(Format::Ours),
+        _ => None,
+    }
+}
+
+fn write(out: &Path, source: &Path, stored: &Stored, outcome: &Outcome) -> Result<(), String> {
+    let complaint = |e: &dyn std::fmt::Display| format!("{}: {e}", out.display());
+    if let Err(unsupported) = &outcome.result {
+        return Err(complaint(&format!("not written, {unsupported}")));
+    }
+    match format_of(out) {
+        Some(Format::Fclib) => crate::fclib::write(out, source, stored, &outcome.solution).map_err(|e| complaint(&e)),
+        _ => {
+            let text = json::write(&stored.input, Some(&outcome.solution), stored.guess.as_ref());
+            std::fs::write(out, text).map_err(|e| complaint(&e))
+        }
     }
 }
 
@@ -318,6 +343,11 @@ fn line<'a>(stored: &'a Stored, outcome: &Outcome, largest_difference: Option<f6
     }
 }
 
+/// Prints a line; a reader who has left is not an error.
+fn say(line: &str) {
+    let _ = writeln!(std::io::stdout(), "{line}");
+}
+
 /// Prints a table, or JSON lines.
 struct Printer {
     json: bool,
@@ -336,15 +366,15 @@ impl Printer {
 
     fn print(&mut self, stored: &Stored, outcome: &Outcome, difference: Option<f64>) {
         if self.json {
-            println!("{}", serde_json::to_string(&line(stored, outcome, difference)).expect("plain data can be written"));
+            say(&serde_json::to_string(&line(stored, outcome, difference)).expect("plain data can be written"));
             return;
         }
         let (a, b) = self.widths;
         if !self.begun {
-            println!(
+            say(&format!(
                 "{:a$}  {:b$}  {:11}  {:>7}  {:>8}  {:>9}  {:>9}  {:>9}  {:>9}  worst row",
                 "problem", "solver", "status", "work", "time s", "error J", "relative", "bound", "m/s"
-            );
+            ));
             self.begun = true;
         }
         let (error, work) = (&outcome.error, outcome.result.as_ref().map_or(0, |r| r.work));
@@ -352,7 +382,7 @@ impl Printer {
             Ok(_) => worst_name(&stored.input, error),
             Err(unsupported) => unsupported.to_string(),
         };
-        println!(
+        say(&format!(
             "{:a$}  {:b$}  {:11}  {:>7}  {:>8.3}  {:>9.2e}  {:>9.2e}  {:>9.2e}  {:>9.2e}  {}",
             stored.input.name(),
             outcome.method.name(),
@@ -364,12 +394,12 @@ impl Printer {
             error.bound_relative(),
             error.velocity,
             last
-        );
+        ));
     }
 
     fn print_difference(&self, difference: Option<f64>) {
         if let (Some(difference), false) = (difference, self.json) {
-            println!("{:w$}  largest difference in v between solvers: {difference:.2e} √J", "", w = self.widths.0);
+            say(&format!("{:w$}  largest difference in v between solvers: {difference:.2e} √J", "", w = self.widths.0));
         }
     }
 }

@@ -118,7 +118,7 @@ fn a_problem_and_its_reduced_view_have_the_same_error() {
         let part = Judge::of_reduced(&reduced).error_reduced(&reduced, &r);
         // Where masses span nine decades (the stacks) u is a small difference of large terms: 1e-16 · 1e9, squared with its 1e-2.
         let same = |a: f64, b: f64| (a - b).abs() <= 1e-5 * b.abs().max(1e-12 * whole.scale);
-        assert!(same(part.joule, whole.joule) && same(part.bound, whole.bound), "{}\n{part:?}\n{whole:?}", problem.name);
+        assert!(same(part.joule, whole.joule) && same(part.velocity, whole.velocity), "{}\n{part:?}\n{whole:?}", problem.name);
         // The second term of the scale, a hundred-millionth, sees J v₀ and w where the reduced view sees their sum.
         let mut seen = vec![0.0; problem.rows()];
         problem.J.mul(&free_velocity(problem), &mut seen);

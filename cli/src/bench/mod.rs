@@ -3,7 +3,10 @@
 use clap::{Args, Subcommand};
 use std::process::ExitCode;
 
+pub mod interior_point;
 pub mod newton;
+pub mod packing;
+pub mod pivot;
 pub mod psor;
 
 /// What to measure.
@@ -15,16 +18,22 @@ pub struct Arguments {
 
 #[derive(Subcommand)]
 enum What {
+    /// Active set: cost of a pivot, chains, dense twins, warm starts.
+    Pivot(pivot::Arguments),
     /// The true Coulomb law: error, sweeps, factorizations and time, beside the published times.
     Newton(newton::Arguments),
     /// Sweeps: time per contact, memory speed, threads, convergence.
     Psor(psor::Arguments),
+    /// Interior point: the thesis's tables, warm starts, mass ratios, beside clarabel.
+    InteriorPoint(interior_point::Arguments),
 }
 
 /// Runs the chosen bench.
 pub fn run(arguments: &Arguments) -> ExitCode {
     match &arguments.what {
+        What::Pivot(arguments) => pivot::run(arguments),
         What::Newton(arguments) => newton::run(arguments),
         What::Psor(arguments) => psor::run(arguments),
+        What::InteriorPoint(arguments) => interior_point::run(arguments),
     }
 }

@@ -3,10 +3,12 @@
 pub mod block_lu;
 pub mod cliques;
 pub mod dense;
+pub mod growing;
 pub mod ldlt;
 pub mod lu;
 pub mod semidefinite;
 pub mod sparse;
+pub mod updatable;
 
 /// The scalar product of two vectors of equal length.
 #[inline]

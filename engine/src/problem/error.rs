@@ -41,9 +41,14 @@
 //!
 //! `r*` is not known; [`Judge`] estimates `‖r*_k‖ = max(2‖r_k‖, 2‖P_K(r_k − ũ_k/a_k)‖, r̄/√a_k)`: twice the present
 //! impulse, twice what the block would answer if it stood alone, and the mean r̄ of √a‖r‖ (the root of an energy, so that
-//! forces and torques may be averaged); or it takes a reference if it is given one.
+//! forces and torques may be averaged); or it takes a reference if it is given one. Early iterates have impulses of the wrong
+//! order (a stack after three sweeps bears the weight of three balls) and would make it too small, so with `e = joule/scale`
+//! the estimate is widened to `(1 + 100 √e) B + 4 e · ½ v₀ᵀ H v₀`; at an accepted iterate (e ≤ 1e-8) that changes it by a
+//! hundredth. On 250 iterates of real problems, from the first sweep to the five-hundredth, it was below the truth twice, never
+//! below a tenth of it (`cargo test --test bound`).
 //! A momentum defect D widens the bound to `(√B + √D)²`, with B taken at the velocity that belongs to r.
-//! For `Coulomb` the shift is held fixed.
+//! For `Coulomb` the shift is held fixed. The bound is of first order, so that the rounding of u times a reaction of 10¹⁶
+//! (a heavy body on a light one) would drown it: of u counts what exceeds the rounding of its own terms, as of ρ.
 
 use super::law::{Law, MAX_ROWS};
 use super::{Invalid, Problem, Reduced, Solution};
@@ -119,6 +124,7 @@ pub struct Judge {
     factor: CliqueFactor,
     a: Vec<f64>,
     scale: f64,
+    free: f64,
     u: Vec<f64>,
     rho: Vec<f64>,
     rounding: Vec<f64>,
@@ -153,6 +159,7 @@ impl Judge {
         self.rho.clear();
         self.rho.extend_from_slice(&problem.k);
         self.factor.solve(&mut self.rho);
+        self.free = 0.5 * crate::math::dot(&self.rho, &problem.k);
         problem.J.mul(&self.rho, &mut self.u);
         let starts = &problem.J.row_starts;
         self.scale = SEEN * (seen(starts, &self.a, &self.u) + seen(starts, &self.a, &problem.w));
@@ -174,7 +181,8 @@ impl Judge {
         self.u.clear();
         self.u.extend_from_slice(&reduced.q);
         let starts = &reduced.row_starts;
-        self.scale = SEEN * seen(starts, &self.a, &self.u) + local_error(&reduced.laws, starts, &self.a, &self.u, &self.zero).joule;
+        self.free = seen(starts, &self.a, &self.u);
+        self.scale = SEEN * self.free + local_error(&reduced.laws, starts, &self.a, &self.u, &self.zero).joule;
     }
 
     /// The mean diagonal entry of W for each block, (m/s)/(N s).
@@ -221,8 +229,12 @@ impl Judge {
                 }
             }
         }
+        less_rounding(problem, v, r, &mut self.u);
         let bound = bound(&problem.laws, starts, &self.a, &self.u, r, reference);
         error.bound = (bound.sqrt() + error.momentum.sqrt()).powi(2);
+        if reference.is_none() {
+            error.bound = self.safe(&error);
+        }
         guard(error)
     }
 
@@ -231,13 +243,25 @@ impl Judge {
         reduced.local_velocities(r, &mut self.u);
         let mut error = local_error(&reduced.laws, &reduced.row_starts, &self.a, &self.u, r);
         error.scale = self.scale;
+        for (i, u) in self.u.iter_mut().enumerate() {
+            let (columns, values) = reduced.W.row(i);
+            let terms: f64 = columns.iter().zip(values).map(|(&j, w)| (w * r[j as usize]).abs()).sum();
+            *u = u.signum() * (u.abs() - 8.0 * f64::EPSILON * (terms + reduced.q[i].abs())).max(0.0);
+        }
         error.bound = bound(&reduced.laws, &reduced.row_starts, &self.a, &self.u, r, None);
+        error.bound = self.safe(&error);
         guard(error)
     }
 
     /// δe of each block at the last judged solution's local velocities, J.
     pub fn block_errors(&self, laws: &[Law], row_starts: &[usize], r: &[f64]) -> Vec<f64> {
         (0..laws.len()).map(|k| block_error(&laws[k], self.a[k], &self.u, r, row_starts[k]).0).collect()
+    }
+
+    /// The bound with estimated impulses, widened by what an early iterate cannot know.
+    fn safe(&self, error: &Error) -> f64 {
+        let unmended = error.relative().min(1.0);
+        error.bound * (1.0 + 100.0 * unmended.sqrt()) + 4.0 * unmended * self.free
     }
 
     /// `a_k`: the mean diagonal entry of `J_k H⁻¹ J_kᵀ + E_k`.
@@ -306,6 +330,18 @@ const SEEN: f64 = 1e-8;
 /// `Σ_k ½ ‖u_k‖² / a_k`.
 fn seen(row_starts: &[usize], a: &[f64], u: &[f64]) -> f64 {
     a.iter().enumerate().map(|(k, a)| u[row_starts[k]..row_starts[k + 1]].iter().map(|u| u * u).sum::<f64>() * 0.5 / a).sum()
+}
+
+/// `u` less the rounding of its own terms (8 ε Σ|terms|): what is left is the method's.
+fn less_rounding(problem: &Problem, v: &[f64], r: &[f64], u: &mut [f64]) {
+    for block in problem.J.blocks() {
+        for i in 0..block.rows {
+            let row = block.first + i;
+            let terms: f64 = block.columns.iter().zip(block.row(i)).map(|(&j, a)| (a * v[j as usize]).abs()).sum();
+            let noise = 8.0 * f64::EPSILON * (terms + (problem.E[row] * r[row]).abs() + problem.w[row].abs());
+            u[row] = u[row].signum() * (u[row].abs() - noise).max(0.0);
+        }
+    }
 }
 
 fn reset(x: &mut Vec<f64>, n: usize) {

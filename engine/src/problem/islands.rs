@@ -102,3 +102,71 @@ impl Island {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::problem::made;
+
+    /// Two problems side by side, the unknowns of the second before those of the first.
+    fn beside(first: &Problem, second: &Problem) -> Problem {
+        let (n, m) = (first.n(), second.n());
+        let mut out = Problem { H: Csr::empty(n + m, n + m), J: Rows::new(n + m), ..Problem::default() };
+        let mut at = 0;
+        for (part, shift) in [(second, 0), (first, m)] {
+            for i in 0..part.n() {
+                let (columns, values) = part.H.row(i);
+                out.H.columns.extend(columns.iter().map(|&j| j + shift as u32));
+                out.H.values.extend_from_slice(values);
+                at += 1;
+                out.H.starts[at] = out.H.columns.len();
+            }
+            out.k.extend(&part.k);
+        }
+        for (part, shift) in [(first, m), (second, 0)] {
+            for (k, block) in part.J.blocks().enumerate() {
+                let columns: Vec<u32> = block.columns.iter().map(|&j| j + shift as u32).collect();
+                out.J.push(block.rows, &columns, block.values);
+                out.laws.push(part.laws[k]);
+            }
+            out.E.extend(&part.E);
+            out.w.extend(&part.w);
+        }
+        out
+    }
+
+    #[test]
+    fn what_was_put_side_by_side_comes_apart_again() {
+        let all = made::all();
+        let named = |name: &str| all.iter().find(|k| k.problem.name == name).expect("a stored problem");
+        let (rod, brick) = (named("pendulum"), named("brick_slides"));
+        let whole = beside(&rod.problem, &brick.problem);
+        whole.check().unwrap();
+        let parts = islands(&whole);
+        assert_eq!(parts.len(), 2);
+        let mut solution = Solution::zero(whole.n(), whole.rows());
+        // The island with the first unknown comes first: the brick.
+        for (island, known) in parts.iter().zip([brick, rod]) {
+            let part = island.cut(&whole);
+            assert_eq!(
+                (&part.H, &part.k, &part.J, &part.laws),
+                (&known.problem.H, &known.problem.k, &known.problem.J, &known.problem.laws)
+            );
+            island.scatter(&whole, &known.solution, &mut solution);
+            assert_eq!(island.gather(&whole, &solution), known.solution);
+        }
+        let error = crate::problem::Judge::of(&whole).unwrap().error(&whole, &solution);
+        assert!(error.relative() < 1e-26, "two solutions side by side are a solution: {error:?}");
+    }
+
+    #[test]
+    fn bodies_without_rows_are_islands_and_rows_without_columns_have_a_home() {
+        let mut problem = made::all().into_iter().find(|k| k.problem.name == "free_bodies").expect("a stored problem").problem;
+        assert_eq!(islands(&problem).len(), 2);
+        problem.J.push(1, &[], &[]);
+        problem.laws.push(crate::problem::Law::Unilateral);
+        problem.E.push(0.0);
+        problem.w.push(1.0);
+        assert_eq!(islands(&problem)[0].blocks, vec![0]);
+    }
+}

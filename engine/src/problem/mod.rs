@@ -196,6 +196,9 @@ impl Problem {
             return Err(Invalid::Compliance { row, value: self.E[row] });
         }
         symmetric(&self.H)?;
+        if let Some(unknown) = (0..n).find(|&i| self.H.get(i, i) <= 0.0) {
+            return Err(Invalid::Indefinite { unknown, pivot: self.H.get(unknown, unknown) });
+        }
         let mut factor = CliqueFactor::default();
         factor.factor(&self.H).map_err(|bad| Invalid::Indefinite { unknown: bad.unknown, pivot: bad.pivot })
     }
@@ -223,7 +226,8 @@ impl Solution {
 /// The largest difference between H and Hᵀ that counts as rounding, relative to √(H_ii H_jj).
 pub const SYMMETRY: f64 = 1e-10;
 
-/// Checks that `h` equals its transposed up to rounding.
+/// Checks that `h` equals its transposed up to rounding, and that its pattern does so exactly: who couples with whom
+/// must not depend on the direction.
 pub fn symmetric(h: &Csr) -> Result<(), Invalid> {
     let diagonal: Vec<f64> = (0..h.rows).map(|i| h.get(i, i)).collect();
     for i in 0..h.rows {
@@ -232,7 +236,8 @@ pub fn symmetric(h: &Csr) -> Result<(), Invalid> {
             let j = j as usize;
             let lower = h.get(j, i);
             let scale = (diagonal[i] * diagonal[j]).abs().sqrt();
-            if j != i && (upper - lower).abs() > SYMMETRY * scale {
+            let alone = h.row(j).0.binary_search(&(i as u32)).is_err();
+            if j != i && (alone || (upper - lower).abs() > SYMMETRY * scale) {
                 return Err(Invalid::Asymmetric { row: i, column: j, upper, lower });
             }
         }

@@ -6,9 +6,13 @@
 //! by [`crate::problem::error`], never by the method: nobody marks their own work.
 
 pub mod direct;
+pub mod interior_point;
+pub mod lemke;
 pub mod local;
 pub mod newton;
+pub mod pivot;
 pub mod psor;
+pub mod shift;
 
 use crate::problem::{Error, Problem, Reduced, Solution, Tolerance};
 use serde::{Deserialize, Serialize};
@@ -182,10 +186,14 @@ macro_rules! methods {
 methods! {
     /// Equality rows alone, in one factorization.
     Direct "direct" => |stop| Box::new(direct::Direct::new(direct::Settings { stop }));
+    /// Interior point: convex laws exactly, at any mass ratio; Coulomb's by De Saxcé's shift.
+    InteriorPoint "interior-point" => |stop| Box::new(interior_point::InteriorPoint::new(interior_point::Settings { stop, ..Default::default() }));
+    /// Active set, exact, one row at a time.
+    Pivot "pivot" => |stop| Box::new(pivot::Pivot::new(pivot::Settings { stop, ..Default::default() }));
     /// Sweeps, semismooth Newton, proximal point: the true Coulomb law to machine precision.
     Newton "newton" => |stop| Box::new(newton::Newton::new(newton::Settings { stop, ..Default::default() }));
     /// Projected fixed-point sweeps.
-    Psor "psor" => |stop| Box::new(psor::Psor::new(psor::Settings { stop }));
+    Psor "psor" => |stop| Box::new(psor::Psor::new(psor::Settings { stop, ..Default::default() }));
 }
 
 impl Method {

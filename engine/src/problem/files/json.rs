@@ -81,7 +81,7 @@ pub fn read(text: &[u8]) -> Result<Stored, FileError> {
     };
     let laws: Vec<Law> = file.blocks.iter().map(|b| b.law).collect();
     let input = match (file.H, file.k, file.W, file.q) {
-        (Some(h), Some(k), None, None) => Input::Problem(whole(file.name, h, k, &file.blocks, laws, names)?),
+        (Some(h), Some(k), None, None) => Input::Problem(Problem { name: file.name, names, ..whole(h, k, &file.blocks, laws)? }),
         (None, None, Some(w), Some(q)) => Input::Reduced(reduced(file.name, w, q, laws, names)),
         _ => return Err(FileError::unexpected("H, k, W, q", "another choice", "H and k, or W and q")),
     };
@@ -97,9 +97,10 @@ pub fn read(text: &[u8]) -> Result<Stored, FileError> {
     Ok(Stored { given: input.clone(), input, kept, solution: file.solution, guess: file.guess })
 }
 
+/// A problem without names.
 #[allow(non_snake_case)]
-fn whole(name: String, H: Csr, k: Vec<f64>, blocks: &[Block], laws: Vec<Law>, names: Vec<String>) -> Result<Problem, FileError> {
-    let mut problem = Problem { name, J: Rows::new(H.cols), H, k, E: Vec::new(), w: Vec::new(), laws, names };
+fn whole(H: Csr, k: Vec<f64>, blocks: &[Block], laws: Vec<Law>) -> Result<Problem, FileError> {
+    let mut problem = Problem { J: Rows::new(H.cols), H, k, laws, ..Problem::default() };
     for (at, block) in blocks.iter().enumerate() {
         let rows = block.law.rows();
         let wanted = rows.checked_mul(block.columns.len());
@@ -194,6 +195,93 @@ pub mod bound {
             Bound::Text(t) if t == "inf" => Ok(f64::INFINITY),
             Bound::Text(t) if t == "-inf" => Ok(f64::NEG_INFINITY),
             Bound::Text(t) => Err(D::Error::custom(format!("a bound is \"{t}\", wanted a number, \"inf\" or \"-inf\""))),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn sample() -> Input {
+        let laws = vec![
+            Law::Equality,
+            Law::Interval { lo: f64::NEG_INFINITY, hi: 0.1 + 0.2 },
+            Law::Coulomb { mu: 1.0 / 3.0, rows: 2 },
+            Law::Unilateral,
+        ];
+        let rows = Csr::from_dense(5, 3, &[1.0, 0.0, -0.1, 0.0, 1e-300, 2.0, 3.0, 0.0, 0.0, 0.0, -1.0, 0.7, 0.0, 0.0, 0.0]);
+        Input::Problem(Problem {
+            name: "a \"name\"\n".into(),
+            H: Csr::from_dense(3, 3, &[2.0, 0.1, 0.0, 0.1, 3.0, 0.0, 0.0, 0.0, 1e-7]),
+            k: vec![-0.0, 1e300, 5e-324],
+            J: Rows::from_csr(&rows, &laws),
+            E: vec![0.0, 0.3, 0.0, 0.0, 1.0],
+            w: vec![1.0, f64::MIN_POSITIVE, -7.0 / 9.0, 0.0, f64::MAX],
+            laws,
+            names: vec!["hinge".into(), String::new(), "foot".into(), "stop".into()],
+        })
+    }
+
+    fn reduced_sample() -> Input {
+        let laws = vec![Law::Cone { mu: 0.3, rows: 3 }, Law::Interval { lo: -1.0, hi: f64::INFINITY }];
+        let w = Csr::from_dense(4, 4, &[1.0, 0.2, 0.0, 0.0, 0.1, 1.0, 0.0, 0.0, 0.0, 0.0, 1.0 / 3.0, 0.0, 0.0, 0.0, 0.0, -2.0]);
+        Input::Reduced(reduced("w".into(), w, vec![0.1, -0.2, 0.3, -0.4], laws, Vec::new()))
+    }
+
+    fn bits(input: &Input) -> Vec<u64> {
+        match input {
+            Input::Problem(p) => [&p.H.values, &p.k, &p.J.values, &p.E, &p.w].iter().flat_map(|x| x.iter().map(|x| x.to_bits())).collect(),
+            Input::Reduced(p) => [&p.W.values, &p.q].iter().flat_map(|x| x.iter().map(|x| x.to_bits())).collect(),
+        }
+    }
+
+    #[test]
+    fn what_is_written_reads_the_same_to_the_bit() {
+        for input in [sample(), reduced_sample()] {
+            let mut point = input.zero();
+            point.r.iter_mut().enumerate().for_each(|(i, r)| *r = 1.0 / (i as f64 + 3.0));
+            let text = write(&input, Some(&point), Some(&input.zero()));
+            let stored = read(text.as_bytes()).unwrap();
+            assert_eq!(stored.input, input);
+            assert_eq!(bits(&stored.input), bits(&input), "−0 is −0");
+            assert_eq!((stored.solution, stored.guess), (Some(point), Some(input.zero())));
+        }
+    }
+
+    #[test]
+    fn complaints_name_the_place() {
+        let text = write(&sample(), None, None);
+        let told = |text: &str| read(text.as_bytes()).unwrap_err().to_string();
+        assert!(told(&text[..100]).starts_with("line 1 column 100: "), "{}", told(&text[..100]));
+        assert!(told(&text.replace("\"version\":1", "\"version\":2")).contains("version 2"));
+        assert!(told(&text.replace("\"columns\":[1,2]", "\"columns\":[1,9]")).starts_with("blocks[1].columns"), "{}", told(&text));
+        assert!(told(&text.replace("\"columns\":[1,2]", "\"columns\":[1]")).starts_with("blocks[1].values"));
+        assert!(told(&text.replace("\"mu\":0.3", "\"mu\":-0.3")).contains("mu = -0.3"));
+        assert!(told(&text.replace("\"-inf\"", "\"nan\"")).contains("wanted"));
+        assert!(told(&text.replace("\"k\":[-0.0", "\"k\":[null")).contains("null"));
+        assert!(told(&text.replace("\"k\":[-0.0", "\"k\":[1e999")).contains("out of range"));
+        assert!(told(&text.replace("\"k\":", "\"kay\":")).contains("unknown field"));
+        let deep = format!("{{\"format\":{}", "[".repeat(1_000_000));
+        assert!(told(&deep).starts_with("line 1 column"));
+    }
+
+    /// Cut anywhere, or with any number replaced: an error or a sound problem, never a panic.
+    #[test]
+    fn broken_texts_are_refused_or_sound() {
+        for input in [sample(), reduced_sample()] {
+            let text = write(&input, Some(&input.zero()), None);
+            for cut in 0..text.len() {
+                assert!(read(&text.as_bytes()[..cut]).is_err());
+            }
+            for (at, c) in text.char_indices() {
+                if c.is_ascii_digit() {
+                    for bad in ["-1", "9", "4294967296", "18446744073709551615", "1e308", "null", "[]", "{}", "\"\""] {
+                        let broken = format!("{}{bad}{}", &text[..at], &text[at + 1..]);
+                        let _ = read(broken.as_bytes());
+                    }
+                }
+            }
         }
     }
 }

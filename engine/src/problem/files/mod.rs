@@ -164,7 +164,10 @@ pub struct Answer {
 
 impl Stored {
     /// The problem that a file states, made fit for the methods and checked.
-    pub fn new(given: Input) -> Result<Stored, FileError> {
+    pub fn new(mut given: Input) -> Result<Stored, FileError> {
+        if let Input::Problem(p) = &mut given {
+            p.H = with_mirrors(&p.H);
+        }
         let kept = kept_rows(given.laws());
         let input = match &given {
             Input::Problem(p) if symmetric(&p.H).is_err() => Input::Reduced(condense(p, &kept)?),
@@ -203,6 +206,21 @@ impl Stored {
         }
         Ok(answer)
     }
+}
+
+/// The same matrix, with a stored zero opposite every entry that stands alone: the pattern of a mass is symmetric.
+fn with_mirrors(matrix: &Csr) -> Csr {
+    let mut triplets = Vec::with_capacity(matrix.nonzeros());
+    for i in 0..matrix.rows {
+        let (columns, values) = matrix.row(i);
+        for (&j, &x) in columns.iter().zip(values) {
+            triplets.push((i as u32, j, x));
+            if (j as usize) < matrix.rows && matrix.row(j as usize).0.binary_search(&(i as u32)).is_err() {
+                triplets.push((j, i as u32, 0.0));
+            }
+        }
+    }
+    if triplets.len() == matrix.nonzeros() { matrix.clone() } else { Csr::from_triplets(matrix.rows, matrix.cols, &triplets) }
 }
 
 /// Friction with mu = 0 keeps its normal row alone.
@@ -299,4 +317,38 @@ fn condense(p: &Problem, kept: &[usize]) -> Result<Reduced, FileError> {
     }
     let w = Csr::from_triplets(kept.len(), kept.len(), &triplets);
     Ok(reduced(p.name.clone(), w, q, trimmed_laws(&p.laws), p.names.clone()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Rounding on one side of the diagonal only: who couples with whom still is a symmetric question.
+    #[test]
+    fn an_entry_that_stands_alone_is_rounding_or_asymmetry() {
+        let n = 60;
+        let chain = |extra: f64| {
+            let mut t: Vec<(u32, u32, f64)> = (0..n).map(|i| (i, i, 2.0)).collect();
+            t.extend((1..n - 1).flat_map(|i| [(i, i - 1, -0.5), (i - 1, i, -0.5)]));
+            // The last unknown is free but for this.
+            t.push((n - 1, 0, extra));
+            let rows = Csr::from_dense(1, n as usize, &vec![1.0; n as usize]);
+            let laws = vec![Law::Unilateral];
+            let (name, k) = ("x".to_string(), vec![0.0; n as usize]);
+            let j = Rows::from_csr(&rows, &laws);
+            Input::Problem(Problem {
+                name,
+                H: Csr::from_triplets(n as usize, n as usize, &t),
+                k,
+                J: j,
+                E: vec![0.0],
+                w: vec![-1.0],
+                laws,
+                names: vec![],
+            })
+        };
+        assert!(chain(1e-14).check().is_err());
+        assert!(matches!(Stored::new(chain(1e-14)).unwrap().input, Input::Problem(_)));
+        assert!(matches!(Stored::new(chain(0.1)).unwrap().input, Input::Reduced(_)));
+    }
 }

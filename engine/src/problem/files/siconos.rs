@@ -21,10 +21,16 @@
 //! Words after the last field are ignored: old flags, remarks, candidate solutions of unknown worth.
 //! Entries that are exactly zero are dropped.
 
-use super::tokens::{Tokens, shown};
+mod matrix;
+mod write;
+
+pub use write::write;
+
+use super::tokens::Tokens;
 use super::{FileError, Input, Stored, reduced};
 use crate::math::sparse::Csr;
 use crate::problem::{Law, Problem, Rows};
+use matrix::matrix;
 
 /// What a text file holds: nothing inside it says so.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -98,6 +104,9 @@ pub fn read(text: &[u8], kind: Kind, name: &str) -> Result<Stored, FileError> {
     Stored::new(parse(&mut t, kind, name)?)
 }
 
+/// The place of a complaint about no word in particular: the kind could not be told.
+pub const WHOLE: &str = "the whole file";
+
 /// Reads a problem of a kind that its own words must tell: the only one they fit, or the one that leaves the fewest words over.
 pub fn read_any(text: &[u8], name: &str) -> Result<Stored, FileError> {
     let mut fits: Vec<(usize, Kind, Input)> = Vec::new();
@@ -109,9 +118,9 @@ pub fn read_any(text: &[u8], name: &str) -> Result<Stored, FileError> {
     }
     fits.sort_by_key(|(left, ..)| *left);
     match fits.as_slice() {
-        [] => Err(FileError::unexpected("the whole file", "words that fit no kind of problem", "one of the kinds, say which")),
+        [] => Err(FileError::unexpected(WHOLE, "words that fit no kind of problem", "one of the kinds, say which")),
         [(a, first, _), (b, second, _), ..] if a == b => Err(FileError::unexpected(
-            "the whole file",
+            WHOLE,
             format!("words that fit {} and {}", first.name(), second.name()),
             "one kind of problem, say which",
         )),
@@ -347,6 +356,7 @@ fn soclcp(t: &mut Tokens<'_>, name: &str) -> Result<Input, FileError> {
     for size in sizes {
         let mu = t.number(false, "the slope tau of a cone")?;
         laws.push(match size {
+            // ‖nothing‖ ≤ tau r: whatever tau is.
             1 => Law::Unilateral,
             2 | 3 => Law::Cone { mu, rows: size as u8 },
             _ => return Err(FileError::UnsupportedLaw(format!("a cone of {size} rows"))),
@@ -355,158 +365,129 @@ fn soclcp(t: &mut Tokens<'_>, name: &str) -> Result<Input, FileError> {
     Ok(local(name, m.csr, q, laws))
 }
 
-struct Matrix {
-    csr: Csr,
-    /// Ends of the row blocks, in block storage.
-    row_ends: Option<Vec<usize>>,
-}
+#[cfg(test)]
+mod tests {
+    use super::*;
 
-/// A matrix, of these sizes where they are known.
-fn matrix(t: &mut Tokens<'_>, rows: Option<usize>, cols: Option<usize>) -> Result<Matrix, FileError> {
-    let storage = t.count("a storage code (0 dense, 1 blocks, 2 sparse)")?;
-    if storage > 2 {
-        return Err(t.unexpected(storage, "a storage code (0 dense, 1 blocks, 2 sparse)"));
-    }
-    let size = (t.count("the number of rows of a matrix")?, t.count("the number of columns of a matrix")?);
-    let wanted = (rows.unwrap_or(size.0), cols.unwrap_or(size.1));
-    if size != wanted {
-        return Err(t.unexpected(format!("a matrix of {} × {}", size.0, size.1), format!("{} × {}", wanted.0, wanted.1)));
-    }
-    // Every row and every column of a matrix has an entry in some vector that follows.
-    t.expect(size.0.max(size.1), "rows or columns")?;
-    if size.0.max(size.1) > u32::MAX as usize {
-        return Err(t.unexpected(format!("a matrix of {} × {}", size.0, size.1), "less than 2^32 rows and columns"));
-    }
-    match storage {
-        0 => dense(t, size),
-        1 => blocks(t, size),
-        _ => sparse(t, size),
-    }
-}
+    /// M = [2 0; 1 2], q = (−5, −6), with words after the last field.
+    const LCP: &str = "2  0 2 2  2 2  2 1  0 2  -5 -6  a remark 1 2";
+    const BLOCKS: &str = "2 1  1 2 2  3 2 2  1 2  1 2  3 3  0 2 3  1 0 1  0 -1.5 1 2.5 2 4  1 2  0.25";
 
-fn dense(t: &mut Tokens<'_>, size: (usize, usize)) -> Result<Matrix, FileError> {
-    let again = (t.count("the number of rows again")?, t.count("the number of columns again")?);
-    if again != size {
-        return Err(t.unexpected(format!("{} × {}", again.0, again.1), format!("{} × {} again", size.0, size.1)));
+    fn reduced_of(stored: &Stored) -> &crate::problem::Reduced {
+        match &stored.input {
+            Input::Reduced(p) => p,
+            Input::Problem(_) => panic!("reduced"),
+        }
     }
-    let values = t.numbers(size.0.saturating_mul(size.1), "entries of a dense matrix")?;
-    let mut triplets = Vec::new();
-    for (at, &x) in values.iter().enumerate().filter(|(_, x)| **x != 0.0) {
-        triplets.push(((at % size.0) as u32, (at / size.0) as u32, x));
-    }
-    Ok(Matrix { csr: Csr::from_triplets(size.0, size.1, &triplets), row_ends: None })
-}
 
-/// Ends of blocks: ascending, the last one equal to `total`.
-fn ends(t: &mut Tokens<'_>, count: usize, total: usize) -> Result<Vec<usize>, FileError> {
-    let ends = t.counts(count, "ends of blocks")?;
-    if ends.windows(2).any(|w| w[0] >= w[1]) || ends.first() == Some(&0) || ends.last().copied().unwrap_or(0) != total {
-        return Err(t.unexpected("ends of blocks that do not ascend to the size of the matrix", format!("ascending up to {total}")));
+    #[test]
+    fn dense_matrices_stand_column_by_column_and_remarks_are_ignored() {
+        let stored = read(LCP.as_bytes(), Kind::Lcp, "x").unwrap();
+        assert_eq!(reduced_of(&stored).W.to_dense(), [2.0, 0.0, 1.0, 2.0]);
+        assert_eq!(reduced_of(&stored).q, [-5.0, -6.0]);
     }
-    Ok(ends)
-}
 
-fn blocks(t: &mut Tokens<'_>, size: (usize, usize)) -> Result<Matrix, FileError> {
-    let count = t.count("the number of blocks")?;
-    let (block_rows, block_cols) = (t.count("the number of block rows")?, t.count("the number of block columns")?);
-    let row_ends = ends(t, block_rows, size.0)?;
-    let col_ends = ends(t, block_cols, size.1)?;
-    let filled = (t.count("the number of row pointers")?, t.count("the number of blocks again")?);
-    // A last row of blocks without any block may have no pointer.
-    if filled.0 == 0 || filled.0 > block_rows + 1 || filled.1 != count {
-        return Err(t.unexpected(format!("{} pointers and {} blocks", filled.0, filled.1), format!("{} and {count}", block_rows + 1)));
+    #[test]
+    fn blocks_need_no_order_and_frictionless_contacts_keep_their_normal() {
+        let stored = read(BLOCKS.as_bytes(), Kind::Fc2d, "x").unwrap();
+        assert_eq!(reduced_of(&stored).W.to_dense(), [2.5, -1.5, 0.0, 4.0]);
+        assert_eq!(stored.input.laws(), [Law::Coulomb { mu: 0.25, rows: 2 }]);
+        let smooth = read(BLOCKS.replace("0.25", "0").as_bytes(), Kind::Fc2d, "x").unwrap();
+        assert_eq!(smooth.input.laws(), [Law::Unilateral]);
+        assert_eq!(reduced_of(&smooth).W.to_dense(), [2.5]);
+        let answer = smooth.answer(&crate::problem::Solution { v: vec![], r: vec![2.0] }).unwrap();
+        assert_eq!((answer.r, answer.u), (vec![2.0, 0.0], vec![6.0, 2.0]));
     }
-    let pointers = t.counts(filled.0, "row pointers")?;
-    if pointers[0] != 0 || pointers.windows(2).any(|w| w[0] > w[1]) || pointers[pointers.len() - 1] != count {
-        return Err(t.unexpected("row pointers that do not ascend", format!("from 0 up to {count}")));
+
+    #[test]
+    fn sparse_storages_agree() {
+        let head = "2 1  2 2 2";
+        let tail = "  1 2  0.5";
+        let texts = [
+            "1\nbanner\ntriplet: 2-by-2, nzmax: 3 nnz: 3\n 0 0 : 3\n 1 0 : -1\n 1 1 : 2\n",
+            "2\nbanner\n2-by-2, nzmax: 3 nnz: 3, 1-norm: 4\n col 0 : locations 0 to 1\n 0 : 3\n 1 : -1\n col 1 : locations 2 to 2\n 1 : 2\n",
+            "3\nbanner\ncsr: 2-by-2, nzmax: 3 nnz: 3\n row 0 : locations 0 to 0\n 0 : 3\n row 1 : locations 1 to 2\n 0 : -1\n 1 : 2\n",
+        ];
+        for text in texts {
+            let stored = read(format!("{head} {text} {tail}").as_bytes(), Kind::Fc2d, "x").unwrap();
+            assert_eq!(reduced_of(&stored).W.to_dense(), [3.0, 0.0, -1.0, 2.0]);
+        }
     }
-    let columns = t.counts(count, "block columns")?;
-    if let Some(&bad) = columns.iter().find(|&&c| c >= block_cols) {
-        return Err(t.unexpected(format!("block column {bad}"), format!("less than {block_cols}")));
+
+    #[test]
+    fn the_words_tell_the_kind_or_the_reader_says_that_they_do_not() {
+        let relay = "1  0 1 1  1 1  2  -1  -3 inf";
+        let stored = read_any(relay.as_bytes(), "x").unwrap();
+        assert_eq!(stored.input.laws(), [Law::Interval { lo: -3.0, hi: f64::INFINITY }]);
+        assert!(read_any(b"what is this", "x").unwrap_err().to_string().contains("no kind"));
     }
-    let range = |ends: &[usize], k: usize| (if k == 0 { 0 } else { ends[k - 1] })..ends[k];
-    let mut triplets = Vec::new();
-    for row in 0..pointers.len() - 1 {
-        let rows = range(&row_ends, row);
-        for (k, &column) in columns.iter().enumerate().take(pointers[row + 1]).skip(pointers[row]) {
-            let number = t.count("the number of a block")?;
-            if number != k {
-                return Err(t.unexpected(format!("block number {number}"), k));
+
+    #[test]
+    fn complaints_name_place_found_and_wanted() {
+        let told = |text: &str, kind: Kind| read(text.as_bytes(), kind, "x").unwrap_err().to_string();
+        assert_eq!(told("2 0 2 2 2 2 2 1\n0 x", Kind::Lcp), "token 10 (line 2): found 'x', wanted entries of a dense matrix");
+        assert_eq!(told("2 0 2 2 2 2 2 1 0 2 -5 nan", Kind::Lcp), "token 12 (line 1): found NaN, wanted entries of q");
+        assert!(
+            told("999999999999 0 999999999999 999999999999", Kind::Lcp)
+                .ends_with("found 0 more bytes, wanted 999999999999 rows or columns")
+        );
+        assert!(told("2 0 2 2 2 2 1 2 3", Kind::Lcp).contains("the end of the file"));
+        assert!(told(&BLOCKS.replace("0 2 3  1 0 1", "0 3 2  1 0 1"), Kind::Fc2d).contains("row pointers that do not ascend"));
+        assert!(told(&BLOCKS.replace("0 2 3  1 0 1", "0 2 3  1 0 7"), Kind::Fc2d).contains("block column 7"));
+        assert!(told(&BLOCKS.replace("0.25", "-0.25"), Kind::Fc2d).contains("mu = -0.25"));
+        assert_eq!(told("5 1", Kind::Fc3d), "unsupported law: rolling friction (5 rows per contact)");
+    }
+
+    /// One text per kind and storage, small enough to be broken at every place.
+    fn samples() -> Vec<(Kind, String)> {
+        let dense = "0 2 2 2 2 2 1 0 2";
+        let sparse = "2 2 2 2\nbanner\n2-by-2, nzmax: 3 nnz: 3, 1-norm: 4\n col 0 : locations 0 to 1\n 0 : 3\n 1 : 0.1\n col 1 : locations 2 to 2\n 1 : 2\n";
+        vec![
+            (Kind::Lcp, LCP.into()),
+            (Kind::Fc2d, BLOCKS.into()),
+            (Kind::Fc2d, format!("2 1 {sparse} 1 2 0.5")),
+            (Kind::Relay, format!("2 {dense} 1 2 -1 -inf 1 4")),
+            (Kind::Mlcp, format!("1 1 1 1 0 1 2 0 1 {dense} 1 2  2 2 0 1  1 2")),
+            (Kind::Gfc2d, format!("2 1 0 2 2 2 2 3 1 1 2 {dense} 1 -1 0.5 0 0.3")),
+            (Kind::Gmp, "1 4 4 2 2 2 1 4 1 4 3 2 0 1 2 0 1 0 2 1 1 0 0 0 1 0 0 0 1 1 2 3 4 2 4 0.5".into()),
+            (Kind::Soclcp, format!("2 1 {dense} 1 2 0 2 0.7")),
+        ]
+    }
+
+    #[test]
+    fn what_is_written_reads_the_same_to_the_bit() {
+        for (kind, text) in samples() {
+            let stored = read(text.as_bytes(), kind, "x").unwrap();
+            let text = write(&stored.given, kind).unwrap();
+            assert_eq!(read(text.as_bytes(), kind, "x").unwrap(), stored, "{}: {text}", kind.name());
+        }
+    }
+
+    /// Cut anywhere, or with any word replaced: an error or a sound problem, never a panic.
+    #[test]
+    fn broken_texts_are_refused_or_sound() {
+        let evil = ["-1", "0", "1", "7", "nan", "inf", "1e300", "99999999", "18446744073709551615", "x", ":", "", "\u{e9}"];
+        for (kind, text) in samples() {
+            let whole = read(text.as_bytes(), kind, "x").unwrap();
+            for cut in 0..text.len() {
+                let result = read(&text.as_bytes()[..cut], kind, "x");
+                if let Ok(stored) = result {
+                    // Only remarks or digits of the last number may be missing.
+                    assert_eq!(stored.given.rows(), whole.given.rows());
+                }
             }
-            let cols = range(&col_ends, column);
-            let values = t.numbers(rows.len().saturating_mul(cols.len()), "entries of a block")?;
-            for (at, &x) in values.iter().enumerate().filter(|(_, x)| **x != 0.0) {
-                triplets.push(((rows.start + at % rows.len()) as u32, (cols.start + at / rows.len()) as u32, x));
+            let words: Vec<&str> = text.split(' ').collect();
+            for at in 0..words.len() {
+                for bad in evil {
+                    let mut broken = words.clone();
+                    broken[at] = bad;
+                    for kind in Kind::ALL {
+                        if let Err(error) = read(broken.join(" ").as_bytes(), kind, "x") {
+                            assert!(!error.to_string().contains('\n'));
+                        }
+                    }
+                }
             }
         }
     }
-    Ok(Matrix { csr: Csr::from_triplets(size.0, size.1, &triplets), row_ends: Some(row_ends) })
-}
-
-fn sparse(t: &mut Tokens<'_>, size: (usize, usize)) -> Result<Matrix, FileError> {
-    t.count("an origin code")?;
-    t.rest_of_line();
-    t.rest_of_line();
-    let line = t.rest_of_line();
-    let (layout, sizes, entries) = header(line).ok_or_else(|| t.unexpected(shown(line), "'[triplet: |csr: ]m-by-n, nzmax: Z nnz: K'"))?;
-    if sizes != size {
-        return Err(t.unexpected(format!("{}-by-{}", sizes.0, sizes.1), format!("{}-by-{}", size.0, size.1)));
-    }
-    t.expect(entries, "entries of a sparse matrix")?;
-    let mut triplets = Vec::new();
-    let index = |t: &mut Tokens<'_>, limit: usize| match t.count("an index")? {
-        i if i < limit => Ok(i as u32),
-        i => Err(t.unexpected(format!("index {i}"), format!("less than {limit}"))),
-    };
-    if layout == "triplet" {
-        for _ in 0..entries {
-            let (i, j) = (index(t, size.0)?, index(t, size.1)?);
-            t.literal(":")?;
-            triplets.push((i, j, t.number(false, "an entry of a sparse matrix")?));
-        }
-    } else {
-        let (outer, inner) = if layout == "csc" { (size.1, size.0) } else { (size.0, size.1) };
-        for j in 0..outer {
-            t.word("'col' or 'row'")?;
-            let found = t.count("the number of a column")?;
-            t.literal(":")?;
-            t.literal("locations")?;
-            let first = t.count("the first place of a column")?;
-            t.literal("to")?;
-            // An empty first column ends at −1.
-            let last: i64 = t.integer("the last place of a column")?;
-            if found != j || first != triplets.len() || last + 1 < first as i64 || last >= entries as i64 {
-                let wanted = format!("column {j} from {} on, before {entries}", triplets.len());
-                return Err(t.unexpected(format!("column {found} from {first} to {last}"), wanted));
-            }
-            for _ in first as i64..=last {
-                let i = index(t, inner)?;
-                t.literal(":")?;
-                let x = t.number(false, "an entry of a sparse matrix")?;
-                triplets.push(if layout == "csc" { (i, j as u32, x) } else { (j as u32, i, x) });
-            }
-        }
-    }
-    if triplets.len() != entries {
-        return Err(t.unexpected(format!("{} entries", triplets.len()), entries));
-    }
-    triplets.retain(|(.., x)| *x != 0.0);
-    Ok(Matrix { csr: Csr::from_triplets(size.0, size.1, &triplets), row_ends: None })
-}
-
-/// Layout, sizes and number of entries out of a header line.
-fn header(line: &[u8]) -> Option<(&'static str, (usize, usize), usize)> {
-    let line = std::str::from_utf8(line).ok()?.trim();
-    let (layout, rest) = if let Some(rest) = line.strip_prefix("triplet:") {
-        ("triplet", rest)
-    } else if let Some(rest) = line.strip_prefix("csr:") {
-        ("csr", rest)
-    } else {
-        ("csc", line)
-    };
-    let (sizes, rest) = rest.trim().split_once(',')?;
-    let (rows, cols) = sizes.split_once("-by-")?;
-    let entries = rest.split_once("nnz:")?.1.trim();
-    let entries = entries.split([',', ' ']).next()?;
-    Some((layout, (rows.parse().ok()?, cols.parse().ok()?), entries.parse().ok()?))
 }

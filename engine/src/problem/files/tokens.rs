@@ -74,7 +74,7 @@ impl<'a> Tokens<'a> {
         if count <= left / 2 + 1 {
             return Ok(());
         }
-        Err(self.unexpected(format!("a claim of {count} {what} with {left} bytes left"), "no more than the file holds"))
+        Err(self.unexpected(format!("{left} more bytes"), format!("{count} {what}")))
     }
 
     /// The next `count` words as finite numbers.

@@ -1,0 +1,100 @@
+//! A packing of any size: spheres on a jittered grid, each touching its neighbours and the lowest the ground.
+
+use signorini::math::sparse::Csr;
+use signorini::problem::{Law, Problem, Rows};
+
+/// A small generator of uniform numbers (splitmix64): the same packing on every machine.
+pub struct Random(u64);
+
+impl Random {
+    /// From a seed.
+    pub fn new(seed: u64) -> Random {
+        Random(seed)
+    }
+
+    /// Uniform in [−1, 1).
+    pub fn symmetric(&mut self) -> f64 {
+        self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
+        let mut x = self.0;
+        x = (x ^ (x >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
+        x = (x ^ (x >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
+        ((x ^ (x >> 31)) >> 11) as f64 / (1u64 << 52) as f64 - 1.0
+    }
+}
+
+/// One step of a packing with about `contacts` frictional contacts under gravity (cone law, mu = 0.5).
+///
+/// Spheres of 0.1 m and 1 kg on a cubic grid, moved by up to a tenth of their radius; every pair of grid
+/// neighbours is a contact, and so is every sphere of the lowest layer with the ground.
+pub fn packing(contacts: usize, seed: u64) -> Problem {
+    let side = ((contacts as f64 / 3.0).cbrt().round() as usize).max(2);
+    let layers = ((contacts as f64 / (3.0 * (side * side) as f64)).round() as usize).max(1);
+    let (radius, mass, step) = (0.1, 1.0, 1e-3);
+    let mut random = Random::new(seed);
+    let bodies = side * side * layers;
+    let centre: Vec<[f64; 3]> = (0..bodies)
+        .map(|b| {
+            let grid = [b % side, b / side % side, b / (side * side)];
+            grid.map(|g| 2.0 * radius * g as f64 + 0.1 * radius * random.symmetric())
+        })
+        .collect();
+    let inertia = 0.4 * mass * radius * radius;
+    let diagonal: Vec<f64> = (0..6 * bodies).map(|i| if i % 6 < 3 { mass } else { inertia }).collect();
+    let mut k = vec![0.0; 6 * bodies];
+    for b in 0..bodies {
+        k[6 * b + 2] = -mass * 9.81 * step;
+        for j in 0..3 {
+            k[6 * b + j] += 0.05 * mass * random.symmetric();
+        }
+    }
+    let mut problem =
+        Problem { name: format!("packing {contacts}"), H: Csr::diagonal(&diagonal), k, J: Rows::new(6 * bodies), ..Problem::default() };
+    for b in 0..bodies {
+        let grid = [b % side, b / side % side, b / (side * side)];
+        if grid[2] == 0 {
+            touch(&mut problem, None, b, [0.0, 0.0, 1.0], radius);
+        }
+        for (axis, &stride) in [1, side, side * side].iter().enumerate() {
+            if grid[axis] + 1 < [side, side, layers][axis] {
+                let d: [f64; 3] = std::array::from_fn(|i| centre[b + stride][i] - centre[b][i]);
+                touch(&mut problem, Some(b), b + stride, d, radius);
+            }
+        }
+    }
+    problem.w = vec![0.0; problem.J.len()];
+    problem.E = vec![0.0; problem.J.len()];
+    problem
+}
+
+/// A contact of sphere `b` with sphere `a` or the ground; the normal points to b along `d`.
+fn touch(problem: &mut Problem, a: Option<usize>, b: usize, d: [f64; 3], radius: f64) {
+    let length = (d[0] * d[0] + d[1] * d[1] + d[2] * d[2]).sqrt();
+    let n = d.map(|x| x / length);
+    let least = (0..3).min_by(|&i, &j| n[i].abs().total_cmp(&n[j].abs())).unwrap_or(0);
+    let mut axis = [0.0; 3];
+    axis[least] = 1.0;
+    let t = cross(n, axis);
+    let size = (t[0] * t[0] + t[1] * t[1] + t[2] * t[2]).sqrt();
+    let t1 = t.map(|x| x / size);
+    let frame = [n, t1, cross(n, t1)];
+    let (mut columns, mut values) = (Vec::new(), Vec::new());
+    let first = a.unwrap_or(b).min(b);
+    for body in [Some(first), Some(b)].into_iter().flatten().take(if a.is_some() { 2 } else { 1 }) {
+        columns.extend((0..6).map(|j| (6 * body + j) as u32));
+    }
+    for row in frame {
+        if a.is_some() {
+            // Arm of a: + radius n; of b: − radius n.
+            values.extend(row.map(|x| -x));
+            values.extend(cross(n.map(|x| radius * x), row).map(|x| -x));
+        }
+        values.extend(row);
+        values.extend(cross(n.map(|x| -radius * x), row));
+    }
+    problem.J.push(3, &columns, &values);
+    problem.laws.push(Law::Cone { mu: 0.5, rows: 3 });
+}
+
+fn cross(a: [f64; 3], b: [f64; 3]) -> [f64; 3] {
+    [a[1] * b[2] - a[2] * b[1], a[2] * b[0] - a[0] * b[2], a[0] * b[1] - a[1] * b[0]]
+}

@@ -1,0 +1,168 @@
+//! `signorini solve` as a person or a program meets it.
+
+use serde_json::Value;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+
+fn signorini(arguments: &[&str]) -> Output {
+    Command::new(env!("CARGO_BIN_EXE_signorini")).args(arguments).output().unwrap()
+}
+
+fn text(bytes: &[u8]) -> String {
+    String::from_utf8_lossy(bytes).into_owned()
+}
+
+fn temporary(name: &str) -> PathBuf {
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("lcp");
+    std::fs::create_dir_all(&folder).unwrap();
+    folder.join(name)
+}
+
+/// 2 z − 1 ≥ 0 ⊥ z ≥ 0: z = ½.
+fn ball() -> String {
+    let path = temporary("ball.dat");
+    std::fs::write(&path, "1 0 1 1 1 1 2 -1").unwrap();
+    path.to_str().unwrap().into()
+}
+
+/// A contact of mu = ½ that slides: the two laws differ.
+fn slider() -> String {
+    let path = temporary("slider.dat");
+    std::fs::write(&path, "2 1 0 2 2 2 2 1 0 0 1 -1 -3 0.5").unwrap();
+    path.to_str().unwrap().into()
+}
+
+#[test]
+fn json_has_these_keys_and_no_others() {
+    let output = signorini(&["solve", &ball(), "--json"]);
+    assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
+    let line: Value = serde_json::from_slice(&output.stdout).unwrap();
+    let keys = |value: &Value| value.as_object().unwrap().keys().cloned().collect::<std::collections::BTreeSet<String>>();
+    let wanted = |names: &str| names.split(' ').map(String::from).collect();
+    assert_eq!(keys(&line), wanted("problem solver status iterations work wall_s reproducible error"));
+    assert_eq!(keys(&line["problem"]), wanted("name n rows blocks"));
+    assert_eq!(keys(&line["problem"]["blocks"]), wanted("equality unilateral interval cone coulomb"));
+    let error = "joule relative bound_joule bound_relative scale_joule velocity worst_row worst_name momentum_joule natural fischer_burmeister siconos thesis";
+    assert_eq!(keys(&line["error"]), wanted(error));
+    assert_eq!(keys(&line["error"]["thesis"]), wanted("rp_eq rp_ineq rd mu"));
+    assert_eq!(line["problem"]["name"], "ball");
+    assert_eq!(line["problem"]["blocks"]["unilateral"], 1);
+    assert_eq!(line["status"], "converged");
+}
+
+#[test]
+fn the_exit_code_says_how_it_went() {
+    let code = |arguments: &[&str]| signorini(arguments).status.code();
+    let ball = ball();
+    assert_eq!(code(&["solve", &ball]), Some(0));
+    // No work at all: what is returned is the guess, and it is not a solution.
+    assert_eq!(code(&["solve", &ball, "--max-work", "0"]), Some(3));
+    // A method that does not treat contacts.
+    assert_eq!(code(&["solve", &ball, "--solver", "direct"]), Some(3));
+    for wrong in [
+        vec!["solve"],
+        vec!["solve", "no such file"],
+        vec!["solve", &ball, "--solver", "magic"],
+        vec!["solve", &ball, "--law", "newton"],
+        vec!["solve", &ball, "--tol", "-1"],
+        vec!["solve", &ball, "--tol-velocity", "nan"],
+        vec!["solve", &ball, "--kind", "fc3d"],
+        vec!["solve", &ball, "--kind", "riddle"],
+        vec!["solve", &ball, "--out", "answer.txt"],
+        vec!["solve", &ball, &ball, "--out", "answer.json"],
+        vec!["solve", &ball, "--out", "no/such/folder/answer.json"],
+    ] {
+        let output = signorini(&wrong);
+        assert_eq!(output.status.code(), Some(2), "{wrong:?}");
+        assert!(!output.stderr.is_empty(), "{wrong:?}");
+    }
+    // One bad file does not keep the others from being solved.
+    let output = signorini(&["solve", "no such file", &ball, "--json"]);
+    assert_eq!(output.status.code(), Some(2));
+    assert_eq!((text(&output.stdout).lines().count(), text(&output.stderr).lines().count()), (1, 1));
+}
+
+#[test]
+fn unsupported_is_a_status() {
+    let output = signorini(&["solve", &ball(), "--solver", "direct", "--json"]);
+    let line: Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!((line["status"].as_str(), line["work"].as_u64()), (Some("unsupported"), Some(0)));
+}
+
+#[test]
+fn all_solvers_stand_in_one_table() {
+    let output = signorini(&["solve", &ball(), "--solver", "all", "--tol", "1e-14"]);
+    let table = text(&output.stdout);
+    let lines: Vec<&str> = table.lines().collect();
+    assert!(lines.len() > signorini::solve::Method::ALL.len(), "{table}");
+    // Columns are aligned: the status of every row begins where its heading does.
+    let column = lines[0].find("status").unwrap();
+    for (line, method) in lines[1..].iter().zip(signorini::solve::Method::ALL) {
+        assert!(line.starts_with("ball ") && line.contains(method.name()), "{table}");
+        assert!(line[column..].starts_with(|c: char| c.is_alphabetic()) && &line[column - 2..column] == "  ", "{table}");
+    }
+}
+
+#[test]
+fn the_law_can_be_chosen() {
+    let blocks = |options: &[&str]| {
+        let path = slider();
+        let output = signorini(&[&["solve", &path, "--kind", "fc2d", "--json"], options].concat());
+        let line: Value = serde_json::from_slice(&output.stdout).unwrap();
+        (line["problem"]["blocks"]["coulomb"].as_u64().unwrap(), line["problem"]["blocks"]["cone"].as_u64().unwrap())
+    };
+    assert_eq!((blocks(&[]), blocks(&["--law", "coulomb"]), blocks(&["--law", "cone"])), ((1, 0), (1, 0), (0, 1)));
+}
+
+#[test]
+fn out_and_warm_carry_a_solution_on() {
+    let out = temporary("warm.json");
+    signorini(&["solve", &ball(), "--tol", "1e-15", "--out", out.to_str().unwrap()]);
+    let mut file: Value = serde_json::from_slice(&std::fs::read(&out).unwrap()).unwrap();
+    let z = file["solution"]["r"][0].as_f64().unwrap();
+    // The bound is held to √1e-15 of the scale ¼.
+    assert!((z - 0.5).abs() < 1e-7, "{z}");
+    file["guess"] = file["solution"].clone();
+    std::fs::write(&out, file.to_string()).unwrap();
+    // A method that does not treat the problem leaves the start as it is.
+    let start = |options: &[&str]| {
+        let output = signorini(&[&["solve", out.to_str().unwrap(), "--solver", "direct", "--json"], options].concat());
+        serde_json::from_slice::<Value>(&output.stdout).unwrap()["error"]["relative"].as_f64().unwrap()
+    };
+    assert!(start(&[]) > 0.9 && start(&["--warm"]) < 1e-14);
+}
+
+#[test]
+fn history_is_a_table() {
+    let out = temporary("history.csv");
+    let read = || std::fs::read_to_string(&out).unwrap();
+    signorini(&["solve", &slider(), "--kind", "fc2d", "--history", out.to_str().unwrap()]);
+    let one = read();
+    assert_eq!(one.lines().next(), Some("work,joule,best,wall_s"));
+    let best: Vec<f64> = one.lines().skip(1).map(|l| l.split(',').nth(2).unwrap().parse().unwrap()).collect();
+    assert!(!best.is_empty() && best.windows(2).all(|w| w[0] >= w[1]), "{one}");
+    signorini(&["solve", &slider(), &slider(), "--kind", "fc2d", "--history", out.to_str().unwrap()]);
+    let two = read();
+    assert_eq!(two.lines().next(), Some("problem,solver,work,joule,best,wall_s"));
+    assert!(two.lines().nth(1).unwrap().starts_with("\"slider\",psor,"), "{two}");
+}
+
+#[test]
+fn help_shows_examples() {
+    let help = text(&signorini(&["solve", "--help"]).stdout);
+    for word in [
+        "Examples:",
+        "--solver",
+        "--law",
+        "--tol",
+        "--tol-velocity",
+        "--max-work",
+        "--deadline-ms",
+        "--warm",
+        "--out",
+        "--history",
+        "--json",
+    ] {
+        assert!(help.contains(word), "{word}");
+    }
+}

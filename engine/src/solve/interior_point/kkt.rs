@@ -1,0 +1,315 @@
+//! The linear systems: one pattern, one analysis, many factorizations.
+//!
+//! ```text
+//!   [  Ĥ      −Ĵqᵀ        ] [ dv ]   [ a ]        Ĵq = Qᵀ Ĵ  (each block's rows turned into its eigenbasis)
+//!   [ −Ĵq   −(M̂q + D + ε) ] [ y  ] = [ b ]        D ≥ 0: a diagonal, whatever the method needs there
+//! ```
+//!
+//! Quasi-definite: the sign of every pivot is known. ε keeps rows apart that depend on each other; the
+//! answer is refined against the system without ε. A row that takes no part (`pinned`) has its
+//! off-diagonal entries set to zero and its diagonal to −1: the pattern stays.
+//!
+//! Order of elimination: minimum degree; where masses span more than [`EXTREME`], light unknowns first
+//! and each row right after the last unknown that it touches, without which heavy bodies on light ones
+//! lose all digits.
+
+use super::cone::{Kind, UNTURNED, rotate};
+use super::scaled::Scaled;
+use crate::math::ldlt::{BadPivot, Ldlt, Ordering};
+use crate::math::sparse::Csr;
+
+/// The ratio of the entries of diag(H) above which light unknowns are eliminated first.
+pub const EXTREME: f64 = 1e8;
+
+/// The diagonal of the rows, and the bases they are turned into.
+#[derive(Default)]
+pub struct Diagonal {
+    /// d of each block's eigenbasis (blocks; only Lorentz blocks use it).
+    pub direction: Vec<[f64; 2]>,
+    /// D (rows).
+    pub entries: Vec<f64>,
+    /// ε (rows).
+    pub regular: Vec<f64>,
+    /// Rows that take no part (rows).
+    pub pinned: Vec<bool>,
+}
+
+impl Diagonal {
+    /// Zero everywhere, no row pinned.
+    pub fn reset(&mut self, blocks: usize, rows: usize) {
+        self.direction.clear();
+        self.direction.resize(blocks, UNTURNED);
+        for list in [&mut self.entries, &mut self.regular] {
+            list.clear();
+            list.resize(rows, 0.0);
+        }
+        self.pinned.clear();
+        self.pinned.resize(rows, false);
+    }
+}
+
+/// The system and its factor.
+#[derive(Default)]
+pub struct Kkt {
+    n: usize,
+    lower: Csr,
+    signs: Vec<i8>,
+    shift: Vec<f64>,
+    pub(super) light_first: bool,
+    analysed_light: bool,
+    ldlt: Option<Ldlt>,
+    residual: Vec<f64>,
+    right: Vec<f64>,
+    candidate: Vec<f64>,
+    terms: Vec<f64>,
+    /// Numeric factorizations so far.
+    pub factorizations: u64,
+}
+
+impl Kkt {
+    /// Lays out the pattern for `scaled`; the analysis is kept if the pattern is the same.
+    pub fn prepare(&mut self, scaled: &Scaled) {
+        self.n = scaled.n();
+        let size = self.n + scaled.rows();
+        self.layout(scaled);
+        self.signs.clear();
+        self.signs.resize(self.n, 1);
+        self.signs.resize(size, -1);
+        self.shift.clear();
+        self.shift.resize(size, 0.0);
+        let largest = scaled.column.iter().fold(0.0f64, |m, x| m.max(*x));
+        let least = scaled.column.iter().fold(f64::INFINITY, |m, x| m.min(*x));
+        self.light_first = self.n > 0 && (largest / least).powi(2) > EXTREME;
+        if self.ldlt.as_ref().is_some_and(|l| l.matches(&self.lower)) && self.analysed_light == self.light_first {
+            return;
+        }
+        self.analysed_light = self.light_first;
+        self.ldlt = Some(if self.light_first {
+            Ldlt::analyse(&self.lower, Ordering::Given(&light_first(scaled)))
+        } else {
+            Ldlt::analyse(&self.lower, Ordering::Amd)
+        });
+    }
+
+    fn layout(&mut self, scaled: &Scaled) {
+        let n = self.n;
+        let mut lower = std::mem::take(&mut self.lower);
+        lower.rows = n + scaled.rows();
+        lower.cols = lower.rows;
+        lower.columns.clear();
+        lower.starts.clear();
+        lower.starts.push(0);
+        for i in 0..n {
+            lower.columns.extend(scaled.H.row(i).0.iter().take_while(|&&j| j as usize <= i));
+            lower.starts.push(lower.columns.len());
+        }
+        let mut next = 0;
+        for (k, block) in scaled.blocks.iter().enumerate() {
+            let first = next;
+            while next < scaled.couplings.len() && scaled.couplings[next].k == k {
+                next += 1;
+            }
+            for i in 0..block.rows {
+                lower.columns.extend_from_slice(scaled.J.block(k).columns);
+                for c in &scaled.couplings[first..next] {
+                    let to = scaled.blocks[c.l];
+                    let take = if c.l == k { i } else { to.rows };
+                    lower.columns.extend((to.first..to.first + take).map(|j| (n + j) as u32));
+                }
+                lower.columns.push((n + block.first + i) as u32);
+                lower.starts.push(lower.columns.len());
+            }
+        }
+        lower.values.clear();
+        lower.values.resize(lower.columns.len(), 0.0);
+        self.lower = lower;
+    }
+
+    /// Fills in the values and factors.
+    pub fn factor(&mut self, scaled: &Scaled, diagonal: &Diagonal) -> Result<(), BadPivot> {
+        self.factorizations += 1;
+        self.fill(scaled, diagonal);
+        let ldlt = self.ldlt.as_mut().expect("prepared before");
+        ldlt.factor(&self.lower.values, &self.signs)
+    }
+
+    fn fill(&mut self, scaled: &Scaled, diagonal: &Diagonal) {
+        let n = self.n;
+        let values = &mut self.lower.values;
+        let mut at = 0;
+        for i in 0..n {
+            let (columns, entries) = scaled.H.row(i);
+            for (_, x) in columns.iter().zip(entries).take_while(|(j, _)| **j as usize <= i) {
+                values[at] = *x;
+                at += 1;
+            }
+        }
+        let mut next = 0;
+        for (k, block) in scaled.blocks.iter().enumerate() {
+            let first = next;
+            while next < scaled.couplings.len() && scaled.couplings[next].k == k {
+                next += 1;
+            }
+            let from = scaled.J.block(k);
+            let starts = &self.lower.starts;
+            let begin = |i: usize| starts[n + block.first + i];
+            let d = &diagonal.direction[k];
+            for (p, _) in from.columns.iter().enumerate() {
+                let mut x = [0.0; 3];
+                for (i, x) in x.iter_mut().enumerate().take(block.rows) {
+                    *x = from.row(i)[p];
+                }
+                let y = if block.kind == Kind::Lorentz { rotate(d, &x) } else { x };
+                for i in 0..block.rows {
+                    values[begin(i) + p] = if diagonal.pinned[block.first + i] { 0.0 } else { -y[i] };
+                }
+            }
+            for i in 0..block.rows {
+                let end = self.lower.starts[n + block.first + i + 1] - 1;
+                let row = block.first + i;
+                values[end] = if diagonal.pinned[row] { -1.0 } else { -(diagonal.entries[row] + diagonal.regular[row]) };
+                self.shift[n + row] = if diagonal.pinned[row] { 0.0 } else { diagonal.regular[row] };
+            }
+            let mut offset = from.columns.len();
+            for c in &scaled.couplings[first..next] {
+                let to = scaled.blocks[c.l];
+                let turned = turn(scaled, c, &diagonal.direction);
+                for i in 0..block.rows {
+                    let take = if c.l == k { i + 1 } else { to.rows };
+                    for j in 0..take {
+                        let off = diagonal.pinned[block.first + i] || diagonal.pinned[to.first + j];
+                        let own = c.l == k && i == j;
+                        let place = if own { self.lower.starts[n + block.first + i + 1] - 1 } else { begin(i) + offset + j };
+                        match (own, off) {
+                            (true, false) => values[place] -= turned[i][j],
+                            (true, true) => {}
+                            (false, false) => values[place] = -turned[i][j],
+                            (false, true) => values[place] = 0.0,
+                        }
+                    }
+                }
+                offset += to.rows;
+            }
+        }
+    }
+
+    /// Solves for `right` (velocities, then rows in their eigenbases) in place; at most `refine` steps of refinement.
+    pub fn solve(&mut self, right: &mut [f64], refine: usize) {
+        let ldlt = self.ldlt.as_mut().expect("prepared before");
+        if refine == 0 {
+            ldlt.solve(right);
+            return;
+        }
+        self.right.clear();
+        self.right.extend_from_slice(right);
+        ldlt.solve(right);
+        let mut size = self.defect(right);
+        for _ in 0..refine {
+            if !(size > 0.0) {
+                break;
+            }
+            let ldlt = self.ldlt.as_mut().expect("prepared before");
+            ldlt.solve(&mut self.residual);
+            self.candidate.clear();
+            self.candidate.extend(right.iter().zip(&self.residual).map(|(x, d)| x + d));
+            let candidate = std::mem::take(&mut self.candidate);
+            let after = self.defect(&candidate);
+            let better = after < size;
+            if better {
+                right.copy_from_slice(&candidate);
+            }
+            self.candidate = candidate;
+            if !(after < 0.5 * size) {
+                break;
+            }
+            size = after;
+        }
+    }
+
+    /// `residual ← right − K x` with the matrix freed of its regularisation; returns its norm. Where masses are
+    /// extreme, less the rounding of its own terms: else the noise of the largest reactions hides the rest.
+    fn defect(&mut self, x: &[f64]) -> f64 {
+        let (lower, out) = (&self.lower, &mut self.residual);
+        out.clear();
+        out.extend_from_slice(&self.right);
+        for i in 0..lower.rows {
+            let (columns, values) = lower.row(i);
+            let (mut sum, xi) = (0.0, x[i]);
+            let last = columns.len() - 1;
+            for (&j, a) in columns[..last].iter().zip(values) {
+                sum += a * x[j as usize];
+                out[j as usize] -= a * xi;
+            }
+            out[i] -= sum + (values[last] + self.shift[i]) * xi;
+        }
+        if self.light_first {
+            let terms = &mut self.terms;
+            terms.clear();
+            terms.extend(self.right.iter().map(|b| b.abs()));
+            for i in 0..lower.rows {
+                let (columns, values) = lower.row(i);
+                for (&j, a) in columns.iter().zip(values) {
+                    terms[i] += (a * x[j as usize]).abs();
+                    terms[j as usize] += (a * x[i]).abs();
+                }
+            }
+            for (out, terms) in out.iter_mut().zip(terms) {
+                *out = out.signum() * (out.abs() - 2.0 * f64::EPSILON * *terms).max(0.0);
+            }
+        }
+        crate::math::norm(out)
+    }
+
+    /// Stored numbers of the factor.
+    pub fn factor_len(&self) -> usize {
+        self.ldlt.as_ref().map_or(0, Ldlt::factor_len)
+    }
+}
+
+/// The turned values of one coupling: `Q_kᵀ M Q_l`.
+fn turn(scaled: &Scaled, c: &super::scaled::Coupling, directions: &[[f64; 2]]) -> [[f64; 3]; 3] {
+    let (bk, bl) = (scaled.blocks[c.k], scaled.blocks[c.l]);
+    let mut x = [[0.0; 3]; 3];
+    for (i, row) in x.iter_mut().enumerate().take(bk.rows) {
+        for (j, x) in row.iter_mut().enumerate().take(bl.rows) {
+            *x = scaled.coupling_values[c.at + i * bl.rows + j];
+        }
+        if bl.kind == Kind::Lorentz {
+            *row = rotate(&directions[c.l], row);
+        }
+    }
+    if bk.kind == Kind::Lorentz {
+        for j in 0..bl.rows {
+            let column = rotate(&directions[c.k], &[x[0][j], x[1][j], x[2][j]]);
+            for i in 0..3 {
+                x[i][j] = column[i];
+            }
+        }
+    }
+    x
+}
+
+/// Unknowns by ascending diag(H), each row after the last unknown that it touches.
+fn light_first(scaled: &Scaled) -> Vec<u32> {
+    let n = scaled.n();
+    let mut unknowns: Vec<u32> = (0..n as u32).collect();
+    unknowns.sort_by(|&i, &j| scaled.column[i as usize].total_cmp(&scaled.column[j as usize]));
+    let mut place = vec![0; n];
+    for (p, &i) in unknowns.iter().enumerate() {
+        place[i as usize] = p;
+    }
+    let mut after: Vec<Vec<u32>> = vec![Vec::new(); n + 1];
+    for (k, block) in scaled.blocks.iter().enumerate() {
+        let from = scaled.J.block(k);
+        let touched = (0..from.columns.len()).filter(|&p| (0..block.rows).any(|i| from.row(i)[p] != 0.0));
+        let last = touched.map(|p| place[from.columns[p] as usize] + 1).max().unwrap_or(0);
+        after[last].extend(block.range().map(|i| (n + i) as u32));
+    }
+    let mut order = Vec::with_capacity(n + scaled.rows());
+    order.extend_from_slice(&after[0]);
+    for (p, &i) in unknowns.iter().enumerate() {
+        order.push(i);
+        order.extend_from_slice(&after[p + 1]);
+    }
+    order
+}

@@ -1,0 +1,413 @@
+//! Interior point: Mehrotra for rows, Nesterov–Todd for friction cones, exact at any mass ratio.
+//!
+//! # Equation
+//!
+//! The associated laws are the optimality conditions of a convex problem, and of it the central path
+//!
+//! ```text
+//!   H v = k + Jᵀ r,    u = J v + E r + w,    u ∘ r = μ e,  u, r inside their cones,    μ → 0
+//! ```
+//!
+//! # Algorithm
+//!
+//! 1. Scale to joules ([`scaled`]): unit masses, Lorentz cones, W with mean diagonal 1.
+//! 2. A guess that the judge accepts is the answer. Otherwise semismooth Newton steps from it ([`newton`]).
+//! 3. Solve the system with W = I ([`start`]); equality rows alone are done here. Newton steps from there.
+//! 4. Inside the cones: predictor, corrector, further correctors with one factorization ([`path`], [`kkt`], [`cone`]).
+//! 5. Judge. When the active set has settled, Newton steps; they are kept only if they pay.
+//! 6. Accepted: done. No progress, or reactions that grow along a ray that contradicts w ([`infeasible`]): say so.
+//!
+//! `Law::Coulomb`, and the skew part of a reduced W, go through [`super::shift`].
+//!
+//! # When to use it
+//!
+//! Where the answer must be exact whatever the masses, the friction and the redundancy: 5–20
+//! factorizations, hardly growing with size. For a rough answer of a large pile sweeps are cheaper; for
+//! a sequence of small frictionless problems pivoting is.
+//!
+//! # Cost per iteration
+//!
+//! One sparse LDLᵀ of the (n + m) system, whose pattern and analysis are kept between iterations and
+//! between calls, and 2–6 back-substitutions of it (each 1/5–1/40 of the factorization).
+//!
+//! [Mangoni2018, chapters 4 and 5, with the errata]; [Vandenberghe2010]; [Gondzio1996]; [DeSaxce1998].
+
+pub mod cone;
+pub mod infeasible;
+pub mod kkt;
+pub mod newton;
+pub mod path;
+pub mod scaled;
+pub mod start;
+
+use super::shift::{self, excess};
+use super::{Counts, ReducedSolver, Report, Sample, Solver, Status, Stop, Unsupported};
+use crate::problem::{Error, Judge, Problem, Reduced, Solution};
+use kkt::{Diagonal, Kkt};
+use newton::Newton;
+use path::{Path, Point};
+use scaled::Scaled;
+use serde::{Deserialize, Serialize};
+
+/// What is made of the guess.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Warm {
+    /// Nothing.
+    Cold,
+    /// Its velocities; reactions and slacks as in a cold start.
+    Partial,
+    /// All of it as it is, moved off the boundary by next to nothing.
+    Full,
+    /// All of it: tried as the answer, then by Newton steps, then moved inside by as much as it is wrong.
+    #[default]
+    Best,
+}
+
+/// Options of the method.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Settings {
+    /// When to stop; work is counted in factorizations (default 100 per convex problem).
+    pub stop: Stop,
+    /// What is made of the guess.
+    pub warm: Warm,
+}
+
+/// The most factorizations of one convex problem, if not said otherwise.
+const WORK: u64 = 100;
+/// Newton steps from the first system.
+const COLD_STEPS: u64 = 8;
+/// Newton steps are not tried where the active rows per unknown exceed this: from the first system.
+const COLD_CROWD: f64 = 0.5;
+/// With so few cones they are tried in any case.
+const FEW: usize = 64;
+/// As [`COLD_CROWD`], from the path; there the active set is the true one.
+const LATE_CROWD: f64 = 1.2;
+/// Rises of the merit that are borne where masses are extreme.
+const EXTREME_RISES: u64 = 8;
+/// A Newton step must lower the merit to this part.
+const DESCENT: f64 = 0.3;
+
+/// The method and its work space; kept from step to step it keeps the analysis of the pattern.
+#[derive(Default)]
+pub struct InteriorPoint {
+    settings: Settings,
+    judge: Judge,
+    scaled: Scaled,
+    kkt: Kkt,
+    path: Path,
+    newton: Newton,
+    diagonal: Diagonal,
+}
+
+impl InteriorPoint {
+    /// The method with these settings.
+    pub fn new(settings: Settings) -> InteriorPoint {
+        InteriorPoint { settings, ..InteriorPoint::default() }
+    }
+
+    /// The settings, to be changed between calls.
+    pub fn settings_mut(&mut self) -> &mut Settings {
+        &mut self.settings
+    }
+}
+
+impl Solver for InteriorPoint {
+    fn solve(&mut self, problem: &Problem, solution: &mut Solution) -> Result<Report, Unsupported> {
+        let stop = self.settings.stop;
+        if shift::needed(&problem.laws) {
+            shift::solve(problem, solution, &stop, |p, s, stop| self.convex(Target::Problem(p), s, stop))
+        } else {
+            self.convex(Target::Problem(problem), solution, &stop)
+        }
+    }
+}
+
+impl ReducedSolver for InteriorPoint {
+    fn solve_reduced(&mut self, reduced: &Reduced, solution: &mut Solution) -> Result<Report, Unsupported> {
+        let stop = self.settings.stop;
+        if shift::needed(&reduced.laws) || reduced.asymmetry() > 1e-14 {
+            shift::solve_reduced(reduced, solution, &stop, |p, s, stop| self.convex(Target::Reduced(p), s, stop))
+        } else {
+            self.convex(Target::Reduced(reduced), solution, &stop)
+        }
+    }
+}
+
+/// The problem at hand, in either form.
+#[derive(Clone, Copy)]
+enum Target<'a> {
+    Problem(&'a Problem),
+    Reduced(&'a Reduced),
+}
+
+/// The course of one convex solve.
+struct Run<'a> {
+    target: Target<'a>,
+    stop: &'a Stop,
+    started: std::time::Instant,
+    first_factorization: u64,
+    best: Solution,
+    least: f64,
+    error: Error,
+    at: Solution,
+    iterations: u64,
+    solves: u64,
+    history: Vec<Sample>,
+    notes: Vec<String>,
+}
+
+/// Why a phase ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum End {
+    /// The judge accepts.
+    Accepted,
+    /// Work or time is used up.
+    Budget,
+    /// This phase leads nowhere.
+    Stuck,
+}
+
+impl InteriorPoint {
+    /// Solves under the convex laws.
+    fn convex(&mut self, target: Target<'_>, solution: &mut Solution, stop: &Stop) -> Result<Report, Unsupported> {
+        self.prepare(target)?;
+        let mut run = Run {
+            target,
+            stop,
+            started: std::time::Instant::now(),
+            first_factorization: self.kkt.factorizations,
+            best: solution.clone(),
+            least: f64::INFINITY,
+            error: Error::default(),
+            at: Solution::default(),
+            iterations: 0,
+            solves: 0,
+            history: Vec::new(),
+            notes: Vec::new(),
+        };
+        let end = self.phases(&mut run, solution);
+        if run.least == f64::INFINITY {
+            // Nothing finite came up: the guess goes back as it was, with what it is worth.
+            run.error = self.judged(target, &run.best);
+        }
+        let status = match end {
+            End::Accepted => Status::Converged,
+            End::Budget => Status::Budget,
+            End::Stuck => Status::Stalled,
+        };
+        let mut report = Report::new(status, run.error);
+        if end != End::Accepted {
+            let [before, after] = &self.path.reactions;
+            let growth = after.iter().zip(before).map(|(a, b)| a - b).collect();
+            report.conflict = infeasible::conflict(&self.scaled, &[growth, after.clone(), self.scaled.scale(&run.best).1]);
+            if !report.conflict.is_empty() {
+                report.status = Status::Infeasible;
+            }
+        }
+        *solution = run.best;
+        report.iterations = run.iterations;
+        report.work = self.kkt.factorizations - run.first_factorization;
+        report.counts = Counts { factorizations: report.work, ..Counts::default() };
+        report.history = run.history;
+        report.notes = run.notes;
+        report.notes.push(format!("{} back-substitutions", run.solves));
+        report.reproducible = !(status == Status::Budget && stop.late());
+        Ok(report)
+    }
+
+    fn prepare(&mut self, target: Target<'_>) -> Result<(), Unsupported> {
+        match target {
+            Target::Problem(problem) => {
+                let prepared = self.judge.prepare(problem);
+                prepared.map_err(|bad| Unsupported { method: "interior-point", what: bad.to_string() })?;
+                self.scaled.set(problem, self.judge.a());
+            }
+            Target::Reduced(reduced) => {
+                self.judge.prepare_reduced(reduced);
+                self.scaled.set_reduced(reduced, self.judge.a());
+            }
+        }
+        self.kkt.prepare(&self.scaled);
+        self.path.reactions = [Vec::new(), Vec::new()];
+        Ok(())
+    }
+
+    fn phases(&mut self, run: &mut Run<'_>, guess: &Solution) -> End {
+        let warm = self.settings.warm != Warm::Cold && guess.v.iter().chain(&guess.r).any(|x| *x != 0.0 && x.is_finite());
+        let (v, mut r) = self.scaled.scale(guess);
+        let mut margin = f64::INFINITY;
+        // 2. The guess as it is, and by Newton steps.
+        if warm && self.settings.warm != Warm::Partial {
+            self.project(&mut r);
+            if self.consider(run, &v, &r) {
+                return End::Accepted;
+            }
+            let degree = self.scaled.degree().max(1) as f64;
+            margin = (2.0 * self.newton.merit(&self.scaled, &v, &r) / degree).sqrt();
+            if self.settings.warm == Warm::Best {
+                let end = self.descend(run, 1.0, COLD_STEPS, v.clone(), r.clone());
+                if end != End::Stuck {
+                    return end;
+                }
+            }
+        }
+        // 3. The first system.
+        if self.used_up(run) {
+            return End::Budget;
+        }
+        let glued = match start::glued(&self.scaled, &mut self.kkt, &mut self.diagonal) {
+            Ok(glued) => glued,
+            Err(bad) => {
+                run.notes.push(format!("first system: pivot {:.1e} at unknown {}", bad.pivot, bad.unknown));
+                return End::Stuck;
+            }
+        };
+        let mut projected = glued.r.clone();
+        self.project(&mut projected);
+        if self.consider(run, &glued.v, &projected) {
+            return End::Accepted;
+        }
+        let mut u = vec![0.0; self.scaled.rows()];
+        self.scaled.local_velocities(&glued.v, &glued.r, &mut u);
+        let spread = start::spread(&self.scaled, &u);
+        let point = if warm && self.settings.warm == Warm::Partial {
+            start::cold(&self.scaled, &start::Glued { v, r: glued.r }, 1.0)
+        } else if warm && margin < 0.3 * spread {
+            self.scaled.local_velocities(&v, &r, &mut u);
+            start::inside(&self.scaled, &v, &r, &u, {
+                let m = if self.settings.warm == Warm::Full { 1e-3 * margin } else { margin };
+                (m, m)
+            })
+        } else {
+            let crowded = self.newton.crowded(&self.scaled, &glued.v, &projected);
+            if crowded < COLD_CROWD || self.scaled.degree() <= FEW {
+                let end = self.descend(run, 1.0, COLD_STEPS, glued.v.clone(), projected.clone());
+                if end != End::Stuck || self.scaled.degree() == 0 {
+                    return end;
+                }
+            }
+            let deep = if crowded < LATE_CROWD { (self.scaled.degree() as f64 / 500.0).powf(1.5).clamp(1.0, 30.0) } else { 1.0 };
+            start::cold(&self.scaled, &glued, deep)
+        };
+        // 4 to 6. The path.
+        self.follow(run, point)
+    }
+
+    /// Follows the path to the end.
+    fn follow(&mut self, run: &mut Run<'_>, mut point: Point) -> End {
+        let first_gap = point.gap(&self.scaled);
+        let mut tries: [(f64, f64, u32); 2] = [(1.0, first_gap, 0), (0.1, first_gap, 0)];
+        let mut patterns = [Vec::new(), Vec::new()];
+        let mut flat = 0;
+        loop {
+            if self.used_up(run) {
+                return End::Budget;
+            }
+            let least = run.least;
+            let moved = match self.path.iterate(&self.scaled, &mut self.kkt, &mut point) {
+                Ok(moved) => moved,
+                Err(bad) => {
+                    run.notes.push(format!("path: pivot {:.1e} at unknown {}", bad.pivot, bad.unknown));
+                    return End::Stuck;
+                }
+            };
+            run.iterations += 1;
+            run.solves += moved.solves;
+            if self.consider(run, &point.v, &point.r) {
+                return End::Accepted;
+            }
+            flat = if run.least < 0.9 * least { 0 } else { flat + 1 };
+            if flat >= 25 || moved.step < 1e-8 || !point.gap(&self.scaled).is_finite() {
+                return End::Stuck;
+            }
+            // 5. Newton steps once the active set has settled.
+            let gap = point.gap(&self.scaled);
+            for (which, (c, last, count)) in tries.iter_mut().enumerate() {
+                let mut now = Vec::new();
+                self.newton.pattern(&self.scaled, *c, &point.v, &point.r, &mut now);
+                let settled = now == patterns[which];
+                patterns[which] = now;
+                if settled && gap < 1e-2 * *last && *count < 3 && self.newton.crowded(&self.scaled, &point.v, &point.r) < LATE_CROWD {
+                    *last = gap;
+                    *count += 1;
+                    let end = self.descend(run, *c, COLD_STEPS, point.v.clone(), point.r.clone());
+                    if end != End::Stuck {
+                        return end;
+                    }
+                }
+            }
+        }
+    }
+
+    /// Newton steps while they pay.
+    fn descend(&mut self, run: &mut Run<'_>, c: f64, steps: u64, mut v: Vec<f64>, mut r: Vec<f64>) -> End {
+        let mut merit = self.newton.merit(&self.scaled, &v, &r);
+        let mut rises = 0;
+        let steps = if self.kkt.light_first { steps + EXTREME_RISES } else { steps };
+        for _ in 0..steps {
+            if self.used_up(run) {
+                return End::Budget;
+            }
+            if self.newton.step(&self.scaled, &mut self.kkt, c, &mut v, &mut r).is_err() {
+                return End::Stuck;
+            }
+            run.iterations += 1;
+            run.solves += 1;
+            if self.consider(run, &v, &r) {
+                return End::Accepted;
+            }
+            let next = self.newton.merit(&self.scaled, &v, &r);
+            run.notes.push(format!("newton {merit:.1e} {next:.1e}"));
+            if !(next <= DESCENT * merit) {
+                // Under extreme masses the merit must first rise: to stop the light body at the bottom
+                // shows each heavier one above that it falls. Then only rising again and again ends it.
+                rises += 1;
+                if !self.kkt.light_first || rises > EXTREME_RISES {
+                    return End::Stuck;
+                }
+            }
+            merit = next;
+        }
+        End::Stuck
+    }
+
+    /// Judges a scaled point and keeps it if it is the best; true if it is accepted.
+    fn consider(&mut self, run: &mut Run<'_>, v: &[f64], r: &[f64]) -> bool {
+        self.scaled.unscale(v, r, &mut run.at);
+        if run.at.v.iter().chain(&run.at.r).any(|x| !x.is_finite()) {
+            return false;
+        }
+        let error = self.judged(run.target, &run.at);
+        let figure = excess(&error, &run.stop.tolerance);
+        if figure < run.least || run.least == f64::INFINITY {
+            run.least = figure;
+            run.error = error;
+            std::mem::swap(&mut run.best, &mut run.at);
+        }
+        if run.stop.history {
+            let work = self.kkt.factorizations - run.first_factorization;
+            run.history.push(Sample { work, joule: error.joule, best: run.error.joule, wall: run.started.elapsed().as_secs_f64() });
+        }
+        error.accepted(&run.stop.tolerance)
+    }
+
+    fn judged(&mut self, target: Target<'_>, solution: &Solution) -> Error {
+        match target {
+            Target::Problem(problem) => self.judge.error(problem, solution),
+            Target::Reduced(reduced) => self.judge.error_reduced(reduced, &solution.r),
+        }
+    }
+
+    fn used_up(&self, run: &Run<'_>) -> bool {
+        self.kkt.factorizations - run.first_factorization >= run.stop.work.unwrap_or(WORK) || run.stop.late()
+    }
+
+    fn project(&self, r: &mut [f64]) {
+        for block in &self.scaled.blocks {
+            let mut x = block.pick(r);
+            block.kind.project(&mut x);
+            block.put(&x, r);
+        }
+    }
+}

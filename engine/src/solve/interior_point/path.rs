@@ -1,0 +1,292 @@
+//! The path-following iteration: Mehrotra's predictor and corrector, Gondzio's further correctors.
+//!
+//! ```text
+//!   Ĥ dv − Ĵᵀ dr              = −rd        rd = Ĥ v − k̂ − Ĵᵀ r
+//!   Ĵ dv + M̂ dr − du          = −rp        rp = Ĵ v + M̂ r + ŵ − u
+//!   λ ∘ (W⁻¹du + W dr)        = −λ∘λ − (W⁻¹du_a)∘(W dr_a) + σ μ e      [Mangoni2018, eq. 4.26 in scaled variables]
+//! ```
+//!
+//! The factorization is made once per iteration; predictor, corrector and up to four further
+//! correctors are back-substitutions. v and u move by their own step, r by its own.
+
+use super::cone::{Kind, Pair, Scaling, Triple, dot, rotate, rotate_back};
+use super::kkt::{Diagonal, Kkt};
+use super::scaled::Scaled;
+use crate::math::ldlt::BadPivot;
+
+/// The part of the way to the boundary that a step may take.
+const FRACTION: f64 = 0.99;
+/// Further correctors per iteration, and how much longer a step each of them aims at.
+const CORRECTORS: usize = 4;
+const LONGER: f64 = 0.3;
+/// Compliance added to rows in cones and to equality rows, in the unit of the scaled W (mean diagonal 1).
+const CONE_REGULAR: f64 = 1e-15;
+/// See [`CONE_REGULAR`].
+pub const FREE_REGULAR: f64 = 1e-10;
+
+/// A point strictly inside all cones.
+#[derive(Clone, Default)]
+pub struct Point {
+    /// Velocities, √J.
+    pub v: Vec<f64>,
+    /// Reactions over all rows, √J.
+    pub r: Vec<f64>,
+    /// The pair of each block (`Free`: unused).
+    pub pairs: Vec<Pair>,
+}
+
+impl Point {
+    /// μ: the mean of u·r over the complementarity pairs, J.
+    pub fn gap(&self, scaled: &Scaled) -> f64 {
+        let sum: f64 = self.pairs.iter().zip(&scaled.blocks).filter(|(_, b)| b.kind != Kind::Free).map(|(p, _)| p.product()).sum();
+        sum / scaled.degree().max(1) as f64
+    }
+}
+
+/// A direction: plain for v and r, scaled for the cones.
+#[derive(Clone, Default)]
+struct Direction {
+    v: Vec<f64>,
+    r: Vec<f64>,
+    scaled_u: Vec<Triple>,
+    scaled_r: Vec<Triple>,
+    step_u: f64,
+    step_r: f64,
+}
+
+impl Direction {
+    fn shorter(&self) -> f64 {
+        self.step_u.min(self.step_r)
+    }
+}
+
+/// Work space of the iteration.
+#[derive(Default)]
+pub struct Path {
+    diagonal: Diagonal,
+    scalings: Vec<Scaling>,
+    momentum: Vec<f64>,
+    local: Vec<f64>,
+    right: Vec<f64>,
+    target: Vec<Triple>,
+    trial: Vec<Triple>,
+    /// Reactions before and after the last step.
+    pub reactions: [Vec<f64>; 2],
+}
+
+/// What an iteration did.
+pub struct Moved {
+    /// The shorter of the two steps.
+    pub step: f64,
+    /// Back-substitutions.
+    pub solves: u64,
+}
+
+impl Path {
+    /// One iteration: moves `point` along the path.
+    pub fn iterate(&mut self, scaled: &Scaled, kkt: &mut Kkt, point: &mut Point) -> Result<Moved, BadPivot> {
+        self.residuals(scaled, point);
+        self.scale(scaled, point, kkt.light_first);
+        kkt.factor(scaled, &self.diagonal)?;
+        let refine = if kkt.light_first { 3 } else { usize::from(scaled.blocks.iter().any(|b| b.kind == Kind::Free)) };
+        let gap = point.gap(scaled);
+        // Predictor: straight at the solution.
+        self.target.clear();
+        self.target.extend(self.scalings.iter().map(|s| s.lambda.map(|l| -l)));
+        let predictor = self.direction(scaled, kkt, refine);
+        let sigma = (self.gap_after(scaled, &predictor) / gap).clamp(0.0, 1.0).powi(3);
+        // Corrector: second-order term and centring.
+        self.aim(scaled, Some(&predictor), sigma * gap);
+        let mut best = self.direction(scaled, kkt, refine);
+        let mut solves = 2;
+        if best.shorter() < 0.1 {
+            let kept = self.target.clone();
+            self.aim(scaled, None, sigma.max(0.3) * gap);
+            let plain = self.direction(scaled, kkt, refine);
+            solves += 1;
+            if plain.shorter() > best.shorter() {
+                best = plain;
+            } else {
+                self.target = kept;
+            }
+        }
+        solves += self.correct_further(scaled, kkt, refine, sigma * gap, &mut best);
+        self.advance(scaled, point, &best);
+        Ok(Moved { step: best.shorter(), solves })
+    }
+
+    fn residuals(&mut self, scaled: &Scaled, point: &Point) {
+        self.momentum.resize(scaled.n(), 0.0);
+        self.local.resize(scaled.rows(), 0.0);
+        scaled.momentum(&point.v, &point.r, None, &mut self.momentum);
+        scaled.local_velocities(&point.v, &point.r, &mut self.local);
+        for (block, pair) in scaled.blocks.iter().zip(&point.pairs) {
+            match block.kind {
+                Kind::Free => {}
+                Kind::Box { .. } => self.local[block.first] -= pair.u[0] - pair.u[1],
+                _ => {
+                    for i in 0..block.rows {
+                        self.local[block.first + i] -= pair.u[i];
+                    }
+                }
+            }
+        }
+    }
+
+    /// The scaling points, and W² as the diagonal of the system.
+    fn scale(&mut self, scaled: &Scaled, point: &Point, exact: bool) {
+        self.diagonal.reset(scaled.blocks.len(), scaled.rows());
+        self.scalings.clear();
+        let regular = if exact { 0.0 } else { CONE_REGULAR };
+        for (k, (block, pair)) in scaled.blocks.iter().zip(&point.pairs).enumerate() {
+            let scaling = pair.scaling(block.kind);
+            let range = block.range();
+            match block.kind {
+                Kind::Free => self.diagonal.regular[block.first] = FREE_REGULAR,
+                Kind::Box { .. } => {
+                    self.diagonal.entries[block.first] = scaling.stretch[0].powi(2) + scaling.stretch[1].powi(2);
+                    self.diagonal.regular[block.first] = regular;
+                }
+                Kind::Ray | Kind::Lorentz => {
+                    self.diagonal.direction[k] = scaling.d;
+                    self.diagonal.regular[range.clone()].fill(regular);
+                    for (entry, stretch) in self.diagonal.entries[range].iter_mut().zip(scaling.stretch) {
+                        *entry = stretch * stretch;
+                    }
+                }
+            }
+            self.scalings.push(scaling);
+        }
+    }
+
+    /// The right-hand side of the complementarity, divided by λ: `−λ + λ\(σμe − second order)`.
+    fn aim(&mut self, scaled: &Scaled, second_order: Option<&Direction>, centre: f64) {
+        for (k, block) in scaled.blocks.iter().enumerate() {
+            if block.kind == Kind::Free {
+                continue;
+            }
+            let mut y = block.kind.identity().map(|e| centre * e);
+            if let Some(d) = second_order {
+                let product = block.kind.product(&d.scaled_u[k], &d.scaled_r[k]);
+                for i in 0..3 {
+                    y[i] -= product[i];
+                }
+            }
+            let x = self.scalings[k].divide(block.kind, &y);
+            for i in 0..3 {
+                self.target[k][i] = x[i] - self.scalings[k].lambda[i];
+            }
+        }
+    }
+
+    /// Gondzio's correctors: where the complementarity products after a longer step leave [0.1, 10] σμ, move them back.
+    fn correct_further(&mut self, scaled: &Scaled, kkt: &mut Kkt, refine: usize, centre: f64, best: &mut Direction) -> u64 {
+        let mut solves = 0;
+        for _ in 0..CORRECTORS {
+            let step = best.shorter();
+            if step > 0.95 || centre <= 0.0 {
+                break;
+            }
+            let longer = (step + LONGER).min(1.0);
+            self.trial.clear();
+            self.trial.extend_from_slice(&self.target);
+            for (k, block) in scaled.blocks.iter().enumerate() {
+                if block.kind == Kind::Free {
+                    continue;
+                }
+                let scaling = &self.scalings[k];
+                let at = |d: &Triple| -> Triple { std::array::from_fn(|i| scaling.lambda[i] + longer * d[i]) };
+                let product = block.kind.product(&at(&best.scaled_u[k]), &at(&best.scaled_r[k]));
+                let x = scaling.divide(block.kind, &block.kind.clip(&product, 0.1 * centre, 10.0 * centre));
+                for i in 0..3 {
+                    self.target[k][i] += x[i];
+                }
+            }
+            let next = self.direction(scaled, kkt, refine);
+            solves += 1;
+            if next.shorter() < step + 0.1 * (longer - step) {
+                std::mem::swap(&mut self.trial, &mut self.target);
+                break;
+            }
+            *best = next;
+        }
+        solves
+    }
+
+    /// The direction for the present target, and its steps.
+    fn direction(&mut self, scaled: &Scaled, kkt: &mut Kkt, refine: usize) -> Direction {
+        let n = scaled.n();
+        self.right.clear();
+        self.right.extend(self.momentum.iter().map(|x| -x));
+        self.right.resize(n + scaled.rows(), 0.0);
+        for (k, block) in scaled.blocks.iter().enumerate() {
+            let (s, t) = (&self.scalings[k], &self.target[k]);
+            let rp = block.pick(&self.local);
+            let b = match block.kind {
+                Kind::Free => rp,
+                Kind::Ray => [rp[0] - s.stretch[0] * t[0], 0.0, 0.0],
+                Kind::Box { .. } => [rp[0] - s.stretch[0] * t[0] + s.stretch[1] * t[1], 0.0, 0.0],
+                Kind::Lorentz => {
+                    let (rp, t) = (rotate(&s.d, &rp), rotate(&s.d, t));
+                    std::array::from_fn(|i| rp[i] - s.stretch[i] * t[i])
+                }
+            };
+            block.put(&b, &mut self.right[n..]);
+        }
+        kkt.solve(&mut self.right, refine);
+        let mut out = Direction { v: self.right[..n].to_vec(), r: vec![0.0; scaled.rows()], ..Direction::default() };
+        for (k, block) in scaled.blocks.iter().enumerate() {
+            let (s, t) = (&self.scalings[k], &self.target[k]);
+            let y = block.pick(&self.right[n..]);
+            let (plain, dr) = match block.kind {
+                Kind::Free => (y, [0.0; 3]),
+                Kind::Ray => (y, [s.stretch[0] * y[0], 0.0, 0.0]),
+                Kind::Box { .. } => (y, [s.stretch[0] * y[0], -s.stretch[1] * y[0], 0.0]),
+                Kind::Lorentz => (rotate_back(&s.d, &y), rotate_back(&s.d, &std::array::from_fn(|i| s.stretch[i] * y[i]))),
+            };
+            block.put(&plain, &mut out.r);
+            out.scaled_r.push(dr);
+            out.scaled_u.push(std::array::from_fn(|i| if block.kind == Kind::Free { 0.0 } else { t[i] - dr[i] }));
+        }
+        (out.step_u, out.step_r) = (self.reach(scaled, &out.scaled_u), self.reach(scaled, &out.scaled_r));
+        out
+    }
+
+    fn reach(&self, scaled: &Scaled, d: &[Triple]) -> f64 {
+        let all = scaled.blocks.iter().zip(&self.scalings).zip(d);
+        let reach = all.map(|((b, s), d)| s.reach(b.kind, d)).fold(f64::INFINITY, f64::min);
+        (FRACTION * reach).min(1.0)
+    }
+
+    /// μ after a step along `d`.
+    fn gap_after(&self, scaled: &Scaled, d: &Direction) -> f64 {
+        let (su, sr) = ((d.step_u / FRACTION).min(1.0), (d.step_r / FRACTION).min(1.0));
+        let mut sum = 0.0;
+        for (k, block) in scaled.blocks.iter().enumerate() {
+            if block.kind != Kind::Free {
+                let l = &self.scalings[k].lambda;
+                let s: Triple = std::array::from_fn(|i| l[i] + su * d.scaled_u[k][i]);
+                let z: Triple = std::array::from_fn(|i| l[i] + sr * d.scaled_r[k][i]);
+                sum += dot(&s, &z);
+            }
+        }
+        sum.max(0.0) / scaled.degree().max(1) as f64
+    }
+
+    fn advance(&mut self, scaled: &Scaled, point: &mut Point, d: &Direction) {
+        self.reactions[0].clone_from(&point.r);
+        for (v, dv) in point.v.iter_mut().zip(&d.v) {
+            *v += d.step_u * dv;
+        }
+        for (k, block) in scaled.blocks.iter().enumerate() {
+            if block.kind == Kind::Free {
+                point.r[block.first] += d.step_r * d.r[block.first];
+                continue;
+            }
+            let pair = &mut point.pairs[k];
+            pair.advance(block.kind, &self.scalings[k], (&d.scaled_u[k], d.step_u), (&d.scaled_r[k], d.step_r));
+            point.r[block.range()].copy_from_slice(&pair.r[..block.rows]);
+        }
+        self.reactions[1].clone_from(&point.r);
+    }
+}

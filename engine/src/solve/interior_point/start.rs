@@ -1,0 +1,86 @@
+//! Starting points.
+//!
+//! Cold [Mangoni2018, eq. 4.57 with its errata]: one system with W = I,
+//!
+//! ```text
+//!   Ĥ v − Ĵᵀ r = k̂,   Ĵ v + M̂ r + ŵ + r = 0   (u = −r),   equality rows: Ĵ v + M̂ r + ŵ = 0
+//!   r ← P(r) + τ e,  u ← P(u) + τ e,            τ = √(u·u / number of cones)
+//! ```
+//!
+//! Warm: the guess (v, r) and u = P(Ĵ v + M̂ r + ŵ), moved inside by the margin
+//! `t = √(2 merit / number of cones)` that measures how wrong the guess is in the new problem.
+
+use super::cone::{Kind, Pair};
+use super::kkt::{Diagonal, Kkt};
+use super::path::{FREE_REGULAR, Point};
+use super::scaled::Scaled;
+use crate::math::ldlt::BadPivot;
+
+/// The solution of the system with W = I.
+#[derive(Default)]
+pub struct Glued {
+    /// Velocities, √J.
+    pub v: Vec<f64>,
+    /// Reactions, √J; not yet in their cones.
+    pub r: Vec<f64>,
+}
+
+/// Solves the first system: one factorization.
+pub fn glued(scaled: &Scaled, kkt: &mut Kkt, diagonal: &mut Diagonal) -> Result<Glued, BadPivot> {
+    diagonal.reset(scaled.blocks.len(), scaled.rows());
+    for block in &scaled.blocks {
+        match block.kind {
+            Kind::Free => diagonal.regular[block.first] = FREE_REGULAR,
+            _ => diagonal.entries[block.range()].fill(1.0),
+        }
+    }
+    kkt.factor(scaled, diagonal)?;
+    let n = scaled.n();
+    let mut right = scaled.k.clone();
+    right.extend_from_slice(&scaled.w);
+    kkt.solve(&mut right, 3);
+    Ok(Glued { r: right.split_off(n), v: right })
+}
+
+/// The interior point at (v, r), r and u projected and moved inside by `margin`.
+pub fn inside(scaled: &Scaled, v: &[f64], r: &[f64], u: &[f64], (margin, margin_u): (f64, f64)) -> Point {
+    let mut point = Point { v: v.to_vec(), r: r.to_vec(), pairs: Vec::with_capacity(scaled.blocks.len()) };
+    for block in &scaled.blocks {
+        let (mut x, mut y) = (block.pick(r), block.pick(u));
+        match block.kind {
+            Kind::Free => {
+                point.pairs.push(Pair::default());
+                continue;
+            }
+            Kind::Box { length } => {
+                let edge = margin.min(0.25 * length);
+                x[0] = x[0].clamp(edge, length - edge);
+                x[1] = length - x[0];
+                y = [y[0].max(0.0) + margin_u, (-y[0]).max(0.0) + margin_u, 0.0];
+            }
+            Kind::Ray | Kind::Lorentz => {
+                block.kind.project(&mut x);
+                block.kind.project(&mut y);
+                x[0] += margin;
+                y[0] += margin_u;
+            }
+        }
+        block.put(&x, &mut point.r);
+        point.pairs.push(Pair::new(block.kind, y, x));
+    }
+    point
+}
+
+/// The cold start from the first system's solution.
+pub fn cold(scaled: &Scaled, glued: &Glued, factor: f64) -> Point {
+    let mut u = vec![0.0; scaled.rows()];
+    scaled.local_velocities(&glued.v, &glued.r, &mut u);
+    let margin = factor * spread(scaled, &u);
+    inside(scaled, &glued.v, &glued.r, &u, (margin, margin))
+}
+
+/// τ: the root mean square of u over the cones.
+pub fn spread(scaled: &Scaled, u: &[f64]) -> f64 {
+    let sum: f64 = scaled.blocks.iter().filter(|b| b.kind != Kind::Free).flat_map(|b| b.range()).map(|i| u[i] * u[i]).sum();
+    (sum / scaled.degree().max(1) as f64).sqrt().max(1e-100)
+}

@@ -1,0 +1,281 @@
+//! `pivot`: exact answers by an active set, one row at a time.
+//!
+//! # Equation
+//!
+//! With one-row blocks `lo_i ≤ r_i ≤ hi_i` (equality ±∞, unilateral [0, ∞), interval; friction cones become pyramids,
+//! [`pyramid`]) the problem is the convex quadratic program and its dual
+//!
+//! ```text
+//!   min_v ½ vᵀHv − kᵀv + …                    min_r ½ rᵀWr + qᵀr,  lo ≤ r ≤ hi          W = J H⁻¹ Jᵀ + E
+//!   [ H  J_Fᵀ ] [  v   ]   [ k + J_Nᵀ r_N ]
+//!   [ J_F −E  ] [ −r_F ] = [ −w_F         ]    F: free rows (u = 0),  N: rows fixed at a bound
+//! ```
+//!
+//! W is never formed: the walk lives in the sparse system on the left, whose factor `L D Lᵀ` gains and loses rows along
+//! paths of its elimination tree ([`crate::math::updatable`]); a row that is not in F is absent from it. [Tasora2005, §3]
+//!
+//! # Algorithm
+//!
+//! 1. F ← the rows whose guess lies strictly between its bounds (a cold start: equality rows). Factor; rows that depend
+//!    on others stay out. Go to the minimum over F; a row that meets its bound on the way is fixed there. Repeat.
+//! 2. u ← J v + E r + w. Choose the fixed row i that violates its law with the greatest energy `½u_i²/W_ii`; none: step 4.
+//! 3. Row i enters:
+//!    a. the response to one unit of r_i with `u_F` held: `K_F (dv, −dr) = (J_iᵀ, 0)`, stiffness `s = J_i dv + E_i`;
+//!    b. step to `u_i = 0`, to the other bound of r_i, or to the first free row that meets a bound. With s = 0
+//!       (row i depends on F) only the last two exist: a *dual-only step*, v stays as it is;
+//!    c. no end: the free rows with dr ≠ 0 and i contradict each other: infeasible;
+//!    d. a free row stopped us: it leaves F, back to a. Else i joins F (or stays at its other bound), back to 2.
+//! 4. Factor anew, refine with residuals summed in twice the precision, and look again (2); with nothing to do: the end.
+//!
+//! # Why it ends
+//!
+//! Within 3 rows only leave F, so a–d repeat at most |F| + 1 times. The dual energy falls with derivative `u_i` < 0 along
+//! the step of r_i, and the last step of 3 has positive length: if it ends by u_i = 0 because |u_i|/s > 0, if by the other
+//! bound because hi > lo; steps of length zero (ties) come only before it. So the energy at the end of 3 is strictly less than
+//! at its beginning. At the end of 3 the point is the minimum over (F, values of N): each such choice is visited at most once, and
+//! there are finitely many. No rule against cycling is needed; F stays independent throughout, since a dependent row
+//! enters only after one of those it depends on has left. [GoldfarbIdnani1983] In rounding arithmetic, ties go to
+//! the row that moves most, violations below the rounding of their own sums do not count, and a row that has
+//! entered 40 times is put aside (and the judge has the last word).
+//!
+//! # When to use it
+//!
+//! Up to a few thousand unilateral rows; mechanisms, redundant contacts, extreme mass ratios; sequences of similar problems
+//! (a guess with the right active set costs one factorization); as a referee. Not for large piles from a cold start: the
+//! number of pivots is at least the number of active rows.
+//!
+//! # Cost
+//!
+//! Per pivot one solve with L, one update along a path, one product with J: linear in the size of L, which is linear in the
+//! number of bodies for chains and trees.
+//!
+//! `Coulomb` blocks go through the fixed point on De Saxcé's shift around the convex problem.
+
+mod dense;
+mod order;
+mod pyramid;
+mod sparse;
+mod walk;
+
+pub use pyramid::{pyramid, pyramid_reduced};
+
+use self::dense::Dense;
+use self::pyramid::Pyramids;
+use self::sparse::{Sparse, SparseBasis};
+use self::walk::{Basis, End, Walk};
+use crate::problem::{Error, Judge, Law, Problem, Reduced, Solution};
+use crate::solve::lemke::{self, Lemke};
+use crate::solve::shift;
+use crate::solve::{Counts, ReducedSolver, Report, Sample, Solver, Status, Stop, Unsupported};
+
+/// Differences between W and its transposed up to this part of the largest entry are rounding.
+const SYMMETRIC: f64 = 1e-10;
+/// Largest dense tableau, in rows.
+const LARGEST: usize = 2000;
+
+/// How the method works.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Settings {
+    /// When to stop; work is counted in pivots (default 50 per row).
+    pub stop: Stop,
+    /// Edges of the pyramid that stands for a three-row friction cone, at least 3.
+    pub facets: usize,
+}
+
+impl Default for Settings {
+    fn default() -> Settings {
+        Settings { stop: Stop::default(), facets: 8 }
+    }
+}
+
+/// The method, with its factor: a problem with the pattern of the last one is not analysed again.
+#[derive(Default)]
+pub struct Pivot {
+    settings: Settings,
+    state: Sparse,
+}
+
+impl Pivot {
+    /// The method with these settings.
+    pub fn new(settings: Settings) -> Pivot {
+        Pivot { settings, state: Sparse::default() }
+    }
+
+    /// Entries of the factor below its diagonal.
+    pub fn factor_len(&self) -> usize {
+        self.state.factor_len()
+    }
+
+    fn unsupported(what: impl ToString) -> Unsupported {
+        Unsupported { method: "pivot", what: what.to_string() }
+    }
+}
+
+impl Solver for Pivot {
+    fn solve(&mut self, problem: &Problem, solution: &mut Solution) -> Result<Report, Unsupported> {
+        let stop = self.settings.stop;
+        if shift::needed(&problem.laws) {
+            return shift::solve(problem, solution, &stop, |convex, solution, stop| self.convex(convex, solution, stop));
+        }
+        self.convex(problem, solution, &stop)
+    }
+}
+
+impl ReducedSolver for Pivot {
+    fn solve_reduced(&mut self, reduced: &Reduced, solution: &mut Solution) -> Result<Report, Unsupported> {
+        let stop = self.settings.stop;
+        if shift::needed(&reduced.laws) {
+            return shift::solve_reduced(reduced, solution, &stop, |convex, solution, stop| self.convex_reduced(convex, solution, stop));
+        }
+        self.convex_reduced(reduced, solution, &stop)
+    }
+}
+
+impl Pivot {
+    /// A problem without `Coulomb` blocks.
+    fn convex(&mut self, problem: &Problem, solution: &mut Solution, stop: &Stop) -> Result<Report, Unsupported> {
+        let mut judge = Judge::of(problem).map_err(Pivot::unsupported)?;
+        let pyramids = Pyramids::new(&problem.laws, self.settings.facets);
+        let polyhedral = pyramids.unfold_problem(problem);
+        let mut inner = pyramids.guess(problem, solution);
+        let walked = self.walk(&polyhedral, &mut inner, stop)?;
+        pyramids.fold(&inner.r, &mut solution.r);
+        solution.v.copy_from_slice(&inner.v[..problem.n()]);
+        let error = judge.error(problem, solution);
+        let mut report = walked.report(error, stop, |row| pyramids.block(row));
+        if approximated(&problem.laws) {
+            let own = Judge::of(&polyhedral).map_err(Pivot::unsupported)?.error(&polyhedral, &inner);
+            report.notes.push(note_on_pyramids(self.settings.facets, own.relative()));
+        }
+        Ok(report)
+    }
+
+    /// A reduced problem without `Coulomb` blocks: the walk if W is symmetric, Lemke's method if it is not, or if the walk fails
+    /// (W may be indefinite).
+    fn convex_reduced(&mut self, reduced: &Reduced, solution: &mut Solution, stop: &Stop) -> Result<Report, Unsupported> {
+        let pyramids = Pyramids::new(&reduced.laws, self.settings.facets);
+        let polyhedral = pyramids.unfold_reduced(reduced);
+        let mut inner = Solution { v: Vec::new(), r: pyramids.unfold(&reduced.laws, &solution.r) };
+        let symmetric = reduced.asymmetry() <= SYMMETRIC;
+        if !symmetric && polyhedral.rows() > LARGEST {
+            return Err(Pivot::unsupported(format!("a non-symmetric W of {} rows, more than {LARGEST}", polyhedral.rows())));
+        }
+        let mut report = match symmetric {
+            true => walk_reduced(&polyhedral, &mut inner, stop),
+            false => Lemke::new(lemke::Settings { stop: *stop }).solve_reduced(&polyhedral, &mut inner)?,
+        };
+        if symmetric && report.status != Status::Converged && polyhedral.rows() <= LARGEST {
+            let mut other = Solution { v: Vec::new(), r: vec![0.0; polyhedral.rows()] };
+            let second = Lemke::new(lemke::Settings { stop: *stop }).solve_reduced(&polyhedral, &mut other)?;
+            if second.error.joule < report.error.joule {
+                inner = other;
+                report = second;
+            }
+        }
+        pyramids.fold(&inner.r, &mut solution.r);
+        report.conflict.iter_mut().for_each(|row| *row = pyramids.block(*row));
+        report.conflict.dedup();
+        if approximated(&reduced.laws) {
+            report.notes.push(note_on_pyramids(self.settings.facets, report.error.relative()));
+            report.error = Judge::of_reduced(reduced).error_reduced(reduced, &solution.r);
+            match report.error.accepted(&stop.tolerance) {
+                true => report.status = Status::Converged,
+                false if report.status == Status::Converged => report.status = Status::Stalled,
+                false => {}
+            }
+        }
+        Ok(report)
+    }
+
+    /// The convex problem with one-row blocks; `solution` holds the guess.
+    fn walk(&mut self, problem: &Problem, solution: &mut Solution, stop: &Stop) -> Result<Walked, Unsupported> {
+        self.state
+            .prepare(problem)
+            .map_err(|unknown| Pivot::unsupported(format!("H that is not positive definite (unknown {unknown})")))?;
+        let (lo, hi) = bounds(&problem.laws);
+        let mut basis = SparseBasis { problem, state: &mut self.state };
+        let mut walk = Walk::new(&mut basis, &lo, &hi, &solution.r);
+        let end = walk.run(stop);
+        let walked = Walked::new(end, &mut walk);
+        solution.r = walked.r.clone();
+        solution.v = self.state.v(problem.n()).to_vec();
+        Ok(walked)
+    }
+}
+
+/// The walk on a reduced problem with one-row blocks.
+fn walk_reduced(reduced: &Reduced, solution: &mut Solution, stop: &Stop) -> Report {
+    let (lo, hi) = bounds(&reduced.laws);
+    let mut basis = Dense::new(reduced);
+    let mut walk = Walk::new(&mut basis, &lo, &hi, &solution.r);
+    let end = walk.run(stop);
+    let walked = Walked::new(end, &mut walk);
+    solution.r = walked.r.clone();
+    walked.report(Judge::of_reduced(reduced).error_reduced(reduced, &solution.r), stop, |row| row)
+}
+
+/// What a walk leaves.
+struct Walked {
+    end: End,
+    r: Vec<f64>,
+    counts: Counts,
+    history: Vec<Sample>,
+    aside: usize,
+}
+
+impl Walked {
+    fn new<B: Basis>(end: End, walk: &mut Walk<'_, B>) -> Walked {
+        let factorizations = walk.basis.factorizations();
+        // A free reaction within rounding of its bound is at its bound.
+        let r = walk.r.iter().enumerate().map(|(i, r)| r.clamp(walk.lo[i], walk.hi[i])).collect();
+        Walked {
+            end,
+            r,
+            counts: Counts { pivots: walk.pivots, factorizations, ..Counts::default() },
+            history: std::mem::take(&mut walk.history),
+            aside: walk.aside.iter().filter(|a| **a).count(),
+        }
+    }
+
+    fn report(&self, error: Error, stop: &Stop, block: impl Fn(usize) -> usize) -> Report {
+        let status = match &self.end {
+            _ if error.accepted(&stop.tolerance) => Status::Converged,
+            End::Solved => Status::Stalled,
+            End::Budget(_) => Status::Budget,
+            End::Infeasible(_) => Status::Infeasible,
+        };
+        let mut report = Report::new(status, error);
+        report.iterations = self.counts.pivots;
+        report.work = self.counts.pivots;
+        report.counts = self.counts;
+        report.history = self.history.clone();
+        report.reproducible = self.end != End::Budget(true);
+        if let (End::Infeasible(rows), Status::Infeasible) = (&self.end, status) {
+            report.conflict = rows.iter().map(|&row| block(row)).collect();
+            report.conflict.dedup();
+        }
+        if self.aside > 0 {
+            report.notes.push(format!("{} rows left aside: they depend on others, or move within rounding", self.aside));
+        }
+        report
+    }
+}
+
+/// The bounds of one-row laws.
+fn bounds(laws: &[Law]) -> (Vec<f64>, Vec<f64>) {
+    let pair = |law: &Law| match *law {
+        Law::Equality => (f64::NEG_INFINITY, f64::INFINITY),
+        Law::Interval { lo, hi } => (lo, hi),
+        Law::Unilateral | Law::Cone { .. } | Law::Coulomb { .. } => (0.0, f64::INFINITY),
+    };
+    laws.iter().map(pair).unzip()
+}
+
+/// True if a pyramid stands for a round cone.
+fn approximated(laws: &[Law]) -> bool {
+    laws.iter().any(|law| law.rows() == 3 && law.friction().is_some_and(|mu| mu > 0.0))
+}
+
+fn note_on_pyramids(facets: usize, relative: f64) -> String {
+    format!("friction by pyramids of {facets} edges: relative error {relative:.1e} on the polyhedral problem, the rest is the pyramid's")
+}

@@ -1,0 +1,343 @@
+//! The active-set walk: one row enters or leaves at a time.
+//!
+//! The rows are scalar: `lo_i ≤ r_i ≤ hi_i`, and `u_i = 0` inside, `≥ 0` at lo, `≤ 0` at hi. A row is *free* (in the
+//! factorization, u_i = 0) or *fixed* at its present r_i. The numbers are those of the algorithm in the parent's header.
+
+use crate::solve::{Sample, Stop};
+
+/// What the walk needs of a factorization over the free rows.
+pub(super) trait Basis {
+    /// Factors anew with these free rows; returns those that depend on others (they are left out).
+    fn restart(&mut self, free: &[bool]) -> Vec<usize>;
+    /// Row i becomes free. False: the factor broke and must be restarted.
+    fn add(&mut self, i: usize) -> bool;
+    /// Row i becomes fixed. False: the factor broke and must be restarted.
+    fn remove(&mut self, i: usize) -> bool;
+    /// True if rows came or went since the last restart.
+    fn stale(&self) -> bool;
+    /// Sets the free r_i (and the velocities) such that u_i = 0 on free rows; at most `steps` solves (refinement).
+    fn settle(&mut self, r: &mut [f64], steps: usize);
+    /// What one unit more of r_i does while the free rows keep their u: the change of all r, and of u_i.
+    fn respond(&mut self, i: usize, dr: &mut [f64]) -> Response;
+    /// Moves the velocities by `step` times the last response.
+    fn advance(&mut self, step: f64);
+    /// `u` of all rows, and the rounding of their sums.
+    fn velocities(&self, r: &[f64], u: &mut [f64], noise: &mut [f64]);
+    /// The diagonal of W.
+    fn a(&self) -> &[f64];
+    /// Factorizations since the problem was taken.
+    fn factorizations(&self) -> u64;
+}
+
+/// The answer of a basis to an entering row.
+pub(super) struct Response {
+    /// Change of u_i per unit of r_i; zero if the row depends on the free rows.
+    pub(super) stiffness: f64,
+}
+
+/// How a walk ended.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) enum End {
+    /// Every row obeys its law, up to rounding.
+    Solved,
+    /// Work or time ran out (true: time).
+    Budget(bool),
+    /// These rows contradict each other.
+    Infeasible(Vec<usize>),
+}
+
+/// Units of rounding that count as zero along the way: sums of a dozen terms, after some updates of the factor.
+const ROUNDING: f64 = 256.0;
+/// And at the end, with a fresh factor and a refined point.
+const FINE: f64 = 8.0;
+/// Entries of one row that are allowed at the end.
+const FINE_ENTRIES: u16 = 3;
+/// A row that entered this often is put aside: it moves within rounding.
+const ENTRIES: u16 = 40;
+/// Solves per refined point.
+const REFINEMENTS: usize = 5;
+
+/// A walk in progress.
+pub(super) struct Walk<'a, B: Basis> {
+    pub(super) basis: &'a mut B,
+    pub(super) lo: &'a [f64],
+    pub(super) hi: &'a [f64],
+    pub(super) r: Vec<f64>,
+    pub(super) pivots: u64,
+    pub(super) history: Vec<Sample>,
+    /// Rows that were put aside: within rounding of their law, or depending on others and off by less than the tolerance.
+    pub(super) aside: Vec<bool>,
+    u: Vec<f64>,
+    noise: Vec<f64>,
+    dr: Vec<f64>,
+    free: Vec<bool>,
+    entered: Vec<u16>,
+    /// Units of rounding that count as zero.
+    rounding: f64,
+}
+
+impl<'a, B: Basis> Walk<'a, B> {
+    /// A walk that starts from the guess `r`: rows strictly between their bounds are free.
+    pub(super) fn new(basis: &'a mut B, lo: &'a [f64], hi: &'a [f64], guess: &[f64]) -> Walk<'a, B> {
+        let m = lo.len();
+        let inside = |i: usize| if guess[i].is_finite() { guess[i].clamp(lo[i], hi[i]) } else { 0f64.clamp(lo[i], hi[i]) };
+        let r: Vec<f64> = (0..m).map(inside).collect();
+        let free = (0..m).map(|i| lo[i] < r[i] && r[i] < hi[i]).collect();
+        let zero = || vec![0.0; m];
+        Walk {
+            basis,
+            lo,
+            hi,
+            r,
+            pivots: 0,
+            history: Vec::new(),
+            aside: vec![false; m],
+            u: zero(),
+            noise: zero(),
+            dr: zero(),
+            free,
+            entered: vec![0; m],
+            rounding: ROUNDING,
+        }
+    }
+
+    /// Walks to the end.
+    pub(super) fn run(&mut self, stop: &Stop) -> End {
+        let begin = std::time::Instant::now();
+        let limit = stop.work.unwrap_or(50 * self.r.len() as u64 + 1000);
+        // 1. The guess: its free rows, and the minimum over them.
+        self.restart();
+        self.settle_within();
+        loop {
+            if stop.late() {
+                return End::Budget(true);
+            }
+            // 2. The row that is most violated.
+            let entering = self.price();
+            if stop.history {
+                self.sample(begin.elapsed().as_secs_f64());
+            }
+            match entering {
+                Some(_) if self.pivots >= limit => return End::Budget(false),
+                // 3. It enters.
+                Some((i, sign)) => {
+                    if let Some(conflict) = self.enter(i, sign, stop.tolerance.velocity) {
+                        return End::Infeasible(conflict);
+                    }
+                }
+                // 4. None: the same again with a fresh factor, or the end.
+                None if self.basis.stale() => {
+                    self.restart();
+                    self.settle_within();
+                }
+                // What is left is looked at more closely.
+                None if self.rounding > FINE => {
+                    self.rounding = FINE;
+                    self.entered.fill(ENTRIES - FINE_ENTRIES);
+                }
+                None => return End::Solved,
+            }
+        }
+    }
+
+    /// Factors the free rows anew; rows that depend on others stay where they are.
+    fn restart(&mut self) {
+        for i in self.basis.restart(&self.free) {
+            self.free[i] = false;
+            if self.lo[i] == f64::NEG_INFINITY && self.hi[i] == f64::INFINITY {
+                self.r[i] = 0.0;
+            }
+        }
+    }
+
+    /// Goes to the minimum over the free rows; a row that meets its bound on the way is fixed there.
+    fn settle_within(&mut self) {
+        self.basis.velocities(&self.r, &mut self.u, &mut self.noise);
+        loop {
+            let mut target = self.r.clone();
+            self.basis.settle(&mut target, REFINEMENTS);
+            let (mut step, mut block) = (1.0, None);
+            for j in 0..target.len() {
+                let change = target[j] - self.r[j];
+                let bound = if change < 0.0 { self.lo[j] } else { self.hi[j] };
+                let beyond = (target[j] - bound) * change.signum();
+                if self.free[j] && beyond > self.slack(j) {
+                    let t = ((bound - self.r[j]) / change).max(0.0);
+                    if t < step {
+                        (step, block) = (t, Some((j, bound)));
+                    }
+                }
+            }
+            let Some((b, bound)) = block else {
+                self.r = target;
+                return;
+            };
+            for j in 0..target.len() {
+                self.r[j] += step * (target[j] - self.r[j]);
+            }
+            self.fix(b, bound);
+        }
+    }
+
+    /// Row b leaves the free rows, at `bound`.
+    fn fix(&mut self, b: usize, bound: f64) {
+        self.r[b] = bound;
+        self.free[b] = false;
+        self.pivots += 1;
+        if !self.basis.remove(b) {
+            self.restart();
+        }
+    }
+
+    /// The reaction that moves row j by no more than the rounding of its velocity.
+    fn slack(&self, j: usize) -> f64 {
+        let a = self.basis.a()[j];
+        if a > 0.0 { ROUNDING * self.noise[j] / a } else { 0.0 }
+    }
+
+    /// The fixed row whose violation is worth most energy, and the direction in which its reaction must go.
+    fn price(&mut self) -> Option<(usize, f64)> {
+        self.basis.velocities(&self.r, &mut self.u, &mut self.noise);
+        if self.drifted() && self.basis.stale() {
+            self.refine();
+        }
+        let mut best = (0.0, None);
+        for i in 0..self.r.len() {
+            let energy = self.violation(i);
+            if energy > best.0 && !self.aside[i] {
+                best = (energy, Some((i, -self.u[i].signum())));
+            }
+        }
+        best.1
+    }
+
+    /// A free row is off u = 0 by more than rounding (or not a number).
+    fn drifted(&self) -> bool {
+        (0..self.r.len()).any(|j| self.free[j] && !(self.u[j].abs() <= ROUNDING * self.noise[j]))
+    }
+
+    /// The free rows have drifted from u = 0: one step of refinement, or a new factor if that does not help.
+    fn refine(&mut self) {
+        self.basis.settle(&mut self.r, 2);
+        self.basis.velocities(&self.r, &mut self.u, &mut self.noise);
+        // In energy, against the largest rounding anywhere: a light row may drift until the walk ends.
+        let worth = |u: f64, j: usize| u * u / self.basis.a()[j].max(f64::MIN_POSITIVE);
+        let rounding = (0..self.r.len()).map(|j| worth(ROUNDING * self.noise[j], j)).fold(0.0, f64::max);
+        if !(0..self.r.len()).all(|j| !self.free[j] || worth(self.u[j], j) <= rounding) {
+            self.restart();
+            self.settle_within();
+            self.basis.velocities(&self.r, &mut self.u, &mut self.noise);
+        }
+    }
+
+    /// `½u²/a` of a fixed row that violates its law by more than rounding, else zero.
+    fn violation(&self, i: usize) -> f64 {
+        let u = self.u[i];
+        let wrong = (u < 0.0 && self.r[i] < self.hi[i]) || (u > 0.0 && self.r[i] > self.lo[i]);
+        if self.free[i] || !wrong || u.abs() <= self.rounding * self.noise[i] {
+            return 0.0;
+        }
+        0.5 * u * u / self.basis.a()[i].max(f64::MIN_POSITIVE)
+    }
+
+    /// Row i becomes free, fixing those that meet their bounds on the way. Returns the rows in conflict, if there are any.
+    fn enter(&mut self, i: usize, sign: f64, tolerance: f64) -> Option<Vec<usize>> {
+        self.entered[i] += 1;
+        if self.entered[i] > ENTRIES {
+            self.aside[i] = true;
+            return None;
+        }
+        loop {
+            // 3a. Direction.
+            let stiffness = self.basis.respond(i, &mut self.dr).stiffness;
+            // 3b. Step: until u_i = 0, until r_i meets its other bound, or until a free row meets one.
+            let full = if stiffness > 0.0 { -sign * self.u[i] / stiffness } else { f64::INFINITY };
+            let own = if sign > 0.0 { self.hi[i] - self.r[i] } else { self.r[i] - self.lo[i] };
+            let block = self.ratio(i, sign);
+            let step = full.max(0.0).min(own).min(block.map_or(f64::INFINITY, |b| b.1));
+            // 3c. No end in sight: a ray.
+            if step == f64::INFINITY {
+                if self.u[i].abs() > tolerance {
+                    return Some(self.ray(i));
+                }
+                self.aside[i] = true;
+                return None;
+            }
+            self.pivots += 1;
+            if !self.dr.iter().all(|x| x.is_finite()) {
+                self.restart();
+                self.settle_within();
+                return None;
+            }
+            for j in 0..self.r.len() {
+                if self.free[j] {
+                    self.r[j] += sign * step * self.dr[j];
+                }
+            }
+            self.r[i] += sign * step;
+            self.basis.advance(sign * step);
+            self.u[i] += sign * step * stiffness;
+            // 3d. Who stopped us?
+            match block {
+                Some((b, t)) if t < full && t < own => {
+                    self.fix(b, if sign * self.dr[b] < 0.0 { self.lo[b] } else { self.hi[b] });
+                    self.pivots -= 1;
+                }
+                _ if own <= full => {
+                    self.r[i] = if sign > 0.0 { self.hi[i] } else { self.lo[i] };
+                    return None;
+                }
+                _ => {
+                    self.free[i] = true;
+                    if !self.basis.add(i) {
+                        self.restart();
+                    }
+                    return None;
+                }
+            }
+        }
+    }
+
+    /// The free row that first meets a bound, and the step to there. Among rows that do so within rounding of each
+    /// other: the one that moves most, for the sake of the factor.
+    fn ratio(&self, i: usize, sign: f64) -> Option<(usize, f64)> {
+        let largest = self.dr.iter().zip(&self.free).filter(|f| *f.1).fold(0.0f64, |m, f| m.max(f.0.abs()));
+        let distance = |j: usize| {
+            let change = sign * self.dr[j];
+            let bound = if change < 0.0 { self.lo[j] } else { self.hi[j] };
+            let moves = self.free[j] && j != i && change.abs() > 1e-13 * largest && bound.is_finite();
+            moves.then(|| (((bound - self.r[j]) * change.signum()).max(0.0), change.abs()))
+        };
+        let mut nearest = f64::INFINITY;
+        for j in 0..self.r.len() {
+            if let Some((way, speed)) = distance(j) {
+                nearest = nearest.min((way + self.slack(j)) / speed);
+            }
+        }
+        let mut best: Option<(usize, f64)> = None;
+        let mut most = 0.0;
+        for j in 0..self.r.len() {
+            if let Some((way, speed)) = distance(j) {
+                let worth = speed * self.basis.a()[j].sqrt();
+                if way / speed <= nearest && worth > most {
+                    most = worth;
+                    best = Some((j, way / speed));
+                }
+            }
+        }
+        best
+    }
+
+    /// The entering row and the free rows that it depends on: since the free rows are independent, no smaller set conflicts.
+    fn ray(&self, i: usize) -> Vec<usize> {
+        let weight = |j: usize| self.dr[j].abs() * self.basis.a()[j].max(f64::MIN_POSITIVE).sqrt();
+        let largest = (0..self.dr.len()).map(weight).fold(0.0, f64::max);
+        (0..self.dr.len()).filter(|&j| j == i || weight(j) > 1e-9 * largest).collect()
+    }
+
+    fn sample(&mut self, wall: f64) {
+        let joule = (0..self.r.len()).map(|i| self.violation(i)).sum();
+        let best = self.history.last().map_or(joule, |s: &Sample| s.best.min(joule));
+        self.history.push(Sample { work: self.pivots, joule, best, wall });
+    }
+}

@@ -1,0 +1,51 @@
+//! Greedy colouring: blocks of one colour share no owner, so that their order does not matter.
+//!
+//! First fit in the order of the problem, with one bit per colour and owner. A block that finds no
+//! free colour (an owner with more blocks than there are colours: the drum around a thousand balls)
+//! stays uncoloured and is swept alone.
+
+/// The most colours.
+const MOST: u32 = 128;
+
+/// The colour of a block that has none.
+pub(super) const UNCOLOURED: u32 = u32::MAX;
+
+/// The colours taken so far, by owner.
+pub(super) struct Colours {
+    taken: Vec<u128>,
+}
+
+impl Colours {
+    pub(super) fn new(owners: usize) -> Colours {
+        Colours { taken: vec![0; owners] }
+    }
+
+    /// The first colour that none of `owners` has taken; takes it.
+    pub(super) fn place(&mut self, owners: &[u32]) -> u32 {
+        let taken = owners.iter().fold(0u128, |taken, &o| taken | self.taken[o as usize]);
+        let colour = taken.trailing_ones();
+        if colour >= MOST {
+            return UNCOLOURED;
+        }
+        for &o in owners {
+            self.taken[o as usize] |= 1 << colour;
+        }
+        colour
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn neighbours_differ_and_a_crowd_overflows() {
+        let mut colours = Colours::new(3);
+        assert_eq!([colours.place(&[0, 1]), colours.place(&[1, 2]), colours.place(&[2, 0]), colours.place(&[2])], [0, 1, 2, 0]);
+        let mut crowd = Colours::new(1);
+        for c in 0..MOST {
+            assert_eq!(crowd.place(&[0]), c);
+        }
+        assert_eq!(crowd.place(&[0]), UNCOLOURED);
+    }
+}

@@ -1,0 +1,283 @@
+//! Where unknowns live in z, and what a block of rows looks like there.
+
+use super::system::{GROUP, STRIDE};
+use super::{Metric, Settings};
+use crate::math::cliques::CliqueFactor;
+use crate::problem::law::MAX_ROWS;
+use crate::problem::{Law, Problem};
+
+/// Where each unknown lives.
+pub(super) struct Layout {
+    /// Coordinate in z of each unknown (u32::MAX: an unknown of a mesh that nothing touches).
+    pub(super) coordinate: Vec<u32>,
+    /// Owner of each unknown: groups first, then other cliques.
+    pub(super) owner: Vec<u32>,
+    /// First unknown of each group.
+    pub(super) groups: Vec<u32>,
+    /// Clique of each owner after the groups.
+    pub(super) cliques: Vec<u32>,
+    /// Touched unknowns of each mesh, by owner.
+    pub(super) touched: Vec<Vec<u32>>,
+    pub(super) len: usize,
+    pub(super) mesh: usize,
+}
+
+const NONE: u32 = u32::MAX;
+
+pub(super) fn layout(problem: &Problem, factor: &CliqueFactor) -> Layout {
+    let n = problem.n();
+    let cliques = &factor.cliques;
+    let mut out = Layout {
+        coordinate: vec![NONE; n],
+        owner: vec![NONE; n],
+        groups: Vec::new(),
+        cliques: Vec::new(),
+        touched: Vec::new(),
+        len: 0,
+        mesh: 0,
+    };
+    let inside = |i: usize| {
+        i + GROUP <= n
+            && (i..i + GROUP).all(|j| {
+                let members = cliques.members(cliques.of[j] as usize);
+                members[0] as usize >= i && (members[members.len() - 1] as usize) < i + GROUP
+            })
+    };
+    let mut i = 0;
+    while i < n {
+        if out.owner[i] == NONE && inside(i) {
+            for (p, j) in (i..i + GROUP).enumerate() {
+                out.owner[j] = out.groups.len() as u32;
+                out.coordinate[j] = (out.groups.len() * STRIDE + p) as u32;
+            }
+            out.groups.push(i as u32);
+            i += GROUP;
+        } else {
+            i += 1;
+        }
+    }
+    out.len = out.groups.len() * STRIDE;
+    let mut meshes = Vec::new();
+    for c in 0..cliques.len() {
+        let members = cliques.members(c);
+        if out.owner[members[0] as usize] != NONE {
+            continue;
+        }
+        let owner = (out.groups.len() + out.cliques.len()) as u32;
+        out.cliques.push(c as u32);
+        out.touched.push(Vec::new());
+        for &j in members {
+            out.owner[j as usize] = owner;
+        }
+        if factor.dense(c).is_some() {
+            for &j in members {
+                out.coordinate[j as usize] = out.len as u32;
+                out.len += 1;
+            }
+        } else {
+            meshes.push(owner);
+        }
+    }
+    // Meshes last, with those unknowns alone that some block touches.
+    out.mesh = out.len;
+    if !meshes.is_empty() {
+        let mut seen = problem.J.columns.clone();
+        seen.sort_unstable();
+        seen.dedup();
+        for &j in &seen {
+            let owner = out.owner[j as usize];
+            if meshes.binary_search(&owner).is_ok() {
+                out.coordinate[j as usize] = out.len as u32;
+                out.len += 1;
+                out.touched[owner as usize - out.groups.len()].push(j);
+            }
+        }
+    }
+    out
+}
+
+/// One block in the coordinates of z, not scaled yet.
+#[derive(Default)]
+pub(super) struct Image {
+    pub(super) owners: Vec<u32>,
+    pub(super) read: Vec<u32>,
+    pub(super) read_values: Vec<f64>,
+    pub(super) write: Vec<u32>,
+    pub(super) write_values: Vec<f64>,
+    pub(super) meshed: bool,
+    pub(super) block: [f64; MAX_ROWS * MAX_ROWS],
+    pub(super) unknowns: Vec<f64>,
+    pub(super) local: Vec<f64>,
+}
+
+impl Image {
+    /// Block `k` of the problem, whitened.
+    pub(super) fn set(&mut self, problem: &Problem, k: usize, layout: &Layout, factor: &mut CliqueFactor) {
+        let block = problem.J.block(k);
+        self.owners.clear();
+        self.owners.extend(block.columns.iter().map(|&j| layout.owner[j as usize]));
+        self.owners.sort_unstable();
+        self.owners.dedup();
+        self.read.clear();
+        self.write.clear();
+        let groups = layout.groups.len();
+        self.meshed = false;
+        for &owner in &self.owners {
+            match (owner as usize).checked_sub(groups) {
+                None => self.read.extend((0..GROUP).map(|p| (owner as usize * STRIDE + p) as u32)),
+                Some(c) if layout.touched[c].is_empty() => {
+                    self.read.extend(factor.cliques.members(layout.cliques[c] as usize).iter().map(|&j| layout.coordinate[j as usize]));
+                }
+                Some(c) => {
+                    self.meshed = true;
+                    self.write.extend(layout.touched[c].iter().map(|&j| layout.coordinate[j as usize]));
+                    let touched = |j: &&u32| layout.owner[**j as usize] == owner;
+                    self.read.extend(block.columns.iter().filter(touched).map(|&j| layout.coordinate[j as usize]));
+                }
+            }
+        }
+        let dense: Vec<u32> = self.read.iter().copied().filter(|&c| (c as usize) < layout.mesh).collect();
+        self.write.splice(0..0, dense);
+        self.read_values.clear();
+        self.write_values.clear();
+        self.unknowns.resize(layout.len, 0.0);
+        for i in 0..block.rows {
+            self.row(block.columns, block.row(i), layout, factor);
+        }
+        self.set_block(block.rows, &problem.E[block.range()]);
+    }
+
+    /// One row: its values to read with and to write with.
+    fn row(&mut self, columns: &[u32], values: &[f64], layout: &Layout, factor: &mut CliqueFactor) {
+        let z = &mut self.unknowns;
+        for (&j, &x) in columns.iter().zip(values) {
+            z[layout.coordinate[j as usize] as usize] = x;
+        }
+        let mut cliques: Vec<u32> = columns.iter().map(|&j| factor.cliques.of[j as usize]).collect();
+        cliques.dedup();
+        cliques.sort_unstable();
+        cliques.dedup();
+        // Whitened part: x ← L⁻¹ x.
+        for &c in &cliques {
+            if let Some(l) = factor.dense(c as usize) {
+                let members = factor.cliques.members(c as usize);
+                self.local.clear();
+                self.local.extend(members.iter().map(|&j| z[layout.coordinate[j as usize] as usize]));
+                crate::math::dense::forward(members.len(), l, &mut self.local);
+                for (&j, &x) in members.iter().zip(&self.local) {
+                    z[layout.coordinate[j as usize] as usize] = x;
+                }
+            }
+        }
+        self.read_values.extend(self.read.iter().map(|&c| z[c as usize]));
+        // Meshes: what an impulse along the row moves.
+        for &c in &cliques {
+            if factor.dense(c as usize).is_none() {
+                let owner = layout.owner[factor.cliques.members(c as usize)[0] as usize] as usize;
+                let touched = &layout.touched[owner - layout.groups.len()];
+                self.local.clear();
+                self.local.resize(factor.cliques.members(c as usize).len(), 0.0);
+                for (&j, &x) in columns.iter().zip(values) {
+                    if factor.cliques.of[j as usize] == c {
+                        self.local[factor.cliques.place[j as usize] as usize] = x;
+                    }
+                }
+                factor.solve_clique(c as usize, &mut self.local);
+                for &j in touched {
+                    z[layout.coordinate[j as usize] as usize] = self.local[factor.cliques.place[j as usize] as usize];
+                }
+            }
+        }
+        self.write_values.extend(self.write.iter().map(|&c| z[c as usize]));
+        for &c in self.read.iter().chain(&self.write) {
+            z[c as usize] = 0.0;
+        }
+    }
+
+    /// `J_k H⁻¹ J_kᵀ + E_k`.
+    fn set_block(&mut self, d: usize, compliance: &[f64]) {
+        let (reads, writes) = (self.read.len(), self.write.len());
+        for j in 0..d {
+            for (&c, &x) in self.write.iter().zip(&self.write_values[j * writes..]) {
+                self.unknowns[c as usize] = x;
+            }
+            for i in 0..d {
+                let row = &self.read_values[i * reads..(i + 1) * reads];
+                let sum: f64 = self.read.iter().zip(row).map(|(&c, &x)| x * self.unknowns[c as usize]).sum();
+                self.block[i * d + j] = sum + if i == j { compliance[i] } else { 0.0 };
+            }
+            for &c in &self.write {
+                self.unknowns[c as usize] = 0.0;
+            }
+        }
+    }
+}
+
+/// The scales of a block's rows, and one over the largest eigenvalue of the scaled block.
+pub(super) fn metric(law: &Law, block: &mut [f64], settings: &Settings) -> ([f64; MAX_ROWS], f64) {
+    let d = law.rows();
+    let diagonal = |i: usize| block[i * d + i];
+    let mut g = [0.0; MAX_ROWS];
+    let tangent = (1..d).map(diagonal).sum::<f64>() / (d.max(2) - 1) as f64;
+    let mean = (0..d).map(diagonal).sum::<f64>() / d as f64;
+    for (i, g) in g.iter_mut().enumerate().take(d) {
+        *g = match settings.metric {
+            Metric::Mean => mean,
+            Metric::TwoScale if i == 0 => diagonal(0),
+            Metric::TwoScale => tangent,
+        };
+    }
+    let good = |x: f64| x > 0.0 && x.is_finite() && (1.0 / x).is_finite();
+    if !g[..d].iter().all(|&g| good(g)) {
+        block[..d * d].fill(0.0);
+        return ([1.0; MAX_ROWS], 0.0);
+    }
+    let s = g.map(|g| if g > 0.0 { 1.0 / g.sqrt() } else { 1.0 });
+    for i in 0..d {
+        for j in 0..d {
+            block[i * d + j] *= s[i] * s[j];
+        }
+    }
+    let largest = if settings.metric == Metric::Mean { 1.0 } else { largest_eigenvalue(&block[..d * d], d) };
+    (s, settings.omega / largest)
+}
+
+/// The largest eigenvalue of a small positive semidefinite matrix with unit diagonal, by powers.
+fn largest_eigenvalue(a: &[f64], d: usize) -> f64 {
+    if d == 1 {
+        return a[0];
+    }
+    if d == 2 {
+        return 0.5 * (a[0] + a[3]) + (0.25 * (a[0] - a[3]).powi(2) + a[1] * a[2]).max(0.0).sqrt();
+    }
+    // Squaring five times is thirty-two powers; the column sums bound what is left from above.
+    let mut power: [f64; 9] = std::array::from_fn(|i| a[i]);
+    let mut logarithm = 0.0;
+    let mut weight = 1.0;
+    for _ in 0..7 {
+        let trace = power[0] + power[4] + power[8];
+        if !(trace > 0.0) {
+            return 1.0;
+        }
+        logarithm += weight * trace.ln();
+        weight *= 0.5;
+        let p = power.map(|x| x / trace);
+        for i in 0..3 {
+            for j in 0..3 {
+                power[i * 3 + j] = (0..3).map(|k| p[i * 3 + k] * p[k * 3 + j]).sum();
+            }
+        }
+    }
+    logarithm += weight * (power[0] + power[4] + power[8]).ln();
+    logarithm.exp().clamp(1.0, 3.0)
+}
+
+/// The law in scaled variables.
+pub(super) fn scaled(law: &Law, s: &[f64; MAX_ROWS]) -> Law {
+    match *law {
+        Law::Interval { lo, hi } => Law::Interval { lo: lo / s[0], hi: hi / s[0] },
+        Law::Cone { mu, rows } => Law::Cone { mu: mu * s[0] / s[1], rows },
+        Law::Coulomb { mu, rows } => Law::Coulomb { mu: mu * s[0] / s[1], rows },
+        other => other,
+    }
+}

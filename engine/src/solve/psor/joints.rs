@@ -1,0 +1,161 @@
+//! All equality rows as one block, solved exactly within the sweep.
+//!
+//! ```text
+//!   N Δl = −(q̂ + Ĝ z + Ê l),   N = Ĝ Ĝᵀ + Ê,   z += Ĝᵀ Δl
+//! ```
+//!
+//! N is factored once per problem (sparse L D Lᵀ). Rows that depend on others show a pivot that vanishes
+//! against their unit diagonal: they are left out, so that redundant joints neither fail nor drift;
+//! if the rows left out contradict the others, their error stays visible to the judge.
+
+use super::system::State;
+use crate::math::ldlt::{Ldlt, Ordering};
+use crate::math::sparse::Csr;
+use std::ops::Range;
+
+/// A pivot below this part of the diagonal is a dependent row; rounding of the sums behind it is 1e-15 times the fill.
+const DEPENDENT: f64 = 1e-9;
+
+/// The diagonal that keeps a row out of the solution.
+const ABSENT: f64 = 1e100;
+
+/// The equality rows of a problem, at the first places of r̂.
+#[derive(Default)]
+pub(super) struct Joints {
+    rows: Vec<Row>,
+    coordinates: Vec<u32>,
+    values: Vec<f64>,
+    compliance: Vec<f64>,
+    factor: Option<Ldlt>,
+    right: Vec<f64>,
+    before: Vec<f64>,
+    /// Rows left out because others imply them.
+    pub dependent: usize,
+}
+
+struct Row {
+    read: Range<usize>,
+    write: Range<usize>,
+}
+
+impl Joints {
+    /// Adds a scaled row: where it reads and where it writes.
+    pub(super) fn push(&mut self, read: (&[u32], &[f64]), write: (&[u32], &[f64]), compliance: f64) {
+        let mut add = |(coordinates, values): (&[u32], &[f64])| {
+            let start = self.values.len();
+            for (&c, &x) in coordinates.iter().zip(values) {
+                if x != 0.0 {
+                    self.coordinates.push(c);
+                    self.values.push(x);
+                }
+            }
+            start..self.values.len()
+        };
+        let row = Row { read: add(read), write: add(write) };
+        self.rows.push(row);
+        self.compliance.push(compliance);
+    }
+
+    /// Factors N; false if that is impossible.
+    pub(super) fn factor(&mut self, coordinates: usize) -> bool {
+        let mut lower = self.matrix(coordinates);
+        let n = lower.rows;
+        let diagonal: Vec<usize> = (0..n).map(|i| lower.starts[i + 1] - 1).collect();
+        for &d in &diagonal {
+            lower.values[d] += 1e-3 * DEPENDENT;
+        }
+        let mut ldlt = Ldlt::analyse(&lower, Ordering::Amd);
+        let signs = vec![1; n];
+        // A bad pivot is a dependent row as well; each round leaves out at least one row.
+        for _ in 0..=n {
+            let mut small = Vec::new();
+            match ldlt.factor(&lower.values, &signs) {
+                Ok(()) => ldlt.pivots(|i, pivot| {
+                    if pivot < DEPENDENT {
+                        small.push(i);
+                    }
+                }),
+                Err(bad) if lower.values[diagonal[bad.unknown]] < ABSENT => small.push(bad.unknown),
+                Err(_) => return false,
+            }
+            if small.is_empty() {
+                self.factor = Some(ldlt);
+                self.right = vec![0.0; n];
+                return true;
+            }
+            self.dependent += small.len();
+            for i in small {
+                lower.values[diagonal[i]] = ABSENT;
+            }
+        }
+        false
+    }
+
+    /// The lower triangle of N, row by row, the diagonal last in each row.
+    fn matrix(&self, coordinates: usize) -> Csr {
+        let mut triplets = Vec::new();
+        for (i, row) in self.rows.iter().enumerate() {
+            triplets.extend(row.write.clone().map(|p| (self.coordinates[p], i as u32, self.values[p])));
+        }
+        let writers = Csr::from_triplets(coordinates, self.rows.len(), &triplets);
+        let mut lower = Csr::empty(self.rows.len(), self.rows.len());
+        let (mut sums, mut hit) = (vec![0.0; self.rows.len()], Vec::new());
+        for (i, row) in self.rows.iter().enumerate() {
+            hit.push(i as u32);
+            for p in row.read.clone() {
+                let (js, xs) = writers.row(self.coordinates[p] as usize);
+                for (&j, &x) in js.iter().zip(xs).take_while(|(j, _)| **j as usize <= i) {
+                    hit.push(j);
+                    sums[j as usize] += self.values[p] * x;
+                }
+            }
+            sums[i] += self.compliance[i];
+            hit.sort_unstable();
+            hit.dedup();
+            for j in hit.drain(..) {
+                lower.columns.push(j);
+                lower.values.push(std::mem::take(&mut sums[j as usize]));
+            }
+            lower.starts[i + 1] = lower.columns.len();
+        }
+        lower
+    }
+
+    /// Adds the velocities that belong to the reactions of the joints.
+    pub(super) fn spread(&self, x: &mut State, mesh: usize) {
+        for (i, row) in self.rows.iter().enumerate() {
+            self.apply(row, x.r[i], x, mesh);
+        }
+    }
+
+    fn apply(&self, row: &Row, delta: f64, x: &mut State, mesh: usize) {
+        for p in row.write.clone() {
+            x.z[self.coordinates[p] as usize] += self.values[p] * delta;
+        }
+        for p in row.read.clone() {
+            let c = self.coordinates[p] as usize;
+            if c >= mesh && !x.p.is_empty() {
+                x.p[c - mesh] += self.values[p] * delta;
+            }
+        }
+    }
+
+    /// Puts z on the joints; returns the energy that this took, twice.
+    pub(super) fn solve(&mut self, q: &[f64], x: &mut State, mesh: usize) -> f64 {
+        let Some(factor) = self.factor.as_mut() else { return 0.0 };
+        for (i, row) in self.rows.iter().enumerate() {
+            let sum: f64 = row.read.clone().map(|p| self.values[p] * x.z[self.coordinates[p] as usize]).sum();
+            self.right[i] = -(q[i] + sum + self.compliance[i] * x.r[i]);
+        }
+        self.before.clear();
+        self.before.extend_from_slice(&self.right);
+        factor.solve(&mut self.right);
+        let mut energy = 0.0;
+        for (i, row) in self.rows.iter().enumerate() {
+            energy += self.before[i] * self.right[i];
+            x.r[i] += self.right[i];
+            self.apply(row, self.right[i], x, mesh);
+        }
+        f64::abs(energy)
+    }
+}

@@ -1,0 +1,269 @@
+//! Projected fixed-point sweeps.
+
+mod accelerate;
+mod anderson;
+mod build;
+mod colour;
+mod image;
+mod joints;
+mod kernel;
+mod parts;
+mod reduced;
+mod run;
+mod system;
+mod vector;
+
+use super::{Counts, ReducedSolver, Report, Solver, Stop, Unsupported};
+use crate::problem::{Error, Judge, Law, Problem, Reduced, Solution};
+use reduced::ReducedSystem;
+use serde::{Deserialize, Serialize};
+use system::System;
+
+/// The most sweeps where the caller names no limit.
+pub const DEFAULT_WORK: u64 = 1000;
+
+/// What happens between sweeps.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Acceleration {
+    /// Nothing: the method of the paper.
+    None,
+    /// `Subspace` where an energy falls (convex laws, symmetric W), `Anderson` elsewhere.
+    Auto,
+    /// Least energy over the last `depth` sweep differences.
+    Subspace {
+        /// Number of differences.
+        depth: usize,
+    },
+    /// Least change over the last `depth` sweep differences.
+    Anderson {
+        /// Number of differences.
+        depth: usize,
+    },
+}
+
+/// The step of each row.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Metric {
+    /// One step for all rows of a block, the inverse of their mean diagonal entry.
+    Mean,
+    /// One for the normal, one for the tangents, both over the largest eigenvalue of the block so scaled.
+    TwoScale,
+}
+
+/// What is done with one friction block.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Local {
+    /// `Exact` for `Coulomb`, `Projection` for `Cone`.
+    Auto,
+    /// One projected step.
+    Projection,
+    /// The exact solution of the block alone.
+    Exact,
+}
+
+/// Settings of the method.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Settings {
+    /// When to stop; work is counted in sweeps.
+    #[serde(skip)]
+    pub stop: Stop,
+    /// What happens between sweeps.
+    pub acceleration: Acceleration,
+    /// The step of each row.
+    pub metric: Metric,
+    /// What is done with one friction block.
+    pub local: Local,
+    /// Over-relaxation ω: the step is multiplied by it (0 < ω < 2).
+    pub omega: f64,
+    /// Solve all equality rows as one block.
+    pub joints: bool,
+    /// Judge every so many sweeps and record that in the history; 0: only when the sweep's own estimate calls for it.
+    pub judge_every: u64,
+    /// Use the threads of the caller's pool; the result does not depend on it.
+    pub parallel: bool,
+}
+
+impl Default for Settings {
+    fn default() -> Settings {
+        Settings {
+            stop: Stop::default(),
+            acceleration: Acceleration::Auto,
+            metric: Metric::TwoScale,
+            local: Local::Auto,
+            omega: 1.0,
+            joints: true,
+            judge_every: 0,
+            parallel: true,
+        }
+    }
+}
+
+impl Settings {
+    /// With the acceleration that suits the laws.
+    fn resolved(&self, laws: &[Law], symmetric: bool) -> Settings {
+        let coulomb = laws.iter().any(|law| matches!(law, Law::Coulomb { .. }));
+        let acceleration = match self.acceleration {
+            Acceleration::Auto if coulomb || !symmetric => Acceleration::Anderson { depth: 5 },
+            Acceleration::Auto => Acceleration::Subspace { depth: 5 },
+            other => other,
+        };
+        Settings { acceleration, ..self.clone() }
+    }
+
+    /// Whether friction blocks are solved exactly.
+    fn exact(&self, laws: &[Law]) -> bool {
+        match self.local {
+            Local::Exact => true,
+            Local::Projection => false,
+            Local::Auto => laws.iter().any(|law| matches!(law, Law::Coulomb { .. })),
+        }
+    }
+
+    /// The method of the paper [Tasora2008, algorithm 4.1]: plain sweeps, one step per block.
+    pub fn plain(omega: f64) -> Settings {
+        Settings { acceleration: Acceleration::None, metric: Metric::Mean, omega, joints: false, ..Settings::default() }
+    }
+}
+
+/// The method and its work space.
+#[derive(Default)]
+pub struct Psor {
+    /// How it works.
+    pub settings: Settings,
+    judge: Judge,
+}
+
+impl Psor {
+    /// With these settings.
+    pub fn new(settings: Settings) -> Psor {
+        Psor { settings, judge: Judge::default() }
+    }
+}
+
+/// The judge of a problem, given scaled reactions.
+struct Whole<'a> {
+    problem: &'a Problem,
+    judge: &'a mut Judge,
+    places: Places,
+    solution: Solution,
+}
+
+/// Row of the problem and scale for each place of r̂.
+#[derive(Clone, Default)]
+struct Places {
+    row: Vec<u32>,
+    scale: Vec<f64>,
+}
+
+impl Places {
+    /// Writes scaled reactions in the order of the problem.
+    fn expand(&self, scaled: &[f64], r: &mut [f64]) {
+        for ((&row, &s), &x) in self.row.iter().zip(&self.scale).zip(scaled) {
+            if row != u32::MAX {
+                r[row as usize] = x * s;
+            }
+        }
+    }
+
+    /// The scaled reactions of `r`.
+    fn collapse(&self, r: &[f64], scaled: &mut [f64]) {
+        for ((&row, &s), x) in self.row.iter().zip(&self.scale).zip(scaled) {
+            *x = if row != u32::MAX && s > 0.0 { r[row as usize] / s } else { 0.0 };
+        }
+    }
+}
+
+impl Whole<'_> {
+    /// The solution with these scaled reactions: v is computed anew from r, so that no rounding of the sweeps is left in it.
+    fn set(&mut self, scaled: &[f64]) {
+        self.places.expand(scaled, &mut self.solution.r);
+        self.solution.v.copy_from_slice(&self.problem.k);
+        self.problem.J.add_transposed(&self.solution.r, &mut self.solution.v);
+        self.judge.factor().solve(&mut self.solution.v);
+    }
+}
+
+impl run::Referee for Whole<'_> {
+    fn error(&mut self, scaled: &[f64]) -> Error {
+        self.set(scaled);
+        self.judge.error(self.problem, &self.solution)
+    }
+}
+
+/// The judge of a reduced problem, given scaled reactions.
+struct Eliminated<'a> {
+    reduced: &'a Reduced,
+    judge: &'a mut Judge,
+    places: Places,
+    r: Vec<f64>,
+}
+
+impl run::Referee for Eliminated<'_> {
+    fn error(&mut self, scaled: &[f64]) -> Error {
+        self.places.expand(scaled, &mut self.r);
+        self.judge.error_reduced(self.reduced, &self.r)
+    }
+}
+
+/// The guess, made finite and admissible.
+fn admissible(laws: &[Law], row_starts: &[usize], guess: &[f64]) -> Vec<f64> {
+    let mut r: Vec<f64> = guess.iter().map(|&r| if r.is_finite() { r } else { 0.0 }).collect();
+    for (k, law) in laws.iter().enumerate() {
+        law.project(&mut r[row_starts[k]..row_starts[k + 1]]);
+    }
+    r
+}
+
+fn report(outcome: run::Outcome) -> Report {
+    let mut report = Report::new(outcome.status, outcome.error);
+    report.iterations = outcome.sweeps;
+    report.work = outcome.sweeps;
+    report.reproducible = outcome.reproducible;
+    report.counts = Counts { sweeps: outcome.sweeps, ..Counts::default() };
+    report.history = outcome.history;
+    if outcome.restarts > 0 {
+        report.notes.push(format!("{} of {} sweeps were lost to restarts", outcome.restarts, outcome.sweeps));
+    }
+    report
+}
+
+impl Solver for Psor {
+    fn solve(&mut self, problem: &Problem, solution: &mut Solution) -> Result<Report, Unsupported> {
+        self.judge.prepare(problem).map_err(|why| Unsupported { method: "psor", what: why.to_string() })?;
+        let mut system = System::new(problem, self.judge.factor(), &self.settings);
+        let mut x = system.zero();
+        system.places.collapse(&admissible(&problem.laws, &problem.J.row_starts, &solution.r), &mut x.r);
+        system.refresh(&mut x);
+        let settings = self.settings.resolved(&problem.laws, true);
+        let blank = Solution::zero(problem.n(), problem.rows());
+        let mut whole = Whole { problem, judge: &mut self.judge, places: system.places.clone(), solution: blank };
+        let outcome = run::run(&mut system, x, &mut whole, &settings);
+        whole.set(&outcome.best);
+        *solution = whole.solution;
+        let mut report = report(outcome);
+        if system.joints.dependent > 0 {
+            report.notes.push(format!("{} equality rows depend on others", system.joints.dependent));
+        }
+        Ok(report)
+    }
+}
+
+impl ReducedSolver for Psor {
+    fn solve_reduced(&mut self, reduced: &Reduced, solution: &mut Solution) -> Result<Report, Unsupported> {
+        self.judge.prepare_reduced(reduced);
+        let mut system = ReducedSystem::new(reduced, &self.settings);
+        let mut x = system.zero();
+        system.places.collapse(&admissible(&reduced.laws, &reduced.row_starts, &solution.r), &mut x.r);
+        system.refresh(&mut x);
+        let settings = self.settings.resolved(&reduced.laws, system.symmetric);
+        let r = vec![0.0; reduced.rows()];
+        let mut eliminated = Eliminated { reduced, judge: &mut self.judge, places: system.places.clone(), r };
+        let outcome = run::run(&mut system, x, &mut eliminated, &settings);
+        system.places.expand(&outcome.best, &mut solution.r);
+        Ok(report(outcome))
+    }
+}

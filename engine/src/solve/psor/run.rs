@@ -1,0 +1,219 @@
+//! The loop around the sweeps: when to look at the error, which iterate to keep, when to stop.
+
+use super::accelerate::Subspace;
+use super::anderson::Anderson;
+use super::system::{State, Sweeps};
+use super::{Acceleration, Settings};
+use crate::problem::Error;
+use crate::solve::{Sample, Status, Stop};
+use std::time::Instant;
+
+/// The error is judged once the sweep's own estimate is below this multiple of the tolerance: the
+/// estimate is an upper bound in 96 of 100 sweeps, and two to four times too large.
+const LOOK: f64 = 4.0;
+
+/// No progress: the least estimate fell by less than a tenth in so many sweeps.
+const STALL: u64 = 5000;
+
+/// How the loop ended.
+pub(super) struct Outcome {
+    pub status: Status,
+    pub sweeps: u64,
+    pub restarts: u64,
+    pub judged: u64,
+    pub reproducible: bool,
+    pub error: Error,
+    /// Scaled reactions of the least-error iterate.
+    pub best: Vec<f64>,
+    pub history: Vec<Sample>,
+}
+
+/// Who may say how large the error is: the judge, given scaled reactions.
+pub(super) trait Referee {
+    /// The judged error of a point with these scaled reactions.
+    fn error(&mut self, r: &[f64]) -> Error;
+}
+
+/// Keeps the least-error iterate.
+struct Best {
+    r: Vec<f64>,
+    estimate: f64,
+    /// The judged error of `r`, if it was judged.
+    error: Option<Error>,
+    /// The best judged iterate, where a later one has a smaller estimate but is not judged yet.
+    judged: Option<(Error, Vec<f64>)>,
+}
+
+impl Best {
+    fn see(&mut self, r: &[f64], estimate: f64) {
+        if estimate < self.estimate {
+            self.r.copy_from_slice(r);
+            self.estimate = estimate;
+            self.error = None;
+        }
+    }
+
+    fn judge(&mut self, referee: &mut impl Referee) -> Error {
+        if let Some(error) = self.error {
+            return error;
+        }
+        let error = referee.error(&self.r);
+        self.error = Some(error);
+        let r = std::mem::take(&mut self.r);
+        self.offer(error, &r);
+        self.r = r;
+        error
+    }
+
+    /// Keeps a judged iterate if it is the best of those.
+    fn offer(&mut self, error: Error, r: &[f64]) {
+        match &mut self.judged {
+            Some((least, _)) if least.joule <= error.joule => {}
+            Some((least, best)) => {
+                *least = error;
+                best.copy_from_slice(r);
+            }
+            None => self.judged = Some((error, r.to_vec())),
+        }
+    }
+}
+
+/// Sweeps from `x` until the judge accepts, work or time runs out, or nothing moves any more.
+pub(super) fn run<S: Sweeps>(system: &mut S, x: State, referee: &mut impl Referee, settings: &Settings) -> Outcome {
+    let stop = &settings.stop;
+    let begin = Instant::now();
+    let mut best = Best { r: x.r.clone(), estimate: f64::INFINITY, error: None, judged: None };
+    let first = best.judge(referee);
+    let mut outcome = Outcome {
+        status: Status::Budget,
+        sweeps: 0,
+        restarts: 0,
+        judged: 1,
+        reproducible: true,
+        error: first,
+        best: Vec::new(),
+        history: Vec::new(),
+    };
+    if stop.history {
+        outcome.history.push(Sample { work: 0, joule: first.joule, best: first.joule, wall: begin.elapsed().as_secs_f64() });
+    }
+    if first.accepted(&stop.tolerance) {
+        outcome.status = Status::Converged;
+    } else {
+        sweeps(system, x, referee, settings, &mut Track { begin, best: &mut best, outcome: &mut outcome });
+    }
+    best.judge(referee);
+    let (error, r) = best.judged.expect("the first point was judged");
+    if outcome.status != Status::Stalled {
+        outcome.status = if error.accepted(&stop.tolerance) { Status::Converged } else { outcome.status };
+    }
+    if outcome.status == Status::Converged && !error.accepted(&stop.tolerance) {
+        outcome.status = Status::Budget;
+    }
+    (outcome.error, outcome.best) = (error, r);
+    outcome
+}
+
+/// What the loop writes to.
+struct Track<'a> {
+    begin: Instant,
+    best: &'a mut Best,
+    outcome: &'a mut Outcome,
+}
+
+impl Track<'_> {
+    /// A point of the history; the least so far is the least of what was recorded.
+    fn sample(&mut self, joule: f64) {
+        let least = self.outcome.history.last().map_or(f64::INFINITY, |s| s.best);
+        let wall = self.begin.elapsed().as_secs_f64();
+        self.outcome.history.push(Sample { work: self.outcome.sweeps, joule, best: least.min(joule), wall });
+    }
+
+    /// Judges the present iterate, whatever its estimate.
+    fn judge_now(&mut self, r: &[f64], referee: &mut impl Referee) {
+        let error = referee.error(r);
+        self.outcome.judged += 1;
+        self.best.offer(error, r);
+        self.sample(error.joule);
+    }
+}
+
+fn sweeps<S: Sweeps>(system: &mut S, x: State, referee: &mut impl Referee, settings: &Settings, track: &mut Track<'_>) {
+    let stop = settings.stop;
+    let work = stop.work.unwrap_or(super::DEFAULT_WORK);
+    let threshold = LOOK * stop.tolerance.relative * track.outcome.error.scale;
+    let mut y = x.clone();
+    let mut between = Between::new(settings, x, system);
+    let (mut looked, mut looked_at) = (f64::INFINITY, 0);
+    let (mut progress, mut progress_at) = (f64::INFINITY, 0);
+    while track.outcome.sweeps < work {
+        if late(&stop, track) {
+            return;
+        }
+        let estimate = system.sweep(&mut y);
+        track.outcome.sweeps += 1;
+        let sweep = track.outcome.sweeps;
+        if !estimate.is_finite() {
+            track.outcome.status = Status::Stalled;
+            return;
+        }
+        track.best.see(&y.r, estimate);
+        if settings.judge_every > 0 && sweep.is_multiple_of(settings.judge_every) {
+            track.judge_now(&y.r, referee);
+        } else if stop.history {
+            track.sample(estimate);
+        }
+        // Look when the estimate says so; again when it has halved, or after ten more sweeps.
+        let least = track.best.estimate;
+        if track.best.error.is_none() && least <= threshold && (least <= 0.5 * looked || sweep >= looked_at + 10) {
+            (looked, looked_at) = (least, sweep);
+            track.outcome.judged += 1;
+            if track.best.judge(referee).accepted(&stop.tolerance) {
+                track.outcome.status = Status::Converged;
+                return;
+            }
+        }
+        if least <= 0.9 * progress {
+            (progress, progress_at) = (least, sweep);
+        } else if sweep >= progress_at + STALL {
+            track.outcome.status = Status::Stalled;
+            return;
+        }
+        track.outcome.restarts += u64::from(!between.advance(&mut y, estimate, system));
+    }
+}
+
+/// What happens between two sweeps.
+enum Between {
+    Nothing,
+    Subspace(Subspace),
+    Anderson(Anderson),
+}
+
+impl Between {
+    fn new(settings: &Settings, x: State, system: &impl Sweeps) -> Between {
+        match settings.acceleration {
+            Acceleration::None => Between::Nothing,
+            Acceleration::Auto => Between::Subspace(Subspace::new(5, x, system)),
+            Acceleration::Subspace { depth } => Between::Subspace(Subspace::new(depth.max(1), x, system)),
+            Acceleration::Anderson { depth } => Between::Anderson(Anderson::new(depth.max(1), x)),
+        }
+    }
+
+    /// Replaces the output of a sweep by the start of the next; false if the sweep was lost.
+    fn advance(&mut self, y: &mut State, estimate: f64, system: &impl Sweeps) -> bool {
+        match self {
+            Between::Nothing => true,
+            Between::Subspace(subspace) => subspace.advance(y, system),
+            Between::Anderson(anderson) => anderson.advance(y, estimate),
+        }
+    }
+}
+
+fn late(stop: &Stop, track: &mut Track<'_>) -> bool {
+    let late = stop.late();
+    if late {
+        track.outcome.reproducible = false;
+    }
+    late
+}

@@ -1,0 +1,392 @@
+//! The true Coulomb law around any convex method: a fixed point on De Saxcé's shift.
+//!
+//! Coulomb's law is the associated law with the normal velocity raised by `mu‖u_t‖` [DeSaxce1998].
+//! Freeze the shift, solve the convex problem, read the shift off its answer, repeat:
+//!
+//! ```text
+//!   x ← G(x):   solve the associated law with w_n + x_k;   G(x)_k = mu ‖u_t‖
+//! ```
+//!
+//! A non-symmetric W = S + T (T skew) is treated in the same loop: S stays in the convex problem,
+//! `T r` joins x. Algorithm:
+//!
+//! 1. x from the guess (zero without one).
+//! 2. (v, r) from the convex method, warm from the last answer; judge it under Coulomb's law; stop if accepted.
+//! 3. f = G(x) − x. Anderson: x ← G(x) − ΔG γ, γ = argmin ‖f − ΔF γ‖ over the last [`MEMORY`] differences.
+//! 4. If ‖f‖ grew beyond twice the least seen: forget the differences and take a plain step from the best x.
+//!
+//! When to use it: to give a convex method the true law. Where nothing slips one outer iteration is
+//! enough; the plain iteration contracts by 0.2–0.65 and may cycle, Anderson's does neither as often.
+//! Cost: one convex solve per outer iteration.
+
+use super::{Counts, Report, Sample, Status, Stop, Unsupported};
+use crate::math::dot;
+use crate::problem::law::tangent_norm;
+use crate::problem::{Error, Judge, Law, Problem, Reduced, Solution, Tolerance};
+
+/// Differences kept by Anderson's acceleration.
+pub const MEMORY: usize = 8;
+/// The most outer iterations.
+pub const OUTER: u64 = 200;
+
+/// True if some block follows the true Coulomb law with friction.
+pub fn needed(laws: &[Law]) -> bool {
+    laws.iter().any(|law| matches!(law, Law::Coulomb { mu, .. } if *mu > 0.0))
+}
+
+/// Solves `problem` by `inner`, which solves problems without `Law::Coulomb` from the solution handed in, within the `Stop` handed in.
+pub fn solve(
+    problem: &Problem,
+    solution: &mut Solution,
+    stop: &Stop,
+    mut inner: impl FnMut(&Problem, &mut Solution, &Stop) -> Result<Report, Unsupported>,
+) -> Result<Report, Unsupported> {
+    let mut judge = match Judge::of(problem) {
+        Ok(judge) => judge,
+        Err(bad) => return Err(Unsupported { method: "shift", what: bad.to_string() }),
+    };
+    let mut convex = problem.clone().associated();
+    let rows = shifted_rows(&problem.laws, &problem.J.row_starts);
+    let weight: Vec<f64> = rows.iter().map(|s| judge.a()[s.block].powf(-0.5)).collect();
+    let mut u = vec![0.0; problem.rows()];
+    problem.local_velocities(&solution.v, &solution.r, &mut u);
+    let mut outer = Outer::new(stop, weight, read(&problem.laws, &rows, &u));
+    loop {
+        convex.w.copy_from_slice(&problem.w);
+        for (s, x) in rows.iter().zip(outer.x()) {
+            convex.w[s.row] += x;
+        }
+        let report = inner(&convex, solution, &outer.inner_stop())?;
+        problem.local_velocities(&solution.v, &solution.r, &mut u);
+        let error = judge.error(problem, solution);
+        if outer.took(&report, error, solution, &read(&problem.laws, &rows, &u)) {
+            return Ok(outer.finish(solution));
+        }
+    }
+}
+
+/// As [`solve`], for a reduced problem; `inner` is handed a symmetric W.
+pub fn solve_reduced(
+    reduced: &Reduced,
+    solution: &mut Solution,
+    stop: &Stop,
+    mut inner: impl FnMut(&Reduced, &mut Solution, &Stop) -> Result<Report, Unsupported>,
+) -> Result<Report, Unsupported> {
+    let mut judge = Judge::of_reduced(reduced);
+    let transposed = reduced.W.transposed();
+    let skew = reduced.asymmetry() > 1e-14;
+    let mut convex = reduced.clone().associated();
+    if skew {
+        convex.W = symmetric_part(&reduced.W, &transposed);
+    }
+    let m = reduced.rows();
+    let rows = shifted_rows(&reduced.laws, &reduced.row_starts);
+    let mut block_of = vec![0; m];
+    for k in 0..reduced.laws.len() {
+        block_of[reduced.range(k)].fill(k);
+    }
+    let weight: Vec<f64> = block_of.iter().map(|&k| judge.a()[k].powf(-0.5)).collect();
+    // x over all rows: T r, and the shift on normal rows.
+    let mut u = vec![0.0; m];
+    let offset = |r: &[f64], u: &mut [f64]| {
+        reduced.local_velocities(r, u);
+        let mut x = vec![0.0; m];
+        if skew {
+            for (i, x) in x.iter_mut().enumerate() {
+                *x = 0.5 * (reduced.W.row_dot(i, r) - transposed.row_dot(i, r));
+            }
+        }
+        for (s, add) in rows.iter().zip(read(&reduced.laws, &rows, u)) {
+            x[s.row] += add;
+        }
+        x
+    };
+    let mut outer = Outer::new(stop, weight, offset(&solution.r, &mut u));
+    loop {
+        for i in 0..m {
+            convex.q[i] = reduced.q[i] + outer.x()[i];
+        }
+        let report = inner(&convex, solution, &outer.inner_stop())?;
+        let error = judge.error_reduced(reduced, &solution.r);
+        let next = offset(&solution.r, &mut u);
+        if outer.took(&report, error, solution, &next) {
+            return Ok(outer.finish(solution));
+        }
+    }
+}
+
+/// A normal row that De Saxcé's shift raises.
+struct Shifted {
+    block: usize,
+    row: usize,
+    rows: usize,
+}
+
+fn shifted_rows(laws: &[Law], row_starts: &[usize]) -> Vec<Shifted> {
+    let sliding = |k: &usize| matches!(laws[*k], Law::Coulomb { mu, .. } if mu > 0.0);
+    (0..laws.len()).filter(sliding).map(|k| Shifted { block: k, row: row_starts[k], rows: laws[k].rows() }).collect()
+}
+
+/// mu ‖u_t‖ of each shifted row.
+fn read(laws: &[Law], rows: &[Shifted], u: &[f64]) -> Vec<f64> {
+    let shift = |s: &Shifted| laws[s.block].friction().unwrap_or(0.0) * tangent_norm(&u[s.row..s.row + s.rows]);
+    rows.iter().map(shift).collect()
+}
+
+fn symmetric_part(w: &crate::math::sparse::Csr, transposed: &crate::math::sparse::Csr) -> crate::math::sparse::Csr {
+    let mut triplets = Vec::with_capacity(2 * w.nonzeros());
+    for matrix in [w, transposed] {
+        for i in 0..matrix.rows {
+            let (columns, values) = matrix.row(i);
+            triplets.extend(columns.iter().zip(values).map(|(&j, &x)| (i as u32, j, 0.5 * x)));
+        }
+    }
+    crate::math::sparse::Csr::from_triplets(w.rows, w.cols, &triplets)
+}
+
+/// The outer iteration: where it stands, what it has seen.
+struct Outer<'a> {
+    stop: &'a Stop,
+    /// Turns velocities into √J (per entry of x).
+    weight: Vec<f64>,
+    x: Vec<f64>,
+    anderson: Anderson,
+    best: Option<(f64, Solution, Error)>,
+    /// ‖f‖ and G(x) of the best x, √J.
+    least: f64,
+    least_next: Vec<f64>,
+    last: f64,
+    counts: Counts,
+    work: u64,
+    iterations: u64,
+    status: Option<Status>,
+    conflict: Vec<usize>,
+    notes: Vec<String>,
+    history: Vec<Sample>,
+    reproducible: bool,
+    started: std::time::Instant,
+}
+
+impl<'a> Outer<'a> {
+    fn new(stop: &'a Stop, weight: Vec<f64>, x: Vec<f64>) -> Outer<'a> {
+        Outer {
+            stop,
+            anderson: Anderson::default(),
+            best: None,
+            least: f64::INFINITY,
+            least_next: Vec::new(),
+            last: f64::INFINITY,
+            counts: Counts::default(),
+            work: 0,
+            iterations: 0,
+            status: None,
+            conflict: Vec::new(),
+            notes: Vec::new(),
+            history: Vec::new(),
+            reproducible: true,
+            started: std::time::Instant::now(),
+            weight,
+            x,
+        }
+    }
+
+    fn x(&self) -> &[f64] {
+        &self.x
+    }
+
+    /// What the inner method is asked for: a tenth of the tolerance, and what is left of the work.
+    fn inner_stop(&self) -> Stop {
+        let Tolerance { relative, velocity } = self.stop.tolerance;
+        Stop {
+            tolerance: Tolerance { relative: 0.05 * relative, velocity: 0.1 * velocity },
+            work: self.stop.work.map(|w| w.saturating_sub(self.work).max(1)),
+            deadline: self.stop.deadline,
+            history: false,
+        }
+    }
+
+    /// Takes note of an inner solution, chooses the next x; true at the end.
+    fn took(&mut self, report: &Report, error: Error, solution: &Solution, next: &[f64]) -> bool {
+        self.counts.outer += 1;
+        self.counts.sweeps += report.counts.sweeps;
+        self.counts.factorizations += report.counts.factorizations;
+        self.counts.pivots += report.counts.pivots;
+        self.work += report.work;
+        self.iterations += report.iterations;
+        self.reproducible &= report.reproducible;
+        let excess = excess(&error, &self.stop.tolerance);
+        if self.best.as_ref().is_none_or(|b| excess < b.0) {
+            self.best = Some((excess, solution.clone(), error));
+        }
+        if self.stop.history {
+            let best = self.best.as_ref().map_or(error.joule, |b| b.2.joule);
+            let wall = self.started.elapsed().as_secs_f64();
+            self.history.push(Sample { work: self.work, joule: error.joule, best, wall });
+        }
+        self.status = if error.accepted(&self.stop.tolerance) {
+            Some(Status::Converged)
+        } else if report.status == Status::Infeasible {
+            self.conflict.clone_from(&report.conflict);
+            Some(Status::Infeasible)
+        } else if self.stop.work.is_some_and(|w| self.work >= w) {
+            Some(Status::Budget)
+        } else if self.stop.late() {
+            self.reproducible = false;
+            Some(Status::Budget)
+        } else if self.counts.outer >= OUTER {
+            Some(Status::Stalled)
+        } else {
+            None
+        };
+        if self.status.is_none() {
+            self.advance(next);
+        }
+        self.status.is_some()
+    }
+
+    /// Anderson's step, or a plain one from the best x where it led astray.
+    fn advance(&mut self, next: &[f64]) {
+        let f: Vec<f64> = next.iter().zip(&self.x).zip(&self.weight).map(|((g, x), w)| w * (g - x)).collect();
+        let size = dot(&f, &f).sqrt();
+        if size < self.least {
+            self.least = size;
+            self.least_next = next.to_vec();
+        }
+        if !(size <= 2.0 * self.least) && !(size < self.last) {
+            self.anderson.clear();
+            // Halfway: a full step from there has been taken before.
+            self.x = self.least_next.iter().zip(next).map(|(a, b)| 0.5 * (a + b)).collect();
+            self.last = f64::INFINITY;
+            return;
+        }
+        self.last = size;
+        let g: Vec<f64> = next.iter().zip(&self.weight).map(|(g, w)| w * g).collect();
+        let y = self.anderson.next(&f, &g);
+        self.x.clear();
+        self.x.extend(y.iter().zip(&self.weight).map(|(y, w)| y / w));
+    }
+
+    fn finish(self, solution: &mut Solution) -> Report {
+        let (_, best, error) = self.best.expect("at least one inner solution was taken");
+        *solution = best;
+        let mut report = Report::new(self.status.unwrap_or(Status::Stalled), error);
+        report.iterations = self.iterations;
+        report.work = self.work;
+        report.counts = self.counts;
+        report.conflict = self.conflict;
+        report.history = self.history;
+        report.reproducible = self.reproducible;
+        report.notes = self.notes;
+        report.notes.push(format!("De Saxcé's shift: {} outer iterations", self.counts.outer));
+        report
+    }
+}
+
+/// How many times the worst of the tolerated figures exceeds its tolerance: accepted at 1 and below.
+pub fn excess(error: &Error, tolerance: &Tolerance) -> f64 {
+    let figures = [
+        error.relative() / tolerance.relative,
+        error.bound_relative() / tolerance.relative.sqrt(),
+        error.velocity / tolerance.velocity,
+        error.momentum_velocity / tolerance.velocity,
+    ];
+    figures.iter().fold(0.0, |m, &x| if x.is_nan() { f64::INFINITY } else { x.max(m) })
+}
+
+/// Anderson's acceleration of x ← G(x), f = G(x) − x.
+#[derive(Default)]
+struct Anderson {
+    df: Vec<Vec<f64>>,
+    dg: Vec<Vec<f64>>,
+    last: Option<(Vec<f64>, Vec<f64>)>,
+}
+
+impl Anderson {
+    fn clear(&mut self) {
+        *self = Anderson::default();
+    }
+
+    /// The next x from f and G(x).
+    fn next(&mut self, f: &[f64], g: &[f64]) -> Vec<f64> {
+        if let Some((f_old, g_old)) = self.last.take() {
+            self.df.push(f.iter().zip(&f_old).map(|(a, b)| a - b).collect());
+            self.dg.push(g.iter().zip(&g_old).map(|(a, b)| a - b).collect());
+            if self.df.len() > MEMORY {
+                self.df.remove(0);
+                self.dg.remove(0);
+            }
+        }
+        self.last = Some((f.to_vec(), g.to_vec()));
+        let gamma = least_squares(&self.df, f);
+        let mut x = g.to_vec();
+        for (gamma, dg) in gamma.iter().zip(&self.dg) {
+            for (x, d) in x.iter_mut().zip(dg) {
+                *x -= gamma * d;
+            }
+        }
+        x
+    }
+}
+
+/// argmin ‖b − Σ γ_i a_i‖ by Gram–Schmidt, done twice; directions that add nothing get γ = 0. Newest first.
+fn least_squares(a: &[Vec<f64>], b: &[f64]) -> Vec<f64> {
+    let count = a.len();
+    let mut q: Vec<(usize, Vec<f64>)> = Vec::new();
+    let mut r = vec![vec![0.0; count]; count];
+    for i in (0..count).rev() {
+        let mut x = a[i].clone();
+        let size = dot(&x, &x).sqrt();
+        for _ in 0..2 {
+            for (row, (_, q)) in q.iter().enumerate() {
+                let s = dot(q, &x);
+                r[row][i] += s;
+                for (x, q) in x.iter_mut().zip(q) {
+                    *x -= s * q;
+                }
+            }
+        }
+        let left = dot(&x, &x).sqrt();
+        if left > 1e-10 * size {
+            x.iter_mut().for_each(|x| *x /= left);
+            r[q.len()][i] = left;
+            q.push((i, x));
+        }
+    }
+    let mut gamma = vec![0.0; count];
+    for row in (0..q.len()).rev() {
+        let (i, direction) = &q[row];
+        let known: f64 = (row + 1..q.len()).map(|later| r[row][q[later].0] * gamma[q[later].0]).sum();
+        gamma[*i] = (dot(direction, b) - known) / r[row][*i];
+    }
+    gamma
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn anderson_solves_a_linear_fixed_point_in_as_many_steps_as_it_has_unknowns() {
+        // G(x) = A x + b with a spectral radius above one: the plain iteration diverges.
+        let (a, b) = ([[0.9, 0.4, 0.0], [-0.4, 0.9, 0.2], [0.1, 0.0, -1.2]], [1.0, 2.0, 3.0]);
+        let g = |x: &[f64]| -> Vec<f64> { (0..3).map(|i| b[i] + dot(&a[i], x)).collect() };
+        let mut anderson = Anderson::default();
+        let mut x = vec![0.0; 3];
+        for _ in 0..5 {
+            let next = g(&x);
+            let f: Vec<f64> = next.iter().zip(&x).map(|(g, x)| g - x).collect();
+            x = anderson.next(&f, &next);
+        }
+        let next = g(&x);
+        // Three unknowns: exact after four evaluations, up to the conditioning of three differences.
+        assert!(next.iter().zip(&x).all(|(g, x)| (g - x).abs() < 1e-9), "{x:?} {next:?}");
+    }
+
+    #[test]
+    fn least_squares_ignores_a_direction_that_adds_nothing() {
+        let a = vec![vec![1.0, 0.0], vec![2.0, 0.0], vec![1.0, 1.0]];
+        let gamma = least_squares(&a, &[3.0, 1.0]);
+        let got = [gamma[0] + 2.0 * gamma[1] + gamma[2], gamma[2]];
+        assert!((got[0] - 3.0).abs() < 1e-14 && (got[1] - 1.0).abs() < 1e-14);
+    }
+}
