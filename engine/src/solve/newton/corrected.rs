@@ -35,7 +35,7 @@ struct Walk {
     left: u32,
 }
 
-pub(super) fn run(run: &mut Run<'_>) -> End {
+pub(super) fn run(run: &mut Run<'_, '_>) -> End {
     run.now.copy_from(&run.best);
     run.eps = EPS;
     let (mut refused, mut extra) = (0, 20);
@@ -85,7 +85,7 @@ pub(super) fn run(run: &mut Run<'_>) -> End {
 }
 
 /// Sweeps from `now`, more every time, and keeps the result if R falls; true if it passes.
-fn sweep_on(run: &mut Run<'_>, extra: &mut usize) -> bool {
+fn sweep_on(run: &mut Run<'_, '_>, extra: &mut usize) -> bool {
     run.trial.copy_from(&run.now);
     run.form.sweeps(&mut run.trial, *extra, None);
     run.counts.sweeps += *extra as u64;
@@ -98,7 +98,7 @@ fn sweep_on(run: &mut Run<'_>, extra: &mut usize) -> bool {
 }
 
 /// Step 2: moves `now` to where R is below `wanted` and returns t, or leaves it where it is; `full` is the candidate of t = 1.
-fn search(run: &mut Run<'_>, wanted: f64, full: &mut Point) -> Option<f64> {
+fn search(run: &mut Run<'_, '_>, wanted: f64, full: &mut Point) -> Option<f64> {
     let mut t = 1.0;
     while t >= 1.0 / 16.0 {
         run.set_trial(t);

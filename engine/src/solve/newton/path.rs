@@ -27,7 +27,7 @@ const FAILURES: u32 = 4;
 /// A step relative to dy below which a border counts as the one just crossed.
 const BACK: f64 = 1e-6;
 
-pub(super) fn run(run: &mut Run<'_>) -> End {
+pub(super) fn run(run: &mut Run<'_, '_>) -> End {
     run.now.copy_from(&run.best);
     let highest = RISE * run.now.residual;
     let (mut eps, mut failures, mut sign, mut crossed) = (EPS, 0, 1.0, None);
@@ -63,7 +63,7 @@ pub(super) fn run(run: &mut Run<'_>) -> End {
 }
 
 /// Steps 3 and 4: how far to the next border along `sign dy` (the sign may turn), and whose it is. `trial` is the full step.
-fn next_border(run: &Run<'_>, sign: &mut f64, crossed: Option<usize>) -> Option<(f64, usize)> {
+fn next_border(run: &Run<'_, '_>, sign: &mut f64, crossed: Option<usize>) -> Option<(f64, usize)> {
     let ahead = border(run, *sign, None)?;
     if Some(ahead.1) == crossed && ahead.0 < BACK {
         *sign = -*sign;
@@ -73,7 +73,7 @@ fn next_border(run: &Run<'_>, sign: &mut f64, crossed: Option<usize>) -> Option<
 }
 
 /// The nearest border along `sign dy`; that of `skip` counts only if it is not at hand.
-fn border(run: &Run<'_>, sign: f64, skip: Option<usize>) -> Option<(f64, usize)> {
+fn border(run: &Run<'_, '_>, sign: f64, skip: Option<usize>) -> Option<(f64, usize)> {
     let blocks = run.form.blocks();
     let mut nearest = None;
     let mut least = f64::INFINITY;

@@ -86,9 +86,9 @@ fn figures(blocks: &Blocks, point: &Point) -> (f64, f64, f64) {
 }
 
 /// One solve under way.
-pub(super) struct Run<'a> {
+pub(super) struct Run<'a, 't> {
     pub form: &'a mut dyn Form,
-    pub test: Test<'a>,
+    pub test: &'a mut Test<'t>,
     pub stop: &'a Stop,
     /// Most factorizations.
     pub budget: u64,
@@ -109,7 +109,7 @@ pub(super) struct Run<'a> {
     pub late: bool,
 }
 
-impl Run<'_> {
+impl Run<'_, '_> {
     /// Remembers the iterate if it is the best, and tests it.
     pub fn look(&mut self) -> bool {
         if self.now.residual < self.best.residual || self.best.y.len() != self.now.y.len() {
