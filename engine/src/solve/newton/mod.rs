@@ -15,7 +15,7 @@
 //! 2. Phase 0 (`sweeping`): up to 50 Gauss–Seidel sweeps, every block solved exactly.
 //! 3. Phase A (`corrected`): semismooth Newton steps on the Alart–Curnier function, corrected by sweeps, lightly regularised.
 //! 4. Phase P (`path`): from piece to piece along Newton's path, where a contact has to change its branch before R can fall.
-//! 5. A and P once more; then phase B (`proximal`): proximal point with the same Newton steps, for dependent rows.
+//! 5. A and P once more; a few full Newton steps without any regular term, for extreme mass ratios; then phase B (`proximal`): proximal point with the same Newton steps, for dependent rows.
 //! 6. 3 to 5 again, as long as a round lowers R by a tenth and the budget lasts.
 //! 7. What is not solved with half of the budget starts once more, from the answer of the convex law (by the interior point).
 //!
@@ -155,12 +155,13 @@ struct Outcome {
 type Phase = (&'static str, fn(&mut Run<'_, '_>) -> End);
 
 /// The phases in their order: the cheapest that may still help comes first.
-const PHASES: [Phase; 6] = [
+const PHASES: [Phase; 7] = [
     ("sweeps", sweeping::run),
     ("newton", corrected::run),
     ("path", path::run),
     ("newton", corrected::run),
     ("path", path::run),
+    ("bare", path::bare),
     ("proximal", proximal::run),
 ];
 

@@ -24,6 +24,8 @@ const RISE: f64 = 100.0;
 /// Weight of the regular term at first; ten times as much after each failure, of which there may be this many.
 const EPS: f64 = 1e-5;
 const FAILURES: u32 = 4;
+/// Steps without the regular term.
+const BARE: u32 = 8;
 /// A step relative to dy below which a border counts as the one just crossed.
 const BACK: f64 = 1e-6;
 
@@ -57,6 +59,29 @@ pub(super) fn run(run: &mut Run<'_, '_>) -> End {
             if failures > FAILURES {
                 break;
             }
+        }
+    }
+    End::Stuck
+}
+
+/// Full Newton steps without any regular term, wherever they lead: what extreme mass ratios need, where the least compliance moves
+/// the light end of a stack by metres per second. The best iterate is kept.
+pub(super) fn bare(run: &mut Run<'_, '_>) -> End {
+    run.now.copy_from(&run.best);
+    for _ in 0..BARE {
+        if run.spent() {
+            return End::Spent;
+        }
+        if !run.step_at_now(0.0) {
+            break;
+        }
+        run.set_trial(1.0);
+        if !run.trial.residual.is_finite() {
+            break;
+        }
+        std::mem::swap(&mut run.now, &mut run.trial);
+        if run.look() {
+            return End::Passed;
         }
     }
     End::Stuck

@@ -272,5 +272,20 @@ mod tests {
                 prop_assert!(f.abs() < 1e-12, "{law:?} {f}");
             }
         }
+
+        /// The branch is the same just before the first change, and another just after it.
+        #[test]
+        fn the_first_change_is_where_the_branch_changes(law in any_law(), z in prop::array::uniform3(-2.0..2.0f64), dz in prop::array::uniform3(-2.0..2.0f64)) {
+            let d = law.rows();
+            let branch = |t: f64| {
+                let y: Vec<f64> = (0..d).map(|i| z[i] + t * dz[i]).collect();
+                Piece::of(&law, &y, &[0.0; MAX_ROWS][..d]).branch
+            };
+            let t = first_change(&law, &z[..d], &dz[..d]);
+            prop_assume!(t.is_finite() && t > 1e-3 && t < 1e3);
+            prop_assert_eq!(branch(t * (1.0 - 1e-6)), branch(0.0));
+            // Touching a border without crossing it (a double root) is the exception: look a little further for the other side.
+            prop_assert!(branch(t * (1.0 + 1e-6)) != branch(0.0) || branch(t * (1.0 + 1e-3)) != branch(0.0));
+        }
     }
 }
