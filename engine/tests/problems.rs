@@ -27,7 +27,7 @@ fn everything(_: &Problem) -> bool {
 const PROMISES: &[Promise] = &[
     Promise { method: Method::Direct, treats: equalities, hard: &[] },
     Promise { method: Method::InteriorPoint, treats: everything, hard: &[] },
-    Promise { method: Method::Newton, treats: everything, hard: &[] },
+    Promise { method: Method::Newton, treats: everything, hard: &["stack_10_ratio10"] },
     Promise { method: Method::Psor, treats: everything, hard: &["stack_10_ratio2", "stack_10_ratio10"] },
 ];
 
