@@ -106,7 +106,7 @@ fn search(run: &mut Run<'_, '_>, wanted: f64, full: &mut Point) -> Option<f64> {
             run.swept.copy_from(&run.trial);
             run.form.sweeps(&mut run.swept, CORRECTION, None);
             run.counts.sweeps += CORRECTION as u64;
-            if !(run.trial.residual <= run.swept.residual) {
+            if run.swept.residual < run.trial.residual || run.trial.residual.is_nan() {
                 std::mem::swap(&mut run.trial, &mut run.swept);
             }
         }

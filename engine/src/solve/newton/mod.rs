@@ -57,7 +57,6 @@ use form::{Blocks, Form, Point};
 use mixed::Mixed;
 use run::{End, Run, Test};
 use serde::Serialize;
-use std::time::Instant;
 
 /// Factorizations if [`Stop::work`] does not say.
 const WORK: u64 = 1000;
@@ -183,7 +182,7 @@ fn solve_form(form: &mut dyn Form, test: &mut Test<'_>, settings: &Settings, gue
         dy: vec![0.0; m],
         eps: 1e-3,
         history: Vec::new(),
-        began: Instant::now(),
+        began: settings.stop.clock(),
         late: false,
     };
     run.form.velocities(&mut run.now);

@@ -154,7 +154,7 @@ fn search(run: &mut Run<'_, '_>, eps: f64, centre: &[f64], reference: f64, u: &m
     for _ in 0..8 {
         run.set_trial(t);
         let mut merit = regular(run, true, eps, centre, u);
-        if !(merit <= 0.5 * reference) {
+        if merit.is_nan() || merit > 0.5 * reference {
             run.swept.copy_from(&run.trial);
             run.form.sweeps(&mut run.swept, CORRECTION, Some(Prox { eps, centre }));
             run.counts.sweeps += CORRECTION as u64;

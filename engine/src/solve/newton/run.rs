@@ -19,6 +19,9 @@ pub(super) enum End {
     Spent,
 }
 
+/// Whether the judge accepts these scaled reactions.
+pub(super) type Judging<'a> = Box<dyn FnMut(&[f64]) -> bool + 'a>;
+
 /// The method's own test, cheaper than the judge's; the judge has the last word.
 pub(super) struct Test<'a> {
     /// The energy scale, J.
@@ -30,7 +33,7 @@ pub(super) struct Test<'a> {
     /// `‖q‖`, not scaled and scaled; 0 where the literature does not count it.
     pub free: (f64, f64),
     /// The judge: does it accept these scaled reactions?
-    pub judge: Box<dyn FnMut(&[f64]) -> bool + 'a>,
+    pub judge: Judging<'a>,
     /// Residual at which the judge is asked next: it refused above.
     pub ask_below: f64,
 }
