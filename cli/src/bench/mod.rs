@@ -5,6 +5,7 @@ use std::process::ExitCode;
 
 pub mod packing;
 pub mod psor;
+pub mod sweeps;
 
 /// What to measure.
 #[derive(Args)]

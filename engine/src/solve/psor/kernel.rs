@@ -26,7 +26,7 @@ pub(super) const CHUNK: usize = 32;
 
 /// Numbers of a group: 3 rows × 12 columns, then mu, 1/(1 + mu²), step.
 const ROWS3: usize = 36;
-const GROUP3: usize = (ROWS3 + 3) * LANES;
+pub(super) const GROUP3: usize = (ROWS3 + 3) * LANES;
 /// Numbers of a group of single rows: 12 columns, then lo, hi, step.
 const ROWS1: usize = 12;
 const GROUP1: usize = (ROWS1 + 3) * LANES;

@@ -22,6 +22,9 @@ use system::System;
 /// The most sweeps where the caller names no limit.
 pub const DEFAULT_WORK: u64 = 1000;
 
+/// Memory that one sweep streams per frictional contact of two rigid bodies: rows and parameters, two places, q̂, r̂.
+pub const BYTES_PER_CONTACT: usize = kernel::GROUP3 / kernel::LANES * 8 + 8 + 24 + 24;
+
 /// What happens between sweeps.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
