@@ -47,7 +47,8 @@ pub fn packing(contacts: usize, seed: u64) -> Problem {
             k[6 * b + j] += 0.05 * mass * random.symmetric();
         }
     }
-    let mut problem = Problem { name: format!("packing {contacts}"), H: Csr::diagonal(&diagonal), k, J: Rows::new(6 * bodies), ..Problem::default() };
+    let mut problem =
+        Problem { name: format!("packing {contacts}"), H: Csr::diagonal(&diagonal), k, J: Rows::new(6 * bodies), ..Problem::default() };
     for b in 0..bodies {
         let grid = [b % side, b / side % side, b / (side * side)];
         if grid[2] == 0 {

@@ -27,6 +27,9 @@ pub struct Arguments {
     /// Only files whose name contains this.
     #[arg(long, value_name = "TEXT", default_value = "", hide_default_value = true)]
     pub only: String,
+    /// Also count with the variants that were considered.
+    #[arg(long, requires = "corpus")]
+    pub variants: bool,
     /// Draw the performance profile.
     #[arg(long, value_name = "FILE.svg", requires = "corpus")]
     pub plot: Option<PathBuf>,
@@ -72,7 +75,10 @@ pub fn run(arguments: &Arguments) -> ExitCode {
 fn speed(arguments: &Arguments) {
     let mut out = Speed { contacts: Vec::new(), triad_ratio: 0.0, threads2_speedup: 0.0, bit_identical: true };
     if !arguments.json {
-        println!("{:>8}  {:>10}  {:>14}  {:>8}  {:>6}  {:>11}", "contacts", "ns/contact", "with extrapol.", "triad", "ratio", "two threads");
+        println!(
+            "{:>8}  {:>10}  {:>14}  {:>8}  {:>6}  {:>11}",
+            "contacts", "ns/contact", "with extrapol.", "triad", "ratio", "two threads"
+        );
     }
     for size in SIZES {
         let problem = packing(size, 1);
@@ -87,7 +93,12 @@ fn speed(arguments: &Arguments) {
         if !arguments.json {
             println!(
                 "{:>8}  {:>10.1}  {:>14.1}  {:>8.1}  {:>6.2}  {:>11.2}",
-                row.n, row.ns_per_contact_sweep, row.ns_per_contact_sweep_accelerated, row.ns_per_contact_triad, ratio, row.threads2_speedup
+                row.n,
+                row.ns_per_contact_sweep,
+                row.ns_per_contact_sweep_accelerated,
+                row.ns_per_contact_triad,
+                ratio,
+                row.threads2_speedup
             );
         }
         out.contacts.push(row);

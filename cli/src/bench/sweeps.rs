@@ -5,7 +5,7 @@ use crate::load::load;
 use serde::Serialize;
 use signorini::problem::files::Input;
 use signorini::problem::{Problem, Reduced, Solution, Tolerance, literature};
-use signorini::solve::psor::{Psor, Settings};
+use signorini::solve::psor::{Acceleration, Local, Psor, Settings};
 use signorini::solve::{ReducedSolver, Solver, Status, Stop};
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
@@ -45,8 +45,16 @@ struct ReducedRow {
 }
 
 /// The methods of the table.
-fn methods() -> Vec<(&'static str, Settings)> {
-    vec![("psor", Settings::default()), ("plain 1.0", Settings::plain(1.0)), ("plain 1.3", Settings::plain(1.3))]
+fn methods(variants: bool) -> Vec<(&'static str, Settings)> {
+    let mut out = vec![("psor", Settings::default()), ("plain 1.0", Settings::plain(1.0)), ("plain 1.3", Settings::plain(1.3))];
+    if variants {
+        let depth = |depth: usize| Settings { acceleration: Acceleration::Subspace { depth }, ..Settings::default() };
+        let anderson = |depth: usize| Settings { acceleration: Acceleration::Anderson { depth }, ..Settings::default() };
+        out.extend([("depth 3", depth(3)), ("depth 10", depth(10)), ("depth 20", depth(20)), ("anderson", anderson(5))]);
+        out.push(("exact", Settings { local: Local::Exact, ..Settings::default() }));
+        out.push(("joint rows", Settings { joints: false, ..Settings::default() }));
+    }
+    out
 }
 
 /// Runs the bench on every problem file of the folder.
@@ -63,10 +71,11 @@ pub fn run(folder: &Path, arguments: &Arguments) -> ExitCode {
     files.retain(|p| p.file_name().is_some_and(|n| n.to_string_lossy().contains(&arguments.only)));
     files.sort();
     let figures = folder.parent().map(|p| p.join("figures.csv")).and_then(|p| std::fs::read_to_string(p).ok()).unwrap_or_default();
+    let methods = methods(arguments.variants);
     let (mut rows, mut reduced) = (Vec::new(), Vec::new());
     for path in &files {
         match load(path, None).map(|stored| stored.input) {
-            Ok(Input::Problem(problem)) => rows.push(whole(problem.associated(), arguments.json)),
+            Ok(Input::Problem(problem)) => rows.push(whole(problem.associated(), &methods, arguments.json)),
             Ok(Input::Reduced(problem)) => reduced.push(eliminated(&problem, path, &figures, arguments.json)),
             Err(message) => eprintln!("{message}"),
         }
@@ -74,10 +83,10 @@ pub fn run(folder: &Path, arguments: &Arguments) -> ExitCode {
     if arguments.json {
         println!("{}", serde_json::json!({ "problems": rows, "reduced": reduced }));
     } else {
-        summary(&rows, &reduced);
+        summary(&rows, &reduced, &methods);
     }
     if let Some(path) = &arguments.plot
-        && let Err(error) = std::fs::write(path, plot(&rows))
+        && let Err(error) = std::fs::write(path, plot(&rows, &methods))
     {
         eprintln!("{}: {error}", path.display());
         return ExitCode::from(2);
@@ -85,16 +94,16 @@ pub fn run(folder: &Path, arguments: &Arguments) -> ExitCode {
     ExitCode::SUCCESS
 }
 
-fn whole(problem: Problem, quiet: bool) -> Row {
+fn whole(problem: Problem, methods: &[(&str, Settings)], quiet: bool) -> Row {
     let contacts = problem.laws.iter().filter(|law| law.name() != "equality").count();
     let mut row =
         Row { problem: problem.name.clone(), contacts, sweeps: Vec::new(), status: Status::Budget, relative: 0.0, bound_relative: 0.0 };
-    for (i, (_, settings)) in methods().into_iter().enumerate() {
+    for (i, (_, settings)) in methods.iter().enumerate() {
         // Velocities are not asked for here: the published counts know the energy alone.
         let tolerance = Tolerance { relative: TARGETS[2], velocity: f64::INFINITY };
         let stop = Stop { tolerance, work: Some(MOST), history: true, deadline: None };
         let mut solution = Solution::zero(problem.n(), problem.rows());
-        let Ok(report) = Psor::new(Settings { stop, judge_every: 1, ..settings }).solve(&problem, &mut solution) else {
+        let Ok(report) = Psor::new(Settings { stop, judge_every: 1, ..settings.clone() }).solve(&problem, &mut solution) else {
             row.sweeps.push([None; 3]);
             continue;
         };
@@ -106,7 +115,15 @@ fn whole(problem: Problem, quiet: bool) -> Row {
     }
     if !quiet {
         let cells: Vec<String> = row.sweeps.iter().map(|s| s.map(count).join(" ")).collect();
-        println!("{:38} {:>6}  {}  {:?} {:.1e} {:.1e}", row.problem, row.contacts, cells.join(" | "), row.status, row.relative, row.bound_relative);
+        println!(
+            "{:38} {:>6}  {}  {:?} {:.1e} {:.1e}",
+            row.problem,
+            row.contacts,
+            cells.join(" | "),
+            row.status,
+            row.relative,
+            row.bound_relative
+        );
     }
     row
 }
@@ -132,7 +149,9 @@ fn eliminated(reduced: &Reduced, path: &Path, figures: &str, quiet: bool) -> Red
         let tolerance = Tolerance { relative: 10f64.powf(-0.5 * f64::from(half)), velocity: f64::INFINITY };
         let stop = Stop { tolerance, work: Some(MOST_REDUCED), history: false, deadline: None };
         let mut solution = Solution::zero(0, reduced.rows());
-        let Ok(report) = Psor::new(Settings { stop, judge_every: 1, ..Settings::default() }).solve_reduced(reduced, &mut solution) else { break };
+        let Ok(report) = Psor::new(Settings { stop, judge_every: 1, ..Settings::default() }).solve_reduced(reduced, &mut solution) else {
+            break;
+        };
         row.siconos = literature::of_reduced(reduced, &solution.r).siconos;
         (row.relative, row.status) = (report.error.relative(), report.status);
         if row.siconos <= SICONOS {
@@ -169,11 +188,11 @@ fn beyond(row: &Row) -> bool {
     row.problem.contains("ratio10")
 }
 
-fn summary(rows: &[Row], reduced: &[ReducedRow]) {
+fn summary(rows: &[Row], reduced: &[ReducedRow], methods: &[(&str, Settings)]) {
     let counted: Vec<&Row> = rows.iter().filter(|row| !beyond(row)).collect();
     if !counted.is_empty() {
         println!("\ngeometric mean of {} problems (stack15_ratio10 apart; not reached counts as {MOST}):", counted.len());
-        for (m, (name, _)) in methods().iter().enumerate() {
+        for (m, (name, _)) in methods.iter().enumerate() {
             let mean = |t: usize| {
                 let sum: f64 = counted.iter().map(|row| (row.sweeps[m][t].unwrap_or(MOST).max(1) as f64).ln()).sum();
                 (sum / counted.len() as f64).exp()
@@ -182,9 +201,10 @@ fn summary(rows: &[Row], reduced: &[ReducedRow]) {
             let missed: Vec<String> = missed.map(|c| c.to_string()).collect();
             println!("  {name:10} {:6.1} {:6.1} {:6.1}   not in {MOST}: {}", mean(0), mean(1), mean(2), missed.join(" "));
         }
-        println!("\nprofile at 1e-6: part of the problems solved within so many sweeps");
+        let names: Vec<&str> = methods.iter().map(|(name, _)| *name).collect();
+        println!("\nprofile at 1e-6: part of the problems solved within so many sweeps ({})", names.join(", "));
         for sweeps in [5, 10, 20, 50, 100, 200, 500, 1000] {
-            let cells: Vec<String> = (0..methods().len()).map(|m| format!("{:4.0} %", 100.0 * solved(&counted, m, sweeps))).collect();
+            let cells: Vec<String> = (0..methods.len()).map(|m| format!("{:4.0} %", 100.0 * solved(&counted, m, sweeps))).collect();
             println!("  {sweeps:>5}  {}", cells.join("  "));
         }
     }
@@ -202,20 +222,29 @@ fn solved(rows: &[&Row], m: usize, sweeps: u64) -> f64 {
 }
 
 /// The performance profile as a drawing: part of the problems solved to 1e-6 over sweeps (logarithmic).
-fn plot(rows: &[Row]) -> String {
+fn plot(rows: &[Row], methods: &[(&str, Settings)]) -> String {
     let counted: Vec<&Row> = rows.iter().filter(|row| !beyond(row)).collect();
     let (x, y) = (|sweeps: f64| 60.0 + 180.0 * sweeps.log10(), |part: f64| 320.0 - 280.0 * part);
     let mut svg = String::from(
         "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"720\" height=\"370\" font-family=\"sans-serif\" font-size=\"12\">\n<rect width=\"720\" height=\"370\" fill=\"white\"/>\n",
     );
     for tick in [1.0, 10.0, 100.0, 1000.0] {
-        let _ = writeln!(svg, "<line x1=\"{0}\" y1=\"40\" x2=\"{0}\" y2=\"320\" stroke=\"#ddd\"/><text x=\"{0}\" y=\"338\" text-anchor=\"middle\">{tick}</text>", x(tick));
+        let _ = writeln!(
+            svg,
+            "<line x1=\"{0}\" y1=\"40\" x2=\"{0}\" y2=\"320\" stroke=\"#ddd\"/><text x=\"{0}\" y=\"338\" text-anchor=\"middle\">{tick}</text>",
+            x(tick)
+        );
     }
     for tick in [0.0, 0.5, 1.0] {
-        let _ = writeln!(svg, "<line x1=\"60\" y1=\"{0}\" x2=\"600\" y2=\"{0}\" stroke=\"#ddd\"/><text x=\"52\" y=\"{0}\" text-anchor=\"end\">{1} %</text>", y(tick), 100.0 * tick);
+        let _ = writeln!(
+            svg,
+            "<line x1=\"60\" y1=\"{0}\" x2=\"600\" y2=\"{0}\" stroke=\"#ddd\"/><text x=\"52\" y=\"{0}\" text-anchor=\"end\">{1} %</text>",
+            y(tick),
+            100.0 * tick
+        );
     }
     svg += "<text x=\"330\" y=\"360\" text-anchor=\"middle\">sweeps to a relative energy error of 1e-6</text>\n";
-    for (m, ((name, _), colour)) in methods().iter().zip(["#c0392b", "#2c3e50", "#2980b9"]).enumerate() {
+    for (m, ((name, _), colour)) in methods.iter().zip(["#c0392b", "#2c3e50", "#2980b9"]).enumerate() {
         let mut points = format!("{},{}", x(1.0), y(solved(&counted, m, 0)));
         for sweeps in 1..=MOST {
             let part = solved(&counted, m, sweeps);
@@ -224,7 +253,10 @@ fn plot(rows: &[Row]) -> String {
             }
         }
         let at = y(solved(&counted, m, MOST));
-        let _ = writeln!(svg, "<polyline points=\"{points}\" fill=\"none\" stroke=\"{colour}\" stroke-width=\"2\"/><text x=\"608\" y=\"{at}\" fill=\"{colour}\">{name}</text>");
+        let _ = writeln!(
+            svg,
+            "<polyline points=\"{points}\" fill=\"none\" stroke=\"{colour}\" stroke-width=\"2\"/><text x=\"608\" y=\"{at}\" fill=\"{colour}\">{name}</text>"
+        );
     }
     svg + "</svg>\n"
 }

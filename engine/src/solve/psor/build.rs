@@ -1,12 +1,12 @@
 //! From a problem to the coordinates of the sweep.
 
+use super::Settings;
 use super::colour::{Colours, UNCOLOURED};
 use super::image::{Image, Layout, layout, metric, scaled};
 use super::joints::Joints;
 use super::kernel::{CHUNK, Contact, LANES};
 use super::parts::{BOUNDARY, parts};
 use super::system::{Colour, GROUP, Part, STRIDE, Single, System};
-use super::Settings;
 use crate::math::cliques::CliqueFactor;
 use crate::problem::{Law, Problem};
 
@@ -122,8 +122,7 @@ impl Builder<'_> {
     fn place(&mut self, jointed: bool) -> Vec<Placed> {
         let groups = self.layout.groups.len();
         let count = groups + self.layout.cliques.len();
-        let swept: Vec<usize> =
-            (0..self.problem.laws.len()).filter(|&k| !(jointed && self.problem.laws[k] == Law::Equality)).collect();
+        let swept: Vec<usize> = (0..self.problem.laws.len()).filter(|&k| !(jointed && self.problem.laws[k] == Law::Equality)).collect();
         let owners: Vec<Vec<u32>> = swept.iter().map(|&k| self.owners(k)).collect();
         let (part, number) = parts(count, &owners);
         self.dummies = number;
