@@ -21,7 +21,7 @@ const RIDGE: f64 = 1e-10;
 const ROUNDING: f64 = 1e-14;
 const SILENT: f64 = 1e-12;
 
-/// How much the estimate may grow where φ is silent.
+/// How far the estimate may lie above the least so far where φ is silent.
 const GROWTH: f64 = 2.0;
 
 /// The last accepted point and the differences that led to it.
@@ -30,8 +30,8 @@ pub(super) struct Subspace {
     /// The last accepted point.
     x: State,
     phi: f64,
-    /// The estimate of the sweep that led to it.
-    estimate: f64,
+    /// The least estimate so far.
+    least: f64,
     /// True if the point being swept was extrapolated.
     extrapolated: bool,
     pairs: Vec<State>,
@@ -49,7 +49,17 @@ impl Subspace {
         let mut pairs = Vec::new();
         pairs.resize_with(depth + 1, || x.clone());
         let wide = depth + 1;
-        Subspace { depth, x, phi, extrapolated: false, pairs, slope: vec![0.0; wide], gram: vec![0.0; wide * wide], used: Vec::new() }
+        Subspace {
+            depth,
+            x,
+            phi,
+            least: f64::INFINITY,
+            extrapolated: false,
+            pairs,
+            slope: vec![0.0; wide],
+            gram: vec![0.0; wide * wide],
+            used: Vec::new(),
+        }
     }
 
     /// Takes the output `y` of a sweep and replaces it by the start of the next; false if the sweep was lost.
@@ -63,7 +73,7 @@ impl Subspace {
         let change = c + along - 0.5 * square;
         // Below the rounding of φ its change says nothing: then the sweep's own estimate must not grow.
         let silent = change.abs() <= SILENT * self.phi.abs();
-        let rose = !(change <= ROUNDING * self.phi.abs()) || (silent && estimate > GROWTH * self.estimate);
+        let rose = !(change <= ROUNDING * self.phi.abs()) || (silent && estimate > GROWTH * self.least);
         if self.extrapolated && rose {
             y.copy_from(&self.x);
             self.used.clear();
@@ -71,7 +81,7 @@ impl Subspace {
             return false;
         }
         self.phi += change;
-        self.estimate = estimate;
+        self.least = self.least.min(estimate);
         std::mem::swap(&mut self.x, y);
         if square > 0.0 && square.is_finite() {
             if self.used.len() == self.depth {

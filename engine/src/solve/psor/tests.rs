@@ -8,9 +8,9 @@ use crate::problem::{Rows, Tolerance};
 use crate::solve::Status;
 use std::time::{Duration, Instant};
 
-/// Tight enough for velocities to six digits.
+/// Far below what the assertions ask: local velocities of order 1 within 1e-7.
 fn tight(work: u64) -> Stop {
-    Stop { tolerance: Tolerance { relative: 1e-13, velocity: 1e-8 }, work: Some(work), deadline: None, history: false }
+    Stop { tolerance: Tolerance { relative: 1e-12, velocity: 1e-7 }, work: Some(work), deadline: None, history: false }
 }
 
 fn solve(problem: &Problem, settings: Settings) -> (Report, Solution) {
@@ -77,7 +77,7 @@ fn known_problems_are_solved() {
         let locals: &[Local] = if convex { &[Local::Auto, Local::Exact] } else { &[Local::Auto] };
         for &local in locals {
             let (report, solution) = solve(&known.problem, Settings { stop: tight(20_000), local, ..Settings::default() });
-            // The bound is 3e-7 of scales up to 1e2 J on masses from 0.1 kg: velocities within 1e-3; Coulomb's v need not be unique.
+            // The bound is 1e-6 of scales of some 10 J at the worst, and an upper one: velocities within 1e-3 here; Coulomb's v need not be unique.
             let close = !convex || largest_difference(&solution.v, &known.solution.v) < 1e-3;
             if report.status != Status::Converged || !close {
                 wrong.push((known.problem.name.clone(), local, report.status, report.error));
@@ -193,7 +193,7 @@ fn coupled_masses_small_and_large() {
             let mut factor = crate::math::cliques::CliqueFactor::default();
             factor.factor(&problem.H).unwrap();
             factor.solve(&mut v);
-            // Scales of a few joules, bound 3e-7 of them.
+            // Scales of a few joules, bound 1e-6 of them.
             assert!(largest_difference(&v, &solution.v) < 1e-3, "{n} {joints}");
         }
     }
