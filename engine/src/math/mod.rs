@@ -9,8 +9,8 @@ pub mod lu;
 pub mod pose;
 pub mod semidefinite;
 pub mod sparse;
-pub mod updatable;
 pub mod twofold;
+pub mod updatable;
 
 /// The scalar product of two vectors of equal length.
 #[inline]

@@ -69,6 +69,9 @@ impl Anderson {
             }
             if dot(&self.changes[slot], &self.changes[slot]) > 0.0 {
                 self.used.push(slot);
+            } else {
+                // Nothing changed: the same differences would lead to the same start for ever.
+                self.used.clear();
             }
         }
         self.change = change;
