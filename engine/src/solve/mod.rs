@@ -41,6 +41,11 @@ pub struct Stop {
 }
 
 impl Stop {
+    /// The present moment, for the history.
+    pub fn begun(&self) -> Instant {
+        Instant::now()
+    }
+
     /// True once the deadline has passed.
     pub fn late(&self) -> bool {
         self.deadline.is_some_and(|d| Instant::now() >= d)
