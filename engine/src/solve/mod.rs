@@ -41,8 +41,8 @@ pub struct Stop {
 }
 
 impl Stop {
-    /// The present moment, for the history.
-    pub fn begun(&self) -> Instant {
+    /// The moment it is, for histories and deadlines alone: methods ask nobody else.
+    pub fn clock(&self) -> Instant {
         Instant::now()
     }
 

@@ -189,7 +189,7 @@ impl<'a> Outer<'a> {
             notes: Vec::new(),
             history: Vec::new(),
             reproducible: true,
-            started: stop.begun(),
+            started: stop.clock(),
             weight,
             x,
         }
