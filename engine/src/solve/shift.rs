@@ -189,7 +189,7 @@ impl<'a> Outer<'a> {
             notes: Vec::new(),
             history: Vec::new(),
             reproducible: true,
-            started: std::time::Instant::now(),
+            started: stop.clock(),
             weight,
             x,
         }

@@ -192,7 +192,7 @@ impl InteriorPoint {
         let mut run = Run {
             target,
             stop,
-            started: std::time::Instant::now(),
+            started: stop.clock(),
             first_factorization: self.kkt.factorizations,
             best: solution.clone(),
             least: f64::INFINITY,
