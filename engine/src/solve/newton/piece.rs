@@ -282,7 +282,9 @@ mod tests {
                 Piece::of(&law, &y, &[0.0; MAX_ROWS][..d]).branch
             };
             let t = first_change(&law, &z[..d], &dz[..d]);
-            prop_assume!(t.is_finite() && t > 1e-3 && t < 1e3);
+            if !(1e-3..1e3).contains(&t) {
+                return Ok(());
+            }
             prop_assert_eq!(branch(t * (1.0 - 1e-6)), branch(0.0));
             // Touching a border without crossing it (a double root) is the exception: look a little further for the other side.
             prop_assert!(branch(t * (1.0 + 1e-6)) != branch(0.0) || branch(t * (1.0 + 1e-3)) != branch(0.0));
