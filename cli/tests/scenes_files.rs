@@ -87,8 +87,14 @@ fn a_wrong_file_says_what_is_wrong_where_and_what_was_wanted() {
         ("[[body]]\nname = \"a\"\nmass = 1\nshape = { sphere = -1 }", &["radius is -1"]),
         ("[[body]]\nname = \"a\"\nfixed = true\n[[body]]\nname = \"a\"\nfixed = true\n", &["test.toml:5:8", "the body `a` exists already"]),
         // References.
-        ("[[body]]\nname = \"ball\"\nmass = 1\nshape = { sphere = 1 }\n[[joint]]\nname = \"j\"\nkind = \"fixed\"\nb = \"bal\"\n", &["test.toml:8:5", "there is no body `bal`", "did you mean `ball`?"]),
-        ("[[body]]\nname = \"b\"\nmass = 1\nmaterial = \"stel\"\nshape = { sphere = 1 }\n[materials.steel]\nmu = 1\n", &["there is no material `stel`", "`steel`"]),
+        (
+            "[[body]]\nname = \"ball\"\nmass = 1\nshape = { sphere = 1 }\n[[joint]]\nname = \"j\"\nkind = \"fixed\"\nb = \"bal\"\n",
+            &["test.toml:8:5", "there is no body `bal`", "did you mean `ball`?"],
+        ),
+        (
+            "[[body]]\nname = \"b\"\nmass = 1\nmaterial = \"stel\"\nshape = { sphere = 1 }\n[materials.steel]\nmu = 1\n",
+            &["there is no material `stel`", "`steel`"],
+        ),
         ("[[motor]]\nname = \"m\"\njoint = \"hinge\"\nspeed = 1\n", &["there is no joint `hinge`"]),
         ("include = \"other.toml\"\n", &["test.toml:1:11", "cannot read `other.toml`"]),
         ("include = \"test.toml\"\n", &["includes itself"]),
@@ -233,7 +239,10 @@ fn millimetres_and_grams_give_the_same_scene_as_metres_and_kilograms() {
     };
     let metres = numbers(&scene("", 1.0, 1.0, 1.0));
     let degrees = 180.0 / std::f64::consts::PI;
-    for (units, l, m, a) in [("units = { length = \"mm\", mass = \"g\" }", 1e3, 1e3, 1.0), ("units = { length = \"cm\", mass = \"tonne\", angle = \"deg\" }", 1e2, 1e-3, degrees)] {
+    for (units, l, m, a) in [
+        ("units = { length = \"mm\", mass = \"g\" }", 1e3, 1e3, 1.0),
+        ("units = { length = \"cm\", mass = \"tonne\", angle = \"deg\" }", 1e2, 1e-3, degrees),
+    ] {
         let other = numbers(&scene(units, l, m, a));
         assert_eq!(metres.len(), other.len());
         for (x, y) in metres.iter().zip(&other) {
@@ -253,10 +262,12 @@ fn toml_and_json_give_the_same_scene() {
 
 #[test]
 fn includes_parameters_and_settings_from_outside() {
-    let library = |name: &str| match name {
+    let library = |name: &str| {
+        match name {
         "dir/top.toml" => Ok("include = \"base.toml\"\n[parameters]\nr = \"20 cm\"\n".to_string()),
         "dir/base.toml" => Ok("units = { length = \"mm\" }\n[parameters]\nr = \"10 cm\"\n[[body]]\nname = \"b\"\nmass = 1\nshape = { sphere = \"r\" }\nposition = [500, 0, 0]\n".to_string()),
         _ => Err("no such file".into()),
+    }
     };
     let radius = |set: &[&str]| {
         let set: Vec<String> = set.iter().map(|s| s.to_string()).collect();
@@ -283,7 +294,9 @@ fn repetition_places_and_names_its_copies() {
     assert!((place - glam::DVec3::Y).length() < 1e-15, "{place}");
     // A scattered packing keeps its distance, is the same each time, and another with another seed.
     let scatter = |seed: u32| {
-        let text = format!("[[repeat]]\ncount = 200\nscatter = {{ seed = {seed}, low = [0, 0, 0], high = [1, 1, 1], distance = 0.1 }}\n[[repeat.body]]\nname = \"b_{{i}}\"\nmass = 1\nshape = {{ sphere = 0.05 }}\n");
+        let text = format!(
+            "[[repeat]]\ncount = 200\nscatter = {{ seed = {seed}, low = [0, 0, 0], high = [1, 1, 1], distance = 0.1 }}\n[[repeat.body]]\nname = \"b_{{i}}\"\nmass = 1\nshape = {{ sphere = 0.05 }}\n"
+        );
         load(&text).unwrap().scene.bodies.iter().skip(1).map(|b| b.pose.position).collect::<Vec<_>>()
     };
     let places = scatter(1);
@@ -324,7 +337,9 @@ fn the_example_of_the_documentation_runs_and_its_facts_hold() {
     let example = text.split("```toml\n").nth(1).and_then(|rest| rest.split("```").next()).unwrap();
     let loaded = load(example).unwrap_or_else(|f| panic!("{f}"));
     assert!(example.lines().filter(|l| !l.trim().is_empty()).count() <= 25);
-    let finished = signorini_cli::run::simulate(&loaded, settings(&loaded, &Options::default()).unwrap(), &Options::default(), &Default::default()).unwrap();
+    let finished =
+        signorini_cli::run::simulate(&loaded, settings(&loaded, &Options::default()).unwrap(), &Options::default(), &Default::default())
+            .unwrap();
     assert!(!finished.outcomes.is_empty());
     for outcome in &finished.outcomes {
         assert!(outcome.passed(), "{}", outcome.line());

@@ -61,7 +61,8 @@ impl<'a> Probe<'a> {
     /// The facts of a scene, each at the step nearest to its time.
     pub fn new(loaded: &'a Loaded, dt: f64, steps: u64) -> Probe<'a> {
         let due = |check: &Check| ((check.time / dt).round() as u64).max(1);
-        let outcomes = loaded.checks.iter().map(|check| (due(check), Outcome { check: check.clone(), found: None, beyond: false })).collect();
+        let outcomes =
+            loaded.checks.iter().map(|check| (due(check), Outcome { check: check.clone(), found: None, beyond: false })).collect();
         Probe { scene: &loaded.scene, initial: State::initial(&loaded.scene), outcomes, steps }
     }
 

@@ -51,7 +51,21 @@ impl Tables {
             writeln!(
                 self.bodies,
                 "{},{},{},{},{},{},{},{},{},{},{},{},{},{},{}",
-                state.time, field(&body.name), p.x, p.y, p.z, q.x, q.y, q.z, q.w, v.x, v.y, v.z, w.x, w.y, w.z
+                state.time,
+                field(&body.name),
+                p.x,
+                p.y,
+                p.z,
+                q.x,
+                q.y,
+                q.z,
+                q.w,
+                v.x,
+                v.y,
+                v.z,
+                w.x,
+                w.y,
+                w.z
             )?;
         }
         let h = state.reactions.h;
@@ -60,14 +74,33 @@ impl Tables {
         for contact in stepper.contacts() {
             let identity = (contact.colliders, contact.key);
             while reactions.next_if(|r| (r.colliders, r.key) < identity).is_some() {}
-            let Some(reaction) = reactions.peek().filter(|r| (r.colliders, r.key) == identity && r.impulse.length() > 0.0) else { continue };
+            let Some(reaction) = reactions.peek().filter(|r| (r.colliders, r.key) == identity && r.impulse.length() > 0.0) else {
+                continue;
+            };
             let name = |collider: u32| field(&scene.bodies[scene.colliders[collider as usize].body as usize].name);
             let (p, n, r) = (0.5 * (contact.point_a + contact.point_b), contact.normal, reaction.impulse);
             let (f, rn) = (r / h, r.dot(n));
             writeln!(
                 self.contacts,
                 "{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{}",
-                state.time, name(contact.colliders.0), name(contact.colliders.1), p.x, p.y, p.z, n.x, n.y, n.z, contact.gap, rn, r.x, r.y, r.z, rn / h, f.x, f.y, f.z
+                state.time,
+                name(contact.colliders.0),
+                name(contact.colliders.1),
+                p.x,
+                p.y,
+                p.z,
+                n.x,
+                n.y,
+                n.z,
+                contact.gap,
+                rn,
+                r.x,
+                r.y,
+                r.z,
+                rn / h,
+                f.x,
+                f.y,
+                f.z
             )?;
         }
         Ok(())

@@ -121,7 +121,8 @@ impl Builder<'_, '_> {
             Some(format::Rule::Product) => Rule::Product,
             Some(format::Rule::GeometricMean) => Rule::GeometricMean,
         };
-        self.scene.rules = Rules { mu: rule(contact.mu, Rules::default().mu), restitution: rule(contact.restitution, Rules::default().restitution) };
+        self.scene.rules =
+            Rules { mu: rule(contact.mu, Rules::default().mu), restitution: rule(contact.restitution, Rules::default().restitution) };
         if let Some(name) = &contact.material {
             self.plain = self.material(name).map_or(self.plain, Skin::from);
         }
@@ -147,7 +148,10 @@ impl Builder<'_, '_> {
             damping: surface.damping.map_or(ruled.damping, |x| x.si),
         };
         if !(given.mu >= 0.0 && (0.0..=1.0).contains(&given.restitution) && given.compliance >= 0.0 && given.damping >= 0.0) {
-            let message = format!("found mu = {}, restitution = {}, compliance = {}, damping = {}", given.mu, given.restitution, given.compliance, given.damping);
+            let message = format!(
+                "found mu = {}, restitution = {}, compliance = {}, damping = {}",
+                given.mu, given.restitution, given.compliance, given.damping
+            );
             self.reader.fault(&surface.between[0].at, message, "wanted a restitution of 0 to 1 and nothing below 0");
             return;
         }
@@ -244,8 +248,12 @@ impl Builder<'_, '_> {
         let axis = value.axis.as_ref().map(vector);
         let rotation = match (axis, value.angle, &value.rpy, &value.quaternion) {
             (Some(axis), Some(angle), None, None) if axis.length() > 0.0 => DQuat::from_axis_angle(axis.normalize(), angle.si),
-            (None, None, Some(rpy), None) => DQuat::from_rotation_z(rpy[2].si) * DQuat::from_rotation_y(rpy[1].si) * DQuat::from_rotation_x(rpy[0].si),
-            (None, None, None, Some(q)) if q.iter().any(|x| x.si != 0.0) => DQuat::from_xyzw(q[0].si, q[1].si, q[2].si, q[3].si).normalize(),
+            (None, None, Some(rpy), None) => {
+                DQuat::from_rotation_z(rpy[2].si) * DQuat::from_rotation_y(rpy[1].si) * DQuat::from_rotation_x(rpy[0].si)
+            }
+            (None, None, None, Some(q)) if q.iter().any(|x| x.si != 0.0) => {
+                DQuat::from_xyzw(q[0].si, q[1].si, q[2].si, q[3].si).normalize()
+            }
             _ => {
                 self.reader.fault(at, "this is no rotation", "wanted { axis, angle }, { rpy } or { quaternion }");
                 return None;
@@ -272,7 +280,13 @@ impl Builder<'_, '_> {
         fine.then_some(parts)
     }
 
-    fn part(&mut self, body: &format::Body, base: Skin, at: &Span, (fields, edges): (&format::ShapeFields, &Option<Vector<super::value::Length>>)) -> Option<Part> {
+    fn part(
+        &mut self,
+        body: &format::Body,
+        base: Skin,
+        at: &Span,
+        (fields, edges): (&format::ShapeFields, &Option<Vector<super::value::Length>>),
+    ) -> Option<Part> {
         let shape = shape(fields, edges)?;
         if let Err(why) = shape.check() {
             self.reader.fault(at, why.to_string(), "");
@@ -319,7 +333,11 @@ impl Builder<'_, '_> {
                     volumes.push(Volume { volume: density * volume.volume, inertia: volume.inertia * density, ..volume });
                 }
                 Err(why) => {
-                    self.reader.fault(at, format!("the body `{}`: {why}", table.name.value), "wanted `fixed = true`, or `mass` and `inertia`");
+                    self.reader.fault(
+                        at,
+                        format!("the body `{}`: {why}", table.name.value),
+                        "wanted `fixed = true`, or `mass` and `inertia`",
+                    );
                     return None;
                 }
             }

@@ -6,7 +6,8 @@ use super::value::{Length, Name, Vector, vector};
 use glam::{DMat3, DQuat, DVec3};
 use signorini::math::pose::Pose;
 use signorini::scene::{
-    Applied, BodyId, Bushing, Coordinate, Drag, Drive, DryFriction, ForceKind, Frame, Function, GearTerm, JointId, JointKind, Limit, Spring, Torsion,
+    Applied, BodyId, Bushing, Coordinate, Drag, Drive, DryFriction, ForceKind, Frame, Function, GearTerm, JointId, JointKind, Limit,
+    Spring, Torsion,
 };
 
 impl Builder<'_, '_> {
@@ -60,7 +61,8 @@ impl Builder<'_, '_> {
         let joint = &mut self.scene.joints[id.index()];
         if let Some(limits) = &table.limits {
             let restitution = limits.restitution.map_or(0.0, |e| e.si);
-            let mut add = |coordinate, pair: Option<(f64, f64)>| joint.limits.extend(pair.map(|(lo, hi)| Limit { coordinate, lo, hi, restitution }));
+            let mut add =
+                |coordinate, pair: Option<(f64, f64)>| joint.limits.extend(pair.map(|(lo, hi)| Limit { coordinate, lo, hi, restitution }));
             add(Coordinate::Slide, limits.slide.map(|p| (p[0].si, p[1].si)));
             add(Coordinate::Angle, limits.angle.map(|p| (p[0].si, p[1].si)));
             add(Coordinate::Distance, limits.distance.map(|p| (p[0].si, p[1].si)));
@@ -159,7 +161,11 @@ impl Builder<'_, '_> {
                     self.scene.gear(name, &terms);
                 }
             }
-            _ => self.reader.fault(&table.name.at, format!("the gear `{name}` has none or several kinds"), "wanted one of `ratio`, `rack`, `terms`"),
+            _ => self.reader.fault(
+                &table.name.at,
+                format!("the gear `{name}` has none or several kinds"),
+                "wanted one of `ratio`, `rack`, `terms`",
+            ),
         }
     }
 
@@ -244,7 +250,8 @@ impl Builder<'_, '_> {
 
     fn drag(&mut self, s: &format::Drag) -> Option<ForceKind> {
         let body = self.body_named(&s.body)?;
-        let (linear, quadratic, angular) = (s.linear.map_or(0.0, |x| x.si), s.quadratic.map_or(0.0, |x| x.si), s.angular.map_or(0.0, |x| x.si));
+        let (linear, quadratic, angular) =
+            (s.linear.map_or(0.0, |x| x.si), s.quadratic.map_or(0.0, |x| x.si), s.angular.map_or(0.0, |x| x.si));
         Some(ForceKind::Drag(Drag { body, linear, quadratic, angular }))
     }
 

@@ -46,7 +46,11 @@ pub fn evaluate(text: &str, names: &mut dyn Names) -> Result<Quantity, Wrong> {
         return Err(parser.here(format!("`{}` is not understood here", &text[parser.at..]), "the end, or one of + - * / ^"));
     }
     if !value.value.is_finite() {
-        return Err(Wrong { range: 0..text.len(), message: format!("the value is {}", value.value), wanted: "wanted a finite number".into() });
+        return Err(Wrong {
+            range: 0..text.len(),
+            message: format!("the value is {}", value.value),
+            wanted: "wanted a finite number".into(),
+        });
     }
     Ok(value)
 }
@@ -265,7 +269,8 @@ impl Parser<'_> {
             };
             return Ok(Quantity { value, ..x });
         }
-        self.function(&name, x).ok_or_else(|| self.over(start..self.at, format!("`{name}` is given {}", x.dimension.symbol()), "wanted a pure number"))
+        self.function(&name, x)
+            .ok_or_else(|| self.over(start..self.at, format!("`{name}` is given {}", x.dimension.symbol()), "wanted a pure number"))
     }
 
     fn function(&self, name: &str, x: Quantity) -> Option<Quantity> {

@@ -702,8 +702,15 @@ impl<K: Kind> Read for Bound<K> {
         let mut get = |key: &str| reader.field::<Option<Of<K>>>(node, key);
         let (is, within, at_least, at_most) = (get("is"), get("within"), get("at_least"), get("at_most"));
         let si = |x: Option<Of<K>>| x.map(|x| x.si);
-        let bound = Bound { is: si(is?), within: si(within?).unwrap_or(0.0), at_least: si(at_least?), at_most: si(at_most?), kind: std::marker::PhantomData };
-        if bound.is.is_some() != node.get("within").is_some() || (bound.is.is_none() && bound.at_least.is_none() && bound.at_most.is_none()) {
+        let bound = Bound {
+            is: si(is?),
+            within: si(within?).unwrap_or(0.0),
+            at_least: si(at_least?),
+            at_most: si(at_most?),
+            kind: std::marker::PhantomData,
+        };
+        if bound.is.is_some() != node.get("within").is_some() || (bound.is.is_none() && bound.at_least.is_none() && bound.at_most.is_none())
+        {
             reader.unwanted(node, "`is` together with `within`, or `at_least`, or `at_most`");
             return None;
         }

@@ -196,7 +196,8 @@ impl Files<'_> {
                 continue;
             };
             let name = name.trim();
-            let known: Vec<String> = root.get("parameters").map(|p| p.entries().iter().map(|e| e.key.clone()).collect()).unwrap_or_default();
+            let known: Vec<String> =
+                root.get("parameters").map(|p| p.entries().iter().map(|e| e.key.clone()).collect()).unwrap_or_default();
             if !known.iter().any(|k| k == name) {
                 let wanted = match nearest(name, known.iter().map(String::as_str)) {
                     Some(best) => format!("did you mean `{best}`?"),
@@ -205,10 +206,12 @@ impl Files<'_> {
                 self.fault(whole, format!("the scene has no parameter `{name}`"), &wanted);
                 continue;
             }
-            let value = Node { span: Span { file, start: text.len() - value.len(), end: text.len() }, value: Value::Text(value.trim().into()) };
+            let value =
+                Node { span: Span { file, start: text.len() - value.len(), end: text.len() }, value: Value::Text(value.trim().into()) };
             let entry = Entry { key: name.into(), place: whole.clone(), node: value };
             let table = Node { span: whole.clone(), value: Value::Table(vec![entry]) };
-            let over = Node { span: root.span.clone(), value: Value::Table(vec![Entry { key: "parameters".into(), place: whole, node: table }]) };
+            let over =
+                Node { span: root.span.clone(), value: Value::Table(vec![Entry { key: "parameters".into(), place: whole, node: table }]) };
             *root = merge(Some(root.clone()), over);
         }
     }
@@ -231,7 +234,9 @@ fn merge(below: Option<Node>, above: Node) -> Node {
             Node { span: above.span, value: Value::Table(old) }
         }
         // Only lists of tables follow each other: a vector is one value, and an empty list clears what was included.
-        (Value::List(mut old), Value::List(new)) if !new.is_empty() && old.iter().chain(&new).all(|n| matches!(n.value, Value::Table(_))) => {
+        (Value::List(mut old), Value::List(new))
+            if !new.is_empty() && old.iter().chain(&new).all(|n| matches!(n.value, Value::Table(_))) =>
+        {
             old.extend(new);
             Node { span: above.span, value: Value::List(old) }
         }

@@ -173,7 +173,8 @@ impl Json<'_> {
         if bytes.get(end) != Some(&b'"') {
             return Err(self.fault("the text is not closed", "`\"` on the same line"));
         }
-        let text = serde_json::from_str(&self.text[self.at..=end]).map_err(|_| self.fault("the text has a wrong escape", "one of \\n \\t \\\" \\\\ \\uXXXX"))?;
+        let text = serde_json::from_str(&self.text[self.at..=end])
+            .map_err(|_| self.fault("the text has a wrong escape", "one of \\n \\t \\\" \\\\ \\uXXXX"))?;
         self.at = end + 1;
         Ok(text)
     }
@@ -186,7 +187,9 @@ impl Json<'_> {
             "false" => Value::Bool(false),
             _ => match serde_json::from_str::<f64>(word) {
                 Ok(number) => Value::Number(number),
-                Err(_) => return Err(self.fault("no value stands here", "a number, a text in double quotes, true, false, a list or a table")),
+                Err(_) => {
+                    return Err(self.fault("no value stands here", "a number, a text in double quotes, true, false, a list or a table"));
+                }
             },
         };
         self.at += word.len();
@@ -217,7 +220,18 @@ mod tests {
 
     #[test]
     fn wrong_texts_are_refused_with_a_place_and_without_panic() {
-        for text in ["{", "{\"a\"", "{\"a\":}", "{\"a\":1,}", "{\"a\":1 \"b\"", "{\"a\":\"é\\q\"}", "{\"a\":1}x", "{\"a\":1,\"a\":2}", "{é}", "{\"é"] {
+        for text in [
+            "{",
+            "{\"a\"",
+            "{\"a\":}",
+            "{\"a\":1,}",
+            "{\"a\":1 \"b\"",
+            "{\"a\":\"é\\q\"}",
+            "{\"a\":1}x",
+            "{\"a\":1,\"a\":2}",
+            "{é}",
+            "{\"é",
+        ] {
             assert_eq!(parse(0, text).1.len(), 1, "{text}");
         }
         assert_eq!(parse(0, &"{\"a\":".repeat(100_000)).1.len(), 1);

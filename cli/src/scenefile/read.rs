@@ -280,7 +280,12 @@ impl Reader<'_> {
     /// The units that a file declares.
     pub fn declared(&mut self, node: &Node) -> Units {
         let mut units = Units::default();
-        let wanted = [("length", Dimension::new(1, 0, 0, 0)), ("mass", Dimension::new(0, 1, 0, 0)), ("time", Dimension::new(0, 0, 1, 0)), ("angle", Dimension::new(0, 0, 0, 1))];
+        let wanted = [
+            ("length", Dimension::new(1, 0, 0, 0)),
+            ("mass", Dimension::new(0, 1, 0, 0)),
+            ("time", Dimension::new(0, 0, 1, 0)),
+            ("angle", Dimension::new(0, 0, 0, 1)),
+        ];
         for (i, (key, dimension)) in wanted.into_iter().enumerate() {
             let Some(value) = node.get(key) else { continue };
             let Value::Text(name) = &value.value else {
@@ -288,7 +293,9 @@ impl Reader<'_> {
                 continue;
             };
             match named(name) {
-                Some(unit) if unit.dimension == dimension => *[&mut units.length, &mut units.mass, &mut units.time, &mut units.angle][i] = unit.value,
+                Some(unit) if unit.dimension == dimension => {
+                    *[&mut units.length, &mut units.mass, &mut units.time, &mut units.angle][i] = unit.value
+                }
                 _ => {
                     let fitting: Vec<&str> = super::unit::UNITS.iter().filter(|(_, u)| u.dimension == dimension).map(|(n, _)| *n).collect();
                     self.fault(&value.span, format!("found \"{name}\""), suggestion(name, &fitting));

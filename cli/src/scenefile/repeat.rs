@@ -113,7 +113,10 @@ impl Read for Repeat {
             reader.scope.bind("random", random.unit(), Dimension::NONE);
             if grid {
                 let place = [i % n[0], i / n[0] % n[1], i / (n[0] * n[1])];
-                ["x", "y", "z"].iter().zip(place).for_each(|(axis, p)| reader.scope.bind(format!("{index}{axis}"), p as f64, Dimension::NONE));
+                ["x", "y", "z"]
+                    .iter()
+                    .zip(place)
+                    .for_each(|(axis, p)| reader.scope.bind(format!("{index}{axis}"), p as f64, Dimension::NONE));
             }
             copies.push(Block::fields(node, reader).map(|block| (pose, block)));
             reader.scope.release(depth);
@@ -155,7 +158,8 @@ fn poses(header: &RepeatHeader, total: usize, reader: &mut Reader<'_>) -> Option
         None => Pose::IDENTITY,
     };
     let place = |i: usize| {
-        let p = if grid { DVec3::new((i % n[0]) as f64, (i / n[0] % n[1]) as f64, (i / (n[0] * n[1])) as f64) } else { DVec3::splat(i as f64) };
+        let p =
+            if grid { DVec3::new((i % n[0]) as f64, (i / n[0] % n[1]) as f64, (i / (n[0] * n[1])) as f64) } else { DVec3::splat(i as f64) };
         p * step
     };
     let moved = (0..total).map(|i| {

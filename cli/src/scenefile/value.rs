@@ -87,7 +87,8 @@ impl<K: Kind> Read for Of<K> {
 
     fn schema(definitions: &mut Map<String, Json>) -> Json {
         let name = K::NAME.trim_start_matches("an ").trim_start_matches("a ").replace(' ', "_");
-        let about = format!("{}: a number in the units of the file, or a text with units ({}) or a formula", K::NAME, K::DIMENSION.symbol());
+        let about =
+            format!("{}: a number in the units of the file, or a text with units ({}) or a formula", K::NAME, K::DIMENSION.symbol());
         definitions.entry(name.clone()).or_insert_with(|| json!({"type": ["number", "string"], "description": about}));
         json!({"$ref": format!("#/$defs/{name}")})
     }
@@ -181,7 +182,8 @@ impl<T: Read> Read for Option<T> {
 impl<T: Read> Read for Vec<T> {
     fn read(node: &Node, reader: &mut Reader<'_>) -> Option<Self> {
         let Value::List(list) = &node.value else {
-            let wanted = if matches!(node.value, Value::Table(_)) { "a list (in TOML, a table in a list begins with [[…]])" } else { "a list" };
+            let wanted =
+                if matches!(node.value, Value::Table(_)) { "a list (in TOML, a table in a list begins with [[…]])" } else { "a list" };
             reader.unwanted(node, wanted);
             return None;
         };
@@ -312,7 +314,8 @@ impl<K: Kind> Read for Timed<K> {
 
     fn schema(definitions: &mut Map<String, Json>) -> Json {
         let value = Of::<K>::schema(definitions);
-        let (time, angle, frequency) = (Of::<Time>::schema(definitions), Of::<Angle>::schema(definitions), Of::<Frequency>::schema(definitions));
+        let (time, angle, frequency) =
+            (Of::<Time>::schema(definitions), Of::<Angle>::schema(definitions), Of::<Frequency>::schema(definitions));
         let name = format!("{}_of_time", K::NAME.trim_start_matches("an ").trim_start_matches("a ").replace(' ', "_"));
         let itself = json!({"$ref": format!("#/$defs/{name}")});
         let table = |properties: Json| json!({"type": "object", "properties": properties, "additionalProperties": false});
@@ -324,7 +327,8 @@ impl<K: Kind> Read for Timed<K> {
             "table": {"type": "array", "items": {"type": "array", "prefixItems": [time, value], "minItems": 2, "maxItems": 2}},
             "sum": {"type": "array", "items": itself},
         }));
-        definitions.insert(name, described(json!({"anyOf": [value, cases]}), "a function of time: a value, or a table with one of the keys"));
+        definitions
+            .insert(name, described(json!({"anyOf": [value, cases]}), "a function of time: a value, or a table with one of the keys"));
         itself
     }
 }
@@ -356,7 +360,12 @@ fn sine<K: Kind>(node: &Node, reader: &mut Reader<'_>) -> Option<Function> {
     let amplitude = reader.field::<Of<K>>(node, "amplitude");
     let frequency = reader.field::<Of<Frequency>>(node, "frequency");
     let phase = reader.field::<Option<Of<Angle>>>(node, "phase");
-    Some(Function::Sine { offset: offset?.map_or(0.0, |v| v.si), amplitude: amplitude?.si, frequency: frequency?.si, phase: phase?.map_or(0.0, |v| v.si) })
+    Some(Function::Sine {
+        offset: offset?.map_or(0.0, |v| v.si),
+        amplitude: amplitude?.si,
+        frequency: frequency?.si,
+        phase: phase?.map_or(0.0, |v| v.si),
+    })
 }
 
 fn smooth_step<K: Kind>(node: &Node, reader: &mut Reader<'_>) -> Option<Function> {
@@ -365,7 +374,12 @@ fn smooth_step<K: Kind>(node: &Node, reader: &mut Reader<'_>) -> Option<Function
     let to = reader.field::<Of<K>>(node, "to");
     let start = reader.field::<Option<Of<Time>>>(node, "start");
     let duration = reader.field::<Of<Time>>(node, "duration");
-    Some(Function::SmoothStep { from: from?.map_or(0.0, |v| v.si), to: to?.si, start: start?.map_or(0.0, |v| v.si), duration: duration?.si })
+    Some(Function::SmoothStep {
+        from: from?.map_or(0.0, |v| v.si),
+        to: to?.si,
+        start: start?.map_or(0.0, |v| v.si),
+        duration: duration?.si,
+    })
 }
 
 /// `[[time, value], …]`.
