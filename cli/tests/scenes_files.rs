@@ -280,7 +280,7 @@ fn includes_parameters_and_settings_from_outside() {
     assert!((radius(&[]) - 0.2).abs() < 1e-12);
     assert!((radius(&["r=5 cm"]) - 0.05).abs() < 1e-12);
     let wrong = scenefile::load_from("dir/top.toml", &library, &["rr=1".to_string()]).err().unwrap().to_string();
-    assert!(wrong.contains("the scene has no parameter `rr`") && wrong.contains("`r`"), "{wrong}");
+    assert!(wrong.contains("the scene has no parameter `rr`") && wrong.contains("the scene has the parameters: r"), "{wrong}");
 }
 
 #[test]

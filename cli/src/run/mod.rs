@@ -160,6 +160,9 @@ pub fn settings(loaded: &Loaded, options: &Options) -> Result<Settings, String> 
     if let Some(tolerance) = run.tolerance {
         settings.stop.tolerance.relative = tolerance.si;
     }
+    if let Some(velocity) = run.velocity_tolerance {
+        settings.stop.tolerance.velocity = velocity.si;
+    }
     settings.stop.work = run.iterations.map(|n| n.0 as u64).or(settings.stop.work);
     match run.policy {
         Some(format::Policy::Substep) => settings.policy = Policy::Substep,

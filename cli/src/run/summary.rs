@@ -88,7 +88,7 @@ impl Summary {
             self.worst_joule = verdict.error.joule;
             self.worst_name = verdict.worst_name(scene);
         }
-        let turnover = verdict.energy.turnover();
+        let turnover = verdict.energy.turnover;
         if turnover > 0.0 {
             self.ledger = self.ledger.max(verdict.energy.residual().abs() / turnover);
         }

@@ -150,7 +150,17 @@ words! {
 
 impl Default for Run {
     fn default() -> Run {
-        Run { dt: None, t_end: None, solver: None, law: None, tolerance: None, iterations: None, policy: None, record_every: None }
+        Run {
+            dt: None,
+            t_end: None,
+            solver: None,
+            law: None,
+            tolerance: None,
+            velocity_tolerance: None,
+            iterations: None,
+            policy: None,
+            record_every: None,
+        }
     }
 }
 
@@ -177,8 +187,10 @@ table! {
         solver: Option<Name>,
         /// Which friction law; "coulomb" without this.
         law: Option<Law>,
-        /// Largest error of a step, relative to its energy scale.
+        /// Largest error of a step, relative to its energy scale; 1e-8 without this.
         tolerance: Option<Of<Pure>>,
+        /// Largest velocity by which a constraint may be wrong; 1e-6 m/s without this.
+        velocity_tolerance: Option<Of<Speed>>,
         /// Most sweeps or iterations of a step.
         iterations: Option<Count>,
         /// What happens with a step whose error is not accepted.
