@@ -73,7 +73,7 @@ impl Subspace {
         let change = c + along - 0.5 * square;
         // Below the rounding of φ its change says nothing: then the sweep's own estimate must not grow.
         let silent = change.abs() <= SILENT * self.phi.abs();
-        let rose = !(change <= ROUNDING * self.phi.abs()) || (silent && estimate > GROWTH * self.least);
+        let rose = change.is_nan() || change > ROUNDING * self.phi.abs() || (silent && estimate > GROWTH * self.least);
         if self.extrapolated && rose {
             y.copy_from(&self.x);
             self.used.clear();
