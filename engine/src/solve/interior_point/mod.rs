@@ -253,17 +253,17 @@ impl InteriorPoint {
     fn phases(&mut self, run: &mut Run<'_>, guess: &Solution) -> End {
         let warm = guess.v.iter().chain(&guess.r).any(|x| *x != 0.0) && guess.v.iter().chain(&guess.r).all(|x| x.is_finite());
         match self.settings.warm {
-            Warm::Full | Warm::Best if warm => match self.from_guess(run, guess) {
-                End::Stuck => self.from_nothing(run, None),
+            Warm::Full | Warm::Best if warm => match self.start_at_guess(run, guess) {
+                End::Stuck => self.start_cold(run, None),
                 end => end,
             },
-            Warm::Partial if warm => self.from_nothing(run, Some(self.scaled.scale(guess).0)),
-            _ => self.from_nothing(run, None),
+            Warm::Partial if warm => self.start_cold(run, Some(self.scaled.scale(guess).0)),
+            _ => self.start_cold(run, None),
         }
     }
 
     /// 2. The guess as it is, by Newton steps, and moved inside by as much as it is wrong; `Stuck` where that is too much.
-    fn from_guess(&mut self, run: &mut Run<'_>, guess: &Solution) -> End {
+    fn start_at_guess(&mut self, run: &mut Run<'_>, guess: &Solution) -> End {
         let (mut v, mut r) = self.scaled.scale(guess);
         self.project(&mut r);
         if self.consider(run, &v, &r) {
@@ -289,7 +289,7 @@ impl InteriorPoint {
     }
 
     /// 3. The first system, Newton steps from there, and the path; `v` takes the place of its velocities.
-    fn from_nothing(&mut self, run: &mut Run<'_>, v: Option<Vec<f64>>) -> End {
+    fn start_cold(&mut self, run: &mut Run<'_>, v: Option<Vec<f64>>) -> End {
         if self.used_up(run) {
             return End::Budget;
         }
@@ -373,9 +373,9 @@ impl InteriorPoint {
     }
 
     /// Newton steps while they pay; leaves the last point that did.
-    fn descend(&mut self, run: &mut Run<'_>, c: f64, v: &mut Vec<f64>, r: &mut Vec<f64>) -> End {
+    fn descend(&mut self, run: &mut Run<'_>, c: f64, v: &mut [f64], r: &mut [f64]) -> End {
         let mut least = self.newton.merit(&self.scaled, v, r);
-        let (mut at_v, mut at_r) = (v.clone(), r.clone());
+        let (mut at_v, mut at_r) = (v.to_vec(), r.to_vec());
         let (mut merit, mut rises) = (least, 0);
         let steps = if self.kkt.light_first { STEPS + EXTREME_RISES } else { STEPS };
         for _ in 0..steps {

@@ -1,8 +1,5 @@
 //! The walk's basis on the whole problem: `[H Jᵀ; J −E]` over the free rows, updated row by row.
 
-// Rows are addressed by number across several arrays; what is not a number must count as wrong.
-#![allow(clippy::needless_range_loop, clippy::neg_cmp_op_on_partial_ord)]
-
 use super::order::analyse;
 use super::walk::{Basis, Response};
 use crate::math::cliques::CliqueFactor;

@@ -3,9 +3,6 @@
 //! The rows are scalar: `lo_i ≤ r_i ≤ hi_i`, and `u_i = 0` inside, `≥ 0` at lo, `≤ 0` at hi. A row is *free* (in the
 //! factorization, u_i = 0) or *fixed* at its present r_i. The numbers are those of the algorithm in the parent's header.
 
-// Rows are addressed by number across several arrays; what is not a number must count as wrong.
-#![allow(clippy::needless_range_loop, clippy::neg_cmp_op_on_partial_ord)]
-
 use crate::solve::{Sample, Stop};
 
 /// What the walk needs of a factorization over the free rows.

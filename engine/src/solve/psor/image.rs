@@ -195,7 +195,6 @@ impl Image {
     }
 
     /// `J_k H⁻¹ J_kᵀ + E_k`.
-    #[allow(clippy::needless_range_loop)] // rows keep their index
     fn set_block(&mut self, d: usize, compliance: &[f64]) {
         let (reads, writes) = (self.read.len(), self.write.len());
         for j in 0..d {

@@ -13,8 +13,6 @@
 //! code for older processors and the plain twin below agree to the bit.
 
 #![allow(unsafe_code)]
-// Rows i and columns j keep their names, as in the formula above.
-#![allow(clippy::needless_range_loop)]
 
 use super::system::{Colour, Part};
 use rayon::prelude::*;
