@@ -343,7 +343,7 @@ mod tests {
             let mut lu = BlockLu::default();
             lu.analyse(d, &starts, &columns);
             for skip in [0, 3] {
-                let active = |i: usize| skip == 0 || i % skip != 0;
+                let active = |i: usize| skip == 0 || !i.is_multiple_of(skip);
                 let entries = |i: usize| {
                     let mut own: Vec<usize> = columns[starts[i] as usize..starts[i + 1] as usize].iter().map(|&j| j as usize).collect();
                     own.sort_unstable();
