@@ -71,23 +71,6 @@ fn stack(n: usize, ratio: f64) -> Problem {
 }
 
 #[test]
-fn debug_stacks() {
-    for ratio in [10.0, 0.1] {
-        for n in [5, 10, 14, 16, 17, 18, 19, 20] {
-            let (solution, report) = solve(&stack(n, ratio));
-            println!(
-                "{ratio} {n} {:?} {} {:.1e} {:?}",
-                report.status,
-                report.work,
-                report.error.velocity,
-                &report.notes[..report.notes.len().min(8)]
-            );
-            println!("   {:?}", solution.v);
-        }
-    }
-}
-
-#[test]
 fn twenty_spheres_ten_times_heavier_each_stand_still() {
     for ratio in [10.0, 0.1] {
         let (solution, report) = solve(&stack(20, ratio));

@@ -7,9 +7,13 @@ pub mod collide;
 pub mod interior_point;
 pub mod newton;
 pub mod packing;
+pub mod peers;
 pub mod pivot;
+mod pivot_scenes;
 pub mod psor;
+pub mod spheres;
 pub mod step;
+pub mod sweeps;
 
 /// What to measure.
 #[derive(Args)]

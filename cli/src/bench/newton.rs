@@ -151,10 +151,10 @@ fn published(corpus: &Path) -> HashMap<String, (String, f64)> {
     for line in text.lines().skip(1) {
         let fields: Vec<&str> = line.split(',').collect();
         let n = fields.len();
-        if n >= 5 {
-            if let Ok(ms) = fields[n - 2].parse() {
-                out.insert(fields[1].to_string(), (fields[n - 3].to_string(), ms));
-            }
+        if n >= 5
+            && let Ok(ms) = fields[n - 2].parse()
+        {
+            out.insert(fields[1].to_string(), (fields[n - 3].to_string(), ms));
         }
     }
     out

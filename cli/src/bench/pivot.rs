@@ -1,10 +1,17 @@
-//! `signorini bench pivot`: what a pivot costs, and how many there are.
+//! `signorini bench pivot`: what a pivot costs, how many there are, and how few with a good guess.
+//!
+//! Times are the best of several repeats on one thread; every figure is a ratio or a slope within one run.
 
+use super::pivot_scenes::{Numbers, Scene, chain, gripper, heap, stack, wall};
 use crate::load::load;
+use serde::Serialize;
+use signorini::math::ldlt::{Ldlt, Ordering};
+use signorini::math::sparse::Csr;
 use signorini::problem::files::Input;
-use signorini::problem::{Judge, Solution};
-use signorini::solve::pivot::{Pivot, Settings, pyramid, pyramid_reduced};
-use signorini::solve::{ReducedSolver, Solver};
+use signorini::problem::{Judge, Problem, Reduced, Solution};
+use signorini::solve::lemke::{self, Lemke};
+use signorini::solve::pivot::{self, Pivot, Settings, pyramid, pyramid_reduced};
+use signorini::solve::{ReducedSolver, Solver, Stop};
 use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::Instant;
@@ -22,15 +29,222 @@ pub struct Arguments {
     json: bool,
 }
 
+#[derive(Serialize)]
+struct Update {
+    rows: usize,
+    /// Refactorization (the faster of ours and faer's) over one update.
+    ratio: f64,
+    update_us: f64,
+    refactor_us: f64,
+    faer_us: f64,
+}
+
+#[derive(Serialize)]
+struct ChainRow {
+    n: usize,
+    us_per_iteration: f64,
+}
+
+#[derive(Serialize)]
+struct DenseRow {
+    rows: usize,
+    pivots: u64,
+    ours_ms: f64,
+    /// Lemke's dense tableau.
+    dense_ms: f64,
+    dense_pivots: u64,
+    /// The same walk on the dense W.
+    dantzig_ms: f64,
+}
+
+#[derive(Serialize)]
+struct WarmRow {
+    scene: &'static str,
+    cold: f64,
+    warm: f64,
+    fraction: f64,
+}
+
+#[derive(Serialize)]
+struct Figures {
+    update_vs_refactor: Vec<Update>,
+    chain: Vec<ChainRow>,
+    chain_exponent: f64,
+    dense: Vec<DenseRow>,
+    warm_fraction: f64,
+    warm: Vec<WarmRow>,
+}
+
 /// Runs the bench.
 pub fn run(arguments: &Arguments) -> ExitCode {
-    for path in &arguments.files {
-        match table_row(path, arguments.facets) {
-            Ok(line) => println!("{line}"),
-            Err(error) => println!("{}: {error}", path.display()),
+    if !arguments.files.is_empty() {
+        for path in &arguments.files {
+            match table_row(path, arguments.facets) {
+                Ok(line) => println!("{line}"),
+                Err(error) => println!("{error}"),
+            }
         }
+        return ExitCode::SUCCESS;
+    }
+    let chain: Vec<ChainRow> = [50, 100, 200, 400, 800, 1600, 3200].map(chain_row).into();
+    let warm = vec![warm_row("gripper", gripper()), warm_row("stack", stack(15)), warm_row("wall", wall(6, 6))];
+    let figures = Figures {
+        update_vs_refactor: [500, 1000, 2000, 3000].map(update_row).into(),
+        chain_exponent: slope(&chain),
+        chain,
+        dense: [10, 30, 100, 300, 1000].map(dense_row).into(),
+        warm_fraction: warm.iter().map(|w| w.fraction).fold(0.0, f64::max),
+        warm,
+    };
+    if arguments.json {
+        println!("{}", serde_json::to_string(&figures).expect("plain numbers"));
+    } else {
+        print(&figures);
     }
     ExitCode::SUCCESS
+}
+
+fn print(figures: &Figures) {
+    println!("one row enters or leaves: update against a new factorization");
+    println!("  rows   update us   refactor us   faer us   ratio");
+    for u in &figures.update_vs_refactor {
+        println!("{:6} {:11.1} {:13.1} {:9.1} {:7.1}", u.rows, u.update_us, u.refactor_us, u.faer_us, u.ratio);
+    }
+    println!("open chains: us per pivot (exponent {:.2})", figures.chain_exponent);
+    for c in &figures.chain {
+        println!("{:6} {:11.1}", c.n, c.us_per_iteration);
+    }
+    println!("against dense methods\n  rows  pivots    ours ms   Lemke ms (pivots)   dense walk ms");
+    for d in &figures.dense {
+        println!("{:6} {:7} {:10.2} {:10.2} ({:6}) {:14.2}", d.rows, d.pivots, d.ours_ms, d.dense_ms, d.dense_pivots, d.dantzig_ms);
+    }
+    println!("pivots per step, cold and warm");
+    for w in &figures.warm {
+        println!("{:>8} {:8.1} {:8.2} {:7.1} %", w.scene, w.cold, w.warm, 100.0 * w.fraction);
+    }
+}
+
+/// The least time of several calls, s.
+fn best(repeats: usize, mut call: impl FnMut()) -> f64 {
+    let time = |call: &mut dyn FnMut()| {
+        let begin = Instant::now();
+        call();
+        begin.elapsed().as_secs_f64()
+    };
+    (0..repeats).map(|_| time(&mut call)).fold(f64::INFINITY, f64::min)
+}
+
+/// Rows of a heap at its solution come and go.
+fn update_row(rows: usize) -> Update {
+    let problem = heap(rows, 3);
+    let (n, mut solution) = (problem.n(), Solution::zero(problem.n(), problem.rows()));
+    Pivot::default().solve(&problem, &mut solution).expect("a convex problem");
+    let (mut factor, lower) = pivot::factor(&problem);
+    let present: Vec<bool> = (0..n + rows).map(|i| i < n || solution.r[i - n] > 0.0).collect();
+    let refactor = best(5, || drop(factor.factor(&present, n)));
+    // Thirty active rows leave and come back.
+    let active: Vec<usize> = (n..n + rows).filter(|&i| present[i]).collect();
+    let mut numbers = Numbers::new(5);
+    let chosen: Vec<usize> = (0..30).map(|_| active[(numbers.next() * active.len() as f64) as usize]).collect();
+    let updates = best(7, || {
+        for &i in &chosen {
+            assert!(factor.remove(i) && factor.add(i), "independent rows leave and come back");
+        }
+    });
+    // The active rows alone, in whatever order suits; a small compliance makes every order possible.
+    let part = submatrix(&lower, &present);
+    let signs: Vec<i8> = (0..n + rows).filter(|&i| present[i]).map(|i| if i < n { 1 } else { -1 }).collect();
+    let mut ldlt = Ldlt::analyse(&part, Ordering::Amd);
+    let faer = best(5, || ldlt.factor(&part.values, &signs).expect("quasi-definite"));
+    let update = updates / (2.0 * chosen.len() as f64);
+    Update { rows, ratio: refactor.min(faer) / update, update_us: 1e6 * update, refactor_us: 1e6 * refactor, faer_us: 1e6 * faer }
+}
+
+/// The lower triangle over the present unknowns, with a compliance of 1e-6 on the rows.
+fn submatrix(lower: &Csr, present: &[bool]) -> Csr {
+    let mut number = vec![0u32; lower.rows];
+    let mut count = 0;
+    for i in 0..lower.rows {
+        number[i] = count;
+        count += u32::from(present[i]);
+    }
+    let mut triplets = Vec::new();
+    for i in (0..lower.rows).filter(|&i| present[i]) {
+        let (columns, values) = lower.row(i);
+        let kept = columns.iter().zip(values).filter(|(j, _)| present[**j as usize]);
+        triplets.extend(kept.map(|(&j, &x)| (number[i], number[j as usize], if j as usize == i && x == 0.0 { -1e-6 } else { x })));
+    }
+    Csr::from_triplets(count as usize, count as usize, &triplets)
+}
+
+/// Time per pivot of a chain that meets the floor: the median over the pivots of three runs.
+fn chain_row(n: usize) -> ChainRow {
+    let problem = chain(n);
+    let mut solver = Pivot::new(Settings { stop: Stop { history: true, ..Stop::default() }, ..Settings::default() });
+    let mut times = Vec::new();
+    for _ in 0..3 {
+        let mut solution = Solution::zero(problem.n(), problem.rows());
+        let history = solver.solve(&problem, &mut solution).expect("a convex problem").history;
+        let steps = history.windows(2).filter(|pair| pair[1].work > pair[0].work);
+        times.extend(steps.map(|pair| (pair[1].wall - pair[0].wall) / (pair[1].work - pair[0].work) as f64));
+    }
+    times.sort_by(f64::total_cmp);
+    ChainRow { n, us_per_iteration: times.get(times.len() / 2).map_or(f64::NAN, |t| 1e6 * t) }
+}
+
+/// The slope of log(us) over log(n).
+fn slope(rows: &[ChainRow]) -> f64 {
+    let points: Vec<(f64, f64)> = rows.iter().map(|c| ((c.n as f64).ln(), c.us_per_iteration.max(1e-3).ln())).collect();
+    let count = points.len() as f64;
+    let (mx, my) = (points.iter().map(|p| p.0).sum::<f64>() / count, points.iter().map(|p| p.1).sum::<f64>() / count);
+    let top: f64 = points.iter().map(|p| (p.0 - mx) * (p.1 - my)).sum();
+    top / points.iter().map(|p| (p.0 - mx) * (p.0 - mx)).sum::<f64>()
+}
+
+/// One heap by all three methods.
+fn dense_row(rows: usize) -> DenseRow {
+    let problem = heap(rows, 11);
+    let reduced = Reduced::of(&problem).expect("H is definite");
+    let repeats = if rows > 300 { 1 } else { 3 };
+    let (mut pivots, mut dense_pivots) = (0, 0);
+    let ours = best(repeats, || {
+        let mut solution = Solution::zero(problem.n(), rows);
+        pivots = Pivot::default().solve(&problem, &mut solution).expect("a convex problem").counts.pivots;
+    });
+    let dense = best(repeats, || {
+        let mut solution = Solution::zero(0, rows);
+        let report = Lemke::new(lemke::Settings::default()).solve_reduced(&reduced, &mut solution);
+        dense_pivots = report.expect("one-row blocks").counts.pivots;
+    });
+    let dantzig = best(repeats, || {
+        let mut solution = Solution::zero(0, rows);
+        drop(Pivot::default().solve_reduced(&reduced, &mut solution));
+    });
+    DenseRow { rows, pivots, ours_ms: 1e3 * ours, dense_ms: 1e3 * dense, dense_pivots, dantzig_ms: 1e3 * dantzig }
+}
+
+/// Sixty steps of a scene: each solved cold, and warm from the reactions of the step before.
+fn warm_row(name: &'static str, mut scene: Scene) -> WarmRow {
+    let (steps, skip) = (60, 5);
+    let (mut cold, mut warm) = (0u64, 0u64);
+    let mut solver = Pivot::default();
+    let mut last: Option<Solution> = None;
+    for step in 0..steps + skip {
+        let problem: Problem = pyramid(&scene.problem, 4);
+        let mut from_zero = Solution::zero(problem.n(), problem.rows());
+        let mut solution = last.take().unwrap_or_else(|| from_zero.clone());
+        let warm_pivots = solver.solve(&problem, &mut solution).expect("a convex problem").counts.pivots;
+        let cold_pivots = solver.solve(&problem, &mut from_zero).expect("a convex problem").counts.pivots;
+        // The first steps are the fall into place.
+        if step >= skip {
+            cold += cold_pivots;
+            warm += warm_pivots;
+        }
+        scene.advance(&solution);
+        last = Some(solution);
+    }
+    let mean = |count: u64| count as f64 / f64::from(steps);
+    WarmRow { scene: name, cold: mean(cold), warm: mean(warm), fraction: warm as f64 / cold.max(1) as f64 }
 }
 
 /// One line: the polyhedral problem of a file, solved cold, and its error.
@@ -38,42 +252,31 @@ fn table_row(path: &std::path::Path, facets: usize) -> Result<String, String> {
     let stored = load(path, None)?;
     let mut solver = Pivot::new(Settings { facets, ..Settings::default() });
     let begin = Instant::now();
-    let (name, rows, report, judged, dv) = match stored.input {
+    let (name, rows, report, judged) = match stored.input {
         Input::Problem(problem) => {
             let problem = pyramid(&problem.associated(), facets);
             let mut solution = Solution::zero(problem.n(), problem.rows());
             let report = solver.solve(&problem, &mut solution).map_err(|e| e.to_string())?;
             let judged = Judge::of(&problem).map_err(|e| e.to_string())?.error(&problem, &solution);
-            let mut u = vec![0.0; problem.rows()];
-            problem.local_velocities(&solution.v, &solution.r, &mut u);
-            if std::env::var("DEBUG").is_ok() {
-                for i in 0..u.len() {
-                    println!("{} {:?} u {:.2e} r {:.3e}", problem.row_name(i), problem.laws[i], u[i], solution.r[i]);
-                }
-            }
-            let dv = stored.solution.map_or(f64::NAN, |s| s.v.iter().zip(&solution.v).fold(0.0, |m, (a, b)| (a - b).abs().max(m)));
-            (problem.name.clone(), problem.rows(), report, judged, dv)
+            (problem.name.clone(), problem.rows(), report, judged)
         }
         Input::Reduced(reduced) => {
             let reduced = pyramid_reduced(&reduced.associated(), facets);
             let mut solution = Solution::zero(0, reduced.rows());
             let report = solver.solve_reduced(&reduced, &mut solution).map_err(|e| e.to_string())?;
             let judged = Judge::of_reduced(&reduced).error_reduced(&reduced, &solution.r);
-            (reduced.name.clone(), reduced.rows(), report, judged, f64::NAN)
+            (reduced.name.clone(), reduced.rows(), report, judged)
         }
     };
-    let counts = report.counts;
     Ok(format!(
-        "{name:40} rows {rows:5} {:10} pivots {:6} fact {:3} {:8.1} ms  rel {:.1e} bound {:.1e} vel {:.1e} mom {:.1e} dv {dv:.1e} L {} {}",
+        "{name:38} rows {rows:5} {:10} pivots {:6} factorizations {:3} {:9.1} ms  relative {:.1e} bound {:.1e} velocity {:.1e} m/s {}",
         format!("{:?}", report.status),
-        counts.pivots,
-        counts.factorizations,
+        report.counts.pivots,
+        report.counts.factorizations,
         begin.elapsed().as_secs_f64() * 1e3,
         judged.relative(),
         judged.bound_relative(),
         judged.velocity,
-        judged.momentum_velocity,
-        solver.factor_len(),
         report.notes.join("; ")
     ))
 }

@@ -1,198 +1,168 @@
-//! `signorini bench psor`.
+//! `signorini bench psor`: what a sweep costs, and how many it takes.
+//!
+//! * Speed (default): nanoseconds per frictional contact and sweep on packings of growing size, beside a triad
+//!   `a ← b + s c` over as many bytes in the same run; two threads against one; the bits of one, two and three threads.
+//! * `--corpus DIR`: sweeps to relative energy errors 1e-4, 1e-6, 1e-8 on every problem with velocities (cone law),
+//!   and to Siconos' relative error 1e-8 on every reduced one (its own law), with performance profiles.
 
 use super::packing::packing;
-use crate::fclib;
-use signorini::problem::files::Input;
+use super::sweeps;
+use serde::Serialize;
 use signorini::problem::{Problem, Solution, Tolerance};
-use signorini::solve::psor::{Acceleration, Psor, Settings};
+use signorini::solve::psor::{Acceleration, BYTES_PER_CONTACT, Psor, Settings};
 use signorini::solve::{Solver, Stop};
 use std::path::PathBuf;
 use std::process::ExitCode;
+use std::time::Instant;
 
 /// Options of `bench psor`.
 #[derive(clap::Args)]
 pub struct Arguments {
     /// Print JSON.
     #[arg(long)]
-    json: bool,
-    /// Count sweeps on the FCLib problems of this folder, under the cone law.
-    #[arg(long)]
-    corpus: Option<PathBuf>,
-    /// Coulomb.
-    #[arg(long)]
-    fc3d: Option<PathBuf>,
-    #[arg(long)]
-    projection: bool,
-    /// none|auto|anderson
-    #[arg(long, default_value = "auto")]
-    accelerate: String,
+    pub json: bool,
+    /// Count sweeps on the problem files of this folder instead of measuring time.
+    #[arg(long, value_name = "DIR")]
+    pub corpus: Option<PathBuf>,
     /// Only files whose name contains this.
-    #[arg(long, default_value = "")]
-    only: String,
-    /// Differences kept.
-    #[arg(long, default_value_t = 5)]
-    depth: usize,
+    #[arg(long, value_name = "TEXT", default_value = "", hide_default_value = true)]
+    pub only: String,
+    /// Also count with the variants that were considered.
+    #[arg(long, requires = "corpus")]
+    pub variants: bool,
+    /// Draw the performance profile.
+    #[arg(long, value_name = "FILE.svg", requires = "corpus")]
+    pub plot: Option<PathBuf>,
+}
+
+/// Sizes to measure, in contacts.
+const SIZES: [usize; 6] = [1_000, 5_000, 10_000, 17_000, 50_000, 100_000];
+
+/// Sizes that `triad_ratio` is the worst of.
+const MIDDLE: std::ops::RangeInclusive<usize> = 4_500..=17_500;
+
+/// Alternating rounds of sweeps and triads; the best of each counts, because anything else on the machine only adds time.
+const ROUNDS: usize = 3;
+
+#[derive(Serialize)]
+struct Speed {
+    contacts: Vec<Size>,
+    triad_ratio: f64,
+    threads2_speedup: f64,
+    bit_identical: bool,
+}
+
+#[derive(Serialize)]
+struct Size {
+    n: usize,
+    ns_per_contact_sweep: f64,
+    ns_per_contact_sweep_accelerated: f64,
+    ns_per_contact_triad: f64,
+    threads2_speedup: f64,
 }
 
 /// Runs the bench.
 pub fn run(arguments: &Arguments) -> ExitCode {
-    if let Some(folder) = &arguments.fc3d {
-        fc3d(folder, arguments);
-        return ExitCode::SUCCESS;
-    }
-    let Some(folder) = &arguments.corpus else {
-        speed(arguments);
-        return ExitCode::SUCCESS;
-    };
-    let mut files: Vec<PathBuf> =
-        std::fs::read_dir(folder).unwrap().map(|e| e.unwrap().path()).filter(|p| p.extension().is_some_and(|e| e == "hdf5")).collect();
-    files.sort();
-    let mut logs = [0.0; 3];
-    let mut count = 0.0;
-    for path in files {
-        let name = path.file_stem().unwrap().to_string_lossy().into_owned();
-        if !name.contains(&arguments.only) {
-            continue;
+    match &arguments.corpus {
+        Some(folder) => sweeps::run(folder, arguments),
+        None => {
+            speed(arguments);
+            ExitCode::SUCCESS
         }
-        let Ok(stored) = fclib::read(&path) else { continue };
-        let Input::Problem(problem) = stored.input else { continue };
-        let problem = problem.associated();
-        let acceleration = if arguments.depth == 0 { Acceleration::None } else { Acceleration::Subspace { depth: arguments.depth } };
-        let settings = Settings {
-            acceleration,
-            judge_every: 1,
-            stop: Stop {
-                tolerance: Tolerance { relative: 1e-8, velocity: f64::INFINITY },
-                work: Some(1000),
-                history: true,
-                deadline: None,
-            },
-            ..Settings::default()
-        };
-        let (hits, report) = sweeps_to(&problem, settings);
+    }
+}
+
+fn speed(arguments: &Arguments) {
+    let mut out = Speed { contacts: Vec::new(), triad_ratio: 0.0, threads2_speedup: 0.0, bit_identical: true };
+    if !arguments.json {
         println!(
-            "{name:36} {:?} {:?} rel {:.1e} bound {:.1e} {}",
-            hits,
-            report.status,
-            report.error.relative(),
-            report.error.bound_relative(),
-            report.work
+            "{:>8}  {:>10}  {:>14}  {:>8}  {:>6}  {:>11}",
+            "contacts", "ns/contact", "with extrapol.", "triad", "ratio", "two threads"
         );
-        if !name.contains("ratio10") {
-            count += 1.0;
-            for i in 0..3 {
-                logs[i] += (hits[i].unwrap_or(1000).max(1) as f64).ln();
-            }
-        }
     }
-    println!("geometric mean {:?}", logs.map(|l| (l / count).exp()));
-    ExitCode::SUCCESS
-}
-
-fn sweeps_to(problem: &Problem, settings: Settings) -> ([Option<u64>; 3], signorini::solve::Report) {
-    let mut solution = Solution::zero(problem.n(), problem.rows());
-    let report = Psor::new(settings).solve(problem, &mut solution).unwrap();
-    let scale = report.error.scale;
-    let hits = [1e-4, 1e-6, 1e-8].map(|tol| report.history.iter().find(|s| s.joule <= tol * scale).map(|s| s.work));
-    (hits, report)
-}
-
-fn fc3d(folder: &std::path::Path, arguments: &Arguments) {
-    let mut files: Vec<PathBuf> = std::fs::read_dir(folder).unwrap().map(|e| e.unwrap().path()).collect();
-    files.sort();
-    for path in files {
-        let name = path.file_name().unwrap().to_string_lossy().into_owned();
-        if !name.contains(&arguments.only) {
-            continue;
+    for size in SIZES {
+        let problem = packing(size, 1);
+        let row = measure(&problem);
+        let ratio = row.ns_per_contact_sweep / row.ns_per_contact_triad;
+        if MIDDLE.contains(&row.n) {
+            out.triad_ratio = out.triad_ratio.max(ratio);
         }
-        let Ok(stored) = crate::load::load(&path, None) else {
-            println!("{name} unreadable");
-            continue;
-        };
-        let Input::Reduced(reduced) = stored.input else { continue };
-        let mut line = String::new();
-        for half in 4..44 {
-            let relative = 10f64.powf(-0.5 * half as f64);
-            let acceleration = match arguments.accelerate.as_str() {
-                "none" => Acceleration::None,
-                "auto" => Acceleration::Auto,
-                "subspace" => Acceleration::Subspace { depth: arguments.depth },
-                _ => Acceleration::Anderson { depth: arguments.depth },
-            };
-            let local = if arguments.projection { signorini::solve::psor::Local::Projection } else { signorini::solve::psor::Local::Auto };
-            let settings = Settings {
-                acceleration,
-                local,
-                judge_every: 1,
-                stop: Stop {
-                    tolerance: Tolerance { relative, velocity: f64::INFINITY },
-                    work: Some(20000),
-                    history: false,
-                    deadline: None,
-                },
-                ..Settings::default()
-            };
-            let mut solution = Solution::zero(0, reduced.rows());
-            let report = signorini::solve::ReducedSolver::solve_reduced(&mut Psor::new(settings), &reduced, &mut solution).unwrap();
-            let siconos = signorini::problem::literature::of_reduced(&reduced, &solution.r).siconos;
-            line =
-                format!("{:?} {} siconos {siconos:.1e} rel {:.1e} {:?}", report.status, report.work, report.error.relative(), report.notes);
-            if siconos <= 1e-8 || report.work >= 20000 {
-                break;
-            }
+        if row.n >= 9_000 {
+            out.threads2_speedup = out.threads2_speedup.max(row.threads2_speedup);
         }
-        println!("{name:36} {line}");
+        if !arguments.json {
+            println!(
+                "{:>8}  {:>10.1}  {:>14.1}  {:>8.1}  {:>6.2}  {:>11.2}",
+                row.n,
+                row.ns_per_contact_sweep,
+                row.ns_per_contact_sweep_accelerated,
+                row.ns_per_contact_triad,
+                ratio,
+                row.threads2_speedup
+            );
+        }
+        out.contacts.push(row);
+    }
+    let problem = packing(17_000, 2);
+    let bits = |threads: usize| -> Vec<u64> { timed(&problem, Acceleration::Auto, threads, 30).1.r.iter().map(|r| r.to_bits()).collect() };
+    let one = bits(1);
+    out.bit_identical = [2, 3].into_iter().all(|threads| bits(threads) == one);
+    if arguments.json {
+        println!("{}", serde_json::to_string(&out).expect("plain data can be written"));
+    } else {
+        println!("\nbytes per contact and sweep: {BYTES_PER_CONTACT}");
+        println!("sweep over triad, 5,000 to 17,000 contacts: {:.2} at most", out.triad_ratio);
+        println!("two threads over one, from 10,000 contacts: {:.2} at best", out.threads2_speedup);
+        println!("bits of 1, 2 and 3 threads: {}", if out.bit_identical { "identical" } else { "DIFFERENT" });
     }
 }
 
-/// Best and median seconds per sweep.
-fn seconds_per_sweep(problem: &Problem, accelerated: bool, threads: usize, sweeps: u64) -> (f64, f64, Vec<f64>) {
-    let acceleration = if accelerated { Acceleration::Auto } else { Acceleration::None };
-    let stop = Stop { tolerance: Tolerance { relative: 0.0, velocity: 0.0 }, work: Some(sweeps), history: true, deadline: None };
+fn measure(problem: &Problem) -> Size {
+    let contacts = problem.laws.len();
+    let count = (3_000_000 / contacts as u64).clamp(40, 600);
+    let (mut sweep, mut triad, mut accelerated, mut two) = (f64::INFINITY, f64::INFINITY, f64::INFINITY, f64::INFINITY);
+    let mut sum = vec![0.0; contacts * BYTES_PER_CONTACT / 24];
+    let (b, c) = (vec![1.0; sum.len()], vec![2.0; sum.len()]);
+    for round in 0..ROUNDS {
+        sweep = sweep.min(timed(problem, Acceleration::None, 1, count).0);
+        triad = triad.min(triad_seconds(&mut sum, &b, &c, round));
+        two = two.min(timed(problem, Acceleration::None, 2, count).0);
+        accelerated = accelerated.min(timed(problem, Acceleration::Auto, 1, count).0);
+    }
+    let per = 1e9 / contacts as f64;
+    Size {
+        n: contacts,
+        ns_per_contact_sweep: sweep * per,
+        ns_per_contact_sweep_accelerated: accelerated * per,
+        ns_per_contact_triad: triad * per,
+        threads2_speedup: sweep / two,
+    }
+}
+
+/// The fastest of `count` sweeps in seconds, and where they end.
+fn timed(problem: &Problem, acceleration: Acceleration, threads: usize, count: u64) -> (f64, Solution) {
+    // A tolerance that nothing meets: the error is not judged between sweeps.
+    let tolerance = Tolerance { relative: 0.0, velocity: 0.0 };
+    let stop = Stop { tolerance, work: Some(count), history: true, deadline: None };
     let settings = Settings { acceleration, stop, ..Settings::default() };
-    let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
     let mut solution = Solution::zero(problem.n(), problem.rows());
-    let report = pool.install(|| Psor::new(settings).solve(problem, &mut solution)).unwrap();
-    let mut times: Vec<f64> = report.history.windows(2).skip(2).map(|w| w[1].wall - w[0].wall).collect();
-    times.sort_by(f64::total_cmp);
-    (times[0], times[times.len() / 2], solution.r)
+    let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().expect("threads can be started");
+    let report = pool.install(|| Psor::new(settings).solve(problem, &mut solution)).expect("a packing is a valid problem");
+    let steps = report.history.windows(2).skip(2).map(|w| w[1].wall - w[0].wall);
+    (steps.fold(f64::INFINITY, f64::min), solution)
 }
 
-fn triad(bytes: usize) -> f64 {
-    let n = bytes / 24;
-    let (b, c) = (vec![1.0f64; n], vec![2.0f64; n]);
-    let mut a = vec![0.0f64; n];
+/// The fastest of some triads `a ← b + s c`, s.
+fn triad_seconds(a: &mut [f64], b: &[f64], c: &[f64], round: usize) -> f64 {
     let mut best = f64::INFINITY;
-    for round in 0..200 {
-        let begin = std::time::Instant::now();
-        let s = 1.0 + round as f64;
-        for i in 0..n {
-            a[i] = b[i] + s * c[i];
+    for repeat in 0..(200_000_000 / (24 * a.len())).clamp(5, 200) {
+        let s = (round + repeat) as f64;
+        let begin = Instant::now();
+        for (a, (b, c)) in a.iter_mut().zip(b.iter().zip(c)) {
+            *a = b + s * c;
         }
-        std::hint::black_box(&mut a);
+        std::hint::black_box(&mut *a);
         best = best.min(begin.elapsed().as_secs_f64());
     }
     best
-}
-
-fn speed(_arguments: &Arguments) {
-    for n in [1000, 5000, 10000, 17000, 100000] {
-        let problem = packing(n, 1);
-        let contacts = problem.laws.len();
-        let sweeps = (4_000_000 / n as u64).clamp(60, 1000);
-        let (best, median, _) = seconds_per_sweep(&problem, false, 1, sweeps);
-        let (best2, _, _) = seconds_per_sweep(&problem, false, 2, sweeps);
-        let (accelerated, _, _) = seconds_per_sweep(&problem, true, 1, sweeps);
-        let t = triad(contacts * 368);
-        let per = 1e9 / contacts as f64;
-        println!(
-            "{contacts:7} best {:.1} median {:.1} accelerated {:.1} triad {:.1} ratio {:.2} two threads {:.2}",
-            best * per,
-            median * per,
-            accelerated * per,
-            t * per,
-            best / t,
-            best / best2
-        );
-    }
 }

@@ -157,16 +157,13 @@ fn add_element(out: &mut Assembly, e: &Element, layout: &Layout, now: &Present) 
 fn product(e: &Element, matrix: &Square, from: usize, to: usize) -> [[f64; 6]; 6] {
     let side = |i: usize, s: usize| if s == 0 { e.measures[i].a.array() } else { e.measures[i].b.array() };
     let mut out = [[0.0; 6]; 6];
-    for i in 0..e.count {
+    for (i, line) in matrix.iter().enumerate().take(e.count) {
         let left = side(i, from);
-        for j in 0..e.count {
-            if matrix[i][j] == 0.0 {
-                continue;
-            }
+        for (j, &x) in line.iter().enumerate().take(e.count).filter(|(_, x)| **x != 0.0) {
             let right = side(j, to);
-            for p in 0..6 {
-                for q in 0..6 {
-                    out[p][q] += left[p] * matrix[i][j] * right[q];
+            for (out, l) in out.iter_mut().zip(left) {
+                for (out, r) in out.iter_mut().zip(right) {
+                    *out += l * x * r;
                 }
             }
         }

@@ -65,14 +65,12 @@ pub fn assemble(out: &mut Assembly, scene: &Scene, layout: &Layout, now: &Presen
     for (i, body) in scene.bodies.iter().enumerate() {
         let (Some(mass), Some(at)) = (body.mass(), layout.velocity(BodyId(i as u32))) else { continue };
         let twist = &now.twists[i];
-        let inertia = mass.inertia.to_cols_array_2d();
-        for row in 0..3 {
+        let inertia = mass.inertia.transpose().to_cols_array_2d();
+        for (row, line) in inertia.iter().enumerate() {
             add(&mut problem.H, at + row, at + row, mass.mass);
-            for column in 0..3 {
-                // Zeros outside the pattern are no entries.
-                if inertia[column][row] != 0.0 {
-                    add(&mut problem.H, at + 3 + row, at + 3 + column, inertia[column][row]);
-                }
+            // Zeros outside the pattern are no entries.
+            for (column, &x) in line.iter().enumerate().filter(|(_, x)| **x != 0.0) {
+                add(&mut problem.H, at + 3 + row, at + 3 + column, x);
             }
         }
         let momentum = mass.inertia * twist.angular;

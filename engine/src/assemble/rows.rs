@@ -79,19 +79,18 @@ impl Block {
             }
         }
         let mut values = [0.0; 6 * BODIES * ROWS];
-        for p in 0..self.count {
-            let (first, at) = used[p];
-            for row in 0..self.rows {
-                values[row * width + at..row * width + at + 6 - first].copy_from_slice(&self.values[p][row][first..]);
+        for (&(first, at), rows) in used[..self.count].iter().zip(&self.values) {
+            for (row, line) in rows[..self.rows].iter().enumerate() {
+                values[row * width + at..row * width + at + 6 - first].copy_from_slice(&line[first..]);
             }
         }
         let problem = &mut out.problem;
         problem.J.push(self.rows, &columns[..width], &values[..self.rows * width]);
         problem.laws.push(law);
-        for row in 0..self.rows {
-            problem.w.push(w[row] + self.imposed[row]);
+        for (row, (w, imposed)) in w.iter().zip(self.imposed).take(self.rows).enumerate() {
+            problem.w.push(w + imposed);
             problem.E.push(if row == 0 { compliance } else { 0.0 });
-            out.imposed.push(self.imposed[row]);
+            out.imposed.push(imposed);
         }
         out.sources.push(source);
     }

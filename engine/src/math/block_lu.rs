@@ -232,10 +232,8 @@ impl BlockLu {
                 subtract_vector::<D>(&self.upper.values[p * size..(p + 1) * size], &x[k..k + D], &mut sum);
             }
             let mut out = [0.0; D];
-            for a in 0..D {
-                for b in 0..D {
-                    out[a] += self.diagonal[i * size + a * D + b] * sum[b];
-                }
+            for (out, row) in out.iter_mut().zip(self.diagonal[i * size..(i + 1) * size].chunks_exact(D)) {
+                *out = row.iter().zip(&sum).map(|(a, x)| a * x).sum();
             }
             x[at(i)..at(i) + D].copy_from_slice(&out);
         }

@@ -103,7 +103,8 @@ impl Ldlt {
             Default::default(),
         );
         if let Err(LdltError::ZeroPivot { index }) = result {
-            return Err(BadPivot { unknown: self.unknown_at(index), pivot: 0.0 });
+            // The simplicial factorization counts from one.
+            return Err(BadPivot { unknown: self.unknown_at(index.min(self.n - 1)), pivot: 0.0 });
         }
         self.check_signs(signs)
     }

@@ -9,6 +9,7 @@ pub mod lu;
 pub mod pose;
 pub mod semidefinite;
 pub mod sparse;
+pub mod twofold;
 pub mod updatable;
 
 /// The scalar product of two vectors of equal length.

@@ -129,10 +129,11 @@ impl Faults<'_> {
         }
         if a == b {
             self.add(what, name, "connects a body with itself");
-        } else if let (Some(x), Some(y)) = (self.scene.bodies.get(a.index()), self.scene.bodies.get(b.index())) {
-            if x.mass().is_none() && y.mass().is_none() {
-                self.add(what, name, format!("connects `{}` with `{}`, neither of which is free to move", x.name, y.name));
-            }
+        } else if let (Some(x), Some(y)) = (self.scene.bodies.get(a.index()), self.scene.bodies.get(b.index()))
+            && x.mass().is_none()
+            && y.mass().is_none()
+        {
+            self.add(what, name, format!("connects `{}` with `{}`, neither of which is free to move", x.name, y.name));
         }
     }
 
@@ -147,16 +148,16 @@ impl Faults<'_> {
         if !joint.frame_a.is_finite() || !joint.frame_b.is_finite() {
             self.add("joint", &joint.name, "a frame is not finite");
         }
-        if let JointKind::Distance { length } = joint.kind {
-            if !(length > 0.0 && length.is_finite()) {
-                self.add("joint", &joint.name, format!("length = {length}, wanted > 0 m (a spherical joint holds two points together)"));
-            }
+        if let JointKind::Distance { length } = joint.kind
+            && !(length > 0.0 && length.is_finite())
+        {
+            self.add("joint", &joint.name, format!("length = {length}, wanted > 0 m (a spherical joint holds two points together)"));
         }
         if !(joint.compliance >= 0.0 && joint.compliance.is_finite()) {
             self.add("joint", &joint.name, format!("compliance = {}, wanted a number ≥ 0", joint.compliance));
         }
         for limit in &joint.limits {
-            if !(limit.lo < limit.hi) {
+            if limit.lo.is_nan() || limit.hi.is_nan() || limit.lo >= limit.hi {
                 self.add("joint", &joint.name, format!("limits {} … {}, wanted the first below the second", limit.lo, limit.hi));
             }
             if !(0.0..=1.0).contains(&limit.restitution) {
@@ -198,7 +199,7 @@ impl Faults<'_> {
         let function = match &motor.drive {
             Drive::Position(f) | Drive::Speed(f) | Drive::Effort(f) => f,
             Drive::LimitedSpeed { speed, effort } => {
-                if !(*effort >= 0.0) {
+                if effort.is_nan() || *effort < 0.0 {
                     self.add("motor", &motor.name, format!("effort = {effort}, wanted a number ≥ 0"));
                 }
                 speed

@@ -104,7 +104,7 @@ impl Function {
             Function::Ramp { value, rate } => &[*value, *rate],
             Function::Sine { offset, amplitude, frequency, phase } => &[*offset, *amplitude, *frequency, *phase],
             Function::SmoothStep { from, to, start, duration } => {
-                if !(*duration > 0.0) {
+                if duration.is_nan() || *duration <= 0.0 {
                     return Some(format!("smooth step: duration = {duration}, wanted > 0 s"));
                 }
                 &[*from, *to, *start]

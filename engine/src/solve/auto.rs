@@ -9,7 +9,10 @@
 //! | joints alone | direct, newton, interior-point |
 //! | small, without friction | pivot, newton, interior-point, psor |
 //! | small, with friction | newton, interior-point (associated law), psor |
-//! | large | psor (a short budget), newton, interior-point (associated law), psor |
+//! | large | psor (a first budget), newton, interior-point, psor |
+//!
+//! On islands beyond [`Settings::factorable`] rows `newton`, and `interior-point` under the true Coulomb law, are left out:
+//! their factorizations cost more than all the sweeps that the budget allows.
 //!
 //! 4. Return the iterate of least error: least sum in joules relative to the island's scale, whatever the method.
 //!
@@ -29,11 +32,13 @@ pub struct Settings {
     pub small: usize,
     /// Sweeps of the first rung on a large island.
     pub sweeps: u64,
+    /// Islands of more rows than this are left to sweeps (and `interior-point`, if all laws are convex).
+    pub factorable: usize,
 }
 
 impl Default for Settings {
     fn default() -> Settings {
-        Settings { stop: Stop::default(), small: 600, sweeps: 200 }
+        Settings { stop: Stop::default(), small: 600, sweeps: 500, factorable: 3000 }
     }
 }
 
@@ -52,8 +57,8 @@ pub struct Auto {
     frictional: Vec<Rung>,
     large: Vec<Rung>,
     best: Solution,
-    used: Vec<(Method, u64)>,
-    last: Method,
+    used: Vec<(Option<Method>, u64)>,
+    last: Option<Method>,
 }
 
 impl Auto {
@@ -67,31 +72,31 @@ impl Auto {
             direct: ladder(&[("direct", stop), ("newton", stop), ("interior-point", stop), ("psor", stop)]),
             exact: ladder(&[("pivot", stop), ("newton", stop), ("interior-point", stop), ("psor", stop)]),
             frictional: ladder(&[("newton", stop), ("interior-point", stop), ("psor", stop)]),
-            large: ladder(&[("psor", short), ("newton", stop), ("interior-point", stop)]),
+            large: ladder(&[("psor", short), ("newton", stop), ("interior-point", stop), ("psor", stop)]),
             best: Solution::default(),
             used: Vec::new(),
-            last: Method::Direct,
+            last: None,
         }
     }
 
-    /// How often each method had the last word since this was made.
-    pub fn used(&self) -> &[(Method, u64)] {
+    /// How often each method had the last word on an island since this was made; none: the guess was good enough.
+    pub fn used(&self) -> &[(Option<Method>, u64)] {
         &self.used
     }
 
-    /// The method that had the last word on the island with most rows of the last problem.
-    pub fn last(&self) -> Method {
+    /// The method that had the last word on the island with most blocks of the last problem; none: the guess was good enough.
+    pub fn last(&self) -> Option<Method> {
         self.last
     }
 
     /// Solves one island.
-    fn island(&mut self, problem: &Problem, solution: &mut Solution) -> Result<(Report, Method), Unsupported> {
+    fn island(&mut self, problem: &Problem, solution: &mut Solution) -> Result<(Report, Option<Method>), Unsupported> {
         let tolerance = self.settings.stop.tolerance;
         self.judge.prepare(problem).map_err(|e| Unsupported { method: "auto", what: e.to_string() })?;
         momentum(&mut self.judge, problem, solution);
         let mut best = self.judge.error(problem, solution);
         let mut total = Report::new(Status::Stalled, best);
-        let mut last = Method::Direct;
+        let mut last = None;
         if best.accepted(&tolerance) {
             total.status = Status::Converged;
             return Ok((total, last));
@@ -104,11 +109,14 @@ impl Auto {
             Kind::Large => &mut self.large,
         };
         for rung in rungs {
+            if !affordable(rung.method, &problem.laws, self.settings.factorable) {
+                continue;
+            }
             solution.clone_from(&self.best);
             let Ok(report) = rung.solver.solve(problem, solution) else { continue };
             add_work(&mut total, &report);
             if better(&report.error, &best) {
-                (best, last) = (report.error, rung.method);
+                (best, last) = (report.error, Some(rung.method));
                 total.status = report.status;
                 self.best.clone_from(solution);
             }
@@ -130,7 +138,7 @@ impl Solver for Auto {
         let parts = islands(problem);
         let mut whole: Option<Report> = None;
         let mut largest = 0;
-        self.last = Method::Direct;
+        self.last = None;
         for part in &parts {
             // One island that is all of the problem needs no copy.
             let (report, method) = if parts.len() == 1 {
@@ -175,11 +183,14 @@ impl ReducedSolver for Auto {
             if best.accepted(&tolerance) || self.settings.stop.late() {
                 break;
             }
+            if !affordable(rung.method, &reduced.laws, self.settings.factorable) {
+                continue;
+            }
             solution.clone_from(&self.best);
             let Ok(report) = rung.solver.solve_reduced(reduced, solution) else { continue };
             add_work(&mut total, &report);
             if better(&report.error, &best) {
-                (best, self.last, total.status) = (report.error, rung.method, report.status);
+                (best, self.last, total.status) = (report.error, Some(rung.method), report.status);
                 self.best.clone_from(solution);
             }
         }
@@ -193,7 +204,7 @@ impl ReducedSolver for Auto {
 }
 
 impl Auto {
-    fn count(&mut self, method: Method) {
+    fn count(&mut self, method: Option<Method>) {
         match self.used.iter_mut().find(|(m, _)| *m == method) {
             Some((_, n)) => *n += 1,
             None => self.used.push((method, 1)),
@@ -219,6 +230,17 @@ fn kind(laws: &[Law], small: usize) -> Kind {
         Kind::Exact
     } else {
         Kind::Frictional
+    }
+}
+
+/// Whether a method pays on an island with these laws.
+fn affordable(method: Method, laws: &[Law], factorable: usize) -> bool {
+    let rows: usize = laws.iter().map(Law::rows).sum();
+    let convex = || laws.iter().all(|l| !matches!(l, Law::Coulomb { .. }));
+    match method.name() {
+        "newton" | "pivot" => rows <= factorable,
+        "interior-point" => rows <= factorable || convex(),
+        _ => true,
     }
 }
 

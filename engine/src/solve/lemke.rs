@@ -119,10 +119,9 @@ impl Tableau {
         // Pairs for upper bounds: (row, width).
         let mut upper = Vec::new();
         for (k, law) in reduced.laws.iter().enumerate() {
-            if let Law::Interval { lo, hi } = *law {
-                if hi.is_finite() && lo.is_finite() {
-                    upper.push((k, hi - lo));
-                }
+            match *law {
+                Law::Interval { lo, hi } if hi.is_finite() && lo.is_finite() => upper.push((k, hi - lo)),
+                _ => {}
             }
         }
         // r = flip (start + z): an interval with only an upper bound is turned over.

@@ -170,7 +170,7 @@ fn coulomb(mu: f64, w: &[f64], q: &[f64], r: &mut [f64]) -> Option<()> {
     };
     let mut high = s.size();
     let mut tries = 0;
-    while !(excess(high) <= 0.0) {
+    while positive_or_nan(excess(high)) {
         high *= 4.0;
         tries += 1;
         if tries > 200 || !high.is_finite() {
@@ -203,7 +203,7 @@ fn cone(mu: f64, w: &[f64], q: &[f64], r: &mut [f64]) -> Option<()> {
     };
     let mut high = (mu * q[1].hypot(q[2]) - q[0]) / w[0];
     let mut tries = 0;
-    while !(slope(high) >= 0.0) {
+    while positive_or_nan(-slope(high)) {
         high *= 2.0;
         tries += 1;
         if tries > 200 || !high.is_finite() {
@@ -251,6 +251,11 @@ fn disc(m: &Tangent, b: [f64; 2], radius: f64) -> ([f64; 2], bool) {
         t = m.solve(l, b);
     }
     (t, false)
+}
+
+/// True for x > 0, and for what is not a number: the bracket then goes on growing until it is given up.
+fn positive_or_nan(x: f64) -> bool {
+    x > 0.0 || x.is_nan()
 }
 
 /// The root of `f` between `low` and `high`, where f has opposite signs.

@@ -46,6 +46,11 @@ pub struct Stop {
 }
 
 impl Stop {
+    /// The moment it is, for histories and deadlines alone: methods ask nobody else.
+    pub fn clock(&self) -> Instant {
+        Instant::now()
+    }
+
     /// True once the deadline has passed.
     pub fn late(&self) -> bool {
         self.deadline.is_some_and(|d| Instant::now() >= d)

@@ -50,7 +50,8 @@ pub fn solve(
     let weight: Vec<f64> = rows.iter().map(|s| judge.a()[s.block].powf(-0.5)).collect();
     let mut u = vec![0.0; problem.rows()];
     problem.local_velocities(&solution.v, &solution.r, &mut u);
-    let mut outer = Outer::new(stop, weight, read(&problem.laws, &rows, &u));
+    let frozen = problem.laws.iter().map(|law| matches!(law, Law::Coulomb { .. })).collect();
+    let mut outer = Outer::new(stop, frozen, weight, read(&problem.laws, &rows, &u));
     loop {
         convex.w.copy_from_slice(&problem.w);
         for (s, x) in rows.iter().zip(outer.x()) {
@@ -101,7 +102,8 @@ pub fn solve_reduced(
         }
         x
     };
-    let mut outer = Outer::new(stop, weight, offset(&solution.r, &mut u));
+    let frozen = reduced.laws.iter().map(|law| skew || matches!(law, Law::Coulomb { .. })).collect();
+    let mut outer = Outer::new(stop, frozen, weight, offset(&solution.r, &mut u));
     loop {
         for i in 0..m {
             convex.q[i] = reduced.q[i] + outer.x()[i];
@@ -147,6 +149,8 @@ fn symmetric_part(w: &crate::math::sparse::Csr, transposed: &crate::math::sparse
 /// The outer iteration: where it stands, what it has seen.
 struct Outer<'a> {
     stop: &'a Stop,
+    /// Blocks that x enters: a contradiction among them is one of the frozen problem, not of the true one.
+    frozen: Vec<bool>,
     /// Turns velocities into √J (per entry of x).
     weight: Vec<f64>,
     x: Vec<f64>,
@@ -168,9 +172,10 @@ struct Outer<'a> {
 }
 
 impl<'a> Outer<'a> {
-    fn new(stop: &'a Stop, weight: Vec<f64>, x: Vec<f64>) -> Outer<'a> {
+    fn new(stop: &'a Stop, frozen: Vec<bool>, weight: Vec<f64>, x: Vec<f64>) -> Outer<'a> {
         Outer {
             stop,
+            frozen,
             anderson: Anderson::default(),
             best: None,
             least: f64::INFINITY,
@@ -184,7 +189,7 @@ impl<'a> Outer<'a> {
             notes: Vec::new(),
             history: Vec::new(),
             reproducible: true,
-            started: std::time::Instant::now(),
+            started: stop.clock(),
             weight,
             x,
         }
@@ -225,9 +230,11 @@ impl<'a> Outer<'a> {
         }
         self.status = if error.accepted(&self.stop.tolerance) {
             Some(Status::Converged)
-        } else if report.status == Status::Infeasible {
+        } else if report.status == Status::Infeasible && !report.conflict.iter().any(|&k| self.frozen[k]) {
             self.conflict.clone_from(&report.conflict);
             Some(Status::Infeasible)
+        } else if report.status == Status::Infeasible {
+            Some(Status::Stalled)
         } else if self.stop.work.is_some_and(|w| self.work >= w) {
             Some(Status::Budget)
         } else if self.stop.late() {

@@ -67,6 +67,11 @@ impl Ledger {
         stored + self.friction + self.impact + self.dampers - self.motors - self.applied - self.scheme - self.solver
     }
 
+    /// What the residual is to be compared with, J.
+    pub fn turnover(&self) -> f64 {
+        self.turnover
+    }
+
     /// The ledger of this stretch of time and the next one.
     pub fn then(&self, next: &Ledger) -> Ledger {
         Ledger {

@@ -22,7 +22,7 @@ mod verdict;
 
 pub use ledger::Ledger;
 pub use settings::{Policy, Settings};
-pub use verdict::Verdict;
+pub use verdict::{Used, Verdict};
 
 use crate::assemble::{Assembly, Element, Present, element, joint};
 use crate::geometry::{Contact, World};
@@ -259,8 +259,8 @@ impl Stepper {
             worst: source(report.error.worst_block),
             fastest: source(report.error.fastest_block),
             solver: match &self.engine {
-                Engine::Auto(auto) => auto.last(),
-                Engine::One(method, _) => *method,
+                Engine::Auto(auto) => Used(auto.last()),
+                Engine::One(method, _) => Used(Some(*method)),
             },
             work: report.work,
             reproducible: report.reproducible,
@@ -336,8 +336,8 @@ impl Stepper {
         &self.solution
     }
 
-    /// How often each method had the last word on an island (empty unless the solver is `auto`).
-    pub fn methods(&self) -> &[(Method, u64)] {
+    /// How often each method had the last word on an island (empty unless the solver is `auto`); none: the guess was good enough.
+    pub fn methods(&self) -> &[(Option<Method>, u64)] {
         match &self.engine {
             Engine::Auto(auto) => auto.used(),
             Engine::One(..) => &[],

@@ -6,6 +6,17 @@ use crate::problem::Error;
 use crate::scene::Scene;
 use crate::solve::{Method, Status};
 
+/// The method that a step used; none if the reactions of the last step were good enough as they were.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Used(pub Option<Method>);
+
+impl Used {
+    /// The name of the method, or `memory`.
+    pub fn name(&self) -> &'static str {
+        self.0.map_or("memory", Method::name)
+    }
+}
+
 /// The verdict on one step.
 #[derive(Clone, Copy, Debug)]
 pub struct Verdict {
@@ -22,7 +33,7 @@ pub struct Verdict {
     /// The constraint with the largest wrong velocity.
     pub fastest: Option<Source>,
     /// The method that had the last word on the largest island.
-    pub solver: Method,
+    pub solver: Used,
     /// The solver's work, in its own unit.
     pub work: u64,
     /// False if a deadline cut the work short.

@@ -39,10 +39,10 @@ pub fn go_on(scene: &Scene, settings: Settings, mut state: State, steps: usize) 
         let (residual, turnover) = (verdict.energy.residual(), verdict.energy.turnover);
         assert!(
             verdict.accepted,
-            "{} step {i}: {:?} by {:?}, {:.2e} J = {:.1e} of scale, bound {:.1e}, {:.1e} m/s, {}",
+            "{} step {i}: {:?} by {}, {:.2e} J = {:.1e} of scale, bound {:.1e}, {:.1e} m/s, {}",
             scene.name,
             verdict.status,
-            verdict.solver,
+            verdict.solver.name(),
             verdict.error.joule,
             verdict.error.relative(),
             verdict.error.bound_relative(),

@@ -176,18 +176,18 @@ impl Pair {
         let z: Triple = std::array::from_fn(|i| l[i] + step_r * dr[i]);
         self.product = dot(&s, &z);
         if kind != Kind::Lorentz {
-            for i in 0..kind.degree() {
-                self.u[i] = s[i] * scaling.stretch[i];
-                self.r[i] = z[i] / scaling.stretch[i];
+            for (i, (s, z)) in s.iter().zip(&z).enumerate().take(kind.degree()) {
+                self.u[i] = s * scaling.stretch[i];
+                self.r[i] = z / scaling.stretch[i];
             }
             return;
         }
         self.det_u = scaling.beta.powi(2) * determinant(&s);
         self.det_r = determinant(&z) / scaling.beta.powi(2);
         let (u, r) = (scaling.unscale_u(du), scaling.unscale_r(dr));
-        for i in 1..3 {
-            self.u[i] += step_u * u[i];
-            self.r[i] += step_r * r[i];
+        for (i, (u, r)) in u.iter().zip(&r).enumerate().skip(1) {
+            self.u[i] += step_u * u;
+            self.r[i] += step_r * r;
         }
         self.u[0] = (self.det_u + self.u[1].powi(2) + self.u[2].powi(2)).sqrt();
         self.r[0] = (self.det_r + self.r[1].powi(2) + self.r[2].powi(2)).sqrt();
@@ -215,20 +215,14 @@ pub struct Scaling {
 impl Scaling {
     /// `W x` for a cone: velocities out of scaled ones.
     pub fn unscale_u(&self, x: &Triple) -> Triple {
-        let mut y = rotate(&self.d, x);
-        for i in 0..3 {
-            y[i] *= self.stretch[i];
-        }
-        rotate_back(&self.d, &y)
+        let y = rotate(&self.d, x);
+        rotate_back(&self.d, &std::array::from_fn(|i| y[i] * self.stretch[i]))
     }
 
     /// `W⁻¹ x` for a cone: reactions out of scaled ones.
     pub fn unscale_r(&self, x: &Triple) -> Triple {
-        let mut y = rotate(&self.d, x);
-        for i in 0..3 {
-            y[i] /= self.stretch[i];
-        }
-        rotate_back(&self.d, &y)
+        let y = rotate(&self.d, x);
+        rotate_back(&self.d, &std::array::from_fn(|i| y[i] / self.stretch[i]))
     }
 
     /// The x with `λ ∘ x = y`.

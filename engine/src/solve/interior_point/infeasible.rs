@@ -1,6 +1,6 @@
 //! Constraints that contradict each other.
 //!
-//! No velocity satisfies all rows exactly when some combination of reactions proves it [Farkas]:
+//! No velocity satisfies all rows exactly when some combination of reactions proves it (Farkas):
 //!
 //! ```text
 //!   r ∈ K,   Jᵀ r = 0,   E r = 0,   w·r < 0        (then u·r = w·r < 0 for every v, but u·r ≥ 0 on K*)

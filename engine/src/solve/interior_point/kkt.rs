@@ -11,15 +11,19 @@
 //!
 //! Order of elimination: minimum degree; where masses span more than [`EXTREME`], light unknowns first
 //! and each row right after the last unknown that it touches, without which heavy bodies on light ones
-//! lose all digits.
+//! lose all digits; small systems of that kind are factored in twice the precision ([`crate::math::twofold`]).
 
 use super::cone::{Kind, UNTURNED, rotate};
 use super::scaled::Scaled;
 use crate::math::ldlt::{BadPivot, Ldlt, Ordering};
 use crate::math::sparse::Csr;
+use crate::math::twofold::Envelope;
 
 /// The ratio of the entries of diag(H) above which light unknowns are eliminated first.
 pub const EXTREME: f64 = 1e8;
+
+/// Such systems are factored in twice the working precision if their factor has at most so many numbers.
+const TWOFOLD: usize = 200_000;
 
 /// The diagonal of the rows, and the bases they are turned into.
 #[derive(Default)]
@@ -58,6 +62,7 @@ pub struct Kkt {
     pub(super) light_first: bool,
     analysed_light: bool,
     ldlt: Option<Ldlt>,
+    envelope: Option<Envelope>,
     residual: Vec<f64>,
     right: Vec<f64>,
     candidate: Vec<f64>,
@@ -84,8 +89,11 @@ impl Kkt {
             return;
         }
         self.analysed_light = self.light_first;
+        self.envelope = None;
         self.ldlt = Some(if self.light_first {
-            Ldlt::analyse(&self.lower, Ordering::Given(&light_first(scaled)))
+            let order = light_first(scaled);
+            self.envelope = Envelope::analyse(&self.lower, &order, TWOFOLD);
+            Ldlt::analyse(&self.lower, Ordering::Given(&order))
         } else {
             Ldlt::analyse(&self.lower, Ordering::Amd)
         });
@@ -129,6 +137,10 @@ impl Kkt {
     pub fn factor(&mut self, scaled: &Scaled, diagonal: &Diagonal) -> Result<(), BadPivot> {
         self.factorizations += 1;
         self.fill(scaled, diagonal);
+        if let Some(envelope) = &mut self.envelope {
+            envelope.factor(&self.lower, &self.shift, &self.signs);
+            return Ok(());
+        }
         let ldlt = self.ldlt.as_mut().expect("prepared before");
         ldlt.factor(&self.lower.values, &self.signs)
     }
@@ -160,8 +172,8 @@ impl Kkt {
                     *x = from.row(i)[p];
                 }
                 let y = if block.kind == Kind::Lorentz { rotate(d, &x) } else { x };
-                for i in 0..block.rows {
-                    values[begin(i) + p] = if diagonal.pinned[block.first + i] { 0.0 } else { -y[i] };
+                for (i, y) in y.iter().enumerate().take(block.rows) {
+                    values[begin(i) + p] = if diagonal.pinned[block.first + i] { 0.0 } else { -y };
                 }
             }
             for i in 0..block.rows {
@@ -174,16 +186,16 @@ impl Kkt {
             for c in &scaled.couplings[first..next] {
                 let to = scaled.blocks[c.l];
                 let turned = turn(scaled, c, &diagonal.direction);
-                for i in 0..block.rows {
+                for (i, row) in turned.iter().enumerate().take(block.rows) {
                     let take = if c.l == k { i + 1 } else { to.rows };
-                    for j in 0..take {
+                    for (j, &x) in row.iter().enumerate().take(take) {
                         let off = diagonal.pinned[block.first + i] || diagonal.pinned[to.first + j];
                         let own = c.l == k && i == j;
                         let place = if own { self.lower.starts[n + block.first + i + 1] - 1 } else { begin(i) + offset + j };
                         match (own, off) {
-                            (true, false) => values[place] -= turned[i][j],
+                            (true, false) => values[place] -= x,
                             (true, true) => {}
-                            (false, false) => values[place] = -turned[i][j],
+                            (false, false) => values[place] = -x,
                             (false, true) => values[place] = 0.0,
                         }
                     }
@@ -195,6 +207,10 @@ impl Kkt {
 
     /// Solves for `right` (velocities, then rows in their eigenbases) in place; at most `refine` steps of refinement.
     pub fn solve(&mut self, right: &mut [f64], refine: usize) {
+        if let Some(envelope) = &mut self.envelope {
+            envelope.solve(right);
+            return;
+        }
         let ldlt = self.ldlt.as_mut().expect("prepared before");
         if refine == 0 {
             ldlt.solve(right);
@@ -281,8 +297,8 @@ fn turn(scaled: &Scaled, c: &super::scaled::Coupling, directions: &[[f64; 2]]) -
     if bk.kind == Kind::Lorentz {
         for j in 0..bl.rows {
             let column = rotate(&directions[c.k], &[x[0][j], x[1][j], x[2][j]]);
-            for i in 0..3 {
-                x[i][j] = column[i];
+            for (row, c) in x.iter_mut().zip(column) {
+                row[j] = c;
             }
         }
     }

@@ -75,8 +75,12 @@ pub struct Settings {
 
 /// The most factorizations of one convex problem, if not said otherwise.
 const WORK: u64 = 100;
-/// Newton steps from the first system.
-const COLD_STEPS: u64 = 8;
+/// The most Newton steps in a row.
+const STEPS: u64 = 8;
+/// A guess is moved inside if it is at least this much better than no reactions, in √J per cone.
+const WORTH: f64 = 0.3;
+/// The part of its error by which [`Warm::Full`] moves the guess inside.
+const BARELY: f64 = 1e-3;
 /// Newton steps are not tried where the active rows per unknown exceed this: from the first system.
 const COLD_CROWD: f64 = 0.5;
 /// With so few cones they are tried in any case.
@@ -116,7 +120,10 @@ impl Solver for InteriorPoint {
     fn solve(&mut self, problem: &Problem, solution: &mut Solution) -> Result<Report, Unsupported> {
         let stop = self.settings.stop;
         if shift::needed(&problem.laws) {
-            shift::solve(problem, solution, &stop, |p, s, stop| self.convex(Target::Problem(p), s, stop))
+            let warm = self.settings.warm;
+            let result = shift::solve(problem, solution, &stop, |p, s, stop| self.inner(Target::Problem(p), s, stop));
+            self.settings.warm = warm;
+            result
         } else {
             self.convex(Target::Problem(problem), solution, &stop)
         }
@@ -127,7 +134,10 @@ impl ReducedSolver for InteriorPoint {
     fn solve_reduced(&mut self, reduced: &Reduced, solution: &mut Solution) -> Result<Report, Unsupported> {
         let stop = self.settings.stop;
         if shift::needed(&reduced.laws) || reduced.asymmetry() > 1e-14 {
-            shift::solve_reduced(reduced, solution, &stop, |p, s, stop| self.convex(Target::Reduced(p), s, stop))
+            let warm = self.settings.warm;
+            let result = shift::solve_reduced(reduced, solution, &stop, |p, s, stop| self.inner(Target::Reduced(p), s, stop));
+            self.settings.warm = warm;
+            result
         } else {
             self.convex(Target::Reduced(reduced), solution, &stop)
         }
@@ -169,13 +179,20 @@ enum End {
 }
 
 impl InteriorPoint {
+    /// One solve inside the outer iteration: whatever the first starts from, the others start from the answer before.
+    fn inner(&mut self, target: Target<'_>, solution: &mut Solution, stop: &Stop) -> Result<Report, Unsupported> {
+        let result = self.convex(target, solution, stop);
+        self.settings.warm = Warm::Best;
+        result
+    }
+
     /// Solves under the convex laws.
     fn convex(&mut self, target: Target<'_>, solution: &mut Solution, stop: &Stop) -> Result<Report, Unsupported> {
         self.prepare(target)?;
         let mut run = Run {
             target,
             stop,
-            started: std::time::Instant::now(),
+            started: stop.clock(),
             first_factorization: self.kkt.factorizations,
             best: solution.clone(),
             least: f64::INFINITY,
@@ -229,68 +246,78 @@ impl InteriorPoint {
             }
         }
         self.kkt.prepare(&self.scaled);
-        self.path.reactions = [Vec::new(), Vec::new()];
+        self.path.reset();
         Ok(())
     }
 
     fn phases(&mut self, run: &mut Run<'_>, guess: &Solution) -> End {
-        let warm = self.settings.warm != Warm::Cold && guess.v.iter().chain(&guess.r).any(|x| *x != 0.0 && x.is_finite());
-        let (v, mut r) = self.scaled.scale(guess);
-        let mut margin = f64::INFINITY;
-        // 2. The guess as it is, and by Newton steps.
-        if warm && self.settings.warm != Warm::Partial {
-            self.project(&mut r);
-            if self.consider(run, &v, &r) {
-                return End::Accepted;
-            }
-            let degree = self.scaled.degree().max(1) as f64;
-            margin = (2.0 * self.newton.merit(&self.scaled, &v, &r) / degree).sqrt();
-            if self.settings.warm == Warm::Best {
-                let end = self.descend(run, 1.0, COLD_STEPS, v.clone(), r.clone());
-                if end != End::Stuck {
-                    return end;
-                }
+        let warm = guess.v.iter().chain(&guess.r).any(|x| *x != 0.0) && guess.v.iter().chain(&guess.r).all(|x| x.is_finite());
+        match self.settings.warm {
+            Warm::Full | Warm::Best if warm => match self.from_guess(run, guess) {
+                End::Stuck => self.from_nothing(run, None),
+                end => end,
+            },
+            Warm::Partial if warm => self.from_nothing(run, Some(self.scaled.scale(guess).0)),
+            _ => self.from_nothing(run, None),
+        }
+    }
+
+    /// 2. The guess as it is, by Newton steps, and moved inside by as much as it is wrong; `Stuck` where that is too much.
+    fn from_guess(&mut self, run: &mut Run<'_>, guess: &Solution) -> End {
+        let (mut v, mut r) = self.scaled.scale(guess);
+        self.project(&mut r);
+        if self.consider(run, &v, &r) {
+            return End::Accepted;
+        }
+        if self.settings.warm == Warm::Best && self.promising(&v, &r) {
+            let end = self.descend(run, 1.0, &mut v, &mut r);
+            if end != End::Stuck {
+                return end;
             }
         }
-        // 3. The first system.
+        let degree = self.scaled.degree();
+        let margin = (2.0 * self.newton.merit(&self.scaled, &v, &r) / degree.max(1) as f64).sqrt();
+        let nothing = (2.0 * self.judge.scale() / degree.max(1) as f64).sqrt();
+        if degree == 0 || !(margin < WORTH * nothing) {
+            return End::Stuck;
+        }
+        let mut u = vec![0.0; self.scaled.rows()];
+        self.scaled.local_velocities(&v, &r, &mut u);
+        let margin = if self.settings.warm == Warm::Full { BARELY * margin } else { margin };
+        let point = start::inside(&self.scaled, &v, &r, &u, margin);
+        self.follow(run, point)
+    }
+
+    /// 3. The first system, Newton steps from there, and the path; `v` takes the place of its velocities.
+    fn from_nothing(&mut self, run: &mut Run<'_>, v: Option<Vec<f64>>) -> End {
         if self.used_up(run) {
             return End::Budget;
         }
-        let glued = match start::glued(&self.scaled, &mut self.kkt, &mut self.diagonal) {
+        let mut glued = match start::glued(&self.scaled, &mut self.kkt, &mut self.diagonal) {
             Ok(glued) => glued,
             Err(bad) => {
                 run.notes.push(format!("first system: pivot {:.1e} at unknown {}", bad.pivot, bad.unknown));
                 return End::Stuck;
             }
         };
-        let mut projected = glued.r.clone();
-        self.project(&mut projected);
-        if self.consider(run, &glued.v, &projected) {
+        if let Some(v) = v {
+            glued.v = v;
+        }
+        let (mut v, mut r) = (glued.v.clone(), glued.r.clone());
+        self.project(&mut r);
+        if self.consider(run, &v, &r) {
             return End::Accepted;
         }
-        let mut u = vec![0.0; self.scaled.rows()];
-        self.scaled.local_velocities(&glued.v, &glued.r, &mut u);
-        let spread = start::spread(&self.scaled, &u);
-        let point = if warm && self.settings.warm == Warm::Partial {
-            start::cold(&self.scaled, &start::Glued { v, r: glued.r }, 1.0)
-        } else if warm && margin < 0.3 * spread {
-            self.scaled.local_velocities(&v, &r, &mut u);
-            start::inside(&self.scaled, &v, &r, &u, {
-                let m = if self.settings.warm == Warm::Full { 1e-3 * margin } else { margin };
-                (m, m)
-            })
-        } else {
-            let crowded = self.newton.crowded(&self.scaled, &glued.v, &projected);
-            if crowded < COLD_CROWD || self.scaled.degree() <= FEW {
-                let end = self.descend(run, 1.0, COLD_STEPS, glued.v.clone(), projected.clone());
-                if end != End::Stuck || self.scaled.degree() == 0 {
-                    return end;
-                }
+        let (degree, crowded) = (self.scaled.degree(), self.newton.crowded(&self.scaled, &v, &r));
+        if crowded < COLD_CROWD || degree <= FEW {
+            let end = self.descend(run, 1.0, &mut v, &mut r);
+            if end != End::Stuck || degree == 0 {
+                return end;
             }
-            let deep = if crowded < LATE_CROWD { (self.scaled.degree() as f64 / 500.0).powf(1.5).clamp(1.0, 30.0) } else { 1.0 };
-            start::cold(&self.scaled, &glued, deep)
-        };
-        // 4 to 6. The path.
+        }
+        // 4 to 6. The path; the reactions of the first system reach over a few contacts only, those of a pile over its height.
+        let deep = if crowded < LATE_CROWD { (degree as f64 / 500.0).powf(1.5).clamp(1.0, 30.0) } else { 1.0 };
+        let point = start::cold(&self.scaled, &glued, deep);
         self.follow(run, point)
     }
 
@@ -328,10 +355,10 @@ impl InteriorPoint {
                 self.newton.pattern(&self.scaled, *c, &point.v, &point.r, &mut now);
                 let settled = now == patterns[which];
                 patterns[which] = now;
-                if settled && gap < 1e-2 * *last && *count < 3 && self.newton.crowded(&self.scaled, &point.v, &point.r) < LATE_CROWD {
+                if settled && gap < 1e-2 * *last && *count < 3 && self.promising(&point.v, &point.r) {
                     *last = gap;
                     *count += 1;
-                    let end = self.descend(run, *c, COLD_STEPS, point.v.clone(), point.r.clone());
+                    let end = self.descend(run, *c, &mut point.v.clone(), &mut point.r.clone());
                     if end != End::Stuck {
                         return end;
                     }
@@ -340,25 +367,30 @@ impl InteriorPoint {
         }
     }
 
-    /// Newton steps while they pay.
-    fn descend(&mut self, run: &mut Run<'_>, c: f64, steps: u64, mut v: Vec<f64>, mut r: Vec<f64>) -> End {
-        let mut merit = self.newton.merit(&self.scaled, &v, &r);
-        let mut rises = 0;
-        let steps = if self.kkt.light_first { steps + EXTREME_RISES } else { steps };
+    /// Whether Newton steps are worth trying from here.
+    fn promising(&mut self, v: &[f64], r: &[f64]) -> bool {
+        self.scaled.degree() <= FEW || self.newton.crowded(&self.scaled, v, r) < LATE_CROWD
+    }
+
+    /// Newton steps while they pay; leaves the last point that did.
+    fn descend(&mut self, run: &mut Run<'_>, c: f64, v: &mut Vec<f64>, r: &mut Vec<f64>) -> End {
+        let mut least = self.newton.merit(&self.scaled, v, r);
+        let (mut at_v, mut at_r) = (v.clone(), r.clone());
+        let (mut merit, mut rises) = (least, 0);
+        let steps = if self.kkt.light_first { STEPS + EXTREME_RISES } else { STEPS };
         for _ in 0..steps {
             if self.used_up(run) {
                 return End::Budget;
             }
-            if self.newton.step(&self.scaled, &mut self.kkt, c, &mut v, &mut r).is_err() {
+            if self.newton.step(&self.scaled, &mut self.kkt, c, &mut at_v, &mut at_r).is_err() {
                 return End::Stuck;
             }
             run.iterations += 1;
             run.solves += 1;
-            if self.consider(run, &v, &r) {
+            if self.consider(run, &at_v, &at_r) {
                 return End::Accepted;
             }
-            let next = self.newton.merit(&self.scaled, &v, &r);
-            run.notes.push(format!("newton {merit:.1e} {next:.1e}"));
+            let next = self.newton.merit(&self.scaled, &at_v, &at_r);
             if !(next <= DESCENT * merit) {
                 // Under extreme masses the merit must first rise: to stop the light body at the bottom
                 // shows each heavier one above that it falls. Then only rising again and again ends it.
@@ -368,6 +400,11 @@ impl InteriorPoint {
                 }
             }
             merit = next;
+            if merit < least {
+                least = merit;
+                v.copy_from_slice(&at_v);
+                r.copy_from_slice(&at_r);
+            }
         }
         End::Stuck
     }

@@ -65,8 +65,8 @@ impl Newton {
         for (k, block) in scaled.blocks.iter().enumerate() {
             let y = block.pick(&self.right[n..]);
             let d = if block.kind == Kind::Lorentz { rotate_back(&self.diagonal.direction[k], &y) } else { y };
-            for i in 0..block.rows {
-                r[block.first + i] += d[i];
+            for (r, d) in r[block.range()].iter_mut().zip(d) {
+                *r += d;
             }
         }
         Ok(())
@@ -135,7 +135,7 @@ impl Newton {
             let part = linear(block.kind, c, &u, &r);
             self.diagonal.direction[k] = part.d;
             let mut known = [0.0; 3];
-            for i in 0..block.rows {
+            for (i, known) in known.iter_mut().enumerate().take(block.rows) {
                 let row = block.first + i;
                 let (b, res) = (part.b[i], part.res[i]);
                 if b > 1e-12 {
@@ -145,7 +145,7 @@ impl Newton {
                 } else {
                     self.diagonal.pinned[row] = true;
                     self.right[n + row] = res;
-                    known[i] = -res;
+                    *known = -res;
                 }
             }
             let known = if block.kind == Kind::Lorentz { rotate_back(&part.d, &known) } else { known };
@@ -160,9 +160,9 @@ impl Newton {
             for (k, block) in scaled.blocks.iter().enumerate() {
                 let x = block.pick(&self.coupled);
                 let x = if block.kind == Kind::Lorentz { rotate(&self.diagonal.direction[k], &x) } else { x };
-                for i in 0..block.rows {
+                for (i, x) in x.iter().enumerate().take(block.rows) {
                     if !self.diagonal.pinned[block.first + i] {
-                        self.right[n + block.first + i] += x[i];
+                        self.right[n + block.first + i] += x;
                     }
                 }
             }

@@ -21,6 +21,8 @@ const CORRECTORS: usize = 4;
 const LONGER: f64 = 0.3;
 /// Compliance added to rows in cones and to equality rows, in the unit of the scaled W (mean diagonal 1).
 const CONE_REGULAR: f64 = 1e-15;
+/// See [`CONE_REGULAR`]: the most that is tried.
+const MOST_REGULAR: f64 = 1e-6;
 /// See [`CONE_REGULAR`].
 pub const FREE_REGULAR: f64 = 1e-10;
 
@@ -70,6 +72,7 @@ pub struct Path {
     right: Vec<f64>,
     target: Vec<Triple>,
     trial: Vec<Triple>,
+    regular: f64,
     /// Reactions before and after the last step.
     pub reactions: [Vec<f64>; 2],
 }
@@ -83,12 +86,27 @@ pub struct Moved {
 }
 
 impl Path {
+    /// Makes ready for another problem.
+    pub fn reset(&mut self) {
+        self.regular = 0.0;
+        self.reactions = [Vec::new(), Vec::new()];
+    }
+
     /// One iteration: moves `point` along the path.
     pub fn iterate(&mut self, scaled: &Scaled, kkt: &mut Kkt, point: &mut Point) -> Result<Moved, BadPivot> {
         self.residuals(scaled, point);
-        self.scale(scaled, point, kkt.light_first);
-        kkt.factor(scaled, &self.diagonal)?;
-        let refine = if kkt.light_first { 3 } else { usize::from(scaled.blocks.iter().any(|b| b.kind == Kind::Free)) };
+        // A stored W that is indefinite by its rounding needs more; once more is always more.
+        self.regular = self.regular.max(if kkt.light_first { 0.0 } else { CONE_REGULAR });
+        self.scale(scaled, point);
+        while let Err(bad) = kkt.factor(scaled, &self.diagonal) {
+            if self.regular >= MOST_REGULAR {
+                return Err(bad);
+            }
+            self.regular = (1e3 * self.regular).max(CONE_REGULAR);
+            self.scale(scaled, point);
+        }
+        let equalities = scaled.blocks.iter().any(|b| b.kind == Kind::Free);
+        let refine = if kkt.light_first || self.regular > CONE_REGULAR { 3 } else { usize::from(equalities) };
         let gap = point.gap(scaled);
         // Predictor: straight at the solution.
         self.target.clear();
@@ -134,10 +152,10 @@ impl Path {
     }
 
     /// The scaling points, and W² as the diagonal of the system.
-    fn scale(&mut self, scaled: &Scaled, point: &Point, exact: bool) {
+    fn scale(&mut self, scaled: &Scaled, point: &Point) {
         self.diagonal.reset(scaled.blocks.len(), scaled.rows());
         self.scalings.clear();
-        let regular = if exact { 0.0 } else { CONE_REGULAR };
+        let regular = self.regular;
         for (k, (block, pair)) in scaled.blocks.iter().zip(&point.pairs).enumerate() {
             let scaling = pair.scaling(block.kind);
             let range = block.range();
@@ -168,14 +186,12 @@ impl Path {
             let mut y = block.kind.identity().map(|e| centre * e);
             if let Some(d) = second_order {
                 let product = block.kind.product(&d.scaled_u[k], &d.scaled_r[k]);
-                for i in 0..3 {
-                    y[i] -= product[i];
+                for (y, product) in y.iter_mut().zip(product) {
+                    *y -= product;
                 }
             }
             let x = self.scalings[k].divide(block.kind, &y);
-            for i in 0..3 {
-                self.target[k][i] = x[i] - self.scalings[k].lambda[i];
-            }
+            self.target[k] = std::array::from_fn(|i| x[i] - self.scalings[k].lambda[i]);
         }
     }
 
@@ -198,8 +214,8 @@ impl Path {
                 let at = |d: &Triple| -> Triple { std::array::from_fn(|i| scaling.lambda[i] + longer * d[i]) };
                 let product = block.kind.product(&at(&best.scaled_u[k]), &at(&best.scaled_r[k]));
                 let x = scaling.divide(block.kind, &block.kind.clip(&product, 0.1 * centre, 10.0 * centre));
-                for i in 0..3 {
-                    self.target[k][i] += x[i];
+                for (target, x) in self.target[k].iter_mut().zip(x) {
+                    *target += x;
                 }
             }
             let next = self.direction(scaled, kkt, refine);

@@ -43,7 +43,7 @@ pub fn glued(scaled: &Scaled, kkt: &mut Kkt, diagonal: &mut Diagonal) -> Result<
 }
 
 /// The interior point at (v, r), r and u projected and moved inside by `margin`.
-pub fn inside(scaled: &Scaled, v: &[f64], r: &[f64], u: &[f64], (margin, margin_u): (f64, f64)) -> Point {
+pub fn inside(scaled: &Scaled, v: &[f64], r: &[f64], u: &[f64], margin: f64) -> Point {
     let mut point = Point { v: v.to_vec(), r: r.to_vec(), pairs: Vec::with_capacity(scaled.blocks.len()) };
     for block in &scaled.blocks {
         let (mut x, mut y) = (block.pick(r), block.pick(u));
@@ -56,13 +56,13 @@ pub fn inside(scaled: &Scaled, v: &[f64], r: &[f64], u: &[f64], (margin, margin_
                 let edge = margin.min(0.25 * length);
                 x[0] = x[0].clamp(edge, length - edge);
                 x[1] = length - x[0];
-                y = [y[0].max(0.0) + margin_u, (-y[0]).max(0.0) + margin_u, 0.0];
+                y = [y[0].max(0.0) + margin, (-y[0]).max(0.0) + margin, 0.0];
             }
             Kind::Ray | Kind::Lorentz => {
                 block.kind.project(&mut x);
                 block.kind.project(&mut y);
                 x[0] += margin;
-                y[0] += margin_u;
+                y[0] += margin;
             }
         }
         block.put(&x, &mut point.r);
@@ -76,7 +76,7 @@ pub fn cold(scaled: &Scaled, glued: &Glued, factor: f64) -> Point {
     let mut u = vec![0.0; scaled.rows()];
     scaled.local_velocities(&glued.v, &glued.r, &mut u);
     let margin = factor * spread(scaled, &u);
-    inside(scaled, &glued.v, &glued.r, &u, (margin, margin))
+    inside(scaled, &glued.v, &glued.r, &u, margin)
 }
 
 /// τ: the root mean square of u over the cones.

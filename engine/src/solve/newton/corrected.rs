@@ -6,87 +6,114 @@
 //!        c₀ = y + t dy;            take it if R(c₀) < 0.1 R(y)
 //!        c₁ = ten sweeps from c₀;  take the better of both if R < 0.9 R(y)
 //!   3  taken:    eps ← eps·(0.2 if t = 1, 0.7 if t ≥ ¼, else 2)
-//!      refused:  eps ← 4 eps; sweep 50 … 400 times, kept only if R falls
+//!      refused:  walk on from the full step for up to four steps, to where R < 0.9 R(y); if it is not found,
+//!                back to y, eps ← 4 eps; sweep 20, 40, … times, kept only if R falls
 //! ```
 //!
 //! R is the natural residual. Both candidates are needed: the step finds the long waves and the
-//! statuses of many contacts at once, the sweeps mend the few that it gets wrong; but there are problems on which sweeps alone go round in circles.
+//! statuses of many contacts at once, the sweeps mend the few that it gets wrong; but there are problems on which sweeps alone go
+//! round in circles. The walk (a watchdog) leads out of many places where R has a minimum that is no solution.
 
+use super::form::Point;
 use super::run::{End, Run};
 
 /// Most factorizations of this phase.
 const STEPS: u64 = 60;
-/// Refusals in a row after which the phase gives up.
-const REFUSALS: u32 = 5;
+/// Refusals in a row after which the phase gives up: the next one is cheaper then.
+const REFUSALS: u32 = 2;
 /// Sweeps that correct a step.
 const CORRECTION: usize = 10;
+/// Steps that the walk may take, and how far R may rise on it.
+const WALK: u32 = 4;
+const RISE: f64 = 10.0;
+/// The first weight.
+const EPS: f64 = 3e-3;
 
-pub(super) fn run(run: &mut Run<'_>) -> End {
-    run.eps = 1e-3;
-    let (mut refused, mut extra) = (0, 50);
+/// The iterate to which a walk that fails returns.
+struct Walk {
+    from: Point,
+    left: u32,
+}
+
+pub(super) fn run(run: &mut Run<'_, '_>) -> End {
+    run.now.copy_from(&run.best);
+    run.eps = EPS;
+    let (mut refused, mut extra) = (0, 20);
+    let mut walk: Option<Walk> = None;
+    let mut full = Point::default();
     for _ in 0..STEPS {
         if run.spent() {
             return End::Spent;
         }
-        let u = std::mem::take(&mut run.now.u);
-        let solved = run.step(&u, run.eps);
-        run.now.u = u;
-        match if solved { search(run) } else { None } {
-            Some(t) => {
-                refused = 0;
-                let factor = if t == 1.0 {
-                    0.2
-                } else if t >= 0.25 {
-                    0.7
-                } else {
-                    2.0
-                };
-                run.eps = (run.eps * factor).max(1e-10);
-                if run.look() {
-                    return End::Passed;
-                }
+        let wanted = 0.9 * walk.as_ref().map_or(run.now.residual, |w| w.from.residual);
+        let solved = run.step_at_now(run.eps);
+        if let Some(t) = if solved { search(run, wanted, &mut full) } else { None } {
+            (refused, walk) = (0, None);
+            let factor = if t == 1.0 {
+                0.2
+            } else if t >= 0.25 {
+                0.7
+            } else {
+                2.0
+            };
+            run.eps = (run.eps * factor).max(1e-10);
+            if run.look() {
+                return End::Passed;
             }
-            None => {
-                refused += 1;
-                run.eps = (4.0 * run.eps).min(0.1);
-                run.trial.copy_from(&run.now);
-                run.form.sweeps(&mut run.trial, extra, None);
-                run.counts.sweeps += extra as u64;
-                extra = (2 * extra).min(400);
-                if run.trial.residual < run.now.residual {
-                    std::mem::swap(&mut run.now, &mut run.trial);
-                    if run.look() {
-                        return End::Passed;
-                    }
-                }
-                if refused >= REFUSALS {
-                    return End::Stuck;
-                }
-            }
+            continue;
+        }
+        let left = walk.as_ref().map_or(WALK, |w| w.left);
+        if solved && left > 0 && full.residual < RISE * wanted {
+            let from = walk.take().map_or_else(|| run.now.clone(), |w| w.from);
+            walk = Some(Walk { from, left: left - 1 });
+            run.now.copy_from(&full);
+            continue;
+        }
+        if let Some(walk) = walk.take() {
+            run.now.copy_from(&walk.from);
+        }
+        refused += 1;
+        run.eps = (4.0 * run.eps).min(0.1);
+        if sweep_on(run, &mut extra) {
+            return End::Passed;
+        }
+        if refused >= REFUSALS {
+            break;
         }
     }
     End::Stuck
 }
 
-/// Step 2: moves `now` and returns t, or leaves it where it is.
-fn search(run: &mut Run<'_>) -> Option<f64> {
-    let before = run.now.residual;
+/// Sweeps from `now`, more every time, and keeps the result if R falls; true if it passes.
+fn sweep_on(run: &mut Run<'_, '_>, extra: &mut usize) -> bool {
+    run.trial.copy_from(&run.now);
+    run.form.sweeps(&mut run.trial, *extra, None);
+    run.counts.sweeps += *extra as u64;
+    *extra = (2 * *extra).min(400);
+    if run.trial.residual < run.now.residual {
+        std::mem::swap(&mut run.now, &mut run.trial);
+        return run.look();
+    }
+    false
+}
+
+/// Step 2: moves `now` to where R is below `wanted` and returns t, or leaves it where it is; `full` is the candidate of t = 1.
+fn search(run: &mut Run<'_, '_>, wanted: f64, full: &mut Point) -> Option<f64> {
     let mut t = 1.0;
     while t >= 1.0 / 16.0 {
-        run.trial.copy_from(&run.now);
-        for (y, dy) in run.trial.y.iter_mut().zip(&run.dy) {
-            *y += t * dy;
-        }
-        run.form.velocities(&mut run.trial);
-        if run.trial.residual >= 0.1 * before {
+        run.set_trial(t);
+        if run.trial.residual >= 0.1 * wanted {
             run.swept.copy_from(&run.trial);
             run.form.sweeps(&mut run.swept, CORRECTION, None);
             run.counts.sweeps += CORRECTION as u64;
-            if !(run.trial.residual <= run.swept.residual) {
+            if run.swept.residual < run.trial.residual || run.trial.residual.is_nan() {
                 std::mem::swap(&mut run.trial, &mut run.swept);
             }
         }
-        if run.trial.residual < 0.9 * before {
+        if t == 1.0 {
+            full.copy_from(&run.trial);
+        }
+        if run.trial.residual < wanted {
             std::mem::swap(&mut run.now, &mut run.trial);
             return Some(t);
         }

@@ -232,9 +232,7 @@ impl Form for Delassus {
             let (range, mut out) = (self.blocks.range(k), [0.0; MAX_ROWS]);
             let d = range.len();
             self.W.times(k, &self.blocks, &point.y, &mut out);
-            for i in 0..d {
-                out[i] += self.q[range.start + i];
-            }
+            out.iter_mut().zip(&self.q[range.clone()]).for_each(|(u, q)| *u += q);
             point.u[range.clone()].copy_from_slice(&out[..d]);
             let mut natural = [0.0; MAX_ROWS];
             law.natural(1.0, &out[..d], &point.y[range], &mut natural[..d]);
@@ -283,7 +281,7 @@ impl Form for Delassus {
         for _ in 0..3 {
             self.correct(n, dy);
             let now = self.residual(pieces, eps, dy);
-            let enough = !(now < 0.5 * left) || now <= 1e-12 * first;
+            let enough = now.is_nan() || now >= 0.5 * left || now <= 1e-12 * first;
             left = now;
             if enough {
                 break;

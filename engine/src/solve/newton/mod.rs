@@ -13,8 +13,11 @@
 //!
 //! 1. If the guess passes, done: no sweep, no factorization.
 //! 2. Phase 0 (`sweeping`): up to 50 Gauss–Seidel sweeps, every block solved exactly.
-//! 3. Phase A (`corrected`): up to 60 semismooth Newton steps on the Alart–Curnier function, corrected by sweeps, lightly regularised.
-//! 4. Phase B (`proximal`): proximal point with the same Newton steps, for dependent rows.
+//! 3. Phase A (`corrected`): semismooth Newton steps on the Alart–Curnier function, corrected by sweeps, lightly regularised.
+//! 4. Phase P (`path`): from piece to piece along Newton's path, where a contact has to change its branch before R can fall.
+//! 5. A and P once more; a few full Newton steps without any regular term, for extreme mass ratios; then phase B (`proximal`): proximal point with the same Newton steps, for dependent rows.
+//! 6. 3 to 5 again, as long as a round lowers R by a tenth and the budget lasts.
+//! 7. What is not solved with half of the budget starts once more, from the answer of the convex law (by the interior point).
 //!
 //! The iterate of least R is what is returned, judged by [`crate::problem::error`].
 //!
@@ -29,13 +32,14 @@
 //! factorization (dense up to 120 rows that are not open, else sparse; its analysis is kept from solve to solve while the
 //! pattern stays) and some ten sweeps.
 //!
-//! [AlartCurnier1991], [DeSaxce1998]; compared with the methods of [Acary2018] by `signorini bench newton`.
+//! [AlartCurnier1991], [DeSaxce1998], [Ralph1994]; compared with the methods of [Acary2018] by `signorini bench newton`.
 
 mod block_matrix;
 mod corrected;
 mod delassus;
 mod form;
 mod mixed;
+mod path;
 mod piece;
 mod proximal;
 mod quick;
@@ -44,6 +48,7 @@ mod sweeping;
 
 pub use piece::Branch;
 
+use super::interior_point::{self, InteriorPoint};
 use super::{Counts, ReducedSolver, Report, Solver, Status, Stop, Unsupported};
 use crate::math::norm;
 use crate::problem::{Judge, Problem, Reduced, Solution};
@@ -52,15 +57,17 @@ use form::{Blocks, Form, Point};
 use mixed::Mixed;
 use run::{End, Run, Test};
 use serde::Serialize;
-use std::time::Instant;
 
 /// Factorizations if [`Stop::work`] does not say.
-const WORK: u64 = 400;
+const WORK: u64 = 1000;
+
+/// Factorizations that the convex start may take.
+const CONVEX: u64 = 60;
 
 /// How to solve.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Settings {
-    /// When to stop; work is counted in factorizations (default 400).
+    /// When to stop; work is counted in factorizations (default 1000).
     pub stop: Stop,
     /// Beside the tolerance in joules: the largest relative natural residual, both as the literature takes it
     /// (`‖r − P(r − ũ)‖ / max(‖q‖, ‖r‖, ‖u‖)`, [Acary2018]) and in joule-scaled variables. Of first order where the energy is of second. `None`: not asked for.
@@ -140,17 +147,32 @@ struct Outcome {
     phase: &'static str,
     history: Vec<super::Sample>,
     late: bool,
+    /// Whether a second start from the convex law's answer was needed.
+    restarted: bool,
 }
 
+type Phase = (&'static str, fn(&mut Run<'_, '_>) -> End);
+
+/// The phases in their order: the cheapest that may still help comes first.
+const PHASES: [Phase; 7] = [
+    ("sweeps", sweeping::run),
+    ("newton", corrected::run),
+    ("path", path::run),
+    ("newton", corrected::run),
+    ("path", path::run),
+    ("bare", path::bare),
+    ("proximal", proximal::run),
+];
+
 /// All phases, one after another.
-fn solve_form(form: &mut dyn Form, test: Test<'_>, settings: &Settings, guess: Vec<f64>) -> Outcome {
+fn solve_form(form: &mut dyn Form, test: &mut Test<'_>, settings: &Settings, guess: Vec<f64>, budget: u64) -> Outcome {
     let m = guess.len();
     let now = Point { y: guess, u: vec![0.0; m], v: Vec::new(), residual: f64::INFINITY };
     let mut run = Run {
         form,
         test,
         stop: &settings.stop,
-        budget: settings.stop.work.unwrap_or(WORK),
+        budget,
         counts: Counts::default(),
         now,
         best: Point::default(),
@@ -160,20 +182,23 @@ fn solve_form(form: &mut dyn Form, test: Test<'_>, settings: &Settings, guess: V
         dy: vec![0.0; m],
         eps: 1e-3,
         history: Vec::new(),
-        began: Instant::now(),
+        began: settings.stop.clock(),
         late: false,
     };
     run.form.velocities(&mut run.now);
     let mut phase = "guess";
     let mut end = if run.look() { End::Passed } else { End::Stuck };
-    let phases: [(&'static str, fn(&mut Run<'_>) -> End); 3] =
-        [("sweeps", sweeping::run), ("newton", corrected::run), ("proximal", proximal::run)];
-    for (name, run_phase) in phases {
-        if end != End::Stuck || run.spent() && name != "sweeps" {
-            break;
+    let mut before = f64::INFINITY;
+    while end == End::Stuck && run.best.residual < 0.9 * before {
+        before = run.best.residual;
+        // Sweeps once; then round after round of the other phases, while they bring R down.
+        for (name, run_phase) in if phase == "guess" { &PHASES[..] } else { &PHASES[1..] } {
+            if end != End::Stuck || run.spent() && *name != "sweeps" {
+                break;
+            }
+            phase = name;
+            end = run_phase(&mut run);
         }
-        phase = name;
-        end = run_phase(&mut run);
     }
     if end == End::Stuck && run.spent() {
         end = End::Spent;
@@ -181,7 +206,51 @@ fn solve_form(form: &mut dyn Form, test: Test<'_>, settings: &Settings, guess: V
     if end == End::Passed {
         run.best.copy_from(&run.now);
     }
-    Outcome { end, counts: run.counts, best: run.best, phase, history: run.history, late: run.late }
+    Outcome { end, counts: run.counts, best: run.best, phase, history: run.history, late: run.late, restarted: false }
+}
+
+/// As [`solve_form`]; what is not solved with half of the work starts anew from the answer of the convex law, which `convex`
+/// finds (as scaled reactions, with the factorizations that it took) if there is one.
+fn solve_twice(
+    form: &mut dyn Form,
+    mut test: Test<'_>,
+    settings: &Settings,
+    guess: Vec<f64>,
+    convex: impl FnOnce(&Stop) -> Option<(Vec<f64>, u64)>,
+) -> Outcome {
+    let work = settings.stop.work.unwrap_or(WORK);
+    let friction = super::shift::needed(&form.blocks().laws);
+    let mut first = solve_form(form, &mut test, settings, guess, if friction { work.div_ceil(2) } else { work });
+    let left = work.saturating_sub(first.counts.factorizations);
+    if first.end == End::Passed || first.late || !friction || left == 0 {
+        return first;
+    }
+    let tolerance = crate::problem::Tolerance { relative: 1e-10, velocity: 1e-7 };
+    let stop = Stop { tolerance, work: Some(left.min(CONVEX)), deadline: settings.stop.deadline, history: false };
+    let Some((start, taken)) = convex(&stop) else { return first };
+    first.counts.factorizations += taken;
+    let second = solve_form(form, &mut test, settings, start, left.saturating_sub(taken));
+    first.counts.sweeps += second.counts.sweeps;
+    first.counts.factorizations += second.counts.factorizations;
+    first.counts.outer += second.counts.outer;
+    first.history.extend(&second.history);
+    first.late = second.late;
+    first.restarted = true;
+    if second.end == End::Passed || second.best.residual < first.best.residual {
+        first.best = second.best;
+        first.phase = second.phase;
+    }
+    first.end = second.end;
+    first
+}
+
+/// The convex law's reactions by the interior point, scaled.
+fn convex_start(blocks_root: &[f64], starts: &[usize], solved: Result<Report, Unsupported>, mut r: Vec<f64>) -> Option<(Vec<f64>, u64)> {
+    let report = solved.ok()?;
+    for k in 0..blocks_root.len() {
+        r[starts[k]..starts[k + 1]].iter_mut().for_each(|x| *x *= blocks_root[k]);
+    }
+    Some((r, report.counts.factorizations))
 }
 
 /// The guess in scaled variables; nothing where it is not a finite vector of the right size.
@@ -220,6 +289,9 @@ fn report(outcome: &mut Outcome, error: crate::problem::Error, settings: &Settin
     report.counts = outcome.counts;
     report.history = std::mem::take(&mut outcome.history);
     report.notes.push(format!("ended in phase {}", outcome.phase));
+    if outcome.restarted {
+        report.notes.push("started again from the answer of the convex law".into());
+    }
     report
 }
 
@@ -254,7 +326,13 @@ impl ReducedSolver for Newton {
             judge: Box::new(judging),
             ask_below: f64::INFINITY,
         };
-        let mut outcome = solve_form(delassus, test, &settings, guess);
+        let convex = |stop: &Stop| {
+            let mut start = Solution::zero(0, reduced.rows());
+            let mut interior = InteriorPoint::new(interior_point::Settings { stop: *stop, ..Default::default() });
+            let solved = interior.solve_reduced(&reduced.clone().associated(), &mut start);
+            convex_start(&root, &reduced.row_starts, solved, start.r)
+        };
+        let mut outcome = solve_twice(delassus, test, &settings, guess, convex);
         solution.r = plain(&root, &reduced.row_starts, &outcome.best.y);
         let error = self.judge.error_reduced(reduced, &solution.r);
         let blocks = std::mem::take(&mut self.delassus.blocks);
@@ -296,7 +374,13 @@ impl Solver for Newton {
             ask_below: f64::INFINITY,
         };
         let form: &mut dyn Form = if condensed { delassus } else { mixed };
-        let mut outcome = solve_form(form, test, &settings, guess);
+        let convex = |stop: &Stop| {
+            let mut start = Solution::zero(problem.n(), problem.rows());
+            let mut interior = InteriorPoint::new(interior_point::Settings { stop: *stop, ..Default::default() });
+            let solved = interior.solve(&problem.clone().associated(), &mut start);
+            convex_start(&root, starts, solved, start.r)
+        };
+        let mut outcome = solve_twice(form, test, &settings, guess, convex);
         complete(problem, &mut self.judge, plain(&root, starts, &outcome.best.y), solution);
         let error = self.judge.error(problem, solution);
         let blocks = std::mem::take(&mut self.mixed.blocks);

@@ -173,6 +173,48 @@ pub(super) fn margin(law: &Law, y: &[f64], u: &[f64]) -> f64 {
     if size > 0.0 { (distance / size).min(1.0) } else { 0.0 }
 }
 
+/// The least t > 0 at which `z + t dz` (z = y − u) reaches another branch of the law; infinite if it never does.
+pub(super) fn first_change(law: &Law, z: &[f64], dz: &[f64]) -> f64 {
+    let crossing = |value: f64, slope: f64| {
+        let t = -value / slope;
+        if t > 0.0 { t } else { f64::INFINITY }
+    };
+    match *law {
+        Law::Equality => f64::INFINITY,
+        Law::Unilateral => crossing(z[0], dz[0]),
+        Law::Interval { lo, hi } => crossing(z[0] - lo, dz[0]).min(crossing(z[0] - hi, dz[0])),
+        Law::Cone { mu, .. } => edge(z, dz, mu).min(if mu > 0.0 { edge(z, dz, -1.0 / mu) } else { crossing(z[0], dz[0]) }),
+        Law::Coulomb { mu, .. } => {
+            let normal = crossing(z[0], dz[0]);
+            edge(z, dz, mu).min(normal)
+        }
+    }
+}
+
+/// The least t > 0 with `‖z_t‖ = slope z_n` at `z + t dz`.
+fn edge(z: &[f64], dz: &[f64], slope: f64) -> f64 {
+    let (mut a, mut b, mut c) = (-(slope * dz[0]).powi(2), -slope * slope * z[0] * dz[0], -(slope * z[0]).powi(2));
+    for i in 1..z.len() {
+        a += dz[i] * dz[i];
+        b += z[i] * dz[i];
+        c += z[i] * z[i];
+    }
+    // a t² + 2 b t + c = 0, by the form without cancellation.
+    let discriminant = b * b - a * c;
+    if discriminant < 0.0 {
+        return f64::INFINITY;
+    }
+    let s = -(b + discriminant.sqrt().copysign(b));
+    let mut least = f64::INFINITY;
+    for t in [s / a, c / s] {
+        // The other nappe of the squared cone does not count.
+        if t > 0.0 && t < least && slope * (z[0] + t * dz[0]) >= 0.0 {
+            least = t;
+        }
+    }
+    least
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -229,6 +271,23 @@ mod tests {
             for f in &piece.f[..d] {
                 prop_assert!(f.abs() < 1e-12, "{law:?} {f}");
             }
+        }
+
+        /// The branch is the same just before the first change, and another just after it.
+        #[test]
+        fn the_first_change_is_where_the_branch_changes(law in any_law(), z in prop::array::uniform3(-2.0..2.0f64), dz in prop::array::uniform3(-2.0..2.0f64)) {
+            let d = law.rows();
+            let branch = |t: f64| {
+                let y: Vec<f64> = (0..d).map(|i| z[i] + t * dz[i]).collect();
+                Piece::of(&law, &y, &[0.0; MAX_ROWS][..d]).branch
+            };
+            let t = first_change(&law, &z[..d], &dz[..d]);
+            if !(1e-3..1e3).contains(&t) {
+                return Ok(());
+            }
+            prop_assert_eq!(branch(t * (1.0 - 1e-6)), branch(0.0));
+            // Touching a border without crossing it (a double root) is the exception: look a little further for the other side.
+            prop_assert!(branch(t * (1.0 + 1e-6)) != branch(0.0) || branch(t * (1.0 + 1e-3)) != branch(0.0));
         }
     }
 }

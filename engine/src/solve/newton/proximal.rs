@@ -22,9 +22,9 @@ use crate::problem::law::MAX_ROWS;
 const STEPS: usize = 30;
 /// Sweeps that correct a candidate.
 const CORRECTION: usize = 10;
-/// Flat outer steps after which the drift is allowed, and after which the phase gives up.
+/// Flat outer steps after which the drift is allowed, and after which the phase gives up (for the path to try).
 const FLAT: u32 = 10;
-const GIVE_UP: u32 = 60;
+const GIVE_UP: u32 = 25;
 
 /// The state of the outer loop.
 struct Outer {
@@ -37,7 +37,7 @@ struct Outer {
     flat: u32,
 }
 
-pub(super) fn run(run: &mut Run<'_>) -> End {
+pub(super) fn run(run: &mut Run<'_, '_>) -> End {
     run.now.copy_from(&run.best);
     let mut eps = (run.eps / 4.0).clamp(1e-4, 1e-2);
     let mut outer = Outer { centre: run.now.y.clone(), last: vec![0.0; run.now.y.len()], hold: 0, failed_eps: 0.0, tau: 1.0, flat: 0 };
@@ -83,7 +83,7 @@ pub(super) fn run(run: &mut Run<'_>) -> End {
 }
 
 /// Step 3: the next centre, at y or ahead of it.
-fn drift(run: &Run<'_>, outer: &mut Outer, eps: f64, before: f64) {
+fn drift(run: &Run<'_, '_>, outer: &mut Outer, eps: f64, before: f64) {
     let step: Vec<f64> = run.now.y.iter().zip(&outer.centre).map(|(y, c)| y - c).collect();
     let cosine = dot(&step, &outer.last) / (norm(&step) * norm(&outer.last)).max(f64::MIN_POSITIVE);
     let size = norm(&run.now.y).max(norm(&run.now.u));
@@ -117,7 +117,7 @@ enum Inner {
 }
 
 /// Step 1.
-fn inner(run: &mut Run<'_>, eps: f64, centre: &[f64]) -> Inner {
+fn inner(run: &mut Run<'_, '_>, eps: f64, centre: &[f64]) -> Inner {
     let mut u = vec![0.0; centre.len()];
     let mut merits = vec![regular(run, false, eps, centre, &mut u)];
     for step in 0..STEPS {
@@ -149,16 +149,12 @@ fn inner(run: &mut Run<'_>, eps: f64, centre: &[f64]) -> Inner {
 }
 
 /// Moves `now` to the first candidate whose merit is below `reference`.
-fn search(run: &mut Run<'_>, eps: f64, centre: &[f64], reference: f64, u: &mut [f64]) -> bool {
+fn search(run: &mut Run<'_, '_>, eps: f64, centre: &[f64], reference: f64, u: &mut [f64]) -> bool {
     let mut t = 1.0;
     for _ in 0..8 {
-        run.trial.copy_from(&run.now);
-        for (y, dy) in run.trial.y.iter_mut().zip(&run.dy) {
-            *y += t * dy;
-        }
-        run.form.velocities(&mut run.trial);
+        run.set_trial(t);
         let mut merit = regular(run, true, eps, centre, u);
-        if !(merit <= 0.5 * reference) {
+        if merit.is_nan() || merit > 0.5 * reference {
             run.swept.copy_from(&run.trial);
             run.form.sweeps(&mut run.swept, CORRECTION, Some(Prox { eps, centre }));
             run.counts.sweeps += CORRECTION as u64;
@@ -180,7 +176,7 @@ fn search(run: &mut Run<'_>, eps: f64, centre: &[f64], reference: f64, u: &mut [
 }
 
 /// The velocities of the regular problem, `u + eps (y − c)`, and |F| there; of `trial` or of `now`.
-fn regular(run: &Run<'_>, trial: bool, eps: f64, centre: &[f64], u: &mut [f64]) -> f64 {
+fn regular(run: &Run<'_, '_>, trial: bool, eps: f64, centre: &[f64], u: &mut [f64]) -> f64 {
     let point = if trial { &run.trial } else { &run.now };
     for i in 0..u.len() {
         u[i] = point.u[i] + eps * (point.y[i] - centre[i]);

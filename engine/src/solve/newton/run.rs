@@ -19,6 +19,9 @@ pub(super) enum End {
     Spent,
 }
 
+/// Whether the judge accepts these scaled reactions.
+pub(super) type Judging<'a> = Box<dyn FnMut(&[f64]) -> bool + 'a>;
+
 /// The method's own test, cheaper than the judge's; the judge has the last word.
 pub(super) struct Test<'a> {
     /// The energy scale, J.
@@ -30,7 +33,7 @@ pub(super) struct Test<'a> {
     /// `‖q‖`, not scaled and scaled; 0 where the literature does not count it.
     pub free: (f64, f64),
     /// The judge: does it accept these scaled reactions?
-    pub judge: Box<dyn FnMut(&[f64]) -> bool + 'a>,
+    pub judge: Judging<'a>,
     /// Residual at which the judge is asked next: it refused above.
     pub ask_below: f64,
 }
@@ -86,9 +89,9 @@ fn figures(blocks: &Blocks, point: &Point) -> (f64, f64, f64) {
 }
 
 /// One solve under way.
-pub(super) struct Run<'a> {
+pub(super) struct Run<'a, 't> {
     pub form: &'a mut dyn Form,
-    pub test: Test<'a>,
+    pub test: &'a mut Test<'t>,
     pub stop: &'a Stop,
     /// Most factorizations.
     pub budget: u64,
@@ -109,7 +112,7 @@ pub(super) struct Run<'a> {
     pub late: bool,
 }
 
-impl Run<'_> {
+impl Run<'_, '_> {
     /// Remembers the iterate if it is the best, and tests it.
     pub fn look(&mut self) -> bool {
         if self.now.residual < self.best.residual || self.best.y.len() != self.now.y.len() {
@@ -134,6 +137,21 @@ impl Run<'_> {
         self.set_pieces(u);
         self.counts.factorizations += 1;
         self.form.direction(&self.pieces, eps, &mut self.dy)
+    }
+
+    /// As [`Run::step`], with the velocities of `now`.
+    pub fn step_at_now(&mut self, eps: f64) -> bool {
+        let u = std::mem::take(&mut self.now.u);
+        let solved = self.step(&u, eps);
+        self.now.u = u;
+        solved
+    }
+
+    /// `trial ← now + t dy`, with its velocities.
+    pub fn set_trial(&mut self, t: f64) {
+        self.trial.copy_from(&self.now);
+        self.trial.y.iter_mut().zip(&self.dy).for_each(|(y, dy)| *y += t * dy);
+        self.form.velocities(&mut self.trial);
     }
 
     fn set_pieces(&mut self, u: &[f64]) {

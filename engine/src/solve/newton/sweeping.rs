@@ -8,7 +8,7 @@ use super::run::{End, Run};
 /// Looks are spaced by half of what is done: a look costs about a sweep.
 const LOOKS: [usize; 11] = [1, 2, 3, 4, 6, 9, 13, 19, 28, 42, 50];
 
-pub(super) fn run(run: &mut Run<'_>) -> End {
+pub(super) fn run(run: &mut Run<'_, '_>) -> End {
     let mut done = 0;
     for at in LOOKS {
         run.form.sweeps(&mut run.now, at - done, None);

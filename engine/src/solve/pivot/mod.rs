@@ -20,11 +20,11 @@
 //!    on others stay out. Go to the minimum over F; a row that meets its bound on the way is fixed there. Repeat.
 //! 2. u ← J v + E r + w. Choose the fixed row i that violates its law with the greatest energy `½u_i²/W_ii`; none: step 4.
 //! 3. Row i enters:
-//!    a. the response to one unit of r_i with `u_F` held: `K_F (dv, −dr) = (J_iᵀ, 0)`, stiffness `s = J_i dv + E_i`;
-//!    b. step to `u_i = 0`, to the other bound of r_i, or to the first free row that meets a bound. With s = 0
-//!       (row i depends on F) only the last two exist: a *dual-only step*, v stays as it is;
-//!    c. no end: the free rows with dr ≠ 0 and i contradict each other: infeasible;
-//!    d. a free row stopped us: it leaves F, back to a. Else i joins F (or stays at its other bound), back to 2.
+//!    * a. the response to one unit of r_i with `u_F` held: `K_F (dv, −dr) = (J_iᵀ, 0)`, stiffness `s = J_i dv + E_i`;
+//!    * b. step to `u_i = 0`, to the other bound of r_i, or to the first free row that meets a bound. With s = 0
+//!      (row i depends on F) only the last two exist: a *dual-only step*, v stays as it is;
+//!    * c. no end: the free rows with dr ≠ 0 and i contradict each other: infeasible;
+//!    * d. a free row stopped us: it leaves F, back to a. Else i joins F (or stays at its other bound), back to 2.
 //! 4. Factor anew, refine with residuals summed in twice the precision, and look again (2); with nothing to do: the end.
 //!
 //! # Why it ends
@@ -63,6 +63,8 @@ use self::dense::Dense;
 use self::pyramid::Pyramids;
 use self::sparse::{Sparse, SparseBasis};
 use self::walk::{Basis, End, Walk};
+use crate::math::sparse::Csr;
+use crate::math::updatable::Updatable;
 use crate::problem::{Error, Judge, Law, Problem, Reduced, Solution};
 use crate::solve::lemke::{self, Lemke};
 use crate::solve::shift;
@@ -212,6 +214,13 @@ fn walk_reduced(reduced: &Reduced, solution: &mut Solution, stop: &Stop) -> Repo
     let walked = Walked::new(end, &mut walk);
     solution.r = walked.r.clone();
     walked.report(Judge::of_reduced(reduced).error_reduced(reduced, &solution.r), stop, |row| row)
+}
+
+/// The factor that the walk would use for a problem with one-row blocks (nothing factored yet), and the lower triangle of
+/// `[H Jᵀ; J −E]` that it was made for.
+pub fn factor(problem: &Problem) -> (Updatable, Csr) {
+    let lower = sparse::lower_triangle(problem);
+    (order::analyse(problem, &lower), lower)
 }
 
 /// What a walk leaves.

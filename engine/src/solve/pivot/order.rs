@@ -1,10 +1,11 @@
 //! The order of elimination of `[H Jᵀ; J −E]`.
 //!
-//! 1. A row comes right after the last of its columns: then its pivot is `−(W of the row, given the rows before)`,
-//!    negative for independent rows without any compliance, and what a pinned body has cancelled is cancelled where it arises.
-//! 2. Light bodies come first where masses differ much: a light body that is pinned passes on the small inverse mass of
-//!    its heavy neighbour, with the rounding of a difference of neighbours and not of the extremes of the whole stack.
-//! 3. Otherwise the body comes next whose elimination leaves the smallest front (minimum degree on the quotient
+//! 1. A row comes after the last of its columns: then its pivot is `−(W of the row, given the rows before)`, negative for
+//!    independent rows without any compliance.
+//! 2. Where masses differ much, light bodies come first and each row right after its last column: a light body that
+//!    is pinned passes on the small inverse mass of its heavy neighbour, with the rounding of a difference of neighbours
+//!    and not of the extremes of the whole stack.
+//! 3. Otherwise the body or row comes next whose elimination leaves the smallest front (minimum degree on the quotient
 //!    graph, as in [AmestoyDavisDuff1996] with exact degrees).
 
 use crate::math::cliques::Cliques;
@@ -12,17 +13,19 @@ use crate::math::ldlt::{Ldlt, Ordering};
 use crate::math::sparse::Csr;
 use crate::math::updatable::Updatable;
 use crate::problem::Problem;
+use std::collections::BTreeMap;
 
 /// Cliques up to this size are one node.
 const WHOLE: usize = 48;
-/// Masses that differ by more than this are ordered by mass, in classes of a factor 4.
-const UNEQUAL: f64 = 100.0;
+/// Masses in so many different classes (of a factor 4 each) are ordered by mass: a heavy container around its
+/// contents makes two, a stack of growing weights many.
+const UNEQUAL: usize = 5;
 
 /// The factor with the least fill among the orders that qualify; unknowns are the n velocities, then the m rows.
 pub(super) fn analyse(problem: &Problem, lower: &Csr) -> Updatable {
     let graph = Graph::new(problem);
     let equal = graph.class.iter().all(|&c| c == 0);
-    let mut best = Updatable::analyse(lower, &graph.eliminate(problem));
+    let mut best = Updatable::analyse(lower, &graph.eliminate());
     if equal {
         // Two more, from the approximate minimum degree of the whole matrix and of H + JᵀJ.
         for pattern in [None, Some(coupled(problem))] {
@@ -35,23 +38,33 @@ pub(super) fn analyse(problem: &Problem, lower: &Csr) -> Updatable {
     best
 }
 
-/// The columns in the order of approximate minimum degree of a pattern, each row after the last of its columns.
+/// The order of approximate minimum degree of a pattern, but each row after the last of its columns.
 fn approximate(problem: &Problem, pattern: &Csr) -> Vec<u32> {
     let n = problem.n();
-    let mut columns = Vec::with_capacity(n);
-    Ldlt::analyse(pattern, Ordering::Amd).pivots(|unknown, _| columns.extend((unknown < n).then_some(unknown as u32)));
-    let mut place = vec![0; n];
-    columns.iter().enumerate().for_each(|(p, &j)| place[j as usize] = p + 1);
-    // Rows by the place of their last column; 0 for rows without columns.
-    let mut after: Vec<Vec<u32>> = vec![Vec::new(); n + 1];
-    for block in problem.J.blocks() {
-        let last = block.columns.iter().map(|&j| place[j as usize]).max().unwrap_or(0);
-        after[last].extend(block.range().map(|i| (n + i) as u32));
-    }
-    let mut order = after[0].clone();
-    for (p, &j) in columns.iter().enumerate() {
-        order.push(j);
-        order.extend_from_slice(&after[p + 1]);
+    let mut proposed = Vec::with_capacity(n + problem.rows());
+    Ldlt::analyse(pattern, Ordering::Amd).pivots(|unknown, _| proposed.push(unknown as u32));
+    // Rows that the pattern does not know may come at once.
+    let known = proposed.len() > n;
+    let rows = problem.J.to_csr();
+    let by_column = rows.transposed();
+    let mut waiting: Vec<usize> = (0..rows.rows).map(|i| rows.row(i).0.len()).collect();
+    let mut called: Vec<bool> = vec![!known; rows.rows];
+    let mut order: Vec<u32> =
+        if known { Vec::new() } else { (0..rows.rows).filter(|&i| waiting[i] == 0).map(|i| (n + i) as u32).collect() };
+    for p in proposed {
+        if p as usize >= n {
+            let row = p as usize - n;
+            called[row] = true;
+            order.extend((waiting[row] == 0).then_some(p));
+            continue;
+        }
+        order.push(p);
+        for &row in by_column.row(p as usize).0 {
+            waiting[row as usize] -= 1;
+            if waiting[row as usize] == 0 && called[row as usize] {
+                order.push(n as u32 + row);
+            }
+        }
     }
     order
 }
@@ -73,203 +86,196 @@ fn coupled(problem: &Problem) -> Csr {
     out
 }
 
-/// Nodes are groups of columns; row groups (rows with the same columns) hang between them.
+/// The quotient graph. Variables are nodes (groups of columns that H couples densely), then groups of rows with the same columns.
 struct Graph {
-    /// Columns of each node.
-    columns: Vec<Vec<u32>>,
-    /// Class of mass: lower ones go first.
+    /// The unknowns of each variable; rows are numbered from n.
+    unknowns: Vec<Vec<u32>>,
+    /// Class of mass of each node: lower ones go first.
     class: Vec<u32>,
-    /// Nodes coupled by H.
-    coupled: Vec<Vec<u32>>,
-    /// Row groups of each node, and nodes of each row group.
-    groups: Vec<Vec<u32>>,
-    nodes: Vec<Vec<u32>>,
-    /// The rows of each group.
-    rows: Vec<Vec<u32>>,
-    /// Elements (fronts left behind) that a node or a row group belongs to.
-    node_elements: Vec<Vec<u32>>,
-    group_elements: Vec<Vec<u32>>,
-    /// Nodes and row groups in each element; empty when absorbed.
-    elements: Vec<(Vec<u32>, Vec<u32>)>,
-    /// Columns of a group that are not eliminated yet.
+    /// Number of nodes.
+    nodes: usize,
+    /// Neighbours of each variable in the matrix.
+    neighbours: Vec<Vec<u32>>,
+    /// Nodes that a row group still waits for.
     waiting: Vec<usize>,
+    /// Elements (fronts that eliminated variables left) of each variable, and the variables of each element (empty when absorbed).
+    elements_of: Vec<Vec<u32>>,
+    elements: Vec<Vec<u32>>,
     done: Vec<bool>,
-    /// Who was counted in the present front.
     stamp: u32,
-    node_mark: Vec<u32>,
-    group_mark: Vec<u32>,
+    marks: Vec<u32>,
 }
 
 impl Graph {
     fn new(problem: &Problem) -> Graph {
-        let cliques = Cliques::of_matrix(&problem.H);
-        let mut node_of = vec![0u32; problem.n()];
-        let mut columns: Vec<Vec<u32>> = Vec::new();
-        for c in 0..cliques.len() {
-            let members = cliques.members(c);
-            let size = if members.len() <= WHOLE { members.len() } else { 1 };
-            for part in members.chunks(size) {
-                part.iter().for_each(|&j| node_of[j as usize] = columns.len() as u32);
-                columns.push(part.to_vec());
-            }
-        }
-        let count = columns.len();
-        let mut coupled = vec![Vec::new(); count];
-        for i in 0..problem.n() {
+        let n = problem.n();
+        let (node_of, mut unknowns) = nodes(problem);
+        let nodes = unknowns.len();
+        let class = classes(problem, &node_of, nodes);
+        let mut neighbours = vec![Vec::new(); nodes];
+        for i in 0..n {
             let node = node_of[i];
-            coupled[node as usize].extend(problem.H.row(i).0.iter().map(|&j| node_of[j as usize]).filter(|&other| other != node));
+            neighbours[node as usize].extend(problem.H.row(i).0.iter().map(|&j| node_of[j as usize]).filter(|&other| other != node));
         }
-        coupled.iter_mut().for_each(unique);
-        let (mut groups, mut nodes, mut rows) = (vec![Vec::new(); count], Vec::<Vec<u32>>::new(), Vec::<Vec<u32>>::new());
         let mut last: Option<&[u32]> = None;
         for block in problem.J.blocks() {
             if last != Some(block.columns) {
                 let mut touched: Vec<u32> = block.columns.iter().map(|&j| node_of[j as usize]).collect();
                 unique(&mut touched);
-                touched.iter().for_each(|&node| groups[node as usize].push(nodes.len() as u32));
-                nodes.push(touched);
-                rows.push(Vec::new());
+                touched.iter().for_each(|&node| neighbours[node as usize].push(unknowns.len() as u32));
+                neighbours.push(touched);
+                unknowns.push(Vec::new());
                 last = Some(block.columns);
             }
-            rows.last_mut().expect("a group was just made").extend(block.range().map(|i| i as u32));
+            unknowns.last_mut().expect("a group was just made").extend(block.range().map(|i| (n + i) as u32));
         }
-        let class = classes(problem, &columns);
-        let (group_count, waiting) = (nodes.len(), nodes.iter().map(Vec::len).collect());
+        neighbours.iter_mut().for_each(unique);
+        let count = unknowns.len();
+        let waiting = (0..count).map(|p| if p < nodes { 0 } else { neighbours[p].len() }).collect();
         Graph {
-            columns,
+            unknowns,
             class,
-            coupled,
-            groups,
             nodes,
-            rows,
-            node_elements: vec![Vec::new(); count],
-            group_elements: vec![Vec::new(); group_count],
-            elements: Vec::new(),
+            neighbours,
             waiting,
+            elements_of: vec![Vec::new(); count],
+            elements: Vec::new(),
             done: vec![false; count],
             stamp: 0,
-            node_mark: vec![0; count],
-            group_mark: vec![0; group_count],
+            marks: vec![0; count],
         }
     }
 
-    fn eliminate(mut self, problem: &Problem) -> Vec<u32> {
-        let n = problem.n() as u32;
-        let mut order = Vec::with_capacity(problem.n() + problem.rows());
-        // Rows without columns stand alone, anywhere.
-        for g in 0..self.nodes.len() {
-            if self.nodes[g].is_empty() {
-                order.extend(self.rows[g].iter().map(|i| n + i));
-            }
+    /// The order. Rows are eliminated right after their last column if masses differ, else when their turn comes.
+    fn eliminate(mut self) -> Vec<u32> {
+        let eager = self.class.iter().any(|&c| c > 0);
+        let count = self.unknowns.len();
+        let mut order = Vec::new();
+        let mut keys: Vec<(u32, usize)> = Vec::with_capacity(count);
+        for p in 0..count {
+            keys.push((if p < self.nodes { self.class[p] } else { 0 }, self.front(p)));
         }
-        let mut keys: Vec<(u32, usize)> = (0..self.columns.len()).map(|node| (self.class[node], self.front(node))).collect();
-        for _ in 0..self.columns.len() {
-            let Some(node) = (0..keys.len()).filter(|&p| !self.done[p]).min_by_key(|&p| keys[p]) else { break };
-            order.extend_from_slice(&self.columns[node]);
-            let ready = self.absorb(node);
-            for &g in &ready {
-                order.extend(self.rows[g as usize].iter().map(|i| n + i));
+        let mut live: Vec<u32> = (0..count as u32).collect();
+        while !live.is_empty() {
+            let ready = live.iter().enumerate().filter(|(_, p)| self.waiting[**p as usize] == 0);
+            let Some(at) = ready.min_by_key(|(_, p)| keys[**p as usize]).map(|(at, _)| at) else { break };
+            let chosen = live.swap_remove(at);
+            let mut queue = vec![chosen];
+            while let Some(p) = queue.pop() {
+                order.extend_from_slice(&self.unknowns[p as usize]);
+                let freed = self.absorb(p as usize);
+                if eager {
+                    live.retain(|q| !freed.contains(q));
+                    queue.extend(freed);
+                } else {
+                    freed.iter().for_each(|&q| keys[q as usize].1 = self.front(q as usize));
+                }
             }
-            // The fronts of those that the new element touches have changed.
-            let (mut changed, front_groups) = self.elements.last().cloned().unwrap_or_default();
-            for &g in &front_groups {
-                changed.extend_from_slice(&self.nodes[g as usize]);
-            }
-            unique(&mut changed);
-            for other in changed {
-                if !self.done[other as usize] {
-                    keys[other as usize].1 = self.front(other as usize);
+            // The fronts of those that the new element holds have changed.
+            for q in self.elements.last().cloned().unwrap_or_default() {
+                if self.waiting[q as usize] == 0 {
+                    keys[q as usize].1 = self.front(q as usize);
                 }
             }
         }
         order
     }
 
-    /// The number of unknowns in the front that eliminating `node` would leave.
-    fn front(&mut self, node: usize) -> usize {
-        let mut touched: Vec<u32> = self.node_elements[node].clone();
+    /// The number of unknowns in the front that eliminating `p` would leave.
+    fn front(&mut self, p: usize) -> usize {
         self.stamp += 1;
-        let stamp = self.stamp;
-        self.node_mark[node] = stamp;
+        self.marks[p] = self.stamp;
+        let lists = self.elements_of[p].iter().map(|&e| &self.elements[e as usize]).chain([&self.neighbours[p]]);
         let mut size = 0;
-        for &o in &self.coupled[node] {
-            size += fresh(&mut self.node_mark, o, stamp, !self.done[o as usize], self.columns[o as usize].len());
-        }
-        for &g in &self.groups[node] {
-            if self.waiting[g as usize] == 1 {
-                touched.extend_from_slice(&self.group_elements[g as usize]);
-            }
-            size += fresh(&mut self.group_mark, g, stamp, self.waiting[g as usize] > 1, self.rows[g as usize].len());
-        }
-        unique(&mut touched);
-        for &e in &touched {
-            let (nodes, groups) = &self.elements[e as usize];
-            for &o in nodes {
-                size += fresh(&mut self.node_mark, o, stamp, !self.done[o as usize], self.columns[o as usize].len());
-            }
-            for &g in groups {
-                size += fresh(&mut self.group_mark, g, stamp, self.waiting[g as usize] > 0, self.rows[g as usize].len());
+        for &q in lists.flatten() {
+            if self.marks[q as usize] != self.stamp && !self.done[q as usize] {
+                self.marks[q as usize] = self.stamp;
+                size += self.unknowns[q as usize].len();
             }
         }
         size
     }
 
-    /// Eliminates `node` and the row groups that were waiting for it alone; what they leave is a new element.
-    fn absorb(&mut self, node: usize) -> Vec<u32> {
-        self.done[node] = true;
-        let (mut ready, mut front_groups) = (Vec::new(), Vec::new());
-        let mut touched = std::mem::take(&mut self.node_elements[node]);
-        for &g in &self.groups[node] {
-            self.waiting[g as usize] -= 1;
-            if self.waiting[g as usize] == 0 {
-                ready.push(g);
-                touched.append(&mut self.group_elements[g as usize]);
-            } else {
-                front_groups.push(g);
+    /// Eliminates `p`: its front becomes a new element. Returns the row groups that now wait for nobody.
+    fn absorb(&mut self, p: usize) -> Vec<u32> {
+        self.done[p] = true;
+        let touched = std::mem::take(&mut self.elements_of[p]);
+        let mut front = std::mem::take(&mut self.neighbours[p]);
+        let mut freed = Vec::new();
+        if p < self.nodes {
+            for &q in front.iter().filter(|&&q| q as usize >= self.nodes) {
+                self.waiting[q as usize] -= 1;
+                if self.waiting[q as usize] == 0 {
+                    freed.push(q);
+                }
             }
         }
-        let mut front_nodes: Vec<u32> = self.coupled[node].clone();
-        unique(&mut touched);
         for &e in &touched {
-            let (nodes, groups) = std::mem::take(&mut self.elements[e as usize]);
-            front_nodes.extend(nodes);
-            front_groups.extend(groups);
+            front.append(&mut self.elements[e as usize]);
         }
-        unique(&mut front_nodes);
-        unique(&mut front_groups);
-        front_nodes.retain(|&o| !self.done[o as usize]);
-        front_groups.retain(|&g| self.waiting[g as usize] > 0);
+        unique(&mut front);
+        front.retain(|&q| !self.done[q as usize]);
         let element = self.elements.len() as u32;
-        let lists = front_nodes.iter().map(|&o| (true, o)).chain(front_groups.iter().map(|&g| (false, g)));
-        for (is_node, p) in lists {
-            let list = if is_node { &mut self.node_elements[p as usize] } else { &mut self.group_elements[p as usize] };
-            list.retain(|e| touched.binary_search(e).is_err());
+        for &q in &front {
+            let list = &mut self.elements_of[q as usize];
+            list.retain(|e| !touched.contains(e));
             list.push(element);
         }
-        self.elements.push((front_nodes, front_groups));
-        ready
+        self.elements.push(front);
+        freed
     }
 }
 
-/// The class of mass of each node: all equal unless masses differ much.
-fn classes(problem: &Problem, columns: &[Vec<u32>]) -> Vec<u32> {
-    // The mean logarithm of the diagonal: √(mass · inertia) of a rigid body.
-    let mean = |part: &Vec<u32>| {
-        part.iter().map(|&j| problem.H.get(j as usize, j as usize).abs().max(1e-300).ln()).sum::<f64>() / part.len() as f64
-    };
-    let masses: Vec<f64> = columns.iter().map(mean).collect();
-    let least = masses.iter().copied().fold(f64::INFINITY, f64::min);
-    let most = masses.iter().copied().fold(f64::NEG_INFINITY, f64::max);
-    if most - least <= UNEQUAL.ln() {
-        return vec![0; columns.len()];
+/// The node of each column, and the columns of each node: small cliques of H; columns that stand alone in H belong
+/// together if they appear in the same blocks (the six of a rigid body).
+fn nodes(problem: &Problem) -> (Vec<u32>, Vec<Vec<u32>>) {
+    let cliques = Cliques::of_matrix(&problem.H);
+    let mut blocks_of: Vec<Vec<u32>> = vec![Vec::new(); problem.n()];
+    for (k, block) in problem.J.blocks().enumerate() {
+        block.columns.iter().for_each(|&j| blocks_of[j as usize].push(k as u32));
     }
-    masses.iter().map(|x| ((x - least) / 4f64.ln()) as u32).collect()
+    let mut alike: BTreeMap<&[u32], u32> = BTreeMap::new();
+    let (mut node_of, mut unknowns) = (vec![0u32; problem.n()], Vec::<Vec<u32>>::new());
+    for c in 0..cliques.len() {
+        let members = cliques.members(c);
+        let size = if members.len() <= WHOLE { members.len() } else { 1 };
+        for part in members.chunks(size) {
+            let fresh = unknowns.len() as u32;
+            let shared = members.len() == 1 && !blocks_of[part[0] as usize].is_empty();
+            let node = if shared { *alike.entry(&blocks_of[part[0] as usize]).or_insert(fresh) } else { fresh };
+            if node == fresh {
+                unknowns.push(Vec::new());
+            }
+            unknowns[node as usize].extend_from_slice(part);
+            part.iter().for_each(|&j| node_of[j as usize] = node);
+        }
+    }
+    (node_of, unknowns)
 }
 
-/// `size` if `p` counts and was not yet seen under this stamp, else 0.
-fn fresh(marks: &mut [u32], p: u32, stamp: u32, counts: bool, size: usize) -> usize {
-    let seen = std::mem::replace(&mut marks[p as usize], stamp) == stamp;
-    if counts && !seen { size } else { 0 }
+/// The class of mass of each node: all equal unless masses differ much. The mass is what the rows feel of it,
+/// 1 / Σ J_ij² / H_jj, in the mean over its rows.
+fn classes(problem: &Problem, node_of: &[u32], count: usize) -> Vec<u32> {
+    let (mut sums, mut rows) = (vec![0.0; count], vec![0u32; count]);
+    let mut felt: BTreeMap<u32, f64> = BTreeMap::new();
+    for block in problem.J.blocks() {
+        for i in 0..block.rows {
+            felt.clear();
+            for (&j, x) in block.columns.iter().zip(block.row(i)) {
+                *felt.entry(node_of[j as usize]).or_default() += x * x / problem.H.get(j as usize, j as usize);
+            }
+            for (&node, &x) in felt.iter().filter(|f| *f.1 > 0.0) {
+                sums[node as usize] -= x.ln();
+                rows[node as usize] += 1;
+            }
+        }
+    }
+    let mass = |p: usize| if rows[p] > 0 { Some(sums[p] / f64::from(rows[p]) / 4f64.ln()) } else { None };
+    let least = (0..count).filter_map(mass).fold(f64::INFINITY, f64::min);
+    let classes: Vec<u32> = (0..count).map(|p| mass(p).map_or(0, |x| 1 + (x - least) as u32)).collect();
+    let mut different = classes.clone();
+    unique(&mut different);
+    if different.iter().filter(|&&c| c > 0).count() < UNEQUAL { vec![0; count] } else { classes }
 }
 
 fn unique(list: &mut Vec<u32>) {

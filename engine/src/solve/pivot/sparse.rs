@@ -1,5 +1,8 @@
 //! The walk's basis on the whole problem: `[H Jᵀ; J −E]` over the free rows, updated row by row.
 
+// Rows are addressed by number across several arrays; what is not a number must count as wrong.
+#![allow(clippy::needless_range_loop, clippy::neg_cmp_op_on_partial_ord)]
+
 use super::order::analyse;
 use super::walk::{Basis, Response};
 use crate::math::cliques::CliqueFactor;
@@ -112,6 +115,10 @@ impl Basis for SparseBasis<'_> {
 
     fn settle(&mut self, r: &mut [f64], steps: usize) {
         let n = self.problem.n();
+        // A broken factor may have left no numbers behind.
+        let good = |x: &mut f64| *x = if x.is_finite() { *x } else { 0.0 };
+        self.state.v.iter_mut().for_each(good);
+        r.iter_mut().for_each(good);
         for i in 0..r.len() {
             self.state.v[n + i] = -r[i];
         }

@@ -3,6 +3,9 @@
 //! The rows are scalar: `lo_i ≤ r_i ≤ hi_i`, and `u_i = 0` inside, `≥ 0` at lo, `≤ 0` at hi. A row is *free* (in the
 //! factorization, u_i = 0) or *fixed* at its present r_i. The numbers are those of the algorithm in the parent's header.
 
+// Rows are addressed by number across several arrays; what is not a number must count as wrong.
+#![allow(clippy::needless_range_loop, clippy::neg_cmp_op_on_partial_ord)]
+
 use crate::solve::{Sample, Stop};
 
 /// What the walk needs of a factorization over the free rows.
@@ -160,8 +163,8 @@ impl<'a, B: Basis> Walk<'a, B> {
             for j in 0..target.len() {
                 let change = target[j] - self.r[j];
                 let bound = if change < 0.0 { self.lo[j] } else { self.hi[j] };
-                let beyond = (target[j] - bound) * change.signum();
-                if self.free[j] && beyond > self.slack(j) {
+                let beyond = if change < 0.0 { bound - target[j] } else { target[j] - bound };
+                if self.free[j] && bound.is_finite() && beyond > self.slack(j) {
                     let t = ((bound - self.r[j]) / change).max(0.0);
                     if t < step {
                         (step, block) = (t, Some((j, bound)));

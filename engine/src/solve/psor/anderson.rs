@@ -49,7 +49,7 @@ impl Anderson {
 
     /// Takes the output `y` of a sweep and replaces it by the start of the next; false if the sweep was lost.
     pub(super) fn advance(&mut self, y: &mut State, estimate: f64) -> bool {
-        if self.extrapolated && !(estimate <= GROWTH * self.estimate) {
+        if self.extrapolated && (estimate.is_nan() || estimate > GROWTH * self.estimate) {
             y.copy_from(&self.accepted);
             self.start.copy_from(y);
             self.used.clear();
@@ -69,6 +69,9 @@ impl Anderson {
             }
             if dot(&self.changes[slot], &self.changes[slot]) > 0.0 {
                 self.used.push(slot);
+            } else {
+                // Nothing changed: the same differences would lead to the same start for ever.
+                self.used.clear();
             }
         }
         self.change = change;

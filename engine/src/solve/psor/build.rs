@@ -229,6 +229,7 @@ impl Builder<'_> {
     }
 
     /// One block into one lane; its reactions live from `start` on, row by row of four.
+    #[allow(clippy::needless_range_loop)] // rows keep their index
     fn lane(&mut self, k: usize, lane: usize, start: usize, dummy: u32) {
         let law = self.problem.laws[k];
         let d = law.rows();
@@ -266,6 +267,7 @@ impl Builder<'_> {
         }
     }
 
+    #[allow(clippy::needless_range_loop)] // rows keep their index
     fn single(&mut self, k: usize) {
         let law = self.problem.laws[k];
         let d = law.rows();

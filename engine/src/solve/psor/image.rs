@@ -195,6 +195,7 @@ impl Image {
     }
 
     /// `J_k H⁻¹ J_kᵀ + E_k`.
+    #[allow(clippy::needless_range_loop)] // rows keep their index
     fn set_block(&mut self, d: usize, compliance: &[f64]) {
         let (reads, writes) = (self.read.len(), self.write.len());
         for j in 0..d {
@@ -256,7 +257,7 @@ fn largest_eigenvalue(a: &[f64], d: usize) -> f64 {
     let mut weight = 1.0;
     for _ in 0..7 {
         let trace = power[0] + power[4] + power[8];
-        if !(trace > 0.0) {
+        if trace.is_nan() || trace <= 0.0 {
             return 1.0;
         }
         logarithm += weight * trace.ln();

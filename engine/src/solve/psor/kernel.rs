@@ -13,6 +13,8 @@
 //! code for older processors and the plain twin below agree to the bit.
 
 #![allow(unsafe_code)]
+// Rows i and columns j keep their names, as in the formula above.
+#![allow(clippy::needless_range_loop)]
 
 use super::system::{Colour, Part};
 use rayon::prelude::*;
@@ -26,7 +28,7 @@ pub(super) const CHUNK: usize = 32;
 
 /// Numbers of a group: 3 rows × 12 columns, then mu, 1/(1 + mu²), step.
 const ROWS3: usize = 36;
-const GROUP3: usize = (ROWS3 + 3) * LANES;
+pub(super) const GROUP3: usize = (ROWS3 + 3) * LANES;
 /// Numbers of a group of single rows: 12 columns, then lo, hi, step.
 const ROWS1: usize = 12;
 const GROUP1: usize = (ROWS1 + 3) * LANES;
@@ -425,5 +427,97 @@ impl Lanes {
     #[inline(always)]
     fn total(self) -> f64 {
         (self.0[0] + self.0[1]) + (self.0[2] + self.0[3])
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::problem::made::Numbers;
+
+    /// The twin: one contact after the other, in plain safe code, with the same operations in the same order.
+    fn twin(f: &Frictional, q: &[f64], r: &mut [f64], z: &mut [f64]) {
+        for (g, places) in f.places.iter().enumerate() {
+            for lane in 0..LANES {
+                let value = |i: usize| f.values[g * GROUP3 + i * LANES + lane];
+                let (a, b) = (places[lane] as usize, places[LANES + lane] as usize);
+                let at = |i: usize| (g * 3 + i) * LANES + lane;
+                let mut x = [0.0; 3];
+                for (i, x) in x.iter_mut().enumerate() {
+                    let mut u = q[at(i)];
+                    for j in 0..6 {
+                        u += value(i * 12 + j) * z[a + j];
+                    }
+                    let mut w = value(i * 12 + 6) * z[b];
+                    for j in 1..6 {
+                        w += value(i * 12 + 6 + j) * z[b + j];
+                    }
+                    *x = r[at(i)] - (u + w) * value(ROWS3 + 2);
+                }
+                let (mu, inverse) = (value(ROWS3), value(ROWS3 + 1));
+                let t = (x[1] * x[1] + x[2] * x[2]).sqrt();
+                if mu * t <= -x[0] && t > mu * x[0] {
+                    x = [0.0, x[1] * 0.0, x[2] * 0.0];
+                } else if t > mu * x[0] {
+                    let s = (x[0] + mu * t) * inverse;
+                    let stretch = mu * s / t;
+                    x = [s, x[1] * stretch, x[2] * stretch];
+                }
+                let delta: [f64; 3] = std::array::from_fn(|i| x[i] - r[at(i)]);
+                for j in 0..6 {
+                    for i in 0..3 {
+                        z[a + j] += value(i * 12 + j) * delta[i];
+                    }
+                }
+                if b != a {
+                    for j in 0..6 {
+                        for i in 0..3 {
+                            z[b + j] += value(i * 12 + 6 + j) * delta[i];
+                        }
+                    }
+                }
+                for i in 0..3 {
+                    r[at(i)] = x[i];
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn lanes_and_plain_code_agree_to_the_bit() {
+        let mut x = Numbers::new(1);
+        let (groups, dummy) = (7, 7 * 8 * 8u32);
+        let mut f = Frictional::default();
+        for g in 0..groups {
+            f.open(dummy);
+            for lane in 0..LANES {
+                // The last lanes stand on the ground or are padding.
+                if g + 1 == groups && lane == 3 {
+                    continue;
+                }
+                let rows: Vec<f64> = (0..ROWS3).map(|i| if g + 1 == groups && i % 12 >= 6 { 0.0 } else { x.draw() }).collect();
+                let mu = 0.5 + 0.4 * x.draw();
+                let first = ((g * LANES + lane) * 2 * 8) as u32;
+                let places = [first, if g + 1 == groups { dummy } else { first + 8 }];
+                f.put(lane, &Contact { places, rows: &rows, parameters: [mu, 1.0 / (1.0 + mu * mu), 0.4] });
+            }
+        }
+        let count = groups * 3 * LANES;
+        let q: Vec<f64> = (0..count).map(|_| x.draw()).collect();
+        let mut z: Vec<f64> = (0..dummy + 8).map(|i| if i % 8 < 6 && i < dummy { x.draw() } else { 0.0 }).collect();
+        let mut r = vec![0.0; count];
+        let (mut other_z, mut other_r) = (z.clone(), r.clone());
+        for _ in 0..10 {
+            // SAFETY: one thread; all places are within z.
+            unsafe { f.sweep(0, &q, &mut r, z.as_mut_ptr()) };
+            twin(&f, &q, &mut other_r, &mut other_z);
+            assert!(r.iter().zip(&other_r).all(|(a, b)| a == b), "reactions");
+            assert!(z.iter().zip(&other_z).all(|(a, b)| a == b), "velocities");
+            // SAFETY: as above.
+            unsafe { f.sweep_any(0, &q, &mut r, z.as_mut_ptr()) };
+            twin(&f, &q, &mut other_r, &mut other_z);
+            assert!(z.iter().zip(&other_z).all(|(a, b)| a == b), "the code for older processors");
+        }
+        assert!(r.iter().any(|r| *r > 0.0));
     }
 }

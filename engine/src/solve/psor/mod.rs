@@ -1,4 +1,57 @@
-//! Projected fixed-point sweeps.
+//! Projected fixed-point sweeps: linear in time and memory, W never formed.
+//!
+//! ```text
+//!   H v = k + Jᵀ r,   u = J v + E r + w,   r_k = P_K( r_k − B_k ũ_k )      for every block k and any step B_k ≻ 0
+//! ```
+//!
+//! # Algorithm
+//!
+//! Plain sweeps [Tasora2008, algorithm 4.1, with the signs of its eq. 6 mended]:
+//!
+//! 1. `g_k` = diagonal of `J_k H⁻¹ J_kᵀ + E_k`, `s_k = H⁻¹ J_kᵀ`; `v = H⁻¹ (k + Jᵀ r)` from the guess.
+//! 2. For every block: `r⁺ = P_K( r − (ω/g) ũ )`, `v += s_k (r⁺ − r)`, at once.
+//! 3. Until the error is accepted.
+//!
+//! The default sweeps faster and takes fewer sweeps:
+//!
+//! 1. Coordinates in which every mass is one and every row has a unit diagonal, normal and tangents scaled
+//!    apart ([`Metric::TwoScale`]); the step is one over the largest eigenvalue of the scaled block, so that each local step falls.
+//! 2. All equality rows are one block, solved exactly by a sparse factorization made once.
+//! 3. Contacts are gathered in parts, coloured, and swept four at a time; parts run on the threads of the caller's pool.
+//! 4. After each sweep the start of the next is extrapolated: over the last five differences to the least dual
+//!    energy (convex laws, symmetric W), or to the least change (Anderson) where no energy falls.
+//! 5. `est = ½ Σ ‖Δr̂‖²`, free with the sweep, is nearly always an upper bound of the error. The least-`est`
+//!    iterate is kept; the judge is asked once `est ≤ 4 tol`, and v is computed anew from r before it answers.
+//!
+//! A `Coulomb` block is solved exactly ([`super::local`]): one projected step with De Saxcé's shift is cheaper but takes
+//! two to five times the sweeps on stacks and single objects, and is no descent. For `Cone` the exact solution saves below 5 % of the sweeps.
+//!
+//! # When
+//!
+//! Many bodies, moderate accuracy, warm starts, hard real time. Not for mass ratios above 1e4 (the report then says
+//! `budget` or `stalled` with the error it has), nor for 1e-12 on settled piles: there `interior-point` and `newton` are better.
+//!
+//! # Cost
+//!
+//! One sweep reads each contact once: [`BYTES_PER_CONTACT`] bytes for a frictional contact of two rigid bodies, about twice
+//! the time of streaming them; the extrapolation adds a fifth (in cache) to once that for twelve passes over vectors of the size of r and v.
+//! Keeping the best iterate is a copy of r on the sweeps that improve it: 24 of those bytes read and written, some 4 % of such a sweep.
+//! Memory is linear; a block on a mesh holds a dense column per row over those unknowns of the mesh that blocks touch.
+//! Compact frames (normal, tangent, two arms) would halve the bytes, but with a full inertia per body the arithmetic grows by a third
+//! and the gather of each body from 6 to 16 numbers: at 1,000 to 20,000 contacts, where the arithmetic already takes twice
+//! the time of the memory, the whitened rows win. Reduced problems and blocks solved exactly are swept on one thread.
+//!
+//! # What is hard
+//!
+//! Settled piles of a thousand bodies and falling walls take 200 to 600 sweeps to 1e-6 where the others take 25 on average.
+//! Their contacts keep opening, sliding and sticking while the load finds its way down, so that the differences of
+//! past sweeps belong to faces of the cones that have been left: on the wall's impact a longer memory is worse (sweeps to 1e-6 with 3, 5,
+//! 10 and 20 differences: 215, 255, 324, 341), so is Anderson's method (610), and exact local solutions change nothing (247).
+//! Three differences are the better choice there, five on stacks and chains. A momentum term on the sweep alone, reported to take some 200
+//! on such walls, loses twice over on everything else; a coarse space of rigid islands was not tried.
+//!
+//! The result is the same to the bit for any number of threads, and with or without AVX2.
+//! The energy metric and the tracking of the least-error iterate follow [Enzenhoefer2018].
 
 mod accelerate;
 mod anderson;
@@ -13,6 +66,9 @@ mod run;
 mod system;
 mod vector;
 
+#[cfg(test)]
+mod tests;
+
 use super::{Counts, ReducedSolver, Report, Solver, Stop, Unsupported};
 use crate::problem::{Error, Judge, Law, Problem, Reduced, Solution};
 use reduced::ReducedSystem;
@@ -21,6 +77,9 @@ use system::System;
 
 /// The most sweeps where the caller names no limit.
 pub const DEFAULT_WORK: u64 = 1000;
+
+/// Memory that one sweep streams per frictional contact of two rigid bodies: rows and parameters, two places, q̂, r̂.
+pub const BYTES_PER_CONTACT: usize = kernel::GROUP3 / kernel::LANES * 8 + 8 + 24 + 24;
 
 /// What happens between sweeps.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
@@ -225,6 +284,7 @@ fn report(outcome: run::Outcome) -> Report {
     report.reproducible = outcome.reproducible;
     report.counts = Counts { sweeps: outcome.sweeps, ..Counts::default() };
     report.history = outcome.history;
+    report.notes.push(format!("judged {} times", outcome.judged));
     if outcome.restarts > 0 {
         report.notes.push(format!("{} of {} sweeps were lost to restarts", outcome.restarts, outcome.sweeps));
     }

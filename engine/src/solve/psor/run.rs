@@ -104,12 +104,11 @@ pub(super) fn run<S: Sweeps>(system: &mut S, x: State, referee: &mut impl Refere
     }
     best.judge(referee);
     let (error, r) = best.judged.expect("the first point was judged");
-    if outcome.status != Status::Stalled {
-        outcome.status = if error.accepted(&stop.tolerance) { Status::Converged } else { outcome.status };
-    }
-    if outcome.status == Status::Converged && !error.accepted(&stop.tolerance) {
-        outcome.status = Status::Budget;
-    }
+    outcome.status = match outcome.status {
+        _ if error.accepted(&stop.tolerance) => Status::Converged,
+        Status::Converged => Status::Budget,
+        other => other,
+    };
     (outcome.error, outcome.best) = (error, r);
     outcome
 }
@@ -204,7 +203,7 @@ impl Between {
     fn advance(&mut self, y: &mut State, estimate: f64, system: &impl Sweeps) -> bool {
         match self {
             Between::Nothing => true,
-            Between::Subspace(subspace) => subspace.advance(y, system),
+            Between::Subspace(subspace) => subspace.advance(y, estimate, system),
             Between::Anderson(anderson) => anderson.advance(y, estimate),
         }
     }

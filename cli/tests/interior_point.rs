@@ -1,0 +1,67 @@
+//! `interior-point` on real problems: the stored ones of a folder beside the repository, skipped if it is absent.
+
+use signorini::problem::files::Input;
+use signorini::problem::{Problem, Solution, Tolerance};
+use signorini::solve::interior_point::{InteriorPoint, Settings, Warm};
+use signorini::solve::{Solver, Status, Stop};
+use std::path::{Path, PathBuf};
+
+/// Files of the collection with at most this many rows: the whole test takes seconds.
+const ROWS: usize = 4000;
+
+fn files() -> Vec<PathBuf> {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../shared/corpus-chrono");
+    let Ok(entries) = std::fs::read_dir(&folder) else {
+        println!("skipped: no folder {}", folder.display());
+        return Vec::new();
+    };
+    let mut out: Vec<PathBuf> = entries.filter_map(|e| e.ok().map(|e| e.path())).collect();
+    out.retain(|p| p.extension().is_some_and(|e| e == "hdf5"));
+    out.sort();
+    out
+}
+
+fn read(path: &Path) -> Option<(Problem, Solution)> {
+    let stored = signorini_cli::fclib::read(path).expect("the file is readable");
+    match (stored.input, stored.solution) {
+        (Input::Problem(problem), Some(solution)) if problem.rows() <= ROWS => Some((problem, solution)),
+        _ => None,
+    }
+}
+
+#[test]
+fn the_cone_law_is_solved_to_the_reference_in_few_factorizations() {
+    let stop = Stop { tolerance: Tolerance { relative: 1e-10, velocity: 1e-8 }, ..Stop::default() };
+    let (mut count, mut sum) = (0, 0);
+    for (problem, reference) in files().iter().filter_map(|p| read(p)) {
+        let problem = problem.associated();
+        let mut solution = Solution::zero(problem.n(), problem.rows());
+        let mut method = InteriorPoint::new(Settings { stop, warm: Warm::Cold });
+        let report = method.solve(&problem, &mut solution).expect("treated");
+        assert_eq!(report.status, Status::Converged, "{}: {report:?}", problem.name);
+        assert!(report.work <= 25, "{}: {} factorizations", problem.name, report.work);
+        let off = solution.v.iter().zip(&reference.v).fold(0.0f64, |m, (a, b)| m.max((a - b).abs()));
+        assert!(off <= 1e-7, "{}: v off by {off:e}", problem.name);
+        count += 1;
+        sum += report.work;
+    }
+    assert!(sum <= 13 * count, "{sum} factorizations for {count} problems");
+}
+
+#[test]
+fn the_true_law_is_solved_around_it() {
+    let tolerance = Tolerance { relative: 1e-8, velocity: 1e-6 };
+    let easy = ["balls_64", "brick", "stack15_equal", "chain50_mu0.5__swing"];
+    for path in files() {
+        let name = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
+        if !easy.iter().any(|e| name.starts_with(e)) {
+            continue;
+        }
+        let Some((problem, _)) = read(&path) else { continue };
+        let problem = problem.true_friction();
+        let mut solution = Solution::zero(problem.n(), problem.rows());
+        let mut method = InteriorPoint::new(Settings { stop: Stop { tolerance, ..Stop::default() }, warm: Warm::Best });
+        let report = method.solve(&problem, &mut solution).expect("treated");
+        assert_eq!(report.status, Status::Converged, "{name}: {report:?}");
+    }
+}

@@ -1,0 +1,278 @@
+//! The method against closed forms, against itself on other paths, and on bad problems.
+
+#[cfg(test)]
+use super::*;
+use crate::math::sparse::Csr;
+use crate::problem::made::{self, Known, Numbers};
+use crate::problem::{Rows, Tolerance};
+use crate::solve::Status;
+use std::time::{Duration, Instant};
+
+/// Far below what the assertions ask: local velocities of order 1 within 1e-7.
+fn tight(work: u64) -> Stop {
+    Stop { tolerance: Tolerance { relative: 1e-12, velocity: 1e-7 }, work: Some(work), deadline: None, history: false }
+}
+
+fn solve(problem: &Problem, settings: Settings) -> (Report, Solution) {
+    let mut solution = Solution::zero(problem.n(), problem.rows());
+    let report = Psor::new(settings).solve(problem, &mut solution).unwrap();
+    (report, solution)
+}
+
+fn largest_difference(a: &[f64], b: &[f64]) -> f64 {
+    a.iter().zip(b).map(|(a, b)| (a - b).abs()).fold(0.0, f64::max)
+}
+
+/// Mass ratios above ten thousand are beyond sweeps.
+fn heavy(known: &Known) -> bool {
+    let masses = known.problem.H.values.iter().filter(|x| **x > 0.0);
+    let (least, largest) = masses.fold((f64::INFINITY, 0.0f64), |(a, b), x| (a.min(*x), b.max(*x)));
+    known.problem.name.starts_with("stack") && largest > 1e4 * least
+}
+
+/// Looser, for problems with random rows, which are far worse conditioned than mechanics.
+fn usual(work: u64) -> Stop {
+    Stop { tolerance: Tolerance { relative: 1e-10, velocity: 1e-4 }, ..tight(work) }
+}
+
+/// `count` bodies in a ring with random rows (three each, normal first) between neighbours, every fourth body to the ground.
+fn ring(count: usize, law: Law, seed: u64) -> Problem {
+    let mut x = Numbers::new(seed);
+    let n = 6 * count;
+    let mut triplets = Vec::new();
+    for b in 0..count {
+        // A full inertia: L Lᵀ of a random lower triangle.
+        let l: [f64; 9] = std::array::from_fn(|i| if i / 3 > i % 3 { 0.1 * x.draw() } else { 0.3 + 0.1 * x.draw() });
+        for i in 0..3 {
+            triplets.push(((6 * b + i) as u32, (6 * b + i) as u32, 1.0));
+            for j in 0..3 {
+                let value = (0..=i.min(j)).map(|k| l[i * 3 + k] * l[j * 3 + k]).sum();
+                triplets.push(((6 * b + 3 + i) as u32, (6 * b + 3 + j) as u32, value));
+            }
+        }
+    }
+    let mut problem = Problem { name: "ring".into(), H: Csr::from_triplets(n, n, &triplets), J: Rows::new(n), ..Problem::default() };
+    problem.k = (0..n).map(|_| x.draw()).collect();
+    for b in (0..count).chain((count..2 * count).step_by(4)) {
+        let (first, second) = (b % count, (b + 1) % count);
+        let mut columns: Vec<u32> = (6 * first..6 * first + 6).map(|c| c as u32).collect();
+        if b < count && count > 1 {
+            columns.extend((6 * second..6 * second + 6).map(|c| c as u32));
+        }
+        columns.sort_unstable();
+        let values: Vec<f64> = (0..law.rows() * columns.len()).map(|_| x.draw()).collect();
+        problem.J.push(law.rows(), &columns, &values);
+        problem.laws.push(law);
+    }
+    problem.w = (0..problem.J.len()).map(|_| 0.1 * x.draw()).collect();
+    problem.E = vec![0.0; problem.J.len()];
+    problem
+}
+
+#[test]
+fn known_problems_are_solved() {
+    let mut wrong = Vec::new();
+    for known in made::all().iter().filter(|known| !heavy(known)) {
+        let convex = !known.problem.laws.iter().any(|law| matches!(law, Law::Coulomb { .. }));
+        let locals: &[Local] = if convex { &[Local::Auto, Local::Exact] } else { &[Local::Auto] };
+        for &local in locals {
+            let (report, solution) = solve(&known.problem, Settings { stop: tight(20_000), local, ..Settings::default() });
+            // The bound is 1e-6 of scales of some 10 J at the worst, and an upper one: velocities within 1e-3 here; Coulomb's v need not be unique.
+            let close = !convex || largest_difference(&solution.v, &known.solution.v) < 1e-3;
+            if report.status != Status::Converged || !close {
+                wrong.push((known.problem.name.clone(), local, report.status, report.error));
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "{wrong:#?}");
+}
+
+#[test]
+fn the_method_of_the_paper_solves_what_is_easy() {
+    for known in made::all().iter().filter(|known| known.problem.name.contains("ball") || known.problem.name.contains("brick_rests")) {
+        for omega in [0.7, 1.0, 1.3] {
+            let (report, solution) = solve(&known.problem, Settings { stop: tight(5_000), ..Settings::plain(omega) });
+            assert_eq!(report.status, Status::Converged, "{} {omega}", known.problem.name);
+            assert!(largest_difference(&solution.v, &known.solution.v) < 1e-6);
+        }
+    }
+}
+
+#[test]
+fn whole_and_reduced_agree() {
+    let mut wrong = Vec::new();
+    for known in made::all().iter().filter(|known| !heavy(known) && known.problem.rows() > 0) {
+        let reduced = Reduced::of(&known.problem).unwrap();
+        let mut solution = Solution::zero(0, reduced.rows());
+        let report = Psor::new(Settings { stop: tight(50_000), ..Settings::default() }).solve_reduced(&reduced, &mut solution).unwrap();
+        if report.status != Status::Converged {
+            wrong.push((known.problem.name.clone(), report.status, report.error));
+        }
+    }
+    assert!(wrong.is_empty(), "{wrong:#?}");
+}
+
+#[test]
+fn a_mass_ratio_beyond_reach_is_reported_as_such() {
+    for known in made::all().iter().filter(|known| heavy(known)) {
+        let (report, solution) = solve(&known.problem, Settings { stop: Stop { work: Some(300), ..tight(0) }, ..Settings::default() });
+        assert_eq!(report.status == Status::Converged, report.error.accepted(&tight(0).tolerance));
+        let judged = Judge::of(&known.problem).unwrap().error(&known.problem, &solution);
+        assert_eq!(judged, report.error, "the report judges the point that was returned");
+    }
+}
+
+#[test]
+fn lanes_and_single_blocks_find_the_same_motion() {
+    // Full inertias, lanes for the cone law; the exact local solution takes the other path.
+    let problem = ring(40, Law::Cone { mu: 0.4, rows: 3 }, 3);
+    let (a, lanes) = solve(&problem, Settings { stop: usual(5_000), ..Settings::default() });
+    let (b, single) = solve(&problem, Settings { stop: usual(5_000), local: Local::Exact, ..Settings::default() });
+    assert_eq!((a.status, b.status), (Status::Converged, Status::Converged));
+    // The bound is 1e-5 of a scale of some 10 J, on inertias from 0.05: velocities of order 1 within 5e-2 at the worst.
+    assert!(largest_difference(&lanes.v, &single.v) < 5e-2);
+}
+
+#[test]
+fn the_bits_do_not_depend_on_threads() {
+    // 3750 blocks: three parts and a boundary.
+    for law in [Law::Cone { mu: 0.4, rows: 3 }, Law::Unilateral] {
+        let problem = ring(3_000, law, 5);
+        let run = |threads: usize| {
+            let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
+            let stop = Stop { work: Some(25), ..tight(0) };
+            pool.install(|| solve(&problem, Settings { stop, ..Settings::default() })).1
+        };
+        let one = run(1);
+        for threads in [2, 3] {
+            let many = run(threads);
+            assert!(one.r.iter().zip(&many.r).all(|(a, b)| a.to_bits() == b.to_bits()), "{threads} threads");
+            assert!(one.v.iter().zip(&many.v).all(|(a, b)| a.to_bits() == b.to_bits()), "{threads} threads");
+        }
+    }
+}
+
+/// A chain of `n` unit masses with springs: one clique, dense up to 48 unknowns, a mesh above; contacts and a tie on it.
+fn springs(n: usize) -> Problem {
+    let mut triplets = Vec::new();
+    for i in 0..n as u32 {
+        triplets.push((i, i, 1.5));
+        if i > 0 {
+            triplets.push((i, i - 1, -0.25));
+            triplets.push((i - 1, i, -0.25));
+        }
+    }
+    let mut problem = Problem { name: "springs".into(), H: Csr::from_triplets(n, n, &triplets), J: Rows::new(n), ..Problem::default() };
+    problem.k = (0..n).map(|i| -1.0 + 0.3 * (i as f64).sin()).collect();
+    for i in 0..n / 4 {
+        problem.J.push(1, &[4 * i as u32], &[1.0]);
+        problem.laws.push(Law::Unilateral);
+        problem.J.push(2, &[4 * i as u32 + 1, 4 * i as u32 + 2], &[1.0, 0.2, -0.1, 1.0]);
+        problem.laws.push(Law::Cone { mu: 0.3, rows: 2 });
+    }
+    problem.J.push(1, &[0, n as u32 - 1], &[1.0, -1.0]);
+    problem.laws.push(Law::Equality);
+    problem.w = vec![0.05; problem.J.len()];
+    problem.E = (0..problem.J.len()).map(|i| if i % 5 == 0 { 0.1 } else { 0.0 }).collect();
+    problem
+}
+
+#[test]
+fn coupled_masses_small_and_large() {
+    for n in [12, 40, 200] {
+        let problem = springs(n);
+        for joints in [true, false] {
+            let (report, solution) = solve(&problem, Settings { stop: tight(5_000), joints, ..Settings::default() });
+            assert_eq!(report.status, Status::Converged, "{n} {joints}");
+            // The other path: W formed, v from r.
+            let reduced = Reduced::of(&problem).unwrap();
+            let mut other = Solution::zero(0, reduced.rows());
+            Psor::new(Settings { stop: tight(5_000), ..Settings::default() }).solve_reduced(&reduced, &mut other).unwrap();
+            let mut v = problem.k.clone();
+            problem.J.add_transposed(&other.r, &mut v);
+            let mut factor = crate::math::cliques::CliqueFactor::default();
+            factor.factor(&problem.H).unwrap();
+            factor.solve(&mut v);
+            // Scales of a few joules, bound 1e-6 of them.
+            assert!(largest_difference(&v, &solution.v) < 1e-3, "{n} {joints}");
+        }
+    }
+}
+
+#[test]
+fn joints_as_one_block_take_few_sweeps() {
+    // A pendulum of fifty links: row by row a long wave, as one block a single sweep.
+    let n = 100;
+    let mut problem = Problem { H: Csr::diagonal(&vec![1.0; n]), J: Rows::new(n), ..Problem::default() };
+    problem.k = (0..n).map(|i| if i % 2 == 1 { -0.1 } else { 0.02 }).collect();
+    for i in 0..50u32 {
+        let (sin, cos) = (0.3 * f64::from(i)).sin_cos();
+        let columns: Vec<u32> = if i == 0 { vec![0, 1] } else { vec![2 * i - 2, 2 * i - 1, 2 * i, 2 * i + 1] };
+        let values = if i == 0 { vec![sin, cos] } else { vec![-sin, -cos, sin, cos] };
+        // Each row twice: the second depends on the first.
+        for _ in 0..2 {
+            problem.J.push(1, &columns, &values);
+            problem.laws.push(Law::Equality);
+        }
+    }
+    problem.w = vec![0.0; problem.J.len()];
+    problem.E = vec![0.0; problem.J.len()];
+    let (report, solution) = solve(&problem, Settings { stop: tight(100), ..Settings::default() });
+    assert_eq!(report.status, Status::Converged);
+    assert!(report.work <= 2, "{} sweeps", report.work);
+    assert!(report.notes.iter().any(|note| note.contains("50 equality rows depend")), "{:?}", report.notes);
+    let mut u = vec![0.0; problem.rows()];
+    problem.local_velocities(&solution.v, &solution.r, &mut u);
+    assert!(u.iter().all(|u| u.abs() < 1e-10), "the links keep their length");
+    let (rows, _) = solve(&problem, Settings { stop: tight(100), joints: false, ..Settings::default() });
+    assert!(rows.work > 10, "row by row takes {} sweeps", rows.work);
+}
+
+#[test]
+fn a_warm_start_at_the_solution_needs_no_sweep() {
+    let problem = ring(20, Law::Cone { mu: 0.4, rows: 3 }, 9);
+    let settings = Settings { stop: usual(5_000), ..Settings::default() };
+    let (_, mut solution) = solve(&problem, settings.clone());
+    let again = Psor::new(settings).solve(&problem, &mut solution).unwrap();
+    assert_eq!((again.status, again.work), (Status::Converged, 0));
+}
+
+#[test]
+fn work_and_time_are_limits() {
+    let problem = ring(60, Law::Coulomb { mu: 0.4, rows: 3 }, 11);
+    let (report, _) = solve(&problem, Settings { stop: Stop { work: Some(3), history: true, ..tight(0) }, ..Settings::default() });
+    assert_eq!((report.status, report.work, report.reproducible), (Status::Budget, 3, true));
+    assert_eq!(report.history.iter().map(|s| s.work).collect::<Vec<_>>(), [0, 1, 2, 3]);
+    assert!(report.history.windows(2).all(|w| w[1].best <= w[0].best && w[1].wall >= w[0].wall));
+    let past = Instant::now() - Duration::from_secs(1);
+    let (report, _) = solve(&problem, Settings { stop: Stop { deadline: Some(past), ..tight(100) }, ..Settings::default() });
+    assert_eq!((report.status, report.work, report.reproducible), (Status::Budget, 0, false));
+}
+
+#[test]
+fn bad_problems_give_finite_points_and_honest_reports() {
+    // A contact that nothing can open, a guess that is not a number, an empty problem.
+    let mut problem = ring(4, Law::Unilateral, 13);
+    problem.J.push(1, &[], &[]);
+    problem.laws.push(Law::Unilateral);
+    problem.w.push(-1.0);
+    problem.E.push(0.0);
+    let mut solution = Solution::zero(problem.n(), problem.rows());
+    solution.r.fill(f64::NAN);
+    let report = Psor::new(Settings { stop: tight(200), ..Settings::default() }).solve(&problem, &mut solution).unwrap();
+    assert_ne!(report.status, Status::Converged);
+    assert!(solution.v.iter().chain(&solution.r).all(|x| x.is_finite()));
+    let mut free = ring(2, Law::Unilateral, 13);
+    (free.J, free.laws, free.w, free.E) = (Rows::new(12), Vec::new(), Vec::new(), Vec::new());
+    let (report, _) = solve(&free, Settings::default());
+    assert_eq!((report.status, report.work), (Status::Converged, 0));
+}
+
+#[test]
+fn the_extrapolation_pays() {
+    // A stack of ten: a long wave, where plain sweeps crawl.
+    let known = made::stack(10, 1.0);
+    let (fast, _) = solve(&known.problem, Settings { stop: tight(5_000), ..Settings::default() });
+    let (slow, _) = solve(&known.problem, Settings { stop: tight(5_000), acceleration: Acceleration::None, ..Settings::default() });
+    assert!(fast.work * 3 <= slow.work, "{} against {}", fast.work, slow.work);
+}
