@@ -153,22 +153,6 @@ words! {
     }
 }
 
-impl Default for Run {
-    fn default() -> Run {
-        Run {
-            dt: None,
-            t_end: None,
-            solver: None,
-            law: None,
-            tolerance: None,
-            velocity_tolerance: None,
-            iterations: None,
-            policy: None,
-            record_every: None,
-        }
-    }
-}
-
 words! {
     /// What happens with a step whose error is not accepted.
     pub enum Policy {
