@@ -1,7 +1,7 @@
 //! `signorini bench step`: where the time of a step goes, on scenes that have settled.
 
 use crate::demo;
-use crate::run::{Options, settings, summary::hash};
+use crate::run::{Options, clock, settings, summary::hash};
 use clap::Args;
 use serde_json::{Value as Json, json};
 use signorini::scene::State;
@@ -64,8 +64,8 @@ fn measure(scene: &str, arguments: &Arguments) -> Result<Json, String> {
     let loaded = demo::find(name, &[])?;
     let options = Options { solver: arguments.solver.clone(), ..Options::default() };
     let settings: Settings = settings(&loaded, &options)?;
-    let make = || Stepper::new(&loaded.scene, settings.clone()).map_err(|e| e.to_string());
-    let mut stepper = make()?;
+    let mut stepper = Stepper::new(&loaded.scene, settings.clone()).map_err(|e| e.to_string())?;
+    stepper.clock = Some(clock());
     let mut start = State::initial(&loaded.scene);
     for _ in 0..(warm / settings.h).round() as u64 {
         stepper.step(&loaded.scene, &mut start).map_err(|e| e.to_string())?;
@@ -75,7 +75,7 @@ fn measure(scene: &str, arguments: &Arguments) -> Result<Json, String> {
         let mut state = start.clone();
         stepper.stages = Stages::default();
         let (mut contacts, mut rows, mut worst, mut accepted) = (0, 0, 0.0f64, 0);
-        let clock = Instant::now();
+        let begun = Instant::now();
         for _ in 0..arguments.steps {
             let verdict = stepper.step(&loaded.scene, &mut state).map_err(|e| e.to_string())?;
             contacts += verdict.contacts;
@@ -83,7 +83,7 @@ fn measure(scene: &str, arguments: &Arguments) -> Result<Json, String> {
             worst = worst.max(verdict.error.relative());
             accepted += u64::from(verdict.accepted);
         }
-        let wall = clock.elapsed().as_secs_f64();
+        let wall = begun.elapsed().as_secs_f64();
         let n = arguments.steps as f64;
         let Stages { collide, assemble, solve, advance } = stepper.stages;
         let row = json!({

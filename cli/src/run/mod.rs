@@ -15,7 +15,7 @@ use probe::Outcome;
 use signorini::assemble::Friction;
 use signorini::scene::State;
 use signorini::solve::Method;
-use signorini::step::{Policy, Refused, Settings, Stepper};
+use signorini::step::{Clock, Policy, Refused, Settings, Stepper};
 use std::path::PathBuf;
 use std::process::ExitCode;
 use std::sync::Arc;
@@ -185,6 +185,7 @@ pub fn simulate(loaded: &Loaded, settings: Settings, options: &Options, stop: &A
     // A quotient such as 1/0.02 must not lose its last step to rounding.
     let steps = ((loaded.t_end / dt) - 1e-9).ceil().max(1.0) as u64;
     let mut stepper = Stepper::new(scene, settings).map_err(|e| e.to_string())?;
+    stepper.clock = Some(clock());
     let mut state = State::initial(scene);
     let mut summary = Summary::new(scene, loaded.t_end);
     let every = loaded.run.record_every.map_or_else(|| tables::stride(scene, steps), |n| n.0.max(1) as u64);
@@ -194,7 +195,7 @@ pub fn simulate(loaded: &Loaded, settings: Settings, options: &Options, stop: &A
     };
     let mut probe = probe::Probe::new(loaded, dt, steps);
     let bar = progress(steps);
-    let clock = Instant::now();
+    let begun = Instant::now();
     let mut ended = Ended::Complete;
     for k in 1..=steps {
         if stop.load(Ordering::SeqCst) {
@@ -216,18 +217,24 @@ pub fn simulate(loaded: &Loaded, settings: Settings, options: &Options, stop: &A
                 tables.rows(scene, &stepper, &state).map_err(|e| format!("cannot write: {e}"))?;
             }
         }
-        if k % 16 == 0 || clock.elapsed().as_secs_f64() > 1.0 {
+        if k % 16 == 0 || begun.elapsed().as_secs_f64() > 1.0 {
             bar.set_position(k);
             bar.set_message(format!("t = {:.3} s, error {:.1e}", state.time, verdict.error.relative()));
         }
     }
     bar.finish_and_clear();
-    summary.finish(&state, &stepper, clock.elapsed().as_secs_f64());
+    summary.finish(&state, &stepper, begun.elapsed().as_secs_f64());
     let finished = Finished { summary, outcomes: probe.finish(&ended), ended, state };
     if let Some(tables) = tables {
         tables.finish(&finished.to_json(loaded)).map_err(|e| format!("cannot write: {e}"))?;
     }
     Ok(finished)
+}
+
+/// The clock by which the stages of a step are measured.
+pub fn clock() -> Clock {
+    let begun = Instant::now();
+    Box::new(move || begun.elapsed().as_secs_f64())
 }
 
 fn describe(refused: Refused) -> String {

@@ -67,7 +67,7 @@ pub fn nearest<'a>(word: &str, candidates: impl IntoIterator<Item = &'a str>) ->
 }
 
 /// "did you mean …", or the whole list if nothing is near.
-pub fn suggestion<'a>(word: &str, candidates: &[&'a str]) -> String {
+pub fn suggestion(word: &str, candidates: &[&str]) -> String {
     match nearest(word, candidates.iter().copied()) {
         Some(best) => format!("did you mean `{best}`?"),
         None if candidates.is_empty() => "there is none".into(),

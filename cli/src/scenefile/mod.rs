@@ -11,8 +11,10 @@ pub mod build;
 pub mod connect;
 pub mod expect;
 pub mod expression;
+pub mod facts;
 pub mod fault;
 pub mod format;
+pub mod links;
 pub mod node;
 pub mod parse;
 pub mod read;
@@ -89,7 +91,10 @@ fn read(reader: &mut Reader<'_>, root: &Node, name: &str) -> Option<Loaded> {
     let gravity = reader.field::<Option<value::Vector<value::Acceleration>>>(root, "gravity");
     reader.faults.truncate(faults);
     let early = run.is_none() || gravity.is_none();
-    let run = run.flatten().unwrap_or_default();
+    let run = match run.flatten() {
+        Some(run) => run,
+        None => <format::Run as read::Table>::fields(&none, reader)?,
+    };
     let gravity = gravity.flatten();
     let (dt, t_end) = (run.dt.as_ref().map_or(2e-3, |t| t.value.si), run.t_end.as_ref().map_or(1.0, |t| t.value.si));
     for (what, given) in [("dt", &run.dt), ("t_end", &run.t_end)] {

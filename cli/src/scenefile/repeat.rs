@@ -173,7 +173,8 @@ fn poses(header: &RepeatHeader, total: usize, reader: &mut Reader<'_>) -> Option
 fn scattered(scatter: &At<Scatter>, total: usize, reader: &mut Reader<'_>) -> Option<Vec<Pose>> {
     let Scatter { low, high, distance, .. } = &scatter.value;
     let (low, high, distance) = (vector(low), vector(high), distance.si);
-    if !(distance > 0.0) || !low.cmple(high).all() {
+    // A NaN compares with nothing: it is refused as well.
+    if distance.partial_cmp(&0.0) != Some(std::cmp::Ordering::Greater) || !low.cmple(high).all() {
         reader.fault(&head(&scatter.at), "an empty box, or no distance", "wanted `low` below `high` and `distance` above 0");
         return None;
     }
