@@ -79,8 +79,8 @@ fn the_library_neither_prints_nor_keeps_globals() {
 fn the_solvers_know_the_clock_only_as_a_deadline() {
     let mut files = Vec::new();
     sources(&root().join("engine/src"), &mut files);
-    for file in files {
-        let text = std::fs::read_to_string(&file).expect("sources can be read");
+    for file in files.iter().filter(|f| !f.ends_with("tests.rs")) {
+        let text = std::fs::read_to_string(file).expect("sources can be read");
         for (number, line) in lines(&text) {
             let clock = line.contains("Instant::now") && !file.ends_with("solve/mod.rs");
             assert!(!clock, "{}:{}: ask `Stop` for the time", file.display(), number + 1);

@@ -31,7 +31,7 @@ fn polyhedral(problem: &Problem) -> bool {
 
 const PROMISES: &[Promise] = &[
     Promise { method: Method::Direct, treats: equalities, hard: &[] },
-    Promise { method: Method::Psor, treats: everything, hard: &["stack_10_ratio2", "stack_10_ratio10"] },
+    Promise { method: Method::Psor, treats: everything, hard: &["stack_10_ratio2", "stack_10_ratio10", "mixed_cone_large_7"] },
     Promise { method: Method::InteriorPoint, treats: everything, hard: &[] },
     Promise { method: Method::Newton, treats: everything, hard: &["stack_10_ratio10"] },
     Promise { method: Method::Pivot, treats: polyhedral, hard: &[] },

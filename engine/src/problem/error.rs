@@ -233,7 +233,8 @@ impl Judge {
         let bound = bound(&problem.laws, starts, &self.a, &self.u, r, reference);
         error.bound = (bound.sqrt() + error.momentum.sqrt()).powi(2);
         if reference.is_none() {
-            error.bound = self.safe(&error);
+            let unmended = local_error(&problem.laws, starts, &self.a, &self.u, r).joule + error.momentum;
+            error.bound = self.safe(error.bound, unmended);
         }
         guard(error)
     }
@@ -248,8 +249,8 @@ impl Judge {
             let terms: f64 = columns.iter().zip(values).map(|(&j, w)| (w * r[j as usize]).abs()).sum();
             *u = u.signum() * (u.abs() - 8.0 * f64::EPSILON * (terms + reduced.q[i].abs())).max(0.0);
         }
-        error.bound = bound(&reduced.laws, &reduced.row_starts, &self.a, &self.u, r, None);
-        error.bound = self.safe(&error);
+        let unmended = local_error(&reduced.laws, &reduced.row_starts, &self.a, &self.u, r).joule;
+        error.bound = self.safe(bound(&reduced.laws, &reduced.row_starts, &self.a, &self.u, r, None), unmended);
         guard(error)
     }
 
@@ -258,10 +259,10 @@ impl Judge {
         (0..laws.len()).map(|k| block_error(&laws[k], self.a[k], &self.u, r, row_starts[k]).0).collect()
     }
 
-    /// The bound with estimated impulses, widened by what an early iterate cannot know.
-    fn safe(&self, error: &Error) -> f64 {
-        let unmended = error.relative().min(1.0);
-        error.bound * (1.0 + 100.0 * unmended.sqrt()) + 4.0 * unmended * self.free
+    /// The bound with estimated impulses, widened by what an early iterate cannot know; `joule` is its local error, less rounding.
+    fn safe(&self, bound: f64, joule: f64) -> f64 {
+        let unmended = ratio(joule, self.scale).min(1.0);
+        bound * (1.0 + 100.0 * unmended.sqrt()) + 4.0 * unmended * self.free
     }
 
     /// `a_k`: the mean diagonal entry of `J_k H⁻¹ J_kᵀ + E_k`.

@@ -170,8 +170,12 @@ impl Quick {
         if !(found && n > 0.0 && length > 0.0 && length.is_finite()) {
             return false;
         }
-        self.root = l;
+        // At the root the reaction lies on the cone; where it does not, the general solver looks closer.
         let stretch = mu * n / length;
+        if !((stretch - 1.0).abs() <= 1e-10) {
+            return false;
+        }
+        self.root = l;
         r[..3].copy_from_slice(&[n, stretch * t[0], stretch * t[1]]);
         true
     }

@@ -103,7 +103,7 @@ impl<'a, B: Basis> Walk<'a, B> {
 
     /// Walks to the end.
     pub(super) fn run(&mut self, stop: &Stop) -> End {
-        let begin = std::time::Instant::now();
+        let begin = stop.clock();
         let limit = stop.work.unwrap_or(50 * self.r.len() as u64 + 1000);
         // 1. The guess: its free rows, and the minimum over them.
         self.restart();

@@ -81,7 +81,7 @@ impl Best {
 /// Sweeps from `x` until the judge accepts, work or time runs out, or nothing moves any more.
 pub(super) fn run<S: Sweeps>(system: &mut S, x: State, referee: &mut impl Referee, settings: &Settings) -> Outcome {
     let stop = &settings.stop;
-    let begin = Instant::now();
+    let begin = stop.clock();
     let mut best = Best { r: x.r.clone(), estimate: f64::INFINITY, error: None, judged: None };
     let first = best.judge(referee);
     let mut outcome = Outcome {
