@@ -8,7 +8,7 @@ use signorini::problem::files::siconos::Kind;
 use signorini::problem::files::{Input, Stored, json};
 use signorini::problem::literature::{self, Literature, Thesis};
 use signorini::problem::{Error, Judge, Law, Solution, Tolerance};
-use signorini::solve::{Method, Report, Status, Stop, Unsupported};
+use signorini::solve::{Both, Method, Report, Status, Stop, Unsupported, pivot};
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -47,6 +47,9 @@ pub struct Arguments {
     /// Most time per solve, ms: the answer may then differ from run to run.
     #[arg(long, value_name = "MS")]
     deadline_ms: Option<u64>,
+    /// Edges of the pyramid by which `pivot` replaces a friction cone of three rows.
+    #[arg(long, value_name = "N", default_value_t = pivot::Settings::default().facets as u64, value_parser = clap::value_parser!(u64).range(3..=1024))]
+    facets: u64,
     /// Start from the guess in the file.
     #[arg(long)]
     warm: bool,
@@ -176,7 +179,10 @@ fn solve_with(arguments: &Arguments, stored: &Stored, method: Method) -> Result<
         deadline: arguments.deadline_ms.and_then(|ms| begun.checked_add(Duration::from_millis(ms))),
         history: arguments.history.is_some(),
     };
-    let mut solver = method.build(stop);
+    let mut solver: Box<dyn Both> = match method {
+        Method::Pivot => Box::new(pivot::Pivot::new(pivot::Settings { stop, facets: arguments.facets as usize })),
+        _ => method.build(stop),
+    };
     let result = match &stored.input {
         Input::Problem(problem) => solver.solve(problem, &mut solution),
         Input::Reduced(reduced) => solver.solve_reduced(reduced, &mut solution),

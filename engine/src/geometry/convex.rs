@@ -97,6 +97,11 @@ impl Hull {
         best
     }
 
+    /// The normals of all faces.
+    pub fn normals(&self) -> impl Iterator<Item = DVec3> + '_ {
+        self.faces.iter().map(|face| face.normal)
+    }
+
     fn support(&self, n: DVec3) -> usize {
         let mut best = (0, self.points[0].dot(n));
         for (i, point) in self.points.iter().enumerate().skip(1) {

@@ -116,6 +116,15 @@ impl Pair<'_> {
             consider(self.a.face_normal(n));
             consider(self.b.face_normal(-self.pose.inverse_vector(n)).map(|n| -self.pose.vector(n)));
         }
+        // Where polyhedra touch or overlap the iterations may end on a far face: all of them have a say.
+        if found.distance <= EQUAL * self.scale {
+            if let Core::Hull(hull) = self.a {
+                hull.normals().for_each(|n| consider(Some(n)));
+            }
+            if let Core::Hull(hull) = self.b {
+                hull.normals().for_each(|n| consider(Some(-self.pose.vector(n))));
+            }
+        }
         let across = DVec3::Z.cross(self.pose.vector(DVec3::Z));
         if across.length_squared() > 1e-6 {
             let across = across.normalize();
@@ -209,6 +218,26 @@ pub(crate) fn segments(a: [DVec3; 2], b: [DVec3; 2]) -> Closest {
 mod tests {
     use super::super::convex::Hull;
     use super::*;
+
+    /// Two blocks that share a face, their corners given in one common frame (as the stones of an arch are): the frames
+    /// coincide, so that nothing but the faces tells the direction.
+    #[test]
+    fn blocks_that_share_a_face_touch_there() {
+        let block = |x: f64| {
+            let corners: Vec<DVec3> =
+                (0..8).map(|i| DVec3::new(x + f64::from(i & 1), f64::from(i >> 1 & 1), f64::from(i >> 2 & 1) * 0.3)).collect();
+            Core::Hull(Hull::new(&corners).unwrap())
+        };
+        let (a, b) = (block(0.0), block(1.0));
+        for i in 0..3000 {
+            let size = 10f64.powi(-6 - i % 10);
+            let turn = DVec3::new((f64::from(i) * 0.7).sin(), (f64::from(i) * 1.3).cos(), (f64::from(i) * 2.1).sin()) * size;
+            let pose = Pose::IDENTITY.advanced(turn, turn);
+            let pair = Pair { a: &a, b: &b, pose, reach: 0.1, scale: 1.0 };
+            let found = pair.closest().expect("they touch");
+            assert!(found.distance.abs() < 1e-5 && found.normal.x > 0.999, "{i}: {found:?}");
+        }
+    }
 
     /// No direction separates more than the one found, whatever the two cores and however they lie.
     #[test]
