@@ -11,18 +11,31 @@ use super::sparse::Csr;
 
 /// A number of 32 digits.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-struct Twofold {
+pub struct Twofold {
     high: f64,
     low: f64,
 }
 
 impl Twofold {
-    fn new(x: f64) -> Twofold {
+    /// The number x.
+    pub fn new(x: f64) -> Twofold {
         Twofold { high: x, low: 0.0 }
     }
 
-    fn value(self) -> f64 {
+    /// The nearest double.
+    pub fn value(self) -> f64 {
         self.high + self.low
+    }
+
+    /// Adds `a b`: residuals of large reactions on light bodies keep their digits.
+    #[inline]
+    pub fn add_product(&mut self, a: f64, b: f64) {
+        let p = a * b;
+        let rounding = a.mul_add(b, -p);
+        let sum = self.high + p;
+        let part = sum - self.high;
+        self.low += (self.high - (sum - part)) + (p - part) + rounding;
+        self.high = sum;
     }
 
     fn is_zero(self) -> bool {

@@ -4,6 +4,7 @@ use super::order::analyse;
 use super::walk::{Basis, Response};
 use crate::math::cliques::CliqueFactor;
 use crate::math::sparse::Csr;
+use crate::math::twofold::Twofold;
 use crate::math::updatable::Updatable;
 use crate::problem::Problem;
 
@@ -263,33 +264,6 @@ impl SparseBasis<'_> {
         for (x, c) in state.change.iter_mut().zip(&state.correction) {
             *x += c;
         }
-    }
-}
-
-/// A sum in twice the working precision: residuals of large reactions on light bodies keep their digits.
-#[derive(Clone, Copy, Default)]
-struct Twofold {
-    high: f64,
-    low: f64,
-}
-
-impl Twofold {
-    fn new(x: f64) -> Twofold {
-        Twofold { high: x, low: 0.0 }
-    }
-
-    #[inline]
-    fn add_product(&mut self, a: f64, b: f64) {
-        let p = a * b;
-        let rounding = a.mul_add(b, -p);
-        let sum = self.high + p;
-        let part = sum - self.high;
-        self.low += (self.high - (sum - part)) + (p - part) + rounding;
-        self.high = sum;
-    }
-
-    fn value(self) -> f64 {
-        self.high + self.low
     }
 }
 
