@@ -35,12 +35,15 @@ pub struct Arguments {
     /// Kind of a text file [default: the name of its folder, else its contents].
     #[arg(long, value_name = "KIND", value_parser = kind)]
     kind: Option<Kind>,
-    /// Largest local error, relative to the energy scale; the bound is held to its square root.
+    /// Largest local error, relative to the energy scale.
     #[arg(long, value_name = "RELATIVE", default_value = "1e-8", value_parser = positive)]
     tol: f64,
     /// Largest velocity that any row may be wrong by, m/s.
     #[arg(long, value_name = "M/S", default_value = "1e-6", value_parser = positive)]
     tol_velocity: f64,
+    /// Largest bound on the energy of the velocity error, relative to the energy scale [default: the root of --tol].
+    #[arg(long, value_name = "RELATIVE", value_parser = positive)]
+    tol_bound: Option<f64>,
     /// Most work, in the method's unit: sweeps, factorizations, pivots.
     #[arg(long, value_name = "N")]
     max_work: Option<u64>,
@@ -173,7 +176,7 @@ fn solve_with(arguments: &Arguments, stored: &Stored, method: Method) -> Result<
     let progress = crate::progress::Progress::start(format!("{} {}", stored.input.name(), method.name()));
     let begun = Instant::now();
     let stop = Stop {
-        tolerance: Tolerance { relative: arguments.tol, velocity: arguments.tol_velocity },
+        tolerance: Tolerance { relative: arguments.tol, velocity: arguments.tol_velocity, bound: arguments.tol_bound },
         work: arguments.max_work,
         // A deadline beyond the end of time is none.
         deadline: arguments.deadline_ms.and_then(|ms| begun.checked_add(Duration::from_millis(ms))),

@@ -31,7 +31,7 @@ fn read(path: &Path) -> Option<(Problem, Solution)> {
 
 #[test]
 fn the_cone_law_is_solved_to_the_reference_in_few_factorizations() {
-    let stop = Stop { tolerance: Tolerance { relative: 1e-10, velocity: 1e-8 }, ..Stop::default() };
+    let stop = Stop { tolerance: Tolerance { relative: 1e-10, velocity: 1e-8, bound: None }, ..Stop::default() };
     let (mut count, mut sum) = (0, 0);
     for (problem, reference) in files().iter().filter_map(|p| read(p)) {
         let problem = problem.associated();
@@ -50,7 +50,7 @@ fn the_cone_law_is_solved_to_the_reference_in_few_factorizations() {
 
 #[test]
 fn the_true_law_is_solved_around_it() {
-    let tolerance = Tolerance { relative: 1e-8, velocity: 1e-6 };
+    let tolerance = Tolerance { relative: 1e-8, velocity: 1e-6, bound: None };
     let easy = ["balls_64", "brick", "stack15_equal", "chain50_mu0.5__swing"];
     for path in files() {
         let name = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();

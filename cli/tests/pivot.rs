@@ -21,7 +21,7 @@ fn files(folder: &str) -> Vec<PathBuf> {
 }
 
 fn exact() -> Stop {
-    Stop { tolerance: Tolerance { relative: 1e-14, velocity: 1e-6 }, ..Stop::default() }
+    Stop { tolerance: Tolerance { relative: 1e-14, velocity: 1e-6, bound: None }, ..Stop::default() }
 }
 
 /// The largest number of rows here; `signorini bench pivot FILE…` does the rest in minutes.

@@ -48,7 +48,7 @@ fn storing_and_going_on_is_going_on() {
 #[test]
 fn methods_agree_on_the_motion() {
     let scene = heap();
-    let tight = Stop { tolerance: signorini::problem::Tolerance { relative: 1e-14, velocity: 1e-9 }, ..Stop::default() };
+    let tight = Stop { tolerance: signorini::problem::Tolerance { relative: 1e-14, velocity: 1e-9, bound: None }, ..Stop::default() };
     let reference = run(&scene, Settings { stop: tight, ..Settings::every(2e-3) }, 60).state;
     for &method in Method::ALL {
         // `direct` treats joints alone; sweeps need more than their default budget for nine digits.

@@ -6,7 +6,7 @@ use signorini::solve::interior_point::{InteriorPoint, Settings, Warm};
 use signorini::solve::{ReducedSolver, Report, Solver, Status, Stop};
 
 /// Tight enough that velocities of order 1 agree to nine digits; the method reaches 1e-12 and below.
-const TIGHT: Tolerance = Tolerance { relative: 1e-14, velocity: 1e-10 };
+const TIGHT: Tolerance = Tolerance { relative: 1e-14, velocity: 1e-10, bound: None };
 
 fn method(warm: Warm) -> InteriorPoint {
     InteriorPoint::new(Settings { stop: Stop { tolerance: TIGHT, ..Stop::default() }, warm })
@@ -41,7 +41,7 @@ fn the_reduced_view_has_the_same_velocities() {
         }
         let reduced = Reduced::of(&known.problem).expect("H is definite");
         let mut solution = Solution::zero(0, reduced.rows());
-        let stop = Stop { tolerance: Tolerance { relative: 1e-12, velocity: 1e-8 }, ..Stop::default() };
+        let stop = Stop { tolerance: Tolerance { relative: 1e-12, velocity: 1e-8, bound: None }, ..Stop::default() };
         let report = InteriorPoint::new(Settings { stop, warm: Warm::Cold }).solve_reduced(&reduced, &mut solution).expect("treated");
         assert_eq!(report.status, Status::Converged, "{}: {:?}", reduced.name, report);
     }

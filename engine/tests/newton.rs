@@ -8,7 +8,7 @@ use signorini::solve::{ReducedSolver, Report, Solver, Status, Stop};
 
 /// 1e-20 in joules is 1e-10 in velocities.
 fn tight() -> Settings {
-    let tolerance = Tolerance { relative: 1e-20, velocity: 1e-9 };
+    let tolerance = Tolerance { relative: 1e-20, velocity: 1e-9, bound: None };
     Settings { stop: Stop { tolerance, ..Stop::default() }, residual: None }
 }
 
@@ -207,7 +207,7 @@ fn a_guess_that_passes_costs_nothing() {
     assert!(first.counts.sweeps > 0);
     let mut again = solution.clone();
     let mut newton = Newton::new(Settings {
-        stop: Stop { tolerance: Tolerance { relative: 1e-18, velocity: 1e-8 }, ..Stop::default() },
+        stop: Stop { tolerance: Tolerance { relative: 1e-18, velocity: 1e-8, bound: None }, ..Stop::default() },
         residual: None,
     });
     let report = newton.solve(&problem, &mut again).unwrap();

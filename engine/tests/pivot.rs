@@ -24,7 +24,7 @@ fn problem(h: &[f64], k: &[f64], rows: &[(Law, Vec<f64>, f64)]) -> Problem {
 }
 
 fn exact() -> Settings {
-    Settings { stop: Stop { tolerance: Tolerance { relative: 1e-14, velocity: 1e-6 }, ..Stop::default() }, facets: 8 }
+    Settings { stop: Stop { tolerance: Tolerance { relative: 1e-14, velocity: 1e-6, bound: None }, ..Stop::default() }, facets: 8 }
 }
 
 fn solve(problem: &Problem) -> (Solution, Report) {

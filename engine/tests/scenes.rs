@@ -241,7 +241,7 @@ fn mirroring_or_renumbering_a_scene_changes_nothing() {
         (scene, ids)
     };
     let settings = Settings {
-        stop: Stop { tolerance: signorini::problem::Tolerance { relative: 1e-16, velocity: 1e-9 }, ..Stop::default() },
+        stop: Stop { tolerance: signorini::problem::Tolerance { relative: 1e-16, velocity: 1e-9, bound: None }, ..Stop::default() },
         ..Settings::every(1e-3)
     };
     let (reference, ids) = build(&[0, 1, 2, 3], 1.0);

@@ -27,9 +27,9 @@ pub struct Arguments {
 }
 
 /// Relative joules 1e-10, and velocities far below the 1e-7 m/s that they are compared to.
-const TOLERANCE: Tolerance = Tolerance { relative: 1e-10, velocity: 1e-8 };
+const TOLERANCE: Tolerance = Tolerance { relative: 1e-10, velocity: 1e-8, bound: None };
 /// For the thesis's own table: enough for its four residuals to be far below the 1e-10, 1e-10, 1e-10 and 1e-9 that it stops at.
-const THESIS: Tolerance = Tolerance { relative: 1e-10, velocity: 1e-7 };
+const THESIS: Tolerance = Tolerance { relative: 1e-10, velocity: 1e-7, bound: None };
 
 #[derive(Serialize)]
 struct Results {

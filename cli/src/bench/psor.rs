@@ -142,7 +142,7 @@ fn measure(problem: &Problem) -> Size {
 /// The fastest of `count` sweeps in seconds, and where they end.
 fn timed(problem: &Problem, acceleration: Acceleration, threads: usize, count: u64) -> (f64, Solution) {
     // A tolerance that nothing meets: the error is not judged between sweeps.
-    let tolerance = Tolerance { relative: 0.0, velocity: 0.0 };
+    let tolerance = Tolerance { relative: 0.0, velocity: 0.0, bound: None };
     let stop = Stop { tolerance, work: Some(count), history: true, deadline: None };
     let settings = Settings { acceleration, stop, ..Settings::default() };
     let mut solution = Solution::zero(problem.n(), problem.rows());

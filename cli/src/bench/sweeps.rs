@@ -100,7 +100,7 @@ fn whole(problem: Problem, methods: &[(&str, Settings)], quiet: bool) -> Row {
         Row { problem: problem.name.clone(), contacts, sweeps: Vec::new(), status: Status::Budget, relative: 0.0, bound_relative: 0.0 };
     for (i, (_, settings)) in methods.iter().enumerate() {
         // Velocities are not asked for here: the published counts know the energy alone.
-        let tolerance = Tolerance { relative: TARGETS[2], velocity: f64::INFINITY };
+        let tolerance = Tolerance { relative: TARGETS[2], velocity: f64::INFINITY, bound: None };
         let stop = Stop { tolerance, work: Some(MOST), history: true, deadline: None };
         let mut solution = Solution::zero(problem.n(), problem.rows());
         let Ok(report) = Psor::new(Settings { stop, judge_every: 1, ..settings.clone() }).solve(&problem, &mut solution) else {
@@ -146,7 +146,7 @@ fn eliminated(reduced: &Reduced, path: &Path, figures: &str, quiet: bool) -> Red
         siconos_sweeps,
     };
     for half in 4..44 {
-        let tolerance = Tolerance { relative: 10f64.powf(-0.5 * f64::from(half)), velocity: f64::INFINITY };
+        let tolerance = Tolerance { relative: 10f64.powf(-0.5 * f64::from(half)), velocity: f64::INFINITY, bound: None };
         let stop = Stop { tolerance, work: Some(MOST_REDUCED), history: false, deadline: None };
         let mut solution = Solution::zero(0, reduced.rows());
         let Ok(report) = Psor::new(Settings { stop, judge_every: 1, ..Settings::default() }).solve_reduced(reduced, &mut solution) else {

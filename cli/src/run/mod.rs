@@ -163,6 +163,9 @@ pub fn settings(loaded: &Loaded, options: &Options) -> Result<Settings, String> 
     if let Some(velocity) = run.velocity_tolerance {
         settings.stop.tolerance.velocity = velocity.si;
     }
+    if let Some(bound) = run.bound_tolerance {
+        settings.stop.tolerance.bound = Some(bound.si);
+    }
     settings.stop.work = run.iterations.map(|n| n.0 as u64).or(settings.stop.work);
     match run.policy {
         Some(format::Policy::Substep) => settings.policy = Policy::Substep,

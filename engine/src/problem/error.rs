@@ -59,15 +59,24 @@ use serde::{Deserialize, Serialize};
 /// What must be small for a solution to be accepted.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Tolerance {
-    /// Largest `joule / scale`; the bound is held to its square root.
+    /// Largest `joule / scale`.
     pub relative: f64,
     /// Largest δu of any row, m/s.
     pub velocity: f64,
+    /// Largest `bound / scale`; none: the square root of `relative`, because the bound is of first order.
+    pub bound: Option<f64>,
 }
 
 impl Default for Tolerance {
     fn default() -> Tolerance {
-        Tolerance { relative: 1e-8, velocity: 1e-6 }
+        Tolerance { relative: 1e-8, velocity: 1e-6, bound: None }
+    }
+}
+
+impl Tolerance {
+    /// Largest `bound / scale`.
+    pub fn largest_bound(&self) -> f64 {
+        self.bound.unwrap_or(self.relative.sqrt())
     }
 }
 
@@ -108,7 +117,7 @@ impl Error {
     /// Local sum, bound and velocities are all within the tolerance.
     pub fn accepted(&self, tolerance: &Tolerance) -> bool {
         self.relative() <= tolerance.relative
-            && self.bound_relative() <= tolerance.relative.sqrt()
+            && self.bound_relative() <= tolerance.largest_bound()
             && self.velocity <= tolerance.velocity
             && self.momentum_velocity <= tolerance.velocity
     }

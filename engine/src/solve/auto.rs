@@ -1,7 +1,7 @@
 //! `auto`: picks a method per island, watches the error, escalates, returns the least-error iterate.
 //!
-//! 1. Cut the problem into islands. An island without rows: v = H⁻¹ k.
-//! 2. Judge the guess, with v = H⁻¹(k + Jᵀr). Accepted: done, no work at all (a machine at rest).
+//! 1. v = H⁻¹(k + Jᵀr) with the guess r: final where there are no rows. Cut the rest into islands.
+//! 2. Judge the guess. Accepted: done, no work at all (a machine at rest).
 //! 3. Otherwise walk along a ladder of methods, each from the best iterate so far, until one is accepted:
 //!
 //! | island | ladder |
@@ -135,11 +135,13 @@ impl Auto {
 
 impl Solver for Auto {
     fn solve(&mut self, problem: &Problem, solution: &mut Solution) -> Result<Report, Unsupported> {
+        self.judge.prepare(problem).map_err(|e| Unsupported { method: "auto", what: e.to_string() })?;
+        momentum(&mut self.judge, problem, solution);
         let parts = islands(problem);
         let mut whole: Option<Report> = None;
         let mut largest = 0;
         self.last = None;
-        for part in &parts {
+        for part in parts.iter().filter(|part| !part.blocks.is_empty()) {
             // One island that is all of the problem needs no copy.
             let (report, method) = if parts.len() == 1 {
                 self.island(problem, solution)?
@@ -150,11 +152,9 @@ impl Solver for Auto {
                 part.scatter(problem, &local, solution);
                 out
             };
-            if !part.blocks.is_empty() {
-                self.count(method);
-                if part.blocks.len() > largest {
-                    (largest, self.last) = (part.blocks.len(), method);
-                }
+            self.count(method);
+            if part.blocks.len() > largest {
+                (largest, self.last) = (part.blocks.len(), method);
             }
             let report = renumbered(report, part, problem);
             whole = Some(match whole {

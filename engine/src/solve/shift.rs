@@ -201,9 +201,9 @@ impl<'a> Outer<'a> {
 
     /// What the inner method is asked for: a tenth of the tolerance, and what is left of the work.
     fn inner_stop(&self) -> Stop {
-        let Tolerance { relative, velocity } = self.stop.tolerance;
+        let Tolerance { relative, velocity, bound } = self.stop.tolerance;
         Stop {
-            tolerance: Tolerance { relative: 0.05 * relative, velocity: 0.1 * velocity },
+            tolerance: Tolerance { relative: 0.05 * relative, velocity: 0.1 * velocity, bound: bound.map(|b| 0.2 * b) },
             work: self.stop.work.map(|w| w.saturating_sub(self.work).max(1)),
             deadline: self.stop.deadline,
             history: false,
@@ -293,7 +293,7 @@ impl<'a> Outer<'a> {
 pub fn excess(error: &Error, tolerance: &Tolerance) -> f64 {
     let figures = [
         error.relative() / tolerance.relative,
-        error.bound_relative() / tolerance.relative.sqrt(),
+        error.bound_relative() / tolerance.largest_bound(),
         error.velocity / tolerance.velocity,
         error.momentum_velocity / tolerance.velocity,
     ];

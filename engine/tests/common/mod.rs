@@ -12,7 +12,7 @@ pub const LEDGER: f64 = 1e-12;
 
 /// Steps of length `h`, solved to a billionth of a metre per second: for facts about forces.
 pub fn exact(h: f64) -> Settings {
-    let tolerance = signorini::problem::Tolerance { relative: 1e-16, velocity: 1e-9 };
+    let tolerance = signorini::problem::Tolerance { relative: 1e-16, velocity: 1e-9, bound: None };
     Settings { stop: signorini::solve::Stop { tolerance, ..Default::default() }, ..Settings::every(h) }
 }
 

@@ -225,7 +225,7 @@ fn solve_twice(
     if first.end == End::Passed || first.late || !friction || left == 0 {
         return first;
     }
-    let tolerance = crate::problem::Tolerance { relative: 1e-10, velocity: 1e-7 };
+    let tolerance = crate::problem::Tolerance { relative: 1e-10, velocity: 1e-7, bound: None };
     let stop = Stop { tolerance, work: Some(left.min(CONVEX)), deadline: settings.stop.deadline, history: false };
     let Some((start, taken)) = convex(&stop) else { return first };
     first.counts.factorizations += taken;

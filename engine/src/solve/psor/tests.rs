@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 
 /// Far below what the assertions ask: local velocities of order 1 within 1e-7.
 fn tight(work: u64) -> Stop {
-    Stop { tolerance: Tolerance { relative: 1e-12, velocity: 1e-7 }, work: Some(work), deadline: None, history: false }
+    Stop { tolerance: Tolerance { relative: 1e-12, velocity: 1e-7, bound: None }, work: Some(work), deadline: None, history: false }
 }
 
 fn solve(problem: &Problem, settings: Settings) -> (Report, Solution) {
@@ -32,7 +32,7 @@ fn heavy(known: &Known) -> bool {
 
 /// Looser, for problems with random rows, which are far worse conditioned than mechanics.
 fn usual(work: u64) -> Stop {
-    Stop { tolerance: Tolerance { relative: 1e-10, velocity: 1e-4 }, ..tight(work) }
+    Stop { tolerance: Tolerance { relative: 1e-10, velocity: 1e-4, bound: None }, ..tight(work) }
 }
 
 /// `count` bodies in a ring with random rows (three each, normal first) between neighbours, every fourth body to the ground.
