@@ -20,3 +20,4 @@ pub mod problem;
 pub mod scene;
 pub mod solve;
 pub mod step;
+pub mod symbolic;
