@@ -16,6 +16,7 @@
 pub mod assemble;
 pub mod geometry;
 pub mod math;
+pub mod mechanism;
 pub mod problem;
 pub mod scene;
 pub mod solve;

@@ -53,6 +53,9 @@ pub struct Factor {
     index: HashMap<(u32, u32), u32>,
     inverse: Vec<f64>,
     reflector: Vec<f64>,
+    /// One over the lengths of the columns at the last survey.
+    lengths: Vec<f64>,
+    weakest: f64,
 }
 
 /// Which columns count.
@@ -69,7 +72,7 @@ pub struct Basis {
 impl Factor {
     /// The lists for a pattern.
     pub fn new(pattern: &Pattern) -> Factor {
-        let mut factor = Factor { columns: pattern.columns, inverse: vec![0.0; pattern.columns], ..Factor::default() };
+        let mut factor = Factor { columns: pattern.columns, inverse: vec![0.0; pattern.columns], lengths: vec![1.0; pattern.columns], ..Factor::default() };
         for &entry in &pattern.entries {
             factor.place(entry);
         }
@@ -126,10 +129,12 @@ impl Factor {
 
     /// Turns A into R.
     pub fn factor(&mut self) {
+        self.weakest = f64::INFINITY;
         for step in &self.steps {
             let rows = step.rows as usize;
             if rows == 0 {
                 self.inverse[step.column as usize] = 0.0;
+                self.weakest = 0.0;
                 continue;
             }
             let start = step.start as usize;
@@ -152,8 +157,22 @@ impl Factor {
                 }
             }
             let r = self.values[diagonal];
+            // Lengths of columns change slowly: those of the last survey serve.
+            self.weakest = self.weakest.min(r.abs() * self.lengths[step.column as usize]);
             self.inverse[step.column as usize] = if r != 0.0 { 1.0 / r } else { 0.0 };
         }
+    }
+
+    /// The least diagonal entry of R relative to the length of its column at the last survey (to one before any).
+    pub fn weakest(&self) -> f64 {
+        self.weakest
+    }
+
+    /// Remembers the lengths of the columns, for [`Factor::weakest`].
+    pub fn survey(&mut self) {
+        let squares = self.squares();
+        self.lengths.clear();
+        self.lengths.extend(squares.iter().map(|s| if s.0 > 0.0 { 1.0 / s.0.sqrt() } else { 1.0 }));
     }
 
     /// `y = R⁻ᵀ b`, in the order of columns; in place. Missing diagonals give zero.
