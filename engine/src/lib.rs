@@ -16,7 +16,9 @@
 pub mod assemble;
 pub mod geometry;
 pub mod math;
+pub mod mechanism;
 pub mod problem;
 pub mod scene;
 pub mod solve;
 pub mod step;
+pub mod symbolic;

@@ -1,0 +1,394 @@
+//! Runs a mechanism: assembles it, finds what is redundant, integrates, takes the drift away, watches the rank.
+//!
+//! ```text
+//!   1. step of Runge–Kutta for (q, v, work done)
+//!   2. positions back to g = 0, velocities to G v = 0, with the same factor (if stabilised)
+//!   3. do the redundant rows still follow, are the others still independent? if not, choose again
+//! ```
+//!
+//! The error of a step is the kinetic energy that the joints' velocity gaps hold, `½ (Gv)ᵀ(G M⁻¹Gᵀ)⁻¹(Gv)`, in joules, with the worst joint.
+
+use super::equations::Equations;
+use super::program::Program;
+use super::runge_kutta::{Method, Stages, next_step};
+use super::Unfit;
+use crate::scene::{Layout, Scene, State};
+use crate::symbolic::dense::Pivoted;
+use crate::symbolic::factor::Basis;
+use crate::symbolic::{Id, Tape, Work};
+
+/// How to run.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Settings {
+    /// The integrator.
+    pub method: Method,
+    /// True if drift is taken away after every step.
+    pub stabilised: bool,
+    /// True if a planar mechanism may be treated in its plane.
+    pub planar: bool,
+}
+
+impl Default for Settings {
+    fn default() -> Settings {
+        Settings { method: Method::Classical, stabilised: true, planar: true }
+    }
+}
+
+/// What a step says of itself.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Drift {
+    /// Kinetic energy in the velocity gaps of the joints before correction, J.
+    pub joule: f64,
+    /// Largest gap before correction, m or rad.
+    pub gap: f64,
+    /// Largest velocity gap before correction, m/s or rad/s.
+    pub rate: f64,
+    /// The row with the largest velocity gap.
+    pub row: usize,
+    /// Largest gap that is left, over all rows.
+    pub left: f64,
+}
+
+/// Energies, J.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Energy {
+    /// Kinetic.
+    pub kinetic: f64,
+    /// Of gravity and springs.
+    pub potential: f64,
+    /// Work done since the beginning by applied forces, motors and dampers.
+    pub work: f64,
+}
+
+/// Diagonal entries of R below this times the length of their column count as zero where rows are chosen. Between the rounding of an
+/// assembled mechanism (1e-13) and the smallest angle by which a designer means a joint to differ.
+pub const DEPENDENT: f64 = 1e-9;
+
+/// An independent set of rows this near to dependent is chosen again, if there is a choice.
+const POOR: f64 = 1e-3;
+
+/// A running mechanism.
+pub struct Simulation {
+    /// The expressions.
+    pub equations: Equations,
+    /// The program in use.
+    pub program: Program,
+    /// Positions.
+    pub q: Vec<f64>,
+    /// Velocities.
+    pub v: Vec<f64>,
+    /// Time, s.
+    pub time: f64,
+    /// Which rows count.
+    pub basis: Basis,
+    /// How often the rows were chosen anew.
+    pub changes: u64,
+    /// Evaluations of accelerations.
+    pub evaluations: u64,
+    settings: Settings,
+    layout: Layout,
+    /// Kinetic, potential, power; then gap and rate of every row.
+    watch: Tape,
+    watch_work: Work,
+    done: f64,
+    stages: Stages,
+    h: f64,
+}
+
+impl Simulation {
+    /// Prepares a scene: faults, expressions, assembly, rank, consistent velocities.
+    pub fn new(scene: &Scene, settings: Settings) -> Result<Simulation, Unfit> {
+        let mut equations = Equations::of(scene, settings.planar)?;
+        scene.check().map_err(|faults| Unfit::Scene(faults.iter().map(|f| f.to_string()).collect::<Vec<_>>().join("\n")))?;
+        let layout = Layout::of(scene);
+        let (q, v) = equations.coordinates.read(&State::initial(scene), &layout);
+        let all: Vec<usize> = (0..equations.rows.len()).collect();
+        let program = Program::new(&mut equations, &all);
+        let e = &equations;
+        let rows = e.rows.iter().flat_map(|r| [r.gap, r.rate]);
+        let outputs: Vec<Id> = [e.kinetic, e.potential, e.power].into_iter().chain(rows).collect();
+        let watch = Tape::compile(&e.graph, &outputs, e.inputs(), &[]);
+        let mut out = Simulation {
+            watch_work: watch.work(),
+            watch,
+            equations,
+            program,
+            q,
+            v,
+            time: 0.0,
+            basis: Basis::default(),
+            changes: 0,
+            evaluations: 0,
+            settings,
+            layout,
+            done: 0.0,
+            stages: Stages::default(),
+            h: 0.0,
+        };
+        out.assemble()?;
+        out.program.look(&out.q);
+        out.choose(out.program.factor().basis(DEPENDENT));
+        out.consistent()?;
+        Ok(out)
+    }
+
+    /// Degrees of freedom where the mechanism stood when its rows were chosen.
+    pub fn freedoms(&self) -> usize {
+        self.equations.coordinates.velocities() - self.basis.kept.len()
+    }
+
+    /// The redundant rows in words.
+    pub fn redundant(&self) -> Vec<String> {
+        self.basis.dropped.iter().map(|&r| self.row_name(r)).collect()
+    }
+
+    /// A row in words.
+    pub fn row_name(&self, row: usize) -> String {
+        self.equations.rows.get(row).map_or_else(|| "nothing".into(), |r| format!("joint {} {}", r.name, r.part))
+    }
+
+    /// Takes a choice of rows.
+    fn choose(&mut self, basis: Basis) {
+        if basis.kept != self.program.kept {
+            self.program = Program::new(&mut self.equations, &basis.kept);
+        }
+        self.program.look(&self.q);
+        self.program.survey();
+        self.basis = basis;
+    }
+
+    /// Moves the bodies until the joints close.
+    fn assemble(&mut self) -> Result<(), Unfit> {
+        // Rounding of coordinates of this size.
+        let size = self.q.iter().fold(1.0f64, |m, x| m.max(x.abs()));
+        let mut best = f64::INFINITY;
+        for _ in 0..50 {
+            self.program.look(&self.q);
+            let gaps = self.program.gaps();
+            let gap = largest(&gaps).0;
+            best = best.min(gap);
+            if gap <= 1e-13 * size {
+                return Ok(());
+            }
+            let mut lambda = gaps;
+            // Far from assembled, dependent rows look independent by about the gap.
+            self.program.factor().solve_deficient((1e-3 * gap / size).clamp(DEPENDENT, 1e-3), &mut lambda);
+            let mut delta = self.program.pull(&lambda);
+            // No joint jumps by more than the mechanism is large.
+            let most = largest(&delta).0;
+            let share = -(0.5 * size / most).min(1.0);
+            delta.iter_mut().for_each(|d| *d *= share);
+            self.equations.coordinates.displace(&mut self.q, &delta);
+        }
+        self.program.look(&self.q);
+        let (gap, row) = largest(&self.program.gaps());
+        // Where Newton no longer gains, rounding is what remains.
+        if gap.is_finite() && gap <= 1e-10 * size {
+            return Ok(());
+        }
+        let row = &self.equations.rows[row];
+        Err(Unfit::NotAssembled { joint: row.name.clone(), part: row.part, gap, unit: row.unit })
+    }
+
+    /// Refuses velocities that the joints do not allow, removes the rounding of those that they do.
+    fn consistent(&mut self) -> Result<(), Unfit> {
+        let speed = self.v.iter().fold(0.0f64, |m, x| m.max(x.abs()));
+        let (_, rates) = self.residuals();
+        let (rate, row) = largest(&rates);
+        if rate > 1e-6 * speed.max(1e-6) {
+            let row = &self.equations.rows[row];
+            return Err(Unfit::Velocity { joint: row.name.clone(), part: row.part, speed: rate, unit: row.unit });
+        }
+        self.correct_velocities();
+        Ok(())
+    }
+
+    fn drives(&self, t: f64) -> Vec<f64> {
+        self.equations.drives.iter().map(|f| f.value(t)).collect()
+    }
+
+    fn evaluate_watch(&mut self) {
+        let drives = self.drives(self.time);
+        let inputs = self.watch.inputs(&mut self.watch_work);
+        let (nq, nv) = (self.q.len(), self.v.len());
+        inputs[..nq].copy_from_slice(&self.q);
+        inputs[nq..nq + nv].copy_from_slice(&self.v);
+        inputs[nq + nv..].copy_from_slice(&drives);
+        self.watch.run(0, &mut self.watch_work);
+    }
+
+    /// Gaps and their rates, all rows.
+    pub fn residuals(&mut self) -> (Vec<f64>, Vec<f64>) {
+        self.evaluate_watch();
+        let get = |k: usize| self.watch.output(&self.watch_work, k);
+        (0..self.equations.rows.len()).map(|r| (get(3 + 2 * r), get(4 + 2 * r))).unzip()
+    }
+
+    /// Energies now.
+    pub fn energy(&mut self) -> Energy {
+        self.evaluate_watch();
+        let get = |k: usize| self.watch.output(&self.watch_work, k);
+        Energy { kinetic: get(0), potential: get(1), work: self.done }
+    }
+
+    /// Accelerations now.
+    pub fn accelerations(&mut self) -> Vec<f64> {
+        let mut out = vec![0.0; self.v.len()];
+        let drives = self.drives(self.time);
+        self.program.accelerations(&self.q, &self.v, &drives, &mut out);
+        out
+    }
+
+    /// Goes on by h without looking at drift: the unstabilised run of the paper. The work done is not summed.
+    pub fn advance(&mut self, h: f64) {
+        self.integrate(h, false);
+    }
+
+    /// Goes on by h.
+    pub fn step(&mut self, h: f64) -> Result<Drift, Unfit> {
+        let lossy = !self.equations.graph.is_zero(self.equations.power);
+        self.integrate(h, lossy);
+        let (gaps, rates) = self.residuals();
+        let (rate, row) = largest(&rates);
+        let mut drift = Drift { gap: largest(&gaps).0, rate, row, ..Drift::default() };
+        if !(drift.gap.is_finite() && rate.is_finite()) || self.q.iter().chain(&self.v).any(|x| !x.is_finite()) {
+            return Err(Unfit::NotFinite { time: self.time, joint: self.row_name(row) });
+        }
+        if self.settings.stabilised {
+            self.correct_positions();
+            drift.joule = self.correct_velocities();
+            self.rank();
+            drift.left = largest(&self.residuals().0).0;
+        } else {
+            self.program.look(&self.q);
+            drift.joule = self.program.correction(&self.program.rates(&self.v)).1.max(0.0);
+            drift.left = drift.gap;
+        }
+        Ok(drift)
+    }
+
+    fn integrate(&mut self, h: f64, lossy: bool) {
+        let (nq, nv) = (self.q.len(), self.v.len());
+        let mut y: Vec<f64> = self.q.iter().chain(&self.v).copied().chain([self.done]).collect();
+        let mut stages = std::mem::take(&mut self.stages);
+        let begin = self.time;
+        let end = begin + h;
+        let (mut t, mut own) = (begin, if self.h > 0.0 { self.h } else { h });
+        while t < end {
+            let fixed = self.settings.method == Method::Classical;
+            // The last part is not left to rounding.
+            let now = if fixed { h } else if t + 1.01 * own >= end { end - t } else { own };
+            let error = stages.step(self.settings.method, (t, now), &mut y, &mut |t, y, dy| self.derivative(t, y, dy, lossy));
+            if error <= 1.0 || now < 1e-12 * h {
+                t = if now == end - t || fixed { end } else { t + now };
+                self.equations.coordinates.normalize(&mut y[..nq]);
+            }
+            if !fixed {
+                own = next_step(now, error);
+            }
+        }
+        self.h = own;
+        self.stages = stages;
+        self.q.copy_from_slice(&y[..nq]);
+        self.v.copy_from_slice(&y[nq..nq + nv]);
+        self.done = y[nq + nv];
+        self.time = end;
+    }
+
+    fn derivative(&mut self, t: f64, y: &[f64], dy: &mut [f64], lossy: bool) {
+        let (nq, nv) = (self.q.len(), self.v.len());
+        let (q, v) = (&y[..nq], &y[nq..nq + nv]);
+        let drives = self.drives(t);
+        self.equations.coordinates.rates(q, v, &mut dy[..nq]);
+        self.program.accelerations(q, v, &drives, &mut dy[nq..nq + nv]);
+        self.evaluations += 1;
+        dy[nq + nv] = 0.0;
+        if lossy {
+            let inputs = self.watch.inputs(&mut self.watch_work);
+            inputs[..nq + nv].copy_from_slice(&y[..nq + nv]);
+            inputs[nq + nv..].copy_from_slice(&drives);
+            self.watch.run(0, &mut self.watch_work);
+            dy[nq + nv] = self.watch.output(&self.watch_work, 2);
+        }
+    }
+
+    /// Positions back to g = 0: Newton with the factor at hand, at most thrice.
+    fn correct_positions(&mut self) {
+        let mut last = f64::INFINITY;
+        for _ in 0..3 {
+            self.program.look(&self.q);
+            let gaps = self.program.gaps();
+            let gap = largest(&gaps).0;
+            if gap < 1e-14 || gap >= 0.5 * last {
+                return;
+            }
+            last = gap;
+            let (delta, _) = self.program.correction(&gaps);
+            let delta: Vec<f64> = delta.iter().map(|d| -d).collect();
+            self.equations.coordinates.displace(&mut self.q, &delta);
+        }
+        self.program.look(&self.q);
+    }
+
+    /// Velocities back to G v = 0; the energy that this took.
+    fn correct_velocities(&mut self) -> f64 {
+        let rates = self.program.rates(&self.v);
+        let (delta, energy) = self.program.correction(&rates);
+        self.v.iter_mut().zip(&delta).for_each(|(v, d)| *v -= d);
+        energy.max(0.0)
+    }
+
+    /// Chooses the rows again if the redundant ones do not follow or the others are nearly dependent.
+    fn rank(&mut self) {
+        if self.basis.dropped.is_empty() {
+            return;
+        }
+        let speed = self.v.iter().fold(0.0f64, |m, x| m.max(x.abs()));
+        let rates = self.residuals().1;
+        let strays = self.basis.dropped.iter().any(|&r| rates[r].abs() > 1e-6 * speed);
+        let least = self.program.factor().least().0;
+        if !strays && least > POOR {
+            return;
+        }
+        // The whole matrix with full pivoting: the best set, whatever it costs; this is rare.
+        let all: Vec<usize> = (0..self.equations.rows.len()).collect();
+        let mut whole = Program::new(&mut self.equations, &all);
+        whole.look(&self.q);
+        let mut dense = Pivoted::zero(whole.pattern.rows, whole.pattern.columns);
+        dense.values = whole.dense();
+        dense.factor(1e-7);
+        let mut kept = dense.order[..dense.rank].to_vec();
+        kept.sort_unstable();
+        if kept == self.basis.kept || (!strays && kept.len() != self.basis.kept.len()) {
+            return;
+        }
+        let dropped = all.iter().copied().filter(|r| kept.binary_search(r).is_err()).collect();
+        self.changes += 1;
+        self.choose(Basis { kept, dropped, second: (dense.rows, dense.columns) });
+    }
+
+    /// Writes positions and velocities into a state of the scene.
+    pub fn write(&self, state: &mut State) {
+        self.equations.coordinates.write(&self.q, &self.v, &self.layout, state);
+        state.time = self.time;
+    }
+
+    /// Steps that the error control refused.
+    pub fn refused(&self) -> u64 {
+        self.stages.refused
+    }
+}
+
+/// The largest absolute value and its place; what is not a number is largest.
+fn largest(x: &[f64]) -> (f64, usize) {
+    let mut best = (0.0, 0);
+    for (i, x) in x.iter().enumerate() {
+        if x.is_nan() {
+            return (f64::INFINITY, i);
+        }
+        if x.abs() > best.0 {
+            best = (x.abs(), i);
+        }
+    }
+    best
+}
