@@ -5,6 +5,8 @@ pub mod demo;
 pub mod fclib;
 pub mod load;
 pub mod progress;
+pub mod record;
+pub mod report;
 pub mod run;
 pub mod scenefile;
 pub mod schema;
