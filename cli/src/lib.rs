@@ -3,7 +3,10 @@
 pub mod bench;
 pub mod demo;
 pub mod fclib;
+pub mod glb;
 pub mod load;
+pub mod picture;
+pub mod plot;
 pub mod progress;
 pub mod record;
 pub mod report;
@@ -11,3 +14,4 @@ pub mod run;
 pub mod scenefile;
 pub mod schema;
 pub mod solve;
+pub mod view;

@@ -313,7 +313,8 @@ impl Shapes<'_> {
                     ("plate".into(), scale, pose * Pose::at(at), look)
                 }
             };
-            let mesh = self.known(head, key, || if matches!(shape, Shape::HalfSpace) { mesh::plate() } else { mesh::triangles(shape, fineness) });
+            let mesh =
+                self.known(head, key, || if matches!(shape, Shape::HalfSpace) { mesh::plate() } else { mesh::triangles(shape, fineness) });
             head.shapes.push(Placed { body: collider.body, mesh, pose: numbers(&pose), scale: scale.to_array(), look });
         }
         self.sticks(head);

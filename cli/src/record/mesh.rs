@@ -108,6 +108,12 @@ pub fn plate() -> Mesh {
     creased(&[(-1.0, -1.0), (1.0, -1.0), (1.0, 1.0), (-1.0, 1.0)].map(|(x, y)| DVec3::new(x, y, 0.0)), &[[0, 1, 2], [0, 2, 3]])
 }
 
+/// An arrow along z, one long and slender.
+pub fn arrow() -> Mesh {
+    let (vertices, triangles) = lathe(12, &[(0.0, 0.0), (0.022, 0.0), (0.022, 0.78), (0.065, 0.78), (0.0, 1.0)]);
+    creased(&vertices, &triangles)
+}
+
 type Triangles = (Vec<DVec3>, Vec<[u32; 3]>);
 
 /// Points (radius, height) of a half circle from the south pole to the north pole.

@@ -16,7 +16,9 @@ const TITLE: &str = "<title>Signorini</title>";
 /// The page; otherwise why there is none, for a person.
 pub fn page() -> Result<&'static str, String> {
     match PAGE {
-        "" => Err(format!("this program was built without the page of reports ({WHY}): install Node.js 20 or newer and npm, then build again")),
+        "" => Err(format!(
+            "this program was built without the page of reports ({WHY}): install Node.js 20 or newer and npm, then build again"
+        )),
         page => Ok(page),
     }
 }

@@ -1,7 +1,7 @@
 //! Records a run: what the report, the live view and the pictures are made of.
 
 use super::summary::Summary;
-use crate::record::frame::{self, BODY, CONTACT, COARSER, DROP_ERROR, DROP_FORCE, DROP_VELOCITY, Frame, NORMAL, UNIT};
+use crate::record::frame::{self, BODY, COARSER, CONTACT, DROP_ERROR, DROP_FORCE, DROP_VELOCITY, Frame, NORMAL, UNIT};
 use crate::record::head::{Head, Soft};
 use crate::record::words::{float, length};
 use crate::record::{FILE, History, MAGIC, Step, steps, write_chunk};
