@@ -14,6 +14,9 @@ pub struct Arguments {
     /// Only prints the names.
     #[arg(long)]
     list: bool,
+    /// Writes no HTML report.
+    #[arg(long)]
+    no_report: bool,
     #[command(flatten)]
     options: Options,
 }
@@ -75,8 +78,12 @@ pub fn run(arguments: &Arguments) -> ExitCode {
             FIRST
         }
     };
+    let mut options = arguments.options.clone();
+    if !arguments.no_report && options.report.is_none() && crate::report::page().is_ok() {
+        options.report = Some(Default::default());
+    }
     match find(name, &arguments.options.set) {
-        Ok(loaded) => run_loaded(loaded, &arguments.options),
+        Ok(loaded) => run_loaded(loaded, &options),
         Err(message) => {
             eprintln!("{message}");
             ExitCode::from(2)

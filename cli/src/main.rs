@@ -15,6 +15,12 @@ enum Command {
     Demo(signorini_cli::demo::Arguments),
     /// Simulate a scene file; say how wrong every step was; check the facts it states.
     Run(signorini_cli::run::Arguments),
+    /// Show a recorded run in the browser, growing while the run goes on; on 127.0.0.1 alone.
+    View(signorini_cli::view::Arguments),
+    /// Draw a picture, an animation or a plot of a recorded run; needs no display.
+    Picture(signorini_cli::picture::Arguments),
+    /// Write a recorded run as animated glTF (.glb) or as a report (.html).
+    Export(signorini_cli::view::Export),
     /// Print the format of scene files as JSON Schema.
     Schema,
     /// Solve problems from files and say in joules how wrong the answers are.
@@ -27,6 +33,9 @@ fn main() -> std::process::ExitCode {
     match Arguments::parse().command {
         Command::Demo(arguments) => signorini_cli::demo::run(&arguments),
         Command::Run(arguments) => signorini_cli::run::run(&arguments),
+        Command::View(arguments) => signorini_cli::view::run(&arguments),
+        Command::Picture(arguments) => signorini_cli::picture::run(&arguments),
+        Command::Export(arguments) => signorini_cli::view::export(&arguments),
         Command::Schema => signorini_cli::schema::run(),
         Command::Solve(arguments) => signorini_cli::solve::run(&arguments),
         Command::Bench(arguments) => signorini_cli::bench::run(&arguments),

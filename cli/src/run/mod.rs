@@ -1,6 +1,7 @@
 //! `signorini run SCENE`: simulate, say how wrong every step was, check the facts of the scene, leave tables.
 
 pub mod probe;
+pub mod record;
 pub mod summary;
 pub mod tables;
 
@@ -49,9 +50,12 @@ pub struct Options {
     /// When to end: seconds, or with a unit.
     #[arg(long, value_parser = time)]
     pub t_end: Option<f64>,
-    /// Writes run.json, bodies.csv and contacts.csv into this folder.
+    /// Writes run.json, bodies.csv, contacts.csv and record.bin (for `view`, `picture`, `export`) into this folder.
     #[arg(long)]
     pub out: Option<PathBuf>,
+    /// Writes one HTML file with a 3D replay and plots: report.html in the folder of --out, else SCENE.html here.
+    #[arg(long, num_args = 0..=1, require_equals = true, default_missing_value = "", value_name = "FILE")]
+    pub report: Option<PathBuf>,
     /// Prints the summary as one JSON object.
     #[arg(long)]
     pub json: bool,
@@ -93,6 +97,15 @@ pub struct Finished {
     pub ended: Ended,
     /// The last state.
     pub state: State,
+    /// What was recorded, unless it went into a folder.
+    pub record: Option<Vec<u8>>,
+}
+
+impl Options {
+    /// Whether the run is recorded.
+    pub fn records(&self) -> bool {
+        self.out.is_some() || (self.report.is_some() && crate::report::page().is_ok())
+    }
 }
 
 /// A wrong argument has this exit code, as everywhere.
@@ -115,7 +128,11 @@ pub fn run_loaded(mut loaded: Loaded, options: &Options) -> ExitCode {
     loaded.dt = options.dt.unwrap_or(loaded.dt);
     loaded.t_end = options.t_end.unwrap_or(loaded.t_end);
     let settings = match settings(&loaded, options) {
-        Ok(settings) => settings,
+        // How the solver came to its answers belongs to the record; it does not change them.
+        Ok(mut settings) => {
+            settings.stop.history = options.records();
+            settings
+        }
         Err(message) => {
             eprintln!("error: {message}");
             return ExitCode::from(WRONG_INPUT);
@@ -133,7 +150,10 @@ pub fn run_loaded(mut loaded: Loaded, options: &Options) -> ExitCode {
         }
     };
     match pool.install(|| simulate(&loaded, settings, options, &stop)) {
-        Ok(finished) => report(&loaded, &finished, options),
+        Ok(finished) => {
+            let code = report(&loaded, &finished, options);
+            crate::report::after(&loaded.scene.name, finished.record.as_deref(), options).map_or(code, ExitCode::from)
+        }
         Err(message) => {
             eprintln!("error: {message}");
             ExitCode::from(WRONG_INPUT)
@@ -196,6 +216,13 @@ pub fn simulate(loaded: &Loaded, settings: Settings, options: &Options, stop: &A
         Some(folder) => Some(Tables::create(folder).map_err(|e| format!("cannot write into {}: {e}", folder.display()))?),
         None => None,
     };
+    let law = if stepper.settings.scheme.friction == Friction::Cone { "cone" } else { "coulomb" };
+    let plan = record::Plan { folder: options.out.as_deref(), steps, every, solver: stepper.settings.solver.name(), law };
+    let recorder = options.records().then(|| record::Recorder::begin(loaded, &plan)).transpose();
+    let mut recorder = recorder.map_err(|e| format!("cannot record: {e}"))?;
+    if let Some(recorder) = &mut recorder {
+        recorder.frame(scene, &mut stepper, &state).map_err(|e| format!("cannot record: {e}"))?;
+    }
     let mut probe = probe::Probe::new(loaded, dt, steps);
     let bar = progress(steps);
     let begun = Instant::now();
@@ -205,6 +232,7 @@ pub fn simulate(loaded: &Loaded, settings: Settings, options: &Options, stop: &A
             ended = Ended::Interrupted;
             break;
         }
+        let before = begun.elapsed();
         let verdict = match stepper.step(scene, &mut state) {
             Ok(verdict) => verdict,
             Err(refused) => {
@@ -214,6 +242,13 @@ pub fn simulate(loaded: &Loaded, settings: Settings, options: &Options, stop: &A
         };
         summary.add(scene, &verdict);
         probe.look(k, &stepper, &state, &summary);
+        if let Some(recorder) = &mut recorder {
+            let wall = (begun.elapsed() - before).as_secs_f64();
+            recorder.step(scene, &verdict, &summary, wall).map_err(|e| format!("cannot record: {e}"))?;
+            if k % every == 0 || k == steps {
+                recorder.frame(scene, &mut stepper, &state).map_err(|e| format!("cannot record: {e}"))?;
+            }
+        }
         if k % every == 0 || k == steps {
             summary.keep(scene, &verdict);
             if let Some(tables) = &mut tables {
@@ -227,9 +262,13 @@ pub fn simulate(loaded: &Loaded, settings: Settings, options: &Options, stop: &A
     }
     bar.finish_and_clear();
     summary.finish(&state, &stepper, begun.elapsed().as_secs_f64());
-    let finished = Finished { summary, outcomes: probe.finish(&ended), ended, state };
+    let mut finished = Finished { summary, outcomes: probe.finish(&ended), ended, state, record: None };
+    let run = finished.to_json(loaded);
     if let Some(tables) = tables {
-        tables.finish(&finished.to_json(loaded)).map_err(|e| format!("cannot write: {e}"))?;
+        tables.finish(&run).map_err(|e| format!("cannot write: {e}"))?;
+    }
+    if let Some(recorder) = recorder {
+        finished.record = recorder.finish(&run).map_err(|e| format!("cannot record: {e}"))?;
     }
     Ok(finished)
 }

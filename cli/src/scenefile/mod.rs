@@ -51,6 +51,8 @@ pub struct Loaded {
     pub t_end: f64,
     /// Facts to check.
     pub checks: Vec<Check>,
+    /// Name and text of every file that the scene was read from.
+    pub texts: Vec<(String, String)>,
 }
 
 /// Where scene files come from: their text, or why there is none.
@@ -75,7 +77,10 @@ pub fn load_from(name: &str, library: Library<'_>, set: &[String]) -> Result<Loa
     let loaded = read(&mut reader, &root, name);
     let faults = std::mem::take(&mut reader.faults);
     match loaded {
-        Some(loaded) if faults.is_empty() => Ok(loaded),
+        Some(loaded) if faults.is_empty() => {
+            let texts = sources.0.into_iter().map(|s| (s.name, s.text)).collect();
+            Ok(Loaded { texts, ..loaded })
+        }
         _ => Err(Faults::new(sources, faults)),
     }
 }
@@ -114,7 +119,8 @@ fn read(reader: &mut Reader<'_>, root: &Node, name: &str) -> Option<Loaded> {
     let stem = Path::new(name).file_stem().map_or(name.into(), |s| s.to_string_lossy());
     let scene = build::Builder::build(reader, &file, &stem);
     let checks = expect::checks(reader, &file, &scene, t_end);
-    Some(Loaded { scene, about: file.0.about.clone().unwrap_or_default(), contact: file.0.contact.clone(), run, dt, t_end, checks })
+    let about = file.0.about.clone().unwrap_or_default();
+    Some(Loaded { scene, about, contact: file.0.contact.clone(), run, dt, t_end, checks, texts: Vec::new() })
 }
 
 /// Opens files and those they include.

@@ -30,7 +30,7 @@ use crate::math::cliques::CliqueFactor;
 use crate::problem::{Error, Problem, Solution};
 use crate::scene::body::reach;
 use crate::scene::{BodyId, Coordinate, Invalid, JointId, Kind, Layout, Scene, State};
-use crate::solve::{Both, Method, Report, Status, Unsupported, auto};
+use crate::solve::{Both, Method, Report, Sample, Status, Unsupported, auto};
 
 /// Why a step was not taken. The state is as it was.
 #[derive(Clone, Debug, thiserror::Error)]
@@ -112,6 +112,7 @@ pub struct Stepper {
     after: (Present, Vec<Element>),
     factor: CliqueFactor,
     projector: project::Projector,
+    history: Vec<Sample>,
 }
 
 impl Stepper {
@@ -146,6 +147,7 @@ impl Stepper {
             after: Default::default(),
             factor: CliqueFactor::default(),
             projector: project::Projector::default(),
+            history: Vec::new(),
         })
     }
 
@@ -161,7 +163,8 @@ impl Stepper {
         let collided = self.now_s();
         self.assemble(scene, state);
         let assembled = self.now_s();
-        let report = self.solve()?;
+        let mut report = self.solve()?;
+        self.history = std::mem::take(&mut report.history);
         let solved = self.now_s();
         self.stages.collide += collided - begun;
         self.stages.assemble += assembled - collided;
@@ -334,6 +337,11 @@ impl Stepper {
     /// The solution of the last step.
     pub fn solution(&self) -> &Solution {
         &self.solution
+    }
+
+    /// How the solver came to the solution of the last step; empty unless [`crate::solve::Stop::history`] is set.
+    pub fn history(&self) -> &[Sample] {
+        &self.history
     }
 
     /// How often each method had the last word on an island (empty unless the solver is `auto`); none: the guess was good enough.

@@ -1,0 +1,367 @@
+//! Records a run: what the report, the live view and the pictures are made of.
+
+use super::summary::Summary;
+use crate::record::frame::{self, BODY, COARSER, CONTACT, DROP_ERROR, DROP_FORCE, DROP_VELOCITY, Frame, NORMAL, UNIT};
+use crate::record::head::{Head, Soft};
+use crate::record::words::{float, length};
+use crate::record::{FILE, History, MAGIC, Step, steps, write_chunk};
+use crate::scenefile::Loaded;
+use glam::DVec3;
+use serde_json::{Value as Json, json};
+use signorini::assemble::Source;
+use signorini::problem::error::Judge;
+use signorini::scene::{BodyId, JointId, Scene, State};
+use signorini::step::{Stepper, Verdict};
+use std::collections::HashMap;
+use std::fs::File;
+use std::io::{self, Write};
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+/// Rows of the plots that are kept at most: beyond, the worst of every few steps stands for them.
+const ROWS: u64 = 20_000;
+/// Contacts that a frame keeps at most: the strongest.
+const CONTACTS: usize = 20_000;
+/// Samples of the solver's history that are kept of a step.
+const SAMPLES: usize = 200;
+/// Packed bytes that frames may take: beyond half of it every second frame is kept, beyond three quarters every fourth, and so on.
+const BUDGET: u64 = 48 << 20;
+/// Frames of a chunk.
+const CHUNK: usize = 16;
+/// Rows of the plots of a chunk.
+const STEPS: usize = 1024;
+/// Whoever watches waits no longer than this for what is there.
+const PATIENCE: Duration = Duration::from_millis(500);
+
+/// How a run is to be recorded.
+#[derive(Clone, Copy, Debug)]
+pub struct Plan<'a> {
+    /// The folder that gets the record; without one it stays in memory.
+    pub folder: Option<&'a Path>,
+    /// Steps of the run.
+    pub steps: u64,
+    /// Every how many steps a frame is kept.
+    pub every: u64,
+    /// The solver asked for.
+    pub solver: &'a str,
+    /// The friction law.
+    pub law: &'a str,
+}
+
+/// Where the record goes.
+enum Output {
+    Folder(File),
+    Memory(Vec<u8>),
+}
+
+impl Output {
+    fn writer(&mut self) -> &mut dyn Write {
+        match self {
+            Output::Folder(file) => file,
+            Output::Memory(bytes) => bytes,
+        }
+    }
+}
+
+/// A record being written.
+pub struct Recorder {
+    output: Output,
+    head: Head,
+    frames: Vec<Frame>,
+    rows: Vec<Step>,
+    /// The worst of the steps since the last row.
+    worst: Option<Step>,
+    names: HashMap<String, usize>,
+    new_names: Vec<String>,
+    histories: Vec<History>,
+    judge: Judge,
+    /// Packed bytes of frames so far; where thinning begins anew; every which frame is kept.
+    written: u64,
+    limit: u64,
+    thin: u64,
+    seen: u64,
+    flushed: Instant,
+}
+
+impl Recorder {
+    /// Begins a record of a scene.
+    pub fn begin(loaded: &Loaded, plan: &Plan<'_>) -> io::Result<Recorder> {
+        let mut head = Head::of(loaded, soft_bodies(&loaded.scene));
+        (head.steps, head.every, head.step_every) = (plan.steps, plan.every, plan.steps.div_ceil(ROWS).max(1));
+        (head.solver, head.law) = (plan.solver.into(), plan.law.into());
+        let mut output = match plan.folder {
+            Some(folder) => {
+                std::fs::create_dir_all(folder)?;
+                Output::Folder(File::create(folder.join(FILE))?)
+            }
+            None => Output::Memory(Vec::new()),
+        };
+        output.writer().write_all(MAGIC)?;
+        write_chunk(output.writer(), b"HEAD", &serde_json::to_vec(&head)?)?;
+        Ok(Recorder {
+            output,
+            head,
+            frames: Vec::new(),
+            rows: Vec::new(),
+            worst: None,
+            names: HashMap::new(),
+            new_names: Vec::new(),
+            histories: Vec::new(),
+            judge: Judge::default(),
+            written: 0,
+            limit: BUDGET / 2,
+            thin: 1,
+            seen: 0,
+            flushed: Instant::now(),
+        })
+    }
+
+    /// Takes note of a step, which took `wall` seconds; `summary` has it already.
+    pub fn step(&mut self, scene: &Scene, verdict: &Verdict, summary: &Summary, wall: f64) -> io::Result<()> {
+        let (worst, solver) = (self.name(verdict.worst_name(scene)), self.name(solver_name(verdict).into()));
+        let (error, energy) = (&verdict.error, &summary.energy);
+        let row = Step {
+            step: summary.steps as f32,
+            time: verdict.time as f32,
+            joule: error.joule as f32,
+            relative: error.relative() as f32,
+            bound: error.bound as f32,
+            velocity: error.velocity as f32,
+            worst,
+            solver,
+            work: verdict.work as f32,
+            accepted: f32::from(u8::from(verdict.accepted)),
+            penetration: verdict.penetration as f32,
+            contacts: verdict.contacts as f32,
+            rows: verdict.rows as f32,
+            substeps: verdict.substeps as f32,
+            kinetic: energy.kinetic as f32,
+            potential: energy.potential as f32,
+            friction: energy.friction as f32,
+            impact: energy.impact as f32,
+            dampers: energy.dampers as f32,
+            motors: energy.motors as f32,
+            applied: energy.applied as f32,
+            scheme: energy.scheme as f32,
+            defect: energy.solver as f32,
+            wall: wall as f32,
+        };
+        if self.worst.is_none_or(|w| row.relative >= w.relative) {
+            self.worst = Some(row);
+        }
+        if summary.steps % self.head.step_every == 0 {
+            self.rows.extend(self.worst.take());
+        }
+        let due = self.rows.len() >= STEPS || self.flushed.elapsed() > PATIENCE;
+        if due { self.flush() } else { Ok(()) }
+    }
+
+    /// Takes note of the present moment.
+    pub fn frame(&mut self, scene: &Scene, stepper: &mut Stepper, state: &State) -> io::Result<()> {
+        self.seen += 1;
+        if (self.seen - 1) % self.thin != 0 {
+            return Ok(());
+        }
+        let errors = self.errors(scene, stepper);
+        let mut frame = Frame { time: state.time, step: state.steps as u32, ..Frame::default() };
+        self.bodies(scene, stepper, state, &errors, &mut frame);
+        self.contacts(stepper, state, &errors, &mut frame);
+        for (nodes, scalar) in soft_state(scene, state) {
+            for axis in 0..3 {
+                frame.soft.extend(nodes.iter().map(|p| length(p[axis], self.head.quantum)));
+            }
+            frame.soft.extend(scalar.iter().map(|x| float(*x, DROP_VELOCITY)));
+        }
+        self.frames.push(frame);
+        self.history(stepper, state);
+        let due = self.frames.len() >= CHUNK || self.flushed.elapsed() > PATIENCE;
+        if due { self.flush() } else { Ok(()) }
+    }
+
+    /// Ends the record with the summary of the run; gives it back if it went into memory.
+    pub fn finish(mut self, run: &Json) -> io::Result<Option<Vec<u8>>> {
+        self.rows.extend(self.worst.take());
+        self.flush()?;
+        let mut tail = run.clone();
+        if let Some(object) = tail.as_object_mut() {
+            // The steps of the record say more.
+            object.remove("verdicts");
+            object.insert("thinned".into(), json!(self.thin));
+        }
+        write_chunk(self.output.writer(), b"TAIL", &serde_json::to_vec(&tail)?)?;
+        Ok(match self.output {
+            Output::Folder(_) => None,
+            Output::Memory(bytes) => Some(bytes),
+        })
+    }
+
+    /// Writes what has gathered.
+    fn flush(&mut self) -> io::Result<()> {
+        let out = self.output.writer();
+        if !self.new_names.is_empty() {
+            write_chunk(out, b"NAME", &serde_json::to_vec(&self.new_names)?)?;
+        }
+        if !self.rows.is_empty() {
+            write_chunk(out, b"STEP", &steps::encode(&self.rows))?;
+        }
+        if !self.frames.is_empty() {
+            self.written += write_chunk(out, b"FRAM", &frame::encode(&self.frames))?;
+        }
+        if !self.histories.is_empty() {
+            self.written += write_chunk(out, b"HIST", &serde_json::to_vec(&self.histories)?)?;
+        }
+        while self.written > self.limit {
+            self.thin *= 2;
+            self.limit += ((BUDGET - self.limit) / 2).max(1);
+        }
+        self.new_names.clear();
+        self.rows.clear();
+        self.frames.clear();
+        self.histories.clear();
+        self.flushed = Instant::now();
+        Ok(())
+    }
+
+    fn name(&mut self, name: String) -> f32 {
+        let next = self.names.len();
+        let new_names = &mut self.new_names;
+        let place = *self.names.entry(name).or_insert_with_key(|name| {
+            new_names.push(name.clone());
+            next
+        });
+        place as f32
+    }
+
+    /// The error of each block of the last step, J.
+    fn errors(&mut self, scene: &Scene, stepper: &mut Stepper) -> Errors {
+        let mut out = Errors { blocks: Vec::new(), bodies: vec![0.0; scene.bodies.len()] };
+        let (problem, solution) = (&stepper.assembly().problem, stepper.solution());
+        let fits = problem.rows() > 0 && solution.r.len() == problem.rows() && solution.v.len() == problem.n();
+        if !fits || self.judge.prepare(problem).is_err() {
+            return out;
+        }
+        self.judge.error(problem, solution);
+        out.blocks = self.judge.block_errors(&problem.laws, &problem.J.row_starts, &solution.r);
+        for (error, source) in out.blocks.iter().zip(&stepper.assembly().sources) {
+            owners(scene, source).for_each(|body| out.bodies[body.index()] += error);
+        }
+        out
+    }
+
+    fn bodies(&self, scene: &Scene, stepper: &Stepper, state: &State, errors: &Errors, frame: &mut Frame) {
+        let n = self.head.moving.len();
+        frame.bodies = vec![0; BODY * n];
+        for (k, &body) in self.head.moving.iter().enumerate() {
+            let id = BodyId(body);
+            let pose = state.pose(id);
+            let (v, w) = velocity(scene, stepper, state, id);
+            let lengths = pose.position.to_array().map(|x| length(x, self.head.quantum));
+            let turns = pose.orientation.to_array().map(|x| length(x, 1.0 / UNIT));
+            let speeds = [v.to_array(), w.to_array()].concat().into_iter().map(|x| float(x, DROP_VELOCITY));
+            let error = float(errors.bodies[id.index()], DROP_ERROR);
+            for (column, word) in lengths.into_iter().chain(turns).chain(speeds).chain([error]).enumerate() {
+                frame.bodies[column * n + k] = word;
+            }
+        }
+    }
+
+    /// Contacts that carried something during the step; forces are means over it.
+    fn contacts(&self, stepper: &Stepper, state: &State, errors: &Errors, frame: &mut Frame) {
+        let h = state.reactions.h;
+        let blocks = stepper.assembly().sources.iter().enumerate().filter_map(|(k, source)| match *source {
+            Source::Contact(a, b, c) => Some((k, [a.0, b.0], c as usize)),
+            _ => None,
+        });
+        // The reactions are stored in the order of the blocks.
+        let mut list: Vec<([u32; 2], [u32; CONTACT], f64)> = Vec::new();
+        for ((k, pair, c), reaction) in blocks.zip(&state.reactions.contacts) {
+            let (Some(contact), force) = (stepper.contacts().get(c), reaction.impulse / h) else { continue };
+            if !(force.length() > 0.0) {
+                continue;
+            }
+            let point = (0.5 * (contact.point_a + contact.point_b)).to_array().map(|x| length(x, self.head.quantum * COARSER));
+            let normal = contact.normal.to_array().map(|x| length(x, 1.0 / NORMAL));
+            let forces = force.to_array().map(|x| float(x, DROP_FORCE));
+            let last = [float(contact.gap, DROP_FORCE), float(errors.blocks.get(k).copied().unwrap_or(0.0), DROP_ERROR)];
+            let mut words = [0; CONTACT];
+            words.iter_mut().zip(point.into_iter().chain(normal).chain(forces).chain(last)).for_each(|(w, x)| *w = x);
+            list.push((pair, words, force.length()));
+        }
+        if list.len() > CONTACTS {
+            list.select_nth_unstable_by(CONTACTS, |a, b| b.2.total_cmp(&a.2));
+            list.truncate(CONTACTS);
+        }
+        list.sort_by_key(|(pair, words, _)| (*pair, *words));
+        frame.pairs = list.iter().map(|(pair, ..)| *pair).collect();
+        frame.contacts = (0..CONTACT).flat_map(|column| list.iter().map(move |(_, words, _)| words[column])).collect();
+    }
+
+    /// How the solver came to the present answer, thinned.
+    fn history(&mut self, stepper: &Stepper, state: &State) {
+        let samples = stepper.history();
+        if samples.len() < 2 {
+            return;
+        }
+        let every = samples.len().div_ceil(SAMPLES);
+        let kept = || samples.iter().enumerate().filter(|(i, _)| i % every == 0 || i + 1 == samples.len()).map(|(_, s)| s);
+        let joule = |x: f64| if x.is_finite() { x } else { f64::MAX };
+        let solver = match self.rows.last() {
+            Some(row) => self.names.iter().find(|(_, place)| **place == row.solver as usize).map(|(name, _)| name.clone()),
+            None => None,
+        };
+        self.histories.push(History {
+            step: state.steps,
+            solver: solver.unwrap_or_default(),
+            work: kept().map(|s| s.work).collect(),
+            joule: kept().map(|s| joule(f64::from(s.joule as f32))).collect(),
+        });
+    }
+}
+
+/// The errors of a step, J.
+struct Errors {
+    blocks: Vec<f64>,
+    bodies: Vec<f64>,
+}
+
+fn solver_name(verdict: &Verdict) -> &'static str {
+    if verdict.rows > 0 { verdict.solver.name() } else { "free" }
+}
+
+/// The bodies that a block of rows holds.
+fn owners(scene: &Scene, source: &Source) -> impl Iterator<Item = BodyId> {
+    let ends = |joint: JointId| [scene.joints[joint.index()].a, scene.joints[joint.index()].b];
+    let list: Vec<BodyId> = match *source {
+        Source::Joint(joint, _) | Source::Limit(joint) | Source::DryFriction(joint) => ends(joint).to_vec(),
+        Source::Motor(motor) => ends(scene.motors[motor.index()].joint).to_vec(),
+        Source::Gear(gear) => scene.gears[gear.index()].terms.iter().flat_map(|t| ends(t.joint)).collect(),
+        Source::Contact(a, b, _) => vec![a, b],
+    };
+    list.into_iter()
+}
+
+/// Linear (world) and angular velocity (body axes); of an imposed body by the difference of two poses.
+fn velocity(scene: &Scene, stepper: &Stepper, state: &State, body: BodyId) -> (DVec3, DVec3) {
+    match &scene.bodies[body.index()].kind {
+        signorini::scene::Kind::Imposed(motion) => {
+            let (h, initial) = (stepper.settings.h, &scene.bodies[body.index()].pose);
+            let (before, after) = (motion.pose(initial, state.time - h), motion.pose(initial, state.time));
+            let turn = signorini::math::pose::logarithm(before.orientation.conjugate() * after.orientation);
+            ((after.position - before.position) / h, turn / h)
+        }
+        _ => state.twist(stepper.layout(), body),
+    }
+}
+
+/// The soft bodies of a scene: the triangles of their surfaces, once.
+///
+/// This function and [`soft_state`] are all that a kind of body with nodes has to fill in: the record, the page, the pictures and the
+/// exported files draw what they return.
+fn soft_bodies(_scene: &Scene) -> Vec<Soft> {
+    Vec::new()
+}
+
+/// For each of [`soft_bodies`], in their order: the places of its nodes (m), and the scalar of each node if it has one.
+fn soft_state(_scene: &Scene, _state: &State) -> Vec<(Vec<DVec3>, Vec<f64>)> {
+    Vec::new()
+}
