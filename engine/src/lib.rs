@@ -13,6 +13,7 @@
 //!
 //! The modules, and what each may not know, stand in `ARCHITECTURE.md`; the symbols in `NOTATION.md`.
 
+pub mod analyse;
 pub mod assemble;
 pub mod geometry;
 pub mod math;

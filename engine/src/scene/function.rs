@@ -97,6 +97,58 @@ impl Function {
         }
     }
 
+    /// The rate of change at time `t`; at a corner of a table that of the piece behind it.
+    pub fn derivative(&self, t: f64) -> f64 {
+        match self {
+            Function::Constant(_) => 0.0,
+            Function::Ramp { rate, .. } => *rate,
+            Function::Sine { amplitude, frequency, phase, .. } => amplitude * TAU * frequency * (TAU * frequency * t + phase).cos(),
+            Function::SmoothStep { from, to, start, duration } => {
+                let s = ((t - start) / duration).clamp(0.0, 1.0);
+                (to - from) / duration * 30.0 * s * s * (1.0 - s) * (1.0 - s)
+            }
+            Function::Table { times, values } => {
+                let after = times.partition_point(|&x| x <= t);
+                if after == 0 || after == times.len() {
+                    return 0.0;
+                }
+                (values[after] - values[after - 1]) / (times[after] - times[after - 1])
+            }
+            Function::Sum(terms) => terms.iter().map(|f| f.derivative(t)).sum(),
+        }
+    }
+
+    /// The integral from 0 to `t` ≥ 0: where a speed leads.
+    pub fn integral(&self, t: f64) -> f64 {
+        match self {
+            Function::Constant(value) => value * t,
+            Function::Ramp { value, rate } => value * t + 0.5 * rate * t * t,
+            Function::Sine { offset, amplitude, frequency, phase } if *frequency == 0.0 => (offset + amplitude * phase.sin()) * t,
+            Function::Sine { offset, amplitude, frequency, phase } => {
+                offset * t + amplitude / (TAU * frequency) * (phase.cos() - (TAU * frequency * t + phase).cos())
+            }
+            Function::SmoothStep { from, to, start, duration } => {
+                // ∫ s³(10 − 15s + 6s²) ds = s⁴(2.5 − 3s + s²), counted from s = 0.
+                let until = |t: f64| {
+                    let s = ((t - start) / duration).clamp(0.0, 1.0);
+                    from * t + (to - from) * (duration * s.powi(4) * (2.5 - s * (3.0 - s)) + (t - start - duration).max(0.0))
+                };
+                until(t) - until(0.0)
+            }
+            Function::Table { times, values } => {
+                // Trapezoids between 0, the corners in between, and t.
+                let mut sum = 0.0;
+                let mut last = 0.0;
+                for next in times.iter().copied().filter(|&x| x > 0.0 && x < t).chain([t]) {
+                    sum += 0.5 * (table(times, values, last) + table(times, values, next)) * (next - last);
+                    last = next;
+                }
+                sum
+            }
+            Function::Sum(terms) => terms.iter().map(|f| f.integral(t)).sum(),
+        }
+    }
+
     /// What is wrong with the function, if anything.
     pub fn fault(&self) -> Option<String> {
         let numbers: &[f64] = match self {
@@ -155,6 +207,28 @@ mod tests {
         // The mean rate is exact at both ends of the interval.
         let (t, h) = (1.1, 0.3);
         assert!((step.value(t) + h * step.mean_rate(t, h) - step.value(t + h)).abs() < 1e-15);
+    }
+
+    #[test]
+    fn derivative_and_integral_undo_each_other() {
+        let functions = [
+            Function::Constant(2.0),
+            Function::Ramp { value: 1.0, rate: -3.0 },
+            Function::Sine { offset: 0.3, amplitude: 2.0, frequency: 0.7, phase: 0.4 },
+            Function::SmoothStep { from: 1.0, to: 3.0, start: 0.5, duration: 2.0 },
+            Function::SmoothStep { from: 1.0, to: 3.0, start: -1.0, duration: 2.0 },
+            Function::Table { times: vec![0.5, 1.0, 3.0], values: vec![1.0, 2.0, 0.0] },
+            Function::Sum(vec![Function::Constant(1.0), Function::rate(2.0)]),
+        ];
+        for f in functions {
+            for t in [0.2, 0.7, 1.7, 2.6, 4.0] {
+                // Central differences: h² of third derivatives below 200, and rounding 1e-16/h.
+                let h = 1e-5;
+                assert!(((f.value(t + h) - f.value(t - h)) / (2.0 * h) - f.derivative(t)).abs() < 1e-7, "{f:?} at {t}");
+                assert!(((f.integral(t + h) - f.integral(t - h)) / (2.0 * h) - f.value(t)).abs() < 1e-7, "{f:?} at {t}");
+            }
+            assert_eq!(f.integral(0.0), 0.0);
+        }
     }
 
     #[test]

@@ -107,6 +107,8 @@ pub struct Stepper {
     contacts: Vec<Contact>,
     assembly: Assembly,
     solution: Solution,
+    /// Where the last solve began.
+    guess: Solution,
     clerk: ledger::Clerk,
     /// The elements after the step, for their energy.
     after: (Present, Vec<Element>),
@@ -143,6 +145,7 @@ impl Stepper {
             travel: Vec::new(),
             contacts: Vec::new(),
             solution: Solution::default(),
+            guess: Solution::default(),
             clerk: ledger::Clerk::default(),
             after: Default::default(),
             factor: CliqueFactor::default(),
@@ -229,6 +232,8 @@ impl Stepper {
             self.solution.r.resize(self.assembly.problem.rows(), 0.0);
         }
         self.solution.v.clone_from(&state.v);
+        self.guess.v.clone_from(&self.solution.v);
+        self.guess.r.clone_from(&self.solution.r);
     }
 
     fn solve(&mut self) -> Result<Report, Unsupported> {
@@ -342,6 +347,16 @@ impl Stepper {
     /// How the solver came to the solution of the last step; empty unless [`crate::solve::Stop::history`] is set.
     pub fn history(&self) -> &[Sample] {
         &self.history
+    }
+
+    /// Where the last solve began: the reactions of the step before it.
+    pub fn guess(&self) -> &Solution {
+        &self.guess
+    }
+
+    /// Poses and velocities at the beginning of the last step.
+    pub fn present(&self) -> &Present {
+        &self.now
     }
 
     /// How often each method had the last word on an island (empty unless the solver is `auto`); none: the guess was good enough.

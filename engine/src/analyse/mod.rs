@@ -1,0 +1,47 @@
+//! What can be said of a scene without simulating it, and of a step after it was solved.
+//!
+//! * [`rank`]: which rows depend on others. [`mobility`]: degrees of freedom, redundant joints by name, what would cure them.
+//! * [`place`]: bodies brought to where their joints meet. [`kinematics`]: motion that follows its drivers, and the efforts it takes.
+//! * [`statics`]: equilibrium, contacts included. [`reactions`]: forces in joints and contacts by name, unique or not.
+//! * [`doctor`]: everything that looks wrong with a scene, each with what to do about it.
+//!
+//! Nothing here takes part in a step: a scene that nobody analyses costs nothing.
+
+pub mod doctor;
+pub mod kinematics;
+pub mod mobility;
+pub mod place;
+pub mod rank;
+pub mod reactions;
+pub mod size;
+pub mod statics;
+
+pub use doctor::{Finding, Severity, examine};
+pub use kinematics::Kinematics;
+pub use mobility::{Mechanism, Mobility, mobility};
+pub use place::{Placement, place};
+pub use reactions::{Reactions, reactions};
+pub use statics::{Equilibrium, Unsettled, equilibrium};
+
+use crate::assemble::{Assembly, Present, Scheme, inertia, joint};
+use crate::problem::Law;
+use crate::scene::{Layout, Scene};
+
+/// The rows of joints, stops, motors and gears as they are now, over H = M; contacts are left out, k is zero.
+pub(crate) fn joint_rows(scene: &Scene, layout: &Layout, now: &Present, scheme: &Scheme) -> Assembly {
+    let mut out = Assembly::new(scene, layout);
+    out.clear_rows(layout.v);
+    out.problem.k = vec![0.0; layout.v];
+    out.impulses.gravity = vec![0.0; layout.v];
+    out.impulses.gyroscopic = vec![0.0; layout.v];
+    inertia::assemble(&mut out, scene, layout, now);
+    out.problem.k.fill(0.0);
+    joint::assemble(&mut out, scene, layout, now, scheme);
+    out
+}
+
+/// The blocks that hold rigidly: equality rows without compliance.
+pub(crate) fn rigid_blocks(assembly: &Assembly) -> Vec<usize> {
+    let problem = &assembly.problem;
+    (0..problem.laws.len()).filter(|&k| problem.laws[k] == Law::Equality && problem.E[problem.J.row_starts[k]] == 0.0).collect()
+}
