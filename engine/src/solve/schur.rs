@@ -185,6 +185,11 @@ impl Schur {
         small.names.clone_from(&problem.names);
     }
 
+    /// The smaller problem that [`Schur::reduce`] made last.
+    pub fn smaller(&self) -> &Problem {
+        &self.small
+    }
+
     /// The guess for the smaller problem.
     pub fn guess(&self, whole: &Solution) -> Solution {
         Solution { v: self.kept.iter().map(|&i| whole.v[i as usize]).collect(), r: whole.r.clone() }
