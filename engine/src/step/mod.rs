@@ -14,12 +14,14 @@
 //! Data flows one way; each stage writes into a buffer that the next one reads. The state is touched in the last
 //! stage only, after the verdict. Scene, state and settings determine the next state to the bit.
 
+pub mod fields;
 pub mod ledger;
 mod memory;
 mod project;
 mod settings;
 mod verdict;
 
+pub use fields::Fields;
 pub use ledger::Ledger;
 pub use settings::{Policy, Settings};
 pub use verdict::{Used, Verdict};
