@@ -112,7 +112,14 @@ fn two_bodies(force: &ForceKind) -> Scene {
 }
 
 fn present(a: &Pose, b: &Pose) -> Present {
-    Present { time: 0.0, h: 1.0, poses: vec![Pose::IDENTITY, *a, *b], twists: vec![Twist::default(); 3], angles: Vec::new() }
+    Present {
+        time: 0.0,
+        h: 1.0,
+        poses: vec![Pose::IDENTITY, *a, *b],
+        twists: vec![Twist::default(); 3],
+        angles: Vec::new(),
+        ..Present::default()
+    }
 }
 
 fn energy(scene: &Scene, now: &Present) -> f64 {

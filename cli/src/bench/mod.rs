@@ -3,6 +3,7 @@
 use clap::{Args, Subcommand};
 use std::process::ExitCode;
 
+pub mod bending;
 pub mod collide;
 pub mod interior_point;
 pub mod newton;
@@ -24,6 +25,8 @@ pub struct Arguments {
 
 #[derive(Subcommand)]
 enum What {
+    /// Three-point bending of a soft beam: the largest stable steps of rigid and of penalty contacts.
+    Bending(bending::Arguments),
     /// Contacts: refit of the tree, traversal, narrow phase.
     Collide(collide::Arguments),
     /// Active set: cost of a pivot, chains, dense twins, warm starts.
@@ -41,6 +44,7 @@ enum What {
 /// Runs the chosen bench.
 pub fn run(arguments: &Arguments) -> ExitCode {
     match &arguments.what {
+        What::Bending(arguments) => bending::run(arguments),
         What::Collide(arguments) => collide::run(arguments),
         What::Pivot(arguments) => pivot::run(arguments),
         What::Newton(arguments) => newton::run(arguments),

@@ -90,6 +90,7 @@ fn measure(scene: &str, arguments: &Arguments) -> Result<Json, String> {
             "scene": name, "bodies": loaded.scene.bodies.len(), "contacts": contacts as f64 / n, "rows": rows as f64 / n,
             "ms": {"collide": 1e3 * collide / n, "assemble": 1e3 * assemble / n, "solve": 1e3 * solve / n, "advance": 1e3 * advance / n},
             "steps_per_s": n / wall, "worst_relative": worst, "accepted": accepted, "steps": arguments.steps,
+            "memory_mb": memory_mb(), "soft": {"analyses": stepper.schur().analyses, "factorizations": stepper.schur().factorizations, "factor_numbers": stepper.schur().factor_len()},
             "threads": rayon::current_num_threads(), "hash": format!("{:016x}", hash(&state)),
         });
         if best.as_ref().is_none_or(|(quickest, _)| wall < *quickest) {
@@ -97,6 +98,13 @@ fn measure(scene: &str, arguments: &Arguments) -> Result<Json, String> {
         }
     }
     Ok(best.map(|(_, row)| row).unwrap_or_default())
+}
+
+/// The greatest memory of the process so far, MB, where the system tells it.
+pub fn memory_mb() -> Option<f64> {
+    let status = std::fs::read_to_string("/proc/self/status").ok()?;
+    let line = status.lines().find(|l| l.starts_with("VmHWM:"))?;
+    line.split_ascii_whitespace().nth(1)?.parse::<f64>().ok().map(|kb| kb / 1024.0)
 }
 
 fn print(row: &Json) {

@@ -13,7 +13,7 @@ use crate::scenefile::{Loaded, format};
 use clap::{Args, ValueEnum};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use probe::Outcome;
-use signorini::assemble::Friction;
+use signorini::assemble::{Friction, Treatment};
 use signorini::scene::State;
 use signorini::solve::Method;
 use signorini::step::{Clock, Policy, Refused, Settings, Stepper};
@@ -196,6 +196,7 @@ pub fn settings(loaded: &Loaded, options: &Options) -> Result<Settings, String> 
     if let Some(contact) = &loaded.contact {
         settings.prediction = contact.prediction.map_or(settings.prediction, |x| x.si);
         settings.scheme.recovery = contact.recovery_speed.map_or(settings.scheme.recovery, |x| x.si);
+        settings.scheme.treatment = contact.penalty.as_ref().map_or(Treatment::Rigid, |p| Treatment::Penalty(p.springs()));
         settings.scheme.rebound = contact.rebound_speed.map_or(settings.scheme.rebound, |x| x.si);
     }
     settings.fault().map_or(Ok(settings), Err)

@@ -1,7 +1,8 @@
-//! The tables of a run: `bodies.csv`, `contacts.csv`, `run.json`.
+//! The tables of a run: `bodies.csv`, `contacts.csv`, `run.json`; and a series of `.vtu` files per soft body.
 //!
 //! They are written under other names and take their own when they are whole: whoever reads them never sees half a file.
 
+use crate::vtu::Series;
 use serde_json::Value as Json;
 use signorini::scene::{BodyId, Kind, Scene, State};
 use signorini::step::Stepper;
@@ -14,6 +15,7 @@ pub struct Tables {
     folder: PathBuf,
     bodies: BufWriter<File>,
     contacts: BufWriter<File>,
+    softs: Series,
 }
 
 const BODIES: &str = "bodies.csv";
@@ -38,7 +40,7 @@ impl Tables {
             contacts,
             "t_s,body_a,body_b,x_m,y_m,z_m,nx,ny,nz,gap_m,impulse_normal_Ns,impulse_x_Ns,impulse_y_Ns,impulse_z_Ns,force_normal_N,force_x_N,force_y_N,force_z_N"
         )?;
-        Ok(Tables { folder: folder.to_path_buf(), bodies, contacts })
+        Ok(Tables { folder: folder.to_path_buf(), bodies, contacts, softs: Series::new(folder) })
     }
 
     /// Writes the present state: bodies at the end of the step (centre of mass; angular velocity in body axes),
@@ -68,6 +70,7 @@ impl Tables {
                 w.z
             )?;
         }
+        self.softs.write(scene, stepper, state)?;
         let h = state.reactions.h;
         // Both lists are sorted by colliders and key.
         let mut reactions = state.reactions.contacts.iter().peekable();

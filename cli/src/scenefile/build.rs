@@ -50,6 +50,9 @@ impl Builder<'_, '_> {
             block.body.iter().for_each(|body| builder.body(pose, body));
         }
         for (pose, block) in &blocks {
+            block.soft.iter().for_each(|soft| builder.soft(pose, soft));
+        }
+        for (pose, block) in &blocks {
             block.joint.iter().for_each(|joint| builder.joint(pose, joint));
         }
         for (pose, block) in &blocks {
@@ -135,6 +138,14 @@ impl Builder<'_, '_> {
             self.unknown("material", name, &known.iter().map(String::as_str).collect::<Vec<_>>());
         }
         found
+    }
+
+    /// The surface of a named material, or the plain one.
+    pub fn skin(&mut self, material: &Option<Name>) -> Option<Skin> {
+        match material {
+            Some(name) => self.material(name).map(Skin::from),
+            None => Some(self.plain),
+        }
     }
 
     fn surface(&mut self, surface: &format::Surface) {
@@ -263,10 +274,7 @@ impl Builder<'_, '_> {
     }
 
     fn shapes(&mut self, table: &format::Body) -> Option<Vec<Part>> {
-        let base = match &table.material {
-            Some(name) => Skin::from(self.material(name)?),
-            None => self.plain,
-        };
+        let base = self.skin(&table.material)?;
         let mut parts = Vec::new();
         let mut fine = true;
         for shape in &table.shape.0 {

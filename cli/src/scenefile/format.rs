@@ -4,6 +4,7 @@ pub use super::facts::*;
 pub use super::links::{
     Applied, Bushing, Drag, Force, Gear, Joint, JointFriction, JointKind, Limits, Motor, Rack, Ratio, Spring, Term, Torsion,
 };
+pub use super::soft::{Penalty, Soft};
 
 use super::node::{Node, Value};
 use super::read::{Read, Reader, Table, table, words};
@@ -58,6 +59,8 @@ table! {
     pub struct Block {
         /// Bodies.
         body: Vec<Body>,
+        /// Soft bodies.
+        soft: Vec<Soft>,
         /// Joints between bodies.
         joint: Vec<Joint>,
         /// Motors on joints.
@@ -140,6 +143,8 @@ table! {
         recovery_speed: Option<Of<Speed>>,
         /// Approach slower than this does not rebound.
         rebound_speed: Option<Of<Speed>>,
+        /// Springs in place of rigid contacts.
+        penalty: Option<Penalty>,
     }
 }
 

@@ -19,6 +19,7 @@ pub mod node;
 pub mod parse;
 pub mod read;
 pub mod repeat;
+pub mod soft;
 pub mod unit;
 pub mod value;
 

@@ -51,6 +51,7 @@ impl Dimension {
             (Dimension::new(2, 1, -1, -1), "N m s/rad"),
             (Dimension::new(0, -1, 2, 0), "m/N"),
             (Dimension::new(0, 0, -1, 0), "Hz"),
+            (Dimension::new(-1, 1, -2, 0), "Pa"),
         ];
         if let Some((_, name)) = KNOWN.iter().find(|(d, _)| *d == self) {
             return name.to_string();

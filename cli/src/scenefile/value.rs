@@ -50,6 +50,8 @@ kinds! {
     Frequency, "a frequency", (0, 0, -1, 0);
     /// kg/m³.
     Density, "a density", (-3, 1, 0, 0);
+    /// Pa.
+    Pressure, "a pressure", (-1, 1, -2, 0);
     /// kg m².
     Inertia, "a moment of inertia", (2, 1, 0, 0);
     /// N.

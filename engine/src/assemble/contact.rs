@@ -21,7 +21,7 @@
 
 use super::part::Gradient;
 use super::rows::Block;
-use super::{Assembly, Present, Scheme, Source};
+use super::{Assembly, Present, Scheme, Source, Treatment};
 use crate::geometry::{Contact, tangents};
 use crate::problem::Law;
 use crate::scene::{BodyId, Layout, Scene, Surface};
@@ -49,16 +49,29 @@ pub fn assemble(out: &mut Assembly, scene: &Scene, layout: &Layout, now: &Presen
         let mut block = Block::new(rows);
         let directions = frame(contact.normal);
         let point = 0.5 * (contact.point_a + contact.point_b);
+        let grips = now.grips.get(c).copied().unwrap_or_default();
         // What the surfaces do on their own: belts.
         let belt = now.poses[bodies.1.index()].vector(scene.skins[j].belt) - now.poses[bodies.0.index()].vector(scene.skins[i].belt);
         for (row, &d) in directions[..rows].iter().enumerate() {
-            for (body, sign) in [(bodies.0, -1.0), (bodies.1, 1.0)] {
-                block.add(row, body, &gradient(d * sign, point, body, now), layout, now);
+            for (body, sign, grip) in [(bodies.0, -1.0, grips[0]), (bodies.1, 1.0, grips[1])] {
+                match grip {
+                    // A soft boundary feels the impulse in the three nodes around it.
+                    Some(grip) => {
+                        for (node, share) in grip.vertices.into_iter().zip(grip.shares) {
+                            block.add_node(row, node, d * (sign * share), layout, now);
+                        }
+                    }
+                    None => block.add(row, body, &gradient(d * sign, point, body, now), layout, now),
+                }
             }
             if row > 0 {
                 block.imposed[row] += belt.dot(d);
                 block.before[row] += belt.dot(d);
             }
+        }
+        if let Treatment::Penalty(penalty) = scheme.treatment {
+            penalty.apply(out, &block, (contact.gap, surface.mu), Source::Contact(bodies.0, bodies.1, c as u32), now.h);
+            continue;
         }
         let law = match (rows, scheme.friction) {
             (1, _) => Law::Unilateral,

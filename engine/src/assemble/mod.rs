@@ -10,6 +10,7 @@
 //! their rates. Everything is written into one [`Assembly`], whose memory is used again in the next step.
 //!
 //! * [`part`]: scalar functions of two frames. [`joint`]: joints, stops, dry friction, motors, gears. [`contact`]: contacts.
+//! * [`soft`]: soft bodies; [`tetrahedron`]: their element. [`penalty`]: contacts as springs, for comparison.
 //! * [`element`]: springs, bushings, drag. [`inertia`]: M and the gyroscopic impulse. [`rows`]: blocks of J.
 
 pub mod contact;
@@ -17,16 +18,20 @@ pub mod element;
 pub mod inertia;
 pub mod joint;
 pub mod part;
+pub mod penalty;
 pub mod rows;
+pub mod soft;
+pub mod tetrahedron;
 
 pub use contact::Friction;
 pub use element::Element;
 pub use part::{Gradient, Measure, Mount, Twist};
+pub use penalty::{Penalty, Treatment};
 
-use crate::geometry::Contact;
+use crate::geometry::{Contact, Grip};
 use crate::math::pose::{Pose, logarithm};
 use crate::problem::Problem;
-use crate::scene::{BodyId, Drive, ForceKind, Frame, GearId, JointId, Kind, Layout, MotorId, Scene, State};
+use crate::scene::{BodyId, Drive, ForceKind, Frame, GearId, JointId, Kind, Layout, MotorId, Scene, SoftId, State};
 use glam::DVec3;
 
 /// Where everything is and how it moves at the beginning of a step; bodies by id.
@@ -42,6 +47,12 @@ pub struct Present {
     pub twists: Vec<Twist>,
     /// The angle about each joint's axis, counted over full turns, rad.
     pub angles: Vec<f64>,
+    /// Places of the nodes of all soft bodies, m.
+    pub nodes: Vec<DVec3>,
+    /// Their velocities, m/s.
+    pub node_velocities: Vec<DVec3>,
+    /// For each contact, by which nodes (counted over all soft bodies) its two sides are held; empty without soft bodies.
+    pub grips: Vec<[Option<Grip>; 2]>,
 }
 
 /// How the scheme is to be set up.
@@ -57,11 +68,13 @@ pub struct Scheme {
     pub recovery: f64,
     /// Impacts slower than this do not rebound, m/s.
     pub rebound: f64,
+    /// Rigid contacts, or springs in their place.
+    pub treatment: Treatment,
 }
 
 impl Default for Scheme {
     fn default() -> Scheme {
-        Scheme { friction: Friction::Coulomb, joints: 1.0, contacts: 1.0, recovery: 1.0, rebound: 1e-2 }
+        Scheme { friction: Friction::Coulomb, joints: 1.0, contacts: 1.0, recovery: 1.0, rebound: 1e-2, treatment: Treatment::Rigid }
     }
 }
 
@@ -78,6 +91,8 @@ pub enum Source {
     Motor(MotorId),
     /// A gear.
     Gear(GearId),
+    /// A node that a body carries, by its place in the list of the soft body.
+    Attachment(SoftId, u32),
     /// A contact of two bodies, by its place in the list of contacts.
     Contact(BodyId, BodyId, u32),
 }
@@ -92,6 +107,10 @@ impl Source {
             Source::DryFriction(id) => format!("friction in {}", joint(id)),
             Source::Motor(id) => format!("motor {}", scene.motors[id.index()].name),
             Source::Gear(id) => format!("gear {}", scene.gears[id.index()].name),
+            Source::Attachment(soft, i) => {
+                let soft = &scene.softs[soft.index()];
+                format!("node {} of {}", soft.attached[i as usize].node, scene.bodies[soft.body.index()].name)
+            }
             Source::Contact(a, b, _) => format!("contact {}/{}", scene.bodies[a.index()].name, scene.bodies[b.index()].name),
         }
     }
@@ -108,6 +127,8 @@ pub struct Impulses {
     pub applied: Vec<f64>,
     /// Motors that give a force or torque.
     pub motors: Vec<f64>,
+    /// Contacts that are springs at the beginning of the step.
+    pub penalty: Vec<f64>,
 }
 
 /// A problem, and what the step must remember of how it came about.
@@ -123,6 +144,8 @@ pub struct Assembly {
     pub joint_blocks: usize,
     /// Springs, bushings, drag as they are now.
     pub elements: Vec<Element>,
+    /// Soft bodies as they are now.
+    pub meshes: Vec<soft::Mesh>,
     /// Known impulses.
     pub impulses: Impulses,
     /// The constant that each gear keeps.
@@ -135,6 +158,8 @@ impl Assembly {
         let mut out = Assembly::default();
         out.problem.name = scene.name.clone();
         out.problem.H = inertia::pattern(scene, layout);
+        out.meshes = soft::meshes(scene, layout);
+        soft::pattern(&mut out.problem.H, &mut out.meshes, layout);
         let initial = Present::at_rest(scene, &State::initial(scene));
         out.gears = (0..scene.gears.len()).map(|g| joint::gear_value(scene, &initial, g)).collect();
         out
@@ -145,6 +170,7 @@ impl Assembly {
         self.momentum(scene, layout, now);
         self.clear_rows(layout.v);
         joint::assemble(self, scene, layout, now, scheme);
+        soft::attachments(self, scene, layout, now, scheme);
         self.joint_blocks = self.sources.len();
         contact::assemble(self, scene, layout, now, (scheme, contacts));
     }
@@ -168,15 +194,17 @@ impl Assembly {
             &mut self.impulses.gyroscopic,
             &mut self.impulses.applied,
             &mut self.impulses.motors,
+            &mut self.impulses.penalty,
             &mut self.problem.k,
         ] {
             list.clear();
             list.resize(layout.v, 0.0);
         }
         inertia::assemble(self, scene, layout, now);
+        soft::assemble(self, scene, layout, now);
         applied(&mut self.impulses.applied, scene, layout, now);
         efforts(&mut self.impulses.motors, scene, layout, now);
-        let Impulses { gravity, gyroscopic, applied, motors } = &self.impulses;
+        let Impulses { gravity, gyroscopic, applied, motors, .. } = &self.impulses;
         for (i, k) in self.problem.k.iter_mut().enumerate() {
             *k += gravity[i] + gyroscopic[i] + applied[i] + motors[i];
         }
@@ -226,6 +254,10 @@ impl Present {
         }
         self.angles.clear();
         self.angles.extend_from_slice(&state.angles);
+        self.nodes.clear();
+        self.nodes.extend((0..layout.nodes.len()).map(|n| state.node(layout, n)));
+        self.node_velocities.clear();
+        self.node_velocities.extend((0..layout.nodes.len()).map(|n| state.node_velocity(layout, n)));
     }
 }
 

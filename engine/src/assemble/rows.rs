@@ -3,6 +3,7 @@
 use super::{Assembly, Gradient, Present, Source};
 use crate::problem::Law;
 use crate::scene::{BodyId, Layout};
+use glam::DVec3;
 
 /// The most bodies of one block: three coordinates of two bodies each.
 const BODIES: usize = 6;
@@ -14,8 +15,10 @@ const ROWS: usize = 3;
 pub struct Block {
     rows: usize,
     count: usize,
-    /// Where each body's velocities start, ascending.
+    /// Where each body's (or node's) velocities start, ascending.
     starts: [u32; BODIES],
+    /// How many velocities each has: 6, or 3 for a node.
+    widths: [usize; BODIES],
     values: [[[f64; 6]; ROWS]; BODIES],
     /// The share of imposed motions in each row's velocity.
     pub imposed: [f64; ROWS],
@@ -26,7 +29,15 @@ pub struct Block {
 impl Block {
     /// A block of `rows` rows that feels nothing yet.
     pub fn new(rows: usize) -> Block {
-        Block { rows, count: 0, starts: [0; BODIES], values: [[[0.0; 6]; ROWS]; BODIES], imposed: [0.0; ROWS], before: [0.0; ROWS] }
+        Block {
+            rows,
+            count: 0,
+            starts: [0; BODIES],
+            widths: [6; BODIES],
+            values: [[[0.0; 6]; ROWS]; BODIES],
+            imposed: [0.0; ROWS],
+            before: [0.0; ROWS],
+        }
     }
 
     /// Adds what row `row` feels of `body`.
@@ -38,21 +49,35 @@ impl Block {
             self.imposed[row] += rate;
             return;
         };
-        let place = self.place(start);
+        let place = self.place(start, 6);
         for (x, g) in self.values[place][row].iter_mut().zip(gradient.array()) {
             *x += g;
         }
     }
 
+    /// Adds what row `row` feels of a node (counted over all soft bodies).
+    #[inline]
+    pub fn add_node(&mut self, row: usize, node: u32, gradient: DVec3, layout: &Layout, now: &Present) {
+        self.before[row] += gradient.dot(now.node_velocities[node as usize]);
+        if let Some(start) = layout.nodes[node as usize] {
+            let place = self.place(start, 3);
+            for (x, g) in self.values[place][row].iter_mut().zip(gradient.to_array()) {
+                *x += g;
+            }
+        }
+    }
+
     /// The place of a body's columns, kept in ascending order.
-    fn place(&mut self, start: u32) -> usize {
+    fn place(&mut self, start: u32, width: usize) -> usize {
         let place = self.starts[..self.count].iter().position(|&s| s >= start).unwrap_or(self.count);
         if place == self.count || self.starts[place] != start {
             for p in (place..self.count).rev() {
                 self.starts[p + 1] = self.starts[p];
+                self.widths[p + 1] = self.widths[p];
                 self.values[p + 1] = self.values[p];
             }
             self.starts[place] = start;
+            self.widths[place] = width;
             self.values[place] = [[0.0; 6]; ROWS];
             self.count += 1;
         }
@@ -62,26 +87,50 @@ impl Block {
     /// Appends the block to the problem with the velocities `w` (imposed motions are added here);
     /// nothing happens if no body of it is free to move.
     pub fn push(&self, out: &mut Assembly, source: Source, law: Law, w: &[f64], compliance: f64) {
-        if self.count == 0 {
-            return;
+        if self.count > 0 {
+            self.write(out, source, law, w, compliance);
         }
+    }
+
+    /// One row of the block as a block of its own.
+    pub fn row(&self, row: usize) -> Block {
+        let mut out = *self;
+        out.rows = 1;
+        out.values.iter_mut().for_each(|v| v[0] = v[row]);
+        (out.imposed[0], out.before[0]) = (self.imposed[row], self.before[row]);
+        out
+    }
+
+    /// `out ← out + Σ impulse_row (row)ᵀ`.
+    pub fn add_transposed(&self, impulse: &[f64], out: &mut [f64]) {
+        for (p, &start) in self.starts[..self.count].iter().enumerate() {
+            for (line, x) in self.values[p].iter().zip(impulse) {
+                for c in 0..self.widths[p] {
+                    out[start as usize + c] += line[c] * x;
+                }
+            }
+        }
+    }
+
+    fn write(&self, out: &mut Assembly, source: Source, law: Law, w: &[f64], compliance: f64) {
         let mut columns = [0u32; 6 * BODIES];
         let mut width = 0;
         let mut used = [(0usize, 0usize); BODIES];
         for (p, &start) in self.starts[..self.count].iter().enumerate() {
             // A row of orientations alone has no linear columns.
             let turns = self.values[p][..self.rows].iter().all(|row| row[..3] == [0.0; 3]);
-            let first = if turns { 3 } else { 0 };
+            let first = if turns && self.widths[p] == 6 { 3 } else { 0 };
             used[p] = (first, width);
-            for c in first..6 {
+            for c in first..self.widths[p] {
                 columns[width] = start + c as u32;
                 width += 1;
             }
         }
         let mut values = [0.0; 6 * BODIES * ROWS];
-        for (&(first, at), rows) in used[..self.count].iter().zip(&self.values) {
+        for (p, (&(first, at), rows)) in used[..self.count].iter().zip(&self.values).enumerate() {
+            let end = self.widths[p];
             for (row, line) in rows[..self.rows].iter().enumerate() {
-                values[row * width + at..row * width + at + 6 - first].copy_from_slice(&line[first..]);
+                values[row * width + at..row * width + at + end - first].copy_from_slice(&line[first..end]);
             }
         }
         let problem = &mut out.problem;

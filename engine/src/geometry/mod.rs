@@ -1,6 +1,7 @@
 //! Where shapes touch.
 //!
 //! * [`Shape`]: what a shape is, as plain data; [`mass`]: its volume, centre and inertia.
+//! * [`tetrahedra`]: meshes of soft bodies, whose boundary moves from step to step ([`World::reshape`]).
 //! * [`Collider`]: a shape on a body; [`Groups`]: who may touch whom.
 //! * [`World`]: colliders prepared for queries; [`World::collide`] gives all [`Contact`]s, in an order and with keys
 //!   that stay from step to step.
@@ -30,6 +31,7 @@ pub mod mass;
 mod narrow;
 pub mod shape;
 mod surface;
+pub mod tetrahedra;
 mod weld;
 pub mod world;
 
@@ -37,4 +39,5 @@ pub use collider::{Collider, Groups};
 pub use contact::{Contact, matches, tangents};
 pub use mass::Volume;
 pub use shape::{Invalid, Shape};
-pub use world::World;
+pub use tetrahedra::Tetrahedra;
+pub use world::{Grip, World};

@@ -200,7 +200,10 @@ impl Sink<'_> {
                 scratch.touches.push(Touch { point_a: corner + down * height, point_b: corner, tag: id as u64 });
             }
         }
-        self.reduce(-down);
+        // Of a rigid shape the outermost corners carry all; of a soft one each carries itself.
+        if !matches!(b.geometry, Geometry::Surface(surface, _) if surface.soft) {
+            self.reduce(-down);
+        }
         self.push_touches(&b.pose, (0.0, radius), normal, name);
     }
 

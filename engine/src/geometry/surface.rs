@@ -7,8 +7,8 @@ use super::shape::Invalid;
 use super::weld;
 use glam::DVec3;
 use parry3d_f64::bounding_volume::Aabb;
-use parry3d_f64::query::PointQuery;
 use parry3d_f64::query::details::NormalConstraints;
+use parry3d_f64::query::{PointQuery, PointQueryWithLocation};
 use parry3d_f64::shape::{FeatureId, TriMesh, TriMeshFlags};
 
 /// A mesh, its tree, and its convex edges.
@@ -21,6 +21,8 @@ pub(crate) struct Surface {
     owned: Vec<u32>,
     /// Mean normal at each vertex.
     pub vertex_normals: Vec<DVec3>,
+    /// Whether its vertices move on their own: each of them counts.
+    pub soft: bool,
 }
 
 /// A convex edge: its ends, and the directions from it into its two faces.
@@ -44,6 +46,23 @@ impl Surface {
     pub fn mesh(vertices: &[DVec3], triangles: &[[u32; 3]]) -> Result<Surface, Invalid> {
         let one_sided = weld::check_closed(vertices, triangles).is_ok();
         Surface::new("mesh", vertices.to_vec(), triangles.to_vec(), one_sided)
+    }
+
+    /// The closed boundary of a soft body, as its vertices are now.
+    pub fn soft(vertices: Vec<DVec3>, triangles: &[[u32; 3]]) -> Result<Surface, Invalid> {
+        Ok(Surface { soft: true, ..Surface::new("soft body", vertices, triangles.to_vec(), true)? })
+    }
+
+    /// The triangle nearest to a point, and the shares of its corners in the nearest point there.
+    pub fn shares(&self, p: DVec3) -> ([u32; 3], [f64; 3]) {
+        let (foot, (triangle, _)) = self.mesh.project_local_point_and_get_location(p, false);
+        let [a, b, c] = self.triangle(triangle);
+        let (u, v, w) = (b - a, c - a, foot.point - a);
+        let (uu, uv, vv, wu, wv) = (u.dot(u), u.dot(v), v.dot(v), w.dot(u), w.dot(v));
+        let area = (uu * vv - uv * uv).max(f64::MIN_POSITIVE);
+        let second = ((vv * wu - uv * wv) / area).clamp(0.0, 1.0);
+        let third = ((uu * wv - uv * wu) / area).clamp(0.0, 1.0 - second);
+        (self.mesh.indices()[triangle as usize], [1.0 - second - third, second, third])
     }
 
     /// Two triangles per cell, their normals up.
@@ -78,7 +97,7 @@ impl Surface {
             corners.iter().for_each(|&corner| vertex_normals[corner as usize] += normal);
         }
         vertex_normals.iter_mut().for_each(|normal| *normal = normal.normalize_or_zero());
-        Ok(Surface { mesh, one_sided, edges, owned, vertex_normals })
+        Ok(Surface { mesh, one_sided, edges, owned, vertex_normals, soft: false })
     }
 
     pub fn bounds(&self) -> (DVec3, DVec3) {
@@ -88,6 +107,10 @@ impl Surface {
 
     pub fn vertices(&self) -> &[DVec3] {
         self.mesh.vertices()
+    }
+
+    pub fn indices(&self) -> &[[u32; 3]] {
+        self.mesh.indices()
     }
 
     pub fn triangle(&self, i: u32) -> [DVec3; 3] {

@@ -38,6 +38,15 @@ pub struct World {
     ready: bool,
 }
 
+/// How a point of a soft boundary moves: with three vertices, by shares that add up to one.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Grip {
+    /// The vertices.
+    pub vertices: [u32; 3],
+    /// Their shares.
+    pub shares: [f64; 3],
+}
+
 struct Piece {
     collider: u32,
     body: u32,
@@ -49,6 +58,8 @@ struct Piece {
     /// The box around it in its own frame, skin included; none for a half-space.
     bounds: Option<(DVec3, DVec3)>,
     size: f64,
+    /// A soft boundary that is nowhere.
+    lost: bool,
 }
 
 /// Where a piece is now.
@@ -93,6 +104,34 @@ impl World {
         })
     }
 
+    /// Moves the vertices of a soft collider (world frame). A boundary that is not finite touches nothing.
+    pub fn reshape(&mut self, collider: u32, vertices: Vec<DVec3>) {
+        let Some(piece) = self.pieces.iter_mut().find(|p| p.collider == collider) else { return };
+        let Geometry::Surface(surface, skin) = &piece.geometry else { return };
+        piece.lost = !vertices.iter().all(|v| v.is_finite());
+        if piece.lost {
+            return;
+        }
+        if let Ok(moved) = Surface::soft(vertices, surface.indices()) {
+            let (low, high) = moved.bounds();
+            piece.size = 0.5 * (high - low).length() + skin;
+            piece.bounds = Some((low - DVec3::splat(*skin), high + DVec3::splat(*skin)));
+            piece.geometry = Geometry::Surface(Arc::new(moved), *skin);
+        }
+    }
+
+    /// Which vertices of a soft collider hold a point of its boundary; none for other colliders.
+    pub fn grip(&self, collider: u32, point: DVec3) -> Option<Grip> {
+        let piece = &self.pieces[self.pieces.partition_point(|p| p.collider < collider)];
+        match &piece.geometry {
+            Geometry::Surface(surface, _) if surface.soft => {
+                let (vertices, shares) = surface.shares(point);
+                Some(Grip { vertices, shares })
+            }
+            _ => None,
+        }
+    }
+
     /// Names pairs of bodies that never touch, such as those a joint connects; replaces earlier ones.
     pub fn exclude(&mut self, bodies: impl IntoIterator<Item = (u32, u32)>) {
         self.excluded.clear();
@@ -119,13 +158,15 @@ impl World {
             if piece.fixed && self.ready && !grown {
                 continue;
             }
-            let pose = bodies[piece.body as usize] * piece.pose;
+            let soft = matches!(&piece.geometry, Geometry::Surface(surface, _) if surface.soft);
+            let pose = if soft { Pose::IDENTITY } else { bodies[piece.body as usize] * piece.pose };
             let place = &mut self.placed[i];
             place.pose = pose;
             let Some(bounds) = piece.bounds else { continue };
             let (low, high) = turned_bounds(bounds, &pose);
             place.center = 0.5 * (low + high);
-            place.half = if pose.is_finite() { 0.5 * (high - low) + DVec3::splat(0.5 * self.prediction) } else { -DVec3::ONE };
+            place.half =
+                if pose.is_finite() && !piece.lost { 0.5 * (high - low) + DVec3::splat(0.5 * self.prediction) } else { -DVec3::ONE };
             if place.half.x >= 0.0 {
                 let bounds = Aabb::new(place.center - place.half, place.center + place.half);
                 self.tree.insert_or_update_partially(bounds, i as u32, 0.0);
@@ -226,6 +267,9 @@ fn take_apart(collider: &Collider, shape: &Shape, pose: Pose, pieces: &mut Vec<P
         Shape::Cylinder { radius, half_length } => convex(Core::Cylinder(*radius, *half_length)),
         Shape::Cone { radius, half_length } => convex(Core::Cone(*radius, *half_length)),
         Shape::Hull { points } => convex(Core::Hull(Hull::new(points)?)),
+        Shape::Mesh { vertices, triangles } if collider.soft => {
+            Geometry::Surface(Arc::new(Surface::soft(vertices.clone(), triangles)?), margin)
+        }
         Shape::Mesh { vertices, triangles } => Geometry::Surface(Arc::new(Surface::mesh(vertices, triangles)?), margin),
         Shape::HeightField { counts, spacing, heights } => {
             Geometry::Surface(Arc::new(Surface::height_field(*counts, *spacing, heights)?), margin)
@@ -252,6 +296,6 @@ fn take_apart(collider: &Collider, shape: &Shape, pose: Pose, pieces: &mut Vec<P
     let (body, groups, fixed) = (collider.body, collider.groups, collider.fixed);
     // The skin of a half-space lifts its plane.
     let pose = if bounds.is_none() { pose * Pose::at(DVec3::Z * margin) } else { pose };
-    pieces.push(Piece { collider: 0, body, part: 0, pose, geometry, groups, fixed, bounds, size });
+    pieces.push(Piece { collider: 0, body, part: 0, pose, geometry, groups, fixed, bounds, size, lost: false });
     Ok(())
 }

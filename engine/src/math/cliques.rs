@@ -108,17 +108,18 @@ pub struct CliqueFactor {
 }
 
 impl CliqueFactor {
-    /// Factors `h`, reusing memory (and the cliques, if the pattern is the same).
+    /// Factors `h`, reusing memory (and the analysis of a large clique, if its pattern is the same).
     pub fn factor(&mut self, h: &Csr) -> Result<(), NotPositive> {
         self.cliques.set(h);
         self.dense.clear();
         self.dense_at.clear();
-        self.sparse.clear();
+        let mut known = std::mem::take(&mut self.sparse).into_iter().map(|(_, ldlt)| ldlt);
         for c in 0..self.cliques.len() {
             self.dense_at.push(self.dense.len());
             let members = self.cliques.members(c);
             if members.len() > DENSE {
-                let ldlt = sparse_clique(h, &self.cliques, c)?;
+                // Large cliques keep their order from one matrix to the next.
+                let ldlt = sparse_clique(h, &self.cliques, c, known.next())?;
                 self.sparse.push((c, ldlt));
                 continue;
             }
@@ -170,23 +171,30 @@ impl CliqueFactor {
     }
 }
 
-/// The sparse factor of one large clique.
-fn sparse_clique(h: &Csr, cliques: &Cliques, c: usize) -> Result<Ldlt, NotPositive> {
+/// The lower triangle of clique `c` of `h`, by the places of its members.
+pub fn lower_triangle(h: &Csr, cliques: &Cliques, c: usize) -> Csr {
     let members = cliques.members(c);
-    let mut upper = Csr::empty(members.len(), members.len());
+    let mut lower = Csr::empty(members.len(), members.len());
     for (p, &i) in members.iter().enumerate() {
         let (columns, values) = h.row(i as usize);
         for (&j, &x) in columns.iter().zip(values) {
             let q = cliques.place[j as usize] as usize;
             if q <= p {
-                upper.columns.push(q as u32);
-                upper.values.push(x);
+                lower.columns.push(q as u32);
+                lower.values.push(x);
             }
         }
-        upper.starts[p + 1] = upper.columns.len();
+        lower.starts[p + 1] = lower.columns.len();
     }
-    let mut ldlt = Ldlt::analyse(&upper, Ordering::Amd);
-    ldlt.factor(&upper.values, &vec![1; members.len()])
+    lower
+}
+
+/// The sparse factor of one large clique; `known` is a factor whose analysis may serve.
+fn sparse_clique(h: &Csr, cliques: &Cliques, c: usize, known: Option<Ldlt>) -> Result<Ldlt, NotPositive> {
+    let members = cliques.members(c);
+    let lower = lower_triangle(h, cliques, c);
+    let mut ldlt = known.filter(|ldlt| ldlt.matches(&lower)).unwrap_or_else(|| Ldlt::analyse(&lower, Ordering::Amd));
+    ldlt.factor(&lower.values, &vec![1; members.len()])
         .map_err(|bad| NotPositive { unknown: members[bad.unknown.min(members.len() - 1)] as usize, pivot: bad.pivot })?;
     Ok(ldlt)
 }

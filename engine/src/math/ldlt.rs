@@ -13,12 +13,13 @@
 use super::sparse::Csr;
 use faer::dyn_stack::{MemBuffer, MemStack};
 use faer::linalg::cholesky::ldlt::factor::{LdltError, LdltRegularization};
+use faer::linalg::matmul::matmul;
 use faer::sparse::linalg::SupernodalThreshold;
 use faer::sparse::linalg::cholesky::{
     CholeskySymbolicParams, LdltRef, SymbolicCholesky, SymbolicCholeskyRaw, SymmetricOrdering, factorize_symbolic_cholesky,
 };
 use faer::sparse::{SparseColMatRef, SymbolicSparseColMatRef};
-use faer::{Conj, MatMut, Par, Side};
+use faer::{Accum, Conj, MatMut, MatRef, Par, Side};
 
 /// In which order the unknowns are eliminated.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -156,6 +157,67 @@ impl Ldlt {
         }
     }
 
+    /// The unknowns in the order of their elimination.
+    pub fn order(&self) -> Vec<u32> {
+        (0..self.n).map(|place| self.unknown_at(place) as u32).collect()
+    }
+
+    /// The Schur complement of the unknowns that are eliminated last, from place `first` on (t × t, symmetric, in the order of
+    /// their elimination): with L and D of those unknowns alone it is `L D Lᵀ`.
+    pub fn trailing(&self, first: usize, out: &mut Vec<f64>) {
+        let t = self.n - first;
+        let (mut lower, mut pivots) = (vec![0.0; t * t], vec![0.0; t]);
+        let mut put = |row: usize, column: usize, x: f64| {
+            if row == column {
+                pivots[column - first] = x;
+                lower[(column - first) * (t + 1)] = 1.0;
+            } else {
+                lower[(column - first) * t + row - first] = x;
+            }
+        };
+        match self.symbolic.raw() {
+            SymbolicCholeskyRaw::Simplicial(s) => {
+                for column in first..self.n {
+                    for at in s.col_ptr()[column] as usize..s.col_ptr()[column + 1] as usize {
+                        put(s.row_idx()[at] as usize, column, self.factor[at]);
+                    }
+                }
+            }
+            SymbolicCholeskyRaw::Supernodal(s) => {
+                for node in 0..s.n_supernodes() {
+                    let (begin, end) = (s.supernode_begin()[node] as usize, s.supernode_end()[node] as usize);
+                    let below = &s.row_idx()[s.col_ptr_for_row_idx()[node] as usize..s.col_ptr_for_row_idx()[node + 1] as usize];
+                    let rows = end - begin + below.len();
+                    for column in begin.max(first)..end {
+                        let values = &self.factor[s.col_ptr_for_val()[node] as usize + (column - begin) * rows..][..rows];
+                        (column..end).for_each(|row| put(row, column, values[row - begin]));
+                        below.iter().zip(&values[end - begin..]).for_each(|(&row, &x)| put(row as usize, column, x));
+                    }
+                }
+            }
+        }
+        let mut scaled = lower.clone();
+        for (column, pivot) in scaled.chunks_mut(t.max(1)).zip(&pivots) {
+            column.iter_mut().for_each(|x| *x *= pivot);
+        }
+        out.clear();
+        out.resize(t * t, 0.0);
+        matmul(
+            MatMut::from_column_major_slice_mut(out, t, t),
+            Accum::Replace,
+            MatRef::from_column_major_slice(&scaled, t, t),
+            MatRef::from_column_major_slice(&lower, t, t).transpose(),
+            1.0,
+            Par::Seq,
+        );
+        // Equal to the last bit on both sides.
+        for i in 0..t {
+            for j in 0..i {
+                out[i * t + j] = out[j * t + i];
+            }
+        }
+    }
+
     fn unknown_at(&self, place: usize) -> usize {
         match self.symbolic.perm() {
             Some(p) => p.arrays().0[place] as usize,
@@ -239,6 +301,31 @@ mod tests {
                 for (got, want) in b.iter().zip(&x) {
                     assert!((got - want).abs() < 1e-10, "{ordering:?} n {n}: {got} {want}");
                 }
+            }
+        }
+    }
+
+    #[test]
+    fn the_trailing_block_is_the_schur_complement() {
+        for n in [2, 30] {
+            let (a, signs) = kkt(n);
+            let order: Vec<u32> = (0..a.rows as u32).rev().collect();
+            let mut ldlt = Ldlt::analyse(&a, Ordering::Given(&order));
+            ldlt.factor(&a.values, &signs).unwrap();
+            assert_eq!(ldlt.order(), order);
+            let (last, mut schur) = (n + 1, Vec::new());
+            ldlt.trailing(a.rows - last, &mut schur);
+            // S x = b on the last unknowns is A y = b that is zero elsewhere, for the last part of y.
+            let x: Vec<f64> = (0..last).map(|i| (i as f64 * 0.7).cos()).collect();
+            let mut whole = vec![0.0; a.rows];
+            for i in 0..last {
+                whole[order[a.rows - last + i] as usize] = (0..last).map(|j| schur[i * last + j] * x[j]).sum();
+            }
+            ldlt.solve(&mut whole);
+            for (i, want) in x.iter().enumerate() {
+                let got = whole[order[a.rows - last + i] as usize];
+                // The condition of the grid times rounding.
+                assert!((got - want).abs() < 1e-11, "n {n}: {got} {want}");
             }
         }
     }

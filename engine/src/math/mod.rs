@@ -6,6 +6,7 @@ pub mod dense;
 pub mod growing;
 pub mod ldlt;
 pub mod lu;
+pub mod polar;
 pub mod pose;
 pub mod semidefinite;
 pub mod sparse;

@@ -56,6 +56,8 @@ pub enum Kind {
     Fixed,
     /// As told, whatever pushes against it.
     Imposed(Box<Motion>),
+    /// As the nodes of this soft body do; its frame sits in their centre of mass.
+    Soft(super::SoftId),
 }
 
 /// An imposed motion: a rotation about an axis, then a translation, both from the initial pose.

@@ -84,6 +84,11 @@ impl Faults<'_> {
                 }
             }
             Kind::Fixed => {}
+            Kind::Soft(id) => {
+                if let Some(why) = self.scene.softs.get(id.index()).and_then(Soft::fault) {
+                    self.add("body", &body.name, why);
+                }
+            }
         }
     }
 

@@ -20,6 +20,7 @@ pub mod force;
 pub mod function;
 pub mod joint;
 pub mod material;
+pub mod soft;
 pub mod state;
 
 pub use body::{Body, Kind, Mass, Motion};
@@ -28,6 +29,7 @@ pub use force::{Applied, Bushing, Drag, Force, ForceKind, Frame, Spring, Torsion
 pub use function::Function;
 pub use joint::{Axis, Coordinate, Drive, DryFriction, Gear, GearTerm, Joint, JointKind, Limit, Motor, Part};
 pub use material::{Material, Rule, Rules, Skin, Surface};
+pub use soft::{Attachment, Elastic, Load, NodeMass, Soft};
 pub use state::{ContactReaction, Layout, Reactions, State};
 
 use crate::geometry::{Collider, Shape, Volume, mass};
@@ -80,6 +82,11 @@ id!(
     MaterialId
 );
 
+id!(
+    /// A soft body of a scene.
+    SoftId
+);
+
 impl BodyId {
     /// The fixed body that every scene begins with; its frame is that of the world.
     pub const GROUND: BodyId = BodyId(0);
@@ -120,6 +127,8 @@ pub struct Scene {
     pub gears: Vec<Gear>,
     /// Forces besides gravity.
     pub forces: Vec<Force>,
+    /// Soft bodies.
+    pub softs: Vec<Soft>,
     /// Materials; the first is the default.
     pub materials: Vec<Material>,
     /// How two materials combine.
@@ -145,6 +154,7 @@ impl Scene {
             motors: Vec::new(),
             gears: Vec::new(),
             forces: Vec::new(),
+            softs: Vec::new(),
             materials: vec![Material { name: "default".into(), ..Material::default() }],
             rules: Rules::default(),
             surfaces: Vec::new(),

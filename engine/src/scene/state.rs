@@ -2,10 +2,10 @@
 //!
 //! q and v are flat arrays; [`Layout`] says who owns which range. A rigid body owns 7 numbers of q
 //! (position; quaternion x y z w) and, if it is free to move, 6 of v (linear velocity, world; angular
-//! velocity, body axes). Other kinds of bodies (nodes of a mesh) take ranges behind them.
+//! velocity, body axes). Behind them come the nodes of soft bodies: 3 numbers of q and, unless they are held, 3 of v each.
 //! Scene, state and settings determine the next state to the bit.
 
-use super::{BodyId, Kind, Scene};
+use super::{BodyId, Kind, Scene, SoftId};
 use crate::math::pose::Pose;
 use glam::{DQuat, DVec3};
 use serde::{Deserialize, Serialize};
@@ -20,6 +20,12 @@ pub const TWIST: usize = 6;
 pub struct Layout {
     /// For each body, where its velocities start in v; none if it is not free to move.
     pub velocities: Vec<Option<u32>>,
+    /// For each node of all soft bodies, where its velocity starts in v; none if it is held.
+    pub nodes: Vec<Option<u32>>,
+    /// The first node of each soft body, and their number (soft bodies + 1).
+    pub node_starts: Vec<u32>,
+    /// Where the positions of the nodes start in q.
+    pub node_q: usize,
     /// Length of q.
     pub q: usize,
     /// Length of v: the number of unknowns.
@@ -36,7 +42,23 @@ impl Layout {
             layout.q += POSE;
             layout.v += if free { TWIST } else { 0 };
         }
+        layout.node_q = layout.q;
+        layout.node_starts.push(0);
+        for soft in &scene.softs {
+            for node in 0..soft.mesh.nodes.len() as u32 {
+                let free = soft.held.binary_search(&node).is_err();
+                layout.nodes.push(free.then_some(layout.v as u32));
+                layout.q += 3;
+                layout.v += if free { 3 } else { 0 };
+            }
+            layout.node_starts.push(layout.nodes.len() as u32);
+        }
         layout
+    }
+
+    /// The nodes of a soft body, among all nodes.
+    pub fn nodes_of(&self, soft: SoftId) -> std::ops::Range<usize> {
+        self.node_starts[soft.index()] as usize..self.node_starts[soft.index() + 1] as usize
     }
 
     /// Where the velocities of `body` start in v; none if it is not free to move.
@@ -102,6 +124,16 @@ impl State {
                 body.spin.write_to_slice(&mut state.v[at + 3..]);
             }
         }
+        for (s, soft) in scene.softs.iter().enumerate() {
+            let velocity = scene.bodies[soft.body.index()].velocity;
+            for (node, place) in layout.nodes_of(SoftId(s as u32)).zip(&soft.mesh.nodes) {
+                state.set_node(&layout, node, *place);
+                if let Some(at) = layout.nodes[node] {
+                    velocity.write_to_slice(&mut state.v[at as usize..]);
+                }
+            }
+        }
+        state.settle_softs(scene, &layout);
         state.angles = vec![0.0; scene.joints.len()];
         state
     }
@@ -118,6 +150,39 @@ impl State {
         let q = &mut self.q[body.index() * POSE..][..POSE];
         pose.position.write_to_slice(q);
         pose.orientation.write_to_slice(&mut q[3..]);
+    }
+
+    /// Where a node (counted over all soft bodies) is, m.
+    #[inline]
+    pub fn node(&self, layout: &Layout, node: usize) -> DVec3 {
+        DVec3::from_slice(&self.q[layout.node_q + 3 * node..])
+    }
+
+    /// Places a node.
+    pub fn set_node(&mut self, layout: &Layout, node: usize, place: DVec3) {
+        place.write_to_slice(&mut self.q[layout.node_q + 3 * node..]);
+    }
+
+    /// The velocity of a node, m/s; zero if it is held.
+    #[inline]
+    pub fn node_velocity(&self, layout: &Layout, node: usize) -> DVec3 {
+        layout.nodes[node].map_or(DVec3::ZERO, |at| DVec3::from_slice(&self.v[at as usize..]))
+    }
+
+    /// Puts the frame of each soft body into the centre of its volume.
+    pub fn settle_softs(&mut self, scene: &Scene, layout: &Layout) {
+        for (s, soft) in scene.softs.iter().enumerate() {
+            let first = layout.node_starts[s] as usize;
+            let (mut sum, mut total) = (DVec3::ZERO, 0.0);
+            for (e, element) in soft.mesh.elements.iter().enumerate() {
+                let [a, b, c, d] = soft.mesh.corners(e);
+                let volume = (b - a).cross(c - a).dot(d - a);
+                total += volume;
+                sum += element.iter().map(|&n| self.node(layout, first + n as usize)).sum::<DVec3>() * (0.25 * volume);
+            }
+            let center = if total > 0.0 { sum / total } else { DVec3::ZERO };
+            self.set_pose(soft.body, &Pose::at(center));
+        }
     }
 
     /// Linear velocity (world) and angular velocity (body axes) of a body; zero unless it is free to move.

@@ -13,6 +13,7 @@ pub mod local;
 pub mod newton;
 pub mod pivot;
 pub mod psor;
+pub mod schur;
 pub mod shift;
 
 use crate::problem::{Error, Problem, Reduced, Solution, Tolerance};

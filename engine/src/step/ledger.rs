@@ -12,8 +12,8 @@
 //! | term | impulses |
 //! |---|---|
 //! | friction | tangents of contacts, dry friction: −r·ū |
-//! | impact | normals of contacts, stops: −r·ū (mending an overlap counts negative) |
-//! | dampers | h C u⁺·ū of springs, bushings, drag |
+//! | impact | normals of contacts, stops: −r·ū (mending an overlap counts negative); contacts that are springs, friction included |
+//! | dampers | h C u⁺·ū of springs, bushings, drag, soft bodies |
 //! | motors | motors, and what imposed bodies and belts do: −r·u₀ |
 //! | applied | applied forces |
 //! | scheme | what the time step itself does: work of gravity and springs against the change of their potential, joints whose directions turn within a step, the gyroscopic impulse, mending of joints |
@@ -22,7 +22,7 @@
 //! No term is computed as the rest of the others: [`Ledger::residual`] is rounding, or the assembly is wrong.
 
 use crate::assemble::element::imposed_twist;
-use crate::assemble::{Assembly, Present, Source, Twist};
+use crate::assemble::{Assembly, Present, Source, Twist, soft};
 use crate::math::dot;
 use crate::problem::Solution;
 use crate::scene::{BodyId, Layout, Scene};
@@ -114,11 +114,25 @@ impl Clerk {
             (0.5 * (old.linear + new.linear)).write_to_slice(&mut self.mean[at..]);
             (0.5 * (old.angular + new.angular)).write_to_slice(&mut self.mean[at + 3..]);
         }
+        let after = |node: u32| layout.nodes[node as usize].map_or(DVec3::ZERO, |at| DVec3::from_slice(&solution.v[at as usize..]));
+        for mesh in &assembly.meshes {
+            let work = mesh.work(now.h, &now.node_velocities, after);
+            ledger.kinetic_before += work.kinetic_before;
+            ledger.kinetic += work.kinetic;
+            ledger.scheme += work.elastic;
+            ledger.dampers += work.damped;
+        }
+        for (node, old) in now.node_velocities.iter().enumerate() {
+            if let Some(at) = layout.nodes[node] {
+                (0.5 * (*old + after(node as u32))).write_to_slice(&mut self.mean[at as usize..]);
+            }
+        }
         ledger.turnover = ledger.kinetic + ledger.kinetic_before;
         let impulses = &assembly.impulses;
         ledger.applied = dot(&impulses.applied, &self.mean);
         ledger.motors = dot(&impulses.motors, &self.mean);
-        ledger.scheme = dot(&impulses.gravity, &self.mean) + dot(&impulses.gyroscopic, &self.mean);
+        ledger.scheme += dot(&impulses.gravity, &self.mean) + dot(&impulses.gyroscopic, &self.mean);
+        ledger.impact -= dot(&impulses.penalty, &self.mean);
         self.reactions(assembly, solution, &mut ledger);
         self.elements(layout, now, assembly, solution, &mut ledger);
         self.solver(assembly, solution, &mut ledger);
@@ -137,7 +151,7 @@ impl Clerk {
                 let work = r * (self.u[i] + imposed);
                 ledger.motors -= r * imposed;
                 match source {
-                    Source::Joint(..) | Source::Gear(_) => ledger.scheme += work,
+                    Source::Joint(..) | Source::Gear(_) | Source::Attachment(..) => ledger.scheme += work,
                     Source::Motor(_) => ledger.motors += work,
                     Source::DryFriction(_) => ledger.friction -= work,
                     Source::Limit(_) => ledger.impact -= work,
@@ -197,12 +211,21 @@ fn twist_at(v: &[f64], at: usize) -> Twist {
 }
 
 /// Change of the potential energy of gravity, body by body, J.
-pub fn fallen(scene: &Scene, before: &Present, after: &Present) -> f64 {
+pub fn fallen(scene: &Scene, before: &Present, after: &Present, meshes: &[soft::Mesh]) -> f64 {
     let mut change = 0.0;
     for (i, body) in scene.bodies.iter().enumerate() {
         if let Some(mass) = body.mass() {
             change -= mass.mass * scene.gravity.dot(after.poses[i].position - before.poses[i].position);
         }
     }
+    let masses = meshes.iter().flat_map(|mesh| &mesh.masses);
+    for ((mass, new), old) in masses.zip(&after.nodes).zip(&before.nodes) {
+        change -= mass * scene.gravity.dot(*new - *old);
+    }
     change
+}
+
+/// Potential energy of gravity of nodes, J.
+pub fn lifted(scene: &Scene, masses: &[f64], nodes: &[DVec3]) -> f64 {
+    -masses.iter().zip(nodes).map(|(mass, x)| mass * scene.gravity.dot(*x)).sum::<f64>()
 }

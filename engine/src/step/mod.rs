@@ -14,12 +14,14 @@
 //! Data flows one way; each stage writes into a buffer that the next one reads. The state is touched in the last
 //! stage only, after the verdict. Scene, state and settings determine the next state to the bit.
 
+pub mod fields;
 pub mod ledger;
 mod memory;
 mod project;
 mod settings;
 mod verdict;
 
+pub use fields::Fields;
 pub use ledger::Ledger;
 pub use settings::{Policy, Settings};
 pub use verdict::{Used, Verdict};
@@ -30,6 +32,7 @@ use crate::math::cliques::CliqueFactor;
 use crate::problem::{Error, Problem, Solution};
 use crate::scene::body::reach;
 use crate::scene::{BodyId, Coordinate, Invalid, JointId, Kind, Layout, Scene, State};
+use crate::solve::schur::Schur;
 use crate::solve::{Both, Method, Report, Sample, Status, Unsupported, auto};
 
 /// Why a step was not taken. The state is as it was.
@@ -99,6 +102,7 @@ pub struct Stepper {
     layout: Layout,
     world: World,
     engine: Engine,
+    schur: Schur,
     now: Present,
     /// The greatest distance of any point of a body from its centre of mass, m.
     reaches: Vec<f64>,
@@ -139,6 +143,7 @@ impl Stepper {
             layout,
             world,
             engine,
+            schur: Schur::default(),
             settings,
             now: Present::default(),
             reaches: reaches(scene),
@@ -204,12 +209,26 @@ impl Stepper {
         if scene.colliders.is_empty() {
             return;
         }
+        // Soft boundaries are where their nodes are.
+        for (soft, &first) in scene.softs.iter().zip(&self.layout.node_starts) {
+            if let Some(collider) = soft.collider {
+                let vertices = soft.boundary.nodes.iter().map(|&n| self.now.nodes[(first + n) as usize]).collect();
+                self.world.reshape(collider.0, vertices);
+            }
+        }
         // How far each body may go within the step, rotation and gravity included.
         self.travel.clear();
         let mut fastest = [0.0f64; 2];
         for ((body, twist), reach) in scene.bodies.iter().zip(&self.now.twists).zip(&self.reaches) {
-            let gain = if matches!(body.kind, Kind::Rigid(_)) { h * scene.gravity.length() } else { 0.0 };
-            let travel = h * (twist.linear.length() + twist.angular.length() * reach + gain);
+            let gain = if matches!(body.kind, Kind::Rigid(_) | Kind::Soft(_)) { h * scene.gravity.length() } else { 0.0 };
+            let speed = match body.kind {
+                Kind::Soft(id) => {
+                    let nodes = &self.now.node_velocities[self.layout.nodes_of(id)];
+                    nodes.iter().map(|v| v.length_squared()).fold(0.0, f64::max).sqrt()
+                }
+                _ => twist.linear.length(),
+            };
+            let travel = h * (speed + twist.angular.length() * reach + gain);
             self.travel.push(travel);
             let second = fastest[0].min(travel);
             fastest = [fastest[0].max(travel), fastest[1].max(second)];
@@ -220,6 +239,30 @@ impl Stepper {
         let body = |collider: u32| scene.colliders[collider as usize].body as usize;
         let travel = &self.travel;
         self.contacts.retain(|c| c.gap <= prediction + travel[body(c.colliders.0)] + travel[body(c.colliders.1)]);
+        self.hold(scene);
+    }
+
+    /// Which nodes hold the contacts of soft bodies.
+    fn hold(&mut self, scene: &Scene) {
+        self.now.grips.clear();
+        if scene.softs.is_empty() {
+            return;
+        }
+        let owner = |collider: u32| match scene.bodies[scene.colliders[collider as usize].body as usize].kind {
+            Kind::Soft(id) => Some(id),
+            _ => None,
+        };
+        for contact in &self.contacts {
+            let side = |collider: u32, point| {
+                let soft = owner(collider)?;
+                let mut grip = self.world.grip(collider, point)?;
+                let first = self.layout.node_starts[soft.index()];
+                grip.vertices = grip.vertices.map(|v| first + scene.softs[soft.index()].boundary.nodes[v as usize]);
+                Some(grip)
+            };
+            let grips = [side(contact.colliders.0, contact.point_a), side(contact.colliders.1, contact.point_b)];
+            self.now.grips.push(grips);
+        }
     }
 
     /// The problem, and the guess of its solution.
@@ -250,10 +293,18 @@ impl Stepper {
             }
             return Ok(Report::new(Status::Converged, Error::default()));
         }
-        match &mut self.engine {
-            Engine::Auto(auto) => crate::solve::Solver::solve(auto.as_mut(), problem, &mut self.solution),
-            Engine::One(_, method) => method.solve(problem, &mut self.solution),
+        let mut run = |problem: &Problem, solution: &mut Solution| match &mut self.engine {
+            Engine::Auto(auto) => crate::solve::Solver::solve(auto.as_mut(), problem, solution),
+            Engine::One(_, method) => method.solve(problem, solution),
+        };
+        // Of a mesh only the nodes that rows touch concern the method.
+        if self.assembly.meshes.is_empty() || self.schur.reduce(problem)?.is_none() {
+            return run(problem, &mut self.solution);
         }
+        let mut small = self.schur.guess(&self.solution);
+        let report = run(self.schur.smaller(), &mut small)?;
+        self.schur.expand(&small, &mut self.solution);
+        Ok(report)
     }
 
     /// What the solution is worth.
@@ -292,9 +343,14 @@ impl Stepper {
                     state.set_pose(id, &self.now.poses[i].advanced(h * linear, h * angular));
                 }
                 Kind::Imposed(motion) => state.set_pose(id, &motion.pose(&body.pose, state.time + h)),
-                Kind::Fixed => {}
+                Kind::Fixed | Kind::Soft(_) => {}
             }
         }
+        for node in 0..self.layout.nodes.len() {
+            let place = self.now.nodes[node] + h * state.node_velocity(&self.layout, node);
+            state.set_node(&self.layout, node, place);
+        }
+        state.settle_softs(scene, &self.layout);
         state.time += h;
         state.steps += 1;
         for _ in 0..self.settings.projections {
@@ -308,11 +364,18 @@ impl Stepper {
         let (after, elements) = &mut self.after;
         after.set(scene, &self.layout, state, self.now.h);
         element::evaluate(scene, after, elements);
-        let (gravity_before, springs_before) = ledger::potential(scene, &self.now, &self.assembly.elements);
-        let (gravity, springs) = ledger::potential(scene, after, elements);
+        let (mut gravity_before, mut springs_before) = ledger::potential(scene, &self.now, &self.assembly.elements);
+        let (mut gravity, mut springs) = ledger::potential(scene, after, elements);
+        for (mesh, &first) in self.assembly.meshes.iter_mut().zip(&self.layout.node_starts) {
+            gravity_before += ledger::lifted(scene, &mesh.masses, &self.now.nodes[first as usize..]);
+            gravity += ledger::lifted(scene, &mesh.masses, &after.nodes[first as usize..]);
+            springs_before += mesh.energy();
+            mesh.evaluate(&after.nodes);
+            springs += mesh.energy();
+        }
         energy.potential_before = gravity_before + springs_before;
         energy.potential = gravity + springs;
-        energy.potential_change = ledger::fallen(scene, &self.now, after) + (springs - springs_before);
+        energy.potential_change = ledger::fallen(scene, &self.now, after, &self.assembly.meshes) + (springs - springs_before);
         energy.scheme += energy.potential_change;
         energy.turnover +=
             [energy.potential_change, energy.applied, energy.motors, energy.scheme, energy.dampers].map(f64::abs).iter().sum::<f64>();
@@ -365,6 +428,11 @@ impl Stepper {
             Engine::Auto(auto) => auto.used(),
             Engine::One(..) => &[],
         }
+    }
+
+    /// The elimination of untouched nodes: how often it analysed and factored, and how large its factors are.
+    pub fn schur(&self) -> &Schur {
+        &self.schur
     }
 
     /// Who owns which range of q and v.

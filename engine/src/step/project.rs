@@ -7,7 +7,7 @@
 //! One Newton step on the gaps of all rigid joints, in the metric of the mass matrix: the same problem as
 //! a step with k = 0, h = 1 and w = C, solved by `direct`, which does not mind redundant joints. Velocities stay.
 
-use crate::assemble::{Assembly, Present, inertia, joint};
+use crate::assemble::{Assembly, Present, inertia, joint, soft};
 use crate::problem::Solution;
 use crate::scene::{BodyId, Layout, Scene, State};
 use crate::solve::{Solver, Stop, direct};
@@ -35,6 +35,7 @@ impl Projector {
             list.resize(layout.v, 0.0);
         }
         inertia::assemble(assembly, scene, layout, &self.now);
+        soft::masses(assembly, layout);
         joint::assemble_parts(assembly, scene, layout, &self.now);
         if assembly.problem.rows() == 0 {
             return;

@@ -1,6 +1,6 @@
 //! How to step.
 
-use crate::assemble::Scheme;
+use crate::assemble::{Scheme, Treatment};
 use crate::solve::{Method, Stop};
 use serde::{Deserialize, Serialize};
 
@@ -75,6 +75,11 @@ impl Settings {
             if !(value >= 0.0 && value <= most) {
                 return Some(format!("{what} = {value}, wanted 0…{most}"));
             }
+        }
+        if let Treatment::Penalty(penalty) = &scheme.treatment
+            && let Some(fault) = penalty.fault()
+        {
+            return Some(fault);
         }
         (!(self.h > 0.0 && self.h.is_finite())).then(|| format!("h = {} s, wanted > 0", self.h))
     }
