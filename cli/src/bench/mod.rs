@@ -9,7 +9,7 @@ pub mod newton;
 pub mod packing;
 pub mod peers;
 pub mod pivot;
-mod pivot_corpus;
+pub mod pivot_corpus;
 mod pivot_scenes;
 pub mod psor;
 pub mod spheres;

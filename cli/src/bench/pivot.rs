@@ -29,6 +29,9 @@ pub struct Arguments {
     /// Latest end of each solve, s.
     #[arg(long, default_value_t = 120)]
     seconds: u64,
+    /// The most unilateral rows to try.
+    #[arg(long, default_value_t = 3000)]
+    largest: usize,
     /// Edges of each pyramid.
     #[arg(long, default_value_t = 4)]
     facets: usize,
@@ -92,6 +95,7 @@ pub fn run(arguments: &Arguments) -> ExitCode {
             only: arguments.only.clone(),
             facets: arguments.facets,
             seconds: arguments.seconds,
+            largest: arguments.largest,
             json: arguments.json,
         });
     }

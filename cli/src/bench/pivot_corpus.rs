@@ -38,16 +38,21 @@ pub struct Wanted {
     pub facets: usize,
     /// Latest end of each solve, s.
     pub seconds: u64,
+    /// The most unilateral rows to try.
+    pub largest: usize,
     /// Print JSON.
     pub json: bool,
 }
 
+/// One problem: the method's answer, and the interior point's beside it.
 #[derive(Serialize)]
-struct Row {
-    file: String,
-    rows: usize,
+pub struct Row {
+    /// Its file.
+    pub file: String,
+    /// Unilateral rows.
+    pub rows: usize,
     /// Why the problem is not of the method's set; empty if it is.
-    outside: String,
+    pub outside: String,
     status: String,
     relative: f64,
     velocity: f64,
@@ -55,7 +60,8 @@ struct Row {
     factorizations: u64,
     outer: u64,
     ms: f64,
-    second: String,
+    /// How the interior point ended.
+    pub second: String,
     /// Energy of the difference between the two answers over the scale, and what the second is granted.
     apart: f64,
     granted: f64,
@@ -65,11 +71,13 @@ struct Row {
 }
 
 impl Row {
-    fn exact(&self) -> bool {
+    /// Converged, to machine precision.
+    pub fn exact(&self) -> bool {
         self.status == "Converged" && self.relative <= ASKED.relative
     }
 
-    fn agrees(&self) -> bool {
+    /// The interior point's answer is the same, to its tolerance.
+    pub fn agrees(&self) -> bool {
         self.apart <= self.granted
     }
 }
@@ -79,10 +87,11 @@ pub fn run(wanted: &Wanted) -> ExitCode {
     let mut paths = wanted.files.clone();
     wanted.corpora.iter().for_each(|corpus| paths.extend(files(corpus)));
     paths.retain(|p| p.file_name().is_some_and(|n| n.to_string_lossy().contains(&wanted.only)));
-    let mut rows = Vec::new();
+    let (mut rows, mut larger) = (Vec::new(), 0);
     for path in paths {
         match row(&path, wanted) {
-            Ok(row) => {
+            Ok(None) => larger += 1,
+            Ok(Some(row)) => {
                 if !wanted.json {
                     print(&row);
                 }
@@ -95,6 +104,7 @@ pub fn run(wanted: &Wanted) -> ExitCode {
         println!("{}", serde_json::to_string_pretty(&rows).unwrap_or_default());
     } else {
         summary(&rows);
+        println!("{larger} with more than {} rows not tried (--largest)", wanted.largest);
     }
     if rows.is_empty() { ExitCode::FAILURE } else { ExitCode::SUCCESS }
 }
@@ -132,7 +142,7 @@ fn summary(rows: &[Row]) {
 }
 
 /// The files of a collection: those of its kinds' folders, or its own.
-fn files(corpus: &Path) -> Vec<PathBuf> {
+pub fn files(corpus: &Path) -> Vec<PathBuf> {
     let folders: Vec<PathBuf> = KINDS.iter().map(|k| corpus.join(k)).filter(|p| p.is_dir()).collect();
     let folders = if folders.is_empty() { vec![corpus.to_path_buf()] } else { folders };
     let mut out = Vec::new();
@@ -155,25 +165,32 @@ struct Pair {
     ms: f64,
 }
 
-fn row(path: &Path, wanted: &Wanted) -> Result<Row, String> {
+/// One problem by both methods; none if it is too large.
+pub fn row(path: &Path, wanted: &Wanted) -> Result<Option<Row>, String> {
     let file = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
     let (rows, outside, pair) = match load(path, None)?.input {
         Input::Problem(problem) => {
             let problem = pyramid(&problem.associated(), wanted.facets);
+            let rows = unilateral(&problem.laws);
+            if rows > wanted.largest {
+                return Ok(None);
+            }
             let outside = problem.check().err().map(|bad| bad.to_string());
-            let pair = solve(&problem, wanted).map_err(|e| format!("{file}: {e}"))?;
-            (unilateral(&problem.laws), outside, pair)
+            (rows, outside, solve(&problem, wanted).map_err(|e| format!("{file}: {e}"))?)
         }
         Input::Reduced(reduced) => {
+            let polyhedral = pyramid_reduced(&reduced.clone().associated(), wanted.facets);
+            let rows = unilateral(&polyhedral.laws);
+            if rows > wanted.largest {
+                return Ok(None);
+            }
             let outside = (!semidefinite(&reduced)).then(|| "W is indefinite".to_string());
-            let reduced = pyramid_reduced(&reduced.associated(), wanted.facets);
-            let pair = solve_reduced(&reduced, wanted).map_err(|e| format!("{file}: {e}"))?;
-            (unilateral(&reduced.laws), outside, pair)
+            (rows, outside, solve_reduced(&polyhedral, wanted).map_err(|e| format!("{file}: {e}"))?)
         }
     };
     let [first, second] = &pair.reports;
     let scale = pair.errors[1].scale.max(f64::MIN_POSITIVE);
-    Ok(Row {
+    Ok(Some(Row {
         file,
         rows,
         outside: outside.or((rows > LARGEST).then(|| format!("more than {LARGEST} rows"))).unwrap_or_default(),
@@ -189,7 +206,7 @@ fn row(path: &Path, wanted: &Wanted) -> Result<Row, String> {
         granted: pair.errors[1].bound_relative().max(if second.status == Status::Converged { ASKED.relative } else { 0.0 }),
         apart_velocity: pair.velocity,
         notes: first.notes.join("; "),
-    })
+    }))
 }
 
 fn unilateral(laws: &[Law]) -> usize {
@@ -215,6 +232,10 @@ fn solve(problem: &Problem, wanted: &Wanted) -> Result<Pair, String> {
     let mut momentum = vec![0.0; problem.n()];
     problem.H.mul(&difference, &mut momentum);
     let apart = 0.5 * momentum.iter().zip(&difference).map(|(p, v)| p * v).sum::<f64>();
+    problem.H.mul(&ours.v, &mut momentum);
+    let whole = 0.5 * momentum.iter().zip(&ours.v).map(|(p, v)| p * v).sum::<f64>();
+    // Rounding of the velocities themselves is no difference.
+    let apart = (apart - 100.0 * f64::EPSILON.powi(2) * whole).max(0.0);
     Ok(Pair { reports, errors, apart, velocity: largest(&difference), ms })
 }
 

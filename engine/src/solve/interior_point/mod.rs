@@ -135,9 +135,8 @@ impl ReducedSolver for InteriorPoint {
         let stop = self.settings.stop;
         if shift::needed(&reduced.laws) || reduced.asymmetry() > 1e-14 {
             let warm = self.settings.warm;
-            let result = shift::solve_reduced(reduced, solution, &stop, Section::Round, |p, s, stop| {
-                self.inner(Target::Reduced(p), s, stop)
-            });
+            let result =
+                shift::solve_reduced(reduced, solution, &stop, Section::Round, |p, s, stop| self.inner(Target::Reduced(p), s, stop));
             self.settings.warm = warm;
             result
         } else {

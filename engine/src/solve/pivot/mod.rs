@@ -67,7 +67,7 @@ use self::sparse::{Sparse, SparseBasis};
 use self::walk::{Basis, End, Walk};
 use crate::math::sparse::Csr;
 use crate::math::updatable::Updatable;
-use crate::problem::{Error, Judge, Law, Problem, Reduced, Solution};
+use crate::problem::{Error, Judge, Law, Problem, Reduced, Solution, Tolerance};
 use crate::solve::lemke::{self, Lemke};
 use crate::solve::psor::{self, Psor};
 use crate::solve::shift::{self, Section};
@@ -83,8 +83,12 @@ const LARGEST: usize = 2000;
 const SECOND: usize = 600;
 /// A cold start with more rows than this begins with sweeps.
 const SWEPT: usize = 200;
-/// So many.
-const SWEEPS: u64 = 200;
+/// So many; they cost no more than a few factorizations.
+const SWEEPS: u64 = 1500;
+/// With a stored W, where a sweep costs more.
+const REDUCED_SWEEPS: u64 = 200;
+/// They end earlier if this is reached: the active rows are known by then.
+const SWEPT_TO: Tolerance = Tolerance { relative: 1e-16, velocity: 1e-9 };
 
 /// How the method works.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -213,7 +217,7 @@ impl Pivot {
             .prepare(problem)
             .map_err(|unknown| Pivot::unsupported(format!("H that is not positive definite (unknown {unknown})")))?;
         let (lo, hi) = bounds(&problem.laws);
-        let sweeps = if cold(solution) { Psor::new(sweeping(stop)).solve(problem, solution)?.counts.sweeps } else { 0 };
+        let sweeps = if cold(solution) { Psor::new(sweeping(stop, SWEEPS)).solve(problem, solution)?.counts.sweeps } else { 0 };
         let mut basis = SparseBasis { problem, state: &mut self.state };
         let mut walk = Walk::new(&mut basis, &lo, &hi, &solution.r);
         let end = walk.run(stop);
@@ -231,8 +235,8 @@ fn cold(solution: &Solution) -> bool {
 }
 
 /// Sweeps that find most of the active rows.
-fn sweeping(stop: &Stop) -> psor::Settings {
-    let stop = Stop { work: Some(SWEEPS), history: false, ..*stop };
+fn sweeping(stop: &Stop, sweeps: u64) -> psor::Settings {
+    let stop = Stop { tolerance: SWEPT_TO, work: Some(sweeps), history: false, ..*stop };
     psor::Settings { stop, ..psor::Settings::default() }
 }
 
@@ -240,7 +244,7 @@ fn sweeping(stop: &Stop) -> psor::Settings {
 fn walk_reduced(reduced: &Reduced, solution: &mut Solution, stop: &Stop) -> Report {
     let (lo, hi) = bounds(&reduced.laws);
     let sweeps = match cold(solution) {
-        true => Psor::new(sweeping(stop)).solve_reduced(reduced, solution).map_or(0, |report| report.counts.sweeps),
+        true => Psor::new(sweeping(stop, REDUCED_SWEEPS)).solve_reduced(reduced, solution).map_or(0, |report| report.counts.sweeps),
         false => 0,
     };
     let mut basis = Dense::new(reduced);
