@@ -88,6 +88,7 @@ fn a_brick_on_many_corners_rests_whatever_carries_it() {
     assert_eq!(report.status, Status::Converged);
     assert!(solution.v.iter().all(|v| v.abs() < 1e-15));
     assert!((solution.r.iter().sum::<f64>() - 2.0).abs() < 1e-14);
+    assert_eq!(report.dependent.len(), 6, "{:?}", report.dependent);
 }
 
 #[test]
@@ -137,6 +138,46 @@ fn a_block_slides_by_coulombs_law_and_lifts_by_the_associated_one() {
     assert_eq!(report.status, Status::Converged);
     // u_n = mu u_t on the edge: v_n = 0.5 v_t and r = c (1, −0.5).
     assert!((solution.v[1] - 0.5 * solution.v[0]).abs() < 1e-15 && solution.v[1] > 0.1);
+}
+
+#[test]
+fn a_pyramid_slides_without_lifting_and_says_that_it_is_no_cone() {
+    // Unit mass, pressed down with 1, pushed along 20° with 2: between two edges.
+    let (sin, cos) = 20f64.to_radians().sin_cos();
+    let rows = [(Law::Coulomb { mu: 0.5, rows: 3 }, vec![0.0, 0.0, 1.0, 1.0, 0.0, 0.0, 0.0, 1.0, 0.0], 0.0)];
+    let problem = problem(&[1.0; 3], &[2.0 * cos, 2.0 * sin, -1.0], &rows);
+    let (solution, report) = solve(&problem);
+    assert_eq!(report.status, Status::Stalled);
+    assert!(report.counts.outer < 30 && report.notes.iter().any(|n| n.contains("stands still")), "{report:?}");
+    // The polygon's shift leaves no normal velocity; the outer iteration ends at 1e-2 of 1e-14 of the energy.
+    assert!(solution.v[2].abs() < 1e-7, "{:?}", solution.v);
+    // Friction of an edge or between two: no more than mu, no less than mu cos(π/8), and against the motion within π/8.
+    let (x, y) = (2.0 * cos - solution.v[0], 2.0 * sin - solution.v[1]);
+    assert!(x.hypot(y) <= 0.5 + 1e-9 && x.hypot(y) >= 0.46, "{x} {y}");
+    assert!(y.atan2(x).to_degrees() - 20.0 < 22.5 && report.error.relative() < 0.1);
+}
+
+#[test]
+fn a_slightly_skew_semidefinite_matrix_is_exact() {
+    // W = J A Jᵀ of rank 3 with a skew part of 1e-3 in A; twelve rows around a cone.
+    let a = [[1.0, 1e-3, -2e-3], [-1e-3, 2.0, 1e-3], [2e-3, -1e-3, 0.5]];
+    let row = |i: usize| [(i as f64).cos(), (i as f64).sin(), 1.0 + 0.1 * (i as f64)];
+    let entry = |i: usize, j: usize| (0..3).map(|p| (0..3).map(|q| row(i)[p] * a[p][q] * row(j)[q]).sum::<f64>()).sum::<f64>();
+    let w: Vec<f64> = (0..144).map(|e| entry(e / 12, e % 12)).collect();
+    // Every gap closes at −2 ± 0.3: a feasible velocity exists (upwards), several rows carry.
+    let q: Vec<f64> = (0..12).map(|i| -2.0 + 0.3 * (3.0 * i as f64).sin()).collect();
+    let problem = reduced(12, &w, &q, vec![Law::Unilateral; 12]);
+    let mut solution = Solution::zero(0, 12);
+    let report = Pivot::new(exact()).solve_reduced(&problem, &mut solution).unwrap();
+    assert_eq!(report.status, Status::Converged, "{report:?}");
+    assert!(report.counts.outer > 0 && report.error.relative() <= 1e-14, "{report:?}");
+    let mut path = Solution::zero(0, 12);
+    Lemke::new(lemke::Settings::default()).solve_reduced(&problem, &mut path).unwrap();
+    let (mut u, mut other) = (vec![0.0; 12], vec![0.0; 12]);
+    problem.local_velocities(&solution.r, &mut u);
+    problem.local_velocities(&path.r, &mut other);
+    // 1e-14 of the energy is 1e-7 of the velocities, which are of order one.
+    assert!(u.iter().zip(&other).all(|(a, b)| (a - b).abs() < 1e-6), "{u:?} {other:?}");
 }
 
 #[test]

@@ -10,6 +10,7 @@ pub mod newton;
 pub mod packing;
 pub mod peers;
 pub mod pivot;
+pub mod pivot_corpus;
 mod pivot_scenes;
 pub mod psor;
 pub mod spheres;

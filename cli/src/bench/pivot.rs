@@ -2,15 +2,14 @@
 //!
 //! Times are the best of several repeats on one thread; every figure is a ratio or a slope within one run.
 
+use super::pivot_corpus;
 use super::pivot_scenes::{Numbers, Scene, chain, gripper, heap, stack, wall};
-use crate::load::load;
 use serde::Serialize;
 use signorini::math::ldlt::{Ldlt, Ordering};
 use signorini::math::sparse::Csr;
-use signorini::problem::files::Input;
-use signorini::problem::{Judge, Problem, Reduced, Solution};
+use signorini::problem::{Problem, Reduced, Solution};
 use signorini::solve::lemke::{self, Lemke};
-use signorini::solve::pivot::{self, Pivot, Settings, pyramid, pyramid_reduced};
+use signorini::solve::pivot::{self, Pivot, Settings, pyramid};
 use signorini::solve::{ReducedSolver, Solver, Stop};
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -19,8 +18,20 @@ use std::time::Instant;
 /// Options of `bench pivot`.
 #[derive(clap::Args)]
 pub struct Arguments {
-    /// Problems to solve, friction by pyramids; without any: the bench itself.
+    /// Problems to solve, friction by pyramids, beside the interior point; without any: the bench itself.
     files: Vec<PathBuf>,
+    /// Folders of problems to solve so.
+    #[arg(long)]
+    corpus: Vec<PathBuf>,
+    /// Only problems whose file name contains this.
+    #[arg(long, default_value = "")]
+    only: String,
+    /// Latest end of each solve, s.
+    #[arg(long, default_value_t = 120)]
+    seconds: u64,
+    /// The most unilateral rows to try.
+    #[arg(long, default_value_t = 3000)]
+    largest: usize,
     /// Edges of each pyramid.
     #[arg(long, default_value_t = 4)]
     facets: usize,
@@ -77,14 +88,16 @@ struct Figures {
 
 /// Runs the bench.
 pub fn run(arguments: &Arguments) -> ExitCode {
-    if !arguments.files.is_empty() {
-        for path in &arguments.files {
-            match table_row(path, arguments.facets) {
-                Ok(line) => println!("{line}"),
-                Err(error) => println!("{error}"),
-            }
-        }
-        return ExitCode::SUCCESS;
+    if !arguments.files.is_empty() || !arguments.corpus.is_empty() {
+        return pivot_corpus::run(&pivot_corpus::Wanted {
+            files: arguments.files.clone(),
+            corpora: arguments.corpus.clone(),
+            only: arguments.only.clone(),
+            facets: arguments.facets,
+            seconds: arguments.seconds,
+            largest: arguments.largest,
+            json: arguments.json,
+        });
     }
     let chain: Vec<ChainRow> = [50, 100, 200, 400, 800, 1600, 3200].map(chain_row).into();
     let warm = vec![warm_row("gripper", gripper()), warm_row("stack", stack(15)), warm_row("wall", wall(6, 6))];
@@ -245,38 +258,4 @@ fn warm_row(name: &'static str, mut scene: Scene) -> WarmRow {
     }
     let mean = |count: u64| count as f64 / f64::from(steps);
     WarmRow { scene: name, cold: mean(cold), warm: mean(warm), fraction: warm as f64 / cold.max(1) as f64 }
-}
-
-/// One line: the polyhedral problem of a file, solved cold, and its error.
-fn table_row(path: &std::path::Path, facets: usize) -> Result<String, String> {
-    let stored = load(path, None)?;
-    let mut solver = Pivot::new(Settings { facets, ..Settings::default() });
-    let begin = Instant::now();
-    let (name, rows, report, judged) = match stored.input {
-        Input::Problem(problem) => {
-            let problem = pyramid(&problem.associated(), facets);
-            let mut solution = Solution::zero(problem.n(), problem.rows());
-            let report = solver.solve(&problem, &mut solution).map_err(|e| e.to_string())?;
-            let judged = Judge::of(&problem).map_err(|e| e.to_string())?.error(&problem, &solution);
-            (problem.name.clone(), problem.rows(), report, judged)
-        }
-        Input::Reduced(reduced) => {
-            let reduced = pyramid_reduced(&reduced.associated(), facets);
-            let mut solution = Solution::zero(0, reduced.rows());
-            let report = solver.solve_reduced(&reduced, &mut solution).map_err(|e| e.to_string())?;
-            let judged = Judge::of_reduced(&reduced).error_reduced(&reduced, &solution.r);
-            (reduced.name.clone(), reduced.rows(), report, judged)
-        }
-    };
-    Ok(format!(
-        "{name:38} rows {rows:5} {:10} pivots {:6} factorizations {:3} {:9.1} ms  relative {:.1e} bound {:.1e} velocity {:.1e} m/s {}",
-        format!("{:?}", report.status),
-        report.counts.pivots,
-        report.counts.factorizations,
-        begin.elapsed().as_secs_f64() * 1e3,
-        judged.relative(),
-        judged.bound_relative(),
-        judged.velocity,
-        report.notes.join("; ")
-    ))
 }

@@ -14,6 +14,10 @@
 //! 2. (v, r) from the convex method, warm from the last answer; judge it under Coulomb's law; stop if accepted.
 //! 3. f = G(x) − x. Anderson: x ← G(x) − ΔG γ, γ = argmin ‖f − ΔF γ‖ over the last [`MEMORY`] differences.
 //! 4. If ‖f‖ grew beyond twice the least seen: forget the differences and take a plain step from the best x.
+//! 5. If f vanishes and the judge still does not accept, what is left is the inner method's (a pyramid in place of the cone): stop.
+//!
+//! A method whose friction cones are pyramids reads the shift with the polygon's reach in place of the circle's,
+//! `mu max_j(−d_j · u_t)` over its edges d_j: then `u_n = 0` in slip, and only the direction of friction is the pyramid's.
 //!
 //! When to use it: to give a convex method the true law. Where nothing slips one outer iteration is
 //! enough; the plain iteration contracts by 0.2–0.65 and may cycle, Anderson's does neither as often.
@@ -29,6 +33,36 @@ pub const MEMORY: usize = 8;
 /// The most outer iterations.
 pub const OUTER: u64 = 200;
 
+/// Where f is worth no more than this part of the tolerated energy, x stands still.
+const STILL: f64 = 0.01;
+/// So often in a row before that is the end: the first time may be a lazy inner method.
+const STILL_TIMES: u32 = 2;
+
+/// The section of the friction cones as the inner method has them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Section {
+    /// Circles.
+    Round,
+    /// Polygons of so many edges, the first along the first tangent.
+    Polygon(usize),
+}
+
+impl Section {
+    /// `max −d · u_t` over the section's unit directions d, for the velocity u of one block.
+    fn reach(self, u: &[f64]) -> f64 {
+        match self {
+            Section::Polygon(facets) if u.len() == 3 => {
+                let along = |j: usize| {
+                    let (sin, cos) = (std::f64::consts::TAU * j as f64 / facets as f64).sin_cos();
+                    -(cos * u[1] + sin * u[2])
+                };
+                (0..facets).map(along).fold(0.0, f64::max)
+            }
+            _ => tangent_norm(u),
+        }
+    }
+}
+
 /// True if some block follows the true Coulomb law with friction.
 pub fn needed(laws: &[Law]) -> bool {
     laws.iter().any(|law| matches!(law, Law::Coulomb { mu, .. } if *mu > 0.0))
@@ -39,6 +73,7 @@ pub fn solve(
     problem: &Problem,
     solution: &mut Solution,
     stop: &Stop,
+    section: Section,
     mut inner: impl FnMut(&Problem, &mut Solution, &Stop) -> Result<Report, Unsupported>,
 ) -> Result<Report, Unsupported> {
     let mut judge = match Judge::of(problem) {
@@ -51,7 +86,7 @@ pub fn solve(
     let mut u = vec![0.0; problem.rows()];
     problem.local_velocities(&solution.v, &solution.r, &mut u);
     let frozen = problem.laws.iter().map(|law| matches!(law, Law::Coulomb { .. })).collect();
-    let mut outer = Outer::new(stop, frozen, weight, read(&problem.laws, &rows, &u));
+    let mut outer = Outer::new(stop, frozen, weight, read(&problem.laws, &rows, section, &u));
     loop {
         convex.w.copy_from_slice(&problem.w);
         for (s, x) in rows.iter().zip(outer.x()) {
@@ -60,7 +95,7 @@ pub fn solve(
         let report = inner(&convex, solution, &outer.inner_stop())?;
         problem.local_velocities(&solution.v, &solution.r, &mut u);
         let error = judge.error(problem, solution);
-        if outer.took(&report, error, solution, &read(&problem.laws, &rows, &u)) {
+        if outer.took(&report, error, solution, &read(&problem.laws, &rows, section, &u)) {
             return Ok(outer.finish(solution));
         }
     }
@@ -71,6 +106,7 @@ pub fn solve_reduced(
     reduced: &Reduced,
     solution: &mut Solution,
     stop: &Stop,
+    section: Section,
     mut inner: impl FnMut(&Reduced, &mut Solution, &Stop) -> Result<Report, Unsupported>,
 ) -> Result<Report, Unsupported> {
     let mut judge = Judge::of_reduced(reduced);
@@ -97,7 +133,7 @@ pub fn solve_reduced(
                 *x = 0.5 * (reduced.W.row_dot(i, r) - transposed.row_dot(i, r));
             }
         }
-        for (s, add) in rows.iter().zip(read(&reduced.laws, &rows, u)) {
+        for (s, add) in rows.iter().zip(read(&reduced.laws, &rows, section, u)) {
             x[s.row] += add;
         }
         x
@@ -129,9 +165,9 @@ fn shifted_rows(laws: &[Law], row_starts: &[usize]) -> Vec<Shifted> {
     (0..laws.len()).filter(sliding).map(|k| Shifted { block: k, row: row_starts[k], rows: laws[k].rows() }).collect()
 }
 
-/// mu ‖u_t‖ of each shifted row.
-fn read(laws: &[Law], rows: &[Shifted], u: &[f64]) -> Vec<f64> {
-    let shift = |s: &Shifted| laws[s.block].friction().unwrap_or(0.0) * tangent_norm(&u[s.row..s.row + s.rows]);
+/// mu ‖u_t‖ of each shifted row (with the section's reach for the norm).
+fn read(laws: &[Law], rows: &[Shifted], section: Section, u: &[f64]) -> Vec<f64> {
+    let shift = |s: &Shifted| laws[s.block].friction().unwrap_or(0.0) * section.reach(&u[s.row..s.row + s.rows]);
     rows.iter().map(shift).collect()
 }
 
@@ -160,6 +196,8 @@ struct Outer<'a> {
     least: f64,
     least_next: Vec<f64>,
     last: f64,
+    /// Iterations in a row in which x stood still.
+    still: u32,
     counts: Counts,
     work: u64,
     iterations: u64,
@@ -181,6 +219,7 @@ impl<'a> Outer<'a> {
             least: f64::INFINITY,
             least_next: Vec::new(),
             last: f64::INFINITY,
+            still: 0,
             counts: Counts::default(),
             work: 0,
             iterations: 0,
@@ -240,6 +279,9 @@ impl<'a> Outer<'a> {
         } else if self.stop.late() {
             self.reproducible = false;
             Some(Status::Budget)
+        } else if self.stands_still(next, error.scale) {
+            self.notes.push("the shift stands still: the rest of the error is the inner method's".into());
+            Some(Status::Stalled)
         } else if self.counts.outer >= OUTER {
             Some(Status::Stalled)
         } else {
@@ -249,6 +291,13 @@ impl<'a> Outer<'a> {
             self.advance(next);
         }
         self.status.is_some()
+    }
+
+    /// 5. x and G(x) are the same to a small part of the tolerance, again.
+    fn stands_still(&mut self, next: &[f64], scale: f64) -> bool {
+        let energy: f64 = next.iter().zip(&self.x).zip(&self.weight).map(|((g, x), w)| 0.5 * (w * (g - x)).powi(2)).sum();
+        self.still = if energy <= STILL * self.stop.tolerance.relative * scale { self.still + 1 } else { 0 };
+        self.still >= STILL_TIMES
     }
 
     /// Anderson's step, or a plain one from the best x where it led astray.

@@ -40,7 +40,7 @@ pub mod path;
 pub mod scaled;
 pub mod start;
 
-use super::shift::{self, excess};
+use super::shift::{self, Section, excess};
 use super::{Counts, ReducedSolver, Report, Sample, Solver, Status, Stop, Unsupported};
 use crate::problem::{Error, Judge, Problem, Reduced, Solution};
 use kkt::{Diagonal, Kkt};
@@ -121,7 +121,7 @@ impl Solver for InteriorPoint {
         let stop = self.settings.stop;
         if shift::needed(&problem.laws) {
             let warm = self.settings.warm;
-            let result = shift::solve(problem, solution, &stop, |p, s, stop| self.inner(Target::Problem(p), s, stop));
+            let result = shift::solve(problem, solution, &stop, Section::Round, |p, s, stop| self.inner(Target::Problem(p), s, stop));
             self.settings.warm = warm;
             result
         } else {
@@ -135,7 +135,8 @@ impl ReducedSolver for InteriorPoint {
         let stop = self.settings.stop;
         if shift::needed(&reduced.laws) || reduced.asymmetry() > 1e-14 {
             let warm = self.settings.warm;
-            let result = shift::solve_reduced(reduced, solution, &stop, |p, s, stop| self.inner(Target::Reduced(p), s, stop));
+            let result =
+                shift::solve_reduced(reduced, solution, &stop, Section::Round, |p, s, stop| self.inner(Target::Reduced(p), s, stop));
             self.settings.warm = warm;
             result
         } else {

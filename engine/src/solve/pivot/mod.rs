@@ -16,8 +16,10 @@
 //!
 //! # Algorithm
 //!
-//! 1. F ← the rows whose guess lies strictly between its bounds (a cold start: equality rows). Factor; rows that depend
-//!    on others stay out. Go to the minimum over F; a row that meets its bound on the way is fixed there. Repeat.
+//! 1. F ← the rows whose guess lies strictly between its bounds (a cold start: equality rows; of a large problem: those that a
+//!    few hundred sweeps leave so). Factor; rows that depend on others stay out. While many rows are wrong at the minimum
+//!    over F, all of them change sides at once, as long as that makes them fewer [JudicePires1994]. Go to the minimum over F; a row
+//!    that meets its bound on the way is fixed there. Repeat.
 //! 2. u ← J v + E r + w. Choose the fixed row i that violates its law with the greatest energy `½u_i²/W_ii`; none: step 4.
 //! 3. Row i enters:
 //!    * a. the response to one unit of r_i with `u_F` held: `K_F (dv, −dr) = (J_iᵀ, 0)`, stiffness `s = J_i dv + E_i`;
@@ -65,15 +67,28 @@ use self::sparse::{Sparse, SparseBasis};
 use self::walk::{Basis, End, Walk};
 use crate::math::sparse::Csr;
 use crate::math::updatable::Updatable;
-use crate::problem::{Error, Judge, Law, Problem, Reduced, Solution};
+use crate::problem::{Error, Judge, Law, Problem, Reduced, Solution, Tolerance};
 use crate::solve::lemke::{self, Lemke};
-use crate::solve::shift;
+use crate::solve::psor::{self, Psor};
+use crate::solve::shift::{self, Section};
 use crate::solve::{Counts, ReducedSolver, Report, Sample, Solver, Status, Stop, Unsupported};
 
 /// Differences between W and its transposed up to this part of the largest entry are rounding.
 const SYMMETRIC: f64 = 1e-10;
+/// Up to this much skew part the outer iteration contracts.
+const SLIGHT: f64 = 0.02;
 /// Largest dense tableau, in rows.
 const LARGEST: usize = 2000;
+/// And largest one for a second try.
+const SECOND: usize = 600;
+/// A cold start with more rows than this begins with sweeps.
+const SWEPT: usize = 200;
+/// So many; they cost no more than a few factorizations.
+const SWEEPS: u64 = 1500;
+/// With a stored W, where a sweep costs more.
+const REDUCED_SWEEPS: u64 = 200;
+/// They end earlier if this is reached: the active rows are known by then.
+const SWEPT_TO: Tolerance = Tolerance { relative: 1e-16, velocity: 1e-9 };
 
 /// How the method works.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -117,7 +132,8 @@ impl Solver for Pivot {
     fn solve(&mut self, problem: &Problem, solution: &mut Solution) -> Result<Report, Unsupported> {
         let stop = self.settings.stop;
         if shift::needed(&problem.laws) {
-            return shift::solve(problem, solution, &stop, |convex, solution, stop| self.convex(convex, solution, stop));
+            let section = Section::Polygon(self.settings.facets.max(3));
+            return shift::solve(problem, solution, &stop, section, |convex, solution, stop| self.convex(convex, solution, stop));
         }
         self.convex(problem, solution, &stop)
     }
@@ -127,7 +143,10 @@ impl ReducedSolver for Pivot {
     fn solve_reduced(&mut self, reduced: &Reduced, solution: &mut Solution) -> Result<Report, Unsupported> {
         let stop = self.settings.stop;
         if shift::needed(&reduced.laws) {
-            return shift::solve_reduced(reduced, solution, &stop, |convex, solution, stop| self.convex_reduced(convex, solution, stop));
+            let section = Section::Polygon(self.settings.facets.max(3));
+            return shift::solve_reduced(reduced, solution, &stop, section, |convex, solution, stop| {
+                self.convex_reduced(convex, solution, stop)
+            });
         }
         self.convex_reduced(reduced, solution, &stop)
     }
@@ -144,7 +163,7 @@ impl Pivot {
         pyramids.fold(&inner.r, &mut solution.r);
         solution.v.copy_from_slice(&inner.v[..problem.n()]);
         let error = judge.error(problem, solution);
-        let mut report = walked.report(error, stop, |row| pyramids.block(row));
+        let mut report = walked.report(error, stop, &pyramids);
         if approximated(&problem.laws) {
             let own = Judge::of(&polyhedral).map_err(Pivot::unsupported)?.error(&polyhedral, &inner);
             report.notes.push(note_on_pyramids(self.settings.facets, own.relative()));
@@ -152,23 +171,25 @@ impl Pivot {
         Ok(report)
     }
 
-    /// A reduced problem without `Coulomb` blocks: the walk if W is symmetric, Lemke's method if it is not, or if the walk fails
-    /// (W may be indefinite).
+    /// A reduced problem without `Coulomb` blocks: the walk on the symmetric part of W, its small skew part in the outer
+    /// iteration of [`shift`]; Lemke's method if the skew part is large, or if the walk fails (W may be indefinite).
     fn convex_reduced(&mut self, reduced: &Reduced, solution: &mut Solution, stop: &Stop) -> Result<Report, Unsupported> {
         let pyramids = Pyramids::new(&reduced.laws, self.settings.facets);
         let polyhedral = pyramids.unfold_reduced(reduced);
         let mut inner = Solution { v: Vec::new(), r: pyramids.unfold(&reduced.laws, &solution.r) };
-        let symmetric = reduced.asymmetry() <= SYMMETRIC;
-        if !symmetric && polyhedral.rows() > LARGEST {
-            return Err(Pivot::unsupported(format!("a non-symmetric W of {} rows, more than {LARGEST}", polyhedral.rows())));
-        }
-        let mut report = match symmetric {
-            true => walk_reduced(&polyhedral, &mut inner, stop),
-            false => Lemke::new(lemke::Settings { stop: *stop }).solve_reduced(&polyhedral, &mut inner)?,
+        let (skew, size) = (reduced.asymmetry(), polyhedral.rows());
+        let lemke = |solution: &mut Solution| Lemke::new(lemke::Settings { stop: *stop }).solve_reduced(&polyhedral, solution);
+        let mut report = match skew {
+            _ if skew <= SYMMETRIC => walk_reduced(&polyhedral, &mut inner, stop),
+            _ if skew <= SLIGHT => {
+                shift::solve_reduced(&polyhedral, &mut inner, stop, Section::Round, |p, s, stop| Ok(walk_reduced(p, s, stop)))?
+            }
+            _ if size > LARGEST => return Err(Pivot::unsupported(format!("a non-symmetric W of {size} rows, more than {LARGEST}"))),
+            _ => lemke(&mut inner)?,
         };
-        if symmetric && report.status != Status::Converged && polyhedral.rows() <= LARGEST {
-            let mut other = Solution { v: Vec::new(), r: vec![0.0; polyhedral.rows()] };
-            let second = Lemke::new(lemke::Settings { stop: *stop }).solve_reduced(&polyhedral, &mut other)?;
+        if skew <= SLIGHT && report.status != Status::Converged && size <= SECOND && !stop.late() {
+            let mut other = Solution { v: Vec::new(), r: vec![0.0; size] };
+            let second = lemke(&mut other)?;
             if second.error.joule < report.error.joule {
                 inner = other;
                 report = second;
@@ -177,6 +198,7 @@ impl Pivot {
         pyramids.fold(&inner.r, &mut solution.r);
         report.conflict.iter_mut().for_each(|row| *row = pyramids.block(*row));
         report.conflict.dedup();
+        report.dependent = pyramids.dependent(&report.dependent, &vec![true; size]);
         if approximated(&reduced.laws) {
             report.notes.push(note_on_pyramids(self.settings.facets, report.error.relative()));
             report.error = Judge::of_reduced(reduced).error_reduced(reduced, &solution.r);
@@ -195,25 +217,43 @@ impl Pivot {
             .prepare(problem)
             .map_err(|unknown| Pivot::unsupported(format!("H that is not positive definite (unknown {unknown})")))?;
         let (lo, hi) = bounds(&problem.laws);
+        let sweeps = if cold(solution) { Psor::new(sweeping(stop, SWEEPS)).solve(problem, solution)?.counts.sweeps } else { 0 };
         let mut basis = SparseBasis { problem, state: &mut self.state };
         let mut walk = Walk::new(&mut basis, &lo, &hi, &solution.r);
         let end = walk.run(stop);
-        let walked = Walked::new(end, &mut walk);
+        let mut walked = Walked::new(end, &mut walk);
+        walked.counts.sweeps = sweeps;
         solution.r = walked.r.clone();
         solution.v = self.state.v(problem.n()).to_vec();
         Ok(walked)
     }
 }
 
+/// A large problem without a guess.
+fn cold(solution: &Solution) -> bool {
+    solution.r.len() > SWEPT && solution.r.iter().all(|r| *r == 0.0)
+}
+
+/// Sweeps that find most of the active rows.
+fn sweeping(stop: &Stop, sweeps: u64) -> psor::Settings {
+    let stop = Stop { tolerance: SWEPT_TO, work: Some(sweeps), history: false, ..*stop };
+    psor::Settings { stop, ..psor::Settings::default() }
+}
+
 /// The walk on a reduced problem with one-row blocks.
 fn walk_reduced(reduced: &Reduced, solution: &mut Solution, stop: &Stop) -> Report {
     let (lo, hi) = bounds(&reduced.laws);
+    let sweeps = match cold(solution) {
+        true => Psor::new(sweeping(stop, REDUCED_SWEEPS)).solve_reduced(reduced, solution).map_or(0, |report| report.counts.sweeps),
+        false => 0,
+    };
     let mut basis = Dense::new(reduced);
     let mut walk = Walk::new(&mut basis, &lo, &hi, &solution.r);
     let end = walk.run(stop);
-    let walked = Walked::new(end, &mut walk);
+    let mut walked = Walked::new(end, &mut walk);
+    walked.counts.sweeps = sweeps;
     solution.r = walked.r.clone();
-    walked.report(Judge::of_reduced(reduced).error_reduced(reduced, &solution.r), stop, |row| row)
+    walked.report(Judge::of_reduced(reduced).error_reduced(reduced, &solution.r), stop, &Pyramids::new(&reduced.laws, 3))
 }
 
 /// The factor that the walk would use for a problem with one-row blocks (nothing factored yet), and the lower triangle of
@@ -230,6 +270,9 @@ struct Walked {
     counts: Counts,
     history: Vec<Sample>,
     aside: usize,
+    /// Rows of the polyhedral problem that depend on others, and the rows with u = 0.
+    dependent: Vec<usize>,
+    tight: Vec<bool>,
 }
 
 impl Walked {
@@ -243,10 +286,12 @@ impl Walked {
             counts: Counts { pivots: walk.pivots, factorizations, ..Counts::default() },
             history: std::mem::take(&mut walk.history),
             aside: walk.aside.iter().filter(|a| **a).count(),
+            dependent: std::mem::take(&mut walk.dependent),
+            tight: std::mem::take(&mut walk.tight),
         }
     }
 
-    fn report(&self, error: Error, stop: &Stop, block: impl Fn(usize) -> usize) -> Report {
+    fn report(&self, error: Error, stop: &Stop, pyramids: &Pyramids) -> Report {
         let status = match &self.end {
             _ if error.accepted(&stop.tolerance) => Status::Converged,
             End::Solved => Status::Stalled,
@@ -260,9 +305,10 @@ impl Walked {
         report.history = self.history.clone();
         report.reproducible = self.end != End::Budget(true);
         if let (End::Infeasible(rows), Status::Infeasible) = (&self.end, status) {
-            report.conflict = rows.iter().map(|&row| block(row)).collect();
+            report.conflict = rows.iter().map(|&row| pyramids.block(row)).collect();
             report.conflict.dedup();
         }
+        report.dependent = pyramids.dependent(&self.dependent, &self.tight);
         if self.aside > 0 {
             report.notes.push(format!("{} rows left aside: they depend on others, or move within rounding", self.aside));
         }

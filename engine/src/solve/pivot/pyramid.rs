@@ -80,6 +80,23 @@ impl Pyramids {
         self.edges[row].block
     }
 
+    /// The rows of the problem that belong to dependent rows of the polyhedral one. The edges of one pyramid depend on each
+    /// other (beyond as many as the cone has rows): a cone is named, by its first row, if more of its tight edges do so.
+    pub(super) fn dependent(&self, dependent: &[usize], tight: &[bool]) -> Vec<usize> {
+        let mut out = Vec::new();
+        let mut rest = dependent;
+        for group in self.edges.chunk_by(|a, b| a.block == b.block) {
+            let first = self.edges.partition_point(|e| e.block < group[0].block);
+            let count = rest.partition_point(|&i| i < first + group.len());
+            rest = &rest[count..];
+            let still = tight.get(first..first + group.len()).map_or(0, |t| t.iter().filter(|t| **t).count());
+            if count > still.saturating_sub(group[0].rows) {
+                out.push(group[0].first);
+            }
+        }
+        out
+    }
+
     pub(super) fn unfold_problem(&self, problem: &Problem) -> Problem {
         let n = problem.n();
         // An unknown for each compliant friction row: (row, unknown).

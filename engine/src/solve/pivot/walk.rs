@@ -56,6 +56,12 @@ const FINE_ENTRIES: u16 = 3;
 const ENTRIES: u16 = 40;
 /// Solves per refined point.
 const REFINEMENTS: usize = 5;
+/// More wrong rows than this change all at once as long as that makes them fewer.
+const MANY: usize = 24;
+/// Rows that leave one by one; more are a new factor.
+const UPDATES: usize = 8;
+/// Exchanges in a row that may fail to make the wrong rows fewer [JudicePires1994].
+const PATIENCE: u32 = 3;
 
 /// A walk in progress.
 pub(super) struct Walk<'a, B: Basis> {
@@ -67,6 +73,9 @@ pub(super) struct Walk<'a, B: Basis> {
     pub(super) history: Vec<Sample>,
     /// Rows that were put aside: within rounding of their law, or depending on others and off by less than the tolerance.
     pub(super) aside: Vec<bool>,
+    /// At the end: rows with u = 0 that depend on other such rows; and, if there are any, all rows with u = 0.
+    pub(super) dependent: Vec<usize>,
+    pub(super) tight: Vec<bool>,
     u: Vec<f64>,
     noise: Vec<f64>,
     dr: Vec<f64>,
@@ -92,6 +101,8 @@ impl<'a, B: Basis> Walk<'a, B> {
             pivots: 0,
             history: Vec::new(),
             aside: vec![false; m],
+            dependent: Vec::new(),
+            tight: Vec::new(),
             u: zero(),
             noise: zero(),
             dr: zero(),
@@ -105,8 +116,11 @@ impl<'a, B: Basis> Walk<'a, B> {
     pub(super) fn run(&mut self, stop: &Stop) -> End {
         let begin = stop.clock();
         let limit = stop.work.unwrap_or(50 * self.r.len() as u64 + 1000);
-        // 1. The guess: its free rows, and the minimum over them.
+        // 1. The guess: its free rows, all that is wrong with them at once, and the minimum over what is free then.
         self.restart();
+        if self.r.len() > MANY {
+            self.exchange(limit, stop);
+        }
         self.settle_within();
         loop {
             if stop.late() {
@@ -135,9 +149,85 @@ impl<'a, B: Basis> Walk<'a, B> {
                     self.rounding = FINE;
                     self.entered.fill(ENTRIES - FINE_ENTRIES);
                 }
-                None => return End::Solved,
+                None => {
+                    self.find_dependent();
+                    return End::Solved;
+                }
             }
         }
+    }
+
+    /// The rows with u = 0 that depend on others of them: one factorization, if any row beside the free ones has u = 0.
+    fn find_dependent(&mut self) {
+        let still = |i: usize| self.free[i] || self.u[i].abs() <= ROUNDING * self.noise[i];
+        let tight: Vec<bool> = (0..self.r.len()).map(still).collect();
+        if tight != self.free {
+            self.dependent = self.basis.restart(&tight);
+            self.dependent.sort_unstable();
+            self.tight = tight;
+        }
+    }
+
+    /// 1. Block pivots: as long as many rows are wrong, all of them change sides and the factor is made anew. Leaves the
+    /// minimum over the free rows with the fewest wrong ones, less those that would pass their bounds there.
+    fn exchange(&mut self, limit: u64, stop: &Stop) {
+        let (mut least, mut patience) = (usize::MAX, PATIENCE);
+        let mut best = (self.free.clone(), self.r.clone());
+        loop {
+            self.basis.settle(&mut self.r, 1);
+            self.basis.velocities(&self.r, &mut self.u, &mut self.noise);
+            let wrong: Vec<usize> = (0..self.r.len()).filter(|&i| self.outside(i).is_some() || self.violation(i) > 0.0).collect();
+            if wrong.len() < least {
+                (least, patience) = (wrong.len(), PATIENCE);
+                best.0.clone_from(&self.free);
+                best.1.clone_from(&self.r);
+            } else {
+                patience -= 1;
+            }
+            if wrong.len() <= MANY || patience == 0 || self.pivots >= limit || stop.late() {
+                break;
+            }
+            self.pivots += wrong.len() as u64;
+            for i in wrong {
+                self.r[i] = self.outside(i).unwrap_or(self.r[i]);
+                self.free[i] = !self.free[i];
+            }
+            self.restart();
+        }
+        if patience < PATIENCE {
+            (self.free, self.r) = best;
+            self.restart();
+        }
+        self.fall();
+    }
+
+    /// Goes to the minimum over the free rows; all that would pass their bounds there are fixed, until none does.
+    fn fall(&mut self) {
+        loop {
+            self.basis.settle(&mut self.r, 1);
+            self.basis.velocities(&self.r, &mut self.u, &mut self.noise);
+            let out: Vec<(usize, f64)> = (0..self.r.len()).filter_map(|j| Some((j, self.outside(j)?))).collect();
+            if out.is_empty() {
+                return;
+            }
+            self.pivots += out.len() as u64;
+            let mut whole = out.len() <= UPDATES;
+            for &(j, bound) in &out {
+                self.r[j] = bound;
+                self.free[j] = false;
+                whole = whole && self.basis.remove(j);
+            }
+            if !whole {
+                self.restart();
+            }
+        }
+    }
+
+    /// The bound that a free row lies beyond, by more than the rounding of its velocity.
+    fn outside(&self, j: usize) -> Option<f64> {
+        let bound = if self.r[j] < self.lo[j] { self.lo[j] } else { self.hi[j] };
+        let beyond = (self.lo[j] - self.r[j]).max(self.r[j] - self.hi[j]);
+        (self.free[j] && beyond > self.slack(j)).then_some(bound)
     }
 
     /// Factors the free rows anew; rows that depend on others stay where they are.
@@ -153,9 +243,11 @@ impl<'a, B: Basis> Walk<'a, B> {
     /// Goes to the minimum over the free rows; a row that meets its bound on the way is fixed there.
     fn settle_within(&mut self) {
         self.basis.velocities(&self.r, &mut self.u, &mut self.noise);
+        // Large problems: refined only where no bound is in the way.
+        let mut solves = if self.r.len() > MANY { 1 } else { REFINEMENTS };
         loop {
             let mut target = self.r.clone();
-            self.basis.settle(&mut target, REFINEMENTS);
+            self.basis.settle(&mut target, solves);
             let (mut step, mut block) = (1.0, None);
             for j in 0..target.len() {
                 let change = target[j] - self.r[j];
@@ -170,7 +262,11 @@ impl<'a, B: Basis> Walk<'a, B> {
             }
             let Some((b, bound)) = block else {
                 self.r = target;
-                return;
+                if solves == REFINEMENTS {
+                    return;
+                }
+                solves = REFINEMENTS;
+                continue;
             };
             for j in 0..target.len() {
                 self.r[j] += step * (target[j] - self.r[j]);
