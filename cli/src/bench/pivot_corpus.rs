@@ -22,7 +22,7 @@ const KINDS: [&str; 9] = ["fc2d", "fc3d", "gfc2d", "gfc3d", "gmp", "lcp", "mlcp"
 /// Unilateral rows of the method's set.
 const LARGEST: usize = 3000;
 /// What is asked of both methods.
-const ASKED: Tolerance = Tolerance { relative: 1e-14, velocity: 1e-6 };
+const ASKED: Tolerance = Tolerance { relative: 1e-14, velocity: 1e-6, bound: None };
 /// Eigenvalues down to minus this part of the largest diagonal entry are rounding of the stored numbers.
 const ROUNDING: f64 = 1e-11;
 

@@ -197,7 +197,7 @@ pub fn least_energy(problem: &Problem, solution: &Solution) -> (Solution, bool) 
     let starts = &problem.J.row_starts;
     let compliance: Vec<f64> =
         (0..problem.laws.len()).flat_map(|k| std::iter::repeat_n(1e-6 * judge.a()[k], starts[k + 1] - starts[k])).collect();
-    let tight = Tolerance { relative: 1e-18, velocity: 1e-12 };
+    let tight = Tolerance { relative: 1e-18, velocity: 1e-12, bound: None };
     let mut solver = auto::Auto::new(auto::Settings { stop: Stop { tolerance: tight, ..Stop::default() }, ..auto::Settings::default() });
     let mut soft = problem.clone();
     soft.E.iter_mut().zip(&compliance).for_each(|(e, c)| *e += c);

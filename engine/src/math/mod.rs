@@ -3,9 +3,12 @@
 pub mod block_lu;
 pub mod cliques;
 pub mod dense;
+pub mod elimination;
+pub mod front;
 pub mod growing;
 pub mod ldlt;
 pub mod lu;
+pub mod multifrontal;
 pub mod polar;
 pub mod pose;
 pub mod semidefinite;

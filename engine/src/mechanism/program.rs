@@ -66,8 +66,7 @@ impl Program {
     /// The program for these rows.
     pub fn new(e: &mut Equations, kept: &[usize]) -> Program {
         let number = |row: u32| kept.iter().position(|&k| k == row as usize);
-        let chosen: Vec<((u32, u32), Id)> =
-            e.a.iter().filter_map(|&((i, row), x)| number(row).map(|r| ((i, r as u32), x))).collect();
+        let chosen: Vec<((u32, u32), Id)> = e.a.iter().filter_map(|&((i, row), x)| number(row).map(|r| ((i, r as u32), x))).collect();
         let entries: Vec<(u32, u32)> = chosen.iter().map(|c| c.0).collect();
         let pattern = Pattern::analyse(e.coordinates.velocities(), kept.len(), &entries);
         let factor = Factor::new(&pattern);
@@ -83,9 +82,8 @@ impl Program {
         let late: Vec<(usize, usize)> = (0..kept.len()).map(|i| (first + i, 1)).collect();
         let tape = Tape::compile(&e.graph, &outputs, first + kept.len(), &late);
         let gaps = kept.iter().map(|&r| e.rows[r].gap);
-        let slopes: Vec<(u32, u32, Id)> = (0..kept.len())
-            .flat_map(|r| e.rows[kept[r]].entries.iter().map(move |&(i, x)| (r as u32, i as u32, x)))
-            .collect();
+        let slopes: Vec<(u32, u32, Id)> =
+            (0..kept.len()).flat_map(|r| e.rows[kept[r]].entries.iter().map(move |&(i, x)| (r as u32, i as u32, x))).collect();
         let outputs: Vec<Id> = chosen.iter().map(|c| c.1).chain(gaps).chain(slopes.iter().map(|s| s.2)).collect();
         let still = Tape::compile(&e.graph, &outputs, e.coordinates.positions(), &[]);
         let scatter = |tape: &Tape| {
@@ -253,7 +251,8 @@ pub(super) fn inverse_mass(coordinates: &Coordinates) -> Vec<(u32, u32, f64)> {
     for (body, root) in coordinates.inverse_roots().iter().enumerate() {
         for i in 0..count {
             for j in 0..count {
-                let products = root.iter().filter(|e| e.1 == i).flat_map(|x| root.iter().filter(move |y| y.1 == j && y.0 == x.0).map(|y| x.2 * y.2));
+                let products =
+                    root.iter().filter(|e| e.1 == i).flat_map(|x| root.iter().filter(move |y| y.1 == j && y.0 == x.0).map(|y| x.2 * y.2));
                 let entry: f64 = products.sum();
                 if entry != 0.0 {
                     out.push(((body * count + i) as u32, (body * count + j) as u32, entry));

@@ -8,10 +8,10 @@
 //!
 //! The error of a step is the kinetic energy that the joints' velocity gaps hold, `½ (Gv)ᵀ(G M⁻¹Gᵀ)⁻¹(Gv)`, in joules, with the worst joint.
 
+use super::Unfit;
 use super::equations::Equations;
 use super::program::Program;
 use super::runge_kutta::{Method, Stages, next_step};
-use super::Unfit;
 use crate::scene::{Layout, Scene, State};
 use crate::symbolic::dense::Pivoted;
 use crate::symbolic::factor::Basis;
@@ -277,7 +277,13 @@ impl Simulation {
         while t < end {
             let fixed = self.settings.method == Method::Classical;
             // The last part is not left to rounding.
-            let now = if fixed { h } else if t + 1.01 * own >= end { end - t } else { own };
+            let now = if fixed {
+                h
+            } else if t + 1.01 * own >= end {
+                end - t
+            } else {
+                own
+            };
             let error = stages.step(self.settings.method, (t, now), &mut y, &mut |t, y, dy| self.derivative(t, y, dy, lossy));
             if error <= 1.0 || now < 1e-12 * h {
                 t = if now == end - t || fixed { end } else { t + now };

@@ -72,7 +72,12 @@ pub struct Basis {
 impl Factor {
     /// The lists for a pattern.
     pub fn new(pattern: &Pattern) -> Factor {
-        let mut factor = Factor { columns: pattern.columns, inverse: vec![0.0; pattern.columns], lengths: vec![1.0; pattern.columns], ..Factor::default() };
+        let mut factor = Factor {
+            columns: pattern.columns,
+            inverse: vec![0.0; pattern.columns],
+            lengths: vec![1.0; pattern.columns],
+            ..Factor::default()
+        };
         for &entry in &pattern.entries {
             factor.place(entry);
         }

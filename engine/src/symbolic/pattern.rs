@@ -110,8 +110,13 @@ struct Left {
 
 impl Left {
     fn new(rows: usize, columns: usize, entries: &[(u32, u32)], rule: Rule) -> Left {
-        let mut left =
-            Left { rule, rows: vec![Vec::new(); rows], columns: vec![Vec::new(); columns], queue: BTreeSet::new(), costs: vec![0; columns] };
+        let mut left = Left {
+            rule,
+            rows: vec![Vec::new(); rows],
+            columns: vec![Vec::new(); columns],
+            queue: BTreeSet::new(),
+            costs: vec![0; columns],
+        };
         for &(row, column) in entries {
             left.rows[row as usize].push(column);
             left.columns[column as usize].push(row);

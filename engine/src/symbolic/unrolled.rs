@@ -53,8 +53,7 @@ pub fn reflections(graph: &mut Graph, pattern: &Pattern, entries: &[Id]) -> Unro
     for step in &pattern.steps {
         let zero = graph.zero();
         let get = |left: &HashMap<(u32, u32), Id>, row: u32, column: u32| left.get(&(row, column)).copied().unwrap_or(zero);
-        let own: Vec<(u32, Id)> =
-            step.rows.iter().map(|&r| (r, get(&left, r, step.column))).filter(|(_, x)| !graph.is_zero(*x)).collect();
+        let own: Vec<(u32, Id)> = step.rows.iter().map(|&r| (r, get(&left, r, step.column))).filter(|(_, x)| !graph.is_zero(*x)).collect();
         if own.len() > 1 {
             // The row that stands first keeps what remains of the column.
             let squares: Vec<(Id, Id)> = own.iter().map(|&(_, x)| (x, x)).collect();

@@ -16,6 +16,7 @@
 use super::cone::{Kind, UNTURNED, rotate};
 use super::scaled::Scaled;
 use crate::math::ldlt::{BadPivot, Ldlt, Ordering};
+use crate::math::multifrontal::Multifrontal;
 use crate::math::sparse::Csr;
 use crate::math::twofold::Envelope;
 
@@ -52,6 +53,39 @@ impl Diagonal {
     }
 }
 
+/// The factor of the system.
+#[derive(Default)]
+enum Factor {
+    #[default]
+    None,
+    /// In the order of least fill.
+    Fronts(Box<Multifrontal>),
+    /// Light unknowns first.
+    Ordered(Box<Ldlt>),
+    /// Light unknowns first, in twice the precision.
+    Twofold(Box<Envelope>, Csr),
+}
+
+impl Factor {
+    fn matches(&self, lower: &Csr) -> bool {
+        match self {
+            Factor::None => false,
+            Factor::Fronts(fronts) => fronts.matches(lower),
+            Factor::Ordered(ldlt) => ldlt.matches(lower),
+            Factor::Twofold(_, pattern) => pattern.starts == lower.starts && pattern.columns == lower.columns,
+        }
+    }
+
+    fn solve(&mut self, x: &mut [f64]) {
+        match self {
+            Factor::None => {}
+            Factor::Fronts(fronts) => fronts.solve(x),
+            Factor::Ordered(ldlt) => ldlt.solve(x),
+            Factor::Twofold(envelope, _) => envelope.solve(x),
+        }
+    }
+}
+
 /// The system and its factor.
 #[derive(Default)]
 pub struct Kkt {
@@ -61,8 +95,7 @@ pub struct Kkt {
     shift: Vec<f64>,
     pub(super) light_first: bool,
     analysed_light: bool,
-    ldlt: Option<Ldlt>,
-    envelope: Option<Envelope>,
+    factor: Factor,
     residual: Vec<f64>,
     right: Vec<f64>,
     candidate: Vec<f64>,
@@ -85,18 +118,19 @@ impl Kkt {
         let largest = scaled.column.iter().fold(0.0f64, |m, x| m.max(*x));
         let least = scaled.column.iter().fold(f64::INFINITY, |m, x| m.min(*x));
         self.light_first = self.n > 0 && (largest / least).powi(2) > EXTREME;
-        if self.ldlt.as_ref().is_some_and(|l| l.matches(&self.lower)) && self.analysed_light == self.light_first {
+        if self.factor.matches(&self.lower) && self.analysed_light == self.light_first {
             return;
         }
         self.analysed_light = self.light_first;
-        self.envelope = None;
-        self.ldlt = Some(if self.light_first {
+        self.factor = if self.light_first {
             let order = light_first(scaled);
-            self.envelope = Envelope::analyse(&self.lower, &order, TWOFOLD);
-            Ldlt::analyse(&self.lower, Ordering::Given(&order))
+            match Envelope::analyse(&self.lower, &order, TWOFOLD) {
+                Some(envelope) => Factor::Twofold(Box::new(envelope), self.lower.clone()),
+                None => Factor::Ordered(Box::new(Ldlt::analyse(&self.lower, Ordering::Given(&order)))),
+            }
         } else {
-            Ldlt::analyse(&self.lower, Ordering::Amd)
-        });
+            Factor::Fronts(Box::new(Multifrontal::analyse(&self.lower)))
+        };
     }
 
     fn layout(&mut self, scaled: &Scaled) {
@@ -137,12 +171,15 @@ impl Kkt {
     pub fn factor(&mut self, scaled: &Scaled, diagonal: &Diagonal) -> Result<(), BadPivot> {
         self.factorizations += 1;
         self.fill(scaled, diagonal);
-        if let Some(envelope) = &mut self.envelope {
-            envelope.factor(&self.lower, &self.shift, &self.signs);
-            return Ok(());
+        match &mut self.factor {
+            Factor::None => Ok(()),
+            Factor::Fronts(fronts) => fronts.factor(&self.lower.values, &self.signs),
+            Factor::Ordered(ldlt) => ldlt.factor(&self.lower.values, &self.signs),
+            Factor::Twofold(envelope, _) => {
+                envelope.factor(&self.lower, &self.shift, &self.signs);
+                Ok(())
+            }
         }
-        let ldlt = self.ldlt.as_mut().expect("prepared before");
-        ldlt.factor(&self.lower.values, &self.signs)
     }
 
     fn fill(&mut self, scaled: &Scaled, diagonal: &Diagonal) {
@@ -207,25 +244,19 @@ impl Kkt {
 
     /// Solves for `right` (velocities, then rows in their eigenbases) in place; at most `refine` steps of refinement.
     pub fn solve(&mut self, right: &mut [f64], refine: usize) {
-        if let Some(envelope) = &mut self.envelope {
-            envelope.solve(right);
-            return;
-        }
-        let ldlt = self.ldlt.as_mut().expect("prepared before");
-        if refine == 0 {
-            ldlt.solve(right);
+        if refine == 0 || matches!(self.factor, Factor::Twofold(..)) {
+            self.factor.solve(right);
             return;
         }
         self.right.clear();
         self.right.extend_from_slice(right);
-        ldlt.solve(right);
+        self.factor.solve(right);
         let mut size = self.defect(right);
         for _ in 0..refine {
             if !(size > 0.0) {
                 break;
             }
-            let ldlt = self.ldlt.as_mut().expect("prepared before");
-            ldlt.solve(&mut self.residual);
+            self.factor.solve(&mut self.residual);
             self.candidate.clear();
             self.candidate.extend(right.iter().zip(&self.residual).map(|(x, d)| x + d));
             let candidate = std::mem::take(&mut self.candidate);
@@ -274,11 +305,6 @@ impl Kkt {
             }
         }
         crate::math::norm(out)
-    }
-
-    /// Stored numbers of the factor.
-    pub fn factor_len(&self) -> usize {
-        self.ldlt.as_ref().map_or(0, Ldlt::factor_len)
     }
 }
 

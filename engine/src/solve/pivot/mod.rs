@@ -88,7 +88,7 @@ const SWEEPS: u64 = 1500;
 /// With a stored W, where a sweep costs more.
 const REDUCED_SWEEPS: u64 = 200;
 /// They end earlier if this is reached: the active rows are known by then.
-const SWEPT_TO: Tolerance = Tolerance { relative: 1e-16, velocity: 1e-9 };
+const SWEPT_TO: Tolerance = Tolerance { relative: 1e-16, velocity: 1e-9, bound: None };
 
 /// How the method works.
 #[derive(Clone, Copy, Debug, PartialEq)]

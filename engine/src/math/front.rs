@@ -1,0 +1,232 @@
+//! The dense part of a sparse factorization: `L D Lᵀ` of the pivots of one front, and what it leaves of the rest.
+//!
+//! ```text
+//!   [ A₁₁  .  ]     A₁₁ = L₁₁ D L₁₁ᵀ        panel:   p columns of m = p + q rows, in place: D on the diagonal, L below
+//!   [ A₂₁  C  ]     L₂₁ = A₂₁ L₁₁⁻ᵀ D⁻¹     update:  C ← C − L₂₁ D L₂₁ᵀ, q × q, its lower triangle
+//! ```
+//!
+//! By blocks of [`WIDTH`] pivots: factor the diagonal block, solve for the rows below it eight at a time into packed
+//! strips, then subtract `L (DLᵀ)` from all that follows, in tiles of 8 × 4 whose 32 sums stay in registers. The loops are
+//! plain: the compiler makes vectors of them for the machine at hand ([`super::multifrontal`] dispatches).
+//!
+//! Above the diagonal the arrays hold anything.
+
+/// Pivots per block.
+const WIDTH: usize = 32;
+/// Rows of a strip.
+const STRIP: usize = 8;
+/// Columns of a tile.
+const COLUMNS: usize = 4;
+
+/// Work space of [`factor`].
+#[derive(Default)]
+pub struct Strips {
+    /// Strips of L, one after the other, each column by column.
+    lower: Vec<f64>,
+    /// The same of L D.
+    scaled: Vec<f64>,
+}
+
+/// One product, fused where the machine has that.
+#[inline(always)]
+fn add_product<const FUSED: bool>(a: f64, b: f64, sum: f64) -> f64 {
+    if FUSED { a.mul_add(b, sum) } else { sum + a * b }
+}
+
+/// `Σ_k strip[k] · row[k]ᵀ`: 8 × 4 sums; `STRIDE` numbers of `rows` per k, of which four from `from`.
+#[inline(always)]
+fn tile<const FUSED: bool, const STRIDE: usize>(strip: &[f64], rows: &[f64], from: usize) -> [[f64; STRIP]; COLUMNS] {
+    let mut sum = [[0.0; STRIP]; COLUMNS];
+    for (a, b) in strip.chunks_exact(STRIP).zip(rows.chunks_exact(STRIDE)) {
+        let b = &b[from..from + COLUMNS];
+        for (sum, &b) in sum.iter_mut().zip(b) {
+            for (sum, &a) in sum.iter_mut().zip(a) {
+                *sum = add_product::<FUSED>(a, b, *sum);
+            }
+        }
+    }
+    sum
+}
+
+/// Factors the `p` pivots of a front with `m` rows. `Err(k)`: pivot k is not finite or has not the sign `positive[k]`.
+#[inline(always)]
+pub fn factor<const FUSED: bool>(
+    panel: &mut [f64],
+    update: &mut [f64],
+    m: usize,
+    positive: &[bool],
+    strips: &mut Strips,
+) -> Result<(), usize> {
+    let p = positive.len();
+    let mut block = [0.0; WIDTH * WIDTH];
+    for k0 in (0..p).step_by(WIDTH) {
+        let width = WIDTH.min(p - k0);
+        let wrong = diagonal_block::<FUSED>(&mut panel[k0 * m..(k0 + width) * m], m, k0, &positive[k0..k0 + width], &mut block);
+        wrong.map_or(Ok(()), |k| Err(k0 + k))?;
+        let first = k0 + width;
+        if first < m {
+            solve_strips::<FUSED>(&mut panel[k0 * m..first * m], m, first, &block, strips);
+            subtract::<FUSED>(panel, update, [m, p, first, width], strips);
+        }
+    }
+    Ok(())
+}
+
+/// Factors the diagonal block in place and copies it, by columns of [`WIDTH`], to `block`; returns the first wrong pivot.
+#[inline(always)]
+fn diagonal_block<const FUSED: bool>(
+    columns: &mut [f64],
+    m: usize,
+    k0: usize,
+    positive: &[bool],
+    block: &mut [f64; WIDTH * WIDTH],
+) -> Option<usize> {
+    let width = positive.len();
+    for k in 0..width {
+        block[k * WIDTH + k..k * WIDTH + width].copy_from_slice(&columns[k * m + k0 + k..k * m + k0 + width]);
+    }
+    for k in 0..width {
+        let (done, rest) = block.split_at_mut((k + 1) * WIDTH);
+        let column = &mut done[k * WIDTH..k * WIDTH + width];
+        let pivot = column[k];
+        let right_sign = if positive[k] { pivot > 0.0 } else { pivot < 0.0 };
+        if !right_sign || !pivot.is_finite() {
+            columns[k * m + k0 + k] = pivot;
+            return Some(k);
+        }
+        let inverse = 1.0 / pivot;
+        for j in k + 1..width {
+            let factor = -column[j] * inverse;
+            let target = &mut rest[(j - k - 1) * WIDTH..][j..width];
+            for (t, c) in target.iter_mut().zip(&column[j..width]) {
+                *t = add_product::<FUSED>(factor, *c, *t);
+            }
+        }
+        for x in &mut column[k + 1..width] {
+            *x *= inverse;
+        }
+        columns[k * m + k0 + k..k * m + k0 + width].copy_from_slice(&column[k..width]);
+    }
+    None
+}
+
+/// Solves for the rows from `first` on, strip by strip: L D into `scaled`, L into `lower` and back into the columns.
+#[inline(always)]
+fn solve_strips<const FUSED: bool>(columns: &mut [f64], m: usize, first: usize, block: &[f64; WIDTH * WIDTH], strips: &mut Strips) {
+    let width = columns.len() / m;
+    let strip_length = width * STRIP;
+    let count = (m - first).div_ceil(STRIP);
+    strips.lower.resize(count * strip_length, 0.0);
+    strips.scaled.resize(count * strip_length, 0.0);
+    let mut inverse = [0.0; WIDTH];
+    for k in 0..width {
+        inverse[k] = 1.0 / block[k * WIDTH + k];
+    }
+    let all = strips.scaled.chunks_exact_mut(strip_length).zip(strips.lower.chunks_exact_mut(strip_length));
+    for (s, (scaled, lower)) in all.enumerate().take(count) {
+        let row = first + s * STRIP;
+        let height = STRIP.min(m - row);
+        for (k, y) in scaled.chunks_exact_mut(STRIP).enumerate() {
+            y[height..].fill(0.0);
+            y[..height].copy_from_slice(&columns[k * m + row..k * m + row + height]);
+        }
+        for k in (0..width).step_by(COLUMNS) {
+            let (done, rest) = scaled.split_at_mut(k * STRIP);
+            let sum = tile::<FUSED, WIDTH>(done, block, k);
+            let here = rest.len().min(COLUMNS * STRIP);
+            let mut y = [[0.0; STRIP]; COLUMNS];
+            for (c, x) in rest[..here].chunks_exact(STRIP).enumerate() {
+                for i in 0..STRIP {
+                    y[c][i] = x[i] - sum[c][i];
+                }
+                for j in 0..c {
+                    let l = -block[(k + j) * WIDTH + k + c];
+                    for i in 0..STRIP {
+                        y[c][i] = add_product::<FUSED>(l, y[j][i], y[c][i]);
+                    }
+                }
+            }
+            for (x, y) in rest[..here].chunks_exact_mut(STRIP).zip(&y) {
+                x.copy_from_slice(y);
+            }
+        }
+        for (k, (l, y)) in lower.chunks_exact_mut(STRIP).zip(scaled.chunks_exact(STRIP)).enumerate() {
+            for (l, y) in l.iter_mut().zip(y) {
+                *l = y * inverse[k];
+            }
+            columns[k * m + row..k * m + row + height].copy_from_slice(&l[..height]);
+        }
+    }
+}
+
+/// Subtracts the strips' product from the columns after `first`: those of the panel, then those of the update.
+#[inline(always)]
+fn subtract<const FUSED: bool>(panel: &mut [f64], update: &mut [f64], [m, p, first, width]: [usize; 4], strips: &Strips) {
+    let length = width * STRIP;
+    let q = m - p;
+    for column in (first..m).step_by(COLUMNS) {
+        let group = column - first;
+        let rows = &strips.scaled[group / STRIP * length..][..length];
+        let start = group / STRIP;
+        for s in start..(m - first).div_ceil(STRIP) {
+            let sum = tile::<FUSED, STRIP>(&strips.lower[s * length..][..length], rows, group % STRIP);
+            let row = first + s * STRIP;
+            for (c, sum) in sum.iter().enumerate().take(m - column) {
+                let j = column + c;
+                let (low, high) = (row.max(j), (row + STRIP).min(m));
+                if low >= high {
+                    continue;
+                }
+                let target =
+                    if j < p { &mut panel[j * m + low..j * m + high] } else { &mut update[(j - p) * q + low - p..(j - p) * q + high - p] };
+                if let Ok(target) = <&mut [f64; STRIP]>::try_from(&mut *target) {
+                    for (t, x) in target.iter_mut().zip(sum) {
+                        *t -= x;
+                    }
+                } else {
+                    for (t, x) in target.iter_mut().zip(&sum[low - row..]) {
+                        *t -= x;
+                    }
+                }
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The factor times itself is the matrix again, for fronts around every edge of blocks, strips and tiles.
+    #[test]
+    fn the_product_is_the_matrix() {
+        for (p, q) in [(1, 0), (1, 1), (3, 12), (6, 7), (8, 8), (31, 5), (32, 9), (33, 1), (40, 23), (64, 64), (70, 11)] {
+            let m = p + q;
+            let entry = |i: usize, j: usize| {
+                let (i, j) = (i.max(j), i.min(j));
+                let sign = if i % 3 == 0 { -1.0 } else { 1.0 };
+                if i == j { sign * (m as f64 + 2.0) } else { ((i * 7 + j * 13) as f64).sin() }
+            };
+            let mut panel: Vec<f64> = (0..p).flat_map(|j| (0..m).map(move |i| entry(i, j))).collect();
+            let mut update: Vec<f64> = (p..m).flat_map(|j| (p..m).map(move |i| entry(i, j))).collect();
+            let positive: Vec<bool> = (0..p).map(|i| i % 3 != 0).collect();
+            factor::<false>(&mut panel, &mut update, m, &positive, &mut Strips::default()).unwrap();
+            let lower = |i: usize, k: usize| if i == k { 1.0 } else { panel[k * m + i] };
+            for j in 0..m {
+                for i in j..m {
+                    let product: f64 = (0..=j.min(p - 1)).map(|k| lower(i, k) * panel[k * m + k] * lower(j, k)).sum();
+                    let rest = if j < p { 0.0 } else { update[(j - p) * q + i - p] };
+                    // A dominant diagonal: no growth, m products of numbers up to m.
+                    assert!((product + rest - entry(i, j)).abs() < 1e-11, "p {p} q {q} at {i} {j}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn a_wrong_pivot_is_named() {
+        let mut panel = vec![1.0, 1.0, 0.0, 1.0];
+        let result = factor::<false>(&mut panel, &mut [], 2, &[true, true], &mut Strips::default());
+        assert_eq!(result, Err(1));
+    }
+}
