@@ -29,6 +29,11 @@ macro_rules! scenes {
 }
 
 scenes![
+    "a01_pendulum",
+    "a02_four_bars",
+    "a03_andrews",
+    "a04_bricard",
+    "a05_governor",
     "arch",
     "arch_thin",
     "ball",
@@ -50,6 +55,8 @@ scenes![
     "geneva",
     "gripper",
     "incline",
+    "insulator_chain",
+    "manipulator",
     "shaker",
     "slider_crank",
     "stack",

@@ -24,7 +24,7 @@ pub mod emit;
 pub mod equations;
 pub mod forces;
 pub mod program;
-pub mod report;
+pub mod procedures;
 pub mod runge_kutta;
 pub mod simulation;
 

@@ -228,6 +228,11 @@ impl Program {
         self.factor.survey();
     }
 
+    /// Below which each diagonal entry of R counts as zero, in order of elimination.
+    pub fn floors(&self) -> Vec<f64> {
+        self.factor.floors().into_iter().map(|length| SINGULAR * length).collect()
+    }
+
     /// Operations of one evaluation: tape, factor, solves.
     pub fn flops(&self) -> (usize, usize, usize) {
         (self.tape.flops(), self.pattern.flops(), 4 * self.pattern.filled())

@@ -175,6 +175,11 @@ impl Factor {
         self.lengths.extend(squares.iter().map(|s| if s.0 > 0.0 { 1.0 / s.0.sqrt() } else { 1.0 }));
     }
 
+    /// Lengths of the columns at the last survey, in order of elimination.
+    pub fn floors(&self) -> Vec<f64> {
+        self.steps.iter().map(|s| 1.0 / self.lengths[s.column as usize]).collect()
+    }
+
     /// `y = R⁻ᵀ b`, in the order of columns; in place. Missing diagonals give zero.
     pub fn forward(&self, b: &mut [f64]) {
         for step in &self.steps {
