@@ -79,7 +79,11 @@ impl Known {
     }
 
     fn write(&self, graph: &mut Graph) -> Vec<Id> {
-        self.entries.iter().map(|e| e.map_or_else(|place| graph.input(place), |value| graph.constant(value))).collect()
+        let one = |e: &Result<f64, usize>| match *e {
+            Ok(value) => graph.constant(value),
+            Err(place) => graph.input(place),
+        };
+        self.entries.iter().map(one).collect()
     }
 }
 
@@ -122,7 +126,7 @@ pub fn count(e: &Equations, kept: &[usize]) -> Count {
 }
 
 /// The pattern of A over these rows and its entries in the order of the pattern.
-fn chosen(e: &Equations, kept: &[usize]) -> (Pattern, Vec<Id>) {
+pub(super) fn chosen(e: &Equations, kept: &[usize]) -> (Pattern, Vec<Id>) {
     let mut number = vec![None; e.rows.len()];
     kept.iter().enumerate().for_each(|(i, &k)| number[k] = Some(i as u32));
     let list: Vec<((u32, u32), Id)> = e.a.iter().filter_map(|&((i, row), x)| number[row as usize].map(|r| ((i, r), x))).collect();

@@ -319,7 +319,7 @@ impl Simulation {
             self.program.look(&self.q);
             let gaps = self.program.gaps();
             let gap = largest(&gaps).0;
-            if gap < 1e-14 || gap >= 0.5 * last {
+            if gap == 0.0 || gap >= 0.5 * last {
                 return;
             }
             last = gap;
@@ -335,6 +335,11 @@ impl Simulation {
         let rates = self.program.rates(&self.v);
         let (delta, energy) = self.program.correction(&rates);
         self.v.iter_mut().zip(&delta).for_each(|(v, d)| *v -= d);
+        if self.program.factor().weakest() < super::program::NEAR {
+            // RᵀR loses twice the digits of R: what is left is taken away too.
+            let (delta, _) = self.program.correction(&self.program.rates(&self.v));
+            self.v.iter_mut().zip(&delta).for_each(|(v, d)| *v -= d);
+        }
         energy.max(0.0)
     }
 
