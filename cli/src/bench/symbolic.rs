@@ -137,12 +137,28 @@ fn print(figures: &Figures) {
     }
     println!("exponent of the operations from m = 4 to 256: {:.3}", figures.chain_exponent);
     let m = &figures.manipulator;
-    println!("\nmanipulator: A is {} x {}, rank {}, density {:.1} % (paper {:.1} %)", m.rows, m.cols, m.rank, 100.0 * m.density, 100.0 * m.paper_density);
-    println!("operations of R, all columns: {} (paper {}), dense {:.0}; by reflections {}", m.flops, m.paper_flops, m.dense_flops, m.reflections);
+    println!(
+        "\nmanipulator: A is {} x {}, rank {}, density {:.1} % (paper {:.1} %)",
+        m.rows,
+        m.cols,
+        m.rank,
+        100.0 * m.density,
+        100.0 * m.paper_density
+    );
+    println!(
+        "operations of R, all columns: {} (paper {}), dense {:.0}; by reflections {}",
+        m.flops, m.paper_flops, m.dense_flops, m.reflections
+    );
     println!("operations of R, independent columns: {}; by reflections, as it is done: {}", m.independent_flops, m.independent_reflections);
     println!("one evaluation: {:.2} us, dense {:.2} us: {:.1} times (paper 5.5)", m.us, m.dense_us, m.speedup_vs_dense);
-    println!("2 s at dt 0.01 s, Runge-Kutta 4: {:.0} times real time (stabilised {:.0}; paper 3.8)", m.real_time_factor, m.stabilised_real_time_factor);
-    println!("energy balance: {:.1e} J stabilised, {:.1e} J not; joints: {:.1e} and {:.1e}", m.energy_error, m.unstabilised_energy_error, m.drift, m.unstabilised_drift);
+    println!(
+        "2 s at dt 0.01 s, Runge-Kutta 4: {:.0} times real time (stabilised {:.0}; paper 3.8)",
+        m.real_time_factor, m.stabilised_real_time_factor
+    );
+    println!(
+        "energy balance: {:.1e} J stabilised, {:.1e} J not; joints: {:.1e} and {:.1e}",
+        m.energy_error, m.unstabilised_energy_error, m.drift, m.unstabilised_drift
+    );
     println!("\nprocedure        flops      dense   constants   bytes");
     for p in &figures.procedures {
         println!("{:14} {:7} {:10.0} {:11} {:7}", p.name, p.flops, p.dense_flops, p.constants, p.memory);

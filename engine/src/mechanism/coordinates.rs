@@ -123,11 +123,9 @@ impl Coordinates {
         for (i, moving) in self.moving.iter().enumerate() {
             let (q, v) = (&q[i * nq..(i + 1) * nq], &v[i * nv..(i + 1) * nv]);
             let (pose, linear, angular) = match self.space {
-                Space::Spatial => (
-                    Pose::new(DVec3::from_slice(q), DQuat::from_slice(&q[3..])),
-                    DVec3::from_slice(v),
-                    DVec3::from_slice(&v[3..]),
-                ),
+                Space::Spatial => {
+                    (Pose::new(DVec3::from_slice(q), DQuat::from_slice(&q[3..])), DVec3::from_slice(v), DVec3::from_slice(&v[3..]))
+                }
                 Space::Planar([e1, e2, n]) => {
                     let position = e1 * q[0] + e2 * q[1] + n * moving.initial.position.dot(n);
                     let pose = Pose::new(position, (DQuat::from_axis_angle(n, q[2]) * moving.initial.orientation).normalize());

@@ -33,8 +33,7 @@ impl Dense {
     pub fn new(e: &Equations) -> Dense {
         let slopes: Vec<(usize, Id)> =
             e.rows.iter().enumerate().flat_map(|(r, row)| row.entries.iter().map(move |&(i, x)| (r * e.forces.len() + i, x))).collect();
-        let outputs: Vec<Id> =
-            e.rows.iter().map(|r| r.u).chain(e.forces.iter().copied()).chain(slopes.iter().map(|s| s.1)).collect();
+        let outputs: Vec<Id> = e.rows.iter().map(|r| r.u).chain(e.forces.iter().copied()).chain(slopes.iter().map(|s| s.1)).collect();
         let tape = Tape::compile(&e.graph, &outputs, e.inputs(), &[]);
         let (rows, nv) = (e.rows.len(), e.forces.len());
         Dense {

@@ -1,7 +1,7 @@
 //! A mechanism as source code: C99 or Rust, with a self-test against the engine.
 
-use super::{Equations, Simulation};
 use super::procedures::{Procedure, procedures};
+use super::{Equations, Simulation};
 use crate::symbolic::export::{Language, Source, Unit};
 use crate::symbolic::{Id, unrolled};
 

@@ -66,14 +66,15 @@ pub struct Program {
     lambda: Vec<f64>,
     positions: usize,
     singular: u64,
+    /// The least relative diagonal entry of R since it was last asked for.
+    nearest: f64,
 }
 
 impl Program {
     /// The program for these rows.
     pub fn new(e: &mut Equations, kept: &[usize]) -> Program {
         let number = |row: u32| kept.iter().position(|&k| k == row as usize);
-        let chosen: Vec<((u32, u32), Id)> =
-            e.a.iter().filter_map(|&((i, row), x)| number(row).map(|r| ((i, r as u32), x))).collect();
+        let chosen: Vec<((u32, u32), Id)> = e.a.iter().filter_map(|&((i, row), x)| number(row).map(|r| ((i, r as u32), x))).collect();
         let entries: Vec<(u32, u32)> = chosen.iter().map(|c| c.0).collect();
         let pattern = Pattern::analyse(e.coordinates.velocities(), kept.len(), &entries);
         let factor = Factor::new(&pattern);
@@ -85,9 +86,8 @@ impl Program {
         let lambda: Vec<Id> = (0..kept.len()).map(|i| e.graph.input(first + i)).collect();
         let remaining = e.remaining(kept, &lambda);
         let result = e.inverse_mass(&remaining);
-        let slopes: Vec<(u32, u32, Id)> = (0..kept.len())
-            .flat_map(|r| e.rows[kept[r]].entries.iter().map(move |&(i, x)| (r as u32, i as u32, x)))
-            .collect();
+        let slopes: Vec<(u32, u32, Id)> =
+            (0..kept.len()).flat_map(|r| e.rows[kept[r]].entries.iter().map(move |&(i, x)| (r as u32, i as u32, x))).collect();
         let bias = kept.iter().map(|&r| e.rows[r].u);
         let matrix = chosen.iter().map(|c| c.1);
         let outputs: Vec<Id> = matrix.chain(right).chain(result).chain(bias).chain(slopes.iter().map(|s| s.2)).collect();
@@ -128,6 +128,7 @@ impl Program {
             tape,
             still,
             singular: 0,
+            nearest: f64::INFINITY,
         }
     }
 
@@ -143,6 +144,7 @@ impl Program {
             *l = self.work.values[place as usize];
         }
         self.factor.factor();
+        self.nearest = self.nearest.min(self.factor.weakest());
         if self.factor.weakest() < SINGULAR {
             self.singular += 1;
             self.factor.solve_deficient(SINGULAR, &mut self.lambda);
@@ -181,6 +183,11 @@ impl Program {
     /// Multipliers of the last evaluation, one per kept row.
     pub fn lambda(&self) -> &[f64] {
         &self.lambda
+    }
+
+    /// The least relative diagonal entry of R since the last question: how near to a singular position the evaluations came.
+    pub fn nearest(&mut self) -> f64 {
+        std::mem::replace(&mut self.nearest, f64::INFINITY)
     }
 
     /// How often R was singular and the basic solution was taken.
@@ -290,7 +297,8 @@ pub(super) fn inverse_mass(coordinates: &Coordinates) -> Vec<(u32, u32, f64)> {
     for (body, root) in coordinates.inverse_roots().iter().enumerate() {
         for i in 0..count {
             for j in 0..count {
-                let products = root.iter().filter(|e| e.1 == i).flat_map(|x| root.iter().filter(move |y| y.1 == j && y.0 == x.0).map(|y| x.2 * y.2));
+                let products =
+                    root.iter().filter(|e| e.1 == i).flat_map(|x| root.iter().filter(move |y| y.1 == j && y.0 == x.0).map(|y| x.2 * y.2));
                 let entry: f64 = products.sum();
                 if entry != 0.0 {
                     out.push(((body * count + i) as u32, (body * count + j) as u32, entry));

@@ -134,7 +134,7 @@ impl Unit<'_> {
             size("jacobian"),
             size("scaled"),
             size("factor"),
-            numbers(self.floors),
+            some_numbers(self.floors),
             self.diagonal,
             nn = n.max(1),
             vv = v.max(1),
@@ -147,7 +147,7 @@ impl Unit<'_> {
         let [q, v, d, n] = self.sizes;
         let mut text = String::new();
         for (k, (what, length)) in [("q", q), ("v", v), ("drive", d), ("acceleration", v)].into_iter().enumerate() {
-            let rows: Vec<String> = self.cases.iter().map(|c| format!("    {{{}}}", numbers(&c[k]))).collect();
+            let rows: Vec<String> = self.cases.iter().map(|c| format!("    {{{}}}", some_numbers(&c[k]))).collect();
             let _ = writeln!(
                 text,
                 "static const double case_{what}[{}][{}] = {{\n{}\n}};",
@@ -276,7 +276,12 @@ fn main() {
 "#;
 
 fn numbers(list: &[f64]) -> String {
-    if list.is_empty() { "0.0".into() } else { list.iter().map(|x| format!("{x:?}")).collect::<Vec<_>>().join(", ") }
+    list.iter().map(|x| format!("{x:?}")).collect::<Vec<_>>().join(", ")
+}
+
+/// The same for C, which has no empty arrays.
+fn some_numbers(list: &[f64]) -> String {
+    if list.is_empty() { "0.0".into() } else { numbers(list) }
 }
 
 fn c_signature(prefix: &str, p: &Body<'_>) -> String {
