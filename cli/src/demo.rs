@@ -32,6 +32,11 @@ macro_rules! scenes {
 }
 
 scenes![
+    "a01_pendulum",
+    "a02_four_bars",
+    "a03_andrews",
+    "a04_bricard",
+    "a05_governor",
     "arch",
     "arch_thin",
     "ball",
@@ -55,6 +60,8 @@ scenes![
     "geneva",
     "gripper",
     "incline",
+    "insulator_chain",
+    "manipulator",
     "shaker",
     "slider_crank",
     "soft_block",

@@ -1,6 +1,7 @@
 //! The command line of Signorini: doors to the library, nothing else.
 
 pub mod bench;
+pub mod codegen;
 pub mod demo;
 pub mod fclib;
 pub mod glb;

@@ -25,6 +25,8 @@ enum Command {
     Schema,
     /// Solve problems from files and say in joules how wrong the answers are.
     Solve(signorini_cli::solve::Arguments),
+    /// Write the accelerations of a mechanism as C99 or Rust for a real-time target.
+    Codegen(signorini_cli::codegen::Arguments),
     /// Measure a method: speed, iterations, accuracy, beside the published figures.
     Bench(signorini_cli::bench::Arguments),
 }
@@ -38,6 +40,7 @@ fn main() -> std::process::ExitCode {
         Command::Export(arguments) => signorini_cli::view::export(&arguments),
         Command::Schema => signorini_cli::schema::run(),
         Command::Solve(arguments) => signorini_cli::solve::run(&arguments),
+        Command::Codegen(arguments) => signorini_cli::codegen::run(&arguments),
         Command::Bench(arguments) => signorini_cli::bench::run(&arguments),
     }
 }

@@ -16,6 +16,7 @@ pub mod psor;
 pub mod spheres;
 pub mod step;
 pub mod sweeps;
+pub mod symbolic;
 
 /// What to measure.
 #[derive(Args)]
@@ -40,6 +41,8 @@ enum What {
     Step(step::Arguments),
     /// Interior point: the thesis's tables, warm starts, mass ratios, beside clarabel.
     InteriorPoint(interior_point::Arguments),
+    /// Accelerations by symbolic preprocessing: operations, time, back ends, beside the published figures.
+    Symbolic(symbolic::Arguments),
 }
 
 /// Runs the chosen bench.
@@ -52,5 +55,6 @@ pub fn run(arguments: &Arguments) -> ExitCode {
         What::Psor(arguments) => psor::run(arguments),
         What::Step(arguments) => step::run(arguments),
         What::InteriorPoint(arguments) => interior_point::run(arguments),
+        What::Symbolic(arguments) => symbolic::run(arguments),
     }
 }

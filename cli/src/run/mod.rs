@@ -1,5 +1,6 @@
 //! `signorini run SCENE`: simulate, say how wrong every step was, check the facts of the scene, leave tables.
 
+pub mod acceleration;
 pub mod probe;
 pub mod record;
 pub mod summary;
@@ -204,6 +205,9 @@ pub fn settings(loaded: &Loaded, options: &Options) -> Result<Settings, String> 
 
 /// All steps of a run.
 pub fn simulate(loaded: &Loaded, settings: Settings, options: &Options, stop: &AtomicBool) -> Result<Finished, String> {
+    if loaded.run.integrator == Some(format::Integrator::Acceleration) {
+        return acceleration::simulate(loaded, settings, options, stop);
+    }
     let scene = &loaded.scene;
     let dt = settings.h;
     // A quotient such as 1/0.02 must not lose its last step to rounding.
@@ -285,7 +289,7 @@ fn describe(refused: Refused) -> String {
 }
 
 /// A bar on stderr with rate, time left and the present error; hidden unless stderr is a terminal.
-fn progress(steps: u64) -> ProgressBar {
+pub(crate) fn progress(steps: u64) -> ProgressBar {
     let bar = ProgressBar::with_draw_target(Some(steps), ProgressDrawTarget::stderr());
     let style = ProgressStyle::with_template("{bar:30} {pos}/{len} steps  {per_sec}  {eta} left  {msg}");
     bar.set_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()));

@@ -43,6 +43,8 @@ pub struct Summary {
     pub wall: f64,
     /// Bits of the final state.
     pub hash: u64,
+    /// What else is to be said at the end of the line.
+    pub note: Option<String>,
     verdicts: Vec<Json>,
     stages: Json,
     wanted: f64,
@@ -69,6 +71,7 @@ impl Summary {
             divided: 0,
             wall: 0.0,
             hash: 0,
+            note: None,
             verdicts: Vec::new(),
             stages: Json::Null,
             wanted: t_end,
@@ -111,6 +114,21 @@ impl Summary {
         }));
     }
 
+    /// Adds a step of an integrator that is no solver: its ledger since the beginning, and its error.
+    pub fn add_smooth(&mut self, time: f64, energy: Ledger, (joule, name): (f64, impl FnOnce() -> String), method: &'static str) {
+        self.energy = energy;
+        self.steps += 1;
+        self.time = time;
+        let scale = energy.turnover().max(f64::MIN_POSITIVE);
+        self.worst_relative = self.worst_relative.max(joule / scale);
+        if joule > self.worst_joule {
+            self.worst_joule = joule;
+            self.worst_name = name();
+        }
+        self.ledger = self.ledger.max(energy.residual().abs() / scale);
+        *self.solvers.entry(method).or_default() += 1;
+    }
+
     /// Closes the run.
     pub fn finish(&mut self, state: &State, stepper: &Stepper, wall: f64) {
         self.wall = wall;
@@ -136,7 +154,11 @@ impl Summary {
         if self.not_accepted > 0 {
             line += &format!("  {} steps NOT accepted", self.not_accepted);
         }
-        line + &format!("  {:.0} steps/s", self.rate())
+        line += &format!("  {:.0} steps/s", self.rate());
+        match &self.note {
+            Some(note) => format!("{line}\n{note}"),
+            None => line,
+        }
     }
 
     fn rate(&self) -> f64 {
@@ -160,6 +182,7 @@ impl Summary {
             "wall_s": self.wall,
             "steps_per_s": self.rate(),
             "hash": format!("{:016x}", self.hash),
+            "note": self.note,
         })
     }
 }

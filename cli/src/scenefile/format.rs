@@ -170,6 +170,26 @@ words! {
     }
 }
 
+words! {
+    /// How time goes on.
+    pub enum Integrator {
+        /// Velocities and impulses step by step; contacts, stops and dry friction.
+        Stepping = "stepping",
+        /// Accelerations of a mechanism without contact, by symbolic preprocessing and Runge-Kutta.
+        Acceleration = "acceleration",
+    }
+}
+
+words! {
+    /// Runge-Kutta methods for integrator = "acceleration".
+    pub enum RungeKutta {
+        /// Order 4, steps of dt.
+        Classical = "runge_kutta_4",
+        /// Order 5(4), steps within dt chosen by `tolerance`.
+        DormandPrince = "dormand_prince",
+    }
+}
+
 table! {
     /// How the scene is simulated.
     pub struct Run {
@@ -177,6 +197,12 @@ table! {
         dt: Option<At<Of<Time>>>,
         /// When to end; 1 s without this.
         t_end: Option<At<Of<Time>>>,
+        /// How time goes on; "stepping" without this.
+        integrator: Option<Integrator>,
+        /// With integrator = "acceleration": which Runge-Kutta method; "runge_kutta_4" without this.
+        method: Option<RungeKutta>,
+        /// With integrator = "acceleration": false if the drift of the joints is not to be taken away.
+        stabilised: Option<bool>,
         /// Which solver; "auto" without this.
         solver: Option<Name>,
         /// Which friction law; "coulomb" without this.

@@ -150,7 +150,7 @@ impl Equations {
         let v: [Id; 6] = std::array::from_fn(|i| self.velocity(m * 6 + i));
         let rotation = self.graph.rotation([q[3], q[4], q[5], q[6]]);
         let spin = [v[3], v[4], v[5]];
-        (0..3).for_each(|i| drop(self.seeds.insert(q[i], v[i])));
+        self.seeds.extend((0..3).map(|i| (q[i], v[i])));
         // Ṙ = R[ω]×: each axis turns into the two others.
         for (axis, (plus, minus)) in [(0, (1, 2)), (1, (2, 0)), (2, (0, 1))] {
             for i in 0..3 {
@@ -165,7 +165,7 @@ impl Equations {
     fn planar(&mut self, m: usize) -> Place {
         let q: [Id; 3] = std::array::from_fn(|i| self.graph.input(m * 3 + i));
         let v: [Id; 3] = std::array::from_fn(|i| self.velocity(m * 3 + i));
-        (0..3).for_each(|i| drop(self.seeds.insert(q[i], v[i])));
+        self.seeds.extend((0..3).map(|i| (q[i], v[i])));
         let (cosine, sine) = (self.graph.unary(Unary::Cos, q[2]), self.graph.unary(Unary::Sin, q[2]));
         Place::Planar { origin: [q[0], q[1]], cosine, sine, angle: q[2], spin: v[2] }
     }
@@ -382,7 +382,7 @@ impl Equations {
     }
 
     /// A = L⁻¹Gᵀ.
-    fn scaled_jacobian(&mut self) {
+    pub(super) fn scaled_jacobian(&mut self) {
         let count = self.coordinates.space.velocities();
         let roots = self.coordinates.inverse_roots();
         for r in 0..self.rows.len() {

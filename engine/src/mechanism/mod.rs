@@ -23,8 +23,8 @@ pub mod dense;
 pub mod emit;
 pub mod equations;
 pub mod forces;
+pub mod procedures;
 pub mod program;
-pub mod report;
 pub mod runge_kutta;
 pub mod simulation;
 

@@ -21,6 +21,9 @@ use crate::symbolic::{Factor, Id, Pattern, Tape, Work};
 /// double precision cannot give back.
 pub const SINGULAR: f64 = 1e-11;
 
+/// Below this relative diagonal entry (near a singular position) solves are refined: RᵀR loses twice the digits of R.
+pub const NEAR: f64 = 0.05;
+
 /// Entries of A: from the tape to the factor.
 #[derive(Clone, Debug, Default)]
 struct Scatter(Vec<(u32, u32)>);
@@ -47,7 +50,10 @@ pub struct Program {
     work: Work,
     scatter: Scatter,
     right: Vec<u32>,
+    bias: Vec<u32>,
     result: Vec<u32>,
+    /// Entries of G on the tape: row, velocity, place.
+    slopes: Vec<(u32, u32, u32)>,
     /// Gaps and G at a position.
     still: Tape,
     still_work: Work,
@@ -60,6 +66,8 @@ pub struct Program {
     lambda: Vec<f64>,
     positions: usize,
     singular: u64,
+    /// The least relative diagonal entry of R since it was last asked for.
+    nearest: f64,
 }
 
 impl Program {
@@ -78,12 +86,14 @@ impl Program {
         let lambda: Vec<Id> = (0..kept.len()).map(|i| e.graph.input(first + i)).collect();
         let remaining = e.remaining(kept, &lambda);
         let result = e.inverse_mass(&remaining);
-        let outputs: Vec<Id> = chosen.iter().map(|c| c.1).chain(right.iter().copied()).chain(result.iter().copied()).collect();
+        let slopes: Vec<(u32, u32, Id)> =
+            (0..kept.len()).flat_map(|r| e.rows[kept[r]].entries.iter().map(move |&(i, x)| (r as u32, i as u32, x))).collect();
+        let bias = kept.iter().map(|&r| e.rows[r].u);
+        let matrix = chosen.iter().map(|c| c.1);
+        let outputs: Vec<Id> = matrix.chain(right).chain(result).chain(bias).chain(slopes.iter().map(|s| s.2)).collect();
         let late: Vec<(usize, usize)> = (0..kept.len()).map(|i| (first + i, 1)).collect();
         let tape = Tape::compile(&e.graph, &outputs, first + kept.len(), &late);
         let gaps = kept.iter().map(|&r| e.rows[r].gap);
-        let slopes: Vec<(u32, u32, Id)> =
-            (0..kept.len()).flat_map(|r| e.rows[kept[r]].entries.iter().map(move |&(i, x)| (r as u32, i as u32, x))).collect();
         let outputs: Vec<Id> = chosen.iter().map(|c| c.1).chain(gaps).chain(slopes.iter().map(|s| s.2)).collect();
         let still = Tape::compile(&e.graph, &outputs, e.coordinates.positions(), &[]);
         let scatter = |tape: &Tape| {
@@ -95,6 +105,8 @@ impl Program {
         let places = |tape: &Tape, from: usize, count: usize| (from..from + count).map(|k| tape.place(k) as u32).collect::<Vec<_>>();
         let (nv, n) = (e.coordinates.velocities(), kept.len());
         let gaps = places(&still, chosen.len(), n);
+        let on_tape = chosen.len() + 2 * n + nv;
+        let on_main = slopes.iter().enumerate().map(|(k, s)| (s.0, s.1, tape.place(on_tape + k) as u32)).collect();
         let jacobian = slopes.iter().enumerate().map(|(k, s)| (s.0, s.1, still.place(chosen.len() + n + k) as u32)).collect();
         Program {
             kept: kept.to_vec(),
@@ -102,6 +114,8 @@ impl Program {
             still_scatter: scatter(&still),
             right: places(&tape, chosen.len(), n),
             result: places(&tape, chosen.len() + n, nv),
+            bias: places(&tape, chosen.len() + n + nv, n),
+            slopes: on_main,
             gaps,
             jacobian,
             inverse_mass: inverse_mass(&e.coordinates),
@@ -114,6 +128,7 @@ impl Program {
             tape,
             still,
             singular: 0,
+            nearest: f64::INFINITY,
         }
     }
 
@@ -129,6 +144,7 @@ impl Program {
             *l = self.work.values[place as usize];
         }
         self.factor.factor();
+        self.nearest = self.nearest.min(self.factor.weakest());
         if self.factor.weakest() < SINGULAR {
             self.singular += 1;
             self.factor.solve_deficient(SINGULAR, &mut self.lambda);
@@ -142,11 +158,36 @@ impl Program {
         for (a, &place) in out.iter_mut().zip(&self.result) {
             *a = self.work.values[place as usize];
         }
+        if (SINGULAR..NEAR).contains(&self.factor.weakest()) {
+            self.refine(out);
+        }
+    }
+
+    /// Takes away what is left of `G v̇ − u`.
+    fn refine(&self, out: &mut [f64]) {
+        let mut rest: Vec<f64> = self.bias.iter().map(|&p| -self.work.values[p as usize]).collect();
+        for &(row, i, place) in &self.slopes {
+            rest[row as usize] += self.work.values[place as usize] * out[i as usize];
+        }
+        self.factor.forward(&mut rest);
+        self.factor.backward(&mut rest);
+        let mut force = vec![0.0; out.len()];
+        for &(row, i, place) in &self.slopes {
+            force[i as usize] += self.work.values[place as usize] * rest[row as usize];
+        }
+        for &(i, j, x) in &self.inverse_mass {
+            out[i as usize] -= x * force[j as usize];
+        }
     }
 
     /// Multipliers of the last evaluation, one per kept row.
     pub fn lambda(&self) -> &[f64] {
         &self.lambda
+    }
+
+    /// The least relative diagonal entry of R since the last question: how near to a singular position the evaluations came.
+    pub fn nearest(&mut self) -> f64 {
+        std::mem::replace(&mut self.nearest, f64::INFINITY)
     }
 
     /// How often R was singular and the basic solution was taken.
@@ -224,6 +265,11 @@ impl Program {
     /// Remembers the lengths of the columns of A at the last position.
     pub fn survey(&mut self) {
         self.factor.survey();
+    }
+
+    /// Below which each diagonal entry of R counts as zero, in order of elimination.
+    pub fn floors(&self) -> Vec<f64> {
+        self.factor.floors().into_iter().map(|length| SINGULAR * length).collect()
     }
 
     /// Operations of one evaluation: tape, factor, solves.

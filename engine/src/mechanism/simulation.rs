@@ -67,6 +67,15 @@ pub const DEPENDENT: f64 = 1e-9;
 /// An independent set of rows this near to dependent is chosen again, if there is a choice.
 const POOR: f64 = 1e-3;
 
+/// Stages and corrections keep this far from a singular position, where a step can be divided otherwise or a correction can wait.
+const CLOSE: f64 = 3e-3;
+
+/// How a step that comes too close to a singular position is divided.
+const DIVISIONS: [f64; 5] = [0.4, 0.6, 0.3, 0.7, 0.5];
+
+/// Corrections are put off at most so often: a mechanism that is always nearly singular is corrected all the same.
+const PATIENCE: u32 = 3;
+
 /// A running mechanism.
 pub struct Simulation {
     /// The expressions.
@@ -93,6 +102,10 @@ pub struct Simulation {
     done: f64,
     stages: Stages,
     h: f64,
+    /// Corrections put off in a row.
+    waited: u32,
+    /// Divisions of a step that did not help: some mechanisms are always like this.
+    in_vain: u32,
 }
 
 impl Simulation {
@@ -124,6 +137,8 @@ impl Simulation {
             done: 0.0,
             stages: Stages::default(),
             h: 0.0,
+            waited: 0,
+            in_vain: 0,
         };
         out.assemble()?;
         out.program.look(&out.q);
@@ -254,7 +269,9 @@ impl Simulation {
         if !(drift.gap.is_finite() && rate.is_finite()) || self.q.iter().chain(&self.v).any(|x| !x.is_finite()) {
             return Err(Unfit::NotFinite { time: self.time, joint: self.row_name(row) });
         }
-        if self.settings.stabilised {
+        if self.settings.stabilised && self.postpone() {
+            drift.left = drift.gap;
+        } else if self.settings.stabilised {
             self.correct_positions();
             drift.joule = self.correct_velocities();
             self.rank();
@@ -267,7 +284,51 @@ impl Simulation {
         Ok(drift)
     }
 
+    /// Whether the correction waits: the position is nearly singular, and rounding would be magnified.
+    fn postpone(&mut self) -> bool {
+        self.program.look(&self.q);
+        let close = self.program.factor().weakest() < CLOSE && self.waited < PATIENCE;
+        self.waited = if close { self.waited + 1 } else { 0 };
+        close
+    }
+
+    /// One interval of length h; fixed steps that come too close to a singular position are divided where they pass it best.
     fn integrate(&mut self, h: f64, lossy: bool) {
+        if self.settings.method != Method::Classical {
+            return self.interval(h, lossy);
+        }
+        let begin = (self.q.clone(), self.v.clone(), self.done, self.time);
+        self.program.nearest();
+        self.interval(h, lossy);
+        let mut best = (self.program.nearest(), None);
+        if best.0 >= CLOSE || self.in_vain >= PATIENCE {
+            return;
+        }
+        let whole = best.0;
+        for share in DIVISIONS {
+            self.restore(&begin);
+            self.interval(share * h, lossy);
+            self.interval(begin.3 + h - self.time, lossy);
+            let near = self.program.nearest();
+            if near > best.0 {
+                best = (near, Some(share));
+            }
+        }
+        self.restore(&begin);
+        self.in_vain = if best.0 > 2.0 * whole { 0 } else { self.in_vain + 1 };
+        if let Some(share) = best.1 {
+            self.interval(share * h, lossy);
+        }
+        self.interval(begin.3 + h - self.time, lossy);
+    }
+
+    fn restore(&mut self, (q, v, done, time): &(Vec<f64>, Vec<f64>, f64, f64)) {
+        self.q.copy_from_slice(q);
+        self.v.copy_from_slice(v);
+        (self.done, self.time) = (*done, *time);
+    }
+
+    fn interval(&mut self, h: f64, lossy: bool) {
         let (nq, nv) = (self.q.len(), self.v.len());
         let mut y: Vec<f64> = self.q.iter().chain(&self.v).copied().chain([self.done]).collect();
         let mut stages = std::mem::take(&mut self.stages);
@@ -325,7 +386,7 @@ impl Simulation {
             self.program.look(&self.q);
             let gaps = self.program.gaps();
             let gap = largest(&gaps).0;
-            if gap < 1e-14 || gap >= 0.5 * last {
+            if gap == 0.0 || gap >= 0.5 * last {
                 return;
             }
             last = gap;
@@ -341,6 +402,11 @@ impl Simulation {
         let rates = self.program.rates(&self.v);
         let (delta, energy) = self.program.correction(&rates);
         self.v.iter_mut().zip(&delta).for_each(|(v, d)| *v -= d);
+        if self.program.factor().weakest() < super::program::NEAR {
+            // RᵀR loses twice the digits of R: what is left is taken away too.
+            let (delta, _) = self.program.correction(&self.program.rates(&self.v));
+            self.v.iter_mut().zip(&delta).for_each(|(v, d)| *v -= d);
+        }
         energy.max(0.0)
     }
 

@@ -34,8 +34,12 @@ struct Step {
     rows: u32,
     /// Where its places begin in `places`; those of the columns follow each other.
     start: u32,
-    /// Where the other columns are in `others`.
+    /// How many other columns.
+    count: u32,
+    /// Where the other columns are in `others`; nothing unless a row of R comes of it.
     others: (u32, u32),
+    /// True if it gives a row of R.
+    last: bool,
 }
 
 /// A factorization with a fixed pattern.
@@ -83,12 +87,16 @@ impl Factor {
         }
         for step in &pattern.steps {
             let begin = factor.others.len() as u32;
-            factor.others.extend(&step.columns);
+            if step.last {
+                factor.others.extend(&step.columns);
+            }
             let flat = Step {
                 column: step.column,
                 rows: step.rows.len() as u32,
                 start: factor.places.len() as u32,
+                count: step.columns.len() as u32,
                 others: (begin, factor.others.len() as u32),
+                last: step.last,
             };
             for &column in std::iter::once(&step.column).chain(&step.columns) {
                 for &row in &step.rows {
@@ -97,7 +105,7 @@ impl Factor {
                 }
             }
             let pivot = step.rows.first().copied();
-            for &column in &step.columns {
+            for &column in step.columns.iter().filter(|_| step.last) {
                 let entry = pivot.map_or(u32::MAX, |row| factor.place((row, column)));
                 factor.upper.push(entry);
             }
@@ -129,7 +137,7 @@ impl Factor {
 
     /// Bytes of the lists and the array.
     pub fn memory(&self) -> usize {
-        4 * (self.places.len() + self.others.len() + self.upper.len()) + 20 * self.steps.len() + 8 * (self.values.len() + self.columns)
+        4 * (self.places.len() + self.others.len() + self.upper.len()) + 28 * self.steps.len() + 8 * (self.values.len() + self.columns)
     }
 
     /// Turns A into R.
@@ -157,9 +165,12 @@ impl Factor {
                     v[0] += length;
                     let beta = 1.0 / (length * v[0]);
                     self.values[diagonal] = -length;
-                    let count = (step.others.1 - step.others.0) as usize;
+                    let count = step.count as usize;
                     reflect(&mut self.values, v, beta, &self.places[start + rows..start + rows * (1 + count)]);
                 }
+            }
+            if !step.last {
+                continue;
             }
             let r = self.values[diagonal];
             // Lengths of columns change slowly: those of the last survey serve.
@@ -180,9 +191,14 @@ impl Factor {
         self.lengths.extend(squares.iter().map(|s| if s.0 > 0.0 { 1.0 / s.0.sqrt() } else { 1.0 }));
     }
 
+    /// Lengths of the columns at the last survey, in order of elimination.
+    pub fn floors(&self) -> Vec<f64> {
+        self.steps.iter().filter(|s| s.last).map(|s| 1.0 / self.lengths[s.column as usize]).collect()
+    }
+
     /// `y = R⁻ᵀ b`, in the order of columns; in place. Missing diagonals give zero.
     pub fn forward(&self, b: &mut [f64]) {
-        for step in &self.steps {
+        for step in self.steps.iter().filter(|s| s.last) {
             let j = step.column as usize;
             b[j] *= self.inverse[j];
             let y = b[j];
@@ -197,7 +213,7 @@ impl Factor {
 
     /// `λ = R⁻¹ y`, in place.
     pub fn backward(&self, y: &mut [f64]) {
-        for step in self.steps.iter().rev().filter(|s| s.rows > 0) {
+        for step in self.steps.iter().rev().filter(|s| s.last && s.rows > 0) {
             let range = step.others.0 as usize..step.others.1 as usize;
             let mut s = y[step.column as usize];
             for (&k, &place) in self.others[range.clone()].iter().zip(&self.upper[range]) {
@@ -210,7 +226,7 @@ impl Factor {
     /// Squares of the lengths of the columns of R, which are those of A, and of the diagonal entries.
     fn squares(&self) -> Vec<(f64, f64)> {
         let mut squares = vec![(0.0, 0.0); self.columns];
-        for step in self.steps.iter().filter(|s| s.rows > 0) {
+        for step in self.steps.iter().filter(|s| s.last && s.rows > 0) {
             let r = self.values[self.places[step.start as usize] as usize];
             squares[step.column as usize].0 += r * r;
             squares[step.column as usize].1 = r * r;
@@ -233,7 +249,7 @@ impl Factor {
         let squares = self.squares();
         let mut inside: Vec<bool> = squares.iter().map(|&(length, r)| r <= threshold * threshold * length).collect();
         let mut list = Vec::new();
-        for (s, step) in self.steps.iter().enumerate() {
+        for (s, step) in self.steps.iter().enumerate().filter(|(_, s)| s.last) {
             if inside[step.column as usize] {
                 list.push(s);
                 if step.rows > 0 {
@@ -272,7 +288,7 @@ impl Factor {
         let (inside, list, dense) = self.second(threshold);
         // Forward: the first block as usual, then the second with U₁.
         let mut y = b.to_vec();
-        for step in self.steps.iter().filter(|s| !inside[s.column as usize]) {
+        for step in self.steps.iter().filter(|s| s.last && !inside[s.column as usize]) {
             let j = step.column as usize;
             y[j] *= self.inverse[j];
             let scale = y[j];
@@ -284,7 +300,7 @@ impl Factor {
         let mut lambda = vec![0.0; list.len()];
         dense.solve(&right, &mut lambda);
         list.iter().zip(&lambda).for_each(|(&s, &x)| y[self.steps[s].column as usize] = x);
-        for step in self.steps.iter().rev().filter(|s| !inside[s.column as usize]) {
+        for step in self.steps.iter().rev().filter(|s| s.last && !inside[s.column as usize]) {
             let mut s = y[step.column as usize];
             for p in step.others.0 as usize..step.others.1 as usize {
                 s -= self.values[self.upper[p] as usize] * y[self.others[p] as usize];

@@ -4,11 +4,14 @@
 //! go on with all columns that any of them had (K):
 //!
 //! ```text
-//!   1. choose column j          the cheapest: |S| (|K| + 1) least
+//!   1. choose column j          the cheapest
 //!   2. S = rows with an entry in j,  K = union of their other columns
-//!   3. the first row of S becomes row j of R with entries j ∪ K
-//!   4. each other row of S continues with entries K
+//!   3. rows of S with the same few columns first: all but one of them lose column j and fill nothing
+//!   4. the first row of what is left becomes row j of R with entries j ∪ K
+//!   5. each other row continues with entries K
 //! ```
+//!
+//! Without line 3 the rows that a chain leaves behind (its degrees of freedom) would be carried to its end, and the cost would not be linear.
 //!
 //! Where rows run out (more columns than rows, or structurally dependent ones) S is empty and the diagonal entry is missing.
 //! The order depends on the pattern alone; several rules are tried and the cheapest result is kept.
@@ -24,6 +27,8 @@ pub struct Step {
     pub rows: Vec<u32>,
     /// The other columns of these rows.
     pub columns: Vec<u32>,
+    /// True if its first row becomes a row of R; false if it goes on with the column.
+    pub last: bool,
 }
 
 /// The pattern of a matrix and of its QR factorization.
@@ -68,7 +73,7 @@ impl Pattern {
         let mut left = Left::new(rows, columns, &entries, rule);
         let mut steps = Vec::with_capacity(columns);
         while let Some((_, column)) = left.queue.pop_first() {
-            steps.push(left.eliminate(column));
+            left.eliminate(column, &mut steps);
         }
         Pattern { rows, columns, entries, steps }
     }
@@ -80,7 +85,7 @@ impl Pattern {
 
     /// Entries of R.
     pub fn filled(&self) -> usize {
-        self.steps.iter().filter(|s| !s.rows.is_empty()).map(|s| 1 + s.columns.len()).sum()
+        self.steps.iter().filter(|s| s.last && !s.rows.is_empty()).map(|s| 1 + s.columns.len()).sum()
     }
 
     /// Entries over all.
@@ -128,52 +133,86 @@ impl Left {
         left
     }
 
-    /// The other columns of the rows of a column.
-    fn others(&self, column: u32) -> Vec<u32> {
-        let mut others: Vec<u32> = self.columns[column as usize].iter().flat_map(|&r| self.rows[r as usize].iter().copied()).collect();
-        others.sort_unstable();
-        others.dedup();
-        others.retain(|&c| c != column);
-        others
+    /// The steps that eliminate a column: rows with the same few columns first.
+    fn plan(&self, column: u32) -> Vec<Step> {
+        let mut rows = self.columns[column as usize].clone();
+        rows.sort_by(|&a, &b| {
+            let (a, b) = (&self.rows[a as usize], &self.rows[b as usize]);
+            a.len().cmp(&b.len()).then_with(|| a.cmp(b))
+        });
+        let mut steps = Vec::new();
+        let mut rest = &rows[..];
+        // A row that stands for those before it.
+        let mut carried: Option<u32> = None;
+        while let Some(&first) = rest.first() {
+            let pattern = &self.rows[first as usize];
+            let same = rest.iter().take_while(|&&r| self.rows[r as usize] == *pattern).count();
+            // The carried row fills nothing here, or everything that is left is taken at once.
+            let fits = carried.is_none_or(|c| self.rows[c as usize].iter().all(|k| pattern.binary_search(k).is_ok()));
+            if !fits || same == rest.len() {
+                break;
+            }
+            let group: Vec<u32> = carried.into_iter().chain(rest[..same].iter().copied()).collect();
+            rest = &rest[same..];
+            // The row that is carried on must have the whole pattern.
+            carried = group.last().copied();
+            if group.len() > 1 {
+                let mut rows = group;
+                rows.reverse();
+                steps.push(Step { column, rows, columns: without(pattern, column), last: false });
+            }
+        }
+        let rows: Vec<u32> = carried.into_iter().chain(rest.iter().copied()).collect();
+        let mut columns: Vec<u32> = rows.iter().flat_map(|&r| self.rows[r as usize].iter().copied()).collect();
+        columns.sort_unstable();
+        columns.dedup();
+        steps.push(Step { column, rows, columns: without(&columns, column), last: true });
+        steps
     }
 
     fn cost(&self, column: u32) -> usize {
         match self.rule {
             Rule::Natural => column as usize,
             Rule::Shortest => self.columns[column as usize].len(),
-            Rule::Narrowest => self.others(column).len(),
-            Rule::Cheapest => {
-                let rows = self.columns[column as usize].len();
-                if rows > 1 { rows * (1 + 2 * self.others(column).len()) } else { 0 }
-            }
+            Rule::Narrowest => self.plan(column).last().map_or(0, |s| s.columns.len()),
+            Rule::Cheapest => self.plan(column).iter().filter(|s| s.rows.len() > 1).map(|s| s.rows.len() * (1 + 2 * s.columns.len())).sum(),
         }
     }
 
-    fn eliminate(&mut self, column: u32) -> Step {
-        let columns = self.others(column);
-        let mut rows = std::mem::take(&mut self.columns[column as usize]);
-        // The row with the fewest entries leaves: the work on the others is the same.
-        rows.sort_by_key(|&r| (self.rows[r as usize].len(), r));
-        if let Some(&pivot) = rows.first() {
-            for &c in &self.rows[pivot as usize] {
-                self.columns[c as usize].retain(|&r| r != pivot);
+    fn eliminate(&mut self, column: u32, steps: &mut Vec<Step>) {
+        let plan = self.plan(column);
+        let mut touched: Vec<u32> = Vec::new();
+        for step in plan {
+            touched.extend(&step.columns);
+            let leaves = step.last.then(|| step.rows.first().copied()).flatten();
+            if let Some(pivot) = leaves {
+                for &c in &self.rows[pivot as usize] {
+                    self.columns[c as usize].retain(|&r| r != pivot);
+                }
+                self.rows[pivot as usize].clear();
             }
-            self.rows[pivot as usize].clear();
-        }
-        for &row in rows.iter().skip(1) {
-            self.rows[row as usize].clone_from(&columns);
-            for &c in &columns {
-                let list = &mut self.columns[c as usize];
-                if let Err(place) = list.binary_search(&row) {
-                    list.insert(place, row);
+            for &row in step.rows.iter().skip(1) {
+                self.rows[row as usize].clone_from(&step.columns);
+                for &c in &step.columns {
+                    let list = &mut self.columns[c as usize];
+                    if let Err(place) = list.binary_search(&row) {
+                        list.insert(place, row);
+                    }
                 }
             }
+            steps.push(step);
         }
-        for &c in &columns {
+        self.columns[column as usize].clear();
+        touched.sort_unstable();
+        touched.dedup();
+        for &c in &touched {
             self.queue.remove(&(self.costs[c as usize], c));
             self.costs[c as usize] = self.cost(c);
             self.queue.insert((self.costs[c as usize], c));
         }
-        Step { column, rows, columns }
     }
+}
+
+fn without(columns: &[u32], column: u32) -> Vec<u32> {
+    columns.iter().copied().filter(|&c| c != column).collect()
 }

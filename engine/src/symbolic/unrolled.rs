@@ -80,6 +80,18 @@ pub fn reflections(graph: &mut Graph, pattern: &Pattern, entries: &[Id]) -> Unro
                 }
             }
         }
+        for &(row, _) in own.iter().skip(1) {
+            left.remove(&(row, step.column));
+        }
+        if !step.last {
+            // The row that goes on is the first: it must hold the column.
+            if let (Some(&(kept, _)), Some(&planned)) = (own.first(), step.rows.first())
+                && kept != planned
+            {
+                exchange(&mut left, kept, planned, step.column, &step.columns);
+            }
+            continue;
+        }
         take(graph, &mut left, &mut out, step.column, own.first().map(|o| o.0), &step.columns);
         // A row that was to leave but had nothing in the column changes places with the one that did.
         if let (Some(&(kept, _)), Some(&planned)) = (own.first(), step.rows.first())
@@ -93,6 +105,19 @@ pub fn reflections(graph: &mut Graph, pattern: &Pattern, entries: &[Id]) -> Unro
         }
     }
     out
+}
+
+/// Two rows change places.
+fn exchange(left: &mut HashMap<(u32, u32), Id>, a: u32, b: u32, column: u32, columns: &[u32]) {
+    for &k in columns.iter().chain([&column]) {
+        let (x, y) = (left.remove(&(a, k)), left.remove(&(b, k)));
+        if let Some(x) = x {
+            left.insert((b, k), x);
+        }
+        if let Some(y) = y {
+            left.insert((a, k), y);
+        }
+    }
 }
 
 /// Moves a row into R.
@@ -117,7 +142,7 @@ pub fn rotations(graph: &mut Graph, pattern: &Pattern, entries: &[Id]) -> Unroll
         holders[column as usize].push(row as usize);
     }
     let mut out = Unrolled { columns: pattern.columns, ..Unrolled::default() };
-    for step in &pattern.steps {
+    for step in pattern.steps.iter().filter(|s| s.last) {
         let j = step.column;
         let mut own: Vec<usize> = holders[j as usize].iter().copied().filter(|&r| rows[r].contains_key(&j)).collect();
         own.sort_unstable();
