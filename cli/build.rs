@@ -45,8 +45,15 @@ fn page(viewer: &Path) -> Result<String, String> {
     if major < 20 {
         return Err(format!("Node.js is {version}, wanted 20 or newer"));
     }
-    if !viewer.join("node_modules/.package-lock.json").exists() {
+    let changed = |file: &str| fs::metadata(viewer.join(file)).and_then(|m| m.modified()).ok();
+    // What is installed must not be older than the list of what should be.
+    if changed("node_modules/.package-lock.json") < changed("package-lock.json") {
         npm(viewer, &["ci", "--no-audit", "--no-fund", "--prefer-offline"])?;
+        // npm gives the file the time at which it began.
+        let _ = fs::File::options()
+            .append(true)
+            .open(viewer.join("node_modules/.package-lock.json"))
+            .and_then(|f| f.set_modified(std::time::SystemTime::now()));
     }
     npm(viewer, &["run", "build"])?;
     let page = fs::read_to_string(&built).map_err(|e| format!("npm built no page: {e}"))?;

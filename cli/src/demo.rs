@@ -90,7 +90,7 @@ pub fn run(arguments: &Arguments) -> ExitCode {
     };
     let mut options = arguments.options.clone();
     if !arguments.no_report && options.report.is_none() && crate::report::page().is_ok() {
-        options.report = Some(Default::default());
+        options.report = Some(".".into());
     }
     match find(name, &arguments.options.set) {
         Ok(loaded) => run_loaded(loaded, &options),

@@ -28,6 +28,8 @@ interface Plot {
 const PALETTE = ['#3f7cc4', '#d9822b', '#3a9d78', '#c2526a', '#8a6bc1', '#a38a2f', '#3aa0b8', '#7d8590']
 /** What is drawn of an error of zero on a logarithmic axis, J. */
 const FLOOR = 1e-20
+/** Height of a plot, px. */
+const HEIGHT = 200
 
 /** One plot on the page. */
 class Chart {
@@ -70,7 +72,7 @@ class Chart {
   /** Fits the page's width and colours. */
   fit(): void {
     const place = this.element.querySelector<HTMLElement>('.plot')!
-    this.plot.setSize({ width: Math.max(200, place.clientWidth), height: 190 })
+    this.plot.setSize({ width: Math.max(200, place.clientWidth), height: HEIGHT })
   }
 
   recolor(): void {
@@ -97,13 +99,13 @@ class Chart {
     const logValues = (_: uPlot, ticks: number[]) => ticks.map((v) => (v === null || !isDecade(v) ? '' : superTen(v)))
     const options: uPlot.Options = {
       width: Math.max(200, place.clientWidth || 420),
-      height: 190,
+      height: HEIGHT,
       legend: { show: lines.length > 1, live: false },
       cursor: { sync: xUnit === 's' ? { key: 'time', setSeries: false } : undefined, drag: { x: true, y: false }, points: { size: 7 } },
       scales: { x: { time: false }, y: log ? { distr: 3, range: decades } : { range: padded } },
       axes: [
-        { ...axis, values: (_, ticks) => ticks.map((v) => `${+v.toFixed(6)}`), label: xUnit === 's' ? 'time, s' : xUnit, labelFont: axis.font, labelSize: 18 },
-        { ...axis, size: 62, values: log ? logValues : (_, ticks) => ticks.map((v) => shortNumber(v)) },
+        { ...axis, size: 26, values: (_, ticks) => ticks.map((v) => `${+v.toFixed(6)}`), label: xUnit === 's' ? 'time, s' : xUnit, labelFont: axis.font, labelSize: 16, labelGap: 0 },
+        { ...axis, size: 62, splits: log ? powers : undefined, filter: log ? (_, ticks) => ticks : undefined, values: log ? logValues : (_, ticks) => ticks.map((v) => shortNumber(v)) },
       ],
       series: [{}, ...lines.map((l) => this.series(l))],
       hooks: { setCursor: [(u) => this.hover(u)], draw: [(u) => this.drawNow(u)], ready: [(u) => this.listen(u)] },
@@ -185,7 +187,7 @@ export class Charts {
     const x = work.map((_, i) => i)
     this.show('convergence', {
       title: `Convergence of step ${nearest.step}, ${nearest.solver || 'solver'}`,
-      unit: 'J',
+      unit: 'J, island after island',
       log: true,
       x,
       xUnit: 'sample',
@@ -322,6 +324,13 @@ function decades(_: uPlot, low: number | null, high: number | null): [number, nu
   if (low === null || high === null || !(high > 0)) return [FLOOR, 1]
   const top = 10 ** Math.ceil(Math.log10(high) + 0.05)
   return [Math.min(10 ** Math.floor(Math.log10(Math.max(low, FLOOR))), top / 10), top]
+}
+
+/** Powers of ten, six of them or so. */
+function powers(_: uPlot, __: number, low: number, high: number): number[] {
+  const [a, b] = [Math.round(Math.log10(low)), Math.round(Math.log10(high))]
+  const every = Math.max(1, Math.ceil((b - a) / 6))
+  return Array.from({ length: Math.floor((b - a) / every) + 1 }, (___, k) => 10 ** (a + k * every))
 }
 
 function padded(_: uPlot, low: number | null, high: number | null): [number, number] {

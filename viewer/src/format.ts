@@ -25,7 +25,7 @@ export function quantity(x: number, unit: string, digits = 3): string {
 export function power(x: number): string {
   if (x === 0 || !Number.isFinite(x)) return String(x)
   const exponent = Math.floor(Math.log10(Math.abs(x)))
-  if (exponent >= -3 && exponent < 4) return x.toPrecision(3)
+  if (exponent >= -3 && exponent < 4) return String(+x.toPrecision(3))
   const mantissa = (x / 10 ** exponent).toFixed(1)
   return `${mantissa}·10${superscript(exponent)}`
 }

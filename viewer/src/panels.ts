@@ -81,7 +81,8 @@ export function facts(recording: Recording): string {
   if (list.length === 0) return ''
   const wanted = (low: number | null, high: number | null, unit: string) =>
     [low === null ? '' : `≥ ${+low.toPrecision(9)}`, high === null ? '' : `≤ ${+high.toPrecision(9)}`].filter(Boolean).join(', ') + ` ${unit}`
-  const rows = list.map((f) => {
+  const rows = list.map((fact) => {
+    const f = { ...fact, unit: fact.unit === 'a pure number' ? '' : fact.unit }
     const verdict = f.found === null ? 'open' : f.holds ? 'holds' : 'fails'
     const found = f.found === null ? '–' : `${+f.found.toPrecision(9)} ${f.unit}`
     return `<tr class="${verdict}"><td><b>${verdict}</b></td><td>${escaped(f.name)}</td><td class="n">${+f.time.toPrecision(6)} s</td><td class="n">${escaped(found)}</td><td class="n">${escaped(wanted(f.at_least, f.at_most, f.unit))}</td><td>${escaped(f.about)}</td></tr>`

@@ -125,7 +125,10 @@ const BODY = 14
 const CONTACT = 11
 const UNIT = 32767
 const NORMAL = 127
-const COARSER = 16
+const COARSER = 64
+/** Bits dropped from velocities and scalars, from forces and gaps, from errors. */
+const [DROP_VELOCITY, DROP_FORCE, DROP_ERROR] = [13, 15, 18]
+const CONTINUES = 0x80000000
 
 /** A record that grows as bytes arrive. */
 export class Recording {
@@ -139,6 +142,7 @@ export class Recording {
   /** How many bytes were understood. */
   length = 0
   ready = false
+  private last: Words | null = null
 
   /** Takes bytes that follow those understood so far; what is not whole at their end is left for the next time. */
   async take(bytes: Uint8Array): Promise<void> {
@@ -180,7 +184,11 @@ export class Recording {
     else if (tag === 'NAME') this.names.push(...JSON.parse(text(raw)))
     else if (tag === 'HIST') this.histories.push(...JSON.parse(text(raw)))
     else if (tag === 'STEP') this.stepRows(fromPlanes(raw))
-    else if (tag === 'FRAM') this.frames.push(...decodeFrames(fromPlanes(raw), this.head))
+    else if (tag === 'FRAM') {
+      const { frames, last } = decodeFrames(fromPlanes(raw), this.head, this.last)
+      this.frames.push(...frames)
+      this.last = last
+    }
   }
 
   private stepRows(words: Uint32Array): void {
@@ -204,14 +212,20 @@ export class Recording {
   }
 }
 
-/** The frames of a chunk. */
-export function decodeFrames(words: Uint32Array, head: Head): Frame[] {
+/** The words of a frame, which the next one is told by. */
+export type Words = Record<'bodies' | 'pairs' | 'contacts' | 'soft', Uint32Array>
+
+/** The frames of a chunk, and the words of the last one; `last` are those of the chunk before. */
+export function decodeFrames(words: Uint32Array, head: Head, last: Words | null): { frames: Frame[]; last: Words } {
   const take = new Taker(words)
-  const count = take.one()
+  const first = take.one()
+  const count = first & ~CONTINUES
+  if (first & CONTINUES && !last) throw new Error('the record is damaged: a chunk is missing')
   const n = head.moving.length
   const time = new DataView(new ArrayBuffer(8))
   const out: Frame[] = []
-  let before: Record<'bodies' | 'pairs' | 'contacts' | 'soft', Uint32Array> = { bodies: new Uint32Array(0), pairs: new Uint32Array(0), contacts: new Uint32Array(0), soft: new Uint32Array(0) }
+  const none = new Uint32Array(0)
+  let before: Words = first & CONTINUES ? last! : { bodies: none, pairs: none, contacts: none, soft: none }
   for (let k = 0; k < count; k++) {
     time.setUint32(0, take.one(), true)
     time.setUint32(4, take.one(), true)
@@ -220,11 +234,11 @@ export function decodeFrames(words: Uint32Array, head: Head): Frame[] {
     const bodies = restored(take.many(n * BODY), before.bodies)
     const deltas = take.many(2 * m)
     const pairs = new Uint32Array(2 * m)
-    let first = 0
+    let body = 0
     for (let i = 0; i < m; i++) {
-      first = add(deltas[i], first)
-      pairs[2 * i] = first
-      pairs[2 * i + 1] = add(deltas[m + i], first)
+      body = add(deltas[i], body)
+      pairs[2 * i] = body
+      pairs[2 * i + 1] = add(deltas[m + i], body)
     }
     const places = matched(before.pairs, pairs)
     const columns = take.many(m * CONTACT)
@@ -242,20 +256,20 @@ export function decodeFrames(words: Uint32Array, head: Head): Frame[] {
       step,
       position: lengths(bodies, n, 0, head.quantum),
       turn: scaled(bodies, n, 3, 4, 1 / UNIT),
-      velocity: floats(bodies, n, 7, 3, 12),
-      spin: floats(bodies, n, 10, 3, 12),
-      error: floats(bodies, n, 13, 1, 16),
+      velocity: floats(bodies, n, 7, 3, DROP_VELOCITY),
+      spin: floats(bodies, n, 10, 3, DROP_VELOCITY),
+      error: floats(bodies, n, 13, 1, DROP_ERROR),
       contacts: m,
       pairs,
       point: lengths(contacts, m, 0, head.quantum * COARSER),
       normal: scaled(contacts, m, 3, 3, 1 / NORMAL),
-      force: floats(contacts, m, 6, 3, 14),
-      gap: floats(contacts, m, 9, 1, 14),
-      contactError: floats(contacts, m, 10, 1, 16),
+      force: floats(contacts, m, 6, 3, DROP_FORCE),
+      gap: floats(contacts, m, 9, 1, DROP_FORCE),
+      contactError: floats(contacts, m, 10, 1, DROP_ERROR),
       soft: softFrames(soft, head),
     })
   }
-  return out
+  return { frames: out, last: before }
 }
 
 function softWords(head: Head): number {
@@ -266,7 +280,7 @@ function softFrames(words: Uint32Array, head: Head): Frame['soft'] {
   let at = 0
   return head.soft.map((s) => {
     const part = words.subarray(at, (at += s.nodes * (s.scalar ? 4 : 3)))
-    return { position: lengths(part, s.nodes, 0, head.quantum), scalar: s.scalar ? floats(part, s.nodes, 3, 1, 12) : null }
+    return { position: lengths(part, s.nodes, 0, head.quantum), scalar: s.scalar ? floats(part, s.nodes, 3, 1, DROP_VELOCITY) : null }
   })
 }
 

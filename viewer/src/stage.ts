@@ -68,8 +68,9 @@ export class Stage {
     this.center = low.clone().add(high).multiplyScalar(0.5)
     this.size = Math.max(high.distanceTo(low), 1e-6)
     this.poses = initialPoses(head)
-    this.renderer.shadowMap.enabled = !software && head.shapes.length < 3000
-    this.renderer.shadowMap.type = three.PCFSoftShadowMap
+    // Shadows draw everything twice: a processor has not the time for many.
+    this.renderer.shadowMap.enabled = head.shapes.length < (software ? 150 : 3000)
+    this.renderer.shadowMap.type = three.PCFShadowMap
     this.camera.up.set(...head.up)
     this.controls = new OrbitControls(this.camera, canvas)
     this.controls.addEventListener('change', () => this.touch())

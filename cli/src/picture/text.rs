@@ -42,3 +42,20 @@ pub fn blend(image: &mut Image, [x, y]: [i64; 2], color: [u8; 3], cover: f32) {
         *old = (f32::from(*old) + (f32::from(new) - f32::from(*old)) * cover.clamp(0.0, 1.0)).round() as u8;
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn letters_are_drawn_where_they_should_be() {
+        let mut image = Image { width: 120, height: 40, pixels: vec![[255; 3]; 120 * 40] };
+        write(&mut image, "t = 0.5 s", 16.0, [10.0, 30.0], [0; 3]);
+        let dark: Vec<usize> = (0..image.pixels.len()).filter(|i| image.pixels[*i][0] < 128).collect();
+        assert!(dark.len() > 60, "{} pixels", dark.len());
+        let end = 10.0 + width("t = 0.5 s", 16.0);
+        assert!(dark.iter().all(|i| (10..=end as usize).contains(&(i % 120)) && (12..=31).contains(&(i / 120))));
+        // Outside of the image nothing happens.
+        write(&mut image, "t", 16.0, [-100.0, 900.0], [0; 3]);
+    }
+}

@@ -1,7 +1,7 @@
 //! Moments of a run: `FRAM` chunks.
 //!
 //! ```text
-//!   chunk = number of frames, frame*
+//!   chunk = number of frames (the highest bit set if the first one is told by the last one of the chunk before), frame*
 //!   frame = time (f64, low word first)  step  contacts  bodies  pairs  contacts  soft
 //! ```
 //!
@@ -12,7 +12,7 @@
 //! | contacts | contact | point 3, normal 3 (times 127), force on the second body 3, gap, error |
 //! | soft | node of each soft body | position 3, then the scalar if there is one |
 //!
-//! Columns follow each other whole. Words are differences from the same thing in the frame before, within a chunk: a chunk is read alone.
+//! Columns follow each other whole. Words are differences from the same thing in the frame before. Every few chunks one stands alone.
 //! The same contact of two frames is found by walking along both sorted lists of pairs.
 
 use super::words::{self, Taker, add, difference};
@@ -22,13 +22,13 @@ pub const BODY: usize = 14;
 /// Columns of a contact.
 pub const CONTACT: usize = 11;
 /// Bits dropped from velocities and scalars.
-pub const DROP_VELOCITY: u32 = 12;
+pub const DROP_VELOCITY: u32 = 13;
 /// Bits dropped from forces and gaps.
-pub const DROP_FORCE: u32 = 14;
+pub const DROP_FORCE: u32 = 15;
 /// Bits dropped from errors.
-pub const DROP_ERROR: u32 = 16;
+pub const DROP_ERROR: u32 = 18;
 /// How many times coarser than bodies contacts are placed.
-pub const COARSER: f64 = 16.0;
+pub const COARSER: f64 = 64.0;
 /// Components of quaternions are stored times this.
 pub const UNIT: f64 = 32767.0;
 /// Components of normals are stored times this.
@@ -66,12 +66,15 @@ pub struct Frame {
     pub soft: Vec<u32>,
 }
 
-/// Frames as the raw bytes of a chunk.
-pub fn encode(frames: &[Frame]) -> Vec<u8> {
-    let mut out = vec![frames.len() as u32];
+/// Set in the first word of a chunk that does not stand alone.
+const CONTINUES: u32 = 1 << 31;
+
+/// Frames as the raw bytes of a chunk; `last` is the last frame of the chunk before, unless this one is to stand alone.
+pub fn encode(frames: &[Frame], last: Option<&Frame>) -> Vec<u8> {
+    let mut out = vec![frames.len() as u32 | if last.is_some() { CONTINUES } else { 0 }];
     let empty = Frame::default();
     for (i, frame) in frames.iter().enumerate() {
-        let before = if i > 0 { &frames[i - 1] } else { &empty };
+        let before = if i > 0 { &frames[i - 1] } else { last.unwrap_or(&empty) };
         let bits = frame.time.to_bits();
         out.extend([bits as u32, (bits >> 32) as u32, frame.step, frame.pairs.len() as u32]);
         same(&mut out, &frame.bodies, &before.bodies);
@@ -94,15 +97,21 @@ pub fn encode(frames: &[Frame]) -> Vec<u8> {
     words::planes(&out)
 }
 
-/// The frames of a chunk's raw bytes; none if they do not fit together.
-pub fn decode(raw: &[u8], layout: &Layout) -> Option<Vec<Frame>> {
+/// Whether a chunk needs the last frame of the one before.
+pub fn continues(raw: &[u8]) -> bool {
+    words::from_planes(raw).first().is_some_and(|count| count & CONTINUES != 0)
+}
+
+/// The frames of a chunk's raw bytes; none if they do not fit together. `last` is the last frame of the chunk before.
+pub fn decode(raw: &[u8], layout: &Layout, last: Option<&Frame>) -> Option<Vec<Frame>> {
     let words = words::from_planes(raw);
     let mut take = Taker::new(&words);
     let count = take.one()?;
     let mut frames: Vec<Frame> = Vec::new();
     let empty = Frame::default();
-    for _ in 0..count {
-        let before = frames.last().unwrap_or(&empty);
+    let first = if count & CONTINUES != 0 { last? } else { &empty };
+    for _ in 0..count & !CONTINUES {
+        let before = frames.last().unwrap_or(first);
         let mut frame = Frame { time: f64::from_bits(u64::from(take.one()?) | u64::from(take.one()?) << 32), ..Frame::default() };
         frame.step = take.one()?;
         let n = take.one()? as usize;
@@ -167,21 +176,26 @@ mod tests {
     #[test]
     fn frames_come_back() {
         let (frames, layout) = frames();
-        assert_eq!(decode(&encode(&frames), &layout).unwrap(), frames);
+        assert_eq!(decode(&encode(&frames, None), &layout, None).unwrap(), frames);
+        // A chunk that goes on where another ended.
+        let second = encode(&frames[2..], Some(&frames[1]));
+        assert!(continues(&second) && !continues(&encode(&frames, None)));
+        assert_eq!(decode(&second, &layout, Some(&frames[1])).unwrap(), frames[2..]);
+        assert_eq!(decode(&second, &layout, None), None);
     }
 
     #[test]
     fn half_a_chunk_is_refused() {
         let (frames, layout) = frames();
-        let raw = encode(&frames);
+        let raw = encode(&frames, None);
         for length in (0..raw.len() - 4).step_by(4) {
             // Shorter planes shift every byte: whatever comes out, it must not be taken for four frames, nor panic.
-            let got = decode(&raw[..length], &layout);
+            let got = decode(&raw[..length], &layout, None);
             assert!(got.is_none_or(|f| f != frames));
         }
         // A count that is beyond the data asks for no memory.
         let mut huge = vec![1u32, 0, 0, 0, u32::MAX];
         huge.extend([0; 100]);
-        assert!(decode(&words::planes(&huge), &layout).is_none());
+        assert!(decode(&words::planes(&huge), &layout, None).is_none());
     }
 }

@@ -330,10 +330,14 @@ impl Shapes<'_> {
     /// The drawn part of a half-space: where in its frame, how large, and whether it is a floor.
     fn plate(&self, world: &Pose) -> (DVec3, DVec3, Look) {
         let center = world.inverse_point(0.5 * (self.bounds[0] + self.bounds[1])) * DVec3::new(1.0, 1.0, 0.0);
-        let size = (self.bounds[1] - self.bounds[0]).max_element();
-        let floor = world.vector(DVec3::Z).dot(self.up) > 0.7;
-        let half = if floor { 2.5 * size } else { 0.52 * size };
-        (center, DVec3::new(half, half, 1.0), if floor { Look::Ground } else { Look::Glass })
+        let extent = self.bounds[1] - self.bounds[0];
+        if world.vector(DVec3::Z).dot(self.up) > 0.7 {
+            let half = 2.5 * extent.max_element();
+            return (center, DVec3::new(half, half, 1.0), Look::Ground);
+        }
+        // A wall is as large as what moves, seen along it.
+        let half = |axis: DVec3| 0.51 * world.vector(axis).abs().dot(extent);
+        (center, DVec3::new(half(DVec3::X), half(DVec3::Y), 1.0), Look::Glass)
     }
 
     /// For each collider, whether it is the wall of something that other bodies lie in: of one body, or of all that is fixed.

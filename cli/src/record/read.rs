@@ -57,6 +57,8 @@ struct Chunk {
     offset: usize,
     raw: usize,
     packed: usize,
+    /// Whether its frames are told by those of the chunk before.
+    continues: bool,
 }
 
 /// A record in memory; frames are unpacked when they are asked for.
@@ -155,7 +157,7 @@ impl Record {
     pub fn moment(&mut self, i: usize) -> Result<Moment, Damage> {
         let (_, k, place) = self.frames[i];
         if self.open.as_ref().is_none_or(|(open, _)| *open != k) {
-            self.open = Some((k, self.frames_of(&self.chunks[k])?));
+            self.open = Some((k, self.open_chunk(k)?));
         }
         let frame = &self.open.as_ref().expect("it was just opened").1[place];
         Ok(moment(&self.head, frame))
@@ -170,7 +172,8 @@ impl Record {
         let mut offset = MAGIC.len();
         while let Some(header) = self.bytes.get(offset..offset + 12) {
             let number = |at: usize| u32::from_le_bytes([header[at], header[at + 1], header[at + 2], header[at + 3]]) as usize;
-            let chunk = Chunk { tag: [header[0], header[1], header[2], header[3]], offset, raw: number(4), packed: number(8) };
+            let chunk =
+                Chunk { tag: [header[0], header[1], header[2], header[3]], offset, raw: number(4), packed: number(8), continues: false };
             if chunk.raw > RAW_MOST || !chunk.tag.iter().all(u8::is_ascii_uppercase) {
                 return Err(self.damage(&chunk, "there is no chunk here"));
             }
@@ -184,7 +187,7 @@ impl Record {
             offset += 12 + chunk.packed;
         }
         if self.chunks.is_empty() {
-            let whole = Chunk { tag: *b"HEAD", offset, raw: 0, packed: 0 };
+            let whole = Chunk { tag: *b"HEAD", offset, raw: 0, packed: 0, continues: false };
             return Err(self.damage(&whole, "it ends before its head is whole"));
         }
         Ok(())
@@ -214,8 +217,12 @@ impl Record {
                 self.steps.extend(steps);
             }
             b"FRAM" => {
-                let frames = self.frames_of(&chunk)?;
+                let raw = self.unpack(&chunk)?;
+                self.chunks[k].continues = frame::continues(&raw);
+                let before = self.open.take().and_then(|(_, frames)| frames.into_iter().last());
+                let frames = self.frames_of(&chunk, &raw, before.as_ref())?;
                 self.frames.extend(frames.iter().enumerate().map(|(i, f)| (f.time, k, i)));
+                self.open = Some((k, frames));
             }
             // Kinds of chunks that a later version adds.
             _ => {}
@@ -223,9 +230,19 @@ impl Record {
         Ok(())
     }
 
-    fn frames_of(&self, chunk: &Chunk) -> Result<Vec<Frame>, Damage> {
-        let frames = frame::decode(&self.unpack(chunk)?, &self.head.layout());
-        frames.ok_or_else(|| self.damage(chunk, "frames that do not fit together"))
+    fn frames_of(&self, chunk: &Chunk, raw: &[u8], last: Option<&Frame>) -> Result<Vec<Frame>, Damage> {
+        frame::decode(raw, &self.head.layout(), last).ok_or_else(|| self.damage(chunk, "frames that do not fit together"))
+    }
+
+    /// The frames of a chunk, from the last one that stands alone on.
+    fn open_chunk(&self, k: usize) -> Result<Vec<Frame>, Damage> {
+        let of_frames = |j: &usize| &self.chunks[*j].tag == b"FRAM";
+        let alone = (0..=k).rev().filter(of_frames).find(|j| !self.chunks[*j].continues).unwrap_or(k);
+        let mut frames: Vec<Frame> = Vec::new();
+        for chunk in (alone..=k).filter(of_frames).map(|j| &self.chunks[j]) {
+            frames = self.frames_of(chunk, &self.unpack(chunk)?, frames.last())?;
+        }
+        Ok(frames)
     }
 
     fn unpack(&self, chunk: &Chunk) -> Result<Vec<u8>, Damage> {

@@ -34,7 +34,8 @@ pub fn html(record: &[u8], name: &str) -> Result<String, String> {
 /// Writes the report that was asked for, and says so on stderr; the exit code if that failed.
 pub fn after(scene: &str, record: Option<&[u8]>, options: &Options) -> Option<u8> {
     let wanted = options.report.as_ref()?;
-    let path = match (wanted.as_os_str().is_empty(), &options.out) {
+    // A dot stands for the usual place.
+    let path = match (wanted == Path::new("."), &options.out) {
         (false, _) => wanted.clone(),
         (true, Some(folder)) => folder.join("report.html"),
         (true, None) => PathBuf::from(format!("{}.html", scene.replace(['/', '\\'], "_"))),

@@ -55,7 +55,7 @@ pub struct Options {
     #[arg(long)]
     pub out: Option<PathBuf>,
     /// Writes one HTML file with a 3D replay and plots: report.html in the folder of --out, else SCENE.html here.
-    #[arg(long, num_args = 0..=1, require_equals = true, default_missing_value = "", value_name = "FILE")]
+    #[arg(long, num_args = 0..=1, require_equals = true, default_missing_value = ".", value_name = "FILE")]
     pub report: Option<PathBuf>,
     /// Prints the summary as one JSON object.
     #[arg(long)]

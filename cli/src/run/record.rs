@@ -28,6 +28,8 @@ const SAMPLES: usize = 200;
 const BUDGET: u64 = 48 << 20;
 /// Frames of a chunk.
 const CHUNK: usize = 16;
+/// After this many frames a chunk stands alone again, so that one moment is found without reading all before it.
+const ALONE: u64 = 32;
 /// Rows of the plots of a chunk.
 const STEPS: usize = 1024;
 /// Whoever watches waits no longer than this for what is there.
@@ -68,7 +70,12 @@ pub struct Recorder {
     output: Output,
     head: Head,
     frames: Vec<Frame>,
+    /// The last frame that was written, and how many were since a chunk stood alone.
+    last: Option<Frame>,
+    since: u64,
     rows: Vec<Step>,
+    /// The method of the last step.
+    solver: &'static str,
     /// The worst of the steps since the last row.
     worst: Option<Step>,
     names: HashMap<String, usize>,
@@ -102,7 +109,10 @@ impl Recorder {
             output,
             head,
             frames: Vec::new(),
+            last: None,
+            since: 0,
             rows: Vec::new(),
+            solver: "",
             worst: None,
             names: HashMap::new(),
             new_names: Vec::new(),
@@ -119,6 +129,7 @@ impl Recorder {
     /// Takes note of a step, which took `wall` seconds; `summary` has it already.
     pub fn step(&mut self, scene: &Scene, verdict: &Verdict, summary: &Summary, wall: f64) -> io::Result<()> {
         let (worst, solver) = (self.name(verdict.worst_name(scene)), self.name(solver_name(verdict).into()));
+        self.solver = solver_name(verdict);
         let (error, energy) = (&verdict.error, &summary.energy);
         let row = Step {
             step: summary.steps as f32,
@@ -205,7 +216,10 @@ impl Recorder {
             write_chunk(out, b"STEP", &steps::encode(&self.rows))?;
         }
         if !self.frames.is_empty() {
-            self.written += write_chunk(out, b"FRAM", &frame::encode(&self.frames))?;
+            let last = self.last.take().filter(|_| self.since < ALONE);
+            self.since = self.frames.len() as u64 + if last.is_some() { self.since } else { 0 };
+            self.written += write_chunk(out, b"FRAM", &frame::encode(&self.frames, last.as_ref()))?;
+            self.last = self.frames.pop();
         }
         if !self.histories.is_empty() {
             self.written += write_chunk(out, b"HIST", &serde_json::to_vec(&self.histories)?)?;
@@ -305,13 +319,9 @@ impl Recorder {
         let every = samples.len().div_ceil(SAMPLES);
         let kept = || samples.iter().enumerate().filter(|(i, _)| i % every == 0 || i + 1 == samples.len()).map(|(_, s)| s);
         let joule = |x: f64| if x.is_finite() { x } else { f64::MAX };
-        let solver = match self.rows.last() {
-            Some(row) => self.names.iter().find(|(_, place)| **place == row.solver as usize).map(|(name, _)| name.clone()),
-            None => None,
-        };
         self.histories.push(History {
             step: state.steps,
-            solver: solver.unwrap_or_default(),
+            solver: self.solver.into(),
             work: kept().map(|s| s.work).collect(),
             joule: kept().map(|s| joule(f64::from(s.joule as f32))).collect(),
         });

@@ -1,0 +1,156 @@
+import { statSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { pathToFileURL } from 'node:url'
+import type { Browser } from 'playwright-core'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { canvas, clean, clickBody, differing, folder, launch, notBlank, open, points, run, scrub, start } from './common'
+
+let browser: Browser
+
+beforeAll(async () => {
+  browser = await launch()
+})
+afterAll(async () => {
+  await browser?.close()
+  clean()
+})
+
+describe.each([
+  // Scene, its steps, where to look, what a body is called.
+  { scene: 'balls_64', end: 1, steps: 50, body: /^ball_\d+$/ },
+  { scene: 'wall', end: 0.5, steps: 100, body: /^(brick_\d+_\d+|ball)$/ },
+])('a report of $scene', ({ scene, end, steps, body }) => {
+  const file = join(folder, `${scene}.html`)
+
+  it('shows the run and asks nobody for anything', async () => {
+    run('run', scene, '--t-end', String(end), `--report=${file}`)
+    const { page, complaints, requests } = await open(browser, pathToFileURL(file).href)
+    const first = await canvas(page)
+    notBlank(first)
+    await scrub(page, 0.8 * end)
+    const later = await canvas(page)
+    notBlank(later)
+    expect(differing(first, later)).toBeGreaterThan(30)
+    await scrub(page, 0)
+    expect(differing(first, await canvas(page))).toBeLessThan(5)
+    for (const chart of ['error', 'iterations', 'energy', 'penetration', 'speed']) expect(await points(page, chart)).toBe(steps)
+    expect(await clickBody(page, body)).toMatch(body)
+    expect(await page.locator('#panel').innerText()).toContain('velocity')
+    for (const kind of ['speed', 'force', 'error']) await page.selectOption('#color', kind)
+    await page.selectOption('#arrows', 'forces')
+    await page.click('#theme')
+    await page.click('#play')
+    await page.waitForFunction(() => Number(document.querySelector<HTMLInputElement>('#scrub')!.value) > 0)
+    expect(await page.locator('#verdicts tbody tr').count()).toBe(12)
+    expect(await page.locator('#files').innerText()).toContain(`${scene}.toml`)
+    expect(complaints).toEqual([])
+    expect(requests.filter((r) => !/^(data|blob):/.test(r))).toEqual([pathToFileURL(file).href])
+    await page.close()
+  })
+})
+
+describe('a run that goes on', () => {
+  it('grows on the page until it ends, and asks this computer alone', async () => {
+    const live = join(folder, 'live')
+    const running = start('run', 'wall', '--t-end', '0.5', '--out', live)
+    const ended = new Promise((go) => running.on('exit', go))
+    await new Promise((go) => setTimeout(go, 400))
+    const server = start('view', live, '--port', '0')
+    try {
+      const url = await new Promise<string>((go) => server.stdout!.once('data', (text) => go(String(text).split(' ')[0].trim())))
+      expect(url).toMatch(/^http:\/\/127\.0\.0\.1:\d+\/$/)
+      const { page, complaints, requests } = await open(browser, url)
+      const before = await points(page)
+      notBlank(await canvas(page))
+      await ended
+      await page.waitForFunction(() => document.querySelector('#live')!.hasAttribute('hidden'), null, { timeout: 20_000 })
+      expect(before).toBeLessThanOrEqual(100)
+      expect(await points(page)).toBe(100)
+      expect(Number(await page.$eval('#scrub', (e) => (e as HTMLInputElement).value))).toBeCloseTo(0.5)
+      expect(await clickBody(page, /^(brick_\d+_\d+|ball)$/)).not.toBe('')
+      expect(complaints).toEqual([])
+      expect(requests.every((r) => r.startsWith(url) || /^(data|blob):/.test(r))).toBe(true)
+      // Another name for this computer is not served: a page from elsewhere could use it.
+      const refused = await page.request.get(url, { headers: { Host: 'example.org' } })
+      expect(refused.status()).toBe(403)
+      await page.close()
+    } finally {
+      server.kill()
+    }
+  })
+})
+
+describe('a large run', () => {
+  it('of 1190 spheres and 150 frames is small enough to mail, and opens', async () => {
+    // Few sweeps: the size of the record is the question here, not the accuracy of the run.
+    const scene = join(folder, 'large.toml')
+    writeFileSync(scene, LARGE)
+    const file = join(folder, 'large.html')
+    try {
+      run('run', scene, `--report=${file}`)
+    } catch {
+      // The scene's tolerance is not reached: that is no matter here.
+    }
+    const size = statSync(file).size
+    expect(size).toBeLessThan(15e6)
+    const begun = performance.now()
+    const { page, complaints } = await open(browser, pathToFileURL(file).href)
+    console.log(`1190 spheres, 151 frames: ${(size / 1e6).toFixed(1)} MB, open after ${(performance.now() - begun).toFixed(0)} ms`)
+    expect(await page.locator('#figures').innerText()).toContain('151 frames')
+    notBlank(await canvas(page))
+    expect(complaints).toEqual([])
+    await page.close()
+  })
+})
+
+describe('a damaged report', () => {
+  it('says so', async () => {
+    const file = join(folder, 'broken.html')
+    run('run', 'ball', `--report=${file}`)
+    const { readFileSync } = await import('node:fs')
+    const page = readFileSync(file, 'utf8')
+    const at = page.indexOf('id="record"') + 400
+    writeFileSync(file, page.slice(0, at) + 'AAAA' + page.slice(at + 4))
+    const { page: shown } = await open(browser, pathToFileURL(file).href)
+    expect(await shown.locator('#app').innerText()).toMatch(/cannot be shown[\s\S]*damaged at byte/)
+    await shown.close()
+  })
+})
+
+const LARGE = `
+name = "large"
+[run]
+dt = "20 ms"
+t_end = "3 s"
+record_every = 1
+iterations = 15
+solver = "psor"
+[materials.plastic]
+mu = 0.5
+density = "1000 kg/m^3"
+[contact]
+material = "plastic"
+[[body]]
+name = "floor"
+fixed = true
+shape = { half_space = true }
+[[repeat]]
+count = 4
+turn = { angle = "90 deg" }
+[[repeat.body]]
+name = "wall_{i}"
+fixed = true
+shape = { half_space = true }
+position = ["0.5 m", 0, 0]
+rotation = { axis = [0, 1, 0], angle = "-90 deg" }
+[[repeat]]
+count = 1190
+[repeat.scatter]
+seed = 1
+low = ["-0.458 m", "-0.458 m", "42 mm"]
+high = ["0.458 m", "0.458 m", "1.39 m"]
+distance = "71.4 mm"
+[[repeat.body]]
+name = "ball_{i}"
+shape = { sphere = "35 mm" }
+`
