@@ -15,6 +15,12 @@ enum Command {
     Demo(signorini_cli::demo::Arguments),
     /// Simulate a scene file; say how wrong every step was; check the facts it states.
     Run(signorini_cli::run::Arguments),
+    /// Look a scene over before its first step: degrees of freedom, redundant joints, overlaps, units; what to do about each.
+    Check(signorini_cli::check::Arguments),
+    /// Write a robot file (URDF) as an editable scene.
+    Convert(signorini_cli::convert::Arguments),
+    /// Solve one kept step again with every solver.
+    Replay(signorini_cli::replay::Arguments),
     /// Print the format of scene files as JSON Schema.
     Schema,
     /// Solve problems from files and say in joules how wrong the answers are.
@@ -27,6 +33,9 @@ fn main() -> std::process::ExitCode {
     match Arguments::parse().command {
         Command::Demo(arguments) => signorini_cli::demo::run(&arguments),
         Command::Run(arguments) => signorini_cli::run::run(&arguments),
+        Command::Check(arguments) => signorini_cli::check::run(&arguments),
+        Command::Convert(arguments) => signorini_cli::convert::run(&arguments),
+        Command::Replay(arguments) => signorini_cli::replay::run(&arguments),
         Command::Schema => signorini_cli::schema::run(),
         Command::Solve(arguments) => signorini_cli::solve::run(&arguments),
         Command::Bench(arguments) => signorini_cli::bench::run(&arguments),

@@ -51,6 +51,10 @@ pub struct Loaded {
     pub t_end: f64,
     /// Facts to check.
     pub checks: Vec<Check>,
+    /// The file or name that it was asked for by.
+    pub source: String,
+    /// Remarks from reading it: what was left out.
+    pub notes: Vec<String>,
 }
 
 /// Where scene files come from: their text, or why there is none.
@@ -64,10 +68,10 @@ pub fn load(path: &Path, set: &[String]) -> Result<Loaded, Faults> {
 
 /// Reads a scene from a library of texts. `set` holds `name=value` for parameters.
 pub fn load_from(name: &str, library: Library<'_>, set: &[String]) -> Result<Loaded, Faults> {
-    let mut files = Files { library, sources: Sources::default(), faults: Vec::new(), units: Vec::new() };
+    let mut files = Files { library, sources: Sources::default(), faults: Vec::new(), units: Vec::new(), notes: Vec::new() };
     let mut root = files.open(name, &mut Vec::new(), None);
     files.set(set, &mut root);
-    let Files { sources, faults, units, .. } = files;
+    let Files { sources, faults, units, notes, .. } = files;
     if !faults.is_empty() {
         return Err(Faults::new(sources, faults));
     }
@@ -75,7 +79,7 @@ pub fn load_from(name: &str, library: Library<'_>, set: &[String]) -> Result<Loa
     let loaded = read(&mut reader, &root, name);
     let faults = std::mem::take(&mut reader.faults);
     match loaded {
-        Some(loaded) if faults.is_empty() => Ok(loaded),
+        Some(loaded) if faults.is_empty() => Ok(Loaded { notes, ..loaded }),
         _ => Err(Faults::new(sources, faults)),
     }
 }
@@ -114,7 +118,8 @@ fn read(reader: &mut Reader<'_>, root: &Node, name: &str) -> Option<Loaded> {
     let stem = Path::new(name).file_stem().map_or(name.into(), |s| s.to_string_lossy());
     let scene = build::Builder::build(reader, &file, &stem);
     let checks = expect::checks(reader, &file, &scene, t_end);
-    Some(Loaded { scene, about: file.0.about.clone().unwrap_or_default(), contact: file.0.contact.clone(), run, dt, t_end, checks })
+    let (about, contact) = (file.0.about.clone().unwrap_or_default(), file.0.contact.clone());
+    Some(Loaded { scene, about, contact, run, dt, t_end, checks, source: name.into(), notes: Vec::new() })
 }
 
 /// Opens files and those they include.
@@ -123,6 +128,7 @@ struct Files<'a> {
     sources: Sources,
     faults: Vec<Fault>,
     units: Vec<Units>,
+    notes: Vec<String>,
 }
 
 impl Files<'_> {
@@ -149,6 +155,7 @@ impl Files<'_> {
                 return empty;
             }
         };
+        let Some(text) = self.as_scene(number, name, text) else { return empty };
         let (mut node, faults) = parse::parse(number, &text);
         self.faults.extend(faults);
         self.sources.0.push(Source { name: name.into(), text });
@@ -171,6 +178,25 @@ impl Files<'_> {
             node = merge(merged, node);
         }
         node
+    }
+
+    /// The text of a scene: a robot file becomes one.
+    fn as_scene(&mut self, number: usize, name: &str, text: String) -> Option<String> {
+        if Path::new(name).extension().is_none_or(|e| !e.eq_ignore_ascii_case("urdf")) {
+            return Some(text);
+        }
+        match crate::urdf::convert(&text, Path::new(name), Default::default()) {
+            Ok(converted) => {
+                self.notes.extend(converted.notes.iter().map(|note| format!("{name}: {note}")));
+                Some(converted.text)
+            }
+            Err(faults) => {
+                self.sources.0.push(Source { name: name.into(), text });
+                self.units.push(Units::default());
+                faults.into_iter().for_each(|f| self.fault(Span::new(number, f.range), f.message, &f.wanted));
+                None
+            }
+        }
     }
 
     fn includes(&mut self, node: &Node) -> Vec<(String, Span)> {
