@@ -286,6 +286,6 @@ fn find_mesh(file: &str, robot: &Path) -> Result<PathBuf, String> {
         None => vec![folder.join(file.strip_prefix("file://").unwrap_or(file))],
     };
     let found = candidates.iter().find(|c| c.is_file()).cloned();
-    // Where to look is told by name only: the nearest two places.
-    found.ok_or_else(|| candidates.iter().take(2).map(|c| c.display().to_string()).collect::<Vec<_>>().join(" and "))
+    let above = if candidates.len() > 1 { " and in the folders above" } else { "" };
+    found.ok_or_else(|| format!("{}{above}", candidates[0].display()))
 }
