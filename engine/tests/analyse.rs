@@ -347,7 +347,10 @@ fn the_doctor_finds_what_is_wrong_and_nothing_else() {
         assert!(kinds(&found).contains(&wanted), "wanted {wanted} in {found:#?}");
         assert!(found.iter().all(|f| !f.advice.is_empty()));
     }
-    // Things known by their names: a screw of a metre, a feather of a kilogram.
+}
+
+#[test]
+fn things_known_by_their_names_have_plausible_sizes() {
     let mut scene = floor("things", 0.5, 0.0);
     cuboid(&mut scene, "screw M8", 50.0, DVec3::new(1.0, 0.1, 0.1), DVec3::new(0.0, 0.0, 0.05));
     cuboid(&mut scene, "feather", 1.0, DVec3::new(0.2, 0.1, 0.1), DVec3::new(3.0, 0.0, 0.05));
