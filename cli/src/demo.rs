@@ -1,6 +1,6 @@
 //! `signorini demo [NAME]`: the scenes that come with the program; no file is needed.
 
-use crate::run::{Options, run_loaded};
+use crate::run::{self, Options};
 use crate::scenefile::{Loaded, fault::nearest, load, load_from};
 use clap::Args;
 use std::path::Path;
@@ -82,7 +82,7 @@ pub fn run(arguments: &Arguments) -> ExitCode {
         return ExitCode::SUCCESS;
     }
     let name = match &arguments.name {
-        Some(name) => name,
+        Some(name) => name.as_str(),
         None => {
             list();
             FIRST
@@ -92,13 +92,7 @@ pub fn run(arguments: &Arguments) -> ExitCode {
     if !arguments.no_report && options.report.is_none() && crate::report::page().is_ok() {
         options.report = Some(".".into());
     }
-    match find(name, &arguments.options.set) {
-        Ok(loaded) => run_loaded(loaded, &options),
-        Err(message) => {
-            eprintln!("{message}");
-            ExitCode::from(2)
-        }
-    }
+    run::run(&run::Arguments { scene: Some(name.to_string()), options })
 }
 
 /// All scenes with what they show, on stderr: standard output is for results.
@@ -114,10 +108,14 @@ fn list() {
 /// A scene by path or by the name of a built-in one; otherwise a message for the user.
 pub fn find(name: &str, set: &[String]) -> Result<Loaded, String> {
     if Path::new(name).is_file() {
-        return load(Path::new(name), set).map_err(|faults| faults.to_string());
+        let mut loaded = load(Path::new(name), set).map_err(|faults| faults.to_string())?;
+        loaded.source = name.into();
+        return Ok(loaded);
     }
     if SCENES.iter().any(|(known, _)| *known == name) {
-        return built_in(name, set).map_err(|faults| faults.to_string());
+        let mut loaded = built_in(name, set).map_err(|faults| faults.to_string())?;
+        loaded.source = name.into();
+        return Ok(loaded);
     }
     let known: Vec<&str> = SCENES.iter().map(|(name, _)| *name).collect();
     Err(match nearest(name, known.iter().copied()) {

@@ -21,6 +21,9 @@ fn read(path: &Path, kind: Option<Kind>) -> Result<Stored, FileError> {
             return fclib::read_bytes(bytes, &name);
         }
         if bytes.iter().find(|c| !c.is_ascii_whitespace()) == Some(&b'{') {
+            if let Some(capsule) = crate::capsule::read(&bytes) {
+                return capsule.map(|(_, stored)| stored);
+            }
             return json::read(&bytes);
         }
         let extension = path.extension().unwrap_or_default().to_ascii_lowercase();

@@ -21,6 +21,12 @@ enum Command {
     Picture(signorini_cli::picture::Arguments),
     /// Write a recorded run as animated glTF (.glb) or as a report (.html).
     Export(signorini_cli::view::Export),
+    /// Look a scene over before its first step: degrees of freedom, redundant joints, overlaps, units; what to do about each.
+    Check(signorini_cli::check::Arguments),
+    /// Write a robot file (URDF) as an editable scene.
+    Convert(signorini_cli::convert::Arguments),
+    /// Solve one kept step again with every solver.
+    Replay(signorini_cli::replay::Arguments),
     /// Print the format of scene files as JSON Schema.
     Schema,
     /// Solve problems from files and say in joules how wrong the answers are.
@@ -38,6 +44,9 @@ fn main() -> std::process::ExitCode {
         Command::View(arguments) => signorini_cli::view::run(&arguments),
         Command::Picture(arguments) => signorini_cli::picture::run(&arguments),
         Command::Export(arguments) => signorini_cli::view::export(&arguments),
+        Command::Check(arguments) => signorini_cli::check::run(&arguments),
+        Command::Convert(arguments) => signorini_cli::convert::run(&arguments),
+        Command::Replay(arguments) => signorini_cli::replay::run(&arguments),
         Command::Schema => signorini_cli::schema::run(),
         Command::Solve(arguments) => signorini_cli::solve::run(&arguments),
         Command::Codegen(arguments) => signorini_cli::codegen::run(&arguments),

@@ -25,46 +25,46 @@ const WRONG: u8 = 2;
 pub struct Arguments {
     /// Problems: FCLib (.hdf5), Siconos text (.dat), our own (.json).
     #[arg(required = true)]
-    files: Vec<PathBuf>,
+    pub(crate) files: Vec<PathBuf>,
     /// Method, or `all`.
     #[arg(long, value_name = "NAME", default_value = "psor", value_parser = solvers)]
-    solver: Solvers,
+    pub(crate) solver: Solvers,
     /// Law of the friction blocks [default: what the file's kind means].
     #[arg(long, value_name = "cone|coulomb", value_parser = ["cone", "coulomb"])]
-    law: Option<String>,
+    pub(crate) law: Option<String>,
     /// Kind of a text file [default: the name of its folder, else its contents].
     #[arg(long, value_name = "KIND", value_parser = kind)]
-    kind: Option<Kind>,
+    pub(crate) kind: Option<Kind>,
     /// Largest local error, relative to the energy scale.
     #[arg(long, value_name = "RELATIVE", default_value = "1e-8", value_parser = positive)]
-    tol: f64,
+    pub(crate) tol: f64,
     /// Largest velocity that any row may be wrong by, m/s.
     #[arg(long, value_name = "M/S", default_value = "1e-6", value_parser = positive)]
-    tol_velocity: f64,
+    pub(crate) tol_velocity: f64,
     /// Largest bound on the energy of the velocity error, relative to the energy scale [default: the root of --tol].
     #[arg(long, value_name = "RELATIVE", value_parser = positive)]
-    tol_bound: Option<f64>,
+    pub(crate) tol_bound: Option<f64>,
     /// Most work, in the method's unit: sweeps, factorizations, pivots.
     #[arg(long, value_name = "N")]
-    max_work: Option<u64>,
+    pub(crate) max_work: Option<u64>,
     /// Most time per solve, ms: the answer may then differ from run to run.
     #[arg(long, value_name = "MS")]
-    deadline_ms: Option<u64>,
+    pub(crate) deadline_ms: Option<u64>,
     /// Edges of the pyramid by which `pivot` replaces a friction cone of three rows.
     #[arg(long, value_name = "N", default_value_t = pivot::Settings::default().facets as u64, value_parser = clap::value_parser!(u64).range(3..=1024))]
-    facets: u64,
+    pub(crate) facets: u64,
     /// Start from the guess in the file.
     #[arg(long)]
-    warm: bool,
+    pub(crate) warm: bool,
     /// Write problem and solution: `.hdf5` in FCLib's form, `.json` in ours (one file, one solver).
     #[arg(long, value_name = "FILE")]
-    out: Option<PathBuf>,
+    pub(crate) out: Option<PathBuf>,
     /// Write the error over the work as a table.
     #[arg(long, value_name = "FILE.csv")]
-    history: Option<PathBuf>,
+    pub(crate) history: Option<PathBuf>,
     /// Print one JSON object per file and solver.
     #[arg(long)]
-    json: bool,
+    pub(crate) json: bool,
 }
 
 const EXAMPLES: &str = "Examples:
@@ -75,10 +75,12 @@ const EXAMPLES: &str = "Examples:
 
 Exit code: 0 converged, 3 solved but not to the tolerance, 2 wrong use or bad file.";
 
+/// Methods by name.
 #[derive(Clone)]
-struct Solvers(Vec<Method>);
+pub(crate) struct Solvers(Vec<Method>);
 
-fn solvers(name: &str) -> Result<Solvers, String> {
+/// The methods of a name: one, or all.
+pub(crate) fn solvers(name: &str) -> Result<Solvers, String> {
     if name == "all" {
         return Ok(Solvers(Method::ALL.to_vec()));
     }

@@ -82,7 +82,7 @@ pub fn simulate(loaded: &Loaded, stepping: step::Settings, options: &Options, st
     bar.finish_and_clear();
     summary.finish(&state, &stepper, begun.elapsed().as_secs_f64());
     summary.note = Some(note(&simulation, gap));
-    let finished = Finished { summary, outcomes: probe.finish(&ended), ended, state };
+    let finished = Finished { summary, outcomes: probe.finish(&ended), ended, state, record: None };
     if let Some(tables) = tables {
         tables.finish(&finished.to_json(loaded)).map_err(|e| format!("cannot write: {e}"))?;
     }

@@ -1,6 +1,11 @@
 //! `signorini run SCENE`: simulate, say how wrong every step was, check the facts of the scene, leave tables.
 
 pub mod acceleration;
+pub mod checkpoint;
+pub mod course;
+pub mod growing;
+pub mod modes;
+pub mod outputs;
 pub mod probe;
 pub mod record;
 pub mod summary;
@@ -11,33 +16,36 @@ use crate::scenefile::expression::{Names, evaluate};
 use crate::scenefile::fault::nearest;
 use crate::scenefile::unit::{Dimension, Quantity};
 use crate::scenefile::{Loaded, format};
+use checkpoint::Checkpoint;
 use clap::{Args, ValueEnum};
+use course::{Course, Trouble};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use probe::Outcome;
+use serde::{Deserialize, Serialize};
 use signorini::assemble::{Friction, Treatment};
 use signorini::scene::State;
 use signorini::solve::Method;
-use signorini::step::{Clock, Policy, Refused, Settings, Stepper};
+use signorini::step::{Clock, Policy, Settings};
 use std::path::PathBuf;
 use std::process::ExitCode;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 use summary::Summary;
-use tables::Tables;
 
 /// What to run, and how.
 #[derive(Args, Clone, Default)]
 pub struct Arguments {
-    /// A scene file (TOML or JSON), or the name of a built-in scene (`signorini demo --list`).
-    pub scene: String,
+    /// A scene file (TOML, JSON or URDF), or the name of a built-in scene (`signorini demo --list`); not needed with --resume.
+    #[arg(required_unless_present = "resume")]
+    pub scene: Option<String>,
     #[command(flatten)]
     /// How to run it.
     pub options: Options,
 }
 
 /// How to run a scene.
-#[derive(Args, Clone, Default)]
+#[derive(Args, Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Options {
     /// Which solver; `auto` picks per island.
     #[arg(long)]
@@ -51,25 +59,62 @@ pub struct Options {
     /// When to end: seconds, or with a unit.
     #[arg(long, value_parser = time)]
     pub t_end: Option<f64>,
-    /// Writes run.json, bodies.csv, contacts.csv and record.bin (for `view`, `picture`, `export`) into this folder.
+    /// Writes run.json, bodies.csv, contacts.csv, motors.csv and record.bin (for `view`, `picture`, `export`) into this folder.
     #[arg(long)]
+    #[serde(skip)]
     pub out: Option<PathBuf>,
     /// Writes one HTML file with a 3D replay and plots: report.html in the folder of --out, else SCENE.html here.
     #[arg(long, num_args = 0..=1, require_equals = true, default_missing_value = ".", value_name = "FILE")]
+    #[serde(skip)]
     pub report: Option<PathBuf>,
     /// Prints the summary as one JSON object.
     #[arg(long)]
+    #[serde(skip)]
     pub json: bool,
     /// How many threads; all cores without this. The result is the same to the bit.
     #[arg(long)]
+    #[serde(skip)]
     pub threads: Option<usize>,
     /// Another value for a parameter of the scene: name=value. May be given several times.
     #[arg(long = "set", value_name = "NAME=VALUE")]
     pub set: Vec<String>,
+    /// Writes reactions.csv too: forces in joints and contacts by name, each marked unique or not.
+    #[arg(long, requires = "out")]
+    pub reactions: bool,
+    /// Writes a checkpoint into the folder of --out every so many steps, or every so much simulated time ("0.5 s").
+    #[arg(long, value_name = "STEPS|TIME", value_parser = every)]
+    pub checkpoint_every: Option<Every>,
+    /// Goes on with the run that was interrupted in this folder, to the same bits. With SCENE: begins it if there is none.
+    #[arg(long, value_name = "FOLDER")]
+    #[serde(skip)]
+    pub resume: Option<PathBuf>,
+    /// Keeps the N worst steps as capsules (`signorini replay`), in the folder of --out.
+    #[arg(long, value_name = "N")]
+    pub keep_worst: Option<usize>,
+    /// Keeps step K as a capsule. May be given several times.
+    #[arg(long, value_name = "K")]
+    pub keep_step: Vec<u64>,
+    /// Follows the drivers (motors of position and speed, imposed motions) instead of the laws of mechanics.
+    #[arg(long, conflicts_with_all = ["checkpoint_every", "resume", "keep_worst", "keep_step", "reactions"])]
+    pub kinematic: bool,
+    /// Looks for an equilibrium instead of simulating.
+    #[arg(long = "static", conflicts_with_all = ["kinematic", "checkpoint_every", "resume", "keep_worst", "keep_step"])]
+    #[serde(rename = "static")]
+    pub equilibrium: bool,
+}
+
+/// How often.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Every {
+    /// Every so many steps.
+    Steps(u64),
+    /// Every so much simulated time, s.
+    Time(f64),
 }
 
 /// The friction laws.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum, Serialize, Deserialize)]
 pub enum Law {
     /// The true law of Coulomb.
     Coulomb,
@@ -112,32 +157,75 @@ impl Options {
 /// A wrong argument has this exit code, as everywhere.
 const WRONG_INPUT: u8 = 2;
 
-/// Runs a scene by name or path.
+/// Runs a scene by name or path, or goes on with one.
 pub fn run(arguments: &Arguments) -> ExitCode {
-    let Options { set, .. } = &arguments.options;
-    match demo::find(&arguments.scene, set) {
-        Ok(loaded) => run_loaded(loaded, &arguments.options),
-        Err(message) => {
-            eprintln!("{message}");
-            ExitCode::from(WRONG_INPUT)
+    let wrong = |message: &str| {
+        eprintln!("{message}");
+        ExitCode::from(WRONG_INPUT)
+    };
+    let Some(folder) = &arguments.options.resume else {
+        let scene = arguments.scene.as_deref().unwrap_or_default();
+        return match demo::find(scene, &arguments.options.set) {
+            Ok(loaded) => run_loaded(loaded, &arguments.options),
+            Err(message) => wrong(&message),
+        };
+    };
+    let given = Options { out: Some(folder.clone()), resume: None, ..arguments.options.clone() };
+    let checkpoint = match Checkpoint::read(folder) {
+        Ok(checkpoint) => checkpoint,
+        Err(message) => return wrong(&format!("error: {message}")),
+    };
+    match (checkpoint, &arguments.scene) {
+        (Some(checkpoint), scene) => {
+            let options = Options { out: given.out.clone(), report: given.report.clone(), json: given.json, threads: given.threads, ..checkpoint.options.clone() };
+            if scene.as_ref().is_some_and(|s| *s != checkpoint.scene || options != given) {
+                let message = format!("error: the run in {} is another one (scene `{}`)", folder.display(), checkpoint.scene);
+                return wrong(&format!("{message}: go on with `signorini run --resume {}` alone", folder.display()));
+            }
+            match demo::find(&checkpoint.scene, &options.set) {
+                Ok(loaded) => run_from(loaded, &options, Some(checkpoint)),
+                Err(message) => wrong(&message),
+            }
         }
+        (None, _) if folder.join("run.json").exists() => {
+            eprintln!("the run in {} is complete", folder.display());
+            ExitCode::SUCCESS
+        }
+        (None, Some(scene)) => match demo::find(scene, &given.set) {
+            Ok(loaded) => run_loaded(loaded, &given),
+            Err(message) => wrong(&message),
+        },
+        (None, None) => wrong(&format!(
+            "error: there is no checkpoint in {}: name the scene to begin it (`signorini run SCENE --checkpoint-every 100 --resume {}`)",
+            folder.display(),
+            folder.display()
+        )),
     }
 }
 
 /// Runs a scene that was read.
-pub fn run_loaded(mut loaded: Loaded, options: &Options) -> ExitCode {
+pub fn run_loaded(loaded: Loaded, options: &Options) -> ExitCode {
+    run_from(loaded, options, None)
+}
+
+fn run_from(mut loaded: Loaded, options: &Options, from: Option<Checkpoint>) -> ExitCode {
     loaded.dt = options.dt.unwrap_or(loaded.dt);
     loaded.t_end = options.t_end.unwrap_or(loaded.t_end);
+    loaded.notes.iter().for_each(|note| eprintln!("note: {note}"));
+    let wrong = |message: String| {
+        eprintln!("error: {message}");
+        ExitCode::from(WRONG_INPUT)
+    };
+    if options.checkpoint_every.is_some() && options.out.is_none() {
+        return wrong("--checkpoint-every needs a folder: add --out".into());
+    }
     let settings = match settings(&loaded, options) {
         // How the solver came to its answers belongs to the record; it does not change them.
         Ok(mut settings) => {
             settings.stop.history = options.records();
             settings
         }
-        Err(message) => {
-            eprintln!("error: {message}");
-            return ExitCode::from(WRONG_INPUT);
-        }
+        Err(message) => return wrong(message),
     };
     let stop = Arc::new(AtomicBool::new(false));
     let flag = stop.clone();
@@ -145,20 +233,20 @@ pub fn run_loaded(mut loaded: Loaded, options: &Options) -> ExitCode {
     let _ = ctrlc::set_handler(move || flag.store(true, Ordering::SeqCst));
     let pool = match rayon::ThreadPoolBuilder::new().num_threads(options.threads.unwrap_or(0)).build() {
         Ok(pool) => pool,
-        Err(why) => {
-            eprintln!("error: threads: {why}");
-            return ExitCode::from(WRONG_INPUT);
-        }
+        Err(why) => return wrong(format!("threads: {why}")),
     };
-    match pool.install(|| simulate(&loaded, settings, options, &stop)) {
+    let finished = pool.install(|| match (options.kinematic, options.equilibrium) {
+        (true, _) => modes::kinematic(&loaded, settings, options, &stop),
+        (_, true) => modes::statics(&loaded, settings, options),
+        _ if loaded.run.integrator == Some(format::Integrator::Acceleration) => simulate(&loaded, settings, options, &stop),
+        _ => go_on(&loaded, settings, options, &stop, from),
+    });
+    match finished {
         Ok(finished) => {
             let code = report(&loaded, &finished, options);
             crate::report::after(&loaded.scene.name, finished.record.as_deref(), options).map_or(code, ExitCode::from)
         }
-        Err(message) => {
-            eprintln!("error: {message}");
-            ExitCode::from(WRONG_INPUT)
-        }
+        Err(message) => wrong(message),
     }
 }
 
@@ -208,84 +296,41 @@ pub fn simulate(loaded: &Loaded, settings: Settings, options: &Options, stop: &A
     if loaded.run.integrator == Some(format::Integrator::Acceleration) {
         return acceleration::simulate(loaded, settings, options, stop);
     }
-    let scene = &loaded.scene;
-    let dt = settings.h;
-    // A quotient such as 1/0.02 must not lose its last step to rounding.
-    let steps = ((loaded.t_end / dt) - 1e-9).ceil().max(1.0) as u64;
-    let mut stepper = Stepper::new(scene, settings).map_err(|e| e.to_string())?;
-    stepper.clock = Some(clock());
-    let mut state = State::initial(scene);
-    let mut summary = Summary::new(scene, loaded.t_end);
-    let every = loaded.run.record_every.map_or_else(|| tables::stride(scene, steps), |n| n.0.max(1) as u64);
-    let mut tables = match &options.out {
-        Some(folder) => Some(Tables::create(folder).map_err(|e| format!("cannot write into {}: {e}", folder.display()))?),
-        None => None,
-    };
-    let law = if stepper.settings.scheme.friction == Friction::Cone { "cone" } else { "coulomb" };
-    let plan = record::Plan { folder: options.out.as_deref(), steps, every, solver: stepper.settings.solver.name(), law };
-    let recorder = options.records().then(|| record::Recorder::begin(loaded, &plan)).transpose();
-    let mut recorder = recorder.map_err(|e| format!("cannot record: {e}"))?;
-    if let Some(recorder) = &mut recorder {
-        recorder.frame(scene, &mut stepper, &state).map_err(|e| format!("cannot record: {e}"))?;
-    }
-    let mut probe = probe::Probe::new(loaded, dt, steps);
-    let bar = progress(steps);
+    go_on(loaded, settings, options, stop, None)
+}
+
+/// All steps that are left.
+fn go_on(loaded: &Loaded, settings: Settings, options: &Options, stop: &AtomicBool, from: Option<Checkpoint>) -> Result<Finished, String> {
+    let mut course = Course::begin(loaded, settings, options, from)?;
+    let bar = progress(course.steps);
     let begun = Instant::now();
     let mut ended = Ended::Complete;
-    for k in 1..=steps {
+    while course.step() < course.steps {
         if stop.load(Ordering::SeqCst) {
             ended = Ended::Interrupted;
             break;
         }
-        let before = begun.elapsed();
-        let verdict = match stepper.step(scene, &mut state) {
+        let verdict = match course.advance() {
             Ok(verdict) => verdict,
-            Err(refused) => {
-                ended = Ended::Refused(describe(refused));
+            Err(Trouble::Refused(refused)) => {
+                ended = Ended::Refused(refused.to_string());
                 break;
             }
+            Err(Trouble::Disk(message)) => return Err(message),
         };
-        summary.add(scene, &verdict);
-        probe.look(k, &stepper, &state, &summary);
-        if let Some(recorder) = &mut recorder {
-            let wall = (begun.elapsed() - before).as_secs_f64();
-            recorder.step(scene, &verdict, &summary, wall).map_err(|e| format!("cannot record: {e}"))?;
-            if k % every == 0 || k == steps {
-                recorder.frame(scene, &mut stepper, &state).map_err(|e| format!("cannot record: {e}"))?;
-            }
-        }
-        if k % every == 0 || k == steps {
-            summary.keep(scene, &verdict);
-            if let Some(tables) = &mut tables {
-                tables.rows(scene, &stepper, &state).map_err(|e| format!("cannot write: {e}"))?;
-            }
-        }
-        if k % 16 == 0 || begun.elapsed().as_secs_f64() > 1.0 {
-            bar.set_position(k);
-            bar.set_message(format!("t = {:.3} s, error {:.1e}", state.time, verdict.error.relative()));
+        if course.step() % 16 == 0 || begun.elapsed().as_secs_f64() > 1.0 {
+            bar.set_position(course.step());
+            bar.set_message(format!("t = {:.3} s, error {:.1e}", course.state.time, verdict.error.relative()));
         }
     }
     bar.finish_and_clear();
-    summary.finish(&state, &stepper, begun.elapsed().as_secs_f64());
-    let mut finished = Finished { summary, outcomes: probe.finish(&ended), ended, state, record: None };
-    let run = finished.to_json(loaded);
-    if let Some(tables) = tables {
-        tables.finish(&run).map_err(|e| format!("cannot write: {e}"))?;
-    }
-    if let Some(recorder) = recorder {
-        finished.record = recorder.finish(&run).map_err(|e| format!("cannot record: {e}"))?;
-    }
-    Ok(finished)
+    course.finish(ended, begun.elapsed().as_secs_f64())
 }
 
 /// The clock by which the stages of a step are measured.
 pub fn clock() -> Clock {
     let begun = Instant::now();
     Box::new(move || begun.elapsed().as_secs_f64())
-}
-
-fn describe(refused: Refused) -> String {
-    refused.to_string()
 }
 
 /// A bar on stderr with rate, time left and the present error; hidden unless stderr is a terminal.
@@ -310,13 +355,27 @@ fn report(loaded: &Loaded, finished: &Finished, options: &Options) -> ExitCode {
     }
     match &finished.ended {
         Ended::Complete => {}
-        Ended::Interrupted => eprintln!("interrupted at t = {:.4} s; what is written is valid up to there", finished.state.time),
+        Ended::Interrupted => {
+            eprintln!("interrupted at t = {:.4} s; what is written is valid up to there", finished.state.time);
+            if let Some(folder) = options.out.as_ref().filter(|f| checkpoint::path(f).exists()) {
+                eprintln!("`signorini run --resume {}` goes on", folder.display());
+            }
+        }
         Ended::Refused(why) => eprintln!("error: {why}"),
     }
     match finished.ended {
         Ended::Interrupted => ExitCode::from(130),
         Ended::Complete if finished.outcomes.iter().all(|o| o.passed()) => ExitCode::SUCCESS,
         _ => ExitCode::FAILURE,
+    }
+}
+
+/// A number of steps, or a time.
+fn every(text: &str) -> Result<Every, String> {
+    match text.trim().parse::<u64>() {
+        Ok(0) => Err("wanted a number of steps above 0".into()),
+        Ok(steps) => Ok(Every::Steps(steps)),
+        Err(_) => time(text).map(Every::Time),
     }
 }
 

@@ -76,6 +76,16 @@ impl<'a> Probe<'a> {
         }
     }
 
+    /// What has been found so far, fact by fact.
+    pub fn found(&self) -> Vec<Option<f64>> {
+        self.outcomes.iter().map(|(_, outcome)| outcome.found).collect()
+    }
+
+    /// Takes up what was found before an interruption.
+    pub fn restore(&mut self, found: &[Option<f64>]) {
+        self.outcomes.iter_mut().zip(found).for_each(|((_, outcome), found)| outcome.found = *found);
+    }
+
     /// All facts, when the run is over.
     pub fn finish(self, ended: &Ended) -> Vec<Outcome> {
         let steps = self.steps;

@@ -2,12 +2,14 @@
 
 use super::{Ended, Finished};
 use crate::scenefile::Loaded;
+use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::{Value as Json, json};
 use signorini::scene::{Kind, Scene, State};
 use signorini::step::{Ledger, Stepper, Verdict};
 use std::collections::BTreeMap;
 
 /// The figures of a run, growing step by step.
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Summary {
     /// Steps taken.
     pub steps: u64,
@@ -22,19 +24,23 @@ pub struct Summary {
     /// Largest number of rows.
     pub rows: usize,
     /// Largest error of a step, J.
+    #[serde(deserialize_with = "number")]
     pub worst_joule: f64,
     /// Largest error of a step relative to its energy scale.
+    #[serde(deserialize_with = "number")]
     pub worst_relative: f64,
     /// The constraint to blame in the step with the largest error.
     pub worst_name: String,
     /// Deepest overlap, m.
+    #[serde(deserialize_with = "number")]
     pub penetration: f64,
     /// The ledger of the whole run.
     pub energy: Ledger,
     /// What the ledger of a step misses, at worst, relative to its turnover.
+    #[serde(deserialize_with = "number")]
     pub ledger: f64,
     /// Steps by solver.
-    pub solvers: BTreeMap<&'static str, u64>,
+    pub solvers: BTreeMap<String, u64>,
     /// Steps whose error was not accepted.
     pub not_accepted: u64,
     /// Steps that were divided.
@@ -96,9 +102,9 @@ impl Summary {
             self.ledger = self.ledger.max(verdict.energy.residual().abs() / turnover);
         }
         if verdict.rows > 0 {
-            *self.solvers.entry(verdict.solver.name()).or_default() += 1;
+            *self.solvers.entry(verdict.solver.name().into()).or_default() += 1;
         } else {
-            *self.solvers.entry("free").or_default() += 1;
+            *self.solvers.entry("free".into()).or_default() += 1;
         }
         self.not_accepted += u64::from(!verdict.accepted);
         self.divided += u64::from(verdict.substeps > 1);
@@ -106,12 +112,7 @@ impl Summary {
 
     /// Keeps a verdict for run.json.
     pub fn keep(&mut self, scene: &Scene, verdict: &Verdict) {
-        self.verdicts.push(json!({
-            "time": verdict.time, "accepted": verdict.accepted, "status": verdict.status, "joule": verdict.error.joule,
-            "relative": verdict.error.relative(), "bound": verdict.error.bound, "velocity": verdict.error.velocity,
-            "worst": verdict.worst_name(scene), "solver": verdict.solver.name(), "work": verdict.work, "penetration": verdict.penetration,
-            "contacts": verdict.contacts, "rows": verdict.rows, "substeps": verdict.substeps, "energy": verdict.energy,
-        }));
+        self.verdicts.push(verdict_json(scene, verdict));
     }
 
     /// Adds a step of an integrator that is no solver: its ledger since the beginning, and its error.
@@ -211,6 +212,21 @@ impl Finished {
         object["verdicts"] = json!(summary.verdicts);
         object
     }
+}
+
+/// A verdict for machines.
+pub fn verdict_json(scene: &Scene, verdict: &Verdict) -> Json {
+    json!({
+        "time": verdict.time, "accepted": verdict.accepted, "status": verdict.status, "joule": verdict.error.joule,
+        "relative": verdict.error.relative(), "bound": verdict.error.bound, "velocity": verdict.error.velocity,
+        "worst": verdict.worst_name(scene), "solver": verdict.solver.name(), "work": verdict.work, "penetration": verdict.penetration,
+        "contacts": verdict.contacts, "rows": verdict.rows, "substeps": verdict.substeps, "energy": verdict.energy,
+    })
+}
+
+/// JSON has no infinity: it is written as null.
+fn number<'de, D: Deserializer<'de>>(deserializer: D) -> Result<f64, D::Error> {
+    Ok(Option::<f64>::deserialize(deserializer)?.unwrap_or(f64::INFINITY))
 }
 
 /// A length with a prefix that suits it.

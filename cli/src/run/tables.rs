@@ -43,6 +43,18 @@ impl Tables {
         Ok(Tables { folder: folder.to_path_buf(), bodies, contacts, softs: Series::new(folder) })
     }
 
+    /// Goes on with tables that were interrupted when they had these lengths; what came after is cut off.
+    pub fn resume(folder: &Path, lengths: &[(String, u64)]) -> io::Result<Tables> {
+        let open = |name: &str| super::growing::reopen(folder, name, lengths).map(BufWriter::new);
+        Ok(Tables { folder: folder.to_path_buf(), bodies: open(BODIES)?, contacts: open(CONTACTS)? })
+    }
+
+    /// Puts everything on the disk, and says how long each table is.
+    pub fn sync(&mut self) -> io::Result<Vec<(String, u64)>> {
+        let bodies = super::growing::sync(&mut self.bodies)?;
+        Ok(vec![(BODIES.into(), bodies), (CONTACTS.into(), super::growing::sync(&mut self.contacts)?)])
+    }
+
     /// Writes the present state: bodies at the end of the step (centre of mass; angular velocity in body axes),
     /// contacts that carried something during it (impulse and mean force on the second body, along world axes).
     pub fn rows(&mut self, scene: &Scene, stepper: &Stepper, state: &State) -> io::Result<()> {
@@ -121,11 +133,12 @@ impl Tables {
     }
 }
 
-fn partial(folder: &Path, name: &str) -> PathBuf {
+/// The name of a table that is not whole yet.
+pub fn partial(folder: &Path, name: &str) -> PathBuf {
     folder.join(format!(".{name}.partial"))
 }
 
 /// A text as a field of CSV.
-fn field(text: &str) -> String {
+pub fn field(text: &str) -> String {
     if text.contains([',', '"', '\n']) { format!("\"{}\"", text.replace('"', "\"\"")) } else { text.to_string() }
 }

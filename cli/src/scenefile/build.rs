@@ -295,7 +295,10 @@ impl Builder<'_, '_> {
         at: &Span,
         (fields, edges): (&format::ShapeFields, &Option<Vector<super::value::Length>>),
     ) -> Option<Part> {
-        let shape = shape(fields, edges)?;
+        let shape = match fields.mesh.as_ref().and_then(|mesh| mesh.file.as_ref().map(|file| (mesh, file))) {
+            Some((mesh, file)) => self.mesh_file(mesh, file)?,
+            None => shape(fields, edges)?,
+        };
         if let Err(why) = shape.check() {
             self.reader.fault(at, why.to_string(), "");
             return None;
@@ -309,6 +312,35 @@ impl Builder<'_, '_> {
         let density = fields.density.or(body.density).map(|d| d.si).or_else(|| density(&self.scene.materials[skin.material.index()].name));
         let pose = Pose::new(fields.position.as_ref().map_or(DVec3::ZERO, vector), self.rotation(&fields.rotation)?);
         Some(Part { shape, pose, skin, density, margin: fields.margin.map_or(0.0, |m| m.si) })
+    }
+
+    /// A mesh from a file beside the scene file.
+    fn mesh_file(&mut self, mesh: &format::Mesh, file: &Name) -> Option<Shape> {
+        if !mesh.vertices.is_empty() || !mesh.triangles.is_empty() {
+            self.reader.fault(&file.at, "found `file` together with `vertices` or `triangles`", "wanted one of them");
+            return None;
+        }
+        let home = self.reader.sources.0.get(file.at.file).map_or("", |s| s.name.as_str());
+        let path = std::path::Path::new(home).parent().unwrap_or(std::path::Path::new("")).join(&file.value);
+        match crate::surface::read(&path) {
+            Ok(mut found) => {
+                let scale = mesh.scale.as_ref().map_or(DVec3::ONE, vector);
+                found.vertices.iter_mut().for_each(|v| *v *= scale);
+                // A mirrored mesh would be inside out.
+                if scale.x * scale.y * scale.z < 0.0 {
+                    found.triangles.iter_mut().for_each(|t| t.swap(0, 1));
+                }
+                Some(Shape::Mesh { vertices: found.vertices, triangles: found.triangles })
+            }
+            Err(why) => {
+                self.reader.fault(
+                    &file.at,
+                    format!("the mesh `{}` {why}", file.value),
+                    "wanted an .stl or .obj file beside the scene file",
+                );
+                None
+            }
+        }
     }
 
     /// Mass, inertia and centre of a rigid body.

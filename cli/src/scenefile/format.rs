@@ -425,6 +425,10 @@ table! {
         vertices: Vec<Vector<Length>>,
         /// Three corners each, counter-clockwise seen from outside.
         triangles: Vec<[Count; 3]>,
+        /// A file (.stl, .obj) beside the scene file, in place of vertices and triangles.
+        file: Option<Name>,
+        /// What one unit of the file is in metres, along x, y, z: [0.001, 0.001, 0.001] for millimetres; 1 without this.
+        scale: Option<Vector<Pure>>,
     }
 }
 

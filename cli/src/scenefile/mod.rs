@@ -54,6 +54,10 @@ pub struct Loaded {
     pub checks: Vec<Check>,
     /// Name and text of every file that the scene was read from.
     pub texts: Vec<(String, String)>,
+    /// The file or name that it was asked for by.
+    pub source: String,
+    /// Remarks from reading it: what was left out.
+    pub notes: Vec<String>,
 }
 
 /// Where scene files come from: their text, or why there is none.
@@ -67,10 +71,10 @@ pub fn load(path: &Path, set: &[String]) -> Result<Loaded, Faults> {
 
 /// Reads a scene from a library of texts. `set` holds `name=value` for parameters.
 pub fn load_from(name: &str, library: Library<'_>, set: &[String]) -> Result<Loaded, Faults> {
-    let mut files = Files { library, sources: Sources::default(), faults: Vec::new(), units: Vec::new() };
+    let mut files = Files { library, sources: Sources::default(), faults: Vec::new(), units: Vec::new(), notes: Vec::new() };
     let mut root = files.open(name, &mut Vec::new(), None);
     files.set(set, &mut root);
-    let Files { sources, faults, units, .. } = files;
+    let Files { sources, faults, units, notes, .. } = files;
     if !faults.is_empty() {
         return Err(Faults::new(sources, faults));
     }
@@ -80,7 +84,7 @@ pub fn load_from(name: &str, library: Library<'_>, set: &[String]) -> Result<Loa
     match loaded {
         Some(loaded) if faults.is_empty() => {
             let texts = sources.0.into_iter().map(|s| (s.name, s.text)).collect();
-            Ok(Loaded { texts, ..loaded })
+            Ok(Loaded { texts, notes, ..loaded })
         }
         _ => Err(Faults::new(sources, faults)),
     }
@@ -120,8 +124,8 @@ fn read(reader: &mut Reader<'_>, root: &Node, name: &str) -> Option<Loaded> {
     let stem = Path::new(name).file_stem().map_or(name.into(), |s| s.to_string_lossy());
     let scene = build::Builder::build(reader, &file, &stem);
     let checks = expect::checks(reader, &file, &scene, t_end);
-    let about = file.0.about.clone().unwrap_or_default();
-    Some(Loaded { scene, about, contact: file.0.contact.clone(), run, dt, t_end, checks, texts: Vec::new() })
+    let (about, contact) = (file.0.about.clone().unwrap_or_default(), file.0.contact.clone());
+    Some(Loaded { scene, about, contact, run, dt, t_end, checks, texts: Vec::new(), source: name.into(), notes: Vec::new() })
 }
 
 /// Opens files and those they include.
@@ -130,6 +134,7 @@ struct Files<'a> {
     sources: Sources,
     faults: Vec<Fault>,
     units: Vec<Units>,
+    notes: Vec<String>,
 }
 
 impl Files<'_> {
@@ -156,6 +161,7 @@ impl Files<'_> {
                 return empty;
             }
         };
+        let Some(text) = self.as_scene(number, name, text) else { return empty };
         let (mut node, faults) = parse::parse(number, &text);
         self.faults.extend(faults);
         self.sources.0.push(Source { name: name.into(), text });
@@ -178,6 +184,25 @@ impl Files<'_> {
             node = merge(merged, node);
         }
         node
+    }
+
+    /// The text of a scene: a robot file becomes one.
+    fn as_scene(&mut self, number: usize, name: &str, text: String) -> Option<String> {
+        if Path::new(name).extension().is_none_or(|e| !e.eq_ignore_ascii_case("urdf")) {
+            return Some(text);
+        }
+        match crate::urdf::convert(&text, Path::new(name), Default::default()) {
+            Ok(converted) => {
+                self.notes.extend(converted.notes.iter().map(|note| format!("{name}: {note}")));
+                Some(converted.text)
+            }
+            Err(faults) => {
+                self.sources.0.push(Source { name: name.into(), text });
+                self.units.push(Units::default());
+                faults.into_iter().for_each(|f| self.fault(Span::new(number, f.range), f.message, &f.wanted));
+                None
+            }
+        }
     }
 
     fn includes(&mut self, node: &Node) -> Vec<(String, Span)> {

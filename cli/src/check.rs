@@ -1,0 +1,126 @@
+//! `signorini check SCENE`: the model doctor. Says what looks wrong before the first step, and what to do about it.
+
+use crate::demo;
+use clap::Args;
+use serde_json::{Value as Json, json};
+use signorini::analyse::{Finding, Mechanism, Mobility, Severity, examine};
+use signorini::assemble::Source;
+use signorini::scene::Scene;
+use std::process::ExitCode;
+
+/// The most mechanisms that are listed for a person.
+const SHOWN: usize = 12;
+
+/// What to examine.
+#[derive(Args)]
+pub struct Arguments {
+    /// A scene file (TOML, JSON or URDF), or the name of a built-in scene.
+    scene: String,
+    /// Prints one JSON object.
+    #[arg(long)]
+    json: bool,
+    /// Another value for a parameter of the scene: name=value. May be given several times.
+    #[arg(long = "set", value_name = "NAME=VALUE")]
+    set: Vec<String>,
+}
+
+/// Examines a scene: exit code 0 without errors (warnings or not), 1 with errors, 2 if the scene cannot be read.
+pub fn run(arguments: &Arguments) -> ExitCode {
+    let loaded = match demo::find(&arguments.scene, &arguments.set) {
+        Ok(loaded) => loaded,
+        Err(message) => {
+            if arguments.json {
+                println!("{:#}", json!({"readable": false, "message": message}));
+            }
+            eprintln!("{message}");
+            return ExitCode::from(2);
+        }
+    };
+    loaded.notes.iter().for_each(|note| eprintln!("note: {note}"));
+    let (mobility, findings) = examine(&loaded.scene, loaded.dt);
+    if arguments.json {
+        println!("{:#}", to_json(&loaded.scene, &mobility, &findings));
+    } else {
+        print!("{}", text(&loaded.scene, &mobility, &findings));
+    }
+    if findings.iter().any(|f| f.severity == Severity::Error) { ExitCode::FAILURE } else { ExitCode::SUCCESS }
+}
+
+/// The report for a person.
+pub fn text(scene: &Scene, mobility: &Mobility, findings: &[Finding]) -> String {
+    let moving = mobility.unknowns / 6;
+    let mut out = format!(
+        "{}: {moving} moving {}, {} {}, {} {}\n",
+        scene.name,
+        plural(moving, "body", "bodies"),
+        scene.joints.len(),
+        plural(scene.joints.len(), "joint", "joints"),
+        mobility.freedoms,
+        plural(mobility.freedoms, "degree of freedom", "degrees of freedom"),
+    );
+    for m in mobility.mechanisms.iter().take(SHOWN) {
+        out += &format!("  {}\n", mechanism(scene, m));
+    }
+    if mobility.mechanisms.len() > SHOWN {
+        out += &format!("  and {} more mechanisms (--json lists all)\n", mobility.mechanisms.len() - SHOWN);
+    }
+    if mobility.free_bodies > 0 {
+        out += &format!("  {} free {} with 6 each\n", mobility.free_bodies, plural(mobility.free_bodies, "body", "bodies"));
+    }
+    for f in findings {
+        let word = match f.severity {
+            Severity::Error => "error",
+            Severity::Warning => "warning",
+            Severity::Note => "note",
+        };
+        out += &format!("{word} [{}] {}: {}\n    -> {}\n", f.kind, f.subject, f.found, f.advice);
+    }
+    let count = |s: Severity| findings.iter().filter(|f| f.severity == s).count();
+    let (errors, warnings) = (count(Severity::Error), count(Severity::Warning));
+    out + &match (errors, warnings) {
+        (0, 0) => "nothing wrong was found\n".to_string(),
+        _ => format!("{errors} {}, {warnings} {}\n", plural(errors, "error", "errors"), plural(warnings, "warning", "warnings")),
+    }
+}
+
+fn plural(n: usize, one: &'static str, many: &'static str) -> &'static str {
+    if n == 1 { one } else { many }
+}
+
+fn mechanism(scene: &Scene, m: &Mechanism) -> String {
+    let names: Vec<&str> = m.bodies.iter().take(4).map(|b| scene.bodies[b.index()].name.as_str()).collect();
+    let more = if m.bodies.len() > 4 { format!(" and {} more", m.bodies.len() - 4) } else { String::new() };
+    let redundant = m.rows - m.rank;
+    let mut text = format!("{}{more}: {} free, {} of {} rows independent", names.join(", "), m.freedoms, m.rank, m.rows);
+    if redundant > 0 {
+        text += &format!(", {redundant} redundant");
+    }
+    if m.driven > 0 {
+        text += &format!(", {} driven", m.driven);
+    }
+    text
+}
+
+fn to_json(scene: &Scene, mobility: &Mobility, findings: &[Finding]) -> Json {
+    let name = |s: &Source| match s {
+        Source::Joint(id, _) => scene.joints[id.index()].name.clone(),
+        other => other.name(scene),
+    };
+    let mechanisms: Vec<Json> = mobility
+        .mechanisms
+        .iter()
+        .map(|m| {
+            json!({
+                "bodies": m.bodies.iter().map(|b| &scene.bodies[b.index()].name).collect::<Vec<_>>(),
+                "members": m.members.iter().map(name).collect::<Vec<_>>(),
+                "rows": m.rows, "rank": m.rank, "freedoms": m.freedoms, "freedoms_nearby": m.nearby, "driven": m.driven,
+                "redundant": m.redundant.iter().map(|r| json!({"name": name(&r.source), "rows": r.count, "of": r.of})).collect::<Vec<_>>(),
+                "involved": m.involved.iter().map(name).collect::<Vec<_>>(),
+            })
+        })
+        .collect();
+    json!({
+        "readable": true, "scene": scene.name, "unknowns": mobility.unknowns, "freedoms": mobility.freedoms, "driven": mobility.driven,
+        "free_bodies": mobility.free_bodies, "mechanisms": mechanisms, "findings": findings,
+    })
+}

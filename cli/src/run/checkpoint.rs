@@ -1,0 +1,129 @@
+//! Checkpoints: everything that a run needs to go on as if it had never stopped.
+//!
+//! The state (with the reactions that the next step begins from), the figures so far, the facts found, the kept steps, and the length
+//! of every table. The file is written beside its place, put on the disk and then renamed: whoever looks finds the old one or the
+//! new one, whole.
+
+use super::Options;
+use super::summary::Summary;
+use crate::capsule::Keeper;
+use crate::scenefile::Loaded;
+use serde::{Deserialize, Serialize};
+use signorini::scene::State;
+use std::fs::{self, File};
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+
+const NAME: &str = "checkpoint.json";
+const FORMAT: &str = "signorini checkpoint";
+const VERSION: u32 = 1;
+
+/// Where a run stands.
+#[derive(Serialize, Deserialize)]
+pub struct Checkpoint {
+    format: String,
+    version: u32,
+    /// The scene as it was named on the command line.
+    pub scene: String,
+    /// How it is run.
+    pub options: Options,
+    /// Of the scene's contents.
+    pub fingerprint: String,
+    /// What changes.
+    pub state: State,
+    /// Figures.
+    pub summary: Summary,
+    /// Facts found.
+    pub facts: Vec<Option<f64>>,
+    /// Steps kept.
+    pub keeper: Keeper,
+    /// Names and lengths of the tables.
+    pub tables: Vec<(String, u64)>,
+}
+
+/// Everything of a checkpoint that does not stay the same.
+pub struct Present<'a> {
+    /// What changes.
+    pub state: &'a State,
+    /// Figures.
+    pub summary: &'a Summary,
+    /// Facts found.
+    pub facts: Vec<Option<f64>>,
+    /// Steps kept.
+    pub keeper: &'a Keeper,
+    /// Names and lengths of the tables.
+    pub tables: Vec<(String, u64)>,
+}
+
+impl Checkpoint {
+    /// The checkpoint of a run.
+    pub fn new(loaded: &Loaded, options: &Options, now: Present<'_>) -> Checkpoint {
+        Checkpoint {
+            format: FORMAT.into(),
+            version: VERSION,
+            scene: loaded.source.clone(),
+            options: options.clone(),
+            fingerprint: fingerprint(loaded),
+            state: now.state.clone(),
+            summary: now.summary.clone(),
+            facts: now.facts,
+            keeper: now.keeper.clone(),
+            tables: now.tables,
+        }
+    }
+
+    /// Writes it into a folder.
+    pub fn write(&self, folder: &Path) -> io::Result<()> {
+        write_atomic(&path(folder), &serde_json::to_vec(self).map_err(io::Error::other)?)
+    }
+
+    /// The checkpoint of a folder; none if there is no file.
+    pub fn read(folder: &Path) -> Result<Option<Checkpoint>, String> {
+        let path = path(folder);
+        let bytes = match fs::read(&path) {
+            Ok(bytes) => bytes,
+            Err(e) if e.kind() == io::ErrorKind::NotFound => return Ok(None),
+            Err(e) => return Err(format!("cannot read {}: {e}", path.display())),
+        };
+        let checkpoint: Checkpoint = serde_json::from_slice(&bytes).map_err(|e| format!("{} is no checkpoint: {e}", path.display()))?;
+        if checkpoint.format != FORMAT || checkpoint.version != VERSION {
+            return Err(format!(
+                "{}: found {} version {}, wanted {FORMAT} version {VERSION}",
+                path.display(),
+                checkpoint.format,
+                checkpoint.version
+            ));
+        }
+        Ok(Some(checkpoint))
+    }
+
+    /// Whether a scene is the one that was interrupted.
+    pub fn fits(&self, loaded: &Loaded) -> Result<(), String> {
+        if fingerprint(loaded) == self.fingerprint {
+            return Ok(());
+        }
+        Err(format!("the scene `{}` was changed since the checkpoint: begin again, or bring it back as it was", self.scene))
+    }
+}
+
+/// Where the checkpoint of a folder is.
+pub fn path(folder: &Path) -> PathBuf {
+    folder.join(NAME)
+}
+
+/// Writes a file so that there is never half of it.
+pub fn write_atomic(path: &Path, bytes: &[u8]) -> io::Result<()> {
+    let name = path.file_name().map(|n| n.to_string_lossy().into_owned()).unwrap_or_default();
+    let partial = path.with_file_name(format!(".{name}.partial"));
+    let mut file = File::create(&partial)?;
+    file.write_all(bytes)?;
+    file.sync_all()?;
+    fs::rename(&partial, path)
+}
+
+/// FNV-1a over everything that the scene says.
+fn fingerprint(loaded: &Loaded) -> String {
+    let text = format!("{:?}", loaded.scene);
+    let hash = text.bytes().fold(0xcbf2_9ce4_8422_2325u64, |hash, b| (hash ^ u64::from(b)).wrapping_mul(0x0000_0100_0000_01b3));
+    format!("{hash:016x}")
+}

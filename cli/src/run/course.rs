@@ -1,0 +1,247 @@
+//! A run under way: the stepper, the state, and everything that grows with the steps.
+
+use super::checkpoint::{self, Checkpoint};
+use super::outputs::Outputs;
+use super::record::{Plan, Recorder};
+use super::summary::Summary;
+use super::{Ended, Every, Finished, Options, clock, probe, tables};
+use crate::capsule::Keeper;
+use crate::scenefile::Loaded;
+use signorini::assemble::Friction;
+use signorini::analyse::place::{self, place};
+use signorini::scene::{Scene, State};
+use signorini::step::{Refused, Settings, Stepper, Verdict};
+use std::io;
+use std::path::{Path, PathBuf};
+use std::time::Instant;
+
+/// A run under way.
+pub struct Course<'a> {
+    loaded: &'a Loaded,
+    options: &'a Options,
+    stepper: Stepper,
+    /// Where everything is.
+    pub state: State,
+    summary: Summary,
+    probe: probe::Probe<'a>,
+    outputs: Option<Outputs>,
+    keeper: Keeper,
+    recorder: Option<Recorder>,
+    /// Rows are written every so many steps.
+    every: u64,
+    /// Checkpoints are written every so many steps; never if 0.
+    checkpoints: u64,
+    /// How many steps there are.
+    pub steps: u64,
+}
+
+/// Why a step ended the run.
+pub enum Trouble {
+    /// It was refused.
+    Refused(Box<Refused>),
+    /// Something cannot be written.
+    Disk(String),
+}
+
+impl<'a> Course<'a> {
+    /// Begins a run, or goes on from a checkpoint.
+    pub fn begin(loaded: &'a Loaded, settings: Settings, options: &'a Options, from: Option<Checkpoint>) -> Result<Course<'a>, String> {
+        let scene = &loaded.scene;
+        // A quotient such as 1/0.02 must not lose its last step to rounding.
+        let steps = ((loaded.t_end / settings.h) - 1e-9).ceil().max(1.0) as u64;
+        let every = loaded.run.record_every.map_or_else(|| tables::stride(scene, steps), |n| n.0.max(1) as u64);
+        let checkpoints = match options.checkpoint_every {
+            Some(Every::Steps(n)) => n.max(1),
+            Some(Every::Time(t)) => ((t / settings.h).round() as u64).max(1),
+            None => 0,
+        };
+        let dt = settings.h;
+        let mut stepper = Stepper::new(scene, settings).map_err(|e| e.to_string())?;
+        stepper.clock = Some(clock());
+        let mut course = Course {
+            loaded,
+            options,
+            stepper,
+            state: State::initial(scene),
+            summary: Summary::new(scene, loaded.t_end),
+            probe: probe::Probe::new(loaded, dt, steps),
+            outputs: None,
+            keeper: Keeper::new(options.keep_worst.unwrap_or(0), &options.keep_step),
+            recorder: None,
+            every,
+            checkpoints,
+            steps,
+        };
+        match from {
+            Some(checkpoint) => course.resume(checkpoint)?,
+            None => {
+                if let Some(note) = assemble(scene, &mut course.state)? {
+                    eprintln!("note: {note}");
+                }
+                if let Some(folder) = &options.out {
+                    // The last run's end must not be taken for this one's.
+                    let _ = std::fs::remove_file(checkpoint::path(folder));
+                    course.outputs = Some(Outputs::create(folder, scene, options.reactions).map_err(|e| course.disk(&e))?);
+                }
+                if checkpoints > 0 {
+                    course.checkpoint().map_err(|e| course.disk(&e))?;
+                }
+            }
+        }
+        course.begin_record().map_err(|e| course.disk(&e))?;
+        Ok(course)
+    }
+
+    /// Frames from here on. What was recorded before an interruption keeps its own file.
+    fn begin_record(&mut self) -> io::Result<()> {
+        if !self.options.records() {
+            return Ok(());
+        }
+        let (folder, k) = (self.options.out.as_deref(), self.summary.steps);
+        if let Some(folder) = folder.filter(|_| k > 0)
+            && folder.join(crate::record::FILE).exists()
+        {
+            std::fs::rename(folder.join(crate::record::FILE), folder.join(format!("record-before-{k}.bin")))?;
+        }
+        let settings = &self.stepper.settings;
+        let law = if settings.scheme.friction == Friction::Cone { "cone" } else { "coulomb" };
+        let plan = Plan { folder, steps: self.steps, every: self.every, solver: settings.solver.name(), law };
+        let mut recorder = Recorder::begin(self.loaded, &plan)?;
+        recorder.frame(&self.loaded.scene, &mut self.stepper, &self.state)?;
+        self.recorder = Some(recorder);
+        Ok(())
+    }
+
+    fn resume(&mut self, from: Checkpoint) -> Result<(), String> {
+        from.fits(self.loaded)?;
+        self.state = from.state;
+        self.summary = from.summary;
+        self.probe.restore(&from.facts);
+        self.keeper = from.keeper;
+        if let Some(folder) = &self.options.out {
+            let outputs = Outputs::resume(folder, &self.loaded.scene, self.options.reactions, &from.tables);
+            self.outputs = Some(outputs.map_err(|e| format!("cannot go on in {}: {e}", folder.display()))?);
+        }
+        Ok(())
+    }
+
+    /// Steps taken so far.
+    pub fn step(&self) -> u64 {
+        self.summary.steps
+    }
+
+    /// Takes the next step.
+    pub fn advance(&mut self) -> Result<Verdict, Trouble> {
+        let scene = &self.loaded.scene;
+        let begun = Instant::now();
+        let verdict = self.stepper.step(scene, &mut self.state).map_err(|refused| Trouble::Refused(Box::new(refused)))?;
+        let wall = begun.elapsed().as_secs_f64();
+        self.summary.add(scene, &verdict);
+        let k = self.summary.steps;
+        self.probe.look(k, &self.stepper, &self.state, &self.summary);
+        let folder = self.folder();
+        let written = self.keeper.look(k, scene, (&mut self.stepper, &verdict), &folder);
+        written.and_then(|()| self.record(k, &verdict, wall)).map_err(|e| Trouble::Disk(self.disk(&e)))?;
+        Ok(verdict)
+    }
+
+    fn record(&mut self, k: u64, verdict: &Verdict, wall: f64) -> io::Result<()> {
+        let scene = &self.loaded.scene;
+        let kept = k.is_multiple_of(self.every) || k == self.steps;
+        if let Some(recorder) = &mut self.recorder {
+            recorder.step(scene, verdict, &self.summary, wall)?;
+            if kept {
+                recorder.frame(scene, &mut self.stepper, &self.state)?;
+            }
+        }
+        if kept {
+            self.summary.keep(scene, verdict);
+            if let Some(outputs) = &mut self.outputs {
+                outputs.step(scene, &self.stepper, &self.state)?;
+            }
+        }
+        if self.checkpoints > 0 && k.is_multiple_of(self.checkpoints) {
+            self.checkpoint()?;
+        }
+        Ok(())
+    }
+
+    /// Where kept steps go.
+    fn folder(&self) -> PathBuf {
+        self.options.out.clone().unwrap_or_else(|| PathBuf::from("."))
+    }
+
+    /// Writes a checkpoint, if there is a folder.
+    pub fn checkpoint(&mut self) -> io::Result<()> {
+        let Some(folder) = &self.options.out else { return Ok(()) };
+        let tables = self.outputs.as_mut().map(Outputs::sync).transpose()?.unwrap_or_default();
+        let now =
+            checkpoint::Present { state: &self.state, summary: &self.summary, facts: self.probe.found(), keeper: &self.keeper, tables };
+        Checkpoint::new(self.loaded, self.options, now).write(folder)
+    }
+
+    /// Ends the run and closes its tables.
+    pub fn finish(mut self, ended: Ended, wall: f64) -> Result<Finished, String> {
+        // From here on a kill finds a checkpoint of the very end.
+        let again = self.options.out.is_some() && (self.checkpoints > 0 || ended == Ended::Interrupted);
+        if again {
+            self.checkpoint().map_err(|e| self.disk(&e))?;
+        }
+        self.summary.finish(&self.state, &self.stepper, wall);
+        let folder = self.options.out.clone();
+        let mut finished = Finished { summary: self.summary, outcomes: self.probe.finish(&ended), ended, state: self.state, record: None };
+        let run = finished.to_json(self.loaded);
+        if let Some(recorder) = self.recorder {
+            finished.record = recorder.finish(&run).map_err(|e| unwritable(folder.as_deref().unwrap_or(Path::new(".")), &e))?;
+        }
+        if let (Some(outputs), Some(folder)) = (self.outputs, &folder) {
+            outputs.finish(&run).map_err(|e| unwritable(folder, &e))?;
+            if finished.ended == Ended::Complete {
+                let _ = std::fs::remove_file(checkpoint::path(folder));
+            }
+        }
+        Ok(finished)
+    }
+
+    fn disk(&self, error: &io::Error) -> String {
+        unwritable(&self.folder(), error)
+    }
+}
+
+/// One clear message; what was written before is still there.
+pub fn unwritable(folder: &std::path::Path, error: &io::Error) -> String {
+    let place = folder.display();
+    let cure = match error.kind() {
+        io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => "make room there",
+        io::ErrorKind::PermissionDenied | io::ErrorKind::ReadOnlyFilesystem => "make it writable, or choose another with --out",
+        io::ErrorKind::NotADirectory | io::ErrorKind::AlreadyExists => "a file is in the way: choose another folder with --out",
+        _ => "look at the folder",
+    };
+    let go_on = if checkpoint::path(folder).exists() {
+        format!("; nothing that was written is lost, `signorini run --resume {place}` goes on from the last checkpoint")
+    } else {
+        String::new()
+    };
+    format!("cannot write into {place}: {error}: {cure}{go_on}")
+}
+
+/// Brings joints together that do not meet; says what moved, or which loop cannot close.
+pub fn assemble(scene: &Scene, state: &mut State) -> Result<Option<String>, String> {
+    if scene.joints.is_empty() || place::widest(scene, state).0 <= 1e-9 {
+        return Ok(None);
+    }
+    let placement = place(scene, state, false);
+    if placement.closed() {
+        let moved = placement
+            .moved
+            .map_or(String::new(), |(body, far)| format!("; `{}` moved most, by {far:.3e} m", scene.bodies[body.index()].name));
+        return Ok(Some(format!("the joints did not meet by {:.3e} (m or rad) and were brought together{moved}", placement.before)));
+    }
+    let loop_: Vec<String> = placement.loop_.iter().map(|j| format!("`{}`", scene.joints[j.index()].name)).collect();
+    let open: Vec<String> = placement.open.iter().map(|s| s.name(scene)).collect();
+    let what = if loop_.is_empty() { open.join(", ") } else { format!("the loop of {}", loop_.join(", ")) };
+    Err(format!(
+        "{what} cannot close: {:.3e} (m or rad) are missing at best; change a length, the place of a joint or its kind",
+        placement.gap
+    ))
+}
