@@ -463,6 +463,26 @@ fn springs_in_place_of_contacts_carry_the_same_weight() {
 }
 
 #[test]
+fn a_cylinder_that_overhangs_a_soft_block_touches_its_top_alone() {
+    let mut scene = empty("overhang");
+    scene.soft("block", Soft::new(Tetrahedra::block([4, 3, 1], DVec3::new(0.4, 0.3, 0.1)), rubber()), Some(Skin::default()));
+    for (name, height) in [("touching", 0.125), ("overlapping", 0.122), ("apart", 0.128)] {
+        let mut scene = scene.clone();
+        let across = Pose { position: DVec3::new(0.23, 0.15, height), orientation: DQuat::from_rotation_x(std::f64::consts::FRAC_PI_2) };
+        let roll = scene.body(Body::fixed("roll").placed(across));
+        scene.attach(roll, Shape::Cylinder { radius: 0.025, half_length: 0.4 }, Pose::IDENTITY, Skin::default());
+        let mut stepper = Stepper::new(&scene, Settings { prediction: 0.01, ..Settings::every(1e-3) }).unwrap();
+        stepper.step(&scene, &mut State::initial(&scene)).unwrap();
+        assert!(stepper.contacts().len() >= 4, "{name}: {}", stepper.contacts().len());
+        for contact in stepper.contacts() {
+            // The roll is the second collider; its contacts look up, and are as deep as it was put.
+            assert!(contact.normal.z > 0.9, "{name}: {contact:?}");
+            assert!(contact.gap > height - 0.125 - 1e-3, "{name}: {contact:?}");
+        }
+    }
+}
+
+#[test]
 fn the_analysis_of_the_pattern_is_used_again() {
     let mut scene = Scene::new("again");
     floor(&mut scene);

@@ -1,7 +1,7 @@
 //! `[[soft]]`: soft bodies of a scene file, and contacts that are springs.
 
 use super::build::Builder;
-use super::format::{Count, Rotation};
+use super::format::Rotation;
 use super::read::{table, words};
 use super::value::*;
 use crate::mesh;

@@ -41,7 +41,7 @@ impl Dimension {
 
     /// In SI units: `kg m/s^2`.
     pub fn symbol(self) -> String {
-        const KNOWN: [(Dimension, &str); 9] = [
+        const KNOWN: [(Dimension, &str); 10] = [
             (Dimension::NONE, "a pure number"),
             (Dimension::new(1, 1, -2, 0), "N"),
             (Dimension::new(2, 1, -2, 0), "N m"),

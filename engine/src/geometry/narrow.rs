@@ -231,10 +231,20 @@ impl Sink<'_> {
             let Some(mut closest) = pair.closest() else { continue };
             let Some(allowed) = surface.allowed(triangle, closest.normal) else { continue };
             let forced = allowed.distance(closest.normal) > 1e-6;
+            // Where faces of a soft body meet at a ridge, the one that looks elsewhere has nothing to say.
+            if surface.soft && allowed.dot(closest.normal) < 0.5 {
+                continue;
+            }
             if forced {
                 closest.normal = allowed;
             }
             manifold(&pair, &closest, forced, &mut self.scratch.manifold);
+            if surface.soft {
+                // Deeper than its own edges a triangle is not what touches.
+                let deepest = skin + radius - 2.0 * (corners[1] - corners[0]).length().min((corners[2] - corners[0]).length());
+                let n = closest.normal;
+                self.scratch.manifold.touches.retain(|touch| (touch.point_b - touch.point_a).dot(n) >= deepest);
+            }
             self.reduce(closest.normal);
             self.push_touches(&a.pose, (skin, radius), a.pose.vector(closest.normal), mix(name, triangle as u64));
         }
