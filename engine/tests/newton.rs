@@ -129,6 +129,7 @@ fn order_frames_and_units_do_not_matter() {
             after[i] += work(&again);
             // The order of sweeps may lead to another solution where v is not unique; frames and units may not.
             if i > 0 {
+                assert!((0.5..=2.0).contains(&(work(&again) / work(&report))), "{i} seed {seed}: {again:?} {report:?}");
                 for (a, b) in solution.v.iter().zip(back(&moved.v)) {
                     // 1e-9 m/s per row on both sides, times the condition of W.
                     assert!((a - b).abs() < 1e-6, "{i} seed {seed}: {a} {b}");
@@ -344,7 +345,39 @@ fn the_brick_slides_and_does_not_take_off() {
         assert!((got - want).abs() < 1e-14);
     }
     assert_eq!(newton.contacts()[0].branch, Branch::Slip);
-    assert_eq!(newton.unique(), Unique::Unknown);
+    // It slips, and nothing else could happen.
+    assert_eq!(newton.unique(), Unique::Locally);
+}
+
+#[test]
+fn redundant_contacts_leave_v_unique_and_a_jammed_rod_does_not() {
+    // The brick on four corners: the reactions are not unique, v is.
+    let mut rows = Rows::new(4);
+    for (x, turn) in [(-1.0, 0.1), (-0.5, 0.1), (0.5, -0.1), (1.0, -0.1)] {
+        rows.push(2, &[0, 1, 2, 3], &[0.0, 1.0, x, turn, 1.0, 0.0, 0.0, 0.0]);
+    }
+    let problem = Problem {
+        name: "corners".into(),
+        H: Csr::diagonal(&[1.0, 1.0, 0.5, 0.5]),
+        k: vec![3.0, -0.1, 0.01, 0.0],
+        J: rows,
+        E: vec![0.0; 8],
+        w: vec![0.0; 8],
+        laws: vec![Law::Coulomb { mu: 0.3, rows: 2 }; 4],
+        names: Vec::new(),
+    };
+    let mut newton = Newton::new(tight());
+    let report = newton.solve(&problem, &mut Solution::zero(4, 8)).unwrap();
+    assert_eq!(report.status, Status::Converged);
+    assert!(newton.contacts().iter().any(|c| c.branch == Branch::Slip));
+    assert_eq!(newton.unique(), Unique::Locally);
+    // A jammed rod [Painleve1895]: W_nn = mu W_tn, so that along the slipping edge r = r_n (1, −mu) the normal velocity stays
+    // zero whatever r_n is, while u_t = 1 − r_n/2 does not: every 0 ≤ r_n < 2 is a solution.
+    let w = Csr::from_dense(2, 2, &[1.0, 2.0, 2.0, 5.0]);
+    let jammed = Reduced::new("rod".into(), w, vec![0.0, 1.0], vec![Law::Coulomb { mu: 0.5, rows: 2 }]).unwrap();
+    let mut solution = Solution { v: Vec::new(), r: vec![1.0, -0.5] };
+    let report = newton.solve_reduced(&jammed, &mut solution).unwrap();
+    assert_eq!((report.status, report.counts.sweeps, newton.unique()), (Status::Converged, 0, Unique::Unknown));
 }
 
 #[test]

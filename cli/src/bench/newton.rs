@@ -5,9 +5,10 @@
 
 use crate::load::load;
 use serde::Serialize;
+use signorini::math::sparse::Csr;
 use signorini::problem::files::Input;
-use signorini::problem::{Solution, Tolerance, literature};
-use signorini::solve::newton::{Branch, Newton, Settings};
+use signorini::problem::{Reduced, Rows, Solution, Tolerance, literature};
+use signorini::solve::newton::{Branch, Newton, Settings, Unique};
 use signorini::solve::{ReducedSolver, Report, Solver, Stop, Unsupported};
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
@@ -38,6 +39,9 @@ pub struct Arguments {
     /// Solves per file at least (and at least ten times as many milliseconds); the least time counts.
     #[arg(long, default_value_t = 3)]
     repeat: u32,
+    /// Take the contacts in reverse order.
+    #[arg(long)]
+    reversed: bool,
     /// Print JSON.
     #[arg(long)]
     json: bool,
@@ -59,6 +63,8 @@ struct Row {
     stick: usize,
     slip: usize,
     velocity: f64,
+    /// What is known of the uniqueness of v.
+    unique: Unique,
     best_ms: Option<f64>,
     best: String,
 }
@@ -94,7 +100,7 @@ pub fn run(arguments: &Arguments) -> ExitCode {
 
 fn print_row(row: &Row) {
     println!(
-        "{:44} {:>5} {:>9} {:>8.1e} {:>8.1e} {:>8.1e} {:>6} {:>5} {:>5} {:>9.3} {:>9}  {} ({} open {} stick {} slip; {})",
+        "{:44} {:>5} {:>9} {:>8.1e} {:>8.1e} {:>8.1e} {:>6} {:>5} {:>5} {:>9.3} {:>9}  {} ({} open {} stick {} slip; {}; v unique: {:?})",
         row.file.chars().take(44).collect::<String>(),
         row.contacts,
         row.status,
@@ -110,7 +116,8 @@ fn print_row(row: &Row) {
         row.open,
         row.stick,
         row.slip,
-        row.phase
+        row.phase,
+        row.unique
     );
 }
 
@@ -173,8 +180,41 @@ fn solve(newton: &mut Newton, input: &Input, solution: &mut Solution) -> Result<
     }
 }
 
+/// The same problem with its blocks in reverse order.
+fn reversed(input: Input) -> Input {
+    match input {
+        Input::Problem(mut problem) => {
+            let empty = Rows::new(problem.n());
+            let (old, w, e) = (std::mem::replace(&mut problem.J, empty), problem.w.clone(), problem.E.clone());
+            (problem.w, problem.E, problem.names) = (Vec::new(), Vec::new(), Vec::new());
+            for k in (0..problem.laws.len()).rev() {
+                let block = old.block(k);
+                problem.J.push(block.rows, block.columns, block.values);
+                problem.w.extend_from_slice(&w[block.range()]);
+                problem.E.extend_from_slice(&e[block.range()]);
+            }
+            problem.laws.reverse();
+            Input::Problem(problem)
+        }
+        Input::Reduced(reduced) => {
+            let order: Vec<usize> = (0..reduced.laws.len()).rev().flat_map(|k| reduced.range(k)).collect();
+            let mut place = vec![0u32; order.len()];
+            order.iter().enumerate().for_each(|(new, &old)| place[old] = new as u32);
+            let mut triplets = Vec::new();
+            for (new, &old) in order.iter().enumerate() {
+                let (columns, values) = reduced.W.row(old);
+                triplets.extend(columns.iter().zip(values).map(|(&j, &x)| (new as u32, place[j as usize], x)));
+            }
+            let w = Csr::from_triplets(order.len(), order.len(), &triplets);
+            let (q, laws) = (order.iter().map(|&i| reduced.q[i]).collect(), reduced.laws.iter().rev().copied().collect());
+            Input::Reduced(Reduced::new(reduced.name, w, q, laws).expect("the same problem in another order"))
+        }
+    }
+}
+
 fn bench(arguments: &Arguments, path: &Path, published: &HashMap<String, (String, f64)>) -> Result<Row, String> {
     let input = load(path, None)?.input.true_friction();
+    let input = if arguments.reversed { reversed(input) } else { input };
     let file = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
     let tolerance = Tolerance { relative: arguments.tolerance, ..Tolerance::default() };
     let residual = (!arguments.joules).then_some(arguments.tolerance);
@@ -198,11 +238,12 @@ fn bench(arguments: &Arguments, path: &Path, published: &HashMap<String, (String
     if let (Some(begin), Some(end)) = (first, processor_ms()) {
         ms = ms.min((end - begin) / solves);
     }
-    let Some((newton, report, solution)) = last else { return Err("nothing was solved".into()) };
+    let Some((mut newton, report, solution)) = last else { return Err("nothing was solved".into()) };
     let siconos = match &input {
         Input::Problem(problem) => literature::of(problem, &solution).siconos,
         Input::Reduced(reduced) => literature::of_reduced(reduced, &solution.r).siconos,
     };
+    let unique = newton.unique();
     let count = |branch: Branch| newton.contacts().iter().filter(|c| c.branch == branch).count();
     let best = published.get(&file);
     Ok(Row {
@@ -219,6 +260,7 @@ fn bench(arguments: &Arguments, path: &Path, published: &HashMap<String, (String
         stick: count(Branch::Stick),
         slip: count(Branch::Slip),
         velocity: report.error.velocity,
+        unique,
         best_ms: best.map(|b| b.1),
         best: best.map_or(String::new(), |b| b.0.clone()),
         file,

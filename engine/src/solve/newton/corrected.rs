@@ -6,7 +6,7 @@
 //!        c₀ = y + t dy;            take it if R(c₀) < 0.1 R(y)
 //!        c₁ = ten sweeps from c₀;  take the better of both if R < 0.9 R(y)
 //!   3  taken:    eps ← eps·(0.2 if t = 1, 0.7 if t ≥ ¼, else 2)
-//!      refused:  walk on from the full step for up to four steps, to where R < 0.9 R(y); if it is not found,
+//!      refused:  walk on from the full step for up to three steps, to where R < 0.9 R(y); if it is not found,
 //!                back to y, eps ← 4 eps; sweep 20, 40, … times, kept only if R falls
 //! ```
 //!
@@ -20,14 +20,14 @@ use super::run::{End, Run};
 /// Most factorizations of this phase.
 const STEPS: u64 = 60;
 /// Refusals in a row after which the phase gives up: the next one is cheaper then.
-const REFUSALS: u32 = 2;
+const REFUSALS: u32 = 3;
 /// Sweeps that correct a step.
 const CORRECTION: usize = 10;
 /// Steps that the walk may take, and how far R may rise on it.
-const WALK: u32 = 4;
+const WALK: u32 = 3;
 const RISE: f64 = 10.0;
 /// The first weight.
-const EPS: f64 = 3e-3;
+const EPS: f64 = 1e-3;
 
 /// The iterate to which a walk that fails returns.
 struct Walk {

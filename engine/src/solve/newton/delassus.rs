@@ -228,10 +228,13 @@ impl Form for Delassus {
 
     fn velocities(&mut self, point: &mut Point) {
         let mut sum = 0.0;
+        let at_rest = point.y.iter().all(|y| *y == 0.0);
         for (k, law) in self.blocks.laws.iter().enumerate() {
             let (range, mut out) = (self.blocks.range(k), [0.0; MAX_ROWS]);
             let d = range.len();
-            self.W.times(k, &self.blocks, &point.y, &mut out);
+            if !at_rest {
+                self.W.times(k, &self.blocks, &point.y, &mut out);
+            }
             out.iter_mut().zip(&self.q[range.clone()]).for_each(|(u, q)| *u += q);
             point.u[range.clone()].copy_from_slice(&out[..d]);
             let mut natural = [0.0; MAX_ROWS];

@@ -45,18 +45,20 @@ mod proximal;
 mod quick;
 mod run;
 mod sweeping;
+mod unique;
 
 pub use piece::Branch;
 
 use super::interior_point::{self, InteriorPoint};
 use super::{Counts, ReducedSolver, Report, Solver, Status, Stop, Unsupported};
 use crate::math::norm;
-use crate::problem::{Judge, Problem, Reduced, Solution};
+use crate::problem::{Error, Judge, Problem, Reduced, Solution};
 use delassus::Delassus;
 use form::{Blocks, Form, Point};
 use mixed::Mixed;
 use run::{End, Run, Test};
 use serde::Serialize;
+use std::cell::Cell;
 
 /// Factorizations if [`Stop::work`] does not say.
 const WORK: u64 = 1000;
@@ -89,9 +91,10 @@ pub struct ContactStatus {
 pub enum Unique {
     /// There is one v: the laws are convex.
     Yes,
-    /// No other v nearby: Coulomb contacts all stick or are open, clear of their borders.
+    /// No other v nearby: every Coulomb contact is clear of its borders, and no change of the reactions that keeps the
+    /// (linearised) law moves anything.
     Locally,
-    /// Not known: some Coulomb contact slips or is on a border.
+    /// Not known: some Coulomb contact is on a border, or such a change exists.
     #[default]
     Unknown,
 }
@@ -104,7 +107,10 @@ pub struct Newton {
     delassus: Delassus,
     mixed: Mixed,
     contacts: Vec<ContactStatus>,
-    unique: Unique,
+    unique: Option<Unique>,
+    /// The last answer, and whether its form is `delassus`.
+    answer: Point,
+    condensed: bool,
 }
 
 impl Newton {
@@ -118,23 +124,24 @@ impl Newton {
         &self.contacts
     }
 
-    /// Whether v of the last solution is the only one.
-    pub fn unique(&self) -> Unique {
-        self.unique
+    /// Whether v of the last solution is the only one. Found out when asked for: where contacts slip it costs three factorizations.
+    pub fn unique(&mut self) -> Unique {
+        let Newton { delassus, mixed, contacts, answer, condensed, unique, .. } = self;
+        let form: &mut dyn Form = if *condensed { delassus } else { mixed };
+        *unique.get_or_insert_with(|| unique::of(form, contacts, answer))
     }
 
-    fn set_contacts(&mut self, blocks: &Blocks, point: &Point) {
+    fn set_contacts(&mut self, outcome: &mut Outcome, condensed: bool) {
+        std::mem::swap(&mut self.answer, &mut outcome.best);
+        self.condensed = condensed;
+        self.unique = None;
+        let blocks = if condensed { &self.delassus.blocks } else { &self.mixed.blocks };
         self.contacts.clear();
-        self.unique = Unique::Yes;
         for (k, law) in blocks.laws.iter().enumerate() {
             let range = blocks.range(k);
-            let (y, u) = (&point.y[range.clone()], &point.u[range]);
+            let (y, u) = (&self.answer.y[range.clone()], &self.answer.u[range]);
             let branch = piece::Piece::of(law, y, u).branch;
-            let margin = piece::margin(law, y, u);
-            self.contacts.push(ContactStatus { branch, margin });
-            if matches!(law, crate::problem::Law::Coulomb { .. }) && self.unique != Unique::Unknown {
-                self.unique = if branch == Branch::Slip || margin < 1e-9 { Unique::Unknown } else { Unique::Locally };
-            }
+            self.contacts.push(ContactStatus { branch, margin: piece::margin(law, y, u) });
         }
     }
 }
@@ -304,7 +311,7 @@ impl ReducedSolver for Newton {
         if reduced.rows() == 0 {
             solution.r.clear();
             self.contacts.clear();
-            self.unique = Unique::Yes;
+            self.unique = Some(Unique::Yes);
             return Ok(Report::new(Status::Converged, Default::default()));
         }
         reduced.check().map_err(unsupported)?;
@@ -317,7 +324,11 @@ impl ReducedSolver for Newton {
         let root = delassus.blocks.root.clone();
         let free = (norm(&reduced.q), norm(delassus.free()));
         let scale = judge.scale();
-        let judging = |y: &[f64]| judge.error_reduced(reduced, &plain(&root, &reduced.row_starts, y)).accepted(&settings.stop.tolerance);
+        let judged = Cell::new(Error::default());
+        let judging = |y: &[f64]| {
+            judged.set(judge.error_reduced(reduced, &plain(&root, &reduced.row_starts, y)));
+            judged.get().accepted(&settings.stop.tolerance)
+        };
         let test = Test {
             scale,
             tolerance: settings.stop.tolerance,
@@ -334,10 +345,9 @@ impl ReducedSolver for Newton {
         };
         let mut outcome = solve_twice(delassus, test, &settings, guess, convex);
         solution.r = plain(&root, &reduced.row_starts, &outcome.best.y);
-        let error = self.judge.error_reduced(reduced, &solution.r);
-        let blocks = std::mem::take(&mut self.delassus.blocks);
-        self.set_contacts(&blocks, &outcome.best);
-        self.delassus.blocks = blocks;
+        // What passed was judged last.
+        let error = if outcome.end == End::Passed { judged.get() } else { self.judge.error_reduced(reduced, &solution.r) };
+        self.set_contacts(&mut outcome, true);
         Ok(report(&mut outcome, error, &settings))
     }
 }
@@ -361,9 +371,11 @@ impl Solver for Newton {
         let root = mixed.blocks.root.clone();
         let scale = judge.scale();
         let mut point = Solution::default();
+        let judged = Cell::new(Error::default());
         let judging = |y: &[f64]| {
             complete(problem, judge, plain(&root, starts, y), &mut point);
-            judge.error(problem, &point).accepted(&settings.stop.tolerance)
+            judged.set(judge.error(problem, &point));
+            judged.get().accepted(&settings.stop.tolerance)
         };
         let test = Test {
             scale,
@@ -382,10 +394,8 @@ impl Solver for Newton {
         };
         let mut outcome = solve_twice(form, test, &settings, guess, convex);
         complete(problem, &mut self.judge, plain(&root, starts, &outcome.best.y), solution);
-        let error = self.judge.error(problem, solution);
-        let blocks = std::mem::take(&mut self.mixed.blocks);
-        self.set_contacts(&blocks, &outcome.best);
-        self.mixed.blocks = blocks;
+        let error = if outcome.end == End::Passed { judged.get() } else { self.judge.error(problem, solution) };
+        self.set_contacts(&mut outcome, condensed);
         Ok(report(&mut outcome, error, &settings))
     }
 }
