@@ -44,8 +44,9 @@ pub struct Elimination {
 
 impl Elimination {
     /// The elimination of the symmetric matrix whose lower triangle has the pattern of `lower`.
-    pub fn of(lower: &Csr) -> Elimination {
-        let graph = Graph::gather(lower);
+    /// Unknowns of the same `block` that meet the same others are kept together even if nothing couples them directly.
+    pub fn of(lower: &Csr, block: &[u32]) -> Elimination {
+        let graph = Graph::gather(lower, block);
         let mut pivots = Quotient::new(&graph).eliminate();
         fold(&mut pivots);
         number(&graph, pivots)
@@ -68,7 +69,7 @@ fn hash(i: usize) -> u64 {
 }
 
 impl Graph {
-    fn gather(lower: &Csr) -> Graph {
+    fn gather(lower: &Csr, block: &[u32]) -> Graph {
         let n = lower.rows;
         // Hashes of the neighbourhoods without and with the unknown itself. An accident of the hash costs fill, nothing else.
         let mut open = vec![0u64; n];
@@ -90,7 +91,7 @@ impl Graph {
                 unknowns.push(group.iter().map(|g| g.1).collect());
             }
             key.retain(|k| node[k.1 as usize] == NONE);
-            key.iter_mut().for_each(|k| k.0 = open[k.1 as usize]);
+            key.iter_mut().for_each(|k| k.0 = open[k.1 as usize] ^ hash(block[k.1 as usize] as usize).rotate_left(31));
         }
         let neighbours = neighbours(lower, &node, &unknowns);
         Graph { weight: unknowns.iter().map(|u| u.len() as u32).collect(), unknowns, neighbours }
@@ -296,35 +297,41 @@ impl Quotient {
     }
 }
 
-/// The part of zeros that a front of so many pivots may store.
-fn bearable(pivots: u64) -> f64 {
-    match pivots {
-        0..=12 => 0.5,
-        13..=24 => 0.25,
-        25..=64 => 0.1,
-        _ => 0.05,
-    }
+/// What a front costs, in products: its sums, the numbers that it moves, and being a front at all.
+fn cost(pivots: u64, below: u64) -> f64 {
+    let (p, q) = (pivots as f64, below as f64);
+    p * p * p / 3.0 + p * p * q + p * q * q + PER_NUMBER * (p + q) * (p + q) + PER_FRONT
 }
 
-/// Folds fronts into their parents where few zeros come with it; what was folded has no members left.
+/// See [`cost`]; measured on piles of spheres.
+const PER_NUMBER: f64 = 8.0;
+/// See [`PER_NUMBER`].
+const PER_FRONT: f64 = 2000.0;
+
+/// Folds fronts into their parents: first chains that store nothing new, then whatever costs less in one piece.
+/// What was folded has no members left.
 fn fold(pivots: &mut [Pivot]) {
-    let mut zeros = vec![0u64; pivots.len()];
-    for c in 0..pivots.len() {
-        let parent = pivots[c].parent;
-        if parent == NONE {
-            continue;
-        }
-        let p = parent as usize;
-        let (child, into) = (&pivots[c], &pivots[p]);
-        let all = child.weight + into.weight;
-        let more = zeros[c] + zeros[p] + child.weight * (into.weight + into.below_weight - child.below_weight);
-        let stored = all * (all + 1) / 2 + all * into.below_weight;
-        if more as f64 <= bearable(all) * stored as f64 {
-            zeros[p] = more;
-            let mut members = std::mem::take(&mut pivots[c].members);
-            members.append(&mut pivots[p].members);
-            pivots[p].members = members;
-            pivots[p].weight = all;
+    for exact in [true, false] {
+        for c in 0..pivots.len() {
+            let mut p = pivots[c].parent;
+            while p != NONE && pivots[p as usize].members.is_empty() {
+                p = pivots[p as usize].parent;
+            }
+            pivots[c].parent = p;
+            if p == NONE || pivots[c].members.is_empty() {
+                continue;
+            }
+            let p = p as usize;
+            let (child, into) = (&pivots[c], &pivots[p]);
+            let all = child.weight + into.weight;
+            let fits = child.below_weight == into.weight + into.below_weight;
+            let apart = cost(child.weight, child.below_weight) + cost(into.weight, into.below_weight);
+            if if exact { fits } else { cost(all, into.below_weight) <= apart } {
+                let mut members = std::mem::take(&mut pivots[c].members);
+                members.append(&mut pivots[p].members);
+                pivots[p].members = members;
+                pivots[p].weight = all;
+            }
         }
     }
 }
@@ -388,7 +395,8 @@ mod tests {
 
     /// Every entry of the matrix lies inside the front of its first pivot, and what a front leaves fits its parent.
     fn check(lower: &Csr) {
-        let elimination = Elimination::of(lower);
+        let block: Vec<u32> = (0..lower.rows as u32).map(|i| i / 3).collect();
+        let elimination = Elimination::of(lower, &block);
         let n = lower.rows;
         let mut place = vec![usize::MAX; n];
         for (p, &i) in elimination.order.iter().enumerate() {
@@ -443,7 +451,7 @@ mod tests {
         }
         let lower = Csr::from_triplets(50, 50, &t);
         check(&lower);
-        assert!(Elimination::of(&lower).fronts.iter().all(|f| f.below.len() <= 2));
+        assert!(Elimination::of(&lower, &[0; 50]).fronts.iter().all(|f| f.below.len() <= 2));
     }
 
     /// Six unknowns of a body that meet the same rows are one node, though nothing couples them directly.
@@ -451,10 +459,10 @@ mod tests {
     fn bodies_and_contacts_are_nodes() {
         let mut t: Vec<(u32, u32, f64)> = (0..15).map(|i| (i, i, 1.0)).collect();
         t.extend((12..15).flat_map(|row| (0..12).map(move |j| (row, j, 1.0))));
-        let graph = Graph::gather(&Csr::from_triplets(15, 15, &t));
-        // Both bodies meet the one contact: twelve unknowns alike, and its three rows.
+        let block: Vec<u32> = (0..15).map(|i| i / 6).collect();
+        let graph = Graph::gather(&Csr::from_triplets(15, 15, &t), &block);
         let mut weight = graph.weight.clone();
         weight.sort_unstable();
-        assert_eq!(weight, vec![3, 12]);
+        assert_eq!(weight, vec![3, 6, 6]);
     }
 }

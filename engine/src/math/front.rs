@@ -127,8 +127,7 @@ fn solve_strips<const FUSED: bool>(columns: &mut [f64], m: usize, first: usize, 
         let row = first + s * STRIP;
         let height = STRIP.min(m - row);
         for (k, y) in scaled.chunks_exact_mut(STRIP).enumerate() {
-            y[height..].fill(0.0);
-            y[..height].copy_from_slice(&columns[k * m + row..k * m + row + height]);
+            copy_strip(&columns[k * m + row..k * m + row + height], y);
         }
         for k in (0..width).step_by(COLUMNS) {
             let (done, rest) = scaled.split_at_mut(k * STRIP);
@@ -154,7 +153,24 @@ fn solve_strips<const FUSED: bool>(columns: &mut [f64], m: usize, first: usize, 
             for (l, y) in l.iter_mut().zip(y) {
                 *l = y * inverse[k];
             }
-            columns[k * m + row..k * m + row + height].copy_from_slice(&l[..height]);
+            let target = &mut columns[k * m + row..k * m + row + height];
+            match <&mut [f64; STRIP]>::try_from(&mut *target) {
+                Ok(target) => target.copy_from_slice(l),
+                Err(_) => target.iter_mut().zip(l).for_each(|(t, l)| *t = *l),
+            }
+        }
+    }
+}
+
+/// Copies up to eight numbers, and zeros for the rest.
+#[inline(always)]
+fn copy_strip(from: &[f64], to: &mut [f64]) {
+    match <&[f64; STRIP]>::try_from(from) {
+        Ok(from) => to.copy_from_slice(from),
+        Err(_) => {
+            for i in 0..STRIP {
+                to[i] = from.get(i).copied().unwrap_or(0.0);
+            }
         }
     }
 }

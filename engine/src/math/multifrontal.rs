@@ -34,7 +34,9 @@ pub struct Multifrontal {
     /// The children, last first, as the stack holds them.
     children: Vec<Vec<u32>>,
     factor: Vec<f64>,
-    stack: Vec<f64>,
+    /// What fronts of even and of odd depth left: a front takes from the one and leaves on the other.
+    stacks: [Vec<f64>; 2],
+    odd: Vec<bool>,
     strips: Strips,
     positive: Vec<bool>,
     placed: Vec<f64>,
@@ -72,8 +74,9 @@ struct Backward<'a>(&'a mut Multifrontal);
 
 impl Multifrontal {
     /// Analyses the pattern of `lower`: row i holds the entries (i, j), j ≤ i, of the symmetric matrix.
-    pub fn analyse(lower: &Csr) -> Multifrontal {
-        let Elimination { order, fronts } = Elimination::of(lower);
+    /// Unknowns of one body, or of one contact, have the same number in `block`.
+    pub fn analyse(lower: &Csr, block: &[u32]) -> Multifrontal {
+        let Elimination { order, fronts } = Elimination::of(lower, block);
         let mut panels = vec![0];
         for front in &fronts {
             panels.push(panels[panels.len() - 1] + (front.end - front.begin) * rows(front));
@@ -88,7 +91,8 @@ impl Multifrontal {
             entry_starts: Vec::new(),
             runs: Vec::new(),
             children: vec![Vec::new(); fronts.len()],
-            stack: Vec::new(),
+            stacks: [Vec::new(), Vec::new()],
+            odd: vec![false; fronts.len()],
             strips: Strips::default(),
             positive: Vec::new(),
             placed: vec![0.0; lower.rows],
@@ -167,14 +171,18 @@ impl Multifrontal {
                 self.runs[c as usize] = runs;
             }
         }
-        let (mut depth, mut deepest) = (0, 0);
-        for (f, front) in self.fronts.iter().enumerate() {
-            let own = front.below.len().pow(2);
-            deepest = deepest.max(depth + own);
-            depth += own;
-            depth -= self.children[f].iter().map(|&c| self.fronts[c as usize].below.len().pow(2)).sum::<usize>();
+        for f in (0..self.fronts.len()).rev() {
+            let parent = self.fronts[f].parent;
+            self.odd[f] = parent != NONE && !self.odd[parent as usize];
         }
-        self.stack = vec![0.0; deepest];
+        let (mut depth, mut deepest) = ([0; 2], [0; 2]);
+        for (f, front) in self.fronts.iter().enumerate() {
+            let own = usize::from(self.odd[f]);
+            depth[1 - own] -= self.children[f].iter().map(|&c| self.fronts[c as usize].below.len().pow(2)).sum::<usize>();
+            depth[own] += front.below.len().pow(2);
+            deepest[own] = deepest[own].max(depth[own]);
+        }
+        self.stacks = deepest.map(|size| vec![0.0; size]);
     }
 
     /// True if this analysis was made for the pattern of `lower`.
@@ -208,6 +216,9 @@ impl Multifrontal {
     }
 }
 
+/// Updates of fewer rows are cleared whole.
+const FEW: usize = 48;
+
 fn rows(front: &Front) -> usize {
     front.end - front.begin + front.below.len()
 }
@@ -228,7 +239,7 @@ impl Task for Factor<'_> {
     #[inline(always)]
     fn run<const FUSED: bool>(self) -> Result<(), BadPivot> {
         let Factor(a, values) = self;
-        let mut top = 0;
+        let mut top = [0; 2];
         for (f, front) in a.fronts.iter().enumerate() {
             let (p, q) = (front.end - front.begin, front.below.len());
             let m = p + q;
@@ -237,20 +248,27 @@ impl Task for Factor<'_> {
             for &(from, to) in &a.entries[a.entry_starts[f]..a.entry_starts[f + 1]] {
                 panel[to as usize] += values[from as usize];
             }
-            let (waiting, free) = a.stack.split_at_mut(top);
-            let update = &mut free[..q * q];
-            update.fill(0.0);
-            let mut bottom = top;
+            let own = usize::from(a.odd[f]);
+            let [even, odd] = &mut a.stacks;
+            let (mine, theirs) = if own == 0 { (even, &*odd) } else { (odd, &*even) };
+            let update = &mut mine[top[own]..top[own] + q * q];
+            if q < FEW {
+                update.fill(0.0);
+            } else {
+                for j in 0..q {
+                    update[j * q + j..(j + 1) * q].fill(0.0);
+                }
+            }
             for &c in &a.children[f] {
                 let size = a.fronts[c as usize].below.len();
-                bottom -= size * size;
-                assemble(&waiting[bottom..bottom + size * size], size, &a.runs[c as usize], panel, (update, m, p));
+                let end = top[1 - own];
+                top[1 - own] -= size * size;
+                assemble(&theirs[top[1 - own]..end], size, &a.runs[c as usize], panel, (update, m, p));
             }
             if let Err(k) = front::factor::<FUSED>(panel, update, m, &a.positive[front.begin..front.end], &mut a.strips) {
                 return Err(BadPivot { unknown: a.order[front.begin + k] as usize, pivot: panel[k * m + k] });
             }
-            a.stack.copy_within(top..top + q * q, bottom);
-            top = bottom + q * q;
+            top[own] += q * q;
         }
         Ok(())
     }
@@ -397,7 +415,7 @@ mod tests {
     fn solves_and_solves_again() {
         for side in [1, 2, 5, 12] {
             let (mut a, signs) = packing(side);
-            let mut solver = Multifrontal::analyse(&a);
+            let mut solver = Multifrontal::analyse(&a, &(0..a.rows as u32).map(|i| i / 3).collect::<Vec<u32>>());
             assert!(solver.matches(&a));
             for _ in 0..2 {
                 solver.factor(&a.values, &signs).unwrap();
@@ -416,7 +434,7 @@ mod tests {
     #[test]
     fn a_wrong_sign_and_a_nan_name_their_unknown() {
         let (mut a, signs) = packing(3);
-        let mut solver = Multifrontal::analyse(&a);
+        let mut solver = Multifrontal::analyse(&a, &(0..a.rows as u32).map(|i| i / 3).collect::<Vec<u32>>());
         for wrong in [-1.0, 0.0, f64::NAN] {
             a.values[0] = wrong;
             assert!(solver.factor(&a.values, &signs).is_err());
@@ -437,7 +455,7 @@ mod tests {
             t.extend((0..n as u32).map(|i| (i, i, sign(i) * 90.0)));
             let a = Csr::from_triplets(n, n, &t);
             let signs: Vec<i8> = (0..n as u32).map(|i| sign(i) as i8).collect();
-            let mut solver = Multifrontal::analyse(&a);
+            let mut solver = Multifrontal::analyse(&a, &(0..a.rows as u32).map(|i| i / 3).collect::<Vec<u32>>());
             solver.factor(&a.values, &signs).unwrap();
             let x: Vec<f64> = (0..n).map(|i| (i as f64).cos()).collect();
             let mut b = mul_symmetric(&a, &x);

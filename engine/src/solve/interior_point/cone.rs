@@ -87,7 +87,7 @@ impl Kind {
             Kind::Ray => [change(x[0]), 0.0, 0.0],
             Kind::Box { .. } => [change(x[0]), change(x[1]), 0.0],
             Kind::Lorentz => {
-                let t = x[1].hypot(x[2]);
+                let t = length(x[1], x[2]);
                 let (plus, minus) = (change(x[0] + t), change(x[0] - t));
                 let scale = if t > 0.0 { 0.5 * (plus - minus) / t } else { 0.0 };
                 [0.5 * (plus + minus), scale * x[1], scale * x[2]]
@@ -102,10 +102,16 @@ pub fn dot(x: &Triple, y: &Triple) -> f64 {
     x[0] * y[0] + x[1] * y[1] + x[2] * y[2]
 }
 
+/// ‖(a, b)‖; the blocks are scaled, so that squares neither overflow nor vanish.
+#[inline]
+pub fn length(a: f64, b: f64) -> f64 {
+    (a * a + b * b).sqrt()
+}
+
 /// `(x₀ − ‖x₁‖)(x₀ + ‖x₁‖)`.
 #[inline]
 pub fn determinant(x: &Triple) -> f64 {
-    let t = x[1].hypot(x[2]);
+    let t = length(x[1], x[2]);
     (x[0] - t) * (x[0] + t)
 }
 
@@ -157,7 +163,7 @@ impl Pair {
         let (u, r) = (self.u.map(|x| x / su), self.r.map(|x| x / sr));
         let g = (0.5 * (1.0 + (self.product / (su * sr)).max(1.0))).sqrt();
         let w = [(u[1] - r[1]) / (2.0 * g), (u[2] - r[2]) / (2.0 * g)];
-        let t = w[0].hypot(w[1]);
+        let t = length(w[0], w[1]);
         let d = if t > 0.0 { [w[0] / t, w[1] / t] } else { [1.0, 0.0] };
         let beta = (su / sr).sqrt();
         let e = (1.0 + t * t).sqrt() + t;

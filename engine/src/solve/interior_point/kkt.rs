@@ -129,7 +129,7 @@ impl Kkt {
                 None => Factor::Ordered(Box::new(Ldlt::analyse(&self.lower, Ordering::Given(&order)))),
             }
         } else {
-            Factor::Fronts(Box::new(Multifrontal::analyse(&self.lower)))
+            Factor::Fronts(Box::new(Multifrontal::analyse(&self.lower, &natural_blocks(scaled))))
         };
     }
 
@@ -329,6 +329,16 @@ fn turn(scaled: &Scaled, c: &super::scaled::Coupling, directions: &[[f64; 2]]) -
         }
     }
     x
+}
+
+/// A number for the unknowns of each body (six, in most problems) and for the rows of each block.
+fn natural_blocks(scaled: &Scaled) -> Vec<u32> {
+    let n = scaled.n();
+    let mut out: Vec<u32> = (0..n as u32).map(|i| i / 6).collect();
+    for (k, block) in scaled.blocks.iter().enumerate() {
+        out.resize(n + block.first + block.rows, (n + k) as u32);
+    }
+    out
 }
 
 /// Unknowns by ascending diag(H), each row after the last unknown that it touches.

@@ -164,6 +164,8 @@ struct Run<'a> {
     at: Solution,
     iterations: u64,
     solves: u64,
+    newton: u64,
+    in_vain: u64,
     history: Vec<Sample>,
     notes: Vec<String>,
 }
@@ -201,6 +203,8 @@ impl InteriorPoint {
             at: Solution::default(),
             iterations: 0,
             solves: 0,
+            newton: 0,
+            in_vain: 0,
             history: Vec::new(),
             notes: Vec::new(),
         };
@@ -229,7 +233,7 @@ impl InteriorPoint {
         report.counts = Counts { factorizations: report.work, ..Counts::default() };
         report.history = run.history;
         report.notes = run.notes;
-        report.notes.push(format!("{} back-substitutions", run.solves));
+        report.notes.push(format!("{} back-substitutions; {} Newton steps, {} in vain", run.solves, run.newton, run.in_vain));
         report.reproducible = !(status == Status::Budget && stop.late());
         Ok(report)
     }
@@ -373,8 +377,20 @@ impl InteriorPoint {
         self.scaled.degree() <= FEW || self.newton.crowded(&self.scaled, v, r) < LATE_CROWD
     }
 
-    /// Newton steps while they pay; leaves the last point that did.
+    /// Newton steps while they pay, counted.
     fn descend(&mut self, run: &mut Run<'_>, c: f64, v: &mut [f64], r: &mut [f64]) -> End {
+        let before = self.kkt.factorizations;
+        let end = self.newton_steps(run, c, v, r);
+        let steps = self.kkt.factorizations - before;
+        run.newton += steps;
+        if end == End::Stuck {
+            run.in_vain += steps;
+        }
+        end
+    }
+
+    /// Newton steps while they pay; leaves the last point that did.
+    fn newton_steps(&mut self, run: &mut Run<'_>, c: f64, v: &mut [f64], r: &mut [f64]) -> End {
         let mut least = self.newton.merit(&self.scaled, v, r);
         let (mut at_v, mut at_r) = (v.to_vec(), r.to_vec());
         let (mut merit, mut rises) = (least, 0);

@@ -9,7 +9,7 @@
 //! Near a solution whose active set is known it ends at rounding in one to three steps; a step is kept
 //! only if the merit ½(‖natural map‖² + ‖momentum defect‖²) falls to a third.
 
-use super::cone::{Kind, Triple, UNTURNED, rotate, rotate_back};
+use super::cone::{Kind, Triple, UNTURNED, length, rotate, rotate_back};
 use super::kkt::{Diagonal, Kkt};
 use super::path::FREE_REGULAR;
 use super::scaled::Scaled;
@@ -74,7 +74,7 @@ impl Newton {
 
     /// The active set at (v, r): two bits per block, for telling whether it changes.
     pub fn pattern(&mut self, scaled: &Scaled, c: f64, v: &[f64], r: &[f64], out: &mut Vec<u8>) {
-        self.evaluate(scaled, v, r, false);
+        self.measure(scaled, v, r);
         out.clear();
         for block in &scaled.blocks {
             let (u, r) = (block.pick(&self.local), block.pick(r));
@@ -84,7 +84,7 @@ impl Newton {
                 Kind::Ray => u8::from(z[0] > 0.0),
                 Kind::Box { length } => u8::from(z[0] > 0.0) + 2 * u8::from(z[0] > length),
                 Kind::Lorentz => {
-                    let t = z[1].hypot(z[2]);
+                    let t = length(z[1], z[2]);
                     u8::from(z[0] + t > 0.0) + 2 * u8::from(z[0] - t > 0.0)
                 }
             });
@@ -93,7 +93,7 @@ impl Newton {
 
     /// Active rows per unknown that they touch: above one, Newton's system contradicts itself almost surely.
     pub fn crowded(&mut self, scaled: &Scaled, v: &[f64], r: &[f64]) -> f64 {
-        self.evaluate(scaled, v, r, false);
+        self.measure(scaled, v, r);
         let mut touched = vec![false; scaled.n()];
         let (mut rows, mut free) = (0.0, 0.0);
         for (k, block) in scaled.blocks.iter().enumerate() {
@@ -114,10 +114,15 @@ impl Newton {
         if rows == 0.0 { 0.0 } else { rows / left.max(1e-3) }
     }
 
-    fn evaluate(&mut self, scaled: &Scaled, v: &[f64], r: &[f64], floor: bool) {
+    /// The local velocities at (v, r).
+    fn measure(&mut self, scaled: &Scaled, v: &[f64], r: &[f64]) {
         self.local.resize(scaled.rows(), 0.0);
-        self.rho.resize(scaled.n(), 0.0);
         scaled.local_velocities(v, r, &mut self.local);
+    }
+
+    fn evaluate(&mut self, scaled: &Scaled, v: &[f64], r: &[f64], floor: bool) {
+        self.measure(scaled, v, r);
+        self.rho.resize(scaled.n(), 0.0);
         scaled.momentum(v, r, floor.then_some(&mut self.floor), &mut self.rho);
     }
 
@@ -187,7 +192,7 @@ fn linear(kind: Kind, c: f64, u: &Triple, r: &Triple) -> Linear {
         Kind::Ray => active(z[0] > 0.0, 0.0),
         Kind::Box { length } => active(z[0] > 0.0 && z[0] < length, z[0].clamp(0.0, length)),
         Kind::Lorentz => {
-            let t = z[1].hypot(z[2]);
+            let t = length(z[1], z[2]);
             let d = if t > 0.0 { [z[1] / t, z[2] / t] } else { d };
             let (plus, minus) = (z[0] + t, z[0] - t);
             if minus > 0.0 {
