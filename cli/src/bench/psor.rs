@@ -1,16 +1,17 @@
 //! `signorini bench psor`: what a sweep costs, and how many it takes.
 //!
 //! * Speed (default): nanoseconds per frictional contact and sweep on packings of growing size, beside a triad
-//!   `a ← b + s c` over as many bytes in the same run; two threads against one; the bits of one, two and three threads.
+//!   `a ← b + s c` over as many bytes in the same run; the same with extrapolation, and under Coulomb's law (exact local
+//!   solutions); what keeping the best iterate costs of an extrapolated sweep; two threads against one; the bits of one, two and three threads.
 //! * `--corpus DIR`: sweeps to relative energy errors 1e-4, 1e-6, 1e-8 on every problem with velocities (cone law),
 //!   and to Siconos' relative error 1e-8 on every reduced one (its own law), with performance profiles.
 
 use super::packing::packing;
 use super::sweeps;
 use serde::Serialize;
-use signorini::problem::{Problem, Solution, Tolerance};
+use signorini::problem::{Law, Problem, Solution, Tolerance};
 use signorini::solve::psor::{Acceleration, BYTES_PER_CONTACT, Psor, Settings};
-use signorini::solve::{Solver, Stop};
+use signorini::solve::{Report, Solver, Stop};
 use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::Instant;
@@ -57,6 +58,9 @@ struct Size {
     n: usize,
     ns_per_contact_sweep: f64,
     ns_per_contact_sweep_accelerated: f64,
+    ns_per_contact_sweep_coulomb: f64,
+    /// Copies of the best iterate, in per cent of the extrapolated sweeps.
+    tracking_percent: f64,
     ns_per_contact_triad: f64,
     threads2_speedup: f64,
 }
@@ -76,8 +80,8 @@ fn speed(arguments: &Arguments) {
     let mut out = Speed { contacts: Vec::new(), triad_ratio: 0.0, threads2_speedup: 0.0, bit_identical: true };
     if !arguments.json {
         println!(
-            "{:>8}  {:>10}  {:>14}  {:>8}  {:>6}  {:>11}",
-            "contacts", "ns/contact", "with extrapol.", "triad", "ratio", "two threads"
+            "{:>8}  {:>10}  {:>6}  {:>6}  {:>14}  {:>8}  {:>8}  {:>11}",
+            "contacts", "ns/contact", "triad", "ratio", "with extrapol.", "tracking", "coulomb", "two threads"
         );
     }
     for size in SIZES {
@@ -92,12 +96,14 @@ fn speed(arguments: &Arguments) {
         }
         if !arguments.json {
             println!(
-                "{:>8}  {:>10.1}  {:>14.1}  {:>8.1}  {:>6.2}  {:>11.2}",
+                "{:>8}  {:>10.1}  {:>6.1}  {:>6.2}  {:>14.1}  {:>6.1} %  {:>8.1}  {:>11.2}",
                 row.n,
                 row.ns_per_contact_sweep,
-                row.ns_per_contact_sweep_accelerated,
                 row.ns_per_contact_triad,
                 ratio,
+                row.ns_per_contact_sweep_accelerated,
+                row.tracking_percent,
+                row.ns_per_contact_sweep_coulomb,
                 row.threads2_speedup
             );
         }
@@ -120,27 +126,35 @@ fn speed(arguments: &Arguments) {
 fn measure(problem: &Problem) -> Size {
     let contacts = problem.laws.len();
     let count = (3_000_000 / contacts as u64).clamp(40, 600);
-    let (mut sweep, mut triad, mut accelerated, mut two) = (f64::INFINITY, f64::INFINITY, f64::INFINITY, f64::INFINITY);
+    let [mut sweep, mut triad, mut accelerated, mut two, mut coulomb] = [f64::INFINITY; 5];
+    let mut rubbing = problem.clone();
+    rubbing.laws.iter_mut().for_each(|law| *law = Law::Coulomb { mu: law.friction().unwrap_or(0.0), rows: 3 });
+    let mut improved = 0.0;
     let mut sum = vec![0.0; contacts * BYTES_PER_CONTACT / 24];
     let (b, c) = (vec![1.0; sum.len()], vec![2.0; sum.len()]);
     for round in 0..ROUNDS {
-        sweep = sweep.min(timed(problem, Acceleration::None, 1, count).0);
+        sweep = sweep.min(least(&timed(problem, Acceleration::None, 1, count).0));
         triad = triad.min(triad_seconds(&mut sum, &b, &c, round));
-        two = two.min(timed(problem, Acceleration::None, 2, count).0);
-        accelerated = accelerated.min(timed(problem, Acceleration::Auto, 1, count).0);
+        two = two.min(least(&timed(problem, Acceleration::None, 2, count).0));
+        coulomb = coulomb.min(least(&timed(&rubbing, Acceleration::None, 1, count / 4).0));
+        let report = timed(problem, Acceleration::Auto, 1, count).0;
+        accelerated = accelerated.min(least(&report));
+        improved = report.history.windows(2).filter(|w| w[1].best < w[0].best).count() as f64 / count as f64;
     }
     let per = 1e9 / contacts as f64;
     Size {
         n: contacts,
         ns_per_contact_sweep: sweep * per,
         ns_per_contact_sweep_accelerated: accelerated * per,
+        ns_per_contact_sweep_coulomb: coulomb * per,
+        tracking_percent: 100.0 * improved * copy_seconds(3 * contacts) / accelerated,
         ns_per_contact_triad: triad * per,
         threads2_speedup: sweep / two,
     }
 }
 
-/// The fastest of `count` sweeps in seconds, and where they end.
-fn timed(problem: &Problem, acceleration: Acceleration, threads: usize, count: u64) -> (f64, Solution) {
+/// `count` sweeps with their history, and where they end.
+fn timed(problem: &Problem, acceleration: Acceleration, threads: usize, count: u64) -> (Report, Solution) {
     // A tolerance that nothing meets: the error is not judged between sweeps.
     let tolerance = Tolerance { relative: 0.0, velocity: 0.0, bound: None };
     let stop = Stop { tolerance, work: Some(count), history: true, deadline: None };
@@ -148,8 +162,26 @@ fn timed(problem: &Problem, acceleration: Acceleration, threads: usize, count: u
     let mut solution = Solution::zero(problem.n(), problem.rows());
     let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().expect("threads can be started");
     let report = pool.install(|| Psor::new(settings).solve(problem, &mut solution)).expect("a packing is a valid problem");
-    let steps = report.history.windows(2).skip(2).map(|w| w[1].wall - w[0].wall);
-    (steps.fold(f64::INFINITY, f64::min), solution)
+    (report, solution)
+}
+
+/// The fastest sweep of a history, s.
+fn least(report: &Report) -> f64 {
+    report.history.windows(2).skip(2).map(|w| w[1].wall - w[0].wall).fold(f64::INFINITY, f64::min)
+}
+
+/// The fastest of some copies of so many numbers, s.
+fn copy_seconds(numbers: usize) -> f64 {
+    let (mut to, mut from) = (vec![0.0; numbers], vec![1.0; numbers]);
+    let mut best = f64::INFINITY;
+    for repeat in 0..50 {
+        from[repeat % numbers] = repeat as f64;
+        let begin = Instant::now();
+        to.copy_from_slice(&from);
+        std::hint::black_box(&mut to);
+        best = best.min(begin.elapsed().as_secs_f64());
+    }
+    best
 }
 
 /// The fastest of some triads `a ← b + s c`, s.

@@ -10,12 +10,11 @@
 //! 4. `A γ = b`, `b_i = q_i·z⁺ + q̂·p_i`; the next sweep starts from `y = x⁺ − Σ γ_i (p_i, q_i)`.
 //!
 //! y may leave the cones; the sweep brings it back. Projecting y would double the number of sweeps.
+//! Steps 2 and 3 are one pass over r̂ and z, step 4 another.
 
+use super::gram::Gram;
 use super::system::{State, Sweeps};
-use super::vector::{combine, difference};
-
-/// What is added to the unit diagonal of the Gram matrix; the counts do not change from 1e-13 to 1e-4.
-const RIDGE: f64 = 1e-10;
+use super::vector::Passes;
 
 /// A rise of φ that is rounding, and a change that may be, both relative to φ.
 const ROUNDING: f64 = 1e-14;
@@ -26,7 +25,6 @@ const GROWTH: f64 = 2.0;
 
 /// The last accepted point and the differences that led to it.
 pub(super) struct Subspace {
-    depth: usize,
     /// The last accepted point.
     x: State,
     phi: f64,
@@ -35,95 +33,57 @@ pub(super) struct Subspace {
     /// True if the point being swept was extrapolated.
     extrapolated: bool,
     pairs: Vec<State>,
-    /// `b_i = q_i·z + q̂·p_i` at the last accepted point.
-    slope: Vec<f64>,
-    gram: Vec<f64>,
-    /// Places of `pairs` in use, oldest first.
-    used: Vec<usize>,
+    gram: Gram,
+    passes: Passes,
 }
 
 impl Subspace {
-    /// Differences of at most `depth` sweeps, from the point x.
-    pub(super) fn new(depth: usize, x: State, system: &impl Sweeps) -> Subspace {
-        let phi = 0.5 * system.product(&x, &x) + system.linear(&x);
+    /// Differences of at most `depth` sweeps.
+    pub(super) fn new(depth: usize) -> Subspace {
+        let gram = Gram::new(depth);
         let mut pairs = Vec::new();
-        pairs.resize_with(depth + 1, || x.clone());
-        let wide = depth + 1;
-        Subspace {
-            depth,
-            x,
-            phi,
-            least: f64::INFINITY,
-            extrapolated: false,
-            pairs,
-            slope: vec![0.0; wide],
-            gram: vec![0.0; wide * wide],
-            used: Vec::new(),
-        }
+        pairs.resize_with(gram.places(), State::default);
+        Subspace { x: State::default(), phi: 0.0, least: f64::INFINITY, extrapolated: false, pairs, gram, passes: Passes::default() }
+    }
+
+    pub(super) fn depth(&self) -> usize {
+        self.gram.depth()
+    }
+
+    /// Begins anew at the point x.
+    pub(super) fn start(&mut self, x: &State, system: &impl Sweeps) {
+        self.x.set(x);
+        self.pairs.iter_mut().for_each(|pair| pair.set(x));
+        (self.phi, self.least, self.extrapolated) = (system.energy(x), f64::INFINITY, false);
+        self.gram.clear();
+        self.passes.parallel = system.parallel();
     }
 
     /// Takes the output `y` of a sweep and replaces it by the start of the next; false if the sweep was lost.
     pub(super) fn advance(&mut self, y: &mut State, estimate: f64, system: &impl Sweeps) -> bool {
-        let wide = self.depth + 1;
-        let slot = (0..wide).find(|s| !self.used.contains(s)).expect("one place is free");
-        difference(&mut self.pairs[slot], y, &self.x);
+        let place = self.gram.free();
+        let mut pair = std::mem::take(&mut self.pairs[place]);
         // φ(x⁺) − φ(x) = c + q·z⁺ − ½ q·q, without the cancellation of the two energies.
-        let pair = &self.pairs[slot];
-        let (c, square, along) = (system.linear(pair), system.product(pair, pair), system.product(pair, y));
-        let change = c + along - 0.5 * square;
+        let products = system.difference(&mut pair, (y, &self.x), (self.gram.used(), &self.pairs), &mut self.passes);
+        self.pairs[place] = pair;
+        let change = products.slope - 0.5 * products.square;
         // Below the rounding of φ its change says nothing: then the sweep's own estimate must not grow.
         let silent = change.abs() <= SILENT * self.phi.abs();
         let rose = change.is_nan() || change > ROUNDING * self.phi.abs() || (silent && estimate > GROWTH * self.least);
         if self.extrapolated && rose {
-            y.copy_from(&self.x);
-            self.used.clear();
+            self.passes.copy(y, &self.x);
+            self.gram.clear();
             self.extrapolated = false;
             return false;
         }
         self.phi += change;
         self.least = self.least.min(estimate);
         std::mem::swap(&mut self.x, y);
-        if square > 0.0 && square.is_finite() {
-            if self.used.len() == self.depth {
-                self.used.remove(0);
-            }
-            self.slope[slot] = c + along;
-            self.gram[slot * wide + slot] = square;
-            for &other in &self.used {
-                let product = system.product(&self.pairs[slot], &self.pairs[other]);
-                self.gram[slot * wide + other] = product;
-                self.gram[other * wide + slot] = product;
-                // z moved by q_new, and the slopes with it.
-                self.slope[other] += product;
-            }
-            self.used.push(slot);
-        } else {
-            // Nothing moved: the same differences would lead to the same start for ever.
-            self.used.clear();
-        }
-        self.extrapolate(y, system.parallel());
+        self.gram.take(place, &products);
+        let count = self.gram.factors().len();
+        self.extrapolated = count > 0;
+        let places = &self.gram.used()[..count];
+        self.passes.combine(y, &self.x, (self.gram.found(), places), &self.pairs);
         true
-    }
-
-    /// `y ← x − Σ γ_i (p_i, q_i)`.
-    fn extrapolate(&mut self, y: &mut State, parallel: bool) {
-        let (wide, m) = (self.depth + 1, self.used.len());
-        let scale: Vec<f64> = self.used.iter().map(|&s| 1.0 / self.gram[s * wide + s].sqrt()).collect();
-        let mut a = vec![0.0; m * m];
-        let mut b = vec![0.0; m];
-        for (i, &s) in self.used.iter().enumerate() {
-            b[i] = scale[i] * self.slope[s];
-            for (j, &t) in self.used.iter().enumerate() {
-                a[i * m + j] = self.gram[s * wide + t] * scale[i] * scale[j];
-            }
-            a[i * m + i] += RIDGE;
-        }
-        self.extrapolated = m > 0 && crate::math::dense::cholesky(m, &mut a).is_ok();
-        let mut terms = Vec::with_capacity(m);
-        if self.extrapolated {
-            crate::math::dense::cholesky_solve(m, &a, &mut b);
-            terms.extend(self.used.iter().enumerate().map(|(i, &s)| (b[i] * scale[i], &self.pairs[s])));
-        }
-        combine(y, &self.x, &terms, parallel);
     }
 }

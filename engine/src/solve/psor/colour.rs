@@ -11,13 +11,16 @@ const MOST: u32 = 128;
 pub(super) const UNCOLOURED: u32 = u32::MAX;
 
 /// The colours taken so far, by owner.
+#[derive(Default)]
 pub(super) struct Colours {
     taken: Vec<u128>,
 }
 
 impl Colours {
-    pub(super) fn new(owners: usize) -> Colours {
-        Colours { taken: vec![0; owners] }
+    /// No colour is taken by any of so many owners.
+    pub(super) fn reset(&mut self, owners: usize) {
+        self.taken.clear();
+        self.taken.resize(owners, 0);
     }
 
     /// The first colour that none of `owners` has taken; takes it.
@@ -40,12 +43,13 @@ mod tests {
 
     #[test]
     fn neighbours_differ_and_a_crowd_overflows() {
-        let mut colours = Colours::new(3);
+        let mut colours = Colours::default();
+        colours.reset(3);
         assert_eq!([colours.place(&[0, 1]), colours.place(&[1, 2]), colours.place(&[2, 0]), colours.place(&[2])], [0, 1, 2, 0]);
-        let mut crowd = Colours::new(1);
+        colours.reset(1);
         for c in 0..MOST {
-            assert_eq!(crowd.place(&[0]), c);
+            assert_eq!(colours.place(&[0]), c);
         }
-        assert_eq!(crowd.place(&[0]), UNCOLOURED);
+        assert_eq!(colours.place(&[0]), UNCOLOURED);
     }
 }

@@ -7,6 +7,7 @@ use crate::problem::law::MAX_ROWS;
 use crate::problem::{Law, Problem};
 
 /// Where each unknown lives.
+#[derive(Default)]
 pub(super) struct Layout {
     /// Coordinate in z of each unknown (u32::MAX: an unknown of a mesh that nothing touches).
     pub(super) coordinate: Vec<u32>,
@@ -24,76 +25,92 @@ pub(super) struct Layout {
 
 const NONE: u32 = u32::MAX;
 
-pub(super) fn layout(problem: &Problem, factor: &CliqueFactor) -> Layout {
-    let n = problem.n();
-    let cliques = &factor.cliques;
-    let mut out = Layout {
-        coordinate: vec![NONE; n],
-        owner: vec![NONE; n],
-        groups: Vec::new(),
-        cliques: Vec::new(),
-        touched: Vec::new(),
-        len: 0,
-        mesh: 0,
-    };
-    let inside = |i: usize| {
-        i + GROUP <= n
-            && (i..i + GROUP).all(|j| {
-                let members = cliques.members(cliques.of[j] as usize);
-                members[0] as usize >= i && (members[members.len() - 1] as usize) < i + GROUP
-            })
-    };
-    let mut i = 0;
-    while i < n {
-        if out.owner[i] == NONE && inside(i) {
-            for (p, j) in (i..i + GROUP).enumerate() {
-                out.owner[j] = out.groups.len() as u32;
-                out.coordinate[j] = (out.groups.len() * STRIDE + p) as u32;
-            }
-            out.groups.push(i as u32);
-            i += GROUP;
-        } else {
-            i += 1;
+impl Layout {
+    /// Places the unknowns of a problem whose H is factored, in the memory at hand.
+    pub(super) fn set(&mut self, problem: &Problem, factor: &CliqueFactor) {
+        let n = problem.n();
+        for places in [&mut self.coordinate, &mut self.owner] {
+            places.clear();
+            places.resize(n, NONE);
+        }
+        self.groups.clear();
+        self.cliques.clear();
+        self.touched.clear();
+        self.place_groups(factor);
+        let meshed = self.place_cliques(factor);
+        // Meshes last, with those unknowns alone that some block touches.
+        self.mesh = self.len;
+        if meshed {
+            self.place_meshes(problem, factor);
         }
     }
-    out.len = out.groups.len() * STRIDE;
-    let mut meshes = Vec::new();
-    for c in 0..cliques.len() {
-        let members = cliques.members(c);
-        if out.owner[members[0] as usize] != NONE {
-            continue;
+
+    /// Runs of six unknowns that H couples to no others.
+    fn place_groups(&mut self, factor: &CliqueFactor) {
+        let (n, cliques) = (self.owner.len(), &factor.cliques);
+        let inside = |i: usize| {
+            i + GROUP <= n
+                && (i..i + GROUP).all(|j| {
+                    let members = cliques.members(cliques.of[j] as usize);
+                    members[0] as usize >= i && (members[members.len() - 1] as usize) < i + GROUP
+                })
+        };
+        let mut i = 0;
+        while i < n {
+            if self.owner[i] == NONE && inside(i) {
+                for (p, j) in (i..i + GROUP).enumerate() {
+                    self.owner[j] = self.groups.len() as u32;
+                    self.coordinate[j] = (self.groups.len() * STRIDE + p) as u32;
+                }
+                self.groups.push(i as u32);
+                i += GROUP;
+            } else {
+                i += 1;
+            }
         }
-        let owner = (out.groups.len() + out.cliques.len()) as u32;
-        out.cliques.push(c as u32);
-        out.touched.push(Vec::new());
-        for &j in members {
-            out.owner[j as usize] = owner;
-        }
-        if factor.dense(c).is_some() {
+        self.len = self.groups.len() * STRIDE;
+    }
+
+    /// Other cliques, the small ones with a coordinate for each unknown; true if there are large ones.
+    fn place_cliques(&mut self, factor: &CliqueFactor) -> bool {
+        let cliques = &factor.cliques;
+        let mut meshed = false;
+        for c in 0..cliques.len() {
+            let members = cliques.members(c);
+            if self.owner[members[0] as usize] != NONE {
+                continue;
+            }
+            let owner = (self.groups.len() + self.cliques.len()) as u32;
+            self.cliques.push(c as u32);
+            self.touched.push(Vec::new());
             for &j in members {
-                out.coordinate[j as usize] = out.len as u32;
-                out.len += 1;
+                self.owner[j as usize] = owner;
             }
-        } else {
-            meshes.push(owner);
+            if factor.dense(c).is_some() {
+                for &j in members {
+                    self.coordinate[j as usize] = self.len as u32;
+                    self.len += 1;
+                }
+            } else {
+                meshed = true;
+            }
         }
+        meshed
     }
-    // Meshes last, with those unknowns alone that some block touches.
-    out.mesh = out.len;
-    if !meshes.is_empty() {
+
+    fn place_meshes(&mut self, problem: &Problem, factor: &CliqueFactor) {
         let mut seen = problem.J.columns.clone();
         seen.sort_unstable();
         seen.dedup();
         for &j in &seen {
-            let owner = out.owner[j as usize];
-            if meshes.binary_search(&owner).is_ok() {
-                out.coordinate[j as usize] = out.len as u32;
-                out.len += 1;
-                out.touched[owner as usize - out.groups.len()].push(j);
+            let Some(c) = (self.owner[j as usize] as usize).checked_sub(self.groups.len()) else { continue };
+            if factor.dense(self.cliques[c] as usize).is_none() {
+                self.coordinate[j as usize] = self.len as u32;
+                self.len += 1;
+                self.touched[c].push(j);
             }
         }
     }
-    out
 }
 
 /// One block in the coordinates of z, not scaled yet.
@@ -106,8 +123,9 @@ pub(super) struct Image {
     pub(super) write_values: Vec<f64>,
     pub(super) meshed: bool,
     pub(super) block: [f64; MAX_ROWS * MAX_ROWS],
-    pub(super) unknowns: Vec<f64>,
-    pub(super) local: Vec<f64>,
+    unknowns: Vec<f64>,
+    local: Vec<f64>,
+    cliques: Vec<u32>,
 }
 
 impl Image {
@@ -136,8 +154,9 @@ impl Image {
                 }
             }
         }
-        let dense: Vec<u32> = self.read.iter().copied().filter(|&c| (c as usize) < layout.mesh).collect();
-        self.write.splice(0..0, dense);
+        let written = self.write.len();
+        self.write.extend(self.read.iter().copied().filter(|&c| (c as usize) < layout.mesh));
+        self.write.rotate_left(written);
         self.read_values.clear();
         self.write_values.clear();
         self.unknowns.resize(layout.len, 0.0);
@@ -153,12 +172,13 @@ impl Image {
         for (&j, &x) in columns.iter().zip(values) {
             z[layout.coordinate[j as usize] as usize] = x;
         }
-        let mut cliques: Vec<u32> = columns.iter().map(|&j| factor.cliques.of[j as usize]).collect();
-        cliques.dedup();
-        cliques.sort_unstable();
-        cliques.dedup();
+        self.cliques.clear();
+        self.cliques.extend(columns.iter().map(|&j| factor.cliques.of[j as usize]));
+        self.cliques.dedup();
+        self.cliques.sort_unstable();
+        self.cliques.dedup();
         // Whitened part: x ← L⁻¹ x.
-        for &c in &cliques {
+        for &c in &self.cliques {
             if let Some(l) = factor.dense(c as usize) {
                 let members = factor.cliques.members(c as usize);
                 self.local.clear();
@@ -171,7 +191,7 @@ impl Image {
         }
         self.read_values.extend(self.read.iter().map(|&c| z[c as usize]));
         // Meshes: what an impulse along the row moves.
-        for &c in &cliques {
+        for &c in &self.cliques {
             if factor.dense(c as usize).is_none() {
                 let owner = layout.owner[factor.cliques.members(c as usize)[0] as usize] as usize;
                 let touched = &layout.touched[owner - layout.groups.len()];

@@ -26,7 +26,10 @@ pub(super) struct Joints {
     coordinates: Vec<u32>,
     values: Vec<f64>,
     compliance: Vec<f64>,
+    /// N (lower triangle), its factor, and whether that is of the present rows.
+    lower: Csr,
     factor: Option<Ldlt>,
+    factored: bool,
     right: Vec<f64>,
     before: Vec<f64>,
     /// Rows left out because others imply them.
@@ -39,6 +42,16 @@ struct Row {
 }
 
 impl Joints {
+    /// Forgets the rows; the analysis of N is kept for the next of the same pattern.
+    pub(super) fn clear(&mut self) {
+        self.rows.clear();
+        self.coordinates.clear();
+        self.values.clear();
+        self.compliance.clear();
+        self.factored = false;
+        self.dependent = 0;
+    }
+
     /// Adds a scaled row: where it reads and where it writes.
     pub(super) fn push(&mut self, read: (&[u32], &[f64]), write: (&[u32], &[f64]), compliance: f64) {
         let mut add = |(coordinates, values): (&[u32], &[f64])| {
@@ -64,7 +77,11 @@ impl Joints {
         for &d in &diagonal {
             lower.values[d] += 1e-3 * DEPENDENT;
         }
-        let mut ldlt = Ldlt::analyse(&lower, Ordering::Amd);
+        let same = self.lower.starts == lower.starts && self.lower.columns == lower.columns;
+        let mut ldlt = match self.factor.take() {
+            Some(ldlt) if same => ldlt,
+            _ => Ldlt::analyse(&lower, Ordering::Amd),
+        };
         let signs = vec![1; n];
         // A bad pivot is a dependent row as well; each round leaves out at least one row.
         for _ in 0..=n {
@@ -80,7 +97,10 @@ impl Joints {
             }
             if small.is_empty() {
                 self.factor = Some(ldlt);
-                self.right = vec![0.0; n];
+                self.lower = lower;
+                self.right.clear();
+                self.right.resize(n, 0.0);
+                self.factored = true;
                 return true;
             }
             self.dependent += small.len();
@@ -142,7 +162,7 @@ impl Joints {
 
     /// Puts z on the joints; returns the energy that this took, twice.
     pub(super) fn solve(&mut self, q: &[f64], x: &mut State, mesh: usize) -> f64 {
-        let Some(factor) = self.factor.as_mut() else { return 0.0 };
+        let Some(factor) = self.factor.as_mut().filter(|_| self.factored) else { return 0.0 };
         for (i, row) in self.rows.iter().enumerate() {
             let sum: f64 = row.read.clone().map(|p| self.values[p] * x.z[self.coordinates[p] as usize]).sum();
             self.right[i] = -(q[i] + sum + self.compliance[i] * x.r[i]);

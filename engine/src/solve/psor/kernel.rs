@@ -1,51 +1,77 @@
 //! The inner loop: four contacts of one colour at a time.
 //!
-//! A contact of two groups of six unknowns (rigid bodies) is 3 × 12 whitened numbers. Four of them are
+//! A contact of two groups of six unknowns (rigid bodies) is d × 12 whitened numbers. Four of them are
 //! stored lane by lane, so that every operation below works on four contacts at once:
 //!
 //! ```text
-//!   û = q̂ + Ĵ_A z_A + Ĵ_B z_B        x = r̂ − û step        r̂⁺ = Π(x)        z += Ĵᵀ (r̂⁺ − r̂)
+//!   û = q̂ + Ĵ_A z_A + Ĵ_B z_B        r̂⁺ = local solution        z += Ĵᵀ (r̂⁺ − r̂)
 //! ```
 //!
-//! The contacts of a chunk, and of all chunks of a colour, touch different groups (a contact with the
+//! Eight groups of lanes go through each of the three stages before the next: within a stage nothing waits for anything
+//! else, so that the processor is busy while roots and quotients are on their way.
+//!
+//! The contacts of a chunk, and of all chunks of a colour, touch different groups of unknowns (a contact with the
 //! ground has the chunk's own dummy as its second group, with zero rows): that is what makes it sound
-//! for chunks to write to z at the same time. No operation is fused or reordered: the wide code, the
-//! code for older processors and the plain twin below agree to the bit.
+//! for chunks to write to z at the same time, and the stages to be apart. No operation is fused or reordered: the wide code,
+//! the code for older processors and the plain twin below agree to the bit.
 
 #![allow(unsafe_code)]
 
-use super::system::{Colour, Part};
+use super::lanes::{Aligned, Four, LANES, Plain};
+use super::laws::{Bounds, Cone, Coulomb, Local};
+use super::system::{Colour, Part, Run, State};
 use rayon::prelude::*;
+use std::marker::PhantomData;
 use std::ops::Range;
 
-/// Contacts per group of lanes.
-pub(super) const LANES: usize = 4;
-
 /// Groups of lanes per chunk, the unit of parallel work.
-pub(super) const CHUNK: usize = 32;
+pub(super) const CHUNK: usize = 64;
 
-/// Numbers of a group: 3 rows × 12 columns, then mu, 1/(1 + mu²), step.
-const ROWS3: usize = 36;
-pub(super) const GROUP3: usize = (ROWS3 + 3) * LANES;
-/// Numbers of a group of single rows: 12 columns, then lo, hi, step.
-const ROWS1: usize = 12;
-const GROUP1: usize = (ROWS1 + 3) * LANES;
+/// Groups of lanes that go through a stage together; their rows fit into the first-level cache.
+const BATCH: usize = 8;
 
-/// Frictional contacts, four by four.
-#[derive(Default)]
-pub(super) struct Frictional {
-    values: Vec<f64>,
-    pub places: Vec<[u32; 2 * LANES]>,
-    /// The end of the last group that is touched.
+/// Columns of a row: two groups of unknowns.
+const COLUMNS: usize = 12;
+
+/// Room of a group of unknowns in z.
+const ROOM: usize = 8;
+
+/// Contacts of one kind, four by four.
+pub(super) struct Groups<L> {
+    values: Aligned,
+    places: Vec<[u32; 2 * LANES]>,
+    /// The end of the last group of unknowns that is touched.
     limit: usize,
+    law: PhantomData<L>,
 }
 
-/// Single rows with bounds on their reaction, four by four.
+impl<L> Default for Groups<L> {
+    fn default() -> Groups<L> {
+        Groups { values: Aligned::default(), places: Vec::new(), limit: 0, law: PhantomData }
+    }
+}
+
+/// All kinds of groups.
 #[derive(Default)]
-pub(super) struct Normal {
-    values: Vec<f64>,
-    pub places: Vec<[u32; 2 * LANES]>,
-    limit: usize,
+pub(super) struct Kinds {
+    pub cone: Groups<Cone>,
+    pub coulomb: Groups<Coulomb>,
+    pub bounds: Groups<Bounds>,
+}
+
+impl Kinds {
+    pub(super) fn clear(&mut self) {
+        self.cone.clear();
+        self.coulomb.clear();
+        self.bounds.clear();
+    }
+
+    /// Adds to `z` what the reactions `r` of one colour move.
+    pub(super) fn spread(&self, colour: &Colour, r: &[f64], z: &mut [f64]) {
+        self.cone.spread(&colour.cone, r, z);
+        self.coulomb.spread(&colour.coulomb, r, z);
+        self.bounds.spread(&colour.bounds, r, z);
+    }
 }
 
 /// The start of z, for the chunks of one colour.
@@ -63,10 +89,10 @@ impl Shared {
     }
 }
 
-/// Both kinds of groups, and what their sweeps read.
+/// What a sweep reads.
 pub(super) struct Kernels<'a> {
-    pub frictional: &'a Frictional,
-    pub normal: &'a Normal,
+    pub kinds: &'a Kinds,
+    pub colours: &'a [Colour],
     pub q: &'a [f64],
     /// Use the threads of the caller's pool.
     pub parallel: bool,
@@ -74,52 +100,55 @@ pub(super) struct Kernels<'a> {
 
 impl Kernels<'_> {
     /// Sweeps all parts; returns Σ‖Δ‖², added in the order of the parts.
-    pub(super) fn sweep_parts(&self, parts: &[Part], r: &mut [f64], z: &mut [f64]) -> f64 {
-        self.check(z);
-        let shared = Shared(z.as_mut_ptr());
-        let mut rest = r;
-        let mut at = 0;
-        let mut jobs = Vec::with_capacity(parts.len());
-        for part in parts {
-            let (_, tail) = rest.split_at_mut(part.places.start - at);
-            let (mine, tail) = tail.split_at_mut(part.places.len());
-            jobs.push((part, mine));
-            (rest, at) = (tail, part.places.end);
-        }
-        let run = |(part, r): (&Part, &mut [f64])| -> f64 {
-            let first = part.places.start;
+    pub(super) fn sweep_parts(&self, parts: &[Part], x: &mut State, sums: &mut Vec<f64>) -> f64 {
+        self.check(&x.z);
+        let (z, r) = (Shared(x.z.as_mut_ptr()), Shared(x.r.as_mut_ptr()));
+        let end = x.r.len();
+        let run = |p: usize| -> f64 {
+            let part = &parts[p];
+            assert!(part.places.end <= end);
+            // SAFETY: within r (checked), and the places of parts do not overlap.
+            let r = unsafe { std::slice::from_raw_parts_mut(r.start().add(part.places.start), part.places.len()) };
+            let colours = &self.colours[part.colours.clone()];
             // SAFETY: every place is within z (checked above); parts touch different places.
-            part.colours.iter().map(|colour| unsafe { self.colour(colour, first, r, shared.start()) }).sum()
+            colours.iter().map(|colour| unsafe { self.colour(colour, part.places.start, r, z.start()) }).sum()
         };
-        if self.parallel && jobs.len() > 1 {
-            let sums: Vec<f64> = jobs.into_par_iter().with_max_len(1).map(run).collect();
-            sums.into_iter().sum()
-        } else {
-            jobs.into_iter().map(run).sum()
-        }
+        self.in_order(parts.len(), run, sums)
     }
 
     /// Sweeps the lanes of one colour of the boundary, chunk by chunk.
-    pub(super) fn sweep_colour(&self, colour: &Colour, r: &mut [f64], z: &mut [f64]) -> f64 {
-        self.check(z);
-        let shared = Shared(z.as_mut_ptr());
-        let (size, count) = (CHUNK * 3 * LANES, colour.frictional.len());
-        let range = colour.frictional_at..colour.frictional_at + count * 3 * LANES;
-        let run = |(c, (r, q)): (usize, (&mut [f64], &[f64]))| {
-            // SAFETY: every place is within z (checked above); chunks of one colour touch different places.
-            unsafe { self.frictional.sweep(colour.frictional.start + c * CHUNK, q, r, shared.start()) }
+    pub(super) fn sweep_colour(&self, colour: &Colour, x: &mut State, sums: &mut Vec<f64>) -> f64 {
+        self.check(&x.z);
+        let z = Shared(x.z.as_mut_ptr());
+        self.chunks(&self.kinds.cone, (&colour.cone, z), &mut x.r, sums)
+            + self.chunks(&self.kinds.coulomb, (&colour.coulomb, z), &mut x.r, sums)
+            + self.chunks(&self.kinds.bounds, (&colour.bounds, z), &mut x.r, sums)
+    }
+
+    fn chunks<L: Local + Sync>(&self, groups: &Groups<L>, (run, z): (&Run, Shared), r: &mut [f64], sums: &mut Vec<f64>) -> f64 {
+        let size = CHUNK * L::ROWS * LANES;
+        let range = run.places(L::ROWS);
+        let (q, end) = (&self.q[range.clone()], range.len());
+        let r = Shared(r[range].as_mut_ptr());
+        let sweep = |c: usize| {
+            let mine = c * size..end.min((c + 1) * size);
+            // SAFETY: within r, and chunks do not overlap.
+            let r = unsafe { std::slice::from_raw_parts_mut(r.start().add(mine.start), mine.len()) };
+            // SAFETY: every place is within z (checked by the caller); chunks of one colour touch different places.
+            unsafe { groups.sweep(run.groups.start + c * CHUNK, &q[mine], r, z.start()) }
         };
-        let (mine, q) = (&mut r[range.clone()], &self.q[range]);
-        let mut sum: f64 = if self.parallel && count > 2 * CHUNK {
-            let sums: Vec<f64> = mine.par_chunks_mut(size).zip(q.par_chunks(size)).enumerate().map(run).collect();
-            sums.into_iter().sum()
-        } else {
-            mine.chunks_mut(size).zip(q.chunks(size)).enumerate().map(run).sum()
-        };
-        let range = colour.normal_at..colour.normal_at + colour.normal.len() * LANES;
-        // SAFETY: as above, on one thread.
-        sum += unsafe { self.normal.sweep(colour.normal.start, &self.q[range.clone()], &mut r[range], shared.start()) };
-        sum
+        self.in_order(end.div_ceil(size), sweep, sums)
+    }
+
+    /// `Σ f(i)`, each on some thread, added in order.
+    fn in_order(&self, count: usize, f: impl Fn(usize) -> f64 + Send + Sync, sums: &mut Vec<f64>) -> f64 {
+        if !self.parallel || count < 2 {
+            return (0..count).map(f).sum();
+        }
+        sums.clear();
+        sums.resize(count, 0.0);
+        sums.par_iter_mut().with_max_len(1).enumerate().for_each(|(i, sum)| *sum = f(i));
+        sums.iter().sum()
     }
 
     /// One colour of a part whose reactions `r` begin at place `first`.
@@ -127,213 +156,209 @@ impl Kernels<'_> {
     /// # Safety
     /// No other thread touches the places of this colour in z.
     unsafe fn colour(&self, colour: &Colour, first: usize, r: &mut [f64], z: *mut f64) -> f64 {
-        let range = |at: usize, len: usize| (at..at + len, at - first..at - first + len);
-        let (all, mine) = range(colour.frictional_at, colour.frictional.len() * 3 * LANES);
         // SAFETY: the caller's promise.
-        let frictional = unsafe { self.frictional.sweep(colour.frictional.start, &self.q[all], &mut r[mine], z) };
-        let (all, mine) = range(colour.normal_at, colour.normal.len() * LANES);
+        unsafe {
+            self.run(&self.kinds.cone, &colour.cone, first, r, z)
+                + self.run(&self.kinds.coulomb, &colour.coulomb, first, r, z)
+                + self.run(&self.kinds.bounds, &colour.bounds, first, r, z)
+        }
+    }
+
+    /// # Safety
+    /// As [`Kernels::colour`].
+    unsafe fn run<L: Local>(&self, groups: &Groups<L>, run: &Run, first: usize, r: &mut [f64], z: *mut f64) -> f64 {
+        let all = run.places(L::ROWS);
         // SAFETY: the caller's promise.
-        frictional + unsafe { self.normal.sweep(colour.normal.start, &self.q[all], &mut r[mine], z) }
+        unsafe { groups.sweep(run.groups.start, &self.q[all.clone()], &mut r[all.start - first..all.end - first], z) }
     }
 
     fn check(&self, z: &[f64]) {
-        assert!(self.frictional.limit.max(self.normal.limit) <= z.len(), "every place is within z");
+        let limit = self.kinds.cone.limit.max(self.kinds.coulomb.limit).max(self.kinds.bounds.limit);
+        assert!(limit <= z.len(), "every place is within z");
     }
 }
 
-/// One contact on its way into a lane: rows over two groups (d × 12) and three parameters.
+/// One contact on its way into a lane: rows over two groups (d × 12) and parameters.
 pub(super) struct Contact<'a> {
     pub places: [u32; 2],
     pub rows: &'a [f64],
-    pub parameters: [f64; 3],
+    pub parameters: &'a [f64],
 }
 
-/// Puts a contact of `d` rows into lane `lane` of the last group.
-fn put(values: &mut [f64], places: &mut [u32; 2 * LANES], lane: usize, contact: &Contact<'_>) {
-    for (i, &x) in contact.rows.iter().chain(&contact.parameters).enumerate() {
-        values[i * LANES + lane] = x;
+impl<L: Local> Groups<L> {
+    /// Numbers of a group of lanes.
+    pub(super) const SIZE: usize = (COLUMNS * L::ROWS + L::PARAMETERS) * LANES;
+    /// Reactions of a group of lanes.
+    const REACTIONS: usize = L::ROWS * LANES;
+
+    pub(super) fn len(&self) -> usize {
+        self.places.len()
     }
-    places[lane] = contact.places[0];
-    places[LANES + lane] = contact.places[1];
-}
 
-impl Frictional {
+    fn clear(&mut self) {
+        self.values.clear();
+        self.places.clear();
+        self.limit = 0;
+    }
+
     /// A group whose lanes do nothing yet.
     pub(super) fn open(&mut self, dummy: u32) {
-        self.values.resize(self.values.len() + GROUP3, 0.0);
+        self.values.extend(Self::SIZE);
         self.places.push([dummy; 2 * LANES]);
-        self.limit = self.limit.max(dummy as usize + 6);
+        self.limit = self.limit.max(dummy as usize + ROOM);
     }
 
+    /// Puts a contact into lane `lane` of the last group.
     pub(super) fn put(&mut self, lane: usize, contact: &Contact<'_>) {
-        let at = self.values.len() - GROUP3;
-        put(&mut self.values[at..], self.places.last_mut().expect("a group is open"), lane, contact);
-        self.limit = self.limit.max(contact.places[0].max(contact.places[1]) as usize + 6);
+        let at = self.values.len() - Self::SIZE;
+        for (i, &x) in contact.rows.iter().chain(contact.parameters).enumerate() {
+            self.values[at + i * LANES + lane] = x;
+        }
+        let places = self.places.last_mut().expect("a group is open");
+        (places[lane], places[LANES + lane]) = (contact.places[0], contact.places[1]);
+        self.limit = self.limit.max(contact.places[0].max(contact.places[1]) as usize + ROOM);
+    }
+
+    /// Adds to `z` what the reactions of these groups move.
+    fn spread(&self, run: &Run, r: &[f64], z: &mut [f64]) {
+        assert!(self.limit <= z.len(), "every place is within z");
+        let r = &r[run.places(L::ROWS)];
+        for (g, r) in run.groups.clone().zip(r.chunks_exact(Self::REACTIONS)) {
+            // SAFETY: places within z (checked above), one thread, no processor needed.
+            unsafe {
+                let r: [Plain; 3] =
+                    std::array::from_fn(|i| if i < L::ROWS { Plain::load(r[i * LANES..].as_ptr()) } else { Plain::splat(0.0) });
+                self.push(g, r, z.as_mut_ptr());
+            }
+        }
     }
 
     /// Sweeps the groups from `first` on whose reactions are `r`; returns Σ‖Δ‖².
     ///
     /// # Safety
-    /// No other thread touches the places of these groups in `z` meanwhile; all places + 6 are within z.
+    /// No other thread touches the places of these groups in `z` meanwhile; all places + 8 are within z.
     unsafe fn sweep(&self, first: usize, q: &[f64], r: &mut [f64], z: *mut f64) -> f64 {
+        let groups = first..first + r.len() / Self::REACTIONS;
+        assert!(groups.end <= self.places.len() && q.len() == r.len());
         #[cfg(target_arch = "x86_64")]
         if std::arch::is_x86_feature_detected!("avx2") {
             // SAFETY: the processor has AVX2; the rest is the caller's promise.
-            return unsafe { self.sweep_avx2(first, q, r, z) };
+            return unsafe { self.sweep_wide(groups, q, r, z) };
         }
         // SAFETY: the caller's promise.
-        unsafe { self.sweep_any(first, q, r, z) }
+        unsafe { self.sweep_by::<Plain>(groups, q, r, z) }
     }
 
     #[cfg(target_arch = "x86_64")]
     #[target_feature(enable = "avx2")]
-    unsafe fn sweep_avx2(&self, first: usize, q: &[f64], r: &mut [f64], z: *mut f64) -> f64 {
+    unsafe fn sweep_wide(&self, groups: Range<usize>, q: &[f64], r: &mut [f64], z: *mut f64) -> f64 {
         // SAFETY: the caller's promise.
-        unsafe { self.sweep_any(first, q, r, z) }
+        unsafe { self.sweep_by::<super::lanes::Wide>(groups, q, r, z) }
     }
 
     #[inline(always)]
-    unsafe fn sweep_any(&self, first: usize, q: &[f64], r: &mut [f64], z: *mut f64) -> f64 {
-        let mut sum = Lanes::splat(0.0);
-        let groups = r.len() / (3 * LANES);
-        let values = &self.values[first * GROUP3..(first + groups) * GROUP3];
-        let places = &self.places[first..first + groups];
-        for ((r, q), (values, places)) in
-            r.chunks_exact_mut(3 * LANES).zip(q.chunks_exact(3 * LANES)).zip(values.chunks_exact(GROUP3).zip(places))
-        {
-            let values: &[f64; GROUP3] = values.try_into().expect("exact chunks");
-            // SAFETY: the caller's promise.
-            let (mut a, mut b) = unsafe { (gather(z, places, 0), gather(z, places, LANES)) };
-            let mut delta = [Lanes::splat(0.0); 3];
-            let (mut x, mut old) = (delta, delta);
-            let step = Lanes::load(values, ROWS3 + 2);
-            for i in 0..3 {
-                let mut u = Lanes::from_slice(&q[i * LANES..]);
-                for j in 0..6 {
-                    u = u.add(Lanes::load(values, i * 12 + j).mul(a[j]));
+    unsafe fn sweep_by<F: Four>(&self, groups: Range<usize>, q: &[f64], r: &mut [f64], z: *mut f64) -> f64 {
+        // SAFETY: the caller's promise; `sweep` has checked the sizes.
+        unsafe {
+            let (first, zero) = (groups.start, F::splat(0.0));
+            let mut sum = zero;
+            let mut x = [[zero; 3]; BATCH];
+            for start in groups.clone().step_by(BATCH) {
+                let batch = start..groups.end.min(start + BATCH);
+                for (x, g) in x.iter_mut().zip(batch.clone()) {
+                    *x = self.velocities(g, q.as_ptr().add((g - first) * Self::REACTIONS), z);
                 }
-                let mut w = Lanes::load(values, i * 12 + 6).mul(b[0]);
-                for j in 1..6 {
-                    w = w.add(Lanes::load(values, i * 12 + 6 + j).mul(b[j]));
+                for (x, g) in x.iter_mut().zip(batch.clone()) {
+                    let r = r.as_mut_ptr().add((g - first) * Self::REACTIONS);
+                    let mut old = [zero; 3];
+                    for (i, old) in old.iter_mut().enumerate().take(L::ROWS) {
+                        *old = F::load(r.add(i * LANES));
+                    }
+                    let new = L::solve(self.group(g).add(COLUMNS * L::ROWS * LANES), *x, old);
+                    for i in 0..L::ROWS {
+                        new[i].store(r.add(i * LANES));
+                        x[i] = new[i].sub(old[i]);
+                        sum = sum.add(x[i].mul(x[i]));
+                    }
                 }
-                old[i] = Lanes::from_slice(&r[i * LANES..]);
-                x[i] = old[i].sub(u.add(w).mul(step));
-            }
-            let new = project(x, Lanes::load(values, ROWS3), Lanes::load(values, ROWS3 + 1));
-            for i in 0..3 {
-                delta[i] = new[i].sub(old[i]);
-                r[i * LANES..(i + 1) * LANES].copy_from_slice(&new[i].0);
-                sum = sum.add(delta[i].mul(delta[i]));
-            }
-            for j in 0..6 {
-                for i in 0..3 {
-                    a[j] = a[j].add(Lanes::load(values, i * 12 + j).mul(delta[i]));
-                    b[j] = b[j].add(Lanes::load(values, i * 12 + 6 + j).mul(delta[i]));
+                for (x, g) in x.iter().zip(batch) {
+                    self.push(g, *x, z);
                 }
             }
-            // SAFETY: the caller's promise.
-            unsafe {
-                scatter(z, places, 0, &a);
-                scatter(z, places, LANES, &b);
-            }
+            let mut sums = [0.0; LANES];
+            sum.store(sums.as_mut_ptr());
+            (sums[0] + sums[1]) + (sums[2] + sums[3])
         }
-        sum.total()
-    }
-}
-
-impl Normal {
-    /// A group whose lanes do nothing yet.
-    pub(super) fn open(&mut self, dummy: u32) {
-        self.values.resize(self.values.len() + GROUP1, 0.0);
-        self.places.push([dummy; 2 * LANES]);
-        self.limit = self.limit.max(dummy as usize + 6);
     }
 
-    pub(super) fn put(&mut self, lane: usize, contact: &Contact<'_>) {
-        let at = self.values.len() - GROUP1;
-        put(&mut self.values[at..], self.places.last_mut().expect("a group is open"), lane, contact);
-        self.limit = self.limit.max(contact.places[0].max(contact.places[1]) as usize + 6);
+    /// The numbers of group `g`.
+    #[inline(always)]
+    fn group(&self, g: usize) -> *const f64 {
+        self.values.as_ptr().wrapping_add(g * Self::SIZE)
     }
 
-    /// As [`Frictional::sweep`].
+    /// `û = q̂ + Ĵ z` of four contacts.
     ///
     /// # Safety
-    /// As there.
-    unsafe fn sweep(&self, first: usize, q: &[f64], r: &mut [f64], z: *mut f64) -> f64 {
-        let mut sum = Lanes::splat(0.0);
-        for (g, (r, q)) in r.chunks_exact_mut(LANES).zip(q.chunks_exact(LANES)).enumerate() {
-            let at = (first + g) * GROUP1;
-            let values: &[f64; GROUP1] = self.values[at..at + GROUP1].try_into().expect("a whole group");
-            let places = &self.places[first + g];
-            // SAFETY: the caller's promise.
-            let (mut a, mut b) = unsafe { (gather(z, places, 0), gather(z, places, LANES)) };
-            let mut u = Lanes::from_slice(q);
-            for j in 0..6 {
-                u = u.add(Lanes::load(values, j).mul(a[j])).add(Lanes::load(values, 6 + j).mul(b[j]));
-            }
-            let old = Lanes::from_slice(r);
-            let new = old.sub(u.mul(Lanes::load(values, ROWS1 + 2))).clamp(Lanes::load(values, ROWS1), Lanes::load(values, ROWS1 + 1));
-            let delta = new.sub(old);
-            r.copy_from_slice(&new.0);
-            sum = sum.add(delta.mul(delta));
-            for j in 0..6 {
-                a[j] = a[j].add(Lanes::load(values, j).mul(delta));
-                b[j] = b[j].add(Lanes::load(values, 6 + j).mul(delta));
-            }
-            // SAFETY: the caller's promise.
-            unsafe {
-                scatter(z, places, 0, &a);
-                scatter(z, places, LANES, &b);
-            }
-        }
-        sum.total()
-    }
-}
-
-/// Adds to z what the reactions of the groups from `first` on move; plain code, off the hot path.
-fn spread(values: &[f64], places: &[[u32; 2 * LANES]], r: &[f64], d: usize, z: &mut [f64]) {
-    let size = values.len() / places.len().max(1);
-    for ((values, places), r) in values.chunks_exact(size.max(1)).zip(places).zip(r.chunks_exact(d * LANES)) {
-        for lane in 0..LANES {
-            for j in 0..12 {
-                let place = places[j / 6 * LANES + lane] as usize + j % 6;
-                for i in 0..d {
-                    z[place] += values[(i * 12 + j) * LANES + lane] * r[i * LANES + lane];
+    /// Group `g` exists, its places are within z, nobody writes them meanwhile.
+    #[inline(always)]
+    unsafe fn velocities<F: Four>(&self, g: usize, q: *const f64, z: *const f64) -> [F; 3] {
+        // SAFETY: the caller's promise.
+        unsafe {
+            let (values, places) = (self.group(g), self.places.get_unchecked(g));
+            let (a, b) = (gather::<F>(z, places, 0), gather::<F>(z, places, LANES));
+            let mut out = [F::splat(0.0); 3];
+            for (i, out) in out.iter_mut().enumerate().take(L::ROWS) {
+                let row = values.add(i * COLUMNS * LANES);
+                let mut u = F::load(q.add(i * LANES));
+                let mut w = F::load(row.add(6 * LANES)).mul(b[0]);
+                for j in 0..6 {
+                    u = u.add(F::load(row.add(j * LANES)).mul(a[j]));
                 }
+                for j in 1..6 {
+                    w = w.add(F::load(row.add((6 + j) * LANES)).mul(b[j]));
+                }
+                *out = u.add(w);
+            }
+            out
+        }
+    }
+
+    /// `z += Ĵᵀ x` of four contacts.
+    ///
+    /// # Safety
+    /// As [`Groups::velocities`], and nobody reads meanwhile.
+    #[inline(always)]
+    unsafe fn push<F: Four>(&self, g: usize, x: [F; 3], z: *mut f64) {
+        // SAFETY: the caller's promise.
+        unsafe {
+            let (values, places) = (self.group(g), self.places.get_unchecked(g));
+            for side in 0..2 {
+                let mut a = gather::<F>(z, places, side * LANES);
+                for (j, a) in a.iter_mut().enumerate() {
+                    for (i, x) in x.iter().enumerate().take(L::ROWS) {
+                        *a = a.add(F::load(values.add((i * COLUMNS + side * 6 + j) * LANES)).mul(*x));
+                    }
+                }
+                scatter(z, places, side * LANES, a);
             }
         }
     }
 }
 
-impl Frictional {
-    /// Adds to `z` what the reactions `r` of these groups move.
-    pub(super) fn spread(&self, groups: Range<usize>, r: &[f64], z: &mut [f64]) {
-        spread(&self.values[groups.start * GROUP3..groups.end * GROUP3], &self.places[groups], r, 3, z);
-    }
-}
-
-impl Normal {
-    /// As [`Frictional::spread`].
-    pub(super) fn spread(&self, groups: Range<usize>, r: &[f64], z: &mut [f64]) {
-        spread(&self.values[groups.start * GROUP1..groups.end * GROUP1], &self.places[groups], r, 1, z);
-    }
-}
-
-/// Six coordinates of four groups.
+/// Six coordinates of four groups of unknowns.
 ///
 /// # Safety
-/// `z` holds six numbers at each place, and nobody writes them meanwhile.
+/// `z` holds eight numbers at each place, and nobody writes them meanwhile.
 #[inline(always)]
-unsafe fn gather(z: *const f64, places: &[u32; 2 * LANES], from: usize) -> [Lanes; 6] {
-    let mut out = [Lanes::splat(0.0); 6];
-    for lane in 0..LANES {
-        let place = places[from + lane] as usize;
-        for (j, out) in out.iter_mut().enumerate() {
-            // SAFETY: the caller's promise.
-            out.0[lane] = unsafe { *z.add(place + j) };
-        }
+unsafe fn gather<F: Four>(z: *const f64, places: &[u32; 2 * LANES], from: usize) -> [F; 6] {
+    // SAFETY: the caller's promise.
+    unsafe {
+        let at: [*const f64; LANES] = std::array::from_fn(|l| z.add(places[from + l] as usize));
+        let [a, b, c, d] = F::transpose(at.map(|p| F::load(p)));
+        let [e, f] = F::load_pairs(at.map(|p| p.add(LANES)));
+        [a, b, c, d, e, f]
     }
-    out
 }
 
 /// Writes back what [`gather`] read.
@@ -341,103 +366,43 @@ unsafe fn gather(z: *const f64, places: &[u32; 2 * LANES], from: usize) -> [Lane
 /// # Safety
 /// As there, and nobody reads meanwhile.
 #[inline(always)]
-unsafe fn scatter(z: *mut f64, places: &[u32; 2 * LANES], from: usize, x: &[Lanes; 6]) {
-    for lane in 0..LANES {
-        let place = places[from + lane] as usize;
-        for (j, x) in x.iter().enumerate() {
-            // SAFETY: the caller's promise.
-            unsafe { *z.add(place + j) = x.0[lane] };
+unsafe fn scatter<F: Four>(z: *mut f64, places: &[u32; 2 * LANES], from: usize, x: [F; 6]) {
+    // SAFETY: the caller's promise.
+    unsafe {
+        let at: [*mut f64; LANES] = std::array::from_fn(|l| z.add(places[from + l] as usize));
+        for (x, at) in F::transpose([x[0], x[1], x[2], x[3]]).into_iter().zip(at) {
+            x.store(at);
         }
-    }
-}
-
-/// The projection on four cones at once.
-#[inline(always)]
-fn project(x: [Lanes; 3], mu: Lanes, inverse: Lanes) -> [Lanes; 3] {
-    let t = x[1].mul(x[1]).add(x[2].mul(x[2])).sqrt();
-    let s = x[0].add(mu.mul(t)).mul(inverse);
-    let stretch = mu.mul(s).div(t);
-    let (mut normal, mut factor) = (Lanes::splat(0.0), Lanes::splat(0.0));
-    for l in 0..LANES {
-        let (n, t) = (x[0].0[l], t.0[l]);
-        let inside = t <= mu.0[l] * n;
-        let polar = mu.0[l] * t <= -n;
-        normal.0[l] = if inside {
-            n
-        } else if polar {
-            0.0
-        } else {
-            s.0[l]
-        };
-        factor.0[l] = if inside {
-            1.0
-        } else if polar {
-            0.0
-        } else {
-            stretch.0[l]
-        };
-    }
-    [normal, x[1].mul(factor), x[2].mul(factor)]
-}
-
-/// Four numbers; the compiler makes one register of them where the processor has it.
-#[derive(Clone, Copy)]
-#[repr(align(32))]
-struct Lanes([f64; LANES]);
-
-macro_rules! lanewise {
-    ($($name:ident $operator:tt),*) => {
-        $(#[inline(always)]
-        fn $name(self, other: Lanes) -> Lanes {
-            Lanes(std::array::from_fn(|l| self.0[l] $operator other.0[l]))
-        })*
-    };
-}
-
-impl Lanes {
-    lanewise!(add +, sub -, mul *, div /);
-
-    #[inline(always)]
-    fn splat(x: f64) -> Lanes {
-        Lanes([x; LANES])
-    }
-
-    #[inline(always)]
-    fn load<const N: usize>(values: &[f64; N], i: usize) -> Lanes {
-        Lanes::from_slice(&values[i * LANES..])
-    }
-
-    #[inline(always)]
-    fn from_slice(x: &[f64]) -> Lanes {
-        Lanes([x[0], x[1], x[2], x[3]])
-    }
-
-    #[inline(always)]
-    fn sqrt(self) -> Lanes {
-        Lanes(self.0.map(f64::sqrt))
-    }
-
-    #[inline(always)]
-    fn clamp(self, low: Lanes, high: Lanes) -> Lanes {
-        Lanes(std::array::from_fn(|l| self.0[l].max(low.0[l]).min(high.0[l])))
-    }
-
-    #[inline(always)]
-    fn total(self) -> f64 {
-        (self.0[0] + self.0[1]) + (self.0[2] + self.0[3])
+        F::store_pairs([x[4], x[5]], at.map(|p| p.add(LANES)));
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use super::super::laws::coulomb_parameters;
     use super::*;
+    use crate::problem::Law;
     use crate::problem::made::Numbers;
 
+    /// The projection on the cone in plain code.
+    fn project(x: [f64; 3], mu: f64, inverse: f64) -> [f64; 3] {
+        let t = (x[1] * x[1] + x[2] * x[2]).sqrt();
+        if t <= mu * x[0] {
+            x
+        } else if mu * t <= -x[0] {
+            [0.0, x[1] * 0.0, x[2] * 0.0]
+        } else {
+            let s = (x[0] + mu * t) * inverse;
+            let stretch = mu * s / t;
+            [s, x[1] * stretch, x[2] * stretch]
+        }
+    }
+
     /// The twin: one contact after the other, in plain safe code, with the same operations in the same order.
-    fn twin(f: &Frictional, q: &[f64], r: &mut [f64], z: &mut [f64]) {
+    fn twin(f: &Groups<Cone>, q: &[f64], r: &mut [f64], z: &mut [f64]) {
         for (g, places) in f.places.iter().enumerate() {
             for lane in 0..LANES {
-                let value = |i: usize| f.values[g * GROUP3 + i * LANES + lane];
+                let value = |i: usize| f.values[g * Groups::<Cone>::SIZE + i * LANES + lane];
                 let (a, b) = (places[lane] as usize, places[LANES + lane] as usize);
                 let at = |i: usize| (g * 3 + i) * LANES + lane;
                 let mut x = [0.0; 3];
@@ -450,27 +415,14 @@ mod tests {
                     for j in 1..6 {
                         w += value(i * 12 + 6 + j) * z[b + j];
                     }
-                    *x = r[at(i)] - (u + w) * value(ROWS3 + 2);
+                    *x = r[at(i)] - (u + w) * value(38);
                 }
-                let (mu, inverse) = (value(ROWS3), value(ROWS3 + 1));
-                let t = (x[1] * x[1] + x[2] * x[2]).sqrt();
-                if mu * t <= -x[0] && t > mu * x[0] {
-                    x = [0.0, x[1] * 0.0, x[2] * 0.0];
-                } else if t > mu * x[0] {
-                    let s = (x[0] + mu * t) * inverse;
-                    let stretch = mu * s / t;
-                    x = [s, x[1] * stretch, x[2] * stretch];
-                }
+                let x = project(x, value(36), value(37));
                 let delta: [f64; 3] = std::array::from_fn(|i| x[i] - r[at(i)]);
-                for j in 0..6 {
-                    for i in 0..3 {
-                        z[a + j] += value(i * 12 + j) * delta[i];
-                    }
-                }
-                if b != a {
+                for (place, from) in [(a, 0), (b, 6)].into_iter().take(if a == b { 1 } else { 2 }) {
                     for j in 0..6 {
                         for i in 0..3 {
-                            z[b + j] += value(i * 12 + 6 + j) * delta[i];
+                            z[place + j] += value(i * 12 + from + j) * delta[i];
                         }
                     }
                 }
@@ -481,29 +433,32 @@ mod tests {
         }
     }
 
-    #[test]
-    fn lanes_and_plain_code_agree_to_the_bit() {
-        let mut x = Numbers::new(1);
-        let (groups, dummy) = (7, 7 * 8 * 8u32);
-        let mut f = Frictional::default();
+    /// Contacts of separate pairs of bodies, the last ones with the ground or missing; and a state.
+    fn contacts<L: Local>(groups: usize, x: &mut Numbers, parameters: impl Fn(f64, &[f64]) -> Vec<f64>) -> (Groups<L>, Vec<f64>, Vec<f64>) {
+        let dummy = (groups * 8 * 8) as u32;
+        let mut f = Groups::<L>::default();
         for g in 0..groups {
             f.open(dummy);
             for lane in 0..LANES {
-                // The last lanes stand on the ground or are padding.
                 if g + 1 == groups && lane == 3 {
                     continue;
                 }
-                let rows: Vec<f64> = (0..ROWS3).map(|i| if g + 1 == groups && i % 12 >= 6 { 0.0 } else { x.draw() }).collect();
+                let rows: Vec<f64> = (0..36).map(|i| if g + 1 == groups && i % 12 >= 6 { 0.0 } else { x.draw() }).collect();
                 let mu = 0.5 + 0.4 * x.draw();
                 let first = ((g * LANES + lane) * 2 * 8) as u32;
                 let places = [first, if g + 1 == groups { dummy } else { first + 8 }];
-                f.put(lane, &Contact { places, rows: &rows, parameters: [mu, 1.0 / (1.0 + mu * mu), 0.4] });
+                f.put(lane, &Contact { places, rows: &rows, parameters: &parameters(mu, &rows) });
             }
         }
-        let count = groups * 3 * LANES;
-        let q: Vec<f64> = (0..count).map(|_| x.draw()).collect();
-        let mut z: Vec<f64> = (0..dummy + 8).map(|i| if i % 8 < 6 && i < dummy { x.draw() } else { 0.0 }).collect();
-        let mut r = vec![0.0; count];
+        let q: Vec<f64> = (0..groups * 3 * LANES).map(|_| x.draw()).collect();
+        let z: Vec<f64> = (0..dummy + 8).map(|i| if i % 8 < 6 && i < dummy { x.draw() } else { 0.0 }).collect();
+        (f, q, z)
+    }
+
+    #[test]
+    fn lanes_and_plain_code_agree_to_the_bit() {
+        let (f, q, mut z) = contacts::<Cone>(19, &mut Numbers::new(1), |mu, _| vec![mu, 1.0 / (1.0 + mu * mu), 0.4]);
+        let mut r = vec![0.0; q.len()];
         let (mut other_z, mut other_r) = (z.clone(), r.clone());
         for _ in 0..10 {
             // SAFETY: one thread; all places are within z.
@@ -512,10 +467,57 @@ mod tests {
             assert!(r.iter().zip(&other_r).all(|(a, b)| a == b), "reactions");
             assert!(z.iter().zip(&other_z).all(|(a, b)| a == b), "velocities");
             // SAFETY: as above.
-            unsafe { f.sweep_any(0, &q, &mut r, z.as_mut_ptr()) };
+            unsafe { f.sweep_by::<Plain>(0..19, &q, &mut r, z.as_mut_ptr()) };
             twin(&f, &q, &mut other_r, &mut other_z);
             assert!(z.iter().zip(&other_z).all(|(a, b)| a == b), "the code for older processors");
         }
         assert!(r.iter().any(|r| *r > 0.0));
+    }
+
+    #[test]
+    fn coulomb_in_lanes_is_the_exact_local_solution() {
+        let block = |rows: &[f64]| -> Vec<f64> {
+            let entry = |i: usize, j: usize| (0..12).map(|k| rows[i * 12 + k] * rows[j * 12 + k]).sum();
+            (0..9).map(|p| entry(p / 3, p % 3)).collect()
+        };
+        let (f, q, z) = contacts::<Coulomb>(25, &mut Numbers::new(4), |mu, rows| coulomb_parameters(mu, &block(rows)).to_vec());
+        let mut seen = [0; 3];
+        let (mut r, mut v) = (vec![0.0; q.len()], z);
+        for _ in 0..3 {
+            let (before, v_before) = (r.clone(), v.clone());
+            // SAFETY: one thread; all places are within z.
+            unsafe { f.sweep(0, &q, &mut r, v.as_mut_ptr()) };
+            let (mut other, mut other_v) = (before.clone(), v_before.clone());
+            // SAFETY: as above.
+            unsafe { f.sweep_by::<Plain>(0..25, &q, &mut other, other_v.as_mut_ptr()) };
+            assert!(r.iter().zip(&other).all(|(a, b)| a == b), "both forms agree to the bit");
+            for g in 0..25 {
+                for lane in 0..LANES {
+                    let value = |i: usize| f.values[g * Groups::<Coulomb>::SIZE + i * LANES + lane];
+                    let rows: Vec<f64> = (0..36).map(value).collect();
+                    if rows[0] == 0.0 {
+                        continue;
+                    }
+                    let (w, at) = (block(&rows), |i: usize| (g * 3 + i) * LANES + lane);
+                    let old: Vec<f64> = (0..3).map(|i| before[at(i)]).collect();
+                    let free: Vec<f64> = (0..3)
+                        .map(|i| {
+                            let moved = |j: usize| v_before[f.places[g][j / 6 * LANES + lane] as usize + j % 6];
+                            let u: f64 = q[at(i)] + (0..12).map(|j| rows[i * 12 + j] * moved(j)).sum::<f64>();
+                            u - (0..3).map(|j| w[i * 3 + j] * old[j]).sum::<f64>()
+                        })
+                        .collect();
+                    let mut exact = [0.0; 3];
+                    crate::solve::local::solve_block(&Law::Coulomb { mu: value(36), rows: 3 }, &w, &free, &mut exact);
+                    for i in 0..3 {
+                        // Random rows: blocks of condition up to 1e3, reactions of order one.
+                        assert!((r[at(i)] - exact[i]).abs() < 1e-9 * (1.0 + exact[0]), "{i}: {} {}", r[at(i)], exact[i]);
+                    }
+                    let slack = value(36) * exact[0] - exact[1].hypot(exact[2]);
+                    seen[if exact[0] == 0.0 { 0 } else { 1 + usize::from(slack < 1e-9) }] += 1;
+                }
+            }
+        }
+        assert!(seen.iter().all(|s| *s > 10), "open, stuck and sliding contacts occur: {seen:?}");
     }
 }

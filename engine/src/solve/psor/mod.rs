@@ -57,9 +57,12 @@ mod accelerate;
 mod anderson;
 mod build;
 mod colour;
+mod gram;
 mod image;
 mod joints;
 mod kernel;
+mod lanes;
+mod laws;
 mod parts;
 mod reduced;
 mod run;
@@ -79,7 +82,7 @@ use system::System;
 pub const DEFAULT_WORK: u64 = 1000;
 
 /// Memory that one sweep streams per frictional contact of two rigid bodies: rows and parameters, two places, q̂, r̂.
-pub const BYTES_PER_CONTACT: usize = kernel::GROUP3 / kernel::LANES * 8 + 8 + 24 + 24;
+pub const BYTES_PER_CONTACT: usize = kernel::Groups::<laws::Cone>::SIZE / lanes::LANES * 8 + 8 + 24 + 24;
 
 /// What happens between sweeps.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
@@ -173,12 +176,12 @@ impl Settings {
         Settings { acceleration, ..self.clone() }
     }
 
-    /// Whether friction blocks are solved exactly.
-    fn exact(&self, laws: &[Law]) -> bool {
+    /// Whether a friction block is solved exactly.
+    fn exact(&self, law: &Law) -> bool {
         match self.local {
             Local::Exact => true,
             Local::Projection => false,
-            Local::Auto => laws.iter().any(|law| matches!(law, Law::Coulomb { .. })),
+            Local::Auto => matches!(law, Law::Coulomb { .. }),
         }
     }
 
@@ -194,12 +197,17 @@ pub struct Psor {
     /// How it works.
     pub settings: Settings,
     judge: Judge,
+    system: System,
+    scratch: build::Scratch,
+    memory: run::Memory,
+    /// The guess made admissible, then the judged reactions.
+    r: Vec<f64>,
 }
 
 impl Psor {
     /// With these settings.
     pub fn new(settings: Settings) -> Psor {
-        Psor { settings, judge: Judge::default() }
+        Psor { settings, ..Psor::default() }
     }
 }
 
@@ -207,8 +215,8 @@ impl Psor {
 struct Whole<'a> {
     problem: &'a Problem,
     judge: &'a mut Judge,
-    places: Places,
-    solution: Solution,
+    places: &'a Places,
+    solution: &'a mut Solution,
 }
 
 /// Row of the problem and scale for each place of r̂.
@@ -249,7 +257,7 @@ impl Whole<'_> {
 impl run::Referee for Whole<'_> {
     fn error(&mut self, scaled: &[f64]) -> Error {
         self.set(scaled);
-        self.judge.error(self.problem, &self.solution)
+        self.judge.error(self.problem, self.solution)
     }
 }
 
@@ -257,35 +265,37 @@ impl run::Referee for Whole<'_> {
 struct Eliminated<'a> {
     reduced: &'a Reduced,
     judge: &'a mut Judge,
-    places: Places,
-    r: Vec<f64>,
+    places: &'a Places,
+    r: &'a mut [f64],
 }
 
 impl run::Referee for Eliminated<'_> {
     fn error(&mut self, scaled: &[f64]) -> Error {
-        self.places.expand(scaled, &mut self.r);
-        self.judge.error_reduced(self.reduced, &self.r)
+        self.places.expand(scaled, self.r);
+        self.judge.error_reduced(self.reduced, self.r)
     }
 }
 
-/// The guess, made finite and admissible.
-fn admissible(laws: &[Law], row_starts: &[usize], guess: &[f64]) -> Vec<f64> {
-    let mut r: Vec<f64> = guess.iter().map(|&r| if r.is_finite() { r } else { 0.0 }).collect();
+/// `r ←` the guess, made finite and admissible.
+fn admissible(laws: &[Law], row_starts: &[usize], guess: &[f64], r: &mut Vec<f64>) {
+    r.clear();
+    r.extend(guess.iter().map(|&r| if r.is_finite() { r } else { 0.0 }));
     for (k, law) in laws.iter().enumerate() {
         law.project(&mut r[row_starts[k]..row_starts[k + 1]]);
     }
-    r
 }
 
-fn report(outcome: run::Outcome) -> Report {
+fn report(outcome: run::Outcome, notes: bool) -> Report {
     let mut report = Report::new(outcome.status, outcome.error);
     report.iterations = outcome.sweeps;
     report.work = outcome.sweeps;
     report.reproducible = outcome.reproducible;
     report.counts = Counts { sweeps: outcome.sweeps, ..Counts::default() };
     report.history = outcome.history;
-    report.notes.push(format!("judged {} times", outcome.judged));
-    if outcome.restarts > 0 {
+    if notes {
+        report.notes.push(format!("judged {} times", outcome.judged));
+    }
+    if notes && outcome.restarts > 0 {
         report.notes.push(format!("{} of {} sweeps were lost to restarts", outcome.restarts, outcome.sweeps));
     }
     report
@@ -293,18 +303,23 @@ fn report(outcome: run::Outcome) -> Report {
 
 impl Solver for Psor {
     fn solve(&mut self, problem: &Problem, solution: &mut Solution) -> Result<Report, Unsupported> {
-        self.judge.prepare(problem).map_err(|why| Unsupported { method: "psor", what: why.to_string() })?;
-        let mut system = System::new(problem, self.judge.factor(), &self.settings);
-        let mut x = system.zero();
-        system.places.collapse(&admissible(&problem.laws, &problem.J.row_starts, &solution.r), &mut x.r);
-        system.refresh(&mut x);
-        let settings = self.settings.resolved(&problem.laws, true);
-        let blank = Solution::zero(problem.n(), problem.rows());
-        let mut whole = Whole { problem, judge: &mut self.judge, places: system.places.clone(), solution: blank };
-        let outcome = run::run(&mut system, x, &mut whole, &settings);
-        whole.set(&outcome.best);
-        *solution = whole.solution;
-        let mut report = report(outcome);
+        let Psor { settings, judge, system, scratch, memory, r } = self;
+        judge.prepare(problem).map_err(|why| Unsupported { method: "psor", what: why.to_string() })?;
+        system.set(problem, judge.factor(), settings, scratch);
+        system.zero(&mut memory.x);
+        admissible(&problem.laws, &problem.J.row_starts, &solution.r, r);
+        system.places.collapse(r, &mut memory.x.r);
+        system.refresh(&mut memory.x);
+        let settings = settings.resolved(&problem.laws, true);
+        solution.v.resize(problem.n(), 0.0);
+        solution.r.fill(0.0);
+        // The places are the referee's while the system is swept.
+        let places = std::mem::take(&mut system.places);
+        let mut whole = Whole { problem, judge, places: &places, solution };
+        let outcome = run::run(system, memory, &mut whole, &settings);
+        whole.set(memory.best());
+        system.places = places;
+        let mut report = report(outcome, settings.stop.history);
         if system.joints.dependent > 0 {
             report.notes.push(format!("{} equality rows depend on others", system.joints.dependent));
         }
@@ -314,16 +329,18 @@ impl Solver for Psor {
 
 impl ReducedSolver for Psor {
     fn solve_reduced(&mut self, reduced: &Reduced, solution: &mut Solution) -> Result<Report, Unsupported> {
-        self.judge.prepare_reduced(reduced);
-        let mut system = ReducedSystem::new(reduced, &self.settings);
-        let mut x = system.zero();
-        system.places.collapse(&admissible(&reduced.laws, &reduced.row_starts, &solution.r), &mut x.r);
-        system.refresh(&mut x);
-        let settings = self.settings.resolved(&reduced.laws, system.symmetric);
-        let r = vec![0.0; reduced.rows()];
-        let mut eliminated = Eliminated { reduced, judge: &mut self.judge, places: system.places.clone(), r };
-        let outcome = run::run(&mut system, x, &mut eliminated, &settings);
-        system.places.expand(&outcome.best, &mut solution.r);
-        Ok(report(outcome))
+        let Psor { settings, judge, memory, r, .. } = self;
+        judge.prepare_reduced(reduced);
+        let mut system = ReducedSystem::new(reduced, settings);
+        system.zero(&mut memory.x);
+        admissible(&reduced.laws, &reduced.row_starts, &solution.r, r);
+        system.places.collapse(r, &mut memory.x.r);
+        system.refresh(&mut memory.x);
+        let settings = settings.resolved(&reduced.laws, system.symmetric);
+        let places = std::mem::take(&mut system.places);
+        let mut eliminated = Eliminated { reduced, judge, places: &places, r };
+        let outcome = run::run(&mut system, memory, &mut eliminated, &settings);
+        places.expand(memory.best(), &mut solution.r);
+        Ok(report(outcome, settings.stop.history))
     }
 }

@@ -2,9 +2,10 @@
 //!
 //! The state carries `z = Ŵ r̂`; a block's change adds its columns of Ŵ. W is used as given, symmetric or not.
 
+use super::gram::Products;
 use super::system::{Local, State, Sweeps};
+use super::vector::{Passes, dot};
 use super::{Places, Settings, image};
-use crate::math::dot;
 use crate::math::sparse::Csr;
 use crate::problem::law::MAX_ROWS;
 use crate::problem::{Law, Reduced};
@@ -16,6 +17,7 @@ struct Block {
     law: Law,
     first: usize,
     step: f64,
+    exact: bool,
     block: [f64; MAX_ROWS * MAX_ROWS],
 }
 
@@ -27,7 +29,6 @@ pub(super) struct ReducedSystem {
     /// Ŵ by columns.
     columns: Csr,
     blocks: Vec<Block>,
-    exact: bool,
 }
 
 impl ReducedSystem {
@@ -45,7 +46,7 @@ impl ReducedSystem {
             }
             let (s, step) = image::metric(law, &mut block, settings);
             scale[range.clone()].copy_from_slice(&s[..d]);
-            blocks.push(Block { law: image::scaled(law, &s), first: range.start, step, block });
+            blocks.push(Block { law: image::scaled(law, &s), first: range.start, step, exact: settings.exact(law), block });
         }
         let mut columns = reduced.W.transposed();
         for j in 0..m {
@@ -56,11 +57,14 @@ impl ReducedSystem {
         let q = reduced.q.iter().zip(&scale).map(|(q, s)| q * s).collect();
         let symmetric = asymmetry(&columns) <= SYMMETRIC;
         let places = Places { row: (0..m as u32).collect(), scale };
-        ReducedSystem { places, symmetric, q, columns, blocks, exact: settings.exact(&reduced.laws) }
+        ReducedSystem { places, symmetric, q, columns, blocks }
     }
 
-    pub(super) fn zero(&self) -> State {
-        State { r: vec![0.0; self.q.len()], z: vec![0.0; self.q.len()], p: Vec::new() }
+    /// Makes `x` the zero point.
+    pub(super) fn zero(&self, x: &mut State) {
+        x.r.reset(self.q.len());
+        x.z.reset(self.q.len());
+        x.p.reset(0);
     }
 
     /// `z ← Ŵ r̂`.
@@ -97,7 +101,7 @@ impl Sweeps for ReducedSystem {
                 u[i] = self.q[first + i] + x.z[first + i];
                 new[i] = x.r[first + i];
             }
-            Local { law: &block.law, block: &block.block[..d * d], step: block.step, exact: self.exact }.solve(&u[..d], &mut new[..d]);
+            Local { law: &block.law, block: &block.block[..d * d], step: block.step, exact: block.exact }.solve(&u[..d], &mut new[..d]);
             for (i, new) in new.iter().enumerate().take(d) {
                 let delta = new - x.r[first + i];
                 if delta != 0.0 {
@@ -110,12 +114,21 @@ impl Sweeps for ReducedSystem {
         0.5 * sum
     }
 
-    fn product(&self, a: &State, b: &State) -> f64 {
-        0.5 * (dot(&a.r, &b.z) + dot(&a.z, &b.r))
+    fn energy(&self, x: &State) -> f64 {
+        0.5 * dot(&x.r, &x.z) + dot(&self.q, &x.r)
     }
 
-    fn linear(&self, a: &State) -> f64 {
-        dot(&self.q, &a.r)
+    fn difference(&self, out: &mut State, (y, x): (&State, &State), others: (&[usize], &[State]), passes: &mut Passes) -> Products {
+        let (places, pairs) = others;
+        let linear = passes.difference(&mut out.r, (&y.r, &x.r), &self.q, &[]).slope;
+        passes.difference(&mut out.z, (&y.z, &x.z), &[], &[]);
+        // W is symmetric but for rounding: the mean of both orders.
+        let product = |a: &State, b: &State| 0.5 * (dot(&a.r, &b.z) + dot(&a.z, &b.r));
+        let mut products = Products { square: product(out, out), slope: linear + product(out, y), ..Products::default() };
+        for (sum, &p) in products.others.iter_mut().zip(places) {
+            *sum = product(out, &pairs[p]);
+        }
+        products
     }
 
     fn parallel(&self) -> bool {

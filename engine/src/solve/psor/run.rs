@@ -2,6 +2,7 @@
 
 use super::accelerate::Subspace;
 use super::anderson::Anderson;
+use super::lanes::Aligned;
 use super::system::{State, Sweeps};
 use super::{Acceleration, Settings};
 use crate::problem::Error;
@@ -23,8 +24,6 @@ pub(super) struct Outcome {
     pub judged: u64,
     pub reproducible: bool,
     pub error: Error,
-    /// Scaled reactions of the least-error iterate.
-    pub best: Vec<f64>,
     pub history: Vec<Sample>,
 }
 
@@ -35,16 +34,40 @@ pub(super) trait Referee {
 }
 
 /// Keeps the least-error iterate.
+#[derive(Default)]
 struct Best {
-    r: Vec<f64>,
+    r: Aligned,
     estimate: f64,
     /// The judged error of `r`, if it was judged.
     error: Option<Error>,
-    /// The best judged iterate, where a later one has a smaller estimate but is not judged yet.
-    judged: Option<(Error, Vec<f64>)>,
+    /// The best judged iterate (a later one may have a smaller estimate) and its error.
+    judged: Aligned,
+    least: Option<Error>,
+}
+
+/// What the loop keeps between problems: its vectors.
+#[derive(Default)]
+pub(super) struct Memory {
+    /// The guess on entry, then the point that is swept.
+    pub x: State,
+    best: Best,
+    between: Between,
+}
+
+impl Memory {
+    /// Scaled reactions of the least-error iterate.
+    pub(super) fn best(&self) -> &[f64] {
+        &self.best.judged
+    }
 }
 
 impl Best {
+    fn start(&mut self, r: &[f64]) {
+        self.r.set(r);
+        self.judged.set(r);
+        (self.estimate, self.error, self.least) = (f64::INFINITY, None, None);
+    }
+
     fn see(&mut self, r: &[f64], estimate: f64) {
         if estimate < self.estimate {
             self.r.copy_from_slice(r);
@@ -59,57 +82,48 @@ impl Best {
         }
         let error = referee.error(&self.r);
         self.error = Some(error);
-        let r = std::mem::take(&mut self.r);
-        self.offer(error, &r);
-        self.r = r;
+        if self.least.is_none_or(|least| error.joule < least.joule) {
+            self.judged.copy_from_slice(&self.r);
+            self.least = Some(error);
+        }
         error
     }
 
     /// Keeps a judged iterate if it is the best of those.
     fn offer(&mut self, error: Error, r: &[f64]) {
-        match &mut self.judged {
-            Some((least, _)) if least.joule <= error.joule => {}
-            Some((least, best)) => {
-                *least = error;
-                best.copy_from_slice(r);
-            }
-            None => self.judged = Some((error, r.to_vec())),
+        if self.least.is_none_or(|least| error.joule < least.joule) {
+            self.judged.copy_from_slice(r);
+            self.least = Some(error);
         }
     }
 }
 
-/// Sweeps from `x` until the judge accepts, work or time runs out, or nothing moves any more.
-pub(super) fn run<S: Sweeps>(system: &mut S, x: State, referee: &mut impl Referee, settings: &Settings) -> Outcome {
+/// Sweeps from `memory.x` until the judge accepts, work or time runs out, or nothing moves any more.
+pub(super) fn run<S: Sweeps>(system: &mut S, memory: &mut Memory, referee: &mut impl Referee, settings: &Settings) -> Outcome {
     let stop = &settings.stop;
     let begin = stop.clock();
-    let mut best = Best { r: x.r.clone(), estimate: f64::INFINITY, error: None, judged: None };
+    let Memory { x, best, between } = memory;
+    best.start(&x.r);
     let first = best.judge(referee);
-    let mut outcome = Outcome {
-        status: Status::Budget,
-        sweeps: 0,
-        restarts: 0,
-        judged: 1,
-        reproducible: true,
-        error: first,
-        best: Vec::new(),
-        history: Vec::new(),
-    };
+    let mut outcome =
+        Outcome { status: Status::Budget, sweeps: 0, restarts: 0, judged: 1, reproducible: true, error: first, history: Vec::new() };
     if stop.history {
         outcome.history.push(Sample { work: 0, joule: first.joule, best: first.joule, wall: begin.elapsed().as_secs_f64() });
     }
     if first.accepted(&stop.tolerance) {
         outcome.status = Status::Converged;
     } else {
-        sweeps(system, x, referee, settings, &mut Track { begin, best: &mut best, outcome: &mut outcome });
+        between.start(settings, x, system);
+        sweeps(system, (x, between), referee, settings, &mut Track { begin, best, outcome: &mut outcome });
     }
     best.judge(referee);
-    let (error, r) = best.judged.expect("the first point was judged");
+    let error = best.least.unwrap_or(first);
     outcome.status = match outcome.status {
         _ if error.accepted(&stop.tolerance) => Status::Converged,
         Status::Converged => Status::Budget,
         other => other,
     };
-    (outcome.error, outcome.best) = (error, r);
+    outcome.error = error;
     outcome
 }
 
@@ -137,19 +151,23 @@ impl Track<'_> {
     }
 }
 
-fn sweeps<S: Sweeps>(system: &mut S, x: State, referee: &mut impl Referee, settings: &Settings, track: &mut Track<'_>) {
+fn sweeps<S: Sweeps>(
+    system: &mut S,
+    (y, between): (&mut State, &mut Between),
+    referee: &mut impl Referee,
+    settings: &Settings,
+    track: &mut Track<'_>,
+) {
     let stop = settings.stop;
     let work = stop.work.unwrap_or(super::DEFAULT_WORK);
     let threshold = LOOK * stop.tolerance.relative * track.outcome.error.scale;
-    let mut y = x.clone();
-    let mut between = Between::new(settings, x, system);
     let (mut looked, mut looked_at) = (f64::INFINITY, 0);
     let (mut progress, mut progress_at) = (f64::INFINITY, 0);
     while track.outcome.sweeps < work {
         if late(&stop, track) {
             return;
         }
-        let estimate = system.sweep(&mut y);
+        let estimate = system.sweep(y);
         track.outcome.sweeps += 1;
         let sweep = track.outcome.sweeps;
         if !estimate.is_finite() {
@@ -178,24 +196,41 @@ fn sweeps<S: Sweeps>(system: &mut S, x: State, referee: &mut impl Referee, setti
             track.outcome.status = Status::Stalled;
             return;
         }
-        track.outcome.restarts += u64::from(!between.advance(&mut y, estimate, system));
+        track.outcome.restarts += u64::from(!between.advance(y, estimate, system));
     }
 }
 
 /// What happens between two sweeps.
+#[derive(Default)]
 enum Between {
+    #[default]
     Nothing,
-    Subspace(Subspace),
-    Anderson(Anderson),
+    Subspace(Box<Subspace>),
+    Anderson(Box<Anderson>),
 }
 
 impl Between {
-    fn new(settings: &Settings, x: State, system: &impl Sweeps) -> Between {
-        match settings.acceleration {
-            Acceleration::None => Between::Nothing,
-            Acceleration::Auto => Between::Subspace(Subspace::new(5, x, system)),
-            Acceleration::Subspace { depth } => Between::Subspace(Subspace::new(depth.max(1), x, system)),
-            Acceleration::Anderson { depth } => Between::Anderson(Anderson::new(depth.max(1), x)),
+    /// Begins anew at the point x, in the memory at hand if the method is the same.
+    fn start(&mut self, settings: &Settings, x: &State, system: &impl Sweeps) {
+        let wanted = settings.acceleration;
+        let same = match (&*self, wanted) {
+            (Between::Nothing, Acceleration::None) => true,
+            (Between::Subspace(s), Acceleration::Subspace { depth }) => s.depth() == depth,
+            (Between::Anderson(a), Acceleration::Anderson { depth }) => a.depth() == depth,
+            _ => false,
+        };
+        if !same {
+            *self = match wanted {
+                Acceleration::None => Between::Nothing,
+                Acceleration::Auto => Between::Subspace(Box::new(Subspace::new(5))),
+                Acceleration::Subspace { depth } => Between::Subspace(Box::new(Subspace::new(depth))),
+                Acceleration::Anderson { depth } => Between::Anderson(Box::new(Anderson::new(depth))),
+            };
+        }
+        match self {
+            Between::Nothing => {}
+            Between::Subspace(subspace) => subspace.start(x, system),
+            Between::Anderson(anderson) => anderson.start(x, system),
         }
     }
 

@@ -17,9 +17,11 @@
 
 use super::super::local::solve_block;
 use super::Places;
+use super::gram::Products;
 use super::joints::Joints;
 use super::kernel;
-use super::vector::dot;
+use super::lanes::{Aligned, LANES};
+use super::vector::{Passes, dot, listed};
 use crate::problem::Law;
 use crate::problem::law::MAX_ROWS;
 use std::ops::Range;
@@ -32,18 +34,19 @@ pub(super) const STRIDE: usize = 8;
 #[derive(Clone, Default)]
 pub(super) struct State {
     /// Scaled reactions r̂, √J.
-    pub r: Vec<f64>,
+    pub r: Aligned,
     /// Whitened velocities less the free ones (√J), then velocities of the touched unknowns of meshes (m/s).
-    pub z: Vec<f64>,
+    pub z: Aligned,
     /// Impulses on the touched unknowns of meshes, N s.
-    pub p: Vec<f64>,
+    pub p: Aligned,
 }
 
 impl State {
-    pub(super) fn copy_from(&mut self, other: &State) {
-        self.r.copy_from_slice(&other.r);
-        self.z.copy_from_slice(&other.z);
-        self.p.copy_from_slice(&other.p);
+    /// Makes this a copy of `other`, in the memory at hand.
+    pub(super) fn set(&mut self, other: &State) {
+        self.r.set(&other.r);
+        self.z.set(&other.z);
+        self.p.set(&other.p);
     }
 }
 
@@ -60,25 +63,41 @@ pub(super) struct Single {
     pub write_values: usize,
     /// One over the largest eigenvalue of its scaled block (times ω); 0 if nothing moves it.
     pub step: f64,
+    /// Solve it exactly rather than by one projected step.
+    pub exact: bool,
     /// Its scaled block of W.
     pub block: [f64; MAX_ROWS * MAX_ROWS],
 }
 
-/// What a colour holds: ranges of lane groups and of single blocks.
+/// Lane groups of one kind that follow each other.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(super) struct Run {
+    pub groups: Range<usize>,
+    /// Where the reactions of the first one live.
+    pub at: usize,
+}
+
+impl Run {
+    /// Where the reactions live, with `rows` per lane.
+    pub(super) fn places(&self, rows: usize) -> Range<usize> {
+        self.at..self.at + self.groups.len() * rows * LANES
+    }
+}
+
+/// What a colour holds: runs of lane groups, and single blocks.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct Colour {
-    pub frictional: Range<usize>,
-    /// Where the reactions of its first frictional group live.
-    pub frictional_at: usize,
-    pub normal: Range<usize>,
-    pub normal_at: usize,
+    pub cone: Run,
+    pub coulomb: Run,
+    pub bounds: Run,
     pub single: Range<usize>,
 }
 
 /// Blocks whose owners are together: swept by one thread, colour by colour.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct Part {
-    pub colours: Vec<Colour>,
+    /// Its colours, in `System::colours`.
+    pub colours: Range<usize>,
     /// Its places in r̂.
     pub places: Range<usize>,
 }
@@ -93,16 +112,16 @@ pub(super) struct System {
     pub compliance: Vec<f64>,
     pub compliant: bool,
     pub joints: Joints,
-    pub frictional: kernel::Frictional,
-    pub normal: kernel::Normal,
+    pub kinds: kernel::Kinds,
     pub singles: Vec<Single>,
     pub coordinates: Vec<u32>,
     pub values: Vec<f64>,
     /// Singles before this one belong to no colour and are swept one after the other.
     pub serial: usize,
+    pub colours: Vec<Colour>,
     pub parts: Vec<Part>,
-    /// Blocks that join parts, colour by colour.
-    pub boundary: Vec<Colour>,
+    /// Colours of the blocks that join parts.
+    pub boundary: Range<usize>,
     /// Length of z, and where the meshes begin in it.
     pub len: usize,
     pub mesh: usize,
@@ -110,26 +129,50 @@ pub(super) struct System {
     pub meshed: usize,
     /// Sweep the chunks of a colour on the threads of the caller's pool.
     pub parallel: bool,
-    /// Solve single blocks exactly rather than by one projected step.
-    pub exact: bool,
+    /// Sums of chunks and parts, work space.
+    pub sums: Vec<f64>,
 }
 
 /// What the loop around the sweeps needs to know of a system.
 pub(super) trait Sweeps {
     /// One sweep; returns its own estimate of the error of the point it leaves, J.
     fn sweep(&mut self, x: &mut State) -> f64;
-    /// `a·N b`: twice the energy of a difference of two points, where both are the same.
-    fn product(&self, a: &State, b: &State) -> f64;
-    /// `q·r`.
-    fn linear(&self, a: &State) -> f64;
+    /// The dual energy `φ = ½ r·N r + q·r`, J.
+    fn energy(&self, x: &State) -> f64;
+    /// `out ← y − x`, with `out·N out`, the slope `out·(N y + q)`, and `out·N d` for the differences `d` at the listed places.
+    fn difference(&self, out: &mut State, ends: (&State, &State), others: (&[usize], &[State]), passes: &mut Passes) -> Products;
     /// Use the threads of the caller's pool.
     fn parallel(&self) -> bool;
 }
 
 impl System {
-    /// The zero point.
-    pub(super) fn zero(&self) -> State {
-        State { r: vec![0.0; self.places.row.len()], z: vec![0.0; self.len], p: vec![0.0; self.meshed] }
+    /// Forgets everything, keeps the memory.
+    pub(super) fn clear(&mut self) {
+        self.clear_rows();
+        self.kinds.clear();
+        self.singles.clear();
+        self.coordinates.clear();
+        self.values.clear();
+        self.serial = 0;
+        self.colours.clear();
+        self.parts.clear();
+        self.boundary = 0..0;
+    }
+
+    /// Forgets the places of r̂, and the joints.
+    pub(super) fn clear_rows(&mut self) {
+        self.places.row.clear();
+        self.places.scale.clear();
+        self.q.clear();
+        self.compliance.clear();
+        self.joints.clear();
+    }
+
+    /// Makes `x` the zero point.
+    pub(super) fn zero(&self, x: &mut State) {
+        x.r.reset(self.places.row.len());
+        x.z.reset(self.len);
+        x.p.reset(self.meshed);
     }
 
     /// `z ← Ĵᵀ r̂`, `p ← Jᵀ r`: the velocities that belong to the reactions.
@@ -137,11 +180,8 @@ impl System {
         x.z.fill(0.0);
         x.p.fill(0.0);
         self.joints.spread(x, self.mesh);
-        for colour in self.parts.iter().flat_map(|part| &part.colours).chain(&self.boundary) {
-            let range = colour.frictional_at..colour.frictional_at + colour.frictional.len() * 3 * kernel::LANES;
-            self.frictional.spread(colour.frictional.clone(), &x.r[range], &mut x.z);
-            let range = colour.normal_at..colour.normal_at + colour.normal.len() * kernel::LANES;
-            self.normal.spread(colour.normal.clone(), &x.r[range], &mut x.z);
+        for colour in &self.colours {
+            self.kinds.spread(colour, &x.r, &mut x.z);
         }
         for single in &self.singles {
             let d = single.law.rows();
@@ -172,6 +212,15 @@ impl System {
         }
     }
 
+    /// What meshes and compliance add to the product of two points: `a.p·b.z` and `a.r·Ê b.r`.
+    fn extra(&self, a: &State, b: &State) -> f64 {
+        let mut sum = dot(&a.p, &b.z[self.mesh..self.mesh + self.meshed]);
+        if self.compliant {
+            sum += a.r.iter().zip(b.r.iter()).zip(&self.compliance).map(|((a, b), e)| a * b * e).sum::<f64>();
+        }
+        sum
+    }
+
     /// Sweeps one block alone; returns ‖Δ‖².
     fn sweep_single(&self, single: &Single, x: &mut State) -> f64 {
         let d = single.law.rows();
@@ -188,7 +237,7 @@ impl System {
             u[i] = self.q[single.at + i] + sum + self.compliance[single.at + i] * old[i];
         }
         let mut new = old;
-        Local { law: &single.law, block: &single.block[..d * d], step: single.step, exact: self.exact }.solve(&u[..d], &mut new[..d]);
+        Local { law: &single.law, block: &single.block[..d * d], step: single.step, exact: single.exact }.solve(&u[..d], &mut new[..d]);
         let mut sum = 0.0;
         let mut delta = [0.0; MAX_ROWS];
         for i in 0..d {
@@ -240,28 +289,42 @@ impl Sweeps for System {
         for single in &self.singles[..self.serial] {
             sum += self.sweep_single(single, x);
         }
-        let kernels = kernel::Kernels { frictional: &self.frictional, normal: &self.normal, q: &self.q, parallel: self.parallel };
-        sum += kernels.sweep_parts(&self.parts, &mut x.r, &mut x.z);
-        for colour in &self.boundary {
-            sum += kernels.sweep_colour(colour, &mut x.r, &mut x.z);
+        let mut sums = std::mem::take(&mut self.sums);
+        let kernels = kernel::Kernels { kinds: &self.kinds, colours: &self.colours, q: &self.q, parallel: self.parallel };
+        sum += kernels.sweep_parts(&self.parts, x, &mut sums);
+        for colour in &self.colours[self.boundary.clone()] {
+            sum += kernels.sweep_colour(colour, x, &mut sums);
             for single in &self.singles[colour.single.clone()] {
                 sum += self.sweep_single(single, x);
             }
         }
+        self.sums = sums;
         0.5 * sum
     }
 
-    fn product(&self, a: &State, b: &State) -> f64 {
-        let mut sum = dot(&a.z[..self.mesh], &b.z[..self.mesh], self.parallel);
-        sum += dot(&a.p, &b.z[self.mesh..self.mesh + self.meshed], false);
-        if self.compliant {
-            sum += a.r.iter().zip(&b.r).zip(&self.compliance).map(|((a, b), e)| a * b * e).sum::<f64>();
-        }
-        sum
+    fn energy(&self, x: &State) -> f64 {
+        0.5 * (dot(&x.z[..self.mesh], &x.z[..self.mesh]) + self.extra(x, x)) + dot(&self.q, &x.r)
     }
 
-    fn linear(&self, a: &State) -> f64 {
-        dot(&self.q, &a.r, self.parallel)
+    fn difference(&self, out: &mut State, (y, x): (&State, &State), others: (&[usize], &[State]), passes: &mut Passes) -> Products {
+        let (places, pairs) = others;
+        let linear = passes.difference(&mut out.r, (&y.r, &x.r), &self.q, &[]).slope;
+        // Velocities of meshes are not whitened: their square is no energy.
+        let mesh = self.mesh;
+        let list = listed(places, |p| &pairs[p].z[..mesh]);
+        let whitened = (&y.z[..mesh], &x.z[..mesh]);
+        let mut products = passes.difference(&mut out.z[..mesh], whitened, &y.z[..mesh], &list[..places.len()]);
+        passes.difference(&mut out.z[mesh..], (&y.z[mesh..], &x.z[mesh..]), &[], &[]);
+        products.slope += linear;
+        if self.compliant || self.meshed > 0 {
+            passes.difference(&mut out.p, (&y.p, &x.p), &[], &[]);
+            products.square += self.extra(out, out);
+            products.slope += self.extra(out, y);
+            for (product, &p) in products.others.iter_mut().zip(places) {
+                *product += self.extra(out, &pairs[p]);
+            }
+        }
+        products
     }
 
     fn parallel(&self) -> bool {

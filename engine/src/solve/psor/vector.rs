@@ -1,25 +1,24 @@
-//! Passes over whole vectors: vectorised, on several threads if asked, with sums in a fixed order.
+//! Passes over whole vectors: each number is read once, on several threads if asked, with sums in a fixed order.
 
+use super::gram::{MOST, Products};
 use super::system::State;
 use rayon::prelude::*;
 
 /// Numbers per chunk, the unit of parallel work.
 const CHUNK: usize = 4096;
 
+/// Numbers per block: as many of each of the eight vectors of a pass as stay in the first-level cache.
+const BLOCK: usize = 512;
+
 /// Partial sums of a dot product: independent, so that the processor need not wait for each addition.
 const SUMS: usize = 8;
 
 /// The scalar product; the same to the bit for any number of threads.
-pub(super) fn dot(a: &[f64], b: &[f64], parallel: bool) -> f64 {
-    if parallel && a.len() > 4 * CHUNK {
-        let sums: Vec<f64> = a.par_chunks(CHUNK).zip(b.par_chunks(CHUNK)).map(|(a, b)| dot_chunk(a, b)).collect();
-        sums.into_iter().sum()
-    } else {
-        a.chunks(CHUNK).zip(b.chunks(CHUNK)).map(|(a, b)| dot_chunk(a, b)).sum()
-    }
+pub(super) fn dot(a: &[f64], b: &[f64]) -> f64 {
+    a.chunks(BLOCK).zip(b.chunks(BLOCK)).map(|(a, b)| dot_block(a, b)).sum()
 }
 
-fn dot_chunk(a: &[f64], b: &[f64]) -> f64 {
+fn dot_block(a: &[f64], b: &[f64]) -> f64 {
     let mut sums = [0.0; SUMS];
     let (a_whole, a_rest) = a.as_chunks::<SUMS>();
     let (b_whole, b_rest) = b.as_chunks::<SUMS>();
@@ -32,37 +31,84 @@ fn dot_chunk(a: &[f64], b: &[f64]) -> f64 {
     sums.iter().sum::<f64>() + rest
 }
 
-/// `out ← a − b`.
-pub(super) fn difference(out: &mut State, a: &State, b: &State) {
-    for (out, (a, b)) in [(&mut out.r, (&a.r, &b.r)), (&mut out.z, (&a.z, &b.z)), (&mut out.p, (&a.p, &b.p))] {
-        for (out, (a, b)) in out.iter_mut().zip(a.iter().zip(b)) {
-            *out = a - b;
+/// Work space of the passes: the sums of each chunk.
+#[derive(Default)]
+pub(super) struct Passes {
+    sums: Vec<Products>,
+    /// Use the threads of the caller's pool.
+    pub parallel: bool,
+}
+
+impl Passes {
+    /// `out ← a − b`, with `out·out`, `out·along` (as slope) and `out·other` for each of `others`; no sums where `along` is empty.
+    pub(super) fn difference(&mut self, out: &mut [f64], (a, b): (&[f64], &[f64]), along: &[f64], others: &[&[f64]]) -> Products {
+        self.sums.clear();
+        self.sums.resize(out.len().div_ceil(CHUNK), Products::default());
+        let run = |((c, out), sums): ((usize, &mut [f64]), &mut Products)| {
+            for (i, out) in out.chunks_mut(BLOCK).enumerate() {
+                let range = c * CHUNK + i * BLOCK..c * CHUNK + i * BLOCK + out.len();
+                for (out, (a, b)) in out.iter_mut().zip(a[range.clone()].iter().zip(&b[range.clone()])) {
+                    *out = a - b;
+                }
+                if !along.is_empty() {
+                    sums.square += dot_block(out, out);
+                    sums.slope += dot_block(out, &along[range.clone()]);
+                }
+                for (sum, other) in sums.others.iter_mut().zip(others) {
+                    *sum += dot_block(out, &other[range.clone()]);
+                }
+            }
+        };
+        if self.parallel && out.len() > 4 * CHUNK {
+            out.par_chunks_mut(CHUNK).enumerate().zip(self.sums.par_iter_mut()).for_each(run);
+        } else {
+            out.chunks_mut(CHUNK).enumerate().zip(self.sums.iter_mut()).for_each(run);
         }
-    }
-}
-
-/// `y ← x − Σ factor_i d_i`.
-pub(super) fn combine(y: &mut State, x: &State, terms: &[(f64, &State)], parallel: bool) {
-    combine_part(&mut y.r, &x.r, terms, (|d| &d.r, parallel));
-    combine_part(&mut y.z, &x.z, terms, (|d| &d.z, parallel));
-    combine_part(&mut y.p, &x.p, terms, (|d| &d.p, parallel));
-}
-
-fn combine_part(y: &mut [f64], x: &[f64], terms: &[(f64, &State)], (part, parallel): (fn(&State) -> &[f64], bool)) {
-    let run = |(c, y): (usize, &mut [f64])| {
-        let range = c * CHUNK..c * CHUNK + y.len();
-        y.copy_from_slice(&x[range.clone()]);
-        for &(factor, d) in terms {
-            for (y, d) in y.iter_mut().zip(&part(d)[range.clone()]) {
-                *y -= factor * d;
+        let mut total = Products::default();
+        for sums in &self.sums {
+            total.square += sums.square;
+            total.slope += sums.slope;
+            for i in 0..others.len().min(MOST) {
+                total.others[i] += sums.others[i];
             }
         }
-    };
-    if parallel && y.len() > 4 * CHUNK {
-        y.par_chunks_mut(CHUNK).enumerate().for_each(run);
-    } else {
-        y.chunks_mut(CHUNK).enumerate().for_each(run);
+        total
     }
+
+    /// `y ← x − Σ factor_i d_i`, `d_i = pairs[places[i]]`.
+    pub(super) fn combine(&self, y: &mut State, x: &State, (factors, places): (&[f64], &[usize]), pairs: &[State]) {
+        let part = |y: &mut [f64], x: &[f64], part: fn(&State) -> &[f64]| {
+            let run = |(c, y): (usize, &mut [f64])| {
+                for (i, y) in y.chunks_mut(BLOCK).enumerate() {
+                    let range = c * CHUNK + i * BLOCK..c * CHUNK + i * BLOCK + y.len();
+                    y.copy_from_slice(&x[range.clone()]);
+                    for (factor, &place) in factors.iter().zip(places) {
+                        for (y, d) in y.iter_mut().zip(&part(&pairs[place])[range.clone()]) {
+                            *y -= factor * d;
+                        }
+                    }
+                }
+            };
+            if self.parallel && y.len() > 4 * CHUNK {
+                y.par_chunks_mut(CHUNK).enumerate().for_each(run);
+            } else {
+                y.chunks_mut(CHUNK).enumerate().for_each(run);
+            }
+        };
+        part(&mut y.r, &x.r, |s| &s.r);
+        part(&mut y.z, &x.z, |s| &s.z);
+        part(&mut y.p, &x.p, |s| &s.p);
+    }
+
+    /// `to ← from`.
+    pub(super) fn copy(&self, to: &mut State, from: &State) {
+        self.combine(to, from, (&[], &[]), &[]);
+    }
+}
+
+/// The vectors of the differences at these places, as a list on the stack.
+pub(super) fn listed<'a>(places: &[usize], part: impl Fn(usize) -> &'a [f64]) -> [&'a [f64]; MOST] {
+    std::array::from_fn(|i| places.get(i).map_or(&[][..], |&p| part(p)))
 }
 
 #[cfg(test)]
@@ -73,10 +119,16 @@ mod tests {
     fn sums_do_not_depend_on_the_number_of_threads() {
         let a: Vec<f64> = (0..50_001).map(|i| (i as f64).sin()).collect();
         let b: Vec<f64> = (0..50_001).map(|i| (i as f64 * 0.7).cos()).collect();
-        let plain: f64 = a.iter().zip(&b).map(|(a, b)| a * b).sum();
-        let one = dot(&a, &b, false);
-        // 5e4 terms below one: rounding of either order stays far below 1e-9.
-        assert!((one - plain).abs() < 1e-9);
-        assert_eq!(one.to_bits(), dot(&a, &b, true).to_bits());
+        let run = |parallel: bool| {
+            let mut out = vec![0.0; a.len()];
+            let mut passes = Passes { parallel, ..Passes::default() };
+            let products = passes.difference(&mut out, (&a, &b), &a, &[&b]);
+            (out, products.square, products.slope, products.others[0])
+        };
+        let one = run(false);
+        let plain = |c: &[f64]| -> f64 { (0..a.len()).map(|i| (a[i] - b[i]) * c[i]).sum() };
+        // 5e4 terms below four: rounding of either order stays far below 1e-9.
+        assert!((one.1 - plain(&one.0)).abs() < 1e-9 && (one.2 - plain(&a)).abs() < 1e-9 && (one.3 - plain(&b)).abs() < 1e-9);
+        assert_eq!(one, run(true));
     }
 }

@@ -1,0 +1,293 @@
+//! Four numbers at a time, and memory that begins at a cache line.
+//!
+//! [`Four`] has two forms with the same operations in the same order: [`Wide`] is one AVX register, [`Plain`] four
+//! numbers for any processor. Nothing is fused or reordered, so that both agree to the bit; the tests of
+//! [`super::kernel`] hold them against plain safe code.
+
+#![allow(unsafe_code)]
+
+use std::ops::{Deref, DerefMut};
+
+/// Numbers of a [`Four`].
+pub(super) const LANES: usize = 4;
+
+/// Four numbers.
+pub(super) trait Four: Copy {
+    /// All four equal.
+    ///
+    /// # Safety
+    /// The processor has what the form needs. (This and `load` are the only ways to make one; the other operations rely on it.)
+    unsafe fn splat(x: f64) -> Self;
+    /// The four numbers from `from` on.
+    ///
+    /// # Safety
+    /// As [`Four::splat`], and the numbers are there.
+    unsafe fn load(from: *const f64) -> Self;
+    /// Writes the four numbers.
+    ///
+    /// # Safety
+    /// There is room for them.
+    unsafe fn store(self, to: *mut f64);
+    fn add(self, other: Self) -> Self;
+    fn sub(self, other: Self) -> Self;
+    fn mul(self, other: Self) -> Self;
+    fn div(self, other: Self) -> Self;
+    fn sqrt(self) -> Self;
+    /// Where `a ≤ b` the lanes of self, else those of `other` (also where one is not a number).
+    fn where_le(self, other: Self, a: Self, b: Self) -> Self;
+    /// True if `self ≤ other` in every lane.
+    fn all_le(self, other: Self) -> bool;
+    /// Lane i of number j becomes lane j of number i.
+    fn transpose(x: [Self; 4]) -> [Self; 4];
+    /// Two numbers from each of four places: the first of each, the second of each.
+    ///
+    /// # Safety
+    /// As [`Four::load`].
+    unsafe fn load_pairs(from: [*const f64; LANES]) -> [Self; 2];
+    /// Writes back what [`Four::load_pairs`] read.
+    ///
+    /// # Safety
+    /// As [`Four::store`].
+    unsafe fn store_pairs(x: [Self; 2], to: [*mut f64; LANES]);
+}
+
+/// Four numbers on any processor.
+#[derive(Clone, Copy)]
+pub(super) struct Plain([f64; LANES]);
+
+impl Plain {
+    #[inline(always)]
+    fn both(self, other: Plain, f: impl Fn(f64, f64) -> f64) -> Plain {
+        Plain(std::array::from_fn(|l| f(self.0[l], other.0[l])))
+    }
+}
+
+impl Four for Plain {
+    #[inline(always)]
+    unsafe fn splat(x: f64) -> Plain {
+        Plain([x; LANES])
+    }
+    #[inline(always)]
+    unsafe fn load(from: *const f64) -> Plain {
+        // SAFETY: the caller's promise; f64 has no stricter alignment as an array.
+        Plain(unsafe { *from.cast() })
+    }
+    #[inline(always)]
+    unsafe fn store(self, to: *mut f64) {
+        // SAFETY: the caller's promise.
+        unsafe { *to.cast() = self.0 }
+    }
+    #[inline(always)]
+    fn add(self, other: Plain) -> Plain {
+        self.both(other, |a, b| a + b)
+    }
+    #[inline(always)]
+    fn sub(self, other: Plain) -> Plain {
+        self.both(other, |a, b| a - b)
+    }
+    #[inline(always)]
+    fn mul(self, other: Plain) -> Plain {
+        self.both(other, |a, b| a * b)
+    }
+    #[inline(always)]
+    fn div(self, other: Plain) -> Plain {
+        self.both(other, |a, b| a / b)
+    }
+    #[inline(always)]
+    fn sqrt(self) -> Plain {
+        Plain(self.0.map(f64::sqrt))
+    }
+    #[inline(always)]
+    fn where_le(self, other: Plain, a: Plain, b: Plain) -> Plain {
+        Plain(std::array::from_fn(|l| if a.0[l] <= b.0[l] { self.0[l] } else { other.0[l] }))
+    }
+    #[inline(always)]
+    fn all_le(self, other: Plain) -> bool {
+        (0..LANES).all(|l| self.0[l] <= other.0[l])
+    }
+    #[inline(always)]
+    fn transpose(x: [Plain; 4]) -> [Plain; 4] {
+        std::array::from_fn(|i| Plain(std::array::from_fn(|j| x[j].0[i])))
+    }
+    #[inline(always)]
+    unsafe fn load_pairs(from: [*const f64; LANES]) -> [Plain; 2] {
+        // SAFETY: the caller's promise.
+        [0, 1].map(|i| Plain(from.map(|p| unsafe { *p.add(i) })))
+    }
+    #[inline(always)]
+    unsafe fn store_pairs(x: [Plain; 2], to: [*mut f64; LANES]) {
+        for (l, to) in to.into_iter().enumerate() {
+            // SAFETY: the caller's promise.
+            unsafe {
+                *to = x[0].0[l];
+                *to.add(1) = x[1].0[l];
+            }
+        }
+    }
+}
+
+#[cfg(target_arch = "x86_64")]
+pub(super) use wide::Wide;
+
+#[cfg(target_arch = "x86_64")]
+mod wide {
+    use super::{Four, LANES};
+    use std::arch::x86_64::*;
+
+    /// Four numbers in one register; exists only where the processor has AVX2.
+    #[derive(Clone, Copy)]
+    pub(in super::super) struct Wide(__m256d);
+
+    // SAFETY of all blocks below: a `Wide` exists, hence the processor has AVX2 (see `Four::splat`).
+    impl Four for Wide {
+        #[inline(always)]
+        unsafe fn splat(x: f64) -> Wide {
+            Wide(unsafe { _mm256_set1_pd(x) })
+        }
+        #[inline(always)]
+        unsafe fn load(from: *const f64) -> Wide {
+            Wide(unsafe { _mm256_loadu_pd(from) })
+        }
+        #[inline(always)]
+        unsafe fn store(self, to: *mut f64) {
+            unsafe { _mm256_storeu_pd(to, self.0) }
+        }
+        #[inline(always)]
+        fn add(self, other: Wide) -> Wide {
+            Wide(unsafe { _mm256_add_pd(self.0, other.0) })
+        }
+        #[inline(always)]
+        fn sub(self, other: Wide) -> Wide {
+            Wide(unsafe { _mm256_sub_pd(self.0, other.0) })
+        }
+        #[inline(always)]
+        fn mul(self, other: Wide) -> Wide {
+            Wide(unsafe { _mm256_mul_pd(self.0, other.0) })
+        }
+        #[inline(always)]
+        fn div(self, other: Wide) -> Wide {
+            Wide(unsafe { _mm256_div_pd(self.0, other.0) })
+        }
+        #[inline(always)]
+        fn sqrt(self) -> Wide {
+            Wide(unsafe { _mm256_sqrt_pd(self.0) })
+        }
+        #[inline(always)]
+        fn where_le(self, other: Wide, a: Wide, b: Wide) -> Wide {
+            Wide(unsafe { _mm256_blendv_pd(other.0, self.0, _mm256_cmp_pd::<_CMP_LE_OQ>(a.0, b.0)) })
+        }
+        #[inline(always)]
+        fn all_le(self, other: Wide) -> bool {
+            unsafe { _mm256_movemask_pd(_mm256_cmp_pd::<_CMP_LE_OQ>(self.0, other.0)) == 0b1111 }
+        }
+        #[inline(always)]
+        fn transpose(x: [Wide; 4]) -> [Wide; 4] {
+            let [a, b, c, d] = x.map(|x| x.0);
+            unsafe {
+                let (ab, ba) = (_mm256_unpacklo_pd(a, b), _mm256_unpackhi_pd(a, b));
+                let (cd, dc) = (_mm256_unpacklo_pd(c, d), _mm256_unpackhi_pd(c, d));
+                [
+                    Wide(_mm256_permute2f128_pd::<0x20>(ab, cd)),
+                    Wide(_mm256_permute2f128_pd::<0x20>(ba, dc)),
+                    Wide(_mm256_permute2f128_pd::<0x31>(ab, cd)),
+                    Wide(_mm256_permute2f128_pd::<0x31>(ba, dc)),
+                ]
+            }
+        }
+        #[inline(always)]
+        unsafe fn load_pairs(from: [*const f64; LANES]) -> [Wide; 2] {
+            unsafe {
+                let [a, b, c, d] = from.map(|p| _mm_loadu_pd(p));
+                let ac = _mm256_insertf128_pd::<1>(_mm256_castpd128_pd256(a), c);
+                let bd = _mm256_insertf128_pd::<1>(_mm256_castpd128_pd256(b), d);
+                [Wide(_mm256_unpacklo_pd(ac, bd)), Wide(_mm256_unpackhi_pd(ac, bd))]
+            }
+        }
+        #[inline(always)]
+        unsafe fn store_pairs(x: [Wide; 2], to: [*mut f64; LANES]) {
+            unsafe {
+                let ac = _mm256_unpacklo_pd(x[0].0, x[1].0);
+                let bd = _mm256_unpackhi_pd(x[0].0, x[1].0);
+                _mm_storeu_pd(to[0], _mm256_castpd256_pd128(ac));
+                _mm_storeu_pd(to[1], _mm256_castpd256_pd128(bd));
+                _mm_storeu_pd(to[2], _mm256_extractf128_pd::<1>(ac));
+                _mm_storeu_pd(to[3], _mm256_extractf128_pd::<1>(bd));
+            }
+        }
+    }
+}
+
+/// Numbers of a cache line.
+const LINE: usize = 8;
+
+#[derive(Clone, Copy)]
+#[repr(C, align(64))]
+struct Line([f64; LINE]);
+
+/// A vector of numbers that begins at a cache line, so that a group of six with its room of eight is one line.
+#[derive(Clone, Default)]
+pub(super) struct Aligned {
+    lines: Vec<Line>,
+    len: usize,
+}
+
+impl Aligned {
+    /// Makes it `len` zeros, in the memory at hand.
+    pub(super) fn reset(&mut self, len: usize) {
+        self.clear();
+        self.extend(len);
+    }
+
+    /// Makes it a copy of `other`, in the memory at hand.
+    pub(super) fn set(&mut self, other: &[f64]) {
+        if self.len != other.len() {
+            self.reset(other.len());
+        }
+        self.copy_from_slice(other);
+    }
+
+    pub(super) fn clear(&mut self) {
+        self.lines.clear();
+        self.len = 0;
+    }
+
+    /// Appends `count` zeros.
+    pub(super) fn extend(&mut self, count: usize) {
+        self.len += count;
+        self.lines.resize(self.len.div_ceil(LINE), Line([0.0; LINE]));
+    }
+}
+
+impl Deref for Aligned {
+    type Target = [f64];
+    #[inline]
+    fn deref(&self) -> &[f64] {
+        // SAFETY: the lines are that many numbers without gaps (repr(C), a multiple of the alignment), or more.
+        unsafe { std::slice::from_raw_parts(self.lines.as_ptr().cast(), self.len) }
+    }
+}
+
+impl DerefMut for Aligned {
+    #[inline]
+    fn deref_mut(&mut self) -> &mut [f64] {
+        // SAFETY: as above, and borrowed as mutable.
+        unsafe { std::slice::from_raw_parts_mut(self.lines.as_mut_ptr().cast(), self.len) }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lines_are_whole_and_zero() {
+        let mut x = Aligned::default();
+        x.reset(13);
+        assert_eq!((x.len(), x.as_ptr() as usize % 64), (13, 0));
+        x[12] = 5.0;
+        x.extend(4);
+        assert_eq!(x[11..], [0.0, 5.0, 0.0, 0.0, 0.0, 0.0]);
+        x.reset(3);
+        assert_eq!(x[..], [0.0; 3]);
+    }
+}
