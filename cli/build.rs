@@ -48,7 +48,7 @@ fn page(viewer: &Path) -> Result<String, String> {
     let changed = |file: &str| fs::metadata(viewer.join(file)).and_then(|m| m.modified()).ok();
     // What is installed must not be older than the list of what should be.
     if changed("node_modules/.package-lock.json") < changed("package-lock.json") {
-        npm(viewer, &["ci", "--no-audit", "--no-fund", "--prefer-offline"])?;
+        npm(viewer, &["install", "--no-save", "--no-audit", "--no-fund", "--prefer-offline"])?;
         // npm gives the file the time at which it began.
         let _ = fs::File::options()
             .append(true)

@@ -76,6 +76,7 @@ pub fn run(arguments: &Arguments) -> ExitCode {
         kind: None,
         tol: arguments.tol.unwrap_or(head.settings.tolerance),
         tol_velocity: head.settings.velocity_tolerance,
+        tol_bound: None,
         max_work: arguments.max_work.or(head.settings.work),
         deadline_ms: None,
         facets: signorini::solve::pivot::Settings::default().facets as u64,

@@ -11,6 +11,9 @@ use std::fmt::Write as _;
 use std::io;
 use std::path::{Path, PathBuf};
 
+/// The name under which a checkpoint keeps the length of the series.
+const FILES: &str = "*.vtu";
+
 /// The series of a run.
 #[derive(Default)]
 pub struct Series {
@@ -22,6 +25,26 @@ impl Series {
     /// Series into a folder.
     pub fn new(folder: &Path) -> Series {
         Series { folder: folder.to_path_buf(), times: Vec::new() }
+    }
+
+    /// Series that were interrupted when they had this [`Series::length`].
+    pub fn resume(folder: &Path, lengths: &[(String, u64)]) -> io::Result<Series> {
+        let files = lengths.iter().find(|(name, _)| name == FILES).map_or(0, |(_, n)| *n as usize);
+        let mut series = Series::new(folder);
+        for entry in std::fs::read_dir(folder)? {
+            let path = entry?.path();
+            if series.times.len() < files && path.extension().is_some_and(|e| e == "pvd") {
+                let text = std::fs::read_to_string(path)?;
+                let times = text.lines().filter_map(|line| line.split('"').nth(1).filter(|_| line.starts_with("<DataSet"))?.parse().ok());
+                series.times = times.take(files).collect();
+            }
+        }
+        Ok(series)
+    }
+
+    /// How many files of each body there are, as an entry of a checkpoint.
+    pub fn length(&self) -> (String, u64) {
+        (FILES.into(), self.times.len() as u64)
     }
 
     /// Writes all soft bodies as they are now; nothing without soft bodies.

@@ -230,7 +230,12 @@ fn bodies(scene: &Scene) -> Vec<Body> {
                 if family == families.len() {
                     families.push(stem);
                 }
-                (if matches!(kind, Kind::Rigid(_)) { "rigid" } else { "imposed" }, color(family, i))
+                let name = match kind {
+                    Kind::Rigid(_) => "rigid",
+                    Kind::Soft(_) => "soft",
+                    _ => "imposed",
+                };
+                (name, color(family, i))
             }
         };
         let mass = body.mass().map(|m| m.mass);

@@ -177,7 +177,13 @@ pub fn run(arguments: &Arguments) -> ExitCode {
     };
     match (checkpoint, &arguments.scene) {
         (Some(checkpoint), scene) => {
-            let options = Options { out: given.out.clone(), report: given.report.clone(), json: given.json, threads: given.threads, ..checkpoint.options.clone() };
+            let options = Options {
+                out: given.out.clone(),
+                report: given.report.clone(),
+                json: given.json,
+                threads: given.threads,
+                ..checkpoint.options.clone()
+            };
             if scene.as_ref().is_some_and(|s| *s != checkpoint.scene || options != given) {
                 let message = format!("error: the run in {} is another one (scene `{}`)", folder.display(), checkpoint.scene);
                 return wrong(&format!("{message}: go on with `signorini run --resume {}` alone", folder.display()));

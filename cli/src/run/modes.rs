@@ -59,7 +59,7 @@ pub fn kinematic(loaded: &Loaded, settings: Settings, options: &Options, stop: &
     }
     summary.solvers.insert("kinematic".into(), summary.steps);
     summary.finish(&state, &stepper, begun.elapsed().as_secs_f64());
-    let finished = Finished { summary, outcomes: probe.finish(&ended), ended, state };
+    let finished = Finished { summary, outcomes: probe.finish(&ended), ended, state, record: None };
     if let (Some(outputs), Some(folder)) = (outputs, &options.out) {
         outputs.finish(&finished.to_json(loaded)).map_err(|e| unwritable(folder, &e))?;
     }
@@ -115,7 +115,7 @@ pub fn statics(loaded: &Loaded, settings: Settings, options: &Options) -> Result
     summary.steps = found.steps as u64;
     summary.solvers.insert("static".into(), summary.steps);
     summary.finish(&state, &stepper, begun.elapsed().as_secs_f64());
-    let finished = Finished { summary, outcomes: Vec::new(), ended: Ended::Complete, state };
+    let finished = Finished { summary, outcomes: Vec::new(), ended: Ended::Complete, state, record: None };
     if let Some(folder) = &options.out {
         let write = || -> std::io::Result<()> {
             let mut outputs = Outputs::create(folder, scene, true)?;

@@ -2,7 +2,7 @@
 
 use super::summary::Summary;
 use crate::record::frame::{self, BODY, COARSER, CONTACT, DROP_ERROR, DROP_FORCE, DROP_VELOCITY, Frame, NORMAL, UNIT};
-use crate::record::head::{Head, Soft};
+use crate::record::head::{Head, Scalar, Soft};
 use crate::record::words::{float, length};
 use crate::record::{FILE, History, MAGIC, Step, steps, write_chunk};
 use crate::scenefile::Loaded;
@@ -10,7 +10,7 @@ use glam::DVec3;
 use serde_json::{Value as Json, json};
 use signorini::assemble::Source;
 use signorini::problem::error::Judge;
-use signorini::scene::{BodyId, JointId, Scene, State};
+use signorini::scene::{BodyId, JointId, Scene, SoftId, State};
 use signorini::step::{Stepper, Verdict};
 use std::collections::HashMap;
 use std::fs::File;
@@ -177,7 +177,7 @@ impl Recorder {
         let mut frame = Frame { time: state.time, step: state.steps as u32, ..Frame::default() };
         self.bodies(scene, stepper, state, &errors, &mut frame);
         self.contacts(stepper, state, &errors, &mut frame);
-        for (nodes, scalar) in soft_state(scene, state) {
+        for (nodes, scalar) in soft_state(scene, stepper, state) {
             for axis in 0..3 {
                 frame.soft.extend(nodes.iter().map(|p| length(p[axis], self.head.quantum)));
             }
@@ -346,6 +346,10 @@ fn owners(scene: &Scene, source: &Source) -> impl Iterator<Item = BodyId> {
         Source::Motor(motor) => ends(scene.motors[motor.index()].joint).to_vec(),
         Source::Gear(gear) => scene.gears[gear.index()].terms.iter().flat_map(|t| ends(t.joint)).collect(),
         Source::Contact(a, b, _) => vec![a, b],
+        Source::Attachment(soft, i) => {
+            let soft = &scene.softs[soft.index()];
+            vec![soft.body, soft.attached[i as usize].body]
+        }
     };
     list.into_iter()
 }
@@ -364,14 +368,27 @@ fn velocity(scene: &Scene, stepper: &Stepper, state: &State, body: BodyId) -> (D
 }
 
 /// The soft bodies of a scene: the triangles of their surfaces, once.
-///
-/// This function and [`soft_state`] are all that a kind of body with nodes has to fill in: the record, the page, the pictures and the
-/// exported files draw what they return.
-fn soft_bodies(_scene: &Scene) -> Vec<Soft> {
-    Vec::new()
+fn soft_bodies(scene: &Scene) -> Vec<Soft> {
+    let of = |soft: &signorini::scene::Soft| Soft {
+        name: scene.bodies[soft.body.index()].name.clone(),
+        color: "#c98a5a".into(),
+        nodes: soft.boundary.nodes.len(),
+        triangles: soft.boundary.triangles.concat(),
+        scalar: Some(Scalar { name: "von Mises stress".into(), unit: "Pa".into() }),
+    };
+    scene.softs.iter().map(of).collect()
 }
 
-/// For each of [`soft_bodies`], in their order: the places of its nodes (m), and the scalar of each node if it has one.
-fn soft_state(_scene: &Scene, _state: &State) -> Vec<(Vec<DVec3>, Vec<f64>)> {
-    Vec::new()
+/// For each of [`soft_bodies`], in their order: the places of the nodes on its surface (m), and the stress at each.
+fn soft_state(scene: &Scene, stepper: &Stepper, state: &State) -> Vec<(Vec<DVec3>, Vec<f64>)> {
+    let of = |(i, soft): (usize, &signorini::scene::Soft)| {
+        let id = SoftId(i as u32);
+        let first = stepper.layout().nodes_of(id).start;
+        let places = soft.boundary.nodes.iter().map(|&n| state.node(stepper.layout(), first + n as usize)).collect();
+        // Before the first step nothing has been strained yet.
+        let stress = if state.steps == 0 { Vec::new() } else { stepper.fields(scene, state, id).von_mises };
+        let stress = soft.boundary.nodes.iter().map(|&n| stress.get(n as usize).copied().unwrap_or(0.0)).collect();
+        (places, stress)
+    };
+    scene.softs.iter().enumerate().map(of).collect()
 }

@@ -127,7 +127,7 @@ impl Summary {
             self.worst_name = name();
         }
         self.ledger = self.ledger.max(energy.residual().abs() / scale);
-        *self.solvers.entry(method).or_default() += 1;
+        *self.solvers.entry(method.into()).or_default() += 1;
     }
 
     /// Closes the run.

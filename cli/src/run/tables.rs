@@ -46,13 +46,18 @@ impl Tables {
     /// Goes on with tables that were interrupted when they had these lengths; what came after is cut off.
     pub fn resume(folder: &Path, lengths: &[(String, u64)]) -> io::Result<Tables> {
         let open = |name: &str| super::growing::reopen(folder, name, lengths).map(BufWriter::new);
-        Ok(Tables { folder: folder.to_path_buf(), bodies: open(BODIES)?, contacts: open(CONTACTS)? })
+        Ok(Tables {
+            folder: folder.to_path_buf(),
+            bodies: open(BODIES)?,
+            contacts: open(CONTACTS)?,
+            softs: Series::resume(folder, lengths)?,
+        })
     }
 
     /// Puts everything on the disk, and says how long each table is.
     pub fn sync(&mut self) -> io::Result<Vec<(String, u64)>> {
         let bodies = super::growing::sync(&mut self.bodies)?;
-        Ok(vec![(BODIES.into(), bodies), (CONTACTS.into(), super::growing::sync(&mut self.contacts)?)])
+        Ok(vec![(BODIES.into(), bodies), (CONTACTS.into(), super::growing::sync(&mut self.contacts)?), self.softs.length()])
     }
 
     /// Writes the present state: bodies at the end of the step (centre of mass; angular velocity in body axes),

@@ -76,6 +76,9 @@ impl Coordinates {
                 Kind::Imposed(_) => {
                     return Err(Unfit::Unsupported { what: "body", name: body.name.clone(), why: "its motion is imposed".into() });
                 }
+                Kind::Soft(_) => {
+                    return Err(Unfit::Unsupported { what: "body", name: body.name.clone(), why: "it is soft".into() });
+                }
             }
         }
         if planar && let Some(axes) = plane(scene) {
