@@ -15,6 +15,7 @@
 use super::gram::Gram;
 use super::system::{State, Sweeps};
 use super::vector::Passes;
+use crate::math::dot;
 
 /// A rise of φ that is rounding, and a change that may be, both relative to φ.
 const ROUNDING: f64 = 1e-14;
@@ -57,6 +58,14 @@ impl Subspace {
         (self.phi, self.least, self.extrapolated) = (system.energy(x), f64::INFINITY, false);
         self.gram.clear();
         self.passes.parallel = system.parallel();
+    }
+
+    /// q̂ has changed by `change`: so have the energy and the slopes along all differences.
+    pub(super) fn tilt(&mut self, change: &[f64]) {
+        self.phi += dot(change, &self.x.r);
+        self.least = f64::INFINITY;
+        let pairs = &self.pairs;
+        self.gram.tilt(|place| dot(change, &pairs[place].r));
     }
 
     /// Takes the output `y` of a sweep and replaces it by the start of the next; false if the sweep was lost.

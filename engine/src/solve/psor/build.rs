@@ -87,6 +87,13 @@ impl System {
         let placed = std::mem::take(&mut builder.scratch.placed);
         builder.blocks(&placed);
         scratch.placed = placed;
+        if !self.sliding.is_empty() {
+            for by_place in [&mut self.sliding, &mut self.shift, &mut self.change] {
+                by_place.resize(self.places.row.len(), 0.0);
+            }
+            self.shift.fill(0.0);
+            self.change.fill(0.0);
+        }
     }
 }
 
@@ -262,6 +269,11 @@ impl Builder<'_> {
             Law::Cone { mu, .. } => {
                 system.kinds.cone.put(lane, &Contact { places, rows: &rows, parameters: &[mu, 1.0 / (1.0 + mu * mu), step] });
             }
+            Law::Coulomb { mu, .. } if !self.settings.exact(&law) => {
+                system.kinds.cone.put(lane, &Contact { places, rows: &rows, parameters: &[mu, 1.0 / (1.0 + mu * mu), step] });
+                system.sliding.resize(system.places.row.len(), 0.0);
+                system.sliding[start + lane] = mu;
+            }
             Law::Coulomb { mu, .. } => {
                 let parameters = coulomb_parameters(mu, &image.block);
                 system.kinds.coulomb.put(lane, &Contact { places, rows: &rows, parameters: &parameters });
@@ -309,7 +321,7 @@ fn kind(problem: &Problem, block: usize, settings: &Settings) -> Kind {
     let stiff = problem.E[problem.J.block(block).range()].iter().all(|&e| e == 0.0);
     match problem.laws[block] {
         _ if !stiff => Kind::Single,
-        law @ Law::Cone { mu, rows: 3 } if !settings.exact(&law) && mu > 0.0 => Kind::Cone,
+        law @ (Law::Cone { mu, rows: 3 } | Law::Coulomb { mu, rows: 3 }) if !settings.exact(&law) && mu > 0.0 => Kind::Cone,
         law @ Law::Coulomb { mu, rows: 3 } if settings.exact(&law) && mu > 0.0 => Kind::Coulomb,
         Law::Unilateral | Law::Interval { .. } | Law::Equality => Kind::Bounds,
         _ => Kind::Single,

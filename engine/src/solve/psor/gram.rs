@@ -86,6 +86,13 @@ impl Gram {
         self.used.push(place);
     }
 
+    /// The slopes have changed by this along each of the differences in use.
+    pub(super) fn tilt(&mut self, along: impl Fn(usize) -> f64) {
+        for &place in &self.used {
+            self.slopes[place] += along(place);
+        }
+    }
+
     /// What [`Gram::factors`] found last.
     pub(super) fn found(&self) -> &[f64] {
         &self.factors

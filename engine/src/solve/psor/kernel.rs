@@ -233,6 +233,21 @@ impl<L: Local> Groups<L> {
         }
     }
 
+    /// The scaled sliding speed `‖q̂_t + Ĵ_t z‖` of every contact of a run of friction blocks, with the place of its normal row.
+    pub(super) fn tangents(&self, run: &Run, (q, z): (&[f64], &[f64]), mut each: impl FnMut(usize, f64)) {
+        assert!(self.limit <= z.len() && run.groups.end <= self.places.len() && L::ROWS == 3, "every place is within z");
+        for (g, at) in run.groups.clone().zip((run.at..).step_by(Self::REACTIONS)) {
+            let q = &q[at..at + Self::REACTIONS];
+            let mut t = [0.0; LANES];
+            // SAFETY: the group exists and its places are within z (checked above); one thread.
+            unsafe {
+                let u: [Plain; 3] = self.velocities(g, q.as_ptr(), z.as_ptr());
+                u[1].mul(u[1]).add(u[2].mul(u[2])).sqrt().store(t.as_mut_ptr());
+            }
+            t.iter().enumerate().for_each(|(lane, speed)| each(at + lane, *speed));
+        }
+    }
+
     /// Sweeps the groups from `first` on whose reactions are `r`; returns Σ‖Δ‖².
     ///
     /// # Safety

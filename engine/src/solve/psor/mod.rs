@@ -165,6 +165,16 @@ impl Default for Settings {
 }
 
 impl Settings {
+    /// Contacts in space under Coulomb's law are swept with the shift frozen for a few sweeps, unless other settings are asked for.
+    fn frozen(&self, laws: &[Law]) -> Settings {
+        let usual = (self.local, self.acceleration) == (Local::Auto, Acceleration::Auto);
+        if usual && laws.iter().any(|law| matches!(law, Law::Coulomb { mu, rows: 3 } if *mu > 0.0)) {
+            Settings { local: Local::Projection, acceleration: Acceleration::Subspace { depth: 5 }, ..self.clone() }
+        } else {
+            self.clone()
+        }
+    }
+
     /// With the acceleration that suits the laws.
     fn resolved(&self, laws: &[Law], symmetric: bool) -> Settings {
         let coulomb = laws.iter().any(|law| matches!(law, Law::Coulomb { .. }));
@@ -305,12 +315,12 @@ impl Solver for Psor {
     fn solve(&mut self, problem: &Problem, solution: &mut Solution) -> Result<Report, Unsupported> {
         let Psor { settings, judge, system, scratch, memory, r } = self;
         judge.prepare(problem).map_err(|why| Unsupported { method: "psor", what: why.to_string() })?;
-        system.set(problem, judge.factor(), settings, scratch);
+        let settings = settings.frozen(&problem.laws).resolved(&problem.laws, true);
+        system.set(problem, judge.factor(), &settings, scratch);
         system.zero(&mut memory.x);
         admissible(&problem.laws, &problem.J.row_starts, &solution.r, r);
         system.places.collapse(r, &mut memory.x.r);
         system.refresh(&mut memory.x);
-        let settings = settings.resolved(&problem.laws, true);
         solution.v.resize(problem.n(), 0.0);
         solution.r.fill(0.0);
         // The places are the referee's while the system is swept.

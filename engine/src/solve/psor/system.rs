@@ -131,6 +131,10 @@ pub(super) struct System {
     pub parallel: bool,
     /// Sums of chunks and parts, work space.
     pub sums: Vec<f64>,
+    /// By place: the scaled mu on normal rows whose shift is frozen (else 0), the shift in q̂, and its last change. Empty if there is none.
+    pub sliding: Vec<f64>,
+    pub shift: Vec<f64>,
+    pub change: Vec<f64>,
 }
 
 /// What the loop around the sweeps needs to know of a system.
@@ -143,6 +147,10 @@ pub(super) trait Sweeps {
     fn difference(&self, out: &mut State, ends: (&State, &State), others: (&[usize], &[State]), passes: &mut Passes) -> Products;
     /// Use the threads of the caller's pool.
     fn parallel(&self) -> bool;
+    /// Reads De Saxcé's shift off the velocities of `x` and freezes it in q̂; by how much each entry changed, none if nothing is frozen.
+    fn freeze(&mut self, _x: &State) -> Option<&[f64]> {
+        None
+    }
 }
 
 impl System {
@@ -165,6 +173,7 @@ impl System {
         self.places.scale.clear();
         self.q.clear();
         self.compliance.clear();
+        self.sliding.clear();
         self.joints.clear();
     }
 
@@ -329,5 +338,21 @@ impl Sweeps for System {
 
     fn parallel(&self) -> bool {
         self.parallel
+    }
+
+    fn freeze(&mut self, x: &State) -> Option<&[f64]> {
+        if self.sliding.is_empty() {
+            return None;
+        }
+        let System { kinds, colours, q, sliding, shift, change, .. } = self;
+        for colour in colours.iter() {
+            kinds.cone.tangents(&colour.cone, (q, &x.z), |normal, speed| {
+                let new = sliding[normal] * speed;
+                change[normal] = new - shift[normal];
+                shift[normal] = new;
+            });
+        }
+        q.iter_mut().zip(change.iter()).for_each(|(q, change)| *q += change);
+        Some(change)
     }
 }
