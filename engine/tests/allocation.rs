@@ -7,7 +7,11 @@ use common::{cuboid, floor};
 use glam::DVec3;
 use signorini::assemble::{Assembly, Present, Scheme};
 use signorini::geometry::World;
+use signorini::problem::made::{self, Known};
+use signorini::problem::{Law, Solution};
 use signorini::scene::*;
+use signorini::solve::Solver;
+use signorini::solve::psor::Psor;
 use signorini::step::{Settings, Stepper};
 use std::alloc::{GlobalAlloc, Layout as Memory, System};
 use std::cell::Cell;
@@ -89,4 +93,21 @@ fn finding_contacts_and_assembling_allocates_nothing() {
     });
     assert!(contacts.len() > 60);
     assert_eq!(counts.1, 0, "collide, assemble: {counts:?}");
+}
+
+#[test]
+fn a_second_solve_by_sweeps_allocates_nothing() {
+    // Joints apart: their matrix is formed anew.
+    let contacts = |laws: &[Law]| !laws.is_empty() && !laws.contains(&Law::Equality);
+    let pool = rayon::ThreadPoolBuilder::new().num_threads(1).build().unwrap();
+    for Known { problem, .. } in made::all().into_iter().filter(|known| contacts(&known.problem.laws)) {
+        let count = pool.install(|| {
+            let mut psor = Psor::new(Default::default());
+            let mut solution = Solution::zero(problem.n(), problem.rows());
+            psor.solve(&problem, &mut solution).unwrap();
+            solution.r.fill(0.0);
+            allocations(|| drop(psor.solve(&problem, &mut solution)))
+        });
+        assert_eq!(count, 0, "{}", problem.name);
+    }
 }

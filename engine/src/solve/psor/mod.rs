@@ -17,7 +17,7 @@
 //! 1. Coordinates in which every mass is one and every row has a unit diagonal, normal and tangents scaled
 //!    apart ([`Metric::TwoScale`]); the step is one over the largest eigenvalue of the scaled block, so that each local step falls.
 //! 2. All equality rows are one block, solved exactly by a sparse factorization made once.
-//! 3. Contacts are gathered in parts, coloured, and swept four at a time; parts run on the threads of the caller's pool.
+//! 3. Contacts are gathered in parts, coloured, and swept four at a time ([`kernel`]); parts run on the threads of the caller's pool.
 //! 4. After each sweep the start of the next is extrapolated: over the last five differences to the least dual
 //!    energy (convex laws, symmetric W), or to the least change (Anderson) where no energy falls.
 //! 5. `est = ½ Σ ‖Δr̂‖²`, free with the sweep, is nearly always an upper bound of the error. The least-`est`
@@ -33,22 +33,32 @@
 //!
 //! # Cost
 //!
-//! One sweep reads each contact once: [`BYTES_PER_CONTACT`] bytes for a frictional contact of two rigid bodies, about twice
-//! the time of streaming them; the extrapolation adds a fifth (in cache) to once that for twelve passes over vectors of the size of r and v.
-//! Keeping the best iterate is a copy of r on the sweeps that improve it: 24 of those bytes read and written, some 4 % of such a sweep.
-//! Memory is linear; a block on a mesh holds a dense column per row over those unknowns of the mesh that blocks touch.
-//! Compact frames (normal, tangent, two arms) would halve the bytes, but with a full inertia per body the arithmetic grows by a third
-//! and the gather of each body from 6 to 16 numbers: at 1,000 to 20,000 contacts, where the arithmetic already takes twice
-//! the time of the memory, the whitened rows win. Reduced problems and blocks solved exactly are swept on one thread.
+//! One sweep reads each contact once: [`BYTES_PER_CONTACT`] bytes for a frictional contact of two rigid bodies. While they stay in the
+//! cache (to some 20,000 contacts) the arithmetic takes two to three times as long as streaming them; beyond, memory sets the pace
+//! and a contact costs twice as much. Compact frames (normal, tangent, two arms: 184 bytes) would keep 100,000 contacts in the cache;
+//! they take as many operations, and a gather of 13 numbers per body instead of 6.
+//! The extrapolation is two passes over r̂, z and their last five differences, as long again as the sweep.
+//! Keeping the best iterate is a copy of r̂ on the sweeps that improve it (`signorini bench psor` prints its share).
+//! Memory is linear and kept between problems: a second solve allocates nothing, but for the matrix of the joints.
+//! A block on a mesh holds a dense column per row over those unknowns of the mesh that blocks touch.
+//! Blocks of two rows, of compliant rows, on meshes or small cliques, and reduced problems are swept on one thread.
 //!
 //! # What is hard
 //!
-//! Settled piles of a thousand bodies and falling walls take 200 to 600 sweeps to 1e-6 where the others take 25 on average.
+//! Settled piles of a thousand bodies and falling walls take 200 to 700 sweeps to 1e-6 where the others take 25 on average.
 //! Their contacts keep opening, sliding and sticking while the load finds its way down, so that the differences of
-//! past sweeps belong to faces of the cones that have been left: on the wall's impact a longer memory is worse (sweeps to 1e-6 with 3, 5,
-//! 10 and 20 differences: 215, 255, 324, 341), so is Anderson's method (610), and exact local solutions change nothing (247).
-//! Three differences are the better choice there, five on stacks and chains. A momentum term on the sweep alone, reported to take some 200
-//! on such walls, loses twice over on everything else; a coarse space of rigid islands was not tried.
+//! past sweeps belong to faces of the cones that have been left. What was tried, in sweeps to 1e-6 (one order of sweep, cone law):
+//!
+//! | | wall, impact | pile of 1190, settled |
+//! |---|---|---|
+//! | five differences (the default) | 270 | 728 |
+//! | three | 208 | 642 |
+//! | momentum (Nesterov, restarted) | 157 | 783 |
+//! | five, and the loads of 40 regions as a coarse space | 272 | 587 |
+//!
+//! A longer memory is worse (10 and 20 differences: 324 and 341 on the wall), so is Anderson's method (588), and exact local
+//! solutions change nothing (247). Momentum helps the wall alone and takes twice the sweeps on everything else; the coarse space saves a
+//! fifth on the pile, less than its own passes cost. Under Coulomb's law Anderson's method is no better than plain sweeps there.
 //!
 //! The result is the same to the bit for any number of threads, and with or without AVX2.
 //! The energy metric and the tracking of the least-error iterate follow [Enzenhoefer2018].

@@ -4,9 +4,9 @@
 //! A block within one part belongs to it; the others form the boundary, swept afterwards colour by
 //! colour. The number of parts depends on the problem alone, never on the number of threads.
 
-/// Blocks per part: their owners' coordinates fit into the second-level cache, a step of ten thousand contacts
-/// makes four parts, and few blocks lie between them.
-const SIZE: usize = 2500;
+/// Blocks per part: their owners' coordinates fit into the second-level cache many times over, and a
+/// step of ten thousand contacts makes eight parts.
+const SIZE: usize = 1250;
 
 /// An owner with more blocks than this joins everything to everything (a drum, a moving floor): it is not followed.
 const CROWD: usize = 100;
