@@ -8,6 +8,9 @@ use signorini::assemble::Source;
 use signorini::scene::Scene;
 use std::process::ExitCode;
 
+/// The most mechanisms that are listed for a person.
+const SHOWN: usize = 12;
+
 /// What to examine.
 #[derive(Args)]
 pub struct Arguments {
@@ -55,8 +58,11 @@ pub fn text(scene: &Scene, mobility: &Mobility, findings: &[Finding]) -> String 
         mobility.freedoms,
         plural(mobility.freedoms, "degree of freedom", "degrees of freedom"),
     );
-    for m in &mobility.mechanisms {
+    for m in mobility.mechanisms.iter().take(SHOWN) {
         out += &format!("  {}\n", mechanism(scene, m));
+    }
+    if mobility.mechanisms.len() > SHOWN {
+        out += &format!("  and {} more mechanisms (--json lists all)\n", mobility.mechanisms.len() - SHOWN);
     }
     if mobility.free_bodies > 0 {
         out += &format!("  {} free {} with 6 each\n", mobility.free_bodies, plural(mobility.free_bodies, "body", "bodies"));

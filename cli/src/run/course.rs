@@ -119,13 +119,13 @@ impl<'a> Course<'a> {
 
     fn record(&mut self, k: u64, verdict: &Verdict) -> io::Result<()> {
         let scene = &self.loaded.scene;
-        if k % self.every == 0 || k == self.steps {
+        if k.is_multiple_of(self.every) || k == self.steps {
             self.summary.keep(scene, verdict);
             if let Some(outputs) = &mut self.outputs {
                 outputs.step(scene, &self.stepper, &self.state)?;
             }
         }
-        if self.checkpoints > 0 && k % self.checkpoints == 0 {
+        if self.checkpoints > 0 && k.is_multiple_of(self.checkpoints) {
             self.checkpoint()?;
         }
         Ok(())

@@ -6,7 +6,7 @@ use super::{Ended, Finished, Options, Summary, probe};
 use crate::scenefile::Loaded;
 use signorini::analyse::mobility::mobility;
 use signorini::analyse::{Kinematics, equilibrium};
-use signorini::scene::State;
+use signorini::scene::{Scene, State};
 use signorini::step::{Settings, Stepper};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
@@ -20,16 +20,7 @@ pub fn kinematic(loaded: &Loaded, settings: Settings, options: &Options, stop: &
     if let Some(note) = assemble(scene, &mut state)? {
         eprintln!("note: {note}");
     }
-    let freedoms = mobility(scene, &state);
-    let loose: usize = freedoms.mechanisms.iter().map(|m| m.freedoms - m.driven).sum();
-    if loose > 0 {
-        let names: Vec<&str> =
-            freedoms.mechanisms.iter().filter(|m| m.freedoms > m.driven).map(|m| scene.bodies[m.bodies[0].index()].name.as_str()).collect();
-        eprintln!(
-            "warning: {loose} degrees of freedom are not driven (mechanism of {}): they move as little as they must; add motors",
-            names.join(", ")
-        );
-    }
+    warn_of_loose(scene, &state);
     let stepper = Stepper::new(scene, settings).map_err(|e| e.to_string())?;
     let mut outputs = match &options.out {
         Some(folder) => Some(Outputs::create(folder, scene, false).map_err(|e| unwritable(folder, &e))?),
@@ -73,6 +64,21 @@ pub fn kinematic(loaded: &Loaded, settings: Settings, options: &Options, stop: &
         outputs.finish(&finished.to_json(loaded)).map_err(|e| unwritable(folder, &e))?;
     }
     Ok(finished)
+}
+
+/// Says which mechanisms have freedoms that nothing drives.
+fn warn_of_loose(scene: &Scene, state: &State) {
+    let freedoms = mobility(scene, state);
+    let loose: Vec<_> = freedoms.mechanisms.iter().filter(|m| m.freedoms > m.driven).collect();
+    if loose.is_empty() {
+        return;
+    }
+    let count: usize = loose.iter().map(|m| m.freedoms - m.driven).sum();
+    let names: Vec<&str> = loose.iter().map(|m| scene.bodies[m.bodies[0].index()].name.as_str()).collect();
+    eprintln!(
+        "warning: {count} degrees of freedom are not driven (mechanism of {}): they move as little as they must; add motors",
+        names.join(", ")
+    );
 }
 
 /// Looks for an equilibrium; prints the reactions, and writes them if there is a folder.

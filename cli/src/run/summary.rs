@@ -114,15 +114,10 @@ impl Summary {
 
     /// Closes the run.
     pub fn finish(&mut self, state: &State, stepper: &Stepper, wall: f64) {
-        self.wall += wall;
+        self.wall = wall;
         self.hash = hash(state);
         let s = stepper.stages;
-        // Seconds before an interruption count as well.
-        let before = |key: &str| self.stages.get(key).and_then(Json::as_f64).unwrap_or(0.0);
-        self.stages = json!({
-            "collide": before("collide") + s.collide, "assemble": before("assemble") + s.assemble,
-            "solve": before("solve") + s.solve, "advance": before("advance") + s.advance,
-        });
+        self.stages = json!({"collide": s.collide, "assemble": s.assemble, "solve": s.solve, "advance": s.advance});
     }
 
     /// One line for a person.

@@ -44,7 +44,8 @@ impl fmt::Display for Faults {
             writeln!(f, "{margin}--> {name}:{line}:{column}")?;
             writeln!(f, "{margin} |")?;
             writeln!(f, "{number} | {}", text.replace('\t', " "))?;
-            writeln!(f, "{margin} | {}{} {}", " ".repeat(column - 1), "^".repeat(width), fault.wanted)?;
+            let mark = format!("{}{} {}", " ".repeat(column - 1), "^".repeat(width), fault.wanted);
+            writeln!(f, "{margin} | {}", mark.trim_end())?;
         }
         match self.list.len() {
             1 => write!(f, "1 error in the scene"),

@@ -199,10 +199,11 @@ impl Checker<'_> {
             }
             let members = (0..model.links.len()).filter(|&l| robot.body[l] == link);
             let parts: Vec<Volume> = members.filter_map(|l| weight(&model.links[l], &robot.in_body[l])).collect();
-            if !parts.is_empty() && !(link == root && model.links[link].name == "world") {
+            let anchored = link == root && (parts.is_empty() || model.links[link].name == "world");
+            if !parts.is_empty() && !anchored {
                 let Volume { volume, center, inertia } = mass::sum(&parts);
                 out[link] = Some((Mass { mass: volume, inertia }, center));
-            } else if link != root {
+            } else if !anchored {
                 let joint = robot.ends.iter().position(|e| e.1 == link).map_or("?", |j| model.joints[j].name.as_str());
                 let message = format!("the link `{}` moves (joint `{joint}`) but has no mass", model.links[link].name);
                 self.fault(&model.links[link].at, message, "wanted <inertial> with a mass above 0, or a fixed joint");
@@ -286,6 +287,6 @@ fn find_mesh(file: &str, robot: &Path) -> Result<PathBuf, String> {
         None => vec![folder.join(file.strip_prefix("file://").unwrap_or(file))],
     };
     let found = candidates.iter().find(|c| c.is_file()).cloned();
-    // Where to look is told by name only: the nearest two places.
-    found.ok_or_else(|| candidates.iter().take(2).map(|c| c.display().to_string()).collect::<Vec<_>>().join(" and "))
+    let above = if candidates.len() > 1 { " and in the folders above" } else { "" };
+    found.ok_or_else(|| format!("{}{above}", candidates[0].display()))
 }

@@ -10,7 +10,7 @@ use crate::assemble::{Present, Scheme, Source, joint};
 use crate::geometry::{Contact, Shape, Volume, World};
 use crate::scene::{BodyId, Coordinate, Drive, ForceKind, JointId, JointKind, Kind, Layout, Scene, State};
 use serde::Serialize;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 
 /// How bad it is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
@@ -122,7 +122,7 @@ impl Findings<'_> {
                     let names: Vec<String> = joints.iter().map(|j| format!("`{}`", self.joint(*j))).collect();
                     format!("leave out {}", names.join(", "))
                 }
-                Some(Remedy::Replace(joint, kind)) => format!("make `{}` a {} joint", self.joint(*joint), kind_name(*kind)),
+                Some(Remedy::Replace(joint, kind)) => format!("make `{}` a {} joint", self.joint(*joint), kind.name()),
                 None => "make some of these joints simpler".into(),
             };
             let advice = format!("the motion is right all the same; to make the reactions unique, {cure}");
@@ -255,7 +255,7 @@ impl Findings<'_> {
             self.add(Severity::Warning, "nothing moves", self.scene.name.clone(), "no body is free to move".into(), advice);
         }
         let fixed = |b: BodyId| self.scene.bodies[b.index()].mass().is_none();
-        let shaped: Vec<usize> = self.scene.colliders.iter().map(|c| c.body as usize).collect();
+        let shaped: HashSet<usize> = self.scene.colliders.iter().map(|c| c.body as usize).collect();
         let forced = |b: usize| {
             let id = BodyId(b as u32);
             self.scene.forces.iter().any(|f| match &f.kind {
@@ -272,7 +272,7 @@ impl Findings<'_> {
                 .any(|j| j.kind != JointKind::Free && ((fixed(j.a) && bodies.contains(&j.b)) || (fixed(j.b) && bodies.contains(&j.a))))
         };
         let mut groups: Vec<Vec<BodyId>> = mobility.mechanisms.iter().map(|m| m.bodies.clone()).collect();
-        let jointed: Vec<BodyId> = groups.iter().flatten().copied().collect();
+        let jointed: HashSet<BodyId> = groups.iter().flatten().copied().collect();
         let single = (0..self.scene.bodies.len() as u32).map(BodyId).filter(|b| !fixed(*b) && !jointed.contains(b));
         groups.extend(single.map(|b| vec![b]));
         if self.scene.gravity.length() == 0.0 {
@@ -382,21 +382,4 @@ fn touching(scene: &Scene, state: &State) -> Option<Vec<Contact>> {
     let mut contacts = Vec::new();
     world.collide(&poses, 1e-6, &mut contacts);
     Some(contacts)
-}
-
-/// The kind of a joint as scene files write it.
-pub fn kind_name(kind: JointKind) -> &'static str {
-    match kind {
-        JointKind::Spherical => "spherical",
-        JointKind::Revolute => "revolute",
-        JointKind::Prismatic => "prismatic",
-        JointKind::Cylindrical => "cylindrical",
-        JointKind::Universal => "universal",
-        JointKind::Fixed => "fixed",
-        JointKind::Planar => "planar",
-        JointKind::PointOnLine => "point_on_line",
-        JointKind::PointOnPlane => "point_on_plane",
-        JointKind::Distance { .. } => "distance",
-        JointKind::Free => "free",
-    }
 }

@@ -117,25 +117,23 @@ impl Newton<'_> {
         let first = state.clone();
         let mut system = self.system(state);
         let before = system.widest();
-        let (mut soft, mut steps, mut idle) = (1e-8, 0, 0);
-        let places = |state: &State| (0..self.scene.bodies.len()).map(|i| state.pose(BodyId(i as u32)).position).collect::<Vec<_>>();
-        let size = span(places(state).into_iter());
-        while steps < STEPS && idle < 3 && system.merit() > 0.0 {
+        let (mut soft, mut steps) = (1e-8, 0);
+        let size = span((0..self.scene.bodies.len()).map(|i| state.pose(BodyId(i as u32)).position));
+        while steps < STEPS && system.merit() > 0.0 && soft < 1e8 {
             steps += 1;
             let Some(next) = self.step(state, &system, soft) else { break };
             let there = self.system(&next);
+            let closed = system.widest() <= CLOSED * size.max(1.0);
+            // At the end only rounding changes.
+            let done = closed && there.merit() > 0.25 * system.merit();
             if there.merit() < system.merit() {
-                // At the end only rounding changes.
-                idle = if there.merit() > 0.5 * system.merit() && there.widest() <= CLOSED * size.max(1.0) { idle + 1 } else { 0 };
                 (*state, system) = (next, there);
                 soft = (soft / 30.0).max(1e-15);
             } else {
                 soft *= 10.0;
-                let rounding = system.widest() <= 1e-14 * size.max(1.0);
-                idle = if rounding { idle + 1 } else { idle };
-                if soft > 1e8 {
-                    break;
-                }
+            }
+            if done {
+                break;
             }
         }
         self.angles(state);

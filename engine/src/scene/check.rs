@@ -183,7 +183,7 @@ impl Faults<'_> {
             }
         };
         if held {
-            self.add(what, name, format!("acts on {coordinate:?}, which a {kind:?} joint does not leave free"));
+            self.add(what, name, format!("acts on {}, which a {} joint does not leave free", coordinate.name(), kind.name()));
         }
     }
 

@@ -79,6 +79,23 @@ pub enum JointKind {
 }
 
 impl JointKind {
+    /// Its name in scene files and messages.
+    pub fn name(self) -> &'static str {
+        match self {
+            JointKind::Spherical => "spherical",
+            JointKind::Revolute => "revolute",
+            JointKind::Prismatic => "prismatic",
+            JointKind::Cylindrical => "cylindrical",
+            JointKind::Universal => "universal",
+            JointKind::Fixed => "fixed",
+            JointKind::Planar => "planar",
+            JointKind::PointOnLine => "point_on_line",
+            JointKind::PointOnPlane => "point_on_plane",
+            JointKind::Distance { .. } => "distance",
+            JointKind::Free => "free",
+        }
+    }
+
     /// The parts that the joint holds at zero.
     pub fn parts(self) -> Parts {
         use Axis::*;
@@ -138,6 +155,15 @@ pub enum Coordinate {
 }
 
 impl Coordinate {
+    /// What it is, for messages.
+    pub fn name(self) -> &'static str {
+        match self {
+            Coordinate::Slide => "the displacement along the axis",
+            Coordinate::Angle => "the angle about the axis",
+            Coordinate::Distance => "the distance of the points",
+        }
+    }
+
     /// The part that measures it.
     pub fn part(self) -> Part {
         match self {
