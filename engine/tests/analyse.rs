@@ -297,6 +297,8 @@ fn the_doctor_finds_what_is_wrong_and_nothing_else() {
     };
     let body = BodyId(sound.bodies.len() as u32 - 1);
     let mass = |scene: &mut Scene, mass: Mass| scene.bodies[body.index()].kind = Kind::Rigid(mass);
+    let slow = examine(&sound, 2.0).1;
+    assert!(kinds(&slow).contains(&"fast"), "a step of 2 s: {slow:#?}");
     for (wanted, found) in [
         ("overlap", broken(&|s| s.bodies[body.index()].pose.position.z = 0.09)),
         ("unit", broken(&|s| s.gravity *= 1000.0)),
@@ -326,6 +328,14 @@ fn the_doctor_finds_what_is_wrong_and_nothing_else() {
             broken(&|s| {
                 let hinge = s.joint("hinge", JointKind::Revolute, (BodyId::GROUND, body), frame(DVec3::Z * 0.1, DVec3::Z));
                 s.limit(hinge, Coordinate::Angle, 0.5, 1.0);
+            }),
+        ),
+        (
+            "locked",
+            broken(&|s| {
+                for x in [-0.1, 0.1] {
+                    s.joint(format!("hinge at {x}"), JointKind::Revolute, (BodyId::GROUND, body), frame(DVec3::X * x, DVec3::Y));
+                }
             }),
         ),
         (

@@ -63,6 +63,7 @@ pub fn examine(scene: &Scene, dt: f64) -> (Mobility, Vec<Finding>) {
     findings.unheld(&mobility);
     findings.ratios();
     findings.modes();
+    findings.motors();
     size::smells(&mut findings);
     findings.list.sort_by_key(|f| f.severity);
     (mobility, findings.list)
@@ -127,6 +128,12 @@ impl Findings<'_> {
             };
             let advice = format!("the motion is right all the same; to make the reactions unique, {cure}");
             self.add(Severity::Note, "redundant", self.names(&m.involved), found, advice);
+        }
+        let welded = |s: &Source| matches!(s, Source::Joint(id, _) if self.scene.joints[id.index()].kind == JointKind::Fixed);
+        if m.freedoms == 0 && !m.members.iter().all(welded) {
+            let found = format!("nothing in it can move: {} of {} rows are independent, as many as unknowns", m.rank, m.rows);
+            let advice = "if it should move, leave out a joint, make one simpler, or align their axes".into();
+            self.add(Severity::Warning, "locked", self.names(&m.members), found, advice);
         }
         for (who, defect) in &m.contradictions {
             let subject = self.names(who);
@@ -343,6 +350,12 @@ impl Findings<'_> {
             let turn = body.spin.length() * self.dt;
             let travel = body.velocity.length() * self.dt;
             let size = size::extent(self.scene, i).unwrap_or(f64::INFINITY);
+            let fall = self.scene.gravity.length() * self.dt * self.dt;
+            if fall > size {
+                let text = format!("falls {fall:.3e} m in one step of {:.2e} s, more than its size of {size:.3e} m", self.dt);
+                let advice = format!("use dt ≤ {:.1e} s", 0.1 * (size / self.scene.gravity.length()).sqrt());
+                self.add(Severity::Warning, "fast", body.name.clone(), text, advice);
+            }
             if turn > 0.5 {
                 let text = format!("turns by {turn:.2} rad in one step");
                 self.add(Severity::Warning, "fast", body.name.clone(), text, format!("use dt ≤ {:.1e} s", 0.1 / body.spin.length()));
@@ -353,6 +366,10 @@ impl Findings<'_> {
                 self.add(Severity::Warning, "fast", body.name.clone(), text, advice);
             }
         }
+    }
+
+    /// Motors that turn too far in one step.
+    fn motors(&mut self) {
         for motor in &self.scene.motors {
             let rate = match &motor.drive {
                 Drive::Speed(f) | Drive::LimitedSpeed { speed: f, .. } => f.value(0.0).abs(),
