@@ -24,7 +24,9 @@ export function quantity(x: number, unit: string, digits = 3): string {
 /** A small or large number as 3.1·10⁻⁹. */
 export function power(x: number): string {
   if (x === 0 || !Number.isFinite(x)) return String(x)
-  const exponent = Math.floor(Math.log10(Math.abs(x)))
+  let exponent = Math.floor(Math.log10(Math.abs(x)))
+  // 9.99 is 10.0 with three digits.
+  if (Math.abs(x / 10 ** exponent).toFixed(1) === '10.0') exponent++
   if (exponent >= -3 && exponent < 4) return String(+x.toPrecision(3))
   const mantissa = (x / 10 ** exponent).toFixed(1)
   return `${mantissa}·10${superscript(exponent)}`

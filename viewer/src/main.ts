@@ -2,7 +2,7 @@
 
 import './style.css'
 import { Charts } from './charts'
-import { power, quantity } from './format'
+import { escaped, power, quantity } from './format'
 import { UNITS, viridis, type Measure } from './motion'
 import { facts, figures, hint, stateOf, texts, verdicts } from './panels'
 import { fromBase64, Recording } from './record'
@@ -177,14 +177,14 @@ class Page {
   }
 
   private legend(): void {
-    const { look, span, arrowForce } = this.stage!
+    const { look, span, arrowForce, softSpans } = this.stage!
     const bar = need('#legend')
     const parts: string[] = []
-    if (look.color !== 'body') {
-      const stops = [0, 0.25, 0.5, 0.75, 1].map((s) => `rgb(${viridis(s).map((c) => Math.round(255 * c)).join(' ')})`)
-      const ends = look.color === 'error' ? span.map((x) => `${power(x)} J`) : span.map((x) => quantity(x, UNITS[look.color]))
-      parts.push(`<span>${ends[0]}</span><i style="background:linear-gradient(90deg, ${stops.join(', ')})"></i><span>${ends[1]}</span>`)
-    }
+    const stops = [0, 0.25, 0.5, 0.75, 1].map((s) => `rgb(${viridis(s).map((c) => Math.round(255 * c)).join(' ')})`)
+    const scale = (name: string, ends: string[]) =>
+      parts.push(`<span>${escaped(name)} ${ends[0]}</span><i style="background:linear-gradient(90deg, ${stops.join(', ')})"></i><span>${ends[1]}</span>`)
+    if (look.color !== 'body') scale('', look.color === 'error' ? span.map((x) => `${power(x)} J`) : span.map((x) => quantity(x, UNITS[look.color])))
+    this.recording.head.soft.forEach((s, k) => s.scalar && scale(`${s.scalar.name} of ${s.name}`, softSpans[k].map((x) => quantity(x, s.scalar!.unit))))
     if (look.arrows === 'forces') parts.push(`<span>arrow of full length: ${quantity(arrowForce, 'N')}</span>`)
     const html = parts.join('')
     if (bar.innerHTML !== html) bar.innerHTML = html

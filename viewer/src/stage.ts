@@ -40,6 +40,8 @@ export class Stage {
   /** Newtons that the longest arrow stands for. */
   arrowForce = 1
   span: [number, number] = [0, 1]
+  /** Least and greatest number on the nodes of each soft body. */
+  softSpans: [number, number][] = []
   time = 0
 
   private batches: Batch[] = []
@@ -89,7 +91,7 @@ export class Stage {
     const side = Math.abs(top.y) > 0.9 ? new three.Vector3(0.55, 0, 1) : new three.Vector3(0.55, -1, 0)
     const from = side.addScaledVector(top, 0.42).normalize()
     this.controls.target.copy(this.center)
-    this.camera.position.copy(this.center).addScaledVector(from, 1.75 * this.size)
+    this.camera.position.copy(this.center).addScaledVector(from, 1.45 * this.size)
     this.camera.near = this.size / 500
     this.camera.far = this.size * 60
     this.camera.updateProjectionMatrix()
@@ -290,6 +292,7 @@ export class Stage {
       this.known = frames.length
       this.span = spread(this.recording, this.look.color)
       this.arrowForce = strongest(frames)
+      this.softSpans = head.soft.map((_, k) => extremes(frames.flatMap((f) => (f.soft[k].scalar ? [f.soft[k].scalar!] : []))))
     }
     const frame = this.frame()
     const values = frame && this.look.color !== 'body' ? measure(head, frame, this.look.color) : null
@@ -301,7 +304,7 @@ export class Stage {
       return new three.Color().setRGB(...viridis(share(values[k], this.span, this.look.color)), three.SRGBColorSpace)
     })
     for (const batch of this.batches) this.updateBatch(batch, colors)
-    this.updateSoft(frame)
+    this.updateSoft()
     this.updateArrows(frame)
     this.updateJoints()
   }
@@ -333,19 +336,24 @@ export class Stage {
     out.compose(at, new three.Quaternion().fromArray(turn, 4 * body), new three.Vector3(1, 1, 1))
   }
 
-  private updateSoft(frame: Frame | undefined): void {
-    this.softs.forEach((mesh, s) => {
-      const now = frame?.soft[s]
-      if (!now) return
-      const soft = this.recording.head.soft[s]
+  /** Nodes between two frames; colours by the number on each node, on one scale for the whole run. */
+  private updateSoft(): void {
+    const { frames, head } = this.recording
+    const i = frameAt(frames, this.time)
+    const [a, b] = [frames[i], frames[Math.min(i + 1, frames.length - 1)]]
+    const s = b && b.time > a.time ? Math.min(1, Math.max(0, (this.time - a.time) / (b.time - a.time))) : 0
+    this.softs.forEach((mesh, k) => {
+      const [from, to] = [a?.soft[k], b?.soft[k]]
+      if (!from) return
       const positions = mesh.geometry.getAttribute('position') as three.BufferAttribute
       const colors = mesh.geometry.getAttribute('color') as three.BufferAttribute
-      positions.copyArray(now.position)
-      const plain = new three.Color(soft.color)
-      const [low, high] = now.scalar ? [Math.min(...extremes(now.scalar)), Math.max(...extremes(now.scalar))] : [0, 1]
-      for (let i = 0; i < soft.nodes; i++) {
-        const color = now.scalar ? new three.Color().setRGB(...viridis((now.scalar[i] - low) / (high - low || 1)), three.SRGBColorSpace) : plain
-        colors.setXYZ(i, color.r, color.g, color.b)
+      const plain = new three.Color(head.soft[k].color)
+      const [low, high] = this.softSpans[k]
+      for (let n = 0; n < 3 * head.soft[k].nodes; n++) positions.array[n] = (1 - s) * from.position[n] + s * to.position[n]
+      for (let n = 0; n < head.soft[k].nodes; n++) {
+        const value = from.scalar ? (from.scalar[n] - low) / (high - low || 1) : 0
+        const color = from.scalar ? new three.Color().setRGB(...viridis(value), three.SRGBColorSpace) : plain
+        colors.setXYZ(n, color.r, color.g, color.b)
       }
       positions.needsUpdate = colors.needsUpdate = true
       mesh.geometry.computeVertexNormals()
@@ -394,10 +402,14 @@ function matrixOf(pose: Pose): three.Matrix4 {
   return new three.Matrix4().compose(new three.Vector3(x, y, z), new three.Quaternion(a, b, c, d), new three.Vector3(1, 1, 1))
 }
 
-function extremes(values: Float32Array): [number, number] {
+function extremes(lists: Float32Array[]): [number, number] {
   let [low, high] = [Infinity, -Infinity]
-  for (const x of values) [low, high] = [Math.min(low, x), Math.max(high, x)]
-  return [low, high]
+  for (const list of lists)
+    for (const x of list) {
+      if (x < low) low = x
+      if (x > high) high = x
+    }
+  return high >= low ? [low, high] : [0, 1]
 }
 
 function rendererName(renderer: three.WebGLRenderer): string {

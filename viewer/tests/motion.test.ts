@@ -75,6 +75,8 @@ describe('numbers for people', () => {
     expect(quantity(0, 'J')).toBe('0 J')
     expect(quantity(3e-17, 'm')).toBe('3.0·10⁻¹⁷ m')
     expect(power(3.14e-9)).toBe('3.1·10⁻⁹')
+    expect(power(9.99e-10)).toBe('1.0·10⁻⁹')
+    expect(power(2021)).toBe('2020')
     expect(power(250)).toBe('250')
     expect(plain(12.34567)).toBe('12.3457')
     expect([0.13, 2.4, 60].map(round)).toEqual([0.1, 2, 50])

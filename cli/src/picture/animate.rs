@@ -31,9 +31,16 @@ pub fn gif(record: &mut Record, arguments: &Arguments) -> Result<(Vec<u8>, Strin
 
 fn encode(images: &[Image], delay: u16) -> Result<Vec<u8>, String> {
     let (width, height) = (images[0].width, images[0].height);
-    // The palette comes from pixels of all pictures, some 100,000 of them.
-    let every = (images.len() * width * height / 100_000).max(1) | 1;
-    let sample: Vec<u8> = images.iter().flat_map(|i| &i.pixels).step_by(every).flat_map(|p| [p[0], p[1], p[2], 255]).collect();
+    // The palette comes from pixels of all pictures; a shade that covers much does not count more than a few pixels of a ball.
+    let mut counts: HashMap<[u8; 3], u32> = HashMap::new();
+    let mut rare = |p: &&[u8; 3]| {
+        let count = counts.entry(p.map(|c| c >> 3)).or_default();
+        *count += 1;
+        *count <= 24
+    };
+    let every = (images.len() * width * height / 2_000_000).max(1) | 1;
+    let shades = images.iter().flat_map(|i| &i.pixels).step_by(every).filter(|p| rare(p)).take(65_000);
+    let sample: Vec<u8> = shades.flat_map(|p| [p[0], p[1], p[2], 255]).collect();
     let palette = color_quant(&sample);
     let mut bytes = Vec::new();
     let mut encoder = gif::Encoder::new(&mut bytes, width as u16, height as u16, &palette).map_err(|e| e.to_string())?;
@@ -57,7 +64,7 @@ fn encode(images: &[Image], delay: u16) -> Result<Vec<u8>, String> {
 fn color_quant(pixels: &[u8]) -> Vec<u8> {
     let n = pixels.len() / 4;
     // The encoder's own choice of a palette for one picture of n pixels.
-    let frame = gif::Frame::from_rgba_speed(n.min(65_535) as u16, 1, &mut pixels[..4 * n.min(65_535)].to_vec(), 3);
+    let frame = gif::Frame::from_rgba_speed(n as u16, 1, &mut pixels.to_vec(), 3);
     let mut palette = frame.palette.unwrap_or_default();
     palette.resize(256 * 3, 0);
     palette

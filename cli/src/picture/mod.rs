@@ -103,7 +103,7 @@ pub fn camera(head: &Head) -> Camera {
     let [low, high] = head.bounds.map(DVec3::from_array);
     let (target, size, up) = (0.5 * (low + high), (high - low).length().max(1e-6), DVec3::from_array(head.up));
     let side = if up.y.abs() > 0.9 { DVec3::new(0.55, 0.0, 1.0) } else { DVec3::new(0.55, -1.0, 0.0) };
-    Camera { eye: target + (side + 0.42 * up).normalize() * 1.75 * size, target, up, size }
+    Camera { eye: target + (side + 0.42 * up).normalize() * 1.45 * size, target, up, size }
 }
 
 /// All triangles of a moment.

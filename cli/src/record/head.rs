@@ -167,7 +167,7 @@ impl Head {
             Some("a mesh that is not there".into())
         } else if !self.meshes.iter().all(Mesh::fits) {
             Some("a vertex that is not there".into())
-        } else if self.soft.iter().any(|s| s.triangles.iter().any(|&t| t as usize >= s.nodes) || s.triangles.len() % 3 != 0) {
+        } else if self.soft.iter().any(|s| s.triangles.iter().any(|&t| t as usize >= s.nodes) || !s.triangles.len().is_multiple_of(3)) {
             Some("a node that is not there".into())
         } else {
             None

@@ -25,8 +25,8 @@ impl Mesh {
     /// Whether the triangles speak of vertices that are there.
     pub fn fits(&self) -> bool {
         let vertices = self.positions.len() / 3;
-        self.positions.len() % 3 == 0
-            && self.triangles.len() % 3 == 0
+        self.positions.len().is_multiple_of(3)
+            && self.triangles.len().is_multiple_of(3)
             && self.triangles.iter().all(|&t| (t as usize) < vertices)
             && self.positions.iter().all(|x| x.is_finite())
     }

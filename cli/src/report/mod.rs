@@ -1,6 +1,6 @@
 //! The report: one HTML file that holds the page (`viewer/`, built by `build.rs`) and the record of a run; it needs no network.
 
-use crate::record::{FILE, Record};
+use crate::record::Record;
 use crate::run::Options;
 use std::path::{Path, PathBuf};
 
@@ -74,11 +74,6 @@ pub fn of_folder(folder: &Path, path: &Path) -> Result<u64, String> {
 /// A size for a person.
 pub fn megabytes(bytes: u64) -> String {
     format!("{:.1} MB", bytes as f64 / 1e6)
-}
-
-/// The name of the record, for messages of others.
-pub fn record_of(folder: &Path) -> PathBuf {
-    folder.join(FILE)
 }
 
 fn escaped(text: &str) -> String {

@@ -160,7 +160,7 @@ impl Recorder {
         if self.worst.is_none_or(|w| row.relative >= w.relative) {
             self.worst = Some(row);
         }
-        if summary.steps % self.head.step_every == 0 {
+        if summary.steps.is_multiple_of(self.head.step_every) {
             self.rows.extend(self.worst.take());
         }
         let due = self.rows.len() >= STEPS || self.flushed.elapsed() > PATIENCE;
@@ -170,7 +170,7 @@ impl Recorder {
     /// Takes note of the present moment.
     pub fn frame(&mut self, scene: &Scene, stepper: &mut Stepper, state: &State) -> io::Result<()> {
         self.seen += 1;
-        if (self.seen - 1) % self.thin != 0 {
+        if !(self.seen - 1).is_multiple_of(self.thin) {
             return Ok(());
         }
         let errors = self.errors(scene, stepper);

@@ -50,7 +50,7 @@ export async function open(browser: Browser, url: string): Promise<Watched> {
   page.on('pageerror', (e) => complaints.push(e.message))
   page.on('request', (r) => requests.push(r.url()))
   await page.goto(url)
-  await page.waitForSelector('#app[data-ready]', { timeout: 30_000 })
+  await page.waitForSelector('#app[data-ready]', { timeout: 120_000 })
   // Two frames: the first one draws.
   await page.evaluate(() => new Promise((go) => requestAnimationFrame(() => requestAnimationFrame(go))))
   return { page, complaints, requests }
