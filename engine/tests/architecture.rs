@@ -10,6 +10,8 @@ const WALLS: &[(&str, &[&str])] = &[
     ("geometry", &["problem", "solve", "scene", "assemble", "step"]),
     ("scene", &["problem", "solve", "assemble", "step"]),
     ("assemble", &["solve", "step"]),
+    ("symbolic", &["problem", "solve", "geometry", "scene", "assemble", "step", "mechanism"]),
+    ("mechanism", &["problem", "solve", "geometry", "assemble", "step"]),
     ("step", &["problem::files"]),
 ];
 
