@@ -17,7 +17,7 @@ fn rod(scene: &mut Scene, name: &str, a: DVec3, b: DVec3) -> BodyId {
     scene.body(Body::rigid(name, mass).at(0.5 * (a + b)).turned(turn))
 }
 
-/// A four-bar in the xz plane that starts with post speed 1 rad/s.
+/// A four-bar in the xz plane, pushed from rest.
 fn four_bar() -> Scene {
     let mut scene = Scene::new("four-bar");
     let (o, a, b, c) = (DVec3::ZERO, DVec3::Z, DVec3::new(1.5, 0.0, 1.2), DVec3::new(1.5, 0.0, 0.0));
@@ -29,6 +29,10 @@ fn four_bar() -> Scene {
     {
         scene.joint(name, JointKind::Revolute, bodies, frame(at, DVec3::Y));
     }
+    // Upright posts are in balance: something must push.
+    let push = [Function::Constant(5.0), Function::default(), Function::default()];
+    let applied = Applied { body: beam, point: DVec3::ZERO, force: push, torque: Default::default(), frame: Frame::World };
+    scene.force("push", ForceKind::Applied(Box::new(applied)));
     scene
 }
 
@@ -239,9 +243,9 @@ fn refusal(scene: &Scene) -> String {
 
 #[test]
 fn bad_input_is_refused_in_one_line_that_names_the_joint() {
-    // A beam too short to reach.
+    // A link longer than the three others together.
     let mut scene = four_bar();
-    scene.joints[2].frame_b.position += DVec3::X * 4.0;
+    scene.joints[2].frame_b.position += DVec3::X * 8.0;
     let error = refusal(&scene);
     assert!(error.starts_with("joint `") && error.contains("cannot be assembled"), "{error}");
     // Velocities that a hinge does not allow.
