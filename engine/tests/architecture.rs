@@ -4,13 +4,15 @@ use std::path::{Path, PathBuf};
 
 /// Module, and what it may not know of ours.
 const WALLS: &[(&str, &[&str])] = &[
-    ("math", &["problem", "solve", "geometry", "scene", "assemble", "step", "analyse"]),
-    ("problem", &["solve", "geometry", "scene", "assemble", "step", "analyse"]),
-    ("solve", &["geometry", "scene", "assemble", "step", "analyse", "problem::files"]),
-    ("geometry", &["problem", "solve", "scene", "assemble", "step", "analyse"]),
-    ("scene", &["problem", "solve", "assemble", "step", "analyse"]),
-    ("assemble", &["solve", "step", "analyse"]),
-    ("step", &["analyse", "problem::files"]),
+    ("math", &["problem", "solve", "geometry", "scene", "assemble", "step", "analyse", "symbolic", "mechanism"]),
+    ("problem", &["solve", "geometry", "scene", "assemble", "step", "analyse", "symbolic", "mechanism"]),
+    ("solve", &["geometry", "scene", "assemble", "step", "analyse", "symbolic", "mechanism", "problem::files"]),
+    ("geometry", &["problem", "solve", "scene", "assemble", "step", "analyse", "symbolic", "mechanism"]),
+    ("scene", &["problem", "solve", "assemble", "step", "analyse", "symbolic", "mechanism"]),
+    ("assemble", &["solve", "step", "analyse", "symbolic", "mechanism"]),
+    ("symbolic", &["problem", "solve", "geometry", "scene", "assemble", "step", "analyse", "mechanism"]),
+    ("mechanism", &["problem", "solve", "geometry", "assemble", "step", "analyse"]),
+    ("step", &["analyse", "symbolic", "mechanism", "problem::files"]),
     ("analyse", &["problem::files"]),
 ];
 

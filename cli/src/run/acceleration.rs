@@ -42,10 +42,7 @@ pub fn simulate(loaded: &Loaded, stepping: step::Settings, options: &Options, st
     let mut summary = Summary::new(scene, loaded.t_end);
     summary.rows = simulation.equations.rows.len();
     let every = loaded.run.record_every.map_or_else(|| tables::stride(scene, steps), |n| n.0.max(1) as u64);
-    let mut tables = match &options.out {
-        Some(folder) => Some(Tables::create(folder).map_err(|e| format!("cannot write into {}: {e}", folder.display()))?),
-        None => None,
-    };
+    let mut tables = open(options)?;
     let mut probe = Probe::new(loaded, dt, steps);
     let bar = progress(steps);
     let (begun, mut ended, mut gap) = (Instant::now(), Ended::Complete, 0.0f64);
@@ -87,6 +84,12 @@ pub fn simulate(loaded: &Loaded, stepping: step::Settings, options: &Options, st
         tables.finish(&finished.to_json(loaded)).map_err(|e| format!("cannot write: {e}"))?;
     }
     Ok(finished)
+}
+
+/// The tables, if they are wanted.
+fn open(options: &Options) -> Result<Option<Tables>, String> {
+    let create = |folder: &std::path::PathBuf| Tables::create(folder).map_err(|e| format!("cannot write into {}: {e}", folder.display()));
+    options.out.as_ref().map(create).transpose()
 }
 
 /// What a run of this kind adds to its line.

@@ -1,7 +1,7 @@
 //! Mechanisms without contact: accelerations in index-1 form, Runge–Kutta, and drift removed by projection.
 //!
 //! ```text
-//!   M v̇ + Gᵀλ = f(q, v, t)        momentum                                         [Vlasenko2008, eq. 5]
+//!   M v̇ + Gᵀλ = f(q, v, t)        momentum                                         [SymbolicQR, eq. 5]
 //!   G v̇ = u(q, v),  u = −Ġ v      joints, twice differentiated                     [eq. 3, 4]
 //!
 //!   A = L⁻¹Gᵀ,  M = L Lᵀ,  A Π = Q R                                               [eq. 11, 14]

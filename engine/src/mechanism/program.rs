@@ -22,7 +22,7 @@ use crate::symbolic::{Factor, Id, Pattern, Tape, Work};
 pub const SINGULAR: f64 = 1e-11;
 
 /// Below this relative diagonal entry (near a singular position) solves are refined: RᵀR loses twice the digits of R.
-pub const NEAR: f64 = 0.05;
+pub const NEAR: f64 = 5e-3;
 
 /// Entries of A: from the tape to the factor.
 #[derive(Clone, Debug, Default)]

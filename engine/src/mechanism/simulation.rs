@@ -106,6 +106,8 @@ pub struct Simulation {
     waited: u32,
     /// Divisions of a step that did not help: some mechanisms are always like this.
     in_vain: u32,
+    /// How near to dependent the rows may come before they are chosen again.
+    poor: f64,
 }
 
 impl Simulation {
@@ -139,6 +141,7 @@ impl Simulation {
             h: 0.0,
             waited: 0,
             in_vain: 0,
+            poor: POOR,
         };
         out.assemble()?;
         out.program.look(&out.q);
@@ -386,7 +389,7 @@ impl Simulation {
             self.program.look(&self.q);
             let gaps = self.program.gaps();
             let gap = largest(&gaps).0;
-            if gap == 0.0 || gap >= 0.5 * last {
+            if gap < 1e-15 || gap >= 0.5 * last {
                 return;
             }
             last = gap;
@@ -419,7 +422,7 @@ impl Simulation {
         let rates = self.residuals().1;
         let strays = self.basis.dropped.iter().any(|&r| rates[r].abs() > 1e-6 * speed);
         let least = self.program.factor().least().0;
-        if !strays && least > POOR {
+        if !strays && least > self.poor {
             return;
         }
         // The whole matrix with full pivoting: the best set, whatever it costs; this is rare.
@@ -432,8 +435,11 @@ impl Simulation {
         let mut kept = dense.order[..dense.rank].to_vec();
         kept.sort_unstable();
         if kept == self.basis.kept || (!strays && kept.len() != self.basis.kept.len()) {
+            // Nothing better is to be had here: ask again when it is much worse.
+            self.poor = 0.3 * least;
             return;
         }
+        self.poor = POOR;
         let dropped = all.iter().copied().filter(|r| kept.binary_search(r).is_err()).collect();
         self.changes += 1;
         self.choose(Basis { kept, dropped, second: (dense.rows, dense.columns) });

@@ -123,7 +123,7 @@ impl Pivoted {
         }
     }
 
-    /// Solves `RᵀR λ = b` over the columns that count; the others get zero: the basic solution [Vlasenko2008, eq. 15].
+    /// Solves `RᵀR λ = b` over the columns that count; the others get zero: the basic solution [SymbolicQR, eq. 15].
     pub fn solve(&self, b: &[f64], lambda: &mut [f64]) {
         let m = self.rows;
         let mut y: Vec<f64> = self.order[..self.rank].iter().map(|&k| b[k]).collect();

@@ -216,64 +216,8 @@ impl Unit<'_> {
     }
 }
 
-const RUST_TEST: &str = r#"
-/// Compares with stored cases; the largest difference relative to the largest acceleration.
-pub fn self_test<M: Math>() -> f64 {
-    let mut worst = 0.0f64;
-    for (k, wanted) in CASE_ACCELERATION.iter().enumerate() {
-        let (mut a, mut lambda) = ([0.0; V], [0.0; ROWS]);
-        if accelerations::<M>(&CASE_Q[k], &CASE_V[k], &CASE_DRIVE[k], &mut a, &mut lambda) != 0 {
-            return f64::INFINITY;
-        }
-        let size = |x: f64| if x < 0.0 { -x } else { x };
-        let scale = wanted.iter().fold(0.0f64, |m, x| m.max(size(*x)));
-        for (a, b) in a.iter().zip(wanted) {
-            let error = size(a - b) / scale;
-            if !(error <= worst) {
-                worst = error;
-            }
-        }
-    }
-    worst
-}
-
-#[cfg(self_test)]
-struct Standard;
-
-#[cfg(self_test)]
-impl Math for Standard {
-    fn sqrt(x: f64) -> f64 {
-        x.sqrt()
-    }
-    fn sin(x: f64) -> f64 {
-        x.sin()
-    }
-    fn cos(x: f64) -> f64 {
-        x.cos()
-    }
-    fn atan2(y: f64, x: f64) -> f64 {
-        y.atan2(x)
-    }
-}
-
-#[cfg(self_test)]
-fn main() {
-    let worst = self_test::<Standard>();
-    println!("largest difference {worst:.3e}, operations {OPERATIONS}");
-    let count: usize = std::env::args().nth(1).and_then(|n| n.parse().ok()).unwrap_or(0);
-    if count > 0 {
-        let (mut a, mut lambda, mut sum) = ([0.0; V], [0.0; ROWS], 0.0);
-        let begin = std::time::Instant::now();
-        for k in 0..count {
-            let k = k % CASE_Q.len();
-            accelerations::<Standard>(&CASE_Q[k], &CASE_V[k], &CASE_DRIVE[k], &mut a, &mut lambda);
-            sum += a[0];
-        }
-        println!("{:.6} us ({sum})", 1e6 * begin.elapsed().as_secs_f64() / count as f64);
-    }
-    std::process::exit(if worst <= 1e-12 { 0 } else { 1 });
-}
-"#;
+/// The end of an exported Rust file: its self-test, and a program that runs it.
+const RUST_TEST: &str = include_str!("self_test.txt");
 
 fn numbers(list: &[f64]) -> String {
     list.iter().map(|x| format!("{x:?}")).collect::<Vec<_>>().join(", ")

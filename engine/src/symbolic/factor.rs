@@ -1,7 +1,7 @@
 //! R(A) by flat lists, its solves, and what to do when rows are dependent.
 //!
 //! ```text
-//!   A Π = Q R        R by reflections, Q is never formed         [Vlasenko2008, eq. 14]
+//!   A Π = Q R        R by reflections, Q is never formed         [SymbolicQR, eq. 14]
 //!   Rᵀ R λ = b       two triangular solves                       [eq. 13, 15]
 //! ```
 //!
@@ -11,7 +11,7 @@
 //! # Dependent rows
 //!
 //! A column is dependent if its diagonal entry is below a threshold times the length of the column (the length of a column of R is that of A).
-//! [Vlasenko2008, steps 1–3] with the closure made explicit:
+//! [SymbolicQR, steps 1–3] with the closure made explicit:
 //!
 //! ```text
 //!   1. D = columns with a small or missing diagonal
@@ -283,7 +283,7 @@ impl Factor {
         Basis { kept, dropped, second: (dense.rows, dense.columns) }
     }
 
-    /// The basic solution of `RᵀR λ = b` when diagonal entries are missing [Vlasenko2008, eq. 15 and 17]; in place.
+    /// The basic solution of `RᵀR λ = b` when diagonal entries are missing [SymbolicQR, eq. 15 and 17]; in place.
     pub fn solve_deficient(&self, threshold: f64, b: &mut [f64]) {
         let (inside, list, dense) = self.second(threshold);
         // Forward: the first block as usual, then the second with U₁.

@@ -4,18 +4,27 @@
 //!   work = [ constants | inputs | results of operations, in the order of the tape ]
 //! ```
 //!
-//! Operations of one kind stand together as far as their operands allow, so that the tape is a few dozen loops without a branch inside.
+//! A product that is used once, in a sum, is done together with it (both roundings kept). Operations of one kind stand together as far as their operands allow, so that the tape is a few dozen loops without a branch inside.
 //! A tape has stages: between two of them something else may write inputs (multipliers, once the factor has found them).
 
 use super::graph::{Binary, Graph, Id, Node, Unary};
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 /// One kind of operation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 enum Kind {
     One(Unary),
     Two(Binary),
+    /// x·y + z.
+    ProductPlus,
+    /// x·y − z.
+    ProductMinus,
+    /// z − x·y.
+    MinusProduct,
 }
+
+/// An operation with its operands.
+type Operation = (Kind, [Id; 3]);
 
 /// A stretch of equal operations.
 #[derive(Clone, Copy, Debug)]
@@ -32,8 +41,8 @@ struct Run {
 pub struct Tape {
     constants: Vec<f64>,
     inputs: usize,
-    /// Operands of each operation: places in the work array (the second of a unary one is the first).
-    operands: Vec<[u32; 2]>,
+    /// Operands of each operation: places in the work array (those it does not have repeat the first).
+    operands: Vec<[u32; 3]>,
     runs: Vec<Run>,
     /// Where each stage ends in `runs`.
     stages: Vec<u32>,
@@ -74,11 +83,15 @@ impl Tape {
             };
             stage.insert(id, own);
         }
+        let absorbed = absorbed(graph, &needed, outputs, &stage);
         let last = late.iter().map(|l| l.1).max().unwrap_or(0);
         for number in 0..=last {
-            let members: Vec<Id> =
-                needed.iter().copied().filter(|id| stage[id] == number && graph.operands(*id).next().is_some()).collect();
-            tape.schedule(graph, &members, &mut place);
+            let members: Vec<(Id, Operation)> = needed
+                .iter()
+                .filter(|&&id| stage[&id] == number && !absorbed.contains(&id))
+                .filter_map(|&id| operation(graph, id, &absorbed).map(|operation| (id, operation)))
+                .collect();
+            tape.schedule(&members, &mut place);
             tape.stages.push(tape.runs.len() as u32);
         }
         tape.outputs = outputs.iter().map(|o| place[o]).collect();
@@ -87,16 +100,19 @@ impl Tape {
     }
 
     /// Puts operations on the tape, equal ones together.
-    fn schedule(&mut self, graph: &Graph, members: &[Id], place: &mut HashMap<Id, u32>) {
+    fn schedule(&mut self, members: &[(Id, Operation)], place: &mut HashMap<Id, u32>) {
+        let operations: HashMap<Id, Operation> = members.iter().copied().collect();
         let mut waiting: HashMap<Id, usize> = HashMap::new();
         let mut users: HashMap<Id, Vec<Id>> = HashMap::new();
         let mut ready: std::collections::BTreeMap<Kind, Vec<Id>> = Default::default();
-        for &id in members {
-            let open: Vec<Id> = graph.operands(id).filter(|o| !place.contains_key(o)).collect();
+        for &(id, (kind, operands)) in members {
+            let mut open: Vec<Id> = operands.into_iter().filter(|o| !place.contains_key(o)).collect();
+            open.sort_unstable();
+            open.dedup();
             waiting.insert(id, open.len());
             open.iter().for_each(|o| users.entry(*o).or_default().push(id));
             if open.is_empty() {
-                ready.entry(kind(graph, id)).or_default().push(id);
+                ready.entry(kind).or_default().push(id);
             }
         }
         let first = self.constants.len() + self.inputs;
@@ -106,16 +122,14 @@ impl Tape {
             list.sort_unstable();
             self.runs.push(Run { kind: next, start: self.operands.len() as u32, count: list.len() as u32 });
             for id in list {
-                let mut operands = graph.operands(id).map(|o| place[&o]);
-                let x = operands.next().expect("an operation has an operand");
-                let y = operands.next().unwrap_or(x);
+                let operands = operations[&id].1.map(|o| place[&o]);
                 place.insert(id, (first + self.operands.len()) as u32);
-                self.operands.push([x, y]);
-                for user in users.get(&id).cloned().unwrap_or_default() {
+                self.operands.push(operands);
+                for user in users.remove(&id).unwrap_or_default() {
                     let open = waiting.get_mut(&user).expect("a user waits");
                     *open -= 1;
                     if *open == 0 {
-                        ready.entry(kind(graph, user)).or_default().push(user);
+                        ready.entry(operations[&user].0).or_default().push(user);
                     }
                 }
             }
@@ -144,13 +158,16 @@ impl Tape {
             let (before, after) = work.values.split_at_mut(first + start);
             let results = &mut after[..count];
             match run.kind {
-                Kind::Two(Binary::Mul) => each(results, operands, before, |x, y| x * y),
-                Kind::Two(Binary::Add) => each(results, operands, before, |x, y| x + y),
-                Kind::Two(Binary::Sub) => each(results, operands, before, |x, y| x - y),
-                Kind::Two(Binary::Div) => each(results, operands, before, |x, y| x / y),
-                Kind::Two(function) => each(results, operands, before, |x, y| function.apply(x, y)),
-                Kind::One(Unary::Neg) => each(results, operands, before, |x, _| -x),
-                Kind::One(function) => each(results, operands, before, |x, _| function.apply(x)),
+                Kind::ProductPlus => three(results, operands, before, |x, y, z| x * y + z),
+                Kind::ProductMinus => three(results, operands, before, |x, y, z| x * y - z),
+                Kind::MinusProduct => three(results, operands, before, |x, y, z| z - x * y),
+                Kind::Two(Binary::Mul) => two(results, operands, before, |x, y| x * y),
+                Kind::Two(Binary::Add) => two(results, operands, before, |x, y| x + y),
+                Kind::Two(Binary::Sub) => two(results, operands, before, |x, y| x - y),
+                Kind::Two(Binary::Div) => two(results, operands, before, |x, y| x / y),
+                Kind::Two(function) => two(results, operands, before, |x, y| function.apply(x, y)),
+                Kind::One(Unary::Neg) => one(results, operands, before, |x| -x),
+                Kind::One(function) => one(results, operands, before, |x| function.apply(x)),
             }
         }
     }
@@ -178,22 +195,67 @@ impl Tape {
 
     /// Bytes of the program and its array.
     pub fn memory(&self) -> usize {
-        8 * (self.operands.len() * 2 + self.constants.len() + self.inputs) + 12 * self.runs.len() + 4 * self.outputs.len()
+        8 * (self.operands.len() + self.constants.len() + self.inputs)
+            + 12 * (self.runs.len() + self.operands.len())
+            + 4 * self.outputs.len()
     }
 }
 
 #[inline(always)]
-fn each(results: &mut [f64], operands: &[[u32; 2]], before: &[f64], f: impl Fn(f64, f64) -> f64) {
-    for (result, &[x, y]) in results.iter_mut().zip(operands) {
+fn one(results: &mut [f64], operands: &[[u32; 3]], before: &[f64], f: impl Fn(f64) -> f64) {
+    for (result, &[x, ..]) in results.iter_mut().zip(operands) {
+        *result = f(before[x as usize]);
+    }
+}
+
+#[inline(always)]
+fn two(results: &mut [f64], operands: &[[u32; 3]], before: &[f64], f: impl Fn(f64, f64) -> f64) {
+    for (result, &[x, y, _]) in results.iter_mut().zip(operands) {
         *result = f(before[x as usize], before[y as usize]);
     }
 }
 
-fn kind(graph: &Graph, id: Id) -> Kind {
+#[inline(always)]
+fn three(results: &mut [f64], operands: &[[u32; 3]], before: &[f64], f: impl Fn(f64, f64, f64) -> f64) {
+    for (result, &[x, y, z]) in results.iter_mut().zip(operands) {
+        *result = f(before[x as usize], before[y as usize], before[z as usize]);
+    }
+}
+
+/// Products that are done together with the one sum that uses them, in the same stage.
+fn absorbed(graph: &Graph, needed: &[Id], outputs: &[Id], stage: &HashMap<Id, usize>) -> HashSet<Id> {
+    let mut uses: HashMap<Id, usize> = HashMap::new();
+    needed.iter().flat_map(|&id| graph.operands(id)).chain(outputs.iter().copied()).for_each(|o| *uses.entry(o).or_default() += 1);
+    let mut out = HashSet::new();
+    for &id in needed {
+        if let Node::Binary(Binary::Add | Binary::Sub, x, y) = graph.node(id) {
+            let product = |p: Id| matches!(graph.node(p), Node::Binary(Binary::Mul, ..)) && uses[&p] == 1 && stage[&p] == stage[&id];
+            out.extend([x, y].into_iter().find(|&p| product(p)));
+        }
+    }
+    out
+}
+
+/// The operation of a node; none for constants and inputs.
+fn operation(graph: &Graph, id: Id, absorbed: &HashSet<Id>) -> Option<Operation> {
     match graph.node(id) {
-        Node::Unary(function, _) => Kind::One(function),
-        Node::Binary(function, ..) => Kind::Two(function),
-        _ => unreachable!("only operations are put on the tape"),
+        Node::Unary(function, x) => Some((Kind::One(function), [x; 3])),
+        Node::Binary(function, x, y) => {
+            let factors = |p: Id| match graph.node(p) {
+                Node::Binary(_, a, b) if absorbed.contains(&p) => Some((a, b)),
+                _ => None,
+            };
+            // Only sums absorb; of two products the first.
+            let sum = matches!(function, Binary::Add | Binary::Sub);
+            match (factors(x).filter(|_| sum), factors(y).filter(|_| sum)) {
+                (Some((a, b)), _) if function == Binary::Add => Some((Kind::ProductPlus, [a, b, y])),
+                (Some((a, b)), _) => Some((Kind::ProductMinus, [a, b, y])),
+                (None, Some((a, b))) if function == Binary::Add => Some((Kind::ProductPlus, [a, b, x])),
+                (None, Some((a, b))) => Some((Kind::MinusProduct, [a, b, x])),
+                (None, None) => Some((Kind::Two(function), [x, y, x])),
+            }
+        }
+        _ => None,
     }
 }
 

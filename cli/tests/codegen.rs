@@ -1,0 +1,146 @@
+//! Exported programs compile without a warning, pass their self-test under sanitizers, and agree with the engine; the bench's counts hold.
+
+use signorini::mechanism::procedures::count;
+use signorini::mechanism::{Simulation, Space};
+use signorini_cli::codegen::{Emit, source};
+use signorini_cli::demo::built_in;
+use signorini_cli::run::{Ended, Options, acceleration, settings, simulate};
+use std::path::PathBuf;
+use std::process::Command;
+use std::sync::atomic::AtomicBool;
+
+/// A folder of its own.
+fn folder(name: &str) -> PathBuf {
+    let path = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(format!("codegen-{name}"));
+    std::fs::create_dir_all(&path).expect("a folder can be made");
+    path
+}
+
+fn exported(name: &str, emit: Emit) -> PathBuf {
+    let folder = folder(name);
+    for (file, text) in source(name, &[], emit, 5).expect("the scene can be exported").files {
+        std::fs::write(folder.join(file), text).expect("a file can be written");
+    }
+    folder
+}
+
+/// Runs a command; none if there is no such program.
+fn call(folder: &PathBuf, program: &str, words: &[&str]) -> Option<(bool, String)> {
+    let output = Command::new(program).args(words).current_dir(folder).output().ok()?;
+    let text = format!("{}{}", String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
+    Some((output.status.success(), text))
+}
+
+#[test]
+fn exported_c_passes_its_self_test_under_sanitizers() {
+    // The self-test compares with the engine to 1e-12 of the largest acceleration.
+    for name in ["manipulator", "a03_andrews"] {
+        let folder = exported(name, Emit::C);
+        let define = format!("-D{}_SELF_TEST", name.to_uppercase());
+        let file = format!("{name}.c");
+        let words = ["-std=c99", "-Wall", "-Werror", "-fsanitize=address,undefined", &define, &file, "-lm", "-o", "self_test"];
+        let Some((compiled, text)) = call(&folder, "cc", &words) else {
+            println!("no C compiler: the exported C of {name} was not compiled");
+            continue;
+        };
+        assert!(compiled, "{text}");
+        let (passed, text) = call(&folder, "./self_test", &[]).expect("what was compiled can be run");
+        assert!(passed && text.contains("largest difference"), "{name}: {text}");
+        let header = std::fs::read_to_string(folder.join(format!("{name}.h"))).expect("the header was written");
+        assert!(header.contains("floating-point operations for one evaluation"));
+        assert!(!header.contains("malloc") && header.contains("_OPERATIONS"));
+    }
+}
+
+#[test]
+fn exported_rust_builds_without_its_library_and_passes_its_self_test() {
+    let folder = exported("a03_andrews", Emit::Rust);
+    let Some((compiled, text)) = call(&folder, "rustc", &["--edition", "2021", "--cfg", "self_test", "a03_andrews.rs", "-o", "self_test"])
+    else {
+        println!("no Rust compiler on the path: the exported Rust was not compiled");
+        return;
+    };
+    assert!(compiled, "{text}");
+    let (passed, text) = call(&folder, "./self_test", &[]).expect("what was compiled can be run");
+    assert!(passed, "{text}");
+    let words = ["--edition", "2021", "--crate-type", "lib", "--emit", "metadata", "a03_andrews.rs", "-o", "alone.rmeta"];
+    let (compiled, text) = call(&folder, "rustc", &words).expect("it was there a moment ago");
+    assert!(compiled, "{text}");
+}
+
+fn prepared(name: &str, set: &[String]) -> Simulation {
+    let loaded = built_in(name, set).unwrap_or_else(|f| panic!("{f}"));
+    Simulation::new(&loaded.scene, acceleration::settings(&loaded)).unwrap_or_else(|e| panic!("{name}: {e}"))
+}
+
+#[test]
+fn operations_are_below_the_published_ones_and_linear() {
+    let counted = |m: usize| {
+        let simulation = prepared("insulator_chain", &[format!("links={m}")]);
+        assert!(matches!(simulation.equations.coordinates.space, Space::Planar(_)));
+        let c = count(&simulation.equations, &simulation.basis.kept);
+        assert_eq!((c.rows, c.columns), (3 * (2 * m + 1), 4 * (m + 1)));
+        c.givens as f64
+    };
+    for (m, published) in [(4, 5899.0), (8, 11651.0), (16, 23158.0)] {
+        assert!(counted(m) <= published, "m = {m}: {}", counted(m));
+    }
+    let exponent = (counted(128) / counted(8)).log2() / 4.0;
+    assert!(exponent <= 1.05, "{exponent}");
+}
+
+#[test]
+fn the_manipulator_is_42_by_51_of_rank_39() {
+    let simulation = prepared("manipulator", &[]);
+    let all: Vec<usize> = (0..simulation.equations.rows.len()).collect();
+    let c = count(&simulation.equations, &all);
+    assert_eq!((c.rows, c.columns, simulation.basis.kept.len()), (42, 51, 39));
+    assert_eq!((simulation.freedoms(), simulation.redundant().len()), (3, 12));
+    assert!(c.givens <= 34916 && (c.entries as f64) < 0.176 * 42.0 * 51.0, "{c:?}");
+}
+
+#[test]
+fn bricard_has_one_degree_of_freedom_and_names_its_redundant_row() {
+    let simulation = prepared("a04_bricard", &[]);
+    assert_eq!(simulation.freedoms(), 1);
+    let redundant = simulation.redundant();
+    assert!(redundant.len() == 1 && redundant[0].starts_with("joint "), "{redundant:?}");
+}
+
+/// Runs a scene and checks its facts.
+fn facts(name: &str, set: &[String], t_end: Option<f64>) {
+    let mut loaded = built_in(name, set).unwrap_or_else(|f| panic!("{f}"));
+    loaded.t_end = t_end.unwrap_or(loaded.t_end);
+    let settings = settings(&loaded, &Options::default()).expect("settings of a scene");
+    let finished = simulate(&loaded, settings, &Options::default(), &AtomicBool::new(false)).unwrap_or_else(|e| panic!("{name}: {e}"));
+    assert_eq!(finished.ended, Ended::Complete, "{name}");
+    for outcome in &finished.outcomes {
+        println!("{name}: {}", outcome.line());
+    }
+    assert!(finished.outcomes.iter().all(|o| o.passed()), "{name}");
+}
+
+#[test]
+fn the_benchmark_mechanisms_state_facts_that_hold() {
+    // Elliptic functions, one-degree-of-freedom integrals, the IVP test set, conservation of energy: they stand in the scenes.
+    for name in ["a01_pendulum", "a02_four_bars", "a03_andrews", "a04_bricard", "insulator_chain", "manipulator"] {
+        facts(name, &[], None);
+    }
+    // Microseconds to follow: a twentieth of a second is enough.
+    facts("a05_governor", &[], Some(0.05));
+}
+
+#[test]
+fn forty_four_bars_pass_the_singular_position() {
+    facts("a02_four_bars", &["n=40".into()], None);
+}
+
+#[test]
+fn a_scene_that_cannot_be_assembled_is_refused_in_one_line() {
+    let text = built_in("a04_bricard", &["width=0.1".into()]).map(|mut loaded| {
+        loaded.scene.joints[3].frame_b.position.x += 5.0;
+        Simulation::new(&loaded.scene, acceleration::settings(&loaded)).err().map(|e| e.to_string())
+    });
+    let message = text.unwrap_or_else(|f| panic!("{f}")).expect("refused");
+    assert!(message.contains("cannot be assembled") && message.contains("joint `") && !message.contains('\n'), "{message}");
+}
