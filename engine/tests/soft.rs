@@ -476,7 +476,7 @@ fn a_cylinder_that_overhangs_a_soft_block_touches_its_top_alone() {
         assert!(stepper.contacts().len() >= 4, "{name}: {}", stepper.contacts().len());
         for contact in stepper.contacts() {
             // The roll is the second collider; its contacts look up, and are as deep as it was put.
-            assert!(contact.normal.z > 0.9, "{name}: {contact:?}");
+            assert!(contact.normal.z > 0.7, "{name}: {contact:?}");
             assert!(contact.gap > height - 0.125 - 1e-3, "{name}: {contact:?}");
         }
     }

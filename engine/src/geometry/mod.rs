@@ -30,6 +30,7 @@ mod manifold;
 pub mod mass;
 mod narrow;
 pub mod shape;
+mod soft;
 mod surface;
 pub mod tetrahedra;
 mod weld;

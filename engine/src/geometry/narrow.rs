@@ -63,6 +63,12 @@ impl Sink<'_> {
             (Geometry::Convex(core_a, ra), Geometry::Convex(core_b, rb)) => self.convex((core_a, *ra, a), (core_b, *rb, b), name),
             (Geometry::HalfSpace, _) => self.half_space(a, b, name),
             (_, Geometry::HalfSpace) => self.flipped(start, |sink| sink.half_space(b, a, name)),
+            (Geometry::Surface(surface, skin), Geometry::Convex(core, radius)) if surface.soft => {
+                self.soft_convex((surface, *skin), (core, *radius, b), name);
+            }
+            (Geometry::Convex(core, radius), Geometry::Surface(surface, skin)) if surface.soft => {
+                self.flipped(start, |sink| sink.soft_convex((surface, *skin), (core, *radius, a), name));
+            }
             (Geometry::Surface(surface, skin), Geometry::Convex(core, radius)) => {
                 self.surface_convex((surface, *skin, a), (core, *radius, b), name);
             }
@@ -94,8 +100,18 @@ impl Sink<'_> {
         }
     }
 
+    /// Room for a list of triangles; to be given back.
+    pub(super) fn take_triangles(&mut self) -> Vec<u32> {
+        std::mem::take(&mut self.scratch.triangles)
+    }
+
+    /// Gives the room back.
+    pub(super) fn keep_triangles(&mut self, triangles: Vec<u32>) {
+        self.scratch.triangles = triangles;
+    }
+
     #[inline]
-    fn push(&mut self, point_a: DVec3, point_b: DVec3, normal: DVec3, key: u64) {
+    pub(super) fn push(&mut self, point_a: DVec3, point_b: DVec3, normal: DVec3, key: u64) {
         let gap = (point_b - point_a).dot(normal);
         if gap <= self.prediction {
             self.contacts.push(Contact { colliders: self.colliders, key, point_a, point_b, normal, gap });
@@ -231,20 +247,10 @@ impl Sink<'_> {
             let Some(mut closest) = pair.closest() else { continue };
             let Some(allowed) = surface.allowed(triangle, closest.normal) else { continue };
             let forced = allowed.distance(closest.normal) > 1e-6;
-            // Where faces of a soft body meet at a ridge, the one that looks elsewhere has nothing to say.
-            if surface.soft && allowed.dot(closest.normal) < 0.5 {
-                continue;
-            }
             if forced {
                 closest.normal = allowed;
             }
             manifold(&pair, &closest, forced, &mut self.scratch.manifold);
-            if surface.soft {
-                // Deeper than its own edges a triangle is not what touches.
-                let deepest = skin + radius - 2.0 * (corners[1] - corners[0]).length().min((corners[2] - corners[0]).length());
-                let n = closest.normal;
-                self.scratch.manifold.touches.retain(|touch| (touch.point_b - touch.point_a).dot(n) >= deepest);
-            }
             self.reduce(closest.normal);
             self.push_touches(&a.pose, (skin, radius), a.pose.vector(closest.normal), mix(name, triangle as u64));
         }
@@ -316,7 +322,7 @@ impl Sink<'_> {
     }
 
     /// Drops contacts that repeat an earlier one: neighbouring triangles share edges and vertices.
-    fn merge(&mut self, start: usize, near: f64) {
+    pub(super) fn merge(&mut self, start: usize, near: f64) {
         self.contacts[start..].sort_by_key(|contact| contact.key);
         let mut kept = start;
         for i in start..self.contacts.len() {

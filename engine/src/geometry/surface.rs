@@ -23,6 +23,8 @@ pub(crate) struct Surface {
     pub vertex_normals: Vec<DVec3>,
     /// Whether its vertices move on their own: each of them counts.
     pub soft: bool,
+    /// The triangles of a soft boundary by the vertices as given: the prepared mesh numbers its vertices anew.
+    given: Vec<[u32; 3]>,
 }
 
 /// A convex edge: its ends, and the directions from it into its two faces.
@@ -50,7 +52,7 @@ impl Surface {
 
     /// The closed boundary of a soft body, as its vertices are now.
     pub fn soft(vertices: Vec<DVec3>, triangles: &[[u32; 3]]) -> Result<Surface, Invalid> {
-        Ok(Surface { soft: true, ..Surface::new("soft body", vertices, triangles.to_vec(), true)? })
+        Ok(Surface { soft: true, given: triangles.to_vec(), ..Surface::new("soft body", vertices, triangles.to_vec(), true)? })
     }
 
     /// The triangle nearest to a point, and the shares of its corners in the nearest point there.
@@ -62,7 +64,7 @@ impl Surface {
         let area = (uu * vv - uv * uv).max(f64::MIN_POSITIVE);
         let second = ((vv * wu - uv * wv) / area).clamp(0.0, 1.0);
         let third = ((uu * wv - uv * wu) / area).clamp(0.0, 1.0 - second);
-        (self.mesh.indices()[triangle as usize], [1.0 - second - third, second, third])
+        (self.given[triangle as usize], [1.0 - second - third, second, third])
     }
 
     /// Two triangles per cell, their normals up.
@@ -97,7 +99,7 @@ impl Surface {
             corners.iter().for_each(|&corner| vertex_normals[corner as usize] += normal);
         }
         vertex_normals.iter_mut().for_each(|normal| *normal = normal.normalize_or_zero());
-        Ok(Surface { mesh, one_sided, edges, owned, vertex_normals, soft: false })
+        Ok(Surface { mesh, one_sided, edges, owned, vertex_normals, soft: false, given: Vec::new() })
     }
 
     pub fn bounds(&self) -> (DVec3, DVec3) {
@@ -109,8 +111,9 @@ impl Surface {
         self.mesh.vertices()
     }
 
-    pub fn indices(&self) -> &[[u32; 3]] {
-        self.mesh.indices()
+    /// The triangles of a soft boundary, as given.
+    pub fn given(&self) -> &[[u32; 3]] {
+        &self.given
     }
 
     pub fn triangle(&self, i: u32) -> [DVec3; 3] {

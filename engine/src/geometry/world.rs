@@ -112,7 +112,7 @@ impl World {
         if piece.lost {
             return;
         }
-        if let Ok(moved) = Surface::soft(vertices, surface.indices()) {
+        if let Ok(moved) = Surface::soft(vertices, surface.given()) {
             let (low, high) = moved.bounds();
             piece.size = 0.5 * (high - low).length() + skin;
             piece.bounds = Some((low - DVec3::splat(*skin), high + DVec3::splat(*skin)));
