@@ -17,7 +17,8 @@
 //! 4. Phase P (`path`): from piece to piece along Newton's path, where a contact has to change its branch before R can fall.
 //! 5. A and P once more; a few full Newton steps without any regular term, for extreme mass ratios; then phase B (`proximal`): proximal point with the same Newton steps, for dependent rows.
 //! 6. 3 to 5 again, as long as a round lowers R by a tenth and the budget lasts.
-//! 7. What is not solved with half of the budget starts once more, from the answer of the convex law (by the interior point).
+//! 7. What is not solved with half of the budget starts once more, from the answer of the convex law (by the interior point);
+//!    where nothing slips that may be the answer as it is.
 //!
 //! The iterate of least R is what is returned, judged by [`crate::problem::error`].
 //!
@@ -62,6 +63,9 @@ use std::cell::Cell;
 
 /// Factorizations if [`Stop::work`] does not say.
 const WORK: u64 = 1000;
+
+/// From here on mass ratios are named as what stops the method.
+const EXTREME: f64 = 1e10;
 
 /// Factorizations that the convex start may take.
 const CONVEX: u64 = 60;
@@ -129,6 +133,24 @@ impl Newton {
         let Newton { delassus, mixed, contacts, answer, condensed, unique, .. } = self;
         let form: &mut dyn Form = if *condensed { delassus } else { mixed };
         *unique.get_or_insert_with(|| unique::of(form, contacts, answer))
+    }
+
+    /// Where nothing slips, the answer of the convex law is one of the true law too. It comes with velocities of its own: under
+    /// extreme mass ratios those that are computed anew from the reactions are lost in rounding. Its error, if it is accepted.
+    fn try_associated(&mut self, problem: &Problem, answer: Solution, solution: &mut Solution, outcome: &mut Outcome) -> Option<Error> {
+        let error = self.judge.error(problem, &answer);
+        if !error.accepted(&self.settings.stop.tolerance) {
+            return None;
+        }
+        let blocks = &self.mixed.blocks;
+        outcome.best.y = scaled_guess(blocks, &answer.r);
+        problem.local_velocities(&answer.v, &answer.r, &mut outcome.best.u);
+        for k in 0..blocks.len() {
+            outcome.best.u[blocks.range(k)].iter_mut().for_each(|u| *u /= blocks.root[k]);
+        }
+        (outcome.end, outcome.phase) = (End::Passed, "convex");
+        *solution = answer;
+        Some(error)
     }
 
     fn set_contacts(&mut self, outcome: &mut Outcome, condensed: bool) {
@@ -229,10 +251,11 @@ fn solve_twice(
     let friction = super::shift::needed(&form.blocks().laws);
     let mut first = solve_form(form, &mut test, settings, guess, if friction { work.div_ceil(2) } else { work });
     let left = work.saturating_sub(first.counts.factorizations);
-    if first.end == End::Passed || first.late || !friction || left == 0 {
+    if first.end == End::Passed || first.late || left == 0 {
         return first;
     }
-    let tolerance = crate::problem::Tolerance { relative: 1e-10, velocity: 1e-7 };
+    let asked = settings.stop.tolerance;
+    let tolerance = crate::problem::Tolerance { relative: asked.relative.min(1e-10), velocity: asked.velocity.min(1e-7) };
     let stop = Stop { tolerance, work: Some(left.min(CONVEX)), deadline: settings.stop.deadline, history: false };
     let Some((start, taken)) = convex(&stop) else { return first };
     first.counts.factorizations += taken;
@@ -282,7 +305,19 @@ fn plain(blocks_root: &[f64], starts: &[usize], y: &[f64]) -> Vec<f64> {
     r
 }
 
-fn report(outcome: &mut Outcome, error: crate::problem::Error, settings: &Settings) -> Report {
+/// What stopped the method, for a person; `ratio` is the largest over the smallest mean diagonal entry of W.
+fn obstacle(outcome: &Outcome, error: &Error, ratio: f64) -> String {
+    let why = match outcome.end {
+        End::Spent if outcome.late => "time ran out",
+        End::Spent => "the factorizations ran out",
+        _ if ratio > EXTREME => "the masses differ too much for double precision: velocities are lost in the rounding of the reactions",
+        _ => "no phase lowers the error: contacts that slip nearly in parallel, or no solution",
+    };
+    format!("stopped since {why} (W's diagonal entries differ by {ratio:.0e}); worst is block {}", error.worst_block)
+}
+
+fn report(outcome: &mut Outcome, error: Error, settings: &Settings, a: &[f64]) -> Report {
+    let ratio = a.iter().fold(0.0f64, |m, a| m.max(*a)) / a.iter().fold(f64::INFINITY, |m, a| m.min(*a));
     let status = match outcome.end {
         End::Passed => Status::Converged,
         _ if settings.residual.is_none() && error.accepted(&settings.stop.tolerance) => Status::Converged,
@@ -296,6 +331,9 @@ fn report(outcome: &mut Outcome, error: crate::problem::Error, settings: &Settin
     report.counts = outcome.counts;
     report.history = std::mem::take(&mut outcome.history);
     report.notes.push(format!("ended in phase {}", outcome.phase));
+    if status != Status::Converged {
+        report.notes.push(obstacle(outcome, &error, ratio));
+    }
     if outcome.restarted {
         report.notes.push("started again from the answer of the convex law".into());
     }
@@ -348,7 +386,7 @@ impl ReducedSolver for Newton {
         // What passed was judged last.
         let error = if outcome.end == End::Passed { judged.get() } else { self.judge.error_reduced(reduced, &solution.r) };
         self.set_contacts(&mut outcome, true);
-        Ok(report(&mut outcome, error, &settings))
+        Ok(report(&mut outcome, error, &settings, self.judge.a()))
     }
 }
 
@@ -386,17 +424,22 @@ impl Solver for Newton {
             ask_below: f64::INFINITY,
         };
         let form: &mut dyn Form = if condensed { delassus } else { mixed };
+        let mut associated = None;
         let convex = |stop: &Stop| {
             let mut start = Solution::zero(problem.n(), problem.rows());
             let mut interior = InteriorPoint::new(interior_point::Settings { stop: *stop, ..Default::default() });
             let solved = interior.solve(&problem.clone().associated(), &mut start);
+            associated = Some(start.clone());
             convex_start(&root, starts, solved, start.r)
         };
         let mut outcome = solve_twice(form, test, &settings, guess, convex);
         complete(problem, &mut self.judge, plain(&root, starts, &outcome.best.y), solution);
-        let error = if outcome.end == End::Passed { judged.get() } else { self.judge.error(problem, solution) };
+        let mut error = if outcome.end == End::Passed { judged.get() } else { self.judge.error(problem, solution) };
+        if let (Some(answer), None, false) = (associated, settings.residual, outcome.end == End::Passed) {
+            error = self.try_associated(problem, answer, solution, &mut outcome).unwrap_or(error);
+        }
         self.set_contacts(&mut outcome, condensed);
-        Ok(report(&mut outcome, error, &settings))
+        Ok(report(&mut outcome, error, &settings, self.judge.a()))
     }
 }
 
