@@ -19,6 +19,9 @@
 //! 6. 3 to 5 again, as long as a round lowers R by a tenth and the budget lasts.
 //! 7. What is not solved with half of the budget starts once more, from the answer of the convex law (by the interior point);
 //!    where nothing slips that may be the answer as it is.
+//! 8. Small problems that are not solved then start a last time where Anderson's fixed point on De Saxcé's shift
+//!    ([`super::shift`], around the interior point) ends: contacts that slip nearly in parallel, between which load may move at
+//!    almost constant R, stop Newton's method but not the fixed point.
 //!
 //! The iterate of least R is what is returned, judged by [`crate::problem::error`].
 //!
@@ -69,6 +72,10 @@ const EXTREME: f64 = 1e10;
 
 /// Factorizations that the convex start may take.
 const CONVEX: u64 = 60;
+
+/// Factorizations of the interior point that the fixed point on the shift may take, and the most rows for which it is tried.
+const SHIFTED: u64 = 3000;
+const SHIFTED_ROWS: usize = 1500;
 
 /// How to solve.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -176,8 +183,25 @@ struct Outcome {
     phase: &'static str,
     history: Vec<super::Sample>,
     late: bool,
-    /// Whether a second start from the convex law's answer was needed.
-    restarted: bool,
+    /// The further starts that were needed.
+    starts: Vec<Start>,
+}
+
+impl Outcome {
+    /// Adds an attempt from another start, which took `taken` factorizations to find.
+    fn absorb(&mut self, next: Outcome, taken: u64, which: Start) {
+        self.counts.sweeps += next.counts.sweeps;
+        self.counts.factorizations += taken + next.counts.factorizations;
+        self.counts.outer += next.counts.outer;
+        self.history.extend(&next.history);
+        self.late = next.late;
+        self.starts.push(which);
+        if next.end == End::Passed || next.best.residual < self.best.residual {
+            self.best = next.best;
+            self.phase = next.phase;
+        }
+        self.end = next.end;
+    }
 }
 
 type Phase = (&'static str, fn(&mut Run<'_, '_>) -> End);
@@ -235,46 +259,58 @@ fn solve_form(form: &mut dyn Form, test: &mut Test<'_>, settings: &Settings, gue
     if end == End::Passed {
         run.best.copy_from(&run.now);
     }
-    Outcome { end, counts: run.counts, best: run.best, phase, history: run.history, late: run.late, restarted: false }
+    Outcome { end, counts: run.counts, best: run.best, phase, history: run.history, late: run.late, starts: Vec::new() }
 }
 
-/// As [`solve_form`]; what is not solved with half of the work starts anew from the answer of the convex law, which `convex`
-/// finds (as scaled reactions, with the factorizations that it took) if there is one.
-fn solve_twice(
+/// Where a further attempt begins.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Start {
+    /// At the answer of the convex law.
+    Convex,
+    /// Where the fixed point on De Saxcé's shift ends (or stalls).
+    Shifted,
+}
+
+/// As [`solve_form`]; what is not solved with half of the work starts anew from the points that `start` finds (as scaled
+/// reactions, with the factorizations that it took).
+fn solve_again(
     form: &mut dyn Form,
     mut test: Test<'_>,
     settings: &Settings,
     guess: Vec<f64>,
-    convex: impl FnOnce(&Stop) -> Option<(Vec<f64>, u64)>,
+    mut start: impl FnMut(Start, &Stop) -> Option<(Vec<f64>, u64)>,
 ) -> Outcome {
     let work = settings.stop.work.unwrap_or(WORK);
     let friction = super::shift::needed(&form.blocks().laws);
     let mut first = solve_form(form, &mut test, settings, guess, if friction { work.div_ceil(2) } else { work });
-    let left = work.saturating_sub(first.counts.factorizations);
-    if first.end == End::Passed || first.late || left == 0 {
-        return first;
-    }
     let asked = settings.stop.tolerance;
     let tolerance = crate::problem::Tolerance { relative: asked.relative.min(1e-10), velocity: asked.velocity.min(1e-7) };
-    let stop = Stop { tolerance, work: Some(left.min(CONVEX)), deadline: settings.stop.deadline, history: false };
-    let Some((start, taken)) = convex(&stop) else { return first };
-    first.counts.factorizations += taken;
-    let second = solve_form(form, &mut test, settings, start, left.saturating_sub(taken));
-    first.counts.sweeps += second.counts.sweeps;
-    first.counts.factorizations += second.counts.factorizations;
-    first.counts.outer += second.counts.outer;
-    first.history.extend(&second.history);
-    first.late = second.late;
-    first.restarted = true;
-    if second.end == End::Passed || second.best.residual < first.best.residual {
-        first.best = second.best;
-        first.phase = second.phase;
+    for which in [Start::Convex, Start::Shifted] {
+        let left = work.saturating_sub(first.counts.factorizations);
+        let small = friction && settings.stop.work.is_none() && form.blocks().rows() <= SHIFTED_ROWS;
+        let (searching, most) = match which {
+            Start::Convex => (left.min(CONVEX), left),
+            // Beyond the usual budget, unless there is a limit: the last resort.
+            Start::Shifted => {
+                if small {
+                    (SHIFTED, SHIFTED + WORK / 2)
+                } else {
+                    (0, 0)
+                }
+            }
+        };
+        if first.end == End::Passed || first.late || searching == 0 {
+            break;
+        }
+        let stop = Stop { tolerance, work: Some(searching), deadline: settings.stop.deadline, history: false };
+        let Some((begin, taken)) = start(which, &stop) else { break };
+        let next = solve_form(form, &mut test, settings, begin, most.saturating_sub(taken));
+        first.absorb(next, taken, which);
     }
-    first.end = second.end;
     first
 }
 
-/// The convex law's reactions by the interior point, scaled.
+/// The reactions that the interior point found, scaled.
 fn convex_start(blocks_root: &[f64], starts: &[usize], solved: Result<Report, Unsupported>, mut r: Vec<f64>) -> Option<(Vec<f64>, u64)> {
     let report = solved.ok()?;
     for k in 0..blocks_root.len() {
@@ -334,8 +370,11 @@ fn report(outcome: &mut Outcome, error: Error, settings: &Settings, a: &[f64]) -
     if status != Status::Converged {
         report.notes.push(obstacle(outcome, &error, ratio));
     }
-    if outcome.restarted {
-        report.notes.push("started again from the answer of the convex law".into());
+    for start in &outcome.starts {
+        report.notes.push(match start {
+            Start::Convex => "started again from the answer of the convex law".into(),
+            Start::Shifted => "started again from the fixed point on De Saxcé's shift".into(),
+        });
     }
     report
 }
@@ -375,13 +414,14 @@ impl ReducedSolver for Newton {
             judge: Box::new(judging),
             ask_below: f64::INFINITY,
         };
-        let convex = |stop: &Stop| {
+        let begin = |which: Start, stop: &Stop| {
             let mut start = Solution::zero(0, reduced.rows());
             let mut interior = InteriorPoint::new(interior_point::Settings { stop: *stop, ..Default::default() });
-            let solved = interior.solve_reduced(&reduced.clone().associated(), &mut start);
+            let target = if which == Start::Convex { reduced.clone().associated() } else { reduced.clone() };
+            let solved = interior.solve_reduced(&target, &mut start);
             convex_start(&root, &reduced.row_starts, solved, start.r)
         };
-        let mut outcome = solve_twice(delassus, test, &settings, guess, convex);
+        let mut outcome = solve_again(delassus, test, &settings, guess, begin);
         solution.r = plain(&root, &reduced.row_starts, &outcome.best.y);
         // What passed was judged last.
         let error = if outcome.end == End::Passed { judged.get() } else { self.judge.error_reduced(reduced, &solution.r) };
@@ -425,14 +465,15 @@ impl Solver for Newton {
         };
         let form: &mut dyn Form = if condensed { delassus } else { mixed };
         let mut associated = None;
-        let convex = |stop: &Stop| {
+        let begin = |which: Start, stop: &Stop| {
             let mut start = Solution::zero(problem.n(), problem.rows());
             let mut interior = InteriorPoint::new(interior_point::Settings { stop: *stop, ..Default::default() });
-            let solved = interior.solve(&problem.clone().associated(), &mut start);
-            associated = Some(start.clone());
+            let target = if which == Start::Convex { problem.clone().associated() } else { problem.clone() };
+            let solved = interior.solve(&target, &mut start);
+            associated.get_or_insert_with(|| start.clone());
             convex_start(&root, starts, solved, start.r)
         };
-        let mut outcome = solve_twice(form, test, &settings, guess, convex);
+        let mut outcome = solve_again(form, test, &settings, guess, begin);
         complete(problem, &mut self.judge, plain(&root, starts, &outcome.best.y), solution);
         let mut error = if outcome.end == End::Passed { judged.get() } else { self.judge.error(problem, solution) };
         if let (Some(answer), None, false) = (associated, settings.residual, outcome.end == End::Passed) {
