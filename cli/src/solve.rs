@@ -185,7 +185,7 @@ fn solve_with(arguments: &Arguments, stored: &Stored, method: Method) -> Result<
         history: arguments.history.is_some(),
     };
     let mut solver: Box<dyn Both> = match method {
-        Method::Pivot => Box::new(pivot::Pivot::new(pivot::Settings { stop, facets: arguments.facets as usize })),
+        Method::Pivot => Box::new(pivot::Pivot::new(pivot::Settings { stop, facets: arguments.facets as usize, ..Default::default() })),
         _ => method.build(stop),
     };
     let result = match &stored.input {

@@ -24,7 +24,7 @@ fn problem(h: &[f64], k: &[f64], rows: &[(Law, Vec<f64>, f64)]) -> Problem {
 }
 
 fn exact() -> Settings {
-    Settings { stop: Stop { tolerance: Tolerance { relative: 1e-14, velocity: 1e-6, bound: None }, ..Stop::default() }, facets: 8 }
+    Settings { stop: Stop { tolerance: Tolerance { relative: 1e-14, velocity: 1e-6, bound: None }, ..Stop::default() }, ..Settings::default() }
 }
 
 fn solve(problem: &Problem) -> (Solution, Report) {
@@ -228,7 +228,7 @@ fn work_runs_out_where_it_was_told_to() {
     let problem = stack(10, 1.0);
     let mut solution = Solution::zero(problem.n(), problem.rows());
     let stop = Stop { work: Some(3), history: true, ..Stop::default() };
-    let report = Pivot::new(Settings { stop, facets: 4 }).solve(&problem, &mut solution).unwrap();
+    let report = Pivot::new(Settings { stop, facets: 4, swept: false }).solve(&problem, &mut solution).unwrap();
     assert_eq!((report.status, report.work, report.reproducible), (Status::Budget, 3, true));
     assert_eq!(report.history.len(), 4);
 }

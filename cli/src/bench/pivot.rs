@@ -137,6 +137,11 @@ fn print(figures: &Figures) {
     }
 }
 
+/// The walk by itself, one row at a time from nothing: what is counted and timed here.
+fn alone() -> Settings {
+    Settings { swept: false, ..Settings::default() }
+}
+
 /// The least time of several calls, s.
 fn best(repeats: usize, mut call: impl FnMut()) -> f64 {
     let time = |call: &mut dyn FnMut()| {
@@ -193,7 +198,7 @@ fn submatrix(lower: &Csr, present: &[bool]) -> Csr {
 /// Time per pivot of a chain that meets the floor: the median over the pivots of three runs.
 fn chain_row(n: usize) -> ChainRow {
     let problem = chain(n);
-    let mut solver = Pivot::new(Settings { stop: Stop { history: true, ..Stop::default() }, ..Settings::default() });
+    let mut solver = Pivot::new(Settings { stop: Stop { history: true, ..Stop::default() }, ..alone() });
     let mut times = Vec::new();
     for _ in 0..3 {
         let mut solution = Solution::zero(problem.n(), problem.rows());
@@ -222,7 +227,7 @@ fn dense_row(rows: usize) -> DenseRow {
     let (mut pivots, mut dense_pivots) = (0, 0);
     let ours = best(repeats, || {
         let mut solution = Solution::zero(problem.n(), rows);
-        pivots = Pivot::default().solve(&problem, &mut solution).expect("a convex problem").counts.pivots;
+        pivots = Pivot::new(alone()).solve(&problem, &mut solution).expect("a convex problem").counts.pivots;
     });
     let dense = best(repeats, || {
         let mut solution = Solution::zero(0, rows);
@@ -231,7 +236,7 @@ fn dense_row(rows: usize) -> DenseRow {
     });
     let dantzig = best(repeats, || {
         let mut solution = Solution::zero(0, rows);
-        drop(Pivot::default().solve_reduced(&reduced, &mut solution));
+        drop(Pivot::new(alone()).solve_reduced(&reduced, &mut solution));
     });
     DenseRow { rows, pivots, ours_ms: 1e3 * ours, dense_ms: 1e3 * dense, dense_pivots, dantzig_ms: 1e3 * dantzig }
 }
@@ -240,7 +245,7 @@ fn dense_row(rows: usize) -> DenseRow {
 fn warm_row(name: &'static str, mut scene: Scene) -> WarmRow {
     let (steps, skip) = (60, 5);
     let (mut cold, mut warm) = (0u64, 0u64);
-    let mut solver = Pivot::default();
+    let mut solver = Pivot::new(alone());
     let mut last: Option<Solution> = None;
     for step in 0..steps + skip {
         let problem: Problem = pyramid(&scene.problem, 4);

@@ -222,7 +222,7 @@ fn solve(problem: &Problem, wanted: &Wanted) -> Result<Pair, String> {
     let mut judge = Judge::of(problem).map_err(|e| e.to_string())?;
     let (mut ours, mut other) = (Solution::zero(problem.n(), problem.rows()), Solution::zero(problem.n(), problem.rows()));
     let begin = Instant::now();
-    let first = Pivot::new(Settings { stop: stop(wanted), facets: wanted.facets }).solve(problem, &mut ours);
+    let first = Pivot::new(Settings { stop: stop(wanted), facets: wanted.facets, ..Settings::default() }).solve(problem, &mut ours);
     let ms = 1e3 * begin.elapsed().as_secs_f64();
     let settings = interior_point::Settings { stop: stop(wanted), ..Default::default() };
     let second = InteriorPoint::new(settings).solve(problem, &mut other);
@@ -243,7 +243,7 @@ fn solve_reduced(reduced: &Reduced, wanted: &Wanted) -> Result<Pair, String> {
     let mut judge = Judge::of_reduced(reduced);
     let (mut ours, mut other) = (Solution::zero(0, reduced.rows()), Solution::zero(0, reduced.rows()));
     let begin = Instant::now();
-    let first = Pivot::new(Settings { stop: stop(wanted), facets: wanted.facets }).solve_reduced(reduced, &mut ours);
+    let first = Pivot::new(Settings { stop: stop(wanted), facets: wanted.facets, ..Settings::default() }).solve_reduced(reduced, &mut ours);
     let ms = 1e3 * begin.elapsed().as_secs_f64();
     let settings = interior_point::Settings { stop: stop(wanted), ..Default::default() };
     let second = InteriorPoint::new(settings).solve_reduced(reduced, &mut other);

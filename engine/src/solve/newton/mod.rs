@@ -17,7 +17,11 @@
 //! 4. Phase P (`path`): from piece to piece along Newton's path, where a contact has to change its branch before R can fall.
 //! 5. A and P once more; a few full Newton steps without any regular term, for extreme mass ratios; then phase B (`proximal`): proximal point with the same Newton steps, for dependent rows.
 //! 6. 3 to 5 again, as long as a round lowers R by a tenth and the budget lasts.
-//! 7. What is not solved with half of the budget starts once more, from the answer of the convex law (by the interior point).
+//! 7. What is not solved with half of the budget starts once more, from the answer of the convex law (by the interior point);
+//!    where nothing slips that may be the answer as it is.
+//! 8. Small problems that are not solved then start a last time where Anderson's fixed point on De Saxcé's shift
+//!    ([`super::shift`], around the interior point) ends: contacts that slip nearly in parallel, between which load may move at
+//!    almost constant R, stop Newton's method but not the fixed point.
 //!
 //! The iterate of least R is what is returned, judged by [`crate::problem::error`].
 //!
@@ -63,8 +67,15 @@ use std::cell::Cell;
 /// Factorizations if [`Stop::work`] does not say.
 const WORK: u64 = 1000;
 
+/// From here on mass ratios are named as what stops the method.
+const EXTREME: f64 = 1e10;
+
 /// Factorizations that the convex start may take.
 const CONVEX: u64 = 60;
+
+/// Factorizations of the interior point that the fixed point on the shift may take, and the most rows for which it is tried.
+const SHIFTED: u64 = 3000;
+const SHIFTED_ROWS: usize = 1500;
 
 /// How to solve.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -131,6 +142,24 @@ impl Newton {
         *unique.get_or_insert_with(|| unique::of(form, contacts, answer))
     }
 
+    /// Where nothing slips, the answer of the convex law is one of the true law too. It comes with velocities of its own: under
+    /// extreme mass ratios those that are computed anew from the reactions are lost in rounding. Its error, if it is accepted.
+    fn try_associated(&mut self, problem: &Problem, answer: Solution, solution: &mut Solution, outcome: &mut Outcome) -> Option<Error> {
+        let error = self.judge.error(problem, &answer);
+        if !error.accepted(&self.settings.stop.tolerance) {
+            return None;
+        }
+        let blocks = &self.mixed.blocks;
+        outcome.best.y = scaled_guess(blocks, &answer.r);
+        problem.local_velocities(&answer.v, &answer.r, &mut outcome.best.u);
+        for k in 0..blocks.len() {
+            outcome.best.u[blocks.range(k)].iter_mut().for_each(|u| *u /= blocks.root[k]);
+        }
+        (outcome.end, outcome.phase) = (End::Passed, "convex");
+        *solution = answer;
+        Some(error)
+    }
+
     fn set_contacts(&mut self, outcome: &mut Outcome, condensed: bool) {
         std::mem::swap(&mut self.answer, &mut outcome.best);
         self.condensed = condensed;
@@ -154,8 +183,25 @@ struct Outcome {
     phase: &'static str,
     history: Vec<super::Sample>,
     late: bool,
-    /// Whether a second start from the convex law's answer was needed.
-    restarted: bool,
+    /// The further starts that were needed.
+    starts: Vec<Start>,
+}
+
+impl Outcome {
+    /// Adds an attempt from another start, which took `taken` factorizations to find.
+    fn absorb(&mut self, next: Outcome, taken: u64, which: Start) {
+        self.counts.sweeps += next.counts.sweeps;
+        self.counts.factorizations += taken + next.counts.factorizations;
+        self.counts.outer += next.counts.outer;
+        self.history.extend(&next.history);
+        self.late = next.late;
+        self.starts.push(which);
+        if next.end == End::Passed || next.best.residual < self.best.residual {
+            self.best = next.best;
+            self.phase = next.phase;
+        }
+        self.end = next.end;
+    }
 }
 
 type Phase = (&'static str, fn(&mut Run<'_, '_>) -> End);
@@ -213,45 +259,58 @@ fn solve_form(form: &mut dyn Form, test: &mut Test<'_>, settings: &Settings, gue
     if end == End::Passed {
         run.best.copy_from(&run.now);
     }
-    Outcome { end, counts: run.counts, best: run.best, phase, history: run.history, late: run.late, restarted: false }
+    Outcome { end, counts: run.counts, best: run.best, phase, history: run.history, late: run.late, starts: Vec::new() }
 }
 
-/// As [`solve_form`]; what is not solved with half of the work starts anew from the answer of the convex law, which `convex`
-/// finds (as scaled reactions, with the factorizations that it took) if there is one.
-fn solve_twice(
+/// Where a further attempt begins.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Start {
+    /// At the answer of the convex law.
+    Convex,
+    /// Where the fixed point on De Saxcé's shift ends (or stalls).
+    Shifted,
+}
+
+/// As [`solve_form`]; what is not solved with half of the work starts anew from the points that `start` finds (as scaled
+/// reactions, with the factorizations that it took).
+fn solve_again(
     form: &mut dyn Form,
     mut test: Test<'_>,
     settings: &Settings,
     guess: Vec<f64>,
-    convex: impl FnOnce(&Stop) -> Option<(Vec<f64>, u64)>,
+    mut start: impl FnMut(Start, &Stop) -> Option<(Vec<f64>, u64)>,
 ) -> Outcome {
     let work = settings.stop.work.unwrap_or(WORK);
     let friction = super::shift::needed(&form.blocks().laws);
     let mut first = solve_form(form, &mut test, settings, guess, if friction { work.div_ceil(2) } else { work });
-    let left = work.saturating_sub(first.counts.factorizations);
-    if first.end == End::Passed || first.late || !friction || left == 0 {
-        return first;
+    let asked = settings.stop.tolerance;
+    let tolerance = crate::problem::Tolerance { relative: asked.relative.min(1e-10), velocity: asked.velocity.min(1e-7), bound: None };
+    for which in [Start::Convex, Start::Shifted] {
+        let left = work.saturating_sub(first.counts.factorizations);
+        let small = friction && settings.stop.work.is_none() && form.blocks().rows() <= SHIFTED_ROWS;
+        let (searching, most) = match which {
+            Start::Convex => (left.min(CONVEX), left),
+            // Beyond the usual budget, unless there is a limit: the last resort.
+            Start::Shifted => {
+                if small {
+                    (SHIFTED, SHIFTED + WORK / 2)
+                } else {
+                    (0, 0)
+                }
+            }
+        };
+        if first.end == End::Passed || first.late || searching == 0 {
+            break;
+        }
+        let stop = Stop { tolerance, work: Some(searching), deadline: settings.stop.deadline, history: false };
+        let Some((begin, taken)) = start(which, &stop) else { break };
+        let next = solve_form(form, &mut test, settings, begin, most.saturating_sub(taken));
+        first.absorb(next, taken, which);
     }
-    let tolerance = crate::problem::Tolerance { relative: 1e-10, velocity: 1e-7, bound: None };
-    let stop = Stop { tolerance, work: Some(left.min(CONVEX)), deadline: settings.stop.deadline, history: false };
-    let Some((start, taken)) = convex(&stop) else { return first };
-    first.counts.factorizations += taken;
-    let second = solve_form(form, &mut test, settings, start, left.saturating_sub(taken));
-    first.counts.sweeps += second.counts.sweeps;
-    first.counts.factorizations += second.counts.factorizations;
-    first.counts.outer += second.counts.outer;
-    first.history.extend(&second.history);
-    first.late = second.late;
-    first.restarted = true;
-    if second.end == End::Passed || second.best.residual < first.best.residual {
-        first.best = second.best;
-        first.phase = second.phase;
-    }
-    first.end = second.end;
     first
 }
 
-/// The convex law's reactions by the interior point, scaled.
+/// The reactions that the interior point found, scaled.
 fn convex_start(blocks_root: &[f64], starts: &[usize], solved: Result<Report, Unsupported>, mut r: Vec<f64>) -> Option<(Vec<f64>, u64)> {
     let report = solved.ok()?;
     for k in 0..blocks_root.len() {
@@ -282,7 +341,19 @@ fn plain(blocks_root: &[f64], starts: &[usize], y: &[f64]) -> Vec<f64> {
     r
 }
 
-fn report(outcome: &mut Outcome, error: crate::problem::Error, settings: &Settings) -> Report {
+/// What stopped the method, for a person; `ratio` is the largest over the smallest mean diagonal entry of W.
+fn obstacle(outcome: &Outcome, error: &Error, ratio: f64) -> String {
+    let why = match outcome.end {
+        End::Spent if outcome.late => "time ran out",
+        End::Spent => "the factorizations ran out",
+        _ if ratio > EXTREME => "the masses differ too much for double precision: velocities are lost in the rounding of the reactions",
+        _ => "no phase lowers the error: contacts that slip nearly in parallel, or no solution",
+    };
+    format!("stopped since {why} (W's diagonal entries differ by {ratio:.0e}); worst is block {}", error.worst_block)
+}
+
+fn report(outcome: &mut Outcome, error: Error, settings: &Settings, a: &[f64]) -> Report {
+    let ratio = a.iter().fold(0.0f64, |m, a| m.max(*a)) / a.iter().fold(f64::INFINITY, |m, a| m.min(*a));
     let status = match outcome.end {
         End::Passed => Status::Converged,
         _ if settings.residual.is_none() && error.accepted(&settings.stop.tolerance) => Status::Converged,
@@ -296,8 +367,14 @@ fn report(outcome: &mut Outcome, error: crate::problem::Error, settings: &Settin
     report.counts = outcome.counts;
     report.history = std::mem::take(&mut outcome.history);
     report.notes.push(format!("ended in phase {}", outcome.phase));
-    if outcome.restarted {
-        report.notes.push("started again from the answer of the convex law".into());
+    if status != Status::Converged {
+        report.notes.push(obstacle(outcome, &error, ratio));
+    }
+    for start in &outcome.starts {
+        report.notes.push(match start {
+            Start::Convex => "started again from the answer of the convex law".into(),
+            Start::Shifted => "started again from the fixed point on De Saxcé's shift".into(),
+        });
     }
     report
 }
@@ -337,18 +414,19 @@ impl ReducedSolver for Newton {
             judge: Box::new(judging),
             ask_below: f64::INFINITY,
         };
-        let convex = |stop: &Stop| {
+        let begin = |which: Start, stop: &Stop| {
             let mut start = Solution::zero(0, reduced.rows());
             let mut interior = InteriorPoint::new(interior_point::Settings { stop: *stop, ..Default::default() });
-            let solved = interior.solve_reduced(&reduced.clone().associated(), &mut start);
+            let target = if which == Start::Convex { reduced.clone().associated() } else { reduced.clone() };
+            let solved = interior.solve_reduced(&target, &mut start);
             convex_start(&root, &reduced.row_starts, solved, start.r)
         };
-        let mut outcome = solve_twice(delassus, test, &settings, guess, convex);
+        let mut outcome = solve_again(delassus, test, &settings, guess, begin);
         solution.r = plain(&root, &reduced.row_starts, &outcome.best.y);
         // What passed was judged last.
         let error = if outcome.end == End::Passed { judged.get() } else { self.judge.error_reduced(reduced, &solution.r) };
         self.set_contacts(&mut outcome, true);
-        Ok(report(&mut outcome, error, &settings))
+        Ok(report(&mut outcome, error, &settings, self.judge.a()))
     }
 }
 
@@ -386,17 +464,23 @@ impl Solver for Newton {
             ask_below: f64::INFINITY,
         };
         let form: &mut dyn Form = if condensed { delassus } else { mixed };
-        let convex = |stop: &Stop| {
+        let mut associated = None;
+        let begin = |which: Start, stop: &Stop| {
             let mut start = Solution::zero(problem.n(), problem.rows());
             let mut interior = InteriorPoint::new(interior_point::Settings { stop: *stop, ..Default::default() });
-            let solved = interior.solve(&problem.clone().associated(), &mut start);
+            let target = if which == Start::Convex { problem.clone().associated() } else { problem.clone() };
+            let solved = interior.solve(&target, &mut start);
+            associated.get_or_insert_with(|| start.clone());
             convex_start(&root, starts, solved, start.r)
         };
-        let mut outcome = solve_twice(form, test, &settings, guess, convex);
+        let mut outcome = solve_again(form, test, &settings, guess, begin);
         complete(problem, &mut self.judge, plain(&root, starts, &outcome.best.y), solution);
-        let error = if outcome.end == End::Passed { judged.get() } else { self.judge.error(problem, solution) };
+        let mut error = if outcome.end == End::Passed { judged.get() } else { self.judge.error(problem, solution) };
+        if let (Some(answer), None, false) = (associated, settings.residual, outcome.end == End::Passed) {
+            error = self.try_associated(problem, answer, solution, &mut outcome).unwrap_or(error);
+        }
         self.set_contacts(&mut outcome, condensed);
-        Ok(report(&mut outcome, error, &settings))
+        Ok(report(&mut outcome, error, &settings, self.judge.a()))
     }
 }
 

@@ -97,11 +97,13 @@ pub struct Settings {
     pub stop: Stop,
     /// Edges of the pyramid that stands for a three-row friction cone, at least 3.
     pub facets: usize,
+    /// Begin a cold start of more than 200 rows with sweeps and block pivots; without, every row enters by itself.
+    pub swept: bool,
 }
 
 impl Default for Settings {
     fn default() -> Settings {
-        Settings { stop: Stop::default(), facets: 8 }
+        Settings { stop: Stop::default(), facets: 8, swept: true }
     }
 }
 
@@ -177,12 +179,12 @@ impl Pivot {
         let pyramids = Pyramids::new(&reduced.laws, self.settings.facets);
         let polyhedral = pyramids.unfold_reduced(reduced);
         let mut inner = Solution { v: Vec::new(), r: pyramids.unfold(&reduced.laws, &solution.r) };
-        let (skew, size) = (reduced.asymmetry(), polyhedral.rows());
+        let (skew, size, swept) = (reduced.asymmetry(), polyhedral.rows(), self.settings.swept);
         let lemke = |solution: &mut Solution| Lemke::new(lemke::Settings { stop: *stop }).solve_reduced(&polyhedral, solution);
         let mut report = match skew {
-            _ if skew <= SYMMETRIC => walk_reduced(&polyhedral, &mut inner, stop),
+            _ if skew <= SYMMETRIC => walk_reduced(&polyhedral, &mut inner, stop, swept),
             _ if skew <= SLIGHT => {
-                shift::solve_reduced(&polyhedral, &mut inner, stop, Section::Round, |p, s, stop| Ok(walk_reduced(p, s, stop)))?
+                shift::solve_reduced(&polyhedral, &mut inner, stop, Section::Round, |p, s, stop| Ok(walk_reduced(p, s, stop, swept)))?
             }
             _ if size > LARGEST => return Err(Pivot::unsupported(format!("a non-symmetric W of {size} rows, more than {LARGEST}"))),
             _ => lemke(&mut inner)?,
@@ -217,9 +219,12 @@ impl Pivot {
             .prepare(problem)
             .map_err(|unknown| Pivot::unsupported(format!("H that is not positive definite (unknown {unknown})")))?;
         let (lo, hi) = bounds(&problem.laws);
-        let sweeps = if cold(solution) { Psor::new(sweeping(stop, SWEEPS)).solve(problem, solution)?.counts.sweeps } else { 0 };
+        let swept = self.settings.swept && cold(solution);
+        let sweeps = if swept { Psor::new(sweeping(stop, SWEEPS)).solve(problem, solution)?.counts.sweeps } else { 0 };
         let mut basis = SparseBasis { problem, state: &mut self.state };
         let mut walk = Walk::new(&mut basis, &lo, &hi, &solution.r);
+        // A guess has few wrong rows, or is far off in ways that an exchange of all of them does not mend.
+        walk.in_blocks = swept;
         let end = walk.run(stop);
         let mut walked = Walked::new(end, &mut walk);
         walked.counts.sweeps = sweeps;
@@ -241,14 +246,15 @@ fn sweeping(stop: &Stop, sweeps: u64) -> psor::Settings {
 }
 
 /// The walk on a reduced problem with one-row blocks.
-fn walk_reduced(reduced: &Reduced, solution: &mut Solution, stop: &Stop) -> Report {
+fn walk_reduced(reduced: &Reduced, solution: &mut Solution, stop: &Stop, swept: bool) -> Report {
     let (lo, hi) = bounds(&reduced.laws);
-    let sweeps = match cold(solution) {
+    let sweeps = match swept && cold(solution) {
         true => Psor::new(sweeping(stop, REDUCED_SWEEPS)).solve_reduced(reduced, solution).map_or(0, |report| report.counts.sweeps),
         false => 0,
     };
     let mut basis = Dense::new(reduced);
     let mut walk = Walk::new(&mut basis, &lo, &hi, &solution.r);
+    walk.in_blocks = swept && solution.r.len() > SWEPT;
     let end = walk.run(stop);
     let mut walked = Walked::new(end, &mut walk);
     walked.counts.sweeps = sweeps;

@@ -70,6 +70,8 @@ pub(super) struct Walk<'a, B: Basis> {
     pub(super) hi: &'a [f64],
     pub(super) r: Vec<f64>,
     pub(super) pivots: u64,
+    /// Begin with block pivots.
+    pub(super) in_blocks: bool,
     pub(super) history: Vec<Sample>,
     /// Rows that were put aside: within rounding of their law, or depending on others and off by less than the tolerance.
     pub(super) aside: Vec<bool>,
@@ -99,6 +101,7 @@ impl<'a, B: Basis> Walk<'a, B> {
             hi,
             r,
             pivots: 0,
+            in_blocks: false,
             history: Vec::new(),
             aside: vec![false; m],
             dependent: Vec::new(),
@@ -118,7 +121,7 @@ impl<'a, B: Basis> Walk<'a, B> {
         let limit = stop.work.unwrap_or(50 * self.r.len() as u64 + 1000);
         // 1. The guess: its free rows, all that is wrong with them at once, and the minimum over what is free then.
         self.restart();
-        if self.r.len() > MANY {
+        if self.in_blocks {
             self.exchange(limit, stop);
         }
         self.settle_within();
