@@ -193,7 +193,8 @@ fn subtract<const FUSED: bool>(panel: &mut [f64], update: &mut [f64], [m, p, fir
                 if low >= high {
                     continue;
                 }
-                let target = if j < p { &mut panel[j * m + low..j * m + high] } else { &mut update[(j - p) * q + low - p..(j - p) * q + high - p] };
+                let target =
+                    if j < p { &mut panel[j * m + low..j * m + high] } else { &mut update[(j - p) * q + low - p..(j - p) * q + high - p] };
                 if let Ok(target) = <&mut [f64; STRIP]>::try_from(&mut *target) {
                     for (t, x) in target.iter_mut().zip(sum) {
                         *t -= x;

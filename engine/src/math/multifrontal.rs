@@ -285,7 +285,8 @@ fn assemble(child: &[f64], size: usize, runs: &[[u32; 3]], panel: &mut [f64], (u
                 // Of its own run, a column holds what lies from the diagonal on.
                 let skip = if k == 0 { c } else { 0 };
                 let (first, row, length) = (first as usize + skip, row as usize + skip, length as usize - skip);
-                let target = if column < p { &mut panel[column * m + row..][..length] } else { &mut update[(column - p) * q + row - p..][..length] };
+                let target =
+                    if column < p { &mut panel[column * m + row..][..length] } else { &mut update[(column - p) * q + row - p..][..length] };
                 for (t, s) in target.iter_mut().zip(&source[first..first + length]) {
                     *t += s;
                 }
