@@ -380,7 +380,7 @@ impl InteriorPoint {
             }
             // 5. Newton steps once the active set has settled.
             for (c, last, count, pattern) in &mut tries {
-                if *count >= 3 || gap >= 10.0 * SETTLED * *last {
+                if *count >= 3 {
                     continue;
                 }
                 let before = std::mem::take(pattern);

@@ -144,20 +144,15 @@ impl Scaled {
             }
         }
         self.J.clear(n);
-        let (mut columns, mut values) = (Vec::new(), Vec::new());
+        let mut values = Vec::new();
         for block in &self.blocks {
             let from = problem.J.block(block.source);
-            let rows = || block.range().map(|i| from.row(self.source[i] - from.first));
-            // A sphere's normal turns nothing: columns without any entry would double the system of a smooth pile.
-            let used = |p: &usize| rows().any(|row| row[*p] != 0.0);
-            let kept: Vec<usize> = (0..from.columns.len()).filter(used).collect();
-            columns.clear();
-            columns.extend(kept.iter().map(|&p| from.columns[p]));
             values.clear();
-            for (i, row) in block.range().zip(rows()) {
-                values.extend(kept.iter().map(|&p| self.factor[i] * row[p] / self.column[from.columns[p] as usize]));
+            for i in block.range() {
+                let row = from.row(self.source[i] - from.first);
+                values.extend(from.columns.iter().zip(row).map(|(&j, x)| self.factor[i] * x / self.column[j as usize]));
             }
-            self.J.push(block.rows, &columns, &values);
+            self.J.push(block.rows, from.columns, &values);
         }
         let rows = |b: &Block| problem.J.row_starts[b.source]..problem.J.row_starts[b.source + 1];
         let compliant = |b: &Block| problem.E[rows(b)].iter().any(|&e| e != 0.0).then(Vec::new);
