@@ -204,6 +204,21 @@ fn numbers_that_are_none_come_back_as_an_error_not_as_an_answer() {
 }
 
 #[test]
+fn a_guess_of_the_wrong_size_is_no_guess() {
+    let problem = bar(20, Law::Cone { mu: 0.4, rows: 2 });
+    let (answer, _) = solve(&problem);
+    for warm in [Warm::Cold, Warm::Partial, Warm::Full, Warm::Best] {
+        for (v, r) in [(40, 0), (0, 40), (3, 40), (40, 41)] {
+            let mut guess = Solution { v: vec![1.0; v], r: vec![1.0; r] };
+            let report = method(warm).solve(&problem, &mut guess).expect("treated");
+            assert_eq!(report.status, Status::Converged, "{warm:?} {v} {r}");
+            // Both are solved to velocities of 1e-10 m/s.
+            assert!(difference(&guess.v, &answer.v) < 1e-8);
+        }
+    }
+}
+
+#[test]
 fn budgets_and_bits() {
     let problem = bar(60, Law::Cone { mu: 0.4, rows: 2 });
     let stop = Stop { tolerance: TIGHT, work: Some(3), ..Stop::default() };

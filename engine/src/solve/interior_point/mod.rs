@@ -83,10 +83,18 @@ const WORTH: f64 = 0.3;
 const BARELY: f64 = 1e-3;
 /// Newton steps are not tried where the active rows per unknown exceed this: from the first system.
 const COLD_CROWD: f64 = 0.5;
+/// With more cones than this the first system says less: then [`MANY_CROWD`] holds.
+const MANY: usize = 1000;
+/// See [`MANY`].
+const MANY_CROWD: f64 = 0.2;
 /// With so few cones they are tried in any case.
 const FEW: usize = 64;
 /// As [`COLD_CROWD`], from the path; there the active set is the true one.
 const LATE_CROWD: f64 = 1.2;
+/// Newton steps are tried from the path when its gap has fallen to this part since the last try.
+const SETTLED: f64 = 1e-2;
+/// See [`InteriorPoint::far`].
+const FAR: f64 = 10.0;
 /// Rises of the merit that are borne where masses are extreme.
 const EXTREME_RISES: u64 = 8;
 /// A Newton step must lower the merit to this part.
@@ -152,6 +160,19 @@ enum Target<'a> {
     Reduced(&'a Reduced),
 }
 
+impl Target<'_> {
+    /// A guess of the wrong size is none.
+    fn fit(self, solution: &mut Solution) {
+        let (n, rows) = match self {
+            Target::Problem(problem) => (problem.n(), problem.rows()),
+            Target::Reduced(reduced) => (solution.v.len(), reduced.rows()),
+        };
+        if solution.v.len() != n || solution.r.len() != rows {
+            *solution = Solution::zero(n, rows);
+        }
+    }
+}
+
 /// The course of one convex solve.
 struct Run<'a> {
     target: Target<'a>,
@@ -192,6 +213,7 @@ impl InteriorPoint {
     /// Solves under the convex laws.
     fn convex(&mut self, target: Target<'_>, solution: &mut Solution, stop: &Stop) -> Result<Report, Unsupported> {
         self.prepare(target)?;
+        target.fit(solution);
         let mut run = Run {
             target,
             stop,
@@ -314,7 +336,8 @@ impl InteriorPoint {
             return End::Accepted;
         }
         let (degree, crowded) = (self.scaled.degree(), self.newton.crowded(&self.scaled, &v, &r));
-        if crowded < COLD_CROWD || degree <= FEW {
+        let crowd = if degree > MANY { MANY_CROWD } else { COLD_CROWD };
+        if crowded < crowd || degree <= FEW {
             let end = self.descend(run, 1.0, &mut v, &mut r);
             if end != End::Stuck || degree == 0 {
                 return end;
@@ -329,38 +352,41 @@ impl InteriorPoint {
     /// Follows the path to the end.
     fn follow(&mut self, run: &mut Run<'_>, mut point: Point) -> End {
         let first_gap = point.gap(&self.scaled);
-        let mut tries: [(f64, f64, u32); 2] = [(1.0, first_gap, 0), (0.1, first_gap, 0)];
-        let mut patterns = [Vec::new(), Vec::new()];
-        let mut flat = 0;
+        let (mut least_gap, mut flat) = (first_gap, 0);
+        let mut tries: [(f64, f64, u32, Vec<u8>); 2] = [(1.0, first_gap, 0, Vec::new()), (0.1, first_gap, 0, Vec::new())];
         loop {
             if self.used_up(run) {
-                return End::Budget;
+                return self.leave(run, &point, End::Budget);
             }
             let least = run.least;
             let moved = match self.path.iterate(&self.scaled, &mut self.kkt, &mut point) {
                 Ok(moved) => moved,
                 Err(bad) => {
                     run.notes.push(format!("path: pivot {:.1e} at unknown {}", bad.pivot, bad.unknown));
-                    return End::Stuck;
+                    return self.leave(run, &point, End::Stuck);
                 }
             };
             run.iterations += 1;
             run.solves += moved.solves;
-            if self.consider(run, &point.v, &point.r) {
+            let gap = point.gap(&self.scaled);
+            let far = self.far(run, gap);
+            if !far && self.consider(run, &point.v, &point.r) {
                 return End::Accepted;
             }
-            flat = if run.least < 0.9 * least { 0 } else { flat + 1 };
-            if flat >= 25 || moved.step < 1e-8 || !point.gap(&self.scaled).is_finite() {
-                return End::Stuck;
+            let better = if far { gap < 0.9 * least_gap } else { run.least < 0.9 * least };
+            flat = if better { 0 } else { flat + 1 };
+            least_gap = least_gap.min(gap);
+            if flat >= 25 || moved.step < 1e-8 || !gap.is_finite() {
+                return self.leave(run, &point, End::Stuck);
             }
             // 5. Newton steps once the active set has settled.
-            let gap = point.gap(&self.scaled);
-            for (which, (c, last, count)) in tries.iter_mut().enumerate() {
-                let mut now = Vec::new();
-                self.newton.pattern(&self.scaled, *c, &point.v, &point.r, &mut now);
-                let settled = now == patterns[which];
-                patterns[which] = now;
-                if settled && gap < 1e-2 * *last && *count < 3 && self.promising(&point.v, &point.r) {
+            for (c, last, count, pattern) in &mut tries {
+                if *count >= 3 {
+                    continue;
+                }
+                let before = std::mem::take(pattern);
+                self.newton.pattern(&self.scaled, *c, &point.v, &point.r, pattern);
+                if *pattern == before && gap < SETTLED * *last && self.promising(&point.v, &point.r) {
                     *last = gap;
                     *count += 1;
                     let end = self.descend(run, *c, &mut point.v.clone(), &mut point.r.clone());
@@ -370,6 +396,17 @@ impl InteriorPoint {
                 }
             }
         }
+    }
+
+    /// Whether the point of this gap cannot be the answer yet. A contact's error is (μ/r)² where its μ is u·r: a gap
+    /// many times the root of the tolerance is far too much, and judging it costs as much as a back-substitution.
+    fn far(&self, run: &Run<'_>, gap: f64) -> bool {
+        !run.stop.history && gap * self.scaled.degree() as f64 > FAR * run.stop.tolerance.relative.sqrt() * self.judge.scale()
+    }
+
+    /// The end of the path, its last point judged.
+    fn leave(&mut self, run: &mut Run<'_>, point: &Point, end: End) -> End {
+        if self.consider(run, &point.v, &point.r) { End::Accepted } else { end }
     }
 
     /// Whether Newton steps are worth trying from here.
