@@ -24,7 +24,10 @@ fn problem(h: &[f64], k: &[f64], rows: &[(Law, Vec<f64>, f64)]) -> Problem {
 }
 
 fn exact() -> Settings {
-    Settings { stop: Stop { tolerance: Tolerance { relative: 1e-14, velocity: 1e-6, bound: None }, ..Stop::default() }, ..Settings::default() }
+    Settings {
+        stop: Stop { tolerance: Tolerance { relative: 1e-14, velocity: 1e-6, bound: None }, ..Stop::default() },
+        ..Settings::default()
+    }
 }
 
 fn solve(problem: &Problem) -> (Solution, Report) {

@@ -20,14 +20,14 @@ use super::run::{End, Run};
 /// Most factorizations of this phase.
 const STEPS: u64 = 60;
 /// Refusals in a row after which the phase gives up: the next one is cheaper then.
-const REFUSALS: u32 = 3;
+const REFUSALS: u32 = 2;
 /// Sweeps that correct a step.
 const CORRECTION: usize = 10;
 /// Steps that the walk may take, and how far R may rise on it.
-const WALK: u32 = 3;
+const WALK: u32 = 4;
 const RISE: f64 = 10.0;
 /// The first weight.
-const EPS: f64 = 1e-3;
+const EPS: f64 = 3e-3;
 
 /// The iterate to which a walk that fails returns.
 struct Walk {
