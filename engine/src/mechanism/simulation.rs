@@ -67,6 +67,12 @@ pub const DEPENDENT: f64 = 1e-9;
 /// An independent set of rows this near to dependent is chosen again, if there is a choice.
 const POOR: f64 = 1e-3;
 
+/// Steps between two choices of the rows: where two sets are equally good the choice would go back and forth.
+const WAIT: u32 = 16;
+
+/// The least speed by which rates are measured, m/s or rad/s.
+const SLOW: f64 = 1e-3;
+
 /// Stages and corrections keep this far from a singular position, where a step can be divided otherwise or a correction can wait.
 const CLOSE: f64 = 3e-3;
 
@@ -108,6 +114,8 @@ pub struct Simulation {
     in_vain: u32,
     /// How near to dependent the rows may come before they are chosen again.
     poor: f64,
+    /// Steps before the rows may be chosen again.
+    wait: u32,
 }
 
 impl Simulation {
@@ -142,6 +150,7 @@ impl Simulation {
             waited: 0,
             in_vain: 0,
             poor: POOR,
+            wait: 0,
         };
         out.assemble()?;
         out.program.look(&out.q);
@@ -418,13 +427,19 @@ impl Simulation {
         if self.basis.dropped.is_empty() {
             return;
         }
-        let speed = self.v.iter().fold(0.0f64, |m, x| m.max(x.abs()));
+        if self.wait > 0 {
+            self.wait -= 1;
+            return;
+        }
+        // A machine that nearly stands still strays by rounding.
+        let speed = self.v.iter().fold(SLOW, |m, x| m.max(x.abs()));
         let rates = self.residuals().1;
         let strays = self.basis.dropped.iter().any(|&r| rates[r].abs() > 1e-6 * speed);
         let least = self.program.factor().least().0;
         if !strays && least > self.poor {
             return;
         }
+        self.wait = WAIT;
         // The whole matrix with full pivoting: the best set, whatever it costs; this is rare.
         let all: Vec<usize> = (0..self.equations.rows.len()).collect();
         let mut whole = Program::new(&mut self.equations, &all);

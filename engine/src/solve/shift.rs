@@ -86,7 +86,7 @@ pub fn solve(
     let mut u = vec![0.0; problem.rows()];
     problem.local_velocities(&solution.v, &solution.r, &mut u);
     let frozen = problem.laws.iter().map(|law| matches!(law, Law::Coulomb { .. })).collect();
-    let mut outer = Outer::new(stop, frozen, weight, read(&problem.laws, &rows, section, &u));
+    let mut outer = Outer::new((stop, section), frozen, weight, read(&problem.laws, &rows, section, &u));
     loop {
         convex.w.copy_from_slice(&problem.w);
         for (s, x) in rows.iter().zip(outer.x()) {
@@ -139,7 +139,7 @@ pub fn solve_reduced(
         x
     };
     let frozen = reduced.laws.iter().map(|law| skew || matches!(law, Law::Coulomb { .. })).collect();
-    let mut outer = Outer::new(stop, frozen, weight, offset(&solution.r, &mut u));
+    let mut outer = Outer::new((stop, section), frozen, weight, offset(&solution.r, &mut u));
     loop {
         for i in 0..m {
             convex.q[i] = reduced.q[i] + outer.x()[i];
@@ -184,6 +184,8 @@ fn symmetric_part(w: &crate::math::sparse::Csr, transposed: &crate::math::sparse
 
 /// The outer iteration: where it stands, what it has seen.
 struct Outer<'a> {
+    /// The inner method has pyramids in place of cones.
+    pyramids: bool,
     stop: &'a Stop,
     /// Blocks that x enters: a contradiction among them is one of the frozen problem, not of the true one.
     frozen: Vec<bool>,
@@ -210,8 +212,9 @@ struct Outer<'a> {
 }
 
 impl<'a> Outer<'a> {
-    fn new(stop: &'a Stop, frozen: Vec<bool>, weight: Vec<f64>, x: Vec<f64>) -> Outer<'a> {
+    fn new((stop, section): (&'a Stop, Section), frozen: Vec<bool>, weight: Vec<f64>, x: Vec<f64>) -> Outer<'a> {
         Outer {
+            pyramids: section != Section::Round,
             stop,
             frozen,
             anderson: Anderson::default(),
@@ -279,7 +282,7 @@ impl<'a> Outer<'a> {
         } else if self.stop.late() {
             self.reproducible = false;
             Some(Status::Budget)
-        } else if self.stands_still(next, error.scale) {
+        } else if self.pyramids && self.stands_still(next, error.scale) {
             self.notes.push("the shift stands still: the rest of the error is the inner method's".into());
             Some(Status::Stalled)
         } else if self.counts.outer >= OUTER {

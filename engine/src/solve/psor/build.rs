@@ -1,6 +1,5 @@
 //! From a problem to the coordinates of the sweep.
 
-use super::Settings;
 use super::colour::{Colours, UNCOLOURED};
 use super::image::{Image, Layout, metric, scaled};
 use super::kernel::{CHUNK, Contact};
@@ -8,6 +7,7 @@ use super::lanes::LANES;
 use super::laws::coulomb_parameters;
 use super::parts::{BOUNDARY, Lists, Parts};
 use super::system::{Colour, GROUP, Part, Run, STRIDE, Single, System};
+use super::{Local, Settings};
 use crate::math::cliques::CliqueFactor;
 use crate::problem::{Law, Problem};
 
@@ -310,7 +310,7 @@ impl Builder<'_> {
         };
         let (read, read_values) = add(&image.read, &image.read_values);
         let (write, write_values) = if image.meshed { add(&image.write, &image.write_values) } else { (read.clone(), read_values) };
-        let exact = self.settings.exact(&law);
+        let exact = self.settings.exact(&law) || self.settings.local == Local::Frozen;
         let law = scaled(&law, &s);
         system.singles.push(Single { law, at, read, read_values, write, write_values, step, exact, block: image.block });
     }

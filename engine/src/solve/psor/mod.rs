@@ -23,7 +23,11 @@
 //! 5. `est = ½ Σ ‖Δr̂‖²`, free with the sweep, is nearly always an upper bound of the error. The least-`est`
 //!    iterate is kept; the judge is asked once `est ≤ 4 tol`, and v is computed anew from r before it answers.
 //!
-//! A `Coulomb` block is solved exactly ([`super::local`]): one projected step with De Saxcé's shift is cheaper but takes
+//! Under Coulomb's law of many contacts the shift is frozen ([`Local::Frozen`]): every four sweeps `mu‖u_t‖` is read off the velocities and held
+//! in q̂, so that a dual energy falls in between and the subspace serves. The settled pile of 280 takes 190 sweeps to 1e-4 where exact
+//! solutions with Anderson's method take 530, at half the cost of a sweep; that of 1190 is at 5e-4 after 3000 where the others are at 3e-3.
+//! Few contacts are better off with exact solutions:
+//! a `Coulomb` block is solved exactly ([`super::local`]): one projected step with De Saxcé's shift is cheaper but takes
 //! two to five times the sweeps on stacks and single objects, and is no descent. For `Cone` the exact solution saves below 5 % of the sweeps.
 //!
 //! # When
@@ -94,6 +98,9 @@ pub const DEFAULT_WORK: u64 = 1000;
 /// Memory that one sweep streams per frictional contact of two rigid bodies: rows and parameters, two places, q̂, r̂.
 pub const BYTES_PER_CONTACT: usize = kernel::Groups::<laws::Cone>::SIZE / lanes::LANES * 8 + 8 + 24 + 24;
 
+/// From so many contacts under Coulomb's law on the shift is frozen for a few sweeps: piles need half the sweeps or less, few contacts more.
+const MANY: usize = 100;
+
 /// What happens between sweeps.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
@@ -134,6 +141,8 @@ pub enum Local {
     Projection,
     /// The exact solution of the block alone.
     Exact,
+    /// One projected step under Coulomb's law with De Saxcé's shift held for a few sweeps, so that an energy falls meanwhile.
+    Frozen,
 }
 
 /// Settings of the method.
@@ -175,11 +184,12 @@ impl Default for Settings {
 }
 
 impl Settings {
-    /// Contacts in space under Coulomb's law are swept with the shift frozen for a few sweeps, unless other settings are asked for.
+    /// Many contacts in space under Coulomb's law are swept with the shift frozen for a few sweeps, unless other settings are asked for.
     fn frozen(&self, laws: &[Law]) -> Settings {
         let usual = (self.local, self.acceleration) == (Local::Auto, Acceleration::Auto);
-        if usual && laws.iter().any(|law| matches!(law, Law::Coulomb { mu, rows: 3 } if *mu > 0.0)) {
-            Settings { local: Local::Projection, acceleration: Acceleration::Subspace { depth: 5 }, ..self.clone() }
+        let sliding = laws.iter().filter(|law| matches!(law, Law::Coulomb { mu, rows: 3 } if *mu > 0.0)).count();
+        if usual && sliding >= MANY {
+            Settings { local: Local::Frozen, acceleration: Acceleration::Subspace { depth: 5 }, ..self.clone() }
         } else {
             self.clone()
         }
@@ -200,7 +210,7 @@ impl Settings {
     fn exact(&self, law: &Law) -> bool {
         match self.local {
             Local::Exact => true,
-            Local::Projection => false,
+            Local::Projection | Local::Frozen => false,
             Local::Auto => matches!(law, Law::Coulomb { .. }),
         }
     }
