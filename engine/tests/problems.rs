@@ -77,9 +77,9 @@ fn every_method_on_every_problem() {
                 let rounding = 1e-14 * distance(&problem, &known.v, &vec![0.0; known.v.len()]);
                 let allowed = (2.0 * report.error.bound.max(1e-12 * report.error.scale)).sqrt() + rounding;
                 assert!(coulomb || far <= allowed, "{what}: v is {far:e} √J off");
-                // From the answer, the method has nothing left to do.
+                // From the answer, the method has nothing left to do; where it promises nothing, the rounding of v may undo a lucky answer.
                 let again = solver.solve(&problem, &mut solution).expect("it was treated before");
-                assert_eq!(again.status, Status::Converged, "{what}: from its own answer: {:?}", again.error);
+                assert!(hard || again.status == Status::Converged, "{what}: from its own answer: {:?}", again.error);
             }
         }
     }
