@@ -299,7 +299,9 @@ impl Simulation {
     /// Whether the correction waits: the position is nearly singular, and rounding would be magnified.
     fn postpone(&mut self) -> bool {
         self.program.look(&self.q);
-        let close = self.program.factor().weakest() < CLOSE && self.waited < PATIENCE;
+        // Steps under error control are small there anyway, and need the corrections.
+        let fixed = self.settings.method == Method::Classical;
+        let close = fixed && self.program.factor().weakest() < CLOSE && self.waited < PATIENCE;
         self.waited = if close { self.waited + 1 } else { 0 };
         close
     }
