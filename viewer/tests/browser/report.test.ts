@@ -80,7 +80,8 @@ describe('a run that goes on', () => {
   })
 })
 
-describe('a large run', () => {
+// Minutes of simulation: asked for by SIGNORINI_LARGE=1 npm run browser.
+describe.runIf(process.env.SIGNORINI_LARGE)('a large run', () => {
   it('of 1190 spheres and 150 frames is small enough to mail, and opens', async () => {
     // Few sweeps: the size of the record is the question here, not the accuracy of the run.
     const scene = join(folder, 'large.toml')
