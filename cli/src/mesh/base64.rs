@@ -17,7 +17,7 @@ pub fn encode(bytes: &[u8], out: &mut String) {
 pub fn decode(text: &str) -> Result<Vec<u8>, String> {
     let mut out = Vec::with_capacity(text.len() / 4 * 3);
     let letters: Vec<u8> = text.bytes().filter(|b| !b.is_ascii_whitespace()).collect();
-    if letters.len() % 4 != 0 {
+    if !letters.len().is_multiple_of(4) {
         return Err(format!("{} letters of base64, wanted a multiple of four", letters.len()));
     }
     for four in letters.chunks(4) {

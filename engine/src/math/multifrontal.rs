@@ -451,7 +451,7 @@ mod tests {
                 .map(|(a, b)| (a, b, (f64::from(a) * 3.0 + f64::from(b)).sin())).collect();
             t.sort_by_key(|x| (x.0, x.1));
             t.dedup_by_key(|x| (x.0, x.1));
-            let sign = |i: u32| if i % 2 == 0 { 1.0 } else { -1.0 };
+            let sign = |i: u32| if i.is_multiple_of(2) { 1.0 } else { -1.0 };
             t.extend((0..n as u32).map(|i| (i, i, sign(i) * 90.0)));
             let a = Csr::from_triplets(n, n, &t);
             let signs: Vec<i8> = (0..n as u32).map(|i| sign(i) as i8).collect();

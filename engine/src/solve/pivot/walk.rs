@@ -172,7 +172,7 @@ impl<'a, B: Basis> Walk<'a, B> {
     }
 
     /// 1. Block pivots: as long as many rows are wrong, all of them change sides and the factor is made anew. Leaves the
-    /// minimum over the free rows with the fewest wrong ones, less those that would pass their bounds there.
+    ///    minimum over the free rows with the fewest wrong ones, less those that would pass their bounds there.
     fn exchange(&mut self, limit: u64, stop: &Stop) {
         let (mut least, mut patience) = (usize::MAX, PATIENCE);
         let mut best = (self.free.clone(), self.r.clone());
