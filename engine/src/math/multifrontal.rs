@@ -370,20 +370,6 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    fn mul_symmetric(lower: &Csr, x: &[f64]) -> Vec<f64> {
-        let mut y = vec![0.0; x.len()];
-        for i in 0..lower.rows {
-            let (columns, values) = lower.row(i);
-            for (&j, a) in columns.iter().zip(values) {
-                y[i] += a * x[j as usize];
-                if j as usize != i {
-                    y[j as usize] += a * x[i];
-                }
-            }
-        }
-        y
-    }
-
     /// Bodies of six unknowns in a grid, contacts of three rows between neighbours.
     fn packing(side: usize) -> (Csr, Vec<i8>) {
         let bodies = side * side;
@@ -420,7 +406,7 @@ mod tests {
             for _ in 0..2 {
                 solver.factor(&a.values, &signs).unwrap();
                 let x: Vec<f64> = (0..a.rows).map(|i| (i as f64 * 0.7).cos()).collect();
-                let mut b = mul_symmetric(&a, &x);
+                let mut b = a.mul_symmetric(&x);
                 solver.solve(&mut b);
                 for (got, want) in b.iter().zip(&x) {
                     // Condition of some thousands.
@@ -458,7 +444,7 @@ mod tests {
             let mut solver = Multifrontal::analyse(&a, &(0..a.rows as u32).map(|i| i / 3).collect::<Vec<u32>>());
             solver.factor(&a.values, &signs).unwrap();
             let x: Vec<f64> = (0..n).map(|i| (i as f64).cos()).collect();
-            let mut b = mul_symmetric(&a, &x);
+            let mut b = a.mul_symmetric(&x);
             solver.solve(&mut b);
             prop_assert!(b.iter().zip(&x).all(|(g, w)| (g - w).abs() < 1e-12));
         }

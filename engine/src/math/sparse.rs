@@ -96,6 +96,22 @@ impl Csr {
         }
     }
 
+    /// The product of the symmetric matrix of which this is the lower half with `x`: what tests hold factorizations against.
+    #[cfg(test)]
+    pub fn mul_symmetric(&self, x: &[f64]) -> Vec<f64> {
+        let mut y = vec![0.0; x.len()];
+        for i in 0..self.rows {
+            let (columns, values) = self.row(i);
+            for (&j, a) in columns.iter().zip(values) {
+                y[i] += a * x[j as usize];
+                if j as usize != i {
+                    y[j as usize] += a * x[i];
+                }
+            }
+        }
+        y
+    }
+
     /// The scalar product of row `i` with `x`.
     #[inline]
     pub fn row_dot(&self, i: usize, x: &[f64]) -> f64 {
