@@ -89,11 +89,16 @@ impl Auto {
         self.last
     }
 
-    /// Solves one island.
-    fn island(&mut self, problem: &Problem, solution: &mut Solution) -> Result<(Report, Option<Method>), Unsupported> {
-        let tolerance = self.settings.stop.tolerance;
+    /// Makes the judge one of `problem` and the guess admissible.
+    fn prepare(&mut self, problem: &Problem, solution: &mut Solution) -> Result<(), Unsupported> {
         self.judge.prepare(problem).map_err(|e| Unsupported { method: "auto", what: e.to_string() })?;
         momentum(&mut self.judge, problem, solution);
+        Ok(())
+    }
+
+    /// Solves one island that is prepared.
+    fn island(&mut self, problem: &Problem, solution: &mut Solution) -> Result<(Report, Option<Method>), Unsupported> {
+        let tolerance = self.settings.stop.tolerance;
         let mut best = self.judge.error(problem, solution);
         let mut total = Report::new(Status::Stalled, best);
         let mut last = None;
@@ -135,19 +140,20 @@ impl Auto {
 
 impl Solver for Auto {
     fn solve(&mut self, problem: &Problem, solution: &mut Solution) -> Result<Report, Unsupported> {
-        self.judge.prepare(problem).map_err(|e| Unsupported { method: "auto", what: e.to_string() })?;
-        momentum(&mut self.judge, problem, solution);
+        self.prepare(problem, solution)?;
         let parts = islands(problem);
+        let alone = parts.iter().filter(|part| !part.blocks.is_empty()).count() == 1;
         let mut whole: Option<Report> = None;
         let mut largest = 0;
         self.last = None;
         for part in parts.iter().filter(|part| !part.blocks.is_empty()) {
-            // One island that is all of the problem needs no copy.
-            let (report, method) = if parts.len() == 1 {
+            // One island beside bodies that nothing touches needs no copy.
+            let (report, method) = if alone {
                 self.island(problem, solution)?
             } else {
                 let cut = part.cut(problem);
                 let mut local = part.gather(problem, solution);
+                self.prepare(&cut, &mut local)?;
                 let out = self.island(&cut, &mut local)?;
                 part.scatter(problem, &local, solution);
                 out

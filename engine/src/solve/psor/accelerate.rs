@@ -14,8 +14,7 @@
 
 use super::gram::Gram;
 use super::system::{State, Sweeps};
-use super::vector::Passes;
-use crate::math::dot;
+use super::vector::{Passes, dot};
 
 /// A rise of φ that is rounding, and a change that may be, both relative to φ.
 const ROUNDING: f64 = 1e-14;
@@ -57,7 +56,7 @@ impl Subspace {
         self.pairs.iter_mut().for_each(|pair| pair.set(x));
         (self.phi, self.least, self.extrapolated) = (system.energy(x), f64::INFINITY, false);
         self.gram.clear();
-        self.passes.parallel = system.parallel();
+        self.passes.team = system.team();
     }
 
     /// q̂ has changed by `change`: so have the energy and the slopes along all differences.

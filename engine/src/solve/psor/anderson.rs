@@ -65,7 +65,7 @@ impl Anderson {
         }
         (self.begun, self.estimate, self.extrapolated) = (false, f64::INFINITY, false);
         self.gram.clear();
-        self.passes.parallel = system.parallel();
+        self.passes.team = system.team();
     }
 
     /// Takes the output `y` of a sweep and replaces it by the start of the next; false if the sweep was lost.

@@ -80,7 +80,6 @@ impl System {
         let dummy = scratch.layout.len;
         (self.len, self.mesh, self.meshed) = (dummy, scratch.layout.mesh, dummy - scratch.layout.mesh);
         self.compliant = problem.E.iter().any(|&e| e > 0.0);
-        self.parallel = settings.parallel && rayon::current_num_threads() > 1;
         let mut builder = Builder { problem, factor, settings, scratch, dummy, system: self };
         let jointed = builder.joints();
         builder.place(jointed);

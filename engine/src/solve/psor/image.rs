@@ -4,7 +4,7 @@ use super::system::{GROUP, STRIDE};
 use super::{Metric, Settings};
 use crate::math::cliques::CliqueFactor;
 use crate::problem::law::MAX_ROWS;
-use crate::problem::{Law, Problem};
+use crate::problem::{Law, Problem, RowBlock};
 
 /// Where each unknown lives.
 #[derive(Default)]
@@ -15,6 +15,8 @@ pub(super) struct Layout {
     pub(super) owner: Vec<u32>,
     /// First unknown of each group.
     pub(super) groups: Vec<u32>,
+    /// L⁻¹ of each group, the lower triangle row by row.
+    whitening: Vec<[f64; GROUP * GROUP]>,
     /// Clique of each owner after the groups.
     pub(super) cliques: Vec<u32>,
     /// Touched unknowns of each mesh, by owner.
@@ -37,6 +39,7 @@ impl Layout {
         self.cliques.clear();
         self.touched.clear();
         self.place_groups(factor);
+        self.whiten(factor);
         let meshed = self.place_cliques(factor);
         // Meshes last, with those unknowns alone that some block touches.
         self.mesh = self.len;
@@ -69,6 +72,35 @@ impl Layout {
             }
         }
         self.len = self.groups.len() * STRIDE;
+    }
+
+    /// L⁻¹ of each group, from the factors of its cliques.
+    fn whiten(&mut self, factor: &CliqueFactor) {
+        let cliques = &factor.cliques;
+        self.whitening.clear();
+        for &first in &self.groups {
+            let mut l = [0.0; GROUP * GROUP];
+            for (i, row) in l.chunks_exact_mut(GROUP).enumerate() {
+                let unknown = first as usize + i;
+                let c = cliques.of[unknown] as usize;
+                let (members, p) = (cliques.members(c), cliques.place[unknown] as usize);
+                if let Some(dense) = factor.dense(c) {
+                    for (q, &j) in members[..=p].iter().enumerate() {
+                        row[(j - first) as usize] = dense[p * members.len() + q];
+                    }
+                }
+            }
+            let mut inverse = [0.0; GROUP * GROUP];
+            for j in 0..GROUP {
+                let mut column = [0.0; GROUP];
+                column[j] = 1.0;
+                crate::math::dense::forward(GROUP, &l, &mut column);
+                for i in j..GROUP {
+                    inverse[i * GROUP + j] = column[i];
+                }
+            }
+            self.whitening.push(inverse);
+        }
     }
 
     /// Other cliques, the small ones with a coordinate for each unknown; true if there are large ones.
@@ -132,6 +164,9 @@ impl Image {
     /// Block `k` of the problem, whitened.
     pub(super) fn set(&mut self, problem: &Problem, k: usize, layout: &Layout, factor: &mut CliqueFactor) {
         let block = problem.J.block(k);
+        if self.set_rigid(&block, &problem.E[block.range()], layout) {
+            return;
+        }
         self.owners.clear();
         self.owners.extend(block.columns.iter().map(|&j| layout.owner[j as usize]));
         self.owners.sort_unstable();
@@ -164,6 +199,44 @@ impl Image {
             self.row(block.columns, block.row(i), layout, factor);
         }
         self.set_block(block.rows, &problem.E[block.range()]);
+    }
+
+    /// A block that holds all unknowns of groups, one group after the other; false if it is none.
+    fn set_rigid(&mut self, block: &RowBlock<'_>, compliance: &[f64], layout: &Layout) -> bool {
+        let whole = |six: &[u32]| {
+            let owner = layout.owner[six[0] as usize];
+            layout.groups.get(owner as usize).is_some_and(|&first| six.iter().zip(first..).all(|(&j, i)| j == i))
+        };
+        let (sixes, rest) = block.columns.as_chunks::<GROUP>();
+        if !rest.is_empty() || !sixes.iter().all(|six| whole(six)) {
+            return false;
+        }
+        self.owners.clear();
+        self.owners.extend(sixes.iter().map(|six| layout.owner[six[0] as usize]));
+        if !self.owners.is_sorted_by(|a, b| a < b) {
+            return false;
+        }
+        self.read.clear();
+        self.read.extend(self.owners.iter().flat_map(|&owner| (0..GROUP as u32).map(move |p| owner * STRIDE as u32 + p)));
+        self.write.clone_from(&self.read);
+        self.meshed = false;
+        self.read_values.clear();
+        for i in 0..block.rows {
+            for (&owner, x) in self.owners.iter().zip(block.row(i).as_chunks::<GROUP>().0) {
+                let l = &layout.whitening[owner as usize];
+                self.read_values.extend((0..GROUP).map(|p| (0..=p).map(|q| l[p * GROUP + q] * x[q]).sum::<f64>()));
+            }
+        }
+        self.write_values.clone_from(&self.read_values);
+        let (d, width) = (block.rows, self.read.len());
+        for i in 0..d {
+            for j in 0..=i {
+                let (a, b) = (&self.read_values[i * width..(i + 1) * width], &self.read_values[j * width..(j + 1) * width]);
+                let product = crate::math::dot(a, b) + if i == j { compliance[i] } else { 0.0 };
+                (self.block[i * d + j], self.block[j * d + i]) = (product, product);
+            }
+        }
+        true
     }
 
     /// One row: its values to read with and to write with.

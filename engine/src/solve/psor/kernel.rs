@@ -12,20 +12,20 @@
 //!
 //! The contacts of a chunk, and of all chunks of a colour, touch different groups of unknowns (a contact with the
 //! ground has the chunk's own dummy as its second group, with zero rows): that is what makes it sound
-//! for chunks to write to z at the same time, and the stages to be apart. No operation is fused or reordered: the wide code,
-//! the code for older processors and the plain twin below agree to the bit.
+//! for chunks to write to z at the same time, and the stages to be apart. What is fused is fused everywhere: the wide code,
+//! the code for other processors and the plain twin below agree to the bit.
 
 #![allow(unsafe_code)]
 
-use super::lanes::{Aligned, Four, LANES, Plain};
+use super::lanes::{Aligned, Four, LANES, Plain, wide_enough};
 use super::laws::{Bounds, Cone, Coulomb, Local};
 use super::system::{Colour, Part, Run, State};
-use rayon::prelude::*;
+use super::team::Team;
 use std::marker::PhantomData;
 use std::ops::Range;
 
 /// Groups of lanes per chunk, the unit of parallel work.
-pub(super) const CHUNK: usize = 64;
+pub(super) const CHUNK: usize = 32;
 
 /// Groups of lanes that go through a stage together; their rows fit into the first-level cache.
 const BATCH: usize = 8;
@@ -94,8 +94,8 @@ pub(super) struct Kernels<'a> {
     pub kinds: &'a Kinds,
     pub colours: &'a [Colour],
     pub q: &'a [f64],
-    /// Use the threads of the caller's pool.
-    pub parallel: bool,
+    /// Who sweeps parts and chunks; one thread without a team.
+    pub team: Option<&'a Team>,
 }
 
 impl Kernels<'_> {
@@ -142,13 +142,15 @@ impl Kernels<'_> {
 
     /// `Σ f(i)`, each on some thread, added in order.
     fn in_order(&self, count: usize, f: impl Fn(usize) -> f64 + Send + Sync, sums: &mut Vec<f64>) -> f64 {
-        if !self.parallel || count < 2 {
-            return (0..count).map(f).sum();
+        match self.team {
+            Some(team) if count > 1 => {
+                sums.clear();
+                sums.resize(count, 0.0);
+                team.chunks((sums, &mut [(); 0]), (1, 1), |i, sum, _| sum[0] = f(i));
+                sums.iter().sum()
+            }
+            _ => (0..count).map(f).sum(),
         }
-        sums.clear();
-        sums.resize(count, 0.0);
-        sums.par_iter_mut().with_max_len(1).enumerate().for_each(|(i, sum)| *sum = f(i));
-        sums.iter().sum()
     }
 
     /// One colour of a part whose reactions `r` begin at place `first`.
@@ -221,27 +223,62 @@ impl<L: Local> Groups<L> {
 
     /// Adds to `z` what the reactions of these groups move.
     fn spread(&self, run: &Run, r: &[f64], z: &mut [f64]) {
-        assert!(self.limit <= z.len(), "every place is within z");
+        assert!(self.limit <= z.len() && run.groups.end <= self.places.len(), "every place is within z");
         let r = &r[run.places(L::ROWS)];
-        for (g, r) in run.groups.clone().zip(r.chunks_exact(Self::REACTIONS)) {
-            // SAFETY: places within z (checked above), one thread, no processor needed.
+        #[cfg(target_arch = "x86_64")]
+        if wide_enough() {
+            // SAFETY: the processor has AVX2 and FMA; places within z (checked above), one thread.
+            return unsafe { self.spread_wide(run.groups.clone(), r, z.as_mut_ptr()) };
+        }
+        // SAFETY: as above.
+        unsafe { self.spread_by::<Plain>(run.groups.clone(), r, z.as_mut_ptr()) }
+    }
+
+    #[cfg(target_arch = "x86_64")]
+    #[target_feature(enable = "avx2,fma")]
+    unsafe fn spread_wide(&self, groups: Range<usize>, r: &[f64], z: *mut f64) {
+        // SAFETY: the caller's promise.
+        unsafe { self.spread_by::<super::lanes::Wide>(groups, r, z) }
+    }
+
+    #[inline(always)]
+    unsafe fn spread_by<F: Four>(&self, groups: Range<usize>, r: &[f64], z: *mut f64) {
+        for (g, r) in groups.zip(r.chunks_exact(Self::REACTIONS)) {
+            // SAFETY: the caller's promise.
             unsafe {
-                let r: [Plain; 3] =
-                    std::array::from_fn(|i| if i < L::ROWS { Plain::load(r[i * LANES..].as_ptr()) } else { Plain::splat(0.0) });
-                self.push(g, r, z.as_mut_ptr());
+                let r: [F; 3] = std::array::from_fn(|i| if i < L::ROWS { F::load(r[i * LANES..].as_ptr()) } else { F::splat(0.0) });
+                self.push(g, r, z);
             }
         }
     }
 
     /// The scaled sliding speed `‖q̂_t + Ĵ_t z‖` of every contact of a run of friction blocks, with the place of its normal row.
-    pub(super) fn tangents(&self, run: &Run, (q, z): (&[f64], &[f64]), mut each: impl FnMut(usize, f64)) {
+    pub(super) fn tangents(&self, run: &Run, (q, z): (&[f64], &[f64]), each: impl FnMut(usize, f64)) {
         assert!(self.limit <= z.len() && run.groups.end <= self.places.len() && L::ROWS == 3, "every place is within z");
+        assert!(run.places(L::ROWS).end <= q.len());
+        #[cfg(target_arch = "x86_64")]
+        if wide_enough() {
+            // SAFETY: the processor has AVX2 and FMA; groups and places exist (checked above).
+            return unsafe { self.tangents_wide(run, (q, z), each) };
+        }
+        // SAFETY: as above.
+        unsafe { self.tangents_by::<Plain>(run, (q, z), each) }
+    }
+
+    #[cfg(target_arch = "x86_64")]
+    #[target_feature(enable = "avx2,fma")]
+    unsafe fn tangents_wide(&self, run: &Run, at: (&[f64], &[f64]), each: impl FnMut(usize, f64)) {
+        // SAFETY: the caller's promise.
+        unsafe { self.tangents_by::<super::lanes::Wide>(run, at, each) }
+    }
+
+    #[inline(always)]
+    unsafe fn tangents_by<F: Four>(&self, run: &Run, (q, z): (&[f64], &[f64]), mut each: impl FnMut(usize, f64)) {
         for (g, at) in run.groups.clone().zip((run.at..).step_by(Self::REACTIONS)) {
-            let q = &q[at..at + Self::REACTIONS];
             let mut t = [0.0; LANES];
-            // SAFETY: the group exists and its places are within z (checked above); one thread.
+            // SAFETY: the caller's promise; one thread.
             unsafe {
-                let u: [Plain; 3] = self.velocities(g, q.as_ptr(), z.as_ptr());
+                let u: [F; 3] = self.velocities(g, q.as_ptr().add(at), z.as_ptr());
                 u[1].mul(u[1]).add(u[2].mul(u[2])).sqrt().store(t.as_mut_ptr());
             }
             t.iter().enumerate().for_each(|(lane, speed)| each(at + lane, *speed));
@@ -256,8 +293,8 @@ impl<L: Local> Groups<L> {
         let groups = first..first + r.len() / Self::REACTIONS;
         assert!(groups.end <= self.places.len() && q.len() == r.len());
         #[cfg(target_arch = "x86_64")]
-        if std::arch::is_x86_feature_detected!("avx2") {
-            // SAFETY: the processor has AVX2; the rest is the caller's promise.
+        if wide_enough() {
+            // SAFETY: the processor has AVX2 and FMA; the rest is the caller's promise.
             return unsafe { self.sweep_wide(groups, q, r, z) };
         }
         // SAFETY: the caller's promise.
@@ -265,7 +302,7 @@ impl<L: Local> Groups<L> {
     }
 
     #[cfg(target_arch = "x86_64")]
-    #[target_feature(enable = "avx2")]
+    #[target_feature(enable = "avx2,fma")]
     unsafe fn sweep_wide(&self, groups: Range<usize>, q: &[f64], r: &mut [f64], z: *mut f64) -> f64 {
         // SAFETY: the caller's promise.
         unsafe { self.sweep_by::<super::lanes::Wide>(groups, q, r, z) }
@@ -328,10 +365,10 @@ impl<L: Local> Groups<L> {
                 let mut u = F::load(q.add(i * LANES));
                 let mut w = F::load(row.add(6 * LANES)).mul(b[0]);
                 for j in 0..6 {
-                    u = u.add(F::load(row.add(j * LANES)).mul(a[j]));
+                    u = F::load(row.add(j * LANES)).mul_add(a[j], u);
                 }
                 for j in 1..6 {
-                    w = w.add(F::load(row.add((6 + j) * LANES)).mul(b[j]));
+                    w = F::load(row.add((6 + j) * LANES)).mul_add(b[j], w);
                 }
                 *out = u.add(w);
             }
@@ -352,7 +389,7 @@ impl<L: Local> Groups<L> {
                 let mut a = gather::<F>(z, places, side * LANES);
                 for (j, a) in a.iter_mut().enumerate() {
                     for (i, x) in x.iter().enumerate().take(L::ROWS) {
-                        *a = a.add(F::load(values.add((i * COLUMNS + side * 6 + j) * LANES)).mul(*x));
+                        *a = F::load(values.add((i * COLUMNS + side * 6 + j) * LANES)).mul_add(*x, *a);
                     }
                 }
                 scatter(z, places, side * LANES, a);
@@ -424,11 +461,11 @@ mod tests {
                 for (i, x) in x.iter_mut().enumerate() {
                     let mut u = q[at(i)];
                     for j in 0..6 {
-                        u += value(i * 12 + j) * z[a + j];
+                        u = value(i * 12 + j).mul_add(z[a + j], u);
                     }
                     let mut w = value(i * 12 + 6) * z[b];
                     for j in 1..6 {
-                        w += value(i * 12 + 6 + j) * z[b + j];
+                        w = value(i * 12 + 6 + j).mul_add(z[b + j], w);
                     }
                     *x = r[at(i)] - (u + w) * value(38);
                 }
@@ -437,7 +474,7 @@ mod tests {
                 for (place, from) in [(a, 0), (b, 6)].into_iter().take(if a == b { 1 } else { 2 }) {
                     for j in 0..6 {
                         for i in 0..3 {
-                            z[place + j] += value(i * 12 + from + j) * delta[i];
+                            z[place + j] = value(i * 12 + from + j).mul_add(delta[i], z[place + j]);
                         }
                     }
                 }

@@ -1,8 +1,8 @@
 //! Four numbers at a time, and memory that begins at a cache line.
 //!
 //! [`Four`] has two forms with the same operations in the same order: [`Wide`] is one AVX register, [`Plain`] four
-//! numbers for any processor. Nothing is fused or reordered, so that both agree to the bit; the tests of
-//! [`super::kernel`] hold them against plain safe code.
+//! numbers for any processor. What is fused is written so ([`Four::mul_add`]), so that both agree to the bit (and a processor
+//! without fused operations is right, but slow); the tests of [`super::kernel`] hold them against plain safe code.
 
 #![allow(unsafe_code)]
 
@@ -31,6 +31,8 @@ pub(super) trait Four: Copy {
     fn add(self, other: Self) -> Self;
     fn sub(self, other: Self) -> Self;
     fn mul(self, other: Self) -> Self;
+    /// `self × by + add`, rounded once.
+    fn mul_add(self, by: Self, add: Self) -> Self;
     fn div(self, other: Self) -> Self;
     fn sqrt(self) -> Self;
     /// Where `a ≤ b` the lanes of self, else those of `other` (also where one is not a number).
@@ -90,6 +92,10 @@ impl Four for Plain {
         self.both(other, |a, b| a * b)
     }
     #[inline(always)]
+    fn mul_add(self, by: Plain, add: Plain) -> Plain {
+        Plain(std::array::from_fn(|l| self.0[l].mul_add(by.0[l], add.0[l])))
+    }
+    #[inline(always)]
     fn div(self, other: Plain) -> Plain {
         self.both(other, |a, b| a / b)
     }
@@ -134,11 +140,11 @@ mod wide {
     use super::{Four, LANES};
     use std::arch::x86_64::*;
 
-    /// Four numbers in one register; exists only where the processor has AVX2.
+    /// Four numbers in one register; exists only where the processor has AVX2 and fused operations.
     #[derive(Clone, Copy)]
     pub(in super::super) struct Wide(__m256d);
 
-    // SAFETY of all blocks below: a `Wide` exists, hence the processor has AVX2 (see `Four::splat`).
+    // SAFETY of all blocks below: a `Wide` exists, hence the processor has AVX2 and FMA (see `Four::splat`).
     impl Four for Wide {
         #[inline(always)]
         unsafe fn splat(x: f64) -> Wide {
@@ -163,6 +169,10 @@ mod wide {
         #[inline(always)]
         fn mul(self, other: Wide) -> Wide {
             Wide(unsafe { _mm256_mul_pd(self.0, other.0) })
+        }
+        #[inline(always)]
+        fn mul_add(self, by: Wide, add: Wide) -> Wide {
+            Wide(unsafe { _mm256_fmadd_pd(self.0, by.0, add.0) })
         }
         #[inline(always)]
         fn div(self, other: Wide) -> Wide {
@@ -215,6 +225,15 @@ mod wide {
             }
         }
     }
+}
+
+/// True if the processor can do what [`Wide`] needs.
+#[inline]
+pub(super) fn wide_enough() -> bool {
+    #[cfg(target_arch = "x86_64")]
+    return std::arch::is_x86_feature_detected!("avx2") && std::arch::is_x86_feature_detected!("fma");
+    #[cfg(not(target_arch = "x86_64"))]
+    return false;
 }
 
 /// Numbers of a cache line.

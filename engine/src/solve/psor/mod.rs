@@ -23,9 +23,10 @@
 //! 5. `est = ½ Σ ‖Δr̂‖²`, free with the sweep, is nearly always an upper bound of the error. The least-`est`
 //!    iterate is kept; the judge is asked once `est ≤ 4 tol`, and v is computed anew from r before it answers.
 //!
-//! Under Coulomb's law of many contacts the shift is frozen ([`Local::Frozen`]): every four sweeps `mu‖u_t‖` is read off the velocities and held
-//! in q̂, so that a dual energy falls in between and the subspace serves. The settled pile of 280 takes 190 sweeps to 1e-4 where exact
-//! solutions with Anderson's method take 530, at half the cost of a sweep; that of 1190 is at 5e-4 after 3000 where the others are at 3e-3.
+//! Under Coulomb's law of many contacts the shift is frozen ([`Local::Frozen`]): every second sweep `mu‖u_t‖` is read off the velocities and
+//! held in q̂, so that a dual energy falls in between and the subspace, here of three differences, serves. On six successive steps of a
+//! settled pile of 1190 (4200 contacts, started from the step before) that takes 84 sweeps to 1e-4 on average; with five differences and the
+//! shift held for four sweeps it takes 156.
 //! Few contacts are better off with exact solutions:
 //! a `Coulomb` block is solved exactly ([`super::local`]): one projected step with De Saxcé's shift is cheaper but takes
 //! two to five times the sweeps on stacks and single objects, and is no descent. For `Cone` the exact solution saves below 5 % of the sweeps.
@@ -64,7 +65,7 @@
 //! solutions change nothing (247). Momentum helps the wall alone and takes twice the sweeps on everything else; the coarse space saves a
 //! fifth on the pile, less than its own passes cost. Under Coulomb's law Anderson's method is no better than plain sweeps there.
 //!
-//! The result is the same to the bit for any number of threads, and with or without AVX2.
+//! The result is the same to the bit for any number of threads, and with or without AVX2 and FMA.
 //! The energy metric and the tracking of the least-error iterate follow [Enzenhoefer2018].
 
 mod accelerate;
@@ -81,16 +82,19 @@ mod parts;
 mod reduced;
 mod run;
 mod system;
+mod team;
 mod vector;
 
 #[cfg(test)]
 mod tests;
 
 use super::{Counts, ReducedSolver, Report, Solver, Stop, Unsupported};
-use crate::problem::{Error, Judge, Law, Problem, Reduced, Solution};
+use crate::problem::{Error, Judge, Law, Problem, Reduced, Solution, Tolerance};
 use reduced::ReducedSystem;
 use serde::{Deserialize, Serialize};
+use std::sync::Arc;
 use system::System;
+use team::Team;
 
 /// The most sweeps where the caller names no limit.
 pub const DEFAULT_WORK: u64 = 1000;
@@ -100,6 +104,9 @@ pub const BYTES_PER_CONTACT: usize = kernel::Groups::<laws::Cone>::SIZE / lanes:
 
 /// From so many contacts under Coulomb's law on the shift is frozen for a few sweeps: piles need half the sweeps or less, few contacts more.
 const MANY: usize = 100;
+
+/// Fewer blocks are swept on one thread: to share them takes longer.
+const ALONE: usize = 500;
 
 /// What happens between sweeps.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
@@ -189,7 +196,7 @@ impl Settings {
         let usual = (self.local, self.acceleration) == (Local::Auto, Acceleration::Auto);
         let sliding = laws.iter().filter(|law| matches!(law, Law::Coulomb { mu, rows: 3 } if *mu > 0.0)).count();
         if usual && sliding >= MANY {
-            Settings { local: Local::Frozen, acceleration: Acceleration::Subspace { depth: 5 }, ..self.clone() }
+            Settings { local: Local::Frozen, acceleration: Acceleration::Subspace { depth: 3 }, ..self.clone() }
         } else {
             self.clone()
         }
@@ -232,6 +239,7 @@ pub struct Psor {
     memory: run::Memory,
     /// The guess made admissible, then the judged reactions.
     r: Vec<f64>,
+    team: Arc<Team>,
 }
 
 impl Psor {
@@ -289,6 +297,12 @@ impl run::Referee for Whole<'_> {
         self.set(scaled);
         self.judge.error(self.problem, self.solution)
     }
+
+    fn look(&mut self, scaled: &[f64], tolerance: &Tolerance) -> Error {
+        self.set(scaled);
+        let glance = self.judge.glance(self.problem, self.solution);
+        if glance.accepted_locally(tolerance) { self.judge.error(self.problem, self.solution) } else { glance }
+    }
 }
 
 /// The judge of a reduced problem, given scaled reactions.
@@ -333,7 +347,7 @@ fn report(outcome: run::Outcome, notes: bool) -> Report {
 
 impl Solver for Psor {
     fn solve(&mut self, problem: &Problem, solution: &mut Solution) -> Result<Report, Unsupported> {
-        let Psor { settings, judge, system, scratch, memory, r } = self;
+        let Psor { settings, judge, system, scratch, memory, r, team } = self;
         judge.prepare(problem).map_err(|why| Unsupported { method: "psor", what: why.to_string() })?;
         let settings = settings.frozen(&problem.laws).resolved(&problem.laws, true);
         system.set(problem, judge.factor(), &settings, scratch);
@@ -346,7 +360,9 @@ impl Solver for Psor {
         // The places are the referee's while the system is swept.
         let places = std::mem::take(&mut system.places);
         let mut whole = Whole { problem, judge, places: &places, solution };
-        let outcome = run::run(system, memory, &mut whole, &settings);
+        system.team = (settings.parallel && rayon::current_num_threads() > 1).then(|| team.clone());
+        let mut sweep = || run::run(system, memory, &mut whole, &settings);
+        let outcome = if problem.laws.len() < ALONE || !settings.parallel { sweep() } else { team.with(sweep) };
         whole.set(memory.best());
         system.places = places;
         let mut report = report(outcome, settings.stop.history);

@@ -93,7 +93,8 @@ pub(super) struct Parts {
 impl Parts {
     /// Cuts `count` owners; `owners` lists those of each block.
     pub(super) fn set(&mut self, count: usize, owners: &Lists) {
-        self.number = (owners.len() / SIZE).max(1);
+        // An even number: two threads get as much each.
+        self.number = if owners.len() < 2 * SIZE { 1 } else { (owners.len() / SIZE) & !1 };
         self.of.clear();
         if self.number == 1 {
             self.of.resize(count, 0);

@@ -130,8 +130,4 @@ impl Sweeps for ReducedSystem {
         }
         products
     }
-
-    fn parallel(&self) -> bool {
-        false
-    }
 }

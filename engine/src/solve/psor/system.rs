@@ -21,10 +21,12 @@ use super::gram::Products;
 use super::joints::Joints;
 use super::kernel;
 use super::lanes::{Aligned, LANES};
+use super::team::Team;
 use super::vector::{Passes, dot, listed};
 use crate::problem::Law;
 use crate::problem::law::MAX_ROWS;
 use std::ops::Range;
+use std::sync::Arc;
 
 /// Unknowns of one group, and the room each takes in z.
 pub(super) const GROUP: usize = 6;
@@ -127,8 +129,8 @@ pub(super) struct System {
     pub mesh: usize,
     /// Number of touched unknowns of meshes.
     pub meshed: usize,
-    /// Sweep the chunks of a colour on the threads of the caller's pool.
-    pub parallel: bool,
+    /// Who sweeps parts and chunks; one thread without a team.
+    pub team: Option<Arc<Team>>,
     /// Sums of chunks and parts, work space.
     pub sums: Vec<f64>,
     /// By place: the scaled mu on normal rows whose shift is frozen (else 0), the shift in q̂, and its last change. Empty if there is none.
@@ -145,8 +147,10 @@ pub(super) trait Sweeps {
     fn energy(&self, x: &State) -> f64;
     /// `out ← y − x`, with `out·N out`, the slope `out·(N y + q)`, and `out·N d` for the differences `d` at the listed places.
     fn difference(&self, out: &mut State, ends: (&State, &State), others: (&[usize], &[State]), passes: &mut Passes) -> Products;
-    /// Use the threads of the caller's pool.
-    fn parallel(&self) -> bool;
+    /// Who helps with passes over vectors.
+    fn team(&self) -> Option<Arc<Team>> {
+        None
+    }
     /// Reads De Saxcé's shift off the velocities of `x` and freezes it in q̂; by how much each entry changed, none if nothing is frozen.
     fn freeze(&mut self, _x: &State) -> Option<&[f64]> {
         None
@@ -299,7 +303,7 @@ impl Sweeps for System {
             sum += self.sweep_single(single, x);
         }
         let mut sums = std::mem::take(&mut self.sums);
-        let kernels = kernel::Kernels { kinds: &self.kinds, colours: &self.colours, q: &self.q, parallel: self.parallel };
+        let kernels = kernel::Kernels { kinds: &self.kinds, colours: &self.colours, q: &self.q, team: self.team.as_deref() };
         sum += kernels.sweep_parts(&self.parts, x, &mut sums);
         for colour in &self.colours[self.boundary.clone()] {
             sum += kernels.sweep_colour(colour, x, &mut sums);
@@ -336,8 +340,8 @@ impl Sweeps for System {
         products
     }
 
-    fn parallel(&self) -> bool {
-        self.parallel
+    fn team(&self) -> Option<Arc<Team>> {
+        self.team.clone()
     }
 
     fn freeze(&mut self, x: &State) -> Option<&[f64]> {

@@ -1,11 +1,14 @@
 //! Passes over whole vectors: each number is read once, on several threads if asked, with sums in a fixed order.
+//! The loops are plain; they are compiled for the vectors of the machine at hand too, with the same operations.
 
 use super::gram::{MOST, Products};
 use super::system::State;
-use rayon::prelude::*;
+use super::team::Team;
+use pulp::Arch;
+use std::sync::Arc;
 
 /// Numbers per chunk, the unit of parallel work.
-const CHUNK: usize = 4096;
+const CHUNK: usize = 2048;
 
 /// Numbers per block: as many of each of the eight vectors of a pass as stay in the first-level cache.
 const BLOCK: usize = 512;
@@ -15,9 +18,10 @@ const SUMS: usize = 8;
 
 /// The scalar product; the same to the bit for any number of threads.
 pub(super) fn dot(a: &[f64], b: &[f64]) -> f64 {
-    a.chunks(BLOCK).zip(b.chunks(BLOCK)).map(|(a, b)| dot_block(a, b)).sum()
+    Arch::new().dispatch(|| a.chunks(BLOCK).zip(b.chunks(BLOCK)).map(|(a, b)| dot_block(a, b)).sum())
 }
 
+#[inline(always)]
 fn dot_block(a: &[f64], b: &[f64]) -> f64 {
     let mut sums = [0.0; SUMS];
     let (a_whole, a_rest) = a.as_chunks::<SUMS>();
@@ -35,8 +39,16 @@ fn dot_block(a: &[f64], b: &[f64]) -> f64 {
 #[derive(Default)]
 pub(super) struct Passes {
     sums: Vec<Products>,
-    /// Use the threads of the caller's pool.
-    pub parallel: bool,
+    /// Who helps; nobody without one.
+    pub team: Option<Arc<Team>>,
+}
+
+/// `f(c, out of chunk c, sums of chunk c)`, on the threads of the team if there is one.
+fn by_chunks<S: Send>(team: Option<&Team>, out: &mut [f64], sums: &mut [S], f: impl Fn(usize, &mut [f64], &mut [S]) + Sync) {
+    match team {
+        Some(team) => team.chunks((out, sums), (CHUNK, 1), f),
+        None => out.chunks_mut(CHUNK).zip(sums.chunks_mut(1)).enumerate().for_each(|(c, (out, sums))| f(c, out, sums)),
+    }
 }
 
 impl Passes {
@@ -44,26 +56,25 @@ impl Passes {
     pub(super) fn difference(&mut self, out: &mut [f64], (a, b): (&[f64], &[f64]), along: &[f64], others: &[&[f64]]) -> Products {
         self.sums.clear();
         self.sums.resize(out.len().div_ceil(CHUNK), Products::default());
-        let run = |((c, out), sums): ((usize, &mut [f64]), &mut Products)| {
-            for (i, out) in out.chunks_mut(BLOCK).enumerate() {
-                let range = c * CHUNK + i * BLOCK..c * CHUNK + i * BLOCK + out.len();
-                for (out, (a, b)) in out.iter_mut().zip(a[range.clone()].iter().zip(&b[range.clone()])) {
-                    *out = a - b;
+        let run = |c: usize, out: &mut [f64], sums: &mut [Products]| {
+            let sums = &mut sums[0];
+            Arch::new().dispatch(|| {
+                for (i, out) in out.chunks_mut(BLOCK).enumerate() {
+                    let range = c * CHUNK + i * BLOCK..c * CHUNK + i * BLOCK + out.len();
+                    for (out, (a, b)) in out.iter_mut().zip(a[range.clone()].iter().zip(&b[range.clone()])) {
+                        *out = a - b;
+                    }
+                    if !along.is_empty() {
+                        sums.square += dot_block(out, out);
+                        sums.slope += dot_block(out, &along[range.clone()]);
+                    }
+                    for (sum, other) in sums.others.iter_mut().zip(others) {
+                        *sum += dot_block(out, &other[range.clone()]);
+                    }
                 }
-                if !along.is_empty() {
-                    sums.square += dot_block(out, out);
-                    sums.slope += dot_block(out, &along[range.clone()]);
-                }
-                for (sum, other) in sums.others.iter_mut().zip(others) {
-                    *sum += dot_block(out, &other[range.clone()]);
-                }
-            }
+            });
         };
-        if self.parallel && out.len() > 4 * CHUNK {
-            out.par_chunks_mut(CHUNK).enumerate().zip(self.sums.par_iter_mut()).for_each(run);
-        } else {
-            out.chunks_mut(CHUNK).enumerate().zip(self.sums.iter_mut()).for_each(run);
-        }
+        by_chunks(self.team.as_deref(), out, &mut self.sums, run);
         let mut total = Products::default();
         for sums in &self.sums {
             total.square += sums.square;
@@ -76,24 +87,23 @@ impl Passes {
     }
 
     /// `y ← x − Σ factor_i d_i`, `d_i = pairs[places[i]]`.
-    pub(super) fn combine(&self, y: &mut State, x: &State, (factors, places): (&[f64], &[usize]), pairs: &[State]) {
-        let part = |y: &mut [f64], x: &[f64], part: fn(&State) -> &[f64]| {
-            let run = |(c, y): (usize, &mut [f64])| {
-                for (i, y) in y.chunks_mut(BLOCK).enumerate() {
-                    let range = c * CHUNK + i * BLOCK..c * CHUNK + i * BLOCK + y.len();
-                    y.copy_from_slice(&x[range.clone()]);
-                    for (factor, &place) in factors.iter().zip(places) {
-                        for (y, d) in y.iter_mut().zip(&part(&pairs[place])[range.clone()]) {
-                            *y -= factor * d;
+    pub(super) fn combine(&mut self, y: &mut State, x: &State, (factors, places): (&[f64], &[usize]), pairs: &[State]) {
+        let mut part = |y: &mut [f64], x: &[f64], part: fn(&State) -> &[f64]| {
+            self.sums.resize(y.len().div_ceil(CHUNK), Products::default());
+            let run = |c: usize, y: &mut [f64], _: &mut [Products]| {
+                Arch::new().dispatch(|| {
+                    for (i, y) in y.chunks_mut(BLOCK).enumerate() {
+                        let range = c * CHUNK + i * BLOCK..c * CHUNK + i * BLOCK + y.len();
+                        y.copy_from_slice(&x[range.clone()]);
+                        for (factor, &place) in factors.iter().zip(places) {
+                            for (y, d) in y.iter_mut().zip(&part(&pairs[place])[range.clone()]) {
+                                *y -= factor * d;
+                            }
                         }
                     }
-                }
+                });
             };
-            if self.parallel && y.len() > 4 * CHUNK {
-                y.par_chunks_mut(CHUNK).enumerate().for_each(run);
-            } else {
-                y.chunks_mut(CHUNK).enumerate().for_each(run);
-            }
+            by_chunks(self.team.as_deref(), y, &mut self.sums, run);
         };
         part(&mut y.r, &x.r, |s| &s.r);
         part(&mut y.z, &x.z, |s| &s.z);
@@ -101,7 +111,7 @@ impl Passes {
     }
 
     /// `to ← from`.
-    pub(super) fn copy(&self, to: &mut State, from: &State) {
+    pub(super) fn copy(&mut self, to: &mut State, from: &State) {
         self.combine(to, from, (&[], &[]), &[]);
     }
 }
@@ -121,8 +131,9 @@ mod tests {
         let b: Vec<f64> = (0..50_001).map(|i| (i as f64 * 0.7).cos()).collect();
         let run = |parallel: bool| {
             let mut out = vec![0.0; a.len()];
-            let mut passes = Passes { parallel, ..Passes::default() };
-            let products = passes.difference(&mut out, (&a, &b), &a, &[&b]);
+            let team = Arc::new(Team::default());
+            let mut passes = Passes { team: parallel.then(|| team.clone()), ..Passes::default() };
+            let products = team.with(|| passes.difference(&mut out, (&a, &b), &a, &[&b]));
             (out, products.square, products.slope, products.others[0])
         };
         let one = run(false);
