@@ -38,6 +38,7 @@ enum Command {
 }
 
 fn main() -> std::process::ExitCode {
+    leave_quietly();
     match Arguments::parse().command {
         Command::Demo(arguments) => signorini_cli::demo::run(&arguments),
         Command::Run(arguments) => signorini_cli::run::run(&arguments),
@@ -52,4 +53,16 @@ fn main() -> std::process::ExitCode {
         Command::Codegen(arguments) => signorini_cli::codegen::run(&arguments),
         Command::Bench(arguments) => signorini_cli::bench::run(&arguments),
     }
+}
+
+/// Who reads our output may stop reading (`signorini … | head`): that ends the program without a word, as it does with other tools.
+fn leave_quietly() {
+    let usual = std::panic::take_hook();
+    std::panic::set_hook(Box::new(move |info| {
+        let message = info.payload().downcast_ref::<String>().map_or("", String::as_str);
+        if message.starts_with("failed printing to stdout") {
+            std::process::exit(141);
+        }
+        usual(info);
+    }));
 }

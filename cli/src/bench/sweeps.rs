@@ -11,7 +11,7 @@ use std::fmt::Write;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-/// The most sweeps per problem with velocities, and per reduced one.
+/// The most sweeps per problem with velocities, and per reduced one (or as many as Siconos takes, if those are more).
 const MOST: u64 = 1_000;
 const MOST_REDUCED: u64 = 20_000;
 
@@ -70,6 +70,13 @@ pub fn run(folder: &Path, arguments: &Arguments) -> ExitCode {
     files.retain(|p| p.extension().is_some_and(|e| e == "hdf5" || e == "dat" || e == "json"));
     files.retain(|p| p.file_name().is_some_and(|n| n.to_string_lossy().contains(&arguments.only)));
     files.sort();
+    if files.is_empty() {
+        eprintln!(
+            "{}: no file of this folder is a problem to sweep (wanted .hdf5, .dat or .json, here and not in folders below)",
+            folder.display()
+        );
+        return ExitCode::from(2);
+    }
     let figures = folder.parent().map(|p| p.join("figures.csv")).and_then(|p| std::fs::read_to_string(p).ok()).unwrap_or_default();
     let methods = methods(arguments.variants);
     let (mut rows, mut reduced) = (Vec::new(), Vec::new());
@@ -147,7 +154,8 @@ fn eliminated(reduced: &Reduced, path: &Path, figures: &str, quiet: bool) -> Red
     };
     for half in 4..44 {
         let tolerance = Tolerance { relative: 10f64.powf(-0.5 * f64::from(half)), velocity: f64::INFINITY, bound: None };
-        let stop = Stop { tolerance, work: Some(MOST_REDUCED), history: false, deadline: None };
+        let most = siconos_sweeps.unwrap_or(0).max(MOST_REDUCED);
+        let stop = Stop { tolerance, work: Some(most), history: false, deadline: None };
         let mut solution = Solution::zero(0, reduced.rows());
         let Ok(report) = Psor::new(Settings { stop, judge_every: 1, ..Settings::default() }).solve_reduced(reduced, &mut solution) else {
             break;

@@ -14,14 +14,14 @@
 //! On islands beyond [`Settings::factorable`] rows `newton`, and `interior-point` under the true Coulomb law, are left out:
 //! their factorizations cost more than all the sweeps that the budget allows.
 //!
-//! 4. Return the iterate of least error: least sum in joules relative to the island's scale, whatever the method.
+//! 4. Return the iterate of least error, accepted ones first: least sum in joules relative to the island's scale, whatever the method.
 //!
 //! When to use it: always, unless you know better. Cost: that of the method that was accepted, and of those that were tried before it.
 //! Every rung is counted work, so that the choice is reproducible to the bit. [Enzenhoefer2018] ranks iterates by energy in the same way.
 
 use super::{Both, Counts, Method, ReducedSolver, Report, Solver, Status, Stop, Unsupported};
 use crate::problem::islands::{Island, islands};
-use crate::problem::{Error, Judge, Law, Problem, Reduced, Solution};
+use crate::problem::{Error, Judge, Law, Problem, Reduced, Solution, Tolerance};
 
 /// Settings of [`Auto`].
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -120,7 +120,7 @@ impl Auto {
             solution.clone_from(&self.best);
             let Ok(report) = rung.solver.solve(problem, solution) else { continue };
             add_work(&mut total, &report);
-            if better(&report.error, &best) {
+            if better(&report.error, &best, &tolerance) {
                 (best, last) = (report.error, Some(rung.method));
                 total.status = report.status;
                 self.best.clone_from(solution);
@@ -195,7 +195,7 @@ impl ReducedSolver for Auto {
             solution.clone_from(&self.best);
             let Ok(report) = rung.solver.solve_reduced(reduced, solution) else { continue };
             add_work(&mut total, &report);
-            if better(&report.error, &best) {
+            if better(&report.error, &best, &tolerance) {
                 (best, self.last, total.status) = (report.error, Some(rung.method), report.status);
                 self.best.clone_from(solution);
             }
@@ -269,10 +269,10 @@ fn momentum(judge: &mut Judge, problem: &Problem, solution: &mut Solution) {
     judge.factor().solve(&mut solution.v);
 }
 
-/// True if `a` is the better error: by the sum, or if both sums are rounding, by the bound.
-fn better(a: &Error, b: &Error) -> bool {
-    let figure = |e: &Error| e.joule + 1e-6 * e.bound;
-    figure(a) < figure(b)
+/// True if `a` is the better error: accepted before others, then by the sum, or if both sums are rounding, by the bound.
+fn better(a: &Error, b: &Error, tolerance: &Tolerance) -> bool {
+    let rank = |e: &Error| (!e.accepted(tolerance), e.joule + 1e-6 * e.bound);
+    rank(a) < rank(b)
 }
 
 fn add_work(total: &mut Report, part: &Report) {

@@ -247,7 +247,7 @@ impl<L: Local> Groups<L> {
             // SAFETY: the caller's promise.
             unsafe {
                 let r: [F; 3] = std::array::from_fn(|i| if i < L::ROWS { F::load(r[i * LANES..].as_ptr()) } else { F::splat(0.0) });
-                self.push(g, r, z);
+                self.push(g, r, self.touched(g, z), z);
             }
         }
     }
@@ -278,7 +278,7 @@ impl<L: Local> Groups<L> {
             let mut t = [0.0; LANES];
             // SAFETY: the caller's promise; one thread.
             unsafe {
-                let u: [F; 3] = self.velocities(g, q.as_ptr().add(at), z.as_ptr());
+                let u: [F; 3] = self.velocities(g, q.as_ptr().add(at), &self.touched(g, z.as_ptr()));
                 u[1].mul(u[1]).add(u[2].mul(u[2])).sqrt().store(t.as_mut_ptr());
             }
             t.iter().enumerate().for_each(|(lane, speed)| each(at + lane, *speed));
@@ -315,10 +315,13 @@ impl<L: Local> Groups<L> {
             let (first, zero) = (groups.start, F::splat(0.0));
             let mut sum = zero;
             let mut x = [[zero; 3]; BATCH];
+            // What the groups of a batch touch is theirs alone: it is gathered once.
+            let mut held = [[[zero; 6]; 2]; BATCH];
             for start in groups.clone().step_by(BATCH) {
                 let batch = start..groups.end.min(start + BATCH);
-                for (x, g) in x.iter_mut().zip(batch.clone()) {
-                    *x = self.velocities(g, q.as_ptr().add((g - first) * Self::REACTIONS), z);
+                for ((x, held), g) in x.iter_mut().zip(&mut held).zip(batch.clone()) {
+                    *held = self.touched(g, z);
+                    *x = self.velocities(g, q.as_ptr().add((g - first) * Self::REACTIONS), held);
                 }
                 for (x, g) in x.iter_mut().zip(batch.clone()) {
                     let r = r.as_mut_ptr().add((g - first) * Self::REACTIONS);
@@ -333,8 +336,8 @@ impl<L: Local> Groups<L> {
                         sum = sum.add(x[i].mul(x[i]));
                     }
                 }
-                for (x, g) in x.iter().zip(batch) {
-                    self.push(g, *x, z);
+                for ((x, held), g) in x.iter().zip(&held).zip(batch) {
+                    self.push(g, *x, *held, z);
                 }
             }
             let mut sums = [0.0; LANES];
@@ -349,16 +352,28 @@ impl<L: Local> Groups<L> {
         self.values.as_ptr().wrapping_add(g * Self::SIZE)
     }
 
-    /// `û = q̂ + Ĵ z` of four contacts.
+    /// The coordinates that four contacts touch: those of their first bodies and of their second ones.
     ///
     /// # Safety
     /// Group `g` exists, its places are within z, nobody writes them meanwhile.
     #[inline(always)]
-    unsafe fn velocities<F: Four>(&self, g: usize, q: *const f64, z: *const f64) -> [F; 3] {
+    unsafe fn touched<F: Four>(&self, g: usize, z: *const f64) -> [[F; 6]; 2] {
         // SAFETY: the caller's promise.
         unsafe {
-            let (values, places) = (self.group(g), self.places.get_unchecked(g));
-            let (a, b) = (gather::<F>(z, places, 0), gather::<F>(z, places, LANES));
+            let places = self.places.get_unchecked(g);
+            [gather::<F>(z, places, 0), gather::<F>(z, places, LANES)]
+        }
+    }
+
+    /// `û = q̂ + Ĵ z` of four contacts, from the coordinates that they touch.
+    ///
+    /// # Safety
+    /// Group `g` exists, and `q` holds its numbers.
+    #[inline(always)]
+    unsafe fn velocities<F: Four>(&self, g: usize, q: *const f64, [a, b]: &[[F; 6]; 2]) -> [F; 3] {
+        // SAFETY: the caller's promise.
+        unsafe {
+            let values = self.group(g);
             let mut out = [F::splat(0.0); 3];
             for (i, out) in out.iter_mut().enumerate().take(L::ROWS) {
                 let row = values.add(i * COLUMNS * LANES);
@@ -376,17 +391,16 @@ impl<L: Local> Groups<L> {
         }
     }
 
-    /// `z += Ĵᵀ x` of four contacts.
+    /// `z += Ĵᵀ x` of four contacts, whose coordinates were `held`.
     ///
     /// # Safety
-    /// As [`Groups::velocities`], and nobody reads meanwhile.
+    /// As [`Groups::touched`], and nobody reads meanwhile.
     #[inline(always)]
-    unsafe fn push<F: Four>(&self, g: usize, x: [F; 3], z: *mut f64) {
+    unsafe fn push<F: Four>(&self, g: usize, x: [F; 3], held: [[F; 6]; 2], z: *mut f64) {
         // SAFETY: the caller's promise.
         unsafe {
             let (values, places) = (self.group(g), self.places.get_unchecked(g));
-            for side in 0..2 {
-                let mut a = gather::<F>(z, places, side * LANES);
+            for (side, mut a) in held.into_iter().enumerate() {
                 for (j, a) in a.iter_mut().enumerate() {
                     for (i, x) in x.iter().enumerate().take(L::ROWS) {
                         *a = F::load(values.add((i * COLUMNS + side * 6 + j) * LANES)).mul_add(*x, *a);

@@ -89,7 +89,7 @@ impl Best {
         }
         let error = referee.look(&self.r, tolerance);
         self.error = Some(error);
-        if self.least.is_none_or(|least| error.joule < least.joule) {
+        if self.improves(&error, tolerance) {
             self.judged.copy_from_slice(&self.r);
             self.least = Some(error);
         }
@@ -97,11 +97,17 @@ impl Best {
     }
 
     /// Keeps a judged iterate if it is the best of those.
-    fn offer(&mut self, error: Error, r: &[f64]) {
-        if self.least.is_none_or(|least| error.joule < least.joule) {
+    fn offer(&mut self, error: Error, r: &[f64], tolerance: &Tolerance) {
+        if self.improves(&error, tolerance) {
             self.judged.copy_from_slice(r);
             self.least = Some(error);
         }
+    }
+
+    /// Accepted before others: an iterate of less local error may have the larger bound. Among equals less error is better.
+    fn improves(&self, error: &Error, tolerance: &Tolerance) -> bool {
+        let rank = |e: &Error| (!e.accepted(tolerance), e.joule);
+        self.least.is_none_or(|least| rank(error) < rank(&least))
     }
 }
 
@@ -153,10 +159,10 @@ impl Track<'_> {
     }
 
     /// Judges the present iterate, whatever its estimate.
-    fn judge_now(&mut self, r: &[f64], referee: &mut impl Referee) {
+    fn judge_now(&mut self, r: &[f64], referee: &mut impl Referee, tolerance: &Tolerance) {
         let error = referee.error(r);
         self.outcome.judged += 1;
-        self.best.offer(error, r);
+        self.best.offer(error, r, tolerance);
         self.sample(error.joule);
     }
 }
@@ -187,7 +193,7 @@ fn sweeps<S: Sweeps>(
         }
         track.best.see(&y.r, estimate);
         if settings.judge_every > 0 && sweep.is_multiple_of(settings.judge_every) {
-            track.judge_now(&y.r, referee);
+            track.judge_now(&y.r, referee, &stop.tolerance);
         } else if stop.history {
             track.sample(estimate);
         }
