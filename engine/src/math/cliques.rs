@@ -152,7 +152,7 @@ impl CliqueFactor {
         }
     }
 
-    /// `x ← H_c⁻¹ x` for the unknowns of clique `c` alone, in the order of its members.
+    /// `x ← H_c⁻¹ x` for the unknowns of clique `c` alone, in the order of its members; x may hold several columns.
     pub fn solve_clique(&mut self, c: usize, x: &mut [f64]) {
         let n = self.cliques.members(c).len();
         if n > DENSE {
@@ -160,7 +160,7 @@ impl CliqueFactor {
             self.sparse[at].1.solve(x);
         } else {
             let at = self.dense_at[c];
-            dense::cholesky_solve(n, &self.dense[at..at + n * n], x);
+            x.chunks_exact_mut(n).for_each(|x| dense::cholesky_solve(n, &self.dense[at..at + n * n], x));
         }
     }
 

@@ -128,12 +128,19 @@ impl Solver for InteriorPoint {
     fn solve(&mut self, problem: &Problem, solution: &mut Solution) -> Result<Report, Unsupported> {
         let stop = self.settings.stop;
         if shift::needed(&problem.laws) {
-            let warm = self.settings.warm;
-            let result = shift::solve(problem, solution, &stop, Section::Round, |p, s, stop| self.inner(Target::Problem(p), s, stop));
-            self.settings.warm = warm;
+            let (warm, mut judge, mut known) = (self.settings.warm, std::mem::take(&mut self.judge), Known::Judge);
+            let result = shift::solve(problem, solution, (&stop, Section::Round), &mut judge, |p, s, stop, judge| {
+                std::mem::swap(&mut self.judge, judge);
+                let result = self.convex(Target::Problem(p), std::mem::replace(&mut known, Known::Matrices), s, stop);
+                std::mem::swap(&mut self.judge, judge);
+                // Whatever the first starts from, the others start from the answer before.
+                self.settings.warm = Warm::Best;
+                result
+            });
+            (self.settings.warm, self.judge) = (warm, judge);
             result
         } else {
-            self.convex(Target::Problem(problem), solution, &stop)
+            self.convex(Target::Problem(problem), Known::Nothing, solution, &stop)
         }
     }
 }
@@ -142,13 +149,16 @@ impl ReducedSolver for InteriorPoint {
     fn solve_reduced(&mut self, reduced: &Reduced, solution: &mut Solution) -> Result<Report, Unsupported> {
         let stop = self.settings.stop;
         if shift::needed(&reduced.laws) || reduced.asymmetry() > 1e-14 {
-            let warm = self.settings.warm;
-            let result =
-                shift::solve_reduced(reduced, solution, &stop, Section::Round, |p, s, stop| self.inner(Target::Reduced(p), s, stop));
+            let (warm, mut known) = (self.settings.warm, Known::Nothing);
+            let result = shift::solve_reduced(reduced, solution, &stop, Section::Round, |p, s, stop| {
+                let result = self.convex(Target::Reduced(p), std::mem::replace(&mut known, Known::Matrices), s, stop);
+                self.settings.warm = Warm::Best;
+                result
+            });
             self.settings.warm = warm;
             result
         } else {
-            self.convex(Target::Reduced(reduced), solution, &stop)
+            self.convex(Target::Reduced(reduced), Known::Nothing, solution, &stop)
         }
     }
 }
@@ -171,6 +181,17 @@ impl Target<'_> {
             *solution = Solution::zero(n, rows);
         }
     }
+}
+
+/// What is known of the problem at hand from the outer iteration.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Known {
+    /// Nothing.
+    Nothing,
+    /// The judge is ready.
+    Judge,
+    /// Only the right-hand side has changed since the last call.
+    Matrices,
 }
 
 /// The course of one convex solve.
@@ -203,16 +224,9 @@ enum End {
 }
 
 impl InteriorPoint {
-    /// One solve inside the outer iteration: whatever the first starts from, the others start from the answer before.
-    fn inner(&mut self, target: Target<'_>, solution: &mut Solution, stop: &Stop) -> Result<Report, Unsupported> {
-        let result = self.convex(target, solution, stop);
-        self.settings.warm = Warm::Best;
-        result
-    }
-
     /// Solves under the convex laws.
-    fn convex(&mut self, target: Target<'_>, solution: &mut Solution, stop: &Stop) -> Result<Report, Unsupported> {
-        self.prepare(target)?;
+    fn convex(&mut self, target: Target<'_>, known: Known, solution: &mut Solution, stop: &Stop) -> Result<Report, Unsupported> {
+        self.prepare(target, known)?;
         target.fit(solution);
         let mut run = Run {
             target,
@@ -260,19 +274,27 @@ impl InteriorPoint {
         Ok(report)
     }
 
-    fn prepare(&mut self, target: Target<'_>) -> Result<(), Unsupported> {
+    fn prepare(&mut self, target: Target<'_>, known: Known) -> Result<(), Unsupported> {
         match target {
+            Target::Problem(problem) if known == Known::Matrices => self.scaled.set_right_hand_side(problem),
             Target::Problem(problem) => {
-                let prepared = self.judge.prepare(problem);
-                prepared.map_err(|bad| Unsupported { method: "interior-point", what: bad.to_string() })?;
+                if known == Known::Nothing {
+                    let prepared = self.judge.prepare(problem);
+                    prepared.map_err(|bad| Unsupported { method: "interior-point", what: bad.to_string() })?;
+                }
                 self.scaled.set(problem, self.judge.a());
             }
             Target::Reduced(reduced) => {
                 self.judge.prepare_reduced(reduced);
-                self.scaled.set_reduced(reduced, self.judge.a());
+                match known {
+                    Known::Matrices => self.scaled.set_right_hand_side_reduced(reduced),
+                    _ => self.scaled.set_reduced(reduced, self.judge.a()),
+                }
             }
         }
-        self.kkt.prepare(&self.scaled);
+        if known != Known::Matrices {
+            self.kkt.prepare(&self.scaled);
+        }
         self.path.reset();
         Ok(())
     }
