@@ -11,8 +11,9 @@
 //! # Algorithm
 //!
 //! 1. Scale to joules ([`scaled`]): unit masses, Lorentz cones, W with mean diagonal 1.
-//! 2. A guess that the judge accepts is the answer. Otherwise semismooth Newton steps from it ([`newton`]).
-//! 3. Solve the system with W = I ([`start`]); equality rows alone are done here. Newton steps from there.
+//! 2. A guess that the judge accepts is the answer. Without a guess, sweeps find one ([`super::psor`]): some hundred of them cost as much
+//!    as two or three factorizations, and where few contacts push on each other they are all that is needed.
+//! 3. Otherwise semismooth Newton steps from it ([`newton`]), then the path from it, moved inside. Where it is no better than nothing: solve the system with W = I ([`start`]); equality rows alone are done here. Newton steps from there.
 //! 4. Inside the cones: predictor, corrector, further correctors with one factorization ([`path`], [`kkt`], [`cone`]).
 //! 5. Judge. When the active set has settled, Newton steps; they are kept only if they pay.
 //! 6. Accepted: done. No progress, or reactions that grow along a ray that contradicts w ([`infeasible`]): say so.
@@ -40,9 +41,10 @@ pub mod path;
 pub mod scaled;
 pub mod start;
 
+use super::psor::Psor;
 use super::shift::{self, Section, excess};
 use super::{Counts, ReducedSolver, Report, Sample, Solver, Status, Stop, Unsupported};
-use crate::problem::{Error, Judge, Problem, Reduced, Solution};
+use crate::problem::{Error, Judge, Law, Problem, Reduced, Solution};
 use kkt::{Diagonal, Kkt};
 use newton::Newton;
 use path::{Path, Point};
@@ -59,7 +61,7 @@ pub enum Warm {
     Partial,
     /// All of it as it is, moved off the boundary by next to nothing.
     Full,
-    /// All of it: tried as the answer, then by Newton steps, then moved inside by as much as it is wrong.
+    /// All of it: tried as the answer, then by Newton steps, then moved inside by as much as it is wrong; without a guess, sweeps make one.
     #[default]
     Best,
 }
@@ -75,6 +77,14 @@ pub struct Settings {
 
 /// The most factorizations of one convex problem, if not said otherwise.
 const WORK: u64 = 100;
+/// Sweeps without a guess: one for so many cones, within these bounds.
+const CONES_PER_SWEEP: usize = 4;
+/// See [`CONES_PER_SWEEP`].
+const SWEEPS: std::ops::RangeInclusive<usize> = 100..=600;
+/// Where rows outnumber the unknowns so many times (walls of bricks) reactions are far from unique and sweeps slow: then [`FEW_SWEEPS`].
+const REDUNDANT: usize = 3;
+/// See [`REDUNDANT`].
+const FEW_SWEEPS: u64 = 30;
 /// The most Newton steps in a row.
 const STEPS: u64 = 8;
 /// A guess is moved inside if it is at least this much better than no reactions, in √J per cone.
@@ -110,6 +120,9 @@ pub struct InteriorPoint {
     path: Path,
     newton: Newton,
     diagonal: Diagonal,
+    sweeps: Psor,
+    /// `scaled` and `kkt` hold the matrices of the problem at hand.
+    laid_out: bool,
 }
 
 impl InteriorPoint {
@@ -208,6 +221,7 @@ struct Run<'a> {
     solves: u64,
     newton: u64,
     in_vain: u64,
+    sweeps: u64,
     history: Vec<Sample>,
     notes: Vec<String>,
 }
@@ -228,6 +242,7 @@ impl InteriorPoint {
     fn convex(&mut self, target: Target<'_>, known: Known, solution: &mut Solution, stop: &Stop) -> Result<Report, Unsupported> {
         self.prepare(target, known)?;
         target.fit(solution);
+        let guess = solution.clone();
         let mut run = Run {
             target,
             stop,
@@ -241,10 +256,11 @@ impl InteriorPoint {
             solves: 0,
             newton: 0,
             in_vain: 0,
+            sweeps: 0,
             history: Vec::new(),
             notes: Vec::new(),
         };
-        let end = self.phases(&mut run, solution);
+        let end = self.phases(&mut run, guess);
         if run.least == f64::INFINITY {
             // Nothing finite came up: the guess goes back as it was, with what it is worth.
             run.error = self.judged(target, &run.best);
@@ -255,7 +271,7 @@ impl InteriorPoint {
             End::Stuck => Status::Stalled,
         };
         let mut report = Report::new(status, run.error);
-        if end != End::Accepted {
+        if end != End::Accepted && self.laid_out {
             let [before, after] = &self.path.reactions;
             let growth = after.iter().zip(before).map(|(a, b)| a - b).collect();
             report.conflict = infeasible::conflict(&self.scaled, &[growth, after.clone(), self.scaled.scale(&run.best).1]);
@@ -266,49 +282,94 @@ impl InteriorPoint {
         *solution = run.best;
         report.iterations = run.iterations;
         report.work = self.kkt.factorizations - run.first_factorization;
-        report.counts = Counts { factorizations: report.work, ..Counts::default() };
+        report.counts = Counts { factorizations: report.work, sweeps: run.sweeps, ..Counts::default() };
         report.history = run.history;
         report.notes = run.notes;
         report.notes.push(format!("{} back-substitutions; {} Newton steps, {} in vain", run.solves, run.newton, run.in_vain));
+        if run.sweeps > 0 {
+            report.notes.push(format!("{} sweeps in place of a guess", run.sweeps));
+        }
         report.reproducible = !(status == Status::Budget && stop.late());
         Ok(report)
     }
 
     fn prepare(&mut self, target: Target<'_>, known: Known) -> Result<(), Unsupported> {
+        self.laid_out &= known == Known::Matrices;
         match target {
-            Target::Problem(problem) if known == Known::Matrices => self.scaled.set_right_hand_side(problem),
-            Target::Problem(problem) => {
-                if known == Known::Nothing {
-                    let prepared = self.judge.prepare(problem);
-                    prepared.map_err(|bad| Unsupported { method: "interior-point", what: bad.to_string() })?;
-                }
-                self.scaled.set(problem, self.judge.a());
+            Target::Problem(problem) if known == Known::Nothing => {
+                let prepared = self.judge.prepare(problem);
+                prepared.map_err(|bad| Unsupported { method: "interior-point", what: bad.to_string() })?;
             }
-            Target::Reduced(reduced) => {
-                self.judge.prepare_reduced(reduced);
-                match known {
-                    Known::Matrices => self.scaled.set_right_hand_side_reduced(reduced),
-                    _ => self.scaled.set_reduced(reduced, self.judge.a()),
-                }
-            }
-        }
-        if known != Known::Matrices {
-            self.kkt.prepare(&self.scaled);
+            Target::Problem(_) => {}
+            Target::Reduced(reduced) => self.judge.prepare_reduced(reduced),
         }
         self.path.reset();
         Ok(())
     }
 
-    fn phases(&mut self, run: &mut Run<'_>, guess: &Solution) -> End {
-        let warm = guess.v.iter().chain(&guess.r).any(|x| *x != 0.0) && guess.v.iter().chain(&guess.r).all(|x| x.is_finite());
+    /// 1. The scaled problem and the pattern of its system, as far as they are not there yet.
+    fn lay_out(&mut self, target: Target<'_>) {
+        match (target, self.laid_out) {
+            (Target::Problem(problem), true) => self.scaled.set_right_hand_side(problem),
+            (Target::Problem(problem), false) => self.scaled.set(problem, self.judge.a()),
+            (Target::Reduced(reduced), true) => self.scaled.set_right_hand_side_reduced(reduced),
+            (Target::Reduced(reduced), false) => self.scaled.set_reduced(reduced, self.judge.a()),
+        }
+        if !std::mem::replace(&mut self.laid_out, true) {
+            self.kkt.prepare(&self.scaled);
+        }
+    }
+
+    fn phases(&mut self, run: &mut Run<'_>, mut guess: Solution) -> End {
+        let mut warm = guess.v.iter().chain(&guess.r).any(|x| *x != 0.0) && guess.v.iter().chain(&guess.r).all(|x| x.is_finite());
+        if self.settings.warm == Warm::Best && !warm {
+            match self.sweep(run, &mut guess) {
+                Some(true) => return End::Accepted,
+                swept => warm = swept.is_some(),
+            }
+        }
+        self.lay_out(run.target);
         match self.settings.warm {
-            Warm::Full | Warm::Best if warm => match self.start_at_guess(run, guess) {
+            Warm::Full | Warm::Best if warm => match self.start_at_guess(run, &guess) {
                 End::Stuck => self.start_cold(run, None),
                 end => end,
             },
-            Warm::Partial if warm => self.start_cold(run, Some(self.scaled.scale(guess).0)),
+            Warm::Partial if warm => self.start_cold(run, Some(self.scaled.scale(&guess).0)),
             _ => self.start_cold(run, None),
         }
+    }
+
+    /// 2. Sweeps in place of a guess: true if they are all that was needed, none where they would be in vain.
+    fn sweep(&mut self, run: &mut Run<'_>, guess: &mut Solution) -> Option<bool> {
+        let Target::Problem(problem) = run.target else { return None };
+        let cones = problem.laws.iter().filter(|law| **law != Law::Equality).count();
+        if cones == 0 || !self.sweepable(problem) {
+            return None;
+        }
+        let most = run.stop.work.unwrap_or(WORK).saturating_mul(*SWEEPS.start() as u64);
+        let usual = (cones / CONES_PER_SWEEP).clamp(*SWEEPS.start(), *SWEEPS.end()) as u64;
+        let sweeps = if problem.rows() > REDUNDANT * problem.n() { FEW_SWEEPS } else { usual }.min(most);
+        self.sweeps.settings.parallel = false;
+        self.sweeps.settings.stop = Stop { work: Some(sweeps), ..*run.stop };
+        let report = self.sweeps.sweep(problem, &mut self.judge, guess);
+        run.sweeps = report.work;
+        if guess.v.iter().chain(&guess.r).any(|x| !x.is_finite()) {
+            return None;
+        }
+        run.least = excess(&report.error, &run.stop.tolerance);
+        run.error = report.error;
+        run.best.clone_from(guess);
+        run.history.extend(report.history.iter().map(|sample| Sample { work: 0, ..*sample }));
+        Some(report.error.accepted(&run.stop.tolerance))
+    }
+
+    /// Bodies alone, and no extreme masses.
+    fn sweepable(&mut self, problem: &Problem) -> bool {
+        let factor = self.judge.factor();
+        let small = (0..factor.cliques.len()).all(|c| factor.dense(c).is_some());
+        let diagonal = (0..problem.n()).map(|i| problem.H.get(i, i));
+        let (least, largest) = diagonal.fold((f64::INFINITY, 0.0f64), |(a, b), x| (a.min(x), b.max(x)));
+        small && largest <= kkt::EXTREME * least
     }
 
     /// 2. The guess as it is, by Newton steps, and moved inside by as much as it is wrong; `Stuck` where that is too much.
@@ -402,12 +463,13 @@ impl InteriorPoint {
                 return self.leave(run, &point, End::Stuck);
             }
             // 5. Newton steps once the active set has settled.
+            self.newton.measure(&self.scaled, &point.v, &point.r);
             for (c, last, count, pattern) in &mut tries {
                 if *count >= 3 {
                     continue;
                 }
                 let before = std::mem::take(pattern);
-                self.newton.pattern(&self.scaled, *c, &point.v, &point.r, pattern);
+                self.newton.pattern(&self.scaled, *c, &point.r, pattern);
                 if *pattern == before && gap < SETTLED * *last && self.promising(&point.v, &point.r) {
                     *last = gap;
                     *count += 1;
@@ -415,6 +477,7 @@ impl InteriorPoint {
                     if end != End::Stuck {
                         return end;
                     }
+                    self.newton.measure(&self.scaled, &point.v, &point.r);
                 }
             }
         }
