@@ -140,8 +140,13 @@ impl CliqueFactor {
     /// `x ← H⁻¹ x`.
     pub fn solve(&mut self, x: &mut [f64]) {
         for c in 0..self.cliques.len() {
-            let members = std::mem::take(&mut self.local);
-            let mut local = members;
+            // A sphere is six cliques of one unknown.
+            if let &[i] = self.cliques.members(c) {
+                let l = self.dense[self.dense_at[c]];
+                x[i as usize] = x[i as usize] / l / l;
+                continue;
+            }
+            let mut local = std::mem::take(&mut self.local);
             local.clear();
             local.extend(self.cliques.members(c).iter().map(|&i| x[i as usize]));
             self.solve_clique(c, &mut local);

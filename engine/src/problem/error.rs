@@ -141,7 +141,8 @@ pub struct Judge {
     rounding: Vec<f64>,
     zero: Vec<f64>,
     local: Vec<f64>,
-    touched: Vec<u32>,
+    /// Cliques that a block touches, and by which of its columns.
+    touched: Vec<(u32, u32)>,
 }
 
 impl Judge {
@@ -289,17 +290,20 @@ impl Judge {
         let mut waiting: Vec<(u32, u32, u32)> = Vec::new();
         for (k, block) in problem.J.blocks().enumerate() {
             self.touched.clear();
-            self.touched.extend(block.columns.iter().map(|&j| self.factor.cliques.of[j as usize]));
+            self.touched.extend(block.columns.iter().zip(0..).map(|(&j, p)| (self.factor.cliques.of[j as usize], p)));
             self.touched.sort_unstable();
-            self.touched.dedup();
+            self.touched.dedup_by_key(|t| t.0);
             self.a.push(problem.E[block.range()].iter().sum());
             for i in 0..block.rows {
                 for t in 0..self.touched.len() {
-                    let c = self.touched[t];
-                    if self.factor.dense(c as usize).is_some() {
-                        self.add_products(problem, c, &[(c, k as u32, i as u32)]);
-                    } else {
-                        waiting.push((c, k as u32, i as u32));
+                    let (c, p) = self.touched[t];
+                    match self.factor.dense(c as usize) {
+                        Some(&[l]) => {
+                            let x = block.row(i)[p as usize];
+                            self.a[k] += x * (x / l / l);
+                        }
+                        Some(_) => self.add_products(problem, c, &[(c, k as u32, i as u32)]),
+                        None => waiting.push((c, k as u32, i as u32)),
                     }
                 }
             }

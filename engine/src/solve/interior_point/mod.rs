@@ -11,9 +11,9 @@
 //! # Algorithm
 //!
 //! 1. Scale to joules ([`scaled`]): unit masses, Lorentz cones, W with mean diagonal 1.
-//! 2. A guess that the judge accepts is the answer. Without a guess, sweeps find one ([`super::psor`]): some hundred of them cost as much
-//!    as two or three factorizations, and where few contacts push on each other they are all that is needed.
-//! 3. Otherwise semismooth Newton steps from it ([`newton`]), then the path from it, moved inside. Where it is no better than nothing: solve the system with W = I ([`start`]); equality rows alone are done here. Newton steps from there.
+//! 2. A guess that the judge accepts is the answer. Without a guess sweeps make one, or the answer ([`swept`]). Otherwise semismooth
+//!    Newton steps from it ([`newton`]), then the path from it, moved inside.
+//! 3. Where it is no better than nothing: solve the system with W = I ([`start`]); equality rows alone are done here. Newton steps from there.
 //! 4. Inside the cones: predictor, corrector, further correctors with one factorization ([`path`], [`kkt`], [`cone`]).
 //! 5. Judge. When the active set has settled, Newton steps; they are kept only if they pay.
 //! 6. Accepted: done. No progress, or reactions that grow along a ray that contradicts w ([`infeasible`]): say so.
@@ -22,8 +22,8 @@
 //!
 //! # When to use it
 //!
-//! Where the answer must be exact whatever the masses, the friction and the redundancy: 5–20
-//! factorizations, hardly growing with size. For a rough answer of a large pile sweeps are cheaper; for
+//! Where the answer must be exact whatever the masses, the friction and the redundancy: up to 20
+//! factorizations (0–3 where few contacts push on each other), hardly growing with size. For a rough answer of a large pile sweeps are cheaper; for
 //! a sequence of small frictionless problems pivoting is.
 //!
 //! # Cost per iteration
@@ -40,11 +40,12 @@ pub mod newton;
 pub mod path;
 pub mod scaled;
 pub mod start;
+mod swept;
 
 use super::psor::Psor;
 use super::shift::{self, Section, excess};
 use super::{Counts, ReducedSolver, Report, Sample, Solver, Status, Stop, Unsupported};
-use crate::problem::{Error, Judge, Law, Problem, Reduced, Solution};
+use crate::problem::{Error, Judge, Problem, Reduced, Solution};
 use kkt::{Diagonal, Kkt};
 use newton::Newton;
 use path::{Path, Point};
@@ -77,14 +78,6 @@ pub struct Settings {
 
 /// The most factorizations of one convex problem, if not said otherwise.
 const WORK: u64 = 100;
-/// Sweeps without a guess: one for so many cones, within these bounds.
-const CONES_PER_SWEEP: usize = 4;
-/// See [`CONES_PER_SWEEP`].
-const SWEEPS: std::ops::RangeInclusive<usize> = 100..=600;
-/// Where rows outnumber the unknowns so many times (walls of bricks) reactions are far from unique and sweeps slow: then [`FEW_SWEEPS`].
-const REDUNDANT: usize = 3;
-/// See [`REDUNDANT`].
-const FEW_SWEEPS: u64 = 30;
 /// The most Newton steps in a row.
 const STEPS: u64 = 8;
 /// A guess is moved inside if it is at least this much better than no reactions, in √J per cone.
@@ -337,39 +330,6 @@ impl InteriorPoint {
             Warm::Partial if warm => self.start_cold(run, Some(self.scaled.scale(&guess).0)),
             _ => self.start_cold(run, None),
         }
-    }
-
-    /// 2. Sweeps in place of a guess: true if they are all that was needed, none where they would be in vain.
-    fn sweep(&mut self, run: &mut Run<'_>, guess: &mut Solution) -> Option<bool> {
-        let Target::Problem(problem) = run.target else { return None };
-        let cones = problem.laws.iter().filter(|law| **law != Law::Equality).count();
-        if cones == 0 || !self.sweepable(problem) {
-            return None;
-        }
-        let most = run.stop.work.unwrap_or(WORK).saturating_mul(*SWEEPS.start() as u64);
-        let usual = (cones / CONES_PER_SWEEP).clamp(*SWEEPS.start(), *SWEEPS.end()) as u64;
-        let sweeps = if problem.rows() > REDUNDANT * problem.n() { FEW_SWEEPS } else { usual }.min(most);
-        self.sweeps.settings.parallel = false;
-        self.sweeps.settings.stop = Stop { work: Some(sweeps), ..*run.stop };
-        let report = self.sweeps.sweep(problem, &mut self.judge, guess);
-        run.sweeps = report.work;
-        if guess.v.iter().chain(&guess.r).any(|x| !x.is_finite()) {
-            return None;
-        }
-        run.least = excess(&report.error, &run.stop.tolerance);
-        run.error = report.error;
-        run.best.clone_from(guess);
-        run.history.extend(report.history.iter().map(|sample| Sample { work: 0, ..*sample }));
-        Some(report.error.accepted(&run.stop.tolerance))
-    }
-
-    /// Bodies alone, and no extreme masses.
-    fn sweepable(&mut self, problem: &Problem) -> bool {
-        let factor = self.judge.factor();
-        let small = (0..factor.cliques.len()).all(|c| factor.dense(c).is_some());
-        let diagonal = (0..problem.n()).map(|i| problem.H.get(i, i));
-        let (least, largest) = diagonal.fold((f64::INFINITY, 0.0f64), |(a, b), x| (a.min(x), b.max(x)));
-        small && largest <= kkt::EXTREME * least
     }
 
     /// 2. The guess as it is, by Newton steps, and moved inside by as much as it is wrong; `Stuck` where that is too much.
