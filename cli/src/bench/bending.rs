@@ -87,7 +87,8 @@ fn measure(arguments: &Arguments) -> Result<(), String> {
         println!(
             "largest stable step: rigid {dt_rigid_max} s, penalty {dt_penalty_max:.6} s, ratio {ratio:.1} (thesis: 0.06 s, 0.005 s, 12)"
         );
-        println!("rigid at dt = {} s: {iterations:.1} iterations and {ms:.0} ms per step", arguments.dt);
+        let memory = super::step::memory_mb().map_or(String::new(), |mb| format!(", {mb:.0} MB at most"));
+        println!("rigid at dt = {} s: {iterations:.1} iterations and {ms:.0} ms per step{memory}", arguments.dt);
     }
     Ok(())
 }

@@ -10,8 +10,8 @@ use signorini::math::sparse::Csr;
 use signorini::problem::{Law, Problem, Rows, Solution};
 
 const GRAVITY: f64 = 9.81;
-/// Gaps below this become contacts, m.
-const MARGIN: f64 = 0.01;
+/// Gaps below this become contacts unless said otherwise, m.
+pub const MARGIN: f64 = 0.01;
 /// Radius of the spheres, m, and their density, kg/m³ [Mangoni2018, table 5.2].
 const RADIUS: f64 = 0.035;
 const DENSITY: f64 = 1000.0;
@@ -52,6 +52,8 @@ pub struct Scene {
     friction: f64,
     /// Time step, s.
     pub h: f64,
+    /// Gaps below this become contacts, m.
+    pub margin: f64,
 }
 
 #[derive(Clone, Copy, PartialEq)]
@@ -93,18 +95,32 @@ impl Scene {
             layer += 1;
         }
         let velocities = vec![0.0; 6 * positions.len()];
-        Scene { shape: Shape::Sphere, positions, velocities, friction, h: 0.02 }
+        Scene { shape: Shape::Sphere, positions, velocities, friction, h: 0.02, margin: MARGIN }
     }
 
     /// One ball above the ground.
     pub fn ball() -> Scene {
-        Scene { shape: Shape::Sphere, positions: vec![[0.0, 0.0, 2.0 * RADIUS]], velocities: vec![0.0; 6], friction: 0.0, h: 0.01 }
+        Scene {
+            shape: Shape::Sphere,
+            positions: vec![[0.0, 0.0, 2.0 * RADIUS]],
+            velocities: vec![0.0; 6],
+            friction: 0.0,
+            h: 0.01,
+            margin: MARGIN,
+        }
     }
 
     /// One brick above the ground.
     pub fn brick() -> Scene {
         let half = [0.1, 0.05, 0.025];
-        Scene { shape: Shape::Brick(half), positions: vec![[0.0, 0.0, 0.05]], velocities: vec![0.0; 6], friction: 0.0, h: 0.01 }
+        Scene {
+            shape: Shape::Brick(half),
+            positions: vec![[0.0, 0.0, 0.05]],
+            velocities: vec![0.0; 6],
+            friction: 0.0,
+            h: 0.01,
+            margin: MARGIN,
+        }
     }
 
     /// The problem of the next step, with this coefficient of friction.
@@ -173,26 +189,26 @@ impl Scene {
                     let sign = |bit: usize| if corner & bit == 0 { -1.0 } else { 1.0 };
                     let lever = [half[0] * sign(1), half[1] * sign(2), -half[2]];
                     let gap = p[2] - half[2];
-                    if gap < MARGIN {
+                    if gap < self.margin {
                         out.push(Contact { key: (i, None, corner), gap, normal: [0.0, 0.0, 1.0], levers: [lever, [0.0; 3]] });
                     }
                 }
                 continue;
             }
             let touching = |normal: [f64; 3]| normal.map(|x| -RADIUS * x);
-            if p[2] - RADIUS < MARGIN {
+            if p[2] - RADIUS < self.margin {
                 let normal = [0.0, 0.0, 1.0];
                 out.push(Contact { key: (i, None, 0), gap: p[2] - RADIUS, normal, levers: [touching(normal), [0.0; 3]] });
             }
             let axis = p[0].hypot(p[1]);
-            if CONTAINER - axis - RADIUS < MARGIN && self.positions.len() > 1 {
+            if CONTAINER - axis - RADIUS < self.margin && self.positions.len() > 1 {
                 let normal = [-p[0] / axis, -p[1] / axis, 0.0];
                 out.push(Contact { key: (i, None, 1), gap: CONTAINER - axis - RADIUS, normal, levers: [touching(normal), [0.0; 3]] });
             }
             for (j, q) in self.positions.iter().enumerate().skip(i + 1) {
                 let d: [f64; 3] = std::array::from_fn(|c| p[c] - q[c]);
                 let square = d[0] * d[0] + d[1] * d[1] + d[2] * d[2];
-                if square < (2.0 * RADIUS + MARGIN).powi(2) {
+                if square < (2.0 * RADIUS + self.margin).powi(2) {
                     let length = square.sqrt();
                     let normal = d.map(|x| x / length);
                     let levers = [touching(normal), normal.map(|x| RADIUS * x)];

@@ -140,8 +140,13 @@ impl CliqueFactor {
     /// `x ← H⁻¹ x`.
     pub fn solve(&mut self, x: &mut [f64]) {
         for c in 0..self.cliques.len() {
-            let members = std::mem::take(&mut self.local);
-            let mut local = members;
+            // A sphere is six cliques of one unknown.
+            if let &[i] = self.cliques.members(c) {
+                let l = self.dense[self.dense_at[c]];
+                x[i as usize] = x[i as usize] / l / l;
+                continue;
+            }
+            let mut local = std::mem::take(&mut self.local);
             local.clear();
             local.extend(self.cliques.members(c).iter().map(|&i| x[i as usize]));
             self.solve_clique(c, &mut local);
@@ -152,7 +157,7 @@ impl CliqueFactor {
         }
     }
 
-    /// `x ← H_c⁻¹ x` for the unknowns of clique `c` alone, in the order of its members.
+    /// `x ← H_c⁻¹ x` for the unknowns of clique `c` alone, in the order of its members; x may hold several columns.
     pub fn solve_clique(&mut self, c: usize, x: &mut [f64]) {
         let n = self.cliques.members(c).len();
         if n > DENSE {
@@ -160,7 +165,7 @@ impl CliqueFactor {
             self.sparse[at].1.solve(x);
         } else {
             let at = self.dense_at[c];
-            dense::cholesky_solve(n, &self.dense[at..at + n * n], x);
+            x.chunks_exact_mut(n).for_each(|x| dense::cholesky_solve(n, &self.dense[at..at + n * n], x));
         }
     }
 

@@ -6,8 +6,8 @@
 //! ```
 //!
 //! By blocks of [`WIDTH`] pivots: factor the diagonal block, solve for the rows below it eight at a time into packed
-//! strips, then subtract `L (DLᵀ)` from all that follows, in tiles of 8 × 4 whose 32 sums stay in registers. The loops are
-//! plain: the compiler makes vectors of them for the machine at hand ([`super::multifrontal`] dispatches).
+//! strips, then subtract `L (DLᵀ)` from all that follows, in tiles of 8 × 4 whose 32 sums stay in registers. Small fronts
+//! (a contact between two bodies: 3 pivots, 15 rows) are cheaper column by column. The loops are plain: the compiler makes vectors of them for the machine at hand ([`super::multifrontal`] dispatches).
 //!
 //! Above the diagonal the arrays hold anything.
 
@@ -17,14 +17,23 @@ const WIDTH: usize = 32;
 const STRIP: usize = 8;
 /// Columns of a tile.
 const COLUMNS: usize = 4;
+/// Fronts of at most so many pivots and rows are small.
+const SMALL: [usize; 2] = [6, 48];
 
 /// Work space of [`factor`].
-#[derive(Default)]
 pub struct Strips {
-    /// Strips of L, one after the other, each column by column.
+    /// The diagonal block, by columns.
+    block: [f64; WIDTH * WIDTH],
+    /// Strips of L, one after the other, each column by column; grows to the largest front.
     lower: Vec<f64>,
     /// The same of L D.
     scaled: Vec<f64>,
+}
+
+impl Default for Strips {
+    fn default() -> Strips {
+        Strips { block: [0.0; WIDTH * WIDTH], lower: Vec::new(), scaled: Vec::new() }
+    }
 }
 
 /// One product, fused where the machine has that.
@@ -58,15 +67,51 @@ pub fn factor<const FUSED: bool>(
     strips: &mut Strips,
 ) -> Result<(), usize> {
     let p = positive.len();
-    let mut block = [0.0; WIDTH * WIDTH];
+    if p <= SMALL[0] && m <= SMALL[1] {
+        return factor_small::<FUSED>(panel, update, m, positive);
+    }
     for k0 in (0..p).step_by(WIDTH) {
         let width = WIDTH.min(p - k0);
-        let wrong = diagonal_block::<FUSED>(&mut panel[k0 * m..(k0 + width) * m], m, k0, &positive[k0..k0 + width], &mut block);
+        let wrong = diagonal_block::<FUSED>(&mut panel[k0 * m..(k0 + width) * m], m, k0, &positive[k0..k0 + width], &mut strips.block);
         wrong.map_or(Ok(()), |k| Err(k0 + k))?;
         let first = k0 + width;
         if first < m {
-            solve_strips::<FUSED>(&mut panel[k0 * m..first * m], m, first, &block, strips);
+            solve_strips::<FUSED>(&mut panel[k0 * m..first * m], m, first, strips);
             subtract::<FUSED>(panel, update, [m, p, first, width], strips);
+        }
+    }
+    Ok(())
+}
+
+/// As [`factor`], pivot by pivot; the update is changed in whole columns.
+#[inline(always)]
+fn factor_small<const FUSED: bool>(panel: &mut [f64], update: &mut [f64], m: usize, positive: &[bool]) -> Result<(), usize> {
+    let p = positive.len();
+    for (k, &positive) in positive.iter().enumerate() {
+        let (done, rest) = panel.split_at_mut((k + 1) * m);
+        let column = &mut done[k * m..];
+        let pivot = column[k];
+        let right_sign = if positive { pivot > 0.0 } else { pivot < 0.0 };
+        if !right_sign || !pivot.is_finite() {
+            return Err(k);
+        }
+        let inverse = 1.0 / pivot;
+        for (j, target) in (k + 1..p).zip(rest.chunks_exact_mut(m)) {
+            let factor = -column[j] * inverse;
+            for (t, c) in target[j..].iter_mut().zip(&column[j..]) {
+                *t = add_product::<FUSED>(factor, *c, *t);
+            }
+        }
+        for x in &mut column[k + 1..] {
+            *x *= inverse;
+        }
+    }
+    for (j, target) in update.chunks_exact_mut((m - p).max(1)).enumerate() {
+        for (k, column) in panel.chunks_exact(m).enumerate() {
+            let factor = -column[p + j] * column[k];
+            for (t, l) in target.iter_mut().zip(&column[p..]) {
+                *t = add_product::<FUSED>(factor, *l, *t);
+            }
         }
     }
     Ok(())
@@ -112,17 +157,19 @@ fn diagonal_block<const FUSED: bool>(
 
 /// Solves for the rows from `first` on, strip by strip: L D into `scaled`, L into `lower` and back into the columns.
 #[inline(always)]
-fn solve_strips<const FUSED: bool>(columns: &mut [f64], m: usize, first: usize, block: &[f64; WIDTH * WIDTH], strips: &mut Strips) {
+fn solve_strips<const FUSED: bool>(columns: &mut [f64], m: usize, first: usize, strips: &mut Strips) {
+    let Strips { block, lower, scaled } = strips;
     let width = columns.len() / m;
     let strip_length = width * STRIP;
     let count = (m - first).div_ceil(STRIP);
-    strips.lower.resize(count * strip_length, 0.0);
-    strips.scaled.resize(count * strip_length, 0.0);
+    for list in [&mut *lower, &mut *scaled] {
+        list.resize(list.len().max(count * strip_length), 0.0);
+    }
     let mut inverse = [0.0; WIDTH];
     for k in 0..width {
         inverse[k] = 1.0 / block[k * WIDTH + k];
     }
-    let all = strips.scaled.chunks_exact_mut(strip_length).zip(strips.lower.chunks_exact_mut(strip_length));
+    let all = scaled.chunks_exact_mut(strip_length).zip(lower.chunks_exact_mut(strip_length));
     for (s, (scaled, lower)) in all.enumerate().take(count) {
         let row = first + s * STRIP;
         let height = STRIP.min(m - row);

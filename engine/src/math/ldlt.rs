@@ -41,6 +41,9 @@ pub struct BadPivot {
     pub pivot: f64,
 }
 
+/// The most columns that are solved for together.
+const COLUMNS: usize = 64;
+
 /// The factorization of a matrix whose pattern stays.
 pub struct Ldlt {
     n: usize,
@@ -76,7 +79,7 @@ impl Ldlt {
         let pattern = SymbolicSparseColMatRef::new_checked(n, n, &starts, None, &rows);
         let symbolic =
             factorize_symbolic_cholesky(pattern, Side::Upper, order, params).expect("the pattern is valid and its factor fits into memory");
-        let solve = symbolic.solve_in_place_scratch::<f64>(1, Par::Seq);
+        let solve = symbolic.solve_in_place_scratch::<f64>(COLUMNS, Par::Seq);
         let numeric = symbolic.factorize_numeric_ldlt_scratch::<f64>(Par::Seq, Default::default());
         let scratch = MemBuffer::new(solve.or(numeric));
         let factor = vec![0.0; symbolic.len_val()];
@@ -110,15 +113,17 @@ impl Ldlt {
         self.check_signs(signs)
     }
 
-    /// `x ← A⁻¹ x`.
+    /// `x ← A⁻¹ x`, for each of the columns that x holds one after another.
     pub fn solve(&mut self, x: &mut [f64]) {
-        let stack = MemStack::new(&mut self.scratch);
-        LdltRef::new(&self.symbolic, &self.factor).solve_in_place_with_conj(
-            Conj::No,
-            MatMut::from_column_major_slice_mut(x, self.n, 1),
-            Par::Seq,
-            stack,
-        );
+        for x in x.chunks_mut((COLUMNS * self.n).max(1)) {
+            let columns = x.len() / self.n;
+            LdltRef::new(&self.symbolic, &self.factor).solve_in_place_with_conj(
+                Conj::No,
+                MatMut::from_column_major_slice_mut(x, self.n, columns),
+                Par::Seq,
+                MemStack::new(&mut self.scratch),
+            );
+        }
     }
 
     /// Number of unknowns.

@@ -12,6 +12,7 @@ pub mod multifrontal;
 pub mod polar;
 pub mod pose;
 pub mod semidefinite;
+pub mod skyline;
 pub mod sparse;
 pub mod twofold;
 pub mod updatable;

@@ -252,6 +252,7 @@ impl Task for Factor<'_> {
             let [even, odd] = &mut a.stacks;
             let (mine, theirs) = if own == 0 { (even, &*odd) } else { (odd, &*even) };
             let update = &mut mine[top[own]..top[own] + q * q];
+            // Small fronts change whole columns.
             if q < FEW {
                 update.fill(0.0);
             } else {

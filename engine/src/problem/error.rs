@@ -52,7 +52,7 @@
 
 use super::law::{Law, MAX_ROWS};
 use super::{Invalid, Problem, Reduced, RowBlock, Solution};
-use crate::math::cliques::CliqueFactor;
+use crate::math::cliques::{CliqueFactor, Cliques};
 use crate::math::norm;
 use serde::{Deserialize, Serialize};
 
@@ -136,11 +136,14 @@ pub struct Judge {
     a: Vec<f64>,
     scale: f64,
     free: f64,
+    /// J H⁻¹ k: the local velocities that no reaction has touched (m).
+    unheld: Vec<f64>,
     u: Vec<f64>,
     rho: Vec<f64>,
     rounding: Vec<f64>,
     zero: Vec<f64>,
     local: Vec<f64>,
+    /// Cliques that a block touches.
     touched: Vec<u32>,
 }
 
@@ -165,18 +168,24 @@ impl Judge {
         self.factor.factor(&problem.H).map_err(|bad| Invalid::Indefinite { unknown: bad.unknown, pivot: bad.pivot })?;
         self.diagonal(problem);
         reset(&mut self.zero, m);
-        reset(&mut self.u, m);
         reset(&mut self.rounding, n);
         self.rho.clear();
         self.rho.extend_from_slice(&problem.k);
         self.factor.solve(&mut self.rho);
         self.free = 0.5 * crate::math::dot(&self.rho, &problem.k);
-        problem.J.mul(&self.rho, &mut self.u);
-        let starts = &problem.J.row_starts;
-        self.scale = SEEN * (seen(starts, &self.a, &self.u) + seen(starts, &self.a, &problem.w));
-        self.u.iter_mut().zip(&problem.w).for_each(|(u, w)| *u += w);
-        self.scale += local_error(&problem.laws, starts, &self.a, &self.u, &self.zero).joule;
+        reset(&mut self.unheld, m);
+        problem.J.mul(&self.rho, &mut self.unheld);
+        self.rescale(problem);
         Ok(())
+    }
+
+    /// Goes on to a problem that differs from the prepared one in `w` and in its laws alone.
+    pub fn rescale(&mut self, problem: &Problem) {
+        let starts = &problem.J.row_starts;
+        self.scale = SEEN * (seen(starts, &self.a, &self.unheld) + seen(starts, &self.a, &problem.w));
+        self.u.clear();
+        self.u.extend(self.unheld.iter().zip(&problem.w).map(|(u, w)| u + w));
+        self.scale += local_error(&problem.laws, starts, &self.a, &self.u, &self.zero).joule;
     }
 
     /// Makes this a judge of a reduced problem.
@@ -287,14 +296,34 @@ impl Judge {
     /// `a_k`: the mean diagonal entry of `J_k H⁻¹ J_kᵀ + E_k`.
     fn diagonal(&mut self, problem: &Problem) {
         self.a.clear();
-        for block in problem.J.blocks() {
-            let compliance: f64 = problem.E[block.range()].iter().sum();
-            let trace = match self.trace_of_whole(&block) {
-                Some(trace) => trace,
-                None => self.trace(&block),
-            };
-            self.a.push((compliance + trace) / block.rows as f64);
+        // Rows of large cliques wait for company.
+        let mut waiting: Vec<(u32, u32, u32)> = Vec::new();
+        for (k, block) in problem.J.blocks().enumerate() {
+            self.a.push(problem.E[block.range()].iter().sum());
+            if let Some(trace) = self.trace_of_whole(&block) {
+                self.a[k] += trace;
+                continue;
+            }
+            self.touched.clear();
+            self.touched.extend(block.columns.iter().map(|&j| self.factor.cliques.of[j as usize]));
+            self.touched.sort_unstable();
+            self.touched.dedup();
+            for i in 0..block.rows {
+                for t in 0..self.touched.len() {
+                    let c = self.touched[t];
+                    match self.factor.dense(c as usize) {
+                        Some(_) => self.add_products(problem, c, &[(c, k as u32, i as u32)]),
+                        None => waiting.push((c, k as u32, i as u32)),
+                    }
+                }
+            }
         }
+        waiting.sort_unstable();
+        for rows in waiting.chunk_by(|a, b| a.0 == b.0) {
+            rows.chunks(TOGETHER).for_each(|rows| self.add_products(problem, rows[0].0, rows));
+        }
+        let blocks = self.a.iter_mut().zip(problem.J.row_starts.windows(2));
+        blocks.for_each(|(a, starts)| *a /= (starts[1] - starts[0]) as f64);
         mend_diagonal(&mut self.a);
     }
 
@@ -322,31 +351,29 @@ impl Judge {
         Some(sum)
     }
 
-    /// The trace of `J_k H⁻¹ J_kᵀ` of any block.
-    fn trace(&mut self, block: &RowBlock<'_>) -> f64 {
-        self.touched.clear();
-        self.touched.extend(block.columns.iter().map(|&j| self.factor.cliques.of[j as usize]));
-        self.touched.sort_unstable();
-        self.touched.dedup();
-        let mut sum = 0.0;
-        for i in 0..block.rows {
-            for &c in &self.touched {
-                let size = self.factor.cliques.members(c as usize).len();
-                reset(&mut self.local, size);
-                for (&j, &x) in block.columns.iter().zip(block.row(i)) {
-                    if self.factor.cliques.of[j as usize] == c {
-                        self.local[self.factor.cliques.place[j as usize] as usize] = x;
-                    }
-                }
-                self.factor.solve_clique(c as usize, &mut self.local);
-                for (&j, &x) in block.columns.iter().zip(block.row(i)) {
-                    if self.factor.cliques.of[j as usize] == c {
-                        sum += x * self.local[self.factor.cliques.place[j as usize] as usize];
-                    }
+    /// `a_k ← a_k + J_i H_c⁻¹ J_iᵀ` for each (clique c, block k, its row i).
+    fn add_products(&mut self, problem: &Problem, c: u32, rows: &[(u32, u32, u32)]) {
+        let Judge { factor, local, a, .. } = self;
+        let size = factor.cliques.members(c as usize).len();
+        reset(local, size * rows.len());
+        let place = |cliques: &Cliques, j: u32| (cliques.of[j as usize] == c).then(|| cliques.place[j as usize] as usize);
+        for (&(_, k, i), column) in rows.iter().zip(local.chunks_exact_mut(size)) {
+            let block = problem.J.block(k as usize);
+            for (&j, &x) in block.columns.iter().zip(block.row(i as usize)) {
+                if let Some(p) = place(&factor.cliques, j) {
+                    column[p] = x;
                 }
             }
         }
-        sum
+        factor.solve_clique(c as usize, local);
+        for (&(_, k, i), column) in rows.iter().zip(local.chunks_exact(size)) {
+            let block = problem.J.block(k as usize);
+            for (&j, &x) in block.columns.iter().zip(block.row(i as usize)) {
+                if let Some(p) = place(&factor.cliques, j) {
+                    a[k as usize] += x * column[p];
+                }
+            }
+        }
     }
 
     /// `ρ = k + Jᵀ r − H v`, less the rounding of its own terms.
@@ -380,6 +407,9 @@ impl Judge {
 
 /// The largest clique whose rows are whitened on the stack: a rigid body.
 const WHOLE: usize = 6;
+
+/// Rows of a large clique whose products with H⁻¹ are formed together: the factor is read once for all of them.
+const TOGETHER: usize = 64;
 
 /// Share of the energy of the velocities that the rows see, in the energy scale.
 const SEEN: f64 = 1e-8;

@@ -69,17 +69,15 @@ pub fn needed(laws: &[Law]) -> bool {
 }
 
 /// Solves `problem` by `inner`, which solves problems without `Law::Coulomb` from the solution handed in, within the `Stop` handed in.
+/// The problems of the outer iterations differ in `w` alone: one judge, prepared once, is lent to all of them.
 pub fn solve(
     problem: &Problem,
     solution: &mut Solution,
-    stop: &Stop,
-    section: Section,
-    mut inner: impl FnMut(&Problem, &mut Solution, &Stop) -> Result<Report, Unsupported>,
+    (stop, section): (&Stop, Section),
+    judge: &mut Judge,
+    mut inner: impl FnMut(&Problem, &mut Solution, &Stop, &mut Judge) -> Result<Report, Unsupported>,
 ) -> Result<Report, Unsupported> {
-    let mut judge = match Judge::of(problem) {
-        Ok(judge) => judge,
-        Err(bad) => return Err(Unsupported { method: "shift", what: bad.to_string() }),
-    };
+    judge.prepare(problem).map_err(|bad| Unsupported { method: "shift", what: bad.to_string() })?;
     let mut convex = problem.clone().associated();
     let rows = shifted_rows(&problem.laws, &problem.J.row_starts);
     let weight: Vec<f64> = rows.iter().map(|s| judge.a()[s.block].powf(-0.5)).collect();
@@ -92,8 +90,10 @@ pub fn solve(
         for (s, x) in rows.iter().zip(outer.x()) {
             convex.w[s.row] += x;
         }
-        let report = inner(&convex, solution, &outer.inner_stop())?;
+        judge.rescale(&convex);
+        let report = inner(&convex, solution, &outer.inner_stop(), judge)?;
         problem.local_velocities(&solution.v, &solution.r, &mut u);
+        judge.rescale(problem);
         let error = judge.error(problem, solution);
         if outer.took(&report, error, solution, &read(&problem.laws, &rows, section, &u)) {
             return Ok(outer.finish(solution));

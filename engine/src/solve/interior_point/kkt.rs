@@ -9,7 +9,8 @@
 //! answer is refined against the system without ε. A row that takes no part (`pinned`) has its
 //! off-diagonal entries set to zero and its diagonal to −1: the pattern stays.
 //!
-//! Order of elimination: minimum degree; where masses span more than [`EXTREME`], light unknowns first
+//! Order of elimination: as the bodies are numbered, each row right after the last that it touches, if the factor stays narrow so
+//! (a chain, [`crate::math::skyline`]); else minimum degree; where masses span more than [`EXTREME`], light unknowns first
 //! and each row right after the last unknown that it touches, without which heavy bodies on light ones
 //! lose all digits; small systems of that kind are factored in twice the precision ([`crate::math::twofold`]).
 
@@ -17,6 +18,7 @@ use super::cone::{Kind, UNTURNED, rotate};
 use super::scaled::Scaled;
 use crate::math::ldlt::{BadPivot, Ldlt, Ordering};
 use crate::math::multifrontal::Multifrontal;
+use crate::math::skyline::Skyline;
 use crate::math::sparse::Csr;
 use crate::math::twofold::Envelope;
 
@@ -25,6 +27,9 @@ pub const EXTREME: f64 = 1e8;
 
 /// Such systems are factored in twice the working precision if their factor has at most so many numbers.
 const TWOFOLD: usize = 200_000;
+
+/// The factor is narrow if its rows hold at most so many numbers, on average.
+const NARROW: usize = 24;
 
 /// The diagonal of the rows, and the bases they are turned into.
 #[derive(Default)]
@@ -58,6 +63,8 @@ impl Diagonal {
 enum Factor {
     #[default]
     None,
+    /// As the bodies are numbered.
+    Narrow(Box<Skyline>),
     /// In the order of least fill.
     Fronts(Box<Multifrontal>),
     /// Light unknowns first.
@@ -70,6 +77,7 @@ impl Factor {
     fn matches(&self, lower: &Csr) -> bool {
         match self {
             Factor::None => false,
+            Factor::Narrow(skyline) => skyline.matches(lower),
             Factor::Fronts(fronts) => fronts.matches(lower),
             Factor::Ordered(ldlt) => ldlt.matches(lower),
             Factor::Twofold(_, pattern) => pattern.starts == lower.starts && pattern.columns == lower.columns,
@@ -79,6 +87,7 @@ impl Factor {
     fn solve(&mut self, x: &mut [f64]) {
         match self {
             Factor::None => {}
+            Factor::Narrow(skyline) => skyline.solve(x),
             Factor::Fronts(fronts) => fronts.solve(x),
             Factor::Ordered(ldlt) => ldlt.solve(x),
             Factor::Twofold(envelope, _) => envelope.solve(x),
@@ -123,13 +132,19 @@ impl Kkt {
         }
         self.analysed_light = self.light_first;
         self.factor = if self.light_first {
-            let order = light_first(scaled);
+            let mut unknowns: Vec<u32> = (0..self.n as u32).collect();
+            unknowns.sort_by(|&i, &j| scaled.column[i as usize].total_cmp(&scaled.column[j as usize]));
+            let order = rows_after(scaled, &unknowns);
             match Envelope::analyse(&self.lower, &order, TWOFOLD) {
                 Some(envelope) => Factor::Twofold(Box::new(envelope), self.lower.clone()),
                 None => Factor::Ordered(Box::new(Ldlt::analyse(&self.lower, Ordering::Given(&order)))),
             }
         } else {
-            Factor::Fronts(Box::new(Multifrontal::analyse(&self.lower, &natural_blocks(scaled))))
+            let order = rows_after(scaled, &(0..self.n as u32).collect::<Vec<u32>>());
+            match Skyline::analyse(&self.lower, order, NARROW * size) {
+                Some(skyline) => Factor::Narrow(Box::new(skyline)),
+                None => Factor::Fronts(Box::new(Multifrontal::analyse(&self.lower, &natural_blocks(scaled)))),
+            }
         };
     }
 
@@ -173,6 +188,7 @@ impl Kkt {
         self.fill(scaled, diagonal);
         match &mut self.factor {
             Factor::None => Ok(()),
+            Factor::Narrow(skyline) => skyline.factor(&self.lower.values, &self.signs),
             Factor::Fronts(fronts) => fronts.factor(&self.lower.values, &self.signs),
             Factor::Ordered(ldlt) => ldlt.factor(&self.lower.values, &self.signs),
             Factor::Twofold(envelope, _) => {
@@ -341,27 +357,30 @@ fn natural_blocks(scaled: &Scaled) -> Vec<u32> {
     out
 }
 
-/// Unknowns by ascending diag(H), each row after the last unknown that it touches.
-fn light_first(scaled: &Scaled) -> Vec<u32> {
+/// The unknowns in this order, each row after the last unknown that it touches.
+fn rows_after(scaled: &Scaled, unknowns: &[u32]) -> Vec<u32> {
     let n = scaled.n();
-    let mut unknowns: Vec<u32> = (0..n as u32).collect();
-    unknowns.sort_by(|&i, &j| scaled.column[i as usize].total_cmp(&scaled.column[j as usize]));
     let mut place = vec![0; n];
     for (p, &i) in unknowns.iter().enumerate() {
         place[i as usize] = p;
     }
-    let mut after: Vec<Vec<u32>> = vec![Vec::new(); n + 1];
+    // (after which unknown, row)
+    let mut rows: Vec<(usize, u32)> = Vec::with_capacity(scaled.rows());
     for (k, block) in scaled.blocks.iter().enumerate() {
         let from = scaled.J.block(k);
         let touched = (0..from.columns.len()).filter(|&p| (0..block.rows).any(|i| from.row(i)[p] != 0.0));
         let last = touched.map(|p| place[from.columns[p] as usize] + 1).max().unwrap_or(0);
-        after[last].extend(block.range().map(|i| (n + i) as u32));
+        rows.extend(block.range().map(|i| (last, (n + i) as u32)));
     }
+    rows.sort_unstable();
     let mut order = Vec::with_capacity(n + scaled.rows());
-    order.extend_from_slice(&after[0]);
-    for (p, &i) in unknowns.iter().enumerate() {
-        order.push(i);
-        order.extend_from_slice(&after[p + 1]);
+    let mut rows = rows.into_iter().peekable();
+    for (p, i) in unknowns.iter().enumerate() {
+        while let Some((_, row)) = rows.next_if(|r| r.0 <= p) {
+            order.push(row);
+        }
+        order.push(*i);
     }
+    order.extend(rows.map(|r| r.1));
     order
 }

@@ -11,8 +11,9 @@
 //! # Algorithm
 //!
 //! 1. Scale to joules ([`scaled`]): unit masses, Lorentz cones, W with mean diagonal 1.
-//! 2. A guess that the judge accepts is the answer. Otherwise semismooth Newton steps from it ([`newton`]).
-//! 3. Solve the system with W = I ([`start`]); equality rows alone are done here. Newton steps from there.
+//! 2. A guess that the judge accepts is the answer. Without a guess sweeps make one, or the answer ([`swept`]). Otherwise semismooth
+//!    Newton steps from it ([`newton`]), then the path from it, moved inside.
+//! 3. Where it is no better than nothing: solve the system with W = I ([`start`]); equality rows alone are done here. Newton steps from there.
 //! 4. Inside the cones: predictor, corrector, further correctors with one factorization ([`path`], [`kkt`], [`cone`]).
 //! 5. Judge. When the active set has settled, Newton steps; they are kept only if they pay.
 //! 6. Accepted: done. No progress, or reactions that grow along a ray that contradicts w ([`infeasible`]): say so.
@@ -21,8 +22,8 @@
 //!
 //! # When to use it
 //!
-//! Where the answer must be exact whatever the masses, the friction and the redundancy: 5–20
-//! factorizations, hardly growing with size. For a rough answer of a large pile sweeps are cheaper; for
+//! Where the answer must be exact whatever the masses, the friction and the redundancy: up to 20
+//! factorizations (0–3 where few contacts push on each other), hardly growing with size. For a rough answer of a large pile sweeps are cheaper; for
 //! a sequence of small frictionless problems pivoting is.
 //!
 //! # Cost per iteration
@@ -39,7 +40,9 @@ pub mod newton;
 pub mod path;
 pub mod scaled;
 pub mod start;
+mod swept;
 
+use super::psor::Psor;
 use super::shift::{self, Section, excess};
 use super::{Counts, ReducedSolver, Report, Sample, Solver, Status, Stop, Unsupported};
 use crate::problem::{Error, Judge, Problem, Reduced, Solution};
@@ -59,7 +62,7 @@ pub enum Warm {
     Partial,
     /// All of it as it is, moved off the boundary by next to nothing.
     Full,
-    /// All of it: tried as the answer, then by Newton steps, then moved inside by as much as it is wrong.
+    /// All of it: tried as the answer, then by Newton steps, then moved inside by as much as it is wrong; without a guess, sweeps make one.
     #[default]
     Best,
 }
@@ -110,6 +113,9 @@ pub struct InteriorPoint {
     path: Path,
     newton: Newton,
     diagonal: Diagonal,
+    sweeps: Psor,
+    /// `scaled` and `kkt` hold the matrices of the problem at hand.
+    laid_out: bool,
 }
 
 impl InteriorPoint {
@@ -128,12 +134,19 @@ impl Solver for InteriorPoint {
     fn solve(&mut self, problem: &Problem, solution: &mut Solution) -> Result<Report, Unsupported> {
         let stop = self.settings.stop;
         if shift::needed(&problem.laws) {
-            let warm = self.settings.warm;
-            let result = shift::solve(problem, solution, &stop, Section::Round, |p, s, stop| self.inner(Target::Problem(p), s, stop));
-            self.settings.warm = warm;
+            let (warm, mut judge, mut known) = (self.settings.warm, std::mem::take(&mut self.judge), Known::Judge);
+            let result = shift::solve(problem, solution, (&stop, Section::Round), &mut judge, |p, s, stop, judge| {
+                std::mem::swap(&mut self.judge, judge);
+                let result = self.convex(Target::Problem(p), std::mem::replace(&mut known, Known::Matrices), s, stop);
+                std::mem::swap(&mut self.judge, judge);
+                // Whatever the first starts from, the others start from the answer before.
+                self.settings.warm = Warm::Best;
+                result
+            });
+            (self.settings.warm, self.judge) = (warm, judge);
             result
         } else {
-            self.convex(Target::Problem(problem), solution, &stop)
+            self.convex(Target::Problem(problem), Known::Nothing, solution, &stop)
         }
     }
 }
@@ -142,13 +155,16 @@ impl ReducedSolver for InteriorPoint {
     fn solve_reduced(&mut self, reduced: &Reduced, solution: &mut Solution) -> Result<Report, Unsupported> {
         let stop = self.settings.stop;
         if shift::needed(&reduced.laws) || reduced.asymmetry() > 1e-14 {
-            let warm = self.settings.warm;
-            let result =
-                shift::solve_reduced(reduced, solution, &stop, Section::Round, |p, s, stop| self.inner(Target::Reduced(p), s, stop));
+            let (warm, mut known) = (self.settings.warm, Known::Nothing);
+            let result = shift::solve_reduced(reduced, solution, &stop, Section::Round, |p, s, stop| {
+                let result = self.convex(Target::Reduced(p), std::mem::replace(&mut known, Known::Matrices), s, stop);
+                self.settings.warm = Warm::Best;
+                result
+            });
             self.settings.warm = warm;
             result
         } else {
-            self.convex(Target::Reduced(reduced), solution, &stop)
+            self.convex(Target::Reduced(reduced), Known::Nothing, solution, &stop)
         }
     }
 }
@@ -173,6 +189,17 @@ impl Target<'_> {
     }
 }
 
+/// What is known of the problem at hand from the outer iteration.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Known {
+    /// Nothing.
+    Nothing,
+    /// The judge is ready.
+    Judge,
+    /// Only the right-hand side has changed since the last call.
+    Matrices,
+}
+
 /// The course of one convex solve.
 struct Run<'a> {
     target: Target<'a>,
@@ -187,6 +214,7 @@ struct Run<'a> {
     solves: u64,
     newton: u64,
     in_vain: u64,
+    sweeps: u64,
     history: Vec<Sample>,
     notes: Vec<String>,
 }
@@ -203,17 +231,11 @@ enum End {
 }
 
 impl InteriorPoint {
-    /// One solve inside the outer iteration: whatever the first starts from, the others start from the answer before.
-    fn inner(&mut self, target: Target<'_>, solution: &mut Solution, stop: &Stop) -> Result<Report, Unsupported> {
-        let result = self.convex(target, solution, stop);
-        self.settings.warm = Warm::Best;
-        result
-    }
-
     /// Solves under the convex laws.
-    fn convex(&mut self, target: Target<'_>, solution: &mut Solution, stop: &Stop) -> Result<Report, Unsupported> {
-        self.prepare(target)?;
+    fn convex(&mut self, target: Target<'_>, known: Known, solution: &mut Solution, stop: &Stop) -> Result<Report, Unsupported> {
+        self.prepare(target, known)?;
         target.fit(solution);
+        let guess = solution.clone();
         let mut run = Run {
             target,
             stop,
@@ -227,10 +249,11 @@ impl InteriorPoint {
             solves: 0,
             newton: 0,
             in_vain: 0,
+            sweeps: 0,
             history: Vec::new(),
             notes: Vec::new(),
         };
-        let end = self.phases(&mut run, solution);
+        let end = self.phases(&mut run, guess);
         if run.least == f64::INFINITY {
             // Nothing finite came up: the guess goes back as it was, with what it is worth.
             run.error = self.judged(target, &run.best);
@@ -241,7 +264,7 @@ impl InteriorPoint {
             End::Stuck => Status::Stalled,
         };
         let mut report = Report::new(status, run.error);
-        if end != End::Accepted {
+        if end != End::Accepted && self.laid_out {
             let [before, after] = &self.path.reactions;
             let growth = after.iter().zip(before).map(|(a, b)| a - b).collect();
             report.conflict = infeasible::conflict(&self.scaled, &[growth, after.clone(), self.scaled.scale(&run.best).1]);
@@ -252,39 +275,59 @@ impl InteriorPoint {
         *solution = run.best;
         report.iterations = run.iterations;
         report.work = self.kkt.factorizations - run.first_factorization;
-        report.counts = Counts { factorizations: report.work, ..Counts::default() };
+        report.counts = Counts { factorizations: report.work, sweeps: run.sweeps, ..Counts::default() };
         report.history = run.history;
         report.notes = run.notes;
         report.notes.push(format!("{} back-substitutions; {} Newton steps, {} in vain", run.solves, run.newton, run.in_vain));
+        if run.sweeps > 0 {
+            report.notes.push(format!("{} sweeps in place of a guess", run.sweeps));
+        }
         report.reproducible = !(status == Status::Budget && stop.late());
         Ok(report)
     }
 
-    fn prepare(&mut self, target: Target<'_>) -> Result<(), Unsupported> {
+    fn prepare(&mut self, target: Target<'_>, known: Known) -> Result<(), Unsupported> {
+        self.laid_out &= known == Known::Matrices;
         match target {
-            Target::Problem(problem) => {
+            Target::Problem(problem) if known == Known::Nothing => {
                 let prepared = self.judge.prepare(problem);
                 prepared.map_err(|bad| Unsupported { method: "interior-point", what: bad.to_string() })?;
-                self.scaled.set(problem, self.judge.a());
             }
-            Target::Reduced(reduced) => {
-                self.judge.prepare_reduced(reduced);
-                self.scaled.set_reduced(reduced, self.judge.a());
-            }
+            Target::Problem(_) => {}
+            Target::Reduced(reduced) => self.judge.prepare_reduced(reduced),
         }
-        self.kkt.prepare(&self.scaled);
         self.path.reset();
         Ok(())
     }
 
-    fn phases(&mut self, run: &mut Run<'_>, guess: &Solution) -> End {
-        let warm = guess.v.iter().chain(&guess.r).any(|x| *x != 0.0) && guess.v.iter().chain(&guess.r).all(|x| x.is_finite());
+    /// 1. The scaled problem and the pattern of its system, as far as they are not there yet.
+    fn lay_out(&mut self, target: Target<'_>) {
+        match (target, self.laid_out) {
+            (Target::Problem(problem), true) => self.scaled.set_right_hand_side(problem),
+            (Target::Problem(problem), false) => self.scaled.set(problem, self.judge.a()),
+            (Target::Reduced(reduced), true) => self.scaled.set_right_hand_side_reduced(reduced),
+            (Target::Reduced(reduced), false) => self.scaled.set_reduced(reduced, self.judge.a()),
+        }
+        if !std::mem::replace(&mut self.laid_out, true) {
+            self.kkt.prepare(&self.scaled);
+        }
+    }
+
+    fn phases(&mut self, run: &mut Run<'_>, mut guess: Solution) -> End {
+        let mut warm = guess.v.iter().chain(&guess.r).any(|x| *x != 0.0) && guess.v.iter().chain(&guess.r).all(|x| x.is_finite());
+        if self.settings.warm == Warm::Best && !warm {
+            match self.sweep(run, &mut guess) {
+                Some(true) => return End::Accepted,
+                swept => warm = swept.is_some(),
+            }
+        }
+        self.lay_out(run.target);
         match self.settings.warm {
-            Warm::Full | Warm::Best if warm => match self.start_at_guess(run, guess) {
+            Warm::Full | Warm::Best if warm => match self.start_at_guess(run, &guess) {
                 End::Stuck => self.start_cold(run, None),
                 end => end,
             },
-            Warm::Partial if warm => self.start_cold(run, Some(self.scaled.scale(guess).0)),
+            Warm::Partial if warm => self.start_cold(run, Some(self.scaled.scale(&guess).0)),
             _ => self.start_cold(run, None),
         }
     }
@@ -380,12 +423,13 @@ impl InteriorPoint {
                 return self.leave(run, &point, End::Stuck);
             }
             // 5. Newton steps once the active set has settled.
+            self.newton.measure(&self.scaled, &point.v, &point.r);
             for (c, last, count, pattern) in &mut tries {
                 if *count >= 3 {
                     continue;
                 }
                 let before = std::mem::take(pattern);
-                self.newton.pattern(&self.scaled, *c, &point.v, &point.r, pattern);
+                self.newton.pattern(&self.scaled, *c, &point.r, pattern);
                 if *pattern == before && gap < SETTLED * *last && self.promising(&point.v, &point.r) {
                     *last = gap;
                     *count += 1;
@@ -393,6 +437,7 @@ impl InteriorPoint {
                     if end != End::Stuck {
                         return end;
                     }
+                    self.newton.measure(&self.scaled, &point.v, &point.r);
                 }
             }
         }

@@ -72,9 +72,8 @@ impl Newton {
         Ok(())
     }
 
-    /// The active set at (v, r): two bits per block, for telling whether it changes.
-    pub fn pattern(&mut self, scaled: &Scaled, c: f64, v: &[f64], r: &[f64], out: &mut Vec<u8>) {
-        self.measure(scaled, v, r);
+    /// The active set at the measured point: two bits per block, for telling whether it changes.
+    pub fn pattern(&self, scaled: &Scaled, c: f64, r: &[f64], out: &mut Vec<u8>) {
         out.clear();
         for block in &scaled.blocks {
             let (u, r) = (block.pick(&self.local), block.pick(r));
@@ -115,7 +114,7 @@ impl Newton {
     }
 
     /// The local velocities at (v, r).
-    fn measure(&mut self, scaled: &Scaled, v: &[f64], r: &[f64]) {
+    pub fn measure(&mut self, scaled: &Scaled, v: &[f64], r: &[f64]) {
         self.local.resize(scaled.rows(), 0.0);
         scaled.local_velocities(v, r, &mut self.local);
     }

@@ -73,6 +73,8 @@ pub struct Path {
     target: Vec<Triple>,
     trial: Vec<Triple>,
     regular: f64,
+    /// Directions that have served.
+    spare: Vec<Direction>,
     /// Reactions before and after the last step.
     pub reactions: [Vec<f64>; 2],
 }
@@ -115,6 +117,7 @@ impl Path {
         let sigma = (self.gap_after(scaled, &predictor) / gap).clamp(0.0, 1.0).powi(3);
         // Corrector: second-order term and centring.
         self.aim(scaled, Some(&predictor), sigma * gap);
+        self.spare.push(predictor);
         let mut best = self.direction(scaled, kkt, refine);
         let mut solves = 2;
         if best.shorter() < 0.1 {
@@ -123,14 +126,17 @@ impl Path {
             let plain = self.direction(scaled, kkt, refine);
             solves += 1;
             if plain.shorter() > best.shorter() {
-                best = plain;
+                self.spare.push(std::mem::replace(&mut best, plain));
             } else {
                 self.target = kept;
+                self.spare.push(plain);
             }
         }
         solves += self.correct_further(scaled, kkt, refine, sigma * gap, &mut best);
         self.advance(scaled, point, &best);
-        Ok(Moved { step: best.shorter(), solves })
+        let step = best.shorter();
+        self.spare.push(best);
+        Ok(Moved { step, solves })
     }
 
     fn residuals(&mut self, scaled: &Scaled, point: &Point) {
@@ -222,9 +228,10 @@ impl Path {
             solves += 1;
             if next.shorter() < step + 0.1 * (longer - step) {
                 std::mem::swap(&mut self.trial, &mut self.target);
+                self.spare.push(next);
                 break;
             }
-            *best = next;
+            self.spare.push(std::mem::replace(best, next));
         }
         solves
     }
@@ -250,7 +257,12 @@ impl Path {
             block.put(&b, &mut self.right[n..]);
         }
         kkt.solve(&mut self.right, refine);
-        let mut out = Direction { v: self.right[..n].to_vec(), r: vec![0.0; scaled.rows()], ..Direction::default() };
+        let mut out = self.spare.pop().unwrap_or_default();
+        out.v.clear();
+        out.v.extend_from_slice(&self.right[..n]);
+        out.r.resize(scaled.rows(), 0.0);
+        out.scaled_u.clear();
+        out.scaled_r.clear();
         for (k, block) in scaled.blocks.iter().enumerate() {
             let (s, t) = (&self.scalings[k], &self.target[k]);
             let y = block.pick(&self.right[n..]);

@@ -194,6 +194,11 @@ impl Scaled {
             Some(out)
         };
         self.set_couplings(neighbours, |i, j| 0.5 * (reduced.W.get(i, j) + transposed.get(i, j)));
+        self.set_right_hand_side_reduced(reduced);
+    }
+
+    /// ŵ alone, as [`Scaled::set_right_hand_side`].
+    pub fn set_right_hand_side_reduced(&mut self, reduced: &Reduced) {
         let mut at_offset = vec![0.0; reduced.rows()];
         reduced.W.mul(&self.offset, &mut at_offset);
         self.w.clear();

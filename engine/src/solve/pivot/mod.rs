@@ -135,9 +135,12 @@ impl Solver for Pivot {
         let stop = self.settings.stop;
         if shift::needed(&problem.laws) {
             let section = Section::Polygon(self.settings.facets.max(3));
-            return shift::solve(problem, solution, &stop, section, |convex, solution, stop| self.convex(convex, solution, stop));
+            let judge = &mut Judge::default();
+            return shift::solve(problem, solution, (&stop, section), judge, |convex, solution, stop, judge| {
+                self.convex(convex, solution, stop, judge)
+            });
         }
-        self.convex(problem, solution, &stop)
+        self.convex(problem, solution, &stop, &mut Judge::of(problem).map_err(Pivot::unsupported)?)
     }
 }
 
@@ -155,9 +158,8 @@ impl ReducedSolver for Pivot {
 }
 
 impl Pivot {
-    /// A problem without `Coulomb` blocks.
-    fn convex(&mut self, problem: &Problem, solution: &mut Solution, stop: &Stop) -> Result<Report, Unsupported> {
-        let mut judge = Judge::of(problem).map_err(Pivot::unsupported)?;
+    /// A problem without `Coulomb` blocks, and its judge.
+    fn convex(&mut self, problem: &Problem, solution: &mut Solution, stop: &Stop, judge: &mut Judge) -> Result<Report, Unsupported> {
         let pyramids = Pyramids::new(&problem.laws, self.settings.facets);
         let polyhedral = pyramids.unfold_problem(problem);
         let mut inner = pyramids.guess(problem, solution);

@@ -247,6 +247,32 @@ impl Psor {
     pub fn new(settings: Settings) -> Psor {
         Psor { settings, ..Psor::default() }
     }
+
+    /// Sweeps from the guess; `judge` is ready for `problem`.
+    pub fn sweep(&mut self, problem: &Problem, judge: &mut Judge, solution: &mut Solution) -> Report {
+        let Psor { settings, system, scratch, memory, r, team, .. } = self;
+        let settings = settings.frozen(&problem.laws).resolved(&problem.laws, true);
+        system.set(problem, judge.factor(), &settings, scratch);
+        system.zero(&mut memory.x);
+        admissible(&problem.laws, &problem.J.row_starts, &solution.r, r);
+        system.places.collapse(r, &mut memory.x.r);
+        system.refresh(&mut memory.x);
+        solution.v.resize(problem.n(), 0.0);
+        solution.r.fill(0.0);
+        // The places are the referee's while the system is swept.
+        let places = std::mem::take(&mut system.places);
+        let mut whole = Whole { problem, judge, places: &places, solution };
+        system.team = (settings.parallel && rayon::current_num_threads() > 1).then(|| team.clone());
+        let sweep = || run::run(system, memory, &mut whole, &settings);
+        let outcome = if problem.laws.len() < ALONE || !settings.parallel { sweep() } else { team.with(sweep) };
+        whole.set(memory.best());
+        system.places = places;
+        let mut report = report(outcome, settings.stop.history);
+        if system.joints.dependent > 0 {
+            report.notes.push(format!("{} equality rows depend on others", system.joints.dependent));
+        }
+        report
+    }
 }
 
 /// The judge of a problem, given scaled reactions.
@@ -347,29 +373,11 @@ fn report(outcome: run::Outcome, notes: bool) -> Report {
 
 impl Solver for Psor {
     fn solve(&mut self, problem: &Problem, solution: &mut Solution) -> Result<Report, Unsupported> {
-        let Psor { settings, judge, system, scratch, memory, r, team } = self;
-        judge.prepare(problem).map_err(|why| Unsupported { method: "psor", what: why.to_string() })?;
-        let settings = settings.frozen(&problem.laws).resolved(&problem.laws, true);
-        system.set(problem, judge.factor(), &settings, scratch);
-        system.zero(&mut memory.x);
-        admissible(&problem.laws, &problem.J.row_starts, &solution.r, r);
-        system.places.collapse(r, &mut memory.x.r);
-        system.refresh(&mut memory.x);
-        solution.v.resize(problem.n(), 0.0);
-        solution.r.fill(0.0);
-        // The places are the referee's while the system is swept.
-        let places = std::mem::take(&mut system.places);
-        let mut whole = Whole { problem, judge, places: &places, solution };
-        system.team = (settings.parallel && rayon::current_num_threads() > 1).then(|| team.clone());
-        let mut sweep = || run::run(system, memory, &mut whole, &settings);
-        let outcome = if problem.laws.len() < ALONE || !settings.parallel { sweep() } else { team.with(sweep) };
-        whole.set(memory.best());
-        system.places = places;
-        let mut report = report(outcome, settings.stop.history);
-        if system.joints.dependent > 0 {
-            report.notes.push(format!("{} equality rows depend on others", system.joints.dependent));
-        }
-        Ok(report)
+        let mut judge = std::mem::take(&mut self.judge);
+        let prepared = judge.prepare(problem).map_err(|why| Unsupported { method: "psor", what: why.to_string() });
+        let result = prepared.map(|()| self.sweep(problem, &mut judge, solution));
+        self.judge = judge;
+        result
     }
 }
 
