@@ -39,7 +39,9 @@ export function stateOf(recording: Recording, body: number, frame: Frame | undef
   const rows: [string, string][] = [['kind', kind]]
   if (mass !== null) rows.push(['mass', quantity(mass * 1000, 'g')])
   const k = head.moving.indexOf(body)
-  if (frame && k >= 0) {
+  const soft = head.soft.findIndex((s) => s.name === name)
+  if (frame && soft >= 0) rows.push(...softState(recording, soft, frame))
+  else if (frame && k >= 0) {
     const triple = (list: Float32Array) => [...list.subarray(3 * k, 3 * k + 3)].map((x) => plain(x)).join('  ')
     rows.push(['position, m', triple(frame.position)], ['velocity, m/s', triple(frame.velocity)])
     rows.push(['speed', quantity(Math.hypot(...frame.velocity.subarray(3 * k, 3 * k + 3)), 'm/s')])
@@ -49,6 +51,18 @@ export function stateOf(recording: Recording, body: number, frame: Frame | undef
   const touches = frame ? contactsOf(recording, body, frame) : ''
   const list = rows.map(([label, value]) => `<tr><th>${label}</th><td>${escaped(value)}</td></tr>`).join('')
   return `<h2><span class="dot" style="background:${color}"></span>${escaped(name)}</h2><table class="state">${list}</table>${touches}`
+}
+
+/** What is known of a soft body in a frame: its nodes, how far they went, the number on them. */
+function softState({ head, frames }: Recording, k: number, frame: Frame): [string, string][] {
+  const { nodes, triangles, scalar } = head.soft[k]
+  const [now, first] = [frame.soft[k].position, frames[0].soft[k].position]
+  let far = 0
+  for (let i = 0; i < nodes; i++) far = Math.max(far, Math.hypot(...[0, 1, 2].map((c) => now[3 * i + c] - first[3 * i + c])))
+  const rows: [string, string][] = [['surface', `${nodes} nodes, ${triangles.length / 3} triangles`], ['largest displacement', quantity(far, 'm')]]
+  const values = frame.soft[k].scalar
+  if (scalar && values) rows.push([`${scalar.name}, largest`, quantity(values.reduce((a, b) => Math.max(a, b), 0), scalar.unit)])
+  return rows
 }
 
 function contactsOf(recording: Recording, body: number, frame: Frame): string {

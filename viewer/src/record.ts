@@ -7,7 +7,7 @@ export type Pose = [number, number, number, number, number, number, number]
 
 export interface Body {
   name: string
-  kind: 'rigid' | 'fixed' | 'imposed'
+  kind: 'rigid' | 'fixed' | 'imposed' | 'soft'
   mass: number | null
   color: string
   pose: Pose
@@ -78,6 +78,8 @@ export interface Tail {
   complete: boolean
   facts: Fact[]
   thinned: number
+  /** The corners of the room that all pass through that joints hold. */
+  bounds?: [Vector, Vector]
   wall_s: number
   steps_per_s: number
   not_accepted: number

@@ -62,16 +62,17 @@ export class Stage {
     private recording: Recording,
     canvas: HTMLCanvasElement,
   ) {
-    this.renderer = new three.WebGLRenderer({ canvas, antialias: true, preserveDrawingBuffer: true })
-    const software = /swiftshader|llvmpipe|software|basic render/i.test(rendererName(this.renderer))
-    this.renderer.setPixelRatio(software ? 1 : Math.min(2, window.devicePixelRatio))
     const { head } = recording
-    const [low, high] = head.bounds.map((b) => new three.Vector3(...b))
+    const software = isSoftware()
+    // Smooth edges and shadows draw everything several times: a processor has not the time for many.
+    const many = head.shapes.length >= (software ? 150 : 3000)
+    this.renderer = new three.WebGLRenderer({ canvas, antialias: !many, preserveDrawingBuffer: true })
+    this.renderer.setPixelRatio(software ? 1 : Math.min(2, window.devicePixelRatio))
+    const [low, high] = (recording.tail?.bounds ?? head.bounds).map((b) => new three.Vector3(...b))
     this.center = low.clone().add(high).multiplyScalar(0.5)
     this.size = Math.max(high.distanceTo(low), 1e-6)
     this.poses = initialPoses(head)
-    // Shadows draw everything twice: a processor has not the time for many.
-    this.renderer.shadowMap.enabled = head.shapes.length < (software ? 150 : 3000)
+    this.renderer.shadowMap.enabled = !many
     this.renderer.shadowMap.type = three.PCFShadowMap
     this.camera.up.set(...head.up)
     this.controls = new OrbitControls(this.camera, canvas)
@@ -126,6 +127,7 @@ export class Stage {
     this.dirty = false
     this.update()
     this.renderer.render(this.scene, this.camera)
+    this.renderer.domElement.dataset.time = String(this.time)
     return true
   }
 
@@ -153,7 +155,9 @@ export class Stage {
 
   /** Where a body is on the canvas, in CSS pixels; none if it is behind the camera. */
   project(body: number): [number, number] | null {
-    const point = new three.Vector3().fromArray(this.poses.position, 3 * body).project(this.camera)
+    const soft = this.softs.find((mesh) => mesh.userData.body === body)
+    const point = soft ? soft.geometry.boundingSphere!.center.clone() : new three.Vector3().fromArray(this.poses.position, 3 * body)
+    point.project(this.camera)
     if (point.z > 1) return null
     const { clientWidth, clientHeight } = this.renderer.domElement
     return [((point.x + 1) / 2) * clientWidth, ((1 - point.y) / 2) * clientHeight]
@@ -164,12 +168,12 @@ export class Stage {
     const { clientWidth, clientHeight } = this.renderer.domElement
     const ray = new three.Raycaster()
     ray.setFromCamera(new three.Vector2((2 * x) / clientWidth - 1, 1 - (2 * y) / clientHeight), this.camera)
-    const hits = this.batches
+    const { shapes } = this.recording.head
+    const solid = this.batches
       .filter((b) => b.mesh.visible && !(b.mesh.userData.look === 'glass' && this.look.glass))
-      .flatMap((b) => ray.intersectObject(b.mesh).map((hit) => ({ hit, batch: b })))
-      .sort((a, b) => a.hit.distance - b.hit.distance)
-    const first = hits[0]
-    return first ? this.recording.head.shapes[first.batch.shapes[first.hit.instanceId!]].body : null
+      .flatMap((b) => ray.intersectObject(b.mesh).map(({ distance, instanceId }) => ({ distance, body: shapes[b.shapes[instanceId!]].body })))
+    const soft = this.softs.flatMap((mesh) => ray.intersectObject(mesh).map(({ distance }) => ({ distance, body: mesh.userData.body as number })))
+    return [...solid, ...soft].sort((a, b) => a.distance - b.distance)[0]?.body ?? null
   }
 
   private light(): void {
@@ -259,6 +263,7 @@ export class Stage {
       const mesh = new three.Mesh(geometry, new three.MeshStandardMaterial({ roughness: 0.6, vertexColors: true, side: three.DoubleSide }))
       mesh.frustumCulled = false
       mesh.castShadow = mesh.receiveShadow = true
+      mesh.userData.body = this.recording.head.bodies.findIndex((b) => b.name === soft.name)
       this.softs.push(mesh)
       this.scene.add(mesh)
     }
@@ -357,6 +362,10 @@ export class Stage {
       }
       positions.needsUpdate = colors.needsUpdate = true
       mesh.geometry.computeVertexNormals()
+      mesh.geometry.computeBoundingSphere()
+      const material = mesh.material as three.MeshStandardMaterial
+      material.emissive.copy(ACCENT)
+      material.emissiveIntensity = mesh.userData.body === this.selected ? 0.35 : 0
     })
   }
 
@@ -412,8 +421,11 @@ function extremes(lists: Float32Array[]): [number, number] {
   return high >= low ? [low, high] : [0, 1]
 }
 
-function rendererName(renderer: three.WebGLRenderer): string {
-  const gl = renderer.getContext()
-  const extension = gl.getExtension('WEBGL_debug_renderer_info')
-  return extension ? String(gl.getParameter(extension.UNMASKED_RENDERER_WEBGL)) : ''
+/** Whether a processor draws instead of a graphics card. */
+function isSoftware(): boolean {
+  const gl = document.createElement('canvas').getContext('webgl2')
+  const extension = gl?.getExtension('WEBGL_debug_renderer_info')
+  const name = extension ? String(gl!.getParameter(extension.UNMASKED_RENDERER_WEBGL)) : ''
+  gl?.getExtension('WEBGL_lose_context')?.loseContext()
+  return /swiftshader|llvmpipe|software|basic render/i.test(name)
 }

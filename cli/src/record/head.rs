@@ -282,7 +282,11 @@ fn bounds(scene: &Scene) -> [DVec3; 2] {
             let pose = scene.bodies[collider.body as usize].pose * collider.pose_in_body;
             grow(pose.position, reach(&collider.shape));
         }
-        scene.bodies.iter().filter(|b| wanted(&b.kind)).for_each(|b| grow(b.pose.position, 0.0));
+        scene.bodies.iter().filter(|b| wanted(&b.kind) && !matches!(b.kind, Kind::Soft(_))).for_each(|b| grow(b.pose.position, 0.0));
+        if moving {
+            scene.softs.iter().flat_map(|s| &s.mesh.nodes).for_each(|p| grow(*p, 0.0));
+            scene.joints.iter().for_each(|j| grow((scene.bodies[j.b.index()].pose * j.frame_b).position, 0.0));
+        }
         if moving && scene.bodies.iter().any(|b| wanted(&b.kind)) {
             break;
         }
@@ -385,7 +389,8 @@ impl Shapes<'_> {
     fn sticks(&mut self, head: &mut Head) {
         let thickness = 0.01 * (self.bounds[1] - self.bounds[0]).length();
         for &body in &head.moving.clone() {
-            if self.scene.colliders.iter().any(|c| c.body == body) {
+            let soft = matches!(self.scene.bodies[body as usize].kind, Kind::Soft(_));
+            if soft || self.scene.colliders.iter().any(|c| c.body == body) {
                 continue;
             }
             let ends = self.scene.joints.iter().flat_map(|j| [(j.a.0, j.frame_a.position), (j.b.0, j.frame_b.position)]);
