@@ -86,7 +86,7 @@ fn moment(record: &mut Record, time: Option<f64>) -> Result<Moment, String> {
 /// One moment as a picture with its name and time.
 pub fn picture(head: &Head, moment: &Moment, arguments: &Arguments) -> Image {
     let (width, height) = arguments.size;
-    let camera = camera(head);
+    let camera = camera(head, width as f64 / height as f64);
     let mut triangles = scene(head, moment, camera.size);
     if arguments.forces {
         arrows(moment, camera.size, &mut triangles);
@@ -98,12 +98,23 @@ pub fn picture(head: &Head, moment: &Moment, arguments: &Arguments) -> Image {
     image
 }
 
-/// Where the page's camera stands at the beginning.
-pub fn camera(head: &Head) -> Camera {
+/// Where the page's camera stands at the beginning: as near as all corners of the room are seen, with a margin.
+pub fn camera(head: &Head, aspect: f64) -> Camera {
     let [low, high] = head.bounds.map(DVec3::from_array);
     let (target, size, up) = (0.5 * (low + high), (high - low).length().max(1e-6), DVec3::from_array(head.up));
     let side = if up.y.abs() > 0.9 { DVec3::new(0.55, 0.0, 1.0) } else { DVec3::new(0.55, -1.0, 0.0) };
-    Camera { eye: target + (side + 0.42 * up).normalize() * 1.45 * size, target, up, size }
+    let from = (side + 0.42 * up).normalize();
+    let right = up.cross(from).normalize();
+    let (above, half) = (from.cross(right), 0.5 * (high - low));
+    let slope = 0.85 * (0.5 * raster::FIELD).tan();
+    let mut far = 0.5 * size;
+    for corner in 0..8 {
+        let sign = |axis: u32| if corner >> axis & 1 == 1 { 1.0 } else { -1.0 };
+        let p = half * DVec3::new(sign(0), sign(1), sign(2));
+        let off = (p.dot(right).abs() / aspect).max(p.dot(above).abs());
+        far = far.max(p.dot(from) + off / slope);
+    }
+    Camera { eye: target + from * far, target, up, size }
 }
 
 /// All triangles of a moment.

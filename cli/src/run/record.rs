@@ -88,8 +88,8 @@ pub struct Recorder {
     thin: u64,
     seen: u64,
     flushed: Instant,
-    /// How far from its centre each body is held by joints, m; none if it is not held by any.
-    held: Vec<Option<f64>>,
+    /// For each body, where joints hold it, in its frame.
+    held: Vec<Vec<DVec3>>,
     /// The corners of the room that bodies on joints pass through, and of what moves at the beginning.
     room: [DVec3; 2],
 }
@@ -292,8 +292,8 @@ impl Recorder {
             let body = self.head.moving[k];
             let id = BodyId(body);
             let pose = state.pose(id);
-            if let Some(reach) = self.held[id.index()].filter(|_| pose.position.is_finite()) {
-                self.room = [self.room[0].min(pose.position - reach), self.room[1].max(pose.position + reach)];
+            for point in self.held[id.index()].iter().map(|p| pose.point(*p)).filter(|p| p.is_finite()) {
+                self.room = [self.room[0].min(point), self.room[1].max(point)];
             }
             let (v, w) = velocity(scene, stepper, state, id);
             let lengths = pose.position.to_array().map(|x| length(x, self.head.quantum));
@@ -410,13 +410,12 @@ fn solver_name(verdict: &Verdict) -> &'static str {
     if verdict.rows > 0 { verdict.solver.name() } else { "free" }
 }
 
-/// How far from its centre each body is held by joints; bodies on joints come back, others may fly away.
-fn held(scene: &Scene) -> Vec<Option<f64>> {
-    let mut out = vec![None; scene.bodies.len()];
+/// Where joints hold each body, and its centre; nothing for others: what is on joints comes back, what is not may fly away.
+fn held(scene: &Scene) -> Vec<Vec<DVec3>> {
+    let mut out = vec![Vec::new(); scene.bodies.len()];
     for joint in &scene.joints {
         for (body, frame) in [(joint.a, &joint.frame_a), (joint.b, &joint.frame_b)] {
-            let far: f64 = out[body.index()].unwrap_or(0.0);
-            out[body.index()] = Some(far.max(frame.position.length()));
+            out[body.index()].extend([DVec3::ZERO, frame.position]);
         }
     }
     out

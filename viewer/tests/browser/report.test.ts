@@ -16,11 +16,11 @@ afterAll(async () => {
 })
 
 describe.each([
-  // Scene, how it is run, its steps, what a body is called and what is known of it.
-  { scene: 'balls_64', how: ['--t-end', '0.8'], end: 0.8, steps: 40, body: /^ball_\d+$/, known: 'velocity' },
-  { scene: 'bending', how: ['--dt', '0.05'], end: 0.3, steps: 6, body: /^beam$/, known: 'von Mises stress' },
-  { scene: 'a04_bricard', how: ['--t-end', '0.6'], end: 0.6, steps: 300, body: /^rod_\d$/, known: 'velocity' },
-])('a report of $scene', ({ scene, how, end, steps, body, known }) => {
+  // Scene, how it is run, its end and steps, whether things touch, what a body is called and what is known of it.
+  { scene: 'balls_64', how: ['--t-end', '0.8'], end: 0.8, steps: 40, contacts: true, body: /^ball_\d+$/, known: 'velocity' },
+  { scene: 'bending', how: ['--dt', '0.05'], end: 0.3, steps: 6, contacts: true, body: /^beam$/, known: 'von Mises stress' },
+  { scene: 'a04_bricard', how: ['--t-end', '0.6'], end: 0.6, steps: 300, contacts: false, body: /^rod_\d$/, known: 'velocity' },
+])('a report of $scene', ({ scene, how, end, steps, contacts, body, known }) => {
   const file = join(folder, `${scene}.html`)
 
   it('shows the run and asks nobody for anything', async () => {
@@ -37,8 +37,10 @@ describe.each([
     for (const chart of ['error', 'iterations', 'energy', 'penetration', 'speed']) expect(await points(page, chart)).toBe(steps)
     expect(await clickBody(page, body)).toMatch(body)
     expect(await page.locator('#panel').innerText()).toContain(known)
-    for (const kind of ['speed', 'force', 'error']) await page.selectOption('#color', kind)
-    await page.selectOption('#arrows', 'forces')
+    // What has no contacts has no choice of their forces.
+    expect(await page.locator('#arrows').isVisible()).toBe(contacts)
+    for (const kind of ['speed', ...(contacts ? ['force'] : []), 'error']) await page.selectOption('#color', kind)
+    if (contacts) await page.selectOption('#arrows', 'forces')
     await page.click('#theme')
     await page.click('#play')
     await page.waitForFunction(() => Number(document.querySelector<HTMLInputElement>('#scrub')!.value) > 0)
