@@ -2,6 +2,7 @@
 
 use signorini::mechanism::procedures::count;
 use signorini::mechanism::{Method, Settings, Simulation, Space};
+use signorini::scene::{Kind, Scene};
 use signorini_cli::codegen::{Emit, source};
 use signorini_cli::demo::built_in;
 use signorini_cli::run::{Ended, Options, acceleration, settings, simulate};
@@ -169,4 +170,33 @@ fn a_scene_that_cannot_be_assembled_is_refused_in_one_line() {
     });
     let message = text.unwrap_or_else(|f| panic!("{f}")).expect("refused");
     assert!(message.contains("cannot be assembled") && message.contains("joint `") && !message.contains('\n'), "{message}");
+}
+
+#[test]
+fn what_is_wrong_with_a_mechanism_is_said_in_one_line_with_its_name() {
+    let refused = |change: &dyn Fn(&mut Scene)| {
+        let mut loaded = built_in("a01_pendulum", &[]).unwrap_or_else(|f| panic!("{f}"));
+        change(&mut loaded.scene);
+        let message = Simulation::new(&loaded.scene, acceleration::settings(&loaded)).err().expect("refused").to_string();
+        assert!(!message.contains('\n'), "{message}");
+        message
+    };
+    // The rod of one metre cannot become longer than it is: the far end is held 8 m away.
+    let apart = refused(&|scene| {
+        let again = scene.joints[0].clone();
+        scene.joints.push(again);
+        scene.joints[1].frame_a.position.x = 10.0;
+        scene.joints[1].name = "far".into();
+    });
+    assert!(apart.contains("joint `") && apart.contains("cannot be assembled") && apart.contains(" m remain at its length"), "{apart}");
+    let meters: f64 = apart.split_once("assembled: ").and_then(|(_, m)| m.split_whitespace().next()?.parse().ok()).expect("a length");
+    assert!(meters > 3.9 && meters < 8.1, "{apart}");
+    let velocity = refused(&|scene| scene.bodies[1].velocity.x = 0.5);
+    assert!(velocity.contains("joint `rod`") && velocity.contains("initial velocities violate its length by 5.000e-1 m/s"), "{velocity}");
+    let mass = refused(&|scene| {
+        if let Kind::Rigid(mass) = &mut scene.bodies[1].kind {
+            mass.mass = 0.0;
+        }
+    });
+    assert!(mass.contains("body `bob` on joint `rod`") && mass.contains("mass"), "{mass}");
 }

@@ -218,11 +218,13 @@ impl Simulation {
             self.equations.coordinates.displace(&mut self.q, &delta);
         }
         self.program.look(&self.q);
-        let (gap, row) = largest(&self.program.gaps());
+        let gaps = self.program.gaps();
+        let (gap, row) = largest(&gaps);
         // Where Newton no longer gains, rounding is what remains.
         if gap.is_finite() && gap <= 1e-10 * size {
             return Ok(());
         }
+        let gap = self.equations.rows[row].missing(gaps[row]).abs();
         let row = &self.equations.rows[row];
         Err(Unfit::NotAssembled { joint: row.name.clone(), part: row.part, gap, unit: row.unit })
     }
