@@ -174,6 +174,9 @@ fn a_picture_shows_things_where_they_are() {
     let mut pixels = vec![0; reader.output_buffer_size().unwrap()];
     reader.next_frame(&mut pixels).unwrap();
     assert_eq!(pixels, at[1].0.pixels.as_flattened(), "the file holds the picture");
+    // Without a time, the last moment.
+    let output = signorini(&folder.0, &["picture", "out", "--size", "640x400", "-o", "last.png"]);
+    assert!(String::from_utf8_lossy(&output.stderr).contains("t = 0.5000 s"), "{}", String::from_utf8_lossy(&output.stderr));
     plots_and_animation(&folder, record.steps.len());
 }
 

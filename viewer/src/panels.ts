@@ -25,7 +25,7 @@ export function figures(recording: Recording): string {
   const factor = wall > 0 && n ? steps.time[n - 1] / (tail?.wall_s ?? wall) : 0
   const cards: [string, string, string][] = [
     ['worst step', worst < 0 ? '–' : `${power(steps.joule[worst])} J`, worst < 0 ? '' : (names[steps.worst[worst]] ?? '')],
-    ['verdict', bad ? `${bad} steps not accepted` : 'every step accepted', touching(recording) ? `${head.law}, ${head.solver}` : head.solver],
+    ['verdict', bad ? `${bad} steps not accepted` : 'all accepted', touching(recording) ? `${head.law}, ${head.solver}` : head.solver],
     ['simulated', `${(n ? steps.time[n - 1] : 0).toPrecision(4)} s`, `${n ? steps.step[n - 1] : 0} steps of ${quantity(head.dt, 's')}`],
     ['real-time factor', factor ? String(+factor.toPrecision(3)) : '–', wall ? `${quantity(tail?.wall_s ?? wall, 's')} of computing` : ''],
     touching(recording) ? ['deepest overlap', quantity(deepest, 'm'), ''] : ['largest wrong velocity', quantity(wrong, 'm/s'), 'before correction'],
