@@ -338,7 +338,7 @@ export class Stage {
     if (this.known !== frames.length) {
       this.known = frames.length
       this.span = spread(this.recording, this.look.color)
-      this.arrowForce = strongest(frames)
+      this.arrowForce = this.look.arrows === 'forces' ? strongest(frames) : 1
       this.softSpans = head.soft.map((_, k) => extremes(frames.flatMap((f) => (f.soft[k].scalar ? [f.soft[k].scalar!] : []))))
     }
     const frame = this.frame()
