@@ -26,6 +26,8 @@ const RULE: &str = "#e3e6ea";
 const COLORS: [&str; 8] = ["#3f7cc4", "#d9822b", "#3a9d78", "#c2526a", "#8a6bc1", "#a38a2f", "#3aa0b8", "#7d8590"];
 /// What stands for an error of zero on a logarithmic axis, J.
 const FLOOR: f64 = 1e-20;
+/// What a logarithmic axis shows of its highest value, at least.
+const SHARE: f64 = 1e-12;
 
 /// Lines and words of a plot, in pixels.
 #[derive(Clone, Debug, Default)]
@@ -68,7 +70,9 @@ pub fn of(record: &Record, kind: Kind) -> Result<Plot, String> {
         Kind::Error => {
             let bound = column("bound on the velocity error", &|i| f64::from(steps[i].bound), false);
             let error = column("local errors, summed", &|i| f64::from(steps[i].joule), true);
-            draw(&format!("{name}: error of each step"), "J", &[error, bound], true)
+            // Where no law is solved there is no bound.
+            let series = if record.head.law == "none" { vec![error] } else { vec![error, bound] };
+            draw(&format!("{name}: error of each step"), "J", &series, true)
         }
         Kind::Energy => draw(&format!("{name}: energy ledger, since the beginning"), "J", &ledger(record), false),
         Kind::Iterations => {
@@ -82,7 +86,7 @@ pub fn of(record: &Record, kind: Kind) -> Result<Plot, String> {
             };
             draw(
                 &format!("{name}: work of the solver"),
-                "iterations, sweeps or pivots",
+                if record.head.law == "none" { "evaluations" } else { "iterations, sweeps or pivots" },
                 &solvers.iter().map(series).collect::<Vec<_>>(),
                 false,
             )
@@ -133,7 +137,7 @@ impl Axis {
     }
 
     fn log(low: f64, high: f64) -> Axis {
-        let [a, b] = [low.max(FLOOR).log10().floor() as i32, high.max(FLOOR).log10().ceil() as i32];
+        let [a, b] = [low.log10().floor() as i32, high.log10().ceil() as i32];
         let b = b.max(a + 1);
         let every = (b - a).div_euclid(7) + 1;
         let marks = (a..=b).step_by(every as usize).map(|e| (10f64.powi(e), format!("1e{e}"))).collect();
@@ -143,7 +147,7 @@ impl Axis {
     /// The share of the axis at which a value lies.
     fn share(&self, x: f64) -> f32 {
         let [a, b] = self.ends;
-        (if self.log { (x.max(FLOOR) / a).ln() / (b / a).ln() } else { (x - a) / (b - a) }) as f32
+        (if self.log { (x.max(a) / a).ln() / (b / a).ln() } else { (x - a) / (b - a) }) as f32
     }
 }
 
@@ -162,7 +166,10 @@ fn draw(title: &str, unit: &str, series: &[Series], log: bool) -> Plot {
     let [last, low, high] = [last, low, high].map(|x| if x.is_finite() { x } else { 0.0 });
     let time = Axis::linear(0.0, last);
     let room = 0.05 * (high - low);
-    let value = if log { Axis::log(low, high) } else { Axis::linear(if low >= 0.0 { 0.0 } else { low - room }, high + room) };
+    // Zero has no place on a logarithmic axis: it stands at its foot, as does what is too small to be seen.
+    let positive = points.iter().map(|p| p.1).filter(|x| *x > 0.0).fold(f64::INFINITY, f64::min);
+    let [foot, top] = if high > 0.0 { [positive.max(SHARE * high), high] } else { [FLOOR, FLOOR] };
+    let value = if log { Axis::log(foot, top) } else { Axis::linear(if low >= 0.0 { 0.0 } else { low - room }, high + room) };
     let place = |t: f64, x: f64| {
         let [left, top, right, bottom] = FIELD;
         [left + (right - left) * time.share(t), bottom - (bottom - top) * value.share(x)]

@@ -102,9 +102,35 @@ fn a_report_is_the_page_with_the_record_in_it() {
     assert!(output.status.success() && folder.file("again.html").exists());
 }
 
+#[test]
+fn runs_of_other_integrators_are_recorded_too() {
+    for (name, words) in [("a03_andrews", vec!["--t-end", "0.01"]), ("slider_crank", vec!["--kinematic", "--t-end", "0.2"])] {
+        let folder = Folder::new(name);
+        let output = signorini(&folder.0, &[vec!["run", name, "--out", "out"], words].concat());
+        let out = folder.file("out");
+        let mut record = Record::open(&out).unwrap_or_else(|e| panic!("{e}: {}", String::from_utf8_lossy(&output.stderr)));
+        let run: Json = serde_json::from_str(&fs::read_to_string(out.join("run.json")).unwrap()).unwrap();
+        assert_eq!(record.steps.len() as u64, run["steps"].as_u64().unwrap(), "{name}");
+        assert_eq!(record.tail.as_ref().unwrap()["hash"], run["hash"], "{name}");
+        // It moves, and nothing that a joint holds leaves the room that the camera looks at.
+        let [low, high] = record.head.bounds.map(DVec3::from_array);
+        let (first, last) = (record.moment(0).unwrap(), record.moment(record.times().len() - 1).unwrap());
+        let moved = first.poses.iter().zip(&last.poses).map(|(a, b)| a.position.distance(b.position)).fold(0.0, f64::max);
+        assert!(moved > 1e-3 * low.distance(high), "{name} moved by {moved}");
+        assert!(record.head.moving.iter().all(|&b| last.poses[b as usize].position.clamp(low, high) == last.poses[b as usize].position));
+        for file in ["a.png", "a.glb"] {
+            let verb = if file == "a.png" { "picture" } else { "export" };
+            let output = signorini(&folder.0, &[verb, "out", "-o", file]);
+            assert!(output.status.success() && folder.file(file).exists(), "{}", String::from_utf8_lossy(&output.stderr));
+        }
+        let output = signorini(&folder.0, &["picture", "out", "--plot", "energy", "-o", "energy.svg"]);
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    }
+}
+
 /// The mean colour of the pixels around a place of the world.
 fn color_at(image: &Image, record: &Record, point: DVec3) -> Vec3 {
-    let camera = picture::camera(&record.head);
+    let camera = picture::camera(&record.head, image.width as f64 / image.height as f64);
     let forward = (camera.target - camera.eye).normalize();
     let right = forward.cross(camera.up).normalize();
     let seen = point - camera.eye;
@@ -148,6 +174,9 @@ fn a_picture_shows_things_where_they_are() {
     let mut pixels = vec![0; reader.output_buffer_size().unwrap()];
     reader.next_frame(&mut pixels).unwrap();
     assert_eq!(pixels, at[1].0.pixels.as_flattened(), "the file holds the picture");
+    // Without a time, the last moment.
+    let output = signorini(&folder.0, &["picture", "out", "--size", "640x400", "-o", "last.png"]);
+    assert!(String::from_utf8_lossy(&output.stderr).contains("t = 0.5000 s"), "{}", String::from_utf8_lossy(&output.stderr));
     plots_and_animation(&folder, record.steps.len());
 }
 

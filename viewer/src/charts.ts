@@ -3,6 +3,7 @@
 import uPlot from 'uplot'
 import 'uplot/dist/uPlot.min.css'
 import { plain, power, quantity, superscript } from './format'
+import { touching } from './panels'
 import type { Recording } from './record'
 
 type Column = (number | null)[]
@@ -19,6 +20,8 @@ interface Plot {
   title: string
   unit: string
   log?: boolean
+  /** Powers of ten that a logarithmic axis shows at most: what is smaller stands at its foot. */
+  decades?: number
   x: number[]
   xUnit: string
   lines: Line[]
@@ -26,8 +29,9 @@ interface Plot {
 }
 
 const PALETTE = ['#3f7cc4', '#d9822b', '#3a9d78', '#c2526a', '#8a6bc1', '#a38a2f', '#3aa0b8', '#7d8590']
-/** What is drawn of an error of zero on a logarithmic axis, J. */
+/** What is drawn of zero on a logarithmic axis if there is nothing else. */
 const FLOOR = 1e-20
+const DECADES = 12
 /** Height of a plot, px. */
 const HEIGHT = 200
 
@@ -86,7 +90,8 @@ class Chart {
 
   private data(): uPlot.AlignedData {
     const { log, x, lines } = this.current
-    const floor = (v: number | null) => (log && v !== null ? Math.max(v, FLOOR) : v)
+    const foot = log ? footOf(lines, this.current.decades ?? DECADES) : 0
+    const floor = (v: number | null) => (log && v !== null ? Math.max(v, foot) : v)
     return [x, ...lines.map((l) => l.values.map(floor))] as uPlot.AlignedData
   }
 
@@ -189,6 +194,7 @@ export class Charts {
       title: `Convergence of step ${nearest.step}, ${nearest.solver || 'solver'}`,
       unit: 'J, island after island',
       log: true,
+      decades: 40,
       x,
       xUnit: 'sample',
       lines: [{ label: 'error', values: joule, color: PALETTE[0] }],
@@ -223,7 +229,7 @@ export function plots(recording: Recording): Record<string, Plot> {
       unit: 'J',
       log: true,
       lines: [
-        { label: 'bound on the velocity error', values: steps.bound, color: '#a8b0ba' },
+        ...(touching(recording) ? [{ label: 'bound on the velocity error', values: steps.bound, color: '#a8b0ba' }] : []),
         { label: 'local errors, summed', values: steps.joule, color: PALETTE[0], points: x.length < 400 },
       ],
       say: (i) =>
@@ -232,7 +238,7 @@ export function plots(recording: Recording): Record<string, Plot> {
     iterations: {
       ...base,
       title: 'Solver and its work',
-      unit: 'iterations, sweeps or pivots',
+      unit: touching(recording) ? 'iterations, sweeps or pivots' : 'evaluations',
       lines: solvers.map((s, k) => ({
         label: names[s] ?? '?',
         values: steps.work.map((w, i) => (steps.solver[i] === s ? w : null)),
@@ -242,19 +248,28 @@ export function plots(recording: Recording): Record<string, Plot> {
       say: (i) => `${when(i)}<br><b>${name('solver', i)}</b>, work ${steps.work[i]}<br>${steps.rows[i]} rows, ${steps.contacts[i]} contacts`,
     },
     energy: { ...base, title: 'Energy ledger', unit: 'J, since the beginning', lines: ledger(recording), say: (i) => sayLedger(recording, i, when(i)) },
-    penetration: {
-      ...base,
-      title: 'Deepest overlap',
-      unit: 'm',
-      lines: [{ label: 'overlap', values: steps.penetration, color: PALETTE[3] }],
-      say: (i) => `${when(i)}<br><b>${quantity(steps.penetration[i], 'm')}</b>`,
-    },
+    penetration: touching(recording)
+      ? {
+          ...base,
+          title: 'Deepest overlap',
+          unit: 'm',
+          lines: [{ label: 'overlap', values: steps.penetration, color: PALETTE[3] }],
+          say: (i) => `${when(i)}<br><b>${quantity(steps.penetration[i], 'm')}</b>`,
+        }
+      : {
+          ...base,
+          title: 'Largest wrong velocity',
+          unit: 'm/s or rad/s, before it is taken away',
+          log: true,
+          lines: [{ label: 'velocity', values: steps.velocity, color: PALETTE[3] }],
+          say: (i) => `${when(i)}<br><b>${quantity(steps.velocity[i], 'm/s')}</b><br>${name('worst', i)}`,
+        },
     contacts: {
       ...base,
       title: 'Size of the problem',
       unit: '',
       lines: [
-        { label: 'contacts', values: steps.contacts, color: PALETTE[2] },
+        ...(touching(recording) ? [{ label: 'contacts', values: steps.contacts, color: PALETTE[2] }] : []),
         { label: 'rows', values: steps.rows, color: PALETTE[4] },
       ],
       say: (i) => `${when(i)}<br>${steps.contacts[i]} contacts, ${steps.rows[i]} rows`,
@@ -320,10 +335,22 @@ function shortNumber(v: number): string {
   return size !== 0 && (size < 1e-3 || size >= 1e5) ? power(v).replace('.0·', '·') : String(+v.toPrecision(6))
 }
 
+/** The least number that a logarithmic axis shows. */
+function footOf(lines: Line[], decades: number): number {
+  let [low, high] = [Infinity, 0]
+  for (const { values } of lines)
+    for (const v of values)
+      if (v !== null && v > 0) {
+        low = Math.min(low, v)
+        high = Math.max(high, v)
+      }
+  return high > 0 ? Math.max(low, high * 10 ** -decades) : FLOOR
+}
+
 function decades(_: uPlot, low: number | null, high: number | null): [number, number] {
   if (low === null || high === null || !(high > 0)) return [FLOOR, 1]
   const top = 10 ** Math.ceil(Math.log10(high) + 0.05)
-  return [Math.min(10 ** Math.floor(Math.log10(Math.max(low, FLOOR))), top / 10), top]
+  return [Math.min(10 ** Math.floor(Math.log10(Math.max(low, Number.MIN_VALUE))), top / 10), top]
 }
 
 /** Powers of ten, six of them or so. */

@@ -4,7 +4,7 @@ import './style.css'
 import { Charts } from './charts'
 import { escaped, power, quantity } from './format'
 import { UNITS, viridis, type Measure } from './motion'
-import { facts, figures, hint, stateOf, texts, verdicts } from './panels'
+import { facts, figures, hint, stateOf, texts, touching, verdicts } from './panels'
 import { fromBase64, Recording } from './record'
 import { Stage, type Arrows } from './stage'
 
@@ -95,7 +95,15 @@ class Page {
     this.stage.resize(need('#stage').clientWidth, need('#stage').clientHeight)
     this.stage.setTheme(document.documentElement.dataset.theme as 'light' | 'dark')
     need('#grid').textContent = this.stage.grid ? `grid ${quantity(this.stage.grid, 'm')}` : ''
-    if (this.recording.head.joints.length === 0) need('#joints').parentElement!.hidden = true
+    const { joints } = this.recording.head
+    if (joints.length === 0) need('#joints').parentElement!.hidden = true
+    // A few joints are worth seeing, many hide what they hold.
+    need<HTMLInputElement>('#joints').checked = joints.length > 0 && joints.length <= 60
+    this.stage.setLook({ joints: joints.length <= 60 })
+    if (!touching(this.recording)) {
+      need('#arrows').parentElement!.hidden = true
+      need('#color option[value=force]').remove()
+    }
     if (!this.recording.head.shapes.some((s) => s.look === 'glass')) need('#glass').parentElement!.hidden = true
   }
 

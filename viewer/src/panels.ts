@@ -4,6 +4,14 @@ import { bytes, escaped, plain, power, quantity } from './format'
 import { measure } from './motion'
 import type { Frame, Recording } from './record'
 
+/** Whether contacts are looked for at all. */
+export function touching({ head }: Recording): boolean {
+  return head.law !== 'none'
+}
+
+/** So many things. */
+const many = (n: number, one: string, more = `${one}s`) => `${n} ${n === 1 ? one : more}`
+
 /** The row of figures under the title. */
 export function figures(recording: Recording): string {
   const { steps, head, tail, names } = recording
@@ -11,15 +19,16 @@ export function figures(recording: Recording): string {
   let worst = -1
   for (let i = 0; i < n; i++) if (worst < 0 || steps.joule[i] > steps.joule[worst]) worst = i
   const bad = steps.accepted.filter((a) => !a).length
+  const wrong = steps.velocity.reduce((a, b) => Math.max(a, b), 0)
   const deepest = steps.penetration.reduce((a, b) => Math.max(a, b), 0)
   const wall = steps.wall.reduce((a, b) => a + b, 0)
   const factor = wall > 0 && n ? steps.time[n - 1] / (tail?.wall_s ?? wall) : 0
   const cards: [string, string, string][] = [
     ['worst step', worst < 0 ? '–' : `${power(steps.joule[worst])} J`, worst < 0 ? '' : (names[steps.worst[worst]] ?? '')],
-    ['verdict', bad ? `${bad} steps not accepted` : 'every step accepted', `${head.law}, ${head.solver}`],
+    ['verdict', bad ? `${bad} steps not accepted` : 'all accepted', touching(recording) ? `${head.law}, ${head.solver}` : head.solver],
     ['simulated', `${(n ? steps.time[n - 1] : 0).toPrecision(4)} s`, `${n ? steps.step[n - 1] : 0} steps of ${quantity(head.dt, 's')}`],
-    ['real-time factor', factor ? plain(factor) : '–', wall ? `${quantity(tail?.wall_s ?? wall, 's')} of computing` : ''],
-    ['deepest overlap', quantity(deepest, 'm'), ''],
+    ['real-time factor', factor ? String(+factor.toPrecision(3)) : '–', wall ? `${quantity(tail?.wall_s ?? wall, 's')} of computing` : ''],
+    touching(recording) ? ['deepest overlap', quantity(deepest, 'm'), ''] : ['largest wrong velocity', quantity(wrong, 'm/s'), 'before correction'],
     ['recorded', `${recording.frames.length} frames`, `${bytes(recording.length)}${thinning(recording)}`],
   ]
   return cards.map(([label, value, more]) => `<div class="figure"><dt>${label}</dt><dd>${escaped(value)}</dd><p>${escaped(more)}</p></div>`).join('')
@@ -39,7 +48,9 @@ export function stateOf(recording: Recording, body: number, frame: Frame | undef
   const rows: [string, string][] = [['kind', kind]]
   if (mass !== null) rows.push(['mass', quantity(mass * 1000, 'g')])
   const k = head.moving.indexOf(body)
-  if (frame && k >= 0) {
+  const soft = head.soft.findIndex((s) => s.name === name)
+  if (frame && soft >= 0) rows.push(...softState(recording, soft, frame))
+  else if (frame && k >= 0) {
     const triple = (list: Float32Array) => [...list.subarray(3 * k, 3 * k + 3)].map((x) => plain(x)).join('  ')
     rows.push(['position, m', triple(frame.position)], ['velocity, m/s', triple(frame.velocity)])
     rows.push(['speed', quantity(Math.hypot(...frame.velocity.subarray(3 * k, 3 * k + 3)), 'm/s')])
@@ -49,6 +60,18 @@ export function stateOf(recording: Recording, body: number, frame: Frame | undef
   const touches = frame ? contactsOf(recording, body, frame) : ''
   const list = rows.map(([label, value]) => `<tr><th>${label}</th><td>${escaped(value)}</td></tr>`).join('')
   return `<h2><span class="dot" style="background:${color}"></span>${escaped(name)}</h2><table class="state">${list}</table>${touches}`
+}
+
+/** What is known of a soft body in a frame: its nodes, how far they went, the number on them. */
+function softState({ head, frames }: Recording, k: number, frame: Frame): [string, string][] {
+  const { nodes, triangles, scalar } = head.soft[k]
+  const [now, first] = [frame.soft[k].position, frames[0].soft[k].position]
+  let far = 0
+  for (let i = 0; i < nodes; i++) far = Math.max(far, Math.hypot(...[0, 1, 2].map((c) => now[3 * i + c] - first[3 * i + c])))
+  const rows: [string, string][] = [['surface', `${nodes} nodes, ${triangles.length / 3} triangles`], ['largest displacement', quantity(far, 'm')]]
+  const values = frame.soft[k].scalar
+  if (scalar && values) rows.push([`${scalar.name}, largest`, quantity(values.reduce((a, b) => Math.max(a, b), 0), scalar.unit)])
+  return rows
 }
 
 function contactsOf(recording: Recording, body: number, frame: Frame): string {
@@ -69,8 +92,9 @@ function contactsOf(recording: Recording, body: number, frame: Frame): string {
 export function hint(recording: Recording): string {
   const { head } = recording
   const moving = head.moving.length
-  const parts = [`${moving} moving ${moving === 1 ? 'body' : 'bodies'}`, `${head.joints.length} joints`]
-  if (head.soft.length) parts.push(`${head.soft.length} soft bodies`)
+  const parts = [many(moving, 'moving body', 'moving bodies')]
+  if (head.soft.length) parts.push(`${head.soft.length} of them soft`)
+  if (head.joints.length) parts.push(many(head.joints.length, 'joint'))
   return `<h2>${escaped(head.name)}</h2><p>${escaped(head.about)}</p><p class="quiet">${parts.join(' · ')}</p>
     <p class="quiet">Click a body to see its state. Drag to turn, wheel to come closer, right button to shift. Space plays, arrow keys step.</p>`
 }
@@ -79,12 +103,13 @@ export function hint(recording: Recording): string {
 export function facts(recording: Recording): string {
   const list = recording.tail?.facts ?? []
   if (list.length === 0) return ''
+  const short = (x: number) => String(+x.toPrecision(9)).replaceAll('-', '−')
   const wanted = (low: number | null, high: number | null, unit: string) =>
-    [low === null ? '' : `≥ ${+low.toPrecision(9)}`, high === null ? '' : `≤ ${+high.toPrecision(9)}`].filter(Boolean).join(', ') + ` ${unit}`
+    (low === null ? `≤ ${short(high!)}` : high === null ? `≥ ${short(low)}` : `${short(low)} … ${short(high)}`) + ` ${unit}`
   const rows = list.map((fact) => {
     const f = { ...fact, unit: fact.unit === 'a pure number' ? '' : fact.unit }
     const verdict = f.found === null ? 'open' : f.holds ? 'holds' : 'fails'
-    const found = f.found === null ? '–' : `${+f.found.toPrecision(9)} ${f.unit}`
+    const found = f.found === null ? '–' : `${short(f.found)} ${f.unit}`
     return `<tr class="${verdict}"><td><b>${verdict}</b></td><td>${escaped(f.name)}</td><td class="n">${+f.time.toPrecision(6)} s</td><td class="n">${escaped(found)}</td><td class="n">${escaped(wanted(f.at_least, f.at_most, f.unit))}</td><td>${escaped(f.about)}</td></tr>`
   })
   return `<h2>Facts of the scene</h2><table class="wide"><thead><tr><th></th><th>fact</th><th class="n">at</th><th class="n">found</th><th class="n">wanted</th><th>why</th></tr></thead><tbody>${rows.join('')}</tbody></table>`

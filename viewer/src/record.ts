@@ -7,7 +7,7 @@ export type Pose = [number, number, number, number, number, number, number]
 
 export interface Body {
   name: string
-  kind: 'rigid' | 'fixed' | 'imposed'
+  kind: 'rigid' | 'fixed' | 'imposed' | 'soft'
   mass: number | null
   color: string
   pose: Pose
@@ -78,6 +78,8 @@ export interface Tail {
   complete: boolean
   facts: Fact[]
   thinned: number
+  /** The corners of the room that all pass through that joints hold. */
+  bounds?: [Vector, Vector]
   wall_s: number
   steps_per_s: number
   not_accepted: number
@@ -251,25 +253,36 @@ export function decodeFrames(words: Uint32Array, head: Head, last: Words | null)
       }
     const soft = restored(take.many(softWords(head)), before.soft)
     before = { bodies, pairs, contacts, soft }
-    out.push({
-      time: time.getFloat64(0, true),
-      step,
-      position: lengths(bodies, n, 0, head.quantum),
-      turn: scaled(bodies, n, 3, 4, 1 / UNIT),
-      velocity: floats(bodies, n, 7, 3, DROP_VELOCITY),
-      spin: floats(bodies, n, 10, 3, DROP_VELOCITY),
-      error: floats(bodies, n, 13, 1, DROP_ERROR),
-      contacts: m,
-      pairs,
-      point: lengths(contacts, m, 0, head.quantum * COARSER),
-      normal: scaled(contacts, m, 3, 3, 1 / NORMAL),
-      force: floats(contacts, m, 6, 3, DROP_FORCE),
-      gap: floats(contacts, m, 9, 1, DROP_FORCE),
-      contactError: floats(contacts, m, 10, 1, DROP_ERROR),
-      soft: softFrames(soft, head),
-    })
+    out.push(
+      lazily({ time: time.getFloat64(0, true), step, contacts: m, pairs }, {
+        position: () => lengths(bodies, n, 0, head.quantum),
+        turn: () => scaled(bodies, n, 3, 4, 1 / UNIT),
+        velocity: () => floats(bodies, n, 7, 3, DROP_VELOCITY),
+        spin: () => floats(bodies, n, 10, 3, DROP_VELOCITY),
+        error: () => floats(bodies, n, 13, 1, DROP_ERROR),
+        point: () => lengths(contacts, m, 0, head.quantum * COARSER),
+        normal: () => scaled(contacts, m, 3, 3, 1 / NORMAL),
+        force: () => floats(contacts, m, 6, 3, DROP_FORCE),
+        gap: () => floats(contacts, m, 9, 1, DROP_FORCE),
+        contactError: () => floats(contacts, m, 10, 1, DROP_ERROR),
+        soft: () => softFrames(soft, head),
+      }),
+    )
   }
   return { frames: out, last: before }
+}
+
+/** Adds fields that are computed when they are first asked for: most frames of a long run are never looked at. */
+function lazily<A extends object, B extends object>(target: A, fields: { [K in keyof B]: () => B[K] }): A & B {
+  for (const name of Object.keys(fields) as (keyof B)[]) {
+    const get = () => {
+      const value = fields[name]()
+      Object.defineProperty(target, name, { value, enumerable: true })
+      return value
+    }
+    Object.defineProperty(target, name, { get, configurable: true, enumerable: true })
+  }
+  return target as A & B
 }
 
 function softWords(head: Head): number {

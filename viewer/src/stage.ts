@@ -48,9 +48,14 @@ export class Stage {
   private softs: three.Mesh[] = []
   private arrows: three.InstancedMesh
   private joints: three.Points
+  /** From the one side of each joint to the other: rods and open gaps. */
+  private rods: three.LineSegments
   private poses: Poses
   private size: number
   private center: three.Vector3
+  private half: three.Vector3
+  /** Whether somebody turned the camera. */
+  private moved = false
   private sun = new three.DirectionalLight('#ffffff', 2.2)
   private grounds: three.MeshStandardMaterial[] = []
   private lines: three.LineBasicMaterial[] = []
@@ -62,25 +67,29 @@ export class Stage {
     private recording: Recording,
     canvas: HTMLCanvasElement,
   ) {
-    this.renderer = new three.WebGLRenderer({ canvas, antialias: true, preserveDrawingBuffer: true })
-    const software = /swiftshader|llvmpipe|software|basic render/i.test(rendererName(this.renderer))
-    this.renderer.setPixelRatio(software ? 1 : Math.min(2, window.devicePixelRatio))
     const { head } = recording
-    const [low, high] = head.bounds.map((b) => new three.Vector3(...b))
+    const software = isSoftware()
+    // Smooth edges and shadows draw everything several times: a processor has not the time for many.
+    const many = head.shapes.length >= (software ? 150 : 3000)
+    this.renderer = new three.WebGLRenderer({ canvas, antialias: !many, preserveDrawingBuffer: true })
+    this.renderer.setPixelRatio(software ? 1 : Math.min(2, window.devicePixelRatio))
+    const [low, high] = (recording.tail?.bounds ?? head.bounds).map((b) => new three.Vector3(...b))
     this.center = low.clone().add(high).multiplyScalar(0.5)
+    this.half = high.clone().sub(low).multiplyScalar(0.5)
     this.size = Math.max(high.distanceTo(low), 1e-6)
     this.poses = initialPoses(head)
-    // Shadows draw everything twice: a processor has not the time for many.
-    this.renderer.shadowMap.enabled = head.shapes.length < (software ? 150 : 3000)
+    this.renderer.shadowMap.enabled = !many
     this.renderer.shadowMap.type = three.PCFShadowMap
     this.camera.up.set(...head.up)
     this.controls = new OrbitControls(this.camera, canvas)
     this.controls.addEventListener('change', () => this.touch())
+    this.controls.addEventListener('start', () => (this.moved = true))
     this.light()
     this.place()
     this.soften()
     this.arrows = this.arrowBatch()
     this.joints = this.jointPoints()
+    this.rods = this.jointRods()
     this.frameAll()
   }
 
@@ -91,12 +100,26 @@ export class Stage {
     const side = Math.abs(top.y) > 0.9 ? new three.Vector3(0.55, 0, 1) : new three.Vector3(0.55, -1, 0)
     const from = side.addScaledVector(top, 0.42).normalize()
     this.controls.target.copy(this.center)
-    this.camera.position.copy(this.center).addScaledVector(from, 1.45 * this.size)
+    this.camera.position.copy(this.center).addScaledVector(from, this.distance(from))
     this.camera.near = this.size / 500
     this.camera.far = this.size * 60
     this.camera.updateProjectionMatrix()
     this.controls.update()
     this.touch()
+  }
+
+  /** How far away all corners of the room are seen, with a margin: the twin of `camera` in cli/src/picture/mod.rs. */
+  private distance(from: three.Vector3): number {
+    const right = new three.Vector3(...this.recording.head.up).cross(from).normalize()
+    const up = from.clone().cross(right)
+    const slope = 0.85 * Math.tan((this.camera.fov / 360) * Math.PI)
+    let far = 0.5 * this.size
+    for (let corner = 0; corner < 8; corner++) {
+      const p = new three.Vector3(...([0, 1, 2].map((c) => (corner & (1 << c) ? this.half.getComponent(c) : -this.half.getComponent(c))) as [number, number, number]))
+      const off = Math.max(Math.abs(p.dot(right)) / this.camera.aspect, Math.abs(p.dot(up)))
+      far = Math.max(far, p.dot(from) + off / slope)
+    }
+    return far
   }
 
   setTheme(theme: 'light' | 'dark'): void {
@@ -112,6 +135,7 @@ export class Stage {
     this.renderer.setSize(width, height, false)
     this.camera.aspect = width / Math.max(1, height)
     this.camera.updateProjectionMatrix()
+    if (!this.moved) this.frameAll()
     this.touch()
   }
 
@@ -126,6 +150,7 @@ export class Stage {
     this.dirty = false
     this.update()
     this.renderer.render(this.scene, this.camera)
+    this.renderer.domElement.dataset.time = String(this.time)
     return true
   }
 
@@ -153,7 +178,9 @@ export class Stage {
 
   /** Where a body is on the canvas, in CSS pixels; none if it is behind the camera. */
   project(body: number): [number, number] | null {
-    const point = new three.Vector3().fromArray(this.poses.position, 3 * body).project(this.camera)
+    const soft = this.softs.find((mesh) => mesh.userData.body === body)
+    const point = soft ? soft.geometry.boundingSphere!.center.clone() : new three.Vector3().fromArray(this.poses.position, 3 * body)
+    point.project(this.camera)
     if (point.z > 1) return null
     const { clientWidth, clientHeight } = this.renderer.domElement
     return [((point.x + 1) / 2) * clientWidth, ((1 - point.y) / 2) * clientHeight]
@@ -164,12 +191,12 @@ export class Stage {
     const { clientWidth, clientHeight } = this.renderer.domElement
     const ray = new three.Raycaster()
     ray.setFromCamera(new three.Vector2((2 * x) / clientWidth - 1, 1 - (2 * y) / clientHeight), this.camera)
-    const hits = this.batches
+    const { shapes } = this.recording.head
+    const solid = this.batches
       .filter((b) => b.mesh.visible && !(b.mesh.userData.look === 'glass' && this.look.glass))
-      .flatMap((b) => ray.intersectObject(b.mesh).map((hit) => ({ hit, batch: b })))
-      .sort((a, b) => a.hit.distance - b.hit.distance)
-    const first = hits[0]
-    return first ? this.recording.head.shapes[first.batch.shapes[first.hit.instanceId!]].body : null
+      .flatMap((b) => ray.intersectObject(b.mesh).map(({ distance, instanceId }) => ({ distance, body: shapes[b.shapes[instanceId!]].body })))
+    const soft = this.softs.flatMap((mesh) => ray.intersectObject(mesh).map(({ distance }) => ({ distance, body: mesh.userData.body as number })))
+    return [...solid, ...soft].sort((a, b) => a.distance - b.distance)[0]?.body ?? null
   }
 
   private light(): void {
@@ -213,8 +240,18 @@ export class Stage {
       batch.renderOrder = look === 'glass' ? 1 : 0
       this.batches.push({ mesh: batch, shapes })
       this.scene.add(batch)
-      if (look === 'ground') shapes.forEach((i) => this.gridOn(head.shapes[i].body, head.shapes[i].pose, head.shapes[i].scale[0]))
+      if (look === 'ground') shapes.forEach((i) => this.gridOn(head.bodies[head.shapes[i].body].pose, head.shapes[i].pose, head.shapes[i].scale[0]))
     }
+    if (this.grid === 0) this.gridBelow()
+  }
+
+  /** Lines where nothing stands on a floor: just below everything. */
+  private gridBelow(): void {
+    const up = new three.Vector3(...this.recording.head.up)
+    const reach = Math.abs(up.x * this.half.x) + Math.abs(up.y * this.half.y) + Math.abs(up.z * this.half.z)
+    const at = this.center.clone().addScaledVector(up, -1.05 * reach - 0.02 * this.size)
+    const turn = new three.Quaternion().setFromUnitVectors(new three.Vector3(0, 0, 1), up)
+    this.gridOn([...at.toArray(), ...turn.toArray()] as Pose, [0, 0, 0, 0, 0, 0, 1], 1.2 * this.size)
   }
 
   private material(look: string): three.MeshStandardMaterial {
@@ -232,7 +269,7 @@ export class Stage {
   }
 
   /** Lines on a floor: one sees how large things are. */
-  private gridOn(body: number, pose: Pose, half: number): void {
+  private gridOn(body: Pose, pose: Pose, half: number): void {
     this.grid = round(this.size / 8)
     const count = Math.min(200, 2 * Math.ceil(half / this.grid))
     const reach = (count / 2) * this.grid
@@ -246,7 +283,7 @@ export class Stage {
     this.lines.push(material)
     const lines = new three.LineSegments(geometry, material)
     lines.applyMatrix4(matrixOf(pose))
-    lines.applyMatrix4(matrixOf(this.recording.head.bodies[body].pose))
+    lines.applyMatrix4(matrixOf(body))
     this.scene.add(lines)
   }
 
@@ -259,6 +296,7 @@ export class Stage {
       const mesh = new three.Mesh(geometry, new three.MeshStandardMaterial({ roughness: 0.6, vertexColors: true, side: three.DoubleSide }))
       mesh.frustumCulled = false
       mesh.castShadow = mesh.receiveShadow = true
+      mesh.userData.body = this.recording.head.bodies.findIndex((b) => b.name === soft.name)
       this.softs.push(mesh)
       this.scene.add(mesh)
     }
@@ -285,13 +323,22 @@ export class Stage {
     return points
   }
 
+  private jointRods(): three.LineSegments {
+    const { joints } = this.recording.head
+    const geometry = new three.BufferGeometry().setAttribute('position', new three.Float32BufferAttribute(6 * joints.length, 3))
+    const rods = new three.LineSegments(geometry, new three.LineBasicMaterial({ color: '#e0a030' }))
+    rods.frustumCulled = false
+    this.scene.add(rods)
+    return rods
+  }
+
   private update(): void {
     const { head, frames } = this.recording
     interpolate(head, frames, this.time, this.poses)
     if (this.known !== frames.length) {
       this.known = frames.length
       this.span = spread(this.recording, this.look.color)
-      this.arrowForce = strongest(frames)
+      this.arrowForce = this.look.arrows === 'forces' ? strongest(frames) : 1
       this.softSpans = head.soft.map((_, k) => extremes(frames.flatMap((f) => (f.soft[k].scalar ? [f.soft[k].scalar!] : []))))
     }
     const frame = this.frame()
@@ -357,6 +404,10 @@ export class Stage {
       }
       positions.needsUpdate = colors.needsUpdate = true
       mesh.geometry.computeVertexNormals()
+      mesh.geometry.computeBoundingSphere()
+      const material = mesh.material as three.MeshStandardMaterial
+      material.emissive.copy(ACCENT)
+      material.emissiveIntensity = mesh.userData.body === this.selected ? 0.35 : 0
     })
   }
 
@@ -384,16 +435,20 @@ export class Stage {
   }
 
   private updateJoints(): void {
-    this.joints.visible = this.look.joints && this.recording.head.joints.length > 0
+    this.joints.visible = this.rods.visible = this.look.joints && this.recording.head.joints.length > 0
     if (!this.joints.visible) return
     const positions = this.joints.geometry.getAttribute('position') as three.BufferAttribute
+    const ends = this.rods.geometry.getAttribute('position') as three.BufferAttribute
     const matrix = new three.Matrix4()
     this.recording.head.joints.forEach((joint, i) => {
-      this.bodyMatrix(joint.b[0], matrix)
-      const point = new three.Vector3(...joint.b[1]).applyMatrix4(matrix)
-      positions.setXYZ(i, point.x, point.y, point.z)
+      for (const [k, [body, place]] of [joint.a, joint.b].entries()) {
+        this.bodyMatrix(body, matrix)
+        const point = new three.Vector3(...place).applyMatrix4(matrix)
+        ends.setXYZ(2 * i + k, point.x, point.y, point.z)
+        if (k === 1) positions.setXYZ(i, point.x, point.y, point.z)
+      }
     })
-    positions.needsUpdate = true
+    positions.needsUpdate = ends.needsUpdate = true
   }
 }
 
@@ -412,8 +467,11 @@ function extremes(lists: Float32Array[]): [number, number] {
   return high >= low ? [low, high] : [0, 1]
 }
 
-function rendererName(renderer: three.WebGLRenderer): string {
-  const gl = renderer.getContext()
-  const extension = gl.getExtension('WEBGL_debug_renderer_info')
-  return extension ? String(gl.getParameter(extension.UNMASKED_RENDERER_WEBGL)) : ''
+/** Whether a processor draws instead of a graphics card. */
+function isSoftware(): boolean {
+  const gl = document.createElement('canvas').getContext('webgl2')
+  const extension = gl?.getExtension('WEBGL_debug_renderer_info')
+  const name = extension ? String(gl!.getParameter(extension.UNMASKED_RENDERER_WEBGL)) : ''
+  gl?.getExtension('WEBGL_lose_context')?.loseContext()
+  return /swiftshader|llvmpipe|software|basic render/i.test(name)
 }

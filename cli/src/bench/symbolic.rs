@@ -69,6 +69,14 @@ struct BackEnd {
     name: &'static str,
     us: f64,
     prepare_ms: f64,
+    /// Evaluations after which its time, preparation included, is less than that of the first; none if never.
+    pays_after: Option<f64>,
+}
+
+impl BackEnd {
+    fn new(name: &'static str, us: f64, prepare_ms: f64) -> BackEnd {
+        BackEnd { name, us, prepare_ms, pays_after: None }
+    }
 }
 
 #[derive(Serialize)]
@@ -87,6 +95,8 @@ struct Figures {
     manipulator: Manipulator,
     procedures: Vec<ProcedureRow>,
     backends: Vec<BackEnd>,
+    /// Back ends that could not be measured, and why.
+    skipped: Vec<String>,
 }
 
 /// Runs the bench.
@@ -112,8 +122,9 @@ fn figures(compilers: bool) -> Result<Figures, String> {
     let first = &chain[0];
     let last = &chain[chain.len() - 1];
     let chain_exponent = (last.flops as f64 / first.flops as f64).ln() / (last.m as f64 / first.m as f64).ln();
-    let (manipulator, procedures, backends) = manipulator(compilers)?;
-    Ok(Figures { chain, chain_exponent, manipulator, procedures, backends })
+    let (mut simulation, manipulator, procedures) = manipulator()?;
+    let (backends, skipped) = backends(&mut simulation, (manipulator.us, manipulator.dense_us), compilers);
+    Ok(Figures { chain, chain_exponent, manipulator, procedures, backends, skipped })
 }
 
 fn print(figures: &Figures) {
@@ -163,9 +174,30 @@ fn print(figures: &Figures) {
     for p in &figures.procedures {
         println!("{:14} {:7} {:10.0} {:11} {:7}", p.name, p.flops, p.dense_flops, p.constants, p.memory);
     }
-    println!("\nback end                        us   prepared in ms");
-    for b in &figures.backends {
-        println!("{:26} {:7.2} {:16.2}", b.name, b.us, b.prepare_ms);
+    print_backends(&figures.backends, &figures.skipped);
+}
+
+fn print_backends(backends: &[BackEnd], skipped: &[String]) {
+    println!("\none evaluation by back end          us   prepared in ms   pays after evaluations");
+    for b in backends {
+        let pays = b.pays_after.map_or("-".into(), |n| format!("{n:.0}"));
+        println!("{:32} {:7.2} {:16.2} {pays:>16}", b.name, b.us, b.prepare_ms);
+    }
+    skipped.iter().for_each(|why| println!("not measured: {why}"));
+    let Some(first) = backends.first() else { return };
+    print!("in use: {}, ready in {:.1} ms", first.name, first.prepare_ms);
+    let faster = backends.iter().filter(|b| b.pays_after.is_some()).min_by(|a, b| a.us.total_cmp(&b.us));
+    match faster.and_then(|b| b.pays_after.map(|n| (b, n))) {
+        // Four evaluations a step of 10 ms.
+        Some((b, n)) => {
+            println!(
+                "; {} is {:.1} times faster and pays after {:.0} s of this motion: `signorini codegen`",
+                b.name,
+                first.us / b.us,
+                n / 400.0
+            );
+        }
+        None => println!("; nothing that was measured is faster"),
     }
 }
 
@@ -240,7 +272,7 @@ fn two_seconds(stabilised: bool) -> Result<(f64, f64, f64), String> {
             if stabilised {
                 simulation.step(0.01).map_err(|e| e.to_string())?;
             } else {
-                simulation.advance(0.01);
+                simulation.advance(0.01).map_err(|e| e.to_string())?;
             }
         }
         seconds = seconds.min(begin.elapsed().as_secs_f64());
@@ -255,14 +287,16 @@ fn two_seconds(stabilised: bool) -> Result<(f64, f64, f64), String> {
     Ok(((end.kinetic + end.potential - begin.kinetic - begin.potential - end.work).abs(), gap, seconds))
 }
 
-fn manipulator(compilers: bool) -> Result<(Manipulator, Vec<ProcedureRow>, Vec<BackEnd>), String> {
+fn manipulator() -> Result<(Simulation, Manipulator, Vec<ProcedureRow>), String> {
     let mut simulation = prepared("manipulator", &[], None)?;
     let all: Vec<usize> = (0..simulation.equations.rows.len()).collect();
     let whole = count(&simulation.equations, &all);
     let kept = simulation.basis.kept.clone();
     let independent = count(&simulation.equations, &kept);
     // A configuration along the motion, not the special one of the beginning.
-    (0..50).for_each(|_| simulation.advance(0.01));
+    for _ in 0..50 {
+        simulation.advance(0.01).map_err(|e| e.to_string())?;
+    }
     let seconds = evaluation(&mut simulation);
     let (dense, rank) = dense_evaluation(&simulation);
     let (energy_error, drift, stabilised) = two_seconds(true)?;
@@ -297,35 +331,58 @@ fn manipulator(compilers: bool) -> Result<(Manipulator, Vec<ProcedureRow>, Vec<B
         drift,
         unstabilised_drift,
     };
-    let backends = backends(&mut simulation, seconds, dense, compilers);
-    Ok((figures, list.iter().map(row).collect(), backends))
+    Ok((simulation, figures, list.iter().map(row).collect()))
 }
 
-fn backends(simulation: &mut Simulation, seconds: f64, dense: f64, compilers: bool) -> Vec<BackEnd> {
+/// Every back end that this machine can run, the one in use first; and those that it cannot.
+fn backends(simulation: &mut Simulation, (us, dense_us): (f64, f64), compilers: bool) -> (Vec<BackEnd>, Vec<String>) {
     let kept = simulation.basis.kept.clone();
-    let prepare = {
-        let mut equations = simulation.equations.clone();
-        1e3 * best(|| drop(Program::new(&mut equations, &kept)))
-    };
-    let mut out = vec![
-        BackEnd { name: "tape and flat lists", us: 1e6 * seconds, prepare_ms: prepare },
-        scalar_tape(simulation, &kept),
-        BackEnd { name: "dense twin", us: 1e6 * dense, prepare_ms: 0.0 },
-    ];
-    if compilers {
-        let folder = std::env::temp_dir().join(format!("signorini-symbolic-{}", std::process::id()));
-        if std::fs::create_dir_all(&folder).is_ok() {
-            let c: &[&str] = &["-std=c99", "-O2", "-DMANIPULATOR_SELF_TEST", "manipulator.c", "-lm", "-o", "program"];
-            out.extend(compiled("C99, cc -O2", Emit::C, &folder, ("cc", c)));
-            let quick: &[&str] = &["-std=c99", "-O1", "-DMANIPULATOR_SELF_TEST", "manipulator.c", "-lm", "-o", "program"];
-            out.extend(compiled("C99, cc -O1", Emit::C, &folder, ("cc", quick)));
-            let rust: &[&str] = &["--edition", "2021", "-C", "opt-level=1", "--cfg", "self_test", "manipulator.rs", "-o", "program"];
-            out.extend(compiled("Rust, rustc opt-level 1", Emit::Rust, &folder, ("rustc", rust)));
-            let _ = std::fs::remove_dir_all(&folder);
+    let mut equations = simulation.equations.clone();
+    let prepare = 1e3 * best(|| drop(Program::new(&mut equations, &kept)));
+    let dense = 1e3 * best(|| drop(Dense::new(&simulation.equations)));
+    let mut out =
+        vec![BackEnd::new("tape and flat lists", us, prepare), scalar_tape(simulation, &kept), BackEnd::new("dense twin", dense_us, dense)];
+    let mut skipped = Vec::new();
+    for compiler in COMPILERS {
+        match if compilers { compiled(&compiler) } else { Err("left out by --no-compilers".into()) } {
+            Ok(backend) => out.push(backend),
+            Err(why) => skipped.push(format!("{}: {why}", compiler.name)),
         }
     }
-    out
+    for b in &mut out[1..] {
+        b.pays_after = (b.us < us).then(|| 1e3 * (b.prepare_ms - prepare) / (us - b.us));
+    }
+    (out, skipped)
 }
+
+/// How exported source becomes a program.
+struct Compiler {
+    name: &'static str,
+    emit: Emit,
+    program: &'static str,
+    words: &'static [&'static str],
+}
+
+const COMPILERS: [Compiler; 3] = [
+    Compiler {
+        name: "C99, cc -O2",
+        emit: Emit::C,
+        program: "cc",
+        words: &["-std=c99", "-O2", "-DMANIPULATOR_SELF_TEST", "manipulator.c", "-lm", "-o", "program"],
+    },
+    Compiler {
+        name: "C99, cc -O1",
+        emit: Emit::C,
+        program: "cc",
+        words: &["-std=c99", "-O1", "-DMANIPULATOR_SELF_TEST", "manipulator.c", "-lm", "-o", "program"],
+    },
+    Compiler {
+        name: "Rust, rustc opt-level 1",
+        emit: Emit::Rust,
+        program: "rustc",
+        words: &["--edition", "2021", "-C", "opt-level=1", "--cfg", "self_test", "manipulator.rs", "-o", "program"],
+    },
+];
 
 /// Everything, R included, on one tape of single operations.
 fn scalar_tape(simulation: &Simulation, kept: &[usize]) -> BackEnd {
@@ -342,27 +399,37 @@ fn scalar_tape(simulation: &Simulation, kept: &[usize]) -> BackEnd {
             tape.inputs(&mut work).copy_from_slice(&inputs);
             tape.run(0, &mut work);
         });
-    BackEnd { name: "tape of single operations", us, prepare_ms }
+    BackEnd::new("tape of single operations", us, prepare_ms)
 }
 
-/// Exports, compiles and times; none if there is no such compiler.
-fn compiled(name: &'static str, emit: Emit, folder: &Path, (compiler, words): (&str, &[&str])) -> Option<BackEnd> {
+/// Exports, compiles, times; the folder is gone afterwards.
+fn compiled(compiler: &Compiler) -> Result<BackEnd, String> {
+    let folder = std::env::temp_dir().join(format!("signorini-symbolic-{}", std::process::id()));
+    std::fs::create_dir_all(&folder).map_err(|e| format!("{}: {e}", folder.display()))?;
+    let result = compiled_in(&folder, compiler);
+    let _ = std::fs::remove_dir_all(&folder);
+    result
+}
+
+fn compiled_in(folder: &Path, compiler: &Compiler) -> Result<BackEnd, String> {
     let begin = Instant::now();
-    let source = source("manipulator", &[], emit, 5).ok()?;
+    let source = source("manipulator", &[], compiler.emit, 5)?;
     for (file, text) in &source.files {
-        std::fs::write(folder.join(file), text).ok()?;
+        std::fs::write(folder.join(file), text).map_err(|e| format!("{file}: {e}"))?;
     }
-    let done = Command::new(compiler).args(words).current_dir(folder).output().ok()?;
+    let built = Command::new(compiler.program).args(compiler.words).current_dir(folder).output();
+    let done = built.map_err(|e| format!("no compiler `{}` on the path ({e})", compiler.program))?;
     if !done.status.success() {
-        return None;
+        let said = String::from_utf8_lossy(&done.stderr).into_owned();
+        return Err(format!("`{}` refused it: {}", compiler.program, said.lines().next().unwrap_or("without a word")));
     }
     let prepare_ms = 1e3 * begin.elapsed().as_secs_f64();
     let mut us = f64::INFINITY;
     for _ in 0..5 {
-        let output = Command::new(folder.join("program")).arg("5000").output().ok()?;
+        let output = Command::new(folder.join("program")).arg("5000").output().map_err(|e| e.to_string())?;
         let text = String::from_utf8_lossy(&output.stdout).into_owned();
-        let line = text.lines().find(|l| l.contains(" us"))?;
-        us = us.min(line.split_whitespace().next()?.parse().ok()?);
+        let said = text.lines().find(|l| l.contains(" us")).and_then(|l| l.split_whitespace().next()?.parse().ok());
+        us = us.min(said.ok_or_else(|| format!("its self-test said: {}", text.trim()))?);
     }
-    Some(BackEnd { name, us, prepare_ms })
+    Ok(BackEnd::new(compiler.name, us, prepare_ms))
 }

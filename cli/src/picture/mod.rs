@@ -7,7 +7,7 @@ pub mod raster;
 pub mod text;
 
 use crate::plot;
-use crate::record::head::{Look, pose};
+use crate::record::head::{Look, Soft, pose};
 use crate::record::read::Moment;
 use crate::record::{Head, Record};
 use clap::Args;
@@ -79,14 +79,15 @@ fn make(arguments: &Arguments) -> Result<(), String> {
 
 /// The frame nearest to a time; the last one if none is given.
 fn moment(record: &mut Record, time: Option<f64>) -> Result<Moment, String> {
-    let place = record.nearest(time.unwrap_or(f64::MAX)).ok_or("the record holds no frames yet")?;
+    let last = record.times().len().checked_sub(1);
+    let place = time.map_or(last, |t| record.nearest(t)).ok_or("the record holds no frames yet")?;
     record.moment(place).map_err(|e| e.to_string())
 }
 
 /// One moment as a picture with its name and time.
 pub fn picture(head: &Head, moment: &Moment, arguments: &Arguments) -> Image {
     let (width, height) = arguments.size;
-    let camera = camera(head);
+    let camera = camera(head, width as f64 / height as f64);
     let mut triangles = scene(head, moment, camera.size);
     if arguments.forces {
         arrows(moment, camera.size, &mut triangles);
@@ -94,16 +95,68 @@ pub fn picture(head: &Head, moment: &Moment, arguments: &Arguments) -> Image {
     let mut image = raster::render(&triangles, &camera, width, height);
     let letters = (height as f32 / 36.0).clamp(11.0, 26.0);
     let caption = format!("{}   t = {:.3} s", head.name, moment.time);
-    text::write(&mut image, &caption, letters, [letters, height as f32 - 0.8 * letters], [70, 78, 90]);
+    text::write(&mut image, &caption, letters, [letters, height as f32 - 0.8 * letters], INK);
+    let scales = head.soft.iter().zip(&moment.soft).filter(|(_, (_, scalars))| !scalars.is_empty());
+    for (k, (soft, (_, scalars))) in scales.enumerate() {
+        scale(&mut image, soft, scalars, (letters, k));
+    }
     image
 }
 
-/// Where the page's camera stands at the beginning.
-pub fn camera(head: &Head) -> Camera {
+/// The colour of letters.
+const INK: [u8; 3] = [70, 78, 90];
+
+/// What the colours of a soft body mean, at the lower right; the k-th line from below.
+fn scale(image: &mut Image, soft: &Soft, scalars: &[f64], (letters, k): (f32, usize)) {
+    let (name, unit) = soft.scalar.as_ref().map_or(("", ""), |s| (s.name.as_str(), s.unit.as_str()));
+    let ends = span(scalars).map(|x| with_prefix(x, unit));
+    let [y, bar] = [image.height as f32 - (0.8 + 1.6 * k as f32) * letters, 6.0 * letters];
+    let mut x = image.width as f32 - letters - text::width(&ends[1], letters);
+    text::write(image, &ends[1], letters, [x, y], INK);
+    x -= bar + 0.5 * letters;
+    for i in 0..bar as i64 {
+        let color = (viridis(i as f32 / bar) * 255.0).to_array().map(|c| c as u8);
+        for j in 0..(0.6 * letters) as i64 {
+            text::blend(image, [x as i64 + i, y as i64 - j], color, 1.0);
+        }
+    }
+    let before = format!("{name} of {}  {}", soft.name, ends[0]);
+    x -= 0.5 * letters + text::width(&before, letters);
+    text::write(image, &before, letters, [x, y], INK);
+}
+
+/// A number with a unit and the prefix that suits it.
+fn with_prefix(x: f64, unit: &str) -> String {
+    let prefixes = [(1e9, "G"), (1e6, "M"), (1e3, "k"), (1.0, ""), (1e-3, "m")];
+    match prefixes.iter().find(|(factor, _)| x.abs() >= *factor) {
+        Some((factor, prefix)) => format!("{:.3} {prefix}{unit}", x / factor),
+        None if x == 0.0 => format!("0 {unit}"),
+        None => format!("{x:.2e} {unit}"),
+    }
+}
+
+/// Least and greatest.
+fn span(scalars: &[f64]) -> [f64; 2] {
+    scalars.iter().fold([f64::INFINITY, f64::NEG_INFINITY], |[l, h], x| [l.min(*x), h.max(*x)])
+}
+
+/// Where the page's camera stands at the beginning: as near as all corners of the room are seen, with a margin.
+pub fn camera(head: &Head, aspect: f64) -> Camera {
     let [low, high] = head.bounds.map(DVec3::from_array);
     let (target, size, up) = (0.5 * (low + high), (high - low).length().max(1e-6), DVec3::from_array(head.up));
     let side = if up.y.abs() > 0.9 { DVec3::new(0.55, 0.0, 1.0) } else { DVec3::new(0.55, -1.0, 0.0) };
-    Camera { eye: target + (side + 0.42 * up).normalize() * 1.45 * size, target, up, size }
+    let from = (side + 0.42 * up).normalize();
+    let right = up.cross(from).normalize();
+    let (above, half) = (from.cross(right), 0.5 * (high - low));
+    let slope = 0.85 * (0.5 * raster::FIELD).tan();
+    let mut far = 0.5 * size;
+    for corner in 0..8 {
+        let sign = |axis: u32| if corner >> axis & 1 == 1 { 1.0 } else { -1.0 };
+        let p = half * DVec3::new(sign(0), sign(1), sign(2));
+        let off = (p.dot(right).abs() / aspect).max(p.dot(above).abs());
+        far = far.max(p.dot(from) + off / slope);
+    }
+    Camera { eye: target + from * far, target, up, size }
 }
 
 /// All triangles of a moment.
@@ -138,13 +191,13 @@ fn stamp(out: &mut Vec<Triangle>, mesh: &crate::record::mesh::Mesh, normals: &[D
     }));
 }
 
-fn soft_triangles(out: &mut Vec<Triangle>, soft: &crate::record::head::Soft, nodes: &[DVec3], scalars: &[f64]) {
+fn soft_triangles(out: &mut Vec<Triangle>, soft: &Soft, nodes: &[DVec3], scalars: &[f64]) {
     let mut normals = vec![DVec3::ZERO; nodes.len()];
     for t in soft.triangles.chunks_exact(3) {
         let [a, b, c] = [t[0], t[1], t[2]].map(|i| nodes[i as usize]);
         t.iter().for_each(|&i| normals[i as usize] += (b - a).cross(c - a));
     }
-    let (low, high) = scalars.iter().fold((f64::INFINITY, f64::NEG_INFINITY), |(l, h), x| (l.min(*x), h.max(*x)));
+    let [low, high] = span(scalars);
     let plain = color(&soft.color);
     for t in soft.triangles.chunks_exact(3) {
         let t = [t[0] as usize, t[1] as usize, t[2] as usize];

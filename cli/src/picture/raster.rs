@@ -66,6 +66,9 @@ pub struct Image {
     pub pixels: Vec<[u8; 3]>,
 }
 
+/// The angle that a picture shows from top to bottom.
+pub const FIELD: f64 = 38.0 * std::f64::consts::PI / 180.0;
+
 /// A corner on the screen: place in samples, and what is interpolated with perspective.
 #[derive(Clone, Copy, Default)]
 struct Corner {
@@ -111,7 +114,7 @@ pub fn render(triangles: &[Triangle], camera: &Camera, width: usize, height: usi
     let view = Axes::new(camera.eye, camera.target, camera.up);
     let near = 0.002 * camera.size as f32;
     // Half of 38 degrees, as on the page.
-    let focus = 0.5 * rows as f32 / (19f32).to_radians().tan();
+    let focus = 0.5 * rows as f32 / (0.5 * FIELD as f32).tan();
     let flats: Vec<Flat> = triangles.par_iter().flat_map_iter(|t| project(t, &view, near, focus, [columns as f32, rows as f32])).collect();
     let mut bins: Vec<Vec<u32>> = vec![Vec::new(); rows.div_ceil(BAND)];
     for (i, flat) in flats.iter().enumerate() {

@@ -219,10 +219,17 @@ pub fn pose(x: &[f64; 7]) -> Pose {
 }
 
 fn bodies(scene: &Scene) -> Vec<Body> {
+    let stem_of = |name: &'_ str| name.trim_end_matches(|c: char| c.is_ascii_digit() || c == '_').len();
+    let mut members: HashMap<&str, usize> = HashMap::new();
+    for body in scene.bodies.iter().filter(|b| !matches!(b.kind, Kind::Fixed)) {
+        *members.entry(&body.name[..stem_of(&body.name)]).or_default() += 1;
+    }
     let mut families: Vec<&str> = Vec::new();
     let mut out = Vec::new();
     for (i, body) in scene.bodies.iter().enumerate() {
-        let stem = body.name.trim_end_matches(|c: char| c.is_ascii_digit() || c == '_');
+        let stem = &body.name[..stem_of(&body.name)];
+        // The few rods of a mechanism are told apart, the many bricks of a wall are not.
+        let stem = if members.get(stem).is_some_and(|n| *n > COLORS.len()) { stem } else { body.name.as_str() };
         let (kind, color) = match &body.kind {
             Kind::Fixed => ("fixed", FIXED.to_string()),
             kind => {
@@ -278,16 +285,36 @@ fn bounds(scene: &Scene) -> [DVec3; 2] {
     };
     for moving in [true, false] {
         let wanted = |kind: &Kind| matches!(kind, Kind::Fixed) != moving;
-        for collider in scene.colliders.iter().filter(|c| wanted(&scene.bodies[c.body as usize].kind)) {
+        let drawn = |kind: &Kind| wanted(kind) && !matches!(kind, Kind::Soft(_));
+        for collider in scene.colliders.iter().filter(|c| drawn(&scene.bodies[c.body as usize].kind)) {
             let pose = scene.bodies[collider.body as usize].pose * collider.pose_in_body;
             grow(pose.position, reach(&collider.shape));
         }
-        scene.bodies.iter().filter(|b| wanted(&b.kind)).for_each(|b| grow(b.pose.position, 0.0));
+        scene.bodies.iter().filter(|b| drawn(&b.kind)).for_each(|b| grow(b.pose.position, 0.0));
+        if moving {
+            scene.softs.iter().flat_map(|s| &s.mesh.nodes).for_each(|p| grow(*p, 0.0));
+            let sides = scene.joints.iter().flat_map(|j| [(j.a, j.frame_a.position), (j.b, j.frame_b.position)]);
+            sides.for_each(|(body, point)| grow(scene.bodies[body.index()].pose.point(point), 0.0));
+        }
         if moving && scene.bodies.iter().any(|b| wanted(&b.kind)) {
             break;
         }
     }
-    if all[0].x > all[1].x { [-DVec3::ONE, DVec3::ONE] } else { all }
+    if all[0].x > all[1].x {
+        return [-DVec3::ONE, DVec3::ONE];
+    }
+    // What falls comes to lie on the floor below.
+    let (center, up) = (0.5 * (all[0] + all[1]), (-scene.gravity).try_normalize().unwrap_or(DVec3::Z));
+    for floor in scene.colliders.iter().filter(|c| matches!(c.shape, Shape::HalfSpace)) {
+        let place = scene.bodies[floor.body as usize].pose * floor.pose_in_body;
+        let (normal, size) = (place.vector(DVec3::Z), all[0].distance(all[1]));
+        let height = normal.dot(center - place.position);
+        if normal.dot(up) > 0.7 && height > 0.0 && height < 20.0 * size {
+            let below = center - normal * height;
+            all = [all[0].min(below), all[1].max(below)];
+        }
+    }
+    all
 }
 
 /// Puts the shapes of a scene into a head.
@@ -302,6 +329,10 @@ impl Shapes<'_> {
     fn place(&mut self, head: &mut Head) {
         let mut all = Vec::new();
         for (i, collider) in self.scene.colliders.iter().enumerate() {
+            // Soft bodies are drawn where their nodes are.
+            if matches!(self.scene.bodies[collider.body as usize].kind, Kind::Soft(_)) {
+                continue;
+            }
             let mut list = Vec::new();
             mesh::parts(collider.pose_in_body, &collider.shape, &mut list);
             all.extend(list.into_iter().map(|(pose, shape)| (i, pose, shape)));
@@ -385,16 +416,19 @@ impl Shapes<'_> {
     fn sticks(&mut self, head: &mut Head) {
         let thickness = 0.01 * (self.bounds[1] - self.bounds[0]).length();
         for &body in &head.moving.clone() {
-            if self.scene.colliders.iter().any(|c| c.body == body) {
+            let soft = matches!(self.scene.bodies[body as usize].kind, Kind::Soft(_));
+            if soft || self.scene.colliders.iter().any(|c| c.body == body) {
                 continue;
             }
             let ends = self.scene.joints.iter().flat_map(|j| [(j.a.0, j.frame_a.position), (j.b.0, j.frame_b.position)]);
             let mut ends: Vec<DVec3> = ends.filter(|(b, _)| *b == body).map(|(_, point)| point).collect();
-            ends.push(DVec3::Z * 1e-3 * thickness);
+            // A point mass has no sticks, only a middle that must be seen.
+            let middle = if ends.iter().all(|end| end.length() < thickness) { 2.5 * thickness } else { thickness };
+            ends.push(DVec3::ZERO);
             for end in ends {
                 let (length, axis) = (end.length(), end.normalize_or(DVec3::Z));
                 let pose = Pose { position: 0.5 * end, orientation: DQuat::from_rotation_arc(DVec3::Z, axis) };
-                let scale = [thickness, thickness, thickness.max(0.5 * length)];
+                let scale = if length < thickness { [middle; 3] } else { [thickness, thickness, 0.5 * length] };
                 let mesh = self.known(head, "box".into(), || mesh::triangles(&Shape::Box { half_extents: DVec3::ONE }, 32));
                 head.shapes.push(Placed { body, mesh, pose: numbers(&pose), scale, look: Look::Solid });
             }

@@ -134,6 +134,11 @@ impl Record {
             open: None,
         };
         record.walk()?;
+        // At the end one knows which room the run took.
+        let bounds = record.tail.as_ref().and_then(|tail| serde_json::from_value::<[[f64; 3]; 2]>(tail["bounds"].clone()).ok());
+        if let Some(bounds) = bounds.filter(|b| b.iter().flatten().all(|x| x.is_finite())) {
+            record.head.bounds = bounds;
+        }
         Ok(record)
     }
 

@@ -1,6 +1,8 @@
-//! Scenes with `integrator = "acceleration"`: the same summary, facts and tables, from another integrator.
+//! Scenes with `integrator = "acceleration"`: the same summary, facts, tables and record, from another integrator.
 
+use super::course::unwritable;
 use super::probe::Probe;
+use super::record::{Plan, Recorder, Smooth};
 use super::summary::Summary;
 use super::tables::{self, Tables};
 use super::{Ended, Finished, Options, progress};
@@ -9,6 +11,8 @@ use signorini::assemble::{Present, joint};
 use signorini::mechanism::{Method, Settings, Simulation, simulation::Energy};
 use signorini::scene::{Coordinate, JointId, Scene, State};
 use signorini::step::{self, Ledger, Stepper};
+use std::io;
+use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 
@@ -25,71 +29,151 @@ pub fn settings(loaded: &Loaded) -> Settings {
 
 /// All steps of a run.
 pub fn simulate(loaded: &Loaded, stepping: step::Settings, options: &Options, stop: &AtomicBool) -> Result<Finished, String> {
-    let scene = &loaded.scene;
-    let dt = stepping.h;
-    let steps = ((loaded.t_end / dt) - 1e-9).ceil().max(1.0) as u64;
-    let settings = settings(loaded);
-    let mut simulation = Simulation::new(scene, settings).map_err(|e| e.to_string())?;
-    let name = match settings.method {
-        Method::Classical => "runge-kutta-4",
-        Method::DormandPrince { .. } => "dormand-prince",
-    };
-    // Facts and tables ask a stepper who owns which velocities; it never steps here.
-    let stepper = Stepper::new(scene, stepping).map_err(|e| e.to_string())?;
-    let mut state = State::initial(scene);
-    simulation.write(&mut state);
-    let begin = simulation.energy();
-    let mut summary = Summary::new(scene, loaded.t_end);
-    summary.rows = simulation.equations.rows.len();
-    let every = loaded.run.record_every.map_or_else(|| tables::stride(scene, steps), |n| n.0.max(1) as u64);
-    let mut tables = open(options)?;
-    let mut probe = Probe::new(loaded, dt, steps);
-    let bar = progress(steps);
-    let (begun, mut ended, mut gap) = (Instant::now(), Ended::Complete, 0.0f64);
-    for k in 1..=steps {
+    let mut course = Course::begin(loaded, stepping, options)?;
+    let bar = progress(course.steps);
+    let (begun, mut ended) = (Instant::now(), Ended::Complete);
+    while course.summary.steps < course.steps {
         if stop.load(Ordering::SeqCst) {
             ended = Ended::Interrupted;
             break;
         }
-        match simulation.step(dt) {
-            Ok(drift) => {
-                gap = gap.max(drift.left);
-                let energy = ledger(&begin, &simulation.energy());
-                summary.add_smooth(simulation.time, energy, (drift.joule, || simulation.row_name(drift.row)), name);
-            }
-            Err(unfit) => {
-                ended = Ended::Refused(unfit.to_string());
+        match course.advance()? {
+            None => {}
+            Some(unfit) => {
+                ended = Ended::Refused(unfit);
                 break;
             }
         }
-        simulation.write(&mut state);
-        state.steps += 1;
-        angles(scene, &mut state);
-        probe.look(k, &stepper, &state, &summary);
-        if (k % every == 0 || k == steps)
-            && let Some(tables) = &mut tables
-        {
-            tables.rows(scene, &stepper, &state).map_err(|e| format!("cannot write: {e}"))?;
-        }
-        if k % 64 == 0 {
-            bar.set_position(k);
-            bar.set_message(format!("t = {:.3} s", state.time));
+        if course.summary.steps.is_multiple_of(64) {
+            bar.set_position(course.summary.steps);
+            bar.set_message(format!("t = {:.3} s", course.state.time));
         }
     }
     bar.finish_and_clear();
-    summary.finish(&state, &stepper, begun.elapsed().as_secs_f64());
-    summary.note = Some(note(&simulation, gap));
-    let finished = Finished { summary, outcomes: probe.finish(&ended), ended, state, record: None };
-    if let Some(tables) = tables {
-        tables.finish(&finished.to_json(loaded)).map_err(|e| format!("cannot write: {e}"))?;
-    }
-    Ok(finished)
+    course.finish(ended, begun.elapsed().as_secs_f64())
 }
 
-/// The tables, if they are wanted.
-fn open(options: &Options) -> Result<Option<Tables>, String> {
-    let create = |folder: &std::path::PathBuf| Tables::create(folder).map_err(|e| format!("cannot write into {}: {e}", folder.display()));
-    options.out.as_ref().map(create).transpose()
+/// A run under way.
+struct Course<'a> {
+    loaded: &'a Loaded,
+    simulation: Simulation,
+    method: &'static str,
+    /// Facts, tables and frames ask a stepper who owns which velocities; it never steps here.
+    stepper: Stepper,
+    state: State,
+    begin: Energy,
+    summary: Summary,
+    probe: Probe<'a>,
+    tables: Option<Tables>,
+    recorder: Option<Recorder>,
+    folder: Option<&'a Path>,
+    dt: f64,
+    steps: u64,
+    /// Rows and frames are written every so many steps.
+    every: u64,
+    /// Largest gap that was left.
+    gap: f64,
+}
+
+impl<'a> Course<'a> {
+    fn begin(loaded: &'a Loaded, stepping: step::Settings, options: &'a Options) -> Result<Course<'a>, String> {
+        let (scene, dt) = (&loaded.scene, stepping.h);
+        let steps = ((loaded.t_end / dt) - 1e-9).ceil().max(1.0) as u64;
+        let settings = settings(loaded);
+        let mut simulation = Simulation::new(scene, settings).map_err(|e| e.to_string())?;
+        let method = match settings.method {
+            Method::Classical => "runge-kutta-4",
+            Method::DormandPrince { .. } => "dormand-prince",
+        };
+        let mut stepper = Stepper::new(scene, stepping).map_err(|e| e.to_string())?;
+        let mut state = State::initial(scene);
+        simulation.write(&mut state);
+        let mut summary = Summary::new(scene, loaded.t_end);
+        summary.rows = simulation.equations.rows.len();
+        let every = loaded.run.record_every.map_or_else(|| tables::stride(scene, steps), |n| n.0.max(1) as u64);
+        let folder = options.out.as_deref();
+        let disk = |e: io::Error| unwritable(folder.unwrap_or(Path::new(".")), &e);
+        let plan = Plan { folder, steps, every, solver: method, law: "none" };
+        let mut recorder = options.records().then(|| Recorder::begin(loaded, &plan)).transpose().map_err(disk)?;
+        if let Some(recorder) = &mut recorder {
+            recorder.frame(scene, &mut stepper, &state).map_err(disk)?;
+        }
+        Ok(Course {
+            begin: simulation.energy(),
+            simulation,
+            method,
+            stepper,
+            state,
+            summary,
+            probe: Probe::new(loaded, dt, steps),
+            tables: folder.map(Tables::create).transpose().map_err(disk)?,
+            recorder,
+            folder,
+            loaded,
+            dt,
+            steps,
+            every,
+            gap: 0.0,
+        })
+    }
+
+    /// Takes the next step; why not, if the mechanism refuses.
+    fn advance(&mut self) -> Result<Option<String>, String> {
+        let (begun, before) = (Instant::now(), self.simulation.evaluations);
+        let drift = match self.simulation.step(self.dt) {
+            Ok(drift) => drift,
+            Err(unfit) => return Ok(Some(unfit.to_string())),
+        };
+        let wall = begun.elapsed().as_secs_f64();
+        self.gap = self.gap.max(drift.left);
+        let energy = ledger(&self.begin, &self.simulation.energy());
+        let simulation = &self.simulation;
+        self.summary.add_smooth(simulation.time, energy, (drift.joule, || simulation.row_name(drift.row)), self.method);
+        simulation.write(&mut self.state);
+        self.state.steps += 1;
+        angles(&self.loaded.scene, &mut self.state);
+        let k = self.summary.steps;
+        self.probe.look(k, &self.stepper, &self.state, &self.summary);
+        let told = Smooth {
+            joule: drift.joule,
+            relative: drift.joule / energy.turnover.max(f64::MIN_POSITIVE),
+            rate: drift.rate,
+            worst: &simulation.row_name(drift.row),
+            method: self.method,
+            evaluations: simulation.evaluations - before,
+            rows: simulation.basis.kept.len(),
+        };
+        let written = self.recorder.as_mut().map_or(Ok(()), |r| r.smooth(&told, &self.summary, wall));
+        written.and_then(|()| self.keep(k)).map_err(|e| unwritable(self.folder.unwrap_or(Path::new(".")), &e))?;
+        Ok(None)
+    }
+
+    /// Rows and a frame of the present moment, if it is their turn.
+    fn keep(&mut self, k: u64) -> io::Result<()> {
+        if !(k.is_multiple_of(self.every) || k == self.steps) {
+            return Ok(());
+        }
+        let scene = &self.loaded.scene;
+        if let Some(recorder) = &mut self.recorder {
+            recorder.frame(scene, &mut self.stepper, &self.state)?;
+        }
+        self.tables.as_mut().map_or(Ok(()), |tables| tables.rows(scene, &self.stepper, &self.state))
+    }
+
+    fn finish(mut self, ended: Ended, wall: f64) -> Result<Finished, String> {
+        self.summary.finish(&self.state, &self.stepper, wall);
+        self.summary.note = Some(note(&self.simulation, self.gap));
+        let mut finished = Finished { summary: self.summary, outcomes: self.probe.finish(&ended), ended, state: self.state, record: None };
+        let run = finished.to_json(self.loaded);
+        let disk = |e: io::Error| unwritable(self.folder.unwrap_or(Path::new(".")), &e);
+        if let Some(recorder) = self.recorder {
+            finished.record = recorder.finish(&run).map_err(disk)?;
+        }
+        if let Some(tables) = self.tables {
+            tables.finish(&run).map_err(disk)?;
+        }
+        Ok(finished)
+    }
 }
 
 /// What a run of this kind adds to its line.

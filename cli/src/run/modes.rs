@@ -2,12 +2,15 @@
 
 use super::course::{assemble, unwritable};
 use super::outputs::{Outputs, reaction_lines};
+use super::record::{Plan, Recorder, Smooth};
 use super::{Ended, Finished, Options, Summary, probe};
 use crate::scenefile::Loaded;
+use serde_json::Value as Json;
 use signorini::analyse::mobility::mobility;
 use signorini::analyse::{Kinematics, equilibrium};
 use signorini::scene::{Scene, State};
 use signorini::step::{Settings, Stepper};
+use std::io;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 
@@ -21,12 +24,13 @@ pub fn kinematic(loaded: &Loaded, settings: Settings, options: &Options, stop: &
         eprintln!("note: {note}");
     }
     warn_of_loose(scene, &state);
-    let stepper = Stepper::new(scene, settings).map_err(|e| e.to_string())?;
-    let mut outputs = match &options.out {
-        Some(folder) => Some(Outputs::create(folder, scene, false).map_err(|e| unwritable(folder, &e))?),
-        None => None,
-    };
+    let mut stepper = Stepper::new(scene, settings).map_err(|e| e.to_string())?;
     let every = loaded.run.record_every.map_or_else(|| super::tables::stride(scene, steps), |n| n.0.max(1) as u64);
+    let folder = options.out.clone().unwrap_or_else(|| ".".into());
+    let disk = |e: io::Error| unwritable(&folder, &e);
+    let plan = Plan { folder: options.out.as_deref(), steps, every, solver: "kinematic", law: "none" };
+    let mut written = Written::begin(loaded, options, &plan).map_err(disk)?;
+    written.frame(scene, &mut stepper, &state).map_err(disk)?;
     let mut probe = probe::Probe::new(loaded, dt, steps);
     let mut summary = Summary::new(scene, loaded.t_end);
     let kinematics = Kinematics::new(scene);
@@ -36,7 +40,7 @@ pub fn kinematic(loaded: &Loaded, settings: Settings, options: &Options, stop: &
             ended = Ended::Interrupted;
             break;
         }
-        let t = dt * k as f64;
+        let (t, at) = (dt * k as f64, Instant::now());
         let placement = kinematics.go(&mut state, t);
         if !placement.closed() {
             let open: Vec<String> = placement.open.iter().map(|s| s.name(scene)).collect();
@@ -51,19 +55,48 @@ pub fn kinematic(loaded: &Loaded, settings: Settings, options: &Options, stop: &
         state.steps = k;
         (summary.steps, summary.time) = (k, t);
         probe.look(k, &stepper, &state, &summary);
-        if let Some(outputs) = outputs.as_mut().filter(|_| k % every == 0 || k == steps) {
-            let efforts = kinematics.efforts(&state);
-            let folder = options.out.clone().unwrap_or_default();
-            outputs.instant(scene, &stepper, &state, &efforts).map_err(|e| unwritable(&folder, &e))?;
+        written.step(&summary, at.elapsed().as_secs_f64()).map_err(disk)?;
+        if k % every == 0 || k == steps {
+            written.frame(scene, &mut stepper, &state).map_err(disk)?;
+            written.rows(scene, &stepper, &state, &kinematics).map_err(disk)?;
         }
     }
     summary.solvers.insert("kinematic".into(), summary.steps);
     summary.finish(&state, &stepper, begun.elapsed().as_secs_f64());
-    let finished = Finished { summary, outcomes: probe.finish(&ended), ended, state, record: None };
-    if let (Some(outputs), Some(folder)) = (outputs, &options.out) {
-        outputs.finish(&finished.to_json(loaded)).map_err(|e| unwritable(folder, &e))?;
-    }
+    let mut finished = Finished { summary, outcomes: probe.finish(&ended), ended, state, record: None };
+    finished.record = written.finish(&finished.to_json(loaded)).map_err(disk)?;
     Ok(finished)
+}
+
+/// What a motion that follows its drivers leaves behind.
+struct Written {
+    outputs: Option<Outputs>,
+    recorder: Option<Recorder>,
+}
+
+impl Written {
+    fn begin(loaded: &Loaded, options: &Options, plan: &Plan<'_>) -> io::Result<Written> {
+        let outputs = plan.folder.map(|folder| Outputs::create(folder, &loaded.scene, false)).transpose()?;
+        Ok(Written { outputs, recorder: options.records().then(|| Recorder::begin(loaded, plan)).transpose()? })
+    }
+
+    fn step(&mut self, summary: &Summary, wall: f64) -> io::Result<()> {
+        self.recorder.as_mut().map_or(Ok(()), |r| r.smooth(&Smooth::exact("kinematic"), summary, wall))
+    }
+
+    fn frame(&mut self, scene: &Scene, stepper: &mut Stepper, state: &State) -> io::Result<()> {
+        self.recorder.as_mut().map_or(Ok(()), |r| r.frame(scene, stepper, state))
+    }
+
+    fn rows(&mut self, scene: &Scene, stepper: &Stepper, state: &State, kinematics: &Kinematics<'_>) -> io::Result<()> {
+        self.outputs.as_mut().map_or(Ok(()), |o| o.instant(scene, stepper, state, &kinematics.efforts(state)))
+    }
+
+    fn finish(self, run: &Json) -> io::Result<Option<Vec<u8>>> {
+        let record = self.recorder.map_or(Ok(None), |r| r.finish(run))?;
+        self.outputs.map_or(Ok(()), |o| o.finish(run))?;
+        Ok(record)
+    }
 }
 
 /// Says which mechanisms have freedoms that nothing drives.

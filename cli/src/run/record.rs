@@ -88,6 +88,10 @@ pub struct Recorder {
     thin: u64,
     seen: u64,
     flushed: Instant,
+    /// For each body, where joints hold it, in its frame.
+    held: Vec<Vec<DVec3>>,
+    /// The corners of the room that bodies on joints pass through, and of what moves at the beginning.
+    room: [DVec3; 2],
 }
 
 impl Recorder {
@@ -103,6 +107,7 @@ impl Recorder {
             }
             None => Output::Memory(Vec::new()),
         };
+        let room = head.bounds.map(DVec3::from_array);
         output.writer().write_all(MAGIC)?;
         write_chunk(output.writer(), b"HEAD", &serde_json::to_vec(&head)?)?;
         Ok(Recorder {
@@ -123,6 +128,8 @@ impl Recorder {
             thin: 1,
             seen: 0,
             flushed: Instant::now(),
+            held: held(&loaded.scene),
+            room,
         })
     }
 
@@ -130,37 +137,52 @@ impl Recorder {
     pub fn step(&mut self, scene: &Scene, verdict: &Verdict, summary: &Summary, wall: f64) -> io::Result<()> {
         let (worst, solver) = (self.name(verdict.worst_name(scene)), self.name(solver_name(verdict).into()));
         self.solver = solver_name(verdict);
-        let (error, energy) = (&verdict.error, &summary.energy);
-        let row = Step {
-            step: summary.steps as f32,
-            time: verdict.time as f32,
-            joule: error.joule as f32,
-            relative: error.relative() as f32,
-            bound: error.bound as f32,
-            velocity: error.velocity as f32,
-            worst,
-            solver,
-            work: verdict.work as f32,
-            accepted: f32::from(u8::from(verdict.accepted)),
-            penetration: verdict.penetration as f32,
-            contacts: verdict.contacts as f32,
-            rows: verdict.rows as f32,
-            substeps: verdict.substeps as f32,
-            kinetic: energy.kinetic as f32,
-            potential: energy.potential as f32,
-            friction: energy.friction as f32,
-            impact: energy.impact as f32,
-            dampers: energy.dampers as f32,
-            motors: energy.motors as f32,
-            applied: energy.applied as f32,
-            scheme: energy.scheme as f32,
-            defect: energy.solver as f32,
-            wall: wall as f32,
-        };
+        let error = &verdict.error;
+        self.row(
+            Step {
+                joule: error.joule as f32,
+                relative: error.relative() as f32,
+                bound: error.bound as f32,
+                velocity: error.velocity as f32,
+                worst,
+                solver,
+                work: verdict.work as f32,
+                accepted: f32::from(u8::from(verdict.accepted)),
+                penetration: verdict.penetration as f32,
+                contacts: verdict.contacts as f32,
+                rows: verdict.rows as f32,
+                substeps: verdict.substeps as f32,
+                ..of_run(summary, wall)
+            },
+            summary.steps,
+        )
+    }
+
+    /// Takes note of a step of an integrator that is no solver.
+    pub fn smooth(&mut self, told: &Smooth<'_>, summary: &Summary, wall: f64) -> io::Result<()> {
+        let (worst, solver) = (self.name(told.worst.into()), self.name(told.method.into()));
+        self.row(
+            Step {
+                joule: told.joule as f32,
+                relative: told.relative as f32,
+                velocity: told.rate as f32,
+                worst,
+                solver,
+                work: told.evaluations as f32,
+                accepted: 1.0,
+                rows: told.rows as f32,
+                substeps: 1.0,
+                ..of_run(summary, wall)
+            },
+            summary.steps,
+        )
+    }
+
+    fn row(&mut self, row: Step, number: u64) -> io::Result<()> {
         if self.worst.is_none_or(|w| row.relative >= w.relative) {
             self.worst = Some(row);
         }
-        if summary.steps.is_multiple_of(self.head.step_every) {
+        if number.is_multiple_of(self.head.step_every) {
             self.rows.extend(self.worst.take());
         }
         let due = self.rows.len() >= STEPS || self.flushed.elapsed() > PATIENCE;
@@ -198,6 +220,7 @@ impl Recorder {
             // The steps of the record say more.
             object.remove("verdicts");
             object.insert("thinned".into(), json!(self.thin));
+            object.insert("bounds".into(), json!(self.room.map(|corner| corner.to_array())));
         }
         write_chunk(self.output.writer(), b"TAIL", &serde_json::to_vec(&tail)?)?;
         Ok(match self.output {
@@ -262,12 +285,16 @@ impl Recorder {
         out
     }
 
-    fn bodies(&self, scene: &Scene, stepper: &Stepper, state: &State, errors: &Errors, frame: &mut Frame) {
+    fn bodies(&mut self, scene: &Scene, stepper: &Stepper, state: &State, errors: &Errors, frame: &mut Frame) {
         let n = self.head.moving.len();
         frame.bodies = vec![0; BODY * n];
-        for (k, &body) in self.head.moving.iter().enumerate() {
+        for k in 0..n {
+            let body = self.head.moving[k];
             let id = BodyId(body);
             let pose = state.pose(id);
+            for point in self.held[id.index()].iter().map(|p| pose.point(*p)).filter(|p| p.is_finite()) {
+                self.room = [self.room[0].min(point), self.room[1].max(point)];
+            }
             let (v, w) = velocity(scene, stepper, state, id);
             let lengths = pose.position.to_array().map(|x| length(x, self.head.quantum));
             let turns = pose.orientation.to_array().map(|x| length(x, 1.0 / UNIT));
@@ -328,6 +355,51 @@ impl Recorder {
     }
 }
 
+/// What an integrator that is no solver says of a step.
+pub struct Smooth<'a> {
+    /// Energy in the velocity gaps of the joints, J.
+    pub joule: f64,
+    /// The same relative to the energy scale.
+    pub relative: f64,
+    /// Largest velocity gap, m/s or rad/s.
+    pub rate: f64,
+    /// Where that is.
+    pub worst: &'a str,
+    /// The integrator.
+    pub method: &'static str,
+    /// Evaluations of accelerations.
+    pub evaluations: u64,
+    /// Rows that were kept.
+    pub rows: usize,
+}
+
+impl Smooth<'_> {
+    /// A step without error: positions that follow their drivers.
+    pub fn exact(method: &'static str) -> Smooth<'static> {
+        Smooth { joule: 0.0, relative: 0.0, rate: 0.0, worst: "nothing", method, evaluations: 1, rows: 0 }
+    }
+}
+
+/// Step, time and energies.
+fn of_run(summary: &Summary, wall: f64) -> Step {
+    let energy = &summary.energy;
+    Step {
+        step: summary.steps as f32,
+        time: summary.time as f32,
+        kinetic: energy.kinetic as f32,
+        potential: energy.potential as f32,
+        friction: energy.friction as f32,
+        impact: energy.impact as f32,
+        dampers: energy.dampers as f32,
+        motors: energy.motors as f32,
+        applied: energy.applied as f32,
+        scheme: energy.scheme as f32,
+        defect: energy.solver as f32,
+        wall: wall as f32,
+        ..Step::default()
+    }
+}
+
 /// The errors of a step, J.
 struct Errors {
     blocks: Vec<f64>,
@@ -336,6 +408,17 @@ struct Errors {
 
 fn solver_name(verdict: &Verdict) -> &'static str {
     if verdict.rows > 0 { verdict.solver.name() } else { "free" }
+}
+
+/// Where joints hold each body, and its centre; nothing for others: what is on joints comes back, what is not may fly away.
+fn held(scene: &Scene) -> Vec<Vec<DVec3>> {
+    let mut out = vec![Vec::new(); scene.bodies.len()];
+    for joint in &scene.joints {
+        for (body, frame) in [(joint.a, &joint.frame_a), (joint.b, &joint.frame_b)] {
+            out[body.index()].extend([DVec3::ZERO, frame.position]);
+        }
+    }
+    out
 }
 
 /// The bodies that a block of rows holds.

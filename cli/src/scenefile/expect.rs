@@ -148,7 +148,8 @@ impl Collector<'_, '_, '_> {
             quantity,
             name: format!("{owner}{name}"),
             about: expect.when.about.clone().unwrap_or_default(),
-            unit: K::DIMENSION.symbol(),
+            // No fact speaks of a torque: what has this unit is an energy.
+            unit: K::DIMENSION.symbol().replace("N m", "J"),
             lo: bound.at_least.map_or(lo, |x| x.max(lo)),
             hi: bound.at_most.map_or(hi, |x| x.min(hi)),
             is: bound.is,

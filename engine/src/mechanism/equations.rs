@@ -47,6 +47,15 @@ pub struct Row {
     pub u: Id,
     /// Entries of the row of G: velocity, value.
     pub entries: Vec<(usize, Id)>,
+    /// L of a rod, m, whose g is (d² − L²)/2L: d − L where it nearly fits; 0 for all others.
+    pub rod: f64,
+}
+
+impl Row {
+    /// What is missing when g has a value, in the unit of the row.
+    pub fn missing(&self, gap: f64) -> f64 {
+        if self.rod > 0.0 { (self.rod * self.rod + 2.0 * self.rod * gap).max(0.0).sqrt() - self.rod } else { gap }
+    }
 }
 
 /// Where a body is.
@@ -279,7 +288,7 @@ impl Equations {
         let entries = self.gradient(rate, &[joint.a, joint.b]);
         let change = self.rate(rate);
         let u = self.graph.neg(change);
-        self.rows.push(Row { joint: id, name: joint.name.clone(), part, unit, gap, rate, u, entries });
+        self.rows.push(Row { joint: id, name: joint.name.clone(), part, unit, gap, rate, u, entries, rod: 0.0 });
     }
 
     fn joint(&mut self, scene: &Scene, id: JointId) -> Result<(), Unfit> {
@@ -348,6 +357,9 @@ impl Equations {
         let over = self.graph.less(square, length * length);
         let gap = self.graph.scale(0.5 / length, over);
         self.row(scene, id, ("length", "m"), gap);
+        if let Some(row) = self.rows.last_mut() {
+            row.rod = length;
+        }
     }
 
     fn planar_joint(&mut self, scene: &Scene, id: JointId, joint: &Joint, [e1, e2, n]: [DVec3; 3]) {

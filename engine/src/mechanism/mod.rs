@@ -84,6 +84,16 @@ pub enum Unfit {
         /// What is wrong.
         why: String,
     },
+    /// Steps under error control that became too short.
+    #[error("at t = {time} s no step is short enough (tried {step:.1e} s): a singular position at {joint}, or a tolerance below rounding")]
+    Stuck {
+        /// When, s.
+        time: f64,
+        /// The joint whose row is nearest to dependent.
+        joint: String,
+        /// The last step tried, s.
+        step: f64,
+    },
     /// The motion left what numbers can hold.
     #[error("at t = {time} s the motion is not finite; worst joint `{joint}`")]
     NotFinite {

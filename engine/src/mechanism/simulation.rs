@@ -64,10 +64,14 @@ pub struct Energy {
 /// assembled mechanism (1e-13) and the smallest angle by which a designer means a joint to differ.
 pub const DEPENDENT: f64 = 1e-9;
 
-/// An independent set of rows this near to dependent is chosen again, if there is a choice.
-const POOR: f64 = 1e-3;
+/// An independent set of rows this near to dependent is chosen again, if there is a choice: far enough that no step jumps over the position
+/// where it would be dependent (a singular position of the choice, not of the mechanism), near enough that it is rare.
+const POOR: f64 = 0.05;
 
-/// Steps between two choices of the rows: where two sets are equally good the choice would go back and forth.
+/// Another set is taken if it is this many times farther from dependent: where two are equally good the choice would go back and forth.
+const BETTER: f64 = 2.0;
+
+/// Steps between two choices of the rows because redundant ones do not follow.
 const WAIT: u32 = 16;
 
 /// The least speed by which rates are measured, m/s or rad/s.
@@ -75,6 +79,9 @@ const SLOW: f64 = 1e-3;
 
 /// Stages and corrections keep this far from a singular position, where a step can be divided otherwise or a correction can wait.
 const CLOSE: f64 = 3e-3;
+
+/// Parts of a step below which the error control has failed.
+const SHORTEST: f64 = 1e-10;
 
 /// How a step that comes too close to a singular position is divided.
 const DIVISIONS: [f64; 5] = [0.4, 0.6, 0.3, 0.7, 0.5];
@@ -112,9 +119,11 @@ pub struct Simulation {
     waited: u32,
     /// Divisions of a step that did not help: some mechanisms are always like this.
     in_vain: u32,
+    /// All rows, for choosing among them.
+    whole: Program,
     /// How near to dependent the rows may come before they are chosen again.
     poor: f64,
-    /// Steps before the rows may be chosen again.
+    /// Steps before redundant rows that do not follow are looked at again.
     wait: u32,
 }
 
@@ -135,6 +144,7 @@ impl Simulation {
             watch_work: watch.work(),
             watch,
             equations,
+            whole: program.clone(),
             program,
             q,
             v,
@@ -208,11 +218,13 @@ impl Simulation {
             self.equations.coordinates.displace(&mut self.q, &delta);
         }
         self.program.look(&self.q);
-        let (gap, row) = largest(&self.program.gaps());
+        let gaps = self.program.gaps();
+        let (gap, row) = largest(&gaps);
         // Where Newton no longer gains, rounding is what remains.
         if gap.is_finite() && gap <= 1e-10 * size {
             return Ok(());
         }
+        let gap = self.equations.rows[row].missing(gaps[row]).abs();
         let row = &self.equations.rows[row];
         Err(Unfit::NotAssembled { joint: row.name.clone(), part: row.part, gap, unit: row.unit })
     }
@@ -267,14 +279,14 @@ impl Simulation {
     }
 
     /// Goes on by h without looking at drift: the unstabilised run of the paper. The work done is not summed.
-    pub fn advance(&mut self, h: f64) {
-        self.integrate(h, false);
+    pub fn advance(&mut self, h: f64) -> Result<(), Unfit> {
+        self.integrate(h, false)
     }
 
     /// Goes on by h.
     pub fn step(&mut self, h: f64) -> Result<Drift, Unfit> {
         let lossy = !self.equations.graph.is_zero(self.equations.power);
-        self.integrate(h, lossy);
+        self.integrate(h, lossy)?;
         let (gaps, rates) = self.residuals();
         let (rate, row) = largest(&rates);
         let mut drift = Drift { gap: largest(&gaps).0, rate, row, ..Drift::default() };
@@ -307,22 +319,22 @@ impl Simulation {
     }
 
     /// One interval of length h; fixed steps that come too close to a singular position are divided where they pass it best.
-    fn integrate(&mut self, h: f64, lossy: bool) {
-        if self.settings.method != Method::Classical {
-            return self.interval(h, lossy);
+    fn integrate(&mut self, h: f64, lossy: bool) -> Result<(), Unfit> {
+        if let Method::DormandPrince { .. } = self.settings.method {
+            return self.controlled(h, lossy);
         }
         let begin = (self.q.clone(), self.v.clone(), self.done, self.time);
         self.program.nearest();
-        self.interval(h, lossy);
+        self.fixed(h, lossy);
         let mut best = (self.program.nearest(), None);
         if best.0 >= CLOSE || self.in_vain >= PATIENCE {
-            return;
+            return Ok(());
         }
         let whole = best.0;
         for share in DIVISIONS {
             self.restore(&begin);
-            self.interval(share * h, lossy);
-            self.interval(begin.3 + h - self.time, lossy);
+            self.fixed(share * h, lossy);
+            self.fixed(begin.3 + h - self.time, lossy);
             let near = self.program.nearest();
             if near > best.0 {
                 best = (near, Some(share));
@@ -331,9 +343,10 @@ impl Simulation {
         self.restore(&begin);
         self.in_vain = if best.0 > 2.0 * whole { 0 } else { self.in_vain + 1 };
         if let Some(share) = best.1 {
-            self.interval(share * h, lossy);
+            self.fixed(share * h, lossy);
         }
-        self.interval(begin.3 + h - self.time, lossy);
+        self.fixed(begin.3 + h - self.time, lossy);
+        Ok(())
     }
 
     fn restore(&mut self, (q, v, done, time): &(Vec<f64>, Vec<f64>, f64, f64)) {
@@ -342,38 +355,63 @@ impl Simulation {
         (self.done, self.time) = (*done, *time);
     }
 
-    fn interval(&mut self, h: f64, lossy: bool) {
-        let (nq, nv) = (self.q.len(), self.v.len());
-        let mut y: Vec<f64> = self.q.iter().chain(&self.v).copied().chain([self.done]).collect();
-        let mut stages = std::mem::take(&mut self.stages);
-        let begin = self.time;
-        let end = begin + h;
-        let (mut t, mut own) = (begin, if self.h > 0.0 { self.h } else { h });
-        while t < end {
-            let fixed = self.settings.method == Method::Classical;
+    /// One step of length h.
+    fn fixed(&mut self, h: f64, lossy: bool) {
+        let mut y = self.gather();
+        self.try_step(h, &mut y, lossy);
+        self.time += h;
+        self.scatter(&mut y);
+    }
+
+    /// As many steps as the error allows, to the end of h.
+    fn controlled(&mut self, h: f64, lossy: bool) -> Result<(), Unfit> {
+        let end = self.time + h;
+        let mut y = self.gather();
+        let mut own = if self.h > 0.0 { self.h } else { h };
+        while self.time < end {
             // The last part is not left to rounding.
-            let now = if fixed {
-                h
-            } else if t + 1.01 * own >= end {
-                end - t
-            } else {
-                own
-            };
-            let error = stages.step(self.settings.method, (t, now), &mut y, &mut |t, y, dy| self.derivative(t, y, dy, lossy));
-            if error <= 1.0 || now < 1e-12 * h {
-                t = if now == end - t || fixed { end } else { t + now };
-                self.equations.coordinates.normalize(&mut y[..nq]);
-            }
-            if !fixed {
-                own = next_step(now, error);
+            let last = self.time + 1.01 * own >= end;
+            let now = if last { end - self.time } else { own };
+            self.program.nearest();
+            let error = self.try_step(now, &mut y, lossy);
+            let next = next_step(now, error);
+            // A last part that the end cut short says nothing against longer ones.
+            own = if last && error <= 1.0 { next.max(own) } else { next };
+            if error <= 1.0 {
+                self.time = if last { end } else { self.time + now };
+                self.scatter(&mut y);
+                if self.program.nearest() < self.poor {
+                    self.program.look(&self.q);
+                    self.choose_better();
+                }
+            } else if now < SHORTEST * h {
+                self.program.look(&self.q);
+                let row = self.basis.kept.get(self.program.factor().least().1).copied().unwrap_or(0);
+                return Err(Unfit::Stuck { time: self.time, joint: self.row_name(row), step: now });
             }
         }
         self.h = own;
-        self.stages = stages;
+        Ok(())
+    }
+
+    fn gather(&self) -> Vec<f64> {
+        self.q.iter().chain(&self.v).copied().chain([self.done]).collect()
+    }
+
+    fn scatter(&mut self, y: &mut [f64]) {
+        let (nq, nv) = (self.q.len(), self.v.len());
+        self.equations.coordinates.normalize(&mut y[..nq]);
         self.q.copy_from_slice(&y[..nq]);
         self.v.copy_from_slice(&y[nq..nq + nv]);
         self.done = y[nq + nv];
-        self.time = end;
+    }
+
+    /// Tries a step from y; its error relative to the tolerance.
+    fn try_step(&mut self, h: f64, y: &mut [f64], lossy: bool) -> f64 {
+        let mut stages = std::mem::take(&mut self.stages);
+        let error = stages.step(self.settings.method, (self.time, h), y, &mut |t, y, dy| self.derivative(t, y, dy, lossy));
+        self.stages = stages;
+        error
     }
 
     fn derivative(&mut self, t: f64, y: &[f64], dy: &mut [f64], lossy: bool) {
@@ -429,37 +467,55 @@ impl Simulation {
         if self.basis.dropped.is_empty() {
             return;
         }
-        if self.wait > 0 {
-            self.wait -= 1;
-            return;
-        }
+        self.wait = self.wait.saturating_sub(1);
         // A machine that nearly stands still strays by rounding.
         let speed = self.v.iter().fold(SLOW, |m, x| m.max(x.abs()));
         let rates = self.residuals().1;
         let strays = self.basis.dropped.iter().any(|&r| rates[r].abs() > 1e-6 * speed);
+        if strays && self.wait == 0 {
+            self.wait = WAIT;
+            let dense = self.survey_all();
+            self.take(dense.order[..dense.rank].to_vec(), (dense.rows, dense.columns));
+        } else {
+            self.choose_better();
+        }
+    }
+
+    /// Takes another set of rows of the same size if the present one is nearly dependent and the other is not; the position was looked at.
+    fn choose_better(&mut self) {
         let least = self.program.factor().least().0;
-        if !strays && least > self.poor {
+        // Once it is well again it may be asked for earlier again.
+        self.poor = self.poor.max(POOR.min(least / BETTER));
+        if self.basis.dropped.is_empty() || least > self.poor {
             return;
         }
-        self.wait = WAIT;
-        // The whole matrix with full pivoting: the best set, whatever it costs; this is rare.
-        let all: Vec<usize> = (0..self.equations.rows.len()).collect();
-        let mut whole = Program::new(&mut self.equations, &all);
-        whole.look(&self.q);
-        let mut dense = Pivoted::zero(whole.pattern.rows, whole.pattern.columns);
-        dense.values = whole.dense();
+        let dense = self.survey_all();
+        let count = self.basis.kept.len();
+        if dense.least(count) > BETTER * least {
+            self.take(dense.order[..count].to_vec(), (dense.rows, dense.columns));
+        }
+        // What is better is not always good: ask again when it is much worse.
+        self.poor = POOR.min(self.program.factor().least().0 / BETTER);
+    }
+
+    /// All rows at the present position, with full pivoting: the best set, whatever it costs; this is rare.
+    fn survey_all(&mut self) -> Pivoted {
+        self.whole.look(&self.q);
+        let mut dense = Pivoted::zero(self.whole.pattern.rows, self.whole.pattern.columns);
+        dense.values = self.whole.dense();
         dense.factor(1e-7);
-        let mut kept = dense.order[..dense.rank].to_vec();
+        dense
+    }
+
+    /// Takes these rows and leaves the others.
+    fn take(&mut self, mut kept: Vec<usize>, second: (usize, usize)) {
         kept.sort_unstable();
-        if kept == self.basis.kept || (!strays && kept.len() != self.basis.kept.len()) {
-            // Nothing better is to be had here: ask again when it is much worse.
-            self.poor = 0.3 * least;
+        if kept == self.basis.kept {
             return;
         }
-        self.poor = POOR;
-        let dropped = all.iter().copied().filter(|r| kept.binary_search(r).is_err()).collect();
+        let dropped = (0..self.equations.rows.len()).filter(|r| kept.binary_search(r).is_err()).collect();
         self.changes += 1;
-        self.choose(Basis { kept, dropped, second: (dense.rows, dense.columns) });
+        self.choose(Basis { kept, dropped, second });
     }
 
     /// Writes positions and velocities into a state of the scene.

@@ -123,6 +123,15 @@ impl Pivoted {
         }
     }
 
+    /// The least diagonal entry of R among the first `count` columns, relative to the length of its column; zero if so many do not count.
+    pub fn least(&self, count: usize) -> f64 {
+        if count > self.rank {
+            return 0.0;
+        }
+        let relative = |j: usize| self.values[j * self.rows + j].abs() / self.lengths[j].sqrt();
+        (0..count).map(relative).fold(f64::INFINITY, f64::min)
+    }
+
     /// Solves `RᵀR λ = b` over the columns that count; the others get zero: the basic solution [SymbolicQR, eq. 15].
     pub fn solve(&self, b: &[f64], lambda: &mut [f64]) {
         let m = self.rows;
