@@ -362,6 +362,9 @@ fn the_brick_slides_and_does_not_take_off() {
     assert_eq!(newton.contacts()[0].branch, Branch::Slip);
     // It slips, and nothing else could happen.
     assert_eq!(newton.unique(), Unique::Locally);
+    // Under the convex law it takes off, at mu times the speed at which it slides.
+    let (lifted, _) = solve(&problem.associated());
+    assert!((lifted.v[2] - mu * lifted.v[0]).abs() < 1e-9 && lifted.v[2] > 0.8, "{:?}", lifted.v);
 }
 
 #[test]

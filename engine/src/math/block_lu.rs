@@ -273,13 +273,15 @@ fn times<const D: usize>(a: &[f64], b: &[f64]) -> [[f64; D]; D] {
 fn subtract<const D: usize>(a: &[[f64; D]; D], b: &[f64], c: &mut [f64]) {
     let (b, c) = (&b[..D * D], &mut c[..D * D]);
     for i in 0..D {
-        for j in 0..D {
-            let mut sum = c[i * D + j];
-            for k in 0..D {
-                sum -= a[i][k] * b[k * D + j];
+        // By rows of b: neighbours in memory, the same order of additions.
+        let mut sum = [0.0; D];
+        sum.copy_from_slice(&c[i * D..(i + 1) * D]);
+        for k in 0..D {
+            for j in 0..D {
+                sum[j] -= a[i][k] * b[k * D + j];
             }
-            c[i * D + j] = sum;
         }
+        c[i * D..(i + 1) * D].copy_from_slice(&sum);
     }
 }
 

@@ -19,6 +19,9 @@
 //! 6. 3 to 5 again, as long as a round lowers R by a tenth and the budget lasts.
 //! 7. What is not solved with half of the budget starts once more, from the answer of the convex law (by the interior point);
 //!    where nothing slips that may be the answer as it is.
+//! 8. What is not solved then starts a last time from nothing, by the proximal point without sweeps: contacts that
+//!    slip nearly in parallel (singular values of Newton's matrix at 1e-9 of the largest), between which load moves at almost
+//!    constant R, stop everything that looks for a shorter way (`RockPile_tob1`, 463 contacts: 3000 factorizations, then 1e-13).
 //!
 //! Sweeps go through the blocks by the energy of their velocities without reactions, so that the work does not depend on the order
 //! in which the blocks are given.
@@ -35,13 +38,6 @@
 //! A sweep: one pass over W (or over J and J H⁻¹) and one local solve per block. A Newton step: one LU
 //! factorization (dense up to 120 rows that are not open; else sparse, over the contacts or over the bodies, whichever is cheaper;
 //! its analysis is kept from solve to solve while the pattern stays) and some ten sweeps.
-//!
-//! # What stops it
-//!
-//! Contacts that slip nearly in parallel (singular values of Newton's matrix at 1e-9 of the largest): load moves between them at
-//! almost constant R until one of them changes its branch. The proximal point then creeps: on the worst problem known
-//! (`RockPile_tob1`, 463 contacts) R falls to 3e-7 of its scale within the usual work and to 1e-8 only after ten times as much.
-//! Neither the fixed point on De Saxcé's shift ([`super::shift`]) as a start nor a longer path changed that.
 //!
 //! [AlartCurnier1991], [DeSaxce1998], [Ralph1994]; compared with the methods of [Acary2018] by `signorini bench newton`.
 
@@ -72,19 +68,24 @@ use run::{End, Run, Test};
 use serde::Serialize;
 use std::cell::Cell;
 
-/// Factorizations if [`Stop::work`] does not say.
+/// Factorizations if [`Stop::work`] does not say (without the last attempt).
 const WORK: u64 = 1000;
 
 /// From here on mass ratios are named as what stops the method.
 const EXTREME: f64 = 1e10;
 
-/// Factorizations that the convex start may take.
+/// Factorizations that the convex start may take, and the whole attempt from there.
 const CONVEX: u64 = 60;
+const SECOND: u64 = 150;
+
+/// Factorizations with the last attempt if [`Stop::work`] does not say, and the most rows for which it may take so many.
+const LAST: u64 = 6000;
+const LAST_ROWS: usize = 4000;
 
 /// How to solve.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Settings {
-    /// When to stop; work is counted in factorizations (default 1000).
+    /// When to stop; work is counted in factorizations (default 1000; 6000 up to 4000 rows).
     pub stop: Stop,
     /// Beside the tolerance in joules: the largest relative natural residual, both as the literature takes it
     /// (`‖r − P(r − ũ)‖ / max(‖q‖, ‖r‖, ‖u‖)`, [Acary2018]) and in joule-scaled variables. Of first order where the energy is of second. `None`: not asked for.
@@ -221,11 +222,16 @@ struct Outcome {
     phases: Vec<(&'static str, Counts)>,
     history: Vec<super::Sample>,
     late: bool,
-    /// The factorizations of the convex start, if it was needed.
-    convex: Option<u64>,
+    /// The further starts that were needed.
+    notes: Vec<String>,
 }
 
 impl Outcome {
+    /// Nothing more is to be tried.
+    fn over(&self) -> bool {
+        self.end == End::Passed || self.late
+    }
+
     /// Adds an attempt from another start, which took `taken` factorizations to find.
     fn absorb(&mut self, next: Outcome, taken: u64) {
         self.counts.sweeps += next.counts.sweeps;
@@ -233,7 +239,6 @@ impl Outcome {
         self.counts.outer += next.counts.outer;
         self.history.extend(&next.history);
         self.late = next.late;
-        self.convex = Some(taken);
         for (name, counts) in &next.phases {
             add_phase(&mut self.phases, name, *counts);
         }
@@ -269,8 +274,19 @@ const PHASES: [Phase; 7] = [
     ("proximal", proximal::run),
 ];
 
-/// All phases, one after another.
-fn solve_form(form: &mut dyn Form, test: &mut Test<'_>, settings: &Settings, guess: Vec<f64>, budget: u64) -> Outcome {
+/// The slow and careful way: every proximal step by Newton's method alone.
+const CAREFUL: [Phase; 2] = [("sweeps", sweeping::run), ("careful", proximal::careful)];
+
+/// Where to begin, how many factorizations may be spent, and on what.
+struct Attempt<'a> {
+    guess: Vec<f64>,
+    budget: u64,
+    phases: &'a [Phase],
+}
+
+/// The phases of an attempt, one after another.
+fn solve_form(form: &mut dyn Form, test: &mut Test<'_>, settings: &Settings, attempt: Attempt<'_>) -> Outcome {
+    let Attempt { guess, budget, phases: list } = attempt;
     let m = guess.len();
     let now = Point { y: guess, u: vec![0.0; m], v: Vec::new(), residual: f64::INFINITY };
     let mut run = Run {
@@ -298,7 +314,7 @@ fn solve_form(form: &mut dyn Form, test: &mut Test<'_>, settings: &Settings, gue
     while end == End::Stuck && run.best.residual < 0.9 * before {
         before = run.best.residual;
         // Sweeps once; then round after round of the other phases, while they bring R down.
-        for (name, run_phase) in if phases.is_empty() { &PHASES[..] } else { &PHASES[1..] } {
+        for (name, run_phase) in &list[usize::from(!phases.is_empty())..] {
             if end != End::Stuck || run.spent() && *name != "sweeps" {
                 break;
             }
@@ -319,11 +335,11 @@ fn solve_form(form: &mut dyn Form, test: &mut Test<'_>, settings: &Settings, gue
     if end == End::Passed {
         run.best.copy_from(&run.now);
     }
-    Outcome { end, counts: run.counts, best: run.best, phases, history: run.history, late: run.late, convex: None }
+    Outcome { end, counts: run.counts, best: run.best, phases, history: run.history, late: run.late, notes: Vec::new() }
 }
 
-/// As [`solve_form`]; what is not solved with half of the work (of the usual work, where more is allowed) starts anew from where
-/// `start` ends: scaled reactions, with the factorizations that it took.
+/// As [`solve_form`] from `guess` with half of the work (of the usual work, where more is allowed); if that does not do, from where
+/// `start` ends (scaled reactions, with the factorizations that it took); at last by the proximal point alone.
 fn solve_again(
     form: &mut dyn Form,
     mut test: Test<'_>,
@@ -331,19 +347,29 @@ fn solve_again(
     guess: Vec<f64>,
     start: impl FnOnce(&Stop) -> Option<(Vec<f64>, u64)>,
 ) -> Outcome {
-    let work = settings.stop.work.unwrap_or(WORK);
-    let friction = super::shift::needed(&form.blocks().laws);
-    let mut first = solve_form(form, &mut test, settings, guess, if friction { work.div_ceil(2).min(WORK / 2) } else { work });
-    let left = work.saturating_sub(first.counts.factorizations);
-    if first.end == End::Passed || first.late || left == 0 {
+    let (friction, given) = (super::shift::needed(&form.blocks().laws), settings.stop.work);
+    let usual = given.map_or(WORK, |work| if friction { work.min(WORK) } else { work });
+    let budget = if friction { usual.div_ceil(2) } else { usual };
+    let mut first = solve_form(form, &mut test, settings, Attempt { guess, budget, phases: &PHASES });
+    let left = usual.saturating_sub(first.counts.factorizations);
+    if first.over() || left == 0 {
         return first;
     }
     let asked = settings.stop.tolerance;
     let tolerance = crate::problem::Tolerance { relative: asked.relative.min(1e-10), velocity: asked.velocity.min(1e-7), bound: None };
     let stop = Stop { tolerance, work: Some(left.min(CONVEX)), deadline: settings.stop.deadline, history: false };
-    if let Some((begin, taken)) = start(&stop) {
-        let next = solve_form(form, &mut test, settings, begin, left.saturating_sub(taken));
+    if let Some((guess, taken)) = start(&stop) {
+        let next =
+            solve_form(form, &mut test, settings, Attempt { guess, budget: left.min(SECOND).saturating_sub(taken), phases: &PHASES });
         first.absorb(next, taken);
+        first.notes.push(format!("started again from the answer of the convex law ({taken} factorizations)"));
+    }
+    let rows = form.blocks().rows();
+    let budget = given.unwrap_or(if rows <= LAST_ROWS { LAST } else { WORK }).saturating_sub(first.counts.factorizations);
+    if friction && !first.over() && budget > 0 {
+        let next = solve_form(form, &mut test, settings, Attempt { guess: vec![0.0; rows], budget, phases: &CAREFUL });
+        first.absorb(next, 0);
+        first.notes.push("started again from nothing, by the proximal point alone".into());
     }
     first
 }
@@ -427,9 +453,7 @@ fn report(outcome: &mut Outcome, error: Error, settings: &Settings, a: &[f64]) -
     if status != Status::Converged {
         report.notes.push(obstacle(outcome, &error, ratio));
     }
-    if let Some(taken) = outcome.convex {
-        report.notes.push(format!("started again from the answer of the convex law ({taken} factorizations)"));
-    }
+    report.notes.append(&mut outcome.notes);
     report
 }
 
