@@ -8,7 +8,8 @@ use signorini::problem::files::siconos::Kind;
 use signorini::problem::files::{Input, Stored, json};
 use signorini::problem::literature::{self, Literature, Thesis};
 use signorini::problem::{Error, Judge, Law, Solution, Tolerance};
-use signorini::solve::{Both, Method, Report, Status, Stop, Unsupported, pivot};
+use signorini::solve::newton::{Branch, ContactStatus, Newton, Unique};
+use signorini::solve::{Both, Counts, Method, Report, Status, Stop, Unsupported, newton, pivot};
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -108,6 +109,45 @@ struct Outcome {
     error: Error,
     literature: Literature,
     wall: f64,
+    /// Only of `newton`.
+    contacts: Option<Contacts>,
+}
+
+/// On which branch of its law every block ended, and whether v is the only answer.
+#[derive(Serialize)]
+struct Contacts {
+    unique: Unique,
+    open: usize,
+    stick: usize,
+    slip: usize,
+    /// The block that is nearest to changing its branch.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    nearest: Option<usize>,
+    blocks: Vec<ContactStatus>,
+}
+
+impl Contacts {
+    fn of(newton: &mut Newton) -> Contacts {
+        let unique = newton.unique();
+        let blocks = newton.contacts().to_vec();
+        let count = |branch: Branch| blocks.iter().filter(|block| block.branch == branch).count();
+        let nearest = (0..blocks.len()).min_by(|&a, &b| blocks[a].margin.total_cmp(&blocks[b].margin));
+        Contacts { unique, open: count(Branch::Open), stick: count(Branch::Stick), slip: count(Branch::Slip), nearest, blocks }
+    }
+
+    /// For a person.
+    fn line(&self, input: &Input) -> String {
+        let unique = match self.unique {
+            Unique::Yes => "v is unique",
+            Unique::Locally => "no other v nearby",
+            Unique::Unknown => "v may not be unique",
+        };
+        let nearest = self.nearest.map_or(String::new(), |k| {
+            let row: usize = input.laws()[..k].iter().map(|law| law.rows()).sum();
+            format!("; nearest to a change is {} ({:.1e} of its size away)", input.row_name(row), self.blocks[k].margin)
+        });
+        format!("{} open, {} stick, {} slip{nearest}; {unique}", self.open, self.stick, self.slip)
+    }
 }
 
 /// Solves every file; complaints go to stderr, one line each.
@@ -184,10 +224,12 @@ fn solve_with(arguments: &Arguments, stored: &Stored, method: Method) -> Result<
         deadline: arguments.deadline_ms.and_then(|ms| begun.checked_add(Duration::from_millis(ms))),
         history: arguments.history.is_some(),
     };
-    let mut solver: Box<dyn Both> = match method {
+    let mut newton = Newton::new(newton::Settings { stop, ..Default::default() });
+    let mut other: Box<dyn Both> = match method {
         Method::Pivot => Box::new(pivot::Pivot::new(pivot::Settings { stop, facets: arguments.facets as usize, ..Default::default() })),
         _ => method.build(stop),
     };
+    let solver: &mut dyn Both = if method == Method::Newton { &mut newton } else { other.as_mut() };
     let result = match &stored.input {
         Input::Problem(problem) => solver.solve(problem, &mut solution),
         Input::Reduced(reduced) => solver.solve_reduced(reduced, &mut solution),
@@ -199,7 +241,8 @@ fn solve_with(arguments: &Arguments, stored: &Stored, method: Method) -> Result<
         Input::Problem(p) => (Judge::of(p).map_err(|e| e.to_string())?.error(p, &solution), literature::of(p, &solution)),
         Input::Reduced(p) => (Judge::of_reduced(p).error_reduced(p, &solution.r), literature::of_reduced(p, &solution.r)),
     };
-    Ok(Outcome { method, result, solution, error, literature, wall })
+    let contacts = (method == Method::Newton && result.is_ok()).then(|| Contacts::of(&mut newton));
+    Ok(Outcome { method, result, solution, error, literature, wall, contacts })
 }
 
 /// The largest ‖Δv‖_H between two solvers that answered, √J, if two did.
@@ -272,7 +315,11 @@ struct Line<'a> {
     work: u64,
     wall_s: f64,
     reproducible: bool,
+    counts: Counts,
+    notes: &'a [String],
     error: ErrorLine,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    contacts: Option<&'a Contacts>,
     #[serde(skip_serializing_if = "Option::is_none")]
     largest_difference: Option<f64>,
 }
@@ -315,7 +362,7 @@ fn worst_name(input: &Input, error: &Error) -> String {
     if input.rows() > 0 { input.row_name(error.worst_row) } else { String::new() }
 }
 
-fn line<'a>(stored: &'a Stored, outcome: &Outcome, largest_difference: Option<f64>) -> Line<'a> {
+fn line<'a>(stored: &'a Stored, outcome: &'a Outcome, largest_difference: Option<f64>) -> Line<'a> {
     let mut blocks = Blocks::default();
     for law in stored.input.laws() {
         match law {
@@ -335,6 +382,9 @@ fn line<'a>(stored: &'a Stored, outcome: &Outcome, largest_difference: Option<f6
         work: report.map_or(0, |r| r.work),
         wall_s: outcome.wall,
         reproducible: report.is_none_or(|r| r.reproducible),
+        counts: report.map_or(Counts::default(), |r| r.counts),
+        notes: report.map_or(&[], |r| &r.notes),
+        contacts: outcome.contacts.as_ref(),
         error: ErrorLine {
             joule: error.joule,
             relative: error.relative(),
@@ -365,6 +415,8 @@ struct Printer {
     /// Width of the first two columns.
     widths: (usize, usize),
     begun: bool,
+    /// There is one solver.
+    alone: bool,
 }
 
 impl Printer {
@@ -372,7 +424,7 @@ impl Printer {
         let name = |path: &PathBuf| path.file_stem().map_or(0, |s| s.to_string_lossy().chars().count());
         let problem = arguments.files.iter().map(name).max().unwrap_or(0).max(7);
         let solver = arguments.solver.0.iter().map(|m| m.name().len()).max().unwrap_or(0).max(6);
-        Printer { json: arguments.json, widths: (problem, solver), begun: false }
+        Printer { json: arguments.json, widths: (problem, solver), begun: false, alone: arguments.solver.0.len() == 1 }
     }
 
     fn print(&mut self, stored: &Stored, outcome: &Outcome, difference: Option<f64>) {
@@ -406,6 +458,13 @@ impl Printer {
             error.velocity,
             last
         ));
+        // What only this method knows, where it is asked alone.
+        if let (Some(contacts), Ok(report), true) = (&outcome.contacts, &outcome.result, self.alone) {
+            let counts = report.counts;
+            say(&format!("{:a$}  {} sweeps, {} factorizations", "", counts.sweeps, counts.factorizations));
+            report.notes.iter().for_each(|note| say(&format!("{:a$}  {note}", "")));
+            say(&format!("{:a$}  {}", "", contacts.line(&stored.input)));
+        }
     }
 
     fn print_difference(&self, difference: Option<f64>) {

@@ -7,13 +7,14 @@ use crate::load::load;
 use serde::Serialize;
 use signorini::math::sparse::Csr;
 use signorini::problem::files::Input;
+use signorini::problem::made::Numbers;
 use signorini::problem::{Reduced, Rows, Solution, Tolerance, literature};
 use signorini::solve::newton::{Branch, Newton, Settings, Unique};
 use signorini::solve::{ReducedSolver, Report, Solver, Stop, Unsupported};
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 /// Kinds of problems in the collection of Siconos that this method is for.
 const KINDS: [&str; 4] = ["fc2d", "fc3d", "gfc2d", "gfc3d"];
@@ -39,9 +40,12 @@ pub struct Arguments {
     /// Solves per file at least (and at least ten times as many milliseconds); the least time counts.
     #[arg(long, default_value_t = 3)]
     repeat: u32,
-    /// Take the contacts in reverse order.
+    /// Take the contacts in an order drawn from this seed.
     #[arg(long)]
-    reversed: bool,
+    shuffled: Option<u64>,
+    /// Most time per solve, ms: the answer may then differ from run to run.
+    #[arg(long)]
+    deadline_ms: Option<u64>,
     /// Print JSON.
     #[arg(long)]
     json: bool,
@@ -180,33 +184,39 @@ fn solve(newton: &mut Newton, input: &Input, solution: &mut Solution) -> Result<
     }
 }
 
-/// The same problem with its blocks in reverse order.
-fn reversed(input: Input) -> Input {
+/// The same problem with its blocks in an order drawn from `seed`.
+fn shuffled(input: Input, seed: u64) -> Input {
+    let mut draw = Numbers::new(seed);
+    let mut order: Vec<usize> = (0..input.laws().len()).collect();
+    for k in (1..order.len()).rev() {
+        order.swap(k, (0.5 * (draw.draw() + 1.0) * (k + 1) as f64) as usize % (k + 1));
+    }
+    let laws = order.iter().map(|&k| input.laws()[k]).collect();
     match input {
         Input::Problem(mut problem) => {
             let empty = Rows::new(problem.n());
             let (old, w, e) = (std::mem::replace(&mut problem.J, empty), problem.w.clone(), problem.E.clone());
             (problem.w, problem.E, problem.names) = (Vec::new(), Vec::new(), Vec::new());
-            for k in (0..problem.laws.len()).rev() {
+            for &k in &order {
                 let block = old.block(k);
                 problem.J.push(block.rows, block.columns, block.values);
                 problem.w.extend_from_slice(&w[block.range()]);
                 problem.E.extend_from_slice(&e[block.range()]);
             }
-            problem.laws.reverse();
+            problem.laws = laws;
             Input::Problem(problem)
         }
         Input::Reduced(reduced) => {
-            let order: Vec<usize> = (0..reduced.laws.len()).rev().flat_map(|k| reduced.range(k)).collect();
-            let mut place = vec![0u32; order.len()];
-            order.iter().enumerate().for_each(|(new, &old)| place[old] = new as u32);
+            let rows: Vec<usize> = order.iter().flat_map(|&k| reduced.range(k)).collect();
+            let mut place = vec![0u32; rows.len()];
+            rows.iter().enumerate().for_each(|(new, &old)| place[old] = new as u32);
             let mut triplets = Vec::new();
-            for (new, &old) in order.iter().enumerate() {
+            for (new, &old) in rows.iter().enumerate() {
                 let (columns, values) = reduced.W.row(old);
                 triplets.extend(columns.iter().zip(values).map(|(&j, &x)| (new as u32, place[j as usize], x)));
             }
-            let w = Csr::from_triplets(order.len(), order.len(), &triplets);
-            let (q, laws) = (order.iter().map(|&i| reduced.q[i]).collect(), reduced.laws.iter().rev().copied().collect());
+            let w = Csr::from_triplets(rows.len(), rows.len(), &triplets);
+            let q = rows.iter().map(|&i| reduced.q[i]).collect();
             Input::Reduced(Reduced::new(reduced.name, w, q, laws).expect("the same problem in another order"))
         }
     }
@@ -214,17 +224,21 @@ fn reversed(input: Input) -> Input {
 
 fn bench(arguments: &Arguments, path: &Path, published: &HashMap<String, (String, f64)>) -> Result<Row, String> {
     let input = load(path, None)?.input.true_friction();
-    let input = if arguments.reversed { reversed(input) } else { input };
+    let input = match arguments.shuffled {
+        Some(seed) => shuffled(input, seed),
+        None => input,
+    };
     let file = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
     let tolerance = Tolerance { relative: arguments.tolerance, ..Tolerance::default() };
     let residual = (!arguments.joules).then_some(arguments.tolerance);
-    let settings = Settings { stop: Stop { tolerance, work: arguments.work, ..Stop::default() }, residual };
     let (mut ms, mut last, mut solves, first) = (f64::INFINITY, None, 0.0, processor_ms());
     let beginning = Instant::now();
     while solves < f64::from(arguments.repeat.max(1)) || beginning.elapsed().as_millis() < u128::from(arguments.repeat) * 10 {
         // Cold: a new solver and no guess, every time.
         let mut solution = Solution::zero(input.n(), input.rows());
         let begin = Instant::now();
+        let deadline = arguments.deadline_ms.map(|ms| begin + Duration::from_millis(ms));
+        let settings = Settings { stop: Stop { tolerance, work: arguments.work, deadline, history: false }, residual };
         let mut newton = Newton::new(settings);
         let report = solve(&mut newton, &input, &mut solution).map_err(|e| format!("{file}: {e}"))?;
         ms = ms.min(1e3 * begin.elapsed().as_secs_f64());

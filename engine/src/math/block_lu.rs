@@ -47,7 +47,7 @@ struct Side {
 }
 
 impl BlockLu {
-    /// Takes the pattern (by rows; it is made symmetric) of `n` blocks of `d ≤ 3` rows, and finds the order.
+    /// Takes the pattern (by rows; it is made symmetric) of `n` blocks of `d` rows (1, 2, 3 or 6), and finds the order.
     pub fn analyse(&mut self, d: usize, starts: &[u32], columns: &[u32]) {
         let n = starts.len() - 1;
         let mut pairs: Vec<(u32, u32)> = (0..n as u32).map(|i| (i, i)).collect();
@@ -76,8 +76,26 @@ impl BlockLu {
     }
 
     /// Factors over the blocks for which `active` holds. `row(i, put)` hands the blocks of row i over: `put(j, block)`,
-    /// row by row; those in inactive columns are ignored. False if a diagonal block is singular.
+    /// row by row, adds to what was put there before; those in inactive columns are ignored. False if a diagonal block is singular.
     pub fn factor(&mut self, active: impl Fn(usize) -> bool, mut row: impl FnMut(usize, &mut dyn FnMut(usize, &[f64]))) -> bool {
+        self.choose(active);
+        match self.d {
+            1 => self.eliminate::<1>(&mut row),
+            2 => self.eliminate::<2>(&mut row),
+            3 => self.eliminate::<3>(&mut row),
+            _ => self.eliminate::<6>(&mut row),
+        }
+    }
+
+    /// Multiplications of a factorization over the blocks for which `active` holds.
+    pub fn operations(&mut self, active: impl Fn(usize) -> bool) -> f64 {
+        self.choose(active);
+        let pairs: f64 = self.upper.starts.windows(2).map(|w| ((w[1] - w[0]) as f64).powi(2)).sum();
+        pairs * self.d.pow(3) as f64
+    }
+
+    /// Takes the blocks for which `active` holds, in the order of elimination, and finds their fill.
+    fn choose(&mut self, active: impl Fn(usize) -> bool) {
         self.blocks.clear();
         self.place.clear();
         self.place.resize(self.order.len(), NONE);
@@ -88,11 +106,6 @@ impl BlockLu {
             }
         }
         self.fill();
-        match self.d {
-            1 => self.eliminate::<1>(&mut row),
-            2 => self.eliminate::<2>(&mut row),
-            _ => self.eliminate::<3>(&mut row),
-        }
     }
 
     /// Numbers of the factor, both sides.
@@ -173,7 +186,7 @@ impl BlockLu {
             row(self.blocks[i] as usize, &mut |j, block| {
                 let j = place[j];
                 if j != NONE {
-                    work[j as usize * size..(j as usize + 1) * size].copy_from_slice(&block[..size]);
+                    work[j as usize * size..(j as usize + 1) * size].iter_mut().zip(block).for_each(|(w, x)| *w += x);
                 }
             });
             for at in lower.starts[i]..lower.starts[i + 1] {
@@ -207,7 +220,8 @@ impl BlockLu {
         match self.d {
             1 => self.substitute::<1>(x),
             2 => self.substitute::<2>(x),
-            _ => self.substitute::<3>(x),
+            3 => self.substitute::<3>(x),
+            _ => self.substitute::<6>(x),
         }
     }
 
@@ -259,13 +273,15 @@ fn times<const D: usize>(a: &[f64], b: &[f64]) -> [[f64; D]; D] {
 fn subtract<const D: usize>(a: &[[f64; D]; D], b: &[f64], c: &mut [f64]) {
     let (b, c) = (&b[..D * D], &mut c[..D * D]);
     for i in 0..D {
-        for j in 0..D {
-            let mut sum = c[i * D + j];
-            for k in 0..D {
-                sum -= a[i][k] * b[k * D + j];
+        // By rows of b: neighbours in memory, the same order of additions.
+        let mut sum = [0.0; D];
+        sum.copy_from_slice(&c[i * D..(i + 1) * D]);
+        for k in 0..D {
+            for j in 0..D {
+                sum[j] -= a[i][k] * b[k * D + j];
             }
-            c[i * D + j] = sum;
         }
+        c[i * D..(i + 1) * D].copy_from_slice(&sum);
     }
 }
 
@@ -333,7 +349,7 @@ mod tests {
 
     #[test]
     fn solves_over_all_blocks_and_over_some() {
-        for d in 1..=3 {
+        for d in [1, 2, 3, 6] {
             let n = 40;
             let (mut starts, mut columns) = (vec![0u32], Vec::new());
             for i in 0..n {

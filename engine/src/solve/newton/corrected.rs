@@ -5,8 +5,8 @@
 //!   2  for t = 1, ½, … 1/16:
 //!        c₀ = y + t dy;            take it if R(c₀) < 0.1 R(y)
 //!        c₁ = ten sweeps from c₀;  take the better of both if R < 0.9 R(y)
-//!   3  taken:    eps ← eps·(0.2 if t = 1, 0.7 if t ≥ ¼, else 2)
-//!      refused:  walk on from the full step for up to three steps, to where R < 0.9 R(y); if it is not found,
+//!   3  taken:    eps ← eps·(R(c)/R(y), at most 0.2, if t = 1; 0.7 if t ≥ ¼; else 2): proportional to R, so that the end is quadratic
+//!      refused:  walk on from the full step for up to four steps, to where R < 0.9 R(y); if it is not found,
 //!                back to y, eps ← 4 eps; sweep 20, 40, … times, kept only if R falls
 //! ```
 //!
@@ -19,13 +19,16 @@ use super::run::{End, Run};
 
 /// Most factorizations of this phase.
 const STEPS: u64 = 60;
-/// Refusals in a row after which the phase gives up: the next one is cheaper then.
+/// Refusals in a row after which the phase gives up: near a solution the next phase is cheaper, far from one it leads nowhere.
 const REFUSALS: u32 = 2;
+const FAR_REFUSALS: u32 = 4;
 /// Sweeps that correct a step.
 const CORRECTION: usize = 10;
 /// Steps that the walk may take, and how far R may rise on it.
 const WALK: u32 = 4;
 const RISE: f64 = 10.0;
+/// What counts as far, of the R that the sweeps left.
+const FAR: f64 = 0.1;
 /// The first weight.
 const EPS: f64 = 3e-3;
 
@@ -38,6 +41,7 @@ struct Walk {
 pub(super) fn run(run: &mut Run<'_, '_>) -> End {
     run.now.copy_from(&run.best);
     run.eps = EPS;
+    let far = FAR * run.first;
     let (mut refused, mut extra) = (0, 20);
     let mut walk: Option<Walk> = None;
     let mut full = Point::default();
@@ -46,11 +50,12 @@ pub(super) fn run(run: &mut Run<'_, '_>) -> End {
             return End::Spent;
         }
         let wanted = 0.9 * walk.as_ref().map_or(run.now.residual, |w| w.from.residual);
+        let before = run.now.residual;
         let solved = run.step_at_now(run.eps);
         if let Some(t) = if solved { search(run, wanted, &mut full) } else { None } {
             (refused, walk) = (0, None);
             let factor = if t == 1.0 {
-                0.2
+                (run.now.residual / before).clamp(1e-3, 0.2)
             } else if t >= 0.25 {
                 0.7
             } else {
@@ -77,7 +82,7 @@ pub(super) fn run(run: &mut Run<'_, '_>) -> End {
         if sweep_on(run, &mut extra) {
             return End::Passed;
         }
-        if refused >= REFUSALS {
+        if refused >= if run.now.residual > far { FAR_REFUSALS } else { REFUSALS } {
             break;
         }
     }

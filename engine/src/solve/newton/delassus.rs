@@ -6,6 +6,7 @@
 //! analysis serves all steps, and the next problem too while its candidate contacts are the same.
 
 use super::block_matrix::BlockMatrix;
+use super::eliminated::Eliminated;
 use super::form::{Blocks, Form, Point, Prox};
 use super::piece::{Branch, Piece};
 use super::quick::Quick;
@@ -35,6 +36,9 @@ pub(super) struct Delassus {
     blocked: BlockLu,
     /// Whether `blocked` knows the pattern.
     analysed: bool,
+    /// Newton's step by the velocities, where they are known, and whether that is the cheaper way (once it was found out).
+    pub eliminated: Eliminated,
+    by_velocities: Option<bool>,
     /// Place of each row among the rows that are not open.
     place: Vec<u32>,
     right: Vec<f64>,
@@ -46,6 +50,7 @@ impl Delassus {
     #[allow(non_snake_case)]
     pub fn set(&mut self, W: &Csr, q: &[f64]) {
         self.analysed = false;
+        self.by_velocities = None;
         let blocks = &self.blocks;
         let mut scale = vec![1.0; q.len()];
         self.block_of.clear();
@@ -58,6 +63,8 @@ impl Delassus {
         self.q.clear();
         self.q.extend(q.iter().zip(&scale).map(|(q, s)| q * s));
         self.W.set(W, blocks, &self.block_of, &scale);
+        self.blocks.set_order(&self.q);
+        let blocks = &self.blocks;
         self.diagonal.clear();
         self.diagonal.resize(9 * blocks.len(), 0.0);
         for k in 0..blocks.len() {
@@ -91,10 +98,7 @@ impl Delassus {
         if n <= DENSE {
             return self.factor_dense(pieces, eps, n);
         }
-        if !self.analysed {
-            self.blocked.analyse(self.d, &self.W.starts, &self.W.columns);
-            self.analysed = true;
-        }
+        self.analyse();
         let (w, blocks, d) = (&self.W, &self.blocks, self.d);
         let mut out = [0.0; MAX_ROWS * MAX_ROWS];
         self.blocked.factor(
@@ -116,6 +120,26 @@ impl Delassus {
                 }
             },
         )
+    }
+
+    fn analyse(&mut self) {
+        if !self.analysed {
+            self.blocked.analyse(self.d, &self.W.starts, &self.W.columns);
+            self.analysed = true;
+        }
+    }
+
+    /// Whether the factor over the bodies is cheaper than that over the contacts that are not open.
+    fn prefers_velocities(&mut self, pieces: &[Piece]) -> bool {
+        if !self.eliminated.usable() {
+            return false;
+        }
+        if self.by_velocities.is_none() {
+            self.analyse();
+            let contacts = self.blocked.operations(|k| pieces[k].branch != Branch::Open);
+            self.by_velocities = Some(self.eliminated.operations() < contacts);
+        }
+        self.by_velocities == Some(true)
     }
 
     fn factor_dense(&mut self, pieces: &[Piece], eps: f64, n: usize) -> bool {
@@ -246,7 +270,8 @@ impl Form for Delassus {
 
     fn sweep(&mut self, point: &mut Point, prox: Option<Prox<'_>>) {
         self.prepare(prox.map_or(0.0, |p| p.eps));
-        for (k, law) in self.blocks.laws.iter().enumerate() {
+        for k in self.blocks.order.iter().map(|&k| k as usize) {
+            let law = &self.blocks.laws[k];
             let (range, mut q) = (self.blocks.range(k), [0.0; MAX_ROWS]);
             let (d, w) = (range.len(), &self.diagonal[9 * k..9 * k + 9]);
             self.W.times(k, &self.blocks, &point.y, &mut q);
@@ -276,6 +301,24 @@ impl Form for Delassus {
             }
         }
         let n = n as usize;
+        if n > DENSE && self.prefers_velocities(pieces) {
+            let Delassus { eliminated, W, blocks, .. } = self;
+            let times_w = |x: &[f64], u: &mut [f64]| {
+                for k in 0..blocks.len() {
+                    let (range, mut out) = (blocks.range(k), [0.0; MAX_ROWS]);
+                    W.times(k, blocks, x, &mut out);
+                    u[range.clone()].copy_from_slice(&out[..range.len()]);
+                }
+            };
+            if eliminated.direction(blocks, (pieces, eps), times_w, dy) {
+                return true;
+            }
+            for (k, piece) in pieces.iter().enumerate() {
+                let (range, open) = (self.blocks.range(k), piece.branch == Branch::Open);
+                let d = range.len();
+                dy[range].iter_mut().zip(&piece.f[..d]).for_each(|(dy, f)| *dy = if open { -f } else { 0.0 });
+            }
+        }
         let first = self.residual(pieces, eps, dy);
         if !self.factor(pieces, eps, n) {
             return false;

@@ -20,6 +20,8 @@ pub(super) struct Blocks {
     pub starts: Vec<usize>,
     /// `√a_k`.
     pub root: Vec<f64>,
+    /// The order of a sweep.
+    pub order: Vec<u32>,
 }
 
 impl Blocks {
@@ -34,6 +36,16 @@ impl Blocks {
             Law::Interval { lo, hi } => Law::Interval { lo: lo * s, hi: hi * s },
             other => other,
         }));
+    }
+
+    /// The order of a sweep: by the energy of the velocities `q` without reactions, the largest first. So it belongs to the problem,
+    /// and not to the order, the frames or the units in which somebody wrote it down.
+    pub fn set_order(&mut self, q: &[f64]) {
+        let energy = |k: usize| q[self.range(k)].iter().map(|x| x * x).sum::<f64>();
+        let mut keyed: Vec<(f64, u32)> = (0..self.len()).map(|k| (energy(k), k as u32)).collect();
+        keyed.sort_by(|a, b| b.0.total_cmp(&a.0));
+        self.order.clear();
+        self.order.extend(keyed.iter().map(|key| key.1));
     }
 
     pub fn len(&self) -> usize {

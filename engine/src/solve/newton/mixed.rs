@@ -9,6 +9,7 @@
 //! Only velocities that some row touches are followed (the interface): the inside of a mesh comes
 //! back when the answer is written. The sparse matrix has one pattern for all steps.
 
+use super::eliminated::Eliminated;
 use super::form::{Blocks, Form, Point, Prox, block_times};
 use super::piece::{Branch, Piece};
 use super::quick::Quick;
@@ -50,6 +51,8 @@ pub(super) struct Mixed {
     values: Vec<f64>,
     lu: Option<SparseLu>,
     right: Vec<f64>,
+    /// Newton's step by the velocities: for bodies.
+    eliminated: Eliminated,
 }
 
 impl Mixed {
@@ -61,11 +64,16 @@ impl Mixed {
         factor.solve(&mut free);
         self.free.clear();
         self.free.extend(self.interface.iter().map(|&i| free[i as usize]));
+        let mut q = vec![0.0; self.w.len()];
+        self.J.mul(&self.free, &mut q);
+        q.iter_mut().zip(&self.w).for_each(|(q, w)| *q += w);
+        self.blocks.set_order(&q);
         self.H.clone_from(&problem.H);
         self.quick.clear();
         self.quick.resize(self.blocks.len(), Quick::default());
         self.quick_eps = f64::NAN;
         self.starts.clear();
+        self.eliminated.clear();
     }
 
     fn set_interface(&mut self, problem: &Problem) {
@@ -134,6 +142,31 @@ impl Mixed {
             }
         }
         (w, q)
+    }
+
+    /// Hands the system of the velocities over.
+    pub fn eliminate(&self, to: &mut Eliminated) {
+        to.set(&self.H, &self.J, &self.interface, &self.E);
+    }
+
+    /// Newton's step by the velocities, where there are bodies alone.
+    fn direction_of_bodies(&mut self, pieces: &[Piece], eps: f64, dy: &mut [f64]) -> bool {
+        if self.largest > SMALL {
+            return false;
+        }
+        if !self.eliminated.usable() {
+            self.eliminated.set(&self.H, &self.J, &self.interface, &self.E);
+        }
+        let Mixed { eliminated, blocks, J, X, E, interface, .. } = self;
+        let mut v = Vec::new();
+        let times_w = |x: &[f64], u: &mut [f64]| {
+            v.clear();
+            v.resize(interface.len(), 0.0);
+            X.add_transposed(x, &mut v);
+            J.mul(&v, u);
+            u.iter_mut().zip(&*E).zip(x).for_each(|((u, e), x)| *u += e * x);
+        };
+        eliminated.direction(blocks, (pieces, eps), times_w, dy)
     }
 
     /// Prepares the local solves of `W + eps I`.
@@ -231,7 +264,8 @@ impl Form for Mixed {
 
     fn sweep(&mut self, point: &mut Point, prox: Option<Prox<'_>>) {
         self.prepare(prox.map_or(0.0, |p| p.eps));
-        for (k, law) in self.blocks.laws.iter().enumerate() {
+        for k in self.blocks.order.iter().map(|&k| k as usize) {
+            let law = &self.blocks.laws[k];
             let (block, mut q, mut before) = (self.J.block(k), [0.0; MAX_ROWS], [0.0; MAX_ROWS]);
             let (d, w) = (block.rows, &self.diagonal[9 * k..9 * k + 9]);
             block_times(&block, &point.v, &mut q);
@@ -253,6 +287,9 @@ impl Form for Mixed {
     }
 
     fn direction(&mut self, pieces: &[Piece], eps: f64, dy: &mut [f64]) -> bool {
+        if self.direction_of_bodies(pieces, eps, dy) {
+            return true;
+        }
         if self.starts.is_empty() {
             self.analyse();
         }

@@ -19,9 +19,12 @@
 //! 6. 3 to 5 again, as long as a round lowers R by a tenth and the budget lasts.
 //! 7. What is not solved with half of the budget starts once more, from the answer of the convex law (by the interior point);
 //!    where nothing slips that may be the answer as it is.
-//! 8. Small problems that are not solved then start a last time where Anderson's fixed point on De Saxcé's shift
-//!    ([`super::shift`], around the interior point) ends: contacts that slip nearly in parallel, between which load may move at
-//!    almost constant R, stop Newton's method but not the fixed point.
+//! 8. What is not solved then starts a last time from nothing, by the proximal point without sweeps: contacts that
+//!    slip nearly in parallel (singular values of Newton's matrix at 1e-9 of the largest), between which load moves at almost
+//!    constant R, stop everything that looks for a shorter way (`RockPile_tob1`, 463 contacts: 3000 factorizations, then 1e-13).
+//!
+//! Sweeps go through the blocks by the energy of their velocities without reactions, so that the work does not depend on the order
+//! in which the blocks are given.
 //!
 //! The iterate of least R is what is returned, judged by [`crate::problem::error`].
 //!
@@ -33,14 +36,15 @@
 //! # Cost
 //!
 //! A sweep: one pass over W (or over J and J H⁻¹) and one local solve per block. A Newton step: one LU
-//! factorization (dense up to 120 rows that are not open, else sparse; its analysis is kept from solve to solve while the
-//! pattern stays) and some ten sweeps.
+//! factorization (dense up to 120 rows that are not open; else sparse, over the contacts or over the bodies, whichever is cheaper;
+//! its analysis is kept from solve to solve while the pattern stays) and some ten sweeps.
 //!
 //! [AlartCurnier1991], [DeSaxce1998], [Ralph1994]; compared with the methods of [Acary2018] by `signorini bench newton`.
 
 mod block_matrix;
 mod corrected;
 mod delassus;
+mod eliminated;
 mod form;
 mod mixed;
 mod path;
@@ -64,23 +68,24 @@ use run::{End, Run, Test};
 use serde::Serialize;
 use std::cell::Cell;
 
-/// Factorizations if [`Stop::work`] does not say.
+/// Factorizations if [`Stop::work`] does not say (without the last attempt).
 const WORK: u64 = 1000;
 
 /// From here on mass ratios are named as what stops the method.
 const EXTREME: f64 = 1e10;
 
-/// Factorizations that the convex start may take.
+/// Factorizations that the convex start may take, and the whole attempt from there.
 const CONVEX: u64 = 60;
+const SECOND: u64 = 150;
 
-/// Factorizations of the interior point that the fixed point on the shift may take, and the most rows for which it is tried.
-const SHIFTED: u64 = 3000;
-const SHIFTED_ROWS: usize = 1500;
+/// Factorizations with the last attempt if [`Stop::work`] does not say, and the most rows for which it may take so many.
+const LAST: u64 = 6000;
+const LAST_ROWS: usize = 4000;
 
 /// How to solve.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Settings {
-    /// When to stop; work is counted in factorizations (default 1000).
+    /// When to stop; work is counted in factorizations (default 1000; 6000 up to 4000 rows).
     pub stop: Stop,
     /// Beside the tolerance in joules: the largest relative natural residual, both as the literature takes it
     /// (`‖r − P(r − ũ)‖ / max(‖q‖, ‖r‖, ‖u‖)`, [Acary2018]) and in joule-scaled variables. Of first order where the energy is of second. `None`: not asked for.
@@ -149,15 +154,47 @@ impl Newton {
         if !error.accepted(&self.settings.stop.tolerance) {
             return None;
         }
-        let blocks = &self.mixed.blocks;
-        outcome.best.y = scaled_guess(blocks, &answer.r);
-        problem.local_velocities(&answer.v, &answer.r, &mut outcome.best.u);
-        for k in 0..blocks.len() {
-            outcome.best.u[blocks.range(k)].iter_mut().for_each(|u| *u /= blocks.root[k]);
-        }
-        (outcome.end, outcome.phase) = (End::Passed, "convex");
+        outcome.best = scaled_point(problem, &self.mixed.blocks, &answer);
+        outcome.end = End::Passed;
+        outcome.phases.push(("convex answer", Counts::default()));
         *solution = answer;
         Some(error)
+    }
+
+    /// 1. The report on the guess as it stands, if it passes: an answer is its own best guess, and comes back unchanged.
+    fn kept(&mut self, problem: &Problem, guess: &Solution, condensed: bool) -> Option<Report> {
+        let right = guess.v.len() == problem.n() && guess.r.len() == problem.rows();
+        let given = || guess.r.iter().chain(&guess.v);
+        if !right || given().all(|x| *x == 0.0) || given().any(|x| !x.is_finite()) {
+            return None;
+        }
+        let error = self.judge.error(problem, guess);
+        let point = scaled_point(problem, &self.mixed.blocks, guess);
+        let close = self.settings.residual.is_none_or(|most| run::literal(&self.mixed.blocks, &point, (0.0, 0.0)) <= most);
+        (close && error.accepted(&self.settings.stop.tolerance)).then(|| self.keep(point, error, condensed))
+    }
+
+    /// As [`Newton::kept`], of a reduced problem.
+    fn kept_reduced(&mut self, reduced: &Reduced, guess: &Solution) -> Option<Report> {
+        if guess.r.len() != reduced.rows() || guess.r.iter().all(|x| *x == 0.0) || guess.r.iter().any(|x| !x.is_finite()) {
+            return None;
+        }
+        let error = self.judge.error_reduced(reduced, &guess.r);
+        if !error.accepted(&self.settings.stop.tolerance) {
+            return None;
+        }
+        let y = scaled_guess(&self.delassus.blocks, &guess.r);
+        let mut point = Point { u: vec![0.0; y.len()], y, v: Vec::new(), residual: 0.0 };
+        self.delassus.velocities(&mut point);
+        let free = (norm(&reduced.q), norm(self.delassus.free()));
+        let close = self.settings.residual.is_none_or(|most| run::literal(&self.delassus.blocks, &point, free) <= most);
+        close.then(|| self.keep(point, error, true))
+    }
+
+    fn keep(&mut self, best: Point, error: Error, condensed: bool) -> Report {
+        let mut outcome = Outcome { end: End::Passed, best, phases: vec![("guess", Counts::default())], ..Outcome::default() };
+        self.set_contacts(&mut outcome, condensed);
+        report(&mut outcome, error, &self.settings, self.judge.a())
     }
 
     fn set_contacts(&mut self, outcome: &mut Outcome, condensed: bool) {
@@ -176,31 +213,51 @@ impl Newton {
 }
 
 /// What a run leaves behind.
+#[derive(Default)]
 struct Outcome {
     end: End,
     counts: Counts,
     best: Point,
-    phase: &'static str,
+    /// The phases that were used, in the order of their first use, and what each of them took.
+    phases: Vec<(&'static str, Counts)>,
     history: Vec<super::Sample>,
     late: bool,
     /// The further starts that were needed.
-    starts: Vec<Start>,
+    notes: Vec<String>,
 }
 
 impl Outcome {
+    /// Nothing more is to be tried.
+    fn over(&self) -> bool {
+        self.end == End::Passed || self.late
+    }
+
     /// Adds an attempt from another start, which took `taken` factorizations to find.
-    fn absorb(&mut self, next: Outcome, taken: u64, which: Start) {
+    fn absorb(&mut self, next: Outcome, taken: u64) {
         self.counts.sweeps += next.counts.sweeps;
         self.counts.factorizations += taken + next.counts.factorizations;
         self.counts.outer += next.counts.outer;
         self.history.extend(&next.history);
         self.late = next.late;
-        self.starts.push(which);
+        for (name, counts) in &next.phases {
+            add_phase(&mut self.phases, name, *counts);
+        }
         if next.end == End::Passed || next.best.residual < self.best.residual {
             self.best = next.best;
-            self.phase = next.phase;
         }
         self.end = next.end;
+    }
+}
+
+/// Adds what a phase took to what it took before.
+fn add_phase(phases: &mut Vec<(&'static str, Counts)>, name: &'static str, counts: Counts) {
+    match phases.iter_mut().find(|phase| phase.0 == name) {
+        Some((_, sum)) => {
+            sum.sweeps += counts.sweeps;
+            sum.factorizations += counts.factorizations;
+            sum.outer += counts.outer;
+        }
+        None => phases.push((name, counts)),
     }
 }
 
@@ -217,8 +274,19 @@ const PHASES: [Phase; 7] = [
     ("proximal", proximal::run),
 ];
 
-/// All phases, one after another.
-fn solve_form(form: &mut dyn Form, test: &mut Test<'_>, settings: &Settings, guess: Vec<f64>, budget: u64) -> Outcome {
+/// The slow and careful way: every proximal step by Newton's method alone.
+const CAREFUL: [Phase; 2] = [("sweeps", sweeping::run), ("careful", proximal::careful)];
+
+/// Where to begin, how many factorizations may be spent, and on what.
+struct Attempt<'a> {
+    guess: Vec<f64>,
+    budget: u64,
+    phases: &'a [Phase],
+}
+
+/// The phases of an attempt, one after another.
+fn solve_form(form: &mut dyn Form, test: &mut Test<'_>, settings: &Settings, attempt: Attempt<'_>) -> Outcome {
+    let Attempt { guess, budget, phases: list } = attempt;
     let m = guess.len();
     let now = Point { y: guess, u: vec![0.0; m], v: Vec::new(), residual: f64::INFINITY };
     let mut run = Run {
@@ -233,24 +301,32 @@ fn solve_form(form: &mut dyn Form, test: &mut Test<'_>, settings: &Settings, gue
         swept: Point::default(),
         pieces: Vec::new(),
         dy: vec![0.0; m],
+        first: 0.0,
         eps: 1e-3,
         history: Vec::new(),
         began: settings.stop.clock(),
         late: false,
     };
     run.form.velocities(&mut run.now);
-    let mut phase = "guess";
+    let mut phases = Vec::new();
     let mut end = if run.look() { End::Passed } else { End::Stuck };
     let mut before = f64::INFINITY;
     while end == End::Stuck && run.best.residual < 0.9 * before {
         before = run.best.residual;
         // Sweeps once; then round after round of the other phases, while they bring R down.
-        for (name, run_phase) in if phase == "guess" { &PHASES[..] } else { &PHASES[1..] } {
+        for (name, run_phase) in &list[usize::from(!phases.is_empty())..] {
             if end != End::Stuck || run.spent() && *name != "sweeps" {
                 break;
             }
-            phase = name;
+            let before = run.counts;
             end = run_phase(&mut run);
+            let taken = Counts {
+                sweeps: run.counts.sweeps - before.sweeps,
+                factorizations: run.counts.factorizations - before.factorizations,
+                outer: run.counts.outer - before.outer,
+                pivots: 0,
+            };
+            add_phase(&mut phases, name, taken);
         }
     }
     if end == End::Stuck && run.spent() {
@@ -259,53 +335,41 @@ fn solve_form(form: &mut dyn Form, test: &mut Test<'_>, settings: &Settings, gue
     if end == End::Passed {
         run.best.copy_from(&run.now);
     }
-    Outcome { end, counts: run.counts, best: run.best, phase, history: run.history, late: run.late, starts: Vec::new() }
+    Outcome { end, counts: run.counts, best: run.best, phases, history: run.history, late: run.late, notes: Vec::new() }
 }
 
-/// Where a further attempt begins.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Start {
-    /// At the answer of the convex law.
-    Convex,
-    /// Where the fixed point on De Saxcé's shift ends (or stalls).
-    Shifted,
-}
-
-/// As [`solve_form`]; what is not solved with half of the work starts anew from the points that `start` finds (as scaled
-/// reactions, with the factorizations that it took).
+/// As [`solve_form`] from `guess` with half of the work (of the usual work, where more is allowed); if that does not do, from where
+/// `start` ends (scaled reactions, with the factorizations that it took); at last by the proximal point alone.
 fn solve_again(
     form: &mut dyn Form,
     mut test: Test<'_>,
     settings: &Settings,
     guess: Vec<f64>,
-    mut start: impl FnMut(Start, &Stop) -> Option<(Vec<f64>, u64)>,
+    start: impl FnOnce(&Stop) -> Option<(Vec<f64>, u64)>,
 ) -> Outcome {
-    let work = settings.stop.work.unwrap_or(WORK);
-    let friction = super::shift::needed(&form.blocks().laws);
-    let mut first = solve_form(form, &mut test, settings, guess, if friction { work.div_ceil(2) } else { work });
+    let (friction, given) = (super::shift::needed(&form.blocks().laws), settings.stop.work);
+    let usual = given.map_or(WORK, |work| if friction { work.min(WORK) } else { work });
+    let budget = if friction { usual.div_ceil(2) } else { usual };
+    let mut first = solve_form(form, &mut test, settings, Attempt { guess, budget, phases: &PHASES });
+    let left = usual.saturating_sub(first.counts.factorizations);
+    if first.over() || left == 0 {
+        return first;
+    }
     let asked = settings.stop.tolerance;
     let tolerance = crate::problem::Tolerance { relative: asked.relative.min(1e-10), velocity: asked.velocity.min(1e-7), bound: None };
-    for which in [Start::Convex, Start::Shifted] {
-        let left = work.saturating_sub(first.counts.factorizations);
-        let small = friction && settings.stop.work.is_none() && form.blocks().rows() <= SHIFTED_ROWS;
-        let (searching, most) = match which {
-            Start::Convex => (left.min(CONVEX), left),
-            // Beyond the usual budget, unless there is a limit: the last resort.
-            Start::Shifted => {
-                if small {
-                    (SHIFTED, SHIFTED + WORK / 2)
-                } else {
-                    (0, 0)
-                }
-            }
-        };
-        if first.end == End::Passed || first.late || searching == 0 {
-            break;
-        }
-        let stop = Stop { tolerance, work: Some(searching), deadline: settings.stop.deadline, history: false };
-        let Some((begin, taken)) = start(which, &stop) else { break };
-        let next = solve_form(form, &mut test, settings, begin, most.saturating_sub(taken));
-        first.absorb(next, taken, which);
+    let stop = Stop { tolerance, work: Some(left.min(CONVEX)), deadline: settings.stop.deadline, history: false };
+    if let Some((guess, taken)) = start(&stop) {
+        let next =
+            solve_form(form, &mut test, settings, Attempt { guess, budget: left.min(SECOND).saturating_sub(taken), phases: &PHASES });
+        first.absorb(next, taken);
+        first.notes.push(format!("started again from the answer of the convex law ({taken} factorizations)"));
+    }
+    let rows = form.blocks().rows();
+    let budget = given.unwrap_or(if rows <= LAST_ROWS { LAST } else { WORK }).saturating_sub(first.counts.factorizations);
+    if friction && !first.over() && budget > 0 {
+        let next = solve_form(form, &mut test, settings, Attempt { guess: vec![0.0; rows], budget, phases: &CAREFUL });
+        first.absorb(next, 0);
+        first.notes.push("started again from nothing, by the proximal point alone".into());
     }
     first
 }
@@ -330,6 +394,18 @@ fn scaled_guess(blocks: &Blocks, r: &[f64]) -> Vec<f64> {
         }
     }
     y
+}
+
+/// A solution in scaled variables, with its own velocities.
+fn scaled_point(problem: &Problem, blocks: &Blocks, solution: &Solution) -> Point {
+    let y = scaled_guess(blocks, &solution.r);
+    let mut point = Point { u: vec![0.0; y.len()], y, v: Vec::new(), residual: 0.0 };
+    problem.local_velocities(&solution.v, &solution.r, &mut point.u);
+    for k in 0..blocks.len() {
+        point.u[blocks.range(k)].iter_mut().for_each(|u| *u /= blocks.root[k]);
+    }
+    point.residual = blocks.natural_squared(&point.y, &point.u).sqrt();
+    point
 }
 
 /// Reactions from scaled ones.
@@ -366,16 +442,18 @@ fn report(outcome: &mut Outcome, error: Error, settings: &Settings, a: &[f64]) -
     report.reproducible = !outcome.late;
     report.counts = outcome.counts;
     report.history = std::mem::take(&mut outcome.history);
-    report.notes.push(format!("ended in phase {}", outcome.phase));
+    let used = |(name, counts): &(&str, Counts)| match (counts.factorizations, counts.sweeps) {
+        (0, 0) => name.to_string(),
+        (0, sweeps) => format!("{name} ({sweeps} sweeps)"),
+        (factorizations, 0) => format!("{name} ({factorizations} factorizations)"),
+        (factorizations, sweeps) => format!("{name} ({factorizations} factorizations, {sweeps} sweeps)"),
+    };
+    let phases: Vec<String> = outcome.phases.iter().map(used).collect();
+    report.notes.push(format!("phases: {}", if phases.is_empty() { "guess".into() } else { phases.join(", ") }));
     if status != Status::Converged {
         report.notes.push(obstacle(outcome, &error, ratio));
     }
-    for start in &outcome.starts {
-        report.notes.push(match start {
-            Start::Convex => "started again from the answer of the convex law".into(),
-            Start::Shifted => "started again from the fixed point on De Saxcé's shift".into(),
-        });
-    }
+    report.notes.append(&mut outcome.notes);
     report
 }
 
@@ -396,6 +474,10 @@ impl ReducedSolver for Newton {
         self.judge.prepare_reduced(reduced);
         self.delassus.blocks.set(&reduced.laws, &reduced.row_starts, self.judge.a());
         self.delassus.set(&reduced.W, &reduced.q);
+        self.delassus.eliminated.clear();
+        if let Some(report) = self.kept_reduced(reduced, solution) {
+            return Ok(report);
+        }
         let Newton { judge, delassus, .. } = self;
         let guess = scaled_guess(&delassus.blocks, &solution.r);
         let root = delassus.blocks.root.clone();
@@ -414,11 +496,10 @@ impl ReducedSolver for Newton {
             judge: Box::new(judging),
             ask_below: f64::INFINITY,
         };
-        let begin = |which: Start, stop: &Stop| {
+        let begin = |stop: &Stop| {
             let mut start = Solution::zero(0, reduced.rows());
             let mut interior = InteriorPoint::new(interior_point::Settings { stop: *stop, ..Default::default() });
-            let target = if which == Start::Convex { reduced.clone().associated() } else { reduced.clone() };
-            let solved = interior.solve_reduced(&target, &mut start);
+            let solved = interior.solve_reduced(&reduced.clone().associated(), &mut start);
             convex_start(&root, &reduced.row_starts, solved, start.r)
         };
         let mut outcome = solve_again(delassus, test, &settings, guess, begin);
@@ -443,6 +524,10 @@ impl Solver for Newton {
             let (w, q) = self.mixed.delassus();
             self.delassus.blocks.set(&problem.laws, starts, self.judge.a());
             self.delassus.set(&w, &q);
+            self.mixed.eliminate(&mut self.delassus.eliminated);
+        }
+        if let Some(report) = self.kept(problem, solution, condensed) {
+            return Ok(report);
         }
         let Newton { judge, delassus, mixed, .. } = self;
         let guess = scaled_guess(&mixed.blocks, &solution.r);
@@ -465,12 +550,11 @@ impl Solver for Newton {
         };
         let form: &mut dyn Form = if condensed { delassus } else { mixed };
         let mut associated = None;
-        let begin = |which: Start, stop: &Stop| {
+        let begin = |stop: &Stop| {
             let mut start = Solution::zero(problem.n(), problem.rows());
             let mut interior = InteriorPoint::new(interior_point::Settings { stop: *stop, ..Default::default() });
-            let target = if which == Start::Convex { problem.clone().associated() } else { problem.clone() };
-            let solved = interior.solve(&target, &mut start);
-            associated.get_or_insert_with(|| start.clone());
+            let solved = interior.solve(&problem.clone().associated(), &mut start);
+            associated = Some(start.clone());
             convex_start(&root, starts, solved, start.r)
         };
         let mut outcome = solve_again(form, test, &settings, guess, begin);

@@ -22,7 +22,7 @@ const PIECES: usize = 60;
 /// How far R may rise above where the phase began.
 const RISE: f64 = 100.0;
 /// Weight of the regular term at first; ten times as much after each failure, of which there may be this many.
-const EPS: f64 = 1e-5;
+const EPS: f64 = 1e-6;
 const FAILURES: u32 = 4;
 /// Steps without the regular term.
 const BARE: u32 = 8;

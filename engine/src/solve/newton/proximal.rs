@@ -3,7 +3,7 @@
 //! ```text
 //!   1  centre c = y;  solve the problem (W + eps I, q − eps c), which has no dependent rows, for y:
 //!        Newton steps on F, halved until |F| falls below the larger of its last two values,
-//!        each candidate also after ten sweeps of this regular problem
+//!        each candidate also after ten sweeps of this regular problem (not in the careful form)
 //!        until |F| ≤ 0.1 eps ‖y − c‖
 //!   2  solved:  eps ← eps/2 (within 8 steps), 0.7 eps (within 15), unless a failure is recent
 //!      failed:  back to c (or to the best y seen, if R fell tenfold);  eps ← 2 eps, held for two successes
@@ -37,7 +37,17 @@ struct Outer {
     flat: u32,
 }
 
+/// With sweeps: quicker where contacts change their branches by the dozen.
 pub(super) fn run(run: &mut Run<'_, '_>) -> End {
+    proximal(run, true)
+}
+
+/// Without.
+pub(super) fn careful(run: &mut Run<'_, '_>) -> End {
+    proximal(run, false)
+}
+
+fn proximal(run: &mut Run<'_, '_>, sweeps: bool) -> End {
     run.now.copy_from(&run.best);
     let mut eps = (run.eps / 4.0).clamp(1e-4, 1e-2);
     let mut outer = Outer { centre: run.now.y.clone(), last: vec![0.0; run.now.y.len()], hold: 0, failed_eps: 0.0, tau: 1.0, flat: 0 };
@@ -45,7 +55,7 @@ pub(super) fn run(run: &mut Run<'_, '_>) -> End {
     loop {
         start.copy_from(&run.now);
         let before = start.residual;
-        match inner(run, eps, &outer.centre) {
+        match inner(run, Step { eps, centre: &outer.centre, sweeps }) {
             Inner::Passed => return End::Passed,
             Inner::Spent => return End::Spent,
             Inner::Solved(steps) => {
@@ -116,8 +126,17 @@ enum Inner {
     Spent,
 }
 
+/// The regular problem of a proximal step, and whether candidates are corrected by sweeps.
+#[derive(Clone, Copy)]
+struct Step<'a> {
+    eps: f64,
+    centre: &'a [f64],
+    sweeps: bool,
+}
+
 /// Step 1.
-fn inner(run: &mut Run<'_, '_>, eps: f64, centre: &[f64]) -> Inner {
+fn inner(run: &mut Run<'_, '_>, problem: Step<'_>) -> Inner {
+    let Step { eps, centre, .. } = problem;
     let mut u = vec![0.0; centre.len()];
     let mut merits = vec![regular(run, false, eps, centre, &mut u)];
     for step in 0..STEPS {
@@ -137,7 +156,7 @@ fn inner(run: &mut Run<'_, '_>, eps: f64, centre: &[f64]) -> Inner {
             return Inner::Failed;
         }
         let reference = merit.max(merits.get(merits.len().wrapping_sub(2)).copied().unwrap_or(0.0));
-        if !search(run, eps, centre, reference, &mut u) {
+        if !search(run, problem, reference, &mut u) {
             return Inner::Failed;
         }
         merits.push(regular(run, false, eps, centre, &mut u));
@@ -149,12 +168,13 @@ fn inner(run: &mut Run<'_, '_>, eps: f64, centre: &[f64]) -> Inner {
 }
 
 /// Moves `now` to the first candidate whose merit is below `reference`.
-fn search(run: &mut Run<'_, '_>, eps: f64, centre: &[f64], reference: f64, u: &mut [f64]) -> bool {
+fn search(run: &mut Run<'_, '_>, problem: Step<'_>, reference: f64, u: &mut [f64]) -> bool {
+    let Step { eps, centre, sweeps } = problem;
     let mut t = 1.0;
     for _ in 0..8 {
         run.set_trial(t);
         let mut merit = regular(run, true, eps, centre, u);
-        if merit.is_nan() || merit > 0.5 * reference {
+        if sweeps && (merit.is_nan() || merit > 0.5 * reference) {
             run.swept.copy_from(&run.trial);
             run.form.sweeps(&mut run.swept, CORRECTION, Some(Prox { eps, centre }));
             run.counts.sweeps += CORRECTION as u64;

@@ -153,12 +153,15 @@ impl Quick {
             }
             let slope = (cb + l * bb) / length + p1 + 2.0 * l * p2;
             let mut next = l - g / slope;
+            // The step after a Newton step of 1e-9 would be one of 1e-18; halving knows no such thing.
+            let mut enough = 1e-9;
             if !(next > low && next < high) {
                 next = if high.is_finite() { 0.5 * (low + high) } else { 4.0 * l };
+                enough = 4.0 * f64::EPSILON;
             }
             let step = (next - l).abs();
             l = next;
-            if step <= 4.0 * f64::EPSILON * l || g == 0.0 {
+            if step <= enough * l || g == 0.0 {
                 found = true;
                 break;
             }

@@ -9,11 +9,12 @@ use crate::solve::{Counts, Sample, Stop};
 use std::time::Instant;
 
 /// Why a phase ended.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) enum End {
     /// The test is passed.
     Passed,
     /// No progress here: the next phase may try.
+    #[default]
     Stuck,
     /// Work or time ran out.
     Spent,
@@ -47,17 +48,11 @@ impl Test<'_> {
         if point.residual > self.ask_below {
             return false;
         }
-        let (fastest, natural, sizes) = figures(blocks, point);
-        if fastest > self.tolerance.velocity {
+        if fastest(blocks, point) > self.tolerance.velocity {
             return false;
         }
-        if let Some(residual) = self.residual {
-            let scaled = norm(&point.y).max(norm(&point.u)).max(self.free.1);
-            let plain = sizes.max(self.free.0);
-            let plain = if plain > f64::EPSILON { plain } else { 1.0 };
-            if natural > residual * plain || point.residual > residual * scaled {
-                return false;
-            }
+        if self.residual.is_some_and(|most| !(literal(blocks, point, self.free) <= most)) {
+            return false;
         }
         let accepted = (self.judge)(&point.y);
         if !accepted {
@@ -67,16 +62,27 @@ impl Test<'_> {
     }
 }
 
-/// The largest δu (m/s), and for the literature's error `‖r − P(r − ũ)‖` with unit step and `max(‖r‖, ‖u‖)`.
-fn figures(blocks: &Blocks, point: &Point) -> (f64, f64, f64) {
-    let (mut fastest, mut natural, mut rr, mut uu) = (0.0f64, 0.0, 0.0, 0.0);
+/// The largest δu, m/s.
+fn fastest(blocks: &Blocks, point: &Point) -> f64 {
+    let mut fastest = 0.0f64;
+    for (k, law) in blocks.laws.iter().enumerate() {
+        let (range, mut out) = (blocks.range(k), [0.0; MAX_ROWS]);
+        let d = range.len();
+        law.natural(1.0, &point.u[range.clone()], &point.y[range], &mut out[..d]);
+        fastest = fastest.max(blocks.root[k] * norm(&out));
+    }
+    fastest
+}
+
+/// The larger of the relative residuals in plain variables, as the literature takes it (`‖r − P(r − ũ)‖` with unit step over
+/// `max(‖q‖, ‖r‖, ‖u‖)`), and in scaled ones. `free`: `‖q‖`, not scaled and scaled.
+pub(super) fn literal(blocks: &Blocks, point: &Point, free: (f64, f64)) -> f64 {
+    let (mut natural, mut rr, mut uu) = (0.0, 0.0, 0.0);
     for (k, law) in blocks.laws.iter().enumerate() {
         let (range, s) = (blocks.range(k), blocks.root[k]);
         let d = range.len();
         let (y, u) = (&point.y[range.clone()], &point.u[range]);
         let mut out = [0.0; MAX_ROWS];
-        law.natural(1.0, u, y, &mut out[..d]);
-        fastest = fastest.max(s * norm(&out));
         // In the plain variables y/s and u s, the step 1 is the step s² = a of the scaled ones.
         law.natural(1.0 / (s * s), u, y, &mut out[..d]);
         for i in 0..d {
@@ -85,7 +91,10 @@ fn figures(blocks: &Blocks, point: &Point) -> (f64, f64, f64) {
             uu += u[i] * u[i] * s * s;
         }
     }
-    (fastest, natural.sqrt(), rr.max(uu).sqrt())
+    let plain = f64::max(rr, uu).sqrt().max(free.0);
+    let plain = natural.sqrt() / if plain > f64::EPSILON { plain } else { 1.0 };
+    let size = norm(&point.y).max(norm(&point.u)).max(free.1);
+    if point.residual == 0.0 { plain } else { plain.max(point.residual / size) }
 }
 
 /// One solve under way.
@@ -105,6 +114,8 @@ pub(super) struct Run<'a, 't> {
     pub swept: Point,
     pub pieces: Vec<Piece>,
     pub dy: Vec<f64>,
+    /// R where the sweeps ended, √J.
+    pub first: f64,
     /// Weight of the proximal term, handed from phase to phase.
     pub eps: f64,
     pub history: Vec<Sample>,

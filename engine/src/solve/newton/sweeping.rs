@@ -23,5 +23,6 @@ pub(super) fn run(run: &mut Run<'_, '_>) -> End {
         }
     }
     run.now.copy_from(&run.best);
+    run.first = run.best.residual;
     End::Stuck
 }
