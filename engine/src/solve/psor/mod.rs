@@ -263,7 +263,7 @@ impl Psor {
         let places = std::mem::take(&mut system.places);
         let mut whole = Whole { problem, judge, places: &places, solution };
         system.team = (settings.parallel && rayon::current_num_threads() > 1).then(|| team.clone());
-        let sweep = || run::run(system, memory, &mut whole, &settings);
+        let mut sweep = || run::run(system, memory, &mut whole, &settings);
         let outcome = if problem.laws.len() < ALONE || !settings.parallel { sweep() } else { team.with(sweep) };
         whole.set(memory.best());
         system.places = places;
