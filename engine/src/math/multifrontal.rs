@@ -44,7 +44,7 @@ pub struct Multifrontal {
 }
 
 /// Runs a task with the vectors of the machine at hand.
-fn dispatch<T: Task>(task: T) -> T::Output {
+pub(super) fn dispatch<T: Task>(task: T) -> T::Output {
     #[cfg(any(target_arch = "x86", target_arch = "x86_64"))]
     if let Some(machine) = pulp::x86::V3::try_new() {
         return pulp::Simd::vectorize(machine, Fused(task));
@@ -53,8 +53,10 @@ fn dispatch<T: Task>(task: T) -> T::Output {
 }
 
 /// Work that is compiled once for machines with fused products and once for all.
-trait Task {
+pub(super) trait Task {
+    /// What comes of it.
     type Output;
+    /// Does it.
     fn run<const FUSED: bool>(self) -> Self::Output;
 }
 
@@ -354,7 +356,7 @@ impl Task for Backward<'_> {
 
 /// A scalar product by eight sums.
 #[inline(always)]
-fn product<const FUSED: bool>(a: &[f64], b: &[f64]) -> f64 {
+pub(super) fn product<const FUSED: bool>(a: &[f64], b: &[f64]) -> f64 {
     let mut sum = [0.0f64; 8];
     let (ac, bc) = (a.chunks_exact(8), b.chunks_exact(8));
     let rest: f64 = ac.remainder().iter().zip(bc.remainder()).map(|(a, b)| a * b).sum();

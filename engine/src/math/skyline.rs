@@ -9,6 +9,7 @@
 //! pivoting: the sign of every pivot is known beforehand. Cost: Σ (i − first)² products, no search [Jennings1966].
 
 use super::ldlt::BadPivot;
+use super::multifrontal::{Task, dispatch, product};
 use super::sparse::Csr;
 
 /// The factorization of a matrix whose pattern stays.
@@ -62,65 +63,74 @@ impl Skyline {
     /// Factors the matrix with these values (in the order of the analysed pattern).
     /// `signs` (n) holds +1 or −1: the sign that each pivot must have.
     pub fn factor(&mut self, values: &[f64], signs: &[i8]) -> Result<(), BadPivot> {
-        self.factor.fill(0.0);
-        for (&to, x) in self.targets.iter().zip(values) {
-            self.factor[to as usize] += x;
+        dispatch(Factor(self, values, signs))
+    }
+
+    /// `x ← A⁻¹ x`.
+    pub fn solve(&mut self, x: &mut [f64]) {
+        dispatch(Solve(self, x));
+    }
+}
+
+struct Factor<'a>(&'a mut Skyline, &'a [f64], &'a [i8]);
+struct Solve<'a>(&'a mut Skyline, &'a mut [f64]);
+
+impl Task for Factor<'_> {
+    type Output = Result<(), BadPivot>;
+
+    #[inline(always)]
+    fn run<const FUSED: bool>(self) -> Result<(), BadPivot> {
+        let Factor(a, values, signs) = self;
+        a.factor.fill(0.0);
+        for (&to, x) in a.targets.iter().zip(values) {
+            a.factor[to as usize] += x;
         }
-        for i in 0..self.order.len() {
-            let (done, rest) = self.factor.split_at_mut(self.rows[i]);
-            let (y, begin) = (&mut rest[..self.rows[i + 1] - self.rows[i]], self.first[i]);
+        for i in 0..a.order.len() {
+            let (done, rest) = a.factor.split_at_mut(a.rows[i]);
+            let (y, begin) = (&mut rest[..a.rows[i + 1] - a.rows[i]], a.first[i]);
             for j in begin..i {
-                let from = begin.max(self.first[j]);
-                let l = &done[self.rows[j] + from - self.first[j]..self.rows[j + 1] - 1];
-                y[j - begin] -= product(&y[from - begin..j - begin], l);
+                let from = begin.max(a.first[j]);
+                let l = &done[a.rows[j] + from - a.first[j]..a.rows[j + 1] - 1];
+                y[j - begin] -= product::<FUSED>(&y[from - begin..j - begin], l);
             }
             let Some((pivot, y)) = y.split_last_mut() else { continue };
             for (y, j) in y.iter_mut().zip(begin..) {
-                let l = *y / done[self.rows[j + 1] - 1];
+                let l = *y / done[a.rows[j + 1] - 1];
                 *pivot -= *y * l;
                 *y = l;
             }
-            let unknown = self.order[i] as usize;
+            let unknown = a.order[i] as usize;
             if !(pivot.is_finite() && *pivot * f64::from(signs[unknown]) > 0.0) {
                 return Err(BadPivot { unknown, pivot: *pivot });
             }
         }
         Ok(())
     }
+}
 
-    /// `x ← A⁻¹ x`.
-    pub fn solve(&mut self, x: &mut [f64]) {
-        let (y, row) = (&mut self.placed, |i: usize| (&self.factor[self.rows[i]..self.rows[i + 1] - 1], self.first[i]));
+impl Task for Solve<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run<const FUSED: bool>(self) {
+        let Solve(a, x) = self;
+        let (y, row) = (&mut a.placed, |i: usize| (&a.factor[a.rows[i]..a.rows[i + 1] - 1], a.first[i]));
         for i in 0..y.len() {
             let (l, begin) = row(i);
-            y[i] = x[self.order[i] as usize] - product(l, &y[begin..i]);
+            y[i] = x[a.order[i] as usize] - product::<FUSED>(l, &y[begin..i]);
         }
-        for (y, &end) in y.iter_mut().zip(&self.rows[1..]) {
-            *y /= self.factor[end - 1];
+        for (y, &end) in y.iter_mut().zip(&a.rows[1..]) {
+            *y /= a.factor[end - 1];
         }
         for i in (0..y.len()).rev() {
             let (l, begin) = row(i);
             let (before, after) = y.split_at_mut(i);
             before[begin..].iter_mut().zip(l).for_each(|(y, l)| *y -= l * after[0]);
         }
-        for (y, &i) in y.iter().zip(&self.order) {
+        for (y, &i) in y.iter().zip(&a.order) {
             x[i as usize] = *y;
         }
     }
-}
-
-/// A scalar product by four sums.
-#[inline]
-fn product(a: &[f64], b: &[f64]) -> f64 {
-    let (ac, bc) = (a.chunks_exact(4), b.chunks_exact(4));
-    let rest: f64 = ac.remainder().iter().zip(bc.remainder()).map(|(a, b)| a * b).sum();
-    let mut sum = [0.0; 4];
-    for (a, b) in ac.zip(bc) {
-        for i in 0..4 {
-            sum[i] += a[i] * b[i];
-        }
-    }
-    rest + (sum[0] + sum[2]) + (sum[1] + sum[3])
 }
 
 #[cfg(test)]

@@ -259,12 +259,13 @@ impl InteriorPoint {
             run.error = self.judged(target, &run.best);
         }
         let status = match end {
+            _ if run.error.accepted(&stop.tolerance) => Status::Converged,
             End::Accepted => Status::Converged,
             End::Budget => Status::Budget,
             End::Stuck => Status::Stalled,
         };
         let mut report = Report::new(status, run.error);
-        if end != End::Accepted && self.laid_out {
+        if status != Status::Converged && self.laid_out {
             let [before, after] = &self.path.reactions;
             let growth = after.iter().zip(before).map(|(a, b)| a - b).collect();
             report.conflict = infeasible::conflict(&self.scaled, &[growth, after.clone(), self.scaled.scale(&run.best).1]);
@@ -336,7 +337,8 @@ impl InteriorPoint {
     fn start_at_guess(&mut self, run: &mut Run<'_>, guess: &Solution) -> End {
         let (mut v, mut r) = self.scaled.scale(guess);
         self.project(&mut r);
-        if self.consider(run, &v, &r) {
+        // What sweeps leave is not enough, even if it is accepted: see [`swept`].
+        if self.consider(run, &v, &r) && run.sweeps == 0 {
             return End::Accepted;
         }
         if self.settings.warm == Warm::Best && self.promising(&v, &r) {

@@ -25,7 +25,7 @@ const CONES_PER_SWEEP: usize = 4;
 const SWEEPS: std::ops::RangeInclusive<usize> = 100..=600;
 /// Where rows outnumber the unknowns so many times (walls of bricks) reactions are far from unique and sweeps slow: then [`FEW_SWEEPS`].
 const REDUNDANT: usize = 3;
-/// See [`REDUNDANT`].
+/// See [`REDUNDANT`]; also where joints outnumber contacts: they are solved exactly in each sweep, which makes it dear.
 const FEW_SWEEPS: u64 = 30;
 /// Sweeps are held to this part of the tolerated velocities: what they leave is spread over many rows, each of them right.
 const STRICTER: f64 = 0.1;
@@ -40,7 +40,8 @@ impl InteriorPoint {
         }
         let most = run.stop.work.unwrap_or(WORK).saturating_mul(*SWEEPS.start() as u64);
         let usual = (cones / CONES_PER_SWEEP).clamp(*SWEEPS.start(), *SWEEPS.end()) as u64;
-        let sweeps = if problem.rows() > REDUNDANT * problem.n() { FEW_SWEEPS } else { usual }.min(most);
+        let few = problem.rows() > REDUNDANT * problem.n() || problem.laws.len() > 2 * cones;
+        let sweeps = if few { FEW_SWEEPS } else { usual }.min(most);
         let Tolerance { relative, velocity, bound } = run.stop.tolerance;
         let tolerance = Tolerance { relative: STRICTER * STRICTER * relative, velocity: STRICTER * velocity, bound };
         self.sweeps.settings.parallel = false;
@@ -54,7 +55,7 @@ impl InteriorPoint {
         run.error = report.error;
         run.best.clone_from(guess);
         run.history.extend(report.history.iter().map(|sample| Sample { work: 0, ..*sample }));
-        Some(report.error.accepted(&run.stop.tolerance))
+        Some(report.error.accepted(&tolerance))
     }
 
     /// Bodies alone, and no extreme masses.
