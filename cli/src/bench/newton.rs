@@ -97,7 +97,7 @@ pub fn run(arguments: &Arguments) -> ExitCode {
     if arguments.json {
         println!("{}", serde_json::to_string_pretty(&rows).unwrap_or_default());
     } else {
-        summary(&rows, arguments.tolerance);
+        summary(&rows, arguments);
     }
     if rows.is_empty() { ExitCode::FAILURE } else { ExitCode::SUCCESS }
 }
@@ -125,13 +125,14 @@ fn print_row(row: &Row) {
     );
 }
 
-fn summary(rows: &[Row], tolerance: f64) {
-    let good = rows.iter().filter(|r| r.siconos <= tolerance && r.relative <= tolerance).count();
+fn summary(rows: &[Row], arguments: &Arguments) {
+    let (tolerance, joules) = (arguments.tolerance, arguments.joules);
+    let good = rows.iter().filter(|r| (joules || r.siconos <= tolerance) && r.relative <= tolerance).count();
     let large: Vec<&Row> = rows.iter().filter(|r| r.contacts >= 20).collect();
     let timed: Vec<&&Row> = large.iter().filter(|r| r.best_ms.is_some()).collect();
     let faster = timed.iter().filter(|r| r.best_ms.is_some_and(|best| r.ms <= best)).count();
     let half = timed.iter().filter(|r| r.best_ms.is_some_and(|best| 2.0 * r.ms <= best)).count();
-    println!("{good} of {} files within {tolerance:.0e}, both measures", rows.len());
+    println!("{good} of {} files within {tolerance:.0e}, {}", rows.len(), if joules { "in joules" } else { "both measures" });
     println!(
         "{} files with 20 contacts or more, {} with a published time: {faster} as fast, {half} twice as fast",
         large.len(),

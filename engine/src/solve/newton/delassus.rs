@@ -2,8 +2,9 @@
 //!
 //! The rows of W are kept block by block, as given (never symmetrised). Newton's matrix
 //! `A (W + eps I) + B` is factored over the blocks that are not open: as a dense matrix while it is
-//! small, by blocks when it is large. The order of elimination is found for the pattern of all blocks, so that one
-//! analysis serves all steps, and the next problem too while its candidate contacts are the same.
+//! small; when it is large by blocks, or over the bodies ([`super::eliminated`]) where that takes fewer operations. The order of
+//! elimination is found for the pattern of all blocks, so that one analysis serves all steps, and the next problem too while its
+//! candidate contacts are the same.
 
 use super::block_matrix::BlockMatrix;
 use super::eliminated::Eliminated;

@@ -375,3 +375,56 @@ fn inverted(matrix: &[f64; 9], d: usize) -> Option<[f64; 9]> {
     }
     Some(out)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::problem::Law;
+    use crate::problem::made::Numbers;
+
+    /// `width` unknowns per body, a chain of bodies with two contacts between neighbours.
+    fn step_is_right(bodies: usize, width: usize) {
+        let (mut draw, n) = (Numbers::new(7), bodies * width);
+        let mass: Vec<f64> = (0..n).map(|i| 1.0 + (i % width) as f64).collect();
+        let (mut rows, mut laws) = (Rows::new(n), Vec::new());
+        for k in 0..2 * (bodies - 1) {
+            let first = (k / 2) * width;
+            let columns: Vec<u32> = (first..first + 2 * width).map(|c| c as u32).collect();
+            let values: Vec<f64> = (0..3 * columns.len()).map(|_| draw.draw()).collect();
+            rows.push(3, &columns, &values);
+            laws.push(Law::Coulomb { mu: 0.5, rows: 3 });
+        }
+        let m = rows.len();
+        let mut blocks = Blocks::default();
+        blocks.set(&laws, &rows.row_starts, &vec![1.0; laws.len()]);
+        let (y, u): (Vec<f64>, Vec<f64>) = ((0..m).map(|_| draw.draw()).collect(), (0..m).map(|_| draw.draw()).collect());
+        let piece = |k: usize| Piece::of(&laws[k], &y[blocks.range(k)], &u[blocks.range(k)]);
+        let pieces: Vec<Piece> = (0..laws.len()).map(piece).collect();
+        let interface: Vec<u32> = (0..n as u32).collect();
+        let mut eliminated = Eliminated::default();
+        eliminated.set(&Csr::diagonal(&mass), &rows, &interface, &vec![0.01; m]);
+        assert_eq!(eliminated.d, width);
+        let times_w = |x: &[f64], u: &mut [f64]| {
+            let mut v = vec![0.0; n];
+            rows.add_transposed(x, &mut v);
+            v.iter_mut().zip(&mass).for_each(|(v, mass)| *v /= mass);
+            rows.mul(&v, u);
+            u.iter_mut().zip(x).for_each(|(u, x)| *u += 0.01 * x);
+        };
+        let mut dy = vec![0.0; m];
+        assert!(eliminated.direction(&blocks, (&pieces, 1e-6), times_w, &mut dy));
+        let (mut w, mut left) = (vec![0.0; m], vec![0.0; m]);
+        times_w(&dy, &mut w);
+        let first = pieces.iter().flat_map(|p| p.f).map(|f| f * f).sum::<f64>().sqrt();
+        // Rounding times the condition, 1e-16 · 1/0.01, with room.
+        assert!(defect(&blocks, (&pieces, 1e-6), &w, &dy, &mut left) < 1e-11 * first);
+        // Without a weight the reactions of redundant rows are anything.
+        assert!(!eliminated.direction(&blocks, (&pieces, 0.0), times_w, &mut dy));
+    }
+
+    #[test]
+    fn bodies_of_three_and_of_six_unknowns() {
+        step_is_right(9, 3);
+        step_is_right(5, 6);
+    }
+}

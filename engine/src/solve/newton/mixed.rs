@@ -6,6 +6,8 @@
 //!            [ A J   A (E + eps) + B ] [dy] = [ −F ]
 //! ```
 //!
+//! Bodies solve the system of Newton with the reactions eliminated ([`super::eliminated`]); meshes, and eps = 0, as it stands.
+//!
 //! Only velocities that some row touches are followed (the interface): the inside of a mesh comes
 //! back when the answer is written. The sparse matrix has one pattern for all steps.
 
