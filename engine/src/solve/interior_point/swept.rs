@@ -28,7 +28,7 @@ const REDUNDANT: usize = 3;
 /// See [`REDUNDANT`]; also where joints outnumber contacts: they are solved exactly in each sweep, which makes it dear.
 const FEW_SWEEPS: u64 = 30;
 /// Sweeps are held to this part of the tolerated velocities: what they leave is spread over many rows, each of them right.
-const STRICTER: f64 = 0.1;
+const STRICTER: f64 = 0.05;
 
 impl InteriorPoint {
     /// 2. Sweeps in place of a guess: true if they are all that was needed, none where they would be in vain.
