@@ -116,6 +116,9 @@ struct Outcome {
 /// On which branch of its law every block ended, and whether v is the only answer.
 #[derive(Serialize)]
 struct Contacts {
+    /// Sweeps and factorizations, and the phases that took them.
+    counts: Counts,
+    notes: Vec<String>,
     unique: Unique,
     open: usize,
     stick: usize,
@@ -127,12 +130,22 @@ struct Contacts {
 }
 
 impl Contacts {
-    fn of(newton: &mut Newton) -> Contacts {
+    fn of(newton: &mut Newton, report: &Report) -> Contacts {
         let unique = newton.unique();
         let blocks = newton.contacts().to_vec();
         let count = |branch: Branch| blocks.iter().filter(|block| block.branch == branch).count();
         let nearest = (0..blocks.len()).min_by(|&a, &b| blocks[a].margin.total_cmp(&blocks[b].margin));
-        Contacts { unique, open: count(Branch::Open), stick: count(Branch::Stick), slip: count(Branch::Slip), nearest, blocks }
+        let (counts, notes) = (report.counts, report.notes.clone());
+        Contacts {
+            counts,
+            notes,
+            unique,
+            open: count(Branch::Open),
+            stick: count(Branch::Stick),
+            slip: count(Branch::Slip),
+            nearest,
+            blocks,
+        }
     }
 
     /// For a person.
@@ -241,7 +254,7 @@ fn solve_with(arguments: &Arguments, stored: &Stored, method: Method) -> Result<
         Input::Problem(p) => (Judge::of(p).map_err(|e| e.to_string())?.error(p, &solution), literature::of(p, &solution)),
         Input::Reduced(p) => (Judge::of_reduced(p).error_reduced(p, &solution.r), literature::of_reduced(p, &solution.r)),
     };
-    let contacts = (method == Method::Newton && result.is_ok()).then(|| Contacts::of(&mut newton));
+    let contacts = result.as_ref().ok().filter(|_| method == Method::Newton).map(|report| Contacts::of(&mut newton, report));
     Ok(Outcome { method, result, solution, error, literature, wall, contacts })
 }
 
@@ -315,8 +328,6 @@ struct Line<'a> {
     work: u64,
     wall_s: f64,
     reproducible: bool,
-    counts: Counts,
-    notes: &'a [String],
     error: ErrorLine,
     #[serde(skip_serializing_if = "Option::is_none")]
     contacts: Option<&'a Contacts>,
@@ -382,8 +393,6 @@ fn line<'a>(stored: &'a Stored, outcome: &'a Outcome, largest_difference: Option
         work: report.map_or(0, |r| r.work),
         wall_s: outcome.wall,
         reproducible: report.is_none_or(|r| r.reproducible),
-        counts: report.map_or(Counts::default(), |r| r.counts),
-        notes: report.map_or(&[], |r| &r.notes),
         contacts: outcome.contacts.as_ref(),
         error: ErrorLine {
             joule: error.joule,
@@ -459,10 +468,10 @@ impl Printer {
             last
         ));
         // What only this method knows, where it is asked alone.
-        if let (Some(contacts), Ok(report), true) = (&outcome.contacts, &outcome.result, self.alone) {
-            let counts = report.counts;
+        if let (Some(contacts), true) = (&outcome.contacts, self.alone) {
+            let counts = contacts.counts;
             say(&format!("{:a$}  {} sweeps, {} factorizations", "", counts.sweeps, counts.factorizations));
-            report.notes.iter().for_each(|note| say(&format!("{:a$}  {note}", "")));
+            contacts.notes.iter().for_each(|note| say(&format!("{:a$}  {note}", "")));
             say(&format!("{:a$}  {}", "", contacts.line(&stored.input)));
         }
     }

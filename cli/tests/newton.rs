@@ -10,7 +10,7 @@ use signorini_cli::load::load;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// The most factorizations at 1e-8, by name; nothing else needs any. The recipe took as many (two boxes more: 8).
+/// The most factorizations at 1e-8, by name; nothing else needs any.
 const MOST: [(&str, u64); 10] = [
     ("SliderCrank", 4),
     ("FrictionContactProblem00237", 3),
