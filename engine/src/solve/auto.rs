@@ -32,13 +32,15 @@ pub struct Settings {
     pub small: usize,
     /// Sweeps of the first rung on a large island.
     pub sweeps: u64,
+    /// Factorizations of `newton` at most, so that a hard step goes on to the next rung instead of a last attempt of thousands.
+    pub factorizations: u64,
     /// Islands of more rows than this are left to sweeps (and `interior-point`, if all laws are convex).
     pub factorable: usize,
 }
 
 impl Default for Settings {
     fn default() -> Settings {
-        Settings { stop: Stop::default(), small: 600, sweeps: 500, factorable: 3000 }
+        Settings { stop: Stop::default(), small: 600, sweeps: 500, factorizations: 200, factorable: 3000 }
     }
 }
 
@@ -66,13 +68,14 @@ impl Auto {
     pub fn new(settings: Settings) -> Auto {
         let stop = settings.stop;
         let short = Stop { work: Some(stop.work.unwrap_or(settings.sweeps)), ..stop };
+        let exactly = Stop { work: Some(stop.work.unwrap_or(settings.factorizations)), ..stop };
         Auto {
             settings,
             judge: Judge::default(),
-            direct: ladder(&[("direct", stop), ("newton", stop), ("interior-point", stop), ("psor", stop)]),
-            exact: ladder(&[("pivot", stop), ("newton", stop), ("interior-point", stop), ("psor", stop)]),
-            frictional: ladder(&[("newton", stop), ("interior-point", stop), ("psor", stop)]),
-            large: ladder(&[("psor", short), ("newton", stop), ("interior-point", stop), ("psor", stop)]),
+            direct: ladder(&[("direct", stop), ("newton", exactly), ("interior-point", stop), ("psor", stop)]),
+            exact: ladder(&[("pivot", stop), ("newton", exactly), ("interior-point", stop), ("psor", stop)]),
+            frictional: ladder(&[("newton", exactly), ("interior-point", stop), ("psor", stop)]),
+            large: ladder(&[("psor", short), ("newton", exactly), ("interior-point", stop), ("psor", stop)]),
             best: Solution::default(),
             used: Vec::new(),
             last: None,
