@@ -17,7 +17,7 @@
 
 #![allow(unsafe_code)]
 
-use super::lanes::{Aligned, Four, LANES, Plain, wide_enough};
+use super::lanes::{Aligned, Four, LANES, LINE, Plain, wide_enough};
 use super::laws::{Bounds, Cone, Coulomb, Local};
 use super::system::{Colour, Part, Run, State};
 use super::team::Team;
@@ -324,6 +324,10 @@ impl<L: Local> Groups<L> {
                     *x = self.velocities(g, q.as_ptr().add((g - first) * Self::REACTIONS), held);
                 }
                 for (x, g) in x.iter_mut().zip(batch.clone()) {
+                    // The rows of the next batch are on their way while this one is solved.
+                    for line in (0..Self::SIZE).step_by(LINE) {
+                        F::prefetch(self.group(g + BATCH).wrapping_add(line));
+                    }
                     let r = r.as_mut_ptr().add((g - first) * Self::REACTIONS);
                     let mut old = [zero; 3];
                     for (i, old) in old.iter_mut().enumerate().take(L::ROWS) {

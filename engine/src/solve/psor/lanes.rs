@@ -18,6 +18,8 @@ pub(super) trait Four: Copy {
     /// # Safety
     /// The processor has what the form needs. (This and `load` are the only ways to make one; the other operations rely on it.)
     unsafe fn splat(x: f64) -> Self;
+    /// Asks for the cache line of `from`, which need not exist.
+    fn prefetch(from: *const f64);
     /// The four numbers from `from` on.
     ///
     /// # Safety
@@ -69,6 +71,8 @@ impl Four for Plain {
     unsafe fn splat(x: f64) -> Plain {
         Plain([x; LANES])
     }
+    #[inline(always)]
+    fn prefetch(_: *const f64) {}
     #[inline(always)]
     unsafe fn load(from: *const f64) -> Plain {
         // SAFETY: the caller's promise; f64 has no stricter alignment as an array.
@@ -149,6 +153,10 @@ mod wide {
         #[inline(always)]
         unsafe fn splat(x: f64) -> Wide {
             Wide(unsafe { _mm256_set1_pd(x) })
+        }
+        #[inline(always)]
+        fn prefetch(from: *const f64) {
+            unsafe { _mm_prefetch::<_MM_HINT_T0>(from.cast()) }
         }
         #[inline(always)]
         unsafe fn load(from: *const f64) -> Wide {
@@ -237,7 +245,7 @@ pub(super) fn wide_enough() -> bool {
 }
 
 /// Numbers of a cache line.
-const LINE: usize = 8;
+pub(super) const LINE: usize = 8;
 
 #[derive(Clone, Copy)]
 #[repr(C, align(64))]
