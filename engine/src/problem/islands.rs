@@ -59,8 +59,14 @@ pub fn islands(problem: &Problem) -> Vec<Island> {
 impl Island {
     /// The island as a problem of its own.
     pub fn cut(&self, whole: &Problem) -> Problem {
-        let local = |j: u32| self.unknowns.binary_search(&j).expect("an island owns what its blocks touch") as u32;
         let n = self.unknowns.len();
+        // A large island looks its unknowns up in a table, a small one is searched.
+        let mut table = vec![0; if 8 * n > whole.n() { whole.n() } else { 0 }];
+        if !table.is_empty() {
+            self.unknowns.iter().zip(0..).for_each(|(&i, p)| table[i as usize] = p);
+        }
+        let searched = |j: u32| self.unknowns.binary_search(&j).expect("an island owns what its blocks touch") as u32;
+        let local = |j: u32| if table.is_empty() { searched(j) } else { table[j as usize] };
         let mut part = Problem { name: whole.name.clone(), H: Csr::empty(n, n), J: Rows::new(n), ..Problem::default() };
         for (p, &i) in self.unknowns.iter().enumerate() {
             let (columns, values) = whole.H.row(i as usize);

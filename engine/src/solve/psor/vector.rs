@@ -8,7 +8,7 @@ use pulp::Arch;
 use std::sync::Arc;
 
 /// Numbers per chunk, the unit of parallel work.
-const CHUNK: usize = 2048;
+const CHUNK: usize = 1024;
 
 /// Numbers per block: as many of each of the eight vectors of a pass as stay in the first-level cache.
 const BLOCK: usize = 512;
