@@ -19,7 +19,6 @@
 //! When to use it: always, unless you know better. Cost: that of the method that was accepted, and of those that were tried before it.
 //! Every rung is counted work, so that the choice is reproducible to the bit. [Enzenhoefer2018] ranks iterates by energy in the same way.
 
-use super::psor::{self, Psor};
 use super::{Both, Counts, Method, ReducedSolver, Report, Solver, Status, Stop, Unsupported};
 use crate::problem::islands::{Island, islands};
 use crate::problem::{Error, Judge, Law, Problem, Reduced, Solution, Tolerance};
@@ -48,8 +47,6 @@ impl Default for Settings {
 /// One rung of the ladder.
 struct Rung {
     method: Method,
-    /// The first of its ladder: `psor` is then lent the judge, which is ready.
-    first: bool,
     solver: Box<dyn Both>,
 }
 
@@ -60,8 +57,6 @@ pub struct Auto {
     direct: Vec<Rung>,
     exact: Vec<Rung>,
     frictional: Vec<Rung>,
-    /// The first rung of a large island, which is lent the judge.
-    sweeps: Psor,
     large: Vec<Rung>,
     best: Solution,
     used: Vec<(Option<Method>, u64)>,
@@ -80,7 +75,6 @@ impl Auto {
             direct: ladder(&[("direct", stop), ("newton", exactly), ("interior-point", stop), ("psor", stop)]),
             exact: ladder(&[("pivot", stop), ("newton", exactly), ("interior-point", stop), ("psor", stop)]),
             frictional: ladder(&[("newton", exactly), ("interior-point", stop), ("psor", stop)]),
-            sweeps: Psor::new(psor::Settings { stop: short, ..psor::Settings::default() }),
             large: ladder(&[("psor", short), ("newton", exactly), ("interior-point", stop), ("psor", stop)]),
             best: Solution::default(),
             used: Vec::new(),
@@ -116,7 +110,7 @@ impl Auto {
             return Ok((total, last));
         }
         self.best.clone_from(solution);
-        let Auto { settings, judge, sweeps, direct, exact, frictional, large, .. } = self;
+        let Auto { settings, judge, direct, exact, frictional, large, .. } = self;
         let rungs = match kind(&problem.laws, settings.small) {
             Kind::Joints => direct,
             Kind::Exact => exact,
@@ -128,12 +122,7 @@ impl Auto {
                 continue;
             }
             solution.clone_from(&self.best);
-            let report = if rung.method == Method::Psor && rung.first {
-                sweeps.sweep(problem, judge, solution)
-            } else {
-                let Ok(report) = rung.solver.solve(problem, solution) else { continue };
-                report
-            };
+            let Ok(report) = rung.solver.solve_judged(problem, judge, solution) else { continue };
             add_work(&mut total, &report);
             if better(&report.error, &best, &tolerance) {
                 (best, last) = (report.error, Some(rung.method));
@@ -267,10 +256,7 @@ fn affordable(method: Method, laws: &[Law], factorable: usize) -> bool {
 
 /// The methods of these names that exist.
 fn ladder(names: &[(&str, Stop)]) -> Vec<Rung> {
-    let rung = |(i, (name, stop)): (usize, &(&str, Stop))| {
-        Method::named(name).map(|method| Rung { method, first: i == 0, solver: method.build(*stop) })
-    };
-    names.iter().enumerate().filter_map(rung).collect()
+    names.iter().filter_map(|(name, stop)| Method::named(name).map(|method| Rung { method, solver: method.build(*stop) })).collect()
 }
 
 /// `v ← H⁻¹(k + Jᵀ r)`, with r made admissible.

@@ -16,7 +16,7 @@ pub mod psor;
 pub mod schur;
 pub mod shift;
 
-use crate::problem::{Error, Problem, Reduced, Solution, Tolerance};
+use crate::problem::{Error, Judge, Problem, Reduced, Solution, Tolerance};
 use serde::{Deserialize, Serialize};
 use std::time::Instant;
 
@@ -25,6 +25,11 @@ pub trait Solver {
     /// Improves `solution`, which holds the guess on entry (its sizes are right).
     /// `Err` means that nothing was attempted.
     fn solve(&mut self, problem: &Problem, solution: &mut Solution) -> Result<Report, Unsupported>;
+
+    /// The same with a judge that is ready for `problem`: methods that would prepare one of their own may use it.
+    fn solve_judged(&mut self, problem: &Problem, _judge: &mut Judge, solution: &mut Solution) -> Result<Report, Unsupported> {
+        self.solve(problem, solution)
+    }
 }
 
 /// A method on the reduced problem `u = W r + q`; only `solution.r` counts.

@@ -380,6 +380,10 @@ impl Solver for Psor {
         self.judge = judge;
         result
     }
+
+    fn solve_judged(&mut self, problem: &Problem, judge: &mut Judge, solution: &mut Solution) -> Result<Report, Unsupported> {
+        Ok(self.sweep(problem, judge, solution))
+    }
 }
 
 impl ReducedSolver for Psor {
