@@ -3,6 +3,7 @@
 use serde_json::Value;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
+use std::sync::OnceLock;
 
 fn signorini(arguments: &[&str]) -> Output {
     Command::new(env!("CARGO_BIN_EXE_signorini")).args(arguments).output().unwrap()
@@ -18,18 +19,26 @@ fn temporary(name: &str) -> PathBuf {
     folder.join(name)
 }
 
+/// A problem file that tests share: written once, for they run beside each other.
+fn shared(written: &OnceLock<String>, name: &str, problem: &str) -> String {
+    let write = || {
+        let path = temporary(name);
+        std::fs::write(&path, problem).unwrap();
+        path.to_str().unwrap().into()
+    };
+    written.get_or_init(write).clone()
+}
+
 /// 2 z − 1 ≥ 0 ⊥ z ≥ 0: z = ½.
 fn ball() -> String {
-    let path = temporary("ball.dat");
-    std::fs::write(&path, "1 0 1 1 1 1 2 -1").unwrap();
-    path.to_str().unwrap().into()
+    static BALL: OnceLock<String> = OnceLock::new();
+    shared(&BALL, "ball.dat", "1 0 1 1 1 1 2 -1")
 }
 
 /// A contact of mu = ½ that slides: the two laws differ.
 fn slider() -> String {
-    let path = temporary("slider.dat");
-    std::fs::write(&path, "2 1 0 2 2 2 2 1 0 0 1 -1 -3 0.5").unwrap();
-    path.to_str().unwrap().into()
+    static SLIDER: OnceLock<String> = OnceLock::new();
+    shared(&SLIDER, "slider.dat", "2 1 0 2 2 2 2 1 0 0 1 -1 -3 0.5")
 }
 
 #[test]
