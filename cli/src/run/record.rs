@@ -272,12 +272,12 @@ impl Recorder {
     /// The error of each block of the last step, J.
     fn errors(&mut self, scene: &Scene, stepper: &mut Stepper) -> Errors {
         let mut out = Errors { blocks: Vec::new(), bodies: vec![0.0; scene.bodies.len()] };
-        let (problem, solution) = (&stepper.assembly().problem, stepper.solution());
+        let (problem, solution) = stepper.posed();
         let fits = problem.rows() > 0 && solution.r.len() == problem.rows() && solution.v.len() == problem.n();
         if !fits || self.judge.prepare(problem).is_err() {
             return out;
         }
-        self.judge.error(problem, solution);
+        self.judge.glance(problem, &solution);
         out.blocks = self.judge.block_errors(&problem.laws, &problem.J.row_starts, &solution.r);
         for (error, source) in out.blocks.iter().zip(&stepper.assembly().sources) {
             owners(scene, source).for_each(|body| out.bodies[body.index()] += error);

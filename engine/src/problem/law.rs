@@ -172,7 +172,7 @@ impl Law {
 pub fn tangent_norm(u: &[f64]) -> f64 {
     match u {
         [_, t] => t.abs(),
-        [_, t1, t2] => t1.hypot(*t2),
+        [_, t1, t2] => crate::math::length(*t1, *t2),
         _ => 0.0,
     }
 }

@@ -34,6 +34,7 @@ use crate::scene::body::reach;
 use crate::scene::{BodyId, Coordinate, Invalid, JointId, Kind, Layout, Scene, State};
 use crate::solve::schur::Schur;
 use crate::solve::{Both, Method, Report, Sample, Status, Unsupported, auto};
+use std::borrow::Cow;
 
 /// Why a step was not taken. The state is as it was.
 #[derive(Clone, Debug, thiserror::Error)]
@@ -103,6 +104,8 @@ pub struct Stepper {
     world: World,
     engine: Engine,
     schur: Schur,
+    /// True if the last method was given the smaller problem of `schur`.
+    reduced: bool,
     now: Present,
     /// The greatest distance of any point of a body from its centre of mass, m.
     reaches: Vec<f64>,
@@ -144,6 +147,7 @@ impl Stepper {
             world,
             engine,
             schur: Schur::default(),
+            reduced: false,
             settings,
             now: Present::default(),
             reaches: reaches(scene),
@@ -281,6 +285,7 @@ impl Stepper {
 
     fn solve(&mut self) -> Result<Report, Unsupported> {
         let problem = &self.assembly.problem;
+        self.reduced = false;
         if problem.rows() == 0 {
             // Nothing holds anything: v = H⁻¹ k.
             self.solution.v.clone_from(&problem.k);
@@ -298,7 +303,8 @@ impl Stepper {
             Engine::One(_, method) => method.solve(problem, solution),
         };
         // Of a mesh only the nodes that rows touch concern the method.
-        if self.assembly.meshes.is_empty() || self.schur.reduce(problem)?.is_none() {
+        self.reduced = !self.assembly.meshes.is_empty() && self.schur.reduce(problem)?.is_some();
+        if !self.reduced {
             return run(problem, &mut self.solution);
         }
         let mut small = self.schur.guess(&self.solution);
@@ -405,6 +411,16 @@ impl Stepper {
     /// The solution of the last step.
     pub fn solution(&self) -> &Solution {
         &self.solution
+    }
+
+    /// The problem that the method of the last step was given, with its solution: that of the step, or, where there are meshes, that of the
+    /// nodes that rows touch. Both have the same rows and errors.
+    pub fn posed(&self) -> (&Problem, Cow<'_, Solution>) {
+        if self.reduced {
+            (self.schur.smaller(), Cow::Owned(self.schur.guess(&self.solution)))
+        } else {
+            (&self.assembly.problem, Cow::Borrowed(&self.solution))
+        }
     }
 
     /// How the solver came to the solution of the last step; empty unless [`crate::solve::Stop::history`] is set.

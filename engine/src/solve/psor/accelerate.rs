@@ -14,7 +14,7 @@
 
 use super::gram::Gram;
 use super::system::{State, Sweeps};
-use super::vector::{Passes, dot};
+use super::vector::Passes;
 
 /// A rise of φ that is rounding, and a change that may be, both relative to φ.
 const ROUNDING: f64 = 1e-14;
@@ -59,12 +59,16 @@ impl Subspace {
         self.passes.team = system.team();
     }
 
-    /// q̂ has changed by `change`: so have the energy and the slopes along all differences.
+    /// The reactions along which a change of q̂ must be known: those of the last accepted point, then the differences in use.
+    pub(super) fn along(&self) -> impl Iterator<Item = &[f64]> {
+        std::iter::once(&self.x.r[..]).chain(self.gram.used().iter().map(|&place| &self.pairs[place].r[..]))
+    }
+
+    /// q̂ has changed, and so have the energy and the slopes: by this much [`Subspace::along`] each.
     pub(super) fn tilt(&mut self, change: &[f64]) {
-        self.phi += dot(change, &self.x.r);
+        self.phi += change[0];
         self.least = f64::INFINITY;
-        let pairs = &self.pairs;
-        self.gram.tilt(|place| dot(change, &pairs[place].r));
+        self.gram.tilt(&change[1..]);
     }
 
     /// Takes the output `y` of a sweep and replaces it by the start of the next; false if the sweep was lost.

@@ -1,12 +1,12 @@
 //! From a problem to the coordinates of the sweep.
 
 use super::colour::{Colours, UNCOLOURED};
+use super::fill::{Filler, Slot, fill};
 use super::image::{Image, Layout, metric, scaled};
-use super::kernel::{CHUNK, Contact};
+use super::kernel::CHUNK;
 use super::lanes::LANES;
-use super::laws::coulomb_parameters;
 use super::parts::{BOUNDARY, Lists, Parts};
-use super::system::{Colour, GROUP, Part, Run, STRIDE, Single, System};
+use super::system::{Colour, Part, Run, STRIDE, Single, System};
 use super::{Local, Settings};
 use crate::math::cliques::CliqueFactor;
 use crate::problem::{Law, Problem};
@@ -59,6 +59,8 @@ pub(super) struct Scratch {
     inner: Colours,
     outer: Colours,
     placed: Vec<Placed>,
+    /// What goes into each group of lanes: of cones, of Coulomb's law, of bounds.
+    slots: [Vec<Slot>; 3],
 }
 
 struct Builder<'a> {
@@ -76,6 +78,7 @@ impl System {
     pub(super) fn set(&mut self, problem: &Problem, factor: &mut CliqueFactor, settings: &Settings, scratch: &mut Scratch) {
         self.clear();
         scratch.layout.set(problem, factor);
+        scratch.slots.iter_mut().for_each(Vec::clear);
         scratch.free_velocities(problem, factor);
         let dummy = scratch.layout.len;
         (self.len, self.mesh, self.meshed) = (dummy, scratch.layout.mesh, dummy - scratch.layout.mesh);
@@ -86,12 +89,26 @@ impl System {
         let placed = std::mem::take(&mut builder.scratch.placed);
         builder.blocks(&placed);
         scratch.placed = placed;
+        self.fill(problem, settings, scratch);
         if !self.sliding.is_empty() {
-            for by_place in [&mut self.sliding, &mut self.shift, &mut self.change] {
-                by_place.resize(self.places.row.len(), 0.0);
-            }
-            self.shift.fill(0.0);
-            self.change.fill(0.0);
+            self.sliding.resize(self.places.row.len(), 0.0);
+            self.shift.clear();
+            self.shift.resize(self.places.row.len(), 0.0);
+        }
+    }
+}
+
+impl System {
+    /// Puts the contacts into their lanes, on the threads of the team.
+    fn fill(&mut self, problem: &Problem, settings: &Settings, scratch: &mut Scratch) {
+        let filler = Filler { problem, settings, layout: &scratch.layout };
+        let [cone, coulomb, bounds] = &mut scratch.slots;
+        let team = self.team.clone();
+        fill(&filler, &mut self.kinds.cone, cone, team.as_deref());
+        fill(&filler, &mut self.kinds.coulomb, coulomb, team.as_deref());
+        fill(&filler, &mut self.kinds.bounds, bounds, team.as_deref());
+        for slot in cone.iter().chain(coulomb.iter()).chain(bounds.iter()) {
+            slot.write(self, problem, &scratch.q);
         }
     }
 }
@@ -109,13 +126,13 @@ impl Scratch {
 }
 
 impl Builder<'_> {
-    /// Appends a place of r̂ for row `row` (none: padding).
-    fn append(&mut self, row: Option<usize>, s: f64) {
+    /// Appends a place of r̂ for row `row`.
+    fn append(&mut self, row: usize, s: f64) {
         let system = &mut *self.system;
-        system.places.row.push(row.map_or(u32::MAX, |row| row as u32));
+        system.places.row.push(row as u32);
         system.places.scale.push(s);
-        system.q.push(row.map_or(0.0, |row| self.scratch.q[row] * s));
-        system.compliance.push(row.map_or(0.0, |row| self.problem.E[row] * s * s));
+        system.q.push(self.scratch.q[row] * s);
+        system.compliance.push(self.problem.E[row] * s * s);
     }
 
     /// All equality rows as one block, if that is asked for and can be factored.
@@ -132,7 +149,7 @@ impl Builder<'_> {
             let row = self.problem.J.row_starts[k];
             let compliance = self.problem.E[row] * s * s;
             self.system.joints.push((&image.read, &image.read_values), (&image.write, &image.write_values), compliance);
-            self.append(Some(row), s);
+            self.append(row, s);
         }
         if !self.system.joints.factor(self.scratch.layout.len) {
             self.system.clear_rows();
@@ -210,12 +227,8 @@ impl Builder<'_> {
 
     /// Blocks of one kind into groups of lanes.
     fn lanes(&mut self, placed: &[Placed], kind: Kind) -> Run {
-        let count = |s: &System| match kind {
-            Kind::Cone => s.kinds.cone.len(),
-            Kind::Coulomb => s.kinds.coulomb.len(),
-            _ => s.kinds.bounds.len(),
-        };
-        let (first, at) = (count(self.system), self.system.places.row.len());
+        let slots = self.scratch.slots[kind as usize].len();
+        let at = self.system.places.row.len();
         for (g, four) in placed.chunks(LANES).enumerate() {
             // Parts have a dummy each, and so have the chunks of a colour of the boundary.
             let slot = match four[0].stage {
@@ -230,62 +243,14 @@ impl Builder<'_> {
                 _ => self.system.kinds.bounds.open(dummy as u32),
             }
             let start = self.system.places.row.len();
-            for _ in 0..kind.rows() * LANES {
-                self.append(None, 0.0);
-            }
-            for (lane, placed) in four.iter().enumerate() {
-                self.lane(placed.block, lane, start, dummy as u32);
-            }
-        }
-        Run { groups: first..count(self.system), at }
-    }
-
-    /// One block into one lane; its reactions live from `start` on, row by row of four.
-    fn lane(&mut self, k: usize, lane: usize, start: usize, dummy: u32) {
-        let law = self.problem.laws[k];
-        let d = law.rows();
-        let image = &mut self.scratch.image;
-        image.set(self.problem, k, &self.scratch.layout, self.factor);
-        let (s, step) = metric(&law, &mut image.block, self.settings);
-        let width = image.read.len();
-        let mut rows = [0.0; 3 * 2 * GROUP];
-        for i in 0..d {
-            for j in 0..width {
-                rows[i * 2 * GROUP + j] = s[i] * image.read_values[i * width + j];
+            self.scratch.slots[kind as usize].push(Slot::new(start, dummy as u32, four.iter().map(|placed| placed.block)));
+            let end = start + kind.rows() * LANES;
+            self.system.places.row.resize(end, u32::MAX);
+            for by_place in [&mut self.system.places.scale, &mut self.system.q, &mut self.system.compliance] {
+                by_place.resize(end, 0.0);
             }
         }
-        let place = |o: usize| image.owners.get(o).map_or(dummy, |&o| o * STRIDE as u32);
-        let places = [place(0), place(1)];
-        let system = &mut *self.system;
-        let first = self.problem.J.row_starts[k];
-        for i in 0..d {
-            let at = start + i * LANES + lane;
-            system.places.row[at] = (first + i) as u32;
-            system.places.scale[at] = s[i];
-            system.q[at] = self.scratch.q[first + i] * s[i];
-        }
-        match scaled(&law, &s) {
-            Law::Cone { mu, .. } => {
-                system.kinds.cone.put(lane, &Contact { places, rows: &rows, parameters: &[mu, 1.0 / (1.0 + mu * mu), step] });
-            }
-            Law::Coulomb { mu, .. } if !self.settings.exact(&law) => {
-                system.kinds.cone.put(lane, &Contact { places, rows: &rows, parameters: &[mu, 1.0 / (1.0 + mu * mu), step] });
-                system.sliding.resize(system.places.row.len(), 0.0);
-                system.sliding[start + lane] = mu;
-            }
-            Law::Coulomb { mu, .. } => {
-                let parameters = coulomb_parameters(mu, &image.block);
-                system.kinds.coulomb.put(lane, &Contact { places, rows: &rows, parameters: &parameters });
-            }
-            law => {
-                let (lo, hi) = match law {
-                    Law::Interval { lo, hi } => (lo, hi),
-                    Law::Unilateral => (0.0, f64::INFINITY),
-                    _ => (f64::NEG_INFINITY, f64::INFINITY),
-                };
-                system.kinds.bounds.put(lane, &Contact { places, rows: &rows[..2 * GROUP], parameters: &[lo, hi, step] });
-            }
-        }
+        Run { groups: slots..self.scratch.slots[kind as usize].len(), at }
     }
 
     fn single(&mut self, k: usize) {
@@ -296,7 +261,7 @@ impl Builder<'_> {
         let (s, step) = metric(&law, &mut image.block, self.settings);
         let at = self.system.places.row.len();
         for (i, &s) in s.iter().enumerate().take(d) {
-            self.append(Some(self.problem.J.row_starts[k] + i), s);
+            self.append(self.problem.J.row_starts[k] + i, s);
         }
         let (system, image) = (&mut *self.system, &self.scratch.image);
         let mut add = |coordinates: &[u32], values: &[f64]| {
@@ -309,8 +274,14 @@ impl Builder<'_> {
         };
         let (read, read_values) = add(&image.read, &image.read_values);
         let (write, write_values) = if image.meshed { add(&image.write, &image.write_values) } else { (read.clone(), read_values) };
-        let exact = self.settings.exact(&law) || self.settings.local == Local::Frozen;
-        let law = scaled(&law, &s);
+        let exact = self.settings.exact(&law);
+        let mut law = scaled(&law, &s);
+        if let (Local::Frozen, Law::Coulomb { mu, rows }) = (self.settings.local, law) {
+            // Under the shift that is held, and that `freeze` reads, the law is a cone's.
+            law = Law::Cone { mu, rows };
+            system.sliding.resize(system.places.row.len(), 0.0);
+            system.sliding[at] = mu;
+        }
         system.singles.push(Single { law, at, read, read_values, write, write_values, step, exact, block: image.block });
     }
 }

@@ -86,10 +86,10 @@ impl Gram {
         self.used.push(place);
     }
 
-    /// The slopes have changed by this along each of the differences in use.
-    pub(super) fn tilt(&mut self, along: impl Fn(usize) -> f64) {
-        for &place in &self.used {
-            self.slopes[place] += along(place);
+    /// The slopes have changed by this much along each of the differences in use.
+    pub(super) fn tilt(&mut self, change: &[f64]) {
+        for (&place, change) in self.used.iter().zip(change) {
+            self.slopes[place] += change;
         }
     }
 

@@ -103,6 +103,15 @@ impl Layout {
         }
     }
 
+    /// `out ← L⁻¹ x`, the row x on the unknowns of one group.
+    #[inline]
+    pub(super) fn whiten_row(&self, group: u32, x: &[f64; GROUP], out: &mut [f64]) {
+        let l = &self.whitening[group as usize];
+        for (p, out) in out.iter_mut().enumerate() {
+            *out = (0..=p).map(|q| l[p * GROUP + q] * x[q]).sum();
+        }
+    }
+
     /// Other cliques, the small ones with a coordinate for each unknown; true if there are large ones.
     fn place_cliques(&mut self, factor: &CliqueFactor) -> bool {
         let cliques = &factor.cliques;
@@ -223,8 +232,9 @@ impl Image {
         self.read_values.clear();
         for i in 0..block.rows {
             for (&owner, x) in self.owners.iter().zip(block.row(i).as_chunks::<GROUP>().0) {
-                let l = &layout.whitening[owner as usize];
-                self.read_values.extend((0..GROUP).map(|p| (0..=p).map(|q| l[p * GROUP + q] * x[q]).sum::<f64>()));
+                let mut six = [0.0; GROUP];
+                layout.whiten_row(owner, x, &mut six);
+                self.read_values.extend_from_slice(&six);
             }
         }
         self.write_values.clone_from(&self.read_values);
@@ -335,7 +345,8 @@ pub(super) fn metric(law: &Law, block: &mut [f64], settings: &Settings) -> ([f64
     (s, settings.omega / largest)
 }
 
-/// The largest eigenvalue of a small positive semidefinite matrix with unit diagonal, by powers.
+/// The largest eigenvalue of a symmetric positive semidefinite matrix of up to three rows whose diagonal entries are one on average: the
+/// largest root of the characteristic polynomial, in closed form.
 fn largest_eigenvalue(a: &[f64], d: usize) -> f64 {
     if d == 1 {
         return a[0];
@@ -343,26 +354,17 @@ fn largest_eigenvalue(a: &[f64], d: usize) -> f64 {
     if d == 2 {
         return 0.5 * (a[0] + a[3]) + (0.25 * (a[0] - a[3]).powi(2) + a[1] * a[2]).max(0.0).sqrt();
     }
-    // Squaring five times is thirty-two powers; the column sums bound what is left from above.
-    let mut power: [f64; 9] = std::array::from_fn(|i| a[i]);
-    let mut logarithm = 0.0;
-    let mut weight = 1.0;
-    for _ in 0..7 {
-        let trace = power[0] + power[4] + power[8];
-        if trace.is_nan() || trace <= 0.0 {
-            return 1.0;
-        }
-        logarithm += weight * trace.ln();
-        weight *= 0.5;
-        let p = power.map(|x| x / trace);
-        for i in 0..3 {
-            for j in 0..3 {
-                power[i * 3 + j] = (0..3).map(|k| p[i * 3 + k] * p[k * 3 + j]).sum();
-            }
-        }
+    // A = m 1 + 2 p B, where the eigenvalues of B are cos(φ + 2πk/3) and det(2 B) = 2 cos 3φ.
+    let mean = (a[0] + a[4] + a[8]) / 3.0;
+    let (x, y, z) = (a[0] - mean, a[4] - mean, a[8] - mean);
+    let (xy, xz, yz) = (a[1], a[2], a[5]);
+    let p = ((x * x + y * y + z * z + 2.0 * (xy * xy + xz * xz + yz * yz)) / 6.0).sqrt();
+    let determinant = x * (y * z - yz * yz) - xy * (xy * z - yz * xz) + xz * (xy * yz - y * xz);
+    let cosine = determinant / (2.0 * p * p * p);
+    if cosine.is_nan() {
+        return 1.0;
     }
-    logarithm += weight * (power[0] + power[4] + power[8]).ln();
-    logarithm.exp().clamp(1.0, 3.0)
+    (mean + 2.0 * p * (cosine.clamp(-1.0, 1.0).acos() / 3.0).cos()).clamp(1.0, 3.0)
 }
 
 /// The law in scaled variables.

@@ -74,17 +74,21 @@ impl Kinds {
     }
 }
 
-/// The start of z, for the chunks of one colour.
+/// The start of a vector that several threads write, each at places of its own.
 #[derive(Clone, Copy)]
-struct Shared(*mut f64);
+pub(super) struct Shared(*mut f64);
 
-// SAFETY: chunks of one colour touch different places, see the head of this file.
+// SAFETY: who uses it sees to it that threads touch different places: chunks of one colour do, see the head of this file.
 unsafe impl Send for Shared {}
 // SAFETY: as above.
 unsafe impl Sync for Shared {}
 
 impl Shared {
-    fn start(self) -> *mut f64 {
+    pub(super) fn of(vector: &mut [f64]) -> Shared {
+        Shared(vector.as_mut_ptr())
+    }
+
+    pub(super) fn start(self) -> *mut f64 {
         self.0
     }
 }
@@ -102,7 +106,7 @@ impl Kernels<'_> {
     /// Sweeps all parts; returns Σ‖Δ‖², added in the order of the parts.
     pub(super) fn sweep_parts(&self, parts: &[Part], x: &mut State, sums: &mut Vec<f64>) -> f64 {
         self.check(&x.z);
-        let (z, r) = (Shared(x.z.as_mut_ptr()), Shared(x.r.as_mut_ptr()));
+        let (z, r) = (Shared::of(&mut x.z), Shared::of(&mut x.r));
         let end = x.r.len();
         let run = |p: usize| -> f64 {
             let part = &parts[p];
@@ -119,7 +123,7 @@ impl Kernels<'_> {
     /// Sweeps the lanes of one colour of the boundary, chunk by chunk.
     pub(super) fn sweep_colour(&self, colour: &Colour, x: &mut State, sums: &mut Vec<f64>) -> f64 {
         self.check(&x.z);
-        let z = Shared(x.z.as_mut_ptr());
+        let z = Shared::of(&mut x.z);
         self.chunks(&self.kinds.cone, (&colour.cone, z), &mut x.r, sums)
             + self.chunks(&self.kinds.coulomb, (&colour.coulomb, z), &mut x.r, sums)
             + self.chunks(&self.kinds.bounds, (&colour.bounds, z), &mut x.r, sums)
@@ -129,7 +133,7 @@ impl Kernels<'_> {
         let size = CHUNK * L::ROWS * LANES;
         let range = run.places(L::ROWS);
         let (q, end) = (&self.q[range.clone()], range.len());
-        let r = Shared(r[range].as_mut_ptr());
+        let r = Shared::of(&mut r[range]);
         let sweep = |c: usize| {
             let mine = c * size..end.min((c + 1) * size);
             // SAFETY: within r, and chunks do not overlap.
@@ -175,16 +179,9 @@ impl Kernels<'_> {
     }
 
     fn check(&self, z: &[f64]) {
-        let limit = self.kinds.cone.limit.max(self.kinds.coulomb.limit).max(self.kinds.bounds.limit);
-        assert!(limit <= z.len(), "every place is within z");
+        let Kinds { cone, coulomb, bounds } = self.kinds;
+        assert!(cone.within(z.len()) && coulomb.within(z.len()) && bounds.within(z.len()), "every place is within z");
     }
-}
-
-/// One contact on its way into a lane: rows over two groups (d × 12) and parameters.
-pub(super) struct Contact<'a> {
-    pub places: [u32; 2],
-    pub rows: &'a [f64],
-    pub parameters: &'a [f64],
 }
 
 impl<L: Local> Groups<L> {
@@ -195,6 +192,11 @@ impl<L: Local> Groups<L> {
 
     pub(super) fn len(&self) -> usize {
         self.places.len()
+    }
+
+    /// True if all places are within a z of this length.
+    pub(super) fn within(&self, length: usize) -> bool {
+        self.limit <= length
     }
 
     fn clear(&mut self) {
@@ -210,15 +212,22 @@ impl<L: Local> Groups<L> {
         self.limit = self.limit.max(dummy as usize + ROOM);
     }
 
-    /// Puts a contact into lane `lane` of the last group.
-    pub(super) fn put(&mut self, lane: usize, contact: &Contact<'_>) {
-        let at = self.values.len() - Self::SIZE;
-        for (i, &x) in contact.rows.iter().chain(contact.parameters).enumerate() {
-            self.values[at + i * LANES + lane] = x;
+    /// The numbers of all groups, [`Groups::SIZE`] each.
+    pub(super) fn values(&mut self) -> &mut [f64] {
+        &mut self.values
+    }
+
+    /// Puts rows over two groups of unknowns (d × 12) and parameters into lane `lane` of a group with these numbers.
+    pub(super) fn put(values: &mut [f64], lane: usize, rows: &[f64], parameters: &[f64]) {
+        for (i, &x) in rows.iter().chain(parameters).enumerate() {
+            values[i * LANES + lane] = x;
         }
-        let places = self.places.last_mut().expect("a group is open");
-        (places[lane], places[LANES + lane]) = (contact.places[0], contact.places[1]);
-        self.limit = self.limit.max(contact.places[0].max(contact.places[1]) as usize + ROOM);
+    }
+
+    /// Where lane `lane` of group `g` finds its two groups of unknowns.
+    pub(super) fn place(&mut self, g: usize, lane: usize, places: [u32; 2]) {
+        (self.places[g][lane], self.places[g][LANES + lane]) = (places[0], places[1]);
+        self.limit = self.limit.max(places[0].max(places[1]) as usize + ROOM);
     }
 
     /// Adds to `z` what the reactions of these groups move.
@@ -249,39 +258,6 @@ impl<L: Local> Groups<L> {
                 let r: [F; 3] = std::array::from_fn(|i| if i < L::ROWS { F::load(r[i * LANES..].as_ptr()) } else { F::splat(0.0) });
                 self.push(g, r, self.touched(g, z), z);
             }
-        }
-    }
-
-    /// The scaled sliding speed `‖q̂_t + Ĵ_t z‖` of every contact of a run of friction blocks, with the place of its normal row.
-    pub(super) fn tangents(&self, run: &Run, (q, z): (&[f64], &[f64]), each: impl FnMut(usize, f64)) {
-        assert!(self.limit <= z.len() && run.groups.end <= self.places.len() && L::ROWS == 3, "every place is within z");
-        assert!(run.places(L::ROWS).end <= q.len());
-        #[cfg(target_arch = "x86_64")]
-        if wide_enough() {
-            // SAFETY: the processor has AVX2 and FMA; groups and places exist (checked above).
-            return unsafe { self.tangents_wide(run, (q, z), each) };
-        }
-        // SAFETY: as above.
-        unsafe { self.tangents_by::<Plain>(run, (q, z), each) }
-    }
-
-    #[cfg(target_arch = "x86_64")]
-    #[target_feature(enable = "avx2,fma")]
-    unsafe fn tangents_wide(&self, run: &Run, at: (&[f64], &[f64]), each: impl FnMut(usize, f64)) {
-        // SAFETY: the caller's promise.
-        unsafe { self.tangents_by::<super::lanes::Wide>(run, at, each) }
-    }
-
-    #[inline(always)]
-    unsafe fn tangents_by<F: Four>(&self, run: &Run, (q, z): (&[f64], &[f64]), mut each: impl FnMut(usize, f64)) {
-        for (g, at) in run.groups.clone().zip((run.at..).step_by(Self::REACTIONS)) {
-            let mut t = [0.0; LANES];
-            // SAFETY: the caller's promise; one thread.
-            unsafe {
-                let u: [F; 3] = self.velocities(g, q.as_ptr().add(at), &self.touched(g, z.as_ptr()));
-                u[1].mul(u[1]).add(u[2].mul(u[2])).sqrt().store(t.as_mut_ptr());
-            }
-            t.iter().enumerate().for_each(|(lane, speed)| each(at + lane, *speed));
         }
     }
 
@@ -361,7 +337,7 @@ impl<L: Local> Groups<L> {
     /// # Safety
     /// Group `g` exists, its places are within z, nobody writes them meanwhile.
     #[inline(always)]
-    unsafe fn touched<F: Four>(&self, g: usize, z: *const f64) -> [[F; 6]; 2] {
+    pub(super) unsafe fn touched<F: Four>(&self, g: usize, z: *const f64) -> [[F; 6]; 2] {
         // SAFETY: the caller's promise.
         unsafe {
             let places = self.places.get_unchecked(g);
@@ -374,7 +350,7 @@ impl<L: Local> Groups<L> {
     /// # Safety
     /// Group `g` exists, and `q` holds its numbers.
     #[inline(always)]
-    unsafe fn velocities<F: Four>(&self, g: usize, q: *const f64, [a, b]: &[[F; 6]; 2]) -> [F; 3] {
+    pub(super) unsafe fn velocities<F: Four>(&self, g: usize, q: *const f64, [a, b]: &[[F; 6]; 2]) -> [F; 3] {
         // SAFETY: the caller's promise.
         unsafe {
             let values = self.group(g);
@@ -517,7 +493,9 @@ mod tests {
                 let mu = 0.5 + 0.4 * x.draw();
                 let first = ((g * LANES + lane) * 2 * 8) as u32;
                 let places = [first, if g + 1 == groups { dummy } else { first + 8 }];
-                f.put(lane, &Contact { places, rows: &rows, parameters: &parameters(mu, &rows) });
+                let size = Groups::<L>::SIZE;
+                Groups::<L>::put(&mut f.values()[g * size..(g + 1) * size], lane, &rows, &parameters(mu, &rows));
+                f.place(g, lane, places);
             }
         }
         let q: Vec<f64> = (0..groups * 3 * LANES).map(|_| x.draw()).collect();

@@ -73,6 +73,8 @@ mod accelerate;
 mod anderson;
 mod build;
 mod colour;
+mod fill;
+mod freeze;
 mod gram;
 mod image;
 mod joints;
@@ -197,7 +199,7 @@ impl Settings {
         let usual = (self.local, self.acceleration) == (Local::Auto, Acceleration::Auto);
         let sliding = laws.iter().filter(|law| matches!(law, Law::Coulomb { mu, rows: 3 } if *mu > 0.0)).count();
         if usual && sliding >= MANY {
-            Settings { local: Local::Frozen, acceleration: Acceleration::Subspace { depth: 3 }, ..self.clone() }
+            Settings { local: Local::Frozen, acceleration: Acceleration::Subspace { depth: 2 }, ..self.clone() }
         } else {
             self.clone()
         }
@@ -251,8 +253,18 @@ impl Psor {
 
     /// Sweeps from the guess; `judge` is ready for `problem`.
     pub fn sweep(&mut self, problem: &Problem, judge: &mut Judge, solution: &mut Solution) -> Report {
-        let Psor { settings, system, scratch, memory, r, team, .. } = self;
+        let team = self.team.clone();
+        if problem.laws.len() < ALONE || !self.settings.parallel {
+            return self.sweep_with(None, problem, judge, solution);
+        }
+        team.with(|| self.sweep_with((rayon::current_num_threads() > 1).then(|| team.clone()), problem, judge, solution))
+    }
+
+    /// The same with a team that is awake, if there is one.
+    fn sweep_with(&mut self, team: Option<Arc<Team>>, problem: &Problem, judge: &mut Judge, solution: &mut Solution) -> Report {
+        let Psor { settings, system, scratch, memory, r, .. } = self;
         let settings = settings.frozen(&problem.laws).resolved(&problem.laws, true);
+        system.team = team;
         system.set(problem, judge.factor(), &settings, scratch);
         system.zero(&mut memory.x);
         admissible(&problem.laws, &problem.J.row_starts, &solution.r, r);
@@ -263,9 +275,7 @@ impl Psor {
         // The places are the referee's while the system is swept.
         let places = std::mem::take(&mut system.places);
         let mut whole = Whole { problem, judge, places: &places, solution };
-        system.team = (settings.parallel && rayon::current_num_threads() > 1).then(|| team.clone());
-        let mut sweep = || run::run(system, memory, &mut whole, &settings);
-        let outcome = if problem.laws.len() < ALONE || !settings.parallel { sweep() } else { team.with(sweep) };
+        let outcome = run::run(system, memory, &mut whole, &settings);
         whole.set(memory.best());
         system.places = places;
         let mut report = report(outcome, settings.stop.history);

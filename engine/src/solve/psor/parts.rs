@@ -4,9 +4,9 @@
 //! A block within one part belongs to it; the others form the boundary, swept afterwards colour by
 //! colour. The number of parts depends on the problem alone, never on the number of threads.
 
-/// Blocks per part: their owners' coordinates fit into the second-level cache many times over, and a
-/// step of ten thousand contacts makes eight parts.
-const SIZE: usize = 1250;
+/// Blocks per part: their owners' coordinates fit into the second-level cache, and a step of ten thousand contacts makes four parts.
+/// Smaller parts have more neighbours, whose coordinates go from core to core. Fewer blocks than this are one part.
+const SIZE: usize = 2500;
 
 /// An owner with more blocks than this joins everything to everything (a drum, a moving floor): it is not followed.
 const CROWD: usize = 100;
@@ -94,7 +94,7 @@ impl Parts {
     /// Cuts `count` owners; `owners` lists those of each block.
     pub(super) fn set(&mut self, count: usize, owners: &Lists) {
         // An even number: two threads get as much each.
-        self.number = if owners.len() < 2 * SIZE { 1 } else { (owners.len() / SIZE) & !1 };
+        self.number = if owners.len() < SIZE { 1 } else { ((owners.len() / SIZE) & !1).max(2) };
         self.of.clear();
         if self.number == 1 {
             self.of.resize(count, 0);

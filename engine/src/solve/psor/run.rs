@@ -2,11 +2,15 @@
 
 use super::accelerate::Subspace;
 use super::anderson::Anderson;
+use super::freeze::ALONG;
 use super::lanes::Aligned;
 use super::system::{State, Sweeps};
+use super::team::Team;
+use super::vector::Passes;
 use super::{Acceleration, Settings};
 use crate::problem::{Error, Tolerance};
 use crate::solve::{Sample, Status, Stop};
+use std::sync::Arc;
 use std::time::Instant;
 
 /// The error is judged once the sweep's own estimate is below this multiple of the tolerance: the
@@ -16,9 +20,8 @@ const LOOK: f64 = 4.0;
 /// No progress: the least estimate fell by less than a tenth in so many sweeps.
 const STALL: u64 = 5000;
 
-/// Sweeps with one shift. Six steps of one settled pile of 1190 took 98, 84, 129, 130 and 172 sweeps on average with one to five (three
-/// differences). The least of some sixteen pairs of this and the number of differences, chosen on these six steps and on no others.
-const FROZEN: u64 = 2;
+/// Sweeps with one shift, and with one extrapolation: [`super`] says what other numbers give.
+const HELD: u64 = 2;
 
 /// How the loop ended.
 pub(super) struct Outcome {
@@ -44,6 +47,7 @@ pub(super) trait Referee {
 /// Keeps the least-error iterate.
 #[derive(Default)]
 struct Best {
+    passes: Passes,
     r: Aligned,
     estimate: f64,
     /// The judged error of `r`, if it was judged.
@@ -70,7 +74,8 @@ impl Memory {
 }
 
 impl Best {
-    fn start(&mut self, r: &[f64]) {
+    fn start(&mut self, r: &[f64], team: Option<Arc<Team>>) {
+        self.passes.team = team;
         self.r.set(r);
         self.judged.set(r);
         (self.estimate, self.error, self.least) = (f64::INFINITY, None, None);
@@ -78,7 +83,7 @@ impl Best {
 
     fn see(&mut self, r: &[f64], estimate: f64) {
         if estimate < self.estimate {
-            self.r.copy_from_slice(r);
+            self.passes.copy_vector(&mut self.r, r);
             self.estimate = estimate;
             self.error = None;
         }
@@ -117,7 +122,7 @@ pub(super) fn run<S: Sweeps>(system: &mut S, memory: &mut Memory, referee: &mut 
     let stop = &settings.stop;
     let begin = stop.clock();
     let Memory { x, best, between } = memory;
-    best.start(&x.r);
+    best.start(&x.r, system.team());
     let first = best.judge(referee, &stop.tolerance);
     let mut outcome =
         Outcome { status: Status::Budget, sweeps: 0, restarts: 0, judged: 1, reproducible: true, error: first, history: Vec::new() };
@@ -178,9 +183,9 @@ fn sweeps<S: Sweeps>(
     let stop = settings.stop;
     let work = stop.work.unwrap_or(super::DEFAULT_WORK);
     let threshold = LOOK * stop.tolerance.relative * track.outcome.error.scale;
-    let (mut looked, mut looked_at) = (f64::INFINITY, 0);
+    let mut look = Look { threshold, at: 0 };
     let (mut progress, mut progress_at) = (f64::INFINITY, 0);
-    freeze(system, y, between);
+    let shifted = freeze(system, y, between).is_some();
     while track.outcome.sweeps < work {
         if late(&stop, track) {
             return;
@@ -192,21 +197,26 @@ fn sweeps<S: Sweeps>(
             track.outcome.status = Status::Stalled;
             return;
         }
-        track.best.see(&y.r, estimate);
+        // While the shift is held a sweep knows nothing of it: its estimate is whole, and comparable, where the shift is read anew.
+        let round = !shifted || sweep.is_multiple_of(HELD);
+        let whole = estimate + if shifted && round { freeze(system, y, between).unwrap_or(0.0) } else { 0.0 };
+        if round {
+            track.best.see(&y.r, whole);
+        }
         if settings.judge_every > 0 && sweep.is_multiple_of(settings.judge_every) {
             track.judge_now(&y.r, referee, &stop.tolerance);
         } else if stop.history {
-            track.sample(estimate);
+            track.sample(whole);
         }
-        // Look when the estimate says so; again when it has halved, or after ten more sweeps.
         let least = track.best.estimate;
-        if track.best.error.is_none() && least <= threshold && (least <= 0.5 * looked || sweep >= looked_at + 10) {
-            (looked, looked_at) = (least, sweep);
+        if track.best.error.is_none() && look.pays(least, sweep, threshold) {
             track.outcome.judged += 1;
-            if track.best.judge(referee, &stop.tolerance).accepted(&stop.tolerance) {
+            let error = track.best.judge(referee, &stop.tolerance);
+            if error.accepted(&stop.tolerance) {
                 track.outcome.status = Status::Converged;
                 return;
             }
+            look.learn(least, sweep, error.relative() / stop.tolerance.relative);
         }
         if least <= 0.9 * progress {
             (progress, progress_at) = (least, sweep);
@@ -214,21 +224,40 @@ fn sweeps<S: Sweeps>(
             track.outcome.status = Status::Stalled;
             return;
         }
-        if sweep.is_multiple_of(FROZEN) && freeze(system, y, between) {
-            // Estimates with another shift say nothing about this one.
-            track.best.estimate = f64::INFINITY;
+        if round {
+            track.outcome.restarts += u64::from(!between.advance(y, estimate, system));
         }
-        track.outcome.restarts += u64::from(!between.advance(y, estimate, system));
     }
 }
 
-/// Freezes the shift at `y`, if there is one; true then.
-fn freeze<S: Sweeps>(system: &mut S, y: &State, between: &mut Between) -> bool {
-    let Some(change) = system.freeze(y) else { return false };
-    if let Between::Subspace(subspace) = between {
-        subspace.tilt(change);
+/// When to ask the judge: once the estimate is small enough, then when it has fallen as far as the judge's answer asks for, or after ten
+/// more sweeps.
+struct Look {
+    /// Estimates above this are not worth a look.
+    threshold: f64,
+    /// Sweep of the last look.
+    at: u64,
+}
+
+impl Look {
+    fn pays(&self, least: f64, sweep: u64, first: f64) -> bool {
+        least <= self.threshold || (least <= first && sweep >= self.at + 10)
     }
-    true
+
+    /// The judge found `excess` times the error that is wanted; where it was content with that it misses something else.
+    fn learn(&mut self, least: f64, sweep: u64, excess: f64) {
+        (self.threshold, self.at) = (least / if excess > 1.0 { excess } else { 2.0 }, sweep);
+    }
+}
+
+/// Freezes the shift at `y`; the energy of its change, none if there is no shift.
+fn freeze<S: Sweeps>(system: &mut S, y: &State, between: &mut Between) -> Option<f64> {
+    let Between::Subspace(subspace) = between else { return system.freeze(y, &[]).map(|change| change.energy) };
+    let mut along = [&[][..]; ALONG];
+    let count = along.iter_mut().zip(subspace.along()).map(|(place, vector)| *place = vector).count();
+    let change = system.freeze(y, &along[..count])?;
+    subspace.tilt(&change.along[..count]);
+    Some(change.energy)
 }
 
 /// What happens between two sweeps.

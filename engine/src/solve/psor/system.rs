@@ -17,6 +17,7 @@
 
 use super::super::local::solve_block;
 use super::Places;
+use super::freeze::Change;
 use super::gram::Products;
 use super::joints::Joints;
 use super::kernel;
@@ -133,10 +134,11 @@ pub(super) struct System {
     pub team: Option<Arc<Team>>,
     /// Sums of chunks and parts, work space.
     pub sums: Vec<f64>,
-    /// By place: the scaled mu on normal rows whose shift is frozen (else 0), the shift in q̂, and its last change. Empty if there is none.
+    /// By place: the scaled mu on normal rows whose shift is frozen (else 0), and the shift in q̂. Empty if there is none.
     pub sliding: Vec<f64>,
     pub shift: Vec<f64>,
-    pub change: Vec<f64>,
+    /// What a freeze changes, part by part; work space.
+    pub changes: Vec<Change>,
 }
 
 /// What the loop around the sweeps needs to know of a system.
@@ -151,8 +153,9 @@ pub(super) trait Sweeps {
     fn team(&self) -> Option<Arc<Team>> {
         None
     }
-    /// Reads De Saxcé's shift off the velocities of `x` and freezes it in q̂; by how much each entry changed, none if nothing is frozen.
-    fn freeze(&mut self, _x: &State) -> Option<&[f64]> {
+    /// Reads De Saxcé's shift off the velocities of `x` and freezes it in q̂; what that changed, also along vectors of reactions. None if
+    /// nothing is frozen.
+    fn freeze(&mut self, _x: &State, _along: &[&[f64]]) -> Option<Change> {
         None
     }
 }
@@ -234,21 +237,28 @@ impl System {
         sum
     }
 
+    /// `û` of one block.
+    pub(super) fn velocities(&self, single: &Single, x: &State) -> [f64; MAX_ROWS] {
+        let coordinates = &self.coordinates[single.read.clone()];
+        let width = coordinates.len();
+        let mut u = [0.0; MAX_ROWS];
+        for (i, u) in u.iter_mut().enumerate().take(single.law.rows()) {
+            let values = &self.values[single.read_values + i * width..][..width];
+            let sum: f64 = coordinates.iter().zip(values).map(|(&c, &value)| value * x.z[c as usize]).sum();
+            *u = self.q[single.at + i] + sum + self.compliance[single.at + i] * x.r[single.at + i];
+        }
+        u
+    }
+
     /// Sweeps one block alone; returns ‖Δ‖².
     fn sweep_single(&self, single: &Single, x: &mut State) -> f64 {
         let d = single.law.rows();
         if single.step == 0.0 {
             return 0.0;
         }
-        let coordinates = &self.coordinates[single.read.clone()];
-        let width = coordinates.len();
-        let (mut u, mut old) = ([0.0; MAX_ROWS], [0.0; MAX_ROWS]);
-        for i in 0..d {
-            let values = &self.values[single.read_values + i * width..][..width];
-            let sum: f64 = coordinates.iter().zip(values).map(|(&c, &value)| value * x.z[c as usize]).sum();
-            old[i] = x.r[single.at + i];
-            u[i] = self.q[single.at + i] + sum + self.compliance[single.at + i] * old[i];
-        }
+        let u = self.velocities(single, x);
+        let mut old = [0.0; MAX_ROWS];
+        old[..d].copy_from_slice(&x.r[single.at..single.at + d]);
         let mut new = old;
         Local { law: &single.law, block: &single.block[..d * d], step: single.step, exact: single.exact }.solve(&u[..d], &mut new[..d]);
         let mut sum = 0.0;
@@ -344,19 +354,7 @@ impl Sweeps for System {
         self.team.clone()
     }
 
-    fn freeze(&mut self, x: &State) -> Option<&[f64]> {
-        if self.sliding.is_empty() {
-            return None;
-        }
-        let System { kinds, colours, q, sliding, shift, change, .. } = self;
-        for colour in colours.iter() {
-            kinds.cone.tangents(&colour.cone, (q, &x.z), |normal, speed| {
-                let new = sliding[normal] * speed;
-                change[normal] = new - shift[normal];
-                shift[normal] = new;
-            });
-        }
-        q.iter_mut().zip(change.iter()).for_each(|(q, change)| *q += change);
-        Some(change)
+    fn freeze(&mut self, x: &State, along: &[&[f64]]) -> Option<Change> {
+        (!self.sliding.is_empty()).then(|| self.freeze_at(x, along))
     }
 }

@@ -114,6 +114,13 @@ impl Passes {
     pub(super) fn copy(&mut self, to: &mut State, from: &State) {
         self.combine(to, from, (&[], &[]), &[]);
     }
+
+    /// The same for one vector.
+    pub(super) fn copy_vector(&mut self, to: &mut [f64], from: &[f64]) {
+        self.sums.resize(to.len().div_ceil(CHUNK), Products::default());
+        let run = |c: usize, to: &mut [f64], _: &mut [Products]| to.copy_from_slice(&from[c * CHUNK..c * CHUNK + to.len()]);
+        by_chunks(self.team.as_deref(), to, &mut self.sums, run);
+    }
 }
 
 /// The vectors of the differences at these places, as a list on the stack.

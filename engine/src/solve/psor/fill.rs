@@ -1,0 +1,151 @@
+//! Contacts on their way into the lanes: whitened, scaled, with the parameters of their law.
+//!
+//! Each group of lanes is filled on its own, on any thread; what the others need to know of it waits in its [`Slot`].
+
+use super::Settings;
+use super::image::{Layout, metric, scaled};
+use super::kernel::Groups;
+use super::lanes::LANES;
+use super::laws::{Local, coulomb_parameters};
+use super::system::{GROUP, STRIDE, System};
+use super::team::Team;
+use crate::problem::law::MAX_ROWS;
+use crate::problem::{Law, Problem};
+
+/// Groups that are filled at a time.
+const TOGETHER: usize = 16;
+
+/// Columns of a row: two groups of unknowns.
+const COLUMNS: usize = 2 * GROUP;
+
+/// A group of lanes: the blocks in it, and what filling it tells.
+#[derive(Clone)]
+pub(super) struct Slot {
+    /// Where its reactions begin.
+    start: usize,
+    dummy: u32,
+    /// Blocks of the problem; lanes without one do nothing.
+    blocks: [Option<u32>; LANES],
+    places: [[u32; 2]; LANES],
+    scales: [[f64; MAX_ROWS]; LANES],
+    /// The scaled mu of contacts whose shift is held, else zero.
+    sliding: [f64; LANES],
+}
+
+impl Slot {
+    pub(super) fn new(start: usize, dummy: u32, blocks: impl Iterator<Item = usize>) -> Slot {
+        let mut slot = Slot {
+            start,
+            dummy,
+            blocks: [None; LANES],
+            places: [[dummy; 2]; LANES],
+            scales: [[0.0; MAX_ROWS]; LANES],
+            sliding: [0.0; LANES],
+        };
+        slot.blocks.iter_mut().zip(blocks).for_each(|(place, block)| *place = Some(block as u32));
+        slot
+    }
+
+    /// Tells the system what is known by place of r̂, given `q = J H⁻¹ k + w`.
+    pub(super) fn write(&self, system: &mut System, problem: &Problem, q: &[f64]) {
+        for (lane, block) in self.blocks.iter().enumerate() {
+            let Some(k) = *block else { continue };
+            let rows = problem.J.row_starts[k as usize]..problem.J.row_starts[k as usize + 1];
+            for (i, row) in rows.enumerate() {
+                let (at, s) = (self.start + i * LANES + lane, self.scales[lane][i]);
+                system.places.row[at] = row as u32;
+                system.places.scale[at] = s;
+                system.q[at] = q[row] * s;
+            }
+            if self.sliding[lane] > 0.0 {
+                system.sliding.resize(system.places.row.len(), 0.0);
+                system.sliding[self.start + lane] = self.sliding[lane];
+            }
+        }
+    }
+}
+
+/// What all groups are filled from.
+pub(super) struct Filler<'a> {
+    pub problem: &'a Problem,
+    pub settings: &'a Settings,
+    pub layout: &'a Layout,
+}
+
+/// Fills all groups of one kind.
+pub(super) fn fill<L: Local + Sync>(filler: &Filler<'_>, groups: &mut Groups<L>, slots: &mut [Slot], team: Option<&Team>) {
+    let size = Groups::<L>::SIZE;
+    let run = |_: usize, values: &mut [f64], slots: &mut [Slot]| {
+        for (values, slot) in values.chunks_exact_mut(size).zip(slots) {
+            filler.group::<L>(values, slot);
+        }
+    };
+    match team {
+        Some(team) => team.chunks((groups.values(), slots), (size * TOGETHER, TOGETHER), run),
+        None => run(0, groups.values(), slots),
+    }
+    for (g, slot) in slots.iter().enumerate() {
+        slot.places.iter().enumerate().for_each(|(lane, places)| groups.place(g, lane, *places));
+    }
+}
+
+impl Filler<'_> {
+    fn group<L: Local>(&self, values: &mut [f64], slot: &mut Slot) {
+        for lane in 0..LANES {
+            let Some(k) = slot.blocks[lane] else { continue };
+            let law = self.problem.laws[k as usize];
+            let d = law.rows();
+            let (owners, mut rows) = self.rows(k as usize);
+            let mut block = [0.0; MAX_ROWS * MAX_ROWS];
+            for i in 0..d {
+                for j in 0..=i {
+                    let product = crate::math::dot(&rows[i], &rows[j]);
+                    (block[i * d + j], block[j * d + i]) = (product, product);
+                }
+            }
+            let (s, step) = metric(&law, &mut block, self.settings);
+            rows.iter_mut().zip(s).for_each(|(row, s)| row.iter_mut().for_each(|x| *x *= s));
+            slot.scales[lane] = s;
+            slot.places[lane] = owners.map(|o| o.map_or(slot.dummy, |o| o * STRIDE as u32));
+            let rows = &rows.as_flattened()[..d * COLUMNS];
+            match scaled(&law, &s) {
+                Law::Cone { mu, .. } => Groups::<L>::put(values, lane, rows, &[mu, 1.0 / (1.0 + mu * mu), step]),
+                Law::Coulomb { mu, .. } if !self.settings.exact(&law) => {
+                    Groups::<L>::put(values, lane, rows, &[mu, 1.0 / (1.0 + mu * mu), step]);
+                    slot.sliding[lane] = mu;
+                }
+                Law::Coulomb { mu, .. } => Groups::<L>::put(values, lane, rows, &coulomb_parameters(mu, &block)),
+                Law::Interval { lo, hi } => Groups::<L>::put(values, lane, rows, &[lo, hi, step]),
+                Law::Unilateral => Groups::<L>::put(values, lane, rows, &[0.0, f64::INFINITY, step]),
+                Law::Equality => Groups::<L>::put(values, lane, rows, &[f64::NEG_INFINITY, f64::INFINITY, step]),
+            }
+        }
+    }
+
+    /// The whitened rows of a block over at most two groups of unknowns, and these groups in ascending order.
+    fn rows(&self, k: usize) -> ([Option<u32>; 2], [[f64; COLUMNS]; MAX_ROWS]) {
+        let (layout, block) = (self.layout, self.problem.J.block(k));
+        let owner = |j: u32| layout.owner[j as usize];
+        let (mut first, mut second) = (None, None);
+        for o in block.columns.iter().map(|&j| owner(j)) {
+            first = Some(first.map_or(o, |f: u32| f.min(o)));
+            second = Some(second.map_or(o, |s: u32| s.max(o)));
+        }
+        let owners = [first, second.filter(|_| first != second)];
+        let mut rows = [[0.0; COLUMNS]; MAX_ROWS];
+        for (i, row) in rows.iter_mut().enumerate().take(block.rows) {
+            let mut plain = [0.0; COLUMNS];
+            for (&j, &x) in block.columns.iter().zip(block.row(i)) {
+                let (o, side) = (owner(j), usize::from(Some(owner(j)) != first));
+                plain[side * GROUP + (j - layout.groups[o as usize]) as usize] = x;
+            }
+            for (side, o) in owners.into_iter().enumerate() {
+                if let Some(o) = o {
+                    let six: &[f64; GROUP] = plain[side * GROUP..].first_chunk().expect("six of twelve");
+                    layout.whiten_row(o, six, &mut row[side * GROUP..(side + 1) * GROUP]);
+                }
+            }
+        }
+        (owners, rows)
+    }
+}

@@ -1,0 +1,155 @@
+//! De Saxcé's shift, held for a few sweeps.
+//!
+//! Under Coulomb's law a contact sees `ũ_n = û_n + mû‖û_t‖`. With the shift `s = mû‖û_t‖` held in q̂ the law is that of a cone, and a dual
+//! energy falls. To freeze it anew at a point:
+//!
+//! ```text
+//!   s⁺ = mû ‖q̂_t + Ĵ_t z‖        q̂_n += s⁺ − s        Σ (s⁺ − s)²        Σ (s⁺ − s) d_n  for each vector d that is asked for
+//! ```
+//!
+//! One pass over the contacts, four at a time, parts and colours on the threads of the team; sums are added in the order of the parts.
+
+#![allow(unsafe_code)]
+
+use super::gram::MOST;
+use super::kernel::{Groups, Shared};
+use super::lanes::{Four, LANES, Plain, wide_enough};
+use super::laws::Cone;
+use super::system::{Colour, Run, State, System};
+use crate::problem::law::tangent_norm;
+
+/// Vectors that may be asked for: a point, and the differences that led to it.
+pub(super) const ALONG: usize = MOST + 1;
+
+/// What a freeze has changed: the energy of the change, and its products with the vectors asked for.
+#[derive(Clone, Copy)]
+pub(super) struct Change {
+    /// ½ Σ (s⁺ − s)², J.
+    pub energy: f64,
+    pub along: [f64; ALONG],
+}
+
+impl Change {
+    const NONE: Change = Change { energy: 0.0, along: [0.0; ALONG] };
+
+    fn add(&mut self, other: &Change) {
+        self.energy += other.energy;
+        self.along.iter_mut().zip(&other.along).for_each(|(sum, x)| *sum += x);
+    }
+}
+
+/// Places of r̂ by which the shift is kept, and what its change is multiplied with.
+struct Places<'a> {
+    z: &'a [f64],
+    mu: &'a [f64],
+    q: Shared,
+    shift: Shared,
+    along: &'a [&'a [f64]],
+}
+
+impl System {
+    /// Freezes the shift at the point `x`.
+    pub(super) fn freeze_at(&mut self, x: &State, along: &[&[f64]]) -> Change {
+        let mut change = self.freeze_lanes(&x.z, along);
+        change.add(&self.freeze_singles(x, along));
+        change
+    }
+
+    /// Blocks that are swept alone.
+    fn freeze_singles(&mut self, x: &State, along: &[&[f64]]) -> Change {
+        let mut sum = Change::NONE;
+        for i in 0..self.singles.len() {
+            let at = self.singles[i].at;
+            if self.sliding[at] > 0.0 {
+                let new = self.sliding[at] * tangent_norm(&self.velocities(&self.singles[i], x)[..self.singles[i].law.rows()]);
+                let change = new - self.shift[at];
+                self.shift[at] = new;
+                self.q[at] += change;
+                sum.energy += 0.5 * change * change;
+                sum.along.iter_mut().zip(along).for_each(|(sum, d)| *sum += change * d[at]);
+            }
+        }
+        sum
+    }
+
+    /// Blocks in lanes.
+    fn freeze_lanes(&mut self, z: &[f64], along: &[&[f64]]) -> Change {
+        let System { kinds, colours, q, sliding, shift, parts, boundary, changes, team, .. } = self;
+        let length = q.len();
+        assert!(sliding.len() == length && shift.len() == length && along.len() <= ALONG, "one entry for each place");
+        assert!(along.iter().all(|d| d.len() == length) && kinds.cone.within(z.len()), "every place exists");
+        let places = Places { z, mu: sliding, q: Shared::of(q), shift: Shared::of(shift), along };
+        let run = |unit: usize| {
+            let colours = match parts.get(unit) {
+                Some(part) => &colours[part.colours.clone()],
+                None => std::slice::from_ref(&colours[boundary.start + unit - parts.len()]),
+            };
+            let mut sum = Change::NONE;
+            for Colour { cone, .. } in colours {
+                assert!(cone.places(3).end <= length && cone.groups.end <= kinds.cone.len());
+                // SAFETY: groups and places exist (checked here and above); units are different contacts, so different places.
+                sum.add(&unsafe { freeze(&kinds.cone, cone, &places) });
+            }
+            sum
+        };
+        changes.clear();
+        changes.resize(parts.len() + boundary.len(), Change::NONE);
+        match team {
+            Some(team) => team.chunks((changes, &mut [(); 0]), (1, 1), |unit, change, _| change[0] = run(unit)),
+            None => changes.iter_mut().enumerate().for_each(|(unit, change)| *change = run(unit)),
+        }
+        let mut sum = Change::NONE;
+        changes.iter().for_each(|change| sum.add(change));
+        sum
+    }
+}
+
+/// # Safety
+/// The groups of the run exist, their places are within z and within the vectors of `places`, and no other thread touches the latter.
+unsafe fn freeze(groups: &Groups<Cone>, run: &Run, places: &Places<'_>) -> Change {
+    #[cfg(target_arch = "x86_64")]
+    if wide_enough() {
+        // SAFETY: the processor has AVX2 and FMA; the rest is the caller's promise.
+        return unsafe { freeze_wide(groups, run, places) };
+    }
+    // SAFETY: the caller's promise.
+    unsafe { freeze_by::<Plain>(groups, run, places) }
+}
+
+#[cfg(target_arch = "x86_64")]
+#[target_feature(enable = "avx2,fma")]
+unsafe fn freeze_wide(groups: &Groups<Cone>, run: &Run, places: &Places<'_>) -> Change {
+    // SAFETY: the caller's promise.
+    unsafe { freeze_by::<super::lanes::Wide>(groups, run, places) }
+}
+
+#[inline(always)]
+unsafe fn freeze_by<F: Four>(groups: &Groups<Cone>, run: &Run, places: &Places<'_>) -> Change {
+    // SAFETY: the caller's promise.
+    unsafe {
+        let zero = F::splat(0.0);
+        let (mut square, mut along) = (zero, [zero; ALONG]);
+        for (g, at) in run.groups.clone().zip((run.at..).step_by(3 * LANES)) {
+            let (q, shift) = (places.q.start().add(at), places.shift.start().add(at));
+            let u: [F; 3] = groups.velocities(g, q, &groups.touched(g, places.z.as_ptr()));
+            let new = F::load(places.mu.as_ptr().add(at)).mul(u[1].mul(u[1]).add(u[2].mul(u[2])).sqrt());
+            let change = new.sub(F::load(shift));
+            new.store(shift);
+            F::load(q).add(change).store(q);
+            square = change.mul_add(change, square);
+            for (sum, d) in along.iter_mut().zip(places.along) {
+                *sum = change.mul_add(F::load(d.as_ptr().add(at)), *sum);
+            }
+        }
+        let total = |x: F| {
+            let mut lanes = [0.0; LANES];
+            x.store(lanes.as_mut_ptr());
+            (lanes[0] + lanes[1]) + (lanes[2] + lanes[3])
+        };
+        let mut change = Change { energy: 0.5 * total(square), ..Change::NONE };
+        for (sum, x) in change.along.iter_mut().zip(along).take(places.along.len()) {
+            *sum = total(x);
+        }
+        change
+    }
+}
