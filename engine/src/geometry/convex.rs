@@ -7,6 +7,7 @@
 use super::shape::Invalid;
 use glam::{DVec2, DVec3};
 use parry3d_f64::shape::SupportMap;
+use smallvec::SmallVec;
 
 /// A feature within 8° of flat counts as flat: sin 8°.
 pub(crate) const SLANT: f64 = 0.14;
@@ -57,7 +58,7 @@ pub(crate) struct Nearest {
 }
 
 /// A vertex, an edge or a face: corners in order, each with a number that names it.
-pub(crate) type Feature = Vec<(DVec3, u32)>;
+pub(crate) type Feature = SmallVec<[(DVec3, u32); 8]>;
 
 impl Hull {
     pub fn new(points: &[DVec3]) -> Result<Hull, Invalid> {

@@ -10,7 +10,7 @@
 //! 4. Where a direction of the shapes themselves (a face normal, a common perpendicular) separates as much, it is
 //!    the direction: what the iterations say about it is lost in rounding when the gap is tiny.
 
-use super::convex::Core;
+use super::convex::{Core, Feature};
 use crate::math::pose::Pose;
 use glam::DVec3;
 use parry3d_f64::query::details::contact_support_map_support_map_with_params as closest_points;
@@ -139,7 +139,7 @@ impl Pair<'_> {
 
     /// The common perpendicular of the edges that the cores turn to each other, if both turn an edge.
     fn crossed_edges(&self, n: DVec3) -> Option<DVec3> {
-        let (mut a, mut b) = (vec![], vec![]);
+        let (mut a, mut b) = (Feature::new(), Feature::new());
         self.a.feature(n, &mut a);
         self.b.feature(-self.pose.inverse_vector(n), &mut b);
         if a.len() != 2 || b.len() != 2 {

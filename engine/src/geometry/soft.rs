@@ -6,7 +6,7 @@
 //! Together they keep nodes out of the piece and the piece out of the faces between them. Each contact lies on the boundary, so that three
 //! nodes hold it. Edges against edges are left to the vertices: elements are small beside what they touch.
 
-use super::convex::Core;
+use super::convex::{Core, Feature};
 use super::manifold::mix;
 use super::narrow::{Placed, Sink, turned_bounds};
 use super::surface::Surface;
@@ -46,7 +46,7 @@ impl Sink<'_> {
         let Some(n) = u.cross(v).try_normalize() else { return };
         // Deeper than its own edges a triangle is not what touches.
         let deepest = -u.length().min(v.length());
-        let mut feature = Vec::with_capacity(16);
+        let mut feature = Feature::new();
         core.feature(-b.pose.inverse_vector(n), &mut feature);
         let points: Vec<DVec3> = feature.iter().map(|f| b.pose.point(f.0)).collect();
         let put = |sink: &mut Self, p: DVec3, tag: u64| {

@@ -2,85 +2,160 @@
 //!
 //! Islands are cut from a [`Problem`] here and nowhere else; no method has a second entry for them.
 
-use super::{Problem, Rows, Solution};
+use super::{Problem, Solution};
 use crate::math::cliques::Cliques;
-use crate::math::sparse::Csr;
+
+/// The islands of one problem; the memory is kept for the next.
+#[derive(Default)]
+pub struct Islands {
+    cliques: Cliques,
+    /// Joined cliques point to one of them, the first in the end.
+    parent: Vec<u32>,
+    /// The number of the island of a first clique.
+    number: Vec<u32>,
+    unknowns: Lists,
+    blocks: Lists,
+    /// Work space of [`Islands::cut`]: where the unknowns of the whole are in the part, and the columns of a block.
+    table: Vec<u32>,
+    columns: Vec<u32>,
+}
 
 /// A part of a problem that the rest does not touch.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct Island {
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Island<'a> {
     /// The velocities of the whole problem that it owns, ascending.
-    pub unknowns: Vec<u32>,
+    pub unknowns: &'a [u32],
     /// The blocks of the whole problem that it owns, ascending.
-    pub blocks: Vec<u32>,
+    pub blocks: &'a [u32],
 }
 
-/// Cuts `problem` into islands, numbered by their first unknown. Blocks without columns go to the first island.
-pub fn islands(problem: &Problem) -> Vec<Island> {
-    let cliques = Cliques::of_matrix(&problem.H);
-    let mut parent: Vec<u32> = (0..cliques.len() as u32).collect();
-    let find = |parent: &mut Vec<u32>, mut c: u32| {
-        while parent[c as usize] != c {
-            parent[c as usize] = parent[parent[c as usize] as usize];
-            c = parent[c as usize];
+/// Numbers sorted into lists, one list after the other.
+#[derive(Default)]
+struct Lists {
+    starts: Vec<usize>,
+    items: Vec<u32>,
+}
+
+impl Lists {
+    /// Sorts the numbers below `count` into lists by `list`.
+    fn set(&mut self, lists: usize, count: usize, mut list: impl FnMut(usize) -> usize) {
+        self.starts.clear();
+        self.starts.resize(lists + 2, 0);
+        (0..count).for_each(|i| self.starts[list(i) + 2] += 1);
+        for l in 0..lists {
+            self.starts[l + 2] += self.starts[l + 1];
         }
-        c
-    };
-    for block in problem.J.blocks() {
-        let mut first = None;
-        for &j in block.columns {
-            let c = find(&mut parent, cliques.of[j as usize]);
-            let joined = *first.get_or_insert(c);
-            // The smaller number is the root: the numbering does not depend on the order of blocks.
-            let joined = find(&mut parent, joined);
-            parent[c.max(joined) as usize] = c.min(joined);
+        self.items.clear();
+        self.items.resize(count, 0);
+        // While filling, `starts[l + 1]` is where list l goes on; in the end it is where the next one begins.
+        for i in 0..count {
+            let at = &mut self.starts[list(i) + 1];
+            self.items[*at] = i as u32;
+            *at += 1;
         }
     }
-    let mut number = vec![u32::MAX; cliques.len()];
-    let mut out: Vec<Island> = Vec::new();
-    for i in 0..problem.n() as u32 {
-        let root = find(&mut parent, cliques.of[i as usize]) as usize;
-        if number[root] == u32::MAX {
-            number[root] = out.len() as u32;
-            out.push(Island::default());
-        }
-        out[number[root] as usize].unknowns.push(i);
+
+    fn get(&self, list: usize) -> &[u32] {
+        &self.items[self.starts[list]..self.starts[list + 1]]
     }
-    for (k, block) in problem.J.blocks().enumerate() {
-        let island = match block.columns.first() {
-            Some(&j) => number[find(&mut parent, cliques.of[j as usize]) as usize] as usize,
+}
+
+/// The first of the cliques that `c` is joined with; paths are halved on the way.
+fn first(parent: &mut [u32], mut c: u32) -> u32 {
+    while parent[c as usize] != c {
+        parent[c as usize] = parent[parent[c as usize] as usize];
+        c = parent[c as usize];
+    }
+    c
+}
+
+impl Islands {
+    /// Cuts `problem` into islands, numbered by their first unknown. Blocks without columns go to the first island.
+    pub fn set(&mut self, problem: &Problem) {
+        let Islands { cliques, parent, number, unknowns, blocks, .. } = self;
+        cliques.set(&problem.H);
+        parent.clear();
+        parent.extend(0..cliques.len() as u32);
+        for block in problem.J.blocks() {
+            let mut joined = None;
+            for &j in block.columns {
+                let c = first(parent, cliques.of[j as usize]);
+                // The smaller number is the first: the numbering does not depend on the order of blocks.
+                let other = first(parent, *joined.get_or_insert(c));
+                parent[c.max(other) as usize] = c.min(other);
+            }
+        }
+        number.clear();
+        number.resize(cliques.len(), u32::MAX);
+        let mut count = 0;
+        for i in 0..problem.n() {
+            let home = &mut number[first(parent, cliques.of[i]) as usize];
+            if *home == u32::MAX {
+                *home = count;
+                count += 1;
+            }
+        }
+        // A problem without unknowns has one island if it has blocks.
+        let homes = (count as usize).max(usize::from(!problem.laws.is_empty()));
+        unknowns.set(homes, problem.n(), |i| number[first(parent, cliques.of[i]) as usize] as usize);
+        blocks.set(homes, problem.laws.len(), |k| match problem.J.block(k).columns.first() {
+            Some(&j) => number[first(parent, cliques.of[j as usize]) as usize] as usize,
             None => 0,
-        };
-        out[island].blocks.push(k as u32);
+        });
     }
-    out
-}
 
-impl Island {
-    /// The island as a problem of its own.
-    pub fn cut(&self, whole: &Problem) -> Problem {
-        let n = self.unknowns.len();
+    /// How many there are.
+    pub fn len(&self) -> usize {
+        self.unknowns.starts.len().saturating_sub(2)
+    }
+
+    /// True if there is none: nothing moves.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// Island number `i`.
+    pub fn get(&self, i: usize) -> Island<'_> {
+        Island { unknowns: self.unknowns.get(i), blocks: self.blocks.get(i) }
+    }
+
+    /// Island number `i` as a problem of its own, in the memory of `part`.
+    pub fn cut(&mut self, i: usize, whole: &Problem, part: &mut Problem) {
+        let Islands { unknowns, blocks, table, columns, .. } = self;
+        let (unknowns, blocks) = (unknowns.get(i), blocks.get(i));
+        let n = unknowns.len();
         // A large island looks its unknowns up in a table, a small one is searched.
-        let mut table = vec![0; if 8 * n > whole.n() { whole.n() } else { 0 }];
-        if !table.is_empty() {
-            self.unknowns.iter().zip(0..).for_each(|(&i, p)| table[i as usize] = p);
+        table.clear();
+        if 8 * n > whole.n() {
+            table.resize(whole.n(), 0);
+            unknowns.iter().zip(0..).for_each(|(&i, p)| table[i as usize] = p);
         }
-        let searched = |j: u32| self.unknowns.binary_search(&j).expect("an island owns what its blocks touch") as u32;
+        let searched = |j: u32| unknowns.binary_search(&j).expect("an island owns what its blocks touch") as u32;
         let local = |j: u32| if table.is_empty() { searched(j) } else { table[j as usize] };
-        let mut part = Problem { name: whole.name.clone(), H: Csr::empty(n, n), J: Rows::new(n), ..Problem::default() };
-        for (p, &i) in self.unknowns.iter().enumerate() {
+        part.name.clone_from(&whole.name);
+        (part.H.rows, part.H.cols) = (n, n);
+        part.H.columns.clear();
+        part.H.values.clear();
+        part.H.starts.clear();
+        part.H.starts.push(0);
+        part.k.clear();
+        for &i in unknowns {
             let (columns, values) = whole.H.row(i as usize);
             part.H.columns.extend(columns.iter().map(|&j| local(j)));
             part.H.values.extend_from_slice(values);
-            part.H.starts[p + 1] = part.H.columns.len();
+            part.H.starts.push(part.H.columns.len());
             part.k.push(whole.k[i as usize]);
         }
-        let mut columns = Vec::new();
-        for &k in &self.blocks {
+        part.J.clear(n);
+        part.E.clear();
+        part.w.clear();
+        part.laws.clear();
+        part.names.clear();
+        for &k in blocks {
             let block = whole.J.block(k as usize);
             columns.clear();
             columns.extend(block.columns.iter().map(|&j| local(j)));
-            part.J.push(block.rows, &columns, block.values);
+            part.J.push(block.rows, columns, block.values);
             part.E.extend_from_slice(&whole.E[block.range()]);
             part.w.extend_from_slice(&whole.w[block.range()]);
             part.laws.push(whole.laws[k as usize]);
@@ -88,13 +163,18 @@ impl Island {
                 part.names.push(whole.names[k as usize].clone());
             }
         }
-        part
     }
+}
 
-    /// The island's share of a guess for the whole.
-    pub fn gather(&self, whole: &Problem, guess: &Solution) -> Solution {
-        let rows = self.blocks.iter().flat_map(|&k| whole.J.block(k as usize).range());
-        Solution { v: self.unknowns.iter().map(|&i| guess.v[i as usize]).collect(), r: rows.map(|i| guess.r[i]).collect() }
+impl Island<'_> {
+    /// The island's share of a guess for the whole, in the memory of `part`.
+    pub fn gather(&self, whole: &Problem, guess: &Solution, part: &mut Solution) {
+        part.v.clear();
+        part.v.extend(self.unknowns.iter().map(|&i| guess.v[i as usize]));
+        part.r.clear();
+        for &k in self.blocks {
+            part.r.extend_from_slice(&guess.r[whole.J.block(k as usize).range()]);
+        }
     }
 
     /// Writes the island's solution into that of the whole.
@@ -112,7 +192,14 @@ impl Island {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::problem::made;
+    use crate::math::sparse::Csr;
+    use crate::problem::{Rows, made};
+
+    fn islands(problem: &Problem) -> Islands {
+        let mut out = Islands::default();
+        out.set(problem);
+        out
+    }
 
     /// Two problems side by side, the unknowns of the second before those of the first.
     fn beside(first: &Problem, second: &Problem) -> Problem {
@@ -148,18 +235,21 @@ mod tests {
         let (rod, brick) = (named("pendulum"), named("brick_slides"));
         let whole = beside(&rod.problem, &brick.problem);
         whole.check().unwrap();
-        let parts = islands(&whole);
+        let mut parts = islands(&whole);
         assert_eq!(parts.len(), 2);
+        let (mut part, mut share) = (Problem::default(), Solution::default());
         let mut solution = Solution::zero(whole.n(), whole.rows());
         // The island with the first unknown comes first: the brick.
-        for (island, known) in parts.iter().zip([brick, rod]) {
-            let part = island.cut(&whole);
+        for (i, known) in [brick, rod].into_iter().enumerate() {
+            parts.cut(i, &whole, &mut part);
+            let island = parts.get(i);
             assert_eq!(
                 (&part.H, &part.k, &part.J, &part.laws),
                 (&known.problem.H, &known.problem.k, &known.problem.J, &known.problem.laws)
             );
             island.scatter(&whole, &known.solution, &mut solution);
-            assert_eq!(island.gather(&whole, &solution), known.solution);
+            island.gather(&whole, &solution, &mut share);
+            assert_eq!(share, known.solution);
         }
         let error = crate::problem::Judge::of(&whole).unwrap().error(&whole, &solution);
         assert!(error.relative() < 1e-26, "two solutions side by side are a solution: {error:?}");
@@ -173,6 +263,11 @@ mod tests {
         problem.laws.push(crate::problem::Law::Unilateral);
         problem.E.push(0.0);
         problem.w.push(1.0);
-        assert_eq!(islands(&problem)[0].blocks, vec![0]);
+        assert_eq!(islands(&problem).get(0).blocks, [0]);
+        let nothing = Problem { J: Rows::new(0), ..Problem::default() };
+        assert!(islands(&nothing).is_empty());
+        let mut still = Problem { laws: problem.laws.clone(), E: vec![0.0], w: vec![1.0], ..nothing };
+        still.J.push(1, &[], &[]);
+        assert_eq!(islands(&still).get(0), Island { unknowns: &[], blocks: &[0] });
     }
 }

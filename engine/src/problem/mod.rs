@@ -54,12 +54,23 @@ pub struct Problem {
 }
 
 /// An answer, and the guess before it.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Solution {
     /// Velocities at the end of the step (n; empty for a [`Reduced`] problem), m/s, rad/s.
     pub v: Vec<f64>,
     /// Reactions: impulses (m), N s, N m s.
     pub r: Vec<f64>,
+}
+
+impl Clone for Solution {
+    fn clone(&self) -> Solution {
+        Solution { v: self.v.clone(), r: self.r.clone() }
+    }
+
+    fn clone_from(&mut self, other: &Solution) {
+        self.v.clone_from(&other.v);
+        self.r.clone_from(&other.r);
+    }
 }
 
 /// What is wrong with a problem: the culprit and its value.

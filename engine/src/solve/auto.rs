@@ -20,7 +20,7 @@
 //! Every rung is counted work, so that the choice is reproducible to the bit. [Enzenhoefer2018] ranks iterates by energy in the same way.
 
 use super::{Both, Counts, Method, ReducedSolver, Report, Solver, Status, Stop, Unsupported};
-use crate::problem::islands::{Island, islands};
+use crate::problem::islands::{Island, Islands};
 use crate::problem::{Error, Judge, Law, Problem, Reduced, Solution, Tolerance};
 
 /// Settings of [`Auto`].
@@ -50,6 +50,14 @@ struct Rung {
     solver: Box<dyn Both>,
 }
 
+/// Islands, and the one at work as a problem of its own with its solution.
+#[derive(Default)]
+struct Parts {
+    islands: Islands,
+    cut: Problem,
+    local: Solution,
+}
+
 /// The method.
 pub struct Auto {
     settings: Settings,
@@ -59,6 +67,7 @@ pub struct Auto {
     frictional: Vec<Rung>,
     large: Vec<Rung>,
     best: Solution,
+    parts: Parts,
     used: Vec<(Option<Method>, u64)>,
     last: Option<Method>,
 }
@@ -77,6 +86,7 @@ impl Auto {
             frictional: ladder(&[("newton", exactly), ("interior-point", stop), ("psor", stop)]),
             large: ladder(&[("psor", short), ("newton", exactly), ("interior-point", stop), ("psor", stop)]),
             best: Solution::default(),
+            parts: Parts::default(),
             used: Vec::new(),
             last: None,
         }
@@ -149,23 +159,39 @@ impl Auto {
 impl Solver for Auto {
     fn solve(&mut self, problem: &Problem, solution: &mut Solution) -> Result<Report, Unsupported> {
         self.prepare(problem, solution)?;
-        let parts = islands(problem);
-        let alone = parts.iter().filter(|part| !part.blocks.is_empty()).count() == 1;
+        let mut parts = std::mem::take(&mut self.parts);
+        let report = self.islands(problem, &mut parts, solution);
+        self.parts = parts;
+        report
+    }
+}
+
+impl Auto {
+    /// Solves island by island.
+    fn islands(&mut self, problem: &Problem, parts: &mut Parts, solution: &mut Solution) -> Result<Report, Unsupported> {
+        let Parts { islands, cut, local } = parts;
+        islands.set(problem);
+        let held = |islands: &Islands, i: usize| !islands.get(i).blocks.is_empty();
+        let alone = (0..islands.len()).filter(|&i| held(islands, i)).count() == 1;
         let mut whole: Option<Report> = None;
         let mut largest = 0;
         self.last = None;
-        for part in parts.iter().filter(|part| !part.blocks.is_empty()) {
+        for i in 0..islands.len() {
+            if !held(islands, i) {
+                continue;
+            }
             // One island beside bodies that nothing touches needs no copy.
             let (report, method) = if alone {
                 self.island(problem, solution)?
             } else {
-                let cut = part.cut(problem);
-                let mut local = part.gather(problem, solution);
-                self.prepare(&cut, &mut local)?;
-                let out = self.island(&cut, &mut local)?;
-                part.scatter(problem, &local, solution);
+                islands.cut(i, problem, cut);
+                islands.get(i).gather(problem, solution, local);
+                self.prepare(cut, local)?;
+                let out = self.island(cut, local)?;
+                islands.get(i).scatter(problem, local, solution);
                 out
             };
+            let part = islands.get(i);
             self.count(method);
             if part.blocks.len() > largest {
                 (largest, self.last) = (part.blocks.len(), method);
@@ -299,7 +325,7 @@ fn add_work(total: &mut Report, part: &Report) {
 }
 
 /// The report of an island in the numbers of the whole problem.
-fn renumbered(mut report: Report, island: &Island, problem: &Problem) -> Report {
+fn renumbered(mut report: Report, island: Island<'_>, problem: &Problem) -> Report {
     let block = |k: usize| island.blocks.get(k).map_or(0, |&b| b as usize);
     let e = &mut report.error;
     if !island.blocks.is_empty() {
