@@ -1,7 +1,7 @@
 //! `signorini bench psor`: what a sweep costs, and how many it takes.
 //!
 //! * Speed (default): nanoseconds per frictional contact and sweep on packings of growing size, beside a triad
-//!   `a ← b + s c` over as many bytes in the same run; the same with extrapolation, and under Coulomb's law (exact local
+//!   `a ← b + s c` over as many bytes as a sweep must move, in the same run; the same with extrapolation, and under Coulomb's law (exact local
 //!   solutions); what keeping the best iterate costs of an extrapolated sweep; two threads against one; the bits of one, two and three threads.
 //! * `--corpus DIR`: sweeps to relative energy errors 1e-4, 1e-6, 1e-8 on every problem with velocities (cone law),
 //!   and to Siconos' relative error 1e-8 on every reduced one (its own law), with performance profiles.
@@ -10,7 +10,7 @@ use super::packing::packing;
 use super::sweeps;
 use serde::Serialize;
 use signorini::problem::{Law, Problem, Solution, Tolerance};
-use signorini::solve::psor::{Acceleration, BYTES_PER_CONTACT, Psor, Settings};
+use signorini::solve::psor::{Acceleration, BYTES_PER_BODY, BYTES_PER_CONTACT, Psor, Settings};
 use signorini::solve::{Report, Solver, Stop};
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -116,7 +116,7 @@ fn speed(arguments: &Arguments) {
     if arguments.json {
         println!("{}", serde_json::to_string(&out).expect("plain data can be written"));
     } else {
-        println!("\nbytes per contact and sweep: {BYTES_PER_CONTACT}");
+        println!("\nbytes per sweep: {BYTES_PER_CONTACT} for each contact, {BYTES_PER_BODY} for each body");
         println!("sweep over triad, 5,000 to 17,000 contacts: {:.2} at most", out.triad_ratio);
         println!("two threads over one, from 10,000 contacts: {:.2} at best", out.threads2_speedup);
         println!("bits of 1, 2 and 3 threads: {}", if out.bit_identical { "identical" } else { "DIFFERENT" });
@@ -130,7 +130,8 @@ fn measure(problem: &Problem) -> Size {
     let mut rubbing = problem.clone();
     rubbing.laws.iter_mut().for_each(|law| *law = Law::Coulomb { mu: law.friction().unwrap_or(0.0), rows: 3 });
     let mut improved = 0.0;
-    let mut sum = vec![0.0; contacts * BYTES_PER_CONTACT / 24];
+    let bytes = contacts * BYTES_PER_CONTACT + problem.n() / 6 * BYTES_PER_BODY;
+    let mut sum = vec![0.0; bytes / 24];
     let (b, c) = (vec![1.0; sum.len()], vec![2.0; sum.len()]);
     for round in 0..ROUNDS {
         sweep = sweep.min(least(&timed(problem, Acceleration::None, 1, count).0));

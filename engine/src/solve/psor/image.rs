@@ -347,7 +347,7 @@ pub(super) fn metric(law: &Law, block: &mut [f64], settings: &Settings) -> ([f64
 
 /// The largest eigenvalue of a symmetric positive semidefinite matrix of up to three rows whose diagonal entries are one on average: the
 /// largest root of the characteristic polynomial, in closed form.
-fn largest_eigenvalue(a: &[f64], d: usize) -> f64 {
+pub(super) fn largest_eigenvalue(a: &[f64], d: usize) -> f64 {
     if d == 1 {
         return a[0];
     }

@@ -24,10 +24,19 @@
 //!    iterate is kept; the judge is asked once `est ≤ 4 tol`, and v is computed anew from r before it answers.
 //!
 //! Under Coulomb's law of many contacts the shift is frozen ([`Local::Frozen`]): every second sweep `mu‖u_t‖` is read off the velocities and
-//! held in q̂, so that a dual energy falls in between and the subspace, here of three differences, serves. On six steps of one
-//! settled pile of 1190 (4200 contacts, started from the step before) that takes 84 sweeps to 1e-4 on average; with five differences and the
-//! shift held for four sweeps it takes 156. Both numbers were chosen on those six steps, among some sixteen pairs whose averages lie between
-//! 84 and 413: expect less of a gain elsewhere.
+//! held in q̂ ([`freeze`]), so that a dual energy falls in between and the subspace serves. It is extrapolated then too, over the last two
+//! differences of two sweeps each: half the passes over the vectors. Sweeps to 1e-4 on average, steps started from the one before:
+//!
+//! | sweeps per shift, per extrapolation, differences | shaker, 239 steps | balls_1190, 138 steps | 17 Chrono problems, cold (geometric) |
+//! |---|---|---|---|
+//! | 2, 1, 3 | 59 | 173 | 50 |
+//! | 2, 2, 2 (chosen: the least time on the first two) | 63 | 144 | 58 |
+//! | 2, 2, 3 | | | 62 |
+//! | 1, 1, 2 | 58 | 272 | |
+//! | 3, 3, 2 | 74 | 131 | 70 |
+//! | 2, 2, 1 | 207 | 2798 | |
+//!
+//! The steps of different rows are not the same ones: trajectories part. The Chrono problems had no say in the choice.
 //! Few contacts are better off with exact solutions:
 //! a `Coulomb` block is solved exactly ([`super::local`]): one projected step with De Saxcé's shift is cheaper but takes
 //! two to five times the sweeps on stacks and single objects, and is no descent. For `Cone` the exact solution saves below 5 % of the sweeps.
@@ -102,8 +111,11 @@ use team::Team;
 /// The most sweeps where the caller names no limit.
 pub const DEFAULT_WORK: u64 = 1000;
 
-/// Memory that one sweep streams per frictional contact of two rigid bodies: rows and parameters, two places, q̂, r̂.
-pub const BYTES_PER_CONTACT: usize = kernel::Groups::<laws::Cone>::SIZE / lanes::LANES * 8 + 8 + 24 + 24;
+/// Memory that one sweep moves per frictional contact of two rigid bodies: rows, parameters, two places and q̂ are read, r̂ is read and written.
+pub const BYTES_PER_CONTACT: usize = kernel::Groups::<laws::Cone>::SIZE / lanes::LANES * 8 + 8 + 24 + 2 * 24;
+
+/// Memory that one sweep moves at least per rigid body: its line of z is read and written.
+pub const BYTES_PER_BODY: usize = 2 * system::STRIDE * 8;
 
 /// From so many contacts under Coulomb's law on the shift is frozen for a few sweeps: piles need half the sweeps or less, few contacts more.
 const MANY: usize = 100;

@@ -135,8 +135,8 @@ fn lanes_and_single_blocks_find_the_same_motion() {
 
 #[test]
 fn the_bits_do_not_depend_on_threads() {
-    // 3750 blocks: three parts and a boundary.
-    for law in [Law::Cone { mu: 0.4, rows: 3 }, Law::Unilateral] {
+    // 3750 blocks: two parts and a boundary.
+    for law in [Law::Cone { mu: 0.4, rows: 3 }, Law::Coulomb { mu: 0.4, rows: 3 }, Law::Unilateral] {
         let problem = ring(3_000, law, 5);
         let run = |threads: usize| {
             let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
@@ -275,4 +275,70 @@ fn the_extrapolation_pays() {
     let (fast, _) = solve(&known.problem, Settings { stop: tight(5_000), ..Settings::default() });
     let (slow, _) = solve(&known.problem, Settings { stop: tight(5_000), acceleration: Acceleration::None, ..Settings::default() });
     assert!(fast.work * 3 <= slow.work, "{} against {}", fast.work, slow.work);
+}
+
+#[test]
+fn the_frozen_shift_is_that_of_the_velocities() {
+    // Lanes, and contacts of one crowd that are swept alone.
+    let law = Law::Coulomb { mu: 0.6, rows: 3 };
+    let mut problem = ring(400, law, 9);
+    for b in 1..200u32 {
+        let columns: Vec<u32> = (0..6).chain(6 * b..6 * b + 6).collect();
+        let values: Vec<f64> = (0..36).map(|i| (0.7 * f64::from(i * b)).sin()).collect();
+        problem.J.push(3, &columns, &values);
+        problem.laws.push(law);
+        problem.E.extend([0.0; 3]);
+        problem.w.extend([0.1, -0.2, 0.3]);
+    }
+    let mut judge = Judge::of(&problem).unwrap();
+    let settings = Settings { local: Local::Frozen, ..Settings::default() };
+    let (mut system, mut x) = (System::default(), system::State::default());
+    system.set(&problem, judge.factor(), &settings, &mut build::Scratch::default());
+    assert!(system.singles.len() > 50 && system.kinds.cone.len() > 50);
+    let r: Vec<f64> = (0..problem.rows()).map(|i| (1.3 * i as f64).sin()).collect();
+    system.zero(&mut x);
+    system.places.collapse(&r, &mut x.r);
+    system.refresh(&mut x);
+    let mut solution = Solution { v: problem.k.clone(), r };
+    problem.J.add_transposed(&solution.r, &mut solution.v);
+    judge.factor().solve(&mut solution.v);
+    let mut u = vec![0.0; problem.rows()];
+    problem.local_velocities(&solution.v, &solution.r, &mut u);
+    let q = system.q.clone();
+    let first = system.freeze_at(&x, &[&x.r]);
+    let (mut energy, mut along) = (0.0, 0.0);
+    for place in 0..system.places.row.len() {
+        let (row, s) = (system.places.row[place] as usize, system.places.scale[place]);
+        let normal = row < u.len() && problem.J.row_starts.contains(&row);
+        let shift = if normal { 0.6 * u[row + 1].hypot(u[row + 2]) * s } else { 0.0 };
+        // Sums of some hundred terms of order ten.
+        assert!((system.shift[place] - shift).abs() < 1e-11 * (1.0 + shift), "{place}: {} {shift}", system.shift[place]);
+        assert!((system.q[place] - q[place] - shift).abs() < 1e-11 * (1.0 + shift));
+        (energy, along) = (energy + 0.5 * shift * shift, along + shift * x.r[place]);
+    }
+    assert!(energy > 1.0 && (first.energy - energy).abs() < 1e-10 * energy);
+    assert!((first.along[0] - along).abs() < 1e-10 * energy);
+    // Frozen again at the same point nothing changes.
+    let second = system.freeze_at(&x, &[&x.r]);
+    assert!(second.energy < 1e-26 * energy && second.along[0].abs() < 1e-12 * energy);
+}
+
+#[test]
+fn the_largest_eigenvalue_is_one() {
+    let mut x = Numbers::new(3);
+    for _ in 0..200 {
+        let g: [f64; 9] = std::array::from_fn(|_| x.draw());
+        let mut a: [f64; 9] = std::array::from_fn(|i| (0..3).map(|k| g[i / 3 * 3 + k] * g[i % 3 * 3 + k]).sum());
+        let trace = (a[0] + a[4] + a[8]) / 3.0;
+        a.iter_mut().for_each(|a| *a /= trace);
+        let largest = image::largest_eigenvalue(&a, 3);
+        // The characteristic polynomial vanishes there, and the matrix less it is negative semidefinite: so says its trace of minors.
+        let b: [f64; 9] = std::array::from_fn(|i| a[i] - if i % 4 == 0 { largest } else { 0.0 });
+        let determinant = b[0] * (b[4] * b[8] - b[5] * b[7]) - b[1] * (b[3] * b[8] - b[5] * b[6]) + b[2] * (b[3] * b[7] - b[4] * b[6]);
+        let minors = b[0] * b[4] - b[1] * b[1] + b[0] * b[8] - b[2] * b[2] + b[4] * b[8] - b[5] * b[5];
+        assert!(determinant.abs() < 1e-12 && minors > -1e-12 && b[0] + b[4] + b[8] <= 1e-12, "{determinant} {minors}");
+    }
+    let unit = [1.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 1.0];
+    assert_eq!(image::largest_eigenvalue(&unit, 3), 1.0);
+    assert!((image::largest_eigenvalue(&[1.0; 9], 3) - 3.0).abs() < 1e-14);
 }
