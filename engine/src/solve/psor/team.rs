@@ -14,6 +14,10 @@
 //! 3. The caller takes indices of all lanes, its own first. When there are none it closes the task (`epoch` becomes even) and waits until
 //!    nobody is inside.
 //!
+//! A helper that is put to sleep by the system while inside is waited for: on a machine that is busy with other work the caller is then
+//! better off alone. Twice in one solution, and it goes on alone; the next solutions do so from the start, first one, then three, seven, up
+//! to 63, until the threads are as quick as they should be again.
+//!
 //! Both orders "announce, then look" and "close, then look" are sequentially consistent, so that one of the two sees the other: after step 3
 //! no helper reads the task any more, and all indices are done.
 
@@ -24,6 +28,12 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::SeqCst};
 
 /// Looks before giving way: some ten microseconds.
 const LOOKS: u32 = 2000;
+
+/// Helpers that were waited for that long so many times in one solution are busy elsewhere.
+const LATE: usize = 2;
+
+/// Solutions without helpers at most before they are tried again.
+const ALONE: usize = 63;
 
 /// Lanes at most; more threads share them.
 const LANES: usize = 16;
@@ -52,6 +62,11 @@ pub(super) struct Team {
     open: Apart<AtomicBool>,
     /// Lanes in use.
     lanes: AtomicUsize,
+    /// How often the caller had to give way while it waited, in this solution.
+    late: AtomicUsize,
+    /// Solutions to go without helpers, and how many there were the last time.
+    alone: AtomicUsize,
+    penalty: AtomicUsize,
     task: UnsafeCell<Option<Task>>,
 }
 
@@ -84,12 +99,14 @@ struct Finish<'a>(&'a Team);
 impl Drop for Finish<'_> {
     fn drop(&mut self) {
         self.0.epoch.0.fetch_add(1, SeqCst);
-        wait(|| self.0.inside.0.load(SeqCst) == 0);
+        if wait(|| self.0.inside.0.load(SeqCst) == 0) {
+            self.0.late.fetch_add(1, SeqCst);
+        }
     }
 }
 
-/// Looks until `done`.
-fn wait(done: impl Fn() -> bool) {
+/// Looks until `done`; true if it gave way to others meanwhile.
+fn wait(done: impl Fn() -> bool) -> bool {
     let mut looks = 0;
     while !done() {
         looks += 1;
@@ -99,6 +116,7 @@ fn wait(done: impl Fn() -> bool) {
             std::thread::yield_now();
         }
     }
+    looks >= LOOKS
 }
 
 /// # Safety
@@ -112,15 +130,27 @@ impl Team {
     /// Runs `method` with the threads of the caller's pool at hand.
     pub(super) fn with<R: Send>(&self, method: impl FnOnce() -> R + Send) -> R {
         let helpers = rayon::current_num_threads() - 1;
-        if helpers == 0 || self.open.0.swap(true, SeqCst) {
+        let alone = self.alone.load(SeqCst);
+        if helpers == 0 || alone > 0 || self.open.0.swap(true, SeqCst) {
+            self.alone.store(alone.saturating_sub(1), SeqCst);
             return method();
         }
+        self.late.store(0, SeqCst);
         self.lanes.store(LANES.min(helpers + 1), SeqCst);
         let run = || {
             let _close = Close(&self.open.0);
             method()
         };
-        rayon::join(run, || self.lend(helpers)).0
+        let result = rayon::join(run, || self.lend(helpers)).0;
+        let penalty = if self.busy() { ALONE.min(2 * self.penalty.load(SeqCst) + 1) } else { 0 };
+        self.penalty.store(penalty, SeqCst);
+        self.alone.store(penalty, SeqCst);
+        result
+    }
+
+    /// True if the helpers of this solution have other things to do.
+    fn busy(&self) -> bool {
+        self.late.load(SeqCst) >= LATE
     }
 
     /// Helps with `threads` threads, as far as the pool has them to spare.
@@ -173,7 +203,7 @@ impl Team {
 
     /// `f(i)` for all i below `count`, each once, on any thread; returns when all are done. To be called by one thread at a time.
     pub(super) fn each<F: Fn(usize) + Sync>(&self, count: usize, f: F) {
-        if count < 2 || !self.open.0.load(SeqCst) || self.epoch.0.load(SeqCst) % 2 == 1 {
+        if count < 2 || self.busy() || !self.open.0.load(SeqCst) || self.epoch.0.load(SeqCst) % 2 == 1 {
             (0..count).for_each(f);
             return;
         }
