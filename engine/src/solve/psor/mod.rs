@@ -48,9 +48,9 @@
 //!
 //! # Cost
 //!
-//! One sweep reads each contact once: [`BYTES_PER_CONTACT`] bytes for a frictional contact of two rigid bodies. While they stay in the
-//! cache (to some 20,000 contacts) the arithmetic takes two to three times as long as streaming them; beyond, memory sets the pace
-//! and a contact costs twice as much. Compact frames (normal, tangent, two arms: 184 bytes) would keep 100,000 contacts in the cache;
+//! One sweep moves [`BYTES_PER_CONTACT`] for each frictional contact of two rigid bodies and [`BYTES_PER_BODY`] for each body. While they
+//! stay in the cache (to some 20,000 contacts) the arithmetic takes about twice as long as streaming them; beyond, memory sets the pace
+//! and a contact costs twice as much and more. Compact frames (normal, tangent, two arms: 184 bytes) would keep 100,000 contacts in the cache;
 //! they take as many operations, and a gather of 13 numbers per body instead of 6.
 //! The extrapolation is two passes over r̂, z and their last five differences, as long again as the sweep.
 //! Keeping the best iterate is a copy of r̂ on the sweeps that improve it (`signorini bench psor` prints its share).

@@ -25,12 +25,14 @@
 
 use std::cell::UnsafeCell;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::SeqCst};
+use std::time::{Duration, Instant};
 
 /// Looks before giving way: some ten microseconds.
 const LOOKS: u32 = 2000;
 
-/// Helpers that were waited for that long so many times in one solution are busy elsewhere.
+/// Helpers that were waited for `PATIENCE` so many times in one solution are busy elsewhere. No share of a task takes that long.
 const LATE: usize = 2;
+const PATIENCE: Duration = Duration::from_micros(500);
 
 /// Solutions without helpers at most before they are tried again.
 const ALONE: usize = 63;
@@ -62,7 +64,7 @@ pub(super) struct Team {
     open: Apart<AtomicBool>,
     /// Lanes in use.
     lanes: AtomicUsize,
-    /// How often the caller had to give way while it waited, in this solution.
+    /// How often the caller waited for long, in this solution.
     late: AtomicUsize,
     /// Solutions to go without helpers, and how many there were the last time.
     alone: AtomicUsize,
@@ -105,18 +107,20 @@ impl Drop for Finish<'_> {
     }
 }
 
-/// Looks until `done`; true if it gave way to others meanwhile.
+/// Looks until `done`; true if that took long.
 fn wait(done: impl Fn() -> bool) -> bool {
     let mut looks = 0;
+    let mut given_way = None;
     while !done() {
         looks += 1;
         if looks < LOOKS {
             std::hint::spin_loop();
         } else {
+            given_way.get_or_insert_with(Instant::now);
             std::thread::yield_now();
         }
     }
-    looks >= LOOKS
+    given_way.is_some_and(|since| since.elapsed() > PATIENCE)
 }
 
 /// # Safety
