@@ -9,8 +9,8 @@
 //! answer is refined against the system without ε. A row that takes no part (`pinned`) has its
 //! off-diagonal entries set to zero and its diagonal to −1: the pattern stays.
 //!
-//! Rows of friction, and all rows where they outnumber the unknowns, are eliminated beforehand ([`crate::math::condensed`]): minimum degree
-//! would begin with most of them. Not rows without a diagonal of their own (equalities), nor rows coupled to others by compliance.
+//! The rows of friction blocks are eliminated beforehand ([`crate::math::condensed`]): minimum degree would begin with most of them. Not single
+//! rows, between which a body is the better pivot (a frictionless pile of 1190: a twentieth of the products), nor rows coupled to others by compliance.
 //!
 //! Order of elimination: as the bodies are numbered, each row right after the last that it touches, if the factor stays narrow so
 //! (a chain, [`crate::math::skyline`]); else minimum degree; where masses span more than [`EXTREME`], light unknowns first
@@ -18,16 +18,13 @@
 //! lose all digits; small systems of that kind are factored in twice the precision ([`crate::math::twofold`]).
 
 use super::cone::{Kind, UNTURNED, rotate};
-use super::scaled::Scaled;
+use super::scaled::{EXTREME, Scaled};
 use crate::math::condensed::{self, Condensed, Group};
 use crate::math::ldlt::{BadPivot, Ldlt, Ordering};
 use crate::math::multifrontal::Multifrontal;
 use crate::math::skyline::Skyline;
 use crate::math::sparse::Csr;
 use crate::math::twofold::Envelope;
-
-/// The ratio of the entries of diag(H) above which light unknowns are eliminated first.
-pub const EXTREME: f64 = 1e8;
 
 /// Such systems are factored in twice the working precision if their factor has at most so many numbers.
 const TWOFOLD: usize = 200_000;
@@ -118,12 +115,11 @@ impl Kkt {
         self.layout(scaled);
         self.shift.clear();
         self.shift.resize(size, 0.0);
-        let largest = scaled.column.iter().fold(0.0f64, |m, x| m.max(*x));
-        let least = scaled.column.iter().fold(f64::INFINITY, |m, x| m.min(*x));
-        self.light_first = self.n > 0 && (largest / least).powi(2) > EXTREME;
+        self.light_first = scaled.mass_ratio() > EXTREME;
         let (starts, columns, light) = &self.analysed;
         let groups = if self.light_first { Vec::new() } else { groups(scaled) };
-        if *light == self.light_first && *starts == self.lower.starts && *columns == self.lower.columns && groups == self.condensed.groups() {
+        if *light == self.light_first && *starts == self.lower.starts && *columns == self.lower.columns && groups == self.condensed.groups()
+        {
             return;
         }
         self.analysed = (self.lower.starts.clone(), self.lower.columns.clone(), self.light_first);
@@ -375,10 +371,9 @@ fn groups(scaled: &Scaled) -> Vec<Group> {
     for c in &scaled.couplings {
         (coupled[c.k], coupled[c.l]) = (true, true);
     }
-    let many = scaled.rows() > scaled.n();
     let chosen = scaled.blocks.iter().zip(&coupled).enumerate().filter(|(k, (block, coupled))| {
         let width = scaled.J.block(*k).columns.len();
-        !**coupled && block.kind != Kind::Free && (many || block.rows > 1) && (1..=condensed::WIDTH).contains(&width)
+        !**coupled && block.kind != Kind::Free && block.rows > 1 && (1..=condensed::WIDTH).contains(&width)
     });
     chosen.map(|(_, (block, _))| Group { first: scaled.n() + block.first, rows: block.rows }).collect()
 }

@@ -19,6 +19,12 @@ use super::cone::{Kind, Triple};
 use crate::math::sparse::Csr;
 use crate::problem::{Law, Problem, Reduced, Rows, Solution};
 
+/// The ratio of the entries of diag(H) above which masses are extreme: light unknowns are eliminated first, no sweeps, nothing is left out.
+pub const EXTREME: f64 = 1e8;
+
+/// Entries of Ĵ below this part of the largest in their block are rounding.
+const NEGLIGIBLE: f64 = 1e-13;
+
 /// One block of the scaled problem.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Block {
@@ -143,21 +149,48 @@ impl Scaled {
                 self.H.values[at] /= self.column[i] * self.column[self.H.columns[at] as usize];
             }
         }
-        self.J.clear(n);
-        let mut values = Vec::new();
-        for block in &self.blocks {
-            let from = problem.J.block(block.source);
-            values.clear();
-            for i in block.range() {
-                let row = from.row(self.source[i] - from.first);
-                values.extend(from.columns.iter().zip(row).map(|(&j, x)| self.factor[i] * x / self.column[j as usize]));
-            }
-            self.J.push(block.rows, from.columns, &values);
-        }
+        self.set_jacobian(problem);
         let rows = |b: &Block| problem.J.row_starts[b.source]..problem.J.row_starts[b.source + 1];
         let compliant = |b: &Block| problem.E[rows(b)].iter().any(|&e| e != 0.0).then(Vec::new);
         self.set_couplings(compliant, |i, j| if i == j { problem.E[i] } else { 0.0 });
         self.set_right_hand_side(problem);
+    }
+
+    /// Ĵ without the columns that hold nothing but rounding, three by three: a sphere does not turn under a normal force, and half of
+    /// its unknowns are none of the system's business then.
+    fn set_jacobian(&mut self, problem: &Problem) {
+        self.J.clear(problem.n());
+        let negligible = if self.mass_ratio() > EXTREME { 0.0 } else { NEGLIGIBLE };
+        let (mut values, mut columns, mut kept) = (Vec::new(), Vec::new(), Vec::new());
+        for block in &self.blocks {
+            let from = problem.J.block(block.source);
+            let entry = |i: usize, p: usize| {
+                let row = from.row(self.source[block.first + i] - from.first);
+                self.factor[block.first + i] * row[p] / self.column[from.columns[p] as usize]
+            };
+            let largest = |p: usize| (0..block.rows).fold(0.0f64, |m, i| m.max(entry(i, p).abs()));
+            let floor = negligible * (0..from.columns.len()).map(largest).fold(0.0, f64::max);
+            kept.clear();
+            for three in from.columns.chunk_by(|a, b| a / 3 == b / 3) {
+                let first = from.columns.partition_point(|c| *c < three[0]);
+                if (first..first + three.len()).any(|p| largest(p) > floor) {
+                    kept.extend(first..first + three.len());
+                }
+            }
+            columns.clear();
+            columns.extend(kept.iter().map(|&p| from.columns[p]));
+            values.clear();
+            for i in 0..block.rows {
+                values.extend(kept.iter().map(|&p| entry(i, p)));
+            }
+            self.J.push(block.rows, &columns, &values);
+        }
+    }
+
+    /// The largest over the least entry of diag(H).
+    pub fn mass_ratio(&self) -> f64 {
+        let (least, largest) = self.column.iter().fold((f64::INFINITY, 0.0f64), |(a, b), x| (a.min(*x), b.max(*x)));
+        if self.column.is_empty() { 1.0 } else { (largest / least).powi(2) }
     }
 
     /// k̂ and ŵ alone: all that De Saxcé's shift changes.
