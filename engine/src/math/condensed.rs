@@ -10,7 +10,7 @@
 //! and what is left to be ordered and factored has a fraction of the unknowns. Cost: rows × columns²/2 products per group.
 
 use super::ldlt::BadPivot;
-use super::multifrontal::{Task, dispatch};
+use super::multifrontal::{Task, dispatch, product};
 use super::sparse::Csr;
 
 /// The most columns of a group.
@@ -26,7 +26,7 @@ const NONE: u32 = u32::MAX;
 pub struct Group {
     /// The first of its rows in the whole matrix.
     pub first: usize,
-    /// How many, at most [`ROWS`]; each holds the same columns and then its diagonal.
+    /// How many, at most [`ROWS`]; each holds the same columns, at most [`WIDTH`], and then its diagonal.
     pub rows: usize,
 }
 
@@ -53,6 +53,9 @@ impl Condensed {
     /// Lays out what is left of `whole` (row i holds the entries (i, j), j ≤ i) without these groups; nothing but its own diagonal couples one row
     /// of a group to another row of a group, and no other row holds columns that belong to one.
     pub fn of(whole: &Csr, groups: Vec<Group>) -> Condensed {
+        if groups.is_empty() {
+            return Condensed { lower: whole.clone(), kept: (0..whole.rows as u32).collect(), ..Condensed::default() };
+        }
         let mut index = vec![0u32; whole.rows];
         for group in &groups {
             index[group.first..group.first + group.rows].fill(NONE);
@@ -124,29 +127,26 @@ impl Condensed {
         self.lower = lower;
     }
 
-    /// Fills in the values of what is left; a row of a group whose diagonal is not negative is an error.
+    /// Fills in the values of what is left; a diagonal that is not negative is an error (zero or not finite, of a row without columns).
     pub fn fill(&mut self, whole: &Csr) -> Result<(), BadPivot> {
+        if self.groups.is_empty() {
+            self.lower.values.copy_from_slice(&whole.values);
+            return Ok(());
+        }
         dispatch(Fill(self, whole))
     }
 
     /// Solves for `right` over the whole, in place, by `solve` of what is left.
     pub fn solve(&mut self, whole: &Csr, right: &mut [f64], solve: impl FnOnce(&mut [f64])) {
-        for row in self.groups.iter().flat_map(|g| g.first..g.first + g.rows) {
-            let (columns, values, d) = split(whole, row);
-            let y = right[row] / d;
-            if y != 0.0 {
-                columns.iter().zip(values).for_each(|(&j, b)| right[j as usize] -= b * y);
-            }
+        if self.groups.is_empty() {
+            return solve(right);
         }
+        dispatch(Reduce(&self.groups, whole, right));
         self.right.clear();
         self.right.extend(self.kept.iter().map(|&i| right[i as usize]));
         solve(&mut self.right);
         self.kept.iter().zip(&self.right).for_each(|(&i, x)| right[i as usize] = *x);
-        for row in self.groups.iter().flat_map(|g| g.first..g.first + g.rows) {
-            let (columns, values, d) = split(whole, row);
-            let sum: f64 = columns.iter().zip(values).map(|(&j, b)| b * right[j as usize]).sum();
-            right[row] = (right[row] - sum) / d;
-        }
+        dispatch(Extend(&self.groups, whole, right));
     }
 
     /// The groups.
@@ -156,12 +156,14 @@ impl Condensed {
 }
 
 /// The columns that the rows of a group share.
+#[inline(always)]
 fn shared<'a>(whole: &'a Csr, group: &Group) -> &'a [u32] {
     let columns = whole.row(group.first).0;
     &columns[..columns.len() - 1]
 }
 
 /// A row of a group: columns, values, diagonal.
+#[inline(always)]
 fn split(whole: &Csr, row: usize) -> (&[u32], &[f64], f64) {
     let (columns, values) = whole.row(row);
     let last = columns.len() - 1;
@@ -186,10 +188,10 @@ impl Task for Fill<'_> {
             let mut scale = [0.0; ROWS];
             for i in 0..group.rows {
                 let (_, values, d) = split(whole, group.first + i);
-                if !(d < 0.0 && d.is_finite()) {
+                width = values.len();
+                if !d.is_finite() || d > 0.0 && width > 0 || d == 0.0 {
                     return Err(BadPivot { unknown: group.first + i, pivot: d });
                 }
-                width = values.len();
                 rows[i][..width].copy_from_slice(values);
                 scale[i] = -1.0 / d;
             }
@@ -216,13 +218,59 @@ impl Task for Fill<'_> {
     }
 }
 
+/// `a ← a − Bᵀ D⁻¹ b`.
+struct Reduce<'a>(&'a [Group], &'a Csr, &'a mut [f64]);
+/// `b ← D⁻¹ (b − B x)`.
+struct Extend<'a>(&'a [Group], &'a Csr, &'a mut [f64]);
+
+impl Task for Reduce<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run<const FUSED: bool>(self) {
+        let Reduce(groups, whole, right) = self;
+        for group in groups {
+            let mut sum = [0.0; WIDTH];
+            for row in group.first..group.first + group.rows {
+                let (_, values, d) = split(whole, row);
+                let y = right[row] / d;
+                for (sum, b) in sum.iter_mut().zip(values) {
+                    *sum = if FUSED { y.mul_add(*b, *sum) } else { *sum + y * b };
+                }
+            }
+            for (&j, sum) in shared(whole, group).iter().zip(&sum) {
+                right[j as usize] -= sum;
+            }
+        }
+    }
+}
+
+impl Task for Extend<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run<const FUSED: bool>(self) {
+        let Extend(groups, whole, right) = self;
+        for group in groups {
+            let mut x = [0.0; WIDTH];
+            for (x, &j) in x.iter_mut().zip(shared(whole, group)) {
+                *x = right[j as usize];
+            }
+            for row in group.first..group.first + group.rows {
+                let (_, values, d) = split(whole, row);
+                right[row] = (right[row] - product::<FUSED>(values, &x[..values.len()])) / d;
+            }
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::math::ldlt::{Ldlt, Ordering};
     use proptest::prelude::*;
 
-    /// Six unknowns with a chain between them, groups of one to three rows over some of them, and one row that stays.
+    /// Six unknowns with a chain between them, groups of one to three rows over some of them or none, and one row that stays.
     fn system(choice: &[(usize, u32)]) -> (Csr, Vec<Group>, Vec<i8>) {
         let mut t: Vec<(u32, u32, f64)> = (0..6).map(|i| (i, i, 3.0)).collect();
         t.extend((1..6).map(|i| (i, i - 1, 0.5)));
@@ -231,7 +279,7 @@ mod tests {
             groups.push(Group { first: next as usize, rows });
             for i in 0..rows as u32 {
                 t.extend((0..6).filter(|j| mask >> j & 1 == 1).map(|j| (next, j, f64::from(next * 7 + j * 3 + i).sin())));
-                t.push((next, next, -0.01 - f64::from(i)));
+                t.push((next, next, if mask == 0 { 2.0 } else { -0.01 - f64::from(i) }));
                 next += 1;
             }
         }
@@ -248,6 +296,7 @@ mod tests {
             let (whole, groups, signs) = system(&choice);
             let mut condensed = Condensed::of(&whole, groups);
             prop_assert_eq!(condensed.lower.rows, 7);
+            prop_assert_eq!(condensed.kept.len(), 7);
             condensed.fill(&whole).unwrap();
             let mut ldlt = Ldlt::analyse(&condensed.lower, Ordering::Amd);
             let left: Vec<i8> = condensed.kept.iter().map(|&i| signs[i as usize]).collect();

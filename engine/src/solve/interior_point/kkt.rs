@@ -9,7 +9,7 @@
 //! answer is refined against the system without ε. A row that takes no part (`pinned`) has its
 //! off-diagonal entries set to zero and its diagonal to −1: the pattern stays.
 //!
-//! The rows of friction blocks are eliminated beforehand ([`crate::math::condensed`]): minimum degree would begin with most of them. Not single
+//! Unknowns that meet no row, and the rows of friction blocks, are eliminated beforehand ([`crate::math::condensed`]): minimum degree would begin with most of them. Not single
 //! rows, between which a body is the better pivot (a frictionless pile of 1190: a twentieth of the products), nor rows coupled to others by compliance.
 //!
 //! Order of elimination: as the bodies are numbered, each row right after the last that it touches, if the factor stays narrow so
@@ -365,17 +365,23 @@ fn turn(scaled: &Scaled, c: &super::scaled::Coupling, directions: &[[f64; 2]]) -
     x
 }
 
-/// The rows that are eliminated beforehand.
+/// What is eliminated beforehand: unknowns that meet nothing, and the rows of friction.
 fn groups(scaled: &Scaled) -> Vec<Group> {
+    let n = scaled.n();
+    let mut met: Vec<bool> = (0..n).map(|i| scaled.H.row(i).0.len() > 1).collect();
+    scaled.J.columns.iter().for_each(|&j| met[j as usize] = true);
     let mut coupled = vec![false; scaled.blocks.len()];
     for c in &scaled.couplings {
         (coupled[c.k], coupled[c.l]) = (true, true);
     }
-    let chosen = scaled.blocks.iter().zip(&coupled).enumerate().filter(|(k, (block, coupled))| {
-        let width = scaled.J.block(*k).columns.len();
-        !**coupled && block.kind != Kind::Free && block.rows > 1 && (1..=condensed::WIDTH).contains(&width)
-    });
-    chosen.map(|(_, (block, _))| Group { first: scaled.n() + block.first, rows: block.rows }).collect()
+    let mut out: Vec<Group> = (0..n).filter(|&i| !met[i]).map(|first| Group { first, rows: 1 }).collect();
+    for (k, block) in scaled.blocks.iter().enumerate() {
+        let width = scaled.J.block(k).columns.len();
+        if block.kind == Kind::Lorentz && !coupled[k] && (1..=condensed::WIDTH).contains(&width) {
+            out.push(Group { first: n + block.first, rows: block.rows });
+        }
+    }
+    out
 }
 
 /// A number for the unknowns of each body (six, in most problems) and for the rows of each block.

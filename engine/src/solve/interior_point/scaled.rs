@@ -164,26 +164,31 @@ impl Scaled {
         let (mut values, mut columns, mut kept) = (Vec::new(), Vec::new(), Vec::new());
         for block in &self.blocks {
             let from = problem.J.block(block.source);
-            let entry = |i: usize, p: usize| {
-                let row = from.row(self.source[block.first + i] - from.first);
-                self.factor[block.first + i] * row[p] / self.column[from.columns[p] as usize]
-            };
-            let largest = |p: usize| (0..block.rows).fold(0.0f64, |m, i| m.max(entry(i, p).abs()));
-            let floor = negligible * (0..from.columns.len()).map(largest).fold(0.0, f64::max);
+            let width = from.columns.len();
+            values.clear();
+            for i in block.range() {
+                let row = from.row(self.source[i] - from.first);
+                values.extend(from.columns.iter().zip(row).map(|(&j, x)| self.factor[i] * x / self.column[j as usize]));
+            }
+            let floor = negligible * values.iter().fold(0.0f64, |m, x| m.max(x.abs()));
             kept.clear();
+            let mut p = 0;
             for three in from.columns.chunk_by(|a, b| a / 3 == b / 3) {
-                let first = from.columns.partition_point(|c| *c < three[0]);
-                if (first..first + three.len()).any(|p| largest(p) > floor) {
-                    kept.extend(first..first + three.len());
+                let here = p..p + three.len();
+                p = here.end;
+                if (0..block.rows).any(|i| values[i * width..][here.clone()].iter().any(|x| x.abs() > floor)) {
+                    kept.extend(here);
                 }
+            }
+            if kept.len() == width {
+                self.J.push(block.rows, from.columns, &values);
+                continue;
             }
             columns.clear();
             columns.extend(kept.iter().map(|&p| from.columns[p]));
-            values.clear();
-            for i in 0..block.rows {
-                values.extend(kept.iter().map(|&p| entry(i, p)));
-            }
-            self.J.push(block.rows, &columns, &values);
+            let left: Vec<f64> =
+                (0..block.rows).flat_map(|i| kept.iter().map(move |&p| (i, p))).map(|(i, p)| values[i * width + p]).collect();
+            self.J.push(block.rows, &columns, &left);
         }
     }
 
