@@ -161,7 +161,9 @@ impl Kkt {
         lower.rows = n + scaled.rows();
         lower.cols = lower.rows;
         lower.columns.clear();
+        lower.columns.reserve(scaled.H.columns.len() + scaled.J.values.len() + scaled.rows());
         lower.starts.clear();
+        lower.starts.reserve(lower.rows + 1);
         lower.starts.push(0);
         for i in 0..n {
             lower.columns.extend(scaled.H.row(i).0.iter().take_while(|&&j| j as usize <= i));

@@ -92,8 +92,10 @@ const MANY: usize = 1000;
 const MANY_CROWD: f64 = 0.2;
 /// With so few cones they are tried in any case.
 const FEW: usize = 64;
+/// As [`COLD_CROWD`], from a guess.
+const GUESS_CROWD: f64 = 1.0;
 /// As [`COLD_CROWD`], from the path; there the active set is the true one.
-const LATE_CROWD: f64 = 1.2;
+const LATE_CROWD: f64 = 1.1;
 /// Newton steps are tried from the path when its gap has fallen to this part since the last try.
 const SETTLED: f64 = 1e-2;
 /// See [`InteriorPoint::far`].
@@ -341,7 +343,7 @@ impl InteriorPoint {
         if self.consider(run, &v, &r) && run.sweeps == 0 {
             return End::Accepted;
         }
-        if self.settings.warm == Warm::Best && self.promising(&v, &r) {
+        if self.settings.warm == Warm::Best && self.promising(GUESS_CROWD, &v, &r) {
             let end = self.descend(run, 1.0, &mut v, &mut r);
             if end != End::Stuck {
                 return end;
@@ -432,7 +434,7 @@ impl InteriorPoint {
                 }
                 let before = std::mem::take(pattern);
                 self.newton.pattern(&self.scaled, *c, &point.r, pattern);
-                if *pattern == before && gap < SETTLED * *last && self.promising(&point.v, &point.r) {
+                if *pattern == before && gap < SETTLED * *last && self.promising(LATE_CROWD, &point.v, &point.r) {
                     *last = gap;
                     *count += 1;
                     let end = self.descend(run, *c, &mut point.v.clone(), &mut point.r.clone());
@@ -456,9 +458,9 @@ impl InteriorPoint {
         if self.consider(run, &point.v, &point.r) { End::Accepted } else { end }
     }
 
-    /// Whether Newton steps are worth trying from here.
-    fn promising(&mut self, v: &[f64], r: &[f64]) -> bool {
-        self.scaled.degree() <= FEW || self.newton.crowded(&self.scaled, v, r) < LATE_CROWD
+    /// Whether Newton steps are worth trying from here: few cones, or not too many active rows per unknown.
+    fn promising(&mut self, crowd: f64, v: &[f64], r: &[f64]) -> bool {
+        self.scaled.degree() <= FEW || self.newton.crowded(&self.scaled, v, r) < crowd
     }
 
     /// Newton steps while they pay, counted.

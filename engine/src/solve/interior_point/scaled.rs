@@ -111,7 +111,11 @@ struct Form {
 
 /// The power of two nearest to `x` > 0 (in ratio).
 fn power_of_two(x: f64) -> f64 {
-    x.log2().round().exp2()
+    if !x.is_normal() {
+        return x.log2().round().exp2();
+    }
+    let power = f64::from_bits(x.to_bits() & !((1 << 52) - 1));
+    if x > power * std::f64::consts::SQRT_2 { 2.0 * power } else { power }
 }
 
 fn form(law: &Law) -> Form {
@@ -160,6 +164,8 @@ impl Scaled {
     /// its unknowns are none of the system's business then.
     fn set_jacobian(&mut self, problem: &Problem) {
         self.J.clear(problem.n());
+        self.J.columns.reserve(problem.J.columns.len());
+        self.J.values.reserve(problem.J.values.len());
         let negligible = if self.mass_ratio() > EXTREME { 0.0 } else { NEGLIGIBLE };
         let (mut values, mut columns, mut kept) = (Vec::new(), Vec::new(), Vec::new());
         for block in &self.blocks {
@@ -250,6 +256,9 @@ impl Scaled {
         self.offset.resize(row_starts[laws.len()], 0.0);
         self.source.clear();
         self.blocks.clear();
+        self.blocks.reserve(laws.len());
+        self.source.reserve(self.offset.len());
+        self.factor.reserve(self.offset.len());
         for (k, law) in laws.iter().enumerate() {
             let form = form(law);
             if form.offset != 0.0 {
@@ -384,6 +393,20 @@ impl Scaled {
         solution.r.extend_from_slice(&self.offset);
         for ((&i, f), r) in self.source.iter().zip(&self.factor).zip(r) {
             solution.r[i] += f * r;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn powers_of_two_are_the_nearest() {
+        for (x, power) in
+            [(1.0, 1.0), (1.41, 1.0), (1.42, 2.0), (3.0, 4.0), (0.7, 0.5), (0.71, 1.0), (1e-310, 2f64.powi(-1030)), (1e30, 2f64.powi(100))]
+        {
+            assert_eq!(power_of_two(x), power, "{x}");
         }
     }
 }
