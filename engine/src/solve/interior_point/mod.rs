@@ -22,14 +22,14 @@
 //!
 //! # When to use it
 //!
-//! Where the answer must be exact whatever the masses, the friction and the redundancy: up to 20
-//! factorizations (0–3 where few contacts push on each other), hardly growing with size. For a rough answer of a large pile sweeps are cheaper; for
+//! Where the answer must be exact whatever the masses, the friction and the redundancy: on 50 stored problems of six to 7140 unknowns 0–18
+//! factorizations after sweeps (3.6 on average), 1–21 by the path alone (9.1), hardly growing with size. For a rough answer of a large pile sweeps are cheaper; for
 //! a sequence of small frictionless problems pivoting is.
 //!
 //! # Cost per iteration
 //!
-//! One sparse LDLᵀ of the (n + m) system, whose pattern and analysis are kept between iterations and
-//! between calls, and 2–6 back-substitutions of it (each 1/5–1/40 of the factorization).
+//! One sparse LDLᵀ of the (n + m) system less the rows of friction, whose pattern and analysis are kept between iterations and
+//! between calls, and 2–6 back-substitutions of it (each 1/4–1/40 of the factorization).
 //!
 //! [Mangoni2018, chapters 4 and 5, with the errata]; [Vandenberghe2010]; [Gondzio1996]; [DeSaxce1998].
 
