@@ -6,14 +6,15 @@
 //! | | 0 | 10 | 30 | 100 | 300 | 600 |
 //! |---|---|---|---|---|---|---|
 //! | 595 spheres, early | 11 | 2 | 1 | 0 | 0 | 0 |
-//! | 595 spheres, impact | 13 | 10 | 10 | 9 | 2 | 1 |
-//! | 1190 spheres, impact | 16 | 15 | 14 | 12 | 10 | 3 |
-//! | 1190 spheres, settled | 20 | 20 | 20 | 17 | 15 | 13 |
-//! | wall, settled | 17 | 15 | 14 | 13 | 13 | 12 |
+//! | 595 spheres, impact | 12 | 10 | 9 | 9 | 2 | 1 |
+//! | 1190 spheres, impact | 16 | 15 | 14 | 12 | 10 | 6 |
+//! | 1190 spheres, settled | 20 | 20 | 20 | 17 | 14 | 10 |
+//! | wall, settled | 17 | 14 | 14 | 13 | 13 | 12 |
+//! | four-bar linkages, settled | 12 | 11 | 10 | 10 | 9 | 8 |
 //!
 //! So: the more, the more contacts there are; few on a wall of bricks, where more do not pay. None where masses are extreme (they would
 //! end nowhere), none on meshes (a sweep would be as dear as a factorization), and none where joints outnumber contacts: they are solved exactly
-//! in each sweep, thirty of which cost as much as the whole path (four-bar linkages on the ground: 11 factorizations after them, 13 without).
+//! in each sweep, thirty of which cost more than the two factorizations that they save.
 
 use super::scaled::EXTREME;
 use super::{InteriorPoint, Run, Target, WORK, excess};
