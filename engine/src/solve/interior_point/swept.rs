@@ -1,6 +1,6 @@
 //! Sweeps in place of a guess.
 //!
-//! A sweep ([`crate::solve::psor`]) costs a hundredth to a five-hundredth of a factorization of the whole system, and finds out which of the contacts push. What
+//! A sweep ([`crate::solve::psor`]) costs a thirtieth (280 spheres) to a two-hundred-and-fiftieth (1190) of a factorization, and finds out which of the contacts push. What
 //! is left is the business of a Newton step or two, or of the path from there. Factorizations after so many sweeps, cone law:
 //!
 //! | | 0 | 10 | 30 | 100 | 300 | 600 |
