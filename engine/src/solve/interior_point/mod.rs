@@ -23,7 +23,7 @@
 //! # When to use it
 //!
 //! Where the answer must be exact whatever the masses, the friction and the redundancy: on 50 stored problems of six to 7140 unknowns 0–18
-//! factorizations after sweeps (3.6 on average), 1–21 by the path alone (9.1), hardly growing with size. For a rough answer of a large pile sweeps are cheaper; for
+//! factorizations after sweeps (3.7 on average), 1–21 by the path alone (9.1), hardly growing with size. For a rough answer of a large pile sweeps are cheaper; for
 //! a sequence of small frictionless problems pivoting is.
 //!
 //! # Cost per iteration
@@ -92,8 +92,10 @@ const MANY: usize = 1000;
 const MANY_CROWD: f64 = 0.2;
 /// With so few cones they are tried in any case.
 const FEW: usize = 64;
-/// As [`COLD_CROWD`], from a guess.
-const GUESS_CROWD: f64 = 1.0;
+/// As [`COLD_CROWD`], from a guess of the caller: the step before had the same active rows, and Newton's system was solvable there.
+const GUESS_CROWD: f64 = 1.2;
+/// As [`COLD_CROWD`], from what sweeps leave.
+const SWEPT_CROWD: f64 = 1.0;
 /// As [`COLD_CROWD`], from the path; there the active set is the true one.
 const LATE_CROWD: f64 = 1.1;
 /// Newton steps are tried from the path when its gap has fallen to this part since the last try.
@@ -343,7 +345,8 @@ impl InteriorPoint {
         if self.consider(run, &v, &r) && run.sweeps == 0 {
             return End::Accepted;
         }
-        if self.settings.warm == Warm::Best && self.promising(GUESS_CROWD, &v, &r) {
+        let crowd = if run.sweeps > 0 { SWEPT_CROWD } else { GUESS_CROWD };
+        if self.settings.warm == Warm::Best && self.promising(crowd, &v, &r) {
             let end = self.descend(run, 1.0, &mut v, &mut r);
             if end != End::Stuck {
                 return end;
