@@ -5,12 +5,13 @@
 //!   [ −Ĵq   −(M̂q + D + ε) ] [ y  ] = [ b ]        D ≥ 0: a diagonal, whatever the method needs there
 //! ```
 //!
-//! Quasi-definite: the sign of every pivot is known. ε keeps rows apart that depend on each other; the
-//! answer is refined against the system without ε. A row that takes no part (`pinned`) has its
+//! Quasi-definite: the sign of every pivot is known. ε keeps rows apart that depend on each other; answers that are taken as
+//! they are (the first system, Newton steps, extreme masses) are refined against the system without ε, on the path the next iteration does that. A row that takes no part (`pinned`) has its
 //! off-diagonal entries set to zero and its diagonal to −1: the pattern stays.
 //!
-//! Unknowns that meet no row, and the rows of friction blocks, are eliminated beforehand ([`crate::math::condensed`]): minimum degree would begin with most of them. Not single
-//! rows, between which a body is the better pivot (a frictionless pile of 1190: a twentieth of the products), nor rows coupled to others by compliance.
+//! Unknowns that meet no row, and the rows of friction blocks, are eliminated beforehand ([`crate::math::condensed`]): minimum degree would
+//! begin with most of them. Not single rows, between which a body is the better pivot (a settled frictionless pile of 280 spheres takes 1.7 times as
+//! long without them), nor rows coupled to others by compliance.
 //!
 //! Order of elimination: as the bodies are numbered, each row right after the last that it touches, if the factor stays narrow so
 //! (a chain, [`crate::math::skyline`]); else minimum degree; where masses span more than [`EXTREME`], light unknowns first
