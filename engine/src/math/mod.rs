@@ -2,6 +2,7 @@
 
 pub mod block_lu;
 pub mod cliques;
+pub mod condensed;
 pub mod dense;
 pub mod elimination;
 pub mod front;

@@ -20,8 +20,6 @@ use super::sparse::Csr;
 /// The factorization of a matrix whose pattern stays.
 pub struct Multifrontal {
     n: usize,
-    starts: Vec<usize>,
-    columns: Vec<u32>,
     order: Vec<u32>,
     fronts: Vec<Front>,
     /// Where each front's panel begins in the factor; one more at the end.
@@ -85,8 +83,6 @@ impl Multifrontal {
         }
         let mut out = Multifrontal {
             n: lower.rows,
-            starts: lower.starts.clone(),
-            columns: lower.columns.clone(),
             factor: vec![0.0; panels[fronts.len()]],
             panels,
             entries: Vec::new(),
@@ -128,7 +124,7 @@ impl Multifrontal {
         }
         self.entry_starts = counts.clone();
         // First by places, then, front by front, by position in the panel.
-        let mut sorted = vec![(0u32, 0u32, 0u32); self.columns.len()];
+        let mut sorted = vec![(0u32, 0u32, 0u32); lower.columns.len()];
         for i in 0..n {
             for at in lower.starts[i]..lower.starts[i + 1] {
                 let (a, b) = (place[i], place[lower.columns[at] as usize]);
@@ -185,11 +181,6 @@ impl Multifrontal {
             deepest[own] = deepest[own].max(depth[own]);
         }
         self.stacks = deepest.map(|size| vec![0.0; size]);
-    }
-
-    /// True if this analysis was made for the pattern of `lower`.
-    pub fn matches(&self, lower: &Csr) -> bool {
-        self.n == lower.rows && self.columns == lower.columns && self.starts == lower.starts
     }
 
     /// Factors the matrix with these values (in the order of the analysed pattern).
@@ -405,7 +396,6 @@ mod tests {
         for side in [1, 2, 5, 12] {
             let (mut a, signs) = packing(side);
             let mut solver = Multifrontal::analyse(&a, &(0..a.rows as u32).map(|i| i / 3).collect::<Vec<u32>>());
-            assert!(solver.matches(&a));
             for _ in 0..2 {
                 solver.factor(&a.values, &signs).unwrap();
                 let x: Vec<f64> = (0..a.rows).map(|i| (i as f64 * 0.7).cos()).collect();

@@ -5,9 +5,13 @@
 //!   [ −Ĵq   −(M̂q + D + ε) ] [ y  ] = [ b ]        D ≥ 0: a diagonal, whatever the method needs there
 //! ```
 //!
-//! Quasi-definite: the sign of every pivot is known. ε keeps rows apart that depend on each other; the
-//! answer is refined against the system without ε. A row that takes no part (`pinned`) has its
+//! Quasi-definite: the sign of every pivot is known. ε keeps rows apart that depend on each other; answers that are taken as
+//! they are (the first system, Newton steps, extreme masses) are refined against the system without ε, on the path the next iteration does that. A row that takes no part (`pinned`) has its
 //! off-diagonal entries set to zero and its diagonal to −1: the pattern stays.
+//!
+//! Unknowns that meet no row, and the rows of friction blocks, are eliminated beforehand ([`crate::math::condensed`]): minimum degree would
+//! begin with most of them. Not single rows, between which a body is the better pivot (a settled frictionless pile of 280 spheres takes 1.7 times as
+//! long without them), nor rows coupled to others by compliance.
 //!
 //! Order of elimination: as the bodies are numbered, each row right after the last that it touches, if the factor stays narrow so
 //! (a chain, [`crate::math::skyline`]); else minimum degree; where masses span more than [`EXTREME`], light unknowns first
@@ -15,15 +19,13 @@
 //! lose all digits; small systems of that kind are factored in twice the precision ([`crate::math::twofold`]).
 
 use super::cone::{Kind, UNTURNED, rotate};
-use super::scaled::Scaled;
+use super::scaled::{EXTREME, Scaled};
+use crate::math::condensed::{self, Condensed, Group};
 use crate::math::ldlt::{BadPivot, Ldlt, Ordering};
 use crate::math::multifrontal::Multifrontal;
 use crate::math::skyline::Skyline;
 use crate::math::sparse::Csr;
 use crate::math::twofold::Envelope;
-
-/// The ratio of the entries of diag(H) above which light unknowns are eliminated first.
-pub const EXTREME: f64 = 1e8;
 
 /// Such systems are factored in twice the working precision if their factor has at most so many numbers.
 const TWOFOLD: usize = 200_000;
@@ -70,27 +72,17 @@ enum Factor {
     /// Light unknowns first.
     Ordered(Box<Ldlt>),
     /// Light unknowns first, in twice the precision.
-    Twofold(Box<Envelope>, Csr),
+    Twofold(Box<Envelope>),
 }
 
 impl Factor {
-    fn matches(&self, lower: &Csr) -> bool {
-        match self {
-            Factor::None => false,
-            Factor::Narrow(skyline) => skyline.matches(lower),
-            Factor::Fronts(fronts) => fronts.matches(lower),
-            Factor::Ordered(ldlt) => ldlt.matches(lower),
-            Factor::Twofold(_, pattern) => pattern.starts == lower.starts && pattern.columns == lower.columns,
-        }
-    }
-
     fn solve(&mut self, x: &mut [f64]) {
         match self {
             Factor::None => {}
             Factor::Narrow(skyline) => skyline.solve(x),
             Factor::Fronts(fronts) => fronts.solve(x),
             Factor::Ordered(ldlt) => ldlt.solve(x),
-            Factor::Twofold(envelope, _) => envelope.solve(x),
+            Factor::Twofold(envelope) => envelope.solve(x),
         }
     }
 }
@@ -100,10 +92,13 @@ impl Factor {
 pub struct Kkt {
     n: usize,
     lower: Csr,
-    signs: Vec<i8>,
     shift: Vec<f64>,
     pub(super) light_first: bool,
-    analysed_light: bool,
+    /// What the analysis was made for: pattern, order.
+    analysed: (Vec<usize>, Vec<u32>, bool),
+    condensed: Condensed,
+    /// Of the pivots of the condensed system.
+    signs: Vec<i8>,
     factor: Factor,
     residual: Vec<f64>,
     right: Vec<f64>,
@@ -119,31 +114,44 @@ impl Kkt {
         self.n = scaled.n();
         let size = self.n + scaled.rows();
         self.layout(scaled);
-        self.signs.clear();
-        self.signs.resize(self.n, 1);
-        self.signs.resize(size, -1);
         self.shift.clear();
         self.shift.resize(size, 0.0);
-        let largest = scaled.column.iter().fold(0.0f64, |m, x| m.max(*x));
-        let least = scaled.column.iter().fold(f64::INFINITY, |m, x| m.min(*x));
-        self.light_first = self.n > 0 && (largest / least).powi(2) > EXTREME;
-        if self.factor.matches(&self.lower) && self.analysed_light == self.light_first {
+        self.light_first = scaled.mass_ratio() > EXTREME;
+        let (starts, columns, light) = &self.analysed;
+        let groups = if self.light_first { Vec::new() } else { groups(scaled) };
+        if *light == self.light_first && *starts == self.lower.starts && *columns == self.lower.columns && groups == self.condensed.groups()
+        {
             return;
         }
-        self.analysed_light = self.light_first;
+        self.analysed = (self.lower.starts.clone(), self.lower.columns.clone(), self.light_first);
+        self.condensed = Condensed::of(&self.lower, groups);
+        self.signs.clear();
+        self.signs.extend(self.condensed.kept.iter().map(|&i| if (i as usize) < self.n { 1 } else { -1 }));
+        self.analyse(scaled);
+    }
+
+    /// Chooses the order of elimination and lays out the factor.
+    fn analyse(&mut self, scaled: &Scaled) {
+        let lower = &self.condensed.lower;
+        let mut unknowns: Vec<u32> = (0..self.n as u32).collect();
         self.factor = if self.light_first {
-            let mut unknowns: Vec<u32> = (0..self.n as u32).collect();
             unknowns.sort_by(|&i, &j| scaled.column[i as usize].total_cmp(&scaled.column[j as usize]));
             let order = rows_after(scaled, &unknowns);
-            match Envelope::analyse(&self.lower, &order, TWOFOLD) {
-                Some(envelope) => Factor::Twofold(Box::new(envelope), self.lower.clone()),
-                None => Factor::Ordered(Box::new(Ldlt::analyse(&self.lower, Ordering::Given(&order)))),
+            match Envelope::analyse(lower, &order, TWOFOLD) {
+                Some(envelope) => Factor::Twofold(Box::new(envelope)),
+                None => Factor::Ordered(Box::new(Ldlt::analyse(lower, Ordering::Given(&order)))),
             }
         } else {
-            let order = rows_after(scaled, &(0..self.n as u32).collect::<Vec<u32>>());
-            match Skyline::analyse(&self.lower, order, NARROW * size) {
+            let mut index = vec![u32::MAX; self.lower.rows];
+            self.condensed.kept.iter().enumerate().for_each(|(c, &i)| index[i as usize] = c as u32);
+            let order: Vec<u32> = rows_after(scaled, &unknowns).iter().map(|&i| index[i as usize]).filter(|&c| c != u32::MAX).collect();
+            match Skyline::analyse(lower, order, NARROW * lower.rows) {
                 Some(skyline) => Factor::Narrow(Box::new(skyline)),
-                None => Factor::Fronts(Box::new(Multifrontal::analyse(&self.lower, &natural_blocks(scaled)))),
+                None => {
+                    let blocks = natural_blocks(scaled);
+                    let blocks: Vec<u32> = self.condensed.kept.iter().map(|&i| blocks[i as usize]).collect();
+                    Factor::Fronts(Box::new(Multifrontal::analyse(lower, &blocks)))
+                }
             }
         };
     }
@@ -154,7 +162,9 @@ impl Kkt {
         lower.rows = n + scaled.rows();
         lower.cols = lower.rows;
         lower.columns.clear();
+        lower.columns.reserve(scaled.H.columns.len() + scaled.J.values.len() + scaled.rows());
         lower.starts.clear();
+        lower.starts.reserve(lower.rows + 1);
         lower.starts.push(0);
         for i in 0..n {
             lower.columns.extend(scaled.H.row(i).0.iter().take_while(|&&j| j as usize <= i));
@@ -186,16 +196,19 @@ impl Kkt {
     pub fn factor(&mut self, scaled: &Scaled, diagonal: &Diagonal) -> Result<(), BadPivot> {
         self.factorizations += 1;
         self.fill(scaled, diagonal);
-        match &mut self.factor {
+        self.condensed.fill(&self.lower)?;
+        let (left, kept) = (&self.condensed.lower, &self.condensed.kept);
+        let factored = match &mut self.factor {
             Factor::None => Ok(()),
-            Factor::Narrow(skyline) => skyline.factor(&self.lower.values, &self.signs),
-            Factor::Fronts(fronts) => fronts.factor(&self.lower.values, &self.signs),
-            Factor::Ordered(ldlt) => ldlt.factor(&self.lower.values, &self.signs),
-            Factor::Twofold(envelope, _) => {
-                envelope.factor(&self.lower, &self.shift, &self.signs);
+            Factor::Narrow(skyline) => skyline.factor(&left.values, &self.signs),
+            Factor::Fronts(fronts) => fronts.factor(&left.values, &self.signs),
+            Factor::Ordered(ldlt) => ldlt.factor(&left.values, &self.signs),
+            Factor::Twofold(envelope) => {
+                envelope.factor(left, &self.shift, &self.signs);
                 Ok(())
             }
-        }
+        };
+        factored.map_err(|bad| BadPivot { unknown: kept[bad.unknown] as usize, ..bad })
     }
 
     fn fill(&mut self, scaled: &Scaled, diagonal: &Diagonal) {
@@ -260,19 +273,21 @@ impl Kkt {
 
     /// Solves for `right` (velocities, then rows in their eigenbases) in place; at most `refine` steps of refinement.
     pub fn solve(&mut self, right: &mut [f64], refine: usize) {
-        if refine == 0 || matches!(self.factor, Factor::Twofold(..)) {
-            self.factor.solve(right);
+        if refine == 0 || matches!(self.factor, Factor::Twofold(_)) {
+            self.solve_once(right);
             return;
         }
         self.right.clear();
         self.right.extend_from_slice(right);
-        self.factor.solve(right);
+        self.solve_once(right);
         let mut size = self.defect(right);
         for _ in 0..refine {
             if !(size > 0.0) {
                 break;
             }
-            self.factor.solve(&mut self.residual);
+            let mut residual = std::mem::take(&mut self.residual);
+            self.solve_once(&mut residual);
+            self.residual = residual;
             self.candidate.clear();
             self.candidate.extend(right.iter().zip(&self.residual).map(|(x, d)| x + d));
             let candidate = std::mem::take(&mut self.candidate);
@@ -287,6 +302,12 @@ impl Kkt {
             }
             size = after;
         }
+    }
+
+    /// Back-substitution, without refinement.
+    fn solve_once(&mut self, right: &mut [f64]) {
+        let Kkt { condensed, lower, factor, .. } = self;
+        condensed.solve(lower, right, |left| factor.solve(left));
     }
 
     /// `residual ← right − K x` with the matrix freed of its regularisation; returns its norm. Where masses are
@@ -345,6 +366,25 @@ fn turn(scaled: &Scaled, c: &super::scaled::Coupling, directions: &[[f64; 2]]) -
         }
     }
     x
+}
+
+/// What is eliminated beforehand: unknowns that meet nothing, and the rows of friction.
+fn groups(scaled: &Scaled) -> Vec<Group> {
+    let n = scaled.n();
+    let mut met: Vec<bool> = (0..n).map(|i| scaled.H.row(i).0.len() > 1).collect();
+    scaled.J.columns.iter().for_each(|&j| met[j as usize] = true);
+    let mut coupled = vec![false; scaled.blocks.len()];
+    for c in &scaled.couplings {
+        (coupled[c.k], coupled[c.l]) = (true, true);
+    }
+    let mut out: Vec<Group> = (0..n).filter(|&i| !met[i]).map(|first| Group { first, rows: 1 }).collect();
+    for (k, block) in scaled.blocks.iter().enumerate() {
+        let width = scaled.J.block(k).columns.len();
+        if block.kind == Kind::Lorentz && !coupled[k] && (1..=condensed::WIDTH).contains(&width) {
+            out.push(Group { first: n + block.first, rows: block.rows });
+        }
+    }
+    out
 }
 
 /// A number for the unknowns of each body (six, in most problems) and for the rows of each block.

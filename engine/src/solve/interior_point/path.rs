@@ -19,6 +19,8 @@ const FRACTION: f64 = 0.99;
 /// Further correctors per iteration, and how much longer a step each of them aims at.
 const CORRECTORS: usize = 4;
 const LONGER: f64 = 0.3;
+/// A step that long needs no further correctors.
+const ENOUGH: f64 = 0.98;
 /// Compliance added to rows in cones and to equality rows, in the unit of the scaled W (mean diagonal 1).
 const CONE_REGULAR: f64 = 1e-15;
 /// See [`CONE_REGULAR`]: the most that is tried.
@@ -107,8 +109,7 @@ impl Path {
             self.regular = (1e3 * self.regular).max(CONE_REGULAR);
             self.scale(scaled, point);
         }
-        let equalities = scaled.blocks.iter().any(|b| b.kind == Kind::Free);
-        let refine = if kkt.light_first || self.regular > CONE_REGULAR { 3 } else { usize::from(equalities) };
+        let refine = if kkt.light_first || self.regular > CONE_REGULAR { 3 } else { 0 };
         let gap = point.gap(scaled);
         // Predictor: straight at the solution.
         self.target.clear();
@@ -206,7 +207,7 @@ impl Path {
         let mut solves = 0;
         for _ in 0..CORRECTORS {
             let step = best.shorter();
-            if step > 0.95 || centre <= 0.0 {
+            if step > ENOUGH || centre <= 0.0 {
                 break;
             }
             let longer = (step + LONGER).min(1.0);

@@ -19,6 +19,12 @@ use super::cone::{Kind, Triple};
 use crate::math::sparse::Csr;
 use crate::problem::{Law, Problem, Reduced, Rows, Solution};
 
+/// The ratio of the entries of diag(H) above which masses are extreme: light unknowns are eliminated first, no sweeps, nothing is left out.
+pub const EXTREME: f64 = 1e8;
+
+/// Entries of Ĵ below this part of the largest in their block are rounding.
+const NEGLIGIBLE: f64 = 1e-13;
+
 /// One block of the scaled problem.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Block {
@@ -105,7 +111,11 @@ struct Form {
 
 /// The power of two nearest to `x` > 0 (in ratio).
 fn power_of_two(x: f64) -> f64 {
-    x.log2().round().exp2()
+    if !x.is_normal() {
+        return x.log2().round().exp2();
+    }
+    let power = f64::from_bits(x.to_bits() & !((1 << 52) - 1));
+    if x > power * std::f64::consts::SQRT_2 { 2.0 * power } else { power }
 }
 
 fn form(law: &Law) -> Form {
@@ -143,21 +153,55 @@ impl Scaled {
                 self.H.values[at] /= self.column[i] * self.column[self.H.columns[at] as usize];
             }
         }
-        self.J.clear(n);
-        let mut values = Vec::new();
+        self.set_jacobian(problem);
+        let rows = |b: &Block| problem.J.row_starts[b.source]..problem.J.row_starts[b.source + 1];
+        let compliant = |b: &Block| problem.E[rows(b)].iter().any(|&e| e != 0.0).then(Vec::new);
+        self.set_couplings(compliant, |i, j| if i == j { problem.E[i] } else { 0.0 });
+        self.set_right_hand_side(problem);
+    }
+
+    /// Ĵ without the columns that hold nothing but rounding, three by three: a sphere does not turn under a normal force, and half of
+    /// its unknowns are none of the system's business then.
+    fn set_jacobian(&mut self, problem: &Problem) {
+        self.J.clear(problem.n());
+        self.J.columns.reserve(problem.J.columns.len());
+        self.J.values.reserve(problem.J.values.len());
+        let negligible = if self.mass_ratio() > EXTREME { 0.0 } else { NEGLIGIBLE };
+        let (mut values, mut columns, mut kept) = (Vec::new(), Vec::new(), Vec::new());
         for block in &self.blocks {
             let from = problem.J.block(block.source);
+            let width = from.columns.len();
             values.clear();
             for i in block.range() {
                 let row = from.row(self.source[i] - from.first);
                 values.extend(from.columns.iter().zip(row).map(|(&j, x)| self.factor[i] * x / self.column[j as usize]));
             }
-            self.J.push(block.rows, from.columns, &values);
+            let floor = negligible * values.iter().fold(0.0f64, |m, x| m.max(x.abs()));
+            kept.clear();
+            let mut p = 0;
+            for three in from.columns.chunk_by(|a, b| a / 3 == b / 3) {
+                let here = p..p + three.len();
+                p = here.end;
+                if (0..block.rows).any(|i| values[i * width..][here.clone()].iter().any(|x| x.abs() > floor)) {
+                    kept.extend(here);
+                }
+            }
+            if kept.len() == width {
+                self.J.push(block.rows, from.columns, &values);
+                continue;
+            }
+            columns.clear();
+            columns.extend(kept.iter().map(|&p| from.columns[p]));
+            let left: Vec<f64> =
+                (0..block.rows).flat_map(|i| kept.iter().map(move |&p| (i, p))).map(|(i, p)| values[i * width + p]).collect();
+            self.J.push(block.rows, &columns, &left);
         }
-        let rows = |b: &Block| problem.J.row_starts[b.source]..problem.J.row_starts[b.source + 1];
-        let compliant = |b: &Block| problem.E[rows(b)].iter().any(|&e| e != 0.0).then(Vec::new);
-        self.set_couplings(compliant, |i, j| if i == j { problem.E[i] } else { 0.0 });
-        self.set_right_hand_side(problem);
+    }
+
+    /// The largest over the least entry of diag(H).
+    pub fn mass_ratio(&self) -> f64 {
+        let (least, largest) = self.column.iter().fold((f64::INFINITY, 0.0f64), |(a, b), x| (a.min(*x), b.max(*x)));
+        if self.column.is_empty() { 1.0 } else { (largest / least).powi(2) }
     }
 
     /// k̂ and ŵ alone: all that De Saxcé's shift changes.
@@ -212,6 +256,9 @@ impl Scaled {
         self.offset.resize(row_starts[laws.len()], 0.0);
         self.source.clear();
         self.blocks.clear();
+        self.blocks.reserve(laws.len());
+        self.source.reserve(self.offset.len());
+        self.factor.reserve(self.offset.len());
         for (k, law) in laws.iter().enumerate() {
             let form = form(law);
             if form.offset != 0.0 {
@@ -346,6 +393,20 @@ impl Scaled {
         solution.r.extend_from_slice(&self.offset);
         for ((&i, f), r) in self.source.iter().zip(&self.factor).zip(r) {
             solution.r[i] += f * r;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn powers_of_two_are_the_nearest() {
+        for (x, power) in
+            [(1.0, 1.0), (1.41, 1.0), (1.42, 2.0), (3.0, 4.0), (0.7, 0.5), (0.71, 1.0), (1e-310, 2f64.powi(-1030)), (1e30, 2f64.powi(100))]
+        {
+            assert_eq!(power_of_two(x), power, "{x}");
         }
     }
 }

@@ -1,20 +1,22 @@
 //! Sweeps in place of a guess.
 //!
-//! A sweep ([`crate::solve::psor`]) costs a hundredth to a five-hundredth of a factorization of the whole system, and finds out which of the contacts push. What
+//! A sweep ([`crate::solve::psor`]) costs a thirtieth (280 spheres) to a two-hundred-and-fiftieth (1190) of a factorization, and finds out which of the contacts push. What
 //! is left is the business of a Newton step or two, or of the path from there. Factorizations after so many sweeps, cone law:
 //!
 //! | | 0 | 10 | 30 | 100 | 300 | 600 |
 //! |---|---|---|---|---|---|---|
 //! | 595 spheres, early | 11 | 2 | 1 | 0 | 0 | 0 |
-//! | 595 spheres, impact | 13 | 10 | 10 | 9 | 2 | 1 |
-//! | 1190 spheres, impact | 16 | 15 | 14 | 12 | 10 | 3 |
-//! | 1190 spheres, settled | 20 | 20 | 20 | 17 | 15 | 13 |
-//! | wall, settled | 17 | 15 | 14 | 13 | 13 | 12 |
+//! | 595 spheres, impact | 12 | 10 | 9 | 9 | 2 | 1 |
+//! | 1190 spheres, impact | 16 | 15 | 14 | 12 | 10 | 6 |
+//! | 1190 spheres, settled | 20 | 20 | 20 | 17 | 14 | 10 |
+//! | wall, settled | 17 | 14 | 14 | 13 | 13 | 12 |
+//! | four-bar linkages, settled | 12 | 11 | 10 | 10 | 9 | 8 |
 //!
-//! So: the more, the more contacts there are; few on a wall of bricks, where they do not pay. None where masses are extreme (they would
-//! end nowhere), and none on meshes (a sweep would be as dear as a factorization).
+//! So: the more, the more contacts there are; few on a wall of bricks, where more do not pay. None where masses are extreme (they would
+//! end nowhere), none on meshes (a sweep would be as dear as a factorization), and none where joints outnumber contacts: they are solved exactly
+//! in each sweep, thirty of which cost more than the two factorizations that they save.
 
-use super::kkt::EXTREME;
+use super::scaled::EXTREME;
 use super::{InteriorPoint, Run, Target, WORK, excess};
 use crate::problem::{Law, Problem, Solution, Tolerance};
 use crate::solve::{Sample, Stop};
@@ -25,7 +27,7 @@ const CONES_PER_SWEEP: usize = 4;
 const SWEEPS: std::ops::RangeInclusive<usize> = 100..=600;
 /// Where rows outnumber the unknowns so many times (walls of bricks) reactions are far from unique and sweeps slow: then [`FEW_SWEEPS`].
 const REDUNDANT: usize = 3;
-/// See [`REDUNDANT`]; also where joints outnumber contacts: they are solved exactly in each sweep, which makes it dear.
+/// See [`REDUNDANT`].
 const FEW_SWEEPS: u64 = 30;
 /// Sweeps are held to this part of the tolerated velocities: what they leave is spread over many rows, each of them right.
 const STRICTER: f64 = 0.05;
@@ -35,12 +37,13 @@ impl InteriorPoint {
     pub(super) fn sweep(&mut self, run: &mut Run<'_>, guess: &mut Solution) -> Option<bool> {
         let Target::Problem(problem) = run.target else { return None };
         let cones = problem.laws.iter().filter(|law| **law != Law::Equality).count();
-        if cones == 0 || !self.sweepable(problem) {
+        let joints = problem.laws.len() - cones;
+        if cones == 0 || joints > cones || !self.sweepable(problem) {
             return None;
         }
         let most = run.stop.work.unwrap_or(WORK).saturating_mul(*SWEEPS.start() as u64);
         let usual = (cones / CONES_PER_SWEEP).clamp(*SWEEPS.start(), *SWEEPS.end()) as u64;
-        let few = problem.rows() > REDUNDANT * problem.n() || problem.laws.len() > 2 * cones;
+        let few = problem.rows() > REDUNDANT * problem.n();
         let sweeps = if few { FEW_SWEEPS } else { usual }.min(most);
         let Tolerance { relative, velocity, bound } = run.stop.tolerance;
         let tolerance = Tolerance { relative: STRICTER * STRICTER * relative, velocity: STRICTER * velocity, bound };
