@@ -22,6 +22,7 @@ use super::laws::{Bounds, Cone, Coulomb, Local};
 use super::system::{Colour, Part, Run, State};
 use super::team::Team;
 use std::marker::PhantomData;
+use std::mem::MaybeUninit;
 use std::ops::Range;
 
 /// Groups of lanes per chunk, the unit of parallel work.
@@ -290,16 +291,18 @@ impl<L: Local> Groups<L> {
         unsafe {
             let (first, zero) = (groups.start, F::splat(0.0));
             let mut sum = zero;
-            let mut x = [[zero; 3]; BATCH];
+            // Room that is written before it is read: to fill it with zeros would cost a short run as much as its sweep.
+            let mut x = [const { MaybeUninit::<[F; 3]>::uninit() }; BATCH];
             // What the groups of a batch touch is theirs alone: it is gathered once.
-            let mut held = [[[zero; 6]; 2]; BATCH];
+            let mut held = [const { MaybeUninit::<[[F; 6]; 2]>::uninit() }; BATCH];
             for start in groups.clone().step_by(BATCH) {
                 let batch = start..groups.end.min(start + BATCH);
                 for ((x, held), g) in x.iter_mut().zip(&mut held).zip(batch.clone()) {
-                    *held = self.touched(g, z);
-                    *x = self.velocities(g, q.as_ptr().add((g - first) * Self::REACTIONS), held);
+                    let held = held.write(self.touched(g, z));
+                    x.write(self.velocities(g, q.as_ptr().add((g - first) * Self::REACTIONS), held));
                 }
                 for (x, g) in x.iter_mut().zip(batch.clone()) {
+                    let x = x.assume_init_mut();
                     // The rows of the next batch are on their way while this one is solved.
                     for line in (0..Self::SIZE).step_by(LINE) {
                         F::prefetch(self.group(g + BATCH).wrapping_add(line));
@@ -317,7 +320,7 @@ impl<L: Local> Groups<L> {
                     }
                 }
                 for ((x, held), g) in x.iter().zip(&held).zip(batch) {
-                    self.push(g, *x, *held, z);
+                    self.push(g, x.assume_init_read(), held.assume_init_read(), z);
                 }
             }
             let mut sums = [0.0; LANES];
