@@ -2,7 +2,7 @@
 //!
 //! ```text
 //!   1  (A (W + eps I) + B) dy = −F                         at y
-//!   2  for t = 1, ½, … 1/16:
+//!   2  for t = 1, ½, … 1/32:
 //!        c₀ = y + t dy;            take it if R(c₀) < 0.1 R(y)
 //!        c₁ = ten sweeps from c₀;  take the better of both if R < 0.9 R(y)
 //!   3  taken:    eps ← eps·(R(c)/R(y), at most 0.2, if t = 1; 0.7 if t ≥ ¼; else 2): proportional to R, so that the end is quadratic
@@ -27,6 +27,8 @@ const CORRECTION: usize = 10;
 /// Steps that the walk may take, and how far R may rise on it.
 const WALK: u32 = 4;
 const RISE: f64 = 10.0;
+/// The shortest step that is tried.
+const SHORTEST: f64 = 1.0 / 32.0;
 /// What counts as far, of the R that the sweeps left.
 const FAR: f64 = 0.1;
 /// The first weight.
@@ -105,7 +107,7 @@ fn sweep_on(run: &mut Run<'_, '_>, extra: &mut usize) -> bool {
 /// Step 2: moves `now` to where R is below `wanted` and returns t, or leaves it where it is; `full` is the candidate of t = 1.
 fn search(run: &mut Run<'_, '_>, wanted: f64, full: &mut Point) -> Option<f64> {
     let mut t = 1.0;
-    while t >= 1.0 / 16.0 {
+    while t >= SHORTEST {
         run.set_trial(t);
         if run.trial.residual >= 0.1 * wanted {
             run.swept.copy_from(&run.trial);

@@ -69,10 +69,13 @@ use serde::Serialize;
 use std::cell::Cell;
 
 /// Factorizations if [`Stop::work`] does not say (without the last attempt).
-const WORK: u64 = 1000;
+const WORK: u64 = 700;
 
 /// From here on mass ratios are named as what stops the method.
 const EXTREME: f64 = 1e10;
+
+/// A margin below this counts as close to changing, in what is said of a run that failed.
+const CLOSE: f64 = 1e-3;
 
 /// Factorizations that the convex start may take, and the whole attempt from there.
 const CONVEX: u64 = 60;
@@ -85,7 +88,7 @@ const LAST_ROWS: usize = 4000;
 /// How to solve.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Settings {
-    /// When to stop; work is counted in factorizations (default 1000; 6000 up to 4000 rows).
+    /// When to stop; work is counted in factorizations (default 700; 6000 up to 4000 rows).
     pub stop: Stop,
     /// Beside the tolerance in joules: the largest relative natural residual, both as the literature takes it
     /// (`‖r − P(r − ũ)‖ / max(‖q‖, ‖r‖, ‖u‖)`, [Acary2018]) and in joule-scaled variables. Of first order where the energy is of second. `None`: not asked for.
@@ -194,7 +197,51 @@ impl Newton {
     fn keep(&mut self, best: Point, error: Error, condensed: bool) -> Report {
         let mut outcome = Outcome { end: End::Passed, best, phases: vec![("guess", Counts::default())], ..Outcome::default() };
         self.set_contacts(&mut outcome, condensed);
-        report(&mut outcome, error, &self.settings, self.judge.a())
+        self.report(&mut outcome, error)
+    }
+
+    /// What is said about a run that left this error; `set_contacts` came before.
+    fn report(&self, outcome: &mut Outcome, error: Error) -> Report {
+        let status = match outcome.end {
+            End::Passed => Status::Converged,
+            _ if self.settings.residual.is_none() && error.accepted(&self.settings.stop.tolerance) => Status::Converged,
+            End::Spent => Status::Budget,
+            End::Stuck => Status::Stalled,
+        };
+        let mut report = Report::new(status, error);
+        report.iterations = outcome.counts.factorizations;
+        report.work = outcome.counts.factorizations;
+        report.reproducible = !outcome.late;
+        report.counts = outcome.counts;
+        report.history = std::mem::take(&mut outcome.history);
+        report.notes.push(used(&outcome.phases));
+        if status != Status::Converged {
+            report.notes.push(self.obstacle(outcome, &error));
+        }
+        report.notes.append(&mut outcome.notes);
+        report
+    }
+
+    /// What stopped the method, for a person.
+    fn obstacle(&self, outcome: &Outcome, error: &Error) -> String {
+        let a = self.judge.a();
+        // The largest over the smallest mean diagonal entry of W.
+        let ratio = a.iter().fold(0.0f64, |m, a| m.max(*a)) / a.iter().fold(f64::INFINITY, |m, a| m.min(*a));
+        let why = match outcome.end {
+            End::Spent if outcome.late => "time ran out",
+            End::Spent => "the factorizations ran out",
+            _ if ratio > EXTREME => "the masses differ too much for double precision: velocities are lost in the rounding of the reactions",
+            _ => "no phase lowers the error: contacts that slip nearly in parallel, or no solution",
+        };
+        let near = self.contacts.iter().filter(|contact| contact.margin < CLOSE).count();
+        format!(
+            "stopped in the phase `{}` since {why}: relative error {:.1e}, worst is block {}; {near} of {} blocks are within {CLOSE} of \
+             changing between open, stick and slip; W's diagonal entries differ by {ratio:.0e}",
+            outcome.last,
+            error.relative(),
+            error.worst_block,
+            self.contacts.len(),
+        )
     }
 
     fn set_contacts(&mut self, outcome: &mut Outcome, condensed: bool) {
@@ -220,6 +267,8 @@ struct Outcome {
     best: Point,
     /// The phases that were used, in the order of their first use, and what each of them took.
     phases: Vec<(&'static str, Counts)>,
+    /// The phase that ran last.
+    last: &'static str,
     history: Vec<super::Sample>,
     late: bool,
     /// The further starts that were needed.
@@ -238,7 +287,7 @@ impl Outcome {
         self.counts.factorizations += taken + next.counts.factorizations;
         self.counts.outer += next.counts.outer;
         self.history.extend(&next.history);
-        self.late = next.late;
+        (self.late, self.last) = (next.late, next.last);
         for (name, counts) in &next.phases {
             add_phase(&mut self.phases, name, *counts);
         }
@@ -263,9 +312,11 @@ fn add_phase(phases: &mut Vec<(&'static str, Counts)>, name: &'static str, count
 
 type Phase = (&'static str, fn(&mut Run<'_, '_>) -> End);
 
-/// The phases in their order: the cheapest that may still help comes first.
-const PHASES: [Phase; 7] = [
-    ("sweeps", sweeping::run),
+/// What every attempt but the last begins with.
+const SWEEPS: [Phase; 1] = [("sweeps", sweeping::run)];
+
+/// The phases of a round in their order: the cheapest that may still help comes first.
+const ROUND: [Phase; 6] = [
     ("newton", corrected::run),
     ("path", path::run),
     ("newton", corrected::run),
@@ -274,19 +325,21 @@ const PHASES: [Phase; 7] = [
     ("proximal", proximal::run),
 ];
 
-/// The slow and careful way: every proximal step by Newton's method alone.
-const CAREFUL: [Phase; 2] = [("sweeps", sweeping::run), ("careful", proximal::careful)];
+/// The slow and careful way: every proximal step by Newton's method alone. It begins without sweeps, so that it takes the same way
+/// whatever the order of the contacts.
+const CAREFUL: [Phase; 1] = [("careful", proximal::careful)];
 
-/// Where to begin, how many factorizations may be spent, and on what.
+/// Where to begin, how many factorizations may be spent, and on what: some phases once, the others in rounds.
 struct Attempt<'a> {
     guess: Vec<f64>,
     budget: u64,
-    phases: &'a [Phase],
+    once: &'a [Phase],
+    round: &'a [Phase],
 }
 
 /// The phases of an attempt, one after another.
 fn solve_form(form: &mut dyn Form, test: &mut Test<'_>, settings: &Settings, attempt: Attempt<'_>) -> Outcome {
-    let Attempt { guess, budget, phases: list } = attempt;
+    let Attempt { guess, budget, once, round } = attempt;
     let m = guess.len();
     let now = Point { y: guess, u: vec![0.0; m], v: Vec::new(), residual: f64::INFINITY };
     let mut run = Run {
@@ -308,25 +361,21 @@ fn solve_form(form: &mut dyn Form, test: &mut Test<'_>, settings: &Settings, att
         late: false,
     };
     run.form.velocities(&mut run.now);
-    let mut phases = Vec::new();
+    let (mut phases, mut last) = (Vec::new(), "guess");
     let mut end = if run.look() { End::Passed } else { End::Stuck };
     let mut before = f64::INFINITY;
+    for phase in once {
+        if end == End::Stuck {
+            (end, last) = (counted(&mut run, phase, &mut phases), phase.0);
+        }
+    }
+    // Round after round, while they bring R down.
     while end == End::Stuck && run.best.residual < 0.9 * before {
         before = run.best.residual;
-        // Sweeps once; then round after round of the other phases, while they bring R down.
-        for (name, run_phase) in &list[usize::from(!phases.is_empty())..] {
-            if end != End::Stuck || run.spent() && *name != "sweeps" {
-                break;
+        for phase in round {
+            if end == End::Stuck && !run.spent() {
+                (end, last) = (counted(&mut run, phase, &mut phases), phase.0);
             }
-            let before = run.counts;
-            end = run_phase(&mut run);
-            let taken = Counts {
-                sweeps: run.counts.sweeps - before.sweeps,
-                factorizations: run.counts.factorizations - before.factorizations,
-                outer: run.counts.outer - before.outer,
-                pivots: 0,
-            };
-            add_phase(&mut phases, name, taken);
         }
     }
     if end == End::Stuck && run.spent() {
@@ -335,7 +384,21 @@ fn solve_form(form: &mut dyn Form, test: &mut Test<'_>, settings: &Settings, att
     if end == End::Passed {
         run.best.copy_from(&run.now);
     }
-    Outcome { end, counts: run.counts, best: run.best, phases, history: run.history, late: run.late, notes: Vec::new() }
+    Outcome { end, counts: run.counts, best: run.best, phases, last, history: run.history, late: run.late, notes: Vec::new() }
+}
+
+/// Runs a phase, and adds what it took to `phases`.
+fn counted(run: &mut Run<'_, '_>, (name, phase): &Phase, phases: &mut Vec<(&'static str, Counts)>) -> End {
+    let before = run.counts;
+    let end = phase(run);
+    let taken = Counts {
+        sweeps: run.counts.sweeps - before.sweeps,
+        factorizations: run.counts.factorizations - before.factorizations,
+        outer: run.counts.outer - before.outer,
+        pivots: 0,
+    };
+    add_phase(phases, name, taken);
+    end
 }
 
 /// As [`solve_form`] from `guess` with half of the work (of the usual work, where more is allowed); if that does not do, from where
@@ -350,7 +413,7 @@ fn solve_again(
     let (friction, given) = (super::shift::needed(&form.blocks().laws), settings.stop.work);
     let usual = given.map_or(WORK, |work| if friction { work.min(WORK) } else { work });
     let budget = if friction { usual.div_ceil(2) } else { usual };
-    let mut first = solve_form(form, &mut test, settings, Attempt { guess, budget, phases: &PHASES });
+    let mut first = solve_form(form, &mut test, settings, Attempt { guess, budget, once: &SWEEPS, round: &ROUND });
     let left = usual.saturating_sub(first.counts.factorizations);
     if first.over() || left == 0 {
         return first;
@@ -359,15 +422,15 @@ fn solve_again(
     let tolerance = crate::problem::Tolerance { relative: asked.relative.min(1e-10), velocity: asked.velocity.min(1e-7), bound: None };
     let stop = Stop { tolerance, work: Some(left.min(CONVEX)), deadline: settings.stop.deadline, history: false };
     if let Some((guess, taken)) = start(&stop) {
-        let next =
-            solve_form(form, &mut test, settings, Attempt { guess, budget: left.min(SECOND).saturating_sub(taken), phases: &PHASES });
+        let budget = left.min(SECOND).saturating_sub(taken);
+        let next = solve_form(form, &mut test, settings, Attempt { guess, budget, once: &SWEEPS, round: &ROUND });
         first.absorb(next, taken);
         first.notes.push(format!("started again from the answer of the convex law ({taken} factorizations)"));
     }
     let rows = form.blocks().rows();
     let budget = given.unwrap_or(if rows <= LAST_ROWS { LAST } else { WORK }).saturating_sub(first.counts.factorizations);
     if friction && !first.over() && budget > 0 {
-        let next = solve_form(form, &mut test, settings, Attempt { guess: vec![0.0; rows], budget, phases: &CAREFUL });
+        let next = solve_form(form, &mut test, settings, Attempt { guess: vec![0.0; rows], budget, once: &[], round: &CAREFUL });
         first.absorb(next, 0);
         first.notes.push("started again from nothing, by the proximal point alone".into());
     }
@@ -417,44 +480,16 @@ fn plain(blocks_root: &[f64], starts: &[usize], y: &[f64]) -> Vec<f64> {
     r
 }
 
-/// What stopped the method, for a person; `ratio` is the largest over the smallest mean diagonal entry of W.
-fn obstacle(outcome: &Outcome, error: &Error, ratio: f64) -> String {
-    let why = match outcome.end {
-        End::Spent if outcome.late => "time ran out",
-        End::Spent => "the factorizations ran out",
-        _ if ratio > EXTREME => "the masses differ too much for double precision: velocities are lost in the rounding of the reactions",
-        _ => "no phase lowers the error: contacts that slip nearly in parallel, or no solution",
-    };
-    format!("stopped since {why} (W's diagonal entries differ by {ratio:.0e}); worst is block {}", error.worst_block)
-}
-
-fn report(outcome: &mut Outcome, error: Error, settings: &Settings, a: &[f64]) -> Report {
-    let ratio = a.iter().fold(0.0f64, |m, a| m.max(*a)) / a.iter().fold(f64::INFINITY, |m, a| m.min(*a));
-    let status = match outcome.end {
-        End::Passed => Status::Converged,
-        _ if settings.residual.is_none() && error.accepted(&settings.stop.tolerance) => Status::Converged,
-        End::Spent => Status::Budget,
-        End::Stuck => Status::Stalled,
-    };
-    let mut report = Report::new(status, error);
-    report.iterations = outcome.counts.factorizations;
-    report.work = outcome.counts.factorizations;
-    report.reproducible = !outcome.late;
-    report.counts = outcome.counts;
-    report.history = std::mem::take(&mut outcome.history);
-    let used = |(name, counts): &(&str, Counts)| match (counts.factorizations, counts.sweeps) {
+/// The phases and what each of them took, for a person.
+fn used(phases: &[(&'static str, Counts)]) -> String {
+    let one = |(name, counts): &(&str, Counts)| match (counts.factorizations, counts.sweeps) {
         (0, 0) => name.to_string(),
         (0, sweeps) => format!("{name} ({sweeps} sweeps)"),
         (factorizations, 0) => format!("{name} ({factorizations} factorizations)"),
         (factorizations, sweeps) => format!("{name} ({factorizations} factorizations, {sweeps} sweeps)"),
     };
-    let phases: Vec<String> = outcome.phases.iter().map(used).collect();
-    report.notes.push(format!("phases: {}", if phases.is_empty() { "guess".into() } else { phases.join(", ") }));
-    if status != Status::Converged {
-        report.notes.push(obstacle(outcome, &error, ratio));
-    }
-    report.notes.append(&mut outcome.notes);
-    report
+    let phases: Vec<String> = phases.iter().map(one).collect();
+    format!("phases: {}", if phases.is_empty() { "guess".into() } else { phases.join(", ") })
 }
 
 fn unsupported(what: impl ToString) -> Unsupported {
@@ -507,7 +542,7 @@ impl ReducedSolver for Newton {
         // What passed was judged last.
         let error = if outcome.end == End::Passed { judged.get() } else { self.judge.error_reduced(reduced, &solution.r) };
         self.set_contacts(&mut outcome, true);
-        Ok(report(&mut outcome, error, &settings, self.judge.a()))
+        Ok(self.report(&mut outcome, error))
     }
 }
 
@@ -564,7 +599,7 @@ impl Solver for Newton {
             error = self.try_associated(problem, answer, solution, &mut outcome).unwrap_or(error);
         }
         self.set_contacts(&mut outcome, condensed);
-        Ok(report(&mut outcome, error, &settings, self.judge.a()))
+        Ok(self.report(&mut outcome, error))
     }
 }
 
