@@ -14,7 +14,7 @@
 //! Inside a piece F is nearly linear and `F(y + t dy) = (1 − t) F`; on −dy it grows, as in Lemke's
 //! method, of which this is the relative for curved pieces [Ralph1994]. One factorization per piece, no sweeps.
 
-use super::piece::{Piece, first_change};
+use super::piece::first_change;
 use super::run::{End, Run};
 use crate::problem::law::MAX_ROWS;
 
@@ -45,7 +45,7 @@ pub(super) fn run(run: &mut Run<'_, '_>) -> End {
         let mut moved = false;
         if run.step_at_now(eps) {
             run.set_trial(1.0);
-            if piece == 0 && changes(run) > CHANGES {
+            if piece == 0 && run.changes() > CHANGES {
                 break;
             }
             if run.trial.residual < TAKE * run.now.residual {
@@ -125,11 +125,4 @@ fn border(run: &Run<'_, '_>, sign: f64, skip: Option<usize>) -> Option<(f64, usi
         }
     }
     nearest
-}
-
-/// Blocks whose branch at `trial` is not that of Newton's step.
-fn changes(run: &Run<'_, '_>) -> usize {
-    let blocks = run.form.blocks();
-    let branch = |k: usize| Piece::of(&blocks.laws[k], &run.trial.y[blocks.range(k)], &run.trial.u[blocks.range(k)]).branch;
-    run.pieces.iter().enumerate().filter(|(k, piece)| piece.branch != branch(*k)).count()
 }
