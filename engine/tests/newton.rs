@@ -444,8 +444,13 @@ fn nothing_to_do_and_nothing_to_be_done() {
     let mut solution = Solution::zero(problem.n(), problem.rows());
     let mut settings = tight();
     settings.stop.work = Some(0);
-    let report = Newton::new(settings).solve(&problem, &mut solution).unwrap();
+    let mut newton = Newton::new(settings);
+    let report = newton.solve(&problem, &mut solution).unwrap();
     assert_eq!(report.counts.factorizations, 0);
+    // The report says what stopped it, where, and how far it got; of other answers it says nothing.
+    assert_eq!((report.status, newton.unique()), (Status::Budget, Unique::Unknown));
+    let said = |what: &str| report.notes.iter().any(|note| note.contains(what));
+    assert!(said("stopped in the phase `sweeps` since the factorizations ran out: relative error"), "{:?}", report.notes);
     assert!(solution.v.iter().chain(&solution.r).all(|x| x.is_finite()));
 }
 

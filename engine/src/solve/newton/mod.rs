@@ -121,9 +121,10 @@ pub struct Newton {
     mixed: Mixed,
     contacts: Vec<ContactStatus>,
     unique: Option<Unique>,
-    /// The last answer, and whether its form is `delassus`.
+    /// The last answer, whether its form is `delassus`, and whether it is one.
     answer: Point,
     condensed: bool,
+    converged: bool,
 }
 
 impl Newton {
@@ -139,9 +140,14 @@ impl Newton {
 
     /// Whether v of the last solution is the only one. Found out when asked for: where contacts slip it costs three factorizations.
     pub fn unique(&mut self) -> Unique {
-        let Newton { delassus, mixed, contacts, answer, condensed, unique, .. } = self;
+        let Newton { delassus, mixed, contacts, answer, condensed, converged, unique, .. } = self;
         let form: &mut dyn Form = if *condensed { delassus } else { mixed };
-        *unique.get_or_insert_with(|| unique::of(form, contacts, answer))
+        let found = || match unique::of(form, contacts, answer) {
+            // What is near a point that is no solution says nothing.
+            Unique::Locally if !*converged => Unique::Unknown,
+            known => known,
+        };
+        *unique.get_or_insert_with(found)
     }
 
     /// Where nothing slips, the answer of the convex law is one of the true law too. It comes with velocities of its own: under
@@ -195,13 +201,14 @@ impl Newton {
     }
 
     /// What is said about a run that left this error; `set_contacts` came before.
-    fn report(&self, outcome: &mut Outcome, error: Error) -> Report {
+    fn report(&mut self, outcome: &mut Outcome, error: Error) -> Report {
         let status = match outcome.end {
             End::Passed => Status::Converged,
             _ if self.settings.residual.is_none() && error.accepted(&self.settings.stop.tolerance) => Status::Converged,
             End::Spent => Status::Budget,
             End::Stuck => Status::Stalled,
         };
+        self.converged = status == Status::Converged;
         let mut report = Report::new(status, error);
         report.iterations = outcome.counts.factorizations;
         report.work = outcome.counts.factorizations;
