@@ -6,23 +6,14 @@ use signorini::problem::literature;
 use signorini::problem::{Solution, Tolerance};
 use signorini::solve::newton::{Newton, Settings};
 use signorini::solve::{ReducedSolver, Report, Solver, Status, Stop};
+use signorini_cli::bench::newton::wanted;
 use signorini_cli::load::load;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// The most factorizations at 1e-8, by name; nothing else needs any.
-const MOST: [(&str, u64); 10] = [
-    ("SliderCrank", 4),
-    ("FrictionContactProblem00237", 3),
-    ("granularflowonwall_02020", 92),
-    ("BoxesStack1", 14),
-    ("Capsules", 12),
-    ("Confeti", 4),
-    ("OneObject", 7),
-    ("Spheres-i099", 3),
-    ("Box_Stacks", 1),
-    ("RockPile", 6000),
-];
+/// Files that take more factorizations than [`wanted`], and the most that they may take. `BoxesStack1`: in eleven orders of its
+/// sweeps it takes 7 (that of the file) to 16, in its own 11. `RockPile`: what two attempts in vain and the careful one take.
+const MORE: [(&str, u64); 2] = [("BoxesStack1", 11), ("RockPile", 3000)];
 
 fn collection(folder: &str) -> Vec<PathBuf> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../shared").join(folder);
@@ -73,7 +64,7 @@ fn every_file_is_solved_cold_in_few_factorizations() {
                 continue;
             }
             assert!(good, "{name}: {siconos:e} {:e} {:?}", report.error.relative(), report.notes);
-            let most = MOST.iter().find(|most| name.contains(most.0)).map_or(0, |most| most.1);
+            let most = MORE.iter().find(|more| name.contains(more.0)).map_or(wanted(&name), |more| more.1);
             assert!(report.counts.factorizations <= most, "{name}: {:?}", report.counts);
             count += 1;
         }

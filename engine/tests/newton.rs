@@ -116,10 +116,10 @@ fn heaps_are_solved_under_both_laws() {
 #[test]
 fn order_frames_and_units_do_not_matter() {
     let work = |r: &Report| (r.counts.sweeps + 10 * r.counts.factorizations) as f64;
+    let mut factorizations = 0;
     for seed in 10..18 {
         let problem = heap(15, 0.5, seed, coulomb);
-        let (solution, report) = solve(&problem);
-        assert_eq!(report.status, Status::Converged, "seed {seed}: {:?}", report.error);
+        let given = both_forms(&problem, 1.0);
         let mut changed = vec![
             ("reversed".to_string(), reordered(&problem, |k, n| n - 1 - k), 1.0),
             // 7 and 45 have no common divisor: every contact once.
@@ -130,20 +130,36 @@ fn order_frames_and_units_do_not_matter() {
             changed.push((format!("mass × {mass:e}, length × {length:e}"), in_units(&problem, mass, length), length));
         }
         for (what, other, length) in changed {
-            let mut settings = tight();
-            settings.stop.tolerance.velocity *= length;
-            let mut moved = Solution::zero(other.n(), other.rows());
-            let again = Newton::new(settings).solve(&other, &mut moved).unwrap();
-            assert_eq!(again.status, Status::Converged, "{what} seed {seed}: {:?}", again.error);
-            let ratio = work(&again) / work(&report);
-            assert!((0.5..=2.0).contains(&ratio), "{what} seed {seed}: {:?} {:?}", again.counts, report.counts);
-            for (i, (a, b)) in solution.v.iter().zip(&moved.v).enumerate() {
-                let b = if i % 6 < 3 { b / length } else { *b };
-                // 1e-9 m/s per row on both sides, times the condition of W.
-                assert!((a - b).abs() < 1e-6, "{what} seed {seed}: {a} {b}");
+            for ((v, report), (moved, again)) in given.iter().zip(both_forms(&other, length)) {
+                let statuses = (report.status, again.status);
+                assert_eq!(statuses, (Status::Converged, Status::Converged), "{what} seed {seed}: {:?}", again.error);
+                let ratio = work(&again) / work(report);
+                assert!((0.5..=2.0).contains(&ratio), "{what} seed {seed}: {:?} {:?}", again.counts, report.counts);
+                factorizations += again.counts.factorizations;
+                for (i, (a, b)) in v.iter().zip(&moved).enumerate() {
+                    let b = if i % 6 < 3 { b / length } else { *b };
+                    // 1e-9 m/s per row on both sides, times the condition of W.
+                    assert!((a - b).abs() < 1e-6, "{what} seed {seed}: {a} {b}");
+                }
             }
         }
     }
+    assert!(factorizations > 0, "sweeps alone say nothing of Newton's steps");
+}
+
+/// v and the report, by the problem as it is and by its reduced form; `length`: the unit in which velocities are given.
+fn both_forms(problem: &Problem, length: f64) -> [(Vec<f64>, Report); 2] {
+    let mut settings = tight();
+    settings.stop.tolerance.velocity *= length;
+    let mut whole = Solution::zero(problem.n(), problem.rows());
+    let report = Newton::new(settings).solve(problem, &mut whole).unwrap();
+    let mut short = Solution::zero(0, problem.rows());
+    let of_reduced = Newton::new(settings).solve_reduced(&Reduced::of(problem).unwrap(), &mut short).unwrap();
+    // H is diagonal.
+    let mut v = problem.k.clone();
+    problem.J.add_transposed(&short.r, &mut v);
+    v.iter_mut().zip(&problem.H.values).for_each(|(v, h)| *v /= h);
+    [(whole.v, report), (v, of_reduced)]
 }
 
 /// The contacts in another order: the k-th is what was the `from(k, n)`-th.
@@ -428,8 +444,13 @@ fn nothing_to_do_and_nothing_to_be_done() {
     let mut solution = Solution::zero(problem.n(), problem.rows());
     let mut settings = tight();
     settings.stop.work = Some(0);
-    let report = Newton::new(settings).solve(&problem, &mut solution).unwrap();
+    let mut newton = Newton::new(settings);
+    let report = newton.solve(&problem, &mut solution).unwrap();
     assert_eq!(report.counts.factorizations, 0);
+    // The report says what stopped it, where, and how far it got; of other answers it says nothing.
+    assert_eq!((report.status, newton.unique()), (Status::Budget, Unique::Unknown));
+    let said = |what: &str| report.notes.iter().any(|note| note.contains(what));
+    assert!(said("stopped in the phase `sweeps` since the factorizations ran out: relative error"), "{:?}", report.notes);
     assert!(solution.v.iter().chain(&solution.r).all(|x| x.is_finite()));
 }
 

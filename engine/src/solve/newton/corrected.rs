@@ -2,12 +2,13 @@
 //!
 //! ```text
 //!   1  (A (W + eps I) + B) dy = −F                         at y
-//!   2  for t = 1, ½, … 1/16:
+//!   2  for t = 1, ½, … 1/32:
 //!        c₀ = y + t dy;            take it if R(c₀) < 0.1 R(y)
 //!        c₁ = ten sweeps from c₀;  take the better of both if R < 0.9 R(y)
 //!   3  taken:    eps ← eps·(R(c)/R(y), at most 0.2, if t = 1; 0.7 if t ≥ ¼; else 2): proportional to R, so that the end is quadratic
 //!      refused:  walk on from the full step for up to four steps, to where R < 0.9 R(y); if it is not found,
 //!                back to y, eps ← 4 eps; sweep 20, 40, … times, kept only if R falls
+//!   4  near a solution, where c₀ of t = 1 changes the branches of a few blocks alone and R yet hardly falls: leave, the path is short
 //! ```
 //!
 //! R is the natural residual. Both candidates are needed: the step finds the long waves and the
@@ -27,10 +28,22 @@ const CORRECTION: usize = 10;
 /// Steps that the walk may take, and how far R may rise on it.
 const WALK: u32 = 4;
 const RISE: f64 = 10.0;
+/// The shortest step that is tried.
+const SHORTEST: f64 = 1.0 / 32.0;
 /// What counts as far, of the R that the sweeps left.
 const FAR: f64 = 0.1;
 /// The first weight.
 const EPS: f64 = 3e-3;
+/// Branches that count as few, and what a step leaves of R if it hardly falls (step 4).
+const FEW: usize = 5;
+const HARDLY: f64 = 0.3;
+
+/// The candidate of t = 1: where it ended, and how many branches the step alone changes.
+#[derive(Default)]
+struct Full {
+    point: Point,
+    changes: usize,
+}
 
 /// The iterate to which a walk that fails returns.
 struct Walk {
@@ -44,7 +57,7 @@ pub(super) fn run(run: &mut Run<'_, '_>) -> End {
     let far = FAR * run.first;
     let (mut refused, mut extra) = (0, 20);
     let mut walk: Option<Walk> = None;
-    let mut full = Point::default();
+    let mut full = Full::default();
     for _ in 0..STEPS {
         if run.spent() {
             return End::Spent;
@@ -65,13 +78,19 @@ pub(super) fn run(run: &mut Run<'_, '_>) -> End {
             if run.look() {
                 return End::Passed;
             }
+            if run.now.residual > HARDLY * before && run.now.residual <= far && full.changes <= FEW {
+                break;
+            }
             continue;
         }
+        if solved && walk.is_none() && run.now.residual <= far && full.changes <= FEW {
+            break;
+        }
         let left = walk.as_ref().map_or(WALK, |w| w.left);
-        if solved && left > 0 && full.residual < RISE * wanted {
+        if solved && left > 0 && full.point.residual < RISE * wanted {
             let from = walk.take().map_or_else(|| run.now.clone(), |w| w.from);
             walk = Some(Walk { from, left: left - 1 });
-            run.now.copy_from(&full);
+            run.now.copy_from(&full.point);
             continue;
         }
         if let Some(walk) = walk.take() {
@@ -103,10 +122,13 @@ fn sweep_on(run: &mut Run<'_, '_>, extra: &mut usize) -> bool {
 }
 
 /// Step 2: moves `now` to where R is below `wanted` and returns t, or leaves it where it is; `full` is the candidate of t = 1.
-fn search(run: &mut Run<'_, '_>, wanted: f64, full: &mut Point) -> Option<f64> {
+fn search(run: &mut Run<'_, '_>, wanted: f64, full: &mut Full) -> Option<f64> {
     let mut t = 1.0;
-    while t >= 1.0 / 16.0 {
+    while t >= SHORTEST {
         run.set_trial(t);
+        if t == 1.0 {
+            full.changes = run.changes();
+        }
         if run.trial.residual >= 0.1 * wanted {
             run.swept.copy_from(&run.trial);
             run.form.sweeps(&mut run.swept, CORRECTION, None);
@@ -116,7 +138,7 @@ fn search(run: &mut Run<'_, '_>, wanted: f64, full: &mut Point) -> Option<f64> {
             }
         }
         if t == 1.0 {
-            full.copy_from(&run.trial);
+            full.point.copy_from(&run.trial);
         }
         if run.trial.residual < wanted {
             std::mem::swap(&mut run.now, &mut run.trial);

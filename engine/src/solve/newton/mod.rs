@@ -21,7 +21,8 @@
 //!    where nothing slips that may be the answer as it is.
 //! 8. What is not solved then starts a last time from nothing, by the proximal point without sweeps: contacts that
 //!    slip nearly in parallel (singular values of Newton's matrix at 1e-9 of the largest), between which load moves at almost
-//!    constant R, stop everything that looks for a shorter way (`RockPile_tob1`, 463 contacts: 3000 factorizations, then 1e-13).
+//!    constant R, stop everything that looks for a shorter way (`RockPile_tob1`, 463 contacts: 500 factorizations in vain, then
+//!    2500 of this last attempt, in whatever order the contacts are given).
 //!
 //! Sweeps go through the blocks by the energy of their velocities without reactions, so that the work does not depend on the order
 //! in which the blocks are given.
@@ -32,6 +33,8 @@
 //!
 //! For `Coulomb`, whenever more than a rough answer is wanted. For problems that are convex throughout
 //! the interior point needs fewer factorizations on large piles; this method treats them too.
+//! Not for settled piles of thousands of balls with friction and overlaps: with 4385 contacts, some 750 of them slipping, 150 s (208
+//! factorizations) left 5e-5 of the energy scale, and as long on the fixed point on De Saxcé's shift 1e-3.
 //!
 //! # Cost
 //!
@@ -41,6 +44,7 @@
 //!
 //! [AlartCurnier1991], [DeSaxce1998], [Ralph1994]; compared with the methods of [Acary2018] by `signorini bench newton`.
 
+mod attempts;
 mod block_matrix;
 mod corrected;
 mod delassus;
@@ -61,31 +65,24 @@ use super::interior_point::{self, InteriorPoint};
 use super::{Counts, ReducedSolver, Report, Solver, Status, Stop, Unsupported};
 use crate::math::norm;
 use crate::problem::{Error, Judge, Problem, Reduced, Solution};
+use attempts::{Outcome, solve_again};
 use delassus::Delassus;
 use form::{Blocks, Form, Point};
 use mixed::Mixed;
-use run::{End, Run, Test};
+use run::{End, Test};
 use serde::Serialize;
 use std::cell::Cell;
-
-/// Factorizations if [`Stop::work`] does not say (without the last attempt).
-const WORK: u64 = 1000;
 
 /// From here on mass ratios are named as what stops the method.
 const EXTREME: f64 = 1e10;
 
-/// Factorizations that the convex start may take, and the whole attempt from there.
-const CONVEX: u64 = 60;
-const SECOND: u64 = 150;
-
-/// Factorizations with the last attempt if [`Stop::work`] does not say, and the most rows for which it may take so many.
-const LAST: u64 = 6000;
-const LAST_ROWS: usize = 4000;
+/// A margin below this counts as close to changing, in what is said of a run that failed.
+const CLOSE: f64 = 1e-3;
 
 /// How to solve.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Settings {
-    /// When to stop; work is counted in factorizations (default 1000; 6000 up to 4000 rows).
+    /// When to stop; work is counted in factorizations (default 700; 6000 up to 4000 rows).
     pub stop: Stop,
     /// Beside the tolerance in joules: the largest relative natural residual, both as the literature takes it
     /// (`‖r − P(r − ũ)‖ / max(‖q‖, ‖r‖, ‖u‖)`, [Acary2018]) and in joule-scaled variables. Of first order where the energy is of second. `None`: not asked for.
@@ -124,9 +121,10 @@ pub struct Newton {
     mixed: Mixed,
     contacts: Vec<ContactStatus>,
     unique: Option<Unique>,
-    /// The last answer, and whether its form is `delassus`.
+    /// The last answer, whether its form is `delassus`, and whether it is one.
     answer: Point,
     condensed: bool,
+    converged: bool,
 }
 
 impl Newton {
@@ -142,9 +140,14 @@ impl Newton {
 
     /// Whether v of the last solution is the only one. Found out when asked for: where contacts slip it costs three factorizations.
     pub fn unique(&mut self) -> Unique {
-        let Newton { delassus, mixed, contacts, answer, condensed, unique, .. } = self;
+        let Newton { delassus, mixed, contacts, answer, condensed, converged, unique, .. } = self;
         let form: &mut dyn Form = if *condensed { delassus } else { mixed };
-        *unique.get_or_insert_with(|| unique::of(form, contacts, answer))
+        let found = || match unique::of(form, contacts, answer) {
+            // What is near a point that is no solution says nothing.
+            Unique::Locally if !*converged => Unique::Unknown,
+            known => known,
+        };
+        *unique.get_or_insert_with(found)
     }
 
     /// Where nothing slips, the answer of the convex law is one of the true law too. It comes with velocities of its own: under
@@ -194,7 +197,52 @@ impl Newton {
     fn keep(&mut self, best: Point, error: Error, condensed: bool) -> Report {
         let mut outcome = Outcome { end: End::Passed, best, phases: vec![("guess", Counts::default())], ..Outcome::default() };
         self.set_contacts(&mut outcome, condensed);
-        report(&mut outcome, error, &self.settings, self.judge.a())
+        self.report(&mut outcome, error)
+    }
+
+    /// What is said about a run that left this error; `set_contacts` came before.
+    fn report(&mut self, outcome: &mut Outcome, error: Error) -> Report {
+        let status = match outcome.end {
+            End::Passed => Status::Converged,
+            _ if self.settings.residual.is_none() && error.accepted(&self.settings.stop.tolerance) => Status::Converged,
+            End::Spent => Status::Budget,
+            End::Stuck => Status::Stalled,
+        };
+        self.converged = status == Status::Converged;
+        let mut report = Report::new(status, error);
+        report.iterations = outcome.counts.factorizations;
+        report.work = outcome.counts.factorizations;
+        report.reproducible = !outcome.late;
+        report.counts = outcome.counts;
+        report.history = std::mem::take(&mut outcome.history);
+        report.notes.push(used(&outcome.phases));
+        if status != Status::Converged {
+            report.notes.push(self.obstacle(outcome, &error));
+        }
+        report.notes.append(&mut outcome.notes);
+        report
+    }
+
+    /// What stopped the method, for a person.
+    fn obstacle(&self, outcome: &Outcome, error: &Error) -> String {
+        let a = self.judge.a();
+        // The largest over the smallest mean diagonal entry of W.
+        let ratio = a.iter().fold(0.0f64, |m, a| m.max(*a)) / a.iter().fold(f64::INFINITY, |m, a| m.min(*a));
+        let why = match outcome.end {
+            End::Spent if outcome.late => "time ran out",
+            End::Spent => "the factorizations ran out",
+            _ if ratio > EXTREME => "the masses differ too much for double precision: velocities are lost in the rounding of the reactions",
+            _ => "no phase lowers the error: contacts that slip nearly in parallel, or no solution",
+        };
+        let near = self.contacts.iter().filter(|contact| contact.margin < CLOSE).count();
+        format!(
+            "stopped in the phase `{}` since {why}: relative error {:.1e}, worst is block {}; {near} of {} blocks are within {CLOSE} of \
+             changing between open, stick and slip; W's diagonal entries differ by {ratio:.0e}",
+            outcome.last,
+            error.relative(),
+            error.worst_block,
+            self.contacts.len(),
+        )
     }
 
     fn set_contacts(&mut self, outcome: &mut Outcome, condensed: bool) {
@@ -210,168 +258,6 @@ impl Newton {
             self.contacts.push(ContactStatus { branch, margin: piece::margin(law, y, u) });
         }
     }
-}
-
-/// What a run leaves behind.
-#[derive(Default)]
-struct Outcome {
-    end: End,
-    counts: Counts,
-    best: Point,
-    /// The phases that were used, in the order of their first use, and what each of them took.
-    phases: Vec<(&'static str, Counts)>,
-    history: Vec<super::Sample>,
-    late: bool,
-    /// The further starts that were needed.
-    notes: Vec<String>,
-}
-
-impl Outcome {
-    /// Nothing more is to be tried.
-    fn over(&self) -> bool {
-        self.end == End::Passed || self.late
-    }
-
-    /// Adds an attempt from another start, which took `taken` factorizations to find.
-    fn absorb(&mut self, next: Outcome, taken: u64) {
-        self.counts.sweeps += next.counts.sweeps;
-        self.counts.factorizations += taken + next.counts.factorizations;
-        self.counts.outer += next.counts.outer;
-        self.history.extend(&next.history);
-        self.late = next.late;
-        for (name, counts) in &next.phases {
-            add_phase(&mut self.phases, name, *counts);
-        }
-        if next.end == End::Passed || next.best.residual < self.best.residual {
-            self.best = next.best;
-        }
-        self.end = next.end;
-    }
-}
-
-/// Adds what a phase took to what it took before.
-fn add_phase(phases: &mut Vec<(&'static str, Counts)>, name: &'static str, counts: Counts) {
-    match phases.iter_mut().find(|phase| phase.0 == name) {
-        Some((_, sum)) => {
-            sum.sweeps += counts.sweeps;
-            sum.factorizations += counts.factorizations;
-            sum.outer += counts.outer;
-        }
-        None => phases.push((name, counts)),
-    }
-}
-
-type Phase = (&'static str, fn(&mut Run<'_, '_>) -> End);
-
-/// The phases in their order: the cheapest that may still help comes first.
-const PHASES: [Phase; 7] = [
-    ("sweeps", sweeping::run),
-    ("newton", corrected::run),
-    ("path", path::run),
-    ("newton", corrected::run),
-    ("path", path::run),
-    ("bare", path::bare),
-    ("proximal", proximal::run),
-];
-
-/// The slow and careful way: every proximal step by Newton's method alone.
-const CAREFUL: [Phase; 2] = [("sweeps", sweeping::run), ("careful", proximal::careful)];
-
-/// Where to begin, how many factorizations may be spent, and on what.
-struct Attempt<'a> {
-    guess: Vec<f64>,
-    budget: u64,
-    phases: &'a [Phase],
-}
-
-/// The phases of an attempt, one after another.
-fn solve_form(form: &mut dyn Form, test: &mut Test<'_>, settings: &Settings, attempt: Attempt<'_>) -> Outcome {
-    let Attempt { guess, budget, phases: list } = attempt;
-    let m = guess.len();
-    let now = Point { y: guess, u: vec![0.0; m], v: Vec::new(), residual: f64::INFINITY };
-    let mut run = Run {
-        form,
-        test,
-        stop: &settings.stop,
-        budget,
-        counts: Counts::default(),
-        now,
-        best: Point::default(),
-        trial: Point::default(),
-        swept: Point::default(),
-        pieces: Vec::new(),
-        dy: vec![0.0; m],
-        first: 0.0,
-        eps: 1e-3,
-        history: Vec::new(),
-        began: settings.stop.clock(),
-        late: false,
-    };
-    run.form.velocities(&mut run.now);
-    let mut phases = Vec::new();
-    let mut end = if run.look() { End::Passed } else { End::Stuck };
-    let mut before = f64::INFINITY;
-    while end == End::Stuck && run.best.residual < 0.9 * before {
-        before = run.best.residual;
-        // Sweeps once; then round after round of the other phases, while they bring R down.
-        for (name, run_phase) in &list[usize::from(!phases.is_empty())..] {
-            if end != End::Stuck || run.spent() && *name != "sweeps" {
-                break;
-            }
-            let before = run.counts;
-            end = run_phase(&mut run);
-            let taken = Counts {
-                sweeps: run.counts.sweeps - before.sweeps,
-                factorizations: run.counts.factorizations - before.factorizations,
-                outer: run.counts.outer - before.outer,
-                pivots: 0,
-            };
-            add_phase(&mut phases, name, taken);
-        }
-    }
-    if end == End::Stuck && run.spent() {
-        end = End::Spent;
-    }
-    if end == End::Passed {
-        run.best.copy_from(&run.now);
-    }
-    Outcome { end, counts: run.counts, best: run.best, phases, history: run.history, late: run.late, notes: Vec::new() }
-}
-
-/// As [`solve_form`] from `guess` with half of the work (of the usual work, where more is allowed); if that does not do, from where
-/// `start` ends (scaled reactions, with the factorizations that it took); at last by the proximal point alone.
-fn solve_again(
-    form: &mut dyn Form,
-    mut test: Test<'_>,
-    settings: &Settings,
-    guess: Vec<f64>,
-    start: impl FnOnce(&Stop) -> Option<(Vec<f64>, u64)>,
-) -> Outcome {
-    let (friction, given) = (super::shift::needed(&form.blocks().laws), settings.stop.work);
-    let usual = given.map_or(WORK, |work| if friction { work.min(WORK) } else { work });
-    let budget = if friction { usual.div_ceil(2) } else { usual };
-    let mut first = solve_form(form, &mut test, settings, Attempt { guess, budget, phases: &PHASES });
-    let left = usual.saturating_sub(first.counts.factorizations);
-    if first.over() || left == 0 {
-        return first;
-    }
-    let asked = settings.stop.tolerance;
-    let tolerance = crate::problem::Tolerance { relative: asked.relative.min(1e-10), velocity: asked.velocity.min(1e-7), bound: None };
-    let stop = Stop { tolerance, work: Some(left.min(CONVEX)), deadline: settings.stop.deadline, history: false };
-    if let Some((guess, taken)) = start(&stop) {
-        let next =
-            solve_form(form, &mut test, settings, Attempt { guess, budget: left.min(SECOND).saturating_sub(taken), phases: &PHASES });
-        first.absorb(next, taken);
-        first.notes.push(format!("started again from the answer of the convex law ({taken} factorizations)"));
-    }
-    let rows = form.blocks().rows();
-    let budget = given.unwrap_or(if rows <= LAST_ROWS { LAST } else { WORK }).saturating_sub(first.counts.factorizations);
-    if friction && !first.over() && budget > 0 {
-        let next = solve_form(form, &mut test, settings, Attempt { guess: vec![0.0; rows], budget, phases: &CAREFUL });
-        first.absorb(next, 0);
-        first.notes.push("started again from nothing, by the proximal point alone".into());
-    }
-    first
 }
 
 /// The reactions that the interior point found, scaled.
@@ -417,44 +303,16 @@ fn plain(blocks_root: &[f64], starts: &[usize], y: &[f64]) -> Vec<f64> {
     r
 }
 
-/// What stopped the method, for a person; `ratio` is the largest over the smallest mean diagonal entry of W.
-fn obstacle(outcome: &Outcome, error: &Error, ratio: f64) -> String {
-    let why = match outcome.end {
-        End::Spent if outcome.late => "time ran out",
-        End::Spent => "the factorizations ran out",
-        _ if ratio > EXTREME => "the masses differ too much for double precision: velocities are lost in the rounding of the reactions",
-        _ => "no phase lowers the error: contacts that slip nearly in parallel, or no solution",
-    };
-    format!("stopped since {why} (W's diagonal entries differ by {ratio:.0e}); worst is block {}", error.worst_block)
-}
-
-fn report(outcome: &mut Outcome, error: Error, settings: &Settings, a: &[f64]) -> Report {
-    let ratio = a.iter().fold(0.0f64, |m, a| m.max(*a)) / a.iter().fold(f64::INFINITY, |m, a| m.min(*a));
-    let status = match outcome.end {
-        End::Passed => Status::Converged,
-        _ if settings.residual.is_none() && error.accepted(&settings.stop.tolerance) => Status::Converged,
-        End::Spent => Status::Budget,
-        End::Stuck => Status::Stalled,
-    };
-    let mut report = Report::new(status, error);
-    report.iterations = outcome.counts.factorizations;
-    report.work = outcome.counts.factorizations;
-    report.reproducible = !outcome.late;
-    report.counts = outcome.counts;
-    report.history = std::mem::take(&mut outcome.history);
-    let used = |(name, counts): &(&str, Counts)| match (counts.factorizations, counts.sweeps) {
+/// The phases and what each of them took, for a person.
+fn used(phases: &[(&'static str, Counts)]) -> String {
+    let one = |(name, counts): &(&str, Counts)| match (counts.factorizations, counts.sweeps) {
         (0, 0) => name.to_string(),
         (0, sweeps) => format!("{name} ({sweeps} sweeps)"),
         (factorizations, 0) => format!("{name} ({factorizations} factorizations)"),
         (factorizations, sweeps) => format!("{name} ({factorizations} factorizations, {sweeps} sweeps)"),
     };
-    let phases: Vec<String> = outcome.phases.iter().map(used).collect();
-    report.notes.push(format!("phases: {}", if phases.is_empty() { "guess".into() } else { phases.join(", ") }));
-    if status != Status::Converged {
-        report.notes.push(obstacle(outcome, &error, ratio));
-    }
-    report.notes.append(&mut outcome.notes);
-    report
+    let phases: Vec<String> = phases.iter().map(one).collect();
+    format!("phases: {}", if phases.is_empty() { "guess".into() } else { phases.join(", ") })
 }
 
 fn unsupported(what: impl ToString) -> Unsupported {
@@ -507,7 +365,7 @@ impl ReducedSolver for Newton {
         // What passed was judged last.
         let error = if outcome.end == End::Passed { judged.get() } else { self.judge.error_reduced(reduced, &solution.r) };
         self.set_contacts(&mut outcome, true);
-        Ok(report(&mut outcome, error, &settings, self.judge.a()))
+        Ok(self.report(&mut outcome, error))
     }
 }
 
@@ -564,7 +422,7 @@ impl Solver for Newton {
             error = self.try_associated(problem, answer, solution, &mut outcome).unwrap_or(error);
         }
         self.set_contacts(&mut outcome, condensed);
-        Ok(report(&mut outcome, error, &settings, self.judge.a()))
+        Ok(self.report(&mut outcome, error))
     }
 }
 

@@ -165,6 +165,13 @@ impl Run<'_, '_> {
         self.form.velocities(&mut self.trial);
     }
 
+    /// Blocks whose branch at `trial` is not that of Newton's step.
+    pub fn changes(&self) -> usize {
+        let blocks = self.form.blocks();
+        let branch = |k: usize| Piece::of(&blocks.laws[k], &self.trial.y[blocks.range(k)], &self.trial.u[blocks.range(k)]).branch;
+        self.pieces.iter().enumerate().filter(|(k, piece)| piece.branch != branch(*k)).count()
+    }
+
     fn set_pieces(&mut self, u: &[f64]) {
         let blocks = self.form.blocks();
         self.pieces.clear();

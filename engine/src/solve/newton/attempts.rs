@@ -1,0 +1,202 @@
+//! The attempts, and the phases of each of them.
+//!
+//! ```text
+//!   1  from the guess: sweeps, then rounds of A, P, A, P, bare, B while a round lowers R by a tenth     half of the usual work
+//!   2  the same from the answer of the convex law
+//!   3  from nothing, by the careful proximal point alone
+//! ```
+
+use super::form::{Form, Point};
+use super::run::{End, Run, Test};
+use super::{Settings, corrected, path, proximal, sweeping};
+use crate::problem::Tolerance;
+use crate::solve::{Counts, Sample, Stop, shift};
+
+/// Factorizations if [`Stop::work`] does not say (without the last attempt).
+const WORK: u64 = 700;
+
+/// Factorizations that the convex start may take, and the whole attempt from there.
+const CONVEX: u64 = 60;
+const SECOND: u64 = 150;
+
+/// Factorizations with the last attempt if [`Stop::work`] does not say, and the most rows for which it may take so many.
+const LAST: u64 = 6000;
+const LAST_ROWS: usize = 4000;
+
+/// What a run leaves behind.
+#[derive(Default)]
+pub(super) struct Outcome {
+    pub end: End,
+    pub counts: Counts,
+    pub best: Point,
+    /// The phases that were used, in the order of their first use, and what each of them took.
+    pub phases: Vec<(&'static str, Counts)>,
+    /// The phase that ran last.
+    pub last: &'static str,
+    pub history: Vec<Sample>,
+    pub late: bool,
+    /// The further starts that were needed.
+    pub notes: Vec<String>,
+}
+
+impl Outcome {
+    /// Nothing more is to be tried.
+    fn over(&self) -> bool {
+        self.end == End::Passed || self.late
+    }
+
+    /// Adds an attempt from another start, which took `taken` factorizations to find.
+    fn absorb(&mut self, next: Outcome, taken: u64) {
+        self.counts.sweeps += next.counts.sweeps;
+        self.counts.factorizations += taken + next.counts.factorizations;
+        self.counts.outer += next.counts.outer;
+        self.history.extend(&next.history);
+        (self.late, self.last) = (next.late, next.last);
+        for (name, counts) in &next.phases {
+            add_phase(&mut self.phases, name, *counts);
+        }
+        if next.end == End::Passed || next.best.residual < self.best.residual {
+            self.best = next.best;
+        }
+        self.end = next.end;
+    }
+}
+
+/// Adds what a phase took to what it took before.
+fn add_phase(phases: &mut Vec<(&'static str, Counts)>, name: &'static str, counts: Counts) {
+    match phases.iter_mut().find(|phase| phase.0 == name) {
+        Some((_, sum)) => {
+            sum.sweeps += counts.sweeps;
+            sum.factorizations += counts.factorizations;
+            sum.outer += counts.outer;
+        }
+        None => phases.push((name, counts)),
+    }
+}
+
+type Phase = (&'static str, fn(&mut Run<'_, '_>) -> End);
+
+/// What every attempt but the last begins with.
+const SWEEPS: [Phase; 1] = [("sweeps", sweeping::run)];
+
+/// The phases of a round in their order: the cheapest that may still help comes first.
+const ROUND: [Phase; 6] = [
+    ("newton", corrected::run),
+    ("path", path::run),
+    ("newton", corrected::run),
+    ("path", path::run),
+    ("bare", path::bare),
+    ("proximal", proximal::run),
+];
+
+/// The slow and careful way: every proximal step by Newton's method alone. It begins without sweeps, so that it takes the same way
+/// whatever the order of the contacts.
+const CAREFUL: [Phase; 1] = [("careful", proximal::careful)];
+
+/// Where to begin, how many factorizations may be spent, and on what: some phases once, the others in rounds.
+struct Attempt<'a> {
+    guess: Vec<f64>,
+    budget: u64,
+    once: &'a [Phase],
+    round: &'a [Phase],
+}
+
+/// The phases of an attempt, one after another.
+fn solve_form(form: &mut dyn Form, test: &mut Test<'_>, settings: &Settings, attempt: Attempt<'_>) -> Outcome {
+    let Attempt { guess, budget, once, round } = attempt;
+    let m = guess.len();
+    let now = Point { y: guess, u: vec![0.0; m], v: Vec::new(), residual: f64::INFINITY };
+    let mut run = Run {
+        form,
+        test,
+        stop: &settings.stop,
+        budget,
+        counts: Counts::default(),
+        now,
+        best: Point::default(),
+        trial: Point::default(),
+        swept: Point::default(),
+        pieces: Vec::new(),
+        dy: vec![0.0; m],
+        first: 0.0,
+        eps: 1e-3,
+        history: Vec::new(),
+        began: settings.stop.clock(),
+        late: false,
+    };
+    run.form.velocities(&mut run.now);
+    let (mut phases, mut last) = (Vec::new(), "guess");
+    let mut end = if run.look() { End::Passed } else { End::Stuck };
+    let mut before = f64::INFINITY;
+    for phase in once {
+        if end == End::Stuck {
+            (end, last) = (counted(&mut run, phase, &mut phases), phase.0);
+        }
+    }
+    // Round after round, while they bring R down.
+    while end == End::Stuck && run.best.residual < 0.9 * before {
+        before = run.best.residual;
+        for phase in round {
+            if end == End::Stuck && !run.spent() {
+                (end, last) = (counted(&mut run, phase, &mut phases), phase.0);
+            }
+        }
+    }
+    if end == End::Stuck && run.spent() {
+        end = End::Spent;
+    }
+    if end == End::Passed {
+        run.best.copy_from(&run.now);
+    }
+    Outcome { end, counts: run.counts, best: run.best, phases, last, history: run.history, late: run.late, notes: Vec::new() }
+}
+
+/// Runs a phase, and adds what it took to `phases`.
+fn counted(run: &mut Run<'_, '_>, (name, phase): &Phase, phases: &mut Vec<(&'static str, Counts)>) -> End {
+    let before = run.counts;
+    let end = phase(run);
+    let taken = Counts {
+        sweeps: run.counts.sweeps - before.sweeps,
+        factorizations: run.counts.factorizations - before.factorizations,
+        outer: run.counts.outer - before.outer,
+        pivots: 0,
+    };
+    add_phase(phases, name, taken);
+    end
+}
+
+/// As [`solve_form`] from `guess` with half of the work (of the usual work, where more is allowed); if that does not do, from where
+/// `start` ends (scaled reactions, with the factorizations that it took); at last by the proximal point alone.
+pub(super) fn solve_again(
+    form: &mut dyn Form,
+    mut test: Test<'_>,
+    settings: &Settings,
+    guess: Vec<f64>,
+    start: impl FnOnce(&Stop) -> Option<(Vec<f64>, u64)>,
+) -> Outcome {
+    let (friction, given) = (shift::needed(&form.blocks().laws), settings.stop.work);
+    let usual = given.map_or(WORK, |work| if friction { work.min(WORK) } else { work });
+    let budget = if friction { usual.div_ceil(2) } else { usual };
+    let mut first = solve_form(form, &mut test, settings, Attempt { guess, budget, once: &SWEEPS, round: &ROUND });
+    let left = usual.saturating_sub(first.counts.factorizations);
+    if first.over() || left == 0 {
+        return first;
+    }
+    let asked = settings.stop.tolerance;
+    let tolerance = Tolerance { relative: asked.relative.min(1e-10), velocity: asked.velocity.min(1e-7), bound: None };
+    let stop = Stop { tolerance, work: Some(left.min(CONVEX)), deadline: settings.stop.deadline, history: false };
+    if let Some((guess, taken)) = start(&stop) {
+        let budget = left.min(SECOND).saturating_sub(taken);
+        let next = solve_form(form, &mut test, settings, Attempt { guess, budget, once: &SWEEPS, round: &ROUND });
+        first.absorb(next, taken);
+        first.notes.push(format!("started again from the answer of the convex law ({taken} factorizations)"));
+    }
+    let rows = form.blocks().rows();
+    let budget = given.unwrap_or(if rows <= LAST_ROWS { LAST } else { WORK }).saturating_sub(first.counts.factorizations);
+    if friction && !first.over() && budget > 0 {
+        let next = solve_form(form, &mut test, settings, Attempt { guess: vec![0.0; rows], budget, once: &[], round: &CAREFUL });
+        first.absorb(next, 0);
+        first.notes.push("started again from nothing, by the proximal point alone".into());
+    }
+    first
+}
