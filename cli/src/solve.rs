@@ -54,7 +54,7 @@ pub struct Arguments {
     /// Edges of the pyramid by which `pivot` replaces a friction cone of three rows.
     #[arg(long, value_name = "N", default_value_t = pivot::Settings::default().facets as u64, value_parser = clap::value_parser!(u64).range(3..=1024))]
     pub(crate) facets: u64,
-    /// Start from the guess in the file.
+    /// Start from the guess in the file, or from its solution if it holds no guess.
     #[arg(long)]
     pub(crate) warm: bool,
     /// Write problem and solution: `.hdf5` in FCLib's form, `.json` in ours (one file, one solver).
@@ -224,10 +224,11 @@ fn solve_file(arguments: &Arguments, path: &Path, printer: &mut Printer, history
 }
 
 fn solve_with(arguments: &Arguments, stored: &Stored, method: Method) -> Result<Outcome, String> {
-    let mut solution = match &stored.guess {
-        Some(guess) if arguments.warm => guess.clone(),
-        _ => stored.input.zero(),
-    };
+    let known = stored.guess.as_ref().or(stored.solution.as_ref());
+    if arguments.warm && known.is_none() {
+        eprintln!("note: {} holds neither a guess nor a solution: it is solved from zero", stored.input.name());
+    }
+    let mut solution = known.filter(|_| arguments.warm).cloned().unwrap_or_else(|| stored.input.zero());
     let progress = crate::progress::Progress::start(format!("{} {}", stored.input.name(), method.name()));
     let begun = Instant::now();
     let stop = Stop {

@@ -131,14 +131,17 @@ fn out_and_warm_carry_a_solution_on() {
     let z = file["solution"]["r"][0].as_f64().unwrap();
     // The bound is held to √1e-15 of the scale ¼.
     assert!((z - 0.5).abs() < 1e-7, "{z}");
-    file["guess"] = file["solution"].clone();
-    std::fs::write(&out, file.to_string()).unwrap();
     // A method that does not treat the problem leaves the start as it is.
     let start = |options: &[&str]| {
         let output = signorini(&[&["solve", out.to_str().unwrap(), "--solver", "direct", "--json"], options].concat());
         serde_json::from_slice::<Value>(&output.stdout).unwrap()["error"]["relative"].as_f64().unwrap()
     };
     assert!(start(&[]) > 0.9 && start(&["--warm"]) < 1e-14);
+    // A guess comes before the solution.
+    file["guess"] = file["solution"].clone();
+    file["guess"]["r"][0] = 0.0.into();
+    std::fs::write(&out, file.to_string()).unwrap();
+    assert!(start(&["--warm"]) > 0.9);
 }
 
 #[test]

@@ -77,7 +77,7 @@ pub fn run(arguments: &Arguments) -> ExitCode {
 }
 
 fn speed(arguments: &Arguments) {
-    let mut out = Speed { contacts: Vec::new(), triad_ratio: 0.0, threads2_speedup: 0.0, bit_identical: true };
+    let mut out = Speed { contacts: Vec::new(), triad_ratio: 0.0, threads2_speedup: f64::INFINITY, bit_identical: true };
     if !arguments.json {
         println!(
             "{:>8}  {:>10}  {:>6}  {:>6}  {:>14}  {:>8}  {:>8}  {:>11}",
@@ -92,7 +92,7 @@ fn speed(arguments: &Arguments) {
             out.triad_ratio = out.triad_ratio.max(ratio);
         }
         if row.n >= 9_000 {
-            out.threads2_speedup = out.threads2_speedup.max(row.threads2_speedup);
+            out.threads2_speedup = out.threads2_speedup.min(row.threads2_speedup);
         }
         if !arguments.json {
             println!(
@@ -118,7 +118,7 @@ fn speed(arguments: &Arguments) {
     } else {
         println!("\nbytes per sweep: {BYTES_PER_CONTACT} for each contact, {BYTES_PER_BODY} for each body");
         println!("sweep over triad, 5,000 to 17,000 contacts: {:.2} at most", out.triad_ratio);
-        println!("two threads over one, from 10,000 contacts: {:.2} at best", out.threads2_speedup);
+        println!("two threads over one, from 10,000 contacts: {:.2} at least", out.threads2_speedup);
         println!("bits of 1, 2 and 3 threads: {}", if out.bit_identical { "identical" } else { "DIFFERENT" });
     }
 }

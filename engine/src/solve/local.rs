@@ -20,7 +20,6 @@
 //!
 //! Cost: about 40 ns (stick, open) to 1 µs (slip in three dimensions).
 
-use crate::math::length;
 use crate::problem::Law;
 use crate::problem::law::MAX_ROWS;
 
@@ -109,7 +108,7 @@ fn plane(mu: f64, w: &[f64], q: &[f64], convex: bool, r: &mut [f64]) -> Option<(
         let (mut u, mut out) = ([0.0; 2], [0.0; 2]);
         velocity(w, q, &candidate, &mut u);
         law.natural(a, &u, &candidate, &mut out);
-        let error = length(out[0], out[1]);
+        let error = out[0].hypot(out[1]);
         if error < least {
             (best, least) = (Some(candidate), error);
         }
@@ -142,7 +141,7 @@ impl Tangent {
 fn stick(mu: f64, schur: &Tangent, b: [f64; 2], normal: impl Fn([f64; 2]) -> f64, r: &mut [f64]) -> Option<()> {
     let t = schur.solve(0.0, b);
     let n = normal(t);
-    (length(t[0], t[1]) <= mu * n).then(|| r[..3].copy_from_slice(&[n, t[0], t[1]]))
+    (t[0].hypot(t[1]) <= mu * n).then(|| r[..3].copy_from_slice(&[n, t[0], t[1]]))
 }
 
 /// The normal row eliminated from the two tangent rows: `S` and `b`.
@@ -167,7 +166,7 @@ fn coulomb(mu: f64, w: &[f64], q: &[f64], r: &mut [f64]) -> Option<()> {
     }
     let excess = |l: f64| {
         let t = s.solve(l, b);
-        length(t[0], t[1]) - mu * normal(t)
+        t[0].hypot(t[1]) - mu * normal(t)
     };
     let mut high = s.size();
     let mut tries = 0;
@@ -184,7 +183,7 @@ fn coulomb(mu: f64, w: &[f64], q: &[f64], r: &mut [f64]) -> Option<()> {
 
 /// Three rows under the convex law.
 fn cone(mu: f64, w: &[f64], q: &[f64], r: &mut [f64]) -> Option<()> {
-    if q[0] >= mu * length(q[1], q[2]) {
+    if q[0] >= mu * q[1].hypot(q[2]) {
         return Some(());
     }
     if !(w[0] > 0.0 && w[4] > 0.0 && w[8] > 0.0) {
@@ -200,9 +199,9 @@ fn cone(mu: f64, w: &[f64], q: &[f64], r: &mut [f64]) -> Option<()> {
         let (t, inside) = inner(n);
         let u = [0, 3, 6].map(|i| q[i / 3] + w[i] * n + w[i + 1] * t[0] + w[i + 2] * t[1]);
         // Inside the disc the tangent velocity vanishes but for rounding.
-        u[0] - if inside { 0.0 } else { mu * length(u[1], u[2]) }
+        u[0] - if inside { 0.0 } else { mu * u[1].hypot(u[2]) }
     };
-    let mut high = (mu * length(q[1], q[2]) - q[0]) / w[0];
+    let mut high = (mu * q[1].hypot(q[2]) - q[0]) / w[0];
     let mut tries = 0;
     while positive_or_nan(-slope(high)) {
         high *= 2.0;
@@ -217,7 +216,7 @@ fn cone(mu: f64, w: &[f64], q: &[f64], r: &mut [f64]) -> Option<()> {
 
 /// `r ← (n, t)` with t stretched to exactly `mu n`.
 fn on_the_cone(mu: f64, n: f64, t: [f64; 2], r: &mut [f64]) -> Option<()> {
-    let length = length(t[0], t[1]);
+    let length = t[0].hypot(t[1]);
     if !(n >= 0.0 && length.is_finite()) {
         return None;
     }
@@ -229,7 +228,7 @@ fn on_the_cone(mu: f64, n: f64, t: [f64; 2], r: &mut [f64]) -> Option<()> {
 /// The least of `½ t·m t + b·t` over `‖t‖ ≤ radius`, and whether it lies inside.
 fn disc(m: &Tangent, b: [f64; 2], radius: f64) -> ([f64; 2], bool) {
     let free = m.solve(0.0, b);
-    if length(free[0], free[1]) <= radius {
+    if free[0].hypot(free[1]) <= radius {
         return (free, true);
     }
     if radius <= 0.0 {
@@ -238,7 +237,7 @@ fn disc(m: &Tangent, b: [f64; 2], radius: f64) -> ([f64; 2], bool) {
     // Newton on 1/‖t(l)‖ − 1/radius, nearly linear in l: a handful of steps.
     let (mut l, mut t) = (0.0, free);
     for _ in 0..50 {
-        let length = length(t[0], t[1]);
+        let length = t[0].hypot(t[1]);
         if (length - radius).abs() <= 2.0 * f64::EPSILON * radius {
             break;
         }
