@@ -190,14 +190,18 @@ fn in_joint(scene: &Scene, stepper: &Stepper, id: JointId, (r, first, free): (&[
     InJoint { joint: id, impulse, world, local: local(&world), unique }
 }
 
+/// The vanishing compliance ε. Thrice relaxed it leaves its third power.
+const SOFT: f64 = 1e-4;
+
 /// The solution of least `Σ a_k ‖r_k‖²` with the same velocities, and whether it was found.
 pub fn least_energy(problem: &Problem, solution: &Solution) -> (Solution, bool) {
     let Ok(mut judge) = Judge::of(problem) else { return (solution.clone(), false) };
     let before = judge.error(problem, solution);
     let starts = &problem.J.row_starts;
     let compliance: Vec<f64> =
-        (0..problem.laws.len()).flat_map(|k| std::iter::repeat_n(1e-6 * judge.a()[k], starts[k + 1] - starts[k])).collect();
-    let tight = Tolerance { relative: 1e-18, velocity: 1e-12, bound: None };
+        (0..problem.laws.len()).flat_map(|k| std::iter::repeat_n(SOFT * judge.a()[k], starts[k + 1] - starts[k])).collect();
+    // Reactions that hold each other in balance wrong by δr are seen as an energy of SOFT² a δr²: 1e-20 stands for 1e-6 of them.
+    let tight = Tolerance { relative: 1e-20, velocity: 1e-12, bound: None };
     let mut solver = auto::Auto::new(auto::Settings { stop: Stop { tolerance: tight, ..Stop::default() }, ..auto::Settings::default() });
     let mut soft = problem.clone();
     soft.E.iter_mut().zip(&compliance).for_each(|(e, c)| *e += c);

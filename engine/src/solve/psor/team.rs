@@ -23,9 +23,10 @@
 
 #![allow(unsafe_code)]
 
+use crate::solve::Stop;
 use std::cell::UnsafeCell;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::SeqCst};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 /// Looks before giving way: some ten microseconds.
 const LOOKS: u32 = 2000;
@@ -116,7 +117,7 @@ fn wait(done: impl Fn() -> bool) -> bool {
         if looks < LOOKS {
             std::hint::spin_loop();
         } else {
-            given_way.get_or_insert_with(Instant::now);
+            given_way.get_or_insert_with(|| Stop::default().clock());
             std::thread::yield_now();
         }
     }
