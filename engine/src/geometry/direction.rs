@@ -13,8 +13,8 @@
 use super::convex::{Core, Feature};
 use crate::math::pose::Pose;
 use glam::DVec3;
-use parry3d_f64::query::details::contact_support_map_support_map_with_params as closest_points;
-use parry3d_f64::query::gjk::{GJKResult, VoronoiSimplex};
+use parry3d_f64::query::epa::EPA;
+use parry3d_f64::query::gjk::{CsoPoint, GJKResult, VoronoiSimplex, closest_points};
 
 /// Two cores, seen from the frame of the first.
 pub(crate) struct Pair<'a> {
@@ -44,8 +44,8 @@ pub(crate) struct Closest {
 const EQUAL: f64 = 1e-9;
 
 impl Pair<'_> {
-    /// The nearest points, or none beyond reach.
-    pub fn closest(&self) -> Option<Closest> {
+    /// The nearest points, or none beyond reach; `polytope` is room for the iterations.
+    pub fn closest(&self, polytope: &mut EPA) -> Option<Closest> {
         let found = match (self.a, self.b) {
             (a, Core::Point) => {
                 let near = a.nearest(self.pose.position);
@@ -64,8 +64,8 @@ impl Pair<'_> {
                 let axis = self.pose.vector(DVec3::Z * *b);
                 segments([-DVec3::Z * *a, DVec3::Z * *a], [self.pose.position - axis, self.pose.position + axis])
             }
-            (Core::Box(a), Core::Box(b)) => self.boxes(*a, *b)?,
-            _ => self.iterate()?,
+            (Core::Box(a), Core::Box(b)) => self.boxes(*a, *b, polytope)?,
+            _ => self.iterate(polytope)?,
         };
         (found.distance <= self.reach).then_some(found)
     }
@@ -76,9 +76,17 @@ impl Pair<'_> {
         b.dot(n) - self.a.support(n).dot(n)
     }
 
-    fn iterate(&self) -> Option<Closest> {
+    fn iterate(&self, polytope: &mut EPA) -> Option<Closest> {
         let pose = parry3d_f64::math::Pose { rotation: self.pose.orientation, translation: self.pose.position };
-        let found = match closest_points(&pose, self.a, self.b, self.reach, &mut VoronoiSimplex::new(), None) {
+        let mut simplex = VoronoiSimplex::new();
+        simplex.reset(CsoPoint::from_shapes(&pose, self.a, self.b, self.pose.position.try_normalize().unwrap_or(DVec3::X)));
+        let mut ended = closest_points(&pose, self.a, self.b, self.reach, true, &mut simplex);
+        if ended == GJKResult::Intersection
+            && let Some((point_a, point_b, normal)) = polytope.closest_points(&pose, self.a, self.b, &simplex)
+        {
+            ended = GJKResult::ClosestPoints(point_a, point_b, normal);
+        }
+        let found = match ended {
             GJKResult::ClosestPoints(point_a, point_b, normal) if normal.is_finite() => {
                 Closest { normal, point_a, point_b, distance: (point_b - point_a).dot(normal) }
             }
@@ -151,7 +159,7 @@ impl Pair<'_> {
 
     /// Step 2: the axis that separates most; where the nearest features are a vertex and an edge or two vertices no
     /// such axis is the direction, and the iterations find it.
-    fn boxes(&self, a: DVec3, b: DVec3) -> Option<Closest> {
+    fn boxes(&self, a: DVec3, b: DVec3, polytope: &mut EPA) -> Option<Closest> {
         let rotation = self.pose.rotation();
         let columns = [rotation.x_axis, rotation.y_axis, rotation.z_axis];
         let center = self.pose.position;
@@ -191,7 +199,7 @@ impl Pair<'_> {
         if best.0 <= EQUAL * self.scale {
             return Some(axis);
         }
-        let found = self.iterate()?;
+        let found = self.iterate(polytope)?;
         Some(if found.distance > best.0 + 1e3 * EQUAL * self.scale { found } else { Closest { normal, distance: best.0, ..found } })
     }
 }
@@ -234,7 +242,7 @@ mod tests {
             let turn = DVec3::new((f64::from(i) * 0.7).sin(), (f64::from(i) * 1.3).cos(), (f64::from(i) * 2.1).sin()) * size;
             let pose = Pose::IDENTITY.advanced(turn, turn);
             let pair = Pair { a: &a, b: &b, pose, reach: 0.1, scale: 1.0 };
-            let found = pair.closest().expect("they touch");
+            let found = pair.closest(&mut EPA::new()).expect("they touch");
             assert!(found.distance.abs() < 1e-5 && found.normal.x > 0.999, "{i}: {found:?}");
         }
     }
@@ -263,7 +271,7 @@ mod tests {
                 for b in &cores {
                     let pose = Pose::turned(vector() * if round % 2 == 0 { 0.3 } else { 1.0 }, vector() * 2.0);
                     let pair = Pair { a, b, pose, reach: f64::MAX, scale: 0.5 };
-                    let closest = pair.closest().expect("everything is within reach");
+                    let closest = pair.closest(&mut EPA::new()).expect("everything is within reach");
                     let mut near = |n: DVec3, amount: f64| (n + vector() * amount).normalize();
                     // Anywhere, and close to what was found.
                     for amount in [10.0, 10.0, 10.0, 10.0, 0.3, 0.1, 0.03, 0.01] {

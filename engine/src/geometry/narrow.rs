@@ -10,6 +10,7 @@ use super::manifold::{Scratch, Touch, manifold, mix};
 use super::surface::Surface;
 use crate::math::pose::Pose;
 use glam::DVec3;
+use parry3d_f64::query::epa::EPA;
 use std::sync::Arc;
 
 /// What a piece is.
@@ -42,9 +43,10 @@ pub(crate) struct Sink<'a> {
 }
 
 /// Room for the narrow phase; one per thread.
-#[derive(Clone, Debug, Default)]
+#[derive(Default)]
 pub(crate) struct Room {
     manifold: Scratch,
+    polytope: EPA,
     triangles: Vec<u32>,
 }
 
@@ -142,7 +144,7 @@ impl Sink<'_> {
     fn convex(&mut self, (core_a, ra, a): (&Core, f64, Placed), (core_b, rb, b): (&Core, f64, Placed), name: u64) {
         let reach = self.prediction + ra + rb;
         let pair = Pair { a: core_a, b: core_b, pose: a.pose.relative(&b.pose), reach, scale: a.size.min(b.size) };
-        let Some(closest) = pair.closest() else { return };
+        let Some(closest) = pair.closest(&mut self.scratch.polytope) else { return };
         let normal = a.pose.vector(closest.normal);
         if matches!(core_a, Core::Point) || matches!(core_b, Core::Point) {
             let (point_a, point_b) = (a.pose.point(closest.point_a) + normal * ra, a.pose.point(closest.point_b) - normal * rb);
@@ -244,7 +246,7 @@ impl Sink<'_> {
             let face = Core::Triangle(corners);
             let scale = b.size.min((corners[1] - corners[0]).length());
             let pair = Pair { a: &face, b: core, pose, reach, scale };
-            let Some(mut closest) = pair.closest() else { continue };
+            let Some(mut closest) = pair.closest(&mut self.scratch.polytope) else { continue };
             let Some(allowed) = surface.allowed(triangle, closest.normal) else { continue };
             let forced = allowed.distance(closest.normal) > 1e-6;
             if forced {

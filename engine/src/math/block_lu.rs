@@ -11,9 +11,7 @@
 //!
 //! Cost: about `2 D³` operations per pair of blocks in a row of U and a column of L [Davis2006].
 
-use faer::dyn_stack::{MemBuffer, MemStack};
-use faer::sparse::SymbolicSparseColMatRef;
-use faer::sparse::linalg::amd;
+use super::scratch::MinimumDegree;
 
 const NONE: u32 = u32::MAX;
 
@@ -26,7 +24,7 @@ pub struct BlockLu {
     starts: Vec<u32>,
     columns: Vec<u32>,
     /// Block at each position of the elimination.
-    order: Vec<u32>,
+    elimination: MinimumDegree,
     /// Of this factorization: block at each position, and position of each block.
     blocks: Vec<u32>,
     place: Vec<u32>,
@@ -36,7 +34,14 @@ pub struct BlockLu {
     /// Inverses of the diagonal blocks.
     diagonal: Vec<f64>,
     work: Vec<f64>,
+    /// Of the analysis: the entries of the symmetric pattern, and where its rows begin.
+    pairs: Vec<(u32, u32)>,
+    rows: Vec<u32>,
+    /// Of the fill: the last row that met each column, the children of each row as linked lists, and the entries of the columns.
     mark: Vec<u32>,
+    child: Vec<u32>,
+    sibling: Vec<u32>,
+    count: Vec<usize>,
 }
 
 #[derive(Default)]
@@ -50,7 +55,9 @@ impl BlockLu {
     /// Takes the pattern (by rows; it is made symmetric) of `n` blocks of `d` rows (1, 2, 3 or 6), and finds the order.
     pub fn analyse(&mut self, d: usize, starts: &[u32], columns: &[u32]) {
         let n = starts.len() - 1;
-        let mut pairs: Vec<(u32, u32)> = (0..n as u32).map(|i| (i, i)).collect();
+        let pairs = &mut self.pairs;
+        pairs.clear();
+        pairs.extend((0..n as u32).map(|i| (i, i)));
         for i in 0..n {
             for &j in &columns[starts[i] as usize..starts[i + 1] as usize] {
                 pairs.push((i as u32, j));
@@ -59,20 +66,19 @@ impl BlockLu {
         }
         pairs.sort_unstable();
         pairs.dedup();
-        let (mut starts, mut columns) = (vec![0u32; n + 1], Vec::with_capacity(pairs.len()));
-        for &(i, j) in &pairs {
-            columns.push(j);
-            starts[i as usize + 1] = columns.len() as u32;
+        self.rows.clear();
+        self.rows.resize(n + 1, 0);
+        for (at, &(i, _)) in pairs.iter().enumerate() {
+            self.rows[i as usize + 1] = at as u32 + 1;
         }
-        if self.d == d && self.starts == starts && self.columns == columns {
+        if self.d == d && self.starts == self.rows && self.columns.iter().copied().eq(pairs.iter().map(|pair| pair.1)) {
             return;
         }
-        let (mut order, mut inverse) = (vec![0u32; n], vec![0u32; n]);
-        let pattern = SymbolicSparseColMatRef::new_checked(n, n, &starts, None, &columns);
-        let mut memory = MemBuffer::new(amd::order_scratch::<u32>(n, columns.len()));
-        amd::order(&mut order, &mut inverse, pattern, Default::default(), MemStack::new(&mut memory))
-            .expect("the pattern fits into memory");
-        *self = BlockLu { d, starts, columns, order, ..BlockLu::default() };
+        self.d = d;
+        self.starts.clone_from(&self.rows);
+        self.columns.clear();
+        self.columns.extend(pairs.iter().map(|pair| pair.1));
+        self.elimination.find(&self.starts, &self.columns);
     }
 
     /// Factors over the blocks for which `active` holds. `row(i, put)` hands the blocks of row i over: `put(j, block)`,
@@ -98,8 +104,8 @@ impl BlockLu {
     fn choose(&mut self, active: impl Fn(usize) -> bool) {
         self.blocks.clear();
         self.place.clear();
-        self.place.resize(self.order.len(), NONE);
-        for &block in &self.order {
+        self.place.resize(self.elimination.order.len(), NONE);
+        for &block in &self.elimination.order {
             if active(block as usize) {
                 self.place[block as usize] = self.blocks.len() as u32;
                 self.blocks.push(block);
@@ -120,11 +126,13 @@ impl BlockLu {
         upper.starts.clear();
         upper.starts.push(0);
         upper.columns.clear();
-        self.mark.clear();
-        self.mark.resize(n, NONE);
-        // Children of each row, as linked lists.
-        let (mut child, mut sibling) = (vec![NONE; n], vec![NONE; n]);
-        let mut count = vec![0usize; n + 1];
+        let (child, sibling, count) = (&mut self.child, &mut self.sibling, &mut self.count);
+        for list in [&mut self.mark, &mut *child, &mut *sibling] {
+            list.clear();
+            list.resize(n, NONE);
+        }
+        count.clear();
+        count.resize(n + 1, 0);
         for i in 0..n {
             let begin = upper.columns.len();
             self.mark[i] = i as u32;
@@ -159,7 +167,7 @@ impl BlockLu {
             count[i + 1] += count[i];
         }
         lower.starts.clear();
-        lower.starts.extend_from_slice(&count);
+        lower.starts.extend_from_slice(count);
         lower.columns.clear();
         lower.columns.resize(upper.columns.len(), 0);
         for i in 0..n {

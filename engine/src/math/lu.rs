@@ -4,6 +4,7 @@
 //! approximate minimum degree, supernodes where they pay). A matrix that is singular in double
 //! precision is an error; it never becomes a NaN.
 
+use super::scratch::Scratch;
 use super::sparse::Csr;
 use faer::dyn_stack::{MemBuffer, MemStack};
 use faer::linalg::lu::partial_pivoting;
@@ -19,34 +20,18 @@ use faer::{Conj, MatMut, MatRef, Par};
 pub struct Singular;
 
 /// A dense factorization; keeps its memory.
+#[derive(Default)]
 pub struct DenseLu {
     n: usize,
     factor: Vec<f64>,
     forward: Vec<u32>,
     inverse: Vec<u32>,
-    scratch: MemBuffer,
-}
-
-impl Default for DenseLu {
-    fn default() -> DenseLu {
-        DenseLu {
-            n: 0,
-            factor: Vec::new(),
-            forward: Vec::new(),
-            inverse: Vec::new(),
-            scratch: MemBuffer::new(faer::dyn_stack::StackReq::EMPTY),
-        }
-    }
+    scratch: Scratch,
 }
 
 impl DenseLu {
     /// Room for an n × n matrix, column by column, all zero: fill it, then [`DenseLu::factor`].
     pub fn matrix(&mut self, n: usize) -> &mut [f64] {
-        if n > self.n || self.factor.is_empty() {
-            let factor = partial_pivoting::factor::lu_in_place_scratch::<u32, f64>(n, n, Par::Seq, Default::default());
-            let solve = partial_pivoting::solve::solve_in_place_scratch::<u32, f64>(n, 1, Par::Seq);
-            self.scratch = MemBuffer::new(factor.or(solve));
-        }
         self.n = n;
         self.factor.clear();
         self.factor.resize(n * n, 0.0);
@@ -59,7 +44,7 @@ impl DenseLu {
     pub fn factor(&mut self) -> Result<(), Singular> {
         let n = self.n;
         let a = MatMut::from_column_major_slice_mut(&mut self.factor, n, n);
-        let stack = MemStack::new(&mut self.scratch);
+        let stack = self.scratch.stack(partial_pivoting::factor::lu_in_place_scratch::<u32, f64>(n, n, Par::Seq, Default::default()));
         partial_pivoting::factor::lu_in_place(a, &mut self.forward[..n], &mut self.inverse[..n], Par::Seq, stack, Default::default());
         let good = (0..n).all(|i| self.factor[i * n + i].is_finite() && self.factor[i * n + i] != 0.0);
         if good { Ok(()) } else { Err(Singular) }
@@ -70,7 +55,7 @@ impl DenseLu {
         let n = self.n;
         let a = MatRef::from_column_major_slice(&self.factor, n, n);
         let perm = PermRef::new_checked(&self.forward[..n], &self.inverse[..n], n);
-        let stack = MemStack::new(&mut self.scratch);
+        let stack = self.scratch.stack(partial_pivoting::solve::solve_in_place_scratch::<u32, f64>(n, 1, Par::Seq));
         let x = MatMut::from_column_major_slice_mut(x, n, 1);
         partial_pivoting::solve::solve_in_place_with_conj(a, a, perm, Conj::No, x, Par::Seq, stack);
     }
@@ -159,35 +144,6 @@ impl Lu {
     }
 }
 
-/// `A B` by rows; entries that cancel are kept.
-pub fn product(a: &Csr, b: &Csr) -> Csr {
-    let mut out = Csr::empty(a.rows, b.cols);
-    let (mut row, mut seen, mut hit) = (vec![0.0; b.cols], vec![false; b.cols], Vec::new());
-    for i in 0..a.rows {
-        let (middles, values) = a.row(i);
-        for (&p, &x) in middles.iter().zip(values) {
-            let (columns, others) = b.row(p as usize);
-            for (&j, &y) in columns.iter().zip(others) {
-                if !seen[j as usize] {
-                    seen[j as usize] = true;
-                    hit.push(j);
-                }
-                row[j as usize] += x * y;
-            }
-        }
-        hit.sort_unstable();
-        for &j in &hit {
-            out.columns.push(j);
-            out.values.push(row[j as usize]);
-            row[j as usize] = 0.0;
-            seen[j as usize] = false;
-        }
-        hit.clear();
-        out.starts[i + 1] = out.columns.len();
-    }
-    out
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -254,14 +210,6 @@ mod tests {
         let mut sparse = SparseLu::analyse(2, &[0, 2, 4], &[0, 1, 0, 1]);
         assert_eq!(sparse.factor(&[1.0, f64::NAN, 0.0, 1.0]), Err(Singular));
     }
-
-    #[test]
-    fn a_product_is_the_product() {
-        let a = Csr::from_dense(2, 3, &[1.0, 2.0, 0.0, 0.0, 3.0, 4.0]);
-        let b = Csr::from_dense(3, 2, &[1.0, 0.0, 5.0, 1.0, 0.0, 2.0]);
-        assert_eq!(product(&a, &b).to_dense(), vec![11.0, 2.0, 15.0, 11.0]);
-    }
-
     #[test]
     fn solves_without_symmetry_and_refuses_the_singular() {
         let a = Csr::from_dense(3, 3, &[0.0, 2.0, 1.0, 4.0, 0.0, -1.0, 1.0, 1.0, 3.0]);

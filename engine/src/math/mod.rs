@@ -12,6 +12,7 @@ pub mod lu;
 pub mod multifrontal;
 pub mod polar;
 pub mod pose;
+pub mod scratch;
 pub mod semidefinite;
 pub mod skyline;
 pub mod sparse;

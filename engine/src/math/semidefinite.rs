@@ -8,10 +8,8 @@
 //! Cost: Σ (column count)², simplicial, row by row ("up-looking"): for each row a sparse triangular solve along
 //! its path in the elimination tree [Davis2006, ch. 4].
 
+use super::scratch::MinimumDegree;
 use super::sparse::Csr;
-use faer::dyn_stack::{MemBuffer, MemStack};
-use faer::sparse::SymbolicSparseColMatRef;
-use faer::sparse::linalg::amd;
 
 /// A pivot below this fraction of its diagonal entry is rounding: the row depends on earlier ones.
 /// A pivot is a squared distance to the span of those rows, and is formed with a few hundred roundings.
@@ -19,31 +17,43 @@ pub const RANK: f64 = 1e-13;
 
 const NONE: u32 = u32::MAX;
 
-/// The factor, its order of elimination and what it left out.
-#[derive(Debug, Default)]
+/// The factor, its order of elimination and what it left out; keeps its memory.
+#[derive(Default)]
 pub struct Semidefinite {
-    /// Position i of the elimination is the unknown `order[i]`.
-    order: Vec<u32>,
-    /// Strictly lower columns of L: rows and values.
+    elimination: MinimumDegree,
+    /// Strictly lower columns of L: rows and values. There may be more than the matrix has.
     columns: Vec<Vec<(u32, f64)>>,
     /// Pivots; 0 where a row was left out.
     pivots: Vec<f64>,
+    work: Work,
+}
+
+/// What a factorization needs on its way.
+#[derive(Default)]
+struct Work {
+    starts: Vec<u32>,
+    place: Vec<u32>,
+    /// The elimination tree, which grows with the rows, the last row that met each column, and the columns that a row meets.
+    parent: Vec<u32>,
+    mark: Vec<u32>,
+    path: Vec<u32>,
+    x: Vec<f64>,
 }
 
 impl Semidefinite {
     /// Factors the symmetric matrix `a` (stored whole).
     pub fn factor(a: &Csr) -> Semidefinite {
+        let mut out = Semidefinite::default();
+        out.set(a);
+        out
+    }
+
+    /// As [`Semidefinite::factor`], into the memory at hand.
+    pub fn set(&mut self, a: &Csr) {
         let n = a.rows;
-        let order = minimum_degree(a);
-        let mut place = vec![0u32; n];
-        for (p, &i) in order.iter().enumerate() {
-            place[i as usize] = p as u32;
-        }
-        let mut columns: Vec<Vec<(u32, f64)>> = vec![Vec::new(); n];
-        let mut pivots = vec![0.0; n];
-        // The elimination tree grows with the rows; `path` collects the columns that row p meets.
-        let (mut parent, mut mark) = (vec![NONE; n], vec![NONE; n]);
-        let (mut x, mut path): (Vec<f64>, Vec<u32>) = (vec![0.0; n], Vec::new());
+        self.begin(a);
+        let Semidefinite { elimination, columns, pivots, work } = self;
+        let (order, Work { place, parent, mark, path, x, .. }) = (&elimination.order, work);
         for p in 0..n {
             path.clear();
             mark[p] = p as u32;
@@ -70,7 +80,7 @@ impl Semidefinite {
             // Ascending order is an order of the tree.
             path.sort_unstable();
             let mut pivot = diagonal;
-            for &q in &path {
+            for &q in &*path {
                 let q = q as usize;
                 let y = std::mem::take(&mut x[q]);
                 if pivots[q] == 0.0 {
@@ -85,19 +95,48 @@ impl Semidefinite {
             }
             pivots[p] = if pivot > RANK * diagonal && pivot.is_finite() { pivot } else { 0.0 };
         }
-        Semidefinite { order, columns, pivots }
+    }
+
+    /// Finds the order, and empties everything else.
+    fn begin(&mut self, a: &Csr) {
+        let (n, Work { starts, place, parent, mark, x, .. }) = (a.rows, &mut self.work);
+        starts.clear();
+        starts.extend(a.starts.iter().map(|&s| s as u32));
+        self.elimination.find(starts, &a.columns);
+        for list in [&mut *place, &mut *parent, &mut *mark] {
+            list.clear();
+            list.resize(n, NONE);
+        }
+        for (p, &i) in self.elimination.order.iter().enumerate() {
+            place[i as usize] = p as u32;
+        }
+        x.clear();
+        x.resize(n, 0.0);
+        self.pivots.clear();
+        self.pivots.resize(n, 0.0);
+        self.columns.iter_mut().for_each(Vec::clear);
+        self.columns.resize_with(n.max(self.columns.len()), Vec::new);
     }
 
     /// The unknowns whose rows depend on others, ascending.
     pub fn dependent(&self) -> Vec<usize> {
-        let mut out: Vec<usize> = (0..self.pivots.len()).filter(|&p| self.pivots[p] == 0.0).map(|p| self.order[p] as usize).collect();
-        out.sort_unstable();
+        let mut out = Vec::new();
+        self.dependent_into(&mut out);
         out
     }
 
+    /// As [`Semidefinite::dependent`], into the memory of `out`.
+    pub fn dependent_into(&self, out: &mut Vec<usize>) {
+        out.clear();
+        out.extend((0..self.pivots.len()).filter(|&p| self.pivots[p] == 0.0).map(|p| self.elimination.order[p] as usize));
+        out.sort_unstable();
+    }
+
     /// A solution of `A x = b` (in place): exact if b lies in the range of A, with zeros for the dependent unknowns.
-    pub fn solve(&self, b: &mut [f64]) {
-        let mut x: Vec<f64> = self.order.iter().map(|&i| b[i as usize]).collect();
+    pub fn solve(&mut self, b: &mut [f64]) {
+        let (order, x) = (&self.elimination.order, &mut self.work.x);
+        x.clear();
+        x.extend(order.iter().map(|&i| b[i as usize]));
         for p in 0..x.len() {
             if self.pivots[p] == 0.0 {
                 x[p] = 0.0;
@@ -113,22 +152,10 @@ impl Semidefinite {
             let below: f64 = self.columns[p].iter().map(|&(i, l)| l * x[i as usize]).sum();
             x[p] = x[p] / self.pivots[p] - below;
         }
-        for (&i, &x) in self.order.iter().zip(&x) {
+        for (&i, &x) in order.iter().zip(&*x) {
             b[i as usize] = x;
         }
     }
-}
-
-/// An order of elimination with little fill.
-pub fn minimum_degree(a: &Csr) -> Vec<u32> {
-    let n = a.rows;
-    let starts: Vec<u32> = a.starts.iter().map(|&s| s as u32).collect();
-    let (mut order, mut inverse) = (vec![0u32; n], vec![0u32; n]);
-    let mut memory = MemBuffer::new(amd::order_scratch::<u32>(n, a.nonzeros()));
-    let pattern = SymbolicSparseColMatRef::new_checked(n, n, &starts, None, &a.columns);
-    amd::order(&mut order, &mut inverse, pattern, amd::Control::default(), MemStack::new(&mut memory))
-        .expect("the pattern is valid and fits into memory");
-    order
 }
 
 #[cfg(test)]
@@ -157,7 +184,7 @@ mod tests {
     fn a_repeated_row_is_found_and_the_rest_is_solved() {
         for n in [1, 2, 7, 60] {
             let (a, x) = chain(n);
-            let factor = Semidefinite::factor(&a);
+            let mut factor = Semidefinite::factor(&a);
             let dependent = factor.dependent();
             assert_eq!(dependent.len(), 1);
             assert!(dependent[0] == 0 || dependent[0] == n, "{dependent:?}");

@@ -5,7 +5,7 @@
 use serde::{Deserialize, Serialize};
 
 /// A sparse matrix by compressed rows, columns ascending within a row.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Csr {
     /// Number of rows.
     pub rows: usize,
@@ -19,10 +19,34 @@ pub struct Csr {
     pub values: Vec<f64>,
 }
 
+impl Clone for Csr {
+    fn clone(&self) -> Csr {
+        let mut out = Csr::default();
+        out.clone_from(self);
+        out
+    }
+
+    fn clone_from(&mut self, other: &Csr) {
+        (self.rows, self.cols) = (other.rows, other.cols);
+        self.starts.clone_from(&other.starts);
+        self.columns.clone_from(&other.columns);
+        self.values.clone_from(&other.values);
+    }
+}
+
 impl Csr {
     /// The matrix of this size without entries.
     pub fn empty(rows: usize, cols: usize) -> Csr {
         Csr { rows, cols, starts: vec![0; rows + 1], columns: Vec::new(), values: Vec::new() }
+    }
+
+    /// Becomes the matrix of this size without entries; keeps the memory.
+    pub fn clear(&mut self, rows: usize, cols: usize) {
+        (self.rows, self.cols) = (rows, cols);
+        self.starts.clear();
+        self.starts.resize(rows + 1, 0);
+        self.columns.clear();
+        self.values.clear();
     }
 
     /// The diagonal matrix with these entries.
@@ -130,26 +154,34 @@ impl Csr {
 
     /// The transposed matrix.
     pub fn transposed(&self) -> Csr {
-        let mut starts = vec![0usize; self.cols + 1];
+        let mut out = Csr::default();
+        self.transpose_into(&mut out);
+        out
+    }
+
+    /// As [`Csr::transposed`], into the memory of `out`.
+    pub fn transpose_into(&self, out: &mut Csr) {
+        out.clear(self.cols, self.rows);
+        // Row j of `out` begins at `starts[j + 1]` while it is filled: in the end that is where row j + 1 begins.
+        out.starts.push(0);
         for &j in &self.columns {
-            starts[j as usize + 1] += 1;
+            out.starts[j as usize + 2] += 1;
         }
         for j in 0..self.cols {
-            starts[j + 1] += starts[j];
+            out.starts[j + 2] += out.starts[j + 1];
         }
-        let mut next = starts.clone();
-        let mut columns = vec![0u32; self.nonzeros()];
-        let mut values = vec![0.0; self.nonzeros()];
+        out.columns.resize(self.nonzeros(), 0);
+        out.values.resize(self.nonzeros(), 0.0);
         for i in 0..self.rows {
             let (js, xs) = self.row(i);
             for (&j, &x) in js.iter().zip(xs) {
-                let p = next[j as usize];
-                columns[p] = i as u32;
-                values[p] = x;
-                next[j as usize] += 1;
+                let p = &mut out.starts[j as usize + 1];
+                out.columns[*p] = i as u32;
+                out.values[*p] = x;
+                *p += 1;
             }
         }
-        Csr { rows: self.cols, cols: self.rows, starts, columns, values }
+        out.starts.pop();
     }
 
     /// The same matrix as dense rows.
@@ -159,6 +191,58 @@ impl Csr {
             self.add_row(i, 1.0, &mut out[i * self.cols..(i + 1) * self.cols]);
         }
         out
+    }
+}
+
+/// A row under construction: what is added in any order, column by column.
+#[derive(Default)]
+pub struct Sums {
+    values: Vec<f64>,
+    seen: Vec<bool>,
+    hit: Vec<u32>,
+}
+
+impl Sums {
+    /// Room for this many columns; all are empty.
+    pub fn reset(&mut self, cols: usize) {
+        self.values.resize(cols, 0.0);
+        self.seen.resize(cols, false);
+    }
+
+    /// Adds to the entry in column `j`.
+    #[inline]
+    pub fn add(&mut self, j: u32, x: f64) {
+        if !self.seen[j as usize] {
+            self.seen[j as usize] = true;
+            self.hit.push(j);
+        }
+        self.values[j as usize] += x;
+    }
+
+    /// Appends the row to `out` as row `i`, whose next one it is, and is empty again.
+    pub fn end_row(&mut self, i: usize, out: &mut Csr) {
+        self.hit.sort_unstable();
+        for &j in &self.hit {
+            out.columns.push(j);
+            out.values.push(std::mem::take(&mut self.values[j as usize]));
+            self.seen[j as usize] = false;
+        }
+        self.hit.clear();
+        out.starts[i + 1] = out.columns.len();
+    }
+}
+
+/// `out ← A B`; entries that cancel are kept.
+pub fn multiply(a: &Csr, b: &Csr, sums: &mut Sums, out: &mut Csr) {
+    out.clear(a.rows, b.cols);
+    sums.reset(b.cols);
+    for i in 0..a.rows {
+        let (middles, values) = a.row(i);
+        for (&p, &x) in middles.iter().zip(values) {
+            let (columns, others) = b.row(p as usize);
+            columns.iter().zip(others).for_each(|(&j, &y)| sums.add(j, x * y));
+        }
+        sums.end_row(i, out);
     }
 }
 
@@ -182,5 +266,14 @@ mod tests {
         let a = Csr::empty(0, 4);
         assert_eq!(a.transposed().rows, 4);
         a.mul(&[0.0; 4], &mut []);
+    }
+
+    #[test]
+    fn a_product_is_the_product() {
+        let a = Csr::from_dense(2, 3, &[1.0, 2.0, 0.0, 0.0, 3.0, 4.0]);
+        let b = Csr::from_dense(3, 2, &[1.0, 0.0, 5.0, 1.0, 0.0, 2.0]);
+        let mut product = Csr::default();
+        multiply(&a, &b, &mut Sums::default(), &mut product);
+        assert_eq!(product.to_dense(), vec![11.0, 2.0, 15.0, 11.0]);
     }
 }

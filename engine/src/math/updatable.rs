@@ -92,10 +92,10 @@ impl Updatable {
     }
 
     /// Factors the matrix over the unknowns that are `present` (n). `rows_from`: unknowns from this number on are
-    /// constraint rows, with negative pivots. Returns the rows that depend on others; they are left absent.
+    /// constraint rows, with negative pivots. `dropped ←` the rows that depend on others; they are left absent.
     /// `Err` names a column whose pivot is not positive.
-    pub fn factor(&mut self, present: &[bool], rows_from: usize) -> Result<Vec<usize>, usize> {
-        let mut dropped = Vec::new();
+    pub fn factor(&mut self, present: &[bool], rows_from: usize, dropped: &mut Vec<usize>) -> Result<(), usize> {
+        dropped.clear();
         self.broken = false;
         for k in 0..self.order.len() {
             let unknown = self.order[k] as usize;
@@ -116,7 +116,7 @@ impl Updatable {
                 dropped.push(unknown);
             }
         }
-        Ok(dropped)
+        Ok(())
     }
 
     /// Row `unknown` enters. False if the factor broke: it must be factored anew (the row counts as present).

@@ -10,7 +10,7 @@
 use super::law::Law;
 use super::{Invalid, Problem, check_csr, check_laws, finite, row_name, size};
 use crate::math::cliques::CliqueFactor;
-use crate::math::sparse::Csr;
+use crate::math::sparse::{Csr, Sums};
 use serde::{Deserialize, Serialize};
 
 /// Find r with `u = W r + q` and `(u_k, r_k) ∈ Law_k`.
@@ -46,63 +46,11 @@ impl Reduced {
 
     /// The reduced view of a problem: forms W, at the price of one solve with H per row.
     pub fn of(problem: &Problem) -> Result<Reduced, Invalid> {
-        let (n, m) = (problem.n(), problem.rows());
         let mut factor = CliqueFactor::default();
         factor.factor(&problem.H).map_err(|bad| Invalid::Indefinite { unknown: bad.unknown, pivot: bad.pivot })?;
-        let mut free = problem.k.clone();
-        factor.solve(&mut free);
-        let mut q = vec![0.0; m];
-        problem.local_velocities(&free, &vec![0.0; m], &mut q);
-        let jt = problem.J.to_csr().transposed();
-        let (mut triplets, mut x, mut touched) = (Vec::new(), vec![0.0; n], Vec::new());
-        let (mut row, mut hit) = (vec![0.0; m], Vec::new());
-        let mut seen = vec![false; m];
-        for block in problem.J.blocks() {
-            for i in 0..block.rows {
-                // x = H⁻¹ (row)ᵀ over the cliques that the row touches.
-                touched.clear();
-                touched.extend(block.columns.iter().map(|&j| factor.cliques.of[j as usize]));
-                touched.sort_unstable();
-                touched.dedup();
-                for (&j, &a) in block.columns.iter().zip(block.row(i)) {
-                    x[j as usize] = a;
-                }
-                for &c in &touched {
-                    let members: Vec<u32> = factor.cliques.members(c as usize).to_vec();
-                    let mut local: Vec<f64> = members.iter().map(|&j| x[j as usize]).collect();
-                    factor.solve_clique(c as usize, &mut local);
-                    for (&j, &y) in members.iter().zip(&local) {
-                        let (rows, values) = jt.row(j as usize);
-                        for (&p, &a) in rows.iter().zip(values) {
-                            if !seen[p as usize] {
-                                seen[p as usize] = true;
-                                hit.push(p);
-                            }
-                            row[p as usize] += a * y;
-                        }
-                        x[j as usize] = 0.0;
-                    }
-                }
-                let at = (block.first + i) as u32;
-                for &p in &hit {
-                    triplets.push((at, p, row[p as usize]));
-                    row[p as usize] = 0.0;
-                    seen[p as usize] = false;
-                }
-                hit.clear();
-                if problem.E[at as usize] != 0.0 {
-                    triplets.push((at, at, problem.E[at as usize]));
-                }
-            }
-        }
-        Ok(Reduced {
-            name: problem.name.clone(),
-            W: Csr::from_triplets(m, m, &triplets),
-            q,
-            laws: problem.laws.clone(),
-            row_starts: problem.J.row_starts.clone(),
-            names: problem.names.clone(),
-        })
+        let mut out = Reduced::default();
+        Reducer::default().reduce(problem, &mut factor, &mut out);
+        Ok(out)
     }
 
     /// Number of rows m.
@@ -175,5 +123,63 @@ impl Reduced {
     pub fn true_friction(mut self) -> Reduced {
         self.laws.iter_mut().for_each(|law| *law = law.true_friction());
         self
+    }
+}
+
+/// Forms reduced views; keeps its memory.
+#[derive(Default)]
+pub struct Reducer {
+    rows: Csr,
+    transposed: Csr,
+    sums: Sums,
+    /// Velocities without reactions, then one row of J.
+    v: Vec<f64>,
+    touched: Vec<u32>,
+    local: Vec<f64>,
+}
+
+impl Reducer {
+    /// `out ←` the reduced view of `problem`, whose H is factored.
+    pub fn reduce(&mut self, problem: &Problem, factor: &mut CliqueFactor, out: &mut Reduced) {
+        let (m, Reducer { rows, transposed, sums, v, touched, local }) = (problem.rows(), self);
+        out.name.clone_from(&problem.name);
+        out.names.clone_from(&problem.names);
+        out.laws.clone_from(&problem.laws);
+        out.row_starts.clone_from(&problem.J.row_starts);
+        v.clone_from(&problem.k);
+        factor.solve(v);
+        out.q.clear();
+        out.q.resize(m, 0.0);
+        problem.J.mul(v, &mut out.q);
+        out.q.iter_mut().zip(&problem.w).for_each(|(q, w)| *q += w);
+        problem.J.csr_into(rows);
+        rows.transpose_into(transposed);
+        out.W.clear(m, m);
+        sums.reset(m);
+        v.fill(0.0);
+        for block in problem.J.blocks() {
+            touched.clear();
+            touched.extend(block.columns.iter().map(|&j| factor.cliques.of[j as usize]));
+            touched.sort_unstable();
+            touched.dedup();
+            for i in 0..block.rows {
+                // H⁻¹ (row)ᵀ over the cliques that the row touches.
+                block.columns.iter().zip(block.row(i)).for_each(|(&j, &a)| v[j as usize] = a);
+                for &c in &*touched {
+                    local.clear();
+                    local.extend(factor.cliques.members(c as usize).iter().map(|&j| std::mem::take(&mut v[j as usize])));
+                    factor.solve_clique(c as usize, local);
+                    for (&j, &y) in factor.cliques.members(c as usize).iter().zip(&*local) {
+                        let (columns, values) = transposed.row(j as usize);
+                        columns.iter().zip(values).for_each(|(&p, &a)| sums.add(p, a * y));
+                    }
+                }
+                let at = block.first + i;
+                if problem.E[at] != 0.0 {
+                    sums.add(at as u32, problem.E[at]);
+                }
+                sums.end_row(at, &mut out.W);
+            }
+        }
     }
 }

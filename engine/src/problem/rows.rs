@@ -104,6 +104,12 @@ impl Rows {
         self.value_starts.push(self.values.len());
     }
 
+    /// Columns and values of the last block.
+    pub fn last_mut(&mut self) -> (&mut [u32], &mut [f64]) {
+        let k = self.block_count() - 1;
+        (&mut self.columns[self.column_starts[k]..], &mut self.values[self.value_starts[k]..])
+    }
+
     /// Blocks of rows out of a sparse matrix: block k takes the next `laws[k].rows()` rows.
     pub fn from_csr(matrix: &Csr, laws: &[Law]) -> Rows {
         let mut out = Rows::new(matrix.cols);
@@ -135,7 +141,14 @@ impl Rows {
 
     /// The same rows as one sparse matrix; exact zeros are dropped.
     pub fn to_csr(&self) -> Csr {
-        let mut out = Csr::empty(self.len(), self.cols);
+        let mut out = Csr::default();
+        self.csr_into(&mut out);
+        out
+    }
+
+    /// As [`Rows::to_csr`], into the memory of `out`.
+    pub fn csr_into(&self, out: &mut Csr) {
+        out.clear(self.len(), self.cols);
         for block in self.blocks() {
             for i in 0..block.rows {
                 for (&j, &x) in block.columns.iter().zip(block.row(i)) {
@@ -147,7 +160,6 @@ impl Rows {
                 out.starts[block.first + i + 1] = out.columns.len();
             }
         }
-        out
     }
 
     /// Number of rows m.

@@ -19,7 +19,7 @@
 //! When to use it: always, unless you know better. Cost: that of the method that was accepted, and of those that were tried before it.
 //! Every rung is counted work, so that the choice is reproducible to the bit. [Enzenhoefer2018] ranks iterates by energy in the same way.
 
-use super::{Both, Counts, Method, ReducedSolver, Report, Solver, Status, Stop, Unsupported};
+use super::{Both, Method, ReducedSolver, Report, Solver, Status, Stop, Unsupported, add_phase};
 use crate::problem::islands::{Island, Islands};
 use crate::problem::{Error, Judge, Law, Problem, Reduced, Solution, Tolerance};
 
@@ -313,14 +313,11 @@ fn add_work(total: &mut Report, part: &Report) {
     total.iterations += part.iterations;
     total.work += part.work;
     total.reproducible &= part.reproducible;
-    total.counts = Counts {
-        sweeps: total.counts.sweeps + part.counts.sweeps,
-        factorizations: total.counts.factorizations + part.counts.factorizations,
-        pivots: total.counts.pivots + part.counts.pivots,
-        outer: total.counts.outer + part.counts.outer,
-    };
+    total.counts = total.counts.plus(&part.counts);
+    part.phases.iter().for_each(|(name, counts)| add_phase(&mut total.phases, name, *counts));
     total.history.extend_from_slice(&part.history);
     total.conflict.clone_from(&part.conflict);
+    total.dependent = part.dependent;
     total.notes.extend_from_slice(&part.notes);
 }
 
@@ -346,7 +343,9 @@ fn renumbered(mut report: Report, island: Island<'_>, problem: &Problem) -> Repo
 /// Two islands as one.
 fn joined(a: Report, b: Report) -> Report {
     let mut sum = a;
+    let dependent = sum.dependent + b.dependent;
     add_work(&mut sum, &b);
+    sum.dependent = dependent;
     if sum.status == Status::Converged {
         sum.status = b.status;
     }

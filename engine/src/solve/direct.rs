@@ -17,7 +17,8 @@
 use super::{ReducedSolver, Report, Solver, Status, Stop, Unsupported};
 use crate::math::semidefinite::Semidefinite;
 use crate::math::sparse::Csr;
-use crate::problem::{Judge, Law, Problem, Reduced, Solution};
+use crate::problem::reduced::Reducer;
+use crate::problem::{Error, Judge, Law, Problem, Reduced, Solution};
 
 /// Settings of [`Direct`].
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -26,10 +27,16 @@ pub struct Settings {
     pub stop: Stop,
 }
 
-/// The method.
+/// The method; keeps its memory.
+#[derive(Default)]
 pub struct Direct {
     settings: Settings,
     judge: Judge,
+    reducer: Reducer,
+    reduced: Reduced,
+    system: System,
+    point: Solution,
+    u: Vec<f64>,
 }
 
 /// Refinement steps at most; each gains the digits that the factorization has.
@@ -38,36 +45,50 @@ const REFINEMENTS: u64 = 4;
 impl Direct {
     /// The method with these settings.
     pub fn new(settings: Settings) -> Direct {
-        Direct { settings, judge: Judge::default() }
+        Direct { settings, ..Direct::default() }
+    }
+
+    /// Rows that depend on others in the last problem, ascending: their reactions are not unique.
+    pub fn dependent(&self) -> &[usize] {
+        &self.system.dependent
     }
 }
 
 impl Solver for Direct {
     fn solve(&mut self, problem: &Problem, solution: &mut Solution) -> Result<Report, Unsupported> {
+        let mut judge = std::mem::take(&mut self.judge);
+        let prepared = judge.prepare(problem).map_err(|e| Unsupported { method: "direct", what: e.to_string() });
+        let result = prepared.and_then(|()| self.solve_judged(problem, &mut judge, solution));
+        self.judge = judge;
+        result
+    }
+
+    fn solve_judged(&mut self, problem: &Problem, judge: &mut Judge, solution: &mut Solution) -> Result<Report, Unsupported> {
         supported(&problem.laws)?;
-        let bad = |e: crate::problem::Invalid| Unsupported { method: "direct", what: e.to_string() };
-        self.judge.prepare(problem).map_err(bad)?;
-        let system = System::new(&Reduced::of(problem).map_err(bad)?);
-        let mut best: Option<(Solution, crate::problem::Error)> = None;
-        let mut point = Solution { v: problem.k.clone(), r: vec![0.0; problem.rows()] };
-        self.judge.factor().solve(&mut point.v);
-        let mut u = vec![0.0; problem.rows()];
+        let Direct { reducer, reduced, system, point, u, .. } = self;
+        reducer.reduce(problem, judge.factor(), reduced);
+        system.set(reduced);
+        u.resize(problem.rows(), 0.0);
+        point.r.clear();
+        point.r.resize(problem.rows(), 0.0);
+        point.v.clone_from(&problem.k);
+        judge.factor().solve(&mut point.v);
+        let mut best: Option<Error> = None;
         for _ in 0..REFINEMENTS {
-            problem.local_velocities(&point.v, &point.r, &mut u);
-            system.correct(&u, &mut point.r);
+            problem.local_velocities(&point.v, &point.r, u);
+            system.correct(u, &mut point.r);
             point.v.copy_from_slice(&problem.k);
             problem.J.add_transposed(&point.r, &mut point.v);
-            self.judge.factor().solve(&mut point.v);
-            let error = self.judge.error(problem, &point);
-            if best.as_ref().is_some_and(|(_, b)| error.joule >= b.joule) {
+            judge.factor().solve(&mut point.v);
+            let error = judge.error(problem, point);
+            if best.is_some_and(|b| error.joule >= b.joule) {
                 break;
             }
-            best = Some((point.clone(), error));
+            best = Some(error);
+            solution.clone_from(point);
         }
-        let (point, error) = best.expect("the first step is always kept");
-        solution.clone_from(&point);
-        problem.local_velocities(&solution.v, &solution.r, &mut u);
-        Ok(self.report(error, &system, &u))
+        problem.local_velocities(&solution.v, &solution.r, u);
+        Ok(self.report(best.expect("the first step is always kept")))
     }
 }
 
@@ -77,32 +98,37 @@ impl ReducedSolver for Direct {
         if reduced.asymmetry() > crate::problem::SYMMETRY {
             return Err(Unsupported { method: "direct", what: "a W that is not symmetric".into() });
         }
-        self.judge.prepare_reduced(reduced);
-        let system = System::new(reduced);
-        let mut best: Option<(Vec<f64>, crate::problem::Error)> = None;
-        let (mut r, mut u) = (vec![0.0; reduced.rows()], vec![0.0; reduced.rows()]);
+        let Direct { judge, system, point, u, .. } = self;
+        judge.prepare_reduced(reduced);
+        system.set(reduced);
+        u.resize(reduced.rows(), 0.0);
+        point.r.clear();
+        point.r.resize(reduced.rows(), 0.0);
+        let mut best: Option<Error> = None;
         for _ in 0..REFINEMENTS {
-            reduced.local_velocities(&r, &mut u);
-            system.correct(&u, &mut r);
-            let error = self.judge.error_reduced(reduced, &r);
-            if best.as_ref().is_some_and(|(_, b)| error.joule >= b.joule) {
+            reduced.local_velocities(&point.r, u);
+            system.correct(u, &mut point.r);
+            let error = judge.error_reduced(reduced, &point.r);
+            if best.is_some_and(|b| error.joule >= b.joule) {
                 break;
             }
-            best = Some((r.clone(), error));
+            best = Some(error);
+            solution.r.clone_from(&point.r);
         }
-        let (r, error) = best.expect("the first step is always kept");
-        reduced.local_velocities(&r, &mut u);
-        solution.r = r;
-        Ok(self.report(error, &system, &u))
+        reduced.local_velocities(&solution.r, u);
+        Ok(self.report(best.expect("the first step is always kept")))
     }
 }
 
 impl Direct {
-    /// The report on a point with these local velocities.
-    fn report(&self, error: crate::problem::Error, system: &System, u: &[f64]) -> Report {
+    /// The report on the point with the local velocities `u`.
+    fn report(&self, error: Error) -> Report {
         let tolerance = &self.settings.stop.tolerance;
-        let conflict: Vec<usize> = system.dependent.iter().copied().filter(|&i| u[i].abs() > tolerance.velocity).collect();
-        let status = match (error.accepted(tolerance), conflict.is_empty()) {
+        // Where the error is accepted, nothing that was left out contradicts the rest.
+        let accepted = error.accepted(tolerance);
+        let broken = |i: &usize| !accepted && self.u[*i].abs() > tolerance.velocity;
+        let conflict: Vec<usize> = self.system.dependent.iter().copied().filter(broken).collect();
+        let status = match (accepted, conflict.is_empty()) {
             (true, _) => Status::Converged,
             (false, false) => Status::Infeasible,
             (false, true) => Status::Stalled,
@@ -112,7 +138,7 @@ impl Direct {
         report.work = 1;
         report.counts.factorizations = 1;
         report.conflict = conflict;
-        report.dependent = system.dependent.clone();
+        report.dependent = self.system.dependent.len();
         report
     }
 }
@@ -125,34 +151,39 @@ fn supported(laws: &[Law]) -> Result<(), Unsupported> {
 }
 
 /// W with unit diagonal, factored.
+#[derive(Default)]
 struct System {
     /// 1/√W_ii, or 0 for a row that nothing moves.
     scale: Vec<f64>,
+    scaled: Csr,
     factor: Semidefinite,
     dependent: Vec<usize>,
+    x: Vec<f64>,
 }
 
 impl System {
-    fn new(reduced: &Reduced) -> System {
+    fn set(&mut self, reduced: &Reduced) {
+        let System { scale, scaled, factor, dependent, .. } = self;
         let diagonal = |i: usize| reduced.W.get(i, i);
-        let scale: Vec<f64> = (0..reduced.rows()).map(|i| if diagonal(i) > 0.0 { diagonal(i).sqrt().recip() } else { 0.0 }).collect();
-        let mut scaled: Csr = reduced.W.clone();
+        scale.clear();
+        scale.extend((0..reduced.rows()).map(|i| if diagonal(i) > 0.0 { diagonal(i).sqrt().recip() } else { 0.0 }));
+        scaled.clone_from(&reduced.W);
         for i in 0..scaled.rows {
             for p in scaled.starts[i]..scaled.starts[i + 1] {
                 scaled.values[p] *= scale[i] * scale[scaled.columns[p] as usize];
             }
         }
-        let factor = Semidefinite::factor(&scaled);
-        let dependent = factor.dependent();
-        System { scale, factor, dependent }
+        factor.set(scaled);
+        factor.dependent_into(dependent);
     }
 
     /// `r ← r − W⁻¹ u`.
-    fn correct(&self, u: &[f64], r: &mut [f64]) {
-        let mut x: Vec<f64> = u.iter().zip(&self.scale).map(|(u, s)| u * s).collect();
-        self.factor.solve(&mut x);
+    fn correct(&mut self, u: &[f64], r: &mut [f64]) {
+        self.x.clear();
+        self.x.extend(u.iter().zip(&self.scale).map(|(u, s)| u * s));
+        self.factor.solve(&mut self.x);
         for i in 0..r.len() {
-            r[i] -= x[i] * self.scale[i];
+            r[i] -= self.x[i] * self.scale[i];
         }
     }
 }

@@ -18,6 +18,7 @@ pub mod shift;
 
 use crate::problem::{Error, Judge, Problem, Reduced, Solution, Tolerance};
 use serde::{Deserialize, Serialize};
+use smallvec::SmallVec;
 use std::time::Instant;
 
 /// A method on the whole problem.
@@ -103,6 +104,29 @@ pub struct Counts {
     pub outer: u64,
 }
 
+impl Counts {
+    /// Both together.
+    pub fn plus(&self, other: &Counts) -> Counts {
+        Counts {
+            sweeps: self.sweeps + other.sweeps,
+            factorizations: self.factorizations + other.factorizations,
+            pivots: self.pivots + other.pivots,
+            outer: self.outer + other.outer,
+        }
+    }
+}
+
+/// The phases of a method that has several, in the order of their first use, and what each of them took.
+pub type Phases = SmallVec<[(&'static str, Counts); 8]>;
+
+/// Adds what a phase took to what it took before.
+pub fn add_phase(phases: &mut Phases, name: &'static str, counts: Counts) {
+    match phases.iter_mut().find(|phase| phase.0 == name) {
+        Some((_, sum)) => *sum = sum.plus(&counts),
+        None => phases.push((name, counts)),
+    }
+}
+
 /// How a solve went.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Report {
@@ -123,8 +147,10 @@ pub struct Report {
     /// Blocks that contradict each other (`Infeasible`).
     pub conflict: Vec<usize>,
     /// Rows that depend on others, where the method finds out: their reactions are not unique.
-    pub dependent: Vec<usize>,
-    /// Remarks for a person: phases used, what limits the answer.
+    pub dependent: usize,
+    /// The phases that were used.
+    pub phases: Phases,
+    /// Remarks for a person: what limits the answer.
     pub notes: Vec<String>,
 }
 
@@ -140,9 +166,29 @@ impl Report {
             counts: Counts::default(),
             history: Vec::new(),
             conflict: Vec::new(),
-            dependent: Vec::new(),
+            dependent: 0,
+            phases: Phases::new(),
             notes: Vec::new(),
         }
+    }
+
+    /// All that is to be said to a person: the phases and what each of them took, dependent rows, then the notes.
+    pub fn remarks(&self) -> Vec<String> {
+        let one = |(name, counts): &(&str, Counts)| match (counts.factorizations, counts.sweeps) {
+            (0, 0) => name.to_string(),
+            (0, sweeps) => format!("{name} ({sweeps} sweeps)"),
+            (factorizations, 0) => format!("{name} ({factorizations} factorizations)"),
+            (factorizations, sweeps) => format!("{name} ({factorizations} factorizations, {sweeps} sweeps)"),
+        };
+        let mut out = Vec::new();
+        if !self.phases.is_empty() {
+            out.push(format!("phases: {}", self.phases.iter().map(one).collect::<Vec<_>>().join(", ")));
+        }
+        if self.dependent > 0 {
+            out.push(format!("{} rows depend on others: their reactions are not unique", self.dependent));
+        }
+        out.extend_from_slice(&self.notes);
+        out
     }
 }
 

@@ -7,10 +7,10 @@
 //! ```
 
 use super::form::{Form, Point};
-use super::run::{End, Run, Test};
+use super::run::{End, Run, Space, Test};
 use super::{Settings, corrected, path, proximal, sweeping};
 use crate::problem::Tolerance;
-use crate::solve::{Counts, Sample, Stop, shift};
+use crate::solve::{Counts, Phases, Sample, Stop, add_phase, shift};
 
 /// Factorizations if [`Stop::work`] does not say (without the last attempt).
 const WORK: u64 = 700;
@@ -29,8 +29,8 @@ pub(super) struct Outcome {
     pub end: End,
     pub counts: Counts,
     pub best: Point,
-    /// The phases that were used, in the order of their first use, and what each of them took.
-    pub phases: Vec<(&'static str, Counts)>,
+    /// The phases that were used.
+    pub phases: Phases,
     /// The phase that ran last.
     pub last: &'static str,
     pub history: Vec<Sample>,
@@ -62,18 +62,6 @@ impl Outcome {
     }
 }
 
-/// Adds what a phase took to what it took before.
-fn add_phase(phases: &mut Vec<(&'static str, Counts)>, name: &'static str, counts: Counts) {
-    match phases.iter_mut().find(|phase| phase.0 == name) {
-        Some((_, sum)) => {
-            sum.sweeps += counts.sweeps;
-            sum.factorizations += counts.factorizations;
-            sum.outer += counts.outer;
-        }
-        None => phases.push((name, counts)),
-    }
-}
-
 type Phase = (&'static str, fn(&mut Run<'_, '_>) -> End);
 
 /// What every attempt but the last begins with.
@@ -93,19 +81,24 @@ const ROUND: [Phase; 6] = [
 /// whatever the order of the contacts.
 const CAREFUL: [Phase; 1] = [("careful", proximal::careful)];
 
-/// Where to begin, how many factorizations may be spent, and on what: some phases once, the others in rounds.
+/// How many factorizations may be spent, and on what: some phases once, the others in rounds.
 struct Attempt<'a> {
-    guess: Vec<f64>,
     budget: u64,
     once: &'a [Phase],
     round: &'a [Phase],
 }
 
-/// The phases of an attempt, one after another.
-fn solve_form(form: &mut dyn Form, test: &mut Test<'_>, settings: &Settings, attempt: Attempt<'_>) -> Outcome {
-    let Attempt { guess, budget, once, round } = attempt;
-    let m = guess.len();
-    let now = Point { y: guess, u: vec![0.0; m], v: Vec::new(), residual: f64::INFINITY };
+/// The phases of an attempt, one after another, from the reactions `space.now.y`.
+fn solve_form(form: &mut dyn Form, test: &mut Test<'_>, settings: &Settings, space: &mut Space, attempt: Attempt<'_>) -> Outcome {
+    let Attempt { budget, once, round } = attempt;
+    let Space { mut now, mut best, trial, swept, full, start, pieces, mut dy, proximal } = std::mem::take(space);
+    let m = now.y.len();
+    now.u.clear();
+    now.u.resize(m, 0.0);
+    now.residual = f64::INFINITY;
+    best.y.clear();
+    dy.clear();
+    dy.resize(m, 0.0);
     let mut run = Run {
         form,
         test,
@@ -113,11 +106,14 @@ fn solve_form(form: &mut dyn Form, test: &mut Test<'_>, settings: &Settings, att
         budget,
         counts: Counts::default(),
         now,
-        best: Point::default(),
-        trial: Point::default(),
-        swept: Point::default(),
-        pieces: Vec::new(),
-        dy: vec![0.0; m],
+        best,
+        trial,
+        swept,
+        full,
+        start,
+        pieces,
+        dy,
+        proximal,
         first: 0.0,
         eps: 1e-3,
         history: Vec::new(),
@@ -125,7 +121,7 @@ fn solve_form(form: &mut dyn Form, test: &mut Test<'_>, settings: &Settings, att
         late: false,
     };
     run.form.velocities(&mut run.now);
-    let (mut phases, mut last) = (Vec::new(), "guess");
+    let (mut phases, mut last) = (Phases::new(), "guess");
     let mut end = if run.look() { End::Passed } else { End::Stuck };
     let mut before = f64::INFINITY;
     for phase in once {
@@ -148,11 +144,13 @@ fn solve_form(form: &mut dyn Form, test: &mut Test<'_>, settings: &Settings, att
     if end == End::Passed {
         run.best.copy_from(&run.now);
     }
-    Outcome { end, counts: run.counts, best: run.best, phases, last, history: run.history, late: run.late, notes: Vec::new() }
+    let Run { counts, now, best, trial, swept, full, start, pieces, dy, proximal, history, late, .. } = run;
+    *space = Space { now, best: Point::default(), trial, swept, full, start, pieces, dy, proximal };
+    Outcome { end, counts, best, phases, last, history, late, notes: Vec::new() }
 }
 
 /// Runs a phase, and adds what it took to `phases`.
-fn counted(run: &mut Run<'_, '_>, (name, phase): &Phase, phases: &mut Vec<(&'static str, Counts)>) -> End {
+fn counted(run: &mut Run<'_, '_>, (name, phase): &Phase, phases: &mut Phases) -> End {
     let before = run.counts;
     let end = phase(run);
     let taken = Counts {
@@ -165,19 +163,19 @@ fn counted(run: &mut Run<'_, '_>, (name, phase): &Phase, phases: &mut Vec<(&'sta
     end
 }
 
-/// As [`solve_form`] from `guess` with half of the work (of the usual work, where more is allowed); if that does not do, from where
+/// As [`solve_form`] with half of the work (of the usual work, where more is allowed); if that does not do, from where
 /// `start` ends (scaled reactions, with the factorizations that it took); at last by the proximal point alone.
 pub(super) fn solve_again(
     form: &mut dyn Form,
     mut test: Test<'_>,
     settings: &Settings,
-    guess: Vec<f64>,
+    space: &mut Space,
     start: impl FnOnce(&Stop) -> Option<(Vec<f64>, u64)>,
 ) -> Outcome {
     let (friction, given) = (shift::needed(&form.blocks().laws), settings.stop.work);
     let usual = given.map_or(WORK, |work| if friction { work.min(WORK) } else { work });
     let budget = if friction { usual.div_ceil(2) } else { usual };
-    let mut first = solve_form(form, &mut test, settings, Attempt { guess, budget, once: &SWEEPS, round: &ROUND });
+    let mut first = solve_form(form, &mut test, settings, space, Attempt { budget, once: &SWEEPS, round: &ROUND });
     let left = usual.saturating_sub(first.counts.factorizations);
     if first.over() || left == 0 {
         return first;
@@ -187,14 +185,16 @@ pub(super) fn solve_again(
     let stop = Stop { tolerance, work: Some(left.min(CONVEX)), deadline: settings.stop.deadline, history: false };
     if let Some((guess, taken)) = start(&stop) {
         let budget = left.min(SECOND).saturating_sub(taken);
-        let next = solve_form(form, &mut test, settings, Attempt { guess, budget, once: &SWEEPS, round: &ROUND });
+        space.now.y = guess;
+        let next = solve_form(form, &mut test, settings, space, Attempt { budget, once: &SWEEPS, round: &ROUND });
         first.absorb(next, taken);
         first.notes.push(format!("started again from the answer of the convex law ({taken} factorizations)"));
     }
     let rows = form.blocks().rows();
     let budget = given.unwrap_or(if rows <= LAST_ROWS { LAST } else { WORK }).saturating_sub(first.counts.factorizations);
     if friction && !first.over() && budget > 0 {
-        let next = solve_form(form, &mut test, settings, Attempt { guess: vec![0.0; rows], budget, once: &[], round: &CAREFUL });
+        space.now.y.fill(0.0);
+        let next = solve_form(form, &mut test, settings, space, Attempt { budget, once: &[], round: &CAREFUL });
         first.absorb(next, 0);
         first.notes.push("started again from nothing, by the proximal point alone".into());
     }

@@ -18,6 +18,8 @@ pub(super) struct BlockMatrix {
     /// Where the values of each entry begin.
     at: Vec<u32>,
     pub values: Vec<f64>,
+    /// While a row is set: the entry of each block in it.
+    place: Vec<u32>,
 }
 
 impl BlockMatrix {
@@ -32,7 +34,9 @@ impl BlockMatrix {
             list.clear();
         }
         self.values.clear();
-        let mut place = vec![u32::MAX; blocks.len()];
+        let place = &mut self.place;
+        place.clear();
+        place.resize(blocks.len(), u32::MAX);
         for k in 0..blocks.len() {
             let begin = self.columns.len();
             for i in blocks.range(k) {

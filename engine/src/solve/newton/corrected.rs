@@ -15,7 +15,6 @@
 //! statuses of many contacts at once, the sweeps mend the few that it gets wrong; but there are problems on which sweeps alone go
 //! round in circles. The walk (a watchdog) leads out of many places where R has a minimum that is no solution.
 
-use super::form::Point;
 use super::run::{End, Run};
 
 /// Most factorizations of this phase.
@@ -38,34 +37,23 @@ const EPS: f64 = 3e-3;
 const FEW: usize = 5;
 const HARDLY: f64 = 0.3;
 
-/// The candidate of t = 1: where it ended, and how many branches the step alone changes.
-#[derive(Default)]
-struct Full {
-    point: Point,
-    changes: usize,
-}
-
-/// The iterate to which a walk that fails returns.
-struct Walk {
-    from: Point,
-    left: u32,
-}
-
 pub(super) fn run(run: &mut Run<'_, '_>) -> End {
     run.now.copy_from(&run.best);
     run.eps = EPS;
     let far = FAR * run.first;
     let (mut refused, mut extra) = (0, 20);
-    let mut walk: Option<Walk> = None;
-    let mut full = Full::default();
+    // The steps that a walk may still take; it began at `run.start`.
+    let mut walk: Option<u32> = None;
+    // How many branches the last full step changed.
+    let mut changes = 0;
     for _ in 0..STEPS {
         if run.spent() {
             return End::Spent;
         }
-        let wanted = 0.9 * walk.as_ref().map_or(run.now.residual, |w| w.from.residual);
+        let wanted = 0.9 * if walk.is_some() { run.start.residual } else { run.now.residual };
         let before = run.now.residual;
         let solved = run.step_at_now(run.eps);
-        if let Some(t) = if solved { search(run, wanted, &mut full) } else { None } {
+        if let Some(t) = if solved { search(run, wanted, &mut changes) } else { None } {
             (refused, walk) = (0, None);
             let factor = if t == 1.0 {
                 (run.now.residual / before).clamp(1e-3, 0.2)
@@ -78,23 +66,25 @@ pub(super) fn run(run: &mut Run<'_, '_>) -> End {
             if run.look() {
                 return End::Passed;
             }
-            if run.now.residual > HARDLY * before && run.now.residual <= far && full.changes <= FEW {
+            if run.now.residual > HARDLY * before && run.now.residual <= far && changes <= FEW {
                 break;
             }
             continue;
         }
-        if solved && walk.is_none() && run.now.residual <= far && full.changes <= FEW {
+        if solved && walk.is_none() && run.now.residual <= far && changes <= FEW {
             break;
         }
-        let left = walk.as_ref().map_or(WALK, |w| w.left);
-        if solved && left > 0 && full.point.residual < RISE * wanted {
-            let from = walk.take().map_or_else(|| run.now.clone(), |w| w.from);
-            walk = Some(Walk { from, left: left - 1 });
-            run.now.copy_from(&full.point);
+        let left = walk.unwrap_or(WALK);
+        if solved && left > 0 && run.full.residual < RISE * wanted {
+            if walk.is_none() {
+                run.start.copy_from(&run.now);
+            }
+            walk = Some(left - 1);
+            run.now.copy_from(&run.full);
             continue;
         }
-        if let Some(walk) = walk.take() {
-            run.now.copy_from(&walk.from);
+        if walk.take().is_some() {
+            run.now.copy_from(&run.start);
         }
         refused += 1;
         run.eps = (4.0 * run.eps).min(0.1);
@@ -121,13 +111,14 @@ fn sweep_on(run: &mut Run<'_, '_>, extra: &mut usize) -> bool {
     false
 }
 
-/// Step 2: moves `now` to where R is below `wanted` and returns t, or leaves it where it is; `full` is the candidate of t = 1.
-fn search(run: &mut Run<'_, '_>, wanted: f64, full: &mut Full) -> Option<f64> {
+/// Step 2: moves `now` to where R is below `wanted` and returns t, or leaves it where it is; `run.full` is the
+/// candidate of t = 1, and `changes` how many branches that step alone changes.
+fn search(run: &mut Run<'_, '_>, wanted: f64, changes: &mut usize) -> Option<f64> {
     let mut t = 1.0;
     while t >= SHORTEST {
         run.set_trial(t);
         if t == 1.0 {
-            full.changes = run.changes();
+            *changes = run.changes();
         }
         if run.trial.residual >= 0.1 * wanted {
             run.swept.copy_from(&run.trial);
@@ -138,7 +129,7 @@ fn search(run: &mut Run<'_, '_>, wanted: f64, full: &mut Full) -> Option<f64> {
             }
         }
         if t == 1.0 {
-            full.point.copy_from(&run.trial);
+            run.full.copy_from(&run.trial);
         }
         if run.trial.residual < wanted {
             std::mem::swap(&mut run.now, &mut run.trial);

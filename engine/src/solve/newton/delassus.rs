@@ -30,6 +30,8 @@ pub(super) struct Delassus {
     quick: Vec<Quick>,
     quick_eps: f64,
     q: Vec<f64>,
+    /// `1/√a_k` of each row's block.
+    scale: Vec<f64>,
     /// Rows of the largest block, and the block of each row.
     d: usize,
     block_of: Vec<u32>,
@@ -53,7 +55,9 @@ impl Delassus {
         self.analysed = false;
         self.by_velocities = None;
         let blocks = &self.blocks;
-        let mut scale = vec![1.0; q.len()];
+        let scale = &mut self.scale;
+        scale.clear();
+        scale.resize(q.len(), 1.0);
         self.block_of.clear();
         self.block_of.resize(q.len(), 0);
         self.d = blocks.laws.iter().map(|law| law.rows()).max().unwrap_or(1);
@@ -62,8 +66,8 @@ impl Delassus {
             scale[blocks.range(k)].fill(1.0 / blocks.root[k]);
         }
         self.q.clear();
-        self.q.extend(q.iter().zip(&scale).map(|(q, s)| q * s));
-        self.W.set(W, blocks, &self.block_of, &scale);
+        self.q.extend(q.iter().zip(&*scale).map(|(q, s)| q * s));
+        self.W.set(W, blocks, &self.block_of, scale);
         self.blocks.set_order(&self.q);
         let blocks = &self.blocks;
         self.diagonal.clear();

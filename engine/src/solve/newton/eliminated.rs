@@ -50,6 +50,14 @@ pub(super) struct Eliminated {
     inverse: Vec<[f64; 9]>,
     coupling: Vec<[f64; 9]>,
     right: Vec<f64>,
+    /// W dy and the defect of a step.
+    u: Vec<f64>,
+    g: Vec<f64>,
+    /// While a problem is set or analysed: `1/√H_ii`, the pairs of groups that touch, groups, and counts of entries.
+    scale: Vec<f64>,
+    pairs: Vec<(u32, u32)>,
+    near: Vec<u32>,
+    count: Vec<u32>,
 }
 
 impl Eliminated {
@@ -65,12 +73,16 @@ impl Eliminated {
     /// Takes H and the scaled rows over the unknowns `interface`, with their compliances.
     pub fn set(&mut self, h: &Csr, rows: &Rows, interface: &[u32], compliance: &[f64]) {
         let n = h.rows;
-        let scale: Vec<f64> = (0..n).map(|i| 1.0 / h.get(i, i).sqrt()).collect();
+        let mut scale = std::mem::take(&mut self.scale);
+        scale.clear();
+        scale.extend((0..n).map(|i| 1.0 / h.get(i, i).sqrt()));
         // Any grouping is right; the one with the fewest numbers is quick.
-        let numbers = |d: usize| {
-            let mut pairs: Vec<(u32, u32)> = Vec::new();
+        let (pairs, groups) = (&mut self.pairs, &mut self.near);
+        let mut numbers = |d: usize| {
+            pairs.clear();
             for block in rows.blocks() {
-                let mut groups: Vec<u32> = block.columns.iter().map(|&c| interface[c as usize] / d as u32).collect();
+                groups.clear();
+                groups.extend(block.columns.iter().map(|&c| interface[c as usize] / d as u32));
                 groups.dedup();
                 pairs.extend(groups.iter().flat_map(|&i| groups.iter().map(move |&j| (i, j))));
             }
@@ -85,6 +97,7 @@ impl Eliminated {
         self.compliance.extend_from_slice(compliance);
         self.set_mass(h, &scale);
         self.set_slabs(rows, interface, &scale);
+        self.scale = scale;
     }
 
     fn set_mass(&mut self, h: &Csr, scale: &[f64]) {
@@ -121,7 +134,9 @@ impl Eliminated {
         self.slab_group.clear();
         self.slab_starts.clear();
         self.slab_starts.push(0);
-        let mut count = vec![0u32; self.groups + 1];
+        let count = &mut self.count;
+        count.clear();
+        count.resize(self.groups + 1, 0);
         for block in rows.blocks() {
             let begin = self.slabs.len();
             for (c, &p) in block.columns.iter().enumerate() {
@@ -142,7 +157,7 @@ impl Eliminated {
         for group in 0..self.groups {
             count[group + 1] += count[group];
         }
-        self.touch_starts.clone_from(&count);
+        self.touch_starts.clone_from(count);
         self.touch.clear();
         self.touch.resize(self.slabs.len(), (0, 0));
         for k in 0..self.slab_starts.len() - 1 {
@@ -155,7 +170,10 @@ impl Eliminated {
     }
 
     fn analyse(&mut self) {
-        let (mut starts, mut columns) = (vec![0u32], Vec::new());
+        let (mut starts, mut columns) = (std::mem::take(&mut self.count), std::mem::take(&mut self.near));
+        starts.clear();
+        starts.push(0);
+        columns.clear();
         for group in 0..self.groups {
             let begin = columns.len();
             let mass = self.mass_starts[group] as usize..self.mass_starts[group + 1] as usize;
@@ -175,6 +193,7 @@ impl Eliminated {
             starts.push(kept as u32);
         }
         self.lu.analyse(self.d, &starts, &columns);
+        (self.count, self.near) = (starts, columns);
         self.analysed = true;
     }
 
@@ -203,7 +222,11 @@ impl Eliminated {
             return false;
         }
         dy.fill(0.0);
-        let (mut u, mut g) = (vec![0.0; dy.len()], vec![0.0; dy.len()]);
+        let (mut u, mut g) = (std::mem::take(&mut self.u), std::mem::take(&mut self.g));
+        for list in [&mut u, &mut g] {
+            list.clear();
+            list.resize(dy.len(), 0.0);
+        }
         let first = defect(blocks, (pieces, eps), &u, dy, &mut g);
         let mut left = first;
         for _ in 0..CORRECTIONS {
@@ -216,6 +239,7 @@ impl Eliminated {
                 break;
             }
         }
+        (self.u, self.g) = (u, g);
         left <= 1e-3 * first && dy.iter().all(|x| x.is_finite())
     }
 

@@ -20,8 +20,9 @@ pub(super) struct Blocks {
     pub starts: Vec<usize>,
     /// `√a_k`.
     pub root: Vec<f64>,
-    /// The order of a sweep.
+    /// The order of a sweep, and the energies behind it.
     pub order: Vec<u32>,
+    energy: Vec<f64>,
 }
 
 impl Blocks {
@@ -41,11 +42,12 @@ impl Blocks {
     /// The order of a sweep: by the energy of the velocities `q` without reactions, the largest first. So it belongs to the problem,
     /// and not to the order, the frames or the units in which somebody wrote it down.
     pub fn set_order(&mut self, q: &[f64]) {
-        let energy = |k: usize| q[self.range(k)].iter().map(|x| x * x).sum::<f64>();
-        let mut keyed: Vec<(f64, u32)> = (0..self.len()).map(|k| (energy(k), k as u32)).collect();
-        keyed.sort_by(|a, b| b.0.total_cmp(&a.0));
-        self.order.clear();
-        self.order.extend(keyed.iter().map(|key| key.1));
+        let Blocks { starts, order, energy, laws, .. } = self;
+        energy.clear();
+        energy.extend((0..laws.len()).map(|k| q[starts[k]..starts[k + 1]].iter().map(|x| x * x).sum::<f64>()));
+        order.clear();
+        order.extend(0..laws.len() as u32);
+        order.sort_unstable_by(|&a, &b| energy[b as usize].total_cmp(&energy[a as usize]).then(a.cmp(&b)));
     }
 
     pub fn len(&self) -> usize {

@@ -17,7 +17,7 @@ use super::piece::{Branch, Piece};
 use super::quick::Quick;
 use crate::math::cliques::CliqueFactor;
 use crate::math::lu::SparseLu;
-use crate::math::sparse::Csr;
+use crate::math::sparse::{Csr, Sums, multiply};
 use crate::problem::law::MAX_ROWS;
 use crate::problem::{Problem, Rows};
 
@@ -53,8 +53,27 @@ pub(super) struct Mixed {
     values: Vec<f64>,
     lu: Option<SparseLu>,
     right: Vec<f64>,
+    /// While a problem is set: place of each unknown in the interface, velocities, `q`, rows that touch each clique.
+    place: Vec<u32>,
+    v: Vec<f64>,
+    q: Vec<f64>,
+    count: Vec<usize>,
+    response: Response,
+    product: Product,
     /// Newton's step by the velocities: for bodies.
     eliminated: Eliminated,
+}
+
+/// What W is made of, and W.
+#[derive(Default)]
+#[allow(non_snake_case)]
+struct Product {
+    J: Csr,
+    X: Csr,
+    transposed: Csr,
+    sums: Sums,
+    W: Csr,
+    root: Vec<f64>,
 }
 
 impl Mixed {
@@ -62,14 +81,14 @@ impl Mixed {
     pub fn set(&mut self, problem: &Problem, factor: &mut CliqueFactor) {
         self.set_interface(problem);
         self.set_rows(problem, factor);
-        let mut free = problem.k.clone();
-        factor.solve(&mut free);
+        self.v.clone_from(&problem.k);
+        factor.solve(&mut self.v);
         self.free.clear();
-        self.free.extend(self.interface.iter().map(|&i| free[i as usize]));
-        let mut q = vec![0.0; self.w.len()];
-        self.J.mul(&self.free, &mut q);
-        q.iter_mut().zip(&self.w).for_each(|(q, w)| *q += w);
-        self.blocks.set_order(&q);
+        self.free.extend(self.interface.iter().map(|&i| self.v[i as usize]));
+        self.q.resize(self.w.len(), 0.0);
+        self.J.mul(&self.free, &mut self.q);
+        self.q.iter_mut().zip(&self.w).for_each(|(q, w)| *q += w);
+        self.blocks.set_order(&self.q);
         self.H.clone_from(&problem.H);
         self.quick.clear();
         self.quick.resize(self.blocks.len(), Quick::default());
@@ -79,30 +98,34 @@ impl Mixed {
     }
 
     fn set_interface(&mut self, problem: &Problem) {
-        self.interface.clear();
-        let mut touched = vec![false; problem.n()];
-        problem.J.columns.iter().for_each(|&j| touched[j as usize] = true);
-        self.interface.extend((0..problem.n() as u32).filter(|&i| touched[i as usize]));
+        let (interface, place) = (&mut self.interface, &mut self.place);
+        place.clear();
+        place.resize(problem.n(), u32::MAX);
+        problem.J.columns.iter().for_each(|&j| place[j as usize] = 0);
+        interface.clear();
+        interface.extend((0..problem.n() as u32).filter(|&i| place[i as usize] == 0));
+        interface.iter().enumerate().for_each(|(p, &i)| place[i as usize] = p as u32);
     }
 
     /// J, X, E, w and the diagonal blocks, scaled.
     fn set_rows(&mut self, problem: &Problem, factor: &mut CliqueFactor) {
-        let mut place = vec![u32::MAX; problem.n()];
-        self.interface.iter().enumerate().for_each(|(p, &i)| place[i as usize] = p as u32);
+        let Mixed { place, response: work, count: rows, .. } = self;
         self.J.clear(self.interface.len());
         self.X.clear(self.interface.len());
         self.E.clear();
         self.w.clear();
         self.diagonal.clear();
         self.diagonal.resize(9 * self.blocks.len(), 0.0);
-        let mut work = Response::default();
-        let mut rows = vec![0usize; factor.cliques.len()];
+        rows.clear();
+        rows.resize(factor.cliques.len(), 0);
         for (k, block) in problem.J.blocks().enumerate() {
             let s = 1.0 / self.blocks.root[k];
-            let columns: Vec<u32> = block.columns.iter().map(|&j| place[j as usize]).collect();
-            let values: Vec<f64> = block.values.iter().map(|x| x * s).collect();
-            self.J.push(block.rows, &columns, &values);
-            work.set(&block, factor, &place, s);
+            self.J.push(block.rows, block.columns, block.values);
+            let scaled = self.J.last_mut();
+            scaled.0.iter_mut().for_each(|j| *j = place[*j as usize]);
+            scaled.1.iter_mut().for_each(|x| *x *= s);
+            let (columns, values) = (&*scaled.0, &*scaled.1);
+            work.set(&block, factor, place, s);
             self.X.push(block.rows, &work.columns, &work.values);
             work.touched.iter().for_each(|&c| rows[c as usize] += block.rows);
             let width = work.columns.len();
@@ -125,25 +148,28 @@ impl Mixed {
     }
 
     /// `W = J Xᵀ + E` and `q`, scaled back: for bodies with few contacts each.
-    pub fn delassus(&self) -> (Csr, Vec<f64>) {
-        let mut w = crate::math::lu::product(&self.J.to_csr(), &self.X.to_csr().transposed());
-        let mut q = vec![0.0; self.w.len()];
-        self.J.mul(&self.free, &mut q);
-        let mut root = vec![1.0; q.len()];
+    pub fn delassus(&mut self) -> (&Csr, &[f64]) {
+        let Product { J, X, transposed, sums, W, root } = &mut self.product;
+        self.J.csr_into(J);
+        self.X.csr_into(X);
+        X.transpose_into(transposed);
+        multiply(J, transposed, sums, W);
+        root.clear();
+        root.resize(self.q.len(), 1.0);
         for k in 0..self.blocks.len() {
             root[self.blocks.range(k)].fill(self.blocks.root[k]);
         }
-        for i in 0..w.rows {
-            q[i] = (q[i] + self.w[i]) * root[i];
-            for at in w.starts[i]..w.starts[i + 1] {
-                let j = w.columns[at] as usize;
+        for i in 0..W.rows {
+            self.q[i] *= root[i];
+            for at in W.starts[i]..W.starts[i + 1] {
+                let j = W.columns[at] as usize;
                 if i == j {
-                    w.values[at] += self.E[i];
+                    W.values[at] += self.E[i];
                 }
-                w.values[at] *= root[i] * root[j];
+                W.values[at] *= root[i] * root[j];
             }
         }
-        (w, q)
+        (W, &self.q)
     }
 
     /// Hands the system of the velocities over.
@@ -159,13 +185,12 @@ impl Mixed {
         if !self.eliminated.usable() {
             self.eliminated.set(&self.H, &self.J, &self.interface, &self.E);
         }
-        let Mixed { eliminated, blocks, J, X, E, interface, .. } = self;
-        let mut v = Vec::new();
+        let Mixed { eliminated, blocks, J, X, E, interface, v, .. } = self;
         let times_w = |x: &[f64], u: &mut [f64]| {
             v.clear();
             v.resize(interface.len(), 0.0);
-            X.add_transposed(x, &mut v);
-            J.mul(&v, u);
+            X.add_transposed(x, v);
+            J.mul(v, u);
             u.iter_mut().zip(&*E).zip(x).for_each(|((u, e), x)| *u += e * x);
         };
         eliminated.direction(blocks, (pieces, eps), times_w, dy)
@@ -191,24 +216,23 @@ impl Mixed {
         let (n, m) = (self.H.rows, self.blocks.rows());
         self.scale.clear();
         self.scale.extend((0..n).map(|i| 1.0 / self.H.get(i, i).sqrt()));
-        let mut transposed: Vec<Vec<(u32, f64)>> = vec![Vec::new(); n];
-        for block in self.J.blocks() {
-            for i in 0..block.rows {
-                for (&c, &x) in block.columns.iter().zip(block.row(i)) {
-                    let unknown = self.interface[c as usize] as usize;
-                    transposed[unknown].push(((n + block.first + i) as u32, -x * self.scale[unknown]));
-                }
-            }
-        }
+        let Product { J, transposed, .. } = &mut self.product;
+        self.J.csr_into(J);
+        J.transpose_into(transposed);
         self.starts.clear();
         self.columns.clear();
         self.values.clear();
         self.starts.push(0);
-        for (i, transposed) in transposed.iter().enumerate() {
+        for i in 0..n {
             let (columns, values) = self.H.row(i);
-            self.columns.extend(columns.iter().copied().chain(transposed.iter().map(|t| t.0)));
+            self.columns.extend_from_slice(columns);
             self.values.extend(columns.iter().zip(values).map(|(&j, x)| x * self.scale[i] * self.scale[j as usize]));
-            self.values.extend(transposed.iter().map(|t| t.1));
+            let (rows, values) = match self.place[i] {
+                u32::MAX => (&[][..], &[][..]),
+                p => transposed.row(p as usize),
+            };
+            self.columns.extend(rows.iter().map(|&row| n as u32 + row));
+            self.values.extend(values.iter().map(|x| -x * self.scale[i]));
             self.starts.push(self.columns.len() as u32);
         }
         for block in self.J.blocks() {

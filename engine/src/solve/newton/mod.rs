@@ -62,16 +62,15 @@ mod unique;
 pub use piece::Branch;
 
 use super::interior_point::{self, InteriorPoint};
-use super::{Counts, ReducedSolver, Report, Solver, Status, Stop, Unsupported};
+use super::{Counts, ReducedSolver, Report, Solver, Status, Stop, Unsupported, add_phase};
 use crate::math::norm;
 use crate::problem::{Error, Judge, Problem, Reduced, Solution};
 use attempts::{Outcome, solve_again};
 use delassus::Delassus;
 use form::{Blocks, Form, Point};
 use mixed::Mixed;
-use run::{End, Test};
+use run::{End, Space, Test};
 use serde::Serialize;
-use std::cell::Cell;
 
 /// From here on mass ratios are named as what stops the method.
 const EXTREME: f64 = 1e10;
@@ -125,6 +124,11 @@ pub struct Newton {
     answer: Point,
     condensed: bool,
     converged: bool,
+    space: Space,
+    /// The reactions that are judged, those with their velocities, and the scales of the blocks.
+    r: Vec<f64>,
+    judged: Solution,
+    root: Vec<f64>,
 }
 
 impl Newton {
@@ -157,9 +161,9 @@ impl Newton {
         if !error.accepted(&self.settings.stop.tolerance) {
             return None;
         }
-        outcome.best = scaled_point(problem, &self.mixed.blocks, &answer);
+        scaled_point(problem, &self.mixed.blocks, &answer, &mut outcome.best);
         outcome.end = End::Passed;
-        outcome.phases.push(("convex answer", Counts::default()));
+        add_phase(&mut outcome.phases, "convex answer", Counts::default());
         *solution = answer;
         Some(error)
     }
@@ -172,9 +176,13 @@ impl Newton {
             return None;
         }
         let error = self.judge.error(problem, guess);
-        let point = scaled_point(problem, &self.mixed.blocks, guess);
-        let close = self.settings.residual.is_none_or(|most| run::literal(&self.mixed.blocks, &point, (0.0, 0.0)) <= most);
-        (close && error.accepted(&self.settings.stop.tolerance)).then(|| self.keep(point, error, condensed))
+        if !error.accepted(&self.settings.stop.tolerance) {
+            return None;
+        }
+        let (blocks, point) = (&self.mixed.blocks, &mut self.space.best);
+        scaled_point(problem, blocks, guess, point);
+        let close = self.settings.residual.is_none_or(|most| run::literal(blocks, point, (0.0, 0.0)) <= most);
+        close.then(|| self.keep(error, condensed))
     }
 
     /// As [`Newton::kept`], of a reduced problem.
@@ -186,22 +194,27 @@ impl Newton {
         if !error.accepted(&self.settings.stop.tolerance) {
             return None;
         }
-        let y = scaled_guess(&self.delassus.blocks, &guess.r);
-        let mut point = Point { u: vec![0.0; y.len()], y, v: Vec::new(), residual: 0.0 };
-        self.delassus.velocities(&mut point);
+        let point = &mut self.space.best;
+        scaled_guess(&self.delassus.blocks, &guess.r, &mut point.y);
+        point.u.clear();
+        point.u.resize(point.y.len(), 0.0);
+        self.delassus.velocities(point);
         let free = (norm(&reduced.q), norm(self.delassus.free()));
-        let close = self.settings.residual.is_none_or(|most| run::literal(&self.delassus.blocks, &point, free) <= most);
-        close.then(|| self.keep(point, error, true))
+        let close = self.settings.residual.is_none_or(|most| run::literal(&self.delassus.blocks, point, free) <= most);
+        close.then(|| self.keep(error, true))
     }
 
-    fn keep(&mut self, best: Point, error: Error, condensed: bool) -> Report {
-        let mut outcome = Outcome { end: End::Passed, best, phases: vec![("guess", Counts::default())], ..Outcome::default() };
+    /// The report on the guess, which is `space.best`.
+    fn keep(&mut self, error: Error, condensed: bool) -> Report {
+        let mut outcome = Outcome { end: End::Passed, best: std::mem::take(&mut self.space.best), ..Outcome::default() };
+        add_phase(&mut outcome.phases, "guess", Counts::default());
+        self.report(outcome, error, condensed)
+    }
+
+    /// What is said about a run that left this error. Its answer and memory are kept.
+    fn report(&mut self, mut outcome: Outcome, error: Error, condensed: bool) -> Report {
         self.set_contacts(&mut outcome, condensed);
-        self.report(&mut outcome, error)
-    }
-
-    /// What is said about a run that left this error; `set_contacts` came before.
-    fn report(&mut self, outcome: &mut Outcome, error: Error) -> Report {
+        self.space.best = std::mem::take(&mut outcome.best);
         let status = match outcome.end {
             End::Passed => Status::Converged,
             _ if self.settings.residual.is_none() && error.accepted(&self.settings.stop.tolerance) => Status::Converged,
@@ -215,9 +228,12 @@ impl Newton {
         report.reproducible = !outcome.late;
         report.counts = outcome.counts;
         report.history = std::mem::take(&mut outcome.history);
-        report.notes.push(used(&outcome.phases));
+        report.phases = std::mem::take(&mut outcome.phases);
+        if report.phases.is_empty() {
+            add_phase(&mut report.phases, "guess", Counts::default());
+        }
         if status != Status::Converged {
-            report.notes.push(self.obstacle(outcome, &error));
+            report.notes.push(self.obstacle(&outcome, &error));
         }
         report.notes.append(&mut outcome.notes);
         report
@@ -269,9 +285,10 @@ fn convex_start(blocks_root: &[f64], starts: &[usize], solved: Result<Report, Un
     Some((r, report.counts.factorizations))
 }
 
-/// The guess in scaled variables; nothing where it is not a finite vector of the right size.
-fn scaled_guess(blocks: &Blocks, r: &[f64]) -> Vec<f64> {
-    let mut y = vec![0.0; blocks.rows()];
+/// `y ←` the guess in scaled variables; nothing where it is not a finite vector of the right size.
+fn scaled_guess(blocks: &Blocks, r: &[f64], y: &mut Vec<f64>) {
+    y.clear();
+    y.resize(blocks.rows(), 0.0);
     if r.len() == y.len() && r.iter().all(|x| x.is_finite()) {
         for k in 0..blocks.len() {
             for i in blocks.range(k) {
@@ -279,40 +296,27 @@ fn scaled_guess(blocks: &Blocks, r: &[f64]) -> Vec<f64> {
             }
         }
     }
-    y
 }
 
-/// A solution in scaled variables, with its own velocities.
-fn scaled_point(problem: &Problem, blocks: &Blocks, solution: &Solution) -> Point {
-    let y = scaled_guess(blocks, &solution.r);
-    let mut point = Point { u: vec![0.0; y.len()], y, v: Vec::new(), residual: 0.0 };
+/// `point ←` a solution in scaled variables, with its own velocities.
+fn scaled_point(problem: &Problem, blocks: &Blocks, solution: &Solution, point: &mut Point) {
+    scaled_guess(blocks, &solution.r, &mut point.y);
+    point.v.clear();
+    point.u.resize(point.y.len(), 0.0);
     problem.local_velocities(&solution.v, &solution.r, &mut point.u);
     for k in 0..blocks.len() {
         point.u[blocks.range(k)].iter_mut().for_each(|u| *u /= blocks.root[k]);
     }
     point.residual = blocks.natural_squared(&point.y, &point.u).sqrt();
-    point
 }
 
-/// Reactions from scaled ones.
-fn plain(blocks_root: &[f64], starts: &[usize], y: &[f64]) -> Vec<f64> {
-    let mut r = y.to_vec();
-    for k in 0..blocks_root.len() {
-        r[starts[k]..starts[k + 1]].iter_mut().for_each(|x| *x /= blocks_root[k]);
+/// `r ←` reactions from scaled ones.
+fn plain(root: &[f64], starts: &[usize], y: &[f64], r: &mut Vec<f64>) {
+    r.clear();
+    r.extend_from_slice(y);
+    for k in 0..root.len() {
+        r[starts[k]..starts[k + 1]].iter_mut().for_each(|x| *x /= root[k]);
     }
-    r
-}
-
-/// The phases and what each of them took, for a person.
-fn used(phases: &[(&'static str, Counts)]) -> String {
-    let one = |(name, counts): &(&str, Counts)| match (counts.factorizations, counts.sweeps) {
-        (0, 0) => name.to_string(),
-        (0, sweeps) => format!("{name} ({sweeps} sweeps)"),
-        (factorizations, 0) => format!("{name} ({factorizations} factorizations)"),
-        (factorizations, sweeps) => format!("{name} ({factorizations} factorizations, {sweeps} sweeps)"),
-    };
-    let phases: Vec<String> = phases.iter().map(one).collect();
-    format!("phases: {}", if phases.is_empty() { "guess".into() } else { phases.join(", ") })
 }
 
 fn unsupported(what: impl ToString) -> Unsupported {
@@ -336,36 +340,31 @@ impl ReducedSolver for Newton {
         if let Some(report) = self.kept_reduced(reduced, solution) {
             return Ok(report);
         }
-        let Newton { judge, delassus, .. } = self;
-        let guess = scaled_guess(&delassus.blocks, &solution.r);
-        let root = delassus.blocks.root.clone();
+        let Newton { judge, delassus, space, r, root, .. } = self;
+        scaled_guess(&delassus.blocks, &solution.r, &mut space.now.y);
+        root.clone_from(&delassus.blocks.root);
+        let (root, starts) = (&*root, &reduced.row_starts);
         let free = (norm(&reduced.q), norm(delassus.free()));
         let scale = judge.scale();
-        let judged = Cell::new(Error::default());
-        let judging = |y: &[f64]| {
-            judged.set(judge.error_reduced(reduced, &plain(&root, &reduced.row_starts, y)));
-            judged.get().accepted(&settings.stop.tolerance)
+        let mut judged = Error::default();
+        let mut judging = |y: &[f64]| {
+            plain(root, starts, y, r);
+            judged = judge.error_reduced(reduced, r);
+            judged.accepted(&settings.stop.tolerance)
         };
-        let test = Test {
-            scale,
-            tolerance: settings.stop.tolerance,
-            residual: settings.residual,
-            free,
-            judge: Box::new(judging),
-            ask_below: f64::INFINITY,
-        };
+        let (tolerance, residual) = (settings.stop.tolerance, settings.residual);
+        let test = Test { scale, tolerance, residual, free, judge: &mut judging, ask_below: f64::INFINITY };
         let begin = |stop: &Stop| {
             let mut start = Solution::zero(0, reduced.rows());
             let mut interior = InteriorPoint::new(interior_point::Settings { stop: *stop, ..Default::default() });
             let solved = interior.solve_reduced(&reduced.clone().associated(), &mut start);
-            convex_start(&root, &reduced.row_starts, solved, start.r)
+            convex_start(root, starts, solved, start.r)
         };
-        let mut outcome = solve_again(delassus, test, &settings, guess, begin);
-        solution.r = plain(&root, &reduced.row_starts, &outcome.best.y);
+        let outcome = solve_again(delassus, test, &settings, space, begin);
+        plain(root, starts, &outcome.best.y, &mut solution.r);
         // What passed was judged last.
-        let error = if outcome.end == End::Passed { judged.get() } else { self.judge.error_reduced(reduced, &solution.r) };
-        self.set_contacts(&mut outcome, true);
-        Ok(self.report(&mut outcome, error))
+        let error = if outcome.end == End::Passed { judged } else { self.judge.error_reduced(reduced, &solution.r) };
+        Ok(self.report(outcome, error, true))
     }
 }
 
@@ -381,31 +380,26 @@ impl Solver for Newton {
         if condensed {
             let (w, q) = self.mixed.delassus();
             self.delassus.blocks.set(&problem.laws, starts, self.judge.a());
-            self.delassus.set(&w, &q);
+            self.delassus.set(w, q);
             self.mixed.eliminate(&mut self.delassus.eliminated);
         }
         if let Some(report) = self.kept(problem, solution, condensed) {
             return Ok(report);
         }
-        let Newton { judge, delassus, mixed, .. } = self;
-        let guess = scaled_guess(&mixed.blocks, &solution.r);
-        let root = mixed.blocks.root.clone();
+        let Newton { judge, delassus, mixed, space, r, judged: point, root, .. } = self;
+        scaled_guess(&mixed.blocks, &solution.r, &mut space.now.y);
+        root.clone_from(&mixed.blocks.root);
+        let root = &*root;
         let scale = judge.scale();
-        let mut point = Solution::default();
-        let judged = Cell::new(Error::default());
-        let judging = |y: &[f64]| {
-            complete(problem, judge, plain(&root, starts, y), &mut point);
-            judged.set(judge.error(problem, &point));
-            judged.get().accepted(&settings.stop.tolerance)
+        let mut judged = Error::default();
+        let mut judging = |y: &[f64]| {
+            plain(root, starts, y, r);
+            complete(problem, judge, r, point);
+            judged = judge.error(problem, point);
+            judged.accepted(&settings.stop.tolerance)
         };
-        let test = Test {
-            scale,
-            tolerance: settings.stop.tolerance,
-            residual: settings.residual,
-            free: (0.0, 0.0),
-            judge: Box::new(judging),
-            ask_below: f64::INFINITY,
-        };
+        let (tolerance, residual) = (settings.stop.tolerance, settings.residual);
+        let test = Test { scale, tolerance, residual, free: (0.0, 0.0), judge: &mut judging, ask_below: f64::INFINITY };
         let form: &mut dyn Form = if condensed { delassus } else { mixed };
         let mut associated = None;
         let begin = |stop: &Stop| {
@@ -413,26 +407,26 @@ impl Solver for Newton {
             let mut interior = InteriorPoint::new(interior_point::Settings { stop: *stop, ..Default::default() });
             let solved = interior.solve(&problem.clone().associated(), &mut start);
             associated = Some(start.clone());
-            convex_start(&root, starts, solved, start.r)
+            convex_start(root, starts, solved, start.r)
         };
-        let mut outcome = solve_again(form, test, &settings, guess, begin);
-        complete(problem, &mut self.judge, plain(&root, starts, &outcome.best.y), solution);
-        let mut error = if outcome.end == End::Passed { judged.get() } else { self.judge.error(problem, solution) };
+        let mut outcome = solve_again(form, test, &settings, space, begin);
+        plain(root, starts, &outcome.best.y, r);
+        complete(problem, &mut self.judge, &self.r, solution);
+        let mut error = if outcome.end == End::Passed { judged } else { self.judge.error(problem, solution) };
         if let (Some(answer), None, false) = (associated, settings.residual, outcome.end == End::Passed) {
             error = self.try_associated(problem, answer, solution, &mut outcome).unwrap_or(error);
         }
-        self.set_contacts(&mut outcome, condensed);
-        Ok(self.report(&mut outcome, error))
+        Ok(self.report(outcome, error, condensed))
     }
 }
 
 /// `v = H⁻¹ (k + Jᵀ r)`.
-fn complete(problem: &Problem, judge: &mut Judge, r: Vec<f64>, solution: &mut Solution) {
-    solution.v.clear();
-    solution.v.extend_from_slice(&problem.k);
-    problem.J.add_transposed(&r, &mut solution.v);
+fn complete(problem: &Problem, judge: &mut Judge, r: &[f64], solution: &mut Solution) {
+    solution.v.clone_from(&problem.k);
+    problem.J.add_transposed(r, &mut solution.v);
     judge.factor().solve(&mut solution.v);
-    solution.r = r;
+    solution.r.clear();
+    solution.r.extend_from_slice(r);
 }
 
 /// Sizes and finite numbers; H is checked by its factorization.

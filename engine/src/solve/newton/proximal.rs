@@ -18,7 +18,7 @@
 //! settings tried there (hold 3 to 10, eps lowered up to 12 or 15 steps) eleven end, after 2350 to 2640, and one does not.
 
 use super::form::Prox;
-use super::run::{End, Run};
+use super::run::{Centre, End, Run};
 use crate::math::{dot, norm};
 use crate::problem::law::MAX_ROWS;
 
@@ -48,9 +48,8 @@ const CAREFUL: Manner = Manner { sweeps: false, hold: 4, drift_after: 0, give_up
 
 /// The state of the outer loop.
 struct Outer {
-    centre: Vec<f64>,
-    /// The last step `y − c`, to see whether the next one points the same way.
-    last: Vec<f64>,
+    /// The centre, and the last step `y − c`, to see whether the next one points the same way.
+    centre: Centre,
     hold: u32,
     failed_eps: f64,
     tau: f64,
@@ -67,13 +66,26 @@ pub(super) fn careful(run: &mut Run<'_, '_>) -> End {
 
 fn proximal(run: &mut Run<'_, '_>, manner: Manner) -> End {
     run.now.copy_from(&run.best);
+    let mut centre = std::mem::take(&mut run.proximal);
+    centre.at.clone_from(&run.now.y);
+    for list in [&mut centre.last, &mut centre.u] {
+        list.clear();
+        list.resize(run.now.y.len(), 0.0);
+    }
+    let mut outer = Outer { centre, hold: 0, failed_eps: 0.0, tau: 1.0, flat: 0 };
+    let end = steps(run, manner, &mut outer);
+    run.proximal = outer.centre;
+    end
+}
+
+/// One proximal step after another.
+fn steps(run: &mut Run<'_, '_>, manner: Manner, outer: &mut Outer) -> End {
     let mut eps = (run.eps / 4.0).clamp(1e-4, 1e-2);
-    let mut outer = Outer { centre: run.now.y.clone(), last: vec![0.0; run.now.y.len()], hold: 0, failed_eps: 0.0, tau: 1.0, flat: 0 };
-    let mut start = run.now.clone();
     loop {
-        start.copy_from(&run.now);
-        let before = start.residual;
-        match inner(run, Step { eps, centre: &outer.centre, sweeps: manner.sweeps }) {
+        run.start.copy_from(&run.now);
+        let before = run.start.residual;
+        let Centre { at, u, .. } = &mut outer.centre;
+        match inner(run, Step { eps, centre: at, sweeps: manner.sweeps }, u) {
             Inner::Passed => return End::Passed,
             Inner::Spent => return End::Spent,
             Inner::Solved(steps) => {
@@ -82,7 +94,7 @@ fn proximal(run: &mut Run<'_, '_>, manner: Manner) -> End {
                     return End::Passed;
                 }
                 let allowed = outer.flat >= manner.drift_after || run.now.residual < NEAR * norm(&run.now.y).max(norm(&run.now.u));
-                drift(run, &mut outer, eps, before, allowed);
+                drift(run, outer, eps, before, allowed);
                 if outer.hold > 0 {
                     outer.hold -= 1;
                 } else if steps <= 8 {
@@ -96,12 +108,12 @@ fn proximal(run: &mut Run<'_, '_>, manner: Manner) -> End {
                 if run.best.residual < 0.1 * before {
                     run.now.copy_from(&run.best);
                 } else {
-                    run.now.copy_from(&start);
+                    run.now.copy_from(&run.start);
                 }
                 outer.failed_eps = eps;
                 eps = (2.0 * eps).min(1.0);
                 outer.hold = manner.hold;
-                outer.centre.copy_from_slice(&run.now.y);
+                outer.centre.at.copy_from_slice(&run.now.y);
             }
         }
         outer.flat = if run.best.residual < 0.9 * before { 0 } else { outer.flat + 1 };
@@ -113,8 +125,10 @@ fn proximal(run: &mut Run<'_, '_>, manner: Manner) -> End {
 
 /// Step 3: the next centre, at y or (if that is `allowed`) ahead of it.
 fn drift(run: &Run<'_, '_>, outer: &mut Outer, eps: f64, before: f64, allowed: bool) {
-    let step: Vec<f64> = run.now.y.iter().zip(&outer.centre).map(|(y, c)| y - c).collect();
-    let cosine = dot(&step, &outer.last) / (norm(&step) * norm(&outer.last)).max(f64::MIN_POSITIVE);
+    let Centre { at, last, step, .. } = &mut outer.centre;
+    step.clear();
+    step.extend(run.now.y.iter().zip(&*at).map(|(y, c)| y - c));
+    let cosine = dot(step, last) / (norm(step) * norm(last)).max(f64::MIN_POSITIVE);
     let drifting = allowed && cosine > 0.9 && run.now.residual > 0.9 * before && eps <= 4.0 * outer.failed_eps;
     if drifting && run.now.residual <= 1.02 * before {
         let blocks = run.form.blocks();
@@ -125,14 +139,14 @@ fn drift(run: &Run<'_, '_>, outer: &mut Outer, eps: f64, before: f64, allowed: b
                 ahead[i] = run.now.y[row] + outer.tau * step[row];
             }
             law.project(&mut ahead[..range.len()]);
-            outer.centre[range.clone()].copy_from_slice(&ahead[..range.len()]);
+            at[range.clone()].copy_from_slice(&ahead[..range.len()]);
         }
         outer.tau = (2.0 * outer.tau).min(1e6);
     } else {
-        outer.centre.copy_from_slice(&run.now.y);
+        at.copy_from_slice(&run.now.y);
         outer.tau = if drifting { (outer.tau / 8.0).max(1.0) } else { 1.0 };
     }
-    outer.last = step;
+    std::mem::swap(last, step);
 }
 
 /// How a proximal step ended.
@@ -151,32 +165,32 @@ struct Step<'a> {
     sweeps: bool,
 }
 
-/// Step 1.
-fn inner(run: &mut Run<'_, '_>, problem: Step<'_>) -> Inner {
+/// Step 1; `u` has room for the velocities of the regular problem.
+fn inner(run: &mut Run<'_, '_>, problem: Step<'_>, u: &mut [f64]) -> Inner {
     let Step { eps, centre, .. } = problem;
-    let mut u = vec![0.0; centre.len()];
-    let mut merits = vec![regular(run, false, eps, centre, &mut u)];
+    let mut merits = [0.0; STEPS + 1];
+    merits[0] = regular(run, false, eps, centre, u);
     for step in 0..STEPS {
-        let merit = merits[merits.len() - 1];
+        let merit = merits[step];
         let moved = run.now.y.iter().zip(centre).map(|(y, c)| (y - c) * (y - c)).sum::<f64>().sqrt();
         let floor = 1e-16 * (norm(&run.now.y) + norm(&run.now.u));
         if step > 0 && merit <= (0.1 * eps * moved).max(floor) {
             return Inner::Solved(step);
         }
-        if merits.len() > 8 && merit > 0.9 * merits[merits.len() - 9] {
+        if step >= 8 && merit > 0.9 * merits[step - 8] {
             return Inner::Failed;
         }
         if run.spent() {
             return Inner::Spent;
         }
-        if !run.step(&u, eps) {
+        if !run.step(u, eps) {
             return Inner::Failed;
         }
-        let reference = merit.max(merits.get(merits.len().wrapping_sub(2)).copied().unwrap_or(0.0));
-        if !search(run, problem, reference, &mut u) {
+        let reference = merit.max(if step > 0 { merits[step - 1] } else { 0.0 });
+        if !search(run, problem, reference, u) {
             return Inner::Failed;
         }
-        merits.push(regular(run, false, eps, centre, &mut u));
+        merits[step + 1] = regular(run, false, eps, centre, u);
         if run.look() {
             return Inner::Passed;
         }

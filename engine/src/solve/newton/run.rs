@@ -21,7 +21,33 @@ pub(super) enum End {
 }
 
 /// Whether the judge accepts these scaled reactions.
-pub(super) type Judging<'a> = Box<dyn FnMut(&[f64]) -> bool + 'a>;
+pub(super) type Judging<'a> = &'a mut dyn FnMut(&[f64]) -> bool;
+
+/// Iterates and lists that are kept from solve to solve.
+#[derive(Default)]
+pub(super) struct Space {
+    pub now: Point,
+    pub best: Point,
+    pub trial: Point,
+    pub swept: Point,
+    pub full: Point,
+    pub start: Point,
+    pub pieces: Vec<Piece>,
+    pub dy: Vec<f64>,
+    pub proximal: Centre,
+}
+
+/// What the proximal point keeps.
+#[derive(Default)]
+pub(super) struct Centre {
+    /// The centre.
+    pub at: Vec<f64>,
+    /// The last step `y − c`, and the present one.
+    pub last: Vec<f64>,
+    pub step: Vec<f64>,
+    /// Velocities of the regular problem.
+    pub u: Vec<f64>,
+}
 
 /// The method's own test, cheaper than the judge's; the judge has the last word.
 pub(super) struct Test<'a> {
@@ -112,8 +138,12 @@ pub(super) struct Run<'a, 't> {
     /// Candidates.
     pub trial: Point,
     pub swept: Point,
+    /// Where a full step ended, and where a walk or a proximal step began.
+    pub full: Point,
+    pub start: Point,
     pub pieces: Vec<Piece>,
     pub dy: Vec<f64>,
+    pub proximal: Centre,
     /// R where the sweeps ended, √J.
     pub first: f64,
     /// Weight of the proximal term, handed from phase to phase.

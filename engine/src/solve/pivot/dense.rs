@@ -47,12 +47,13 @@ impl<'a> Dense<'a> {
 }
 
 impl Basis for Dense<'_> {
-    fn restart(&mut self, free: &[bool]) -> Vec<usize> {
+    fn restart(&mut self, free: &[bool], dropped: &mut Vec<usize>) {
         self.factor.clear();
         self.members.clear();
         self.stale = false;
         self.factorizations += 1;
-        (0..free.len()).filter(|&i| free[i] && !self.append(i)).collect()
+        dropped.clear();
+        dropped.extend((0..free.len()).filter(|&i| free[i] && !self.append(i)));
     }
 
     fn add(&mut self, i: usize) -> bool {

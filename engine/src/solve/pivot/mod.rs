@@ -64,7 +64,7 @@ pub use pyramid::{pyramid, pyramid_reduced};
 use self::dense::Dense;
 use self::pyramid::Pyramids;
 use self::sparse::{Sparse, SparseBasis};
-use self::walk::{Basis, End, Walk};
+use self::walk::{Basis, End, Room, Walk};
 use crate::math::sparse::Csr;
 use crate::math::updatable::Updatable;
 use crate::problem::{Error, Judge, Law, Problem, Reduced, Solution, Tolerance};
@@ -111,13 +111,22 @@ impl Default for Settings {
 #[derive(Default)]
 pub struct Pivot {
     settings: Settings,
+    judge: Judge,
     state: Sparse,
+    room: Room,
+    sweeps: Psor,
+    dependent: Vec<usize>,
 }
 
 impl Pivot {
     /// The method with these settings.
     pub fn new(settings: Settings) -> Pivot {
-        Pivot { settings, state: Sparse::default() }
+        Pivot { settings, ..Pivot::default() }
+    }
+
+    /// Rows that depend on others in the last problem, ascending: their reactions are not unique. A cone is named by its first row.
+    pub fn dependent(&self) -> &[usize] {
+        &self.dependent
     }
 
     /// Entries of the factor below its diagonal.
@@ -132,15 +141,22 @@ impl Pivot {
 
 impl Solver for Pivot {
     fn solve(&mut self, problem: &Problem, solution: &mut Solution) -> Result<Report, Unsupported> {
+        let mut judge = std::mem::take(&mut self.judge);
+        let prepared = judge.prepare(problem).map_err(Pivot::unsupported);
+        let result = prepared.and_then(|()| self.solve_judged(problem, &mut judge, solution));
+        self.judge = judge;
+        result
+    }
+
+    fn solve_judged(&mut self, problem: &Problem, judge: &mut Judge, solution: &mut Solution) -> Result<Report, Unsupported> {
         let stop = self.settings.stop;
         if shift::needed(&problem.laws) {
             let section = Section::Polygon(self.settings.facets.max(3));
-            let judge = &mut Judge::default();
-            return shift::solve(problem, solution, (&stop, section), judge, |convex, solution, stop, judge| {
+            return shift::solve(problem, solution, (&stop, section), &mut Judge::default(), |convex, solution, stop, judge| {
                 self.convex(convex, solution, stop, judge)
             });
         }
-        self.convex(problem, solution, &stop, &mut Judge::of(problem).map_err(Pivot::unsupported)?)
+        self.convex(problem, solution, &stop, judge)
     }
 }
 
@@ -160,6 +176,13 @@ impl ReducedSolver for Pivot {
 impl Pivot {
     /// A problem without `Coulomb` blocks, and its judge.
     fn convex(&mut self, problem: &Problem, solution: &mut Solution, stop: &Stop, judge: &mut Judge) -> Result<Report, Unsupported> {
+        if problem.laws.iter().all(|law| law.friction().is_none()) {
+            let walked = self.walk(problem, solution, stop)?;
+            self.dependent.clone_from(&self.room.dependent);
+            let mut report = walked.report(judge.error(problem, solution), stop, |row| row);
+            report.dependent = self.dependent.len();
+            return Ok(report);
+        }
         let pyramids = Pyramids::new(&problem.laws, self.settings.facets);
         let polyhedral = pyramids.unfold_problem(problem);
         let mut inner = pyramids.guess(problem, solution);
@@ -167,7 +190,9 @@ impl Pivot {
         pyramids.fold(&inner.r, &mut solution.r);
         solution.v.copy_from_slice(&inner.v[..problem.n()]);
         let error = judge.error(problem, solution);
-        let mut report = walked.report(error, stop, &pyramids);
+        let mut report = walked.report(error, stop, |row| pyramids.block(row));
+        pyramids.dependent(&self.room.dependent, &self.room.tight, &mut self.dependent);
+        report.dependent = self.dependent.len();
         if approximated(&problem.laws) {
             let own = Judge::of(&polyhedral).map_err(Pivot::unsupported)?.error(&polyhedral, &inner);
             report.notes.push(note_on_pyramids(self.settings.facets, own.relative()));
@@ -183,11 +208,12 @@ impl Pivot {
         let mut inner = Solution { v: Vec::new(), r: pyramids.unfold(&reduced.laws, &solution.r) };
         let (skew, size, swept) = (reduced.asymmetry(), polyhedral.rows(), self.settings.swept);
         let lemke = |solution: &mut Solution| Lemke::new(lemke::Settings { stop: *stop }).solve_reduced(&polyhedral, solution);
+        let mut room = std::mem::take(&mut self.room);
         let mut report = match skew {
-            _ if skew <= SYMMETRIC => walk_reduced(&polyhedral, &mut inner, stop, swept),
-            _ if skew <= SLIGHT => {
-                shift::solve_reduced(&polyhedral, &mut inner, stop, Section::Round, |p, s, stop| Ok(walk_reduced(p, s, stop, swept)))?
-            }
+            _ if skew <= SYMMETRIC => walk_reduced(&polyhedral, &mut inner, (stop, swept), &mut room),
+            _ if skew <= SLIGHT => shift::solve_reduced(&polyhedral, &mut inner, stop, Section::Round, |p, s, stop| {
+                Ok(walk_reduced(p, s, (stop, swept), &mut room))
+            })?,
             _ if size > LARGEST => return Err(Pivot::unsupported(format!("a non-symmetric W of {size} rows, more than {LARGEST}"))),
             _ => lemke(&mut inner)?,
         };
@@ -202,7 +228,9 @@ impl Pivot {
         pyramids.fold(&inner.r, &mut solution.r);
         report.conflict.iter_mut().for_each(|row| *row = pyramids.block(*row));
         report.conflict.dedup();
-        report.dependent = pyramids.dependent(&report.dependent, &vec![true; size]);
+        pyramids.dependent(&room.dependent, &vec![true; size], &mut self.dependent);
+        report.dependent = self.dependent.len();
+        self.room = room;
         if approximated(&reduced.laws) {
             report.notes.push(note_on_pyramids(self.settings.facets, report.error.relative()));
             report.error = Judge::of_reduced(reduced).error_reduced(reduced, &solution.r);
@@ -220,18 +248,20 @@ impl Pivot {
         self.state
             .prepare(problem)
             .map_err(|unknown| Pivot::unsupported(format!("H that is not positive definite (unknown {unknown})")))?;
-        let (lo, hi) = bounds(&problem.laws);
         let swept = self.settings.swept && cold(solution);
-        let sweeps = if swept { Psor::new(sweeping(stop, SWEEPS)).solve(problem, solution)?.counts.sweeps } else { 0 };
+        self.sweeps.settings = sweeping(stop, SWEEPS);
+        let sweeps = if swept { self.sweeps.solve(problem, solution)?.counts.sweeps } else { 0 };
+        self.room.begin(problem.laws.iter().map(bounds), &solution.r);
         let mut basis = SparseBasis { problem, state: &mut self.state };
-        let mut walk = Walk::new(&mut basis, &lo, &hi, &solution.r);
+        let mut walk = Walk::new(&mut basis, &mut self.room);
         // A guess has few wrong rows, or is far off in ways that an exchange of all of them does not mend.
         walk.in_blocks = swept;
         let end = walk.run(stop);
         let mut walked = Walked::new(end, &mut walk);
         walked.counts.sweeps = sweeps;
-        solution.r = walked.r.clone();
-        solution.v = self.state.v(problem.n()).to_vec();
+        solution.r.clone_from(&self.room.r);
+        solution.v.clear();
+        solution.v.extend_from_slice(self.state.v(problem.n()));
         Ok(walked)
     }
 }
@@ -247,59 +277,55 @@ fn sweeping(stop: &Stop, sweeps: u64) -> psor::Settings {
     psor::Settings { stop, ..psor::Settings::default() }
 }
 
-/// The walk on a reduced problem with one-row blocks.
-fn walk_reduced(reduced: &Reduced, solution: &mut Solution, stop: &Stop, swept: bool) -> Report {
-    let (lo, hi) = bounds(&reduced.laws);
+/// The walk on a reduced problem with one-row blocks, from sweeps if that is wanted.
+fn walk_reduced(reduced: &Reduced, solution: &mut Solution, (stop, swept): (&Stop, bool), room: &mut Room) -> Report {
     let sweeps = match swept && cold(solution) {
         true => Psor::new(sweeping(stop, REDUCED_SWEEPS)).solve_reduced(reduced, solution).map_or(0, |report| report.counts.sweeps),
         false => 0,
     };
     let mut basis = Dense::new(reduced);
-    let mut walk = Walk::new(&mut basis, &lo, &hi, &solution.r);
+    room.begin(reduced.laws.iter().map(bounds), &solution.r);
+    let mut walk = Walk::new(&mut basis, room);
     walk.in_blocks = swept && solution.r.len() > SWEPT;
     let end = walk.run(stop);
     let mut walked = Walked::new(end, &mut walk);
     walked.counts.sweeps = sweeps;
-    solution.r = walked.r.clone();
-    walked.report(Judge::of_reduced(reduced).error_reduced(reduced, &solution.r), stop, &Pyramids::new(&reduced.laws, 3))
+    solution.r.clone_from(&room.r);
+    walked.report(Judge::of_reduced(reduced).error_reduced(reduced, &solution.r), stop, |row| row)
 }
 
 /// The factor that the walk would use for a problem with one-row blocks (nothing factored yet), and the lower triangle of
 /// `[H Jᵀ; J −E]` that it was made for.
 pub fn factor(problem: &Problem) -> (Updatable, Csr) {
-    let lower = sparse::lower_triangle(problem);
+    let mut lower = Csr::default();
+    sparse::lower_triangle(problem, &mut lower);
     (order::analyse(problem, &lower), lower)
 }
 
 /// What a walk leaves.
 struct Walked {
     end: End,
-    r: Vec<f64>,
     counts: Counts,
     history: Vec<Sample>,
     aside: usize,
-    /// Rows of the polyhedral problem that depend on others, and the rows with u = 0.
-    dependent: Vec<usize>,
-    tight: Vec<bool>,
 }
 
 impl Walked {
     fn new<B: Basis>(end: End, walk: &mut Walk<'_, B>) -> Walked {
         let factorizations = walk.basis.factorizations();
+        let Room { lo, hi, r, aside, .. } = &mut *walk.at;
         // A free reaction within rounding of its bound is at its bound.
-        let r = walk.r.iter().enumerate().map(|(i, r)| r.clamp(walk.lo[i], walk.hi[i])).collect();
+        r.iter_mut().enumerate().for_each(|(i, r)| *r = r.clamp(lo[i], hi[i]));
         Walked {
             end,
-            r,
             counts: Counts { pivots: walk.pivots, factorizations, ..Counts::default() },
             history: std::mem::take(&mut walk.history),
-            aside: walk.aside.iter().filter(|a| **a).count(),
-            dependent: std::mem::take(&mut walk.dependent),
-            tight: std::mem::take(&mut walk.tight),
+            aside: aside.iter().filter(|a| **a).count(),
         }
     }
 
-    fn report(&self, error: Error, stop: &Stop, pyramids: &Pyramids) -> Report {
+    /// The report on a point with this error; `block` says to which block a row belongs.
+    fn report(self, error: Error, stop: &Stop, block: impl Fn(usize) -> usize) -> Report {
         let status = match &self.end {
             _ if error.accepted(&stop.tolerance) => Status::Converged,
             End::Solved => Status::Stalled,
@@ -310,13 +336,12 @@ impl Walked {
         report.iterations = self.counts.pivots;
         report.work = self.counts.pivots;
         report.counts = self.counts;
-        report.history = self.history.clone();
+        report.history = self.history;
         report.reproducible = self.end != End::Budget(true);
         if let (End::Infeasible(rows), Status::Infeasible) = (&self.end, status) {
-            report.conflict = rows.iter().map(|&row| pyramids.block(row)).collect();
+            report.conflict = rows.iter().map(|&row| block(row)).collect();
             report.conflict.dedup();
         }
-        report.dependent = pyramids.dependent(&self.dependent, &self.tight);
         if self.aside > 0 {
             report.notes.push(format!("{} rows left aside: they depend on others, or move within rounding", self.aside));
         }
@@ -324,14 +349,13 @@ impl Walked {
     }
 }
 
-/// The bounds of one-row laws.
-fn bounds(laws: &[Law]) -> (Vec<f64>, Vec<f64>) {
-    let pair = |law: &Law| match *law {
+/// The bounds of a one-row law.
+fn bounds(law: &Law) -> (f64, f64) {
+    match *law {
         Law::Equality => (f64::NEG_INFINITY, f64::INFINITY),
         Law::Interval { lo, hi } => (lo, hi),
         Law::Unilateral | Law::Cone { .. } | Law::Coulomb { .. } => (0.0, f64::INFINITY),
-    };
-    laws.iter().map(pair).unzip()
+    }
 }
 
 /// True if a pyramid stands for a round cone.

@@ -80,10 +80,10 @@ impl Pyramids {
         self.edges[row].block
     }
 
-    /// The rows of the problem that belong to dependent rows of the polyhedral one. The edges of one pyramid depend on each
+    /// `out ←` the rows of the problem that belong to dependent rows of the polyhedral one. The edges of one pyramid depend on each
     /// other (beyond as many as the cone has rows): a cone is named, by its first row, if more of its tight edges do so.
-    pub(super) fn dependent(&self, dependent: &[usize], tight: &[bool]) -> Vec<usize> {
-        let mut out = Vec::new();
+    pub(super) fn dependent(&self, dependent: &[usize], tight: &[bool], out: &mut Vec<usize>) {
+        out.clear();
         let mut rest = dependent;
         for group in self.edges.chunk_by(|a, b| a.block == b.block) {
             let first = self.edges.partition_point(|e| e.block < group[0].block);
@@ -94,7 +94,6 @@ impl Pyramids {
                 out.push(group[0].first);
             }
         }
-        out
     }
 
     pub(super) fn unfold_problem(&self, problem: &Problem) -> Problem {

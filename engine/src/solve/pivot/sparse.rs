@@ -34,6 +34,14 @@ pub(super) struct Sparse {
     free: Vec<bool>,
     stale: bool,
     factorizations: u64,
+    /// H factored, and the lower triangle that `factor` was made for.
+    masses: CliqueFactor,
+    lower: Csr,
+    /// On the way: what is in the factor, twofold sums, cliques that a row touches, a row over one of them.
+    present: Vec<bool>,
+    sums: Vec<Twofold>,
+    touched: Vec<u32>,
+    local: Vec<f64>,
 }
 
 /// The basis together with the problem it belongs to.
@@ -46,30 +54,57 @@ impl Sparse {
     /// Takes a problem with one-row blocks; `Err` names an unknown where H is not positive definite.
     pub(super) fn prepare(&mut self, problem: &Problem) -> Result<(), usize> {
         let (n, m) = (problem.n(), problem.rows());
-        let lower = lower_triangle(problem);
-        if self.factor.is_empty() || !self.factor.matches(&lower) {
-            self.factor = analyse(problem, &lower);
+        lower_triangle(problem, &mut self.lower);
+        if self.factor.is_empty() || !self.factor.matches(&self.lower) {
+            self.factor = analyse(problem, &self.lower);
         } else {
-            self.factor.set_values(&lower.values);
+            self.factor.set_values(&self.lower.values);
         }
-        self.rows = by_rows(problem);
-        let mut clique_factor = CliqueFactor::default();
-        clique_factor.factor(&problem.H).map_err(|bad| bad.unknown)?;
-        self.a = diagonal(problem, &self.rows, &mut clique_factor);
-        let mut free = problem.k.clone();
-        clique_factor.solve(&mut free);
+        by_rows(problem, &mut self.rows);
+        self.masses.factor(&problem.H).map_err(|bad| bad.unknown)?;
+        self.set_diagonal(problem);
+        let (free, rows) = (&mut self.change, &self.rows);
+        free.clone_from(&problem.k);
+        self.masses.solve(free);
         let seen = |i: usize| {
-            let (columns, values) = self.rows.row(i);
+            let (columns, values) = rows.row(i);
             problem.w[i].abs() + columns.iter().zip(values).map(|(&j, x)| (x * free[j as usize]).abs()).sum::<f64>()
         };
-        self.floor = (0..m).map(|i| f64::EPSILON * seen(i)).collect();
-        self.v = vec![0.0; n + m];
-        self.change = vec![0.0; n + m];
-        self.residual = vec![0.0; n + m];
-        self.correction = vec![0.0; n + m];
-        self.free = vec![false; m];
+        self.floor.clear();
+        self.floor.extend((0..m).map(|i| f64::EPSILON * seen(i)));
+        for list in [&mut self.v, &mut self.change, &mut self.residual, &mut self.correction] {
+            list.clear();
+            list.resize(n + m, 0.0);
+        }
+        self.free.clear();
+        self.free.resize(m, false);
         self.factorizations = 0;
         Ok(())
+    }
+
+    /// `W_ii = J_i H⁻¹ J_iᵀ + E_i`.
+    fn set_diagonal(&mut self, problem: &Problem) {
+        let Sparse { a, rows, masses, touched, local, .. } = self;
+        a.clone_from(&problem.E);
+        for (i, a) in a.iter_mut().enumerate() {
+            let (columns, values) = rows.row(i);
+            touched.clear();
+            touched.extend(columns.iter().map(|&j| masses.cliques.of[j as usize]));
+            touched.sort_unstable();
+            touched.dedup();
+            for &c in &*touched {
+                local.clear();
+                local.resize(masses.cliques.members(c as usize).len(), 0.0);
+                let mine = |(&j, &x): (&u32, &f64), masses: &CliqueFactor| {
+                    (masses.cliques.of[j as usize] == c).then(|| (masses.cliques.place[j as usize] as usize, x))
+                };
+                for (p, x) in columns.iter().zip(values).filter_map(|e| mine(e, masses)) {
+                    local[p] = x;
+                }
+                masses.solve_clique(c as usize, local);
+                *a += columns.iter().zip(values).filter_map(|e| mine(e, masses)).map(|(p, x)| x * local[p]).sum::<f64>();
+            }
+        }
     }
 
     /// The velocities.
@@ -84,15 +119,22 @@ impl Sparse {
 }
 
 impl Basis for SparseBasis<'_> {
-    fn restart(&mut self, free: &[bool]) -> Vec<usize> {
-        let n = self.problem.n();
-        let present: Vec<bool> = (0..n + free.len()).map(|i| i < n || free[i - n]).collect();
-        self.state.factorizations += 1;
-        self.state.free.copy_from_slice(free);
-        self.state.stale = false;
+    fn restart(&mut self, free: &[bool], dropped: &mut Vec<usize>) {
+        let (n, state) = (self.problem.n(), &mut *self.state);
+        state.present.clear();
+        state.present.resize(n, true);
+        state.present.extend_from_slice(free);
+        state.factorizations += 1;
+        state.free.copy_from_slice(free);
+        state.stale = false;
         // H was factored before: its pivots here are positive too, up to rounding that only a NaN exceeds.
-        let dropped = self.state.factor.factor(&present, n).unwrap_or_default();
-        dropped.into_iter().map(|i| i - n).inspect(|&i| self.state.free[i] = false).collect()
+        if state.factor.factor(&state.present, n, dropped).is_err() {
+            dropped.clear();
+        }
+        for i in dropped {
+            *i -= n;
+            state.free[*i] = false;
+        }
     }
 
     fn add(&mut self, i: usize) -> bool {
@@ -200,7 +242,9 @@ impl SparseBasis<'_> {
     fn residual_of_state(&mut self, r: &[f64]) {
         let (n, problem) = (self.problem.n(), self.problem);
         let state = &mut *self.state;
-        let mut sums: Vec<Twofold> = problem.k.iter().map(|&k| Twofold::new(k)).collect();
+        let sums = &mut state.sums;
+        sums.clear();
+        sums.extend(problem.k.iter().map(|&k| Twofold::new(k)));
         for (i, &ri) in r.iter().enumerate() {
             if ri != 0.0 {
                 let (columns, values) = state.rows.row(i);
@@ -234,7 +278,9 @@ impl SparseBasis<'_> {
     fn refine_response(&mut self, i: usize) {
         let (n, problem) = (self.problem.n(), self.problem);
         let state = &mut *self.state;
-        let mut sums = vec![Twofold::default(); n];
+        let sums = &mut state.sums;
+        sums.clear();
+        sums.resize(n, Twofold::default());
         let (columns, values) = state.rows.row(i);
         for (&j, &x) in columns.iter().zip(values) {
             sums[j as usize] = Twofold::new(x);
@@ -271,10 +317,10 @@ fn norm_one(x: &[f64]) -> f64 {
     x.iter().map(|x| x.abs()).sum()
 }
 
-/// The lower triangle of `[H Jᵀ; J −E]`, every row of J included.
-pub(super) fn lower_triangle(problem: &Problem) -> Csr {
+/// `lower ←` the lower triangle of `[H Jᵀ; J −E]`, every row of J included.
+pub(super) fn lower_triangle(problem: &Problem, lower: &mut Csr) {
     let (n, m) = (problem.n(), problem.rows());
-    let mut lower = Csr::empty(n + m, n + m);
+    lower.clear(n + m, n + m);
     for i in 0..n {
         let (columns, values) = problem.H.row(i);
         for (&j, &x) in columns.iter().zip(values) {
@@ -295,12 +341,11 @@ pub(super) fn lower_triangle(problem: &Problem) -> Csr {
             lower.starts[row + 1] = lower.columns.len();
         }
     }
-    lower
 }
 
-/// J by rows, with the zeros that its blocks store.
-fn by_rows(problem: &Problem) -> Csr {
-    let mut out = Csr::empty(problem.rows(), problem.n());
+/// `out ←` J by rows, with the zeros that its blocks store.
+fn by_rows(problem: &Problem, out: &mut Csr) {
+    out.clear(problem.rows(), problem.n());
     for block in problem.J.blocks() {
         for i in 0..block.rows {
             out.columns.extend_from_slice(block.columns);
@@ -308,31 +353,4 @@ fn by_rows(problem: &Problem) -> Csr {
             out.starts[block.first + i + 1] = out.columns.len();
         }
     }
-    out
-}
-
-/// `W_ii = J_i H⁻¹ J_iᵀ + E_i`.
-fn diagonal(problem: &Problem, rows: &Csr, factor: &mut CliqueFactor) -> Vec<f64> {
-    let (mut touched, mut local) = (Vec::new(), Vec::new());
-    let mut a = problem.E.clone();
-    for (i, a) in a.iter_mut().enumerate() {
-        let (columns, values) = rows.row(i);
-        touched.clear();
-        touched.extend(columns.iter().map(|&j| factor.cliques.of[j as usize]));
-        touched.sort_unstable();
-        touched.dedup();
-        for &c in &touched {
-            local.clear();
-            local.resize(factor.cliques.members(c as usize).len(), 0.0);
-            let mine = |(&j, &x): (&u32, &f64), factor: &CliqueFactor| {
-                (factor.cliques.of[j as usize] == c).then(|| (factor.cliques.place[j as usize] as usize, x))
-            };
-            for (p, x) in columns.iter().zip(values).filter_map(|e| mine(e, factor)) {
-                local[p] = x;
-            }
-            factor.solve_clique(c as usize, &mut local);
-            *a += columns.iter().zip(values).filter_map(|e| mine(e, factor)).map(|(p, x)| x * local[p]).sum::<f64>();
-        }
-    }
-    a
 }

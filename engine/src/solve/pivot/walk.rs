@@ -7,8 +7,8 @@ use crate::solve::{Sample, Stop};
 
 /// What the walk needs of a factorization over the free rows.
 pub(super) trait Basis {
-    /// Factors anew with these free rows; returns those that depend on others (they are left out).
-    fn restart(&mut self, free: &[bool]) -> Vec<usize>;
+    /// Factors anew with these free rows; `dropped ←` those that depend on others (they are left out).
+    fn restart(&mut self, free: &[bool], dropped: &mut Vec<usize>);
     /// Row i becomes free. False: the factor broke and must be restarted.
     fn add(&mut self, i: usize) -> bool;
     /// Row i becomes fixed. False: the factor broke and must be restarted.
@@ -63,16 +63,12 @@ const UPDATES: usize = 8;
 /// Exchanges in a row that may fail to make the wrong rows fewer [JudicePires1994].
 const PATIENCE: u32 = 3;
 
-/// A walk in progress.
-pub(super) struct Walk<'a, B: Basis> {
-    pub(super) basis: &'a mut B,
-    pub(super) lo: &'a [f64],
-    pub(super) hi: &'a [f64],
+/// Reactions, velocities and statuses of all rows; kept from walk to walk.
+#[derive(Default)]
+pub(super) struct Room {
+    pub(super) lo: Vec<f64>,
+    pub(super) hi: Vec<f64>,
     pub(super) r: Vec<f64>,
-    pub(super) pivots: u64,
-    /// Begin with block pivots.
-    pub(super) in_blocks: bool,
-    pub(super) history: Vec<Sample>,
     /// Rows that were put aside: within rounding of their law, or depending on others and off by less than the tolerance.
     pub(super) aside: Vec<bool>,
     /// At the end: rows with u = 0 that depend on other such rows; and, if there are any, all rows with u = 0.
@@ -83,42 +79,62 @@ pub(super) struct Walk<'a, B: Basis> {
     dr: Vec<f64>,
     free: Vec<bool>,
     entered: Vec<u16>,
+    /// Where a step would end, and rows that a factorization leaves out.
+    target: Vec<f64>,
+    dropped: Vec<usize>,
+}
+
+impl Room {
+    /// The start of a walk from the guess `r` between these bounds: rows strictly between them are free.
+    pub(super) fn begin(&mut self, bounds: impl Iterator<Item = (f64, f64)>, guess: &[f64]) {
+        let Room { lo, hi, r, aside, dependent, tight, u, noise, dr, free, entered, .. } = self;
+        lo.clear();
+        hi.clear();
+        bounds.for_each(|bound| {
+            lo.push(bound.0);
+            hi.push(bound.1);
+        });
+        let m = lo.len();
+        let inside = |i: usize| if guess[i].is_finite() { guess[i].clamp(lo[i], hi[i]) } else { 0f64.clamp(lo[i], hi[i]) };
+        r.clear();
+        r.extend((0..m).map(inside));
+        free.clear();
+        free.extend((0..m).map(|i| lo[i] < r[i] && r[i] < hi[i]));
+        aside.clear();
+        aside.resize(m, false);
+        entered.clear();
+        entered.resize(m, 0);
+        for list in [u, noise, dr] {
+            list.clear();
+            list.resize(m, 0.0);
+        }
+        dependent.clear();
+        tight.clear();
+    }
+}
+
+/// A walk in progress.
+pub(super) struct Walk<'a, B: Basis> {
+    pub(super) basis: &'a mut B,
+    pub(super) at: &'a mut Room,
+    pub(super) pivots: u64,
+    /// Begin with block pivots.
+    pub(super) in_blocks: bool,
+    pub(super) history: Vec<Sample>,
     /// Units of rounding that count as zero.
     rounding: f64,
 }
 
 impl<'a, B: Basis> Walk<'a, B> {
-    /// A walk that starts from the guess `r`: rows strictly between their bounds are free.
-    pub(super) fn new(basis: &'a mut B, lo: &'a [f64], hi: &'a [f64], guess: &[f64]) -> Walk<'a, B> {
-        let m = lo.len();
-        let inside = |i: usize| if guess[i].is_finite() { guess[i].clamp(lo[i], hi[i]) } else { 0f64.clamp(lo[i], hi[i]) };
-        let r: Vec<f64> = (0..m).map(inside).collect();
-        let free = (0..m).map(|i| lo[i] < r[i] && r[i] < hi[i]).collect();
-        let zero = || vec![0.0; m];
-        Walk {
-            basis,
-            lo,
-            hi,
-            r,
-            pivots: 0,
-            in_blocks: false,
-            history: Vec::new(),
-            aside: vec![false; m],
-            dependent: Vec::new(),
-            tight: Vec::new(),
-            u: zero(),
-            noise: zero(),
-            dr: zero(),
-            free,
-            entered: vec![0; m],
-            rounding: ROUNDING,
-        }
+    /// A walk that starts where `at` was begun.
+    pub(super) fn new(basis: &'a mut B, at: &'a mut Room) -> Walk<'a, B> {
+        Walk { basis, at, pivots: 0, in_blocks: false, history: Vec::new(), rounding: ROUNDING }
     }
 
     /// Walks to the end.
     pub(super) fn run(&mut self, stop: &Stop) -> End {
         let begin = stop.clock();
-        let limit = stop.work.unwrap_or(50 * self.r.len() as u64 + 1000);
+        let limit = stop.work.unwrap_or(50 * self.at.r.len() as u64 + 1000);
         // 1. The guess: its free rows, all that is wrong with them at once, and the minimum over what is free then.
         self.restart();
         if self.in_blocks {
@@ -150,7 +166,7 @@ impl<'a, B: Basis> Walk<'a, B> {
                 // What is left is looked at more closely.
                 None if self.rounding > FINE => {
                     self.rounding = FINE;
-                    self.entered.fill(ENTRIES - FINE_ENTRIES);
+                    self.at.entered.fill(ENTRIES - FINE_ENTRIES);
                 }
                 None => {
                     self.find_dependent();
@@ -162,12 +178,13 @@ impl<'a, B: Basis> Walk<'a, B> {
 
     /// The rows with u = 0 that depend on others of them: one factorization, if any row beside the free ones has u = 0.
     fn find_dependent(&mut self) {
-        let still = |i: usize| self.free[i] || self.u[i].abs() <= ROUNDING * self.noise[i];
-        let tight: Vec<bool> = (0..self.r.len()).map(still).collect();
-        if tight != self.free {
-            self.dependent = self.basis.restart(&tight);
-            self.dependent.sort_unstable();
-            self.tight = tight;
+        let Room { r, u, noise, free, tight, dependent, .. } = &mut *self.at;
+        tight.extend((0..r.len()).map(|i| free[i] || u[i].abs() <= ROUNDING * noise[i]));
+        if tight != free {
+            self.basis.restart(tight, dependent);
+            dependent.sort_unstable();
+        } else {
+            tight.clear();
         }
     }
 
@@ -175,15 +192,15 @@ impl<'a, B: Basis> Walk<'a, B> {
     ///    minimum over the free rows with the fewest wrong ones, less those that would pass their bounds there.
     fn exchange(&mut self, limit: u64, stop: &Stop) {
         let (mut least, mut patience) = (usize::MAX, PATIENCE);
-        let mut best = (self.free.clone(), self.r.clone());
+        let mut best = (self.at.free.clone(), self.at.r.clone());
         loop {
-            self.basis.settle(&mut self.r, 1);
-            self.basis.velocities(&self.r, &mut self.u, &mut self.noise);
-            let wrong: Vec<usize> = (0..self.r.len()).filter(|&i| self.outside(i).is_some() || self.violation(i) > 0.0).collect();
+            self.basis.settle(&mut self.at.r, 1);
+            self.basis.velocities(&self.at.r, &mut self.at.u, &mut self.at.noise);
+            let wrong: Vec<usize> = (0..self.at.r.len()).filter(|&i| self.outside(i).is_some() || self.violation(i) > 0.0).collect();
             if wrong.len() < least {
                 (least, patience) = (wrong.len(), PATIENCE);
-                best.0.clone_from(&self.free);
-                best.1.clone_from(&self.r);
+                best.0.clone_from(&self.at.free);
+                best.1.clone_from(&self.at.r);
             } else {
                 patience -= 1;
             }
@@ -192,13 +209,13 @@ impl<'a, B: Basis> Walk<'a, B> {
             }
             self.pivots += wrong.len() as u64;
             for i in wrong {
-                self.r[i] = self.outside(i).unwrap_or(self.r[i]);
-                self.free[i] = !self.free[i];
+                self.at.r[i] = self.outside(i).unwrap_or(self.at.r[i]);
+                self.at.free[i] = !self.at.free[i];
             }
             self.restart();
         }
         if patience < PATIENCE {
-            (self.free, self.r) = best;
+            (self.at.free, self.at.r) = best;
             self.restart();
         }
         self.fall();
@@ -207,17 +224,17 @@ impl<'a, B: Basis> Walk<'a, B> {
     /// Goes to the minimum over the free rows; all that would pass their bounds there are fixed, until none does.
     fn fall(&mut self) {
         loop {
-            self.basis.settle(&mut self.r, 1);
-            self.basis.velocities(&self.r, &mut self.u, &mut self.noise);
-            let out: Vec<(usize, f64)> = (0..self.r.len()).filter_map(|j| Some((j, self.outside(j)?))).collect();
+            self.basis.settle(&mut self.at.r, 1);
+            self.basis.velocities(&self.at.r, &mut self.at.u, &mut self.at.noise);
+            let out: Vec<(usize, f64)> = (0..self.at.r.len()).filter_map(|j| Some((j, self.outside(j)?))).collect();
             if out.is_empty() {
                 return;
             }
             self.pivots += out.len() as u64;
             let mut whole = out.len() <= UPDATES;
             for &(j, bound) in &out {
-                self.r[j] = bound;
-                self.free[j] = false;
+                self.at.r[j] = bound;
+                self.at.free[j] = false;
                 whole = whole && self.basis.remove(j);
             }
             if !whole {
@@ -228,60 +245,62 @@ impl<'a, B: Basis> Walk<'a, B> {
 
     /// The bound that a free row lies beyond, by more than the rounding of its velocity.
     fn outside(&self, j: usize) -> Option<f64> {
-        let bound = if self.r[j] < self.lo[j] { self.lo[j] } else { self.hi[j] };
-        let beyond = (self.lo[j] - self.r[j]).max(self.r[j] - self.hi[j]);
-        (self.free[j] && beyond > self.slack(j)).then_some(bound)
+        let bound = if self.at.r[j] < self.at.lo[j] { self.at.lo[j] } else { self.at.hi[j] };
+        let beyond = (self.at.lo[j] - self.at.r[j]).max(self.at.r[j] - self.at.hi[j]);
+        (self.at.free[j] && beyond > self.slack(j)).then_some(bound)
     }
 
     /// Factors the free rows anew; rows that depend on others stay where they are.
     fn restart(&mut self) {
-        for i in self.basis.restart(&self.free) {
-            self.free[i] = false;
-            if self.lo[i] == f64::NEG_INFINITY && self.hi[i] == f64::INFINITY {
-                self.r[i] = 0.0;
+        let Room { lo, hi, r, free, dropped, .. } = &mut *self.at;
+        self.basis.restart(free, dropped);
+        for &i in &*dropped {
+            free[i] = false;
+            if lo[i] == f64::NEG_INFINITY && hi[i] == f64::INFINITY {
+                r[i] = 0.0;
             }
         }
     }
 
     /// Goes to the minimum over the free rows; a row that meets its bound on the way is fixed there.
     fn settle_within(&mut self) {
-        self.basis.velocities(&self.r, &mut self.u, &mut self.noise);
+        self.basis.velocities(&self.at.r, &mut self.at.u, &mut self.at.noise);
         // Large problems: refined only where no bound is in the way.
-        let mut solves = if self.r.len() > MANY { 1 } else { REFINEMENTS };
+        let mut solves = if self.at.r.len() > MANY { 1 } else { REFINEMENTS };
         loop {
-            let mut target = self.r.clone();
-            self.basis.settle(&mut target, solves);
+            let Room { r, target, .. } = &mut *self.at;
+            target.clone_from(r);
+            self.basis.settle(target, solves);
             let (mut step, mut block) = (1.0, None);
-            for j in 0..target.len() {
-                let change = target[j] - self.r[j];
-                let bound = if change < 0.0 { self.lo[j] } else { self.hi[j] };
-                let beyond = if change < 0.0 { bound - target[j] } else { target[j] - bound };
-                if self.free[j] && bound.is_finite() && beyond > self.slack(j) {
-                    let t = ((bound - self.r[j]) / change).max(0.0);
+            for j in 0..self.at.r.len() {
+                let (r, target) = (self.at.r[j], self.at.target[j]);
+                let bound = if target < r { self.at.lo[j] } else { self.at.hi[j] };
+                let beyond = if target < r { bound - target } else { target - bound };
+                if self.at.free[j] && bound.is_finite() && beyond > self.slack(j) {
+                    let t = ((bound - r) / (target - r)).max(0.0);
                     if t < step {
                         (step, block) = (t, Some((j, bound)));
                     }
                 }
             }
+            let Room { r, target, .. } = &mut *self.at;
             let Some((b, bound)) = block else {
-                self.r = target;
+                std::mem::swap(r, target);
                 if solves == REFINEMENTS {
                     return;
                 }
                 solves = REFINEMENTS;
                 continue;
             };
-            for j in 0..target.len() {
-                self.r[j] += step * (target[j] - self.r[j]);
-            }
+            r.iter_mut().zip(&*target).for_each(|(r, target)| *r += step * (target - *r));
             self.fix(b, bound);
         }
     }
 
     /// Row b leaves the free rows, at `bound`.
     fn fix(&mut self, b: usize, bound: f64) {
-        self.r[b] = bound;
-        self.free[b] = false;
+        self.at.r[b] = bound;
+        self.at.free[b] = false;
         self.pivots += 1;
         if !self.basis.remove(b) {
             self.restart();
@@ -291,20 +310,20 @@ impl<'a, B: Basis> Walk<'a, B> {
     /// The reaction that moves row j by no more than the rounding of its velocity.
     fn slack(&self, j: usize) -> f64 {
         let a = self.basis.a()[j];
-        if a > 0.0 { ROUNDING * self.noise[j] / a } else { 0.0 }
+        if a > 0.0 { ROUNDING * self.at.noise[j] / a } else { 0.0 }
     }
 
     /// The fixed row whose violation is worth most energy, and the direction in which its reaction must go.
     fn price(&mut self) -> Option<(usize, f64)> {
-        self.basis.velocities(&self.r, &mut self.u, &mut self.noise);
+        self.basis.velocities(&self.at.r, &mut self.at.u, &mut self.at.noise);
         if self.drifted() && self.basis.stale() {
             self.refine();
         }
         let mut best = (0.0, None);
-        for i in 0..self.r.len() {
+        for i in 0..self.at.r.len() {
             let energy = self.violation(i);
-            if energy > best.0 && !self.aside[i] {
-                best = (energy, Some((i, -self.u[i].signum())));
+            if energy > best.0 && !self.at.aside[i] {
+                best = (energy, Some((i, -self.at.u[i].signum())));
             }
         }
         best.1
@@ -312,28 +331,28 @@ impl<'a, B: Basis> Walk<'a, B> {
 
     /// A free row is off u = 0 by more than rounding (or not a number).
     fn drifted(&self) -> bool {
-        (0..self.r.len()).any(|j| self.free[j] && !(self.u[j].abs() <= ROUNDING * self.noise[j]))
+        (0..self.at.r.len()).any(|j| self.at.free[j] && !(self.at.u[j].abs() <= ROUNDING * self.at.noise[j]))
     }
 
     /// The free rows have drifted from u = 0: one step of refinement, or a new factor if that does not help.
     fn refine(&mut self) {
-        self.basis.settle(&mut self.r, 2);
-        self.basis.velocities(&self.r, &mut self.u, &mut self.noise);
+        self.basis.settle(&mut self.at.r, 2);
+        self.basis.velocities(&self.at.r, &mut self.at.u, &mut self.at.noise);
         // In energy, against the largest rounding anywhere: a light row may drift until the walk ends.
         let worth = |u: f64, j: usize| u * u / self.basis.a()[j].max(f64::MIN_POSITIVE);
-        let rounding = (0..self.r.len()).map(|j| worth(ROUNDING * self.noise[j], j)).fold(0.0, f64::max);
-        if !(0..self.r.len()).all(|j| !self.free[j] || worth(self.u[j], j) <= rounding) {
+        let rounding = (0..self.at.r.len()).map(|j| worth(ROUNDING * self.at.noise[j], j)).fold(0.0, f64::max);
+        if !(0..self.at.r.len()).all(|j| !self.at.free[j] || worth(self.at.u[j], j) <= rounding) {
             self.restart();
             self.settle_within();
-            self.basis.velocities(&self.r, &mut self.u, &mut self.noise);
+            self.basis.velocities(&self.at.r, &mut self.at.u, &mut self.at.noise);
         }
     }
 
     /// `½u²/a` of a fixed row that violates its law by more than rounding, else zero.
     fn violation(&self, i: usize) -> f64 {
-        let u = self.u[i];
-        let wrong = (u < 0.0 && self.r[i] < self.hi[i]) || (u > 0.0 && self.r[i] > self.lo[i]);
-        if self.free[i] || !wrong || u.abs() <= self.rounding * self.noise[i] {
+        let u = self.at.u[i];
+        let wrong = (u < 0.0 && self.at.r[i] < self.at.hi[i]) || (u > 0.0 && self.at.r[i] > self.at.lo[i]);
+        if self.at.free[i] || !wrong || u.abs() <= self.rounding * self.at.noise[i] {
             return 0.0;
         }
         0.5 * u * u / self.basis.a()[i].max(f64::MIN_POSITIVE)
@@ -341,53 +360,53 @@ impl<'a, B: Basis> Walk<'a, B> {
 
     /// Row i becomes free, fixing those that meet their bounds on the way. Returns the rows in conflict, if there are any.
     fn enter(&mut self, i: usize, sign: f64, tolerance: f64) -> Option<Vec<usize>> {
-        self.entered[i] += 1;
-        if self.entered[i] > ENTRIES {
-            self.aside[i] = true;
+        self.at.entered[i] += 1;
+        if self.at.entered[i] > ENTRIES {
+            self.at.aside[i] = true;
             return None;
         }
         loop {
             // 3a. Direction.
-            let stiffness = self.basis.respond(i, &mut self.dr).stiffness;
+            let stiffness = self.basis.respond(i, &mut self.at.dr).stiffness;
             // 3b. Step: until u_i = 0, until r_i meets its other bound, or until a free row meets one.
-            let full = if stiffness > 0.0 { -sign * self.u[i] / stiffness } else { f64::INFINITY };
-            let own = if sign > 0.0 { self.hi[i] - self.r[i] } else { self.r[i] - self.lo[i] };
+            let full = if stiffness > 0.0 { -sign * self.at.u[i] / stiffness } else { f64::INFINITY };
+            let own = if sign > 0.0 { self.at.hi[i] - self.at.r[i] } else { self.at.r[i] - self.at.lo[i] };
             let block = self.ratio(i, sign);
             let step = full.max(0.0).min(own).min(block.map_or(f64::INFINITY, |b| b.1));
             // 3c. No end in sight: a ray.
             if step == f64::INFINITY {
-                if self.u[i].abs() > tolerance {
+                if self.at.u[i].abs() > tolerance {
                     return Some(self.ray(i));
                 }
-                self.aside[i] = true;
+                self.at.aside[i] = true;
                 return None;
             }
             self.pivots += 1;
-            if !self.dr.iter().all(|x| x.is_finite()) {
+            if !self.at.dr.iter().all(|x| x.is_finite()) {
                 self.restart();
                 self.settle_within();
                 return None;
             }
-            for j in 0..self.r.len() {
-                if self.free[j] {
-                    self.r[j] += sign * step * self.dr[j];
+            for j in 0..self.at.r.len() {
+                if self.at.free[j] {
+                    self.at.r[j] += sign * step * self.at.dr[j];
                 }
             }
-            self.r[i] += sign * step;
+            self.at.r[i] += sign * step;
             self.basis.advance(sign * step);
-            self.u[i] += sign * step * stiffness;
+            self.at.u[i] += sign * step * stiffness;
             // 3d. Who stopped us?
             match block {
                 Some((b, t)) if t < full && t < own => {
-                    self.fix(b, if sign * self.dr[b] < 0.0 { self.lo[b] } else { self.hi[b] });
+                    self.fix(b, if sign * self.at.dr[b] < 0.0 { self.at.lo[b] } else { self.at.hi[b] });
                     self.pivots -= 1;
                 }
                 _ if own <= full => {
-                    self.r[i] = if sign > 0.0 { self.hi[i] } else { self.lo[i] };
+                    self.at.r[i] = if sign > 0.0 { self.at.hi[i] } else { self.at.lo[i] };
                     return None;
                 }
                 _ => {
-                    self.free[i] = true;
+                    self.at.free[i] = true;
                     if !self.basis.add(i) {
                         self.restart();
                     }
@@ -400,22 +419,22 @@ impl<'a, B: Basis> Walk<'a, B> {
     /// The free row that first meets a bound, and the step to there. Among rows that do so within rounding of each
     /// other: the one that moves most, for the sake of the factor.
     fn ratio(&self, i: usize, sign: f64) -> Option<(usize, f64)> {
-        let largest = self.dr.iter().zip(&self.free).filter(|f| *f.1).fold(0.0f64, |m, f| m.max(f.0.abs()));
+        let largest = self.at.dr.iter().zip(&self.at.free).filter(|f| *f.1).fold(0.0f64, |m, f| m.max(f.0.abs()));
         let distance = |j: usize| {
-            let change = sign * self.dr[j];
-            let bound = if change < 0.0 { self.lo[j] } else { self.hi[j] };
-            let moves = self.free[j] && j != i && change.abs() > 1e-13 * largest && bound.is_finite();
-            moves.then(|| (((bound - self.r[j]) * change.signum()).max(0.0), change.abs()))
+            let change = sign * self.at.dr[j];
+            let bound = if change < 0.0 { self.at.lo[j] } else { self.at.hi[j] };
+            let moves = self.at.free[j] && j != i && change.abs() > 1e-13 * largest && bound.is_finite();
+            moves.then(|| (((bound - self.at.r[j]) * change.signum()).max(0.0), change.abs()))
         };
         let mut nearest = f64::INFINITY;
-        for j in 0..self.r.len() {
+        for j in 0..self.at.r.len() {
             if let Some((way, speed)) = distance(j) {
                 nearest = nearest.min((way + self.slack(j)) / speed);
             }
         }
         let mut best: Option<(usize, f64)> = None;
         let mut most = 0.0;
-        for j in 0..self.r.len() {
+        for j in 0..self.at.r.len() {
             if let Some((way, speed)) = distance(j) {
                 let worth = speed * self.basis.a()[j].sqrt();
                 if way / speed <= nearest && worth > most {
@@ -429,13 +448,13 @@ impl<'a, B: Basis> Walk<'a, B> {
 
     /// The entering row and the free rows that it depends on: since the free rows are independent, no smaller set conflicts.
     fn ray(&self, i: usize) -> Vec<usize> {
-        let weight = |j: usize| self.dr[j].abs() * self.basis.a()[j].max(f64::MIN_POSITIVE).sqrt();
-        let largest = (0..self.dr.len()).map(weight).fold(0.0, f64::max);
-        (0..self.dr.len()).filter(|&j| j == i || weight(j) > 1e-9 * largest).collect()
+        let weight = |j: usize| self.at.dr[j].abs() * self.basis.a()[j].max(f64::MIN_POSITIVE).sqrt();
+        let largest = (0..self.at.dr.len()).map(weight).fold(0.0, f64::max);
+        (0..self.at.dr.len()).filter(|&j| j == i || weight(j) > 1e-9 * largest).collect()
     }
 
     fn sample(&mut self, wall: f64) {
-        let joule = (0..self.r.len()).map(|i| self.violation(i)).sum();
+        let joule = (0..self.at.r.len()).map(|i| self.violation(i)).sum();
         let best = self.history.last().map_or(joule, |s: &Sample| s.best.min(joule));
         self.history.push(Sample { work: self.pivots, joule, best, wall });
     }

@@ -10,7 +10,7 @@
 
 use super::system::State;
 use crate::math::ldlt::{Ldlt, Ordering};
-use crate::math::sparse::Csr;
+use crate::math::sparse::{Csr, Sums};
 use std::ops::Range;
 
 /// A pivot below this part of the diagonal is a dependent row; rounding of the sums behind it is 1e-15 times the fill.
@@ -32,6 +32,12 @@ pub(super) struct Joints {
     factored: bool,
     right: Vec<f64>,
     before: Vec<f64>,
+    /// While N is formed and factored: where rows write, by rows and by coordinates, a row of N, signs, rows to be left out.
+    written: Csr,
+    writers: Csr,
+    sums: Sums,
+    signs: Vec<i8>,
+    small: Vec<usize>,
     /// Rows left out because others imply them.
     pub dependent: usize,
 }
@@ -71,74 +77,69 @@ impl Joints {
 
     /// Factors N; false if that is impossible.
     pub(super) fn factor(&mut self, coordinates: usize) -> bool {
-        let mut lower = self.matrix(coordinates);
+        self.set_matrix(coordinates);
+        let Joints { lower, factor, signs, small, .. } = self;
         let n = lower.rows;
-        let diagonal: Vec<usize> = (0..n).map(|i| lower.starts[i + 1] - 1).collect();
-        for &d in &diagonal {
+        let diagonal = |lower: &Csr, i: usize| lower.starts[i + 1] - 1;
+        for i in 0..n {
+            let d = diagonal(lower, i);
             lower.values[d] += 1e-3 * DEPENDENT;
         }
-        let same = self.lower.starts == lower.starts && self.lower.columns == lower.columns;
-        let mut ldlt = match self.factor.take() {
-            Some(ldlt) if same => ldlt,
-            _ => Ldlt::analyse(&lower, Ordering::Amd),
-        };
-        let signs = vec![1; n];
+        if !factor.as_ref().is_some_and(|ldlt| ldlt.matches(lower)) {
+            *factor = Some(Ldlt::analyse(lower, Ordering::Amd));
+        }
+        let Some(ldlt) = factor else { return false };
+        signs.clear();
+        signs.resize(n, 1);
         // A bad pivot is a dependent row as well; each round leaves out at least one row.
         for _ in 0..=n {
-            let mut small = Vec::new();
-            match ldlt.factor(&lower.values, &signs) {
+            small.clear();
+            match ldlt.factor(&lower.values, signs) {
                 Ok(()) => ldlt.pivots(|i, pivot| {
                     if pivot < DEPENDENT {
                         small.push(i);
                     }
                 }),
-                Err(bad) if lower.values[diagonal[bad.unknown]] < ABSENT => small.push(bad.unknown),
+                Err(bad) if lower.values[diagonal(lower, bad.unknown)] < ABSENT => small.push(bad.unknown),
                 Err(_) => return false,
             }
             if small.is_empty() {
-                self.factor = Some(ldlt);
-                self.lower = lower;
                 self.right.clear();
                 self.right.resize(n, 0.0);
                 self.factored = true;
                 return true;
             }
             self.dependent += small.len();
-            for i in small {
-                lower.values[diagonal[i]] = ABSENT;
+            for &i in &*small {
+                let d = diagonal(lower, i);
+                lower.values[d] = ABSENT;
             }
         }
         false
     }
 
     /// The lower triangle of N, row by row, the diagonal last in each row.
-    fn matrix(&self, coordinates: usize) -> Csr {
-        let mut triplets = Vec::new();
-        for (i, row) in self.rows.iter().enumerate() {
-            triplets.extend(row.write.clone().map(|p| (self.coordinates[p], i as u32, self.values[p])));
+    fn set_matrix(&mut self, coordinates: usize) {
+        let Joints { rows, coordinates: at, values, compliance, lower, written, writers, sums, .. } = self;
+        written.clear(rows.len(), coordinates);
+        for (i, row) in rows.iter().enumerate() {
+            written.columns.extend_from_slice(&at[row.write.clone()]);
+            written.values.extend_from_slice(&values[row.write.clone()]);
+            written.starts[i + 1] = written.columns.len();
         }
-        let writers = Csr::from_triplets(coordinates, self.rows.len(), &triplets);
-        let mut lower = Csr::empty(self.rows.len(), self.rows.len());
-        let (mut sums, mut hit) = (vec![0.0; self.rows.len()], Vec::new());
-        for (i, row) in self.rows.iter().enumerate() {
-            hit.push(i as u32);
+        written.transpose_into(writers);
+        lower.clear(rows.len(), rows.len());
+        sums.reset(rows.len());
+        for (i, row) in rows.iter().enumerate() {
             for p in row.read.clone() {
-                let (js, xs) = writers.row(self.coordinates[p] as usize);
+                let (js, xs) = writers.row(at[p] as usize);
                 for (&j, &x) in js.iter().zip(xs).take_while(|(j, _)| **j as usize <= i) {
-                    hit.push(j);
-                    sums[j as usize] += self.values[p] * x;
+                    sums.add(j, values[p] * x);
                 }
             }
-            sums[i] += self.compliance[i];
-            hit.sort_unstable();
-            hit.dedup();
-            for j in hit.drain(..) {
-                lower.columns.push(j);
-                lower.values.push(std::mem::take(&mut sums[j as usize]));
-            }
-            lower.starts[i + 1] = lower.columns.len();
+            sums.add(i as u32, compliance[i]);
+            sums.end_row(i, lower);
         }
-        lower
     }
 
     /// Adds the velocities that belong to the reactions of the joints.

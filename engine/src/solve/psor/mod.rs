@@ -291,9 +291,7 @@ impl Psor {
         whole.set(memory.best());
         system.places = places;
         let mut report = report(outcome, settings.stop.history);
-        if system.joints.dependent > 0 {
-            report.notes.push(format!("{} equality rows depend on others", system.joints.dependent));
-        }
+        report.dependent = system.joints.dependent;
         report
     }
 }
