@@ -135,7 +135,7 @@ impl Contacts {
         let blocks = newton.contacts().to_vec();
         let count = |branch: Branch| blocks.iter().filter(|block| block.branch == branch).count();
         let nearest = (0..blocks.len()).min_by(|&a, &b| blocks[a].margin.total_cmp(&blocks[b].margin));
-        let (counts, notes) = (report.counts, report.notes.clone());
+        let (counts, notes) = (report.counts, report.remarks());
         Contacts {
             counts,
             notes,

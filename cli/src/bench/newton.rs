@@ -298,7 +298,7 @@ fn bench(arguments: &Arguments, path: &Path, published: &HashMap<String, (String
         wanted: (!published.is_empty() && arguments.tolerance >= 1e-8).then(|| wanted(&file)),
         ms,
         outer: report.counts.outer,
-        phase: report.notes.join("; "),
+        phase: report.remarks().join("; "),
         open: count(Branch::Open),
         stick: count(Branch::Stick),
         slip: count(Branch::Slip),

@@ -159,7 +159,8 @@ fn update_row(rows: usize) -> Update {
     Pivot::default().solve(&problem, &mut solution).expect("a convex problem");
     let (mut factor, lower) = pivot::factor(&problem);
     let present: Vec<bool> = (0..n + rows).map(|i| i < n || solution.r[i - n] > 0.0).collect();
-    let refactor = best(5, || drop(factor.factor(&present, n)));
+    let mut dropped = Vec::new();
+    let refactor = best(5, || drop(factor.factor(&present, n, &mut dropped)));
     // Thirty active rows leave and come back.
     let active: Vec<usize> = (n..n + rows).filter(|&i| present[i]).collect();
     let mut numbers = Numbers::new(5);

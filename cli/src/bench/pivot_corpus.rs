@@ -205,7 +205,7 @@ pub fn row(path: &Path, wanted: &Wanted) -> Result<Option<Row>, String> {
         apart: pair.apart / scale,
         granted: pair.errors[1].bound_relative().max(if second.status == Status::Converged { ASKED.relative } else { 0.0 }),
         apart_velocity: pair.velocity,
-        notes: first.notes.join("; "),
+        notes: first.remarks().join("; "),
     }))
 }
 
