@@ -26,7 +26,9 @@ fn note() {
                     names.push(format!("{} [{}]", name.split("::").skip(1).collect::<Vec<_>>().join("::"), at));
                 }
             }
-            if names.len() >= 3 { break; }
+            if names.len() >= 3 {
+                break;
+            }
         }
         let key = names.join(" < ");
         SITES.with(|s| *s.borrow_mut().entry(key).or_insert(0) += 1);
@@ -34,9 +36,17 @@ fn note() {
     }
 }
 unsafe impl GlobalAlloc for Counting {
-    unsafe fn alloc(&self, m: Memory) -> *mut u8 { note(); unsafe { System.alloc(m) } }
-    unsafe fn dealloc(&self, p: *mut u8, m: Memory) { unsafe { System.dealloc(p, m) } }
-    unsafe fn realloc(&self, p: *mut u8, m: Memory, n: usize) -> *mut u8 { note(); unsafe { System.realloc(p, m, n) } }
+    unsafe fn alloc(&self, m: Memory) -> *mut u8 {
+        note();
+        unsafe { System.alloc(m) }
+    }
+    unsafe fn dealloc(&self, p: *mut u8, m: Memory) {
+        unsafe { System.dealloc(p, m) }
+    }
+    unsafe fn realloc(&self, p: *mut u8, m: Memory, n: usize) -> *mut u8 {
+        note();
+        unsafe { System.realloc(p, m, n) }
+    }
 }
 #[global_allocator]
 static ALLOCATOR: Counting = Counting;
@@ -51,15 +61,21 @@ fn main() {
     pool.install(|| {
         let mut stepper = Stepper::new(&scene, settings).unwrap();
         let mut state = State::initial(&scene);
-        for _ in 0..warm { stepper.step(&scene, &mut state).unwrap(); }
+        for _ in 0..warm {
+            stepper.step(&scene, &mut state).unwrap();
+        }
         ON.with(|c| c.set(true));
-        for _ in 0..steps { stepper.step(&scene, &mut state).unwrap(); }
+        for _ in 0..steps {
+            stepper.step(&scene, &mut state).unwrap();
+        }
         ON.with(|c| c.set(false));
         SITES.with(|s| {
             let mut v: Vec<_> = s.borrow().iter().map(|(k, n)| (*n, k.clone())).collect();
             v.sort_by(|a, b| b.cmp(a));
             println!("{} total {}, sites {}", path, v.iter().map(|x| x.0).sum::<usize>(), v.len());
-            for (n, k) in v.iter().take(show) { println!("{n:6} {k}"); }
+            for (n, k) in v.iter().take(show) {
+                println!("{n:6} {k}");
+            }
         });
     });
 }

@@ -78,6 +78,8 @@ struct Row {
     relative: f64,
     sweeps: u64,
     factorizations: u64,
+    /// Newton steps beside those, which took an earlier factor.
+    updates: u64,
     /// What [`wanted`] says, at the tolerance and in the collection that it speaks of.
     wanted: Option<u64>,
     ms: f64,
@@ -99,8 +101,8 @@ pub fn run(arguments: &Arguments) -> ExitCode {
     let mut rows = Vec::new();
     if !arguments.json {
         println!(
-            "{:44} {:>5} {:>9} {:>8} {:>8} {:>8} {:>6} {:>5} {:>6} {:>5} {:>9} {:>9}  best published",
-            "file", "nc", "status", "siconos", "relative", "δu m/s", "sweeps", "fact", "wanted", "outer", "ms", "best ms"
+            "{:44} {:>5} {:>9} {:>8} {:>8} {:>8} {:>6} {:>5} {:>6} {:>6} {:>5} {:>9} {:>9}  best published",
+            "file", "nc", "status", "siconos", "relative", "δu m/s", "sweeps", "fact", "wanted", "update", "outer", "ms", "best ms"
         );
     }
     for path in files(&arguments.corpus, &arguments.only) {
@@ -124,7 +126,7 @@ pub fn run(arguments: &Arguments) -> ExitCode {
 
 fn print_row(row: &Row) {
     println!(
-        "{:44} {:>5} {:>9} {:>8.1e} {:>8.1e} {:>8.1e} {:>6} {:>5} {:>6} {:>5} {:>9.3} {:>9}  {} ({} open {} stick {} slip; {}; v unique: {:?})",
+        "{:44} {:>5} {:>9} {:>8.1e} {:>8.1e} {:>8.1e} {:>6} {:>5} {:>6} {:>6} {:>5} {:>9.3} {:>9}  {} ({} open {} stick {} slip; {}; v unique: {:?})",
         row.file.chars().take(44).collect::<String>(),
         row.contacts,
         row.status,
@@ -134,6 +136,7 @@ fn print_row(row: &Row) {
         row.sweeps,
         row.factorizations,
         row.wanted.map_or("-".into(), |x| x.to_string()),
+        row.updates,
         row.outer,
         row.ms,
         row.best_ms.map_or("-".into(), |x| format!("{x:.3}")),
@@ -165,8 +168,14 @@ fn summary(rows: &[Row], arguments: &Arguments) {
         let named = if above.is_empty() { String::new() } else { format!("; more: {}", above.join(", ")) };
         println!("{} of {} files in as many factorizations as wanted (at 1e-8){named}", compared.len() - above.len(), compared.len());
     }
-    let (sweeps, factorizations) = rows.iter().fold((0, 0), |(s, f), r| (s + r.sweeps, f + r.factorizations));
-    println!("{factorizations} factorizations, {sweeps} sweeps, {:.1} ms in all", rows.iter().map(|r| r.ms).sum::<f64>());
+    let sum = |count: fn(&Row) -> u64| rows.iter().map(count).sum::<u64>();
+    println!(
+        "{} factorizations, {} steps by earlier ones, {} sweeps, {:.1} ms in all",
+        sum(|r| r.factorizations),
+        sum(|r| r.updates),
+        sum(|r| r.sweeps),
+        rows.iter().map(|r| r.ms).sum::<f64>()
+    );
 }
 
 fn files(corpus: &Path, only: &str) -> Vec<PathBuf> {
@@ -295,6 +304,7 @@ fn bench(arguments: &Arguments, path: &Path, published: &HashMap<String, (String
         relative: report.error.relative(),
         sweeps: report.counts.sweeps,
         factorizations: report.counts.factorizations,
+        updates: report.counts.updates,
         wanted: (!published.is_empty() && arguments.tolerance >= 1e-8).then(|| wanted(&file)),
         ms,
         outer: report.counts.outer,

@@ -98,6 +98,8 @@ pub struct Counts {
     pub sweeps: u64,
     /// Numeric factorizations.
     pub factorizations: u64,
+    /// Newton steps that took an earlier factor, updated, instead of a new one.
+    pub updates: u64,
     /// Rows added to or removed from a factorization.
     pub pivots: u64,
     /// Outer iterations (De Saxcé's shift, proximal point).
@@ -110,6 +112,7 @@ impl Counts {
         Counts {
             sweeps: self.sweeps + other.sweeps,
             factorizations: self.factorizations + other.factorizations,
+            updates: self.updates + other.updates,
             pivots: self.pivots + other.pivots,
             outer: self.outer + other.outer,
         }
@@ -174,11 +177,10 @@ impl Report {
 
     /// All that is to be said to a person: the phases and what each of them took, dependent rows, then the notes.
     pub fn remarks(&self) -> Vec<String> {
-        let one = |(name, counts): &(&str, Counts)| match (counts.factorizations, counts.sweeps) {
-            (0, 0) => name.to_string(),
-            (0, sweeps) => format!("{name} ({sweeps} sweeps)"),
-            (factorizations, 0) => format!("{name} ({factorizations} factorizations)"),
-            (factorizations, sweeps) => format!("{name} ({factorizations} factorizations, {sweeps} sweeps)"),
+        let one = |(name, counts): &(&str, Counts)| {
+            let counted = [(counts.factorizations, "factorizations"), (counts.updates, "updates"), (counts.sweeps, "sweeps")];
+            let said: Vec<String> = counted.iter().filter(|c| c.0 > 0).map(|(count, what)| format!("{count} {what}")).collect();
+            if said.is_empty() { name.to_string() } else { format!("{name} ({})", said.join(", ")) }
         };
         let mut out = Vec::new();
         if !self.phases.is_empty() {

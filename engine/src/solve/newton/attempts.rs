@@ -49,6 +49,7 @@ impl Outcome {
     fn absorb(&mut self, next: Outcome, taken: u64) {
         self.counts.sweeps += next.counts.sweeps;
         self.counts.factorizations += taken + next.counts.factorizations;
+        self.counts.updates += next.counts.updates;
         self.counts.outer += next.counts.outer;
         self.history.extend(&next.history);
         (self.late, self.last) = (next.late, next.last);
@@ -91,12 +92,13 @@ struct Attempt<'a> {
 /// The phases of an attempt, one after another, from the reactions `space.now.y`.
 fn solve_form(form: &mut dyn Form, test: &mut Test<'_>, settings: &Settings, space: &mut Space, attempt: Attempt<'_>) -> Outcome {
     let Attempt { budget, once, round } = attempt;
-    let Space { mut now, mut best, trial, swept, full, start, pieces, mut dy, proximal } = std::mem::take(space);
+    let Space { mut now, mut best, trial, swept, full, start, pieces, mut dy, mut near, proximal } = std::mem::take(space);
     let m = now.y.len();
     now.u.clear();
     now.u.resize(m, 0.0);
     now.residual = f64::INFINITY;
     best.y.clear();
+    near.forget();
     dy.clear();
     dy.resize(m, 0.0);
     let mut run = Run {
@@ -113,6 +115,7 @@ fn solve_form(form: &mut dyn Form, test: &mut Test<'_>, settings: &Settings, spa
         start,
         pieces,
         dy,
+        near,
         proximal,
         first: 0.0,
         eps: 1e-3,
@@ -144,8 +147,8 @@ fn solve_form(form: &mut dyn Form, test: &mut Test<'_>, settings: &Settings, spa
     if end == End::Passed {
         run.best.copy_from(&run.now);
     }
-    let Run { counts, now, best, trial, swept, full, start, pieces, dy, proximal, history, late, .. } = run;
-    *space = Space { now, best: Point::default(), trial, swept, full, start, pieces, dy, proximal };
+    let Run { counts, now, best, trial, swept, full, start, pieces, dy, near, proximal, history, late, .. } = run;
+    *space = Space { now, best: Point::default(), trial, swept, full, start, pieces, dy, near, proximal };
     Outcome { end, counts, best, phases, last, history, late, notes: Vec::new() }
 }
 
@@ -157,6 +160,7 @@ fn counted(run: &mut Run<'_, '_>, (name, phase): &Phase, phases: &mut Phases) ->
         sweeps: run.counts.sweeps - before.sweeps,
         factorizations: run.counts.factorizations - before.factorizations,
         outer: run.counts.outer - before.outer,
+        updates: run.counts.updates - before.updates,
         pivots: 0,
     };
     add_phase(phases, name, taken);

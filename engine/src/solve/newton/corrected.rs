@@ -5,6 +5,7 @@
 //!   2  for t = 1, ½, … 1/32:
 //!        c₀ = y + t dy;            take it if R(c₀) < 0.1 R(y)
 //!        c₁ = ten sweeps from c₀;  take the better of both if R < 0.9 R(y)
+//!      taken with t = 1 and no branch changed: further full steps by the same factor, while each halves R
 //!   3  taken:    eps ← eps·(R(c)/R(y), at most 0.2, if t = 1; 0.7 if t ≥ ¼; else 2): proportional to R, so that the end is quadratic
 //!      refused:  walk on from the full step for up to four steps, to where R < 0.9 R(y); if it is not found,
 //!                back to y, eps ← 4 eps; sweep 20, 40, … times, kept only if R falls
@@ -55,6 +56,9 @@ pub(super) fn run(run: &mut Run<'_, '_>) -> End {
         let solved = run.step_at_now(run.eps);
         if let Some(t) = if solved { search(run, wanted, &mut changes) } else { None } {
             (refused, walk) = (0, None);
+            if run.look() || (t == 1.0 && changes == 0 && run.go_on(run.eps)) {
+                return End::Passed;
+            }
             let factor = if t == 1.0 {
                 (run.now.residual / before).clamp(1e-3, 0.2)
             } else if t >= 0.25 {
@@ -63,9 +67,6 @@ pub(super) fn run(run: &mut Run<'_, '_>) -> End {
                 2.0
             };
             run.eps = (run.eps * factor).max(1e-10);
-            if run.look() {
-                return End::Passed;
-            }
             if run.now.residual > HARDLY * before && run.now.residual <= far && changes <= FEW {
                 break;
             }

@@ -42,6 +42,9 @@ pub(super) struct Delassus {
     /// Newton's step by the velocities, where they are known, and whether that is the cheaper way (once it was found out).
     pub eliminated: Eliminated,
     by_velocities: Option<bool>,
+    /// Whether the factor at hand is that one, and the rows that are not open.
+    through_velocities: bool,
+    rows: usize,
     /// Place of each row among the rows that are not open.
     place: Vec<u32>,
     right: Vec<f64>,
@@ -196,6 +199,47 @@ impl Delassus {
         sum.sqrt()
     }
 
+    /// Places of the rows of the blocks that are not open.
+    fn set_places(&mut self, pieces: &[Piece]) {
+        self.place.clear();
+        let mut n = 0;
+        for (k, piece) in pieces.iter().enumerate() {
+            let open = piece.branch == Branch::Open;
+            for _ in self.blocks.range(k) {
+                self.place.push(if open { u32::MAX } else { n });
+                n += u32::from(!open);
+            }
+        }
+        self.rows = n as usize;
+    }
+
+    /// Newton's step by the velocities.
+    fn step_by_velocities(&mut self, pieces: &[Piece], eps: f64, dy: &mut [f64]) -> bool {
+        let Delassus { eliminated, W, blocks, .. } = self;
+        eliminated.direction(blocks, (pieces, eps), |x, u| times(W, blocks, x, u), dy)
+    }
+
+    /// The step with the factor at hand.
+    fn solve(&mut self, pieces: &[Piece], eps: f64, dy: &mut [f64]) -> bool {
+        for (k, piece) in pieces.iter().enumerate() {
+            let (range, open) = (self.blocks.range(k), piece.branch == Branch::Open);
+            dy[range].iter_mut().zip(&piece.f).for_each(|(dy, f)| *dy = if open { -f } else { 0.0 });
+        }
+        let first = self.residual(pieces, eps, dy);
+        let mut left = first;
+        for _ in 0..3 {
+            self.correct(self.rows, dy);
+            let now = self.residual(pieces, eps, dy);
+            let enough = now.is_nan() || now >= 0.5 * left || now <= 1e-12 * first;
+            left = now;
+            if enough {
+                break;
+            }
+        }
+        // Pivots are sought within blocks alone: a matrix that needs more shows itself here.
+        left <= 1e-3 * first && dy.iter().all(|x| x.is_finite())
+    }
+
     /// `dy ← dy + (A (W + eps) + B)⁻¹ right` with the factor at hand.
     fn correct(&mut self, n: usize, dy: &mut [f64]) {
         self.packed.clear();
@@ -222,6 +266,15 @@ impl Delassus {
                 dy[self.blocks.range(k)].iter_mut().zip(&self.packed[self.d * k..]).for_each(|(dy, x)| *dy += x);
             }
         }
+    }
+}
+
+/// `u ← W x`.
+fn times(w: &BlockMatrix, blocks: &Blocks, x: &[f64], u: &mut [f64]) {
+    for k in 0..blocks.len() {
+        let (range, mut out) = (blocks.range(k), [0.0; MAX_ROWS]);
+        w.times(k, blocks, x, &mut out);
+        u[range.clone()].copy_from_slice(&out[..range.len()]);
     }
 }
 
@@ -295,50 +348,48 @@ impl Form for Delassus {
     }
 
     fn direction(&mut self, pieces: &[Piece], eps: f64, dy: &mut [f64]) -> bool {
-        self.place.clear();
-        let mut n = 0;
-        for (k, piece) in pieces.iter().enumerate() {
-            for i in 0..self.blocks.range(k).len() {
-                let open = piece.branch == Branch::Open;
-                self.place.push(if open { u32::MAX } else { n });
-                n += u32::from(!open);
-                dy[self.blocks.starts[k] + i] = if open { -piece.f[i] } else { 0.0 };
+        self.set_places(pieces);
+        self.through_velocities = self.rows > DENSE && self.prefers_velocities(pieces) && self.step_by_velocities(pieces, eps, dy);
+        if self.through_velocities {
+            return true;
+        }
+        let factored = self.factor(pieces, eps, self.rows);
+        factored && self.solve(pieces, eps, dy)
+    }
+
+    fn again(&mut self, pieces: &[Piece], g: &[f64], x: &mut [f64]) {
+        x.fill(0.0);
+        if self.through_velocities {
+            return self.eliminated.correct(&self.blocks, g, x);
+        }
+        for (k, _) in pieces.iter().enumerate().filter(|(_, piece)| piece.branch == Branch::Open) {
+            x[self.blocks.range(k)].copy_from_slice(&g[self.blocks.range(k)]);
+        }
+        let moved = x.iter().any(|x| *x != 0.0);
+        self.right.clear();
+        self.right.resize(x.len(), 0.0);
+        for (k, piece) in pieces.iter().enumerate().filter(|(_, piece)| piece.branch != Branch::Open) {
+            let (range, mut u) = (self.blocks.range(k), [0.0; MAX_ROWS]);
+            let d = range.len();
+            if moved {
+                self.W.times(k, &self.blocks, x, &mut u);
+            }
+            for i in 0..d {
+                self.right[range.start + i] = g[range.start + i] - (0..d).map(|j| piece.a[i * d + j] * u[j]).sum::<f64>();
             }
         }
-        let n = n as usize;
-        if n > DENSE && self.prefers_velocities(pieces) {
-            let Delassus { eliminated, W, blocks, .. } = self;
-            let times_w = |x: &[f64], u: &mut [f64]| {
-                for k in 0..blocks.len() {
-                    let (range, mut out) = (blocks.range(k), [0.0; MAX_ROWS]);
-                    W.times(k, blocks, x, &mut out);
-                    u[range.clone()].copy_from_slice(&out[..range.len()]);
-                }
-            };
-            if eliminated.direction(blocks, (pieces, eps), times_w, dy) {
-                return true;
-            }
-            for (k, piece) in pieces.iter().enumerate() {
-                let (range, open) = (self.blocks.range(k), piece.branch == Branch::Open);
-                let d = range.len();
-                dy[range].iter_mut().zip(&piece.f[..d]).for_each(|(dy, f)| *dy = if open { -f } else { 0.0 });
-            }
+        self.correct(self.rows, x);
+    }
+
+    fn times(&mut self, x: &[f64], u: &mut [f64]) {
+        times(&self.W, &self.blocks, x, u);
+    }
+
+    fn times_at(&mut self, blocks: &[u32], x: &[f64], u: &mut [f64]) {
+        for k in blocks.iter().map(|&k| k as usize) {
+            let (range, mut out) = (self.blocks.range(k), [0.0; MAX_ROWS]);
+            self.W.times(k, &self.blocks, x, &mut out);
+            u[range.clone()].copy_from_slice(&out[..range.len()]);
         }
-        let first = self.residual(pieces, eps, dy);
-        if !self.factor(pieces, eps, n) {
-            return false;
-        }
-        let mut left = first;
-        for _ in 0..3 {
-            self.correct(n, dy);
-            let now = self.residual(pieces, eps, dy);
-            let enough = now.is_nan() || now >= 0.5 * left || now <= 1e-12 * first;
-            left = now;
-            if enough {
-                break;
-            }
-        }
-        // Pivots are sought within blocks alone: a matrix that needs more shows itself here.
-        left <= 1e-3 * first && dy.iter().all(|x| x.is_finite())
     }
 }

@@ -312,7 +312,7 @@ impl Eliminated {
     }
 
     /// `dy ← dy + (A (W + eps I) + B)⁻¹ g` with the factor at hand.
-    fn correct(&mut self, blocks: &Blocks, g: &[f64], dy: &mut [f64]) {
+    pub fn correct(&mut self, blocks: &Blocks, g: &[f64], dy: &mut [f64]) {
         let d = self.d;
         self.right.clear();
         self.right.resize(d * self.groups, 0.0);
@@ -346,7 +346,7 @@ impl Eliminated {
 }
 
 /// `g ← −F − (A (u + eps dy) + B dy)`, u being W dy; returns its norm.
-fn defect(blocks: &Blocks, (pieces, eps): (&[Piece], f64), u: &[f64], dy: &[f64], g: &mut [f64]) -> f64 {
+pub(super) fn defect(blocks: &Blocks, (pieces, eps): (&[Piece], f64), u: &[f64], dy: &[f64], g: &mut [f64]) -> f64 {
     let mut sum = 0.0;
     for (k, piece) in pieces.iter().enumerate() {
         let range = blocks.range(k);

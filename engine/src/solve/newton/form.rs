@@ -119,6 +119,15 @@ pub(super) trait Form {
     /// Solves `(A (W + eps I) + B) dy = −F`; false if the matrix is singular.
     fn direction(&mut self, pieces: &[Piece], eps: f64, dy: &mut [f64]) -> bool;
 
+    /// `x ← (A (W + eps I) + B)⁻¹ g` by the factor of the last [`Form::direction`], which was of these pieces; not corrected.
+    fn again(&mut self, pieces: &[Piece], g: &[f64], x: &mut [f64]);
+
+    /// `u ← W x`.
+    fn times(&mut self, x: &[f64], u: &mut [f64]);
+
+    /// As [`Form::times`], at least the rows of these blocks.
+    fn times_at(&mut self, blocks: &[u32], x: &[f64], u: &mut [f64]);
+
     /// `count` sweeps, then the velocities.
     fn sweeps(&mut self, point: &mut Point, count: usize, prox: Option<Prox<'_>>) {
         for _ in 0..count {

@@ -60,8 +60,9 @@ pub(super) struct Mixed {
     count: Vec<usize>,
     response: Response,
     product: Product,
-    /// Newton's step by the velocities: for bodies.
+    /// Newton's step by the velocities: for bodies; whether the factor at hand is that one.
     eliminated: Eliminated,
+    of_bodies: bool,
 }
 
 /// What W is made of, and W.
@@ -189,9 +190,7 @@ impl Mixed {
         let times_w = |x: &[f64], u: &mut [f64]| {
             v.clear();
             v.resize(interface.len(), 0.0);
-            X.add_transposed(x, v);
-            J.mul(v, u);
-            u.iter_mut().zip(&*E).zip(x).for_each(|((u, e), x)| *u += e * x);
+            times((J, X, E), x, v, u);
         };
         eliminated.direction(blocks, (pieces, eps), times_w, dy)
     }
@@ -313,7 +312,8 @@ impl Form for Mixed {
     }
 
     fn direction(&mut self, pieces: &[Piece], eps: f64, dy: &mut [f64]) -> bool {
-        if self.direction_of_bodies(pieces, eps, dy) {
+        self.of_bodies = self.direction_of_bodies(pieces, eps, dy);
+        if self.of_bodies {
             return true;
         }
         if self.starts.is_empty() {
@@ -333,6 +333,38 @@ impl Form for Mixed {
         dy.copy_from_slice(&self.right[n..]);
         dy.iter().all(|x| x.is_finite())
     }
+
+    fn again(&mut self, _: &[Piece], g: &[f64], x: &mut [f64]) {
+        if self.of_bodies {
+            x.fill(0.0);
+            return self.eliminated.correct(&self.blocks, g, x);
+        }
+        let n = self.H.rows;
+        self.right.clear();
+        self.right.resize(n, 0.0);
+        self.right.extend_from_slice(g);
+        if let Some(lu) = self.lu.as_mut() {
+            lu.solve(&mut self.right);
+        }
+        x.copy_from_slice(&self.right[n..]);
+    }
+
+    fn times(&mut self, x: &[f64], u: &mut [f64]) {
+        self.v.clear();
+        self.v.resize(self.interface.len(), 0.0);
+        times((&self.J, &self.X, &self.E), x, &mut self.v, u);
+    }
+
+    fn times_at(&mut self, _: &[u32], x: &[f64], u: &mut [f64]) {
+        self.times(x, u);
+    }
+}
+
+/// `u ← W x = J Xᵀ x + E x`; v is room for velocities, zero.
+fn times((j, transposed, compliance): (&Rows, &Rows, &[f64]), x: &[f64], v: &mut [f64], u: &mut [f64]) {
+    transposed.add_transposed(x, v);
+    j.mul(v, u);
+    u.iter_mut().zip(compliance).zip(x).for_each(|((u, e), x)| *u += e * x);
 }
 
 /// `J_k H⁻¹` of one block over the interface.

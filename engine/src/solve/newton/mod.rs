@@ -24,6 +24,9 @@
 //!    constant R, stop everything that looks for a shorter way (`RockPile_tob1`, 463 contacts: 500 factorizations in vain, then
 //!    2500 of this last attempt, in whatever order the contacts are given).
 //!
+//! In A and P a Newton step takes the factor of an earlier one where few blocks changed their branch since (`near`): an update. The
+//! report counts both.
+//!
 //! Sweeps go through the blocks by the energy of their velocities without reactions, so that the work does not depend on the order
 //! in which the blocks are given.
 //!
@@ -40,9 +43,10 @@
 //!
 //! A sweep: one pass over W (or over J and J H⁻¹) and one local solve per block. A Newton step: one LU
 //! factorization (dense up to 120 rows that are not open; else sparse, over the contacts or over the bodies, whichever is cheaper;
-//! its analysis is kept from solve to solve while the pattern stays) and some ten sweeps.
+//! its analysis is kept from solve to solve while the pattern stays) and some ten sweeps. An update: three solves for every block that
+//! changed its branch, two more and two products with W, a third of a factorization of 150 rows and as much as one of a sparse chain.
 //!
-//! [AlartCurnier1991], [DeSaxce1998], [Ralph1994]; compared with the methods of [Acary2018] by `signorini bench newton`.
+//! [AlartCurnier1991], [DeSaxce1998], [Hager1989], [Ralph1994]; compared with the methods of [Acary2018] by `signorini bench newton`.
 
 mod attempts;
 mod block_matrix;
@@ -51,6 +55,7 @@ mod delassus;
 mod eliminated;
 mod form;
 mod mixed;
+mod near;
 mod path;
 mod piece;
 mod proximal;

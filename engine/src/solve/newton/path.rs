@@ -12,7 +12,8 @@
 //! ```
 //!
 //! Inside a piece F is nearly linear and `F(y + t dy) = (1 − t) F`; on −dy it grows, as in Lemke's
-//! method, of which this is the relative for curved pieces [Ralph1994]. One factorization per piece, no sweeps.
+//! method, of which this is the relative for curved pieces [Ralph1994]. One block changes per piece: the factor of an earlier piece
+//! serves for many ([`super::near`]). No sweeps.
 
 use super::piece::first_change;
 use super::run::{End, Run};
@@ -44,7 +45,7 @@ pub(super) fn run(run: &mut Run<'_, '_>) -> End {
             return End::Spent;
         }
         let mut moved = false;
-        if run.step_at_now(eps) {
+        if run.step_near_now(eps) {
             run.set_trial(1.0);
             if piece == 0 && run.changes() > CHANGES {
                 break;

@@ -1,12 +1,16 @@
 //! What the phases share: the iterates, the counts, the test, the budget.
 
 use super::form::{Blocks, Form, Point};
+use super::near::Near;
 use super::piece::Piece;
 use crate::math::norm;
 use crate::problem::Tolerance;
 use crate::problem::law::MAX_ROWS;
 use crate::solve::{Counts, Sample, Stop};
 use std::time::Instant;
+
+/// Most full steps that go on by the same factor: what four halvings do not end, a smaller eps does.
+const FURTHER: usize = 4;
 
 /// Why a phase ended.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -34,6 +38,7 @@ pub(super) struct Space {
     pub start: Point,
     pub pieces: Vec<Piece>,
     pub dy: Vec<f64>,
+    pub near: Near,
     pub proximal: Centre,
 }
 
@@ -143,6 +148,8 @@ pub(super) struct Run<'a, 't> {
     pub start: Point,
     pub pieces: Vec<Piece>,
     pub dy: Vec<f64>,
+    /// What the last factor may still be used for.
+    pub near: Near,
     pub proximal: Centre,
     /// R where the sweeps ended, √J.
     pub first: f64,
@@ -176,8 +183,14 @@ impl Run<'_, '_> {
     /// `dy`: Newton's step of the pieces at `now`, with the velocities `u`.
     pub fn step(&mut self, u: &[f64], eps: f64) -> bool {
         self.set_pieces(u);
+        self.factor(eps)
+    }
+
+    fn factor(&mut self, eps: f64) -> bool {
         self.counts.factorizations += 1;
-        self.form.direction(&self.pieces, eps, &mut self.dy)
+        let solved = self.form.direction(&self.pieces, eps, &mut self.dy);
+        self.near.set(&self.pieces, eps, solved);
+        solved
     }
 
     /// As [`Run::step`], with the velocities of `now`.
@@ -186,6 +199,39 @@ impl Run<'_, '_> {
         let solved = self.step(&u, eps);
         self.now.u = u;
         solved
+    }
+
+    /// As [`Run::step_at_now`], by the factor at hand where that serves.
+    pub fn step_near_now(&mut self, eps: f64) -> bool {
+        self.update(eps) || self.factor(eps)
+    }
+
+    /// `dy` at `now` by the factor at hand; false if that does not serve.
+    fn update(&mut self, eps: f64) -> bool {
+        let u = std::mem::take(&mut self.now.u);
+        self.set_pieces(&u);
+        self.now.u = u;
+        let solved = self.near.step(self.form, &self.pieces, eps, &mut self.dy);
+        self.counts.updates += u64::from(solved);
+        solved
+    }
+
+    /// Further full steps from `now` by the factor at hand, while each halves R; true if one of them passes.
+    pub fn go_on(&mut self, eps: f64) -> bool {
+        for _ in 0..FURTHER {
+            if !self.update(eps) {
+                break;
+            }
+            self.set_trial(1.0);
+            if !(self.trial.residual < 0.5 * self.now.residual) {
+                break;
+            }
+            std::mem::swap(&mut self.now, &mut self.trial);
+            if self.look() {
+                return true;
+            }
+        }
+        false
     }
 
     /// `trial ← now + t dy`, with its velocities.
