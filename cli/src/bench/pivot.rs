@@ -160,7 +160,7 @@ fn update_row(rows: usize) -> Update {
     let (mut factor, lower) = pivot::factor(&problem);
     let present: Vec<bool> = (0..n + rows).map(|i| i < n || solution.r[i - n] > 0.0).collect();
     let mut dropped = Vec::new();
-    let refactor = best(5, || drop(factor.factor(&present, n, &mut dropped)));
+    let refactor = best(5, || factor.factor(&present, n, &mut dropped).expect("H is definite"));
     // Thirty active rows leave and come back.
     let active: Vec<usize> = (n..n + rows).filter(|&i| present[i]).collect();
     let mut numbers = Numbers::new(5);

@@ -32,7 +32,7 @@ use crate::math::sparse::Csr;
 use serde::{Deserialize, Serialize};
 
 /// One time step's problem: find (v, r) with `H v = k + Jᵀ r`, `u = J v + E r + w`, `(u_k, r_k) ∈ Law_k`.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Default, PartialEq, Serialize, Deserialize)]
 #[allow(non_snake_case)]
 pub struct Problem {
     /// What the problem is called in tables and messages.
@@ -51,6 +51,26 @@ pub struct Problem {
     pub laws: Vec<Law>,
     /// A name for each block, or none at all.
     pub names: Vec<String>,
+}
+
+impl Clone for Problem {
+    fn clone(&self) -> Problem {
+        let mut out = Problem::default();
+        out.clone_from(self);
+        out
+    }
+
+    fn clone_from(&mut self, other: &Problem) {
+        let Problem { name, H, k, J, E, w, laws, names } = self;
+        name.clone_from(&other.name);
+        H.clone_from(&other.H);
+        J.clone_from(&other.J);
+        for (to, from) in [(k, &other.k), (E, &other.E), (w, &other.w)] {
+            to.clone_from(from);
+        }
+        laws.clone_from(&other.laws);
+        names.clone_from(&other.names);
+    }
 }
 
 /// An answer, and the guess before it.
@@ -231,6 +251,14 @@ impl Solution {
     /// The zero guess for a problem of this size.
     pub fn zero(n: usize, m: usize) -> Solution {
         Solution { v: vec![0.0; n], r: vec![0.0; m] }
+    }
+
+    /// As [`Solution::zero`], in the memory at hand.
+    pub fn reset(&mut self, n: usize, m: usize) {
+        for (list, size) in [(&mut self.v, n), (&mut self.r, m)] {
+            list.clear();
+            list.resize(size, 0.0);
+        }
     }
 }
 

@@ -11,7 +11,7 @@ use crate::math::sparse::Csr;
 use serde::{Deserialize, Serialize};
 
 /// J (m × n) as a list of blocks of rows.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Rows {
     /// Number of columns n.
     pub cols: usize,
@@ -72,6 +72,24 @@ impl<'a> RowBlock<'a> {
                 }
             }
         }
+    }
+}
+
+impl Clone for Rows {
+    fn clone(&self) -> Rows {
+        let mut out = Rows::default();
+        out.clone_from(self);
+        out
+    }
+
+    fn clone_from(&mut self, other: &Rows) {
+        let Rows { cols, row_starts, column_starts, value_starts, columns, values } = self;
+        *cols = other.cols;
+        row_starts.clone_from(&other.row_starts);
+        column_starts.clone_from(&other.column_starts);
+        value_starts.clone_from(&other.value_starts);
+        columns.clone_from(&other.columns);
+        values.clone_from(&other.values);
     }
 }
 

@@ -96,6 +96,7 @@ pub struct Kkt {
     pub(super) light_first: bool,
     /// What the analysis was made for: pattern, order.
     analysed: (Vec<usize>, Vec<u32>, bool),
+    groups: Groups,
     condensed: Condensed,
     /// Of the pivots of the condensed system.
     signs: Vec<i8>,
@@ -118,13 +119,14 @@ impl Kkt {
         self.shift.resize(size, 0.0);
         self.light_first = scaled.mass_ratio() > EXTREME;
         let (starts, columns, light) = &self.analysed;
-        let groups = if self.light_first { Vec::new() } else { groups(scaled) };
+        self.groups.set(scaled, self.light_first);
+        let groups = &self.groups.list;
         if *light == self.light_first && *starts == self.lower.starts && *columns == self.lower.columns && groups == self.condensed.groups()
         {
             return;
         }
         self.analysed = (self.lower.starts.clone(), self.lower.columns.clone(), self.light_first);
-        self.condensed = Condensed::of(&self.lower, groups);
+        self.condensed = Condensed::of(&self.lower, groups.clone());
         self.signs.clear();
         self.signs.extend(self.condensed.kept.iter().map(|&i| if (i as usize) < self.n { 1 } else { -1 }));
         self.analyse(scaled);
@@ -369,22 +371,38 @@ fn turn(scaled: &Scaled, c: &super::scaled::Coupling, directions: &[[f64; 2]]) -
 }
 
 /// What is eliminated beforehand: unknowns that meet nothing, and the rows of friction.
-fn groups(scaled: &Scaled) -> Vec<Group> {
-    let n = scaled.n();
-    let mut met: Vec<bool> = (0..n).map(|i| scaled.H.row(i).0.len() > 1).collect();
-    scaled.J.columns.iter().for_each(|&j| met[j as usize] = true);
-    let mut coupled = vec![false; scaled.blocks.len()];
-    for c in &scaled.couplings {
-        (coupled[c.k], coupled[c.l]) = (true, true);
-    }
-    let mut out: Vec<Group> = (0..n).filter(|&i| !met[i]).map(|first| Group { first, rows: 1 }).collect();
-    for (k, block) in scaled.blocks.iter().enumerate() {
-        let width = scaled.J.block(k).columns.len();
-        if block.kind == Kind::Lorentz && !coupled[k] && (1..=condensed::WIDTH).contains(&width) {
-            out.push(Group { first: n + block.first, rows: block.rows });
+#[derive(Default)]
+struct Groups {
+    list: Vec<Group>,
+    /// Unknowns that meet something, and blocks that are coupled.
+    met: Vec<bool>,
+    coupled: Vec<bool>,
+}
+
+impl Groups {
+    /// The groups of `scaled`; none where light unknowns go first.
+    fn set(&mut self, scaled: &Scaled, light_first: bool) {
+        let (n, Groups { list, met, coupled }) = (scaled.n(), self);
+        list.clear();
+        if light_first {
+            return;
+        }
+        met.clear();
+        met.extend((0..n).map(|i| scaled.H.row(i).0.len() > 1));
+        scaled.J.columns.iter().for_each(|&j| met[j as usize] = true);
+        coupled.clear();
+        coupled.resize(scaled.blocks.len(), false);
+        for c in &scaled.couplings {
+            (coupled[c.k], coupled[c.l]) = (true, true);
+        }
+        list.extend((0..n).filter(|&i| !met[i]).map(|first| Group { first, rows: 1 }));
+        for (k, block) in scaled.blocks.iter().enumerate() {
+            let width = scaled.J.block(k).columns.len();
+            if block.kind == Kind::Lorentz && !coupled[k] && (1..=condensed::WIDTH).contains(&width) {
+                list.push(Group { first: n + block.first, rows: block.rows });
+            }
         }
     }
-    out
 }
 
 /// A number for the unknowns of each body (six, in most problems) and for the rows of each block.

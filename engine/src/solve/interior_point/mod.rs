@@ -44,7 +44,7 @@ mod swept;
 
 use super::psor::Psor;
 use super::shift::{self, Section, excess};
-use super::{Counts, ReducedSolver, Report, Sample, Solver, Status, Stop, Unsupported};
+use super::{Counts, ReducedSolver, Report, Sample, Solver, Status, Stop, Unsupported, add_phase};
 use crate::problem::{Error, Judge, Problem, Reduced, Solution};
 use kkt::{Diagonal, Kkt};
 use newton::Newton;
@@ -118,8 +118,34 @@ pub struct InteriorPoint {
     newton: Newton,
     diagonal: Diagonal,
     sweeps: Psor,
+    space: Space,
     /// `scaled` and `kkt` hold the matrices of the problem at hand.
     laid_out: bool,
+}
+
+/// Newton steps tried from the path: the weight of velocities, the gap at the last try, and how many tries there were.
+struct Try {
+    c: f64,
+    last: f64,
+    count: u32,
+}
+
+/// Iterates that are kept from solve to solve.
+#[derive(Default)]
+struct Space {
+    guess: Solution,
+    best: Solution,
+    at: Solution,
+    /// Scaled velocities and reactions of a start, and where Newton steps lead from there.
+    v: Vec<f64>,
+    r: Vec<f64>,
+    step_v: Vec<f64>,
+    step_r: Vec<f64>,
+    u: Vec<f64>,
+    glued: start::Glued,
+    point: Point,
+    /// Active sets at the last iterate, one for each kind of try, and room for one more.
+    patterns: [Vec<u8>; 3],
 }
 
 impl InteriorPoint {
@@ -215,9 +241,7 @@ struct Run<'a> {
     error: Error,
     at: Solution,
     iterations: u64,
-    solves: u64,
     newton: u64,
-    in_vain: u64,
     sweeps: u64,
     history: Vec<Sample>,
     notes: Vec<String>,
@@ -239,25 +263,25 @@ impl InteriorPoint {
     fn convex(&mut self, target: Target<'_>, known: Known, solution: &mut Solution, stop: &Stop) -> Result<Report, Unsupported> {
         self.prepare(target, known)?;
         target.fit(solution);
-        let guess = solution.clone();
+        let mut space = std::mem::take(&mut self.space);
+        space.guess.clone_from(solution);
+        space.best.clone_from(solution);
         let mut run = Run {
             target,
             stop,
             started: stop.clock(),
             first_factorization: self.kkt.factorizations,
-            best: solution.clone(),
+            best: std::mem::take(&mut space.best),
             least: f64::INFINITY,
             error: Error::default(),
-            at: Solution::default(),
+            at: std::mem::take(&mut space.at),
             iterations: 0,
-            solves: 0,
             newton: 0,
-            in_vain: 0,
             sweeps: 0,
             history: Vec::new(),
             notes: Vec::new(),
         };
-        let end = self.phases(&mut run, guess);
+        let end = self.phases(&mut run, &mut space);
         if run.least == f64::INFINITY {
             // Nothing finite came up: the guess goes back as it was, with what it is worth.
             run.error = self.judged(target, &run.best);
@@ -272,21 +296,28 @@ impl InteriorPoint {
         if status != Status::Converged && self.laid_out {
             let [before, after] = &self.path.reactions;
             let growth = after.iter().zip(before).map(|(a, b)| a - b).collect();
-            report.conflict = infeasible::conflict(&self.scaled, &[growth, after.clone(), self.scaled.scale(&run.best).1]);
+            self.scaled.scale(&run.best, &mut space.v, &mut space.r);
+            report.conflict = infeasible::conflict(&self.scaled, &[growth, after.clone(), space.r.clone()]);
             if !report.conflict.is_empty() {
                 report.status = Status::Infeasible;
             }
         }
-        *solution = run.best;
+        solution.clone_from(&run.best);
         report.iterations = run.iterations;
         report.work = self.kkt.factorizations - run.first_factorization;
         report.counts = Counts { factorizations: report.work, sweeps: run.sweeps, ..Counts::default() };
         report.history = run.history;
         report.notes = run.notes;
-        report.notes.push(format!("{} back-substitutions; {} Newton steps, {} in vain", run.solves, run.newton, run.in_vain));
-        if run.sweeps > 0 {
-            report.notes.push(format!("{} sweeps in place of a guess", run.sweeps));
+        let counts = |sweeps: u64, factorizations: u64| Counts { sweeps, factorizations, ..Counts::default() };
+        for (name, counts) in
+            [("sweeps", counts(run.sweeps, 0)), ("newton", counts(0, run.newton)), ("path", counts(0, report.work - run.newton))]
+        {
+            if counts != Counts::default() {
+                add_phase(&mut report.phases, name, counts);
+            }
         }
+        (space.best, space.at) = (run.best, run.at);
+        self.space = space;
         report.reproducible = !(status == Status::Budget && stop.late());
         Ok(report)
     }
@@ -318,106 +349,117 @@ impl InteriorPoint {
         }
     }
 
-    fn phases(&mut self, run: &mut Run<'_>, mut guess: Solution) -> End {
-        let mut warm = guess.v.iter().chain(&guess.r).any(|x| *x != 0.0) && guess.v.iter().chain(&guess.r).all(|x| x.is_finite());
+    fn phases(&mut self, run: &mut Run<'_>, space: &mut Space) -> End {
+        let given = |guess: &Solution| {
+            let all = || guess.v.iter().chain(&guess.r);
+            all().any(|x| *x != 0.0) && all().all(|x| x.is_finite())
+        };
+        let mut warm = given(&space.guess);
         if self.settings.warm == Warm::Best && !warm {
-            match self.sweep(run, &mut guess) {
+            match self.sweep(run, &mut space.guess) {
                 Some(true) => return End::Accepted,
                 swept => warm = swept.is_some(),
             }
         }
         self.lay_out(run.target);
         match self.settings.warm {
-            Warm::Full | Warm::Best if warm => match self.start_at_guess(run, &guess) {
-                End::Stuck => self.start_cold(run, None),
+            Warm::Full | Warm::Best if warm => match self.start_at_guess(run, space) {
+                End::Stuck => self.start_cold(run, space, false),
                 end => end,
             },
-            Warm::Partial if warm => self.start_cold(run, Some(self.scaled.scale(&guess).0)),
-            _ => self.start_cold(run, None),
+            Warm::Partial if warm => self.start_cold(run, space, true),
+            _ => self.start_cold(run, space, false),
         }
     }
 
     /// 2. The guess as it is, by Newton steps, and moved inside by as much as it is wrong; `Stuck` where that is too much.
-    fn start_at_guess(&mut self, run: &mut Run<'_>, guess: &Solution) -> End {
-        let (mut v, mut r) = self.scaled.scale(guess);
-        self.project(&mut r);
+    fn start_at_guess(&mut self, run: &mut Run<'_>, space: &mut Space) -> End {
+        self.scaled.scale(&space.guess, &mut space.v, &mut space.r);
+        self.project(&mut space.r);
         // What sweeps leave is not enough, even if it is accepted: see [`swept`].
-        if self.consider(run, &v, &r) && run.sweeps == 0 {
+        if self.consider(run, &space.v, &space.r) && run.sweeps == 0 {
             return End::Accepted;
         }
         let crowd = if run.sweeps > 0 { SWEPT_CROWD } else { GUESS_CROWD };
-        if self.settings.warm == Warm::Best && self.promising(crowd, &v, &r) {
-            let end = self.descend(run, 1.0, &mut v, &mut r);
+        if self.settings.warm == Warm::Best && self.promising(crowd, &space.v, &space.r) {
+            let end = self.descend(run, 1.0, space);
             if end != End::Stuck {
                 return end;
             }
         }
+        let Space { v, r, u, point, .. } = space;
         let degree = self.scaled.degree();
-        let margin = (2.0 * self.newton.merit(&self.scaled, &v, &r) / degree.max(1) as f64).sqrt();
+        let margin = (2.0 * self.newton.merit(&self.scaled, v, r) / degree.max(1) as f64).sqrt();
         let nothing = (2.0 * self.judge.scale() / degree.max(1) as f64).sqrt();
         if degree == 0 || !(margin < WORTH * nothing) {
             return End::Stuck;
         }
-        let mut u = vec![0.0; self.scaled.rows()];
-        self.scaled.local_velocities(&v, &r, &mut u);
+        u.resize(self.scaled.rows(), 0.0);
+        self.scaled.local_velocities(v, r, u);
         let margin = if self.settings.warm == Warm::Full { BARELY * margin } else { margin };
-        let point = start::inside(&self.scaled, &v, &r, &u, margin);
-        self.follow(run, point)
+        start::inside(&self.scaled, (v, r), u, margin, point);
+        self.follow(run, space)
     }
 
-    /// 3. The first system, Newton steps from there, and the path; `v` takes the place of its velocities.
-    fn start_cold(&mut self, run: &mut Run<'_>, v: Option<Vec<f64>>) -> End {
+    /// 3. The first system, Newton steps from there, and the path; `partial`: the velocities of the guess take the place of its own.
+    fn start_cold(&mut self, run: &mut Run<'_>, space: &mut Space, partial: bool) -> End {
         if self.used_up(run) {
             return End::Budget;
         }
-        let mut glued = match start::glued(&self.scaled, &mut self.kkt, &mut self.diagonal) {
-            Ok(glued) => glued,
-            Err(bad) => {
-                run.notes.push(format!("first system: pivot {:.1e} at unknown {}", bad.pivot, bad.unknown));
-                return End::Stuck;
-            }
-        };
-        if let Some(v) = v {
-            glued.v = v;
+        let Space { guess, v, r, glued, .. } = space;
+        if let Err(bad) = start::glued(&self.scaled, &mut self.kkt, &mut self.diagonal, glued) {
+            run.notes.push(format!("first system: pivot {:.1e} at unknown {}", bad.pivot, bad.unknown));
+            return End::Stuck;
         }
-        let (mut v, mut r) = (glued.v.clone(), glued.r.clone());
-        self.project(&mut r);
-        if self.consider(run, &v, &r) {
+        if partial {
+            self.scaled.scale(guess, &mut glued.v, r);
+        }
+        v.clone_from(&glued.v);
+        r.clone_from(&glued.r);
+        self.project(r);
+        if self.consider(run, v, r) {
             return End::Accepted;
         }
-        let (degree, crowded) = (self.scaled.degree(), self.newton.crowded(&self.scaled, &v, &r));
+        let (degree, crowded) = (self.scaled.degree(), self.newton.crowded(&self.scaled, v, r));
         let crowd = if degree > MANY { MANY_CROWD } else { COLD_CROWD };
         if crowded < crowd || degree <= FEW {
-            let end = self.descend(run, 1.0, &mut v, &mut r);
+            let end = self.descend(run, 1.0, space);
             if end != End::Stuck || degree == 0 {
                 return end;
             }
         }
         // 4 to 6. The path; the reactions of the first system reach over a few contacts only, those of a pile over its height.
         let deep = if crowded < LATE_CROWD { (degree as f64 / 500.0).powf(1.5).clamp(1.0, 30.0) } else { 1.0 };
-        let point = start::cold(&self.scaled, &glued, deep);
-        self.follow(run, point)
+        start::cold(&self.scaled, &space.glued, deep, &mut space.u, &mut space.point);
+        self.follow(run, space)
     }
 
-    /// Follows the path to the end.
-    fn follow(&mut self, run: &mut Run<'_>, mut point: Point) -> End {
+    /// Follows the path from `space.point` to the end.
+    fn follow(&mut self, run: &mut Run<'_>, space: &mut Space) -> End {
+        let mut point = std::mem::take(&mut space.point);
+        let end = self.follow_path(run, space, &mut point);
+        space.point = point;
+        end
+    }
+
+    fn follow_path(&mut self, run: &mut Run<'_>, space: &mut Space, point: &mut Point) -> End {
         let first_gap = point.gap(&self.scaled);
         let (mut least_gap, mut flat) = (first_gap, 0);
-        let mut tries: [(f64, f64, u32, Vec<u8>); 2] = [(1.0, first_gap, 0, Vec::new()), (0.1, first_gap, 0, Vec::new())];
+        let mut tries = [Try { c: 1.0, last: first_gap, count: 0 }, Try { c: 0.1, last: first_gap, count: 0 }];
+        space.patterns.iter_mut().for_each(Vec::clear);
         loop {
             if self.used_up(run) {
-                return self.leave(run, &point, End::Budget);
+                return self.leave(run, point, End::Budget);
             }
             let least = run.least;
-            let moved = match self.path.iterate(&self.scaled, &mut self.kkt, &mut point) {
-                Ok(moved) => moved,
+            let step = match self.path.iterate(&self.scaled, &mut self.kkt, point) {
+                Ok(step) => step,
                 Err(bad) => {
                     run.notes.push(format!("path: pivot {:.1e} at unknown {}", bad.pivot, bad.unknown));
-                    return self.leave(run, &point, End::Stuck);
+                    return self.leave(run, point, End::Stuck);
                 }
             };
             run.iterations += 1;
-            run.solves += moved.solves;
             let gap = point.gap(&self.scaled);
             let far = self.far(run, gap);
             if !far && self.consider(run, &point.v, &point.r) {
@@ -426,21 +468,24 @@ impl InteriorPoint {
             let better = if far { gap < 0.9 * least_gap } else { run.least < 0.9 * least };
             flat = if better { 0 } else { flat + 1 };
             least_gap = least_gap.min(gap);
-            if flat >= 25 || moved.step < 1e-8 || !gap.is_finite() {
-                return self.leave(run, &point, End::Stuck);
+            if flat >= 25 || step < 1e-8 || !gap.is_finite() {
+                return self.leave(run, point, End::Stuck);
             }
             // 5. Newton steps once the active set has settled.
             self.newton.measure(&self.scaled, &point.v, &point.r);
-            for (c, last, count, pattern) in &mut tries {
-                if *count >= 3 {
+            for (i, attempt) in tries.iter_mut().enumerate() {
+                if attempt.count >= 3 {
                     continue;
                 }
-                let before = std::mem::take(pattern);
-                self.newton.pattern(&self.scaled, *c, &point.r, pattern);
-                if *pattern == before && gap < SETTLED * *last && self.promising(LATE_CROWD, &point.v, &point.r) {
-                    *last = gap;
-                    *count += 1;
-                    let end = self.descend(run, *c, &mut point.v.clone(), &mut point.r.clone());
+                let [a, b, before] = &mut space.patterns;
+                let pattern = if i == 0 { a } else { b };
+                std::mem::swap(pattern, before);
+                self.newton.pattern(&self.scaled, attempt.c, &point.r, pattern);
+                if *pattern == *before && gap < SETTLED * attempt.last && self.promising(LATE_CROWD, &point.v, &point.r) {
+                    (attempt.last, attempt.count) = (gap, attempt.count + 1);
+                    space.v.clone_from(&point.v);
+                    space.r.clone_from(&point.r);
+                    let end = self.descend(run, attempt.c, space);
                     if end != End::Stuck {
                         return end;
                     }
@@ -466,37 +511,34 @@ impl InteriorPoint {
         self.scaled.degree() <= FEW || self.newton.crowded(&self.scaled, v, r) < crowd
     }
 
-    /// Newton steps while they pay, counted.
-    fn descend(&mut self, run: &mut Run<'_>, c: f64, v: &mut [f64], r: &mut [f64]) -> End {
+    /// Newton steps from `space.v` and `space.r` while they pay, counted.
+    fn descend(&mut self, run: &mut Run<'_>, c: f64, space: &mut Space) -> End {
         let before = self.kkt.factorizations;
-        let end = self.newton_steps(run, c, v, r);
-        let steps = self.kkt.factorizations - before;
-        run.newton += steps;
-        if end == End::Stuck {
-            run.in_vain += steps;
-        }
+        let end = self.newton_steps(run, c, space);
+        run.newton += self.kkt.factorizations - before;
         end
     }
 
     /// Newton steps while they pay; leaves the last point that did.
-    fn newton_steps(&mut self, run: &mut Run<'_>, c: f64, v: &mut [f64], r: &mut [f64]) -> End {
+    fn newton_steps(&mut self, run: &mut Run<'_>, c: f64, space: &mut Space) -> End {
+        let Space { v, r, step_v, step_r, .. } = space;
         let mut least = self.newton.merit(&self.scaled, v, r);
-        let (mut at_v, mut at_r) = (v.to_vec(), r.to_vec());
+        step_v.clone_from(v);
+        step_r.clone_from(r);
         let (mut merit, mut rises) = (least, 0);
         let steps = if self.kkt.light_first { STEPS + EXTREME_RISES } else { STEPS };
         for _ in 0..steps {
             if self.used_up(run) {
                 return End::Budget;
             }
-            if self.newton.step(&self.scaled, &mut self.kkt, c, &mut at_v, &mut at_r).is_err() {
+            if self.newton.step(&self.scaled, &mut self.kkt, c, step_v, step_r).is_err() {
                 return End::Stuck;
             }
             run.iterations += 1;
-            run.solves += 1;
-            if self.consider(run, &at_v, &at_r) {
+            if self.consider(run, step_v, step_r) {
                 return End::Accepted;
             }
-            let next = self.newton.merit(&self.scaled, &at_v, &at_r);
+            let next = self.newton.merit(&self.scaled, step_v, step_r);
             if !(next <= DESCENT * merit) {
                 // Under extreme masses the merit must first rise: to stop the light body at the bottom
                 // shows each heavier one above that it falls. Then only rising again and again ends it.
@@ -508,8 +550,8 @@ impl InteriorPoint {
             merit = next;
             if merit < least {
                 least = merit;
-                v.copy_from_slice(&at_v);
-                r.copy_from_slice(&at_r);
+                v.copy_from_slice(step_v);
+                r.copy_from_slice(step_r);
             }
         }
         End::Stuck

@@ -30,6 +30,7 @@ pub struct Newton {
     fixed: Vec<f64>,
     right: Vec<f64>,
     coupled: Vec<f64>,
+    touched: Vec<bool>,
 }
 
 impl Newton {
@@ -93,7 +94,9 @@ impl Newton {
     /// Active rows per unknown that they touch: above one, Newton's system contradicts itself almost surely.
     pub fn crowded(&mut self, scaled: &Scaled, v: &[f64], r: &[f64]) -> f64 {
         self.measure(scaled, v, r);
-        let mut touched = vec![false; scaled.n()];
+        let touched = &mut self.touched;
+        touched.clear();
+        touched.resize(scaled.n(), false);
         let (mut rows, mut free) = (0.0, 0.0);
         for (k, block) in scaled.blocks.iter().enumerate() {
             let part = linear(block.kind, 1.0, &block.pick(&self.local), &block.pick(r));

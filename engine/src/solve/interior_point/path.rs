@@ -81,23 +81,15 @@ pub struct Path {
     pub reactions: [Vec<f64>; 2],
 }
 
-/// What an iteration did.
-pub struct Moved {
-    /// The shorter of the two steps.
-    pub step: f64,
-    /// Back-substitutions.
-    pub solves: u64,
-}
-
 impl Path {
     /// Makes ready for another problem.
     pub fn reset(&mut self) {
         self.regular = 0.0;
-        self.reactions = [Vec::new(), Vec::new()];
+        self.reactions.iter_mut().for_each(Vec::clear);
     }
 
-    /// One iteration: moves `point` along the path.
-    pub fn iterate(&mut self, scaled: &Scaled, kkt: &mut Kkt, point: &mut Point) -> Result<Moved, BadPivot> {
+    /// One iteration: moves `point` along the path; returns the shorter of its two steps.
+    pub fn iterate(&mut self, scaled: &Scaled, kkt: &mut Kkt, point: &mut Point) -> Result<f64, BadPivot> {
         self.residuals(scaled, point);
         // A stored W that is indefinite by its rounding needs more; once more is always more.
         self.regular = self.regular.max(if kkt.light_first { 0.0 } else { CONE_REGULAR });
@@ -120,24 +112,22 @@ impl Path {
         self.aim(scaled, Some(&predictor), sigma * gap);
         self.spare.push(predictor);
         let mut best = self.direction(scaled, kkt, refine);
-        let mut solves = 2;
         if best.shorter() < 0.1 {
-            let kept = self.target.clone();
+            self.trial.clone_from(&self.target);
             self.aim(scaled, None, sigma.max(0.3) * gap);
             let plain = self.direction(scaled, kkt, refine);
-            solves += 1;
             if plain.shorter() > best.shorter() {
                 self.spare.push(std::mem::replace(&mut best, plain));
             } else {
-                self.target = kept;
+                std::mem::swap(&mut self.target, &mut self.trial);
                 self.spare.push(plain);
             }
         }
-        solves += self.correct_further(scaled, kkt, refine, sigma * gap, &mut best);
+        self.correct_further(scaled, kkt, refine, sigma * gap, &mut best);
         self.advance(scaled, point, &best);
         let step = best.shorter();
         self.spare.push(best);
-        Ok(Moved { step, solves })
+        Ok(step)
     }
 
     fn residuals(&mut self, scaled: &Scaled, point: &Point) {
@@ -203,8 +193,7 @@ impl Path {
     }
 
     /// Gondzio's correctors: where the complementarity products after a longer step leave [0.1, 10] σμ, move them back.
-    fn correct_further(&mut self, scaled: &Scaled, kkt: &mut Kkt, refine: usize, centre: f64, best: &mut Direction) -> u64 {
-        let mut solves = 0;
+    fn correct_further(&mut self, scaled: &Scaled, kkt: &mut Kkt, refine: usize, centre: f64, best: &mut Direction) {
         for _ in 0..CORRECTORS {
             let step = best.shorter();
             if step > ENOUGH || centre <= 0.0 {
@@ -226,7 +215,6 @@ impl Path {
                 }
             }
             let next = self.direction(scaled, kkt, refine);
-            solves += 1;
             if next.shorter() < step + 0.1 * (longer - step) {
                 std::mem::swap(&mut self.trial, &mut self.target);
                 self.spare.push(next);
@@ -234,7 +222,6 @@ impl Path {
             }
             self.spare.push(std::mem::replace(best, next));
         }
-        solves
     }
 
     /// The direction for the present target, and its steps.

@@ -97,6 +97,22 @@ pub struct Scaled {
     pub factor: Vec<f64>,
     /// r₀ over all rows of the problem.
     pub offset: Vec<f64>,
+    work: Work,
+}
+
+/// What laying out needs on its way.
+#[derive(Default)]
+struct Work {
+    /// A block of Ĵ, its columns that are kept, and what is left of it.
+    values: Vec<f64>,
+    kept: Vec<usize>,
+    columns: Vec<u32>,
+    left: Vec<f64>,
+    /// The scaled block of each block of the problem, and the neighbours of one.
+    scaled_of: Vec<usize>,
+    neighbours: Vec<u32>,
+    /// `W r₀` of a reduced problem.
+    at_offset: Vec<f64>,
 }
 
 /// What a law becomes: kind, r₀, sign of the row, rows kept, mu (1 where there is none).
@@ -155,7 +171,7 @@ impl Scaled {
         }
         self.set_jacobian(problem);
         let rows = |b: &Block| problem.J.row_starts[b.source]..problem.J.row_starts[b.source + 1];
-        let compliant = |b: &Block| problem.E[rows(b)].iter().any(|&e| e != 0.0).then(Vec::new);
+        let compliant = |b: &Block, _: &mut Vec<u32>| problem.E[rows(b)].iter().any(|&e| e != 0.0);
         self.set_couplings(compliant, |i, j| if i == j { problem.E[i] } else { 0.0 });
         self.set_right_hand_side(problem);
     }
@@ -167,7 +183,7 @@ impl Scaled {
         self.J.columns.reserve(problem.J.columns.len());
         self.J.values.reserve(problem.J.values.len());
         let negligible = if self.mass_ratio() > EXTREME { 0.0 } else { NEGLIGIBLE };
-        let (mut values, mut columns, mut kept) = (Vec::new(), Vec::new(), Vec::new());
+        let Work { values, columns, kept, left, .. } = &mut self.work;
         for block in &self.blocks {
             let from = problem.J.block(block.source);
             let width = from.columns.len();
@@ -187,14 +203,14 @@ impl Scaled {
                 }
             }
             if kept.len() == width {
-                self.J.push(block.rows, from.columns, &values);
+                self.J.push(block.rows, from.columns, values);
                 continue;
             }
             columns.clear();
             columns.extend(kept.iter().map(|&p| from.columns[p]));
-            let left: Vec<f64> =
-                (0..block.rows).flat_map(|i| kept.iter().map(move |&p| (i, p))).map(|(i, p)| values[i * width + p]).collect();
-            self.J.push(block.rows, &columns, &left);
+            left.clear();
+            (0..block.rows).for_each(|i| left.extend(kept.iter().map(|&p| values[i * width + p])));
+            self.J.push(block.rows, columns, left);
         }
     }
 
@@ -221,21 +237,20 @@ impl Scaled {
         self.set_rows(&reduced.laws, &reduced.row_starts, a);
         self.column.clear();
         self.k.clear();
-        self.H = Csr::empty(0, 0);
+        self.H.clear(0, 0);
         self.J.clear(0);
         for block in &self.blocks {
             self.J.push(block.rows, &[], &[]);
         }
         let transposed = reduced.W.transposed();
         let block_of: Vec<u32> = (0..reduced.laws.len()).flat_map(|k| reduced.range(k).map(move |_| k as u32)).collect();
-        let neighbours = |b: &Block| {
-            let mut out = Vec::new();
+        let neighbours = |b: &Block, out: &mut Vec<u32>| {
             for i in reduced.range(b.source) {
                 out.extend(reduced.W.row(i).0.iter().chain(transposed.row(i).0).map(|&j| block_of[j as usize]));
             }
             out.sort_unstable();
             out.dedup();
-            Some(out)
+            true
         };
         self.set_couplings(neighbours, |i, j| 0.5 * (reduced.W.get(i, j) + transposed.get(i, j)));
         self.set_right_hand_side_reduced(reduced);
@@ -243,8 +258,9 @@ impl Scaled {
 
     /// ŵ alone, as [`Scaled::set_right_hand_side`].
     pub fn set_right_hand_side_reduced(&mut self, reduced: &Reduced) {
-        let mut at_offset = vec![0.0; reduced.rows()];
-        reduced.W.mul(&self.offset, &mut at_offset);
+        let at_offset = &mut self.work.at_offset;
+        at_offset.resize(reduced.rows(), 0.0);
+        reduced.W.mul(&self.offset, at_offset);
         self.w.clear();
         self.w.extend(self.source.iter().zip(&self.factor).map(|(&i, f)| f * (reduced.q[i] + at_offset[i])));
     }
@@ -280,22 +296,29 @@ impl Scaled {
         }
     }
 
-    /// M̂ from its entries; `neighbours` lists the problem's blocks that a block couples to (an empty list: itself alone).
-    fn set_couplings(&mut self, neighbours: impl Fn(&Block) -> Option<Vec<u32>>, entry: impl Fn(usize, usize) -> f64) {
+    /// M̂ from its entries; `neighbours` says whether a block couples at all, and lists the problem's blocks that it couples to (an empty
+    /// list: itself alone).
+    fn set_couplings(&mut self, neighbours: impl Fn(&Block, &mut Vec<u32>) -> bool, entry: impl Fn(usize, usize) -> f64) {
         self.couplings.clear();
         self.coupling_values.clear();
-        let mut scaled_of = vec![usize::MAX; self.blocks.iter().map(|b| b.source + 1).max().unwrap_or(0)];
+        let Work { scaled_of, neighbours: list, kept: columns, .. } = &mut self.work;
+        scaled_of.clear();
+        scaled_of.resize(self.blocks.iter().map(|b| b.source + 1).max().unwrap_or(0), usize::MAX);
         for (k, block) in self.blocks.iter().enumerate() {
             scaled_of[block.source] = k;
         }
         for (k, block) in self.blocks.iter().enumerate() {
-            let Some(mut list) = neighbours(block) else { continue };
+            list.clear();
+            if !neighbours(block, list) {
+                continue;
+            }
             if list.is_empty() {
                 list.push(block.source as u32);
             }
-            let mut columns: Vec<usize> = list.iter().filter_map(|&s| scaled_of.get(s as usize).copied()).filter(|&l| l <= k).collect();
+            columns.clear();
+            columns.extend(list.iter().filter_map(|&s| scaled_of.get(s as usize).copied()).filter(|&l| l <= k));
             columns.sort_unstable();
-            for l in columns {
+            for &l in &*columns {
                 self.couplings.push(Coupling { k, l, at: self.coupling_values.len() });
                 for i in block.range() {
                     for j in self.blocks[l].range() {
@@ -378,11 +401,12 @@ impl Scaled {
         }
     }
 
-    /// The scaled form of a guess.
-    pub fn scale(&self, solution: &Solution) -> (Vec<f64>, Vec<f64>) {
-        let v = solution.v.iter().zip(&self.column).map(|(v, s)| v * s).collect();
-        let r = self.source.iter().zip(&self.factor).map(|(&i, f)| (solution.r[i] - self.offset[i]) / f).collect();
-        (v, r)
+    /// `(v, r) ←` the scaled form of a guess.
+    pub fn scale(&self, solution: &Solution, v: &mut Vec<f64>, r: &mut Vec<f64>) {
+        v.clear();
+        v.extend(solution.v.iter().zip(&self.column).map(|(v, s)| v * s));
+        r.clear();
+        r.extend(self.source.iter().zip(&self.factor).map(|(&i, f)| (solution.r[i] - self.offset[i]) / f));
     }
 
     /// The problem's own variables.

@@ -26,7 +26,7 @@ pub struct Glued {
 }
 
 /// Solves the first system: one factorization.
-pub fn glued(scaled: &Scaled, kkt: &mut Kkt, diagonal: &mut Diagonal) -> Result<Glued, BadPivot> {
+pub fn glued(scaled: &Scaled, kkt: &mut Kkt, diagonal: &mut Diagonal, out: &mut Glued) -> Result<(), BadPivot> {
     diagonal.reset(scaled.blocks.len(), scaled.rows());
     for block in &scaled.blocks {
         match block.kind {
@@ -36,15 +36,22 @@ pub fn glued(scaled: &Scaled, kkt: &mut Kkt, diagonal: &mut Diagonal) -> Result<
     }
     kkt.factor(scaled, diagonal)?;
     let n = scaled.n();
-    let mut right = scaled.k.clone();
-    right.extend_from_slice(&scaled.w);
-    kkt.solve(&mut right, 3);
-    Ok(Glued { r: right.split_off(n), v: right })
+    out.v.clone_from(&scaled.k);
+    out.v.extend_from_slice(&scaled.w);
+    kkt.solve(&mut out.v, 3);
+    out.r.clear();
+    out.r.extend_from_slice(&out.v[n..]);
+    out.v.truncate(n);
+    Ok(())
 }
 
-/// The interior point at (v, r), r and u projected and moved inside by `margin`.
-pub fn inside(scaled: &Scaled, v: &[f64], r: &[f64], u: &[f64], margin: f64) -> Point {
-    let mut point = Point { v: v.to_vec(), r: r.to_vec(), pairs: Vec::with_capacity(scaled.blocks.len()) };
+/// `point ←` the interior point at (v, r), r and u projected and moved inside by `margin`.
+pub fn inside(scaled: &Scaled, (v, r): (&[f64], &[f64]), u: &[f64], margin: f64, point: &mut Point) {
+    for (list, from) in [(&mut point.v, v), (&mut point.r, r)] {
+        list.clear();
+        list.extend_from_slice(from);
+    }
+    point.pairs.clear();
     for block in &scaled.blocks {
         let (mut x, mut y) = (block.pick(r), block.pick(u));
         match block.kind {
@@ -68,15 +75,14 @@ pub fn inside(scaled: &Scaled, v: &[f64], r: &[f64], u: &[f64], margin: f64) -> 
         block.put(&x, &mut point.r);
         point.pairs.push(Pair::new(block.kind, y, x));
     }
-    point
 }
 
-/// The cold start from the first system's solution.
-pub fn cold(scaled: &Scaled, glued: &Glued, factor: f64) -> Point {
-    let mut u = vec![0.0; scaled.rows()];
-    scaled.local_velocities(&glued.v, &glued.r, &mut u);
-    let margin = factor * spread(scaled, &u);
-    inside(scaled, &glued.v, &glued.r, &u, margin)
+/// `point ←` the cold start from the first system's solution; `u` is room for its local velocities.
+pub fn cold(scaled: &Scaled, glued: &Glued, factor: f64, u: &mut Vec<f64>, point: &mut Point) {
+    u.resize(scaled.rows(), 0.0);
+    scaled.local_velocities(&glued.v, &glued.r, u);
+    let margin = factor * spread(scaled, u);
+    inside(scaled, (&glued.v, &glued.r), u, margin, point);
 }
 
 /// τ: the root mean square of u over the cones.

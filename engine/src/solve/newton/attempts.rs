@@ -35,8 +35,6 @@ pub(super) struct Outcome {
     pub last: &'static str,
     pub history: Vec<Sample>,
     pub late: bool,
-    /// The further starts that were needed.
-    pub notes: Vec<String>,
 }
 
 impl Outcome {
@@ -45,8 +43,8 @@ impl Outcome {
         self.end == End::Passed || self.late
     }
 
-    /// Adds an attempt from another start, which took `taken` factorizations to find.
-    fn absorb(&mut self, next: Outcome, taken: u64) {
+    /// Adds an attempt from another start, which took `taken` factorizations to find; the worse point goes back to `space`.
+    fn absorb(&mut self, mut next: Outcome, taken: u64, space: &mut Space) {
         self.counts.sweeps += next.counts.sweeps;
         self.counts.factorizations += taken + next.counts.factorizations;
         self.counts.updates += next.counts.updates;
@@ -57,8 +55,9 @@ impl Outcome {
             add_phase(&mut self.phases, name, *counts);
         }
         if next.end == End::Passed || next.best.residual < self.best.residual {
-            self.best = next.best;
+            std::mem::swap(&mut self.best, &mut next.best);
         }
+        space.spare.push(next.best);
         self.end = next.end;
     }
 }
@@ -92,11 +91,12 @@ struct Attempt<'a> {
 /// The phases of an attempt, one after another, from the reactions `space.now.y`.
 fn solve_form(form: &mut dyn Form, test: &mut Test<'_>, settings: &Settings, space: &mut Space, attempt: Attempt<'_>) -> Outcome {
     let Attempt { budget, once, round } = attempt;
-    let Space { mut now, mut best, trial, swept, full, start, pieces, mut dy, mut near, proximal } = std::mem::take(space);
+    let Space { mut now, trial, swept, full, start, mut spare, pieces, mut dy, mut near, proximal } = std::mem::take(space);
     let m = now.y.len();
     now.u.clear();
     now.u.resize(m, 0.0);
     now.residual = f64::INFINITY;
+    let mut best = spare.pop().unwrap_or_default();
     best.y.clear();
     near.forget();
     dy.clear();
@@ -148,8 +148,8 @@ fn solve_form(form: &mut dyn Form, test: &mut Test<'_>, settings: &Settings, spa
         run.best.copy_from(&run.now);
     }
     let Run { counts, now, best, trial, swept, full, start, pieces, dy, near, proximal, history, late, .. } = run;
-    *space = Space { now, best: Point::default(), trial, swept, full, start, pieces, dy, near, proximal };
-    Outcome { end, counts, best, phases, last, history, late, notes: Vec::new() }
+    *space = Space { now, trial, swept, full, start, spare, pieces, dy, near, proximal };
+    Outcome { end, counts, best, phases, last, history, late }
 }
 
 /// Runs a phase, and adds what it took to `phases`.
@@ -168,13 +168,13 @@ fn counted(run: &mut Run<'_, '_>, (name, phase): &Phase, phases: &mut Phases) ->
 }
 
 /// As [`solve_form`] with half of the work (of the usual work, where more is allowed); if that does not do, from where
-/// `start` ends (scaled reactions, with the factorizations that it took); at last by the proximal point alone.
+/// `start` ends (it sets the scaled reactions and returns the factorizations that it took); at last by the proximal point alone.
 pub(super) fn solve_again(
     form: &mut dyn Form,
     mut test: Test<'_>,
     settings: &Settings,
     space: &mut Space,
-    start: impl FnOnce(&Stop) -> Option<(Vec<f64>, u64)>,
+    start: impl FnOnce(&Stop, &mut Vec<f64>) -> Option<u64>,
 ) -> Outcome {
     let (friction, given) = (shift::needed(&form.blocks().laws), settings.stop.work);
     let usual = given.map_or(WORK, |work| if friction { work.min(WORK) } else { work });
@@ -187,20 +187,18 @@ pub(super) fn solve_again(
     let asked = settings.stop.tolerance;
     let tolerance = Tolerance { relative: asked.relative.min(1e-10), velocity: asked.velocity.min(1e-7), bound: None };
     let stop = Stop { tolerance, work: Some(left.min(CONVEX)), deadline: settings.stop.deadline, history: false };
-    if let Some((guess, taken)) = start(&stop) {
+    if let Some(taken) = start(&stop, &mut space.now.y) {
+        add_phase(&mut first.phases, "convex start", Counts { factorizations: taken, ..Counts::default() });
         let budget = left.min(SECOND).saturating_sub(taken);
-        space.now.y = guess;
         let next = solve_form(form, &mut test, settings, space, Attempt { budget, once: &SWEEPS, round: &ROUND });
-        first.absorb(next, taken);
-        first.notes.push(format!("started again from the answer of the convex law ({taken} factorizations)"));
+        first.absorb(next, taken, space);
     }
     let rows = form.blocks().rows();
     let budget = given.unwrap_or(if rows <= LAST_ROWS { LAST } else { WORK }).saturating_sub(first.counts.factorizations);
     if friction && !first.over() && budget > 0 {
         space.now.y.fill(0.0);
         let next = solve_form(form, &mut test, settings, space, Attempt { budget, once: &[], round: &CAREFUL });
-        first.absorb(next, 0);
-        first.notes.push("started again from nothing, by the proximal point alone".into());
+        first.absorb(next, 0, space);
     }
     first
 }

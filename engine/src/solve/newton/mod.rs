@@ -66,7 +66,7 @@ mod unique;
 
 pub use piece::Branch;
 
-use super::interior_point::{self, InteriorPoint};
+use super::interior_point::InteriorPoint;
 use super::{Counts, ReducedSolver, Report, Solver, Status, Stop, Unsupported, add_phase};
 use crate::math::norm;
 use crate::problem::{Error, Judge, Problem, Reduced, Solution};
@@ -134,6 +134,15 @@ pub struct Newton {
     r: Vec<f64>,
     judged: Solution,
     root: Vec<f64>,
+    convex: Box<Convex>,
+}
+
+/// The convex law's problem, its answer, and the method that finds it.
+#[derive(Default)]
+struct Convex {
+    interior: InteriorPoint,
+    problem: Problem,
+    answer: Solution,
 }
 
 impl Newton {
@@ -161,15 +170,16 @@ impl Newton {
 
     /// Where nothing slips, the answer of the convex law is one of the true law too. It comes with velocities of its own: under
     /// extreme mass ratios those that are computed anew from the reactions are lost in rounding. Its error, if it is accepted.
-    fn try_associated(&mut self, problem: &Problem, answer: Solution, solution: &mut Solution, outcome: &mut Outcome) -> Option<Error> {
-        let error = self.judge.error(problem, &answer);
+    fn try_associated(&mut self, problem: &Problem, solution: &mut Solution, outcome: &mut Outcome) -> Option<Error> {
+        let answer = &self.convex.answer;
+        let error = self.judge.error(problem, answer);
         if !error.accepted(&self.settings.stop.tolerance) {
             return None;
         }
-        scaled_point(problem, &self.mixed.blocks, &answer, &mut outcome.best);
+        scaled_point(problem, &self.mixed.blocks, answer, &mut outcome.best);
         outcome.end = End::Passed;
         add_phase(&mut outcome.phases, "convex answer", Counts::default());
-        *solution = answer;
+        solution.clone_from(answer);
         Some(error)
     }
 
@@ -184,10 +194,10 @@ impl Newton {
         if !error.accepted(&self.settings.stop.tolerance) {
             return None;
         }
-        let (blocks, point) = (&self.mixed.blocks, &mut self.space.best);
-        scaled_point(problem, blocks, guess, point);
-        let close = self.settings.residual.is_none_or(|most| run::literal(blocks, point, (0.0, 0.0)) <= most);
-        close.then(|| self.keep(error, condensed))
+        let (blocks, mut point) = (&self.mixed.blocks, self.space.spare.pop().unwrap_or_default());
+        scaled_point(problem, blocks, guess, &mut point);
+        let close = self.settings.residual.is_none_or(|most| run::literal(blocks, &point, (0.0, 0.0)) <= most);
+        self.keep(close, point, error, condensed)
     }
 
     /// As [`Newton::kept`], of a reduced problem.
@@ -199,27 +209,31 @@ impl Newton {
         if !error.accepted(&self.settings.stop.tolerance) {
             return None;
         }
-        let point = &mut self.space.best;
+        let mut point = self.space.spare.pop().unwrap_or_default();
         scaled_guess(&self.delassus.blocks, &guess.r, &mut point.y);
         point.u.clear();
         point.u.resize(point.y.len(), 0.0);
-        self.delassus.velocities(point);
+        self.delassus.velocities(&mut point);
         let free = (norm(&reduced.q), norm(self.delassus.free()));
-        let close = self.settings.residual.is_none_or(|most| run::literal(&self.delassus.blocks, point, free) <= most);
-        close.then(|| self.keep(error, true))
+        let close = self.settings.residual.is_none_or(|most| run::literal(&self.delassus.blocks, &point, free) <= most);
+        self.keep(close, point, error, true)
     }
 
-    /// The report on the guess, which is `space.best`.
-    fn keep(&mut self, error: Error, condensed: bool) -> Report {
-        let mut outcome = Outcome { end: End::Passed, best: std::mem::take(&mut self.space.best), ..Outcome::default() };
+    /// The report on a guess that stands at `best`, if it is `close` enough.
+    fn keep(&mut self, close: bool, best: Point, error: Error, condensed: bool) -> Option<Report> {
+        if !close {
+            self.space.spare.push(best);
+            return None;
+        }
+        let mut outcome = Outcome { end: End::Passed, best, ..Outcome::default() };
         add_phase(&mut outcome.phases, "guess", Counts::default());
-        self.report(outcome, error, condensed)
+        Some(self.report(outcome, error, condensed))
     }
 
     /// What is said about a run that left this error. Its answer and memory are kept.
     fn report(&mut self, mut outcome: Outcome, error: Error, condensed: bool) -> Report {
         self.set_contacts(&mut outcome, condensed);
-        self.space.best = std::mem::take(&mut outcome.best);
+        self.space.spare.push(std::mem::take(&mut outcome.best));
         let status = match outcome.end {
             End::Passed => Status::Converged,
             _ if self.settings.residual.is_none() && error.accepted(&self.settings.stop.tolerance) => Status::Converged,
@@ -240,7 +254,6 @@ impl Newton {
         if status != Status::Converged {
             report.notes.push(self.obstacle(&outcome, &error));
         }
-        report.notes.append(&mut outcome.notes);
         report
     }
 
@@ -281,25 +294,22 @@ impl Newton {
     }
 }
 
-/// The reactions that the interior point found, scaled.
-fn convex_start(blocks_root: &[f64], starts: &[usize], solved: Result<Report, Unsupported>, mut r: Vec<f64>) -> Option<(Vec<f64>, u64)> {
-    let report = solved.ok()?;
-    for k in 0..blocks_root.len() {
-        r[starts[k]..starts[k + 1]].iter_mut().for_each(|x| *x *= blocks_root[k]);
+/// `y ←` scaled reactions.
+fn scaled(root: &[f64], starts: &[usize], r: &[f64], y: &mut Vec<f64>) {
+    y.clear();
+    y.extend_from_slice(r);
+    for k in 0..root.len() {
+        y[starts[k]..starts[k + 1]].iter_mut().for_each(|x| *x *= root[k]);
     }
-    Some((r, report.counts.factorizations))
 }
 
 /// `y ←` the guess in scaled variables; nothing where it is not a finite vector of the right size.
 fn scaled_guess(blocks: &Blocks, r: &[f64], y: &mut Vec<f64>) {
-    y.clear();
-    y.resize(blocks.rows(), 0.0);
-    if r.len() == y.len() && r.iter().all(|x| x.is_finite()) {
-        for k in 0..blocks.len() {
-            for i in blocks.range(k) {
-                y[i] = r[i] * blocks.root[k];
-            }
-        }
+    if r.len() == blocks.rows() && r.iter().all(|x| x.is_finite()) {
+        scaled(&blocks.root, &blocks.starts, r, y);
+    } else {
+        y.clear();
+        y.resize(blocks.rows(), 0.0);
     }
 }
 
@@ -345,7 +355,7 @@ impl ReducedSolver for Newton {
         if let Some(report) = self.kept_reduced(reduced, solution) {
             return Ok(report);
         }
-        let Newton { judge, delassus, space, r, root, .. } = self;
+        let Newton { judge, delassus, space, r, root, convex, .. } = self;
         scaled_guess(&delassus.blocks, &solution.r, &mut space.now.y);
         root.clone_from(&delassus.blocks.root);
         let (root, starts) = (&*root, &reduced.row_starts);
@@ -359,11 +369,13 @@ impl ReducedSolver for Newton {
         };
         let (tolerance, residual) = (settings.stop.tolerance, settings.residual);
         let test = Test { scale, tolerance, residual, free, judge: &mut judging, ask_below: f64::INFINITY };
-        let begin = |stop: &Stop| {
-            let mut start = Solution::zero(0, reduced.rows());
-            let mut interior = InteriorPoint::new(interior_point::Settings { stop: *stop, ..Default::default() });
-            let solved = interior.solve_reduced(&reduced.clone().associated(), &mut start);
-            convex_start(root, starts, solved, start.r)
+        let begin = |stop: &Stop, y: &mut Vec<f64>| {
+            let Convex { interior, answer, .. } = &mut **convex;
+            interior.settings_mut().stop = *stop;
+            answer.reset(0, reduced.rows());
+            let report = interior.solve_reduced(&reduced.clone().associated(), answer).ok()?;
+            scaled(root, starts, &answer.r, y);
+            Some(report.counts.factorizations)
         };
         let outcome = solve_again(delassus, test, &settings, space, begin);
         plain(root, starts, &outcome.best.y, &mut solution.r);
@@ -391,7 +403,7 @@ impl Solver for Newton {
         if let Some(report) = self.kept(problem, solution, condensed) {
             return Ok(report);
         }
-        let Newton { judge, delassus, mixed, space, r, judged: point, root, .. } = self;
+        let Newton { judge, delassus, mixed, space, r, judged: point, root, convex, .. } = self;
         scaled_guess(&mixed.blocks, &solution.r, &mut space.now.y);
         root.clone_from(&mixed.blocks.root);
         let root = &*root;
@@ -406,20 +418,24 @@ impl Solver for Newton {
         let (tolerance, residual) = (settings.stop.tolerance, settings.residual);
         let test = Test { scale, tolerance, residual, free: (0.0, 0.0), judge: &mut judging, ask_below: f64::INFINITY };
         let form: &mut dyn Form = if condensed { delassus } else { mixed };
-        let mut associated = None;
-        let begin = |stop: &Stop| {
-            let mut start = Solution::zero(problem.n(), problem.rows());
-            let mut interior = InteriorPoint::new(interior_point::Settings { stop: *stop, ..Default::default() });
-            let solved = interior.solve(&problem.clone().associated(), &mut start);
-            associated = Some(start.clone());
-            convex_start(root, starts, solved, start.r)
+        let mut associated = false;
+        let begin = |stop: &Stop, y: &mut Vec<f64>| {
+            let Convex { interior, problem: convex, answer } = &mut **convex;
+            interior.settings_mut().stop = *stop;
+            convex.clone_from(problem);
+            convex.laws.iter_mut().for_each(|law| *law = law.associated());
+            answer.reset(problem.n(), problem.rows());
+            let report = interior.solve(convex, answer);
+            associated = true;
+            scaled(root, starts, &answer.r, y);
+            Some(report.ok()?.counts.factorizations)
         };
         let mut outcome = solve_again(form, test, &settings, space, begin);
         plain(root, starts, &outcome.best.y, r);
         complete(problem, &mut self.judge, &self.r, solution);
         let mut error = if outcome.end == End::Passed { judged } else { self.judge.error(problem, solution) };
-        if let (Some(answer), None, false) = (associated, settings.residual, outcome.end == End::Passed) {
-            error = self.try_associated(problem, answer, solution, &mut outcome).unwrap_or(error);
+        if associated && settings.residual.is_none() && outcome.end != End::Passed {
+            error = self.try_associated(problem, solution, &mut outcome).unwrap_or(error);
         }
         Ok(self.report(outcome, error, condensed))
     }

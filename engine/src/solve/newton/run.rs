@@ -31,11 +31,12 @@ pub(super) type Judging<'a> = &'a mut dyn FnMut(&[f64]) -> bool;
 #[derive(Default)]
 pub(super) struct Space {
     pub now: Point,
-    pub best: Point,
     pub trial: Point,
     pub swept: Point,
     pub full: Point,
     pub start: Point,
+    /// Points that have served as the best of an attempt.
+    pub spare: Vec<Point>,
     pub pieces: Vec<Piece>,
     pub dy: Vec<f64>,
     pub near: Near,

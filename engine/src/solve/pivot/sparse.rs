@@ -13,6 +13,8 @@ use crate::problem::Problem;
 const DEPENDENT: f64 = 1e-9;
 /// And below this part of the row's own W it is the rounding of the response.
 const FLOOR: f64 = 1e-25;
+/// Patterns that are remembered.
+const PATTERNS: usize = 64;
 /// A response much softer than the row alone is refined before it is believed.
 const SOFT: f64 = 1e-6;
 
@@ -20,6 +22,9 @@ const SOFT: f64 = 1e-6;
 #[derive(Default)]
 pub(super) struct Sparse {
     factor: Updatable,
+    /// Factors of other patterns that were met, and which of them goes first: a scene has many islands, each with a pattern of its own.
+    others: Vec<Updatable>,
+    oldest: usize,
     /// J by rows.
     rows: Csr,
     a: Vec<f64>,
@@ -55,11 +60,7 @@ impl Sparse {
     pub(super) fn prepare(&mut self, problem: &Problem) -> Result<(), usize> {
         let (n, m) = (problem.n(), problem.rows());
         lower_triangle(problem, &mut self.lower);
-        if self.factor.is_empty() || !self.factor.matches(&self.lower) {
-            self.factor = analyse(problem, &self.lower);
-        } else {
-            self.factor.set_values(&self.lower.values);
-        }
+        self.recall(problem);
         by_rows(problem, &mut self.rows);
         self.masses.factor(&problem.H).map_err(|bad| bad.unknown)?;
         self.set_diagonal(problem);
@@ -80,6 +81,26 @@ impl Sparse {
         self.free.resize(m, false);
         self.factorizations = 0;
         Ok(())
+    }
+
+    /// Makes `factor` one of the pattern of `lower`: the last one, one of those before, or a new one.
+    fn recall(&mut self, problem: &Problem) {
+        if self.factor.is_empty() || !self.factor.matches(&self.lower) {
+            match self.others.iter().position(|other| other.matches(&self.lower)) {
+                Some(i) => std::mem::swap(&mut self.others[i], &mut self.factor),
+                None => {
+                    let last = std::mem::replace(&mut self.factor, analyse(problem, &self.lower));
+                    if self.others.len() < PATTERNS {
+                        self.others.push(last);
+                    } else {
+                        self.oldest = (self.oldest + 1) % PATTERNS;
+                        self.others[self.oldest] = last;
+                    }
+                    return;
+                }
+            }
+        }
+        self.factor.set_values(&self.lower.values);
     }
 
     /// `W_ii = J_i H⁻¹ J_iᵀ + E_i`.
