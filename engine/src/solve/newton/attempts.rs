@@ -91,16 +91,10 @@ struct Attempt<'a> {
 /// The phases of an attempt, one after another, from the reactions `space.now.y`.
 fn solve_form(form: &mut dyn Form, test: &mut Test<'_>, settings: &Settings, space: &mut Space, attempt: Attempt<'_>) -> Outcome {
     let Attempt { budget, once, round } = attempt;
-    let Space { mut now, trial, swept, full, start, mut spare, pieces, mut dy, mut near, proximal } = std::mem::take(space);
-    let m = now.y.len();
-    now.u.clear();
-    now.u.resize(m, 0.0);
-    now.residual = f64::INFINITY;
+    space.begin();
+    let Space { now, trial, swept, full, start, mut spare, pieces, dy, near, proximal } = std::mem::take(space);
     let mut best = spare.pop().unwrap_or_default();
     best.y.clear();
-    near.forget();
-    dy.clear();
-    dy.resize(m, 0.0);
     let mut run = Run {
         form,
         test,

@@ -43,6 +43,19 @@ pub(super) struct Space {
     pub proximal: Centre,
 }
 
+impl Space {
+    /// Room for a run from `now.y`; no factor is at hand.
+    pub fn begin(&mut self) {
+        let m = self.now.y.len();
+        for list in [&mut self.now.u, &mut self.dy] {
+            list.clear();
+            list.resize(m, 0.0);
+        }
+        self.now.residual = f64::INFINITY;
+        self.near.forget();
+    }
+}
+
 /// What the proximal point keeps.
 #[derive(Default)]
 pub(super) struct Centre {
