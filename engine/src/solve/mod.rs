@@ -174,11 +174,11 @@ impl Report {
 
     /// All that is to be said to a person: the phases and what each of them took, dependent rows, then the notes.
     pub fn remarks(&self) -> Vec<String> {
-        let one = |(name, counts): &(&str, Counts)| match (counts.factorizations, counts.sweeps) {
-            (0, 0) => name.to_string(),
-            (0, sweeps) => format!("{name} ({sweeps} sweeps)"),
-            (factorizations, 0) => format!("{name} ({factorizations} factorizations)"),
-            (factorizations, sweeps) => format!("{name} ({factorizations} factorizations, {sweeps} sweeps)"),
+        let one = |(name, counts): &(&str, Counts)| {
+            let Counts { sweeps, factorizations, pivots, outer } = *counts;
+            let all = [(outer, "outer iterations"), (factorizations, "factorizations"), (pivots, "pivots"), (sweeps, "sweeps")];
+            let said: Vec<String> = all.iter().filter(|(n, _)| *n > 0).map(|(n, what)| format!("{n} {what}")).collect();
+            if said.is_empty() { name.to_string() } else { format!("{name} ({})", said.join(", ")) }
         };
         let mut out = Vec::new();
         if !self.phases.is_empty() {

@@ -43,7 +43,7 @@ pub mod start;
 mod swept;
 
 use super::psor::Psor;
-use super::shift::{self, Section, excess};
+use super::shift::{self, Section, Shift, excess};
 use super::{Counts, ReducedSolver, Report, Sample, Solver, Status, Stop, Unsupported, add_phase};
 use crate::problem::{Error, Judge, Problem, Reduced, Solution};
 use kkt::{Diagonal, Kkt};
@@ -118,6 +118,7 @@ pub struct InteriorPoint {
     newton: Newton,
     diagonal: Diagonal,
     sweeps: Psor,
+    shift: Shift,
     space: Space,
     /// `scaled` and `kkt` hold the matrices of the problem at hand.
     laid_out: bool,
@@ -165,7 +166,9 @@ impl Solver for InteriorPoint {
         let stop = self.settings.stop;
         if shift::needed(&problem.laws) {
             let (warm, mut judge, mut known) = (self.settings.warm, std::mem::take(&mut self.judge), Known::Judge);
-            let result = shift::solve(problem, solution, (&stop, Section::Round), &mut judge, |p, s, stop, judge| {
+            judge.prepare(problem).map_err(|bad| Unsupported { method: "interior-point", what: bad.to_string() })?;
+            let mut shift = std::mem::take(&mut self.shift);
+            let result = shift.solve(problem, solution, (&stop, Section::Round), &mut judge, |p, s, stop, judge| {
                 std::mem::swap(&mut self.judge, judge);
                 let result = self.convex(Target::Problem(p), std::mem::replace(&mut known, Known::Matrices), s, stop);
                 std::mem::swap(&mut self.judge, judge);
@@ -173,7 +176,7 @@ impl Solver for InteriorPoint {
                 self.settings.warm = Warm::Best;
                 result
             });
-            (self.settings.warm, self.judge) = (warm, judge);
+            (self.settings.warm, self.judge, self.shift) = (warm, judge, shift);
             result
         } else {
             self.convex(Target::Problem(problem), Known::Nothing, solution, &stop)
