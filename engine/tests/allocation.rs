@@ -104,15 +104,8 @@ fn a_second_solve_allocates_nothing() {
         let joints = laws.iter().all(|law| *law == Law::Equality);
         let smooth = laws.iter().all(|law| law.friction().is_none());
         for (m, method) in [Method::Psor, Method::Newton, Method::InteriorPoint, Method::Pivot, Method::Direct].into_iter().enumerate() {
-            // `pivot` makes pyramids of friction cones, in new memory; so does the outer iteration on De Saxcé's shift.
-            let shifted = laws.iter().any(|law| matches!(law, Law::Coulomb { .. }));
-            let apart = match method {
-                Method::Direct => !joints,
-                Method::Pivot => !smooth,
-                Method::InteriorPoint => shifted,
-                _ => false,
-            };
-            if apart {
+            // `pivot` makes pyramids of friction cones, in new memory.
+            if (method == Method::Direct && !joints) || (method == Method::Pivot && !smooth) {
                 continue;
             }
             let (count, converged) = pool.install(|| {

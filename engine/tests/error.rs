@@ -209,3 +209,27 @@ fn doing_nothing_is_an_error_of_one_scale_and_open_contacts_do_not_inflate_it() 
     assert_eq!((open.joule, open.relative()), (0.0, 0.0));
     assert!(judge.scale() > 0.0, "an answer of zero still has a yardstick");
 }
+
+#[test]
+fn bodies_that_fly_side_by_side_are_not_blamed_for_rounding() {
+    // 0.1 + 0.2 and 0.3 differ in the last place: the front ball seems to be caught up by 5.5e-17 m/s.
+    let flying = |speed: f64| Problem {
+        name: "side by side".into(),
+        H: Csr::diagonal(&[1.0, 1.0]),
+        k: vec![speed, 0.3],
+        J: Rows::from_csr(&Csr::from_dense(1, 2, &[-1.0, 1.0]), &[Law::Unilateral]),
+        E: vec![0.0],
+        w: vec![0.0],
+        laws: vec![Law::Unilateral],
+        names: Vec::new(),
+    };
+    let judged = |speed: f64| {
+        let problem = flying(speed);
+        Judge::of(&problem).unwrap().error(&problem, &Solution { v: problem.k.clone(), r: vec![0.0] })
+    };
+    let rounding = judged(0.1 + 0.2);
+    assert!(rounding.scale > 0.0 && rounding.joule == 0.0 && rounding.accepted(&Default::default()), "{rounding:?}");
+    // A millionth of a millionth faster is no rounding.
+    let faster = judged(0.3 * (1.0 + 1e-12));
+    assert!((faster.relative() - 1.0).abs() < 1e-6 && !faster.accepted(&Default::default()), "{faster:?}");
+}

@@ -17,6 +17,9 @@
 //! 4. Return the iterate of least error, accepted ones first: least sum in joules relative to the island's scale, whatever the method.
 //!
 //! When to use it: always, unless you know better. Cost: that of the method that was accepted, and of those that were tried before it.
+//! All methods keep their memory: once there is room for as many bodies, contacts and joints as a scene has, a step of rigid bodies
+//! allocates nothing (`cargo test --test allocation`). Two things are made anew: the order of elimination for a pattern of
+//! contacts that `pivot` or `interior-point` have not met before, and the boundary of a soft body, which moves every step.
 //! Every rung is counted work, so that the choice is reproducible to the bit. [Enzenhoefer2018] ranks iterates by energy in the same way.
 
 use super::{Both, Method, ReducedSolver, Report, Solver, Status, Stop, Unsupported, add_phase};

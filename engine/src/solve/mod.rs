@@ -178,8 +178,10 @@ impl Report {
     /// All that is to be said to a person: the phases and what each of them took, dependent rows, then the notes.
     pub fn remarks(&self) -> Vec<String> {
         let one = |(name, counts): &(&str, Counts)| {
-            let counted = [(counts.factorizations, "factorizations"), (counts.updates, "updates"), (counts.sweeps, "sweeps")];
-            let said: Vec<String> = counted.iter().filter(|c| c.0 > 0).map(|(count, what)| format!("{count} {what}")).collect();
+            let Counts { sweeps, factorizations, updates, pivots, outer } = *counts;
+            let factors = [(factorizations, "factorizations"), (updates, "updates"), (pivots, "pivots")];
+            let all = [(outer, "outer iterations")].into_iter().chain(factors).chain([(sweeps, "sweeps")]);
+            let said: Vec<String> = all.filter(|(n, _)| *n > 0).map(|(n, what)| format!("{n} {what}")).collect();
             if said.is_empty() { name.to_string() } else { format!("{name} ({})", said.join(", ")) }
         };
         let mut out = Vec::new();

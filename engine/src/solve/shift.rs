@@ -23,7 +23,7 @@
 //! enough; the plain iteration contracts by 0.2–0.65 and may cycle, Anderson's does neither as often.
 //! Cost: one convex solve per outer iteration.
 
-use super::{Counts, Report, Sample, Status, Stop, Unsupported};
+use super::{Counts, Report, Sample, Status, Stop, Unsupported, add_phase};
 use crate::math::dot;
 use crate::problem::law::tangent_norm;
 use crate::problem::{Error, Judge, Law, Problem, Reduced, Solution, Tolerance};
@@ -68,40 +68,56 @@ pub fn needed(laws: &[Law]) -> bool {
     laws.iter().any(|law| matches!(law, Law::Coulomb { mu, .. } if *mu > 0.0))
 }
 
-/// Solves `problem` by `inner`, which solves problems without `Law::Coulomb` from the solution handed in, within the `Stop` handed in.
-/// The problems of the outer iterations differ in `w` alone: one judge, prepared once, is lent to all of them.
-pub fn solve(
-    problem: &Problem,
-    solution: &mut Solution,
-    (stop, section): (&Stop, Section),
-    judge: &mut Judge,
-    mut inner: impl FnMut(&Problem, &mut Solution, &Stop, &mut Judge) -> Result<Report, Unsupported>,
-) -> Result<Report, Unsupported> {
-    judge.prepare(problem).map_err(|bad| Unsupported { method: "shift", what: bad.to_string() })?;
-    let mut convex = problem.clone().associated();
-    let rows = shifted_rows(&problem.laws, &problem.J.row_starts);
-    let weight: Vec<f64> = rows.iter().map(|s| judge.a()[s.block].powf(-0.5)).collect();
-    let mut u = vec![0.0; problem.rows()];
-    problem.local_velocities(&solution.v, &solution.r, &mut u);
-    let frozen = problem.laws.iter().map(|law| matches!(law, Law::Coulomb { .. })).collect();
-    let mut outer = Outer::new((stop, section), frozen, weight, read(&problem.laws, &rows, section, &u));
-    loop {
-        convex.w.copy_from_slice(&problem.w);
-        for (s, x) in rows.iter().zip(outer.x()) {
-            convex.w[s.row] += x;
-        }
-        judge.rescale(&convex);
-        let report = inner(&convex, solution, &outer.inner_stop(), judge)?;
-        problem.local_velocities(&solution.v, &solution.r, &mut u);
-        judge.rescale(problem);
-        let error = judge.error(problem, solution);
-        if outer.took(&report, error, solution, &read(&problem.laws, &rows, section, &u)) {
-            return Ok(outer.finish(solution));
+/// The outer iteration and its memory.
+#[derive(Default)]
+pub struct Shift {
+    convex: Problem,
+    rows: Vec<Shifted>,
+    u: Vec<f64>,
+    next: Vec<f64>,
+    room: Room,
+}
+
+impl Shift {
+    /// Solves `problem` by `inner`, which solves problems without `Law::Coulomb` from the solution handed in, within the `Stop` handed in.
+    /// The problems of the outer iterations differ in `w` alone: one judge, ready for `problem`, is lent to all of them.
+    pub fn solve(
+        &mut self,
+        problem: &Problem,
+        solution: &mut Solution,
+        (stop, section): (&Stop, Section),
+        judge: &mut Judge,
+        mut inner: impl FnMut(&Problem, &mut Solution, &Stop, &mut Judge) -> Result<Report, Unsupported>,
+    ) -> Result<Report, Unsupported> {
+        let Shift { convex, rows, u, next, room } = self;
+        convex.clone_from(problem);
+        convex.laws.iter_mut().for_each(|law| *law = law.associated());
+        rows.clear();
+        rows.extend(shifted_rows(&problem.laws, &problem.J.row_starts));
+        room.begin(problem.laws.iter().map(|law| matches!(law, Law::Coulomb { .. })), rows.iter().map(|s| judge.a()[s.block].powf(-0.5)));
+        u.resize(problem.rows(), 0.0);
+        problem.local_velocities(&solution.v, &solution.r, u);
+        read(&problem.laws, rows, section, u, &mut room.x);
+        let mut outer = Outer::new((stop, section), room);
+        loop {
+            convex.w.copy_from_slice(&problem.w);
+            for (s, x) in rows.iter().zip(outer.x()) {
+                convex.w[s.row] += x;
+            }
+            judge.rescale(convex);
+            let report = inner(convex, solution, &outer.inner_stop(), judge)?;
+            problem.local_velocities(&solution.v, &solution.r, u);
+            judge.rescale(problem);
+            let error = judge.error(problem, solution);
+            read(&problem.laws, rows, section, u, next);
+            if outer.took(&report, error, solution, next) {
+                return Ok(outer.finish(solution));
+            }
         }
     }
 }
 
-/// As [`solve`], for a reduced problem; `inner` is handed a symmetric W.
+/// As [`Shift::solve`], for a reduced problem; `inner` is handed a symmetric W.
 pub fn solve_reduced(
     reduced: &Reduced,
     solution: &mut Solution,
@@ -117,36 +133,39 @@ pub fn solve_reduced(
         convex.W = symmetric_part(&reduced.W, &transposed);
     }
     let m = reduced.rows();
-    let rows = shifted_rows(&reduced.laws, &reduced.row_starts);
+    let rows: Vec<Shifted> = shifted_rows(&reduced.laws, &reduced.row_starts).collect();
     let mut block_of = vec![0; m];
     for k in 0..reduced.laws.len() {
         block_of[reduced.range(k)].fill(k);
     }
-    let weight: Vec<f64> = block_of.iter().map(|&k| judge.a()[k].powf(-0.5)).collect();
     // x over all rows: T r, and the shift on normal rows.
-    let mut u = vec![0.0; m];
-    let offset = |r: &[f64], u: &mut [f64]| {
-        reduced.local_velocities(r, u);
-        let mut x = vec![0.0; m];
+    let (mut u, mut shift, mut next) = (vec![0.0; m], Vec::new(), Vec::new());
+    let mut offset = |r: &[f64], x: &mut Vec<f64>| {
+        reduced.local_velocities(r, &mut u);
+        x.clear();
+        x.resize(m, 0.0);
         if skew {
             for (i, x) in x.iter_mut().enumerate() {
                 *x = 0.5 * (reduced.W.row_dot(i, r) - transposed.row_dot(i, r));
             }
         }
-        for (s, add) in rows.iter().zip(read(&reduced.laws, &rows, section, u)) {
-            x[s.row] += add;
-        }
-        x
+        read(&reduced.laws, &rows, section, &u, &mut shift);
+        rows.iter().zip(&shift).for_each(|(s, add)| x[s.row] += add);
     };
-    let frozen = reduced.laws.iter().map(|law| skew || matches!(law, Law::Coulomb { .. })).collect();
-    let mut outer = Outer::new((stop, section), frozen, weight, offset(&solution.r, &mut u));
+    let mut room = Room::default();
+    room.begin(
+        reduced.laws.iter().map(|law| skew || matches!(law, Law::Coulomb { .. })),
+        block_of.iter().map(|&k| judge.a()[k].powf(-0.5)),
+    );
+    offset(&solution.r, &mut room.x);
+    let mut outer = Outer::new((stop, section), &mut room);
     loop {
         for i in 0..m {
             convex.q[i] = reduced.q[i] + outer.x()[i];
         }
         let report = inner(&convex, solution, &outer.inner_stop())?;
         let error = judge.error_reduced(reduced, &solution.r);
-        let next = offset(&solution.r, &mut u);
+        offset(&solution.r, &mut next);
         if outer.took(&report, error, solution, &next) {
             return Ok(outer.finish(solution));
         }
@@ -160,15 +179,16 @@ struct Shifted {
     rows: usize,
 }
 
-fn shifted_rows(laws: &[Law], row_starts: &[usize]) -> Vec<Shifted> {
-    let sliding = |k: &usize| matches!(laws[*k], Law::Coulomb { mu, .. } if mu > 0.0);
-    (0..laws.len()).filter(sliding).map(|k| Shifted { block: k, row: row_starts[k], rows: laws[k].rows() }).collect()
+fn shifted_rows(laws: &[Law], row_starts: &[usize]) -> impl Iterator<Item = Shifted> {
+    let sliding = |(_, law): &(usize, &Law)| matches!(law, Law::Coulomb { mu, .. } if *mu > 0.0);
+    laws.iter().enumerate().filter(sliding).map(|(k, law)| Shifted { block: k, row: row_starts[k], rows: law.rows() })
 }
 
-/// mu ‖u_t‖ of each shifted row (with the section's reach for the norm).
-fn read(laws: &[Law], rows: &[Shifted], section: Section, u: &[f64]) -> Vec<f64> {
+/// `x ← mu ‖u_t‖` of each shifted row (with the section's reach for the norm).
+fn read(laws: &[Law], rows: &[Shifted], section: Section, u: &[f64], x: &mut Vec<f64>) {
     let shift = |s: &Shifted| laws[s.block].friction().unwrap_or(0.0) * section.reach(&u[s.row..s.row + s.rows]);
-    rows.iter().map(shift).collect()
+    x.clear();
+    x.extend(rows.iter().map(shift));
 }
 
 fn symmetric_part(w: &crate::math::sparse::Csr, transposed: &crate::math::sparse::Csr) -> crate::math::sparse::Csr {
@@ -182,21 +202,43 @@ fn symmetric_part(w: &crate::math::sparse::Csr, transposed: &crate::math::sparse
     crate::math::sparse::Csr::from_triplets(w.rows, w.cols, &triplets)
 }
 
-/// The outer iteration: where it stands, what it has seen.
-struct Outer<'a> {
-    /// The inner method has pyramids in place of cones.
-    pyramids: bool,
-    stop: &'a Stop,
+/// The vectors of an outer iteration.
+#[derive(Default)]
+struct Room {
     /// Blocks that x enters: a contradiction among them is one of the frozen problem, not of the true one.
     frozen: Vec<bool>,
     /// Turns velocities into √J (per entry of x).
     weight: Vec<f64>,
     x: Vec<f64>,
-    anderson: Anderson,
-    best: Option<(f64, Solution, Error)>,
-    /// ‖f‖ and G(x) of the best x, √J.
-    least: f64,
+    /// The best solution so far, and G(x) of the x with the least ‖f‖.
+    best: Solution,
     least_next: Vec<f64>,
+    /// G(x) − x and G(x), √J.
+    f: Vec<f64>,
+    g: Vec<f64>,
+    anderson: Anderson,
+}
+
+impl Room {
+    fn begin(&mut self, frozen: impl Iterator<Item = bool>, weight: impl Iterator<Item = f64>) {
+        self.frozen.clear();
+        self.frozen.extend(frozen);
+        self.weight.clear();
+        self.weight.extend(weight);
+        self.anderson.clear();
+    }
+}
+
+/// The outer iteration: where it stands, what it has seen.
+struct Outer<'a> {
+    /// The inner method has pyramids in place of cones.
+    pyramids: bool,
+    stop: &'a Stop,
+    room: &'a mut Room,
+    /// Figure and error of the best solution.
+    best: Option<(f64, Error)>,
+    /// The least ‖f‖, √J.
+    least: f64,
     last: f64,
     /// Iterations in a row in which x stood still.
     still: u32,
@@ -212,15 +254,14 @@ struct Outer<'a> {
 }
 
 impl<'a> Outer<'a> {
-    fn new((stop, section): (&'a Stop, Section), frozen: Vec<bool>, weight: Vec<f64>, x: Vec<f64>) -> Outer<'a> {
+    /// From the shift `room.x`.
+    fn new((stop, section): (&'a Stop, Section), room: &'a mut Room) -> Outer<'a> {
         Outer {
             pyramids: section != Section::Round,
             stop,
-            frozen,
-            anderson: Anderson::default(),
+            room,
             best: None,
             least: f64::INFINITY,
-            least_next: Vec::new(),
             last: f64::INFINITY,
             still: 0,
             counts: Counts::default(),
@@ -232,13 +273,11 @@ impl<'a> Outer<'a> {
             history: Vec::new(),
             reproducible: true,
             started: stop.clock(),
-            weight,
-            x,
         }
     }
 
     fn x(&self) -> &[f64] {
-        &self.x
+        &self.room.x
     }
 
     /// What the inner method is asked for: a tenth of the tolerance, and what is left of the work.
@@ -263,16 +302,17 @@ impl<'a> Outer<'a> {
         self.reproducible &= report.reproducible;
         let excess = excess(&error, &self.stop.tolerance);
         if self.best.as_ref().is_none_or(|b| excess < b.0) {
-            self.best = Some((excess, solution.clone(), error));
+            self.best = Some((excess, error));
+            self.room.best.clone_from(solution);
         }
         if self.stop.history {
-            let best = self.best.as_ref().map_or(error.joule, |b| b.2.joule);
+            let best = self.best.as_ref().map_or(error.joule, |b| b.1.joule);
             let wall = self.started.elapsed().as_secs_f64();
             self.history.push(Sample { work: self.work, joule: error.joule, best, wall });
         }
         self.status = if error.accepted(&self.stop.tolerance) {
             Some(Status::Converged)
-        } else if report.status == Status::Infeasible && !report.conflict.iter().any(|&k| self.frozen[k]) {
+        } else if report.status == Status::Infeasible && !report.conflict.iter().any(|&k| self.room.frozen[k]) {
             self.conflict.clone_from(&report.conflict);
             Some(Status::Infeasible)
         } else if report.status == Status::Infeasible {
@@ -298,36 +338,40 @@ impl<'a> Outer<'a> {
 
     /// 5. x and G(x) are the same to a small part of the tolerance, again.
     fn stands_still(&mut self, next: &[f64], scale: f64) -> bool {
-        let energy: f64 = next.iter().zip(&self.x).zip(&self.weight).map(|((g, x), w)| 0.5 * (w * (g - x)).powi(2)).sum();
+        let energy: f64 = next.iter().zip(&self.room.x).zip(&self.room.weight).map(|((g, x), w)| 0.5 * (w * (g - x)).powi(2)).sum();
         self.still = if energy <= STILL * self.stop.tolerance.relative * scale { self.still + 1 } else { 0 };
         self.still >= STILL_TIMES
     }
 
     /// Anderson's step, or a plain one from the best x where it led astray.
     fn advance(&mut self, next: &[f64]) {
-        let f: Vec<f64> = next.iter().zip(&self.x).zip(&self.weight).map(|((g, x), w)| w * (g - x)).collect();
-        let size = dot(&f, &f).sqrt();
+        let Room { weight, x, least_next, f, g, anderson, .. } = &mut *self.room;
+        f.clear();
+        f.extend(next.iter().zip(&*x).zip(&*weight).map(|((g, x), w)| w * (g - x)));
+        let size = dot(f, f).sqrt();
         if size < self.least {
             self.least = size;
-            self.least_next = next.to_vec();
+            least_next.clear();
+            least_next.extend_from_slice(next);
         }
         if !(size <= 2.0 * self.least) && !(size < self.last) {
-            self.anderson.clear();
+            anderson.clear();
             // Halfway: a full step from there has been taken before.
-            self.x = self.least_next.iter().zip(next).map(|(a, b)| 0.5 * (a + b)).collect();
+            x.clear();
+            x.extend(least_next.iter().zip(next).map(|(a, b)| 0.5 * (a + b)));
             self.last = f64::INFINITY;
             return;
         }
         self.last = size;
-        let g: Vec<f64> = next.iter().zip(&self.weight).map(|(g, w)| w * g).collect();
-        let y = self.anderson.next(&f, &g);
-        self.x.clear();
-        self.x.extend(y.iter().zip(&self.weight).map(|(y, w)| y / w));
+        g.clear();
+        g.extend(next.iter().zip(&*weight).map(|(g, w)| w * g));
+        anderson.next(f, g, x);
+        x.iter_mut().zip(&*weight).for_each(|(x, w)| *x /= w);
     }
 
     fn finish(self, solution: &mut Solution) -> Report {
-        let (_, best, error) = self.best.expect("at least one inner solution was taken");
-        *solution = best;
+        let (_, error) = self.best.expect("at least one inner solution was taken");
+        solution.clone_from(&self.room.best);
         let mut report = Report::new(self.status.unwrap_or(Status::Stalled), error);
         report.iterations = self.iterations;
         report.work = self.work;
@@ -336,7 +380,7 @@ impl<'a> Outer<'a> {
         report.history = self.history;
         report.reproducible = self.reproducible;
         report.notes = self.notes;
-        report.notes.push(format!("De Saxcé's shift: {} outer iterations", self.counts.outer));
+        add_phase(&mut report.phases, "De Saxcé's shift", self.counts);
         report
     }
 }
@@ -355,69 +399,90 @@ pub fn excess(error: &Error, tolerance: &Tolerance) -> f64 {
 /// Anderson's acceleration of x ← G(x), f = G(x) − x.
 #[derive(Default)]
 struct Anderson {
-    df: Vec<Vec<f64>>,
-    dg: Vec<Vec<f64>>,
-    last: Option<(Vec<f64>, Vec<f64>)>,
+    /// Differences of f and of G(x), the newest last: so many of them are there.
+    count: usize,
+    df: [Vec<f64>; MEMORY],
+    dg: [Vec<f64>; MEMORY],
+    /// f and G(x) of the last step, if there was one.
+    stepped: bool,
+    last_f: Vec<f64>,
+    last_g: Vec<f64>,
+    work: LeastSquares,
 }
 
 impl Anderson {
     fn clear(&mut self) {
-        *self = Anderson::default();
+        (self.count, self.stepped) = (0, false);
     }
 
-    /// The next x from f and G(x).
-    fn next(&mut self, f: &[f64], g: &[f64]) -> Vec<f64> {
-        if let Some((f_old, g_old)) = self.last.take() {
-            self.df.push(f.iter().zip(&f_old).map(|(a, b)| a - b).collect());
-            self.dg.push(g.iter().zip(&g_old).map(|(a, b)| a - b).collect());
-            if self.df.len() > MEMORY {
-                self.df.remove(0);
-                self.dg.remove(0);
+    /// `x ←` the next x from f and G(x).
+    fn next(&mut self, f: &[f64], g: &[f64], x: &mut Vec<f64>) {
+        if std::mem::replace(&mut self.stepped, true) {
+            if self.count == MEMORY {
+                self.df.rotate_left(1);
+                self.dg.rotate_left(1);
+                self.count -= 1;
             }
+            for (list, new, old) in [(&mut self.df, f, &self.last_f), (&mut self.dg, g, &self.last_g)] {
+                list[self.count].clear();
+                list[self.count].extend(new.iter().zip(old).map(|(a, b)| a - b));
+            }
+            self.count += 1;
         }
-        self.last = Some((f.to_vec(), g.to_vec()));
-        let gamma = least_squares(&self.df, f);
-        let mut x = g.to_vec();
-        for (gamma, dg) in gamma.iter().zip(&self.dg) {
+        for (last, new) in [(&mut self.last_f, f), (&mut self.last_g, g)] {
+            last.clear();
+            last.extend_from_slice(new);
+        }
+        self.work.solve(&self.df[..self.count], f);
+        x.clear();
+        x.extend_from_slice(g);
+        for (gamma, dg) in self.work.gamma.iter().zip(&self.dg[..self.count]) {
             for (x, d) in x.iter_mut().zip(dg) {
                 *x -= gamma * d;
             }
         }
-        x
     }
 }
 
 /// argmin ‖b − Σ γ_i a_i‖ by Gram–Schmidt, done twice; directions that add nothing get γ = 0. Newest first.
-fn least_squares(a: &[Vec<f64>], b: &[f64]) -> Vec<f64> {
-    let count = a.len();
-    let mut q: Vec<(usize, Vec<f64>)> = Vec::new();
-    let mut r = vec![vec![0.0; count]; count];
-    for i in (0..count).rev() {
-        let mut x = a[i].clone();
-        let size = dot(&x, &x).sqrt();
-        for _ in 0..2 {
-            for (row, (_, q)) in q.iter().enumerate() {
-                let s = dot(q, &x);
-                r[row][i] += s;
-                for (x, q) in x.iter_mut().zip(q) {
-                    *x -= s * q;
+#[derive(Default)]
+struct LeastSquares {
+    gamma: [f64; MEMORY],
+    /// Orthonormal directions.
+    q: [Vec<f64>; MEMORY],
+}
+
+impl LeastSquares {
+    fn solve(&mut self, a: &[Vec<f64>], b: &[f64]) {
+        let (mut r, mut from, mut rank) = ([[0.0; MEMORY]; MEMORY], [0; MEMORY], 0);
+        for i in (0..a.len()).rev() {
+            let (done, rest) = self.q.split_at_mut(rank);
+            let x = &mut rest[0];
+            x.clone_from(&a[i]);
+            let size = dot(x, x).sqrt();
+            for _ in 0..2 {
+                for (row, q) in done.iter().enumerate() {
+                    let s = dot(q, x);
+                    r[row][i] += s;
+                    for (x, q) in x.iter_mut().zip(q) {
+                        *x -= s * q;
+                    }
                 }
             }
+            let left = dot(x, x).sqrt();
+            if left > 1e-10 * size {
+                x.iter_mut().for_each(|x| *x /= left);
+                r[rank][i] = left;
+                from[rank] = i;
+                rank += 1;
+            }
         }
-        let left = dot(&x, &x).sqrt();
-        if left > 1e-10 * size {
-            x.iter_mut().for_each(|x| *x /= left);
-            r[q.len()][i] = left;
-            q.push((i, x));
+        self.gamma = [0.0; MEMORY];
+        for row in (0..rank).rev() {
+            let known: f64 = (row + 1..rank).map(|later| r[row][from[later]] * self.gamma[from[later]]).sum();
+            self.gamma[from[row]] = (dot(&self.q[row], b) - known) / r[row][from[row]];
         }
     }
-    let mut gamma = vec![0.0; count];
-    for row in (0..q.len()).rev() {
-        let (i, direction) = &q[row];
-        let known: f64 = (row + 1..q.len()).map(|later| r[row][q[later].0] * gamma[q[later].0]).sum();
-        gamma[*i] = (dot(direction, b) - known) / r[row][*i];
-    }
-    gamma
 }
 
 #[cfg(test)]
@@ -434,7 +499,7 @@ mod tests {
         for _ in 0..5 {
             let next = g(&x);
             let f: Vec<f64> = next.iter().zip(&x).map(|(g, x)| g - x).collect();
-            x = anderson.next(&f, &next);
+            anderson.next(&f, &next, &mut x);
         }
         let next = g(&x);
         // Three unknowns: exact after four evaluations, up to the conditioning of three differences.
@@ -444,7 +509,9 @@ mod tests {
     #[test]
     fn least_squares_ignores_a_direction_that_adds_nothing() {
         let a = vec![vec![1.0, 0.0], vec![2.0, 0.0], vec![1.0, 1.0]];
-        let gamma = least_squares(&a, &[3.0, 1.0]);
+        let mut work = LeastSquares::default();
+        work.solve(&a, &[3.0, 1.0]);
+        let gamma = work.gamma;
         let got = [gamma[0] + 2.0 * gamma[1] + gamma[2], gamma[2]];
         assert!((got[0] - 3.0).abs() < 1e-14 && (got[1] - 1.0).abs() < 1e-14);
     }

@@ -43,7 +43,7 @@ pub mod start;
 mod swept;
 
 use super::psor::Psor;
-use super::shift::{self, Section, excess};
+use super::shift::{self, Section, Shift, excess};
 use super::{Counts, ReducedSolver, Report, Sample, Solver, Status, Stop, Unsupported, add_phase};
 use crate::problem::{Error, Judge, Problem, Reduced, Solution};
 use kkt::{Diagonal, Kkt};
@@ -118,6 +118,7 @@ pub struct InteriorPoint {
     newton: Newton,
     diagonal: Diagonal,
     sweeps: Psor,
+    shift: Shift,
     space: Space,
     /// `scaled` and `kkt` hold the matrices of the problem at hand.
     laid_out: bool,
@@ -162,21 +163,33 @@ impl InteriorPoint {
 
 impl Solver for InteriorPoint {
     fn solve(&mut self, problem: &Problem, solution: &mut Solution) -> Result<Report, Unsupported> {
+        let mut judge = std::mem::take(&mut self.judge);
+        let prepared = judge.prepare(problem).map_err(|bad| Unsupported { method: "interior-point", what: bad.to_string() });
+        let result = prepared.and_then(|()| self.solve_judged(problem, &mut judge, solution));
+        self.judge = judge;
+        result
+    }
+
+    fn solve_judged(&mut self, problem: &Problem, judge: &mut Judge, solution: &mut Solution) -> Result<Report, Unsupported> {
         let stop = self.settings.stop;
         if shift::needed(&problem.laws) {
-            let (warm, mut judge, mut known) = (self.settings.warm, std::mem::take(&mut self.judge), Known::Judge);
-            let result = shift::solve(problem, solution, (&stop, Section::Round), &mut judge, |p, s, stop, judge| {
+            let (warm, mut known) = (self.settings.warm, Known::Nothing);
+            let mut shift = std::mem::take(&mut self.shift);
+            let result = shift.solve(problem, solution, (&stop, Section::Round), judge, |p, s, stop, judge| {
                 std::mem::swap(&mut self.judge, judge);
-                let result = self.convex(Target::Problem(p), std::mem::replace(&mut known, Known::Matrices), s, stop);
+                let report = self.convex(Target::Problem(p), std::mem::replace(&mut known, Known::Matrices), s, stop);
                 std::mem::swap(&mut self.judge, judge);
                 // Whatever the first starts from, the others start from the answer before.
                 self.settings.warm = Warm::Best;
-                result
+                Ok(report)
             });
-            (self.settings.warm, self.judge) = (warm, judge);
+            (self.settings.warm, self.shift) = (warm, shift);
             result
         } else {
-            self.convex(Target::Problem(problem), Known::Nothing, solution, &stop)
+            std::mem::swap(&mut self.judge, judge);
+            let report = self.convex(Target::Problem(problem), Known::Nothing, solution, &stop);
+            std::mem::swap(&mut self.judge, judge);
+            Ok(report)
         }
     }
 }
@@ -187,14 +200,14 @@ impl ReducedSolver for InteriorPoint {
         if shift::needed(&reduced.laws) || reduced.asymmetry() > 1e-14 {
             let (warm, mut known) = (self.settings.warm, Known::Nothing);
             let result = shift::solve_reduced(reduced, solution, &stop, Section::Round, |p, s, stop| {
-                let result = self.convex(Target::Reduced(p), std::mem::replace(&mut known, Known::Matrices), s, stop);
+                let report = self.convex(Target::Reduced(p), std::mem::replace(&mut known, Known::Matrices), s, stop);
                 self.settings.warm = Warm::Best;
-                result
+                Ok(report)
             });
             self.settings.warm = warm;
             result
         } else {
-            self.convex(Target::Reduced(reduced), Known::Nothing, solution, &stop)
+            Ok(self.convex(Target::Reduced(reduced), Known::Nothing, solution, &stop))
         }
     }
 }
@@ -219,13 +232,11 @@ impl Target<'_> {
     }
 }
 
-/// What is known of the problem at hand from the outer iteration.
+/// What is known of the problem at hand from the outer iteration, beside the judge.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Known {
     /// Nothing.
     Nothing,
-    /// The judge is ready.
-    Judge,
     /// Only the right-hand side has changed since the last call.
     Matrices,
 }
@@ -260,8 +271,8 @@ enum End {
 
 impl InteriorPoint {
     /// Solves under the convex laws.
-    fn convex(&mut self, target: Target<'_>, known: Known, solution: &mut Solution, stop: &Stop) -> Result<Report, Unsupported> {
-        self.prepare(target, known)?;
+    fn convex(&mut self, target: Target<'_>, known: Known, solution: &mut Solution, stop: &Stop) -> Report {
+        self.prepare(target, known);
         target.fit(solution);
         let mut space = std::mem::take(&mut self.space);
         space.guess.clone_from(solution);
@@ -319,21 +330,15 @@ impl InteriorPoint {
         (space.best, space.at) = (run.best, run.at);
         self.space = space;
         report.reproducible = !(status == Status::Budget && stop.late());
-        Ok(report)
+        report
     }
 
-    fn prepare(&mut self, target: Target<'_>, known: Known) -> Result<(), Unsupported> {
+    fn prepare(&mut self, target: Target<'_>, known: Known) {
         self.laid_out &= known == Known::Matrices;
-        match target {
-            Target::Problem(problem) if known == Known::Nothing => {
-                let prepared = self.judge.prepare(problem);
-                prepared.map_err(|bad| Unsupported { method: "interior-point", what: bad.to_string() })?;
-            }
-            Target::Problem(_) => {}
-            Target::Reduced(reduced) => self.judge.prepare_reduced(reduced),
+        if let Target::Reduced(reduced) = target {
+            self.judge.prepare_reduced(reduced);
         }
         self.path.reset();
-        Ok(())
     }
 
     /// 1. The scaled problem and the pattern of its system, as far as they are not there yet.

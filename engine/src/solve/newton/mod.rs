@@ -388,8 +388,23 @@ impl ReducedSolver for Newton {
 impl Solver for Newton {
     fn solve(&mut self, problem: &Problem, solution: &mut Solution) -> Result<Report, Unsupported> {
         check(problem)?;
-        let settings = self.settings;
         self.judge.prepare(problem).map_err(unsupported)?;
+        Ok(self.solve_prepared(problem, solution))
+    }
+
+    fn solve_judged(&mut self, problem: &Problem, judge: &mut Judge, solution: &mut Solution) -> Result<Report, Unsupported> {
+        check(problem)?;
+        std::mem::swap(&mut self.judge, judge);
+        let report = self.solve_prepared(problem, solution);
+        std::mem::swap(&mut self.judge, judge);
+        Ok(report)
+    }
+}
+
+impl Newton {
+    /// Solves a problem for which `judge` is ready.
+    fn solve_prepared(&mut self, problem: &Problem, solution: &mut Solution) -> Report {
+        let settings = self.settings;
         let starts = &problem.J.row_starts;
         self.mixed.blocks.set(&problem.laws, starts, self.judge.a());
         self.mixed.set(problem, self.judge.factor());
@@ -401,7 +416,7 @@ impl Solver for Newton {
             self.mixed.eliminate(&mut self.delassus.eliminated);
         }
         if let Some(report) = self.kept(problem, solution, condensed) {
-            return Ok(report);
+            return report;
         }
         let Newton { judge, delassus, mixed, space, r, judged: point, root, convex, .. } = self;
         scaled_guess(&mixed.blocks, &solution.r, &mut space.now.y);
@@ -437,7 +452,7 @@ impl Solver for Newton {
         if associated && settings.residual.is_none() && outcome.end != End::Passed {
             error = self.try_associated(problem, solution, &mut outcome).unwrap_or(error);
         }
-        Ok(self.report(outcome, error, condensed))
+        self.report(outcome, error, condensed)
     }
 }
 

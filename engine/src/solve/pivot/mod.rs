@@ -70,7 +70,7 @@ use crate::math::updatable::Updatable;
 use crate::problem::{Error, Judge, Law, Problem, Reduced, Solution, Tolerance};
 use crate::solve::lemke::{self, Lemke};
 use crate::solve::psor::{self, Psor};
-use crate::solve::shift::{self, Section};
+use crate::solve::shift::{self, Section, Shift};
 use crate::solve::{Counts, ReducedSolver, Report, Sample, Solver, Status, Stop, Unsupported};
 
 /// Differences between W and its transposed up to this part of the largest entry are rounding.
@@ -115,6 +115,7 @@ pub struct Pivot {
     state: Sparse,
     room: Room,
     sweeps: Psor,
+    shift: Shift,
     dependent: Vec<usize>,
 }
 
@@ -152,9 +153,12 @@ impl Solver for Pivot {
         let stop = self.settings.stop;
         if shift::needed(&problem.laws) {
             let section = Section::Polygon(self.settings.facets.max(3));
-            return shift::solve(problem, solution, (&stop, section), &mut Judge::default(), |convex, solution, stop, judge| {
+            let mut shift = std::mem::take(&mut self.shift);
+            let result = shift.solve(problem, solution, (&stop, section), judge, |convex, solution, stop, judge| {
                 self.convex(convex, solution, stop, judge)
             });
+            self.shift = shift;
+            return result;
         }
         self.convex(problem, solution, &stop, judge)
     }
