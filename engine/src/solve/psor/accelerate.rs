@@ -56,7 +56,7 @@ impl Subspace {
         self.pairs.iter_mut().for_each(|pair| pair.set(x));
         (self.phi, self.least, self.extrapolated) = (system.energy(x), f64::INFINITY, false);
         self.gram.clear();
-        self.passes.team = system.team();
+        system.share(&mut self.passes);
     }
 
     /// The reactions along which a change of q̂ must be known: those of the last accepted point, then the differences in use.

@@ -7,7 +7,7 @@
 use super::gram::Gram;
 use super::lanes::Aligned;
 use super::system::{State, Sweeps};
-use super::vector::{Passes, listed};
+use super::vector::{Passes, Vector, listed};
 
 /// A sweep may change this much more than the last accepted one.
 const GROWTH: f64 = 2.0;
@@ -65,7 +65,7 @@ impl Anderson {
         }
         (self.begun, self.estimate, self.extrapolated) = (false, f64::INFINITY, false);
         self.gram.clear();
-        self.passes.team = system.team();
+        system.share(&mut self.passes);
     }
 
     /// Takes the output `y` of a sweep and replaces it by the start of the next; false if the sweep was lost.
@@ -78,17 +78,17 @@ impl Anderson {
             return false;
         }
         let passes = &mut self.passes;
-        passes.difference(&mut self.present, (&y.r, &self.start), &[], &[]);
+        passes.over(Vector::R).difference(&mut self.present, (&y.r, &self.start), &[], &[]);
         if self.begun {
             let place = self.gram.free();
             let output = &mut self.outputs[place];
-            passes.difference(&mut output.r, (&y.r, &self.accepted.r), &[], &[]);
-            passes.difference(&mut output.z, (&y.z, &self.accepted.z), &[], &[]);
-            passes.difference(&mut output.p, (&y.p, &self.accepted.p), &[], &[]);
+            passes.over(Vector::R).difference(&mut output.r, (&y.r, &self.accepted.r), &[], &[]);
+            passes.over(Vector::Z).difference(&mut output.z, (&y.z, &self.accepted.z), &[], &[]);
+            passes.over(Vector::Other).difference(&mut output.p, (&y.p, &self.accepted.p), &[], &[]);
             let mut new = std::mem::take(&mut self.changes[place]);
             let used = self.gram.used();
             let others = listed(used, |p| &self.changes[p]);
-            let products = passes.difference(&mut new, (&self.present, &self.change), &self.present, &others[..used.len()]);
+            let products = passes.over(Vector::R).difference(&mut new, (&self.present, &self.change), &self.present, &others[..used.len()]);
             self.changes[place] = new;
             self.gram.take(place, &products);
         }

@@ -1,15 +1,16 @@
 //! From a problem to the coordinates of the sweep.
 
 use super::colour::{Colours, UNCOLOURED};
+use super::crew::CHUNK;
 use super::fill::{Filler, Slot, fill};
 use super::image::{Image, Layout, metric, scaled};
-use super::kernel::CHUNK;
 use super::lanes::LANES;
-use super::parts::{BOUNDARY, Lists, Parts};
+use super::parts::{Lists, Parts, Place, ROUNDS};
 use super::system::{Colour, Part, Run, STRIDE, Single, System};
 use super::{Local, Settings};
 use crate::math::cliques::CliqueFactor;
 use crate::problem::{Law, Problem};
+use std::ops::Range;
 
 /// How a block is swept.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -33,14 +34,17 @@ struct Placed {
     stage: Stage,
     colour: u32,
     kind: Kind,
+    /// Where its first owner begins in z, if that is not in the order of the problem.
+    near: u32,
     block: usize,
 }
 
-/// Blocks without a colour first, then the parts, then what lies between them.
+/// Where in r̂ a block lies: those without a colour first, then the parts, each followed by the seams that join it to later ones (who
+/// passes over a vector then meets, on the whole, what he swept himself), then the rest.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Stage {
     Serial,
-    Part(u32),
+    Part(Place),
     Boundary,
 }
 
@@ -56,8 +60,11 @@ pub(super) struct Scratch {
     swept: Vec<usize>,
     owners: Lists,
     parts: Parts,
-    inner: Colours,
-    outer: Colours,
+    /// Colours of each round, and of the boundary.
+    colours: [Colours; ROUNDS + 1],
+    boundary: Colours,
+    /// Owners that parts of different rounds touch, by round and part.
+    border: Vec<(Place, u32)>,
     placed: Vec<Placed>,
     /// What goes into each group of lanes: of cones, of Coulomb's law, of bounds.
     slots: [Vec<Slot>; 3],
@@ -84,8 +91,11 @@ impl System {
         (self.len, self.mesh, self.meshed) = (dummy, scratch.layout.mesh, dummy - scratch.layout.mesh);
         self.compliant = problem.E.iter().any(|&e| e > 0.0);
         let mut builder = Builder { problem, factor, settings, scratch, dummy, system: self };
-        let jointed = builder.joints();
+        let jointed = settings.joints && problem.laws.contains(&Law::Equality);
         builder.place(jointed);
+        if jointed && !builder.joints() {
+            builder.place(false);
+        }
         let placed = std::mem::take(&mut builder.scratch.placed);
         builder.blocks(&placed);
         scratch.placed = placed;
@@ -135,11 +145,8 @@ impl Builder<'_> {
         system.compliance.push(self.problem.E[row] * s * s);
     }
 
-    /// All equality rows as one block, if that is asked for and can be factored.
+    /// All equality rows as one block, if it can be factored.
     fn joints(&mut self) -> bool {
-        if !self.settings.joints || !self.problem.laws.contains(&Law::Equality) {
-            return false;
-        }
         for k in (0..self.problem.laws.len()).filter(|&k| self.problem.laws[k] == Law::Equality) {
             let image = &mut self.scratch.image;
             image.set(self.problem, k, &self.scratch.layout, self.factor);
@@ -160,7 +167,7 @@ impl Builder<'_> {
 
     /// Stages, colours and kinds of all blocks but the joints, in the order of the sweep.
     fn place(&mut self, jointed: bool) {
-        let Scratch { layout, swept, owners, parts, inner, outer, placed, .. } = &mut *self.scratch;
+        let Scratch { layout, swept, owners, parts, colours, boundary, border, placed, .. } = &mut *self.scratch;
         let (problem, settings) = (self.problem, self.settings);
         let groups = layout.groups.len();
         let count = groups + layout.cliques.len();
@@ -171,27 +178,40 @@ impl Builder<'_> {
             owners.push(problem.J.block(k).columns.iter().map(|&j| layout.owner[j as usize]));
         }
         parts.set(count, owners);
-        inner.reset(count);
-        outer.reset(count);
+        layout.arrange(&parts.order);
+        colours[..=parts.rounds].iter_mut().chain([&mut *boundary]).for_each(|colours| colours.reset(count));
         placed.clear();
+        border.clear();
+        let mut alike = [true; 2];
         for (i, &block) in swept.iter().enumerate() {
             let owners = owners.get(i);
             let rigid = owners.len() <= 2 && owners.iter().all(|&o| (o as usize) < groups);
             let kind = if rigid { kind(problem, block, settings) } else { Kind::Single };
-            let home = owners.first().map_or(BOUNDARY, |&o| parts.of[o as usize]);
-            let within = home != BOUNDARY && owners.iter().all(|&o| parts.of[o as usize] == home);
+            if let Some(alike) = alike.get_mut(kind as usize) {
+                *alike = *alike && layout.rigid(&problem.J.block(block));
+            }
             let in_mesh = |o: &u32| (*o as usize).checked_sub(groups).is_some_and(|c| !layout.touched[c].is_empty());
-            let (stage, colour) = match kind {
+            let (stage, colour) = match (kind, parts.place(owners)) {
                 _ if owners.iter().any(in_mesh) => (Stage::Serial, 0),
-                Kind::Cone | Kind::Coulomb | Kind::Bounds if within => (Stage::Part(home), inner.place(owners)),
-                _ => (Stage::Boundary, outer.place(owners)),
+                (Kind::Cone | Kind::Coulomb | Kind::Bounds, Some(place)) => {
+                    if place.round > 0 {
+                        border.extend(owners.iter().flat_map(|&o| [(place, o), (Place::part(parts.of[o as usize]), o)]));
+                    }
+                    (Stage::Part(place), colours[place.round as usize].place(owners))
+                }
+                _ => (Stage::Boundary, boundary.place(owners)),
             };
+            let near = owners.first().map_or(0, |&o| if parts.number > 1 && rigid { layout.start(o) } else { 0 });
             placed.push(match colour {
-                UNCOLOURED => Placed { stage: Stage::Serial, colour, kind: Kind::Single, block },
-                _ => Placed { stage, colour, kind, block },
+                UNCOLOURED => Placed { stage: Stage::Serial, colour, kind: Kind::Single, near, block },
+                _ => Placed { stage, colour, kind, near, block },
             });
         }
+        self.system.kinds.cone.store(alike[Kind::Cone as usize]);
+        self.system.kinds.coulomb.store(alike[Kind::Coulomb as usize]);
         placed.sort_unstable();
+        border.sort_unstable();
+        border.dedup();
     }
 
     fn blocks(&mut self, placed: &[Placed]) {
@@ -204,10 +224,27 @@ impl Builder<'_> {
             let colours = first_colour..self.system.colours.len();
             match stage[0].stage {
                 Stage::Serial => self.system.serial = self.system.singles.len(),
-                Stage::Part(_) => self.system.parts.push(Part { colours, places: first..self.system.places.row.len() }),
+                Stage::Part(place) => self.part(place, colours, first..self.system.places.row.len()),
                 Stage::Boundary => self.system.boundary = colours,
             }
         }
+    }
+
+    /// Appends a part, or a seam, with these colours and places of r̂.
+    fn part(&mut self, place: Place, colours: Range<usize>, places: Range<usize>) {
+        let (system, border) = (&mut *self.system, &self.scratch.border);
+        let first = border.partition_point(|b| b.0 < place);
+        let shared = border[first..].iter().take_while(|b| b.0 == place).map(|b| self.scratch.layout.start(b.1));
+        let at = system.border.len();
+        system.border.extend(shared);
+        if place.round == 0 && !border.is_empty() {
+            let Scratch { layout, parts, .. } = &*self.scratch;
+            let group = parts.owners_from(place.first).iter().find(|&&o| (o as usize) < layout.groups.len());
+            system.cuts.r.push(places.start);
+            system.cuts.z.extend(group.map(|&group| layout.start(group) as usize));
+        }
+        system.rounds[place.round as usize].push(system.parts.len());
+        system.parts.push(Part { colours, places, border: at..system.border.len() });
     }
 
     fn colour(&mut self, placed: &[Placed]) -> Colour {
@@ -230,9 +267,10 @@ impl Builder<'_> {
         let slots = self.scratch.slots[kind as usize].len();
         let at = self.system.places.row.len();
         for (g, four) in placed.chunks(LANES).enumerate() {
-            // Parts have a dummy each, and so have the chunks of a colour of the boundary.
+            // Parts have a dummy each, and so have the seams, and the chunks of a colour of the boundary, which are swept at another time.
             let slot = match four[0].stage {
-                Stage::Part(part) => part as usize,
+                Stage::Part(Place { first, round: 0, .. }) => first as usize,
+                Stage::Part(place) => self.scratch.parts.number + place.seam as usize,
                 _ => self.scratch.parts.number + g / CHUNK,
             };
             let dummy = self.dummy + slot * STRIDE;

@@ -7,7 +7,8 @@ use super::image::{Layout, metric, scaled};
 use super::kernel::Groups;
 use super::lanes::LANES;
 use super::laws::{Local, coulomb_parameters};
-use super::system::{GROUP, STRIDE, System};
+use super::rows::Rigid;
+use super::system::{GROUP, System};
 use super::team::Team;
 use crate::problem::law::MAX_ROWS;
 use crate::problem::{Law, Problem};
@@ -74,10 +75,10 @@ pub(super) struct Filler<'a> {
 
 /// Fills all groups of one kind.
 pub(super) fn fill<L: Local + Sync>(filler: &Filler<'_>, groups: &mut Groups<L>, slots: &mut [Slot], team: Option<&Team>) {
-    let size = Groups::<L>::SIZE;
+    let (size, rigid) = (groups.size(), groups.rigid());
     let run = |_: usize, values: &mut [f64], slots: &mut [Slot]| {
         for (values, slot) in values.chunks_exact_mut(size).zip(slots) {
-            filler.group::<L>(values, slot);
+            filler.group::<L>(values, slot, rigid);
         }
     };
     match team {
@@ -90,7 +91,7 @@ pub(super) fn fill<L: Local + Sync>(filler: &Filler<'_>, groups: &mut Groups<L>,
 }
 
 impl Filler<'_> {
-    fn group<L: Local>(&self, values: &mut [f64], slot: &mut Slot) {
+    fn group<L: Local>(&self, values: &mut [f64], slot: &mut Slot, rigid: bool) {
         for lane in 0..LANES {
             let Some(k) = slot.blocks[lane] else { continue };
             let law = self.problem.laws[k as usize];
@@ -106,8 +107,15 @@ impl Filler<'_> {
             let (s, step) = metric(&law, &mut block, self.settings);
             rows.iter_mut().zip(s).for_each(|(row, s)| row.iter_mut().for_each(|x| *x *= s));
             slot.scales[lane] = s;
-            slot.places[lane] = owners.map(|o| o.map_or(slot.dummy, |o| o * STRIDE as u32));
+            slot.places[lane] = owners.map(|o| o.map_or(slot.dummy, |o| self.layout.start(o)));
             let rows = &rows.as_flattened()[..d * COLUMNS];
+            let compact;
+            let rows = if rigid {
+                compact = Rigid::of(rows, owners.map(|o| o.and_then(|o| self.layout.root(o)).unwrap_or(0.0)));
+                &compact
+            } else {
+                rows
+            };
             match scaled(&law, &s) {
                 Law::Cone { mu, .. } => Groups::<L>::put(values, lane, rows, &[mu, 1.0 / (1.0 + mu * mu), step]),
                 Law::Coulomb { mu, .. } if !self.settings.exact(&law) => {

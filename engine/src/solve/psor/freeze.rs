@@ -11,10 +11,13 @@
 
 #![allow(unsafe_code)]
 
+use super::crew::Shared;
 use super::gram::MOST;
-use super::kernel::{Groups, Shared};
+use super::kernel::Groups;
+
 use super::lanes::{Four, LANES, Plain, wide_enough};
 use super::laws::Cone;
+use super::rows::{Form, Rigid, Stored};
 use super::system::{Colour, Run, State, System};
 use crate::problem::law::tangent_norm;
 
@@ -109,29 +112,31 @@ impl System {
 unsafe fn freeze(groups: &Groups<Cone>, run: &Run, places: &Places<'_>) -> Change {
     #[cfg(target_arch = "x86_64")]
     if wide_enough() {
+        let freeze = if groups.rigid() { freeze_wide::<Rigid> } else { freeze_wide::<Stored> };
         // SAFETY: the processor has AVX2 and FMA; the rest is the caller's promise.
-        return unsafe { freeze_wide(groups, run, places) };
+        return unsafe { freeze(groups, run, places) };
     }
+    let freeze = if groups.rigid() { freeze_by::<Rigid, Plain> } else { freeze_by::<Stored, Plain> };
     // SAFETY: the caller's promise.
-    unsafe { freeze_by::<Plain>(groups, run, places) }
+    unsafe { freeze(groups, run, places) }
 }
 
 #[cfg(target_arch = "x86_64")]
 #[target_feature(enable = "avx2,fma")]
-unsafe fn freeze_wide(groups: &Groups<Cone>, run: &Run, places: &Places<'_>) -> Change {
+unsafe fn freeze_wide<R: Form>(groups: &Groups<Cone>, run: &Run, places: &Places<'_>) -> Change {
     // SAFETY: the caller's promise.
-    unsafe { freeze_by::<super::lanes::Wide>(groups, run, places) }
+    unsafe { freeze_by::<R, super::lanes::Wide>(groups, run, places) }
 }
 
 #[inline(always)]
-unsafe fn freeze_by<F: Four>(groups: &Groups<Cone>, run: &Run, places: &Places<'_>) -> Change {
+unsafe fn freeze_by<R: Form, F: Four>(groups: &Groups<Cone>, run: &Run, places: &Places<'_>) -> Change {
     // SAFETY: the caller's promise.
     unsafe {
         let zero = F::splat(0.0);
         let (mut square, mut along) = (zero, [zero; ALONG]);
         for (g, at) in run.groups.clone().zip((run.at..).step_by(3 * LANES)) {
             let (q, shift) = (places.q.start().add(at), places.shift.start().add(at));
-            let u: [F; 3] = groups.velocities(g, q, &groups.touched(g, places.z.as_ptr()));
+            let u: [F; 3] = groups.velocities::<R, F>(g, q, &groups.touched(g, places.z.as_ptr()));
             let new = F::load(places.mu.as_ptr().add(at)).mul(u[1].mul(u[1]).add(u[2].mul(u[2])).sqrt());
             let change = new.sub(F::load(shift));
             new.store(shift);

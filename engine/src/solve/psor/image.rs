@@ -74,6 +74,51 @@ impl Layout {
         self.len = self.groups.len() * STRIDE;
     }
 
+    /// Places the groups in z in this order of owners, those that it leaves out after the others: what is swept together lies together. No
+    /// block has been placed yet.
+    pub(super) fn arrange(&mut self, order: &[u32]) {
+        let groups = &self.groups;
+        for &first in groups {
+            self.coordinate[first as usize] = NONE;
+        }
+        let mut next = 0;
+        for owner in order.iter().copied().filter(|&o| (o as usize) < groups.len()).chain(0..groups.len() as u32) {
+            let first = groups[owner as usize] as usize;
+            if self.coordinate[first] == NONE {
+                (0..GROUP).for_each(|p| self.coordinate[first + p] = (next + p) as u32);
+                next += STRIDE;
+            }
+        }
+    }
+
+    /// 1/√m of a group whose first three unknowns are the velocity of a mass m, apart from the other three; none if it is something else.
+    pub(super) fn root(&self, group: u32) -> Option<f64> {
+        let l = &self.whitening[group as usize];
+        let apart = [6, 12, 13].into_iter().chain((3..GROUP).flat_map(|i| i * GROUP..i * GROUP + 3)).all(|p| l[p] == 0.0);
+        (apart && l[0] == l[7] && l[0] == l[14] && l[0] > 0.0).then_some(l[0])
+    }
+
+    /// True if these are all unknowns of a group.
+    pub(super) fn whole(&self, six: &[u32; GROUP]) -> bool {
+        let owner = self.owner[six[0] as usize];
+        self.groups.get(owner as usize).is_some_and(|&first| six.iter().zip(first..).all(|(&j, i)| j == i))
+    }
+
+    /// True if a block joins two rigid bodies, or one and the ground, and reads their velocities with opposite signs.
+    pub(super) fn rigid(&self, block: &RowBlock<'_>) -> bool {
+        let (sixes, rest) = block.columns.as_chunks::<GROUP>();
+        let opposite = |row: &[f64]| sixes.len() < 2 || (0..3).all(|j| row[j] == -row[GROUP + j]);
+        sixes.len() <= 2
+            && rest.is_empty()
+            && sixes.iter().all(|six| self.whole(six) && self.root(self.owner[six[0] as usize]).is_some())
+            && (0..block.rows).all(|i| opposite(block.row(i)))
+    }
+
+    /// Where a group begins in z.
+    pub(super) fn start(&self, group: u32) -> u32 {
+        self.coordinate[self.groups[group as usize] as usize]
+    }
+
     /// L⁻¹ of each group, from the factors of its cliques.
     fn whiten(&mut self, factor: &CliqueFactor) {
         let cliques = &factor.cliques;
@@ -186,7 +231,7 @@ impl Image {
         self.meshed = false;
         for &owner in &self.owners {
             match (owner as usize).checked_sub(groups) {
-                None => self.read.extend((0..GROUP).map(|p| (owner as usize * STRIDE + p) as u32)),
+                None => self.read.extend((0..GROUP as u32).map(|p| layout.start(owner) + p)),
                 Some(c) if layout.touched[c].is_empty() => {
                     self.read.extend(factor.cliques.members(layout.cliques[c] as usize).iter().map(|&j| layout.coordinate[j as usize]));
                 }
@@ -212,12 +257,8 @@ impl Image {
 
     /// A block that holds all unknowns of groups, one group after the other; false if it is none.
     fn set_rigid(&mut self, block: &RowBlock<'_>, compliance: &[f64], layout: &Layout) -> bool {
-        let whole = |six: &[u32]| {
-            let owner = layout.owner[six[0] as usize];
-            layout.groups.get(owner as usize).is_some_and(|&first| six.iter().zip(first..).all(|(&j, i)| j == i))
-        };
         let (sixes, rest) = block.columns.as_chunks::<GROUP>();
-        if !rest.is_empty() || !sixes.iter().all(|six| whole(six)) {
+        if !rest.is_empty() || !sixes.iter().all(|six| layout.whole(six)) {
             return false;
         }
         self.owners.clear();
@@ -226,7 +267,7 @@ impl Image {
             return false;
         }
         self.read.clear();
-        self.read.extend(self.owners.iter().flat_map(|&owner| (0..GROUP as u32).map(move |p| owner * STRIDE as u32 + p)));
+        self.read.extend(self.owners.iter().flat_map(|&owner| (0..GROUP as u32).map(move |p| layout.start(owner) + p)));
         self.write.clone_from(&self.read);
         self.meshed = false;
         self.read_values.clear();

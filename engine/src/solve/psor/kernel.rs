@@ -1,13 +1,13 @@
 //! The inner loop: four contacts of one colour at a time.
 //!
-//! A contact of two groups of six unknowns (rigid bodies) is d × 12 whitened numbers. Four of them are
+//! A contact of two groups of six unknowns (rigid bodies) is d × 12 whitened numbers, or fewer ([`super::rows`]). Four of them are
 //! stored lane by lane, so that every operation below works on four contacts at once:
 //!
 //! ```text
 //!   û = q̂ + Ĵ_A z_A + Ĵ_B z_B        r̂⁺ = local solution        z += Ĵᵀ (r̂⁺ − r̂)
 //! ```
 //!
-//! Eight groups of lanes go through each of the three stages before the next: within a stage nothing waits for anything
+//! Six groups of lanes go through each of the three stages before the next: within a stage nothing waits for anything
 //! else, so that the processor is busy while roots and quotients are on their way.
 //!
 //! The contacts of a chunk, and of all chunks of a colour, touch different groups of unknowns (a contact with the
@@ -19,20 +19,18 @@
 
 use super::lanes::{Aligned, Four, LANES, LINE, Plain, wide_enough};
 use super::laws::{Bounds, Cone, Coulomb, Local};
-use super::system::{Colour, Part, Run, State};
-use super::team::Team;
+use super::rows::{Form, Rigid, Stored};
+use super::system::{Colour, Run};
 use std::marker::PhantomData;
 use std::mem::MaybeUninit;
 use std::ops::Range;
 
-/// Groups of lanes per chunk, the unit of parallel work.
-pub(super) const CHUNK: usize = 32;
-
 /// Groups of lanes that go through a stage together; their rows fit into the first-level cache.
-const BATCH: usize = 8;
+const BATCH: usize = 6;
 
-/// Columns of a row: two groups of unknowns.
-const COLUMNS: usize = 12;
+/// Numbers of all groups that stay in the cache. There the processor finds every second line of the rows by itself, and to ask for it costs
+/// as much as any other load; from memory all lines are asked for.
+const CACHED: usize = 1 << 20;
 
 /// Room of a group of unknowns in z.
 const ROOM: usize = 8;
@@ -40,6 +38,7 @@ const ROOM: usize = 8;
 /// Contacts of one kind, four by four.
 pub(super) struct Groups<L> {
     values: Aligned,
+    rigid: bool,
     places: Vec<[u32; 2 * LANES]>,
     /// The end of the last group of unknowns that is touched.
     limit: usize,
@@ -48,7 +47,7 @@ pub(super) struct Groups<L> {
 
 impl<L> Default for Groups<L> {
     fn default() -> Groups<L> {
-        Groups { values: Aligned::default(), places: Vec::new(), limit: 0, law: PhantomData }
+        Groups { values: Aligned::default(), rigid: false, places: Vec::new(), limit: 0, law: PhantomData }
     }
 }
 
@@ -75,121 +74,31 @@ impl Kinds {
     }
 }
 
-/// The start of a vector that several threads write, each at places of its own.
-#[derive(Clone, Copy)]
-pub(super) struct Shared(*mut f64);
-
-// SAFETY: who uses it sees to it that threads touch different places: chunks of one colour do, see the head of this file.
-unsafe impl Send for Shared {}
-// SAFETY: as above.
-unsafe impl Sync for Shared {}
-
-impl Shared {
-    pub(super) fn of(vector: &mut [f64]) -> Shared {
-        Shared(vector.as_mut_ptr())
-    }
-
-    pub(super) fn start(self) -> *mut f64 {
-        self.0
-    }
-}
-
-/// What a sweep reads.
-pub(super) struct Kernels<'a> {
-    pub kinds: &'a Kinds,
-    pub colours: &'a [Colour],
-    pub q: &'a [f64],
-    /// Who sweeps parts and chunks; one thread without a team.
-    pub team: Option<&'a Team>,
-}
-
-impl Kernels<'_> {
-    /// Sweeps all parts; returns Σ‖Δ‖², added in the order of the parts.
-    pub(super) fn sweep_parts(&self, parts: &[Part], x: &mut State, sums: &mut Vec<f64>) -> f64 {
-        self.check(&x.z);
-        let (z, r) = (Shared::of(&mut x.z), Shared::of(&mut x.r));
-        let end = x.r.len();
-        let run = |p: usize| -> f64 {
-            let part = &parts[p];
-            assert!(part.places.end <= end);
-            // SAFETY: within r (checked), and the places of parts do not overlap.
-            let r = unsafe { std::slice::from_raw_parts_mut(r.start().add(part.places.start), part.places.len()) };
-            let colours = &self.colours[part.colours.clone()];
-            // SAFETY: every place is within z (checked above); parts touch different places.
-            colours.iter().map(|colour| unsafe { self.colour(colour, part.places.start, r, z.start()) }).sum()
-        };
-        self.in_order(parts.len(), run, sums)
-    }
-
-    /// Sweeps the lanes of one colour of the boundary, chunk by chunk.
-    pub(super) fn sweep_colour(&self, colour: &Colour, x: &mut State, sums: &mut Vec<f64>) -> f64 {
-        self.check(&x.z);
-        let z = Shared::of(&mut x.z);
-        self.chunks(&self.kinds.cone, (&colour.cone, z), &mut x.r, sums)
-            + self.chunks(&self.kinds.coulomb, (&colour.coulomb, z), &mut x.r, sums)
-            + self.chunks(&self.kinds.bounds, (&colour.bounds, z), &mut x.r, sums)
-    }
-
-    fn chunks<L: Local + Sync>(&self, groups: &Groups<L>, (run, z): (&Run, Shared), r: &mut [f64], sums: &mut Vec<f64>) -> f64 {
-        let size = CHUNK * L::ROWS * LANES;
-        let range = run.places(L::ROWS);
-        let (q, end) = (&self.q[range.clone()], range.len());
-        let r = Shared::of(&mut r[range]);
-        let sweep = |c: usize| {
-            let mine = c * size..end.min((c + 1) * size);
-            // SAFETY: within r, and chunks do not overlap.
-            let r = unsafe { std::slice::from_raw_parts_mut(r.start().add(mine.start), mine.len()) };
-            // SAFETY: every place is within z (checked by the caller); chunks of one colour touch different places.
-            unsafe { groups.sweep(run.groups.start + c * CHUNK, &q[mine], r, z.start()) }
-        };
-        self.in_order(end.div_ceil(size), sweep, sums)
-    }
-
-    /// `Σ f(i)`, each on some thread, added in order.
-    fn in_order(&self, count: usize, f: impl Fn(usize) -> f64 + Send + Sync, sums: &mut Vec<f64>) -> f64 {
-        match self.team {
-            Some(team) if count > 1 => {
-                sums.clear();
-                sums.resize(count, 0.0);
-                team.chunks((sums, &mut [(); 0]), (1, 1), |i, sum, _| sum[0] = f(i));
-                sums.iter().sum()
-            }
-            _ => (0..count).map(f).sum(),
-        }
-    }
-
-    /// One colour of a part whose reactions `r` begin at place `first`.
-    ///
-    /// # Safety
-    /// No other thread touches the places of this colour in z.
-    unsafe fn colour(&self, colour: &Colour, first: usize, r: &mut [f64], z: *mut f64) -> f64 {
-        // SAFETY: the caller's promise.
-        unsafe {
-            self.run(&self.kinds.cone, &colour.cone, first, r, z)
-                + self.run(&self.kinds.coulomb, &colour.coulomb, first, r, z)
-                + self.run(&self.kinds.bounds, &colour.bounds, first, r, z)
-        }
-    }
-
-    /// # Safety
-    /// As [`Kernels::colour`].
-    unsafe fn run<L: Local>(&self, groups: &Groups<L>, run: &Run, first: usize, r: &mut [f64], z: *mut f64) -> f64 {
-        let all = run.places(L::ROWS);
-        // SAFETY: the caller's promise.
-        unsafe { groups.sweep(run.groups.start, &self.q[all.clone()], &mut r[all.start - first..all.end - first], z) }
-    }
-
-    fn check(&self, z: &[f64]) {
-        let Kinds { cone, coulomb, bounds } = self.kinds;
-        assert!(cone.within(z.len()) && coulomb.within(z.len()) && bounds.within(z.len()), "every place is within z");
-    }
-}
-
 impl<L: Local> Groups<L> {
-    /// Numbers of a group of lanes.
-    pub(super) const SIZE: usize = (COLUMNS * L::ROWS + L::PARAMETERS) * LANES;
     /// Reactions of a group of lanes.
     const REACTIONS: usize = L::ROWS * LANES;
+
+    /// Numbers of a group of lanes in this form.
+    #[inline(always)]
+    fn size_in<R: Form>() -> usize {
+        (R::numbers(L::ROWS) + L::PARAMETERS) * LANES
+    }
+
+    /// Numbers of a group of lanes.
+    pub(super) fn size(&self) -> usize {
+        if self.rigid { Self::size_in::<Rigid>() } else { Self::size_in::<Stored>() }
+    }
+
+    /// True if the groups are in the form [`Rigid`].
+    pub(super) fn rigid(&self) -> bool {
+        self.rigid
+    }
+
+    /// The form of groups to come: [`Rigid`], for blocks of three rows, or [`Stored`]. There are none yet.
+    pub(super) fn store(&mut self, rigid: bool) {
+        assert!(self.places.is_empty() && (!rigid || L::ROWS == 3), "no groups of another form");
+        self.rigid = rigid;
+    }
 
     pub(super) fn len(&self) -> usize {
         self.places.len()
@@ -208,17 +117,17 @@ impl<L: Local> Groups<L> {
 
     /// A group whose lanes do nothing yet.
     pub(super) fn open(&mut self, dummy: u32) {
-        self.values.extend(Self::SIZE);
+        self.values.extend(self.size());
         self.places.push([dummy; 2 * LANES]);
         self.limit = self.limit.max(dummy as usize + ROOM);
     }
 
-    /// The numbers of all groups, [`Groups::SIZE`] each.
+    /// The numbers of all groups, [`Groups::size`] each.
     pub(super) fn values(&mut self) -> &mut [f64] {
         &mut self.values
     }
 
-    /// Puts rows over two groups of unknowns (d × 12) and parameters into lane `lane` of a group with these numbers.
+    /// Puts the numbers of a contact's rows and its parameters into lane `lane` of a group.
     pub(super) fn put(values: &mut [f64], lane: usize, rows: &[f64], parameters: &[f64]) {
         for (i, &x) in rows.iter().chain(parameters).enumerate() {
             values[i * LANES + lane] = x;
@@ -237,27 +146,29 @@ impl<L: Local> Groups<L> {
         let r = &r[run.places(L::ROWS)];
         #[cfg(target_arch = "x86_64")]
         if wide_enough() {
+            let spread = if self.rigid { Self::spread_wide::<Rigid> } else { Self::spread_wide::<Stored> };
             // SAFETY: the processor has AVX2 and FMA; places within z (checked above), one thread.
-            return unsafe { self.spread_wide(run.groups.clone(), r, z.as_mut_ptr()) };
+            return unsafe { spread(self, run.groups.clone(), r, z.as_mut_ptr()) };
         }
+        let spread = if self.rigid { Self::spread_by::<Rigid, Plain> } else { Self::spread_by::<Stored, Plain> };
         // SAFETY: as above.
-        unsafe { self.spread_by::<Plain>(run.groups.clone(), r, z.as_mut_ptr()) }
+        unsafe { spread(self, run.groups.clone(), r, z.as_mut_ptr()) }
     }
 
     #[cfg(target_arch = "x86_64")]
     #[target_feature(enable = "avx2,fma")]
-    unsafe fn spread_wide(&self, groups: Range<usize>, r: &[f64], z: *mut f64) {
+    unsafe fn spread_wide<R: Form>(&self, groups: Range<usize>, r: &[f64], z: *mut f64) {
         // SAFETY: the caller's promise.
-        unsafe { self.spread_by::<super::lanes::Wide>(groups, r, z) }
+        unsafe { self.spread_by::<R, super::lanes::Wide>(groups, r, z) }
     }
 
     #[inline(always)]
-    unsafe fn spread_by<F: Four>(&self, groups: Range<usize>, r: &[f64], z: *mut f64) {
+    unsafe fn spread_by<R: Form, F: Four>(&self, groups: Range<usize>, r: &[f64], z: *mut f64) {
         for (g, r) in groups.zip(r.chunks_exact(Self::REACTIONS)) {
             // SAFETY: the caller's promise.
             unsafe {
                 let r: [F; 3] = std::array::from_fn(|i| if i < L::ROWS { F::load(r[i * LANES..].as_ptr()) } else { F::splat(0.0) });
-                self.push(g, r, self.touched(g, z), z);
+                self.push::<R, F>(g, r, self.touched(g, z), z);
             }
         }
     }
@@ -266,27 +177,34 @@ impl<L: Local> Groups<L> {
     ///
     /// # Safety
     /// No other thread touches the places of these groups in `z` meanwhile; all places + 8 are within z.
-    unsafe fn sweep(&self, first: usize, q: &[f64], r: &mut [f64], z: *mut f64) -> f64 {
+    pub(super) unsafe fn sweep(&self, first: usize, q: &[f64], r: &mut [f64], z: *mut f64) -> f64 {
         let groups = first..first + r.len() / Self::REACTIONS;
         assert!(groups.end <= self.places.len() && q.len() == r.len());
         #[cfg(target_arch = "x86_64")]
         if wide_enough() {
+            let sweep = match (self.rigid, self.values.len() <= CACHED) {
+                (true, true) => Self::sweep_wide::<Rigid, { 2 * LINE }>,
+                (true, false) => Self::sweep_wide::<Rigid, LINE>,
+                (false, true) => Self::sweep_wide::<Stored, { 2 * LINE }>,
+                (false, false) => Self::sweep_wide::<Stored, LINE>,
+            };
             // SAFETY: the processor has AVX2 and FMA; the rest is the caller's promise.
-            return unsafe { self.sweep_wide(groups, q, r, z) };
+            return unsafe { sweep(self, groups, q, r, z) };
         }
+        let sweep = if self.rigid { Self::sweep_by::<Rigid, Plain, LINE> } else { Self::sweep_by::<Stored, Plain, LINE> };
         // SAFETY: the caller's promise.
-        unsafe { self.sweep_by::<Plain>(groups, q, r, z) }
+        unsafe { sweep(self, groups, q, r, z) }
     }
 
     #[cfg(target_arch = "x86_64")]
     #[target_feature(enable = "avx2,fma")]
-    unsafe fn sweep_wide(&self, groups: Range<usize>, q: &[f64], r: &mut [f64], z: *mut f64) -> f64 {
+    unsafe fn sweep_wide<R: Form, const ASKED: usize>(&self, groups: Range<usize>, q: &[f64], r: &mut [f64], z: *mut f64) -> f64 {
         // SAFETY: the caller's promise.
-        unsafe { self.sweep_by::<super::lanes::Wide>(groups, q, r, z) }
+        unsafe { self.sweep_by::<R, super::lanes::Wide, ASKED>(groups, q, r, z) }
     }
 
     #[inline(always)]
-    unsafe fn sweep_by<F: Four>(&self, groups: Range<usize>, q: &[f64], r: &mut [f64], z: *mut f64) -> f64 {
+    unsafe fn sweep_by<R: Form, F: Four, const ASKED: usize>(&self, groups: Range<usize>, q: &[f64], r: &mut [f64], z: *mut f64) -> f64 {
         // SAFETY: the caller's promise; `sweep` has checked the sizes.
         unsafe {
             let (first, zero) = (groups.start, F::splat(0.0));
@@ -299,20 +217,20 @@ impl<L: Local> Groups<L> {
                 let batch = start..groups.end.min(start + BATCH);
                 for ((x, held), g) in x.iter_mut().zip(&mut held).zip(batch.clone()) {
                     let held = held.write(self.touched(g, z));
-                    x.write(self.velocities(g, q.as_ptr().add((g - first) * Self::REACTIONS), held));
+                    x.write(self.velocities::<R, F>(g, q.as_ptr().add((g - first) * Self::REACTIONS), held));
                 }
                 for (x, g) in x.iter_mut().zip(batch.clone()) {
                     let x = x.assume_init_mut();
                     // The rows of the next batch are on their way while this one is solved.
-                    for line in (0..Self::SIZE).step_by(LINE) {
-                        F::prefetch(self.group(g + BATCH).wrapping_add(line));
+                    for line in (0..Self::size_in::<R>()).step_by(ASKED) {
+                        F::prefetch(self.group::<R>(g + BATCH).wrapping_add(line));
                     }
                     let r = r.as_mut_ptr().add((g - first) * Self::REACTIONS);
                     let mut old = [zero; 3];
                     for (i, old) in old.iter_mut().enumerate().take(L::ROWS) {
                         *old = F::load(r.add(i * LANES));
                     }
-                    let new = L::solve(self.group(g).add(COLUMNS * L::ROWS * LANES), *x, old);
+                    let new = L::solve(self.group::<R>(g).add(R::numbers(L::ROWS) * LANES), *x, old);
                     for i in 0..L::ROWS {
                         new[i].store(r.add(i * LANES));
                         x[i] = new[i].sub(old[i]);
@@ -320,7 +238,7 @@ impl<L: Local> Groups<L> {
                     }
                 }
                 for ((x, held), g) in x.iter().zip(&held).zip(batch) {
-                    self.push(g, x.assume_init_read(), held.assume_init_read(), z);
+                    self.push::<R, F>(g, x.assume_init_read(), held.assume_init_read(), z);
                 }
             }
             let mut sums = [0.0; LANES];
@@ -329,10 +247,10 @@ impl<L: Local> Groups<L> {
         }
     }
 
-    /// The numbers of group `g`.
+    /// The numbers of group `g`, stored in this form.
     #[inline(always)]
-    fn group(&self, g: usize) -> *const f64 {
-        self.values.as_ptr().wrapping_add(g * Self::SIZE)
+    fn group<R: Form>(&self, g: usize) -> *const f64 {
+        self.values.as_ptr().wrapping_add(g * Self::size_in::<R>())
     }
 
     /// The coordinates that four contacts touch: those of their first bodies and of their second ones.
@@ -351,44 +269,24 @@ impl<L: Local> Groups<L> {
     /// `û = q̂ + Ĵ z` of four contacts, from the coordinates that they touch.
     ///
     /// # Safety
-    /// Group `g` exists, and `q` holds its numbers.
+    /// Group `g` exists, its rows are stored in this form, and `q` holds its numbers.
     #[inline(always)]
-    pub(super) unsafe fn velocities<F: Four>(&self, g: usize, q: *const f64, [a, b]: &[[F; 6]; 2]) -> [F; 3] {
+    pub(super) unsafe fn velocities<R: Form, F: Four>(&self, g: usize, q: *const f64, touched: &[[F; 6]; 2]) -> [F; 3] {
         // SAFETY: the caller's promise.
-        unsafe {
-            let values = self.group(g);
-            let mut out = [F::splat(0.0); 3];
-            for (i, out) in out.iter_mut().enumerate().take(L::ROWS) {
-                let row = values.add(i * COLUMNS * LANES);
-                let mut u = F::load(q.add(i * LANES));
-                let mut w = F::load(row.add(6 * LANES)).mul(b[0]);
-                for j in 0..6 {
-                    u = F::load(row.add(j * LANES)).mul_add(a[j], u);
-                }
-                for j in 1..6 {
-                    w = F::load(row.add((6 + j) * LANES)).mul_add(b[j], w);
-                }
-                *out = u.add(w);
-            }
-            out
-        }
+        unsafe { R::velocities(L::ROWS, self.group::<R>(g), q, touched) }
     }
 
     /// `z += Ĵᵀ x` of four contacts, whose coordinates were `held`.
     ///
     /// # Safety
-    /// As [`Groups::touched`], and nobody reads meanwhile.
+    /// As [`Groups::touched`], nobody reads meanwhile, and the rows are stored in this form.
     #[inline(always)]
-    unsafe fn push<F: Four>(&self, g: usize, x: [F; 3], held: [[F; 6]; 2], z: *mut f64) {
+    unsafe fn push<R: Form, F: Four>(&self, g: usize, x: [F; 3], held: [[F; 6]; 2], z: *mut f64) {
         // SAFETY: the caller's promise.
         unsafe {
-            let (values, places) = (self.group(g), self.places.get_unchecked(g));
-            for (side, mut a) in held.into_iter().enumerate() {
-                for (j, a) in a.iter_mut().enumerate() {
-                    for (i, x) in x.iter().enumerate().take(L::ROWS) {
-                        *a = F::load(values.add((i * COLUMNS + side * 6 + j) * LANES)).mul_add(*x, *a);
-                    }
-                }
+            let places = self.places.get_unchecked(g);
+            let moved = R::moved(L::ROWS, self.group::<R>(g), &x, held);
+            for (side, a) in moved.into_iter().enumerate() {
                 scatter(z, places, side * LANES, a);
             }
         }
@@ -447,32 +345,48 @@ mod tests {
         }
     }
 
-    /// The twin: one contact after the other, in plain safe code, with the same operations in the same order.
+    /// `û` without q̂ to begin with, and what x moves, of one contact whose numbers are `value`: in plain safe code, the same operations in the
+    /// same order.
+    fn read(rigid: bool, value: &impl Fn(usize) -> f64, i: usize, q: f64, [a, b]: [&[f64]; 2]) -> f64 {
+        let sum = |start: f64, terms: &[(usize, f64)]| terms.iter().fold(start, |sum, &(n, x)| value(n).mul_add(x, sum));
+        if rigid {
+            let linear: [f64; 3] = std::array::from_fn(|j| value(10).mul_add(b[j], value(9) * a[j]));
+            let at = 11 + 6 * i;
+            let u = sum(q, &[(at, a[3]), (at + 1, a[4]), (at + 2, a[5])]);
+            let w = sum(value(at + 3) * b[3], &[(at + 4, b[4]), (at + 5, b[5])]);
+            u + sum(w, &[(3 * i, linear[0]), (3 * i + 1, linear[1]), (3 * i + 2, linear[2])])
+        } else {
+            let u = sum(q, &(0..6).map(|j| (i * 12 + j, a[j])).collect::<Vec<_>>());
+            u + sum(value(i * 12 + 6) * b[0], &(1..6).map(|j| (i * 12 + 6 + j, b[j])).collect::<Vec<_>>())
+        }
+    }
+
+    fn moved(rigid: bool, value: &impl Fn(usize) -> f64, (side, j): (usize, usize), x: &[f64; 3], z: f64) -> f64 {
+        let number = |i: usize| if rigid { 11 + 6 * i + 3 * side + j.wrapping_sub(3) } else { i * 12 + side * 6 + j };
+        if rigid && j < 3 {
+            let force = value(6 + j).mul_add(x[2], value(3 + j).mul_add(x[1], value(j) * x[0]));
+            return value(9 + side).mul_add(force, z);
+        }
+        (0..3).fold(z, |z, i| value(number(i)).mul_add(x[i], z))
+    }
+
+    /// The twin: one contact after the other.
     fn twin(f: &Groups<Cone>, q: &[f64], r: &mut [f64], z: &mut [f64]) {
+        let parameters = f.size() / LANES - 3;
         for (g, places) in f.places.iter().enumerate() {
             for lane in 0..LANES {
-                let value = |i: usize| f.values[g * Groups::<Cone>::SIZE + i * LANES + lane];
+                let value = |i: usize| f.values[g * f.size() + i * LANES + lane];
                 let (a, b) = (places[lane] as usize, places[LANES + lane] as usize);
                 let at = |i: usize| (g * 3 + i) * LANES + lane;
-                let mut x = [0.0; 3];
-                for (i, x) in x.iter_mut().enumerate() {
-                    let mut u = q[at(i)];
-                    for j in 0..6 {
-                        u = value(i * 12 + j).mul_add(z[a + j], u);
-                    }
-                    let mut w = value(i * 12 + 6) * z[b];
-                    for j in 1..6 {
-                        w = value(i * 12 + 6 + j).mul_add(z[b + j], w);
-                    }
-                    *x = r[at(i)] - (u + w) * value(38);
-                }
-                let x = project(x, value(36), value(37));
+                let x: [f64; 3] = std::array::from_fn(|i| {
+                    let u = read(f.rigid, &value, i, q[at(i)], [&z[a..a + 6], &z[b..b + 6]]);
+                    r[at(i)] - u * value(parameters + 2)
+                });
+                let x = project(x, value(parameters), value(parameters + 1));
                 let delta: [f64; 3] = std::array::from_fn(|i| x[i] - r[at(i)]);
-                for (place, from) in [(a, 0), (b, 6)].into_iter().take(if a == b { 1 } else { 2 }) {
+                for (place, side) in [(a, 0), (b, 1)].into_iter().take(if a == b { 1 } else { 2 }) {
                     for j in 0..6 {
-                        for i in 0..3 {
-                            z[place + j] = value(i * 12 + from + j).mul_add(delta[i], z[place + j]);
-                        }
+                        z[place + j] = moved(f.rigid, &value, (side, j), &delta, z[place + j]);
                     }
                 }
                 for i in 0..3 {
@@ -483,21 +397,35 @@ mod tests {
     }
 
     /// Contacts of separate pairs of bodies, the last ones with the ground or missing; and a state.
-    fn contacts<L: Local>(groups: usize, x: &mut Numbers, parameters: impl Fn(f64, &[f64]) -> Vec<f64>) -> (Groups<L>, Vec<f64>, Vec<f64>) {
+    fn contacts<L: Local>(
+        groups: usize,
+        x: &mut Numbers,
+        rigid: bool,
+        parameters: impl Fn(f64, &[f64]) -> Vec<f64>,
+    ) -> (Groups<L>, Vec<f64>, Vec<f64>) {
         let dummy = (groups * 8 * 8) as u32;
         let mut f = Groups::<L>::default();
+        f.store(rigid);
         for g in 0..groups {
             f.open(dummy);
             for lane in 0..LANES {
                 if g + 1 == groups && lane == 3 {
                     continue;
                 }
-                let rows: Vec<f64> = (0..36).map(|i| if g + 1 == groups && i % 12 >= 6 { 0.0 } else { x.draw() }).collect();
+                let ground = g + 1 == groups;
+                let mut rows: Vec<f64> = (0..36).map(|i| if ground && i % 12 >= 6 { 0.0 } else { x.draw() }).collect();
+                // Two masses: both linear parts are one direction over the roots of them.
+                let roots = [1.5 + x.draw(), if ground { 0.0 } else { 1.5 + x.draw() }];
+                for i in (0..36).filter(|i| i % 12 < 3) {
+                    rows[i] *= roots[0];
+                    rows[i + 6] = -rows[i] / roots[0] * roots[1];
+                }
                 let mu = 0.5 + 0.4 * x.draw();
                 let first = ((g * LANES + lane) * 2 * 8) as u32;
-                let places = [first, if g + 1 == groups { dummy } else { first + 8 }];
-                let size = Groups::<L>::SIZE;
-                Groups::<L>::put(&mut f.values()[g * size..(g + 1) * size], lane, &rows, &parameters(mu, &rows));
+                let places = [first, if ground { dummy } else { first + 8 }];
+                let numbers = if rigid { Rigid::of(&rows, roots).to_vec() } else { rows.clone() };
+                let size = f.size();
+                Groups::<L>::put(&mut f.values()[g * size..(g + 1) * size], lane, &numbers, &parameters(mu, &rows));
                 f.place(g, lane, places);
             }
         }
@@ -508,21 +436,29 @@ mod tests {
 
     #[test]
     fn lanes_and_plain_code_agree_to_the_bit() {
-        let (f, q, mut z) = contacts::<Cone>(19, &mut Numbers::new(1), |mu, _| vec![mu, 1.0 / (1.0 + mu * mu), 0.4]);
-        let mut r = vec![0.0; q.len()];
-        let (mut other_z, mut other_r) = (z.clone(), r.clone());
-        for _ in 0..10 {
-            // SAFETY: one thread; all places are within z.
-            unsafe { f.sweep(0, &q, &mut r, z.as_mut_ptr()) };
-            twin(&f, &q, &mut other_r, &mut other_z);
-            assert!(r.iter().zip(&other_r).all(|(a, b)| a == b), "reactions");
-            assert!(z.iter().zip(&other_z).all(|(a, b)| a == b), "velocities");
-            // SAFETY: as above.
-            unsafe { f.sweep_by::<Plain>(0..19, &q, &mut r, z.as_mut_ptr()) };
-            twin(&f, &q, &mut other_r, &mut other_z);
-            assert!(z.iter().zip(&other_z).all(|(a, b)| a == b), "the code for older processors");
-        }
-        assert!(r.iter().any(|r| *r > 0.0));
+        let [one, other] = [false, true].map(|rigid| {
+            let parameters = |mu: f64, _: &[f64]| vec![mu, 1.0 / (1.0 + mu * mu), 0.1];
+            let (f, q, mut z) = contacts::<Cone>(19, &mut Numbers::new(1), rigid, parameters);
+            let mut r = vec![0.0; q.len()];
+            let (mut other_z, mut other_r) = (z.clone(), r.clone());
+            for _ in 0..10 {
+                // SAFETY: one thread; all places are within z.
+                unsafe { f.sweep(0, &q, &mut r, z.as_mut_ptr()) };
+                twin(&f, &q, &mut other_r, &mut other_z);
+                assert!(r.iter().zip(&other_r).all(|(a, b)| a == b), "reactions");
+                assert!(z.iter().zip(&other_z).all(|(a, b)| a == b), "velocities");
+                let plain = if rigid { Groups::sweep_by::<Rigid, Plain, LINE> } else { Groups::sweep_by::<Stored, Plain, LINE> };
+                // SAFETY: as above.
+                unsafe { plain(&f, 0..19, &q, &mut r, z.as_mut_ptr()) };
+                twin(&f, &q, &mut other_r, &mut other_z);
+                assert!(z.iter().zip(&other_z).all(|(a, b)| a == b), "the code for older processors");
+            }
+            assert!(r.iter().any(|r| *r > 0.0));
+            z
+        });
+        // The same contacts in two forms: twenty sweeps of numbers of order one, rounded differently.
+        let difference = one.iter().zip(&other).map(|(a, b)| (a - b).abs()).fold(0.0, f64::max);
+        assert!(difference < 1e-12, "both forms are the same rows: {difference:e}");
     }
 
     #[test]
@@ -531,7 +467,7 @@ mod tests {
             let entry = |i: usize, j: usize| (0..12).map(|k| rows[i * 12 + k] * rows[j * 12 + k]).sum();
             (0..9).map(|p| entry(p / 3, p % 3)).collect()
         };
-        let (f, q, z) = contacts::<Coulomb>(25, &mut Numbers::new(4), |mu, rows| coulomb_parameters(mu, &block(rows)).to_vec());
+        let (f, q, z) = contacts::<Coulomb>(25, &mut Numbers::new(4), false, |mu, rows| coulomb_parameters(mu, &block(rows)).to_vec());
         let mut seen = [0; 3];
         let (mut r, mut v) = (vec![0.0; q.len()], z);
         for _ in 0..3 {
@@ -540,11 +476,11 @@ mod tests {
             unsafe { f.sweep(0, &q, &mut r, v.as_mut_ptr()) };
             let (mut other, mut other_v) = (before.clone(), v_before.clone());
             // SAFETY: as above.
-            unsafe { f.sweep_by::<Plain>(0..25, &q, &mut other, other_v.as_mut_ptr()) };
+            unsafe { f.sweep_by::<Stored, Plain, LINE>(0..25, &q, &mut other, other_v.as_mut_ptr()) };
             assert!(r.iter().zip(&other).all(|(a, b)| a == b), "both forms agree to the bit");
             for g in 0..25 {
                 for lane in 0..LANES {
-                    let value = |i: usize| f.values[g * Groups::<Coulomb>::SIZE + i * LANES + lane];
+                    let value = |i: usize| f.values[g * f.size() + i * LANES + lane];
                     let rows: Vec<f64> = (0..36).map(value).collect();
                     if rows[0] == 0.0 {
                         continue;

@@ -1,18 +1,26 @@
 //! Parts: neighbours together, so that a part is swept in the fast memory of one core.
 //!
 //! Owners are numbered breadth first over the blocks that join them and cut into ranges of equal work.
-//! A block within one part belongs to it; the others form the boundary, swept afterwards colour by
-//! colour. The number of parts depends on the problem alone, never on the number of threads.
+//! A block within one part belongs to it. Blocks between two parts form their seam, which is swept afterwards as a part of its own; seams are
+//! gathered in rounds, such that those of one round have no part in common: breadth first a part has two neighbours as a rule, and
+//! two rounds do. What is left forms the boundary, swept at last colour by colour. The number of parts
+//! depends on the problem alone, never on the number of threads.
 
-/// Blocks per part: their owners' coordinates fit into the second-level cache, and a step of ten thousand contacts makes four parts.
-/// Smaller parts have more neighbours, whose coordinates go from core to core. Fewer blocks than this are one part.
-const SIZE: usize = 2500;
+/// Blocks per part: their owners' coordinates fit into the second-level cache. Smaller parts have more neighbours, whose coordinates go from
+/// core to core.
+const SIZE: usize = 4000;
+
+/// Fewer blocks are one part, which one thread sweeps.
+const LEAST: usize = 2500;
 
 /// An owner with more blocks than this joins everything to everything (a drum, a moving floor): it is not followed.
 const CROWD: usize = 100;
 
+/// Rounds of seams at most.
+pub(super) const ROUNDS: usize = 4;
+
 /// The part of no owner in particular.
-pub(super) const BOUNDARY: u32 = u32::MAX;
+const BOUNDARY: u32 = u32::MAX;
 
 /// Lists of numbers, one after the other.
 #[derive(Default)]
@@ -79,14 +87,36 @@ impl Lists {
     }
 }
 
+/// A part (round 0), or a seam: its first part, the round in which it is swept, its number.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct Place {
+    pub first: u32,
+    pub round: u32,
+    pub seam: u32,
+}
+
+impl Place {
+    pub(super) fn part(first: u32) -> Place {
+        Place { first, round: 0, seam: 0 }
+    }
+}
+
 /// The part of each owner.
 #[derive(Default)]
 pub(super) struct Parts {
     pub of: Vec<u32>,
     pub number: usize,
+    /// Rounds of seams.
+    pub rounds: usize,
+    /// Pairs of parts that blocks join, in ascending order, and the round of each (0: none).
+    seams: Vec<[u32; 2]>,
+    round: Vec<u32>,
+    /// Rounds of each part that are taken, one bit each.
+    taken: Vec<u32>,
     blocks: Lists,
     starts: Vec<u32>,
-    order: Vec<u32>,
+    /// Owners part by part, neighbours together; empty if there is one part.
+    pub order: Vec<u32>,
     seen: Vec<bool>,
 }
 
@@ -94,8 +124,11 @@ impl Parts {
     /// Cuts `count` owners; `owners` lists those of each block.
     pub(super) fn set(&mut self, count: usize, owners: &Lists) {
         // An even number: two threads get as much each.
-        self.number = if owners.len() < SIZE { 1 } else { ((owners.len() / SIZE) & !1).max(2) };
+        self.number = if owners.len() < LEAST { 1 } else { ((owners.len() / SIZE) & !1).max(2) };
         self.of.clear();
+        self.seams.clear();
+        self.order.clear();
+        self.rounds = 0;
         if self.number == 1 {
             self.of.resize(count, 0);
             return;
@@ -103,16 +136,54 @@ impl Parts {
         self.of.resize(count, BOUNDARY);
         self.blocks.invert(count, owners);
         self.breadth_first(owners);
-        // Equal shares of the blocks, each counted with the owner that comes first.
-        self.seen.clear();
-        self.seen.resize(owners.len(), false);
+        // Equal shares of the work, each block counted by halves with its owners: what lies in a seam weighs on both sides alike.
+        let halves = |k: &u32| if owners.get(*k as usize).len() == 1 { 2 } else { 1 };
+        let total: usize = self.order.iter().flat_map(|&o| self.blocks.get(o as usize)).map(halves).sum();
         let mut done = 0;
         for &o in &self.order {
-            self.of[o as usize] = (done * self.number / owners.len()).min(self.number - 1) as u32;
-            for &k in self.blocks.get(o as usize) {
-                done += usize::from(!std::mem::replace(&mut self.seen[k as usize], true));
-            }
+            self.of[o as usize] = (done * self.number / total.max(1)).min(self.number - 1) as u32;
+            done += self.blocks.get(o as usize).iter().map(halves).sum::<usize>();
         }
+        self.sew(owners);
+    }
+
+    /// Finds the seams and puts each into the first round in which its two parts are free.
+    fn sew(&mut self, owners: &Lists) {
+        let of = &self.of;
+        self.seams.extend((0..owners.len()).filter_map(|k| pair(of, owners.get(k))));
+        self.seams.sort_unstable();
+        self.seams.dedup();
+        let taken = &mut self.taken;
+        taken.clear();
+        taken.resize(self.number, 0);
+        self.round.clear();
+        for &[p, q] in &self.seams {
+            let round = (taken[p as usize] | taken[q as usize]).trailing_ones();
+            if round as usize >= ROUNDS {
+                self.round.push(0);
+                continue;
+            }
+            taken[p as usize] |= 1 << round;
+            taken[q as usize] |= 1 << round;
+            self.round.push(round + 1);
+            self.rounds = self.rounds.max(round as usize + 1);
+        }
+    }
+
+    /// The owners of this part and the later ones, in order.
+    pub(super) fn owners_from(&self, part: u32) -> &[u32] {
+        &self.order[self.order.partition_point(|&o| self.of[o as usize] < part)..]
+    }
+
+    /// The part, or the seam, that a block of these owners belongs to; none if it belongs to the boundary.
+    pub(super) fn place(&self, owners: &[u32]) -> Option<Place> {
+        let home = self.of[*owners.first()? as usize];
+        if home != BOUNDARY && owners.iter().all(|&o| self.of[o as usize] == home) {
+            return Some(Place::part(home));
+        }
+        let pair = pair(&self.of, owners)?;
+        let seam = self.seams.binary_search(&pair).ok()?;
+        (self.round[seam] > 0).then_some(Place { first: pair[0], round: self.round[seam], seam: seam as u32 })
     }
 
     /// Owners in breadth-first order, island by island, each from its owner of the fewest blocks.
@@ -146,6 +217,13 @@ impl Parts {
     }
 }
 
+/// The two parts that a block of two owners joins.
+fn pair(of: &[u32], owners: &[u32]) -> Option<[u32; 2]> {
+    let [a, b] = *owners else { return None };
+    let (p, q) = (of[a as usize], of[b as usize]);
+    (p != q && p != BOUNDARY && q != BOUNDARY).then(|| [p.min(q), p.max(q)])
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -164,9 +242,41 @@ mod tests {
         assert_eq!(parts.number, 4);
         let crossing = (0..n).filter(|&k| parts.of[k] != parts.of[k + 1]).count();
         assert_eq!(crossing, 3, "one block crosses each cut");
+        let place = |k: u32| parts.place(&[k, k + 1]);
+        let seams: Vec<_> = (0..n as u32).filter_map(|k| place(k).filter(|place| place.round > 0)).map(|place| place.round).collect();
+        assert_eq!(seams, [1, 2, 1], "neighbouring seams are swept one after the other, the others together");
+        assert_eq!(place(0), Some(Place::part(parts.of[0])));
         for p in 0..4 {
             let size = parts.of.iter().filter(|&&q| q == p).count();
             assert!(size.abs_diff(SIZE) <= 1);
+        }
+    }
+
+    #[test]
+    fn seams_of_one_round_have_no_part_in_common() {
+        // Owners at random: every part has a seam with every other one, more than there are rounds for.
+        let mut x = crate::problem::made::Numbers::new(7);
+        let count = 3 * SIZE;
+        let mut any = || (0.5 * (x.draw() + 1.0) * count as f64) as u32 % count as u32;
+        let pairs: Vec<[u32; 2]> = (0..8 * SIZE).map(|_| [any(), any()]).collect();
+        let parts = cut(count, pairs.iter().copied());
+        assert_eq!((parts.number, parts.rounds), (8, ROUNDS));
+        for round in 1..=ROUNDS as u32 {
+            let mut joined: Vec<u32> = (0..parts.seams.len()).filter(|&s| parts.round[s] == round).flat_map(|s| parts.seams[s]).collect();
+            let all = joined.len();
+            joined.sort_unstable();
+            joined.dedup();
+            assert!(all > 0 && joined.len() == all);
+        }
+        let places: Vec<_> = pairs.iter().map(|pair| parts.place(pair)).collect();
+        assert!(places.iter().any(Option::is_none), "what finds no round belongs to the boundary");
+        let mut seen = vec![None; parts.seams.len()];
+        for (pair, place) in pairs.iter().zip(places) {
+            let Some(Place { round: 1.., seam, .. }) = place else { continue };
+            let joins = pair.map(|o| parts.of[o as usize]);
+            let joins = (joins[0].min(joins[1]), joins[0].max(joins[1]));
+            assert!(seen[seam as usize].is_none_or(|before| before == joins), "a seam joins two parts");
+            seen[seam as usize] = Some(joins);
         }
     }
 

@@ -5,12 +5,10 @@ use super::anderson::Anderson;
 use super::freeze::ALONG;
 use super::lanes::Aligned;
 use super::system::{State, Sweeps};
-use super::team::Team;
-use super::vector::Passes;
+use super::vector::{Passes, Vector};
 use super::{Acceleration, Settings};
 use crate::problem::{Error, Tolerance};
 use crate::solve::{Sample, Status, Stop};
-use std::sync::Arc;
 use std::time::Instant;
 
 /// The error is judged once the sweep's own estimate is below this multiple of the tolerance: the
@@ -74,8 +72,8 @@ impl Memory {
 }
 
 impl Best {
-    fn start(&mut self, r: &[f64], team: Option<Arc<Team>>) {
-        self.passes.team = team;
+    fn start(&mut self, r: &[f64], system: &impl Sweeps) {
+        system.share(self.passes.over(Vector::R));
         self.r.set(r);
         self.judged.set(r);
         (self.estimate, self.error, self.least) = (f64::INFINITY, None, None);
@@ -122,7 +120,7 @@ pub(super) fn run<S: Sweeps>(system: &mut S, memory: &mut Memory, referee: &mut 
     let stop = &settings.stop;
     let begin = stop.clock();
     let Memory { x, best, between } = memory;
-    best.start(&x.r, system.team());
+    best.start(&x.r, system);
     let first = best.judge(referee, &stop.tolerance);
     let mut outcome =
         Outcome { status: Status::Budget, sweeps: 0, restarts: 0, judged: 1, reproducible: true, error: first, history: Vec::new() };

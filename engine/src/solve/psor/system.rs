@@ -17,13 +17,15 @@
 
 use super::super::local::solve_block;
 use super::Places;
+use super::crew::Kernels;
 use super::freeze::Change;
 use super::gram::Products;
 use super::joints::Joints;
 use super::kernel;
 use super::lanes::{Aligned, LANES};
+use super::parts::ROUNDS;
 use super::team::Team;
-use super::vector::{Passes, dot, listed};
+use super::vector::{Cuts, Passes, Vector, dot, listed};
 use crate::problem::Law;
 use crate::problem::law::MAX_ROWS;
 use std::ops::Range;
@@ -103,6 +105,8 @@ pub(super) struct Part {
     pub colours: Range<usize>,
     /// Its places in r̂.
     pub places: Range<usize>,
+    /// Groups of unknowns that parts of other rounds touch too, in `System::border`.
+    pub border: Range<usize>,
 }
 
 /// The problem in the coordinates of the sweep.
@@ -122,8 +126,13 @@ pub(super) struct System {
     /// Singles before this one belong to no colour and are swept one after the other.
     pub serial: usize,
     pub colours: Vec<Colour>,
+    /// Parts and their seams, in the order of r̂, and which of them are swept in each round: those of one round touch different unknowns.
     pub parts: Vec<Part>,
-    /// Colours of the blocks that join parts.
+    pub rounds: [Vec<usize>; ROUNDS + 1],
+    pub cuts: Cuts,
+    /// Where in z the borders of parts are.
+    pub border: Vec<u32>,
+    /// Colours of the blocks that are in no part and no seam.
     pub boundary: Range<usize>,
     /// Length of z, and where the meshes begin in it.
     pub len: usize,
@@ -149,9 +158,10 @@ pub(super) trait Sweeps {
     fn energy(&self, x: &State) -> f64;
     /// `out ← y − x`, with `out·N out`, the slope `out·(N y + q)`, and `out·N d` for the differences `d` at the listed places.
     fn difference(&self, out: &mut State, ends: (&State, &State), others: (&[usize], &[State]), passes: &mut Passes) -> Products;
-    /// Who helps with passes over vectors.
-    fn team(&self) -> Option<Arc<Team>> {
-        None
+    /// Says who helps with passes over vectors, and who has which share of them.
+    fn share(&self, passes: &mut Passes) {
+        passes.team = None;
+        passes.cuts = Cuts::default();
     }
     /// Reads De Saxcé's shift off the velocities of `x` and freezes it in q̂; what that changed, also along vectors of reactions. None if
     /// nothing is frozen.
@@ -171,6 +181,10 @@ impl System {
         self.serial = 0;
         self.colours.clear();
         self.parts.clear();
+        self.rounds.iter_mut().for_each(Vec::clear);
+        self.border.clear();
+        self.cuts.r.clear();
+        self.cuts.z.clear();
         self.boundary = 0..0;
     }
 
@@ -313,8 +327,11 @@ impl Sweeps for System {
             sum += self.sweep_single(single, x);
         }
         let mut sums = std::mem::take(&mut self.sums);
-        let kernels = kernel::Kernels { kinds: &self.kinds, colours: &self.colours, q: &self.q, team: self.team.as_deref() };
-        sum += kernels.sweep_parts(&self.parts, x, &mut sums);
+        let (colours, border) = (&self.colours, &self.border);
+        let kernels = Kernels { kinds: &self.kinds, colours, border, q: &self.q, team: self.team.as_deref() };
+        for round in &self.rounds {
+            sum += kernels.sweep_parts(&self.parts, round, x, &mut sums);
+        }
         for colour in &self.colours[self.boundary.clone()] {
             sum += kernels.sweep_colour(colour, x, &mut sums);
             for single in &self.singles[colour.single.clone()] {
@@ -331,13 +348,13 @@ impl Sweeps for System {
 
     fn difference(&self, out: &mut State, (y, x): (&State, &State), others: (&[usize], &[State]), passes: &mut Passes) -> Products {
         let (places, pairs) = others;
-        let linear = passes.difference(&mut out.r, (&y.r, &x.r), &self.q, &[]).slope;
+        let linear = passes.over(Vector::R).difference(&mut out.r, (&y.r, &x.r), &self.q, &[]).slope;
         // Velocities of meshes are not whitened: their square is no energy.
         let mesh = self.mesh;
         let list = listed(places, |p| &pairs[p].z[..mesh]);
         let whitened = (&y.z[..mesh], &x.z[..mesh]);
-        let mut products = passes.difference(&mut out.z[..mesh], whitened, &y.z[..mesh], &list[..places.len()]);
-        passes.difference(&mut out.z[mesh..], (&y.z[mesh..], &x.z[mesh..]), &[], &[]);
+        let mut products = passes.over(Vector::Z).difference(&mut out.z[..mesh], whitened, &y.z[..mesh], &list[..places.len()]);
+        passes.over(Vector::Other).difference(&mut out.z[mesh..], (&y.z[mesh..], &x.z[mesh..]), &[], &[]);
         products.slope += linear;
         if self.compliant || self.meshed > 0 {
             passes.difference(&mut out.p, (&y.p, &x.p), &[], &[]);
@@ -350,8 +367,10 @@ impl Sweeps for System {
         products
     }
 
-    fn team(&self) -> Option<Arc<Team>> {
-        self.team.clone()
+    fn share(&self, passes: &mut Passes) {
+        passes.team.clone_from(&self.team);
+        passes.cuts.r.clone_from(&self.cuts.r);
+        passes.cuts.z.clone_from(&self.cuts.z);
     }
 
     fn freeze(&mut self, x: &State, along: &[&[f64]]) -> Option<Change> {

@@ -69,6 +69,18 @@ fn ring(count: usize, law: Law, seed: u64) -> Problem {
     problem
 }
 
+/// Makes all rows read the linear velocities of their two bodies with opposite signs, as contacts of rigid bodies do.
+fn oppose(problem: &mut Problem) {
+    let blocks = &mut problem.J;
+    for k in 0..problem.laws.len() {
+        let (width, rows) = (blocks.block(k).columns.len(), blocks.block(k).rows);
+        let start = blocks.value_starts[k];
+        for row in blocks.values[start..start + rows * width].chunks_exact_mut(width).filter(|row| row.len() == 12) {
+            (0..3).for_each(|j| row[6 + j] = -row[j]);
+        }
+    }
+}
+
 #[test]
 fn known_problems_are_solved() {
     let mut wrong = Vec::new();
@@ -124,20 +136,31 @@ fn a_mass_ratio_beyond_reach_is_reported_as_such() {
 
 #[test]
 fn lanes_and_single_blocks_find_the_same_motion() {
-    // Full inertias, lanes for the cone law; the exact local solution takes the other path.
-    let problem = ring(40, Law::Cone { mu: 0.4, rows: 3 }, 3);
-    let (a, lanes) = solve(&problem, Settings { stop: usual(5_000), ..Settings::default() });
-    let (b, single) = solve(&problem, Settings { stop: usual(5_000), local: Local::Exact, ..Settings::default() });
-    assert_eq!((a.status, b.status), (Status::Converged, Status::Converged));
-    // The bound is 1e-5 of a scale of some 10 J, on inertias from 0.05: velocities of order 1 within 5e-2 at the worst.
-    assert!(largest_difference(&lanes.v, &single.v) < 5e-2);
+    // Full inertias, lanes for the cone law, in both forms of rows; the exact local solution takes the other path.
+    for rigid in [false, true] {
+        let mut problem = ring(40, Law::Cone { mu: 0.4, rows: 3 }, 3);
+        if rigid {
+            oppose(&mut problem);
+        }
+        let (a, lanes) = solve(&problem, Settings { stop: usual(5_000), ..Settings::default() });
+        let (b, single) = solve(&problem, Settings { stop: usual(5_000), local: Local::Exact, ..Settings::default() });
+        assert_eq!((a.status, b.status), (Status::Converged, Status::Converged));
+        // The bound is 1e-5 of a scale of some 10 J, on inertias from 0.05: velocities of order 1 within 5e-2 at the worst.
+        assert!(largest_difference(&lanes.v, &single.v) < 5e-2);
+    }
 }
 
 #[test]
 fn the_bits_do_not_depend_on_threads() {
-    // 3750 blocks: two parts and a boundary.
-    for law in [Law::Cone { mu: 0.4, rows: 3 }, Law::Coulomb { mu: 0.4, rows: 3 }, Law::Unilateral] {
-        let problem = ring(3_000, law, 5);
+    let (cone, coulomb) = (Law::Cone { mu: 0.4, rows: 3 }, Law::Coulomb { mu: 0.4, rows: 3 });
+    // 3750 blocks: two parts and a seam. 16,250: four parts, and two rounds of seams.
+    for (law, count, rigid) in
+        [(cone, 3_000, false), (coulomb, 3_000, false), (Law::Unilateral, 3_000, false), (cone, 13_000, true), (coulomb, 3_000, true)]
+    {
+        let mut problem = ring(count, law, 5);
+        if rigid {
+            oppose(&mut problem);
+        }
         let run = |threads: usize| {
             let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
             let stop = Stop { work: Some(25), ..tight(0) };

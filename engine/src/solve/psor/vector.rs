@@ -5,6 +5,7 @@ use super::gram::{MOST, Products};
 use super::system::State;
 use super::team::Team;
 use pulp::Arch;
+use std::ops::Range;
 use std::sync::Arc;
 
 /// Numbers per chunk, the unit of parallel work.
@@ -35,32 +36,103 @@ fn dot_block(a: &[f64], b: &[f64]) -> f64 {
     sums.iter().sum::<f64>() + rest
 }
 
+/// Where the shares of the parts begin in r̂ and in z: each thread passes over what it sweeps. Empty if there is one part.
+#[derive(Clone, Default)]
+pub(super) struct Cuts {
+    pub r: Vec<usize>,
+    pub z: Vec<usize>,
+}
+
+/// What a pass goes over.
+#[derive(Clone, Copy, Default)]
+pub(super) enum Vector {
+    R,
+    Z,
+    #[default]
+    Other,
+}
+
 /// Work space of the passes: the sums of each chunk.
 #[derive(Default)]
 pub(super) struct Passes {
     sums: Vec<Products>,
     /// Who helps; nobody without one.
     pub team: Option<Arc<Team>>,
+    pub cuts: Cuts,
+    vector: Vector,
 }
 
-/// `f(c, out of chunk c, sums of chunk c)`, on the threads of the team if there is one.
-fn by_chunks<S: Send>(team: Option<&Team>, out: &mut [f64], sums: &mut [S], f: impl Fn(usize, &mut [f64], &mut [S]) + Sync) {
-    match team {
-        Some(team) => team.chunks((out, sums), (CHUNK, 1), f),
-        None => out.chunks_mut(CHUNK).zip(sums.chunks_mut(1)).enumerate().for_each(|(c, (out, sums))| f(c, out, sums)),
+/// A vector in chunks: shares, each in as many pieces.
+#[derive(Clone, Copy)]
+struct Chunks<'a> {
+    cuts: &'a [usize],
+    length: usize,
+    pieces: usize,
+}
+
+impl<'a> Chunks<'a> {
+    fn new(cuts: &'a [usize], length: usize) -> Chunks<'a> {
+        // Equal shares come of themselves where there are no cuts.
+        let cuts = if cuts.last().is_some_and(|&last| last < length) { cuts } else { &[] };
+        let chunks = Chunks { cuts, length, pieces: 1 };
+        let longest = (0..chunks.shares()).map(|share| chunks.share(share).len()).max().unwrap_or(0);
+        Chunks { pieces: longest.div_ceil(CHUNK), ..chunks }
+    }
+
+    fn shares(&self) -> usize {
+        self.cuts.len().max(1)
+    }
+
+    fn share(&self, i: usize) -> Range<usize> {
+        let cut = |i: usize| if i == 0 { 0 } else { self.cuts.get(i).map_or(self.length, |&cut| cut) };
+        cut(i)..cut(i + 1)
+    }
+
+    fn count(&self) -> usize {
+        self.shares() * self.pieces
+    }
+
+    fn range(&self, i: usize) -> Range<usize> {
+        let share = self.share(i / self.pieces);
+        let size = share.len().div_ceil(self.pieces).next_multiple_of(SUMS);
+        let start = |piece: usize| share.start + share.len().min(piece * size);
+        start(i % self.pieces)..start(i % self.pieces + 1)
+    }
+}
+
+impl Passes {
+    /// The next passes go over this vector.
+    pub(super) fn over(&mut self, vector: Vector) -> &mut Passes {
+        self.vector = vector;
+        self
+    }
+
+    /// `f(range, out of it, its sums)` for each chunk, on the threads of the team if there is one; the sums of all chunks, in order.
+    fn by_chunks(&mut self, out: &mut [f64], f: impl Fn(Range<usize>, &mut [f64], &mut Products) + Sync) -> &[Products] {
+        let cuts = match self.vector {
+            Vector::R => &self.cuts.r[..],
+            Vector::Z => &self.cuts.z,
+            Vector::Other => &[],
+        };
+        let chunks = Chunks::new(cuts, out.len());
+        self.sums.clear();
+        self.sums.resize(chunks.count(), Products::default());
+        let run = |i: usize, out: &mut [f64], sums: &mut Products| f(chunks.range(i), out, sums);
+        match &self.team {
+            Some(team) => team.ranges((out, &mut self.sums), |i| chunks.range(i), run),
+            None => self.sums.iter_mut().enumerate().for_each(|(i, sums)| run(i, &mut out[chunks.range(i)], sums)),
+        }
+        &self.sums
     }
 }
 
 impl Passes {
     /// `out ← a − b`, with `out·out`, `out·along` (as slope) and `out·other` for each of `others`; no sums where `along` is empty.
     pub(super) fn difference(&mut self, out: &mut [f64], (a, b): (&[f64], &[f64]), along: &[f64], others: &[&[f64]]) -> Products {
-        self.sums.clear();
-        self.sums.resize(out.len().div_ceil(CHUNK), Products::default());
-        let run = |c: usize, out: &mut [f64], sums: &mut [Products]| {
-            let sums = &mut sums[0];
+        let run = |all: Range<usize>, out: &mut [f64], sums: &mut Products| {
             Arch::new().dispatch(|| {
                 for (i, out) in out.chunks_mut(BLOCK).enumerate() {
-                    let range = c * CHUNK + i * BLOCK..c * CHUNK + i * BLOCK + out.len();
+                    let range = all.start + i * BLOCK..all.start + i * BLOCK + out.len();
                     for (out, (a, b)) in out.iter_mut().zip(a[range.clone()].iter().zip(&b[range.clone()])) {
                         *out = a - b;
                     }
@@ -74,9 +146,8 @@ impl Passes {
                 }
             });
         };
-        by_chunks(self.team.as_deref(), out, &mut self.sums, run);
         let mut total = Products::default();
-        for sums in &self.sums {
+        for sums in self.by_chunks(out, run) {
             total.square += sums.square;
             total.slope += sums.slope;
             for i in 0..others.len().min(MOST) {
@@ -88,12 +159,11 @@ impl Passes {
 
     /// `y ← x − Σ factor_i d_i`, `d_i = pairs[places[i]]`.
     pub(super) fn combine(&mut self, y: &mut State, x: &State, (factors, places): (&[f64], &[usize]), pairs: &[State]) {
-        let mut part = |y: &mut [f64], x: &[f64], part: fn(&State) -> &[f64]| {
-            self.sums.resize(y.len().div_ceil(CHUNK), Products::default());
-            let run = |c: usize, y: &mut [f64], _: &mut [Products]| {
+        let mut part = |vector: Vector, y: &mut [f64], x: &[f64], part: fn(&State) -> &[f64]| {
+            let run = |all: Range<usize>, y: &mut [f64], _: &mut Products| {
                 Arch::new().dispatch(|| {
                     for (i, y) in y.chunks_mut(BLOCK).enumerate() {
-                        let range = c * CHUNK + i * BLOCK..c * CHUNK + i * BLOCK + y.len();
+                        let range = all.start + i * BLOCK..all.start + i * BLOCK + y.len();
                         y.copy_from_slice(&x[range.clone()]);
                         for (factor, &place) in factors.iter().zip(places) {
                             for (y, d) in y.iter_mut().zip(&part(&pairs[place])[range.clone()]) {
@@ -103,11 +173,11 @@ impl Passes {
                     }
                 });
             };
-            by_chunks(self.team.as_deref(), y, &mut self.sums, run);
+            self.over(vector).by_chunks(y, run);
         };
-        part(&mut y.r, &x.r, |s| &s.r);
-        part(&mut y.z, &x.z, |s| &s.z);
-        part(&mut y.p, &x.p, |s| &s.p);
+        part(Vector::R, &mut y.r, &x.r, |s| &s.r);
+        part(Vector::Z, &mut y.z, &x.z, |s| &s.z);
+        part(Vector::Other, &mut y.p, &x.p, |s| &s.p);
     }
 
     /// `to ← from`.
@@ -117,9 +187,7 @@ impl Passes {
 
     /// The same for one vector.
     pub(super) fn copy_vector(&mut self, to: &mut [f64], from: &[f64]) {
-        self.sums.resize(to.len().div_ceil(CHUNK), Products::default());
-        let run = |c: usize, to: &mut [f64], _: &mut [Products]| to.copy_from_slice(&from[c * CHUNK..c * CHUNK + to.len()]);
-        by_chunks(self.team.as_deref(), to, &mut self.sums, run);
+        self.by_chunks(to, |range, to, _| to.copy_from_slice(&from[range]));
     }
 }
 
@@ -133,14 +201,27 @@ mod tests {
     use super::*;
 
     #[test]
+    fn chunks_cover_shares_in_order() {
+        for (cuts, length) in [(vec![], 5000), (vec![], 0), (vec![0, 1003, 4000], 9001), (vec![0, 7], 8), (vec![0, 9000], 9000)] {
+            let chunks = Chunks::new(&cuts, length);
+            let ranges: Vec<_> = (0..chunks.count()).map(|i| chunks.range(i)).collect();
+            assert_eq!(ranges.iter().flat_map(Clone::clone).collect::<Vec<_>>(), (0..length).collect::<Vec<_>>());
+            assert!(ranges.iter().all(|range| range.len() <= CHUNK));
+            let inner = cuts.iter().filter(|&&cut| cut < length && cuts.iter().all(|&c| c < length));
+            assert!(inner.into_iter().all(|&cut| ranges.iter().any(|range| range.start == cut)), "no chunk crosses a cut");
+        }
+    }
+
+    #[test]
     fn sums_do_not_depend_on_the_number_of_threads() {
         let a: Vec<f64> = (0..50_001).map(|i| (i as f64).sin()).collect();
         let b: Vec<f64> = (0..50_001).map(|i| (i as f64 * 0.7).cos()).collect();
         let run = |parallel: bool| {
             let mut out = vec![0.0; a.len()];
             let team = Arc::new(Team::default());
-            let mut passes = Passes { team: parallel.then(|| team.clone()), ..Passes::default() };
-            let products = team.with(|| passes.difference(&mut out, (&a, &b), &a, &[&b]));
+            let cuts = Cuts { r: vec![0, 20_000, 30_011], z: vec![] };
+            let mut passes = Passes { team: parallel.then(|| team.clone()), cuts, ..Passes::default() };
+            let products = team.with(|| passes.over(Vector::R).difference(&mut out, (&a, &b), &a, &[&b]));
             (out, products.square, products.slope, products.others[0])
         };
         let one = run(false);

@@ -1,0 +1,141 @@
+//! Who sweeps what: the parts of a round, or the chunks of a colour, on the threads of the team.
+//!
+//! Parts of one round, and chunks of one colour, touch different groups of unknowns and have different places in r̂: that is what makes
+//! it sound for threads to write to z and r̂ at the same time. Sums are added in the order of parts and chunks, whoever swept them.
+
+#![allow(unsafe_code)]
+
+use super::kernel::{Groups, Kinds};
+use super::lanes::LANES;
+#[cfg(target_arch = "x86_64")]
+use super::lanes::{Four, Wide};
+use super::laws::Local;
+use super::system::{Colour, Part, Run, State};
+use super::team::Team;
+
+/// Groups of lanes per chunk, the unit of parallel work.
+pub(super) const CHUNK: usize = 32;
+
+/// The start of a vector that several threads write, each at places of its own.
+#[derive(Clone, Copy)]
+pub(super) struct Shared(*mut f64);
+
+// SAFETY: who uses it sees to it that threads touch different places: chunks of one colour do, see above.
+unsafe impl Send for Shared {}
+// SAFETY: as above.
+unsafe impl Sync for Shared {}
+
+impl Shared {
+    pub(super) fn of(vector: &mut [f64]) -> Shared {
+        Shared(vector.as_mut_ptr())
+    }
+
+    pub(super) fn start(self) -> *mut f64 {
+        self.0
+    }
+}
+
+/// What a sweep reads.
+pub(super) struct Kernels<'a> {
+    pub kinds: &'a Kinds,
+    pub colours: &'a [Colour],
+    pub border: &'a [u32],
+    pub q: &'a [f64],
+    /// Who sweeps parts and chunks; one thread without a team.
+    pub team: Option<&'a Team>,
+}
+
+impl Kernels<'_> {
+    /// Sweeps the parts of a round; returns Σ‖Δ‖², added in the order of the parts.
+    pub(super) fn sweep_parts(&self, parts: &[Part], round: &[usize], x: &mut State, sums: &mut Vec<f64>) -> f64 {
+        self.check(&x.z);
+        let (z, r) = (Shared::of(&mut x.z), Shared::of(&mut x.r));
+        let end = x.r.len();
+        let run = |p: usize| -> f64 {
+            let part = &parts[round[p]];
+            assert!(part.places.end <= end);
+            // SAFETY: within r (checked), and the places of parts do not overlap.
+            let r = unsafe { std::slice::from_raw_parts_mut(r.start().add(part.places.start), part.places.len()) };
+            let colours = &self.colours[part.colours.clone()];
+            if self.team.is_some() {
+                // What another thread may have written comes all at once, not line by line when it is needed.
+                self.border[part.border.clone()].iter().for_each(|&place| fetch(z.start().wrapping_add(place as usize)));
+            }
+            // SAFETY: every place is within z (checked above); parts touch different places.
+            colours.iter().map(|colour| unsafe { self.colour(colour, part.places.start, r, z.start()) }).sum()
+        };
+        self.in_order(round.len(), run, sums)
+    }
+
+    /// Sweeps the lanes of one colour of the boundary, chunk by chunk.
+    pub(super) fn sweep_colour(&self, colour: &Colour, x: &mut State, sums: &mut Vec<f64>) -> f64 {
+        self.check(&x.z);
+        let z = Shared::of(&mut x.z);
+        self.chunks(&self.kinds.cone, (&colour.cone, z), &mut x.r, sums)
+            + self.chunks(&self.kinds.coulomb, (&colour.coulomb, z), &mut x.r, sums)
+            + self.chunks(&self.kinds.bounds, (&colour.bounds, z), &mut x.r, sums)
+    }
+
+    fn chunks<L: Local + Sync>(&self, groups: &Groups<L>, (run, z): (&Run, Shared), r: &mut [f64], sums: &mut Vec<f64>) -> f64 {
+        let size = CHUNK * L::ROWS * LANES;
+        let range = run.places(L::ROWS);
+        let (q, end) = (&self.q[range.clone()], range.len());
+        let r = Shared::of(&mut r[range]);
+        let sweep = |c: usize| {
+            let mine = c * size..end.min((c + 1) * size);
+            // SAFETY: within r, and chunks do not overlap.
+            let r = unsafe { std::slice::from_raw_parts_mut(r.start().add(mine.start), mine.len()) };
+            // SAFETY: every place is within z (checked by the caller); chunks of one colour touch different places.
+            unsafe { groups.sweep(run.groups.start + c * CHUNK, &q[mine], r, z.start()) }
+        };
+        self.in_order(end.div_ceil(size), sweep, sums)
+    }
+
+    /// `Σ f(i)`, each on some thread, added in order.
+    fn in_order(&self, count: usize, f: impl Fn(usize) -> f64 + Send + Sync, sums: &mut Vec<f64>) -> f64 {
+        match self.team {
+            Some(team) if count > 1 => {
+                sums.clear();
+                sums.resize(count, 0.0);
+                team.chunks((sums, &mut [(); 0]), (1, 1), |i, sum, _| sum[0] = f(i));
+                sums.iter().sum()
+            }
+            _ => (0..count).map(f).sum(),
+        }
+    }
+
+    /// One colour of a part whose reactions `r` begin at place `first`.
+    ///
+    /// # Safety
+    /// No other thread touches the places of this colour in z.
+    unsafe fn colour(&self, colour: &Colour, first: usize, r: &mut [f64], z: *mut f64) -> f64 {
+        // SAFETY: the caller's promise.
+        unsafe {
+            self.run(&self.kinds.cone, &colour.cone, first, r, z)
+                + self.run(&self.kinds.coulomb, &colour.coulomb, first, r, z)
+                + self.run(&self.kinds.bounds, &colour.bounds, first, r, z)
+        }
+    }
+
+    /// # Safety
+    /// As [`Kernels::colour`].
+    unsafe fn run<L: Local>(&self, groups: &Groups<L>, run: &Run, first: usize, r: &mut [f64], z: *mut f64) -> f64 {
+        let all = run.places(L::ROWS);
+        // SAFETY: the caller's promise.
+        unsafe { groups.sweep(run.groups.start, &self.q[all.clone()], &mut r[all.start - first..all.end - first], z) }
+    }
+
+    fn check(&self, z: &[f64]) {
+        let Kinds { cone, coulomb, bounds } = self.kinds;
+        assert!(cone.within(z.len()) && coulomb.within(z.len()) && bounds.within(z.len()), "every place is within z");
+    }
+}
+
+/// Asks for the cache line of `from`.
+#[inline(always)]
+fn fetch(from: *const f64) {
+    #[cfg(target_arch = "x86_64")]
+    Wide::prefetch(from);
+    #[cfg(not(target_arch = "x86_64"))]
+    let _ = from;
+}
