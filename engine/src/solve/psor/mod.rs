@@ -50,7 +50,7 @@
 //! # Cost
 //!
 //! One sweep moves [`BYTES_PER_CONTACT`] for each frictional contact of two rigid bodies and [`BYTES_PER_BODY`] for each body. While they
-//! stay in the cache (to some 25,000 contacts) the arithmetic takes a little more than twice as long as streaming them; beyond, memory sets
+//! stay in the cache (to some 25,000 contacts) the arithmetic takes about twice as long as streaming them; beyond, memory sets
 //! the pace. Nanoseconds per contact on one core of an EPYC of the third generation whose neighbours were at work, five runs each, with the
 //! rows stored whole (392 bytes) or with their linear parts shared ([`rows`], 336 bytes; chosen where all contacts allow it):
 //!
@@ -70,7 +70,7 @@
 //!
 //! The extrapolation is two passes over r̂, z and their last five differences, as long again as the sweep.
 //! Keeping the best iterate is a copy of r̂ on the sweeps that improve it (`signorini bench psor` prints its share).
-//! Memory is linear and kept between problems: a second solve allocates nothing, but for the matrix of the joints.
+//! Memory is linear and kept between problems: a second solve allocates nothing.
 //! A block on a mesh holds a dense column per row over those unknowns of the mesh that blocks touch.
 //! Blocks of two rows, of compliant rows, on meshes or small cliques, and reduced problems are swept on one thread.
 //!
@@ -131,6 +131,9 @@ pub const DEFAULT_WORK: u64 = 1000;
 
 /// Memory that one sweep moves per frictional contact of two rigid bodies: rows, parameters, two places and q̂ are read, r̂ is read and written.
 pub const BYTES_PER_CONTACT: usize = (rows::RIGID + 3) * 8 + 8 + 24 + 2 * 24;
+
+/// Memory that keeping an iterate as the best one moves per frictional contact: r̂ is read again, and written.
+pub const BYTES_OF_BEST: usize = 2 * 24;
 
 /// Memory that one sweep moves at least per rigid body: its line of z is read and written.
 pub const BYTES_PER_BODY: usize = 2 * system::STRIDE * 8;
