@@ -19,9 +19,9 @@
 //! better off alone. Twice in one solution, and it goes on alone; the next solutions do so from the start, first one, then three, seven, up
 //! to 63, until the threads are as quick as they should be again.
 //!
-//! Why no helper works on a task that is gone: it reads the board before it exchanges its ticket, and the exchange succeeds for the number it
-//! has read only. The caller closes all tickets of that number, or sees that they are used up, and waits for who was faster, before it
-//! writes to the board again.
+//! Why no helper works on a task that is gone: it reads the number of a task that it has not worked on, then the rest of the board, and then
+//! exchanges its ticket, which succeeds for that number only. So the ticket was not closed, and the board not yet written anew: the caller
+//! closes all tickets of a task, or sees that they are used up, and waits for who was faster, before it writes to the board again.
 
 #![allow(unsafe_code)]
 
@@ -247,12 +247,12 @@ impl Team {
     /// Helps as thread number `number`; the caller is number zero.
     fn help(&self, number: usize) {
         let Some(lane) = self.lanes.get(number) else { return };
-        let mut last = 0;
+        // Of a task that was there before, and may be over, this thread knows nothing: it begins with the next.
+        let mut last = self.board.number.load(Acquire);
         while self.board.open.load(SeqCst) {
             wait(|| self.board.number.load(Acquire) != last || !self.board.open.load(Acquire));
             let task = self.task();
-            last = task.number;
-            if number >= task.lanes {
+            if std::mem::replace(&mut last, task.number) == task.number || number >= task.lanes {
                 continue;
             }
             let range = task.range(number);
