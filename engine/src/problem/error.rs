@@ -49,7 +49,7 @@
 //! A momentum defect D widens the bound to `(√B + √D)²`, with B taken at the velocity that belongs to r.
 //! For `Coulomb` the shift is held fixed. The bound is of first order, so that the rounding of u times a reaction of 10¹⁶
 //! (a heavy body on a light one) would drown it: of u counts what exceeds the rounding of its own terms, as of ρ. So it does in the
-//! local errors where most of them is rounding: balls that fly side by side have no velocity to compare it with.
+//! local errors where the scale is no more than rounding: balls that fly side by side have no velocity to compare it with.
 
 use super::law::{Law, MAX_ROWS};
 use super::{Invalid, Problem, Reduced, RowBlock, Solution};
@@ -258,15 +258,15 @@ impl Judge {
                 }
             }
         }
-        less_rounding(problem, v, r, &mut self.u);
+        let rounding = less_rounding(problem, &self.a, solution, &mut self.u);
         let bound = bound(&problem.laws, starts, &self.a, &self.u, r, reference);
         error.bound = (bound.sqrt() + error.momentum.sqrt()).powi(2);
         let clean = local_error(&problem.laws, starts, &self.a, &self.u, r);
         if reference.is_none() {
             error.bound = self.safe(error.bound, clean.joule + error.momentum);
         }
-        // Where most of the local error is rounding, the rest is the method's.
-        if error.momentum == 0.0 && clean.joule < 0.5 * error.joule {
+        // Where the scale is rounding, so is most of the local error: the rest is the method's.
+        if error.momentum == 0.0 && self.scale <= ROUNDED * rounding {
             let Error { scale, bound, .. } = error;
             error = Error { scale, bound, ..clean };
         }
@@ -417,6 +417,9 @@ const WHOLE: usize = 6;
 /// Rows of a large clique whose products with H⁻¹ are formed together: the factor is read once for all of them.
 const TOGETHER: usize = 64;
 
+/// An energy scale of no more than this many times the energy of rounding is made of rounding.
+const ROUNDED: f64 = 100.0;
+
 /// Share of the energy of the velocities that the rows see, in the energy scale.
 const SEEN: f64 = 1e-8;
 
@@ -425,16 +428,19 @@ fn seen(row_starts: &[usize], a: &[f64], u: &[f64]) -> f64 {
     a.iter().enumerate().map(|(k, a)| u[row_starts[k]..row_starts[k + 1]].iter().map(|u| u * u).sum::<f64>() * 0.5 / a).sum()
 }
 
-/// `u` less the rounding of its own terms (8 ε Σ|terms|): what is left is the method's.
-fn less_rounding(problem: &Problem, v: &[f64], r: &[f64], u: &mut [f64]) {
-    for block in problem.J.blocks() {
+/// `u` less the rounding of its own terms (8 ε Σ|terms|): what is left is the method's. Returns the energy of the rounding, J.
+fn less_rounding(problem: &Problem, a: &[f64], Solution { v, r }: &Solution, u: &mut [f64]) -> f64 {
+    let mut energy = 0.0;
+    for (block, a) in problem.J.blocks().zip(a) {
         for i in 0..block.rows {
             let row = block.first + i;
             let terms: f64 = block.columns.iter().zip(block.row(i)).map(|(&j, a)| (a * v[j as usize]).abs()).sum();
             let noise = 8.0 * f64::EPSILON * (terms + (problem.E[row] * r[row]).abs() + problem.w[row].abs());
             u[row] = u[row].signum() * (u[row].abs() - noise).max(0.0);
+            energy += 0.5 * noise * noise / a;
         }
     }
+    energy
 }
 
 fn reset(x: &mut Vec<f64>, n: usize) {
