@@ -55,8 +55,8 @@ describe.each([
 describe('a run that goes on', () => {
   it('grows on the page until it ends, and asks this computer alone', async () => {
     const live = join(folder, 'live')
-    // Long enough for any machine: it is stopped when it has been seen to grow.
-    const running = start('run', 'balls_64', '--t-end', '300', '--out', live)
+    // Long enough for any machine (fewer balls come to rest, and then fly through thousands of steps a second): stopped when it has grown.
+    const running = start('run', 'balls_595', '--t-end', '300', '--out', live)
     const ended = new Promise((go) => running.on('exit', go))
     await vi.waitUntil(() => existsSync(join(live, 'record.bin')), { timeout: 60_000 })
     const server = start('view', live, '--port', '0')
