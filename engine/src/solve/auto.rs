@@ -320,7 +320,7 @@ fn add_work(total: &mut Report, part: &Report) {
     part.phases.iter().for_each(|(name, counts)| add_phase(&mut total.phases, name, *counts));
     total.history.extend_from_slice(&part.history);
     total.conflict.clone_from(&part.conflict);
-    total.dependent = part.dependent;
+    total.dependent = total.dependent.max(part.dependent);
     total.notes.extend_from_slice(&part.notes);
 }
 

@@ -14,7 +14,7 @@
 //!
 //! Cost: one solve with H per row, one sparse factorization of W, three solves.
 
-use super::{ReducedSolver, Report, Solver, Status, Stop, Unsupported};
+use super::{ReducedSolver, Report, Solver, Status, Stop, Unsupported, solve_by_own_judge};
 use crate::math::semidefinite::Semidefinite;
 use crate::math::sparse::Csr;
 use crate::problem::reduced::Reducer;
@@ -56,11 +56,7 @@ impl Direct {
 
 impl Solver for Direct {
     fn solve(&mut self, problem: &Problem, solution: &mut Solution) -> Result<Report, Unsupported> {
-        let mut judge = std::mem::take(&mut self.judge);
-        let prepared = judge.prepare(problem).map_err(|e| Unsupported { method: "direct", what: e.to_string() });
-        let result = prepared.and_then(|()| self.solve_judged(problem, &mut judge, solution));
-        self.judge = judge;
-        result
+        solve_by_own_judge(self, ("direct", |own| &mut own.judge), problem, solution)
     }
 
     fn solve_judged(&mut self, problem: &Problem, judge: &mut Judge, solution: &mut Solution) -> Result<Report, Unsupported> {

@@ -33,6 +33,20 @@ pub trait Solver {
     }
 }
 
+/// [`Solver::solve`] of a method that has a judge of its own: it is made ready and lent to [`Solver::solve_judged`].
+fn solve_by_own_judge<S: Solver>(
+    solver: &mut S,
+    (method, own): (&'static str, fn(&mut S) -> &mut Judge),
+    problem: &Problem,
+    solution: &mut Solution,
+) -> Result<Report, Unsupported> {
+    let mut judge = std::mem::take(own(solver));
+    let prepared = judge.prepare(problem).map_err(|why| Unsupported { method, what: why.to_string() });
+    let result = prepared.and_then(|()| solver.solve_judged(problem, &mut judge, solution));
+    *own(solver) = judge;
+    result
+}
+
 /// A method on the reduced problem `u = W r + q`; only `solution.r` counts.
 pub trait ReducedSolver {
     /// Improves `solution.r`. `Err` means that nothing was attempted.

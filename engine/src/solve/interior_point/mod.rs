@@ -45,7 +45,7 @@ mod swept;
 
 use super::psor::Psor;
 use super::shift::{self, Section, Shift, excess};
-use super::{Counts, ReducedSolver, Report, Sample, Solver, Status, Stop, Unsupported, add_phase};
+use super::{Counts, ReducedSolver, Report, Sample, Solver, Status, Stop, Unsupported, add_phase, solve_by_own_judge};
 use crate::problem::{Error, Judge, Problem, Reduced, Solution};
 use kkt::{Diagonal, Kkt};
 use newton::Newton;
@@ -153,11 +153,7 @@ impl InteriorPoint {
 
 impl Solver for InteriorPoint {
     fn solve(&mut self, problem: &Problem, solution: &mut Solution) -> Result<Report, Unsupported> {
-        let mut judge = std::mem::take(&mut self.judge);
-        let prepared = judge.prepare(problem).map_err(|bad| Unsupported { method: "interior-point", what: bad.to_string() });
-        let result = prepared.and_then(|()| self.solve_judged(problem, &mut judge, solution));
-        self.judge = judge;
-        result
+        solve_by_own_judge(self, ("interior-point", |own| &mut own.judge), problem, solution)
     }
 
     fn solve_judged(&mut self, problem: &Problem, judge: &mut Judge, solution: &mut Solution) -> Result<Report, Unsupported> {

@@ -17,7 +17,7 @@ use crate::math::sparse::Csr;
 use crate::problem::law::MAX_ROWS;
 
 /// Newton systems up to this many rows are factored as dense matrices.
-const DENSE: usize = 120;
+pub(super) const DENSE: usize = 120;
 
 #[derive(Default)]
 #[allow(non_snake_case)]

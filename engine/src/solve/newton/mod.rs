@@ -413,7 +413,11 @@ impl Newton {
             let (w, q) = self.mixed.delassus();
             self.delassus.blocks.set(&problem.laws, starts, self.judge.a());
             self.delassus.set(w, q);
-            self.mixed.eliminate(&mut self.delassus.eliminated);
+            self.delassus.eliminated.clear();
+            // Fewer rows are always factored as a dense matrix.
+            if problem.rows() > delassus::DENSE {
+                self.mixed.eliminate(&mut self.delassus.eliminated);
+            }
         }
         if let Some(report) = self.kept(problem, solution, condensed) {
             return report;

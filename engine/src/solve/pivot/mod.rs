@@ -71,7 +71,7 @@ use crate::problem::{Error, Judge, Law, Problem, Reduced, Solution, Tolerance};
 use crate::solve::lemke::{self, Lemke};
 use crate::solve::psor::{self, Psor};
 use crate::solve::shift::{self, Section, Shift};
-use crate::solve::{Counts, ReducedSolver, Report, Sample, Solver, Status, Stop, Unsupported};
+use crate::solve::{Counts, ReducedSolver, Report, Sample, Solver, Status, Stop, Unsupported, solve_by_own_judge};
 
 /// Differences between W and its transposed up to this part of the largest entry are rounding.
 const SYMMETRIC: f64 = 1e-10;
@@ -142,11 +142,7 @@ impl Pivot {
 
 impl Solver for Pivot {
     fn solve(&mut self, problem: &Problem, solution: &mut Solution) -> Result<Report, Unsupported> {
-        let mut judge = std::mem::take(&mut self.judge);
-        let prepared = judge.prepare(problem).map_err(Pivot::unsupported);
-        let result = prepared.and_then(|()| self.solve_judged(problem, &mut judge, solution));
-        self.judge = judge;
-        result
+        solve_by_own_judge(self, ("pivot", |own| &mut own.judge), problem, solution)
     }
 
     fn solve_judged(&mut self, problem: &Problem, judge: &mut Judge, solution: &mut Solution) -> Result<Report, Unsupported> {

@@ -118,7 +118,7 @@ mod vector;
 #[cfg(test)]
 mod tests;
 
-use super::{Counts, ReducedSolver, Report, Solver, Stop, Unsupported};
+use super::{Counts, ReducedSolver, Report, Solver, Stop, Unsupported, solve_by_own_judge};
 use crate::problem::{Error, Judge, Law, Problem, Reduced, Solution, Tolerance};
 use reduced::ReducedSystem;
 use serde::{Deserialize, Serialize};
@@ -415,11 +415,7 @@ fn report(outcome: run::Outcome, notes: bool) -> Report {
 
 impl Solver for Psor {
     fn solve(&mut self, problem: &Problem, solution: &mut Solution) -> Result<Report, Unsupported> {
-        let mut judge = std::mem::take(&mut self.judge);
-        let prepared = judge.prepare(problem).map_err(|why| Unsupported { method: "psor", what: why.to_string() });
-        let result = prepared.map(|()| self.sweep(problem, &mut judge, solution));
-        self.judge = judge;
-        result
+        solve_by_own_judge(self, ("psor", |own| &mut own.judge), problem, solution)
     }
 
     fn solve_judged(&mut self, problem: &Problem, judge: &mut Judge, solution: &mut Solution) -> Result<Report, Unsupported> {
