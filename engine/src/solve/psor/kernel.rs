@@ -7,8 +7,8 @@
 //!   û = q̂ + Ĵ_A z_A + Ĵ_B z_B        r̂⁺ = local solution        z += Ĵᵀ (r̂⁺ − r̂)
 //! ```
 //!
-//! Six groups of lanes go through each of the three stages before the next: within a stage nothing waits for anything
-//! else, so that the processor is busy while roots and quotients are on their way.
+//! Each group of lanes goes through four stages: read û, take the root, find r̂⁺, move z. Four groups are under way, one in each stage, so
+//! that the processor has something to do while numbers, roots and quotients are on their way.
 //!
 //! The contacts of a chunk, and of all chunks of a colour, touch different groups of unknowns (a contact with the
 //! ground has the chunk's own dummy as its second group, with zero rows): that is what makes it sound
@@ -25,12 +25,11 @@ use std::marker::PhantomData;
 use std::mem::MaybeUninit;
 use std::ops::Range;
 
-/// Groups of lanes that go through a stage together; their rows fit into the first-level cache.
-const BATCH: usize = 6;
+/// Stages of a group of lanes, one of them in each step of the loop.
+const STAGES: usize = 4;
 
-/// Numbers of all groups that stay in the cache. There the processor finds every second line of the rows by itself, and to ask for it costs
-/// as much as any other load; from memory all lines are asked for.
-const CACHED: usize = 1 << 20;
+/// The rows of the group so many steps ahead are asked for, line by line: what the processor asks for by itself ends with each page.
+const AHEAD: usize = 4;
 
 /// Room of a group of unknowns in z.
 const ROOM: usize = 8;
@@ -168,7 +167,7 @@ impl<L: Local> Groups<L> {
             // SAFETY: the caller's promise.
             unsafe {
                 let r: [F; 3] = std::array::from_fn(|i| if i < L::ROWS { F::load(r[i * LANES..].as_ptr()) } else { F::splat(0.0) });
-                self.push::<R, F>(g, r, self.touched(g, z), z);
+                self.push::<R, F>(g, r, z);
             }
         }
     }
@@ -182,69 +181,92 @@ impl<L: Local> Groups<L> {
         assert!(groups.end <= self.places.len() && q.len() == r.len());
         #[cfg(target_arch = "x86_64")]
         if wide_enough() {
-            let sweep = match (self.rigid, self.values.len() <= CACHED) {
-                (true, true) => Self::sweep_wide::<Rigid, { 2 * LINE }>,
-                (true, false) => Self::sweep_wide::<Rigid, LINE>,
-                (false, true) => Self::sweep_wide::<Stored, { 2 * LINE }>,
-                (false, false) => Self::sweep_wide::<Stored, LINE>,
-            };
+            let sweep = if self.rigid { Self::sweep_wide::<Rigid> } else { Self::sweep_wide::<Stored> };
             // SAFETY: the processor has AVX2 and FMA; the rest is the caller's promise.
             return unsafe { sweep(self, groups, q, r, z) };
         }
-        let sweep = if self.rigid { Self::sweep_by::<Rigid, Plain, LINE> } else { Self::sweep_by::<Stored, Plain, LINE> };
+        let sweep = if self.rigid { Self::sweep_by::<Rigid, Plain> } else { Self::sweep_by::<Stored, Plain> };
         // SAFETY: the caller's promise.
         unsafe { sweep(self, groups, q, r, z) }
     }
 
     #[cfg(target_arch = "x86_64")]
     #[target_feature(enable = "avx2,fma")]
-    unsafe fn sweep_wide<R: Form, const ASKED: usize>(&self, groups: Range<usize>, q: &[f64], r: &mut [f64], z: *mut f64) -> f64 {
+    unsafe fn sweep_wide<R: Form>(&self, groups: Range<usize>, q: &[f64], r: &mut [f64], z: *mut f64) -> f64 {
         // SAFETY: the caller's promise.
-        unsafe { self.sweep_by::<R, super::lanes::Wide, ASKED>(groups, q, r, z) }
+        unsafe { self.sweep_by::<R, super::lanes::Wide>(groups, q, r, z) }
     }
 
     #[inline(always)]
-    unsafe fn sweep_by<R: Form, F: Four, const ASKED: usize>(&self, groups: Range<usize>, q: &[f64], r: &mut [f64], z: *mut f64) -> f64 {
+    unsafe fn sweep_by<R: Form, F: Four>(&self, groups: Range<usize>, q: &[f64], r: &mut [f64], z: *mut f64) -> f64 {
         // SAFETY: the caller's promise; `sweep` has checked the sizes.
         unsafe {
-            let (first, zero) = (groups.start, F::splat(0.0));
+            let (first, count, zero) = (groups.start, groups.len(), F::splat(0.0));
+            let (q, r) = (q.as_ptr(), r.as_mut_ptr());
             let mut sum = zero;
-            // Room that is written before it is read: to fill it with zeros would cost a short run as much as its sweep.
-            let mut x = [const { MaybeUninit::<[F; 3]>::uninit() }; BATCH];
-            // What the groups of a batch touch is theirs alone: it is gathered once.
-            let mut held = [const { MaybeUninit::<[[F; 6]; 2]>::uninit() }; BATCH];
-            for start in groups.clone().step_by(BATCH) {
-                let batch = start..groups.end.min(start + BATCH);
-                for ((x, held), g) in x.iter_mut().zip(&mut held).zip(batch.clone()) {
-                    let held = held.write(self.touched(g, z));
-                    x.write(self.velocities::<R, F>(g, q.as_ptr().add((g - first) * Self::REACTIONS), held));
+            // What the groups under way hand from stage to stage: written before it is read.
+            let mut held = [const { MaybeUninit::<[F; 4]>::uninit() }; STAGES];
+            for step in 0..count + STAGES - 1 {
+                // The oldest first. What a group touches is its own: that a younger one is read before an older one has moved z is no matter.
+                if step >= 3 {
+                    let i = step - 3;
+                    let [a, b, c, _] = held[i % STAGES].assume_init_read();
+                    self.push::<R, F>(first + i, [a, b, c], z);
                 }
-                for (x, g) in x.iter_mut().zip(batch.clone()) {
-                    let x = x.assume_init_mut();
-                    // The rows of the next batch are on their way while this one is solved.
-                    for line in (0..Self::size_in::<R>()).step_by(ASKED) {
-                        F::prefetch(self.group::<R>(g + BATCH).wrapping_add(line));
+                if (2..count + 2).contains(&step) {
+                    let i = step - 2;
+                    let r = r.add(i * Self::REACTIONS);
+                    let old = Self::reactions(r);
+                    let new = L::finish(self.parameters::<R>(first + i), held[i % STAGES].assume_init_read(), old);
+                    let mut change = [zero; 4];
+                    for j in 0..L::ROWS {
+                        new[j].store(r.add(j * LANES));
+                        change[j] = new[j].sub(old[j]);
+                        sum = change[j].mul_add(change[j], sum);
                     }
-                    let r = r.as_mut_ptr().add((g - first) * Self::REACTIONS);
-                    let mut old = [zero; 3];
-                    for (i, old) in old.iter_mut().enumerate().take(L::ROWS) {
-                        *old = F::load(r.add(i * LANES));
-                    }
-                    let new = L::solve(self.group::<R>(g).add(R::numbers(L::ROWS) * LANES), *x, old);
-                    for i in 0..L::ROWS {
-                        new[i].store(r.add(i * LANES));
-                        x[i] = new[i].sub(old[i]);
-                        sum = sum.add(x[i].mul(x[i]));
-                    }
+                    held[i % STAGES].write(change);
                 }
-                for ((x, held), g) in x.iter().zip(&held).zip(batch) {
-                    self.push::<R, F>(g, x.assume_init_read(), held.assume_init_read(), z);
+                if (1..=count).contains(&step) {
+                    let i = step - 1;
+                    let [u, v, w, _] = held[i % STAGES].assume_init_read();
+                    let old = Self::reactions(r.add(i * Self::REACTIONS));
+                    held[i % STAGES].write(L::begin(self.parameters::<R>(first + i), [u, v, w], old));
+                }
+                if step < count {
+                    let g = first + step;
+                    for line in (0..Self::size_in::<R>()).step_by(LINE) {
+                        F::prefetch(self.group::<R>(g + AHEAD).wrapping_add(line));
+                    }
+                    let [u, v, w] = self.velocities::<R, F>(g, q.add(step * Self::REACTIONS), &self.touched(g, z));
+                    held[step % STAGES].write([u, v, w, zero]);
                 }
             }
             let mut sums = [0.0; LANES];
             sum.store(sums.as_mut_ptr());
             (sums[0] + sums[1]) + (sums[2] + sums[3])
         }
+    }
+
+    /// The reactions of four contacts.
+    ///
+    /// # Safety
+    /// They are there.
+    #[inline(always)]
+    unsafe fn reactions<F: Four>(r: *const f64) -> [F; 3] {
+        // SAFETY: the caller's promise.
+        unsafe {
+            let mut out = [F::splat(0.0); 3];
+            for (i, out) in out.iter_mut().enumerate().take(L::ROWS) {
+                *out = F::load(r.add(i * LANES));
+            }
+            out
+        }
+    }
+
+    /// The parameters of group `g`, stored in this form.
+    #[inline(always)]
+    fn parameters<R: Form>(&self, g: usize) -> *const f64 {
+        self.group::<R>(g).wrapping_add(R::numbers(L::ROWS) * LANES)
     }
 
     /// The numbers of group `g`, stored in this form.
@@ -276,18 +298,17 @@ impl<L: Local> Groups<L> {
         unsafe { R::velocities(L::ROWS, self.group::<R>(g), q, touched) }
     }
 
-    /// `z += Ĵᵀ x` of four contacts, whose coordinates were `held`.
+    /// `z += Ĵᵀ x` of four contacts.
     ///
     /// # Safety
     /// As [`Groups::touched`], nobody reads meanwhile, and the rows are stored in this form.
     #[inline(always)]
-    unsafe fn push<R: Form, F: Four>(&self, g: usize, x: [F; 3], held: [[F; 6]; 2], z: *mut f64) {
+    unsafe fn push<R: Form, F: Four>(&self, g: usize, x: [F; 3], z: *mut f64) {
         // SAFETY: the caller's promise.
         unsafe {
             let places = self.places.get_unchecked(g);
-            let moved = R::moved(L::ROWS, self.group::<R>(g), &x, held);
-            for (side, a) in moved.into_iter().enumerate() {
-                scatter(z, places, side * LANES, a);
+            for (side, moves) in R::moves(L::ROWS, self.group::<R>(g), &x).into_iter().enumerate() {
+                scatter(z, places, side * LANES, moves);
             }
         }
     }
@@ -308,7 +329,7 @@ unsafe fn gather<F: Four>(z: *const f64, places: &[u32; 2 * LANES], from: usize)
     }
 }
 
-/// Writes back what [`gather`] read.
+/// Adds to what [`gather`] reads.
 ///
 /// # Safety
 /// As there, and nobody reads meanwhile.
@@ -318,9 +339,9 @@ unsafe fn scatter<F: Four>(z: *mut f64, places: &[u32; 2 * LANES], from: usize, 
     unsafe {
         let at: [*mut f64; LANES] = std::array::from_fn(|l| z.add(places[from + l] as usize));
         for (x, at) in F::transpose([x[0], x[1], x[2], x[3]]).into_iter().zip(at) {
-            x.store(at);
+            F::load(at).add(x).store(at);
         }
-        F::store_pairs([x[4], x[5]], at.map(|p| p.add(LANES)));
+        F::add_pairs([x[4], x[5]], at.map(|p| p.add(LANES)));
     }
 }
 
@@ -333,13 +354,13 @@ mod tests {
 
     /// The projection on the cone in plain code.
     fn project(x: [f64; 3], mu: f64, inverse: f64) -> [f64; 3] {
-        let t = (x[1] * x[1] + x[2] * x[2]).sqrt();
+        let t = x[1].mul_add(x[1], x[2] * x[2]).sqrt();
         if t <= mu * x[0] {
             x
-        } else if mu * t <= -x[0] {
+        } else if mu.mul_add(t, x[0]) <= 0.0 {
             [0.0, x[1] * 0.0, x[2] * 0.0]
         } else {
-            let s = (x[0] + mu * t) * inverse;
+            let s = mu.mul_add(t, x[0]) * inverse;
             let stretch = mu * s / t;
             [s, x[1] * stretch, x[2] * stretch]
         }
@@ -352,22 +373,18 @@ mod tests {
         if rigid {
             let linear: [f64; 3] = std::array::from_fn(|j| value(10).mul_add(b[j], value(9) * a[j]));
             let at = 11 + 6 * i;
-            let u = sum(q, &[(at, a[3]), (at + 1, a[4]), (at + 2, a[5])]);
-            let w = sum(value(at + 3) * b[3], &[(at + 4, b[4]), (at + 5, b[5])]);
-            u + sum(w, &[(3 * i, linear[0]), (3 * i + 1, linear[1]), (3 * i + 2, linear[2])])
+            let u = sum(q, &[(at, a[3]), (at + 1, a[4]), (at + 2, a[5]), (3 * i + 1, linear[1])]);
+            u + sum(value(at + 3) * b[3], &[(at + 4, b[4]), (at + 5, b[5]), (3 * i, linear[0]), (3 * i + 2, linear[2])])
         } else {
             let u = sum(q, &(0..6).map(|j| (i * 12 + j, a[j])).collect::<Vec<_>>());
             u + sum(value(i * 12 + 6) * b[0], &(1..6).map(|j| (i * 12 + 6 + j, b[j])).collect::<Vec<_>>())
         }
     }
 
-    fn moved(rigid: bool, value: &impl Fn(usize) -> f64, (side, j): (usize, usize), x: &[f64; 3], z: f64) -> f64 {
+    fn moves(rigid: bool, value: &impl Fn(usize) -> f64, (side, j): (usize, usize), x: &[f64; 3]) -> f64 {
         let number = |i: usize| if rigid { 11 + 6 * i + 3 * side + j.wrapping_sub(3) } else { i * 12 + side * 6 + j };
-        if rigid && j < 3 {
-            let force = value(6 + j).mul_add(x[2], value(3 + j).mul_add(x[1], value(j) * x[0]));
-            return value(9 + side).mul_add(force, z);
-        }
-        (0..3).fold(z, |z, i| value(number(i)).mul_add(x[i], z))
+        let sum = |at: [usize; 3]| value(at[2]).mul_add(x[2], value(at[1]).mul_add(x[1], value(at[0]) * x[0]));
+        if rigid && j < 3 { value(9 + side) * sum([j, 3 + j, 6 + j]) } else { sum([0, 1, 2].map(number)) }
     }
 
     /// The twin: one contact after the other.
@@ -380,13 +397,13 @@ mod tests {
                 let at = |i: usize| (g * 3 + i) * LANES + lane;
                 let x: [f64; 3] = std::array::from_fn(|i| {
                     let u = read(f.rigid, &value, i, q[at(i)], [&z[a..a + 6], &z[b..b + 6]]);
-                    r[at(i)] - u * value(parameters + 2)
+                    (-u).mul_add(value(parameters + 2), r[at(i)])
                 });
                 let x = project(x, value(parameters), value(parameters + 1));
                 let delta: [f64; 3] = std::array::from_fn(|i| x[i] - r[at(i)]);
                 for (place, side) in [(a, 0), (b, 1)].into_iter().take(if a == b { 1 } else { 2 }) {
                     for j in 0..6 {
-                        z[place + j] = moved(f.rigid, &value, (side, j), &delta, z[place + j]);
+                        z[place + j] += moves(f.rigid, &value, (side, j), &delta);
                     }
                 }
                 for i in 0..3 {
@@ -447,7 +464,7 @@ mod tests {
                 twin(&f, &q, &mut other_r, &mut other_z);
                 assert!(r.iter().zip(&other_r).all(|(a, b)| a == b), "reactions");
                 assert!(z.iter().zip(&other_z).all(|(a, b)| a == b), "velocities");
-                let plain = if rigid { Groups::sweep_by::<Rigid, Plain, LINE> } else { Groups::sweep_by::<Stored, Plain, LINE> };
+                let plain = if rigid { Groups::sweep_by::<Rigid, Plain> } else { Groups::sweep_by::<Stored, Plain> };
                 // SAFETY: as above.
                 unsafe { plain(&f, 0..19, &q, &mut r, z.as_mut_ptr()) };
                 twin(&f, &q, &mut other_r, &mut other_z);
@@ -476,7 +493,7 @@ mod tests {
             unsafe { f.sweep(0, &q, &mut r, v.as_mut_ptr()) };
             let (mut other, mut other_v) = (before.clone(), v_before.clone());
             // SAFETY: as above.
-            unsafe { f.sweep_by::<Stored, Plain, LINE>(0..25, &q, &mut other, other_v.as_mut_ptr()) };
+            unsafe { f.sweep_by::<Stored, Plain>(0..25, &q, &mut other, other_v.as_mut_ptr()) };
             assert!(r.iter().zip(&other).all(|(a, b)| a == b), "both forms agree to the bit");
             for g in 0..25 {
                 for lane in 0..LANES {

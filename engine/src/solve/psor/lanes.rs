@@ -35,8 +35,12 @@ pub(super) trait Four: Copy {
     fn mul(self, other: Self) -> Self;
     /// `self × by + add`, rounded once.
     fn mul_add(self, by: Self, add: Self) -> Self;
+    /// `self − a × b`, rounded once.
+    fn minus_product(self, a: Self, b: Self) -> Self;
     fn div(self, other: Self) -> Self;
     fn sqrt(self) -> Self;
+    /// Where it is below `least` that instead; what is not a number stays so.
+    fn at_least(self, least: Self) -> Self;
     /// Where `a ≤ b` the lanes of self, else those of `other` (also where one is not a number).
     fn where_le(self, other: Self, a: Self, b: Self) -> Self;
     /// True if `self ≤ other` in every lane.
@@ -48,11 +52,11 @@ pub(super) trait Four: Copy {
     /// # Safety
     /// As [`Four::load`].
     unsafe fn load_pairs(from: [*const f64; LANES]) -> [Self; 2];
-    /// Writes back what [`Four::load_pairs`] read.
+    /// Adds to what [`Four::load_pairs`] read, one place after the other.
     ///
     /// # Safety
-    /// As [`Four::store`].
-    unsafe fn store_pairs(x: [Self; 2], to: [*mut f64; LANES]);
+    /// As [`Four::load`].
+    unsafe fn add_pairs(x: [Self; 2], to: [*mut f64; LANES]);
 }
 
 /// Four numbers on any processor.
@@ -100,12 +104,20 @@ impl Four for Plain {
         Plain(std::array::from_fn(|l| self.0[l].mul_add(by.0[l], add.0[l])))
     }
     #[inline(always)]
+    fn minus_product(self, a: Plain, b: Plain) -> Plain {
+        Plain(std::array::from_fn(|l| (-a.0[l]).mul_add(b.0[l], self.0[l])))
+    }
+    #[inline(always)]
     fn div(self, other: Plain) -> Plain {
         self.both(other, |a, b| a / b)
     }
     #[inline(always)]
     fn sqrt(self) -> Plain {
         Plain(self.0.map(f64::sqrt))
+    }
+    #[inline(always)]
+    fn at_least(self, least: Plain) -> Plain {
+        self.both(least, |x, least| if least > x { least } else { x })
     }
     #[inline(always)]
     fn where_le(self, other: Plain, a: Plain, b: Plain) -> Plain {
@@ -125,12 +137,12 @@ impl Four for Plain {
         [0, 1].map(|i| Plain(from.map(|p| unsafe { *p.add(i) })))
     }
     #[inline(always)]
-    unsafe fn store_pairs(x: [Plain; 2], to: [*mut f64; LANES]) {
+    unsafe fn add_pairs(x: [Plain; 2], to: [*mut f64; LANES]) {
         for (l, to) in to.into_iter().enumerate() {
             // SAFETY: the caller's promise.
             unsafe {
-                *to = x[0].0[l];
-                *to.add(1) = x[1].0[l];
+                *to += x[0].0[l];
+                *to.add(1) += x[1].0[l];
             }
         }
     }
@@ -183,12 +195,21 @@ mod wide {
             Wide(unsafe { _mm256_fmadd_pd(self.0, by.0, add.0) })
         }
         #[inline(always)]
+        fn minus_product(self, a: Wide, b: Wide) -> Wide {
+            Wide(unsafe { _mm256_fnmadd_pd(a.0, b.0, self.0) })
+        }
+        #[inline(always)]
         fn div(self, other: Wide) -> Wide {
             Wide(unsafe { _mm256_div_pd(self.0, other.0) })
         }
         #[inline(always)]
         fn sqrt(self) -> Wide {
             Wide(unsafe { _mm256_sqrt_pd(self.0) })
+        }
+        #[inline(always)]
+        fn at_least(self, least: Wide) -> Wide {
+            // The second operand where either is not a number.
+            Wide(unsafe { _mm256_max_pd(least.0, self.0) })
         }
         #[inline(always)]
         fn where_le(self, other: Wide, a: Wide, b: Wide) -> Wide {
@@ -222,14 +243,19 @@ mod wide {
             }
         }
         #[inline(always)]
-        unsafe fn store_pairs(x: [Wide; 2], to: [*mut f64; LANES]) {
+        unsafe fn add_pairs(x: [Wide; 2], to: [*mut f64; LANES]) {
             unsafe {
                 let ac = _mm256_unpacklo_pd(x[0].0, x[1].0);
                 let bd = _mm256_unpackhi_pd(x[0].0, x[1].0);
-                _mm_storeu_pd(to[0], _mm256_castpd256_pd128(ac));
-                _mm_storeu_pd(to[1], _mm256_castpd256_pd128(bd));
-                _mm_storeu_pd(to[2], _mm256_extractf128_pd::<1>(ac));
-                _mm_storeu_pd(to[3], _mm256_extractf128_pd::<1>(bd));
+                let pairs = [
+                    _mm256_castpd256_pd128(ac),
+                    _mm256_castpd256_pd128(bd),
+                    _mm256_extractf128_pd::<1>(ac),
+                    _mm256_extractf128_pd::<1>(bd),
+                ];
+                for (pair, to) in pairs.into_iter().zip(to) {
+                    _mm_storeu_pd(to, _mm_add_pd(_mm_loadu_pd(to), pair));
+                }
             }
         }
     }

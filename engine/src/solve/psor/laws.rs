@@ -23,11 +23,19 @@ pub(super) trait Local {
     const ROWS: usize;
     /// Numbers that a block brings beside its rows.
     const PARAMETERS: usize;
-    /// New reactions from local velocities and old reactions.
+    /// What the new reactions need of the local velocities and the old reactions: half of the work, so that two groups can be under way.
     ///
     /// # Safety
     /// `parameters` are four blocks' parameters, lane by lane; the processor has what F needs.
-    unsafe fn solve<F: Four>(parameters: *const f64, u: [F; 3], old: [F; 3]) -> [F; 3];
+    #[inline(always)]
+    unsafe fn begin<F: Four>(_parameters: *const f64, u: [F; 3], _old: [F; 3]) -> [F; 4] {
+        [u[0], u[1], u[2], u[0]]
+    }
+    /// New reactions from that and the old ones.
+    ///
+    /// # Safety
+    /// As [`Local::begin`].
+    unsafe fn finish<F: Four>(parameters: *const f64, begun: [F; 4], old: [F; 3]) -> [F; 3];
 }
 
 /// One row with bounds on its reaction: lo, hi, step.
@@ -51,7 +59,7 @@ pub(super) fn coulomb_parameters(mu: f64, w: &[f64]) -> [f64; 7] {
 /// Four values of the parameter number `i`.
 ///
 /// # Safety
-/// As [`Local::solve`].
+/// As [`Local::begin`].
 #[inline(always)]
 unsafe fn parameter<F: Four>(parameters: *const f64, i: usize) -> F {
     // SAFETY: the caller's promise.
@@ -63,7 +71,7 @@ impl Local for Bounds {
     const PARAMETERS: usize = 3;
 
     #[inline(always)]
-    unsafe fn solve<F: Four>(parameters: *const f64, u: [F; 3], old: [F; 3]) -> [F; 3] {
+    unsafe fn finish<F: Four>(parameters: *const f64, u: [F; 4], old: [F; 3]) -> [F; 3] {
         // SAFETY: the caller's promise.
         let [lo, hi, step] = [0, 1, 2].map(|i| unsafe { parameter::<F>(parameters, i) });
         let x = old[0].sub(u[0].mul(step));
@@ -77,20 +85,25 @@ impl Local for Cone {
     const PARAMETERS: usize = 3;
 
     #[inline(always)]
-    unsafe fn solve<F: Four>(parameters: *const f64, u: [F; 3], old: [F; 3]) -> [F; 3] {
+    unsafe fn begin<F: Four>(parameters: *const f64, u: [F; 3], old: [F; 3]) -> [F; 4] {
         // SAFETY: the caller's promise.
-        let [mu, inverse, step] = [0, 1, 2].map(|i| unsafe { parameter::<F>(parameters, i) });
+        let step = unsafe { parameter::<F>(parameters, 2) };
+        let (n, a, b) = (old[0].minus_product(u[0], step), old[1].minus_product(u[1], step), old[2].minus_product(u[2], step));
+        [n, a, b, a.mul_add(a, b.mul(b)).sqrt()]
+    }
+
+    #[inline(always)]
+    unsafe fn finish<F: Four>(parameters: *const f64, [n, a, b, t]: [F; 4], _: [F; 3]) -> [F; 3] {
+        // SAFETY: the caller's promise.
+        let [mu, inverse] = [0, 1].map(|i| unsafe { parameter::<F>(parameters, i) });
         // SAFETY: F was made above.
-        let (zero, one) = unsafe { (F::splat(0.0), F::splat(1.0)) };
-        let x: [F; 3] = std::array::from_fn(|i| old[i].sub(u[i].mul(step)));
-        let t = x[1].mul(x[1]).add(x[2].mul(x[2])).sqrt();
-        let s = x[0].add(mu.mul(t)).mul(inverse);
-        let stretch = mu.mul(s).div(t);
-        // Inside the cone as it is, inside the polar cone zero, else the nearest point of the surface.
-        let (edge, polar) = (mu.mul(x[0]), (mu.mul(t), zero.sub(x[0])));
-        let normal = x[0].where_le(zero.where_le(s, polar.0, polar.1), t, edge);
-        let factor = one.where_le(zero.where_le(stretch, polar.0, polar.1), t, edge);
-        [normal, x[1].mul(factor), x[2].mul(factor)]
+        let (zero, one, tiny) = unsafe { (F::splat(0.0), F::splat(1.0), F::splat(f64::MIN_POSITIVE)) };
+        // Inside the cone as it is, else the nearest point of the surface; inside the polar cone that is the tip, also where t is zero.
+        let s = mu.mul_add(t, n).mul(inverse).at_least(zero);
+        let stretch = mu.mul(s).div(t.at_least(tiny));
+        let edge = mu.mul(n);
+        let factor = one.where_le(stretch, t, edge);
+        [n.where_le(s, t, edge), a.mul(factor), b.mul(factor)]
     }
 }
 
@@ -165,7 +178,7 @@ impl Local for Coulomb {
     const PARAMETERS: usize = 7;
 
     #[inline(always)]
-    unsafe fn solve<F: Four>(parameters: *const f64, u: [F; 3], old: [F; 3]) -> [F; 3] {
+    unsafe fn finish<F: Four>(parameters: *const f64, u: [F; 4], old: [F; 3]) -> [F; 3] {
         // SAFETY: the caller's promise.
         let [mu, inverse, f1, f2, s1, s2, s3] = [0, 1, 2, 3, 4, 5, 6].map(|i| unsafe { parameter::<F>(parameters, i) });
         // SAFETY: F was made above.
@@ -193,10 +206,15 @@ impl Local for Coulomb {
             let norm = t[0].mul(t[0]).add(t[1].mul(t[1])).sqrt();
             let stretch = mu.mul(n).div(norm);
             let slid = [n, zero.sub(t[0].mul(stretch)), zero.sub(t[1].mul(stretch))];
-            stuck = std::array::from_fn(|i| slid[i].where_le(stuck[i], one, active));
+            for (stuck, slid) in stuck.iter_mut().zip(slid) {
+                *stuck = slid.where_le(*stuck, one, active);
+            }
         }
         // Open where nothing presses; as it was where no solution is to be had.
         let finite = stuck[0].add(stuck[1]).add(stuck[2]).mul(zero);
-        std::array::from_fn(|i| zero.where_le(stuck[i].where_le(old[i], finite, zero), zero, g))
+        for (new, old) in stuck.iter_mut().zip(old) {
+            *new = zero.where_le(new.where_le(old, finite, zero), zero, g);
+        }
+        stuck
     }
 }

@@ -29,11 +29,11 @@ pub(super) trait Form {
     /// `values` and `q` are those of four contacts of `rows` rows, lane by lane; the processor has what F needs.
     unsafe fn velocities<F: Four>(rows: usize, values: *const f64, q: *const f64, touched: &[[F; 6]; 2]) -> [F; 3];
 
-    /// The coordinates with `Ĵᵀ x` added, where they were `held`.
+    /// `Ĵᵀ x`, what the coordinates move by.
     ///
     /// # Safety
     /// As [`Form::velocities`].
-    unsafe fn moved<F: Four>(rows: usize, values: *const f64, x: &[F; 3], held: [[F; 6]; 2]) -> [[F; 6]; 2];
+    unsafe fn moves<F: Four>(rows: usize, values: *const f64, x: &[F; 3]) -> [[F; 6]; 2];
 }
 
 /// Columns of a row: two groups of unknowns.
@@ -88,16 +88,20 @@ impl Form for Stored {
     }
 
     #[inline(always)]
-    unsafe fn moved<F: Four>(rows: usize, values: *const f64, x: &[F; 3], mut held: [[F; 6]; 2]) -> [[F; 6]; 2] {
-        for (side, a) in held.iter_mut().enumerate() {
-            for (j, a) in a.iter_mut().enumerate() {
-                for (i, x) in x.iter().enumerate().take(rows) {
-                    // SAFETY: the caller's promise.
-                    *a = unsafe { number::<F>(values, i * COLUMNS + side * 6 + j) }.mul_add(*x, *a);
+    unsafe fn moves<F: Four>(rows: usize, values: *const f64, x: &[F; 3]) -> [[F; 6]; 2] {
+        // SAFETY: the caller's promise.
+        unsafe {
+            let mut out = [[F::splat(0.0); 6]; 2];
+            for (side, out) in out.iter_mut().enumerate() {
+                for (j, out) in out.iter_mut().enumerate() {
+                    *out = number::<F>(values, side * 6 + j).mul(x[0]);
+                    for (i, x) in x.iter().enumerate().take(rows).skip(1) {
+                        *out = number::<F>(values, i * COLUMNS + side * 6 + j).mul_add(*x, *out);
+                    }
                 }
             }
+            out
         }
-        held
     }
 }
 
@@ -118,16 +122,18 @@ impl Form for Rigid {
             }
             for (i, out) in out.iter_mut().enumerate() {
                 let at = ANGULAR + 6 * i;
+                // Two chains of equal length.
                 let mut u = number::<F>(q, i);
-                let mut w = number::<F>(values, at + 3).mul(b[3]);
                 for j in 0..3 {
                     u = number::<F>(values, at + j).mul_add(a[3 + j], u);
                 }
+                u = number::<F>(values, 3 * i + 1).mul_add(linear[1], u);
+                let mut w = number::<F>(values, at + 3).mul(b[3]);
                 for j in 1..3 {
                     w = number::<F>(values, at + 3 + j).mul_add(b[3 + j], w);
                 }
-                for (j, linear) in linear.iter().enumerate() {
-                    w = number::<F>(values, 3 * i + j).mul_add(*linear, w);
+                for j in [0, 2] {
+                    w = number::<F>(values, 3 * i + j).mul_add(linear[j], w);
                 }
                 *out = u.add(w);
             }
@@ -136,25 +142,37 @@ impl Form for Rigid {
     }
 
     #[inline(always)]
-    unsafe fn moved<F: Four>(_: usize, values: *const f64, x: &[F; 3], mut held: [[F; 6]; 2]) -> [[F; 6]; 2] {
+    unsafe fn moves<F: Four>(_: usize, values: *const f64, x: &[F; 3]) -> [[F; 6]; 2] {
         // SAFETY: the caller's promise.
         unsafe {
-            let mut force = [F::splat(0.0); 3];
+            let zero = F::splat(0.0);
+            let (mut force, mut out) = ([zero; 3], [[zero; 6]; 2]);
             for (j, force) in force.iter_mut().enumerate() {
-                let first = number::<F>(values, j).mul(x[0]);
-                *force = number::<F>(values, 6 + j).mul_add(x[2], number::<F>(values, 3 + j).mul_add(x[1], first));
+                *force = product::<F>(values, [j, 3 + j, 6 + j], x);
             }
-            for (side, a) in held.iter_mut().enumerate() {
+            for (side, out) in out.iter_mut().enumerate() {
                 let root = number::<F>(values, ROOTS + side);
                 for j in 0..3 {
-                    a[j] = root.mul_add(force[j], a[j]);
-                    for (i, x) in x.iter().enumerate() {
-                        a[3 + j] = number::<F>(values, ANGULAR + 6 * i + 3 * side + j).mul_add(*x, a[3 + j]);
-                    }
+                    out[j] = root.mul(force[j]);
+                    let at = ANGULAR + 3 * side + j;
+                    out[3 + j] = product::<F>(values, [at, at + 6, at + 12], x);
                 }
             }
-            held
+            out
         }
+    }
+}
+
+/// `Σ number × x` over three numbers.
+///
+/// # Safety
+/// As [`Form::velocities`].
+#[inline(always)]
+unsafe fn product<F: Four>(values: *const f64, at: [usize; 3], x: &[F; 3]) -> F {
+    // SAFETY: the caller's promise.
+    unsafe {
+        let first = number::<F>(values, at[0]).mul(x[0]);
+        number::<F>(values, at[2]).mul_add(x[2], number::<F>(values, at[1]).mul_add(x[1], first))
     }
 }
 
