@@ -34,11 +34,43 @@ const AHEAD: usize = 4;
 /// Room of a group of unknowns in z.
 const ROOM: usize = 8;
 
+/// Where four contacts find their first groups of unknowns, then their second ones: two places in a number, so that one load brings both.
+#[derive(Clone, Copy)]
+struct Pairs([u64; LANES]);
+
+impl Pairs {
+    fn all(place: u32) -> Pairs {
+        Pairs([u64::from(place) << 32 | u64::from(place); LANES])
+    }
+
+    fn set(&mut self, i: usize, place: u32) {
+        let (pair, shift) = (&mut self.0[i / 2], i % 2 * 32);
+        *pair = *pair & !(u64::from(u32::MAX) << shift) | u64::from(place) << shift;
+    }
+
+    /// The places of one side.
+    #[inline(always)]
+    fn side(&self, side: usize) -> [usize; LANES] {
+        let (a, b) = (self.0[2 * side], self.0[2 * side + 1]);
+        [a as u32 as usize, (a >> 32) as usize, b as u32 as usize, (b >> 32) as usize]
+    }
+
+    /// The coordinates that four contacts touch: those of their first bodies and of their second ones.
+    ///
+    /// # Safety
+    /// The places are within z, and nobody writes them meanwhile.
+    #[inline(always)]
+    unsafe fn touched<F: Four>(&self, z: *const f64) -> [[F; 6]; 2] {
+        // SAFETY: the caller's promise.
+        unsafe { [gather::<F>(z, self.side(0)), gather::<F>(z, self.side(1))] }
+    }
+}
+
 /// Contacts of one kind, four by four.
 pub(super) struct Groups<L> {
     values: Aligned,
     rigid: bool,
-    places: Vec<[u32; 2 * LANES]>,
+    places: Vec<Pairs>,
     /// The end of the last group of unknowns that is touched.
     limit: usize,
     law: PhantomData<L>,
@@ -117,7 +149,7 @@ impl<L: Local> Groups<L> {
     /// A group whose lanes do nothing yet.
     pub(super) fn open(&mut self, dummy: u32) {
         self.values.extend(self.size());
-        self.places.push([dummy; 2 * LANES]);
+        self.places.push(Pairs::all(dummy));
         self.limit = self.limit.max(dummy as usize + ROOM);
     }
 
@@ -135,7 +167,8 @@ impl<L: Local> Groups<L> {
 
     /// Where lane `lane` of group `g` finds its two groups of unknowns.
     pub(super) fn place(&mut self, g: usize, lane: usize, places: [u32; 2]) {
-        (self.places[g][lane], self.places[g][LANES + lane]) = (places[0], places[1]);
+        self.places[g].set(lane, places[0]);
+        self.places[g].set(LANES + lane, places[1]);
         self.limit = self.limit.max(places[0].max(places[1]) as usize + ROOM);
     }
 
@@ -167,7 +200,7 @@ impl<L: Local> Groups<L> {
             // SAFETY: the caller's promise.
             unsafe {
                 let r: [F; 3] = std::array::from_fn(|i| if i < L::ROWS { F::load(r[i * LANES..].as_ptr()) } else { F::splat(0.0) });
-                self.push::<R, F>(g, r, z);
+                push::<R, F>(L::ROWS, self.group::<R>(g), self.places[g], r, z);
             }
         }
     }
@@ -201,72 +234,23 @@ impl<L: Local> Groups<L> {
     unsafe fn sweep_by<R: Form, F: Four>(&self, groups: Range<usize>, q: &[f64], r: &mut [f64], z: *mut f64) -> f64 {
         // SAFETY: the caller's promise; `sweep` has checked the sizes.
         unsafe {
-            let (first, count, zero) = (groups.start, groups.len(), F::splat(0.0));
-            let (q, r) = (q.as_ptr(), r.as_mut_ptr());
-            let mut sum = zero;
-            // What the groups under way hand from stage to stage: written before it is read.
-            let mut held = [const { MaybeUninit::<[F; 4]>::uninit() }; STAGES];
-            for step in 0..count + STAGES - 1 {
-                // The oldest first. What a group touches is its own: that a younger one is read before an older one has moved z is no matter.
-                if step >= 3 {
-                    let i = step - 3;
-                    let [a, b, c, _] = held[i % STAGES].assume_init_read();
-                    self.push::<R, F>(first + i, [a, b, c], z);
-                }
-                if (2..count + 2).contains(&step) {
-                    let i = step - 2;
-                    let r = r.add(i * Self::REACTIONS);
-                    let old = Self::reactions(r);
-                    let new = L::finish(self.parameters::<R>(first + i), held[i % STAGES].assume_init_read(), old);
-                    let mut change = [zero; 4];
-                    for j in 0..L::ROWS {
-                        new[j].store(r.add(j * LANES));
-                        change[j] = new[j].sub(old[j]);
-                        sum = change[j].mul_add(change[j], sum);
-                    }
-                    held[i % STAGES].write(change);
-                }
-                if (1..=count).contains(&step) {
-                    let i = step - 1;
-                    let [u, v, w, _] = held[i % STAGES].assume_init_read();
-                    let old = Self::reactions(r.add(i * Self::REACTIONS));
-                    held[i % STAGES].write(L::begin(self.parameters::<R>(first + i), [u, v, w], old));
-                }
-                if step < count {
-                    let g = first + step;
-                    for line in (0..Self::size_in::<R>()).step_by(LINE) {
-                        F::prefetch(self.group::<R>(g + AHEAD).wrapping_add(line));
-                    }
-                    let [u, v, w] = self.velocities::<R, F>(g, q.add(step * Self::REACTIONS), &self.touched(g, z));
-                    held[step % STAGES].write([u, v, w, zero]);
-                }
+            let (first, count) = (groups.start, groups.len());
+            let (values, places) = (self.group::<R>(first), self.places.as_ptr().add(first));
+            let sweep = Sweep::<L, R, F> { values, places, count, q: q.as_ptr(), r: r.as_mut_ptr(), z, kind: PhantomData };
+            let (mut held, mut sum) = ([const { [MaybeUninit::uninit(); 4] }; STAGES], F::splat(0.0));
+            for step in 0..STAGES - 1 {
+                sum = sweep.step::<false>(step, &mut held, sum);
+            }
+            for step in STAGES - 1..count {
+                sum = sweep.step::<true>(step, &mut held, sum);
+            }
+            for step in count.max(STAGES - 1)..count + STAGES - 1 {
+                sum = sweep.step::<false>(step, &mut held, sum);
             }
             let mut sums = [0.0; LANES];
             sum.store(sums.as_mut_ptr());
             (sums[0] + sums[1]) + (sums[2] + sums[3])
         }
-    }
-
-    /// The reactions of four contacts.
-    ///
-    /// # Safety
-    /// They are there.
-    #[inline(always)]
-    unsafe fn reactions<F: Four>(r: *const f64) -> [F; 3] {
-        // SAFETY: the caller's promise.
-        unsafe {
-            let mut out = [F::splat(0.0); 3];
-            for (i, out) in out.iter_mut().enumerate().take(L::ROWS) {
-                *out = F::load(r.add(i * LANES));
-            }
-            out
-        }
-    }
-
-    /// The parameters of group `g`, stored in this form.
-    #[inline(always)]
-    fn parameters<R: Form>(&self, g: usize) -> *const f64 {
-        self.group::<R>(g).wrapping_add(R::numbers(L::ROWS) * LANES)
     }
 
     /// The numbers of group `g`, stored in this form.
@@ -282,10 +266,7 @@ impl<L: Local> Groups<L> {
     #[inline(always)]
     pub(super) unsafe fn touched<F: Four>(&self, g: usize, z: *const f64) -> [[F; 6]; 2] {
         // SAFETY: the caller's promise.
-        unsafe {
-            let places = self.places.get_unchecked(g);
-            [gather::<F>(z, places, 0), gather::<F>(z, places, LANES)]
-        }
+        unsafe { self.places.get_unchecked(g).touched(z) }
     }
 
     /// `û = q̂ + Ĵ z` of four contacts, from the coordinates that they touch.
@@ -297,19 +278,149 @@ impl<L: Local> Groups<L> {
         // SAFETY: the caller's promise.
         unsafe { R::velocities(L::ROWS, self.group::<R>(g), q, touched) }
     }
+}
 
-    /// `z += Ĵᵀ x` of four contacts.
-    ///
-    /// # Safety
-    /// As [`Groups::touched`], nobody reads meanwhile, and the rows are stored in this form.
+/// Where a sweep over `count` groups of lanes finds everything. Handed on by value, so that the compiler sees that nothing changes it.
+#[derive(Clone, Copy)]
+struct Sweep<L, R, F> {
+    values: *const f64,
+    places: *const Pairs,
+    count: usize,
+    q: *const f64,
+    r: *mut f64,
+    z: *mut f64,
+    kind: PhantomData<(L, R, F)>,
+}
+
+/// What the groups under way hand from stage to stage: written before it is read.
+type Held<F> = [[MaybeUninit<F>; 4]; STAGES];
+
+/// What all of it relies on is said at [`Groups::sweep`].
+impl<L: Local, R: Form, F: Four> Sweep<L, R, F> {
+    /// A stage of each group under way, the oldest first; `ALL` are, but for the first and last steps. What a group touches is its own: that
+    /// a younger one is read before an older one has moved z is no matter. Returns the sum with Δ² added.
     #[inline(always)]
-    unsafe fn push<R: Form, F: Four>(&self, g: usize, x: [F; 3], z: *mut f64) {
+    unsafe fn step<const ALL: bool>(self, step: usize, held: &mut Held<F>, mut sum: F) -> F {
         // SAFETY: the caller's promise.
         unsafe {
-            let places = self.places.get_unchecked(g);
-            for (side, moves) in R::moves(L::ROWS, self.group::<R>(g), &x).into_iter().enumerate() {
-                scatter(z, places, side * LANES, moves);
+            if ALL || step >= 3 {
+                self.push(step - 3, held);
             }
+            if ALL || (2..self.count + 2).contains(&step) {
+                sum = self.finish(step - 2, held, sum);
+            }
+            if ALL || (1..self.count + 1).contains(&step) {
+                self.begin(step - 1, held);
+            }
+            if ALL || step < self.count {
+                self.read(step, held);
+            }
+            sum
+        }
+    }
+
+    /// Local velocities.
+    #[inline(always)]
+    unsafe fn read(self, i: usize, held: &mut Held<F>) {
+        // SAFETY: the caller's promise.
+        unsafe {
+            for line in (0..Groups::<L>::size_in::<R>()).step_by(LINE) {
+                F::prefetch(self.group(i + AHEAD).wrapping_add(line));
+            }
+            let touched = (*self.places.add(i)).touched(self.z);
+            hold(held, i, R::velocities(L::ROWS, self.group(i), self.q.add(i * Groups::<L>::REACTIONS), &touched));
+        }
+    }
+
+    /// The first half of the local solution.
+    #[inline(always)]
+    unsafe fn begin(self, i: usize, held: &mut Held<F>) {
+        // SAFETY: the caller's promise.
+        unsafe {
+            let begun = L::begin(self.parameters(i), self::held(held, i), self.reactions(i));
+            for (held, x) in held[i % STAGES].iter_mut().zip(begun) {
+                held.write(x);
+            }
+        }
+    }
+
+    /// The second half: new reactions, and their change.
+    #[inline(always)]
+    unsafe fn finish(self, i: usize, held: &mut Held<F>, mut sum: F) -> F {
+        // SAFETY: the caller's promise.
+        unsafe {
+            let [a, b, c] = self::held(held, i);
+            let old = self.reactions(i);
+            let new = L::finish(self.parameters(i), [a, b, c, held[i % STAGES][3].assume_init()], old);
+            let r = self.r.add(i * Groups::<L>::REACTIONS);
+            let mut change = [F::splat(0.0); 3];
+            for j in 0..L::ROWS {
+                new[j].store(r.add(j * LANES));
+                change[j] = new[j].sub(old[j]);
+                sum = change[j].mul_add(change[j], sum);
+            }
+            hold(held, i, change);
+            sum
+        }
+    }
+
+    /// What the change moves.
+    #[inline(always)]
+    unsafe fn push(self, i: usize, held: &Held<F>) {
+        // SAFETY: the caller's promise.
+        unsafe { push::<R, F>(L::ROWS, self.group(i), *self.places.add(i), self::held(held, i), self.z) }
+    }
+
+    #[inline(always)]
+    fn group(self, i: usize) -> *const f64 {
+        self.values.wrapping_add(i * Groups::<L>::size_in::<R>())
+    }
+
+    #[inline(always)]
+    fn parameters(self, i: usize) -> *const f64 {
+        self.group(i).wrapping_add(R::numbers(L::ROWS) * LANES)
+    }
+
+    #[inline(always)]
+    unsafe fn reactions(self, i: usize) -> [F; 3] {
+        // SAFETY: the caller's promise.
+        unsafe {
+            let r = self.r.add(i * Groups::<L>::REACTIONS);
+            let mut out = [F::splat(0.0); 3];
+            for (j, out) in out.iter_mut().enumerate().take(L::ROWS) {
+                *out = F::load(r.add(j * LANES));
+            }
+            out
+        }
+    }
+}
+
+#[inline(always)]
+fn hold<F: Four>(held: &mut Held<F>, i: usize, x: [F; 3]) {
+    for (held, x) in held[i % STAGES].iter_mut().zip(x) {
+        held.write(x);
+    }
+}
+
+/// # Safety
+/// The stage before has written them.
+#[inline(always)]
+unsafe fn held<F: Four>(held: &Held<F>, i: usize) -> [F; 3] {
+    let held = &held[i % STAGES];
+    // SAFETY: the caller's promise.
+    unsafe { [held[0].assume_init(), held[1].assume_init(), held[2].assume_init()] }
+}
+
+/// `z += Ĵᵀ x` of four contacts.
+///
+/// # Safety
+/// `values` are their rows, stored in this form, and their places are within z, which nobody else touches there meanwhile.
+#[inline(always)]
+unsafe fn push<R: Form, F: Four>(rows: usize, values: *const f64, places: Pairs, x: [F; 3], z: *mut f64) {
+    // SAFETY: the caller's promise.
+    unsafe {
+        for (side, moves) in R::moves(rows, values, &x).into_iter().enumerate() {
+            scatter(z, places.side(side), moves);
         }
     }
 }
@@ -319,10 +430,10 @@ impl<L: Local> Groups<L> {
 /// # Safety
 /// `z` holds eight numbers at each place, and nobody writes them meanwhile.
 #[inline(always)]
-unsafe fn gather<F: Four>(z: *const f64, places: &[u32; 2 * LANES], from: usize) -> [F; 6] {
+unsafe fn gather<F: Four>(z: *const f64, places: [usize; LANES]) -> [F; 6] {
     // SAFETY: the caller's promise.
     unsafe {
-        let at: [*const f64; LANES] = std::array::from_fn(|l| z.add(places[from + l] as usize));
+        let at: [*const f64; LANES] = places.map(|place| z.add(place));
         let [a, b, c, d] = F::transpose(at.map(|p| F::load(p)));
         let [e, f] = F::load_pairs(at.map(|p| p.add(LANES)));
         [a, b, c, d, e, f]
@@ -334,10 +445,10 @@ unsafe fn gather<F: Four>(z: *const f64, places: &[u32; 2 * LANES], from: usize)
 /// # Safety
 /// As there, and nobody reads meanwhile.
 #[inline(always)]
-unsafe fn scatter<F: Four>(z: *mut f64, places: &[u32; 2 * LANES], from: usize, x: [F; 6]) {
+unsafe fn scatter<F: Four>(z: *mut f64, places: [usize; LANES], x: [F; 6]) {
     // SAFETY: the caller's promise.
     unsafe {
-        let at: [*mut f64; LANES] = std::array::from_fn(|l| z.add(places[from + l] as usize));
+        let at: [*mut f64; LANES] = places.map(|place| z.add(place));
         for (x, at) in F::transpose([x[0], x[1], x[2], x[3]]).into_iter().zip(at) {
             F::load(at).add(x).store(at);
         }
@@ -393,7 +504,7 @@ mod tests {
         for (g, places) in f.places.iter().enumerate() {
             for lane in 0..LANES {
                 let value = |i: usize| f.values[g * f.size() + i * LANES + lane];
-                let (a, b) = (places[lane] as usize, places[LANES + lane] as usize);
+                let (a, b) = (places.side(0)[lane], places.side(1)[lane]);
                 let at = |i: usize| (g * 3 + i) * LANES + lane;
                 let x: [f64; 3] = std::array::from_fn(|i| {
                     let u = read(f.rigid, &value, i, q[at(i)], [&z[a..a + 6], &z[b..b + 6]]);
@@ -453,9 +564,16 @@ mod tests {
 
     #[test]
     fn lanes_and_plain_code_agree_to_the_bit() {
+        // As many groups as stages and fewer, and many.
+        for groups in [1, 2, 3, 4, 5, 19] {
+            agree(groups);
+        }
+    }
+
+    fn agree(groups: usize) {
         let [one, other] = [false, true].map(|rigid| {
             let parameters = |mu: f64, _: &[f64]| vec![mu, 1.0 / (1.0 + mu * mu), 0.1];
-            let (f, q, mut z) = contacts::<Cone>(19, &mut Numbers::new(1), rigid, parameters);
+            let (f, q, mut z) = contacts::<Cone>(groups, &mut Numbers::new(1), rigid, parameters);
             let mut r = vec![0.0; q.len()];
             let (mut other_z, mut other_r) = (z.clone(), r.clone());
             for _ in 0..10 {
@@ -466,7 +584,7 @@ mod tests {
                 assert!(z.iter().zip(&other_z).all(|(a, b)| a == b), "velocities");
                 let plain = if rigid { Groups::sweep_by::<Rigid, Plain> } else { Groups::sweep_by::<Stored, Plain> };
                 // SAFETY: as above.
-                unsafe { plain(&f, 0..19, &q, &mut r, z.as_mut_ptr()) };
+                unsafe { plain(&f, 0..groups, &q, &mut r, z.as_mut_ptr()) };
                 twin(&f, &q, &mut other_r, &mut other_z);
                 assert!(z.iter().zip(&other_z).all(|(a, b)| a == b), "the code for older processors");
             }
@@ -476,6 +594,26 @@ mod tests {
         // The same contacts in two forms: twenty sweeps of numbers of order one, rounded differently.
         let difference = one.iter().zip(&other).map(|(a, b)| (a - b).abs()).fold(0.0, f64::max);
         assert!(difference < 1e-12, "both forms are the same rows: {difference:e}");
+    }
+
+    #[test]
+    fn the_tip_of_the_cone_and_what_is_not_a_number() {
+        // Straight down the axis of the polar cone (no tangential part to divide by), nothing at all, and not a number.
+        for (u, want) in [([2.0, 0.0, 0.0], [0.0; 3]), ([0.0; 3], [0.0; 3]), ([f64::NAN, 1.0, 0.0], [f64::NAN; 3])] {
+            let parameters: Vec<f64> = [0.5, 0.8, 1.0].into_iter().flat_map(|x| [x; LANES]).collect();
+            // SAFETY: three parameters of four blocks; any processor will do.
+            let new = unsafe {
+                let old = [Plain::splat(0.0); 3];
+                let begun = Cone::begin(parameters.as_ptr(), u.map(|u| Plain::splat(u)), old);
+                Cone::finish(parameters.as_ptr(), begun, old)
+            };
+            for (new, want) in new.into_iter().zip(want) {
+                let mut lanes = [1.0; LANES];
+                // SAFETY: room for four.
+                unsafe { new.store(lanes.as_mut_ptr()) };
+                assert!(lanes.iter().all(|x| *x == want || (want.is_nan() && x.is_nan())), "{u:?}: {lanes:?}");
+            }
+        }
     }
 
     #[test]
@@ -506,7 +644,7 @@ mod tests {
                     let old: Vec<f64> = (0..3).map(|i| before[at(i)]).collect();
                     let free: Vec<f64> = (0..3)
                         .map(|i| {
-                            let moved = |j: usize| v_before[f.places[g][j / 6 * LANES + lane] as usize + j % 6];
+                            let moved = |j: usize| v_before[f.places[g].side(j / 6)[lane] + j % 6];
                             let u: f64 = q[at(i)] + (0..12).map(|j| rows[i * 12 + j] * moved(j)).sum::<f64>();
                             u - (0..3).map(|j| w[i * 3 + j] * old[j]).sum::<f64>()
                         })

@@ -236,28 +236,30 @@ mod wide {
         #[inline(always)]
         unsafe fn load_pairs(from: [*const f64; LANES]) -> [Wide; 2] {
             unsafe {
-                let [a, b, c, d] = from.map(|p| _mm_loadu_pd(p));
-                let ac = _mm256_insertf128_pd::<1>(_mm256_castpd128_pd256(a), c);
-                let bd = _mm256_insertf128_pd::<1>(_mm256_castpd128_pd256(b), d);
+                let (ac, bd) = (two_pairs(from[0], from[2]), two_pairs(from[1], from[3]));
                 [Wide(_mm256_unpacklo_pd(ac, bd)), Wide(_mm256_unpackhi_pd(ac, bd))]
             }
         }
         #[inline(always)]
         unsafe fn add_pairs(x: [Wide; 2], to: [*mut f64; LANES]) {
             unsafe {
-                let ac = _mm256_unpacklo_pd(x[0].0, x[1].0);
-                let bd = _mm256_unpackhi_pd(x[0].0, x[1].0);
-                let pairs = [
-                    _mm256_castpd256_pd128(ac),
-                    _mm256_castpd256_pd128(bd),
-                    _mm256_extractf128_pd::<1>(ac),
-                    _mm256_extractf128_pd::<1>(bd),
-                ];
-                for (pair, to) in pairs.into_iter().zip(to) {
-                    _mm_storeu_pd(to, _mm_add_pd(_mm_loadu_pd(to), pair));
-                }
+                let ac = _mm256_add_pd(two_pairs(to[0], to[2]), _mm256_unpacklo_pd(x[0].0, x[1].0));
+                _mm_storeu_pd(to[0], _mm256_castpd256_pd128(ac));
+                _mm_storeu_pd(to[2], _mm256_extractf128_pd::<1>(ac));
+                let bd = _mm256_add_pd(two_pairs(to[1], to[3]), _mm256_unpackhi_pd(x[0].0, x[1].0));
+                _mm_storeu_pd(to[1], _mm256_castpd256_pd128(bd));
+                _mm_storeu_pd(to[3], _mm256_extractf128_pd::<1>(bd));
             }
         }
+    }
+
+    /// Two numbers from one place, two from another.
+    ///
+    /// # Safety
+    /// The numbers are there, and the processor has AVX2.
+    #[inline(always)]
+    unsafe fn two_pairs(low: *const f64, high: *const f64) -> __m256d {
+        unsafe { _mm256_insertf128_pd::<1>(_mm256_castpd128_pd256(_mm_loadu_pd(low)), _mm_loadu_pd(high)) }
     }
 }
 

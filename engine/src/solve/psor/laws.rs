@@ -18,7 +18,7 @@
 use super::lanes::{Four, LANES};
 
 /// The local problem of a block.
-pub(super) trait Local {
+pub(super) trait Local: Copy {
     /// Rows of a block.
     const ROWS: usize;
     /// Numbers that a block brings beside its rows.
@@ -39,12 +39,15 @@ pub(super) trait Local {
 }
 
 /// One row with bounds on its reaction: lo, hi, step.
+#[derive(Clone, Copy)]
 pub(super) struct Bounds;
 
 /// Friction as a cone: mu, 1/(1 + mu²), step.
+#[derive(Clone, Copy)]
 pub(super) struct Cone;
 
 /// Coulomb's law: mu, 1/W_nn, f (2), S (3).
+#[derive(Clone, Copy)]
 pub(super) struct Coulomb;
 
 /// The parameters of a contact under Coulomb's law, from its block of W; nothing moves it if the block is zero.

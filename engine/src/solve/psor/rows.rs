@@ -19,7 +19,7 @@
 use super::lanes::{Four, LANES};
 
 /// How rows are stored.
-pub(super) trait Form {
+pub(super) trait Form: Copy {
     /// Numbers of one contact of so many rows, without its parameters.
     fn numbers(rows: usize) -> usize;
 
@@ -40,9 +40,11 @@ pub(super) trait Form {
 const COLUMNS: usize = 12;
 
 /// Row after row.
+#[derive(Clone, Copy)]
 pub(super) struct Stored;
 
 /// Linear parts once: d (3 × 3), 1/√m_A, −1/√m_B, then α_i and β_i for each row.
+#[derive(Clone, Copy)]
 pub(super) struct Rigid;
 
 const ROOTS: usize = 9;
