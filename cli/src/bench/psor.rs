@@ -10,7 +10,7 @@ use super::packing::packing;
 use super::sweeps;
 use serde::Serialize;
 use signorini::problem::{Law, Problem, Solution, Tolerance};
-use signorini::solve::psor::{Acceleration, BYTES_OF_BEST, BYTES_PER_BODY, BYTES_PER_CONTACT, Psor, Settings};
+use signorini::solve::psor::{Acceleration, BYTES_OF_BEST, BYTES_PER_BODY, BYTES_PER_CONTACT, BYTES_PER_ROUND_CONTACT, Psor, Settings};
 use signorini::solve::{Report, Solver, Stop};
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -42,8 +42,9 @@ const SIZES: [usize; 6] = [1_000, 5_000, 11_000, 17_000, 50_000, 100_000];
 /// Sizes that `triad_ratio` is the worst of.
 const MIDDLE: std::ops::RangeInclusive<usize> = 4_500..=17_500;
 
-/// Alternating rounds of sweeps and triads. Of times the best counts, because anything else on the machine only adds to them; of ratios the
-/// median, because the speed of a shared machine drifts from second to second.
+/// Alternating rounds of sweeps, on one thread and two, and triads. The best of each counts, because anything else on the machine only adds to
+/// it; ratios are those of the best. (Medians of the ratios within each round say how busy the neighbours on a shared machine were: where the
+/// best give 1.83 to 1.91 they gave 1.6 to 2.1.)
 const ROUNDS: usize = 9;
 
 #[derive(Serialize)]
@@ -63,7 +64,7 @@ struct Size {
     /// Copies of the best iterate, in per cent of the extrapolated sweeps.
     tracking_percent: f64,
     ns_per_contact_triad: f64,
-    /// Sweep over triad and one thread over two: medians of the rounds, each measured within a tenth of a second.
+    /// Sweep over triad and one thread over two.
     triad_ratio: f64,
     threads2_speedup: f64,
 }
@@ -119,7 +120,8 @@ fn speed(arguments: &Arguments) {
         println!("{}", serde_json::to_string(&out).expect("plain data can be written"));
     } else {
         println!(
-            "\nbytes per sweep: {BYTES_PER_CONTACT} and {BYTES_OF_BEST} (the best iterate) for each contact, {BYTES_PER_BODY} for each body"
+            "\nbytes per sweep: {BYTES_PER_CONTACT} (beyond the cache {BYTES_PER_ROUND_CONTACT}: spheres as frames and arms) and {BYTES_OF_BEST} (the best \
+             iterate) for each contact, {BYTES_PER_BODY} for each body"
         );
         println!("sweep over triad, 5,000 to 17,000 contacts: {:.2} at most", out.triad_ratio);
         println!("two threads over one, from 10,000 contacts: {:.2} at least", out.threads2_speedup);
@@ -130,24 +132,21 @@ fn speed(arguments: &Arguments) {
 fn measure(problem: &Problem) -> Size {
     let contacts = problem.laws.len();
     let count = (3_000_000 / contacts as u64).clamp(40, 600);
-    let [mut sweep, mut triad, mut accelerated, mut coulomb] = [f64::INFINITY; 4];
-    let (mut streamed, mut shared) = (Vec::new(), Vec::new());
+    let [mut sweep, mut shared, mut triad, mut accelerated, mut coulomb] = [f64::INFINITY; 5];
     let mut rubbing = problem.clone();
     rubbing.laws.iter_mut().for_each(|law| *law = Law::Coulomb { mu: law.friction().unwrap_or(0.0), rows: 3 });
     let mut improved = 0.0;
     // Plain sweeps make every iterate the best one: the copy is part of what is timed, as long as that is so.
     let first = timed(problem, Acceleration::None, 1, count).0;
     let kept = first.history.windows(2).all(|w| w[1].best < w[0].best);
-    let bytes = contacts * (BYTES_PER_CONTACT + if kept { BYTES_OF_BEST } else { 0 }) + problem.n() / 6 * BYTES_PER_BODY;
+    let bytes = contacts * (Settings::default().bytes_per_contact(contacts) + if kept { BYTES_OF_BEST } else { 0 })
+        + problem.n() / 6 * BYTES_PER_BODY;
     let mut sum = vec![0.0; bytes / 24];
     let (b, c) = (vec![1.0; sum.len()], vec![2.0; sum.len()]);
     for round in 0..ROUNDS {
-        let one = least(&timed(problem, Acceleration::None, 1, count).0);
-        let stream = triad_seconds(&mut sum, &b, &c, round);
-        let two = least(&timed(problem, Acceleration::None, 2, count).0);
-        (sweep, triad) = (sweep.min(one), triad.min(stream));
-        streamed.push(one / stream);
-        shared.push(one / two);
+        sweep = sweep.min(least(&timed(problem, Acceleration::None, 1, count).0));
+        triad = triad.min(triad_seconds(&mut sum, &b, &c, round));
+        shared = shared.min(least(&timed(problem, Acceleration::None, 2, count).0));
         coulomb = coulomb.min(least(&timed(&rubbing, Acceleration::None, 1, count / 4).0));
         let report = timed(problem, Acceleration::Auto, 1, count).0;
         accelerated = accelerated.min(least(&report));
@@ -161,8 +160,8 @@ fn measure(problem: &Problem) -> Size {
         ns_per_contact_sweep_coulomb: coulomb * per,
         tracking_percent: 100.0 * improved * copy_seconds(3 * contacts) / accelerated,
         ns_per_contact_triad: triad * per,
-        triad_ratio: median(streamed),
-        threads2_speedup: median(shared),
+        triad_ratio: sweep / triad,
+        threads2_speedup: sweep / shared,
     }
 }
 
@@ -176,11 +175,6 @@ fn timed(problem: &Problem, acceleration: Acceleration, threads: usize, count: u
     let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().expect("threads can be started");
     let report = pool.install(|| Psor::new(settings).solve(problem, &mut solution)).expect("a packing is a valid problem");
     (report, solution)
-}
-
-fn median(mut values: Vec<f64>) -> f64 {
-    values.sort_by(f64::total_cmp);
-    values[values.len() / 2]
 }
 
 /// The fastest sweep of a history, s.

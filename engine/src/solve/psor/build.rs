@@ -6,8 +6,9 @@ use super::fill::{Filler, Slot, fill};
 use super::image::{Image, Layout, metric, scaled};
 use super::lanes::LANES;
 use super::parts::{Lists, Parts, Place, ROUNDS};
+use super::rows::Storage;
 use super::system::{Colour, Part, Run, STRIDE, Single, System};
-use super::{Local, Settings};
+use super::{BYTES_PER_ROUND_CONTACT, Local, Settings};
 use crate::math::cliques::CliqueFactor;
 use crate::problem::{Law, Problem};
 use std::ops::Range;
@@ -207,8 +208,13 @@ impl Builder<'_> {
                 _ => Placed { stage, colour, kind, near, block },
             });
         }
-        self.system.kinds.cone.store(alike[Kind::Cone as usize]);
-        self.system.kinds.coulomb.store(alike[Kind::Coulomb as usize]);
+        let [cone, coulomb] = alike.map(|alike| if alike { Storage::Rigid } else { Storage::Stored });
+        // Beyond the cache fewer bytes are less time; within it to find the attitudes of the bodies takes what the sweeps gain.
+        let large = settings.bytes_per_contact(swept.len()) == BYTES_PER_ROUND_CONTACT;
+        let alone = cone == Storage::Rigid && !jointed && placed.iter().all(|placed| placed.kind == Kind::Cone);
+        let round = large && alone && layout.turn(problem, swept);
+        self.system.kinds.cone.store(if round { Storage::Round } else { cone });
+        self.system.kinds.coulomb.store(coulomb);
         placed.sort_unstable();
         border.sort_unstable();
         border.dedup();

@@ -7,7 +7,7 @@ use super::image::{Layout, metric, scaled};
 use super::kernel::Groups;
 use super::lanes::LANES;
 use super::laws::{Local, coulomb_parameters};
-use super::rows::Rigid;
+use super::rows::{Rigid, Round, Storage};
 use super::system::{GROUP, System};
 use super::team::Team;
 use crate::problem::law::MAX_ROWS;
@@ -75,10 +75,10 @@ pub(super) struct Filler<'a> {
 
 /// Fills all groups of one kind.
 pub(super) fn fill<L: Local + Sync>(filler: &Filler<'_>, groups: &mut Groups<L>, slots: &mut [Slot], team: Option<&Team>) {
-    let (size, rigid) = (groups.size(), groups.rigid());
+    let (size, storage) = (groups.size(), groups.storage());
     let run = |_: usize, values: &mut [f64], slots: &mut [Slot]| {
         for (values, slot) in values.chunks_exact_mut(size).zip(slots) {
-            filler.group::<L>(values, slot, rigid);
+            filler.group::<L>(values, slot, storage);
         }
     };
     match team {
@@ -91,7 +91,7 @@ pub(super) fn fill<L: Local + Sync>(filler: &Filler<'_>, groups: &mut Groups<L>,
 }
 
 impl Filler<'_> {
-    fn group<L: Local>(&self, values: &mut [f64], slot: &mut Slot, rigid: bool) {
+    fn group<L: Local>(&self, values: &mut [f64], slot: &mut Slot, storage: Storage) {
         for lane in 0..LANES {
             let Some(k) = slot.blocks[lane] else { continue };
             let law = self.problem.laws[k as usize];
@@ -109,12 +109,18 @@ impl Filler<'_> {
             slot.scales[lane] = s;
             slot.places[lane] = owners.map(|o| o.map_or(slot.dummy, |o| self.layout.start(o)));
             let rows = &rows.as_flattened()[..d * COLUMNS];
-            let compact;
-            let rows = if rigid {
-                compact = Rigid::of(rows, owners.map(|o| o.and_then(|o| self.layout.root(o)).unwrap_or(0.0)));
-                &compact
-            } else {
-                rows
+            let roots = owners.map(|o| o.and_then(|o| self.layout.root(o)).unwrap_or(0.0));
+            let (rigid, round);
+            let rows = match storage {
+                Storage::Stored => rows,
+                Storage::Rigid => {
+                    rigid = Rigid::of(rows, roots);
+                    &rigid
+                }
+                Storage::Round => {
+                    round = Round::of(rows, roots);
+                    &round[..]
+                }
             };
             match scaled(&law, &s) {
                 Law::Cone { mu, .. } => Groups::<L>::put(values, lane, rows, &[mu, 1.0 / (1.0 + mu * mu), step]),

@@ -17,7 +17,7 @@ use super::kernel::Groups;
 
 use super::lanes::{Four, LANES, Plain, wide_enough};
 use super::laws::Cone;
-use super::rows::{Form, Rigid, Stored};
+use super::rows::{Form, in_form};
 use super::system::{Colour, Run, State, System};
 use crate::problem::law::tangent_norm;
 
@@ -112,13 +112,11 @@ impl System {
 unsafe fn freeze(groups: &Groups<Cone>, run: &Run, places: &Places<'_>) -> Change {
     #[cfg(target_arch = "x86_64")]
     if wide_enough() {
-        let freeze = if groups.rigid() { freeze_wide::<Rigid> } else { freeze_wide::<Stored> };
         // SAFETY: the processor has AVX2 and FMA; the rest is the caller's promise.
-        return unsafe { freeze(groups, run, places) };
+        return in_form!(groups.storage(), R => unsafe { freeze_wide::<R>(groups, run, places) });
     }
-    let freeze = if groups.rigid() { freeze_by::<Rigid, Plain> } else { freeze_by::<Stored, Plain> };
     // SAFETY: the caller's promise.
-    unsafe { freeze(groups, run, places) }
+    in_form!(groups.storage(), R => unsafe { freeze_by::<R, Plain>(groups, run, places) })
 }
 
 #[cfg(target_arch = "x86_64")]

@@ -1,6 +1,7 @@
 //! Where unknowns live in z, and what a block of rows looks like there.
 
 use super::system::{GROUP, STRIDE};
+use super::turn::Attitude;
 use super::{Metric, Settings};
 use crate::math::cliques::CliqueFactor;
 use crate::problem::law::MAX_ROWS;
@@ -15,8 +16,11 @@ pub(super) struct Layout {
     pub(super) owner: Vec<u32>,
     /// First unknown of each group.
     pub(super) groups: Vec<u32>,
-    /// L⁻¹ of each group, the lower triangle row by row.
+    /// L⁻¹ of each group row by row, the lower triangle; any square root of H⁻¹ if it is turned.
     whitening: Vec<[f64; GROUP * GROUP]>,
+    /// True if angular velocities are in the axes of the world ([`super::turn`]); work space of that.
+    pub(super) turned: bool,
+    pub(super) attitudes: Vec<Attitude>,
     /// Clique of each owner after the groups.
     pub(super) cliques: Vec<u32>,
     /// Touched unknowns of each mesh, by owner.
@@ -38,6 +42,7 @@ impl Layout {
         self.groups.clear();
         self.cliques.clear();
         self.touched.clear();
+        self.turned = false;
         self.place_groups(factor);
         self.whiten(factor);
         let meshed = self.place_cliques(factor);
@@ -98,6 +103,22 @@ impl Layout {
         (apart && l[0] == l[7] && l[0] == l[14] && l[0] > 0.0).then_some(l[0])
     }
 
+    /// One over the root of the inertia of a group whose last three unknowns turn a body that resists alike about all axes.
+    pub(super) fn round(&self, group: u32) -> Option<f64> {
+        let l = &self.whitening[group as usize];
+        let alike = l[21] == l[28] && l[21] == l[35] && [27, 33, 34].into_iter().all(|p| l[p] == 0.0);
+        self.root(group).filter(|_| alike && l[21] > 0.0).map(|_| l[21])
+    }
+
+    /// Turns the angular velocity of a round body by R.
+    pub(super) fn turn_group(&mut self, group: usize, r: &[[f64; 3]; 3]) {
+        let Some(root) = self.round(group as u32) else { return };
+        for (i, row) in r.iter().enumerate() {
+            let at = (3 + i) * GROUP + 3;
+            self.whitening[group][at..at + 3].copy_from_slice(&row.map(|x| root * x));
+        }
+    }
+
     /// True if these are all unknowns of a group.
     pub(super) fn whole(&self, six: &[u32; GROUP]) -> bool {
         let owner = self.owner[six[0] as usize];
@@ -153,7 +174,8 @@ impl Layout {
     pub(super) fn whiten_row(&self, group: u32, x: &[f64; GROUP], out: &mut [f64]) {
         let l = &self.whitening[group as usize];
         for (p, out) in out.iter_mut().enumerate() {
-            *out = (0..=p).map(|q| l[p * GROUP + q] * x[q]).sum();
+            let end = if self.turned { GROUP } else { p + 1 };
+            *out = (0..end).map(|q| l[p * GROUP + q] * x[q]).sum();
         }
     }
 

@@ -19,7 +19,7 @@
 
 use super::lanes::{Aligned, Four, LANES, LINE, Plain, wide_enough};
 use super::laws::{Bounds, Cone, Coulomb, Local};
-use super::rows::{Form, Rigid, Stored};
+use super::rows::{Form, Storage, in_form};
 use super::system::{Colour, Run};
 use std::marker::PhantomData;
 use std::mem::MaybeUninit;
@@ -69,7 +69,7 @@ impl Pairs {
 /// Contacts of one kind, four by four.
 pub(super) struct Groups<L> {
     values: Aligned,
-    rigid: bool,
+    storage: Storage,
     places: Vec<Pairs>,
     /// The end of the last group of unknowns that is touched.
     limit: usize,
@@ -78,7 +78,7 @@ pub(super) struct Groups<L> {
 
 impl<L> Default for Groups<L> {
     fn default() -> Groups<L> {
-        Groups { values: Aligned::default(), rigid: false, places: Vec::new(), limit: 0, law: PhantomData }
+        Groups { values: Aligned::default(), storage: Storage::Stored, places: Vec::new(), limit: 0, law: PhantomData }
     }
 }
 
@@ -117,18 +117,18 @@ impl<L: Local> Groups<L> {
 
     /// Numbers of a group of lanes.
     pub(super) fn size(&self) -> usize {
-        if self.rigid { Self::size_in::<Rigid>() } else { Self::size_in::<Stored>() }
+        in_form!(self.storage, R => Self::size_in::<R>())
     }
 
-    /// True if the groups are in the form [`Rigid`].
-    pub(super) fn rigid(&self) -> bool {
-        self.rigid
+    /// How the groups are stored.
+    pub(super) fn storage(&self) -> Storage {
+        self.storage
     }
 
-    /// The form of groups to come: [`Rigid`], for blocks of three rows, or [`Stored`]. There are none yet.
-    pub(super) fn store(&mut self, rigid: bool) {
-        assert!(self.places.is_empty() && (!rigid || L::ROWS == 3), "no groups of another form");
-        self.rigid = rigid;
+    /// How the groups to come are stored: as they are, or blocks of three rows in another form. There are none yet.
+    pub(super) fn store(&mut self, storage: Storage) {
+        assert!(self.places.is_empty() && (storage == Storage::Stored || L::ROWS == 3), "no groups of another form");
+        self.storage = storage;
     }
 
     pub(super) fn len(&self) -> usize {
@@ -178,13 +178,11 @@ impl<L: Local> Groups<L> {
         let r = &r[run.places(L::ROWS)];
         #[cfg(target_arch = "x86_64")]
         if wide_enough() {
-            let spread = if self.rigid { Self::spread_wide::<Rigid> } else { Self::spread_wide::<Stored> };
             // SAFETY: the processor has AVX2 and FMA; places within z (checked above), one thread.
-            return unsafe { spread(self, run.groups.clone(), r, z.as_mut_ptr()) };
+            return in_form!(self.storage, R => unsafe { self.spread_wide::<R>(run.groups.clone(), r, z.as_mut_ptr()) });
         }
-        let spread = if self.rigid { Self::spread_by::<Rigid, Plain> } else { Self::spread_by::<Stored, Plain> };
         // SAFETY: as above.
-        unsafe { spread(self, run.groups.clone(), r, z.as_mut_ptr()) }
+        in_form!(self.storage, R => unsafe { self.spread_by::<R, Plain>(run.groups.clone(), r, z.as_mut_ptr()) });
     }
 
     #[cfg(target_arch = "x86_64")]
@@ -214,13 +212,11 @@ impl<L: Local> Groups<L> {
         assert!(groups.end <= self.places.len() && q.len() == r.len());
         #[cfg(target_arch = "x86_64")]
         if wide_enough() {
-            let sweep = if self.rigid { Self::sweep_wide::<Rigid> } else { Self::sweep_wide::<Stored> };
             // SAFETY: the processor has AVX2 and FMA; the rest is the caller's promise.
-            return unsafe { sweep(self, groups, q, r, z) };
+            return in_form!(self.storage, R => unsafe { self.sweep_wide::<R>(groups, q, r, z) });
         }
-        let sweep = if self.rigid { Self::sweep_by::<Rigid, Plain> } else { Self::sweep_by::<Stored, Plain> };
         // SAFETY: the caller's promise.
-        unsafe { sweep(self, groups, q, r, z) }
+        in_form!(self.storage, R => unsafe { self.sweep_by::<R, Plain>(groups, q, r, z) })
     }
 
     #[cfg(target_arch = "x86_64")]
@@ -459,6 +455,8 @@ unsafe fn scatter<F: Four>(z: *mut f64, places: [usize; LANES], x: [F; 6]) {
 #[cfg(test)]
 mod tests {
     use super::super::laws::coulomb_parameters;
+    use super::super::rows::{Rigid, Round, Stored};
+    use super::super::turn::{cross, unit};
     use super::*;
     use crate::problem::Law;
     use crate::problem::made::Numbers;
@@ -479,9 +477,19 @@ mod tests {
 
     /// `û` without q̂ to begin with, and what x moves, of one contact whose numbers are `value`: in plain safe code, the same operations in the
     /// same order.
-    fn read(rigid: bool, value: &impl Fn(usize) -> f64, i: usize, q: f64, [a, b]: [&[f64]; 2]) -> f64 {
+    fn read(storage: Storage, value: &impl Fn(usize) -> f64, i: usize, q: f64, [a, b]: [&[f64]; 2]) -> f64 {
         let sum = |start: f64, terms: &[(usize, f64)]| terms.iter().fold(start, |sum, &(n, x)| value(n).mul_add(x, sum));
-        if rigid {
+        if storage == Storage::Round {
+            let c: [f64; 3] = std::array::from_fn(|j| {
+                let (k, l) = ((j + 1) % 3, (j + 2) % 3);
+                let side = |at: usize, z: &[f64]| {
+                    z[3 + k].mul_add(value(11 + 3 * at + l), (-z[3 + l]).mul_add(value(11 + 3 * at + k), value(9 + at) * z[j]))
+                };
+                side(0, a) + side(1, b)
+            });
+            return sum(q, &[(3 * i, c[0]), (3 * i + 1, c[1]), (3 * i + 2, c[2])]);
+        }
+        if storage == Storage::Rigid {
             let linear: [f64; 3] = std::array::from_fn(|j| value(10).mul_add(b[j], value(9) * a[j]));
             let at = 11 + 6 * i;
             let u = sum(q, &[(at, a[3]), (at + 1, a[4]), (at + 2, a[5]), (3 * i + 1, linear[1])]);
@@ -492,10 +500,18 @@ mod tests {
         }
     }
 
-    fn moves(rigid: bool, value: &impl Fn(usize) -> f64, (side, j): (usize, usize), x: &[f64; 3]) -> f64 {
+    fn moves(storage: Storage, value: &impl Fn(usize) -> f64, (side, j): (usize, usize), x: &[f64; 3]) -> f64 {
+        let rigid = storage == Storage::Rigid;
         let number = |i: usize| if rigid { 11 + 6 * i + 3 * side + j.wrapping_sub(3) } else { i * 12 + side * 6 + j };
         let sum = |at: [usize; 3]| value(at[2]).mul_add(x[2], value(at[1]).mul_add(x[1], value(at[0]) * x[0]));
-        if rigid && j < 3 { value(9 + side) * sum([j, 3 + j, 6 + j]) } else { sum([0, 1, 2].map(number)) }
+        let force = |j: usize| sum([j, 3 + j, 6 + j]);
+        let (k, l) = ((j + 1) % 3, (j + 2) % 3);
+        match storage {
+            Storage::Stored => sum([0, 1, 2].map(number)),
+            _ if j < 3 => value(9 + side) * force(j),
+            Storage::Rigid => sum([0, 1, 2].map(number)),
+            Storage::Round => (-value(11 + 3 * side + l)).mul_add(force(k), value(11 + 3 * side + k) * force(l)),
+        }
     }
 
     /// The twin: one contact after the other.
@@ -507,14 +523,14 @@ mod tests {
                 let (a, b) = (places.side(0)[lane], places.side(1)[lane]);
                 let at = |i: usize| (g * 3 + i) * LANES + lane;
                 let x: [f64; 3] = std::array::from_fn(|i| {
-                    let u = read(f.rigid, &value, i, q[at(i)], [&z[a..a + 6], &z[b..b + 6]]);
+                    let u = read(f.storage, &value, i, q[at(i)], [&z[a..a + 6], &z[b..b + 6]]);
                     (-u).mul_add(value(parameters + 2), r[at(i)])
                 });
                 let x = project(x, value(parameters), value(parameters + 1));
                 let delta: [f64; 3] = std::array::from_fn(|i| x[i] - r[at(i)]);
                 for (place, side) in [(a, 0), (b, 1)].into_iter().take(if a == b { 1 } else { 2 }) {
                     for j in 0..6 {
-                        z[place + j] += moves(f.rigid, &value, (side, j), &delta);
+                        z[place + j] += moves(f.storage, &value, (side, j), &delta);
                     }
                 }
                 for i in 0..3 {
@@ -528,12 +544,12 @@ mod tests {
     fn contacts<L: Local>(
         groups: usize,
         x: &mut Numbers,
-        rigid: bool,
+        (storage, arms): (Storage, bool),
         parameters: impl Fn(f64, &[f64]) -> Vec<f64>,
     ) -> (Groups<L>, Vec<f64>, Vec<f64>) {
         let dummy = (groups * 8 * 8) as u32;
         let mut f = Groups::<L>::default();
-        f.store(rigid);
+        f.store(storage);
         for g in 0..groups {
             f.open(dummy);
             for lane in 0..LANES {
@@ -548,10 +564,25 @@ mod tests {
                     rows[i] *= roots[0];
                     rows[i + 6] = -rows[i] / roots[0] * roots[1];
                 }
+                if arms {
+                    let [a, b] = [0, 1].map(|_| [x.draw(), x.draw(), x.draw()]);
+                    let n = unit([x.draw(), x.draw(), x.draw()]);
+                    let t = unit(cross(n, [x.draw(), x.draw(), x.draw()]));
+                    for (i, d) in [n.map(|n| 0.7 * n), t, cross(n, t)].into_iter().enumerate() {
+                        let row = &mut rows[12 * i..12 * (i + 1)];
+                        let sides =
+                            [d.map(|d| d * roots[0]), cross(a, d), d.map(|d| -d * roots[1]), if ground { [0.0; 3] } else { cross(b, d) }];
+                        row.copy_from_slice(sides.as_flattened());
+                    }
+                }
                 let mu = 0.5 + 0.4 * x.draw();
                 let first = ((g * LANES + lane) * 2 * 8) as u32;
                 let places = [first, if ground { dummy } else { first + 8 }];
-                let numbers = if rigid { Rigid::of(&rows, roots).to_vec() } else { rows.clone() };
+                let numbers = match storage {
+                    Storage::Stored => rows.clone(),
+                    Storage::Rigid => Rigid::of(&rows, roots).to_vec(),
+                    Storage::Round => Round::of(&rows, roots).to_vec(),
+                };
                 let size = f.size();
                 Groups::<L>::put(&mut f.values()[g * size..(g + 1) * size], lane, &numbers, &parameters(mu, &rows));
                 f.place(g, lane, places);
@@ -571,9 +602,11 @@ mod tests {
     }
 
     fn agree(groups: usize) {
-        let [one, other] = [false, true].map(|rigid| {
+        let cases =
+            [(Storage::Stored, false), (Storage::Rigid, false), (Storage::Stored, true), (Storage::Rigid, true), (Storage::Round, true)];
+        let [one, other, first, second, third] = cases.map(|case| {
             let parameters = |mu: f64, _: &[f64]| vec![mu, 1.0 / (1.0 + mu * mu), 0.1];
-            let (f, q, mut z) = contacts::<Cone>(groups, &mut Numbers::new(1), rigid, parameters);
+            let (f, q, mut z) = contacts::<Cone>(groups, &mut Numbers::new(1), case, parameters);
             let mut r = vec![0.0; q.len()];
             let (mut other_z, mut other_r) = (z.clone(), r.clone());
             for _ in 0..10 {
@@ -582,18 +615,19 @@ mod tests {
                 twin(&f, &q, &mut other_r, &mut other_z);
                 assert!(r.iter().zip(&other_r).all(|(a, b)| a == b), "reactions");
                 assert!(z.iter().zip(&other_z).all(|(a, b)| a == b), "velocities");
-                let plain = if rigid { Groups::sweep_by::<Rigid, Plain> } else { Groups::sweep_by::<Stored, Plain> };
                 // SAFETY: as above.
-                unsafe { plain(&f, 0..groups, &q, &mut r, z.as_mut_ptr()) };
+                in_form!(case.0, R => unsafe { f.sweep_by::<R, Plain>(0..groups, &q, &mut r, z.as_mut_ptr()) });
                 twin(&f, &q, &mut other_r, &mut other_z);
                 assert!(z.iter().zip(&other_z).all(|(a, b)| a == b), "the code for older processors");
             }
             assert!(r.iter().any(|r| *r > 0.0));
             z
         });
-        // The same contacts in two forms: twenty sweeps of numbers of order one, rounded differently.
-        let difference = one.iter().zip(&other).map(|(a, b)| (a - b).abs()).fold(0.0, f64::max);
-        assert!(difference < 1e-12, "both forms are the same rows: {difference:e}");
+        // The same contacts in other forms: twenty sweeps of numbers of order one, rounded differently.
+        for (one, other) in [(&one, &other), (&first, &second), (&first, &third)] {
+            let difference = one.iter().zip(other).map(|(a, b)| (a - b).abs()).fold(0.0, f64::max);
+            assert!(difference < 1e-12, "all forms are the same rows: {difference:e}");
+        }
     }
 
     #[test]
@@ -622,7 +656,9 @@ mod tests {
             let entry = |i: usize, j: usize| (0..12).map(|k| rows[i * 12 + k] * rows[j * 12 + k]).sum();
             (0..9).map(|p| entry(p / 3, p % 3)).collect()
         };
-        let (f, q, z) = contacts::<Coulomb>(25, &mut Numbers::new(4), false, |mu, rows| coulomb_parameters(mu, &block(rows)).to_vec());
+        let (f, q, z) = contacts::<Coulomb>(25, &mut Numbers::new(4), (Storage::Stored, false), |mu, rows| {
+            coulomb_parameters(mu, &block(rows)).to_vec()
+        });
         let mut seen = [0; 3];
         let (mut r, mut v) = (vec![0.0; q.len()], z);
         for _ in 0..3 {

@@ -113,6 +113,7 @@ mod rows;
 mod run;
 mod system;
 mod team;
+mod turn;
 mod vector;
 
 #[cfg(test)]
@@ -131,6 +132,9 @@ pub const DEFAULT_WORK: u64 = 1000;
 
 /// Memory that one sweep moves per frictional contact of two rigid bodies: rows, parameters, two places and q̂ are read, r̂ is read and written.
 pub const BYTES_PER_CONTACT: usize = (rows::RIGID + 3) * 8 + 8 + 24 + 2 * 24;
+
+/// The same for contacts of round bodies that are stored as frames and arms.
+pub const BYTES_PER_ROUND_CONTACT: usize = BYTES_PER_CONTACT - (rows::RIGID - rows::ROUND) * 8;
 
 /// Memory that keeping an iterate as the best one moves per frictional contact: r̂ is read again, and written.
 pub const BYTES_OF_BEST: usize = 2 * 24;
@@ -209,6 +213,8 @@ pub struct Settings {
     pub judge_every: u64,
     /// Use the threads of the caller's pool; the result does not depend on it.
     pub parallel: bool,
+    /// Bytes that stay in the cache from sweep to sweep. Contacts of round bodies that move more are stored as frames and arms ([`rows`]).
+    pub cache: usize,
 }
 
 impl Default for Settings {
@@ -222,6 +228,7 @@ impl Default for Settings {
             joints: true,
             judge_every: 0,
             parallel: true,
+            cache: 12 << 20,
         }
     }
 }
@@ -256,6 +263,11 @@ impl Settings {
             Local::Projection | Local::Frozen => false,
             Local::Auto => matches!(law, Law::Coulomb { .. }),
         }
+    }
+
+    /// Memory that one sweep moves per contact, of so many frictional contacts of round bodies.
+    pub fn bytes_per_contact(&self, contacts: usize) -> usize {
+        if contacts * BYTES_PER_CONTACT > self.cache { BYTES_PER_ROUND_CONTACT } else { BYTES_PER_CONTACT }
     }
 
     /// The method of the paper [Tasora2008, algorithm 4.1]: plain sweeps, one step per block.

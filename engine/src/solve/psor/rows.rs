@@ -12,11 +12,22 @@
 //!   29 numbers instead of 36, fewer operations, and with three parameters sixteen whole lines for four contacts. It holds for bodies of any
 //!   inertia in any axes.
 //!
+//! * [`Round`]: the same between bodies whose inertia is the same about all axes, with their angular velocities in common axes
+//!   ([`super::turn`]). The angular parts have an arm each in common, `α_i = a × d_i` and `β_i = b × d_i`:
+//!
+//! ```text
+//!   û_i = q̂_i + d_i·c,    c = z_A/√m_A − z_B/√m_B + ζ_A × a + ζ_B × b
+//!   ζ_A += a × f,   ζ_B += b × f
+//! ```
+//!
+//!   17 numbers.
+//!
 //! No closures here: they would be compiled for any processor where they are not inlined.
 
 #![allow(unsafe_code)]
 
 use super::lanes::{Four, LANES};
+use super::turn::arm;
 
 /// How rows are stored.
 pub(super) trait Form: Copy {
@@ -47,8 +58,45 @@ pub(super) struct Stored;
 #[derive(Clone, Copy)]
 pub(super) struct Rigid;
 
+/// Arms instead of angular parts: d (3 × 3), 1/√m_A, −1/√m_B, a, b.
+#[derive(Clone, Copy)]
+pub(super) struct Round;
+
+/// How all contacts of a kind are stored.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub(super) enum Storage {
+    #[default]
+    Stored,
+    Rigid,
+    Round,
+}
+
+/// `$body` with the form that belongs to a [`Storage`] as `$R`.
+macro_rules! in_form {
+    ($storage:expr, $R:ident => $body:expr) => {
+        match $storage {
+            $crate::solve::psor::rows::Storage::Stored => {
+                type $R = $crate::solve::psor::rows::Stored;
+                $body
+            }
+            $crate::solve::psor::rows::Storage::Rigid => {
+                type $R = $crate::solve::psor::rows::Rigid;
+                $body
+            }
+            $crate::solve::psor::rows::Storage::Round => {
+                type $R = $crate::solve::psor::rows::Round;
+                $body
+            }
+        }
+    };
+}
+pub(super) use in_form;
+
 const ROOTS: usize = 9;
 const ANGULAR: usize = 11;
+
+/// Numbers of a contact in the form [`Round`].
+pub(super) const ROUND: usize = ANGULAR + 6;
 
 /// Numbers of a contact in the form [`Rigid`].
 pub(super) const RIGID: usize = ANGULAR + 18;
@@ -165,6 +213,66 @@ impl Form for Rigid {
     }
 }
 
+impl Form for Round {
+    fn numbers(_: usize) -> usize {
+        ROUND
+    }
+
+    #[inline(always)]
+    unsafe fn velocities<F: Four>(_: usize, values: *const f64, q: *const f64, [a, b]: &[[F; 6]; 2]) -> [F; 3] {
+        // SAFETY: the caller's promise.
+        unsafe {
+            let roots: [F; 2] = [number(values, ROOTS), number(values, ROOTS + 1)];
+            let zero = F::splat(0.0);
+            let (mut c, mut out) = ([zero; 3], [zero; 3]);
+            for (j, c) in c.iter_mut().enumerate() {
+                *c = turned(values, 0, a, j, roots[0].mul(a[j])).add(turned(values, 1, b, j, roots[1].mul(b[j])));
+            }
+            for (i, out) in out.iter_mut().enumerate() {
+                *out = number(q, i);
+                for (j, c) in c.iter().enumerate() {
+                    *out = number::<F>(values, 3 * i + j).mul_add(*c, *out);
+                }
+            }
+            out
+        }
+    }
+
+    #[inline(always)]
+    unsafe fn moves<F: Four>(_: usize, values: *const f64, x: &[F; 3]) -> [[F; 6]; 2] {
+        // SAFETY: the caller's promise.
+        unsafe {
+            let zero = F::splat(0.0);
+            let (mut force, mut out) = ([zero; 3], [[zero; 6]; 2]);
+            for (j, force) in force.iter_mut().enumerate() {
+                *force = product::<F>(values, [j, 3 + j, 6 + j], x);
+            }
+            for (side, out) in out.iter_mut().enumerate() {
+                let root = number::<F>(values, ROOTS + side);
+                for j in 0..3 {
+                    let (k, l) = ((j + 1) % 3, (j + 2) % 3);
+                    let arm: [F; 2] = [number(values, ANGULAR + 3 * side + k), number(values, ANGULAR + 3 * side + l)];
+                    out[j] = root.mul(force[j]);
+                    out[3 + j] = arm[0].mul(force[l]).minus_product(arm[1], force[k]);
+                }
+            }
+            out
+        }
+    }
+}
+
+/// `start + (ζ × arm)_j`, the arm of one side and ζ the last three coordinates of its body.
+///
+/// # Safety
+/// As [`Form::velocities`].
+#[inline(always)]
+unsafe fn turned<F: Four>(values: *const f64, side: usize, z: &[F; 6], j: usize, start: F) -> F {
+    let (k, l) = ((j + 1) % 3, (j + 2) % 3);
+    // SAFETY: the caller's promise.
+    let [at_k, at_l]: [F; 2] = unsafe { [number(values, ANGULAR + 3 * side + k), number(values, ANGULAR + 3 * side + l)] };
+    z[3 + k].mul_add(at_l, start.minus_product(z[3 + l], at_k))
+}
+
 /// `Σ number × x` over three numbers.
 ///
 /// # Safety
@@ -175,6 +283,20 @@ unsafe fn product<F: Four>(values: *const f64, at: [usize; 3], x: &[F; 3]) -> F 
     unsafe {
         let first = number::<F>(values, at[0]).mul(x[0]);
         number::<F>(values, at[2]).mul_add(x[2], number::<F>(values, at[1]).mul_add(x[1], first))
+    }
+}
+
+impl Round {
+    /// The numbers of one contact from its whitened rows (3 × 12), turned, and 1/√m of its bodies, as [`Rigid::of`] takes them.
+    pub(super) fn of(rows: &[f64], roots: [f64; 2]) -> [f64; ROUND] {
+        let mut out = [0.0; ROUND];
+        out[..ANGULAR].copy_from_slice(&Rigid::of(rows, roots)[..ANGULAR]);
+        let d: [[f64; 3]; 3] = std::array::from_fn(|i| std::array::from_fn(|j| out[3 * i + j]));
+        for side in 0..2 {
+            let alpha = std::array::from_fn(|i| std::array::from_fn(|j| rows[i * COLUMNS + side * 6 + 3 + j]));
+            out[ANGULAR + 3 * side..][..3].copy_from_slice(&arm(&d, &alpha));
+        }
+        out
     }
 }
 
