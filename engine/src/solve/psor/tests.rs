@@ -81,6 +81,81 @@ fn oppose(problem: &mut Problem) {
     }
 }
 
+/// Balls of several sizes in any attitude on a line, each touching the next two and the ground now and then, with angular velocities in the
+/// axes of each body.
+fn balls(count: usize, x: &mut Numbers) -> Problem {
+    use turn::{cross, unit};
+    let mut attitudes = Vec::new();
+    let mut diagonal = Vec::new();
+    for _ in 0..count {
+        let (mass, inertia) = (1.0 + 0.5 * x.draw(), 0.3 + 0.1 * x.draw());
+        diagonal.extend([mass, mass, mass, inertia, inertia, inertia]);
+        let n = unit([x.draw(), x.draw(), x.draw()]);
+        let t = unit(cross(n, [x.draw(), x.draw(), x.draw()]));
+        attitudes.push([n, t, cross(n, t)]);
+    }
+    let k: Vec<f64> = diagonal.iter().map(|h| h * x.draw()).collect();
+    let mut problem = Problem { H: Csr::diagonal(&diagonal), k, J: Rows::new(6 * count), ..Problem::default() };
+    for a in 0..count {
+        for b in [Some(a + 1), Some(a + 2), None] {
+            if b.map_or(!a.is_multiple_of(5), |b| b >= count) {
+                continue;
+            }
+            let n = unit([x.draw(), x.draw(), x.draw()]);
+            let t = unit(cross(n, [x.draw(), x.draw(), x.draw()]));
+            let arms = [n.map(|n| 0.5 * n), [x.draw(), x.draw(), x.draw()]];
+            let sides: Vec<(usize, f64, [f64; 3])> = [(Some(a), 1.0, arms[0]), (b, -1.0, arms[1])]
+                .into_iter()
+                .filter_map(|(body, sign, arm)| Some((body?, sign, arm)))
+                .collect();
+            let columns: Vec<u32> = sides.iter().flat_map(|side| (6 * side.0..6 * side.0 + 6).map(|c| c as u32)).collect();
+            let mut values = Vec::new();
+            for d in [n, t, cross(n, t)] {
+                for &(body, sign, arm) in &sides {
+                    let moment = cross(arm, d);
+                    values.extend(d.map(|d| sign * d));
+                    // In the axes of the body: Rᵀ (r × d).
+                    values.extend((0..3).map(|j| sign * (0..3).map(|i| attitudes[body][i][j] * moment[i]).sum::<f64>()));
+                }
+            }
+            problem.J.push(3, &columns, &values);
+            problem.laws.push(Law::Cone { mu: 0.4, rows: 3 });
+        }
+    }
+    (problem.w, problem.E) = (vec![0.0; problem.J.len()], vec![0.0; problem.J.len()]);
+    problem
+}
+
+#[test]
+fn frames_and_arms_are_the_same_rows() {
+    let mut problem = balls(300, &mut Numbers::new(9));
+    let solved = |problem: &Problem, cache: usize| {
+        let mut psor = Psor::new(Settings { stop: tight(20_000), cache, ..Settings::default() });
+        let mut solution = Solution::zero(problem.n(), problem.rows());
+        let report = psor.solve(problem, &mut solution).unwrap();
+        (psor.system.kinds.cone.storage(), report.status, solution)
+    };
+    for coulomb in [false, true] {
+        if coulomb {
+            // The shift is frozen: it is read off the velocities of the same lanes.
+            problem.laws.fill(Law::Coulomb { mu: 0.4, rows: 3 });
+        }
+        let (whole, round) = (solved(&problem, usize::MAX), solved(&problem, 0));
+        assert_eq!((whole.0, round.0), (rows::Storage::Rigid, rows::Storage::Round));
+        assert_eq!((whole.1, round.1), (Status::Converged, Status::Converged));
+        // Both are accepted to a bound of 1e-6 of the energy, which is an upper one: velocities of order one.
+        assert!(largest_difference(&whole.2.v, &round.2.v) < 1e-3, "coulomb {coulomb}");
+    }
+    // One body that is not round, or one row that no arm explains: stored with all its angular parts.
+    let mut egg = problem.clone();
+    let inertia = egg.H.values.len() - 1;
+    egg.H.values[inertia] *= 1.5;
+    assert_eq!(solved(&egg, 0).0, rows::Storage::Rigid);
+    let last = problem.J.values.len() - 1;
+    problem.J.values[last] += 0.1;
+    assert_eq!(solved(&problem, 0).0, rows::Storage::Rigid);
+}
+
 #[test]
 fn known_problems_are_solved() {
     let mut wrong = Vec::new();

@@ -11,6 +11,9 @@ use std::sync::Arc;
 /// Numbers per chunk, the unit of parallel work.
 const CHUNK: usize = 1024;
 
+/// Numbers of a vector without cuts that are worth sharing.
+const SHARED: usize = 32 * CHUNK;
+
 /// Numbers per block: as many of each of the eight vectors of a pass as stay in the first-level cache.
 const BLOCK: usize = 512;
 
@@ -118,7 +121,9 @@ impl Passes {
         self.sums.clear();
         self.sums.resize(chunks.count(), Products::default());
         let run = |i: usize, out: &mut [f64], sums: &mut Products| f(chunks.range(i), out, sums);
-        match &self.team {
+        // Few numbers are gone over sooner than another thread hears of them.
+        let team = self.team.as_ref().filter(|_| !chunks.cuts.is_empty() || chunks.length >= SHARED);
+        match team {
             Some(team) => team.ranges((out, &mut self.sums), |i| chunks.range(i), run),
             None => self.sums.iter_mut().enumerate().for_each(|(i, sums)| run(i, &mut out[chunks.range(i)], sums)),
         }
