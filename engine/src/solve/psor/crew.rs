@@ -46,47 +46,56 @@ pub(super) struct Kernels<'a> {
 }
 
 impl Kernels<'_> {
-    /// Sweeps the parts of a round; returns Σ‖Δ‖², added in the order of the parts.
-    pub(super) fn sweep_parts(&self, parts: &[Part], round: &[usize], x: &mut State, sums: &mut Vec<f64>) -> f64 {
+    /// Sweeps the parts of a round and writes their reactions to `kept` as well; returns Σ‖Δ‖², added in the order of the parts.
+    pub(super) fn sweep_parts(&self, parts: &[Part], round: &[usize], (x, kept): (&mut State, &mut [f64]), sums: &mut Vec<f64>) -> f64 {
         self.check(&x.z);
-        let (z, r) = (Shared::of(&mut x.z), Shared::of(&mut x.r));
+        assert_eq!(kept.len(), x.r.len(), "a place for each reaction");
+        let (z, r, kept) = (Shared::of(&mut x.z), Shared::of(&mut x.r), Shared::of(kept));
         let end = x.r.len();
         let run = |p: usize| -> f64 {
             let part = &parts[round[p]];
             assert!(part.places.end <= end);
             // SAFETY: within r (checked), and the places of parts do not overlap.
-            let r = unsafe { std::slice::from_raw_parts_mut(r.start().add(part.places.start), part.places.len()) };
+            let [r, kept] =
+                [r, kept].map(|to| unsafe { std::slice::from_raw_parts_mut(to.start().add(part.places.start), part.places.len()) });
             let colours = &self.colours[part.colours.clone()];
             if self.team.is_some() {
                 // What another thread may have written comes all at once, not line by line when it is needed.
                 self.border[part.border.clone()].iter().for_each(|&place| fetch(z.start().wrapping_add(place as usize)));
             }
             // SAFETY: every place is within z (checked above); parts touch different places.
-            colours.iter().map(|colour| unsafe { self.colour(colour, part.places.start, r, z.start()) }).sum()
+            colours.iter().map(|colour| unsafe { self.colour(colour, part.places.start, (r, kept), z.start()) }).sum()
         };
         self.in_order(round.len(), run, sums)
     }
 
     /// Sweeps the lanes of one colour of the boundary, chunk by chunk.
-    pub(super) fn sweep_colour(&self, colour: &Colour, x: &mut State, sums: &mut Vec<f64>) -> f64 {
+    pub(super) fn sweep_colour(&self, colour: &Colour, (x, kept): (&mut State, &mut [f64]), sums: &mut Vec<f64>) -> f64 {
         self.check(&x.z);
         let z = Shared::of(&mut x.z);
-        self.chunks(&self.kinds.cone, (&colour.cone, z), &mut x.r, sums)
-            + self.chunks(&self.kinds.coulomb, (&colour.coulomb, z), &mut x.r, sums)
-            + self.chunks(&self.kinds.bounds, (&colour.bounds, z), &mut x.r, sums)
+        let mut r = (&mut x.r[..], kept);
+        self.chunks(&self.kinds.cone, (&colour.cone, z), &mut r, sums)
+            + self.chunks(&self.kinds.coulomb, (&colour.coulomb, z), &mut r, sums)
+            + self.chunks(&self.kinds.bounds, (&colour.bounds, z), &mut r, sums)
     }
 
-    fn chunks<L: Local + Sync>(&self, groups: &Groups<L>, (run, z): (&Run, Shared), r: &mut [f64], sums: &mut Vec<f64>) -> f64 {
+    fn chunks<L: Local + Sync>(
+        &self,
+        groups: &Groups<L>,
+        (run, z): (&Run, Shared),
+        (r, kept): &mut (&mut [f64], &mut [f64]),
+        sums: &mut Vec<f64>,
+    ) -> f64 {
         let size = CHUNK * L::ROWS * LANES;
         let range = run.places(L::ROWS);
         let (q, end) = (&self.q[range.clone()], range.len());
-        let r = Shared::of(&mut r[range]);
+        let (r, kept) = (Shared::of(&mut r[range.clone()]), Shared::of(&mut kept[range]));
         let sweep = |c: usize| {
             let mine = c * size..end.min((c + 1) * size);
-            // SAFETY: within r, and chunks do not overlap.
-            let r = unsafe { std::slice::from_raw_parts_mut(r.start().add(mine.start), mine.len()) };
+            // SAFETY: within r and `kept`, and chunks do not overlap.
+            let [r, kept] = [r, kept].map(|to| unsafe { std::slice::from_raw_parts_mut(to.start().add(mine.start), mine.len()) });
             // SAFETY: every place is within z (checked by the caller); chunks of one colour touch different places.
-            unsafe { groups.sweep(run.groups.start + c * CHUNK, &q[mine], r, z.start()) }
+            unsafe { groups.sweep(run.groups.start + c * CHUNK, &q[mine], (r, kept), z.start()) }
         };
         self.in_order(end.div_ceil(size), sweep, sums)
     }
@@ -108,21 +117,22 @@ impl Kernels<'_> {
     ///
     /// # Safety
     /// No other thread touches the places of this colour in z.
-    unsafe fn colour(&self, colour: &Colour, first: usize, r: &mut [f64], z: *mut f64) -> f64 {
+    unsafe fn colour(&self, colour: &Colour, first: usize, (r, kept): (&mut [f64], &mut [f64]), z: *mut f64) -> f64 {
         // SAFETY: the caller's promise.
         unsafe {
-            self.run(&self.kinds.cone, &colour.cone, first, r, z)
-                + self.run(&self.kinds.coulomb, &colour.coulomb, first, r, z)
-                + self.run(&self.kinds.bounds, &colour.bounds, first, r, z)
+            self.run(&self.kinds.cone, &colour.cone, first, (r, kept), z)
+                + self.run(&self.kinds.coulomb, &colour.coulomb, first, (r, kept), z)
+                + self.run(&self.kinds.bounds, &colour.bounds, first, (r, kept), z)
         }
     }
 
     /// # Safety
     /// As [`Kernels::colour`].
-    unsafe fn run<L: Local>(&self, groups: &Groups<L>, run: &Run, first: usize, r: &mut [f64], z: *mut f64) -> f64 {
+    unsafe fn run<L: Local>(&self, groups: &Groups<L>, run: &Run, first: usize, (r, kept): (&mut [f64], &mut [f64]), z: *mut f64) -> f64 {
         let all = run.places(L::ROWS);
+        let mine = all.start - first..all.end - first;
         // SAFETY: the caller's promise.
-        unsafe { groups.sweep(run.groups.start, &self.q[all.clone()], &mut r[all.start - first..all.end - first], z) }
+        unsafe { groups.sweep(run.groups.start, &self.q[all], (&mut r[mine.clone()], &mut kept[mine]), z) }
     }
 
     fn check(&self, z: &[f64]) {

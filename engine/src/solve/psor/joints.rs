@@ -58,6 +58,11 @@ impl Joints {
         self.dependent = 0;
     }
 
+    /// Number of rows.
+    pub(super) fn len(&self) -> usize {
+        self.rows.len()
+    }
+
     /// Adds a scaled row: where it reads and where it writes.
     pub(super) fn push(&mut self, read: (&[u32], &[f64]), write: (&[u32], &[f64]), compliance: f64) {
         let mut add = |(coordinates, values): (&[u32], &[f64])| {

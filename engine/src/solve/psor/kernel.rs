@@ -203,13 +203,13 @@ impl<L: Local> Groups<L> {
         }
     }
 
-    /// Sweeps the groups from `first` on whose reactions are `r`; returns Σ‖Δ‖².
+    /// Sweeps the groups from `first` on whose reactions are `r`, and writes these to `kept` as well; returns Σ‖Δ‖².
     ///
     /// # Safety
     /// No other thread touches the places of these groups in `z` meanwhile; all places + 8 are within z.
-    pub(super) unsafe fn sweep(&self, first: usize, q: &[f64], r: &mut [f64], z: *mut f64) -> f64 {
-        let groups = first..first + r.len() / Self::REACTIONS;
-        assert!(groups.end <= self.places.len() && q.len() == r.len());
+    pub(super) unsafe fn sweep(&self, first: usize, q: &[f64], r: (&mut [f64], &mut [f64]), z: *mut f64) -> f64 {
+        let groups = first..first + q.len() / Self::REACTIONS;
+        assert!(groups.end <= self.places.len() && q.len() == r.0.len() && q.len() == r.1.len());
         #[cfg(target_arch = "x86_64")]
         if wide_enough() {
             // SAFETY: the processor has AVX2 and FMA; the rest is the caller's promise.
@@ -221,18 +221,27 @@ impl<L: Local> Groups<L> {
 
     #[cfg(target_arch = "x86_64")]
     #[target_feature(enable = "avx2,fma")]
-    unsafe fn sweep_wide<R: Form>(&self, groups: Range<usize>, q: &[f64], r: &mut [f64], z: *mut f64) -> f64 {
+    unsafe fn sweep_wide<R: Form>(&self, groups: Range<usize>, q: &[f64], r: (&mut [f64], &mut [f64]), z: *mut f64) -> f64 {
         // SAFETY: the caller's promise.
         unsafe { self.sweep_by::<R, super::lanes::Wide>(groups, q, r, z) }
     }
 
     #[inline(always)]
-    unsafe fn sweep_by<R: Form, F: Four>(&self, groups: Range<usize>, q: &[f64], r: &mut [f64], z: *mut f64) -> f64 {
+    unsafe fn sweep_by<R: Form, F: Four>(&self, groups: Range<usize>, q: &[f64], r: (&mut [f64], &mut [f64]), z: *mut f64) -> f64 {
         // SAFETY: the caller's promise; `sweep` has checked the sizes.
         unsafe {
             let (first, count) = (groups.start, groups.len());
             let (values, places) = (self.group::<R>(first), self.places.as_ptr().add(first));
-            let sweep = Sweep::<L, R, F> { values, places, count, q: q.as_ptr(), r: r.as_mut_ptr(), z, kind: PhantomData };
+            let sweep = Sweep::<L, R, F> {
+                values,
+                places,
+                count,
+                q: q.as_ptr(),
+                r: r.0.as_mut_ptr(),
+                kept: r.1.as_mut_ptr(),
+                z,
+                kind: PhantomData,
+            };
             let (mut held, mut sum) = ([const { [MaybeUninit::uninit(); 4] }; STAGES], F::splat(0.0));
             for step in 0..STAGES - 1 {
                 sum = sweep.step::<false>(step, &mut held, sum);
@@ -284,6 +293,7 @@ struct Sweep<L, R, F> {
     count: usize,
     q: *const f64,
     r: *mut f64,
+    kept: *mut f64,
     z: *mut f64,
     kind: PhantomData<(L, R, F)>,
 }
@@ -323,6 +333,9 @@ impl<L: Local, R: Form, F: Four> Sweep<L, R, F> {
             for line in (0..Groups::<L>::size_in::<R>()).step_by(LINE) {
                 F::prefetch(self.group(i + AHEAD).wrapping_add(line));
             }
+            for line in (0..Groups::<L>::REACTIONS).step_by(LINE) {
+                F::prefetch(self.kept.wrapping_add((i + AHEAD) * Groups::<L>::REACTIONS + line));
+            }
             let touched = (*self.places.add(i)).touched(self.z);
             hold(held, i, R::velocities(L::ROWS, self.group(i), self.q.add(i * Groups::<L>::REACTIONS), &touched));
         }
@@ -348,10 +361,11 @@ impl<L: Local, R: Form, F: Four> Sweep<L, R, F> {
             let [a, b, c] = self::held(held, i);
             let old = self.reactions(i);
             let new = L::finish(self.parameters(i), [a, b, c, held[i % STAGES][3].assume_init()], old);
-            let r = self.r.add(i * Groups::<L>::REACTIONS);
+            let at = i * Groups::<L>::REACTIONS;
             let mut change = [F::splat(0.0); 3];
             for j in 0..L::ROWS {
-                new[j].store(r.add(j * LANES));
+                new[j].store(self.r.add(at + j * LANES));
+                new[j].store(self.kept.add(at + j * LANES));
                 change[j] = new[j].sub(old[j]);
                 sum = change[j].mul_add(change[j], sum);
             }
@@ -608,15 +622,15 @@ mod tests {
             let parameters = |mu: f64, _: &[f64]| vec![mu, 1.0 / (1.0 + mu * mu), 0.1];
             let (f, q, mut z) = contacts::<Cone>(groups, &mut Numbers::new(1), case, parameters);
             let mut r = vec![0.0; q.len()];
-            let (mut other_z, mut other_r) = (z.clone(), r.clone());
+            let (mut other_z, mut other_r, mut kept) = (z.clone(), r.clone(), r.clone());
             for _ in 0..10 {
                 // SAFETY: one thread; all places are within z.
-                unsafe { f.sweep(0, &q, &mut r, z.as_mut_ptr()) };
+                unsafe { f.sweep(0, &q, (&mut r, &mut kept), z.as_mut_ptr()) };
                 twin(&f, &q, &mut other_r, &mut other_z);
-                assert!(r.iter().zip(&other_r).all(|(a, b)| a == b), "reactions");
+                assert!(r.iter().zip(&other_r).all(|(a, b)| a == b) && r == kept, "reactions");
                 assert!(z.iter().zip(&other_z).all(|(a, b)| a == b), "velocities");
                 // SAFETY: as above.
-                in_form!(case.0, R => unsafe { f.sweep_by::<R, Plain>(0..groups, &q, &mut r, z.as_mut_ptr()) });
+                in_form!(case.0, R => unsafe { f.sweep_by::<R, Plain>(0..groups, &q, (&mut r, &mut kept), z.as_mut_ptr()) });
                 twin(&f, &q, &mut other_r, &mut other_z);
                 assert!(z.iter().zip(&other_z).all(|(a, b)| a == b), "the code for older processors");
             }
@@ -660,14 +674,14 @@ mod tests {
             coulomb_parameters(mu, &block(rows)).to_vec()
         });
         let mut seen = [0; 3];
-        let (mut r, mut v) = (vec![0.0; q.len()], z);
+        let (mut r, mut kept, mut v) = (vec![0.0; q.len()], vec![0.0; q.len()], z);
         for _ in 0..3 {
             let (before, v_before) = (r.clone(), v.clone());
             // SAFETY: one thread; all places are within z.
-            unsafe { f.sweep(0, &q, &mut r, v.as_mut_ptr()) };
+            unsafe { f.sweep(0, &q, (&mut r, &mut kept), v.as_mut_ptr()) };
             let (mut other, mut other_v) = (before.clone(), v_before.clone());
             // SAFETY: as above.
-            unsafe { f.sweep_by::<Stored, Plain>(0..25, &q, &mut other, other_v.as_mut_ptr()) };
+            unsafe { f.sweep_by::<Stored, Plain>(0..25, &q, (&mut other, &mut kept), other_v.as_mut_ptr()) };
             assert!(r.iter().zip(&other).all(|(a, b)| a == b), "both forms agree to the bit");
             for g in 0..25 {
                 for lane in 0..LANES {

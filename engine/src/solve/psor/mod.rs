@@ -69,7 +69,7 @@
 //! same lines.
 //!
 //! The extrapolation is two passes over r̂, z and their last five differences, as long again as the sweep.
-//! Keeping the best iterate is a copy of r̂ on the sweeps that improve it (`signorini bench psor` prints its share).
+//! To keep the best iterate the sweep writes r̂ twice (`signorini bench psor` prints what a copy would take at most).
 //! Memory is linear and kept between problems: a second solve allocates nothing.
 //! A block on a mesh holds a dense column per row over those unknowns of the mesh that blocks touch.
 //! Blocks of two rows, of compliant rows, on meshes or small cliques, and reduced problems are swept on one thread.
@@ -136,8 +136,8 @@ pub const BYTES_PER_CONTACT: usize = (rows::RIGID + 3) * 8 + 8 + 24 + 2 * 24;
 /// The same for contacts of round bodies that are stored as frames and arms.
 pub const BYTES_PER_ROUND_CONTACT: usize = BYTES_PER_CONTACT - (rows::RIGID - rows::ROUND) * 8;
 
-/// Memory that keeping an iterate as the best one moves per frictional contact: r̂ is read again, and written.
-pub const BYTES_OF_BEST: usize = 2 * 24;
+/// Memory that keeping each iterate, lest it be the best one, moves per frictional contact: r̂ is written once more.
+pub const BYTES_OF_BEST: usize = 24;
 
 /// Memory that one sweep moves at least per rigid body: its line of z is read and written.
 pub const BYTES_PER_BODY: usize = 2 * system::STRIDE * 8;

@@ -89,7 +89,7 @@ fn asymmetry(w: &Csr) -> f64 {
 }
 
 impl Sweeps for ReducedSystem {
-    fn sweep(&mut self, x: &mut State) -> f64 {
+    fn sweep(&mut self, x: &mut State, kept: &mut [f64]) -> f64 {
         let mut sum = 0.0;
         for block in &self.blocks {
             let (d, first) = (block.law.rows(), block.first);
@@ -111,6 +111,7 @@ impl Sweeps for ReducedSystem {
                 }
             }
         }
+        kept.copy_from_slice(&x.r);
         0.5 * sum
     }
 

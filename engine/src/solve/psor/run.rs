@@ -5,7 +5,6 @@ use super::anderson::Anderson;
 use super::freeze::ALONG;
 use super::lanes::Aligned;
 use super::system::{State, Sweeps};
-use super::vector::{Passes, Vector};
 use super::{Acceleration, Settings};
 use crate::problem::{Error, Tolerance};
 use crate::solve::{Sample, Status, Stop};
@@ -45,8 +44,9 @@ pub(super) trait Referee {
 /// Keeps the least-error iterate.
 #[derive(Default)]
 struct Best {
-    passes: Passes,
     r: Aligned,
+    /// What the last sweep has left.
+    next: Aligned,
     estimate: f64,
     /// The judged error of `r`, if it was judged.
     error: Option<Error>,
@@ -72,16 +72,17 @@ impl Memory {
 }
 
 impl Best {
-    fn start(&mut self, r: &[f64], system: &impl Sweeps) {
-        system.share(self.passes.over(Vector::R));
+    fn start(&mut self, r: &[f64]) {
         self.r.set(r);
+        self.next.set(r);
         self.judged.set(r);
         (self.estimate, self.error, self.least) = (f64::INFINITY, None, None);
     }
 
-    fn see(&mut self, r: &[f64], estimate: f64) {
+    /// Keeps what the last sweep has left if it is the best so far.
+    fn see(&mut self, estimate: f64) {
         if estimate < self.estimate {
-            self.passes.copy_vector(&mut self.r, r);
+            std::mem::swap(&mut self.r, &mut self.next);
             self.estimate = estimate;
             self.error = None;
         }
@@ -120,7 +121,7 @@ pub(super) fn run<S: Sweeps>(system: &mut S, memory: &mut Memory, referee: &mut 
     let stop = &settings.stop;
     let begin = stop.clock();
     let Memory { x, best, between } = memory;
-    best.start(&x.r, system);
+    best.start(&x.r);
     let first = best.judge(referee, &stop.tolerance);
     let mut outcome =
         Outcome { status: Status::Budget, sweeps: 0, restarts: 0, judged: 1, reproducible: true, error: first, history: Vec::new() };
@@ -188,7 +189,7 @@ fn sweeps<S: Sweeps>(
         if late(&stop, track) {
             return;
         }
-        let estimate = system.sweep(y);
+        let estimate = system.sweep(y, &mut track.best.next);
         track.outcome.sweeps += 1;
         let sweep = track.outcome.sweeps;
         if !estimate.is_finite() {
@@ -199,7 +200,7 @@ fn sweeps<S: Sweeps>(
         let round = !shifted || sweep.is_multiple_of(HELD);
         let whole = estimate + if shifted && round { freeze(system, y, between).unwrap_or(0.0) } else { 0.0 };
         if round {
-            track.best.see(&y.r, whole);
+            track.best.see(whole);
         }
         if settings.judge_every > 0 && sweep.is_multiple_of(settings.judge_every) {
             track.judge_now(&y.r, referee, &stop.tolerance);

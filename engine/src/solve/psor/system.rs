@@ -152,8 +152,8 @@ pub(super) struct System {
 
 /// What the loop around the sweeps needs to know of a system.
 pub(super) trait Sweeps {
-    /// One sweep; returns its own estimate of the error of the point it leaves, J.
-    fn sweep(&mut self, x: &mut State) -> f64;
+    /// One sweep; returns its own estimate of the error of the point it leaves, J. Its reactions are written to `kept` as well.
+    fn sweep(&mut self, x: &mut State, kept: &mut [f64]) -> f64;
     /// The dual energy `φ = ½ r·N r + q·r`, J.
     fn energy(&self, x: &State) -> f64;
     /// `out ← y − x`, with `out·N out`, the slope `out·(N y + q)`, and `out·N d` for the differences `d` at the listed places.
@@ -319,7 +319,7 @@ impl Local<'_> {
 }
 
 impl Sweeps for System {
-    fn sweep(&mut self, x: &mut State) -> f64 {
+    fn sweep(&mut self, x: &mut State, kept: &mut [f64]) -> f64 {
         let mut joints = std::mem::take(&mut self.joints);
         let mut sum = joints.solve(&self.q, x, self.mesh);
         self.joints = joints;
@@ -330,15 +330,20 @@ impl Sweeps for System {
         let (colours, border) = (&self.colours, &self.border);
         let kernels = Kernels { kinds: &self.kinds, colours, border, q: &self.q, team: self.team.as_deref() };
         for round in &self.rounds {
-            sum += kernels.sweep_parts(&self.parts, round, x, &mut sums);
+            sum += kernels.sweep_parts(&self.parts, round, (x, &mut *kept), &mut sums);
         }
         for colour in &self.colours[self.boundary.clone()] {
-            sum += kernels.sweep_colour(colour, x, &mut sums);
+            sum += kernels.sweep_colour(colour, (x, &mut *kept), &mut sums);
             for single in &self.singles[colour.single.clone()] {
                 sum += self.sweep_single(single, x);
             }
         }
         self.sums = sums;
+        // The lanes have kept theirs; joints come first.
+        let alone = self.singles.iter().map(|single| single.at..single.at + single.law.rows());
+        for places in alone.chain([0..self.joints.len()]) {
+            kept[places.clone()].copy_from_slice(&x.r[places]);
+        }
         0.5 * sum
     }
 

@@ -189,11 +189,6 @@ impl Passes {
     pub(super) fn copy(&mut self, to: &mut State, from: &State) {
         self.combine(to, from, (&[], &[]), &[]);
     }
-
-    /// The same for one vector.
-    pub(super) fn copy_vector(&mut self, to: &mut [f64], from: &[f64]) {
-        self.by_chunks(to, |range, to, _| to.copy_from_slice(&from[range]));
-    }
 }
 
 /// The vectors of the differences at these places, as a list on the stack.
