@@ -1,8 +1,9 @@
 //! `signorini bench psor`: what a sweep costs, and how many it takes.
 //!
 //! * Speed (default): nanoseconds per frictional contact and sweep on packings of growing size, beside a triad
-//!   `a ← b + s c` over as many bytes as a sweep must move, in the same run; the same with extrapolation, and under Coulomb's law (exact local
-//!   solutions); what keeping the best iterate costs of an extrapolated sweep; two threads against one; the bits of one, two and three threads.
+//!   `a ← b + s c` over as many bytes as a sweep must move, in the same run; the same with extrapolation, under Coulomb's law (exact local
+//!   solutions), and with bodies that are not round; what keeping the best iterate costs of an extrapolated sweep; two threads against one; the
+//!   bits of one, two and three threads.
 //! * `--corpus DIR`: sweeps to relative energy errors 1e-4, 1e-6, 1e-8 on every problem with velocities (cone law),
 //!   and to Siconos' relative error 1e-8 on every reduced one (its own law), with performance profiles.
 
@@ -43,9 +44,8 @@ const SIZES: [usize; 6] = [1_000, 5_000, 11_000, 17_000, 50_000, 100_000];
 const MIDDLE: std::ops::RangeInclusive<usize> = 4_500..=17_500;
 
 /// Alternating rounds of sweeps, on one thread and two, and triads. The best of each counts, because anything else on the machine only adds to
-/// it; ratios are those of the best. (Medians of the ratios within each round say how busy the neighbours on a shared machine were: where the
-/// best give 1.83 to 1.91 they gave 1.6 to 2.1.)
-const ROUNDS: usize = 9;
+/// it; ratios are those of the best. (Medians of the ratios within each round say how busy the neighbours on a shared machine were.)
+const ROUNDS: usize = 15;
 
 #[derive(Serialize)]
 struct Speed {
@@ -61,6 +61,8 @@ struct Size {
     ns_per_contact_sweep: f64,
     ns_per_contact_sweep_accelerated: f64,
     ns_per_contact_sweep_coulomb: f64,
+    /// Bodies that are not round: their contacts are not stored as frames and arms.
+    ns_per_contact_sweep_general: f64,
     /// A copy of the reactions, in per cent of an extrapolated sweep: what keeping the best iterate costs at most, because the sweep writes them
     /// twice while they are at hand.
     tracking_percent: f64,
@@ -85,8 +87,8 @@ fn speed(arguments: &Arguments) {
     let mut out = Speed { contacts: Vec::new(), triad_ratio: 0.0, threads2_speedup: f64::INFINITY, bit_identical: true };
     if !arguments.json {
         println!(
-            "{:>8}  {:>10}  {:>6}  {:>6}  {:>14}  {:>8}  {:>8}  {:>11}",
-            "contacts", "ns/contact", "triad", "ratio", "with extrapol.", "tracking", "coulomb", "two threads"
+            "{:>8}  {:>10}  {:>6}  {:>6}  {:>14}  {:>8}  {:>8}  {:>9}  {:>11}",
+            "contacts", "ns/contact", "triad", "ratio", "with extrapol.", "tracking", "coulomb", "not round", "two threads"
         );
     }
     for size in SIZES {
@@ -100,7 +102,7 @@ fn speed(arguments: &Arguments) {
         }
         if !arguments.json {
             println!(
-                "{:>8}  {:>10.1}  {:>6.1}  {:>6.2}  {:>14.1}  {:>6.1} %  {:>8.1}  {:>11.2}",
+                "{:>8}  {:>10.1}  {:>6.1}  {:>6.2}  {:>14.1}  {:>6.1} %  {:>8.1}  {:>9.1}  {:>11.2}",
                 row.n,
                 row.ns_per_contact_sweep,
                 row.ns_per_contact_triad,
@@ -108,6 +110,7 @@ fn speed(arguments: &Arguments) {
                 row.ns_per_contact_sweep_accelerated,
                 row.tracking_percent,
                 row.ns_per_contact_sweep_coulomb,
+                row.ns_per_contact_sweep_general,
                 row.threads2_speedup
             );
         }
@@ -133,9 +136,11 @@ fn speed(arguments: &Arguments) {
 fn measure(problem: &Problem) -> Size {
     let contacts = problem.laws.len();
     let count = (3_000_000 / contacts as u64).clamp(40, 600);
-    let [mut sweep, mut shared, mut triad, mut accelerated, mut coulomb] = [f64::INFINITY; 5];
+    let [mut sweep, mut shared, mut triad, mut accelerated, mut coulomb, mut general] = [f64::INFINITY; 6];
     let mut rubbing = problem.clone();
     rubbing.laws.iter_mut().for_each(|law| *law = Law::Coulomb { mu: law.friction().unwrap_or(0.0), rows: 3 });
+    let mut long = problem.clone();
+    long.H.values.iter_mut().skip(3).step_by(6).for_each(|inertia| *inertia *= 0.7);
     let bytes = contacts * (Settings::default().bytes_per_contact(contacts) + BYTES_OF_BEST) + problem.n() / 6 * BYTES_PER_BODY;
     let mut sum = vec![0.0; bytes / 24];
     let (b, c) = (vec![1.0; sum.len()], vec![2.0; sum.len()]);
@@ -143,6 +148,7 @@ fn measure(problem: &Problem) -> Size {
         sweep = sweep.min(least(&timed(problem, Acceleration::None, 1, count).0));
         triad = triad.min(triad_seconds(&mut sum, &b, &c, round));
         shared = shared.min(least(&timed(problem, Acceleration::None, 2, count).0));
+        general = general.min(least(&timed(&long, Acceleration::None, 1, count / 4).0));
         coulomb = coulomb.min(least(&timed(&rubbing, Acceleration::None, 1, count / 4).0));
         accelerated = accelerated.min(least(&timed(problem, Acceleration::Auto, 1, count).0));
     }
@@ -152,6 +158,7 @@ fn measure(problem: &Problem) -> Size {
         ns_per_contact_sweep: sweep * per,
         ns_per_contact_sweep_accelerated: accelerated * per,
         ns_per_contact_sweep_coulomb: coulomb * per,
+        ns_per_contact_sweep_general: general * per,
         tracking_percent: 100.0 * copy_seconds(3 * contacts) / accelerated,
         ns_per_contact_triad: triad * per,
         triad_ratio: sweep / triad,

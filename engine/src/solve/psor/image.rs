@@ -18,6 +18,8 @@ pub(super) struct Layout {
     pub(super) groups: Vec<u32>,
     /// L⁻¹ of each group row by row, the lower triangle; any square root of H⁻¹ if it is turned.
     whitening: Vec<[f64; GROUP * GROUP]>,
+    /// 1/√m and 1/√I of each group, zero where there is none ([`Layout::root`], [`Layout::round`]).
+    roots: Vec<[f64; 2]>,
     /// True if angular velocities are in the axes of the world ([`super::turn`]); work space of that.
     pub(super) turned: bool,
     pub(super) attitudes: Vec<Attitude>,
@@ -98,16 +100,12 @@ impl Layout {
 
     /// 1/√m of a group whose first three unknowns are the velocity of a mass m, apart from the other three; none if it is something else.
     pub(super) fn root(&self, group: u32) -> Option<f64> {
-        let l = &self.whitening[group as usize];
-        let apart = [6, 12, 13].into_iter().chain((3..GROUP).flat_map(|i| i * GROUP..i * GROUP + 3)).all(|p| l[p] == 0.0);
-        (apart && l[0] == l[7] && l[0] == l[14] && l[0] > 0.0).then_some(l[0])
+        Some(self.roots[group as usize][0]).filter(|root| *root > 0.0)
     }
 
     /// One over the root of the inertia of a group whose last three unknowns turn a body that resists alike about all axes.
     pub(super) fn round(&self, group: u32) -> Option<f64> {
-        let l = &self.whitening[group as usize];
-        let alike = l[21] == l[28] && l[21] == l[35] && [27, 33, 34].into_iter().all(|p| l[p] == 0.0);
-        self.root(group).filter(|_| alike && l[21] > 0.0).map(|_| l[21])
+        Some(self.roots[group as usize][1]).filter(|root| *root > 0.0)
     }
 
     /// Turns the angular velocity of a round body by R.
@@ -144,6 +142,7 @@ impl Layout {
     fn whiten(&mut self, factor: &CliqueFactor) {
         let cliques = &factor.cliques;
         self.whitening.clear();
+        self.roots.clear();
         for &first in &self.groups {
             let mut l = [0.0; GROUP * GROUP];
             for (i, row) in l.chunks_exact_mut(GROUP).enumerate() {
@@ -166,6 +165,7 @@ impl Layout {
                 }
             }
             self.whitening.push(inverse);
+            self.roots.push(roots(&inverse));
         }
     }
 
@@ -218,6 +218,19 @@ impl Layout {
                 self.touched[c].push(j);
             }
         }
+    }
+}
+
+/// 1/√m if the first three unknowns are the velocity of a mass m, apart from the others, and then 1/√I if these are turned alike about all axes.
+fn roots(l: &[f64; GROUP * GROUP]) -> [f64; 2] {
+    let alike = |at: usize| l[at] == l[at + GROUP + 1] && l[at] == l[at + 2 * (GROUP + 1)] && l[at] > 0.0;
+    let diagonal = |at: usize| [GROUP, 2 * GROUP, 2 * GROUP + 1].into_iter().all(|p| l[at + p] == 0.0);
+    let apart = (3..GROUP).all(|i| l[i * GROUP..i * GROUP + 3].iter().all(|x| *x == 0.0));
+    let second = 3 * (GROUP + 1);
+    match (apart && alike(0) && diagonal(0), alike(second) && diagonal(second)) {
+        (true, true) => [l[0], l[second]],
+        (true, false) => [l[0], 0.0],
+        _ => [0.0; 2],
     }
 }
 

@@ -50,17 +50,22 @@
 //! # Cost
 //!
 //! One sweep moves [`BYTES_PER_CONTACT`] for each frictional contact of two rigid bodies and [`BYTES_PER_BODY`] for each body. While they
-//! stay in the cache (to some 25,000 contacts) the arithmetic takes about twice as long as streaming them; beyond, memory sets
-//! the pace. Nanoseconds per contact on one core of an EPYC of the third generation whose neighbours were at work, five runs each, with the
-//! rows stored whole (392 bytes) or with their linear parts shared ([`rows`], 336 bytes; chosen where all contacts allow it):
+//! stay in the cache (to some 35,000 contacts) the arithmetic takes 1.7 times as long as streaming them; beyond, memory sets
+//! the pace. There contacts of round bodies (whose inertia is the same about all axes) are stored as frames and arms
+//! ([`BYTES_PER_ROUND_CONTACT`]); the attitudes of the bodies, which a problem does not tell, are read off its rows ([`turn`]). Within the cache
+//! that would gain a tenth per sweep, and take as long as some forty sweeps. Nanoseconds per contact on one core of an EPYC of the third
+//! generation whose neighbours were at work, five runs:
 //!
 //! | contacts | 1,000 | 5,000 | 10,000 | 16,000 | 50,000 | 100,000 |
 //! |---|---|---|---|---|---|---|
-//! | whole | 10.0 | 10.8 | 10.9 | 11.1 | 16 to 23 | 22 to 30 |
-//! | shared | 9.3 | 10.0 | 10.1 | 10.2 | 12 to 17 | 16 to 25 |
+//! | linear parts shared (336 bytes) | 7.7 | 8.4 | 8.4 | 8.7 | 9 to 13 | 15 to 21 |
+//! | frames and arms (240 bytes) | | | | | 7.6 to 8.3 | 9.4 to 12.5 |
 //!
-//! Frames with two arms (216 bytes) would bring 100,000 contacts into the cache. They take more operations, a gather of seven more
-//! numbers per body, and the attitude of each body, which a problem does not tell (angular velocities are in body axes).
+//! Frames and arms of bodies of any inertia take a gather of seven more numbers per body: 11.3 within the cache, 13 at 100,000 contacts where
+//! shared linear parts took 23 at the time. To sweep each part twice while it is at hand takes 1.6 times the sweeps, and no less time.
+//!
+//! What the kernel is bound by, per four contacts: 110 loads (two in a cycle), 170 operations (three), in 90 cycles. Stages that
+//! follow each other ([`kernel`]) keep the three kinds of work mixed; one stage for six groups at a time took an eighth longer.
 //!
 //! Two threads sweep parts at the same time, then the seams between them ([`parts`]). From 10,000 contacts on they gain 1.8 to 2 where the
 //! cores share a cache, 1.35 to 1.7 where a line takes 200 ns from one to the other (2 and more beyond the cache, in both cases). What

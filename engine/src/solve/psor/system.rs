@@ -340,8 +340,9 @@ impl Sweeps for System {
         }
         self.sums = sums;
         // The lanes have kept theirs; joints come first.
-        let alone = self.singles.iter().map(|single| single.at..single.at + single.law.rows());
-        for places in alone.chain([0..self.joints.len()]) {
+        let joints = self.joints.len();
+        kept[..joints].copy_from_slice(&x.r[..joints]);
+        for places in self.singles.iter().map(|single| single.at..single.at + single.law.rows()) {
             kept[places.clone()].copy_from_slice(&x.r[places]);
         }
         0.5 * sum

@@ -89,9 +89,12 @@ impl Layout {
 
 /// The arm a with `α_i = a × d_i` for three directions across each other, of any lengths.
 pub(super) fn arm(d: &Matrix, alpha: &Matrix) -> Vector {
-    let square = d.map(|d| dot(d, d));
     // [a]× = Σ α_i d_iᵀ / ‖d_i‖²
-    let scaled: Matrix = std::array::from_fn(|i| d[i].map(|x| if square[i] > 0.0 { x / square[i] } else { 0.0 }));
+    let scaled = d.map(|d| {
+        let square = dot(d, d);
+        let inverse = if square > 0.0 { 1.0 / square } else { 0.0 };
+        d.map(|x| x * inverse)
+    });
     let b = outer(alpha, &scaled);
     [0.5 * (b[2][1] - b[1][2]), 0.5 * (b[0][2] - b[2][0]), 0.5 * (b[1][0] - b[0][1])]
 }
@@ -99,9 +102,11 @@ pub(super) fn arm(d: &Matrix, alpha: &Matrix) -> Vector {
 /// True if there is such an arm.
 fn has_arm(d: &Matrix, alpha: &Matrix) -> bool {
     let a = arm(d, alpha);
+    let square = FITS * FITS * dot(a, a);
     (0..3).all(|i| {
-        let (c, size) = (cross(a, d[i]), (dot(a, a) * dot(d[i], d[i])).sqrt());
-        (0..3).all(|j| (alpha[i][j] - c[j]).abs() <= FITS * size)
+        let c = cross(a, d[i]);
+        let far: Vector = std::array::from_fn(|j| alpha[i][j] - c[j]);
+        dot(far, far) <= square * dot(d[i], d[i])
     })
 }
 
