@@ -7,8 +7,7 @@
 //!   û = q̂ + Ĵ_A z_A + Ĵ_B z_B        r̂⁺ = local solution        z += Ĵᵀ (r̂⁺ − r̂)
 //! ```
 //!
-//! Each group of lanes goes through four stages: read û, take the root, find r̂⁺, move z. Four groups are under way, one in each stage, so
-//! that the processor has something to do while numbers, roots and quotients are on their way.
+//! [`super::stages`] says in which order.
 //!
 //! The contacts of a chunk, and of all chunks of a colour, touch different groups of unknowns (a contact with the
 //! ground has the chunk's own dummy as its second group, with zero rows): that is what makes it sound
@@ -17,26 +16,20 @@
 
 #![allow(unsafe_code)]
 
-use super::lanes::{Aligned, Four, LANES, LINE, Plain, wide_enough};
+use super::lanes::{Aligned, Four, LANES, Plain, wide_enough};
 use super::laws::{Bounds, Cone, Coulomb, Local};
 use super::rows::{Form, Storage, in_form};
+use super::stages::Sweep;
 use super::system::{Colour, Run};
 use std::marker::PhantomData;
-use std::mem::MaybeUninit;
 use std::ops::Range;
-
-/// Stages of a group of lanes, one of them in each step of the loop.
-const STAGES: usize = 4;
-
-/// The rows of the group so many steps ahead are asked for, line by line: what the processor asks for by itself ends with each page.
-const AHEAD: usize = 4;
 
 /// Room of a group of unknowns in z.
 const ROOM: usize = 8;
 
 /// Where four contacts find their first groups of unknowns, then their second ones: two places in a number, so that one load brings both.
 #[derive(Clone, Copy)]
-struct Pairs([u64; LANES]);
+pub(super) struct Pairs([u64; LANES]);
 
 impl Pairs {
     fn all(place: u32) -> Pairs {
@@ -60,7 +53,7 @@ impl Pairs {
     /// # Safety
     /// The places are within z, and nobody writes them meanwhile.
     #[inline(always)]
-    unsafe fn touched<F: Four>(&self, z: *const f64) -> [[F; 6]; 2] {
+    pub(super) unsafe fn touched<F: Four>(&self, z: *const f64) -> [[F; 6]; 2] {
         // SAFETY: the caller's promise.
         unsafe { [gather::<F>(z, self.side(0)), gather::<F>(z, self.side(1))] }
     }
@@ -107,11 +100,11 @@ impl Kinds {
 
 impl<L: Local> Groups<L> {
     /// Reactions of a group of lanes.
-    const REACTIONS: usize = L::ROWS * LANES;
+    pub(super) const REACTIONS: usize = L::ROWS * LANES;
 
     /// Numbers of a group of lanes in this form.
     #[inline(always)]
-    fn size_in<R: Form>() -> usize {
+    pub(super) fn size_in<R: Form>() -> usize {
         (R::numbers(L::ROWS) + L::PARAMETERS) * LANES
     }
 
@@ -230,28 +223,17 @@ impl<L: Local> Groups<L> {
     unsafe fn sweep_by<R: Form, F: Four>(&self, groups: Range<usize>, q: &[f64], r: (&mut [f64], &mut [f64]), z: *mut f64) -> f64 {
         // SAFETY: the caller's promise; `sweep` has checked the sizes.
         unsafe {
-            let (first, count) = (groups.start, groups.len());
-            let (values, places) = (self.group::<R>(first), self.places.as_ptr().add(first));
             let sweep = Sweep::<L, R, F> {
-                values,
-                places,
-                count,
+                values: self.group::<R>(groups.start),
+                places: self.places.as_ptr().add(groups.start),
+                count: groups.len(),
                 q: q.as_ptr(),
                 r: r.0.as_mut_ptr(),
                 kept: r.1.as_mut_ptr(),
                 z,
                 kind: PhantomData,
             };
-            let (mut held, mut sum) = ([const { [MaybeUninit::uninit(); 4] }; STAGES], F::splat(0.0));
-            for step in 0..STAGES - 1 {
-                sum = sweep.step::<false>(step, &mut held, sum);
-            }
-            for step in STAGES - 1..count {
-                sum = sweep.step::<true>(step, &mut held, sum);
-            }
-            for step in count.max(STAGES - 1)..count + STAGES - 1 {
-                sum = sweep.step::<false>(step, &mut held, sum);
-            }
+            let sum = sweep.run();
             let mut sums = [0.0; LANES];
             sum.store(sums.as_mut_ptr());
             (sums[0] + sums[1]) + (sums[2] + sums[3])
@@ -285,148 +267,12 @@ impl<L: Local> Groups<L> {
     }
 }
 
-/// Where a sweep over `count` groups of lanes finds everything. Handed on by value, so that the compiler sees that nothing changes it.
-#[derive(Clone, Copy)]
-struct Sweep<L, R, F> {
-    values: *const f64,
-    places: *const Pairs,
-    count: usize,
-    q: *const f64,
-    r: *mut f64,
-    kept: *mut f64,
-    z: *mut f64,
-    kind: PhantomData<(L, R, F)>,
-}
-
-/// What the groups under way hand from stage to stage: written before it is read.
-type Held<F> = [[MaybeUninit<F>; 4]; STAGES];
-
-/// What all of it relies on is said at [`Groups::sweep`].
-impl<L: Local, R: Form, F: Four> Sweep<L, R, F> {
-    /// A stage of each group under way, the oldest first; `ALL` are, but for the first and last steps. What a group touches is its own: that
-    /// a younger one is read before an older one has moved z is no matter. Returns the sum with Δ² added.
-    #[inline(always)]
-    unsafe fn step<const ALL: bool>(self, step: usize, held: &mut Held<F>, mut sum: F) -> F {
-        // SAFETY: the caller's promise.
-        unsafe {
-            if ALL || step >= 3 {
-                self.push(step - 3, held);
-            }
-            if ALL || (2..self.count + 2).contains(&step) {
-                sum = self.finish(step - 2, held, sum);
-            }
-            if ALL || (1..self.count + 1).contains(&step) {
-                self.begin(step - 1, held);
-            }
-            if ALL || step < self.count {
-                self.read(step, held);
-            }
-            sum
-        }
-    }
-
-    /// Local velocities.
-    #[inline(always)]
-    unsafe fn read(self, i: usize, held: &mut Held<F>) {
-        // SAFETY: the caller's promise.
-        unsafe {
-            for line in (0..Groups::<L>::size_in::<R>()).step_by(LINE) {
-                F::prefetch(self.group(i + AHEAD).wrapping_add(line));
-            }
-            for line in (0..Groups::<L>::REACTIONS).step_by(LINE) {
-                F::prefetch(self.kept.wrapping_add((i + AHEAD) * Groups::<L>::REACTIONS + line));
-            }
-            let touched = (*self.places.add(i)).touched(self.z);
-            hold(held, i, R::velocities(L::ROWS, self.group(i), self.q.add(i * Groups::<L>::REACTIONS), &touched));
-        }
-    }
-
-    /// The first half of the local solution.
-    #[inline(always)]
-    unsafe fn begin(self, i: usize, held: &mut Held<F>) {
-        // SAFETY: the caller's promise.
-        unsafe {
-            let begun = L::begin(self.parameters(i), self::held(held, i), self.reactions(i));
-            for (held, x) in held[i % STAGES].iter_mut().zip(begun) {
-                held.write(x);
-            }
-        }
-    }
-
-    /// The second half: new reactions, and their change.
-    #[inline(always)]
-    unsafe fn finish(self, i: usize, held: &mut Held<F>, mut sum: F) -> F {
-        // SAFETY: the caller's promise.
-        unsafe {
-            let [a, b, c] = self::held(held, i);
-            let old = self.reactions(i);
-            let new = L::finish(self.parameters(i), [a, b, c, held[i % STAGES][3].assume_init()], old);
-            let at = i * Groups::<L>::REACTIONS;
-            let mut change = [F::splat(0.0); 3];
-            for j in 0..L::ROWS {
-                new[j].store(self.r.add(at + j * LANES));
-                new[j].store(self.kept.add(at + j * LANES));
-                change[j] = new[j].sub(old[j]);
-                sum = change[j].mul_add(change[j], sum);
-            }
-            hold(held, i, change);
-            sum
-        }
-    }
-
-    /// What the change moves.
-    #[inline(always)]
-    unsafe fn push(self, i: usize, held: &Held<F>) {
-        // SAFETY: the caller's promise.
-        unsafe { push::<R, F>(L::ROWS, self.group(i), *self.places.add(i), self::held(held, i), self.z) }
-    }
-
-    #[inline(always)]
-    fn group(self, i: usize) -> *const f64 {
-        self.values.wrapping_add(i * Groups::<L>::size_in::<R>())
-    }
-
-    #[inline(always)]
-    fn parameters(self, i: usize) -> *const f64 {
-        self.group(i).wrapping_add(R::numbers(L::ROWS) * LANES)
-    }
-
-    #[inline(always)]
-    unsafe fn reactions(self, i: usize) -> [F; 3] {
-        // SAFETY: the caller's promise.
-        unsafe {
-            let r = self.r.add(i * Groups::<L>::REACTIONS);
-            let mut out = [F::splat(0.0); 3];
-            for (j, out) in out.iter_mut().enumerate().take(L::ROWS) {
-                *out = F::load(r.add(j * LANES));
-            }
-            out
-        }
-    }
-}
-
-#[inline(always)]
-fn hold<F: Four>(held: &mut Held<F>, i: usize, x: [F; 3]) {
-    for (held, x) in held[i % STAGES].iter_mut().zip(x) {
-        held.write(x);
-    }
-}
-
-/// # Safety
-/// The stage before has written them.
-#[inline(always)]
-unsafe fn held<F: Four>(held: &Held<F>, i: usize) -> [F; 3] {
-    let held = &held[i % STAGES];
-    // SAFETY: the caller's promise.
-    unsafe { [held[0].assume_init(), held[1].assume_init(), held[2].assume_init()] }
-}
-
 /// `z += Ĵᵀ x` of four contacts.
 ///
 /// # Safety
 /// `values` are their rows, stored in this form, and their places are within z, which nobody else touches there meanwhile.
 #[inline(always)]
-unsafe fn push<R: Form, F: Four>(rows: usize, values: *const f64, places: Pairs, x: [F; 3], z: *mut f64) {
+pub(super) unsafe fn push<R: Form, F: Four>(rows: usize, values: *const f64, places: Pairs, x: [F; 3], z: *mut f64) {
     // SAFETY: the caller's promise.
     unsafe {
         for (side, moves) in R::moves(rows, values, &x).into_iter().enumerate() {

@@ -65,7 +65,7 @@
 //! shared linear parts took 23 at the time. To sweep each part twice while it is at hand takes 1.6 times the sweeps, and no less time.
 //!
 //! What the kernel is bound by, per four contacts: 110 loads (two in a cycle), 170 operations (three), in 90 cycles. Stages that
-//! follow each other ([`kernel`]) keep the three kinds of work mixed; one stage for six groups at a time took an eighth longer.
+//! follow each other ([`stages`]) keep the three kinds of work mixed; one stage for six groups at a time took an eighth longer.
 //!
 //! Two threads sweep parts at the same time, then the seams between them ([`parts`]). From 10,000 contacts on they gain 1.8 to 2 where the
 //! cores share a cache, 1.35 to 1.7 where a line takes 200 ns from one to the other (2 and more beyond the cache, in both cases). What
@@ -116,6 +116,7 @@ mod parts;
 mod reduced;
 mod rows;
 mod run;
+mod stages;
 mod system;
 mod team;
 mod turn;
