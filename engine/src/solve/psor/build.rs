@@ -8,7 +8,7 @@ use super::lanes::LANES;
 use super::parts::{Lists, Parts, Place, ROUNDS};
 use super::rows::Storage;
 use super::system::{Colour, Part, Run, STRIDE, Single, System};
-use super::{BYTES_PER_ROUND_CONTACT, Local, Settings};
+use super::{Local, Settings};
 use crate::math::cliques::CliqueFactor;
 use crate::problem::{Law, Problem};
 use std::ops::Range;
@@ -210,9 +210,8 @@ impl Builder<'_> {
         }
         let [cone, coulomb] = alike.map(|alike| if alike { Storage::Rigid } else { Storage::Stored });
         // Beyond the cache fewer bytes are less time; within it to find the attitudes of the bodies takes what the sweeps gain.
-        let large = settings.bytes_per_contact(swept.len()) == BYTES_PER_ROUND_CONTACT;
         let alone = cone == Storage::Rigid && !jointed && placed.iter().all(|placed| placed.kind == Kind::Cone);
-        let round = large && alone && layout.turn(problem, swept);
+        let round = settings.far(swept.len()) && alone && layout.turn(problem, swept);
         self.system.kinds.cone.store(if round { Storage::Round } else { cone });
         self.system.kinds.coulomb.store(coulomb);
         placed.sort_unstable();

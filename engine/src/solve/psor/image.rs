@@ -6,6 +6,7 @@ use super::{Metric, Settings};
 use crate::math::cliques::CliqueFactor;
 use crate::problem::law::MAX_ROWS;
 use crate::problem::{Law, Problem, RowBlock};
+use glam::DMat3;
 
 /// Where each unknown lives.
 #[derive(Default)]
@@ -109,11 +110,11 @@ impl Layout {
     }
 
     /// Turns the angular velocity of a round body by R.
-    pub(super) fn turn_group(&mut self, group: usize, r: &[[f64; 3]; 3]) {
+    pub(super) fn turn_group(&mut self, group: usize, r: DMat3) {
         let Some(root) = self.round(group as u32) else { return };
-        for (i, row) in r.iter().enumerate() {
+        for i in 0..3 {
             let at = (3 + i) * GROUP + 3;
-            self.whitening[group][at..at + 3].copy_from_slice(&row.map(|x| root * x));
+            (root * r.row(i)).write_to_slice(&mut self.whitening[group][at..]);
         }
     }
 

@@ -316,10 +316,11 @@ unsafe fn scatter<F: Four>(z: *mut f64, places: [usize; LANES], x: [F; 6]) {
 mod tests {
     use super::super::laws::coulomb_parameters;
     use super::super::rows::{Rigid, Round, Stored};
-    use super::super::turn::{cross, unit};
+    use super::super::turn::tests::{draw, frame};
     use super::*;
     use crate::problem::Law;
     use crate::problem::made::Numbers;
+    use glam::DVec3;
 
     /// The projection on the cone in plain code.
     fn project(x: [f64; 3], mu: f64, inverse: f64) -> [f64; 3] {
@@ -425,13 +426,11 @@ mod tests {
                     rows[i + 6] = -rows[i] / roots[0] * roots[1];
                 }
                 if arms {
-                    let [a, b] = [0, 1].map(|_| [x.draw(), x.draw(), x.draw()]);
-                    let n = unit([x.draw(), x.draw(), x.draw()]);
-                    let t = unit(cross(n, [x.draw(), x.draw(), x.draw()]));
-                    for (i, d) in [n.map(|n| 0.7 * n), t, cross(n, t)].into_iter().enumerate() {
+                    let ([a, b], [n, t, s]) = ([draw(x), draw(x)], frame(x));
+                    for (i, d) in [0.7 * n, t, s].into_iter().enumerate() {
                         let row = &mut rows[12 * i..12 * (i + 1)];
-                        let sides =
-                            [d.map(|d| d * roots[0]), cross(a, d), d.map(|d| -d * roots[1]), if ground { [0.0; 3] } else { cross(b, d) }];
+                        let beta = if ground { DVec3::ZERO } else { b.cross(d) };
+                        let sides = [d * roots[0], a.cross(d), -d * roots[1], beta].map(|x| x.to_array());
                         row.copy_from_slice(sides.as_flattened());
                     }
                 }

@@ -58,7 +58,7 @@
 //!
 //! | contacts | 1,000 | 5,000 | 10,000 | 16,000 | 50,000 | 100,000 |
 //! |---|---|---|---|---|---|---|
-//! | linear parts shared (336 bytes) | 7.7 | 8.4 | 8.4 | 8.7 | 9 to 13 | 15 to 21 |
+//! | linear parts shared (336 bytes) | 7.7 | 8.4 | 8.4 | 8.7 | 9 to 13 | 15 to 23 |
 //! | frames and arms (240 bytes) | | | | | 7.6 to 8.3 | 9.4 to 12.5 |
 //!
 //! Frames and arms of bodies of any inertia take a gather of seven more numbers per body: 11.3 within the cache, 13 at 100,000 contacts where
@@ -271,9 +271,14 @@ impl Settings {
         }
     }
 
+    /// True if the rows of so many contacts do not stay in the cache.
+    fn far(&self, contacts: usize) -> bool {
+        contacts * BYTES_PER_CONTACT > self.cache
+    }
+
     /// Memory that one sweep moves per contact, of so many frictional contacts of round bodies.
     pub fn bytes_per_contact(&self, contacts: usize) -> usize {
-        if contacts * BYTES_PER_CONTACT > self.cache { BYTES_PER_ROUND_CONTACT } else { BYTES_PER_CONTACT }
+        if self.far(contacts) { BYTES_PER_ROUND_CONTACT } else { BYTES_PER_CONTACT }
     }
 
     /// The method of the paper [Tasora2008, algorithm 4.1]: plain sweeps, one step per block.

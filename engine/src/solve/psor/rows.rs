@@ -28,6 +28,7 @@
 
 use super::lanes::{Four, LANES};
 use super::turn::arm;
+use glam::DVec3;
 
 /// How rows are stored.
 pub(super) trait Form: Copy {
@@ -195,15 +196,9 @@ impl Form for Rigid {
     unsafe fn moves<F: Four>(_: usize, values: *const f64, x: &[F; 3]) -> [[F; 6]; 2] {
         // SAFETY: the caller's promise.
         unsafe {
-            let zero = F::splat(0.0);
-            let (mut force, mut out) = ([zero; 3], [[zero; 6]; 2]);
-            for (j, force) in force.iter_mut().enumerate() {
-                *force = product::<F>(values, [j, 3 + j, 6 + j], x);
-            }
+            let (_, mut out) = pushed(values, x);
             for (side, out) in out.iter_mut().enumerate() {
-                let root = number::<F>(values, ROOTS + side);
                 for j in 0..3 {
-                    out[j] = root.mul(force[j]);
                     let at = ANGULAR + 3 * side + j;
                     out[3 + j] = product::<F>(values, [at, at + 6, at + 12], x);
                 }
@@ -242,22 +237,39 @@ impl Form for Round {
     unsafe fn moves<F: Four>(_: usize, values: *const f64, x: &[F; 3]) -> [[F; 6]; 2] {
         // SAFETY: the caller's promise.
         unsafe {
-            let zero = F::splat(0.0);
-            let (mut force, mut out) = ([zero; 3], [[zero; 6]; 2]);
-            for (j, force) in force.iter_mut().enumerate() {
-                *force = product::<F>(values, [j, 3 + j, 6 + j], x);
-            }
+            let (force, mut out) = pushed(values, x);
             for (side, out) in out.iter_mut().enumerate() {
-                let root = number::<F>(values, ROOTS + side);
                 for j in 0..3 {
                     let (k, l) = ((j + 1) % 3, (j + 2) % 3);
                     let arm: [F; 2] = [number(values, ANGULAR + 3 * side + k), number(values, ANGULAR + 3 * side + l)];
-                    out[j] = root.mul(force[j]);
                     out[3 + j] = arm[0].mul(force[l]).minus_product(arm[1], force[k]);
                 }
             }
             out
         }
+    }
+}
+
+/// The force `Σ d_i x_i`, and what it moves the linear coordinates of both bodies by.
+///
+/// # Safety
+/// As [`Form::velocities`], of a form that begins with d and the roots.
+#[inline(always)]
+unsafe fn pushed<F: Four>(values: *const f64, x: &[F; 3]) -> ([F; 3], [[F; 6]; 2]) {
+    // SAFETY: the caller's promise.
+    unsafe {
+        let zero = F::splat(0.0);
+        let (mut force, mut out) = ([zero; 3], [[zero; 6]; 2]);
+        for (j, force) in force.iter_mut().enumerate() {
+            *force = product::<F>(values, [j, 3 + j, 6 + j], x);
+        }
+        for (side, out) in out.iter_mut().enumerate() {
+            let root = number::<F>(values, ROOTS + side);
+            for (out, force) in out.iter_mut().zip(force) {
+                *out = root.mul(force);
+            }
+        }
+        (force, out)
     }
 }
 
@@ -291,10 +303,10 @@ impl Round {
     pub(super) fn of(rows: &[f64], roots: [f64; 2]) -> [f64; ROUND] {
         let mut out = [0.0; ROUND];
         out[..ANGULAR].copy_from_slice(&Rigid::of(rows, roots)[..ANGULAR]);
-        let d: [[f64; 3]; 3] = std::array::from_fn(|i| std::array::from_fn(|j| out[3 * i + j]));
+        let d = [0, 1, 2].map(|i| DVec3::from_slice(&out[3 * i..]));
         for side in 0..2 {
-            let alpha = std::array::from_fn(|i| std::array::from_fn(|j| rows[i * COLUMNS + side * 6 + 3 + j]));
-            out[ANGULAR + 3 * side..][..3].copy_from_slice(&arm(&d, &alpha));
+            let alpha = [0, 1, 2].map(|i| DVec3::from_slice(&rows[i * COLUMNS + side * 6 + 3..]));
+            arm(d, alpha).write_to_slice(&mut out[ANGULAR + 3 * side..]);
         }
         out
     }

@@ -6,7 +6,9 @@ use crate::math::sparse::Csr;
 use crate::problem::made::{self, Known, Numbers};
 use crate::problem::{Rows, Tolerance};
 use crate::solve::Status;
+use glam::DMat3;
 use std::time::{Duration, Instant};
+use turn::tests::{draw, frame};
 
 /// Far below what the assertions ask: local velocities of order 1 within 1e-7.
 fn tight(work: u64) -> Stop {
@@ -84,15 +86,13 @@ fn oppose(problem: &mut Problem) {
 /// Balls of several sizes in any attitude on a line, each touching the next two and the ground now and then, with angular velocities in the
 /// axes of each body.
 fn balls(count: usize, x: &mut Numbers) -> Problem {
-    use turn::{cross, unit};
     let mut attitudes = Vec::new();
     let mut diagonal = Vec::new();
     for _ in 0..count {
         let (mass, inertia) = (1.0 + 0.5 * x.draw(), 0.3 + 0.1 * x.draw());
         diagonal.extend([mass, mass, mass, inertia, inertia, inertia]);
-        let n = unit([x.draw(), x.draw(), x.draw()]);
-        let t = unit(cross(n, [x.draw(), x.draw(), x.draw()]));
-        attitudes.push([n, t, cross(n, t)]);
+        let [a, b, c] = frame(x);
+        attitudes.push(DMat3::from_cols(a, b, c));
     }
     let k: Vec<f64> = diagonal.iter().map(|h| h * x.draw()).collect();
     let mut problem = Problem { H: Csr::diagonal(&diagonal), k, J: Rows::new(6 * count), ..Problem::default() };
@@ -101,21 +101,16 @@ fn balls(count: usize, x: &mut Numbers) -> Problem {
             if b.map_or(!a.is_multiple_of(5), |b| b >= count) {
                 continue;
             }
-            let n = unit([x.draw(), x.draw(), x.draw()]);
-            let t = unit(cross(n, [x.draw(), x.draw(), x.draw()]));
-            let arms = [n.map(|n| 0.5 * n), [x.draw(), x.draw(), x.draw()]];
-            let sides: Vec<(usize, f64, [f64; 3])> = [(Some(a), 1.0, arms[0]), (b, -1.0, arms[1])]
-                .into_iter()
-                .filter_map(|(body, sign, arm)| Some((body?, sign, arm)))
-                .collect();
+            let frame = frame(x);
+            // Body, sign and arm of each side.
+            let sides = [(Some(a), 1.0, 0.5 * frame[0]), (b, -1.0, draw(x))];
+            let sides: Vec<_> = sides.into_iter().filter_map(|(body, sign, r)| Some((body?, sign, r))).collect();
             let columns: Vec<u32> = sides.iter().flat_map(|side| (6 * side.0..6 * side.0 + 6).map(|c| c as u32)).collect();
             let mut values = Vec::new();
-            for d in [n, t, cross(n, t)] {
-                for &(body, sign, arm) in &sides {
-                    let moment = cross(arm, d);
-                    values.extend(d.map(|d| sign * d));
-                    // In the axes of the body: Rᵀ (r × d).
-                    values.extend((0..3).map(|j| sign * (0..3).map(|i| attitudes[body][i][j] * moment[i]).sum::<f64>()));
+            for d in frame {
+                for &(body, sign, r) in &sides {
+                    values.extend((sign * d).to_array());
+                    values.extend((sign * (attitudes[body].transpose() * r.cross(d))).to_array());
                 }
             }
             problem.J.push(3, &columns, &values);

@@ -14,12 +14,7 @@
 use super::image::Layout;
 use super::system::GROUP;
 use crate::problem::{Problem, RowBlock};
-
-type Vector = [f64; 3];
-/// Three rows.
-type Matrix = [Vector; 3];
-
-const UNIT: Matrix = [[1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0]];
+use glam::{DMat3, DVec3};
 
 /// How far `R g_i` may lie from `a × l_i`, of ‖a‖ ‖l_i‖: some hundred roundings of products of unit vectors.
 const FITS: f64 = 1e-13;
@@ -27,24 +22,26 @@ const FITS: f64 = 1e-13;
 /// What is known of a body's attitude.
 #[derive(Clone, Copy, Default)]
 pub(super) struct Attitude {
-    /// Attitudes that its contacts allow, `count` of them; any before the first contact with an arm.
+    /// True if a contact with an arm was seen; before, any attitude will do.
     found: bool,
+    /// Attitudes that the contacts allow, `count` of them.
+    allowed: [DMat3; 2],
     count: usize,
-    allowed: [Matrix; 2],
 }
 
 impl Attitude {
-    /// Takes in the rows of a contact; false if no attitude is left.
-    fn learn(&mut self, linear: &Matrix, angular: &Matrix) -> bool {
+    /// Takes in the linear and angular parts of a contact's rows; false if no attitude is left.
+    fn learn(&mut self, linear: [DVec3; 3], angular: [DVec3; 3]) -> bool {
         let b = outer(angular, linear);
-        if !self.found && b.as_flattened().iter().any(|x| *x != 0.0) {
-            (self.allowed, self.found, self.count) = (attitudes(&b), true, 2);
+        if !self.found && b != DMat3::ZERO {
+            (self.allowed, self.found, self.count) = (attitudes(b), true, 2);
         }
         if self.found {
             let mut kept = 0;
             for i in 0..self.count {
-                if has_arm(linear, &angular.map(|g| times(&self.allowed[i], g))) {
-                    self.allowed[kept] = self.allowed[i];
+                let r = self.allowed[i];
+                if has_arm(linear, angular.map(|g| r * g)) {
+                    self.allowed[kept] = r;
                     kept += 1;
                 }
             }
@@ -53,8 +50,8 @@ impl Attitude {
         !self.found || self.count > 0
     }
 
-    fn matrix(&self) -> Matrix {
-        if self.count > 0 { self.allowed[0] } else { UNIT }
+    fn matrix(&self) -> DMat3 {
+        if self.count > 0 { self.allowed[0] } else { DMat3::IDENTITY }
     }
 }
 
@@ -68,7 +65,7 @@ impl Layout {
         let turned = blocks.iter().all(|&k| self.learn(&problem.J.block(k), &mut attitudes));
         if turned {
             for (group, attitude) in attitudes.iter().enumerate() {
-                self.turn_group(group, &attitude.matrix());
+                self.turn_group(group, attitude.matrix());
             }
             self.turned = true;
         }
@@ -81,120 +78,83 @@ impl Layout {
         block.rows == 3
             && sixes.iter().enumerate().all(|(side, six)| {
                 let owner = self.owner[six[0] as usize];
-                let part = |first: usize| [0, 1, 2].map(|i| [0, 1, 2].map(|j| block.row(i)[side * GROUP + first + j]));
-                self.round(owner).is_some() && attitudes[owner as usize].learn(&part(0), &part(3))
+                let part = |first: usize| [0, 1, 2].map(|i| DVec3::from_slice(&block.row(i)[side * GROUP + first..]));
+                self.round(owner).is_some() && attitudes[owner as usize].learn(part(0), part(3))
             })
     }
 }
 
 /// The arm a with `α_i = a × d_i` for three directions across each other, of any lengths.
-pub(super) fn arm(d: &Matrix, alpha: &Matrix) -> Vector {
+pub(super) fn arm(d: [DVec3; 3], alpha: [DVec3; 3]) -> DVec3 {
     // [a]× = Σ α_i d_iᵀ / ‖d_i‖²
-    let scaled = d.map(|d| {
-        let square = dot(d, d);
-        let inverse = if square > 0.0 { 1.0 / square } else { 0.0 };
-        d.map(|x| x * inverse)
-    });
-    let b = outer(alpha, &scaled);
-    [0.5 * (b[2][1] - b[1][2]), 0.5 * (b[0][2] - b[2][0]), 0.5 * (b[1][0] - b[0][1])]
+    let b = outer(alpha, d.map(|d| if d == DVec3::ZERO { d } else { d / d.length_squared() }));
+    0.5 * DVec3::new(b.y_axis.z - b.z_axis.y, b.z_axis.x - b.x_axis.z, b.x_axis.y - b.y_axis.x)
 }
 
 /// True if there is such an arm.
-fn has_arm(d: &Matrix, alpha: &Matrix) -> bool {
+fn has_arm(d: [DVec3; 3], alpha: [DVec3; 3]) -> bool {
     let a = arm(d, alpha);
-    let square = FITS * FITS * dot(a, a);
-    (0..3).all(|i| {
-        let c = cross(a, d[i]);
-        let far: Vector = std::array::from_fn(|j| alpha[i][j] - c[j]);
-        dot(far, far) <= square * dot(d[i], d[i])
-    })
+    let square = FITS * FITS * a.length_squared();
+    d.into_iter().zip(alpha).all(|(d, alpha)| (alpha - a.cross(d)).length_squared() <= square * d.length_squared())
 }
 
 /// Both R with `B = Rᵀ [r]×`, from a B that is not zero.
-fn attitudes(b: &Matrix) -> [Matrix; 2] {
-    let columns: Matrix = std::array::from_fn(|j| [b[0][j], b[1][j], b[2][j]]);
-    let square = 0.5 * columns.iter().map(|c| dot(*c, *c)).sum::<f64>();
+fn attitudes(b: DMat3) -> [DMat3; 2] {
+    let bb = b.transpose() * b;
     // r rᵀ = ‖r‖² I − BᵀB: the column of the largest entry of the diagonal is r times its largest entry.
-    let rr: Matrix = std::array::from_fn(|i| std::array::from_fn(|j| square * UNIT[i][j] - dot(columns[i], columns[j])));
-    let largest = (0..3).max_by(|&i, &j| rr[i][i].total_cmp(&rr[j][j])).unwrap_or(0);
-    let along = unit(rr[largest]);
-    let across = {
-        let least = (0..3).min_by(|&i, &j| along[i].abs().total_cmp(&along[j].abs())).unwrap_or(0);
-        unit(cross(along, UNIT[least]))
-    };
-    [1.0, -1.0].map(|sign| {
-        let along = along.map(|x| sign * x);
-        let third = cross(along, across);
+    let square = 0.5 * (bb.x_axis.x + bb.y_axis.y + bb.z_axis.z);
+    let rr = DMat3::from_diagonal(DVec3::splat(square)) - bb;
+    let along = rr.col(DVec3::new(rr.x_axis.x, rr.y_axis.y, rr.z_axis.z).max_position()).normalize();
+    let across = along.any_orthonormal_vector();
+    [along, -along].map(|along| {
+        let third = along.cross(across);
         // Where the body has these three: Rᵀ x₂ ∝ B x₁, Rᵀ x₁ ∝ −B x₂.
-        let y1 = unit(times(b, third).map(|x| -x));
-        let y2 = times(b, across);
-        let y2 = unit(std::array::from_fn(|i| y2[i] - dot(y1, y2) * y1[i]));
-        let y3 = cross(y1, y2);
-        std::array::from_fn(|i| std::array::from_fn(|j| across[i] * y1[j] + third[i] * y2[j] + along[i] * y3[j]))
+        let y1 = (-(b * third)).normalize();
+        let y2 = (b * across).reject_from_normalized(y1).normalize();
+        DMat3::from_cols(across, third, along) * DMat3::from_cols(y1, y2, y1.cross(y2)).transpose()
     })
 }
 
 /// `Σ a_i b_iᵀ`.
-fn outer(a: &Matrix, b: &Matrix) -> Matrix {
-    std::array::from_fn(|i| std::array::from_fn(|j| (0..3).map(|k| a[k][i] * b[k][j]).sum()))
-}
-
-fn times(m: &Matrix, x: Vector) -> Vector {
-    m.map(|row| dot(row, x))
-}
-
-fn dot(a: Vector, b: Vector) -> f64 {
-    a[0] * b[0] + a[1] * b[1] + a[2] * b[2]
-}
-
-pub(super) fn cross(a: Vector, b: Vector) -> Vector {
-    [a[1] * b[2] - a[2] * b[1], a[2] * b[0] - a[0] * b[2], a[0] * b[1] - a[1] * b[0]]
-}
-
-pub(super) fn unit(x: Vector) -> Vector {
-    let size = dot(x, x).sqrt();
-    x.map(|x| x / size)
+fn outer(a: [DVec3; 3], b: [DVec3; 3]) -> DMat3 {
+    DMat3::from_cols_array_2d(&a.map(|a| a.to_array())) * DMat3::from_cols_array_2d(&b.map(|b| b.to_array())).transpose()
 }
 
 #[cfg(test)]
-mod tests {
+pub(super) mod tests {
     use super::*;
     use crate::problem::made::Numbers;
 
-    fn draw(x: &mut Numbers) -> Vector {
-        [x.draw(), x.draw(), x.draw()]
+    pub(in super::super) fn draw(x: &mut Numbers) -> DVec3 {
+        DVec3::new(x.draw(), x.draw(), x.draw())
     }
 
-    /// Three orthonormal rows.
-    fn frame(x: &mut Numbers) -> Matrix {
-        let n = unit(draw(x));
-        let t = unit(cross(n, draw(x)));
-        [n, t, cross(n, t)]
+    /// Three orthonormal directions.
+    pub(in super::super) fn frame(x: &mut Numbers) -> [DVec3; 3] {
+        let n = draw(x).normalize();
+        let t = n.cross(draw(x)).normalize();
+        [n, t, n.cross(t)]
     }
 
     #[test]
     fn the_contacts_of_a_body_tell_its_attitude() {
         let mut x = Numbers::new(5);
         for _ in 0..200 {
-            let attitude = frame(&mut x);
-            let transposed: Matrix = std::array::from_fn(|i| std::array::from_fn(|j| attitude[j][i]));
+            let [a, b, c] = frame(&mut x);
+            let attitude = DMat3::from_cols(a, b, c);
             let mut known = Attitude::default();
             for contact in 0..4 {
                 let frame = frame(&mut x);
                 // The first at the middle of the body: it tells nothing.
-                let r = if contact == 0 { [0.0; 3] } else { draw(&mut x) };
-                assert!(known.learn(&frame, &frame.map(|l| times(&transposed, cross(r, l)))), "contact {contact}");
+                let r = if contact == 0 { DVec3::ZERO } else { draw(&mut x) };
+                assert!(known.learn(frame, frame.map(|l| attitude.transpose() * r.cross(l))), "contact {contact}");
                 assert_eq!(known.count, [0, 2, 1, 1][contact], "the second arm decides");
             }
-            for i in 0..3 {
-                for j in 0..3 {
-                    // Rounding of an arm that may be as short as a hundredth of the numbers it comes from.
-                    assert!((known.matrix()[i][j] - attitude[i][j]).abs() < 1e-12);
-                }
-            }
+            // Rounding of an arm that may be as short as a hundredth of the numbers it comes from.
+            assert!(known.matrix().abs_diff_eq(attitude, 1e-12));
             // A row that no attitude explains.
             let frame = frame(&mut x);
-            assert!(!known.learn(&frame, &frame.map(|_| draw(&mut x))));
+            assert!(!known.learn(frame, frame.map(|_| draw(&mut x))));
         }
     }
 }
