@@ -61,7 +61,7 @@ struct Size {
     ns_per_contact_sweep: f64,
     ns_per_contact_sweep_accelerated: f64,
     ns_per_contact_sweep_coulomb: f64,
-    /// Bodies that are not round: their contacts are not stored as frames and arms.
+    /// Bodies that are not round: frames and arms take more arithmetic then, and begin to pay later.
     ns_per_contact_sweep_general: f64,
     /// A copy of the reactions, in per cent of an extrapolated sweep: what keeping the best iterate costs at most, because the sweep writes them
     /// twice while they are at hand.

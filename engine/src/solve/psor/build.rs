@@ -118,6 +118,12 @@ impl System {
         fill(&filler, &mut self.kinds.cone, cone, team.as_deref());
         fill(&filler, &mut self.kinds.coulomb, coulomb, team.as_deref());
         fill(&filler, &mut self.kinds.bounds, bounds, team.as_deref());
+        if self.kinds.cone.storage() == Storage::Frame {
+            let (layout, table) = (&scratch.layout, self.kinds.cone.bodies(self.len));
+            for (group, body) in layout.bodies.iter().enumerate() {
+                table[layout.start(group as u32) as usize..][..body.len()].copy_from_slice(body);
+            }
+        }
         for slot in cone.iter().chain(coulomb.iter()).chain(bounds.iter()) {
             slot.write(self, problem, &scratch.q);
         }
@@ -210,9 +216,9 @@ impl Builder<'_> {
         }
         let [cone, coulomb] = alike.map(|alike| if alike { Storage::Rigid } else { Storage::Stored });
         // Beyond the cache fewer bytes are less time; within it to find the attitudes of the bodies takes what the sweeps gain.
-        let alone = cone == Storage::Rigid && !jointed && placed.iter().all(|placed| placed.kind == Kind::Cone);
-        let round = settings.far(swept.len()) && alone && layout.turn(problem, swept);
-        self.system.kinds.cone.store(if round { Storage::Round } else { cone });
+        let frames = || placed.iter().filter(|placed| placed.kind == Kind::Cone).map(|placed| placed.block);
+        let turned = if cone == Storage::Rigid { layout.turn(problem, frames, settings) } else { None };
+        self.system.kinds.cone.store(turned.unwrap_or(cone));
         self.system.kinds.coulomb.store(coulomb);
         placed.sort_unstable();
         border.sort_unstable();

@@ -3,11 +3,12 @@
 //! Each group of lanes is filled on its own, on any thread; what the others need to know of it waits in its [`Slot`].
 
 use super::Settings;
+use super::frames::{Body, Frame, Round};
 use super::image::{Layout, metric, scaled};
 use super::kernel::Groups;
 use super::lanes::LANES;
 use super::laws::{Local, coulomb_parameters};
-use super::rows::{Rigid, Round, Storage};
+use super::rows::{Rigid, Storage};
 use super::system::{GROUP, System};
 use super::team::Team;
 use crate::problem::law::MAX_ROWS;
@@ -109,17 +110,20 @@ impl Filler<'_> {
             slot.scales[lane] = s;
             slot.places[lane] = owners.map(|o| o.map_or(slot.dummy, |o| self.layout.start(o)));
             let rows = &rows.as_flattened()[..d * COLUMNS];
-            let roots = owners.map(|o| o.and_then(|o| self.layout.root(o)).unwrap_or(0.0));
-            let (rigid, round);
+            let (rigid, round, frame);
             let rows = match storage {
                 Storage::Stored => rows,
                 Storage::Rigid => {
-                    rigid = Rigid::of(rows, roots);
-                    &rigid
+                    rigid = Rigid::of(rows, owners.map(|o| o.and_then(|o| self.layout.root(o)).unwrap_or(0.0)));
+                    &rigid[..]
                 }
                 Storage::Round => {
-                    round = Round::of(rows, roots);
-                    &round[..]
+                    round = Round::of(rows, self.bodies(owners));
+                    &round
+                }
+                Storage::Frame => {
+                    frame = Frame::of(rows, self.bodies(owners));
+                    &frame
                 }
             };
             match scaled(&law, &s) {
@@ -134,6 +138,11 @@ impl Filler<'_> {
                 Law::Equality => Groups::<L>::put(values, lane, rows, &[f64::NEG_INFINITY, f64::INFINITY, step]),
             }
         }
+    }
+
+    /// What is known of these bodies, zeros for the ground.
+    fn bodies(&self, owners: [Option<u32>; 2]) -> [&Body; 2] {
+        owners.map(|o| o.map_or(&[0.0; 8], |o| &self.layout.bodies[o as usize]))
     }
 
     /// The whitened rows of a block over at most two groups of unknowns, and these groups in ascending order.

@@ -1,12 +1,13 @@
 //! Where unknowns live in z, and what a block of rows looks like there.
 
+use super::frames::Body;
 use super::system::{GROUP, STRIDE};
 use super::turn::Attitude;
 use super::{Metric, Settings};
 use crate::math::cliques::CliqueFactor;
 use crate::problem::law::MAX_ROWS;
 use crate::problem::{Law, Problem, RowBlock};
-use glam::DMat3;
+use glam::{DMat3, DVec3};
 
 /// Where each unknown lives.
 #[derive(Default)]
@@ -21,8 +22,9 @@ pub(super) struct Layout {
     whitening: Vec<[f64; GROUP * GROUP]>,
     /// 1/√m and 1/√I of each group, zero where there is none ([`Layout::root`], [`Layout::round`]).
     roots: Vec<[f64; 2]>,
-    /// True if angular velocities are in the axes of the world ([`super::turn`]); work space of that.
+    /// True if angular velocities are in the axes of the world ([`super::turn`]), and what that tells of each group; work space of it.
     pub(super) turned: bool,
+    pub(super) bodies: Vec<Body>,
     pub(super) attitudes: Vec<Attitude>,
     /// Clique of each owner after the groups.
     pub(super) cliques: Vec<u32>,
@@ -109,12 +111,16 @@ impl Layout {
         Some(self.roots[group as usize][1]).filter(|root| *root > 0.0)
     }
 
-    /// Turns the angular velocity of a round body by R.
-    pub(super) fn turn_group(&mut self, group: usize, r: DMat3) {
-        let Some(root) = self.round(group as u32) else { return };
+    /// How the angular velocity of a body is whitened: G with `GᵀG` its inverse inertia.
+    pub(super) fn angular(&self, group: usize) -> DMat3 {
+        let row = |i: usize| DVec3::from_slice(&self.whitening[group][(3 + i) * GROUP + 3..]);
+        DMat3::from_cols(row(0), row(1), row(2)).transpose()
+    }
+
+    /// Whitens the angular velocity of a body by another G.
+    pub(super) fn whiten_angular(&mut self, group: usize, g: DMat3) {
         for i in 0..3 {
-            let at = (3 + i) * GROUP + 3;
-            (root * r.row(i)).write_to_slice(&mut self.whitening[group][at..]);
+            g.row(i).write_to_slice(&mut self.whitening[group][(3 + i) * GROUP + 3..]);
         }
     }
 
@@ -338,9 +344,15 @@ impl Image {
         self.cliques.sort_unstable();
         self.cliques.dedup();
         // Whitened part: x ← L⁻¹ x.
+        let turned = |owner: u32| layout.turned && (owner as usize) < layout.groups.len();
+        for &group in self.owners.iter().filter(|&&owner| turned(owner)) {
+            let six = &mut z[layout.start(group) as usize..][..GROUP];
+            let plain: [f64; GROUP] = std::array::from_fn(|i| six[i]);
+            layout.whiten_row(group, &plain, six);
+        }
         for &c in &self.cliques {
-            if let Some(l) = factor.dense(c as usize) {
-                let members = factor.cliques.members(c as usize);
+            let members = factor.cliques.members(c as usize);
+            if let Some(l) = factor.dense(c as usize).filter(|_| !turned(layout.owner[members[0] as usize])) {
                 self.local.clear();
                 self.local.extend(members.iter().map(|&j| z[layout.coordinate[j as usize] as usize]));
                 crate::math::dense::forward(members.len(), l, &mut self.local);

@@ -18,7 +18,7 @@
 
 use super::lanes::{Aligned, Four, LANES, Plain, wide_enough};
 use super::laws::{Bounds, Cone, Coulomb, Local};
-use super::rows::{Form, Storage, in_form};
+use super::rows::{Bodies, Form, Storage, in_form};
 use super::stages::Sweep;
 use super::system::{Colour, Run};
 use std::marker::PhantomData;
@@ -43,7 +43,7 @@ impl Pairs {
 
     /// The places of one side.
     #[inline(always)]
-    fn side(&self, side: usize) -> [usize; LANES] {
+    pub(super) fn side(&self, side: usize) -> [usize; LANES] {
         let (a, b) = (self.0[2 * side], self.0[2 * side + 1]);
         [a as u32 as usize, (a >> 32) as usize, b as u32 as usize, (b >> 32) as usize]
     }
@@ -64,6 +64,8 @@ pub(super) struct Groups<L> {
     values: Aligned,
     storage: Storage,
     places: Vec<Pairs>,
+    /// What [`Storage::Frame`] keeps with the bodies, at their places in z.
+    bodies: Aligned,
     /// The end of the last group of unknowns that is touched.
     limit: usize,
     law: PhantomData<L>,
@@ -71,7 +73,14 @@ pub(super) struct Groups<L> {
 
 impl<L> Default for Groups<L> {
     fn default() -> Groups<L> {
-        Groups { values: Aligned::default(), storage: Storage::Stored, places: Vec::new(), limit: 0, law: PhantomData }
+        Groups {
+            values: Aligned::default(),
+            storage: Storage::Stored,
+            places: Vec::new(),
+            bodies: Aligned::default(),
+            limit: 0,
+            law: PhantomData,
+        }
     }
 }
 
@@ -128,9 +137,15 @@ impl<L: Local> Groups<L> {
         self.places.len()
     }
 
-    /// True if all places are within a z of this length.
+    /// True if all places are within a z of this length, and within what is kept with the bodies if something is.
     pub(super) fn within(&self, length: usize) -> bool {
-        self.limit <= length
+        self.limit <= length && (self.storage != Storage::Frame || self.limit <= self.bodies.len())
+    }
+
+    /// What is kept with the bodies, zeros to begin with, of a z of this length.
+    pub(super) fn bodies(&mut self, length: usize) -> &mut [f64] {
+        self.bodies.reset(length);
+        &mut self.bodies
     }
 
     fn clear(&mut self) {
@@ -167,7 +182,7 @@ impl<L: Local> Groups<L> {
 
     /// Adds to `z` what the reactions of these groups move.
     fn spread(&self, run: &Run, r: &[f64], z: &mut [f64]) {
-        assert!(self.limit <= z.len() && run.groups.end <= self.places.len(), "every place is within z");
+        assert!(self.within(z.len()) && run.groups.end <= self.places.len(), "every place is within z");
         let r = &r[run.places(L::ROWS)];
         #[cfg(target_arch = "x86_64")]
         if wide_enough() {
@@ -191,7 +206,7 @@ impl<L: Local> Groups<L> {
             // SAFETY: the caller's promise.
             unsafe {
                 let r: [F; 3] = std::array::from_fn(|i| if i < L::ROWS { F::load(r[i * LANES..].as_ptr()) } else { F::splat(0.0) });
-                push::<R, F>(L::ROWS, self.group::<R>(g), self.places[g], r, z);
+                push::<R, F>(L::ROWS, self.group::<R>(g), self.touches(g), r, z);
             }
         }
     }
@@ -226,6 +241,7 @@ impl<L: Local> Groups<L> {
             let sweep = Sweep::<L, R, F> {
                 values: self.group::<R>(groups.start),
                 places: self.places.as_ptr().add(groups.start),
+                bodies: self.bodies.as_ptr(),
                 count: groups.len(),
                 q: q.as_ptr(),
                 r: r.0.as_mut_ptr(),
@@ -263,7 +279,13 @@ impl<L: Local> Groups<L> {
     #[inline(always)]
     pub(super) unsafe fn velocities<R: Form, F: Four>(&self, g: usize, q: *const f64, touched: &[[F; 6]; 2]) -> [F; 3] {
         // SAFETY: the caller's promise.
-        unsafe { R::velocities(L::ROWS, self.group::<R>(g), q, touched) }
+        unsafe { R::velocities(L::ROWS, self.group::<R>(g), q, self.touches(g), touched) }
+    }
+
+    /// The bodies of group `g`, which exists.
+    #[inline(always)]
+    fn touches(&self, g: usize) -> Bodies {
+        Bodies { table: self.bodies.as_ptr(), places: self.places[g] }
     }
 }
 
@@ -272,11 +294,11 @@ impl<L: Local> Groups<L> {
 /// # Safety
 /// `values` are their rows, stored in this form, and their places are within z, which nobody else touches there meanwhile.
 #[inline(always)]
-pub(super) unsafe fn push<R: Form, F: Four>(rows: usize, values: *const f64, places: Pairs, x: [F; 3], z: *mut f64) {
+pub(super) unsafe fn push<R: Form, F: Four>(rows: usize, values: *const f64, bodies: Bodies, x: [F; 3], z: *mut f64) {
     // SAFETY: the caller's promise.
     unsafe {
-        for (side, moves) in R::moves(rows, values, &x).into_iter().enumerate() {
-            scatter(z, places.side(side), moves);
+        for (side, moves) in R::moves(rows, values, bodies, &x).into_iter().enumerate() {
+            scatter(z, bodies.places.side(side), moves);
         }
     }
 }
@@ -314,8 +336,9 @@ unsafe fn scatter<F: Four>(z: *mut f64, places: [usize; LANES], x: [F; 6]) {
 
 #[cfg(test)]
 mod tests {
+    use super::super::frames::{Body, Frame, Round};
     use super::super::laws::coulomb_parameters;
-    use super::super::rows::{Rigid, Round, Stored};
+    use super::super::rows::{Rigid, Stored};
     use super::super::turn::tests::{draw, frame};
     use super::*;
     use crate::problem::Law;
@@ -336,42 +359,68 @@ mod tests {
         }
     }
 
-    /// `û` without q̂ to begin with, and what x moves, of one contact whose numbers are `value`: in plain safe code, the same operations in the
-    /// same order.
-    fn read(storage: Storage, value: &impl Fn(usize) -> f64, i: usize, q: f64, [a, b]: [&[f64]; 2]) -> f64 {
+    /// `û` of one contact whose numbers are `value`, and what x moves: in plain safe code, the same operations in the same order.
+    fn read(storage: Storage, value: &impl Fn(usize) -> f64, q: [f64; 3], bodies: [&[f64]; 2], [a, b]: [&[f64]; 2]) -> [f64; 3] {
         let sum = |start: f64, terms: &[(usize, f64)]| terms.iter().fold(start, |sum, &(n, x)| value(n).mul_add(x, sum));
-        if storage == Storage::Round {
-            let c: [f64; 3] = std::array::from_fn(|j| {
-                let (k, l) = ((j + 1) % 3, (j + 2) % 3);
-                let side = |at: usize, z: &[f64]| {
-                    z[3 + k].mul_add(value(11 + 3 * at + l), (-z[3 + l]).mul_add(value(11 + 3 * at + k), value(9 + at) * z[j]))
+        match storage {
+            Storage::Stored => [0, 1, 2].map(|i| {
+                let u = sum(q[i], &(0..6).map(|j| (i * 12 + j, a[j])).collect::<Vec<_>>());
+                u + sum(value(i * 12 + 6) * b[0], &(1..6).map(|j| (i * 12 + 6 + j, b[j])).collect::<Vec<_>>())
+            }),
+            Storage::Rigid => [0, 1, 2].map(|i| {
+                let linear: [f64; 3] = std::array::from_fn(|j| value(10).mul_add(b[j], value(9) * a[j]));
+                let at = 11 + 6 * i;
+                let u = sum(q[i], &[(at, a[3]), (at + 1, a[4]), (at + 2, a[5]), (3 * i + 1, linear[1])]);
+                u + sum(value(at + 3) * b[3], &[(at + 4, b[4]), (at + 5, b[5]), (3 * i, linear[0]), (3 * i + 2, linear[2])])
+            }),
+            Storage::Round | Storage::Frame => {
+                let v = |side: usize, z: &[f64]| {
+                    let (u, arm) = (bodies[side], [0, 1, 2].map(|j| value(7 + 3 * side + j)));
+                    let (root, omega) = match storage {
+                        Storage::Round => (value(13 + side), [z[3], z[4], z[5]]),
+                        _ => (u[6], [u[0] * z[3], u[3].mul_add(z[4], u[1] * z[3]), u[5].mul_add(z[5], u[4].mul_add(z[4], u[2] * z[3]))]),
+                    };
+                    [(0, 1, 2), (1, 2, 0), (2, 0, 1)].map(|(j, k, l)| omega[k].mul_add(arm[l], (-omega[l]).mul_add(arm[k], root * z[j])))
                 };
-                side(0, a) + side(1, b)
-            });
-            return sum(q, &[(3 * i, c[0]), (3 * i + 1, c[1]), (3 * i + 2, c[2])]);
-        }
-        if storage == Storage::Rigid {
-            let linear: [f64; 3] = std::array::from_fn(|j| value(10).mul_add(b[j], value(9) * a[j]));
-            let at = 11 + 6 * i;
-            let u = sum(q, &[(at, a[3]), (at + 1, a[4]), (at + 2, a[5]), (3 * i + 1, linear[1])]);
-            u + sum(value(at + 3) * b[3], &[(at + 4, b[4]), (at + 5, b[5]), (3 * i, linear[0]), (3 * i + 2, linear[2])])
-        } else {
-            let u = sum(q, &(0..6).map(|j| (i * 12 + j, a[j])).collect::<Vec<_>>());
-            u + sum(value(i * 12 + 6) * b[0], &(1..6).map(|j| (i * 12 + 6 + j, b[j])).collect::<Vec<_>>())
+                let (a, b, [d, e, across]) = (v(0, a), v(1, b), axes(value));
+                let c: [f64; 3] = std::array::from_fn(|j| a[j] - b[j]);
+                let along = |d: [f64; 3], start: f64| (0..3).fold(start, |sum, j| d[j].mul_add(c[j], sum));
+                let third = across[2].mul_add(c[2], across[1].mul_add(c[1], across[0] * c[0]));
+                [along(d, q[0]), along(e, q[1]), value(6).mul_add(third, q[2])]
+            }
         }
     }
 
-    fn moves(storage: Storage, value: &impl Fn(usize) -> f64, (side, j): (usize, usize), x: &[f64; 3]) -> f64 {
-        let rigid = storage == Storage::Rigid;
-        let number = |i: usize| if rigid { 11 + 6 * i + 3 * side + j.wrapping_sub(3) } else { i * 12 + side * 6 + j };
+    /// The two directions that are stored, and what is across them.
+    fn axes(value: &impl Fn(usize) -> f64) -> [[f64; 3]; 3] {
+        let (d, e) = ([0, 1, 2].map(value), [3, 4, 5].map(value));
+        [d, e, cross(d, e)]
+    }
+
+    fn cross(a: [f64; 3], b: [f64; 3]) -> [f64; 3] {
+        [(1, 2), (2, 0), (0, 1)].map(|(k, l)| (-a[l]).mul_add(b[k], a[k] * b[l]))
+    }
+
+    fn moves(storage: Storage, value: &impl Fn(usize) -> f64, (side, body): (usize, &[f64]), x: &[f64; 3]) -> [f64; 6] {
         let sum = |at: [usize; 3]| value(at[2]).mul_add(x[2], value(at[1]).mul_add(x[1], value(at[0]) * x[0]));
-        let force = |j: usize| sum([j, 3 + j, 6 + j]);
-        let (k, l) = ((j + 1) % 3, (j + 2) % 3);
         match storage {
-            Storage::Stored => sum([0, 1, 2].map(number)),
-            _ if j < 3 => value(9 + side) * force(j),
-            Storage::Rigid => sum([0, 1, 2].map(number)),
-            Storage::Round => (-value(11 + 3 * side + l)).mul_add(force(k), value(11 + 3 * side + k) * force(l)),
+            Storage::Stored => std::array::from_fn(|j| sum([0, 1, 2].map(|i| i * 12 + side * 6 + j))),
+            Storage::Rigid => std::array::from_fn(|j| match j {
+                0..3 => value(9 + side) * sum([j, 3 + j, 6 + j]),
+                _ => sum([0, 1, 2].map(|i| 11 + 6 * i + 3 * side + j - 3)),
+            }),
+            Storage::Round | Storage::Frame => {
+                let [d, e, across] = axes(value);
+                let force: [f64; 3] = std::array::from_fn(|j| across[j].mul_add(value(6) * x[2], e[j].mul_add(x[1], d[j] * x[0])));
+                let force = if side == 0 { force } else { force.map(|f| 0.0 - f) };
+                let t = cross([0, 1, 2].map(|j| value(7 + 3 * side + j)), force);
+                let (root, [x, y, z], u) = (if storage == Storage::Round { value(13 + side) } else { body[6] }, t, body);
+                let turned = match storage {
+                    Storage::Round => t,
+                    _ => [u[2].mul_add(z, u[1].mul_add(y, u[0] * x)), u[4].mul_add(z, u[3] * y), u[5] * z],
+                };
+                [root * force[0], root * force[1], root * force[2], turned[0], turned[1], turned[2]]
+            }
         }
     }
 
@@ -383,16 +432,14 @@ mod tests {
                 let value = |i: usize| f.values[g * f.size() + i * LANES + lane];
                 let (a, b) = (places.side(0)[lane], places.side(1)[lane]);
                 let at = |i: usize| (g * 3 + i) * LANES + lane;
-                let x: [f64; 3] = std::array::from_fn(|i| {
-                    let u = read(f.storage, &value, i, q[at(i)], [&z[a..a + 6], &z[b..b + 6]]);
-                    (-u).mul_add(value(parameters + 2), r[at(i)])
-                });
+                let of = |place: usize| f.bodies.get(place..place + 8).unwrap_or(&[]);
+                let u = read(f.storage, &value, [0, 1, 2].map(|i| q[at(i)]), [of(a), of(b)], [&z[a..a + 6], &z[b..b + 6]]);
+                let x: [f64; 3] = std::array::from_fn(|i| (-u[i]).mul_add(value(parameters + 2), r[at(i)]));
                 let x = project(x, value(parameters), value(parameters + 1));
                 let delta: [f64; 3] = std::array::from_fn(|i| x[i] - r[at(i)]);
                 for (place, side) in [(a, 0), (b, 1)].into_iter().take(if a == b { 1 } else { 2 }) {
-                    for j in 0..6 {
-                        z[place + j] += moves(f.storage, &value, (side, j), &delta);
-                    }
+                    let moves = moves(f.storage, &value, (side, of(place)), &delta);
+                    z[place..place + 6].iter_mut().zip(moves).for_each(|(z, x)| *z += x);
                 }
                 for i in 0..3 {
                     r[at(i)] = x[i];
@@ -401,16 +448,27 @@ mod tests {
         }
     }
 
+    /// What the rows of contacts are like.
+    #[derive(Clone, Copy, PartialEq)]
+    enum Arms {
+        /// Anything, but for their linear parts.
+        No,
+        /// A frame and arms of round bodies, of any bodies.
+        Round,
+        General,
+    }
+
     /// Contacts of separate pairs of bodies, the last ones with the ground or missing; and a state.
     fn contacts<L: Local>(
         groups: usize,
         x: &mut Numbers,
-        (storage, arms): (Storage, bool),
+        (storage, arms): (Storage, Arms),
         parameters: impl Fn(f64, &[f64]) -> Vec<f64>,
     ) -> (Groups<L>, Vec<f64>, Vec<f64>) {
         let dummy = (groups * 8 * 8) as u32;
         let mut f = Groups::<L>::default();
         f.store(storage);
+        f.bodies(dummy as usize + ROOM);
         for g in 0..groups {
             f.open(dummy);
             for lane in 0..LANES {
@@ -425,13 +483,21 @@ mod tests {
                     rows[i] *= roots[0];
                     rows[i + 6] = -rows[i] / roots[0] * roots[1];
                 }
-                if arms {
+                let (upper, sizes) = ([draw(x), draw(x)], [draw(x), draw(x)].map(|x| x + DVec3::splat(1.5)));
+                let bodies: [Body; 2] = std::array::from_fn(|side| match (roots[side], sizes[side], upper[side]) {
+                    (0.0, ..) => [0.0; 8],
+                    (root, s, _) if arms == Arms::Round => [s.x, 0.0, 0.0, s.x, 0.0, s.x, root, 0.0],
+                    (root, s, u) => [s.x, u.x, u.y, s.y, u.z, s.z, root, 0.0],
+                });
+                if arms != Arms::No {
                     let ([a, b], [n, t, s]) = ([draw(x), draw(x)], frame(x));
+                    let turned = |side: usize, x: DVec3| {
+                        let u = bodies[side];
+                        DVec3::new(u[0] * x.x + u[1] * x.y + u[2] * x.z, u[3] * x.y + u[4] * x.z, u[5] * x.z)
+                    };
                     for (i, d) in [0.7 * n, t, s].into_iter().enumerate() {
-                        let row = &mut rows[12 * i..12 * (i + 1)];
-                        let beta = if ground { DVec3::ZERO } else { b.cross(d) };
-                        let sides = [d * roots[0], a.cross(d), -d * roots[1], beta].map(|x| x.to_array());
-                        row.copy_from_slice(sides.as_flattened());
+                        let sides = [d * roots[0], turned(0, a.cross(d)), -d * roots[1], turned(1, -b.cross(d))].map(|x| x.to_array());
+                        rows[12 * i..12 * (i + 1)].copy_from_slice(sides.as_flattened());
                     }
                 }
                 let mu = 0.5 + 0.4 * x.draw();
@@ -440,8 +506,12 @@ mod tests {
                 let numbers = match storage {
                     Storage::Stored => rows.clone(),
                     Storage::Rigid => Rigid::of(&rows, roots).to_vec(),
-                    Storage::Round => Round::of(&rows, roots).to_vec(),
+                    Storage::Round => Round::of(&rows, bodies.each_ref()).to_vec(),
+                    Storage::Frame => Frame::of(&rows, bodies.each_ref()).to_vec(),
                 };
+                for (place, body) in places.into_iter().zip(bodies) {
+                    f.bodies[place as usize..][..8].copy_from_slice(&body);
+                }
                 let size = f.size();
                 Groups::<L>::put(&mut f.values()[g * size..(g + 1) * size], lane, &numbers, &parameters(mu, &rows));
                 f.place(g, lane, places);
@@ -461,9 +531,10 @@ mod tests {
     }
 
     fn agree(groups: usize) {
-        let cases =
-            [(Storage::Stored, false), (Storage::Rigid, false), (Storage::Stored, true), (Storage::Rigid, true), (Storage::Round, true)];
-        let [one, other, first, second, third] = cases.map(|case| {
+        use Storage::{Frame, Rigid, Round, Stored};
+        let cases = [Arms::No, Arms::Round, Arms::General].map(|arms| (Stored, arms)).into_iter();
+        let cases = cases.chain([(Rigid, Arms::No), (Round, Arms::Round), (Frame, Arms::General)]);
+        let found = cases.map(|case| {
             let parameters = |mu: f64, _: &[f64]| vec![mu, 1.0 / (1.0 + mu * mu), 0.1];
             let (f, q, mut z) = contacts::<Cone>(groups, &mut Numbers::new(1), case, parameters);
             let mut r = vec![0.0; q.len()];
@@ -483,7 +554,8 @@ mod tests {
             z
         });
         // The same contacts in other forms: twenty sweeps of numbers of order one, rounded differently.
-        for (one, other) in [(&one, &other), (&first, &second), (&first, &third)] {
+        let found: Vec<_> = found.collect();
+        for (one, other) in found[..3].iter().zip(&found[3..]) {
             let difference = one.iter().zip(other).map(|(a, b)| (a - b).abs()).fold(0.0, f64::max);
             assert!(difference < 1e-12, "all forms are the same rows: {difference:e}");
         }
@@ -515,7 +587,7 @@ mod tests {
             let entry = |i: usize, j: usize| (0..12).map(|k| rows[i * 12 + k] * rows[j * 12 + k]).sum();
             (0..9).map(|p| entry(p / 3, p % 3)).collect()
         };
-        let (f, q, z) = contacts::<Coulomb>(25, &mut Numbers::new(4), (Storage::Stored, false), |mu, rows| {
+        let (f, q, z) = contacts::<Coulomb>(25, &mut Numbers::new(4), (Storage::Stored, Arms::No), |mu, rows| {
             coulomb_parameters(mu, &block(rows)).to_vec()
         });
         let mut seen = [0; 3];

@@ -51,18 +51,19 @@
 //!
 //! One sweep moves [`BYTES_PER_CONTACT`] for each frictional contact of two rigid bodies and [`BYTES_PER_BODY`] for each body. While they
 //! stay in the cache (to some 35,000 contacts) the arithmetic takes 1.7 times as long as streaming them; beyond, memory sets
-//! the pace. There contacts of round bodies (whose inertia is the same about all axes) are stored as frames and arms
-//! ([`BYTES_PER_ROUND_CONTACT`]); the attitudes of the bodies, which a problem does not tell, are read off its rows ([`turn`]). Within the cache
-//! that would gain a tenth per sweep, and take as long as some forty sweeps. Nanoseconds per contact on one core of an EPYC of the third
-//! generation whose neighbours were at work, five runs:
+//! the pace. There contacts are stored as frames and arms ([`frames`]), [`BYTES_PER_ROUND_CONTACT`] between round bodies (whose inertia is the
+//! same about all axes), and from 55,000 contacts on 208 bytes, with a line more for each body, between any; the attitudes of the bodies,
+//! which a problem does not tell, are read off its rows ([`turn`]), which takes as long as some forty sweeps. Nanoseconds per contact on one
+//! core of an EPYC of the third generation whose neighbours were at work, several runs:
 //!
 //! | contacts | 1,000 | 5,000 | 10,000 | 16,000 | 50,000 | 100,000 |
 //! |---|---|---|---|---|---|---|
-//! | linear parts shared (336 bytes) | 7.7 | 8.4 | 8.4 | 8.7 | 9 to 13 | 15 to 23 |
-//! | frames and arms (240 bytes) | | | | | 7.6 to 8.3 | 9.4 to 12.5 |
+//! | linear parts shared (336 bytes) | 7.7 | 8.2 | 8.4 | 8.6 | 9.5 to 14 | 17 to 22 |
+//! | frames and arms, round bodies | | | 7.7 | | 8.0 to 8.2 | 9.2 to 11.7 |
+//! | frames and arms, any bodies | | | 12.3 | | 12.4 | 13.4 to 14.8 |
 //!
-//! Frames and arms of bodies of any inertia take a gather of seven more numbers per body: 11.3 within the cache, 13 at 100,000 contacts where
-//! shared linear parts took 23 at the time. To sweep each part twice while it is at hand takes 1.6 times the sweeps, and no less time.
+//! To sweep each part twice while it is at hand takes 1.6 times the sweeps, and no less time; to sweep the parts there and back, so that what
+//! was touched last is met first, gains nothing: the cache does not forget the oldest lines first.
 //!
 //! What the kernel is bound by, per four contacts: 110 loads (two in a cycle), 170 operations (three), in 90 cycles. Stages that
 //! follow each other ([`stages`]) keep the three kinds of work mixed; one stage for six groups at a time took an eighth longer.
@@ -105,6 +106,7 @@ mod build;
 mod colour;
 mod crew;
 mod fill;
+mod frames;
 mod freeze;
 mod gram;
 mod image;
@@ -139,8 +141,8 @@ pub const DEFAULT_WORK: u64 = 1000;
 /// Memory that one sweep moves per frictional contact of two rigid bodies: rows, parameters, two places and q̂ are read, r̂ is read and written.
 pub const BYTES_PER_CONTACT: usize = (rows::RIGID + 3) * 8 + 8 + 24 + 2 * 24;
 
-/// The same for contacts of round bodies that are stored as frames and arms.
-pub const BYTES_PER_ROUND_CONTACT: usize = BYTES_PER_CONTACT - (rows::RIGID - rows::ROUND) * 8;
+/// The same for contacts of round bodies that are stored as frames and arms ([`frames`]).
+pub const BYTES_PER_ROUND_CONTACT: usize = BYTES_PER_CONTACT - (rows::RIGID - frames::ROUND) * 8;
 
 /// Memory that keeping each iterate, lest it be the best one, moves per frictional contact: r̂ is written once more.
 pub const BYTES_OF_BEST: usize = 24;
@@ -219,7 +221,8 @@ pub struct Settings {
     pub judge_every: u64,
     /// Use the threads of the caller's pool; the result does not depend on it.
     pub parallel: bool,
-    /// Bytes that stay in the cache from sweep to sweep. Contacts of round bodies that move more are stored as frames and arms ([`rows`]).
+    /// Bytes that stay in the cache from sweep to sweep. Contacts that move more (half as much again, if bodies are not round) are stored as
+    /// frames and arms ([`frames`]).
     pub cache: usize,
 }
 
@@ -271,14 +274,16 @@ impl Settings {
         }
     }
 
-    /// True if the rows of so many contacts do not stay in the cache.
-    fn far(&self, contacts: usize) -> bool {
-        contacts * BYTES_PER_CONTACT > self.cache
+    /// True if so many contacts are better off in this form, of frames and arms: their rows do not stay in the cache. What a body of any
+    /// inertia has to be asked for takes some time of its own.
+    fn far(&self, contacts: usize, form: rows::Storage) -> bool {
+        let bytes = contacts * BYTES_PER_CONTACT;
+        bytes > if form == rows::Storage::Frame { self.cache.saturating_add(self.cache / 2) } else { self.cache }
     }
 
     /// Memory that one sweep moves per contact, of so many frictional contacts of round bodies.
     pub fn bytes_per_contact(&self, contacts: usize) -> usize {
-        if self.far(contacts) { BYTES_PER_ROUND_CONTACT } else { BYTES_PER_CONTACT }
+        if self.far(contacts, rows::Storage::Round) { BYTES_PER_ROUND_CONTACT } else { BYTES_PER_CONTACT }
     }
 
     /// The method of the paper [Tasora2008, algorithm 4.1]: plain sweeps, one step per block.

@@ -12,23 +12,14 @@
 //!   29 numbers instead of 36, fewer operations, and with three parameters sixteen whole lines for four contacts. It holds for bodies of any
 //!   inertia in any axes.
 //!
-//! * [`Round`]: the same between bodies whose inertia is the same about all axes, with their angular velocities in common axes
-//!   ([`super::turn`]). The angular parts have an arm each in common, `α_i = a × d_i` and `β_i = b × d_i`:
-//!
-//! ```text
-//!   û_i = q̂_i + d_i·c,    c = z_A/√m_A − z_B/√m_B + ζ_A × a + ζ_B × b
-//!   ζ_A += a × f,   ζ_B += b × f
-//! ```
-//!
-//!   17 numbers.
+//! * [`super::frames`]: a frame and two arms.
 //!
 //! No closures here: they would be compiled for any processor where they are not inlined.
 
 #![allow(unsafe_code)]
 
+use super::kernel::Pairs;
 use super::lanes::{Four, LANES};
-use super::turn::arm;
-use glam::DVec3;
 
 /// How rows are stored.
 pub(super) trait Form: Copy {
@@ -38,18 +29,43 @@ pub(super) trait Form: Copy {
     /// `û = q̂ + Ĵ z` of four contacts of `rows` rows, from the coordinates that they touch.
     ///
     /// # Safety
-    /// `values` and `q` are those of four contacts of `rows` rows, lane by lane; the processor has what F needs.
-    unsafe fn velocities<F: Four>(rows: usize, values: *const f64, q: *const f64, touched: &[[F; 6]; 2]) -> [F; 3];
+    /// `values` and `q` are those of four contacts of `rows` rows, lane by lane; `bodies` are theirs; the processor has what F needs.
+    unsafe fn velocities<F: Four>(rows: usize, values: *const f64, q: *const f64, bodies: Bodies, touched: &[[F; 6]; 2]) -> [F; 3];
 
     /// `Ĵᵀ x`, what the coordinates move by.
     ///
     /// # Safety
     /// As [`Form::velocities`].
-    unsafe fn moves<F: Four>(rows: usize, values: *const f64, x: &[F; 3]) -> [[F; 6]; 2];
+    unsafe fn moves<F: Four>(rows: usize, values: *const f64, bodies: Bodies, x: &[F; 3]) -> [[F; 6]; 2];
+}
+
+/// What a form keeps with the bodies that four contacts touch, eight numbers at the places of z.
+#[derive(Clone, Copy)]
+pub(super) struct Bodies {
+    pub table: *const f64,
+    pub places: Pairs,
+}
+
+impl Bodies {
+    /// The numbers of the bodies of one side.
+    ///
+    /// # Safety
+    /// The table has eight numbers at each place, and the processor has what F needs.
+    #[inline(always)]
+    pub(super) unsafe fn numbers<F: Four>(self, side: usize) -> [F; 8] {
+        // SAFETY: the caller's promise.
+        unsafe {
+            let places = self.places.side(side);
+            let at: [*const f64; LANES] = places.map(|place| self.table.add(place));
+            let [a, b, c, d] = F::transpose(at.map(|p| F::load(p)));
+            let [e, f, g, h] = F::transpose(at.map(|p| F::load(p.add(LANES))));
+            [a, b, c, d, e, f, g, h]
+        }
+    }
 }
 
 /// Columns of a row: two groups of unknowns.
-const COLUMNS: usize = 12;
+pub(super) const COLUMNS: usize = 12;
 
 /// Row after row.
 #[derive(Clone, Copy)]
@@ -59,10 +75,6 @@ pub(super) struct Stored;
 #[derive(Clone, Copy)]
 pub(super) struct Rigid;
 
-/// Arms instead of angular parts: d (3 × 3), 1/√m_A, −1/√m_B, a, b.
-#[derive(Clone, Copy)]
-pub(super) struct Round;
-
 /// How all contacts of a kind are stored.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(super) enum Storage {
@@ -70,6 +82,7 @@ pub(super) enum Storage {
     Stored,
     Rigid,
     Round,
+    Frame,
 }
 
 /// `$body` with the form that belongs to a [`Storage`] as `$R`.
@@ -85,7 +98,11 @@ macro_rules! in_form {
                 $body
             }
             $crate::solve::psor::rows::Storage::Round => {
-                type $R = $crate::solve::psor::rows::Round;
+                type $R = $crate::solve::psor::frames::Round;
+                $body
+            }
+            $crate::solve::psor::rows::Storage::Frame => {
+                type $R = $crate::solve::psor::frames::Frame;
                 $body
             }
         }
@@ -96,9 +113,6 @@ pub(super) use in_form;
 const ROOTS: usize = 9;
 const ANGULAR: usize = 11;
 
-/// Numbers of a contact in the form [`Round`].
-pub(super) const ROUND: usize = ANGULAR + 6;
-
 /// Numbers of a contact in the form [`Rigid`].
 pub(super) const RIGID: usize = ANGULAR + 18;
 
@@ -107,7 +121,7 @@ pub(super) const RIGID: usize = ANGULAR + 18;
 /// # Safety
 /// As [`Form::velocities`].
 #[inline(always)]
-unsafe fn number<F: Four>(values: *const f64, i: usize) -> F {
+pub(super) unsafe fn number<F: Four>(values: *const f64, i: usize) -> F {
     // SAFETY: the caller's promise.
     unsafe { F::load(values.add(i * LANES)) }
 }
@@ -118,7 +132,7 @@ impl Form for Stored {
     }
 
     #[inline(always)]
-    unsafe fn velocities<F: Four>(rows: usize, values: *const f64, q: *const f64, [a, b]: &[[F; 6]; 2]) -> [F; 3] {
+    unsafe fn velocities<F: Four>(rows: usize, values: *const f64, q: *const f64, _: Bodies, [a, b]: &[[F; 6]; 2]) -> [F; 3] {
         // SAFETY: the caller's promise.
         unsafe {
             let mut out = [F::splat(0.0); 3];
@@ -139,7 +153,7 @@ impl Form for Stored {
     }
 
     #[inline(always)]
-    unsafe fn moves<F: Four>(rows: usize, values: *const f64, x: &[F; 3]) -> [[F; 6]; 2] {
+    unsafe fn moves<F: Four>(rows: usize, values: *const f64, _: Bodies, x: &[F; 3]) -> [[F; 6]; 2] {
         // SAFETY: the caller's promise.
         unsafe {
             let mut out = [[F::splat(0.0); 6]; 2];
@@ -162,7 +176,7 @@ impl Form for Rigid {
     }
 
     #[inline(always)]
-    unsafe fn velocities<F: Four>(_: usize, values: *const f64, q: *const f64, [a, b]: &[[F; 6]; 2]) -> [F; 3] {
+    unsafe fn velocities<F: Four>(_: usize, values: *const f64, q: *const f64, _: Bodies, [a, b]: &[[F; 6]; 2]) -> [F; 3] {
         // SAFETY: the caller's promise.
         unsafe {
             let roots: [F; 2] = [number(values, ROOTS), number(values, ROOTS + 1)];
@@ -193,96 +207,25 @@ impl Form for Rigid {
     }
 
     #[inline(always)]
-    unsafe fn moves<F: Four>(_: usize, values: *const f64, x: &[F; 3]) -> [[F; 6]; 2] {
+    unsafe fn moves<F: Four>(_: usize, values: *const f64, _: Bodies, x: &[F; 3]) -> [[F; 6]; 2] {
         // SAFETY: the caller's promise.
         unsafe {
-            let (_, mut out) = pushed(values, x);
+            let zero = F::splat(0.0);
+            let (mut force, mut out) = ([zero; 3], [[zero; 6]; 2]);
+            for (j, force) in force.iter_mut().enumerate() {
+                *force = product::<F>(values, [j, 3 + j, 6 + j], x);
+            }
             for (side, out) in out.iter_mut().enumerate() {
+                let root = number::<F>(values, ROOTS + side);
                 for j in 0..3 {
                     let at = ANGULAR + 3 * side + j;
+                    out[j] = root.mul(force[j]);
                     out[3 + j] = product::<F>(values, [at, at + 6, at + 12], x);
                 }
             }
             out
         }
     }
-}
-
-impl Form for Round {
-    fn numbers(_: usize) -> usize {
-        ROUND
-    }
-
-    #[inline(always)]
-    unsafe fn velocities<F: Four>(_: usize, values: *const f64, q: *const f64, [a, b]: &[[F; 6]; 2]) -> [F; 3] {
-        // SAFETY: the caller's promise.
-        unsafe {
-            let roots: [F; 2] = [number(values, ROOTS), number(values, ROOTS + 1)];
-            let zero = F::splat(0.0);
-            let (mut c, mut out) = ([zero; 3], [zero; 3]);
-            for (j, c) in c.iter_mut().enumerate() {
-                *c = turned(values, 0, a, j, roots[0].mul(a[j])).add(turned(values, 1, b, j, roots[1].mul(b[j])));
-            }
-            for (i, out) in out.iter_mut().enumerate() {
-                *out = number(q, i);
-                for (j, c) in c.iter().enumerate() {
-                    *out = number::<F>(values, 3 * i + j).mul_add(*c, *out);
-                }
-            }
-            out
-        }
-    }
-
-    #[inline(always)]
-    unsafe fn moves<F: Four>(_: usize, values: *const f64, x: &[F; 3]) -> [[F; 6]; 2] {
-        // SAFETY: the caller's promise.
-        unsafe {
-            let (force, mut out) = pushed(values, x);
-            for (side, out) in out.iter_mut().enumerate() {
-                for j in 0..3 {
-                    let (k, l) = ((j + 1) % 3, (j + 2) % 3);
-                    let arm: [F; 2] = [number(values, ANGULAR + 3 * side + k), number(values, ANGULAR + 3 * side + l)];
-                    out[3 + j] = arm[0].mul(force[l]).minus_product(arm[1], force[k]);
-                }
-            }
-            out
-        }
-    }
-}
-
-/// The force `Σ d_i x_i`, and what it moves the linear coordinates of both bodies by.
-///
-/// # Safety
-/// As [`Form::velocities`], of a form that begins with d and the roots.
-#[inline(always)]
-unsafe fn pushed<F: Four>(values: *const f64, x: &[F; 3]) -> ([F; 3], [[F; 6]; 2]) {
-    // SAFETY: the caller's promise.
-    unsafe {
-        let zero = F::splat(0.0);
-        let (mut force, mut out) = ([zero; 3], [[zero; 6]; 2]);
-        for (j, force) in force.iter_mut().enumerate() {
-            *force = product::<F>(values, [j, 3 + j, 6 + j], x);
-        }
-        for (side, out) in out.iter_mut().enumerate() {
-            let root = number::<F>(values, ROOTS + side);
-            for (out, force) in out.iter_mut().zip(force) {
-                *out = root.mul(force);
-            }
-        }
-        (force, out)
-    }
-}
-
-/// `start + (ζ × arm)_j`, the arm of one side and ζ the last three coordinates of its body.
-///
-/// # Safety
-/// As [`Form::velocities`].
-#[inline(always)]
-unsafe fn turned<F: Four>(values: *const f64, side: usize, z: &[F; 6], j: usize, start: F) -> F {
-    let (k, l) = ((j + 1) % 3, (j + 2) % 3);
-    // SAFETY: the caller's promise.
-    let [at_k, at_l]: [F; 2] = unsafe { [number(values, ANGULAR + 3 * side + k), number(values, ANGULAR + 3 * side + l)] };
-    z[3 + k].mul_add(at_l, start.minus_product(z[3 + l], at_k))
 }
 
 /// `Σ number × x` over three numbers.
@@ -295,20 +238,6 @@ unsafe fn product<F: Four>(values: *const f64, at: [usize; 3], x: &[F; 3]) -> F 
     unsafe {
         let first = number::<F>(values, at[0]).mul(x[0]);
         number::<F>(values, at[2]).mul_add(x[2], number::<F>(values, at[1]).mul_add(x[1], first))
-    }
-}
-
-impl Round {
-    /// The numbers of one contact from its whitened rows (3 × 12), turned, and 1/√m of its bodies, as [`Rigid::of`] takes them.
-    pub(super) fn of(rows: &[f64], roots: [f64; 2]) -> [f64; ROUND] {
-        let mut out = [0.0; ROUND];
-        out[..ANGULAR].copy_from_slice(&Rigid::of(rows, roots)[..ANGULAR]);
-        let d = [0, 1, 2].map(|i| DVec3::from_slice(&out[3 * i..]));
-        for side in 0..2 {
-            let alpha = [0, 1, 2].map(|i| DVec3::from_slice(&rows[i * COLUMNS + side * 6 + 3..]));
-            arm(d, alpha).write_to_slice(&mut out[ANGULAR + 3 * side..]);
-        }
-        out
     }
 }
 

@@ -12,7 +12,7 @@
 use super::kernel::{Groups, Pairs, push};
 use super::lanes::{Four, LANES, LINE};
 use super::laws::Local;
-use super::rows::Form;
+use super::rows::{Bodies, Form};
 use std::marker::PhantomData;
 use std::mem::MaybeUninit;
 
@@ -27,6 +27,8 @@ const AHEAD: usize = 4;
 pub(super) struct Sweep<L, R, F> {
     pub values: *const f64,
     pub places: *const Pairs,
+    /// What [`Groups`] keeps with the bodies.
+    pub bodies: *const f64,
     pub count: usize,
     pub q: *const f64,
     pub r: *mut f64,
@@ -93,8 +95,9 @@ impl<L: Local, R: Form, F: Four> Sweep<L, R, F> {
             for line in (0..Groups::<L>::REACTIONS).step_by(LINE) {
                 F::prefetch(self.kept.wrapping_add((i + AHEAD) * Groups::<L>::REACTIONS + line));
             }
-            let touched = (*self.places.add(i)).touched(self.z);
-            hold(held, i, R::velocities(L::ROWS, self.group(i), self.q.add(i * Groups::<L>::REACTIONS), &touched));
+            let bodies = self.bodies(i);
+            let touched = bodies.places.touched(self.z);
+            hold(held, i, R::velocities(L::ROWS, self.group(i), self.q.add(i * Groups::<L>::REACTIONS), bodies, &touched));
         }
     }
 
@@ -135,7 +138,13 @@ impl<L: Local, R: Form, F: Four> Sweep<L, R, F> {
     #[inline(always)]
     unsafe fn push(self, i: usize, held: &Held<F>) {
         // SAFETY: the caller's promise.
-        unsafe { push::<R, F>(L::ROWS, self.group(i), *self.places.add(i), self::held(held, i), self.z) }
+        unsafe { push::<R, F>(L::ROWS, self.group(i), self.bodies(i), self::held(held, i), self.z) }
+    }
+
+    #[inline(always)]
+    unsafe fn bodies(self, i: usize) -> Bodies {
+        // SAFETY: the caller's promise.
+        Bodies { table: self.bodies, places: unsafe { *self.places.add(i) } }
     }
 
     #[inline(always)]

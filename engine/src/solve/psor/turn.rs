@@ -1,4 +1,4 @@
-//! Axes for round bodies: those whose inertia is the same about all axes.
+//! Attitudes of bodies, read off the rows of their contacts.
 //!
 //! Angular velocities may be in the axes of each body, and a problem does not tell how these stand; but the rows of a contact do. With the
 //! linear part `l_i` of row i (three orthonormal directions), the arm r of the contact and the attitude R of the body, the angular part is
@@ -8,10 +8,16 @@
 //! ```
 //!
 //! which gives r but for its sign, and R from `Rᵀ(r × x) = B x` for two x across r: two attitudes from one contact, half a turn about r
-//! apart. The other contacts of the body tell which of them holds, or that none does. For a round body R may be put into the whitening: the
-//! angular part of every row is then `a × l_i` with one arm a, in the axes of the world ([`super::rows::Round`]).
+//! apart. The other contacts of the body tell which of them holds, or that none does; where both explain all rows, either will do.
+//!
+//! Whitened by G (`GᵀG` the inverse inertia, in the axes of the problem) the angular part is `G Rᵀ (r × l_i)`. Any rotation may follow the
+//! whitening: with the one that leaves zeros below the diagonal of `U = Q G Rᵀ` six numbers of the body and the arm in the axes of the world
+//! are all there is to know ([`super::frames`]).
 
+use super::Settings;
+use super::frames::Body;
 use super::image::Layout;
+use super::rows::Storage;
 use super::system::GROUP;
 use crate::problem::{Problem, RowBlock};
 use glam::{DMat3, DVec3};
@@ -22,7 +28,8 @@ const FITS: f64 = 1e-13;
 /// What is known of a body's attitude.
 #[derive(Clone, Copy, Default)]
 pub(super) struct Attitude {
-    /// True if a contact with an arm was seen; before, any attitude will do.
+    /// True if a contact was seen, and one with an arm; before, any attitude will do.
+    met: bool,
     found: bool,
     /// Attitudes that the contacts allow, `count` of them.
     allowed: [DMat3; 2],
@@ -32,6 +39,7 @@ pub(super) struct Attitude {
 impl Attitude {
     /// Takes in the linear and angular parts of a contact's rows; false if no attitude is left.
     fn learn(&mut self, linear: [DVec3; 3], angular: [DVec3; 3]) -> bool {
+        self.met = true;
         let b = outer(angular, linear);
         if !self.found && b != DMat3::ZERO {
             (self.allowed, self.found, self.count) = (attitudes(b), true, 2);
@@ -56,32 +64,77 @@ impl Attitude {
 }
 
 impl Layout {
-    /// Turns the whitened angular velocities of all bodies into the axes of the world, if these blocks of rigid contacts are all there is and
-    /// touch round bodies alone; false, and nothing has changed, if it cannot be done.
-    pub(super) fn turn(&mut self, problem: &Problem, blocks: &[usize]) -> bool {
+    /// Turns the whitened angular velocities of the bodies of these blocks, rigid contacts, into the axes of the world if that pays and if
+    /// all of them have frames and arms: the form for them. None, and nothing has changed, otherwise.
+    pub(super) fn turn<B: Iterator<Item = usize>>(
+        &mut self,
+        problem: &Problem,
+        blocks: impl Fn() -> B,
+        settings: &Settings,
+    ) -> Option<Storage> {
+        let count = blocks().count();
+        if !settings.far(count, Storage::Round) {
+            return None;
+        }
+        let round = blocks().all(|k| problem.J.block(k).columns.iter().all(|&j| self.round(self.owner[j as usize]).is_some()));
+        let form = if round { Storage::Round } else { Storage::Frame };
+        if !settings.far(count, form) {
+            return None;
+        }
         let mut attitudes = std::mem::take(&mut self.attitudes);
         attitudes.clear();
         attitudes.resize(self.groups.len(), Attitude::default());
-        let turned = blocks.iter().all(|&k| self.learn(&problem.J.block(k), &mut attitudes));
-        if turned {
-            for (group, attitude) in attitudes.iter().enumerate() {
-                self.turn_group(group, attitude.matrix());
-            }
+        let learned = blocks().all(|k| self.learn(&problem.J.block(k), &mut attitudes));
+        if learned {
             self.turned = true;
+            self.bodies.clear();
+            for (group, attitude) in attitudes.iter().enumerate() {
+                let body = self.turn_group(group, attitude);
+                self.bodies.push(body);
+            }
         }
         self.attitudes = attitudes;
-        turned
+        learned.then_some(form)
     }
 
+    /// Learns what a block tells of its bodies; false if it is no frame with arms.
     fn learn(&self, block: &RowBlock<'_>, attitudes: &mut [Attitude]) -> bool {
         let (sixes, _) = block.columns.as_chunks::<GROUP>();
-        block.rows == 3
-            && sixes.iter().enumerate().all(|(side, six)| {
-                let owner = self.owner[six[0] as usize];
-                let part = |first: usize| [0, 1, 2].map(|i| DVec3::from_slice(&block.row(i)[side * GROUP + first..]));
-                self.round(owner).is_some() && attitudes[owner as usize].learn(part(0), part(3))
-            })
+        sixes.iter().enumerate().all(|(side, six)| {
+            let part = |first: usize| [0, 1, 2].map(|i| DVec3::from_slice(&block.row(i)[side * GROUP + first..]));
+            is_frame(part(0)) && attitudes[self.owner[six[0] as usize] as usize].learn(part(0), part(3))
+        })
     }
+
+    /// Turns a body, if its contacts told something of it, and says what they need to know of it.
+    fn turn_group(&mut self, group: usize, attitude: &Attitude) -> Body {
+        let (r, root) = (attitude.matrix(), self.root(group as u32).unwrap_or(0.0));
+        let u = match self.round(group as u32) {
+            Some(inertia) => DMat3::from_diagonal(DVec3::splat(inertia)),
+            None => upper(self.angular(group) * r.transpose()),
+        };
+        if attitude.met {
+            self.whiten_angular(group, u * r);
+        }
+        [u.x_axis.x, u.y_axis.x, u.z_axis.x, u.y_axis.y, u.z_axis.y, u.z_axis.z, root, 0.0]
+    }
+}
+
+/// The U with zeros below its diagonal and `UᵀU = MᵀM`, M not singular: columns made orthogonal one after the other.
+fn upper(m: DMat3) -> DMat3 {
+    let (x, xx) = m.x_axis.normalize_and_length();
+    let xy = x.dot(m.y_axis);
+    let (y, yy) = (m.y_axis - xy * x).normalize_and_length();
+    let (xz, yz) = (x.dot(m.z_axis), y.dot(m.z_axis));
+    let zz = (m.z_axis - xz * x - yz * y).length();
+    DMat3::from_cols(DVec3::new(xx, 0.0, 0.0), DVec3::new(xy, yy, 0.0), DVec3::new(xz, yz, zz))
+}
+
+/// True if the third direction is across the other two, which have lengths.
+fn is_frame([a, b, c]: [DVec3; 3]) -> bool {
+    let across = a.cross(b);
+    let kappa = across.dot(c) / across.length_squared();
+    (c - kappa * across).length_squared() <= FITS * FITS * c.length_squared()
 }
 
 /// The arm a with `α_i = a × d_i` for three directions across each other, of any lengths.

@@ -1,0 +1,237 @@
+//! Contacts as frames and arms: what is left of the rows of a contact between rigid bodies once the bodies are known.
+//!
+//! With the angular velocities of all bodies in the axes of the world ([`super::turn`]) the angular parts of the three rows have one arm for
+//! each body, and the third direction is across the other two:
+//!
+//! ```text
+//!   û_i = q̂_i + d_i·(v_A − v_B),     v = z/√m + Uᵀζ × arm,     d₃ = κ d₁ × d₂
+//!   z += f/√m,   ζ += U (arm × f)     with f = Σ d_i x_i for A, −f for B
+//! ```
+//!
+//! z the linear and ζ the angular coordinates of a body, `UᵀU` its inverse inertia in the axes of the world, U with zeros below its diagonal.
+//!
+//! * [`Frame`]: 13 numbers for a contact (normal, tangent, κ, two arms), and 7 for a body (U, 1/√m) that all of its contacts share.
+//! * [`Round`]: for bodies whose inertia is the same about all axes U is a number, which the arms take in; with the roots of both masses 15
+//!   numbers for a contact and nothing to look up.
+//!
+//! No closures here: they would be compiled for any processor where they are not inlined.
+
+#![allow(unsafe_code)]
+
+use super::lanes::Four;
+use super::rows::{Bodies, COLUMNS, Form, number};
+use super::turn::arm;
+use glam::DVec3;
+
+/// Bodies of any inertia: d₁, d₂, κ, two arms.
+#[derive(Clone, Copy)]
+pub(super) struct Frame;
+
+/// Round bodies: d₁, d₂, κ, two arms, two 1/√m.
+#[derive(Clone, Copy)]
+pub(super) struct Round;
+
+const KAPPA: usize = 6;
+const ARMS: usize = 7;
+const ROOTS: usize = 13;
+
+/// Numbers of a contact in either form.
+pub(super) const FRAME: usize = 13;
+pub(super) const ROUND: usize = 15;
+
+/// Numbers of a body: U row by row without its zeros, 1/√m, room.
+pub(super) type Body = [f64; 8];
+const ROOT: usize = 6;
+
+/// Directions of four contacts.
+struct Axes<F> {
+    d: [[F; 3]; 2],
+    /// d₁ × d₂ and κ.
+    across: [F; 3],
+    kappa: F,
+}
+
+impl<F: Four> Axes<F> {
+    /// # Safety
+    /// As [`Form::velocities`].
+    #[inline(always)]
+    unsafe fn of(values: *const f64) -> Axes<F> {
+        // SAFETY: the caller's promise.
+        unsafe {
+            let d = [three(values, 0), three(values, 3)];
+            Axes { d, across: cross(d[0], d[1]), kappa: number(values, KAPPA) }
+        }
+    }
+
+    /// `q̂_i + d_i·c`.
+    ///
+    /// # Safety
+    /// As [`Form::velocities`].
+    #[inline(always)]
+    unsafe fn along(&self, q: *const f64, c: [F; 3]) -> [F; 3] {
+        // SAFETY: the caller's promise.
+        let [mut first, mut second, third] = unsafe { three::<F>(q, 0) };
+        let mut across = self.across[0].mul(c[0]);
+        for j in 0..3 {
+            first = self.d[0][j].mul_add(c[j], first);
+            second = self.d[1][j].mul_add(c[j], second);
+        }
+        for j in 1..3 {
+            across = self.across[j].mul_add(c[j], across);
+        }
+        [first, second, self.kappa.mul_add(across, third)]
+    }
+
+    /// `f = Σ d_i x_i` on A, −f on B.
+    #[inline(always)]
+    fn forces(&self, x: &[F; 3], zero: F) -> [[F; 3]; 2] {
+        let across = self.kappa.mul(x[2]);
+        let (mut force, mut opposite) = (self.across, self.across);
+        for j in 0..3 {
+            force[j] = force[j].mul_add(across, self.d[1][j].mul_add(x[1], self.d[0][j].mul(x[0])));
+            opposite[j] = zero.sub(force[j]);
+        }
+        [force, opposite]
+    }
+}
+
+impl Form for Round {
+    fn numbers(_: usize) -> usize {
+        ROUND
+    }
+
+    #[inline(always)]
+    unsafe fn velocities<F: Four>(_: usize, values: *const f64, q: *const f64, _: Bodies, touched: &[[F; 6]; 2]) -> [F; 3] {
+        // SAFETY: the caller's promise.
+        unsafe {
+            let mut v = [[F::splat(0.0); 3]; 2];
+            for (side, (v, z)) in v.iter_mut().zip(touched).enumerate() {
+                *v = at_arm(number(values, ROOTS + side), z, [z[3], z[4], z[5]], three(values, ARMS + 3 * side));
+            }
+            Axes::of(values).along(q, between(v))
+        }
+    }
+
+    #[inline(always)]
+    unsafe fn moves<F: Four>(_: usize, values: *const f64, _: Bodies, x: &[F; 3]) -> [[F; 6]; 2] {
+        // SAFETY: the caller's promise.
+        unsafe {
+            let zero = F::splat(0.0);
+            let mut out = [[zero; 6]; 2];
+            for (side, (out, force)) in out.iter_mut().zip(Axes::of(values).forces(x, zero)).enumerate() {
+                *out = moved(number(values, ROOTS + side), force, cross(three(values, ARMS + 3 * side), force));
+            }
+            out
+        }
+    }
+}
+
+impl Form for Frame {
+    fn numbers(_: usize) -> usize {
+        FRAME
+    }
+
+    #[inline(always)]
+    unsafe fn velocities<F: Four>(_: usize, values: *const f64, q: *const f64, bodies: Bodies, touched: &[[F; 6]; 2]) -> [F; 3] {
+        // SAFETY: the caller's promise.
+        unsafe {
+            let mut v = [[F::splat(0.0); 3]; 2];
+            for (side, (v, z)) in v.iter_mut().zip(touched).enumerate() {
+                let [xx, xy, xz, yy, yz, zz, root, _] = bodies.numbers::<F>(side);
+                // Uᵀζ
+                let omega = [xx.mul(z[3]), yy.mul_add(z[4], xy.mul(z[3])), zz.mul_add(z[5], yz.mul_add(z[4], xz.mul(z[3])))];
+                *v = at_arm(root, z, omega, three(values, ARMS + 3 * side));
+            }
+            Axes::of(values).along(q, between(v))
+        }
+    }
+
+    #[inline(always)]
+    unsafe fn moves<F: Four>(_: usize, values: *const f64, bodies: Bodies, x: &[F; 3]) -> [[F; 6]; 2] {
+        // SAFETY: the caller's promise.
+        unsafe {
+            let zero = F::splat(0.0);
+            let mut out = [[zero; 6]; 2];
+            for (side, (out, force)) in out.iter_mut().zip(Axes::of(values).forces(x, zero)).enumerate() {
+                let [xx, xy, xz, yy, yz, zz, root, _] = bodies.numbers::<F>(side);
+                let [x, y, z] = cross(three(values, ARMS + 3 * side), force);
+                *out = moved(root, force, [xz.mul_add(z, xy.mul_add(y, xx.mul(x))), yz.mul_add(z, yy.mul(y)), zz.mul(z)]);
+            }
+            out
+        }
+    }
+}
+
+/// The velocity of a body where the arm ends: `z/√m + ω × arm`.
+#[inline(always)]
+fn at_arm<F: Four>(root: F, z: &[F; 6], omega: [F; 3], arm: [F; 3]) -> [F; 3] {
+    let mut v = [root.mul(z[0]), root.mul(z[1]), root.mul(z[2])];
+    for j in 0..3 {
+        let (k, l) = ((j + 1) % 3, (j + 2) % 3);
+        v[j] = omega[k].mul_add(arm[l], v[j].minus_product(omega[l], arm[k]));
+    }
+    v
+}
+
+/// `v_A − v_B`.
+#[inline(always)]
+fn between<F: Four>([a, b]: [[F; 3]; 2]) -> [F; 3] {
+    [a[0].sub(b[0]), a[1].sub(b[1]), a[2].sub(b[2])]
+}
+
+/// What a force moves, `angular` being what it turns.
+#[inline(always)]
+fn moved<F: Four>(root: F, force: [F; 3], angular: [F; 3]) -> [F; 6] {
+    [root.mul(force[0]), root.mul(force[1]), root.mul(force[2]), angular[0], angular[1], angular[2]]
+}
+
+#[inline(always)]
+fn cross<F: Four>(a: [F; 3], b: [F; 3]) -> [F; 3] {
+    [a[1].mul(b[2]).minus_product(a[2], b[1]), a[2].mul(b[0]).minus_product(a[0], b[2]), a[0].mul(b[1]).minus_product(a[1], b[0])]
+}
+
+/// Three numbers from number `i` on.
+///
+/// # Safety
+/// As [`Form::velocities`].
+#[inline(always)]
+unsafe fn three<F: Four>(values: *const f64, i: usize) -> [F; 3] {
+    // SAFETY: the caller's promise.
+    unsafe { [number(values, i), number(values, i + 1), number(values, i + 2)] }
+}
+
+impl Frame {
+    /// The numbers of one contact from its whitened rows (3 × 12) and its bodies (zeros: the ground).
+    pub(super) fn of(rows: &[f64], bodies: [&Body; 2]) -> [f64; FRAME] {
+        let row = |i: usize, at: usize| DVec3::from_slice(&rows[i * COLUMNS + at..]);
+        let d = [0, 1, 2].map(|i| if bodies[0][ROOT] > 0.0 { row(i, 0) / bodies[0][ROOT] } else { DVec3::ZERO });
+        let across = d[0].cross(d[1]);
+        let kappa = if across == DVec3::ZERO { 0.0 } else { across.dot(d[2]) / across.length_squared() };
+        let turned = |side: usize| arm(d, [0, 1, 2].map(|i| unturned(bodies[side], row(i, 6 * side + 3))));
+        let [a, b] = [turned(0), -turned(1)];
+        [d[0].x, d[0].y, d[0].z, d[1].x, d[1].y, d[1].z, kappa, a.x, a.y, a.z, b.x, b.y, b.z]
+    }
+}
+
+/// `U⁻¹ x`; zero for the ground.
+fn unturned([xx, xy, xz, yy, yz, zz, ..]: &Body, x: DVec3) -> DVec3 {
+    if *xx == 0.0 {
+        return DVec3::ZERO;
+    }
+    let z = x.z / zz;
+    let y = (x.y - yz * z) / yy;
+    DVec3::new((x.x - xy * y - xz * z) / xx, y, z)
+}
+
+impl Round {
+    /// As [`Frame::of`], of bodies that are round: U is a number.
+    pub(super) fn of(rows: &[f64], bodies: [&Body; 2]) -> [f64; ROUND] {
+        let mut out = [0.0; ROUND];
+        out[..FRAME].copy_from_slice(&Frame::of(rows, bodies));
+        for (side, body) in bodies.into_iter().enumerate() {
+            out[ARMS + 3 * side..ARMS + 3 * side + 3].iter_mut().for_each(|x| *x *= body[0]);
+            out[ROOTS + side] = body[ROOT];
+        }
+        out
+    }
+}
