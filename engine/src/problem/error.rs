@@ -234,13 +234,22 @@ impl Judge {
         guard(Error { scale: self.scale, bound: f64::INFINITY, ..local })
     }
 
+    /// As [`Judge::glance`], and as [`Judge::error`] where that is within the tolerance.
+    pub fn look(&mut self, problem: &Problem, solution: &Solution, tolerance: &Tolerance) -> Error {
+        let glance = self.glance(problem, solution);
+        if glance.accepted_locally(tolerance) { self.complete(glance, problem, solution, None) } else { glance }
+    }
+
     /// As [`Judge::error`], the bound with these reactions in place of the estimate of r*.
     pub fn error_against(&mut self, problem: &Problem, solution: &Solution, reference: Option<&[f64]>) -> Error {
+        let glance = self.glance(problem, solution);
+        self.complete(glance, problem, solution, reference)
+    }
+
+    /// Adds momentum defect and bound to the local error of a solution whose local velocities are at hand.
+    fn complete(&mut self, mut error: Error, problem: &Problem, solution: &Solution, reference: Option<&[f64]>) -> Error {
         let Solution { v, r } = solution;
-        problem.local_velocities(v, r, &mut self.u);
         let starts = &problem.J.row_starts;
-        let mut error = local_error(&problem.laws, starts, &self.a, &self.u, r);
-        error.scale = self.scale;
         // The momentum defect, its energy, and the velocity it stands for.
         self.defect(problem, v, r);
         self.local.clear();
@@ -346,6 +355,11 @@ impl Judge {
                 return None;
             }
             let l = self.factor.dense(c)?;
+            if let [l] = l {
+                (0..block.rows).for_each(|i| sum += (block.row(i)[at] / l).powi(2));
+                at += 1;
+                continue;
+            }
             for i in 0..block.rows {
                 let whitened = &mut whitened[..n];
                 whitened.copy_from_slice(&block.row(i)[at..at + n]);
@@ -389,15 +403,8 @@ impl Judge {
             *b = k.abs();
         }
         for block in problem.J.blocks() {
-            for i in 0..block.rows {
-                let ri = r[block.first + i];
-                if ri != 0.0 {
-                    for (&j, a) in block.columns.iter().zip(block.row(i)) {
-                        self.rho[j as usize] += a * ri;
-                        self.rounding[j as usize] += (a * ri).abs();
-                    }
-                }
-            }
+            block.add_transposed(&r[block.range()], &mut self.rho);
+            block.add_transposed_by(&r[block.range()], &mut self.rounding, f64::abs);
         }
         for i in 0..problem.n() {
             let (columns, values) = problem.H.row(i);
@@ -432,9 +439,10 @@ fn seen(row_starts: &[usize], a: &[f64], u: &[f64]) -> f64 {
 fn less_rounding(problem: &Problem, a: &[f64], Solution { v, r }: &Solution, u: &mut [f64]) -> f64 {
     let mut energy = 0.0;
     for (block, a) in problem.J.blocks().zip(a) {
-        for i in 0..block.rows {
+        let mut sizes = [0.0; MAX_ROWS];
+        block.mul_by(v, &mut sizes, f64::abs);
+        for (i, terms) in sizes.into_iter().enumerate().take(block.rows) {
             let row = block.first + i;
-            let terms: f64 = block.columns.iter().zip(block.row(i)).map(|(&j, a)| (a * v[j as usize]).abs()).sum();
             let noise = 8.0 * f64::EPSILON * (terms + (problem.E[row] * r[row]).abs() + problem.w[row].abs());
             u[row] = u[row].signum() * (u[row].abs() - noise).max(0.0);
             energy += 0.5 * noise * noise / a;

@@ -143,6 +143,15 @@ impl Law {
     /// The natural map `r − P_K(r − ũ/a)`, written to `out`; `u` is not shifted yet.
     #[inline]
     pub fn natural(&self, a: f64, u: &[f64], r: &[f64], out: &mut [f64]) {
+        // Loops of known length, for the most frequent block.
+        match r.len() {
+            3 => self.natural_into(a, &u[..3], &r[..3], &mut out[..3]),
+            _ => self.natural_into(a, u, r, out),
+        }
+    }
+
+    #[inline(always)]
+    fn natural_into(&self, a: f64, u: &[f64], r: &[f64], out: &mut [f64]) {
         let shift = self.shift(u);
         for i in 0..r.len() {
             out[i] = r[i] - (u[i] + if i == 0 { shift } else { 0.0 }) / a;

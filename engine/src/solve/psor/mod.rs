@@ -396,8 +396,7 @@ impl run::Referee for Whole<'_> {
 
     fn look(&mut self, scaled: &[f64], tolerance: &Tolerance) -> Error {
         self.set(scaled);
-        let glance = self.judge.glance(self.problem, self.solution);
-        if glance.accepted_locally(tolerance) { self.judge.error(self.problem, self.solution) } else { glance }
+        self.judge.look(self.problem, self.solution, tolerance)
     }
 }
 

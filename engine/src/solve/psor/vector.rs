@@ -169,11 +169,16 @@ impl Passes {
                 Arch::new().dispatch(|| {
                     for (i, y) in y.chunks_mut(BLOCK).enumerate() {
                         let range = all.start + i * BLOCK..all.start + i * BLOCK + y.len();
-                        y.copy_from_slice(&x[range.clone()]);
-                        for (factor, &place) in factors.iter().zip(places) {
-                            for (y, d) in y.iter_mut().zip(&part(&pairs[place])[range.clone()]) {
-                                *y -= factor * d;
+                        let (x, d) = (&x[range.clone()], |place: usize| &part(&pairs[place])[range.clone()]);
+                        let mut rest = factors.iter().zip(places);
+                        match rest.next() {
+                            Some((factor, &place)) => {
+                                y.iter_mut().zip(x.iter().zip(d(place))).for_each(|(y, (x, d))| *y = x - factor * d);
                             }
+                            None => y.copy_from_slice(x),
+                        }
+                        for (factor, &place) in rest {
+                            y.iter_mut().zip(d(place)).for_each(|(y, d)| *y -= factor * d);
                         }
                     }
                 });
