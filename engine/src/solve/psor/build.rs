@@ -2,6 +2,7 @@
 
 use super::colour::{Colours, UNCOLOURED};
 use super::crew::CHUNK;
+use super::crowd::Crowd;
 use super::fill::{Filler, Slot, fill};
 use super::image::{Image, Layout, metric, scaled};
 use super::lanes::LANES;
@@ -41,11 +42,12 @@ struct Placed {
 }
 
 /// Where in r̂ a block lies: those without a colour first, then the parts, each followed by the seams that join it to later ones (who
-/// passes over a vector then meets, on the whole, what he swept himself), then the rest.
+/// passes over a vector then meets, on the whole, what he swept himself), then those with a crowded body ([`super::crowd`]), then the rest.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Stage {
     Serial,
     Part(Place),
+    Crowd,
     Boundary,
 }
 
@@ -61,8 +63,9 @@ pub(super) struct Scratch {
     swept: Vec<usize>,
     owners: Lists,
     parts: Parts,
-    /// Colours of each round, and of the boundary.
+    /// Colours of each round, of blocks with crowded bodies, and of the boundary.
     colours: [Colours; ROUNDS + 1],
+    crowd: Crowd,
     boundary: Colours,
     /// Owners that parts of different rounds touch, by round and part.
     border: Vec<(Place, u32)>,
@@ -112,7 +115,7 @@ impl System {
 impl System {
     /// Puts the contacts into their lanes, on the threads of the team.
     fn fill(&mut self, problem: &Problem, settings: &Settings, scratch: &mut Scratch) {
-        let filler = Filler { problem, settings, layout: &scratch.layout };
+        let filler = Filler { problem, settings, layout: &scratch.layout, crowd: &scratch.crowd };
         let [cone, coulomb, bounds] = &mut scratch.slots;
         let team = self.team.clone();
         fill(&filler, &mut self.kinds.cone, cone, team.as_deref());
@@ -174,7 +177,7 @@ impl Builder<'_> {
 
     /// Stages, colours and kinds of all blocks but the joints, in the order of the sweep.
     fn place(&mut self, jointed: bool) {
-        let Scratch { layout, swept, owners, parts, colours, boundary, border, placed, .. } = &mut *self.scratch;
+        let Scratch { layout, swept, owners, parts, colours, crowd, boundary, border, placed, .. } = &mut *self.scratch;
         let (problem, settings) = (self.problem, self.settings);
         let groups = layout.groups.len();
         let count = groups + layout.cliques.len();
@@ -184,6 +187,7 @@ impl Builder<'_> {
         for &k in swept.iter() {
             owners.push(problem.J.block(k).columns.iter().map(|&j| layout.owner[j as usize]));
         }
+        crowd.set(count, owners);
         parts.set(count, owners);
         layout.arrange(&parts.order);
         colours[..=parts.rounds].iter_mut().chain([&mut *boundary]).for_each(|colours| colours.reset(count));
@@ -200,6 +204,12 @@ impl Builder<'_> {
             let in_mesh = |o: &u32| (*o as usize).checked_sub(groups).is_some_and(|c| !layout.touched[c].is_empty());
             let (stage, colour) = match (kind, parts.place(owners)) {
                 _ if owners.iter().any(in_mesh) => (Stage::Serial, 0),
+                (Kind::Cone | Kind::Coulomb | Kind::Bounds, _) if let Some(other) = crowd.other(owners, layout) => {
+                    if parts.number > 1 {
+                        border.push((Place::part(parts.of[other as usize]), other));
+                    }
+                    (Stage::Crowd, crowd.place(other))
+                }
                 (Kind::Cone | Kind::Coulomb | Kind::Bounds, Some(place)) => {
                     if place.round > 0 {
                         border.extend(owners.iter().flat_map(|&o| [(place, o), (Place::part(parts.of[o as usize]), o)]));
@@ -236,6 +246,7 @@ impl Builder<'_> {
             match stage[0].stage {
                 Stage::Serial => self.system.serial = self.system.singles.len(),
                 Stage::Part(place) => self.part(place, colours, first..self.system.places.row.len()),
+                Stage::Crowd => self.system.crowd = colours,
                 Stage::Boundary => self.system.boundary = colours,
             }
         }
@@ -292,7 +303,8 @@ impl Builder<'_> {
                 _ => self.system.kinds.bounds.open(dummy as u32),
             }
             let start = self.system.places.row.len();
-            self.scratch.slots[kind as usize].push(Slot::new(start, dummy as u32, four.iter().map(|placed| placed.block)));
+            let crowded = four[0].stage == Stage::Crowd;
+            self.scratch.slots[kind as usize].push(Slot::new(start, dummy as u32, crowded, four.iter().map(|placed| placed.block)));
             let end = start + kind.rows() * LANES;
             self.system.places.row.resize(end, u32::MAX);
             for by_place in [&mut self.system.places.scale, &mut self.system.q, &mut self.system.compliance] {

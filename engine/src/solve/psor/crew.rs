@@ -69,6 +69,13 @@ impl Kernels<'_> {
         self.in_order(round.len(), run, sums)
     }
 
+    /// Sweeps the lanes of one colour on this thread.
+    pub(super) fn sweep_alone(&self, colour: &Colour, (x, kept): (&mut State, &mut [f64])) -> f64 {
+        self.check(&x.z);
+        // SAFETY: every place is within z; no other thread is at work.
+        unsafe { self.colour(colour, 0, (&mut x.r, kept), x.z.as_mut_ptr()) }
+    }
+
     /// Sweeps the lanes of one colour of the boundary, chunk by chunk.
     pub(super) fn sweep_colour(&self, colour: &Colour, (x, kept): (&mut State, &mut [f64]), sums: &mut Vec<f64>) -> f64 {
         self.check(&x.z);

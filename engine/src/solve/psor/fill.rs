@@ -3,12 +3,13 @@
 //! Each group of lanes is filled on its own, on any thread; what the others need to know of it waits in its [`Slot`].
 
 use super::Settings;
+use super::crowd::Crowd;
 use super::frames::{Body, Frame, Round};
 use super::image::{Layout, metric, scaled};
 use super::kernel::Groups;
 use super::lanes::LANES;
 use super::laws::{Local, coulomb_parameters};
-use super::rows::{Rigid, Storage};
+use super::rows::{COLUMNS, Rigid, Storage};
 use super::system::{GROUP, System};
 use super::team::Team;
 use crate::problem::law::MAX_ROWS;
@@ -17,15 +18,14 @@ use crate::problem::{Law, Problem};
 /// Groups that are filled at a time.
 const TOGETHER: usize = 16;
 
-/// Columns of a row: two groups of unknowns.
-const COLUMNS: usize = 2 * GROUP;
-
 /// A group of lanes: the blocks in it, and what filling it tells.
 #[derive(Clone)]
 pub(super) struct Slot {
     /// Where its reactions begin.
     start: usize,
     dummy: u32,
+    /// True if its lanes share a crowded body.
+    crowded: bool,
     /// Blocks of the problem; lanes without one do nothing.
     blocks: [Option<u32>; LANES],
     places: [[u32; 2]; LANES],
@@ -35,10 +35,11 @@ pub(super) struct Slot {
 }
 
 impl Slot {
-    pub(super) fn new(start: usize, dummy: u32, blocks: impl Iterator<Item = usize>) -> Slot {
+    pub(super) fn new(start: usize, dummy: u32, crowded: bool, blocks: impl Iterator<Item = usize>) -> Slot {
         let mut slot = Slot {
             start,
             dummy,
+            crowded,
             blocks: [None; LANES],
             places: [[dummy; 2]; LANES],
             scales: [[0.0; MAX_ROWS]; LANES],
@@ -72,6 +73,7 @@ pub(super) struct Filler<'a> {
     pub problem: &'a Problem,
     pub settings: &'a Settings,
     pub layout: &'a Layout,
+    pub crowd: &'a Crowd,
 }
 
 /// Fills all groups of one kind.
@@ -99,9 +101,10 @@ impl Filler<'_> {
             let d = law.rows();
             let (owners, mut rows) = self.rows(k as usize);
             let mut block = [0.0; MAX_ROWS * MAX_ROWS];
+            let seen = if slot.crowded { self.crowd.as_if_lighter(owners, &rows) } else { rows };
             for i in 0..d {
                 for j in 0..=i {
-                    let product = crate::math::dot(&rows[i], &rows[j]);
+                    let product = crate::math::dot(&seen[i], &seen[j]);
                     (block[i * d + j], block[j * d + i]) = (product, product);
                 }
             }

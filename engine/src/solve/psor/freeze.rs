@@ -77,7 +77,8 @@ impl System {
 
     /// Blocks in lanes.
     fn freeze_lanes(&mut self, z: &[f64], along: &[&[f64]]) -> Change {
-        let System { kinds, colours, q, sliding, shift, parts, boundary, changes, team, .. } = self;
+        let System { kinds, colours, q, sliding, shift, parts, crowd, boundary, changes, team, .. } = self;
+        let loose = || crowd.clone().chain(boundary.clone());
         let length = q.len();
         assert!(sliding.len() == length && shift.len() == length && along.len() <= ALONG, "one entry for each place");
         assert!(along.iter().all(|d| d.len() == length) && kinds.cone.within(z.len()), "every place exists");
@@ -85,7 +86,7 @@ impl System {
         let run = |unit: usize| {
             let colours = match parts.get(unit) {
                 Some(part) => &colours[part.colours.clone()],
-                None => std::slice::from_ref(&colours[boundary.start + unit - parts.len()]),
+                None => std::slice::from_ref(&colours[loose().nth(unit - parts.len()).expect("a unit for each")]),
             };
             let mut sum = Change::NONE;
             for Colour { cone, .. } in colours {
@@ -96,7 +97,7 @@ impl System {
             sum
         };
         changes.clear();
-        changes.resize(parts.len() + boundary.len(), Change::NONE);
+        changes.resize(parts.len() + loose().count(), Change::NONE);
         match team {
             Some(team) => team.chunks((changes, &mut [(); 0]), (1, 1), |unit, change, _| change[0] = run(unit)),
             None => changes.iter_mut().enumerate().for_each(|(unit, change)| *change = run(unit)),

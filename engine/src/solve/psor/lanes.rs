@@ -52,7 +52,7 @@ pub(super) trait Four: Copy {
     /// # Safety
     /// As [`Four::load`].
     unsafe fn load_pairs(from: [*const f64; LANES]) -> [Self; 2];
-    /// Adds to what [`Four::load_pairs`] read, one place after the other.
+    /// Adds to what [`Four::load_pairs`] read, one place after the other: they may be the same one.
     ///
     /// # Safety
     /// As [`Four::load`].
@@ -243,14 +243,20 @@ mod wide {
         #[inline(always)]
         unsafe fn add_pairs(x: [Wide; 2], to: [*mut f64; LANES]) {
             unsafe {
-                let ac = _mm256_add_pd(two_pairs(to[0], to[2]), _mm256_unpacklo_pd(x[0].0, x[1].0));
-                _mm_storeu_pd(to[0], _mm256_castpd256_pd128(ac));
-                _mm_storeu_pd(to[2], _mm256_extractf128_pd::<1>(ac));
-                let bd = _mm256_add_pd(two_pairs(to[1], to[3]), _mm256_unpackhi_pd(x[0].0, x[1].0));
-                _mm_storeu_pd(to[1], _mm256_castpd256_pd128(bd));
-                _mm_storeu_pd(to[3], _mm256_extractf128_pd::<1>(bd));
+                let (ac, bd) = (_mm256_unpacklo_pd(x[0].0, x[1].0), _mm256_unpackhi_pd(x[0].0, x[1].0));
+                add_pair(_mm256_castpd256_pd128(ac), to[0]);
+                add_pair(_mm256_castpd256_pd128(bd), to[1]);
+                add_pair(_mm256_extractf128_pd::<1>(ac), to[2]);
+                add_pair(_mm256_extractf128_pd::<1>(bd), to[3]);
             }
         }
+    }
+
+    /// # Safety
+    /// There are two numbers, and the processor has AVX2.
+    #[inline(always)]
+    unsafe fn add_pair(x: __m128d, to: *mut f64) {
+        unsafe { _mm_storeu_pd(to, _mm_add_pd(_mm_loadu_pd(to), x)) }
     }
 
     /// Two numbers from one place, two from another.

@@ -105,6 +105,7 @@ mod anderson;
 mod build;
 mod colour;
 mod crew;
+mod crowd;
 mod fill;
 mod frames;
 mod freeze;

@@ -14,7 +14,7 @@ const SIZE: usize = 4000;
 const LEAST: usize = 2500;
 
 /// An owner with more blocks than this joins everything to everything (a drum, a moving floor): it is not followed.
-const CROWD: usize = 100;
+pub(super) const CROWD: usize = 100;
 
 /// Rounds of seams at most.
 pub(super) const ROUNDS: usize = 4;
@@ -58,6 +58,11 @@ impl Lists {
 
     pub(super) fn len(&self) -> usize {
         self.ends.len()
+    }
+
+    /// The numbers of all lists.
+    pub(super) fn all(&self) -> &[u32] {
+        &self.items
     }
 
     pub(super) fn get(&self, i: usize) -> &[u32] {

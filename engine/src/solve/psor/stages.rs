@@ -17,7 +17,7 @@ use std::marker::PhantomData;
 use std::mem::MaybeUninit;
 
 /// Stages of a group of lanes, one of them in each step of the loop.
-const STAGES: usize = 4;
+pub(super) const STAGES: usize = 4;
 
 /// The rows of the group so many steps ahead are asked for, line by line: what the processor asks for by itself ends with each page.
 const AHEAD: usize = 4;
@@ -63,7 +63,7 @@ impl<L: Local, R: Form, F: Four> Sweep<L, R, F> {
     }
 
     /// A stage of each group under way, the oldest first; `ALL` are, but for the first and last steps. What a group touches is its own: that
-    /// a younger one is read before an older one has moved z is no matter. Returns the sum with Δ² added.
+    /// a younger one is read before an older one has moved z is no matter ([`super::crowd`] apart). Returns the sum with Δ² added.
     #[inline(always)]
     unsafe fn step<const ALL: bool>(self, step: usize, held: &mut Held<F>, mut sum: F) -> F {
         // SAFETY: the caller's promise.

@@ -132,7 +132,8 @@ pub(super) struct System {
     pub cuts: Cuts,
     /// Where in z the borders of parts are.
     pub border: Vec<u32>,
-    /// Colours of the blocks that are in no part and no seam.
+    /// Colours of the blocks with a crowded body, and then of those that are in no part and no seam.
+    pub crowd: Range<usize>,
     pub boundary: Range<usize>,
     /// Length of z, and where the meshes begin in it.
     pub len: usize,
@@ -185,7 +186,7 @@ impl System {
         self.border.clear();
         self.cuts.r.clear();
         self.cuts.z.clear();
-        self.boundary = 0..0;
+        (self.crowd, self.boundary) = (0..0, 0..0);
     }
 
     /// Forgets the places of r̂, and the joints.
@@ -331,6 +332,9 @@ impl Sweeps for System {
         let kernels = Kernels { kinds: &self.kinds, colours, border, q: &self.q, team: self.team.as_deref() };
         for round in &self.rounds {
             sum += kernels.sweep_parts(&self.parts, round, (x, &mut *kept), &mut sums);
+        }
+        for colour in &self.colours[self.crowd.clone()] {
+            sum += kernels.sweep_alone(colour, (x, &mut *kept));
         }
         for colour in &self.colours[self.boundary.clone()] {
             sum += kernels.sweep_colour(colour, (x, &mut *kept), &mut sums);
