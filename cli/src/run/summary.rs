@@ -153,7 +153,7 @@ impl Summary {
             length(self.penetration),
         );
         if self.not_accepted > 0 {
-            line += &format!("  {} steps NOT accepted", self.not_accepted);
+            line += &format!("  {} step{} NOT accepted", self.not_accepted, if self.not_accepted == 1 { "" } else { "s" });
         }
         line += &format!("  {:.0} steps/s", self.rate());
         match &self.note {

@@ -8,8 +8,8 @@
 //! |---|---|
 //! | joints alone | direct, newton, interior-point |
 //! | small, without friction | pivot, newton, interior-point, psor |
-//! | small, with friction | newton, interior-point (associated law), psor |
-//! | large | psor (a first budget), newton, interior-point, psor |
+//! | small, with friction | newton, interior-point (associated law), psor, newton (a long budget) |
+//! | large | psor (a first budget), newton, interior-point, psor, newton (a long budget) |
 //!
 //! On islands beyond [`Settings::factorable`] rows `newton`, and `interior-point` under the true Coulomb law, are left out:
 //! their factorizations cost more than all the sweeps that the budget allows.
@@ -35,11 +35,14 @@ pub struct Settings {
     pub small: usize,
     /// Sweeps of the first rung on a large island.
     pub sweeps: u64,
-    /// Factorizations of `newton` at most, so that a hard step goes on to the next rung instead of a last attempt of thousands.
+    /// Factorizations of `newton` at most, so that a hard step goes on to the next rung; if all others fail too, ten times as many.
     pub factorizations: u64,
     /// Islands of more rows than this are left to sweeps (and `interior-point`, if all laws are convex).
     pub factorable: usize,
 }
+
+/// The last attempt of `newton` may take so many times the factorizations of the first: a bottle that rocks between two others takes it 300.
+const LONG: u64 = 10;
 
 impl Default for Settings {
     fn default() -> Settings {
@@ -81,13 +84,14 @@ impl Auto {
         let stop = settings.stop;
         let short = Stop { work: Some(stop.work.unwrap_or(settings.sweeps)), ..stop };
         let exactly = Stop { work: Some(stop.work.unwrap_or(settings.factorizations)), ..stop };
+        let at_last = Stop { work: Some(stop.work.unwrap_or(LONG * settings.factorizations)), ..stop };
         Auto {
             settings,
             judge: Judge::default(),
             direct: ladder(&[("direct", stop), ("newton", exactly), ("interior-point", stop), ("psor", stop)]),
             exact: ladder(&[("pivot", stop), ("newton", exactly), ("interior-point", stop), ("psor", stop)]),
-            frictional: ladder(&[("newton", exactly), ("interior-point", stop), ("psor", stop)]),
-            large: ladder(&[("psor", short), ("newton", exactly), ("interior-point", stop), ("psor", stop)]),
+            frictional: ladder(&[("newton", exactly), ("interior-point", stop), ("psor", stop), ("newton", at_last)]),
+            large: ladder(&[("psor", short), ("newton", exactly), ("interior-point", stop), ("psor", stop), ("newton", at_last)]),
             best: Solution::default(),
             parts: Parts::default(),
             used: Vec::new(),
