@@ -54,13 +54,13 @@
 //! the pace. There contacts are stored as frames and arms ([`frames`]), [`BYTES_PER_ROUND_CONTACT`] between round bodies (whose inertia is the
 //! same about all axes), and from 55,000 contacts on 208 bytes, with a line more for each body, between any; the attitudes of the bodies,
 //! which a problem does not tell, are read off its rows ([`turn`]), which takes as long as some forty sweeps. Nanoseconds per contact on one
-//! core of an EPYC of the third generation whose neighbours were at work, several runs:
+//! core of an EPYC of the third generation whose neighbours were quiet, or at work, several runs:
 //!
 //! | contacts | 1,000 | 5,000 | 10,000 | 16,000 | 50,000 | 100,000 |
 //! |---|---|---|---|---|---|---|
-//! | linear parts shared (336 bytes) | 7.7 | 8.2 | 8.4 | 8.6 | 9.5 to 14 | 17 to 22 |
-//! | frames and arms, round bodies | | | 7.7 | | 8.0 to 8.2 | 9.2 to 11.7 |
-//! | frames and arms, any bodies | | | 12.3 | | 12.4 | 13.4 to 14.8 |
+//! | linear parts shared (336 bytes) | 7.7 | 8.2 | 8.4 | 8.5 | 8.6 to 14 | 17 to 22 |
+//! | frames and arms, round bodies | | | 7.7 | | 7.6 to 8.2 | 8.0 to 11.7 |
+//! | frames and arms, any bodies | | | 12.3 | | 12.4 | 12.2 to 14.8 |
 //!
 //! To sweep each part twice while it is at hand takes 1.6 times the sweeps, and no less time; to sweep the parts there and back, so that what
 //! was touched last is met first, gains nothing: the cache does not forget the oldest lines first.
@@ -68,11 +68,14 @@
 //! What the kernel is bound by, per four contacts: 110 loads (two in a cycle), 170 operations (three), in 90 cycles. Stages that
 //! follow each other ([`stages`]) keep the three kinds of work mixed; one stage for six groups at a time took an eighth longer.
 //!
-//! Two threads sweep parts at the same time, then the seams between them ([`parts`]). From 10,000 contacts on they gain 1.8 to 2 where the
-//! cores share a cache, 1.35 to 1.7 where a line takes 200 ns from one to the other (2 and more beyond the cache, in both cases). What
+//! Two threads sweep parts at the same time, then the seams between them ([`parts`]). From 10,000 contacts on they gain 1.8 to 1.9 where the
+//! cores are near each other, 1.4 to 1.7 where a line takes 200 ns from one to the other (2 and more beyond the cache, in both cases). What
 //! counts there is that no thread comes near what another writes: z lies in the order of the parts, so that the processor's own
 //! prefetching stays within them. In the order of the problem two threads took longer than one. Passes over r̂ and z are shared along the
 //! same lines.
+//!
+//! Contacts with a body that hundreds of others touch (a drum) would have to be swept one after the other; if it is heavy they are swept as
+//! the others are ([`crowd`]), on one thread.
 //!
 //! The extrapolation is two passes over r̂, z and their last five differences, as long again as the sweep.
 //! To keep the best iterate the sweep writes r̂ twice (`signorini bench psor` prints what a copy would take at most).
