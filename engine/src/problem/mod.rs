@@ -219,6 +219,14 @@ impl Problem {
         check_indices("columns of J", &self.J.columns, n)?;
         for block in self.J.blocks() {
             size("values of a block of J", block.values.len(), block.rows * block.columns.len())?;
+            if let Some(p) = block.columns.windows(2).position(|w| w[0] >= w[1]) {
+                return Err(Invalid::Index {
+                    what: "columns of a block of J",
+                    place: p + 1,
+                    found: block.columns[p + 1] as usize,
+                    wanted: n,
+                });
+            }
         }
         for (what, values) in [("H", &self.H.values), ("k", &self.k), ("J", &self.J.values), ("E", &self.E), ("w", &self.w)] {
             finite(what, values)?;

@@ -35,7 +35,8 @@ pub struct Settings {
     pub small: usize,
     /// Sweeps of the first rung on a large island.
     pub sweeps: u64,
-    /// Factorizations of `newton` at most, so that a hard step goes on to the next rung; if all others fail too, ten times as many.
+    /// Factorizations of `newton` at most, so that a hard step goes on to the next rung; with friction, if all others fail too, ten times as
+    /// many (where `stop.work` names no limit).
     pub factorizations: u64,
     /// Islands of more rows than this are left to sweeps (and `interior-point`, if all laws are convex).
     pub factorable: usize,
@@ -120,10 +121,7 @@ impl Auto {
     fn island(&mut self, problem: &Problem, solution: &mut Solution) -> Result<(Report, Option<Method>), Unsupported> {
         let tolerance = self.settings.stop.tolerance;
         // The bound, two thirds of the judge's work, matters where the rest is accepted.
-        let mut best = self.judge.glance(problem, solution);
-        if best.accepted_locally(&tolerance) {
-            best = self.judge.error(problem, solution);
-        }
+        let mut best = self.judge.look(problem, solution, &tolerance);
         let mut total = Report::new(Status::Stalled, best);
         let mut last = None;
         if best.accepted(&tolerance) {

@@ -67,7 +67,7 @@ pub(super) struct Scratch {
     colours: [Colours; ROUNDS + 1],
     crowd: Crowd,
     boundary: Colours,
-    /// Owners that parts of different rounds touch, by round and part.
+    /// Owners that parts of different rounds touch, or a part and a block with a crowded body, by round and part.
     border: Vec<(Place, u32)>,
     placed: Vec<Placed>,
     /// What goes into each group of lanes: of cones, of Coulomb's law, of bounds.
@@ -188,7 +188,7 @@ impl Builder<'_> {
             owners.push(problem.J.block(k).columns.iter().map(|&j| layout.owner[j as usize]));
         }
         crowd.set(count, owners);
-        parts.set(count, owners);
+        parts.set(owners, crowd);
         layout.arrange(&parts.order);
         colours[..=parts.rounds].iter_mut().chain([&mut *boundary]).for_each(|colours| colours.reset(count));
         placed.clear();

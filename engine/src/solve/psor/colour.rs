@@ -1,8 +1,8 @@
 //! Greedy colouring: blocks of one colour share no owner, so that their order does not matter.
 //!
 //! First fit in the order of the problem, with one bit per colour and owner. A block that finds no
-//! free colour (an owner with more blocks than there are colours: the drum around a thousand balls)
-//! stays uncoloured and is swept alone.
+//! free colour (an owner with more blocks than there are colours: a sheet of paper under a thousand balls; heavy ones have
+//! [`super::crowd`]) stays uncoloured and is swept alone.
 
 /// The most colours.
 const MOST: u32 = 128;

@@ -1,26 +1,31 @@
 //! Bodies that a hundred others touch: a drum, a shaker, a moving floor.
 //!
-//! Contacts with one body are to be swept one after the other, four of them not at a time. But if that body is much heavier than what
-//! touches it, each of these contacts hardly moves it for the next ones, and four lanes in four stages ([`super::stages`]), of which none
-//! sees what the other fifteen move, do no harm if each contact takes the body for sixteen times lighter than it is:
+//! Contacts with one body are to be swept one after the other, not four of them at a time. But if that body is much heavier than what
+//! touches it, each of these contacts hardly moves it for the next ones. Then they are swept in lanes and stages like all others, and each
+//! takes the body for lighter than it is. With `x_k` what contact k moves it by (in whitened coordinates), and `X_i` the sum of the lanes of
+//! group i, which sees nothing of itself and of the two groups before it ([`super::stages`]), the sweep changes the energy by
 //!
 //! ```text
-//!   φ(r̂ + Δ) ≤ φ(r̂) + Σ_k ( û_k·Δ_k + ½ Δ_k·(W_kk of the other body + 16 W_kk of the crowded one) Δ_k ),      k of sixteen contacts
+//!   Σ_k ( û_k·Δ_k + ½ Δ_k·W_other Δ_k )  +  ½ Σ_i ‖X_i‖² + Σ_i X_i·(X_{i−1} + X_{i−2})        and
+//!   ½ Σ ‖X_i‖² + Σ X_i·(X_{i−1} + X_{i−2})  ≤  ½ · 5 Σ ‖X_i‖²  ≤  ½ · 5 · 4 Σ ‖x_k‖²  =  ½ · 20 Σ Δ_k·W_crowded Δ_k
 //! ```
 //!
-//! because `‖Σ x_k‖² ≤ 16 Σ ‖x_k‖²`: the energy falls as it does with one contact at a time, towards the same solution.
+//! so that with `W_other + 20 W_crowded` for the block of a contact it falls as it does with one contact at a time, towards the same solution.
 
 use super::colour::Colours;
 use super::image::Layout;
 use super::lanes::LANES;
-use super::parts::{CROWD, Lists};
+use super::parts::Lists;
 use super::rows::COLUMNS;
 use super::stages::STAGES;
 use super::system::GROUP;
 use crate::problem::law::MAX_ROWS;
 
-/// Contacts that do not see what the others move.
-const TOGETHER: usize = LANES * STAGES;
+/// An owner with more blocks than this joins everything to everything.
+const CROWD: u32 = 100;
+
+/// How many times lighter than it is a contact takes a crowded body: lanes of a group, times the groups of a window to both sides.
+const LIGHTER: f64 = (LANES * (2 * (STAGES - 2) + 1)) as f64;
 
 /// Who is crowded, and the colours of the others.
 #[derive(Default)]
@@ -39,8 +44,13 @@ impl Crowd {
         self.colours.reset(count);
     }
 
-    fn crowded(&self, owner: u32) -> bool {
-        self.degree[owner as usize] as usize > CROWD
+    pub(super) fn crowded(&self, owner: u32) -> bool {
+        self.degree[owner as usize] > CROWD
+    }
+
+    /// Number of owners.
+    pub(super) fn owners(&self) -> usize {
+        self.degree.len()
     }
 
     /// The other one of two rigid bodies of which one is crowded and much heavier.
@@ -52,7 +62,7 @@ impl Crowd {
             _ => return None,
         };
         let heavier = layout.root(other)? / layout.root(crowded)?;
-        (heavier * heavier >= TOGETHER as f64).then_some(other)
+        (heavier * heavier >= LIGHTER).then_some(other)
     }
 
     /// The colour of a block with a crowded body and this one, which only the latter decides.
@@ -65,7 +75,7 @@ impl Crowd {
         let mut rows = *rows;
         for (side, owner) in owners.into_iter().enumerate() {
             if owner.is_some_and(|owner| self.crowded(owner)) {
-                let root = (TOGETHER as f64).sqrt();
+                let root = LIGHTER.sqrt();
                 rows.iter_mut().flat_map(|row| &mut row[side * GROUP..(side + 1) * GROUP]).for_each(|x| *x *= root);
             }
         }

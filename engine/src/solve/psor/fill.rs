@@ -24,7 +24,7 @@ pub(super) struct Slot {
     /// Where its reactions begin.
     start: usize,
     dummy: u32,
-    /// True if its lanes share a crowded body.
+    /// True if its lanes touch crowded bodies, which they may share.
     crowded: bool,
     /// Blocks of the problem; lanes without one do nothing.
     blocks: [Option<u32>; LANES],

@@ -109,7 +109,7 @@ impl System {
 }
 
 /// # Safety
-/// The groups of the run exist, their places are within z and within the vectors of `places`, and no other thread touches the latter.
+/// The groups of the run exist, their places are [`Groups::within`] z and within the vectors of `places`, and no other thread touches the latter.
 unsafe fn freeze(groups: &Groups<Cone>, run: &Run, places: &Places<'_>) -> Change {
     #[cfg(target_arch = "x86_64")]
     if wide_enough() {

@@ -22,7 +22,8 @@ pub(super) struct Layout {
     whitening: Vec<[f64; GROUP * GROUP]>,
     /// 1/√m and 1/√I of each group, zero where there is none ([`Layout::root`], [`Layout::round`]).
     roots: Vec<[f64; 2]>,
-    /// True if angular velocities are in the axes of the world ([`super::turn`]), and what that tells of each group; work space of it.
+    /// True if the angular velocities of bodies with contacts are in the axes of the world ([`super::turn`]), and what that tells of each
+    /// group; work space of it.
     pub(super) turned: bool,
     pub(super) bodies: Vec<Body>,
     pub(super) attitudes: Vec<Attitude>,

@@ -6,15 +6,14 @@
 //! two rounds do. What is left forms the boundary, swept at last colour by colour. The number of parts
 //! depends on the problem alone, never on the number of threads.
 
+use super::crowd::Crowd;
+
 /// Blocks per part: their owners' coordinates fit into the second-level cache. Smaller parts have more neighbours, whose coordinates go from
 /// core to core.
 const SIZE: usize = 4000;
 
 /// Fewer blocks are one part, which one thread sweeps.
 const LEAST: usize = 2500;
-
-/// An owner with more blocks than this joins everything to everything (a drum, a moving floor): it is not followed.
-pub(super) const CROWD: usize = 100;
 
 /// Rounds of seams at most.
 pub(super) const ROUNDS: usize = 4;
@@ -126,8 +125,9 @@ pub(super) struct Parts {
 }
 
 impl Parts {
-    /// Cuts `count` owners; `owners` lists those of each block.
-    pub(super) fn set(&mut self, count: usize, owners: &Lists) {
+    /// Cuts the owners; `owners` lists those of each block. Crowded ones, which join everything to everything, are in no part.
+    pub(super) fn set(&mut self, owners: &Lists, crowd: &Crowd) {
+        let count = crowd.owners();
         // An even number: two threads get as much each.
         self.number = if owners.len() < LEAST { 1 } else { ((owners.len() / SIZE) & !1).max(2) };
         self.of.clear();
@@ -140,7 +140,7 @@ impl Parts {
         }
         self.of.resize(count, BOUNDARY);
         self.blocks.invert(count, owners);
-        self.breadth_first(owners);
+        self.breadth_first(owners, crowd);
         // Equal shares of the work, each block counted by halves with its owners: what lies in a seam weighs on both sides alike.
         let halves = |k: &u32| if owners.get(*k as usize).len() == 1 { 2 } else { 1 };
         let total: usize = self.order.iter().flat_map(|&o| self.blocks.get(o as usize)).map(halves).sum();
@@ -192,11 +192,10 @@ impl Parts {
     }
 
     /// Owners in breadth-first order, island by island, each from its owner of the fewest blocks.
-    fn breadth_first(&mut self, owners: &Lists) {
+    fn breadth_first(&mut self, owners: &Lists, crowd: &Crowd) {
         let Parts { blocks, starts, order, seen, .. } = self;
-        let crowd = |o: u32| blocks.get(o as usize).len() > CROWD;
         starts.clear();
-        starts.extend((0..blocks.len() as u32).filter(|&o| !crowd(o)));
+        starts.extend((0..blocks.len() as u32).filter(|&o| !crowd.crowded(o)));
         starts.sort_unstable_by_key(|&o| (blocks.get(o as usize).len(), o));
         seen.clear();
         seen.resize(blocks.len(), false);
@@ -210,7 +209,7 @@ impl Parts {
             while next < order.len() {
                 for &k in blocks.get(order[next] as usize) {
                     for &o in owners.get(k as usize) {
-                        if !seen[o as usize] && !crowd(o) {
+                        if !seen[o as usize] && !crowd.crowded(o) {
                             seen[o as usize] = true;
                             order.push(o);
                         }
@@ -234,9 +233,10 @@ mod tests {
     use super::*;
 
     fn cut(count: usize, pairs: impl Iterator<Item = [u32; 2]>) -> Parts {
-        let (mut owners, mut parts) = (Lists::default(), Parts::default());
+        let (mut owners, mut crowd, mut parts) = (Lists::default(), Crowd::default(), Parts::default());
         pairs.for_each(|pair| owners.push(pair.into_iter()));
-        parts.set(count, &owners);
+        crowd.set(count, &owners);
+        parts.set(&owners, &crowd);
         parts
     }
 

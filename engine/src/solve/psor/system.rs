@@ -7,7 +7,7 @@
 //!
 //! In z every mass is one: the same row reads a velocity and spreads an impulse, whatever the inertia,
 //! and the energy of a motion is ½‖z‖². S scales each row so that its own entry of W is one (per block,
-//! normal and tangents apart): reactions and velocities are then both in √J.
+//! normal and tangents apart; less than one with [`super::crowd`]): reactions and velocities are then both in √J.
 //!
 //! Unknowns are gathered in groups of six (a rigid body) where the cliques allow it; a block that
 //! touches at most two groups goes to the lanes of [`super::kernel`]. A small clique (springs between
@@ -105,7 +105,7 @@ pub(super) struct Part {
     pub colours: Range<usize>,
     /// Its places in r̂.
     pub places: Range<usize>,
-    /// Groups of unknowns that parts of other rounds touch too, in `System::border`.
+    /// Groups of unknowns that parts of other rounds, or blocks with a crowded body, touch too, in `System::border`.
     pub border: Range<usize>,
 }
 

@@ -84,8 +84,8 @@ fn oppose(problem: &mut Problem) {
 }
 
 /// Balls of several sizes, or pebbles, in any attitude on a line, each touching the next two and the ground now and then, with angular
-/// velocities in the axes of each body.
-fn stones(count: usize, round: bool, x: &mut Numbers) -> Problem {
+/// velocities in the axes of each body. With a drum all of them touch the first, whose mass and inertia are so many times larger.
+fn stones(count: usize, round: bool, drum: Option<[f64; 2]>, x: &mut Numbers) -> Problem {
     let mut attitudes = Vec::new();
     let mut diagonal = Vec::new();
     for _ in 0..count {
@@ -95,10 +95,14 @@ fn stones(count: usize, round: bool, x: &mut Numbers) -> Problem {
         let [a, b, c] = frame(x);
         attitudes.push(DMat3::from_cols(a, b, c));
     }
+    let [mass, inertia] = drum.unwrap_or([1.0; 2]);
+    diagonal[..3].iter_mut().for_each(|h| *h *= mass);
+    diagonal[3..6].iter_mut().for_each(|h| *h *= inertia);
     let k: Vec<f64> = diagonal.iter().map(|h| h * x.draw()).collect();
     let mut problem = Problem { H: Csr::diagonal(&diagonal), k, J: Rows::new(6 * count), ..Problem::default() };
     for a in 0..count {
-        for b in [Some(a + 1), Some(a + 2), None] {
+        let around = if a == 0 && drum.is_some() { 3..count } else { 0..0 };
+        for b in [Some(a + 1), Some(a + 2), None].into_iter().chain(around.map(Some)) {
             if b.map_or(!a.is_multiple_of(5), |b| b >= count) {
                 continue;
             }
@@ -131,7 +135,7 @@ fn frames_and_arms_are_the_same_rows() {
         (psor.system.kinds.cone.storage(), report.status, solution)
     };
     for (round, form) in [(true, rows::Storage::Round), (false, rows::Storage::Frame)] {
-        let mut problem = stones(300, round, &mut Numbers::new(9));
+        let mut problem = stones(300, round, None, &mut Numbers::new(9));
         for case in ["cone", "coulomb", "joints"] {
             match case {
                 // The shift is frozen: it is read off the velocities of the same lanes.
@@ -160,7 +164,7 @@ fn frames_and_arms_are_the_same_rows() {
         assert_eq!(solved(&problem, 0).0, rows::Storage::Rigid);
     }
     // One body that is not round: no longer balls.
-    let mut egg = stones(300, true, &mut Numbers::new(9));
+    let mut egg = stones(300, true, None, &mut Numbers::new(9));
     *egg.H.values.last_mut().unwrap() *= 1.5;
     assert_eq!(solved(&egg, 0).0, rows::Storage::Frame);
 }
@@ -234,52 +238,52 @@ fn lanes_and_single_blocks_find_the_same_motion() {
     }
 }
 
-/// Stones that all touch the first one, which is `heavy` times as heavy as they are.
-fn drum(count: usize, heavy: f64, law: Law) -> Problem {
-    let x = &mut Numbers::new(21);
-    let mut problem = stones(count, true, x);
-    problem.H.values[..6].iter_mut().chain(&mut problem.k[..6]).for_each(|h| *h *= heavy);
-    for b in 3..count as u32 {
-        let columns: Vec<u32> = (0..6).chain(6 * b..6 * b + 6).collect();
-        let rows = frame(x).map(|d| [-d, draw(x), d, draw(x)].map(|x| x.to_array()));
-        problem.J.push(3, &columns, rows.as_flattened().as_flattened());
-    }
-    problem.laws = vec![law; problem.J.block_count()];
-    (problem.w, problem.E) = (vec![0.0; problem.J.len()], vec![0.0; problem.J.len()]);
-    problem
+/// ½ ‖a − b‖²_H of a diagonal H.
+fn energy_between(problem: &Problem, a: &[f64], b: &[f64]) -> f64 {
+    a.iter().zip(b).zip(&problem.H.values).map(|((a, b), h)| 0.5 * h * (a - b).powi(2)).sum()
 }
 
 #[test]
 fn contacts_with_a_crowded_body_are_swept_together_and_the_energy_falls() {
-    for (heavy, law, crowded) in [
-        (100.0, Law::Cone { mu: 0.4, rows: 3 }, true),
-        (20_000.0, Law::Cone { mu: 0.4, rows: 3 }, true),
-        // The shift is frozen, and is read off the same lanes.
-        (100.0, Law::Coulomb { mu: 0.4, rows: 3 }, true),
-        (1.0, Law::Cone { mu: 0.4, rows: 3 }, false),
-    ] {
-        let problem = drum(400, heavy, law);
-        let mut judge = Judge::of(&problem).unwrap();
-        let settings = Settings { stop: usual(20_000), ..Settings::default() }.frozen(&problem.laws);
-        let (mut system, mut x) = (System::default(), system::State::default());
-        system.set(&problem, judge.factor(), &settings, &mut build::Scratch::default());
-        assert_eq!(!system.crowd.is_empty(), crowded, "{heavy}");
-        assert_eq!(system.singles.is_empty(), crowded, "{heavy}");
-        system.zero(&mut x);
-        let mut kept = x.r.to_vec();
-        let mut energy = 0.0;
-        for sweep in 0..50 {
-            system::Sweeps::sweep(&mut system, &mut x, &mut kept);
-            let fallen = system::Sweeps::energy(&system, &x);
-            assert!(fallen < energy || fallen <= energy + 1e-14 * energy.abs(), "{heavy}, sweep {sweep}: {energy} {fallen}");
-            energy = fallen;
+    // A drum that turns as easily as a ball is as heavy as the rule asks for, and nothing but the factor keeps the energy from rising.
+    for (drum, crowded) in [([100.0, 100.0], true), ([20_000.0, 20_000.0], true), ([100.0, 0.3], true), ([1.0, 1.0], false)] {
+        for (round, cache) in [(true, usize::MAX), (true, 0), (false, 0)] {
+            let problem = stones(400, round, Some(drum), &mut Numbers::new(21));
+            let mut judge = Judge::of(&problem).unwrap();
+            let settings = Settings { stop: usual(20_000), cache, ..Settings::default() };
+            let (mut system, mut x) = (System::default(), system::State::default());
+            system.set(&problem, judge.factor(), &settings, &mut build::Scratch::default());
+            assert_eq!((!system.crowd.is_empty(), system.singles.is_empty()), (crowded, crowded), "{drum:?}");
+            system.zero(&mut x);
+            let mut kept = x.r.to_vec();
+            let mut energy = 0.0f64;
+            for sweep in 0..50 {
+                system::Sweeps::sweep(&mut system, &mut x, &mut kept);
+                let fallen = system::Sweeps::energy(&system, &x);
+                // Sums of four thousand terms, each a small part of the energy.
+                assert!(fallen <= energy + 1e-14 * energy.abs(), "{drum:?}, sweep {sweep}: {energy} {fallen}");
+                energy = fallen;
+            }
+            let mut anew = x.clone();
+            system.refresh(&mut anew);
+            // Fifty sweeps of four hundred additions to the drum, of numbers of order ten.
+            assert!(largest_difference(&x.z, &anew.z) < 1e-11, "{drum:?}: nothing is lost where lanes write to one body");
+            let (a, lanes) = solve(&problem, settings.clone());
+            let (b, single) = solve(&problem, Settings { local: Local::Exact, ..settings });
+            assert_eq!((a.status, b.status), (Status::Converged, Status::Converged), "{drum:?}");
+            let between = energy_between(&problem, &lanes.v, &single.v);
+            assert!(between.sqrt() <= a.error.bound.sqrt() + b.error.bound.sqrt(), "{drum:?}: both are within their bounds");
         }
-        let (a, lanes) = solve(&problem, settings.clone());
-        let (b, single) = solve(&problem, Settings { local: Local::Exact, acceleration: Acceleration::Auto, ..settings });
-        assert_eq!((a.status, b.status), (Status::Converged, Status::Converged), "{heavy}");
-        // The bound is 1e-5 of a scale of some 100 J, on inertias from 0.2: velocities of order 1 within 5e-2 at the worst.
-        assert!(largest_difference(&lanes.v, &single.v) < 5e-2, "{heavy}");
     }
+}
+
+#[test]
+fn a_shift_is_frozen_among_contacts_with_a_crowded_body() {
+    let mut problem = stones(400, true, Some([100.0; 2]), &mut Numbers::new(22));
+    problem.laws.fill(Law::Coulomb { mu: 0.4, rows: 3 });
+    let (report, solution) = solve(&problem, Settings { stop: usual(20_000), ..Settings::default() });
+    assert_eq!(report.status, Status::Converged);
+    assert_eq!(Judge::of(&problem).unwrap().error(&problem, &solution), report.error);
 }
 
 #[test]
@@ -293,19 +297,20 @@ fn the_bits_do_not_depend_on_threads() {
         if rigid {
             oppose(&mut problem);
         }
-        same_bits(&problem);
-        if law.rows() == 3 {
-            same_bits(&drum(count, 100.0, law));
-        }
+        same_bits(&problem, Settings::default());
+    }
+    // Frames and arms, with seams between parts and with a crowded body.
+    for (round, drum) in [(true, None), (false, None), (true, Some([100.0; 2])), (false, Some([100.0; 2]))] {
+        same_bits(&stones(3_000, round, drum, &mut Numbers::new(23)), Settings { cache: 0, ..Settings::default() });
     }
 }
 
 /// The same bits on one, two and three threads.
-fn same_bits(problem: &Problem) {
+fn same_bits(problem: &Problem, settings: Settings) {
     let run = |threads: usize| {
         let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
-        let stop = Stop { work: Some(25), ..tight(0) };
-        pool.install(|| solve(problem, Settings { stop, ..Settings::default() })).1
+        let settings = Settings { stop: Stop { work: Some(25), ..tight(0) }, ..settings.clone() };
+        pool.install(|| solve(problem, settings)).1
     };
     let one = run(1);
     for threads in [2, 3] {

@@ -55,7 +55,7 @@ impl Attitude {
             }
             self.count = kept;
         }
-        !self.found || self.count > 0
+        if self.found { self.count > 0 } else { angular == [DVec3::ZERO; 3] }
     }
 
     fn matrix(&self) -> DMat3 {
