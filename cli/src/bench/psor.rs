@@ -9,6 +9,7 @@
 
 use super::packing::packing;
 use super::sweeps;
+use indicatif::ProgressBar;
 use serde::Serialize;
 use signorini::problem::{Law, Problem, Solution, Tolerance};
 use signorini::solve::psor::{Acceleration, BYTES_OF_BEST, BYTES_PER_BODY, BYTES_PER_CONTACT, BYTES_PER_ROUND_CONTACT, Psor, Settings};
@@ -43,8 +44,9 @@ const SIZES: [usize; 6] = [1_000, 5_000, 11_000, 17_000, 50_000, 100_000];
 /// Sizes that `triad_ratio` is the worst of.
 const MIDDLE: std::ops::RangeInclusive<usize> = 4_500..=17_500;
 
-/// Alternating rounds of sweeps, on one thread and two, and triads. The best of each counts, because anything else on the machine only adds to
-/// it; ratios are those of the best. (Medians of the ratios within each round say how busy the neighbours on a shared machine were.)
+/// Rounds over all sizes of sweeps, on one thread and two, and triads. The best of each counts, because anything else on the machine only adds
+/// to it; ratios are those of the best. (Medians of the ratios within each round say how busy the neighbours on a shared machine were; rounds
+/// over all sizes, so that no size is measured within one bad moment.)
 const ROUNDS: usize = 15;
 
 #[derive(Serialize)]
@@ -85,15 +87,20 @@ pub fn run(arguments: &Arguments) -> ExitCode {
 
 fn speed(arguments: &Arguments) {
     let mut out = Speed { contacts: Vec::new(), triad_ratio: 0.0, threads2_speedup: f64::INFINITY, bit_identical: true };
+    let mut cases: Vec<Case> = SIZES.into_iter().map(Case::new).collect();
+    let bar = ProgressBar::new(ROUNDS as u64);
+    for round in 0..ROUNDS {
+        cases.iter_mut().for_each(|case| case.measure(round));
+        bar.inc(1);
+    }
+    bar.finish_and_clear();
     if !arguments.json {
         println!(
             "{:>8}  {:>10}  {:>6}  {:>6}  {:>14}  {:>8}  {:>8}  {:>9}  {:>11}",
             "contacts", "ns/contact", "triad", "ratio", "with extrapol.", "tracking", "coulomb", "not round", "two threads"
         );
     }
-    for size in SIZES {
-        let problem = packing(size, 1);
-        let row = measure(&problem);
+    for row in cases.iter().map(Case::size) {
         if MIDDLE.contains(&row.n) {
             out.triad_ratio = out.triad_ratio.max(row.triad_ratio);
         }
@@ -133,36 +140,69 @@ fn speed(arguments: &Arguments) {
     }
 }
 
-fn measure(problem: &Problem) -> Size {
-    let contacts = problem.laws.len();
-    let count = (3_000_000 / contacts as u64).clamp(40, 600);
-    let [mut sweep, mut shared, mut triad, mut accelerated, mut coulomb, mut general] = [f64::INFINITY; 6];
-    let mut rubbing = problem.clone();
-    rubbing.laws.iter_mut().for_each(|law| *law = Law::Coulomb { mu: law.friction().unwrap_or(0.0), rows: 3 });
-    let mut long = problem.clone();
-    long.H.values.iter_mut().skip(3).step_by(6).for_each(|inertia| *inertia *= 0.7);
-    let bytes = contacts * (Settings::default().bytes_per_contact(contacts) + BYTES_OF_BEST) + problem.n() / 6 * BYTES_PER_BODY;
-    let mut sum = vec![0.0; bytes / 24];
-    let (b, c) = (vec![1.0; sum.len()], vec![2.0; sum.len()]);
-    for round in 0..ROUNDS {
-        sweep = sweep.min(least(&timed(problem, Acceleration::None, 1, count).0));
-        triad = triad.min(triad_seconds(&mut sum, &b, &c, round));
-        shared = shared.min(least(&timed(problem, Acceleration::None, 2, count).0));
-        general = general.min(least(&timed(&long, Acceleration::None, 1, count / 4).0));
-        coulomb = coulomb.min(least(&timed(&rubbing, Acceleration::None, 1, count / 4).0));
-        accelerated = accelerated.min(least(&timed(problem, Acceleration::Auto, 1, count).0));
+/// A packing, the same under Coulomb's law, and of bodies that are not round; the vectors of its triad.
+struct Case {
+    problem: Problem,
+    rubbing: Problem,
+    long: Problem,
+    triad: [Vec<f64>; 3],
+    best: Best,
+}
+
+/// The least time of each, s.
+struct Best {
+    sweep: f64,
+    shared: f64,
+    triad: f64,
+    accelerated: f64,
+    coulomb: f64,
+    general: f64,
+}
+
+impl Case {
+    /// Of about so many contacts.
+    fn new(size: usize) -> Case {
+        let problem = packing(size, 1);
+        let mut rubbing = problem.clone();
+        rubbing.laws.iter_mut().for_each(|law| *law = Law::Coulomb { mu: law.friction().unwrap_or(0.0), rows: 3 });
+        let mut long = problem.clone();
+        long.H.values.iter_mut().skip(3).step_by(6).for_each(|inertia| *inertia *= 0.7);
+        let contacts = problem.laws.len();
+        let bytes = contacts * (Settings::default().bytes_per_contact(contacts) + BYTES_OF_BEST) + problem.n() / 6 * BYTES_PER_BODY;
+        let triad = [0.0, 1.0, 2.0].map(|x| vec![x; bytes / 24]);
+        let [sweep, shared, accelerated, coulomb, general] = [f64::INFINITY; 5];
+        Case { problem, rubbing, long, triad, best: Best { sweep, shared, triad: f64::INFINITY, accelerated, coulomb, general } }
     }
-    let per = 1e9 / contacts as f64;
-    Size {
-        n: contacts,
-        ns_per_contact_sweep: sweep * per,
-        ns_per_contact_sweep_accelerated: accelerated * per,
-        ns_per_contact_sweep_coulomb: coulomb * per,
-        ns_per_contact_sweep_general: general * per,
-        tracking_percent: 100.0 * copy_seconds(3 * contacts) / accelerated,
-        ns_per_contact_triad: triad * per,
-        triad_ratio: sweep / triad,
-        threads2_speedup: sweep / shared,
+
+    /// Measures everything once more.
+    fn measure(&mut self, round: usize) {
+        let Case { problem, rubbing, long, triad: [a, b, c], best } = self;
+        let count = (3_000_000 / problem.laws.len() as u64).clamp(40, 600);
+        let sweeps = |problem: &Problem, acceleration, threads, count| least(&timed(problem, acceleration, threads, count).0);
+        best.sweep = best.sweep.min(sweeps(problem, Acceleration::None, 1, count));
+        best.triad = best.triad.min(triad_seconds(a, b, c, round));
+        best.shared = best.shared.min(sweeps(problem, Acceleration::None, 2, count));
+        best.general = best.general.min(sweeps(long, Acceleration::None, 1, count / 4));
+        best.coulomb = best.coulomb.min(sweeps(rubbing, Acceleration::None, 1, count / 4));
+        best.accelerated = best.accelerated.min(sweeps(problem, Acceleration::Auto, 1, count));
+    }
+
+    /// What was measured.
+    fn size(&self) -> Size {
+        let Best { sweep, shared, triad, accelerated, coulomb, general } = self.best;
+        let contacts = self.problem.laws.len();
+        let per = 1e9 / contacts as f64;
+        Size {
+            n: contacts,
+            ns_per_contact_sweep: sweep * per,
+            ns_per_contact_sweep_accelerated: accelerated * per,
+            ns_per_contact_sweep_coulomb: coulomb * per,
+            ns_per_contact_sweep_general: general * per,
+            tracking_percent: 100.0 * copy_seconds(3 * contacts) / accelerated,
+            ns_per_contact_triad: triad * per,
+            triad_ratio: sweep / triad,
+            threads2_speedup: sweep / shared,
+        }
     }
 }
 
