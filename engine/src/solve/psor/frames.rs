@@ -23,21 +23,20 @@ use super::rows::{Bodies, COLUMNS, Form, number};
 use super::turn::arm;
 use glam::DVec3;
 
-/// Bodies of any inertia: d₁, d₂, κ, two arms.
+/// Frames and arms: d₁, d₂, κ, two arms, and for `ROUND` bodies two 1/√m.
 #[derive(Clone, Copy)]
-pub(super) struct Frame;
+pub(super) struct Frames<const ROUND: bool>;
 
-/// Round bodies: d₁, d₂, κ, two arms, two 1/√m.
-#[derive(Clone, Copy)]
-pub(super) struct Round;
+pub(super) type Round = Frames<true>;
+pub(super) type Frame = Frames<false>;
 
 const KAPPA: usize = 6;
 const ARMS: usize = 7;
 const ROOTS: usize = 13;
 
 /// Numbers of a contact in either form.
-pub(super) const FRAME: usize = 13;
-pub(super) const ROUND: usize = 15;
+const IN_FRAME: usize = 13;
+pub(super) const IN_ROUND: usize = 15;
 
 /// Numbers of a body: U row by row without its zeros, 1/√m, room.
 pub(super) type Body = [f64; 8];
@@ -95,40 +94,9 @@ impl<F: Four> Axes<F> {
     }
 }
 
-impl Form for Round {
+impl<const ROUND: bool> Form for Frames<ROUND> {
     fn numbers(_: usize) -> usize {
-        ROUND
-    }
-
-    #[inline(always)]
-    unsafe fn velocities<F: Four>(_: usize, values: *const f64, q: *const f64, _: Bodies, touched: &[[F; 6]; 2]) -> [F; 3] {
-        // SAFETY: the caller's promise.
-        unsafe {
-            let mut v = [[F::splat(0.0); 3]; 2];
-            for (side, (v, z)) in v.iter_mut().zip(touched).enumerate() {
-                *v = at_arm(number(values, ROOTS + side), z, [z[3], z[4], z[5]], three(values, ARMS + 3 * side));
-            }
-            Axes::of(values).along(q, between(v))
-        }
-    }
-
-    #[inline(always)]
-    unsafe fn moves<F: Four>(_: usize, values: *const f64, _: Bodies, x: &[F; 3]) -> [[F; 6]; 2] {
-        // SAFETY: the caller's promise.
-        unsafe {
-            let zero = F::splat(0.0);
-            let mut out = [[zero; 6]; 2];
-            for (side, (out, force)) in out.iter_mut().zip(Axes::of(values).forces(x, zero)).enumerate() {
-                *out = moved(number(values, ROOTS + side), force, cross(three(values, ARMS + 3 * side), force));
-            }
-            out
-        }
-    }
-}
-
-impl Form for Frame {
-    fn numbers(_: usize) -> usize {
-        FRAME
+        if ROUND { IN_ROUND } else { IN_FRAME }
     }
 
     #[inline(always)]
@@ -137,9 +105,13 @@ impl Form for Frame {
         unsafe {
             let mut v = [[F::splat(0.0); 3]; 2];
             for (side, (v, z)) in v.iter_mut().zip(touched).enumerate() {
-                let [xx, xy, xz, yy, yz, zz, root, _] = bodies.numbers::<F>(side);
-                // Uᵀζ
-                let omega = [xx.mul(z[3]), yy.mul_add(z[4], xy.mul(z[3])), zz.mul_add(z[5], yz.mul_add(z[4], xz.mul(z[3])))];
+                let (root, omega) = if ROUND {
+                    (number(values, ROOTS + side), [z[3], z[4], z[5]])
+                } else {
+                    let [xx, xy, xz, yy, yz, zz, root, _] = bodies.numbers::<F>(side);
+                    // Uᵀζ
+                    (root, [xx.mul(z[3]), yy.mul_add(z[4], xy.mul(z[3])), zz.mul_add(z[5], yz.mul_add(z[4], xz.mul(z[3])))])
+                };
                 *v = at_arm(root, z, omega, three(values, ARMS + 3 * side));
             }
             Axes::of(values).along(q, between(v))
@@ -153,9 +125,13 @@ impl Form for Frame {
             let zero = F::splat(0.0);
             let mut out = [[zero; 6]; 2];
             for (side, (out, force)) in out.iter_mut().zip(Axes::of(values).forces(x, zero)).enumerate() {
-                let [xx, xy, xz, yy, yz, zz, root, _] = bodies.numbers::<F>(side);
-                let [x, y, z] = cross(three(values, ARMS + 3 * side), force);
-                *out = moved(root, force, [xz.mul_add(z, xy.mul_add(y, xx.mul(x))), yz.mul_add(z, yy.mul(y)), zz.mul(z)]);
+                let turn = cross(three(values, ARMS + 3 * side), force);
+                *out = if ROUND {
+                    moved(number(values, ROOTS + side), force, turn)
+                } else {
+                    let ([xx, xy, xz, yy, yz, zz, root, _], [x, y, z]) = (bodies.numbers::<F>(side), turn);
+                    moved(root, force, [xz.mul_add(z, xy.mul_add(y, xx.mul(x))), yz.mul_add(z, yy.mul(y)), zz.mul(z)])
+                };
             }
             out
         }
@@ -202,7 +178,7 @@ unsafe fn three<F: Four>(values: *const f64, i: usize) -> [F; 3] {
 
 impl Frame {
     /// The numbers of one contact from its whitened rows (3 × 12) and its bodies (zeros: the ground).
-    pub(super) fn of(rows: &[f64], bodies: [&Body; 2]) -> [f64; FRAME] {
+    pub(super) fn of(rows: &[f64], bodies: [&Body; 2]) -> [f64; IN_FRAME] {
         let row = |i: usize, at: usize| DVec3::from_slice(&rows[i * COLUMNS + at..]);
         let d = [0, 1, 2].map(|i| if bodies[0][ROOT] > 0.0 { row(i, 0) / bodies[0][ROOT] } else { DVec3::ZERO });
         let across = d[0].cross(d[1]);
@@ -225,9 +201,9 @@ fn unturned([xx, xy, xz, yy, yz, zz, ..]: &Body, x: DVec3) -> DVec3 {
 
 impl Round {
     /// As [`Frame::of`], of bodies that are round: U is a number.
-    pub(super) fn of(rows: &[f64], bodies: [&Body; 2]) -> [f64; ROUND] {
-        let mut out = [0.0; ROUND];
-        out[..FRAME].copy_from_slice(&Frame::of(rows, bodies));
+    pub(super) fn of(rows: &[f64], bodies: [&Body; 2]) -> [f64; IN_ROUND] {
+        let mut out = [0.0; IN_ROUND];
+        out[..IN_FRAME].copy_from_slice(&Frame::of(rows, bodies));
         for (side, body) in bodies.into_iter().enumerate() {
             out[ARMS + 3 * side..ARMS + 3 * side + 3].iter_mut().for_each(|x| *x *= body[0]);
             out[ROOTS + side] = body[ROOT];

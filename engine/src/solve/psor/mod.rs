@@ -146,7 +146,7 @@ pub const DEFAULT_WORK: u64 = 1000;
 pub const BYTES_PER_CONTACT: usize = (rows::RIGID + 3) * 8 + 8 + 24 + 2 * 24;
 
 /// The same for contacts of round bodies that are stored as frames and arms ([`frames`]).
-pub const BYTES_PER_ROUND_CONTACT: usize = BYTES_PER_CONTACT - (rows::RIGID - frames::ROUND) * 8;
+pub const BYTES_PER_ROUND_CONTACT: usize = BYTES_PER_CONTACT - (rows::RIGID - frames::IN_ROUND) * 8;
 
 /// Memory that keeping each iterate, lest it be the best one, moves per frictional contact: r̂ is written once more.
 pub const BYTES_OF_BEST: usize = 24;
