@@ -68,10 +68,10 @@ pub fn of(record: &Record, kind: Kind) -> Result<Plot, String> {
     let name = &record.head.name;
     Ok(match kind {
         Kind::Error => {
-            let bound = column("bound on the velocity error", &|i| f64::from(steps[i].bound), false);
+            let estimate = column("estimated energy of the velocity error", &|i| f64::from(steps[i].estimate), false);
             let error = column("local errors, summed", &|i| f64::from(steps[i].joule), true);
-            // Where no law is solved there is no bound.
-            let series = if record.head.law == "none" { vec![error] } else { vec![error, bound] };
+            // Where no law is solved there is no estimate.
+            let series = if record.head.law == "none" { vec![error] } else { vec![error, estimate] };
             draw(&format!("{name}: error of each step"), "J", &series, true)
         }
         Kind::Energy => draw(&format!("{name}: energy ledger, since the beginning"), "J", &ledger(record), false),

@@ -42,7 +42,7 @@ pub struct Arguments {
     /// Largest velocity that any row may be wrong by, m/s.
     #[arg(long, value_name = "M/S", default_value = "1e-6", value_parser = positive)]
     pub(crate) tol_velocity: f64,
-    /// Largest bound on the energy of the velocity error, relative to the energy scale [default: the root of --tol].
+    /// Largest estimated energy of the velocity error, relative to the energy scale [default: the root of --tol].
     #[arg(long, value_name = "RELATIVE", value_parser = positive)]
     pub(crate) tol_bound: Option<f64>,
     /// Most work, in the method's unit: sweeps, factorizations, pivots.
@@ -357,8 +357,8 @@ struct Blocks {
 struct ErrorLine {
     joule: f64,
     relative: f64,
-    bound_joule: f64,
-    bound_relative: f64,
+    estimate_joule: f64,
+    estimate_relative: f64,
     scale_joule: f64,
     velocity: f64,
     worst_row: Option<usize>,
@@ -398,8 +398,8 @@ fn line<'a>(stored: &'a Stored, outcome: &'a Outcome, largest_difference: Option
         error: ErrorLine {
             joule: error.joule,
             relative: error.relative(),
-            bound_joule: error.bound,
-            bound_relative: error.bound_relative(),
+            estimate_joule: error.estimate,
+            estimate_relative: error.estimate_relative(),
             scale_joule: error.scale,
             velocity: error.velocity,
             worst_row: (stored.input.rows() > 0).then_some(error.worst_row),
@@ -446,7 +446,7 @@ impl Printer {
         if !self.begun {
             say(&format!(
                 "{:a$}  {:b$}  {:11}  {:>7}  {:>8}  {:>9}  {:>9}  {:>9}  {:>9}  worst row",
-                "problem", "solver", "status", "work", "time s", "error J", "relative", "bound", "m/s"
+                "problem", "solver", "status", "work", "time s", "error J", "relative", "estimate", "m/s"
             ));
             self.begun = true;
         }
@@ -464,7 +464,7 @@ impl Printer {
             outcome.wall,
             error.joule,
             error.relative(),
-            error.bound_relative(),
+            error.estimate_relative(),
             error.velocity,
             last
         ));

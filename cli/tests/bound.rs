@@ -40,14 +40,18 @@ fn the_bound_is_one_and_its_estimate_is_safe() {
             let truth = 0.5 * dot(&wrong, &momentum);
             let certain = judge.error_against(&problem, &iterate, Some(&reference.r));
             // Equal up to rounding where one block alone is wrong. The references are good to 1e-9 m/s (worst: a wall); below 1e-12 of the scale the "truth" is their error.
-            assert!(certain.bound >= truth * (1.0 - 1e-12) - 1e-12 * certain.scale, "{name} after {sweeps}: {} < {truth}", certain.bound);
+            assert!(
+                certain.estimate >= truth * (1.0 - 1e-12) - 1e-12 * certain.scale,
+                "{name} after {sweeps}: {} < {truth}",
+                certain.estimate
+            );
             if truth > 1e-12 * certain.scale {
-                let estimated = judge.error(&problem, &iterate).bound;
+                let estimated = judge.error(&problem, &iterate).estimate;
                 total += 1;
                 assert!(estimated >= 0.1 * truth, "{name} after {sweeps}: {estimated} against {truth}");
                 if certain.relative() < 1e-6 {
                     good += 1;
-                    near += usize::from(estimated <= 10.0 * certain.bound);
+                    near += usize::from(estimated <= 10.0 * certain.estimate);
                 }
                 safe += usize::from(estimated >= truth);
                 blind = blind.max(truth / certain.joule);

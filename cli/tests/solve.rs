@@ -51,7 +51,7 @@ fn json_has_these_keys_and_no_others() {
     assert_eq!(keys(&line), wanted("problem solver status iterations work wall_s reproducible error"));
     assert_eq!(keys(&line["problem"]), wanted("name n rows blocks"));
     assert_eq!(keys(&line["problem"]["blocks"]), wanted("equality unilateral interval cone coulomb"));
-    let error = "joule relative bound_joule bound_relative scale_joule velocity worst_row worst_name momentum_joule natural fischer_burmeister siconos thesis";
+    let error = "joule relative estimate_joule estimate_relative scale_joule velocity worst_row worst_name momentum_joule natural fischer_burmeister siconos thesis";
     assert_eq!(keys(&line["error"]), wanted(error));
     assert_eq!(keys(&line["error"]["thesis"]), wanted("rp_eq rp_ineq rd mu"));
     assert_eq!(line["problem"]["name"], "ball");

@@ -92,7 +92,7 @@ fn joules_are_joules_in_every_system_of_units() {
             let same = |a: f64, b: f64| (a - b).abs() <= 1e-8 * b.abs();
             assert!(same(got.joule / energy, want.joule), "{} {got:?} {want:?}", known.problem.name);
             assert!(same(got.scale / energy, want.scale), "{}", known.problem.name);
-            assert!(same(got.bound / energy, want.bound), "{} {got:?} {want:?}", known.problem.name);
+            assert!(same(got.estimate / energy, want.estimate), "{} {got:?} {want:?}", known.problem.name);
             // A row that happens to be satisfied has nothing but rounding to show.
             assert!(same(got.velocity / length, want.velocity) || want.velocity < 1e-15, "{}", known.problem.name);
         }
@@ -166,11 +166,11 @@ fn the_bound_holds_with_reference_impulses_and_is_safe_with_the_estimate() {
             let iterate = Solution { v, r };
             let certain = judge.error_against(problem, &iterate, Some(&solution.r));
             // The stack of ratio 10 forms u from impulses 1e9 times larger: its rounding is 1e-16 · 1e9 · √scale, squared.
-            assert!(certain.bound >= truth * (1.0 - 1e-9) - 1e-12 * certain.scale, "{}: {} < {truth}", problem.name, certain.bound);
+            assert!(certain.estimate >= truth * (1.0 - 1e-9) - 1e-12 * certain.scale, "{}: {} < {truth}", problem.name, certain.estimate);
             if truth > 1e-10 * certain.scale {
                 let estimated = judge.error(problem, &iterate);
                 total += 1;
-                safe += usize::from(estimated.bound >= truth * (1.0 - 1e-9) - 1e-12 * certain.scale);
+                safe += usize::from(estimated.estimate >= truth * (1.0 - 1e-9) - 1e-12 * certain.scale);
             }
         }
     }

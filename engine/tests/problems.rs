@@ -75,7 +75,7 @@ fn every_method_on_every_problem() {
                 let coulomb = problem.laws.iter().any(|law| matches!(law, Law::Coulomb { .. })) && problem.laws.len() > 4;
                 let far = distance(&problem, &solution.v, &known.v);
                 let rounding = 1e-14 * distance(&problem, &known.v, &vec![0.0; known.v.len()]);
-                let allowed = (2.0 * report.error.bound.max(1e-12 * report.error.scale)).sqrt() + rounding;
+                let allowed = (2.0 * report.error.estimate.max(1e-12 * report.error.scale)).sqrt() + rounding;
                 assert!(coulomb || far <= allowed, "{what}: v is {far:e} √J off");
                 // From the answer, the method has nothing left to do; where it promises nothing, the rounding of v may undo a lucky answer.
                 let again = solver.solve(&problem, &mut solution).expect("it was treated before");

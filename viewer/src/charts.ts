@@ -229,7 +229,7 @@ export function plots(recording: Recording): Record<string, Plot> {
       unit: 'J',
       log: true,
       lines: [
-        ...(touching(recording) ? [{ label: 'bound on the velocity error', values: steps.bound, color: '#a8b0ba' }] : []),
+        ...(touching(recording) ? [{ label: 'estimated energy of the velocity error', values: steps.estimate, color: '#a8b0ba' }] : []),
         { label: 'local errors, summed', values: steps.joule, color: PALETTE[0], points: x.length < 400 },
       ],
       say: (i) =>

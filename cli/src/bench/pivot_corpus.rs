@@ -203,7 +203,7 @@ pub fn row(path: &Path, wanted: &Wanted) -> Result<Option<Row>, String> {
         ms: pair.ms,
         second: format!("{:?}", second.status),
         apart: pair.apart / scale,
-        granted: pair.errors[1].bound_relative().max(if second.status == Status::Converged { ASKED.relative } else { 0.0 }),
+        granted: pair.errors[1].estimate_relative().max(if second.status == Status::Converged { ASKED.relative } else { 0.0 }),
         apart_velocity: pair.velocity,
         notes: first.remarks().join("; "),
     }))

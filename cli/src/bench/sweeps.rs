@@ -29,7 +29,7 @@ struct Row {
     sweeps: Vec<[Option<u64>; 3]>,
     status: Status,
     relative: f64,
-    bound_relative: f64,
+    estimate_relative: f64,
 }
 
 #[derive(Serialize)]
@@ -104,7 +104,7 @@ pub fn run(folder: &Path, arguments: &Arguments) -> ExitCode {
 fn whole(problem: Problem, methods: &[(&str, Settings)], quiet: bool) -> Row {
     let contacts = problem.laws.iter().filter(|law| law.name() != "equality").count();
     let mut row =
-        Row { problem: problem.name.clone(), contacts, sweeps: Vec::new(), status: Status::Budget, relative: 0.0, bound_relative: 0.0 };
+        Row { problem: problem.name.clone(), contacts, sweeps: Vec::new(), status: Status::Budget, relative: 0.0, estimate_relative: 0.0 };
     for (i, (_, settings)) in methods.iter().enumerate() {
         // Velocities are not asked for here: the published counts know the energy alone.
         let tolerance = Tolerance { relative: TARGETS[2], velocity: f64::INFINITY, bound: None };
@@ -117,7 +117,7 @@ fn whole(problem: Problem, methods: &[(&str, Settings)], quiet: bool) -> Row {
         let scale = report.error.scale;
         row.sweeps.push(TARGETS.map(|target| report.history.iter().find(|s| s.joule <= target * scale).map(|s| s.work)));
         if i == 0 {
-            (row.status, row.relative, row.bound_relative) = (report.status, report.error.relative(), report.error.bound_relative());
+            (row.status, row.relative, row.estimate_relative) = (report.status, report.error.relative(), report.error.estimate_relative());
         }
     }
     if !quiet {
@@ -129,7 +129,7 @@ fn whole(problem: Problem, methods: &[(&str, Settings)], quiet: bool) -> Row {
             cells.join(" | "),
             row.status,
             row.relative,
-            row.bound_relative
+            row.estimate_relative
         );
     }
     row

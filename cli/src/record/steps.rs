@@ -39,8 +39,8 @@ columns! {
     joule,
     /// The error relative to the energy scale.
     relative,
-    /// Bound on the energy of the velocity error, J.
-    bound,
+    /// Estimated energy of the velocity error, J.
+    estimate,
     /// Largest wrong velocity, m/s.
     velocity,
     /// The worst constraint: place in the list of names.

@@ -142,7 +142,7 @@ impl Recorder {
             Step {
                 joule: error.joule as f32,
                 relative: error.relative() as f32,
-                bound: error.bound as f32,
+                estimate: error.estimate as f32,
                 velocity: error.velocity as f32,
                 worst,
                 solver,

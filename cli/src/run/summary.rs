@@ -218,7 +218,7 @@ impl Finished {
 pub fn verdict_json(scene: &Scene, verdict: &Verdict) -> Json {
     json!({
         "time": verdict.time, "accepted": verdict.accepted, "status": verdict.status, "joule": verdict.error.joule,
-        "relative": verdict.error.relative(), "bound": verdict.error.bound, "velocity": verdict.error.velocity,
+        "relative": verdict.error.relative(), "estimate": verdict.error.estimate, "velocity": verdict.error.velocity,
         "worst": verdict.worst_name(scene), "solver": verdict.solver.name(), "work": verdict.work, "penetration": verdict.penetration,
         "contacts": verdict.contacts, "rows": verdict.rows, "substeps": verdict.substeps, "energy": verdict.energy,
     })

@@ -211,7 +211,7 @@ table! {
         tolerance: Option<Of<Pure>>,
         /// Largest velocity by which a constraint may be wrong; 1e-6 m/s without this.
         velocity_tolerance: Option<Of<Speed>>,
-        /// Largest energy by which the motion of a step may be wrong (the bound), relative to its energy scale; the root of `tolerance` without this.
+        /// Largest energy by which the motion of a step may be wrong (the estimate), relative to its energy scale; the root of `tolerance` without this.
         bound_tolerance: Option<Of<Pure>>,
         /// Most sweeps or iterations of a step.
         iterations: Option<Count>,

@@ -28,7 +28,7 @@
 //! away. Where nothing has to react the sum is zero: then the second term is the yardstick, the energy
 //! of the velocities from which u is formed, each taken to a ten-thousandth (a reduced problem has q alone for them).
 //!
-//! # The bound
+//! # The estimate
 //!
 //! Local errors are blind to long waves. For r ∈ K and `v = H⁻¹(k + Jᵀr)`, convexity gives
 //!
@@ -46,8 +46,10 @@
 //! the estimate is widened to `(1 + 100 √e) B + 4 e · ½ v₀ᵀ H v₀`; at an accepted iterate (e ≤ 1e-8) that changes it by a
 //! hundredth. On 216 iterates of real problems, from the first sweep to the five-hundredth, it was never below the truth, and
 //! within a factor ten of the bound with the true impulses on 61 of the 64 that were locally good (`cargo test --test bound`).
-//! A momentum defect D widens the bound to `(√B + √D)²`, with B taken at the velocity that belongs to r.
-//! For `Coulomb` the shift is held fixed. The bound is of first order, so that the rounding of u times a reaction of 10¹⁶
+//! It is an estimate all the same: where the feasible set is nearly empty, r* has any size. What is proved says
+//! `solve::certificate`, at the price of a factorization.
+//! A momentum defect D widens the estimate to `(√B + √D)²`, with B taken at the velocity that belongs to r.
+//! For `Coulomb` the shift is held fixed. The estimate is of first order, so that the rounding of u times a reaction of 10¹⁶
 //! (a heavy body on a light one) would drown it: of u counts what exceeds the rounding of its own terms, as of ρ. So it does in the
 //! local errors where the scale is no more than rounding: balls that fly side by side have no velocity to compare it with.
 
@@ -64,7 +66,7 @@ pub struct Tolerance {
     pub relative: f64,
     /// Largest δu of any row, m/s.
     pub velocity: f64,
-    /// Largest `bound / scale`; none: the square root of `relative`, because the bound is of first order.
+    /// Largest `estimate / scale`; none: the square root of `relative`, because the estimate is of first order.
     pub bound: Option<f64>,
 }
 
@@ -75,7 +77,7 @@ impl Default for Tolerance {
 }
 
 impl Tolerance {
-    /// Largest `bound / scale`.
+    /// Largest `estimate / scale`.
     pub fn largest_bound(&self) -> f64 {
         self.bound.unwrap_or(self.relative.sqrt())
     }
@@ -89,7 +91,7 @@ pub struct Error {
     /// The energy scale of the problem, J.
     pub scale: f64,
     /// Estimated kinetic energy of the velocity error, J.
-    pub bound: f64,
+    pub estimate: f64,
     /// Largest δu of any block, m/s.
     pub velocity: f64,
     /// Energy of the momentum defect, J (a part of `joule`).
@@ -110,17 +112,17 @@ impl Error {
         ratio(self.joule, self.scale)
     }
 
-    /// `bound / scale` (0 for 0/0).
-    pub fn bound_relative(&self) -> f64 {
-        ratio(self.bound, self.scale)
+    /// `estimate / scale` (0 for 0/0).
+    pub fn estimate_relative(&self) -> f64 {
+        ratio(self.estimate, self.scale)
     }
 
-    /// Local sum, bound and velocities are all within the tolerance.
+    /// Local sum, estimate and velocities are all within the tolerance.
     pub fn accepted(&self, tolerance: &Tolerance) -> bool {
-        self.accepted_locally(tolerance) && self.bound_relative() <= tolerance.largest_bound()
+        self.accepted_locally(tolerance) && self.estimate_relative() <= tolerance.largest_bound()
     }
 
-    /// Local sum and velocities are within the tolerance, whatever the bound.
+    /// Local sum and velocities are within the tolerance, whatever the estimate.
     pub fn accepted_locally(&self, tolerance: &Tolerance) -> bool {
         self.relative() <= tolerance.relative && self.velocity <= tolerance.velocity && self.momentum_velocity <= tolerance.velocity
     }
@@ -226,12 +228,12 @@ impl Judge {
         self.error_against(problem, solution, None)
     }
 
-    /// The local error of a solution whose velocities belong to its reactions, without momentum defect and bound (infinite): a third of
+    /// The local error of a solution whose velocities belong to its reactions, without momentum defect and estimate (infinite): a third of
     /// the work, for methods that look often. [`Judge::error`] has the last word.
     pub fn glance(&mut self, problem: &Problem, solution: &Solution) -> Error {
         problem.local_velocities(&solution.v, &solution.r, &mut self.u);
         let local = local_error(&problem.laws, &problem.J.row_starts, &self.a, &self.u, &solution.r);
-        guard(Error { scale: self.scale, bound: f64::INFINITY, ..local })
+        guard(Error { scale: self.scale, estimate: f64::INFINITY, ..local })
     }
 
     /// As [`Judge::glance`], and as [`Judge::error`] where that is within the tolerance.
@@ -246,7 +248,7 @@ impl Judge {
         self.complete(glance, problem, solution, reference)
     }
 
-    /// Adds momentum defect and bound to the local error of a solution whose local velocities are at hand.
+    /// Adds momentum defect and estimate to the local error of a solution whose local velocities are at hand.
     fn complete(&mut self, mut error: Error, problem: &Problem, solution: &Solution, reference: Option<&[f64]>) -> Error {
         let Solution { v, r } = solution;
         let starts = &problem.J.row_starts;
@@ -269,15 +271,15 @@ impl Judge {
         }
         let rounding = less_rounding(problem, &self.a, solution, &mut self.u);
         let bound = bound(&problem.laws, starts, &self.a, &self.u, r, reference);
-        error.bound = (bound.sqrt() + error.momentum.sqrt()).powi(2);
+        error.estimate = (bound.sqrt() + error.momentum.sqrt()).powi(2);
         let clean = local_error(&problem.laws, starts, &self.a, &self.u, r);
         if reference.is_none() {
-            error.bound = self.safe(error.bound, clean.joule + error.momentum);
+            error.estimate = self.safe(error.estimate, clean.joule + error.momentum);
         }
         // Where the scale is rounding, so is most of the local error: the rest is the method's.
         if error.momentum == 0.0 && self.scale <= ROUNDED * rounding {
-            let Error { scale, bound, .. } = error;
-            error = Error { scale, bound, ..clean };
+            let Error { scale, estimate, .. } = error;
+            error = Error { scale, estimate, ..clean };
         }
         guard(error)
     }
@@ -293,7 +295,7 @@ impl Judge {
             *u = u.signum() * (u.abs() - 8.0 * f64::EPSILON * (terms + reduced.q[i].abs())).max(0.0);
         }
         let unmended = local_error(&reduced.laws, &reduced.row_starts, &self.a, &self.u, r).joule;
-        error.bound = self.safe(bound(&reduced.laws, &reduced.row_starts, &self.a, &self.u, r, None), unmended);
+        error.estimate = self.safe(bound(&reduced.laws, &reduced.row_starts, &self.a, &self.u, r, None), unmended);
         guard(error)
     }
 
@@ -550,7 +552,7 @@ fn block_bound(law: &Law, u: &[f64], r: &[f64], star: f64) -> f64 {
 
 /// A figure that is not a number is an infinite error: it must never look small.
 fn guard(mut error: Error) -> Error {
-    for x in [&mut error.joule, &mut error.bound, &mut error.velocity, &mut error.momentum, &mut error.momentum_velocity] {
+    for x in [&mut error.joule, &mut error.estimate, &mut error.velocity, &mut error.momentum, &mut error.momentum_velocity] {
         if x.is_nan() {
             *x = f64::INFINITY;
         }

@@ -120,7 +120,7 @@ impl Auto {
     /// Solves one island that is prepared.
     fn island(&mut self, problem: &Problem, solution: &mut Solution) -> Result<(Report, Option<Method>), Unsupported> {
         let tolerance = self.settings.stop.tolerance;
-        // The bound, two thirds of the judge's work, matters where the rest is accepted.
+        // The estimate, two thirds of the judge's work, matters where the rest is accepted.
         let mut best = self.judge.look(problem, solution, &tolerance);
         let mut total = Report::new(Status::Stalled, best);
         let mut last = None;
@@ -153,7 +153,7 @@ impl Auto {
             }
         }
         solution.clone_from(&self.best);
-        total.error = if best.bound.is_finite() { best } else { self.judge.error(problem, solution) };
+        total.error = if best.estimate.is_finite() { best } else { self.judge.error(problem, solution) };
         if best.accepted(&tolerance) {
             total.status = Status::Converged;
         }
@@ -308,9 +308,9 @@ fn momentum(judge: &mut Judge, problem: &Problem, solution: &mut Solution) {
     judge.factor().solve(&mut solution.v);
 }
 
-/// True if `a` is the better error: accepted before others, then by the sum, or if both sums are rounding, by the bound.
+/// True if `a` is the better error: accepted before others, then by the sum, or if both sums are rounding, by the estimate.
 fn better(a: &Error, b: &Error, tolerance: &Tolerance) -> bool {
-    let rank = |e: &Error| (!e.accepted(tolerance), e.joule + 1e-6 * e.bound);
+    let rank = |e: &Error| (!e.accepted(tolerance), e.joule + 1e-6 * e.estimate);
     rank(a) < rank(b)
 }
 
@@ -361,7 +361,7 @@ fn joined(a: Report, b: Report) -> Report {
     sum.error = Error {
         joule: x.joule + y.joule,
         scale: x.scale + y.scale,
-        bound: x.bound + y.bound,
+        estimate: x.estimate + y.estimate,
         velocity: x.velocity.max(y.velocity),
         momentum: x.momentum + y.momentum,
         momentum_velocity: x.momentum_velocity.max(y.momentum_velocity),

@@ -82,7 +82,7 @@ impl Stop {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Status {
-    /// The error is accepted: local sum, bound and velocities are within the tolerance.
+    /// The error is accepted: local sum, estimate and velocities are within the tolerance.
     Converged,
     /// Work or time ran out.
     Budget,

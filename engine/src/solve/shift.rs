@@ -389,7 +389,7 @@ impl<'a> Outer<'a> {
 pub fn excess(error: &Error, tolerance: &Tolerance) -> f64 {
     let figures = [
         error.relative() / tolerance.relative,
-        error.bound_relative() / tolerance.largest_bound(),
+        error.estimate_relative() / tolerance.largest_bound(),
         error.velocity / tolerance.velocity,
         error.momentum_velocity / tolerance.velocity,
     ];

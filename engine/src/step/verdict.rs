@@ -26,7 +26,7 @@ pub struct Verdict {
     pub accepted: bool,
     /// Why the solver stopped.
     pub status: Status,
-    /// The error in joules, its energy scale, its bound, and the largest wrong velocity; of substeps the worst.
+    /// The error in joules, its energy scale, the estimated energy of the velocity error, and the largest wrong velocity; of substeps the worst.
     pub error: Error,
     /// The constraint with the largest error in joules.
     pub worst: Option<Source>,

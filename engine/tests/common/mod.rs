@@ -45,7 +45,7 @@ pub fn go_on(scene: &Scene, settings: Settings, mut state: State, steps: usize) 
             verdict.solver.name(),
             verdict.error.joule,
             verdict.error.relative(),
-            verdict.error.bound_relative(),
+            verdict.error.estimate_relative(),
             verdict.error.velocity,
             verdict.worst_name(scene)
         );

@@ -35,7 +35,7 @@ pub(super) struct Outcome {
 pub(super) trait Referee {
     /// The judged error of a point with these scaled reactions.
     fn error(&mut self, r: &[f64]) -> Error;
-    /// The same; where the local error is not within the tolerance the bound may be left infinite.
+    /// The same; where the local error is not within the tolerance the estimate may be left infinite.
     fn look(&mut self, r: &[f64], _tolerance: &Tolerance) -> Error {
         self.error(r)
     }
@@ -109,7 +109,7 @@ impl Best {
         }
     }
 
-    /// Accepted before others: an iterate of less local error may have the larger bound. Among equals less error is better.
+    /// Accepted before others: an iterate of less local error may have the larger estimate. Among equals less error is better.
     fn improves(&self, error: &Error, tolerance: &Tolerance) -> bool {
         let rank = |e: &Error| (!e.accepted(tolerance), e.joule);
         self.least.is_none_or(|least| rank(error) < rank(&least))
@@ -136,7 +136,7 @@ pub(super) fn run<S: Sweeps>(system: &mut S, memory: &mut Memory, referee: &mut 
     }
     best.judge(referee, &stop.tolerance);
     let mut error = best.least.unwrap_or(first);
-    if error.bound.is_infinite() {
+    if error.estimate.is_infinite() {
         error = referee.error(&best.judged);
     }
     outcome.status = match outcome.status {

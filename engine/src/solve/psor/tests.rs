@@ -272,7 +272,7 @@ fn contacts_with_a_crowded_body_are_swept_together_and_the_energy_falls() {
             let (b, single) = solve(&problem, Settings { local: Local::Exact, ..settings });
             assert_eq!((a.status, b.status), (Status::Converged, Status::Converged), "{drum:?}");
             let between = energy_between(&problem, &lanes.v, &single.v);
-            assert!(between.sqrt() <= a.error.bound.sqrt() + b.error.bound.sqrt(), "{drum:?}: both are within their bounds");
+            assert!(between.sqrt() <= a.error.estimate.sqrt() + b.error.estimate.sqrt(), "{drum:?}: both are within their bounds");
         }
     }
 }
