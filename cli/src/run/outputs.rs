@@ -75,7 +75,7 @@ impl Outputs {
         let now = Present::at_rest(scene, state);
         for Effort { motor, effort, rate } in efforts {
             let motor = &scene.motors[motor.index()];
-            let value = joint::coordinate(scene, motor.joint, motor.coordinate, &now).value;
+            let value = joint::motor_value(scene, motor, &now);
             table.line(&format!("{},{},{value},{rate},{effort},{}", state.time, field(&motor.name), effort * rate))?;
         }
         Ok(())
@@ -109,14 +109,15 @@ fn efforts(scene: &Scene, stepper: &Stepper, state: &State) -> Vec<Effort> {
         .iter()
         .enumerate()
         .map(|(m, motor)| {
-            let joint = &scene.joints[motor.joint.index()];
-            let x = joint::coordinate(scene, motor.joint, motor.coordinate, &now);
+            let rates = joint::motor_terms(motor).map(|term| {
+                let (ends, x) = (&scene.joints[term.joint.index()], joint::coordinate(scene, term.joint, term.coordinate, &now));
+                term.factor * (x.a.rate(&twist(ends.a)) + x.b.rate(&twist(ends.b)))
+            });
             let given = match &motor.drive {
                 Drive::Effort(f) => f.value(state.time - 0.5 * h),
                 _ => 0.0,
             };
-            let rate = x.a.rate(&twist(joint.a)) + x.b.rate(&twist(joint.b));
-            Effort { motor: MotorId(m as u32), effort: efforts[m].unwrap_or(given), rate }
+            Effort { motor: MotorId(m as u32), effort: efforts[m].unwrap_or(given), rate: rates.sum() }
         })
         .collect()
 }

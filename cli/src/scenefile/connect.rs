@@ -2,12 +2,13 @@
 
 use super::build::Builder;
 use super::format;
+use super::node::Span;
 use super::value::{Length, Name, Vector, vector};
 use glam::{DMat3, DQuat, DVec3};
 use signorini::math::pose::Pose;
 use signorini::scene::{
-    Applied, BodyId, Bushing, Coordinate, Drag, Drive, DryFriction, ForceKind, Frame, Function, GearTerm, JointId, JointKind, Limit,
-    Spring, Torsion,
+    Applied, Armature, BodyId, Bushing, Coordinate, Drag, Drive, DryFriction, ForceKind, Frame, Function, GearTerm, JointId, JointKind,
+    Limit, Spring, Torsion,
 };
 
 impl Builder<'_, '_> {
@@ -72,6 +73,11 @@ impl Builder<'_, '_> {
             add(Coordinate::Slide, friction.slide.map(|f| f.si));
             add(Coordinate::Angle, friction.angle.map(|f| f.si));
         }
+        if let Some(armature) = &table.armature {
+            let mut add = |coordinate, inertia: Option<f64>| joint.armature.extend(inertia.map(|inertia| Armature { coordinate, inertia }));
+            add(Coordinate::Slide, armature.slide.map(|m| m.si));
+            add(Coordinate::Angle, armature.angle.map(|i| i.si));
+        }
         joint.compliance = table.compliance.map_or(0.0, |c| c.si);
         joint.collide = table.collide == Some(true);
     }
@@ -110,31 +116,49 @@ impl Builder<'_, '_> {
         found
     }
 
+    /// A gain along the axis or about it; a unit that does not suit is a fault.
+    fn gain(&mut self, turns: bool, gain: (Option<f64>, Option<f64>), at: &Span, units: [&str; 2]) -> Option<f64> {
+        let (value, unit) = if turns { (gain.1, units[1]) } else { (gain.0, units[0]) };
+        if value.is_none() {
+            let what = if turns { "an angle" } else { "a displacement" };
+            self.reader.fault(at, format!("the motor drives {what}, and its gain has another unit"), format!("wanted {unit}"));
+        }
+        value
+    }
+
     /// A motor.
     pub fn motor(&mut self, table: &format::Motor) {
         let fresh = self.define("motor", &table.name);
         let joint = self.joint_named(&table.joint);
+        let turns = table.angle.is_some() || table.angular_speed.is_some() || table.torque.is_some();
+        let stiffness = table.stiffness.as_ref().map(|x| self.gain(turns, (x.linear, x.angular), &x.at, ["N/m", "N m/rad"]));
+        let damping = table.damping.as_ref().map(|x| self.gain(turns, (x.linear, x.angular), &x.at, ["N s/m", "N m s/rad"]));
+        if stiffness == Some(None) || damping == Some(None) {
+            return;
+        }
+        let gains = |effort| Gains { stiffness: stiffness.flatten(), damping: damping.flatten(), effort };
+        let (linear, turning) = (gains(table.max_force.map(|x| x.si)), gains(table.max_torque.map(|x| x.si)));
         let mut drives = Vec::new();
-        let mut add = |coordinate, drive: Option<Drive>| drives.extend(drive.map(|d| (coordinate, d)));
-        let limited = |speed: Function, effort: Option<f64>| match effort {
-            Some(effort) => Drive::LimitedSpeed { speed, effort },
-            None => Drive::Speed(speed),
-        };
-        add(Coordinate::Slide, table.slide.as_ref().map(|f| Drive::Position(f.function.clone())));
-        add(Coordinate::Slide, table.speed.as_ref().map(|f| limited(f.function.clone(), table.max_force.map(|x| x.si))));
-        add(Coordinate::Slide, table.force.as_ref().map(|f| Drive::Effort(f.function.clone())));
-        add(Coordinate::Angle, table.angle.as_ref().map(|f| Drive::Position(f.function.clone())));
-        add(Coordinate::Angle, table.angular_speed.as_ref().map(|f| limited(f.function.clone(), table.max_torque.map(|x| x.si))));
-        add(Coordinate::Angle, table.torque.as_ref().map(|f| Drive::Effort(f.function.clone())));
-        let wrong = (table.max_force.is_some() && table.speed.is_none()) || (table.max_torque.is_some() && table.angular_speed.is_none());
+        let mut add = |coordinate, drive: Option<Option<Drive>>| drives.extend(drive.map(|d| (coordinate, d)));
+        add(Coordinate::Slide, table.slide.as_ref().map(|f| linear.position(&f.function)));
+        add(Coordinate::Slide, table.speed.as_ref().map(|f| linear.speed(&f.function)));
+        add(Coordinate::Slide, table.force.as_ref().map(|f| linear.given(&f.function)));
+        add(Coordinate::Angle, table.angle.as_ref().map(|f| turning.position(&f.function)));
+        add(Coordinate::Angle, table.angular_speed.as_ref().map(|f| turning.speed(&f.function)));
+        add(Coordinate::Angle, table.torque.as_ref().map(|f| turning.given(&f.function)));
+        let other = if turns { linear.effort } else { turning.effort };
+        let wrong = other.is_some() || drives.first().is_some_and(|d| d.1.is_none());
         if drives.len() != 1 || wrong {
             let message = format!("the motor `{}` does {} things", table.name.value, drives.len());
-            let wanted = "wanted one of `slide`, `speed` (and `max_force`), `force`, `angle`, `angular_speed` (and `max_torque`), `torque`";
+            let wanted = "wanted one of `slide`, `speed` (each with `max_force`), `force`, `angle`, `angular_speed` (each with \
+                          `max_torque`), `torque`; `stiffness` and `damping` make a servo, and a position with a limit needs a stiffness";
             self.reader.fault(&table.name.at, message, wanted);
             return;
         }
-        if let (Some(joint), true, Some((coordinate, drive))) = (joint, fresh, drives.pop()) {
-            self.scene.motor(table.name.value.clone(), joint, coordinate, drive);
+        let also: Option<Vec<GearTerm>> = table.also.iter().flatten().map(|term| self.term(term)).collect();
+        if let (Some(joint), Some(also), true, Some((coordinate, Some(drive)))) = (joint, also, fresh, drives.pop()) {
+            let id = self.scene.motor(table.name.value.clone(), joint, coordinate, drive);
+            self.scene.motors[id.index()].also = also;
         }
     }
 
@@ -262,6 +286,49 @@ impl Builder<'_, '_> {
         let torque = s.torque.as_ref().map(|f| f.each_ref().map(|f| f.function.clone())).unwrap_or_default();
         let frame = if s.follows == Some(true) { Frame::Body } else { Frame::World };
         Some(ForceKind::Applied(Box::new(Applied { body, point, force, torque, frame })))
+    }
+}
+
+/// Stiffness, damping and greatest effort of a motor, as far as they are given.
+#[derive(Clone, Copy)]
+struct Gains {
+    stiffness: Option<f64>,
+    damping: Option<f64>,
+    effort: Option<f64>,
+}
+
+impl Gains {
+    /// A servo towards a position, or an imposed position without gains.
+    fn position(self, target: &Function) -> Option<Drive> {
+        match self {
+            Gains { stiffness: None, damping: None, effort: None } => Some(Drive::Position(target.clone())),
+            Gains { stiffness: Some(stiffness), damping, effort } => Some(Drive::Servo {
+                target: target.clone(),
+                stiffness,
+                damping: damping.unwrap_or(0.0),
+                effort: effort.unwrap_or(f64::INFINITY),
+            }),
+            _ => None,
+        }
+    }
+
+    /// An imposed speed, as far as the effort suffices, or a servo that is soft.
+    fn speed(self, speed: &Function) -> Option<Drive> {
+        let speed = speed.clone();
+        match self {
+            Gains { stiffness: Some(_), .. } => None,
+            Gains { damping: Some(damping), effort, .. } => {
+                Some(Drive::SpeedServo { speed, damping, effort: effort.unwrap_or(f64::INFINITY) })
+            }
+            Gains { effort: Some(effort), .. } => Some(Drive::LimitedSpeed { speed, effort }),
+            _ => Some(Drive::Speed(speed)),
+        }
+    }
+
+    /// A given force or torque.
+    fn given(self, effort: &Function) -> Option<Drive> {
+        let plain = self.stiffness.is_none() && self.damping.is_none() && self.effort.is_none();
+        plain.then(|| Drive::Effort(effort.clone()))
     }
 }
 

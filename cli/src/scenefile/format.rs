@@ -2,7 +2,7 @@
 
 pub use super::facts::*;
 pub use super::links::{
-    Applied, Bushing, Drag, Force, Gear, Joint, JointFriction, JointKind, Limits, Motor, Rack, Ratio, Spring, Term, Torsion,
+    Applied, Bushing, Drag, Force, Gear, Joint, JointArmature, JointFriction, JointKind, Limits, Motor, Rack, Ratio, Spring, Term, Torsion,
 };
 pub use super::soft::{Penalty, Soft};
 

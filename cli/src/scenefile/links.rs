@@ -61,6 +61,8 @@ table! {
         limits: Option<Limits>,
         /// Dry friction: greatest force or torque.
         friction: Option<JointFriction>,
+        /// Inertia of a rotor that turns with the joint, seen from the joint.
+        armature: Option<JointArmature>,
         /// Compliance of every part; 0 is rigid.
         compliance: Option<Of<Compliance>>,
         /// True if the two bodies may also touch each other.
@@ -93,6 +95,16 @@ table! {
 }
 
 table! {
+    /// Inertia of the rotor of a joint, behind its gear: that of the rotor times the square of the ratio.
+    pub struct JointArmature {
+        /// Along the axis.
+        slide: Option<Of<Mass>>,
+        /// About the axis.
+        angle: Option<Of<Inertia>>,
+    }
+}
+
+table! {
     /// A motor: exactly one of slide, speed, force, angle, angular_speed, torque.
     pub struct Motor {
         /// Its name, unique in the scene.
@@ -111,10 +123,17 @@ table! {
         angular_speed: Option<Timed<AngularSpeed>>,
         /// Torque about the axis.
         torque: Option<Timed<Torque>>,
-        /// With `speed`: the greatest force it may cost.
+        /// With `slide` or `angle`: a servo of this stiffness, which pulls towards the target instead of imposing it.
+        stiffness: Option<Either<Stiffness, AngularStiffness>>,
+        /// With `slide`, `speed`, `angle`, `angular_speed`: damping of the servo, against the rate of the target.
+        damping: Option<Either<Damping, AngularDamping>>,
+        /// With `speed`, or of a servo: the greatest force it may cost.
         max_force: Option<Of<super::value::Force>>,
-        /// With `angular_speed`: the greatest torque it may cost.
+        /// With `angular_speed`, or of a servo: the greatest torque it may cost.
         max_torque: Option<Of<Torque>>,
+        /// Further joints that a servo, force or torque acts on, as a tendon does: on the coordinate of `joint` plus the sum of
+        /// factor times coordinate (at most 2 terms; angles in rad, displacements in m).
+        also: Option<Vec<Term>>,
     }
 }
 

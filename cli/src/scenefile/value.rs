@@ -96,6 +96,37 @@ impl<K: Kind> Read for Of<K> {
     }
 }
 
+/// A value along an axis or about one: which of the two is known only from what it belongs to.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Either<L, A> {
+    /// As a value along an axis, SI, if its unit is one.
+    pub linear: Option<f64>,
+    /// As a value about an axis, SI, if its unit is one.
+    pub angular: Option<f64>,
+    /// Where it stands.
+    pub at: Span,
+    kinds: PhantomData<(L, A)>,
+}
+
+impl<L: Kind, A: Kind> Read for Either<L, A> {
+    fn read(node: &Node, reader: &mut Reader<'_>) -> Option<Self> {
+        let noted = reader.faults.len();
+        let linear = reader.quantity(node, L::DIMENSION, L::NAME);
+        let faults = reader.faults.split_off(noted);
+        let angular = reader.quantity(node, A::DIMENSION, A::NAME);
+        reader.faults.truncate(noted);
+        if linear.is_none() && angular.is_none() {
+            reader.faults.extend(faults);
+            return None;
+        }
+        Some(Either { linear, angular, at: node.span.clone(), kinds: PhantomData })
+    }
+
+    fn schema(definitions: &mut Map<String, Json>) -> Json {
+        json!({"anyOf": [Of::<L>::schema(definitions), Of::<A>::schema(definitions)]})
+    }
+}
+
 /// A vector of some kind.
 pub type Vector<K> = [Of<K>; 3];
 

@@ -372,8 +372,8 @@ impl Findings<'_> {
     fn motors(&mut self) {
         for motor in &self.scene.motors {
             let rate = match &motor.drive {
-                Drive::Speed(f) | Drive::LimitedSpeed { speed: f, .. } => f.value(0.0).abs(),
-                Drive::Position(f) => f.derivative(0.0).abs(),
+                Drive::Speed(f) | Drive::LimitedSpeed { speed: f, .. } | Drive::SpeedServo { speed: f, .. } => f.value(0.0).abs(),
+                Drive::Position(f) | Drive::Servo { target: f, .. } => f.derivative(0.0).abs(),
                 Drive::Effort(_) => continue,
             };
             if motor.coordinate == Coordinate::Angle && rate * self.dt > 0.5 {

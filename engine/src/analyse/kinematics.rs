@@ -188,10 +188,12 @@ pub fn forces(scene: &Scene, layout: &Layout, state: &State) -> Vec<f64> {
     }
     for motor in &scene.motors {
         let Drive::Effort(effort) = &motor.drive else { continue };
-        let joint = &scene.joints[motor.joint.index()];
-        let x = crate::assemble::joint::coordinate(scene, motor.joint, motor.coordinate, &now);
-        crate::assemble::add_gradient(&mut out, layout, joint.a, &x.a, effort.value(state.time));
-        crate::assemble::add_gradient(&mut out, layout, joint.b, &x.b, effort.value(state.time));
+        for term in crate::assemble::joint::motor_terms(motor) {
+            let joint = &scene.joints[term.joint.index()];
+            let x = crate::assemble::joint::coordinate(scene, term.joint, term.coordinate, &now);
+            crate::assemble::add_gradient(&mut out, layout, joint.a, &x.a, term.factor * effort.value(state.time));
+            crate::assemble::add_gradient(&mut out, layout, joint.b, &x.b, term.factor * effort.value(state.time));
+        }
     }
     out
 }

@@ -18,12 +18,16 @@
 //! | torsion spring | twist − θ₀ | k | c |
 //! | bushing | along x y z, turn x y z | K (6 × 6) | C (6 × 6) |
 //! | drag | velocity (3), angular velocity (3) | 0 | c₁ + c₂ speed; c_ω |
+//!
+//! The rotor of a joint (armature a) is an element too: the impulse `−a (ẋ⁺ − ẋ)` along the coordinate, that is `H += a GᵀG`,
+//! `k += a Gᵀ(ẋ − u₀)`, and the kinetic energy ½ a ẋ². It stores no other energy.
 
 use super::inertia::add;
+use super::joint::coordinate;
 use super::part::{Gradient, Measure, Mount, Twist, measure};
 use super::{Assembly, Present, add_gradient};
 use crate::math::pose::Pose;
-use crate::scene::{Axis, BodyId, Bushing, Drag, ForceKind, Layout, Part, Scene, Spring, Torsion};
+use crate::scene::{Axis, BodyId, Bushing, Drag, ForceKind, JointId, Layout, Part, Scene, Spring, Torsion};
 use glam::DVec3;
 
 /// The most measures of one element.
@@ -47,6 +51,8 @@ pub struct Element {
     pub stiffness: Square,
     /// Damping.
     pub damping: Square,
+    /// Inertia along the first measure.
+    pub inertia: f64,
 }
 
 /// The impulse and the energies of an element over a step.
@@ -69,6 +75,7 @@ impl Element {
             measures: [Measure::default(); MEASURES],
             stiffness: [[0.0; MEASURES]; MEASURES],
             damping: [[0.0; MEASURES]; MEASURES],
+            inertia: 0.0,
         }
     }
 
@@ -76,6 +83,11 @@ impl Element {
     pub fn energy(&self) -> f64 {
         let x = std::array::from_fn(|i| self.measures[i].value);
         0.5 * dot(&x, &times(&self.stiffness, &x))
+    }
+
+    /// Kinetic energy of the rotor at this rate of the first measure, J.
+    pub fn kinetic(&self, rate: f64) -> f64 {
+        0.5 * self.inertia * rate * rate
     }
 
     /// Rates of the measures at these velocities.
@@ -117,6 +129,14 @@ pub fn evaluate(scene: &Scene, now: &Present, out: &mut Vec<Element>) {
             ForceKind::Applied(_) => {}
         }
     }
+    for (j, joint) in scene.joints.iter().enumerate() {
+        for armature in &joint.armature {
+            let mut e = Element::new(joint.a, joint.b, 1);
+            e.measures[0] = coordinate(scene, JointId(j as u32), armature.coordinate, now);
+            e.inertia = armature.inertia;
+            out.push(e);
+        }
+    }
 }
 
 /// Adds all elements to H and k.
@@ -131,12 +151,14 @@ pub fn assemble(out: &mut Assembly, scene: &Scene, layout: &Layout, now: &Presen
 
 fn add_element(out: &mut Assembly, e: &Element, layout: &Layout, now: &Present) {
     let h = now.h;
-    let matrix: Square = std::array::from_fn(|i| std::array::from_fn(|j| h * (h * e.stiffness[i][j] + e.damping[i][j])));
+    let mut matrix: Square = std::array::from_fn(|i| std::array::from_fn(|j| h * (h * e.stiffness[i][j] + e.damping[i][j])));
+    matrix[0][0] += e.inertia;
     let x = std::array::from_fn(|i| e.measures[i].value);
     let imposed = e.rates(&imposed_twist(e.a, layout, now), &imposed_twist(e.b, layout, now));
     let (elastic, carried) = (times(&e.stiffness, &x), times(&matrix, &imposed));
+    let turning = if e.inertia == 0.0 { 0.0 } else { e.inertia * e.rates(&now.twists[e.a.index()], &now.twists[e.b.index()])[0] };
     for i in 0..e.count {
-        let impulse = -(h * elastic[i] + carried[i]);
+        let impulse = if i == 0 { turning } else { 0.0 } - (h * elastic[i] + carried[i]);
         add_gradient(&mut out.problem.k, layout, e.a, &e.measures[i].a, impulse);
         add_gradient(&mut out.problem.k, layout, e.b, &e.measures[i].b, impulse);
     }

@@ -19,17 +19,18 @@ use crate::math::sparse::Csr;
 use crate::scene::{BodyId, ForceKind, Layout, Scene};
 use glam::{DMat3, DVec3};
 
-/// The pattern of H: masses on the diagonal, inertias as 3 × 3, bodies that forces couple as 6 × 6 blocks.
+/// The pattern of H: masses on the diagonal, inertias as 3 × 3, bodies that forces or rotors couple as 6 × 6 blocks.
 pub fn pattern(scene: &Scene, layout: &Layout) -> Csr {
     let mut coupled: Vec<Vec<u32>> = vec![Vec::new(); scene.bodies.len()];
-    for force in &scene.forces {
-        let (a, b) = match &force.kind {
-            ForceKind::Spring(s) => (s.a, s.b),
-            ForceKind::Torsion(s) => (s.a, s.b),
-            ForceKind::Bushing(s) => (s.a, s.b),
-            ForceKind::Drag(s) => (s.body, s.body),
-            ForceKind::Applied(_) => continue,
-        };
+    let forces = scene.forces.iter().filter_map(|force| match &force.kind {
+        ForceKind::Spring(s) => Some((s.a, s.b)),
+        ForceKind::Torsion(s) => Some((s.a, s.b)),
+        ForceKind::Bushing(s) => Some((s.a, s.b)),
+        ForceKind::Drag(s) => Some((s.body, s.body)),
+        ForceKind::Applied(_) => None,
+    });
+    let rotors = scene.joints.iter().filter(|j| !j.armature.is_empty()).map(|j| (j.a, j.b));
+    for (a, b) in forces.chain(rotors) {
         for (from, to) in [(a, a), (a, b), (b, a), (b, b)] {
             if let (Some(_), Some(start)) = (layout.velocity(from), layout.velocity(to)) {
                 coupled[from.index()].push(start as u32);

@@ -7,17 +7,19 @@
 //! | dry friction | `Interval` ±h·effort | ẋ |
 //! | motor, position | `Equality` | ẋ − ∂f/∂t + K (x − f)/h |
 //! | motor, speed | `Equality`, or `Interval` ±h·effort | ẋ − f |
+//! | motor, servo | `Equality`, or `Interval` ±h·effort | ẋ + E r − (k (f⁺ − x) + c ∂f/∂t)/(h k + c), E = 1/(h² k + h c) |
 //! | gear | `Equality` | Σ c ẋ + K (Σ c x − constant)/h |
 //!
 //! K/h is the stabilisation of [Tasora2005, eq. 2.5], [Mangoni2018, eq. 3.21]; ∂f/∂t is the mean over the step, so that an
-//! imposed motion is exact at its ends.
+//! imposed motion is exact at its ends. The row of a servo says `r = h (k (f⁺ − x − h ẋ) + c (∂f/∂t − ẋ))`: a spring and damper at the
+//! end of the step, stable for any gain, whose force the interval cuts off.
 
 use super::contact::separation;
 use super::part::{Measure, Mount, measure, unwrap};
 use super::rows::Block;
 use super::{Assembly, Present, Scheme, Source};
 use crate::problem::Law;
-use crate::scene::{Coordinate, Drive, Function, GearId, Joint, JointId, Layout, Limit, MotorId, Part, Scene};
+use crate::scene::{Coordinate, Drive, Function, GearId, GearTerm, Joint, JointId, Layout, Limit, Motor, MotorId, Part, Scene};
 
 /// Appends the rows of all joints, motors and gears.
 pub fn assemble(out: &mut Assembly, scene: &Scene, layout: &Layout, now: &Present, scheme: &Scheme) {
@@ -64,6 +66,17 @@ pub fn coordinate(scene: &Scene, id: JointId, which: Coordinate, now: &Present) 
         x.value = unwrap(x.value, now.angles[id.index()]);
     }
     x
+}
+
+/// What a motor acts on: its coordinate, and those that it pulls along.
+pub fn motor_terms(motor: &Motor) -> impl Iterator<Item = GearTerm> + '_ {
+    let first = GearTerm { joint: motor.joint, coordinate: motor.coordinate, factor: 1.0 };
+    std::iter::once(first).chain(motor.also.iter().copied())
+}
+
+/// The value of what a motor acts on.
+pub fn motor_value(scene: &Scene, motor: &Motor, now: &Present) -> f64 {
+    motor_terms(motor).map(|term| term.factor * coordinate(scene, term.joint, term.coordinate, now).value).sum()
 }
 
 /// What a gear keeps constant.
@@ -116,14 +129,38 @@ fn stops(out: &mut Assembly, (scene, id): (&Scene, JointId), limit: &Limit, (lay
 
 fn motors(out: &mut Assembly, scene: &Scene, layout: &Layout, now: &Present, scheme: &Scheme) {
     let middle = |f: &Function| f.value(now.time + 0.5 * now.h);
+    let limited = |effort: f64| if effort.is_finite() { Law::Interval { lo: -now.h * effort, hi: now.h * effort } } else { Law::Equality };
     for (m, motor) in scene.motors.iter().enumerate() {
-        let (block, x) = coordinate_block((scene, motor.joint), motor.coordinate, layout, now);
-        let (law, w) = match &motor.drive {
-            Drive::Position(f) => (Law::Equality, scheme.joints * (x - f.value(now.time)) / now.h - f.mean_rate(now.time, now.h)),
-            Drive::Speed(f) => (Law::Equality, -middle(f)),
-            Drive::LimitedSpeed { speed, effort } => (Law::Interval { lo: -now.h * effort, hi: now.h * effort }, -middle(speed)),
+        if matches!(motor.drive, Drive::Effort(_)) {
+            continue;
+        }
+        let (block, x) = motor_block(scene, motor, layout, now);
+        let (law, w, e) = match &motor.drive {
+            Drive::Position(f) => (Law::Equality, scheme.joints * (x - f.value(now.time)) / now.h - f.mean_rate(now.time, now.h), 0.0),
+            Drive::Speed(f) => (Law::Equality, -middle(f), 0.0),
+            Drive::LimitedSpeed { speed, effort } => (limited(*effort), -middle(speed), 0.0),
+            Drive::Servo { target, stiffness, damping, effort } => {
+                let (error, rate) = (target.value(now.time + now.h) - x, target.mean_rate(now.time, now.h));
+                let slope = now.h * stiffness + damping;
+                (limited(*effort), -(stiffness * error + damping * rate) / slope, 1.0 / (now.h * slope))
+            }
+            Drive::SpeedServo { speed, damping, effort } => (limited(*effort), -middle(speed), 1.0 / (now.h * damping)),
             Drive::Effort(_) => continue,
         };
-        block.push(out, Source::Motor(MotorId(m as u32)), law, &[w], 0.0);
+        block.push(out, Source::Motor(MotorId(m as u32)), law, &[w], e);
     }
+}
+
+/// One row for what a motor acts on, and its value.
+fn motor_block(scene: &Scene, motor: &Motor, layout: &Layout, now: &Present) -> (Block, f64) {
+    let mut block = Block::new(1);
+    let mut value = 0.0;
+    for term in motor_terms(motor) {
+        let joint = &scene.joints[term.joint.index()];
+        let x = coordinate(scene, term.joint, term.coordinate, now);
+        block.add(0, joint.a, &x.a.scaled(term.factor), layout, now);
+        block.add(0, joint.b, &x.b.scaled(term.factor), layout, now);
+        value += term.factor * x.value;
+    }
+    (block, value)
 }

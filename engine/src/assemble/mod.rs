@@ -292,10 +292,12 @@ fn applied(out: &mut [f64], scene: &Scene, layout: &Layout, now: &Present) {
 fn efforts(out: &mut [f64], scene: &Scene, layout: &Layout, now: &Present) {
     for motor in &scene.motors {
         let Drive::Effort(effort) = &motor.drive else { continue };
-        let joint = &scene.joints[motor.joint.index()];
-        let measure = joint::coordinate(scene, motor.joint, motor.coordinate, now);
         let impulse = now.h * effort.value(now.time + 0.5 * now.h);
-        add_gradient(out, layout, joint.a, &measure.a, impulse);
-        add_gradient(out, layout, joint.b, &measure.b, impulse);
+        for term in joint::motor_terms(motor) {
+            let joint = &scene.joints[term.joint.index()];
+            let measure = joint::coordinate(scene, term.joint, term.coordinate, now);
+            add_gradient(out, layout, joint.a, &measure.a, term.factor * impulse);
+            add_gradient(out, layout, joint.b, &measure.b, term.factor * impulse);
+        }
     }
 }

@@ -29,12 +29,15 @@ pub(super) fn write(e: &mut Equations, scene: &Scene) -> Result<(), Unfit> {
             }
         }
     }
+    if let Some(joint) = scene.joints.iter().find(|j| j.armature.iter().any(|a| a.inertia > 0.0)) {
+        return Err(Unfit::Unsupported { what: "joint", name: joint.name.clone(), why: "it has an armature".into() });
+    }
     if let Some(gear) = scene.gears.first() {
         return Err(Unfit::Unsupported { what: "gear", name: gear.name.clone(), why: "it couples joints".into() });
     }
     for motor in &scene.motors {
-        let Drive::Effort(effort) = &motor.drive else {
-            let why = "it imposes a motion (a force or a torque is treated)".into();
+        let (Drive::Effort(effort), true) = (&motor.drive, motor.also.is_empty()) else {
+            let why = "it imposes a motion or is a servo (a force or a torque on one joint is treated)".into();
             return Err(Unfit::Unsupported { what: "motor", name: motor.name.clone(), why });
         };
         let joint = &scene.joints[motor.joint.index()];

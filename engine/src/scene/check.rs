@@ -176,6 +176,12 @@ impl Faults<'_> {
             }
             self.coordinate("joint", &joint.name, joint.kind, friction.coordinate);
         }
+        for armature in &joint.armature {
+            if !(armature.inertia >= 0.0 && armature.inertia.is_finite()) {
+                self.add("joint", &joint.name, format!("armature = {}, wanted a number ≥ 0", armature.inertia));
+            }
+            self.coordinate("joint", &joint.name, joint.kind, armature.coordinate);
+        }
     }
 
     /// A coordinate that the joint holds cannot be driven, limited or rubbed.
@@ -209,9 +215,46 @@ impl Faults<'_> {
                 }
                 speed
             }
+            Drive::Servo { target, stiffness, damping, effort } => {
+                self.servo(motor, [*stiffness, *damping, *effort]);
+                target
+            }
+            Drive::SpeedServo { speed, damping, effort } => {
+                self.servo(motor, [0.0, *damping, *effort]);
+                speed
+            }
         };
         if let Some(why) = function.fault() {
             self.add("motor", &motor.name, why);
+        }
+        self.further(motor);
+    }
+
+    fn servo(&mut self, motor: &Motor, [stiffness, damping, effort]: [f64; 3]) {
+        if effort.is_nan() || effort < 0.0 {
+            self.add("motor", &motor.name, format!("effort = {effort}, wanted a number ≥ 0"));
+        }
+        let gain = |x: f64| x >= 0.0 && x.is_finite();
+        if !(gain(stiffness) && gain(damping) && stiffness + damping > 0.0) {
+            let found = format!("stiffness = {stiffness}, damping = {damping}");
+            self.add("motor", &motor.name, format!("{found}, wanted numbers ≥ 0, not both 0"));
+        }
+    }
+
+    /// The further coordinates of a motor.
+    fn further(&mut self, motor: &Motor) {
+        let given = matches!(motor.drive, Drive::Effort(_) | Drive::Servo { .. } | Drive::SpeedServo { .. });
+        if !motor.also.is_empty() && !given {
+            self.add("motor", &motor.name, "imposes a motion on several coordinates, wanted a gear for that");
+        }
+        if motor.also.len() >= MAX_GEAR_TERMS {
+            self.add("motor", &motor.name, format!("{} coordinates, wanted at most {MAX_GEAR_TERMS}", motor.also.len() + 1));
+        }
+        for term in &motor.also {
+            self.joint_coordinate("motor", &motor.name, term.joint, term.coordinate);
+            if !(term.factor.is_finite() && term.factor != 0.0) {
+                self.add("motor", &motor.name, format!("factor = {}, wanted a number other than zero", term.factor));
+            }
         }
     }
 

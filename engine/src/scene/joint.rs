@@ -196,6 +196,15 @@ pub struct DryFriction {
     pub effort: f64,
 }
 
+/// Inertia that moves with a coordinate alone: the rotor of a motor behind its gear, times the square of the ratio.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Armature {
+    /// Where it acts.
+    pub coordinate: Coordinate,
+    /// Inertia, kg m² (of a slide: kg), ≥ 0.
+    pub inertia: f64,
+}
+
 /// A joint.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Joint {
@@ -215,6 +224,8 @@ pub struct Joint {
     pub limits: Vec<Limit>,
     /// Dry friction.
     pub friction: Vec<DryFriction>,
+    /// Inertia of rotors that turn with the joint (armature).
+    pub armature: Vec<Armature>,
     /// Compliance of every part, m/N or rad/(N m); 0 is rigid.
     pub compliance: f64,
     /// True if the two bodies may also touch each other.
@@ -237,6 +248,26 @@ pub enum Drive {
     },
     /// A force or torque along the coordinate, N or N m.
     Effort(Function),
+    /// A servo: `k (target − x) + c (target rate − ẋ)` at the end of the step, as far as the effort suffices.
+    Servo {
+        /// Wanted value, m or rad.
+        target: Function,
+        /// Stiffness k, N/m or N m/rad, ≥ 0.
+        stiffness: f64,
+        /// Damping c, N s/m or N m s/rad, ≥ 0; not both zero.
+        damping: f64,
+        /// Greatest force or torque, N or N m, ≥ 0; may be +∞.
+        effort: f64,
+    },
+    /// A speed servo: `c (speed − ẋ)` at the end of the step, as far as the effort suffices.
+    SpeedServo {
+        /// Wanted rate, m/s or rad/s.
+        speed: Function,
+        /// Damping c, N s/m or N m s/rad, > 0.
+        damping: f64,
+        /// Greatest force or torque, N or N m, ≥ 0; may be +∞.
+        effort: f64,
+    },
 }
 
 /// A motor on a coordinate of a joint.
@@ -250,6 +281,9 @@ pub struct Motor {
     pub coordinate: Coordinate,
     /// What it does.
     pub drive: Drive,
+    /// Further coordinates of a motor that pulls several joints at once (a tendon): it then acts on
+    /// `coordinate + Σ factor · coordinate`. Servos and given efforts only.
+    pub also: Vec<GearTerm>,
 }
 
 /// One coordinate in a gear.

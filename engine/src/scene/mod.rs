@@ -27,7 +27,7 @@ pub use body::{Body, Kind, Mass, Motion};
 pub use check::Invalid;
 pub use force::{Applied, Bushing, Drag, Force, ForceKind, Frame, Spring, Torsion};
 pub use function::Function;
-pub use joint::{Axis, Coordinate, Drive, DryFriction, Gear, GearTerm, Joint, JointKind, Limit, Motor, Part};
+pub use joint::{Armature, Axis, Coordinate, Drive, DryFriction, Gear, GearTerm, Joint, JointKind, Limit, Motor, Part};
 pub use material::{Material, Rule, Rules, Skin, Surface};
 pub use soft::{Attachment, Elastic, Load, NodeMass, Soft};
 pub use state::{ContactReaction, Layout, Reactions, State};
@@ -226,6 +226,7 @@ impl Scene {
             frame_b: b.1,
             limits: Vec::new(),
             friction: Vec::new(),
+            armature: Vec::new(),
             compliance: 0.0,
             collide: false,
         });
@@ -250,9 +251,14 @@ impl Scene {
         self.joints[joint.index()].friction.push(DryFriction { coordinate, effort });
     }
 
+    /// Puts the inertia of a rotor on a coordinate of a joint.
+    pub fn armature(&mut self, joint: JointId, coordinate: Coordinate, inertia: f64) {
+        self.joints[joint.index()].armature.push(Armature { coordinate, inertia });
+    }
+
     /// Adds a motor.
     pub fn motor(&mut self, name: impl Into<String>, joint: JointId, coordinate: Coordinate, drive: Drive) -> MotorId {
-        self.motors.push(Motor { name: name.into(), joint, coordinate, drive });
+        self.motors.push(Motor { name: name.into(), joint, coordinate, drive, also: Vec::new() });
         MotorId(self.motors.len() as u32 - 1)
     }
 

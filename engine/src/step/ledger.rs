@@ -1,6 +1,6 @@
 //! The energy ledger: where the joules of a step went.
 //!
-//! The mass matrix is constant in the chosen velocities, so the kinetic energy changes exactly by the work of every impulse p
+//! The mass matrix is constant in the chosen velocities (that of rotors within a step), so the kinetic energy changes exactly by the work of every impulse p
 //! at the mean v̄ of the old and the new velocity:
 //!
 //! ```text
@@ -98,6 +98,8 @@ pub struct Clerk {
     mean: Vec<f64>,
     defect: Vec<f64>,
     u: Vec<f64>,
+    /// Kinetic energy of the rotors at the end of the step, along the directions of its beginning, J.
+    pub rotors: f64,
 }
 
 impl Clerk {
@@ -162,8 +164,9 @@ impl Clerk {
         }
     }
 
-    fn elements(&self, layout: &Layout, now: &Present, assembly: &Assembly, solution: &Solution, ledger: &mut Ledger) {
+    fn elements(&mut self, layout: &Layout, now: &Present, assembly: &Assembly, solution: &Solution, ledger: &mut Ledger) {
         let after = |body: BodyId| layout.velocity(body).map_or(now.twists[body.index()], |at| twist_at(&solution.v, at));
+        self.rotors = 0.0;
         for e in &assembly.elements {
             let old = e.rates(&now.twists[e.a.index()], &now.twists[e.b.index()]);
             let new = e.rates(&after(e.a), &after(e.b));
@@ -172,6 +175,11 @@ impl Clerk {
             ledger.scheme += work.elastic;
             ledger.dampers += work.damped;
             ledger.motors += work.imposed;
+            // A rotor: its energy, and what imposed motions do through it.
+            ledger.kinetic_before += e.kinetic(old[0]);
+            ledger.kinetic += e.kinetic(new[0]);
+            self.rotors += e.kinetic(new[0]);
+            ledger.motors += e.inertia * (new[0] - old[0]) * imposed[0];
         }
     }
 
@@ -193,6 +201,12 @@ impl Clerk {
         problem.J.add_transposed(&solution.r, &mut self.defect);
         ledger.solver = -dot(&self.defect, &self.mean);
     }
+}
+
+/// Kinetic energy of the rotors, J.
+pub fn rotors(now: &Present, elements: &[crate::assemble::Element]) -> f64 {
+    let rotors = elements.iter().filter(|e| e.inertia > 0.0);
+    rotors.map(|e| e.kinetic(e.rates(&now.twists[e.a.index()], &now.twists[e.b.index()])[0])).sum()
 }
 
 /// Potential energy of gravity (zero at the origin) and of the springs, J.

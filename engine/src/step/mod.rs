@@ -383,6 +383,10 @@ impl Stepper {
         energy.potential = gravity + springs;
         energy.potential_change = ledger::fallen(scene, &self.now, after, &self.assembly.meshes) + (springs - springs_before);
         energy.scheme += energy.potential_change;
+        // The axes of rotors have turned.
+        let turned = ledger::rotors(after, elements) - self.clerk.rotors;
+        energy.kinetic += turned;
+        energy.scheme += turned;
         energy.turnover +=
             [energy.potential_change, energy.applied, energy.motors, energy.scheme, energy.dampers].map(f64::abs).iter().sum::<f64>();
         verdict.energy = energy;
