@@ -1,6 +1,6 @@
 //! `signorini check SCENE`: the model doctor. Says what looks wrong before the first step, and what to do about it.
 
-use crate::demo;
+use crate::builtin;
 use clap::Args;
 use serde_json::{Value as Json, json};
 use signorini::analyse::{Finding, Mechanism, Mobility, Severity, examine};
@@ -26,7 +26,7 @@ pub struct Arguments {
 
 /// Examines a scene: exit code 0 without errors (warnings or not), 1 with errors, 2 if the scene cannot be read.
 pub fn run(arguments: &Arguments) -> ExitCode {
-    let loaded = match demo::find(&arguments.scene, &arguments.set) {
+    let loaded = match builtin::find(&arguments.scene, &arguments.set) {
         Ok(loaded) => loaded,
         Err(message) => {
             if arguments.json {

@@ -1,10 +1,9 @@
 //! `signorini codegen SCENE --emit c|rust`: the accelerations of a mechanism as source code for a real-time target.
 
-use crate::demo;
-use crate::run::acceleration;
+use crate::builtin;
 use clap::{Args, ValueEnum};
-use signorini::mechanism::{Simulation, emit};
-use signorini::symbolic::export::{Language, Source};
+use signorini::symbolic::export::Language;
+use signorini_files::codegen::source;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
@@ -48,7 +47,9 @@ pub fn run(arguments: &Arguments) -> ExitCode {
 }
 
 fn write(arguments: &Arguments) -> Result<(), String> {
-    let source = source(&arguments.scene, &arguments.set, arguments.emit, arguments.cases)?;
+    let loaded = builtin::find(&arguments.scene, &arguments.set)?;
+    let language = if arguments.emit == Emit::C { Language::C } else { Language::Rust };
+    let source = source(&loaded, language, arguments.cases)?;
     std::fs::create_dir_all(&arguments.out).map_err(|e| format!("error: cannot make {}: {e}", arguments.out.display()))?;
     for (name, text) in &source.files {
         let path = arguments.out.join(name);
@@ -56,20 +57,4 @@ fn write(arguments: &Arguments) -> Result<(), String> {
         println!("{}", path.display());
     }
     Ok(())
-}
-
-/// The source code of a scene.
-pub fn source(scene: &str, set: &[String], emit: Emit, cases: usize) -> Result<Source, String> {
-    let loaded = demo::find(scene, set)?;
-    let mut simulation = Simulation::new(&loaded.scene, acceleration::settings(&loaded)).map_err(|e| format!("error: {e}"))?;
-    let language = if emit == Emit::C { Language::C } else { Language::Rust };
-    // States a tenth of the run apart: far from the first one.
-    let apart = 0.1 * loaded.t_end;
-    Ok(emit::emit(&mut simulation, &identifier(&loaded.scene.name), language, (cases, (loaded.dt, apart))))
-}
-
-/// A name that both languages accept.
-fn identifier(name: &str) -> String {
-    let plain: String = name.chars().map(|c| if c.is_ascii_alphanumeric() { c.to_ascii_lowercase() } else { '_' }).collect();
-    if plain.starts_with(|c: char| c.is_ascii_alphabetic()) { plain } else { format!("mechanism_{plain}") }
 }

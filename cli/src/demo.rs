@@ -1,9 +1,8 @@
 //! `signorini demo [NAME]`: the scenes that come with the program; no file is needed.
 
 use crate::run::{self, Options};
-use crate::scenefile::{Loaded, fault::nearest, load, load_from};
 use clap::Args;
-use std::path::Path;
+use signorini_files::builtin::SCENES;
 use std::process::ExitCode;
 
 /// Which scene.
@@ -24,57 +23,6 @@ pub struct Arguments {
 /// The scene that runs if none is named.
 const FIRST: &str = "arch";
 
-macro_rules! scenes {
-    ($($name:literal),+ $(,)?) => {
-        /// Name and text of every scene of `scenes/`.
-        pub const SCENES: &[(&str, &str)] = &[$(($name, include_str!(concat!("../../scenes/", $name, ".toml")))),+];
-    };
-}
-
-scenes![
-    "a01_pendulum",
-    "a02_four_bars",
-    "a03_andrews",
-    "a04_bricard",
-    "a05_governor",
-    "arch",
-    "arch_thin",
-    "ball",
-    "balls",
-    "balls_1190",
-    "balls_1190_frictionless",
-    "balls_280",
-    "balls_280_frictionless",
-    "balls_595",
-    "balls_595_frictionless",
-    "balls_64",
-    "balls_64_frictionless",
-    "bending",
-    "bottles",
-    "brick",
-    "cantilever",
-    "cascade",
-    "cradle",
-    "cradle_touching",
-    "dominoes",
-    "geneva",
-    "gripper",
-    "incline",
-    "insulator_chain",
-    "manipulator",
-    "shaker",
-    "slider_crank",
-    "soft_block",
-    "stack",
-    "stack_1e12",
-    "stack_1e6",
-    "stack_ratio",
-    "wall",
-];
-
-/// Files that scenes include, and that are no scenes themselves.
-const INCLUDED: &[(&str, &str)] = &[("parts/arch", include_str!("../../scenes/parts/arch.toml"))];
-
 /// Lists, or runs one.
 pub fn run(arguments: &Arguments) -> ExitCode {
     if arguments.list {
@@ -89,7 +37,7 @@ pub fn run(arguments: &Arguments) -> ExitCode {
         }
     };
     let mut options = arguments.options.clone();
-    if !arguments.no_report && options.report.is_none() && crate::report::page().is_ok() {
+    if !arguments.no_report && options.report.is_none() {
         options.report = Some(".".into());
     }
     run::run(&run::Arguments { scene: Some(name.to_string()), options })
@@ -103,33 +51,4 @@ fn list() {
         eprintln!("{name:width$}  {about}");
     }
     eprintln!("\nsignorini demo {FIRST}");
-}
-
-/// A scene by path or by the name of a built-in one; otherwise a message for the user.
-pub fn find(name: &str, set: &[String]) -> Result<Loaded, String> {
-    if Path::new(name).is_file() {
-        let mut loaded = load(Path::new(name), set).map_err(|faults| faults.to_string())?;
-        loaded.source = name.into();
-        return Ok(loaded);
-    }
-    if SCENES.iter().any(|(known, _)| *known == name) {
-        let mut loaded = built_in(name, set).map_err(|faults| faults.to_string())?;
-        loaded.source = name.into();
-        return Ok(loaded);
-    }
-    let known: Vec<&str> = SCENES.iter().map(|(name, _)| *name).collect();
-    Err(match nearest(name, known.iter().copied()) {
-        Some(best) => format!("error: there is no file and no scene `{name}`: did you mean `{best}`?"),
-        None => format!("error: there is no file and no scene `{name}`; scenes: {}", known.join(", ")),
-    })
-}
-
-/// A built-in scene.
-pub fn built_in(name: &str, set: &[String]) -> Result<Loaded, crate::scenefile::Faults> {
-    let library = |file: &str| {
-        let stem = file.trim_end_matches(".toml");
-        let found = SCENES.iter().chain(INCLUDED).find(|(name, _)| *name == stem);
-        found.map(|(_, text)| text.to_string()).ok_or_else(|| "no such scene".to_string())
-    };
-    load_from(&format!("{name}.toml"), &library, set)
 }

@@ -34,7 +34,8 @@ enum Command {
     /// Write the accelerations of a mechanism as C99 or Rust for a real-time target.
     Codegen(signorini_cli::codegen::Arguments),
     /// Measure a method: speed, iterations, accuracy, beside the published figures.
-    Bench(signorini_cli::bench::Arguments),
+    #[cfg(feature = "bench")]
+    Bench(signorini_bench::Arguments),
 }
 
 fn main() -> std::process::ExitCode {
@@ -51,7 +52,8 @@ fn main() -> std::process::ExitCode {
         Command::Schema => signorini_cli::schema::run(),
         Command::Solve(arguments) => signorini_cli::solve::run(&arguments),
         Command::Codegen(arguments) => signorini_cli::codegen::run(&arguments),
-        Command::Bench(arguments) => signorini_cli::bench::run(&arguments),
+        #[cfg(feature = "bench")]
+        Command::Bench(arguments) => signorini_bench::run(&arguments),
     }
 }
 

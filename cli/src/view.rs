@@ -69,7 +69,7 @@ fn write(arguments: &Export) -> Result<u64, String> {
 }
 
 fn serve(arguments: &Arguments) -> Result<(), String> {
-    let page = report::page()?;
+    let page = report::page();
     let folder = &arguments.folder;
     if !folder.is_dir() {
         return Err(format!("{}: no such folder; `signorini run SCENE --out {0}` makes one", folder.display()));

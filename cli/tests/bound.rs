@@ -23,7 +23,7 @@ fn the_bound_is_one_and_its_estimate_is_safe() {
         if name.starts_with("stack15_ratio10") {
             continue;
         }
-        let stored = signorini_cli::fclib::read(&path).unwrap_or_else(|e| panic!("{name}: {e}"));
+        let stored = signorini_files::fclib::read(&path).unwrap_or_else(|e| panic!("{name}: {e}"));
         let Input::Problem(problem) = stored.input else { panic!("{name} is a global problem") };
         let problem = problem.associated();
         let reference = stored.solution.expect("every file holds a reference");

@@ -3,9 +3,10 @@
 use signorini::mechanism::procedures::count;
 use signorini::mechanism::{Method, Settings, Simulation, Space};
 use signorini::scene::{Kind, Scene};
-use signorini_cli::codegen::{Emit, source};
-use signorini_cli::demo::built_in;
-use signorini_cli::run::{Ended, Options, acceleration, settings, simulate};
+use signorini::symbolic::export::Language;
+use signorini_cli::run::{Ended, Options, settings, simulate};
+use signorini_files::builtin::built_in;
+use signorini_files::codegen::source;
 use std::path::PathBuf;
 use std::process::Command;
 use std::sync::atomic::AtomicBool;
@@ -17,9 +18,9 @@ fn folder(name: &str) -> PathBuf {
     path
 }
 
-fn exported(name: &str, emit: Emit) -> PathBuf {
+fn exported(name: &str, emit: Language) -> PathBuf {
     let folder = folder(name);
-    for (file, text) in source(name, &[], emit, 5).expect("the scene can be exported").files {
+    for (file, text) in source(&built_in(name, &[]).expect("a scene"), emit, 5).expect("the scene can be exported").files {
         std::fs::write(folder.join(file), text).expect("a file can be written");
     }
     folder
@@ -36,7 +37,7 @@ fn call(folder: &PathBuf, program: &str, words: &[&str]) -> Option<(bool, String
 fn exported_c_passes_its_self_test_under_sanitizers() {
     // The self-test compares with the engine to 1e-12 of the largest acceleration.
     for name in ["manipulator", "a03_andrews"] {
-        let folder = exported(name, Emit::C);
+        let folder = exported(name, Language::C);
         let define = format!("-D{}_SELF_TEST", name.to_uppercase());
         let file = format!("{name}.c");
         let words = ["-std=c99", "-Wall", "-Werror", "-fsanitize=address,undefined", &define, &file, "-lm", "-o", "self_test"];
@@ -55,7 +56,7 @@ fn exported_c_passes_its_self_test_under_sanitizers() {
 
 #[test]
 fn exported_rust_builds_without_its_library_and_passes_its_self_test() {
-    let folder = exported("a03_andrews", Emit::Rust);
+    let folder = exported("a03_andrews", Language::Rust);
     let Some((compiled, text)) = call(&folder, "rustc", &["--edition", "2021", "--cfg", "self_test", "a03_andrews.rs", "-o", "self_test"])
     else {
         println!("no Rust compiler on the path: the exported Rust was not compiled");
@@ -71,7 +72,7 @@ fn exported_rust_builds_without_its_library_and_passes_its_self_test() {
 
 fn prepared(name: &str, set: &[String]) -> Simulation {
     let loaded = built_in(name, set).unwrap_or_else(|f| panic!("{f}"));
-    Simulation::new(&loaded.scene, acceleration::settings(&loaded)).unwrap_or_else(|e| panic!("{name}: {e}"))
+    Simulation::new(&loaded.scene, loaded.acceleration_settings()).unwrap_or_else(|e| panic!("{name}: {e}"))
 }
 
 #[test]
@@ -166,7 +167,7 @@ fn forty_four_bars_pass_the_singular_position() {
 fn a_scene_that_cannot_be_assembled_is_refused_in_one_line() {
     let text = built_in("a04_bricard", &["width=0.1".into()]).map(|mut loaded| {
         loaded.scene.joints[3].frame_b.position.x += 5.0;
-        Simulation::new(&loaded.scene, acceleration::settings(&loaded)).err().map(|e| e.to_string())
+        Simulation::new(&loaded.scene, loaded.acceleration_settings()).err().map(|e| e.to_string())
     });
     let message = text.unwrap_or_else(|f| panic!("{f}")).expect("refused");
     assert!(message.contains("cannot be assembled") && message.contains("joint `") && !message.contains('\n'), "{message}");
@@ -177,7 +178,7 @@ fn what_is_wrong_with_a_mechanism_is_said_in_one_line_with_its_name() {
     let refused = |change: &dyn Fn(&mut Scene)| {
         let mut loaded = built_in("a01_pendulum", &[]).unwrap_or_else(|f| panic!("{f}"));
         change(&mut loaded.scene);
-        let message = Simulation::new(&loaded.scene, acceleration::settings(&loaded)).err().expect("refused").to_string();
+        let message = Simulation::new(&loaded.scene, loaded.acceleration_settings()).err().expect("refused").to_string();
         assert!(!message.contains('\n'), "{message}");
         message
     };

@@ -7,7 +7,7 @@ mod outsider;
 use serde_json::Value;
 use signorini::problem::Judge;
 use signorini::problem::files::Input;
-use signorini_cli::load::load;
+use signorini_files::load::load;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
@@ -184,12 +184,12 @@ fn broken_files_of_others_are_refused_or_sound() {
                 for bad in [0x00, 0xff, whole[at] ^ 0x10] {
                     let mut broken = whole.clone();
                     broken[at] = bad;
-                    match signorini_cli::fclib::read_bytes(broken, "x") {
+                    match signorini_files::fclib::read_bytes(broken, "x") {
                         Ok(stored) => assert!(stored.input.check().is_ok()),
                         Err(error) => assert!(!error.to_string().contains('\n'), "{error}"),
                     }
                 }
-                if let Err(error) = signorini_cli::fclib::read_bytes(whole[..at].to_vec(), "x") {
+                if let Err(error) = signorini_files::fclib::read_bytes(whole[..at].to_vec(), "x") {
                     assert!(!error.to_string().contains('\n'), "{error}");
                 }
             }

@@ -3,8 +3,8 @@
 use signorini::math::sparse::Csr;
 use signorini::problem::files::{Input, Stored, reduced};
 use signorini::problem::{Law, Problem, Rows, Solution};
-use signorini_cli::fclib;
-use signorini_cli::load::load;
+use signorini_files::fclib;
+use signorini_files::load::load;
 use std::path::{Path, PathBuf};
 
 /// Two bodies, a joint between them, a contact with friction and one without.

@@ -22,7 +22,7 @@ fn files() -> Vec<PathBuf> {
 }
 
 fn read(path: &Path) -> Option<(Problem, Solution)> {
-    let stored = signorini_cli::fclib::read(path).expect("the file is readable");
+    let stored = signorini_files::fclib::read(path).expect("the file is readable");
     match (stored.input, stored.solution) {
         (Input::Problem(problem), Some(solution)) if problem.rows() <= ROWS => Some((problem, solution)),
         _ => None,

@@ -6,8 +6,8 @@ use signorini::problem::literature;
 use signorini::problem::{Solution, Tolerance};
 use signorini::solve::newton::{Newton, Settings};
 use signorini::solve::{ReducedSolver, Report, Solver, Status, Stop};
-use signorini_cli::bench::newton::wanted;
-use signorini_cli::load::load;
+use signorini_bench::newton::wanted;
+use signorini_files::load::load;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 

@@ -4,8 +4,8 @@ use signorini::problem::files::Input;
 use signorini::problem::{Judge, Solution};
 use signorini::solve::pivot::{Pivot, Settings, pyramid_reduced};
 use signorini::solve::{ReducedSolver, Report, Status};
-use signorini_cli::bench::pivot_corpus::{self, Wanted};
-use signorini_cli::load::load;
+use signorini_bench::pivot_corpus::{self, Wanted};
+use signorini_files::load::load;
 use std::path::PathBuf;
 
 /// The files of a folder beside the repository, sorted; none (and a line that says so) if it is not there.

@@ -13,7 +13,7 @@ fn stored(collection: &str, name: &str) -> Option<Stored> {
         println!("skipped: {} is absent", path.display());
         return None;
     }
-    Some(signorini_cli::load::load(&path, None).expect("a file of the collection"))
+    Some(signorini_files::load::load(&path, None).expect("a file of the collection"))
 }
 
 fn settings(relative: f64, velocity: f64, work: u64) -> Settings {

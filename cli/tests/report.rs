@@ -2,11 +2,11 @@
 
 use glam::{DVec3, Vec3};
 use serde_json::Value as Json;
-use signorini_cli::picture::{self, raster::Image};
-use signorini_cli::record::frame::{self, DROP_VELOCITY};
-use signorini_cli::record::head::{Scalar, Soft};
-use signorini_cli::record::{Damage, FILE_MOST, Frame, Head, MAGIC, Record, words, write_chunk};
-use signorini_cli::{glb, report};
+use signorini_record::glb;
+use signorini_record::picture::{self, raster::Image};
+use signorini_record::record::frame::{self, DROP_VELOCITY};
+use signorini_record::record::head::{Scalar, Soft};
+use signorini_record::record::{Damage, FILE_MOST, Frame, Head, MAGIC, Record, words, write_chunk};
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
@@ -81,12 +81,6 @@ fn the_record_says_what_the_tables_say_and_changes_nothing() {
 #[test]
 fn a_report_is_the_page_with_the_record_in_it() {
     let folder = Folder::new("report");
-    if let Err(why) = report::page() {
-        println!("skipped: {why}");
-        let output = signorini(&folder.0, &["run", "ball", "--report"]);
-        assert!(!output.status.success() && String::from_utf8_lossy(&output.stderr).contains("Node.js"));
-        return;
-    }
     let output = signorini(&folder.0, &["run", "ball", "--t-end", "0.2", "--report"]);
     let said = String::from_utf8_lossy(&output.stderr).into_owned();
     assert!(said.contains("report: ball.html (") && said.contains(" MB)"), "{said}");
@@ -330,9 +324,7 @@ fn messages(folder: &Folder, bytes: &[u8]) {
         assert!(said.contains(words) && said.lines().count() == 1, "{arguments:?}: {said}");
     };
     says(&["picture", "nowhere", "-o", "x.png"], "no record.bin there");
-    if report::page().is_ok() {
-        says(&["view", "nowhere"], "no such folder");
-    }
+    says(&["view", "nowhere"], "no such folder");
     fs::create_dir_all(folder.file("bad")).unwrap();
     fs::write(folder.file("bad/record.bin"), b"not a record").unwrap();
     says(&["picture", "bad", "-o", "x.png"], "not a record of a run");

@@ -2,9 +2,9 @@
 
 use signorini::scene::{Kind, Scene, State};
 use signorini::step::Stepper;
-use signorini_cli::demo::{SCENES, built_in};
 use signorini_cli::run::{Options, settings};
-use signorini_cli::scenefile::{self, Loaded};
+use signorini_files::builtin::{SCENES, built_in};
+use signorini_files::scenefile::{self, Loaded};
 use std::path::{Path, PathBuf};
 
 fn root() -> PathBuf {
@@ -31,7 +31,7 @@ fn every_scene_file_is_built_in_and_loads() {
     files.sort();
     let mut names: Vec<&str> = SCENES.iter().map(|(name, _)| *name).collect();
     names.sort();
-    assert_eq!(files, names, "scenes/*.toml and the list in demo.rs differ");
+    assert_eq!(files, names, "scenes/*.toml and the list in builtin.rs differ");
     for name in names {
         let from_disk = scenefile::load(&root().join("scenes").join(format!("{name}.toml")), &[]).unwrap_or_else(|f| panic!("{f}"));
         let inside = built_in(name, &[]).unwrap_or_else(|f| panic!("{f}"));

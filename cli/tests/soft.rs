@@ -4,8 +4,8 @@ use glam::DVec3;
 use signorini::geometry::Tetrahedra;
 use signorini::scene::{SoftId, State};
 use signorini::step::{Settings, Stepper};
-use signorini_cli::mesh::{self, legacy, msh, vtu};
-use signorini_cli::scenefile;
+use signorini_files::mesh::{self, legacy, msh, vtu};
+use signorini_files::scenefile;
 use std::path::PathBuf;
 
 /// One cell of six tetrahedra, 10 cm wide.
@@ -209,7 +209,7 @@ fn a_scene_with_a_soft_body_from_a_file_runs_and_leaves_fields_that_can_be_read_
     assert_eq!(scene.softs[0].mesh.elements.len(), 108);
     let mut stepper = Stepper::new(scene, Settings::every(5e-3)).unwrap();
     let mut state = State::initial(scene);
-    let mut series = signorini_cli::vtu::Series::new(&folder);
+    let mut series = signorini_record::vtu::Series::new(&folder);
     for _ in 0..60 {
         stepper.step(scene, &mut state).unwrap();
     }

@@ -1,7 +1,7 @@
 //! The workbench as a user meets it: messages, `check`, capsules, checkpoints that survive a kill, robots, kinematics.
 
 use serde_json::Value as Json;
-use signorini_cli::scenefile;
+use signorini_files::scenefile;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};

@@ -1,4 +1,4 @@
-// The recorded form of a run, read piece by piece: see cli/src/record/mod.rs for the format.
+// The recorded form of a run, read piece by piece: see crates/record/src/record/mod.rs for the format.
 
 import { add, fromPlanes, Taker } from './words'
 

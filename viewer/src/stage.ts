@@ -108,7 +108,7 @@ export class Stage {
     this.touch()
   }
 
-  /** How far away all corners of the room are seen, with a margin: the twin of `camera` in cli/src/picture/mod.rs. */
+  /** How far away all corners of the room are seen, with a margin: the twin of `camera` in crates/record/src/picture/mod.rs. */
   private distance(from: three.Vector3): number {
     const right = new three.Vector3(...this.recording.head.up).cross(from).normalize()
     const up = from.clone().cross(right)

@@ -1,4 +1,4 @@
-// Words: 32-bit numbers, differences, planes of bytes; the twin of cli/src/record/words.rs.
+// Words: 32-bit numbers, differences, planes of bytes; the twin of crates/record/src/record/words.rs.
 
 /** The word whose difference from `from` is `d`; the sign of the difference is its lowest bit. */
 export function add(d: number, from: number): number {

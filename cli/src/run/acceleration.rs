@@ -6,26 +6,15 @@ use super::record::{Plan, Recorder, Smooth};
 use super::summary::Summary;
 use super::tables::{self, Tables};
 use super::{Ended, Finished, Options, progress};
-use crate::scenefile::{Loaded, format};
+use crate::scenefile::Loaded;
 use signorini::assemble::{Present, joint};
-use signorini::mechanism::{Method, Settings, Simulation, simulation::Energy};
+use signorini::mechanism::{Method, Simulation, simulation::Energy};
 use signorini::scene::{Coordinate, JointId, Scene, State};
 use signorini::step::{self, Ledger, Stepper};
 use std::io;
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
-
-/// The settings of a scene for this integrator.
-pub fn settings(loaded: &Loaded) -> Settings {
-    let run = &loaded.run;
-    let tolerance = run.tolerance.map_or(1e-9, |t| t.si);
-    let method = match run.method {
-        Some(format::RungeKutta::DormandPrince) => Method::DormandPrince { tolerance },
-        _ => Method::Classical,
-    };
-    Settings { method, stabilised: run.stabilised != Some(false), planar: true }
-}
 
 /// All steps of a run.
 pub fn simulate(loaded: &Loaded, stepping: step::Settings, options: &Options, stop: &AtomicBool) -> Result<Finished, String> {
@@ -79,7 +68,7 @@ impl<'a> Course<'a> {
     fn begin(loaded: &'a Loaded, stepping: step::Settings, options: &'a Options) -> Result<Course<'a>, String> {
         let (scene, dt) = (&loaded.scene, stepping.h);
         let steps = ((loaded.t_end / dt) - 1e-9).ceil().max(1.0) as u64;
-        let settings = settings(loaded);
+        let settings = loaded.acceleration_settings();
         let mut simulation = Simulation::new(scene, settings).map_err(|e| e.to_string())?;
         let method = match settings.method {
             Method::Classical => "runge-kutta-4",

@@ -6,12 +6,12 @@
 
 use super::Options;
 use super::summary::Summary;
-use crate::capsule::Keeper;
-use crate::scenefile::Loaded;
 use serde::{Deserialize, Serialize};
 use signorini::scene::State;
-use std::fs::{self, File};
-use std::io::{self, Write};
+use signorini_files::capsule::{Keeper, write_atomic};
+use signorini_files::scenefile::Loaded;
+use std::fs;
+use std::io;
 use std::path::{Path, PathBuf};
 
 const NAME: &str = "checkpoint.json";
@@ -109,16 +109,6 @@ impl Checkpoint {
 /// Where the checkpoint of a folder is.
 pub fn path(folder: &Path) -> PathBuf {
     folder.join(NAME)
-}
-
-/// Writes a file so that there is never half of it.
-pub fn write_atomic(path: &Path, bytes: &[u8]) -> io::Result<()> {
-    let name = path.file_name().map(|n| n.to_string_lossy().into_owned()).unwrap_or_default();
-    let partial = path.with_file_name(format!(".{name}.partial"));
-    let mut file = File::create(&partial)?;
-    file.write_all(bytes)?;
-    file.sync_all()?;
-    fs::rename(&partial, path)
 }
 
 /// FNV-1a over everything that the scene says.

@@ -11,9 +11,8 @@ pub mod record;
 pub mod summary;
 pub mod tables;
 
-use crate::demo;
+use crate::builtin;
 use crate::scenefile::expression::{Names, evaluate};
-use crate::scenefile::fault::nearest;
 use crate::scenefile::unit::{Dimension, Quantity};
 use crate::scenefile::{Loaded, format};
 use checkpoint::Checkpoint;
@@ -22,10 +21,10 @@ use course::{Course, Trouble};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use probe::Outcome;
 use serde::{Deserialize, Serialize};
-use signorini::assemble::{Friction, Treatment};
+use signorini::assemble::Friction;
 use signorini::scene::State;
-use signorini::solve::Method;
-use signorini::step::{Clock, Policy, Settings};
+use signorini::step::{Clock, Settings};
+use signorini_files::Overrides;
 use std::path::PathBuf;
 use std::process::ExitCode;
 use std::sync::Arc;
@@ -150,7 +149,7 @@ pub struct Finished {
 impl Options {
     /// Whether the run is recorded.
     pub fn records(&self) -> bool {
-        self.out.is_some() || (self.report.is_some() && crate::report::page().is_ok())
+        self.out.is_some() || self.report.is_some()
     }
 }
 
@@ -165,7 +164,7 @@ pub fn run(arguments: &Arguments) -> ExitCode {
     };
     let Some(folder) = &arguments.options.resume else {
         let scene = arguments.scene.as_deref().unwrap_or_default();
-        return match demo::find(scene, &arguments.options.set) {
+        return match builtin::find(scene, &arguments.options.set) {
             Ok(loaded) => run_loaded(loaded, &arguments.options),
             Err(message) => wrong(&message),
         };
@@ -188,7 +187,7 @@ pub fn run(arguments: &Arguments) -> ExitCode {
                 let message = format!("error: the run in {} is another one (scene `{}`)", folder.display(), checkpoint.scene);
                 return wrong(&format!("{message}: go on with `signorini run --resume {}` alone", folder.display()));
             }
-            match demo::find(&checkpoint.scene, &options.set) {
+            match builtin::find(&checkpoint.scene, &options.set) {
                 Ok(loaded) => run_from(loaded, &options, Some(checkpoint)),
                 Err(message) => wrong(&message),
             }
@@ -197,7 +196,7 @@ pub fn run(arguments: &Arguments) -> ExitCode {
             eprintln!("the run in {} is complete", folder.display());
             ExitCode::SUCCESS
         }
-        (None, Some(scene)) => match demo::find(scene, &given.set) {
+        (None, Some(scene)) => match builtin::find(scene, &given.set) {
             Ok(loaded) => run_loaded(loaded, &given),
             Err(message) => wrong(&message),
         },
@@ -258,43 +257,11 @@ fn run_from(mut loaded: Loaded, options: &Options, from: Option<Checkpoint>) -> 
 
 /// The settings of a run: those of the scene, and those of the command line over them.
 pub fn settings(loaded: &Loaded, options: &Options) -> Result<Settings, String> {
-    let mut settings = Settings::every(loaded.dt);
-    let run = &loaded.run;
-    let solver = options.solver.clone().or_else(|| run.solver.as_ref().map(|s| s.value.clone()));
-    if let Some(name) = solver {
-        let names = Method::ALL.iter().map(|m| m.name());
-        settings.solver = Method::named(&name).ok_or_else(|| match nearest(&name, names.clone()) {
-            Some(best) => format!("there is no solver `{name}`: did you mean `{best}`?"),
-            None => format!("there is no solver `{name}`: wanted one of {}", names.collect::<Vec<_>>().join(", ")),
-        })?;
-    }
-    settings.scheme.friction = match (options.law, run.law) {
-        (Some(Law::Cone), _) | (None, Some(format::Law::Cone)) => Friction::Cone,
-        _ => Friction::Coulomb,
-    };
-    if let Some(tolerance) = run.tolerance {
-        settings.stop.tolerance.relative = tolerance.si;
-    }
-    if let Some(velocity) = run.velocity_tolerance {
-        settings.stop.tolerance.velocity = velocity.si;
-    }
-    if let Some(bound) = run.bound_tolerance {
-        settings.stop.tolerance.bound = Some(bound.si);
-    }
-    settings.stop.work = run.iterations.map(|n| n.0 as u64).or(settings.stop.work);
-    match run.policy {
-        Some(format::Policy::Substep) => settings.policy = Policy::Substep,
-        Some(format::Policy::Accept) => settings.policy = Policy::AcceptAndSay,
-        Some(format::Policy::Stop) => settings.policy = Policy::Stop,
-        None => {}
-    }
-    if let Some(contact) = &loaded.contact {
-        settings.prediction = contact.prediction.map_or(settings.prediction, |x| x.si);
-        settings.scheme.recovery = contact.recovery_speed.map_or(settings.scheme.recovery, |x| x.si);
-        settings.scheme.treatment = contact.penalty.as_ref().map_or(Treatment::Rigid, |p| Treatment::Penalty(p.springs()));
-        settings.scheme.rebound = contact.rebound_speed.map_or(settings.scheme.rebound, |x| x.si);
-    }
-    settings.fault().map_or(Ok(settings), Err)
+    let friction = options.law.map(|law| match law {
+        Law::Cone => Friction::Cone,
+        Law::Coulomb => Friction::Coulomb,
+    });
+    loaded.settings(&Overrides { solver: options.solver.clone(), friction })
 }
 
 /// All steps of a run.

@@ -2,7 +2,7 @@
 
 use super::summary::Summary;
 use crate::record::frame::{self, BODY, COARSER, CONTACT, DROP_ERROR, DROP_FORCE, DROP_VELOCITY, Frame, NORMAL, UNIT};
-use crate::record::head::{Head, Scalar, Soft};
+use crate::record::head::{About, Head, Scalar, Soft};
 use crate::record::words::{float, length};
 use crate::record::{FILE, History, MAGIC, Step, steps, write_chunk};
 use crate::scenefile::Loaded;
@@ -97,7 +97,8 @@ pub struct Recorder {
 impl Recorder {
     /// Begins a record of a scene.
     pub fn begin(loaded: &Loaded, plan: &Plan<'_>) -> io::Result<Recorder> {
-        let mut head = Head::of(loaded, soft_bodies(&loaded.scene));
+        let about = About { about: &loaded.about, dt: loaded.dt, t_end: loaded.t_end, texts: &loaded.texts };
+        let mut head = Head::of(&loaded.scene, &about, soft_bodies(&loaded.scene));
         (head.steps, head.every, head.step_every) = (plan.steps, plan.every, plan.steps.div_ceil(ROWS).max(1));
         (head.solver, head.law) = (plan.solver.into(), plan.law.into());
         let mut output = match plan.folder {

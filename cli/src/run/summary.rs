@@ -112,7 +112,7 @@ impl Summary {
 
     /// Keeps a verdict for run.json.
     pub fn keep(&mut self, scene: &Scene, verdict: &Verdict) {
-        self.verdicts.push(verdict_json(scene, verdict));
+        self.verdicts.push(verdict.to_json(scene));
     }
 
     /// Adds a step of an integrator that is no solver: its ledger since the beginning, and its error.
@@ -133,7 +133,7 @@ impl Summary {
     /// Closes the run.
     pub fn finish(&mut self, state: &State, stepper: &Stepper, wall: f64) {
         self.wall = wall;
-        self.hash = hash(state);
+        self.hash = state.hash();
         let s = stepper.stages;
         self.stages = json!({"collide": s.collide, "assemble": s.assemble, "solve": s.solve, "advance": s.advance});
     }
@@ -214,16 +214,6 @@ impl Finished {
     }
 }
 
-/// A verdict for machines.
-pub fn verdict_json(scene: &Scene, verdict: &Verdict) -> Json {
-    json!({
-        "time": verdict.time, "accepted": verdict.accepted, "status": verdict.status, "joule": verdict.error.joule,
-        "relative": verdict.error.relative(), "estimate": verdict.error.estimate, "velocity": verdict.error.velocity,
-        "worst": verdict.worst_name(scene), "solver": verdict.solver.name(), "work": verdict.work, "penetration": verdict.penetration,
-        "contacts": verdict.contacts, "rows": verdict.rows, "substeps": verdict.substeps, "energy": verdict.energy,
-    })
-}
-
 /// JSON has no infinity: it is written as null.
 fn number<'de, D: Deserializer<'de>>(deserializer: D) -> Result<f64, D::Error> {
     Ok(Option::<f64>::deserialize(deserializer)?.unwrap_or(f64::INFINITY))
@@ -236,10 +226,4 @@ fn length(x: f64) -> String {
         x if x < 1e-3 => format!("{:.2} um", x * 1e6),
         x => format!("{:.2} mm", x * 1e3),
     }
-}
-
-/// The bits of a state: time, positions, velocities, angles (FNV-1a over 64-bit words).
-pub fn hash(state: &State) -> u64 {
-    let words = [state.time].into_iter().chain(state.q.iter().copied()).chain(state.v.iter().copied()).chain(state.angles.iter().copied());
-    words.fold(0xcbf2_9ce4_8422_2325, |hash, x| (hash ^ x.to_bits()).wrapping_mul(0x0000_0100_0000_01b3).rotate_left(17))
 }

@@ -1,0 +1,168 @@
+//! `signorini bench bending`: three-point bending of a soft beam [Mangoni2018, table 5.4], with rigid contacts and with springs in their place.
+//!
+//! A step is *stable* if the whole bending (0.3 s, 0.3 m) passes with: every number finite, every step accepted by the judge, no node faster than ten times the punch (1 m/s), no
+//! overlap deeper than the radius of the cylinders. The largest stable step of each treatment is looked for below 0.06 s, the thesis's
+//! limit for rigid contacts: first by halving, then by bisection.
+//!
+//! The springs are Hertz's, explicit, as stiff as an overlap of 1 % of the cylinders' diameter at a deflection of 0.1 m asks for:
+//! F = 48 E I δ/L³, shared by the contacts under the punch.
+
+use clap::Args;
+use serde_json::json;
+use signorini::assemble::{Penalty, Treatment};
+use signorini::scene::{Scene, State};
+use signorini::step::{Settings, Stepper};
+use signorini_files::Overrides;
+use signorini_files::builtin;
+use std::process::ExitCode;
+use std::time::Instant;
+
+/// What to measure.
+#[derive(Args)]
+pub struct Arguments {
+    /// The step at which iterations and time are counted, s.
+    #[arg(long, default_value_t = 0.05)]
+    dt: f64,
+    /// Overlap of the springs at a deflection of 0.1 m, m; 1 % of the cylinders' diameter without this.
+    #[arg(long, default_value_t = 0.0005)]
+    overlap: f64,
+    /// Steps of the bisection.
+    #[arg(long, default_value_t = 3)]
+    bisections: u32,
+    /// Prints one JSON object.
+    #[arg(long)]
+    json: bool,
+}
+
+/// The thesis's limit for rigid contacts, s.
+const LARGEST: f64 = 0.06;
+/// Speed of the punch, m/s, and how long it is driven, s.
+const PUNCH: f64 = 1.0;
+const DURATION: f64 = 0.3;
+const RADIUS: f64 = 0.025;
+
+/// How a run went.
+struct Outcome {
+    stable: bool,
+    why: String,
+    steps: u64,
+    work: u64,
+    seconds: f64,
+    contacts: f64,
+}
+
+/// Measures and prints.
+pub fn run(arguments: &Arguments) -> ExitCode {
+    match measure(arguments) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(message) => {
+            eprintln!("error: {message}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn measure(arguments: &Arguments) -> Result<(), String> {
+    let loaded = builtin::find("bending", &[])?;
+    let rigid = loaded.settings(&Overrides::default())?;
+    let scene = &loaded.scene;
+    let say = |text: String| if arguments.json { eprintln!("{text}") } else { println!("{text}") };
+    let counted = bend(scene, &rigid, arguments.dt)?;
+    let springs = penalty(scene, counted.contacts, arguments.overlap);
+    let mut soft = rigid.clone();
+    soft.scheme.treatment = Treatment::Penalty(springs);
+    say(format!("springs: {:.3e} N/m^1.5 for {:.0} contacts under the punch", springs.stiffness, counted.contacts));
+    let dt_rigid_max = largest(scene, &rigid, "rigid", arguments.bisections, &say)?;
+    let dt_penalty_max = largest(scene, &soft, "penalty", arguments.bisections, &say)?;
+    let (iterations, ms) = (counted.work as f64 / counted.steps as f64, 1e3 * counted.seconds / counted.steps as f64);
+    let ratio = dt_rigid_max / dt_penalty_max;
+    if arguments.json {
+        let row = json!({
+            "dt_rigid_max": dt_rigid_max, "dt_penalty_max": dt_penalty_max, "ratio": ratio, "iterations_mean": iterations, "ms_per_step": ms,
+            "tetrahedra": scene.softs[0].mesh.elements.len(), "nodes": scene.softs[0].mesh.nodes.len(),
+            "penalty_stiffness": springs.stiffness, "memory_mb": super::step::memory_mb(),
+        });
+        println!("{row:#}");
+    } else {
+        println!(
+            "largest stable step: rigid {dt_rigid_max} s, penalty {dt_penalty_max:.6} s, ratio {ratio:.1} (thesis: 0.06 s, 0.005 s, 12)"
+        );
+        let memory = super::step::memory_mb().map_or(String::new(), |mb| format!(", {mb:.0} MB at most"));
+        println!("rigid at dt = {} s: {iterations:.1} iterations and {ms:.0} ms per step{memory}", arguments.dt);
+    }
+    Ok(())
+}
+
+/// Springs in place of contacts.
+fn penalty(scene: &Scene, contacts: f64, overlap: f64) -> Penalty {
+    let (span, width, depth, deflection) = (1.0f64, 0.6, 0.15f64, 0.1);
+    let inertia = width * depth.powi(3) / 12.0;
+    let force = 48.0 * scene.softs[0].elastic.young * inertia * deflection / span.powi(3);
+    Penalty { stiffness: force / contacts.max(1.0) / overlap.powf(1.5), ..Penalty::default() }
+}
+
+/// The largest stable step up to [`LARGEST`].
+fn largest(scene: &Scene, settings: &Settings, name: &str, bisections: u32, say: &dyn Fn(String)) -> Result<f64, String> {
+    let stable = |dt: f64| -> Result<bool, String> {
+        let outcome = bend(scene, settings, dt)?;
+        let verdict = if outcome.stable { "stable" } else { outcome.why.as_str() };
+        let (work, seconds) = (outcome.work as f64 / outcome.steps as f64, outcome.seconds);
+        say(format!("{name:8} dt {dt:.6} s: {verdict} ({} steps, {work:.1} iterations each, {seconds:.1} s)", outcome.steps));
+        Ok(outcome.stable)
+    };
+    let (mut good, mut bad) = (LARGEST, LARGEST);
+    while !stable(good)? {
+        (good, bad) = (0.5 * good, good);
+        if good < 1e-5 {
+            return Err(format!("{name}: no step is stable"));
+        }
+    }
+    for _ in 0..if good < LARGEST { bisections } else { 0 } {
+        let middle = (good * bad).sqrt();
+        if stable(middle)? { good = middle } else { bad = middle }
+    }
+    Ok(good)
+}
+
+/// One bending with steps of length `dt`.
+fn bend(scene: &Scene, settings: &Settings, dt: f64) -> Result<Outcome, String> {
+    let settings = Settings { h: dt, ..settings.clone() };
+    let mut stepper = Stepper::new(scene, settings).map_err(|e| e.to_string())?;
+    let mut state = State::initial(scene);
+    let mut outcome = Outcome { stable: true, why: String::new(), steps: 0, work: 0, seconds: 0.0, contacts: 0.0 };
+    let begun = Instant::now();
+    let punch = scene.body_named("punch").ok_or("the scene has no punch")?;
+    for _ in 0..(DURATION / dt - 1e-9).ceil() as u64 {
+        let verdict = match stepper.step(scene, &mut state) {
+            Ok(verdict) => verdict,
+            Err(why) => {
+                (outcome.stable, outcome.why) = (false, why.to_string());
+                break;
+            }
+        };
+        outcome.steps += 1;
+        outcome.work += verdict.work;
+        let carrying = stepper
+            .contacts()
+            .iter()
+            .filter(|c| scene.colliders[c.colliders.1 as usize].body == punch.0 || scene.colliders[c.colliders.0 as usize].body == punch.0);
+        outcome.contacts = outcome.contacts.max(carrying.filter(|c| c.gap < 1e-3).count() as f64);
+        let nodes = stepper.layout().nodes.len();
+        let fastest = (0..nodes)
+            .map(|n| state.node_velocity(stepper.layout(), n).length())
+            .fold(0.0, |m: f64, v| if v > m || v.is_nan() { v } else { m });
+        if !(fastest <= 10.0 * PUNCH) {
+            (outcome.stable, outcome.why) = (false, format!("unstable: a node at {fastest:.1} m/s at t = {:.4} s", state.time));
+        } else if !verdict.accepted {
+            (outcome.stable, outcome.why) = (false, format!("a step not accepted at t = {:.4} s", state.time));
+        } else if verdict.penetration > RADIUS {
+            (outcome.stable, outcome.why) =
+                (false, format!("unstable: overlap {:.1} mm at t = {:.4} s", 1e3 * verdict.penetration, state.time));
+        }
+        if !outcome.stable {
+            break;
+        }
+    }
+    outcome.seconds = begun.elapsed().as_secs_f64();
+    Ok(outcome)
+}

@@ -1,0 +1,518 @@
+//! `signorini bench interior-point`: the tables of [Mangoni2018, chapter 5] beside our figures, the stored
+//! problems, and clarabel on the same problems in the same run.
+
+use super::peers;
+use super::spheres::{MARGIN, Scene, Step, stack};
+use serde::Serialize;
+use signorini::problem::files::Input;
+use signorini::problem::literature::{self, Thesis};
+use signorini::problem::{Problem, Solution, Tolerance};
+use signorini::solve::interior_point::{InteriorPoint, Settings, Warm};
+use signorini::solve::{Report, Solver, Status, Stop};
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+/// Options of `bench interior-point`.
+#[derive(clap::Args)]
+pub struct Arguments {
+    /// Print one JSON object.
+    #[arg(long)]
+    json: bool,
+    /// Folder of stored problems (FCLib files with their solutions).
+    #[arg(long, value_name = "DIR")]
+    corpus: Option<PathBuf>,
+    /// Small scenes only: seconds instead of minutes.
+    #[arg(long)]
+    quick: bool,
+}
+
+/// Relative joules 1e-10, and velocities far below the 1e-7 m/s that they are compared to.
+const TOLERANCE: Tolerance = Tolerance { relative: 1e-10, velocity: 1e-8, bound: None };
+/// For the thesis's own table: enough for its four residuals to be far below the 1e-10, 1e-10, 1e-10 and 1e-9 that it stops at.
+const THESIS: Tolerance = Tolerance { relative: 1e-10, velocity: 1e-7, bound: None };
+
+#[derive(Serialize)]
+struct Results {
+    balls: Vec<Balls>,
+    warm: Vec<WarmRow>,
+    stacks: Vec<StackRow>,
+    stored: Vec<StoredRow>,
+    clarabel: Vec<PeerRow>,
+}
+
+/// The thesis has 14 contacts per sphere, at all sizes: all pairs within reach of the usual envelope of its collision system,
+/// 30 mm around each of the two. Without friction, so do we.
+const ENVELOPE: f64 = 0.06;
+
+#[derive(Serialize)]
+struct Balls {
+    spheres: usize,
+    friction: bool,
+    steps: usize,
+    contacts_mean: f64,
+    iterations_mean: f64,
+    iterations_max: u64,
+    /// Sweeps before the first factorization.
+    sweeps_mean: f64,
+    ms_mean: f64,
+    /// Factorizations of the path alone, without sweeps before it: every tenth step.
+    path_mean: f64,
+    path_max: u64,
+    #[serde(skip)]
+    path_steps: usize,
+    /// The largest of the thesis's four residuals over all steps.
+    residuals: Thesis,
+}
+
+#[derive(Serialize)]
+struct WarmRow {
+    scene: &'static str,
+    calls: usize,
+    none: u64,
+    partial: u64,
+    full: u64,
+    best: u64,
+}
+
+#[derive(Serialize)]
+struct StackRow {
+    case: String,
+    n: usize,
+    iterations: u64,
+    v_error: f64,
+    converged: bool,
+}
+
+#[derive(Serialize)]
+struct StoredRow {
+    problem: String,
+    factorizations: u64,
+    converged: bool,
+    relative: f64,
+    v_error: f64,
+    ms: f64,
+}
+
+#[derive(Serialize)]
+struct PeerRow {
+    problem: String,
+    rows: usize,
+    ours_ms: f64,
+    clarabel_ms: f64,
+    ratio: f64,
+    ours_factorizations: u64,
+    clarabel_iterations: u64,
+    ours_v_error: f64,
+    clarabel_v_error: f64,
+}
+
+/// Runs the bench.
+pub fn run(arguments: &Arguments) -> ExitCode {
+    let say = !arguments.json;
+    progress("stacks");
+    let mut results = Results { balls: Vec::new(), warm: Vec::new(), stacks: stacks(), stored: Vec::new(), clarabel: Vec::new() };
+    if say {
+        print_stacks(&results.stacks);
+    }
+    progress("warm starts");
+    results.warm = warm();
+    if say {
+        print_warm(&results.warm);
+    }
+    let sizes: &[usize] = if arguments.quick { &[64, 280] } else { &[64, 280, 595, 1190] };
+    let mut frictional = Vec::new();
+    for &spheres in sizes {
+        progress(&format!("{spheres} balls in the box, 50 steps"));
+        let (smooth, rough, problem) = balls(spheres);
+        results.balls.extend([smooth, rough]);
+        frictional.push(problem);
+    }
+    if say {
+        print_balls(&results.balls);
+    }
+    for problem in &frictional {
+        results.clarabel.extend(beside(problem, None));
+    }
+    match &arguments.corpus {
+        Some(folder) => match stored(folder, &mut results) {
+            Ok(()) => {}
+            Err(why) => {
+                eprintln!("{}: {why}", folder.display());
+                return ExitCode::from(2);
+            }
+        },
+        None if say => println!("\nStored problems: none (--corpus DIR)"),
+        None => {}
+    }
+    if say {
+        print_stored(&results.stored);
+        print_peers(&results.clarabel);
+    } else {
+        println!("{}", serde_json::to_string(&results).expect("figures are plain data"));
+    }
+    ExitCode::SUCCESS
+}
+
+/// Where the bench is: it takes minutes.
+fn progress(what: &str) {
+    eprintln!("... {what}");
+}
+
+fn solve(problem: &Problem, tolerance: Tolerance, warm: Warm, guess: Solution, method: &mut InteriorPoint) -> (Solution, Report, f64) {
+    *method.settings_mut() = Settings { stop: Stop { tolerance, ..Stop::default() }, warm };
+    let mut solution = guess;
+    let clock = peers::Clock::start();
+    let report = method.solve(problem, &mut solution).expect("every law is treated");
+    (solution, report, 1e3 * clock.seconds())
+}
+
+/// Without a guess, nothing prepared.
+fn cold(problem: &Problem) -> (Solution, Report, f64) {
+    cold_to(problem, TOLERANCE)
+}
+
+fn cold_to(problem: &Problem, tolerance: Tolerance) -> (Solution, Report, f64) {
+    solve(problem, tolerance, Warm::Best, Solution::zero(problem.n(), problem.rows()), &mut InteriorPoint::default())
+}
+
+/// 50 steps without friction, every tenth also with; and the last problem with friction.
+fn balls(spheres: usize) -> (Balls, Balls, Problem) {
+    let mut scene = Scene::balls(spheres, 0.0);
+    let mut method = InteriorPoint::default();
+    let mut rows = [false, true].map(|friction| Balls {
+        spheres,
+        friction,
+        steps: 0,
+        contacts_mean: 0.0,
+        iterations_mean: 0.0,
+        iterations_max: 0,
+        sweeps_mean: 0.0,
+        ms_mean: 0.0,
+        path_mean: 0.0,
+        path_max: 0,
+        path_steps: 0,
+        residuals: Thesis::default(),
+    });
+    let mut last = None;
+    for i in 0..50 {
+        scene.margin = ENVELOPE;
+        let problem = scene.next().problem;
+        let zero = Solution::zero(problem.n(), problem.rows());
+        let (solution, report, ms) = solve(&problem, THESIS, Warm::Best, zero.clone(), &mut method);
+        rows[0].add(&problem, &solution, &report, ms);
+        if i % 10 == 9 {
+            rows[0].add_path(&solve(&problem, THESIS, Warm::Cold, zero, &mut method).1);
+            scene.margin = MARGIN;
+            let problem = scene.step(0.5).problem;
+            let (solution, report, ms) = cold(&problem);
+            rows[1].add(&problem, &solution, &report, ms);
+            let zero = Solution::zero(problem.n(), problem.rows());
+            rows[1].add_path(&solve(&problem, TOLERANCE, Warm::Cold, zero, &mut InteriorPoint::default()).1);
+            last = Some(problem);
+        }
+        scene.advance(&solution);
+    }
+    let [smooth, rough] = rows;
+    (smooth, rough, last.expect("fifty steps hold a tenth one"))
+}
+
+impl Balls {
+    fn add_path(&mut self, report: &Report) {
+        let before = self.path_steps as f64;
+        self.path_steps += 1;
+        self.path_mean = (self.path_mean * before + report.work as f64) / (before + 1.0);
+        self.path_max = self.path_max.max(report.work);
+    }
+
+    fn add(&mut self, problem: &Problem, solution: &Solution, report: &Report, ms: f64) {
+        let before = self.steps as f64;
+        self.steps += 1;
+        let mean = |old: f64, new: f64| (old * before + new) / (before + 1.0);
+        self.iterations_mean = mean(self.iterations_mean, report.work as f64);
+        self.iterations_max = self.iterations_max.max(report.work);
+        self.sweeps_mean = mean(self.sweeps_mean, report.counts.sweeps as f64);
+        self.ms_mean = mean(self.ms_mean, ms);
+        self.contacts_mean = mean(self.contacts_mean, problem.laws.len() as f64);
+        let thesis = literature::of(problem, solution).thesis;
+        let worst = &mut self.residuals;
+        worst.rp_eq = worst.rp_eq.max(thesis.rp_eq);
+        worst.rp_ineq = worst.rp_ineq.max(thesis.rp_ineq);
+        worst.rd = worst.rd.max(thesis.rd);
+        worst.mu = worst.mu.max(thesis.mu.abs());
+    }
+}
+
+fn warm() -> Vec<WarmRow> {
+    let scenes =
+        [("balls in the box", Scene::balls(64, 0.0), 50), ("single ball", Scene::ball(), 100), ("single brick", Scene::brick(), 100)];
+    scenes.into_iter().map(|(name, scene, calls)| warm_row(name, scene, calls)).collect()
+}
+
+/// One sequence of problems, solved with each kind of start from the answer before.
+fn warm_row(scene_name: &'static str, mut scene: Scene, calls: usize) -> WarmRow {
+    let mut sequence: Vec<(Step, Solution)> = Vec::new();
+    for _ in 0..calls {
+        let step = scene.next();
+        let (solution, _, _) = cold(&step.problem);
+        scene.advance(&solution);
+        sequence.push((step, solution));
+    }
+    let total = |warm: Warm| {
+        let mut method = InteriorPoint::default();
+        let mut sum = 0;
+        for i in 0..sequence.len() {
+            let step = &sequence[i].0;
+            let guess = match i.checked_sub(1) {
+                Some(before) => step.guess(&sequence[before].0, &sequence[before].1),
+                None => Solution::zero(step.problem.n(), step.problem.rows()),
+            };
+            let (_, report, _) = solve(&step.problem, TOLERANCE, warm, guess, &mut method);
+            sum += report.work;
+        }
+        sum
+    };
+    WarmRow {
+        scene: scene_name,
+        calls,
+        none: total(Warm::Cold),
+        partial: total(Warm::Partial),
+        full: total(Warm::Full),
+        best: total(Warm::Best),
+    }
+}
+
+fn stacks() -> Vec<StackRow> {
+    let mut out = Vec::new();
+    for mass in [1e2, 1e6, 1e12] {
+        for n in [5, 15, 50] {
+            out.push(stack_row(format!("{mass:.0e} kg"), &vec![mass; n]));
+        }
+    }
+    for n in [5, 10, 15, 16, 17, 18, 19, 20] {
+        let masses: Vec<f64> = (0..n).map(|j| 10f64.powi(j)).collect();
+        out.push(stack_row("10^n kg".into(), &masses));
+        let masses: Vec<f64> = masses.into_iter().rev().collect();
+        out.push(stack_row("10^n kg, heavy below".into(), &masses));
+    }
+    out
+}
+
+fn stack_row(case: String, masses: &[f64]) -> StackRow {
+    let (solution, report, _) = cold(&stack(masses));
+    let v_error = solution.v.iter().fold(0.0f64, |m, v| m.max(v.abs()));
+    StackRow { case, n: masses.len(), iterations: report.work, v_error, converged: report.status == Status::Converged }
+}
+
+/// The stored problems of a folder; those with more than 100 rows also beside clarabel.
+fn stored(folder: &PathBuf, results: &mut Results) -> Result<(), String> {
+    let entries = std::fs::read_dir(folder).map_err(|e| e.to_string())?;
+    let mut paths: Vec<PathBuf> = entries.filter_map(|e| e.ok().map(|e| e.path())).collect();
+    paths.retain(|p| p.extension().is_some_and(|e| e == "hdf5"));
+    paths.sort();
+    for (i, path) in paths.iter().enumerate() {
+        let name = path.file_stem().unwrap_or_default().to_string_lossy();
+        progress(&format!("stored problem {} of {}: {name}", i + 1, paths.len()));
+        let stored = signorini_files::fclib::read(path).map_err(|e| format!("{}: {e}", path.display()))?;
+        let (Input::Problem(problem), Some(reference)) = (stored.input, stored.solution) else { continue };
+        let problem = problem.associated();
+        let (solution, report, ms) = cold(&problem);
+        results.stored.push(StoredRow {
+            problem: problem.name.clone(),
+            factorizations: report.work,
+            converged: report.status == Status::Converged,
+            relative: report.error.relative(),
+            v_error: difference(&solution.v, &reference.v),
+            ms,
+        });
+        if problem.rows() > 100 {
+            results.clarabel.extend(beside(&problem, Some(&reference.v)));
+        }
+    }
+    Ok(())
+}
+
+/// The largest difference of two velocities.
+fn difference(a: &[f64], b: &[f64]) -> f64 {
+    a.iter().zip(b).fold(0.0, |m, (a, b)| m.max((a - b).abs()))
+}
+
+/// Rounds of measuring, of which the best counts, on both sides alike; one where a round takes longer than [`LONG`].
+const ROUNDS: usize = 3;
+/// See [`ROUNDS`], s.
+const LONG: f64 = 2.0;
+
+/// Where clarabel takes longer than this its tolerance is not tightened further, s: it is faster so, if less right.
+const PATIENCE: f64 = 5.0;
+/// What both must reach, m/s.
+const RIGHT: f64 = 1e-6;
+
+/// The same problem by both, cold, set-up included. Each has the loosest of three tolerances at which its velocities are right to
+/// [`RIGHT`], if any is: two powers of ten apart for clarabel, from 1e-8; one apart for ours, from 1e-6 m/s and 1e-8 of the energy.
+fn beside(problem: &Problem, reference: Option<&[f64]>) -> Option<PeerRow> {
+    progress(&format!("{} beside clarabel", problem.name));
+    let exact = reference.map_or_else(|| cold(problem).0.v, <[f64]>::to_vec);
+    let mine = [(1e-8, 1e-6), (1e-9, 1e-7), (1e-10, 1e-8)].map(|(relative, velocity)| Tolerance { relative, velocity, bound: None });
+    let mine = mine.into_iter().find(|&t| difference(&cold_to(problem, t).0.v, &exact) < RIGHT).unwrap_or(TOLERANCE);
+    let ((solution, report, _), mut ours) = peers::repeated(|| cold_to(problem, mine));
+    let mut chosen: Option<(peers::Answer, f64, f64)> = None;
+    for tolerance in [1e-8, 1e-10, 1e-12] {
+        let answer = peers::clarabel(problem, tolerance)?;
+        let (wrong, seconds) = (difference(&answer.v, &exact), answer.seconds);
+        if chosen.as_ref().is_none_or(|c| wrong < c.1) {
+            chosen = Some((answer, wrong, tolerance));
+        }
+        if wrong < RIGHT || seconds > PATIENCE {
+            break;
+        }
+    }
+    let (answer, wrong, tolerance) = chosen?;
+    let mut theirs = answer.seconds;
+    for _ in 1..if theirs + ours > LONG { 1 } else { ROUNDS } {
+        ours = ours.min(peers::repeated(|| cold_to(problem, mine)).1);
+        theirs = theirs.min(peers::clarabel(problem, tolerance)?.seconds);
+    }
+    Some(PeerRow {
+        problem: problem.name.clone(),
+        rows: problem.rows(),
+        ours_ms: 1e3 * ours,
+        clarabel_ms: 1e3 * theirs,
+        ratio: theirs / ours,
+        ours_factorizations: report.work,
+        clarabel_iterations: answer.iterations,
+        ours_v_error: difference(&solution.v, &exact),
+        clarabel_v_error: wrong,
+    })
+}
+
+fn print_balls(rows: &[Balls]) {
+    println!("\nBalls in the box, iterations (factorizations) per step; thesis, frictionless: 17.2, 17.9, 17.7, 17.8");
+    println!("Without a guess: sweeps (a thirtieth to a two-hundred-and-fiftieth of a factorization each), then Newton steps or the path.");
+    println!("In the last columns the path alone, every tenth step. Contacts in the thesis: 884, 3878, 8301, 16798");
+    println!(
+        "{:>8} {:>9} {:>6} {:>9} {:>6} {:>4} {:>7} {:>9}   {:24} {:>6} {:>4}",
+        "spheres", "friction", "steps", "contacts", "mean", "max", "sweeps", "ms", "worst r_p/n, r_d/n, mu", "path", "max"
+    );
+    for r in rows {
+        let t = &r.residuals;
+        println!(
+            "{:>8} {:>9} {:>6} {:>9.0} {:>6.1} {:>4} {:>7.0} {:>9.1}   {:24} {:>6.1} {:>4}",
+            r.spheres,
+            r.friction,
+            r.steps,
+            r.contacts_mean,
+            r.iterations_mean,
+            r.iterations_max,
+            r.sweeps_mean,
+            r.ms_mean,
+            format!("{:.0e}, {:.0e}, {:.0e}", t.rp_ineq, t.rd, t.mu),
+            r.path_mean,
+            r.path_max
+        );
+    }
+}
+
+fn print_warm(rows: &[WarmRow]) {
+    println!("\nWarm starts, total factorizations (thesis, table 5.1: 935/927/747, 720/515/90, 499/370/81)");
+    println!("{:>18} {:>6} {:>6} {:>8} {:>6} {:>6}", "scene", "calls", "none", "partial", "full", "best");
+    for r in rows {
+        println!("{:>18} {:>6} {:>6} {:>8} {:>6} {:>6}", r.scene, r.calls, r.none, r.partial, r.full, r.best);
+    }
+}
+
+fn print_stacks(rows: &[StackRow]) {
+    println!("Spheres stacked on vertical guides, at rest (thesis: 10^n up to 15 spheres)");
+    println!("{:>22} {:>4} {:>5} {:>10}", "case", "n", "fact.", "|v| m/s");
+    for r in rows {
+        let mark = if r.converged { "" } else { "  not converged" };
+        println!("{:>22} {:>4} {:>5} {:>10.1e}{mark}", r.case, r.n, r.iterations, r.v_error);
+    }
+}
+
+fn print_stored(rows: &[StoredRow]) {
+    if rows.is_empty() {
+        return;
+    }
+    println!("\nStored problems, cone law, cold");
+    println!("{:36} {:>5} {:>9} {:>11} {:>9}", "problem", "fact.", "joule/e0", "|dv| m/s", "ms");
+    for r in rows {
+        let mark = if r.converged { "" } else { "  not converged" };
+        println!("{:36} {:>5} {:>9.1e} {:>11.1e} {:>9.1}{mark}", r.problem, r.factorizations, r.relative, r.v_error, r.ms);
+    }
+    let sum: u64 = rows.iter().map(|r| r.factorizations).sum();
+    let most = rows.iter().map(|r| r.factorizations).max().unwrap_or(0);
+    println!("{} problems: mean {:.1}, most {most}", rows.len(), sum as f64 / rows.len() as f64);
+}
+
+fn print_peers(rows: &[PeerRow]) {
+    if rows.is_empty() {
+        println!("\nclarabel: not built in (feature bench-peers)");
+        return;
+    }
+    println!("\nBeside clarabel, cold, set-up included; best of {ROUNDS} rounds, of one above {LONG} s");
+    println!("Each to {RIGHT:.0e} m/s if it gets there; clarabel's tolerance is not tightened where a run takes more than {PATIENCE} s");
+    println!(
+        "{:36} {:>6} {:>9} {:>9} {:>7} {:>5} {:>5} {:>9} {:>9}",
+        "problem", "rows", "ours ms", "its ms", "ratio", "fact.", "its", "our |dv|", "its |dv|"
+    );
+    for r in rows {
+        println!(
+            "{:36} {:>6} {:>9.2} {:>9.2} {:>7.1} {:>5} {:>5} {:>9.0e} {:>9.0e}",
+            r.problem,
+            r.rows,
+            r.ours_ms,
+            r.clarabel_ms,
+            r.ratio,
+            r.ours_factorizations,
+            r.clarabel_iterations,
+            r.ours_v_error,
+            r.clarabel_v_error
+        );
+    }
+    if let Some(least) = rows.iter().filter(|r| r.rows > 100).min_by(|a, b| a.ratio.total_cmp(&b.ratio)) {
+        println!("least ratio above 100 rows: {:.2} ({})", least.ratio, least.problem);
+    }
+    for spheres in ["595", "1190"] {
+        let named = |r: &&PeerRow| {
+            r.problem.contains(spheres) && r.problem.contains("mu0.5") || r.problem.starts_with(&format!("{spheres} bodies"))
+        };
+        if let Some(least) = rows.iter().filter(named).min_by(|a, b| a.ratio.total_cmp(&b.ratio)) {
+            println!("least ratio with {spheres} spheres and friction: {:.2} ({})", least.ratio, least.problem);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The keys that others read, in figures of the smallest cases.
+    #[test]
+    fn the_json_holds_the_promised_keys() {
+        let (smooth, rough, problem) = balls(64);
+        let results = Results {
+            balls: vec![smooth, rough],
+            warm: vec![warm_row("single ball", Scene::ball(), 5)],
+            stacks: vec![stack_row("10^n kg".into(), &[1.0, 10.0, 100.0])],
+            stored: Vec::new(),
+            clarabel: beside(&problem, None).into_iter().collect(),
+        };
+        let json = serde_json::to_value(&results).expect("figures are plain data");
+        let promised: [(&str, &[&str]); 4] = [
+            ("balls", &["spheres", "friction", "iterations_mean", "ms_mean"]),
+            ("warm", &["scene", "none", "partial", "full", "best"]),
+            ("stacks", &["case", "n", "iterations", "v_error"]),
+            ("clarabel", &["problem", "ours_ms", "clarabel_ms", "ratio"]),
+        ];
+        for (table, keys) in promised {
+            for row in json[table].as_array().expect("a table") {
+                for key in keys {
+                    assert!(!row[key].is_null(), "{table}: {key} is missing or not finite");
+                }
+            }
+        }
+        assert_eq!(json["clarabel"].as_array().map(Vec::len), Some(usize::from(cfg!(feature = "peers"))));
+        assert_eq!(json["stacks"][0]["converged"], true);
+        // The thesis's own tolerances.
+        assert!(results.balls[0].residuals.rp_ineq < 1e-10 && results.balls[0].residuals.mu < 1e-9);
+    }
+}

@@ -1,0 +1,99 @@
+//! `signorini picture DIR`: pictures, animations and plots of a recorded run, without a display.
+//!
+//! The name of the file says what is made: `.png` a picture, `.gif` an animation; with `--plot`, `.svg` or `.png` a plot.
+
+use crate::plot;
+use crate::progress::Progress;
+use crate::record::Record;
+use clap::Args;
+use signorini_record::picture::{Drawing, animate, moment, picture, png};
+use signorini_record::report::megabytes;
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+/// What to draw.
+#[derive(Args, Clone, Debug)]
+pub struct Arguments {
+    /// A folder that `run --out` wrote.
+    pub folder: PathBuf,
+    /// The file to write: .png, .gif (an animation) or, with --plot, .svg.
+    #[arg(short, long)]
+    pub output: PathBuf,
+    /// Which moment, s; the last one without this.
+    #[arg(long = "t", value_name = "SECONDS")]
+    pub time: Option<f64>,
+    /// A plot instead of a picture.
+    #[arg(long, value_parser = kind, value_name = "error|energy|iterations")]
+    pub plot: Option<plot::Kind>,
+    /// Arrows for the forces in contacts.
+    #[arg(long)]
+    pub forces: bool,
+    /// Pixels across and down.
+    #[arg(long, value_parser = size, default_value = "1280x800")]
+    pub size: (usize, usize),
+    /// Pictures per second of an animation.
+    #[arg(long, default_value_t = 20)]
+    pub fps: u32,
+    /// How many times slower than real time an animation runs.
+    #[arg(long, default_value_t = 1.0)]
+    pub slower: f64,
+}
+
+impl Arguments {
+    fn drawing(&self) -> Drawing {
+        Drawing { forces: self.forces, size: self.size, fps: self.fps, slower: self.slower }
+    }
+}
+
+/// Makes a picture; says where it is.
+pub fn run(arguments: &Arguments) -> ExitCode {
+    match make(arguments) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(why) => {
+            eprintln!("error: {why}");
+            ExitCode::from(2)
+        }
+    }
+}
+
+fn make(arguments: &Arguments) -> Result<(), String> {
+    let mut record = Record::open(&arguments.folder).map_err(|e| e.to_string())?;
+    let extension = arguments.output.extension().unwrap_or_default().to_string_lossy().to_lowercase();
+    let (bytes, what) = match (arguments.plot, extension.as_str()) {
+        (Some(kind), "svg") => (plot::of(&record, kind)?.svg().into_bytes(), String::new()),
+        (Some(kind), "png") => (png(&plot::of(&record, kind)?.image())?, String::new()),
+        (None, "png") => {
+            let at = moment(&mut record, arguments.time)?;
+            (png(&picture(&record.head, &at, &arguments.drawing()))?, format!(", t = {:.4} s", at.time))
+        }
+        (None, "gif") => {
+            let _progress = Progress::start("drawing pictures".into());
+            animate::gif(&mut record, &arguments.drawing())?
+        }
+        (plot, _) => {
+            let wanted = if plot.is_some() { ".svg or .png" } else { ".png or .gif" };
+            return Err(format!("{}: wanted a file that ends with {wanted}", arguments.output.display()));
+        }
+    };
+    std::fs::write(&arguments.output, &bytes).map_err(|e| format!("cannot write {}: {e}", arguments.output.display()))?;
+    eprintln!("{} ({}{what})", arguments.output.display(), megabytes(bytes.len() as u64));
+    Ok(())
+}
+
+/// `WIDTHxHEIGHT`.
+fn size(text: &str) -> Result<(usize, usize), String> {
+    let wanted = "wanted WIDTHxHEIGHT, each from 16 to 4096";
+    let (width, height) = text.split_once('x').ok_or(wanted)?;
+    let number = |t: &str| t.parse::<usize>().ok().filter(|n| (16..=4096).contains(n)).ok_or(wanted);
+    Ok((number(width)?, number(height)?))
+}
+
+/// A kind of plot, by name.
+fn kind(text: &str) -> Result<plot::Kind, String> {
+    match text {
+        "error" => Ok(plot::Kind::Error),
+        "energy" => Ok(plot::Kind::Energy),
+        "iterations" => Ok(plot::Kind::Iterations),
+        _ => Err("wanted error, energy or iterations".into()),
+    }
+}

@@ -1,0 +1,296 @@
+//! Scene files: TOML or JSON, one format, with units, formulas, repetition, includes and facts.
+//!
+//! ```text
+//!   text → tree with places (parse) → includes merged → typed tables (read, format) → Scene (build, connect)
+//! ```
+//!
+//! A faulty file yields all its faults at once, each with file, line, column, what was found and what was wanted.
+//! `docs/scene.md` describes the format; [`schema`] prints it as JSON Schema from the same declarations.
+
+pub mod build;
+pub mod connect;
+pub mod expect;
+pub mod expression;
+pub mod facts;
+pub mod fault;
+pub mod format;
+pub mod links;
+pub mod node;
+pub mod parse;
+pub mod read;
+pub mod repeat;
+pub mod soft;
+pub mod unit;
+pub mod value;
+
+pub use expect::Check;
+pub use fault::{Fault, Faults};
+
+use fault::nearest;
+use format::File;
+use node::{Entry, Node, Source, Sources, Span, Value};
+use read::{Read, Reader, Scope};
+use serde_json::{Map, Value as Json, json};
+use signorini_mechanics::scene::Scene;
+use std::path::Path;
+use unit::{Dimension, Units};
+use value::Kind;
+
+/// A scene that was read.
+pub struct Loaded {
+    /// What exists.
+    pub scene: Scene,
+    /// What it shows.
+    pub about: String,
+    /// How it is to be simulated.
+    pub run: format::Run,
+    /// How contacts are found.
+    pub contact: Option<format::Contact>,
+    /// Length of a step, s.
+    pub dt: f64,
+    /// When to end, s.
+    pub t_end: f64,
+    /// Facts to check.
+    pub checks: Vec<Check>,
+    /// Name and text of every file that the scene was read from.
+    pub texts: Vec<(String, String)>,
+    /// The file or name that it was asked for by.
+    pub source: String,
+    /// Remarks from reading it: what was left out.
+    pub notes: Vec<String>,
+}
+
+/// Where scene files come from: their text, or why there is none.
+pub type Library<'a> = &'a dyn Fn(&str) -> Result<String, String>;
+
+/// Reads a scene from a file of the disk.
+pub fn load(path: &Path, set: &[String]) -> Result<Loaded, Faults> {
+    let name = path.to_string_lossy();
+    load_from(&name, &|file| std::fs::read_to_string(file).map_err(|e| e.to_string()), set)
+}
+
+/// Reads a scene from a library of texts. `set` holds `name=value` for parameters.
+pub fn load_from(name: &str, library: Library<'_>, set: &[String]) -> Result<Loaded, Faults> {
+    let mut files = Files { library, sources: Sources::default(), faults: Vec::new(), units: Vec::new(), notes: Vec::new() };
+    let mut root = files.open(name, &mut Vec::new(), None);
+    files.set(set, &mut root);
+    let Files { sources, faults, units, notes, .. } = files;
+    if !faults.is_empty() {
+        return Err(Faults::new(sources, faults));
+    }
+    let mut reader = Reader { sources: &sources, units, scope: Scope::default(), faults };
+    let loaded = read(&mut reader, &root, name);
+    let faults = std::mem::take(&mut reader.faults);
+    match loaded {
+        Some(loaded) if faults.is_empty() => {
+            let texts = sources.0.into_iter().map(|s| (s.name, s.text)).collect();
+            Ok(Loaded { texts, notes, ..loaded })
+        }
+        _ => Err(Faults::new(sources, faults)),
+    }
+}
+
+/// The steps from the merged tree to the scene.
+fn read(reader: &mut Reader<'_>, root: &Node, name: &str) -> Option<Loaded> {
+    let none = Node { span: root.span.clone(), value: Value::Table(Vec::new()) };
+    let parameters = root.get("parameters").unwrap_or(&none);
+    reader.declare(parameters);
+    // Settings first: all other formulas may speak of dt, t_end and gravity. Faults of this first look are found again below.
+    let faults = reader.faults.len();
+    let run = reader.field::<Option<format::Run>>(root, "run");
+    let gravity = reader.field::<Option<value::Vector<value::Acceleration>>>(root, "gravity");
+    reader.faults.truncate(faults);
+    let early = run.is_none() || gravity.is_none();
+    let run = match run.flatten() {
+        Some(run) => run,
+        None => <format::Run as read::Table>::fields(&none, reader)?,
+    };
+    let gravity = gravity.flatten();
+    let (dt, t_end) = (run.dt.as_ref().map_or(2e-3, |t| t.value.si), run.t_end.as_ref().map_or(1.0, |t| t.value.si));
+    for (what, given) in [("dt", &run.dt), ("t_end", &run.t_end)] {
+        if let Some(time) = given.as_ref().filter(|t| !(t.value.si > 0.0 && t.value.si.is_finite())) {
+            reader.fault(&time.at, format!("{what} is {} s", time.value.si), "wanted a time above 0");
+        }
+    }
+    reader.scope.bind("dt", dt, value::Time::DIMENSION);
+    reader.scope.bind("t_end", t_end, value::Time::DIMENSION);
+    let strength = gravity.as_ref().map_or(9.81, |g| value::vector(g).length());
+    reader.scope.bind("gravity", strength, Dimension::new(1, 0, -2, 0));
+    reader.parameters(parameters);
+    let file = File::read(root, reader)?;
+    if early && reader.faults.is_empty() {
+        reader.fault(&root.span, "`run` or `gravity` depends on itself", "wanted them without dt, t_end and gravity in their formulas");
+    }
+    let stem = Path::new(name).file_stem().map_or(name.into(), |s| s.to_string_lossy());
+    let scene = build::Builder::build(reader, &file, &stem);
+    let checks = expect::checks(reader, &file, &scene, t_end);
+    let (about, contact) = (file.0.about.clone().unwrap_or_default(), file.0.contact.clone());
+    Some(Loaded { scene, about, contact, run, dt, t_end, checks, texts: Vec::new(), source: name.into(), notes: Vec::new() })
+}
+
+/// Opens files and those they include.
+struct Files<'a> {
+    library: Library<'a>,
+    sources: Sources,
+    faults: Vec<Fault>,
+    units: Vec<Units>,
+    notes: Vec<String>,
+}
+
+impl Files<'_> {
+    fn fault(&mut self, span: Span, message: String, wanted: &str) {
+        self.faults.push(Fault { span, message, wanted: wanted.into() });
+    }
+
+    /// The tree of a file with its includes merged in.
+    fn open(&mut self, name: &str, above: &mut Vec<String>, from: Option<&Span>) -> Node {
+        let number = self.sources.0.len();
+        let empty = Node { span: Span { file: number, start: 0, end: 0 }, value: Value::Table(Vec::new()) };
+        if above.iter().any(|a| a == name) {
+            self.fault(from.cloned().unwrap_or(empty.span.clone()), format!("`{name}` includes itself"), "wanted another file");
+            return empty;
+        }
+        let text = match (self.library)(name) {
+            Ok(text) => text,
+            Err(why) => {
+                if from.is_none() {
+                    self.sources.0.push(Source { name: name.into(), text: String::new() });
+                    self.units.push(Units::default());
+                }
+                self.fault(from.cloned().unwrap_or(empty.span.clone()), format!("cannot read `{name}`: {why}"), "wanted a scene file");
+                return empty;
+            }
+        };
+        let Some(text) = self.as_scene(number, name, text) else { return empty };
+        let (mut node, faults) = parse::parse(number, &text);
+        self.faults.extend(faults);
+        self.sources.0.push(Source { name: name.into(), text });
+        self.units.push(Units::default());
+        if let Some(units) = node.get("units") {
+            let mut reader = Reader { sources: &self.sources, units: self.units.clone(), scope: Scope::default(), faults: Vec::new() };
+            self.units[number] = reader.declared(units);
+            self.faults.append(&mut reader.faults);
+        }
+        above.push(name.to_string());
+        let includes = self.includes(&node);
+        let mut merged: Option<Node> = None;
+        for (file, place) in includes {
+            let file = Path::new(name).parent().unwrap_or(Path::new("")).join(file).to_string_lossy().into_owned();
+            let included = self.open(&file, above, Some(&place));
+            merged = Some(merge(merged, included));
+        }
+        above.pop();
+        if merged.is_some() {
+            node = merge(merged, node);
+        }
+        node
+    }
+
+    /// The text of a scene: a robot file becomes one.
+    fn as_scene(&mut self, number: usize, name: &str, text: String) -> Option<String> {
+        if Path::new(name).extension().is_none_or(|e| !e.eq_ignore_ascii_case("urdf")) {
+            return Some(text);
+        }
+        match crate::urdf::convert(&text, Path::new(name), Default::default()) {
+            Ok(converted) => {
+                self.notes.extend(converted.notes.iter().map(|note| format!("{name}: {note}")));
+                Some(converted.text)
+            }
+            Err(faults) => {
+                self.sources.0.push(Source { name: name.into(), text });
+                self.units.push(Units::default());
+                faults.into_iter().for_each(|f| self.fault(Span::new(number, f.range), f.message, &f.wanted));
+                None
+            }
+        }
+    }
+
+    fn includes(&mut self, node: &Node) -> Vec<(String, Span)> {
+        let list = match node.get("include") {
+            Some(Node { value: Value::List(list), .. }) => list.clone(),
+            Some(one) => vec![one.clone()],
+            None => Vec::new(),
+        };
+        let mut files = Vec::new();
+        for item in list {
+            match item.value {
+                Value::Text(file) => files.push((file, item.span)),
+                _ => self.fault(item.span.clone(), format!("found {}", item.found()), "wanted the name of a file"),
+            }
+        }
+        files
+    }
+
+    /// Parameters from outside win over those of the files; they must exist there.
+    fn set(&mut self, set: &[String], root: &mut Node) {
+        for text in set {
+            let file = self.sources.0.len();
+            self.sources.0.push(Source { name: "--set".into(), text: text.clone() });
+            self.units.push(Units::default());
+            let whole = Span { file, start: 0, end: text.len() };
+            let Some((name, value)) = text.split_once('=') else {
+                self.fault(whole, format!("found `{text}`"), "wanted name=value");
+                continue;
+            };
+            let name = name.trim();
+            let known: Vec<String> =
+                root.get("parameters").map(|p| p.entries().iter().map(|e| e.key.clone()).collect()).unwrap_or_default();
+            if !known.iter().any(|k| k == name) {
+                let wanted = match nearest(name, known.iter().map(String::as_str)) {
+                    Some(best) => format!("did you mean `{best}`?"),
+                    None => format!("the scene has the parameters: {}", known.join(", ")),
+                };
+                self.fault(whole, format!("the scene has no parameter `{name}`"), &wanted);
+                continue;
+            }
+            let value =
+                Node { span: Span { file, start: text.len() - value.len(), end: text.len() }, value: Value::Text(value.trim().into()) };
+            let entry = Entry { key: name.into(), place: whole.clone(), node: value };
+            let table = Node { span: whole.clone(), value: Value::Table(vec![entry]) };
+            let over =
+                Node { span: root.span.clone(), value: Value::Table(vec![Entry { key: "parameters".into(), place: whole, node: table }]) };
+            *root = merge(Some(root.clone()), over);
+        }
+    }
+}
+
+/// The first tree with the second on top: tables merge, lists follow each other, the rest is replaced.
+fn merge(below: Option<Node>, above: Node) -> Node {
+    let Some(below) = below else { return above };
+    match (below.value, above.value) {
+        (Value::Table(mut old), Value::Table(new)) => {
+            for entry in new {
+                match old.iter_mut().find(|e| e.key == entry.key) {
+                    Some(same) => {
+                        let node = merge(Some(same.node.clone()), entry.node);
+                        (same.place, same.node) = (entry.place, node);
+                    }
+                    None => old.push(entry),
+                }
+            }
+            Node { span: above.span, value: Value::Table(old) }
+        }
+        // Only lists of tables follow each other: a vector is one value, and an empty list clears what was included.
+        (Value::List(mut old), Value::List(new))
+            if !new.is_empty() && old.iter().chain(&new).all(|n| matches!(n.value, Value::Table(_))) =>
+        {
+            old.extend(new);
+            Node { span: above.span, value: Value::List(old) }
+        }
+        (_, value) => Node { span: above.span, value },
+    }
+}
+
+/// The format as JSON Schema.
+pub fn schema() -> Json {
+    let mut definitions = Map::new();
+    let mut schema = File::schema(&mut definitions);
+    schema["$schema"] = json!("https://json-schema.org/draft/2020-12/schema");
+    schema["title"] = json!("Signorini scene");
+    schema["properties"]["parameters"] = json!({
+        "type": "object", "additionalProperties": {"type": ["number", "string"]},
+        "description": schema["properties"]["parameters"]["description"],
+    });
+    schema["$defs"] = Json::Object(definitions);
+    schema
+}

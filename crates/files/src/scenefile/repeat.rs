@@ -1,0 +1,253 @@
+//! `[[repeat]]`: the same things many times, in a row, on a grid, around an axis, or scattered at random.
+
+use super::format::Block;
+use super::node::{Node, Span, Value};
+use super::read::{Read, Reader, Table, described, object_schema, table};
+use super::unit::Dimension;
+use super::value::*;
+use glam::{DQuat, DVec3};
+use serde_json::{Map, Value as Json, json};
+use signorini_solve::math::pose::Pose;
+use std::collections::HashMap;
+
+/// How many: in a row, or along three axes.
+#[derive(Clone, Copy, Debug)]
+pub struct Counts(pub [usize; 3], pub bool);
+
+impl Read for Counts {
+    fn read(node: &Node, reader: &mut Reader<'_>) -> Option<Self> {
+        match node.value {
+            Value::List(_) => <[Count; 3]>::read(node, reader).map(|c| Counts(c.map(|c| c.0), true)),
+            _ => Count::read(node, reader).map(|c| Counts([c.0, 1, 1], false)),
+        }
+    }
+    fn schema(definitions: &mut Map<String, Json>) -> Json {
+        json!({"anyOf": [Count::schema(definitions), <[Count; 3]>::schema(definitions)]})
+    }
+}
+
+table! {
+    /// A turn from copy to copy.
+    pub struct Turn {
+        /// Angle from one copy to the next.
+        angle: Of<Angle>,
+        /// The axis, of any length; z without this.
+        axis: Option<Vector<Pure>>,
+        /// A point of the axis; the origin without this.
+        center: Option<Vector<Length>>,
+    }
+}
+
+table! {
+    /// Random places, no two nearer than a distance.
+    pub struct Scatter {
+        /// Which of all random packings.
+        seed: Option<Count>,
+        /// Least corner of the box of places.
+        low: Vector<Length>,
+        /// Greatest corner of the box of places.
+        high: Vector<Length>,
+        /// Least distance of two places.
+        distance: Of<Length>,
+        /// True if the copies are turned at random too.
+        turned: Option<bool>,
+        /// True if the places are filled from below: a denser packing, one layer after the other.
+        layered: Option<bool>,
+    }
+}
+
+table! {
+    /// The same things many times; every formula and every {formula} in a text may use i (ix, iy, iz) and random.
+    pub struct RepeatHeader {
+        /// How many copies, or [nx, ny, nz] on a grid.
+        count: At<Counts>,
+        /// The name of the index; "i" without this (a second level of repetition needs another).
+        index: Option<Name>,
+        /// Displacement from copy to copy; on a grid, along x, y and z.
+        step: Option<Vector<Length>>,
+        /// Turn from copy to copy.
+        turn: Option<Turn>,
+        /// Random places instead.
+        scatter: Option<At<Scatter>>,
+        /// Greatest random displacement along each axis.
+        jitter: Option<Vector<Length>>,
+        /// Which of all random numbers.
+        seed: Option<Count>,
+    }
+}
+
+/// The copies.
+#[derive(Clone, Debug)]
+pub struct Repeat {
+    /// Where each copy is moved, and what it is.
+    pub copies: Vec<(Pose, Block)>,
+}
+
+/// The most copies of one block.
+const MOST: usize = 1_000_000;
+
+impl Read for Repeat {
+    fn read(node: &Node, reader: &mut Reader<'_>) -> Option<Self> {
+        if !matches!(node.value, Value::Table(_)) {
+            reader.unwanted(node, "a table with `count` and what is repeated");
+            return None;
+        }
+        let mut keys = RepeatHeader::keys();
+        keys.extend(Block::keys());
+        reader.known(node, &keys);
+        let header = RepeatHeader::fields(node, reader)?;
+        let Counts(n, grid) = header.count.value;
+        let total = n[0].saturating_mul(n[1]).saturating_mul(n[2]);
+        if total > MOST {
+            reader.fault(&header.count.at, format!("found {total} copies"), format!("wanted at most {MOST}"));
+            return None;
+        }
+        let poses = poses(&header, total, reader)?;
+        let index = header.index.as_ref().map_or("i", |name| name.value.as_str());
+        let mut random = Random::new(header.seed.map_or(1, |s| s.0 as u64) ^ 0x5eed);
+        let depth = reader.scope.depth();
+        let mut copies = Vec::with_capacity(total);
+        let faults = reader.faults.len();
+        for (i, pose) in poses.into_iter().enumerate() {
+            reader.scope.bind(index, i as f64, Dimension::NONE);
+            reader.scope.bind("random", random.unit(), Dimension::NONE);
+            if grid {
+                let place = [i % n[0], i / n[0] % n[1], i / (n[0] * n[1])];
+                ["x", "y", "z"]
+                    .iter()
+                    .zip(place)
+                    .for_each(|(axis, p)| reader.scope.bind(format!("{index}{axis}"), p as f64, Dimension::NONE));
+            }
+            copies.push(Block::fields(node, reader).map(|block| (pose, block)));
+            reader.scope.release(depth);
+            // Every copy has the same faults; a few are enough.
+            if reader.faults.len() > faults + 20 {
+                return None;
+            }
+        }
+        Some(Repeat { copies: copies.into_iter().collect::<Option<_>>()? })
+    }
+
+    fn schema(definitions: &mut Map<String, Json>) -> Json {
+        if !definitions.contains_key("Repeat") {
+            definitions.insert("Repeat".into(), json!({}));
+            let mut properties = RepeatHeader::properties(definitions);
+            properties.extend(Block::properties(definitions));
+            definitions.insert("Repeat".into(), object_schema(properties, RepeatHeader::ABOUT));
+        }
+        described(json!({"$ref": "#/$defs/Repeat"}), "Copies.")
+    }
+}
+
+/// Where each copy is moved.
+fn poses(header: &RepeatHeader, total: usize, reader: &mut Reader<'_>) -> Option<Vec<Pose>> {
+    if let Some(scatter) = &header.scatter {
+        return scattered(scatter, total, reader);
+    }
+    let Counts(n, grid) = header.count.value;
+    let step = header.step.as_ref().map_or(DVec3::ZERO, vector);
+    let jitter = header.jitter.as_ref().map_or(DVec3::ZERO, vector);
+    let mut random = Random::new(header.seed.map_or(1, |s| s.0 as u64));
+    let turn = |i: usize| match &header.turn {
+        Some(turn) => {
+            let axis = turn.axis.as_ref().map_or(DVec3::Z, vector).normalize_or(DVec3::Z);
+            let center = turn.center.as_ref().map_or(DVec3::ZERO, vector);
+            let rotation = DQuat::from_axis_angle(axis, turn.angle.si * i as f64);
+            Pose::new(center - rotation * center, rotation)
+        }
+        None => Pose::IDENTITY,
+    };
+    let place = |i: usize| {
+        let p =
+            if grid { DVec3::new((i % n[0]) as f64, (i / n[0] % n[1]) as f64, (i / (n[0] * n[1])) as f64) } else { DVec3::splat(i as f64) };
+        p * step
+    };
+    let moved = (0..total).map(|i| {
+        let shake = jitter * (2.0 * DVec3::new(random.unit(), random.unit(), random.unit()) - DVec3::ONE);
+        Pose::at(place(i) + shake) * turn(i)
+    });
+    Some(moved.collect())
+}
+
+/// Random sequential addition: a place is drawn until it is far enough from all before.
+fn scattered(scatter: &At<Scatter>, total: usize, reader: &mut Reader<'_>) -> Option<Vec<Pose>> {
+    let Scatter { low, high, distance, .. } = &scatter.value;
+    let (low, high, distance) = (vector(low), vector(high), distance.si);
+    // A NaN compares with nothing: it is refused as well.
+    if distance.partial_cmp(&0.0) != Some(std::cmp::Ordering::Greater) || !low.cmple(high).all() {
+        reader.fault(&head(&scatter.at), "an empty box, or no distance", "wanted `low` below `high` and `distance` above 0");
+        return None;
+    }
+    let mut random = Random::new(scatter.value.seed.map_or(1, |s| s.0 as u64));
+    let layered = scatter.value.layered == Some(true);
+    let mut cells: HashMap<[i64; 3], Vec<DVec3>> = HashMap::new();
+    let cell = |p: DVec3| ((p - low) / distance).floor().to_array().map(|x| x as i64);
+    let free = |cells: &HashMap<[i64; 3], Vec<DVec3>>, p: DVec3| {
+        let c = cell(p);
+        (0..27).all(|k| {
+            let near = [c[0] + k % 3 - 1, c[1] + k / 3 % 3 - 1, c[2] + k / 9 - 1];
+            cells.get(&near).is_none_or(|list| list.iter().all(|q| q.distance(p) >= distance))
+        })
+    };
+    let mut poses = Vec::with_capacity(total);
+    let mut top = low.z;
+    while poses.len() < total {
+        let mut drawn = 0;
+        let found = loop {
+            let u = DVec3::new(random.unit(), random.unit(), random.unit());
+            // A layer is a tenth of a distance thick: places above it are drawn only when it is full.
+            let ceiling = if layered { DVec3::new(high.x, high.y, (top + 0.1 * distance).min(high.z)) } else { high };
+            let floor = if layered { DVec3::new(low.x, low.y, top) } else { low };
+            let p = floor + u * (ceiling - floor);
+            if free(&cells, p) {
+                break Some(p);
+            }
+            drawn += 1;
+            if drawn > 2000 {
+                if !layered || top + 0.1 * distance >= high.z {
+                    break None;
+                }
+                (top, drawn) = (top + 0.1 * distance, 0);
+            }
+        };
+        let Some(p) = found else {
+            let message = format!("only {} of {total} copies fit", poses.len());
+            reader.fault(&head(&scatter.at), message, "wanted a larger box, or a smaller `distance`");
+            return None;
+        };
+        cells.entry(cell(p)).or_default().push(p);
+        let turned = if scatter.value.turned == Some(true) { random.rotation() } else { DQuat::IDENTITY };
+        poses.push(Pose::new(p, turned));
+    }
+    Some(poses)
+}
+
+fn head(span: &Span) -> Span {
+    Span { end: span.start + 1, ..span.clone() }
+}
+
+/// Random numbers that are the same everywhere [splitmix64].
+pub struct Random(u64);
+
+impl Random {
+    /// The sequence of a seed.
+    pub fn new(seed: u64) -> Random {
+        Random(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15))
+    }
+
+    /// A number from 0 to below 1.
+    pub fn unit(&mut self) -> f64 {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut z = self.0;
+        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        ((z ^ (z >> 31)) >> 11) as f64 / (1u64 << 53) as f64
+    }
+
+    /// A rotation, all equally likely [Shoemake1992].
+    pub fn rotation(&mut self) -> DQuat {
+        let (u, a, b) = (self.unit(), std::f64::consts::TAU * self.unit(), std::f64::consts::TAU * self.unit());
+        let (r, s) = ((1.0 - u).sqrt(), u.sqrt());
+        DQuat::from_xyzw(r * a.sin(), r * a.cos(), s * b.sin(), s * b.cos())
+    }
+}

@@ -1,0 +1,72 @@
+//! The settings of a run: those of its scene file, and others over them.
+
+use crate::scenefile::fault::nearest;
+use crate::scenefile::{Loaded, format};
+use signorini_mechanics::assemble::{Friction, Treatment};
+use signorini_mechanics::mechanism;
+use signorini_mechanics::step::{Policy, Settings};
+use signorini_solve::solve::Method;
+
+/// What stands above the settings of a scene file.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Overrides {
+    /// The solver, by name.
+    pub solver: Option<String>,
+    /// The friction law.
+    pub friction: Option<Friction>,
+}
+
+impl Loaded {
+    /// The settings of the time steps of this scene.
+    pub fn settings(&self, over: &Overrides) -> Result<Settings, String> {
+        let mut settings = Settings::every(self.dt);
+        let run = &self.run;
+        let solver = over.solver.clone().or_else(|| run.solver.as_ref().map(|s| s.value.clone()));
+        if let Some(name) = solver {
+            let names = Method::ALL.iter().map(|m| m.name());
+            settings.solver = Method::named(&name).ok_or_else(|| match nearest(&name, names.clone()) {
+                Some(best) => format!("there is no solver `{name}`: did you mean `{best}`?"),
+                None => format!("there is no solver `{name}`: wanted one of {}", names.collect::<Vec<_>>().join(", ")),
+            })?;
+        }
+        settings.scheme.friction = match (over.friction, run.law) {
+            (Some(friction), _) => friction,
+            (None, Some(format::Law::Cone)) => Friction::Cone,
+            _ => Friction::Coulomb,
+        };
+        if let Some(tolerance) = run.tolerance {
+            settings.stop.tolerance.relative = tolerance.si;
+        }
+        if let Some(velocity) = run.velocity_tolerance {
+            settings.stop.tolerance.velocity = velocity.si;
+        }
+        if let Some(bound) = run.bound_tolerance {
+            settings.stop.tolerance.bound = Some(bound.si);
+        }
+        settings.stop.work = run.iterations.map(|n| n.0 as u64).or(settings.stop.work);
+        match run.policy {
+            Some(format::Policy::Substep) => settings.policy = Policy::Substep,
+            Some(format::Policy::Accept) => settings.policy = Policy::AcceptAndSay,
+            Some(format::Policy::Stop) => settings.policy = Policy::Stop,
+            None => {}
+        }
+        if let Some(contact) = &self.contact {
+            settings.prediction = contact.prediction.map_or(settings.prediction, |x| x.si);
+            settings.scheme.recovery = contact.recovery_speed.map_or(settings.scheme.recovery, |x| x.si);
+            settings.scheme.treatment = contact.penalty.as_ref().map_or(Treatment::Rigid, |p| Treatment::Penalty(p.springs()));
+            settings.scheme.rebound = contact.rebound_speed.map_or(settings.scheme.rebound, |x| x.si);
+        }
+        settings.fault().map_or(Ok(settings), Err)
+    }
+
+    /// The settings of this scene for the integrator of accelerations.
+    pub fn acceleration_settings(&self) -> mechanism::Settings {
+        let run = &self.run;
+        let tolerance = run.tolerance.map_or(1e-9, |t| t.si);
+        let method = match run.method {
+            Some(format::RungeKutta::DormandPrince) => mechanism::Method::DormandPrince { tolerance },
+            _ => mechanism::Method::Classical,
+        };
+        mechanism::Settings { method, stabilised: run.stabilised != Some(false), planar: true }
+    }
+}

@@ -1,0 +1,219 @@
+//! Triangle meshes in files: STL (binary and text) and OBJ.
+//!
+//! Read here and not by a crate: three formats of a few lines each, numbers kept as written, and messages that name the line.
+//! Vertices are welded where their coordinates are the same, so that a closed surface is known as closed. OBJ polygons are cut into
+//! fans; everything but `v` and `f` is left aside.
+
+use glam::DVec3;
+use std::collections::HashMap;
+use std::path::Path;
+
+/// Vertices and triangles.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Mesh {
+    /// Corners.
+    pub vertices: Vec<DVec3>,
+    /// Three corners each.
+    pub triangles: Vec<[u32; 3]>,
+}
+
+/// Reads a mesh; a complaint says what was found and what was wanted.
+pub fn read(path: &Path) -> Result<Mesh, String> {
+    let bytes = std::fs::read(path).map_err(|e| format!("cannot be read: {e}"))?;
+    parse(&bytes, &path.extension().unwrap_or_default().to_string_lossy().to_lowercase())
+}
+
+/// Reads the bytes of a mesh file with this ending.
+pub fn parse(bytes: &[u8], ending: &str) -> Result<Mesh, String> {
+    let mesh = match ending {
+        "stl" => stl(bytes),
+        "obj" => obj(&String::from_utf8_lossy(bytes)),
+        other => Err(format!("ends in .{other}, wanted .stl or .obj (convert it with a mesh tool)")),
+    }?;
+    if mesh.triangles.is_empty() {
+        return Err("has no triangles".into());
+    }
+    Ok(mesh)
+}
+
+/// Welds equal corners while they come.
+#[derive(Default)]
+struct Welder {
+    mesh: Mesh,
+    known: HashMap<[u64; 3], u32>,
+}
+
+impl Welder {
+    fn corner(&mut self, p: DVec3) -> u32 {
+        // Adding zero turns −0 into +0.
+        let bits = (p + DVec3::ZERO).to_array().map(f64::to_bits);
+        *self.known.entry(bits).or_insert_with(|| {
+            self.mesh.vertices.push(p);
+            self.mesh.vertices.len() as u32 - 1
+        })
+    }
+
+    /// A triangle that has an area.
+    fn triangle(&mut self, corners: [DVec3; 3]) {
+        let [a, b, c] = corners.map(|p| self.corner(p));
+        if a != b && b != c && c != a && (corners[1] - corners[0]).cross(corners[2] - corners[0]).length() > 0.0 {
+            self.mesh.triangles.push([a, b, c]);
+        }
+    }
+}
+
+fn stl(bytes: &[u8]) -> Result<Mesh, String> {
+    // A binary file says its size; many of them begin with `solid` as well.
+    if let Some(count) = bytes.get(80..84).map(|b| u32::from_le_bytes([b[0], b[1], b[2], b[3]]) as usize) {
+        if Some(bytes.len()) == count.checked_mul(50).and_then(|n| n.checked_add(84)) {
+            return binary_stl(&bytes[84..]);
+        }
+        if !bytes.trim_ascii_start().starts_with(b"solid") {
+            return Err(format!(
+                "is a binary STL of {count} triangles by its head, but has {} bytes, wanted {}",
+                bytes.len(),
+                84 + 50 * count as u128
+            ));
+        }
+    }
+    text_stl(&String::from_utf8_lossy(bytes))
+}
+
+fn binary_stl(records: &[u8]) -> Result<Mesh, String> {
+    let mut welder = Welder::default();
+    for (i, record) in records.chunks_exact(50).enumerate() {
+        let number = |k: usize| f64::from(f32::from_le_bytes([record[k], record[k + 1], record[k + 2], record[k + 3]]));
+        let corner = |k: usize| DVec3::new(number(k), number(k + 4), number(k + 8));
+        let corners = [corner(12), corner(24), corner(36)];
+        if corners.iter().any(|c| !c.is_finite()) {
+            return Err(format!("triangle {i} has a coordinate that is no number"));
+        }
+        welder.triangle(corners);
+    }
+    Ok(welder.mesh)
+}
+
+fn text_stl(text: &str) -> Result<Mesh, String> {
+    let mut welder = Welder::default();
+    let mut corners = Vec::new();
+    for (n, line) in text.lines().enumerate() {
+        let mut words = line.split_whitespace();
+        match words.next() {
+            Some("vertex") => corners.push(point(words, n)?),
+            Some("endfacet") => {
+                let [a, b, c] = corners[..] else { return Err(format!("line {}: a facet of {} corners, wanted 3", n + 1, corners.len())) };
+                welder.triangle([a, b, c]);
+                corners.clear();
+            }
+            Some("solid" | "facet" | "outer" | "endloop" | "endsolid") | None => {}
+            Some(other) => {
+                return Err(format!(
+                    "line {}: found `{}`, wanted the words of an STL file",
+                    n + 1,
+                    other.chars().take(20).collect::<String>()
+                ));
+            }
+        }
+    }
+    Ok(welder.mesh)
+}
+
+fn point<'a>(words: impl Iterator<Item = &'a str>, line: usize) -> Result<DVec3, String> {
+    let words: Vec<&str> = words.take(3).collect();
+    let numbers: Vec<f64> = words.iter().filter_map(|w| w.parse().ok()).filter(|x: &f64| x.is_finite()).collect();
+    if numbers.len() == 3 {
+        Ok(DVec3::from_slice(&numbers))
+    } else {
+        Err(format!("line {}: found `{}`, wanted three numbers", line + 1, words.join(" ")))
+    }
+}
+
+fn obj(text: &str) -> Result<Mesh, String> {
+    let mut points: Vec<DVec3> = Vec::new();
+    let mut welder = Welder::default();
+    for (n, line) in text.lines().enumerate() {
+        let mut words = line.split_whitespace();
+        match words.next() {
+            Some("v") => points.push(point(words, n)?),
+            Some("f") => {
+                let corners: Vec<DVec3> = words.map(|word| corner(word, &points, n)).collect::<Result<_, _>>()?;
+                if corners.len() < 3 {
+                    return Err(format!("line {}: a face of {} corners, wanted at least 3", n + 1, corners.len()));
+                }
+                (1..corners.len() - 1).for_each(|i| welder.triangle([corners[0], corners[i], corners[i + 1]]));
+            }
+            _ => {}
+        }
+    }
+    Ok(welder.mesh)
+}
+
+/// A corner of a face, `7`, `7/1`, `7//3` or counted from the end, `-1`.
+fn corner(word: &str, points: &[DVec3], line: usize) -> Result<DVec3, String> {
+    let number: Option<i64> = word.split('/').next().and_then(|w| w.parse().ok());
+    let place = number.map(|i| if i < 0 { points.len() as i64 + i } else { i - 1 });
+    let found = place.and_then(|i| usize::try_from(i).ok()).and_then(|i| points.get(i));
+    found.copied().ok_or_else(|| format!("line {}: the face names the corner `{word}`, but there are {} so far", line + 1, points.len()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const TETRAHEDRON: &str = "v 0 0 0\nv 1 0 0\nv 0 1 0\nv 0 0 1\nf 1 3 2\nf 1/1 2/2 4/3\nf 2//1 3//1 4//1\nf -4 -1 -2\n";
+
+    /// The same tetrahedron as a binary STL.
+    fn binary(mesh: &Mesh) -> Vec<u8> {
+        let mut bytes = vec![0; 80];
+        bytes.extend((mesh.triangles.len() as u32).to_le_bytes());
+        for triangle in &mesh.triangles {
+            bytes.extend([0; 12]);
+            for corner in triangle {
+                mesh.vertices[*corner as usize].to_array().iter().for_each(|x| bytes.extend((*x as f32).to_le_bytes()));
+            }
+            bytes.extend([0; 2]);
+        }
+        bytes
+    }
+
+    #[test]
+    fn the_same_solid_in_three_formats() {
+        let mesh = parse(TETRAHEDRON.as_bytes(), "obj").unwrap();
+        assert_eq!((mesh.vertices.len(), mesh.triangles.len()), (4, 4));
+        let again = parse(&binary(&mesh), "stl").unwrap();
+        assert_eq!((again.vertices.len(), again.triangles.len()), (4, 4));
+        let mut text = String::from("solid x\n");
+        for triangle in &mesh.triangles {
+            text += "facet normal 0 0 0\nouter loop\n";
+            triangle.iter().for_each(|c| {
+                text +=
+                    &format!("vertex {} {} {}\n", mesh.vertices[*c as usize].x, mesh.vertices[*c as usize].y, mesh.vertices[*c as usize].z)
+            });
+            text += "endloop\nendfacet\n";
+        }
+        assert_eq!(parse((text + "endsolid x\n").as_bytes(), "stl").unwrap(), again);
+        let volume = signorini_mechanics::geometry::Volume::of(&signorini_mechanics::geometry::Shape::Mesh {
+            vertices: mesh.vertices,
+            triangles: mesh.triangles,
+        })
+        .unwrap();
+        // A handful of roundings.
+        assert!((volume.volume - 1.0 / 6.0).abs() < 1e-15);
+    }
+
+    #[test]
+    fn a_broken_mesh_says_why() {
+        for (bytes, ending, says) in [
+            (&b"v 0 0\n"[..], "obj", "line 1: found `0 0`, wanted three numbers"),
+            (b"v 0 0 0\nf 1 2 3\n", "obj", "line 2: the face names the corner `2`, but there are 1 so far"),
+            (b"solid\nvertex 1 2 3\nendfacet\n", "stl", "line 3: a facet of 1 corners, wanted 3"),
+            (b"solid\nhello\n", "stl", "line 2: found `hello`"),
+            (b"", "obj", "has no triangles"),
+            (b"x", "dae", "ends in .dae, wanted .stl or .obj"),
+            (&[7; 100], "stl", "but has 100 bytes"),
+        ] {
+            let found = parse(bytes, ending).unwrap_err();
+            assert!(found.contains(says), "{found}");
+        }
+    }
+}

@@ -1,0 +1,86 @@
+//! What a step says of itself.
+
+use super::ledger::Ledger;
+use crate::assemble::Source;
+use crate::problem::Error;
+use crate::scene::Scene;
+use crate::solve::{Method, Status};
+use serde_json::{Value as Json, json};
+
+/// The method that a step used; none if the reactions of the last step were good enough as they were.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Used(pub Option<Method>);
+
+impl Used {
+    /// The name of the method, or `memory`.
+    pub fn name(&self) -> &'static str {
+        self.0.map_or("memory", Method::name)
+    }
+}
+
+/// The verdict on one step.
+#[derive(Clone, Copy, Debug)]
+pub struct Verdict {
+    /// Time at the end of the step, s.
+    pub time: f64,
+    /// True if the error is within the tolerance.
+    pub accepted: bool,
+    /// Why the solver stopped.
+    pub status: Status,
+    /// The error in joules, its energy scale, the estimated energy of the velocity error, and the largest wrong velocity; of substeps the worst.
+    pub error: Error,
+    /// The constraint with the largest error in joules.
+    pub worst: Option<Source>,
+    /// The constraint with the largest wrong velocity.
+    pub fastest: Option<Source>,
+    /// The method that had the last word on the largest island.
+    pub solver: Used,
+    /// The solver's work, in its own unit.
+    pub work: u64,
+    /// False if a deadline cut the work short.
+    pub reproducible: bool,
+    /// Deepest overlap of two bodies at the beginning of the step, m.
+    pub penetration: f64,
+    /// Contacts, open ones included.
+    pub contacts: usize,
+    /// Rows of the problem.
+    pub rows: usize,
+    /// In how many parts the step was taken.
+    pub substeps: u32,
+    /// Where the energy went.
+    pub energy: Ledger,
+}
+
+impl Verdict {
+    /// The worst constraint by name.
+    pub fn worst_name(&self, scene: &Scene) -> String {
+        self.worst.map_or_else(|| "nothing".into(), |source| source.name(scene))
+    }
+
+    /// This verdict for machines.
+    pub fn to_json(&self, scene: &Scene) -> Json {
+        json!({
+            "time": self.time, "accepted": self.accepted, "status": self.status, "joule": self.error.joule,
+            "relative": self.error.relative(), "estimate": self.error.estimate, "velocity": self.error.velocity,
+            "worst": self.worst_name(scene), "solver": self.solver.name(), "work": self.work, "penetration": self.penetration,
+            "contacts": self.contacts, "rows": self.rows, "substeps": self.substeps, "energy": self.energy,
+        })
+    }
+
+    /// The verdict on this part of a step and the next one.
+    pub fn then(&self, next: &Verdict) -> Verdict {
+        let worse = if next.error.relative() > self.error.relative() { next } else { self };
+        Verdict {
+            time: next.time,
+            accepted: self.accepted && next.accepted,
+            work: self.work + next.work,
+            reproducible: self.reproducible && next.reproducible,
+            penetration: self.penetration.max(next.penetration),
+            contacts: self.contacts.max(next.contacts),
+            rows: self.rows.max(next.rows),
+            substeps: self.substeps + next.substeps,
+            energy: self.energy.then(&next.energy),
+            ..*worse
+        }
+    }
+}

@@ -1,0 +1,96 @@
+//! What the tests of whole scenes share.
+#![allow(dead_code)]
+
+use glam::DVec3;
+use signorini_mechanics::geometry::Shape;
+use signorini_mechanics::scene::*;
+use signorini_mechanics::step::{Ledger, Settings, Stepper};
+use signorini_solve::math::pose::Pose;
+
+/// Rounding of a ledger: some thousand additions, each within 1e-16 of the turnover.
+pub const LEDGER: f64 = 1e-12;
+
+/// Steps of length `h`, solved to a billionth of a metre per second: for facts about forces.
+pub fn exact(h: f64) -> Settings {
+    let tolerance = signorini_solve::problem::Tolerance { relative: 1e-16, velocity: 1e-9, bound: None };
+    Settings { stop: signorini_solve::solve::Stop { tolerance, ..Default::default() }, ..Settings::every(h) }
+}
+
+/// A run: stepper and state at its end, and the sum of its ledgers.
+pub struct Run {
+    pub stepper: Stepper,
+    pub state: State,
+    pub energy: Ledger,
+    pub worst_relative: f64,
+    pub worst_velocity: f64,
+}
+
+/// Takes `steps` steps; each must be accepted and its ledger must close.
+pub fn run(scene: &Scene, settings: Settings, steps: usize) -> Run {
+    go_on(scene, settings, State::initial(scene), steps)
+}
+
+/// As [`run`], from a given state.
+pub fn go_on(scene: &Scene, settings: Settings, mut state: State, steps: usize) -> Run {
+    let mut stepper = Stepper::new(scene, settings).unwrap_or_else(|e| panic!("{e}"));
+    let (mut energy, mut worst_relative, mut worst_velocity) = (None, 0.0f64, 0.0f64);
+    for i in 0..steps {
+        let verdict = stepper.step(scene, &mut state).unwrap_or_else(|e| panic!("step {i}: {e}"));
+        let (residual, turnover) = (verdict.energy.residual(), verdict.energy.turnover);
+        assert!(
+            verdict.accepted,
+            "{} step {i}: {:?} by {}, {:.2e} J = {:.1e} of scale, bound {:.1e}, {:.1e} m/s, {}",
+            scene.name,
+            verdict.status,
+            verdict.solver.name(),
+            verdict.error.joule,
+            verdict.error.relative(),
+            verdict.error.estimate_relative(),
+            verdict.error.velocity,
+            verdict.worst_name(scene)
+        );
+        assert!(
+            residual.abs() <= LEDGER * turnover,
+            "{} step {i}: ledger open by {residual:.3e} of {turnover:.3e} J: {:?}",
+            scene.name,
+            verdict.energy
+        );
+        worst_relative = worst_relative.max(verdict.error.relative());
+        worst_velocity = worst_velocity.max(verdict.error.velocity);
+        energy = Some(energy.map_or(verdict.energy, |sum: Ledger| sum.then(&verdict.energy)));
+    }
+    Run { stepper, state, energy: energy.unwrap_or_default(), worst_relative, worst_velocity }
+}
+
+impl Run {
+    pub fn position(&self, body: BodyId) -> DVec3 {
+        self.state.pose(body).position
+    }
+
+    /// Linear velocity, world.
+    pub fn velocity(&self, body: BodyId) -> DVec3 {
+        self.state.twist(self.stepper.layout(), body).0
+    }
+
+    /// Angular velocity, body axes.
+    pub fn spin(&self, body: BodyId) -> DVec3 {
+        self.state.twist(self.stepper.layout(), body).1
+    }
+}
+
+/// A scene with a floor z ≤ 0 of this friction and restitution.
+pub fn floor(name: &str, mu: f64, restitution: f64) -> Scene {
+    let mut scene = Scene::new(name);
+    scene.materials[0].mu = mu;
+    scene.materials[0].restitution = restitution;
+    scene.attach(BodyId::GROUND, Shape::HalfSpace, Pose::IDENTITY, Skin::default());
+    scene
+}
+
+pub fn cuboid(scene: &mut Scene, name: &str, mass: f64, edges: DVec3, at: DVec3) -> BodyId {
+    scene.shaped(Body::rigid(name, Mass::cuboid(mass, edges)).at(at), Shape::Box { half_extents: 0.5 * edges })
+}
+
+pub fn ball(scene: &mut Scene, name: &str, mass: f64, radius: f64, at: DVec3) -> BodyId {
+    scene.shaped(Body::rigid(name, Mass::sphere(mass, radius)).at(at), Shape::Sphere { radius })
+}

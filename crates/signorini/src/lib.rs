@@ -1,0 +1,25 @@
+//! Signorini simulates machines whose parts touch, and says how wrong it is.
+//!
+//! One time step is one problem ([`problem::Problem`]):
+//!
+//! ```text
+//!   H v = k + Jᵀ r          momentum            v: velocities,  r: reactions (impulses)
+//!   u   = J v + E r + w     local velocities    u: what each constraint sees
+//!   (u_k, r_k) ∈ Law_k      joint, contact, friction, limit, motor
+//! ```
+//!
+//! Methods ([`solve`]) take a problem and return a solution with a report; the error in joules
+//! ([`problem::error`]) judges every one of them in the same way.
+//!
+//! The modules, and what each may not know, stand in `ARCHITECTURE.md`; the symbols in `NOTATION.md`.
+
+pub use glam;
+pub use signorini_mechanics::{analyse, assemble, geometry, mechanism, scene, step, symbolic};
+pub use signorini_solve::{math, problem, solve};
+
+/// Scene files, meshes and problem files.
+#[cfg(feature = "files")]
+pub use signorini_files as files;
+/// Records of runs, and what is drawn from them.
+#[cfg(feature = "record")]
+pub use signorini_record as record;
