@@ -243,7 +243,7 @@ fn lying(feet: &[DVec3], mu: f64) -> (Scene, Stepper) {
     let mut scene = floor("table", mu, 0.0);
     let table = scene.body(Body::rigid("table", Mass::cuboid(10.0, DVec3::new(1.0, 0.6, 0.1))).at(DVec3::Z * 0.8));
     for foot in feet {
-        scene.attach(table, Shape::Sphere { radius: 0.02 }, Pose::at(*foot), Skin::default());
+        scene.attach(table, Shape::Sphere { radius: 0.02 }, Pose::at(*foot), SurfaceMaterial::default());
     }
     let mut stepper = Stepper::new(&scene, exact(1e-3)).unwrap();
     stepper.step(&scene, &mut State::initial(&scene)).unwrap();
@@ -350,7 +350,7 @@ fn the_doctor_finds_what_is_wrong_and_nothing_else() {
             broken(&|s| {
                 let v = [DVec3::ZERO, DVec3::X, DVec3::Y, DVec3::Z].map(|x| 0.1 * x + DVec3::Z).to_vec();
                 let inward = vec![[0, 1, 2], [0, 3, 1], [1, 3, 2], [0, 2, 3]];
-                s.attach(BodyId::GROUND, Shape::Mesh { vertices: v, triangles: inward }, Pose::IDENTITY, Skin::default());
+                s.attach(BodyId::GROUND, Shape::Mesh { vertices: v, triangles: inward }, Pose::IDENTITY, SurfaceMaterial::default());
             }),
         ),
     ] {

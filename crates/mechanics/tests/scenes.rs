@@ -127,13 +127,13 @@ fn the_four_legs_of_a_table_carry_its_weight() {
         shape: Shape::Box { half_extents: DVec3::new(0.03, 0.03, 0.35) },
         pose: Pose::at(DVec3::new(x, y, 0.35)),
         density: 600.0,
-        skin: Skin::default(),
+        skin: SurfaceMaterial::default(),
     };
     let top = Solid {
         shape: Shape::Box { half_extents: DVec3::new(0.6, 0.4, 0.02) },
         pose: Pose::at(DVec3::Z * 0.72),
         density: 700.0,
-        skin: Skin::default(),
+        skin: SurfaceMaterial::default(),
     };
     let parts = [top, leg(0.5, 0.3), leg(-0.5, 0.3), leg(0.5, -0.3), leg(-0.5, -0.3)];
     let table = scene.solid("table", Pose::IDENTITY, &parts).unwrap();
@@ -188,7 +188,7 @@ fn free_collisions_keep_the_momentum() {
 fn a_belt_carries_a_box_up_to_its_own_speed() {
     let (mu, speed, h) = (0.4, 0.8, 1e-3);
     let mut scene = floor("belt", mu, 0.0);
-    scene.skins[0].belt = DVec3::X * speed;
+    scene.surface_materials[0].belt = DVec3::X * speed;
     let body = cuboid(&mut scene, "box", 2.0, DVec3::splat(0.2), DVec3::Z * 0.1);
     let half = run(&scene, Settings::every(h), 100);
     assert!((half.velocity(body).x - mu * G * 0.1).abs() < 1e-6);

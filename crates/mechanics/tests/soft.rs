@@ -18,7 +18,7 @@ fn empty(name: &str) -> Scene {
 }
 
 fn floor(scene: &mut Scene) {
-    scene.attach(BodyId::GROUND, Shape::HalfSpace, Pose::IDENTITY, Skin::default());
+    scene.attach(BodyId::GROUND, Shape::HalfSpace, Pose::IDENTITY, SurfaceMaterial::default());
 }
 
 fn constant(force: DVec3) -> [Function; 3] {
@@ -242,7 +242,7 @@ fn a_free_beam_swings_with_the_frequency_of_its_mesh() {
 fn a_free_body_keeps_its_momentum_and_a_pair_that_collides_too() {
     let mut scene = empty("momentum");
     let mesh = Tetrahedra::block([3, 3, 3], DVec3::splat(0.3));
-    scene.soft("block", Soft { mass: NodeMass::Consistent, ..Soft::new(mesh, rubber()) }, Some(Skin::default()));
+    scene.soft("block", Soft { mass: NodeMass::Consistent, ..Soft::new(mesh, rubber()) }, Some(SurfaceMaterial::default()));
     let ball = Shape::Sphere { radius: 0.1 };
     let striker =
         Body::rigid("ball", Mass::sphere(2.0, 0.1)).at(DVec3::new(0.15, 0.12, 0.45)).moving(DVec3::new(0.5, 0.0, -5.0), DVec3::ZERO);
@@ -300,7 +300,7 @@ fn a_soft_block_slides_as_far_as_coulomb_says_and_its_weight_arrives() {
     scene.materials[0].mu = 0.3;
     let mut mesh = Tetrahedra::block([3, 3, 1], DVec3::new(0.3, 0.3, 0.1));
     mesh.nodes.iter_mut().for_each(|x| x.z += 1e-5);
-    let id = scene.soft("block", Soft::new(mesh, Elastic { stiffness_damping: 1e-3, ..rubber() }), Some(Skin::default()));
+    let id = scene.soft("block", Soft::new(mesh, Elastic { stiffness_damping: 1e-3, ..rubber() }), Some(SurfaceMaterial::default()));
     let body = scene.softs[id.index()].body;
     scene.bodies[body.index()].velocity = DVec3::X;
     let mut stepper = Stepper::new(&scene, Settings { solver: Method::InteriorPoint, ..Settings::every(2e-3) }).unwrap();
@@ -326,7 +326,7 @@ fn soft_on_soft_on_the_floor_carries_the_weight_of_the_upper_one() {
     for (name, height, side) in [("lower", 1e-4, 0.3), ("upper", 0.1 + 2e-4, 0.2)] {
         let mut mesh = Tetrahedra::block([3, 3, 1], DVec3::new(side, side, 0.1));
         mesh.nodes.iter_mut().for_each(|x| *x += DVec3::new(-0.5 * side, -0.5 * side, height));
-        scene.soft(name, Soft::new(mesh, elastic), Some(Skin::default()));
+        scene.soft(name, Soft::new(mesh, elastic), Some(SurfaceMaterial::default()));
     }
     let mut stepper = Stepper::new(&scene, Settings { solver: Method::InteriorPoint, ..Settings::every(5e-3) }).unwrap();
     let mut state = State::initial(&scene);
@@ -348,7 +348,7 @@ fn every_method_takes_a_soft_body_on_the_floor() {
     floor(&mut scene);
     let mut mesh = Tetrahedra::block([4, 4, 3], DVec3::new(0.4, 0.4, 0.3));
     mesh.nodes.iter_mut().for_each(|x| x.z += 1e-4);
-    let id = scene.soft("block", Soft::new(mesh, rubber()), Some(Skin::default()));
+    let id = scene.soft("block", Soft::new(mesh, rubber()), Some(SurfaceMaterial::default()));
     let body = scene.softs[id.index()].body;
     scene.bodies[body.index()].velocity = DVec3::new(0.1, 0.0, -0.2);
     let mut answers: Vec<(&str, Vec<f64>)> = Vec::new();
@@ -391,11 +391,11 @@ fn a_ball_pressed_into_a_block_follows_hertz() {
     let mut mesh = Tetrahedra::block([12, 12, 6], DVec3::new(0.4, 0.4, 0.2));
     mesh.nodes.iter_mut().for_each(|x| *x -= DVec3::new(0.2, 0.2, 0.2));
     let soft = Soft::new(mesh, rubber()).holding(|x| x.z < -0.2 + 1e-9);
-    scene.soft("block", soft, Some(Skin::default()));
+    scene.soft("block", soft, Some(SurfaceMaterial::default()));
     let radius = 0.2;
     let motion = Motion::along(-DVec3::Z, |rate| Function::Ramp { value: 0.0, rate });
     let id = scene.body(Body::imposed("ball", motion).at(DVec3::Z * radius));
-    scene.attach(id, Shape::Sphere { radius }, Pose::IDENTITY, Skin::default());
+    scene.attach(id, Shape::Sphere { radius }, Pose::IDENTITY, SurfaceMaterial::default());
     let mut settings = Settings { solver: Method::InteriorPoint, ..Settings::every(0.005) };
     settings.prediction = 0.002;
     let mut stepper = Stepper::new(&scene, settings).unwrap();
@@ -445,7 +445,11 @@ fn springs_in_place_of_contacts_carry_the_same_weight() {
         let mut scene = Scene::new("penalty");
         floor(&mut scene);
         let elastic = Elastic { mass_damping: 20.0, stiffness_damping: 1e-3, ..rubber() };
-        let id = scene.soft("block", Soft::new(Tetrahedra::block([2, 2, 1], DVec3::new(0.2, 0.2, 0.1)), elastic), Some(Skin::default()));
+        let id = scene.soft(
+            "block",
+            Soft::new(Tetrahedra::block([2, 2, 1], DVec3::new(0.2, 0.2, 0.1)), elastic),
+            Some(SurfaceMaterial::default()),
+        );
         let mut settings = Settings::every(5e-4);
         settings.scheme.treatment =
             Treatment::Penalty(Penalty { stiffness: 1e4, exponent: 1.0, damping: 5.0, implicit, ..Penalty::default() });
@@ -465,12 +469,12 @@ fn springs_in_place_of_contacts_carry_the_same_weight() {
 #[test]
 fn a_cylinder_that_overhangs_a_soft_block_touches_its_top_alone() {
     let mut scene = empty("overhang");
-    scene.soft("block", Soft::new(Tetrahedra::block([4, 3, 1], DVec3::new(0.4, 0.3, 0.1)), rubber()), Some(Skin::default()));
+    scene.soft("block", Soft::new(Tetrahedra::block([4, 3, 1], DVec3::new(0.4, 0.3, 0.1)), rubber()), Some(SurfaceMaterial::default()));
     for (name, height) in [("touching", 0.125), ("overlapping", 0.122), ("apart", 0.128)] {
         let mut scene = scene.clone();
         let across = Pose { position: DVec3::new(0.23, 0.15, height), orientation: DQuat::from_rotation_x(std::f64::consts::FRAC_PI_2) };
         let roll = scene.body(Body::fixed("roll").placed(across));
-        scene.attach(roll, Shape::Cylinder { radius: 0.025, half_length: 0.4 }, Pose::IDENTITY, Skin::default());
+        scene.attach(roll, Shape::Cylinder { radius: 0.025, half_length: 0.4 }, Pose::IDENTITY, SurfaceMaterial::default());
         let mut stepper = Stepper::new(&scene, Settings { prediction: 0.01, ..Settings::every(1e-3) }).unwrap();
         stepper.step(&scene, &mut State::initial(&scene)).unwrap();
         assert!(stepper.contacts().len() >= 4, "{name}: {}", stepper.contacts().len());
@@ -488,7 +492,7 @@ fn the_analysis_of_the_pattern_is_used_again() {
     floor(&mut scene);
     let mut mesh = Tetrahedra::block([6, 6, 4], DVec3::new(0.6, 0.6, 0.4));
     mesh.nodes.iter_mut().for_each(|x| x.z += 1e-4);
-    scene.soft("block", Soft::new(mesh, rubber()), Some(Skin::default()));
+    scene.soft("block", Soft::new(mesh, rubber()), Some(SurfaceMaterial::default()));
     let mut stepper = Stepper::new(&scene, Settings { solver: Method::InteriorPoint, ..Settings::every(2e-3) }).unwrap();
     let mut state = State::initial(&scene);
     for _ in 0..20 {

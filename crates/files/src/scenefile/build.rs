@@ -7,7 +7,7 @@ use super::read::Reader;
 use super::value::{At, Name, Vector, vector};
 use glam::{DMat3, DQuat, DVec3};
 use signorini_mechanics::geometry::{Groups, Shape, Volume, mass};
-use signorini_mechanics::scene::{Body, BodyId, Kind, Mass, Material, MaterialId, Motion, Rule, Rules, Scene, Skin, Surface};
+use signorini_mechanics::scene::{Body, BodyId, Kind, Mass, Material, MaterialId, Motion, Rule, Rules, Scene, Surface, SurfaceMaterial};
 use signorini_solve::math::pose::Pose;
 use std::collections::HashMap;
 
@@ -22,7 +22,7 @@ pub struct Builder<'r, 'a> {
     densities: HashMap<String, f64>,
     groups: Vec<String>,
     /// The surface of bodies that name no material.
-    plain: Skin,
+    plain: SurfaceMaterial,
 }
 
 /// A block and how it is moved.
@@ -37,7 +37,7 @@ impl Builder<'_, '_> {
             places: HashMap::new(),
             densities: HashMap::new(),
             groups: vec!["default".into()],
-            plain: Skin::default(),
+            plain: SurfaceMaterial::default(),
         };
         if let Some(gravity) = &file.0.gravity {
             builder.scene.gravity = vector(gravity);
@@ -127,7 +127,7 @@ impl Builder<'_, '_> {
         self.scene.rules =
             Rules { mu: rule(contact.mu, Rules::default().mu), restitution: rule(contact.restitution, Rules::default().restitution) };
         if let Some(name) = &contact.material {
-            self.plain = self.material(name).map_or(self.plain, Skin::from);
+            self.plain = self.material(name).map_or(self.plain, SurfaceMaterial::from);
         }
     }
 
@@ -141,9 +141,9 @@ impl Builder<'_, '_> {
     }
 
     /// The surface of a named material, or the plain one.
-    pub fn skin(&mut self, material: &Option<Name>) -> Option<Skin> {
+    pub fn skin(&mut self, material: &Option<Name>) -> Option<SurfaceMaterial> {
         match material {
-            Some(name) => self.material(name).map(Skin::from),
+            Some(name) => self.material(name).map(SurfaceMaterial::from),
             None => Some(self.plain),
         }
     }
@@ -291,7 +291,7 @@ impl Builder<'_, '_> {
     fn part(
         &mut self,
         body: &format::Body,
-        base: Skin,
+        base: SurfaceMaterial,
         at: &Span,
         (fields, edges): (&format::ShapeFields, &Option<Vector<super::value::Length>>),
     ) -> Option<Part> {
@@ -304,7 +304,7 @@ impl Builder<'_, '_> {
             return None;
         }
         let mut skin = match &fields.material {
-            Some(name) => Skin::from(self.material(name)?),
+            Some(name) => SurfaceMaterial::from(self.material(name)?),
             None => base,
         };
         skin.belt = fields.belt.as_ref().map_or(DVec3::ZERO, vector);
@@ -392,7 +392,7 @@ impl Builder<'_, '_> {
 struct Part {
     shape: Shape,
     pose: Pose,
-    skin: Skin,
+    skin: SurfaceMaterial,
     density: Option<f64>,
     margin: f64,
 }

@@ -44,14 +44,15 @@ pub fn assemble(out: &mut Assembly, scene: &Scene, layout: &Layout, now: &Presen
     for (c, contact) in contacts.iter().enumerate() {
         let (i, j) = (contact.colliders.0 as usize, contact.colliders.1 as usize);
         let bodies = (BodyId(scene.colliders[i].body), BodyId(scene.colliders[j].body));
-        let surface = scene.surface(scene.skins[i].material, scene.skins[j].material);
+        let surface = scene.surface(scene.surface_materials[i].material, scene.surface_materials[j].material);
         let rows = if surface.mu > 0.0 { 3 } else { 1 };
         let mut block = Block::new(rows);
         let directions = frame(contact.normal);
         let point = 0.5 * (contact.point_a + contact.point_b);
         let grips = now.grips.get(c).copied().unwrap_or_default();
         // What the surfaces do on their own: belts.
-        let belt = now.poses[bodies.1.index()].vector(scene.skins[j].belt) - now.poses[bodies.0.index()].vector(scene.skins[i].belt);
+        let belt = now.poses[bodies.1.index()].vector(scene.surface_materials[j].belt)
+            - now.poses[bodies.0.index()].vector(scene.surface_materials[i].belt);
         for (row, &d) in directions[..rows].iter().enumerate() {
             for (body, sign, grip) in [(bodies.0, -1.0, grips[0]), (bodies.1, 1.0, grips[1])] {
                 match grip {

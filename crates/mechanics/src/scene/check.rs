@@ -108,10 +108,14 @@ impl Faults<'_> {
 
     fn colliders(&mut self) {
         let scene = self.scene;
-        if scene.skins.len() != scene.colliders.len() {
-            self.add("scene", &scene.name, format!("{} skins for {} colliders", scene.skins.len(), scene.colliders.len()));
+        if scene.surface_materials.len() != scene.colliders.len() {
+            self.add(
+                "scene",
+                &scene.name,
+                format!("{} surface_materials for {} colliders", scene.surface_materials.len(), scene.colliders.len()),
+            );
         }
-        for (collider, skin) in scene.colliders.iter().zip(&scene.skins) {
+        for (collider, skin) in scene.colliders.iter().zip(&scene.surface_materials) {
             let name = scene.bodies.get(collider.body as usize).map_or("?", |b| b.name.as_str());
             self.exists("collider of body", name, BodyId(collider.body));
             if let Err(why) = collider.check() {

@@ -27,22 +27,22 @@ impl Default for Material {
 
 /// The surface of one collider.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Skin {
+pub struct SurfaceMaterial {
     /// What it is made of.
     pub material: MaterialId,
     /// Velocity of the surface relative to its body, in body axes, m/s: a conveyor belt.
     pub belt: DVec3,
 }
 
-impl Default for Skin {
-    fn default() -> Skin {
-        Skin { material: MaterialId::DEFAULT, belt: DVec3::ZERO }
+impl Default for SurfaceMaterial {
+    fn default() -> SurfaceMaterial {
+        SurfaceMaterial { material: MaterialId::DEFAULT, belt: DVec3::ZERO }
     }
 }
 
-impl From<MaterialId> for Skin {
-    fn from(material: MaterialId) -> Skin {
-        Skin { material, ..Skin::default() }
+impl From<MaterialId> for SurfaceMaterial {
+    fn from(material: MaterialId) -> SurfaceMaterial {
+        SurfaceMaterial { material, ..SurfaceMaterial::default() }
     }
 }
 

@@ -28,7 +28,7 @@ pub use check::Invalid;
 pub use force::{Applied, Bushing, Drag, Force, ForceKind, Frame, Spring, Torsion};
 pub use function::Function;
 pub use joint::{Armature, Axis, Coordinate, Drive, DryFriction, Gear, GearTerm, Joint, JointKind, Limit, Motor, Part};
-pub use material::{Material, Rule, Rules, Skin, Surface};
+pub use material::{Material, Rule, Rules, Surface, SurfaceMaterial};
 pub use soft::{Attachment, Elastic, Load, NodeMass, Soft};
 pub use state::{ContactReaction, Layout, Reactions, State};
 
@@ -107,7 +107,7 @@ pub struct Solid {
     /// Density, kg/m³.
     pub density: f64,
     /// Its surface.
-    pub skin: Skin,
+    pub skin: SurfaceMaterial,
 }
 
 /// What exists.
@@ -138,7 +138,7 @@ pub struct Scene {
     /// Shapes on bodies: what touches.
     pub colliders: Vec<Collider>,
     /// The surface of each collider.
-    pub skins: Vec<Skin>,
+    pub surface_materials: Vec<SurfaceMaterial>,
     /// Pairs of bodies that never touch; the order of a pair does not matter.
     pub excluded: Vec<(BodyId, BodyId)>,
 }
@@ -159,7 +159,7 @@ impl Scene {
             rules: Rules::default(),
             surfaces: Vec::new(),
             colliders: Vec::new(),
-            skins: Vec::new(),
+            surface_materials: Vec::new(),
             excluded: Vec::new(),
         }
     }
@@ -171,10 +171,10 @@ impl Scene {
     }
 
     /// Puts a shape on a body, at `pose` in its body frame.
-    pub fn attach(&mut self, body: BodyId, shape: Shape, pose: Pose, skin: Skin) -> ColliderId {
+    pub fn attach(&mut self, body: BodyId, shape: Shape, pose: Pose, skin: SurfaceMaterial) -> ColliderId {
         let fixed = matches!(self.bodies[body.index()].kind, Kind::Fixed);
         self.colliders.push(Collider { pose_in_body: pose, fixed, ..Collider::new(body.0, shape) });
-        self.skins.push(skin);
+        self.surface_materials.push(skin);
         ColliderId(self.colliders.len() as u32 - 1)
     }
 
@@ -182,7 +182,7 @@ impl Scene {
     pub fn shaped(&mut self, body: Body, shape: Shape) -> BodyId {
         let at = Pose::at(body.origin);
         let id = self.body(body);
-        self.attach(id, shape, at, Skin::default());
+        self.attach(id, shape, at, SurfaceMaterial::default());
         id
     }
 

@@ -3,7 +3,7 @@
 //! A soft body has a [`super::Body`] of its own (its name, its place in verdicts; its frame sits in the centre of mass, axes along the world), but
 //! its motion is that of its nodes: three unknowns each, none for a node that is held.
 
-use super::{BodyId, ColliderId, Function, Skin};
+use super::{BodyId, ColliderId, Function, SurfaceMaterial};
 use crate::geometry::tetrahedra::{Boundary, Tetrahedra};
 use glam::DVec3;
 
@@ -161,7 +161,7 @@ impl Soft {
 
 impl super::Scene {
     /// Adds a soft body; its surface touches others unless `skin` is none.
-    pub fn soft(&mut self, name: impl Into<String>, soft: Soft, skin: Option<Skin>) -> super::SoftId {
+    pub fn soft(&mut self, name: impl Into<String>, soft: Soft, skin: Option<SurfaceMaterial>) -> super::SoftId {
         let id = super::SoftId(self.softs.len() as u32);
         let body = self.body(super::Body { kind: super::Kind::Soft(id), ..super::Body::fixed(name) });
         let collider = skin.map(|skin| {

@@ -83,7 +83,7 @@ pub fn floor(name: &str, mu: f64, restitution: f64) -> Scene {
     let mut scene = Scene::new(name);
     scene.materials[0].mu = mu;
     scene.materials[0].restitution = restitution;
-    scene.attach(BodyId::GROUND, Shape::HalfSpace, Pose::IDENTITY, Skin::default());
+    scene.attach(BodyId::GROUND, Shape::HalfSpace, Pose::IDENTITY, SurfaceMaterial::default());
     scene
 }
 
