@@ -207,7 +207,7 @@ fn a_scene_with_a_soft_body_from_a_file_runs_and_leaves_fields_that_can_be_read_
     let loaded = scenefile::load(&folder.join("scene.toml"), &[]).unwrap_or_else(|f| panic!("{f}"));
     let scene = &loaded.scene;
     assert_eq!(scene.softs[0].mesh.elements.len(), 108);
-    let mut stepper = Stepper::new(scene, Settings::every(5e-3)).unwrap();
+    let mut stepper = Stepper::new(scene, Settings::with_time_step(5e-3)).unwrap();
     let mut state = State::initial(scene);
     let mut series = signorini_record::vtu::Series::new(&folder);
     for _ in 0..60 {

@@ -19,7 +19,7 @@ pub struct Overrides {
 impl Loaded {
     /// The settings of the time steps of this scene.
     pub fn settings(&self, over: &Overrides) -> Result<Settings, String> {
-        let mut settings = Settings::every(self.dt);
+        let mut settings = Settings::with_time_step(self.dt);
         let run = &self.run;
         let solver = over.solver.clone().or_else(|| run.solver.as_ref().map(|s| s.value.clone()));
         if let Some(name) = solver {

@@ -26,7 +26,7 @@ fn any_number_of_threads_gives_the_same_bits() {
     let scene = heap();
     let once = |threads: usize| {
         let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
-        pool.install(|| run(&scene, Settings::every(2e-3), 100).state)
+        pool.install(|| run(&scene, Settings::with_time_step(2e-3), 100).state)
     };
     let one = once(1);
     assert_eq!(one, once(2));
@@ -36,7 +36,7 @@ fn any_number_of_threads_gives_the_same_bits() {
 #[test]
 fn storing_and_going_on_is_going_on() {
     let scene = heap();
-    let settings = Settings::every(2e-3);
+    let settings = Settings::with_time_step(2e-3);
     let through = run(&scene, settings.clone(), 80).state;
     let half = run(&scene, settings.clone(), 40).state;
     let stored = serde_json::to_string(&half).unwrap();
@@ -49,14 +49,14 @@ fn storing_and_going_on_is_going_on() {
 fn methods_agree_on_the_motion() {
     let scene = heap();
     let tight = Stop { tolerance: signorini_solve::problem::Tolerance { relative: 1e-14, velocity: 1e-9, bound: None }, ..Stop::default() };
-    let reference = run(&scene, Settings { stop: tight, ..Settings::every(2e-3) }, 60).state;
+    let reference = run(&scene, Settings { stop: tight, ..Settings::with_time_step(2e-3) }, 60).state;
     for &method in Method::ALL {
         // `direct` treats joints alone; sweeps need more than their default budget for nine digits.
         if matches!(method.name(), "direct" | "pivot" | "interior-point") {
             continue;
         }
         let stop = Stop { work: Some(200_000), ..tight };
-        let state = run(&scene, Settings { solver: method, stop, ..Settings::every(2e-3) }, 60).state;
+        let state = run(&scene, Settings { solver: method, stop, ..Settings::with_time_step(2e-3) }, 60).state;
         let apart = reference.q.iter().zip(&state.q).fold(0.0f64, |m, (a, b)| (a - b).abs().max(m));
         // 60 steps with velocities to 1e-9 m/s; impacts may multiply it by some hundred.
         assert!(apart < 1e-7, "{}: {apart:.1e} m", method.name());

@@ -54,7 +54,7 @@ fn a_step_of_free_bodies_and_springs_allocates_nothing() {
         scene.force(format!("spring {i}"), ForceKind::Spring(spring));
         last = id;
     }
-    let mut stepper = Stepper::new(&scene, Settings::every(1e-3)).unwrap();
+    let mut stepper = Stepper::new(&scene, Settings::with_time_step(1e-3)).unwrap();
     let mut state = State::initial(&scene);
     for _ in 0..3 {
         stepper.step(&scene, &mut state).unwrap();
@@ -132,7 +132,7 @@ fn a_second_solve_allocates_nothing() {
 fn steps(scene: &Scene, warm: usize) -> (usize, Vec<Method>) {
     let pool = rayon::ThreadPoolBuilder::new().num_threads(1).build().unwrap();
     pool.install(|| {
-        let mut stepper = Stepper::new(scene, Settings::every(1e-3)).unwrap();
+        let mut stepper = Stepper::new(scene, Settings::with_time_step(1e-3)).unwrap();
         let mut state = State::initial(scene);
         let mut run = |steps: usize| {
             for _ in 0..steps {
@@ -191,7 +191,7 @@ fn a_step_of_piles_allocates_nothing() {
         let place = DVec3::new(0.2 * column as f64, 50.0 * pile as f64, 0.1 + 0.2 * layer as f64);
         cuboid(&mut scene, &format!("box {i}"), 1.0, DVec3::splat(0.2), place);
     }
-    let mut settings = Settings::every(1e-3);
+    let mut settings = Settings::with_time_step(1e-3);
     settings.stop.tolerance = Tolerance { relative: 1e-4, velocity: 1e-2, bound: Some(1.0) };
     let pool = rayon::ThreadPoolBuilder::new().num_threads(1).build().unwrap();
     let count = pool.install(|| {

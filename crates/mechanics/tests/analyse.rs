@@ -224,7 +224,7 @@ fn equilibria_have_their_closed_forms() {
     let bob = scene.body(Body::rigid("bob", Mass::sphere(1.0, 0.1)).at(DVec3::new(0.6, 0.0, -0.8)));
     scene.joint("pivot", JointKind::Revolute, (BodyId::GROUND, bob), frame(DVec3::ZERO, DVec3::Y));
     let mut state = State::initial(&scene);
-    let (found, stepper) = equilibrium(&scene, Settings::every(1e-2), &mut state).unwrap_or_else(|e| panic!("{e}"));
+    let (found, stepper) = equilibrium(&scene, Settings::with_time_step(1e-2), &mut state).unwrap_or_else(|e| panic!("{e}"));
     // Accelerations are below 1e-9 g: over ω² = 250/s² and g/l that leaves 1e-9 m.
     assert!((state.pose(weight).position.z + 2.0 * 9.81 / 500.0).abs() < 1e-9, "{found:?}");
     assert!(state.pose(bob).position.distance(DVec3::new(0.0, 0.0, -1.0)) < 1e-8, "{}", state.pose(bob).position);
@@ -234,7 +234,7 @@ fn equilibria_have_their_closed_forms() {
     // A ball above nothing has no equilibrium, and it says who.
     let mut scene = Scene::new("falls");
     scene.shaped(Body::rigid("stone", Mass::sphere(1.0, 0.1)), Shape::Sphere { radius: 0.1 });
-    let why = equilibrium(&scene, Settings::every(1e-2), &mut State::initial(&scene)).err().expect("it falls").to_string();
+    let why = equilibrium(&scene, Settings::with_time_step(1e-2), &mut State::initial(&scene)).err().expect("it falls").to_string();
     assert!(why.contains("`stone`"), "{why}");
 }
 

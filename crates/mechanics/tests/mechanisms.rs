@@ -28,7 +28,7 @@ fn a_thrown_body_follows_the_discrete_parabola() {
     let v = DVec3::new(1.0, 2.0, 3.0);
     let id = scene.body(Body::rigid("stone", Mass::sphere(0.7, 0.1)).moving(v, DVec3::X));
     let (h, n) = (1e-2, 100);
-    let end = run(&scene, Settings::every(h), n);
+    let end = run(&scene, Settings::with_time_step(h), n);
     let t = h * n as f64;
     let exact = v * t + 0.5 * scene.gravity * t * (t + h);
     // A hundred additions of numbers of order ten.
@@ -46,7 +46,7 @@ fn a_free_top_keeps_its_momentum_to_rounding_and_its_energy_within_bounds() {
     for h in [2e-3, 1e-3] {
         // 20 s: several tumbles about the middle axis, which is unstable.
         let mut state = State::initial(&scene);
-        let mut stepper = signorini_mechanics::step::Stepper::new(&scene, Settings::every(h)).unwrap();
+        let mut stepper = signorini_mechanics::step::Stepper::new(&scene, Settings::with_time_step(h)).unwrap();
         let mut worst = 0.0f64;
         for _ in 0..(20.0 / h) as usize {
             let verdict = stepper.step(&scene, &mut state).unwrap();
@@ -68,7 +68,7 @@ fn a_symmetric_top_precesses_at_its_closed_form_rate() {
     let (across, along, spin) = (1.0, 1.5, DVec3::new(0.3, 0.0, 4.0));
     let id = scene.body(Body { spin, ..Body::rigid("top", Mass::new(1.0, DVec3::new(across, across, along))) });
     let (h, n) = (1e-4, 5000);
-    let end = run(&scene, Settings::every(h), n);
+    let end = run(&scene, Settings::with_time_step(h), n);
     // In body axes the transverse spin turns at (I₃ − I₁)/I₁ ω₃.
     let angle = (along - across) / across * 4.0 * h * n as f64;
     let wanted = DVec3::new(0.3 * angle.cos(), 0.3 * angle.sin(), 4.0);
@@ -85,7 +85,7 @@ fn a_pendulum_approaches_its_exact_motion_with_the_step() {
     let period = 2.36784194757624;
     let mut errors = Vec::new();
     for n in [1000, 2000, 4000] {
-        let end = run(&scene, Settings::every(period / n as f64), n);
+        let end = run(&scene, Settings::with_time_step(period / n as f64), n);
         assert!((end.position(bob).length() - 1.0).abs() < 30.0 * (period / n as f64).powi(2), "the rod holds");
         errors.push(end.position(bob).distance(DVec3::X));
     }
@@ -98,7 +98,7 @@ fn projection_holds_the_rod_to_rounding() {
     let mut scene = Scene::new("pendulum");
     let bob = scene.body(Body::rigid("bob", Mass::sphere(1.0, 0.1)).at(DVec3::X));
     scene.rod("rod", (BodyId::GROUND, bob), (DVec3::ZERO, DVec3::X));
-    let end = run(&scene, Settings { projections: 3, ..Settings::every(5e-3) }, 400);
+    let end = run(&scene, Settings { projections: 3, ..Settings::with_time_step(5e-3) }, 400);
     assert!((end.position(bob).length() - 1.0).abs() < 1e-13, "{}", end.position(bob).length() - 1.0);
 }
 
@@ -117,7 +117,7 @@ fn a_slider_crank_follows_its_closed_form() {
     scene.motor("drive", main, Coordinate::Angle, Drive::Position(Function::rate(omega)));
     // A planar loop of spatial joints: three rows are redundant, as in any CAD model.
     let (h, n) = (1e-3, 777);
-    let end = run(&scene, Settings { projections: 2, ..Settings::every(h) }, n);
+    let end = run(&scene, Settings { projections: 2, ..Settings::with_time_step(h) }, n);
     let angle: f64 = omega * h * n as f64;
     let exact = r * angle.cos() + (l * l - (r * angle.sin()).powi(2)).sqrt();
     let x = end.position(slider);
@@ -141,7 +141,7 @@ fn a_door_on_three_hinges_swings_like_one_on_a_single_hinge() {
     };
     let (one, door) = build(1);
     let (three, _) = build(3);
-    let (a, b) = (run(&one, Settings::every(1e-3), 500), run(&three, Settings::every(1e-3), 500));
+    let (a, b) = (run(&one, Settings::with_time_step(1e-3), 500), run(&three, Settings::with_time_step(1e-3), 500));
     assert!(a.position(door).distance(0.4 * DVec3::Y) > 0.05, "it swings");
     // Redundant rows agree up to their drift of second order: h² ω² r per step, mended in the next.
     assert!(a.position(door).distance(b.position(door)) < 1e-6, "{} {}", a.position(door), b.position(door));
@@ -157,7 +157,7 @@ fn gears_and_racks_keep_their_ratio() {
     let guide = scene.joint("guide", JointKind::Prismatic, (BodyId::GROUND, carriage), frame(DVec3::Y, DVec3::X));
     scene.rack("rack", first, guide, 0.05);
     scene.motor("drive", first, Coordinate::Angle, Drive::Speed(Function::Constant(2.0)));
-    let end = run(&scene, Settings::every(1e-2), 1000);
+    let end = run(&scene, Settings::with_time_step(1e-2), 1000);
     // 20 rad: more than three turns.
     assert!((end.state.angles[first.index()] - 20.0).abs() < 1e-9, "{}", end.state.angles[first.index()]);
     assert!((end.state.angles[second_hinge.index()] + 60.0).abs() < 1e-9);
@@ -171,14 +171,14 @@ fn limits_stop_and_dry_friction_brakes() {
     let (id, hinge) = rotor(&mut scene, "rotor", DVec3::ZERO);
     scene.bodies[id.index()].spin = DVec3::Z * 2.0;
     scene.limit(hinge, Coordinate::Angle, -1.0, 0.5);
-    let end = run(&scene, Settings::every(1e-2), 100);
+    let end = run(&scene, Settings::with_time_step(1e-2), 100);
     assert!((end.state.angles[hinge.index()] - 0.5).abs() < 1e-9 && end.spin(id).length() < 1e-9);
     assert!((end.energy.impact - 2.0).abs() < 1e-9, "½·1·2² J: {:?}", end.energy);
     let mut scene = weightless("brake");
     let (id, hinge) = rotor(&mut scene, "rotor", DVec3::ZERO);
     scene.bodies[id.index()].spin = DVec3::Z * 2.0;
     scene.dry_friction(hinge, Coordinate::Angle, 1.0);
-    let (half, end) = (run(&scene, Settings::every(1e-2), 100), run(&scene, Settings::every(1e-2), 300));
+    let (half, end) = (run(&scene, Settings::with_time_step(1e-2), 100), run(&scene, Settings::with_time_step(1e-2), 300));
     assert!((half.spin(id).z - 1.0).abs() < 1e-9 && end.spin(id).length() < 1e-9);
     // Mean of old and new velocity: the work of friction is exact.
     assert!((end.energy.friction - 2.0).abs() < 1e-9, "{:?}", end.energy);
@@ -191,7 +191,7 @@ fn motors_do_what_they_are_told() {
         let mut scene = weightless("motor");
         let (id, hinge) = rotor(&mut scene, "rotor", DVec3::ZERO);
         scene.motor("drive", hinge, Coordinate::Angle, drive);
-        let end = run(&scene, Settings::every(h), n);
+        let end = run(&scene, Settings::with_time_step(h), n);
         (end.spin(id).z, end.state.angles[hinge.index()], end.energy)
     };
     let t = h * n as f64;
@@ -221,7 +221,7 @@ fn springs_follow_the_implicit_recursion_however_stiff() {
         let id = scene.body(Body::rigid("mass", Mass::sphere(m, 0.1)).at(DVec3::X * 1.1));
         let spring = Spring { a: BodyId::GROUND, b: id, point_a: DVec3::ZERO, point_b: DVec3::ZERO, length: 1.0, stiffness: k, damping: c };
         scene.force("spring", ForceKind::Spring(spring));
-        let end = run(&scene, Settings::every(h), n);
+        let end = run(&scene, Settings::with_time_step(h), n);
         let (mut x, mut v) = (0.1, 0.0);
         for _ in 0..n {
             v = (v - h * k * x / m) / (1.0 + h * h * k / m + h * c / m);
@@ -244,7 +244,7 @@ fn a_torsion_spring_and_a_bushing_deflect_by_their_compliance() {
         "load",
         ForceKind::Applied(Box::new(Applied { body: id, point: DVec3::ZERO, force: Default::default(), torque, frame: Frame::World })),
     );
-    let end = run(&scene, Settings::every(1e-2), 2000);
+    let end = run(&scene, Settings::with_time_step(1e-2), 2000);
     assert!((end.state.angles[0] - 0.3).abs() < 1e-9, "{}", end.state.angles[0]);
     let mut scene = weightless("bushing");
     let id = scene.body(Body::rigid("engine", Mass::cuboid(5.0, DVec3::splat(0.3))));
@@ -271,7 +271,7 @@ fn a_torsion_spring_and_a_bushing_deflect_by_their_compliance() {
         "load",
         ForceKind::Applied(Box::new(Applied { body: id, point: DVec3::ZERO, force, torque: Default::default(), frame: Frame::World })),
     );
-    let end = run(&scene, Settings::every(1e-2), 3000);
+    let end = run(&scene, Settings::with_time_step(1e-2), 3000);
     // K x = f for the coupled pair: x = 10·2e4/det, y = −10·5e3/det.
     let det = 1e4 * 2e4 - 5e3 * 5e3;
     let wanted = DVec3::new(10.0 * 2e4 / det, -10.0 * 5e3 / det, 8.0 / 4e4);
@@ -284,7 +284,7 @@ fn drag_follows_its_implicit_recursion() {
     let (m, h, v) = (2.0, 1e-2, 5.0);
     let id = scene.body(Body::rigid("sphere", Mass::sphere(m, 0.1)).moving(DVec3::X * v, DVec3::ZERO));
     scene.force("air", ForceKind::Drag(Drag { body: id, linear: 0.3, quadratic: 0.1, angular: 0.0 }));
-    let end = run(&scene, Settings::every(h), 100);
+    let end = run(&scene, Settings::with_time_step(h), 100);
     let mut exact = v;
     for _ in 0..100 {
         exact /= 1.0 + h * (0.3 + 0.1 * exact) / m;
@@ -315,7 +315,7 @@ fn every_joint_holds_what_it_says() {
         let id = scene.body(body);
         let joint = scene.joint("joint", kind, (other, id), at);
         let h = 1e-3;
-        let end = run(&scene, Settings { projections: 2, ..Settings::every(h) }, 300);
+        let end = run(&scene, Settings { projections: 2, ..Settings::with_time_step(h) }, 300);
         let (a, b) =
             (end.state.pose(other) * scene.joints[joint.index()].frame_a, end.state.pose(id) * scene.joints[joint.index()].frame_b);
         let relative = a.relative(&b);

@@ -27,7 +27,7 @@ fn a_block_sticks_below_the_angle_of_friction_and_slides_above_it() {
     let t = h * steps as f64;
     for (angle, slides) in [(20f64.to_radians(), false), (mu.atan() * 0.999, false), (mu.atan() * 1.01, true), (40f64.to_radians(), true)] {
         let (scene, block) = incline(angle, mu);
-        let end = run(&scene, Settings::every(h), steps);
+        let end = run(&scene, Settings::with_time_step(h), steps);
         // A semi-implicit step is exact for a constant acceleration: x = ½ a t (t + h).
         let a = if slides { G * (angle.sin() - mu * angle.cos()) } else { 0.0 };
         let x = end.position(block).x;
@@ -43,7 +43,7 @@ fn a_sliding_block_stops_after_its_discrete_distance() {
     let mut scene = floor("stopping", mu, 0.0);
     let block = cuboid(&mut scene, "block", 3.0, DVec3::new(0.4, 0.2, 0.1), DVec3::new(0.0, 0.0, 0.05));
     scene.bodies[block.index()].velocity = DVec3::X * v;
-    let end = run(&scene, Settings::every(h), 1000);
+    let end = run(&scene, Settings::with_time_step(h), 1000);
     // v_n = v − n mu g h while positive; x = h Σ v_n.
     let n = (v / (mu * G * h)).floor();
     let exact = h * (n * v - 0.5 * n * (n + 1.0) * mu * G * h);
@@ -62,7 +62,7 @@ fn a_sliding_ball_ends_rolling_at_five_sevenths() {
     let mut scene = floor("rolling", mu, 0.0);
     let body = ball(&mut scene, "ball", 2.0, 0.1, DVec3::new(0.0, 0.0, 0.1));
     scene.bodies[body.index()].velocity = DVec3::X * v;
-    let end = run(&scene, Settings::every(h), 800);
+    let end = run(&scene, Settings::with_time_step(h), 800);
     // 2 v / (7 mu g) = 0.437 s of sliding; then it rolls for ever.
     let speed = end.velocity(body).x;
     assert!((speed - 5.0 / 7.0 * v).abs() < 1e-6, "{speed}");
@@ -76,7 +76,7 @@ fn a_ball_rebounds_with_e_times_its_speed() {
         let mut scene = floor("rebound", 0.0, e);
         let body = ball(&mut scene, "ball", 1.0, 0.1, DVec3::new(0.0, 0.0, 0.5));
         let mut state = State::initial(&scene);
-        let mut stepper = Stepper::new(&scene, Settings::every(1e-3)).unwrap();
+        let mut stepper = Stepper::new(&scene, Settings::with_time_step(1e-3)).unwrap();
         let mut before = 0.0;
         for _ in 0..400 {
             let old = state.v[2];
@@ -114,7 +114,7 @@ fn heavy_on_light_holds_at_any_mass_ratio() {
         let mut scene = floor("heavy on light", 0.5, 0.0);
         cuboid(&mut scene, "light", 1.0, DVec3::splat(0.2), DVec3::Z * 0.1);
         let top = cuboid(&mut scene, "heavy", ratio, DVec3::splat(0.2), DVec3::Z * 0.3);
-        let end = run(&scene, Settings::every(2e-3), 100);
+        let end = run(&scene, Settings::with_time_step(2e-3), 100);
         let z = end.position(top).z;
         assert!((z - 0.3).abs() < 1e-6, "ratio {ratio:e}: the heavy box stands at {z}, wanted 0.3 m");
     }
@@ -176,7 +176,7 @@ fn free_collisions_keep_the_momentum() {
     };
     let layout = Layout::of(&scene);
     let before = momentum(&State::initial(&scene), &layout);
-    let end = run(&scene, Settings::every(2e-3), 300);
+    let end = run(&scene, Settings::with_time_step(2e-3), 300);
     let after = momentum(&end.state, &layout);
     assert!(end.energy.impact > 0.1, "they did collide: {:?}", end.energy);
     // 300 steps, 78 kg at some m/s: rounding of about 1e-14 each.
@@ -190,9 +190,9 @@ fn a_belt_carries_a_box_up_to_its_own_speed() {
     let mut scene = floor("belt", mu, 0.0);
     scene.surface_materials[0].belt = DVec3::X * speed;
     let body = cuboid(&mut scene, "box", 2.0, DVec3::splat(0.2), DVec3::Z * 0.1);
-    let half = run(&scene, Settings::every(h), 100);
+    let half = run(&scene, Settings::with_time_step(h), 100);
     assert!((half.velocity(body).x - mu * G * 0.1).abs() < 1e-6);
-    let end = run(&scene, Settings::every(h), 400);
+    let end = run(&scene, Settings::with_time_step(h), 400);
     assert!((end.velocity(body).x - speed).abs() < 1e-6);
     // The belt gives twice what the box gets; friction takes the other half (first order in h).
     let kinetic = 0.5 * 2.0 * speed * speed;
@@ -242,7 +242,7 @@ fn mirroring_or_renumbering_a_scene_changes_nothing() {
     };
     let settings = Settings {
         stop: Stop { tolerance: signorini_solve::problem::Tolerance { relative: 1e-16, velocity: 1e-9, bound: None }, ..Stop::default() },
-        ..Settings::every(1e-3)
+        ..Settings::with_time_step(1e-3)
     };
     let (reference, ids) = build(&[0, 1, 2, 3], 1.0);
     let end = run(&reference, settings.clone(), 150);
@@ -265,7 +265,7 @@ fn a_step_that_is_not_accepted_is_never_applied_silently() {
         cuboid(&mut scene, &format!("box {i}"), 10f64.powi(i), DVec3::splat(0.2), DVec3::Z * (0.1 + 0.2 * i as f64));
     }
     // One sweep is not enough for six decades.
-    let hopeless = Settings { solver: Method::Psor, stop: Stop { work: Some(1), ..Stop::default() }, ..Settings::every(1e-2) };
+    let hopeless = Settings { solver: Method::Psor, stop: Stop { work: Some(1), ..Stop::default() }, ..Settings::with_time_step(1e-2) };
     let state = State::initial(&scene);
     let (mut said, mut stopped, mut halved) = (state.clone(), state.clone(), state.clone());
     let verdict = Stepper::new(&scene, hopeless.clone()).unwrap().step(&scene, &mut said).unwrap();

@@ -50,7 +50,7 @@ fn the_step_response_of_a_servo_converges_to_that_of_a_damped_oscillator() {
         let (body, slide) = slider(&mut scene, "cart", m, DVec3::ZERO);
         scene.motor("servo", slide, Coordinate::Slide, servo(target, k, c, f64::INFINITY));
         let n = (0.5 / h as f64).round() as usize;
-        let end = run(&scene, Settings::every(h), n);
+        let end = run(&scene, Settings::with_time_step(h), n);
         let t: f64 = h * n as f64;
         let exact = target * (1.0 - (-decay * t).exp() * ((wave * t).cos() + decay / wave * (wave * t).sin()));
         errors.push((end.position(body).z - exact).abs());
@@ -65,7 +65,7 @@ fn a_servo_gives_no_more_than_its_greatest_force_and_then_holds() {
     let (body, slide) = slider(&mut scene, "cart", 2.0, DVec3::ZERO);
     scene.motor("servo", slide, Coordinate::Slide, servo(1.0, 1e6, 1e6, 3.0));
     let (h, n) = (1e-3, 300);
-    let end = run(&scene, Settings::every(h), n);
+    let end = run(&scene, Settings::with_time_step(h), n);
     let (t, a) = (h * n as f64, 1.5);
     // Far from the target the force is 3 N; positions are between those of both Euler schemes, ½ a t² ± ½ a t h.
     assert!((end.position(body).z - 0.5 * a * t * t).abs() < 0.51 * a * t * h, "{}", end.position(body).z);
@@ -80,7 +80,7 @@ fn a_servo_of_any_gain_is_stable() {
         let mut scene = weightless("stiff");
         let (body, slide) = slider(&mut scene, "cart", 2.0, DVec3::ZERO);
         scene.motor("servo", slide, Coordinate::Slide, servo(0.1, k, c, f64::INFINITY));
-        let end = run(&scene, Settings::every(1e-2), 100);
+        let end = run(&scene, Settings::with_time_step(1e-2), 100);
         let z = end.position(body).z;
         assert!((-1e-12..=0.2).contains(&z), "k = {k}, c = {c}: {z}");
     }
@@ -95,7 +95,7 @@ fn a_speed_servo_approaches_its_speed_with_mass_over_damping() {
         let drive = Drive::SpeedServo { speed: 1.5.into(), damping: 4.0, effort: f64::INFINITY };
         scene.motor("servo", slide, Coordinate::Slide, drive);
         let n = (1.0 / h as f64).round() as usize;
-        let end = run(&scene, Settings::every(h), n);
+        let end = run(&scene, Settings::with_time_step(h), n);
         // v = 1.5 (1 − e^(−2t)): distance after 1 s.
         let exact = 1.5 * (1.0 - (1.0 - (-2.0f64).exp()) / 2.0);
         errors.push((end.position(body).z - exact).abs());
@@ -110,7 +110,7 @@ fn a_servo_on_two_joints_pulls_their_sum_as_a_tendon_does() {
     let (second, two) = slider(&mut scene, "two", 4.0, DVec3::X);
     let id = scene.motor("tendon", one, Coordinate::Slide, servo(0.5, 80.0, 20.0, f64::INFINITY));
     scene.motors[id.index()].also = vec![GearTerm { joint: two, coordinate: Coordinate::Slide, factor: 2.0 }];
-    let end = run(&scene, Settings::every(2e-3), 4000);
+    let end = run(&scene, Settings::with_time_step(2e-3), 4000);
     let (x, y) = (end.position(first).z, end.position(second).z);
     // The sum arrives; impulses are 1 : 2 on masses 1 : 4, so the ways are 2 : 1.
     assert!((x + 2.0 * y - 0.5).abs() < 1e-8 && (x - 2.0 * y).abs() < 1e-10, "{x} {y}");
@@ -123,7 +123,7 @@ fn a_rotor_adds_its_inertia_to_that_of_its_joint() {
     let hinge = scene.joint("hinge", JointKind::Revolute, (BodyId::GROUND, wheel), frame(DVec3::ZERO, DVec3::Z));
     scene.armature(hinge, Coordinate::Angle, 3.0);
     scene.motor("torque", hinge, Coordinate::Angle, Drive::Effort(2.0.into()));
-    let end = run(&scene, Settings::every(1e-2), 100);
+    let end = run(&scene, Settings::with_time_step(1e-2), 100);
     // 2 N m on 1 + 3 kg m² for 1 s; a hundred additions.
     assert!((end.spin(wheel).z - 0.5).abs() < 1e-13, "{}", end.spin(wheel).z);
 }
@@ -139,7 +139,7 @@ fn rotors_of_a_flying_arm_keep_momentum_and_close_the_ledger() {
     let hinge = scene.joint("hinge", JointKind::Revolute, (a, b), at);
     scene.armature(hinge, Coordinate::Angle, 0.2);
     let before = 1.5 * DVec3::new(0.0, -2.0, -0.4);
-    let end = run(&scene, Settings::every(1e-3), 500);
+    let end = run(&scene, Settings::with_time_step(1e-3), 500);
     let after = end.velocity(a) + 1.5 * end.velocity(b);
     assert!(after.distance(before) < 1e-11, "{after} {before}");
 }

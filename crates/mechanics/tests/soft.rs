@@ -170,7 +170,7 @@ fn cantilever(cells: [usize; 3], force: f64, poisson: f64) -> f64 {
     let tip = soft.nearest(DVec3::new(length, 0.5 * side, 0.5 * side));
     scene.soft("beam", soft, None);
     // Steps so long that inertia means nothing: the second one is at rest.
-    let mut stepper = Stepper::new(&scene, Settings::every(1e3)).unwrap();
+    let mut stepper = Stepper::new(&scene, Settings::with_time_step(1e3)).unwrap();
     let mut state = State::initial(&scene);
     for _ in 0..2 {
         stepper.step(&scene, &mut state).unwrap();
@@ -214,7 +214,7 @@ fn a_free_beam_swings_with_the_frequency_of_its_mesh() {
     let timoshenko = length.powi(3) / (3.0 * 1e7 * inertia) + length / (5.0 / 6.0 * 0.5e7 * side * side);
     let expected = omega * (length.powi(3) / (3.0 * 1e7 * inertia) / timoshenko).sqrt() * (timoshenko / cantilever(cells, 1.0, 0.0)).sqrt();
     let h = std::f64::consts::TAU / expected / 400.0;
-    let mut stepper = Stepper::new(&scene, Settings::every(h)).unwrap();
+    let mut stepper = Stepper::new(&scene, Settings::with_time_step(h)).unwrap();
     let mut state = State::initial(&scene);
     // Pushed with the speed of its first mode, roughly (x/L)².
     for n in 0..scene.softs[0].mesh.nodes.len() {
@@ -247,7 +247,7 @@ fn a_free_body_keeps_its_momentum_and_a_pair_that_collides_too() {
     let striker =
         Body::rigid("ball", Mass::sphere(2.0, 0.1)).at(DVec3::new(0.15, 0.12, 0.45)).moving(DVec3::new(0.5, 0.0, -5.0), DVec3::ZERO);
     let id = scene.shaped(striker, ball);
-    let mut stepper = Stepper::new(&scene, Settings { solver: Method::InteriorPoint, ..Settings::every(1e-3) }).unwrap();
+    let mut stepper = Stepper::new(&scene, Settings { solver: Method::InteriorPoint, ..Settings::with_time_step(1e-3) }).unwrap();
     let mut state = State::initial(&scene);
     for n in 0..64 {
         let at = stepper.layout().nodes[n].unwrap() as usize;
@@ -282,7 +282,7 @@ fn an_inverted_element_comes_back() {
     let mut scene = empty("inverted");
     let elastic = Elastic { mass_damping: 20.0, ..rubber() };
     scene.soft("block", Soft::new(Tetrahedra::block([2, 2, 2], DVec3::splat(0.2)), elastic), None);
-    let mut stepper = Stepper::new(&scene, Settings::every(5e-3)).unwrap();
+    let mut stepper = Stepper::new(&scene, Settings::with_time_step(5e-3)).unwrap();
     let mut state = State::initial(&scene);
     // The middle node out through the lid.
     state.set_node(stepper.layout(), 13, DVec3::new(0.1, 0.1, 0.35));
@@ -303,7 +303,7 @@ fn a_soft_block_slides_as_far_as_coulomb_says_and_its_weight_arrives() {
     let id = scene.soft("block", Soft::new(mesh, Elastic { stiffness_damping: 1e-3, ..rubber() }), Some(SurfaceMaterial::default()));
     let body = scene.softs[id.index()].body;
     scene.bodies[body.index()].velocity = DVec3::X;
-    let mut stepper = Stepper::new(&scene, Settings { solver: Method::InteriorPoint, ..Settings::every(2e-3) }).unwrap();
+    let mut stepper = Stepper::new(&scene, Settings { solver: Method::InteriorPoint, ..Settings::with_time_step(2e-3) }).unwrap();
     let mut state = State::initial(&scene);
     let start = state.pose(body).position.x;
     for _ in 0..250 {
@@ -328,7 +328,7 @@ fn soft_on_soft_on_the_floor_carries_the_weight_of_the_upper_one() {
         mesh.nodes.iter_mut().for_each(|x| *x += DVec3::new(-0.5 * side, -0.5 * side, height));
         scene.soft(name, Soft::new(mesh, elastic), Some(SurfaceMaterial::default()));
     }
-    let mut stepper = Stepper::new(&scene, Settings { solver: Method::InteriorPoint, ..Settings::every(5e-3) }).unwrap();
+    let mut stepper = Stepper::new(&scene, Settings { solver: Method::InteriorPoint, ..Settings::with_time_step(5e-3) }).unwrap();
     let mut state = State::initial(&scene);
     for _ in 0..150 {
         stepper.step(&scene, &mut state).unwrap();
@@ -353,7 +353,7 @@ fn every_method_takes_a_soft_body_on_the_floor() {
     scene.bodies[body.index()].velocity = DVec3::new(0.1, 0.0, -0.2);
     let mut answers: Vec<(&str, Vec<f64>)> = Vec::new();
     for method in [Method::InteriorPoint, Method::Psor, Method::Newton, Method::Auto] {
-        let mut settings = Settings { solver: method, ..Settings::every(2e-3) };
+        let mut settings = Settings { solver: method, ..Settings::with_time_step(2e-3) };
         settings.scheme.friction = Friction::Cone;
         settings.stop.tolerance.relative = 1e-10;
         settings.stop.tolerance.velocity = 1e-8;
@@ -376,7 +376,7 @@ fn every_method_takes_a_soft_body_on_the_floor() {
     scene.materials[0].mu = 0.0;
     let mut last = Vec::new();
     for method in [Method::Pivot, Method::InteriorPoint] {
-        let mut stepper = Stepper::new(&scene, Settings { solver: method, ..Settings::every(2e-3) }).unwrap();
+        let mut stepper = Stepper::new(&scene, Settings { solver: method, ..Settings::with_time_step(2e-3) }).unwrap();
         let mut state = State::initial(&scene);
         assert!(stepper.step(&scene, &mut state).unwrap().accepted, "{}", method.name());
         last.push(state.v);
@@ -396,7 +396,7 @@ fn a_ball_pressed_into_a_block_follows_hertz() {
     let motion = Motion::along(-DVec3::Z, |rate| Function::Ramp { value: 0.0, rate });
     let id = scene.body(Body::imposed("ball", motion).at(DVec3::Z * radius));
     scene.attach(id, Shape::Sphere { radius }, Pose::IDENTITY, SurfaceMaterial::default());
-    let mut settings = Settings { solver: Method::InteriorPoint, ..Settings::every(0.005) };
+    let mut settings = Settings { solver: Method::InteriorPoint, ..Settings::with_time_step(0.005) };
     settings.prediction = 0.002;
     let mut stepper = Stepper::new(&scene, settings).unwrap();
     let mut state = State::initial(&scene);
@@ -428,7 +428,7 @@ fn a_weight_hangs_from_the_nodes_that_hold_it() {
     }
     assert_eq!(soft.attached.len(), 9);
     scene.soft("bar", soft, None);
-    let mut stepper = Stepper::new(&scene, Settings::every(5e-3)).unwrap();
+    let mut stepper = Stepper::new(&scene, Settings::with_time_step(5e-3)).unwrap();
     let mut state = State::initial(&scene);
     for _ in 0..300 {
         assert!(stepper.step(&scene, &mut state).unwrap().accepted);
@@ -450,7 +450,7 @@ fn springs_in_place_of_contacts_carry_the_same_weight() {
             Soft::new(Tetrahedra::block([2, 2, 1], DVec3::new(0.2, 0.2, 0.1)), elastic),
             Some(SurfaceMaterial::default()),
         );
-        let mut settings = Settings::every(5e-4);
+        let mut settings = Settings::with_time_step(5e-4);
         settings.scheme.treatment =
             Treatment::Penalty(Penalty { stiffness: 1e4, exponent: 1.0, damping: 5.0, implicit, ..Penalty::default() });
         let mut stepper = Stepper::new(&scene, settings).unwrap();
@@ -475,7 +475,7 @@ fn a_cylinder_that_overhangs_a_soft_block_touches_its_top_alone() {
         let across = Pose { position: DVec3::new(0.23, 0.15, height), orientation: DQuat::from_rotation_x(std::f64::consts::FRAC_PI_2) };
         let roll = scene.body(Body::fixed("roll").placed(across));
         scene.attach(roll, Shape::Cylinder { radius: 0.025, half_length: 0.4 }, Pose::IDENTITY, SurfaceMaterial::default());
-        let mut stepper = Stepper::new(&scene, Settings { prediction: 0.01, ..Settings::every(1e-3) }).unwrap();
+        let mut stepper = Stepper::new(&scene, Settings { prediction: 0.01, ..Settings::with_time_step(1e-3) }).unwrap();
         stepper.step(&scene, &mut State::initial(&scene)).unwrap();
         assert!(stepper.contacts().len() >= 4, "{name}: {}", stepper.contacts().len());
         for contact in stepper.contacts() {
@@ -493,7 +493,7 @@ fn the_analysis_of_the_pattern_is_used_again() {
     let mut mesh = Tetrahedra::block([6, 6, 4], DVec3::new(0.6, 0.6, 0.4));
     mesh.nodes.iter_mut().for_each(|x| x.z += 1e-4);
     scene.soft("block", Soft::new(mesh, rubber()), Some(SurfaceMaterial::default()));
-    let mut stepper = Stepper::new(&scene, Settings { solver: Method::InteriorPoint, ..Settings::every(2e-3) }).unwrap();
+    let mut stepper = Stepper::new(&scene, Settings { solver: Method::InteriorPoint, ..Settings::with_time_step(2e-3) }).unwrap();
     let mut state = State::initial(&scene);
     for _ in 0..20 {
         stepper.step(&scene, &mut state).unwrap();

@@ -58,7 +58,7 @@ impl Default for Settings {
 
 impl Settings {
     /// Steps of length `h`, everything else as usual.
-    pub fn every(h: f64) -> Settings {
+    pub fn with_time_step(h: f64) -> Settings {
         Settings { h, ..Settings::default() }
     }
 
