@@ -46,7 +46,7 @@ impl Loaded {
         settings.stop.work = run.iterations.map(|n| n.0 as u64).or(settings.stop.work);
         match run.policy {
             Some(format::Policy::Substep) => settings.policy = Policy::Substep,
-            Some(format::Policy::Accept) => settings.policy = Policy::AcceptAndSay,
+            Some(format::Policy::Accept) => settings.policy = Policy::AcceptWithWarning,
             Some(format::Policy::Stop) => settings.policy = Policy::Stop,
             None => {}
         }

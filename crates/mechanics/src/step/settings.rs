@@ -12,7 +12,7 @@ pub enum Policy {
     Substep,
     /// Apply the best iterate; the verdict says that it is not accepted.
     #[default]
-    AcceptAndSay,
+    AcceptWithWarning,
     /// Leave the state as it is and return an error with the verdict.
     Stop,
 }
