@@ -8,7 +8,7 @@
 use serde::Serialize;
 use signorini::math::growing::Growing;
 use signorini::problem::files::Input;
-use signorini::problem::{Error, Judge, Law, Problem, Reduced, Solution, Tolerance};
+use signorini::problem::{Judge, Law, Problem, Reduced, Residual, Solution, Tolerance};
 use signorini::solve::interior_point::{self, InteriorPoint};
 use signorini::solve::pivot::{Pivot, Settings, pyramid, pyramid_reduced};
 use signorini::solve::{ReducedSolver, Report, Solver, Status, Stop};

@@ -7,7 +7,7 @@ use signorini::math::{dot, sparse::Csr};
 use signorini::problem::files::siconos::Kind;
 use signorini::problem::files::{Input, Stored, json};
 use signorini::problem::literature::{self, Literature, Thesis};
-use signorini::problem::{Error, Judge, Law, Solution, Tolerance};
+use signorini::problem::{Judge, Law, Residual, Solution, Tolerance};
 use signorini::solve::newton::{Branch, ContactStatus, Newton, Unique};
 use signorini::solve::{Both, Counts, Method, Report, Status, Stop, Unsupported, newton, pivot};
 use std::io::Write;

@@ -3,7 +3,7 @@
 
 use signorini_solve::problem::files::{Input, json};
 use signorini_solve::problem::made::{self, Known};
-use signorini_solve::problem::{Error, Judge, Law, Problem, Reduced, Solution, Tolerance};
+use signorini_solve::problem::{Judge, Law, Problem, Reduced, Residual, Solution, Tolerance};
 use signorini_solve::solve::{Method, Report, Status, Stop};
 use std::path::Path;
 

@@ -29,7 +29,7 @@ pub use verdict::{Used, Verdict};
 use crate::assemble::{Assembly, Element, Present, element, joint};
 use crate::geometry::{Contact, World};
 use crate::math::cliques::CliqueFactor;
-use crate::problem::{Error, Problem, Solution};
+use crate::problem::{Problem, Residual, Solution};
 use crate::scene::body::reach;
 use crate::scene::{BodyId, Coordinate, Invalid, JointId, Kind, Layout, Scene, State};
 use crate::solve::schur::Schur;
@@ -296,7 +296,7 @@ impl Stepper {
                 })?;
                 self.factor.solve(&mut self.solution.v);
             }
-            return Ok(Report::new(Status::Converged, Error::default()));
+            return Ok(Report::new(Status::Converged, Residual::default()));
         }
         let mut run = |problem: &Problem, solution: &mut Solution| match &mut self.engine {
             Engine::Auto(auto) => crate::solve::Solver::solve(auto.as_mut(), problem, solution),

@@ -2,7 +2,7 @@
 
 use super::ledger::Ledger;
 use crate::assemble::Source;
-use crate::problem::Error;
+use crate::problem::Residual;
 use crate::scene::Scene;
 use crate::solve::{Method, Status};
 use serde_json::{Value as Json, json};
@@ -28,7 +28,7 @@ pub struct Verdict {
     /// Why the solver stopped.
     pub status: Status,
     /// The error in joules, its energy scale, the estimated energy of the velocity error, and the largest wrong velocity; of substeps the worst.
-    pub error: Error,
+    pub error: Residual,
     /// The constraint with the largest error in joules.
     pub worst: Option<Source>,
     /// The constraint with the largest wrong velocity.

@@ -85,7 +85,7 @@ impl Tolerance {
 
 /// The error of a solution.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct Error {
+pub struct Residual {
     /// Sum of the local errors and the momentum defect, J.
     pub joule: f64,
     /// The energy scale of the problem, J.
@@ -106,7 +106,7 @@ pub struct Error {
     pub fastest_block: usize,
 }
 
-impl Error {
+impl Residual {
     /// `joule / scale` (0 for 0/0).
     pub fn relative(&self) -> f64 {
         ratio(self.joule, self.scale)
@@ -224,32 +224,32 @@ impl Judge {
     }
 
     /// The error of a solution of the prepared problem.
-    pub fn error(&mut self, problem: &Problem, solution: &Solution) -> Error {
+    pub fn error(&mut self, problem: &Problem, solution: &Solution) -> Residual {
         self.error_against(problem, solution, None)
     }
 
     /// The local error of a solution whose velocities belong to its reactions, without momentum defect and estimate (infinite): a third of
     /// the work, for methods that look often. [`Judge::error`] has the last word.
-    pub fn glance(&mut self, problem: &Problem, solution: &Solution) -> Error {
+    pub fn glance(&mut self, problem: &Problem, solution: &Solution) -> Residual {
         problem.local_velocities(&solution.v, &solution.r, &mut self.u);
         let local = local_error(&problem.laws, &problem.J.row_starts, &self.a, &self.u, &solution.r);
-        guard(Error { scale: self.scale, estimate: f64::INFINITY, ..local })
+        guard(Residual { scale: self.scale, estimate: f64::INFINITY, ..local })
     }
 
     /// As [`Judge::glance`], and as [`Judge::error`] where that is within the tolerance.
-    pub fn look(&mut self, problem: &Problem, solution: &Solution, tolerance: &Tolerance) -> Error {
+    pub fn look(&mut self, problem: &Problem, solution: &Solution, tolerance: &Tolerance) -> Residual {
         let glance = self.glance(problem, solution);
         if glance.accepted_locally(tolerance) { self.complete(glance, problem, solution, None) } else { glance }
     }
 
     /// As [`Judge::error`], the bound with these reactions in place of the estimate of r*.
-    pub fn error_against(&mut self, problem: &Problem, solution: &Solution, reference: Option<&[f64]>) -> Error {
+    pub fn error_against(&mut self, problem: &Problem, solution: &Solution, reference: Option<&[f64]>) -> Residual {
         let glance = self.glance(problem, solution);
         self.complete(glance, problem, solution, reference)
     }
 
     /// Adds momentum defect and estimate to the local error of a solution whose local velocities are at hand.
-    fn complete(&mut self, mut error: Error, problem: &Problem, solution: &Solution, reference: Option<&[f64]>) -> Error {
+    fn complete(&mut self, mut error: Residual, problem: &Problem, solution: &Solution, reference: Option<&[f64]>) -> Residual {
         let Solution { v, r } = solution;
         let starts = &problem.J.row_starts;
         // The momentum defect, its energy, and the velocity it stands for.
@@ -278,14 +278,14 @@ impl Judge {
         }
         // Where the scale is rounding, so is most of the local error: the rest is the method's.
         if error.momentum == 0.0 && self.scale <= ROUNDED * rounding {
-            let Error { scale, estimate, .. } = error;
-            error = Error { scale, estimate, ..clean };
+            let Residual { scale, estimate, .. } = error;
+            error = Residual { scale, estimate, ..clean };
         }
         guard(error)
     }
 
     /// The error of reactions `r` of the prepared reduced problem.
-    pub fn error_reduced(&mut self, reduced: &Reduced, r: &[f64]) -> Error {
+    pub fn error_reduced(&mut self, reduced: &Reduced, r: &[f64]) -> Residual {
         reduced.local_velocities(r, &mut self.u);
         let mut error = local_error(&reduced.laws, &reduced.row_starts, &self.a, &self.u, r);
         error.scale = self.scale;
@@ -486,8 +486,8 @@ fn block_error(law: &Law, a: f64, u: &[f64], r: &[f64], first: usize) -> (f64, u
     (0.5 * a * sum, worst)
 }
 
-fn local_error(laws: &[Law], row_starts: &[usize], a: &[f64], u: &[f64], r: &[f64]) -> Error {
-    let mut error = Error::default();
+fn local_error(laws: &[Law], row_starts: &[usize], a: &[f64], u: &[f64], r: &[f64]) -> Residual {
+    let mut error = Residual::default();
     let mut largest = -1.0;
     for (k, law) in laws.iter().enumerate() {
         let (joule, row) = block_error(law, a[k], u, r, row_starts[k]);
@@ -551,7 +551,7 @@ fn block_bound(law: &Law, u: &[f64], r: &[f64], star: f64) -> f64 {
 }
 
 /// A figure that is not a number is an infinite error: it must never look small.
-fn guard(mut error: Error) -> Error {
+fn guard(mut error: Residual) -> Residual {
     for x in [&mut error.joule, &mut error.estimate, &mut error.velocity, &mut error.momentum, &mut error.momentum_velocity] {
         if x.is_nan() {
             *x = f64::INFINITY;

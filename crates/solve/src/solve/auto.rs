@@ -24,7 +24,7 @@
 
 use super::{Both, Method, ReducedSolver, Report, Solver, Status, Stop, Unsupported, add_phase};
 use crate::problem::islands::{Island, Islands};
-use crate::problem::{Error, Judge, Law, Problem, Reduced, Solution, Tolerance};
+use crate::problem::{Judge, Law, Problem, Reduced, Residual, Solution, Tolerance};
 
 /// Settings of [`Auto`].
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -207,7 +207,7 @@ impl Auto {
                 Some(sum) => joined(sum, report),
             });
         }
-        Ok(whole.unwrap_or_else(|| Report::new(Status::Converged, Error::default())))
+        Ok(whole.unwrap_or_else(|| Report::new(Status::Converged, Residual::default())))
     }
 }
 
@@ -309,8 +309,8 @@ fn momentum(judge: &mut Judge, problem: &Problem, solution: &mut Solution) {
 }
 
 /// True if `a` is the better error: accepted before others, then by the sum, or if both sums are rounding, by the estimate.
-fn better(a: &Error, b: &Error, tolerance: &Tolerance) -> bool {
-    let rank = |e: &Error| (!e.accepted(tolerance), e.joule + 1e-6 * e.estimate);
+fn better(a: &Residual, b: &Residual, tolerance: &Tolerance) -> bool {
+    let rank = |e: &Residual| (!e.accepted(tolerance), e.joule + 1e-6 * e.estimate);
     rank(a) < rank(b)
 }
 
@@ -358,7 +358,7 @@ fn joined(a: Report, b: Report) -> Report {
     // The worst block is known by its share: an island's sum stands for its worst block.
     let worst = if y.joule > x.joule { y } else { x };
     let fastest = if y.velocity > x.velocity { y.fastest_block } else { x.fastest_block };
-    sum.error = Error {
+    sum.error = Residual {
         joule: x.joule + y.joule,
         scale: x.scale + y.scale,
         estimate: x.estimate + y.estimate,

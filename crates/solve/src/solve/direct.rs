@@ -18,7 +18,7 @@ use super::{ReducedSolver, Report, Solver, Status, Stop, Unsupported, solve_by_o
 use crate::math::semidefinite::Semidefinite;
 use crate::math::sparse::Csr;
 use crate::problem::reduced::Reducer;
-use crate::problem::{Error, Judge, Law, Problem, Reduced, Solution};
+use crate::problem::{Judge, Law, Problem, Reduced, Residual, Solution};
 
 /// Settings of [`Direct`].
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -69,7 +69,7 @@ impl Solver for Direct {
         point.r.resize(problem.rows(), 0.0);
         point.v.clone_from(&problem.k);
         judge.factor().solve(&mut point.v);
-        let mut best: Option<Error> = None;
+        let mut best: Option<Residual> = None;
         for _ in 0..REFINEMENTS {
             problem.local_velocities(&point.v, &point.r, u);
             system.correct(u, &mut point.r);
@@ -100,7 +100,7 @@ impl ReducedSolver for Direct {
         u.resize(reduced.rows(), 0.0);
         point.r.clear();
         point.r.resize(reduced.rows(), 0.0);
-        let mut best: Option<Error> = None;
+        let mut best: Option<Residual> = None;
         for _ in 0..REFINEMENTS {
             reduced.local_velocities(&point.r, u);
             system.correct(u, &mut point.r);
@@ -118,7 +118,7 @@ impl ReducedSolver for Direct {
 
 impl Direct {
     /// The report on the point with the local velocities `u`.
-    fn report(&self, error: Error) -> Report {
+    fn report(&self, error: Residual) -> Report {
         let tolerance = &self.settings.stop.tolerance;
         // Where the error is accepted, nothing that was left out contradicts the rest.
         let accepted = error.accepted(tolerance);

@@ -16,7 +16,7 @@ pub mod psor;
 pub mod schur;
 pub mod shift;
 
-use crate::problem::{Error, Judge, Problem, Reduced, Solution, Tolerance};
+use crate::problem::{Judge, Problem, Reduced, Residual, Solution, Tolerance};
 use serde::{Deserialize, Serialize};
 use smallvec::SmallVec;
 use std::time::Instant;
@@ -97,7 +97,7 @@ pub enum Status {
 pub struct Sample {
     /// Work done so far, in the method's unit.
     pub work: u64,
-    /// Error of this iterate, J (where the method only knows an estimate, that).
+    /// Residual of this iterate, J (where the method only knows an estimate, that).
     pub joule: f64,
     /// The least so far, J.
     pub best: f64,
@@ -156,10 +156,10 @@ pub struct Report {
     /// False if a deadline cut the work short: another run may stop elsewhere.
     pub reproducible: bool,
     /// The judged error of the point returned.
-    pub error: Error,
+    pub error: Residual,
     /// What was counted.
     pub counts: Counts,
-    /// Error over work, if asked for.
+    /// Residual over work, if asked for.
     pub history: Vec<Sample>,
     /// Blocks that contradict each other (`Infeasible`).
     pub conflict: Vec<usize>,
@@ -173,7 +173,7 @@ pub struct Report {
 
 impl Report {
     /// A report without history and remarks.
-    pub fn new(status: Status, error: Error) -> Report {
+    pub fn new(status: Status, error: Residual) -> Report {
         Report {
             status,
             iterations: 0,

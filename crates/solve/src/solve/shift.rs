@@ -26,7 +26,7 @@
 use super::{Counts, Report, Sample, Status, Stop, Unsupported, add_phase};
 use crate::math::dot;
 use crate::problem::law::tangent_norm;
-use crate::problem::{Error, Judge, Law, Problem, Reduced, Solution, Tolerance};
+use crate::problem::{Judge, Law, Problem, Reduced, Residual, Solution, Tolerance};
 
 /// Differences kept by Anderson's acceleration.
 pub const MEMORY: usize = 8;
@@ -236,7 +236,7 @@ struct Outer<'a> {
     stop: &'a Stop,
     room: &'a mut Room,
     /// Figure and error of the best solution.
-    best: Option<(f64, Error)>,
+    best: Option<(f64, Residual)>,
     /// The least ‖f‖, √J.
     least: f64,
     last: f64,
@@ -292,7 +292,7 @@ impl<'a> Outer<'a> {
     }
 
     /// Takes note of an inner solution, chooses the next x; true at the end.
-    fn took(&mut self, report: &Report, error: Error, solution: &Solution, next: &[f64]) -> bool {
+    fn took(&mut self, report: &Report, error: Residual, solution: &Solution, next: &[f64]) -> bool {
         self.counts.outer += 1;
         self.counts.sweeps += report.counts.sweeps;
         self.counts.factorizations += report.counts.factorizations;
@@ -386,7 +386,7 @@ impl<'a> Outer<'a> {
 }
 
 /// How many times the worst of the tolerated figures exceeds its tolerance: accepted at 1 and below.
-pub fn excess(error: &Error, tolerance: &Tolerance) -> f64 {
+pub fn excess(error: &Residual, tolerance: &Tolerance) -> f64 {
     let figures = [
         error.relative() / tolerance.relative,
         error.estimate_relative() / tolerance.largest_bound(),

@@ -46,7 +46,7 @@ mod swept;
 use super::psor::Psor;
 use super::shift::{self, Section, Shift, excess};
 use super::{Counts, ReducedSolver, Report, Sample, Solver, Status, Stop, Unsupported, add_phase, solve_by_own_judge};
-use crate::problem::{Error, Judge, Problem, Reduced, Solution};
+use crate::problem::{Judge, Problem, Reduced, Residual, Solution};
 use kkt::{Diagonal, Kkt};
 use newton::Newton;
 use path::{Path, Point};
@@ -235,7 +235,7 @@ struct Run<'a> {
     first_factorization: u64,
     best: Solution,
     least: f64,
-    error: Error,
+    error: Residual,
     at: Solution,
     iterations: u64,
     newton: u64,
@@ -270,7 +270,7 @@ impl InteriorPoint {
             first_factorization: self.kkt.factorizations,
             best: std::mem::take(&mut space.best),
             least: f64::INFINITY,
-            error: Error::default(),
+            error: Residual::default(),
             at: std::mem::take(&mut space.at),
             iterations: 0,
             newton: 0,
@@ -496,7 +496,7 @@ impl InteriorPoint {
         error.accepted(&run.stop.tolerance)
     }
 
-    fn judged(&mut self, target: Target<'_>, solution: &Solution) -> Error {
+    fn judged(&mut self, target: Target<'_>, solution: &Solution) -> Residual {
         match target {
             Target::Problem(problem) => self.judge.error(problem, solution),
             Target::Reduced(reduced) => self.judge.error_reduced(reduced, &solution.r),

@@ -69,7 +69,7 @@ pub use piece::Branch;
 use super::interior_point::InteriorPoint;
 use super::{Counts, ReducedSolver, Report, Solver, Status, Stop, Unsupported, add_phase};
 use crate::math::norm;
-use crate::problem::{Error, Judge, Problem, Reduced, Solution};
+use crate::problem::{Judge, Problem, Reduced, Residual, Solution};
 use attempts::{Outcome, solve_again};
 use delassus::Delassus;
 use form::{Blocks, Form, Point};
@@ -170,7 +170,7 @@ impl Newton {
 
     /// Where nothing slips, the answer of the convex law is one of the true law too. It comes with velocities of its own: under
     /// extreme mass ratios those that are computed anew from the reactions are lost in rounding. Its error, if it is accepted.
-    fn try_associated(&mut self, problem: &Problem, solution: &mut Solution, outcome: &mut Outcome) -> Option<Error> {
+    fn try_associated(&mut self, problem: &Problem, solution: &mut Solution, outcome: &mut Outcome) -> Option<Residual> {
         let answer = &self.convex.answer;
         let error = self.judge.error(problem, answer);
         if !error.accepted(&self.settings.stop.tolerance) {
@@ -220,7 +220,7 @@ impl Newton {
     }
 
     /// The report on a guess that stands at `best`, if it is `close` enough.
-    fn keep(&mut self, close: bool, best: Point, error: Error, condensed: bool) -> Option<Report> {
+    fn keep(&mut self, close: bool, best: Point, error: Residual, condensed: bool) -> Option<Report> {
         if !close {
             self.space.spare.push(best);
             return None;
@@ -231,7 +231,7 @@ impl Newton {
     }
 
     /// What is said about a run that left this error. Its answer and memory are kept.
-    fn report(&mut self, mut outcome: Outcome, error: Error, condensed: bool) -> Report {
+    fn report(&mut self, mut outcome: Outcome, error: Residual, condensed: bool) -> Report {
         self.set_contacts(&mut outcome, condensed);
         self.space.spare.push(std::mem::take(&mut outcome.best));
         let status = match outcome.end {
@@ -258,7 +258,7 @@ impl Newton {
     }
 
     /// What stopped the method, for a person.
-    fn obstacle(&self, outcome: &Outcome, error: &Error) -> String {
+    fn obstacle(&self, outcome: &Outcome, error: &Residual) -> String {
         let a = self.judge.a();
         // The largest over the smallest mean diagonal entry of W.
         let ratio = a.iter().fold(0.0f64, |m, a| m.max(*a)) / a.iter().fold(f64::INFINITY, |m, a| m.min(*a));
@@ -361,7 +361,7 @@ impl ReducedSolver for Newton {
         let (root, starts) = (&*root, &reduced.row_starts);
         let free = (norm(&reduced.q), norm(delassus.free()));
         let scale = judge.scale();
-        let mut judged = Error::default();
+        let mut judged = Residual::default();
         let mut judging = |y: &[f64]| {
             plain(root, starts, y, r);
             judged = judge.error_reduced(reduced, r);
@@ -427,7 +427,7 @@ impl Newton {
         root.clone_from(&mixed.blocks.root);
         let root = &*root;
         let scale = judge.scale();
-        let mut judged = Error::default();
+        let mut judged = Residual::default();
         let mut judging = |y: &[f64]| {
             plain(root, starts, y, r);
             complete(problem, judge, r, point);

@@ -67,7 +67,7 @@ use self::sparse::{Sparse, SparseBasis};
 use self::walk::{Basis, End, Room, Walk};
 use crate::math::sparse::Csr;
 use crate::math::updatable::Updatable;
-use crate::problem::{Error, Judge, Law, Problem, Reduced, Solution, Tolerance};
+use crate::problem::{Judge, Law, Problem, Reduced, Residual, Solution, Tolerance};
 use crate::solve::lemke::{self, Lemke};
 use crate::solve::psor::{self, Psor};
 use crate::solve::shift::{self, Section, Shift};
@@ -325,7 +325,7 @@ impl Walked {
     }
 
     /// The report on a point with this error; `block` says to which block a row belongs.
-    fn report(self, error: Error, stop: &Stop, block: impl Fn(usize) -> usize) -> Report {
+    fn report(self, error: Residual, stop: &Stop, block: impl Fn(usize) -> usize) -> Report {
         let status = match &self.end {
             _ if error.accepted(&stop.tolerance) => Status::Converged,
             End::Solved => Status::Stalled,

@@ -132,7 +132,7 @@ mod vector;
 mod tests;
 
 use super::{Counts, ReducedSolver, Report, Solver, Stop, Unsupported, solve_by_own_judge};
-use crate::problem::{Error, Judge, Law, Problem, Reduced, Solution, Tolerance};
+use crate::problem::{Judge, Law, Problem, Reduced, Residual, Solution, Tolerance};
 use reduced::ReducedSystem;
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
@@ -393,12 +393,12 @@ impl Whole<'_> {
 }
 
 impl run::Referee for Whole<'_> {
-    fn error(&mut self, scaled: &[f64]) -> Error {
+    fn error(&mut self, scaled: &[f64]) -> Residual {
         self.set(scaled);
         self.judge.error(self.problem, self.solution)
     }
 
-    fn look(&mut self, scaled: &[f64], tolerance: &Tolerance) -> Error {
+    fn look(&mut self, scaled: &[f64], tolerance: &Tolerance) -> Residual {
         self.set(scaled);
         self.judge.look(self.problem, self.solution, tolerance)
     }
@@ -413,7 +413,7 @@ struct Eliminated<'a> {
 }
 
 impl run::Referee for Eliminated<'_> {
-    fn error(&mut self, scaled: &[f64]) -> Error {
+    fn error(&mut self, scaled: &[f64]) -> Residual {
         self.places.expand(scaled, self.r);
         self.judge.error_reduced(self.reduced, self.r)
     }

@@ -6,7 +6,7 @@ use super::freeze::ALONG;
 use super::lanes::Aligned;
 use super::system::{State, Sweeps};
 use super::{Acceleration, Settings};
-use crate::problem::{Error, Tolerance};
+use crate::problem::{Residual, Tolerance};
 use crate::solve::{Sample, Status, Stop};
 use std::time::Instant;
 
@@ -27,16 +27,16 @@ pub(super) struct Outcome {
     pub restarts: u64,
     pub judged: u64,
     pub reproducible: bool,
-    pub error: Error,
+    pub error: Residual,
     pub history: Vec<Sample>,
 }
 
 /// Who may say how large the error is: the judge, given scaled reactions.
 pub(super) trait Referee {
     /// The judged error of a point with these scaled reactions.
-    fn error(&mut self, r: &[f64]) -> Error;
+    fn error(&mut self, r: &[f64]) -> Residual;
     /// The same; where the local error is not within the tolerance the estimate may be left infinite.
-    fn look(&mut self, r: &[f64], _tolerance: &Tolerance) -> Error {
+    fn look(&mut self, r: &[f64], _tolerance: &Tolerance) -> Residual {
         self.error(r)
     }
 }
@@ -49,10 +49,10 @@ struct Best {
     next: Aligned,
     estimate: f64,
     /// The judged error of `r`, if it was judged.
-    error: Option<Error>,
+    error: Option<Residual>,
     /// The best judged iterate (a later one may have a smaller estimate) and its error.
     judged: Aligned,
-    least: Option<Error>,
+    least: Option<Residual>,
 }
 
 /// What the loop keeps between problems: its vectors.
@@ -88,7 +88,7 @@ impl Best {
         }
     }
 
-    fn judge(&mut self, referee: &mut impl Referee, tolerance: &Tolerance) -> Error {
+    fn judge(&mut self, referee: &mut impl Referee, tolerance: &Tolerance) -> Residual {
         if let Some(error) = self.error {
             return error;
         }
@@ -102,7 +102,7 @@ impl Best {
     }
 
     /// Keeps a judged iterate if it is the best of those.
-    fn offer(&mut self, error: Error, r: &[f64], tolerance: &Tolerance) {
+    fn offer(&mut self, error: Residual, r: &[f64], tolerance: &Tolerance) {
         if self.improves(&error, tolerance) {
             self.judged.copy_from_slice(r);
             self.least = Some(error);
@@ -110,8 +110,8 @@ impl Best {
     }
 
     /// Accepted before others: an iterate of less local error may have the larger estimate. Among equals less error is better.
-    fn improves(&self, error: &Error, tolerance: &Tolerance) -> bool {
-        let rank = |e: &Error| (!e.accepted(tolerance), e.joule);
+    fn improves(&self, error: &Residual, tolerance: &Tolerance) -> bool {
+        let rank = |e: &Residual| (!e.accepted(tolerance), e.joule);
         self.least.is_none_or(|least| rank(error) < rank(&least))
     }
 }
