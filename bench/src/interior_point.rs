@@ -159,7 +159,7 @@ fn progress(what: &str) {
 }
 
 fn solve(problem: &Problem, tolerance: Tolerance, warm: Warm, guess: Solution, method: &mut InteriorPoint) -> (Solution, Report, f64) {
-    *method.settings_mut() = Settings { stop: Stop { tolerance, ..Stop::default() }, warm };
+    *method.settings_mut() = Settings { stop: StoppingCriteria { tolerance, ..StoppingCriteria::default() }, warm };
     let mut solution = guess;
     let clock = peers::Clock::start();
     let report = method.solve(problem, &mut solution).expect("every law is treated");

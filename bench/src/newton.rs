@@ -9,7 +9,7 @@ use signorini::problem::files::Input;
 use signorini::problem::made::Numbers;
 use signorini::problem::{Reduced, Rows, Solution, Tolerance, literature};
 use signorini::solve::newton::{Branch, Newton, Settings, Unique};
-use signorini::solve::{ReducedSolver, Report, Solver, Stop, Unsupported};
+use signorini::solve::{ReducedSolver, Report, Solver, StoppingCriteria, Unsupported};
 use signorini_files::load::load;
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
@@ -275,7 +275,7 @@ fn bench(arguments: &Arguments, path: &Path, published: &HashMap<String, (String
         let mut solution = Solution::zero(input.n(), input.rows());
         let begin = Instant::now();
         let deadline = arguments.deadline_ms.map(|ms| begin + Duration::from_millis(ms));
-        let settings = Settings { stop: Stop { tolerance, work: arguments.work, deadline, history: false }, residual };
+        let settings = Settings { stop: StoppingCriteria { tolerance, work: arguments.work, deadline, history: false }, residual };
         let mut newton = Newton::new(settings);
         let report = solve(&mut newton, &input, &mut solution).map_err(|e| format!("{file}: {e}"))?;
         ms = ms.min(1e3 * begin.elapsed().as_secs_f64());

@@ -199,7 +199,7 @@ fn submatrix(lower: &Csr, present: &[bool]) -> Csr {
 /// Time per pivot of a chain that meets the floor: the median over the pivots of three runs.
 fn chain_row(n: usize) -> ChainRow {
     let problem = chain(n);
-    let mut solver = Pivot::new(Settings { stop: Stop { history: true, ..Stop::default() }, ..alone() });
+    let mut solver = Pivot::new(Settings { stop: StoppingCriteria { history: true, ..StoppingCriteria::default() }, ..alone() });
     let mut times = Vec::new();
     for _ in 0..3 {
         let mut solution = Solution::zero(problem.n(), problem.rows());

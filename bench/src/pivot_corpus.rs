@@ -213,9 +213,9 @@ fn unilateral(laws: &[Law]) -> usize {
     laws.iter().filter(|law| **law != Law::Equality).count()
 }
 
-fn stop(wanted: &Wanted) -> Stop {
+fn stop(wanted: &Wanted) -> StoppingCriteria {
     let deadline = Some(Instant::now() + Duration::from_secs(wanted.seconds));
-    Stop { tolerance: ASKED, deadline, ..Stop::default() }
+    StoppingCriteria { tolerance: ASKED, deadline, ..StoppingCriteria::default() }
 }
 
 fn solve(problem: &Problem, wanted: &Wanted) -> Result<Pair, String> {

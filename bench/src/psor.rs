@@ -210,7 +210,7 @@ impl Case {
 fn timed(problem: &Problem, acceleration: Acceleration, threads: usize, count: u64) -> (Report, Solution) {
     // A tolerance that nothing meets: the error is not judged between sweeps.
     let tolerance = Tolerance { relative: 0.0, velocity: 0.0, bound: None };
-    let stop = Stop { tolerance, work: Some(count), history: true, deadline: None };
+    let stop = StoppingCriteria { tolerance, work: Some(count), history: true, deadline: None };
     let settings = Settings { acceleration, stop, ..Settings::default() };
     let mut solution = Solution::zero(problem.n(), problem.rows());
     let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().expect("threads can be started");

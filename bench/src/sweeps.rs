@@ -108,7 +108,7 @@ fn whole(problem: Problem, methods: &[(&str, Settings)], quiet: bool) -> Row {
     for (i, (_, settings)) in methods.iter().enumerate() {
         // Velocities are not asked for here: the published counts know the energy alone.
         let tolerance = Tolerance { relative: TARGETS[2], velocity: f64::INFINITY, bound: None };
-        let stop = Stop { tolerance, work: Some(MOST), history: true, deadline: None };
+        let stop = StoppingCriteria { tolerance, work: Some(MOST), history: true, deadline: None };
         let mut solution = Solution::zero(problem.n(), problem.rows());
         let Ok(report) = Psor::new(Settings { stop, judge_every: 1, ..settings.clone() }).solve(&problem, &mut solution) else {
             row.sweeps.push([None; 3]);
@@ -155,7 +155,7 @@ fn eliminated(reduced: &Reduced, path: &Path, figures: &str, quiet: bool) -> Red
     for half in 4..44 {
         let tolerance = Tolerance { relative: 10f64.powf(-0.5 * f64::from(half)), velocity: f64::INFINITY, bound: None };
         let most = siconos_sweeps.unwrap_or(0).max(MOST_REDUCED);
-        let stop = Stop { tolerance, work: Some(most), history: false, deadline: None };
+        let stop = StoppingCriteria { tolerance, work: Some(most), history: false, deadline: None };
         let mut solution = Solution::zero(0, reduced.rows());
         let Ok(report) = Psor::new(Settings { stop, judge_every: 1, ..Settings::default() }).solve_reduced(reduced, &mut solution) else {
             break;

@@ -9,7 +9,7 @@ use signorini::problem::files::{Input, Stored, json};
 use signorini::problem::literature::{self, Literature, Thesis};
 use signorini::problem::{Judge, Law, Residual, Solution, Tolerance};
 use signorini::solve::newton::{Branch, ContactStatus, Newton, Unique};
-use signorini::solve::{Both, Counts, Method, Report, Status, Stop, Unsupported, newton, pivot};
+use signorini::solve::{Both, Counts, Method, Report, Status, StoppingCriteria, Unsupported, newton, pivot};
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -231,7 +231,7 @@ fn solve_with(arguments: &Arguments, stored: &Stored, method: Method) -> Result<
     let mut solution = known.filter(|_| arguments.warm).cloned().unwrap_or_else(|| stored.input.zero());
     let progress = crate::progress::Progress::start(format!("{} {}", stored.input.name(), method.name()));
     let begun = Instant::now();
-    let stop = Stop {
+    let stop = StoppingCriteria {
         tolerance: Tolerance { relative: arguments.tol, velocity: arguments.tol_velocity, bound: arguments.tol_bound },
         work: arguments.max_work,
         // A deadline beyond the end of time is none.

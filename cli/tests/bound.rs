@@ -33,7 +33,10 @@ fn the_bound_is_one_and_its_estimate_is_safe() {
                 continue;
             }
             let mut iterate = Solution::zero(problem.n(), problem.rows());
-            Method::Psor.build(Stop { work: Some(sweeps), ..Stop::default() }).solve(&problem, &mut iterate).unwrap();
+            Method::Psor
+                .build(StoppingCriteria { work: Some(sweeps), ..StoppingCriteria::default() })
+                .solve(&problem, &mut iterate)
+                .unwrap();
             let wrong: Vec<f64> = iterate.v.iter().zip(&reference.v).map(|(a, b)| a - b).collect();
             let mut momentum = vec![0.0; wrong.len()];
             problem.H.mul(&wrong, &mut momentum);

@@ -31,7 +31,7 @@ fn read(path: &Path) -> Option<(Problem, Solution)> {
 
 #[test]
 fn the_cone_law_is_solved_to_the_reference_in_few_factorizations() {
-    let stop = Stop { tolerance: Tolerance { relative: 1e-10, velocity: 1e-8, bound: None }, ..Stop::default() };
+    let stop = StoppingCriteria { tolerance: Tolerance { relative: 1e-10, velocity: 1e-8, bound: None }, ..StoppingCriteria::default() };
     // The path alone, and sweeps before it.
     let (mut count, mut sums) = (0, [0; 2]);
     for (problem, reference) in files().iter().filter_map(|p| read(p)) {
@@ -65,7 +65,8 @@ fn the_true_law_is_solved_around_it() {
         let Some((problem, _)) = read(&path) else { continue };
         let problem = problem.true_friction();
         let mut solution = Solution::zero(problem.n(), problem.rows());
-        let mut method = InteriorPoint::new(Settings { stop: Stop { tolerance, ..Stop::default() }, warm: Warm::Best });
+        let mut method =
+            InteriorPoint::new(Settings { stop: StoppingCriteria { tolerance, ..StoppingCriteria::default() }, warm: Warm::Best });
         let report = method.solve(&problem, &mut solution).expect("treated");
         assert_eq!(report.status, Status::Converged, "{name}: {report:?}");
     }

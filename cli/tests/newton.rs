@@ -39,7 +39,7 @@ fn files() -> Vec<(String, Input)> {
 }
 
 fn solve(input: &Input, tolerance: Tolerance, residual: Option<f64>, solution: &mut Solution) -> Report {
-    let mut newton = Newton::new(Settings { stop: Stop { tolerance, ..Stop::default() }, residual });
+    let mut newton = Newton::new(Settings { stop: StoppingCriteria { tolerance, ..StoppingCriteria::default() }, residual });
     match input {
         Input::Problem(problem) => newton.solve(problem, solution).unwrap(),
         Input::Reduced(reduced) => newton.solve_reduced(reduced, solution).unwrap(),

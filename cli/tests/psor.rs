@@ -17,7 +17,8 @@ fn stored(collection: &str, name: &str) -> Option<Stored> {
 }
 
 fn settings(relative: f64, velocity: f64, work: u64) -> Settings {
-    let stop = Stop { tolerance: Tolerance { relative, velocity, bound: None }, work: Some(work), ..Stop::default() };
+    let stop =
+        StoppingCriteria { tolerance: Tolerance { relative, velocity, bound: None }, work: Some(work), ..StoppingCriteria::default() };
     Settings { stop, ..Settings::default() }
 }
 

@@ -48,14 +48,17 @@ fn storing_and_going_on_is_going_on() {
 #[test]
 fn methods_agree_on_the_motion() {
     let scene = heap();
-    let tight = Stop { tolerance: signorini_solve::problem::Tolerance { relative: 1e-14, velocity: 1e-9, bound: None }, ..Stop::default() };
+    let tight = StoppingCriteria {
+        tolerance: signorini_solve::problem::Tolerance { relative: 1e-14, velocity: 1e-9, bound: None },
+        ..StoppingCriteria::default()
+    };
     let reference = run(&scene, Settings { stop: tight, ..Settings::with_time_step(2e-3) }, 60).state;
     for &method in Method::ALL {
         // `direct` treats joints alone; sweeps need more than their default budget for nine digits.
         if matches!(method.name(), "direct" | "pivot" | "interior-point") {
             continue;
         }
-        let stop = Stop { work: Some(200_000), ..tight };
+        let stop = StoppingCriteria { work: Some(200_000), ..tight };
         let state = run(&scene, Settings { solver: method, stop, ..Settings::with_time_step(2e-3) }, 60).state;
         let apart = reference.q.iter().zip(&state.q).fold(0.0f64, |m, (a, b)| (a - b).abs().max(m));
         // 60 steps with velocities to 1e-9 m/s; impacts may multiply it by some hundred.

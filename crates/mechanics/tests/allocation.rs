@@ -109,7 +109,7 @@ fn a_second_solve_allocates_nothing() {
                 continue;
             }
             let (count, converged) = pool.install(|| {
-                let mut solver = method.build(Stop::default());
+                let mut solver = method.build(StoppingCriteria::default());
                 let mut solution = Solution::zero(problem.n(), problem.rows());
                 for _ in 0..2 {
                     solution.reset(problem.n(), problem.rows());

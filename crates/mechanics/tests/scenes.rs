@@ -241,7 +241,10 @@ fn mirroring_or_renumbering_a_scene_changes_nothing() {
         (scene, ids)
     };
     let settings = Settings {
-        stop: Stop { tolerance: signorini_solve::problem::Tolerance { relative: 1e-16, velocity: 1e-9, bound: None }, ..Stop::default() },
+        stop: StoppingCriteria {
+            tolerance: signorini_solve::problem::Tolerance { relative: 1e-16, velocity: 1e-9, bound: None },
+            ..StoppingCriteria::default()
+        },
         ..Settings::with_time_step(1e-3)
     };
     let (reference, ids) = build(&[0, 1, 2, 3], 1.0);
@@ -265,7 +268,11 @@ fn a_step_that_is_not_accepted_is_never_applied_silently() {
         cuboid(&mut scene, &format!("box {i}"), 10f64.powi(i), DVec3::splat(0.2), DVec3::Z * (0.1 + 0.2 * i as f64));
     }
     // One sweep is not enough for six decades.
-    let hopeless = Settings { solver: Method::Psor, stop: Stop { work: Some(1), ..Stop::default() }, ..Settings::with_time_step(1e-2) };
+    let hopeless = Settings {
+        solver: Method::Psor,
+        stop: StoppingCriteria { work: Some(1), ..StoppingCriteria::default() },
+        ..Settings::with_time_step(1e-2)
+    };
     let state = State::initial(&scene);
     let (mut said, mut stopped, mut halved) = (state.clone(), state.clone(), state.clone());
     let verdict = Stepper::new(&scene, hopeless.clone()).unwrap().step(&scene, &mut said).unwrap();

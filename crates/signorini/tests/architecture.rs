@@ -301,7 +301,7 @@ fn the_solvers_know_the_clock_only_as_a_deadline() {
         let text = plain(&std::fs::read_to_string(file).expect("sources can be read"));
         for (number, line) in text.lines().enumerate() {
             let clock = line.contains("Instant::now") && !file.ends_with("solve/mod.rs");
-            assert!(!clock, "{}:{}: ask `Stop` for the time", file.display(), number + 1);
+            assert!(!clock, "{}:{}: ask `StoppingCriteria` for the time", file.display(), number + 1);
         }
     }
 }

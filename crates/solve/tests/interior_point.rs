@@ -9,7 +9,7 @@ use signorini_solve::solve::{ReducedSolver, Report, Solver, Status, Stop};
 const TIGHT: Tolerance = Tolerance { relative: 1e-14, velocity: 1e-10, bound: None };
 
 fn method(warm: Warm) -> InteriorPoint {
-    InteriorPoint::new(Settings { stop: Stop { tolerance: TIGHT, ..Stop::default() }, warm })
+    InteriorPoint::new(Settings { stop: StoppingCriteria { tolerance: TIGHT, ..StoppingCriteria::default() }, warm })
 }
 
 fn solve(problem: &Problem) -> (Solution, Report) {
@@ -41,7 +41,8 @@ fn the_reduced_view_has_the_same_velocities() {
         }
         let reduced = Reduced::of(&known.problem).expect("H is definite");
         let mut solution = Solution::zero(0, reduced.rows());
-        let stop = Stop { tolerance: Tolerance { relative: 1e-12, velocity: 1e-8, bound: None }, ..Stop::default() };
+        let stop =
+            StoppingCriteria { tolerance: Tolerance { relative: 1e-12, velocity: 1e-8, bound: None }, ..StoppingCriteria::default() };
         let report = InteriorPoint::new(Settings { stop, warm: Warm::Cold }).solve_reduced(&reduced, &mut solution).expect("treated");
         assert_eq!(report.status, Status::Converged, "{}: {:?}", reduced.name, report);
     }
@@ -221,7 +222,7 @@ fn a_guess_of_the_wrong_size_is_no_guess() {
 #[test]
 fn budgets_and_bits() {
     let problem = bar(60, Law::Cone { mu: 0.4, rows: 2 });
-    let stop = Stop { tolerance: TIGHT, work: Some(3), ..Stop::default() };
+    let stop = StoppingCriteria { tolerance: TIGHT, work: Some(3), ..StoppingCriteria::default() };
     let mut solution = Solution::zero(problem.n(), problem.rows());
     let report = InteriorPoint::new(Settings { stop, warm: Warm::Cold }).solve(&problem, &mut solution).expect("treated");
     assert_eq!((report.status, report.work), (Status::Budget, 3));

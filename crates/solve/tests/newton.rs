@@ -9,7 +9,7 @@ use signorini_solve::solve::{ReducedSolver, Report, Solver, Status, Stop};
 /// 1e-20 in joules is 1e-10 in velocities.
 fn tight() -> Settings {
     let tolerance = Tolerance { relative: 1e-20, velocity: 1e-9, bound: None };
-    Settings { stop: Stop { tolerance, ..Stop::default() }, residual: None }
+    Settings { stop: StoppingCriteria { tolerance, ..StoppingCriteria::default() }, residual: None }
 }
 
 fn solve(problem: &Problem) -> (Solution, Report) {

@@ -25,7 +25,7 @@ fn problem(h: &[f64], k: &[f64], rows: &[(Law, Vec<f64>, f64)]) -> Problem {
 
 fn exact() -> Settings {
     Settings {
-        stop: Stop { tolerance: Tolerance { relative: 1e-14, velocity: 1e-6, bound: None }, ..Stop::default() },
+        stop: StoppingCriteria { tolerance: Tolerance { relative: 1e-14, velocity: 1e-6, bound: None }, ..StoppingCriteria::default() },
         ..Settings::default()
     }
 }
@@ -232,7 +232,7 @@ fn the_right_guess_costs_no_pivot_and_a_wild_one_does_no_harm() {
 fn work_runs_out_where_it_was_told_to() {
     let problem = stack(10, 1.0);
     let mut solution = Solution::zero(problem.n(), problem.rows());
-    let stop = Stop { work: Some(3), history: true, ..Stop::default() };
+    let stop = StoppingCriteria { work: Some(3), history: true, ..StoppingCriteria::default() };
     let report = Pivot::new(Settings { stop, facets: 4, swept: false }).solve(&problem, &mut solution).unwrap();
     assert_eq!((report.status, report.work, report.reproducible), (Status::Budget, 3, true));
     assert_eq!(report.history.len(), 4);

@@ -61,7 +61,7 @@ fn every_method_on_every_problem() {
     for promise in PROMISES {
         for Known { problem, solution: known } in made::all() {
             let what = format!("{} on {}", promise.method.name(), problem.name);
-            let mut solver = promise.method.build(Stop { tolerance, ..Stop::default() });
+            let mut solver = promise.method.build(StoppingCriteria { tolerance, ..StoppingCriteria::default() });
             let mut solution = Solution::zero(problem.n(), problem.rows());
             let Ok(report) = solver.solve(&problem, &mut solution) else {
                 assert!(!(promise.treats)(&problem), "{what}: unsupported");
@@ -96,7 +96,9 @@ fn every_method_on_every_reduced_problem() {
             let what = format!("{} on reduced {}", promise.method.name(), problem.name);
             let reduced = Reduced::of(&problem).unwrap();
             let mut solution = Solution::zero(0, reduced.rows());
-            let Ok(report) = promise.method.build(Stop { tolerance, ..Stop::default() }).solve_reduced(&reduced, &mut solution) else {
+            let Ok(report) =
+                promise.method.build(StoppingCriteria { tolerance, ..StoppingCriteria::default() }).solve_reduced(&reduced, &mut solution)
+            else {
                 assert!(!(promise.treats)(&problem), "{what}: unsupported");
                 continue;
             };
@@ -116,7 +118,7 @@ fn contradictions_are_not_called_converged() {
     problem.w[2] = 1.0;
     for promise in PROMISES {
         let mut solution = Solution::zero(problem.n(), problem.rows());
-        let report = promise.method.build(Stop::default()).solve(&problem, &mut solution).unwrap();
+        let report = promise.method.build(StoppingCriteria::default()).solve(&problem, &mut solution).unwrap();
         let what = promise.method.name();
         assert_ne!(report.status, Status::Converged, "{what}");
         honest(what, &problem, &solution, &report, &Tolerance::default());
@@ -129,12 +131,12 @@ fn budgets_are_kept_and_deadlines_are_marked() {
     for promise in PROMISES.iter().filter(|p| (p.treats)(&problem)) {
         let what = promise.method.name();
         let mut solution = Solution::zero(problem.n(), problem.rows());
-        let stop = Stop { work: Some(1), ..Stop::default() };
+        let stop = StoppingCriteria { work: Some(1), ..StoppingCriteria::default() };
         let report = promise.method.build(stop).solve(&problem, &mut solution).unwrap();
         assert!(report.work <= 1 && report.reproducible, "{what}: {} of 1", report.work);
         honest(what, &problem, &solution, &report, &Tolerance::default());
         let mut solution = Solution::zero(problem.n(), problem.rows());
-        let late = Stop { deadline: Some(std::time::Instant::now()), ..Stop::default() };
+        let late = StoppingCriteria { deadline: Some(std::time::Instant::now()), ..StoppingCriteria::default() };
         let report = promise.method.build(late).solve(&problem, &mut solution).unwrap();
         honest(what, &problem, &solution, &report, &Tolerance::default());
         assert!(report.status == Status::Converged || !report.reproducible, "{what}: {:?}", report.status);

@@ -19,7 +19,7 @@ use crate::assemble::element::evaluate;
 use crate::assemble::{Present, Scheme, Source, Twist};
 use crate::problem::{Problem, Rows, Solution};
 use crate::scene::{BodyId, Drive, ForceKind, Frame, Layout, MotorId, Scene, State};
-use crate::solve::{Solver, Stop, direct};
+use crate::solve::{Solver, StoppingCriteria, direct};
 use glam::DVec3;
 
 /// Distance of the instants from which accelerations are taken, s.
@@ -148,7 +148,7 @@ impl<'a> Kinematics<'a> {
 }
 
 fn solve(problem: &Problem, solution: &mut Solution) -> bool {
-    direct::Direct::new(direct::Settings { stop: Stop::default() }).solve(problem, solution).is_ok()
+    direct::Direct::new(direct::Settings { stop: StoppingCriteria::default() }).solve(problem, solution).is_ok()
 }
 
 /// Every force but the reactions, at the time of the state: gravity, springs and dampers, applied forces, efforts of motors, and

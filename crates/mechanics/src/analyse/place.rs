@@ -19,7 +19,7 @@ use super::{joint_rows, rigid_blocks};
 use crate::assemble::{Assembly, Present, Scheme, Source, joint};
 use crate::problem::{Problem, Rows, Solution};
 use crate::scene::{BodyId, Drive, JointId, Kind, Layout, Scene, State};
-use crate::solve::{Solver, Stop, direct};
+use crate::solve::{Solver, StoppingCriteria, direct};
 use glam::DVec3;
 use std::collections::VecDeque;
 
@@ -180,7 +180,7 @@ impl Newton<'_> {
         let mut problem = system.problem.clone();
         problem.E = system.diagonal.iter().map(|a| soft * a).collect();
         let mut solution = Solution::zero(problem.n(), problem.rows());
-        direct::Direct::new(direct::Settings { stop: Stop::default() }).solve(&problem, &mut solution).ok()?;
+        direct::Direct::new(direct::Settings { stop: StoppingCriteria::default() }).solve(&problem, &mut solution).ok()?;
         let mut next = state.clone();
         for i in 0..self.scene.bodies.len() {
             let id = BodyId(i as u32);

@@ -24,7 +24,7 @@ use crate::geometry::tangents;
 use crate::math::dot;
 use crate::problem::{Judge, Law, Problem, Solution, Tolerance};
 use crate::scene::{JointId, Scene};
-use crate::solve::{Solver, Stop, auto};
+use crate::solve::{Solver, StoppingCriteria, auto};
 use crate::step::Stepper;
 use glam::DVec3;
 
@@ -202,7 +202,10 @@ pub fn least_energy(problem: &Problem, solution: &Solution) -> (Solution, bool) 
         (0..problem.laws.len()).flat_map(|k| std::iter::repeat_n(SOFT * judge.a()[k], starts[k + 1] - starts[k])).collect();
     // Reactions that hold each other in balance wrong by δr are seen as an energy of SOFT² a δr²: 1e-20 stands for 1e-6 of them.
     let tight = Tolerance { relative: 1e-20, velocity: 1e-12, bound: None };
-    let mut solver = auto::Auto::new(auto::Settings { stop: Stop { tolerance: tight, ..Stop::default() }, ..auto::Settings::default() });
+    let mut solver = auto::Auto::new(auto::Settings {
+        stop: StoppingCriteria { tolerance: tight, ..StoppingCriteria::default() },
+        ..auto::Settings::default()
+    });
     let mut soft = problem.clone();
     soft.E.iter_mut().zip(&compliance).for_each(|(e, c)| *e += c);
     // The first answer is the least; the next ones take the compliance out of it again.

@@ -427,7 +427,7 @@ impl Stepper {
         }
     }
 
-    /// How the solver came to the solution of the last step; empty unless [`crate::solve::Stop::history`] is set.
+    /// How the solver came to the solution of the last step; empty unless [`crate::solve::StoppingCriteria::history`] is set.
     pub fn history(&self) -> &[Sample] {
         &self.history
     }

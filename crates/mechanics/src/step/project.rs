@@ -10,7 +10,7 @@
 use crate::assemble::{Assembly, Present, inertia, joint, soft};
 use crate::problem::Solution;
 use crate::scene::{BodyId, Layout, Scene, State};
-use crate::solve::{Solver, Stop, direct};
+use crate::solve::{Solver, StoppingCriteria, direct};
 use glam::DVec3;
 
 /// Work space of the projection.
@@ -44,7 +44,7 @@ impl Projector {
         self.solution.v.resize(layout.v, 0.0);
         self.solution.r.clear();
         self.solution.r.resize(assembly.problem.rows(), 0.0);
-        let mut direct = direct::Direct::new(direct::Settings { stop: Stop::default() });
+        let mut direct = direct::Direct::new(direct::Settings { stop: StoppingCriteria::default() });
         if direct.solve(&assembly.problem, &mut self.solution).is_err() {
             return;
         }

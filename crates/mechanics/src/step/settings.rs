@@ -25,7 +25,7 @@ pub struct Settings {
     /// The method; `auto` picks per island.
     pub solver: Method,
     /// When the solver may stop.
-    pub stop: Stop,
+    pub stop: StoppingCriteria,
     /// Friction law, stabilisation, rebound.
     pub scheme: Scheme,
     /// Contacts are looked for up to this gap, m, beyond what the present speeds close within a step.
@@ -45,7 +45,7 @@ impl Default for Settings {
         Settings {
             h: 1e-3,
             solver: Method::Auto,
-            stop: Stop::default(),
+            stop: StoppingCriteria::default(),
             scheme: Scheme::default(),
             prediction: 1e-3,
             policy: Policy::default(),

@@ -13,7 +13,7 @@ pub const LEDGER: f64 = 1e-12;
 /// Steps of length `h`, solved to a billionth of a metre per second: for facts about forces.
 pub fn exact(h: f64) -> Settings {
     let tolerance = signorini_solve::problem::Tolerance { relative: 1e-16, velocity: 1e-9, bound: None };
-    Settings { stop: signorini_solve::solve::Stop { tolerance, ..Default::default() }, ..Settings::with_time_step(h) }
+    Settings { stop: signorini_solve::solve::StoppingCriteria { tolerance, ..Default::default() }, ..Settings::with_time_step(h) }
 }
 
 /// A run: stepper and state at its end, and the sum of its ledgers.

@@ -22,7 +22,7 @@
 //! contacts that `pivot` or `interior-point` have not met before, and the boundary of a soft body, which moves every step.
 //! Every rung is counted work, so that the choice is reproducible to the bit. [Enzenhoefer2018] ranks iterates by energy in the same way.
 
-use super::{Both, Method, ReducedSolver, Report, Solver, Status, Stop, Unsupported, add_phase};
+use super::{Both, Method, ReducedSolver, Report, Solver, Status, StoppingCriteria, Unsupported, add_phase};
 use crate::problem::islands::{Island, Islands};
 use crate::problem::{Judge, Law, Problem, Reduced, Residual, Solution, Tolerance};
 
@@ -30,7 +30,7 @@ use crate::problem::{Judge, Law, Problem, Reduced, Residual, Solution, Tolerance
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Settings {
     /// When to stop; `work` limits each rung in its own unit.
-    pub stop: Stop,
+    pub stop: StoppingCriteria,
     /// Islands of at most this many rows are small: exact methods come first.
     pub small: usize,
     /// Sweeps of the first rung on a large island.
@@ -47,7 +47,7 @@ const LONG: u64 = 10;
 
 impl Default for Settings {
     fn default() -> Settings {
-        Settings { stop: Stop::default(), small: 600, sweeps: 500, factorizations: 200, factorable: 3000 }
+        Settings { stop: StoppingCriteria::default(), small: 600, sweeps: 500, factorizations: 200, factorable: 3000 }
     }
 }
 
@@ -83,9 +83,9 @@ impl Auto {
     /// The method with these settings.
     pub fn new(settings: Settings) -> Auto {
         let stop = settings.stop;
-        let short = Stop { work: Some(stop.work.unwrap_or(settings.sweeps)), ..stop };
-        let exactly = Stop { work: Some(stop.work.unwrap_or(settings.factorizations)), ..stop };
-        let at_last = Stop { work: Some(stop.work.unwrap_or(LONG * settings.factorizations)), ..stop };
+        let short = StoppingCriteria { work: Some(stop.work.unwrap_or(settings.sweeps)), ..stop };
+        let exactly = StoppingCriteria { work: Some(stop.work.unwrap_or(settings.factorizations)), ..stop };
+        let at_last = StoppingCriteria { work: Some(stop.work.unwrap_or(LONG * settings.factorizations)), ..stop };
         Auto {
             settings,
             judge: Judge::default(),
@@ -290,7 +290,7 @@ fn affordable(method: Method, laws: &[Law], factorable: usize) -> bool {
 }
 
 /// The methods of these names that exist.
-fn ladder(names: &[(&str, Stop)]) -> Vec<Rung> {
+fn ladder(names: &[(&str, StoppingCriteria)]) -> Vec<Rung> {
     names.iter().filter_map(|(name, stop)| Method::named(name).map(|method| Rung { method, solver: method.build(*stop) })).collect()
 }
 

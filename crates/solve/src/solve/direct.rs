@@ -14,7 +14,7 @@
 //!
 //! Cost: one solve with H per row, one sparse factorization of W, three solves.
 
-use super::{ReducedSolver, Report, Solver, Status, Stop, Unsupported, solve_by_own_judge};
+use super::{ReducedSolver, Report, Solver, Status, StoppingCriteria, Unsupported, solve_by_own_judge};
 use crate::math::semidefinite::Semidefinite;
 use crate::math::sparse::Csr;
 use crate::problem::reduced::Reducer;
@@ -24,7 +24,7 @@ use crate::problem::{Judge, Law, Problem, Reduced, Residual, Solution};
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Settings {
     /// When to call the answer good (the work is one factorization, whatever this says).
-    pub stop: Stop,
+    pub stop: StoppingCriteria,
 }
 
 /// The method; keeps its memory.

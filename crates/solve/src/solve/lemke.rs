@@ -21,14 +21,14 @@
 //! For non-symmetric or indefinite W of at most a thousand rows, and to check other methods. Cost: a pivot is one
 //! pass over the dense tableau, m² operations; typically m to 3m pivots.
 
-use super::{Counts, ReducedSolver, Report, Status, Stop, Unsupported};
+use super::{Counts, ReducedSolver, Report, Status, StoppingCriteria, Unsupported};
 use crate::problem::{Judge, Law, Reduced, Solution};
 
 /// How the method works.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Settings {
     /// When to stop; work is counted in pivots (default 50 per row).
-    pub stop: Stop,
+    pub stop: StoppingCriteria,
 }
 
 /// The method.
@@ -211,7 +211,7 @@ impl Tableau {
     }
 
     /// Steps 2 and 3.
-    fn follow(&mut self, limit: u64, stop: &Stop) -> End {
+    fn follow(&mut self, limit: u64, stop: &StoppingCriteria) -> End {
         let (size, end) = (self.size, self.size + 1);
         let scale = self.rows.iter().fold(0.0f64, |m, r| m.max(r[end].abs()));
         let Some(first) = (0..size).filter(|&i| self.signed(i)).min_by(|&a, &b| self.rows[a][end].total_cmp(&self.rows[b][end])) else {

@@ -55,7 +55,7 @@ pub trait ReducedSolver {
 
 /// When to stop; every method's settings hold one.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct Stop {
+pub struct StoppingCriteria {
     /// What must be small.
     pub tolerance: Tolerance,
     /// The most work, in the method's own unit (sweeps, factorizations, pivots): reproducible. `None`: the method's default.
@@ -66,7 +66,7 @@ pub struct Stop {
     pub history: bool,
 }
 
-impl Stop {
+impl StoppingCriteria {
     /// The moment it is, for histories and deadlines alone: methods ask nobody else.
     pub fn clock(&self) -> Instant {
         Instant::now()
@@ -151,7 +151,7 @@ pub struct Report {
     pub status: Status,
     /// Iterations, as the method counts them.
     pub iterations: u64,
-    /// Work done, in the unit of [`Stop::work`].
+    /// Work done, in the unit of [`StoppingCriteria::work`].
     pub work: u64,
     /// False if a deadline cut the work short: another run may stop elsewhere.
     pub reproducible: bool,
@@ -247,10 +247,10 @@ macro_rules! methods {
             }
 
             /// The method with its default settings.
-            pub fn build(self, stop: Stop) -> Box<dyn Both> {
+            pub fn build(self, stop: StoppingCriteria) -> Box<dyn Both> {
                 match self {
                     $(Method::$variant => {
-                        let build: fn(Stop) -> Box<dyn Both> = $build;
+                        let build: fn(StoppingCriteria) -> Box<dyn Both> = $build;
                         build(stop)
                     })*
                 }

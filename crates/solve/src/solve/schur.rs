@@ -290,7 +290,7 @@ mod tests {
             small.check().unwrap();
             let mut whole = Solution::zero(problem.n(), problem.rows());
             let mut solution = schur.guess(&whole);
-            let report = method.build(Stop::default()).solve(&small, &mut solution).unwrap();
+            let report = method.build(StoppingCriteria::default()).solve(&small, &mut solution).unwrap();
             assert!(report.error.accepted(&Default::default()), "{}: {:?}", method.name(), report.error);
             schur.expand(&solution, &mut whole);
             let error = judge.error(&problem, &whole);

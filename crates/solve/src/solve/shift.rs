@@ -23,7 +23,7 @@
 //! enough; the plain iteration contracts by 0.2–0.65 and may cycle, Anderson's does neither as often.
 //! Cost: one convex solve per outer iteration.
 
-use super::{Counts, Report, Sample, Status, Stop, Unsupported, add_phase};
+use super::{Counts, Report, Sample, Status, StoppingCriteria, Unsupported, add_phase};
 use crate::math::dot;
 use crate::problem::law::tangent_norm;
 use crate::problem::{Judge, Law, Problem, Reduced, Residual, Solution, Tolerance};
@@ -79,15 +79,15 @@ pub struct Shift {
 }
 
 impl Shift {
-    /// Solves `problem` by `inner`, which solves problems without `Law::Coulomb` from the solution handed in, within the `Stop` handed in.
+    /// Solves `problem` by `inner`, which solves problems without `Law::Coulomb` from the solution handed in, within the `StoppingCriteria` handed in.
     /// The problems of the outer iterations differ in `w` alone: one judge, ready for `problem`, is lent to all of them.
     pub fn solve(
         &mut self,
         problem: &Problem,
         solution: &mut Solution,
-        (stop, section): (&Stop, Section),
+        (stop, section): (&StoppingCriteria, Section),
         judge: &mut Judge,
-        mut inner: impl FnMut(&Problem, &mut Solution, &Stop, &mut Judge) -> Result<Report, Unsupported>,
+        mut inner: impl FnMut(&Problem, &mut Solution, &StoppingCriteria, &mut Judge) -> Result<Report, Unsupported>,
     ) -> Result<Report, Unsupported> {
         let Shift { convex, rows, u, next, room } = self;
         convex.clone_from(problem);
@@ -121,9 +121,9 @@ impl Shift {
 pub fn solve_reduced(
     reduced: &Reduced,
     solution: &mut Solution,
-    stop: &Stop,
+    stop: &StoppingCriteria,
     section: Section,
-    mut inner: impl FnMut(&Reduced, &mut Solution, &Stop) -> Result<Report, Unsupported>,
+    mut inner: impl FnMut(&Reduced, &mut Solution, &StoppingCriteria) -> Result<Report, Unsupported>,
 ) -> Result<Report, Unsupported> {
     let mut judge = Judge::of_reduced(reduced);
     let transposed = reduced.W.transposed();
@@ -233,7 +233,7 @@ impl Room {
 struct Outer<'a> {
     /// The inner method has pyramids in place of cones.
     pyramids: bool,
-    stop: &'a Stop,
+    stop: &'a StoppingCriteria,
     room: &'a mut Room,
     /// Figure and error of the best solution.
     best: Option<(f64, Residual)>,
@@ -255,7 +255,7 @@ struct Outer<'a> {
 
 impl<'a> Outer<'a> {
     /// From the shift `room.x`.
-    fn new((stop, section): (&'a Stop, Section), room: &'a mut Room) -> Outer<'a> {
+    fn new((stop, section): (&'a StoppingCriteria, Section), room: &'a mut Room) -> Outer<'a> {
         Outer {
             pyramids: section != Section::Round,
             stop,
@@ -281,9 +281,9 @@ impl<'a> Outer<'a> {
     }
 
     /// What the inner method is asked for: a tenth of the tolerance, and what is left of the work.
-    fn inner_stop(&self) -> Stop {
+    fn inner_stop(&self) -> StoppingCriteria {
         let Tolerance { relative, velocity, bound } = self.stop.tolerance;
-        Stop {
+        StoppingCriteria {
             tolerance: Tolerance { relative: 0.05 * relative, velocity: 0.1 * velocity, bound: bound.map(|b| 0.2 * b) },
             work: self.stop.work.map(|w| w.saturating_sub(self.work).max(1)),
             deadline: self.stop.deadline,

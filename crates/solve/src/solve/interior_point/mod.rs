@@ -45,7 +45,7 @@ mod swept;
 
 use super::psor::Psor;
 use super::shift::{self, Section, Shift, excess};
-use super::{Counts, ReducedSolver, Report, Sample, Solver, Status, Stop, Unsupported, add_phase, solve_by_own_judge};
+use super::{Counts, ReducedSolver, Report, Sample, Solver, Status, StoppingCriteria, Unsupported, add_phase, solve_by_own_judge};
 use crate::problem::{Judge, Problem, Reduced, Residual, Solution};
 use kkt::{Diagonal, Kkt};
 use newton::Newton;
@@ -72,7 +72,7 @@ pub enum Warm {
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Settings {
     /// When to stop; work is counted in factorizations (default 100 per convex problem).
-    pub stop: Stop,
+    pub stop: StoppingCriteria,
     /// What is made of the guess.
     pub warm: Warm,
 }
@@ -230,7 +230,7 @@ enum Known {
 /// The course of one convex solve.
 struct Run<'a> {
     target: Target<'a>,
-    stop: &'a Stop,
+    stop: &'a StoppingCriteria,
     started: std::time::Instant,
     first_factorization: u64,
     best: Solution,
@@ -257,7 +257,7 @@ enum End {
 
 impl InteriorPoint {
     /// Solves under the convex laws.
-    fn convex(&mut self, target: Target<'_>, known: Known, solution: &mut Solution, stop: &Stop) -> Report {
+    fn convex(&mut self, target: Target<'_>, known: Known, solution: &mut Solution, stop: &StoppingCriteria) -> Report {
         self.prepare(target, known);
         target.fit(solution);
         let mut space = std::mem::take(&mut self.space);

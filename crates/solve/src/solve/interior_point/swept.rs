@@ -48,7 +48,7 @@ impl InteriorPoint {
         let Tolerance { relative, velocity, bound } = run.stop.tolerance;
         let tolerance = Tolerance { relative: STRICTER * STRICTER * relative, velocity: STRICTER * velocity, bound };
         self.sweeps.settings.parallel = false;
-        self.sweeps.settings.stop = Stop { tolerance, work: Some(sweeps), ..*run.stop };
+        self.sweeps.settings.stop = StoppingCriteria { tolerance, work: Some(sweeps), ..*run.stop };
         let report = self.sweeps.sweep(problem, &mut self.judge, guess);
         run.sweeps = report.work;
         if guess.v.iter().chain(&guess.r).any(|x| !x.is_finite()) {

@@ -10,16 +10,16 @@ use super::form::{Form, Point};
 use super::run::{End, Run, Space, Test};
 use super::{Settings, corrected, path, proximal, sweeping};
 use crate::problem::Tolerance;
-use crate::solve::{Counts, Phases, Sample, Stop, add_phase, shift};
+use crate::solve::{Counts, Phases, Sample, StoppingCriteria, add_phase, shift};
 
-/// Factorizations if [`Stop::work`] does not say (without the last attempt).
+/// Factorizations if [`StoppingCriteria::work`] does not say (without the last attempt).
 const WORK: u64 = 700;
 
 /// Factorizations that the convex start may take, and the whole attempt from there.
 const CONVEX: u64 = 60;
 const SECOND: u64 = 150;
 
-/// Factorizations with the last attempt if [`Stop::work`] does not say, and the most rows for which it may take so many.
+/// Factorizations with the last attempt if [`StoppingCriteria::work`] does not say, and the most rows for which it may take so many.
 const LAST: u64 = 6000;
 const LAST_ROWS: usize = 4000;
 
@@ -168,7 +168,7 @@ pub(super) fn solve_again(
     mut test: Test<'_>,
     settings: &Settings,
     space: &mut Space,
-    start: impl FnOnce(&Stop, &mut Vec<f64>) -> Option<u64>,
+    start: impl FnOnce(&StoppingCriteria, &mut Vec<f64>) -> Option<u64>,
 ) -> Outcome {
     let (friction, given) = (shift::needed(&form.blocks().laws), settings.stop.work);
     let usual = given.map_or(WORK, |work| if friction { work.min(WORK) } else { work });
@@ -180,7 +180,7 @@ pub(super) fn solve_again(
     }
     let asked = settings.stop.tolerance;
     let tolerance = Tolerance { relative: asked.relative.min(1e-10), velocity: asked.velocity.min(1e-7), bound: None };
-    let stop = Stop { tolerance, work: Some(left.min(CONVEX)), deadline: settings.stop.deadline, history: false };
+    let stop = StoppingCriteria { tolerance, work: Some(left.min(CONVEX)), deadline: settings.stop.deadline, history: false };
     if let Some(taken) = start(&stop, &mut space.now.y) {
         add_phase(&mut first.phases, "convex start", Counts { factorizations: taken, ..Counts::default() });
         let budget = left.min(SECOND).saturating_sub(taken);

@@ -67,7 +67,7 @@ mod unique;
 pub use piece::Branch;
 
 use super::interior_point::InteriorPoint;
-use super::{Counts, ReducedSolver, Report, Solver, Status, Stop, Unsupported, add_phase};
+use super::{Counts, ReducedSolver, Report, Solver, Status, StoppingCriteria, Unsupported, add_phase};
 use crate::math::norm;
 use crate::problem::{Judge, Problem, Reduced, Residual, Solution};
 use attempts::{Outcome, solve_again};
@@ -87,7 +87,7 @@ const CLOSE: f64 = 1e-3;
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Settings {
     /// When to stop; work is counted in factorizations (default 700; 6000 up to 4000 rows).
-    pub stop: Stop,
+    pub stop: StoppingCriteria,
     /// Beside the tolerance in joules: the largest relative natural residual, both as the literature takes it
     /// (`‖r − P(r − ũ)‖ / max(‖q‖, ‖r‖, ‖u‖)`, [Acary2018]) and in joule-scaled variables. Of first order where the energy is of second. `None`: not asked for.
     pub residual: Option<f64>,
@@ -369,7 +369,7 @@ impl ReducedSolver for Newton {
         };
         let (tolerance, residual) = (settings.stop.tolerance, settings.residual);
         let test = Test { scale, tolerance, residual, free, judge: &mut judging, ask_below: f64::INFINITY };
-        let begin = |stop: &Stop, y: &mut Vec<f64>| {
+        let begin = |stop: &StoppingCriteria, y: &mut Vec<f64>| {
             let Convex { interior, answer, .. } = &mut **convex;
             interior.settings_mut().stop = *stop;
             answer.reset(0, reduced.rows());
@@ -438,7 +438,7 @@ impl Newton {
         let test = Test { scale, tolerance, residual, free: (0.0, 0.0), judge: &mut judging, ask_below: f64::INFINITY };
         let form: &mut dyn Form = if condensed { delassus } else { mixed };
         let mut associated = false;
-        let begin = |stop: &Stop, y: &mut Vec<f64>| {
+        let begin = |stop: &StoppingCriteria, y: &mut Vec<f64>| {
             let Convex { interior, problem: convex, answer } = &mut **convex;
             interior.settings_mut().stop = *stop;
             convex.clone_from(problem);

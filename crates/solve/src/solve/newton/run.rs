@@ -146,7 +146,7 @@ pub(super) fn literal(blocks: &Blocks, point: &Point, free: (f64, f64)) -> f64 {
 pub(super) struct Run<'a, 't> {
     pub form: &'a mut dyn Form,
     pub test: &'a mut Test<'t>,
-    pub stop: &'a Stop,
+    pub stop: &'a StoppingCriteria,
     /// Most factorizations.
     pub budget: u64,
     pub counts: Counts,

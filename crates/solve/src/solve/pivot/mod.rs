@@ -71,7 +71,7 @@ use crate::problem::{Judge, Law, Problem, Reduced, Residual, Solution, Tolerance
 use crate::solve::lemke::{self, Lemke};
 use crate::solve::psor::{self, Psor};
 use crate::solve::shift::{self, Section, Shift};
-use crate::solve::{Counts, ReducedSolver, Report, Sample, Solver, Status, Stop, Unsupported, solve_by_own_judge};
+use crate::solve::{Counts, ReducedSolver, Report, Sample, Solver, Status, StoppingCriteria, Unsupported, solve_by_own_judge};
 
 /// Differences between W and its transposed up to this part of the largest entry are rounding.
 const SYMMETRIC: f64 = 1e-10;
@@ -94,7 +94,7 @@ const SWEPT_TO: Tolerance = Tolerance { relative: 1e-16, velocity: 1e-9, bound: 
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Settings {
     /// When to stop; work is counted in pivots (default 50 per row).
-    pub stop: Stop,
+    pub stop: StoppingCriteria,
     /// Edges of the pyramid that stands for a three-row friction cone, at least 3.
     pub facets: usize,
     /// Begin a cold start of more than 200 rows with sweeps and block pivots; without, every row enters by itself.
@@ -103,7 +103,7 @@ pub struct Settings {
 
 impl Default for Settings {
     fn default() -> Settings {
-        Settings { stop: Stop::default(), facets: 8, swept: true }
+        Settings { stop: StoppingCriteria::default(), facets: 8, swept: true }
     }
 }
 
@@ -175,7 +175,13 @@ impl ReducedSolver for Pivot {
 
 impl Pivot {
     /// A problem without `Coulomb` blocks, and its judge.
-    fn convex(&mut self, problem: &Problem, solution: &mut Solution, stop: &Stop, judge: &mut Judge) -> Result<Report, Unsupported> {
+    fn convex(
+        &mut self,
+        problem: &Problem,
+        solution: &mut Solution,
+        stop: &StoppingCriteria,
+        judge: &mut Judge,
+    ) -> Result<Report, Unsupported> {
         if problem.laws.iter().all(|law| law.friction().is_none()) {
             let walked = self.walk(problem, solution, stop)?;
             self.dependent.clone_from(&self.room.dependent);
@@ -202,7 +208,7 @@ impl Pivot {
 
     /// A reduced problem without `Coulomb` blocks: the walk on the symmetric part of W, its small skew part in the outer
     /// iteration of [`shift`]; Lemke's method if the skew part is large, or if the walk fails (W may be indefinite).
-    fn convex_reduced(&mut self, reduced: &Reduced, solution: &mut Solution, stop: &Stop) -> Result<Report, Unsupported> {
+    fn convex_reduced(&mut self, reduced: &Reduced, solution: &mut Solution, stop: &StoppingCriteria) -> Result<Report, Unsupported> {
         let pyramids = Pyramids::new(&reduced.laws, self.settings.facets);
         let polyhedral = pyramids.unfold_reduced(reduced);
         let mut inner = Solution { v: Vec::new(), r: pyramids.unfold(&reduced.laws, &solution.r) };
@@ -244,7 +250,7 @@ impl Pivot {
     }
 
     /// The convex problem with one-row blocks; `solution` holds the guess.
-    fn walk(&mut self, problem: &Problem, solution: &mut Solution, stop: &Stop) -> Result<Walked, Unsupported> {
+    fn walk(&mut self, problem: &Problem, solution: &mut Solution, stop: &StoppingCriteria) -> Result<Walked, Unsupported> {
         self.state
             .prepare(problem)
             .map_err(|unknown| Pivot::unsupported(format!("H that is not positive definite (unknown {unknown})")))?;
@@ -272,13 +278,13 @@ fn cold(solution: &Solution) -> bool {
 }
 
 /// Sweeps that find most of the active rows.
-fn sweeping(stop: &Stop, sweeps: u64) -> psor::Settings {
-    let stop = Stop { tolerance: SWEPT_TO, work: Some(sweeps), history: false, ..*stop };
+fn sweeping(stop: &StoppingCriteria, sweeps: u64) -> psor::Settings {
+    let stop = StoppingCriteria { tolerance: SWEPT_TO, work: Some(sweeps), history: false, ..*stop };
     psor::Settings { stop, ..psor::Settings::default() }
 }
 
 /// The walk on a reduced problem with one-row blocks, from sweeps if that is wanted.
-fn walk_reduced(reduced: &Reduced, solution: &mut Solution, (stop, swept): (&Stop, bool), room: &mut Room) -> Report {
+fn walk_reduced(reduced: &Reduced, solution: &mut Solution, (stop, swept): (&StoppingCriteria, bool), room: &mut Room) -> Report {
     let sweeps = match swept && cold(solution) {
         true => Psor::new(sweeping(stop, REDUCED_SWEEPS)).solve_reduced(reduced, solution).map_or(0, |report| report.counts.sweeps),
         false => 0,
@@ -325,7 +331,7 @@ impl Walked {
     }
 
     /// The report on a point with this error; `block` says to which block a row belongs.
-    fn report(self, error: Residual, stop: &Stop, block: impl Fn(usize) -> usize) -> Report {
+    fn report(self, error: Residual, stop: &StoppingCriteria, block: impl Fn(usize) -> usize) -> Report {
         let status = match &self.end {
             _ if error.accepted(&stop.tolerance) => Status::Converged,
             End::Solved => Status::Stalled,

@@ -132,7 +132,7 @@ impl<'a, B: Basis> Walk<'a, B> {
     }
 
     /// Walks to the end.
-    pub(super) fn run(&mut self, stop: &Stop) -> End {
+    pub(super) fn run(&mut self, stop: &StoppingCriteria) -> End {
         let begin = stop.clock();
         let limit = stop.work.unwrap_or(50 * self.at.r.len() as u64 + 1000);
         // 1. The guess: its free rows, all that is wrong with them at once, and the minimum over what is free then.
@@ -190,7 +190,7 @@ impl<'a, B: Basis> Walk<'a, B> {
 
     /// 1. Block pivots: as long as many rows are wrong, all of them change sides and the factor is made anew. Leaves the
     ///    minimum over the free rows with the fewest wrong ones, less those that would pass their bounds there.
-    fn exchange(&mut self, limit: u64, stop: &Stop) {
+    fn exchange(&mut self, limit: u64, stop: &StoppingCriteria) {
         let (mut least, mut patience) = (usize::MAX, PATIENCE);
         let mut best = (self.at.free.clone(), self.at.r.clone());
         loop {

@@ -131,7 +131,7 @@ mod vector;
 #[cfg(test)]
 mod tests;
 
-use super::{Counts, ReducedSolver, Report, Solver, Stop, Unsupported, solve_by_own_judge};
+use super::{Counts, ReducedSolver, Report, Solver, StoppingCriteria, Unsupported, solve_by_own_judge};
 use crate::problem::{Judge, Law, Problem, Reduced, Residual, Solution, Tolerance};
 use reduced::ReducedSystem;
 use serde::{Deserialize, Serialize};
@@ -210,7 +210,7 @@ pub enum Local {
 pub struct Settings {
     /// When to stop; work is counted in sweeps.
     #[serde(skip)]
-    pub stop: Stop,
+    pub stop: StoppingCriteria,
     /// What happens between sweeps.
     pub acceleration: Acceleration,
     /// The step of each row.
@@ -233,7 +233,7 @@ pub struct Settings {
 impl Default for Settings {
     fn default() -> Settings {
         Settings {
-            stop: Stop::default(),
+            stop: StoppingCriteria::default(),
             acceleration: Acceleration::Auto,
             metric: Metric::TwoScale,
             local: Local::Auto,

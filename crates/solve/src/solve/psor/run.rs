@@ -303,7 +303,7 @@ impl Between {
     }
 }
 
-fn late(stop: &Stop, track: &mut Track<'_>) -> bool {
+fn late(stop: &StoppingCriteria, track: &mut Track<'_>) -> bool {
     let late = stop.late();
     if late {
         track.outcome.reproducible = false;

@@ -25,7 +25,7 @@
 
 #![allow(unsafe_code)]
 
-use crate::solve::Stop;
+use crate::solve::StoppingCriteria;
 use std::cmp::Ordering::{Equal, Less};
 use std::ops::Range;
 use std::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release, SeqCst};
@@ -194,7 +194,7 @@ fn wait(done: impl Fn() -> bool) -> bool {
         if looks < LOOKS {
             std::hint::spin_loop();
         } else {
-            given_way.get_or_insert_with(|| Stop::default().clock());
+            given_way.get_or_insert_with(|| StoppingCriteria::default().clock());
             std::thread::yield_now();
         }
     }

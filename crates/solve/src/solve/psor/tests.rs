@@ -11,8 +11,13 @@ use std::time::{Duration, Instant};
 use turn::tests::{draw, frame};
 
 /// Far below what the assertions ask: local velocities of order 1 within 1e-7.
-fn tight(work: u64) -> Stop {
-    Stop { tolerance: Tolerance { relative: 1e-12, velocity: 1e-7, bound: None }, work: Some(work), deadline: None, history: false }
+fn tight(work: u64) -> StoppingCriteria {
+    StoppingCriteria {
+        tolerance: Tolerance { relative: 1e-12, velocity: 1e-7, bound: None },
+        work: Some(work),
+        deadline: None,
+        history: false,
+    }
 }
 
 fn solve(problem: &Problem, settings: Settings) -> (Report, Solution) {
@@ -33,8 +38,8 @@ fn heavy(known: &Known) -> bool {
 }
 
 /// Looser, for problems with random rows, which are far worse conditioned than mechanics.
-fn usual(work: u64) -> Stop {
-    Stop { tolerance: Tolerance { relative: 1e-10, velocity: 1e-4, bound: None }, ..tight(work) }
+fn usual(work: u64) -> StoppingCriteria {
+    StoppingCriteria { tolerance: Tolerance { relative: 1e-10, velocity: 1e-4, bound: None }, ..tight(work) }
 }
 
 /// `count` bodies in a ring with random rows (three each, normal first) between neighbours, every fourth body to the ground.
@@ -215,7 +220,8 @@ fn whole_and_reduced_agree() {
 #[test]
 fn a_mass_ratio_beyond_reach_is_reported_as_such() {
     for known in made::all().iter().filter(|known| heavy(known)) {
-        let (report, solution) = solve(&known.problem, Settings { stop: Stop { work: Some(300), ..tight(0) }, ..Settings::default() });
+        let (report, solution) =
+            solve(&known.problem, Settings { stop: StoppingCriteria { work: Some(300), ..tight(0) }, ..Settings::default() });
         assert_eq!(report.status == Status::Converged, report.error.accepted(&tight(0).tolerance));
         let judged = Judge::of(&known.problem).unwrap().error(&known.problem, &solution);
         assert_eq!(judged, report.error, "the report judges the point that was returned");
@@ -309,7 +315,7 @@ fn the_bits_do_not_depend_on_threads() {
 fn same_bits(problem: &Problem, settings: Settings) {
     let run = |threads: usize| {
         let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
-        let settings = Settings { stop: Stop { work: Some(25), ..tight(0) }, ..settings.clone() };
+        let settings = Settings { stop: StoppingCriteria { work: Some(25), ..tight(0) }, ..settings.clone() };
         pool.install(|| solve(problem, settings)).1
     };
     let one = run(1);
@@ -408,12 +414,13 @@ fn a_warm_start_at_the_solution_needs_no_sweep() {
 #[test]
 fn work_and_time_are_limits() {
     let problem = ring(60, Law::Coulomb { mu: 0.4, rows: 3 }, 11);
-    let (report, _) = solve(&problem, Settings { stop: Stop { work: Some(3), history: true, ..tight(0) }, ..Settings::default() });
+    let (report, _) =
+        solve(&problem, Settings { stop: StoppingCriteria { work: Some(3), history: true, ..tight(0) }, ..Settings::default() });
     assert_eq!((report.status, report.work, report.reproducible), (Status::Budget, 3, true));
     assert_eq!(report.history.iter().map(|s| s.work).collect::<Vec<_>>(), [0, 1, 2, 3]);
     assert!(report.history.windows(2).all(|w| w[1].best <= w[0].best && w[1].wall >= w[0].wall));
     let past = Instant::now() - Duration::from_secs(1);
-    let (report, _) = solve(&problem, Settings { stop: Stop { deadline: Some(past), ..tight(100) }, ..Settings::default() });
+    let (report, _) = solve(&problem, Settings { stop: StoppingCriteria { deadline: Some(past), ..tight(100) }, ..Settings::default() });
     assert_eq!((report.status, report.work, report.reproducible), (Status::Budget, 0, false));
 }
 
