@@ -8,7 +8,7 @@ use signorini::problem::files::Input;
 use signorini::problem::literature::{self, Thesis};
 use signorini::problem::{Problem, Solution, Tolerance};
 use signorini::solve::interior_point::{InteriorPoint, Settings, Warm};
-use signorini::solve::{Report, Solver, Status, Stop};
+use signorini::solve::{Report, Solver, Status, StoppingCriteria};
 use std::path::PathBuf;
 use std::process::ExitCode;
 

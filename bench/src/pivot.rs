@@ -10,7 +10,7 @@ use signorini::math::sparse::Csr;
 use signorini::problem::{Problem, Reduced, Solution};
 use signorini::solve::lemke::{self, Lemke};
 use signorini::solve::pivot::{self, Pivot, Settings, pyramid};
-use signorini::solve::{ReducedSolver, Solver, Stop};
+use signorini::solve::{ReducedSolver, Solver, StoppingCriteria};
 use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::Instant;

@@ -11,7 +11,7 @@ use signorini::problem::files::Input;
 use signorini::problem::{Judge, Law, Problem, Reduced, Residual, Solution, Tolerance};
 use signorini::solve::interior_point::{self, InteriorPoint};
 use signorini::solve::pivot::{Pivot, Settings, pyramid, pyramid_reduced};
-use signorini::solve::{ReducedSolver, Report, Solver, Status, Stop};
+use signorini::solve::{ReducedSolver, Report, Solver, Status, StoppingCriteria};
 use signorini_files::load::load;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;

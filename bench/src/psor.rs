@@ -13,7 +13,7 @@ use indicatif::ProgressBar;
 use serde::Serialize;
 use signorini::problem::{Law, Problem, Solution, Tolerance};
 use signorini::solve::psor::{Acceleration, BYTES_OF_BEST, BYTES_PER_BODY, BYTES_PER_CONTACT, BYTES_PER_ROUND_CONTACT, Psor, Settings};
-use signorini::solve::{Report, Solver, Stop};
+use signorini::solve::{Report, Solver, StoppingCriteria};
 use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::Instant;

@@ -5,7 +5,7 @@ use serde::Serialize;
 use signorini::problem::files::Input;
 use signorini::problem::{Problem, Reduced, Solution, Tolerance, literature};
 use signorini::solve::psor::{Acceleration, Local, Psor, Settings};
-use signorini::solve::{ReducedSolver, Solver, Status, Stop};
+use signorini::solve::{ReducedSolver, Solver, Status, StoppingCriteria};
 use signorini_files::load::load;
 use std::fmt::Write;
 use std::path::{Path, PathBuf};

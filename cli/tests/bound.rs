@@ -3,7 +3,7 @@
 use signorini::math::dot;
 use signorini::problem::files::Input;
 use signorini::problem::{Judge, Solution};
-use signorini::solve::{Method, Stop};
+use signorini::solve::{Method, StoppingCriteria};
 use std::path::Path;
 
 /// `½‖v − v*‖²_H ≤ bound` with the reference's impulses, always; with the estimate in their place it is never below a tenth of the

@@ -3,7 +3,7 @@
 use signorini::problem::files::Input;
 use signorini::problem::{Problem, Solution, Tolerance};
 use signorini::solve::interior_point::{InteriorPoint, Settings, Warm};
-use signorini::solve::{Solver, Status, Stop};
+use signorini::solve::{Solver, Status, StoppingCriteria};
 use std::path::{Path, PathBuf};
 
 /// Files of the collection with at most this many rows: the whole test takes seconds.

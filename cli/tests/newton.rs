@@ -5,7 +5,7 @@ use signorini::problem::files::Input;
 use signorini::problem::literature;
 use signorini::problem::{Solution, Tolerance};
 use signorini::solve::newton::{Newton, Settings};
-use signorini::solve::{ReducedSolver, Report, Solver, Status, Stop};
+use signorini::solve::{ReducedSolver, Report, Solver, Status, StoppingCriteria};
 use signorini_bench::newton::wanted;
 use signorini_files::load::load;
 use std::path::{Path, PathBuf};

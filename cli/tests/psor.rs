@@ -4,7 +4,7 @@ use signorini::math::dot;
 use signorini::problem::files::{Input, Stored};
 use signorini::problem::{Solution, Tolerance, literature};
 use signorini::solve::psor::{Psor, Settings};
-use signorini::solve::{ReducedSolver, Solver, Status, Stop};
+use signorini::solve::{ReducedSolver, Solver, Status, StoppingCriteria};
 use std::path::Path;
 
 fn stored(collection: &str, name: &str) -> Option<Stored> {

@@ -10,7 +10,7 @@ use crate::scenefile::Loaded;
 use signorini::analyse::place::{self, place};
 use signorini::assemble::Friction;
 use signorini::scene::{Scene, State};
-use signorini::step::{Refused, Settings, Stepper, Verdict};
+use signorini::step::{Settings, StepError, Stepper, Verdict};
 use std::io;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
@@ -36,9 +36,9 @@ pub struct Course<'a> {
 }
 
 /// Why a step ended the run.
-pub enum Trouble {
+pub enum RunError {
     /// It was refused.
-    Refused(Box<Refused>),
+    Refused(Box<StepError>),
     /// Something cannot be written.
     Disk(String),
 }
@@ -131,17 +131,17 @@ impl<'a> Course<'a> {
     }
 
     /// Takes the next step.
-    pub fn advance(&mut self) -> Result<Verdict, Trouble> {
+    pub fn advance(&mut self) -> Result<Verdict, RunError> {
         let scene = &self.loaded.scene;
         let begun = Instant::now();
-        let verdict = self.stepper.step(scene, &mut self.state).map_err(|refused| Trouble::Refused(Box::new(refused)))?;
+        let verdict = self.stepper.step(scene, &mut self.state).map_err(|refused| RunError::Refused(Box::new(refused)))?;
         let wall = begun.elapsed().as_secs_f64();
         self.summary.add(scene, &verdict);
         let k = self.summary.steps;
         self.probe.look(k, &self.stepper, &self.state, &self.summary);
         let folder = self.folder();
         let written = self.keeper.look(k, scene, (&mut self.stepper, &verdict), &folder);
-        written.and_then(|()| self.record(k, &verdict, wall)).map_err(|e| Trouble::Disk(self.disk(&e)))?;
+        written.and_then(|()| self.record(k, &verdict, wall)).map_err(|e| RunError::Disk(self.disk(&e)))?;
         Ok(verdict)
     }
 

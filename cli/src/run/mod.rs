@@ -17,7 +17,7 @@ use crate::scenefile::unit::{Dimension, Quantity};
 use crate::scenefile::{Loaded, format};
 use checkpoint::Checkpoint;
 use clap::{Args, ValueEnum};
-use course::{Course, Trouble};
+use course::{Course, RunError};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use probe::Outcome;
 use serde::{Deserialize, Serialize};
@@ -285,11 +285,11 @@ fn go_on(loaded: &Loaded, settings: Settings, options: &Options, stop: &AtomicBo
         }
         let verdict = match course.advance() {
             Ok(verdict) => verdict,
-            Err(Trouble::Refused(refused)) => {
+            Err(RunError::Refused(refused)) => {
                 ended = Ended::Refused(refused.to_string());
                 break;
             }
-            Err(Trouble::Disk(message)) => return Err(message),
+            Err(RunError::Disk(message)) => return Err(message),
         };
         if course.step() % 16 == 0 || begun.elapsed().as_secs_f64() > 1.0 {
             bar.set_position(course.step());

@@ -6,7 +6,7 @@ use common::{ball, cuboid, floor, go_on, run};
 use glam::DVec3;
 use signorini_mechanics::scene::*;
 use signorini_mechanics::step::Settings;
-use signorini_solve::solve::{Method, Stop};
+use signorini_solve::solve::{Method, StoppingCriteria};
 
 /// A heap: boxes, balls and a pendulum in between.
 fn heap() -> Scene {

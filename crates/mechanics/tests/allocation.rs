@@ -12,7 +12,7 @@ use signorini_mechanics::scene::*;
 use signorini_mechanics::step::{Settings, Stepper};
 use signorini_solve::problem::made::{self, Known};
 use signorini_solve::problem::{Law, Solution, Tolerance};
-use signorini_solve::solve::{Method, Status, Stop};
+use signorini_solve::solve::{Method, Status, StoppingCriteria};
 use std::alloc::{GlobalAlloc, Layout as Memory, System};
 use std::cell::Cell;
 

@@ -8,7 +8,7 @@ use signorini_mechanics::geometry::Shape;
 use signorini_mechanics::scene::*;
 use signorini_mechanics::step::{Policy, Settings, Stepper};
 use signorini_solve::math::pose::Pose;
-use signorini_solve::solve::{Method, Stop};
+use signorini_solve::solve::{Method, StoppingCriteria};
 
 const G: f64 = 9.81;
 

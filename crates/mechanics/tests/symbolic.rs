@@ -5,7 +5,7 @@ use signorini_mechanics::assemble::{Assembly, Present, Scheme, joint};
 use signorini_mechanics::mechanism::dense::Dense;
 use signorini_mechanics::mechanism::procedures::{count, procedures};
 use signorini_mechanics::mechanism::simulation::Energy;
-use signorini_mechanics::mechanism::{Equations, Method, Settings, Simulation, Space, Unfit};
+use signorini_mechanics::mechanism::{Equations, MechanismError, Method, Settings, Simulation, Space};
 use signorini_mechanics::scene::*;
 use signorini_mechanics::symbolic::pattern::dense_givens;
 
@@ -261,7 +261,7 @@ fn bad_input_is_refused_in_one_line_that_names_the_joint() {
     // What accelerations do not treat.
     let mut scene = four_bar();
     scene.limit(JointId(1), Coordinate::Angle, -1.0, 1.0);
-    assert!(matches!(Equations::of(&scene, true), Err(Unfit::Unsupported { name, .. }) if name == "a"));
+    assert!(matches!(Equations::of(&scene, true), Err(BuildError::Unsupported { name, .. }) if name == "a"));
 }
 
 #[test]

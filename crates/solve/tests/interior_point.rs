@@ -3,7 +3,7 @@
 use signorini_solve::math::sparse::Csr;
 use signorini_solve::problem::{Law, Problem, Reduced, Rows, Solution, Tolerance, made};
 use signorini_solve::solve::interior_point::{InteriorPoint, Settings, Warm};
-use signorini_solve::solve::{ReducedSolver, Report, Solver, Status, Stop};
+use signorini_solve::solve::{ReducedSolver, Report, Solver, Status, StoppingCriteria};
 
 /// Tight enough that velocities of order 1 agree to nine digits; the method reaches 1e-12 and below.
 const TIGHT: Tolerance = Tolerance { relative: 1e-14, velocity: 1e-10, bound: None };

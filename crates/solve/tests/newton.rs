@@ -4,7 +4,7 @@ use signorini_solve::math::sparse::Csr;
 use signorini_solve::problem::made::{self, Numbers};
 use signorini_solve::problem::{Judge, Law, Problem, Reduced, Rows, Solution, Tolerance};
 use signorini_solve::solve::newton::{Branch, Newton, Settings, Unique};
-use signorini_solve::solve::{ReducedSolver, Report, Solver, Status, Stop};
+use signorini_solve::solve::{ReducedSolver, Report, Solver, Status, StoppingCriteria};
 
 /// 1e-20 in joules is 1e-10 in velocities.
 fn tight() -> Settings {

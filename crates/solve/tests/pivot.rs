@@ -5,7 +5,7 @@ use signorini_solve::math::sparse::Csr;
 use signorini_solve::problem::{Judge, Law, Problem, Reduced, Rows, Solution, Tolerance};
 use signorini_solve::solve::lemke::{self, Lemke};
 use signorini_solve::solve::pivot::{Pivot, Settings, pyramid, pyramid_reduced};
-use signorini_solve::solve::{ReducedSolver, Report, Solver, Status, Stop};
+use signorini_solve::solve::{ReducedSolver, Report, Solver, Status, StoppingCriteria};
 
 /// A problem from dense rows, one law each.
 fn problem(h: &[f64], k: &[f64], rows: &[(Law, Vec<f64>, f64)]) -> Problem {

@@ -4,7 +4,7 @@
 use signorini_solve::problem::files::{Input, json};
 use signorini_solve::problem::made::{self, Known};
 use signorini_solve::problem::{Judge, Law, Problem, Reduced, Residual, Solution, Tolerance};
-use signorini_solve::solve::{Method, Report, Status, Stop};
+use signorini_solve::solve::{Method, Report, Status, StoppingCriteria};
 use std::path::Path;
 
 /// What a method promises of the problems it treats.
@@ -48,7 +48,7 @@ fn distance(problem: &Problem, a: &[f64], b: &[f64]) -> f64 {
 /// What must be true of every report, whatever happened.
 fn honest(what: &str, problem: &Problem, solution: &Solution, report: &Report, tolerance: &Tolerance) {
     assert!(solution.v.iter().chain(&solution.r).all(|x| x.is_finite()), "{what}: NaN in the answer");
-    let judged: Error = Judge::of(problem).unwrap().error(problem, solution);
+    let judged: Residual = Judge::of(problem).unwrap().error(problem, solution);
     assert!(judged.relative() <= report.error.relative() * (1.0 + 1e-9) + 1e-30, "{what}: reported {:?}, judged {judged:?}", report.error);
     if report.status == Status::Converged {
         assert!(judged.accepted(tolerance), "{what}: called converged at {judged:?}");

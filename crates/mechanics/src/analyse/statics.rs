@@ -18,7 +18,7 @@
 
 use crate::assemble::Scheme;
 use crate::scene::{BodyId, Layout, Scene, State};
-use crate::step::{Settings, Stepper, Unfit};
+use crate::step::{BuildError, Settings, Stepper};
 use glam::DVec3;
 
 /// A position at rest.
@@ -39,10 +39,10 @@ pub struct Equilibrium {
 pub enum Unsettled {
     /// The scene cannot be stepped.
     #[error(transparent)]
-    Unfit(#[from] Unfit),
+    BuildError(#[from] BuildError),
     /// A step was refused.
     #[error(transparent)]
-    Refused(#[from] crate::step::Refused),
+    Refused(#[from] crate::step::StepError),
     /// Something still moves.
     #[error(
         "no equilibrium after {steps} steps: `{body}` would still accelerate by {acceleration:.2e} m/s² and has gone {moved:.3} m; does anything hold it?"

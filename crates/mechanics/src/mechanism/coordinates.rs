@@ -9,7 +9,7 @@
 //! joint lets its bodies move in the plane only as a planar joint does: hinges along n, sliders across n, rods in the plane. Then the rows out of the
 //! plane hold by themselves, and are left out: they are what makes planar loops of spatial joints redundant.
 
-use super::Unfit;
+use super::MechanismError;
 use crate::math::pose::Pose;
 use crate::scene::{Body, BodyId, ForceKind, Frame, Function, Joint, JointKind, Kind, Layout, Mass, Scene, State};
 use glam::{DQuat, DVec3};
@@ -61,23 +61,23 @@ pub struct Coordinates {
 
 impl Coordinates {
     /// The coordinates of a scene; `planar` asks whether a plane may be used if there is one.
-    pub fn of(scene: &Scene, planar: bool) -> Result<Coordinates, Unfit> {
+    pub fn of(scene: &Scene, planar: bool) -> Result<Coordinates, MechanismError> {
         let mut out = Coordinates { space: Space::Spatial, moving: Vec::new(), places: Vec::new() };
         for (i, body) in scene.bodies.iter().enumerate() {
             out.places.push(matches!(body.kind, Kind::Rigid(_)).then_some(out.moving.len()));
             match &body.kind {
                 Kind::Rigid(mass) => {
                     if let Some(why) = mass.fault() {
-                        return Err(Unfit::Mass { body: body.name.clone(), joint: holder(scene, BodyId(i as u32)), why });
+                        return Err(MechanismError::Mass { body: body.name.clone(), joint: holder(scene, BodyId(i as u32)), why });
                     }
                     out.moving.push(Moving { body: BodyId(i as u32), name: body.name.clone(), mass: *mass, initial: body.pose });
                 }
                 Kind::Fixed => {}
                 Kind::Imposed(_) => {
-                    return Err(Unfit::Unsupported { what: "body", name: body.name.clone(), why: "its motion is imposed".into() });
+                    return Err(MechanismError::Unsupported { what: "body", name: body.name.clone(), why: "its motion is imposed".into() });
                 }
                 Kind::Soft(_) => {
-                    return Err(Unfit::Unsupported { what: "body", name: body.name.clone(), why: "it is soft".into() });
+                    return Err(MechanismError::Unsupported { what: "body", name: body.name.clone(), why: "it is soft".into() });
                 }
             }
         }

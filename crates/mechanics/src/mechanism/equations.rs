@@ -20,7 +20,7 @@
 //! In a plane: points coincide (2 rows), angle kept (1), across a slider (1), distance (1).
 
 use super::coordinates::{Coordinates, Space};
-use super::{Unfit, forces};
+use super::{MechanismError, forces};
 use crate::math::pose::Pose;
 use crate::scene::{BodyId, Function, Joint, JointId, JointKind, Scene};
 use crate::symbolic::graph::{Derivatives, Graph, Id, Unary};
@@ -92,7 +92,7 @@ pub struct Equations {
 
 impl Equations {
     /// Writes the expressions of a scene.
-    pub fn of(scene: &Scene, planar: bool) -> Result<Equations, Unfit> {
+    pub fn of(scene: &Scene, planar: bool) -> Result<Equations, MechanismError> {
         let coordinates = Coordinates::of(scene, planar)?;
         let mut graph = Graph::default();
         let zero = graph.zero();
@@ -291,9 +291,9 @@ impl Equations {
         self.rows.push(Row { joint: id, name: joint.name.clone(), part, unit, gap, rate, u, entries, rod: 0.0 });
     }
 
-    fn joint(&mut self, scene: &Scene, id: JointId) -> Result<(), Unfit> {
+    fn joint(&mut self, scene: &Scene, id: JointId) -> Result<(), MechanismError> {
         let joint = scene.joints[id.index()].clone();
-        let refuse = |why: &str| Unfit::Unsupported { what: "joint", name: joint.name.clone(), why: why.into() };
+        let refuse = |why: &str| MechanismError::Unsupported { what: "joint", name: joint.name.clone(), why: why.into() };
         if !joint.limits.is_empty() {
             return Err(refuse("it has stops"));
         }

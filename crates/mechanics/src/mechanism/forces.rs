@@ -8,7 +8,7 @@
 //! | applied | point, angular velocity | F, τ | |
 //! | motor, effort | angle or slide | effort | |
 
-use super::Unfit;
+use super::MechanismError;
 use super::coordinates::Space;
 use super::equations::Equations;
 use crate::scene::{Applied, BodyId, Coordinate, Drag, Drive, ForceKind, Frame, Scene, Spring, Torsion};
@@ -16,7 +16,7 @@ use crate::symbolic::graph::{Binary, Id, Unary};
 use glam::DVec3;
 
 /// Writes f and the energies.
-pub(super) fn write(e: &mut Equations, scene: &Scene) -> Result<(), Unfit> {
+pub(super) fn write(e: &mut Equations, scene: &Scene) -> Result<(), MechanismError> {
     weight(e, scene);
     for force in &scene.forces {
         match &force.kind {
@@ -25,20 +25,20 @@ pub(super) fn write(e: &mut Equations, scene: &Scene) -> Result<(), Unfit> {
             ForceKind::Drag(s) => drag(e, s),
             ForceKind::Applied(s) => applied(e, scene, s),
             ForceKind::Bushing(_) => {
-                return Err(Unfit::Unsupported { what: "force", name: force.name.clone(), why: "it is a bushing".into() });
+                return Err(MechanismError::Unsupported { what: "force", name: force.name.clone(), why: "it is a bushing".into() });
             }
         }
     }
     if let Some(joint) = scene.joints.iter().find(|j| j.armature.iter().any(|a| a.inertia > 0.0)) {
-        return Err(Unfit::Unsupported { what: "joint", name: joint.name.clone(), why: "it has an armature".into() });
+        return Err(MechanismError::Unsupported { what: "joint", name: joint.name.clone(), why: "it has an armature".into() });
     }
     if let Some(gear) = scene.gears.first() {
-        return Err(Unfit::Unsupported { what: "gear", name: gear.name.clone(), why: "it couples joints".into() });
+        return Err(MechanismError::Unsupported { what: "gear", name: gear.name.clone(), why: "it couples joints".into() });
     }
     for motor in &scene.motors {
         let (Drive::Effort(effort), true) = (&motor.drive, motor.also.is_empty()) else {
             let why = "it imposes a motion or is a servo (a force or a torque on one joint is treated)".into();
-            return Err(Unfit::Unsupported { what: "motor", name: motor.name.clone(), why });
+            return Err(MechanismError::Unsupported { what: "motor", name: motor.name.clone(), why });
         };
         let joint = &scene.joints[motor.joint.index()];
         let strength = e.drive(effort);

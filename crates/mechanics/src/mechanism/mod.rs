@@ -36,7 +36,7 @@ pub use simulation::{Settings, Simulation};
 
 /// Why a scene cannot be run in this form; each names its culprit.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
-pub enum Unfit {
+pub enum MechanismError {
     /// Faults of the scene.
     #[error("{0}")]
     Scene(String),

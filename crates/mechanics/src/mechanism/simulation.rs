@@ -8,7 +8,7 @@
 //!
 //! The error of a step is the kinetic energy that the joints' velocity gaps hold, `½ (Gv)ᵀ(G M⁻¹Gᵀ)⁻¹(Gv)`, in joules, with the worst joint.
 
-use super::Unfit;
+use super::MechanismError;
 use super::equations::Equations;
 use super::program::Program;
 use super::runge_kutta::{Method, Stages, next_step};
@@ -129,9 +129,9 @@ pub struct Simulation {
 
 impl Simulation {
     /// Prepares a scene: faults, expressions, assembly, rank, consistent velocities.
-    pub fn new(scene: &Scene, settings: Settings) -> Result<Simulation, Unfit> {
+    pub fn new(scene: &Scene, settings: Settings) -> Result<Simulation, MechanismError> {
         let mut equations = Equations::of(scene, settings.planar)?;
-        scene.check().map_err(|faults| Unfit::Scene(faults.iter().map(|f| f.to_string()).collect::<Vec<_>>().join("\n")))?;
+        scene.check().map_err(|faults| MechanismError::Scene(faults.iter().map(|f| f.to_string()).collect::<Vec<_>>().join("\n")))?;
         let layout = Layout::of(scene);
         let (q, v) = equations.coordinates.read(&State::initial(scene), &layout);
         let all: Vec<usize> = (0..equations.rows.len()).collect();
@@ -195,7 +195,7 @@ impl Simulation {
     }
 
     /// Moves the bodies until the joints close.
-    fn assemble(&mut self) -> Result<(), Unfit> {
+    fn assemble(&mut self) -> Result<(), MechanismError> {
         // Rounding of coordinates of this size.
         let size = self.q.iter().fold(1.0f64, |m, x| m.max(x.abs()));
         let mut best = f64::INFINITY;
@@ -226,17 +226,17 @@ impl Simulation {
         }
         let gap = self.equations.rows[row].missing(gaps[row]).abs();
         let row = &self.equations.rows[row];
-        Err(Unfit::NotAssembled { joint: row.name.clone(), part: row.part, gap, unit: row.unit })
+        Err(MechanismError::NotAssembled { joint: row.name.clone(), part: row.part, gap, unit: row.unit })
     }
 
     /// Refuses velocities that the joints do not allow, removes the rounding of those that they do.
-    fn consistent(&mut self) -> Result<(), Unfit> {
+    fn consistent(&mut self) -> Result<(), MechanismError> {
         let speed = self.v.iter().fold(0.0f64, |m, x| m.max(x.abs()));
         let (_, rates) = self.residuals();
         let (rate, row) = largest(&rates);
         if rate > 1e-6 * speed.max(1e-6) {
             let row = &self.equations.rows[row];
-            return Err(Unfit::Velocity { joint: row.name.clone(), part: row.part, speed: rate, unit: row.unit });
+            return Err(MechanismError::Velocity { joint: row.name.clone(), part: row.part, speed: rate, unit: row.unit });
         }
         self.correct_velocities();
         Ok(())
@@ -279,19 +279,19 @@ impl Simulation {
     }
 
     /// Goes on by h without looking at drift: the unstabilised run of the paper. The work done is not summed.
-    pub fn advance(&mut self, h: f64) -> Result<(), Unfit> {
+    pub fn advance(&mut self, h: f64) -> Result<(), MechanismError> {
         self.integrate(h, false)
     }
 
     /// Goes on by h.
-    pub fn step(&mut self, h: f64) -> Result<Drift, Unfit> {
+    pub fn step(&mut self, h: f64) -> Result<Drift, MechanismError> {
         let lossy = !self.equations.graph.is_zero(self.equations.power);
         self.integrate(h, lossy)?;
         let (gaps, rates) = self.residuals();
         let (rate, row) = largest(&rates);
         let mut drift = Drift { gap: largest(&gaps).0, rate, row, ..Drift::default() };
         if !(drift.gap.is_finite() && rate.is_finite()) || self.q.iter().chain(&self.v).any(|x| !x.is_finite()) {
-            return Err(Unfit::NotFinite { time: self.time, joint: self.row_name(row) });
+            return Err(MechanismError::NotFinite { time: self.time, joint: self.row_name(row) });
         }
         if self.settings.stabilised && self.postpone() {
             drift.left = drift.gap;
@@ -319,7 +319,7 @@ impl Simulation {
     }
 
     /// One interval of length h; fixed steps that come too close to a singular position are divided where they pass it best.
-    fn integrate(&mut self, h: f64, lossy: bool) -> Result<(), Unfit> {
+    fn integrate(&mut self, h: f64, lossy: bool) -> Result<(), MechanismError> {
         if let Method::DormandPrince { .. } = self.settings.method {
             return self.controlled(h, lossy);
         }
@@ -364,7 +364,7 @@ impl Simulation {
     }
 
     /// As many steps as the error allows, to the end of h.
-    fn controlled(&mut self, h: f64, lossy: bool) -> Result<(), Unfit> {
+    fn controlled(&mut self, h: f64, lossy: bool) -> Result<(), MechanismError> {
         let end = self.time + h;
         let mut y = self.gather();
         let mut own = if self.h > 0.0 { self.h } else { h };
@@ -387,7 +387,7 @@ impl Simulation {
             } else if now < SHORTEST * h {
                 self.program.look(&self.q);
                 let row = self.basis.kept.get(self.program.factor().least().1).copied().unwrap_or(0);
-                return Err(Unfit::Stuck { time: self.time, joint: self.row_name(row), step: now });
+                return Err(MechanismError::Stuck { time: self.time, joint: self.row_name(row), step: now });
             }
         }
         self.h = own;

@@ -38,7 +38,7 @@ use std::borrow::Cow;
 
 /// Why a step was not taken. The state is as it was.
 #[derive(Clone, Debug, thiserror::Error)]
-pub enum Refused {
+pub enum StepError {
     /// The error is not accepted, and the policy is to stop.
     #[error("step at t = {time} s not accepted: {joule:.3e} J, {relative:.1e} of the energy scale, {worst}", time = verdict.time, joule = verdict.error.joule, relative = verdict.error.relative())]
     NotAccepted {
@@ -54,7 +54,7 @@ pub enum Refused {
 
 /// Why a stepper cannot be made.
 #[derive(Clone, Debug, thiserror::Error)]
-pub enum Unfit {
+pub enum BuildError {
     /// Faults of the scene.
     #[error("{}", list(.0))]
     Scene(Vec<Invalid>),
@@ -126,10 +126,10 @@ pub struct Stepper {
 
 impl Stepper {
     /// A stepper for `scene`; names every fault of the scene.
-    pub fn new(scene: &Scene, settings: Settings) -> Result<Stepper, Unfit> {
-        scene.check().map_err(Unfit::Scene)?;
+    pub fn new(scene: &Scene, settings: Settings) -> Result<Stepper, BuildError> {
+        scene.check().map_err(BuildError::Scene)?;
         if let Some(fault) = settings.fault() {
-            return Err(Unfit::Settings(fault));
+            return Err(BuildError::Settings(fault));
         }
         let layout = Layout::of(scene);
         let mut world = World::new(&scene.colliders)?;
@@ -164,12 +164,12 @@ impl Stepper {
     }
 
     /// Takes one step of length [`Settings::h`].
-    pub fn step(&mut self, scene: &Scene, state: &mut State) -> Result<Verdict, Refused> {
+    pub fn step(&mut self, scene: &Scene, state: &mut State) -> Result<Verdict, StepError> {
         self.step_by(scene, state, self.settings.h, self.settings.halvings)
     }
 
     /// One step of length `h`, in halves if it must be and may be.
-    fn step_by(&mut self, scene: &Scene, state: &mut State, h: f64, halvings: u32) -> Result<Verdict, Refused> {
+    fn step_by(&mut self, scene: &Scene, state: &mut State, h: f64, halvings: u32) -> Result<Verdict, StepError> {
         let begun = self.now_s();
         self.collide(scene, state, h);
         let collided = self.now_s();
@@ -191,7 +191,7 @@ impl Stepper {
                 }
                 Policy::Stop => {
                     let worst = verdict.worst_name(scene);
-                    return Err(Refused::NotAccepted { verdict: Box::new(verdict), worst });
+                    return Err(StepError::NotAccepted { verdict: Box::new(verdict), worst });
                 }
                 _ => {}
             }

@@ -1,7 +1,7 @@
 //! How to step.
 
 use crate::assemble::{Scheme, Treatment};
-use crate::solve::{Method, Stop};
+use crate::solve::{Method, StoppingCriteria};
 use serde::{Deserialize, Serialize};
 
 /// What to do with a step whose error is not accepted.

@@ -246,7 +246,7 @@ fn order_with_last(lower: &Csr, last: &[u32]) -> Vec<u32> {
 mod tests {
     use super::*;
     use crate::problem::{Judge, Law};
-    use crate::solve::{Method, Stop};
+    use crate::solve::{Method, StoppingCriteria};
 
     /// A grid of n × n unknowns tied by springs, pushed down onto stops at one of its sides, and one free mass beside it.
     fn grid(n: usize) -> Problem {

@@ -19,7 +19,7 @@
 use super::scaled::EXTREME;
 use super::{InteriorPoint, Run, Target, WORK, excess};
 use crate::problem::{Law, Problem, Solution, Tolerance};
-use crate::solve::{Sample, Stop};
+use crate::solve::{Sample, StoppingCriteria};
 
 /// Sweeps without a guess: one for so many cones, within these bounds.
 const CONES_PER_SWEEP: usize = 4;

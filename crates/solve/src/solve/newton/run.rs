@@ -6,7 +6,7 @@ use super::piece::Piece;
 use crate::math::norm;
 use crate::problem::Tolerance;
 use crate::problem::law::MAX_ROWS;
-use crate::solve::{Counts, Sample, Stop};
+use crate::solve::{Counts, Sample, StoppingCriteria};
 use std::time::Instant;
 
 /// Most full steps that go on by the same factor: what four halvings do not end, a smaller eps does.

@@ -3,7 +3,7 @@
 //! The rows are scalar: `lo_i ≤ r_i ≤ hi_i`, and `u_i = 0` inside, `≥ 0` at lo, `≤ 0` at hi. A row is *free* (in the
 //! factorization, u_i = 0) or *fixed* at its present r_i. The numbers are those of the algorithm in the parent's header.
 
-use crate::solve::{Sample, Stop};
+use crate::solve::{Sample, StoppingCriteria};
 
 /// What the walk needs of a factorization over the free rows.
 pub(super) trait Basis {

@@ -7,7 +7,7 @@ use super::lanes::Aligned;
 use super::system::{State, Sweeps};
 use super::{Acceleration, Settings};
 use crate::problem::{Residual, Tolerance};
-use crate::solve::{Sample, Status, Stop};
+use crate::solve::{Sample, Status, StoppingCriteria};
 use std::time::Instant;
 
 /// The error is judged once the sweep's own estimate is below this multiple of the tolerance: the
