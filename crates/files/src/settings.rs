@@ -51,10 +51,11 @@ impl Loaded {
             None => {}
         }
         if let Some(contact) = &self.contact {
-            settings.prediction = contact.prediction.map_or(settings.prediction, |x| x.si);
-            settings.scheme.recovery = contact.recovery_speed.map_or(settings.scheme.recovery, |x| x.si);
+            settings.contact_margin = contact.prediction.map_or(settings.contact_margin, |x| x.si);
+            settings.scheme.max_depenetration_velocity =
+                contact.recovery_speed.map_or(settings.scheme.max_depenetration_velocity, |x| x.si);
             settings.scheme.treatment = contact.penalty.as_ref().map_or(Treatment::Rigid, |p| Treatment::Penalty(p.springs()));
-            settings.scheme.rebound = contact.rebound_speed.map_or(settings.scheme.rebound, |x| x.si);
+            settings.scheme.restitution_threshold = contact.rebound_speed.map_or(settings.scheme.restitution_threshold, |x| x.si);
         }
         settings.fault().map_or(Ok(settings), Err)
     }

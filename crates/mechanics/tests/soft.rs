@@ -397,7 +397,7 @@ fn a_ball_pressed_into_a_block_follows_hertz() {
     let id = scene.body(Body::imposed("ball", motion).at(DVec3::Z * radius));
     scene.attach(id, Shape::Sphere { radius }, Pose::IDENTITY, SurfaceMaterial::default());
     let mut settings = Settings { solver: Method::InteriorPoint, ..Settings::with_time_step(0.005) };
-    settings.prediction = 0.002;
+    settings.contact_margin = 0.002;
     let mut stepper = Stepper::new(&scene, settings).unwrap();
     let mut state = State::initial(&scene);
     let mut force = [0.0; 2];
@@ -475,7 +475,7 @@ fn a_cylinder_that_overhangs_a_soft_block_touches_its_top_alone() {
         let across = Pose { position: DVec3::new(0.23, 0.15, height), orientation: DQuat::from_rotation_x(std::f64::consts::FRAC_PI_2) };
         let roll = scene.body(Body::fixed("roll").placed(across));
         scene.attach(roll, Shape::Cylinder { radius: 0.025, half_length: 0.4 }, Pose::IDENTITY, SurfaceMaterial::default());
-        let mut stepper = Stepper::new(&scene, Settings { prediction: 0.01, ..Settings::with_time_step(1e-3) }).unwrap();
+        let mut stepper = Stepper::new(&scene, Settings { contact_margin: 0.01, ..Settings::with_time_step(1e-3) }).unwrap();
         stepper.step(&scene, &mut State::initial(&scene)).unwrap();
         assert!(stepper.contacts().len() >= 4, "{name}: {}", stepper.contacts().len());
         for contact in stepper.contacts() {

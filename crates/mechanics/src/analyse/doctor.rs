@@ -165,7 +165,7 @@ impl Findings<'_> {
         let layout = Layout::of(self.scene);
         let mut now = Present::default();
         now.set(self.scene, &layout, &self.state, self.dt);
-        let assembly = super::joint_rows(self.scene, &layout, &now, &Scheme { joints: 0.0, ..Scheme::default() });
+        let assembly = super::joint_rows(self.scene, &layout, &now, &Scheme { joint_erp: 0.0, ..Scheme::default() });
         let mut u = vec![0.0; assembly.problem.rows()];
         assembly.problem.J.mul(&self.state.v, &mut u);
         let moving = self.state.v.iter().any(|v| *v != 0.0);

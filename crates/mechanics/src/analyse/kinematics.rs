@@ -122,7 +122,7 @@ impl<'a> Kinematics<'a> {
                 };
             }
         }
-        let assembly = joint_rows(self.scene, &self.layout, &now, &Scheme { joints: 0.0, ..Scheme::default() });
+        let assembly = joint_rows(self.scene, &self.layout, &now, &Scheme { joint_erp: 0.0, ..Scheme::default() });
         let mut problem = Problem { H: assembly.problem.H.clone(), J: Rows::new(self.layout.v), ..Problem::default() };
         let mut sources = Vec::new();
         for k in rigid_blocks(&assembly) {

@@ -140,7 +140,7 @@ impl<'a> Survey<'a> {
                 *twist = Default::default();
             }
         }
-        let assembly = joint_rows(scene, layout, &now, &Scheme { joints: 0.0, ..Scheme::default() });
+        let assembly = joint_rows(scene, layout, &now, &Scheme { joint_erp: 0.0, ..Scheme::default() });
         let mut survey = Survey {
             scene,
             layout,

@@ -198,7 +198,7 @@ impl Newton<'_> {
     /// Gaps and gradients in a state.
     fn system(&self, state: &State) -> System {
         let now = Present::at_rest(self.scene, state);
-        let assembly = joint_rows(self.scene, self.layout, &now, &Scheme { joints: 1.0, ..Scheme::default() });
+        let assembly = joint_rows(self.scene, self.layout, &now, &Scheme { joint_erp: 1.0, ..Scheme::default() });
         let mut problem = Problem { H: assembly.problem.H.clone(), k: vec![0.0; self.layout.v], ..Problem::default() };
         problem.J = Rows::new(self.layout.v);
         let (mut sources, mut gaps, mut diagonal) = (Vec::new(), Vec::new(), Vec::new());

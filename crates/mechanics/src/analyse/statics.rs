@@ -68,7 +68,7 @@ const REST: f64 = 1e-9;
 pub fn equilibrium(scene: &Scene, settings: Settings, state: &mut State) -> Result<(Equilibrium, Stepper), Unsettled> {
     let layout = Layout::of(scene);
     let longest = 50.0 * settings.h.max(1e-3);
-    let mut settings = Settings { scheme: Scheme { rebound: f64::MAX, ..settings.scheme }, projections: 2, ..settings };
+    let mut settings = Settings { scheme: Scheme { restitution_threshold: f64::MAX, ..settings.scheme }, projections: 2, ..settings };
     // Forces are wanted to many digits.
     settings.stop.tolerance.velocity = settings.stop.tolerance.velocity.min(1e-12);
     settings.stop.tolerance.relative = settings.stop.tolerance.relative.min(1e-16);

@@ -109,8 +109,8 @@ fn normal(gap: f64, before: f64, surface: &Surface, scheme: &Scheme, h: f64) -> 
 
 /// `w` of a rigid unilateral row: `before` is its velocity before the step, negative when it closes.
 pub fn separation(gap: f64, before: f64, restitution: f64, scheme: &Scheme, h: f64) -> f64 {
-    let touch = if gap >= 0.0 { gap / h } else { (scheme.contacts * gap / h).max(-scheme.recovery) };
+    let touch = if gap >= 0.0 { gap / h } else { (scheme.contact_erp * gap / h).max(-scheme.max_depenetration_velocity) };
     // Without rebound nothing happens before the bodies touch.
-    let rebounds = restitution > 0.0 && gap + h * before <= 0.0 && before < -scheme.rebound;
+    let rebounds = restitution > 0.0 && gap + h * before <= 0.0 && before < -scheme.restitution_threshold;
     if rebounds { touch.min(restitution * before) } else { touch }
 }

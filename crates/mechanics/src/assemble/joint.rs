@@ -45,13 +45,13 @@ pub fn assemble(out: &mut Assembly, scene: &Scene, layout: &Layout, now: &Presen
             block.add(0, joint.b, &x.b.scaled(term.factor), layout, now);
         }
         let gap = gear_value(scene, now, g) - out.gears[g];
-        block.push(out, Source::Gear(GearId(g as u32)), Law::Equality, &[scheme.joints * gap / now.h], 0.0);
+        block.push(out, Source::Gear(GearId(g as u32)), Law::Equality, &[scheme.joint_erp * gap / now.h], 0.0);
     }
 }
 
 /// The parts of all joints and nothing else, with u = Ċ + C: for moving bodies back to where their joints hold.
 pub fn assemble_parts(out: &mut Assembly, scene: &Scene, layout: &Layout, now: &Present) {
-    let scheme = Scheme { joints: 1.0, ..Scheme::default() };
+    let scheme = Scheme { joint_erp: 1.0, ..Scheme::default() };
     for (j, joint) in scene.joints.iter().enumerate() {
         if joint.compliance == 0.0 {
             parts(out, JointId(j as u32), joint, (layout, now), &scheme);
@@ -107,7 +107,7 @@ fn parts(out: &mut Assembly, id: JointId, joint: &Joint, (layout, now): (&Layout
         block.add(0, joint.a, &c.a, layout, now);
         block.add(0, joint.b, &c.b, layout, now);
         // A compliant joint is a spring as stiff as it says: u + r/(h²k) + C/h = 0.
-        let share = if joint.compliance > 0.0 { 1.0 } else { scheme.joints };
+        let share = if joint.compliance > 0.0 { 1.0 } else { scheme.joint_erp };
         block.push(out, Source::Joint(id, p as u8), Law::Equality, &[share * c.value / now.h], joint.compliance / (now.h * now.h));
     }
 }
@@ -136,7 +136,7 @@ fn motors(out: &mut Assembly, scene: &Scene, layout: &Layout, now: &Present, sch
         }
         let (block, x) = motor_block(scene, motor, layout, now);
         let (law, w, e) = match &motor.drive {
-            Drive::Position(f) => (Law::Equality, scheme.joints * (x - f.value(now.time)) / now.h - f.mean_rate(now.time, now.h), 0.0),
+            Drive::Position(f) => (Law::Equality, scheme.joint_erp * (x - f.value(now.time)) / now.h - f.mean_rate(now.time, now.h), 0.0),
             Drive::Speed(f) => (Law::Equality, -middle(f), 0.0),
             Drive::LimitedSpeed { speed, effort } => (limited(*effort), -middle(speed), 0.0),
             Drive::Servo { target, stiffness, damping, effort } => {

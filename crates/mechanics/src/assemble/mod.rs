@@ -60,21 +60,28 @@ pub struct Present {
 pub struct Scheme {
     /// Which friction law.
     pub friction: Friction,
-    /// Share of a joint's gap that one step mends, 0…1.
-    pub joints: f64,
-    /// Share of a contact's overlap that one step mends, 0…1.
-    pub contacts: f64,
-    /// Greatest speed at which an overlap is mended, m/s.
-    pub recovery: f64,
+    /// Error reduction of joints (ERP): the share of a joint's gap that one step corrects, 0…1.
+    pub joint_erp: f64,
+    /// Error reduction of contacts (ERP): the share of an overlap that one step corrects, 0…1.
+    pub contact_erp: f64,
+    /// Greatest speed at which an overlap is corrected, m/s.
+    pub max_depenetration_velocity: f64,
     /// Impacts slower than this do not rebound, m/s.
-    pub rebound: f64,
+    pub restitution_threshold: f64,
     /// Rigid contacts, or springs in their place.
     pub treatment: Treatment,
 }
 
 impl Default for Scheme {
     fn default() -> Scheme {
-        Scheme { friction: Friction::Coulomb, joints: 1.0, contacts: 1.0, recovery: 1.0, rebound: 1e-2, treatment: Treatment::Rigid }
+        Scheme {
+            friction: Friction::Coulomb,
+            joint_erp: 1.0,
+            contact_erp: 1.0,
+            max_depenetration_velocity: 1.0,
+            restitution_threshold: 1e-2,
+            treatment: Treatment::Rigid,
+        }
     }
 }
 

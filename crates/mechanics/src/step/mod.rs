@@ -237,7 +237,7 @@ impl Stepper {
             let second = fastest[0].min(travel);
             fastest = [fastest[0].max(travel), fastest[1].max(second)];
         }
-        let prediction = self.settings.prediction;
+        let prediction = self.settings.contact_margin;
         self.world.collide(&self.now.poses, prediction + fastest[0] + fastest[1], &mut self.contacts);
         // One fast body must not fill the problem with contacts of slow ones.
         let body = |collider: u32| scene.colliders[collider as usize].body as usize;

@@ -29,7 +29,7 @@ pub struct Settings {
     /// Friction law, stabilisation, rebound.
     pub scheme: Scheme,
     /// Contacts are looked for up to this gap, m, beyond what the present speeds close within a step.
-    pub prediction: f64,
+    pub contact_margin: f64,
     /// What to do with a step whose error is not accepted.
     pub policy: Policy,
     /// How often a step may be halved.
@@ -47,7 +47,7 @@ impl Default for Settings {
             solver: Method::Auto,
             stop: StoppingCriteria::default(),
             scheme: Scheme::default(),
-            prediction: 1e-3,
+            contact_margin: 1e-3,
             policy: Policy::default(),
             halvings: 3,
             projections: 0,
@@ -66,11 +66,11 @@ impl Settings {
     pub fn fault(&self) -> Option<String> {
         let scheme = &self.scheme;
         for (what, value, most) in [
-            ("scheme.joints", scheme.joints, 1.0),
-            ("scheme.contacts", scheme.contacts, 1.0),
-            ("scheme.recovery", scheme.recovery, f64::INFINITY),
-            ("scheme.rebound", scheme.rebound, f64::INFINITY),
-            ("prediction", self.prediction, f64::MAX),
+            ("scheme.joint_erp", scheme.joint_erp, 1.0),
+            ("scheme.contact_erp", scheme.contact_erp, 1.0),
+            ("scheme.max_depenetration_velocity", scheme.max_depenetration_velocity, f64::INFINITY),
+            ("scheme.restitution_threshold", scheme.restitution_threshold, f64::INFINITY),
+            ("contact_margin", self.contact_margin, f64::MAX),
         ] {
             if !(value >= 0.0 && value <= most) {
                 return Some(format!("{what} = {value}, wanted 0…{most}"));
