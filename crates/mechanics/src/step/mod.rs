@@ -16,10 +16,10 @@
 
 pub mod fields;
 pub mod ledger;
-mod memory;
 mod project;
 mod settings;
 mod verdict;
+mod warm_start;
 
 pub use fields::Fields;
 pub use ledger::Ledger;
@@ -273,7 +273,7 @@ impl Stepper {
     fn assemble(&mut self, scene: &Scene, state: &State) {
         self.assembly.assemble(scene, &self.layout, &self.now, &self.settings.scheme, &self.contacts);
         if self.settings.warm_start {
-            memory::recall(&state.reactions, &self.assembly, &self.contacts, self.now.h, &mut self.solution);
+            warm_start::recall(&state.reactions, &self.assembly, &self.contacts, self.now.h, &mut self.solution);
         } else {
             self.solution.r.clear();
             self.solution.r.resize(self.assembly.problem.rows(), 0.0);
@@ -393,7 +393,7 @@ impl Stepper {
         for (i, angle) in state.angles.iter_mut().enumerate() {
             *angle = joint::coordinate(scene, JointId(i as u32), Coordinate::Angle, after).value;
         }
-        memory::store(&mut state.reactions, &self.assembly, &self.contacts, self.now.h, &self.solution);
+        warm_start::store(&mut state.reactions, &self.assembly, &self.contacts, self.now.h, &self.solution);
     }
 
     /// The problem of the last step, with the names of its blocks.

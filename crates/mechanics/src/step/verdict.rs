@@ -12,9 +12,9 @@ use serde_json::{Value as Json, json};
 pub struct Used(pub Option<Method>);
 
 impl Used {
-    /// The name of the method, or `memory`.
+    /// The name of the method, or `warm-start`.
     pub fn name(&self) -> &'static str {
-        self.0.map_or("memory", Method::name)
+        self.0.map_or("warm-start", Method::name)
     }
 }
 
