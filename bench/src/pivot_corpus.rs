@@ -158,7 +158,7 @@ pub fn files(corpus: &Path) -> Vec<PathBuf> {
 /// Two answers and what they are worth.
 struct Pair {
     reports: [Report; 2],
-    errors: [Error; 2],
+    errors: [Residual; 2],
     /// Energy of the difference, J, and its largest velocity, m/s.
     apart: f64,
     velocity: f64,

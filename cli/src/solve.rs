@@ -106,7 +106,7 @@ struct Outcome {
     method: Method,
     result: Result<Report, Unsupported>,
     solution: Solution,
-    error: Error,
+    error: Residual,
     literature: Literature,
     wall: f64,
     /// Only of `newton`.
@@ -370,7 +370,7 @@ struct ErrorLine {
     thesis: Thesis,
 }
 
-fn worst_name(input: &Input, error: &Error) -> String {
+fn worst_name(input: &Input, error: &Residual) -> String {
     if input.rows() > 0 { input.row_name(error.worst_row) } else { String::new() }
 }
 

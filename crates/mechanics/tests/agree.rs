@@ -17,7 +17,7 @@ fn heap() -> Scene {
         ball(&mut scene, &format!("ball {i}"), 2.0, 0.08, at + DVec3::new(0.05, 0.02, 0.45));
     }
     let bob = cuboid(&mut scene, "bob", 3.0, DVec3::splat(0.1), DVec3::new(-0.5, 0.0, 1.0));
-    scene.joint("pivot", JointKind::Revolute, (BodyId::GROUND, bob), frame(DVec3::new(-1.0, 0.0, 1.0), DVec3::Y));
+    scene.add_joint("pivot", JointKind::Revolute, (BodyId::GROUND, bob), frame(DVec3::new(-1.0, 0.0, 1.0), DVec3::Y));
     scene
 }
 

@@ -49,9 +49,9 @@ fn a_step_of_free_bodies_and_springs_allocates_nothing() {
     let mut scene = Scene::new("springs");
     let mut last = BodyId::GROUND;
     for i in 0..6 {
-        let id = scene.body(Body::rigid(format!("mass {i}"), Mass::cuboid(1.0, DVec3::new(0.1, 0.2, 0.3))).at(DVec3::X * i as f64));
+        let id = scene.add_body(Body::rigid(format!("mass {i}"), Mass::cuboid(1.0, DVec3::new(0.1, 0.2, 0.3))).at(DVec3::X * i as f64));
         let spring = Spring { a: last, b: id, point_a: DVec3::ZERO, point_b: DVec3::Y * 0.1, length: 0.5, stiffness: 100.0, damping: 1.0 };
-        scene.force(format!("spring {i}"), ForceKind::Spring(spring));
+        scene.add_force(format!("spring {i}"), ForceKind::Spring(spring));
         last = id;
     }
     let mut stepper = Stepper::new(&scene, Settings::with_time_step(1e-3)).unwrap();
@@ -172,9 +172,9 @@ fn a_step_of_small_piles_and_mechanisms_allocates_nothing() {
         let middle = 0.5 * (corners[i] + corners[(i + 1) % 4]);
         let next = match i {
             3 => BodyId::GROUND,
-            _ => scene.body(Body::rigid(format!("bar {i}"), Mass::cuboid(1.0, DVec3::new(1.0, 0.1, 0.2))).at(middle)),
+            _ => scene.add_body(Body::rigid(format!("bar {i}"), Mass::cuboid(1.0, DVec3::new(1.0, 0.1, 0.2))).at(middle)),
         };
-        scene.joint(format!("hinge {i}"), JointKind::Revolute, (last, next), frame(corners[i], DVec3::Y));
+        scene.add_joint(format!("hinge {i}"), JointKind::Revolute, (last, next), frame(corners[i], DVec3::Y));
         last = next;
     }
     let (count, methods) = steps(&scene, 5);

@@ -15,7 +15,7 @@ use signorini_solve::math::pose::Pose;
 /// A rod of 1 kg between two points.
 fn rod(scene: &mut Scene, name: &str, (from, to): (DVec3, DVec3)) -> BodyId {
     let length = from.distance(to);
-    scene.body(Body::rigid(name, Mass::cuboid(1.0, DVec3::splat(0.6 * length))).at(0.5 * (from + to)))
+    scene.add_body(Body::rigid(name, Mass::cuboid(1.0, DVec3::splat(0.6 * length))).at(0.5 * (from + to)))
 }
 
 /// Rods along a closed polygon, the last side being the ground; hinges at all corners with these axes.
@@ -28,7 +28,7 @@ fn polygon(name: &str, corners: &[DVec3], axes: &[DVec3]) -> Scene {
     }
     bodies.push(BodyId::GROUND);
     for i in 0..n {
-        scene.joint(format!("hinge {i}"), JointKind::Revolute, (bodies[i], bodies[i + 1]), frame(corners[i], axes[i]));
+        scene.add_joint(format!("hinge {i}"), JointKind::Revolute, (bodies[i], bodies[i + 1]), frame(corners[i], axes[i]));
     }
     scene
 }
@@ -88,9 +88,9 @@ fn a_planar_four_bar_of_hinges_has_three_redundant_rows_and_a_cure() {
 #[test]
 fn a_door_on_three_hinges_needs_one() {
     let mut scene = Scene::new("door");
-    let door = scene.body(Body::rigid("door", Mass::cuboid(20.0, DVec3::new(0.8, 0.04, 2.0))).at(DVec3::new(0.4, 0.0, 1.0)));
+    let door = scene.add_body(Body::rigid("door", Mass::cuboid(20.0, DVec3::new(0.8, 0.04, 2.0))).at(DVec3::new(0.4, 0.0, 1.0)));
     for (i, z) in [0.2, 1.0, 1.8].into_iter().enumerate() {
-        scene.joint(format!("hinge {i}"), JointKind::Revolute, (BodyId::GROUND, door), frame(DVec3::Z * z, DVec3::Z));
+        scene.add_joint(format!("hinge {i}"), JointKind::Revolute, (BodyId::GROUND, door), frame(DVec3::Z * z, DVec3::Z));
     }
     let found = only(&scene);
     assert_eq!((found.rows, found.rank, found.freedoms), (15, 5, 1));
@@ -108,9 +108,9 @@ fn a_door_on_three_hinges_needs_one() {
 #[test]
 fn drivers_that_contradict_each_other_are_named() {
     let mut scene = four_bar();
-    scene.motor("drive", JointId(0), Coordinate::Angle, Drive::Speed(Function::Constant(1.0)));
+    scene.add_motor("drive", JointId(0), Coordinate::Angle, Drive::Speed(Function::Constant(1.0)));
     assert_eq!(only(&scene).driven, 1);
-    scene.motor("brake", JointId(3), Coordinate::Angle, Drive::Speed(Function::Constant(0.0)));
+    scene.add_motor("brake", JointId(3), Coordinate::Angle, Drive::Speed(Function::Constant(0.0)));
     let (_, findings) = examine(&scene, 1e-3);
     let conflict = findings.iter().find(|f| f.kind == "conflict").expect("a conflict");
     assert!(conflict.severity == Severity::Error && conflict.subject.contains("motor drive") && conflict.subject.contains("motor brake"));
@@ -141,14 +141,14 @@ fn a_loop_that_is_open_closes_with_little_motion_or_is_named() {
 /// Crank r, rod l, driven at ω; inclined plane of motion so that nothing is aligned by luck.
 fn slider_crank(r: f64, l: f64, omega: f64) -> (Scene, BodyId) {
     let mut scene = Scene::new("slider-crank");
-    let crank = scene.body(Body::rigid("crank", Mass::cuboid(1.0, DVec3::new(r, 0.02, 0.02))).at(DVec3::X * 0.5 * r));
-    let rod = scene.body(Body::rigid("rod", Mass::cuboid(0.5, DVec3::new(l, 0.02, 0.02))).at(DVec3::X * (r + 0.5 * l)));
-    let slider = scene.body(Body::rigid("slider", Mass::cuboid(2.0, DVec3::splat(0.05))).at(DVec3::X * (r + l)));
-    let main = scene.joint("bearing", JointKind::Revolute, (BodyId::GROUND, crank), frame(DVec3::ZERO, DVec3::Y));
-    scene.joint("crank pin", JointKind::Revolute, (crank, rod), frame(DVec3::X * r, DVec3::Y));
-    scene.joint("piston pin", JointKind::Revolute, (rod, slider), frame(DVec3::X * (r + l), DVec3::Y));
-    scene.joint("guide", JointKind::Prismatic, (BodyId::GROUND, slider), frame(DVec3::X * (r + l), DVec3::X));
-    scene.motor("drive", main, Coordinate::Angle, Drive::Speed(Function::Constant(omega)));
+    let crank = scene.add_body(Body::rigid("crank", Mass::cuboid(1.0, DVec3::new(r, 0.02, 0.02))).at(DVec3::X * 0.5 * r));
+    let rod = scene.add_body(Body::rigid("rod", Mass::cuboid(0.5, DVec3::new(l, 0.02, 0.02))).at(DVec3::X * (r + 0.5 * l)));
+    let slider = scene.add_body(Body::rigid("slider", Mass::cuboid(2.0, DVec3::splat(0.05))).at(DVec3::X * (r + l)));
+    let main = scene.add_joint("bearing", JointKind::Revolute, (BodyId::GROUND, crank), frame(DVec3::ZERO, DVec3::Y));
+    scene.add_joint("crank pin", JointKind::Revolute, (crank, rod), frame(DVec3::X * r, DVec3::Y));
+    scene.add_joint("piston pin", JointKind::Revolute, (rod, slider), frame(DVec3::X * (r + l), DVec3::Y));
+    scene.add_joint("guide", JointKind::Prismatic, (BodyId::GROUND, slider), frame(DVec3::X * (r + l), DVec3::X));
+    scene.add_motor("drive", main, Coordinate::Angle, Drive::Speed(Function::Constant(omega)));
     (scene, slider)
 }
 
@@ -210,8 +210,8 @@ fn the_effort_of_a_driver_is_the_power_that_the_motion_takes() {
 fn equilibria_have_their_closed_forms() {
     // A weight on a spring, and a pendulum that hangs down.
     let mut scene = Scene::new("statics");
-    let weight = scene.body(Body::rigid("weight", Mass::sphere(2.0, 0.1)).at(DVec3::new(5.0, 0.0, 0.0)));
-    scene.joint("guide", JointKind::Prismatic, (BodyId::GROUND, weight), frame(DVec3::X * 5.0, DVec3::Z));
+    let weight = scene.add_body(Body::rigid("weight", Mass::sphere(2.0, 0.1)).at(DVec3::new(5.0, 0.0, 0.0)));
+    scene.add_joint("guide", JointKind::Prismatic, (BodyId::GROUND, weight), frame(DVec3::X * 5.0, DVec3::Z));
     let spring = Bushing {
         a: BodyId::GROUND,
         b: weight,
@@ -220,9 +220,9 @@ fn equilibria_have_their_closed_forms() {
         stiffness: std::array::from_fn(|i| std::array::from_fn(|j| if i == 2 && j == 2 { 500.0 } else { 0.0 })),
         damping: [[0.0; 6]; 6],
     };
-    scene.force("spring", ForceKind::Bushing(Box::new(spring)));
-    let bob = scene.body(Body::rigid("bob", Mass::sphere(1.0, 0.1)).at(DVec3::new(0.6, 0.0, -0.8)));
-    scene.joint("pivot", JointKind::Revolute, (BodyId::GROUND, bob), frame(DVec3::ZERO, DVec3::Y));
+    scene.add_force("spring", ForceKind::Bushing(Box::new(spring)));
+    let bob = scene.add_body(Body::rigid("bob", Mass::sphere(1.0, 0.1)).at(DVec3::new(0.6, 0.0, -0.8)));
+    scene.add_joint("pivot", JointKind::Revolute, (BodyId::GROUND, bob), frame(DVec3::ZERO, DVec3::Y));
     let mut state = State::initial(&scene);
     let (found, stepper) = equilibrium(&scene, Settings::with_time_step(1e-2), &mut state).unwrap_or_else(|e| panic!("{e}"));
     // Accelerations are below 1e-9 g: over ω² = 250/s² and g/l that leaves 1e-9 m.
@@ -233,7 +233,7 @@ fn equilibria_have_their_closed_forms() {
     assert!((pivot.world.force - DVec3::Z * 9.81).length() < 1e-6 && pivot.unique == [true; 6], "{pivot:?}");
     // A ball above nothing has no equilibrium, and it says who.
     let mut scene = Scene::new("falls");
-    scene.shaped(Body::rigid("stone", Mass::sphere(1.0, 0.1)), Shape::Sphere { radius: 0.1 });
+    scene.add_body_with_shape(Body::rigid("stone", Mass::sphere(1.0, 0.1)), Shape::Sphere { radius: 0.1 });
     let why = equilibrium(&scene, Settings::with_time_step(1e-2), &mut State::initial(&scene)).err().expect("it falls").to_string();
     assert!(why.contains("`stone`"), "{why}");
 }
@@ -241,9 +241,9 @@ fn equilibria_have_their_closed_forms() {
 /// One step of a body that lies on the floor.
 fn lying(feet: &[DVec3], mu: f64) -> (Scene, Stepper) {
     let mut scene = floor("table", mu, 0.0);
-    let table = scene.body(Body::rigid("table", Mass::cuboid(10.0, DVec3::new(1.0, 0.6, 0.1))).at(DVec3::Z * 0.8));
+    let table = scene.add_body(Body::rigid("table", Mass::cuboid(10.0, DVec3::new(1.0, 0.6, 0.1))).at(DVec3::Z * 0.8));
     for foot in feet {
-        scene.attach(table, Shape::Sphere { radius: 0.02 }, Pose::at(*foot), SurfaceMaterial::default());
+        scene.add_collider(table, Shape::Sphere { radius: 0.02 }, Pose::at(*foot), SurfaceMaterial::default());
     }
     let mut stepper = Stepper::new(&scene, exact(1e-3)).unwrap();
     stepper.step(&scene, &mut State::initial(&scene)).unwrap();
@@ -310,8 +310,8 @@ fn the_doctor_finds_what_is_wrong_and_nothing_else() {
         (
             "mass ratio",
             broken(&|s| {
-                let heavy = s.body(Body::rigid("heavy", Mass::sphere(1e8, 10.0)));
-                s.joint("pin", JointKind::Spherical, (body, heavy), Pose::IDENTITY);
+                let heavy = s.add_body(Body::rigid("heavy", Mass::sphere(1e8, 10.0)));
+                s.add_joint("pin", JointKind::Spherical, (body, heavy), Pose::IDENTITY);
             }),
         ),
         (
@@ -320,28 +320,28 @@ fn the_doctor_finds_what_is_wrong_and_nothing_else() {
                 let ends = (DVec3::ZERO, DVec3::Z);
                 let spring =
                     Spring { a: BodyId::GROUND, b: body, point_a: ends.1, point_b: ends.0, length: 1.0, stiffness: 1e9, damping: 0.0 };
-                s.force("spring", ForceKind::Spring(spring));
+                s.add_force("spring", ForceKind::Spring(spring));
             }),
         ),
         (
             "limit",
             broken(&|s| {
-                let hinge = s.joint("hinge", JointKind::Revolute, (BodyId::GROUND, body), frame(DVec3::Z * 0.1, DVec3::Z));
-                s.limit(hinge, Coordinate::Angle, 0.5, 1.0);
+                let hinge = s.add_joint("hinge", JointKind::Revolute, (BodyId::GROUND, body), frame(DVec3::Z * 0.1, DVec3::Z));
+                s.add_limit(hinge, Coordinate::Angle, 0.5, 1.0);
             }),
         ),
         (
             "locked",
             broken(&|s| {
                 for x in [-0.1, 0.1] {
-                    s.joint(format!("hinge at {x}"), JointKind::Revolute, (BodyId::GROUND, body), frame(DVec3::X * x, DVec3::Y));
+                    s.add_joint(format!("hinge at {x}"), JointKind::Revolute, (BodyId::GROUND, body), frame(DVec3::X * x, DVec3::Y));
                 }
             }),
         ),
         (
             "velocity",
             broken(&|s| {
-                s.joint("weld", JointKind::Fixed, (BodyId::GROUND, body), Pose::IDENTITY);
+                s.add_joint("weld", JointKind::Fixed, (BodyId::GROUND, body), Pose::IDENTITY);
                 s.bodies[body.index()].velocity = DVec3::X;
             }),
         ),
@@ -350,7 +350,7 @@ fn the_doctor_finds_what_is_wrong_and_nothing_else() {
             broken(&|s| {
                 let v = [DVec3::ZERO, DVec3::X, DVec3::Y, DVec3::Z].map(|x| 0.1 * x + DVec3::Z).to_vec();
                 let inward = vec![[0, 1, 2], [0, 3, 1], [1, 3, 2], [0, 2, 3]];
-                s.attach(BodyId::GROUND, Shape::Mesh { vertices: v, triangles: inward }, Pose::IDENTITY, SurfaceMaterial::default());
+                s.add_collider(BodyId::GROUND, Shape::Mesh { vertices: v, triangles: inward }, Pose::IDENTITY, SurfaceMaterial::default());
             }),
         ),
     ] {

@@ -105,9 +105,9 @@ fn forces() -> Vec<(&'static str, ForceKind)> {
 fn two_bodies(force: &ForceKind) -> Scene {
     let mut scene = Scene::new("two bodies");
     for name in ["a", "b"] {
-        scene.body(Body::rigid(name, Mass::sphere(1.0, 0.1)));
+        scene.add_body(Body::rigid(name, Mass::sphere(1.0, 0.1)));
     }
-    scene.force("force", force.clone());
+    scene.add_force("force", force.clone());
     scene
 }
 

@@ -17,8 +17,8 @@ fn weightless(name: &str) -> Scene {
 
 /// A rotor of inertia 1 kg m² about z on a hinge.
 fn rotor(scene: &mut Scene, name: &str, at: DVec3) -> (BodyId, JointId) {
-    let id = scene.body(Body::rigid(name, Mass::new(2.0, DVec3::new(0.6, 0.6, 1.0))).at(at));
-    let hinge = scene.joint(format!("{name} hinge"), JointKind::Revolute, (BodyId::GROUND, id), frame(at, DVec3::Z));
+    let id = scene.add_body(Body::rigid(name, Mass::new(2.0, DVec3::new(0.6, 0.6, 1.0))).at(at));
+    let hinge = scene.add_joint(format!("{name} hinge"), JointKind::Revolute, (BodyId::GROUND, id), frame(at, DVec3::Z));
     (id, hinge)
 }
 
@@ -26,7 +26,7 @@ fn rotor(scene: &mut Scene, name: &str, at: DVec3) -> (BodyId, JointId) {
 fn a_thrown_body_follows_the_discrete_parabola() {
     let mut scene = Scene::new("throw");
     let v = DVec3::new(1.0, 2.0, 3.0);
-    let id = scene.body(Body::rigid("stone", Mass::sphere(0.7, 0.1)).moving(v, DVec3::X));
+    let id = scene.add_body(Body::rigid("stone", Mass::sphere(0.7, 0.1)).moving(v, DVec3::X));
     let (h, n) = (1e-2, 100);
     let end = run(&scene, Settings::with_time_step(h), n);
     let t = h * n as f64;
@@ -40,7 +40,7 @@ fn a_free_top_keeps_its_momentum_to_rounding_and_its_energy_within_bounds() {
     let mut scene = weightless("top");
     let mass = Mass::new(1.0, DVec3::new(1.0, 2.0, 2.7));
     let spin = DVec3::new(0.1, 2.0, 0.1);
-    let id = scene.body(Body { spin, ..Body::rigid("top", mass) });
+    let id = scene.add_body(Body { spin, ..Body::rigid("top", mass) });
     let momentum = mass.inertia * spin;
     let mut errors = Vec::new();
     for h in [2e-3, 1e-3] {
@@ -66,7 +66,7 @@ fn a_free_top_keeps_its_momentum_to_rounding_and_its_energy_within_bounds() {
 fn a_symmetric_top_precesses_at_its_closed_form_rate() {
     let mut scene = weightless("symmetric top");
     let (across, along, spin) = (1.0, 1.5, DVec3::new(0.3, 0.0, 4.0));
-    let id = scene.body(Body { spin, ..Body::rigid("top", Mass::new(1.0, DVec3::new(across, across, along))) });
+    let id = scene.add_body(Body { spin, ..Body::rigid("top", Mass::new(1.0, DVec3::new(across, across, along))) });
     let (h, n) = (1e-4, 5000);
     let end = run(&scene, Settings::with_time_step(h), n);
     // In body axes the transverse spin turns at (I₃ − I₁)/I₁ ω₃.
@@ -80,8 +80,8 @@ fn a_symmetric_top_precesses_at_its_closed_form_rate() {
 fn a_pendulum_approaches_its_exact_motion_with_the_step() {
     // A01 of the IFToMM benchmark: 1 kg, 1 m, from horizontal; its period is 2.36784194757624 s.
     let mut scene = Scene::new("pendulum");
-    let bob = scene.body(Body::rigid("bob", Mass::sphere(1.0, 0.1)).at(DVec3::X));
-    scene.rod("rod", (BodyId::GROUND, bob), (DVec3::ZERO, DVec3::X));
+    let bob = scene.add_body(Body::rigid("bob", Mass::sphere(1.0, 0.1)).at(DVec3::X));
+    scene.add_rod("rod", (BodyId::GROUND, bob), (DVec3::ZERO, DVec3::X));
     let period = 2.36784194757624;
     let mut errors = Vec::new();
     for n in [1000, 2000, 4000] {
@@ -96,8 +96,8 @@ fn a_pendulum_approaches_its_exact_motion_with_the_step() {
 #[test]
 fn projection_holds_the_rod_to_rounding() {
     let mut scene = Scene::new("pendulum");
-    let bob = scene.body(Body::rigid("bob", Mass::sphere(1.0, 0.1)).at(DVec3::X));
-    scene.rod("rod", (BodyId::GROUND, bob), (DVec3::ZERO, DVec3::X));
+    let bob = scene.add_body(Body::rigid("bob", Mass::sphere(1.0, 0.1)).at(DVec3::X));
+    scene.add_rod("rod", (BodyId::GROUND, bob), (DVec3::ZERO, DVec3::X));
     let end = run(&scene, Settings { projections: 3, ..Settings::with_time_step(5e-3) }, 400);
     assert!((end.position(bob).length() - 1.0).abs() < 1e-13, "{}", end.position(bob).length() - 1.0);
 }
@@ -106,15 +106,15 @@ fn projection_holds_the_rod_to_rounding() {
 fn a_slider_crank_follows_its_closed_form() {
     let (r, l) = (0.1, 0.3);
     let mut scene = Scene::new("slider-crank");
-    let crank = scene.body(Body::rigid("crank", Mass::cuboid(1.0, DVec3::new(r, 0.02, 0.02))).at(DVec3::X * 0.5 * r));
-    let rod = scene.body(Body::rigid("rod", Mass::cuboid(0.5, DVec3::new(l, 0.02, 0.02))).at(DVec3::X * (r + 0.5 * l)));
-    let slider = scene.body(Body::rigid("slider", Mass::cuboid(2.0, DVec3::splat(0.05))).at(DVec3::X * (r + l)));
-    let main = scene.joint("main bearing", JointKind::Revolute, (BodyId::GROUND, crank), frame(DVec3::ZERO, DVec3::Y));
-    scene.joint("crank pin", JointKind::Revolute, (crank, rod), frame(DVec3::X * r, DVec3::Y));
-    scene.joint("piston pin", JointKind::Revolute, (rod, slider), frame(DVec3::X * (r + l), DVec3::Y));
-    scene.joint("guide", JointKind::Prismatic, (BodyId::GROUND, slider), frame(DVec3::X * (r + l), DVec3::X));
+    let crank = scene.add_body(Body::rigid("crank", Mass::cuboid(1.0, DVec3::new(r, 0.02, 0.02))).at(DVec3::X * 0.5 * r));
+    let rod = scene.add_body(Body::rigid("rod", Mass::cuboid(0.5, DVec3::new(l, 0.02, 0.02))).at(DVec3::X * (r + 0.5 * l)));
+    let slider = scene.add_body(Body::rigid("slider", Mass::cuboid(2.0, DVec3::splat(0.05))).at(DVec3::X * (r + l)));
+    let main = scene.add_joint("main bearing", JointKind::Revolute, (BodyId::GROUND, crank), frame(DVec3::ZERO, DVec3::Y));
+    scene.add_joint("crank pin", JointKind::Revolute, (crank, rod), frame(DVec3::X * r, DVec3::Y));
+    scene.add_joint("piston pin", JointKind::Revolute, (rod, slider), frame(DVec3::X * (r + l), DVec3::Y));
+    scene.add_joint("guide", JointKind::Prismatic, (BodyId::GROUND, slider), frame(DVec3::X * (r + l), DVec3::X));
     let omega = 10.0;
-    scene.motor("drive", main, Coordinate::Angle, Drive::Position(Function::rate(omega)));
+    scene.add_motor("drive", main, Coordinate::Angle, Drive::Position(Function::rate(omega)));
     // A planar loop of spatial joints: three rows are redundant, as in any CAD model.
     let (h, n) = (1e-3, 777);
     let end = run(&scene, Settings { projections: 2, ..Settings::with_time_step(h) }, n);
@@ -133,9 +133,9 @@ fn a_door_on_three_hinges_swings_like_one_on_a_single_hinge() {
         // The axis leans, so that the door swings by its weight.
         let axis = DVec3::new(0.2, 0.0, 1.0).normalize();
         let side = DVec3::Y;
-        let door = scene.body(Body::rigid("door", Mass::cuboid(20.0, DVec3::new(0.04, 0.8, 2.0))).at(0.4 * side));
+        let door = scene.add_body(Body::rigid("door", Mass::cuboid(20.0, DVec3::new(0.04, 0.8, 2.0))).at(0.4 * side));
         for i in 0..hinges {
-            scene.joint(format!("hinge {i}"), JointKind::Revolute, (BodyId::GROUND, door), frame(axis * (i as f64 - 1.0) * 0.7, axis));
+            scene.add_joint(format!("hinge {i}"), JointKind::Revolute, (BodyId::GROUND, door), frame(axis * (i as f64 - 1.0) * 0.7, axis));
         }
         (scene, door)
     };
@@ -152,11 +152,11 @@ fn gears_and_racks_keep_their_ratio() {
     let mut scene = weightless("gears");
     let (_, first) = rotor(&mut scene, "first", DVec3::ZERO);
     let (second, second_hinge) = rotor(&mut scene, "second", DVec3::X);
-    scene.gear_ratio("pair", first, second_hinge, -3.0);
-    let carriage = scene.body(Body::rigid("carriage", Mass::sphere(1.0, 0.1)).at(DVec3::Y));
-    let guide = scene.joint("guide", JointKind::Prismatic, (BodyId::GROUND, carriage), frame(DVec3::Y, DVec3::X));
-    scene.rack("rack", first, guide, 0.05);
-    scene.motor("drive", first, Coordinate::Angle, Drive::Speed(Function::Constant(2.0)));
+    scene.add_gear_pair("pair", first, second_hinge, -3.0);
+    let carriage = scene.add_body(Body::rigid("carriage", Mass::sphere(1.0, 0.1)).at(DVec3::Y));
+    let guide = scene.add_joint("guide", JointKind::Prismatic, (BodyId::GROUND, carriage), frame(DVec3::Y, DVec3::X));
+    scene.add_rack("rack", first, guide, 0.05);
+    scene.add_motor("drive", first, Coordinate::Angle, Drive::Speed(Function::Constant(2.0)));
     let end = run(&scene, Settings::with_time_step(1e-2), 1000);
     // 20 rad: more than three turns.
     assert!((end.state.angles[first.index()] - 20.0).abs() < 1e-9, "{}", end.state.angles[first.index()]);
@@ -170,14 +170,14 @@ fn limits_stop_and_dry_friction_brakes() {
     let mut scene = weightless("limit");
     let (id, hinge) = rotor(&mut scene, "rotor", DVec3::ZERO);
     scene.bodies[id.index()].spin = DVec3::Z * 2.0;
-    scene.limit(hinge, Coordinate::Angle, -1.0, 0.5);
+    scene.add_limit(hinge, Coordinate::Angle, -1.0, 0.5);
     let end = run(&scene, Settings::with_time_step(1e-2), 100);
     assert!((end.state.angles[hinge.index()] - 0.5).abs() < 1e-9 && end.spin(id).length() < 1e-9);
     assert!((end.energy.impact - 2.0).abs() < 1e-9, "½·1·2² J: {:?}", end.energy);
     let mut scene = weightless("brake");
     let (id, hinge) = rotor(&mut scene, "rotor", DVec3::ZERO);
     scene.bodies[id.index()].spin = DVec3::Z * 2.0;
-    scene.dry_friction(hinge, Coordinate::Angle, 1.0);
+    scene.add_dry_friction(hinge, Coordinate::Angle, 1.0);
     let (half, end) = (run(&scene, Settings::with_time_step(1e-2), 100), run(&scene, Settings::with_time_step(1e-2), 300));
     assert!((half.spin(id).z - 1.0).abs() < 1e-9 && end.spin(id).length() < 1e-9);
     // Mean of old and new velocity: the work of friction is exact.
@@ -190,7 +190,7 @@ fn motors_do_what_they_are_told() {
     let one = |drive: Drive| {
         let mut scene = weightless("motor");
         let (id, hinge) = rotor(&mut scene, "rotor", DVec3::ZERO);
-        scene.motor("drive", hinge, Coordinate::Angle, drive);
+        scene.add_motor("drive", hinge, Coordinate::Angle, drive);
         let end = run(&scene, Settings::with_time_step(h), n);
         (end.spin(id).z, end.state.angles[hinge.index()], end.energy)
     };
@@ -218,9 +218,9 @@ fn springs_follow_the_implicit_recursion_however_stiff() {
     for (k, c) in [(40.0, 0.3), (1e9, 0.0), (1e12, 1e3)] {
         let mut scene = weightless("oscillator");
         let (m, h, n) = (2.0, 1e-2, 100);
-        let id = scene.body(Body::rigid("mass", Mass::sphere(m, 0.1)).at(DVec3::X * 1.1));
+        let id = scene.add_body(Body::rigid("mass", Mass::sphere(m, 0.1)).at(DVec3::X * 1.1));
         let spring = Spring { a: BodyId::GROUND, b: id, point_a: DVec3::ZERO, point_b: DVec3::ZERO, length: 1.0, stiffness: k, damping: c };
-        scene.force("spring", ForceKind::Spring(spring));
+        scene.add_force("spring", ForceKind::Spring(spring));
         let end = run(&scene, Settings::with_time_step(h), n);
         let (mut x, mut v) = (0.1, 0.0);
         for _ in 0..n {
@@ -238,16 +238,16 @@ fn a_torsion_spring_and_a_bushing_deflect_by_their_compliance() {
     let (id, _) = rotor(&mut scene, "rotor", DVec3::ZERO);
     let base =
         Torsion { a: BodyId::GROUND, b: id, frame_a: Pose::IDENTITY, frame_b: Pose::IDENTITY, angle: 0.1, stiffness: 50.0, damping: 20.0 };
-    scene.force("spring", ForceKind::Torsion(base));
+    scene.add_force("spring", ForceKind::Torsion(base));
     let torque = [Function::default(), Function::default(), Function::Constant(10.0)];
-    scene.force(
+    scene.add_force(
         "load",
         ForceKind::Applied(Box::new(Applied { body: id, point: DVec3::ZERO, force: Default::default(), torque, frame: Frame::World })),
     );
     let end = run(&scene, Settings::with_time_step(1e-2), 2000);
     assert!((end.state.angles[0] - 0.3).abs() < 1e-9, "{}", end.state.angles[0]);
     let mut scene = weightless("bushing");
-    let id = scene.body(Body::rigid("engine", Mass::cuboid(5.0, DVec3::splat(0.3))));
+    let id = scene.add_body(Body::rigid("engine", Mass::cuboid(5.0, DVec3::splat(0.3))));
     let diagonal = |values: [f64; 6]| {
         let mut m = [[0.0; 6]; 6];
         (0..6).for_each(|i| m[i][i] = values[i]);
@@ -255,7 +255,7 @@ fn a_torsion_spring_and_a_bushing_deflect_by_their_compliance() {
     };
     let (mut stiffness, damping) = (diagonal([1e4, 2e4, 4e4, 50.0, 60.0, 70.0]), diagonal([300.0, 300.0, 300.0, 5.0, 5.0, 5.0]));
     (stiffness[0][1], stiffness[1][0]) = (5e3, 5e3);
-    scene.force(
+    scene.add_force(
         "bushing",
         ForceKind::Bushing(Box::new(Bushing {
             a: BodyId::GROUND,
@@ -267,7 +267,7 @@ fn a_torsion_spring_and_a_bushing_deflect_by_their_compliance() {
         })),
     );
     let force = [Function::Constant(10.0), Function::default(), Function::Constant(8.0)];
-    scene.force(
+    scene.add_force(
         "load",
         ForceKind::Applied(Box::new(Applied { body: id, point: DVec3::ZERO, force, torque: Default::default(), frame: Frame::World })),
     );
@@ -282,8 +282,8 @@ fn a_torsion_spring_and_a_bushing_deflect_by_their_compliance() {
 fn drag_follows_its_implicit_recursion() {
     let mut scene = weightless("drag");
     let (m, h, v) = (2.0, 1e-2, 5.0);
-    let id = scene.body(Body::rigid("sphere", Mass::sphere(m, 0.1)).moving(DVec3::X * v, DVec3::ZERO));
-    scene.force("air", ForceKind::Drag(Drag { body: id, linear: 0.3, quadratic: 0.1, angular: 0.0 }));
+    let id = scene.add_body(Body::rigid("sphere", Mass::sphere(m, 0.1)).moving(DVec3::X * v, DVec3::ZERO));
+    scene.add_force("air", ForceKind::Drag(Drag { body: id, linear: 0.3, quadratic: 0.1, angular: 0.0 }));
     let end = run(&scene, Settings::with_time_step(h), 100);
     let mut exact = v;
     for _ in 0..100 {
@@ -311,9 +311,9 @@ fn every_joint_holds_what_it_says() {
         let at = frame(DVec3::new(0.2, 0.1, 0.0), DVec3::new(1.0, 0.5, 1.0));
         let body = Body::rigid("body", Mass::cuboid(2.0, DVec3::new(0.1, 0.2, 0.4))).at(DVec3::new(0.3, 0.2, -0.1));
         let other =
-            scene.body(Body::rigid("other", Mass::cuboid(3.0, DVec3::new(0.3, 0.1, 0.2))).moving(DVec3::X, DVec3::new(1.0, 2.0, -1.0)));
-        let id = scene.body(body);
-        let joint = scene.joint("joint", kind, (other, id), at);
+            scene.add_body(Body::rigid("other", Mass::cuboid(3.0, DVec3::new(0.3, 0.1, 0.2))).moving(DVec3::X, DVec3::new(1.0, 2.0, -1.0)));
+        let id = scene.add_body(body);
+        let joint = scene.add_joint("joint", kind, (other, id), at);
         let h = 1e-3;
         let end = run(&scene, Settings { projections: 2, ..Settings::with_time_step(h) }, 300);
         let (a, b) =

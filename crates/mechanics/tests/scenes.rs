@@ -136,7 +136,7 @@ fn the_four_legs_of_a_table_carry_its_weight() {
         skin: SurfaceMaterial::default(),
     };
     let parts = [top, leg(0.5, 0.3), leg(-0.5, 0.3), leg(0.5, -0.3), leg(-0.5, -0.3)];
-    let table = scene.solid("table", Pose::IDENTITY, &parts).unwrap();
+    let table = scene.add_solid("table", Pose::IDENTITY, &parts).unwrap();
     let mass = scene.bodies[table.index()].mass().unwrap().mass;
     assert!((mass - (700.0 * 1.2 * 0.8 * 0.04 + 4.0 * 600.0 * 0.06 * 0.06 * 0.7)).abs() < 1e-9);
     let h = 2e-3;
@@ -203,7 +203,7 @@ fn a_belt_carries_a_box_up_to_its_own_speed() {
 #[test]
 fn an_imposed_body_pushes_and_is_not_pushed() {
     let mut scene = floor("pusher", 0.0, 0.0);
-    let wall = scene.shaped(
+    let wall = scene.add_body_with_shape(
         Body::imposed("pusher", Motion::along(DVec3::X, |d| Function::rate(0.5 * d))).at(DVec3::new(-0.2, 0.0, 0.11)),
         Shape::Box { half_extents: DVec3::splat(0.1) },
     );

@@ -18,7 +18,7 @@ fn empty(name: &str) -> Scene {
 }
 
 fn floor(scene: &mut Scene) {
-    scene.attach(BodyId::GROUND, Shape::HalfSpace, Pose::IDENTITY, SurfaceMaterial::default());
+    scene.add_collider(BodyId::GROUND, Shape::HalfSpace, Pose::IDENTITY, SurfaceMaterial::default());
 }
 
 fn constant(force: DVec3) -> [Function; 3] {
@@ -117,7 +117,7 @@ fn the_patch_test_is_exact_to_rounding() {
     }
     mesh.check().unwrap();
     let mut scene = empty("patch");
-    scene.soft("block", Soft::new(mesh, rubber()), None);
+    scene.add_soft("block", Soft::new(mesh, rubber()), None);
     let layout = Layout::of(&scene);
     let mut state = State::initial(&scene);
     let turn = DMat3::from_axis_angle(DVec3::new(1.0, 1.0, 0.3).normalize(), 1.2);
@@ -138,7 +138,7 @@ fn the_patch_test_is_exact_to_rounding() {
 #[test]
 fn a_rotation_by_a_right_angle_makes_no_force() {
     let mut scene = empty("turned");
-    scene.soft("block", Soft::new(Tetrahedra::block([3, 2, 2], DVec3::new(0.3, 0.2, 0.2)), rubber()), None);
+    scene.add_soft("block", Soft::new(Tetrahedra::block([3, 2, 2], DVec3::new(0.3, 0.2, 0.2)), rubber()), None);
     let layout = Layout::of(&scene);
     let mut state = State::initial(&scene);
     for (axis, angle) in [(DVec3::Y, 90.0f64), (DVec3::Z, 90.0), (DVec3::new(1.0, 1.0, 1.0).normalize(), 179.0)] {
@@ -168,7 +168,7 @@ fn cantilever(cells: [usize; 3], force: f64, poisson: f64) -> f64 {
     let nodes = end.iter().map(|&n| (n, weight(n) / total)).collect();
     soft.loads.push(Load { nodes, force: constant(DVec3::new(0.0, 0.0, -force)) });
     let tip = soft.nearest(DVec3::new(length, 0.5 * side, 0.5 * side));
-    scene.soft("beam", soft, None);
+    scene.add_soft("beam", soft, None);
     // Steps so long that inertia means nothing: the second one is at rest.
     let mut stepper = Stepper::new(&scene, Settings::with_time_step(1e3)).unwrap();
     let mut state = State::initial(&scene);
@@ -207,7 +207,7 @@ fn a_free_beam_swings_with_the_frequency_of_its_mesh() {
     let soft = Soft::new(Tetrahedra::block(cells, DVec3::new(length, side, side)), Elastic { poisson: 0.0, ..rubber() });
     let soft = Soft { mass: NodeMass::Consistent, ..soft.holding(|x| x.x < 1e-9) };
     let tip = soft.nearest(DVec3::new(length, 0.5 * side, 0.5 * side)) as usize;
-    scene.soft("beam", soft, None);
+    scene.add_soft("beam", soft, None);
     let inertia = side.powi(4) / 12.0;
     let omega = 1.875104f64.powi(2) * (1e7 * inertia / (1000.0 * side * side * length.powi(4))).sqrt();
     // Too stiff by as much as the deflection is too small; shear and turning inertia of a thick beam count too (3 EI/(κGAL²), 4 %).
@@ -242,11 +242,11 @@ fn a_free_beam_swings_with_the_frequency_of_its_mesh() {
 fn a_free_body_keeps_its_momentum_and_a_pair_that_collides_too() {
     let mut scene = empty("momentum");
     let mesh = Tetrahedra::block([3, 3, 3], DVec3::splat(0.3));
-    scene.soft("block", Soft { mass: NodeMass::Consistent, ..Soft::new(mesh, rubber()) }, Some(SurfaceMaterial::default()));
+    scene.add_soft("block", Soft { mass: NodeMass::Consistent, ..Soft::new(mesh, rubber()) }, Some(SurfaceMaterial::default()));
     let ball = Shape::Sphere { radius: 0.1 };
     let striker =
         Body::rigid("ball", Mass::sphere(2.0, 0.1)).at(DVec3::new(0.15, 0.12, 0.45)).moving(DVec3::new(0.5, 0.0, -5.0), DVec3::ZERO);
-    let id = scene.shaped(striker, ball);
+    let id = scene.add_body_with_shape(striker, ball);
     let mut stepper = Stepper::new(&scene, Settings { solver: Method::InteriorPoint, ..Settings::with_time_step(1e-3) }).unwrap();
     let mut state = State::initial(&scene);
     for n in 0..64 {
@@ -281,7 +281,7 @@ fn a_free_body_keeps_its_momentum_and_a_pair_that_collides_too() {
 fn an_inverted_element_comes_back() {
     let mut scene = empty("inverted");
     let elastic = Elastic { mass_damping: 20.0, ..rubber() };
-    scene.soft("block", Soft::new(Tetrahedra::block([2, 2, 2], DVec3::splat(0.2)), elastic), None);
+    scene.add_soft("block", Soft::new(Tetrahedra::block([2, 2, 2], DVec3::splat(0.2)), elastic), None);
     let mut stepper = Stepper::new(&scene, Settings::with_time_step(5e-3)).unwrap();
     let mut state = State::initial(&scene);
     // The middle node out through the lid.
@@ -300,7 +300,7 @@ fn a_soft_block_slides_as_far_as_coulomb_says_and_its_weight_arrives() {
     scene.materials[0].mu = 0.3;
     let mut mesh = Tetrahedra::block([3, 3, 1], DVec3::new(0.3, 0.3, 0.1));
     mesh.nodes.iter_mut().for_each(|x| x.z += 1e-5);
-    let id = scene.soft("block", Soft::new(mesh, Elastic { stiffness_damping: 1e-3, ..rubber() }), Some(SurfaceMaterial::default()));
+    let id = scene.add_soft("block", Soft::new(mesh, Elastic { stiffness_damping: 1e-3, ..rubber() }), Some(SurfaceMaterial::default()));
     let body = scene.softs[id.index()].body;
     scene.bodies[body.index()].velocity = DVec3::X;
     let mut stepper = Stepper::new(&scene, Settings { solver: Method::InteriorPoint, ..Settings::with_time_step(2e-3) }).unwrap();
@@ -326,7 +326,7 @@ fn soft_on_soft_on_the_floor_carries_the_weight_of_the_upper_one() {
     for (name, height, side) in [("lower", 1e-4, 0.3), ("upper", 0.1 + 2e-4, 0.2)] {
         let mut mesh = Tetrahedra::block([3, 3, 1], DVec3::new(side, side, 0.1));
         mesh.nodes.iter_mut().for_each(|x| *x += DVec3::new(-0.5 * side, -0.5 * side, height));
-        scene.soft(name, Soft::new(mesh, elastic), Some(SurfaceMaterial::default()));
+        scene.add_soft(name, Soft::new(mesh, elastic), Some(SurfaceMaterial::default()));
     }
     let mut stepper = Stepper::new(&scene, Settings { solver: Method::InteriorPoint, ..Settings::with_time_step(5e-3) }).unwrap();
     let mut state = State::initial(&scene);
@@ -348,7 +348,7 @@ fn every_method_takes_a_soft_body_on_the_floor() {
     floor(&mut scene);
     let mut mesh = Tetrahedra::block([4, 4, 3], DVec3::new(0.4, 0.4, 0.3));
     mesh.nodes.iter_mut().for_each(|x| x.z += 1e-4);
-    let id = scene.soft("block", Soft::new(mesh, rubber()), Some(SurfaceMaterial::default()));
+    let id = scene.add_soft("block", Soft::new(mesh, rubber()), Some(SurfaceMaterial::default()));
     let body = scene.softs[id.index()].body;
     scene.bodies[body.index()].velocity = DVec3::new(0.1, 0.0, -0.2);
     let mut answers: Vec<(&str, Vec<f64>)> = Vec::new();
@@ -391,11 +391,11 @@ fn a_ball_pressed_into_a_block_follows_hertz() {
     let mut mesh = Tetrahedra::block([12, 12, 6], DVec3::new(0.4, 0.4, 0.2));
     mesh.nodes.iter_mut().for_each(|x| *x -= DVec3::new(0.2, 0.2, 0.2));
     let soft = Soft::new(mesh, rubber()).holding(|x| x.z < -0.2 + 1e-9);
-    scene.soft("block", soft, Some(SurfaceMaterial::default()));
+    scene.add_soft("block", soft, Some(SurfaceMaterial::default()));
     let radius = 0.2;
     let motion = Motion::along(-DVec3::Z, |rate| Function::Ramp { value: 0.0, rate });
-    let id = scene.body(Body::imposed("ball", motion).at(DVec3::Z * radius));
-    scene.attach(id, Shape::Sphere { radius }, Pose::IDENTITY, SurfaceMaterial::default());
+    let id = scene.add_body(Body::imposed("ball", motion).at(DVec3::Z * radius));
+    scene.add_collider(id, Shape::Sphere { radius }, Pose::IDENTITY, SurfaceMaterial::default());
     let mut settings = Settings { solver: Method::InteriorPoint, ..Settings::with_time_step(0.005) };
     settings.contact_margin = 0.002;
     let mut stepper = Stepper::new(&scene, settings).unwrap();
@@ -418,7 +418,7 @@ fn a_ball_pressed_into_a_block_follows_hertz() {
 #[test]
 fn a_weight_hangs_from_the_nodes_that_hold_it() {
     let mut scene = Scene::new("hanging");
-    let weight = scene.body(Body::rigid("weight", Mass::cuboid(3.0, DVec3::splat(0.2))).at(DVec3::new(0.1, 0.1, -0.6)));
+    let weight = scene.add_body(Body::rigid("weight", Mass::cuboid(3.0, DVec3::splat(0.2))).at(DVec3::new(0.1, 0.1, -0.6)));
     let mesh = Tetrahedra::block([2, 2, 5], DVec3::new(0.2, 0.2, 0.5));
     let mut soft = Soft::new(mesh, Elastic { mass_damping: 20.0, ..rubber() }).holding(|x| x.z > 0.5 - 1e-9);
     soft.mesh.nodes.iter_mut().for_each(|x| x.z -= 0.5);
@@ -427,7 +427,7 @@ fn a_weight_hangs_from_the_nodes_that_hold_it() {
         soft.attached.push(Attachment { node, body: weight, point });
     }
     assert_eq!(soft.attached.len(), 9);
-    scene.soft("bar", soft, None);
+    scene.add_soft("bar", soft, None);
     let mut stepper = Stepper::new(&scene, Settings::with_time_step(5e-3)).unwrap();
     let mut state = State::initial(&scene);
     for _ in 0..300 {
@@ -445,7 +445,7 @@ fn springs_in_place_of_contacts_carry_the_same_weight() {
         let mut scene = Scene::new("penalty");
         floor(&mut scene);
         let elastic = Elastic { mass_damping: 20.0, stiffness_damping: 1e-3, ..rubber() };
-        let id = scene.soft(
+        let id = scene.add_soft(
             "block",
             Soft::new(Tetrahedra::block([2, 2, 1], DVec3::new(0.2, 0.2, 0.1)), elastic),
             Some(SurfaceMaterial::default()),
@@ -469,12 +469,12 @@ fn springs_in_place_of_contacts_carry_the_same_weight() {
 #[test]
 fn a_cylinder_that_overhangs_a_soft_block_touches_its_top_alone() {
     let mut scene = empty("overhang");
-    scene.soft("block", Soft::new(Tetrahedra::block([4, 3, 1], DVec3::new(0.4, 0.3, 0.1)), rubber()), Some(SurfaceMaterial::default()));
+    scene.add_soft("block", Soft::new(Tetrahedra::block([4, 3, 1], DVec3::new(0.4, 0.3, 0.1)), rubber()), Some(SurfaceMaterial::default()));
     for (name, height) in [("touching", 0.125), ("overlapping", 0.122), ("apart", 0.128)] {
         let mut scene = scene.clone();
         let across = Pose { position: DVec3::new(0.23, 0.15, height), orientation: DQuat::from_rotation_x(std::f64::consts::FRAC_PI_2) };
-        let roll = scene.body(Body::fixed("roll").placed(across));
-        scene.attach(roll, Shape::Cylinder { radius: 0.025, half_length: 0.4 }, Pose::IDENTITY, SurfaceMaterial::default());
+        let roll = scene.add_body(Body::fixed("roll").placed(across));
+        scene.add_collider(roll, Shape::Cylinder { radius: 0.025, half_length: 0.4 }, Pose::IDENTITY, SurfaceMaterial::default());
         let mut stepper = Stepper::new(&scene, Settings { contact_margin: 0.01, ..Settings::with_time_step(1e-3) }).unwrap();
         stepper.step(&scene, &mut State::initial(&scene)).unwrap();
         assert!(stepper.contacts().len() >= 4, "{name}: {}", stepper.contacts().len());
@@ -492,7 +492,7 @@ fn the_analysis_of_the_pattern_is_used_again() {
     floor(&mut scene);
     let mut mesh = Tetrahedra::block([6, 6, 4], DVec3::new(0.6, 0.6, 0.4));
     mesh.nodes.iter_mut().for_each(|x| x.z += 1e-4);
-    scene.soft("block", Soft::new(mesh, rubber()), Some(SurfaceMaterial::default()));
+    scene.add_soft("block", Soft::new(mesh, rubber()), Some(SurfaceMaterial::default()));
     let mut stepper = Stepper::new(&scene, Settings { solver: Method::InteriorPoint, ..Settings::with_time_step(2e-3) }).unwrap();
     let mut state = State::initial(&scene);
     for _ in 0..20 {

@@ -14,7 +14,7 @@ fn rod(scene: &mut Scene, name: &str, a: DVec3, b: DVec3) -> BodyId {
     let length = (b - a).length();
     let turn = glam::DQuat::from_rotation_arc(DVec3::X, (b - a) / length);
     let mass = Mass::cuboid(1.0, DVec3::new(length, 0.05, 0.04));
-    scene.body(Body::rigid(name, mass).at(0.5 * (a + b)).turned(turn))
+    scene.add_body(Body::rigid(name, mass).at(0.5 * (a + b)).turned(turn))
 }
 
 /// A four-bar in the xz plane, pushed from rest.
@@ -27,12 +27,12 @@ fn four_bar() -> Scene {
     for (name, bodies, at) in
         [("o", (BodyId::GROUND, left), o), ("a", (left, beam), a), ("b", (beam, right), b), ("c", (BodyId::GROUND, right), c)]
     {
-        scene.joint(name, JointKind::Revolute, bodies, frame(at, DVec3::Y));
+        scene.add_joint(name, JointKind::Revolute, bodies, frame(at, DVec3::Y));
     }
     // Upright posts are in balance: something must push.
     let push = [Function::Constant(5.0), Function::default(), Function::default()];
     let applied = Applied { body: beam, point: DVec3::ZERO, force: push, torque: Default::default(), frame: Frame::World };
-    scene.force("push", ForceKind::Applied(Box::new(applied)));
+    scene.add_force("push", ForceKind::Applied(Box::new(applied)));
     scene
 }
 
@@ -56,12 +56,12 @@ fn zoo() -> Scene {
         let x = place(i as f64 + 1.0);
         let mass = Mass { mass: 1.0 + 0.3 * i as f64, inertia: glam::DMat3::from_diagonal(DVec3::new(0.3, 0.4, 0.5)) };
         let turn = glam::DQuat::from_scaled_axis(DVec3::new(0.3 * i as f64, -0.2, 0.5));
-        let id = scene.body(Body::rigid(format!("body {i}"), mass).at(x).turned(turn));
+        let id = scene.add_body(Body::rigid(format!("body {i}"), mass).at(x).turned(turn));
         let axis = DVec3::new(0.2, (i as f64).cos(), 0.7);
-        scene.joint(format!("joint {i}"), kind, (last, id), frame(x - DVec3::new(0.2, 0.1, -0.1), axis));
+        scene.add_joint(format!("joint {i}"), kind, (last, id), frame(x - DVec3::new(0.2, 0.1, -0.1), axis));
         last = id;
     }
-    scene.rod("strut", (BodyId(2), BodyId(5)), (place(2.0), place(5.0)));
+    scene.add_rod("strut", (BodyId(2), BodyId(5)), (place(2.0), place(5.0)));
     let spring = Spring {
         a: BodyId(1),
         b: BodyId(4),
@@ -71,12 +71,12 @@ fn zoo() -> Scene {
         stiffness: 30.0,
         damping: 0.7,
     };
-    scene.force("spring", ForceKind::Spring(spring));
-    scene.force("drag", ForceKind::Drag(Drag { body: BodyId(3), linear: 0.2, quadratic: 0.1, angular: 0.05 }));
+    scene.add_force("spring", ForceKind::Spring(spring));
+    scene.add_force("drag", ForceKind::Drag(Drag { body: BodyId(3), linear: 0.2, quadratic: 0.1, angular: 0.05 }));
     let push = [Function::Constant(1.0), Function::sine(2.0, 0.4), Function::Constant(-0.5)];
     let applied = Applied { body: BodyId(6), point: DVec3::new(0.1, 0.0, 0.2), force: push.clone(), torque: push, frame: Frame::Body };
-    scene.force("push", ForceKind::Applied(Box::new(applied)));
-    scene.motor("torque", JointId(0), Coordinate::Angle, Drive::Effort(Function::Constant(3.0)));
+    scene.add_force("push", ForceKind::Applied(Box::new(applied)));
+    scene.add_motor("torque", JointId(0), Coordinate::Angle, Drive::Effort(Function::Constant(3.0)));
     scene
 }
 
@@ -260,8 +260,8 @@ fn bad_input_is_refused_in_one_line_that_names_the_joint() {
     assert!(error.contains("body `beam` on joint `a`") && error.contains("positive definite"), "{error}");
     // What accelerations do not treat.
     let mut scene = four_bar();
-    scene.limit(JointId(1), Coordinate::Angle, -1.0, 1.0);
-    assert!(matches!(Equations::of(&scene, true), Err(BuildError::Unsupported { name, .. }) if name == "a"));
+    scene.add_limit(JointId(1), Coordinate::Angle, -1.0, 1.0);
+    assert!(matches!(Equations::of(&scene, true), Err(MechanismError::Unsupported { name, .. }) if name == "a"));
 }
 
 #[test]

@@ -104,7 +104,7 @@ impl Builder<'_, '_> {
             }
             let default = Material::default();
             let or = |x: Option<f64>, y: f64| x.unwrap_or(y);
-            self.scene.material(Material {
+            self.scene.add_material(Material {
                 name: name.clone(),
                 mu: or(value.mu.map(|x| x.si), default.mu),
                 restitution: or(value.restitution.map(|x| x.si), default.restitution),
@@ -219,11 +219,11 @@ impl Builder<'_, '_> {
         let turn = |v: &Option<Vector<_>>| moved.vector(v.as_ref().map_or(DVec3::ZERO, vector));
         let spin = moved.vector(table.angular_velocity.as_ref().map_or(DVec3::ZERO, vector));
         let body = Body { kind, origin: -center, ..Body::fixed(table.name.value.clone()) };
-        let id = self.scene.body(body.placed(pose).moving(turn(&table.velocity), spin));
+        let id = self.scene.add_body(body.placed(pose).moving(turn(&table.velocity), spin));
         let Some(groups) = self.body_groups(table) else { return };
         for part in shapes {
             let in_body = Pose::new(part.pose.position - center, part.pose.orientation);
-            let collider = self.scene.attach(id, part.shape, in_body, part.skin);
+            let collider = self.scene.add_collider(id, part.shape, in_body, part.skin);
             self.scene.colliders[collider.index()].groups = groups;
             self.scene.colliders[collider.index()].margin = part.margin;
         }

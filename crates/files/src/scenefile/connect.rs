@@ -58,7 +58,7 @@ impl Builder<'_, '_> {
         let Some((frame_a, frame_b)) = self.frames(moved, table, (a, b)) else { return };
         let ends = (self.scene.bodies[a.index()].pose * frame_a).position.distance((self.scene.bodies[b.index()].pose * frame_b).position);
         let kind = joint_kind(table.kind, table.length.map_or(ends, |l| l.si));
-        let id = self.scene.joint_between(table.name.value.clone(), kind, (a, frame_a), (b, frame_b));
+        let id = self.scene.add_joint_between(table.name.value.clone(), kind, (a, frame_a), (b, frame_b));
         let joint = &mut self.scene.joints[id.index()];
         if let Some(limits) = &table.limits {
             let restitution = limits.restitution.map_or(0.0, |e| e.si);
@@ -157,7 +157,7 @@ impl Builder<'_, '_> {
         }
         let also: Option<Vec<GearTerm>> = table.also.iter().flatten().map(|term| self.term(term)).collect();
         if let (Some(joint), Some(also), true, Some((coordinate, Some(drive)))) = (joint, also, fresh, drives.pop()) {
-            let id = self.scene.motor(table.name.value.clone(), joint, coordinate, drive);
+            let id = self.scene.add_motor(table.name.value.clone(), joint, coordinate, drive);
             self.scene.motors[id.index()].also = also;
         }
     }
@@ -170,19 +170,19 @@ impl Builder<'_, '_> {
             (Some(ratio), None, None) => {
                 let (first, second) = (self.joint_named(&ratio.first), self.joint_named(&ratio.second));
                 if let (Some(first), Some(second), true) = (first, second, fresh) {
-                    self.scene.gear_ratio(name, first, second, ratio.ratio.si);
+                    self.scene.add_gear_pair(name, first, second, ratio.ratio.si);
                 }
             }
             (None, Some(rack), None) => {
                 let (pinion, slider) = (self.joint_named(&rack.pinion), self.joint_named(&rack.slider));
                 if let (Some(pinion), Some(slider), true) = (pinion, slider, fresh) {
-                    self.scene.rack(name, pinion, slider, rack.radius.si);
+                    self.scene.add_rack(name, pinion, slider, rack.radius.si);
                 }
             }
             (None, None, Some(terms)) => {
                 let terms: Vec<Option<GearTerm>> = terms.iter().map(|term| self.term(term)).collect();
                 if let (Some(terms), true) = (terms.into_iter().collect::<Option<Vec<_>>>(), fresh) {
-                    self.scene.gear(name, &terms);
+                    self.scene.add_gear(name, &terms);
                 }
             }
             _ => self.reader.fault(
@@ -218,7 +218,7 @@ impl Builder<'_, '_> {
             let message = format!("the force `{}` is {} kinds", table.name.value, kinds.len());
             self.reader.fault(&table.name.at, message, "wanted one of `spring`, `torsion`, `bushing`, `drag`, `applied`");
         } else if let (Some(Some(kind)), true) = (kinds.pop(), fresh) {
-            self.scene.force(table.name.value.clone(), kind);
+            self.scene.add_force(table.name.value.clone(), kind);
         }
     }
 

@@ -196,7 +196,7 @@ impl Builder<'_, '_> {
             soft.attached.push(Attachment { node, body, point });
         }
         let Some(skin) = self.skin(&table.material) else { return };
-        let id = self.scene.soft(table.name.value.clone(), soft, (table.touch != Some(false)).then_some(skin));
+        let id = self.scene.add_soft(table.name.value.clone(), soft, (table.touch != Some(false)).then_some(skin));
         let body = self.scene.softs[id.index()].body;
         self.scene.bodies[body.index()].velocity = moved.vector(table.velocity.as_ref().map_or(DVec3::ZERO, vector));
     }

@@ -375,11 +375,11 @@ mod tests {
     #[test]
     fn every_fault_is_found_and_named() {
         let mut scene = Scene::new("wrong");
-        let a = scene.body(Body::rigid("a", Mass::sphere(-1.0, 0.1)));
-        scene.body(Body::rigid("a", Mass::new(1.0, DVec3::new(1.0, 1.0, 3.0))));
-        let hinge = scene.joint("hinge", JointKind::Revolute, (BodyId::GROUND, a), Pose::IDENTITY);
-        scene.motor("drive", hinge, Coordinate::Slide, Drive::Speed(Function::Constant(f64::NAN)));
-        scene.joint("nothing", JointKind::Fixed, (BodyId::GROUND, BodyId::GROUND), Pose::IDENTITY);
+        let a = scene.add_body(Body::rigid("a", Mass::sphere(-1.0, 0.1)));
+        scene.add_body(Body::rigid("a", Mass::new(1.0, DVec3::new(1.0, 1.0, 3.0))));
+        let hinge = scene.add_joint("hinge", JointKind::Revolute, (BodyId::GROUND, a), Pose::IDENTITY);
+        scene.add_motor("drive", hinge, Coordinate::Slide, Drive::Speed(Function::Constant(f64::NAN)));
+        scene.add_joint("nothing", JointKind::Fixed, (BodyId::GROUND, BodyId::GROUND), Pose::IDENTITY);
         let found = scene.check().unwrap_err();
         let text: Vec<String> = found.iter().map(|f| f.to_string()).collect();
         for wanted in ["mass = -1 kg", "name of number 1", "principal moment", "does not leave free", "NaN", "with itself"] {

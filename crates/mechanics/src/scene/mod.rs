@@ -9,8 +9,8 @@
 //!
 //! // A pendulum: 1 kg at the end of a massless metre.
 //! let mut scene = Scene::new("pendulum");
-//! let bob = scene.body(Body::rigid("bob", Mass::sphere(1.0, 0.05)).at(DVec3::X));
-//! scene.joint("pivot", JointKind::Revolute, (BodyId::GROUND, bob), frame(DVec3::ZERO, DVec3::Y));
+//! let bob = scene.add_body(Body::rigid("bob", Mass::sphere(1.0, 0.05)).at(DVec3::X));
+//! scene.add_joint("pivot", JointKind::Revolute, (BodyId::GROUND, bob), frame(DVec3::ZERO, DVec3::Y));
 //! assert!(scene.check().is_ok());
 //! ```
 
@@ -165,13 +165,13 @@ impl Scene {
     }
 
     /// Adds a body.
-    pub fn body(&mut self, body: Body) -> BodyId {
+    pub fn add_body(&mut self, body: Body) -> BodyId {
         self.bodies.push(body);
         BodyId(self.bodies.len() as u32 - 1)
     }
 
     /// Puts a shape on a body, at `pose` in its body frame.
-    pub fn attach(&mut self, body: BodyId, shape: Shape, pose: Pose, skin: SurfaceMaterial) -> ColliderId {
+    pub fn add_collider(&mut self, body: BodyId, shape: Shape, pose: Pose, skin: SurfaceMaterial) -> ColliderId {
         let fixed = matches!(self.bodies[body.index()].kind, Kind::Fixed);
         self.colliders.push(Collider { pose_in_body: pose, fixed, ..Collider::new(body.0, shape) });
         self.surface_materials.push(skin);
@@ -179,15 +179,15 @@ impl Scene {
     }
 
     /// Adds a body with one shape at its origin, of the default material.
-    pub fn shaped(&mut self, body: Body, shape: Shape) -> BodyId {
+    pub fn add_body_with_shape(&mut self, body: Body, shape: Shape) -> BodyId {
         let at = Pose::at(body.origin);
-        let id = self.body(body);
-        self.attach(id, shape, at, SurfaceMaterial::default());
+        let id = self.add_body(body);
+        self.add_collider(id, shape, at, SurfaceMaterial::default());
         id
     }
 
     /// Adds a rigid body made of shapes of given densities; its described frame stands at `pose` (world).
-    pub fn solid(&mut self, name: impl Into<String>, pose: Pose, parts: &[Solid]) -> Result<BodyId, crate::geometry::Invalid> {
+    pub fn add_solid(&mut self, name: impl Into<String>, pose: Pose, parts: &[Solid]) -> Result<BodyId, crate::geometry::Invalid> {
         let mut figures = Vec::with_capacity(parts.len());
         for part in parts {
             let one = Volume::of(&part.shape)?.moved(&part.pose);
@@ -196,27 +196,27 @@ impl Scene {
         let Volume { volume: mass, center, inertia } = mass::sum(&figures);
         let total = Mass { mass, inertia };
         let body = Body { origin: -center, ..Body::rigid(name, total) }.placed(pose);
-        let id = self.body(body);
+        let id = self.add_body(body);
         for part in parts {
             let at = Pose { position: part.pose.position - center, ..part.pose };
-            self.attach(id, part.shape.clone(), at, part.skin);
+            self.add_collider(id, part.shape.clone(), at, part.skin);
         }
         Ok(id)
     }
 
     /// Adds a material.
-    pub fn material(&mut self, material: Material) -> MaterialId {
+    pub fn add_material(&mut self, material: Material) -> MaterialId {
         self.materials.push(material);
         MaterialId(self.materials.len() as u32 - 1)
     }
 
     /// Adds a joint whose frames on both bodies coincide with `frame` (world) as the bodies now stand.
-    pub fn joint(&mut self, name: impl Into<String>, kind: JointKind, bodies: (BodyId, BodyId), frame: Pose) -> JointId {
-        self.joint_between(name, kind, (bodies.0, self.to_body(bodies.0, &frame)), (bodies.1, self.to_body(bodies.1, &frame)))
+    pub fn add_joint(&mut self, name: impl Into<String>, kind: JointKind, bodies: (BodyId, BodyId), frame: Pose) -> JointId {
+        self.add_joint_between(name, kind, (bodies.0, self.to_body(bodies.0, &frame)), (bodies.1, self.to_body(bodies.1, &frame)))
     }
 
     /// Adds a joint between a frame on one body and a frame on another, each in its body frame.
-    pub fn joint_between(&mut self, name: impl Into<String>, kind: JointKind, a: (BodyId, Pose), b: (BodyId, Pose)) -> JointId {
+    pub fn add_joint_between(&mut self, name: impl Into<String>, kind: JointKind, a: (BodyId, Pose), b: (BodyId, Pose)) -> JointId {
         self.joints.push(Joint {
             name: name.into(),
             kind,
@@ -234,55 +234,55 @@ impl Scene {
     }
 
     /// Adds a massless rod between two points of the world, as the bodies now stand.
-    pub fn rod(&mut self, name: impl Into<String>, bodies: (BodyId, BodyId), points: (DVec3, DVec3)) -> JointId {
+    pub fn add_rod(&mut self, name: impl Into<String>, bodies: (BodyId, BodyId), points: (DVec3, DVec3)) -> JointId {
         let length = points.0.distance(points.1);
         let a = self.to_body(bodies.0, &Pose::at(points.0));
         let b = self.to_body(bodies.1, &Pose::at(points.1));
-        self.joint_between(name, JointKind::Distance { length }, (bodies.0, a), (bodies.1, b))
+        self.add_joint_between(name, JointKind::Distance { length }, (bodies.0, a), (bodies.1, b))
     }
 
     /// Puts stops at the ends of a coordinate of a joint.
-    pub fn limit(&mut self, joint: JointId, coordinate: Coordinate, lo: f64, hi: f64) {
+    pub fn add_limit(&mut self, joint: JointId, coordinate: Coordinate, lo: f64, hi: f64) {
         self.joints[joint.index()].limits.push(Limit { coordinate, lo, hi, restitution: 0.0 });
     }
 
     /// Puts dry friction of greatest force or torque `effort` on a coordinate of a joint.
-    pub fn dry_friction(&mut self, joint: JointId, coordinate: Coordinate, effort: f64) {
+    pub fn add_dry_friction(&mut self, joint: JointId, coordinate: Coordinate, effort: f64) {
         self.joints[joint.index()].friction.push(DryFriction { coordinate, effort });
     }
 
     /// Puts the inertia of a rotor on a coordinate of a joint.
-    pub fn armature(&mut self, joint: JointId, coordinate: Coordinate, inertia: f64) {
+    pub fn add_armature(&mut self, joint: JointId, coordinate: Coordinate, inertia: f64) {
         self.joints[joint.index()].armature.push(Armature { coordinate, inertia });
     }
 
     /// Adds a motor.
-    pub fn motor(&mut self, name: impl Into<String>, joint: JointId, coordinate: Coordinate, drive: Drive) -> MotorId {
+    pub fn add_motor(&mut self, name: impl Into<String>, joint: JointId, coordinate: Coordinate, drive: Drive) -> MotorId {
         self.motors.push(Motor { name: name.into(), joint, coordinate, drive, also: Vec::new() });
         MotorId(self.motors.len() as u32 - 1)
     }
 
     /// Adds a gear: `Σ factor · coordinate` keeps its initial value.
-    pub fn gear(&mut self, name: impl Into<String>, terms: &[GearTerm]) -> GearId {
+    pub fn add_gear(&mut self, name: impl Into<String>, terms: &[GearTerm]) -> GearId {
         self.gears.push(Gear { name: name.into(), terms: terms.to_vec() });
         GearId(self.gears.len() as u32 - 1)
     }
 
     /// A gear pair: `second` turns `ratio` times the angle of `first` (negative: the other way round).
-    pub fn gear_ratio(&mut self, name: impl Into<String>, first: JointId, second: JointId, ratio: f64) -> GearId {
+    pub fn add_gear_pair(&mut self, name: impl Into<String>, first: JointId, second: JointId, ratio: f64) -> GearId {
         let term = |joint, factor| GearTerm { joint, coordinate: Coordinate::Angle, factor };
-        self.gear(name, &[term(second, 1.0), term(first, -ratio)])
+        self.add_gear(name, &[term(second, 1.0), term(first, -ratio)])
     }
 
     /// A rack: `slider` moves by `radius` (m) per radian of `pinion`.
-    pub fn rack(&mut self, name: impl Into<String>, pinion: JointId, slider: JointId, radius: f64) -> GearId {
+    pub fn add_rack(&mut self, name: impl Into<String>, pinion: JointId, slider: JointId, radius: f64) -> GearId {
         let slide = GearTerm { joint: slider, coordinate: Coordinate::Slide, factor: 1.0 };
         let turn = GearTerm { joint: pinion, coordinate: Coordinate::Angle, factor: -radius };
-        self.gear(name, &[slide, turn])
+        self.add_gear(name, &[slide, turn])
     }
 
     /// Adds a force.
-    pub fn force(&mut self, name: impl Into<String>, kind: ForceKind) -> ForceId {
+    pub fn add_force(&mut self, name: impl Into<String>, kind: ForceKind) -> ForceId {
         self.forces.push(Force { name: name.into(), kind });
         ForceId(self.forces.len() as u32 - 1)
     }

@@ -83,14 +83,14 @@ pub fn floor(name: &str, mu: f64, restitution: f64) -> Scene {
     let mut scene = Scene::new(name);
     scene.materials[0].mu = mu;
     scene.materials[0].restitution = restitution;
-    scene.attach(BodyId::GROUND, Shape::HalfSpace, Pose::IDENTITY, SurfaceMaterial::default());
+    scene.add_collider(BodyId::GROUND, Shape::HalfSpace, Pose::IDENTITY, SurfaceMaterial::default());
     scene
 }
 
 pub fn cuboid(scene: &mut Scene, name: &str, mass: f64, edges: DVec3, at: DVec3) -> BodyId {
-    scene.shaped(Body::rigid(name, Mass::cuboid(mass, edges)).at(at), Shape::Box { half_extents: 0.5 * edges })
+    scene.add_body_with_shape(Body::rigid(name, Mass::cuboid(mass, edges)).at(at), Shape::Box { half_extents: 0.5 * edges })
 }
 
 pub fn ball(scene: &mut Scene, name: &str, mass: f64, radius: f64, at: DVec3) -> BodyId {
-    scene.shaped(Body::rigid(name, Mass::sphere(mass, radius)).at(at), Shape::Sphere { radius })
+    scene.add_body_with_shape(Body::rigid(name, Mass::sphere(mass, radius)).at(at), Shape::Sphere { radius })
 }
