@@ -11,7 +11,14 @@
 //! | `Coulomb` | 2, 3 | K ∋ r ⊥ u + (mu‖u_t‖, 0, 0) ∈ K* | as `Cone` |
 //!
 //! All of them are one variational inequality `r = P_K(r − ũ/a)` for any a > 0, where `ũ = u` plus
-//! De Saxcé's shift for `Coulomb` [DeSaxce1998].
+//! De Saxcé's shift for `Coulomb` [DeSaxce1998]. The residual of `Coulomb` is not measured by that form: its distance
+//! to the law shrinks with 1/√(1 + mu²), so that at mu = 1e20 a contact whose bodies pass through each other has a
+//! residual of 1e-20, and a sticking contact that slides by rounding has a large one. [`Law::natural`] uses the map of
+//! Alart and Curnier instead [AlartCurnier1991], which is zero at the same points and has no such factor:
+//!
+//! ```text
+//!   p = max(0, r_n − u_n/a),    r_n − p,    r_t − P_D(r_t − u_t/a),    D = { ‖t‖ ≤ mu p }
+//! ```
 
 use serde::{Deserialize, Serialize};
 
@@ -140,7 +147,8 @@ impl Law {
         }
     }
 
-    /// The natural map `r − P_K(r − ũ/a)`, written to `out`; `u` is not shifted yet.
+    /// The residual map, written to `out`: `r − P_K(r − u/a)` for the convex laws, the map of Alart and Curnier for
+    /// `Coulomb` (see the top of this file). It is zero exactly where (u, r) satisfies the law.
     #[inline]
     pub fn natural(&self, a: f64, u: &[f64], r: &[f64], out: &mut [f64]) {
         // Loops of known length, for the most frequent block.
@@ -152,20 +160,22 @@ impl Law {
 
     #[inline(always)]
     fn natural_into(&self, a: f64, u: &[f64], r: &[f64], out: &mut [f64]) {
-        let shift = self.shift(u);
-        for i in 0..r.len() {
-            out[i] = r[i] - (u[i] + if i == 0 { shift } else { 0.0 }) / a;
+        if let Law::Coulomb { mu, .. } = *self {
+            return alart_curnier(mu, a, u, r, out);
         }
-        // Where nothing is cut off, the map is ũ/a without the cancellation of r − (r − ũ/a).
+        for i in 0..r.len() {
+            out[i] = r[i] - u[i] / a;
+        }
+        // Where nothing is cut off, the map is u/a without the cancellation of r − (r − u/a).
         let inside = match *self {
             Law::Equality => true,
             Law::Unilateral => out[0] >= 0.0,
             Law::Interval { lo, hi } => out[0] >= lo && out[0] <= hi,
-            Law::Cone { mu, .. } | Law::Coulomb { mu, .. } => tangent_norm(out) <= mu * out[0],
+            Law::Cone { mu, .. } | Law::Coulomb { mu, .. } => in_cone(mu, out[0], tangent_norm(out)),
         };
         if inside {
             for i in 0..r.len() {
-                out[i] = (u[i] + if i == 0 { shift } else { 0.0 }) / a;
+                out[i] = u[i] / a;
             }
             return;
         }
@@ -174,6 +184,44 @@ impl Law {
             *out = r - *out;
         }
     }
+
+    /// `r − P_K(r − ũ/a)` with De Saxcé's shift in ũ, the natural map of the literature; written to `out`.
+    pub fn natural_with_shift(&self, a: f64, u: &[f64], r: &[f64], out: &mut [f64]) {
+        let mut shifted = [0.0; MAX_ROWS];
+        let d = r.len();
+        shifted[..d].copy_from_slice(&u[..d]);
+        shifted[0] += self.shift(u);
+        self.associated().natural(a, &shifted[..d], r, out);
+    }
+}
+
+/// The map of Alart and Curnier for Coulomb's law.
+#[inline(always)]
+fn alart_curnier(mu: f64, a: f64, u: &[f64], r: &[f64], out: &mut [f64]) {
+    let pressed = r[0] - u[0] / a;
+    // Open: nothing may act. A value that is not a number stays one.
+    if pressed <= 0.0 {
+        out.copy_from_slice(r);
+        return;
+    }
+    out[0] = u[0] / a;
+    for i in 1..r.len() {
+        out[i] = r[i] - u[i] / a;
+    }
+    let (length, radius) = (tangent_norm(out), mu * pressed);
+    if length <= radius {
+        (1..r.len()).for_each(|i| out[i] = u[i] / a);
+    } else {
+        let shorter = radius / length;
+        (1..r.len()).for_each(|i| out[i] = r[i] - shorter * out[i]);
+    }
+}
+
+/// Whether a normal part `n` and a tangential part of length `t` lie in the cone `t ≤ mu n`, n ≥ 0. The second
+/// condition follows from the first but at mu = 0, and where mu n underflows.
+#[inline]
+fn in_cone(mu: f64, n: f64, t: f64) -> bool {
+    n >= 0.0 && t <= mu * n
 }
 
 /// The norm of the tangential part (all but the first entry).
@@ -186,19 +234,25 @@ pub fn tangent_norm(u: &[f64]) -> f64 {
     }
 }
 
-/// The nearest point of `‖t‖ ≤ mu n` (any mu ≥ 0), in closed form.
+/// The nearest point of `‖t‖ ≤ mu n`, n ≥ 0 (any finite mu ≥ 0), in closed form.
 #[inline]
 pub fn project_cone(mu: f64, x: &mut [f64]) {
     let (n, t) = (x[0], tangent_norm(x));
-    if t <= mu * n {
+    if in_cone(mu, n, t) {
         return;
     }
     if mu * t <= -n {
         x.fill(0.0);
         return;
     }
-    let s = (n + mu * t) / (1.0 + mu * mu);
-    let scale = mu * s / t;
+    // The normal part (n + mu t)/(1 + mu²), or the tangential one where that is the larger: without overflow of mu².
+    let (s, scale) = if mu <= 1.0 {
+        let s = (n + mu * t) / (1.0 + mu * mu);
+        (s, mu * s / t)
+    } else {
+        let scale = (n / mu / t + 1.0) / (1.0 / mu / mu + 1.0);
+        (scale * t / mu, scale)
+    };
     x[0] = s;
     for x in &mut x[1..] {
         *x *= scale;

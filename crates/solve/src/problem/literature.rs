@@ -80,7 +80,7 @@ fn shared(laws: &[Law], row_starts: &[usize], u: &[f64], r: &[f64]) -> Literatur
         let d = range.len();
         let (uk, rk) = (&u[range.clone()], &r[range]);
         let mut x = [0.0; MAX_ROWS];
-        law.natural(1.0, uk, rk, &mut x[..d]);
+        law.natural_with_shift(1.0, uk, rk, &mut x[..d]);
         natural += x[..d].iter().map(|x| x * x).sum::<f64>();
         let mut shifted = [0.0; MAX_ROWS];
         shifted[..d].copy_from_slice(uk);

@@ -164,9 +164,11 @@ fn coulomb(mu: f64, w: &[f64], q: &[f64], r: &mut [f64]) -> Option<()> {
     if stick(mu, &s, b, normal, r).is_some() {
         return Some(());
     }
+    // ‖r_t‖ − mu r_n, or ‖r_t‖/mu − r_n where friction is large: neither factor may drown the other term.
+    let (of_tangent, of_normal) = if mu > 1.0 { (1.0 / mu, 1.0) } else { (1.0, mu) };
     let excess = |l: f64| {
         let t = s.solve(l, b);
-        t[0].hypot(t[1]) - mu * normal(t)
+        of_tangent * t[0].hypot(t[1]) - of_normal * normal(t)
     };
     let mut high = s.size();
     let mut tries = 0;
@@ -178,7 +180,9 @@ fn coulomb(mu: f64, w: &[f64], q: &[f64], r: &mut [f64]) -> Option<()> {
         }
     }
     let t = s.solve(root(excess, 0.0, high), b);
-    on_the_cone(mu, normal(t), t, r)
+    // Of the two parts the one that the other determines with fewer lost digits.
+    let n = if mu > 1.0 { t[0].hypot(t[1]) / mu } else { normal(t) };
+    on_the_cone(mu, n, t, r)
 }
 
 /// Three rows under the convex law.
@@ -194,14 +198,17 @@ fn cone(mu: f64, w: &[f64], q: &[f64], r: &mut [f64]) -> Option<()> {
         return Some(());
     }
     let tangent = Tangent { m: [w[4], w[5], w[7], w[8]] };
-    let inner = |n: f64| disc(&tangent, [q[1] + w[3] * n, q[2] + w[6] * n], mu * n);
-    let slope = |n: f64| {
-        let (t, inside) = inner(n);
+    // The unknown is r_n, or the radius mu r_n of the disc where friction is large.
+    let scale = mu.max(1.0);
+    let inner = |x: f64| disc(&tangent, [q[1] + w[3] * (x / scale), q[2] + w[6] * (x / scale)], mu / scale * x);
+    let slope = |x: f64| {
+        let (n, (t, inside)) = (x / scale, inner(x));
         let u = [0, 3, 6].map(|i| q[i / 3] + w[i] * n + w[i + 1] * t[0] + w[i + 2] * t[1]);
         // Inside the disc the tangent velocity vanishes but for rounding.
-        u[0] - if inside { 0.0 } else { mu * u[1].hypot(u[2]) }
+        u[0] / scale - if inside { 0.0 } else { mu / scale * u[1].hypot(u[2]) }
     };
-    let mut high = (mu * q[1].hypot(q[2]) - q[0]) / w[0];
+    let mass = if mu > 1.0 { w[4].max(w[8]) } else { w[0] };
+    let mut high = (mu / scale * q[1].hypot(q[2]) - q[0] / scale) / mass;
     let mut tries = 0;
     while positive_or_nan(-slope(high)) {
         high *= 2.0;
@@ -210,8 +217,8 @@ fn cone(mu: f64, w: &[f64], q: &[f64], r: &mut [f64]) -> Option<()> {
             return None;
         }
     }
-    let n = root(slope, 0.0, high);
-    on_the_cone(mu, n, inner(n).0, r)
+    let x = root(slope, 0.0, high);
+    on_the_cone(mu, x / scale, inner(x).0, r)
 }
 
 /// `r ← (n, t)` with t stretched to exactly `mu n`.

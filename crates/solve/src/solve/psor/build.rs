@@ -347,13 +347,17 @@ impl Builder<'_> {
     }
 }
 
+/// The largest coefficient of friction that the lanes solve: they form `mu r_n` from a difference, which loses as many digits as mu has.
+const LARGEST_MU_IN_LANES: f64 = 1e4;
+
 /// Lanes take stiff rows over at most two groups.
 fn kind(problem: &Problem, block: usize, settings: &Settings) -> Kind {
     let stiff = problem.E[problem.J.block(block).range()].iter().all(|&e| e == 0.0);
     match problem.laws[block] {
         _ if !stiff => Kind::Single,
-        law @ (Law::Cone { mu, rows: 3 } | Law::Coulomb { mu, rows: 3 }) if !settings.exact(&law) && mu > 0.0 => Kind::Cone,
-        law @ Law::Coulomb { mu, rows: 3 } if settings.exact(&law) && mu > 0.0 => Kind::Coulomb,
+        Law::Cone { mu, rows: 3 } | Law::Coulomb { mu, rows: 3 } if mu == 0.0 || mu > LARGEST_MU_IN_LANES => Kind::Single,
+        law @ (Law::Cone { rows: 3, .. } | Law::Coulomb { rows: 3, .. }) if !settings.exact(&law) => Kind::Cone,
+        Law::Coulomb { rows: 3, .. } => Kind::Coulomb,
         Law::Unilateral | Law::Interval { .. } | Law::Equality => Kind::Bounds,
         _ => Kind::Single,
     }

@@ -106,7 +106,8 @@ impl Local for Cone {
         let stretch = mu.mul(s).div(t.at_least(tiny));
         let edge = mu.mul(n);
         let factor = one.where_le(stretch, t, edge);
-        [n.where_le(s, t, edge), a.mul(factor), b.mul(factor)]
+        // At mu = 0 and t = 0 the edge says nothing of the sign of n.
+        [n.at_least(zero).where_le(s, t, edge), a.mul(factor), b.mul(factor)]
     }
 }
 
