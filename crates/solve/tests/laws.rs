@@ -119,11 +119,24 @@ proptest! {
 /// A contact without friction cannot pull: `H v = k + r`, `u = v`, v = 1 and r = 0, not v = 0 and r = −1.
 #[test]
 fn no_contact_pulls_whatever_its_law_and_method() {
-    for law in [Law::Unilateral, Law::Cone { mu: 0.0, rows: 3 }, Law::Coulomb { mu: 0.0, rows: 3 }, Law::Cone { mu: 0.0, rows: 2 }, Law::Coulomb { mu: 0.0, rows: 2 }] {
+    for law in [
+        Law::Unilateral,
+        Law::Cone { mu: 0.0, rows: 3 },
+        Law::Coulomb { mu: 0.0, rows: 3 },
+        Law::Cone { mu: 0.0, rows: 2 },
+        Law::Coulomb { mu: 0.0, rows: 2 },
+    ] {
         let d = law.rows();
         let problem = contact(law, &[1.0, 0.0, 0.0][..d]);
         let mut judge = Judge::of(&problem).expect("positive definite");
-        let pulling = Solution { v: vec![0.0; d], r: { let mut r = vec![0.0; d]; r[0] = -1.0; r } };
+        let pulling = Solution {
+            v: vec![0.0; d],
+            r: {
+                let mut r = vec![0.0; d];
+                r[0] = -1.0;
+                r
+            },
+        };
         let error = judge.error(&problem, &pulling);
         assert!(!error.accepted(&Tolerance::default()), "{law:?}: a contact that pulls is accepted: {error:?}");
         for method in Method::ALL {

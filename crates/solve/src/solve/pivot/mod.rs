@@ -267,7 +267,11 @@ impl Pivot {
         walked.counts.sweeps = sweeps;
         solution.r.clone_from(&self.room.r);
         solution.v.clear();
-        solution.v.extend_from_slice(self.state.v(problem.n()));
+        match walked.end {
+            // The walk went back to its best reactions.
+            End::Budget(_) => self.state.velocities_of(problem, &solution.r, &mut solution.v),
+            _ => solution.v.extend_from_slice(self.state.v(problem.n())),
+        }
         Ok(walked)
     }
 }

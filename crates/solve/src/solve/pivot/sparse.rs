@@ -133,6 +133,13 @@ impl Sparse {
         &self.v[..n]
     }
 
+    /// `v ← H⁻¹(k + Jᵀ r)`.
+    pub(super) fn velocities_of(&mut self, problem: &Problem, r: &[f64], v: &mut Vec<f64>) {
+        v.clone_from(&problem.k);
+        problem.J.add_transposed(r, v);
+        self.masses.solve(v);
+    }
+
     /// Entries of the factor.
     pub(super) fn factor_len(&self) -> usize {
         self.factor.factor_len()

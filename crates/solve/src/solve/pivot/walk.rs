@@ -82,6 +82,8 @@ pub(super) struct Room {
     /// Where a step would end, and rows that a factorization leaves out.
     target: Vec<f64>,
     dropped: Vec<usize>,
+    /// Where a budget may end the walk: the reactions with the least violation so far.
+    least: Vec<f64>,
 }
 
 impl Room {
@@ -110,6 +112,7 @@ impl Room {
         }
         dependent.clear();
         tight.clear();
+        self.least.clear();
     }
 }
 
@@ -141,17 +144,26 @@ impl<'a, B: Basis> Walk<'a, B> {
             self.exchange(limit, stop);
         }
         self.settle_within();
+        let bounded = stop.work.is_some() || stop.deadline.is_some();
+        let mut least = f64::INFINITY;
         loop {
             if stop.late() {
-                return End::Budget(true);
+                return self.best_so_far(End::Budget(true));
             }
             // 2. The row that is most violated.
             let entering = self.price();
+            // The energy falls from pivot to pivot, the violation need not.
+            let violation = if bounded { self.total_violation() } else { f64::INFINITY };
+            if violation < least {
+                least = violation;
+                let Room { least, r, .. } = &mut *self.at;
+                least.clone_from(r);
+            }
             if stop.history {
                 self.sample(begin.elapsed().as_secs_f64());
             }
             match entering {
-                Some(_) if self.pivots >= limit => return End::Budget(false),
+                Some(_) if self.pivots >= limit => return self.best_so_far(End::Budget(false)),
                 // 3. It enters.
                 Some((i, sign)) => {
                     if let Some(conflict) = self.enter(i, sign, stop.tolerance.velocity) {
@@ -453,8 +465,21 @@ impl<'a, B: Basis> Walk<'a, B> {
         (0..self.at.dr.len()).filter(|&j| j == i || weight(j) > 1e-9 * largest).collect()
     }
 
+    fn total_violation(&self) -> f64 {
+        (0..self.at.r.len()).map(|i| self.violation(i)).sum()
+    }
+
+    /// Goes back to the reactions with the least violation, where they were kept.
+    fn best_so_far(&mut self, end: End) -> End {
+        let Room { least, r, .. } = &mut *self.at;
+        if least.len() == r.len() {
+            r.clone_from(least);
+        }
+        end
+    }
+
     fn sample(&mut self, wall: f64) {
-        let joule = (0..self.at.r.len()).map(|i| self.violation(i)).sum();
+        let joule = self.total_violation();
         let best = self.history.last().map_or(joule, |s: &Sample| s.best.min(joule));
         self.history.push(Sample { work: self.pivots, joule, best, wall });
     }

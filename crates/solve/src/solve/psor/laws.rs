@@ -214,10 +214,12 @@ impl Local for Coulomb {
                 *stuck = slid.where_le(*stuck, one, active);
             }
         }
-        // Open where nothing presses; as it was where no solution is to be had.
+        // Open where nothing presses; as it was where no solution is to be had. Velocities that are no numbers stay so: a
+        // sweep that changed nothing because of them would look converged.
         let finite = stuck[0].add(stuck[1]).add(stuck[2]).mul(zero);
+        let given = u[0].add(u[1]).add(u[2]).mul(zero);
         for (new, old) in stuck.iter_mut().zip(old) {
-            *new = zero.where_le(new.where_le(old, finite, zero), zero, g);
+            *new = zero.where_le(new.where_le(old, finite, zero), zero, g).add(given);
         }
         stuck
     }

@@ -136,7 +136,7 @@ use crate::problem::{Judge, Law, Problem, Reduced, Residual, Solution, Tolerance
 use reduced::ReducedSystem;
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
-use system::System;
+use system::{Sweeps, System};
 use team::Team;
 
 /// The most sweeps where the caller names no limit.

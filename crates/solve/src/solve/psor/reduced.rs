@@ -66,14 +66,6 @@ impl ReducedSystem {
         x.z.reset(self.q.len());
         x.p.reset(0);
     }
-
-    /// `z ← Ŵ r̂`.
-    pub(super) fn refresh(&self, x: &mut State) {
-        x.z.fill(0.0);
-        for (j, &r) in x.r.iter().enumerate().filter(|(_, r)| **r != 0.0) {
-            self.columns.add_row(j, r, &mut x.z);
-        }
-    }
 }
 
 /// The largest difference between Ŵ and its transposed.
@@ -89,6 +81,14 @@ fn asymmetry(w: &Csr) -> f64 {
 }
 
 impl Sweeps for ReducedSystem {
+    /// `z ← Ŵ r̂`.
+    fn refresh(&self, x: &mut State) {
+        x.z.fill(0.0);
+        for (j, &r) in x.r.iter().enumerate().filter(|(_, r)| **r != 0.0) {
+            self.columns.add_row(j, r, &mut x.z);
+        }
+    }
+
     fn sweep(&mut self, x: &mut State, kept: &mut [f64]) -> f64 {
         let mut sum = 0.0;
         for block in &self.blocks {

@@ -20,6 +20,13 @@ const STALL: u64 = 5000;
 /// Sweeps with one shift, and with one extrapolation: [`super`] says what other numbers give.
 const HELD: u64 = 2;
 
+/// Below this part of the largest estimate so far the differences between sweeps are rounding: a change of 1e-11 of the
+/// reactions, whose own rounding an extrapolation multiplies. Plain sweeps go on.
+const SETTLED: f64 = 1e-22;
+
+/// From this sweep on, at every power of two, the best iterate is judged and the velocities are formed anew from the reactions.
+const FIRST_CHECK: u64 = 64;
+
 /// How the loop ended.
 pub(super) struct Outcome {
     pub status: Status,
@@ -62,6 +69,8 @@ pub(super) struct Memory {
     pub x: State,
     best: Best,
     between: Between,
+    /// Velocities before they were formed anew.
+    velocities: Aligned,
 }
 
 impl Memory {
@@ -109,6 +118,15 @@ impl Best {
         }
     }
 
+    /// The sweeps' velocities had parted from their reactions by this energy, J: an estimate below it says nothing, and must
+    /// not keep later iterates from being the best. What it stood for is judged first.
+    fn distrust(&mut self, drift: f64, referee: &mut impl Referee, tolerance: &Tolerance) {
+        if !(drift <= self.estimate) {
+            self.judge(referee, tolerance);
+            self.estimate = f64::INFINITY;
+        }
+    }
+
     /// Accepted before others: an iterate of less local error may have the larger estimate. Among equals less error is better.
     fn improves(&self, error: &Residual, tolerance: &Tolerance) -> bool {
         let rank = |e: &Residual| (!e.accepted(tolerance), e.joule);
@@ -120,7 +138,7 @@ impl Best {
 pub(super) fn run<S: Sweeps>(system: &mut S, memory: &mut Memory, referee: &mut impl Referee, settings: &Settings) -> Outcome {
     let stop = &settings.stop;
     let begin = stop.clock();
-    let Memory { x, best, between } = memory;
+    let Memory { x, best, between, velocities } = memory;
     best.start(&x.r);
     let first = best.judge(referee, &stop.tolerance);
     let mut outcome =
@@ -132,7 +150,8 @@ pub(super) fn run<S: Sweeps>(system: &mut S, memory: &mut Memory, referee: &mut 
         outcome.status = Status::Converged;
     } else {
         between.start(settings, x, system);
-        sweeps(system, (x, between), referee, settings, &mut Track { begin, best, outcome: &mut outcome });
+        let mut track = Track { begin, best, outcome: &mut outcome, velocities };
+        sweeps(system, (x, between), referee, settings, &mut track);
     }
     best.judge(referee, &stop.tolerance);
     let mut error = best.least.unwrap_or(first);
@@ -153,6 +172,7 @@ struct Track<'a> {
     begin: Instant,
     best: &'a mut Best,
     outcome: &'a mut Outcome,
+    velocities: &'a mut Aligned,
 }
 
 impl Track<'_> {
@@ -161,6 +181,15 @@ impl Track<'_> {
         let least = self.outcome.history.last().map_or(f64::INFINITY, |s| s.best);
         let wall = self.begin.elapsed().as_secs_f64();
         self.outcome.history.push(Sample { work: self.outcome.sweeps, joule, best: least.min(joule), wall });
+    }
+
+    /// Forms the velocities of `y` anew from its reactions. Extrapolation over differences that are rounding lets the two
+    /// part: the sweeps then converge, by their own estimate, to something that is no solution.
+    fn refresh<S: Sweeps>(&mut self, system: &S, y: &mut State, referee: &mut impl Referee, tolerance: &Tolerance) {
+        self.velocities.set(&y.z);
+        system.refresh(y);
+        let drift = 0.5 * self.velocities.iter().zip(y.z.iter()).map(|(old, new)| (old - new) * (old - new)).sum::<f64>();
+        self.best.distrust(drift, referee, tolerance);
     }
 
     /// Judges the present iterate, whatever its estimate.
@@ -184,6 +213,7 @@ fn sweeps<S: Sweeps>(
     let threshold = LOOK * stop.tolerance.relative * track.outcome.error.scale;
     let mut look = Look { threshold, at: 0 };
     let (mut progress, mut progress_at) = (f64::INFINITY, 0);
+    let (mut largest, mut settled) = (0.0f64, false);
     let shifted = freeze(system, y, between).is_some();
     while track.outcome.sweeps < work {
         if late(&stop, track) {
@@ -223,8 +253,16 @@ fn sweeps<S: Sweeps>(
             track.outcome.status = Status::Stalled;
             return;
         }
-        if round {
-            track.outcome.restarts += u64::from(!between.advance(y, estimate, system));
+        largest = largest.max(estimate);
+        let was_settled = std::mem::replace(&mut settled, estimate <= SETTLED * largest);
+        let lost = round && !settled && !was_settled && !between.advance(y, estimate, system);
+        track.outcome.restarts += u64::from(lost);
+        if lost || settled != was_settled {
+            track.refresh(system, y, referee, &stop.tolerance);
+            between.start(settings, y, system);
+        } else if sweep >= FIRST_CHECK && sweep.is_power_of_two() {
+            track.best.judge(referee, &stop.tolerance);
+            track.refresh(system, y, referee, &stop.tolerance);
         }
     }
 }

@@ -155,6 +155,8 @@ pub(super) struct System {
 pub(super) trait Sweeps {
     /// One sweep; returns its own estimate of the error of the point it leaves, J. Its reactions are written to `kept` as well.
     fn sweep(&mut self, x: &mut State, kept: &mut [f64]) -> f64;
+    /// Forms the velocities of `x` from its reactions.
+    fn refresh(&self, x: &mut State);
     /// The dual energy `φ = ½ r·N r + q·r`, J.
     fn energy(&self, x: &State) -> f64;
     /// `out ← y − x`, with `out·N out`, the slope `out·(N y + q)`, and `out·N d` for the differences `d` at the listed places.
@@ -204,22 +206,6 @@ impl System {
         x.r.reset(self.places.row.len());
         x.z.reset(self.len);
         x.p.reset(self.meshed);
-    }
-
-    /// `z ← Ĵᵀ r̂`, `p ← Jᵀ r`: the velocities that belong to the reactions.
-    pub(super) fn refresh(&self, x: &mut State) {
-        x.z.fill(0.0);
-        x.p.fill(0.0);
-        self.joints.spread(x, self.mesh);
-        for colour in &self.colours {
-            self.kinds.spread(colour, &x.r, &mut x.z);
-        }
-        for single in &self.singles {
-            let d = single.law.rows();
-            let mut r = [0.0; MAX_ROWS];
-            r[..d].copy_from_slice(&x.r[single.at..single.at + d]);
-            self.apply(single, &r[..d], x);
-        }
     }
 
     /// Adds what the impulse `delta` on one block moves.
@@ -320,6 +306,22 @@ impl Local<'_> {
 }
 
 impl Sweeps for System {
+    /// `z ← Ĵᵀ r̂`, `p ← Jᵀ r`: the velocities that belong to the reactions.
+    fn refresh(&self, x: &mut State) {
+        x.z.fill(0.0);
+        x.p.fill(0.0);
+        self.joints.spread(x, self.mesh);
+        for colour in &self.colours {
+            self.kinds.spread(colour, &x.r, &mut x.z);
+        }
+        for single in &self.singles {
+            let d = single.law.rows();
+            let mut r = [0.0; MAX_ROWS];
+            r[..d].copy_from_slice(&x.r[single.at..single.at + d]);
+            self.apply(single, &r[..d], x);
+        }
+    }
+
     fn sweep(&mut self, x: &mut State, kept: &mut [f64]) -> f64 {
         let mut joints = std::mem::take(&mut self.joints);
         let mut sum = joints.solve(&self.q, x, self.mesh);
