@@ -1,7 +1,7 @@
 //! More work never returns a worse answer: every method on growing budgets, with tolerances that it cannot reach.
 
 use signorini_solve::problem::{Tolerance, made};
-use signorini_solve::solve::{Method, Stop};
+use signorini_solve::solve::{Method, StoppingCriteria};
 
 /// Relative errors below this are rounding: which of them is the least is chance.
 const ROUNDING: f64 = 1e-18;
@@ -19,7 +19,7 @@ fn more_work_never_returns_a_worse_answer() {
             let mut least = f64::INFINITY;
             for &work in budgets {
                 let mut solution = signorini_solve::problem::Solution::zero(known.problem.n(), known.problem.rows());
-                let stop = Stop { tolerance, work: Some(work), ..Stop::default() };
+                let stop = StoppingCriteria { tolerance, work: Some(work), ..StoppingCriteria::default() };
                 let Ok(report) = method.build(stop).solve(&known.problem, &mut solution) else { break };
                 let error = report.error.relative();
                 if !(error <= 2.0 * least.max(ROUNDING)) {

@@ -7,7 +7,7 @@ use proptest::prelude::*;
 use signorini_solve::math::sparse::Csr;
 use signorini_solve::problem::made::Numbers;
 use signorini_solve::problem::{Judge, Law, Problem, Rows, Solution, Tolerance};
-use signorini_solve::solve::{Method, Status, Stop};
+use signorini_solve::solve::{Method, Status, StoppingCriteria};
 
 /// Numbers from the corners: signed zeros, the least ones, large ones, and plain ones.
 fn corner() -> impl Strategy<Value = f64> {
@@ -141,7 +141,7 @@ fn no_contact_pulls_whatever_its_law_and_method() {
         assert!(!error.accepted(&Tolerance::default()), "{law:?}: a contact that pulls is accepted: {error:?}");
         for method in Method::ALL {
             let mut solution = pulling.clone();
-            let Ok(report) = method.build(Stop::default()).solve(&problem, &mut solution) else { continue };
+            let Ok(report) = method.build(StoppingCriteria::default()).solve(&problem, &mut solution) else { continue };
             if report.status == Status::Converged {
                 assert!((solution.v[0] - 1.0).abs() < 1e-9 && solution.r[0].abs() < 1e-9, "{law:?} by {}: {solution:?}", method.name());
             }
@@ -178,7 +178,7 @@ fn friction_without_limit_holds() {
             let mut solved = 0;
             for method in Method::ALL {
                 let mut solution = Solution::zero(d, d);
-                let Ok(report) = method.build(Stop::default()).solve(&problem, &mut solution) else { continue };
+                let Ok(report) = method.build(StoppingCriteria::default()).solve(&problem, &mut solution) else { continue };
                 if report.status == Status::Converged {
                     solved += 1;
                     // The velocity tolerance is 1e-6 m/s.
@@ -203,7 +203,7 @@ fn converged_means_that_the_conditions_hold() {
         let tolerance = Tolerance { velocity: 1e-6 * speed, ..Tolerance::default() };
         for method in Method::ALL {
             let mut solution = Solution::zero(problem.n(), problem.rows());
-            let stop = Stop { tolerance, work: (*method == Method::Psor).then_some(2000), ..Stop::default() };
+            let stop = StoppingCriteria { tolerance, work: (*method == Method::Psor).then_some(2000), ..StoppingCriteria::default() };
             let Ok(report) = method.build(stop).solve(&problem, &mut solution) else { continue };
             assert!(solution.v.iter().chain(&solution.r).all(|x| x.is_finite()), "seed {seed} by {}", method.name());
             if report.status == Status::Converged {
