@@ -13,9 +13,13 @@
 //!
 //! The modules, and what each may not know, stand in `ARCHITECTURE.md`; the symbols in `NOTATION.md`.
 
+pub mod prelude;
+pub mod simulation;
+
 pub use glam;
 pub use signorini_mechanics::{analyse, assemble, geometry, mechanism, scene, step, symbolic};
 pub use signorini_solve::{math, problem, solve};
+pub use simulation::{Simulation, SimulationError};
 
 /// Scene files, meshes and problem files.
 #[cfg(feature = "files")]

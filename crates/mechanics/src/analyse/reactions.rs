@@ -54,7 +54,7 @@ impl Wrench {
 
 /// What a joint exerts on its body b.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct InJoint {
+pub struct JointReaction {
     /// The joint.
     pub joint: JointId,
     /// Impulse along the axes of the world, N s, N m s.
@@ -99,7 +99,7 @@ pub struct Reactions {
     /// Length of the step, s.
     pub h: f64,
     /// In joints.
-    pub joints: Vec<InJoint>,
+    pub joints: Vec<JointReaction>,
     /// In contacts that carry or may carry.
     pub contacts: Vec<InContact>,
     /// In motors, gears, stops, dry friction.
@@ -153,7 +153,7 @@ pub fn reactions(scene: &Scene, stepper: &Stepper) -> Reactions {
 }
 
 /// The wrench of a joint from its rows, and which of its components vary.
-fn in_joint(scene: &Scene, stepper: &Stepper, id: JointId, (r, first, free): (&[f64], usize, &[Vec<f64>])) -> InJoint {
+fn in_joint(scene: &Scene, stepper: &Stepper, id: JointId, (r, first, free): (&[f64], usize, &[Vec<f64>])) -> JointReaction {
     let (joint, now) = (&scene.joints[id.index()], stepper.present());
     let a = Mount { body: &now.poses[joint.a.index()], frame: &joint.frame_a };
     let b = Mount { body: &now.poses[joint.b.index()], frame: &joint.frame_b };
@@ -187,7 +187,7 @@ fn in_joint(scene: &Scene, stepper: &Stepper, id: JointId, (r, first, free): (&[
     }
     let impulse = sum(r);
     let world = impulse.scaled(1.0 / now.h);
-    InJoint { joint: id, impulse, world, local: local(&world), unique }
+    JointReaction { joint: id, impulse, world, local: local(&world), unique }
 }
 
 /// The vanishing compliance ε. Thrice relaxed it leaves its third power.

@@ -4,10 +4,11 @@
 //! (a c b), (a b d), (b c d), (a d c).
 
 use glam::DVec3;
+use serde::{Deserialize, Serialize};
 use std::collections::HashMap;
 
 /// Nodes, and four of them per element.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Tetrahedra {
     /// Where the nodes are, m.
     pub nodes: Vec<DVec3>,
@@ -16,7 +17,7 @@ pub struct Tetrahedra {
 }
 
 /// The boundary of a mesh.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Boundary {
     /// The nodes on it, ascending.
     pub nodes: Vec<u32>,

@@ -14,9 +14,10 @@ use super::function::Function;
 use crate::geometry::Shape;
 use crate::math::pose::Pose;
 use glam::{DMat3, DQuat, DVec3};
+use serde::{Deserialize, Serialize};
 
 /// Mass and inertia.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Mass {
     /// Mass, kg, > 0.
     pub mass: f64,
@@ -48,7 +49,8 @@ impl Mass {
 }
 
 /// How a body moves.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Kind {
     /// By the laws of mechanics.
     Rigid(Mass),
@@ -61,7 +63,7 @@ pub enum Kind {
 }
 
 /// An imposed motion: a rotation about an axis, then a translation, both from the initial pose.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Motion {
     /// Displacement along the axes of the world, m.
     pub translation: [Function; 3],
@@ -110,7 +112,7 @@ impl Motion {
 }
 
 /// A body.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Body {
     /// Its name, unique in the scene.
     pub name: String,

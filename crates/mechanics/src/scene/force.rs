@@ -4,9 +4,11 @@ use super::BodyId;
 use super::function::Function;
 use crate::math::pose::Pose;
 use glam::DVec3;
+use serde::{Deserialize, Serialize};
 
 /// In which frame a vector is given.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Frame {
     /// It keeps its direction in the world.
     #[default]
@@ -16,7 +18,7 @@ pub enum Frame {
 }
 
 /// A force.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Force {
     /// Its name, unique in the scene.
     pub name: String,
@@ -25,7 +27,8 @@ pub struct Force {
 }
 
 /// What a force does.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum ForceKind {
     /// A spring and damper between two points.
     Spring(Spring),
@@ -40,7 +43,7 @@ pub enum ForceKind {
 }
 
 /// `f = −k (l − l₀) − c l̇` along the line between two points.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Spring {
     /// First body.
     pub a: BodyId,
@@ -59,7 +62,7 @@ pub struct Spring {
 }
 
 /// `τ = −k (θ − θ₀) − c θ̇` about the z axis of frame a; θ is counted within ±π.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Torsion {
     /// First body.
     pub a: BodyId,
@@ -78,7 +81,7 @@ pub struct Torsion {
 }
 
 /// `f = −K x − C ẋ`, x the displacement (3, m) and small rotation (3, rad) of frame b seen from frame a.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Bushing {
     /// First body.
     pub a: BodyId,
@@ -95,7 +98,7 @@ pub struct Bushing {
 }
 
 /// `f = −(c₁ + c₂ |v|) v`, `τ = −c_ω ω`.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Drag {
     /// The body.
     pub body: BodyId,
@@ -108,7 +111,7 @@ pub struct Drag {
 }
 
 /// A force at a point and a torque.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Applied {
     /// The body.
     pub body: BodyId,

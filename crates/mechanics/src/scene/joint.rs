@@ -21,6 +21,7 @@
 use super::function::Function;
 use super::{BodyId, JointId};
 use crate::math::pose::Pose;
+use serde::{Deserialize, Serialize};
 
 /// One of the three axes of a frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -49,7 +50,8 @@ pub enum Part {
 }
 
 /// The kind of a joint.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum JointKind {
     /// Points coincide.
     Spherical,
@@ -144,7 +146,8 @@ impl std::ops::Deref for Parts {
 }
 
 /// A coordinate of a joint: what limits, friction, motors, springs and gears act on.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Coordinate {
     /// Displacement along a's z axis, m.
     Slide,
@@ -175,20 +178,22 @@ impl Coordinate {
 }
 
 /// Stops at the ends of a coordinate.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Limit {
     /// What is limited.
     pub coordinate: Coordinate,
     /// Least value, m or rad; may be −∞.
+    #[serde(with = "super::extended")]
     pub lo: f64,
     /// Greatest value, m or rad; may be +∞.
+    #[serde(with = "super::extended")]
     pub hi: f64,
     /// Restitution of the stops, 0…1.
     pub restitution: f64,
 }
 
 /// Dry friction along a coordinate, independent of the load.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct DryFriction {
     /// Where it acts.
     pub coordinate: Coordinate,
@@ -197,7 +202,7 @@ pub struct DryFriction {
 }
 
 /// Inertia that moves with a coordinate alone: the rotor of a motor behind its gear, times the square of the ratio.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Armature {
     /// Where it acts.
     pub coordinate: Coordinate,
@@ -206,7 +211,7 @@ pub struct Armature {
 }
 
 /// A joint.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Joint {
     /// Its name, unique in the scene.
     pub name: String,
@@ -233,7 +238,8 @@ pub struct Joint {
 }
 
 /// What a motor does to its coordinate.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Drive {
     /// The coordinate follows the function, whatever it costs (m, rad).
     Position(Function),
@@ -244,6 +250,7 @@ pub enum Drive {
         /// Wanted rate, m/s or rad/s.
         speed: Function,
         /// Greatest force or torque, N or N m, ≥ 0.
+        #[serde(with = "super::extended")]
         effort: f64,
     },
     /// A force or torque along the coordinate, N or N m.
@@ -257,6 +264,7 @@ pub enum Drive {
         /// Damping c, N s/m or N m s/rad, ≥ 0; not both zero.
         damping: f64,
         /// Greatest force or torque, N or N m, ≥ 0; may be +∞.
+        #[serde(with = "super::extended")]
         effort: f64,
     },
     /// A speed servo: `c (speed − ẋ)` at the end of the step, as far as the effort suffices.
@@ -266,12 +274,13 @@ pub enum Drive {
         /// Damping c, N s/m or N m s/rad, > 0.
         damping: f64,
         /// Greatest force or torque, N or N m, ≥ 0; may be +∞.
+        #[serde(with = "super::extended")]
         effort: f64,
     },
 }
 
 /// A motor on a coordinate of a joint.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Motor {
     /// Its name, unique in the scene.
     pub name: String,
@@ -287,7 +296,7 @@ pub struct Motor {
 }
 
 /// One coordinate in a gear.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct GearTerm {
     /// The joint.
     pub joint: JointId,
@@ -298,7 +307,7 @@ pub struct GearTerm {
 }
 
 /// A gear, rack, screw or differential: `Σ factor · coordinate` keeps its initial value.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Gear {
     /// Its name, unique in the scene.
     pub name: String,

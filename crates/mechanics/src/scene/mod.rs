@@ -16,6 +16,7 @@
 
 pub mod body;
 pub mod check;
+mod extended;
 pub mod force;
 pub mod function;
 pub mod joint;
@@ -98,7 +99,7 @@ impl MaterialId {
 }
 
 /// A shape with a density, part of a body.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Solid {
     /// The shape; it must have a volume.
     pub shape: Shape,
@@ -111,7 +112,7 @@ pub struct Solid {
 }
 
 /// What exists.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Scene {
     /// What the scene is called.
     pub name: String,
@@ -300,6 +301,11 @@ impl Scene {
     /// The joint of this name.
     pub fn joint_named(&self, name: &str) -> Option<JointId> {
         self.joints.iter().position(|j| j.name == name).map(|i| JointId(i as u32))
+    }
+
+    /// The motor of this name.
+    pub fn motor_named(&self, name: &str) -> Option<MotorId> {
+        self.motors.iter().position(|m| m.name == name).map(|i| MotorId(i as u32))
     }
 
     /// The material of this name.

@@ -6,9 +6,10 @@
 use super::{BodyId, ColliderId, Function, SurfaceMaterial};
 use crate::geometry::tetrahedra::{Boundary, Tetrahedra};
 use glam::DVec3;
+use serde::{Deserialize, Serialize};
 
 /// A linear elastic material with damping.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Elastic {
     /// Young's modulus, Pa, > 0.
     pub young: f64,
@@ -38,7 +39,8 @@ impl Elastic {
 }
 
 /// How the mass of an element is given to its nodes.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum NodeMass {
     /// A quarter to each node: M is diagonal.
     #[default]
@@ -48,7 +50,7 @@ pub enum NodeMass {
 }
 
 /// A node that a rigid body carries with it.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Attachment {
     /// The node.
     pub node: u32,
@@ -59,7 +61,7 @@ pub struct Attachment {
 }
 
 /// A force on nodes.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Load {
     /// The nodes, each with the share of the force that it gets.
     pub nodes: Vec<(u32, f64)>,
@@ -68,7 +70,7 @@ pub struct Load {
 }
 
 /// A soft body.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Soft {
     /// Its body.
     pub body: BodyId,

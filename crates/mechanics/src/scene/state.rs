@@ -114,6 +114,16 @@ impl State {
         words.fold(0xcbf2_9ce4_8422_2325, |hash, x| (hash ^ x.to_bits()).wrapping_mul(0x0000_0100_0000_01b3).rotate_left(17))
     }
 
+    /// Becomes a copy of `other` in the memory at hand: views of `q` and `v` stay where they are.
+    pub fn copy_from(&mut self, other: &State) {
+        (self.time, self.steps, self.reactions.h) = (other.time, other.steps, other.reactions.h);
+        self.q.clone_from(&other.q);
+        self.v.clone_from(&other.v);
+        self.angles.clone_from(&other.angles);
+        self.reactions.joints.clone_from(&other.reactions.joints);
+        self.reactions.contacts.clone_from(&other.reactions.contacts);
+    }
+
     /// The state in which the scene begins.
     pub fn initial(scene: &Scene) -> State {
         let layout = Layout::of(scene);

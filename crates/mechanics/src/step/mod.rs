@@ -185,9 +185,16 @@ impl Stepper {
         if !verdict.accepted {
             match self.settings.policy {
                 Policy::Substep if halvings > 0 => {
-                    let first = self.step_by(scene, state, 0.5 * h, halvings - 1)?;
-                    let second = self.step_by(scene, state, 0.5 * h, halvings - 1)?;
-                    return Ok(first.then(&second));
+                    // An error leaves the state as it was, also if the first half succeeded.
+                    let before = state.clone();
+                    let halves = self.step_by(scene, state, 0.5 * h, halvings - 1).and_then(|first| {
+                        let second = self.step_by(scene, state, 0.5 * h, halvings - 1)?;
+                        Ok(first.then(&second))
+                    });
+                    if halves.is_err() {
+                        state.copy_from(&before);
+                    }
+                    return halves;
                 }
                 Policy::Stop => {
                     let worst = verdict.worst_name(scene);

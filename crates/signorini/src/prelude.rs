@@ -1,0 +1,14 @@
+//! What most programs use: `use signorini::prelude::*;`.
+
+pub use crate::simulation::{
+    BodyView, ContactPoint, ContactStatus, ForceBetween, Handle, JointView, MotorMut, MotorView, Simulation, SimulationError, StateView,
+};
+pub use glam::{DMat3, DQuat, DVec3};
+pub use signorini_mechanics::geometry::Shape;
+pub use signorini_mechanics::scene::{
+    Body, BodyId, ColliderId, Coordinate, Drive, Force, ForceKind, Function, JointId, JointKind, Mass, Material, MaterialId, Motion,
+    MotorId, Scene, Solid, SurfaceMaterial, frame,
+};
+pub use signorini_mechanics::step::{Ledger, Policy, Settings, StepError, Verdict};
+pub use signorini_solve::math::pose::Pose;
+pub use signorini_solve::solve::{Method, StoppingCriteria};
