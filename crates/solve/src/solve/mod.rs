@@ -221,9 +221,9 @@ pub struct Unsupported {
 }
 
 /// A method on either form of a problem.
-pub trait Both: Solver + ReducedSolver {}
+pub trait Both: Solver + ReducedSolver + Send {}
 
-impl<S: Solver + ReducedSolver> Both for S {}
+impl<S: Solver + ReducedSolver + Send> Both for S {}
 
 /// One line per method: its variant, its name on the command line, and how it is made.
 macro_rules! methods {
