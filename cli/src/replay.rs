@@ -79,6 +79,7 @@ pub fn run(arguments: &Arguments) -> ExitCode {
         tol_bound: None,
         max_work: arguments.max_work.or(head.settings.work),
         deadline_ms: None,
+        certify: false,
         facets: signorini::solve::pivot::Settings::default().facets as u64,
         warm: !arguments.cold,
         out: arguments.out.clone(),

@@ -8,8 +8,9 @@ use signorini::problem::files::siconos::Kind;
 use signorini::problem::files::{Input, Stored, json};
 use signorini::problem::literature::{self, Literature, Thesis};
 use signorini::problem::{Judge, Law, Residual, Solution, Tolerance};
+use signorini::solve::certificate::{Certificate, Certifier, Standing};
 use signorini::solve::newton::{Branch, ContactStatus, Newton, Unique};
-use signorini::solve::{Both, Counts, Method, Report, Status, StoppingCriteria, Unsupported, newton, pivot};
+use signorini::solve::{Both, Counts, Method, Report, Status, StoppingCriteria, Unsupported, auto, newton, pivot};
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -28,7 +29,7 @@ pub struct Arguments {
     #[arg(required = true)]
     pub(crate) files: Vec<PathBuf>,
     /// Method, or `all`.
-    #[arg(long, value_name = "NAME", default_value = "psor", value_parser = solvers)]
+    #[arg(long, value_name = "NAME", default_value = "auto", value_parser = solvers)]
     pub(crate) solver: Solvers,
     /// Law of the friction blocks [default: what the file's kind means].
     #[arg(long, value_name = "cone|coulomb", value_parser = ["cone", "coulomb"])]
@@ -54,6 +55,10 @@ pub struct Arguments {
     /// Edges of the pyramid by which `pivot` replaces a friction cone of three rows.
     #[arg(long, value_name = "N", default_value_t = pivot::Settings::default().facets as u64, value_parser = clap::value_parser!(u64).range(3..=1024))]
     pub(crate) facets: u64,
+    /// Certify the answer: upper and lower end of the energy of the velocity error, proved where the laws are convex. Costs about
+    /// as much as the solve.
+    #[arg(long)]
+    pub(crate) certify: bool,
     /// Start from the guess in the file, or from its solution if it holds no guess.
     #[arg(long)]
     pub(crate) warm: bool,
@@ -72,9 +77,10 @@ const EXAMPLES: &str = "Examples:
   signorini solve ball.hdf5
   signorini solve pile/*.hdf5 --solver all --law cone --tol 1e-10
   signorini solve gap.dat --kind lcp --json
+  signorini solve wall.hdf5 --law cone --certify
   signorini solve wall.hdf5 --max-work 500 --history wall.csv --out wall-solved.hdf5
 
-Exit code: 0 converged, 3 solved but not to the tolerance, 2 wrong use or bad file.";
+Exit code: 0 converged, 3 solved but not to the tolerance (or infeasible, or refuted by --certify), 2 wrong use or bad file.";
 
 /// Methods by name.
 #[derive(Clone)]
@@ -109,6 +115,8 @@ struct Outcome {
     error: Residual,
     literature: Literature,
     wall: f64,
+    /// With `--certify`.
+    certificate: Option<Certificate>,
     /// Only of `newton`.
     contacts: Option<Contacts>,
 }
@@ -219,7 +227,8 @@ fn solve_file(arguments: &Arguments, path: &Path, printer: &mut Printer, history
         write(out, path, &stored, outcome)?;
     }
     let attempted = outcomes.iter().filter_map(|o| o.result.as_ref().ok());
-    let converged = attempted.clone().all(|report| report.status == Status::Converged) && attempted.count() > 0;
+    let refuted = outcomes.iter().any(|outcome| outcome.refuted(&tolerance(arguments)));
+    let converged = attempted.clone().all(|report| report.status == Status::Converged) && attempted.count() > 0 && !refuted;
     Ok(if converged { 0 } else { NOT_CONVERGED })
 }
 
@@ -231,8 +240,8 @@ fn solve_with(arguments: &Arguments, stored: &Stored, method: Method) -> Result<
     let mut solution = known.filter(|_| arguments.warm).cloned().unwrap_or_else(|| stored.input.zero());
     let progress = crate::progress::Progress::start(format!("{} {}", stored.input.name(), method.name()));
     let begun = Instant::now();
-    let stop = StoppingCriteria {
-        tolerance: Tolerance { relative: arguments.tol, velocity: arguments.tol_velocity, bound: arguments.tol_bound },
+    let stop = Stop {
+        tolerance: tolerance(arguments),
         work: arguments.max_work,
         // A deadline beyond the end of time is none.
         deadline: arguments.deadline_ms.and_then(|ms| begun.checked_add(Duration::from_millis(ms))),
@@ -241,6 +250,8 @@ fn solve_with(arguments: &Arguments, stored: &Stored, method: Method) -> Result<
     let mut newton = Newton::new(newton::Settings { stop, ..Default::default() });
     let mut other: Box<dyn Both> = match method {
         Method::Pivot => Box::new(pivot::Pivot::new(pivot::Settings { stop, facets: arguments.facets as usize, ..Default::default() })),
+        // One problem of a file is worth the certificate's work.
+        Method::Auto => Box::new(auto::Auto::new(auto::Settings { stop, certify: true, ..Default::default() })),
         _ => method.build(stop),
     };
     let solver: &mut dyn Both = if method == Method::Newton { &mut newton } else { other.as_mut() };
@@ -256,7 +267,24 @@ fn solve_with(arguments: &Arguments, stored: &Stored, method: Method) -> Result<
         Input::Reduced(p) => (Judge::of_reduced(p).error_reduced(p, &solution.r), literature::of_reduced(p, &solution.r)),
     };
     let contacts = result.as_ref().ok().filter(|_| method == Method::Newton).map(|report| Contacts::of(&mut newton, report));
-    Ok(Outcome { method, result, solution, error, literature, wall, contacts })
+    let certificate = arguments.certify.then(|| match &stored.input {
+        Input::Problem(p) => Certifier::default().certify(p, &solution),
+        Input::Reduced(p) => Certifier::default().certify_reduced(p, &solution.r),
+    });
+    Ok(Outcome { method, result, solution, error, literature, wall, certificate, contacts })
+}
+
+fn tolerance(arguments: &Arguments) -> Tolerance {
+    Tolerance { relative: arguments.tol, velocity: arguments.tol_velocity, bound: arguments.tol_bound }
+}
+
+impl Outcome {
+    /// True if the answer was accepted and is proved to be further off than its tolerance.
+    fn refuted(&self, tolerance: &Tolerance) -> bool {
+        let converged = self.result.as_ref().is_ok_and(|report| report.status == Status::Converged);
+        let proved = |c: &Certificate| matches!(c.standing, Standing::Proved | Standing::Moved);
+        converged && self.certificate.as_ref().is_some_and(|c| proved(c) && c.lower > tolerance.largest_bound() * self.error.scale)
+    }
 }
 
 /// The largest ‖Δv‖_H between two solvers that answered, √J, if two did.
@@ -331,6 +359,8 @@ struct Line<'a> {
     reproducible: bool,
     error: ErrorLine,
     #[serde(skip_serializing_if = "Option::is_none")]
+    certificate: Option<CertificateLine>,
+    #[serde(skip_serializing_if = "Option::is_none")]
     contacts: Option<&'a Contacts>,
     #[serde(skip_serializing_if = "Option::is_none")]
     largest_difference: Option<f64>,
@@ -370,11 +400,42 @@ struct ErrorLine {
     thesis: Thesis,
 }
 
+/// Infinite ends are written as null.
+#[derive(Serialize)]
+struct CertificateLine {
+    standing: Standing,
+    upper_joule: Option<f64>,
+    lower_joule: f64,
+    upper_relative: Option<f64>,
+    lower_relative: f64,
+    /// By how much w is moved, m/s.
+    moved: f64,
+    /// Accepted, and proved to be further off than the tolerance.
+    refuted: bool,
+}
+
+impl CertificateLine {
+    fn of(outcome: &Outcome, tolerance: &Tolerance) -> Option<CertificateLine> {
+        let Certificate { standing, upper, lower, moved, .. } = *outcome.certificate.as_ref()?;
+        let (scale, upper) = (outcome.error.scale, Some(upper).filter(|x| x.is_finite()));
+        let relative = |x: f64| if x == 0.0 { 0.0 } else { x / scale };
+        Some(CertificateLine {
+            standing,
+            upper_joule: upper,
+            lower_joule: lower,
+            upper_relative: upper.map(relative),
+            lower_relative: relative(lower),
+            moved,
+            refuted: outcome.refuted(tolerance),
+        })
+    }
+}
+
 fn worst_name(input: &Input, error: &Residual) -> String {
     if input.rows() > 0 { input.row_name(error.worst_row) } else { String::new() }
 }
 
-fn line<'a>(stored: &'a Stored, outcome: &'a Outcome, largest_difference: Option<f64>) -> Line<'a> {
+fn line<'a>(stored: &'a Stored, outcome: &'a Outcome, tolerance: &Tolerance, largest_difference: Option<f64>) -> Line<'a> {
     let mut blocks = Blocks::default();
     for law in stored.input.laws() {
         match law {
@@ -394,6 +455,7 @@ fn line<'a>(stored: &'a Stored, outcome: &'a Outcome, largest_difference: Option
         work: report.map_or(0, |r| r.work),
         wall_s: outcome.wall,
         reproducible: report.is_none_or(|r| r.reproducible),
+        certificate: CertificateLine::of(outcome, tolerance),
         contacts: outcome.contacts.as_ref(),
         error: ErrorLine {
             joule: error.joule,
@@ -427,6 +489,7 @@ struct Printer {
     begun: bool,
     /// There is one solver.
     alone: bool,
+    tolerance: Tolerance,
 }
 
 impl Printer {
@@ -434,12 +497,13 @@ impl Printer {
         let name = |path: &PathBuf| path.file_stem().map_or(0, |s| s.to_string_lossy().chars().count());
         let problem = arguments.files.iter().map(name).max().unwrap_or(0).max(7);
         let solver = arguments.solver.0.iter().map(|m| m.name().len()).max().unwrap_or(0).max(6);
-        Printer { json: arguments.json, widths: (problem, solver), begun: false, alone: arguments.solver.0.len() == 1 }
+        let (json, alone, tolerance) = (arguments.json, arguments.solver.0.len() == 1, tolerance(arguments));
+        Printer { json, widths: (problem, solver), begun: false, alone, tolerance }
     }
 
     fn print(&mut self, stored: &Stored, outcome: &Outcome, difference: Option<f64>) {
         if self.json {
-            say(&serde_json::to_string(&line(stored, outcome, difference)).expect("plain data can be written"));
+            say(&serde_json::to_string(&line(stored, outcome, &self.tolerance, difference)).expect("plain data can be written"));
             return;
         }
         let (a, b) = self.widths;
@@ -468,6 +532,13 @@ impl Printer {
             error.velocity,
             last
         ));
+        if let Some(certificate) = &outcome.certificate {
+            say(&format!("{:a$}  {}", "", certified(certificate, error.scale, outcome.refuted(&self.tolerance))));
+        }
+        if let Ok(Report { status: Status::Infeasible, conflict, .. }) = &outcome.result {
+            let names: Vec<String> = conflict.iter().map(|&k| stored.input.block_name(k)).collect();
+            say(&format!("{:a$}  these contradict each other: {}", "", names.join(", ")));
+        }
         // What only this method knows, where it is asked alone.
         if let (Some(contacts), true) = (&outcome.contacts, self.alone) {
             let counts = contacts.counts;
@@ -482,6 +553,18 @@ impl Printer {
             say(&format!("{:w$}  largest difference in v between solvers: {difference:.2e} √J", "", w = self.widths.0));
         }
     }
+}
+
+/// A certificate for a person.
+fn certified(certificate: &Certificate, scale: f64, refuted: bool) -> String {
+    if certificate.standing == Standing::Unknown {
+        return "certificate: unknown (no feasible velocity was found, or the problem is not convex)".into();
+    }
+    let Certificate { upper, lower, .. } = certificate;
+    let wrong = if refuted { "; REFUTED: this is more than the tolerance" } else { "" };
+    let relative = if *upper == 0.0 { 0.0 } else { upper / scale };
+    let standing = certificate.standing_text();
+    format!("certificate: velocity error {lower:.3e} to {upper:.3e} J ({relative:.1e} of the scale), {standing}{wrong}")
 }
 
 /// The table of `--history`.

@@ -14,6 +14,10 @@
 //! On islands beyond [`Settings::factorable`] rows `newton`, and `interior-point` under the true Coulomb law, are left out:
 //! their factorizations cost more than all the sweeps that the budget allows.
 //!
+//! With [`Settings::certify`] an accepted answer is certified, and one whose velocities are proved to be further off than the estimate
+//! said is not accepted: the certificate's own reactions, then the next rung from zero, take its place. `Infeasible` is said only with a
+//! proof ([`super::infeasible`]), which is looked for when the first rung of a small island fails, or all of a larger one.
+//!
 //! 4. Return the iterate of least error, accepted ones first: least sum in joules relative to the island's scale, whatever the method.
 //!
 //! When to use it: always, unless you know better. Cost: that of the method that was accepted, and of those that were tried before it.
@@ -22,6 +26,8 @@
 //! contacts that `pivot` or `interior-point` have not met before, and the boundary of a soft body, which moves every step.
 //! Every rung is counted work, so that the choice is reproducible to the bit. [Enzenhoefer2018] ranks iterates by energy in the same way.
 
+use super::certificate::{Certificate, Certifier};
+use super::infeasible::{self, Contradiction};
 use super::{Both, Method, ReducedSolver, Report, Solver, Status, StoppingCriteria, Unsupported, add_phase};
 use crate::problem::islands::{Island, Islands};
 use crate::problem::{Judge, Law, Problem, Reduced, Residual, Solution, Tolerance};
@@ -40,6 +46,8 @@ pub struct Settings {
     pub factorizations: u64,
     /// Islands of more rows than this are left to sweeps (and `interior-point`, if all laws are convex).
     pub factorable: usize,
+    /// Certify what is accepted (up to `factorable` rows): about as much work again.
+    pub certify: bool,
 }
 
 /// The last attempt of `newton` may take so many times the factorizations of the first: a bottle that rocks between two others takes it 300.
@@ -47,7 +55,7 @@ const LONG: u64 = 10;
 
 impl Default for Settings {
     fn default() -> Settings {
-        Settings { stop: StoppingCriteria::default(), small: 600, sweeps: 500, factorizations: 200, factorable: 3000 }
+        Settings { stop: StoppingCriteria::default(), small: 600, sweeps: 500, factorizations: 200, factorable: 3000, certify: false }
     }
 }
 
@@ -77,6 +85,7 @@ pub struct Auto {
     parts: Parts,
     used: Vec<(Option<Method>, u64)>,
     last: Option<Method>,
+    certifier: Certifier,
 }
 
 impl Auto {
@@ -97,6 +106,7 @@ impl Auto {
             parts: Parts::default(),
             used: Vec::new(),
             last: None,
+            certifier: Certifier::default(),
         }
     }
 
@@ -124,40 +134,138 @@ impl Auto {
         let mut best = self.judge.look(problem, solution, &tolerance);
         let mut total = Report::new(Status::Stalled, best);
         let mut last = None;
-        if best.accepted(&tolerance) {
+        let mut referee = Referee::new(&self.settings, problem.rows());
+        if best.accepted(&tolerance) && !self.refuted(&mut referee, problem, solution, &mut best) {
             total.status = Status::Converged;
+            total.error = best;
             return Ok((total, last));
         }
         self.best.clone_from(solution);
-        let Auto { settings, judge, direct, exact, frictional, large, .. } = self;
-        let rungs = match kind(&problem.laws, settings.small) {
-            Kind::Joints => direct,
-            Kind::Exact => exact,
-            Kind::Frictional => frictional,
-            Kind::Large => large,
-        };
-        for rung in rungs {
-            if !affordable(rung.method, &problem.laws, settings.factorable) {
+        let rungs = self.rungs(&problem.laws);
+        for i in 0..self.ladder(rungs).len() {
+            let rung = &mut self.ladder(rungs)[i];
+            let method = rung.method;
+            if !affordable(method, &problem.laws, self.settings.factorable) {
                 continue;
             }
+            let mut judge = std::mem::take(&mut self.judge);
             solution.clone_from(&self.best);
-            let Ok(report) = rung.solver.solve_judged(problem, judge, solution) else { continue };
+            if referee.refuted {
+                solution.reset(problem.n(), problem.rows());
+            }
+            let result = self.ladder(rungs)[i].solver.solve_judged(problem, &mut judge, solution);
+            self.judge = judge;
+            let Ok(report) = result else { continue };
             add_work(&mut total, &report);
             if better(&report.error, &best, &tolerance) {
-                (best, last) = (report.error, Some(rung.method));
+                (best, last) = (report.error, Some(method));
                 total.status = report.status;
+                if best.accepted(&tolerance) {
+                    self.refuted(&mut referee, problem, solution, &mut best);
+                }
                 self.best.clone_from(solution);
             }
-            if best.accepted(&tolerance) || report.status == Status::Infeasible || settings.stop.late() {
+            if best.accepted(&tolerance) || self.settings.stop.late() {
+                break;
+            }
+            if referee.look(report.status == Status::Infeasible || problem.rows() <= self.settings.small) {
+                referee.found = infeasible::contradiction(problem);
+            }
+            if referee.found.is_some() {
                 break;
             }
         }
         solution.clone_from(&self.best);
         total.error = if best.estimate.is_finite() { best } else { self.judge.error(problem, solution) };
-        if best.accepted(&tolerance) {
-            total.status = Status::Converged;
+        let late = self.settings.stop.late();
+        if !best.accepted(&tolerance) && !late && referee.look(problem.rows() <= self.settings.factorable) {
+            referee.found = infeasible::contradiction(problem);
         }
+        referee.conclude(&mut total, best.accepted(&tolerance));
         Ok((total, last))
+    }
+
+    /// Which ladder is for these laws.
+    fn rungs(&self, laws: &[Law]) -> Kind {
+        kind(laws, self.settings.small)
+    }
+
+    fn ladder(&mut self, kind: Kind) -> &mut Vec<Rung> {
+        match kind {
+            Kind::Joints => &mut self.direct,
+            Kind::Exact => &mut self.exact,
+            Kind::Frictional => &mut self.frictional,
+            Kind::Large => &mut self.large,
+        }
+    }
+
+    /// True if an accepted answer is proved to be further off than is tolerated. Where the certificate's own reactions are better they take its place.
+    fn refuted(&mut self, referee: &mut Referee, problem: &Problem, solution: &mut Solution, error: &mut Residual) -> bool {
+        if !referee.certify {
+            return false;
+        }
+        let tolerance = self.settings.stop.tolerance;
+        let limit = tolerance.largest_bound() * error.scale;
+        let certificate = self.certifier.certify(problem, solution);
+        if !(certificate.lower > limit) {
+            return false;
+        }
+        let mut other = Solution { v: Vec::new(), r: certificate.witness.map_or_else(Vec::new, |witness| witness.r) };
+        if other.r.len() == problem.rows() {
+            momentum(&mut self.judge, problem, &mut other);
+            let judged = self.judge.error(problem, &other);
+            if judged.accepted(&tolerance) && self.certifier.certify(problem, &other).lower <= limit {
+                (*solution, *error) = (other, judged);
+                return false;
+            }
+        }
+        referee.refute(error, certificate.lower);
+        true
+    }
+}
+
+/// What is known beyond the judge's figures.
+struct Referee {
+    certify: bool,
+    /// An accepted answer was proved wrong: guesses are not to be trusted.
+    refuted: bool,
+    looked: bool,
+    found: Option<Contradiction>,
+}
+
+impl Referee {
+    fn new(settings: &Settings, rows: usize) -> Referee {
+        Referee { certify: settings.certify && rows <= settings.factorable, refuted: false, looked: false, found: None }
+    }
+
+    /// The figure of an answer that was proved wrong says so from now on.
+    fn refute(&mut self, error: &mut Residual, lower: f64) {
+        error.estimate = error.estimate.max(lower);
+        self.refuted = true;
+    }
+
+    /// Whether to look for a contradiction now: if asked to, once.
+    fn look(&mut self, now: bool) -> bool {
+        let first = now && !self.looked;
+        self.looked |= now;
+        first
+    }
+
+    /// Status, and the blocks in conflict.
+    fn conclude(self, total: &mut Report, accepted: bool) {
+        total.conflict.clear();
+        if accepted {
+            total.status = Status::Converged;
+        } else if let Some(contradiction) = self.found {
+            total.status = Status::Infeasible;
+            total.conflict = contradiction.blocks;
+        } else if matches!(total.status, Status::Infeasible | Status::Converged) {
+            // What is not proved is not said.
+            total.status = Status::Stalled;
+        }
+        if self.refuted && !accepted {
+            total.notes.push("an answer that looked accepted was proved to be further off".into());
+        }
     }
 }
 
@@ -217,34 +325,65 @@ impl ReducedSolver for Auto {
         let mut judge = Judge::of_reduced(reduced);
         let mut best = judge.error_reduced(reduced, &solution.r);
         let mut total = Report::new(Status::Stalled, best);
+        let mut referee = Referee::new(&self.settings, reduced.rows());
+        if best.accepted(&tolerance) {
+            self.refuted_reduced(&mut referee, reduced, solution, &mut best);
+        }
         self.best.clone_from(solution);
-        let rungs = match kind(&reduced.laws, self.settings.small) {
-            Kind::Joints => &mut self.direct,
-            Kind::Exact => &mut self.exact,
-            Kind::Frictional => &mut self.frictional,
-            Kind::Large => &mut self.large,
-        };
-        for rung in rungs {
-            if best.accepted(&tolerance) || self.settings.stop.late() {
+        let rungs = self.rungs(&reduced.laws);
+        for i in 0..self.ladder(rungs).len() {
+            if best.accepted(&tolerance) || self.settings.stop.late() || referee.found.is_some() {
                 break;
             }
-            if !affordable(rung.method, &reduced.laws, self.settings.factorable) {
+            let method = self.ladder(rungs)[i].method;
+            if !affordable(method, &reduced.laws, self.settings.factorable) {
                 continue;
             }
             solution.clone_from(&self.best);
-            let Ok(report) = rung.solver.solve_reduced(reduced, solution) else { continue };
+            if referee.refuted {
+                solution.r.fill(0.0);
+            }
+            let Ok(report) = self.ladder(rungs)[i].solver.solve_reduced(reduced, solution) else { continue };
             add_work(&mut total, &report);
             if better(&report.error, &best, &tolerance) {
-                (best, self.last, total.status) = (report.error, Some(rung.method), report.status);
+                (best, self.last, total.status) = (report.error, Some(method), report.status);
+                if best.accepted(&tolerance) {
+                    self.refuted_reduced(&mut referee, reduced, solution, &mut best);
+                }
                 self.best.clone_from(solution);
+            }
+            let small = reduced.rows() <= self.settings.small;
+            if !best.accepted(&tolerance) && referee.look(report.status == Status::Infeasible || small) {
+                referee.found = infeasible::contradiction_reduced(reduced);
             }
         }
         solution.clone_from(&self.best);
         total.error = best;
-        if best.accepted(&tolerance) {
-            total.status = Status::Converged;
-        }
+        referee.conclude(&mut total, best.accepted(&tolerance));
         Ok(total)
+    }
+}
+
+impl Auto {
+    /// As [`Auto::refuted`].
+    fn refuted_reduced(&mut self, referee: &mut Referee, reduced: &Reduced, solution: &mut Solution, error: &mut Residual) {
+        if !referee.certify {
+            return;
+        }
+        let tolerance = self.settings.stop.tolerance;
+        let limit = tolerance.largest_bound() * error.scale;
+        let Certificate { lower, witness, .. } = self.certifier.certify_reduced(reduced, &solution.r);
+        if !(lower > limit) {
+            return;
+        }
+        if let Some(witness) = witness {
+            let judged = Judge::of_reduced(reduced).error_reduced(reduced, &witness.r);
+            if judged.accepted(&tolerance) && self.certifier.certify_reduced(reduced, &witness.r).lower <= limit {
+                (solution.r, *error) = (witness.r, judged);
+                return;
+            }
+        }
+        referee.refute(error, lower);
     }
 }
 
@@ -258,6 +397,7 @@ impl Auto {
 }
 
 /// What an island is like.
+#[derive(Clone, Copy)]
 enum Kind {
     Joints,
     Exact,

@@ -6,7 +6,9 @@
 //! by [`crate::problem::error`], never by the method: nobody marks their own work.
 
 pub mod auto;
+pub mod certificate;
 pub mod direct;
+pub mod infeasible;
 pub mod interior_point;
 pub mod lemke;
 pub mod local;

@@ -98,6 +98,14 @@ impl Input {
         }
     }
 
+    /// The name of block `k`.
+    pub fn block_name(&self, k: usize) -> String {
+        match self {
+            Input::Problem(p) => p.block_name(k),
+            Input::Reduced(p) => p.block_name(k),
+        }
+    }
+
     /// The name of row `row`.
     pub fn row_name(&self, row: usize) -> String {
         match self {

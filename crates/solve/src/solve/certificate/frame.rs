@@ -1,0 +1,343 @@
+//! The convex problem around one vector of reactions, and the gap of a pair (s, r̂).
+//!
+//! Everything is written in differences `y = s − r` from the reactions r of a base point, so that near an answer
+//! all terms are small and so is their rounding:
+//!
+//! ```text
+//!   û = u(r) + W y,    u(r) = W r + q  in twofold precision,    v̂ − v(r) = H⁻¹ Jᵀ y
+//! ```
+
+use crate::math::dot;
+use crate::math::sparse::Csr;
+use crate::math::twofold::Twofold;
+use crate::problem::law::{MAX_ROWS, tangent_norm};
+use crate::problem::reduced::Reducer;
+use crate::problem::{Judge, Law, Problem, Reduced, Rows};
+
+/// Matrices and laws of the problem at hand, Coulomb's replaced by its cone; work space.
+#[derive(Default)]
+#[allow(non_snake_case)]
+pub(super) struct Frame {
+    pub judge: Judge,
+    /// J, and the compliance of its rows; no rows for a reduced problem.
+    J: Option<Rows>,
+    E: Vec<f64>,
+    pub reduced: Reduced,
+    reducer: Reducer,
+    pub laws: Vec<Law>,
+    pub starts: Vec<usize>,
+    force: Vec<f64>,
+    image: Vec<f64>,
+}
+
+/// A point from which differences are taken.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Base {
+    pub r: Vec<f64>,
+    /// `W r + q`, and Coulomb's frozen shift.
+    pub u: Vec<f64>,
+    /// `Σ|terms|` of u: the size against which rounding is measured, m/s.
+    pub terms: Vec<f64>,
+}
+
+/// Local velocities, and what rounding may have added to each of them.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Velocities {
+    pub u: Vec<f64>,
+    pub noise: Vec<f64>,
+}
+
+/// How far a point is from being feasible.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Lack {
+    /// Largest lack of normal velocity, rounding included; negative: strictly feasible. Equality rows do not count.
+    pub normal: f64,
+    /// Largest distance of a block's û from K*, m/s.
+    pub distance: f64,
+    /// The same relative to the block's terms.
+    pub relative: f64,
+}
+
+impl Frame {
+    /// Makes this the frame of `problem`; false if H is not positive definite.
+    pub fn set(&mut self, problem: &Problem) -> bool {
+        if self.judge.prepare(problem).is_err() {
+            return false;
+        }
+        self.reducer.reduce(problem, self.judge.factor(), &mut self.reduced);
+        self.J.get_or_insert_default().clone_from(&problem.J);
+        self.E.clone_from(&problem.E);
+        self.law_tables();
+        true
+    }
+
+    /// Makes this the frame of a reduced problem.
+    pub fn set_reduced(&mut self, reduced: &Reduced) {
+        self.judge.prepare_reduced(reduced);
+        self.reduced.clone_from(reduced);
+        self.J = None;
+        self.law_tables();
+    }
+
+    fn law_tables(&mut self) {
+        self.laws.clear();
+        self.laws.extend(self.reduced.laws.iter().map(|law| law.associated()));
+        self.starts.clone_from(&self.reduced.row_starts);
+    }
+
+    pub fn w(&self) -> &Csr {
+        &self.reduced.W
+    }
+
+    pub fn rows(&self) -> usize {
+        self.reduced.rows()
+    }
+
+    pub fn range(&self, k: usize) -> std::ops::Range<usize> {
+        self.starts[k]..self.starts[k + 1]
+    }
+
+    /// The base point at reactions `r` of a problem; also the energy of the momentum defect of `v`, J.
+    pub fn base(&mut self, problem: &Problem, v: &[f64], r: &[f64]) -> (Base, f64) {
+        // ρ = k + Jᵀ r − H v, then the velocity that belongs to r is v + H⁻¹ρ.
+        let mut rho: Vec<Twofold> = problem.k.iter().map(|&k| Twofold::new(k)).collect();
+        for block in problem.J.blocks() {
+            for i in 0..block.rows {
+                let r = r[block.first + i];
+                block.columns.iter().zip(block.row(i)).for_each(|(&j, &a)| rho[j as usize].add_product(a, r));
+            }
+        }
+        for (i, rho) in rho.iter_mut().enumerate() {
+            let (columns, values) = problem.H.row(i);
+            columns.iter().zip(values).for_each(|(&j, &h)| rho.add_product(-h, v[j as usize]));
+        }
+        // In two steps: the rounding of the first is the second's right-hand side.
+        let first: Vec<f64> = rho.iter().map(|x| x.value()).collect();
+        let mut rest = first.clone();
+        self.judge.factor().solve(&mut rest);
+        let defect = 0.5 * dot(&first, &rest).max(0.0);
+        for (i, rho) in rho.iter_mut().enumerate() {
+            let (columns, values) = problem.H.row(i);
+            columns.iter().zip(values).for_each(|(&j, &h)| rho.add_product(-h, rest[j as usize]));
+        }
+        let mut second: Vec<f64> = rho.into_iter().map(Twofold::value).collect();
+        self.judge.factor().solve(&mut second);
+        let (mut u, mut terms) = (vec![0.0; r.len()], vec![0.0; r.len()]);
+        for block in problem.J.blocks() {
+            for i in 0..block.rows {
+                let row = block.first + i;
+                let mut sum = Twofold::new(problem.w[row]);
+                let mut size = problem.w[row].abs() + (problem.E[row] * r[row]).abs();
+                sum.add_product(problem.E[row], r[row]);
+                for (&j, &a) in block.columns.iter().zip(block.row(i)) {
+                    sum.add_product(a, v[j as usize]);
+                    sum.add_product(a, rest[j as usize]);
+                    sum.add_product(a, second[j as usize]);
+                    size += (a * v[j as usize]).abs();
+                }
+                (u[row], terms[row]) = (sum.value(), size);
+            }
+        }
+        (Base { r: r.to_vec(), u, terms }, defect)
+    }
+
+    /// The base point at reactions `r` of the reduced problem.
+    pub fn base_reduced(&self, r: &[f64]) -> Base {
+        let (mut u, mut terms) = (vec![0.0; r.len()], vec![0.0; r.len()]);
+        for i in 0..r.len() {
+            let (columns, values) = self.w().row(i);
+            let mut sum = Twofold::new(self.reduced.q[i]);
+            terms[i] = self.reduced.q[i].abs();
+            for (&j, &w) in columns.iter().zip(values) {
+                sum.add_product(w, r[j as usize]);
+                terms[i] += (w * r[j as usize]).abs();
+            }
+            u[i] = sum.value();
+        }
+        Base { r: r.to_vec(), u, terms }
+    }
+
+    /// De Saxcé's shift of every Coulomb block at local velocities `u`.
+    pub fn shifts(&self, u: &[f64]) -> Vec<f64> {
+        let blocks = self.reduced.laws.iter().enumerate();
+        blocks.map(|(k, law)| law.shift(&u[self.range(k)])).collect()
+    }
+
+    /// Adds the shifts to the normal velocities of a base point.
+    pub fn add_shifts(&self, shifts: &[f64], base: &mut Base) {
+        for (k, shift) in shifts.iter().enumerate() {
+            base.u[self.starts[k]] += shift;
+        }
+    }
+
+    /// `û = u + W y`.
+    pub fn velocities(&self, base: &Base, y: &[f64], out: &mut Velocities) {
+        out.u.clear();
+        out.noise.clear();
+        for (i, &u) in base.u.iter().enumerate() {
+            let (columns, values) = self.w().row(i);
+            let (mut sum, mut size) = (u, u.abs());
+            for (&j, &w) in columns.iter().zip(values) {
+                let term = w * y[j as usize];
+                sum += term;
+                size += term.abs();
+            }
+            out.u.push(sum);
+            // Each of the sums rounds once per term; the entries of W are themselves sums of some ten terms.
+            out.noise.push(0.5 * f64::EPSILON * (columns.len() + 32) as f64 * size);
+        }
+    }
+
+    /// `½‖H⁻¹Jᵀe‖²_H` and `½ eᵀE e` (all of it in the first for a reduced problem), J.
+    pub fn energy(&mut self, e: &[f64]) -> [f64; 2] {
+        if let Some(rows) = &self.J {
+            self.force.clear();
+            self.force.resize(rows.cols, 0.0);
+            rows.add_transposed(e, &mut self.force);
+            self.image.clone_from(&self.force);
+            self.judge.factor().solve(&mut self.image);
+            let soft: f64 = e.iter().zip(&self.E).map(|(e, c)| c * e * e).sum();
+            return [0.5 * dot(&self.force, &self.image).max(0.0), 0.5 * soft];
+        }
+        let (mut sum, mut size) = (0.0, 0.0);
+        for i in 0..e.len() {
+            let (columns, values) = self.w().row(i);
+            for (&j, &w) in columns.iter().zip(values) {
+                let term = e[i] * w * e[j as usize];
+                sum += term;
+                size += term.abs();
+            }
+        }
+        [0.5 * (sum.max(0.0) + 64.0 * f64::EPSILON * size), 0.0]
+    }
+
+    /// How far these velocities are from being feasible.
+    pub fn lack(&self, base: &Base, at: &Velocities) -> Lack {
+        let mut worst = Lack { normal: f64::NEG_INFINITY, ..Lack::default() };
+        for (k, law) in self.laws.iter().enumerate() {
+            let range = self.range(k);
+            let (u, noise) = (&at.u[range.clone()], &at.noise[range.clone()]);
+            let normal = lack_of_block(law, u, noise);
+            worst.normal = worst.normal.max(normal);
+            let open = matches!(recession(law), Law::Equality);
+            if normal > 0.0 || open {
+                let distance = recession(law).dual_distance(u);
+                let terms = base.terms[range.clone()].iter().fold(0.0f64, |m, x| m.max(*x));
+                worst.distance = worst.distance.max(distance);
+                worst.relative = worst.relative.max(if distance > 0.0 { distance / terms } else { 0.0 });
+            }
+            if u.iter().any(|x| !x.is_finite()) {
+                worst = Lack { normal: f64::INFINITY, distance: f64::INFINITY, relative: f64::INFINITY };
+            }
+        }
+        worst
+    }
+
+    /// `Σ d_k ‖r*_k‖`: what moving û by its distance d_k from K* may be worth, with r* estimated from `r`, J.
+    pub fn moving(&self, at: &Velocities, r: &[f64]) -> f64 {
+        let a = self.judge.a();
+        let size = |k: usize| crate::math::norm(&r[self.range(k)]);
+        let mean = (0..a.len()).map(|k| a[k].sqrt() * size(k)).sum::<f64>() / a.len().max(1) as f64;
+        let one = |k: usize| {
+            let law = recession(&self.laws[k]);
+            let distance = law.dual_distance(&at.u[self.range(k)]);
+            if distance > 0.0 { distance * (4.0 * size(k) + 2.0 * mean / a[k].sqrt()) } else { 0.0 }
+        };
+        (0..a.len()).map(one).sum()
+    }
+
+    /// `Σ r̂·û + φ(û)` with û moved into K* where it is not, rounding included, J.
+    pub fn products(&self, at: &Velocities, r: &[f64]) -> f64 {
+        let mut sum = 0.0;
+        for (k, law) in self.laws.iter().enumerate() {
+            let range = self.range(k);
+            sum += product(law, &at.u[range.clone()], &at.noise[range.clone()], &r[range]);
+        }
+        sum
+    }
+}
+
+/// The law of the directions in which the reactions of `law` may grow without end.
+pub(crate) fn recession(law: &Law) -> Law {
+    match *law {
+        Law::Interval { lo, hi } => match (lo == f64::NEG_INFINITY, hi == f64::INFINITY) {
+            (true, true) => Law::Equality,
+            (below, above) => Law::Interval {
+                lo: if below { f64::NEG_INFINITY } else { 0.0 },
+                hi: if above { f64::INFINITY } else { 0.0 },
+            },
+        },
+        other => other.associated(),
+    }
+}
+
+/// By how much the normal velocity of a block is too small, with rounding; negative: strictly inside K*.
+pub(super) fn lack_of_block(law: &Law, u: &[f64], noise: &[f64]) -> f64 {
+    match recession(law) {
+        Law::Equality => f64::NEG_INFINITY,
+        Law::Unilateral => noise[0] - u[0],
+        Law::Interval { lo, hi } => {
+            let above = if hi > 0.0 { noise[0] - u[0] } else { f64::NEG_INFINITY };
+            let below = if lo < 0.0 { noise[0] + u[0] } else { f64::NEG_INFINITY };
+            above.max(below)
+        }
+        Law::Cone { mu, .. } | Law::Coulomb { mu, .. } => {
+            let tangent = if mu == 0.0 { 0.0 } else { mu * (tangent_norm(u) + noise[1..].iter().sum::<f64>()) };
+            tangent * (1.0 + 4.0 * f64::EPSILON) + noise[0] - u[0]
+        }
+    }
+}
+
+/// `r·û + φ(û)` of one block, û moved into K*, never below its true value by more than rounding.
+fn product(law: &Law, u: &[f64], noise: &[f64], r: &[f64]) -> f64 {
+    let unsure: f64 = r.iter().zip(u).zip(noise).map(|((r, u), e)| r.abs() * (e + 2.0 * f64::EPSILON * u.abs())).sum();
+    let value = match *law {
+        Law::Equality => r[0].abs() * u[0].abs(),
+        Law::Interval { lo, hi } => {
+            // û may be of either sign by rounding. Against an infinite bound it is no more than rounding: it counts as zero.
+            let against = |u: f64, bound: f64| if bound.is_finite() { (r[0] - bound) * u } else { r[0].abs() * u.abs() };
+            let (most, least) = (u[0] + noise[0], u[0] - noise[0]);
+            let above = if most > 0.0 { against(most, lo) } else { 0.0 };
+            let below = if least < 0.0 { against(least, hi) } else { 0.0 };
+            above.max(below)
+        }
+        Law::Unilateral => r[0] * u[0].max(0.0),
+        Law::Cone { .. } | Law::Coulomb { .. } => {
+            // P_K*(û) = û + P_K(−û), by Moreau.
+            let mut moved = pick(u).map(|u| -u);
+            admit(law, &mut moved[..u.len()]);
+            r.iter().zip(u).zip(moved).map(|((r, u), p)| r * (u + p)).sum::<f64>().max(0.0)
+        }
+    };
+    value + unsure
+}
+
+/// `r ← P_K(r)`, and certainly inside K.
+pub(crate) fn admit(law: &Law, r: &mut [f64]) {
+    match *law {
+        Law::Cone { mu, .. } | Law::Coulomb { mu, .. } => {
+            if mu == 0.0 {
+                r[0] = r[0].max(0.0);
+                r[1..].fill(0.0);
+                return;
+            }
+            law.project(r);
+            let tangent = tangent_norm(r);
+            if !(r[0] > 0.0) {
+                r.fill(0.0);
+            } else if tangent > mu * r[0] * (1.0 - 4.0 * f64::EPSILON) {
+                // A direction of the tangent is a pure number; its length loses a few units in the last place.
+                let shorter = mu * r[0] * (1.0 - 8.0 * f64::EPSILON) / tangent;
+                r[1..].iter_mut().for_each(|t| *t *= shorter);
+            }
+        }
+        _ => law.project(r),
+    }
+}
+
+/// The part of a vector that belongs to a block, with zeros behind.
+pub(super) fn pick(x: &[f64]) -> [f64; MAX_ROWS] {
+    let mut out = [0.0; MAX_ROWS];
+    out[..x.len()].copy_from_slice(x);
+    out
+}

@@ -1,0 +1,261 @@
+//! Constraints that contradict each other, with a proof that anybody can check.
+//!
+//! # Equation
+//!
+//! No velocity satisfies all rows if a combination of reactions says so (Farkas):
+//!
+//! ```text
+//!   d ∈ K∞,   Jᵀd = 0,   E d = 0,   w·d < 0        then û·d = w·d < 0 for every v, but û·d ≥ 0 on K∞*
+//! ```
+//!
+//! K∞: the directions in which reactions may grow without end (none for an interval with finite bounds; the normal alone for Coulomb's law,
+//! which asks of the velocities no more than u_n ≥ 0). In floating point `Jᵀd` is small instead of zero: d then excludes all
+//! velocities with `‖v‖_H < −w·d / ‖Jᵀd‖_H⁻¹`, and counts as a proof if these are [`BEYOND`] times what the data amount to.
+//!
+//! # Algorithm
+//!
+//! The velocity that violates the rows least, `min ½ Σ dist²(J v + w, K∞*)/a`, leaves a violation that is such a d (or zero). It is a
+//! problem of the same form, by proximal steps from v:
+//!
+//! ```text
+//!   (η H) v⁺ = η H v + Jᵀd,    u = J v⁺ + a d + w,    (u, d) ∈ Law∞        ‖Jᵀd‖ = η‖v⁺ − v‖, which falls from step to step
+//! ```
+//!
+//! always feasible (it is compliant), strongly convex, and solved by the methods at hand. Cost: a few solves; for a step that has failed.
+
+use super::certificate::frame::{admit, recession};
+use super::{Both, Method, StoppingCriteria};
+use crate::math::cliques::CliqueFactor;
+use crate::math::dot;
+use crate::math::sparse::Csr;
+use crate::math::twofold::Twofold;
+use crate::problem::{Judge, Law, Problem, Reduced, Solution, Tolerance};
+
+/// Velocities excluded, as a multiple of those in the problem's own data.
+const BEYOND: f64 = 1e6;
+/// The least `−w·d` relative to its own terms.
+const MARGIN: f64 = 1e-9;
+/// Blocks with at least this part of the largest reaction of the ray are named.
+const SHARE: f64 = 1e-3;
+/// η: the weight of the proximal term, and the most steps.
+const WEIGHT: f64 = 1e-6;
+/// See [`WEIGHT`].
+const STEPS: usize = 6;
+/// Violations below this part of the velocities in the data are none.
+const NONE: f64 = 1e-12;
+
+/// A proof that no velocity satisfies all rows.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Contradiction {
+    /// d (m).
+    pub ray: Vec<f64>,
+    /// The blocks that take part.
+    pub blocks: Vec<usize>,
+}
+
+/// The law of d: Coulomb's asks for u_n ≥ 0 alone; what is compliant yields.
+fn law_of_ray(law: &Law, compliance: &[f64]) -> Law {
+    match *law {
+        _ if compliance.iter().any(|e| *e > 0.0) => nothing(law),
+        Law::Coulomb { rows, .. } => Law::Cone { mu: 0.0, rows },
+        _ => recession(law),
+    }
+}
+
+/// A law without reactions, of as many rows.
+fn nothing(law: &Law) -> Law {
+    match law.rows() {
+        1 => Law::Interval { lo: 0.0, hi: 0.0 },
+        // Taken out by hand: see `restrict`.
+        rows => Law::Cone { mu: 0.0, rows: rows as u8 },
+    }
+}
+
+/// Puts a ray into K∞.
+fn restrict(laws: &[Law], starts: &[usize], compliance: &[f64], ray: &mut [f64]) {
+    for (k, law) in laws.iter().enumerate() {
+        let range = starts[k]..starts[k + 1];
+        if compliance[range.clone()].iter().any(|e| *e > 0.0) {
+            ray[range].fill(0.0);
+        } else {
+            admit(&law_of_ray(law, &[]), &mut ray[range]);
+        }
+    }
+}
+
+/// The contradiction in `problem`, if one is found.
+pub fn contradiction(problem: &Problem) -> Option<Contradiction> {
+    let mut judge = Judge::of(problem).ok()?;
+    let a = judge.a().to_vec();
+    let starts = &problem.J.row_starts;
+    let mut nearest = problem.clone();
+    nearest.H.values.iter_mut().for_each(|h| *h *= WEIGHT);
+    for (k, law) in problem.laws.iter().enumerate() {
+        nearest.laws[k] = law_of_ray(law, &problem.E[starts[k]..starts[k + 1]]);
+        let soft = problem.E[starts[k]..starts[k + 1]].iter().any(|e| *e > 0.0);
+        // What is compliant is made so soft that it does not matter.
+        nearest.E[starts[k]..starts[k + 1]].fill(if soft { 1e12 * a[k] } else { a[k] });
+    }
+    let mut v = problem.k.clone();
+    judge.factor().solve(&mut v);
+    let size = data(problem, &a, &v);
+    for _ in 0..STEPS {
+        nearest.H.mul(&v, &mut nearest.k);
+        let answer = solve(|solver, out| {
+            *out = Solution::zero(problem.n(), problem.rows());
+            let report = solver.solve(&nearest, out).ok()?;
+            Some(report.error.relative())
+        })?;
+        if let Some(proof) = proof(problem, &a, judge.factor(), size, &answer.r) {
+            return Some(proof);
+        }
+        // The violation that is left, √J.
+        let left: f64 = answer.r.iter().enumerate().map(|(i, d)| d * d * nearest.E[i]).sum::<f64>().sqrt();
+        if !(left > NONE * size) || answer.v == v {
+            return None;
+        }
+        v = answer.v;
+    }
+    None
+}
+
+/// The contradiction in a reduced problem with a symmetric W, if one is found.
+pub fn contradiction_reduced(reduced: &Reduced) -> Option<Contradiction> {
+    if reduced.asymmetry() > 1e-12 {
+        return None;
+    }
+    let judge = Judge::of_reduced(reduced);
+    let (a, m) = (judge.a(), reduced.rows());
+    let mut nearest = reduced.clone();
+    nearest.laws.iter_mut().for_each(|law| *law = law_of_ray(law, &[]));
+    let mut entries = Vec::with_capacity(reduced.W.values.len() + m);
+    for k in 0..reduced.laws.len() {
+        for i in reduced.range(k) {
+            let (columns, values) = reduced.W.row(i);
+            entries.extend(columns.iter().zip(values).map(|(&j, &w)| (i as u32, j, w / WEIGHT)));
+            entries.push((i as u32, i as u32, a[k]));
+        }
+    }
+    nearest.W = Csr::from_triplets(m, m, &entries);
+    let (mut s, mut image) = (vec![0.0; m], vec![0.0; m]);
+    let size = (0..a.len()).flat_map(|k| reduced.range(k).map(move |i| (k, i))).map(|(k, i)| reduced.q[i].powi(2) / a[k]).sum::<f64>().sqrt();
+    for _ in 0..STEPS {
+        reduced.W.mul(&s, &mut image);
+        nearest.q.iter_mut().zip(&reduced.q).zip(&image).for_each(|((x, q), ws)| *x = q + ws);
+        let answer = solve(|solver, out| {
+            *out = Solution::zero(0, m);
+            Some(solver.solve_reduced(&nearest, out).ok()?.error.relative())
+        })?;
+        if let Some(proof) = proof_reduced(reduced, a, size, &answer.r) {
+            return Some(proof);
+        }
+        let left: f64 = (0..a.len()).map(|k| reduced.range(k).map(|i| a[k] * answer.r[i].powi(2)).sum::<f64>()).sum::<f64>().sqrt();
+        if !(left > NONE * size) {
+            return None;
+        }
+        s.iter_mut().zip(&answer.r).for_each(|(s, d)| *s += d / WEIGHT);
+    }
+    None
+}
+
+/// The better answer of the exact methods.
+fn solve(mut attempt: impl FnMut(&mut dyn Both, &mut Solution) -> Option<f64>) -> Option<Solution> {
+    let tolerance = Tolerance { relative: 1e-24, velocity: f64::INFINITY, bound: Some(f64::MAX) };
+    let mut best: Option<(f64, Solution)> = None;
+    for (method, work) in [(Method::Newton, 60), (Method::InteriorPoint, 60)] {
+        let mut out = Solution::default();
+        let mut solver = method.build(StoppingCriteria { tolerance, work: Some(work), ..StoppingCriteria::default() });
+        let Some(error) = attempt(solver.as_mut(), &mut out) else { continue };
+        if best.as_ref().is_none_or(|(least, _)| error < *least) {
+            best = Some((error, out));
+        }
+        if error <= tolerance.relative {
+            break;
+        }
+    }
+    best.map(|(_, answer)| answer)
+}
+
+/// The velocities in the data, as √J.
+fn data(problem: &Problem, a: &[f64], free: &[f64]) -> f64 {
+    let starts = &problem.J.row_starts;
+    let rows: f64 = (0..a.len()).map(|k| problem.w[starts[k]..starts[k + 1]].iter().map(|w| w * w).sum::<f64>() / a[k]).sum();
+    rows.sqrt().max(dot(free, &problem.k).max(0.0).sqrt())
+}
+
+/// Whether `ray` proves that `problem` has no feasible velocity; `size` holds the velocities in its data, √J.
+fn proof(problem: &Problem, a: &[f64], factor: &mut CliqueFactor, size: f64, ray: &[f64]) -> Option<Contradiction> {
+    let starts = &problem.J.row_starts;
+    let ray = normal(&problem.laws, starts, &problem.E, a, ray)?;
+    let mut force = vec![Twofold::default(); problem.n()];
+    let mut rounding = vec![0.0; problem.n()];
+    for block in problem.J.blocks() {
+        for i in 0..block.rows {
+            let d = ray[block.first + i];
+            for (&j, &x) in block.columns.iter().zip(block.row(i)) {
+                force[j as usize].add_product(x, d);
+                rounding[j as usize] += (x * d).abs();
+            }
+        }
+    }
+    let force: Vec<f64> = force.into_iter().map(Twofold::value).collect();
+    let mut image = force.clone();
+    factor.solve(&mut image);
+    // The entries of J may be rounded themselves.
+    let noise = rounding.iter().enumerate().map(|(i, x)| x * x / problem.H.get(i, i)).sum::<f64>().sqrt();
+    let leak = dot(&force, &image).max(0.0).sqrt() + 2.0 * f64::EPSILON * noise;
+    judged(&problem.laws, starts, a, &problem.w, ray, leak * size)
+}
+
+/// As [`proof`], for a reduced problem: û·d = s·Wᵀd + q·d.
+fn proof_reduced(reduced: &Reduced, a: &[f64], size: f64, ray: &[f64]) -> Option<Contradiction> {
+    let (starts, m) = (&reduced.row_starts, reduced.rows());
+    let ray = normal(&reduced.laws, starts, &vec![0.0; m], a, ray)?;
+    let (mut image, mut rounding) = (vec![Twofold::default(); m], vec![0.0; m]);
+    for (i, d) in ray.iter().enumerate() {
+        let (columns, values) = reduced.W.row(i);
+        for (&j, &w) in columns.iter().zip(values) {
+            image[j as usize].add_product(w, *d);
+            rounding[j as usize] += (w * d).abs();
+        }
+    }
+    let mut leak = 0.0;
+    for k in 0..a.len() {
+        leak += reduced.range(k).map(|i| (image[i].value().abs() + 2.0 * f64::EPSILON * rounding[i]) / a[k].sqrt()).sum::<f64>();
+    }
+    judged(&reduced.laws, starts, a, &reduced.q, ray, leak * size)
+}
+
+/// The ray within K∞, of size one in √J; none if nothing is left of it.
+fn normal(laws: &[Law], starts: &[usize], compliance: &[f64], a: &[f64], ray: &[f64]) -> Option<Vec<f64>> {
+    let mut ray = ray.to_vec();
+    if ray.iter().any(|x| !x.is_finite()) {
+        return None;
+    }
+    restrict(laws, starts, compliance, &mut ray);
+    let size = (0..a.len()).map(|k| a[k] * ray[starts[k]..starts[k + 1]].iter().map(|x| x * x).sum::<f64>()).sum::<f64>().sqrt();
+    if !(size > 0.0 && size.is_finite()) {
+        return None;
+    }
+    ray.iter_mut().for_each(|x| *x /= size);
+    // Division may have taken a cone's tangent over its edge.
+    restrict(laws, starts, compliance, &mut ray);
+    Some(ray)
+}
+
+/// `−w·d` against its own rounding and against what `Jᵀd ≠ 0` allows; names the blocks.
+fn judged(laws: &[Law], starts: &[usize], a: &[f64], w: &[f64], ray: Vec<f64>, allowed: f64) -> Option<Contradiction> {
+    let (mut sum, mut terms) = (Twofold::default(), 0.0);
+    for (w, d) in w.iter().zip(&ray) {
+        sum.add_product(*w, *d);
+        terms += (w * d).abs();
+    }
+    let against = -sum.value();
+    if !(against > MARGIN * terms && against >= BEYOND * allowed) {
+        return None;
+    }
+    let share = |k: usize| a[k].sqrt() * ray[starts[k]..starts[k + 1]].iter().fold(0.0f64, |m, x| m.max(x.abs()));
+    let largest = (0..laws.len()).map(share).fold(0.0, f64::max);
+    let blocks = (0..laws.len()).filter(|&k| share(k) >= SHARE * largest).collect();
+    Some(Contradiction { ray, blocks })
+}
