@@ -251,7 +251,7 @@ fn solve_with(arguments: &Arguments, stored: &Stored, method: Method) -> Result<
     let mut other: Box<dyn Both> = match method {
         Method::Pivot => Box::new(pivot::Pivot::new(pivot::Settings { stop, facets: arguments.facets as usize, ..Default::default() })),
         // One problem of a file is worth the certificate's work.
-        Method::Auto => Box::new(auto::Auto::new(auto::Settings { stop, certify: true, ..Default::default() })),
+        Method::Auto => Box::new(auto::Auto::new(auto::Settings { stop, certify: true, last_factorizations: None, ..Default::default() })),
         _ => method.build(stop),
     };
     let solver: &mut dyn Both = if method == Method::Newton { &mut newton } else { other.as_mut() };

@@ -43,6 +43,7 @@ impl Loaded {
         if let Some(bound) = run.bound_tolerance {
             settings.stop.tolerance.bound = Some(bound.si);
         }
+        settings.certify = run.estimate == Some(format::Estimate::Certificate);
         settings.stop.work = run.iterations.map(|n| n.0 as u64).or(settings.stop.work);
         match run.policy {
             Some(format::Policy::Substep) => settings.policy = Policy::Substep,

@@ -3,140 +3,11 @@
 
 mod independent;
 
+use independent::random::{Random, feasible};
 use independent::{Dd, Dense, dual, outside};
-use signorini_solve::math::sparse::Csr;
 use signorini_solve::problem::{Law, Problem, Solution, Tolerance};
 use signorini_solve::solve::certificate::{Certificate, Certifier, Standing};
 use signorini_solve::solve::{Method, Status, StoppingCriteria};
-
-/// A small generator of random numbers (splitmix64).
-struct Random(u64);
-
-impl Random {
-    fn bits(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut z = self.0;
-        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        z ^ (z >> 31)
-    }
-
-    fn unit(&mut self) -> f64 {
-        (self.bits() >> 11) as f64 / (1u64 << 53) as f64
-    }
-
-    fn signed(&mut self) -> f64 {
-        2.0 * self.unit() - 1.0
-    }
-
-    fn below(&mut self, n: usize) -> usize {
-        (self.bits() % n as u64) as usize
-    }
-
-    fn of<T: Copy>(&mut self, list: &[T]) -> T {
-        list[self.below(list.len())]
-    }
-}
-
-/// A random convex law; bounds of intervals in N s.
-fn law(random: &mut Random, impulse: f64) -> Law {
-    match random.below(8) {
-        0 => Law::Equality,
-        1 | 2 => Law::Unilateral,
-        3 => {
-            let (lo, hi) = (-random.unit() * impulse, random.unit() * impulse);
-            match random.below(5) {
-                0 => Law::Interval { lo: f64::NEG_INFINITY, hi },
-                1 => Law::Interval { lo, hi: f64::INFINITY },
-                2 => Law::Interval { lo: f64::NEG_INFINITY, hi: f64::INFINITY },
-                _ => Law::Interval { lo, hi },
-            }
-        }
-        _ => Law::Cone { mu: random.of(&[0.0, 1e-6, 0.1, 0.3, 0.5, 1.0, 10.0]), rows: random.of(&[2, 3]) },
-    }
-}
-
-/// A velocity that `law` admits, of about this size; often on the boundary.
-fn admissible(random: &mut Random, law: &Law, size: f64) -> Vec<f64> {
-    let edge = random.below(2) == 0;
-    match *law {
-        Law::Equality => vec![0.0],
-        Law::Unilateral => vec![if edge { 0.0 } else { random.unit() * size }],
-        Law::Interval { lo, hi } => {
-            let up = if hi.is_infinite() { 0.0 } else { -1.0 };
-            let down = if lo.is_infinite() { 0.0 } else { 1.0 };
-            vec![size * (up + (down - up) * random.unit())]
-        }
-        Law::Cone { mu, rows } | Law::Coulomb { mu, rows } => {
-            let t: Vec<f64> = (1..rows).map(|_| if random.below(3) == 0 { 0.0 } else { random.signed() * size }).collect();
-            let length = t.iter().map(|x| x * x).sum::<f64>().sqrt();
-            let mut u = vec![mu * length + if edge { 0.0 } else { random.unit() * size }];
-            u.extend(t);
-            u
-        }
-    }
-}
-
-/// A random problem that has a feasible velocity: bodies of any mass, rows of any kind, some of them repeated, opposed or combined.
-fn feasible(random: &mut Random) -> Problem {
-    let mass = 10f64.powf(9.0 * random.signed());
-    let speed = 10f64.powf(9.0 * random.signed());
-    let n = 1 + random.below(6);
-    let mut problem = Problem { name: "random".into(), ..Problem::default() };
-    // Diagonal, or dense and well conditioned, with masses of some decades.
-    let spread: f64 = random.of(&[0.0, 0.0, 1.0, 3.0]);
-    let d: Vec<f64> = (0..n).map(|_| mass * 10f64.powf(spread * random.signed())).collect();
-    problem.H = if random.below(2) == 0 || n == 1 {
-        Csr::diagonal(&d)
-    } else {
-        let g: Vec<f64> = (0..n * n).map(|_| 0.5 * random.signed() / (n as f64).sqrt()).collect();
-        let mut h = vec![0.0; n * n];
-        for i in 0..n {
-            for j in 0..=i {
-                let own = if i == j { 1.0 } else { 0.0 };
-                let value = (own + (0..n).map(|p| g[i * n + p] * g[j * n + p]).sum::<f64>()) * (d[i] * d[j]).sqrt();
-                (h[i * n + j], h[j * n + i]) = (value, value);
-            }
-        }
-        Csr::from_dense(n, n, &h)
-    };
-    let v: Vec<f64> = (0..n).map(|_| speed * random.signed()).collect();
-    let free: Vec<f64> = (0..n).map(|_| speed * random.signed()).collect();
-    problem.k = vec![0.0; n];
-    problem.H.mul(&free, &mut problem.k);
-    let arm = random.of(&[1.0, 1.0, 1e-2, 1e2]);
-    problem.J.clear(n);
-    let columns: Vec<u32> = (0..n as u32).collect();
-    let mut rows: Vec<Vec<f64>> = Vec::new();
-    for _ in 0..1 + random.below(5) {
-        let law = law(random, mass * speed);
-        let u = admissible(random, &law, speed * arm);
-        let mut values = Vec::new();
-        for _ in 0..law.rows() {
-            let row: Vec<f64> = match random.below(6) {
-                0 if !rows.is_empty() => rows[random.below(rows.len())].clone(),
-                1 if !rows.is_empty() => rows[random.below(rows.len())].iter().map(|x| -x).collect(),
-                2 if rows.len() > 1 => {
-                    let (a, b) = (random.below(rows.len()), random.below(rows.len()));
-                    rows[a].iter().zip(&rows[b]).map(|(x, y)| x + y).collect()
-                }
-                _ => (0..n).map(|_| if random.below(3) == 0 { 0.0 } else { arm * random.signed() }).collect(),
-            };
-            values.extend_from_slice(&row);
-            rows.push(row);
-        }
-        problem.J.push(law.rows(), &columns, &values);
-        problem.laws.push(law);
-        problem.w.extend(u);
-    }
-    let m = problem.w.len();
-    let mut jv = vec![0.0; m];
-    problem.J.mul(&v, &mut jv);
-    problem.w.iter_mut().zip(&jv).for_each(|(w, u)| *w -= u);
-    let soft = random.below(4) == 0;
-    problem.E = (0..m).map(|_| if soft && random.below(2) == 0 { random.unit() * arm * arm / mass } else { 0.0 }).collect();
-    problem
-}
 
 fn solve(problem: &Problem, method: Method, tolerance: Tolerance, work: Option<u64>) -> (Solution, Status, f64) {
     let mut solution = Solution::zero(problem.n(), problem.rows());
@@ -176,7 +47,11 @@ fn recompute(what: &str, dense: &Dense, solution: &Solution, certificate: &Certi
     for &(first, law) in &dense.blocks {
         let range = first..first + law.rows();
         let size = witness.r[range.clone()].iter().fold(0.0f64, |m, x| m.max(x.abs()));
-        assert!(outside(&law, &witness.r[range.clone()]) <= 1e-300 * size, "{what}: r̂ is outside K: {law:?} {:?}", &witness.r[range.clone()]);
+        assert!(
+            outside(&law, &witness.r[range.clone()]) <= 1e-300 * size,
+            "{what}: r̂ is outside K: {law:?} {:?}",
+            &witness.r[range.clone()]
+        );
         let (distance, product) = dual(&law, &u[range.clone()], &witness.r[range.clone()]);
         let term = terms[range].iter().fold(0.0f64, |m, x| m.max(*x));
         // Twofold arithmetic itself: 1e-28 of the terms; equality rows are at rounding of a double.
@@ -213,10 +88,9 @@ struct Tally {
 
 #[test]
 fn a_certificate_is_never_below_the_truth() {
-    let count: u64 = std::env::var("SIGNORINI_CERTIFICATES").ok().and_then(|n| n.parse().ok()).unwrap_or(1500);
+    let count: u64 = std::env::var("SIGNORINI_CERTIFICATES").ok().and_then(|n| n.parse().ok()).unwrap_or(400);
     let mut certifier = Certifier::default();
     let mut tally = Tally::default();
-    let mut spent = [0.0; 3];
     for seed in 0..count {
         let mut random = Random(seed);
         let problem = feasible(&mut random);
@@ -238,9 +112,7 @@ fn a_certificate_is_never_below_the_truth() {
             solution.v.iter_mut().for_each(|v| *v *= 1.0 + size * random.signed());
         }
         let what = format!("seed {seed} by {}", method.name());
-        let begun = std::time::Instant::now();
         let certificate = certifier.certify(&problem, &solution);
-        spent[0] += begun.elapsed().as_secs_f64();
         assert!(certificate.lower <= certificate.upper, "{what}: {certificate:?}");
         match certificate.standing {
             Standing::Proved => tally.proved += 1,
@@ -252,9 +124,7 @@ fn a_certificate_is_never_below_the_truth() {
             Standing::Estimated => panic!("{what}: the laws are convex"),
         }
         recompute(&what, &dense, &solution, &certificate);
-        spent[1] += begun.elapsed().as_secs_f64();
         let (right, doubt) = truth(&problem, &dense, method);
-        spent[2] += begun.elapsed().as_secs_f64();
         let v: Vec<Dd> = solution.v.iter().map(|&x| x.into()).collect();
         let far = dense.apart(&v, &right).sqrt();
         let scale = signorini_solve::problem::Judge::of(&problem).unwrap().scale().sqrt();
@@ -263,7 +133,14 @@ fn a_certificate_is_never_below_the_truth() {
             tally.compared += 1;
             let slack = 2.0 * doubt + 1e-9 * far + 1e-13 * scale;
             if certificate.upper.sqrt() < far - slack || certificate.lower.sqrt() > far + slack {
-                tally.below.push(format!("{what}: {:e}..{:e}, truth {:e} ± {:e}, {:?}", certificate.lower, certificate.upper, far * far, doubt * doubt, certificate.standing));
+                tally.below.push(format!(
+                    "{what}: {:e}..{:e}, truth {:e} ± {:e}, {:?}",
+                    certificate.lower,
+                    certificate.upper,
+                    far * far,
+                    doubt * doubt,
+                    certificate.standing
+                ));
             }
             if status == Status::Converged {
                 // Below 1e-14 of the scale nothing is sharpened.
@@ -271,13 +148,20 @@ fn a_certificate_is_never_below_the_truth() {
             }
         }
     }
-    println!("certificates {:.1} s, recomputed {:.1} s, references {:.1} s", spent[0], spent[1] - spent[0], spent[2] - spent[1]);
     tally.ratios.sort_by(f64::total_cmp);
     let at = |part: f64| tally.ratios.get((part * tally.ratios.len() as f64) as usize).copied().unwrap_or(f64::NAN);
     let within = tally.ratios.iter().filter(|r| **r <= 10.0).count();
     println!(
         "{count} problems: {} proved, {} to d m/s, {} unknown; {} compared with the truth; upper/truth of {} accepted: p10 {:.3}, p50 {:.3}, p90 {:.3}, max {:.3e}, {within} within 10 ×",
-        tally.proved, tally.moved, tally.unknown, tally.compared, tally.ratios.len(), at(0.1), at(0.5), at(0.9), at(1.0 - 1e-9)
+        tally.proved,
+        tally.moved,
+        tally.unknown,
+        tally.compared,
+        tally.ratios.len(),
+        at(0.1),
+        at(0.5),
+        at(0.9),
+        at(1.0 - 1e-9)
     );
     assert!(tally.below.is_empty(), "{} below the truth:\n{}", tally.below.len(), tally.below[..tally.below.len().min(20)].join("\n"));
     assert!(tally.compared * 2 > count as usize, "the truth was known for {} only", tally.compared);

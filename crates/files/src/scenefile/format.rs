@@ -171,6 +171,16 @@ words! {
 }
 
 words! {
+    /// How the energy of a step's velocity error is found.
+    pub enum Estimate {
+        /// From the residuals: cheap, no bound.
+        Residual = "residual",
+        /// By a certificate, proved under convex laws: about twice the work.
+        Certificate = "certificate",
+    }
+}
+
+words! {
     /// How time goes on.
     pub enum Integrator {
         /// Velocities and impulses step by step; contacts, stops and dry friction.
@@ -213,6 +223,8 @@ table! {
         velocity_tolerance: Option<Of<Speed>>,
         /// Largest energy by which the motion of a step may be wrong (the estimate), relative to its energy scale; the root of `tolerance` without this.
         bound_tolerance: Option<Of<Pure>>,
+        /// How the energy of the velocity error is found (`solver = "auto"` alone); from the residuals without this.
+        estimate: Option<Estimate>,
         /// Most sweeps or iterations of a step.
         iterations: Option<Count>,
         /// What happens with a step whose error is not accepted.

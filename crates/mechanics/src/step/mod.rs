@@ -136,7 +136,10 @@ impl Stepper {
         let joined = scene.joints.iter().filter(|j| !j.collide).map(|j| (j.a, j.b));
         world.exclude(joined.chain(scene.excluded.iter().copied()).map(|(a, b)| (a.0, b.0)));
         let engine = match settings.solver {
-            Method::Auto => Engine::Auto(Box::new(auto::Auto::new(auto::Settings { stop: settings.stop, ..auto::Settings::default() }))),
+            Method::Auto => {
+                let auto = auto::Settings { stop: settings.stop, certify: settings.certify, ..auto::Settings::default() };
+                Engine::Auto(Box::new(auto::Auto::new(auto)))
+            }
             method => Engine::One(method, method.build(settings.stop)),
         };
         Ok(Stepper {

@@ -38,6 +38,9 @@ pub struct Settings {
     pub projections: u32,
     /// Begin each solve with the reactions of the last step.
     pub warm_start: bool,
+    /// Certify every island of at most 3000 rows (`auto` alone): the figure of the velocity error is then the certificate's upper end where that
+    /// is within the tolerance, and an answer that is proved wrong is not accepted. About twice the work.
+    pub certify: bool,
 }
 
 impl Default for Settings {
@@ -52,6 +55,7 @@ impl Default for Settings {
             halvings: 3,
             projections: 0,
             warm_start: true,
+            certify: false,
         }
     }
 }

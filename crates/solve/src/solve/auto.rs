@@ -14,8 +14,9 @@
 //! On islands beyond [`Settings::factorable`] rows `newton`, and `interior-point` under the true Coulomb law, are left out:
 //! their factorizations cost more than all the sweeps that the budget allows.
 //!
-//! With [`Settings::certify`] an accepted answer is certified, and one whose velocities are proved to be further off than the estimate
-//! said is not accepted: the certificate's own reactions, then the next rung from zero, take its place. `Infeasible` is said only with a
+//! With [`Settings::certify`] an answer of small local error is certified ([`super::certificate`]). The upper end takes the estimate's place
+//! where it is within the tolerance; a lower end beyond it refutes the answer: the certificate's own reactions, then the next rung
+//! from zero, take its place. `Infeasible` is said only with a
 //! proof ([`super::infeasible`]), which is looked for when the first rung of a small island fails, or all of a larger one.
 //!
 //! 4. Return the iterate of least error, accepted ones first: least sum in joules relative to the island's scale, whatever the method.
@@ -26,7 +27,7 @@
 //! contacts that `pivot` or `interior-point` have not met before, and the boundary of a soft body, which moves every step.
 //! Every rung is counted work, so that the choice is reproducible to the bit. [Enzenhoefer2018] ranks iterates by energy in the same way.
 
-use super::certificate::{Certificate, Certifier};
+use super::certificate::{Certificate, Certifier, Standing};
 use super::infeasible::{self, Contradiction};
 use super::{Both, Method, ReducedSolver, Report, Solver, Status, StoppingCriteria, Unsupported, add_phase};
 use crate::problem::islands::{Island, Islands};
@@ -41,21 +42,27 @@ pub struct Settings {
     pub small: usize,
     /// Sweeps of the first rung on a large island.
     pub sweeps: u64,
-    /// Factorizations of `newton` at most, so that a hard step goes on to the next rung; with friction, if all others fail too, ten times as
-    /// many (where `stop.work` names no limit).
+    /// Factorizations of `newton` at most, so that a hard step goes on to the next rung.
     pub factorizations: u64,
     /// Islands of more rows than this are left to sweeps (and `interior-point`, if all laws are convex).
     pub factorable: usize,
+    /// Factorizations of the last attempt of `newton`, where all others failed (and `stop.work` names no limit); none: as many as it takes by itself.
+    pub last_factorizations: Option<u64>,
     /// Certify what is accepted (up to `factorable` rows): about as much work again.
     pub certify: bool,
 }
 
-/// The last attempt of `newton` may take so many times the factorizations of the first: a bottle that rocks between two others takes it 300.
-const LONG: u64 = 10;
-
 impl Default for Settings {
     fn default() -> Settings {
-        Settings { stop: StoppingCriteria::default(), small: 600, sweeps: 500, factorizations: 200, factorable: 3000, certify: false }
+        Settings {
+            stop: StoppingCriteria::default(),
+            small: 600,
+            sweeps: 500,
+            factorizations: 200,
+            factorable: 3000,
+            last_factorizations: Some(2000),
+            certify: false,
+        }
     }
 }
 
@@ -94,7 +101,7 @@ impl Auto {
         let stop = settings.stop;
         let short = StoppingCriteria { work: Some(stop.work.unwrap_or(settings.sweeps)), ..stop };
         let exactly = StoppingCriteria { work: Some(stop.work.unwrap_or(settings.factorizations)), ..stop };
-        let at_last = StoppingCriteria { work: Some(stop.work.unwrap_or(LONG * settings.factorizations)), ..stop };
+        let at_last = StoppingCriteria { work: stop.work.or(settings.last_factorizations), ..stop };
         Auto {
             settings,
             judge: Judge::default(),
@@ -135,7 +142,8 @@ impl Auto {
         let mut total = Report::new(Status::Stalled, best);
         let mut last = None;
         let mut referee = Referee::new(&self.settings, problem.rows());
-        if best.accepted(&tolerance) && !self.refuted(&mut referee, problem, solution, &mut best) {
+        self.certified(&mut referee, problem, solution, &mut best);
+        if best.accepted(&tolerance) {
             total.status = Status::Converged;
             total.error = best;
             return Ok((total, last));
@@ -157,12 +165,11 @@ impl Auto {
             self.judge = judge;
             let Ok(report) = result else { continue };
             add_work(&mut total, &report);
-            if better(&report.error, &best, &tolerance) {
-                (best, last) = (report.error, Some(method));
+            let mut error = report.error;
+            self.certified(&mut referee, problem, solution, &mut error);
+            if better(&error, &best, &tolerance) {
+                (best, last) = (error, Some(method));
                 total.status = report.status;
-                if best.accepted(&tolerance) {
-                    self.refuted(&mut referee, problem, solution, &mut best);
-                }
                 self.best.clone_from(solution);
             }
             if best.accepted(&tolerance) || self.settings.stop.late() {
@@ -199,27 +206,26 @@ impl Auto {
         }
     }
 
-    /// True if an accepted answer is proved to be further off than is tolerated. Where the certificate's own reactions are better they take its place.
-    fn refuted(&mut self, referee: &mut Referee, problem: &Problem, solution: &mut Solution, error: &mut Residual) -> bool {
-        if !referee.certify {
-            return false;
-        }
+    /// Puts the certificate's figure in place of the estimate where it decides: upper end within the tolerance, or lower end
+    /// beyond it. In the second case the certificate's own reactions take the answer's place if they are better. Returns whether it was refuted.
+    fn certified(&mut self, referee: &mut Referee, problem: &Problem, solution: &mut Solution, error: &mut Residual) -> bool {
         let tolerance = self.settings.stop.tolerance;
-        let limit = tolerance.largest_bound() * error.scale;
-        let certificate = self.certifier.certify(problem, solution);
-        if !(certificate.lower > limit) {
+        if !(referee.certify && error.accepted_locally(&tolerance)) {
             return false;
         }
-        let mut other = Solution { v: Vec::new(), r: certificate.witness.map_or_else(Vec::new, |witness| witness.r) };
+        let certificate = self.certifier.certify(problem, solution);
+        let Some(witness) = referee.weigh(certificate, &tolerance, error) else { return false };
+        let mut other = Solution { v: Vec::new(), r: witness };
         if other.r.len() == problem.rows() {
             momentum(&mut self.judge, problem, &mut other);
-            let judged = self.judge.error(problem, &other);
-            if judged.accepted(&tolerance) && self.certifier.certify(problem, &other).lower <= limit {
+            let mut judged = self.judge.error(problem, &other);
+            let again = self.certifier.certify(problem, &other);
+            if judged.accepted_locally(&tolerance) && referee.weigh(again, &tolerance, &mut judged).is_none() {
                 (*solution, *error) = (other, judged);
+                referee.refuted = false;
                 return false;
             }
         }
-        referee.refute(error, certificate.lower);
         true
     }
 }
@@ -238,10 +244,19 @@ impl Referee {
         Referee { certify: settings.certify && rows <= settings.factorable, refuted: false, looked: false, found: None }
     }
 
-    /// The figure of an answer that was proved wrong says so from now on.
-    fn refute(&mut self, error: &mut Residual, lower: f64) {
-        error.estimate = error.estimate.max(lower);
-        self.refuted = true;
+    /// The figure of an answer after its certificate; the certificate's reactions where it proves the answer wrong.
+    fn weigh(&mut self, certificate: Certificate, tolerance: &Tolerance, error: &mut Residual) -> Option<Vec<f64>> {
+        let limit = tolerance.largest_bound() * error.scale;
+        // With Coulomb's shift frozen neither end is a proof: it may replace an estimate, not refute an answer.
+        if certificate.lower > limit && certificate.standing != Standing::Estimated {
+            error.estimate = error.estimate.max(certificate.lower);
+            self.refuted = true;
+            return Some(certificate.witness.map_or_else(Vec::new, |witness| witness.r));
+        }
+        if certificate.upper <= limit {
+            error.estimate = certificate.upper;
+        }
+        None
     }
 
     /// Whether to look for a contradiction now: if asked to, once.
@@ -326,9 +341,7 @@ impl ReducedSolver for Auto {
         let mut best = judge.error_reduced(reduced, &solution.r);
         let mut total = Report::new(Status::Stalled, best);
         let mut referee = Referee::new(&self.settings, reduced.rows());
-        if best.accepted(&tolerance) {
-            self.refuted_reduced(&mut referee, reduced, solution, &mut best);
-        }
+        self.certified_reduced(&mut referee, reduced, solution, &mut best);
         self.best.clone_from(solution);
         let rungs = self.rungs(&reduced.laws);
         for i in 0..self.ladder(rungs).len() {
@@ -345,11 +358,10 @@ impl ReducedSolver for Auto {
             }
             let Ok(report) = self.ladder(rungs)[i].solver.solve_reduced(reduced, solution) else { continue };
             add_work(&mut total, &report);
-            if better(&report.error, &best, &tolerance) {
-                (best, self.last, total.status) = (report.error, Some(method), report.status);
-                if best.accepted(&tolerance) {
-                    self.refuted_reduced(&mut referee, reduced, solution, &mut best);
-                }
+            let mut error = report.error;
+            self.certified_reduced(&mut referee, reduced, solution, &mut error);
+            if better(&error, &best, &tolerance) {
+                (best, self.last, total.status) = (error, Some(method), report.status);
                 self.best.clone_from(solution);
             }
             let small = reduced.rows() <= self.settings.small;
@@ -365,25 +377,22 @@ impl ReducedSolver for Auto {
 }
 
 impl Auto {
-    /// As [`Auto::refuted`].
-    fn refuted_reduced(&mut self, referee: &mut Referee, reduced: &Reduced, solution: &mut Solution, error: &mut Residual) {
-        if !referee.certify {
-            return;
-        }
+    /// As [`Auto::certified`].
+    fn certified_reduced(&mut self, referee: &mut Referee, reduced: &Reduced, solution: &mut Solution, error: &mut Residual) {
         let tolerance = self.settings.stop.tolerance;
-        let limit = tolerance.largest_bound() * error.scale;
-        let Certificate { lower, witness, .. } = self.certifier.certify_reduced(reduced, &solution.r);
-        if !(lower > limit) {
+        if !(referee.certify && error.accepted_locally(&tolerance)) {
             return;
         }
-        if let Some(witness) = witness {
-            let judged = Judge::of_reduced(reduced).error_reduced(reduced, &witness.r);
-            if judged.accepted(&tolerance) && self.certifier.certify_reduced(reduced, &witness.r).lower <= limit {
-                (solution.r, *error) = (witness.r, judged);
-                return;
+        let certificate = self.certifier.certify_reduced(reduced, &solution.r);
+        let Some(witness) = referee.weigh(certificate, &tolerance, error) else { return };
+        if witness.len() == reduced.rows() {
+            let mut judged = Judge::of_reduced(reduced).error_reduced(reduced, &witness);
+            let again = self.certifier.certify_reduced(reduced, &witness);
+            if judged.accepted_locally(&tolerance) && referee.weigh(again, &tolerance, &mut judged).is_none() {
+                (solution.r, *error) = (witness, judged);
+                referee.refuted = false;
             }
         }
-        referee.refute(error, lower);
     }
 }
 

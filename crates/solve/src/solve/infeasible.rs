@@ -138,7 +138,8 @@ pub fn contradiction_reduced(reduced: &Reduced) -> Option<Contradiction> {
     }
     nearest.W = Csr::from_triplets(m, m, &entries);
     let (mut s, mut image) = (vec![0.0; m], vec![0.0; m]);
-    let size = (0..a.len()).flat_map(|k| reduced.range(k).map(move |i| (k, i))).map(|(k, i)| reduced.q[i].powi(2) / a[k]).sum::<f64>().sqrt();
+    let size =
+        (0..a.len()).flat_map(|k| reduced.range(k).map(move |i| (k, i))).map(|(k, i)| reduced.q[i].powi(2) / a[k]).sum::<f64>().sqrt();
     for _ in 0..STEPS {
         reduced.W.mul(&s, &mut image);
         nearest.q.iter_mut().zip(&reduced.q).zip(&image).for_each(|((x, q), ws)| *x = q + ws);

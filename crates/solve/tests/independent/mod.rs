@@ -1,6 +1,8 @@
 //! An independent judge: problems as dense matrices in twofold arithmetic, laws from their definition. It shares no code with the library.
 #![allow(dead_code)]
 
+pub mod random;
+
 use signorini_solve::problem::{Law, Problem};
 
 /// A number of 32 digits, the sum of two doubles.

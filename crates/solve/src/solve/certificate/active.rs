@@ -35,9 +35,14 @@ enum Branch {
     /// All rows at rest.
     Stick,
     /// Sliding against `t̂`, with the compliance of the row across it.
-    Slide { along: [f64; 2], compliance: f64 },
+    Slide {
+        along: [f64; 2],
+        compliance: f64,
+    },
     /// An open block that would be entered: û_n ≥ mu (t̂·û_t).
-    Entered { along: [f64; 2] },
+    Entered {
+        along: [f64; 2],
+    },
 }
 
 /// One row of A.

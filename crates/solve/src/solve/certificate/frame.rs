@@ -262,10 +262,9 @@ pub(crate) fn recession(law: &Law) -> Law {
     match *law {
         Law::Interval { lo, hi } => match (lo == f64::NEG_INFINITY, hi == f64::INFINITY) {
             (true, true) => Law::Equality,
-            (below, above) => Law::Interval {
-                lo: if below { f64::NEG_INFINITY } else { 0.0 },
-                hi: if above { f64::INFINITY } else { 0.0 },
-            },
+            (below, above) => {
+                Law::Interval { lo: if below { f64::NEG_INFINITY } else { 0.0 }, hi: if above { f64::INFINITY } else { 0.0 } }
+            }
         },
         other => other.associated(),
     }
