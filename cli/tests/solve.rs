@@ -148,12 +148,12 @@ fn out_and_warm_carry_a_solution_on() {
 fn history_is_a_table() {
     let out = temporary("history.csv");
     let read = || std::fs::read_to_string(&out).unwrap();
-    signorini(&["solve", &slider(), "--kind", "fc2d", "--history", out.to_str().unwrap()]);
+    signorini(&["solve", &slider(), "--kind", "fc2d", "--solver", "psor", "--history", out.to_str().unwrap()]);
     let one = read();
     assert_eq!(one.lines().next(), Some("work,joule,best,wall_s"));
     let best: Vec<f64> = one.lines().skip(1).map(|l| l.split(',').nth(2).unwrap().parse().unwrap()).collect();
     assert!(!best.is_empty() && best.windows(2).all(|w| w[0] >= w[1]), "{one}");
-    signorini(&["solve", &slider(), &slider(), "--kind", "fc2d", "--history", out.to_str().unwrap()]);
+    signorini(&["solve", &slider(), &slider(), "--kind", "fc2d", "--solver", "psor", "--history", out.to_str().unwrap()]);
     let two = read();
     assert_eq!(two.lines().next(), Some("problem,solver,work,joule,best,wall_s"));
     assert!(two.lines().nth(1).unwrap().starts_with("\"slider\",psor,"), "{two}");

@@ -5,6 +5,7 @@ mod independent;
 
 use independent::random::{Random, feasible};
 use independent::{Dd, Dense, dual, outside};
+use signorini_solve::math::sparse::Csr;
 use signorini_solve::problem::{Law, Problem, Solution, Tolerance};
 use signorini_solve::solve::certificate::{Certificate, Certifier, Standing};
 use signorini_solve::solve::{Method, Status, StoppingCriteria};
@@ -165,4 +166,85 @@ fn a_certificate_is_never_below_the_truth() {
     );
     assert!(tally.below.is_empty(), "{} below the truth:\n{}", tally.below.len(), tally.below[..tally.below.len().min(20)].join("\n"));
     assert!(tally.compared * 2 > count as usize, "the truth was known for {} only", tally.compared);
+}
+
+/// A ball of 1 kg in the plane that moves at (0.3, −1) m/s, between a floor with friction and its mirror image `gap` above: u_n and gap − u_n.
+fn between_plates(gap: f64, law: Law) -> Problem {
+    let mut problem = Problem { name: "between plates".into(), H: Csr::diagonal(&[1.0, 1.0]), k: vec![0.3, -1.0], ..Problem::default() };
+    problem.J.clear(2);
+    problem.J.push(2, &[0, 1], &[0.0, 1.0, 1.0, 0.0]);
+    problem.J.push(2, &[0, 1], &[0.0, -1.0, 1.0, 0.0]);
+    problem.laws = vec![law; 2];
+    problem.w = vec![0.0, 0.0, gap, 0.0];
+    problem.E = vec![0.0; 4];
+    problem
+}
+
+#[test]
+fn opposed_contacts_are_proved_moved_or_unknown_by_their_gap() {
+    let law = Law::Cone { mu: 0.5, rows: 2 };
+    for (gap, wanted) in [
+        (1e-2, &[Standing::Proved][..]),
+        (1e-9, &[Standing::Proved]),
+        // The feasible set is one point: in whole numbers û is exactly there.
+        (0.0, &[Standing::Moved, Standing::Proved]),
+        (-1e-6, &[Standing::Unknown]),
+        (-1e-2, &[Standing::Unknown]),
+    ] {
+        let problem = between_plates(gap, law);
+        for sweeps in [Some(2), None] {
+            let (solution, ..) = solve(&problem, Method::Psor, Tolerance::default(), sweeps);
+            let certificate = Certifier::default().certify(&problem, &solution);
+            assert!(wanted.contains(&certificate.standing), "gap {gap:e}, {sweeps:?} sweeps: {certificate:?}");
+        }
+    }
+    // At gap 0 the ball stands still: the error of v = (x, y) is ½(x² + y²).
+    let problem = between_plates(0.0, law);
+    let solution = Solution { v: vec![0.01, 0.0], r: vec![0.0; 4] };
+    let certificate = Certifier::default().certify(&problem, &solution);
+    assert!(certificate.lower <= 0.5e-4 && certificate.upper >= 0.5e-4, "{certificate:?}");
+}
+
+#[test]
+fn joints_that_repeat_change_nothing_and_joints_that_contradict_are_unknown() {
+    // A point on a rod, pulled sideways; the rod once, twice, and twice with another speed.
+    let rod = |speeds: &[f64]| {
+        let mut problem = Problem { name: "rod".into(), H: Csr::diagonal(&[1.5, 1.5]), k: vec![0.4, -1.0], ..Problem::default() };
+        problem.J.clear(2);
+        for &w in speeds {
+            problem.J.push(1, &[0, 1], &[0.6, 0.8]);
+            problem.laws.push(Law::Equality);
+            problem.w.push(w);
+            problem.E.push(0.0);
+        }
+        problem
+    };
+    // Free velocities: wrong by all that the rod takes, ½ (J v₀)²/W with J v₀ = −0.56/1.5, W = 1/1.5.
+    let truth = 0.5 * (0.56f64 / 1.5).powi(2) * 1.5;
+    for speeds in [&[0.0][..], &[0.0, 0.0], &[0.0, 0.0, 0.0]] {
+        let problem = rod(speeds);
+        let solution = Solution { v: vec![0.4 / 1.5, -1.0 / 1.5], r: vec![0.0; speeds.len()] };
+        let certificate = Certifier::default().certify(&problem, &solution);
+        assert_eq!(certificate.standing, Standing::Proved, "{certificate:?}");
+        assert!((certificate.upper - truth).abs() <= 1e-6 * truth && (certificate.lower - truth).abs() <= 1e-6 * truth, "{certificate:?}");
+    }
+    let problem = rod(&[0.0, 1e-6]);
+    let certificate = Certifier::default().certify(&problem, &Solution { v: vec![0.0; 2], r: vec![0.0; 2] });
+    assert_eq!(certificate.standing, Standing::Unknown, "{certificate:?}");
+}
+
+#[test]
+fn coulombs_law_gives_an_estimate_and_bad_input_nothing() {
+    let problem = between_plates(1e-2, Law::Coulomb { mu: 0.5, rows: 2 });
+    let (solution, ..) = solve(&problem, Method::Newton, Tolerance::default(), None);
+    let mut certifier = Certifier::default();
+    assert_eq!(certifier.certify(&problem, &solution).standing, Standing::Estimated);
+    for bad in [Solution { v: vec![f64::NAN, 0.0], r: vec![0.0; 4] }, Solution { v: vec![0.0; 2], r: vec![0.0; 3] }, Solution::default()] {
+        let certificate = certifier.certify(&problem, &bad);
+        assert_eq!((certificate.standing, certificate.upper), (Standing::Unknown, f64::INFINITY));
+    }
+    let empty = Problem { H: Csr::diagonal(&[2.0]), k: vec![2.0], J: signorini_solve::problem::Rows::new(1), ..Problem::default() };
+    let certificate = certifier.certify(&empty, &Solution { v: vec![1.5], r: vec![] });
+    // Without rows v* = k/H = 1: ½ 2 (1.5 − 1)² = ¼ J.
+    assert!((certificate.upper - 0.25).abs() <= 1e-9 && (certificate.lower - 0.25).abs() <= 1e-9, "{certificate:?}");
 }

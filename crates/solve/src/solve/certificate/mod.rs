@@ -12,7 +12,7 @@
 //!
 //! So v* lies in a ball around v_r̂, around v̂ (radius √G both) and around their middle c (R² = ¼G + ¼Σ[…]); each of them and
 //! the distance of v from its centre give an upper and a lower end. The best of all candidates is reported.
-//! A momentum defect D of v widens both ends: `(√upper + √D)²`, `(√lower − √D)₊²`.
+//! A momentum defect D of v widens both ends: `(√upper + √D)²`, `max(√lower − √D, √D − √upper, 0)²`.
 //!
 //! # Algorithm
 //!
@@ -294,8 +294,9 @@ impl Certifier {
             return Certificate::unknown();
         }
         // The sums of squares round by a few hundred units.
-        out.upper = (out.upper.sqrt() + defect.sqrt()).powi(2) * (1.0 + 1e-12);
-        out.lower = (out.lower.sqrt() - defect.sqrt()).max(0.0).powi(2) * (1.0 - 1e-12);
+        let (upper, lower, defect) = (out.upper.sqrt(), out.lower.sqrt(), defect.sqrt());
+        out.upper = (upper + defect).powi(2) * (1.0 + 1e-12);
+        out.lower = (lower - defect).max(defect - upper).max(0.0).powi(2) * (1.0 - 1e-12);
         if coulomb {
             out.standing = Standing::Estimated;
         }
