@@ -95,7 +95,7 @@ fn check_proof(what: &str, problem: &Problem, ray: &[f64]) {
 }
 
 fn count() -> u64 {
-    std::env::var("SIGNORINI_INFEASIBLE").ok().and_then(|n| n.parse().ok()).unwrap_or(150)
+    std::env::var("SIGNORINI_INFEASIBLE").ok().and_then(|n| n.parse().ok()).unwrap_or(60)
 }
 
 #[test]
