@@ -240,7 +240,7 @@ fn solve_with(arguments: &Arguments, stored: &Stored, method: Method) -> Result<
     let mut solution = known.filter(|_| arguments.warm).cloned().unwrap_or_else(|| stored.input.zero());
     let progress = crate::progress::Progress::start(format!("{} {}", stored.input.name(), method.name()));
     let begun = Instant::now();
-    let stop = Stop {
+    let stop = StoppingCriteria {
         tolerance: tolerance(arguments),
         work: arguments.max_work,
         // A deadline beyond the end of time is none.

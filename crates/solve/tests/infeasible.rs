@@ -143,3 +143,17 @@ fn a_problem_with_a_solution_is_never_called_infeasible() {
         assert_ne!(report.status, Status::Infeasible, "seed {seed}");
     }
 }
+
+/// u₀ = −r₁ − r₂ − 1e-4 is negative for all r ≥ 0; with +1e-4 in place of it r = (1, 0, 0) is a solution.
+#[test]
+fn a_complementarity_problem_that_is_not_symmetric_is_named_too() {
+    let w = signorini_solve::math::sparse::Csr::from_dense(3, 3, &[0.0, -1.0, -1.0, 1.0, 0.0, 0.0, -1.0, 0.0, 0.0]);
+    for (first, infeasible) in [(-1e-4, true), (1e-4, false)] {
+        let reduced = Reduced::new("skew".into(), w.clone(), vec![first, -1.0, 1.0], vec![Law::Unilateral; 3]).unwrap();
+        let mut solution = Solution::zero(0, 3);
+        let report = Method::Auto.build(StoppingCriteria::default()).solve_reduced(&reduced, &mut solution).unwrap();
+        assert_eq!(report.status == Status::Infeasible, infeasible, "{first}: {report:?}");
+        assert_eq!(report.conflict, if infeasible { vec![0] } else { vec![] });
+        assert_eq!(report.status == Status::Converged, !infeasible, "{first}: {report:?}");
+    }
+}

@@ -119,10 +119,10 @@ pub fn contradiction(problem: &Problem) -> Option<Contradiction> {
     None
 }
 
-/// The contradiction in a reduced problem with a symmetric W, if one is found.
+/// The contradiction in a reduced problem, if one is found: no s with W s + q in K∞*; where W is not symmetric, no such s in K.
 pub fn contradiction_reduced(reduced: &Reduced) -> Option<Contradiction> {
     if reduced.asymmetry() > 1e-12 {
-        return None;
+        return skew(reduced);
     }
     let judge = Judge::of_reduced(reduced);
     let (a, m) = (judge.a(), reduced.rows());
@@ -155,6 +155,59 @@ pub fn contradiction_reduced(reduced: &Reduced) -> Option<Contradiction> {
             return None;
         }
         s.iter_mut().zip(&answer.r).for_each(|(s, d)| *s += d / WEIGHT);
+    }
+    None
+}
+
+/// The contradiction of a reduced problem of unilateral and equality rows whose W is not symmetric (a linear complementarity problem):
+///
+/// ```text
+///   d ∈ K,   (Wᵀd)_i ≤ 0  (equality: = 0),   q·d < 0        then u·d = r·Wᵀd + q·d < 0 for every r ∈ K
+/// ```
+///
+/// d is the violation at the r ∈ K that violates least, found as in the symmetric case: velocities r, rows W and, for r ≥ 0, I.
+fn skew(reduced: &Reduced) -> Option<Contradiction> {
+    if !reduced.laws.iter().all(|law| matches!(law, Law::Equality | Law::Unilateral)) {
+        return None;
+    }
+    let (judge, m) = (Judge::of_reduced(reduced), reduced.rows());
+    let a = judge.a();
+    let mut nearest = Problem { H: Csr::diagonal(&a.iter().map(|a| WEIGHT * a.max(1e-12)).collect::<Vec<_>>()), ..Problem::default() };
+    let held: Vec<u32> = (0..m as u32).filter(|&i| reduced.laws[i as usize] == Law::Unilateral).collect();
+    let mut entries: Vec<(u32, u32, f64)> = Vec::new();
+    for i in 0..m {
+        let (columns, values) = reduced.W.row(i);
+        entries.extend(columns.iter().zip(values).map(|(&j, &w)| (i as u32, j, w)));
+    }
+    entries.extend(held.iter().enumerate().map(|(p, &i)| ((m + p) as u32, i, 1.0)));
+    nearest.laws = reduced.laws.iter().copied().chain(held.iter().map(|_| Law::Unilateral)).collect();
+    nearest.J = crate::problem::Rows::from_csr(&Csr::from_triplets(m + held.len(), m, &entries), &nearest.laws);
+    nearest.w = reduced.q.iter().copied().chain(held.iter().map(|_| 0.0)).collect();
+    nearest.E = a.iter().copied().chain(held.iter().map(|_| 0.0)).collect();
+    nearest.k = vec![0.0; m];
+    let mut v = vec![0.0; m];
+    let size = (0..m).map(|i| reduced.q[i].powi(2) / a[i]).sum::<f64>().sqrt();
+    for _ in 0..STEPS {
+        nearest.H.mul(&v, &mut nearest.k);
+        let answer = solve(|solver, out| {
+            *out = Solution::zero(m, nearest.rows());
+            Some(solver.solve(&nearest, out).ok()?.error.relative())
+        })?;
+        let ray = normal(&reduced.laws, &reduced.row_starts, &vec![0.0; m], a, &answer.r[..m])?;
+        let mut image = vec![0.0; m];
+        ray.iter().enumerate().for_each(|(i, d)| reduced.W.add_row(i, *d, &mut image));
+        // Pushes of admissible reactions against d; those along it only help.
+        let against = |i: usize| if reduced.laws[i] == Law::Equality { image[i].abs() } else { image[i].max(0.0) };
+        let rounding = 8.0 * f64::EPSILON * (0..m).map(|i| reduced.W.row(i).1.iter().map(|w| (w * ray[i]).abs()).sum::<f64>()).sum::<f64>();
+        let least = a.iter().fold(f64::INFINITY, |m, a| m.min(*a));
+        let leak = ((0..m).map(against).sum::<f64>() + rounding) / least.sqrt();
+        if let Some(found) = judged(&reduced.laws, &reduced.row_starts, a, &reduced.q, ray, leak * size) {
+            return Some(found);
+        }
+        if answer.v == v {
+            return None;
+        }
+        v = answer.v;
     }
     None
 }
