@@ -1,6 +1,7 @@
 //! `signorini check SCENE`: the model doctor. Says what looks wrong before the first step, and what to do about it.
 
 use crate::builtin;
+use crate::robot_options::RobotOptions;
 use clap::Args;
 use serde_json::{Value as Json, json};
 use signorini::analyse::{Finding, Mechanism, Mobility, Severity, examine};
@@ -14,7 +15,7 @@ const SHOWN: usize = 12;
 /// What to examine.
 #[derive(Args)]
 pub struct Arguments {
-    /// A scene file (TOML, JSON or URDF), or the name of a built-in scene.
+    /// A scene file (TOML, JSON), a robot file (URDF, MJCF), or the name of a built-in scene.
     scene: String,
     /// Prints one JSON object.
     #[arg(long)]
@@ -22,11 +23,13 @@ pub struct Arguments {
     /// Another value for a parameter of the scene: name=value. May be given several times.
     #[arg(long = "set", value_name = "NAME=VALUE")]
     set: Vec<String>,
+    #[command(flatten)]
+    robot: RobotOptions,
 }
 
 /// Examines a scene: exit code 0 without errors (warnings or not), 1 with errors, 2 if the scene cannot be read.
 pub fn run(arguments: &Arguments) -> ExitCode {
-    let loaded = match builtin::find(&arguments.scene, &arguments.set) {
+    let loaded = match builtin::find_robot(&arguments.scene, &arguments.set, arguments.robot.choices().as_ref()) {
         Ok(loaded) => loaded,
         Err(message) => {
             if arguments.json {

@@ -1,8 +1,10 @@
 //! `signorini convert robot.urdf scene.toml`: a robot file as an editable scene.
 
+use crate::robot;
+use crate::robot_options::RobotOptions;
 use crate::scenefile::fault::{Fault, Faults};
 use crate::scenefile::node::{Source, Sources, Span};
-use crate::urdf::{self, Choices};
+use crate::scenefile::read_text;
 use clap::Args;
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -10,13 +12,12 @@ use std::process::ExitCode;
 /// What to convert.
 #[derive(Args)]
 pub struct Arguments {
-    /// The robot file (URDF).
+    /// The robot file (URDF or MJCF).
     robot: PathBuf,
     /// The scene file to write (TOML).
     scene: PathBuf,
-    /// Give every joint a motor that holds it, not only those that a transmission names.
-    #[arg(long)]
-    hold: bool,
+    #[command(flatten)]
+    options: RobotOptions,
     /// Write over a file that exists.
     #[arg(long)]
     force: bool,
@@ -28,14 +29,15 @@ pub fn run(arguments: &Arguments) -> ExitCode {
         eprintln!("{message}");
         ExitCode::from(2)
     };
-    let text = match std::fs::read_to_string(&arguments.robot) {
+    let name = arguments.robot.to_string_lossy();
+    let text = match read_text(&name) {
         Ok(text) => text,
-        Err(e) => return wrong(format!("error: cannot read {}: {e}", arguments.robot.display())),
+        Err(e) => return wrong(format!("error: cannot read {name}: {e}")),
     };
     if arguments.scene.exists() && !arguments.force {
         return wrong(format!("error: {} exists already: choose another name, or add --force", arguments.scene.display()));
     }
-    match urdf::convert(&text, &arguments.robot, Choices { hold: arguments.hold }) {
+    match robot::convert(&name, text, &read_text, &arguments.options.choices().unwrap_or_default()) {
         Ok(converted) => {
             converted.notes.iter().for_each(|note| eprintln!("note: {note}"));
             match std::fs::write(&arguments.scene, converted.text) {
@@ -43,10 +45,10 @@ pub fn run(arguments: &Arguments) -> ExitCode {
                 Err(e) => wrong(format!("error: cannot write {}: {e}", arguments.scene.display())),
             }
         }
-        Err(faults) => {
-            let source = Source { name: arguments.robot.display().to_string(), text };
-            let list = faults.into_iter().map(|f| Fault { span: Span::new(0, f.range), message: f.message, wanted: f.wanted }).collect();
-            wrong(Faults::new(Sources(vec![source]), list).to_string())
+        Err(failed) => {
+            let sources = failed.sources.into_iter().map(|(name, text)| Source { name, text }).collect();
+            let fault = |f: robot::Fault| Fault { span: Span::new(f.file, f.range), message: f.message, wanted: f.wanted };
+            wrong(Faults::new(Sources(sources), failed.faults.into_iter().map(fault).collect()).to_string())
         }
     }
 }

@@ -8,10 +8,11 @@ pub mod picture;
 pub mod progress;
 pub mod replay;
 pub mod report;
+pub mod robot_options;
 pub mod run;
 pub mod schema;
 pub mod solve;
 pub mod view;
 
-pub(crate) use signorini_files::{builtin, capsule, fclib, load, scenefile, urdf};
+pub(crate) use signorini_files::{builtin, capsule, fclib, load, robot, scenefile};
 pub(crate) use signorini_record::{glb, plot, record, vtu};

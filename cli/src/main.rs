@@ -23,7 +23,7 @@ enum Command {
     Export(signorini_cli::view::Export),
     /// Look a scene over before its first step: degrees of freedom, redundant joints, overlaps, units; what to do about each.
     Check(signorini_cli::check::Arguments),
-    /// Write a robot file (URDF) as an editable scene.
+    /// Write a robot file (URDF, MJCF) as an editable scene.
     Convert(signorini_cli::convert::Arguments),
     /// Solve one kept step again with every solver.
     Replay(signorini_cli::replay::Arguments),

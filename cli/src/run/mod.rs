@@ -12,6 +12,7 @@ pub mod summary;
 pub mod tables;
 
 use crate::builtin;
+use crate::robot_options::RobotOptions;
 use crate::scenefile::expression::{Names, evaluate};
 use crate::scenefile::unit::{Dimension, Quantity};
 use crate::scenefile::{Loaded, format};
@@ -35,7 +36,7 @@ use summary::Summary;
 /// What to run, and how.
 #[derive(Args, Clone, Default)]
 pub struct Arguments {
-    /// A scene file (TOML, JSON or URDF), or the name of a built-in scene (`signorini demo --list`); not needed with --resume.
+    /// A scene file (TOML, JSON), a robot file (URDF, MJCF), or the name of a built-in scene (`signorini demo --list`); not needed with --resume.
     #[arg(required_unless_present = "resume")]
     pub scene: Option<String>,
     #[command(flatten)]
@@ -100,6 +101,10 @@ pub struct Options {
     #[arg(long = "static", conflicts_with_all = ["kinematic", "checkpoint_every", "resume", "keep_worst", "keep_step"])]
     #[serde(rename = "static")]
     pub equilibrium: bool,
+    /// How a robot file is read.
+    #[command(flatten)]
+    #[serde(default)]
+    pub robot: RobotOptions,
 }
 
 /// How often.
@@ -164,7 +169,7 @@ pub fn run(arguments: &Arguments) -> ExitCode {
     };
     let Some(folder) = &arguments.options.resume else {
         let scene = arguments.scene.as_deref().unwrap_or_default();
-        return match builtin::find(scene, &arguments.options.set) {
+        return match builtin::find_robot(scene, &arguments.options.set, arguments.options.robot.choices().as_ref()) {
             Ok(loaded) => run_loaded(loaded, &arguments.options),
             Err(message) => wrong(&message),
         };
@@ -187,7 +192,7 @@ pub fn run(arguments: &Arguments) -> ExitCode {
                 let message = format!("error: the run in {} is another one (scene `{}`)", folder.display(), checkpoint.scene);
                 return wrong(&format!("{message}: go on with `signorini run --resume {}` alone", folder.display()));
             }
-            match builtin::find(&checkpoint.scene, &options.set) {
+            match builtin::find_robot(&checkpoint.scene, &options.set, options.robot.choices().as_ref()) {
                 Ok(loaded) => run_from(loaded, &options, Some(checkpoint)),
                 Err(message) => wrong(&message),
             }
@@ -196,7 +201,7 @@ pub fn run(arguments: &Arguments) -> ExitCode {
             eprintln!("the run in {} is complete", folder.display());
             ExitCode::SUCCESS
         }
-        (None, Some(scene)) => match builtin::find(scene, &given.set) {
+        (None, Some(scene)) => match builtin::find_robot(scene, &given.set, given.robot.choices().as_ref()) {
             Ok(loaded) => run_loaded(loaded, &given),
             Err(message) => wrong(&message),
         },

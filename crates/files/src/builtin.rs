@@ -1,6 +1,7 @@
 //! The scenes that come with the program.
 
-use crate::scenefile::{Faults, Loaded, fault::nearest, load, load_from};
+use crate::robot::{Choices, is_robot};
+use crate::scenefile::{Faults, Loaded, fault::nearest, load_from, load_robot};
 use std::path::Path;
 
 macro_rules! scenes {
@@ -56,8 +57,18 @@ const INCLUDED: &[(&str, &str)] = &[("parts/arch", include_str!("../scenes/parts
 
 /// A scene by path or by the name of a built-in one; otherwise a message for the user.
 pub fn find(name: &str, set: &[String]) -> Result<Loaded, String> {
+    find_robot(name, set, None)
+}
+
+/// As [`find`], with choices for a robot file.
+pub fn find_robot(name: &str, set: &[String], choices: Option<&Choices>) -> Result<Loaded, String> {
+    if choices.is_some() && !is_robot(name) {
+        let message = format!("error: `{name}` is no robot file (.urdf, .xml, .mjcf), but options for one were given");
+        return Err(format!("{message}: in a scene, write [[robot]]"));
+    }
     if Path::new(name).is_file() {
-        let mut loaded = load(Path::new(name), set).map_err(|faults| faults.to_string())?;
+        let choices = choices.cloned().unwrap_or_default();
+        let mut loaded = load_robot(Path::new(name), set, &choices).map_err(|faults| faults.to_string())?;
         loaded.source = name.into();
         return Ok(loaded);
     }

@@ -1,4 +1,4 @@
-//! Files that Signorini reads: scenes (TOML, JSON, URDF), meshes, surfaces, problems and kept steps.
+//! Files that Signorini reads: scenes (TOML, JSON, URDF, MJCF), meshes, surfaces, problems and kept steps.
 //!
 //! A complaint names the file, the place, what was found and what was wanted.
 
@@ -9,6 +9,8 @@ pub mod codegen;
 pub mod fclib;
 pub mod load;
 pub mod mesh;
+pub mod mjcf;
+pub mod robot;
 pub mod scenefile;
 mod settings;
 pub mod surface;

@@ -1,8 +1,10 @@
-//! Triangle meshes in files: STL (binary and text) and OBJ.
+//! Triangle meshes in files: STL (binary and text), OBJ and Collada.
 //!
-//! Read here and not by a crate: three formats of a few lines each, numbers kept as written, and messages that name the line.
-//! Vertices are welded where their coordinates are the same, so that a closed surface is known as closed. OBJ polygons are cut into
-//! fans; everything but `v` and `f` is left aside.
+//! Read here and not by a crate: formats of a few lines each, numbers kept as written, and messages that name the line.
+//! Vertices are welded where their coordinates are the same, so that a closed surface is known as closed. Polygons are cut into
+//! fans; everything but corners and faces is left aside. Triangles without area are dropped and counted.
+
+pub mod collada;
 
 use glam::DVec3;
 use std::collections::HashMap;
@@ -15,6 +17,34 @@ pub struct Mesh {
     pub vertices: Vec<DVec3>,
     /// Three corners each.
     pub triangles: Vec<[u32; 3]>,
+    /// How many triangles had no area and were dropped.
+    pub dropped: usize,
+}
+
+impl Mesh {
+    /// Points whose convex hull is that of the mesh, to within about half a percent of its size: all of a small mesh, the farthest
+    /// ones in directions spread evenly over the sphere of a large one.
+    pub fn extremes(&self) -> Vec<DVec3> {
+        const DIRECTIONS: usize = 320;
+        if self.vertices.len() <= DIRECTIONS {
+            return self.vertices.clone();
+        }
+        let turn = std::f64::consts::PI * (3.0 - 5.0f64.sqrt());
+        let spiral = (0..DIRECTIONS).map(|i| {
+            let z = 1.0 - (2 * i + 1) as f64 / DIRECTIONS as f64;
+            let (s, c) = (turn * i as f64).sin_cos();
+            DVec3::new(c * (1.0 - z * z).sqrt(), s * (1.0 - z * z).sqrt(), z)
+        });
+        let axes = DVec3::AXES.into_iter().flat_map(|a| [a, -a]);
+        let farthest = |d: DVec3| {
+            let heights = self.vertices.iter().map(|v| v.dot(d)).enumerate();
+            heights.fold((0, f64::NEG_INFINITY), |best, x| if x.1 > best.1 { x } else { best }).0
+        };
+        let mut chosen: Vec<usize> = axes.chain(spiral).map(farthest).collect();
+        chosen.sort_unstable();
+        chosen.dedup();
+        chosen.into_iter().map(|i| self.vertices[i]).collect()
+    }
 }
 
 /// Reads a mesh; a complaint says what was found and what was wanted.
@@ -28,7 +58,11 @@ pub fn parse(bytes: &[u8], ending: &str) -> Result<Mesh, String> {
     let mesh = match ending {
         "stl" => stl(bytes),
         "obj" => obj(&String::from_utf8_lossy(bytes)),
-        other => Err(format!("ends in .{other}, wanted .stl or .obj (convert it with a mesh tool)")),
+        "dae" => {
+            let mut welder = Welder::default();
+            collada::read(&String::from_utf8_lossy(bytes), &mut welder).map(|()| welder.mesh)
+        }
+        other => Err(format!("ends in .{other}, wanted .stl, .obj or .dae (convert it with a mesh tool)")),
     }?;
     if mesh.triangles.is_empty() {
         return Err("has no triangles".into());
@@ -38,7 +72,7 @@ pub fn parse(bytes: &[u8], ending: &str) -> Result<Mesh, String> {
 
 /// Welds equal corners while they come.
 #[derive(Default)]
-struct Welder {
+pub struct Welder {
     mesh: Mesh,
     known: HashMap<[u64; 3], u32>,
 }
@@ -53,12 +87,25 @@ impl Welder {
         })
     }
 
-    /// A triangle that has an area.
+    /// A triangle, if it has an area.
     fn triangle(&mut self, corners: [DVec3; 3]) {
-        let [a, b, c] = corners.map(|p| self.corner(p));
-        if a != b && b != c && c != a && (corners[1] - corners[0]).cross(corners[2] - corners[0]).length() > 0.0 {
-            self.mesh.triangles.push([a, b, c]);
+        let [x, y, z] = corners;
+        let longest = (y - x).length().max((z - y).length()).max((x - z).length());
+        // The measure of the engine's meshes, with a little to spare for scales that differ along the axes.
+        if !((y - x).cross(z - x).length() > 1e-11 * longest * longest) {
+            self.mesh.dropped += 1;
+            return;
         }
+        let corners = corners.map(|p| self.corner(p));
+        self.mesh.triangles.push(corners);
+    }
+
+    /// A convex polygon as a fan; one of fewer than three corners has no area.
+    fn polygon(&mut self, corners: &[DVec3]) {
+        if corners.len() < 3 {
+            self.mesh.dropped += 1;
+        }
+        (2..corners.len()).for_each(|i| self.triangle([corners[0], corners[i - 1], corners[i]]));
     }
 }
 
@@ -137,10 +184,7 @@ fn obj(text: &str) -> Result<Mesh, String> {
             Some("v") => points.push(point(words, n)?),
             Some("f") => {
                 let corners: Vec<DVec3> = words.map(|word| corner(word, &points, n)).collect::<Result<_, _>>()?;
-                if corners.len() < 3 {
-                    return Err(format!("line {}: a face of {} corners, wanted at least 3", n + 1, corners.len()));
-                }
-                (1..corners.len() - 1).for_each(|i| welder.triangle([corners[0], corners[i], corners[i + 1]]));
+                welder.polygon(&corners);
             }
             _ => {}
         }
@@ -202,6 +246,44 @@ mod tests {
     }
 
     #[test]
+    fn collada_puts_geometries_where_nodes_are_in_metres() {
+        // A triangle and a quadrilateral, in centimetres, twice as large, 3 cm up, turned by a right angle about z.
+        let text = r##"<COLLADA xmlns="http://www.collada.org/2005/11/COLLADASchema"><asset><unit meter="0.01"/></asset>
+            <library_geometries><geometry id="g"><mesh>
+              <source id="s"><float_array id="f" count="12">0 0 0 1 0 0 1 1 0 0 1 0</float_array>
+                <technique_common><accessor source="#f" stride="3"/></technique_common></source>
+              <vertices id="v"><input semantic="POSITION" source="#s"/></vertices>
+              <polylist count="2"><input semantic="VERTEX" source="#v" offset="0"/><input semantic="NORMAL" source="#n" offset="1"/>
+                <vcount>3 4</vcount><p>0 0 1 0 2 0 0 0 1 0 2 0 3 0</p></polylist>
+              <triangles count="1"><input semantic="VERTEX" source="#v" offset="0"/><p>0 0 1</p></triangles>
+            </mesh></geometry></library_geometries>
+            <library_visual_scenes><visual_scene id="x"><node><translate>0 0 3</translate><rotate>0 0 1 90</rotate>
+              <node><scale>2 2 2</scale><instance_geometry url="#g"/></node></node></visual_scene></library_visual_scenes></COLLADA>"##;
+        let mesh = parse(text.as_bytes(), "dae").unwrap();
+        assert_eq!((mesh.triangles.len(), mesh.dropped), (3, 1));
+        let wanted = [[0.0, 0.0, 0.03], [0.0, 0.02, 0.03], [-0.02, 0.02, 0.03], [-0.02, 0.0, 0.03]].map(DVec3::from_array);
+        assert!(mesh.vertices.iter().zip(wanted).all(|(v, w)| v.distance(w) < 1e-15), "{:?}", mesh.vertices);
+    }
+
+    #[test]
+    fn extremes_of_a_fine_ball_reach_its_surface() {
+        let mut mesh = Mesh::default();
+        for i in 0..200 {
+            for j in 0..100 {
+                let (a, b) = (i as f64 * 0.01 * std::f64::consts::PI, (j as f64 + 0.5) * 0.01 * std::f64::consts::PI);
+                mesh.vertices.push(DVec3::new(a.cos() * b.sin(), a.sin() * b.sin(), b.cos()));
+            }
+        }
+        let points = mesh.extremes();
+        assert!(points.len() <= 326);
+        // Seen from any direction the hull is short by at most one percent of the radius.
+        for d in mesh.vertices.iter().step_by(7) {
+            let reach = points.iter().map(|p| p.dot(*d)).fold(0.0, f64::max);
+            assert!(reach > 0.99, "{d}: {reach}");
+        }
+    }
+
+    #[test]
     fn a_broken_mesh_says_why() {
         for (bytes, ending, says) in [
             (&b"v 0 0\n"[..], "obj", "line 1: found `0 0`, wanted three numbers"),
@@ -209,7 +291,10 @@ mod tests {
             (b"solid\nvertex 1 2 3\nendfacet\n", "stl", "line 3: a facet of 1 corners, wanted 3"),
             (b"solid\nhello\n", "stl", "line 2: found `hello`"),
             (b"", "obj", "has no triangles"),
-            (b"x", "dae", "ends in .dae, wanted .stl or .obj"),
+            (b"x", "ply", "ends in .ply, wanted .stl, .obj or .dae"),
+            (b"x", "dae", "is no XML"),
+            (b"<a/>", "dae", "begins with <a>"),
+            (b"<COLLADA/>", "dae", "has no triangles"),
             (&[7; 100], "stl", "but has 100 bytes"),
         ] {
             let found = parse(bytes, ending).unwrap_err();

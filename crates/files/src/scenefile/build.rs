@@ -6,10 +6,10 @@ use super::node::Span;
 use super::read::Reader;
 use super::value::{At, Name, Vector, vector};
 use glam::{DMat3, DQuat, DVec3};
-use signorini_mechanics::geometry::{Groups, Shape, Volume, mass};
+use signorini_mechanics::geometry::{Groups, Shape, Volume, World, mass};
 use signorini_mechanics::scene::{Body, BodyId, Kind, Mass, Material, MaterialId, Motion, Rule, Rules, Scene, Surface, SurfaceMaterial};
 use signorini_solve::math::pose::Pose;
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 
 /// Builds a scene and remembers where everything stands.
 pub struct Builder<'r, 'a> {
@@ -23,6 +23,8 @@ pub struct Builder<'r, 'a> {
     groups: Vec<String>,
     /// The surface of bodies that name no material.
     plain: SurfaceMaterial,
+    /// What was decided.
+    notes: Vec<String>,
 }
 
 /// A block and how it is moved.
@@ -30,7 +32,7 @@ type Moved<'b> = (Pose, &'b Block);
 
 impl Builder<'_, '_> {
     /// Builds everything but the facts. Faults are noted in the reader.
-    pub fn build(reader: &mut Reader<'_>, file: &File, name: &str) -> Scene {
+    pub fn build(reader: &mut Reader<'_>, file: &File, name: &str) -> (Scene, Vec<String>) {
         let mut builder = Builder {
             reader,
             scene: Scene::new(file.0.name.clone().unwrap_or_else(|| name.to_string())),
@@ -38,6 +40,7 @@ impl Builder<'_, '_> {
             densities: HashMap::new(),
             groups: vec!["default".into()],
             plain: SurfaceMaterial::default(),
+            notes: Vec::new(),
         };
         if let Some(gravity) = &file.0.gravity {
             builder.scene.gravity = vector(gravity);
@@ -62,8 +65,28 @@ impl Builder<'_, '_> {
             block.surface.iter().for_each(|surface| builder.surface(surface));
         }
         builder.excluded(file);
+        blocks.iter().flat_map(|(_, block)| &block.exclude).for_each(|exclude| builder.exclude(exclude));
         builder.check();
-        builder.scene
+        (builder.scene, builder.notes)
+    }
+
+    /// Bodies that never touch each other.
+    fn exclude(&mut self, table: &format::Exclude) {
+        let bodies: Option<Vec<BodyId>> = table.bodies.iter().map(|name| self.body_named(name)).collect();
+        let Some(bodies) = bodies else { return };
+        if table.overlapping != Some(true) {
+            for (i, &a) in bodies.iter().enumerate() {
+                self.scene.excluded.extend(bodies[..i].iter().map(|&b| (b, a)));
+            }
+            return;
+        }
+        let pairs = overlapping(&self.scene, &bodies);
+        let name = |body: BodyId| self.scene.bodies[body.index()].name.as_str();
+        for &(a, b, depth) in &pairs {
+            let note = format!("`{}` and `{}` overlap by {:.2} mm at the beginning: they never touch", name(a), name(b), 1e3 * depth);
+            self.notes.push(note);
+        }
+        self.scene.excluded.extend(pairs.into_iter().map(|(a, b, _)| (a, b)));
     }
 
     /// Notes what the library finds wrong, where the culprit is defined.
@@ -224,19 +247,26 @@ impl Builder<'_, '_> {
         for part in shapes {
             let in_body = Pose::new(part.pose.position - center, part.pose.orientation);
             let collider = self.scene.add_collider(id, part.shape, in_body, part.skin);
-            self.scene.colliders[collider.index()].groups = groups;
+            self.scene.colliders[collider.index()].groups = match self.groups_of(&part.group, &part.touches, groups) {
+                Some(groups) => groups,
+                None => return,
+            };
             self.scene.colliders[collider.index()].margin = part.margin;
         }
     }
 
     fn body_groups(&mut self, table: &format::Body) -> Option<Groups> {
-        let membership = match &table.group {
+        self.groups_of(&table.group, &table.touches, Groups { membership: 1, filter: u32::MAX })
+    }
+
+    fn groups_of(&mut self, group: &Option<Name>, touches: &Option<Vec<Name>>, otherwise: Groups) -> Option<Groups> {
+        let membership = match group {
             Some(name) => self.group(name)?,
-            None => 1,
+            None => otherwise.membership,
         };
-        let filter = match &table.touches {
+        let filter = match touches {
             Some(names) => names.iter().map(|n| self.group(n)).collect::<Option<Vec<u32>>>()?.into_iter().fold(0, |a, b| a | b),
-            None => u32::MAX,
+            None => otherwise.filter,
         };
         Some(Groups { membership, filter })
     }
@@ -255,22 +285,7 @@ impl Builder<'_, '_> {
 
     /// A rotation from its table.
     pub fn rotation(&mut self, table: &Option<At<format::Rotation>>) -> Option<DQuat> {
-        let Some(At { value, at }) = table else { return Some(DQuat::IDENTITY) };
-        let axis = value.axis.as_ref().map(vector);
-        let rotation = match (axis, value.angle, &value.rpy, &value.quaternion) {
-            (Some(axis), Some(angle), None, None) if axis.length() > 0.0 => DQuat::from_axis_angle(axis.normalize(), angle.si),
-            (None, None, Some(rpy), None) => {
-                DQuat::from_rotation_z(rpy[2].si) * DQuat::from_rotation_y(rpy[1].si) * DQuat::from_rotation_x(rpy[0].si)
-            }
-            (None, None, None, Some(q)) if q.iter().any(|x| x.si != 0.0) => {
-                DQuat::from_xyzw(q[0].si, q[1].si, q[2].si, q[3].si).normalize()
-            }
-            _ => {
-                self.reader.fault(at, "this is no rotation", "wanted { axis, angle }, { rpy } or { quaternion }");
-                return None;
-            }
-        };
-        Some(rotation)
+        rotation(self.reader, table)
     }
 
     fn shapes(&mut self, table: &format::Body) -> Option<Vec<Part>> {
@@ -311,7 +326,8 @@ impl Builder<'_, '_> {
         let density = |name: &String| self.densities.get(name).copied();
         let density = fields.density.or(body.density).map(|d| d.si).or_else(|| density(&self.scene.materials[skin.material.index()].name));
         let pose = Pose::new(fields.position.as_ref().map_or(DVec3::ZERO, vector), self.rotation(&fields.rotation)?);
-        Some(Part { shape, pose, skin, density, margin: fields.margin.map_or(0.0, |m| m.si) })
+        let (group, touches) = (fields.group.clone(), fields.touches.clone());
+        Some(Part { shape, pose, skin, density, margin: fields.margin.map_or(0.0, |m| m.si), group, touches })
     }
 
     /// A mesh from a file beside the scene file.
@@ -330,13 +346,20 @@ impl Builder<'_, '_> {
                 if scale.x * scale.y * scale.z < 0.0 {
                     found.triangles.iter_mut().for_each(|t| t.swap(0, 1));
                 }
+                if mesh.hull == Some(true) {
+                    let hull = Shape::Hull { points: found.extremes() };
+                    // A flat mesh has no hull with a volume.
+                    if hull.check().is_ok() {
+                        return Some(hull);
+                    }
+                }
                 Some(Shape::Mesh { vertices: found.vertices, triangles: found.triangles })
             }
             Err(why) => {
                 self.reader.fault(
                     &file.at,
                     format!("the mesh `{}` {why}", file.value),
-                    "wanted an .stl or .obj file beside the scene file",
+                    "wanted an .stl, .obj or .dae file beside the scene file",
                 );
                 None
             }
@@ -388,6 +411,43 @@ impl Builder<'_, '_> {
     }
 }
 
+/// A rotation from its table.
+pub fn rotation(reader: &mut Reader<'_>, table: &Option<At<format::Rotation>>) -> Option<DQuat> {
+    let Some(At { value, at }) = table else { return Some(DQuat::IDENTITY) };
+    let axis = value.axis.as_ref().map(vector);
+    let rotation = match (axis, value.angle, &value.rpy, &value.quaternion) {
+        (Some(axis), Some(angle), None, None) if axis.length() > 0.0 => DQuat::from_axis_angle(axis.normalize(), angle.si),
+        (None, None, Some(rpy), None) => {
+            DQuat::from_rotation_z(rpy[2].si) * DQuat::from_rotation_y(rpy[1].si) * DQuat::from_rotation_x(rpy[0].si)
+        }
+        (None, None, None, Some(q)) if q.iter().any(|x| x.si != 0.0) => DQuat::from_xyzw(q[0].si, q[1].si, q[2].si, q[3].si).normalize(),
+        _ => {
+            reader.fault(at, "this is no rotation", "wanted { axis, angle }, { rpy } or { quaternion }");
+            return None;
+        }
+    };
+    Some(rotation)
+}
+
+/// Pairs of these bodies that overlap at the beginning, and how deep.
+fn overlapping(scene: &Scene, bodies: &[BodyId]) -> Vec<(BodyId, BodyId, f64)> {
+    let mut colliders = scene.colliders.clone();
+    colliders.retain(|c| bodies.iter().any(|b| b.0 == c.body));
+    let Ok(mut world) = World::new(&colliders) else { return Vec::new() };
+    let joined = scene.joints.iter().filter(|j| !j.collide).map(|j| (j.a, j.b));
+    world.exclude(joined.chain(scene.excluded.iter().copied()).map(|(a, b)| (a.0, b.0)));
+    let poses: Vec<Pose> = scene.bodies.iter().map(|b| b.pose).collect();
+    let mut contacts = Vec::new();
+    world.collide(&poses, 0.0, &mut contacts);
+    let mut pairs: BTreeMap<(u32, u32), f64> = BTreeMap::new();
+    for contact in contacts.iter().filter(|c| c.gap < 0.0) {
+        let (a, b) = (colliders[contact.colliders.0 as usize].body, colliders[contact.colliders.1 as usize].body);
+        let depth = pairs.entry((a.min(b), a.max(b))).or_insert(0.0);
+        *depth = depth.max(-contact.gap);
+    }
+    pairs.into_iter().map(|((a, b), depth)| (BodyId(a), BodyId(b), depth)).collect()
+}
+
 /// A shape of a body, ready.
 struct Part {
     shape: Shape,
@@ -395,6 +455,8 @@ struct Part {
     skin: SurfaceMaterial,
     density: Option<f64>,
     margin: f64,
+    group: Option<Name>,
+    touches: Option<Vec<Name>>,
 }
 
 fn shape(fields: &format::ShapeFields, edges: &Option<Vector<super::value::Length>>) -> Option<Shape> {

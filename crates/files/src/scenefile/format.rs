@@ -34,6 +34,36 @@ table! {
         contact: Option<Contact>,
         /// How the scene is simulated.
         run: Option<Run>,
+        /// Robots from files (URDF, MJCF).
+        robot: Vec<Robot>,
+    }
+}
+
+table! {
+    /// A robot from a file.
+    pub struct Robot {
+        /// The file (URDF or MJCF) beside the scene file.
+        file: Name,
+        /// What the names of its bodies, joints and motors begin with ("left/"); nothing without this.
+        prefix: Option<String>,
+        /// Where its frame is.
+        position: Option<Vector<Length>>,
+        /// How it is turned there.
+        rotation: Option<At<Rotation>>,
+        /// True if its root does not move.
+        fixed: Option<bool>,
+        /// Values of joints at the beginning, by name: { knee = "30 deg" }.
+        joints: Named<Either<Length, Angle>>,
+        /// Which keyframe it begins with (MJCF); the first without this.
+        key: Option<String>,
+        /// True if every joint without a motor gets one that holds it.
+        hold: Option<bool>,
+        /// False if its parts never touch each other; neighbours, and parts that overlap at the beginning, never do.
+        self_collision: Option<bool>,
+        /// False if meshes of moving bodies are used as they are; their convex hulls stand for them without this.
+        hulls: Option<bool>,
+        /// True if faults of the file are refused rather than repaired.
+        strict: Option<bool>,
     }
 }
 
@@ -71,6 +101,8 @@ table! {
         force: Vec<Force>,
         /// Contacts of two materials that follow no rule.
         surface: Vec<Surface>,
+        /// Bodies that never touch each other.
+        exclude: Vec<Exclude>,
         /// Facts that a run checks.
         expect: Vec<Expect>,
         /// The same things many times.
@@ -107,6 +139,16 @@ table! {
         compliance: Option<Of<Compliance>>,
         /// Damping; the greater without this.
         damping: Option<Of<Damping>>,
+    }
+}
+
+table! {
+    /// Bodies that never touch each other.
+    pub struct Exclude {
+        /// The bodies: any two of them.
+        bodies: Vec<Name>,
+        /// True if only those that overlap at the beginning are meant.
+        overlapping: Option<bool>,
     }
 }
 
@@ -362,6 +404,10 @@ table! {
         belt: Option<Vector<Speed>>,
         /// Thickness of a skin around it.
         margin: Option<Of<Length>>,
+        /// Its group, for `touches`; that of the body without this.
+        group: Option<Name>,
+        /// Groups that it touches; those of the body without this.
+        touches: Option<Vec<Name>>,
     }
 }
 
@@ -437,10 +483,12 @@ table! {
         vertices: Vec<Vector<Length>>,
         /// Three corners each, counter-clockwise seen from outside.
         triangles: Vec<[Count; 3]>,
-        /// A file (.stl, .obj) beside the scene file, in place of vertices and triangles.
+        /// A file (.stl, .obj, .dae) beside the scene file, in place of vertices and triangles.
         file: Option<Name>,
         /// What one unit of the file is in metres, along x, y, z: [0.001, 0.001, 0.001] for millimetres; 1 without this.
         scale: Option<Vector<Pure>>,
+        /// True if the convex hull of the mesh stands for it.
+        hull: Option<bool>,
     }
 }
 

@@ -26,12 +26,14 @@ pub mod value;
 pub use expect::Check;
 pub use fault::{Fault, Faults};
 
+use crate::robot::{self, Choices, JointValue};
 use fault::nearest;
 use format::File;
 use node::{Entry, Node, Source, Sources, Span, Value};
 use read::{Read, Reader, Scope};
 use serde_json::{Map, Value as Json, json};
 use signorini_mechanics::scene::Scene;
+use signorini_solve::math::pose::Pose;
 use std::path::Path;
 use unit::{Dimension, Units};
 use value::Kind;
@@ -65,15 +67,34 @@ pub type Library<'a> = &'a dyn Fn(&str) -> Result<String, String>;
 
 /// Reads a scene from a file of the disk.
 pub fn load(path: &Path, set: &[String]) -> Result<Loaded, Faults> {
-    let name = path.to_string_lossy();
-    load_from(&name, &|file| std::fs::read_to_string(file).map_err(|e| e.to_string()), set)
+    load_robot(path, set, &Choices::default())
+}
+
+/// Reads a scene from a file of the disk; the choices are for robot files.
+pub fn load_robot(path: &Path, set: &[String], choices: &Choices) -> Result<Loaded, Faults> {
+    load_with(&path.to_string_lossy(), &read_text, set, choices)
+}
+
+/// The text of a file; robot files may contain bytes that are no UTF-8.
+pub fn read_text(file: &str) -> Result<String, String> {
+    let bytes = std::fs::read(file).map_err(|e| e.to_string())?;
+    match String::from_utf8(bytes) {
+        Ok(text) => Ok(text),
+        Err(wrong) if robot::is_robot(file) => Ok(String::from_utf8_lossy(wrong.as_bytes()).into_owned()),
+        Err(_) => Err("stream did not contain valid UTF-8".into()),
+    }
 }
 
 /// Reads a scene from a library of texts. `set` holds `name=value` for parameters.
 pub fn load_from(name: &str, library: Library<'_>, set: &[String]) -> Result<Loaded, Faults> {
+    load_with(name, library, set, &Choices::default())
+}
+
+fn load_with(name: &str, library: Library<'_>, set: &[String], choices: &Choices) -> Result<Loaded, Faults> {
     let mut files = Files { library, sources: Sources::default(), faults: Vec::new(), units: Vec::new(), notes: Vec::new() };
-    let mut root = files.open(name, &mut Vec::new(), None);
+    let mut root = files.open(name, choices, &mut Vec::new(), None);
     files.set(set, &mut root);
+    files.robots(&mut root);
     let Files { sources, faults, units, notes, .. } = files;
     if !faults.is_empty() {
         return Err(Faults::new(sources, faults));
@@ -84,6 +105,7 @@ pub fn load_from(name: &str, library: Library<'_>, set: &[String]) -> Result<Loa
     match loaded {
         Some(loaded) if faults.is_empty() => {
             let texts = sources.0.into_iter().map(|s| (s.name, s.text)).collect();
+            let notes = notes.into_iter().chain(loaded.notes).collect();
             Ok(Loaded { texts, notes, ..loaded })
         }
         _ => Err(Faults::new(sources, faults)),
@@ -122,10 +144,10 @@ fn read(reader: &mut Reader<'_>, root: &Node, name: &str) -> Option<Loaded> {
         reader.fault(&root.span, "`run` or `gravity` depends on itself", "wanted them without dt, t_end and gravity in their formulas");
     }
     let stem = Path::new(name).file_stem().map_or(name.into(), |s| s.to_string_lossy());
-    let scene = build::Builder::build(reader, &file, &stem);
+    let (scene, notes) = build::Builder::build(reader, &file, &stem);
     let checks = expect::checks(reader, &file, &scene, t_end);
     let (about, contact) = (file.0.about.clone().unwrap_or_default(), file.0.contact.clone());
-    Some(Loaded { scene, about, contact, run, dt, t_end, checks, texts: Vec::new(), source: name.into(), notes: Vec::new() })
+    Some(Loaded { scene, about, contact, run, dt, t_end, checks, texts: Vec::new(), source: name.into(), notes })
 }
 
 /// Opens files and those they include.
@@ -143,7 +165,7 @@ impl Files<'_> {
     }
 
     /// The tree of a file with its includes merged in.
-    fn open(&mut self, name: &str, above: &mut Vec<String>, from: Option<&Span>) -> Node {
+    fn open(&mut self, name: &str, choices: &Choices, above: &mut Vec<String>, from: Option<&Span>) -> Node {
         let number = self.sources.0.len();
         let empty = Node { span: Span { file: number, start: 0, end: 0 }, value: Value::Table(Vec::new()) };
         if above.iter().any(|a| a == name) {
@@ -161,7 +183,7 @@ impl Files<'_> {
                 return empty;
             }
         };
-        let Some(text) = self.as_scene(number, name, text) else { return empty };
+        let Some(text) = self.as_scene(number, name, text, choices) else { return empty };
         let (mut node, faults) = parse::parse(number, &text);
         self.faults.extend(faults);
         self.sources.0.push(Source { name: name.into(), text });
@@ -176,7 +198,7 @@ impl Files<'_> {
         let mut merged: Option<Node> = None;
         for (file, place) in includes {
             let file = Path::new(name).parent().unwrap_or(Path::new("")).join(file).to_string_lossy().into_owned();
-            let included = self.open(&file, above, Some(&place));
+            let included = self.open(&file, &Choices::default(), above, Some(&place));
             merged = Some(merge(merged, included));
         }
         above.pop();
@@ -187,21 +209,48 @@ impl Files<'_> {
     }
 
     /// The text of a scene: a robot file becomes one.
-    fn as_scene(&mut self, number: usize, name: &str, text: String) -> Option<String> {
-        if Path::new(name).extension().is_none_or(|e| !e.eq_ignore_ascii_case("urdf")) {
+    fn as_scene(&mut self, number: usize, name: &str, text: String, choices: &Choices) -> Option<String> {
+        if !robot::is_robot(name) {
             return Some(text);
         }
-        match crate::urdf::convert(&text, Path::new(name), Default::default()) {
+        match robot::convert(name, text, self.library, choices) {
             Ok(converted) => {
                 self.notes.extend(converted.notes.iter().map(|note| format!("{name}: {note}")));
                 Some(converted.text)
             }
-            Err(faults) => {
-                self.sources.0.push(Source { name: name.into(), text });
-                self.units.push(Units::default());
-                faults.into_iter().for_each(|f| self.fault(Span::new(number, f.range), f.message, &f.wanted));
+            Err(failed) => {
+                for (name, text) in failed.sources {
+                    self.sources.0.push(Source { name, text });
+                    self.units.push(Units::default());
+                }
+                for f in failed.faults {
+                    self.fault(Span::new(number + f.file, f.range), f.message, &f.wanted);
+                }
                 None
             }
+        }
+    }
+
+    /// Puts the robots of a scene where their tables stand.
+    fn robots(&mut self, root: &mut Node) {
+        let Some(Node { value: Value::List(tables), .. }) = root.get("robot").cloned() else { return };
+        let none = Node { span: root.span.clone(), value: Value::Table(Vec::new()) };
+        for table in tables {
+            let mut reader = Reader { sources: &self.sources, units: self.units.clone(), scope: Scope::default(), faults: Vec::new() };
+            reader.declare(root.get("parameters").unwrap_or(&none));
+            let robot = format::Robot::read(&table, &mut reader);
+            let choices = robot.as_ref().and_then(|robot| chosen(&mut reader, robot));
+            let mut faults = std::mem::take(&mut reader.faults);
+            self.faults.append(&mut faults);
+            let (Some(robot), Some(choices)) = (robot, choices) else { continue };
+            let home = self.sources.0.get(robot.file.at.file).map_or("", |s| s.name.as_str());
+            let file = Path::new(home).parent().unwrap_or(Path::new("")).join(&robot.file.value).to_string_lossy().into_owned();
+            if !robot::is_robot(&file) {
+                self.fault(robot.file.at.clone(), format!("`{file}` is no robot file by its ending"), "wanted .urdf, .xml or .mjcf");
+                continue;
+            }
+            let opened = self.open(&file, &choices, &mut Vec::new(), Some(&robot.file.at));
+            *root = merge(Some(opened), root.clone());
         }
     }
 
@@ -252,6 +301,27 @@ impl Files<'_> {
             *root = merge(Some(root.clone()), over);
         }
     }
+}
+
+/// What the table of a robot asks for.
+fn chosen(reader: &mut Reader<'_>, robot: &format::Robot) -> Option<Choices> {
+    let turn = build::rotation(reader, &robot.rotation)?;
+    let position = robot.position.as_ref().map(value::vector);
+    let placed = position.is_some() || robot.rotation.is_some();
+    let joints = robot.joints.iter().map(|(name, at)| JointValue { name: name.clone(), slide: at.value.linear, angle: at.value.angular });
+    let otherwise = Choices::default();
+    Some(Choices {
+        strict: robot.strict == Some(true),
+        hold: robot.hold == Some(true),
+        fixed_base: robot.fixed == Some(true),
+        at: placed.then(|| Pose::new(position.unwrap_or_default(), turn)),
+        joints: joints.collect(),
+        self_collision: robot.self_collision.unwrap_or(otherwise.self_collision),
+        hulls: robot.hulls.unwrap_or(otherwise.hulls),
+        key: robot.key.clone(),
+        prefix: robot.prefix.clone().unwrap_or_default(),
+        ..otherwise
+    })
 }
 
 /// The first tree with the second on top: tables merge, lists follow each other, the rest is replaced.

@@ -1,67 +1,53 @@
-//! Robot files (URDF) as scenes.
+//! Robot files (URDF).
 //!
 //! ```text
-//!   XML → model (links, joints, each with its place in the file) → text of a scene
+//!   XML → model (links, joints, each with its place in the file) → machine
 //! ```
 //!
-//! There is one way from there on: the text is read as any scene file is, so that `run robot.urdf`, `include = "robot.urdf"` and
-//! `convert robot.urdf scene.toml` mean the same.
-//!
-//! | URDF | scene |
+//! | URDF | machine |
 //! |---|---|
 //! | links joined by `fixed` joints | one body, named after the topmost link |
-//! | root link named `world`, or without mass | `fixed = true` |
-//! | collision shapes | shapes; a link without any shows its visual ones, which touch nothing |
-//! | revolute, continuous, prismatic, planar | joints; `limit` becomes stops, `damping` a damper, `friction` dry friction |
+//! | root link named `world`, or without mass | fixed |
+//! | collision shapes | shapes; a link without any has none: its visual ones are shown and touch nothing |
+//! | revolute, continuous, prismatic, planar, spherical | joints; `limit` becomes stops, `damping` a damper, `friction` dry friction |
 //! | mimic | a gear |
-//! | a joint that a transmission names (all with `--hold`) | a motor that holds it, as strong as `effort` says |
+//! | a joint that a transmission names (all with `hold`) | a motor that holds it, as strong as `effort` says |
 //! | floating | no joint |
 //!
-//! What is not used is listed, with its line. Lengths are metres, as URDF has it.
+//! Files in the world have faults that other programs forgive. What does not matter is not looked at (the axis of a fixed joint, the
+//! inertia of a link that is part of a larger body); what can be repaired is repaired and listed, with its line:
+//!
+//! | fault | repair |
+//! |---|---|
+//! | an inertia that no body has | the nearest one that a body can have ([`crate::robot::inertia`]) |
+//! | a moving link without mass at the end of a branch | its joint is fixed |
+//! | a moving link without mass within a branch | a ten-thousandth of the mass beyond it |
+//! | commas or too many numbers in a vector | the first three numbers |
+//! | `$(optenv NAME value)` left by xacro | the value |
+//! | limits that exclude each other, a mimic of a joint that is not there | none |
+//! | meshes or shapes that cannot be read | left out |
+//! | text before or after the robot, unknown prefixes, an attribute given twice | left out |
 
+pub mod mend;
 pub mod model;
 pub mod robot;
-pub mod write;
 
-use std::ops::Range;
+use crate::robot::{Choices, Failed, Machine};
+use std::borrow::Cow;
 use std::path::Path;
 
-/// Something wrong with a robot file.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Fault {
-    /// Where in the text.
-    pub range: Range<usize>,
-    /// What was found.
-    pub message: String,
-    /// What was wanted.
-    pub wanted: String,
-}
-
-/// How to convert.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct Choices {
-    /// Every joint gets a motor that holds it.
-    pub hold: bool,
-}
-
-/// A robot as a scene.
-#[derive(Clone, Debug)]
-pub struct Converted {
-    /// The text of the scene, TOML.
-    pub text: String,
-    /// What was left out or decided, with lines.
-    pub notes: Vec<String>,
-}
-
-/// The text of a scene from that of a robot; `path` is where the robot file is, for its meshes.
-pub fn convert(text: &str, path: &Path, choices: Choices) -> Result<Converted, Vec<Fault>> {
-    let mut reader = model::Reader::new(text);
+/// A robot from the text of its file; `name` is the path of the file, for its meshes.
+pub fn machine(name: &str, text: String, choices: &Choices) -> Result<(Machine, Vec<String>), Failed> {
+    let mut first = model::Reader::new(&text, choices.strict);
+    let better = mend::well_formed(&text, &mut first).map(Cow::into_owned);
+    let (faults, notes) = (first.faults, first.notes);
+    let Some(better) = better else { return Err(Failed { sources: vec![(name.into(), text)], faults }) };
+    let mut reader = model::Reader { notes, ..model::Reader::new(&better, choices.strict) };
     let model = reader.robot();
-    let (mut faults, mut notes) = (reader.faults, reader.notes);
-    let Some(model) = model else { return Err(faults) };
-    let robot = robot::Robot::assemble(&model, path, &mut faults, &mut notes);
-    match robot {
-        Some(robot) if faults.is_empty() => Ok(Converted { text: write::scene(&model, &robot, choices), notes }),
-        _ => Err(faults),
+    let machine = model.and_then(|model| robot::assemble(&model, Path::new(name), &mut reader, choices));
+    let model::Reader { faults, notes, .. } = reader;
+    match machine {
+        Some(machine) if faults.is_empty() => Ok((machine, notes)),
+        _ => Err(Failed { sources: vec![(name.into(), text)], faults }),
     }
 }

@@ -1,6 +1,6 @@
 //! The XML of a robot file, read into links and joints. Every fault knows its place.
 
-use super::Fault;
+use crate::robot::{Fault, line};
 use crate::scenefile::fault::suggestion;
 use glam::{DMat3, DQuat, DVec3};
 use roxmltree::{Document, Node};
@@ -72,6 +72,8 @@ pub enum Geometry {
     Sphere(f64),
     /// File and scale.
     Mesh(String, DVec3),
+    /// Everything below the plane through the origin with this normal.
+    Plane(DVec3),
 }
 
 /// A joint.
@@ -81,7 +83,7 @@ pub struct Joint {
     pub name: String,
     /// Where it stands.
     pub at: Range<usize>,
-    /// revolute, continuous, prismatic, fixed, floating, planar.
+    /// One of [`KINDS`].
     pub kind: String,
     /// Parent link.
     pub parent: String,
@@ -103,48 +105,57 @@ pub struct Joint {
     pub mimic: Option<(String, f64, f64, Range<usize>)>,
 }
 
-const KINDS: [&str; 6] = ["revolute", "continuous", "prismatic", "fixed", "floating", "planar"];
+/// The kinds of joints; `spherical` is an extension that some programs read.
+pub const KINDS: [&str; 7] = ["revolute", "continuous", "prismatic", "fixed", "floating", "planar", "spherical"];
 
 /// Reads a robot and notes every fault.
 pub struct Reader<'a> {
-    text: &'a str,
+    /// The text.
+    pub text: &'a str,
+    /// Nothing is repaired.
+    pub strict: bool,
     /// What is wrong.
     pub faults: Vec<Fault>,
-    /// What is not used.
+    /// What is not used, and what was repaired.
     pub notes: Vec<String>,
 }
 
 impl<'a> Reader<'a> {
     /// A reader of this text.
-    pub fn new(text: &'a str) -> Reader<'a> {
-        Reader { text, faults: Vec::new(), notes: Vec::new() }
+    pub fn new(text: &'a str, strict: bool) -> Reader<'a> {
+        Reader { text, strict, faults: Vec::new(), notes: Vec::new() }
     }
 
-    fn fault(&mut self, range: Range<usize>, message: impl Into<String>, wanted: impl Into<String>) {
-        self.faults.push(Fault { range, message: message.into(), wanted: wanted.into() });
+    /// Notes a fault.
+    pub fn fault(&mut self, range: Range<usize>, message: impl Into<String>, wanted: impl Into<String>) {
+        self.faults.push(Fault { file: 0, range, message: message.into(), wanted: wanted.into() });
     }
 
-    fn line(&self, at: usize) -> usize {
-        self.text[..at.min(self.text.len())].matches('\n').count() + 1
+    /// Notes a repair.
+    pub fn repaired(&mut self, at: usize, message: &str, done: &str) {
+        let line = line(self.text, at);
+        self.notes.push(format!("line {line}: {message}: repaired: {done}"));
+    }
+
+    /// Notes a fault that is repaired, unless nothing is to be; true if it is.
+    pub fn mend(&mut self, range: &Range<usize>, message: String, wanted: &str, done: &str) -> bool {
+        if self.strict {
+            self.fault(range.clone(), message, wanted);
+        } else {
+            self.repaired(range.start, &message, done);
+        }
+        !self.strict
     }
 
     fn unused(&mut self, node: Node<'_, '_>, why: &str) {
-        let line = self.line(node.range().start);
+        let line = line(self.text, node.range().start);
         self.notes.push(format!("line {line}: <{}> is not used{why}", node.tag_name().name()));
     }
 
     /// The whole robot.
     pub fn robot(&mut self) -> Option<Model> {
-        let document = match Document::parse(self.text) {
-            Ok(document) => document,
-            Err(error) => {
-                let position = error.pos();
-                let before: usize = self.text.split_inclusive('\n').take(position.row as usize - 1).map(str::len).sum();
-                let at = (before + position.col as usize - 1).min(self.text.len());
-                self.fault(at..at + 1, format!("this is no XML: {error}"), "wanted a robot file");
-                return None;
-            }
-        };
+        let text = self.text;
+        let document = Document::parse(text).ok()?;
         let root = document.root_element();
         if root.tag_name().name() != "robot" {
             self.fault(head(root), format!("found <{}>", root.tag_name().name()), "wanted <robot name=\"…\">");
@@ -176,7 +187,7 @@ impl<'a> Reader<'a> {
             match child.tag_name().name() {
                 "inertial" => link.inertial = self.inertial(child),
                 "collision" => link.collision.extend(self.shape(child)),
-                "visual" => link.visual.extend(self.shape(child)),
+                "visual" => link.visual.extend(self.seen(child)),
                 _ => self.unused(child, ""),
             }
         }
@@ -185,7 +196,13 @@ impl<'a> Reader<'a> {
 
     fn inertial(&mut self, node: Node<'_, '_>) -> Option<Inertial> {
         let origin = self.origin(node)?;
-        let (Some(mass), Some(inertia)) = (self.child(node, "mass"), self.child(node, "inertia")) else { return None };
+        let mass = self.child(node, "mass")?;
+        let Some(inertia) = node.children().find(|n| n.has_tag_name("inertia")) else {
+            let message = "<inertial> has no <inertia>".to_string();
+            self.mend(&head(node), message, "wanted <inertia …/> inside", "no inertia of its own");
+            let mass = self.number(mass, "value", None)?;
+            return (!self.strict).then_some(Inertial { origin, mass, inertia: DMat3::ZERO, at: head(node) });
+        };
         let entry = |reader: &mut Self, key: &str, wanted: bool| match inertia.attribute(key) {
             None if !wanted => Some(0.0),
             _ => reader.number(inertia, key, None),
@@ -197,11 +214,24 @@ impl<'a> Reader<'a> {
         Some(Inertial { origin, mass: self.number(mass, "value", None)?, inertia: matrix, at: head(inertia) })
     }
 
+    /// A shape that is only looked at: what is wrong with it does not matter.
+    fn seen(&mut self, node: Node<'_, '_>) -> Option<Shape> {
+        let before = self.faults.len();
+        let shape = self.shape(node);
+        if !self.strict {
+            for fault in self.faults.split_off(before) {
+                self.repaired(fault.range.start, &fault.message, "the visual shape is left out");
+            }
+        }
+        shape
+    }
+
     fn shape(&mut self, node: Node<'_, '_>) -> Option<Shape> {
         let origin = self.origin(node)?;
         let geometry = self.child(node, "geometry")?;
         let Some(kind) = geometry.children().find(Node::is_element) else {
-            self.fault(head(geometry), "the geometry is empty", "wanted <box>, <cylinder>, <sphere>, <capsule> or <mesh>");
+            let wanted = "wanted <box>, <cylinder>, <sphere>, <capsule> or <mesh>";
+            self.mend(&head(geometry), "the geometry is empty".into(), wanted, "left out");
             return None;
         };
         for other in node.children().filter(|n| n.is_element() && !["origin", "geometry", "material"].contains(&n.tag_name().name())) {
@@ -213,9 +243,10 @@ impl<'a> Reader<'a> {
             "capsule" => Geometry::Capsule(self.number(kind, "radius", None)?, self.number(kind, "length", None)?),
             "sphere" => Geometry::Sphere(self.number(kind, "radius", None)?),
             "mesh" => Geometry::Mesh(self.text(kind, "filename")?, self.vector(kind, "scale", Some(DVec3::ONE))?),
+            "plane" => Geometry::Plane(self.vector(kind, "normal", Some(DVec3::Z))?.normalize_or(DVec3::Z)),
             other => {
-                let known = ["box", "cylinder", "capsule", "sphere", "mesh"];
-                self.fault(head(kind), format!("there is no shape <{other}>"), suggestion(other, &known));
+                let wanted = suggestion(other, &["box", "cylinder", "capsule", "sphere", "mesh"]);
+                self.mend(&head(kind), format!("there is no shape <{other}>"), &wanted, "left out");
                 return None;
             }
         };
@@ -248,13 +279,19 @@ impl<'a> Reader<'a> {
             match part.tag_name().name() {
                 "origin" | "parent" | "child" => {}
                 "axis" => {
+                    // A joint that leaves no axis needs none.
+                    if !self.strict && ["fixed", "floating", "spherical"].contains(&joint.kind.as_str()) {
+                        continue;
+                    }
                     let axis = self.vector(part, "xyz", Some(DVec3::X))?;
                     if !(axis.length() > 0.0) {
-                        self.fault(head(part), "the axis has no length", "wanted a direction such as xyz=\"0 0 1\"");
-                        return None;
+                        let message = format!("the axis of `{}` has no length", joint.name);
+                        self.mend(&head(part), message, "wanted a direction such as xyz=\"0 0 1\"", "x, as URDF has it without an axis");
+                    } else {
+                        joint.axis = axis.normalize();
                     }
-                    joint.axis = axis.normalize();
                 }
+                "limit" if joint.kind == "fixed" => {}
                 "limit" => self.limit(part, &mut joint)?,
                 "dynamics" => {
                     joint.damping = self.number(part, "damping", Some(0.0))?;
@@ -277,12 +314,13 @@ impl<'a> Reader<'a> {
             return Some(());
         }
         if lower > upper {
-            self.fault(head(node), format!("limits {lower} … {upper} of `{}`", joint.name), "wanted lower ≤ upper");
-            return None;
+            let message = format!("limits {lower} … {upper} of `{}`", joint.name);
+            self.mend(&head(node), message, "wanted lower ≤ upper", "it moves without stops");
+            return Some(());
         }
         joint.limits = (lower < upper).then_some((lower, upper));
-        if joint.limits.is_none() && joint.kind != "fixed" {
-            let line = self.line(node.range().start);
+        if joint.limits.is_none() {
+            let line = line(self.text, node.range().start);
             self.notes.push(format!("line {line}: `{}` has the same lower and upper limit: it moves without stops", joint.name));
         }
         Some(())
@@ -314,13 +352,29 @@ impl<'a> Reader<'a> {
         match (node.attribute(key), otherwise) {
             (None, Some(value)) => Some(value),
             (None, None) => self.text(node, key).map(|_| 0.0),
-            (Some(text), _) => match text.trim().parse::<f64>() {
-                Ok(x) if x.is_finite() => Some(x),
-                _ => {
-                    self.fault(attribute(node, key), format!("{key} is \"{text}\""), "wanted a number");
-                    None
+            (Some(text), _) => {
+                let at = attribute(node, key);
+                match self.plain(text, &at).trim().parse::<f64>() {
+                    Ok(x) if x.is_finite() => Some(x),
+                    _ => {
+                        self.fault(at, format!("{key} is \"{text}\""), "wanted a number");
+                        None
+                    }
                 }
-            },
+            }
+        }
+    }
+
+    /// A text without what xacro should have replaced, as far as the text says by what.
+    fn plain(&mut self, text: &str, at: &Range<usize>) -> String {
+        let Some((before, rest)) = text.split_once("$(optenv ") else { return text.into() };
+        let Some((inside, after)) = rest.split_once(')') else { return text.into() };
+        let value = inside.trim().split_once(' ').map_or("", |(_, value)| value);
+        let message = format!("\"{text}\" is left by xacro");
+        if self.mend(at, message, "wanted a robot file that xacro has processed", "the value that it names") {
+            format!("{before}{value}{after}")
+        } else {
+            text.into()
         }
     }
 
@@ -330,12 +384,19 @@ impl<'a> Reader<'a> {
             (None, None) => self.text(node, key)?,
             (Some(text), _) => text.to_string(),
         };
-        let numbers: Vec<f64> = text.split_whitespace().filter_map(|w| w.parse().ok()).filter(|x: &f64| x.is_finite()).collect();
-        if numbers.len() != 3 || text.split_whitespace().count() != 3 {
-            self.fault(attribute(node, key), format!("{key} is \"{text}\""), "wanted three numbers such as \"0 0 1\"");
+        let at = attribute(node, key);
+        let plain = self.plain(&text, &at);
+        let words: Vec<&str> = plain.split(|c: char| c.is_whitespace() || c == ',').filter(|w| !w.is_empty()).collect();
+        let numbers: Vec<f64> = words.iter().filter_map(|w| w.parse().ok()).filter(|x: &f64| x.is_finite()).collect();
+        let wanted = "wanted three numbers such as \"0 0 1\"";
+        if words.len() < 3 || numbers.len() != words.len() {
+            self.fault(at, format!("{key} is \"{text}\""), wanted);
             return None;
         }
-        Some(DVec3::from_slice(&numbers))
+        if words.len() > 3 || plain.contains(',') {
+            self.mend(&at, format!("{key} is \"{text}\""), wanted, "the first three numbers");
+        }
+        Some(DVec3::from_slice(&numbers[..3]))
     }
 
     fn origin(&mut self, node: Node<'_, '_>) -> Option<Pose> {

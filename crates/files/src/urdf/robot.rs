@@ -1,71 +1,68 @@
-//! From links and joints to bodies: the tree, links that are fixed to each other, masses, places.
+//! From links and joints to a machine: the tree, links that are fixed to each other, masses, places, meshes.
 
-use super::Fault;
-use super::model::{Geometry, Link, Model};
+use super::model::{Geometry, Joint, Link, Model, Reader};
+use crate::robot::{self, Choices, Drive, JointKind, Machine, Motor, Solid, Weight, axis_frame, inertia};
 use crate::scenefile::fault::suggestion;
 use glam::{DMat3, DVec3};
 use signorini_mechanics::geometry::{Volume, mass};
-use signorini_mechanics::scene::{Mass, frame};
+use signorini_mechanics::scene::Mass;
 use signorini_solve::math::pose::Pose;
+use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 
-/// A robot ready to be written.
-#[derive(Clone, Debug, Default)]
-pub struct Robot {
-    /// For each link, the link whose body it belongs to.
-    pub body: Vec<usize>,
-    /// For each link, where it lies in that link.
-    pub in_body: Vec<Pose>,
-    /// For each link, where it is in the world at the beginning.
-    pub world: Vec<Pose>,
-    /// For each joint, its value at the beginning, rad or m.
-    pub start: Vec<f64>,
+/// A link without mass within a branch gets this share of the mass beyond it.
+const LIGHT: f64 = 1e-4;
+
+/// Puts a robot together; faults and repairs are noted in the reader.
+pub fn assemble(model: &Model, path: &Path, reader: &mut Reader<'_>, choices: &Choices) -> Option<Machine> {
+    let (links, joints) = (model.links.len(), model.joints.len());
+    let mut assembler = Assembler {
+        model,
+        reader,
+        ends: Vec::new(),
+        fixed: model.joints.iter().map(|j| j.kind == "fixed").collect(),
+        start: vec![0.0; joints],
+        follows: vec![None; joints],
+        body: (0..links).collect(),
+        in_body: vec![Pose::IDENTITY; links],
+        world: vec![Pose::IDENTITY; links],
+        given: vec![0.0; links],
+    };
+    assembler.names();
+    assembler.ends()?;
+    let order = assembler.tree()?;
+    assembler.massless(&order);
+    assembler.start(choices);
+    assembler.places(&order);
+    let weights = assembler.weights(order[0]);
+    let meshes = assembler.meshes(path);
+    // Faults of the text may have left joints or links out: all of them are found before giving up.
+    if !assembler.reader.faults.is_empty() {
+        return None;
+    }
+    Some(assembler.machine(&weights, &meshes))
+}
+
+/// A robot in the making.
+struct Assembler<'m, 'r, 't> {
+    model: &'m Model,
+    reader: &'r mut Reader<'t>,
     /// For each joint, parent and child link.
-    pub ends: Vec<(usize, usize)>,
-    /// For each link that is a body, its mass and its centre; none if it is fixed.
-    pub mass: Vec<Option<(Mass, DVec3)>>,
-    /// For each mesh named by the file, where it was found.
-    pub meshes: Vec<(String, PathBuf)>,
-}
-
-/// Notes faults.
-struct Checker<'a> {
-    model: &'a Model,
-    faults: &'a mut Vec<Fault>,
-    notes: &'a mut Vec<String>,
-}
-
-impl Robot {
-    /// Puts a robot together; faults are noted.
-    pub fn assemble(model: &Model, path: &Path, faults: &mut Vec<Fault>, notes: &mut Vec<String>) -> Option<Robot> {
-        let mut checker = Checker { model, faults, notes };
-        checker.names();
-        let ends = checker.ends()?;
-        let order = checker.tree(&ends)?;
-        let start = checker.start()?;
-        let mut robot = Robot { ends, start, ..Robot::default() };
-        robot.places(model, &order);
-        robot.mass = checker.masses(&robot, order[0]);
-        robot.meshes = checker.meshes(path);
-        Some(robot)
-    }
-
-    /// Bodies and places, from the root outwards.
-    fn places(&mut self, model: &Model, order: &[usize]) {
-        let n = model.links.len();
-        self.body = (0..n).collect();
-        self.in_body = vec![Pose::IDENTITY; n];
-        self.world = vec![Pose::IDENTITY; n];
-        for &link in order {
-            let Some(j) = self.ends.iter().position(|e| e.1 == link) else { continue };
-            let (parent, joint) = (self.ends[j].0, &model.joints[j]);
-            self.world[link] = self.world[parent] * joint.origin * displacement(&joint.kind, joint.axis, self.start[j]);
-            if joint.kind == "fixed" {
-                self.body[link] = self.body[parent];
-                self.in_body[link] = self.in_body[parent] * joint.origin;
-            }
-        }
-    }
+    ends: Vec<(usize, usize)>,
+    /// For each joint, whether it moves nothing.
+    fixed: Vec<bool>,
+    /// For each joint, its value at the beginning, rad or m.
+    start: Vec<f64>,
+    /// For each joint, which joint it follows, how many times as far, and the offset.
+    follows: Vec<Option<(usize, f64, f64)>>,
+    /// For each link, the link whose body it belongs to.
+    body: Vec<usize>,
+    /// For each link, where it lies in that link.
+    in_body: Vec<Pose>,
+    /// For each link, where it is in the world at the beginning.
+    world: Vec<Pose>,
+    /// For each link, a mass that it was given, kg.
+    given: Vec<f64>,
 }
 
 /// Where the child goes when the joint has a value.
@@ -77,34 +74,27 @@ fn displacement(kind: &str, axis: DVec3, value: f64) -> Pose {
     }
 }
 
-/// The frame of a joint in the child's link: z along its axis.
-pub fn axis_frame(axis: DVec3) -> Pose {
-    frame(DVec3::ZERO, axis)
-}
-
-impl Checker<'_> {
-    fn fault(&mut self, range: &std::ops::Range<usize>, message: String, wanted: impl Into<String>) {
-        self.faults.push(Fault { range: range.clone(), message, wanted: wanted.into() });
-    }
-
+impl Assembler<'_, '_, '_> {
     fn names(&mut self) {
         let model = self.model;
         for (i, link) in model.links.iter().enumerate() {
             if model.links[..i].iter().any(|other| other.name == link.name) {
-                self.fault(&link.at, format!("the link `{}` exists already", link.name), "wanted a name of its own");
+                let message = format!("the link `{}` exists already", link.name);
+                self.reader.fault(link.at.clone(), message, "wanted a name of its own");
             }
         }
         for (i, joint) in model.joints.iter().enumerate() {
             if model.joints[..i].iter().any(|other| other.name == joint.name) {
-                self.fault(&joint.at, format!("the joint `{}` exists already", joint.name), "wanted a name of its own");
+                let message = format!("the joint `{}` exists already", joint.name);
+                self.reader.fault(joint.at.clone(), message, "wanted a name of its own");
             }
         }
     }
 
-    fn ends(&mut self) -> Option<Vec<(usize, usize)>> {
+    fn ends(&mut self) -> Option<()> {
         let model = self.model;
         let names: Vec<&str> = model.links.iter().map(|l| l.name.as_str()).collect();
-        let mut ends = Vec::new();
+        let before = self.reader.faults.len();
         for joint in &model.joints {
             let mut pair = [0; 2];
             for (slot, name) in pair.iter_mut().zip([&joint.parent, &joint.child]) {
@@ -112,41 +102,38 @@ impl Checker<'_> {
                     Some(at) => *slot = at,
                     None => {
                         let message = format!("the joint `{}` names the link `{name}`, which is not there", joint.name);
-                        self.fault(&joint.at, message, suggestion(name, &names));
+                        self.reader.fault(joint.at.clone(), message, suggestion(name, &names));
                     }
                 }
             }
-            ends.push((pair[0], pair[1]));
+            self.ends.push((pair[0], pair[1]));
         }
-        self.faults.is_empty().then_some(ends)
+        (self.reader.faults.len() == before && !names.is_empty()).then_some(())
     }
 
     /// Links from the root outwards.
-    fn tree(&mut self, ends: &[(usize, usize)]) -> Option<Vec<usize>> {
-        let model = self.model;
+    fn tree(&mut self) -> Option<Vec<usize>> {
+        let (model, ends) = (self.model, &self.ends);
         for (j, end) in ends.iter().enumerate() {
             if let Some(first) = ends[..j].iter().position(|e| e.1 == end.1) {
                 let child = &model.links[end.1].name;
                 let message =
                     format!("the link `{child}` is the child of `{}` and of `{}`", model.joints[first].name, model.joints[j].name);
-                self.fault(
-                    &model.joints[j].at,
-                    message,
-                    "wanted one parent: close loops with a [[joint]] in a scene that includes the robot",
-                );
+                let wanted = "wanted one parent: close loops with a [[joint]] in a scene that includes the robot";
+                self.reader.fault(model.joints[j].at.clone(), message, wanted);
                 return None;
             }
         }
         let roots: Vec<usize> = (0..model.links.len()).filter(|l| ends.iter().all(|e| e.1 != *l)).collect();
         if roots.len() != 1 {
-            let names: Vec<&str> = roots.iter().map(|&r| model.links[r].name.as_str()).collect();
-            let at = roots.get(1).map_or(0..1, |&r| model.links[r].at.clone());
+            let names: Vec<String> = roots.iter().map(|&l| format!("`{}`", model.links[l].name)).collect();
+            let at = roots.get(1).or(roots.first()).map_or(0..1, |&l| model.links[l].at.clone());
             let message = if roots.is_empty() {
                 "every link is the child of another".to_string()
             } else {
                 format!("{} links have no parent: {}", roots.len(), names.join(", "))
             };
-            self.fault(&at, message, "wanted one root: connect the others by joints");
+            self.reader.fault(at, message, "wanted one root: connect the others by joints");
             return None;
         }
         let mut order = roots;
@@ -159,66 +146,163 @@ impl Checker<'_> {
         if order.len() < model.links.len() {
             let lost = (0..model.links.len()).find(|l| !order.contains(l)).unwrap_or(0);
             let message = format!("the link `{}` hangs in a circle of joints without a root", model.links[lost].name);
-            self.fault(&model.links[lost].at, message, "wanted a tree");
+            self.reader.fault(model.links[lost].at.clone(), message, "wanted a tree");
             return None;
         }
         Some(order)
     }
 
-    /// Where each joint begins: at zero, at the nearest stop, or where its master wants it.
-    fn start(&mut self) -> Option<Vec<f64>> {
-        let model = self.model;
-        let zero = |j: usize| model.joints[j].limits.map_or(0.0, |(lo, hi)| 0.0f64.clamp(lo, hi));
-        let mut out: Vec<f64> = (0..model.joints.len()).map(zero).collect();
-        for (j, joint) in model.joints.iter().enumerate() {
-            if joint.mimic.is_none() && out[j] != 0.0 {
-                self.notes.push(format!("`{}` begins at {}: zero is outside its limits", joint.name, out[j]));
-            }
-            let Some((master, multiplier, offset, at)) = &joint.mimic else { continue };
-            let names: Vec<&str> = model.joints.iter().map(|j| j.name.as_str()).collect();
-            match model.joints.iter().position(|other| other.name == *master) {
-                Some(m) if model.joints[m].mimic.is_none() => out[j] = multiplier * out[m] + offset,
-                Some(_) => {
-                    let message = format!("`{}` mimics `{master}`, which mimics another joint", joint.name);
-                    self.fault(at, message, "wanted a joint that mimics none");
-                }
-                None => self.fault(at, format!("`{}` mimics `{master}`, which is not there", joint.name), suggestion(master, &names)),
-            }
-        }
-        self.faults.is_empty().then_some(out)
+    /// The joint that a link hangs on.
+    fn parent_joint(&self, link: usize) -> Option<usize> {
+        self.ends.iter().position(|e| e.1 == link)
     }
 
-    /// Mass and centre of each body.
-    fn masses(&mut self, robot: &Robot, root: usize) -> Vec<Option<(Mass, DVec3)>> {
+    /// Moving links without mass: joints at the end of a branch are fixed, links within one are given a little mass.
+    fn massless(&mut self, order: &[usize]) {
+        let model = self.model;
+        // The mass of each link with what is fixed to it, and that of everything beyond it.
+        for link in &model.links {
+            if let Some(inertial) = link.inertial.as_ref().filter(|i| i.mass < 0.0) {
+                let message = format!("the link `{}`: mass = {} kg, wanted > 0", link.name, inertial.mass);
+                self.reader.mend(&inertial.at, message, "", "it has none");
+            }
+        }
+        let mut own: Vec<f64> = model.links.iter().map(|l| l.inertial.as_ref().map_or(0.0, |i| i.mass.max(0.0))).collect();
+        let mut beyond = own.clone();
+        for &link in order.iter().rev() {
+            let Some(j) = self.parent_joint(link) else { continue };
+            let parent = self.ends[j].0;
+            beyond[parent] += beyond[link];
+            let moves = !self.fixed[j];
+            if moves && own[link] <= 0.0 && model.joints[j].kind != "floating" {
+                let name = &model.links[link].name;
+                let message = format!("the link `{name}` moves (joint `{}`) but has no mass", model.joints[j].name);
+                let wanted = "wanted <inertial> with a mass above 0, or a fixed joint";
+                let at = model.links[link].at.clone();
+                if beyond[link] > 0.0 {
+                    let done = format!("it weighs {:.1e} kg, a little beside the {:.3} kg beyond it", LIGHT * beyond[link], beyond[link]);
+                    if self.reader.mend(&at, message, wanted, &done) {
+                        self.given[link] = LIGHT * beyond[link];
+                        own[link] = self.given[link];
+                    }
+                } else if self.reader.mend(&at, message, wanted, "its joint is fixed") {
+                    self.fixed[j] = true;
+                }
+            }
+            if self.fixed[j] {
+                own[parent] += own[link];
+            }
+        }
+    }
+
+    /// Where each joint begins: as asked for, at zero, at the nearest stop, or where its master wants it.
+    fn start(&mut self, choices: &Choices) {
+        let model = self.model;
+        let zero = |j: usize| model.joints[j].limits.map_or(0.0, |(lo, hi)| 0.0f64.clamp(lo, hi));
+        self.start = (0..model.joints.len()).map(zero).collect();
+        let names: Vec<&str> = model.joints.iter().map(|j| j.name.as_str()).collect();
+        let mut asked = vec![false; model.joints.len()];
+        for value in &choices.joints {
+            match names.iter().position(|n| *n == value.name) {
+                Some(j) => match value.of(model.joints[j].kind == "prismatic") {
+                    Ok(x) => (self.start[j], asked[j]) = (x, true),
+                    Err(why) => self.reader.fault(0..1, why, "wanted rad for a hinge, m for a slider"),
+                },
+                None => {
+                    self.reader.fault(0..1, format!("the robot has no joint `{}`", value.name), suggestion(&value.name, &names));
+                }
+            }
+        }
+        for (j, joint) in model.joints.iter().enumerate() {
+            if joint.mimic.is_none() && !asked[j] && self.start[j] != 0.0 && !self.fixed[j] {
+                self.reader.notes.push(format!("`{}` begins at {}: zero is outside its limits", joint.name, self.start[j]));
+            }
+            self.follows[j] = self.master(j, &names);
+        }
+        for j in 0..model.joints.len() {
+            if let Some((master, factor, offset)) = self.follows[j] {
+                self.start[j] = factor * self.start[master] + offset;
+            }
+        }
+    }
+
+    /// The joint that a joint follows in the end, if it mimics one.
+    fn master(&mut self, joint: usize, names: &[&str]) -> Option<(usize, f64, f64)> {
+        let (mut here, mut factor, mut offset) = (joint, 1.0, 0.0);
+        for _ in 0..=self.model.joints.len() {
+            let Some((master, multiplier, shift, at)) = &self.model.joints[here].mimic else {
+                return (here != joint).then_some((here, factor, offset));
+            };
+            let Some(next) = names.iter().position(|n| n == master) else {
+                let message = format!("`{}` mimics `{master}`, which is not there", self.model.joints[here].name);
+                self.reader.mend(at, message, &suggestion(master, names), "it moves on its own");
+                return None;
+            };
+            (offset, factor) = (offset + factor * shift, factor * multiplier);
+            here = next;
+        }
+        let at = self.model.joints[joint].at.clone();
+        let message = format!("`{}` mimics itself in the end", names[joint]);
+        self.reader.mend(&at, message, "wanted a joint that mimics none", "it moves on its own");
+        None
+    }
+
+    /// Bodies and places, from the root outwards.
+    fn places(&mut self, order: &[usize]) {
+        for &link in order {
+            let Some(j) = self.parent_joint(link) else { continue };
+            let (parent, joint) = (self.ends[j].0, &self.model.joints[j]);
+            let moved = joint.origin * displacement(&joint.kind, joint.axis, self.start[j]);
+            self.world[link] = self.world[parent] * moved;
+            if self.fixed[j] {
+                self.body[link] = self.body[parent];
+                self.in_body[link] = self.in_body[parent] * moved;
+            }
+        }
+    }
+
+    /// Mass, centre and inertia of each body; none for links that are no bodies or are fixed.
+    fn weights(&mut self, root: usize) -> Vec<Option<Weight>> {
         let model = self.model;
         let mut out = vec![None; model.links.len()];
-        for link in 0..model.links.len() {
-            self.inertia(&model.links[link]);
-            if robot.body[link] != link {
+        for body in 0..model.links.len() {
+            if self.reader.strict {
+                self.strict_inertia(&model.links[body]);
+            }
+            if self.body[body] != body {
                 continue;
             }
-            let members = (0..model.links.len()).filter(|&l| robot.body[l] == link);
-            let parts: Vec<Volume> = members.filter_map(|l| weight(&model.links[l], &robot.in_body[l])).collect();
-            let anchored = link == root && (parts.is_empty() || model.links[link].name == "world");
-            if !parts.is_empty() && !anchored {
-                let Volume { volume, center, inertia } = mass::sum(&parts);
-                out[link] = Some((Mass { mass: volume, inertia }, center));
-            } else if !anchored {
-                let joint = robot.ends.iter().position(|e| e.1 == link).map_or("?", |j| model.joints[j].name.as_str());
-                let message = format!("the link `{}` moves (joint `{joint}`) but has no mass", model.links[link].name);
-                self.fault(&model.links[link].at, message, "wanted <inertial> with a mass above 0, or a fixed joint");
+            let members: Vec<usize> = (0..model.links.len()).filter(|&l| self.body[l] == body).collect();
+            let parts: Vec<Volume> = members.iter().filter_map(|&l| weight(&model.links[l], &self.in_body[l], self.given[l])).collect();
+            let anchored = body == root && (parts.is_empty() || model.links[body].name == "world");
+            if parts.is_empty() || anchored {
+                continue;
             }
+            let Volume { volume, center, inertia } = mass::sum(&parts);
+            let mut weight = Weight { mass: volume, center, inertia };
+            let why = Mass { mass: volume, inertia }.fault();
+            if let (Some(why), Some(better)) = (why, inertia::repaired(volume, inertia)) {
+                weight.inertia = better;
+                // A link that was given its mass was given its inertia too.
+                if members.iter().all(|&l| self.given[l] == 0.0) {
+                    let at = model.links[body].inertial.as_ref().map_or(&model.links[body].at, |i| &i.at);
+                    let name = &model.links[body].name;
+                    let done = format!("the nearest that a body can have, principal moments {}", moments(better));
+                    self.reader.mend(at, format!("the link `{name}`: {why}"), "", &done);
+                }
+            }
+            out[body] = Some(weight);
         }
         out
     }
 
-    /// Names an inertia that no body has.
-    fn inertia(&mut self, link: &Link) {
+    /// Names an inertia that no body has, even where it does not matter.
+    fn strict_inertia(&mut self, link: &Link) {
         let Some(inertial) = link.inertial.as_ref().filter(|i| i.mass != 0.0) else { return };
         let given = Mass { mass: inertial.mass, inertia: inertial.inertia };
         let Some(why) = given.fault() else { return };
         let volumes: Vec<Volume> =
-            link.collision.iter().chain(&link.visual).filter_map(|s| solid(&s.geometry).map(|v| v.moved(&s.origin))).collect();
+            link.collision.iter().chain(&link.visual).filter_map(|s| volume(&s.geometry).map(|v| v.moved(&s.origin))).collect();
         let wanted = match volumes.as_slice() {
             [] => "wanted principal moments of which each is at most the sum of the others".to_string(),
             list => {
@@ -230,44 +314,150 @@ impl Checker<'_> {
                 )
             }
         };
-        self.fault(&inertial.at, format!("the link `{}`: {why}", link.name), wanted);
+        self.reader.fault(inertial.at.clone(), format!("the link `{}`: {why}", link.name), wanted);
     }
 
-    /// Where the meshes are.
-    fn meshes(&mut self, path: &Path) -> Vec<(String, PathBuf)> {
-        let mut out: Vec<(String, PathBuf)> = Vec::new();
+    /// Where the meshes that touch are, as far as they can be read; those that are only seen where nothing touches.
+    fn meshes(&mut self, path: &Path) -> HashMap<String, PathBuf> {
+        let mut out = HashMap::new();
+        let mut tried: HashMap<String, Result<PathBuf, String>> = HashMap::new();
         for link in &self.model.links {
-            let shapes = if link.collision.is_empty() { &link.visual } else { &link.collision };
-            for shape in shapes {
+            let touching = !link.collision.is_empty();
+            for shape in if touching { &link.collision } else { &link.visual } {
                 let Geometry::Mesh(file, _) = &shape.geometry else { continue };
-                match find_mesh(file, path) {
-                    Ok(found) => out.push((file.clone(), found)),
-                    Err(tried) => {
-                        let wanted = format!("looked for {tried}");
-                        self.fault(&shape.at, format!("the mesh `{file}` of link `{}` is not there", link.name), wanted);
+                let found = tried.entry(file.clone()).or_insert_with(|| {
+                    let found = find_mesh(file, path).map_err(|looked| format!("is not there: looked for {looked}"))?;
+                    crate::surface::read(&found).map(|_| found)
+                });
+                match found {
+                    Ok(found) => {
+                        out.insert(file.clone(), found.clone());
+                    }
+                    Err(why) => {
+                        let message = format!("the mesh `{file}` of link `{}` {why}", link.name);
+                        let done = if touching { "the collision shape is left out" } else { "the visual shape is left out" };
+                        self.reader.mend(&shape.at, message, "wanted an .stl, .obj or .dae file", done);
                     }
                 }
             }
         }
         out
     }
+
+    fn machine(&self, weights: &[Option<Weight>], meshes: &HashMap<String, PathBuf>) -> Machine {
+        let model = self.model;
+        let mut machine = Machine { name: model.name.clone(), ..Machine::default() };
+        let mut number = vec![0; model.links.len()];
+        for link in (0..model.links.len()).filter(|&l| self.body[l] == l) {
+            number[link] = machine.bodies.len();
+            machine.bodies.push(self.body(link, weights[link], meshes));
+        }
+        let mut places = vec![None; model.joints.len()];
+        for (j, joint) in model.joints.iter().enumerate() {
+            let Some(kind) = kind(&joint.kind).filter(|_| !self.fixed[j]) else { continue };
+            places[j] = Some(machine.joints.len());
+            machine.joints.push(self.joint(j, kind, &number));
+        }
+        for (j, joint) in model.joints.iter().enumerate() {
+            let Some(place) = places[j].filter(|&p| machine.joints[p].kind.coordinate().is_some()) else { continue };
+            let follows = self.follows[j].and_then(|(master, factor, _)| places[master].map(|m| (m, factor)));
+            if let Some((master, factor)) = follows {
+                machine.gears.push((format!("{}_mimic", joint.name), vec![(place, 1.0), (master, -factor)]));
+            } else if model.driven.contains(&joint.name) {
+                let name = format!("{}_motor", joint.name);
+                machine.motors.push(Motor { name, terms: vec![(place, 1.0)], drive: Drive::Hold(joint.effort) });
+            }
+        }
+        machine
+    }
+
+    fn body(&self, body: usize, weight: Option<Weight>, meshes: &HashMap<String, PathBuf>) -> robot::Body {
+        let model = self.model;
+        let members: Vec<usize> = (0..model.links.len()).filter(|&l| self.body[l] == body).collect();
+        let touching = members.iter().any(|&l| !model.links[l].collision.is_empty());
+        let mut shapes = Vec::new();
+        for &l in &members {
+            let link = &model.links[l];
+            for shape in if touching { &link.collision } else { &link.visual } {
+                let Some((solid, turn)) = solid(&shape.geometry, meshes) else { continue };
+                let touches = (!touching).then(|| ("default".to_string(), Vec::new()));
+                shapes.push(robot::Shape { pose: self.in_body[l] * shape.origin * turn, solid, material: None, touches });
+            }
+        }
+        robot::Body {
+            name: model.links[body].name.clone(),
+            members: members.iter().filter(|&&l| l != body).map(|&l| model.links[l].name.clone()).collect(),
+            weight,
+            world: self.world[body],
+            shapes,
+        }
+    }
+
+    fn joint(&self, j: usize, kind: JointKind, number: &[usize]) -> robot::Joint {
+        let (joint, (parent, child)): (&Joint, _) = (&self.model.joints[j], self.ends[j]);
+        let (a, b) = (number[self.body[parent]], number[self.body[child]]);
+        let axis = axis_frame(DVec3::ZERO, joint.axis);
+        robot::Joint {
+            frame_a: self.in_body[parent] * joint.origin * axis,
+            frame_b: self.in_body[child] * axis,
+            start: self.start[j],
+            limits: joint.limits,
+            friction: joint.friction.max(0.0),
+            damping: joint.damping.max(0.0),
+            effort: joint.effort,
+            ..robot::Joint::new(joint.name.clone(), kind, Some(a), b)
+        }
+    }
 }
 
-fn weight(link: &Link, place: &Pose) -> Option<Volume> {
+fn kind(word: &str) -> Option<JointKind> {
+    match word {
+        "revolute" | "continuous" => Some(JointKind::Revolute),
+        "prismatic" => Some(JointKind::Prismatic),
+        "planar" => Some(JointKind::Planar),
+        "spherical" => Some(JointKind::Spherical),
+        _ => None,
+    }
+}
+
+/// A shape, and how it is turned to fit.
+fn solid(geometry: &Geometry, meshes: &HashMap<String, PathBuf>) -> Option<(Solid, Pose)> {
+    let solid = match geometry {
+        Geometry::Box(edges) => Solid::Box(*edges),
+        Geometry::Cylinder(radius, length) => Solid::Cylinder(*radius, *length),
+        Geometry::Capsule(radius, length) => Solid::Capsule(*radius, *length),
+        Geometry::Sphere(radius) => Solid::Sphere(*radius),
+        Geometry::Plane(normal) => return Some((Solid::HalfSpace, axis_frame(DVec3::ZERO, *normal))),
+        Geometry::Mesh(file, scale) => Solid::Mesh { file: meshes.get(file)?.clone(), scale: *scale, hull: false },
+    };
+    Some((solid, Pose::IDENTITY))
+}
+
+/// What a link weighs in the frame of its body.
+fn weight(link: &Link, place: &Pose, given: f64) -> Option<Volume> {
+    if given > 0.0 {
+        let inertia = DMat3::from_diagonal(DVec3::splat(0.4 * given * inertia::water_ball(given / LIGHT).powi(2)));
+        return Some(Volume { volume: given, center: place.position, inertia });
+    }
     let inertial = link.inertial.as_ref().filter(|i| i.mass > 0.0)?;
     let turn: DMat3 = (*place * inertial.origin).rotation();
     let center = place.point(inertial.origin.position);
     Some(Volume { volume: inertial.mass, center, inertia: turn * inertial.inertia * turn.transpose() })
 }
 
-fn solid(geometry: &Geometry) -> Option<Volume> {
+fn moments(inertia: DMat3) -> String {
+    let (values, _) = inertia::eigen(inertia);
+    values.to_array().map(|x| format!("{x:.3e}")).join(", ")
+}
+
+fn volume(geometry: &Geometry) -> Option<Volume> {
     use signorini_mechanics::geometry::Shape;
     let shape = match *geometry {
         Geometry::Box(edges) => Shape::Box { half_extents: 0.5 * edges },
         Geometry::Cylinder(radius, length) => Shape::Cylinder { radius, half_length: 0.5 * length },
         Geometry::Capsule(radius, length) => Shape::Capsule { radius, half_length: 0.5 * length },
         Geometry::Sphere(radius) => Shape::Sphere { radius },
-        Geometry::Mesh(..) => return None,
+        Geometry::Mesh(..) | Geometry::Plane(_) => return None,
     };
     Volume::of(&shape).ok()
 }
@@ -276,7 +466,8 @@ fn solid(geometry: &Geometry) -> Option<Volume> {
 fn find_mesh(file: &str, robot: &Path) -> Result<PathBuf, String> {
     let whole = std::path::absolute(robot).unwrap_or_else(|_| robot.to_path_buf());
     let folder = whole.parent().unwrap_or(Path::new("/"));
-    let candidates: Vec<PathBuf> = match file.strip_prefix("package://").and_then(|rest| rest.split_once('/')) {
+    let named = ["package://", "model://"].iter().find_map(|scheme| file.strip_prefix(scheme));
+    let candidates: Vec<PathBuf> = match named.and_then(|rest| rest.split_once('/')) {
         Some((package, rest)) => folder
             .ancestors()
             .flat_map(|up| {
