@@ -1,6 +1,7 @@
 //! The workbench as a user meets it: messages, `check`, capsules, checkpoints that survive a kill, robots, kinematics.
 
 use serde_json::Value as Json;
+use signorini_files::robot::Choices;
 use signorini_files::scenefile;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -46,7 +47,9 @@ fn messages(file: &str, name: &str) {
         let (title, rest) = case.split_once('\n').unwrap();
         let input = rest.split_once("\n----\n").unwrap().0;
         let library = |asked: &str| if asked == name { Ok(input.to_string()) } else { Err("no such file".to_string()) };
-        let found = match scenefile::load_from(name, &library, &[]) {
+        // Robot files are repaired unless asked not to.
+        let choices = Choices { strict: true, ..Choices::default() };
+        let found = match scenefile::load_with(name, &library, &[], &choices) {
             Ok(_) => panic!("no fault found in `{title}`"),
             Err(faults) => faults.to_string(),
         };

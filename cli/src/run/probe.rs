@@ -29,15 +29,15 @@ impl Outcome {
 
     /// One line for a person.
     pub fn line(&self) -> String {
-        let Check { name, time, about, .. } = &self.check;
+        let (Check { name, about, .. }, when) = (&self.check, self.check.when());
         let why = if about.is_empty() { String::new() } else { format!("  ({about})") };
         match self.found {
             Some(value) => {
                 let verdict = if self.check.holds(value) { "holds" } else { "FAILS" };
-                format!("{verdict}  {name} = {value:.9} at t = {time} s, wanted {}{why}", self.check.wanted())
+                format!("{verdict}  {name} = {value:.9} {when}, wanted {}{why}", self.check.wanted())
             }
-            None if self.beyond => format!("open   {name} at t = {time} s lies beyond the end{why}"),
-            None => format!("FAILS  {name} at t = {time} s was not reached{why}"),
+            None if self.beyond => format!("open   {name} {when} lies beyond the end{why}"),
+            None => format!("FAILS  {name} {when} was not reached{why}"),
         }
     }
 
@@ -53,43 +53,53 @@ impl Outcome {
 pub struct Probe<'a> {
     scene: &'a Scene,
     initial: State,
-    outcomes: Vec<(u64, Outcome)>,
+    /// The step after which each fact is due (of a stretch of time: the first and the last one).
+    outcomes: Vec<(u64, u64, Outcome)>,
     steps: u64,
+    last: u64,
 }
 
 impl<'a> Probe<'a> {
     /// The facts of a scene, each at the step nearest to its time.
     pub fn new(loaded: &'a Loaded, dt: f64, steps: u64) -> Probe<'a> {
-        let due = |check: &Check| ((check.time / dt).round() as u64).max(1);
-        let outcomes =
-            loaded.checks.iter().map(|check| (due(check), Outcome { check: check.clone(), found: None, beyond: false })).collect();
-        Probe { scene: &loaded.scene, initial: State::initial(&loaded.scene), outcomes, steps }
+        let step = |time: f64| ((time / dt).round() as u64).max(1);
+        let due = |check: &Check| (step(check.during.map_or(check.time, |d| d.0)), step(check.time));
+        let outcomes = loaded.checks.iter().map(|check| {
+            let (first, last) = due(check);
+            (first, last, Outcome { check: check.clone(), found: None, beyond: false })
+        });
+        let outcomes = outcomes.collect();
+        Probe { scene: &loaded.scene, initial: State::initial(&loaded.scene), outcomes, steps, last: 0 }
     }
 
     /// Looks after step `k`.
     pub fn look(&mut self, k: u64, stepper: &Stepper, state: &State, summary: &Summary) {
+        self.last = k;
         for i in 0..self.outcomes.len() {
-            if self.outcomes[i].0 == k {
-                let value = self.value(self.outcomes[i].1.check.quantity, stepper, state, summary);
-                self.outcomes[i].1.found = Some(value);
+            if (self.outcomes[i].0..=self.outcomes[i].1).contains(&k) {
+                let value = self.value(self.outcomes[i].2.check.quantity, stepper, state, summary);
+                let outcome = &mut self.outcomes[i].2;
+                outcome.found = Some(outcome.check.take(outcome.found, value));
             }
         }
     }
 
     /// What has been found so far, fact by fact.
     pub fn found(&self) -> Vec<Option<f64>> {
-        self.outcomes.iter().map(|(_, outcome)| outcome.found).collect()
+        self.outcomes.iter().map(|(.., outcome)| outcome.found).collect()
     }
 
     /// Takes up what was found before an interruption.
     pub fn restore(&mut self, found: &[Option<f64>]) {
-        self.outcomes.iter_mut().zip(found).for_each(|((_, outcome), found)| outcome.found = *found);
+        self.outcomes.iter_mut().zip(found).for_each(|((.., outcome), found)| outcome.found = *found);
     }
 
     /// All facts, when the run is over.
     pub fn finish(self, ended: &Ended) -> Vec<Outcome> {
-        let steps = self.steps;
-        let close = |(due, mut outcome): (u64, Outcome)| {
+        let (steps, last) = (self.steps, self.last);
+        let close = |(_, due, mut outcome): (u64, u64, Outcome)| {
+            // A stretch of time that was not seen to its end says nothing yet.
+            outcome.found = outcome.found.filter(|_| due <= last);
             outcome.beyond = outcome.found.is_none() && (due > steps || *ended == Ended::Interrupted);
             outcome
         };

@@ -2,7 +2,7 @@
 
 use super::build::flatten;
 use super::fault::suggestion;
-use super::format::{Bound, Expect, File};
+use super::format::{Bound, Expect, File, Over, When};
 use super::read::Reader;
 use super::value::{Kind, Name};
 use signorini_mechanics::scene::{BodyId, JointId, Scene};
@@ -44,8 +44,10 @@ pub enum Quantity {
 /// A fact to be checked.
 #[derive(Clone, Debug)]
 pub struct Check {
-    /// When, s.
+    /// When, s; of a stretch of time its end.
     pub time: f64,
+    /// When the stretch begins, s, and what is made of it; none for a single instant.
+    pub during: Option<(f64, Over)>,
     /// What is looked at.
     pub quantity: Quantity,
     /// In words: `ball.z`.
@@ -63,9 +65,50 @@ pub struct Check {
 }
 
 impl Check {
-    /// Whether a value satisfies the fact. NaN does not.
-    pub fn holds(&self, value: f64) -> bool {
+    /// Whether a value is one that the fact names. NaN is not.
+    fn within(&self, value: f64) -> bool {
         value >= self.lo && value <= self.hi
+    }
+
+    /// Whether the fact holds with this value; of a stretch of time, with the one that [`Check::take`] kept.
+    pub fn holds(&self, value: f64) -> bool {
+        match self.during {
+            Some((_, Over::Never)) => !self.within(value) && !value.is_nan(),
+            _ => self.within(value),
+        }
+    }
+
+    /// Takes in the value after another step of a stretch of time, and returns the one that decides so far.
+    pub fn take(&self, kept: Option<f64>, value: f64) -> f64 {
+        let Some(kept) = kept.filter(|k| !k.is_nan()) else { return kept.unwrap_or(value) };
+        if value.is_nan() {
+            return value;
+        }
+        // How far a value is outside; negative inside.
+        let outside = |x: f64| (self.lo - x).max(x - self.hi);
+        let better = match self.during {
+            Some((_, Over::Min)) => value < kept,
+            Some((_, Over::Max)) => value > kept,
+            Some((_, Over::Never)) => outside(value) < outside(kept),
+            _ => outside(value) > outside(kept),
+        };
+        if better { value } else { kept }
+    }
+
+    /// When, in words.
+    pub fn when(&self) -> String {
+        match self.during {
+            None => format!("at t = {} s", self.time),
+            Some((from, over)) => {
+                let word = match over {
+                    Over::Always => "always",
+                    Over::Never => "never",
+                    Over::Min => "the least",
+                    Over::Max => "the greatest",
+                };
+                format!("{word} from t = {from} s to {} s", self.time)
+            }
+        }
     }
 
     /// What was wanted, in words.
@@ -143,8 +186,22 @@ impl Collector<'_, '_, '_> {
             Some(is) => (is - bound.within.abs(), is + bound.within.abs()),
             None => (f64::NEG_INFINITY, f64::INFINITY),
         };
+        let When { time, during, over, .. } = &expect.when;
+        let stretch = match (during, over) {
+            (None, None) => None,
+            (during, over) => {
+                let (from, to) = during.map_or((0.0, self.t_end), |d| (d[0].si, d[1].si));
+                if time.is_some() || !(from <= to) {
+                    let message = format!("`during` from {from} s to {to} s, or together with `time`");
+                    self.reader.fault(&expect.at, message, "wanted one of `time` and `during`, and a stretch that ends after it begins");
+                    return;
+                }
+                Some((from, to, over.unwrap_or(Over::Always)))
+            }
+        };
         self.checks.push(Check {
-            time: expect.when.time.map_or(self.t_end, |t| t.si),
+            time: stretch.map_or(time.map_or(self.t_end, |t| t.si), |s| s.1),
+            during: stretch.map(|s| (s.0, s.2)),
             quantity,
             name: format!("{owner}{name}"),
             about: expect.when.about.clone().unwrap_or_default(),

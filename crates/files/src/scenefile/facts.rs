@@ -1,7 +1,7 @@
 //! The tables of facts that a run checks.
 
 use super::node::{Node, Value};
-use super::read::{Read, Reader, Table, table};
+use super::read::{Read, Reader, Table, table, words};
 use super::value::*;
 use serde_json::{Map, Value as Json, json};
 
@@ -50,11 +50,30 @@ impl<K: Kind> Read for Bound<K> {
     }
 }
 
+words! {
+    /// What is made of many steps.
+    pub enum Over {
+        /// The fact holds after every step.
+        Always = "always",
+        /// The fact holds after no step.
+        Never = "never",
+        /// The fact speaks of the least value.
+        Min = "min",
+        /// The fact speaks of the greatest value.
+        Max = "max",
+    }
+}
+
 table! {
     /// When a fact is checked.
     pub struct When {
         /// The time; the end of the run without this. Formulas of the fact may use it as t.
         time: Option<Of<Time>>,
+        /// From when to when, in place of `time`: the fact is looked at after every step between.
+        during: Option<[Of<Time>; 2]>,
+        /// What is made of the steps: the fact holds "always" (without this) or "never", or speaks of the "min" or the "max"; over the
+        /// whole run without `during`.
+        over: Option<Over>,
         /// What the fact is, in words.
         about: Option<String>,
     }

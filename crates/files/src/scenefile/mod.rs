@@ -90,7 +90,8 @@ pub fn load_from(name: &str, library: Library<'_>, set: &[String]) -> Result<Loa
     load_with(name, library, set, &Choices::default())
 }
 
-fn load_with(name: &str, library: Library<'_>, set: &[String], choices: &Choices) -> Result<Loaded, Faults> {
+/// As [`load_from`], with choices for robot files.
+pub fn load_with(name: &str, library: Library<'_>, set: &[String], choices: &Choices) -> Result<Loaded, Faults> {
     let mut files = Files { library, sources: Sources::default(), faults: Vec::new(), units: Vec::new(), notes: Vec::new() };
     let mut root = files.open(name, choices, &mut Vec::new(), None);
     files.set(set, &mut root);

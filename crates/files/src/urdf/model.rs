@@ -118,12 +118,14 @@ pub struct Reader<'a> {
     pub faults: Vec<Fault>,
     /// What is not used, and what was repaired.
     pub notes: Vec<String>,
+    /// A link or a joint could not be read: whether the rest forms a tree cannot be said.
+    pub incomplete: bool,
 }
 
 impl<'a> Reader<'a> {
     /// A reader of this text.
     pub fn new(text: &'a str, strict: bool) -> Reader<'a> {
-        Reader { text, strict, faults: Vec::new(), notes: Vec::new() }
+        Reader { text, strict, faults: Vec::new(), notes: Vec::new(), incomplete: false }
     }
 
     /// Notes a fault.
@@ -164,8 +166,16 @@ impl<'a> Reader<'a> {
         let mut model = Model { name: root.attribute("name").unwrap_or("robot").into(), ..Model::default() };
         for node in root.children().filter(Node::is_element) {
             match node.tag_name().name() {
-                "link" => model.links.extend(self.link(node)),
-                "joint" => model.joints.extend(self.joint(node)),
+                "link" => {
+                    let link = self.link(node);
+                    self.incomplete |= link.is_none();
+                    model.links.extend(link);
+                }
+                "joint" => {
+                    let joint = self.joint(node);
+                    self.incomplete |= joint.is_none();
+                    model.joints.extend(joint);
+                }
                 "transmission" => {
                     let joints = node.children().filter(|n| n.has_tag_name("joint"));
                     model.driven.extend(joints.filter_map(|n| n.attribute("name").map(String::from)));
@@ -354,7 +364,14 @@ impl<'a> Reader<'a> {
             (None, None) => self.text(node, key).map(|_| 0.0),
             (Some(text), _) => {
                 let at = attribute(node, key);
-                match self.plain(text, &at).trim().parse::<f64>() {
+                let plain = self.plain(text, &at);
+                let word = plain.trim();
+                // "1.57." is read as 1.57 by everyone.
+                let shorter = word.strip_suffix('.').filter(|w| word.parse::<f64>().is_err() && w.contains('.'));
+                if shorter.is_some() {
+                    self.mend(&at, format!("{key} is \"{text}\""), "wanted a number", "without its last point");
+                }
+                match shorter.unwrap_or(word).parse::<f64>() {
                     Ok(x) if x.is_finite() => Some(x),
                     _ => {
                         self.fault(at, format!("{key} is \"{text}\""), "wanted a number");

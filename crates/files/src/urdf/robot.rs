@@ -29,6 +29,9 @@ pub fn assemble(model: &Model, path: &Path, reader: &mut Reader<'_>, choices: &C
         given: vec![0.0; links],
     };
     assembler.names();
+    if assembler.reader.incomplete {
+        return None;
+    }
     assembler.ends()?;
     let order = assembler.tree()?;
     assembler.massless(&order);
@@ -126,7 +129,7 @@ impl Assembler<'_, '_, '_> {
         }
         let roots: Vec<usize> = (0..model.links.len()).filter(|l| ends.iter().all(|e| e.1 != *l)).collect();
         if roots.len() != 1 {
-            let names: Vec<String> = roots.iter().map(|&l| format!("`{}`", model.links[l].name)).collect();
+            let names: Vec<&str> = roots.iter().map(|&l| model.links[l].name.as_str()).collect();
             let at = roots.get(1).or(roots.first()).map_or(0..1, |&l| model.links[l].at.clone());
             let message = if roots.is_empty() {
                 "every link is the child of another".to_string()
