@@ -88,10 +88,11 @@ fn a_robot_with_faults_is_repaired_and_every_repair_is_said_with_its_line() {
     // Without the fault of XML all others are found at once.
     let rest = FAULTY.replace("hello\n<?xml version=\"1.0\"?>", "\n").replace("trailing", "").replace("xacro:", "");
     let message = load("faulty.urdf", &rest, &strict()).err().unwrap();
-    assert!(
-        message.contains("errors in the scene") && message.contains("xyz is \"0, 0, 0.1\"") && message.contains("limits 1 … -1"),
-        "{message}"
-    );
+    for wanted in
+        ["xyz is \"0, 0, 0.1\"", "rpy is \"0 0 0 0\"", "the axis of `mount`", "is left by xacro", "<sdf>", "6 errors in the scene"]
+    {
+        assert!(message.contains(wanted), "{wanted} in {message}");
+    }
 }
 
 #[test]
@@ -230,7 +231,7 @@ fn mjcf_becomes_a_machine_and_names_what_it_leaves_out() {
     let loaded = load("machine.xml", MACHINE, &Choices::default()).unwrap_or_else(|f| panic!("{f}"));
     let scene = &loaded.scene;
     let body = |name: &str| &scene.bodies[scene.body_named(name).unwrap_or_else(|| panic!("no {name}")).index()];
-    assert!(loaded.notes.iter().any(|n| n.contains("line 57: the muscle actuator is left out")), "{:#?}", loaded.notes);
+    assert!(loaded.notes.iter().any(|n| n.contains("line 46: the muscle actuator is left out")), "{:#?}", loaded.notes);
     assert!(loaded.notes.iter().any(|n| n.contains("`gimbal_1` stands between two joints of one body")), "{:#?}", loaded.notes);
     assert_eq!(loaded.dt, 1e-3);
     // A capsule of 500 kg/m³ and a plate of 0.3 kg are one body.
@@ -320,8 +321,8 @@ fn vector(json: &Json) -> DVec3 {
     DVec3::from_array([0, 1, 2].map(|i| json[i].as_f64().unwrap()))
 }
 
-/// Masses, centres, inertias and axes against MuJoCo, each to a billionth.
-fn agrees(file: &Path, judged: &Json) {
+/// Masses, centres and axes against MuJoCo to a billionth, inertias to the tolerance.
+fn agrees(file: &Path, judged: &Json, tolerance: f64) {
     let loaded = scenefile::load(file, &[]).unwrap_or_else(|f| panic!("{f}"));
     let scene = &loaded.scene;
     for body in judged["bodies"].as_array().unwrap() {
@@ -337,7 +338,7 @@ fn agrees(file: &Path, judged: &Json) {
         let wanted = [0, 1, 2].map(|i| vector(&body["inertia"][i]));
         let size = wanted.iter().map(|v| v.abs().max_element()).fold(0.0, f64::max);
         for (i, wanted) in wanted.iter().enumerate() {
-            assert!((inertia.row(i) - *wanted).abs().max_element() < 1e-9 * size, "{name}: {inertia} {:?}", body["inertia"]);
+            assert!((inertia.row(i) - *wanted).abs().max_element() < tolerance * size, "{name}: {inertia} {:?}", body["inertia"]);
         }
     }
     for joint in judged["joints"].as_array().unwrap() {
@@ -386,7 +387,7 @@ fn the_machine_agrees_with_mujoco_where_it_is_installed() {
     fs::write(&file, &text).unwrap();
     let time = 0.1;
     let Some(judged) = judge(&place, &file, time) else { return };
-    agrees(&file, &judged);
+    agrees(&file, &judged, 1e-9);
     let mut errors = Vec::new();
     for dt in [1e-3, 5e-4] {
         let mut worst = 0.0f64;
@@ -420,7 +421,8 @@ fn models_of_a_folder_load_agree_and_hold_their_pose() {
             continue;
         }
         if let Some(judged) = judge(&place, file, 0.0) {
-            agrees(file, &judged);
+            // Of meshes MuJoCo finds the principal axes, which it keeps, to 1e-7.
+            agrees(file, &judged, 1e-7);
         }
         let out = place.join(name.trim_end_matches(".xml"));
         let run = signorini(&[

@@ -1,6 +1,7 @@
 //! Equalities, tendons and actuators of MJCF.
 
 use super::Maker;
+use super::model::Kind;
 use super::xml::{ACTUATORS, Element, MAIN};
 use crate::robot::{self, Drive, JointKind, Motor};
 use crate::scenefile::fault::suggestion;
@@ -276,8 +277,7 @@ impl Maker<'_, '_, '_> {
         terms.iter_mut().for_each(|t| t.1 *= gear);
         terms.retain(|t| t.1 != 0.0);
         if let Some(ratio) = ratio.filter(|r| *r > 0.0 && bias[1] < 0.0) {
-            let inertia: f64 = terms.iter().map(|&(j, c)| self.inertia_at(j) / (c * c)).sum();
-            bias[2] = -2.0 * ratio * (-bias[1] * inertia).sqrt();
+            bias[2] = -2.0 * ratio * (-bias[1] * self.inertia_felt(&terms)).sqrt();
         }
         self.drive(element, terms, (gain, bias), (control, range, effort))
     }
@@ -320,31 +320,98 @@ impl Maker<'_, '_, '_> {
         Some((terms, drive))
     }
 
-    /// The inertia that a joint moves where the bodies are as written, its rotor included.
-    fn inertia_at(&self, joint: usize) -> f64 {
-        let moved = &self.machine.joints[joint];
-        let name = &moved.name;
-        let Some((body, found)) =
-            self.tree.bodies.iter().enumerate().find_map(|(b, body)| body.joints.iter().find(|j| j.name == *name).map(|j| (b, j)))
-        else {
-            return moved.armature;
-        };
-        let (point, axis) = (self.written[body].point(found.point), self.written[body].vector(found.axis));
-        let mut total = moved.armature;
-        for (b, other) in self.tree.bodies.iter().enumerate() {
-            let mut up = Some(b);
-            while up.is_some_and(|u| u != body) {
-                up = self.tree.bodies[up.unwrap_or(0)].parent;
-            }
-            let (Some(_), Some(weight)) = (up, other.weight) else { continue };
+    /// The inertia that a transmission Σ factor · coordinate feels where the bodies are as written, `1/(t M⁻¹ tᵀ)`, rotors included.
+    fn inertia_felt(&self, terms: &Terms) -> f64 {
+        let dofs = self.dofs();
+        let n = dofs.len();
+        let mut matrix = vec![0.0; n * n];
+        for (b, body) in self.tree.bodies.iter().enumerate() {
+            let Some(weight) = body.weight else { continue };
             let turn: DMat3 = self.written[b].rotation();
             let inertia = turn * weight.inertia * turn.transpose();
-            let arm = self.written[b].point(weight.center) - point;
-            total += match moved.kind {
-                JointKind::Prismatic => weight.mass,
-                _ => axis.dot(inertia * axis) + weight.mass * arm.cross(axis).length_squared(),
-            };
+            let center = self.written[b].point(weight.center);
+            let moved: Vec<(usize, DVec3, DVec3)> = dofs
+                .iter()
+                .enumerate()
+                .filter(|(_, dof)| self.above(dof.body, b))
+                .map(|(i, dof)| (i, dof.turn, dof.shift + dof.turn.cross(center - dof.point)))
+                .collect();
+            for (i, turn, shift) in &moved {
+                for (j, other_turn, other_shift) in &moved {
+                    matrix[i * n + j] += turn.dot(inertia * *other_turn) + weight.mass * shift.dot(*other_shift);
+                }
+            }
         }
-        total
+        let mut along = vec![0.0; n];
+        for (i, dof) in dofs.iter().enumerate() {
+            matrix[i * n + i] += dof.armature;
+            let factor = |&(j, c): &(usize, f64)| if self.machine.joints[j].name == dof.joint { c } else { 0.0 };
+            along[i] = terms.iter().map(factor).sum();
+        }
+        let felt: f64 = solved(n, matrix, along.clone()).iter().zip(&along).map(|(x, t)| x * t).sum();
+        if felt > 0.0 { 1.0 / felt } else { 0.0 }
     }
+
+    /// Whether a body of the file is another one or above it.
+    fn above(&self, body: usize, other: usize) -> bool {
+        let mut here = Some(other);
+        while here.is_some_and(|h| h != body) {
+            here = here.and_then(|h| self.tree.bodies[h].parent);
+        }
+        here.is_some()
+    }
+
+    /// What each joint lets its body do, in the world where the bodies are as written.
+    fn dofs(&self) -> Vec<Dof> {
+        let mut out = Vec::new();
+        for (body, found) in self.tree.bodies.iter().enumerate().flat_map(|(b, body)| body.joints.iter().map(move |j| (b, j))) {
+            let place = &self.written[body];
+            let (point, axis) = (place.point(found.point), place.vector(found.axis));
+            let mut add = |turn: DVec3, shift: DVec3| {
+                out.push(Dof { body, joint: found.name.clone(), turn, shift, point, armature: found.armature });
+            };
+            match found.kind {
+                Kind::Hinge => add(axis, DVec3::ZERO),
+                Kind::Slide => add(DVec3::ZERO, axis),
+                Kind::Ball => DVec3::AXES.into_iter().for_each(|a| add(a, DVec3::ZERO)),
+                Kind::Free => DVec3::AXES.into_iter().for_each(|a| {
+                    add(a, DVec3::ZERO);
+                    add(DVec3::ZERO, a);
+                }),
+            }
+        }
+        out
+    }
+}
+
+/// A degree of freedom: how its body turns and shifts, about which point, with which rotor.
+struct Dof {
+    body: usize,
+    joint: String,
+    turn: DVec3,
+    shift: DVec3,
+    point: DVec3,
+    armature: f64,
+}
+
+/// The solution of a symmetric positive definite system; zero along directions without inertia.
+fn solved(n: usize, mut m: Vec<f64>, mut x: Vec<f64>) -> Vec<f64> {
+    // LDLᵀ in place, row by row.
+    for k in 0..n {
+        if !(m[k * n + k] > 0.0) {
+            continue;
+        }
+        for i in k + 1..n {
+            let factor = m[i * n + k] / m[k * n + k];
+            for j in k..n {
+                m[i * n + j] -= factor * m[k * n + j];
+            }
+            x[i] -= factor * x[k];
+        }
+    }
+    for k in (0..n).rev() {
+        let rest: f64 = (k + 1..n).map(|j| m[k * n + j] * x[j]).sum();
+        x[k] = if m[k * n + k] > 0.0 { (x[k] - rest) / m[k * n + k] } else { 0.0 };
+    }
+    x
 }

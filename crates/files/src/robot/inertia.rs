@@ -2,13 +2,16 @@
 //!
 //! An inertia I belongs to second moments `S = ½ tr(I) E − I`, the integral of x xᵀ over the mass: it must not be
 //! negative in any direction. The nearest such inertia (in the norm of the entries of S) has the same principal axes and the
-//! negative moments set to zero; a little more than zero is kept, so that the body can turn about every axis.
+//! negative moments set to zero. A little more than zero is kept, so that the body can turn about every axis and is not
+//! smaller than a tenth of a ball of water of its mass: a file that gives a kilogram the inertia 1e-20 did not mean it.
 
 use glam::{DMat3, DVec3};
 use signorini_mechanics::scene::Mass;
 
 /// The least second moment kept, as a share of the greatest.
 const LEAST: f64 = 1e-4;
+/// The least second moment kept, as a share of that of a ball of water of the same mass.
+const SMALLEST: f64 = 1e-2;
 
 /// The nearest inertia that a body can have; none if it has one already.
 pub fn repaired(mass: f64, inertia: DMat3) -> Option<DMat3> {
@@ -17,11 +20,12 @@ pub fn repaired(mass: f64, inertia: DMat3) -> Option<DMat3> {
     let trace = symmetric.x_axis.x + symmetric.y_axis.y + symmetric.z_axis.z;
     let (moments, axes) = eigen(DMat3::from_diagonal(DVec3::splat(0.5 * trace)) - symmetric);
     let greatest = moments.max_element();
+    let ball = 0.2 * mass * water_ball(mass).powi(2);
     let moments = if greatest > 0.0 && greatest.is_finite() {
-        moments.max(DVec3::splat(LEAST * greatest))
+        moments.max(DVec3::splat((LEAST * greatest).max(SMALLEST * ball)))
     } else {
         // Nothing to go by: a ball as dense as water.
-        DVec3::splat(0.2 * mass * water_ball(mass).powi(2))
+        DVec3::splat(ball)
     };
     let turned = axes * DMat3::from_diagonal(moments) * axes.transpose();
     Some(DMat3::from_diagonal(DVec3::splat(moments.element_sum())) - (turned + turned.transpose()) * 0.5)
@@ -89,6 +93,9 @@ mod tests {
             let better = repaired(2.0, wrong).unwrap();
             assert_eq!(Mass { mass: 2.0, inertia: better }.fault(), None, "{wrong} → {better}");
         }
+        // A kilogram is larger than nothing: a tenth of the radius of a ball of water, 6 cm, is left.
+        let better = repaired(1.0, DMat3::from_diagonal(DVec3::new(1e-20, 1e-20, 5e-20))).unwrap();
+        assert!(better.x_axis.x > 1e-5 && better.x_axis.x < 1e-4, "{better}");
         // The nearest one: axes and the moments that are possible stay.
         let better = repaired(1.0, DMat3::from_diagonal(DVec3::new(0.1, 0.1, 0.3))).unwrap();
         let wanted = DVec3::new(0.15, 0.15, 0.3);
