@@ -99,7 +99,8 @@ impl<'a> Probe<'a> {
         let (steps, last) = (self.steps, self.last);
         let close = |(_, due, mut outcome): (u64, u64, Outcome)| {
             // A stretch of time that was not seen to its end says nothing yet.
-            outcome.found = outcome.found.filter(|_| due <= last);
+            let seen = due <= steps && (*ended == Ended::Complete || due <= last);
+            outcome.found = outcome.found.filter(|_| seen || outcome.check.during.is_none());
             outcome.beyond = outcome.found.is_none() && (due > steps || *ended == Ended::Interrupted);
             outcome
         };

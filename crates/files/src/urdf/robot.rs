@@ -28,8 +28,10 @@ pub fn assemble(model: &Model, path: &Path, reader: &mut Reader<'_>, choices: &C
         world: vec![Pose::IDENTITY; links],
         given: vec![0.0; links],
     };
+    let before = assembler.reader.faults.len();
     assembler.names();
-    if assembler.reader.incomplete {
+    // Without all links and joints, each with its own name, more would be said than is wrong.
+    if assembler.reader.incomplete || assembler.reader.faults.len() > before {
         return None;
     }
     assembler.ends()?;
@@ -287,7 +289,7 @@ impl Assembler<'_, '_, '_> {
             if let (Some(why), Some(better)) = (why, inertia::repaired(volume, inertia)) {
                 weight.inertia = better;
                 // A link that was given its mass was given its inertia too.
-                if members.iter().all(|&l| self.given[l] == 0.0) {
+                if !self.reader.strict && members.iter().all(|&l| self.given[l] == 0.0) {
                     let at = model.links[body].inertial.as_ref().map_or(&model.links[body].at, |i| &i.at);
                     let name = &model.links[body].name;
                     let done = format!("the nearest that a body can have, principal moments {}", moments(better));
