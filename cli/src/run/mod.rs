@@ -22,7 +22,7 @@ use course::{Course, RunError};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use probe::Outcome;
 use serde::{Deserialize, Serialize};
-use signorini::assemble::Friction;
+use signorini::assemble::{Friction, TimeScheme};
 use signorini::scene::State;
 use signorini::step::{Clock, Settings};
 use signorini_files::Overrides;
@@ -53,6 +53,10 @@ pub struct Options {
     /// Which friction law.
     #[arg(long, value_enum)]
     pub law: Option<Law>,
+    /// Which time scheme: leapfrog (second order) or euler (first order).
+    #[arg(long, value_enum)]
+    #[serde(default)]
+    pub scheme: Option<Scheme>,
     /// Length of a step: seconds, or with a unit ("2 ms").
     #[arg(long, value_parser = time)]
     pub dt: Option<f64>,
@@ -115,6 +119,15 @@ pub enum Every {
     Steps(u64),
     /// Every so much simulated time, s.
     Time(f64),
+}
+
+/// The time schemes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum, Serialize, Deserialize)]
+pub enum Scheme {
+    /// Second order between events.
+    Leapfrog,
+    /// First order.
+    Euler,
 }
 
 /// The friction laws.
@@ -266,7 +279,11 @@ pub fn settings(loaded: &Loaded, options: &Options) -> Result<Settings, String> 
         Law::Cone => Friction::Cone,
         Law::Coulomb => Friction::Coulomb,
     });
-    loaded.settings(&Overrides { solver: options.solver.clone(), friction })
+    let time = options.scheme.map(|scheme| match scheme {
+        Scheme::Leapfrog => TimeScheme::Leapfrog,
+        Scheme::Euler => TimeScheme::Euler,
+    });
+    loaded.settings(&Overrides { solver: options.solver.clone(), friction, time })
 }
 
 /// All steps of a run.

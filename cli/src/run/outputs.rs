@@ -92,7 +92,7 @@ impl Outputs {
 
 /// What each motor did in the last step: force or torque, and the rate of its coordinate.
 fn efforts(scene: &Scene, stepper: &Stepper, state: &State) -> Vec<Effort> {
-    let (assembly, h) = (stepper.assembly(), stepper.present().h);
+    let (assembly, h) = (stepper.assembly(), stepper.present().kick());
     let mut efforts: Vec<Option<f64>> = vec![None; scene.motors.len()];
     for (block, source) in assembly.sources.iter().enumerate() {
         if let Source::Motor(id) = source {

@@ -2,7 +2,7 @@
 
 use crate::scenefile::fault::nearest;
 use crate::scenefile::{Loaded, format};
-use signorini_mechanics::assemble::{Friction, Treatment};
+use signorini_mechanics::assemble::{Friction, TimeScheme, Treatment};
 use signorini_mechanics::mechanism;
 use signorini_mechanics::step::{Policy, Settings};
 use signorini_solve::solve::Method;
@@ -14,6 +14,8 @@ pub struct Overrides {
     pub solver: Option<String>,
     /// The friction law.
     pub friction: Option<Friction>,
+    /// The time scheme.
+    pub time: Option<TimeScheme>,
 }
 
 impl Loaded {
@@ -33,6 +35,12 @@ impl Loaded {
             (Some(friction), _) => friction,
             (None, Some(format::Law::Cone)) => Friction::Cone,
             _ => Friction::Coulomb,
+        };
+        settings.scheme.time = match (over.time, run.scheme) {
+            (Some(time), _) => time,
+            (None, Some(format::Scheme::Leapfrog)) => TimeScheme::Leapfrog,
+            (None, Some(format::Scheme::Euler)) => TimeScheme::Euler,
+            (None, None) => settings.scheme.time,
         };
         if let Some(tolerance) = run.tolerance {
             settings.stop.tolerance.relative = tolerance.si;

@@ -233,6 +233,16 @@ words! {
 }
 
 words! {
+    /// The time scheme of integrator = "stepping".
+    pub enum Scheme {
+        /// Second order between events: velocities of the middle of the step, impacts with their time.
+        Leapfrog = "leapfrog",
+        /// First order, semi-implicit: the form of the papers.
+        Euler = "euler",
+    }
+}
+
+words! {
     /// Runge-Kutta methods for integrator = "acceleration".
     pub enum RungeKutta {
         /// Order 4, steps of dt.
@@ -251,6 +261,8 @@ table! {
         t_end: Option<At<Of<Time>>>,
         /// How time goes on; "stepping" without this.
         integrator: Option<Integrator>,
+        /// With integrator = "stepping": the time scheme; "euler" without this.
+        scheme: Option<Scheme>,
         /// With integrator = "acceleration": which Runge-Kutta method; "runge_kutta_4" without this.
         method: Option<RungeKutta>,
         /// With integrator = "acceleration": false if the drift of the joints is not to be taken away.

@@ -112,7 +112,7 @@ pub struct Reactions {
 
 /// The reactions of the last step of `stepper`.
 pub fn reactions(scene: &Scene, stepper: &Stepper) -> Reactions {
-    let (assembly, h) = (stepper.assembly(), stepper.present().h);
+    let (assembly, h) = (stepper.assembly(), stepper.present().kick());
     let problem = &assembly.problem;
     let mut out = Reactions { h, decided: true, ..Reactions::default() };
     if problem.rows() == 0 {
@@ -186,7 +186,7 @@ fn in_joint(scene: &Scene, stepper: &Stepper, id: JointId, (r, first, free): (&[
         }
     }
     let impulse = sum(r);
-    let world = impulse.scaled(1.0 / now.h);
+    let world = impulse.scaled(1.0 / now.kick());
     JointReaction { joint: id, impulse, world, local: local(&world), unique }
 }
 

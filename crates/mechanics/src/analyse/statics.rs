@@ -16,7 +16,7 @@
 //! Without stiffness (a pendulum, a stack) the descent is linear in the number of steps; drivers stand where they stand at t = 0.
 //! Friction holds where it can: of the many equilibria under friction this is one that can be reached from the initial position.
 
-use crate::assemble::Scheme;
+use crate::assemble::{Scheme, TimeScheme};
 use crate::scene::{BodyId, Layout, Scene, State};
 use crate::step::{BuildError, Settings, Stepper};
 use glam::DVec3;
@@ -68,7 +68,8 @@ const REST: f64 = 1e-9;
 pub fn equilibrium(scene: &Scene, settings: Settings, state: &mut State) -> Result<(Equilibrium, Stepper), Unsettled> {
     let layout = Layout::of(scene);
     let longest = 50.0 * settings.h.max(1e-3);
-    let mut settings = Settings { scheme: Scheme { restitution_threshold: f64::MAX, ..settings.scheme }, projections: 2, ..settings };
+    let scheme = Scheme { restitution_threshold: f64::MAX, time: TimeScheme::Euler, ..settings.scheme };
+    let mut settings = Settings { scheme, projections: 2, ..settings };
     // Forces are wanted to many digits.
     settings.stop.tolerance.velocity = settings.stop.tolerance.velocity.min(1e-12);
     settings.stop.tolerance.relative = settings.stop.tolerance.relative.min(1e-16);

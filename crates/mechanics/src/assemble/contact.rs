@@ -19,10 +19,11 @@
 //!
 //! Law of rebound: Newton's, all impacts of a step at once [Moreau1988]: three equal balls in a row, e = 1, go on with −1/3, 2/3, 2/3.
 
+use super::leapfrog::{self, Weights};
 use super::part::Gradient;
 use super::rows::Block;
 use super::{Assembly, Present, Scheme, Source, Treatment};
-use crate::geometry::{Contact, tangents};
+use crate::geometry::{Contact, Grip, tangents};
 use crate::problem::Law;
 use crate::scene::{BodyId, Layout, Scene, Surface};
 use glam::DVec3;
@@ -66,12 +67,11 @@ pub fn assemble(out: &mut Assembly, scene: &Scene, layout: &Layout, now: &Presen
                 }
             }
             if row > 0 {
-                block.imposed[row] += belt.dot(d);
-                block.before[row] += belt.dot(d);
+                block.add_belt(row, belt.dot(d));
             }
         }
         if let Treatment::Penalty(penalty) = scheme.treatment {
-            penalty.apply(out, &block, (contact.gap, surface.mu), Source::Contact(bodies.0, bodies.1, c as u32), now.h);
+            penalty.apply(out, &block, (contact.gap, surface.mu), Source::Contact(bodies.0, bodies.1, c as u32), now);
             continue;
         }
         let law = match (rows, scheme.friction) {
@@ -79,7 +79,16 @@ pub fn assemble(out: &mut Assembly, scene: &Scene, layout: &Layout, now: &Presen
             (_, Friction::Coulomb) => Law::Coulomb { mu: surface.mu, rows: 3 },
             (_, Friction::Cone) => Law::Cone { mu: surface.mu, rows: 3 },
         };
-        let (w, compliance) = normal(contact.gap, block.before[0], &surface, scheme, now.h);
+        let mass = || inverse_mass(scene, now, (&bodies, &grips), directions[0], point);
+        let (w, compliance) = if surface.compliance > 0.0 {
+            compliant(contact.gap, block.before[0], &surface, now, mass())
+        } else if now.lag.is_some() {
+            let (w, impact) = leapfrog::separation(contact.gap, (block.before[0], block.expected[0]), surface.restitution, scheme, now);
+            block.touch(out, contact.gap, impact);
+            (w, 0.0)
+        } else {
+            (separation(contact.gap, block.before[0], surface.restitution, scheme, now.h), 0.0)
+        };
         block.push(out, Source::Contact(bodies.0, bodies.1, c as u32), law, &[w, 0.0, 0.0], compliance);
     }
 }
@@ -98,13 +107,31 @@ fn gradient(d: DVec3, point: DVec3, body: BodyId, now: &Present) -> Gradient {
     Gradient { linear: d, angular: pose.inverse_vector((point - pose.position).cross(d)) }
 }
 
-/// `w_n` and `E_n` of a contact.
-fn normal(gap: f64, before: f64, surface: &Surface, scheme: &Scheme, h: f64) -> (f64, f64) {
-    if surface.compliance > 0.0 {
-        let (k, c) = (1.0 / surface.compliance, surface.damping);
-        return (gap * k / (h * k + c), 1.0 / (h * h * k + h * c));
+/// `w_n` and `E_n` of a compliant contact; `inverse_mass` is that of its row.
+fn compliant(gap: f64, before: f64, surface: &Surface, now: &Present, inverse_mass: f64) -> (f64, f64) {
+    let (k, c, h, kick, lag) = (1.0 / surface.compliance, surface.damping, now.h, now.kick(), now.lag.unwrap_or(0.0));
+    let Weights { alpha, beta, gamma } = Weights::of(now, k * inverse_mass, c * inverse_mass);
+    let stiffness = h * beta * k + gamma * c;
+    let push = (gap - 2.0 * lag * alpha * before) * k + (1.0 - gamma) * c * before;
+    (push / stiffness, 1.0 / (kick * h * beta * k + kick * gamma * c))
+}
+
+/// `J M⁻¹ Jᵀ` of the normal of a contact, 1/kg; infinite if it touches a soft body, whose elements are small and stiff.
+fn inverse_mass(
+    scene: &Scene,
+    now: &Present,
+    (bodies, grips): (&(BodyId, BodyId), &[Option<Grip>; 2]),
+    normal: DVec3,
+    point: DVec3,
+) -> f64 {
+    if grips.iter().any(Option::is_some) {
+        return f64::INFINITY;
     }
-    (separation(gap, before, surface.restitution, scheme, h), 0.0)
+    let one = |body: BodyId| {
+        let g = gradient(normal, point, body, now);
+        g.coupling(&g, scene, body)
+    };
+    one(bodies.0) + one(bodies.1)
 }
 
 /// `w` of a rigid unilateral row: `before` is its velocity before the step, negative when it closes.

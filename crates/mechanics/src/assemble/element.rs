@@ -7,7 +7,7 @@
 //!   impulse −Gᵀ( h K x + (h² K + h C)(G v⁺ + u₀) )                     H += Gᵀ(h² K + h C)G,  k −= Gᵀ(h K x + (h² K + h C) u₀)
 //! ```
 //!
-//! u₀ is what imposed motions contribute to the rates. Gᵀ K G is positive semidefinite whatever the configuration. The second
+//! The leapfrog scheme blends this with Newmark's formula ([`Weights`]). u₀ is what imposed motions contribute to the rates. Gᵀ K G is positive semidefinite whatever the configuration. The second
 //! derivative of x is left out, but for the pull of a stretched spring across its line (`tension/length`), which
 //! makes a taut string stiff; it enters as an element of its own that stores no energy.
 //!
@@ -24,6 +24,7 @@
 
 use super::inertia::add;
 use super::joint::coordinate;
+use super::leapfrog::Weights;
 use super::part::{Gradient, Measure, Mount, Twist, measure};
 use super::{Assembly, Present, add_gradient};
 use crate::math::pose::Pose;
@@ -53,6 +54,8 @@ pub struct Element {
     pub damping: Square,
     /// Inertia along the first measure.
     pub inertia: f64,
+    /// How the time scheme weighs it.
+    pub weights: Weights,
 }
 
 /// The impulse and the energies of an element over a step.
@@ -76,6 +79,7 @@ impl Element {
             stiffness: [[0.0; MEASURES]; MEASURES],
             damping: [[0.0; MEASURES]; MEASURES],
             inertia: 0.0,
+            weights: Weights::EULER,
         }
     }
 
@@ -95,13 +99,36 @@ impl Element {
         std::array::from_fn(|i| self.measures[i].a.rate(a) + self.measures[i].b.rate(b))
     }
 
-    /// What the element did over a step of length h: rates before and after, and the share of imposed motions.
-    pub fn work(&self, h: f64, before: &[f64; MEASURES], after: &[f64; MEASURES], imposed: &[f64; MEASURES]) -> Work {
-        let x: [f64; MEASURES] = std::array::from_fn(|i| self.measures[i].value + h * after[i]);
+    /// What the element did over a step: rates before it, rates over it, and the share of imposed motions.
+    pub fn work(&self, now: &Present, before: &[f64; MEASURES], after: &[f64; MEASURES], imposed: &[f64; MEASURES]) -> Work {
+        let (kick, lag, Weights { alpha, beta, gamma }) = (now.kick(), now.lag.unwrap_or(0.0), self.weights);
+        let x: [f64; MEASURES] = std::array::from_fn(|i| self.measures[i].value - 2.0 * lag * alpha * before[i] + now.h * beta * after[i]);
+        let rate: [f64; MEASURES] = std::array::from_fn(|i| (1.0 - gamma) * before[i] + gamma * after[i]);
         let mean: [f64; MEASURES] = std::array::from_fn(|i| 0.5 * (before[i] + after[i]));
-        let (elastic, viscous) = (times(&self.stiffness, &x), times(&self.damping, after));
-        let total: [f64; MEASURES] = std::array::from_fn(|i| -h * (elastic[i] + viscous[i]));
-        Work { elastic: -h * dot(&elastic, &mean), damped: h * dot(&viscous, &mean), imposed: -dot(&total, imposed) }
+        let (elastic, viscous) = (times(&self.stiffness, &x), times(&self.damping, &rate));
+        let total: [f64; MEASURES] = std::array::from_fn(|i| -kick * (elastic[i] + viscous[i]));
+        Work { elastic: -kick * dot(&elastic, &mean), damped: kick * dot(&viscous, &mean), imposed: -dot(&total, imposed) }
+    }
+
+    /// How the time scheme weighs an element of this stiffness and damping per mass.
+    fn weigh(&mut self, scene: &Scene, now: &Present) {
+        if now.lag.is_none() {
+            return;
+        }
+        let (mut stiffness, mut damping) = (0.0, 0.0);
+        for i in 0..self.count {
+            for j in 0..self.count {
+                let (k, c) = (self.stiffness[i][j], self.damping[i][j]);
+                if k == 0.0 && c == 0.0 {
+                    continue;
+                }
+                let (x, y) = (&self.measures[i], &self.measures[j]);
+                let inverse = x.a.coupling(&y.a, scene, self.a) + x.b.coupling(&y.b, scene, self.b);
+                stiffness += k * inverse;
+                damping += c * inverse;
+            }
+        }
+        self.weights = Weights::of(now, stiffness.max(0.0), damping.max(0.0));
     }
 }
 
@@ -143,22 +170,27 @@ pub fn evaluate(scene: &Scene, now: &Present, out: &mut Vec<Element>) {
 pub fn assemble(out: &mut Assembly, scene: &Scene, layout: &Layout, now: &Present) {
     let mut elements = std::mem::take(&mut out.elements);
     evaluate(scene, now, &mut elements);
-    for element in &elements {
+    for element in &mut elements {
+        element.weigh(scene, now);
         add_element(out, element, layout, now);
     }
     out.elements = elements;
 }
 
 fn add_element(out: &mut Assembly, e: &Element, layout: &Layout, now: &Present) {
-    let h = now.h;
-    let mut matrix: Square = std::array::from_fn(|i| std::array::from_fn(|j| h * (h * e.stiffness[i][j] + e.damping[i][j])));
+    let (h, kick, lag, Weights { alpha, beta, gamma }) = (now.h, now.kick(), now.lag.unwrap_or(0.0), e.weights);
+    let mut matrix: Square =
+        std::array::from_fn(|i| std::array::from_fn(|j| kick * (h * beta * e.stiffness[i][j] + gamma * e.damping[i][j])));
     matrix[0][0] += e.inertia;
-    let x = std::array::from_fn(|i| e.measures[i].value);
+    let before = e.rates(&now.twists[e.a.index()], &now.twists[e.b.index()]);
+    let x = std::array::from_fn(|i| e.measures[i].value - 2.0 * lag * alpha * before[i]);
+    let viscous = times(&e.damping, &before);
     let imposed = e.rates(&imposed_twist(e.a, layout, now), &imposed_twist(e.b, layout, now));
     let (elastic, carried) = (times(&e.stiffness, &x), times(&matrix, &imposed));
     let turning = if e.inertia == 0.0 { 0.0 } else { e.inertia * e.rates(&now.twists[e.a.index()], &now.twists[e.b.index()])[0] };
     for i in 0..e.count {
-        let impulse = if i == 0 { turning } else { 0.0 } - (h * elastic[i] + carried[i]);
+        let known = kick * elastic[i] + carried[i] + kick * (1.0 - gamma) * viscous[i];
+        let impulse = if i == 0 { turning } else { 0.0 } - known;
         add_gradient(&mut out.problem.k, layout, e.a, &e.measures[i].a, impulse);
         add_gradient(&mut out.problem.k, layout, e.b, &e.measures[i].b, impulse);
     }
@@ -193,9 +225,9 @@ fn product(e: &Element, matrix: &Square, from: usize, to: usize) -> [[f64; 6]; 6
     out
 }
 
-/// The velocity of a body that is not free to move; zero for a free one.
+/// The velocity over the step of a body that is not free to move; zero for a free one.
 pub(crate) fn imposed_twist(body: BodyId, layout: &Layout, now: &Present) -> Twist {
-    if layout.velocity(body).is_none() { now.twists[body.index()] } else { Twist::default() }
+    if layout.velocity(body).is_none() { *now.expected(body) } else { Twist::default() }
 }
 
 fn mounts<'a>(now: &'a Present, a: (BodyId, &'a Pose), b: (BodyId, &'a Pose)) -> (Mount<'a>, Mount<'a>) {
@@ -257,7 +289,12 @@ fn bushing(s: &Bushing, now: &Present) -> Element {
 
 fn drag(s: &Drag, now: &Present) -> Element {
     let mut e = Element::new(BodyId::GROUND, s.body, 6);
-    let speed = now.twists[s.body.index()].linear.length();
+    // Leapfrog: at the time of x, between the velocities before and over the step.
+    let (before, expected) = (now.twists[s.body.index()].linear, now.expected(s.body).linear);
+    let speed = match now.lag {
+        Some(lag) => before.lerp(expected, lag / now.kick()).length(),
+        None => before.length(),
+    };
     for (i, d) in [DVec3::X, DVec3::Y, DVec3::Z].into_iter().enumerate() {
         e.measures[i].b.linear = d;
         e.measures[i + 3].b.angular = d;

@@ -12,6 +12,9 @@
 //! a free body is then kept to rounding, and its energy oscillates without drifting (the map is the discrete Euler–Lagrange
 //! equation of a free rotor [Moser1991]); H stays the constant, symmetric mass matrix. Where the equation has no solution
 //! near ω (more than about a radian per step), the body turns without gyroscopic term in that step: neither energy nor |Iω| changes.
+//!
+//! Under the leapfrog scheme ω is that of the middle of the step, and the equation is `exp(½hω*) I ω* = I (ω + h̄ α)`, with α the last
+//! angular acceleration of all torques: without it the gyroscopic impulse of a driven body would be of first order.
 
 use super::{Assembly, Present};
 use crate::math::pose::exponential;
@@ -77,9 +80,12 @@ pub fn assemble(out: &mut Assembly, scene: &Scene, layout: &Layout, now: &Presen
         let momentum = mass.inertia * twist.angular;
         (mass.mass * twist.linear).write_to_slice(&mut problem.k[at..]);
         momentum.write_to_slice(&mut problem.k[at + 3..]);
-        (now.h * mass.mass * scene.gravity).write_to_slice(&mut out.impulses.gravity[at..]);
-        let free = free_spin(&mass.inertia, twist.angular, now.h);
-        (mass.inertia * (free - twist.angular)).write_to_slice(&mut out.impulses.gyroscopic[at + 3..]);
+        (now.kick() * mass.mass * scene.gravity).write_to_slice(&mut out.impulses.gravity[at..]);
+        let turned = match now.lag {
+            None => free_spin(&mass.inertia, twist.angular, now.h) - twist.angular,
+            Some(_) => now.predicted[i].angular - twist.angular - now.kick() * now.accelerations[i].angular,
+        };
+        (mass.inertia * turned).write_to_slice(&mut out.impulses.gyroscopic[at + 3..]);
     }
 }
 

@@ -12,12 +12,15 @@
 //!
 //! K/h is the stabilisation of [Tasora2005, eq. 2.5], [Mangoni2018, eq. 3.21]; ∂f/∂t is the mean over the step, so that an
 //! imposed motion is exact at its ends. The row of a servo says `r = h (k (f⁺ − x − h ẋ) + c (∂f/∂t − ẋ))`: a spring and damper at the
-//! end of the step, stable for any gain, whose force the interval cuts off.
+//! end of the step, stable for any gain, whose force the interval cuts off. Under the leapfrog scheme every row has the curvature of its
+//! coordinate added, `(C(x + d) − C(x) − J d)/h` with d the predicted motion of the step, and impulses act over h̄ ([`super::leapfrog`]).
 
 use super::contact::separation;
+use super::leapfrog::{self, Weights};
 use super::part::{Measure, Mount, measure, unwrap};
 use super::rows::Block;
 use super::{Assembly, Present, Scheme, Source};
+use crate::math::pose::Pose;
 use crate::problem::Law;
 use crate::scene::{Coordinate, Drive, Function, GearId, GearTerm, Joint, JointId, Layout, Limit, Motor, MotorId, Part, Scene};
 
@@ -25,27 +28,32 @@ use crate::scene::{Coordinate, Drive, Function, GearId, GearTerm, Joint, JointId
 pub fn assemble(out: &mut Assembly, scene: &Scene, layout: &Layout, now: &Present, scheme: &Scheme) {
     for (j, joint) in scene.joints.iter().enumerate() {
         let id = JointId(j as u32);
-        parts(out, id, joint, (layout, now), scheme);
+        parts(out, (scene, id), (layout, now), scheme);
         for limit in &joint.limits {
             stops(out, (scene, id), limit, (layout, now), scheme);
         }
         for friction in &joint.friction {
-            let most = now.h * friction.effort;
-            let block = coordinate_block((scene, id), friction.coordinate, layout, now).0;
-            block.push(out, Source::DryFriction(id), Law::Interval { lo: -most, hi: most }, &[0.0], 0.0);
+            let most = now.kick() * friction.effort;
+            let (block, x) = coordinate_block((scene, id), friction.coordinate, layout, now);
+            let curved = curvature(scene, (id, friction.coordinate), x, block.expected[0], now);
+            block.push(out, Source::DryFriction(id), Law::Interval { lo: -most, hi: most }, &[curved], 0.0);
         }
     }
     motors(out, scene, layout, now, scheme);
     for g in 0..scene.gears.len() {
         let mut block = Block::new(1);
+        let mut curved = 0.0;
         for term in &scene.gears[g].terms {
             let joint = &scene.joints[term.joint.index()];
             let x = coordinate(scene, term.joint, term.coordinate, now);
             block.add(0, joint.a, &x.a.scaled(term.factor), layout, now);
             block.add(0, joint.b, &x.b.scaled(term.factor), layout, now);
+            let rate = x.a.rate(now.expected(joint.a)) + x.b.rate(now.expected(joint.b));
+            curved += term.factor * curvature(scene, (term.joint, term.coordinate), x.value, rate, now);
         }
         let gap = gear_value(scene, now, g) - out.gears[g];
-        block.push(out, Source::Gear(GearId(g as u32)), Law::Equality, &[scheme.joint_erp * gap / now.h], 0.0);
+        let w = scheme.joint_erp * gap / now.mending() + curved;
+        block.push(out, Source::Gear(GearId(g as u32)), Law::Equality, &[w], 0.0);
     }
 }
 
@@ -54,7 +62,7 @@ pub fn assemble_parts(out: &mut Assembly, scene: &Scene, layout: &Layout, now: &
     let scheme = Scheme { joint_erp: 1.0, ..Scheme::default() };
     for (j, joint) in scene.joints.iter().enumerate() {
         if joint.compliance == 0.0 {
-            parts(out, JointId(j as u32), joint, (layout, now), &scheme);
+            parts(out, (scene, JointId(j as u32)), (layout, now), &scheme);
         }
     }
 }
@@ -85,9 +93,25 @@ pub fn gear_value(scene: &Scene, now: &Present, gear: usize) -> f64 {
 }
 
 fn evaluate(joint: &Joint, part: Part, now: &Present) -> Measure {
-    let a = Mount { body: &now.poses[joint.a.index()], frame: &joint.frame_a };
-    let b = Mount { body: &now.poses[joint.b.index()], frame: &joint.frame_b };
+    evaluate_at(joint, part, &now.poses)
+}
+
+fn evaluate_at(joint: &Joint, part: Part, poses: &[Pose]) -> Measure {
+    let a = Mount { body: &poses[joint.a.index()], frame: &joint.frame_a };
+    let b = Mount { body: &poses[joint.b.index()], frame: &joint.frame_b };
     measure(part, a, b)
+}
+
+/// What the mean rate of a coordinate over the step has beyond its rate at the beginning, `rate`: its curvature.
+fn curvature(scene: &Scene, (id, which): (JointId, Coordinate), value: f64, rate: f64, now: &Present) -> f64 {
+    if now.lag.is_none() {
+        return 0.0;
+    }
+    let mut ahead = evaluate_at(&scene.joints[id.index()], which.part(), &now.ahead).value;
+    if which == Coordinate::Angle {
+        ahead = unwrap(ahead, value + now.h * rate);
+    }
+    (ahead - value) / now.h - rate
 }
 
 /// One row for a coordinate, and its value.
@@ -100,15 +124,27 @@ fn coordinate_block((scene, id): (&Scene, JointId), which: Coordinate, layout: &
     (block, x.value)
 }
 
-fn parts(out: &mut Assembly, id: JointId, joint: &Joint, (layout, now): (&Layout, &Present), scheme: &Scheme) {
+fn parts(out: &mut Assembly, (scene, id): (&Scene, JointId), (layout, now): (&Layout, &Present), scheme: &Scheme) {
+    let joint = &scene.joints[id.index()];
     for (p, &part) in joint.kind.parts().iter().enumerate() {
         let c = evaluate(joint, part, now);
         let mut block = Block::new(1);
         block.add(0, joint.a, &c.a, layout, now);
         block.add(0, joint.b, &c.b, layout, now);
-        // A compliant joint is a spring as stiff as it says: u + r/(h²k) + C/h = 0.
-        let share = if joint.compliance > 0.0 { 1.0 } else { scheme.joint_erp };
-        block.push(out, Source::Joint(id, p as u8), Law::Equality, &[share * c.value / now.h], joint.compliance / (now.h * now.h));
+        let curved = match now.lag {
+            Some(_) => (evaluate_at(joint, part, &now.ahead).value - c.value) / now.h - block.expected[0],
+            None => 0.0,
+        };
+        let (w, compliance) = if joint.compliance > 0.0 {
+            // A spring as stiff as it says: u + r/(h̄hβk) + (C − 2 lag α u⁻)/(hβ) = 0.
+            let inverse = c.a.coupling(&c.a, scene, joint.a) + c.b.coupling(&c.b, scene, joint.b);
+            let Weights { alpha, beta, .. } = Weights::of(now, inverse / joint.compliance, 0.0);
+            let last = 2.0 * now.lag.unwrap_or(0.0) * alpha * block.before[0];
+            ((c.value - last) / (now.h * beta), joint.compliance / (now.kick() * now.h * beta))
+        } else {
+            (scheme.joint_erp * c.value / now.mending(), 0.0)
+        };
+        block.push(out, Source::Joint(id, p as u8), Law::Equality, &[w + curved], compliance);
     }
 }
 
@@ -122,45 +158,59 @@ fn stops(out: &mut Assembly, (scene, id): (&Scene, JointId), limit: &Limit, (lay
         let mut block = Block::new(1);
         block.add(0, joint.a, &x.a.scaled(sign), layout, now);
         block.add(0, joint.b, &x.b.scaled(sign), layout, now);
-        let w = separation(sign * (x.value - end), block.before[0], limit.restitution, scheme, now.h);
+        let gap = sign * (x.value - end);
+        let w = if now.lag.is_some() {
+            let curved = curvature(scene, (id, limit.coordinate), x.value, sign * block.expected[0], now);
+            let gap = gap + now.h * sign * curved;
+            let (w, impact) = leapfrog::separation(gap, (block.before[0], block.expected[0]), limit.restitution, scheme, now);
+            block.touch(out, gap, impact);
+            w
+        } else {
+            separation(gap, block.before[0], limit.restitution, scheme, now.h)
+        };
         block.push(out, Source::Limit(id), Law::Unilateral, &[w], 0.0);
     }
 }
 
 fn motors(out: &mut Assembly, scene: &Scene, layout: &Layout, now: &Present, scheme: &Scheme) {
     let middle = |f: &Function| f.value(now.time + 0.5 * now.h);
-    let limited = |effort: f64| if effort.is_finite() { Law::Interval { lo: -now.h * effort, hi: now.h * effort } } else { Law::Equality };
+    let limited = |effort: f64| if effort.is_finite() { Law::Interval { lo: -now.kick() * effort, hi: now.kick() * effort } } else { Law::Equality };
     for (m, motor) in scene.motors.iter().enumerate() {
         if matches!(motor.drive, Drive::Effort(_)) {
             continue;
         }
-        let (block, x) = motor_block(scene, motor, layout, now);
+        let (block, x, curved) = motor_block(scene, motor, layout, now);
         let (law, w, e) = match &motor.drive {
-            Drive::Position(f) => (Law::Equality, scheme.joint_erp * (x - f.value(now.time)) / now.h - f.mean_rate(now.time, now.h), 0.0),
+            Drive::Position(f) => {
+                let gap = scheme.joint_erp * (x - f.value(now.time)) / now.mending();
+                (Law::Equality, gap - f.mean_rate(now.time, now.h), 0.0)
+            }
             Drive::Speed(f) => (Law::Equality, -middle(f), 0.0),
             Drive::LimitedSpeed { speed, effort } => (limited(*effort), -middle(speed), 0.0),
             Drive::Servo { target, stiffness, damping, effort } => {
                 let (error, rate) = (target.value(now.time + now.h) - x, target.mean_rate(now.time, now.h));
                 let slope = now.h * stiffness + damping;
-                (limited(*effort), -(stiffness * error + damping * rate) / slope, 1.0 / (now.h * slope))
+                (limited(*effort), -(stiffness * error + damping * rate) / slope, 1.0 / (now.kick() * slope))
             }
-            Drive::SpeedServo { speed, damping, effort } => (limited(*effort), -middle(speed), 1.0 / (now.h * damping)),
+            Drive::SpeedServo { speed, damping, effort } => (limited(*effort), -middle(speed), 1.0 / (now.kick() * damping)),
             Drive::Effort(_) => continue,
         };
-        block.push(out, Source::Motor(MotorId(m as u32)), law, &[w], e);
+        block.push(out, Source::Motor(MotorId(m as u32)), law, &[w + curved], e);
     }
 }
 
-/// One row for what a motor acts on, and its value.
-fn motor_block(scene: &Scene, motor: &Motor, layout: &Layout, now: &Present) -> (Block, f64) {
+/// One row for what a motor acts on, its value, and what its curvature adds to the rate.
+fn motor_block(scene: &Scene, motor: &Motor, layout: &Layout, now: &Present) -> (Block, f64, f64) {
     let mut block = Block::new(1);
-    let mut value = 0.0;
+    let (mut value, mut curved) = (0.0, 0.0);
     for term in motor_terms(motor) {
         let joint = &scene.joints[term.joint.index()];
         let x = coordinate(scene, term.joint, term.coordinate, now);
         block.add(0, joint.a, &x.a.scaled(term.factor), layout, now);
         block.add(0, joint.b, &x.b.scaled(term.factor), layout, now);
         value += term.factor * x.value;
+        let rate = x.a.rate(now.expected(joint.a)) + x.b.rate(now.expected(joint.b));
+        curved += term.factor * curvature(scene, (term.joint, term.coordinate), x.value, rate, now);
     }
-    (block, value)
+    (block, value, curved)
 }

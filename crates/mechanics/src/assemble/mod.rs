@@ -6,17 +6,19 @@
 //!   J, w, law                           one block per part of a joint, stop, motor, gear, contact
 //! ```
 //!
+//! These are the formulas of the Euler scheme; [`leapfrog`] says what the second-order scheme has in their place.
 //! x are the measures of an element ([`part`]), G their gradients, u₀ what the imposed motions contribute to
 //! their rates. Everything is written into one [`Assembly`], whose memory is used again in the next step.
 //!
 //! * [`part`]: scalar functions of two frames. [`joint`]: joints, stops, dry friction, motors, gears. [`contact`]: contacts.
 //! * [`soft`]: soft bodies; [`tetrahedron`]: their element. [`penalty`]: contacts as springs, for comparison.
-//! * [`element`]: springs, bushings, drag. [`inertia`]: M and the gyroscopic impulse. [`rows`]: blocks of J.
+//! * [`leapfrog`]: the second-order scheme. [`element`]: springs, bushings, drag. [`inertia`]: M and the gyroscopic impulse. [`rows`]: blocks of J.
 
 pub mod contact;
 pub mod element;
 pub mod inertia;
 pub mod joint;
+pub mod leapfrog;
 pub mod part;
 pub mod penalty;
 pub mod rows;
@@ -25,6 +27,7 @@ pub mod tetrahedron;
 
 pub use contact::Friction;
 pub use element::Element;
+pub use leapfrog::{Impact, TimeScheme, Touch};
 pub use part::{Gradient, Measure, Mount, Twist};
 pub use penalty::{Penalty, Treatment};
 
@@ -43,14 +46,24 @@ pub struct Present {
     pub h: f64,
     /// Pose of each body frame in the world.
     pub poses: Vec<Pose>,
-    /// Velocity of each body; of an imposed one the mean over the step.
+    /// Velocity of each body before the impulses of the step; of an imposed one the mean over the step. Leapfrog: at time − lag.
     pub twists: Vec<Twist>,
+    /// Leapfrog: by how much the impulses so far lag behind `time`, s; none under the Euler scheme.
+    pub lag: Option<f64>,
+    /// Leapfrog: the last acceleration of each body; angular without the gyroscopic part. Empty under the Euler scheme.
+    pub accelerations: Vec<Twist>,
+    /// Leapfrog: velocities at the middle of the step if the forces stay as they were; of imposed bodies the mean over the step.
+    pub predicted: Vec<Twist>,
+    /// Leapfrog: where `predicted` leads to at the end of the step.
+    pub ahead: Vec<Pose>,
     /// The angle about each joint's axis, counted over full turns, rad.
     pub angles: Vec<f64>,
     /// Places of the nodes of all soft bodies, m.
     pub nodes: Vec<DVec3>,
     /// Their velocities, m/s.
     pub node_velocities: Vec<DVec3>,
+    /// Leapfrog: their velocities at the middle of the step if the forces stay as they were, m/s.
+    pub node_predicted: Vec<DVec3>,
     /// For each contact, by which nodes (counted over all soft bodies) its two sides are held; empty without soft bodies.
     pub grips: Vec<[Option<Grip>; 2]>,
 }
@@ -58,6 +71,8 @@ pub struct Present {
 /// How the scheme is to be set up.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Scheme {
+    /// How positions and velocities go on.
+    pub time: TimeScheme,
     /// Which friction law.
     pub friction: Friction,
     /// Error reduction of joints (ERP): the share of a joint's gap that one step corrects, 0…1.
@@ -75,6 +90,7 @@ pub struct Scheme {
 impl Default for Scheme {
     fn default() -> Scheme {
         Scheme {
+            time: TimeScheme::default(),
             friction: Friction::Coulomb,
             joint_erp: 1.0,
             contact_erp: 1.0,
@@ -147,6 +163,8 @@ pub struct Assembly {
     pub sources: Vec<Source>,
     /// The share of each row's velocity that imposed motions and belts contribute (m), m/s, rad/s.
     pub imposed: Vec<f64>,
+    /// Leapfrog: the rigid unilateral rows, with their gaps and impacts.
+    pub touches: Vec<Touch>,
     /// Number of blocks before the first contact.
     pub joint_blocks: usize,
     /// Springs, bushings, drag as they are now.
@@ -192,6 +210,7 @@ impl Assembly {
         problem.names.clear();
         self.sources.clear();
         self.imposed.clear();
+        self.touches.clear();
     }
 
     /// H and k.
@@ -234,23 +253,53 @@ impl Present {
         now
     }
 
+    /// Takes everything from `state` for a step of length `h` under a scheme.
+    pub fn begin(&mut self, scene: &Scene, layout: &Layout, state: &State, (h, time): (f64, TimeScheme)) {
+        self.set(scene, layout, state, h);
+        if time == TimeScheme::Leapfrog {
+            leapfrog::predict(self, scene, layout, state);
+        }
+    }
+
+    /// The time over which the impulses of the step act (h̄), s.
+    #[inline]
+    pub fn kick(&self) -> f64 {
+        self.lag.map_or(self.h, |lag| lag + 0.5 * self.h)
+    }
+
+    /// The middle of the time over which the impulses of the step act, s.
+    pub fn kick_middle(&self) -> f64 {
+        self.time + self.lag.map_or(0.5 * self.h, |lag| 0.5 * (0.5 * self.h - lag))
+    }
+
+    /// What a gap is divided by to be mended, s: not more than a step of the length of the last one would mend.
+    #[inline]
+    pub fn mending(&self) -> f64 {
+        self.lag.map_or(self.h, |lag| self.h.max(2.0 * lag))
+    }
+
+    /// The velocity of a body over the step as far as it is known before the step is solved: of imposed bodies exact.
+    #[inline]
+    pub fn expected(&self, body: BodyId) -> &Twist {
+        self.predicted.get(body.index()).unwrap_or(&self.twists[body.index()])
+    }
+
     /// Takes everything from `state`, for a step of length `h`, in the memory at hand.
     pub fn set(&mut self, scene: &Scene, layout: &Layout, state: &State, h: f64) {
         self.time = state.time;
         self.h = h;
+        self.lag = None;
+        self.accelerations.clear();
+        self.predicted.clear();
+        self.ahead.clear();
+        self.node_predicted.clear();
         self.poses.clear();
         self.twists.clear();
         for (i, body) in scene.bodies.iter().enumerate() {
             let id = BodyId(i as u32);
             let pose = state.pose(id);
             let twist = match &body.kind {
-                Kind::Imposed(motion) => {
-                    let next = motion.pose(&body.pose, state.time + h);
-                    Twist {
-                        linear: (next.position - pose.position) / h,
-                        angular: logarithm(pose.orientation.conjugate() * next.orientation) / h,
-                    }
-                }
+                Kind::Imposed(motion) => mean_twist(&pose, &motion.pose(&body.pose, state.time + h), h),
                 _ => {
                     let (linear, angular) = state.twist(layout, id);
                     Twist { linear, angular }
@@ -268,6 +317,11 @@ impl Present {
     }
 }
 
+/// The constant velocity that leads from one pose to another within `h`.
+fn mean_twist(from: &Pose, to: &Pose, h: f64) -> Twist {
+    Twist { linear: (to.position - from.position) / h, angular: logarithm(from.orientation.conjugate() * to.orientation) / h }
+}
+
 /// Adds `s · gradient` to the six numbers of a free body.
 #[inline]
 pub(crate) fn add_gradient(out: &mut [f64], layout: &Layout, body: BodyId, gradient: &Gradient, s: f64) {
@@ -278,9 +332,9 @@ pub(crate) fn add_gradient(out: &mut [f64], layout: &Layout, body: BodyId, gradi
     }
 }
 
-/// Applied forces, at the middle of the step.
+/// Applied forces, at the middle of the time over which they act.
 fn applied(out: &mut [f64], scene: &Scene, layout: &Layout, now: &Present) {
-    let t = now.time + 0.5 * now.h;
+    let t = now.kick_middle();
     for force in &scene.forces {
         let ForceKind::Applied(applied) = &force.kind else { continue };
         let pose = &now.poses[applied.body.index()];
@@ -291,15 +345,15 @@ fn applied(out: &mut [f64], scene: &Scene, layout: &Layout, now: &Present) {
             Frame::Body => push = pose.vector(push),
         }
         turn += applied.point.cross(pose.inverse_vector(push));
-        add_gradient(out, layout, applied.body, &Gradient { linear: push, angular: turn }, now.h);
+        add_gradient(out, layout, applied.body, &Gradient { linear: push, angular: turn }, now.kick());
     }
 }
 
-/// Motors that give a force or torque, at the middle of the step.
+/// Motors that give a force or torque, at the middle of the time over which it acts.
 fn efforts(out: &mut [f64], scene: &Scene, layout: &Layout, now: &Present) {
     for motor in &scene.motors {
         let Drive::Effort(effort) = &motor.drive else { continue };
-        let impulse = now.h * effort.value(now.time + 0.5 * now.h);
+        let impulse = now.kick() * effort.value(now.kick_middle());
         for term in joint::motor_terms(motor) {
             let joint = &scene.joints[term.joint.index()];
             let measure = joint::coordinate(scene, term.joint, term.coordinate, now);

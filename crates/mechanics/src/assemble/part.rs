@@ -15,7 +15,7 @@
 //! on in body axes, because that is where angular velocities live.
 
 use crate::math::pose::Pose;
-use crate::scene::{Axis, Part};
+use crate::scene::{Axis, BodyId, Part, Scene};
 use glam::{DQuat, DVec3};
 
 /// What a scalar function feels of one body's motion.
@@ -41,6 +41,13 @@ impl Gradient {
         self.linear.dot(twist.linear) + self.angular.dot(twist.angular)
     }
 
+    /// `G M⁻¹ G'ᵀ` on one body, 1/kg or 1/(kg m²); 0 if it is not free to move.
+    pub fn coupling(&self, other: &Gradient, scene: &Scene, body: BodyId) -> f64 {
+        scene.bodies[body.index()]
+            .mass()
+            .map_or(0.0, |mass| self.linear.dot(other.linear) / mass.mass + self.angular.dot(mass.inertia.inverse() * other.angular))
+    }
+
     /// The gradient times a factor.
     #[inline]
     pub fn scaled(&self, s: f64) -> Gradient {
@@ -55,6 +62,13 @@ pub struct Twist {
     pub linear: DVec3,
     /// Angular, body axes, rad/s.
     pub angular: DVec3,
+}
+
+impl Twist {
+    /// Half way between two velocities.
+    pub fn mean(&self, other: &Twist) -> Twist {
+        Twist { linear: 0.5 * (self.linear + other.linear), angular: 0.5 * (self.angular + other.angular) }
+    }
 }
 
 /// A scalar function of two bodies, here and now.

@@ -13,7 +13,7 @@
 //! [Mangoni2018, §5.3.2] compares explicit springs with rigid contacts.
 
 use super::rows::Block;
-use super::{Assembly, Source};
+use super::{Assembly, Present, Source};
 use crate::problem::Law;
 
 /// What a contact is.
@@ -77,22 +77,23 @@ impl Penalty {
     }
 
     /// Adds the contact that `block` describes to k, or its rows to J.
-    pub(super) fn apply(&self, out: &mut Assembly, block: &Block, (gap, mu): (f64, f64), source: Source, h: f64) {
+    pub(super) fn apply(&self, out: &mut Assembly, block: &Block, (gap, mu): (f64, f64), source: Source, now: &Present) {
+        let (h, kick) = (now.h, now.kick());
         if gap >= 0.0 {
             return;
         }
         let force = self.force(-gap, mu, &block.before);
         if !self.implicit {
-            let impulse = force.map(|f| h * f);
+            let impulse = force.map(|f| kick * f);
             block.add_transposed(&impulse, &mut out.problem.k);
             block.add_transposed(&impulse, &mut out.impulses.penalty);
             return;
         }
         let (elastic, slope) = self.spring(-gap);
-        // r = h (F − (h k' + c) u): u + r/(h²k' + hc) − F/(hk' + c) = 0.
-        let compliance = 1.0 / (h * h * slope + h * self.damping);
+        // r = h̄ (F − (h k' + c) u): u + r/(h̄(hk' + c)) − F/(hk' + c) = 0.
+        let compliance = 1.0 / (kick * h * slope + kick * self.damping);
         block.row(0).push(out, source, Law::Unilateral, &[-elastic / (h * slope + self.damping)], compliance);
-        let most = h * mu * force[0];
+        let most = kick * mu * force[0];
         for row in 1..if most > 0.0 { 3 } else { 1 } {
             block.row(row).push(out, source, Law::Interval { lo: -most, hi: most }, &[0.0], self.slip / most);
         }

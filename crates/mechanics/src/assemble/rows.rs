@@ -1,6 +1,6 @@
 //! Blocks of rows: gradients of bodies, put in the order of the columns.
 
-use super::{Assembly, Gradient, Present, Source};
+use super::{Assembly, Gradient, Impact, Present, Source, Touch};
 use crate::problem::Law;
 use crate::scene::{BodyId, Layout};
 use glam::DVec3;
@@ -24,6 +24,10 @@ pub struct Block {
     pub imposed: [f64; ROWS],
     /// The velocity of each row before the step, imposed motions included.
     pub before: [f64; ROWS],
+    /// The velocity of each row over the step if the forces stay as they were; under the Euler scheme that before the step.
+    pub expected: [f64; ROWS],
+    /// The mean of what imposed motions contribute before the step and over it: what their work is reckoned with.
+    carried: [f64; ROWS],
 }
 
 impl Block {
@@ -37,16 +41,21 @@ impl Block {
             values: [[[0.0; 6]; ROWS]; BODIES],
             imposed: [0.0; ROWS],
             before: [0.0; ROWS],
+            expected: [0.0; ROWS],
+            carried: [0.0; ROWS],
         }
     }
 
     /// Adds what row `row` feels of `body`.
     #[inline]
     pub fn add(&mut self, row: usize, body: BodyId, gradient: &Gradient, layout: &Layout, now: &Present) {
-        let rate = gradient.rate(&now.twists[body.index()]);
-        self.before[row] += rate;
+        let before = gradient.rate(&now.twists[body.index()]);
+        let expected = if now.lag.is_some() { gradient.rate(now.expected(body)) } else { before };
+        self.before[row] += before;
+        self.expected[row] += expected;
         let Some(start) = layout.velocities[body.index()] else {
-            self.imposed[row] += rate;
+            self.imposed[row] += expected;
+            self.carried[row] += 0.5 * (before + expected);
             return;
         };
         let place = self.place(start, 6);
@@ -58,7 +67,9 @@ impl Block {
     /// Adds what row `row` feels of a node (counted over all soft bodies).
     #[inline]
     pub fn add_node(&mut self, row: usize, node: u32, gradient: DVec3, layout: &Layout, now: &Present) {
-        self.before[row] += gradient.dot(now.node_velocities[node as usize]);
+        let before = now.node_velocities[node as usize];
+        self.before[row] += gradient.dot(before);
+        self.expected[row] += gradient.dot(*now.node_predicted.get(node as usize).unwrap_or(&before));
         if let Some(start) = layout.nodes[node as usize] {
             let place = self.place(start, 3);
             for (x, g) in self.values[place][row].iter_mut().zip(gradient.to_array()) {
@@ -84,6 +95,13 @@ impl Block {
         place
     }
 
+    /// Adds a velocity that a surface has of its own: a belt.
+    pub fn add_belt(&mut self, row: usize, speed: f64) {
+        for part in [&mut self.imposed, &mut self.carried, &mut self.before, &mut self.expected] {
+            part[row] += speed;
+        }
+    }
+
     /// Appends the block to the problem with the velocities `w` (imposed motions are added here);
     /// nothing happens if no body of it is free to move.
     pub fn push(&self, out: &mut Assembly, source: Source, law: Law, w: &[f64], compliance: f64) {
@@ -92,12 +110,27 @@ impl Block {
         }
     }
 
+    /// Keeps gap and impact of a rigid unilateral block for the end of the step; comes before [`Block::push`].
+    pub fn touch(&self, out: &mut Assembly, gap: f64, impact: Option<Impact>) {
+        if self.count > 0 {
+            out.touches.push(Touch {
+                row: out.problem.w.len() as u32,
+                block: out.sources.len() as u32,
+                imposed: self.imposed[0],
+                gap,
+                impact,
+            });
+        }
+    }
+
     /// One row of the block as a block of its own.
     pub fn row(&self, row: usize) -> Block {
         let mut out = *self;
         out.rows = 1;
         out.values.iter_mut().for_each(|v| v[0] = v[row]);
-        (out.imposed[0], out.before[0]) = (self.imposed[row], self.before[row]);
+        for part in [&mut out.imposed, &mut out.carried, &mut out.before, &mut out.expected] {
+            part[0] = part[row];
+        }
         out
     }
 
@@ -139,7 +172,7 @@ impl Block {
         for (row, (w, imposed)) in w.iter().zip(self.imposed).take(self.rows).enumerate() {
             problem.w.push(w + imposed);
             problem.E.push(if row == 0 { compliance } else { 0.0 });
-            out.imposed.push(imposed);
+            out.imposed.push(self.carried[row]);
         }
         out.sources.push(source);
     }

@@ -5,9 +5,11 @@
 //!   k += M v + h (f + gravity + loads)     f the elastic forces now; those at the end of the step are f − h K v⁺
 //! ```
 //!
+//! Under the leapfrog scheme each element is weighed like a spring ([`Weights`]), by its own stiffness per mass.
 //! The pattern of H is known before the first step: two nodes couple if they share an element. Nodes that are held have no rows.
 //! The rotations are found element by element on all threads, into fixed slots; they are added in the order of the elements.
 
+use super::leapfrog::Weights;
 use super::part::Gradient;
 use super::rows::Block;
 use super::tetrahedron::{Lame, Tetrahedron, Warp};
@@ -39,6 +41,8 @@ pub struct Mesh {
     consistent: bool,
     /// α and β of Rayleigh's damping.
     damping: [f64; 2],
+    /// How the time scheme weighs each element; empty under the Euler scheme.
+    weights: Vec<Weights>,
 }
 
 /// What a soft body did over a step, J.
@@ -72,7 +76,27 @@ impl Mesh {
             density: soft.elastic.density,
             consistent: soft.mass == NodeMass::Consistent,
             damping: [soft.elastic.mass_damping, soft.elastic.stiffness_damping],
+            weights: Vec::new(),
         }
+    }
+
+    /// How the time scheme weighs each element. Its largest eigenvalue is at most the trace: (λ + 3μ) Σ|g|² over a quarter of its density,
+    /// which is an upper bound for all modes of the mesh as well.
+    fn weigh(&mut self, now: &Present) {
+        self.weights.clear();
+        if now.lag.is_none() {
+            return;
+        }
+        let [alpha, beta] = self.damping;
+        for element in &self.elements {
+            let slopes: f64 = element.gradients.iter().map(|g| g.length_squared()).sum();
+            let stiffness = 4.0 * (self.lame.lambda + 3.0 * self.lame.mu) * slopes / self.density;
+            self.weights.push(Weights::of(now, stiffness, alpha + beta * stiffness));
+        }
+    }
+
+    fn weight(&self, element: usize) -> Weights {
+        self.weights.get(element).copied().unwrap_or(Weights::EULER)
     }
 
     /// The elements with the nodes of the scene at `nodes`.
@@ -115,9 +139,10 @@ impl Mesh {
         v.map(|v| if self.consistent { (v + sum) * (0.05 * mass) } else { v * (0.25 * mass) })
     }
 
-    /// Adds M (1 + hα) + stiffness · K of every element to H; `stiffness` is none for the mass alone.
-    fn add_matrix(&self, h: &mut Csr, layout: &Layout, mass: f64, stiffness: Option<f64>) {
+    /// Adds `mass` · M + `stiffness` · K of every element to H; `factors` gives both for an element, no stiffness for the mass alone.
+    fn add_matrix(&self, h: &mut Csr, layout: &Layout, factors: impl Fn(usize) -> (f64, Option<f64>)) {
         for (e, nodes) in self.nodes.iter().enumerate() {
+            let (mass, stiffness) = factors(e);
             for a in 0..4 {
                 let Some(row) = layout.nodes[nodes[a] as usize] else { continue };
                 for b in 0..4 {
@@ -143,24 +168,42 @@ impl Mesh {
         }
     }
 
-    /// Energies and works over a step of length h, with the elements as they were at its beginning.
-    pub fn work(&self, h: f64, before: &[DVec3], after: impl Fn(u32) -> DVec3) -> Work {
+    /// Energies and works over a step, with the elements as they were at its beginning.
+    pub fn work(&self, now: &Present, after: impl Fn(u32) -> DVec3) -> Work {
         let mut work = Work::default();
+        let (h, kick, lag) = (now.h, now.kick(), now.lag.unwrap_or(0.0));
         for (e, nodes) in self.nodes.iter().enumerate() {
+            let Weights { alpha, beta, gamma } = self.weight(e);
             let (warp, volume) = (&self.warps[e], self.elements[e].volume);
-            let old = nodes.map(|n| before[n as usize]);
+            let old = nodes.map(|n| now.node_velocities[n as usize]);
             let new = nodes.map(&after);
             let (forces, strained) = (warp.forces(volume), warp.stiffness_times(&new, volume, self.lame));
             let (m_old, m_new) = (self.momentum(e, &old), self.momentum(e, &new));
+            let earlier = match now.lag {
+                Some(_) => warp.stiffness_times(&old, volume, self.lame),
+                None => [DVec3::ZERO; 4],
+            };
             for a in 0..4 {
                 let mean = 0.5 * (old[a] + new[a]);
-                work.elastic += mean.dot(forces[a] * h - strained[a] * (h * h));
-                work.damped += h * mean.dot(strained[a] * self.damping[1] + m_new[a] * self.damping[0]);
+                let last = earlier[a] * (2.0 * lag * kick * alpha);
+                work.elastic += mean.dot(forces[a] * kick - strained[a] * (h * kick * beta) + last);
+                let strain = strained[a] * gamma + earlier[a] * (1.0 - gamma);
+                let drag = m_new[a] * gamma + m_old[a] * (1.0 - gamma);
+                work.damped += kick * mean.dot(strain * self.damping[1] + drag * self.damping[0]);
                 work.kinetic_before += 0.5 * old[a].dot(m_old[a]);
                 work.kinetic += 0.5 * new[a].dot(m_new[a]);
             }
         }
         work
+    }
+
+    /// Kinetic energy at these velocities of the nodes of the scene, J.
+    pub fn kinetic(&self, velocity: impl Fn(u32) -> DVec3) -> f64 {
+        let one = |(e, nodes): (usize, &[u32; 4])| {
+            let v = nodes.map(&velocity);
+            self.momentum(e, &v).iter().zip(v).map(|(p, v)| 0.5 * p.dot(v)).sum::<f64>()
+        };
+        self.nodes.iter().enumerate().map(one).sum()
     }
 }
 
@@ -199,32 +242,46 @@ pub fn pattern(h: &mut Csr, meshes: &mut [Mesh], layout: &Layout) {
 /// Adds the masses alone to H.
 pub fn masses(out: &mut Assembly, layout: &Layout) {
     for mesh in &out.meshes {
-        mesh.add_matrix(&mut out.problem.H, layout, 1.0, None);
+        mesh.add_matrix(&mut out.problem.H, layout, |_| (1.0, None));
     }
 }
 
 /// Adds all soft bodies to H, k and the known impulses (gravity and loads before k is summed).
 pub fn assemble(out: &mut Assembly, scene: &Scene, layout: &Layout, now: &Present) {
-    let h = now.h;
+    let (h, kick, lag) = (now.h, now.kick(), now.lag.unwrap_or(0.0));
     let mut meshes = std::mem::take(&mut out.meshes);
     for (mesh, (soft, &first)) in meshes.iter_mut().zip(scene.softs.iter().zip(&layout.node_starts)) {
         mesh.evaluate(&now.nodes);
+        mesh.weigh(now);
         let [alpha, beta] = mesh.damping;
-        mesh.add_matrix(&mut out.problem.H, layout, 1.0 + h * alpha, Some(h * (h + beta)));
+        mesh.add_matrix(&mut out.problem.H, layout, |e| {
+            let w = mesh.weight(e);
+            (1.0 + kick * w.gamma * alpha, Some(kick * (h * w.beta + w.gamma * beta)))
+        });
         for (e, nodes) in mesh.nodes.iter().enumerate() {
             let forces = mesh.warps[e].forces(mesh.elements[e].volume);
-            let momentum = mesh.momentum(e, &nodes.map(|n| now.node_velocities[n as usize]));
+            let velocities = nodes.map(|n| now.node_velocities[n as usize]);
+            let momentum = mesh.momentum(e, &velocities);
             for a in 0..4 {
-                add(&mut out.problem.k, layout.nodes[nodes[a] as usize], momentum[a] + forces[a] * h);
+                add(&mut out.problem.k, layout.nodes[nodes[a] as usize], momentum[a] + forces[a] * kick);
+            }
+            if now.lag.is_some() {
+                let w = mesh.weight(e);
+                let strained = mesh.warps[e].stiffness_times(&velocities, mesh.elements[e].volume, mesh.lame);
+                let stiffness = kick * (2.0 * lag * w.alpha - (1.0 - w.gamma) * beta);
+                for a in 0..4 {
+                    let earlier = strained[a] * stiffness - momentum[a] * (kick * (1.0 - w.gamma) * alpha);
+                    add(&mut out.problem.k, layout.nodes[nodes[a] as usize], earlier);
+                }
             }
         }
         for (n, &mass) in mesh.masses.iter().enumerate() {
-            add(&mut out.impulses.gravity, layout.nodes[first as usize + n], scene.gravity * (h * mass));
+            add(&mut out.impulses.gravity, layout.nodes[first as usize + n], scene.gravity * (kick * mass));
         }
         for load in &soft.loads {
-            let force = DVec3::from_array(load.force.each_ref().map(|f| f.value(now.time + 0.5 * h)));
+            let force = DVec3::from_array(load.force.each_ref().map(|f| f.value(now.kick_middle())));
             for &(n, share) in &load.nodes {
-                add(&mut out.impulses.applied, layout.nodes[(first + n) as usize], force * (h * share));
+                add(&mut out.impulses.applied, layout.nodes[(first + n) as usize], force * (kick * share));
             }
         }
     }
@@ -249,12 +306,18 @@ pub fn attachments(out: &mut Assembly, scene: &Scene, layout: &Layout, now: &Pre
             let pose = &now.poses[attached.body.index()];
             let point = pose.point(attached.point);
             let gap = now.nodes[node as usize] - point;
+            // Leapfrog: what the body's rotation over the step adds to the linear motion.
+            let ahead = now
+                .node_predicted
+                .get(node as usize)
+                .map(|v| now.nodes[node as usize] + now.h * *v - now.ahead[attached.body.index()].point(attached.point));
             for d in [DVec3::X, DVec3::Y, DVec3::Z] {
                 let mut block = Block::new(1);
                 block.add_node(0, node, d, layout, now);
                 let on_body = Gradient { linear: -d, angular: -attached.point.cross(pose.inverse_vector(d)) };
                 block.add(0, attached.body, &on_body, layout, now);
-                let w = scheme.joint_erp * gap.dot(d) / now.h;
+                let curved = ahead.map_or(0.0, |ahead| (ahead - gap).dot(d) / now.h - block.expected[0]);
+                let w = scheme.joint_erp * gap.dot(d) / now.mending() + curved;
                 block.push(out, Source::Attachment(SoftId(s as u32), i as u32), Law::Equality, &[w], 0.0);
             }
         }

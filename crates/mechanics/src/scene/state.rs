@@ -4,6 +4,9 @@
 //! (position; quaternion x y z w) and, if it is free to move, 6 of v (linear velocity, world; angular
 //! velocity, body axes). Behind them come the nodes of soft bodies: 3 numbers of q and, unless they are held, 3 of v each.
 //! Scene, state and settings determine the next state to the bit.
+//!
+//! v is the velocity at the time of q. The leapfrog scheme works with velocities of the middle of a step; it takes them
+//! from v with the last acceleration and the [`State::lag`] between both times: `v − lag a`.
 
 use super::{BodyId, Kind, Scene, SoftId};
 use crate::math::pose::Pose;
@@ -77,8 +80,15 @@ pub struct State {
     pub steps: u64,
     /// Positions, body by body: m, unit quaternions (x y z w).
     pub q: Vec<f64>,
-    /// Velocities of the free bodies: m/s (world), rad/s (body axes).
+    /// Velocities of the free bodies at the time of q: m/s (world), rad/s (body axes).
     pub v: Vec<f64>,
+    /// By how much the impulses so far lag behind the time of q, s: half the last step of the leapfrog scheme, else 0.
+    #[serde(default)]
+    pub lag: f64,
+    /// Acceleration of the last step, for each number of v: m/s² (world), rad/s² (body axes, without the gyroscopic part);
+    /// empty before the first step and under the Euler scheme.
+    #[serde(default)]
+    pub acceleration: Vec<f64>,
     /// The angle about the axis of each joint, counted over full turns, rad.
     pub angles: Vec<f64>,
     /// Reactions of the last step: where the next one begins.
@@ -88,7 +98,7 @@ pub struct State {
 /// Remembered reactions.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Reactions {
-    /// Length of the step that they belong to, s.
+    /// The time over which they act, s: force = impulse / h.
     pub h: f64,
     /// Impulses in joints, stops, motors and gears, row by row, N s, N m s.
     pub joints: Vec<f64>,

@@ -4,7 +4,7 @@
 //! |---|---|
 //! | displacement | place now − place without stress |
 //! | von Mises | mean over the elements around it, by volume |
-//! | contact force | Σ impulse · share / h over the contacts that it holds |
+//! | contact force | Σ impulse · share / h̄ over the contacts that it holds |
 //! | contact pressure | normal part of that force over a third of the boundary around it (without stress) |
 
 use super::Stepper;
@@ -77,13 +77,13 @@ impl Stepper {
             let Source::Contact(_, _, c) = *source else { continue };
             let contact = &self.contacts[c as usize];
             let r = &self.solution.r[rows[k]..rows[k + 1]];
-            let force: DVec3 = r.iter().zip(frame(contact.normal)).map(|(r, d)| d * *r).sum::<DVec3>() / self.now.h;
+            let force: DVec3 = r.iter().zip(frame(contact.normal)).map(|(r, d)| d * *r).sum::<DVec3>() / self.now.kick();
             for (grip, sign) in self.now.grips.get(c as usize).copied().unwrap_or_default().into_iter().zip([-1.0, 1.0]) {
                 let Some(grip) = grip else { continue };
                 for (node, share) in grip.vertices.into_iter().zip(grip.shares) {
                     if let Some(n) = node.checked_sub(first).filter(|n| (*n as usize) < count) {
                         forces[n as usize] += force * (sign * share);
-                        normals[n as usize] += share * r[0] / self.now.h;
+                        normals[n as usize] += share * r[0] / self.now.kick();
                     }
                 }
             }

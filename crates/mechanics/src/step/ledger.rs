@@ -19,9 +19,11 @@
 //! | scheme | what the time step itself does: work of gravity and springs against the change of their potential, joints whose directions turn within a step, the gyroscopic impulse, mending of joints |
 //! | solver | the defect ρ = k + Jᵀr − Hv of the momentum equation: −ρ·v̄ |
 //!
+//! Under the leapfrog scheme v and v⁺ are velocities of the middles of two steps. The ledger shows the kinetic energies at the times of the
+//! positions; what lies between, at the beginning and at the end, is part of the scheme's term.
+//!
 //! No term is computed as the rest of the others: [`Ledger::residual`] is rounding, or the assembly is wrong.
 
-use crate::assemble::element::imposed_twist;
 use crate::assemble::{Assembly, Present, Source, Twist, soft};
 use crate::math::dot;
 use crate::problem::Solution;
@@ -118,7 +120,7 @@ impl Clerk {
         }
         let after = |node: u32| layout.nodes[node as usize].map_or(DVec3::ZERO, |at| DVec3::from_slice(&solution.v[at as usize..]));
         for mesh in &assembly.meshes {
-            let work = mesh.work(now.h, &now.node_velocities, after);
+            let work = mesh.work(now, after);
             ledger.kinetic_before += work.kinetic_before;
             ledger.kinetic += work.kinetic;
             ledger.scheme += work.elastic;
@@ -147,6 +149,14 @@ impl Clerk {
         self.u.clear();
         self.u.resize(problem.rows(), 0.0);
         problem.J.mul(&self.mean, &mut self.u);
+        // An impact takes its energy at the velocities of its own time, the rest belongs to the scheme.
+        for touch in &assembly.touches {
+            let (Some(impact), row) = (touch.impact, touch.row as usize) else { continue };
+            let work = solution.r[row] * (self.u[row] + assembly.imposed[row]);
+            let taken = 0.5 * (1.0 - impact.restitution) * impact.speed * solution.r[row];
+            ledger.impact += work - taken;
+            ledger.scheme += work - taken;
+        }
         for (block, source) in problem.J.blocks().zip(&assembly.sources) {
             for (p, i) in block.range().enumerate() {
                 let (r, imposed) = (solution.r[i], assembly.imposed[i]);
@@ -165,13 +175,18 @@ impl Clerk {
     }
 
     fn elements(&mut self, layout: &Layout, now: &Present, assembly: &Assembly, solution: &Solution, ledger: &mut Ledger) {
-        let after = |body: BodyId| layout.velocity(body).map_or(now.twists[body.index()], |at| twist_at(&solution.v, at));
+        let after = |body: BodyId| layout.velocity(body).map_or(*now.expected(body), |at| twist_at(&solution.v, at));
+        // The velocity of imposed motions, at the mean of before and after as everything else.
+        let carried = |body: BodyId| match layout.velocity(body) {
+            Some(_) => Twist::default(),
+            None => now.twists[body.index()].mean(now.expected(body)),
+        };
         self.rotors = 0.0;
         for e in &assembly.elements {
             let old = e.rates(&now.twists[e.a.index()], &now.twists[e.b.index()]);
             let new = e.rates(&after(e.a), &after(e.b));
-            let imposed = e.rates(&imposed_twist(e.a, layout, now), &imposed_twist(e.b, layout, now));
-            let work = e.work(now.h, &old, &new, &imposed);
+            let imposed = e.rates(&carried(e.a), &carried(e.b));
+            let work = e.work(now, &old, &new, &imposed);
             ledger.scheme += work.elastic;
             ledger.dampers += work.damped;
             ledger.motors += work.imposed;
@@ -220,8 +235,28 @@ pub fn potential(scene: &Scene, now: &Present, elements: &[crate::assemble::Elem
     (gravity, elements.iter().map(|e| e.energy()).sum())
 }
 
+/// Kinetic energy of the rotors at the velocities `v` of a state, J.
+pub fn rotors_at(layout: &Layout, now: &Present, elements: &[crate::assemble::Element], v: &[f64]) -> f64 {
+    let twist = |body: BodyId| layout.velocity(body).map_or(now.twists[body.index()], |at| twist_at(v, at));
+    let rotors = elements.iter().filter(|e| e.inertia > 0.0);
+    rotors.map(|e| e.kinetic(e.rates(&twist(e.a), &twist(e.b))[0])).sum()
+}
+
 fn twist_at(v: &[f64], at: usize) -> Twist {
     Twist { linear: DVec3::from_slice(&v[at..]), angular: DVec3::from_slice(&v[at + 3..]) }
+}
+
+/// Kinetic energy at the velocities `v` of a state, J.
+pub fn kinetic(scene: &Scene, layout: &Layout, meshes: &[soft::Mesh], v: &[f64]) -> f64 {
+    let mut sum = 0.0;
+    for (i, body) in scene.bodies.iter().enumerate() {
+        if let (Some(mass), Some(at)) = (body.mass(), layout.velocity(BodyId(i as u32))) {
+            let twist = twist_at(v, at);
+            sum += mass.kinetic(twist.linear, twist.angular);
+        }
+    }
+    let velocity = |node: u32| layout.nodes[node as usize].map_or(DVec3::ZERO, |at| DVec3::from_slice(&v[at as usize..]));
+    sum + meshes.iter().map(|mesh| mesh.kinetic(velocity)).sum::<f64>()
 }
 
 /// Change of the potential energy of gravity, body by body, J.

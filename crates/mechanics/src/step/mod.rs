@@ -11,6 +11,9 @@
 //!   x⁺ = x + h v⁺,      ρ⁺ = ρ exp(h ω⁺)
 //! ```
 //!
+//! This is the Euler scheme, of first order. The leapfrog scheme ([`crate::assemble::leapfrog`]) reads the same v⁺ as the velocity of the
+//! middle of the step and is of second order between events.
+//!
 //! Data flows one way; each stage writes into a buffer that the next one reads. The state is touched in the last
 //! stage only, after the verdict. Scene, state and settings determine the next state to the bit.
 
@@ -26,6 +29,7 @@ pub use ledger::Ledger;
 pub use settings::{Policy, Settings};
 pub use verdict::{Used, Verdict};
 
+use crate::assemble::leapfrog::Jumps;
 use crate::assemble::{Assembly, Element, Present, element, joint};
 use crate::geometry::{Contact, World};
 use crate::math::cliques::CliqueFactor;
@@ -117,6 +121,9 @@ pub struct Stepper {
     /// Where the last solve began.
     guess: Solution,
     clerk: ledger::Clerk,
+    /// Leapfrog: the velocities at the beginning of the step, and its jumps.
+    began: Vec<f64>,
+    jumps: Jumps,
     /// The elements after the step, for their energy.
     after: (Present, Vec<Element>),
     factor: CliqueFactor,
@@ -159,6 +166,8 @@ impl Stepper {
             solution: Solution::default(),
             guess: Solution::default(),
             clerk: ledger::Clerk::default(),
+            began: Vec::new(),
+            jumps: Jumps::default(),
             after: Default::default(),
             factor: CliqueFactor::default(),
             projector: project::Projector::default(),
@@ -218,7 +227,7 @@ impl Stepper {
 
     /// Where bodies touch, or may within the step.
     fn collide(&mut self, scene: &Scene, state: &State, h: f64) {
-        self.now.set(scene, &self.layout, state, h);
+        self.now.begin(scene, &self.layout, state, (h, self.settings.scheme.time));
         self.contacts.clear();
         if scene.colliders.is_empty() {
             return;
@@ -283,7 +292,7 @@ impl Stepper {
     fn assemble(&mut self, scene: &Scene, state: &State) {
         self.assembly.assemble(scene, &self.layout, &self.now, &self.settings.scheme, &self.contacts);
         if self.settings.warm_start {
-            warm_start::recall(&state.reactions, &self.assembly, &self.contacts, self.now.h, &mut self.solution);
+            warm_start::recall(&state.reactions, &self.assembly, &self.contacts, self.now.kick(), &mut self.solution);
         } else {
             self.solution.r.clear();
             self.solution.r.resize(self.assembly.problem.rows(), 0.0);
@@ -350,7 +359,27 @@ impl Stepper {
     /// Velocities and positions at the end of the step.
     fn advance(&mut self, scene: &Scene, state: &mut State) {
         let h = self.now.h;
+        if self.now.lag.is_some() {
+            self.began.clone_from(&state.v);
+            self.jumps.find(&self.layout, &self.now, &self.assembly, &self.solution);
+            self.jumps.advance(scene, &self.layout, &self.now, &self.solution, state);
+        } else {
+            self.advance_euler(scene, state);
+        }
+        state.settle_softs(scene, &self.layout);
+        state.time += h;
+        state.steps += 1;
+        for _ in 0..self.settings.projections {
+            self.projector.project(scene, &self.layout, state);
+        }
+    }
+
+    /// Positions go on with the velocities at the end of the step.
+    fn advance_euler(&mut self, scene: &Scene, state: &mut State) {
+        let h = self.now.h;
         state.v.clone_from(&self.solution.v);
+        state.lag = 0.0;
+        state.acceleration.clear();
         for (i, body) in scene.bodies.iter().enumerate() {
             let id = BodyId(i as u32);
             match &body.kind {
@@ -366,17 +395,16 @@ impl Stepper {
             let place = self.now.nodes[node] + h * state.node_velocity(&self.layout, node);
             state.set_node(&self.layout, node, place);
         }
-        state.settle_softs(scene, &self.layout);
-        state.time += h;
-        state.steps += 1;
-        for _ in 0..self.settings.projections {
-            self.projector.project(scene, &self.layout, state);
-        }
     }
 
     /// Energies, joint angles, remembered reactions.
     fn record(&mut self, scene: &Scene, state: &mut State, verdict: &mut Verdict) {
         let mut energy = self.clerk.write(scene, &self.layout, &self.now, &self.assembly, &self.solution);
+        let leapfrog = self.now.lag.is_some().then(|| {
+            let kinetic = |v: &[f64]| ledger::kinetic(scene, &self.layout, &self.assembly.meshes, v);
+            let rotors = ledger::rotors_at(&self.layout, &self.now, &self.assembly.elements, &self.began);
+            (kinetic(&self.began) + rotors, kinetic(&state.v))
+        });
         let (after, elements) = &mut self.after;
         after.set(scene, &self.layout, state, self.now.h);
         element::evaluate(scene, after, elements);
@@ -393,17 +421,24 @@ impl Stepper {
         energy.potential = gravity + springs;
         energy.potential_change = ledger::fallen(scene, &self.now, after, &self.assembly.meshes) + (springs - springs_before);
         energy.scheme += energy.potential_change;
-        // The axes of rotors have turned.
-        let turned = ledger::rotors(after, elements) - self.clerk.rotors;
-        energy.kinetic += turned;
-        energy.scheme += turned;
+        let rotors = ledger::rotors(after, elements);
+        if let Some((kinetic_before, kinetic)) = leapfrog {
+            // From the middles of two steps to the times of the positions.
+            energy.scheme += (kinetic + rotors - energy.kinetic) - (kinetic_before - energy.kinetic_before);
+            (energy.kinetic_before, energy.kinetic) = (kinetic_before, kinetic + rotors);
+        } else {
+            // The axes of rotors have turned.
+            let turned = rotors - self.clerk.rotors;
+            energy.kinetic += turned;
+            energy.scheme += turned;
+        }
         energy.turnover +=
             [energy.potential_change, energy.applied, energy.motors, energy.scheme, energy.dampers].map(f64::abs).iter().sum::<f64>();
         verdict.energy = energy;
         for (i, angle) in state.angles.iter_mut().enumerate() {
             *angle = joint::coordinate(scene, JointId(i as u32), Coordinate::Angle, after).value;
         }
-        warm_start::store(&mut state.reactions, &self.assembly, &self.contacts, self.now.h, &self.solution);
+        warm_start::store(&mut state.reactions, &self.assembly, &self.contacts, self.now.kick(), &self.solution);
     }
 
     /// The problem of the last step, with the names of its blocks.
