@@ -322,7 +322,7 @@ fn a_ball_on_a_shaken_table_rebounds_at_the_speed_of_the_table() {
     let mut scene = weightless("shaken");
     scene.materials[0] = Material { name: "steel".into(), mu: 0.0, restitution: 1.0, ..Material::default() };
     let rise = Motion { translation: [Function::default(), Function::default(), Function::sine(0.1, 1.0)], ..Motion::default() };
-    scene.add_shaped(
+    scene.add_body_with_shape(
         Body::imposed("table", rise).at(DVec3::Z * -0.1),
         signorini_mechanics::geometry::Shape::Box { half_extents: DVec3::new(1.0, 1.0, 0.1) },
     );

@@ -174,7 +174,8 @@ fn stops(out: &mut Assembly, (scene, id): (&Scene, JointId), limit: &Limit, (lay
 
 fn motors(out: &mut Assembly, scene: &Scene, layout: &Layout, now: &Present, scheme: &Scheme) {
     let middle = |f: &Function| f.value(now.time + 0.5 * now.h);
-    let limited = |effort: f64| if effort.is_finite() { Law::Interval { lo: -now.kick() * effort, hi: now.kick() * effort } } else { Law::Equality };
+    let limited =
+        |effort: f64| if effort.is_finite() { Law::Interval { lo: -now.kick() * effort, hi: now.kick() * effort } } else { Law::Equality };
     for (m, motor) in scene.motors.iter().enumerate() {
         if matches!(motor.drive, Drive::Effort(_)) {
             continue;
