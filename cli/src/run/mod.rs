@@ -60,6 +60,10 @@ pub struct Options {
     /// Length of a step: seconds, or with a unit ("2 ms").
     #[arg(long, value_parser = time)]
     pub dt: Option<f64>,
+    /// Largest error of a position in one step: metres, or with a unit ("0.1 mm"). Steps are then chosen within --dt.
+    #[arg(long, value_parser = length)]
+    #[serde(default)]
+    pub accuracy: Option<f64>,
     /// When to end: seconds, or with a unit.
     #[arg(long, value_parser = time)]
     pub t_end: Option<f64>,
@@ -283,7 +287,7 @@ pub fn settings(loaded: &Loaded, options: &Options) -> Result<Settings, String> 
         Scheme::Leapfrog => TimeScheme::Leapfrog,
         Scheme::Euler => TimeScheme::Euler,
     });
-    loaded.settings(&Overrides { solver: options.solver.clone(), friction, time })
+    loaded.settings(&Overrides { solver: options.solver.clone(), friction, time, accuracy: options.accuracy })
 }
 
 /// All steps of a run.
@@ -376,6 +380,15 @@ fn every(text: &str) -> Result<Every, String> {
 
 /// A time on the command line.
 fn time(text: &str) -> Result<f64, String> {
+    quantity(text, Dimension::new(0, 0, 1, 0), "a time", "2 ms")
+}
+
+fn length(text: &str) -> Result<f64, String> {
+    quantity(text, Dimension::new(1, 0, 0, 0), "a length", "0.1 mm")
+}
+
+/// A positive quantity with or without its unit.
+fn quantity(text: &str, dimension: Dimension, what: &str, example: &str) -> Result<f64, String> {
     struct Nothing;
     impl Names for Nothing {
         fn value(&mut self, _: &str) -> Option<Result<Quantity, String>> {
@@ -386,9 +399,8 @@ fn time(text: &str) -> Result<f64, String> {
         }
     }
     let value = evaluate(text, &mut Nothing).map_err(|w| format!("{}: {}", w.message, w.wanted))?;
-    let time = Dimension::new(0, 0, 1, 0);
-    if value.dimension != Dimension::NONE && value.dimension != time {
-        return Err(format!("`{text}` is in {}, wanted a time such as \"2 ms\"", value.dimension.symbol()));
+    if value.dimension != Dimension::NONE && value.dimension != dimension {
+        return Err(format!("`{text}` is in {}, wanted {what} such as \"{example}\"", value.dimension.symbol()));
     }
-    if value.value > 0.0 { Ok(value.value) } else { Err("wanted a time above 0".into()) }
+    if value.value > 0.0 { Ok(value.value) } else { Err(format!("wanted {what} above 0")) }
 }

@@ -39,6 +39,9 @@ pub struct Summary {
     /// What the ledger of a step misses, at worst, relative to its turnover.
     #[serde(deserialize_with = "number")]
     pub ledger: f64,
+    /// The error of the time scheme.
+    #[serde(default)]
+    pub scheme: SchemeSum,
     /// Steps by solver.
     pub solvers: BTreeMap<String, u64>,
     /// Steps whose error was not accepted.
@@ -54,6 +57,61 @@ pub struct Summary {
     verdicts: Vec<Json>,
     stages: Json,
     wanted: f64,
+}
+
+/// The error of the time scheme over a run: how far its steps are from the motion.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct SchemeSum {
+    /// Sum of the errors of the steps that are known, m.
+    pub metre_sum: f64,
+    /// Largest error of a step, m.
+    pub metre_worst: f64,
+    /// Sum of the errors of the steps that are known, J.
+    pub joule_sum: f64,
+    /// Largest error of a step, J.
+    pub joule_worst: f64,
+    /// Steps whose error is not known: impacts without doubling, the first step, the Euler scheme.
+    pub unknown: u64,
+    /// Steps with events that doubling saw.
+    pub events: u64,
+    /// Steps in which the accuracy that was asked for could not be held.
+    pub missed: u64,
+    /// Problems solved.
+    pub solves: u64,
+}
+
+impl SchemeSum {
+    fn add(&mut self, verdict: &Verdict) {
+        self.solves += u64::from(verdict.solves);
+        let Some(error) = verdict.scheme else {
+            self.unknown += 1;
+            return;
+        };
+        self.metre_sum += error.metre;
+        self.metre_worst = self.metre_worst.max(error.metre);
+        self.joule_sum += error.joule;
+        self.joule_worst = self.joule_worst.max(error.joule);
+        self.events += u64::from(error.event);
+        self.missed += u64::from(!error.held);
+    }
+
+    /// For the final line; nothing if no step knows its error.
+    fn line(&self, steps: u64, time: f64) -> String {
+        if self.unknown == steps {
+            return String::new();
+        }
+        let mut line = format!("  time step off by {} at most, {} in sum", length(self.metre_worst), length(self.metre_sum));
+        if self.unknown > 0 {
+            line += &format!(" ({} steps unknown)", self.unknown);
+        }
+        if self.missed > 0 {
+            line += &format!("  accuracy NOT held in {} of {steps} steps", self.missed);
+        }
+        if self.solves > steps && time > 0.0 {
+            line += &format!("  {:.0} solves per s of motion", self.solves as f64 / time);
+        }
+        line
+    }
 }
 
 impl Summary {
@@ -72,6 +130,7 @@ impl Summary {
             penetration: 0.0,
             energy: Ledger::default(),
             ledger: 0.0,
+            scheme: SchemeSum::default(),
             solvers: BTreeMap::new(),
             not_accepted: 0,
             divided: 0,
@@ -106,6 +165,7 @@ impl Summary {
         } else {
             *self.solvers.entry("free".into()).or_default() += 1;
         }
+        self.scheme.add(verdict);
         self.not_accepted += u64::from(!verdict.accepted);
         self.divided += u64::from(verdict.substeps > 1);
     }
@@ -127,6 +187,7 @@ impl Summary {
             self.worst_name = name();
         }
         self.ledger = self.ledger.max(energy.residual().abs() / scale);
+        self.scheme.unknown += 1;
         *self.solvers.entry(method.into()).or_default() += 1;
     }
 
@@ -155,6 +216,7 @@ impl Summary {
         if self.not_accepted > 0 {
             line += &format!("  {} step{} NOT accepted", self.not_accepted, if self.not_accepted == 1 { "" } else { "s" });
         }
+        line += &self.scheme.line(self.steps, self.time);
         line += &format!("  {:.0} steps/s", self.rate());
         match &self.note {
             Some(note) => format!("{line}\n{note}"),
@@ -177,6 +239,7 @@ impl Summary {
             "joints": self.joints,
             "contacts_mean": if self.steps > 0 { self.contacts as f64 / self.steps as f64 } else { 0.0 },
             "error": {"worst_joule": self.worst_joule, "worst_relative": self.worst_relative, "worst_name": self.worst_name},
+            "scheme": self.scheme,
             "penetration_max": self.penetration,
             "energy": energy,
             "solvers": self.solvers,

@@ -4,7 +4,7 @@ use crate::scenefile::fault::nearest;
 use crate::scenefile::{Loaded, format};
 use signorini_mechanics::assemble::{Friction, TimeScheme, Treatment};
 use signorini_mechanics::mechanism;
-use signorini_mechanics::step::{Policy, Settings};
+use signorini_mechanics::step::{Policy, Settings, TimeEstimate};
 use signorini_solve::solve::Method;
 
 /// What stands above the settings of a scene file.
@@ -16,6 +16,8 @@ pub struct Overrides {
     pub friction: Option<Friction>,
     /// The time scheme.
     pub time: Option<TimeScheme>,
+    /// The accuracy of a step, m.
+    pub accuracy: Option<f64>,
 }
 
 impl Loaded {
@@ -42,6 +44,14 @@ impl Loaded {
             (None, Some(format::Scheme::Euler)) => TimeScheme::Euler,
             (None, None) => settings.scheme.time,
         };
+        settings.accuracy = over.accuracy.or(run.accuracy.map(|x| x.si));
+        if settings.accuracy.is_some() && run.integrator == Some(format::Integrator::Acceleration) {
+            let instead = "with \"acceleration\" set method = \"dormand_prince\" and tolerance";
+            return Err(format!("accuracy belongs to integrator = \"stepping\": {instead}"));
+        }
+        if run.time_error == Some(format::TimeError::Doubling) {
+            settings.time_error = TimeEstimate::Doubling;
+        }
         if let Some(tolerance) = run.tolerance {
             settings.stop.tolerance.relative = tolerance.si;
         }

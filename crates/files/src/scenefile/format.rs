@@ -243,6 +243,16 @@ words! {
 }
 
 words! {
+    /// How the error of the time scheme is estimated.
+    pub enum TimeError {
+        /// From the change of the acceleration, without a further solve.
+        Free = "free",
+        /// From one step of dt and two of dt/2, which are kept: three solves.
+        Doubling = "doubling",
+    }
+}
+
+words! {
     /// Runge-Kutta methods for integrator = "acceleration".
     pub enum RungeKutta {
         /// Order 4, steps of dt.
@@ -263,6 +273,10 @@ table! {
         integrator: Option<Integrator>,
         /// With integrator = "stepping": the time scheme; "euler" without this.
         scheme: Option<Scheme>,
+        /// How the error of the time scheme is estimated; "free" without this.
+        time_error: Option<TimeError>,
+        /// Largest error of a position in one step ("0.1 mm"): steps are chosen within dt, by doubling.
+        accuracy: Option<Of<Length>>,
         /// With integrator = "acceleration": which Runge-Kutta method; "runge_kutta_4" without this.
         method: Option<RungeKutta>,
         /// With integrator = "acceleration": false if the drift of the joints is not to be taken away.

@@ -89,6 +89,9 @@ pub struct State {
     /// empty before the first step and under the Euler scheme.
     #[serde(default)]
     pub acceleration: Vec<f64>,
+    /// Length of the next step if steps are chosen by accuracy, s; 0 before the first one.
+    #[serde(default)]
+    pub next_step: f64,
     /// The angle about the axis of each joint, counted over full turns, rad.
     pub angles: Vec<f64>,
     /// Reactions of the last step: where the next one begins.

@@ -17,6 +17,7 @@
 //! Data flows one way; each stage writes into a buffer that the next one reads. The state is touched in the last
 //! stage only, after the verdict. Scene, state and settings determine the next state to the bit.
 
+mod accuracy;
 pub mod fields;
 pub mod ledger;
 mod project;
@@ -24,6 +25,7 @@ mod settings;
 mod verdict;
 mod warm_start;
 
+pub use accuracy::{SchemeError, TimeEstimate};
 pub use fields::Fields;
 pub use ledger::Ledger;
 pub use settings::{Policy, Settings};
@@ -124,6 +126,11 @@ pub struct Stepper {
     /// Leapfrog: the velocities at the beginning of the step, and its jumps.
     began: Vec<f64>,
     jumps: Jumps,
+    /// True if the acceleration at the beginning of the step was not known.
+    fresh: bool,
+    /// The radius at which the rotation of each body counts, m.
+    spans: Vec<f64>,
+    trials: accuracy::Trials,
     /// The elements after the step, for their energy.
     after: (Present, Vec<Element>),
     factor: CliqueFactor,
@@ -168,6 +175,9 @@ impl Stepper {
             clerk: ledger::Clerk::default(),
             began: Vec::new(),
             jumps: Jumps::default(),
+            fresh: true,
+            spans: accuracy::spans(scene, &reaches(scene)),
+            trials: accuracy::Trials::default(),
             after: Default::default(),
             factor: CliqueFactor::default(),
             projector: project::Projector::default(),
@@ -175,9 +185,13 @@ impl Stepper {
         })
     }
 
-    /// Takes one step of length [`Settings::h`].
+    /// Takes one step of length [`Settings::h`]; with [`Settings::accuracy`] in as many parts as it needs.
     pub fn step(&mut self, scene: &Scene, state: &mut State) -> Result<Verdict, StepError> {
-        self.step_by(scene, state, self.settings.h, self.settings.halvings)
+        match (self.settings.accuracy, self.settings.time_error) {
+            (Some(accuracy), _) => self.step_accurately(scene, state, accuracy),
+            (None, TimeEstimate::Doubling) => self.step_doubled(scene, state, self.settings.h),
+            (None, TimeEstimate::Free) => self.step_by(scene, state, self.settings.h, self.settings.halvings),
+        }
     }
 
     /// One step of length `h`, in halves if it must be and may be.
@@ -352,6 +366,9 @@ impl Stepper {
             contacts: self.contacts.len(),
             rows: self.assembly.problem.rows(),
             substeps: 1,
+            solves: 1,
+            impact: false,
+            scheme: None,
             energy: Ledger::default(),
         }
     }
@@ -361,6 +378,7 @@ impl Stepper {
         let h = self.now.h;
         if self.now.lag.is_some() {
             self.began.clone_from(&state.v);
+            self.fresh = state.acceleration.is_empty();
             self.jumps.find(&self.layout, &self.now, &self.assembly, &self.solution);
             self.jumps.advance(scene, &self.layout, &self.now, &self.solution, state);
         } else {
@@ -439,6 +457,8 @@ impl Stepper {
             *angle = joint::coordinate(scene, JointId(i as u32), Coordinate::Angle, after).value;
         }
         warm_start::store(&mut state.reactions, &self.assembly, &self.contacts, self.now.kick(), &self.solution);
+        verdict.impact = self.now.lag.is_some() && self.jumps.any();
+        verdict.scheme = self.free_estimate(scene);
     }
 
     /// The problem of the last step, with the names of its blocks.

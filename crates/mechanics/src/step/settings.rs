@@ -1,5 +1,6 @@
 //! How to step.
 
+use super::accuracy::TimeEstimate;
 use crate::assemble::{Scheme, Treatment};
 use crate::solve::{Method, StoppingCriteria};
 use serde::{Deserialize, Serialize};
@@ -41,6 +42,10 @@ pub struct Settings {
     /// Certify every island of at most 3000 rows (`auto` alone): the figure of the velocity error is then the certificate's upper end where that
     /// is within the tolerance, and an answer that is proved wrong is not accepted. About twice the work.
     pub certify: bool,
+    /// How the error of the time scheme is estimated.
+    pub time_error: TimeEstimate,
+    /// Largest error of a position in one step, m: steps are then as short as this asks for, h is the time between outputs.
+    pub accuracy: Option<f64>,
 }
 
 impl Default for Settings {
@@ -56,6 +61,8 @@ impl Default for Settings {
             projections: 0,
             warm_start: true,
             certify: false,
+            time_error: TimeEstimate::default(),
+            accuracy: None,
         }
     }
 }
@@ -83,6 +90,9 @@ impl Settings {
         if let Treatment::Penalty(penalty) = &scheme.treatment
             && let Some(fault) = penalty.fault()
         {
+            return Some(fault);
+        }
+        if let Some(fault) = super::accuracy::fault(self) {
             return Some(fault);
         }
         (!(self.h > 0.0 && self.h.is_finite())).then(|| format!("h = {} s, wanted > 0", self.h))

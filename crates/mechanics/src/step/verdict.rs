@@ -1,5 +1,6 @@
 //! What a step says of itself.
 
+use super::accuracy::SchemeError;
 use super::ledger::Ledger;
 use crate::assemble::Source;
 use crate::problem::Residual;
@@ -47,6 +48,12 @@ pub struct Verdict {
     pub rows: usize,
     /// In how many parts the step was taken.
     pub substeps: u32,
+    /// Problems solved: with doubling and accuracy more than one for each part.
+    pub solves: u32,
+    /// Leapfrog: true if bodies met within the step.
+    pub impact: bool,
+    /// How far the step is from the motion; none if the scheme cannot tell.
+    pub scheme: Option<SchemeError>,
     /// Where the energy went.
     pub energy: Ledger,
 }
@@ -63,7 +70,8 @@ impl Verdict {
             "time": self.time, "accepted": self.accepted, "status": self.status, "joule": self.error.joule,
             "relative": self.error.relative(), "estimate": self.error.estimate, "velocity": self.error.velocity,
             "worst": self.worst_name(scene), "solver": self.solver.name(), "work": self.work, "penetration": self.penetration,
-            "contacts": self.contacts, "rows": self.rows, "substeps": self.substeps, "energy": self.energy,
+            "contacts": self.contacts, "rows": self.rows, "substeps": self.substeps, "solves": self.solves,
+            "impact": self.impact, "scheme": self.scheme, "energy": self.energy,
         })
     }
 
@@ -79,6 +87,9 @@ impl Verdict {
             contacts: self.contacts.max(next.contacts),
             rows: self.rows.max(next.rows),
             substeps: self.substeps + next.substeps,
+            solves: self.solves + next.solves,
+            impact: self.impact || next.impact,
+            scheme: self.scheme.zip(next.scheme).map(|(a, b)| a.then(&b)),
             energy: self.energy.then(&next.energy),
             ..*worse
         }
