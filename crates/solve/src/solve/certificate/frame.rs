@@ -56,6 +56,8 @@ pub(super) struct Lack {
     pub distance: f64,
     /// The same relative to the block's terms.
     pub relative: f64,
+    /// The same relative to the largest terms of any row.
+    pub overall: f64,
 }
 
 impl Frame {
@@ -223,13 +225,17 @@ impl Frame {
             if normal > 0.0 || open {
                 let distance = recession(law).dual_distance(u);
                 let terms = base.terms[range.clone()].iter().fold(0.0f64, |m, x| m.max(*x));
-                worst.distance = worst.distance.max(distance);
-                worst.relative = worst.relative.max(if distance > 0.0 { distance / terms } else { 0.0 });
+                // Rounding counts: a large y that cancels leaves nothing to rely on.
+                let reach = distance + noise.iter().sum::<f64>();
+                worst.distance = worst.distance.max(reach);
+                worst.relative = worst.relative.max(if reach > 0.0 { reach / terms } else { 0.0 });
             }
             if u.iter().any(|x| !x.is_finite()) {
-                worst = Lack { normal: f64::INFINITY, distance: f64::INFINITY, relative: f64::INFINITY };
+                worst = Lack { normal: f64::INFINITY, distance: f64::INFINITY, relative: f64::INFINITY, overall: f64::INFINITY };
             }
         }
+        let largest = base.terms.iter().fold(0.0f64, |m, x| m.max(*x));
+        worst.overall = if worst.distance > 0.0 { worst.distance / largest } else { 0.0 };
         worst
     }
 

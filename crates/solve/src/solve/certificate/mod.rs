@@ -128,10 +128,10 @@ impl Default for Settings {
 
 /// The least and the greatest regularisation of the active rows: the exact system, and one that forgives wrong branches.
 const TAUS: [f64; 2] = [1e-9, 1e-2];
-/// Lacks up to this part of the terms of a velocity may be moved into w.
+/// Lacks up to this part of the largest terms of a velocity may be moved into w.
 const MOVABLE: f64 = 1e-12;
 /// Equality rows up to this part of their terms are at rounding.
-const ROUNDING: f64 = 1e-14;
+const ROUNDING: f64 = 2e-14;
 /// A figure that holds for a moved w is preferred to a proved one only where it is this much smaller.
 const PREFERRED: f64 = 0.1;
 /// A reduced W is taken for symmetric, and for semidefinite, up to this part of its entries.
@@ -309,7 +309,7 @@ fn measure(frame: &mut Frame, base: &Base, offset: &[f64], y: &[f64], best: &mut
     let mut at = Velocities::default();
     frame.velocities(base, y, &mut at);
     let lack = frame.lack(base, &at);
-    if !(lack.relative <= MOVABLE) {
+    if !(lack.overall <= MOVABLE) {
         return;
     }
     let proved = lack.normal <= 0.0 && lack.relative <= ROUNDING;
