@@ -22,7 +22,9 @@ use super::rows::Block;
 use super::{Assembly, Present, Scheme, Source};
 use crate::math::pose::Pose;
 use crate::problem::Law;
-use crate::scene::{BodyId, Coordinate, Drive, Function, GearId, GearTerm, Joint, JointId, Layout, Limit, Motor, MotorId, Part, Scene};
+use crate::scene::{
+    Axis, BodyId, Coordinate, Drive, Function, GearId, GearTerm, Joint, JointId, Layout, Limit, Motor, MotorId, Part, Scene,
+};
 
 /// Swing per step from which on the curvature of a joint is left out, rad.
 const SWING: f64 = 0.1;
@@ -105,6 +107,19 @@ fn evaluate_at(joint: &Joint, part: Part, poses: &[Pose]) -> Measure {
     measure(part, a, b)
 }
 
+/// The value of a part where the predicted motion leads to. The three coordinates of a point are taken along the axes of the beginning of
+/// the step, as their rows are: along turned axes the rows of a loop would contradict each other by h² near its singular positions.
+fn value_ahead(joint: &Joint, part: Part, now: &Present) -> f64 {
+    let along = |axis: Axis| joint.kind.parts().contains(&Part::Along(axis));
+    let (Part::Along(axis), true) = (part, [Axis::X, Axis::Y, Axis::Z].into_iter().all(along)) else {
+        return evaluate_at(joint, part, &now.ahead).value;
+    };
+    let point = |body: BodyId, frame: &Pose| now.ahead[body.index()].point(frame.position);
+    let apart = point(joint.b, &joint.frame_b) - point(joint.a, &joint.frame_a);
+    let orientation = now.poses[joint.a.index()].orientation * joint.frame_a.orientation;
+    (orientation.conjugate() * apart)[axis as usize]
+}
+
 /// 1 where the step resolves the swing of a joint about its bodies' centres, 0 where it does not: there the predicted curvature would
 /// give energy (a whipping chain of 50 links grows without bound from 0.15 rad per step on, and loses energy with this limit).
 fn resolved(joint: &Joint, now: &Present) -> f64 {
@@ -147,7 +162,7 @@ fn parts(out: &mut Assembly, (scene, id): (&Scene, JointId), (layout, now): (&La
         block.add(0, joint.a, &c.a, layout, now);
         block.add(0, joint.b, &c.b, layout, now);
         let curved = match now.lag {
-            Some(_) => resolved(joint, now) * ((evaluate_at(joint, part, &now.ahead).value - c.value) / now.h - block.expected[0]),
+            Some(_) => resolved(joint, now) * ((value_ahead(joint, part, now) - c.value) / now.h - block.expected[0]),
             None => 0.0,
         };
         let (w, compliance) = if joint.compliance > 0.0 {

@@ -1,7 +1,9 @@
 //! The leapfrog scheme: second order in time, with the problem and the rows of the Euler scheme.
 //!
-//! The step `x⁺ = x + h v⁺` is of second order if v⁺ is read as what it is, the velocity of the *middle* of the step. Impulses then lead
-//! from the middle of the last step to the middle of this one, and are centred on the time of x, where all forces are known:
+//! The step `x⁺ = x + h v⁺` is of second order if v⁺ is read as what it is, the velocity of the
+//! *middle* of the step. Impulses then lead
+//! from the middle of the last step to the middle of this one, and are centred on the time of x,
+//! where all forces are known:
 //!
 //! ```text
 //!   lag = (time of x) − (time of v)        0 at the beginning, h/2 after a step of length h
@@ -9,17 +11,26 @@
 //!   a   = (v⁺ − v)/h̄                       the acceleration, reactions included
 //! ```
 //!
-//! 1. Predict: `v̂ = v + h̄ a` with the last a; rotations by `exp(½hω̂) I ω̂ = I (ω + h̄ α)`, which keeps the angular momentum of a free body.
+//! 1. Predict: `v̂ = v + h̄ a` with the last a; rotations by `exp(½hω̂) I ω̂ = I (ω + h̄ α)`, which
+//!    keeps the angular momentum of a free body.
 //! 2. Forces are multiplied by h̄: gravity, applied forces, motors, bounds of dry friction.
-//! 3. Springs and dampers by Newmark's formula, blended into the Euler formula where they are stiff ([`Weights`]).
-//! 4. Joints: `w = C/max(h, 2 lag) + (C(x + d) − C(x) − J d)/h`, `d = h v̂`: the curvature of the joint over the step.
-//! 5. Contacts and stops: `w = gap/h`, or, if the row closes fast enough, an [`Impact`] with its time within the step ([`separation`]).
-//! 6. Solve. `x⁺ = x + h v⁺ − τ Δ`, `Δ = v⁺ − v̂` the jump, τ the time of the first impact of the island, 0 without ([`Jumps`]).
-//! 7. `lag ← h/2`; `a ← (v⁺ − v)/h̄`, but kept where an impact jumped. The state holds the velocity at the time of x, `v + lag a`.
+//! 3. Springs and dampers by Newmark's formula, blended into the Euler formula where they are stiff
+//!    ([`Weights`]).
+//! 4. Joints: `w = C/max(h, 2 lag) + (C(x + d) − C(x) − J d)/h`, `d = h v̂`: the curvature of the
+//!    joint over the step.
+//! 5. Contacts and stops: `w = gap/h`, or, if the row closes fast enough, an [`Impact`] with its
+//!    time within the step ([`separation`]).
+//! 6. Solve. `x⁺ = x + h v⁺ − τ Δ`, `Δ = v⁺ − v̂` the jump, τ the time of the first impact of the
+//!    island, 0 without ([`Jumps`]).
+//! 7. `lag ← h/2`; `a ← (v⁺ − v)/h̄`, but kept where an impact jumped. The state holds the velocity
+//!    at the time of x, `v + lag a`.
 //!
-//! One problem per step. Constant forces are exact, joints do not drift, an elastic bounce keeps its energy to rounding. Landing of a second
-//! corner while the first one pivots is of first order; so are events (slip to stick) within a step.
-//! The scheme is SHAKE [Ryckaert1977] with unilateral rows; variable h stays second order, because the error of the centring telescopes.
+//! One problem per step. Constant forces are exact, joints do not drift, an elastic bounce keeps
+//! its energy to rounding. Landing of a second
+//! corner while the first one pivots is of first order; so are events (slip to stick) within a
+//! step.
+//! The scheme is SHAKE [Ryckaert1977] with unilateral rows; variable h stays second order, because
+//! the error of the centring telescopes.
 
 use super::inertia::free_spin;
 use super::{Assembly, Present, Scheme, Twist, mean_twist};
@@ -72,7 +83,8 @@ pub struct Touch {
 ///   impulse = −h̄ Gᵀ( K (x − 2 lag α u + h β u⁺) + C ((1 − γ) u + γ u⁺) )
 /// ```
 ///
-/// α = β = ¼, γ = ½ is Newmark's trapezoidal rule; α = 0, β = γ = 1 is implicit Euler. Between them goes χ of the stiffness
+/// α = β = ¼, γ = ½ is Newmark's trapezoidal rule; α = 0, β = γ = 1 is implicit Euler. Between them
+/// goes χ of the stiffness
 /// `z = h h̄ k/m + h̄ c/m`: a stiff spring must not ring for ever.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Weights {
@@ -99,7 +111,8 @@ impl Weights {
         if now.lag.is_none() {
             return Weights::EULER;
         }
-        // Half way at z = 10, about ωh = 3: where the trapezoidal rule no longer resolves the oscillation.
+        // Half way at z = 10, about ωh = 3: where the trapezoidal rule no longer resolves the
+        // oscillation.
         let z = 0.1 * now.kick() * (now.h * stiffness + damping);
         let chi = if z < 1e100 { z * z / (1.0 + z * z) } else { 1.0 };
         Weights { alpha: 0.25 * (1.0 - chi), beta: 0.25 + 0.75 * chi, gamma: 0.5 + 0.5 * chi }
@@ -186,12 +199,14 @@ pub(super) fn separation(
     if speed < -scheme.restitution_threshold && w <= touch { (w, Some(Impact { time, speed, restitution })) } else { (touch, None) }
 }
 
-/// The jumps of a step: which velocities belong to an island with impacts, and when its first one is.
+/// The jumps of a step: which velocities belong to an island with impacts, and when its first one
+/// is.
 #[derive(Clone, Debug, Default)]
 pub struct Jumps {
     /// Union–find over the unknowns.
     parents: Vec<u32>,
-    /// By root of an island: the time that positions are set back by the jump, s; infinite without impact.
+    /// By root of an island: the time that positions are set back by the jump, s; infinite without
+    /// impact.
     times: Vec<f64>,
     /// Unknowns of bodies that an impact acts on itself.
     direct: Vec<bool>,
@@ -284,7 +299,8 @@ impl Jumps {
         self.parents[a.max(b) as usize] = a.min(b);
     }
 
-    /// For the unknowns from `at` on: by how much positions are set back, and whether an impact acts on their body; none without impact.
+    /// For the unknowns from `at` on: by how much positions are set back, and whether an impact
+    /// acts on their body; none without impact.
     fn of(&mut self, at: usize) -> Option<(f64, bool)> {
         if !self.any {
             return None;
@@ -347,12 +363,14 @@ impl Jumps {
     }
 }
 
-/// The acceleration after a step with impacts: a jump is none. Bodies that the impact acts on keep the last one, others the smaller one.
+/// The acceleration after a step with impacts: a jump is none. Bodies that the impact acts on keep
+/// the last one, others the smaller one.
 fn without_jump(new: DVec3, last: DVec3, direct: bool) -> DVec3 {
     if direct || new.length_squared() > last.length_squared() { last } else { new }
 }
 
-/// Spin and angular acceleration of the middle of the step (body axes), in the body axes of its end: the momentum and the torque keep
+/// Spin and angular acceleration of the middle of the step (body axes), in the body axes of its
+/// end: the momentum and the torque keep
 /// their directions in the world.
 fn end_of_step(inertia: &DMat3, spin: DVec3, acceleration: DVec3, h: f64) -> (DVec3, DVec3) {
     let (momentum, torque) = (*inertia * spin, *inertia * acceleration);

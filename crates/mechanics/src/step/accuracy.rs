@@ -1,19 +1,27 @@
 //! How far a step is from the motion, and steps chosen so that it is not too far.
 //!
-//! * **Free estimate**, without a further solve: the acceleration a of a step acts in its middle; with the change from the last step to this one,
-//!   `δx = h²/6 (a − a_last)`, `δv = h/2 (a − a_last)`. Unknown in steps with an impact, in the first step, and under the Euler scheme.
-//! * **Doubling**: one step of h and two of h/2 from the same state; the two are kept. `δ = difference/3` (leapfrog, second order), or the
-//!   difference itself (Euler, or where an *event* happened: an impact, a contact that opened, closed, stuck or slipped). At events
+//! * **Free estimate**, without a further solve: the acceleration a of a step acts in its middle;
+//!   with the change from the last step to this one,
+//!   `δx = h²/6 (a − a_last)`, `δv = h/2 (a − a_last)`. Unknown in steps with an impact, in the
+//!   first step, and under the Euler scheme.
+//! * **Doubling**: one step of h and two of h/2 from the same state; the two are kept. `δ =
+//!   difference/3` (leapfrog, second order), or the
+//!   difference itself (Euler, or where an *event* happened: an impact, a contact that opened,
+//!   closed, stuck or slipped). At events
 //!   without impact `h²/8 |a − a_last|` is added: the error of a kink that both runs step over.
-//! * **Accuracy**: steps within [`Settings::h`], each with doubling, none with more than the accuracy asked for:
+//! * **Accuracy**: steps within [`Settings::h`], each with doubling, none with more than the
+//!   accuracy asked for:
 //!
 //! ```text
 //!   h ← h · clamp( 0.9 (accuracy/metre)^p, 0.2, 2 ),    p = 1/3, at events 1/2; after a refused event at most h/2
 //! ```
 //!
-//! The figures are `metre`, the largest ‖δx‖ + reach ‖δφ‖ of a body, and `joule` = ½ δvᵀM δv. They are errors *of one step*: the error at the end of a
-//! run is 5 to 100 times the largest of them for mechanisms; their sum was above it in 11 of 12 measured runs, but is no bound. Neither estimate sees
-//! a kink (slip to stick, slip to roll) in the last quarter of a step, nor that bounces below the restitution threshold are cut off.
+//! The figures are `metre`, the largest ‖δx‖ + reach ‖δφ‖ of a body, and `joule` = ½ δvᵀM δv. They
+//! are errors *of one step*: the error at the end of a
+//! run is 5 to 100 times the largest of them for mechanisms; their sum was above it in 11 of 12
+//! measured runs, but is no bound. Neither estimate sees
+//! a kink (slip to stick, slip to roll) in the last quarter of a step, nor that bounces below the
+//! restitution threshold are cut off.
 //! No clock and no random number: the steps are the same on every run.
 
 use super::{Settings, StepError, Stepper, Verdict, ledger};
@@ -43,7 +51,8 @@ pub enum TimeEstimate {
 /// How far a step is from the motion.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct SchemeError {
-    /// Largest error of a position in this step, rotations at the reach of the body, m; of several steps their sum.
+    /// Largest error of a position in this step, rotations at the reach of the body, m; of several
+    /// steps their sum.
     pub metre: f64,
     /// Kinetic energy of the error of the velocities, J; of several steps their sum.
     pub joule: f64,
@@ -86,7 +95,8 @@ impl Stepper {
         result
     }
 
-    /// One step of h into `trials.whole`, two of h/2 into `trials.halves`; the verdict is that of the halves.
+    /// One step of h into `trials.whole`, two of h/2 into `trials.halves`; the verdict is that of
+    /// the halves.
     fn double(&mut self, scene: &Scene, state: &State, h: f64, trials: &mut Trials) -> Result<Verdict, StepError> {
         let halvings = self.settings.halvings;
         trials.whole.clone_from(state);
@@ -164,7 +174,8 @@ impl Stepper {
         }
     }
 
-    /// The free estimate of the step just taken; none where it knows nothing: with impacts, from an unknown acceleration, under the Euler scheme.
+    /// The free estimate of the step just taken; none where it knows nothing: with impacts, from an
+    /// unknown acceleration, under the Euler scheme.
     pub(super) fn free_estimate(&mut self, scene: &Scene) -> Option<SchemeError> {
         self.now.lag?;
         if self.jumps.any() || self.fresh {
@@ -223,7 +234,8 @@ impl Stepper {
         jump * h * h / 8.0
     }
 
-    /// Which contacts of the last solve push, and which of them slide; which bounded efforts are at their bounds.
+    /// Which contacts of the last solve push, and which of them slide; which bounded efforts are at
+    /// their bounds.
     fn status(&self) -> u64 {
         let (problem, r) = (&self.assembly.problem, &self.solution.r);
         let largest = r.iter().fold(0.0f64, |most, r| most.max(r.abs()));
@@ -262,7 +274,8 @@ impl Stepper {
     }
 }
 
-/// The radius at which the rotation of each body counts, m: its reach, or its radius of gyration if it has no shape.
+/// The radius at which the rotation of each body counts, m: its reach, or its radius of gyration if
+/// it has no shape.
 pub(super) fn spans(scene: &Scene, reaches: &[f64]) -> Vec<f64> {
     let gyration = |body: &crate::scene::Body| {
         body.mass().map_or(0.0, |m| {
