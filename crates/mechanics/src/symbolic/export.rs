@@ -162,7 +162,7 @@ impl Unit<'_> {
              double a[{vv}], lambda[{nn}], scale = 0.0;\n        \
              if ({name}_accelerations(case_q[k], case_v[k], case_drive[k], a, lambda) != 0) {{\n            return HUGE_VAL;\n        }}\n        \
              for (i = 0; i < {v}; i++) {{\n            scale = fmax(scale, fabs(case_acceleration[k][i]));\n        }}\n        \
-             for (i = 0; i < {v}; i++) {{\n            double error = fabs(a[i] - case_acceleration[k][i]) / scale;\n            \
+             for (i = 0; i < {v}; i++) {{\n            double error = fabs(a[i] - case_acceleration[k][i]) / (scale > 0.0 ? scale : 1.0);\n            \
              if (!(error <= worst)) {{\n                worst = error;\n            }}\n        }}\n    }}\n    return worst;\n}}\n\n\
              #ifdef {upper}_SELF_TEST\n#include <stdio.h>\n#include <stdlib.h>\n#include <time.h>\n\n\
              int main(int count, char **words)\n{{\n    double worst = {name}_self_test();\n    \

@@ -148,11 +148,12 @@ impl Tape {
         &mut work.values[self.constants.len()..self.constants.len() + self.inputs]
     }
 
-    /// Runs one stage.
+    /// Runs one stage. A stage that no late input begins has nothing to run: all was done before it.
     pub fn run(&self, stage: usize, work: &mut Work) {
+        let Some(&end) = self.stages.get(stage) else { return };
         let begin = if stage == 0 { 0 } else { self.stages[stage - 1] as usize };
         let first = self.constants.len() + self.inputs;
-        for run in &self.runs[begin..self.stages[stage] as usize] {
+        for run in &self.runs[begin..end as usize] {
             let (start, count) = (run.start as usize, run.count as usize);
             let operands = &self.operands[start..start + count];
             let (before, after) = work.values.split_at_mut(first + start);
