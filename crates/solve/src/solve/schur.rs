@@ -16,8 +16,9 @@
 //! are touched: S is dense. Cost: one sparse factorization, O(t³) for t touched unknowns. It is the static condensation of
 //! structural mechanics [Guyan1965], exact here because it is applied to H, inertia included.
 //!
-//! The order of elimination is analysed again only when a row touches an unknown that was never touched before (or when more than half of the
-//! remembered ones are idle).
+//! The order of elimination follows from the pattern of H and from what is touched, and from nothing else: an order of little fill of the
+//! whole clique, found once, in which what is touched comes last. So the answer does not depend on the problems before it, and a run that
+//! was stored and taken up again goes on to the same bits.
 
 use super::Unsupported;
 use crate::math::cliques::{Cliques, lower_triangle};
@@ -33,8 +34,10 @@ const NONE: u32 = u32::MAX;
 struct Part {
     /// Its unknowns, ascending.
     members: Vec<u32>,
-    /// Which of its places are kept, ascending: touched now or lately.
+    /// Which of its places are kept, ascending: those touched.
     kept: Vec<u32>,
+    /// An order of little fill of all its places, whatever is touched.
+    order: Vec<u32>,
     /// The factor of the clique, kept places last.
     ldlt: Ldlt,
     /// S (t × t).
@@ -43,7 +46,7 @@ struct Part {
     free: Vec<f64>,
 }
 
-/// Makes smaller problems of large ones; remembers the analysis of their pattern.
+/// Makes smaller problems of large ones; keeps the analysis of their pattern while it serves.
 #[derive(Default)]
 pub struct Schur {
     cliques: Cliques,
@@ -92,25 +95,16 @@ impl Schur {
         let members = self.cliques.members(c);
         let touched = |place: &u32| self.touched[members[*place as usize] as usize];
         let lower = lower_triangle(&problem.H, &self.cliques, c);
-        let count = members.iter().filter(|&&i| self.touched[i as usize]).count();
-        let fits = |p: &Part| {
-            let still = p.kept.iter().filter(|place| touched(place)).count();
-            still == count && p.kept.len() <= (2 * count).max(LEAST) && p.ldlt.matches(&lower)
-        };
+        let kept: Vec<u32> = (0..members.len() as u32).filter(touched).collect();
+        let old = old.filter(|p| p.ldlt.matches(&lower));
         let mut part = match old {
-            Some(part) if fits(&part) => part,
+            Some(part) if part.kept == kept => part,
             old => {
-                // What was touched lately is likely to be touched again.
-                let mut kept: Vec<u32> = (0..members.len() as u32).filter(touched).collect();
-                let lately: Vec<u32> = old.map(|p| p.kept).unwrap_or_default().into_iter().filter(|place| !touched(place)).collect();
-                if 2 * lately.len() <= kept.len() {
-                    kept.extend(lately);
-                    kept.sort_unstable();
-                }
                 self.analyses += 1;
-                let order = order_with_last(&lower, &kept);
-                let ldlt = Ldlt::analyse(&lower, Ordering::Given(&order));
-                Part { members: members.to_vec(), kept, ldlt, schur: Vec::new(), free: Vec::new() }
+                let order = old.map_or_else(|| Ldlt::analyse(&lower, Ordering::Amd).order(), |p| p.order);
+                let last = order.iter().copied().filter(|place| !touched(place)).chain(kept.iter().copied()).collect::<Vec<u32>>();
+                let ldlt = Ldlt::analyse(&lower, Ordering::Given(&last));
+                Part { members: members.to_vec(), kept, order, ldlt, schur: Vec::new(), free: Vec::new() }
             }
         };
         self.factorizations += 1;
@@ -226,22 +220,6 @@ impl Schur {
     }
 }
 
-/// An order of little fill for all places but `last`, then `last` as listed.
-fn order_with_last(lower: &Csr, last: &[u32]) -> Vec<u32> {
-    let mut place = vec![0u32; lower.rows];
-    last.iter().for_each(|&p| place[p as usize] = NONE);
-    let inner: Vec<u32> = (0..lower.rows as u32).filter(|&p| place[p as usize] != NONE).collect();
-    inner.iter().enumerate().for_each(|(q, &p)| place[p as usize] = q as u32);
-    let mut pattern = Csr::empty(inner.len(), inner.len());
-    for (q, &p) in inner.iter().enumerate() {
-        pattern.columns.extend(lower.row(p as usize).0.iter().map(|&j| place[j as usize]).filter(|&j| j != NONE));
-        pattern.starts[q + 1] = pattern.columns.len();
-    }
-    let mut order: Vec<u32> = Ldlt::analyse(&pattern, Ordering::Amd).order().into_iter().map(|q| inner[q as usize]).collect();
-    order.extend_from_slice(last);
-    order
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -304,5 +282,24 @@ mod tests {
     fn a_touched_mesh_and_small_cliques_are_left_alone() {
         let mut schur = Schur::default();
         assert!(schur.reduce(&grid(5)).unwrap().is_none());
+    }
+
+    #[test]
+    fn the_answer_does_not_depend_on_what_was_touched_before() {
+        let problem = grid(20);
+        // The same stops, one row of unknowns further in.
+        let mut other = problem.clone();
+        other.J.columns.iter_mut().filter(|j| **j < 20).for_each(|j| *j += 20);
+        let solved = |schur: &mut Schur| {
+            let small = schur.reduce(&problem).unwrap().expect("most unknowns are untouched").clone();
+            let mut solution = schur.guess(&Solution::zero(problem.n(), problem.rows()));
+            Method::named("newton").unwrap().build(StoppingCriteria::default()).solve(&small, &mut solution).unwrap();
+            let mut whole = Solution::zero(problem.n(), problem.rows());
+            schur.expand(&solution, &mut whole);
+            whole
+        };
+        let (mut fresh, mut used) = (Schur::default(), Schur::default());
+        used.reduce(&other).unwrap().expect("most unknowns are untouched");
+        assert_eq!(solved(&mut fresh), solved(&mut used));
     }
 }
