@@ -167,6 +167,29 @@ impl State {
         state
     }
 
+    /// Whether this is a state of `scene`: lengths, numbers, colliders. What comes out of a file must be asked.
+    pub fn fits(&self, scene: &Scene) -> Result<(), String> {
+        let layout = Layout::of(scene);
+        let lists =
+            [("positions", &self.q, layout.q), ("velocities", &self.v, layout.v), ("joint angles", &self.angles, scene.joints.len())];
+        for (what, list, wanted) in lists {
+            if list.len() != wanted {
+                return Err(format!("the state has {} {what}, wanted {wanted}", list.len()));
+            }
+        }
+        let contacts = self.reactions.contacts.iter();
+        let words = self.q.iter().chain(&self.v).chain(&self.angles).chain(&self.reactions.joints).copied();
+        let words = words.chain([self.time, self.reactions.h]).chain(contacts.clone().flat_map(|c| c.impulse.to_array()));
+        if let Some(bad) = words.into_iter().find(|x| !x.is_finite()) {
+            return Err(format!("the state holds {bad}, wanted finite numbers"));
+        }
+        let last = scene.colliders.len();
+        match contacts.flat_map(|c| [c.colliders.0, c.colliders.1]).find(|c| *c as usize >= last) {
+            Some(bad) => Err(format!("the state names collider {bad}, wanted below {last}")),
+            None => Ok(()),
+        }
+    }
+
     /// The pose of a body frame in the world.
     #[inline]
     pub fn pose(&self, body: BodyId) -> Pose {

@@ -60,6 +60,7 @@ impl Simulation {
         if saved.scene != fingerprint(&self.scene) || sizes.into_iter().chain(lists).any(|(found, wanted)| found != wanted) {
             return Err(wrong(format!("it belongs to another scene than `{}`", self.scene.name)));
         }
+        saved.state.fits(&self.scene).map_err(wrong)?;
         if !(saved.h > 0.0 && saved.h.is_finite()) {
             return Err(wrong(format!("time step {} s, wanted > 0", saved.h)));
         }
