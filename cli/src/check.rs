@@ -12,6 +12,10 @@ use std::process::ExitCode;
 /// The most mechanisms that are listed for a person.
 const SHOWN: usize = 12;
 
+/// Findings of one kind that are all printed for a person, and how many are if there are more.
+const ALIKE: usize = 5;
+const FEW: usize = 3;
+
 /// What to examine.
 #[derive(Args)]
 pub struct Arguments {
@@ -70,20 +74,41 @@ pub fn text(scene: &Scene, mobility: &Mobility, findings: &[Finding]) -> String 
     if mobility.free_bodies > 0 {
         out += &format!("  {} free {} with 6 each\n", mobility.free_bodies, plural(mobility.free_bodies, "body", "bodies"));
     }
-    for f in findings {
-        let word = match f.severity {
-            Severity::Error => "error",
-            Severity::Warning => "warning",
-            Severity::Note => "note",
-        };
-        out += &format!("{word} [{}] {}: {}\n    -> {}\n", f.kind, f.subject, f.found, f.advice);
-    }
+    out += &grouped(findings);
     let count = |s: Severity| findings.iter().filter(|f| f.severity == s).count();
     let (errors, warnings) = (count(Severity::Error), count(Severity::Warning));
     out + &match (errors, warnings) {
         (0, 0) => "nothing wrong was found\n".to_string(),
         _ => format!("{errors} {}, {warnings} {}\n", plural(errors, "error", "errors"), plural(warnings, "warning", "warnings")),
     }
+}
+
+/// The findings; of many of one kind the first few, which are the worst, and how many more there are.
+fn grouped(findings: &[Finding]) -> String {
+    let mut groups: Vec<((Severity, &str), Vec<&Finding>)> = Vec::new();
+    for finding in findings {
+        let key = (finding.severity, finding.kind);
+        match groups.iter_mut().find(|(known, _)| *known == key) {
+            Some((_, list)) => list.push(finding),
+            None => groups.push((key, vec![finding])),
+        }
+    }
+    let mut out = String::new();
+    for ((severity, kind), list) in groups {
+        let word = match severity {
+            Severity::Error => "error",
+            Severity::Warning => "warning",
+            Severity::Note => "note",
+        };
+        let many = list.len() > ALIKE;
+        for f in list.iter().take(if many { FEW } else { ALIKE }) {
+            out += &format!("{word} [{kind}] {}: {}\n    -> {}\n", f.subject, f.found, f.advice);
+        }
+        if many {
+            out += &format!("{word} [{kind}] {} in all: {} more of this kind (--json lists all)\n", list.len(), list.len() - FEW);
+        }
+    }
+    out
 }
 
 fn plural(n: usize, one: &'static str, many: &'static str) -> &'static str {

@@ -45,13 +45,20 @@ pub(crate) struct Findings<'a> {
     pub state: State,
     pub dt: f64,
     pub list: Vec<Finding>,
+    /// The colliders of each body.
+    pub colliders: Vec<Vec<u32>>,
+    /// Where bodies touch at the beginning.
+    contacts: Vec<Contact>,
 }
 
 /// Everything that looks wrong with a scene that is to be stepped by `dt` (s), and its degrees of freedom.
 pub fn examine(scene: &Scene, dt: f64) -> (Mobility, Vec<Finding>) {
     let state = State::initial(scene);
     let mobility = mobility(scene, &state);
-    let mut findings = Findings { scene, state, dt, list: Vec::new() };
+    let mut colliders = vec![Vec::new(); scene.bodies.len()];
+    scene.colliders.iter().zip(0..).for_each(|(collider, i)| colliders[collider.body as usize].push(i));
+    let contacts = touching(scene, &state).unwrap_or_default();
+    let mut findings = Findings { scene, state, dt, list: Vec::new(), colliders, contacts };
     findings.gaps();
     for mechanism in &mobility.mechanisms {
         findings.mechanism(mechanism);
@@ -203,9 +210,8 @@ impl Findings<'_> {
 
     /// Bodies that overlap at the beginning.
     fn overlaps(&mut self) {
-        let Some(contacts) = touching(self.scene, &self.state) else { return };
         let mut deepest: BTreeMap<(u32, u32), Contact> = BTreeMap::new();
-        for contact in contacts.into_iter().filter(|c| c.gap < -1e-6) {
+        for &contact in self.contacts.iter().filter(|c| c.gap < -1e-6) {
             let body = |collider: u32| self.scene.colliders[collider as usize].body;
             let pair = (body(contact.colliders.0), body(contact.colliders.1));
             let known = deepest.entry(pair).or_insert(contact);
@@ -214,6 +220,9 @@ impl Findings<'_> {
             }
         }
         let layout = Layout::of(self.scene);
+        // The worst first.
+        let mut deepest: Vec<_> = deepest.into_iter().collect();
+        deepest.sort_by(|x, y| x.1.gap.total_cmp(&y.1.gap));
         for ((a, b), contact) in deepest {
             let depth = -contact.gap;
             let movable = if layout.velocity(BodyId(b)).is_some() { (b, contact.normal) } else { (a, -contact.normal) };
@@ -226,7 +235,7 @@ impl Findings<'_> {
                 shift.x, shift.y, shift.z
             );
             let subject = format!("{} / {}", self.body(a as usize), self.body(b as usize));
-            let size = size::extent(self.scene, movable.0 as usize).unwrap_or(f64::INFINITY);
+            let size = size::extent(self, movable.0 as usize).unwrap_or(f64::INFINITY);
             // What is sunk by a quarter of its size comes out with a bang, or on the wrong side.
             let severity = if depth > 0.25 * size { Severity::Error } else { Severity::Warning };
             self.add(severity, "overlap", subject, found, advice);
@@ -263,21 +272,15 @@ impl Findings<'_> {
         }
         let fixed = |b: BodyId| self.scene.bodies[b.index()].mass().is_none();
         let shaped: HashSet<usize> = self.scene.colliders.iter().map(|c| c.body as usize).collect();
-        let forced = |b: usize| {
-            let id = BodyId(b as u32);
-            self.scene.forces.iter().any(|f| match &f.kind {
-                ForceKind::Spring(s) => s.a == id || s.b == id,
-                ForceKind::Torsion(s) => s.a == id || s.b == id,
-                ForceKind::Bushing(s) => s.a == id || s.b == id,
-                ForceKind::Drag(_) | ForceKind::Applied(_) => false,
-            })
+        let ends = |f: &crate::scene::Force| match &f.kind {
+            ForceKind::Spring(s) => vec![s.a, s.b],
+            ForceKind::Torsion(s) => vec![s.a, s.b],
+            ForceKind::Bushing(s) => vec![s.a, s.b],
+            ForceKind::Drag(_) | ForceKind::Applied(_) => Vec::new(),
         };
-        let anchored = |bodies: &[BodyId]| {
-            self.scene
-                .joints
-                .iter()
-                .any(|j| j.kind != JointKind::Free && ((fixed(j.a) && bodies.contains(&j.b)) || (fixed(j.b) && bodies.contains(&j.a))))
-        };
+        let forced: HashSet<BodyId> = self.scene.forces.iter().flat_map(ends).collect();
+        let holding = self.scene.joints.iter().filter(|j| j.kind != JointKind::Free && (fixed(j.a) || fixed(j.b)));
+        let anchored: HashSet<BodyId> = holding.flat_map(|j| [j.a, j.b]).filter(|b| !fixed(*b)).collect();
         let mut groups: Vec<Vec<BodyId>> = mobility.mechanisms.iter().map(|m| m.bodies.clone()).collect();
         let jointed: HashSet<BodyId> = groups.iter().flatten().copied().collect();
         let single = (0..self.scene.bodies.len() as u32).map(BodyId).filter(|b| !fixed(*b) && !jointed.contains(b));
@@ -287,7 +290,7 @@ impl Findings<'_> {
         }
         let mut loose = Vec::new();
         for bodies in groups {
-            let held = anchored(&bodies) || bodies.iter().any(|b| shaped.contains(&b.index()) || forced(b.index()));
+            let held = bodies.iter().any(|b| anchored.contains(b) || shaped.contains(&b.index()) || forced.contains(b));
             if !held {
                 loose.push(self.body(bodies[0].index()).to_string());
             }
@@ -303,7 +306,7 @@ impl Findings<'_> {
         let mass = |b: usize| self.scene.bodies[b].mass().map(|m| m.mass);
         let mut pairs: Vec<(usize, usize)> = self.scene.joints.iter().map(|j| (j.a.index(), j.b.index())).collect();
         let body = |collider: u32| self.scene.colliders[collider as usize].body as usize;
-        pairs.extend(touching(self.scene, &self.state).into_iter().flatten().map(|c| (body(c.colliders.0), body(c.colliders.1))));
+        pairs.extend(self.contacts.iter().map(|c| (body(c.colliders.0), body(c.colliders.1))));
         let ratio = |&(a, b): &(usize, usize)| Some((mass(a)?.max(mass(b)?) / mass(a)?.min(mass(b)?), a, b));
         let worst = pairs.iter().filter_map(ratio).max_by(|a, b| a.0.total_cmp(&b.0));
         if let Some((ratio, a, b)) = worst.filter(|(ratio, ..)| *ratio > 1e6) {
@@ -349,7 +352,7 @@ impl Findings<'_> {
             let Kind::Rigid(_) = body.kind else { continue };
             let turn = body.spin.length() * self.dt;
             let travel = body.velocity.length() * self.dt;
-            let size = size::extent(self.scene, i).unwrap_or(f64::INFINITY);
+            let size = size::extent(self, i).unwrap_or(f64::INFINITY);
             let fall = self.scene.gravity.length() * self.dt * self.dt;
             if fall > size {
                 let text = format!("falls {fall:.3e} m in one step of {:.2e} s, more than its size of {size:.3e} m", self.dt);

@@ -10,8 +10,8 @@
 
 use super::doctor::{Findings, Severity};
 use crate::geometry::Volume;
+use crate::scene::BodyId;
 use crate::scene::body::reach;
-use crate::scene::{BodyId, Scene};
 
 /// Words in names, and what the thing is at most: length m, mass kg.
 const KNOWN: &[(&str, f64, f64)] = &[
@@ -28,10 +28,12 @@ const KNOWN: &[(&str, f64, f64)] = &[
 ];
 
 /// The largest extent of a body's shapes, m; none if it has none or they have no end.
-pub(crate) fn extent(scene: &Scene, body: usize) -> Option<f64> {
-    let far = |c: &&crate::geometry::Collider| c.body as usize == body;
-    let sizes = scene.colliders.iter().filter(far).map(|c| 2.0 * reach(&c.shape));
-    sizes.filter(|s| *s > 0.0).reduce(f64::max)
+pub(crate) fn extent(findings: &Findings<'_>, body: usize) -> Option<f64> {
+    shapes(findings, body).map(|c| 2.0 * reach(&c.shape)).filter(|s| *s > 0.0).reduce(f64::max)
+}
+
+fn shapes<'a>(findings: &'a Findings<'_>, body: usize) -> impl Iterator<Item = &'a crate::geometry::Collider> {
+    findings.colliders[body].iter().map(|&c| &findings.scene.colliders[c as usize])
 }
 
 /// Adds what smells of another unit.
@@ -43,7 +45,7 @@ pub(crate) fn smells(findings: &mut Findings<'_>) {
         let advice = format!("write it with its unit, such as \"{g} mm/s^2\", or declare units = {{ length = \"mm\" }}");
         findings.add(Severity::Warning, "unit", scene.name.clone(), found, advice);
     }
-    let smallest = (0..scene.bodies.len()).filter_map(|b| scene.bodies[b].mass().and_then(|_| extent(scene, b)).map(|e| (e, b)));
+    let smallest = (0..scene.bodies.len()).filter_map(|b| scene.bodies[b].mass().and_then(|_| extent(findings, b)).map(|e| (e, b)));
     let smallest = smallest.min_by(|a, b| a.0.total_cmp(&b.0));
     if let Some((size, body)) = smallest.filter(|(size, _)| *size > 20.0) {
         let name = scene.bodies[body].name.clone();
@@ -60,7 +62,7 @@ pub(crate) fn smells(findings: &mut Findings<'_>) {
 
 fn known_by_name(findings: &mut Findings<'_>, body: usize, mass: f64) {
     let name = findings.body(body).to_string();
-    let size = extent(findings.scene, body);
+    let size = extent(findings, body);
     for word in name.to_lowercase().split(|c: char| !c.is_ascii_alphabetic()) {
         let Some((_, length, most)) = KNOWN.iter().find(|(known, ..)| *known == word) else { continue };
         if let Some(size) = size.filter(|s| s > length) {
@@ -75,8 +77,7 @@ fn known_by_name(findings: &mut Findings<'_>, body: usize, mass: f64) {
 }
 
 fn density(findings: &mut Findings<'_>, body: usize, mass: f64) {
-    let shapes = findings.scene.colliders.iter().filter(|c| c.body as usize == body);
-    let volume: f64 = shapes.map(|c| Volume::of(&c.shape).map_or(0.0, |v| v.volume)).sum();
+    let volume: f64 = shapes(findings, body).map(|c| Volume::of(&c.shape).map_or(0.0, |v| v.volume)).sum();
     if !(volume > 0.0) {
         return;
     }
@@ -98,8 +99,7 @@ fn density(findings: &mut Findings<'_>, body: usize, mass: f64) {
 
 fn gyration(findings: &mut Findings<'_>, body: usize) {
     let Some(mass) = findings.scene.bodies[body].mass() else { return };
-    let shapes = findings.scene.colliders.iter().filter(|c| c.body as usize == body);
-    let far = shapes.map(|c| c.pose_in_body.position.length() + reach(&c.shape)).fold(0.0, f64::max);
+    let far = shapes(findings, body).map(|c| c.pose_in_body.position.length() + reach(&c.shape)).fold(0.0, f64::max);
     if !(far > 0.0) {
         return;
     }
