@@ -89,7 +89,7 @@ pub fn run(arguments: &Arguments) -> ExitCode {
 }
 
 fn read(path: &Path) -> Result<Capsule, String> {
-    let bytes = std::fs::read(path).map_err(|e| format!("cannot be read: {e}"))?;
+    let bytes = signorini_files::bounded::bytes(path, signorini_files::bounded::PROBLEM).map_err(|e| format!("cannot be read: {e}"))?;
     match capsule::read(&bytes) {
         Some(Ok((capsule, _))) => Ok(capsule),
         Some(Err(why)) => Err(why.to_string()),

@@ -77,6 +77,9 @@ pub fn find_robot(name: &str, set: &[String], choices: Option<&Choices>) -> Resu
         loaded.source = name.into();
         return Ok(loaded);
     }
+    if Path::new(name).exists() {
+        return Err(format!("error: `{name}` is no regular file, wanted a scene file"));
+    }
     let known: Vec<&str> = SCENES.iter().map(|(name, _)| *name).collect();
     Err(match nearest(name, known.iter().copied()) {
         Some(best) => format!("error: there is no file and no scene `{name}`: did you mean `{best}`?"),

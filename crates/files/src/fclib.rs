@@ -17,7 +17,8 @@ use std::path::Path;
 /// Reads a problem.
 pub fn read(path: &Path) -> Result<Stored, FileError> {
     let name = path.file_stem().unwrap_or_default().to_string_lossy();
-    let bytes = std::fs::read(path).map_err(|e| FileError::unexpected("the file", e, "one that can be read"))?;
+    let bytes =
+        crate::bounded::bytes(path, crate::bounded::PROBLEM).map_err(|e| FileError::unexpected("the file", e, "one that can be read"))?;
     read_bytes(bytes, &name)
 }
 

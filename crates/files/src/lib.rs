@@ -2,6 +2,7 @@
 //!
 //! A complaint names the file, the place, what was found and what was wanted.
 
+pub mod bounded;
 pub mod builtin;
 pub mod capsule;
 pub mod codegen;

@@ -29,7 +29,8 @@ fn hdf5(_: Vec<u8>, _: &str) -> Result<Stored, FileError> {
 }
 
 fn read(path: &Path, kind: Option<Kind>) -> Result<Stored, FileError> {
-    let bytes = std::fs::read(path).map_err(|e| FileError::unexpected("the file", format!("'{e}'"), "one that can be read"))?;
+    let bytes = crate::bounded::bytes(path, crate::bounded::PROBLEM)
+        .map_err(|e| FileError::unexpected("the file", format!("'{e}'"), "one that can be read"))?;
     let name = path.file_stem().unwrap_or_default().to_string_lossy();
     if kind.is_none() {
         if is_hdf5(&bytes) {

@@ -49,7 +49,7 @@ impl Mesh {
 
 /// Reads a mesh; a complaint says what was found and what was wanted.
 pub fn read(path: &Path) -> Result<Mesh, String> {
-    let bytes = std::fs::read(path).map_err(|e| format!("cannot be read: {e}"))?;
+    let bytes = crate::bounded::bytes(path, crate::bounded::MESH).map_err(|e| format!("cannot be read: {e}"))?;
     parse(&bytes, &path.extension().unwrap_or_default().to_string_lossy().to_lowercase())
 }
 

@@ -27,7 +27,8 @@ impl<'a> Rest<'a> {
 
     /// `count` numbers of a type, as real numbers.
     fn numbers(&mut self, count: usize, kind: &str, what: &str) -> Result<Vec<f64>, String> {
-        let mut out = Vec::with_capacity(count.min(1 << 24));
+        // No claim is believed: a number takes a byte at least.
+        let mut out = Vec::with_capacity(count.min(self.bytes.len()));
         if !self.binary {
             for _ in 0..count {
                 let start = self.bytes.iter().position(|b| !b.is_ascii_whitespace()).unwrap_or(self.bytes.len());
@@ -44,8 +45,9 @@ impl<'a> Rest<'a> {
             "float" | "int" | "unsigned_int" => 4,
             _ => return Err(format!("{what}: found numbers of type {kind}, wanted float, double, int or vtktypeint64")),
         };
-        let bytes = self.bytes.get(..size * count).ok_or_else(|| format!("ends where {what} was wanted"))?;
-        self.bytes = &self.bytes[size * count..];
+        let length = count.checked_mul(size).ok_or_else(|| format!("claims {count} numbers where {what} was wanted"))?;
+        let (bytes, rest) = self.bytes.split_at_checked(length).ok_or_else(|| format!("ends where {what} was wanted"))?;
+        self.bytes = rest;
         for word in bytes.chunks(size) {
             let long = word.iter().fold(0u64, |x, &b| x << 8 | u64::from(b));
             out.push(match kind {
@@ -82,7 +84,7 @@ pub fn read(bytes: &[u8]) -> Result<Imported, String> {
             "POINTS" => {
                 let count: usize = number(&mut words, "the number of points")?;
                 let kind = words.next().unwrap_or("float");
-                let flat = rest.numbers(3 * count, kind, "a coordinate")?;
+                let flat = rest.numbers(count.checked_mul(3).ok_or("claims too many points")?, kind, "a coordinate")?;
                 points = flat.chunks_exact(3).map(DVec3::from_slice).collect();
             }
             "CELLS" => {
@@ -118,10 +120,10 @@ fn cells(rest: &mut Rest<'_>, count: usize, size: usize, connectivity: &mut Vec<
     let mut at = 0;
     for cell in 0..count {
         let corners = *flat.get(at).ok_or_else(|| format!("the list of cells ends before element {cell}"))? as usize;
-        let list = flat.get(at + 1..at + 1 + corners).ok_or_else(|| format!("the list of cells ends within element {cell}"))?;
+        let list = flat[at + 1..].get(..corners).ok_or_else(|| format!("the list of cells ends within element {cell}"))?;
         connectivity.extend(list.iter().map(|x| *x as usize));
         ends.push(connectivity.len());
-        at += 1 + corners;
+        at += 1 + list.len();
     }
     Ok(())
 }

@@ -29,7 +29,7 @@ pub const EXTENTS: [f64; 2] = [1e-3, 100.0];
 
 /// Reads a file by its ending; the message is one line.
 pub fn read(path: &Path) -> Result<Imported, String> {
-    let bytes = std::fs::read(path).map_err(|e| format!("cannot read {}: {e}", path.display()))?;
+    let bytes = crate::bounded::bytes(path, crate::bounded::MESH).map_err(|e| format!("cannot read {}: {e}", path.display()))?;
     let imported = match path.extension().and_then(|e| e.to_str()) {
         Some("msh") => msh::read(&bytes),
         Some("vtu") => vtu::read(&bytes),

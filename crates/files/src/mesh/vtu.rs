@@ -123,47 +123,65 @@ fn numbers(array: &Array<'_>, coding: &Coding<'_>) -> Result<Vec<f64>, String> {
     })
 }
 
+/// What a file claims and does not have.
+const SHORT: &str = "an array is shorter than its header says";
+/// Bytes of all arrays together, inflated: a few packed kilobytes may claim any number.
+const MOST: usize = 1 << 30;
+
 fn header(bytes: &[u8], at: usize, coding: &Coding<'_>) -> Result<usize, String> {
-    let word = bytes.get(at * coding.header..(at + 1) * coding.header).ok_or("an array ends within its header")?;
-    Ok(word.iter().rev().fold(0, |x, &b| x << 8 | usize::from(b)))
+    let start = at.checked_mul(coding.header).ok_or(SHORT)?;
+    let word = bytes.get(start..).and_then(|rest| rest.get(..coding.header)).ok_or("an array ends within its header")?;
+    word.iter().rev().try_fold(0usize, |x, &b| x.checked_mul(256)?.checked_add(usize::from(b))).ok_or_else(|| SHORT.to_string())
+}
+
+/// Bytes of the header of a compressed array of so many blocks.
+fn head_bytes(blocks: usize, coding: &Coding<'_>) -> Result<usize, String> {
+    blocks.checked_add(3).and_then(|n| n.checked_mul(coding.header)).ok_or_else(|| SHORT.to_string())
+}
+
+/// Letters of base64 for so many bytes.
+fn letters(bytes: usize) -> Result<usize, String> {
+    bytes.div_ceil(3).checked_mul(4).ok_or_else(|| SHORT.to_string())
 }
 
 /// Bytes out of base64. A compressed array's header is encoded on its own.
 fn encoded(text: &str, coding: &Coding<'_>) -> Result<Vec<u8>, String> {
+    let within = "an array ends within its header";
+    let start = base64::decode(text.get(..letters(coding.header)?).ok_or(within)?)?;
+    let first = header(&start, 0, coding)?;
     if !coding.compressed {
         // An appended array is followed by others: take what the header says.
-        let letters = |bytes: usize| bytes.div_ceil(3) * 4;
-        let head = base64::decode(text.get(..letters(coding.header)).ok_or("an array ends within its header")?)?;
-        let length = letters(coding.header + header(&head, 0, coding)?);
-        return raw(&base64::decode(text.get(..length).ok_or("an array is shorter than its header says")?)?, coding);
+        let length = letters(first.checked_add(coding.header).ok_or(SHORT)?)?;
+        return raw(&base64::decode(text.get(..length).ok_or(SHORT)?)?, coding);
     }
-    let letters = |bytes: usize| bytes.div_ceil(3) * 4;
-    let start = base64::decode(text.get(..letters(coding.header)).ok_or("an array ends within its header")?)?;
-    let blocks = header(&start, 0, coding)?;
-    let head_letters = letters((3 + blocks) * coding.header);
-    let mut bytes = base64::decode(text.get(..head_letters).ok_or("an array ends within its header")?)?;
-    let total: usize = (0..blocks).map(|b| header(&bytes, 3 + b, coding)).sum::<Result<usize, String>>()?;
-    bytes.truncate((3 + blocks) * coding.header);
-    let body = text.get(head_letters..head_letters + letters(total)).ok_or("an array is shorter than its header says")?;
+    let (head, head_letters) = (head_bytes(first, coding)?, letters(head_bytes(first, coding)?)?);
+    let mut bytes = base64::decode(text.get(..head_letters).ok_or(within)?)?;
+    let mut total = 0usize;
+    for block in 0..first {
+        total = total.checked_add(header(&bytes, 3 + block, coding)?).ok_or(SHORT)?;
+    }
+    bytes.truncate(head);
+    let body = text.get(head_letters..).and_then(|rest| rest.get(..letters(total).ok()?)).ok_or(SHORT)?;
     bytes.extend(base64::decode(body)?);
     raw(&bytes, coding)
 }
 
 /// The bytes behind a header, inflated if need be.
 fn raw(bytes: &[u8], coding: &Coding<'_>) -> Result<Vec<u8>, String> {
-    let short = "an array is shorter than its header says";
+    let first = header(bytes, 0, coding)?;
     if !coding.compressed {
-        let length = header(bytes, 0, coding)?;
-        return Ok(bytes.get(coding.header..coding.header + length).ok_or(short)?.to_vec());
+        return Ok(bytes[coding.header..].get(..first).ok_or(SHORT)?.to_vec());
     }
-    let blocks = header(bytes, 0, coding)?;
-    let mut at = (3 + blocks) * coding.header;
+    let mut rest = bytes.get(head_bytes(first, coding)?..).ok_or(SHORT)?;
     let mut out = Vec::new();
-    for block in 0..blocks {
-        let size = header(bytes, 3 + block, coding)?;
-        let piece = bytes.get(at..at + size).ok_or(short)?;
-        ZlibDecoder::new(piece).read_to_end(&mut out).map_err(|e| format!("zlib: {e}"))?;
-        at += size;
+    for block in 0..first {
+        let (piece, behind) = rest.split_at_checked(header(bytes, 3 + block, coding)?).ok_or(SHORT)?;
+        let room = (MOST - out.len()) as u64;
+        let found = ZlibDecoder::new(piece).take(room + 1).read_to_end(&mut out).map_err(|e| format!("zlib: {e}"))?;
+        if found as u64 > room {
+            return Err(format!("an array inflates to more than {MOST} bytes"));
+        }
+        rest = behind;
     }
     Ok(out)
 }

@@ -26,6 +26,7 @@ pub mod value;
 pub use expect::Check;
 pub use fault::{Fault, Faults};
 
+use crate::bounded;
 use crate::robot::{self, Choices, JointValue};
 use fault::nearest;
 use format::File;
@@ -77,7 +78,7 @@ pub fn load_robot(path: &Path, set: &[String], choices: &Choices) -> Result<Load
 
 /// The text of a file; robot files may contain bytes that are no UTF-8.
 pub fn read_text(file: &str) -> Result<String, String> {
-    let bytes = std::fs::read(file).map_err(|e| e.to_string())?;
+    let bytes = bounded::bytes(Path::new(file), bounded::SCENE)?;
     match String::from_utf8(bytes) {
         Ok(text) => Ok(text),
         Err(wrong) if robot::is_robot(file) => Ok(String::from_utf8_lossy(wrong.as_bytes()).into_owned()),
@@ -100,7 +101,7 @@ pub fn load_with(name: &str, library: Library<'_>, set: &[String], choices: &Cho
     if !faults.is_empty() {
         return Err(Faults::new(sources, faults));
     }
-    let mut reader = Reader { sources: &sources, units, scope: Scope::default(), faults };
+    let mut reader = Reader { sources: &sources, units, scope: Scope::default(), faults, room: read::VALUES };
     let loaded = read(&mut reader, &root, name);
     let faults = std::mem::take(&mut reader.faults);
     match loaded {
@@ -151,6 +152,12 @@ fn read(reader: &mut Reader<'_>, root: &Node, name: &str) -> Option<Loaded> {
     Some(Loaded { scene, about, contact, run, dt, t_end, checks, texts: Vec::new(), source: name.into(), notes })
 }
 
+/// What the names of included files end with.
+const ENDINGS: [&str; 4] = ["toml", "json", "urdf", "xml"];
+/// Files that a scene consists of at most, each include counted; and how deep includes go.
+const FILES: usize = 1000;
+const DEPTH: usize = 32;
+
 /// Opens files and those they include.
 struct Files<'a> {
     library: Library<'a>,
@@ -173,6 +180,10 @@ impl Files<'_> {
             self.fault(from.cloned().unwrap_or(empty.span.clone()), format!("`{name}` includes itself"), "wanted another file");
             return empty;
         }
+        if let Some((message, wanted)) = from.and_then(|_| self.too_many(name, above.len())) {
+            self.fault(from.cloned().unwrap_or(empty.span.clone()), message, &wanted);
+            return empty;
+        }
         let text = match (self.library)(name) {
             Ok(text) => text,
             Err(why) => {
@@ -186,11 +197,21 @@ impl Files<'_> {
         };
         let Some(text) = self.as_scene(number, name, text, choices) else { return empty };
         let (mut node, faults) = parse::parse(number, &text);
+        if let (Some(from), Some(first)) = (from, faults.first()) {
+            // Whose text this is we do not know: a file that is no scene shows none of its lines.
+            let before = text.as_bytes().iter().take(first.span.start).filter(|b| **b == b'\n').count();
+            self.sources.0.push(Source { name: name.into(), text: String::new() });
+            self.units.push(Units::default());
+            let message = format!("`{name}` is no scene: TOML or JSON cannot be read in line {}", before + 1);
+            self.fault(from.clone(), message, "wanted a scene file");
+            return empty;
+        }
         self.faults.extend(faults);
         self.sources.0.push(Source { name: name.into(), text });
         self.units.push(Units::default());
         if let Some(units) = node.get("units") {
-            let mut reader = Reader { sources: &self.sources, units: self.units.clone(), scope: Scope::default(), faults: Vec::new() };
+            let mut reader =
+                Reader { sources: &self.sources, units: self.units.clone(), scope: Scope::default(), faults: Vec::new(), room: 0 };
             self.units[number] = reader.declared(units);
             self.faults.append(&mut reader.faults);
         }
@@ -207,6 +228,20 @@ impl Files<'_> {
             node = merge(merged, node);
         }
         node
+    }
+
+    /// Why a file is not included, and what was wanted.
+    fn too_many(&self, name: &str, depth: usize) -> Option<(String, String)> {
+        let ending = Path::new(name).extension().unwrap_or_default().to_string_lossy().to_lowercase();
+        if !ENDINGS.contains(&ending.as_str()) {
+            let wanted = format!("wanted a name that ends with .{}", ENDINGS.join(", ."));
+            return Some((format!("`{name}` is included"), wanted));
+        }
+        if depth > DEPTH {
+            return Some((format!("`{name}` is included {depth} files deep"), format!("wanted at most {DEPTH}")));
+        }
+        let files = self.sources.0.len();
+        (files >= FILES).then(|| (format!("`{name}` is file {} of the scene", files + 1), format!("wanted at most {FILES}")))
     }
 
     /// The text of a scene: a robot file becomes one.

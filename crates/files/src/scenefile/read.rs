@@ -108,7 +108,14 @@ pub struct Reader<'a> {
     pub scope: Scope,
     /// What was wrong so far.
     pub faults: Vec<Fault>,
+    /// How many values repetitions may still make.
+    pub room: usize,
 }
+
+/// Values that the repetitions of a scene make at most, all levels together: some 2 GB when they are bodies.
+pub const VALUES: usize = 10_000_000;
+/// How far parameters may lead to each other before they are known.
+const CHAIN: usize = 100;
 
 impl Reader<'_> {
     /// Notes a fault.
@@ -328,6 +335,8 @@ fn example(d: Dimension) -> String {
 pub struct Scope {
     parameters: BTreeMap<String, Parameter>,
     locals: Vec<(String, Quantity)>,
+    /// Parameters that are being evaluated, each for the one before it.
+    chain: usize,
 }
 
 enum Parameter {
@@ -366,13 +375,21 @@ impl Names for Scope {
             Parameter::Busy => return Some(Err("it depends on itself".into())),
             Parameter::Waiting(node) => node.clone(),
         };
+        if self.chain >= CHAIN {
+            return Some(Err(format!("more than {CHAIN} parameters lead to it: define each before it is used")));
+        }
         *slot = Parameter::Busy;
+        self.chain += 1;
         let value = match &node.value {
             Value::Number(value) => Ok(Quantity { value: *value, dimension: Dimension::NONE }),
-            // Only a circle must be said here: any other fault is reported where the parameter is defined.
-            Value::Text(text) => evaluate(text, self).map_err(|w| if w.wanted.contains("itself") { w.wanted } else { String::new() }),
+            // Only a circle and a chain must be said here: any other fault is reported where the parameter is defined.
+            Value::Text(text) => evaluate(text, self).map_err(|w| {
+                let passed_on = ["itself", "lead to it"].iter().any(|words| w.wanted.contains(words));
+                if passed_on { w.wanted } else { String::new() }
+            }),
             _ => Err(String::new()),
         };
+        self.chain -= 1;
         // Put back as it was if faulty: its own reading reports the fault at its place.
         self.parameters.insert(name.into(), value.as_ref().map_or(Parameter::Waiting(node), |v| Parameter::Known(*v)));
         Some(value)

@@ -2,7 +2,7 @@
 
 use super::format::Block;
 use super::node::{Node, Span, Value};
-use super::read::{Read, Reader, Table, described, object_schema, table};
+use super::read::{Read, Reader, Table, VALUES, described, object_schema, table};
 use super::unit::Dimension;
 use super::value::*;
 use glam::{DQuat, DVec3};
@@ -83,6 +83,8 @@ pub struct Repeat {
     pub copies: Vec<(Pose, Block)>,
 }
 
+/// Places that are drawn in vain at most, by one scatter: some seconds.
+const DRAWS: u64 = 20_000_000;
 /// The most copies of one block.
 const MOST: usize = 1_000_000;
 
@@ -102,6 +104,21 @@ impl Read for Repeat {
             reader.fault(&header.count.at, format!("found {total} copies"), format!("wanted at most {MOST}"));
             return None;
         }
+        // Copies of copies multiply: what all of them together make is bounded before it is made.
+        let each = node.size();
+        let made = total.saturating_mul(each);
+        if total.saturating_mul(weight(node)) > VALUES {
+            let message = format!("found {total} copies of {} values, copies within copies counted", weight(node));
+            reader.fault(&header.count.at, message, format!("wanted at most {VALUES} in all"));
+            return None;
+        }
+        if made > reader.room {
+            let message = format!("found {total} copies of {each} values, and {} were made before", VALUES - reader.room);
+            reader.fault(&header.count.at, message, format!("wanted at most {VALUES} in all"));
+            reader.room = 0;
+            return None;
+        }
+        reader.room -= made;
         let poses = poses(&header, total, reader)?;
         let index = header.index.as_ref().map_or("i", |name| name.value.as_str());
         let mut random = Random::new(header.seed.map_or(1, |s| s.0 as u64) ^ 0x5eed);
@@ -137,6 +154,22 @@ impl Read for Repeat {
         }
         described(json!({"$ref": "#/$defs/Repeat"}), "Copies.")
     }
+}
+
+/// How many values one copy of a block makes, as far as the counts within it are plain numbers.
+fn weight(node: &Node) -> usize {
+    let count = |node: &Node| match node.get("count").map(|c| &c.value) {
+        Some(Value::Number(n)) => *n as usize,
+        Some(Value::List(list)) => {
+            list.iter().map(|c| if let Value::Number(n) = c.value { n as usize } else { 1 }).fold(1, usize::saturating_mul)
+        }
+        _ => 1,
+    };
+    let of = |entry: &super::node::Entry| match (entry.key.as_str(), &entry.node.value) {
+        ("repeat", Value::List(list)) => list.iter().map(|inner| count(inner).saturating_mul(weight(inner))).fold(0, usize::saturating_add),
+        _ => entry.node.size(),
+    };
+    node.entries().iter().map(of).fold(1, usize::saturating_add)
 }
 
 /// Where each copy is moved.
@@ -181,7 +214,7 @@ fn scattered(scatter: &At<Scatter>, total: usize, reader: &mut Reader<'_>) -> Op
     let mut random = Random::new(scatter.value.seed.map_or(1, |s| s.0 as u64));
     let layered = scatter.value.layered == Some(true);
     let mut cells: HashMap<[i64; 3], Vec<DVec3>> = HashMap::new();
-    let cell = |p: DVec3| ((p - low) / distance).floor().to_array().map(|x| x as i64);
+    let cell = |p: DVec3| ((p - low) / distance).floor().to_array().map(|x| x.clamp(-1e15, 1e15) as i64);
     let free = |cells: &HashMap<[i64; 3], Vec<DVec3>>, p: DVec3| {
         let c = cell(p);
         (0..27).all(|k| {
@@ -190,7 +223,7 @@ fn scattered(scatter: &At<Scatter>, total: usize, reader: &mut Reader<'_>) -> Op
         })
     };
     let mut poses = Vec::with_capacity(total);
-    let mut top = low.z;
+    let (mut top, mut all) = (low.z, 0u64);
     while poses.len() < total {
         let mut drawn = 0;
         let found = loop {
@@ -202,7 +235,10 @@ fn scattered(scatter: &At<Scatter>, total: usize, reader: &mut Reader<'_>) -> Op
             if free(&cells, p) {
                 break Some(p);
             }
-            drawn += 1;
+            (drawn, all) = (drawn + 1, all + 1);
+            if all > DRAWS {
+                break None;
+            }
             if drawn > 2000 {
                 if !layered || top + 0.1 * distance >= high.z {
                     break None;

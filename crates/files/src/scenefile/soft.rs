@@ -140,6 +140,9 @@ table! {
     }
 }
 
+/// Cells of all grids of a scene at most: six elements each, some gigabytes when they are factored.
+const CELLS: usize = 200_000;
+
 impl Penalty {
     /// As the library wants it.
     pub fn springs(&self) -> Springs {
@@ -211,6 +214,9 @@ impl Builder<'_, '_> {
                     fault(self, &format!("the grid has {cells:?} cells and the size {size}"));
                     return None;
                 }
+                if !self.affordable(table, cells) {
+                    return None;
+                }
                 let mut mesh = Tetrahedra::block(cells, size);
                 mesh.nodes.iter_mut().for_each(|x| *x -= 0.5 * size);
                 Some(mesh)
@@ -219,6 +225,9 @@ impl Builder<'_, '_> {
                 let (across, along) = (round.across.0, round.along.0);
                 if across == 0 || along == 0 || !(round.radius.si > 0.0 && round.length.si > 0.0) {
                     fault(self, &format!("the cylinder has {across} × {along} cells"));
+                    return None;
+                }
+                if !self.affordable(table, [across, across, along]) {
                     return None;
                 }
                 Some(Tetrahedra::cylinder(across, along, round.radius.si, round.length.si))
@@ -240,6 +249,18 @@ impl Builder<'_, '_> {
                 None
             }
         }
+    }
+
+    /// Whether a grid is one that a computer can hold; soft bodies of repetitions count together.
+    fn affordable(&mut self, table: &Soft, cells: [usize; 3]) -> bool {
+        let asked = cells.iter().fold(1usize, |n, c| n.saturating_mul(*c));
+        let before: usize = self.scene.softs.iter().map(|s| s.mesh.elements.len() / 6).sum();
+        if asked.saturating_add(before) <= CELLS {
+            return true;
+        }
+        let message = format!("the mesh of `{}` has {asked} cells, soft bodies before it {before}", table.name.value);
+        self.reader.fault(&table.name.at, message, format!("wanted at most {CELLS} in all"));
+        false
     }
 
     /// The nodes within a region; a region without nodes is a fault.
