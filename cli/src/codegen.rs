@@ -3,6 +3,7 @@
 use crate::builtin;
 use clap::{Args, ValueEnum};
 use signorini::symbolic::export::Language;
+use signorini::whole::write_whole;
 use signorini_files::codegen::source;
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -53,7 +54,7 @@ fn write(arguments: &Arguments) -> Result<(), String> {
     std::fs::create_dir_all(&arguments.out).map_err(|e| format!("error: cannot make {}: {e}", arguments.out.display()))?;
     for (name, text) in &source.files {
         let path = arguments.out.join(name);
-        std::fs::write(&path, text).map_err(|e| format!("error: cannot write {}: {e}", path.display()))?;
+        write_whole(&path, text.as_bytes()).map_err(|e| format!("error: cannot write {}: {e}", path.display()))?;
         println!("{}", path.display());
     }
     Ok(())

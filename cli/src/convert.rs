@@ -6,6 +6,7 @@ use crate::scenefile::fault::{Fault, Faults};
 use crate::scenefile::node::{Source, Sources, Span};
 use crate::scenefile::read_text;
 use clap::Args;
+use signorini::whole::write_whole;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
@@ -40,7 +41,7 @@ pub fn run(arguments: &Arguments) -> ExitCode {
     match robot::convert(&name, text, &read_text, &arguments.options.choices().unwrap_or_default()) {
         Ok(converted) => {
             converted.notes.iter().for_each(|note| eprintln!("note: {note}"));
-            match std::fs::write(&arguments.scene, converted.text) {
+            match write_whole(&arguments.scene, converted.text.as_bytes()) {
                 Ok(()) => ExitCode::SUCCESS,
                 Err(e) => wrong(format!("error: cannot write {}: {e}", arguments.scene.display())),
             }

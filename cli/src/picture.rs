@@ -6,6 +6,7 @@ use crate::plot;
 use crate::progress::Progress;
 use crate::record::Record;
 use clap::Args;
+use signorini::whole::write_whole;
 use signorini_record::picture::{Drawing, animate, moment, picture, png};
 use signorini_record::report::megabytes;
 use std::path::PathBuf;
@@ -75,7 +76,7 @@ fn make(arguments: &Arguments) -> Result<(), String> {
             return Err(format!("{}: wanted a file that ends with {wanted}", arguments.output.display()));
         }
     };
-    std::fs::write(&arguments.output, &bytes).map_err(|e| format!("cannot write {}: {e}", arguments.output.display()))?;
+    write_whole(&arguments.output, &bytes).map_err(|e| format!("cannot write {}: {e}", arguments.output.display()))?;
     eprintln!("{} ({}{what})", arguments.output.display(), megabytes(bytes.len() as u64));
     Ok(())
 }

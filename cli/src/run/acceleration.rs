@@ -82,6 +82,8 @@ impl<'a> Course<'a> {
         let every = loaded.run.record_every.map_or_else(|| tables::stride(scene, steps), |n| n.0.max(1) as u64);
         let folder = options.out.as_deref();
         let disk = |e: io::Error| unwritable(folder.unwrap_or(Path::new(".")), &e);
+        // The tables first: they take away what an earlier run left.
+        let tables = folder.map(Tables::create).transpose().map_err(disk)?;
         let plan = Plan { folder, steps, every, solver: method, law: "none" };
         let mut recorder = options.records().then(|| Recorder::begin(loaded, &plan)).transpose().map_err(disk)?;
         if let Some(recorder) = &mut recorder {
@@ -95,7 +97,7 @@ impl<'a> Course<'a> {
             state,
             summary,
             probe: Probe::new(loaded, dt, steps),
-            tables: folder.map(Tables::create).transpose().map_err(disk)?,
+            tables,
             recorder,
             folder,
             loaded,

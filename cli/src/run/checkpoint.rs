@@ -5,10 +5,13 @@
 //! new one, whole.
 
 use super::Options;
+use super::record::Recorded;
 use super::summary::Summary;
 use serde::{Deserialize, Serialize};
 use signorini::scene::State;
-use signorini_files::capsule::{Keeper, write_atomic};
+use signorini::whole::write_whole;
+use signorini_files::bounded;
+use signorini_files::capsule::Keeper;
 use signorini_files::scenefile::Loaded;
 use std::fs;
 use std::io;
@@ -16,7 +19,7 @@ use std::path::{Path, PathBuf};
 
 const NAME: &str = "checkpoint.json";
 const FORMAT: &str = "signorini checkpoint";
-const VERSION: u32 = 1;
+const VERSION: u32 = 2;
 
 /// Where a run stands.
 #[derive(Serialize, Deserialize)]
@@ -39,6 +42,8 @@ pub struct Checkpoint {
     pub keeper: Keeper,
     /// Names and lengths of the tables.
     pub tables: Vec<(String, u64)>,
+    /// Where the record stood.
+    pub record: Option<Recorded>,
 }
 
 /// Everything of a checkpoint that does not stay the same.
@@ -53,6 +58,8 @@ pub struct Present<'a> {
     pub keeper: &'a Keeper,
     /// Names and lengths of the tables.
     pub tables: Vec<(String, u64)>,
+    /// Where the record stood.
+    pub record: Option<Recorded>,
 }
 
 impl Checkpoint {
@@ -69,23 +76,28 @@ impl Checkpoint {
             facts: now.facts,
             keeper: now.keeper.clone(),
             tables: now.tables,
+            record: now.record,
         }
     }
 
     /// Writes it into a folder.
     pub fn write(&self, folder: &Path) -> io::Result<()> {
-        write_atomic(&path(folder), &serde_json::to_vec(self).map_err(io::Error::other)?)
+        write_whole(&path(folder), &serde_json::to_vec(self).map_err(io::Error::other)?)
     }
 
     /// The checkpoint of a folder; none if there is no file.
     pub fn read(folder: &Path) -> Result<Option<Checkpoint>, String> {
         let path = path(folder);
-        let bytes = match fs::read(&path) {
-            Ok(bytes) => bytes,
-            Err(e) if e.kind() == io::ErrorKind::NotFound => return Ok(None),
-            Err(e) => return Err(format!("cannot read {}: {e}", path.display())),
-        };
-        let checkpoint: Checkpoint = serde_json::from_slice(&bytes).map_err(|e| format!("{} is no checkpoint: {e}", path.display()))?;
+        if fs::symlink_metadata(&path).is_err_and(|e| e.kind() == io::ErrorKind::NotFound) {
+            return Ok(None);
+        }
+        let bytes = bounded::bytes(&path, bounded::PROBLEM).map_err(|e| format!("cannot read {}: {e}", path.display()))?;
+        Checkpoint::from_bytes(&bytes, &path).map(Some)
+    }
+
+    /// The checkpoint in the bytes of a file; `path` is what it is called in messages.
+    pub fn from_bytes(bytes: &[u8], path: &Path) -> Result<Checkpoint, String> {
+        let checkpoint: Checkpoint = serde_json::from_slice(bytes).map_err(|e| format!("{} is no checkpoint: {e}", path.display()))?;
         if checkpoint.format != FORMAT || checkpoint.version != VERSION {
             return Err(format!(
                 "{}: found {} version {}, wanted {FORMAT} version {VERSION}",
@@ -94,13 +106,13 @@ impl Checkpoint {
                 checkpoint.version
             ));
         }
-        Ok(Some(checkpoint))
+        Ok(checkpoint)
     }
 
-    /// Whether a scene is the one that was interrupted.
-    pub fn fits(&self, loaded: &Loaded) -> Result<(), String> {
+    /// Whether a scene is the one that was interrupted, and the state one of this scene; the message names the file.
+    pub fn fits(&self, loaded: &Loaded, folder: &Path) -> Result<(), String> {
         if fingerprint(loaded) == self.fingerprint {
-            return Ok(());
+            return self.state.fits(&loaded.scene).map_err(|why| format!("{} is damaged: {why}", path(folder).display()));
         }
         Err(format!("the scene `{}` was changed since the checkpoint: begin again, or bring it back as it was", self.scene))
     }

@@ -79,48 +79,48 @@ impl<'a> Course<'a> {
                     eprintln!("note: {note}");
                 }
                 if let Some(folder) = &options.out {
-                    // The last run's end must not be taken for this one's.
-                    let _ = std::fs::remove_file(checkpoint::path(folder));
                     course.outputs = Some(Outputs::create(folder, scene, options.reactions).map_err(|e| course.disk(&e))?);
                 }
+                course.begin_record().map_err(|e| course.disk(&e))?;
                 if checkpoints > 0 {
                     course.checkpoint().map_err(|e| course.disk(&e))?;
                 }
             }
         }
-        course.begin_record().map_err(|e| course.disk(&e))?;
         Ok(course)
     }
 
-    /// Frames from here on. What was recorded before an interruption keeps its own file.
+    /// A new record, with its first frame.
     fn begin_record(&mut self) -> io::Result<()> {
         if !self.options.records() {
             return Ok(());
         }
-        let (folder, k) = (self.options.out.as_deref(), self.summary.steps);
-        if let Some(folder) = folder.filter(|_| k > 0)
-            && folder.join(crate::record::FILE).exists()
-        {
-            std::fs::rename(folder.join(crate::record::FILE), folder.join(format!("record-before-{k}.bin")))?;
-        }
-        let settings = &self.stepper.settings;
-        let law = if settings.scheme.friction == Friction::Cone { "cone" } else { "coulomb" };
-        let plan = Plan { folder, steps: self.steps, every: self.every, solver: settings.solver.name(), law };
-        let mut recorder = Recorder::begin(self.loaded, &plan)?;
+        let mut recorder = Recorder::begin(self.loaded, &self.plan())?;
         recorder.frame(&self.loaded.scene, &mut self.stepper, &self.state)?;
         self.recorder = Some(recorder);
         Ok(())
     }
 
+    fn plan(&self) -> Plan<'a> {
+        let settings = &self.stepper.settings;
+        let law = if settings.scheme.friction == Friction::Cone { "cone" } else { "coulomb" };
+        let folder = self.options.out.as_deref();
+        Plan { folder, steps: self.steps, every: self.every, solver: settings.solver.name(), law }
+    }
+
     fn resume(&mut self, from: Checkpoint) -> Result<(), String> {
-        from.fits(self.loaded)?;
+        let place = self.folder();
+        from.fits(self.loaded, &place)?;
         self.state = from.state;
         self.summary = from.summary;
         self.probe.restore(&from.facts);
         self.keeper = from.keeper;
         if let Some(folder) = &self.options.out {
             let outputs = Outputs::resume(folder, &self.loaded.scene, self.options.reactions, &from.tables);
-            self.outputs = Some(outputs.map_err(|e| format!("cannot go on in {}: {e}", folder.display()))?);
+            let stuck = |e: io::Error| format!("cannot go on in {}: {e}", folder.display());
+            self.outputs = Some(outputs.map_err(stuck)?);
+            let recorded = from.record.as_ref().ok_or("no record").map_err(|e| stuck(io::Error::other(e)))?;
+            self.recorder = Some(Recorder::resume(self.loaded, &self.plan(), recorded).map_err(stuck)?);
         }
         Ok(())
     }
@@ -175,8 +175,9 @@ impl<'a> Course<'a> {
     pub fn checkpoint(&mut self) -> io::Result<()> {
         let Some(folder) = &self.options.out else { return Ok(()) };
         let tables = self.outputs.as_mut().map(Outputs::sync).transpose()?.unwrap_or_default();
-        let now =
-            checkpoint::Present { state: &self.state, summary: &self.summary, facts: self.probe.found(), keeper: &self.keeper, tables };
+        let record = self.recorder.as_mut().map(Recorder::sync).transpose()?;
+        let (facts, keeper) = (self.probe.found(), &self.keeper);
+        let now = checkpoint::Present { state: &self.state, summary: &self.summary, facts, keeper, tables, record };
         Checkpoint::new(self.loaded, self.options, now).write(folder)
     }
 

@@ -62,7 +62,7 @@ impl Growing {
 
     /// It is whole: it takes its name.
     pub fn finish(mut self) -> io::Result<()> {
-        self.writer.flush()?;
+        sync(&mut self.writer)?;
         fs::rename(partial(&self.folder, self.name), self.folder.join(self.name))
     }
 }

@@ -3,6 +3,7 @@
 pub mod acceleration;
 pub mod checkpoint;
 pub mod course;
+pub mod folder;
 pub mod growing;
 pub mod modes;
 pub mod outputs;
@@ -19,6 +20,7 @@ use crate::scenefile::{Loaded, format};
 use checkpoint::Checkpoint;
 use clap::{Args, ValueEnum};
 use course::{Course, RunError};
+use folder::{Lock, Taken};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use probe::Outcome;
 use serde::{Deserialize, Serialize};
@@ -87,7 +89,7 @@ pub struct Options {
     #[arg(long = "set", value_name = "NAME=VALUE")]
     pub set: Vec<String>,
     /// Writes reactions.csv too: forces in joints and contacts by name, each marked unique or not.
-    #[arg(long, requires = "out")]
+    #[arg(long)]
     pub reactions: bool,
     /// Writes a checkpoint into the folder of --out every so many steps, or every so much simulated time ("0.5 s").
     #[arg(long, value_name = "STEPS|TIME", value_parser = every)]
@@ -177,12 +179,25 @@ impl Options {
 
 /// A wrong argument has this exit code, as everywhere.
 const WRONG_INPUT: u8 = 2;
+/// A run that was stopped (Ctrl-C, SIGTERM, SIGHUP) has this one.
+const INTERRUPTED: u8 = 130;
 
 /// Runs a scene by name or path, or goes on with one.
 pub fn run(arguments: &Arguments) -> ExitCode {
     let wrong = |message: &str| {
         eprintln!("{message}");
         ExitCode::from(WRONG_INPUT)
+    };
+    // Held until the run is over: nobody else writes there meanwhile.
+    let folder = arguments.options.resume.as_ref().or(arguments.options.out.as_ref());
+    let taken = folder.filter(|f| arguments.scene.is_some() || f.exists()).map(|f| Lock::take(f).map_err(|why| (f, why)));
+    let _lock = match taken.transpose() {
+        Ok(lock) => lock,
+        Err((folder, Taken::Busy(who))) => {
+            let place = folder.display();
+            return wrong(&format!("error: another run{who} writes into {place}: wait for its end, or choose another folder"));
+        }
+        Err((folder, Taken::Unwritable(why))) => return wrong(&format!("error: {}", course::unwritable(folder, &why))),
     };
     let Some(folder) = &arguments.options.resume else {
         let scene = arguments.scene.as_deref().unwrap_or_default();
@@ -246,6 +261,9 @@ fn run_from(mut loaded: Loaded, options: &Options, from: Option<Checkpoint>) -> 
     if options.checkpoint_every.is_some() && options.out.is_none() {
         return wrong("--checkpoint-every needs a folder: add --out".into());
     }
+    if options.reactions && options.out.is_none() {
+        return wrong("--reactions needs a folder: add --out".into());
+    }
     let settings = match settings(&loaded, options) {
         // How the solver came to its answers belongs to the record; it does not change them.
         Ok(mut settings) => {
@@ -257,7 +275,12 @@ fn run_from(mut loaded: Loaded, options: &Options, from: Option<Checkpoint>) -> 
     let stop = Arc::new(AtomicBool::new(false));
     let flag = stop.clone();
     // A second handler in one process is refused: then the first one serves, or nobody does.
-    let _ = ctrlc::set_handler(move || flag.store(true, Ordering::SeqCst));
+    let _ = ctrlc::set_handler(move || {
+        // Who asks twice does not want to wait for the end of the step.
+        if flag.swap(true, Ordering::SeqCst) {
+            std::process::exit(INTERRUPTED.into());
+        }
+    });
     let pool = match rayon::ThreadPoolBuilder::new().num_threads(options.threads.unwrap_or(0)).build() {
         Ok(pool) => pool,
         Err(why) => return wrong(format!("threads: {why}")),
@@ -363,7 +386,7 @@ fn report(loaded: &Loaded, finished: &Finished, options: &Options) -> ExitCode {
         Ended::Refused(why) => eprintln!("error: {why}"),
     }
     match finished.ended {
-        Ended::Interrupted => ExitCode::from(130),
+        Ended::Interrupted => ExitCode::from(INTERRUPTED),
         Ended::Complete if finished.outcomes.iter().all(|o| o.passed()) => ExitCode::SUCCESS,
         _ => ExitCode::FAILURE,
     }

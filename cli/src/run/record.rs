@@ -7,14 +7,15 @@ use crate::record::words::{float, length};
 use crate::record::{FILE, History, MAGIC, Step, steps, write_chunk};
 use crate::scenefile::Loaded;
 use glam::DVec3;
+use serde::{Deserialize, Serialize};
 use serde_json::{Value as Json, json};
 use signorini::assemble::Source;
 use signorini::problem::error::Judge;
 use signorini::scene::{BodyId, JointId, Scene, SoftId, State};
 use signorini::step::{Stepper, Verdict};
 use std::collections::HashMap;
-use std::fs::File;
-use std::io::{self, Write};
+use std::fs::{File, OpenOptions};
+use std::io::{self, Seek, SeekFrom, Write};
 use std::path::Path;
 use std::time::{Duration, Instant};
 
@@ -94,13 +95,22 @@ pub struct Recorder {
     room: [DVec3; 2],
 }
 
+/// What a checkpoint knows of a record: how long it was, and what the rest of it depends on.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Recorded {
+    length: u64,
+    names: Vec<String>,
+    worst: Option<Vec<u32>>,
+    written: u64,
+    limit: u64,
+    thin: u64,
+    seen: u64,
+    room: [DVec3; 2],
+}
+
 impl Recorder {
     /// Begins a record of a scene.
     pub fn begin(loaded: &Loaded, plan: &Plan<'_>) -> io::Result<Recorder> {
-        let about = About { about: &loaded.about, dt: loaded.dt, t_end: loaded.t_end, texts: &loaded.texts };
-        let mut head = Head::of(&loaded.scene, &about, soft_bodies(&loaded.scene));
-        (head.steps, head.every, head.step_every) = (plan.steps, plan.every, plan.steps.div_ceil(ROWS).max(1));
-        (head.solver, head.law) = (plan.solver.into(), plan.law.into());
         let mut output = match plan.folder {
             Some(folder) => {
                 std::fs::create_dir_all(folder)?;
@@ -108,10 +118,58 @@ impl Recorder {
             }
             None => Output::Memory(Vec::new()),
         };
-        let room = head.bounds.map(DVec3::from_array);
+        let head = head(loaded, plan);
         output.writer().write_all(MAGIC)?;
         write_chunk(output.writer(), b"HEAD", &serde_json::to_vec(&head)?)?;
-        Ok(Recorder {
+        Ok(Recorder::new(loaded, head, output))
+    }
+
+    /// Goes on with the record of a folder; what came after the checkpoint is cut off.
+    pub fn resume(loaded: &Loaded, plan: &Plan<'_>, from: &Recorded) -> io::Result<Recorder> {
+        let path = plan.folder.unwrap_or(Path::new(".")).join(FILE);
+        let mut file = OpenOptions::new().write(true).open(path)?;
+        if file.metadata()?.len() < from.length {
+            return Err(io::Error::other(format!("{FILE} is shorter than at the checkpoint: was it changed?")));
+        }
+        file.set_len(from.length)?;
+        file.seek(SeekFrom::End(0))?;
+        let mut recorder = Recorder::new(loaded, head(loaded, plan), Output::Folder(file));
+        recorder.names = from.names.iter().cloned().zip(0..).collect();
+        recorder.worst = from.worst.as_deref().map(Step::from_row);
+        (recorder.written, recorder.limit, recorder.thin, recorder.seen) = (from.written, from.limit, from.thin.max(1), from.seen);
+        recorder.room = from.room;
+        Ok(recorder)
+    }
+
+    /// Puts everything on the disk. The next frames stand alone, as they would in a run that is taken up here.
+    pub fn sync(&mut self) -> io::Result<Recorded> {
+        self.flush()?;
+        (self.last, self.since) = (None, 0);
+        let length = match &self.output {
+            Output::Folder(file) => {
+                // A device has no data to keep.
+                let _ = file.sync_data();
+                file.metadata()?.len()
+            }
+            Output::Memory(bytes) => bytes.len() as u64,
+        };
+        let mut names: Vec<(&String, usize)> = self.names.iter().map(|(name, place)| (name, *place)).collect();
+        names.sort_by_key(|(_, place)| *place);
+        Ok(Recorded {
+            length,
+            names: names.into_iter().map(|(name, _)| name.clone()).collect(),
+            worst: self.worst.map(|step| step.row()),
+            written: self.written,
+            limit: self.limit,
+            thin: self.thin,
+            seen: self.seen,
+            room: self.room,
+        })
+    }
+
+    fn new(loaded: &Loaded, head: Head, output: Output) -> Recorder {
+        let room = head.bounds.map(DVec3::from_array);
+        Recorder {
             output,
             head,
             frames: Vec::new(),
@@ -131,7 +189,7 @@ impl Recorder {
             flushed: Instant::now(),
             held: held(&loaded.scene),
             room,
-        })
+        }
     }
 
     /// Takes note of a step, which took `wall` seconds; `summary` has it already.
@@ -354,6 +412,15 @@ impl Recorder {
             joule: kept().map(|s| joule(f64::from(s.joule as f32))).collect(),
         });
     }
+}
+
+/// What exists, and how it is recorded.
+fn head(loaded: &Loaded, plan: &Plan<'_>) -> Head {
+    let about = About { about: &loaded.about, dt: loaded.dt, t_end: loaded.t_end, texts: &loaded.texts };
+    let mut head = Head::of(&loaded.scene, &about, soft_bodies(&loaded.scene));
+    (head.steps, head.every, head.step_every) = (plan.steps, plan.every, plan.steps.div_ceil(ROWS).max(1));
+    (head.solver, head.law) = (plan.solver.into(), plan.law.into());
+    head
 }
 
 /// What an integrator that is no solver says of a step.

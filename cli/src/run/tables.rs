@@ -6,6 +6,7 @@ use crate::vtu::Series;
 use serde_json::Value as Json;
 use signorini::scene::{BodyId, Kind, Scene, State};
 use signorini::step::Stepper;
+use signorini::whole::write_whole;
 use std::fs::{self, File};
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
@@ -30,9 +31,10 @@ pub fn stride(scene: &Scene, steps: u64) -> u64 {
 }
 
 impl Tables {
-    /// Begins tables in a folder, which is made if need be.
+    /// Begins tables in a folder, which is made if need be; what an earlier run left there goes.
     pub fn create(folder: &Path) -> io::Result<Tables> {
         fs::create_dir_all(folder)?;
+        super::folder::clear(folder)?;
         let open = |name: &str| File::create(partial(folder, name)).map(BufWriter::new);
         let (mut bodies, mut contacts) = (open(BODIES)?, open(CONTACTS)?);
         writeln!(bodies, "t_s,body,x_m,y_m,z_m,qx,qy,qz,qw,vx_m_per_s,vy_m_per_s,vz_m_per_s,wx_rad_per_s,wy_rad_per_s,wz_rad_per_s")?;
@@ -57,7 +59,7 @@ impl Tables {
     /// Puts everything on the disk, and says how long each table is.
     pub fn sync(&mut self) -> io::Result<Vec<(String, u64)>> {
         let bodies = super::growing::sync(&mut self.bodies)?;
-        Ok(vec![(BODIES.into(), bodies), (CONTACTS.into(), super::growing::sync(&mut self.contacts)?), self.softs.length()])
+        Ok(vec![(BODIES.into(), bodies), (CONTACTS.into(), super::growing::sync(&mut self.contacts)?), self.softs.sync()?])
     }
 
     /// Writes the present state: bodies at the end of the step (centre of mass; angular velocity in body axes),
@@ -128,13 +130,12 @@ impl Tables {
 
     /// Ends the tables and writes the summary.
     pub fn finish(mut self, run: &Json) -> io::Result<()> {
-        self.bodies.flush()?;
-        self.contacts.flush()?;
-        fs::write(partial(&self.folder, RUN), format!("{run:#}\n"))?;
-        for name in [BODIES, CONTACTS, RUN] {
+        self.sync()?;
+        for name in [BODIES, CONTACTS] {
             fs::rename(partial(&self.folder, name), self.folder.join(name))?;
         }
-        Ok(())
+        // The summary comes last: where it is, everything is.
+        write_whole(&self.folder.join(RUN), format!("{run:#}\n").as_bytes())
     }
 }
 
@@ -143,7 +144,25 @@ pub fn partial(folder: &Path, name: &str) -> PathBuf {
     folder.join(format!(".{name}.partial"))
 }
 
-/// A text as a field of CSV.
+/// A text as a field of CSV. A text that a spreadsheet would take for a formula begins with an apostrophe there.
 pub fn field(text: &str) -> String {
-    if text.contains([',', '"', '\n']) { format!("\"{}\"", text.replace('"', "\"\"")) } else { text.to_string() }
+    let formula = text.starts_with(['=', '+', '-', '@', '\t', '\r']);
+    let text = if formula { format!("'{text}") } else { text.to_string() };
+    if formula || text.contains([',', '"', '\n', '\r']) { format!("\"{}\"", text.replace('"', "\"\"")) } else { text }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::field;
+
+    #[test]
+    fn no_name_is_a_formula() {
+        assert_eq!(field("box 1"), "box 1");
+        assert_eq!(field("a,\"b\""), "\"a,\"\"b\"\"\"");
+        assert_eq!(field("=HYPERLINK(\"x\")"), "\"'=HYPERLINK(\"\"x\"\")\"");
+        for name in ["+1", "-1", "@x", "\tx", "\r=1"] {
+            assert!(field(name).starts_with("\"'"), "{name}");
+        }
+        assert_eq!(field("a=b"), "a=b");
+    }
 }

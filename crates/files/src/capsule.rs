@@ -14,7 +14,7 @@ use signorini_mechanics::scene::Scene;
 use signorini_mechanics::step::{Settings, Stepper, Verdict};
 use signorini_solve::problem::files::{FileError, Input, Stored, json};
 use signorini_solve::problem::{Problem, Solution};
-use std::io::Write;
+use signorini_solve::whole::write_whole;
 use std::path::{Path, PathBuf};
 
 const FORMAT: &str = "signorini capsule";
@@ -79,7 +79,7 @@ impl Keeper {
             return Ok(());
         }
         std::fs::create_dir_all(folder)?;
-        write_atomic(&path(folder, k), capsule(k, scene, stepper, verdict).as_bytes())?;
+        write_whole(&path(folder, k), capsule(k, scene, stepper, verdict).as_bytes())?;
         if enters {
             let at = self.kept.partition_point(|(e, _)| *e >= error);
             self.kept.insert(at, (error, k));
@@ -123,16 +123,6 @@ fn capsule(k: u64, scene: &Scene, stepper: &mut Stepper, verdict: &Verdict) -> S
         problem: serde_json::from_str(&text).expect("our own JSON can be read"),
     };
     serde_json::to_string(&capsule).expect("plain data can be written")
-}
-
-/// Writes a file so that there is never half of it.
-pub fn write_atomic(path: &Path, bytes: &[u8]) -> std::io::Result<()> {
-    let name = path.file_name().map(|n| n.to_string_lossy().into_owned()).unwrap_or_default();
-    let partial = path.with_file_name(format!(".{name}.partial"));
-    let mut file = std::fs::File::create(&partial)?;
-    file.write_all(bytes)?;
-    file.sync_all()?;
-    std::fs::rename(&partial, path)
 }
 
 /// FNV-1a over the bits of every number.

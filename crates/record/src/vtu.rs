@@ -7,6 +7,7 @@ use crate::base64;
 use glam::DVec3;
 use signorini_mechanics::scene::{Scene, SoftId, State};
 use signorini_mechanics::step::{Fields, Stepper};
+use signorini_solve::whole::write_quickly;
 use std::fmt::Write as _;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -19,12 +20,14 @@ const FILES: &str = "*.vtu";
 pub struct Series {
     folder: PathBuf,
     times: Vec<f64>,
+    /// Files that may not be on the disk yet.
+    new: Vec<PathBuf>,
 }
 
 impl Series {
     /// Series into a folder.
     pub fn new(folder: &Path) -> Series {
-        Series { folder: folder.to_path_buf(), times: Vec::new() }
+        Series { folder: folder.to_path_buf(), times: Vec::new(), new: Vec::new() }
     }
 
     /// Series that were interrupted when they had this [`Series::length`].
@@ -39,24 +42,47 @@ impl Series {
                 series.times = times.take(files).collect();
             }
         }
+        if series.times.len() < files {
+            let found = series.times.len();
+            return Err(io::Error::other(format!(
+                "the lists (.pvd) name {found} of the {files} moments of the checkpoint: were they changed?"
+            )));
+        }
         Ok(series)
     }
 
-    /// How many files of each body there are, as an entry of a checkpoint.
-    pub fn length(&self) -> (String, u64) {
-        (FILES.into(), self.times.len() as u64)
+    /// Puts everything on the disk; how many files of each body there are, as an entry of a checkpoint.
+    pub fn sync(&mut self) -> io::Result<(String, u64)> {
+        for path in self.new.drain(..) {
+            std::fs::File::open(path)?.sync_all()?;
+        }
+        Ok((FILES.into(), self.times.len() as u64))
     }
 
     /// Writes all soft bodies as they are now; nothing without soft bodies.
     pub fn write(&mut self, scene: &Scene, stepper: &Stepper, state: &State) -> io::Result<()> {
+        if scene.softs.is_empty() {
+            return Ok(());
+        }
         let number = self.times.len();
         self.times.push(state.time);
+        let mut names: Vec<String> = Vec::new();
         for (s, soft) in scene.softs.iter().enumerate() {
-            let name = file_name(&scene.bodies[soft.body.index()].name);
+            let mut name = file_name(&scene.bodies[soft.body.index()].name);
+            // Two names may differ in letters only that no file name has.
+            if names.contains(&name) {
+                name += &format!("-{s}");
+            }
             let fields = stepper.fields(scene, state, SoftId(s as u32));
-            std::fs::write(self.folder.join(format!("{name}_{number:06}.vtu")), text(&soft.mesh.elements, &fields))?;
+            let (file, list) = (self.folder.join(format!("{name}_{number:06}.vtu")), self.folder.join(format!("{name}.pvd")));
+            write_quickly(&file, text(&soft.mesh.elements, &fields).as_bytes())?;
             // The list is whole after every file: an interrupted run can be looked at.
-            std::fs::write(self.folder.join(format!("{name}.pvd")), self.list(&name))?;
+            write_quickly(&list, self.list(&name).as_bytes())?;
+            self.new.push(file);
+            if !self.new.contains(&list) {
+                self.new.push(list);
+            }
+            names.push(name);
         }
         Ok(())
     }

@@ -18,7 +18,7 @@ pub mod simulation;
 
 pub use glam;
 pub use signorini_mechanics::{analyse, assemble, geometry, mechanism, scene, step, symbolic};
-pub use signorini_solve::{math, problem, solve};
+pub use signorini_solve::{math, problem, solve, whole};
 pub use simulation::{Simulation, SimulationError};
 
 /// Scene files, meshes and problem files.

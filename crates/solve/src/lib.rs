@@ -14,3 +14,4 @@
 pub mod math;
 pub mod problem;
 pub mod solve;
+pub mod whole;

@@ -18,11 +18,13 @@ macro_rules! columns {
         pub const COLUMNS: &[&str] = &[$(stringify!($name)),+];
 
         impl Step {
-            fn row(&self) -> Vec<u32> {
+            /// Its numbers, in the order of the columns, as bits.
+            pub fn row(&self) -> Vec<u32> {
                 vec![$(self.$name.to_bits()),+]
             }
 
-            fn from_row(row: &[u32]) -> Step {
+            /// The step of [`Step::row`].
+            pub fn from_row(row: &[u32]) -> Step {
                 let mut each = row.iter().map(|w| f32::from_bits(*w));
                 Step { $($name: each.next().unwrap_or(0.0)),+ }
             }

@@ -1,0 +1,117 @@
+//! The folder of a run: one writer at a time, and nothing in it from a run before.
+
+use signorini::whole::PARTIAL;
+use std::fs::{self, File, OpenOptions, TryLockError};
+use std::io::{self, Read, Write};
+use std::path::Path;
+
+/// The file that is locked; it stays.
+const LOCK: &str = ".lock";
+
+/// The right to write into a folder, until this is dropped or the process ends, however it ends.
+#[derive(Debug)]
+pub struct Lock {
+    _file: File,
+}
+
+/// Why a folder cannot be written into.
+#[derive(Debug)]
+pub enum Taken {
+    /// Another process writes there: its number, if it is known.
+    Busy(String),
+    /// In the system's words.
+    Unwritable(io::Error),
+}
+
+impl Lock {
+    /// Takes a folder, which is made if need be.
+    pub fn take(folder: &Path) -> Result<Lock, Taken> {
+        fs::create_dir_all(folder).map_err(Taken::Unwritable)?;
+        let path = folder.join(LOCK);
+        let mut file = OpenOptions::new().read(true).write(true).create(true).truncate(false).open(path).map_err(Taken::Unwritable)?;
+        match file.try_lock() {
+            Ok(()) => {}
+            Err(TryLockError::WouldBlock) => {
+                let mut number = String::new();
+                let _ = (&mut file).take(20).read_to_string(&mut number);
+                let known = number.trim().parse::<u32>().map_or(String::new(), |n| format!(" (process {n})"));
+                return Err(Taken::Busy(known));
+            }
+            // A file system without locks: there is nobody to ask.
+            Err(TryLockError::Error(_)) => {}
+        }
+        // For the message of whoever comes next; without it, it is the poorer.
+        let _ = file.set_len(0).and_then(|()| writeln!(file, "{}", std::process::id()));
+        Ok(Lock { _file: file })
+    }
+}
+
+/// Takes away what an earlier run left: never is there something of two runs. Files of other names stay.
+pub fn clear(folder: &Path) -> io::Result<()> {
+    let entries: Vec<String> = match fs::read_dir(folder) {
+        Ok(list) => list.filter_map(|e| e.ok()?.file_name().into_string().ok()).collect(),
+        Err(e) if e.kind() == io::ErrorKind::NotFound => return Ok(()),
+        Err(e) => return Err(e),
+    };
+    // First what says that the run is complete, last what is large.
+    const FIRST: [&str; 2] = ["run.json", "checkpoint.json"];
+    let series: Vec<&str> = entries.iter().filter_map(|name| name.strip_suffix(".pvd")).collect();
+    let ours = |name: &str| TABLES.contains(&name) || kept_step(name) || partial(name) || series.iter().any(|stem| of_series(name, stem));
+    for name in FIRST.iter().copied().chain(entries.iter().map(String::as_str).filter(|name| ours(name))) {
+        match fs::remove_file(folder.join(name)) {
+            Err(e) if e.kind() != io::ErrorKind::NotFound => return Err(e),
+            _ => {}
+        }
+    }
+    Ok(())
+}
+
+const TABLES: [&str; 6] = ["bodies.csv", "contacts.csv", "motors.csv", "reactions.csv", "record.bin", "report.html"];
+
+fn numbered(name: &str, before: &str, after: &str, digits: usize) -> bool {
+    let number = name.strip_prefix(before).and_then(|rest| rest.strip_suffix(after));
+    number.is_some_and(|n| n.len() >= digits && n.bytes().all(|b| b.is_ascii_digit()))
+}
+
+fn kept_step(name: &str) -> bool {
+    numbered(name, "step-", ".capsule.json", 7) || numbered(name, "record-before-", ".bin", 1)
+}
+
+fn of_series(name: &str, stem: &str) -> bool {
+    name.strip_suffix(".pvd") == Some(stem) || numbered(name, &format!("{stem}_"), ".vtu", 6)
+}
+
+/// What a run that was killed had not finished.
+fn partial(name: &str) -> bool {
+    name.starts_with('.') && name.strip_suffix(PARTIAL).is_some_and(|rest| rest.ends_with('.'))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_an_earlier_run_left_goes_and_other_files_stay() {
+        let folder = std::env::temp_dir().join(format!("signorini-clear-{}", std::process::id()));
+        fs::create_dir_all(&folder).unwrap();
+        let gone = ["run.json", "bodies.csv", "record.bin", "step-0000012.capsule.json", ".x.csv.partial", "jelly.pvd", "jelly_000003.vtu"];
+        let stay = ["notes.txt", "scene.toml", "mine_000003.vtu", "jelly_final.vtu", "step-x.capsule.json", ".hidden"];
+        gone.iter().chain(&stay).for_each(|name| fs::write(folder.join(name), "x").unwrap());
+        clear(&folder).unwrap();
+        assert!(gone.iter().all(|name| !folder.join(name).exists()));
+        assert!(stay.iter().all(|name| folder.join(name).exists()));
+        fs::remove_dir_all(&folder).unwrap();
+        clear(&folder).unwrap();
+    }
+
+    #[test]
+    fn one_at_a_time() {
+        let folder = std::env::temp_dir().join(format!("signorini-lock-{}", std::process::id()));
+        let first = Lock::take(&folder).unwrap();
+        let Err(Taken::Busy(who)) = Lock::take(&folder) else { panic!("two have it") };
+        assert_eq!(who, format!(" (process {})", std::process::id()));
+        drop(first);
+        Lock::take(&folder).unwrap();
+        fs::remove_dir_all(&folder).unwrap();
+    }
+}
