@@ -11,6 +11,7 @@ pub mod report;
 pub mod robot_options;
 pub mod run;
 pub mod schema;
+mod serve;
 pub mod solve;
 pub mod view;
 

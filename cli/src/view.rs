@@ -1,13 +1,15 @@
 //! `signorini view DIR`: the page on this computer alone, growing while a run goes on; `signorini export DIR`: the page or a `.glb` as a file.
 
 use crate::record::{FILE, FILE_MOST, MAGIC, Record};
+use crate::serve::{self, Answer, Body, Request};
 use crate::{glb, report};
 use clap::Args;
+use signorini::whole::write_whole;
 use std::fs::File;
 use std::io::{Read, Seek, SeekFrom};
+use std::net::TcpListener;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
-use tiny_http::{Header, Method, Request, Response, Server};
 
 /// What to show.
 #[derive(Args, Clone, Debug)]
@@ -61,7 +63,7 @@ fn write(arguments: &Export) -> Result<u64, String> {
         "glb" => {
             let mut record = Record::open(folder).map_err(|e| e.to_string())?;
             let bytes = glb::of(&mut record).map_err(|e| e.to_string())?;
-            std::fs::write(output, &bytes).map_err(|e| format!("cannot write {}: {e}", output.display()))?;
+            write_whole(output, &bytes).map_err(|e| format!("cannot write {}: {e}", output.display()))?;
             Ok(bytes.len() as u64)
         }
         _ => Err(format!("{}: wanted a file that ends with .glb or .html", output.display())),
@@ -69,61 +71,46 @@ fn write(arguments: &Export) -> Result<u64, String> {
 }
 
 fn serve(arguments: &Arguments) -> Result<(), String> {
-    let page = report::page();
-    let folder = &arguments.folder;
+    let folder = arguments.folder.clone();
     if !folder.is_dir() {
         return Err(format!("{}: no such folder; `signorini run SCENE --out {0}` makes one", folder.display()));
     }
     // The loopback address: nobody else on the network can connect.
-    let server = Server::http(("127.0.0.1", arguments.port)).map_err(|e| format!("port {}: {e}", arguments.port))?;
-    let address = server.server_addr();
+    let listener = TcpListener::bind(("127.0.0.1", arguments.port)).map_err(|e| format!("port {}: {e}", arguments.port))?;
+    let address = listener.local_addr().map_err(|e| format!("port {}: {e}", arguments.port))?;
     println!("http://{address}/  (Ctrl-C ends)");
-    for request in server.incoming_requests() {
-        let answer = answer(&request, folder, page);
-        // Whoever went away does not want the answer any more.
-        let _ = request.respond(answer);
-    }
+    serve::serve(listener, move |request| answer(request, &folder));
     Ok(())
 }
 
-type Answer = Response<std::io::Cursor<Vec<u8>>>;
-
-fn answer(request: &Request, folder: &Path, page: &str) -> Answer {
-    let own = |h: &Header| {
-        let name = h.value.as_str().rsplit_once(':').map_or(h.value.as_str(), |(name, _)| name);
-        h.field.equiv("Host") && ["127.0.0.1", "localhost"].contains(&name)
-    };
-    // A page from elsewhere that lets its name point here is not served.
-    if !request.headers().iter().any(own) {
-        return text(403, "this page is for 127.0.0.1 alone");
-    }
-    if !matches!(request.method(), Method::Get | Method::Head) {
-        return text(405, "wanted GET");
-    }
-    let (path, query) = request.url().split_once('?').unwrap_or((request.url(), ""));
+fn answer(request: &Request, folder: &Path) -> Answer {
+    let (path, query) = request.target.split_once('?').unwrap_or((&request.target, ""));
     match path {
-        "/" => with_type(Response::from_string(page), "text/html; charset=utf-8"),
+        "/" => Answer::new("text/html; charset=utf-8", report::page().as_bytes().to_vec()),
         "/record" => {
             let from = query.strip_prefix("from=").and_then(|n| n.parse().ok()).unwrap_or(0);
             match piece(folder, from) {
-                Ok(bytes) => with_type(Response::from_data(bytes), "application/octet-stream"),
-                Err((status, why)) => text(status, &why),
+                Ok(body) => Answer { status: 200, kind: "application/octet-stream", body },
+                Err((status, why)) => Answer::words(status, &why),
             }
         }
-        _ => text(404, "not found"),
+        _ => Answer::words(404, "not found"),
     }
 }
 
 /// The bytes of the record from a place on; 409 if the file is another one by now.
-fn piece(folder: &Path, from: u64) -> Result<Vec<u8>, (u16, String)> {
+fn piece(folder: &Path, from: u64) -> Result<Body, (u16, String)> {
     let path = folder.join(FILE);
     let gone = |why: std::io::Error| (500, format!("{}: {why}", path.display()));
-    let mut file = match File::open(&path) {
-        Ok(file) => file,
+    match path.symlink_metadata() {
+        Ok(about) if about.is_file() => {}
+        // A link may lead anywhere, and a folder of results may come from anybody.
+        Ok(_) => return Err((500, format!("{}: a link, a pipe or a folder, wanted a regular file", path.display()))),
         // A run that is about to begin.
-        Err(why) if why.kind() == std::io::ErrorKind::NotFound && from == 0 => return Ok(Vec::new()),
+        Err(why) if why.kind() == std::io::ErrorKind::NotFound && from == 0 => return Ok(Body::Bytes(Vec::new())),
         Err(why) => return Err(gone(why)),
-    };
+    }
+    let mut file = File::open(&path).map_err(gone)?;
     let length = file.metadata().map_err(gone)?.len();
     if length > FILE_MOST {
         return Err((500, format!("{}: {} MB, more than any record", path.display(), length >> 20)));
@@ -136,17 +123,5 @@ fn piece(folder: &Path, from: u64) -> Result<Vec<u8>, (u16, String)> {
         return Err((500, format!("{}: not a record of a run", path.display())));
     }
     file.seek(SeekFrom::Start(from)).map_err(gone)?;
-    let mut bytes = Vec::new();
-    file.take(length - from).read_to_end(&mut bytes).map_err(gone)?;
-    Ok(bytes)
-}
-
-fn text(status: u16, words: &str) -> Answer {
-    with_type(Response::from_string(words).with_status_code(status), "text/plain; charset=utf-8")
-}
-
-fn with_type(response: Answer, kind: &str) -> Answer {
-    let header = |name: &str, value: &str| Header::from_bytes(name.as_bytes(), value.as_bytes()).ok();
-    let list = [header("Content-Type", kind), header("Cache-Control", "no-store"), header("X-Content-Type-Options", "nosniff")];
-    list.into_iter().flatten().fold(response, |response, header| response.with_header(header))
+    Ok(Body::Stream(Box::new(file), length - from))
 }
