@@ -272,7 +272,8 @@ impl Files<'_> {
         let Some(Node { value: Value::List(tables), .. }) = root.get("robot").cloned() else { return };
         let none = Node { span: root.span.clone(), value: Value::Table(Vec::new()) };
         for table in tables {
-            let mut reader = Reader { sources: &self.sources, units: self.units.clone(), scope: Scope::default(), faults: Vec::new() };
+            let mut reader =
+                Reader { sources: &self.sources, units: self.units.clone(), scope: Scope::default(), faults: Vec::new(), room: 0 };
             reader.declare(root.get("parameters").unwrap_or(&none));
             let robot = format::Robot::read(&table, &mut reader);
             let choices = robot.as_ref().and_then(|robot| chosen(&mut reader, robot));

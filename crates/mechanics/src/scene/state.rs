@@ -177,9 +177,15 @@ impl State {
                 return Err(format!("the state has {} {what}, wanted {wanted}", list.len()));
             }
         }
+        let accelerations = self.acceleration.len();
+        if accelerations != 0 && accelerations != layout.v {
+            return Err(format!("the state has {accelerations} accelerations, wanted {} or none", layout.v));
+        }
         let contacts = self.reactions.contacts.iter();
-        let words = self.q.iter().chain(&self.v).chain(&self.angles).chain(&self.reactions.joints).copied();
-        let words = words.chain([self.time, self.reactions.h]).chain(contacts.clone().flat_map(|c| c.impulse.to_array()));
+        let lists = self.q.iter().chain(&self.v).chain(&self.acceleration).chain(&self.angles);
+        let words = lists.chain(&self.reactions.joints).copied();
+        let words =
+            words.chain([self.time, self.lag, self.next_step, self.reactions.h]).chain(contacts.clone().flat_map(|c| c.impulse.to_array()));
         if let Some(bad) = words.into_iter().find(|x| !x.is_finite()) {
             return Err(format!("the state holds {bad}, wanted finite numbers"));
         }
