@@ -363,7 +363,10 @@ pub(crate) fn progress(steps: u64) -> ProgressBar {
     bar
 }
 
-/// Prints what came out and chooses the exit code: 0 if the run is complete and all facts hold.
+/// A run that is complete, with steps that were not accepted.
+const NOT_ACCEPTED: u8 = 3;
+
+/// Prints what came out and chooses the exit code: 0 if the run is complete, all facts hold and all steps are accepted.
 fn report(loaded: &Loaded, finished: &Finished, options: &Options) -> ExitCode {
     for outcome in &finished.outcomes {
         let line = outcome.line();
@@ -387,7 +390,9 @@ fn report(loaded: &Loaded, finished: &Finished, options: &Options) -> ExitCode {
     }
     match finished.ended {
         Ended::Interrupted => ExitCode::from(INTERRUPTED),
-        Ended::Complete if finished.outcomes.iter().all(|o| o.passed()) => ExitCode::SUCCESS,
+        Ended::Complete if !finished.outcomes.iter().all(|o| o.passed()) => ExitCode::FAILURE,
+        Ended::Complete if finished.summary.not_accepted > 0 => ExitCode::from(NOT_ACCEPTED),
+        Ended::Complete => ExitCode::SUCCESS,
         _ => ExitCode::FAILURE,
     }
 }

@@ -46,6 +46,9 @@ pub struct Summary {
     pub solvers: BTreeMap<String, u64>,
     /// Steps whose error was not accepted.
     pub not_accepted: u64,
+    /// What the first of them, and the worst so far, were refused for.
+    #[serde(default)]
+    refusals: Refusals,
     /// Steps that were divided.
     pub divided: u64,
     /// Seconds of the user's time.
@@ -133,6 +136,7 @@ impl Summary {
             scheme: SchemeSum::default(),
             solvers: BTreeMap::new(),
             not_accepted: 0,
+            refusals: Refusals::default(),
             divided: 0,
             wall: 0.0,
             hash: 0,
@@ -166,7 +170,10 @@ impl Summary {
             *self.solvers.entry("free".into()).or_default() += 1;
         }
         self.scheme.add(verdict);
-        self.not_accepted += u64::from(!verdict.accepted);
+        if !verdict.accepted {
+            self.not_accepted += 1;
+            self.refusals.add(scene, verdict);
+        }
         self.divided += u64::from(verdict.substeps > 1);
     }
 
@@ -218,6 +225,9 @@ impl Summary {
         }
         line += &self.scheme.line(self.steps, self.time);
         line += &format!("  {:.0} steps/s", self.rate());
+        for reason in &self.refusals.worst {
+            line += &format!("\nnot accepted, at worst at t = {:.4} s: {reason}", self.refusals.worst_time);
+        }
         match &self.note {
             Some(note) => format!("{line}\n{note}"),
             None => line,
@@ -241,6 +251,8 @@ impl Summary {
             "error": {"worst_joule": self.worst_joule, "worst_relative": self.worst_relative, "worst_name": self.worst_name},
             "scheme": self.scheme,
             "penetration_max": self.penetration,
+            "not_accepted": self.not_accepted,
+            "reasons": self.refusals.worst,
             "energy": energy,
             "solvers": self.solvers,
             "wall_s": self.wall,
@@ -249,6 +261,28 @@ impl Summary {
             "hash": format!("{:016x}", self.hash),
             "note": self.note,
         })
+    }
+}
+
+/// The steps that were not accepted: all of them for run.json, the worst for the final line.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+struct Refusals {
+    steps: Vec<Json>,
+    worst: Vec<String>,
+    worst_time: f64,
+    /// How many times what is allowed the worst one found.
+    #[serde(deserialize_with = "number")]
+    worst_ratio: f64,
+}
+
+impl Refusals {
+    fn add(&mut self, scene: &Scene, verdict: &Verdict) {
+        self.steps.push(verdict.to_json(scene));
+        let ratio = verdict.error.unmet(&verdict.tolerance).map(|unmet| unmet.found / unmet.allowed).fold(0.0, f64::max);
+        if ratio > self.worst_ratio {
+            (self.worst_ratio, self.worst_time) = (ratio, verdict.time);
+            self.worst = verdict.reasons(scene);
+        }
     }
 }
 
@@ -268,7 +302,7 @@ impl Finished {
             Ended::Refused(why) => json!(why),
         };
         object["rows_max"] = json!(summary.rows);
-        object["not_accepted"] = json!(summary.not_accepted);
+        object["refused_steps"] = json!(summary.refusals.steps);
         object["divided"] = json!(summary.divided);
         object["ledger_worst"] = json!(summary.ledger);
         object["seconds"] = summary.stages.clone();

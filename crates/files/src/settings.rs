@@ -52,8 +52,18 @@ impl Loaded {
         if run.time_error == Some(format::TimeError::Doubling) {
             settings.time_error = TimeEstimate::Doubling;
         }
-        if let Some(tolerance) = run.tolerance {
-            settings.stop.tolerance.relative = tolerance.si;
+        // 1e-8 of the energy scale goes with 1e-6 m/s. Energies are squares of velocities, and a body at rest has those
+        // that gravity gives it in a step.
+        let (preset, reported) = match run.preset {
+            Some(format::Preset::Engineering) => (Some(1e-4), true),
+            Some(format::Preset::Fast) => (Some(1e-2), true),
+            Some(format::Preset::Exact) | None => (None, false),
+        };
+        if let Some(relative) = run.tolerance.map(|t| t.si).or(preset) {
+            let tolerance = &mut settings.stop.tolerance;
+            tolerance.relative = relative;
+            tolerance.velocity = tolerance.velocity.max(relative.sqrt() * self.scene.gravity.length() * self.dt);
+            tolerance.bound = reported.then_some(f64::MAX);
         }
         if let Some(velocity) = run.velocity_tolerance {
             settings.stop.tolerance.velocity = velocity.si;
@@ -74,6 +84,9 @@ impl Loaded {
             settings.scheme.max_depenetration_velocity =
                 contact.recovery_speed.map_or(settings.scheme.max_depenetration_velocity, |x| x.si);
             settings.scheme.treatment = contact.penalty.as_ref().map_or(Treatment::Rigid, |p| Treatment::Penalty(p.springs()));
+            if contact.rigid.is_some_and(|rigid| rigid) {
+                settings.scheme.load_sharing = 0.0;
+            }
             settings.scheme.restitution_threshold = contact.rebound_speed.map_or(settings.scheme.restitution_threshold, |x| x.si);
         }
         settings.fault().map_or(Ok(settings), Err)

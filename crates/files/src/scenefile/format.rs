@@ -185,6 +185,9 @@ table! {
         recovery_speed: Option<Of<Speed>>,
         /// Approach slower than this does not rebound.
         rebound_speed: Option<Of<Speed>>,
+        /// True: contacts of two faces are perfectly rigid. Without this they yield at the velocity tolerance (a nanometre
+        /// in 1 ms), so that they share their load.
+        rigid: Option<bool>,
         /// Springs in place of rigid contacts.
         penalty: Option<Penalty>,
     }
@@ -262,6 +265,18 @@ words! {
     }
 }
 
+words! {
+    /// Tolerances that go together.
+    pub enum Preset {
+        /// 1e-8 of the energy scale, 1e-6 m/s.
+        Exact = "exact",
+        /// 1e-4 of the energy scale, 1e-2 g dt; the estimate of the motion's error is reported, not waited for.
+        Engineering = "engineering",
+        /// 1e-2 of the energy scale, 1e-1 g dt; the estimate of the motion's error is reported, not waited for.
+        Fast = "fast",
+    }
+}
+
 table! {
     /// How the scene is simulated.
     pub struct Run {
@@ -287,7 +302,10 @@ table! {
         law: Option<Law>,
         /// Largest error of a step, relative to its energy scale; 1e-8 without this.
         tolerance: Option<Of<Pure>>,
-        /// Largest velocity by which a constraint may be wrong; 1e-6 m/s without this.
+        /// Tolerances that go together; "exact" without this. Those that are given as well count.
+        preset: Option<Preset>,
+        /// Largest velocity by which a constraint may be wrong; without this 1e-6 m/s, or where `tolerance` is given its
+        /// root times g dt if that is more.
         velocity_tolerance: Option<Of<Speed>>,
         /// Largest energy by which the motion of a step may be wrong (the estimate), relative to its energy scale; the root of `tolerance` without this.
         bound_tolerance: Option<Of<Pure>>,

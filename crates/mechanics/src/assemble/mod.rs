@@ -19,6 +19,7 @@ pub mod element;
 pub mod inertia;
 pub mod joint;
 pub mod leapfrog;
+pub mod load_sharing;
 pub mod part;
 pub mod penalty;
 pub mod rows;
@@ -85,6 +86,8 @@ pub struct Scheme {
     pub restitution_threshold: f64,
     /// Rigid contacts, or springs in their place.
     pub treatment: Treatment,
+    /// Contacts that share a load yield at so many times the velocity tolerance ([`load_sharing`]); 0: perfectly rigid.
+    pub load_sharing: f64,
 }
 
 impl Default for Scheme {
@@ -97,6 +100,7 @@ impl Default for Scheme {
             max_depenetration_velocity: 1.0,
             restitution_threshold: 1e-2,
             treatment: Treatment::Rigid,
+            load_sharing: 2.0,
         }
     }
 }

@@ -32,7 +32,7 @@ pub use settings::{Policy, Settings};
 pub use verdict::{Used, Verdict};
 
 use crate::assemble::leapfrog::Jumps;
-use crate::assemble::{Assembly, Element, Present, element, joint};
+use crate::assemble::{Assembly, Element, Present, Treatment, element, joint, load_sharing};
 use crate::geometry::{Contact, World};
 use crate::math::cliques::CliqueFactor;
 use crate::problem::{Problem, Residual, Solution};
@@ -311,6 +311,10 @@ impl Stepper {
             self.solution.r.clear();
             self.solution.r.resize(self.assembly.problem.rows(), 0.0);
         }
+        if self.settings.scheme.treatment == Treatment::Rigid {
+            let speed = self.settings.scheme.load_sharing * self.settings.stop.tolerance.velocity;
+            load_sharing::apply(&mut self.assembly, scene, speed, &self.solution.r);
+        }
         self.solution.v.clone_from(&state.v);
         self.guess.v.clone_from(&self.solution.v);
         self.guess.r.clone_from(&self.solution.r);
@@ -354,6 +358,7 @@ impl Stepper {
             accepted: report.status == Status::Converged || report.error.accepted(&self.settings.stop.tolerance),
             status: report.status,
             error: report.error,
+            tolerance: self.settings.stop.tolerance,
             worst: source(report.error.worst_block),
             fastest: source(report.error.fastest_block),
             solver: match &self.engine {

@@ -81,6 +81,7 @@ impl Settings {
             ("scheme.contact_erp", scheme.contact_erp, 1.0),
             ("scheme.max_depenetration_velocity", scheme.max_depenetration_velocity, f64::INFINITY),
             ("scheme.restitution_threshold", scheme.restitution_threshold, f64::INFINITY),
+            ("scheme.load_sharing", scheme.load_sharing, f64::MAX),
             ("contact_margin", self.contact_margin, f64::MAX),
         ] {
             if !(value >= 0.0 && value <= most) {

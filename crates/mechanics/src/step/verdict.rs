@@ -3,7 +3,7 @@
 use super::accuracy::SchemeError;
 use super::ledger::Ledger;
 use crate::assemble::Source;
-use crate::problem::Residual;
+use crate::problem::{Criterion, Residual, Tolerance};
 use crate::scene::Scene;
 use crate::solve::{Method, Status};
 use serde_json::{Value as Json, json};
@@ -30,6 +30,8 @@ pub struct Verdict {
     pub status: Status,
     /// The error in joules, its energy scale, the estimated energy of the velocity error, and the largest wrong velocity; of substeps the worst.
     pub error: Residual,
+    /// What was allowed.
+    pub tolerance: Tolerance,
     /// The constraint with the largest error in joules.
     pub worst: Option<Source>,
     /// The constraint with the largest wrong velocity.
@@ -64,6 +66,41 @@ impl Verdict {
         self.worst.map_or_else(|| "nothing".into(), |source| source.name(scene))
     }
 
+    /// Why the step is not accepted: which criterion failed, by how much, where, and what to change. Empty if it is accepted.
+    pub fn reasons(&self, scene: &Scene) -> Vec<String> {
+        if self.accepted {
+            return Vec::new();
+        }
+        let mut reasons = Vec::new();
+        if self.status == Status::Infeasible {
+            reasons.push(format!("the constraints contradict each other, at {} among others", self.worst_name(scene)));
+        }
+        for unmet in self.error.unmet(&self.tolerance) {
+            let (found, allowed) = (unmet.found, unmet.allowed);
+            reasons.push(match unmet.criterion {
+                Criterion::Energy => format!(
+                    "the error is {found:.1e} of the energy scale, {allowed:.0e} allowed, most of it at {}: give the solver \
+                     more `iterations`, or raise `tolerance`",
+                    self.worst_name(scene)
+                ),
+                Criterion::Velocity => format!(
+                    "{} is wrong by {found:.1e} m/s, {allowed:.0e} allowed: give the solver more `iterations`, or raise \
+                     `velocity_tolerance`",
+                    self.fastest.map_or_else(|| "a constraint".into(), |source| source.name(scene))
+                ),
+                Criterion::Momentum => format!(
+                    "momentum is balanced to {found:.1e} m/s, {allowed:.0e} allowed: masses or stiffnesses differ too much \
+                     for this solver, try another"
+                ),
+                Criterion::Estimate => format!(
+                    "the motion may be wrong by {found:.1e} of the energy scale, {allowed:.0e} allowed; this is an estimate \
+                     and often too large: give the solver more `iterations`, or raise `bound_tolerance`"
+                ),
+            });
+        }
+        reasons
+    }
+
     /// This verdict for machines.
     pub fn to_json(&self, scene: &Scene) -> Json {
         json!({
@@ -71,7 +108,7 @@ impl Verdict {
             "relative": self.error.relative(), "estimate": self.error.estimate, "velocity": self.error.velocity,
             "worst": self.worst_name(scene), "solver": self.solver.name(), "work": self.work, "penetration": self.penetration,
             "contacts": self.contacts, "rows": self.rows, "substeps": self.substeps, "solves": self.solves,
-            "impact": self.impact, "scheme": self.scheme, "energy": self.energy,
+            "impact": self.impact, "scheme": self.scheme, "energy": self.energy, "reasons": self.reasons(scene),
         })
     }
 

@@ -2,15 +2,15 @@
 //!
 //! # The local error
 //!
-//! With `a_k` the mean diagonal entry of `W = J H⁻¹ Jᵀ + E` over block k, and ũ the local velocity
-//! with De Saxcé's shift,
+//! With `a_k` the mean diagonal entry of `W = J H⁻¹ Jᵀ + E` over block k,
 //!
 //! ```text
-//!   δe_k = ½ a_k ‖ r_k − P_K( r_k − ũ_k / a_k ) ‖²        joules              [Enzenhoefer2018, eq. 5]
+//!   δe_k = ½ a_k ‖ r_k − P_K( r_k − u_k / a_k ) ‖²         joules              [Enzenhoefer2018, eq. 5]
 //!   δu_k = √(2 a_k δe_k)                                 metres per second
 //! ```
 //!
-//! zero exactly at a solution, the same in every system of units. Beside it stands the energy of the
+//! zero exactly at a solution, the same in every system of units. For `Coulomb` the map inside the norm is that of Alart
+//! and Curnier, whose size does not depend on mu (see [`super::law`]). Beside it stands the energy of the
 //! momentum equation's own defect, `½ ρᵀ H⁻¹ ρ` with `ρ = k + Jᵀ r − H v`; of ρ counts what exceeds
 //! the rounding of its own terms (8 ε Σ|terms|), because no method in double precision can do better.
 //! `joule = Σ δe_k + ½ ρᵀ H⁻¹ ρ`.
@@ -125,6 +125,53 @@ impl Residual {
     /// Local sum and velocities are within the tolerance, whatever the estimate.
     pub fn accepted_locally(&self, tolerance: &Tolerance) -> bool {
         self.relative() <= tolerance.relative && self.velocity <= tolerance.velocity && self.momentum_velocity <= tolerance.velocity
+    }
+}
+
+/// What a solution may be refused for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Criterion {
+    /// The sum of the local errors, relative to the energy scale: [`Tolerance::relative`].
+    Energy,
+    /// The largest velocity by which a row violates its law, m/s: [`Tolerance::velocity`].
+    Velocity,
+    /// The largest velocity that the momentum defect is worth, m/s: [`Tolerance::velocity`].
+    Momentum,
+    /// The estimated energy of the velocity error, relative to the energy scale: [`Tolerance::bound`].
+    Estimate,
+}
+
+/// A criterion that is not met.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct Unmet {
+    /// Which one.
+    pub criterion: Criterion,
+    /// What was found, in the unit of the criterion.
+    pub found: f64,
+    /// What is allowed.
+    pub allowed: f64,
+}
+
+impl Residual {
+    /// The criteria that are not met, in the order of [`Criterion`]; none if and only if the solution is accepted.
+    ///
+    /// ```
+    /// use signorini_solve::problem::{Residual, Tolerance};
+    /// let residual = Residual { joule: 1e-3, scale: 1.0, ..Residual::default() };
+    /// let unmet: Vec<_> = residual.unmet(&Tolerance::default()).collect();
+    /// assert_eq!((unmet.len(), unmet[0].found, unmet[0].allowed), (1, 1e-3, 1e-8));
+    /// ```
+    pub fn unmet(&self, tolerance: &Tolerance) -> impl Iterator<Item = Unmet> + use<> {
+        [
+            (Criterion::Energy, self.relative(), tolerance.relative),
+            (Criterion::Velocity, self.velocity, tolerance.velocity),
+            (Criterion::Momentum, self.momentum_velocity, tolerance.velocity),
+            (Criterion::Estimate, self.estimate_relative(), tolerance.largest_bound()),
+        ]
+        .into_iter()
+        .filter(|(_, found, allowed)| !(found <= allowed))
+        .map(|(criterion, found, allowed)| Unmet { criterion, found, allowed })
     }
 }
 

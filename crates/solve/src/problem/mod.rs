@@ -22,7 +22,7 @@ pub mod made;
 pub mod reduced;
 pub mod rows;
 
-pub use error::{Judge, Residual, Tolerance};
+pub use error::{Criterion, Judge, Residual, Tolerance, Unmet};
 pub use law::Law;
 pub use reduced::Reduced;
 pub use rows::{RowBlock, Rows};
