@@ -257,7 +257,6 @@ impl Summary {
             "solvers": self.solvers,
             "wall_s": self.wall,
             "steps_per_s": self.rate(),
-            "not_accepted": self.not_accepted,
             "hash": format!("{:016x}", self.hash),
             "note": self.note,
         })
