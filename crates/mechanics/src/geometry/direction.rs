@@ -64,6 +64,10 @@ impl Pair<'_> {
                 let axis = self.pose.vector(DVec3::Z * *b);
                 segments([-DVec3::Z * *a, DVec3::Z * *a], [self.pose.position - axis, self.pose.position + axis])
             }
+            (Core::Edge(a), Core::Segment(b)) => {
+                let axis = self.pose.vector(DVec3::Z * *b);
+                segments(*a, [self.pose.position - axis, self.pose.position + axis])
+            }
             (Core::Box(a), Core::Box(b)) => self.boxes(*a, *b, polytope)?,
             _ => self.iterate(polytope)?,
         };
@@ -264,7 +268,7 @@ mod tests {
             Core::Cylinder(0.4, 0.5),
             Core::Cone(0.4, 0.5),
             Core::Hull(Hull::new(&points).unwrap()),
-            Core::Triangle([DVec3::new(0.5, 0.0, 0.0), DVec3::new(0.0, 0.6, 0.1), DVec3::new(-0.3, -0.2, 0.0)]),
+            Core::Edge([DVec3::new(0.5, 0.0, 0.0), DVec3::new(0.0, 0.6, 0.1)]),
         ];
         for round in 0..60 {
             for a in &cores {

@@ -112,12 +112,11 @@ impl World {
         if piece.lost {
             return;
         }
-        if let Ok(moved) = Surface::soft(vertices, surface.given()) {
-            let (low, high) = moved.bounds();
-            piece.size = 0.5 * (high - low).length() + skin;
-            piece.bounds = Some((low - DVec3::splat(*skin), high + DVec3::splat(*skin)));
-            piece.geometry = Geometry::Surface(Arc::new(moved), *skin);
-        }
+        let (moved, skin) = (surface.moved(vertices), *skin);
+        let (low, high) = moved.bounds();
+        piece.size = 0.5 * (high - low).length() + skin;
+        piece.bounds = Some((low - DVec3::splat(skin), high + DVec3::splat(skin)));
+        piece.geometry = Geometry::Surface(Arc::new(moved), skin);
     }
 
     /// Which vertices of a soft collider hold a point of its boundary; none for other colliders.
@@ -267,10 +266,15 @@ fn take_apart(collider: &Collider, shape: &Shape, pose: Pose, pieces: &mut Vec<P
         Shape::Cylinder { radius, half_length } => convex(Core::Cylinder(*radius, *half_length)),
         Shape::Cone { radius, half_length } => convex(Core::Cone(*radius, *half_length)),
         Shape::Hull { points } => convex(Core::Hull(Hull::new(points)?)),
-        Shape::Mesh { vertices, triangles } if collider.soft => {
-            Geometry::Surface(Arc::new(Surface::soft(vertices.clone(), triangles)?), margin)
+        Shape::Mesh { vertices, triangles } if collider.soft => Geometry::Surface(Arc::new(Surface::soft(vertices, triangles)?), margin),
+        Shape::Mesh { vertices, triangles } => {
+            let surface = Surface::mesh(vertices, triangles)?;
+            // A convex mesh is its hull.
+            match surface.convex_corners().and_then(|corners| Hull::new(&corners).ok()) {
+                Some(hull) => convex(Core::Hull(hull)),
+                None => Geometry::Surface(Arc::new(surface), margin),
+            }
         }
-        Shape::Mesh { vertices, triangles } => Geometry::Surface(Arc::new(Surface::mesh(vertices, triangles)?), margin),
         Shape::HeightField { counts, spacing, heights } => {
             Geometry::Surface(Arc::new(Surface::height_field(*counts, *spacing, heights)?), margin)
         }
