@@ -118,8 +118,15 @@ impl Pair<'_> {
             let distance = self.separation(normal);
             if distance > bar {
                 // The points found serve as long as they are as far apart along this direction too.
-                let fits = ((found.point_b - found.point_a).dot(normal) - distance).abs() <= EQUAL * self.scale;
-                best = if fits { Closest { normal, distance, ..found } } else { self.along(normal) };
+                let short = distance - (found.point_b - found.point_a).dot(normal);
+                best = if short.abs() <= EQUAL * self.scale {
+                    Closest { normal, distance, ..found }
+                } else if matches!(self.a, Core::Edge(_)) && short.abs() <= 1e-5 * self.scale {
+                    // Any point of an edge across the direction is a support point: keep the nearest.
+                    Closest { normal, distance, point_b: found.point_b + normal * short, ..found }
+                } else {
+                    self.along(normal)
+                };
                 bar = distance + EQUAL * self.scale;
             }
         };

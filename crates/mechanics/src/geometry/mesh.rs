@@ -22,7 +22,8 @@ use super::manifold::{manifold, mix};
 use super::narrow::{MOST, Placed, Sink, turned_bounds};
 use super::surface::{Foot, Place, Surface};
 use crate::math::pose::Pose;
-use glam::DVec3;
+use glam::{DVec2, DVec3};
+use smallvec::SmallVec;
 
 /// Lists that are filled anew for each pair.
 #[derive(Default)]
@@ -40,6 +41,8 @@ const TINY: f64 = 1e-9;
 const AGREE: f64 = 1e-7;
 /// A piece that reaches behind a face by less than this part of its width lies over it.
 const OVER: f64 = 0.05;
+/// Overlaps are looked at from this part of the size apart.
+const APART: f64 = 1e-5;
 /// Contacts whose normals differ by less (1 − cos) press on one plane: 0.8°.
 const ONE_PLANE: f64 = 1e-4;
 
@@ -132,6 +135,7 @@ impl Sink<'_> {
         let mut lists = std::mem::take(&mut self.scratch.lists);
         surface.triangles_in(bounds.0, bounds.1, &mut lists.near);
         self.corners_on_faces(&meeting, &lists.near, (skin, radius, a, b), name);
+        let corners = self.contacts.len();
         let point = matches!(core, Core::Point);
         lists.vertices.clear();
         for &triangle in &lists.near {
@@ -158,6 +162,7 @@ impl Sink<'_> {
                 }
             }
         }
+        let corners = corners == self.contacts.len();
         self.unite(start, 1e-6 * size);
         let deepest = self.contacts[start..].iter().fold(0.0f64, |least, contact| least.min(contact.gap));
         if surface.one_sided && (lists.near.is_empty() || deepest < -OVER * size) && within(surface, center) {
@@ -167,7 +172,7 @@ impl Sink<'_> {
                 self.way_out(&meeting, &foot, (skin, radius, a), name);
             }
         }
-        self.thin(start, &b.pose, &mut lists.group);
+        self.thin(start, &b.pose, corners, &mut lists.group);
         self.scratch.lists = lists;
     }
 
@@ -226,8 +231,18 @@ impl Sink<'_> {
             if near.distance >= 0.0 {
                 return;
             }
-            // Inside: the nearest face of the piece that the vertex can press on.
+            // Inside: the direction from a little further out, or the nearest face of the piece that
+            // the vertex can press on.
             best.0 = f64::NEG_INFINITY;
+            for times in [1.0, 4.0, 16.0] {
+                let shift = surface.vertex_normals[vertex as usize] * (times * (APART * meeting.size - near.distance));
+                let out = core.nearest(pose.inverse_point(p - shift));
+                let normal = -pose.vector(out.normal);
+                if out.distance > 0.0 && surface.vertex_sees(vertex, normal, meeting.slant(normal)) {
+                    best = (out.distance - shift.dot(normal), normal);
+                    break;
+                }
+            }
             core.normals_at(local, |outward| {
                 let normal = -pose.vector(outward);
                 let distance = (local - core.support(outward)).dot(outward);
@@ -264,9 +279,14 @@ impl Sink<'_> {
         (skin, radius, a): (f64, f64, Placed),
         name: u64,
     ) {
-        let Meeting { core, pose, reach, size, .. } = *meeting;
-        let segment = Core::Edge(edge.ends);
-        let along = edge.ends[1] - edge.ends[0];
+        let Meeting { core, reach, size, .. } = *meeting;
+        // Seen from the middle of the edge: the iterations begin on the line of centres.
+        let middle = 0.5 * (edge.ends[0] + edge.ends[1]);
+        let frame = Pose::new(a.pose.point(middle), a.pose.orientation);
+        let pose = Pose::new(meeting.pose.position - middle, meeting.pose.orientation);
+        let ends = edge.ends.map(|end| end - middle);
+        let segment = Core::Edge(ends);
+        let along = ends[1] - ends[0];
         let length = along.length();
         let pair = Pair { a: &segment, b: core, pose, reach, scale: size.min(length) };
         let Some(mut closest) = pair.closest(&mut self.scratch.polytope) else { return };
@@ -275,45 +295,40 @@ impl Sink<'_> {
         let key = mix(mix(name, EDGE), edge.name);
         if point {
             // Nearest to an end: the vertex has it.
-            let share = (closest.point_a - edge.ends[0]).dot(along) / (length * length);
+            let share = (closest.point_a - ends[0]).dot(along) / (length * length);
             if seen(closest.normal) && share > 0.0 && share < 1.0 {
                 let normal = a.pose.vector(closest.normal);
-                let (point_a, point_b) = (a.pose.point(closest.point_a), a.pose.point(closest.point_b));
+                let (point_a, point_b) = (frame.point(closest.point_a), frame.point(closest.point_b));
                 self.push(point_a + normal * skin, point_b - normal * radius, normal, key);
             }
             return;
         }
         let mut forced = false;
         if !seen(closest.normal) {
-            // A direction along the edge is the business of its ends.
-            if closest.distance >= 0.0 || !across(closest.normal) {
+            if closest.distance >= 0.0 {
                 return;
             }
-            let mut best: Option<Closest> = None;
-            core.normals_at(pose.inverse_point(0.5 * (edge.ends[0] + edge.ends[1])), |outward| {
-                let normal = -pose.vector(outward);
-                if across(normal) && edge.sees(normal, SLANT) {
-                    let distance = pair.separation(normal);
-                    if best.is_none_or(|best| distance > best.distance) {
-                        best = Some(Closest { normal, distance, ..closest });
-                    }
-                }
-            });
-            match best {
-                Some(best) if best.distance > -OVER * size.min(length) => closest = best,
-                _ => return,
+            // Inside: of the directions that can press on the edge the one that separates most.
+            let normal = edge.best(|n| pair.separation(n));
+            let distance = pair.separation(normal);
+            // A much shorter way along the edge is the business of its ends; the polytope's
+            // direction of a round core may lean, its depth is right.
+            let lean = !across(closest.normal) && distance < 3.0 * closest.distance - meeting.tiny;
+            if lean || distance < -OVER * size.min(length) {
+                return;
             }
+            closest = Closest { normal, distance, ..closest };
             forced = true;
         }
         manifold(&pair, &closest, forced, &mut self.scratch.manifold);
         if let [touch] = self.scratch.manifold.touches[..] {
-            let share = (touch.point_a - edge.ends[0]).dot(along) / (length * length);
+            let share = (touch.point_a - ends[0]).dot(along) / (length * length);
             // A single point at an end: the vertex has it.
             if !(share > TINY && share < 1.0 - TINY) {
                 return;
             }
         }
-        self.push_touches(&a.pose, (skin, radius), a.pose.vector(closest.normal), key);
+        self.push_touches(&frame, (skin, radius), a.pose.vector(closest.normal), key);
     }
 
     /// Out of a solid that holds the middle of the piece: the nearest way for all of it.
@@ -346,7 +361,7 @@ impl Sink<'_> {
             self.edges_on_edges(on_a, on_b, &mut lists, name);
         }
         self.unite(start, 1e-6 * a.size.min(b.size));
-        self.thin(start, &b.pose, &mut lists.group);
+        self.thin(start, &b.pose, false, &mut lists.group);
         self.scratch.lists = lists;
     }
 
@@ -536,16 +551,14 @@ impl Sink<'_> {
         self.contacts.truncate(kept);
     }
 
-    /// Of many contacts on one plane keeps the outermost in eight directions, and the deepest.
-    fn thin(&mut self, start: usize, frame: &Pose, group: &mut Vec<u32>) {
-        if self.contacts.len() - start <= MOST {
-            return;
-        }
+    /// Of many contacts on one plane keeps the corners of the area that they span, those that span
+    /// most of it if they are many, and the deepest. `corners`: all belong to corners of a piece
+    /// over one face; then the choice is that of a half-space.
+    fn thin(&mut self, start: usize, frame: &Pose, corners: bool, group: &mut Vec<u32>) {
         let mut first = start;
-        let mut end = self.contacts.len();
-        while first < end {
+        while first < self.contacts.len() && self.contacts.len() - start > MOST {
             let n = self.contacts[first].normal;
-            let fresh = &mut self.contacts[first..end];
+            let fresh = &mut self.contacts[first..];
             group.clear();
             group.extend((0..fresh.len() as u32).filter(|&i| 1.0 - fresh[i as usize].normal.dot(n) <= ONE_PLANE));
             // The plane's contacts to the front, in their order.
@@ -554,33 +567,77 @@ impl Sink<'_> {
             }
             let count = group.len();
             if count > MOST {
-                let members = &fresh[..count];
                 let (t1, t2) = super::tangents(frame.inverse_vector(n));
-                let mut kept = [0usize; MOST + 1];
-                for (k, keep) in kept.iter_mut().enumerate() {
-                    let (sine, cosine) = (k as f64 * std::f64::consts::TAU / MOST as f64).sin_cos();
-                    let direction = frame.vector(t1 * cosine + t2 * sine);
-                    let worth = |c: &Contact| if k < MOST { c.point_b.dot(direction) } else { -c.gap };
-                    for i in 1..count {
-                        if worth(&members[i]) > worth(&members[*keep]) {
-                            *keep = i;
-                        }
-                    }
+                let axes = (frame.vector(t1), frame.vector(t2));
+                let members = &fresh[..count];
+                if corners {
+                    outermost(members, axes, group);
+                } else {
+                    spanning(members, axes, group);
                 }
-                let mut place = first;
+                let deepest = (0..count).reduce(|a, b| if members[b].gap < members[a].gap { b } else { a });
+                group.extend(deepest.map(|i| i as u32));
+                let mut place = 0;
                 for i in 0..count {
-                    if kept.contains(&i) {
-                        self.contacts[place] = self.contacts[first + i];
+                    if group.contains(&(i as u32)) {
+                        fresh[place] = fresh[i];
                         place += 1;
                     }
                 }
-                self.contacts.drain(place..first + count);
-                end = self.contacts.len();
-                first = place;
+                self.contacts.drain(first + place..first + count);
+                first += place;
             } else {
                 first += count;
             }
         }
+    }
+}
+
+/// The places of the contacts that lie outermost in eight directions.
+fn outermost(contacts: &[Contact], (t1, t2): (DVec3, DVec3), places: &mut Vec<u32>) {
+    places.clear();
+    for k in 0..MOST {
+        let (sine, cosine) = (k as f64 * std::f64::consts::TAU / MOST as f64).sin_cos();
+        let direction = t1 * cosine + t2 * sine;
+        let far = |i: usize| contacts[i].point_b.dot(direction);
+        let best = (0..contacts.len()).reduce(|a, b| if far(b) > far(a) { b } else { a });
+        places.extend(best.map(|i| i as u32));
+    }
+}
+
+/// The places of the corners of the convex hull of the contacts [Andrew1979]; of more than eight
+/// those go first that span the smallest triangle with their neighbours.
+fn spanning(contacts: &[Contact], (t1, t2): (DVec3, DVec3), places: &mut Vec<u32>) {
+    let origin = contacts[0].point_b;
+    let at = |i: u32| {
+        let offset = contacts[i as usize].point_b - origin;
+        DVec2::new(offset.dot(t1), offset.dot(t2))
+    };
+    let area = |a: u32, b: u32, c: u32| (at(b) - at(a)).perp_dot(at(c) - at(a));
+    let mut order: SmallVec<[u32; 64]> = (0..contacts.len() as u32).collect();
+    order.sort_unstable_by(|&a, &b| (at(a).x, at(a).y).partial_cmp(&(at(b).x, at(b).y)).expect("finite").then(a.cmp(&b)));
+    places.clear();
+    // Lower side from left to right, then upper side back.
+    for backwards in [false, true] {
+        let base = places.len().max(1);
+        for k in 0..order.len() {
+            let next = if backwards { order[order.len() - 1 - k] } else { order[k] };
+            while places.len() > base && area(places[places.len() - 2], places[places.len() - 1], next) <= 0.0 {
+                places.pop();
+            }
+            if places.last() != Some(&next) {
+                places.push(next);
+            }
+        }
+    }
+    if places.len() > 1 {
+        places.pop();
+    }
+    while places.len() > MOST {
+        let count = places.len();
+        let spanned = |i: usize| area(places[(i + count - 1) % count], places[i], places[(i + 1) % count]);
+        let least = (0..count).reduce(|a, b| if spanned(b) < spanned(a) { b } else { a }).expect("more than eight");
+        places.remove(least);
     }
 }
 
