@@ -33,6 +33,7 @@ pub(super) struct Lists {
     local: Vec<u32>,
     vertices: Vec<u32>,
     group: Vec<u32>,
+    doubtful: Vec<Contact>,
 }
 
 /// Lengths below this part of the size are rounding.
@@ -72,6 +73,15 @@ struct Plane {
     width: f64,
 }
 
+/// Whether a corner behind a face is pushed out through it.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Behind {
+    No,
+    Yes,
+    /// Unless an edge nearby shows a shorter way.
+    Perhaps,
+}
+
 impl Meeting<'_> {
     fn plane(&self, face: u32) -> Plane {
         let plane = self.surface.face(face);
@@ -90,7 +100,7 @@ impl Meeting<'_> {
     }
 
     /// Whether a corner `p` behind a face, over which it lies, is to be pushed out through it.
-    fn behind(&self, plane: &Plane, group: &[u32], p: DVec3, height: f64) -> bool {
+    fn behind(&self, plane: &Plane, group: &[u32], p: DVec3, height: f64) -> Behind {
         if self.surface.one_sided {
             let foot = self.surface.foot(p);
             let nearer = |other: u32| {
@@ -104,16 +114,21 @@ impl Meeting<'_> {
                 taken |= nearer(face);
             });
             if foot.distance <= 0.0 && (own || -height <= -foot.distance + self.tiny) {
-                return true;
+                return Behind::Yes;
             }
-            if plane.least >= -OVER * plane.width && -height <= OVER * self.size && !(taken && foot.distance < -height) {
-                return true;
+            let shallow = plane.least >= -OVER * plane.width && -height <= OVER * self.size;
+            if taken && foot.distance < -height {
+                return Behind::No;
+            }
+            if shallow {
+                return Behind::Perhaps;
             }
         }
         // The straight way from the middle of the piece to the corner enters through the face.
         let middle = self.center.dot(plane.normal) - plane.offset;
         let crossing = self.center.lerp(p, middle / (middle - height));
-        middle > 0.0 && group.iter().any(|&triangle| self.surface.over(triangle, crossing, 0.0) == Some(0.0))
+        let entered = middle > 0.0 && group.iter().any(|&triangle| self.surface.over(triangle, crossing, 0.0) == Some(0.0));
+        if entered { Behind::Yes } else { Behind::No }
     }
 }
 
@@ -134,7 +149,8 @@ impl Sink<'_> {
         let bounds = (low - DVec3::splat(reach), high + DVec3::splat(reach));
         let mut lists = std::mem::take(&mut self.scratch.lists);
         surface.triangles_in(bounds.0, bounds.1, &mut lists.near);
-        self.corners_on_faces(&meeting, &lists.near, (skin, radius, a, b), name);
+        lists.doubtful.clear();
+        self.corners_on_faces(&meeting, (&lists.near, &mut lists.doubtful), (skin, radius, a, b), name);
         let corners = self.contacts.len();
         let point = matches!(core, Core::Point);
         lists.vertices.clear();
@@ -163,6 +179,15 @@ impl Sink<'_> {
             }
         }
         let corners = corners == self.contacts.len();
+        for contact in &lists.doubtful {
+            let shorter = |other: &Contact| {
+                let near = other.point_b.distance(contact.point_b) <= -3.0 * contact.gap;
+                near && other.gap < 0.0 && other.gap > 0.5 * contact.gap
+            };
+            if !self.contacts[start..].iter().any(shorter) {
+                self.contacts.push(*contact);
+            }
+        }
         self.unite(start, 1e-6 * size);
         let deepest = self.contacts[start..].iter().fold(0.0f64, |least, contact| least.min(contact.gap));
         if surface.one_sided && (lists.near.is_empty() || deepest < -OVER * size) && within(surface, center) {
@@ -177,7 +202,13 @@ impl Sink<'_> {
     }
 
     /// Step 1: corners of a polyhedron, or the part of a round shape that is turned to a face.
-    fn corners_on_faces(&mut self, meeting: &Meeting, near: &[u32], (skin, radius, a, b): (f64, f64, Placed, Placed), name: u64) {
+    fn corners_on_faces(
+        &mut self,
+        meeting: &Meeting,
+        (near, doubtful): (&[u32], &mut Vec<Contact>),
+        (skin, radius, a, b): (f64, f64, Placed, Placed),
+        name: u64,
+    ) {
         let Meeting { surface, core, pose, tiny, .. } = meeting;
         let mut corners = Feature::new();
         let polyhedron = core.corners(&mut corners);
@@ -207,12 +238,16 @@ impl Sink<'_> {
                         continue;
                     }
                 }
-                if height < -tiny && !meeting.behind(&plane, group, p, height) {
+                let pushed = if height < -tiny { meeting.behind(&plane, group, p, height) } else { Behind::Yes };
+                if pushed == Behind::No {
                     continue;
                 }
                 let at = b.pose.point(corner);
                 let foot = b.pose.point(corner + down * height);
                 self.push(foot + normal * skin, at - normal * radius, normal, mix(name, id as u64));
+                if pushed == Behind::Perhaps {
+                    doubtful.extend(self.contacts.pop());
+                }
             }
         }
     }
