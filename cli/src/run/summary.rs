@@ -46,6 +46,8 @@ pub struct Summary {
     pub solvers: BTreeMap<String, u64>,
     /// Steps whose error was not accepted.
     pub not_accepted: u64,
+    /// The first overlap that was too deep to be accepted, in words.
+    pub overlap: Option<String>,
     /// Steps that were divided.
     pub divided: u64,
     /// Seconds of the user's time.
@@ -133,6 +135,7 @@ impl Summary {
             scheme: SchemeSum::default(),
             solvers: BTreeMap::new(),
             not_accepted: 0,
+            overlap: None,
             divided: 0,
             wall: 0.0,
             hash: 0,
@@ -167,6 +170,10 @@ impl Summary {
         }
         self.scheme.add(verdict);
         self.not_accepted += u64::from(!verdict.accepted);
+        if let Some(overlap) = verdict.overlap {
+            let first = || format!("from t = {:.4} s: {}", verdict.time, overlap.reason(scene));
+            self.overlap.get_or_insert_with(first);
+        }
         self.divided += u64::from(verdict.substeps > 1);
     }
 
@@ -218,6 +225,9 @@ impl Summary {
         }
         line += &self.scheme.line(self.steps, self.time);
         line += &format!("  {:.0} steps/s", self.rate());
+        if let Some(overlap) = &self.overlap {
+            line += &format!("\nnot accepted {overlap}");
+        }
         match &self.note {
             Some(note) => format!("{line}\n{note}"),
             None => line,
@@ -241,6 +251,7 @@ impl Summary {
             "error": {"worst_joule": self.worst_joule, "worst_relative": self.worst_relative, "worst_name": self.worst_name},
             "scheme": self.scheme,
             "penetration_max": self.penetration,
+            "overlap": self.overlap,
             "energy": energy,
             "solvers": self.solvers,
             "wall_s": self.wall,

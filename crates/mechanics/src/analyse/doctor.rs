@@ -76,6 +76,13 @@ pub fn examine(scene: &Scene, dt: f64) -> (Mobility, Vec<Finding>) {
     (mobility, findings.list)
 }
 
+/// Bodies that overlap at the beginning: what [`examine`] says of them, and nothing else.
+pub fn overlapping(scene: &Scene, dt: f64) -> Vec<Finding> {
+    let mut findings = Findings { scene, state: State::initial(scene), dt, list: Vec::new() };
+    findings.overlaps();
+    findings.list
+}
+
 impl Findings<'_> {
     pub(crate) fn add(&mut self, severity: Severity, kind: &'static str, subject: impl Into<String>, found: String, advice: String) {
         self.list.push(Finding { severity, kind, subject: subject.into(), found, advice });

@@ -208,6 +208,17 @@ impl Core {
         }
     }
 
+    /// Whether it turns a flat face towards `n`, within 8°.
+    pub fn is_flat(&self, n: DVec3) -> bool {
+        match self {
+            Core::Point | Core::Segment(_) | Core::Edge(_) => false,
+            Core::Box(_) => n.to_array().iter().filter(|x| x.abs() <= SLANT).count() >= 2,
+            Core::Cylinder(..) => n.z.abs() >= FLAT,
+            Core::Cone(..) => n.z <= -FLAT,
+            Core::Hull(hull) => hull.face(n).normal.dot(n) >= FLAT,
+        }
+    }
+
     /// A point inside.
     pub fn center(&self) -> DVec3 {
         match self {

@@ -23,7 +23,6 @@ use super::narrow::{MOST, Placed, Sink, turned_bounds};
 use super::surface::{Foot, Place, Surface};
 use crate::math::pose::Pose;
 use glam::{DVec2, DVec3};
-use smallvec::SmallVec;
 
 /// Lists that are filled anew for each pair.
 #[derive(Default)]
@@ -197,7 +196,7 @@ impl Sink<'_> {
                 self.way_out(&meeting, &foot, (skin, radius, a), name);
             }
         }
-        self.thin(start, &b.pose, corners, &mut lists.group);
+        self.thin(start, &b.pose, corners, (&mut lists.group, &mut lists.local));
         self.scratch.lists = lists;
     }
 
@@ -210,7 +209,7 @@ impl Sink<'_> {
         name: u64,
     ) {
         let Meeting { surface, core, pose, tiny, .. } = meeting;
-        let mut corners = Feature::new();
+        let mut corners = std::mem::take(&mut self.scratch.manifold.feature_b);
         let polyhedron = core.corners(&mut corners);
         for group in near.chunk_by(|&s, &t| surface.face_of(s) == surface.face_of(t)) {
             let plane = meeting.plane(surface.face_of(group[0]));
@@ -250,6 +249,7 @@ impl Sink<'_> {
                 }
             }
         }
+        self.scratch.manifold.feature_b = corners;
     }
 
     /// Step 2.
@@ -396,7 +396,7 @@ impl Sink<'_> {
             self.edges_on_edges(on_a, on_b, &mut lists, name);
         }
         self.unite(start, 1e-6 * a.size.min(b.size));
-        self.thin(start, &b.pose, false, &mut lists.group);
+        self.thin(start, &b.pose, false, (&mut lists.group, &mut lists.local));
         self.scratch.lists = lists;
     }
 
@@ -589,7 +589,7 @@ impl Sink<'_> {
     /// Of many contacts on one plane keeps the corners of the area that they span, those that span
     /// most of it if they are many, and the deepest. `corners`: all belong to corners of a piece
     /// over one face; then the choice is that of a half-space.
-    fn thin(&mut self, start: usize, frame: &Pose, corners: bool, group: &mut Vec<u32>) {
+    fn thin(&mut self, start: usize, frame: &Pose, corners: bool, (group, order): (&mut Vec<u32>, &mut Vec<u32>)) {
         let mut first = start;
         while first < self.contacts.len() && self.contacts.len() - start > MOST {
             let n = self.contacts[first].normal;
@@ -608,7 +608,7 @@ impl Sink<'_> {
                 if corners {
                     outermost(members, axes, group);
                 } else {
-                    spanning(members, axes, group);
+                    spanning(members, axes, group, order);
                 }
                 let deepest = (0..count).reduce(|a, b| if members[b].gap < members[a].gap { b } else { a });
                 group.extend(deepest.map(|i| i as u32));
@@ -642,14 +642,15 @@ fn outermost(contacts: &[Contact], (t1, t2): (DVec3, DVec3), places: &mut Vec<u3
 
 /// The places of the corners of the convex hull of the contacts [Andrew1979]; of more than eight
 /// those go first that span the smallest triangle with their neighbours.
-fn spanning(contacts: &[Contact], (t1, t2): (DVec3, DVec3), places: &mut Vec<u32>) {
+fn spanning(contacts: &[Contact], (t1, t2): (DVec3, DVec3), places: &mut Vec<u32>, order: &mut Vec<u32>) {
     let origin = contacts[0].point_b;
     let at = |i: u32| {
         let offset = contacts[i as usize].point_b - origin;
         DVec2::new(offset.dot(t1), offset.dot(t2))
     };
     let area = |a: u32, b: u32, c: u32| (at(b) - at(a)).perp_dot(at(c) - at(a));
-    let mut order: SmallVec<[u32; 64]> = (0..contacts.len() as u32).collect();
+    order.clear();
+    order.extend(0..contacts.len() as u32);
     order.sort_unstable_by(|&a, &b| (at(a).x, at(a).y).partial_cmp(&(at(b).x, at(b).y)).expect("finite").then(a.cmp(&b)));
     places.clear();
     // Lower side from left to right, then upper side back.
@@ -686,9 +687,7 @@ impl Meeting<'_> {
     /// How far outside of its cone a direction may lie: a flat face of the piece may lean a little,
     /// an edge or a round side has one direction.
     fn slant(&self, normal: DVec3) -> f64 {
-        let mut feature = Feature::new();
-        self.core.feature(-self.pose.inverse_vector(normal), &mut feature);
-        if feature.len() > 2 { SLANT } else { AGREE }
+        if self.core.is_flat(-self.pose.inverse_vector(normal)) { SLANT } else { AGREE }
     }
 }
 

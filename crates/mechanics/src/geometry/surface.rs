@@ -44,7 +44,7 @@ pub(crate) struct Surface {
     /// Whether it is solid behind its triangles.
     pub one_sided: bool,
     /// Whether every side has a neighbour.
-    closed: bool,
+    pub closed: bool,
     /// Whether its vertices move on their own: each of them counts.
     pub soft: bool,
     /// The triangles of a soft boundary by the vertices as given.

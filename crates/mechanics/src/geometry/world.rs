@@ -58,6 +58,8 @@ struct Piece {
     /// The box around it in its own frame, skin included; none for a half-space.
     bounds: Option<(DVec3, DVec3)>,
     size: f64,
+    /// The shortest side of its box; infinite for what has none.
+    thickness: f64,
     /// A soft boundary that is nowhere.
     lost: bool,
 }
@@ -129,6 +131,14 @@ impl World {
             }
             _ => None,
         }
+    }
+
+    /// How thin a collider is, m: the shortest side of the box around its thinnest piece. Infinite
+    /// for what has no thickness of its own: half-spaces, height fields and open meshes.
+    pub fn thickness(&self, collider: u32) -> f64 {
+        let first = self.pieces.partition_point(|p| p.collider < collider);
+        let own = self.pieces[first..].iter().take_while(|p| p.collider == collider);
+        own.map(|piece| piece.thickness).fold(f64::INFINITY, f64::min)
     }
 
     /// Names pairs of bodies that never touch, such as those a joint connects; replaces earlier ones.
@@ -297,9 +307,14 @@ fn take_apart(collider: &Collider, shape: &Shape, pose: Pose, pieces: &mut Vec<P
         (_, Some((low, high))) => 0.5 * (high - low).length(),
         (_, None) => f64::INFINITY,
     };
+    let thickness = match (&geometry, bounds) {
+        (Geometry::Surface(surface, _), _) if !surface.closed => f64::INFINITY,
+        (_, Some((low, high))) => (high - low).min_element(),
+        (_, None) => f64::INFINITY,
+    };
     let (body, groups, fixed) = (collider.body, collider.groups, collider.fixed);
     // The skin of a half-space lifts its plane.
     let pose = if bounds.is_none() { pose * Pose::at(DVec3::Z * margin) } else { pose };
-    pieces.push(Piece { collider: 0, body, part: 0, pose, geometry, groups, fixed, bounds, size, lost: false });
+    pieces.push(Piece { collider: 0, body, part: 0, pose, geometry, groups, fixed, bounds, size, thickness, lost: false });
     Ok(())
 }
