@@ -421,14 +421,16 @@ impl Sink<'_> {
         lists.vertices.extend(lists.near.iter().flat_map(|&triangle| surface_b.corners(triangle)));
         lists.vertices.sort_unstable();
         lists.vertices.dedup();
-        let mut inside = 0;
+        // Deeper than this no vertex is looked for, unless all of them are inside.
+        let wide = DVec3::splat(reach.max(0.1 * a.size.min(b.size)));
         for &vertex in &lists.vertices {
             let p = pose.point(surface_b.vertices()[vertex as usize]);
             if !surface_b.counts(vertex) || p.cmplt(bounds.0).any() || p.cmpgt(bounds.1).any() {
                 continue;
             }
-            let foot = surface_a.foot(p);
-            if foot.distance > reach {
+            surface_a.triangles_in(p - wide, p + wide, &mut lists.local);
+            let Some(foot) = surface_a.foot_among(p, &lists.local) else { continue };
+            if foot.distance > reach || foot.distance < -wide.x {
                 continue;
             }
             // Whether it is the foremost point of its surroundings, roughly: of a finely curved
@@ -436,7 +438,6 @@ impl Sink<'_> {
             let slant = if surface_b.blunt(vertex) { ROUGH } else { SLANT };
             let faces = |n: DVec3| surface_b.vertex_sees(vertex, -pose.inverse_vector(n), slant);
             let depth = (-foot.distance).max(0.0);
-            inside += (depth > 0.0) as usize;
             let before = self.contacts.len();
             let mut put = |normal: DVec3, height: f64| {
                 let world = a.pose.vector(normal);
@@ -458,8 +459,6 @@ impl Sink<'_> {
                 put(foot.normal, foot.distance);
             }
             // All faces over which it lies; behind the nearest ones the next that it can press on.
-            let wide = DVec3::splat(reach.max(4.0 * depth));
-            surface_a.triangles_in(p - wide, p + wide, &mut lists.local);
             let mut next: Option<(f64, DVec3)> = None;
             let mut beside = f64::INFINITY;
             for group in lists.local.chunk_by(|&s, &t| surface_a.face_of(s) == surface_a.face_of(t)) {
@@ -491,15 +490,20 @@ impl Sink<'_> {
                 self.push(point_a + world * skin_a, point_b - world * skin_b, world, mix(name, vertex as u64));
             }
         }
-        let all = surface_b.vertices().len();
-        let buried = surface_a.one_sided && inside > 0 && (0..all as u32).filter(|&v| surface_b.counts(v)).count() == inside;
+        let counting = || (0..surface_b.vertices().len() as u32).filter(|&v| surface_b.counts(v));
+        let inside = |vertex: u32| {
+            let p = pose.point(surface_b.vertices()[vertex as usize]);
+            within(surface_a, p) && surface_a.foot(p).distance < 0.0
+        };
+        let suspect = surface_a.one_sided && self.contacts[start..].iter().all(|c| c.gap < 0.0);
+        let buried = suspect && counting().all(inside);
         if buried {
             // The nearest way for all of it.
             self.contacts.truncate(start);
             let (low, high) = surface_b.bounds();
             let foot = surface_a.foot(pose.point(0.5 * (low + high)));
             let normal = a.pose.vector(foot.normal);
-            for vertex in (0..all as u32).filter(|&v| surface_b.counts(v)) {
+            for vertex in counting() {
                 let p = pose.point(surface_b.vertices()[vertex as usize]);
                 let on_plane = a.pose.point(p - foot.normal * (p - foot.point).dot(foot.normal));
                 self.push(on_plane + normal * skin_a, a.pose.point(p) - normal * skin_b, normal, mix(name, vertex as u64));

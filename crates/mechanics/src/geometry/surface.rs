@@ -39,6 +39,8 @@ pub(crate) struct Surface {
     fans: Vec<u32>,
     /// Whether a ridge or a rim ends at each vertex.
     sharp: Vec<bool>,
+    /// Whether each vertex is [`Surface::blunt`].
+    blunt: Vec<bool>,
     /// Mean normal at each vertex.
     pub vertex_normals: Vec<DVec3>,
     /// Whether it is solid behind its triangles.
@@ -179,6 +181,7 @@ impl Surface {
             fan_starts: vec![],
             fans: vec![],
             sharp: vec![],
+            blunt: vec![],
             vertex_normals: vec![],
             one_sided,
             closed: false,
@@ -295,6 +298,8 @@ impl Surface {
             self.owned.push(self.edges.len() as u32);
         }
         self.vertex_normals.iter_mut().for_each(|normal| *normal = normal.normalize_or_zero());
+        let falls = |vertex: u32| self.vertex_sees(vertex, -self.vertex_normals[vertex as usize], 0.55);
+        self.blunt = (0..vertices.len() as u32).map(falls).collect();
         let boxes: Vec<Aabb> = triangles
             .iter()
             .map(|corners| {
@@ -444,7 +449,7 @@ impl Surface {
     /// Whether all sides at a vertex fall off from its mean normal by less than a cube's edges do
     /// (35°): a vertex of a curved surface, not of an angular one.
     pub fn blunt(&self, vertex: u32) -> bool {
-        self.vertex_sees(vertex, -self.vertex_normals[vertex as usize], 0.55)
+        self.blunt[vertex as usize]
     }
 
     /// The length of the shortest side at a vertex, m.
@@ -471,6 +476,23 @@ impl Surface {
             Some((point.distance_squared(p), (point, place)))
         };
         let (triangle, (_, (point, place))) = self.tree.find_best(f64::INFINITY, aside, near).expect("a surface has triangles");
+        self.foot_on(p, triangle, point, place)
+    }
+
+    /// The nearest point of some triangles.
+    pub fn foot_among(&self, p: DVec3, triangles: &[u32]) -> Option<Foot> {
+        let mut best: Option<(f64, u32, DVec3, Place)> = None;
+        for &triangle in triangles {
+            let (point, place) = nearest(self.triangle(triangle), p);
+            let distance = point.distance_squared(p);
+            if best.is_none_or(|best| distance < best.0) {
+                best = Some((distance, triangle, point, place));
+            }
+        }
+        best.map(|(_, triangle, point, place)| self.foot_on(p, triangle, point, place))
+    }
+
+    fn foot_on(&self, p: DVec3, triangle: u32, point: DVec3, place: Place) -> Foot {
         let panel = &self.panels[triangle as usize];
         let own = self.faces[panel.face as usize].normal;
         let mean = match place {
