@@ -254,6 +254,13 @@ fn run_from(mut loaded: Loaded, options: &Options, from: Option<Checkpoint>) -> 
     loaded.dt = options.dt.unwrap_or(loaded.dt);
     loaded.t_end = options.t_end.unwrap_or(loaded.t_end);
     loaded.notes.iter().for_each(|note| eprintln!("note: {note}"));
+    if from.is_none() {
+        // What `check` calls an error of this kind is not to be missed by those who only run.
+        let overlaps = signorini::analyse::overlapping(&loaded.scene, loaded.dt);
+        for f in overlaps.iter().filter(|f| f.severity == signorini::analyse::Severity::Error) {
+            eprintln!("error at the start: {} {}: {}", f.subject, f.found, f.advice);
+        }
+    }
     let wrong = |message: String| {
         eprintln!("error: {message}");
         ExitCode::from(WRONG_INPUT)

@@ -49,6 +49,8 @@ pub struct Summary {
     /// What the first of them, and the worst so far, were refused for.
     #[serde(default)]
     refusals: Refusals,
+    /// The first overlap that was too deep to be accepted, in words.
+    pub overlap: Option<String>,
     /// Steps that were divided.
     pub divided: u64,
     /// Seconds of the user's time.
@@ -137,6 +139,7 @@ impl Summary {
             solvers: BTreeMap::new(),
             not_accepted: 0,
             refusals: Refusals::default(),
+            overlap: None,
             divided: 0,
             wall: 0.0,
             hash: 0,
@@ -170,6 +173,10 @@ impl Summary {
             *self.solvers.entry("free".into()).or_default() += 1;
         }
         self.scheme.add(verdict);
+        if let Some(overlap) = verdict.overlap {
+            let first = || format!("from t = {:.4} s: {}", verdict.time, overlap.reason(scene));
+            self.overlap.get_or_insert_with(first);
+        }
         if !verdict.accepted {
             self.not_accepted += 1;
             self.refusals.add(scene, verdict);
@@ -225,6 +232,9 @@ impl Summary {
         }
         line += &self.scheme.line(self.steps, self.time);
         line += &format!("  {:.0} steps/s", self.rate());
+        if let Some(overlap) = &self.overlap {
+            line += &format!("\nnot accepted {overlap}");
+        }
         for reason in &self.refusals.worst {
             line += &format!("\nnot accepted, at worst at t = {:.4} s: {reason}", self.refusals.worst_time);
         }
@@ -253,6 +263,7 @@ impl Summary {
             "penetration_max": self.penetration,
             "not_accepted": self.not_accepted,
             "reasons": self.refusals.worst,
+            "overlap": self.overlap,
             "energy": energy,
             "solvers": self.solvers,
             "wall_s": self.wall,

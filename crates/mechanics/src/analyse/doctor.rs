@@ -55,10 +55,7 @@ pub(crate) struct Findings<'a> {
 pub fn examine(scene: &Scene, dt: f64) -> (Mobility, Vec<Finding>) {
     let state = State::initial(scene);
     let mobility = mobility(scene, &state);
-    let mut colliders = vec![Vec::new(); scene.bodies.len()];
-    scene.colliders.iter().zip(0..).for_each(|(collider, i)| colliders[collider.body as usize].push(i));
-    let contacts = touching(scene, &state).unwrap_or_default();
-    let mut findings = Findings { scene, state, dt, list: Vec::new(), colliders, contacts };
+    let mut findings = Findings::of(scene, state, dt);
     findings.gaps();
     for mechanism in &mobility.mechanisms {
         findings.mechanism(mechanism);
@@ -74,6 +71,23 @@ pub fn examine(scene: &Scene, dt: f64) -> (Mobility, Vec<Finding>) {
     size::smells(&mut findings);
     findings.list.sort_by_key(|f| f.severity);
     (mobility, findings.list)
+}
+
+/// Bodies that overlap at the beginning: what [`examine`] says of them, and nothing else.
+pub fn overlapping(scene: &Scene, dt: f64) -> Vec<Finding> {
+    let mut findings = Findings::of(scene, State::initial(scene), dt);
+    findings.overlaps();
+    findings.list
+}
+
+impl<'a> Findings<'a> {
+    /// Nothing found yet.
+    fn of(scene: &'a Scene, state: State, dt: f64) -> Findings<'a> {
+        let mut colliders = vec![Vec::new(); scene.bodies.len()];
+        scene.colliders.iter().zip(0..).for_each(|(collider, i)| colliders[collider.body as usize].push(i));
+        let contacts = touching(scene, &state).unwrap_or_default();
+        Findings { scene, state, dt, list: Vec::new(), colliders, contacts }
+    }
 }
 
 impl Findings<'_> {

@@ -16,7 +16,7 @@ pub mod reactions;
 pub mod size;
 pub mod statics;
 
-pub use doctor::{Finding, Severity, examine};
+pub use doctor::{Finding, Severity, examine, overlapping};
 pub use kinematics::Kinematics;
 pub use mobility::{Mechanism, Mobility, mobility};
 pub use place::{Placement, place};

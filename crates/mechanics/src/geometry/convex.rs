@@ -14,7 +14,7 @@ pub(crate) const SLANT: f64 = 0.14;
 /// cos 8°.
 pub(crate) const FLAT: f64 = 0.99;
 
-/// A convex solid, segment, triangle or point in its own frame.
+/// A convex solid, segment or point in its own frame.
 #[derive(Clone, Debug)]
 pub(crate) enum Core {
     Point,
@@ -26,7 +26,8 @@ pub(crate) enum Core {
     /// Radius and half length, apex at +z.
     Cone(f64, f64),
     Hull(Hull),
-    Triangle([DVec3; 3]),
+    /// A segment between two points: an edge of a mesh.
+    Edge([DVec3; 2]),
 }
 
 /// A convex polyhedron.
@@ -37,6 +38,8 @@ pub(crate) struct Hull {
     /// Corners of all faces, face after face, counter-clockwise.
     corners: Vec<u32>,
     edges: Vec<[u32; 2]>,
+    /// The mean of its points.
+    center: DVec3,
 }
 
 #[derive(Clone, Debug)]
@@ -75,6 +78,7 @@ impl Hull {
             faces: faces.collect(),
             corners: polyhedron.vertices_adj_to_face().to_vec(),
             edges: vec![],
+            center: polyhedron.points().iter().sum::<DVec3>() / polyhedron.points().len() as f64,
         };
         for face in &hull.faces {
             let corners = &hull.corners[face.first..face.first + face.count];
@@ -158,10 +162,7 @@ impl Core {
                 if half * n.z > rim.dot(n) { DVec3::new(0.0, 0.0, *half) } else { rim }
             }
             Core::Hull(hull) => hull.points[hull.support(n)],
-            Core::Triangle(corners) => {
-                let heights = corners.map(|corner| corner.dot(n));
-                corners[if heights[0] >= heights[1].max(heights[2]) { 0 } else { 1 + (heights[2] > heights[1]) as usize }]
-            }
+            Core::Edge(ends) => ends[((ends[1] - ends[0]).dot(n) > 0.0) as usize],
         }
     }
 
@@ -177,14 +178,18 @@ impl Core {
             }
             Core::Cone(radius, half) => turned(nearest_on_cone(*radius, *half, p), p),
             Core::Hull(hull) => hull.nearest(p),
-            Core::Triangle(corners) => nearest_on_triangle(*corners, triangle_normal(corners), p),
+            Core::Edge([start, end]) => {
+                let along = *end - *start;
+                let share = (p - *start).dot(along) / along.length_squared();
+                from_point(*start + along * share.clamp(0.0, 1.0), p, along.any_orthonormal_vector())
+            }
         }
     }
 
     /// The normal of the face nearest to the direction `n`, if the core has faces.
     pub fn face_normal(&self, n: DVec3) -> Option<DVec3> {
         match self {
-            Core::Point => None,
+            Core::Point | Core::Edge(_) => None,
             Core::Segment(_) => Some(radial(n).extend(0.0)),
             Core::Box(_) => {
                 let a = n.abs();
@@ -200,10 +205,41 @@ impl Core {
                 Some(if -n.z > n.dot(side) { -DVec3::Z } else { side })
             }
             Core::Hull(hull) => Some(hull.face(n).normal),
-            Core::Triangle(corners) => {
-                let normal = triangle_normal(corners);
-                Some(if normal.dot(n) < 0.0 { -normal } else { normal })
-            }
+        }
+    }
+
+    /// Whether it turns a flat face towards `n`, within 8°.
+    pub fn is_flat(&self, n: DVec3) -> bool {
+        match self {
+            Core::Point | Core::Segment(_) | Core::Edge(_) => false,
+            Core::Box(_) => n.to_array().iter().filter(|x| x.abs() <= SLANT).count() >= 2,
+            Core::Cylinder(..) => n.z.abs() >= FLAT,
+            Core::Cone(..) => n.z <= -FLAT,
+            Core::Hull(hull) => hull.face(n).normal.dot(n) >= FLAT,
+        }
+    }
+
+    /// A point inside.
+    pub fn center(&self) -> DVec3 {
+        match self {
+            Core::Hull(hull) => hull.center,
+            Core::Edge(ends) => 0.5 * (ends[0] + ends[1]),
+            Core::Cone(_, half) => DVec3::new(0.0, 0.0, -0.5 * half),
+            _ => DVec3::ZERO,
+        }
+    }
+
+    /// Calls `each` with the normals of all faces; of a round face with that under `p`.
+    pub fn normals_at(&self, p: DVec3, mut each: impl FnMut(DVec3)) {
+        match self {
+            Core::Point | Core::Segment(_) | Core::Edge(_) => {}
+            Core::Box(_) => [DVec3::X, DVec3::Y, DVec3::Z].into_iter().for_each(|axis| {
+                each(axis);
+                each(-axis);
+            }),
+            Core::Cylinder(..) => [DVec3::Z, -DVec3::Z, radial(p).extend(0.0)].into_iter().for_each(each),
+            Core::Cone(radius, half) => [-DVec3::Z, cone_side(*radius, *half, p)].into_iter().for_each(each),
+            Core::Hull(hull) => hull.normals().for_each(each),
         }
     }
 
@@ -238,13 +274,26 @@ impl Core {
                 }
             }
             Core::Hull(hull) => hull_feature(hull, n, out),
-            Core::Triangle(corners) => {
-                if triangle_normal(corners).dot(n).abs() >= FLAT {
-                    out.extend((0..3).map(|i| (corners[i], i as u32)));
+            Core::Edge(ends) => {
+                let slant = (ends[1] - ends[0]).normalize_or_zero().dot(n);
+                if slant.abs() <= SLANT {
+                    out.extend([(ends[0], 0), (ends[1], 1)]);
                 } else {
-                    edge_or_vertex(corners, &[[0, 1], [1, 2], [0, 2]], n, out);
+                    let end = (slant > 0.0) as usize;
+                    out.push((ends[end], end as u32));
                 }
             }
+        }
+    }
+
+    /// The feature that looks `down`, and the lowest point itself where the feature only comes near
+    /// it (the rim of a tilted cylinder).
+    pub fn lowest_feature(&self, down: DVec3, near: f64, out: &mut Feature) {
+        self.feature(down, out);
+        let lowest = self.support(down);
+        let least = out.iter().map(|corner| corner.0.dot(down)).fold(f64::NEG_INFINITY, f64::max);
+        if lowest.dot(down) > least + near {
+            out.push((lowest, u32::MAX));
         }
     }
 
@@ -285,10 +334,6 @@ fn signed_axis(axis: usize, n: DVec3) -> DVec3 {
 /// The normal of the cone's side under `n`.
 fn cone_side(radius: f64, half: f64, n: DVec3) -> DVec3 {
     (radial(n) * (2.0 * half)).extend(radius).normalize()
-}
-
-pub(crate) fn triangle_normal([a, b, c]: &[DVec3; 3]) -> DVec3 {
-    (*b - *a).cross(*c - *a).normalize_or(DVec3::Z)
 }
 
 #[inline]

@@ -64,6 +64,10 @@ impl Pair<'_> {
                 let axis = self.pose.vector(DVec3::Z * *b);
                 segments([-DVec3::Z * *a, DVec3::Z * *a], [self.pose.position - axis, self.pose.position + axis])
             }
+            (Core::Edge(a), Core::Segment(b)) => {
+                let axis = self.pose.vector(DVec3::Z * *b);
+                segments(*a, [self.pose.position - axis, self.pose.position + axis])
+            }
             (Core::Box(a), Core::Box(b)) => self.boxes(*a, *b, polytope)?,
             _ => self.iterate(polytope)?,
         };
@@ -114,8 +118,15 @@ impl Pair<'_> {
             let distance = self.separation(normal);
             if distance > bar {
                 // The points found serve as long as they are as far apart along this direction too.
-                let fits = ((found.point_b - found.point_a).dot(normal) - distance).abs() <= EQUAL * self.scale;
-                best = if fits { Closest { normal, distance, ..found } } else { self.along(normal) };
+                let short = distance - (found.point_b - found.point_a).dot(normal);
+                best = if short.abs() <= EQUAL * self.scale {
+                    Closest { normal, distance, ..found }
+                } else if matches!(self.a, Core::Edge(_)) && short.abs() <= 1e-5 * self.scale {
+                    // Any point of an edge across the direction is a support point: keep the nearest.
+                    Closest { normal, distance, point_b: found.point_b + normal * short, ..found }
+                } else {
+                    self.along(normal)
+                };
                 bar = distance + EQUAL * self.scale;
             }
         };
@@ -264,7 +275,7 @@ mod tests {
             Core::Cylinder(0.4, 0.5),
             Core::Cone(0.4, 0.5),
             Core::Hull(Hull::new(&points).unwrap()),
-            Core::Triangle([DVec3::new(0.5, 0.0, 0.0), DVec3::new(0.0, 0.6, 0.1), DVec3::new(-0.3, -0.2, 0.0)]),
+            Core::Edge([DVec3::new(0.5, 0.0, 0.0), DVec3::new(0.0, 0.6, 0.1)]),
         ];
         for round in 0..60 {
             for a in &cores {

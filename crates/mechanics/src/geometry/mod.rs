@@ -28,6 +28,7 @@ mod convex;
 mod direction;
 mod manifold;
 pub mod mass;
+mod mesh;
 mod narrow;
 pub mod shape;
 mod soft;

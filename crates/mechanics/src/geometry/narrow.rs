@@ -5,8 +5,9 @@
 
 use super::contact::Contact;
 use super::convex::Core;
-use super::direction::{Pair, segments};
+use super::direction::Pair;
 use super::manifold::{Scratch, Touch, manifold, mix};
+use super::mesh::Lists;
 use super::surface::Surface;
 use crate::math::pose::Pose;
 use glam::DVec3;
@@ -45,13 +46,14 @@ pub(crate) struct Sink<'a> {
 /// Room for the narrow phase; one per thread.
 #[derive(Default)]
 pub(crate) struct Room {
-    manifold: Scratch,
-    polytope: EPA,
+    pub(super) manifold: Scratch,
+    pub(super) polytope: EPA,
+    pub(super) lists: Lists,
     triangles: Vec<u32>,
 }
 
 /// Points beyond this number carry nothing that the outermost do not.
-const MOST: usize = 8;
+pub(super) const MOST: usize = 8;
 
 impl Sink<'_> {
     /// Appends the contacts of two pieces.
@@ -84,11 +86,12 @@ impl Sink<'_> {
         self.finish(start);
     }
 
-    fn flipped(&mut self, start: usize, run: impl FnOnce(&mut Self)) {
-        run(self);
+    pub(super) fn flipped<T>(&mut self, start: usize, run: impl FnOnce(&mut Self) -> T) -> T {
+        let result = run(self);
         for contact in &mut self.contacts[start..] {
             *contact = Contact { colliders: contact.colliders, ..contact.flipped() };
         }
+        result
     }
 
     /// Sorts by key; two contacts of one name become neighbours in number.
@@ -156,7 +159,7 @@ impl Sink<'_> {
     }
 
     /// Carries the touches of the last manifold into the world.
-    fn push_touches(&mut self, frame: &Pose, (ra, rb): (f64, f64), normal: DVec3, name: u64) {
+    pub(super) fn push_touches(&mut self, frame: &Pose, (ra, rb): (f64, f64), normal: DVec3, name: u64) {
         for i in 0..self.scratch.manifold.touches.len() {
             let touch = self.scratch.manifold.touches[i];
             self.push(frame.point(touch.point_a) + normal * ra, frame.point(touch.point_b) - normal * rb, normal, mix(name, touch.tag));
@@ -195,13 +198,7 @@ impl Sink<'_> {
             Geometry::HalfSpace => return,
             Geometry::Convex(core, radius) => {
                 if !core.corners(&mut scratch.feature_b) {
-                    core.feature(down, &mut scratch.feature_b);
-                    // The lowest point itself, where the feature only comes near it (the rim of a tilted cylinder).
-                    let lowest = core.support(down);
-                    let least = scratch.feature_b.iter().map(|corner| corner.0.dot(down)).fold(f64::NEG_INFINITY, f64::max);
-                    if lowest.dot(down) > least + 1e-7 * b.size {
-                        scratch.feature_b.push((lowest, u32::MAX));
-                    }
+                    core.lowest_feature(down, 1e-7 * b.size, &mut scratch.feature_b);
                 }
                 *radius
             }
@@ -223,104 +220,6 @@ impl Sink<'_> {
             self.reduce(-down);
         }
         self.push_touches(&b.pose, (0.0, radius), normal, name);
-    }
-
-    /// A surface and a convex piece, triangle by triangle.
-    fn surface_convex(&mut self, (surface, skin, a): (&Surface, f64, Placed), (core, radius, b): (&Core, f64, Placed), name: u64) {
-        let start = self.contacts.len();
-        let pose = a.pose.relative(&b.pose);
-        let reach = self.prediction + skin + radius;
-        if matches!(core, Core::Point) && surface.one_sided {
-            // A ball whose centre is inside is pushed out the shortest way.
-            let foot = surface.foot(pose.position);
-            if foot.distance < 0.0 {
-                let normal = a.pose.vector(foot.normal);
-                return self.push(a.pose.point(foot.point) + normal * skin, b.pose.position - normal * radius, normal, name);
-            }
-        }
-        let (low, high) = turned_bounds(core.bounds(), &pose);
-        let mut triangles = std::mem::take(&mut self.scratch.triangles);
-        surface.triangles_in(low - DVec3::splat(reach), high + DVec3::splat(reach), &mut triangles);
-        for &triangle in &triangles {
-            let corners = surface.triangle(triangle);
-            let face = Core::Triangle(corners);
-            let scale = b.size.min((corners[1] - corners[0]).length());
-            let pair = Pair { a: &face, b: core, pose, reach, scale };
-            let Some(mut closest) = pair.closest(&mut self.scratch.polytope) else { continue };
-            let Some(allowed) = surface.allowed(triangle, closest.normal) else { continue };
-            let forced = allowed.distance(closest.normal) > 1e-6;
-            if forced {
-                closest.normal = allowed;
-            }
-            manifold(&pair, &closest, forced, &mut self.scratch.manifold);
-            self.reduce(closest.normal);
-            self.push_touches(&a.pose, (skin, radius), a.pose.vector(closest.normal), mix(name, triangle as u64));
-        }
-        self.scratch.triangles = triangles;
-        self.merge(start, 1e-6 * b.size);
-    }
-
-    /// Two surfaces: vertices of each against the other, and edges that cross.
-    fn surfaces(&mut self, (surface_a, skin_a, a): (&Surface, f64, Placed), (surface_b, skin_b, b): (&Surface, f64, Placed), name: u64) {
-        let start = self.contacts.len();
-        self.vertices((surface_a, skin_a, a), (surface_b, skin_b, b), mix(name, 1));
-        self.flipped(self.contacts.len(), |sink| sink.vertices((surface_b, skin_b, b), (surface_a, skin_a, a), mix(name, 2)));
-        let pose = a.pose.relative(&b.pose);
-        let reach = self.prediction + skin_a + skin_b;
-        let mut triangles = std::mem::take(&mut self.scratch.triangles);
-        for edge_b in surface_b.edges() {
-            let ends_b = edge_b.ends.map(|end| pose.point(end));
-            surface_a.triangles_in(
-                ends_b[0].min(ends_b[1]) - DVec3::splat(reach),
-                ends_b[0].max(ends_b[1]) + DVec3::splat(reach),
-                &mut triangles,
-            );
-            for edge_a in triangles.iter().flat_map(|&triangle| surface_a.edges_of(triangle)) {
-                let (da, db) = (edge_a.ends[1] - edge_a.ends[0], ends_b[1] - ends_b[0]);
-                let Some(across) = da.cross(db).try_normalize() else { continue };
-                // Edges that run alike within a degree are the business of vertices.
-                if da.cross(db).length() < 0.017 * da.length() * db.length() {
-                    continue;
-                }
-                let near = segments(edge_a.ends, ends_b);
-                for normal in [across, -across] {
-                    let gap = (near.point_b - near.point_a).dot(normal);
-                    let aside = (near.point_b - near.point_a - normal * gap).length();
-                    // A tenth of the shorter edge: deeper, the edges are not what touches.
-                    let deepest = -0.1 * da.length().min(db.length());
-                    let seen = edge_a.sees(normal) && edge_b.sees(-pose.inverse_vector(normal));
-                    if seen && gap <= reach && gap >= deepest && aside <= 1e-9 * da.length() {
-                        let normal = a.pose.vector(normal);
-                        let (point_a, point_b) =
-                            (a.pose.point(near.point_a) + normal * skin_a, a.pose.point(near.point_b) - normal * skin_b);
-                        self.push(point_a, point_b, normal, mix(mix(name, edge_a.name), edge_b.name));
-                    }
-                }
-            }
-        }
-        self.scratch.triangles = triangles;
-        self.merge(start, 1e-6 * a.size.min(b.size));
-    }
-
-    /// Vertices of b near a or behind it.
-    fn vertices(&mut self, (surface_a, skin_a, a): (&Surface, f64, Placed), (surface_b, skin_b, b): (&Surface, f64, Placed), name: u64) {
-        let pose = a.pose.relative(&b.pose);
-        let reach = self.prediction + skin_a + skin_b;
-        let (low, high) = surface_a.bounds();
-        let (low, high) = (low - DVec3::splat(reach), high + DVec3::splat(reach));
-        for (i, &vertex) in surface_b.vertices().iter().enumerate() {
-            let p = pose.point(vertex);
-            if p.cmplt(low).any() || p.cmpgt(high).any() {
-                continue;
-            }
-            let foot = surface_a.foot(p);
-            // A vertex that looks away from the surface has its own solid between.
-            let looks_away = surface_b.one_sided && pose.vector(surface_b.vertex_normals[i]).dot(foot.normal) > 0.2;
-            if foot.distance <= reach && !looks_away {
-                let normal = a.pose.vector(foot.normal);
-                self.push(a.pose.point(foot.point) + normal * skin_a, a.pose.point(p) - normal * skin_b, normal, mix(name, i as u64));
-            }
-        }
     }
 
     /// Drops contacts that repeat an earlier one: neighbouring triangles share edges and vertices.

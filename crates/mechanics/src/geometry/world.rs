@@ -58,6 +58,8 @@ struct Piece {
     /// The box around it in its own frame, skin included; none for a half-space.
     bounds: Option<(DVec3, DVec3)>,
     size: f64,
+    /// The shortest side of its box; infinite for what has none.
+    thickness: f64,
     /// A soft boundary that is nowhere.
     lost: bool,
 }
@@ -112,12 +114,11 @@ impl World {
         if piece.lost {
             return;
         }
-        if let Ok(moved) = Surface::soft(vertices, surface.given()) {
-            let (low, high) = moved.bounds();
-            piece.size = 0.5 * (high - low).length() + skin;
-            piece.bounds = Some((low - DVec3::splat(*skin), high + DVec3::splat(*skin)));
-            piece.geometry = Geometry::Surface(Arc::new(moved), *skin);
-        }
+        let (moved, skin) = (surface.moved(vertices), *skin);
+        let (low, high) = moved.bounds();
+        piece.size = 0.5 * (high - low).length() + skin;
+        piece.bounds = Some((low - DVec3::splat(skin), high + DVec3::splat(skin)));
+        piece.geometry = Geometry::Surface(Arc::new(moved), skin);
     }
 
     /// Which vertices of a soft collider hold a point of its boundary; none for other colliders.
@@ -130,6 +131,14 @@ impl World {
             }
             _ => None,
         }
+    }
+
+    /// How thin a collider is, m: the shortest side of the box around its thinnest piece. Infinite
+    /// for what has no thickness of its own: half-spaces, height fields and open meshes.
+    pub fn thickness(&self, collider: u32) -> f64 {
+        let first = self.pieces.partition_point(|p| p.collider < collider);
+        let own = self.pieces[first..].iter().take_while(|p| p.collider == collider);
+        own.map(|piece| piece.thickness).fold(f64::INFINITY, f64::min)
     }
 
     /// Names pairs of bodies that never touch, such as those a joint connects; replaces earlier ones.
@@ -267,10 +276,15 @@ fn take_apart(collider: &Collider, shape: &Shape, pose: Pose, pieces: &mut Vec<P
         Shape::Cylinder { radius, half_length } => convex(Core::Cylinder(*radius, *half_length)),
         Shape::Cone { radius, half_length } => convex(Core::Cone(*radius, *half_length)),
         Shape::Hull { points } => convex(Core::Hull(Hull::new(points)?)),
-        Shape::Mesh { vertices, triangles } if collider.soft => {
-            Geometry::Surface(Arc::new(Surface::soft(vertices.clone(), triangles)?), margin)
+        Shape::Mesh { vertices, triangles } if collider.soft => Geometry::Surface(Arc::new(Surface::soft(vertices, triangles)?), margin),
+        Shape::Mesh { vertices, triangles } => {
+            let surface = Surface::mesh(vertices, triangles)?;
+            // A convex mesh is its hull.
+            match surface.convex_corners().and_then(|corners| Hull::new(&corners).ok()) {
+                Some(hull) => convex(Core::Hull(hull)),
+                None => Geometry::Surface(Arc::new(surface), margin),
+            }
         }
-        Shape::Mesh { vertices, triangles } => Geometry::Surface(Arc::new(Surface::mesh(vertices, triangles)?), margin),
         Shape::HeightField { counts, spacing, heights } => {
             Geometry::Surface(Arc::new(Surface::height_field(*counts, *spacing, heights)?), margin)
         }
@@ -293,9 +307,14 @@ fn take_apart(collider: &Collider, shape: &Shape, pose: Pose, pieces: &mut Vec<P
         (_, Some((low, high))) => 0.5 * (high - low).length(),
         (_, None) => f64::INFINITY,
     };
+    let thickness = match (&geometry, bounds) {
+        (Geometry::Surface(surface, _), _) if !surface.closed => f64::INFINITY,
+        (_, Some((low, high))) => (high - low).min_element(),
+        (_, None) => f64::INFINITY,
+    };
     let (body, groups, fixed) = (collider.body, collider.groups, collider.fixed);
     // The skin of a half-space lifts its plane.
     let pose = if bounds.is_none() { pose * Pose::at(DVec3::Z * margin) } else { pose };
-    pieces.push(Piece { collider: 0, body, part: 0, pose, geometry, groups, fixed, bounds, size, lost: false });
+    pieces.push(Piece { collider: 0, body, part: 0, pose, geometry, groups, fixed, bounds, size, thickness, lost: false });
     Ok(())
 }

@@ -29,7 +29,7 @@ pub use accuracy::{SchemeError, TimeEstimate};
 pub use fields::Fields;
 pub use ledger::Ledger;
 pub use settings::{Policy, Settings};
-pub use verdict::{Used, Verdict};
+pub use verdict::{Overlap, Used, Verdict};
 
 use crate::assemble::leapfrog::Jumps;
 use crate::assemble::{Assembly, Element, Present, Treatment, element, joint, load_sharing};
@@ -207,10 +207,11 @@ impl Stepper {
         self.stages.collide += collided - begun;
         self.stages.assemble += assembled - collided;
         self.stages.solve += solved - assembled;
-        let mut verdict = self.judge(&report);
+        let mut verdict = self.judge(scene, &report);
         if !verdict.accepted {
             match self.settings.policy {
-                Policy::Substep if halvings > 0 => {
+                // Halves begin with the same overlap.
+                Policy::Substep if halvings > 0 && verdict.overlap.is_none() => {
                     // An error leaves the state as it was, also if the first half succeeded.
                     let before = state.clone();
                     let halves = self.step_by(scene, state, 0.5 * h, halvings - 1).and_then(|first| {
@@ -223,7 +224,7 @@ impl Stepper {
                     return halves;
                 }
                 Policy::Stop => {
-                    let worst = verdict.worst_name(scene);
+                    let worst = verdict.overlap.map_or_else(|| verdict.worst_name(scene), |overlap| overlap.reason(scene));
                     return Err(StepError::NotAccepted { verdict: Box::new(verdict), worst });
                 }
                 _ => {}
@@ -351,11 +352,13 @@ impl Stepper {
     }
 
     /// What the solution is worth.
-    fn judge(&self, report: &Report) -> Verdict {
+    fn judge(&self, scene: &Scene, report: &Report) -> Verdict {
         let source = |block: usize| self.assembly.sources.get(block).copied();
+        let overlap = self.overlap(scene);
+        let solved = report.status == Status::Converged || report.error.accepted(&self.settings.stop.tolerance);
         Verdict {
             time: self.now.time + self.now.h,
-            accepted: report.status == Status::Converged || report.error.accepted(&self.settings.stop.tolerance),
+            accepted: solved && overlap.is_none(),
             status: report.status,
             error: report.error,
             tolerance: self.settings.stop.tolerance,
@@ -368,6 +371,7 @@ impl Stepper {
             work: report.work,
             reproducible: report.reproducible,
             penetration: self.contacts.iter().fold(0.0, |deepest, c| (-c.gap).max(deepest)),
+            overlap,
             contacts: self.contacts.len(),
             rows: self.assembly.problem.rows(),
             substeps: 1,
@@ -376,6 +380,22 @@ impl Stepper {
             scheme: None,
             energy: Ledger::default(),
         }
+    }
+
+    /// The overlap that is deepest for the thickness of its bodies, if it is too deep.
+    fn overlap(&self, scene: &Scene) -> Option<Overlap> {
+        let mut worst: Option<Overlap> = None;
+        for contact in self.contacts.iter().filter(|c| c.gap < 0.0) {
+            let (a, b) = contact.colliders;
+            let thickness = self.world.thickness(a).min(self.world.thickness(b));
+            let body = |collider: u32| BodyId(scene.colliders[collider as usize].body);
+            let overlap = Overlap { bodies: (body(a), body(b)), depth: -contact.gap, thickness };
+            let share = |o: &Overlap| o.depth / o.thickness;
+            if share(&overlap) > worst.as_ref().map_or(Overlap::SHARE, share) {
+                worst = Some(overlap);
+            }
+        }
+        worst
     }
 
     /// Velocities and positions at the end of the step.

@@ -4,7 +4,7 @@ use super::accuracy::SchemeError;
 use super::ledger::Ledger;
 use crate::assemble::Source;
 use crate::problem::{Criterion, Residual, Tolerance};
-use crate::scene::Scene;
+use crate::scene::{BodyId, Scene};
 use crate::solve::{Method, Status};
 use serde_json::{Value as Json, json};
 
@@ -19,12 +19,45 @@ impl Used {
     }
 }
 
+/// Two bodies that overlap by more than geometry can answer for.
+///
+/// Contacts push along the shortest way out. Of what is sunk by more than [`Overlap::SHARE`] of the
+/// thinner of the two that way may be the wrong one: the problem of the step is not to be trusted,
+/// however well it was solved.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Overlap {
+    /// The two bodies.
+    pub bodies: (BodyId, BodyId),
+    /// How deep, m.
+    pub depth: f64,
+    /// How thin the thinner of the two is, m.
+    pub thickness: f64,
+}
+
+impl Overlap {
+    /// Overlaps beyond this part of the thickness of the thinner body are not accepted.
+    pub const SHARE: f64 = 0.1;
+
+    /// The overlap in words.
+    pub fn reason(&self, scene: &Scene) -> String {
+        let name = |id: BodyId| scene.bodies[id.index()].name.as_str();
+        format!(
+            "{} and {} overlap by {:.3e} m, more than {:.0} % of the {:.3e} m that the thinner one measures",
+            name(self.bodies.0),
+            name(self.bodies.1),
+            self.depth,
+            100.0 * Overlap::SHARE,
+            self.thickness
+        )
+    }
+}
+
 /// The verdict on one step.
 #[derive(Clone, Copy, Debug)]
 pub struct Verdict {
     /// Time at the end of the step, s.
     pub time: f64,
-    /// True if the error is within the tolerance.
+    /// True if the error is within the tolerance, and no bodies overlap too much.
     pub accepted: bool,
     /// Why the solver stopped.
     pub status: Status,
@@ -44,6 +77,8 @@ pub struct Verdict {
     pub reproducible: bool,
     /// Deepest overlap of two bodies at the beginning of the step, m.
     pub penetration: f64,
+    /// The worst overlap at the beginning of the step, if it is too deep to be accepted.
+    pub overlap: Option<Overlap>,
     /// Contacts, open ones included.
     pub contacts: usize,
     /// Rows of the problem.
@@ -75,6 +110,7 @@ impl Verdict {
         if self.status == Status::Infeasible {
             reasons.push(format!("the constraints contradict each other, at {} among others", self.worst_name(scene)));
         }
+        reasons.extend(self.overlap.map(|overlap| overlap.reason(scene)));
         for unmet in self.error.unmet(&self.tolerance) {
             let (found, allowed) = (unmet.found, unmet.allowed);
             reasons.push(match unmet.criterion {
@@ -107,6 +143,7 @@ impl Verdict {
             "time": self.time, "accepted": self.accepted, "status": self.status, "joule": self.error.joule,
             "relative": self.error.relative(), "estimate": self.error.estimate, "velocity": self.error.velocity,
             "worst": self.worst_name(scene), "solver": self.solver.name(), "work": self.work, "penetration": self.penetration,
+            "overlap": self.overlap.map(|overlap| overlap.reason(scene)),
             "contacts": self.contacts, "rows": self.rows, "substeps": self.substeps, "solves": self.solves,
             "impact": self.impact, "scheme": self.scheme, "energy": self.energy, "reasons": self.reasons(scene),
         })
@@ -121,6 +158,7 @@ impl Verdict {
             work: self.work + next.work,
             reproducible: self.reproducible && next.reproducible,
             penetration: self.penetration.max(next.penetration),
+            overlap: self.overlap.or(next.overlap),
             contacts: self.contacts.max(next.contacts),
             rows: self.rows.max(next.rows),
             substeps: self.substeps + next.substeps,

@@ -1,0 +1,117 @@
+//! One function per bug, named by the fact that was wrong.
+
+mod common;
+#[path = "common/cubes.rs"]
+mod cubes;
+
+use common::{cuboid, floor, run};
+use cubes::Cubes;
+use glam::DVec3;
+use signorini_mechanics::geometry::Shape;
+use signorini_mechanics::scene::*;
+use signorini_mechanics::step::{Settings, Stepper};
+use signorini_solve::math::pose::Pose;
+
+fn v(x: f64, y: f64, z: f64) -> DVec3 {
+    DVec3::new(x, y, z)
+}
+
+/// Ground of mesh below z = 0 with friction `mu`, as far as 3 m, on a small foot: not convex.
+fn ground_of_mesh(mu: f64) -> Scene {
+    let top = (-6..6).flat_map(|x| (-6..6).map(move |y| [x, y, -1]));
+    on(Cubes::new(top.chain([[0, 0, -2]]), 0.5).shape(2), mu)
+}
+
+fn on(shape: Shape, mu: f64) -> Scene {
+    let mut scene = floor("mesh", mu, 0.0);
+    let material = scene.colliders[0].clone();
+    scene.colliders[0] = signorini_mechanics::geometry::Collider { shape, ..material };
+    scene
+}
+
+/// A plate of 160 mm on a cube of mesh of 100 mm was spun up from rest and fell through, and every
+/// step was accepted: side faces of the mesh pushed corners that were far outside of them, and
+/// triangles pushed along their diagonals.
+#[test]
+fn a_plate_wider_than_the_mesh_below_it_rests() {
+    let cube = Cubes::new([[0, 0, 0]], 0.1);
+    // The same with a notch in its side, so that it is not convex.
+    let cells = (0..4).flat_map(|x| (0..4).flat_map(move |y| (0..4).map(move |z| [x, y, z])));
+    let notched = Cubes::new(cells.filter(|cell| *cell != [3, 1, 1]), 0.025);
+    for shape in [cube.shape(1), cube.shape(4), notched.shape(1)] {
+        for (half, aside) in [(0.08, 0.0), (0.05, 0.0), (0.02, 0.01), (0.3, 0.04), (0.05, 0.049)] {
+            for h in [1e-3, 5e-3] {
+                let mut scene = on(shape.clone(), 0.5);
+                let plate = cuboid(&mut scene, "plate", 1.0, v(half, half, 0.01) * 2.0, v(0.05 + aside, 0.05, 0.11));
+                let end = run(&scene, Settings::with_time_step(h), (0.3 / h) as usize);
+                let moved = end.position(plate) - v(0.05 + aside, 0.05, 0.11);
+                // Gaps of contacts close to within the 1 um/s of the tolerance over the step.
+                assert!(moved.length() < 1e-6, "plate of {half} m, {aside} m aside, step {h} s: moved by {moved}");
+            }
+        }
+    }
+}
+
+/// A box that lay flush on a ring of mesh was thrown away: faces of the hole pushed it sideways, and
+/// contacts were doubled along every diagonal.
+#[test]
+fn a_box_on_a_ring_of_mesh_stays() {
+    let all = (-4..4).flat_map(|x| (-4..4).map(move |y| [x, y, -1]));
+    let ring = Cubes::new(all.filter(|c| !((-2..2).contains(&c[0]) && (-2..2).contains(&c[1]))), 0.01);
+    for cut in [1, 3] {
+        for half in [0.021, 0.03, 0.04, 0.06] {
+            for turn in [0.0, 0.4] {
+                let mut scene = on(ring.shape(cut), 0.3);
+                let plate = cuboid(&mut scene, "plate", 1.0, v(half, half, 0.005) * 2.0, v(0.0, 0.0, 0.005));
+                scene.bodies[plate.index()].pose = Pose::turned(v(0.0, 0.0, 0.005), DVec3::Z * turn);
+                let end = run(&scene, Settings::with_time_step(2e-3), 100);
+                let moved = end.position(plate) - v(0.0, 0.0, 0.005);
+                assert!(moved.length() < 1e-6, "box of {half} m turned {turn}, cut {cut}: moved by {moved}");
+            }
+        }
+    }
+}
+
+/// Balls jumped at inner edges of flat ground, and boxes tripped over them: the ground's triangles
+/// were felt. Sliding, rolling and tumbling bodies go on mesh as they go on a half-space.
+#[test]
+fn flat_ground_of_mesh_is_a_half_space() {
+    let bodies: [(&str, Shape, DVec3, DVec3, DVec3); 5] = [
+        ("sliding box", Shape::Box { half_extents: v(0.1, 0.15, 0.05) }, v(-1.0, 0.1, 0.05), v(2.0, 0.3, 0.0), DVec3::ZERO),
+        ("rolling ball", Shape::Sphere { radius: 0.1 }, v(-1.0, 0.1, 0.1), v(2.0, 0.3, 0.0), DVec3::ZERO),
+        ("tumbling box", Shape::Box { half_extents: v(0.1, 0.15, 0.05) }, v(-1.0, 0.1, 0.4), v(1.5, 0.2, 0.0), v(3.0, 5.0, 1.0)),
+        ("tumbling cylinder", Shape::Cylinder { radius: 0.1, half_length: 0.1 }, v(-1.0, 0.1, 0.3), v(1.5, 0.2, 0.0), v(1.0, 4.0, 2.0)),
+        ("rolling capsule", Shape::Capsule { radius: 0.1, half_length: 0.1 }, v(-1.0, 0.1, 0.21), v(1.0, 0.2, 0.0), v(0.0, 1.0, 0.5)),
+    ];
+    for (name, shape, at, velocity, spin) in bodies {
+        let ends = [floor("half-space", 0.3, 0.0), ground_of_mesh(0.3)].map(|mut scene| {
+            let body = Body::rigid(name, Mass::cuboid(1.0, DVec3::splat(0.2))).at(at).moving(velocity, spin);
+            let id = scene.add_body_with_shape(body, shape.clone());
+            let mut stepper = Stepper::new(&scene, Settings::with_time_step(2e-3)).unwrap();
+            let mut state = State::initial(&scene);
+            let mut path = vec![];
+            for _ in 0..300 {
+                assert!(stepper.step(&scene, &mut state).unwrap().accepted, "{name}");
+                path.push(state.pose(id).position);
+            }
+            path
+        });
+        let apart = ends[0].iter().zip(&ends[1]).map(|(p, q)| p.distance(*q)).fold(0.0, f64::max);
+        assert!(apart < 1e-9, "{name}: {apart} m apart");
+    }
+}
+
+/// A body that had sunk into another was reported with a clean verdict, step after step, because the
+/// algebra of its wrong problem was solved well.
+#[test]
+fn a_deep_overlap_is_not_accepted() {
+    let mut scene = floor("overlap", 0.3, 0.0);
+    cuboid(&mut scene, "lower", 1.0, DVec3::splat(0.2), v(0.0, 0.0, 0.1));
+    cuboid(&mut scene, "upper", 1.0, DVec3::splat(0.2), v(0.0, 0.0, 0.25));
+    let mut stepper = Stepper::new(&scene, Settings::with_time_step(1e-3)).unwrap();
+    let mut state = State::initial(&scene);
+    let verdict = stepper.step(&scene, &mut state).unwrap();
+    assert!(!verdict.accepted);
+    let reason = verdict.overlap.expect("they overlap by a quarter").reason(&scene);
+    assert!(reason.contains("lower and upper overlap by 5.000e-2 m"), "{reason}");
+}
