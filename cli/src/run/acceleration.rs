@@ -83,7 +83,8 @@ impl<'a> Course<'a> {
         let folder = options.out.as_deref();
         let disk = |e: io::Error| unwritable(folder.unwrap_or(Path::new(".")), &e);
         let plan = Plan { folder, steps, every, solver: method, law: "none" };
-        let mut recorder = options.records().then(|| Recorder::begin(loaded, &plan)).transpose().map_err(disk)?;
+        let mut recorder =
+            options.records().then(|| Recorder::begin(&loaded.scene, &super::about(loaded), &plan)).transpose().map_err(disk)?;
         if let Some(recorder) = &mut recorder {
             recorder.frame(scene, &mut stepper, &state).map_err(disk)?;
         }

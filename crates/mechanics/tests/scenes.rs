@@ -288,3 +288,35 @@ fn a_step_that_is_not_accepted_is_never_applied_silently() {
     assert!(!verdict.accepted && (halved.time - 1e-2).abs() < 1e-15);
     assert!(verdict.energy.residual().abs() < 1e-12 * verdict.energy.turnover);
 }
+
+/// A step that fails in its second half leaves nothing of its first half behind.
+///
+/// A hinged body keeps rows in the problem, which can never be accepted; a ball is pushed so hard that only the second half of the
+/// step sees the wall, for which `direct` has no law.
+#[test]
+fn a_step_that_fails_halfway_leaves_the_state_as_it_was() {
+    let mut scene = Scene::new("halfway");
+    scene.gravity = DVec3::ZERO;
+    let bob = scene.add_body(Body::rigid("bob", Mass::sphere(1.0, 0.05)).at(DVec3::Z));
+    scene.add_joint("hinge", JointKind::Revolute, (BodyId::GROUND, bob), frame(DVec3::ZERO, DVec3::Y));
+    let ball =
+        scene.add_body_with_shape(Body::rigid("ball", Mass::sphere(1.0, 0.1)).at(DVec3::new(0.0, 5.0, 0.2)), Shape::Sphere { radius: 0.1 });
+    scene.add_collider(BodyId::GROUND, Shape::HalfSpace, Pose::IDENTITY, SurfaceMaterial::default());
+    let push = [Function::default(), Function::default(), Function::Constant(-2000.0)];
+    let applied = Applied { body: ball, point: DVec3::ZERO, force: push, torque: Default::default(), frame: Frame::World };
+    scene.add_force("push", ForceKind::Applied(Box::new(applied)));
+    let never = signorini_solve::problem::Tolerance { relative: -1.0, velocity: -1.0, bound: None };
+    let stop = StoppingCriteria { tolerance: never, ..StoppingCriteria::default() };
+    let settings = Settings { solver: Method::Direct, stop, policy: Policy::Substep, halvings: 1, ..Settings::with_time_step(1e-2) };
+    let mut stepper = Stepper::new(&scene, settings.clone()).unwrap();
+    let mut state = State::initial(&scene);
+    let before = state.clone();
+    // The first half alone succeeds and moves the ball.
+    let mut half = Stepper::new(&scene, Settings { h: 5e-3, policy: Policy::AcceptWithWarning, ..settings }).unwrap();
+    let mut moved = state.clone();
+    half.step(&scene, &mut moved).unwrap();
+    assert!(moved.pose(ball).position != before.pose(ball).position);
+    assert!(half.step(&scene, &mut moved).is_err(), "the second half meets the wall");
+    assert!(stepper.step(&scene, &mut state).is_err());
+    assert_eq!(state, before);
+}

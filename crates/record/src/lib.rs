@@ -6,4 +6,5 @@ pub mod picture;
 pub mod plot;
 pub mod record;
 pub mod report;
+pub mod run;
 pub mod vtu;

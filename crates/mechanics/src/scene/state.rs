@@ -129,12 +129,16 @@ impl State {
 
     /// Becomes a copy of `other` in the memory at hand: views of `q` and `v` stay where they are.
     pub fn copy_from(&mut self, other: &State) {
-        (self.time, self.steps, self.reactions.h) = (other.time, other.steps, other.reactions.h);
-        self.q.clone_from(&other.q);
-        self.v.clone_from(&other.v);
-        self.angles.clone_from(&other.angles);
-        self.reactions.joints.clone_from(&other.reactions.joints);
-        self.reactions.contacts.clone_from(&other.reactions.contacts);
+        // Named one by one, so that a new field cannot be forgotten.
+        let State { time, steps, q, v, lag, acceleration, next_step, angles, reactions } = other;
+        (self.time, self.steps, self.lag, self.next_step) = (*time, *steps, *lag, *next_step);
+        self.q.clone_from(q);
+        self.v.clone_from(v);
+        self.acceleration.clone_from(acceleration);
+        self.angles.clone_from(angles);
+        self.reactions.h = reactions.h;
+        self.reactions.joints.clone_from(&reactions.joints);
+        self.reactions.contacts.clone_from(&reactions.contacts);
     }
 
     /// The state in which the scene begins.

@@ -31,23 +31,23 @@ pub fn sync(file: &mut BufWriter<File>) -> io::Result<u64> {
 }
 
 /// A table of our own.
-pub struct Growing {
+pub struct AppendFile {
     folder: PathBuf,
     name: &'static str,
     writer: BufWriter<File>,
 }
 
-impl Growing {
+impl AppendFile {
     /// A new table with this first line.
-    pub fn create(folder: &Path, name: &'static str, head: &str) -> io::Result<Growing> {
+    pub fn create(folder: &Path, name: &'static str, head: &str) -> io::Result<AppendFile> {
         let mut writer = BufWriter::new(File::create(partial(folder, name))?);
         writeln!(writer, "{head}")?;
-        Ok(Growing { folder: folder.to_path_buf(), name, writer })
+        Ok(AppendFile { folder: folder.to_path_buf(), name, writer })
     }
 
     /// A table that was interrupted.
-    pub fn resume(folder: &Path, name: &'static str, lengths: &[(String, u64)]) -> io::Result<Growing> {
-        Ok(Growing { folder: folder.to_path_buf(), name, writer: BufWriter::new(reopen(folder, name, lengths)?) })
+    pub fn resume(folder: &Path, name: &'static str, lengths: &[(String, u64)]) -> io::Result<AppendFile> {
+        Ok(AppendFile { folder: folder.to_path_buf(), name, writer: BufWriter::new(reopen(folder, name, lengths)?) })
     }
 
     /// Appends a line.
