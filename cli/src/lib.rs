@@ -16,4 +16,4 @@ pub mod solve;
 pub mod view;
 
 pub(crate) use signorini_files::{builtin, capsule, fclib, load, robot, scenefile};
-pub(crate) use signorini_record::{glb, plot, record, vtu};
+pub(crate) use signorini_record::{glb, plot, record};

@@ -85,7 +85,8 @@ impl<'a> Course<'a> {
         // The tables first: they take away what an earlier run left.
         let tables = folder.map(Tables::create).transpose().map_err(disk)?;
         let plan = Plan { folder, steps, every, solver: method, law: "none" };
-        let mut recorder = options.records().then(|| Recorder::begin(loaded, &plan)).transpose().map_err(disk)?;
+        let mut recorder =
+            options.records().then(|| Recorder::begin(&loaded.scene, &super::about(loaded), &plan)).transpose().map_err(disk)?;
         if let Some(recorder) = &mut recorder {
             recorder.frame(scene, &mut stepper, &state).map_err(disk)?;
         }

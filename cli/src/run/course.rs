@@ -7,10 +7,9 @@ use super::summary::Summary;
 use super::{Ended, Every, Finished, Options, clock, probe, tables};
 use crate::capsule::Keeper;
 use crate::scenefile::Loaded;
-use signorini::analyse::place::{self, place};
-use signorini::assemble::Friction;
-use signorini::scene::{Scene, State};
-use signorini::step::{Settings, StepError, Stepper, Verdict};
+use signorini::step::{Settings, Verdict};
+use signorini::{Simulation, SimulationError};
+use signorini_record::run::law_name;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
@@ -19,9 +18,8 @@ use std::time::Instant;
 pub struct Course<'a> {
     loaded: &'a Loaded,
     options: &'a Options,
-    stepper: Stepper,
-    /// Where everything is.
-    pub state: State,
+    /// What moves.
+    pub simulation: Simulation,
     summary: Summary,
     probe: probe::Probe<'a>,
     outputs: Option<Outputs>,
@@ -38,7 +36,7 @@ pub struct Course<'a> {
 /// Why a step ended the run.
 pub enum RunError {
     /// It was refused.
-    Refused(Box<StepError>),
+    Refused(Box<SimulationError>),
     /// Something cannot be written.
     Disk(String),
 }
@@ -56,13 +54,12 @@ impl<'a> Course<'a> {
             None => 0,
         };
         let dt = settings.h;
-        let mut stepper = Stepper::new(scene, settings).map_err(|e| e.to_string())?;
-        stepper.clock = Some(clock());
+        let mut simulation = Simulation::new(scene.clone(), settings).map_err(|e| e.to_string())?;
+        simulation.set_clock(clock());
         let mut course = Course {
             loaded,
             options,
-            stepper,
-            state: State::initial(scene),
+            simulation,
             summary: Summary::new(scene, loaded.t_end),
             probe: probe::Probe::new(loaded, dt, steps),
             outputs: None,
@@ -75,9 +72,7 @@ impl<'a> Course<'a> {
         match from {
             Some(checkpoint) => course.resume(checkpoint)?,
             None => {
-                if let Some(note) = assemble(scene, &mut course.state)? {
-                    eprintln!("note: {note}");
-                }
+                course.simulation.notes().iter().for_each(|note| eprintln!("note: {note}"));
                 if let Some(folder) = &options.out {
                     course.outputs = Some(Outputs::create(folder, scene, options.reactions).map_err(|e| course.disk(&e))?);
                 }
@@ -95,15 +90,15 @@ impl<'a> Course<'a> {
         if !self.options.records() {
             return Ok(());
         }
-        let mut recorder = Recorder::begin(self.loaded, &self.plan())?;
-        recorder.frame(&self.loaded.scene, &mut self.stepper, &self.state)?;
+        let mut recorder = Recorder::begin(&self.loaded.scene, &super::about(self.loaded), &self.plan())?;
+        recorder.frame(&self.loaded.scene, self.simulation.stepper(), self.simulation.raw_state())?;
         self.recorder = Some(recorder);
         Ok(())
     }
 
     fn plan(&self) -> Plan<'a> {
-        let settings = &self.stepper.settings;
-        let law = if settings.scheme.friction == Friction::Cone { "cone" } else { "coulomb" };
+        let settings = self.simulation.settings();
+        let law = law_name(settings);
         let folder = self.options.out.as_deref();
         Plan { folder, steps: self.steps, every: self.every, solver: settings.solver.name(), law }
     }
@@ -111,7 +106,7 @@ impl<'a> Course<'a> {
     fn resume(&mut self, from: Checkpoint) -> Result<(), String> {
         let place = self.folder();
         from.fits(self.loaded, &place)?;
-        self.state = from.state;
+        self.simulation.set_raw_state(&from.state).map_err(|e| e.to_string())?;
         self.summary = from.summary;
         self.probe.restore(&from.facts);
         self.keeper = from.keeper;
@@ -120,7 +115,7 @@ impl<'a> Course<'a> {
             let stuck = |e: io::Error| format!("cannot go on in {}: {e}", folder.display());
             self.outputs = Some(outputs.map_err(stuck)?);
             let recorded = from.record.as_ref().ok_or("no record").map_err(|e| stuck(io::Error::other(e)))?;
-            self.recorder = Some(Recorder::resume(self.loaded, &self.plan(), recorded).map_err(stuck)?);
+            self.recorder = Some(Recorder::resume(&self.loaded.scene, &super::about(self.loaded), &self.plan(), recorded).map_err(stuck)?);
         }
         Ok(())
     }
@@ -134,13 +129,13 @@ impl<'a> Course<'a> {
     pub fn advance(&mut self) -> Result<Verdict, RunError> {
         let scene = &self.loaded.scene;
         let begun = Instant::now();
-        let verdict = self.stepper.step(scene, &mut self.state).map_err(|refused| RunError::Refused(Box::new(refused)))?;
+        let verdict = self.simulation.step().map_err(|refused| RunError::Refused(Box::new(refused)))?;
         let wall = begun.elapsed().as_secs_f64();
         self.summary.add(scene, &verdict);
         let k = self.summary.steps;
-        self.probe.look(k, &self.stepper, &self.state, &self.summary);
+        self.probe.look(k, self.simulation.stepper(), self.simulation.raw_state(), &self.summary);
         let folder = self.folder();
-        let written = self.keeper.look(k, scene, (&mut self.stepper, &verdict), &folder);
+        let written = self.keeper.look(k, scene, (self.simulation.stepper(), &verdict), &folder);
         written.and_then(|()| self.record(k, &verdict, wall)).map_err(|e| RunError::Disk(self.disk(&e)))?;
         Ok(verdict)
     }
@@ -151,13 +146,13 @@ impl<'a> Course<'a> {
         if let Some(recorder) = &mut self.recorder {
             recorder.step(scene, verdict, &self.summary, wall)?;
             if kept {
-                recorder.frame(scene, &mut self.stepper, &self.state)?;
+                recorder.frame(scene, self.simulation.stepper(), self.simulation.raw_state())?;
             }
         }
         if kept {
             self.summary.keep(scene, verdict);
             if let Some(outputs) = &mut self.outputs {
-                outputs.step(scene, &self.stepper, &self.state)?;
+                outputs.step(scene, self.simulation.stepper(), self.simulation.raw_state())?;
             }
         }
         if self.checkpoints > 0 && k.is_multiple_of(self.checkpoints) {
@@ -176,8 +171,14 @@ impl<'a> Course<'a> {
         let Some(folder) = &self.options.out else { return Ok(()) };
         let tables = self.outputs.as_mut().map(Outputs::sync).transpose()?.unwrap_or_default();
         let record = self.recorder.as_mut().map(Recorder::sync).transpose()?;
-        let (facts, keeper) = (self.probe.found(), &self.keeper);
-        let now = checkpoint::Present { state: &self.state, summary: &self.summary, facts, keeper, tables, record };
+        let now = checkpoint::Present {
+            state: self.simulation.raw_state(),
+            summary: &self.summary,
+            facts: self.probe.found(),
+            keeper: &self.keeper,
+            tables,
+            record,
+        };
         Checkpoint::new(self.loaded, self.options, now).write(folder)
     }
 
@@ -188,9 +189,15 @@ impl<'a> Course<'a> {
         if again {
             self.checkpoint().map_err(|e| self.disk(&e))?;
         }
-        self.summary.finish(&self.state, &self.stepper, wall);
+        self.summary.finish(self.simulation.raw_state(), self.simulation.stepper(), wall);
         let folder = self.options.out.clone();
-        let mut finished = Finished { summary: self.summary, outcomes: self.probe.finish(&ended), ended, state: self.state, record: None };
+        let mut finished = Finished {
+            summary: self.summary,
+            outcomes: self.probe.finish(&ended),
+            ended,
+            state: self.simulation.raw_state().clone(),
+            record: None,
+        };
         let run = finished.to_json(self.loaded);
         if let Some(recorder) = self.recorder {
             finished.record = recorder.finish(&run).map_err(|e| unwritable(folder.as_deref().unwrap_or(Path::new(".")), &e))?;
@@ -210,39 +217,11 @@ impl<'a> Course<'a> {
 }
 
 /// One clear message; what was written before is still there.
-pub fn unwritable(folder: &std::path::Path, error: &io::Error) -> String {
-    let place = folder.display();
-    let cure = match error.kind() {
-        io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => "make room there",
-        io::ErrorKind::PermissionDenied | io::ErrorKind::ReadOnlyFilesystem => "make it writable, or choose another with --out",
-        io::ErrorKind::NotADirectory | io::ErrorKind::AlreadyExists => "a file is in the way: choose another folder with --out",
-        _ => "look at the folder",
-    };
-    let go_on = if checkpoint::path(folder).exists() {
-        format!("; nothing that was written is lost, `signorini run --resume {place}` goes on from the last checkpoint")
-    } else {
-        String::new()
-    };
-    format!("cannot write into {place}: {error}: {cure}{go_on}")
-}
-
-/// Brings joints together that do not meet; says what moved, or which loop cannot close.
-pub fn assemble(scene: &Scene, state: &mut State) -> Result<Option<String>, String> {
-    if scene.joints.is_empty() || place::widest(scene, state).0 <= 1e-9 {
-        return Ok(None);
+pub fn unwritable(folder: &Path, error: &io::Error) -> String {
+    let message = signorini_record::run::unwritable(folder, error);
+    if !checkpoint::path(folder).exists() {
+        return message;
     }
-    let placement = place(scene, state, false);
-    if placement.closed() {
-        let moved = placement
-            .moved
-            .map_or(String::new(), |(body, far)| format!("; `{}` moved most, by {far:.3e} m", scene.bodies[body.index()].name));
-        return Ok(Some(format!("the joints did not meet by {:.3e} (m or rad) and were brought together{moved}", placement.before)));
-    }
-    let loop_: Vec<String> = placement.loop_.iter().map(|j| format!("`{}`", scene.joints[j.index()].name)).collect();
-    let open: Vec<String> = placement.open.iter().map(|s| s.name(scene)).collect();
-    let what = if loop_.is_empty() { open.join(", ") } else { format!("the loop of {}", loop_.join(", ")) };
-    Err(format!(
-        "{what} cannot close: {:.3e} (m or rad) are missing at best; change a length, the place of a joint or its kind",
-        placement.gap
-    ))
+    let go_on = format!("`signorini run --resume {}` goes on from the last checkpoint", folder.display());
+    format!("{message}; nothing that was written is lost, {go_on}")
 }

@@ -3,16 +3,12 @@
 pub mod acceleration;
 pub mod checkpoint;
 pub mod course;
-pub mod folder;
-pub mod growing;
 pub mod modes;
-pub mod outputs;
 pub mod probe;
-pub mod record;
-pub mod summary;
-pub mod tables;
+pub use signorini_record::run::{folder, outputs, recorder as record, summary, tables};
 
 use crate::builtin;
+use crate::record::head::About;
 use crate::robot_options::RobotOptions;
 use crate::scenefile::expression::{Names, evaluate};
 use crate::scenefile::unit::{Dimension, Quantity};
@@ -33,6 +29,7 @@ use std::process::ExitCode;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
+pub use summary::Ended;
 use summary::Summary;
 
 /// What to run, and how.
@@ -145,17 +142,6 @@ pub enum Law {
     Cone,
 }
 
-/// Why a run did not come to its end.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Ended {
-    /// It did.
-    Complete,
-    /// The user stopped it.
-    Interrupted,
-    /// A step was refused: why.
-    Refused(String),
-}
-
 /// A run that is over.
 pub struct Finished {
     /// All figures.
@@ -168,6 +154,19 @@ pub struct Finished {
     pub state: State,
     /// What was recorded, unless it went into a folder.
     pub record: Option<Vec<u8>>,
+}
+
+impl Finished {
+    /// The object of run.json.
+    pub fn to_json(&self, loaded: &Loaded) -> serde_json::Value {
+        let facts = self.outcomes.iter().map(|o| o.to_json()).collect();
+        self.summary.run_json(&loaded.scene, &about(loaded), &self.ended, facts)
+    }
+}
+
+/// What a record says of a scene file.
+pub(crate) fn about(loaded: &Loaded) -> About<'_> {
+    About { about: &loaded.about, dt: loaded.dt, t_end: loaded.t_end, texts: &loaded.texts }
 }
 
 impl Options {
@@ -349,7 +348,7 @@ fn go_on(loaded: &Loaded, settings: Settings, options: &Options, stop: &AtomicBo
         };
         if course.step() % 16 == 0 || begun.elapsed().as_secs_f64() > 1.0 {
             bar.set_position(course.step());
-            bar.set_message(format!("t = {:.3} s, error {:.1e}", course.state.time, verdict.error.relative()));
+            bar.set_message(format!("t = {:.3} s, error {:.1e}", course.simulation.time(), verdict.error.relative()));
         }
     }
     bar.finish_and_clear();

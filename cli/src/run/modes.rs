@@ -1,6 +1,6 @@
 //! `run --kinematic`: motion that follows its drivers. `run --static`: equilibrium.
 
-use super::course::{assemble, unwritable};
+use super::course::unwritable;
 use super::outputs::{Outputs, reaction_lines};
 use super::record::{Plan, Recorder, Smooth};
 use super::{Ended, Finished, Options, Summary, probe};
@@ -9,6 +9,7 @@ use serde_json::Value as Json;
 use signorini::analyse::mobility::mobility;
 use signorini::analyse::{Kinematics, equilibrium};
 use signorini::scene::{Scene, State};
+use signorini::simulation::close_joints;
 use signorini::step::{Settings, Stepper};
 use std::io;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -20,7 +21,7 @@ pub fn kinematic(loaded: &Loaded, settings: Settings, options: &Options, stop: &
     let (dt, begun) = (settings.h, Instant::now());
     let steps = ((loaded.t_end / dt) - 1e-9).ceil().max(1.0) as u64;
     let mut state = State::initial(scene);
-    if let Some(note) = assemble(scene, &mut state)? {
+    if let Some(note) = close_joints(scene, &mut state).map_err(|e| e.to_string())? {
         eprintln!("note: {note}");
     }
     warn_of_loose(scene, &state);
@@ -77,14 +78,17 @@ struct Written {
 impl Written {
     fn begin(loaded: &Loaded, options: &Options, plan: &Plan<'_>) -> io::Result<Written> {
         let outputs = plan.folder.map(|folder| Outputs::create(folder, &loaded.scene, false)).transpose()?;
-        Ok(Written { outputs, recorder: options.records().then(|| Recorder::begin(loaded, plan)).transpose()? })
+        Ok(Written {
+            outputs,
+            recorder: options.records().then(|| Recorder::begin(&loaded.scene, &super::about(loaded), plan)).transpose()?,
+        })
     }
 
     fn step(&mut self, summary: &Summary, wall: f64) -> io::Result<()> {
         self.recorder.as_mut().map_or(Ok(()), |r| r.smooth(&Smooth::exact("kinematic"), summary, wall))
     }
 
-    fn frame(&mut self, scene: &Scene, stepper: &mut Stepper, state: &State) -> io::Result<()> {
+    fn frame(&mut self, scene: &Scene, stepper: &Stepper, state: &State) -> io::Result<()> {
         self.recorder.as_mut().map_or(Ok(()), |r| r.frame(scene, stepper, state))
     }
 
@@ -119,7 +123,7 @@ pub fn statics(loaded: &Loaded, settings: Settings, options: &Options) -> Result
     let scene = &loaded.scene;
     let begun = Instant::now();
     let mut state = State::initial(scene);
-    if let Some(note) = assemble(scene, &mut state)? {
+    if let Some(note) = close_joints(scene, &mut state).map_err(|e| e.to_string())? {
         eprintln!("note: {note}");
     }
     let (found, stepper) = equilibrium(scene, settings, &mut state).map_err(|e| e.to_string())?;

@@ -71,7 +71,7 @@ impl Keeper {
     }
 
     /// Looks at a step and writes it into `folder` if it is to be kept; one that is displaced is removed.
-    pub fn look(&mut self, k: u64, scene: &Scene, (stepper, verdict): (&mut Stepper, &Verdict), folder: &Path) -> std::io::Result<()> {
+    pub fn look(&mut self, k: u64, scene: &Scene, (stepper, verdict): (&Stepper, &Verdict), folder: &Path) -> std::io::Result<()> {
         let error = if verdict.error.relative().is_finite() { verdict.error.relative() } else { f64::MAX };
         let enters =
             self.worst > 0 && verdict.rows > 0 && (self.kept.len() < self.worst || self.kept.last().is_some_and(|(e, _)| error > *e));
@@ -98,8 +98,9 @@ pub fn path(folder: &Path, step: u64) -> PathBuf {
     folder.join(format!("step-{step:07}.capsule.json"))
 }
 
-fn capsule(k: u64, scene: &Scene, stepper: &mut Stepper, verdict: &Verdict) -> String {
-    let mut problem = stepper.problem(scene).clone();
+fn capsule(k: u64, scene: &Scene, stepper: &Stepper, verdict: &Verdict) -> String {
+    let mut problem = stepper.assembly().problem.clone();
+    problem.names = stepper.assembly().sources.iter().map(|s| s.name(scene)).collect();
     problem.name = format!("{} step {k}", scene.name);
     let Settings { solver, stop, .. } = &stepper.settings;
     let settings = Solved {

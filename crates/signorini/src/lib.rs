@@ -11,6 +11,18 @@
 //! Methods ([`solve`]) take a problem and return a solution with a report; the error in joules
 //! ([`problem::error`]) judges every one of them in the same way.
 //!
+//! ```
+//! use signorini::prelude::*;
+//!
+//! let mut sim = Simulation::load("slider_crank")?;
+//! while sim.time() < 0.1 {
+//!     let verdict = sim.step()?;
+//!     assert!(verdict.accepted, "{:.1e} J at {:?}", verdict.error.joule, sim.culprit());
+//! }
+//! println!("{}", sim.body("slider")?.position());
+//! # Ok::<(), SimulationError>(())
+//! ```
+//!
 //! The modules, and what each may not know, stand in `ARCHITECTURE.md`; the symbols in `NOTATION.md`.
 
 pub mod prelude;
@@ -27,3 +39,11 @@ pub use signorini_files as files;
 /// Records of runs, and what is drawn from them.
 #[cfg(feature = "record")]
 pub use signorini_record as record;
+
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct CrateReadme;
+
+#[cfg(doctest)]
+#[doc = include_str!("../../../README.md")]
+struct Readme;

@@ -254,6 +254,76 @@ fn the_walls_stand() {
     assert!(broken.is_empty(), "{}", broken.join("\n"));
 }
 
+/// Import cycles between the files and folders of one folder that are still there. This list may only shrink.
+const CYCLES: &[(&str, &[&str])] = &[
+    ("signorini_files", &["scenefile", "urdf"]),
+    ("signorini_files::scenefile", &["build", "format", "links", "repeat", "soft"]),
+    ("signorini_mechanics::analyse", &["doctor", "size"]),
+    ("signorini_mechanics::analyse", &["mobility", "place"]),
+    ("signorini_mechanics::mechanism", &["equations", "forces"]),
+    (
+        "signorini_solve::solve::psor",
+        &["crew", "crowd", "frames", "freeze", "image", "joints", "kernel", "parts", "rows", "stages", "system", "turn", "vector"],
+    ),
+];
+
+/// The groups of files and folders of each folder that know each other in a circle.
+fn cycles() -> Vec<(String, Vec<String>)> {
+    use std::collections::{BTreeMap, BTreeSet};
+    let mut edges: BTreeMap<String, BTreeMap<String, BTreeSet<String>>> = BTreeMap::new();
+    for (name, folder) in CRATES {
+        let folder = root().join(folder);
+        let mut files = Vec::new();
+        sources(&folder, &mut files);
+        let modules: Vec<Vec<String>> = files.iter().map(|file| module(name, &folder, file)).collect();
+        let known: BTreeSet<String> = modules.iter().flat_map(|m| (1..=m.len()).map(|n| m[..n].join("::"))).collect();
+        for (file, module) in files.iter().zip(&modules) {
+            if module.last().is_some_and(|m| m == "tests") {
+                continue;
+            }
+            let text = plain(&std::fs::read_to_string(file).expect("sources can be read"));
+            for (_, path) in paths(&text, module) {
+                let shared = module.iter().zip(&path).take_while(|(a, b)| a == b).count();
+                let (Some(from), Some(to)) = (module.get(shared), path.get(shared)) else { continue };
+                let place = module[..shared].join("::");
+                if shared > 0 && known.contains(&format!("{place}::{to}")) {
+                    edges.entry(place).or_default().entry(from.clone()).or_default().insert(to.clone());
+                }
+            }
+        }
+    }
+    let mut out = Vec::new();
+    for (place, edges) in edges {
+        let reached = |from: &String| {
+            let (mut seen, mut open) = (BTreeSet::new(), vec![from]);
+            while let Some(next) = open.pop() {
+                open.extend(edges.get(next).into_iter().flatten().filter(|to| seen.insert(to.to_string())));
+            }
+            seen
+        };
+        let reach: BTreeMap<&String, BTreeSet<String>> = edges.keys().map(|from| (from, reached(from))).collect();
+        let mut done = BTreeSet::new();
+        for (from, to) in &reach {
+            let mutual = |other: &&String| reach.get(*other).is_some_and(|back| back.contains(*from));
+            let group: Vec<String> = to.iter().filter(mutual).cloned().collect();
+            if group.contains(from) && group.len() > 1 && done.insert(group.clone()) {
+                out.push((place.clone(), group));
+            }
+        }
+    }
+    out
+}
+
+#[test]
+fn no_new_import_cycles_between_files() {
+    let found = cycles();
+    let allowed = |place: &str, group: &[String]| {
+        CYCLES.iter().any(|(known, files)| *known == place && group.iter().all(|file| files.contains(&file.as_str())))
+    };
+    let new: Vec<_> = found.iter().filter(|(place, group)| !allowed(place, group)).collect();
+    assert!(new.is_empty(), "new import cycles: {new:#?}");
+}
+
 /// What crates may not depend on, of ours or of others, in any way but for their tests.
 const DEPENDENCIES: &[(&str, &[&str])] = &[
     ("crates/solve", &["signorini", "parry3d-f64", "clap", "tiny_http", "hdf5-pure"]),

@@ -2,6 +2,8 @@
 
 mod contacts;
 mod error;
+#[cfg(feature = "record")]
+mod record;
 mod save;
 mod views;
 
@@ -16,7 +18,7 @@ use signorini_mechanics::assemble::{Present, joint};
 use signorini_mechanics::scene::{
     Applied, BodyId, Coordinate, Force, ForceKind, Frame, Function, JointId, Kind, Material, MaterialId, MotorId, Scene, State,
 };
-use signorini_mechanics::step::{Ledger, Settings, Stepper, Verdict};
+use signorini_mechanics::step::{Clock, Ledger, Settings, Stepper, Verdict};
 use signorini_solve::math::pose::Pose;
 use signorini_solve::problem::{Problem, Solution};
 
@@ -64,6 +66,8 @@ pub struct Simulation {
     notes: Vec<String>,
     /// When the scene file ends, s.
     end_time: Option<f64>,
+    #[cfg(feature = "record")]
+    recording: Option<record::Recording>,
 }
 
 /// Where everything is, as flat arrays. They keep their place in memory as long as the simulation lives.
@@ -114,6 +118,8 @@ impl Simulation {
             changed: false,
             notes,
             end_time: None,
+            #[cfg(feature = "record")]
+            recording: None,
         };
         simulation.refresh();
         Ok(simulation)
@@ -190,8 +196,11 @@ impl Simulation {
         self.state.steps
     }
 
-    /// Takes one step, and says how wrong it is. After an error everything is as it was.
+    /// Takes one step, and says how wrong it is. After an error everything is as it was, except that a record which cannot be written
+    /// ([`SimulationError::Record`]) does not take the step back.
     pub fn step(&mut self) -> Result<Verdict, SimulationError> {
+        #[cfg(feature = "record")]
+        let begun = std::time::Instant::now();
         if self.changed {
             self.input_fault().map_or(Ok(()), Err)?;
         }
@@ -209,6 +218,8 @@ impl Simulation {
         self.verdict = Some(verdict);
         self.refresh();
         self.read_contacts();
+        #[cfg(feature = "record")]
+        self.record_step(&verdict, begun.elapsed().as_secs_f64())?;
         Ok(verdict)
     }
 
@@ -397,6 +408,25 @@ impl Simulation {
             angles: &self.state.angles,
             nodes: &self.state.q[nodes..],
         }
+    }
+
+    /// Goes to another state of this scene: one that was kept, or made by another program.
+    pub fn set_raw_state(&mut self, state: &State) -> Result<(), SimulationError> {
+        let (found, wanted) =
+            ((state.q.len(), state.v.len(), state.angles.len()), (self.state.q.len(), self.state.v.len(), self.state.angles.len()));
+        if found != wanted {
+            return Err(SimulationError::Restore(format!("it has {found:?} numbers, wanted {wanted:?}")));
+        }
+        self.state.copy_from(state);
+        self.verdict = None;
+        self.contacts.clear();
+        self.refresh();
+        Ok(())
+    }
+
+    /// Measures the stages of steps by this clock ([`Stepper::stages`]); the library itself looks at none.
+    pub fn set_clock(&mut self, clock: Clock) {
+        self.stepper.clock = Some(clock);
     }
 
     /// Everything that changes, as the stepper sees it.

@@ -6,7 +6,7 @@
 //!
 //! | island | ladder |
 //! |---|---|
-//! | joints alone | direct, newton, interior-point |
+//! | joints alone | direct, newton, interior-point, psor |
 //! | small, without friction | pivot, newton, interior-point, psor |
 //! | small, with friction | newton, interior-point (associated law), psor, newton (a long budget) |
 //! | large | psor (a first budget), newton, interior-point, psor, newton (a long budget) |
@@ -66,6 +66,31 @@ impl Default for Settings {
     }
 }
 
+/// What limits a method on a rung, where [`StoppingCriteria::work`] does not.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Budget {
+    /// Its own limit.
+    Own,
+    /// [`Settings::sweeps`].
+    FirstSweeps,
+    /// [`Settings::factorizations`].
+    Factorizations,
+    /// [`Settings::last_factorizations`].
+    LastFactorizations,
+}
+
+/// The methods that are tried on each kind of island, in their order, each with its budget; the table above says the same.
+pub const LADDERS: [(&str, &[(Method, Budget)]); 4] = {
+    use Budget::*;
+    use Method::*;
+    [
+        ("joints alone", &[(Direct, Own), (Newton, Factorizations), (InteriorPoint, Own), (Psor, Own)]),
+        ("small, without friction", &[(Pivot, Own), (Newton, Factorizations), (InteriorPoint, Own), (Psor, Own)]),
+        ("small, with friction", &[(Newton, Factorizations), (InteriorPoint, Own), (Psor, Own), (Newton, LastFactorizations)]),
+        ("large", &[(Psor, FirstSweeps), (Newton, Factorizations), (InteriorPoint, Own), (Psor, Own), (Newton, LastFactorizations)]),
+    ]
+};
+
 /// One rung of the ladder.
 struct Rung {
     method: Method,
@@ -98,17 +123,14 @@ pub struct Auto {
 impl Auto {
     /// The method with these settings.
     pub fn new(settings: Settings) -> Auto {
-        let stop = settings.stop;
-        let short = StoppingCriteria { work: Some(stop.work.unwrap_or(settings.sweeps)), ..stop };
-        let exactly = StoppingCriteria { work: Some(stop.work.unwrap_or(settings.factorizations)), ..stop };
-        let at_last = StoppingCriteria { work: stop.work.or(settings.last_factorizations), ..stop };
+        let [direct, exact, frictional, large] = LADDERS.map(|(_, rungs)| ladder(rungs, &settings));
         Auto {
             settings,
             judge: Judge::default(),
-            direct: ladder(&[("direct", stop), ("newton", exactly), ("interior-point", stop), ("psor", stop)]),
-            exact: ladder(&[("pivot", stop), ("newton", exactly), ("interior-point", stop), ("psor", stop)]),
-            frictional: ladder(&[("newton", exactly), ("interior-point", stop), ("psor", stop), ("newton", at_last)]),
-            large: ladder(&[("psor", short), ("newton", exactly), ("interior-point", stop), ("psor", stop), ("newton", at_last)]),
+            direct,
+            exact,
+            frictional,
+            large,
             best: Solution::default(),
             parts: Parts::default(),
             used: Vec::new(),
@@ -431,16 +453,27 @@ fn kind(laws: &[Law], small: usize) -> Kind {
 fn affordable(method: Method, laws: &[Law], factorable: usize) -> bool {
     let rows: usize = laws.iter().map(Law::rows).sum();
     let convex = || laws.iter().all(|l| !matches!(l, Law::Coulomb { .. }));
-    match method.name() {
-        "newton" | "pivot" => rows <= factorable,
-        "interior-point" => rows <= factorable || convex(),
-        _ => true,
+    match method {
+        Method::Newton | Method::Pivot => rows <= factorable,
+        Method::InteriorPoint => rows <= factorable || convex(),
+        Method::Auto | Method::Direct | Method::Psor => true,
     }
 }
 
-/// The methods of these names that exist.
-fn ladder(names: &[(&str, StoppingCriteria)]) -> Vec<Rung> {
-    names.iter().filter_map(|(name, stop)| Method::named(name).map(|method| Rung { method, solver: method.build(*stop) })).collect()
+/// The methods of a ladder, each with its budget.
+fn ladder(rungs: &[(Method, Budget)], settings: &Settings) -> Vec<Rung> {
+    let stop = settings.stop;
+    let limited = |work: u64| StoppingCriteria { work: Some(stop.work.unwrap_or(work)), ..stop };
+    let rung = |&(method, budget): &(Method, Budget)| {
+        let stop = match budget {
+            Budget::Own => stop,
+            Budget::FirstSweeps => limited(settings.sweeps),
+            Budget::Factorizations => limited(settings.factorizations),
+            Budget::LastFactorizations => StoppingCriteria { work: stop.work.or(settings.last_factorizations), ..stop },
+        };
+        Rung { method, solver: method.build(stop) }
+    };
+    rungs.iter().map(rung).collect()
 }
 
 /// `v ← H⁻¹(k + Jᵀ r)`, with r made admissible.
@@ -519,4 +552,28 @@ fn joined(a: Report, b: Report) -> Report {
         fastest_block: fastest,
     };
     sum
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_table_above_names_the_ladders_as_they_are() {
+        let rows: Vec<Vec<&str>> = include_str!("auto.rs")
+            .lines()
+            .filter_map(|line| line.strip_prefix("//! | "))
+            .map(|row| row.trim_end_matches(" |").split(" | ").collect())
+            .skip(1)
+            .collect();
+        let method = |cell: &str| cell.split(" (").next().map(str::to_string);
+        let listed: Vec<(String, Vec<String>)> = rows
+            .iter()
+            // A comma within parentheses does not occur.
+            .map(|row| (row[0].to_string(), row[1].split(", ").filter_map(method).collect()))
+            .collect();
+        let ladders: Vec<(String, Vec<String>)> =
+            LADDERS.iter().map(|(kind, rungs)| (kind.to_string(), rungs.iter().map(|(m, _)| m.name().to_string()).collect())).collect();
+        assert_eq!(listed, ladders);
+    }
 }

@@ -4,9 +4,9 @@
 
 use crate::vtu::Series;
 use serde_json::Value as Json;
-use signorini::scene::{BodyId, Kind, Scene, State};
-use signorini::step::Stepper;
-use signorini::whole::write_whole;
+use signorini_mechanics::scene::{BodyId, Kind, Scene, State};
+use signorini_mechanics::step::Stepper;
+use signorini_solve::whole::write_whole;
 use std::fs::{self, File};
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
@@ -47,7 +47,7 @@ impl Tables {
 
     /// Goes on with tables that were interrupted when they had these lengths; what came after is cut off.
     pub fn resume(folder: &Path, lengths: &[(String, u64)]) -> io::Result<Tables> {
-        let open = |name: &str| super::growing::reopen(folder, name, lengths).map(BufWriter::new);
+        let open = |name: &str| super::append_file::reopen(folder, name, lengths).map(BufWriter::new);
         Ok(Tables {
             folder: folder.to_path_buf(),
             bodies: open(BODIES)?,
@@ -58,8 +58,8 @@ impl Tables {
 
     /// Puts everything on the disk, and says how long each table is.
     pub fn sync(&mut self) -> io::Result<Vec<(String, u64)>> {
-        let bodies = super::growing::sync(&mut self.bodies)?;
-        Ok(vec![(BODIES.into(), bodies), (CONTACTS.into(), super::growing::sync(&mut self.contacts)?), self.softs.sync()?])
+        let bodies = super::append_file::sync(&mut self.bodies)?;
+        Ok(vec![(BODIES.into(), bodies), (CONTACTS.into(), super::append_file::sync(&mut self.contacts)?), self.softs.sync()?])
     }
 
     /// Writes the present state: bodies at the end of the step (centre of mass; angular velocity in body axes),

@@ -1,12 +1,22 @@
 //! The figures of a run.
 
-use super::{Ended, Finished};
-use crate::scenefile::Loaded;
+use crate::record::head::About;
 use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::{Value as Json, json};
-use signorini::scene::{Kind, Scene, State};
-use signorini::step::{Ledger, Stepper, Verdict};
+use signorini_mechanics::scene::{Kind, Scene, State};
+use signorini_mechanics::step::{Ledger, Stepper, Verdict};
 use std::collections::BTreeMap;
+
+/// How a run ended.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Ended {
+    /// It came to its end.
+    Complete,
+    /// The user stopped it.
+    Interrupted,
+    /// A step was refused: why.
+    Refused(String),
+}
 
 /// The figures of a run, growing step by step.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -248,6 +258,29 @@ impl Summary {
         if self.wall > 0.0 { self.steps as f64 / self.wall } else { 0.0 }
     }
 
+    /// The object of run.json: the summary, how it ended, the facts, and verdicts along the way.
+    pub fn run_json(&self, scene: &Scene, about: &About<'_>, ended: &Ended, facts: Json) -> Json {
+        let mut object = self.to_json();
+        object["scene"] = json!(scene.name);
+        object["about"] = json!(about.about);
+        object["dt"] = json!(about.dt);
+        object["t_end_wanted"] = json!(self.wanted);
+        object["complete"] = json!(*ended == Ended::Complete);
+        object["ended"] = match ended {
+            Ended::Complete => json!("complete"),
+            Ended::Interrupted => json!("interrupted"),
+            Ended::Refused(why) => json!(why),
+        };
+        object["rows_max"] = json!(self.rows);
+        object["refused_steps"] = json!(self.refusals.steps);
+        object["divided"] = json!(self.divided);
+        object["ledger_worst"] = json!(self.ledger);
+        object["seconds"] = self.stages.clone();
+        object["facts"] = facts;
+        object["verdicts"] = json!(self.verdicts);
+        object
+    }
+
     /// The object that `--json` prints.
     pub fn to_json(&self) -> Json {
         let mut energy = json!(self.energy);
@@ -293,32 +326,6 @@ impl Refusals {
             (self.worst_ratio, self.worst_time) = (ratio, verdict.time);
             self.worst = verdict.reasons(scene);
         }
-    }
-}
-
-impl Finished {
-    /// The object of run.json: the summary, how it ended, the facts, and verdicts along the way.
-    pub fn to_json(&self, loaded: &Loaded) -> Json {
-        let summary = &self.summary;
-        let mut object = summary.to_json();
-        object["scene"] = json!(loaded.scene.name);
-        object["about"] = json!(loaded.about);
-        object["dt"] = json!(loaded.dt);
-        object["t_end_wanted"] = json!(summary.wanted);
-        object["complete"] = json!(self.ended == Ended::Complete);
-        object["ended"] = match &self.ended {
-            Ended::Complete => json!("complete"),
-            Ended::Interrupted => json!("interrupted"),
-            Ended::Refused(why) => json!(why),
-        };
-        object["rows_max"] = json!(summary.rows);
-        object["refused_steps"] = json!(summary.refusals.steps);
-        object["divided"] = json!(summary.divided);
-        object["ledger_worst"] = json!(summary.ledger);
-        object["seconds"] = summary.stages.clone();
-        object["facts"] = self.outcomes.iter().map(|o| o.to_json()).collect();
-        object["verdicts"] = json!(summary.verdicts);
-        object
     }
 }
 

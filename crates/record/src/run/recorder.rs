@@ -5,14 +5,13 @@ use crate::record::frame::{self, BODY, COARSER, CONTACT, DROP_ERROR, DROP_FORCE,
 use crate::record::head::{About, Head, Scalar, Soft};
 use crate::record::words::{float, length};
 use crate::record::{FILE, History, MAGIC, Step, steps, write_chunk};
-use crate::scenefile::Loaded;
 use glam::DVec3;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value as Json, json};
-use signorini::assemble::Source;
-use signorini::problem::error::Judge;
-use signorini::scene::{BodyId, JointId, Scene, SoftId, State};
-use signorini::step::{Stepper, Verdict};
+use signorini_mechanics::assemble::Source;
+use signorini_mechanics::scene::{BodyId, JointId, Scene, SoftId, State};
+use signorini_mechanics::step::{Stepper, Verdict};
+use signorini_solve::problem::error::Judge;
 use std::collections::HashMap;
 use std::fs::{File, OpenOptions};
 use std::io::{self, Seek, SeekFrom, Write};
@@ -110,7 +109,7 @@ pub struct Recorded {
 
 impl Recorder {
     /// Begins a record of a scene.
-    pub fn begin(loaded: &Loaded, plan: &Plan<'_>) -> io::Result<Recorder> {
+    pub fn begin(scene: &Scene, about: &About<'_>, plan: &Plan<'_>) -> io::Result<Recorder> {
         let mut output = match plan.folder {
             Some(folder) => {
                 std::fs::create_dir_all(folder)?;
@@ -118,14 +117,14 @@ impl Recorder {
             }
             None => Output::Memory(Vec::new()),
         };
-        let head = head(loaded, plan);
+        let head = head(scene, about, plan);
         output.writer().write_all(MAGIC)?;
         write_chunk(output.writer(), b"HEAD", &serde_json::to_vec(&head)?)?;
-        Ok(Recorder::new(loaded, head, output))
+        Ok(Recorder::new(scene, head, output))
     }
 
     /// Goes on with the record of a folder; what came after the checkpoint is cut off.
-    pub fn resume(loaded: &Loaded, plan: &Plan<'_>, from: &Recorded) -> io::Result<Recorder> {
+    pub fn resume(scene: &Scene, about: &About<'_>, plan: &Plan<'_>, from: &Recorded) -> io::Result<Recorder> {
         let path = plan.folder.unwrap_or(Path::new(".")).join(FILE);
         let mut file = OpenOptions::new().write(true).open(path)?;
         if file.metadata()?.len() < from.length {
@@ -133,7 +132,7 @@ impl Recorder {
         }
         file.set_len(from.length)?;
         file.seek(SeekFrom::End(0))?;
-        let mut recorder = Recorder::new(loaded, head(loaded, plan), Output::Folder(file));
+        let mut recorder = Recorder::new(scene, head(scene, about, plan), Output::Folder(file));
         recorder.names = from.names.iter().cloned().zip(0..).collect();
         recorder.worst = from.worst.as_deref().map(Step::from_row);
         (recorder.written, recorder.limit, recorder.thin, recorder.seen) = (from.written, from.limit, from.thin.max(1), from.seen);
@@ -167,7 +166,7 @@ impl Recorder {
         })
     }
 
-    fn new(loaded: &Loaded, head: Head, output: Output) -> Recorder {
+    fn new(scene: &Scene, head: Head, output: Output) -> Recorder {
         let room = head.bounds.map(DVec3::from_array);
         Recorder {
             output,
@@ -187,7 +186,7 @@ impl Recorder {
             thin: 1,
             seen: 0,
             flushed: Instant::now(),
-            held: held(&loaded.scene),
+            held: held(scene),
             room,
         }
     }
@@ -249,7 +248,7 @@ impl Recorder {
     }
 
     /// Takes note of the present moment.
-    pub fn frame(&mut self, scene: &Scene, stepper: &mut Stepper, state: &State) -> io::Result<()> {
+    pub fn frame(&mut self, scene: &Scene, stepper: &Stepper, state: &State) -> io::Result<()> {
         self.seen += 1;
         if !(self.seen - 1).is_multiple_of(self.thin) {
             return Ok(());
@@ -329,7 +328,7 @@ impl Recorder {
     }
 
     /// The error of each block of the last step, J.
-    fn errors(&mut self, scene: &Scene, stepper: &mut Stepper) -> Errors {
+    fn errors(&mut self, scene: &Scene, stepper: &Stepper) -> Errors {
         let mut out = Errors { blocks: Vec::new(), bodies: vec![0.0; scene.bodies.len()] };
         let (problem, solution) = stepper.posed();
         let fits = problem.rows() > 0 && solution.r.len() == problem.rows() && solution.v.len() == problem.n();
@@ -415,9 +414,8 @@ impl Recorder {
 }
 
 /// What exists, and how it is recorded.
-fn head(loaded: &Loaded, plan: &Plan<'_>) -> Head {
-    let about = About { about: &loaded.about, dt: loaded.dt, t_end: loaded.t_end, texts: &loaded.texts };
-    let mut head = Head::of(&loaded.scene, &about, soft_bodies(&loaded.scene));
+fn head(scene: &Scene, about: &About<'_>, plan: &Plan<'_>) -> Head {
+    let mut head = Head::of(scene, about, soft_bodies(scene));
     (head.steps, head.every, head.step_every) = (plan.steps, plan.every, plan.steps.div_ceil(ROWS).max(1));
     (head.solver, head.law) = (plan.solver.into(), plan.law.into());
     head
@@ -508,10 +506,10 @@ fn owners(scene: &Scene, source: &Source) -> impl Iterator<Item = BodyId> {
 /// Linear (world) and angular velocity (body axes); of an imposed body by the difference of two poses.
 fn velocity(scene: &Scene, stepper: &Stepper, state: &State, body: BodyId) -> (DVec3, DVec3) {
     match &scene.bodies[body.index()].kind {
-        signorini::scene::Kind::Imposed(motion) => {
+        signorini_mechanics::scene::Kind::Imposed(motion) => {
             let (h, initial) = (stepper.settings.h, &scene.bodies[body.index()].pose);
             let (before, after) = (motion.pose(initial, state.time - h), motion.pose(initial, state.time));
-            let turn = signorini::math::pose::logarithm(before.orientation.conjugate() * after.orientation);
+            let turn = signorini_solve::math::pose::logarithm(before.orientation.conjugate() * after.orientation);
             ((after.position - before.position) / h, turn / h)
         }
         _ => state.twist(stepper.layout(), body),
@@ -520,7 +518,7 @@ fn velocity(scene: &Scene, stepper: &Stepper, state: &State, body: BodyId) -> (D
 
 /// The soft bodies of a scene: the triangles of their surfaces, once.
 fn soft_bodies(scene: &Scene) -> Vec<Soft> {
-    let of = |soft: &signorini::scene::Soft| Soft {
+    let of = |soft: &signorini_mechanics::scene::Soft| Soft {
         name: scene.bodies[soft.body.index()].name.clone(),
         color: "#c98a5a".into(),
         nodes: soft.boundary.nodes.len(),
@@ -532,7 +530,7 @@ fn soft_bodies(scene: &Scene) -> Vec<Soft> {
 
 /// For each of [`soft_bodies`], in their order: the places of the nodes on its surface (m), and the stress at each.
 fn soft_state(scene: &Scene, stepper: &Stepper, state: &State) -> Vec<(Vec<DVec3>, Vec<f64>)> {
-    let of = |(i, soft): (usize, &signorini::scene::Soft)| {
+    let of = |(i, soft): (usize, &signorini_mechanics::scene::Soft)| {
         let id = SoftId(i as u32);
         let first = stepper.layout().nodes_of(id).start;
         let places = soft.boundary.nodes.iter().map(|&n| state.node(stepper.layout(), first + n as usize)).collect();

@@ -1,6 +1,6 @@
 //! The folder of a run: one writer at a time, and nothing in it from a run before.
 
-use signorini::whole::PARTIAL;
+use signorini_solve::whole::PARTIAL;
 use std::fs::{self, File, OpenOptions, TryLockError};
 use std::io::{self, Read, Write};
 use std::path::Path;

@@ -1,6 +1,5 @@
 //! Files that grow, and can be cut back to where a checkpoint left them.
 
-use super::tables::partial;
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, BufWriter, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
@@ -31,23 +30,23 @@ pub fn sync(file: &mut BufWriter<File>) -> io::Result<u64> {
 }
 
 /// A table of our own.
-pub struct Growing {
+pub struct AppendFile {
     folder: PathBuf,
     name: &'static str,
     writer: BufWriter<File>,
 }
 
-impl Growing {
+impl AppendFile {
     /// A new table with this first line.
-    pub fn create(folder: &Path, name: &'static str, head: &str) -> io::Result<Growing> {
+    pub fn create(folder: &Path, name: &'static str, head: &str) -> io::Result<AppendFile> {
         let mut writer = BufWriter::new(File::create(partial(folder, name))?);
         writeln!(writer, "{head}")?;
-        Ok(Growing { folder: folder.to_path_buf(), name, writer })
+        Ok(AppendFile { folder: folder.to_path_buf(), name, writer })
     }
 
     /// A table that was interrupted.
-    pub fn resume(folder: &Path, name: &'static str, lengths: &[(String, u64)]) -> io::Result<Growing> {
-        Ok(Growing { folder: folder.to_path_buf(), name, writer: BufWriter::new(reopen(folder, name, lengths)?) })
+    pub fn resume(folder: &Path, name: &'static str, lengths: &[(String, u64)]) -> io::Result<AppendFile> {
+        Ok(AppendFile { folder: folder.to_path_buf(), name, writer: BufWriter::new(reopen(folder, name, lengths)?) })
     }
 
     /// Appends a line.
@@ -65,4 +64,9 @@ impl Growing {
         sync(&mut self.writer)?;
         fs::rename(partial(&self.folder, self.name), self.folder.join(self.name))
     }
+}
+
+/// The name of a table that is not whole yet.
+pub fn partial(folder: &Path, name: &str) -> PathBuf {
+    folder.join(format!(".{name}.partial"))
 }

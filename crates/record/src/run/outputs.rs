@@ -1,13 +1,13 @@
 //! Everything that a run writes into its folder: bodies, contacts, motors, and if asked for, reactions.
 
-use super::growing::Growing;
+use super::append_file::AppendFile;
 use super::tables::{Tables, field};
 use serde_json::Value as Json;
-use signorini::analyse::kinematics::Effort;
-use signorini::analyse::reactions::reactions;
-use signorini::assemble::{Present, Source, joint};
-use signorini::scene::{Drive, MotorId, Scene, State};
-use signorini::step::Stepper;
+use signorini_mechanics::analyse::kinematics::Effort;
+use signorini_mechanics::analyse::reactions::reactions;
+use signorini_mechanics::assemble::{Present, Source, joint};
+use signorini_mechanics::scene::{Drive, MotorId, Scene, State};
+use signorini_mechanics::step::Stepper;
 use std::io;
 use std::path::Path;
 
@@ -20,24 +20,24 @@ const REACTIONS_HEAD: &str = "t_s,kind,name,fx_N,fy_N,fz_N,tx_Nm,ty_Nm,tz_Nm,loc
 /// The tables of a run.
 pub struct Outputs {
     tables: Tables,
-    motors: Option<Growing>,
-    reactions: Option<Growing>,
+    motors: Option<AppendFile>,
+    reactions: Option<AppendFile>,
 }
 
 impl Outputs {
     /// New tables.
     pub fn create(folder: &Path, scene: &Scene, with_reactions: bool) -> io::Result<Outputs> {
         let tables = Tables::create(folder)?;
-        let motors = (!scene.motors.is_empty()).then(|| Growing::create(folder, MOTORS, MOTORS_HEAD)).transpose()?;
-        let reactions = with_reactions.then(|| Growing::create(folder, REACTIONS, REACTIONS_HEAD)).transpose()?;
+        let motors = (!scene.motors.is_empty()).then(|| AppendFile::create(folder, MOTORS, MOTORS_HEAD)).transpose()?;
+        let reactions = with_reactions.then(|| AppendFile::create(folder, REACTIONS, REACTIONS_HEAD)).transpose()?;
         Ok(Outputs { tables, motors, reactions })
     }
 
     /// Tables that were interrupted at these lengths.
     pub fn resume(folder: &Path, scene: &Scene, with_reactions: bool, lengths: &[(String, u64)]) -> io::Result<Outputs> {
         let tables = Tables::resume(folder, lengths)?;
-        let motors = (!scene.motors.is_empty()).then(|| Growing::resume(folder, MOTORS, lengths)).transpose()?;
-        let reactions = with_reactions.then(|| Growing::resume(folder, REACTIONS, lengths)).transpose()?;
+        let motors = (!scene.motors.is_empty()).then(|| AppendFile::resume(folder, MOTORS, lengths)).transpose()?;
+        let reactions = with_reactions.then(|| AppendFile::resume(folder, REACTIONS, lengths)).transpose()?;
         Ok(Outputs { tables, motors, reactions })
     }
 
@@ -102,7 +102,7 @@ fn efforts(scene: &Scene, stepper: &Stepper, state: &State) -> Vec<Effort> {
     let now = Present::at_rest(scene, state);
     let twist = |body| {
         let (linear, angular) = state.twist(stepper.layout(), body);
-        signorini::assemble::Twist { linear, angular }
+        signorini_mechanics::assemble::Twist { linear, angular }
     };
     scene
         .motors
