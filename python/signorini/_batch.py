@@ -70,8 +70,8 @@ class Batch:
         if int(steps) < 1:
             raise InputError(f"steps is {steps}, wanted at least 1")
         for values, setters, last in self._inputs.values():
-            for i in np.flatnonzero(~np.isnan(values) & (values != last)):
-                setters[i](float(values[i]))
+            for changed in np.flatnonzero(~np.isnan(values) & (values != last)):
+                setters[changed](float(values[changed]))
             last[:] = values
         verdicts = _engine.step_all(self.simulations, int(steps))
         for path, array in self._outputs.items():

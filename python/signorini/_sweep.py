@@ -134,7 +134,7 @@ def sweep(
     if grid is not None:
         combinations = itertools.product(*(list(values) for values in grid.values()))
         samples = [dict(zip(grid, values)) for values in combinations]
-    tasks = []
+    tasks: list[dict[str, Any]] = []
     for params in samples or ():
         plain = {name: x if isinstance(x, str) else float(x) for name, x in params.items()}
         names = [m if isinstance(m, str) else m.__name__ for m in measure]
