@@ -398,6 +398,7 @@ class Scene(_engine.Scene):
         self,
         dt: float | None = None,
         *,
+        accuracy: float | None = None,
         solver: str | None = None,
         law: str | None = None,
         tolerance: float | None = None,
@@ -409,7 +410,8 @@ class Scene(_engine.Scene):
     ) -> Simulation:
         """A simulation of this scene, with the settings of its file and these above them.
 
-        `dt`: length of a step, s. `solver`: one of `signorini.SOLVERS`. `law`: `coulomb` or `cone` (associated
+        `dt`: length of a step, s. `accuracy`: largest error of a position in one step, m: steps are then as short as this
+        asks for, and `dt` is the time between outputs. `solver`: one of `signorini.SOLVERS`. `law`: `coulomb` or `cone` (associated
         friction). `tolerance`: largest error relative to the energy scale. `policy` for steps that are not accepted:
         `accept-with-warning`, `substep` or `stop`.
         """
@@ -418,6 +420,8 @@ class Scene(_engine.Scene):
         settings = json.loads(self._settings_json())
         if dt is not None:
             settings["h"] = number(dt, "dt")
+        if accuracy is not None:
+            settings["accuracy"] = number(accuracy, "accuracy")
         if solver is not None:
             settings["solver"] = choose("solver", solver, _engine.SOLVERS)
         if law is not None:
