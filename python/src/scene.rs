@@ -125,13 +125,7 @@ impl Scene {
     }
 
     /// Becomes the scene that was stored so, with these settings.
-    fn _become(
-        &mut self,
-        py: Python<'_>,
-        scene: &str,
-        settings: &str,
-        rest: (Option<f64>, String, String, Vec<String>),
-    ) -> PyResult<()> {
+    fn _become(&mut self, py: Python<'_>, scene: &str, settings: &str, rest: (Option<f64>, String, String, Vec<String>)) -> PyResult<()> {
         let (end_time, about, source, notes) = rest;
         let scene = parsed("scene", scene).map_err(|e| e.raise(py))?;
         let settings = parsed("settings", settings).map_err(|e| e.raise(py))?;
@@ -152,14 +146,7 @@ impl Scene {
         Ok(self.scene.add_body(body).0)
     }
 
-    fn _add_collider(
-        &mut self,
-        py: Python<'_>,
-        body: Key,
-        shape: &str,
-        at: ([f64; 3], [f64; 4]),
-        skin: (Key, [f64; 3]),
-    ) -> PyResult<u32> {
+    fn _add_collider(&mut self, py: Python<'_>, body: Key, shape: &str, at: ([f64; 3], [f64; 4]), skin: (Key, [f64; 3])) -> PyResult<u32> {
         let (position, orientation) = at;
         let (material, belt) = skin;
         let body = resolve!(py, body, &self.scene, BodyId)?;
@@ -204,14 +191,7 @@ impl Scene {
         Ok(self.scene.add_material(material).0)
     }
 
-    fn _add_joint(
-        &mut self,
-        py: Python<'_>,
-        name: &str,
-        kind: &str,
-        pair: (Key, Key),
-        at: ([f64; 3], [f64; 3]),
-    ) -> PyResult<u32> {
+    fn _add_joint(&mut self, py: Python<'_>, name: &str, kind: &str, pair: (Key, Key), at: ([f64; 3], [f64; 3])) -> PyResult<u32> {
         let ((a, b), (position, axis)) = (pair, at);
         let bodies = (resolve!(py, a, &self.scene, BodyId)?, resolve!(py, b, &self.scene, BodyId)?);
         let kind = parsed("kind of a joint", kind).map_err(|e| e.raise(py))?;
