@@ -2,6 +2,7 @@
 
 pub mod check;
 pub mod codegen;
+pub mod command;
 pub mod convert;
 pub mod demo;
 pub mod picture;

@@ -70,7 +70,7 @@ pub struct Present {
 }
 
 /// How the scheme is to be set up.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
 pub struct Scheme {
     /// How positions and velocities go on.
     pub time: TimeScheme,
@@ -81,8 +81,10 @@ pub struct Scheme {
     /// Error reduction of contacts (ERP): the share of an overlap that one step corrects, 0…1.
     pub contact_erp: f64,
     /// Greatest speed at which an overlap is corrected, m/s.
+    #[serde(with = "crate::scene::extended")]
     pub max_depenetration_velocity: f64,
     /// Impacts slower than this do not rebound, m/s.
+    #[serde(with = "crate::scene::extended")]
     pub restitution_threshold: f64,
     /// Rigid contacts, or springs in their place.
     pub treatment: Treatment,

@@ -17,7 +17,8 @@ use super::{Assembly, Present, Source};
 use crate::problem::Law;
 
 /// What a contact is.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, serde::Serialize, serde::Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Treatment {
     /// A unilateral constraint with friction.
     #[default]
@@ -27,7 +28,7 @@ pub enum Treatment {
 }
 
 /// A spring and a damper in place of a contact.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
 pub struct Penalty {
     /// Stiffness k, N/m^p.
     pub stiffness: f64,

@@ -16,7 +16,7 @@
 
 pub mod body;
 pub mod check;
-mod extended;
+pub(crate) mod extended;
 pub mod force;
 pub mod function;
 pub mod joint;

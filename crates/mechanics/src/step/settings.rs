@@ -19,7 +19,7 @@ pub enum Policy {
 }
 
 /// How to step.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Settings {
     /// Length of a step h, s.
     pub h: f64,

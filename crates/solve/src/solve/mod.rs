@@ -56,13 +56,14 @@ pub trait ReducedSolver {
 }
 
 /// When to stop; every method's settings hold one.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct StoppingCriteria {
     /// What must be small.
     pub tolerance: Tolerance,
     /// The most work, in the method's own unit (sweeps, factorizations, pivots): reproducible. `None`: the method's default.
     pub work: Option<u64>,
-    /// The latest moment: not reproducible.
+    /// The latest moment: not reproducible, and not stored.
+    #[serde(skip)]
     pub deadline: Option<Instant>,
     /// Keep a history of the error.
     pub history: bool,

@@ -1,0 +1,74 @@
+//! The command line as a whole: its subcommands, and which function runs each.
+
+use crate::{check, codegen, convert, demo, picture, replay, run, schema, solve, view};
+use clap::{Parser, Subcommand};
+use std::ffi::OsString;
+use std::process::ExitCode;
+
+#[derive(Parser)]
+#[command(name = "signorini", version, about, long_about = None, arg_required_else_help = true)]
+struct Arguments {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Subcommand)]
+enum Command {
+    /// Run a scene that comes with the program; without a name, list them and run one.
+    Demo(demo::Arguments),
+    /// Simulate a scene file; say how wrong every step was; check the facts it states.
+    Run(run::Arguments),
+    /// Show a recorded run in the browser, growing while the run goes on; on 127.0.0.1 alone.
+    View(view::Arguments),
+    /// Draw a picture, an animation or a plot of a recorded run; needs no display.
+    Picture(picture::Arguments),
+    /// Write a recorded run as animated glTF (.glb) or as a report (.html).
+    Export(view::Export),
+    /// Look a scene over before its first step: degrees of freedom, redundant joints, overlaps, units; what to do about each.
+    Check(check::Arguments),
+    /// Write a robot file (URDF, MJCF) as an editable scene.
+    Convert(convert::Arguments),
+    /// Solve one kept step again with every solver.
+    Replay(replay::Arguments),
+    /// Print the format of scene files as JSON Schema.
+    Schema,
+    /// Solve problems from files and say in joules how wrong the answers are.
+    Solve(solve::Arguments),
+    /// Write the accelerations of a mechanism as C99 or Rust for a real-time target.
+    Codegen(codegen::Arguments),
+    /// Measure a method: speed, iterations, accuracy, beside the published figures.
+    #[cfg(feature = "bench")]
+    Bench(signorini_bench::Arguments),
+}
+
+/// Runs the program with these arguments, the first of which is its name; wrong use and `--help` end the process.
+pub fn main(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
+    leave_quietly();
+    match Arguments::parse_from(arguments).command {
+        Command::Demo(arguments) => demo::run(&arguments),
+        Command::Run(arguments) => run::run(&arguments),
+        Command::View(arguments) => view::run(&arguments),
+        Command::Picture(arguments) => picture::run(&arguments),
+        Command::Export(arguments) => view::export(&arguments),
+        Command::Check(arguments) => check::run(&arguments),
+        Command::Convert(arguments) => convert::run(&arguments),
+        Command::Replay(arguments) => replay::run(&arguments),
+        Command::Schema => schema::run(),
+        Command::Solve(arguments) => solve::run(&arguments),
+        Command::Codegen(arguments) => codegen::run(&arguments),
+        #[cfg(feature = "bench")]
+        Command::Bench(arguments) => signorini_bench::run(&arguments),
+    }
+}
+
+/// Who reads our output may stop reading (`signorini … | head`): that ends the program without a word, as it does with other tools.
+fn leave_quietly() {
+    let usual = std::panic::take_hook();
+    std::panic::set_hook(Box::new(move |info| {
+        let message = info.payload().downcast_ref::<String>().map_or("", String::as_str);
+        if message.starts_with("failed printing to stdout") {
+            std::process::exit(141);
+        }
+        usual(info);
+    }));
+}

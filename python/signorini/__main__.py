@@ -1,0 +1,5 @@
+"""`python -m signorini`: the command line."""
+
+from ._command import main
+
+main()
