@@ -71,22 +71,27 @@ impl Case {
     }
 }
 
-/// r − P(r − ũ/a).
+/// r − P(r − u/a); for the true law of friction the map of Alart and Curnier, normal and tangents one after the other.
 fn residual(rule: &Rule, a: f64, u: &[f64], r: &[f64]) -> Vec<f64> {
     let size = |x: &[f64]| x.iter().map(|x| x * x).sum::<f64>().sqrt();
-    let mut shifted = u.to_vec();
-    if let Rule::Cone { mu, shift: true } = rule {
-        shifted[0] += mu * size(&u[1..]);
-    }
-    let x: Vec<f64> = r.iter().zip(&shifted).map(|(r, u)| r - u / a).collect();
+    let x: Vec<f64> = r.iter().zip(u).map(|(r, u)| r - u / a).collect();
     match *rule {
         Rule::Zero => vec![u[0] / a],
         Rule::Between(lo, hi) if x[0] > lo && x[0] < hi => vec![u[0] / a],
         Rule::Between(lo, hi) => vec![r[0] - x[0].clamp(lo, hi)],
+        Rule::Cone { mu, shift: true } => {
+            let (pressed, t) = (x[0].max(0.0), size(&x[1..]));
+            if x[0] <= 0.0 {
+                return r.to_vec();
+            }
+            let sticks = t <= mu * pressed;
+            let tangent = |i: usize| if sticks { u[i] / a } else { r[i] - mu * pressed * x[i] / t };
+            (0..r.len()).map(|i| if i == 0 { u[0] / a } else { tangent(i) }).collect()
+        }
         Rule::Cone { mu, .. } => {
             let (n, t) = (x[0], size(&x[1..]));
             if t <= mu * n {
-                return shifted.iter().map(|u| u / a).collect();
+                return u.iter().map(|u| u / a).collect();
             }
             if mu * t <= -n {
                 return r.to_vec();

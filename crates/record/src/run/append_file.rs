@@ -1,6 +1,5 @@
 //! Files that grow, and can be cut back to where a checkpoint left them.
 
-use super::tables::partial;
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, BufWriter, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
@@ -65,4 +64,9 @@ impl AppendFile {
         sync(&mut self.writer)?;
         fs::rename(partial(&self.folder, self.name), self.folder.join(self.name))
     }
+}
+
+/// The name of a table that is not whole yet.
+pub fn partial(folder: &Path, name: &str) -> PathBuf {
+    folder.join(format!(".{name}.partial"))
 }

@@ -2,6 +2,7 @@
 //!
 //! They are written under other names and take their own when they are whole: whoever reads them never sees half a file.
 
+use super::append_file::partial;
 use crate::vtu::Series;
 use serde_json::Value as Json;
 use signorini_mechanics::scene::{BodyId, Kind, Scene, State};
@@ -137,11 +138,6 @@ impl Tables {
         // The summary comes last: where it is, everything is.
         write_whole(&self.folder.join(RUN), format!("{run:#}\n").as_bytes())
     }
-}
-
-/// The name of a table that is not whole yet.
-pub fn partial(folder: &Path, name: &str) -> PathBuf {
-    folder.join(format!(".{name}.partial"))
 }
 
 /// A text as a field of CSV. A text that a spreadsheet would take for a formula begins with an apostrophe there.
