@@ -23,7 +23,6 @@ const WALLS: &[(&str, &[&str])] = &[
     ("signorini_mechanics::scene", &["problem", "solve", "assemble", "step", "analyse", "symbolic", "mechanism"]),
     ("signorini_mechanics::assemble", &["solve", "step", "analyse", "symbolic", "mechanism"]),
     ("signorini_mechanics::symbolic", &["problem", "solve", "geometry", "scene", "assemble", "step", "analyse", "mechanism"]),
-    ("signorini_mechanics::geometry", &["mesh", "narrow"]),
     ("signorini_mechanics::mechanism", &["problem", "solve", "geometry", "assemble", "step", "analyse"]),
     ("signorini_mechanics::step", &["analyse", "symbolic", "mechanism", "problem::files"]),
     ("signorini_mechanics::analyse", &["problem::files"]),
@@ -261,6 +260,7 @@ const CYCLES: &[(&str, &[&str])] = &[
     ("signorini_files::scenefile", &["build", "format", "links", "repeat", "soft"]),
     ("signorini_mechanics::analyse", &["doctor", "size"]),
     ("signorini_mechanics::analyse", &["mobility", "place"]),
+    ("signorini_mechanics::geometry", &["mesh", "narrow"]),
     ("signorini_mechanics::mechanism", &["equations", "forces"]),
     (
         "signorini_solve::solve::psor",

@@ -274,16 +274,17 @@ impl Builder<'_, '_> {
     fn group(&mut self, name: &Name) -> Option<u32> {
         let at = match self.groups.iter().position(|g| *g == name.value) {
             Some(at) => at,
-            // Not kept beyond the limit: every body of a large scene may name another.
-            None if self.groups.len() == 32 => {
-                self.reader.fault(&name.at, format!("`{}` is one more group than 32", name.value), "wanted at most 32 groups");
-                return None;
-            }
+            // Every body of a large scene may name another one: enough has been said.
+            None if self.groups.len() >= 64 => return None,
             None => {
                 self.groups.push(name.value.clone());
                 self.groups.len() - 1
             }
         };
+        if at >= 32 {
+            self.reader.fault(&name.at, format!("`{}` is group number {}", name.value, at + 1), "wanted at most 32 groups");
+            return None;
+        }
         Some(1 << at)
     }
 

@@ -69,6 +69,8 @@ pub fn equilibrium(scene: &Scene, settings: Settings, state: &mut State) -> Resu
     let layout = Layout::of(scene);
     let longest = 50.0 * settings.h.max(1e-3);
     let scheme = Scheme { restitution_threshold: f64::MAX, time: TimeScheme::Euler, ..settings.scheme };
+    // Reactions that are not unique are named, not shared out.
+    let scheme = Scheme { load_sharing: 0.0, ..scheme };
     let mut settings = Settings { scheme, projections: 2, ..settings };
     // Forces are wanted to many digits.
     settings.stop.tolerance.velocity = settings.stop.tolerance.velocity.min(1e-12);

@@ -17,10 +17,13 @@
 //! All contacts of a pair have the same compliance, so that equal gaps carry equal loads; a table on four legs rests on
 //! them as on equal springs. Tangential rows have none: friction that gives way would creep.
 //!
-//! The compliance is a part of the step's problem: the residual, the ledger and stored problems include it.
+//! Steps of more than [`MOST_ROWS`] rows stay rigid. The compliance is a part of the step's problem: the residual, the ledger and stored problems include it.
 
 use super::{Assembly, Source};
 use crate::scene::{BodyId, Kind, Scene};
+
+/// Steps of more rows than this stay rigid: they are swept, and sweeps take many times as long over compliant rows.
+pub const MOST_ROWS: usize = 600;
 
 /// Largest compliance, relative to the inverse masses.
 const SOFTEST: f64 = 1e-3;

@@ -396,7 +396,9 @@ impl Sink<'_> {
             self.edges_on_edges(on_a, on_b, &mut lists, name);
         }
         self.unite(start, 1e-6 * a.size.min(b.size));
-        self.thin(start, &b.pose, false, (&mut lists.group, &mut lists.local));
+        if !(surface_a.soft || surface_b.soft) {
+            self.thin(start, &b.pose, false, (&mut lists.group, &mut lists.local));
+        }
         self.scratch.lists = lists;
     }
 
@@ -436,7 +438,11 @@ impl Sink<'_> {
             // Whether it is the foremost point of its surroundings, roughly: of a finely curved
             // surface the neighbours of the lowest vertex count too.
             let slant = if surface_b.blunt(vertex) { ROUGH } else { SLANT };
-            let faces = |n: DVec3| surface_b.vertex_sees(vertex, -pose.inverse_vector(n), slant);
+            // Each node of a soft body carries itself, unless it looks away.
+            let faces = |n: DVec3| match surface_b.soft {
+                true => surface_b.vertex_normals[vertex as usize].dot(pose.inverse_vector(n)) <= SOFT_SLANT,
+                false => surface_b.vertex_sees(vertex, -pose.inverse_vector(n), slant),
+            };
             let depth = (-foot.distance).max(0.0);
             let before = self.contacts.len();
             let mut put = |normal: DVec3, height: f64| {
@@ -683,6 +689,8 @@ fn spanning(contacts: &[Contact], (t1, t2): (DVec3, DVec3), places: &mut Vec<u32
 
 /// No side at a vertex of one surface goes behind a face of the other more steeply (sine of 45°).
 const ROUGH: f64 = 0.7;
+/// Nodes of soft bodies whose normal lies along the contact's by more than this look away.
+const SOFT_SLANT: f64 = 0.2;
 
 /// Crossing edges count if the direction is seen by both within this (sine of the angle).
 const EDGES: f64 = 1e-3;

@@ -312,7 +312,8 @@ impl Stepper {
             self.solution.r.clear();
             self.solution.r.resize(self.assembly.problem.rows(), 0.0);
         }
-        if self.settings.scheme.treatment == Treatment::Rigid {
+        // Large piles are swept, and sweeps take many times as long over compliant rows.
+        if self.settings.scheme.treatment == Treatment::Rigid && self.assembly.problem.rows() <= load_sharing::MOST_ROWS {
             let speed = self.settings.scheme.load_sharing * self.settings.stop.tolerance.velocity;
             load_sharing::apply(&mut self.assembly, scene, speed, &self.solution.r);
         }

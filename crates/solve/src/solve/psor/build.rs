@@ -350,9 +350,9 @@ impl Builder<'_> {
 /// The largest coefficient of friction that the lanes solve: they form `mu r_n` from a difference, which loses as many digits as mu has.
 const LARGEST_MU_IN_LANES: f64 = 1e4;
 
-/// Lanes take blocks over at most two groups whose rows are stiff but for the first.
+/// Lanes take stiff rows over at most two groups.
 fn kind(problem: &Problem, block: usize, settings: &Settings) -> Kind {
-    let stiff = problem.E[problem.J.block(block).range()].iter().skip(1).all(|&e| e == 0.0);
+    let stiff = problem.E[problem.J.block(block).range()].iter().all(|&e| e == 0.0);
     match problem.laws[block] {
         _ if !stiff => Kind::Single,
         Law::Cone { mu, rows: 3 } | Law::Coulomb { mu, rows: 3 } if mu == 0.0 || mu > LARGEST_MU_IN_LANES => Kind::Single,

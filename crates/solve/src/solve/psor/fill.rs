@@ -59,7 +59,6 @@ impl Slot {
                 system.places.row[at] = row as u32;
                 system.places.scale[at] = s;
                 system.q[at] = q[row] * s;
-                system.compliance[at] = problem.E[row] * s * s;
             }
             if self.sliding[lane] > 0.0 {
                 system.sliding.resize(system.places.row.len(), 0.0);
@@ -109,10 +108,7 @@ impl Filler<'_> {
                     (block[i * d + j], block[j * d + i]) = (product, product);
                 }
             }
-            let compliance = self.problem.E[self.problem.J.row_starts[k as usize]];
-            block[0] += compliance;
             let (s, step) = metric(&law, &mut block, self.settings);
-            let compliance = compliance * s[0] * s[0];
             rows.iter_mut().zip(s).for_each(|(row, s)| row.iter_mut().for_each(|x| *x *= s));
             slot.scales[lane] = s;
             slot.places[lane] = owners.map(|o| o.map_or(slot.dummy, |o| self.layout.start(o)));
@@ -134,15 +130,15 @@ impl Filler<'_> {
                 }
             };
             match scaled(&law, &s) {
-                Law::Cone { mu, .. } => Groups::<L>::put(values, lane, rows, &[mu, 1.0 / (1.0 + mu * mu), step, compliance]),
+                Law::Cone { mu, .. } => Groups::<L>::put(values, lane, rows, &[mu, 1.0 / (1.0 + mu * mu), step]),
                 Law::Coulomb { mu, .. } if !self.settings.exact(&law) => {
-                    Groups::<L>::put(values, lane, rows, &[mu, 1.0 / (1.0 + mu * mu), step, compliance]);
+                    Groups::<L>::put(values, lane, rows, &[mu, 1.0 / (1.0 + mu * mu), step]);
                     slot.sliding[lane] = mu;
                 }
-                Law::Coulomb { mu, .. } => Groups::<L>::put(values, lane, rows, &coulomb_parameters(mu, &block, compliance)),
-                Law::Interval { lo, hi } => Groups::<L>::put(values, lane, rows, &[lo, hi, step, compliance]),
-                Law::Unilateral => Groups::<L>::put(values, lane, rows, &[0.0, f64::INFINITY, step, compliance]),
-                Law::Equality => Groups::<L>::put(values, lane, rows, &[f64::NEG_INFINITY, f64::INFINITY, step, compliance]),
+                Law::Coulomb { mu, .. } => Groups::<L>::put(values, lane, rows, &coulomb_parameters(mu, &block)),
+                Law::Interval { lo, hi } => Groups::<L>::put(values, lane, rows, &[lo, hi, step]),
+                Law::Unilateral => Groups::<L>::put(values, lane, rows, &[0.0, f64::INFINITY, step]),
+                Law::Equality => Groups::<L>::put(values, lane, rows, &[f64::NEG_INFINITY, f64::INFINITY, step]),
             }
         }
     }

@@ -1,7 +1,5 @@
 //! The local problem of four contacts at once: new reactions from local velocities and old reactions.
 //!
-//! The compliance ê of the first row adds `ê r` to its velocity, in each of them.
-//!
 //! * [`Bounds`] (one row): `r⁺ = min(max(r − step u, lo), hi)`.
 //! * [`Cone`]: one projected step, `r⁺ = Π(r − step u)`.
 //! * [`Coulomb`]: the exact solution of the block alone, as [`super::super::local`] finds it one by one. With the normal row eliminated,
@@ -30,10 +28,8 @@ pub(super) trait Local: Copy {
     /// # Safety
     /// `parameters` are four blocks' parameters, lane by lane; the processor has what F needs.
     #[inline(always)]
-    unsafe fn begin<F: Four>(parameters: *const f64, u: [F; 3], old: [F; 3]) -> [F; 4] {
-        // SAFETY: the caller's promise.
-        let normal = unsafe { parameter::<F>(parameters, Self::PARAMETERS - 1) }.mul_add(old[0], u[0]);
-        [normal, u[1], u[2], normal]
+    unsafe fn begin<F: Four>(_parameters: *const f64, u: [F; 3], _old: [F; 3]) -> [F; 4] {
+        [u[0], u[1], u[2], u[0]]
     }
     /// New reactions from that and the old ones.
     ///
@@ -42,25 +38,25 @@ pub(super) trait Local: Copy {
     unsafe fn finish<F: Four>(parameters: *const f64, begun: [F; 4], old: [F; 3]) -> [F; 3];
 }
 
-/// One row with bounds on its reaction: lo, hi, step, compliance.
+/// One row with bounds on its reaction: lo, hi, step.
 #[derive(Clone, Copy)]
 pub(super) struct Bounds;
 
-/// Friction as a cone: mu, 1/(1 + mu²), step, compliance.
+/// Friction as a cone: mu, 1/(1 + mu²), step.
 #[derive(Clone, Copy)]
 pub(super) struct Cone;
 
-/// Coulomb's law: mu, 1/W_nn, f (2), S (3), compliance (which W_nn holds as well).
+/// Coulomb's law: mu, 1/W_nn, f (2), S (3).
 #[derive(Clone, Copy)]
 pub(super) struct Coulomb;
 
 /// The parameters of a contact under Coulomb's law, from its block of W; nothing moves it if the block is zero.
-pub(super) fn coulomb_parameters(mu: f64, w: &[f64], compliance: f64) -> [f64; 8] {
+pub(super) fn coulomb_parameters(mu: f64, w: &[f64]) -> [f64; 7] {
     if w[0] <= 0.0 {
-        return [mu, 0.0, 0.0, 0.0, 1.0, 0.0, 1.0, 0.0];
+        return [mu, 0.0, 0.0, 0.0, 1.0, 0.0, 1.0];
     }
     let (f1, f2) = (w[3] / w[0], w[6] / w[0]);
-    [mu, 1.0 / w[0], f1, f2, w[4] - f1 * w[1], w[5] - f1 * w[2], w[8] - f2 * w[2], compliance]
+    [mu, 1.0 / w[0], f1, f2, w[4] - f1 * w[1], w[5] - f1 * w[2], w[8] - f2 * w[2]]
 }
 
 /// Four values of the parameter number `i`.
@@ -75,7 +71,7 @@ unsafe fn parameter<F: Four>(parameters: *const f64, i: usize) -> F {
 
 impl Local for Bounds {
     const ROWS: usize = 1;
-    const PARAMETERS: usize = 4;
+    const PARAMETERS: usize = 3;
 
     #[inline(always)]
     unsafe fn finish<F: Four>(parameters: *const f64, u: [F; 4], old: [F; 3]) -> [F; 3] {
@@ -89,14 +85,13 @@ impl Local for Bounds {
 
 impl Local for Cone {
     const ROWS: usize = 3;
-    const PARAMETERS: usize = 4;
+    const PARAMETERS: usize = 3;
 
     #[inline(always)]
     unsafe fn begin<F: Four>(parameters: *const f64, u: [F; 3], old: [F; 3]) -> [F; 4] {
         // SAFETY: the caller's promise.
-        let [step, compliance] = [2, 3].map(|i| unsafe { parameter::<F>(parameters, i) });
-        let normal = compliance.mul_add(old[0], u[0]);
-        let (n, a, b) = (old[0].minus_product(normal, step), old[1].minus_product(u[1], step), old[2].minus_product(u[2], step));
+        let step = unsafe { parameter::<F>(parameters, 2) };
+        let (n, a, b) = (old[0].minus_product(u[0], step), old[1].minus_product(u[1], step), old[2].minus_product(u[2], step));
         [n, a, b, a.mul_add(a, b.mul(b)).sqrt()]
     }
 
@@ -184,7 +179,7 @@ impl<F: Four> Slip<F> {
 
 impl Local for Coulomb {
     const ROWS: usize = 3;
-    const PARAMETERS: usize = 8;
+    const PARAMETERS: usize = 7;
 
     #[inline(always)]
     unsafe fn finish<F: Four>(parameters: *const f64, u: [F; 4], old: [F; 3]) -> [F; 3] {

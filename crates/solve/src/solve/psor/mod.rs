@@ -81,7 +81,7 @@
 //! To keep the best iterate the sweep writes r̂ twice (`signorini bench psor` prints what a copy would take at most).
 //! Memory is linear and kept between problems: a second solve allocates nothing.
 //! A block on a mesh holds a dense column per row over those unknowns of the mesh that blocks touch.
-//! Blocks of two rows, of compliant tangents, on meshes or small cliques, and reduced problems are swept on one thread.
+//! Blocks of two rows, of compliant rows, on meshes or small cliques, and reduced problems are swept on one thread.
 //!
 //! # What is hard
 //!
@@ -143,7 +143,7 @@ use team::Team;
 pub const DEFAULT_WORK: u64 = 1000;
 
 /// Memory that one sweep moves per frictional contact of two rigid bodies: rows, parameters, two places and q̂ are read, r̂ is read and written.
-pub const BYTES_PER_CONTACT: usize = (rows::RIGID + 4) * 8 + 8 + 24 + 2 * 24;
+pub const BYTES_PER_CONTACT: usize = (rows::RIGID + 3) * 8 + 8 + 24 + 2 * 24;
 
 /// The same for contacts of round bodies that are stored as frames and arms ([`frames`]).
 pub const BYTES_PER_ROUND_CONTACT: usize = BYTES_PER_CONTACT - (rows::RIGID - frames::IN_ROUND) * 8;

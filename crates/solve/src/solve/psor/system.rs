@@ -233,7 +233,7 @@ impl System {
     fn extra(&self, a: &State, b: &State) -> f64 {
         let mut sum = dot(&a.p, &b.z[self.mesh..self.mesh + self.meshed]);
         if self.compliant {
-            sum += weighted(&a.r, &b.r, &self.compliance);
+            sum += a.r.iter().zip(b.r.iter()).zip(&self.compliance).map(|((a, b), e)| a * b * e).sum::<f64>();
         }
         sum
     }
@@ -274,21 +274,6 @@ impl System {
         }
         sum
     }
-}
-
-/// `Σ a_i b_i e_i`, in eight sums that the compiler keeps in vectors.
-fn weighted(a: &[f64], b: &[f64], e: &[f64]) -> f64 {
-    let n = a.len().min(b.len()).min(e.len());
-    let (a, b, e) = (&a[..n], &b[..n], &e[..n]);
-    let mut sums = [0.0; 8];
-    let whole = n / 8 * 8;
-    for ((a, b), e) in a[..whole].chunks_exact(8).zip(b[..whole].chunks_exact(8)).zip(e[..whole].chunks_exact(8)) {
-        for l in 0..8 {
-            sums[l] += a[l] * b[l] * e[l];
-        }
-    }
-    (whole..n).for_each(|i| sums[i - whole] += a[i] * b[i] * e[i]);
-    sums.iter().sum()
 }
 
 /// One block on its own, in scaled variables.

@@ -90,7 +90,7 @@ fn moves(storage: Storage, value: &impl Fn(usize) -> f64, (side, body): (usize, 
 
 /// The twin: one contact after the other.
 fn twin(f: &Groups<Cone>, q: &[f64], r: &mut [f64], z: &mut [f64]) {
-    let parameters = f.size() / LANES - 4;
+    let parameters = f.size() / LANES - 3;
     for (g, places) in f.places.iter().enumerate() {
         for lane in 0..LANES {
             let value = |i: usize| f.values[g * f.size() + i * LANES + lane];
@@ -98,7 +98,6 @@ fn twin(f: &Groups<Cone>, q: &[f64], r: &mut [f64], z: &mut [f64]) {
             let at = |i: usize| (g * 3 + i) * LANES + lane;
             let of = |place: usize| f.bodies.get(place..place + 8).unwrap_or(&[]);
             let u = read(f.storage, &value, [0, 1, 2].map(|i| q[at(i)]), [of(a), of(b)], [&z[a..a + 6], &z[b..b + 6]]);
-            let u = [value(parameters + 3).mul_add(r[at(0)], u[0]), u[1], u[2]];
             let x: [f64; 3] = std::array::from_fn(|i| (-u[i]).mul_add(value(parameters + 2), r[at(i)]));
             let x = project(x, value(parameters), value(parameters + 1));
             let delta: [f64; 3] = std::array::from_fn(|i| x[i] - r[at(i)]);
@@ -200,7 +199,7 @@ fn agree(groups: usize) {
     let cases = [Arms::No, Arms::Round, Arms::General].map(|arms| (Stored, arms)).into_iter();
     let cases = cases.chain([(Rigid, Arms::No), (Round, Arms::Round), (Frame, Arms::General)]);
     let found = cases.map(|case| {
-        let parameters = |mu: f64, _: &[f64]| vec![mu, 1.0 / (1.0 + mu * mu), 0.1, 0.05];
+        let parameters = |mu: f64, _: &[f64]| vec![mu, 1.0 / (1.0 + mu * mu), 0.1];
         let (f, q, mut z) = contacts::<Cone>(groups, &mut Numbers::new(1), case, parameters);
         let mut r = vec![0.0; q.len()];
         let (mut other_z, mut other_r, mut kept) = (z.clone(), r.clone(), r.clone());
@@ -229,7 +228,7 @@ fn agree(groups: usize) {
 #[test]
 fn lanes_that_share_a_body_write_one_after_the_other() {
     for (storage, arms) in [(Storage::Rigid, Arms::No), (Storage::Round, Arms::Round), (Storage::Frame, Arms::General)] {
-        let parameters = |mu: f64, _: &[f64]| vec![mu, 1.0 / (1.0 + mu * mu), 0.001, 0.0];
+        let parameters = |mu: f64, _: &[f64]| vec![mu, 1.0 / (1.0 + mu * mu), 0.001];
         let (mut f, q, mut z) = contacts::<Cone>(9, &mut Numbers::new(3), (storage, arms), parameters);
         // All second bodies are the one at place 8.
         for g in 0..8 {
@@ -259,8 +258,8 @@ fn lanes_that_share_a_body_write_one_after_the_other() {
 fn the_tip_of_the_cone_and_what_is_not_a_number() {
     // Straight down the axis of the polar cone (no tangential part to divide by), nothing at all, and not a number.
     for (u, want) in [([2.0, 0.0, 0.0], [0.0; 3]), ([0.0; 3], [0.0; 3]), ([f64::NAN, 1.0, 0.0], [f64::NAN; 3])] {
-        let parameters: Vec<f64> = [0.5, 0.8, 1.0, 0.0].into_iter().flat_map(|x| [x; LANES]).collect();
-        // SAFETY: four parameters of four blocks; any processor will do.
+        let parameters: Vec<f64> = [0.5, 0.8, 1.0].into_iter().flat_map(|x| [x; LANES]).collect();
+        // SAFETY: three parameters of four blocks; any processor will do.
         let new = unsafe {
             let old = [Plain::splat(0.0); 3];
             let begun = Cone::begin(parameters.as_ptr(), u.map(|u| Plain::splat(u)), old);
@@ -281,13 +280,8 @@ fn coulomb_in_lanes_is_the_exact_local_solution() {
         let entry = |i: usize, j: usize| (0..12).map(|k| rows[i * 12 + k] * rows[j * 12 + k]).sum();
         (0..9).map(|p| entry(p / 3, p % 3)).collect()
     };
-    const COMPLIANCE: f64 = 0.1;
-    let compliant = |mut w: Vec<f64>| {
-        w[0] += COMPLIANCE;
-        w
-    };
     let (f, q, z) = contacts::<Coulomb>(25, &mut Numbers::new(4), (Storage::Stored, Arms::No), |mu, rows| {
-        coulomb_parameters(mu, &compliant(block(rows)), COMPLIANCE).to_vec()
+        coulomb_parameters(mu, &block(rows)).to_vec()
     });
     let mut seen = [0; 3];
     let (mut r, mut kept, mut v) = (vec![0.0; q.len()], vec![0.0; q.len()], z);
@@ -306,13 +300,12 @@ fn coulomb_in_lanes_is_the_exact_local_solution() {
                 if rows[0] == 0.0 {
                     continue;
                 }
-                let (w, at) = (compliant(block(&rows)), |i: usize| (g * 3 + i) * LANES + lane);
+                let (w, at) = (block(&rows), |i: usize| (g * 3 + i) * LANES + lane);
                 let old: Vec<f64> = (0..3).map(|i| before[at(i)]).collect();
                 let free: Vec<f64> = (0..3)
                     .map(|i| {
                         let moved = |j: usize| v_before[f.places[g].side(j / 6)[lane] + j % 6];
                         let u: f64 = q[at(i)] + (0..12).map(|j| rows[i * 12 + j] * moved(j)).sum::<f64>();
-                        let u = u + if i == 0 { COMPLIANCE * old[0] } else { 0.0 };
                         u - (0..3).map(|j| w[i * 3 + j] * old[j]).sum::<f64>()
                     })
                     .collect();
