@@ -386,7 +386,7 @@ fn what_would_exhaust_memory_is_refused_with_its_number() {
     let file = scene(&place, "inner.toml", &inner);
     refused(&["check", text(&file)], &["found 1000 copies of", "copies within copies counted"]);
     // Counts that are formulas are known when they are reached.
-    let file = scene(&place, "formula.toml", &inner.replace("count = 1000000", "count = \"300000 + i\""));
+    let file = scene(&place, "formula.toml", &inner.replace("count = 1000000", "count = \"60000 + i\""));
     refused(&["check", text(&file)], &["copies of", "were made before"]);
     let grid = "[[soft]]\nname = \"s\"\ngrid = { cells = [100000, 100000, 100000], size = [1, 1, 1] }\nyoung = 1e6\ndensity = 1000\n";
     let file = scene(&place, "grid.toml", grid);

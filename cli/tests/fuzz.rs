@@ -29,6 +29,8 @@ static NOW: AtomicUsize = AtomicUsize::new(0);
 static PEAK: AtomicUsize = AtomicUsize::new(0);
 /// The most that a loader may take, bytes.
 const MEMORY: usize = 256 << 20;
+/// Scenes may repeat bodies: up to two million values, of a few hundred bytes each once they are bodies.
+const SCENE_MEMORY: usize = 1 << 30;
 /// The longest that a loader may take: these builds are slow, and so are shared machines.
 const LONG: Duration = Duration::from_secs(10);
 
@@ -399,12 +401,13 @@ fn tried(loader: &Loader, bytes: &[u8], trace: Option<&Path>) -> Option<String> 
     let begun = Instant::now();
     let ended = catch_unwind(AssertUnwindSafe(|| (loader.read)(bytes)));
     let (took, memory) = (begun.elapsed(), PEAK.load(Ordering::Relaxed).saturating_sub(before));
+    let most = if matches!(loader.name, "scene" | "json") { SCENE_MEMORY } else { MEMORY };
     match ended {
         Err(why) => {
             let words = why.downcast_ref::<String>().cloned().or_else(|| why.downcast_ref::<&str>().map(|s| s.to_string()));
             Some(format!("panics: {}", words.unwrap_or_default()))
         }
-        Ok(()) if memory > MEMORY => Some(format!("takes {} MB", memory >> 20)),
+        Ok(()) if memory > most => Some(format!("takes {} MB", memory >> 20)),
         Ok(()) if took > LONG => Some(format!("takes {took:?}")),
         Ok(()) => None,
     }

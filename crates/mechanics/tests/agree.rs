@@ -4,6 +4,7 @@ mod common;
 
 use common::{ball, cuboid, floor, go_on, run};
 use glam::DVec3;
+use signorini_mechanics::assemble::Scheme;
 use signorini_mechanics::scene::*;
 use signorini_mechanics::step::Settings;
 use signorini_solve::solve::{Method, StoppingCriteria};
@@ -52,14 +53,16 @@ fn methods_agree_on_the_motion() {
         tolerance: signorini_solve::problem::Tolerance { relative: 1e-14, velocity: 1e-9, bound: None },
         ..StoppingCriteria::default()
     };
-    let reference = run(&scene, Settings { stop: tight, ..Settings::with_time_step(2e-3) }, 60).state;
+    // Perfectly rigid: sweeps reach nine digits of it, of contacts that yield by less only seven.
+    let rigid = Scheme { load_sharing: 0.0, ..Scheme::default() };
+    let reference = run(&scene, Settings { stop: tight, scheme: rigid, ..Settings::with_time_step(2e-3) }, 60).state;
     for &method in Method::ALL {
         // `direct` treats joints alone; sweeps need more than their default budget for nine digits.
         if matches!(method.name(), "direct" | "pivot" | "interior-point") {
             continue;
         }
         let stop = StoppingCriteria { work: Some(200_000), ..tight };
-        let state = run(&scene, Settings { solver: method, stop, ..Settings::with_time_step(2e-3) }, 60).state;
+        let state = run(&scene, Settings { solver: method, stop, scheme: rigid, ..Settings::with_time_step(2e-3) }, 60).state;
         let apart = reference.q.iter().zip(&state.q).fold(0.0f64, |m, (a, b)| (a - b).abs().max(m));
         // 60 steps with velocities to 1e-9 m/s; impacts may multiply it by some hundred.
         assert!(apart < 1e-7, "{}: {apart:.1e} m", method.name());

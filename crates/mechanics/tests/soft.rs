@@ -499,5 +499,7 @@ fn the_analysis_of_the_pattern_is_used_again() {
         stepper.step(&scene, &mut state).unwrap();
     }
     let schur = stepper.schur();
-    assert!(schur.factorizations >= 20 && schur.analyses <= 3, "{} of {}", schur.analyses, schur.factorizations);
+    // While the block lands the touched nodes change, and the order must follow from the problem alone, not from what was
+    // met before (a stored run goes on to the same bits): each change is an analysis, a step without one is none.
+    assert!(schur.factorizations >= 20 && schur.analyses <= 10, "{} of {}", schur.analyses, schur.factorizations);
 }

@@ -113,7 +113,7 @@ pub struct Reader<'a> {
 }
 
 /// Values that the repetitions of a scene make at most, all levels together: some 2 GB when they are bodies.
-pub const VALUES: usize = 10_000_000;
+pub const VALUES: usize = 2_000_000;
 /// How far parameters may lead to each other before they are known.
 const CHAIN: usize = 100;
 
