@@ -292,7 +292,7 @@ fn a_damaged_checkpoint_is_named_and_never_believed() {
         assert_eq!(said.lines().count(), 1, "{said}");
     };
     for (list, words) in [("q", "positions, wanted"), ("v", "velocities, wanted"), ("angles", "joint angles, wanted")] {
-        damaged(&|c| drop(c["state"][list].as_array_mut().unwrap().pop()), &format!("checkpoint.json is damaged: the state has"));
+        damaged(&|c| drop(c["state"][list].as_array_mut().unwrap().pop()), "checkpoint.json is damaged: the state has");
         damaged(&|c| c["state"][list].as_array_mut().unwrap().push(0.0.into()), words);
     }
     damaged(&|c| c["state"]["q"] = Json::Null, "checkpoint.json is no checkpoint");

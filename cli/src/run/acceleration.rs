@@ -74,7 +74,7 @@ impl<'a> Course<'a> {
             Method::Classical => "runge-kutta-4",
             Method::DormandPrince { .. } => "dormand-prince",
         };
-        let mut stepper = Stepper::new(scene, stepping).map_err(|e| e.to_string())?;
+        let stepper = Stepper::new(scene, stepping).map_err(|e| e.to_string())?;
         let mut state = State::initial(scene);
         simulation.write(&mut state);
         let mut summary = Summary::new(scene, loaded.t_end);
@@ -88,7 +88,7 @@ impl<'a> Course<'a> {
         let mut recorder =
             options.records().then(|| Recorder::begin(&loaded.scene, &super::about(loaded), &plan)).transpose().map_err(disk)?;
         if let Some(recorder) = &mut recorder {
-            recorder.frame(scene, &mut stepper, &state).map_err(disk)?;
+            recorder.frame(scene, &stepper, &state).map_err(disk)?;
         }
         Ok(Course {
             begin: simulation.energy(),
@@ -147,7 +147,7 @@ impl<'a> Course<'a> {
         }
         let scene = &self.loaded.scene;
         if let Some(recorder) = &mut self.recorder {
-            recorder.frame(scene, &mut self.stepper, &self.state)?;
+            recorder.frame(scene, &self.stepper, &self.state)?;
         }
         self.tables.as_mut().map_or(Ok(()), |tables| tables.rows(scene, &self.stepper, &self.state))
     }

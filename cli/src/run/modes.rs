@@ -25,13 +25,13 @@ pub fn kinematic(loaded: &Loaded, settings: Settings, options: &Options, stop: &
         eprintln!("note: {note}");
     }
     warn_of_loose(scene, &state);
-    let mut stepper = Stepper::new(scene, settings).map_err(|e| e.to_string())?;
+    let stepper = Stepper::new(scene, settings).map_err(|e| e.to_string())?;
     let every = loaded.run.record_every.map_or_else(|| super::tables::stride(scene, steps), |n| n.0.max(1) as u64);
     let folder = options.out.clone().unwrap_or_else(|| ".".into());
     let disk = |e: io::Error| unwritable(&folder, &e);
     let plan = Plan { folder: options.out.as_deref(), steps, every, solver: "kinematic", law: "none" };
     let mut written = Written::begin(loaded, options, &plan).map_err(disk)?;
-    written.frame(scene, &mut stepper, &state).map_err(disk)?;
+    written.frame(scene, &stepper, &state).map_err(disk)?;
     let mut probe = probe::Probe::new(loaded, dt, steps);
     let mut summary = Summary::new(scene, loaded.t_end);
     let kinematics = Kinematics::new(scene);
@@ -58,7 +58,7 @@ pub fn kinematic(loaded: &Loaded, settings: Settings, options: &Options, stop: &
         probe.look(k, &stepper, &state, &summary);
         written.step(&summary, at.elapsed().as_secs_f64()).map_err(disk)?;
         if k % every == 0 || k == steps {
-            written.frame(scene, &mut stepper, &state).map_err(disk)?;
+            written.frame(scene, &stepper, &state).map_err(disk)?;
             written.rows(scene, &stepper, &state, &kinematics).map_err(disk)?;
         }
     }

@@ -49,7 +49,7 @@ fn the_step_response_of_a_servo_converges_to_that_of_a_damped_oscillator() {
         let mut scene = weightless("step");
         let (body, slide) = slider(&mut scene, "cart", m, DVec3::ZERO);
         scene.add_motor("servo", slide, Coordinate::Slide, servo(target, k, c, f64::INFINITY));
-        let n = (0.5 / h).round() as usize;
+        let n = f64::round(0.5 / h) as usize;
         let end = run(&scene, Settings::with_time_step(h), n);
         let t: f64 = h * n as f64;
         let exact = target * (1.0 - (-decay * t).exp() * ((wave * t).cos() + decay / wave * (wave * t).sin()));
@@ -94,7 +94,7 @@ fn a_speed_servo_approaches_its_speed_with_mass_over_damping() {
         let (body, slide) = slider(&mut scene, "cart", 2.0, DVec3::ZERO);
         let drive = Drive::SpeedServo { speed: 1.5.into(), damping: 4.0, effort: f64::INFINITY };
         scene.add_motor("servo", slide, Coordinate::Slide, drive);
-        let n = (1.0 / h).round() as usize;
+        let n = f64::round(1.0 / h) as usize;
         let end = run(&scene, Settings::with_time_step(h), n);
         // v = 1.5 (1 − e^(−2t)): distance after 1 s.
         let exact = 1.5 * (1.0 - (1.0 - (-2.0f64).exp()) / 2.0);

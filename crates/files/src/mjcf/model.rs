@@ -507,7 +507,7 @@ fn weighed(volume: Volume, pose: &Pose, given: Option<f64>, density: f64) -> Vol
     Volume { volume: density * moved.volume, center: moved.center, inertia: moved.inertia * density }
 }
 
-/// The mass and inertia that an <inertial> gives, in the frame of the body.
+/// The mass and inertia that an `<inertial>` gives, in the frame of the body.
 fn weight(element: &Element, class: &str, a: &mut Attributes<'_, '_, '_>) -> Option<Weight> {
     let pose = a.pose(element, class);
     let mass = a.number(element, class, "mass")?;

@@ -153,7 +153,7 @@ pub const ACTUATORS: [&str; 10] =
     ["general", "motor", "position", "velocity", "intvelocity", "damper", "cylinder", "muscle", "adhesion", "plugin"];
 
 impl Defaults {
-    /// Takes in a <default> element.
+    /// Takes in a `<default>` element.
     pub fn add(&mut self, element: &Element, parent: Option<&str>, reader: &mut Reader<'_>) {
         let name = match (element.own("class"), parent) {
             (Some(name), _) => name.to_string(),
