@@ -94,6 +94,15 @@ impl Element {
         0.5 * self.inertia * rate * rate
     }
 
+    /// What it adds to H along its measures: `G^T matrix G`.
+    pub(crate) fn matrix(&self, now: &Present) -> Square {
+        let (h, kick, Weights { beta, gamma, .. }) = (now.h, now.kick(), self.weights);
+        let mut matrix: Square =
+            std::array::from_fn(|i| std::array::from_fn(|j| kick * (h * beta * self.stiffness[i][j] + gamma * self.damping[i][j])));
+        matrix[0][0] += self.inertia;
+        matrix
+    }
+
     /// Rates of the measures at these velocities.
     pub fn rates(&self, a: &Twist, b: &Twist) -> [f64; MEASURES] {
         std::array::from_fn(|i| self.measures[i].a.rate(a) + self.measures[i].b.rate(b))
@@ -178,10 +187,8 @@ pub fn assemble(out: &mut Assembly, scene: &Scene, layout: &Layout, now: &Presen
 }
 
 fn add_element(out: &mut Assembly, e: &Element, layout: &Layout, now: &Present) {
-    let (h, kick, lag, Weights { alpha, beta, gamma }) = (now.h, now.kick(), now.lag.unwrap_or(0.0), e.weights);
-    let mut matrix: Square =
-        std::array::from_fn(|i| std::array::from_fn(|j| kick * (h * beta * e.stiffness[i][j] + gamma * e.damping[i][j])));
-    matrix[0][0] += e.inertia;
+    let (kick, lag, Weights { alpha, gamma, .. }) = (now.kick(), now.lag.unwrap_or(0.0), e.weights);
+    let matrix = e.matrix(now);
     let before = e.rates(&now.twists[e.a.index()], &now.twists[e.b.index()]);
     let x = std::array::from_fn(|i| e.measures[i].value - 2.0 * lag * alpha * before[i]);
     let viscous = times(&e.damping, &before);

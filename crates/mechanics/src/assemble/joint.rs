@@ -97,7 +97,8 @@ pub fn gear_value(scene: &Scene, now: &Present, gear: usize) -> f64 {
     scene.gears[gear].terms.iter().map(|term| term.factor * coordinate(scene, term.joint, term.coordinate, now).value).sum()
 }
 
-fn evaluate(joint: &Joint, part: Part, now: &Present) -> Measure {
+/// Value and gradient of a part of a joint.
+pub fn evaluate(joint: &Joint, part: Part, now: &Present) -> Measure {
     evaluate_at(joint, part, &now.poses)
 }
 
@@ -122,7 +123,7 @@ fn value_ahead(joint: &Joint, part: Part, now: &Present) -> f64 {
 
 /// 1 where the step resolves the swing of a joint about its bodies' centres, 0 where it does not: there the predicted curvature would
 /// give energy (a whipping chain of 50 links grows without bound from 0.15 rad per step on, and loses energy with this limit).
-fn resolved(joint: &Joint, now: &Present) -> f64 {
+pub(super) fn resolved(joint: &Joint, now: &Present) -> f64 {
     let swing = |body: BodyId, frame: &Pose| {
         let (spin, lever) = (now.expected(body).angular, frame.position);
         // A spin along the lever does not move the joint.
@@ -156,11 +157,18 @@ fn coordinate_block((scene, id): (&Scene, JointId), which: Coordinate, layout: &
 
 fn parts(out: &mut Assembly, (scene, id): (&Scene, JointId), (layout, now): (&Layout, &Present), scheme: &Scheme) {
     let joint = &scene.joints[id.index()];
+    let held = out.held.get(id.index()).is_some_and(|h| *h);
     for (p, &part) in joint.kind.parts().iter().enumerate() {
         let c = evaluate(joint, part, now);
         let mut block = Block::new(1);
         block.add(0, joint.a, &c.a, layout, now);
         block.add(0, joint.b, &c.b, layout, now);
+        if held {
+            // The coordinates of its tree close the joint, and know the curvature of the step.
+            let w = if now.lag.is_some() { -block.expected[0] } else { 0.0 };
+            block.push(out, Source::Joint(id, p as u8), Law::Equality, &[w], 0.0);
+            continue;
+        }
         let curved = match now.lag {
             Some(_) => resolved(joint, now) * ((value_ahead(joint, part, now) - c.value) / now.h - block.expected[0]),
             None => 0.0,

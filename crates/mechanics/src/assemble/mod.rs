@@ -12,6 +12,7 @@
 //!
 //! * [`part`]: scalar functions of two frames. [`joint`]: joints, stops, dry friction, motors, gears. [`contact`]: contacts.
 //! * [`soft`]: soft bodies; [`tetrahedron`]: their element. [`penalty`]: contacts as springs, for comparison.
+//! * [`tree`]: trees of bodies in the coordinates of their joints.
 //! * [`leapfrog`]: the second-order scheme. [`element`]: springs, bushings, drag. [`inertia`]: M and the gyroscopic impulse. [`rows`]: blocks of J.
 
 pub mod contact;
@@ -25,12 +26,14 @@ pub mod penalty;
 pub mod rows;
 pub mod soft;
 pub mod tetrahedron;
+pub mod tree;
 
 pub use contact::Friction;
 pub use element::Element;
 pub use leapfrog::{Impact, TimeScheme, Touch};
 pub use part::{Gradient, Measure, Mount, Twist};
 pub use penalty::{Penalty, Treatment};
+pub use tree::{Coordinates, Forest};
 
 use crate::geometry::{Contact, Grip};
 use crate::math::pose::{Pose, logarithm};
@@ -55,6 +58,8 @@ pub struct Present {
     pub accelerations: Vec<Twist>,
     /// Leapfrog: velocities at the middle of the step if the forces stay as they were; of imposed bodies the mean over the step.
     pub predicted: Vec<Twist>,
+    /// Leapfrog: `predicted` as the coordinates of trees allow it, with the curvature of the step; empty without trees.
+    pub chords: Vec<Twist>,
     /// Leapfrog: where `predicted` leads to at the end of the step.
     pub ahead: Vec<Pose>,
     /// The angle about each joint's axis, counted over full turns, rad.
@@ -181,6 +186,8 @@ pub struct Assembly {
     pub impulses: Impulses,
     /// The constant that each gear keeps.
     pub gears: Vec<f64>,
+    /// For each joint, whether the coordinates of a tree hold it; empty without trees.
+    pub held: Vec<bool>,
 }
 
 impl Assembly {
@@ -287,7 +294,8 @@ impl Present {
     /// The velocity of a body over the step as far as it is known before the step is solved: of imposed bodies exact.
     #[inline]
     pub fn expected(&self, body: BodyId) -> &Twist {
-        self.predicted.get(body.index()).unwrap_or(&self.twists[body.index()])
+        let i = body.index();
+        self.chords.get(i).or_else(|| self.predicted.get(i)).unwrap_or(&self.twists[i])
     }
 
     /// Takes everything from `state`, for a step of length `h`, in the memory at hand.
@@ -297,6 +305,7 @@ impl Present {
         self.lag = None;
         self.accelerations.clear();
         self.predicted.clear();
+        self.chords.clear();
         self.ahead.clear();
         self.node_predicted.clear();
         self.poses.clear();
