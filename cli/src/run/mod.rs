@@ -20,7 +20,7 @@ use folder::{Lock, Taken};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use probe::Outcome;
 use serde::{Deserialize, Serialize};
-use signorini::assemble::{Friction, TimeScheme};
+use signorini::assemble::{self, Friction, TimeScheme};
 use signorini::scene::State;
 use signorini::step::{Clock, Settings};
 use signorini_files::Overrides;
@@ -56,6 +56,10 @@ pub struct Options {
     #[arg(long, value_enum)]
     #[serde(default)]
     pub scheme: Option<Scheme>,
+    /// In which coordinates mechanisms move: those of trees, of bodies, or whatever costs less.
+    #[arg(long, value_enum)]
+    #[serde(default)]
+    pub coordinates: Option<Coordinates>,
     /// Length of a step: seconds, or with a unit ("2 ms").
     #[arg(long, value_parser = time)]
     pub dt: Option<f64>,
@@ -131,6 +135,17 @@ pub enum Scheme {
     Leapfrog,
     /// First order.
     Euler,
+}
+
+/// In which coordinates mechanisms move.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum, Serialize, Deserialize)]
+pub enum Coordinates {
+    /// Those of trees where they cost less.
+    Auto,
+    /// Trees of bodies in the coordinates of their joints.
+    Tree,
+    /// Every body in its own velocities, every joint as rows.
+    Bodies,
 }
 
 /// The friction laws.
@@ -316,7 +331,12 @@ pub fn settings(loaded: &Loaded, options: &Options) -> Result<Settings, String> 
         Scheme::Leapfrog => TimeScheme::Leapfrog,
         Scheme::Euler => TimeScheme::Euler,
     });
-    loaded.settings(&Overrides { solver: options.solver.clone(), friction, time, accuracy: options.accuracy })
+    let coordinates = options.coordinates.map(|coordinates| match coordinates {
+        Coordinates::Auto => assemble::Coordinates::Auto,
+        Coordinates::Tree => assemble::Coordinates::Tree,
+        Coordinates::Bodies => assemble::Coordinates::Bodies,
+    });
+    loaded.settings(&Overrides { solver: options.solver.clone(), friction, time, coordinates, accuracy: options.accuracy })
 }
 
 /// All steps of a run.

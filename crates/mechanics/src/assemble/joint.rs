@@ -123,7 +123,7 @@ fn value_ahead(joint: &Joint, part: Part, now: &Present) -> f64 {
 
 /// 1 where the step resolves the swing of a joint about its bodies' centres, 0 where it does not: there the predicted curvature would
 /// give energy (a whipping chain of 50 links grows without bound from 0.15 rad per step on, and loses energy with this limit).
-pub(super) fn resolved(joint: &Joint, now: &Present) -> f64 {
+fn resolved(joint: &Joint, now: &Present) -> f64 {
     let swing = |body: BodyId, frame: &Pose| {
         let (spin, lever) = (now.expected(body).angular, frame.position);
         // A spin along the lever does not move the joint.

@@ -343,6 +343,14 @@ impl Stepper {
         *self.forest.solution_mut() = solution;
         let mut report = result?;
         self.forest.expand(&self.assembly, &self.now, &mut self.solution);
+        if self.now.lag.is_some() {
+            // Without rows H is factored already.
+            if self.forest.problem().rows() > 0 && self.factor.factor(&self.forest.problem().H).is_err() {
+                return Ok(report);
+            }
+            self.forest.retract(scene, (&self.assembly, &self.now), &mut self.factor, &mut self.solution.v);
+            self.forest.reactions(&self.assembly, &self.now, &mut self.solution);
+        }
         renumber(&mut report, &self.forest, &self.assembly.problem);
         Ok(report)
     }

@@ -336,8 +336,14 @@ impl Recorder {
             return out;
         }
         self.judge.glance(problem, &solution);
-        out.blocks = self.judge.block_errors(&problem.laws, &problem.J.row_starts, &solution.r);
-        for (error, source) in out.blocks.iter().zip(&stepper.assembly().sources) {
+        let posed = self.judge.block_errors(&problem.laws, &problem.J.row_starts, &solution.r);
+        let sources = &stepper.assembly().sources;
+        // Joints that hold trees together have no block, and no error.
+        out.blocks = vec![0.0; sources.len()];
+        for (error, block) in posed.iter().zip(stepper.posed_blocks().iter()) {
+            out.blocks[*block as usize] = *error;
+        }
+        for (error, source) in out.blocks.iter().zip(sources) {
             owners(scene, source).for_each(|body| out.bodies[body.index()] += error);
         }
         out

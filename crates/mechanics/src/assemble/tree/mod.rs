@@ -22,8 +22,9 @@ mod displacement;
 mod reduce;
 mod structure;
 
-use super::{Present, Twist};
-use crate::math::pose::{Pose, logarithm};
+use super::{Assembly, Present, mean_twist};
+use crate::math::cliques::CliqueFactor;
+use crate::math::pose::Pose;
 use crate::problem::{Problem, Solution};
 use crate::scene::{BodyId, JointId, Kind, Scene, State};
 use displacement::{Unit, displaced, units};
@@ -46,6 +47,10 @@ pub enum Coordinates {
 
 /// How far a joint may be open, relative to the size of its bodies, so that its coordinates still say where they are.
 const OPEN: f64 = 1e-3;
+/// Most steps of Newton's method for the positions.
+const RETRACTIONS: usize = 5;
+/// What a further step must change of the rates, relative to the largest.
+const RETRACTED: f64 = 1e-9;
 const NONE: u32 = u32::MAX;
 
 /// One body of a tree.
@@ -115,12 +120,15 @@ pub struct Forest {
     moves: bool,
     /// Leapfrog: predicted rates.
     expected: Vec<f64>,
+    /// Leapfrog: rates of the positions.
+    rates: Vec<f64>,
+    ends: Vec<Pose>,
+    change: Vec<f64>,
     motions: Vec<Motion>,
     wrenches: Vec<Wrench>,
     composites: Vec<reduce::Composite>,
     work: Vec<f64>,
     balance: Vec<f64>,
-    resolved: Vec<f64>,
     row: reduce::RowWork,
     small: Problem,
     solution: Solution,
@@ -239,44 +247,22 @@ impl Forest {
                 *rate = unit.linear.dot(own.linear - base.linear) + unit.angular.dot(own.angular - base.angular);
             }
         }
-        let h = now.h;
         now.chords.clear();
         now.chords.extend_from_slice(&now.predicted);
-        let rates = std::mem::take(&mut self.expected);
+        self.rates.clone_from(&self.expected);
+        self.lead(scene, now);
+        let rates = std::mem::take(&mut self.rates);
         self.rates_to_motions(&now.poses, &rates);
-        self.expected = rates;
-        let mut resolved = std::mem::take(&mut self.resolved);
-        resolved.clear();
-        for (l, link) in self.links.iter().enumerate() {
-            let share = link.parent.map_or(1.0, |p| resolved[p as usize]);
-            let Some(id) = link.joint else {
-                resolved.push(share);
-                continue;
-            };
-            let joint = &scene.joints[id.index()];
-            resolved.push(share.min(super::joint::resolved(joint, now)));
-            let delta: [f64; displacement::MOST] = std::array::from_fn(|i| if i < link.count { h * self.expected[link.first + i] } else { 0.0 });
-            let ahead = self.pose_of(scene, l, &now.ahead[link.base.index()], &delta);
-            let pose = now.poses[link.body.index()];
-            now.ahead[link.body.index()] = ahead;
-            let (at, body) = (link.at, link.body.index());
-            let chord = Twist {
-                linear: (ahead.position - pose.position) / h,
-                angular: logarithm(pose.orientation.conjugate() * ahead.orientation) / h,
-            };
-            // What is beyond the rates and the base is curvature; a swing that the step does not resolve has none.
+        self.rates = rates;
+        for (l, link) in self.links.iter().enumerate().filter(|(_, link)| link.joint.is_some()) {
+            let (body, pose) = (link.body.index(), now.poses[link.body.index()]);
+            let chord = mean_twist(&pose, &self.ends[l], now.h);
             let rates = &self.motions[l];
-            let (linear, angular) = (rates.linear, pose.inverse_vector(rates.angular));
-            let base = Twist { linear: DVec3::from_slice(&self.offset[at..]), angular: DVec3::from_slice(&self.offset[at + 3..]) };
-            let c = Twist {
-                linear: base.linear + resolved[l] * (chord.linear - linear - base.linear),
-                angular: base.angular + resolved[l] * (chord.angular - angular - base.angular),
-            };
-            c.linear.write_to_slice(&mut self.offset[at..]);
-            c.angular.write_to_slice(&mut self.offset[at + 3..]);
-            now.chords[body] = Twist { linear: linear + c.linear, angular: angular + c.angular };
+            (chord.linear - rates.linear).write_to_slice(&mut self.offset[link.at..]);
+            (chord.angular - pose.inverse_vector(rates.angular)).write_to_slice(&mut self.offset[link.at + 3..]);
+            now.ahead[body] = self.ends[l];
+            now.chords[body] = chord;
         }
-        self.resolved = resolved;
         self.moves = true;
     }
 
@@ -312,6 +298,63 @@ impl Forest {
         pose
     }
 
+    /// Leapfrog: the rates of the positions, so that bodies move by their velocities v as far as their joints let them,
+    ///
+    /// ```text
+    ///   Tᵀ H ((x⁺ − x)/h − v) = 0,      v ← (x⁺ − x)/h
+    /// ```
+    ///
+    /// by Newton's method with the tangent of the beginning. What v changes by is reaction of joints: momentum is kept, and the scheme
+    /// is that of bodies with exact joints [Ryckaert1977], whatever was predicted. `factor` is that of H in coordinates.
+    pub fn retract(&mut self, scene: &Scene, (assembly, now): (&Assembly, &Present), factor: &mut CliqueFactor, v: &mut [f64]) {
+        self.rates.clone_from(&self.solution.v);
+        let largest = self.rates[..self.units.len()].iter().fold(0.0f64, |m, x| m.max(x.abs()));
+        for _ in 0..RETRACTIONS {
+            self.lead(scene, now);
+            self.balance.clear();
+            self.balance.resize(self.owner.len(), 0.0);
+            for (link, end) in self.links.iter().zip(&self.ends) {
+                let chord = mean_twist(&now.poses[link.body.index()], end, now.h);
+                (chord.linear - DVec3::from_slice(&v[link.at..])).write_to_slice(&mut self.balance[link.at..]);
+                (chord.angular - DVec3::from_slice(&v[link.at + 3..])).write_to_slice(&mut self.balance[link.at + 3..]);
+            }
+            self.work.clear();
+            self.work.resize(self.owner.len(), 0.0);
+            assembly.problem.H.mul(&self.balance, &mut self.work);
+            let mut change = std::mem::take(&mut self.change);
+            self.transposed(now, &mut change);
+            change[self.units.len()..].fill(0.0);
+            factor.solve(&mut change);
+            let trees = 0..self.units.len();
+            self.rates[trees.clone()].iter_mut().zip(&change[trees.clone()]).for_each(|(rate, change)| *rate -= change);
+            let most = change[trees].iter().fold(0.0f64, |m, x| m.max(x.abs()));
+            self.change = change;
+            if !(most > RETRACTED * largest) {
+                break;
+            }
+        }
+        self.lead(scene, now);
+        for (link, end) in self.links.iter().zip(&self.ends) {
+            let chord = mean_twist(&now.poses[link.body.index()], end, now.h);
+            chord.linear.write_to_slice(&mut v[link.at..]);
+            chord.angular.write_to_slice(&mut v[link.at + 3..]);
+        }
+    }
+
+    /// Where the rates lead to within the step, into `self.ends`.
+    fn lead(&mut self, scene: &Scene, now: &Present) {
+        self.ends.clear();
+        for (l, link) in self.links.iter().enumerate() {
+            let delta: [f64; 6] = std::array::from_fn(|i| if i < link.count { now.h * self.rates[link.first + i] } else { 0.0 });
+            let end = match (link.joint, link.parent) {
+                (None, _) => now.poses[link.body.index()].advanced(DVec3::from_slice(&delta), DVec3::from_slice(&delta[3..])),
+                (Some(_), Some(p)) => self.pose_of(scene, l, &self.ends[p as usize], &delta),
+                (Some(_), None) => self.pose_of(scene, l, &now.ahead[link.base.index()], &delta),
+            };
+            self.ends.push(end);
+        }
+    }
+
     /// Coordinates go on with the solved rates; `back(at)`: by which time the jump of the unknowns from `at` on is set back. Roots that
     /// float and bases are at their places already.
     pub fn place(&self, scene: &Scene, now: &Present, state: &mut State, mut back: impl FnMut(usize) -> f64) {
@@ -324,7 +367,7 @@ impl Forest {
                 if i >= link.count {
                     return 0.0;
                 }
-                let rate = self.solution.v[link.first + i];
+                let rate = if now.lag.is_some() { self.rates[link.first + i] } else { self.solution.v[link.first + i] };
                 now.h * rate - if time > 0.0 { time * (rate - self.expected[link.first + i]) } else { 0.0 }
             });
             let pose = self.pose_of(scene, l, &state.pose(link.base), &delta);

@@ -207,6 +207,12 @@ impl Forest {
             *work = k - *work;
         }
         let mut k = std::mem::take(&mut self.small.k);
+        self.transposed(now, &mut k);
+        self.small.k = k;
+    }
+
+    /// `out ← Tᵀ work`.
+    pub(super) fn transposed(&mut self, now: &Present, k: &mut Vec<f64>) {
         k.clear();
         k.resize(self.n, 0.0);
         for (x, &column) in self.work.iter().zip(&self.column) {
@@ -221,7 +227,6 @@ impl Forest {
                 k[j] = wrench.force.dot(self.units[j].at(place)) + wrench.torque.dot(self.units[j].angular);
             }
         }
-        self.small.k = k;
     }
 
     /// Sums up `self.work` over all that hangs on each link, into `self.wrenches`.
@@ -374,7 +379,13 @@ impl Forest {
             for j in link.columns() {
                 let unit = &self.units[j];
                 let arm = unit.at(place);
-                self.row.entries.push((j as u32, wrenches.map(|w| w.force.dot(arm) + w.torque.dot(unit.angular))));
+                // A coordinate that a redundant row does not feel must not be felt by rounding.
+                let least = CANCELLED * (sizes[0] * arm.length() + sizes[1] * unit.angular.length());
+                let values = wrenches.map(|w| w.force.dot(arm) + w.torque.dot(unit.angular));
+                let values = values.map(|x| if x.abs() > least { x } else { 0.0 });
+                if values != [0.0; ROWS] {
+                    self.row.entries.push((j as u32, values));
+                }
             }
             if let Some(parent) = link.parent {
                 let arm = place - now.poses[link.base.index()].position;
@@ -486,8 +497,17 @@ impl Forest {
     }
 
     /// Reactions of the joints of trees.
-    fn reactions(&mut self, assembly: &Assembly, now: &Present, whole: &mut Solution) {
+    pub fn reactions(&mut self, assembly: &Assembly, now: &Present, whole: &mut Solution) {
         let problem = &assembly.problem;
+        for link in self.links.iter() {
+            let Some(first) = link.joint.map(|id| self.joint_blocks[id.index()]).filter(|b| *b != NONE) else { continue };
+            for k in first as usize..assembly.sources.len() {
+                if !matches!(assembly.sources[k], Source::Joint(id, _) if Some(id) == link.joint) {
+                    break;
+                }
+                whole.r[problem.J.block(k).first] = 0.0;
+            }
+        }
         self.balance.clear();
         self.balance.resize(problem.n(), 0.0);
         problem.J.add_transposed(&whole.r, &mut self.balance);

@@ -6,8 +6,9 @@
 //!    from which the way to all others is shortest.
 //! 3. Each body comes behind the one that carries it, and trees one after another.
 //!
-//! `auto` leaves a mechanism in the coordinates of its bodies where its paths are so long that T and the dense H cost more than rows:
-//! where Σ (coordinates on the path to the root)², over all coordinates, exceeds [`ROWS_COST`] for each row that the tree saves.
+//! `auto` leaves a mechanism in the coordinates of its bodies if it has loops, whose rows are better conditioned there near singular
+//! positions, and where its paths are so long that T and H cost more than rows: where Σ (coordinates on the path to the root)², over all
+//! coordinates, exceeds [`ROWS_COST`] for each row that the tree saves.
 
 use super::displacement::freedom;
 use super::{Coordinates, Forest, Link, NONE, free, reduce};
@@ -34,7 +35,8 @@ impl Forest {
         let edges = spanning(scene);
         for mechanism in mechanisms(scene, &edges) {
             let links = hang(scene, layout, &edges, &mechanism);
-            if coordinates == Coordinates::Tree || pays(scene, &links) {
+            let closed = || !looped(scene, &mechanism, &edges);
+            if coordinates == Coordinates::Tree || (closed() && pays(scene, &links)) {
                 let (first, start) = (forest.n, forest.links.len() as u32);
                 for mut link in links {
                     link.first += first;
@@ -206,6 +208,15 @@ fn centre(edges: &[Edge], bodies: &[BodyId]) -> BodyId {
         way.push(ways[last].1);
     }
     ways[way[way.len() / 2]].0
+}
+
+/// Whether a joint that trees know is cut within a mechanism.
+fn looped(scene: &Scene, bodies: &[BodyId], edges: &[Edge]) -> bool {
+    scene.joints.iter().enumerate().any(|(j, joint)| {
+        let rigid = joint.compliance == 0.0 && !joint.kind.parts().is_empty();
+        let within = [joint.a, joint.b].iter().any(|b| bodies.binary_search(b).is_ok());
+        rigid && within && edges.binary_search_by_key(&JointId(j as u32), |e| e.joint).is_err()
+    })
 }
 
 /// Whether the coordinates of the tree cost less than those of its bodies.
