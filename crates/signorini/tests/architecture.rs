@@ -264,7 +264,21 @@ const CYCLES: &[(&str, &[&str])] = &[
     ("signorini_mechanics::mechanism", &["equations", "forces"]),
     (
         "signorini_solve::solve::psor",
-        &["crew", "crowd", "frames", "freeze", "image", "joints", "kernel", "parts", "rows", "stages", "system", "turn", "vector"],
+        &[
+            "contact_frames",
+            "hubs",
+            "joints",
+            "kernel",
+            "lagged_shift",
+            "orientation",
+            "parallel",
+            "rows",
+            "stages",
+            "subdomains",
+            "system",
+            "vector",
+            "whitening",
+        ],
     ),
 ];
 

@@ -23,7 +23,7 @@ use crate::solve::{Solver, StoppingCriteria, direct};
 use glam::DVec3;
 
 /// Distance of the instants from which accelerations are taken, s.
-const EPSILON: f64 = 1e-4;
+const DIFFERENCE_SECONDS: f64 = 1e-4;
 
 /// Follows the drivers of a scene.
 pub struct Kinematics<'a> {
@@ -74,9 +74,9 @@ impl<'a> Kinematics<'a> {
     /// What the drivers must do at the time of the state for the motion to happen.
     pub fn efforts(&self, state: &State) -> Vec<Effort> {
         let (mut before, mut after) = (state.clone(), state.clone());
-        self.go(&mut before, state.time - EPSILON);
-        self.go(&mut after, state.time + EPSILON);
-        let acceleration: Vec<f64> = after.v.iter().zip(&before.v).map(|(a, b)| (a - b) / (2.0 * EPSILON)).collect();
+        self.go(&mut before, state.time - DIFFERENCE_SECONDS);
+        self.go(&mut after, state.time + DIFFERENCE_SECONDS);
+        let acceleration: Vec<f64> = after.v.iter().zip(&before.v).map(|(a, b)| (a - b) / (2.0 * DIFFERENCE_SECONDS)).collect();
         let (mut problem, sources) = self.rows(state);
         let mut inertial = vec![0.0; self.layout.v];
         problem.H.mul(&acceleration, &mut inertial);
@@ -115,10 +115,11 @@ impl<'a> Kinematics<'a> {
         for (i, body) in self.scene.bodies.iter().enumerate() {
             now.twists[i] = Twist::default();
             if let crate::scene::Kind::Imposed(motion) = &body.kind {
-                let (a, b) = (motion.pose(&body.pose, state.time - EPSILON), motion.pose(&body.pose, state.time + EPSILON));
+                let (a, b) =
+                    (motion.pose(&body.pose, state.time - DIFFERENCE_SECONDS), motion.pose(&body.pose, state.time + DIFFERENCE_SECONDS));
                 now.twists[i] = Twist {
-                    linear: (b.position - a.position) / (2.0 * EPSILON),
-                    angular: crate::math::pose::logarithm(a.orientation.conjugate() * b.orientation) / (2.0 * EPSILON),
+                    linear: (b.position - a.position) / (2.0 * DIFFERENCE_SECONDS),
+                    angular: crate::math::pose::logarithm(a.orientation.conjugate() * b.orientation) / (2.0 * DIFFERENCE_SECONDS),
                 };
             }
         }

@@ -27,7 +27,7 @@ use crate::scene::{
 };
 
 /// Swing per step from which on the curvature of a joint is left out, rad.
-const SWING: f64 = 0.1;
+const MAX_SWING_WITH_CURVATURE: f64 = 0.1;
 
 /// Appends the rows of all joints, motors and gears.
 pub fn assemble(out: &mut Assembly, scene: &Scene, layout: &Layout, now: &StepInput, scheme: &Scheme) {
@@ -128,7 +128,7 @@ fn resolved(joint: &Joint, now: &StepInput) -> f64 {
         // A spin along the lever does not move the joint.
         if lever.length_squared() > 0.0 { spin.cross(lever).length_squared() / lever.length_squared() } else { spin.length_squared() }
     };
-    let square = swing(joint.a, &joint.frame_a).max(swing(joint.b, &joint.frame_b)) * (now.h / SWING).powi(2);
+    let square = swing(joint.a, &joint.frame_a).max(swing(joint.b, &joint.frame_b)) * (now.h / MAX_SWING_WITH_CURVATURE).powi(2);
     1.0 / (1.0 + square * square)
 }
 
