@@ -33,7 +33,7 @@ impl Run {
         self.ledger = Some(self.ledger.map_or(verdict.energy, |l| l.then(&verdict.energy)));
         let ledger = self.ledger.unwrap();
         // Rounding of every product that went into it.
-        assert!(ledger.residual().abs() <= 1e-10 * ledger.turnover().max(1e-9), "t = {}: {ledger:?}", self.state.time);
+        assert!(ledger.residual().abs() <= 1e-10 * ledger.throughput().max(1e-9), "t = {}: {ledger:?}", self.state.time);
     }
 
     /// Steps until `t`, to within a billionth of a step.

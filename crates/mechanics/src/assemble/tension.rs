@@ -9,7 +9,7 @@
 
 use super::element::Element;
 use super::part::{Measure, Mount, measure};
-use super::{Gradient, Present};
+use super::{Gradient, StepInput};
 use crate::math::pose::Pose;
 use crate::scene::{Part, Quantity, Tension};
 use glam::DVec3;
@@ -30,7 +30,7 @@ pub struct Pull {
 }
 
 /// The pull of a spring by formula.
-pub fn pull(s: &Tension, now: &Present) -> Pull {
+pub fn pull(s: &Tension, now: &StepInput) -> Pull {
     let (frame_a, frame_b) = (Pose::at(s.point_a), Pose::at(s.point_b));
     let a = Mount { body: &now.poses[s.a.index()], frame: &frame_a };
     let b = Mount { body: &now.poses[s.b.index()], frame: &frame_b };
@@ -63,7 +63,7 @@ pub fn pull(s: &Tension, now: &Present) -> Pull {
 }
 
 /// What of the pull H knows: its stiffness and damping along the line, and its pull across it.
-pub fn elements(s: &Tension, now: &Present) -> [Element; 2] {
+pub fn elements(s: &Tension, now: &StepInput) -> [Element; 2] {
     let Pull { measure, force, stiffness, damping, .. } = pull(s, now);
     let mut along = Element::new(s.a, s.b, 1);
     // The pull at the present length is applied; the element begins at zero.

@@ -1,6 +1,6 @@
 //! The value of a quantity, from the state and the step that led to it.
 
-use crate::assemble::{Assembly, Present, Source, joint};
+use crate::assemble::{Assembly, Source, StepInput, joint};
 use crate::geometry::RayCaster;
 use crate::problem::Solution;
 use crate::scene::{Axis, BodyId, ContactReaction, Coordinate, Drive, Joint, JointId, Layout, MotorId, Part, Quantity, Ray, Scene, State};
@@ -24,7 +24,7 @@ pub struct Sense<'a> {
     /// Who owns which velocities.
     pub layout: &'a Layout,
     /// Poses and velocities of the present state.
-    pub now: &'a Present,
+    pub now: &'a StepInput,
     /// The last step; none before the first.
     pub past: Option<Past<'a>>,
     /// Finds what rays meet; none if no ray is asked for.

@@ -31,7 +31,7 @@ impl Stepper {
 
     /// The value of a quantity now, as a sensor would give it; the last step must be the one that led to `state`.
     pub fn measure(&self, scene: &Scene, state: &State, quantity: &Quantity) -> f64 {
-        let mut after = crate::assemble::Present::default();
+        let mut after = crate::assemble::StepInput::default();
         after.set(scene, &self.layout, state, self.settings.h);
         let rays = matches!(quantity, Quantity::Ray(_)).then(|| RayCaster::new(&scene.colliders));
         let sense = Sense { layout: &self.layout, now: &after, past: self.past(state.steps > 0), rays: rays.as_ref() };
@@ -64,14 +64,14 @@ impl Stepper {
         let (mut potential, mut kinetic) = (gravity + springs, ledger::kinetic(scene, &self.layout, &self.assembly.meshes, &state.v));
         kinetic += ledger::rotors(after, elements);
         for (mesh, &first) in self.assembly.meshes.iter_mut().zip(&self.layout.node_starts) {
-            potential += ledger::lifted(scene, &mesh.masses, &after.nodes[first as usize..]) + mesh.energy();
+            potential += ledger::gravity_potential(scene, &mesh.masses, &after.nodes[first as usize..]) + mesh.energy();
         }
         let energy = &mut verdict.energy;
         let (more_kinetic, more_potential) = (kinetic - energy.kinetic, potential - energy.potential);
         energy.events += more_kinetic + more_potential;
         energy.potential_change += more_potential;
         // The differences are rounded as the sums are.
-        energy.turnover += [kinetic, energy.kinetic, potential, energy.potential].map(f64::abs).iter().sum::<f64>();
+        energy.throughput += [kinetic, energy.kinetic, potential, energy.potential].map(f64::abs).iter().sum::<f64>();
         (energy.kinetic, energy.potential) = (kinetic, potential);
     }
 }
