@@ -15,6 +15,7 @@
 //! |---|---|---|---|
 //! | spring | distance − l₀ | k | c |
 //! | its pull | displacement across the line (3) | tension/length (1 − n nᵀ) | 0 |
+//! | spring by formula | see [`super::tension`] | ∂f/∂l | ∂f/∂l̇ |
 //! | torsion spring | twist − θ₀ | k | c |
 //! | bushing | along x y z, turn x y z | K (6 × 6) | C (6 × 6) |
 //! | drag | velocity (3), angular velocity (3) | 0 | c₁ + c₂ speed; c_ω |
@@ -28,7 +29,7 @@ use super::leapfrog::Weights;
 use super::part::{Gradient, Measure, Mount, Twist, measure};
 use super::{Assembly, StepInput, add_gradient};
 use crate::math::pose::Pose;
-use crate::scene::{Axis, BodyId, Bushing, Drag, ForceKind, JointId, Layout, Part, Scene, Spring, Torsion};
+use crate::scene::{Axis, BodyId, Bushing, Drag, ForceId, ForceKind, JointId, Layout, Part, Scene, Spring, Torsion};
 use glam::DVec3;
 
 /// The most measures of one element.
@@ -70,7 +71,7 @@ pub struct Work {
 }
 
 impl Element {
-    fn new(a: BodyId, b: BodyId, count: usize) -> Element {
+    pub(super) fn new(a: BodyId, b: BodyId, count: usize) -> Element {
         Element {
             a,
             b,
@@ -143,7 +144,11 @@ fn times(m: &Square, x: &[f64; MEASURES]) -> [f64; MEASURES] {
 /// Evaluates all elements into `out`.
 pub fn evaluate(scene: &Scene, now: &StepInput, out: &mut Vec<Element>) {
     out.clear();
-    for force in &scene.forces {
+    for (f, force) in scene.forces.iter().enumerate() {
+        let away = force.kind.bodies().into_iter().any(|body| now.orders.absent(body));
+        if away || now.orders.force_off(ForceId(f as u32)) {
+            continue;
+        }
         match &force.kind {
             ForceKind::Spring(s) => {
                 let stretched = spring(s, now);
@@ -153,10 +158,14 @@ pub fn evaluate(scene: &Scene, now: &StepInput, out: &mut Vec<Element>) {
             ForceKind::Torsion(s) => out.push(torsion(s, now)),
             ForceKind::Bushing(s) => out.push(bushing(s, now)),
             ForceKind::Drag(s) => out.push(drag(s, now)),
+            ForceKind::Tension(s) => out.extend(super::tension::elements(s, now)),
             ForceKind::Applied(_) => {}
         }
     }
     for (j, joint) in scene.joints.iter().enumerate() {
+        if now.orders.joint_off(JointId(j as u32)) {
+            continue;
+        }
         for armature in &joint.armature {
             let mut e = Element::new(joint.a, joint.b, 1);
             e.measures[0] = coordinate(scene, JointId(j as u32), armature.coordinate, now);

@@ -21,6 +21,7 @@ mod accuracy;
 pub mod fields;
 pub mod ledger;
 mod project;
+mod reacting;
 mod settings;
 mod verdict;
 mod warm_start;
@@ -33,8 +34,10 @@ pub use verdict::{Overlap, Used, Verdict};
 
 use crate::assemble::leapfrog::Jumps;
 use crate::assemble::{Assembly, Element, StepInput, Treatment, element, joint, load_sharing};
-use crate::geometry::{Contact, World};
+use crate::control::Happened;
+use crate::geometry::{Contact, RayCaster, World};
 use crate::math::cliques::CliqueFactor;
+use crate::math::pose::Pose;
 use crate::problem::{Problem, Residual, Solution};
 use crate::scene::body::reach;
 use crate::scene::{BodyId, Coordinate, Invalid, JointId, Kind, Layout, Scene, State};
@@ -56,6 +59,14 @@ pub enum StepError {
     /// The method does not treat the problem.
     #[error(transparent)]
     Unsupported(#[from] Unsupported),
+    /// A controller or an event gave an order that is not a number.
+    #[error("step at t = {time} s not taken: {why}")]
+    Order {
+        /// The time of the order, s.
+        time: f64,
+        /// Who was told what.
+        why: String,
+    },
 }
 
 /// Why a stepper cannot be made.
@@ -136,6 +147,11 @@ pub struct Stepper {
     factor: CliqueFactor,
     projector: project::Projector,
     history: Vec<Sample>,
+    /// Poses for the search of contacts, if bodies are absent.
+    places: Vec<Pose>,
+    /// For sensors that look along rays; none without such.
+    rays: Option<RayCaster>,
+    happened: Happened,
 }
 
 impl Stepper {
@@ -182,11 +198,28 @@ impl Stepper {
             factor: CliqueFactor::default(),
             projector: project::Projector::default(),
             history: Vec::new(),
+            places: Vec::new(),
+            rays: reacting::ray_caster(scene),
+            happened: Happened::default(),
         })
     }
 
-    /// Takes one step of length [`Settings::h`]; with [`Settings::accuracy`] in as many parts as it needs.
+    /// Takes one step of length [`Settings::h`]; with [`Settings::accuracy`] in as many parts as it needs. Sensors, events and
+    /// controllers look at what came out.
     pub fn step(&mut self, scene: &Scene, state: &mut State) -> Result<Verdict, StepError> {
+        if !scene.reacts() {
+            return self.step_alone(scene, state);
+        }
+        self.begin(scene, state);
+        if let Some(why) = state.orders.fault(scene) {
+            return Err(StepError::Order { time: state.time, why });
+        }
+        let mut verdict = self.step_alone(scene, state)?;
+        self.react(scene, state, &mut verdict);
+        Ok(verdict)
+    }
+
+    fn step_alone(&mut self, scene: &Scene, state: &mut State) -> Result<Verdict, StepError> {
         match (self.settings.accuracy, self.settings.time_error) {
             (Some(accuracy), _) => self.step_accurately(scene, state, accuracy),
             (None, TimeEstimate::Doubling) => self.step_doubled(scene, state, self.settings.h),
@@ -272,11 +305,24 @@ impl Stepper {
             fastest = [fastest[0].max(travel), fastest[1].max(second)];
         }
         let prediction = self.settings.contact_margin;
-        self.world.collide(&self.now.poses, prediction + fastest[0] + fastest[1], &mut self.contacts);
+        // Who is not there has no place: it touches nothing.
+        let mut places = &self.now.poses;
+        if self.now.orders.absent.contains(&true) {
+            let nowhere = Pose::at(glam::DVec3::NAN);
+            let place = |(i, pose): (usize, &Pose)| if self.now.orders.absent(BodyId(i as u32)) { nowhere } else { *pose };
+            self.places.clear();
+            self.places.extend(self.now.poses.iter().enumerate().map(place));
+            places = &self.places;
+        }
+        self.world.collide(places, prediction + fastest[0] + fastest[1], &mut self.contacts);
         // One fast body must not fill the problem with contacts of slow ones.
         let body = |collider: u32| scene.colliders[collider as usize].body as usize;
         let travel = &self.travel;
         self.contacts.retain(|c| c.gap <= prediction + travel[body(c.colliders.0)] + travel[body(c.colliders.1)]);
+        if !self.now.orders.parted.is_empty() {
+            let id = |collider: u32| BodyId(body(collider) as u32);
+            self.contacts.retain(|c| !self.now.orders.parted(id(c.colliders.0), id(c.colliders.1)));
+        }
         self.hold(scene);
     }
 
@@ -545,6 +591,11 @@ impl Stepper {
     /// The elimination of untouched nodes: how often it analysed and factored, and how large its factors are.
     pub fn schur(&self) -> &Schur {
         &self.schur
+    }
+
+    /// The events that happened after the last step.
+    pub fn happened(&self) -> &Happened {
+        &self.happened
     }
 
     /// Who owns which range of q and v.
