@@ -4,7 +4,7 @@ mod common;
 
 use common::{exact, floor, run};
 use glam::DVec3;
-use signorini_mechanics::assemble::{Coordinates, Present, TimeScheme, joint};
+use signorini_mechanics::assemble::{Coordinates, StepInput, TimeScheme, joint};
 use signorini_mechanics::scene::*;
 use signorini_mechanics::step::{Settings, Stepper};
 use signorini_solve::math::pose::Pose;
@@ -90,7 +90,7 @@ fn with(coordinates: Coordinates, time: TimeScheme, h: f64) -> Settings {
 
 /// The largest opening of a joint, m or rad.
 fn opening(scene: &Scene, state: &State) -> f64 {
-    let now = Present::at_rest(scene, state);
+    let now = StepInput::at_rest(scene, state);
     let mut most = 0.0f64;
     for joint in &scene.joints {
         for part in joint.kind.parts().iter() {
@@ -141,7 +141,7 @@ fn a_step_in_coordinates_solves_the_problem_of_bodies() {
             let scene = tree(seed, base, loops);
             let end = run(&scene, with(Coordinates::Tree, time, 1e-3), 40);
             let (problem, solution) = (&end.stepper.assembly().problem, end.stepper.solution());
-            let error = signorini_solve::problem::Judge::of(problem).unwrap().error(problem, solution);
+            let error = signorini_solve::problem::PreparedProblem::of(problem).unwrap().error(problem, solution);
             // Rows of joints that are not in the problem that was solved hold to rounding; under leapfrog to what their curvature was
             // predicted wrong by, the square of the angle of a step times the change of the velocity.
             let limit = if time == TimeScheme::Euler { 1e-9 } else { 1e-5 };

@@ -78,18 +78,14 @@ pub fn displaced(kind: JointKind, from: &Pose, delta: &[f64]) -> Pose {
         JointKind::Revolute => Pose::new(DVec3::ZERO, about_z(delta[0])),
         JointKind::Prismatic => Pose::at(along_z(delta[0])),
         JointKind::Cylindrical => Pose::new(along_z(delta[0]), about_z(delta[1])),
-        JointKind::Spherical => {
-            Pose::new(DVec3::ZERO, (q * exponential(DVec3::from_slice(delta))).normalize())
-        }
+        JointKind::Spherical => Pose::new(DVec3::ZERO, (q * exponential(DVec3::from_slice(delta))).normalize()),
         JointKind::Universal => {
             // b_y = (0, cos α, sin α) seen from a; a_x = (cos β, 0, sin β) seen from b.
             let (y, x) = (q * DVec3::Y, q.conjugate() * DVec3::X);
             let (alpha, beta) = (y.z.atan2(y.y), x.z.atan2(x.x));
             Pose::new(DVec3::ZERO, DQuat::from_rotation_x(alpha + delta[0]) * DQuat::from_rotation_y(beta + delta[1]))
         }
-        JointKind::Planar => {
-            Pose::new(DVec3::new(from.position.x + delta[0], from.position.y + delta[1], 0.0), about_z(delta[2]))
-        }
+        JointKind::Planar => Pose::new(DVec3::new(from.position.x + delta[0], from.position.y + delta[1], 0.0), about_z(delta[2])),
         _ => Pose::IDENTITY,
     }
 }

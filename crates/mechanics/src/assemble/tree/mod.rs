@@ -22,11 +22,11 @@ mod displacement;
 mod reduce;
 mod structure;
 
-use super::{Assembly, Present, mean_twist};
+use super::{Assembly, StepInput, mean_twist};
 use crate::math::cliques::CliqueFactor;
 use crate::math::pose::Pose;
 use crate::problem::{Problem, Solution};
-use crate::scene::{BodyId, JointId, Kind, Scene, State};
+use crate::scene::{BodyId, JointId, Kind, Orders, Scene, State};
 use displacement::{Unit, displaced, units};
 use glam::DVec3;
 use reduce::Wrench;
@@ -104,6 +104,8 @@ pub struct Forest {
     column: Vec<u32>,
     /// Joints that hold a tree together.
     held: Vec<bool>,
+    /// Joints that were switched off when the trees were found.
+    off: Vec<bool>,
     /// The size of each link, m: for its joint's opening.
     spans: Vec<f64>,
     /// Number of columns.
@@ -139,9 +141,9 @@ pub struct Forest {
 }
 
 impl Forest {
-    /// Whether there is no tree.
-    pub fn is_empty(&self) -> bool {
-        self.links.is_empty()
+    /// Whether these are the trees of a scene whose joints are switched so.
+    pub fn fits(&self, orders: &Orders) -> bool {
+        self.off == orders.joints_off
     }
 
     /// Whether the present step is taken in the coordinates of trees.
@@ -175,7 +177,7 @@ impl Forest {
     }
 
     /// The displacement and the unit motions of each joint, and what is predicted of the step; says whether the step is taken in coordinates.
-    pub fn begin(&mut self, scene: &Scene, now: &mut Present) -> bool {
+    pub fn begin(&mut self, scene: &Scene, now: &mut StepInput) -> bool {
         self.active = !self.links.is_empty();
         if !self.active {
             return false;
@@ -212,7 +214,7 @@ impl Forest {
     }
 
     /// `c` as far as moving bases contribute.
-    fn carried(&mut self, now: &Present) {
+    fn carried(&mut self, now: &StepInput) {
         self.offset.clear();
         self.offset.resize(self.owner.len(), 0.0);
         self.motions.clear();
@@ -232,7 +234,7 @@ impl Forest {
     }
 
     /// Leapfrog: the rates if the forces stay as they were, where they lead to, and the curvature of the way.
-    fn predict(&mut self, scene: &Scene, now: &mut Present) {
+    fn predict(&mut self, scene: &Scene, now: &mut StepInput) {
         self.expected.clear();
         self.expected.resize(self.n, 0.0);
         for link in &self.links {
@@ -306,7 +308,7 @@ impl Forest {
     ///
     /// by Newton's method with the tangent of the beginning. What v changes by is reaction of joints: momentum is kept, and the scheme
     /// is that of bodies with exact joints [Ryckaert1977], whatever was predicted. `factor` is that of H in coordinates.
-    pub fn retract(&mut self, scene: &Scene, (assembly, now): (&Assembly, &Present), factor: &mut CliqueFactor, v: &mut [f64]) {
+    pub fn retract(&mut self, scene: &Scene, (assembly, now): (&Assembly, &StepInput), factor: &mut CliqueFactor, v: &mut [f64]) {
         self.rates.clone_from(&self.solution.v);
         let largest = self.rates[..self.units.len()].iter().fold(0.0f64, |m, x| m.max(x.abs()));
         for _ in 0..RETRACTIONS {
@@ -342,7 +344,7 @@ impl Forest {
     }
 
     /// Where the rates lead to within the step, into `self.ends`.
-    fn lead(&mut self, scene: &Scene, now: &Present) {
+    fn lead(&mut self, scene: &Scene, now: &StepInput) {
         self.ends.clear();
         for (l, link) in self.links.iter().enumerate() {
             let delta: [f64; 6] = std::array::from_fn(|i| if i < link.count { now.h * self.rates[link.first + i] } else { 0.0 });
@@ -357,7 +359,7 @@ impl Forest {
 
     /// Coordinates go on with the solved rates; `back(at)`: by which time the jump of the unknowns from `at` on is set back. Roots that
     /// float and bases are at their places already.
-    pub fn place(&self, scene: &Scene, now: &Present, state: &mut State, mut back: impl FnMut(usize) -> f64) {
+    pub fn place(&self, scene: &Scene, now: &StepInput, state: &mut State, mut back: impl FnMut(usize) -> f64) {
         for (l, link) in self.links.iter().enumerate() {
             if link.joint.is_none() {
                 continue;
@@ -377,7 +379,7 @@ impl Forest {
 }
 
 /// The velocity of the body that carries a link, if it is one that is not free to move.
-fn base_motion(link: &Link, now: &Present) -> Motion {
+fn base_motion(link: &Link, now: &StepInput) -> Motion {
     if link.joint.is_none() {
         return Motion::default();
     }

@@ -14,7 +14,7 @@
 
 use super::{Forest, NONE};
 use crate::assemble::inertia::add;
-use crate::assemble::{Assembly, Element, Present, Source};
+use crate::assemble::{Assembly, Element, Source, StepInput};
 use crate::math::pose::Pose;
 use crate::math::sparse::Csr;
 use crate::problem::{RowBlock, Solution};
@@ -137,9 +137,8 @@ impl Pattern {
             h.starts[i + 1] = h.columns.len();
         }
         h.values = vec![0.0; h.columns.len()];
-        let place = |i: usize, j: usize| {
-            (h.starts[i] + h.row(i).0.binary_search(&(j as u32)).expect("the pattern holds every entry")) as u32
-        };
+        let place =
+            |i: usize, j: usize| (h.starts[i] + h.row(i).0.binary_search(&(j as u32)).expect("the pattern holds every entry")) as u32;
         let mut slots = Vec::new();
         for (l, link) in forest.links.iter().enumerate() {
             for j in link.columns() {
@@ -160,19 +159,14 @@ fn inertia_pattern(scene: &Scene, layout: &Layout) -> Csr {
 
 /// The two bodies of every element.
 fn element_bodies(scene: &Scene) -> impl Iterator<Item = (BodyId, BodyId)> + '_ {
-    let forces = scene.forces.iter().filter_map(|force| match &force.kind {
-        ForceKind::Spring(s) => Some((s.a, s.b)),
-        ForceKind::Torsion(s) => Some((s.a, s.b)),
-        ForceKind::Bushing(s) => Some((s.a, s.b)),
-        ForceKind::Drag(s) => Some((BodyId::GROUND, s.body)),
-        ForceKind::Applied(_) => None,
-    });
+    let forces = scene.forces.iter().filter(|f| !matches!(f.kind, ForceKind::Applied(_))).map(|f| f.kind.bodies());
+    let forces = forces.map(|[a, b]| (a, b));
     forces.chain(scene.joints.iter().filter(|j| !j.armature.is_empty()).map(|j| (j.a, j.b)))
 }
 
 impl Forest {
     /// The problem in coordinates, with the guess of its solution.
-    pub fn reduce(&mut self, scene: &Scene, layout: &Layout, (assembly, now): (&Assembly, &Present), guess: &Solution) {
+    pub fn reduce(&mut self, scene: &Scene, layout: &Layout, (assembly, now): (&Assembly, &StepInput), guess: &Solution) {
         self.momentum(scene, layout, assembly, now);
         self.rows(assembly, now);
         let small = &mut self.solution;
@@ -185,7 +179,7 @@ impl Forest {
     }
 
     /// H and k.
-    fn momentum(&mut self, scene: &Scene, layout: &Layout, assembly: &Assembly, now: &Present) {
+    fn momentum(&mut self, scene: &Scene, layout: &Layout, assembly: &Assembly, now: &StepInput) {
         if self.small.H.rows != self.n {
             self.small.H.clone_from(&self.pattern.h);
         }
@@ -212,7 +206,7 @@ impl Forest {
     }
 
     /// `out ← Tᵀ work`.
-    pub(super) fn transposed(&mut self, now: &Present, k: &mut Vec<f64>) {
+    pub(super) fn transposed(&mut self, now: &StepInput, k: &mut Vec<f64>) {
         k.clear();
         k.resize(self.n, 0.0);
         for (x, &column) in self.work.iter().zip(&self.column) {
@@ -230,7 +224,7 @@ impl Forest {
     }
 
     /// Sums up `self.work` over all that hangs on each link, into `self.wrenches`.
-    fn subtrees(&mut self, now: &Present) {
+    fn subtrees(&mut self, now: &StepInput) {
         self.wrenches.clear();
         self.wrenches.extend(self.links.iter().map(|l| Wrench::of(&self.work[l.at..l.at + 6], &now.poses[l.body.index()])));
         for l in (0..self.links.len()).rev() {
@@ -243,7 +237,7 @@ impl Forest {
     }
 
     /// H of the trees, without springs.
-    fn masses(&mut self, scene: &Scene, now: &Present) {
+    fn masses(&mut self, scene: &Scene, now: &StepInput) {
         self.composites.clear();
         for link in &self.links {
             let (pose, mass) = (&now.poses[link.body.index()], scene.bodies[link.body.index()].mass().expect("links have mass"));
@@ -279,7 +273,7 @@ impl Forest {
     }
 
     /// Adds an element that touches a tree to H; what lies outside trees is copied with the rest.
-    fn element(&mut self, e: &Element, layout: &Layout, now: &Present) {
+    fn element(&mut self, e: &Element, layout: &Layout, now: &StepInput) {
         let owner = |body: BodyId| layout.velocity(body).map_or(NONE, |at| self.owner[at]);
         if owner(e.a) == NONE && owner(e.b) == NONE {
             return;
@@ -315,7 +309,7 @@ impl Forest {
     }
 
     /// Up to three measures of an element from `first` on, in coordinates.
-    fn element_rows(&mut self, e: &Element, first: usize, layout: &Layout, now: &Present) {
+    fn element_rows(&mut self, e: &Element, first: usize, layout: &Layout, now: &StepInput) {
         self.row.active.clear();
         self.row.entries.clear();
         for (body, side) in [(e.a, 0), (e.b, 1)] {
@@ -331,7 +325,7 @@ impl Forest {
     }
 
     /// Takes what a block of rows feels of the six velocities from `at` on.
-    fn start(&mut self, at: usize, numbers: &[[f64; 6]; ROWS], now: &Present) {
+    fn start(&mut self, at: usize, numbers: &[[f64; 6]; ROWS], now: &StepInput) {
         let l = self.owner[at];
         if l == NONE {
             for c in 0..6 {
@@ -368,7 +362,7 @@ impl Forest {
     }
 
     /// Passes all forces on to the roots, noting what each coordinate feels.
-    fn walk(&mut self, now: &Present) {
+    fn walk(&mut self, now: &StepInput) {
         while let Some(p) = (0..self.row.active.len()).max_by_key(|&p| self.row.active[p].0) {
             let (l, wrenches, sizes) = self.row.active.swap_remove(p);
             if sizes == [0.0; 2] {
@@ -396,7 +390,7 @@ impl Forest {
     }
 
     /// J and what belongs to its rows.
-    fn rows(&mut self, assembly: &Assembly, now: &Present) {
+    fn rows(&mut self, assembly: &Assembly, now: &StepInput) {
         let problem = &assembly.problem;
         self.small.name.clone_from(&problem.name);
         self.small.J.clear(self.n);
@@ -434,7 +428,7 @@ impl Forest {
     }
 
     /// One block in coordinates, into `self.row.columns` and `self.row.values`.
-    fn block(&mut self, block: &RowBlock<'_>, now: &Present) {
+    fn block(&mut self, block: &RowBlock<'_>, now: &StepInput) {
         self.row.columns.clear();
         self.row.values.clear();
         if block.columns.iter().all(|&j| self.owner[j as usize] == NONE) {
@@ -472,7 +466,7 @@ impl Forest {
     }
 
     /// Velocities of bodies and reactions of all rows, from the solution in coordinates.
-    pub fn expand(&mut self, assembly: &Assembly, now: &Present, whole: &mut Solution) {
+    pub fn expand(&mut self, assembly: &Assembly, now: &StepInput, whole: &mut Solution) {
         let problem = &assembly.problem;
         // v = T v_t + c.
         whole.v.clear();
@@ -497,7 +491,7 @@ impl Forest {
     }
 
     /// Reactions of the joints of trees.
-    pub fn reactions(&mut self, assembly: &Assembly, now: &Present, whole: &mut Solution) {
+    pub fn reactions(&mut self, assembly: &Assembly, now: &StepInput, whole: &mut Solution) {
         let problem = &assembly.problem;
         for link in self.links.iter() {
             let Some(first) = link.joint.map(|id| self.joint_blocks[id.index()]).filter(|b| *b != NONE) else { continue };

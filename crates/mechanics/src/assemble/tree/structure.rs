@@ -12,7 +12,7 @@
 
 use super::displacement::freedom;
 use super::{Coordinates, Forest, Link, NONE, free, reduce};
-use crate::scene::{BodyId, JointId, Layout, Scene};
+use crate::scene::{BodyId, JointId, Layout, Orders, Scene};
 
 /// What a row of a joint costs, in entries of H (measured on chains of 2 to 400 links: both forms cost the same at about 500).
 const ROWS_COST: f64 = 600.0;
@@ -26,13 +26,14 @@ struct Edge {
 }
 
 impl Forest {
-    /// The trees of a scene; `spans` are the sizes of its bodies, m.
-    pub fn of(scene: &Scene, layout: &Layout, coordinates: Coordinates, spans: &[f64]) -> Forest {
-        let mut forest = Forest { held: vec![false; scene.joints.len()], ..Forest::default() };
+    /// The trees of a scene; `spans` are the sizes of its bodies, m; joints that are switched off hold nothing.
+    pub fn of(scene: &Scene, layout: &Layout, coordinates: Coordinates, (spans, orders): (&[f64], &Orders)) -> Forest {
+        let off = orders.joints_off.clone();
+        let mut forest = Forest { held: vec![false; scene.joints.len()], off, ..Forest::default() };
         if coordinates == Coordinates::Bodies {
             return forest;
         }
-        let edges = spanning(scene);
+        let edges = spanning(scene, orders);
         for mechanism in mechanisms(scene, &edges) {
             let links = hang(scene, layout, &edges, &mechanism);
             let closed = || !looped(scene, &mechanism, &edges);
@@ -79,7 +80,7 @@ impl Forest {
 }
 
 /// The joints that hold trees together (step 1).
-fn spanning(scene: &Scene) -> Vec<Edge> {
+fn spanning(scene: &Scene, orders: &Orders) -> Vec<Edge> {
     let mut parents: Vec<usize> = (0..scene.bodies.len()).collect();
     fn root(parents: &mut [usize], mut i: usize) -> usize {
         while parents[i] != i {
@@ -95,7 +96,8 @@ fn spanning(scene: &Scene) -> Vec<Edge> {
         }
     }
     let mut order: Vec<usize> = (0..scene.joints.len()).collect();
-    order.retain(|&j| scene.joints[j].compliance == 0.0 && freedom(scene.joints[j].kind).is_some());
+    let known = |j: usize| scene.joints[j].compliance == 0.0 && freedom(scene.joints[j].kind).is_some();
+    order.retain(|&j| known(j) && !orders.joint_off(JointId(j as u32)));
     order.sort_by_key(|&j| std::cmp::Reverse(scene.joints[j].kind.parts().len()));
     let mut edges = Vec::new();
     for j in order {
@@ -176,7 +178,8 @@ fn hang(scene: &Scene, layout: &Layout, edges: &[Edge], bodies: &[BodyId]) -> Ve
                 continue;
             }
             let last = links.last().expect("the root is there");
-            let (first, count) = (last.first + last.count, freedom(scene.joints[edge.joint.index()].kind).expect("trees know their joints"));
+            let (first, count) =
+                (last.first + last.count, freedom(scene.joints[edge.joint.index()].kind).expect("trees know their joints"));
             let (joint, reversed) = (Some(edge.joint), edge.a == other);
             links.push(Link { body: other, parent: Some(next as u32), base: body, joint, reversed, first, count, at: at(other) });
         }
