@@ -1,7 +1,7 @@
 //! The command line as a whole: its subcommands, and which function runs each.
 
-use crate::{check, codegen, convert, demo, picture, replay, run, schema, solve, view};
-use clap::{Parser, Subcommand};
+use crate::{check, codegen, completions, convert, demo, picture, replay, run, schema, solve, view};
+use clap::{CommandFactory, Parser, Subcommand};
 use std::ffi::OsString;
 use std::process::ExitCode;
 
@@ -36,6 +36,10 @@ enum Command {
     Solve(solve::Arguments),
     /// Write the accelerations of a mechanism as C99 or Rust for a real-time target.
     Codegen(codegen::Arguments),
+    /// Print what a shell needs to complete the command line: bash, zsh, fish, elvish, powershell.
+    Completions(completions::Completions),
+    /// Print the manual page, or write one for each subcommand.
+    Man(completions::Man),
     /// Measure a method: speed, iterations, accuracy, beside the published figures.
     #[cfg(feature = "bench")]
     Bench(signorini_bench::Arguments),
@@ -56,6 +60,8 @@ pub fn main(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
         Command::Schema => schema::run(),
         Command::Solve(arguments) => solve::run(&arguments),
         Command::Codegen(arguments) => codegen::run(&arguments),
+        Command::Completions(arguments) => completions::completions(&arguments, Arguments::command()),
+        Command::Man(arguments) => completions::man(&arguments, Arguments::command()),
         #[cfg(feature = "bench")]
         Command::Bench(arguments) => signorini_bench::run(&arguments),
     }
