@@ -1,4 +1,4 @@
-//! `signorini bench interior-point`: the tables of [Mangoni2018, chapter 5] beside our figures, the stored
+//! `signorini bench interior-point`: the tables of (Mangoni2018, chapter 5) beside our figures, the stored
 //! problems, and clarabel on the same problems in the same run.
 
 use super::peers;

@@ -1,4 +1,4 @@
-//! `signorini bench symbolic`: operations and time of constrained accelerations, beside the published figures [SymbolicQR].
+//! `signorini bench symbolic`: operations and time of constrained accelerations, beside the published figures (SymbolicQR).
 //!
 //! Operations of R are counted as published: Givens rotations (dense: 3n²(m − n/3)); beside them stands the count of the method in use, reflections.
 //! Times are the best of several repeats on one thread; the dense twin shares the tape that evaluates G, u and f.

@@ -5,7 +5,7 @@
 //! With `a_k` the mean diagonal entry of `W = J H⁻¹ Jᵀ + E` over block k,
 //!
 //! ```text
-//!   δe_k = ½ a_k ‖ r_k − P_K( r_k − u_k / a_k ) ‖²         joules              [Enzenhoefer2018, eq. 5]
+//!   δe_k = ½ a_k ‖ r_k − P_K( r_k − u_k / a_k ) ‖²         joules              (Enzenhoefer2018, eq. 5)
 //!   δu_k = √(2 a_k δe_k)                                 metres per second
 //! ```
 //!

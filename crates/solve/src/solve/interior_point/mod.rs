@@ -31,7 +31,7 @@
 //! One sparse LDLᵀ of the (n + m) system less the rows of friction, whose pattern and analysis are kept between iterations and
 //! between calls, and 2–6 back-substitutions of it (each 1/4–1/40 of the factorization).
 //!
-//! [Mangoni2018, chapters 4 and 5, with the errata]; [Vandenberghe2010]; [Gondzio1996]; [DeSaxce1998].
+//! (Mangoni2018, chapters 4 and 5, with the errata); (Vandenberghe2010); (Gondzio1996); (DeSaxce1998).
 
 pub mod cone;
 mod follow;
