@@ -14,6 +14,7 @@ pub mod run;
 pub mod schema;
 mod serve;
 pub mod solve;
+pub mod sweep;
 pub mod view;
 
 pub(crate) use signorini_files::{builtin, capsule, fclib, load, robot, scenefile};

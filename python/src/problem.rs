@@ -1,12 +1,13 @@
 //! The solvers alone.
 
 use crate::errors::{Failure, detached};
-use crate::simulation::{reasons, status};
+use crate::verdict::status;
 use numpy::{PyArray1, PyReadonlyArray1};
 use pyo3::prelude::*;
 use signorini::math::sparse::Csr;
 use signorini::problem::files::siconos::{self, Kind};
 use signorini::problem::files::{Input, Stored, json};
+use signorini::problem::error::Criterion;
 use signorini::problem::{self, Judge, Law, Residual, Rows, Tolerance};
 use signorini::solve::{Both, Method, StoppingCriteria, pivot};
 use std::path::PathBuf;
@@ -325,6 +326,21 @@ pub fn read_problem(py: Python<'_>, path: PathBuf, kind: Option<String>) -> PyRe
         let kind = kind.as_ref().map(wanted).transpose()?;
         Ok(Problem { stored: signorini::files::load::load(&path, kind).map_err(complaint)? })
     })
+}
+
+/// Why an error is not within a tolerance.
+fn reasons(error: &Residual, tolerance: &Tolerance) -> Vec<String> {
+    let said = |unmet: problem::error::Unmet| {
+        let (found, most) = (unmet.found, unmet.allowed);
+        let (what, unit) = match unmet.criterion {
+            Criterion::Energy => ("error relative to the energy scale", ""),
+            Criterion::Estimate => ("estimated error relative to the energy scale", ""),
+            Criterion::Velocity => ("largest wrong velocity", " m/s"),
+            Criterion::Momentum => ("velocity of the momentum defect", " m/s"),
+        };
+        format!("{what} {found:.1e}{unit}, wanted ≤ {most:.1e}{unit}")
+    };
+    error.unmet(tolerance).map(said).collect()
 }
 
 /// An answer to a problem, and how wrong it is.
