@@ -160,14 +160,7 @@ impl Record {
     }
 
     /// An animation as the bytes of a GIF file.
-    fn _animation<'py>(
-        &self,
-        py: Python<'py>,
-        size: (usize, usize),
-        forces: bool,
-        fps: u32,
-        slower: f64,
-    ) -> PyResult<Bound<'py, PyBytes>> {
+    fn _animation<'py>(&self, py: Python<'py>, size: (usize, usize), forces: bool, fps: u32, slower: f64) -> PyResult<Bound<'py, PyBytes>> {
         let bytes = self.with(py, |r| {
             let drawing = Drawing { fps, slower, ..drawing(size, forces)? };
             animate::gif(r, &drawing).map(|(bytes, _)| bytes).map_err(unreadable)

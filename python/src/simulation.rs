@@ -1,8 +1,8 @@
 //! A scene that moves.
 
+use crate::control::Controller;
 use crate::errors::{Failure, Key, caught, detached, parsed, resolve};
 use crate::scene::{Scene, quaternion, vector};
-use crate::control::Controller;
 use crate::verdict::{Verdict, ledger};
 use crate::views::{Held, Shared, view};
 use numpy::{IxDyn, PyArray, PyArray1};

@@ -22,8 +22,8 @@ use std::fs::OpenOptions;
 use std::io::{BufRead, BufReader, Write};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
-use std::sync::{Arc, Mutex};
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex};
 use task::{Row, Task, Unfinished, drive};
 
 /// What to vary, what to measure, and where to keep it.
@@ -294,7 +294,8 @@ fn say(arguments: &Arguments, rows: &[&Row], tasks: usize) -> Result<ExitCode, S
     let failed = rows.iter().filter(|row| row.status != "done").count();
     let wrong = rows.iter().filter(|row| row.not_accepted > 0).count();
     let worst = rows.iter().filter_map(|row| Some((row.error_joule?, row.culprit.as_deref()?)));
-    let worst = worst.max_by(|a, b| a.0.total_cmp(&b.0)).map_or(String::new(), |(joule, who)| format!("  worst step {joule:.1e} J ({who})"));
+    let worst =
+        worst.max_by(|a, b| a.0.total_cmp(&b.0)).map_or(String::new(), |(joule, who)| format!("  worst step {joule:.1e} J ({who})"));
     eprintln!("{} of {tasks} runs done, {failed} failed, {wrong} with steps not accepted{worst}  {}", rows.len() - failed, path.display());
     for row in rows.iter().filter(|row| row.status != "done").take(5) {
         eprintln!("failed: {}: {}", Json::Object(row.params.clone()), row.message);

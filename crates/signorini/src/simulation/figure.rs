@@ -62,16 +62,8 @@ const ENERGY: [&str; 12] = [
     "solver",
     "residual",
 ];
-const BODY: [&str; 8] = [
-    "position",
-    "velocity",
-    "angular_velocity",
-    "center_of_mass",
-    "center_of_mass_velocity",
-    "orientation",
-    "speed",
-    "kinetic_energy",
-];
+const BODY: [&str; 8] =
+    ["position", "velocity", "angular_velocity", "center_of_mass", "center_of_mass_velocity", "orientation", "speed", "kinetic_energy"];
 const JOINT: [&str; 4] = ["angle", "slide", "distance", "rate"];
 const MOTOR: [&str; 2] = ["value", "effort"];
 const MATERIAL: [&str; 4] = ["mu", "restitution", "compliance", "damping"];
