@@ -17,8 +17,6 @@ from ._errors import InputError
 from ._record import columns, in_notebook
 from ._scene import Scene, load
 
-Measure = "str | Callable[[Any], Any]"
-
 
 class Sweep:
     """The rows of a sweep, in the order of its parameters.
@@ -125,7 +123,8 @@ def _run(task: dict[str, Any]) -> dict[str, Any]:
             return json.loads(known)
     names = [m for m in task["measure"] if isinstance(m, str)]
     try:
-        scene = task["scene"](**params) if callable(task["scene"]) else load(task["scene"], set=params)
+        made: Any = task["scene"]
+        scene: Scene = made(**params) if callable(made) else load(made, set=params)
         sim = scene.simulate(**task["settings"])
         t_end = sim.end_time if task["t_end"] is None else task["t_end"]
         if t_end is None:
@@ -261,7 +260,7 @@ def sweep(
             with open(manifest, "a", encoding="utf-8") as file:
                 file.write(json.dumps(row) + "\n")
         if show:
-            sys.stderr.write(f"\r{i + 1} of {len(missing)} runs" + ("\n" if i + 1 == len(missing) else ""))
+            print(f"\r{i + 1} of {len(missing)} runs", end="\n" if i + 1 == len(missing) else "", file=sys.stderr, flush=True)
         if on_row is not None:
             on_row(row)
     rows = [known[task["key"]] for task in tasks]

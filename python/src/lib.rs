@@ -44,7 +44,7 @@ fn _engine(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(scene::volume, module)?)?;
     module.add_function(wrap_pyfunction!(batch::step_all, module)?)?;
     module.add_function(wrap_pyfunction!(problem::read_problem, module)?)?;
-    module.add_function(wrap_pyfunction!(sweep::samples, module)?)?;
+    module.add_function(wrap_pyfunction!(sweep::sweep_samples, module)?)?;
     module.add_function(wrap_pyfunction!(sweep::sweep_key, module)?)?;
     module.add_function(wrap_pyfunction!(sweep::sweep_row, module)?)?;
     module.add_function(wrap_pyfunction!(sweep::sweep_table, module)?)?;

@@ -67,7 +67,10 @@ pub struct Record {
 
 impl Record {
     fn with<T: Send>(&self, py: Python<'_>, f: impl FnOnce(&mut record::Record) -> Result<T, Failure> + Send) -> PyResult<T> {
-        detached(py, || f(&mut self.record.lock().map_err(|_| unreadable("an earlier call failed"))?))
+        detached(py, || {
+            let mut record = self.record.lock().map_err(|_| unreadable("an earlier call failed"))?;
+            f(&mut record)
+        })
     }
 }
 

@@ -20,7 +20,7 @@ type RangeParts = (String, String, f64, f64);
 /// Samples by seed (`latin` or `random`), as a list in JSON.
 #[pyfunction]
 #[pyo3(name = "_samples")]
-pub fn samples(py: Python<'_>, kind: &str, ranges: Vec<RangeParts>, n: usize, seed: u64) -> PyResult<String> {
+pub fn sweep_samples(py: Python<'_>, kind: &str, ranges: Vec<RangeParts>, n: usize, seed: u64) -> PyResult<String> {
     let range = |(name, spread, a, b): RangeParts| Range {
         name,
         spread: if spread == "normal" { Spread::Normal(a, b) } else { Spread::Uniform(a, b) },
