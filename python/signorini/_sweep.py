@@ -16,6 +16,7 @@ from . import _engine
 from ._errors import InputError
 from ._record import columns, in_notebook
 from ._scene import Scene, load
+from ._simulation import Simulation
 
 
 class Sweep:
@@ -123,9 +124,9 @@ def _run(task: dict[str, Any]) -> dict[str, Any]:
             return json.loads(known)
     names = [m for m in task["measure"] if isinstance(m, str)]
     try:
-        made: Any = task["scene"]
-        scene: Scene = made(**params) if callable(made) else load(made, set=params)
-        sim = scene.simulate(**task["settings"])
+        scene: Any = task["scene"]
+        scene = scene(**params) if callable(scene) else load(scene, set=params)
+        sim: Simulation = scene.simulate(**task["settings"])  # pyright: ignore[reportAttributeAccessIssue]
         t_end = sim.end_time if task["t_end"] is None else task["t_end"]
         if t_end is None:
             raise InputError("wanted t_end=: the scene was made in code and does not say when it ends")

@@ -54,13 +54,14 @@ def test_pictures_of_any_moment(tmp_path):
 
 def test_the_page_needs_no_network_and_stands_in_a_frame(tmp_path):
     sim = recorded(0.4)
-    page = sim.page()
+    record = sim.recorded
+    page = record.page()
     # No resource from elsewhere: links in licence texts do not count.
     assert not re.search(r'(src|href)\s*=\s*["\']https?:', page.html)
     assert "<title>crate · Signorini</title>" in page.html
     inline = page._repr_html_()
     assert inline.startswith("<iframe") and "srcdoc=" in inline and page.html not in inline
-    sim.recorded.save(tmp_path / "a.html")
+    record.save(tmp_path / "a.html")
     assert (tmp_path / "a.html").read_text(encoding="utf-8") == page.html
     sim.recorded.save(tmp_path / "a.glb")
     assert (tmp_path / "a.glb").read_bytes().startswith(b"glTF")

@@ -29,7 +29,7 @@ def test_pyright_finds_no_fault():
         [sys.executable, "-m", "pyright", "--pythonpath", sys.executable, str(package), str(HERE / "typed_program.py")],
         capture_output=True, text=True, cwd=HERE.parent,
     )
-    if "errors" not in said.stdout and "No configuration" not in said.stdout and "error" not in said.stdout:
+    if "informations" not in said.stdout:
         pytest.skip(f"pyright does not start: {said.stdout[-200:]}{said.stderr[-200:]}")
     assert said.returncode == 0, said.stdout + said.stderr
 
