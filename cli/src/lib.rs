@@ -17,5 +17,5 @@ pub mod solve;
 pub mod sweep;
 pub mod view;
 
-pub(crate) use signorini_files::{builtin, capsule, fclib, load, robot, scenefile};
+pub(crate) use signorini_files::{builtin, fclib, load, robot, scenefile, step_snapshot};
 pub(crate) use signorini_record::{glb, plot, record};
