@@ -4,12 +4,12 @@ use crate::errors::{Failure, detached, parsed};
 use crate::verdict::status;
 use numpy::{PyArray1, PyReadonlyArray1};
 use pyo3::prelude::*;
+use serde_json::{Map, Value as Json};
 use signorini::math::sparse::Csr;
 use signorini::problem::error::Criterion;
 use signorini::problem::files::siconos::{self, Kind};
 use signorini::problem::files::{Input, Stored, json};
 use signorini::problem::{self, Law, PreparedProblem, Residual, Rows, Tolerance};
-use serde_json::{Map, Value as Json};
 use signorini::solve::{DynSolver, Method, StoppingCriteria, auto, interior_point, newton, pivot, psor};
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
@@ -340,7 +340,8 @@ fn built(method: Method, stop: StoppingCriteria, settings: &Map<String, Json>) -
         let wanted = if known.is_empty() { "it has none".into() } else { format!("wanted one of {}", known.join(", ")) };
         return Err(wrong(key, &wanted));
     }
-    let flag = |key: &str, usual: bool| settings.get(key).map_or(Ok(usual), |v| v.as_bool().ok_or_else(|| wrong(key, "wanted True or False")));
+    let flag =
+        |key: &str, usual: bool| settings.get(key).map_or(Ok(usual), |v| v.as_bool().ok_or_else(|| wrong(key, "wanted True or False")));
     let all = || Json::Object(settings.clone());
     Ok(match method {
         Method::Psor => {
