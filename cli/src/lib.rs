@@ -15,6 +15,7 @@ pub mod run;
 pub mod schema;
 mod serve;
 pub mod solve;
+pub mod sweep;
 pub mod view;
 
 pub(crate) use signorini_files::{builtin, fclib, load, robot, scenefile, step_snapshot};

@@ -123,7 +123,9 @@ fn the_book_lists_its_pages() {
 fn is_key(word: &str) -> bool {
     let (name, year) = word.split_at(word.len().saturating_sub(4));
     let plain = name.len() > 2 && name.starts_with(|c: char| c.is_ascii_uppercase()) && name.chars().all(|c| c.is_ascii_alphabetic());
-    plain && year.len() == 4 && (year.starts_with("18") || year.starts_with("19") || year.starts_with("20"))
+    plain
+        && year.len() == 4
+        && (year.starts_with("18") || year.starts_with("19") || year.starts_with("20"))
         && year.chars().all(|c| c.is_ascii_digit())
 }
 
