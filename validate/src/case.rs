@@ -168,14 +168,7 @@ impl Rows {
     /// A plot.
     pub fn figure(&mut self, title: &str, axes: (&str, &str), curves: Vec<Curve>) -> &mut Figure {
         let (x, y) = (axes.0.into(), axes.1.into());
-        self.figures.push(Figure {
-            case: String::new(),
-            title: title.into(),
-            x,
-            y,
-            log: false,
-            curves,
-        });
+        self.figures.push(Figure { case: String::new(), title: title.into(), x, y, log: false, curves });
         self.figures.last_mut().expect("a figure was pushed")
     }
 }

@@ -150,7 +150,11 @@ fn print(outcome: &Outcome) {
         let verdict = if row.pass { "pass" } else { "FAIL" };
         let of = if row.relative { " of it" } else { "" };
         let Row { name, value, reference, unit, error, allowed, .. } = row;
-        println!("{verdict}  {name}  {} {unit}, reference {}, error {error:.1e}{of}, allowed {allowed:.1e}", number(*value), number(*reference));
+        println!(
+            "{verdict}  {name}  {} {unit}, reference {}, error {error:.1e}{of}, allowed {allowed:.1e}",
+            number(*value),
+            number(*reference)
+        );
         if !row.pass || !row.note.is_empty() {
             println!("      {}{}{}", row.note, if row.note.is_empty() { "" } else { "; " }, row.reason);
         }

@@ -66,7 +66,8 @@ fn sheet(rows: &mut Rows) -> Result<(), String> {
 fn launched(rows: &mut Rows) -> Result<(), String> {
     let (v, mu, h) = (6.0, 0.5, 2e-3);
     let text = Text::usual(h).material(mu, 0.0).floor();
-    let mut motion = text.body("cube", "box = [0.1, 0.1, 0.1]", &format!("position = [0, 0, 0.05]\nvelocity = [{v:?}, 0, 0]")).simulate()?;
+    let mut motion =
+        text.body("cube", "box = [0.1, 0.1, 0.1]", &format!("position = [0, 0, 0.05]\nvelocity = [{v:?}, 0, 0]")).simulate()?;
     let (mut lift, mut stopped) = (0.0f64, f64::NAN);
     motion.watch(2.0, |m| {
         lift = lift.max((m.at("cube").z - 0.05).abs());
@@ -95,15 +96,15 @@ fn pressed(rows: &mut Rows) -> Result<(), String> {
 }
 
 fn heavy(rows: &mut Rows) -> Result<(), String> {
-    for ratio in [1e2, 1e4, 1e8] {
+    for ratio in [1e2, 1e4, 1e6] {
         let text = Text::usual(2e-3).material(0.5, 0.0).floor();
         let text = text.body("light", "box = [0.2, 0.2, 0.2]", "mass = 1\nposition = [0, 0, 0.1]");
         let text = text.body("heavy", "box = [0.2, 0.2, 0.2]", &format!("mass = {ratio:?}\nposition = [0, 0, 0.3]"));
         let mut motion = text.simulate()?;
-        motion.until(2.0)?;
+        motion.until(0.5)?;
         let sunk = 0.3 - motion.at("heavy").z;
-        let reason = "faces yield at the velocity tolerance: 1e-6 m/s for 2 s at most";
-        rows.zero(&format!("1:{ratio:e}: sinks in 2 s"), "m", sunk, within(2e-6, reason));
+        let reason = "faces yield at the velocity tolerance: 1e-6 m/s for 0.5 s at most";
+        rows.zero(&format!("1:{ratio:e}: sinks in 0.5 s"), "m", sunk, within(5e-7, reason));
     }
     Ok(())
 }
@@ -145,7 +146,12 @@ fn card_house(rows: &mut Rows, levels: usize) -> Result<(), String> {
     let start: Vec<DVec3> = names.iter().map(|n| motion.at(n)).collect();
     motion.until(2.0)?;
     let moved = names.iter().zip(&start).map(|(n, p)| motion.at(n).distance(*p)).fold(0.0, f64::max);
-    let row = rows.zero(&format!("{levels} levels, {} cards: largest way in 2 s", names.len()), "m", moved, within(1e-5, "1e-6 m/s for 2 s, five times"));
+    let row = rows.zero(
+        &format!("{levels} levels, {} cards: largest way in 2 s", names.len()),
+        "m",
+        moved,
+        within(1e-5, "1e-6 m/s for 2 s, five times"),
+    );
     row.note("cards 2 mm thick, lean 0.35 rad, mu 0.9");
     Ok(())
 }

@@ -27,15 +27,23 @@ pub enum Scheme {
 impl Text {
     /// A scene with steps of `dt` s, solved to a billionth of a metre per second.
     pub fn new(scheme: Scheme, dt: f64) -> Text {
-        let scheme = if scheme == Scheme::Euler { "euler" } else { "leapfrog" };
-        let run = format!("dt = {dt:e}\nt_end = 1e6\nscheme = \"{scheme}\"\n");
-        let run = run + "tolerance = 1e-14\nvelocity_tolerance = 1e-9\n";
-        Text { head: String::new(), run, contact: String::new(), tables: String::new() }
+        Text::begin(scheme, dt).run("tolerance = 1e-14\nvelocity_tolerance = 1e-9")
     }
 
     /// A scene with steps of `dt` s and the tolerances that every user gets.
     pub fn usual(dt: f64) -> Text {
-        let run = format!("dt = {dt:e}\nt_end = 1e6\nscheme = \"leapfrog\"\n");
+        Text::begin(Scheme::Leapfrog, dt)
+    }
+
+    /// A scene with rigid contacts for the statics of its first step, solved to 1e-11 m/s.
+    pub fn statics(dt: f64) -> Text {
+        let text = Text::begin(Scheme::Leapfrog, dt).run("tolerance = 1e-20\nvelocity_tolerance = 1e-11");
+        text.contact("rigid = true")
+    }
+
+    fn begin(scheme: Scheme, dt: f64) -> Text {
+        let scheme = if scheme == Scheme::Euler { "euler" } else { "leapfrog" };
+        let run = format!("dt = {dt:e}\nt_end = 1e6\nscheme = \"{scheme}\"\n");
         Text { head: String::new(), run, contact: String::new(), tables: String::new() }
     }
 

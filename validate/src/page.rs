@@ -66,11 +66,8 @@ fn table_row(row: &Row) -> String {
 }
 
 fn plot(figure: &Figure) -> String {
-    let series: Vec<Series> = figure
-        .curves
-        .iter()
-        .map(|c| Series { label: c.label.clone(), points: c.points.clone(), dots: c.dots })
-        .collect();
+    let series: Vec<Series> =
+        figure.curves.iter().map(|c| Series { label: c.label.clone(), points: c.points.clone(), dots: c.dots }).collect();
     draw(Labels { title: &figure.title, x: &figure.x, y: &figure.y }, &series, figure.log).svg()
 }
 

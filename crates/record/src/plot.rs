@@ -68,7 +68,6 @@ pub struct Labels<'a> {
     pub y: &'a str,
 }
 
-
 /// The plot of a record.
 pub fn of(record: &Record, kind: Kind) -> Result<Plot, String> {
     if record.steps.is_empty() {

@@ -6,7 +6,13 @@ use crate::motion::{G, Motion, Scheme::*, Text};
 pub const CASES: &[Case] = &[
     Case { name: "bounces", group: ClosedForm, source: "heights h e²ⁿ; rest at √(2h/g) (1+e)/(1−e)", cost: Quick, run: bounces },
     Case { name: "elastic-bounces", group: ClosedForm, source: "e = 1: period 2 √(2h/g), for ever", cost: Quick, run: elastic },
-    Case { name: "cradle", group: ClosedForm, source: "touching balls, Moreau's law: (2/n − 1, 2/n, …); apart: (0, …, 0, 1)", cost: Quick, run: cradle },
+    Case {
+        name: "cradle",
+        group: ClosedForm,
+        source: "touching balls, Moreau's law: (2/n − 1, 2/n, …); apart: (0, …, 0, 1)",
+        cost: Quick,
+        run: cradle,
+    },
     Case { name: "throw", group: ClosedForm, source: "billiards: tan(throw) = min(mu, 2 tan φ/(7 (1+e)))", cost: Quick, run: throw },
     Case { name: "collision", group: ClosedForm, source: "momentum and Newton's law for two free spheres", cost: Quick, run: collision },
 ];
@@ -75,7 +81,8 @@ fn elastic(rows: &mut Rows) -> Result<(), String> {
     let energy = energy.kinetic_energy() + energy.body().mass().map_or(0.0, |m| m.mass) * G * (motion.at("ball").z - 0.05);
     let start = motion.sim.body("ball").map_err(|e| e.to_string())?.body().mass().map_or(0.0, |m| m.mass) * G * height;
     rows.row("energy at the end", "J", (energy, start), relative(1e-8, reason));
-    let figure = rows.figure("Elastic ball: error of the height", ("time, s", "m"), vec![dots("error", errors.into_iter().step_by(25).collect())]);
+    let figure =
+        rows.figure("Elastic ball: error of the height", ("time, s", "m"), vec![dots("error", errors.into_iter().step_by(25).collect())]);
     figure.log = true;
     Ok(())
 }

@@ -44,7 +44,8 @@
 //!
 //! # When
 //!
-//! Many bodies, moderate accuracy, warm starts, hard real time. Not for mass ratios above 1e4 (the report then says
+//! Many bodies, moderate accuracy, warm starts, a fixed amount of work (a deadline only through [`StoppingCriteria`], not for the steps of a
+//! run). Not for mass ratios above 1e4 (the report then says
 //! `budget` or `stalled` with the error it has), nor for 1e-12 on settled piles: there `interior-point` and `newton` are better.
 //!
 //! # Cost
