@@ -1,14 +1,14 @@
 //! `signorini bench pivot --corpus DIR`: every problem of a collection, friction by pyramids, cold; beside it the interior point.
 //!
-//! A problem belongs to the method's set if it has at most [`LARGEST`] unilateral rows and is positive semidefinite: H
-//! symmetric and definite, or W of a reduced problem with a symmetric part that is semidefinite up to [`ROUNDING`]. The others
+//! A problem belongs to the method's set if it has at most [`MAX_UNILATERAL_ROWS`] unilateral rows and is positive semidefinite: H
+//! symmetric and definite, or W of a reduced problem with a symmetric part that is semidefinite up to [`ROUNDING_RATIO`]. The others
 //! are shown too, with the reason. Two answers agree if the kinetic energy of their difference, `½ ‖v − v'‖²_H` (`½ Δrᵀ W Δr`
-//! for a reduced problem), is within what the judge grants the interior point's answer: its bound, or its relative tolerance.
+//! for a reduced problem), is within what is accepted of the interior point's answer: its bound, or its relative tolerance.
 
 use serde::Serialize;
-use signorini::math::growing::Growing;
+use signorini::math::cholesky_update::GrowingCholesky;
 use signorini::problem::files::Input;
-use signorini::problem::{Judge, Law, Problem, Reduced, Residual, Solution, Tolerance};
+use signorini::problem::{Law, PreparedProblem, Problem, Reduced, Residual, Solution, Tolerance};
 use signorini::solve::interior_point::{self, InteriorPoint};
 use signorini::solve::pivot::{Pivot, Settings, pyramid, pyramid_reduced};
 use signorini::solve::{ReducedSolver, Report, Solver, Status, StoppingCriteria};
@@ -20,11 +20,11 @@ use std::time::{Duration, Instant};
 /// Kinds of problems that a collection may have a folder for.
 const KINDS: [&str; 9] = ["fc2d", "fc3d", "gfc2d", "gfc3d", "gmp", "lcp", "mlcp", "relay", "soclcp"];
 /// Unilateral rows of the method's set.
-const LARGEST: usize = 3000;
+const MAX_UNILATERAL_ROWS: usize = 3000;
 /// What is asked of both methods.
-const ASKED: Tolerance = Tolerance { relative: 1e-14, velocity: 1e-6, bound: None };
+const ASKED_TOLERANCE: Tolerance = Tolerance { relative: 1e-14, velocity: 1e-6, bound: None };
 /// Eigenvalues down to minus this part of the largest diagonal entry are rounding of the stored numbers.
-const ROUNDING: f64 = 1e-11;
+const ROUNDING_RATIO: f64 = 1e-11;
 
 /// What to solve.
 pub struct Wanted {
@@ -73,7 +73,7 @@ pub struct Row {
 impl Row {
     /// Converged, to machine precision.
     pub fn exact(&self) -> bool {
-        self.status == "Converged" && self.relative <= ASKED.relative
+        self.status == "Converged" && self.relative <= ASKED_TOLERANCE.relative
     }
 
     /// The interior point's answer is the same, to its tolerance.
@@ -135,8 +135,11 @@ fn summary(rows: &[Row]) {
     let inside: Vec<&Row> = rows.iter().filter(|r| r.outside.is_empty()).collect();
     let count = |wanted: fn(&Row) -> bool| inside.iter().filter(|r| wanted(r)).count();
     let (exact, agree) = (count(Row::exact), count(Row::agrees));
-    println!("{} problems, {} positive semidefinite with at most {LARGEST} unilateral rows:", rows.len(), inside.len());
-    println!("  {exact} converged with a relative error ≤ {:.0e}, {agree} agree with the interior point to its tolerance", ASKED.relative);
+    println!("{} problems, {} positive semidefinite with at most {MAX_UNILATERAL_ROWS} unilateral rows:", rows.len(), inside.len());
+    println!(
+        "  {exact} converged with a relative error ≤ {:.0e}, {agree} agree with the interior point to its tolerance",
+        ASKED_TOLERANCE.relative
+    );
     let others: Vec<&Row> = rows.iter().filter(|r| !r.outside.is_empty()).collect();
     println!("{} others, of which {} so as well", others.len(), others.iter().filter(|r| r.exact() && r.agrees()).count());
 }
@@ -193,7 +196,7 @@ pub fn row(path: &Path, wanted: &Wanted) -> Result<Option<Row>, String> {
     Ok(Some(Row {
         file,
         rows,
-        outside: outside.or((rows > LARGEST).then(|| format!("more than {LARGEST} rows"))).unwrap_or_default(),
+        outside: outside.or((rows > MAX_UNILATERAL_ROWS).then(|| format!("more than {MAX_UNILATERAL_ROWS} rows"))).unwrap_or_default(),
         status: format!("{:?}", first.status),
         relative: pair.errors[0].relative(),
         velocity: pair.errors[0].velocity,
@@ -203,7 +206,7 @@ pub fn row(path: &Path, wanted: &Wanted) -> Result<Option<Row>, String> {
         ms: pair.ms,
         second: format!("{:?}", second.status),
         apart: pair.apart / scale,
-        granted: pair.errors[1].estimate_relative().max(if second.status == Status::Converged { ASKED.relative } else { 0.0 }),
+        granted: pair.errors[1].estimate_relative().max(if second.status == Status::Converged { ASKED_TOLERANCE.relative } else { 0.0 }),
         apart_velocity: pair.velocity,
         notes: first.remarks().join("; "),
     }))
@@ -215,11 +218,11 @@ fn unilateral(laws: &[Law]) -> usize {
 
 fn stop(wanted: &Wanted) -> StoppingCriteria {
     let deadline = Some(Instant::now() + Duration::from_secs(wanted.seconds));
-    StoppingCriteria { tolerance: ASKED, deadline, ..StoppingCriteria::default() }
+    StoppingCriteria { tolerance: ASKED_TOLERANCE, deadline, ..StoppingCriteria::default() }
 }
 
 fn solve(problem: &Problem, wanted: &Wanted) -> Result<Pair, String> {
-    let mut judge = Judge::of(problem).map_err(|e| e.to_string())?;
+    let mut prepared = PreparedProblem::of(problem).map_err(|e| e.to_string())?;
     let (mut ours, mut other) = (Solution::zero(problem.n(), problem.rows()), Solution::zero(problem.n(), problem.rows()));
     let begin = Instant::now();
     let first = Pivot::new(Settings { stop: stop(wanted), facets: wanted.facets, ..Settings::default() }).solve(problem, &mut ours);
@@ -227,7 +230,7 @@ fn solve(problem: &Problem, wanted: &Wanted) -> Result<Pair, String> {
     let settings = interior_point::Settings { stop: stop(wanted), ..Default::default() };
     let second = InteriorPoint::new(settings).solve(problem, &mut other);
     let reports = [first.map_err(|e| e.to_string())?, second.map_err(|e| e.to_string())?];
-    let errors = [judge.error(problem, &ours), judge.error(problem, &other)];
+    let errors = [prepared.error(problem, &ours), prepared.error(problem, &other)];
     let difference: Vec<f64> = ours.v.iter().zip(&other.v).map(|(a, b)| a - b).collect();
     let mut momentum = vec![0.0; problem.n()];
     problem.H.mul(&difference, &mut momentum);
@@ -240,7 +243,7 @@ fn solve(problem: &Problem, wanted: &Wanted) -> Result<Pair, String> {
 }
 
 fn solve_reduced(reduced: &Reduced, wanted: &Wanted) -> Result<Pair, String> {
-    let mut judge = Judge::of_reduced(reduced);
+    let mut prepared = PreparedProblem::of_reduced(reduced);
     let (mut ours, mut other) = (Solution::zero(0, reduced.rows()), Solution::zero(0, reduced.rows()));
     let begin = Instant::now();
     let first = Pivot::new(Settings { stop: stop(wanted), facets: wanted.facets, ..Settings::default() }).solve_reduced(reduced, &mut ours);
@@ -248,7 +251,7 @@ fn solve_reduced(reduced: &Reduced, wanted: &Wanted) -> Result<Pair, String> {
     let settings = interior_point::Settings { stop: stop(wanted), ..Default::default() };
     let second = InteriorPoint::new(settings).solve_reduced(reduced, &mut other);
     let reports = [first.map_err(|e| e.to_string())?, second.map_err(|e| e.to_string())?];
-    let errors = [judge.error_reduced(reduced, &ours.r), judge.error_reduced(reduced, &other.r)];
+    let errors = [prepared.error_reduced(reduced, &ours.r), prepared.error_reduced(reduced, &other.r)];
     let difference: Vec<f64> = ours.r.iter().zip(&other.r).map(|(a, b)| a - b).collect();
     let mut velocities = vec![0.0; reduced.rows()];
     reduced.W.mul(&difference, &mut velocities);
@@ -264,8 +267,8 @@ fn largest(x: &[f64]) -> f64 {
 fn semidefinite(reduced: &Reduced) -> bool {
     let m = reduced.rows();
     let w = reduced.W.to_dense();
-    let rounding = ROUNDING * (0..m).fold(0.0f64, |most, i| most.max(w[i * m + i].abs()));
-    let mut factor = Growing::default();
+    let rounding = ROUNDING_RATIO * (0..m).fold(0.0f64, |most, i| most.max(w[i * m + i].abs()));
+    let mut factor = GrowingCholesky::default();
     (0..m).all(|i| {
         let border: Vec<f64> = (0..i).map(|j| 0.5 * (w[i * m + j] + w[j * m + i])).collect();
         factor.append(&border, w[i * m + i] + rounding, 0.0).is_ok()

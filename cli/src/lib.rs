@@ -16,5 +16,5 @@ mod serve;
 pub mod solve;
 pub mod view;
 
-pub(crate) use signorini_files::{builtin, capsule, fclib, load, robot, scenefile};
+pub(crate) use signorini_files::{builtin, fclib, load, robot, scenefile, step_snapshot};
 pub(crate) use signorini_record::{glb, plot, record};

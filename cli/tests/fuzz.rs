@@ -8,13 +8,13 @@
 #![allow(unsafe_code)]
 
 use signorini::problem::files::{json, siconos};
-use signorini::problem::made;
+use signorini::problem::test_problems;
 use signorini::scene::State;
 use signorini::step::Stepper;
 use signorini_cli::run::checkpoint::Checkpoint;
 use signorini_cli::run::{Options, settings, simulate};
 use signorini_files::builtin::{SCENES, built_in};
-use signorini_files::{capsule, fclib, mesh, scenefile, surface};
+use signorini_files::{fclib, mesh, scenefile, step_snapshot, surface};
 use signorini_record::record::Record;
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -191,7 +191,7 @@ fn recorded() -> (Vec<u8>, Vec<u8>, Vec<u8>) {
     let stop = AtomicBool::new(false);
     simulate(&loaded, settings(&loaded, &options).unwrap(), &options, &stop).unwrap();
     let read = |name: &str| std::fs::read(place.join(name)).unwrap();
-    let (record, kept) = (read("record.bin"), read("step-0000003.capsule.json"));
+    let (record, kept) = (read("record.bin"), read("step-0000003.snapshot.json"));
     // A run that is stopped leaves a checkpoint.
     stop.store(true, Ordering::SeqCst);
     simulate(&loaded, settings(&loaded, &options).unwrap(), &options, &stop).unwrap();
@@ -204,7 +204,7 @@ fn loaders() -> Vec<Loader> {
     let scenes = SCENES.iter().filter(|(name, _)| small(name)).map(|(_, text)| text.as_bytes().to_vec());
     let tomls: Vec<Vec<u8>> = scenes.chain(cases("scenes.txt")).collect();
     let robots = [vec![URDF.as_bytes().to_vec()], cases("robots.txt")].concat();
-    let problems: Vec<Vec<u8>> = made::all()
+    let problems: Vec<Vec<u8>> = test_problems::all()
         .into_iter()
         .take(20)
         .map(|known| json::write(&signorini::problem::files::Input::Problem(known.problem), None, None).into_bytes())
@@ -244,7 +244,7 @@ fn loaders() -> Vec<Loader> {
         loader("vtk", vec![VTK.into(), binary_vtk()], |b| drop(mesh::legacy::read(b).map(|m| m.checked(None)))),
         loader("problem", problems, |b| drop(json::read(b))),
         loader("siconos", vec![siconos.to_vec()], |b| drop(siconos::read_any(b, "x"))),
-        loader("capsule", vec![kept], |b| drop(capsule::read(b))),
+        loader("capsule", vec![kept], |b| drop(step_snapshot::read(b))),
         loader("checkpoint", vec![checkpoint], |b| {
             let brick = built_in("brick", &[]).unwrap();
             drop(Checkpoint::from_bytes(b, Path::new("x")).and_then(|c| c.fits(&brick, Path::new("x"))));
@@ -548,10 +548,10 @@ fn random_scenes_are_accepted_or_say_why_and_no_energy_comes_from_nowhere() {
             steps += 1;
             state.fits(&loaded.scene).unwrap_or_else(|why| panic!("{why}\n{text}"));
             let energy = &verdict.energy;
-            let missing = energy.residual().abs() / energy.turnover().max(1e-12);
+            let missing = energy.residual().abs() / energy.throughput().max(1e-12);
             worst = worst.max(missing);
             // The ledger is an identity: what it misses is the rounding of sums over a few dozen rows.
-            assert!(missing < 1e-6, "step {} misses {:.3e} J of {:.3e} J\n{text}", state.steps, energy.residual(), energy.turnover());
+            assert!(missing < 1e-6, "step {} misses {:.3e} J of {:.3e} J\n{text}", state.steps, energy.residual(), energy.throughput());
             if !verdict.accepted {
                 refused += 1;
             }

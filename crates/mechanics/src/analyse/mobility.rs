@@ -15,7 +15,7 @@
 
 use super::rank::{Component, Row, rank};
 use super::{joint_rows, place, rigid_blocks};
-use crate::assemble::{Assembly, Present, Scheme, Source};
+use crate::assemble::{Assembly, Scheme, Source, StepInput};
 use crate::math::{dot, norm};
 use crate::scene::{BodyId, JointId, JointKind, Layout, Scene, State};
 use glam::DVec3;
@@ -23,7 +23,7 @@ use glam::DVec3;
 /// Entries of a null vector below this are rounding.
 const TAKES_PART: f64 = 1e-7;
 /// Mechanisms of more rows than this get no remedies and no second position.
-const SMALL: usize = 240;
+const MAX_ROWS_FOR_REMEDIES: usize = 240;
 
 /// The freedoms of a scene.
 #[derive(Clone, Debug, Default)]
@@ -133,7 +133,7 @@ struct Survey<'a> {
 impl<'a> Survey<'a> {
     fn new(scene: &'a Scene, layout: &'a Layout, state: &'a State) -> Survey<'a> {
         // Without stabilisation w holds the imposed rates alone, here their mean over a microsecond.
-        let mut now = Present::default();
+        let mut now = StepInput::default();
         now.set(scene, layout, state, 1e-6);
         for (twist, start) in now.twists.iter_mut().zip(&layout.velocities) {
             if start.is_some() {
@@ -194,7 +194,7 @@ impl<'a> Survey<'a> {
         self.null_vectors(component, &mut out);
         let nearest = component.rows.iter().zip(&component.distance).filter(|(_, d)| **d > super::rank::DEPENDENT);
         out.nearest = nearest.min_by(|a, b| a.1.total_cmp(b.1)).map(|(&i, &d)| (whole(self.sources[i]), d));
-        if component.rows.len() <= SMALL && component.decided {
+        if component.rows.len() <= MAX_ROWS_FOR_REMEDIES && component.decided {
             if !redundant_rows.is_empty() {
                 out.remedy = self.remedy(component, &out, redundant_rows.len());
             }

@@ -16,7 +16,7 @@
 //! Under the leapfrog scheme ω is that of the middle of the step, and the equation is `exp(½hω*) I ω* = I (ω + h̄ α)`, with α the last
 //! angular acceleration of all torques: without it the gyroscopic impulse of a driven body would be of first order.
 
-use super::{Assembly, Present};
+use super::{Assembly, StepInput};
 use crate::math::pose::exponential;
 use crate::math::sparse::Csr;
 use crate::scene::{BodyId, ForceKind, Layout, Scene};
@@ -25,13 +25,7 @@ use glam::{DMat3, DVec3};
 /// The pattern of H: masses on the diagonal, inertias as 3 × 3, bodies that forces or rotors couple as 6 × 6 blocks.
 pub fn pattern(scene: &Scene, layout: &Layout) -> Csr {
     let mut coupled: Vec<Vec<u32>> = vec![Vec::new(); scene.bodies.len()];
-    let forces = scene.forces.iter().filter_map(|force| match &force.kind {
-        ForceKind::Spring(s) => Some((s.a, s.b)),
-        ForceKind::Torsion(s) => Some((s.a, s.b)),
-        ForceKind::Bushing(s) => Some((s.a, s.b)),
-        ForceKind::Drag(s) => Some((s.body, s.body)),
-        ForceKind::Applied(_) => None,
-    });
+    let forces = scene.forces.iter().filter(|f| !matches!(f.kind, ForceKind::Applied(_))).map(|f| f.kind.bodies().into());
     let rotors = scene.joints.iter().filter(|j| !j.armature.is_empty()).map(|j| (j.a, j.b));
     for (a, b) in forces.chain(rotors) {
         for (from, to) in [(a, a), (a, b), (b, a), (b, b)] {
@@ -63,7 +57,7 @@ pub fn pattern(scene: &Scene, layout: &Layout) -> Csr {
 }
 
 /// `H ← M`, `k ← M v`, gravity and gyroscopic impulses.
-pub fn assemble(out: &mut Assembly, scene: &Scene, layout: &Layout, now: &Present) {
+pub fn assemble(out: &mut Assembly, scene: &Scene, layout: &Layout, now: &StepInput) {
     let problem = &mut out.problem;
     problem.H.values.fill(0.0);
     for (i, body) in scene.bodies.iter().enumerate() {
@@ -80,7 +74,8 @@ pub fn assemble(out: &mut Assembly, scene: &Scene, layout: &Layout, now: &Presen
         let momentum = mass.inertia * twist.angular;
         (mass.mass * twist.linear).write_to_slice(&mut problem.k[at..]);
         momentum.write_to_slice(&mut problem.k[at + 3..]);
-        (now.kick() * mass.mass * scene.gravity).write_to_slice(&mut out.impulses.gravity[at..]);
+        let weight = if now.orders.absent(BodyId(i as u32)) { DVec3::ZERO } else { mass.mass * scene.gravity };
+        (now.kick() * weight).write_to_slice(&mut out.impulses.gravity[at..]);
         let turned = match now.lag {
             None => free_spin(&mass.inertia, twist.angular, now.h) - twist.angular,
             Some(_) => now.predicted[i].angular - twist.angular - now.kick() * now.accelerations[i].angular,

@@ -19,20 +19,21 @@ use super::contact::separation;
 use super::leapfrog::{self, Weights};
 use super::part::{Measure, Mount, measure, unwrap};
 use super::rows::Block;
-use super::{Assembly, Present, Scheme, Source};
+use super::{Assembly, Scheme, Source, StepInput};
 use crate::math::pose::Pose;
 use crate::problem::Law;
-use crate::scene::{
-    Axis, BodyId, Coordinate, Drive, Function, GearId, GearTerm, Joint, JointId, Layout, Limit, Motor, MotorId, Part, Scene,
-};
+use crate::scene::{Axis, BodyId, Coordinate, Drive, GearId, GearTerm, Joint, JointId, Layout, Limit, Motor, MotorId, Part, Scene};
 
 /// Swing per step from which on the curvature of a joint is left out, rad.
-const SWING: f64 = 0.1;
+const MAX_SWING_WITH_CURVATURE: f64 = 0.1;
 
 /// Appends the rows of all joints, motors and gears.
-pub fn assemble(out: &mut Assembly, scene: &Scene, layout: &Layout, now: &Present, scheme: &Scheme) {
+pub fn assemble(out: &mut Assembly, scene: &Scene, layout: &Layout, now: &StepInput, scheme: &Scheme) {
     for (j, joint) in scene.joints.iter().enumerate() {
         let id = JointId(j as u32);
+        if now.orders.joint_off(id) {
+            continue;
+        }
         parts(out, (scene, id), (layout, now), scheme);
         for limit in &joint.limits {
             stops(out, (scene, id), limit, (layout, now), scheme);
@@ -46,6 +47,9 @@ pub fn assemble(out: &mut Assembly, scene: &Scene, layout: &Layout, now: &Presen
     }
     motors(out, scene, layout, now, scheme);
     for g in 0..scene.gears.len() {
+        if scene.gears[g].terms.iter().any(|term| now.orders.joint_off(term.joint)) {
+            continue;
+        }
         let mut block = Block::new(1);
         let mut curved = 0.0;
         for term in &scene.gears[g].terms {
@@ -63,17 +67,17 @@ pub fn assemble(out: &mut Assembly, scene: &Scene, layout: &Layout, now: &Presen
 }
 
 /// The parts of all joints and nothing else, with u = Ċ + C: for moving bodies back to where their joints hold.
-pub fn assemble_parts(out: &mut Assembly, scene: &Scene, layout: &Layout, now: &Present) {
+pub fn assemble_parts(out: &mut Assembly, scene: &Scene, layout: &Layout, now: &StepInput) {
     let scheme = Scheme { joint_erp: 1.0, ..Scheme::default() };
     for (j, joint) in scene.joints.iter().enumerate() {
-        if joint.compliance == 0.0 {
+        if joint.compliance == 0.0 && !now.orders.joint_off(JointId(j as u32)) {
             parts(out, (scene, JointId(j as u32)), (layout, now), &scheme);
         }
     }
 }
 
 /// A coordinate of a joint; angles count full turns, on from the remembered one.
-pub fn coordinate(scene: &Scene, id: JointId, which: Coordinate, now: &Present) -> Measure {
+pub fn coordinate(scene: &Scene, id: JointId, which: Coordinate, now: &StepInput) -> Measure {
     let mut x = evaluate(&scene.joints[id.index()], which.part(), now);
     if which == Coordinate::Angle {
         x.value = unwrap(x.value, now.angles[id.index()]);
@@ -87,17 +91,22 @@ pub fn motor_terms(motor: &Motor) -> impl Iterator<Item = GearTerm> + '_ {
     std::iter::once(first).chain(motor.also.iter().copied())
 }
 
+/// Whether a motor gives nothing: it is off, or a joint that it acts on is.
+pub fn motor_off(scene: &Scene, motor: MotorId, now: &StepInput) -> bool {
+    now.orders.motor_off(motor) || motor_terms(&scene.motors[motor.index()]).any(|term| now.orders.joint_off(term.joint))
+}
+
 /// The value of what a motor acts on.
-pub fn motor_value(scene: &Scene, motor: &Motor, now: &Present) -> f64 {
+pub fn motor_value(scene: &Scene, motor: &Motor, now: &StepInput) -> f64 {
     motor_terms(motor).map(|term| term.factor * coordinate(scene, term.joint, term.coordinate, now).value).sum()
 }
 
 /// What a gear keeps constant.
-pub fn gear_value(scene: &Scene, now: &Present, gear: usize) -> f64 {
+pub fn gear_value(scene: &Scene, now: &StepInput, gear: usize) -> f64 {
     scene.gears[gear].terms.iter().map(|term| term.factor * coordinate(scene, term.joint, term.coordinate, now).value).sum()
 }
 
-fn evaluate(joint: &Joint, part: Part, now: &Present) -> Measure {
+fn evaluate(joint: &Joint, part: Part, now: &StepInput) -> Measure {
     evaluate_at(joint, part, &now.poses)
 }
 
@@ -109,7 +118,7 @@ fn evaluate_at(joint: &Joint, part: Part, poses: &[Pose]) -> Measure {
 
 /// The value of a part where the predicted motion leads to. The three coordinates of a point are taken along the axes of the beginning of
 /// the step, as their rows are: along turned axes the rows of a loop would contradict each other by h² near its singular positions.
-fn value_ahead(joint: &Joint, part: Part, now: &Present) -> f64 {
+fn value_ahead(joint: &Joint, part: Part, now: &StepInput) -> f64 {
     let along = |axis: Axis| joint.kind.parts().contains(&Part::Along(axis));
     let (Part::Along(axis), true) = (part, [Axis::X, Axis::Y, Axis::Z].into_iter().all(along)) else {
         return evaluate_at(joint, part, &now.ahead).value;
@@ -122,18 +131,18 @@ fn value_ahead(joint: &Joint, part: Part, now: &Present) -> f64 {
 
 /// 1 where the step resolves the swing of a joint about its bodies' centres, 0 where it does not: there the predicted curvature would
 /// give energy (a whipping chain of 50 links grows without bound from 0.15 rad per step on, and loses energy with this limit).
-fn resolved(joint: &Joint, now: &Present) -> f64 {
+fn resolved(joint: &Joint, now: &StepInput) -> f64 {
     let swing = |body: BodyId, frame: &Pose| {
         let (spin, lever) = (now.expected(body).angular, frame.position);
         // A spin along the lever does not move the joint.
         if lever.length_squared() > 0.0 { spin.cross(lever).length_squared() / lever.length_squared() } else { spin.length_squared() }
     };
-    let square = swing(joint.a, &joint.frame_a).max(swing(joint.b, &joint.frame_b)) * (now.h / SWING).powi(2);
+    let square = swing(joint.a, &joint.frame_a).max(swing(joint.b, &joint.frame_b)) * (now.h / MAX_SWING_WITH_CURVATURE).powi(2);
     1.0 / (1.0 + square * square)
 }
 
 /// What the mean rate of a coordinate over the step has beyond its rate at the beginning, `rate`: its curvature.
-fn curvature(scene: &Scene, (id, which): (JointId, Coordinate), value: f64, rate: f64, now: &Present) -> f64 {
+fn curvature(scene: &Scene, (id, which): (JointId, Coordinate), value: f64, rate: f64, now: &StepInput) -> f64 {
     if now.lag.is_none() {
         return 0.0;
     }
@@ -145,7 +154,7 @@ fn curvature(scene: &Scene, (id, which): (JointId, Coordinate), value: f64, rate
 }
 
 /// One row for a coordinate, and its value.
-fn coordinate_block((scene, id): (&Scene, JointId), which: Coordinate, layout: &Layout, now: &Present) -> (Block, f64) {
+fn coordinate_block((scene, id): (&Scene, JointId), which: Coordinate, layout: &Layout, now: &StepInput) -> (Block, f64) {
     let joint = &scene.joints[id.index()];
     let x = coordinate(scene, id, which, now);
     let mut block = Block::new(1);
@@ -154,7 +163,7 @@ fn coordinate_block((scene, id): (&Scene, JointId), which: Coordinate, layout: &
     (block, x.value)
 }
 
-fn parts(out: &mut Assembly, (scene, id): (&Scene, JointId), (layout, now): (&Layout, &Present), scheme: &Scheme) {
+fn parts(out: &mut Assembly, (scene, id): (&Scene, JointId), (layout, now): (&Layout, &StepInput), scheme: &Scheme) {
     let joint = &scene.joints[id.index()];
     for (p, &part) in joint.kind.parts().iter().enumerate() {
         let c = evaluate(joint, part, now);
@@ -178,7 +187,7 @@ fn parts(out: &mut Assembly, (scene, id): (&Scene, JointId), (layout, now): (&La
     }
 }
 
-fn stops(out: &mut Assembly, (scene, id): (&Scene, JointId), limit: &Limit, (layout, now): (&Layout, &Present), scheme: &Scheme) {
+fn stops(out: &mut Assembly, (scene, id): (&Scene, JointId), limit: &Limit, (layout, now): (&Layout, &StepInput), scheme: &Scheme) {
     let joint = &scene.joints[id.index()];
     let x = coordinate(scene, id, limit.coordinate, now);
     for (sign, end) in [(1.0, limit.lo), (-1.0, limit.hi)] {
@@ -202,36 +211,39 @@ fn stops(out: &mut Assembly, (scene, id): (&Scene, JointId), limit: &Limit, (lay
     }
 }
 
-fn motors(out: &mut Assembly, scene: &Scene, layout: &Layout, now: &Present, scheme: &Scheme) {
-    let middle = |f: &Function| f.value(now.time + 0.5 * now.h);
+fn motors(out: &mut Assembly, scene: &Scene, layout: &Layout, now: &StepInput, scheme: &Scheme) {
     let limited =
         |effort: f64| if effort.is_finite() { Law::Interval { lo: -now.kick() * effort, hi: now.kick() * effort } } else { Law::Equality };
     for (m, motor) in scene.motors.iter().enumerate() {
-        if matches!(motor.drive, Drive::Effort(_)) {
+        let id = MotorId(m as u32);
+        if matches!(motor.drive, Drive::Effort(_)) || motor_off(scene, id, now) {
             continue;
         }
+        let (f, since) = now.orders.drive(id, motor.drive.function());
+        let (begin, end) = (now.time - since, now.time - since + now.h);
+        let middle = || f.value(begin + 0.5 * now.h);
         let (block, x, curved) = motor_block(scene, motor, layout, now);
         let (law, w, e) = match &motor.drive {
-            Drive::Position(f) => {
-                let gap = scheme.joint_erp * (x - f.value(now.time)) / now.mending();
-                (Law::Equality, gap - f.mean_rate(now.time, now.h), 0.0)
+            Drive::Position(_) => {
+                let gap = scheme.joint_erp * (x - f.value(begin)) / now.mending();
+                (Law::Equality, gap - f.mean_rate(begin, now.h), 0.0)
             }
-            Drive::Speed(f) => (Law::Equality, -middle(f), 0.0),
-            Drive::LimitedSpeed { speed, effort } => (limited(*effort), -middle(speed), 0.0),
-            Drive::Servo { target, stiffness, damping, effort } => {
-                let (error, rate) = (target.value(now.time + now.h) - x, target.mean_rate(now.time, now.h));
+            Drive::Speed(_) => (Law::Equality, -middle(), 0.0),
+            Drive::LimitedSpeed { effort, .. } => (limited(*effort), -middle(), 0.0),
+            Drive::Servo { stiffness, damping, effort, .. } => {
+                let (error, rate) = (f.value(end) - x, f.mean_rate(begin, now.h));
                 let slope = now.h * stiffness + damping;
                 (limited(*effort), -(stiffness * error + damping * rate) / slope, 1.0 / (now.kick() * slope))
             }
-            Drive::SpeedServo { speed, damping, effort } => (limited(*effort), -middle(speed), 1.0 / (now.kick() * damping)),
+            Drive::SpeedServo { damping, effort, .. } => (limited(*effort), -middle(), 1.0 / (now.kick() * damping)),
             Drive::Effort(_) => continue,
         };
-        block.push(out, Source::Motor(MotorId(m as u32)), law, &[w + curved], e);
+        block.push(out, Source::Motor(id), law, &[w + curved], e);
     }
 }
 
 /// One row for what a motor acts on, its value, and what its curvature adds to the rate.
-fn motor_block(scene: &Scene, motor: &Motor, layout: &Layout, now: &Present) -> (Block, f64, f64) {
+fn motor_block(scene: &Scene, motor: &Motor, layout: &Layout, now: &StepInput) -> (Block, f64, f64) {
     let mut block = Block::new(1);
     let (mut value, mut curved) = (0.0, 0.0);
     for term in motor_terms(motor) {

@@ -12,7 +12,7 @@
 //!
 //! * [`part`]: scalar functions of two frames. [`joint`]: joints, stops, dry friction, motors, gears. [`contact`]: contacts.
 //! * [`soft`]: soft bodies; [`tetrahedron`]: their element. [`penalty`]: contacts as springs, for comparison.
-//! * [`leapfrog`]: the second-order scheme. [`element`]: springs, bushings, drag. [`inertia`]: M and the gyroscopic impulse. [`rows`]: blocks of J.
+//! * [`leapfrog`]: the second-order scheme. [`element`]: springs, bushings, drag. [`tension`]: springs by formula. [`inertia`]: M and the gyroscopic impulse. [`rows`]: blocks of J.
 
 pub mod contact;
 pub mod element;
@@ -24,6 +24,7 @@ pub mod part;
 pub mod penalty;
 pub mod rows;
 pub mod soft;
+pub mod tension;
 pub mod tetrahedron;
 
 pub use contact::Friction;
@@ -35,12 +36,14 @@ pub use penalty::{Penalty, Treatment};
 use crate::geometry::{Contact, Grip};
 use crate::math::pose::{Pose, logarithm};
 use crate::problem::Problem;
-use crate::scene::{BodyId, Drive, ForceKind, Frame, GearId, JointId, Kind, Layout, MotorId, Scene, SoftId, State};
+use crate::scene::{
+    Applied, BodyId, Drive, ForceId, ForceKind, Frame, Function, GearId, JointId, Kind, Layout, MotorId, Orders, Scene, SoftId, State,
+};
 use glam::DVec3;
 
 /// Where everything is and how it moves at the beginning of a step; bodies by id.
 #[derive(Clone, Debug, Default)]
-pub struct Present {
+pub struct StepInput {
     /// Time at the beginning, s.
     pub time: f64,
     /// Length of the step h, s.
@@ -67,6 +70,8 @@ pub struct Present {
     pub node_predicted: Vec<DVec3>,
     /// For each contact, by which nodes (counted over all soft bodies) its two sides are held; empty without soft bodies.
     pub grips: Vec<[Option<Grip>; 2]>,
+    /// What has been switched, told or taken out.
+    pub orders: Orders,
 }
 
 /// How the scheme is to be set up.
@@ -191,13 +196,13 @@ impl Assembly {
         out.problem.H = inertia::pattern(scene, layout);
         out.meshes = soft::meshes(scene, layout);
         soft::pattern(&mut out.problem.H, &mut out.meshes, layout);
-        let initial = Present::at_rest(scene, &State::initial(scene));
+        let initial = StepInput::at_rest(scene, &State::initial(scene));
         out.gears = (0..scene.gears.len()).map(|g| joint::gear_value(scene, &initial, g)).collect();
         out
     }
 
     /// Writes the problem of one step.
-    pub fn assemble(&mut self, scene: &Scene, layout: &Layout, now: &Present, scheme: &Scheme, contacts: &[Contact]) {
+    pub fn assemble(&mut self, scene: &Scene, layout: &Layout, now: &StepInput, scheme: &Scheme, contacts: &[Contact]) {
         self.momentum(scene, layout, now);
         self.clear_rows(layout.v);
         joint::assemble(self, scene, layout, now, scheme);
@@ -220,7 +225,7 @@ impl Assembly {
     }
 
     /// H and k.
-    fn momentum(&mut self, scene: &Scene, layout: &Layout, now: &Present) {
+    fn momentum(&mut self, scene: &Scene, layout: &Layout, now: &StepInput) {
         for list in [
             &mut self.impulses.gravity,
             &mut self.impulses.gyroscopic,
@@ -250,10 +255,10 @@ impl Assembly {
     }
 }
 
-impl Present {
+impl StepInput {
     /// The state at rest: for what depends on positions alone.
-    pub fn at_rest(scene: &Scene, state: &State) -> Present {
-        let mut now = Present::default();
+    pub fn at_rest(scene: &Scene, state: &State) -> StepInput {
+        let mut now = StepInput::default();
         now.set(scene, &Layout::of(scene), state, 1.0);
         now.twists.fill(Twist::default());
         now
@@ -320,6 +325,7 @@ impl Present {
         self.nodes.extend((0..layout.nodes.len()).map(|n| state.node(layout, n)));
         self.node_velocities.clear();
         self.node_velocities.extend((0..layout.nodes.len()).map(|n| state.node_velocity(layout, n)));
+        self.orders.clone_from(&state.orders);
     }
 }
 
@@ -339,27 +345,51 @@ pub(crate) fn add_gradient(out: &mut [f64], layout: &Layout, body: BodyId, gradi
 }
 
 /// Applied forces, at the middle of the time over which they act.
-fn applied(out: &mut [f64], scene: &Scene, layout: &Layout, now: &Present) {
-    let t = now.kick_middle();
-    for force in &scene.forces {
-        let ForceKind::Applied(applied) = &force.kind else { continue };
-        let pose = &now.poses[applied.body.index()];
-        let mut push = DVec3::from_array(applied.force.each_ref().map(|f| f.value(t)));
-        let mut turn = DVec3::from_array(applied.torque.each_ref().map(|f| f.value(t)));
-        match applied.frame {
-            Frame::World => turn = pose.inverse_vector(turn),
-            Frame::Body => push = pose.vector(push),
+fn applied(out: &mut [f64], scene: &Scene, layout: &Layout, now: &StepInput) {
+    for (f, force) in scene.forces.iter().enumerate() {
+        let id = ForceId(f as u32);
+        if now.orders.force_off(id) {
+            continue;
         }
-        turn += applied.point.cross(pose.inverse_vector(push));
-        add_gradient(out, layout, applied.body, &Gradient { linear: push, angular: turn }, now.kick());
+        match &force.kind {
+            ForceKind::Applied(applied) if !now.orders.absent(applied.body) => {
+                let load = applied_load(id, applied, now, now.kick_middle());
+                add_gradient(out, layout, applied.body, &load, now.kick());
+            }
+            ForceKind::Tension(s) if !(now.orders.absent(s.a) || now.orders.absent(s.b)) => {
+                let tension::Pull { measure, known, .. } = tension::pull(s, now);
+                add_gradient(out, layout, s.a, &measure.a, -now.kick() * known);
+                add_gradient(out, layout, s.b, &measure.b, -now.kick() * known);
+            }
+            _ => {}
+        }
     }
 }
 
+/// An applied force at a time, as a force (world) and a torque (body axes) about the centre of mass.
+pub(crate) fn applied_load(id: ForceId, applied: &Applied, now: &StepInput, t: f64) -> Gradient {
+    let pose = &now.poses[applied.body.index()];
+    let told = |i: usize, f: &Function| now.orders.push(id, i).unwrap_or_else(|| f.value(t));
+    let mut push = DVec3::from_array(std::array::from_fn(|i| told(i, &applied.force[i])));
+    let mut turn = DVec3::from_array(std::array::from_fn(|i| told(i + 3, &applied.torque[i])));
+    match applied.frame {
+        Frame::World => turn = pose.inverse_vector(turn),
+        Frame::Body => push = pose.vector(push),
+    }
+    turn += applied.point.cross(pose.inverse_vector(push));
+    Gradient { linear: push, angular: turn }
+}
+
 /// Motors that give a force or torque, at the middle of the time over which it acts.
-fn efforts(out: &mut [f64], scene: &Scene, layout: &Layout, now: &Present) {
-    for motor in &scene.motors {
-        let Drive::Effort(effort) = &motor.drive else { continue };
-        let impulse = now.kick() * effort.value(now.kick_middle());
+fn efforts(out: &mut [f64], scene: &Scene, layout: &Layout, now: &StepInput) {
+    for (m, motor) in scene.motors.iter().enumerate() {
+        let id = MotorId(m as u32);
+        let Drive::Effort(given) = &motor.drive else { continue };
+        if joint::motor_off(scene, id, now) {
+            continue;
+        }
+        let (effort, since) = now.orders.drive(id, given);
+        let impulse = now.kick() * effort.value(now.kick_middle() - since);
         for term in joint::motor_terms(motor) {
             let joint = &scene.joints[term.joint.index()];
             let measure = joint::coordinate(scene, term.joint, term.coordinate, now);

@@ -14,7 +14,7 @@
 //! `signorini bench bending` measures both kinds of springs.
 
 use super::rows::Block;
-use super::{Assembly, Present, Source};
+use super::{Assembly, Source, StepInput};
 use crate::problem::Law;
 
 /// What a contact is.
@@ -79,7 +79,7 @@ impl Penalty {
     }
 
     /// Adds the contact that `block` describes to k, or its rows to J.
-    pub(super) fn apply(&self, out: &mut Assembly, block: &Block, (gap, mu): (f64, f64), source: Source, now: &Present) {
+    pub(super) fn apply(&self, out: &mut Assembly, block: &Block, (gap, mu): (f64, f64), source: Source, now: &StepInput) {
         let (h, kick) = (now.h, now.kick());
         if gap >= 0.0 {
             return;

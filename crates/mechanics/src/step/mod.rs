@@ -21,6 +21,7 @@ mod accuracy;
 pub mod fields;
 pub mod ledger;
 mod project;
+mod reacting;
 mod settings;
 mod verdict;
 mod warm_start;
@@ -32,14 +33,16 @@ pub use settings::{Policy, Settings};
 pub use verdict::{Overlap, Used, Verdict};
 
 use crate::assemble::leapfrog::Jumps;
-use crate::assemble::{Assembly, Element, Present, Treatment, element, joint, load_sharing};
-use crate::geometry::{Contact, World};
+use crate::assemble::{Assembly, Element, StepInput, Treatment, element, joint, load_sharing};
+use crate::control::Happened;
+use crate::geometry::{Contact, RayCaster, World};
 use crate::math::cliques::CliqueFactor;
+use crate::math::pose::Pose;
 use crate::problem::{Problem, Residual, Solution};
 use crate::scene::body::reach;
 use crate::scene::{BodyId, Coordinate, Invalid, JointId, Kind, Layout, Scene, State};
 use crate::solve::schur::Schur;
-use crate::solve::{Both, Method, Report, Sample, Status, Unsupported, auto};
+use crate::solve::{DynSolver, Method, Report, Sample, Status, Unsupported, auto};
 use std::borrow::Cow;
 
 /// Why a step was not taken. The state is as it was.
@@ -56,6 +59,14 @@ pub enum StepError {
     /// The method does not treat the problem.
     #[error(transparent)]
     Unsupported(#[from] Unsupported),
+    /// A controller or an event gave an order that is not a number.
+    #[error("step at t = {time} s not taken: {why}")]
+    Order {
+        /// The time of the order, s.
+        time: f64,
+        /// Who was told what.
+        why: String,
+    },
 }
 
 /// Why a stepper cannot be made.
@@ -95,7 +106,7 @@ pub type Clock = Box<dyn FnMut() -> f64 + Send>;
 /// The method in use.
 enum Engine {
     Auto(Box<auto::Auto>),
-    One(Method, Box<dyn Both>),
+    One(Method, Box<dyn DynSolver>),
 }
 
 /// Steps a scene. Holds buffers only: everything that counts is in the [`State`].
@@ -112,7 +123,7 @@ pub struct Stepper {
     schur: Schur,
     /// True if the last method was given the smaller problem of `schur`.
     reduced: bool,
-    now: Present,
+    now: StepInput,
     /// The greatest distance of any point of a body from its centre of mass, m.
     reaches: Vec<f64>,
     /// How far each body may go within the step, m.
@@ -122,7 +133,7 @@ pub struct Stepper {
     solution: Solution,
     /// Where the last solve began.
     guess: Solution,
-    clerk: ledger::Clerk,
+    accounting: ledger::EnergyAccounting,
     /// Leapfrog: the velocities at the beginning of the step, and its jumps.
     began: Vec<f64>,
     jumps: Jumps,
@@ -132,10 +143,15 @@ pub struct Stepper {
     spans: Vec<f64>,
     trials: accuracy::Trials,
     /// The elements after the step, for their energy.
-    after: (Present, Vec<Element>),
+    after: (StepInput, Vec<Element>),
     factor: CliqueFactor,
     projector: project::Projector,
     history: Vec<Sample>,
+    /// Poses for the search of contacts, if bodies are absent.
+    places: Vec<Pose>,
+    /// For sensors that look along rays; none without such.
+    rays: Option<RayCaster>,
+    happened: Happened,
 }
 
 impl Stepper {
@@ -166,13 +182,13 @@ impl Stepper {
             schur: Schur::default(),
             reduced: false,
             settings,
-            now: Present::default(),
+            now: StepInput::default(),
             reaches: reaches(scene),
             travel: Vec::new(),
             contacts: Vec::new(),
             solution: Solution::default(),
             guess: Solution::default(),
-            clerk: ledger::Clerk::default(),
+            accounting: ledger::EnergyAccounting::default(),
             began: Vec::new(),
             jumps: Jumps::default(),
             fresh: true,
@@ -182,11 +198,28 @@ impl Stepper {
             factor: CliqueFactor::default(),
             projector: project::Projector::default(),
             history: Vec::new(),
+            places: Vec::new(),
+            rays: reacting::ray_caster(scene),
+            happened: Happened::default(),
         })
     }
 
-    /// Takes one step of length [`Settings::h`]; with [`Settings::accuracy`] in as many parts as it needs.
+    /// Takes one step of length [`Settings::h`]; with [`Settings::accuracy`] in as many parts as it needs. Sensors, events and
+    /// controllers look at what came out.
     pub fn step(&mut self, scene: &Scene, state: &mut State) -> Result<Verdict, StepError> {
+        if !scene.reacts() {
+            return self.step_alone(scene, state);
+        }
+        self.begin(scene, state);
+        if let Some(why) = state.orders.fault(scene) {
+            return Err(StepError::Order { time: state.time, why });
+        }
+        let mut verdict = self.step_alone(scene, state)?;
+        self.react(scene, state, &mut verdict);
+        Ok(verdict)
+    }
+
+    fn step_alone(&mut self, scene: &Scene, state: &mut State) -> Result<Verdict, StepError> {
         match (self.settings.accuracy, self.settings.time_error) {
             (Some(accuracy), _) => self.step_accurately(scene, state, accuracy),
             (None, TimeEstimate::Doubling) => self.step_doubled(scene, state, self.settings.h),
@@ -207,7 +240,7 @@ impl Stepper {
         self.stages.collide += collided - begun;
         self.stages.assemble += assembled - collided;
         self.stages.solve += solved - assembled;
-        let mut verdict = self.judge(scene, &report);
+        let mut verdict = self.evaluate(scene, &report);
         if !verdict.accepted {
             match self.settings.policy {
                 // Halves begin with the same overlap.
@@ -272,11 +305,24 @@ impl Stepper {
             fastest = [fastest[0].max(travel), fastest[1].max(second)];
         }
         let prediction = self.settings.contact_margin;
-        self.world.collide(&self.now.poses, prediction + fastest[0] + fastest[1], &mut self.contacts);
+        // Who is not there has no place: it touches nothing.
+        let mut places = &self.now.poses;
+        if self.now.orders.absent.contains(&true) {
+            let nowhere = Pose::at(glam::DVec3::NAN);
+            let place = |(i, pose): (usize, &Pose)| if self.now.orders.absent(BodyId(i as u32)) { nowhere } else { *pose };
+            self.places.clear();
+            self.places.extend(self.now.poses.iter().enumerate().map(place));
+            places = &self.places;
+        }
+        self.world.collide(places, prediction + fastest[0] + fastest[1], &mut self.contacts);
         // One fast body must not fill the problem with contacts of slow ones.
         let body = |collider: u32| scene.colliders[collider as usize].body as usize;
         let travel = &self.travel;
         self.contacts.retain(|c| c.gap <= prediction + travel[body(c.colliders.0)] + travel[body(c.colliders.1)]);
+        if !self.now.orders.parted.is_empty() {
+            let id = |collider: u32| BodyId(body(collider) as u32);
+            self.contacts.retain(|c| !self.now.orders.parted(id(c.colliders.0), id(c.colliders.1)));
+        }
         self.hold(scene);
     }
 
@@ -353,7 +399,7 @@ impl Stepper {
     }
 
     /// What the solution is worth.
-    fn judge(&self, scene: &Scene, report: &Report) -> Verdict {
+    fn evaluate(&self, scene: &Scene, report: &Report) -> Verdict {
         let source = |block: usize| self.assembly.sources.get(block).copied();
         let overlap = self.overlap(scene);
         let solved = report.status == Status::Converged || report.error.accepted(&self.settings.stop.tolerance);
@@ -364,7 +410,7 @@ impl Stepper {
             error: report.error,
             tolerance: self.settings.stop.tolerance,
             worst: source(report.error.worst_block),
-            fastest: source(report.error.fastest_block),
+            fastest: source(report.error.max_velocity_error_block),
             solver: match &self.engine {
                 Engine::Auto(auto) => Used(auto.last()),
                 Engine::One(method, _) => Used(Some(*method)),
@@ -443,7 +489,7 @@ impl Stepper {
 
     /// Energies, joint angles, remembered reactions.
     fn record(&mut self, scene: &Scene, state: &mut State, verdict: &mut Verdict) {
-        let mut energy = self.clerk.write(scene, &self.layout, &self.now, &self.assembly, &self.solution);
+        let mut energy = self.accounting.write(scene, &self.layout, &self.now, &self.assembly, &self.solution);
         let leapfrog = self.now.lag.is_some().then(|| {
             let kinetic = |v: &[f64]| ledger::kinetic(scene, &self.layout, &self.assembly.meshes, v);
             let rotors = ledger::rotors_at(&self.layout, &self.now, &self.assembly.elements, &self.began);
@@ -455,15 +501,16 @@ impl Stepper {
         let (mut gravity_before, mut springs_before) = ledger::potential(scene, &self.now, &self.assembly.elements);
         let (mut gravity, mut springs) = ledger::potential(scene, after, elements);
         for (mesh, &first) in self.assembly.meshes.iter_mut().zip(&self.layout.node_starts) {
-            gravity_before += ledger::lifted(scene, &mesh.masses, &self.now.nodes[first as usize..]);
-            gravity += ledger::lifted(scene, &mesh.masses, &after.nodes[first as usize..]);
+            gravity_before += ledger::gravity_potential(scene, &mesh.masses, &self.now.nodes[first as usize..]);
+            gravity += ledger::gravity_potential(scene, &mesh.masses, &after.nodes[first as usize..]);
             springs_before += mesh.energy();
             mesh.evaluate(&after.nodes);
             springs += mesh.energy();
         }
         energy.potential_before = gravity_before + springs_before;
         energy.potential = gravity + springs;
-        energy.potential_change = ledger::fallen(scene, &self.now, after, &self.assembly.meshes) + (springs - springs_before);
+        energy.potential_change =
+            ledger::gravity_potential_change(scene, &self.now, after, &self.assembly.meshes) + (springs - springs_before);
         energy.scheme += energy.potential_change;
         let rotors = ledger::rotors(after, elements);
         if let Some((kinetic_before, kinetic)) = leapfrog {
@@ -472,11 +519,11 @@ impl Stepper {
             (energy.kinetic_before, energy.kinetic) = (kinetic_before, kinetic + rotors);
         } else {
             // The axes of rotors have turned.
-            let turned = rotors - self.clerk.rotors;
+            let turned = rotors - self.accounting.rotors;
             energy.kinetic += turned;
             energy.scheme += turned;
         }
-        energy.turnover +=
+        energy.throughput +=
             [energy.potential_change, energy.applied, energy.motors, energy.scheme, energy.dampers].map(f64::abs).iter().sum::<f64>();
         verdict.energy = energy;
         for (i, angle) in state.angles.iter_mut().enumerate() {
@@ -529,7 +576,7 @@ impl Stepper {
     }
 
     /// Poses and velocities at the beginning of the last step.
-    pub fn present(&self) -> &Present {
+    pub fn present(&self) -> &StepInput {
         &self.now
     }
 
@@ -544,6 +591,11 @@ impl Stepper {
     /// The elimination of untouched nodes: how often it analysed and factored, and how large its factors are.
     pub fn schur(&self) -> &Schur {
         &self.schur
+    }
+
+    /// The events that happened after the last step.
+    pub fn happened(&self) -> &Happened {
+        &self.happened
     }
 
     /// Who owns which range of q and v.

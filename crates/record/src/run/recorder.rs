@@ -11,7 +11,7 @@ use serde_json::{Value as Json, json};
 use signorini_mechanics::assemble::Source;
 use signorini_mechanics::scene::{BodyId, JointId, Scene, SoftId, State};
 use signorini_mechanics::step::{Stepper, Verdict};
-use signorini_solve::problem::error::Judge;
+use signorini_solve::problem::error::PreparedProblem;
 use std::collections::HashMap;
 use std::fs::{File, OpenOptions};
 use std::io::{self, Seek, SeekFrom, Write};
@@ -19,21 +19,21 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 /// Rows of the plots that are kept at most: beyond, the worst of every few steps stands for them.
-const ROWS: u64 = 20_000;
+const MAX_PLOT_ROWS: u64 = 20_000;
 /// Contacts that a frame keeps at most: the strongest.
-const CONTACTS: usize = 20_000;
+const MAX_CONTACTS_OF_FRAME: usize = 20_000;
 /// Samples of the solver's history that are kept of a step.
-const SAMPLES: usize = 200;
+const MAX_SAMPLES_OF_STEP: usize = 200;
 /// Packed bytes that frames may take: beyond half of it every second frame is kept, beyond three quarters every fourth, and so on.
-const BUDGET: u64 = 48 << 20;
+const MAX_FRAME_BYTES: u64 = 48 << 20;
 /// Frames of a chunk.
-const CHUNK: usize = 16;
+const FRAMES_PER_CHUNK: usize = 16;
 /// After this many frames a chunk stands alone again, so that one moment is found without reading all before it.
-const ALONE: u64 = 32;
+const FRAMES_BETWEEN_KEY_CHUNKS: u64 = 32;
 /// Rows of the plots of a chunk.
-const STEPS: usize = 1024;
+const PLOT_ROWS_PER_CHUNK: usize = 1024;
 /// Whoever watches waits no longer than this for what is there.
-const PATIENCE: Duration = Duration::from_millis(500);
+const FLUSH_INTERVAL: Duration = Duration::from_millis(500);
 
 /// How a run is to be recorded.
 #[derive(Clone, Copy, Debug)]
@@ -81,7 +81,7 @@ pub struct Recorder {
     names: HashMap<String, usize>,
     new_names: Vec<String>,
     histories: Vec<History>,
-    judge: Judge,
+    prepared: PreparedProblem,
     /// Packed bytes of frames so far; where thinning begins anew; every which frame is kept.
     written: u64,
     limit: u64,
@@ -180,9 +180,9 @@ impl Recorder {
             names: HashMap::new(),
             new_names: Vec::new(),
             histories: Vec::new(),
-            judge: Judge::default(),
+            prepared: PreparedProblem::default(),
             written: 0,
-            limit: BUDGET / 2,
+            limit: MAX_FRAME_BYTES / 2,
             thin: 1,
             seen: 0,
             flushed: Instant::now(),
@@ -243,7 +243,7 @@ impl Recorder {
         if number.is_multiple_of(self.head.step_every) {
             self.rows.extend(self.worst.take());
         }
-        let due = self.rows.len() >= STEPS || self.flushed.elapsed() > PATIENCE;
+        let due = self.rows.len() >= PLOT_ROWS_PER_CHUNK || self.flushed.elapsed() > FLUSH_INTERVAL;
         if due { self.flush() } else { Ok(()) }
     }
 
@@ -265,7 +265,7 @@ impl Recorder {
         }
         self.frames.push(frame);
         self.history(stepper, state);
-        let due = self.frames.len() >= CHUNK || self.flushed.elapsed() > PATIENCE;
+        let due = self.frames.len() >= FRAMES_PER_CHUNK || self.flushed.elapsed() > FLUSH_INTERVAL;
         if due { self.flush() } else { Ok(()) }
     }
 
@@ -297,7 +297,7 @@ impl Recorder {
             write_chunk(out, b"STEP", &steps::encode(&self.rows))?;
         }
         if !self.frames.is_empty() {
-            let last = self.last.take().filter(|_| self.since < ALONE);
+            let last = self.last.take().filter(|_| self.since < FRAMES_BETWEEN_KEY_CHUNKS);
             self.since = self.frames.len() as u64 + if last.is_some() { self.since } else { 0 };
             self.written += write_chunk(out, b"FRAM", &frame::encode(&self.frames, last.as_ref()))?;
             self.last = self.frames.pop();
@@ -307,7 +307,7 @@ impl Recorder {
         }
         while self.written > self.limit {
             self.thin *= 2;
-            self.limit += ((BUDGET - self.limit) / 2).max(1);
+            self.limit += ((MAX_FRAME_BYTES - self.limit) / 2).max(1);
         }
         self.new_names.clear();
         self.rows.clear();
@@ -332,11 +332,11 @@ impl Recorder {
         let mut out = Errors { blocks: Vec::new(), bodies: vec![0.0; scene.bodies.len()] };
         let (problem, solution) = stepper.posed();
         let fits = problem.rows() > 0 && solution.r.len() == problem.rows() && solution.v.len() == problem.n();
-        if !fits || self.judge.prepare(problem).is_err() {
+        if !fits || self.prepared.prepare(problem).is_err() {
             return out;
         }
-        self.judge.glance(problem, &solution);
-        out.blocks = self.judge.block_errors(&problem.laws, &problem.J.row_starts, &solution.r);
+        self.prepared.local_residual(problem, &solution);
+        out.blocks = self.prepared.block_errors(&problem.laws, &problem.J.row_starts, &solution.r);
         for (error, source) in out.blocks.iter().zip(&stepper.assembly().sources) {
             owners(scene, source).for_each(|body| out.bodies[body.index()] += error);
         }
@@ -386,9 +386,9 @@ impl Recorder {
             words.iter_mut().zip(point.into_iter().chain(normal).chain(forces).chain(last)).for_each(|(w, x)| *w = x);
             list.push((pair, words, force.length()));
         }
-        if list.len() > CONTACTS {
-            list.select_nth_unstable_by(CONTACTS, |a, b| b.2.total_cmp(&a.2));
-            list.truncate(CONTACTS);
+        if list.len() > MAX_CONTACTS_OF_FRAME {
+            list.select_nth_unstable_by(MAX_CONTACTS_OF_FRAME, |a, b| b.2.total_cmp(&a.2));
+            list.truncate(MAX_CONTACTS_OF_FRAME);
         }
         list.sort_by_key(|(pair, words, _)| (*pair, *words));
         frame.pairs = list.iter().map(|(pair, ..)| *pair).collect();
@@ -401,7 +401,7 @@ impl Recorder {
         if samples.len() < 2 {
             return;
         }
-        let every = samples.len().div_ceil(SAMPLES);
+        let every = samples.len().div_ceil(MAX_SAMPLES_OF_STEP);
         let kept = || samples.iter().enumerate().filter(|(i, _)| i % every == 0 || i + 1 == samples.len()).map(|(_, s)| s);
         let joule = |x: f64| if x.is_finite() { x } else { f64::MAX };
         self.histories.push(History {
@@ -416,7 +416,7 @@ impl Recorder {
 /// What exists, and how it is recorded.
 fn head(scene: &Scene, about: &About<'_>, plan: &Plan<'_>) -> Head {
     let mut head = Head::of(scene, about, soft_bodies(scene));
-    (head.steps, head.every, head.step_every) = (plan.steps, plan.every, plan.steps.div_ceil(ROWS).max(1));
+    (head.steps, head.every, head.step_every) = (plan.steps, plan.every, plan.steps.div_ceil(MAX_PLOT_ROWS).max(1));
     (head.solver, head.law) = (plan.solver.into(), plan.law.into());
     head
 }

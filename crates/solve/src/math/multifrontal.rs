@@ -12,9 +12,9 @@
 //!
 //! Cost: Σ p m² multiplications over the fronts (p pivots, m rows) at several per cycle; a solve reads the factor twice [Duff1983].
 
-use super::elimination::{Elimination, Front, NONE};
 use super::front::{self, Strips};
 use super::ldlt::BadPivot;
+use super::minimum_degree::{Elimination, Front, NONE};
 use super::sparse::Csr;
 
 /// The factorization of a matrix whose pattern stays.
@@ -210,7 +210,7 @@ impl Multifrontal {
 }
 
 /// Updates of fewer rows are cleared whole.
-const FEW: usize = 48;
+const MAX_ROWS_CLEARED_WHOLE: usize = 48;
 
 fn rows(front: &Front) -> usize {
     front.end - front.begin + front.below.len()
@@ -246,7 +246,7 @@ impl Task for Factor<'_> {
             let (mine, theirs) = if own == 0 { (even, &*odd) } else { (odd, &*even) };
             let update = &mut mine[top[own]..top[own] + q * q];
             // Small fronts change whole columns.
-            if q < FEW {
+            if q < MAX_ROWS_CLEARED_WHOLE {
                 update.fill(0.0);
             } else {
                 for j in 0..q {

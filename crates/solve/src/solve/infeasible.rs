@@ -10,7 +10,7 @@
 //!
 //! K∞: the directions in which reactions may grow without end (none for an interval with finite bounds; the normal alone for Coulomb's law,
 //! which asks of the velocities no more than u_n ≥ 0). In floating point `Jᵀd` is small instead of zero: d then excludes all
-//! velocities with `‖v‖_H < −w·d / ‖Jᵀd‖_H⁻¹`, and counts as a proof if these are [`BEYOND`] times what the data amount to.
+//! velocities with `‖v‖_H < −w·d / ‖Jᵀd‖_H⁻¹`, and counts as a proof if these are [`EXCLUDED_VELOCITY_RATIO`] times what the data amount to.
 //!
 //! # Algorithm
 //!
@@ -24,25 +24,25 @@
 //! always feasible (it is compliant), strongly convex, and solved by the methods at hand. Cost: a few solves; for a step that has failed.
 
 use super::certificate::frame::{admit, recession};
-use super::{Both, Method, StoppingCriteria};
+use super::{DynSolver, Method, StoppingCriteria};
 use crate::math::cliques::CliqueFactor;
 use crate::math::dot;
+use crate::math::double_double::DoubleDouble;
 use crate::math::sparse::Csr;
-use crate::math::twofold::Twofold;
-use crate::problem::{Judge, Law, Problem, Reduced, Solution, Tolerance};
+use crate::problem::{Law, PreparedProblem, Problem, Reduced, Solution, Tolerance};
 
 /// Velocities excluded, as a multiple of those in the problem's own data.
-const BEYOND: f64 = 1e6;
+const EXCLUDED_VELOCITY_RATIO: f64 = 1e6;
 /// The least `−w·d` relative to its own terms.
-const MARGIN: f64 = 1e-9;
+const MIN_RAY_MARGIN: f64 = 1e-9;
 /// Blocks with at least this part of the largest reaction of the ray are named.
-const SHARE: f64 = 1e-3;
+const NAMED_REACTION_RATIO: f64 = 1e-3;
 /// η: the weight of the proximal term, and the most steps.
-const WEIGHT: f64 = 1e-6;
-/// See [`WEIGHT`].
-const STEPS: usize = 6;
+const PROXIMAL_WEIGHT: f64 = 1e-6;
+/// See [`PROXIMAL_WEIGHT`].
+const MAX_PROXIMAL_STEPS: usize = 6;
 /// Violations below this part of the velocities in the data are none.
-const NONE: f64 = 1e-12;
+const NEGLIGIBLE_VIOLATION: f64 = 1e-12;
 
 /// A proof that no velocity satisfies all rows.
 #[derive(Clone, Debug, PartialEq)]
@@ -85,11 +85,11 @@ fn restrict(laws: &[Law], starts: &[usize], compliance: &[f64], ray: &mut [f64])
 
 /// The contradiction in `problem`, if one is found.
 pub fn contradiction(problem: &Problem) -> Option<Contradiction> {
-    let mut judge = Judge::of(problem).ok()?;
-    let a = judge.a().to_vec();
+    let mut prepared = PreparedProblem::of(problem).ok()?;
+    let a = prepared.a().to_vec();
     let starts = &problem.J.row_starts;
     let mut nearest = problem.clone();
-    nearest.H.values.iter_mut().for_each(|h| *h *= WEIGHT);
+    nearest.H.values.iter_mut().for_each(|h| *h *= PROXIMAL_WEIGHT);
     for (k, law) in problem.laws.iter().enumerate() {
         nearest.laws[k] = law_of_ray(law, &problem.E[starts[k]..starts[k + 1]]);
         let soft = problem.E[starts[k]..starts[k + 1]].iter().any(|e| *e > 0.0);
@@ -97,21 +97,21 @@ pub fn contradiction(problem: &Problem) -> Option<Contradiction> {
         nearest.E[starts[k]..starts[k + 1]].fill(if soft { 1e12 * a[k] } else { a[k] });
     }
     let mut v = problem.k.clone();
-    judge.factor().solve(&mut v);
+    prepared.factor().solve(&mut v);
     let size = data(problem, &a, &v);
-    for _ in 0..STEPS {
+    for _ in 0..MAX_PROXIMAL_STEPS {
         nearest.H.mul(&v, &mut nearest.k);
         let answer = solve(|solver, out| {
             *out = Solution::zero(problem.n(), problem.rows());
             let report = solver.solve(&nearest, out).ok()?;
             Some(report.error.relative())
         })?;
-        if let Some(proof) = proof(problem, &a, judge.factor(), size, &answer.r) {
+        if let Some(proof) = proof(problem, &a, prepared.factor(), size, &answer.r) {
             return Some(proof);
         }
         // The violation that is left, √J.
         let left: f64 = answer.r.iter().enumerate().map(|(i, d)| d * d * nearest.E[i]).sum::<f64>().sqrt();
-        if !(left > NONE * size) || answer.v == v {
+        if !(left > NEGLIGIBLE_VIOLATION * size) || answer.v == v {
             return None;
         }
         v = answer.v;
@@ -124,15 +124,15 @@ pub fn contradiction_reduced(reduced: &Reduced) -> Option<Contradiction> {
     if reduced.asymmetry() > 1e-12 {
         return skew(reduced);
     }
-    let judge = Judge::of_reduced(reduced);
-    let (a, m) = (judge.a(), reduced.rows());
+    let prepared = PreparedProblem::of_reduced(reduced);
+    let (a, m) = (prepared.a(), reduced.rows());
     let mut nearest = reduced.clone();
     nearest.laws.iter_mut().for_each(|law| *law = law_of_ray(law, &[]));
     let mut entries = Vec::with_capacity(reduced.W.values.len() + m);
     for k in 0..reduced.laws.len() {
         for i in reduced.range(k) {
             let (columns, values) = reduced.W.row(i);
-            entries.extend(columns.iter().zip(values).map(|(&j, &w)| (i as u32, j, w / WEIGHT)));
+            entries.extend(columns.iter().zip(values).map(|(&j, &w)| (i as u32, j, w / PROXIMAL_WEIGHT)));
             entries.push((i as u32, i as u32, a[k]));
         }
     }
@@ -140,7 +140,7 @@ pub fn contradiction_reduced(reduced: &Reduced) -> Option<Contradiction> {
     let (mut s, mut image) = (vec![0.0; m], vec![0.0; m]);
     let size =
         (0..a.len()).flat_map(|k| reduced.range(k).map(move |i| (k, i))).map(|(k, i)| reduced.q[i].powi(2) / a[k]).sum::<f64>().sqrt();
-    for _ in 0..STEPS {
+    for _ in 0..MAX_PROXIMAL_STEPS {
         reduced.W.mul(&s, &mut image);
         nearest.q.iter_mut().zip(&reduced.q).zip(&image).for_each(|((x, q), ws)| *x = q + ws);
         let answer = solve(|solver, out| {
@@ -151,10 +151,10 @@ pub fn contradiction_reduced(reduced: &Reduced) -> Option<Contradiction> {
             return Some(proof);
         }
         let left: f64 = (0..a.len()).map(|k| reduced.range(k).map(|i| a[k] * answer.r[i].powi(2)).sum::<f64>()).sum::<f64>().sqrt();
-        if !(left > NONE * size) {
+        if !(left > NEGLIGIBLE_VIOLATION * size) {
             return None;
         }
-        s.iter_mut().zip(&answer.r).for_each(|(s, d)| *s += d / WEIGHT);
+        s.iter_mut().zip(&answer.r).for_each(|(s, d)| *s += d / PROXIMAL_WEIGHT);
     }
     None
 }
@@ -170,9 +170,10 @@ fn skew(reduced: &Reduced) -> Option<Contradiction> {
     if !reduced.laws.iter().all(|law| matches!(law, Law::Equality | Law::Unilateral)) {
         return None;
     }
-    let (judge, m) = (Judge::of_reduced(reduced), reduced.rows());
-    let a = judge.a();
-    let mut nearest = Problem { H: Csr::diagonal(&a.iter().map(|a| WEIGHT * a.max(1e-12)).collect::<Vec<_>>()), ..Problem::default() };
+    let (prepared, m) = (PreparedProblem::of_reduced(reduced), reduced.rows());
+    let a = prepared.a();
+    let mut nearest =
+        Problem { H: Csr::diagonal(&a.iter().map(|a| PROXIMAL_WEIGHT * a.max(1e-12)).collect::<Vec<_>>()), ..Problem::default() };
     let held: Vec<u32> = (0..m as u32).filter(|&i| reduced.laws[i as usize] == Law::Unilateral).collect();
     let mut entries: Vec<(u32, u32, f64)> = Vec::new();
     for i in 0..m {
@@ -187,7 +188,7 @@ fn skew(reduced: &Reduced) -> Option<Contradiction> {
     nearest.k = vec![0.0; m];
     let mut v = vec![0.0; m];
     let size = (0..m).map(|i| reduced.q[i].powi(2) / a[i]).sum::<f64>().sqrt();
-    for _ in 0..STEPS {
+    for _ in 0..MAX_PROXIMAL_STEPS {
         nearest.H.mul(&v, &mut nearest.k);
         let answer = solve(|solver, out| {
             *out = Solution::zero(m, nearest.rows());
@@ -213,7 +214,7 @@ fn skew(reduced: &Reduced) -> Option<Contradiction> {
 }
 
 /// The better answer of the exact methods.
-fn solve(mut attempt: impl FnMut(&mut dyn Both, &mut Solution) -> Option<f64>) -> Option<Solution> {
+fn solve(mut attempt: impl FnMut(&mut dyn DynSolver, &mut Solution) -> Option<f64>) -> Option<Solution> {
     let tolerance = Tolerance { relative: 1e-24, velocity: f64::INFINITY, bound: Some(f64::MAX) };
     let mut best: Option<(f64, Solution)> = None;
     for (method, work) in [(Method::Newton, 60), (Method::InteriorPoint, 60)] {
@@ -241,7 +242,7 @@ fn data(problem: &Problem, a: &[f64], free: &[f64]) -> f64 {
 fn proof(problem: &Problem, a: &[f64], factor: &mut CliqueFactor, size: f64, ray: &[f64]) -> Option<Contradiction> {
     let starts = &problem.J.row_starts;
     let ray = normal(&problem.laws, starts, &problem.E, a, ray)?;
-    let mut force = vec![Twofold::default(); problem.n()];
+    let mut force = vec![DoubleDouble::default(); problem.n()];
     let mut rounding = vec![0.0; problem.n()];
     for block in problem.J.blocks() {
         for i in 0..block.rows {
@@ -252,7 +253,7 @@ fn proof(problem: &Problem, a: &[f64], factor: &mut CliqueFactor, size: f64, ray
             }
         }
     }
-    let force: Vec<f64> = force.into_iter().map(Twofold::value).collect();
+    let force: Vec<f64> = force.into_iter().map(DoubleDouble::value).collect();
     let mut image = force.clone();
     factor.solve(&mut image);
     // The entries of J may be rounded themselves.
@@ -265,7 +266,7 @@ fn proof(problem: &Problem, a: &[f64], factor: &mut CliqueFactor, size: f64, ray
 fn proof_reduced(reduced: &Reduced, a: &[f64], size: f64, ray: &[f64]) -> Option<Contradiction> {
     let (starts, m) = (&reduced.row_starts, reduced.rows());
     let ray = normal(&reduced.laws, starts, &vec![0.0; m], a, ray)?;
-    let (mut image, mut rounding) = (vec![Twofold::default(); m], vec![0.0; m]);
+    let (mut image, mut rounding) = (vec![DoubleDouble::default(); m], vec![0.0; m]);
     for (i, d) in ray.iter().enumerate() {
         let (columns, values) = reduced.W.row(i);
         for (&j, &w) in columns.iter().zip(values) {
@@ -299,17 +300,17 @@ fn normal(laws: &[Law], starts: &[usize], compliance: &[f64], a: &[f64], ray: &[
 
 /// `−w·d` against its own rounding and against what `Jᵀd ≠ 0` allows; names the blocks.
 fn judged(laws: &[Law], starts: &[usize], a: &[f64], w: &[f64], ray: Vec<f64>, allowed: f64) -> Option<Contradiction> {
-    let (mut sum, mut terms) = (Twofold::default(), 0.0);
+    let (mut sum, mut terms) = (DoubleDouble::default(), 0.0);
     for (w, d) in w.iter().zip(&ray) {
         sum.add_product(*w, *d);
         terms += (w * d).abs();
     }
     let against = -sum.value();
-    if !(against > MARGIN * terms && against >= BEYOND * allowed) {
+    if !(against > MIN_RAY_MARGIN * terms && against >= EXCLUDED_VELOCITY_RATIO * allowed) {
         return None;
     }
     let share = |k: usize| a[k].sqrt() * ray[starts[k]..starts[k + 1]].iter().fold(0.0f64, |m, x| m.max(x.abs()));
     let largest = (0..laws.len()).map(share).fold(0.0, f64::max);
-    let blocks = (0..laws.len()).filter(|&k| share(k) >= SHARE * largest).collect();
+    let blocks = (0..laws.len()).filter(|&k| share(k) >= NAMED_REACTION_RATIO * largest).collect();
     Some(Contradiction { ray, blocks })
 }

@@ -14,24 +14,24 @@
 //! long without them), nor rows coupled to others by compliance.
 //!
 //! Order of elimination: as the bodies are numbered, each row right after the last that it touches, if the factor stays narrow so
-//! (a chain, [`crate::math::skyline`]); else minimum degree; where masses span more than [`EXTREME`], light unknowns first
+//! (a chain, [`crate::math::skyline`]); else minimum degree; where masses span more than [`EXTREME_MASS_RATIO`], light unknowns first
 //! and each row right after the last unknown that it touches, without which heavy bodies on light ones
 //! lose all digits; small systems of that kind are factored in twice the precision ([`crate::math::twofold`]).
 
-use super::cone::{Kind, UNTURNED, rotate};
-use super::scaled::{EXTREME, Scaled};
+use super::cone::{IDENTITY_DIRECTION, Kind, rotate};
+use super::scaled::{EXTREME_MASS_RATIO, Scaled};
 use crate::math::condensed::{self, Condensed, Group};
+use crate::math::double_double::Envelope;
 use crate::math::ldlt::{BadPivot, Ldlt, Ordering};
 use crate::math::multifrontal::Multifrontal;
 use crate::math::skyline::Skyline;
 use crate::math::sparse::Csr;
-use crate::math::twofold::Envelope;
 
 /// Such systems are factored in twice the working precision if their factor has at most so many numbers.
-const TWOFOLD: usize = 200_000;
+const MAX_DOUBLE_DOUBLE_ENTRIES: usize = 200_000;
 
 /// The factor is narrow if its rows hold at most so many numbers, on average.
-const NARROW: usize = 24;
+const MAX_NARROW_ROW: usize = 24;
 
 /// The diagonal of the rows, and the bases they are turned into.
 #[derive(Default)]
@@ -50,7 +50,7 @@ impl Diagonal {
     /// Zero everywhere, no row pinned.
     pub fn reset(&mut self, blocks: usize, rows: usize) {
         self.direction.clear();
-        self.direction.resize(blocks, UNTURNED);
+        self.direction.resize(blocks, IDENTITY_DIRECTION);
         for list in [&mut self.entries, &mut self.regular] {
             list.clear();
             list.resize(rows, 0.0);
@@ -72,7 +72,7 @@ enum Factor {
     /// Light unknowns first.
     Ordered(Box<Ldlt>),
     /// Light unknowns first, in twice the precision.
-    Twofold(Box<Envelope>),
+    DoubleDouble(Box<Envelope>),
 }
 
 impl Factor {
@@ -82,7 +82,7 @@ impl Factor {
             Factor::Narrow(skyline) => skyline.solve(x),
             Factor::Fronts(fronts) => fronts.solve(x),
             Factor::Ordered(ldlt) => ldlt.solve(x),
-            Factor::Twofold(envelope) => envelope.solve(x),
+            Factor::DoubleDouble(envelope) => envelope.solve(x),
         }
     }
 }
@@ -117,7 +117,7 @@ impl Kkt {
         self.layout(scaled);
         self.shift.clear();
         self.shift.resize(size, 0.0);
-        self.light_first = scaled.mass_ratio() > EXTREME;
+        self.light_first = scaled.mass_ratio() > EXTREME_MASS_RATIO;
         let (starts, columns, light) = &self.analysed;
         self.groups.set(scaled, self.light_first);
         let groups = &self.groups.list;
@@ -139,15 +139,15 @@ impl Kkt {
         self.factor = if self.light_first {
             unknowns.sort_by(|&i, &j| scaled.column[i as usize].total_cmp(&scaled.column[j as usize]));
             let order = rows_after(scaled, &unknowns);
-            match Envelope::analyse(lower, &order, TWOFOLD) {
-                Some(envelope) => Factor::Twofold(Box::new(envelope)),
+            match Envelope::analyse(lower, &order, MAX_DOUBLE_DOUBLE_ENTRIES) {
+                Some(envelope) => Factor::DoubleDouble(Box::new(envelope)),
                 None => Factor::Ordered(Box::new(Ldlt::analyse(lower, Ordering::Given(&order)))),
             }
         } else {
             let mut index = vec![u32::MAX; self.lower.rows];
             self.condensed.kept.iter().enumerate().for_each(|(c, &i)| index[i as usize] = c as u32);
             let order: Vec<u32> = rows_after(scaled, &unknowns).iter().map(|&i| index[i as usize]).filter(|&c| c != u32::MAX).collect();
-            match Skyline::analyse(lower, order, NARROW * lower.rows) {
+            match Skyline::analyse(lower, order, MAX_NARROW_ROW * lower.rows) {
                 Some(skyline) => Factor::Narrow(Box::new(skyline)),
                 None => {
                     let blocks = natural_blocks(scaled);
@@ -205,7 +205,7 @@ impl Kkt {
             Factor::Narrow(skyline) => skyline.factor(&left.values, &self.signs),
             Factor::Fronts(fronts) => fronts.factor(&left.values, &self.signs),
             Factor::Ordered(ldlt) => ldlt.factor(&left.values, &self.signs),
-            Factor::Twofold(envelope) => {
+            Factor::DoubleDouble(envelope) => {
                 envelope.factor(left, &self.shift, &self.signs);
                 Ok(())
             }
@@ -275,7 +275,7 @@ impl Kkt {
 
     /// Solves for `right` (velocities, then rows in their eigenbases) in place; at most `refine` steps of refinement.
     pub fn solve(&mut self, right: &mut [f64], refine: usize) {
-        if refine == 0 || matches!(self.factor, Factor::Twofold(_)) {
+        if refine == 0 || matches!(self.factor, Factor::DoubleDouble(_)) {
             self.solve_once(right);
             return;
         }

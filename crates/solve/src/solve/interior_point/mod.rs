@@ -11,11 +11,11 @@
 //! # Algorithm
 //!
 //! 1. Scale to joules ([`scaled`]): unit masses, Lorentz cones, W with mean diagonal 1.
-//! 2. A guess that the judge accepts is the answer. Without a guess sweeps make one, or the answer ([`swept`]). Otherwise semismooth
+//! 2. A guess whose error is accepted is the answer. Without a guess sweeps make one, or the answer ([`swept`]). Otherwise semismooth
 //!    Newton steps from it ([`newton`]), then the path from it, moved inside.
 //! 3. Where it is no better than nothing: solve the system with W = I ([`start`]); equality rows alone are done here. Newton steps from there.
 //! 4. Inside the cones: predictor, corrector, further correctors with one factorization ([`path`], [`kkt`], [`cone`]).
-//! 5. Judge. When the active set has settled, Newton steps; they are kept only if they pay.
+//! 5. The error in joules. When the active set has settled, Newton steps; they are kept only if they pay.
 //! 6. Accepted: done. No progress, or reactions that grow along a ray that contradicts w ([`infeasible`]): say so.
 //!
 //! `Law::Coulomb`, and the skew part of a reduced W, go through [`super::shift`].
@@ -45,8 +45,8 @@ mod swept;
 
 use super::psor::Psor;
 use super::shift::{self, Section, Shift, excess};
-use super::{Counts, ReducedSolver, Report, Sample, Solver, Status, StoppingCriteria, Unsupported, add_phase, solve_by_own_judge};
-use crate::problem::{Judge, Problem, Reduced, Residual, Solution};
+use super::{Counts, ReducedSolver, Report, Sample, Solver, Status, StoppingCriteria, Unsupported, add_phase, solve_by_own_preparation};
+use crate::problem::{PreparedProblem, Problem, Reduced, Residual, Solution};
 use kkt::{Diagonal, Kkt};
 use newton::Newton;
 use path::{Path, Point};
@@ -78,37 +78,37 @@ pub struct Settings {
 }
 
 /// The most factorizations of one convex problem, if not said otherwise.
-const WORK: u64 = 100;
+const DEFAULT_FACTORIZATIONS: u64 = 100;
 /// The most Newton steps in a row.
-const STEPS: u64 = 8;
+const MAX_NEWTON_STEPS_IN_A_ROW: u64 = 8;
 /// A guess is moved inside if it is at least this much better than no reactions, in √J per cone.
-const WORTH: f64 = 0.3;
+const MAX_GUESS_MERIT_RATIO: f64 = 0.3;
 /// The part of its error by which [`Warm::Full`] moves the guess inside.
-const BARELY: f64 = 1e-3;
+const FULL_WARM_MARGIN: f64 = 1e-3;
 /// Newton steps are not tried where the active rows per unknown exceed this: from the first system.
-const COLD_CROWD: f64 = 0.5;
-/// With more cones than this the first system says less: then [`MANY_CROWD`] holds.
-const MANY: usize = 1000;
-/// See [`MANY`].
-const MANY_CROWD: f64 = 0.2;
+const MAX_ACTIVE_RATIO_COLD: f64 = 0.5;
+/// With more cones than this the first system says less: then [`MAX_ACTIVE_RATIO_LARGE`] holds.
+const LARGE_CONE_COUNT: usize = 1000;
+/// See [`LARGE_CONE_COUNT`].
+const MAX_ACTIVE_RATIO_LARGE: f64 = 0.2;
 /// With so few cones they are tried in any case.
-const FEW: usize = 64;
-/// As [`COLD_CROWD`], from a guess of the caller: the step before had the same active rows, and Newton's system was solvable there.
-const GUESS_CROWD: f64 = 1.2;
-/// As [`COLD_CROWD`], from what sweeps leave.
-const SWEPT_CROWD: f64 = 1.0;
-/// As [`COLD_CROWD`], from the path; there the active set is the true one.
-const LATE_CROWD: f64 = 1.1;
+const SMALL_CONE_COUNT: usize = 64;
+/// As [`MAX_ACTIVE_RATIO_COLD`], from a guess of the caller: the step before had the same active rows, and Newton's system was solvable there.
+const MAX_ACTIVE_RATIO_WARM: f64 = 1.2;
+/// As [`MAX_ACTIVE_RATIO_COLD`], from what sweeps leave.
+const MAX_ACTIVE_RATIO_SWEPT: f64 = 1.0;
+/// As [`MAX_ACTIVE_RATIO_COLD`], from the path; there the active set is the true one.
+const MAX_ACTIVE_RATIO_ON_PATH: f64 = 1.1;
 /// Rises of the merit that are borne where masses are extreme.
-const EXTREME_RISES: u64 = 8;
+const MAX_MERIT_RISES_OF_EXTREME_MASSES: u64 = 8;
 /// A Newton step must lower the merit to this part.
-const DESCENT: f64 = 0.3;
+const MERIT_DECREASE: f64 = 0.3;
 
 /// The method and its work space; kept from step to step it keeps the analysis of the pattern.
 #[derive(Default)]
 pub struct InteriorPoint {
     settings: Settings,
-    judge: Judge,
+    prepared: PreparedProblem,
     scaled: Scaled,
     kkt: Kkt,
     path: Path,
@@ -153,18 +153,23 @@ impl InteriorPoint {
 
 impl Solver for InteriorPoint {
     fn solve(&mut self, problem: &Problem, solution: &mut Solution) -> Result<Report, Unsupported> {
-        solve_by_own_judge(self, ("interior-point", |own| &mut own.judge), problem, solution)
+        solve_by_own_preparation(self, ("interior-point", |own| &mut own.prepared), problem, solution)
     }
 
-    fn solve_judged(&mut self, problem: &Problem, judge: &mut Judge, solution: &mut Solution) -> Result<Report, Unsupported> {
+    fn solve_prepared(
+        &mut self,
+        problem: &Problem,
+        prepared: &mut PreparedProblem,
+        solution: &mut Solution,
+    ) -> Result<Report, Unsupported> {
         let stop = self.settings.stop;
         if shift::needed(&problem.laws) {
             let (warm, mut known) = (self.settings.warm, Known::Nothing);
             let mut shift = std::mem::take(&mut self.shift);
-            let result = shift.solve(problem, solution, (&stop, Section::Round), judge, |p, s, stop, judge| {
-                std::mem::swap(&mut self.judge, judge);
+            let result = shift.solve(problem, solution, (&stop, Section::Round), prepared, |p, s, stop, prepared| {
+                std::mem::swap(&mut self.prepared, prepared);
                 let report = self.convex(Target::Problem(p), std::mem::replace(&mut known, Known::Matrices), s, stop);
-                std::mem::swap(&mut self.judge, judge);
+                std::mem::swap(&mut self.prepared, prepared);
                 // Whatever the first starts from, the others start from the answer before.
                 self.settings.warm = Warm::Best;
                 Ok(report)
@@ -172,9 +177,9 @@ impl Solver for InteriorPoint {
             (self.settings.warm, self.shift) = (warm, shift);
             result
         } else {
-            std::mem::swap(&mut self.judge, judge);
+            std::mem::swap(&mut self.prepared, prepared);
             let report = self.convex(Target::Problem(problem), Known::Nothing, solution, &stop);
-            std::mem::swap(&mut self.judge, judge);
+            std::mem::swap(&mut self.prepared, prepared);
             Ok(report)
         }
     }
@@ -218,7 +223,7 @@ impl Target<'_> {
     }
 }
 
-/// What is known of the problem at hand from the outer iteration, beside the judge.
+/// What is known of the problem at hand from the outer iteration, beside its residual.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Known {
     /// Nothing.
@@ -247,7 +252,7 @@ struct Run<'a> {
 /// Why a phase ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum End {
-    /// The judge accepts.
+    /// The error is accepted.
     Accepted,
     /// Work or time is used up.
     Budget,
@@ -266,7 +271,7 @@ impl InteriorPoint {
         let mut run = Run {
             target,
             stop,
-            started: stop.clock(),
+            started: stop.now(),
             first_factorization: self.kkt.factorizations,
             best: std::mem::take(&mut space.best),
             least: f64::INFINITY,
@@ -315,14 +320,14 @@ impl InteriorPoint {
         }
         (space.best, space.at) = (run.best, run.at);
         self.space = space;
-        report.reproducible = !(status == Status::Budget && stop.late());
+        report.reproducible = !(status == Status::Budget && stop.deadline_passed());
         report
     }
 
     fn prepare(&mut self, target: Target<'_>, known: Known) {
         self.laid_out &= known == Known::Matrices;
         if let Target::Reduced(reduced) = target {
-            self.judge.prepare_reduced(reduced);
+            self.prepared.prepare_reduced(reduced);
         }
         self.path.reset();
     }
@@ -331,9 +336,9 @@ impl InteriorPoint {
     fn lay_out(&mut self, target: Target<'_>) {
         match (target, self.laid_out) {
             (Target::Problem(problem), true) => self.scaled.set_right_hand_side(problem),
-            (Target::Problem(problem), false) => self.scaled.set(problem, self.judge.a()),
+            (Target::Problem(problem), false) => self.scaled.set(problem, self.prepared.a()),
             (Target::Reduced(reduced), true) => self.scaled.set_right_hand_side_reduced(reduced),
-            (Target::Reduced(reduced), false) => self.scaled.set_reduced(reduced, self.judge.a()),
+            (Target::Reduced(reduced), false) => self.scaled.set_reduced(reduced, self.prepared.a()),
         }
         if !std::mem::replace(&mut self.laid_out, true) {
             self.kkt.prepare(&self.scaled);
@@ -371,8 +376,8 @@ impl InteriorPoint {
         if self.consider(run, &space.v, &space.r) && run.sweeps == 0 {
             return End::Accepted;
         }
-        let crowd = if run.sweeps > 0 { SWEPT_CROWD } else { GUESS_CROWD };
-        if self.settings.warm == Warm::Best && self.promising(crowd, &space.v, &space.r) {
+        let max_active_ratio = if run.sweeps > 0 { MAX_ACTIVE_RATIO_SWEPT } else { MAX_ACTIVE_RATIO_WARM };
+        if self.settings.warm == Warm::Best && self.promising(max_active_ratio, &space.v, &space.r) {
             let end = self.descend(run, 1.0, space);
             if end != End::Stuck {
                 return end;
@@ -381,13 +386,13 @@ impl InteriorPoint {
         let Space { v, r, u, point, .. } = space;
         let degree = self.scaled.degree();
         let margin = (2.0 * self.newton.merit(&self.scaled, v, r) / degree.max(1) as f64).sqrt();
-        let nothing = (2.0 * self.judge.scale() / degree.max(1) as f64).sqrt();
-        if degree == 0 || !(margin < WORTH * nothing) {
+        let nothing = (2.0 * self.prepared.scale() / degree.max(1) as f64).sqrt();
+        if degree == 0 || !(margin < MAX_GUESS_MERIT_RATIO * nothing) {
             return End::Stuck;
         }
         u.resize(self.scaled.rows(), 0.0);
         self.scaled.local_velocities(v, r, u);
-        let margin = if self.settings.warm == Warm::Full { BARELY * margin } else { margin };
+        let margin = if self.settings.warm == Warm::Full { FULL_WARM_MARGIN * margin } else { margin };
         start::inside(&self.scaled, (v, r), u, margin, point);
         self.follow(run, space)
     }
@@ -411,23 +416,23 @@ impl InteriorPoint {
         if self.consider(run, v, r) {
             return End::Accepted;
         }
-        let (degree, crowded) = (self.scaled.degree(), self.newton.crowded(&self.scaled, v, r));
-        let crowd = if degree > MANY { MANY_CROWD } else { COLD_CROWD };
-        if crowded < crowd || degree <= FEW {
+        let (degree, active_ratio) = (self.scaled.degree(), self.newton.active_ratio(&self.scaled, v, r));
+        let max_active_ratio = if degree > LARGE_CONE_COUNT { MAX_ACTIVE_RATIO_LARGE } else { MAX_ACTIVE_RATIO_COLD };
+        if active_ratio < max_active_ratio || degree <= SMALL_CONE_COUNT {
             let end = self.descend(run, 1.0, space);
             if end != End::Stuck || degree == 0 {
                 return end;
             }
         }
         // 4 to 6. The path; the reactions of the first system reach over a few contacts only, those of a pile over its height.
-        let deep = if crowded < LATE_CROWD { (degree as f64 / 500.0).powf(1.5).clamp(1.0, 30.0) } else { 1.0 };
+        let deep = if active_ratio < MAX_ACTIVE_RATIO_ON_PATH { (degree as f64 / 500.0).powf(1.5).clamp(1.0, 30.0) } else { 1.0 };
         start::cold(&self.scaled, &space.glued, deep, &mut space.u, &mut space.point);
         self.follow(run, space)
     }
 
     /// Whether Newton steps are worth trying from here: few cones, or not too many active rows per unknown.
-    fn promising(&mut self, crowd: f64, v: &[f64], r: &[f64]) -> bool {
-        self.scaled.degree() <= FEW || self.newton.crowded(&self.scaled, v, r) < crowd
+    fn promising(&mut self, max_active_ratio: f64, v: &[f64], r: &[f64]) -> bool {
+        self.scaled.degree() <= SMALL_CONE_COUNT || self.newton.active_ratio(&self.scaled, v, r) < max_active_ratio
     }
 
     /// Newton steps from `space.v` and `space.r` while they pay, counted.
@@ -445,7 +450,8 @@ impl InteriorPoint {
         step_v.clone_from(v);
         step_r.clone_from(r);
         let (mut merit, mut rises) = (least, 0);
-        let steps = if self.kkt.light_first { STEPS + EXTREME_RISES } else { STEPS };
+        let steps =
+            if self.kkt.light_first { MAX_NEWTON_STEPS_IN_A_ROW + MAX_MERIT_RISES_OF_EXTREME_MASSES } else { MAX_NEWTON_STEPS_IN_A_ROW };
         for _ in 0..steps {
             if self.used_up(run) {
                 return End::Budget;
@@ -458,11 +464,11 @@ impl InteriorPoint {
                 return End::Accepted;
             }
             let next = self.newton.merit(&self.scaled, step_v, step_r);
-            if !(next <= DESCENT * merit) {
+            if !(next <= MERIT_DECREASE * merit) {
                 // Under extreme masses the merit must first rise: to stop the light body at the bottom
                 // shows each heavier one above that it falls. Then only rising again and again ends it.
                 rises += 1;
-                if !self.kkt.light_first || rises > EXTREME_RISES {
+                if !self.kkt.light_first || rises > MAX_MERIT_RISES_OF_EXTREME_MASSES {
                     return End::Stuck;
                 }
             }
@@ -498,13 +504,13 @@ impl InteriorPoint {
 
     fn judged(&mut self, target: Target<'_>, solution: &Solution) -> Residual {
         match target {
-            Target::Problem(problem) => self.judge.error(problem, solution),
-            Target::Reduced(reduced) => self.judge.error_reduced(reduced, &solution.r),
+            Target::Problem(problem) => self.prepared.error(problem, solution),
+            Target::Reduced(reduced) => self.prepared.error_reduced(reduced, &solution.r),
         }
     }
 
     fn used_up(&self, run: &Run<'_>) -> bool {
-        self.kkt.factorizations - run.first_factorization >= run.stop.work.unwrap_or(WORK) || run.stop.late()
+        self.kkt.factorizations - run.first_factorization >= run.stop.work.unwrap_or(DEFAULT_FACTORIZATIONS) || run.stop.deadline_passed()
     }
 
     fn project(&self, r: &mut [f64]) {

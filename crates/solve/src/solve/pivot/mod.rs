@@ -38,7 +38,7 @@
 //! there are finitely many. No rule against cycling is needed; F stays independent throughout, since a dependent row
 //! enters only after one of those it depends on has left. [GoldfarbIdnani1983] In rounding arithmetic, ties go to
 //! the row that moves most, violations below the rounding of their own sums do not count, and a row that has
-//! entered 40 times is put aside (and the judge has the last word).
+//! entered 40 times is put aside (the residual in joules decides in the end).
 //!
 //! # When to use it
 //!
@@ -67,28 +67,28 @@ use self::sparse::{Sparse, SparseBasis};
 use self::walk::{Basis, End, Room, Walk};
 use crate::math::sparse::Csr;
 use crate::math::updatable::Updatable;
-use crate::problem::{Judge, Law, Problem, Reduced, Residual, Solution, Tolerance};
+use crate::problem::{Law, PreparedProblem, Problem, Reduced, Residual, Solution, Tolerance};
 use crate::solve::lemke::{self, Lemke};
 use crate::solve::psor::{self, Psor};
 use crate::solve::shift::{self, Section, Shift};
-use crate::solve::{Counts, ReducedSolver, Report, Sample, Solver, Status, StoppingCriteria, Unsupported, solve_by_own_judge};
+use crate::solve::{Counts, ReducedSolver, Report, Sample, Solver, Status, StoppingCriteria, Unsupported, solve_by_own_preparation};
 
 /// Differences between W and its transposed up to this part of the largest entry are rounding.
-const SYMMETRIC: f64 = 1e-10;
+const ROUNDING_ASYMMETRY: f64 = 1e-10;
 /// Up to this much skew part the outer iteration contracts.
-const SLIGHT: f64 = 0.02;
+const MAX_CONTRACTING_SKEW: f64 = 0.02;
 /// Largest dense tableau, in rows.
-const LARGEST: usize = 2000;
+const MAX_DENSE_ROWS: usize = 2000;
 /// And largest one for a second try.
-const SECOND: usize = 600;
+const MAX_DENSE_ROWS_OF_RETRY: usize = 600;
 /// A cold start with more rows than this begins with sweeps.
-const SWEPT: usize = 200;
+const MIN_ROWS_FOR_SWEEPS: usize = 200;
 /// So many; they cost no more than a few factorizations.
-const SWEEPS: u64 = 1500;
+const STARTING_SWEEPS: u64 = 1500;
 /// With a stored W, where a sweep costs more.
-const REDUCED_SWEEPS: u64 = 200;
+const STARTING_SWEEPS_REDUCED: u64 = 200;
 /// They end earlier if this is reached: the active rows are known by then.
-const SWEPT_TO: Tolerance = Tolerance { relative: 1e-16, velocity: 1e-9, bound: None };
+const STARTING_TOLERANCE: Tolerance = Tolerance { relative: 1e-16, velocity: 1e-9, bound: None };
 
 /// How the method works.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -111,7 +111,7 @@ impl Default for Settings {
 #[derive(Default)]
 pub struct Pivot {
     settings: Settings,
-    judge: Judge,
+    prepared: PreparedProblem,
     state: Sparse,
     room: Room,
     sweeps: Psor,
@@ -142,21 +142,26 @@ impl Pivot {
 
 impl Solver for Pivot {
     fn solve(&mut self, problem: &Problem, solution: &mut Solution) -> Result<Report, Unsupported> {
-        solve_by_own_judge(self, ("pivot", |own| &mut own.judge), problem, solution)
+        solve_by_own_preparation(self, ("pivot", |own| &mut own.prepared), problem, solution)
     }
 
-    fn solve_judged(&mut self, problem: &Problem, judge: &mut Judge, solution: &mut Solution) -> Result<Report, Unsupported> {
+    fn solve_prepared(
+        &mut self,
+        problem: &Problem,
+        prepared: &mut PreparedProblem,
+        solution: &mut Solution,
+    ) -> Result<Report, Unsupported> {
         let stop = self.settings.stop;
         if shift::needed(&problem.laws) {
             let section = Section::Polygon(self.settings.facets.max(3));
             let mut shift = std::mem::take(&mut self.shift);
-            let result = shift.solve(problem, solution, (&stop, section), judge, |convex, solution, stop, judge| {
-                self.convex(convex, solution, stop, judge)
+            let result = shift.solve(problem, solution, (&stop, section), prepared, |convex, solution, stop, prepared| {
+                self.convex(convex, solution, stop, prepared)
             });
             self.shift = shift;
             return result;
         }
-        self.convex(problem, solution, &stop, judge)
+        self.convex(problem, solution, &stop, prepared)
     }
 }
 
@@ -174,18 +179,18 @@ impl ReducedSolver for Pivot {
 }
 
 impl Pivot {
-    /// A problem without `Coulomb` blocks, and its judge.
+    /// A problem without `Coulomb` blocks, prepared.
     fn convex(
         &mut self,
         problem: &Problem,
         solution: &mut Solution,
         stop: &StoppingCriteria,
-        judge: &mut Judge,
+        prepared: &mut PreparedProblem,
     ) -> Result<Report, Unsupported> {
         if problem.laws.iter().all(|law| law.friction().is_none()) {
             let walked = self.walk(problem, solution, stop)?;
             self.dependent.clone_from(&self.room.dependent);
-            let mut report = walked.report(judge.error(problem, solution), stop, |row| row);
+            let mut report = walked.report(prepared.error(problem, solution), stop, |row| row);
             report.dependent = self.dependent.len();
             return Ok(report);
         }
@@ -195,12 +200,12 @@ impl Pivot {
         let walked = self.walk(&polyhedral, &mut inner, stop)?;
         pyramids.fold(&inner.r, &mut solution.r);
         solution.v.copy_from_slice(&inner.v[..problem.n()]);
-        let error = judge.error(problem, solution);
+        let error = prepared.error(problem, solution);
         let mut report = walked.report(error, stop, |row| pyramids.block(row));
         pyramids.dependent(&self.room.dependent, &self.room.tight, &mut self.dependent);
         report.dependent = self.dependent.len();
         if approximated(&problem.laws) {
-            let own = Judge::of(&polyhedral).map_err(Pivot::unsupported)?.error(&polyhedral, &inner);
+            let own = PreparedProblem::of(&polyhedral).map_err(Pivot::unsupported)?.error(&polyhedral, &inner);
             report.notes.push(note_on_pyramids(self.settings.facets, own.relative()));
         }
         Ok(report)
@@ -216,14 +221,17 @@ impl Pivot {
         let lemke = |solution: &mut Solution| Lemke::new(lemke::Settings { stop: *stop }).solve_reduced(&polyhedral, solution);
         let mut room = std::mem::take(&mut self.room);
         let mut report = match skew {
-            _ if skew <= SYMMETRIC => walk_reduced(&polyhedral, &mut inner, (stop, swept), &mut room),
-            _ if skew <= SLIGHT => shift::solve_reduced(&polyhedral, &mut inner, stop, Section::Round, |p, s, stop| {
+            _ if skew <= ROUNDING_ASYMMETRY => walk_reduced(&polyhedral, &mut inner, (stop, swept), &mut room),
+            _ if skew <= MAX_CONTRACTING_SKEW => shift::solve_reduced(&polyhedral, &mut inner, stop, Section::Round, |p, s, stop| {
                 Ok(walk_reduced(p, s, (stop, swept), &mut room))
             })?,
-            _ if size > LARGEST => return Err(Pivot::unsupported(format!("a non-symmetric W of {size} rows, more than {LARGEST}"))),
+            _ if size > MAX_DENSE_ROWS => {
+                return Err(Pivot::unsupported(format!("a non-symmetric W of {size} rows, more than {MAX_DENSE_ROWS}")));
+            }
             _ => lemke(&mut inner)?,
         };
-        if skew <= SLIGHT && report.status != Status::Converged && size <= SECOND && !stop.late() {
+        if skew <= MAX_CONTRACTING_SKEW && report.status != Status::Converged && size <= MAX_DENSE_ROWS_OF_RETRY && !stop.deadline_passed()
+        {
             let mut other = Solution { v: Vec::new(), r: vec![0.0; size] };
             let second = lemke(&mut other)?;
             if second.error.joule < report.error.joule {
@@ -239,7 +247,7 @@ impl Pivot {
         self.room = room;
         if approximated(&reduced.laws) {
             report.notes.push(note_on_pyramids(self.settings.facets, report.error.relative()));
-            report.error = Judge::of_reduced(reduced).error_reduced(reduced, &solution.r);
+            report.error = PreparedProblem::of_reduced(reduced).error_reduced(reduced, &solution.r);
             match report.error.accepted(&stop.tolerance) {
                 true => report.status = Status::Converged,
                 false if report.status == Status::Converged => report.status = Status::Stalled,
@@ -255,7 +263,7 @@ impl Pivot {
             .prepare(problem)
             .map_err(|unknown| Pivot::unsupported(format!("H that is not positive definite (unknown {unknown})")))?;
         let swept = self.settings.swept && cold(solution);
-        self.sweeps.settings = sweeping(stop, SWEEPS);
+        self.sweeps.settings = sweeping(stop, STARTING_SWEEPS);
         let sweeps = if swept { self.sweeps.solve(problem, solution)?.counts.sweeps } else { 0 };
         self.room.begin(problem.laws.iter().map(bounds), &solution.r);
         let mut basis = SparseBasis { problem, state: &mut self.state };
@@ -278,30 +286,32 @@ impl Pivot {
 
 /// A large problem without a guess.
 fn cold(solution: &Solution) -> bool {
-    solution.r.len() > SWEPT && solution.r.iter().all(|r| *r == 0.0)
+    solution.r.len() > MIN_ROWS_FOR_SWEEPS && solution.r.iter().all(|r| *r == 0.0)
 }
 
 /// Sweeps that find most of the active rows.
 fn sweeping(stop: &StoppingCriteria, sweeps: u64) -> psor::Settings {
-    let stop = StoppingCriteria { tolerance: SWEPT_TO, work: Some(sweeps), history: false, ..*stop };
+    let stop = StoppingCriteria { tolerance: STARTING_TOLERANCE, work: Some(sweeps), history: false, ..*stop };
     psor::Settings { stop, ..psor::Settings::default() }
 }
 
 /// The walk on a reduced problem with one-row blocks, from sweeps if that is wanted.
 fn walk_reduced(reduced: &Reduced, solution: &mut Solution, (stop, swept): (&StoppingCriteria, bool), room: &mut Room) -> Report {
     let sweeps = match swept && cold(solution) {
-        true => Psor::new(sweeping(stop, REDUCED_SWEEPS)).solve_reduced(reduced, solution).map_or(0, |report| report.counts.sweeps),
+        true => {
+            Psor::new(sweeping(stop, STARTING_SWEEPS_REDUCED)).solve_reduced(reduced, solution).map_or(0, |report| report.counts.sweeps)
+        }
         false => 0,
     };
     let mut basis = Dense::new(reduced);
     room.begin(reduced.laws.iter().map(bounds), &solution.r);
     let mut walk = Walk::new(&mut basis, room);
-    walk.in_blocks = swept && solution.r.len() > SWEPT;
+    walk.in_blocks = swept && solution.r.len() > MIN_ROWS_FOR_SWEEPS;
     let end = walk.run(stop);
     let mut walked = Walked::new(end, &mut walk);
     walked.counts.sweeps = sweeps;
     solution.r.clone_from(&room.r);
-    walked.report(Judge::of_reduced(reduced).error_reduced(reduced, &solution.r), stop, |row| row)
+    walked.report(PreparedProblem::of_reduced(reduced).error_reduced(reduced, &solution.r), stop, |row| row)
 }
 
 /// The factor that the walk would use for a problem with one-row blocks (nothing factored yet), and the lower triangle of
