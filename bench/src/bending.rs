@@ -87,7 +87,8 @@ fn measure(arguments: &Arguments) -> Result<(), String> {
         });
         println!("{row:#}");
     } else {
-        let found = |dt: f64| if dt < LARGEST_STEP { format!("{dt:.6} s") } else { format!("at least {LARGEST_STEP} s (no longer one was tried)") };
+        let found =
+            |dt: f64| if dt < LARGEST_STEP { format!("{dt:.6} s") } else { format!("at least {LARGEST_STEP} s (no longer one was tried)") };
         println!("largest stable step, rigid contacts: {} (thesis: 0.06 s)", found(dt_rigid_max));
         println!("springs, implicit: {} (thesis: 0.005 s, stiffness not given)", found(dt_implicit_max));
         println!("springs, explicit: {}", found(dt_explicit_max));

@@ -11,7 +11,8 @@ pub const CASES: &[Case] = &[Case {
     run: units,
 }];
 
-/// A box that slides, meets a ball and pushes it, in units of `length` m and `mass` kg: the places of both, in those units.
+/// A ball that slides meets another one off its centre, in units of `length` m and `mass` kg: the places of both, in those
+/// units. Single contacts: no load can be shared in two ways.
 fn scaled(length: f64, mass: f64) -> Result<[f64; 4], String> {
     let time = length.sqrt();
     let mut text = Text::usual(1e-3 * time);
@@ -19,13 +20,14 @@ fn scaled(length: f64, mass: f64) -> Result<[f64; 4], String> {
     text = text.contact(&format!("recovery_speed = {:?}\nrebound_speed = {:?}", 1.0 * time, 1e-2 * time));
     text = text.contact(&format!("prediction = {:?}", 1e-3 * length)).material(0.3, 0.2).floor();
     let l = |x: f64| format!("{:?}", x * length);
-    let lines = format!("mass = {:?}\nposition = [0, 0, {}]\nvelocity = [{:?}, 0, 0]", 2.0 * mass, l(0.1), 3.0 * time);
-    text = text.body("box", &format!("box = [{}, {}, {}]", l(0.4), l(0.4), l(0.2)), &lines);
-    let lines = format!("mass = {mass:?}\nposition = [{}, {}, {}]", l(0.7), l(0.02), l(0.1));
-    text = text.body("ball", &format!("sphere = {}", l(0.1)), &lines);
+    for (name, factor, x, y, speed) in [("first", 2.0, 0.0, 0.0, 3.0), ("second", 1.0, 0.7, 0.02, 0.0)] {
+        let place = format!("position = [{}, {}, {}]", l(x), l(y), l(0.1));
+        let lines = format!("mass = {:?}\n{place}\nvelocity = [{:?}, 0, 0]", factor * mass, speed * time);
+        text = text.body(name, &format!("sphere = {}", l(0.1)), &lines);
+    }
     let mut motion = text.simulate()?;
     motion.until(1.0 * time)?;
-    let (a, b) = (motion.at("box") / length, motion.at("ball") / length);
+    let (a, b) = (motion.at("first") / length, motion.at("second") / length);
     Ok([a.x, a.y, b.x, b.y])
 }
 

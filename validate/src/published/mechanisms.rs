@@ -106,12 +106,10 @@ fn andrews(rows: &mut Rows) -> Result<(), String> {
         ("a_lower", 0.5244099658805304 - 0.4873649795438425),
         ("a_upper", 1.048080741042263 - 1.2305474445498212),
     ];
-    let stepper = signorini::step::Stepper::new(&scene, Settings::with_time_step(1e-3)).map_err(|e| e.to_string())?;
-    let mut now = signorini::assemble::Present::default();
-    now.set(&scene, stepper.layout(), &state, 1e-3);
+    let mut simulation = Simulation::new(scene, Settings::with_time_step(1e-3)).map_err(|e| e.to_string())?;
+    simulation.set_raw_state(&state).map_err(|e| e.to_string())?;
     for (name, angle) in exact {
-        let index = scene.joints.iter().position(|j| j.name == name).ok_or("no such joint")?;
-        let found = signorini::assemble::joint::coordinate(&scene, JointId(index as u32), Coordinate::Angle, &now).value;
+        let found = simulation.joint(name).map_err(|e| e.to_string())?.angle();
         let turns = ((angle - found) / std::f64::consts::TAU).round() * std::f64::consts::TAU;
         let allowed = within(1.5e-7, "tolerance 1e-12 of Dormand–Prince, grown along a stiff motion; 1e-8 of the largest angle");
         rows.row(&format!("angle of hinge `{name}` at 30 ms"), "rad", (found + turns, angle), allowed);
