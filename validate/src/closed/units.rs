@@ -20,7 +20,7 @@ fn scaled(length: f64, mass: f64) -> Result<[f64; 4], String> {
     text = text.contact(&format!("recovery_speed = {:?}\nrebound_speed = {:?}", 1.0 * time, 1e-2 * time));
     text = text.contact(&format!("prediction = {:?}", 1e-3 * length)).material(0.3, 0.2).floor();
     let l = |x: f64| format!("{:?}", x * length);
-    for (name, factor, x, y, speed) in [("first", 2.0, 0.0, 0.0, 3.0), ("second", 1.0, 0.7, 0.02, 0.0)] {
+    for (name, factor, x, y, speed) in [("first", 2.0, 0.0, 0.0, 3.0), ("second", 1.0, 0.713, 0.02, 0.0)] {
         let place = format!("position = [{}, {}, {}]", l(x), l(y), l(0.1));
         let lines = format!("mass = {:?}\n{place}\nvelocity = [{:?}, 0, 0]", factor * mass, speed * time);
         text = text.body(name, &format!("sphere = {}", l(0.1)), &lines);
