@@ -18,9 +18,8 @@ use super::{joint_rows, rigid_blocks};
 use crate::assemble::element::evaluate;
 use crate::assemble::{Scheme, Source, StepInput, Twist};
 use crate::problem::{Problem, Rows, Solution};
-use crate::scene::{BodyId, Drive, ForceKind, Frame, Layout, MotorId, Scene, State};
+use crate::scene::{BodyId, Drive, ForceId, ForceKind, Layout, MotorId, Scene, State};
 use crate::solve::{Solver, StoppingCriteria, direct};
-use glam::DVec3;
 
 /// Distance of the instants from which accelerations are taken, s.
 const DIFFERENCE_SECONDS: f64 = 1e-4;
@@ -174,18 +173,19 @@ pub fn forces(scene: &Scene, layout: &Layout, state: &State) -> Vec<f64> {
             crate::assemble::add_gradient(&mut out, layout, e.b, &e.measures[i].b, -elastic);
         }
     }
-    for force in &scene.forces {
-        let ForceKind::Applied(applied) = &force.kind else { continue };
-        let pose = &now.poses[applied.body.index()];
-        let mut push = DVec3::from_array(applied.force.each_ref().map(|f| f.value(state.time)));
-        let mut turn = DVec3::from_array(applied.torque.each_ref().map(|f| f.value(state.time)));
-        match applied.frame {
-            Frame::World => turn = pose.inverse_vector(turn),
-            Frame::Body => push = pose.vector(push),
+    for (f, force) in scene.forces.iter().enumerate() {
+        match &force.kind {
+            ForceKind::Applied(applied) => {
+                let load = crate::assemble::applied_load(ForceId(f as u32), applied, &now, state.time);
+                crate::assemble::add_gradient(&mut out, layout, applied.body, &load, 1.0);
+            }
+            ForceKind::Tension(s) => {
+                let crate::assemble::tension::Pull { measure, force, .. } = crate::assemble::tension::pull(s, &now);
+                crate::assemble::add_gradient(&mut out, layout, s.a, &measure.a, -force);
+                crate::assemble::add_gradient(&mut out, layout, s.b, &measure.b, -force);
+            }
+            _ => {}
         }
-        turn += applied.point.cross(pose.inverse_vector(push));
-        let gradient = crate::assemble::Gradient { linear: push, angular: turn };
-        crate::assemble::add_gradient(&mut out, layout, applied.body, &gradient, 1.0);
     }
     for motor in &scene.motors {
         let Drive::Effort(effort) = &motor.drive else { continue };

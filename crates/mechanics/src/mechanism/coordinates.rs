@@ -300,7 +300,7 @@ fn force_flat(scene: &Scene, kind: &ForceKind, n: DVec3) -> bool {
         ForceKind::Spring(s) => (point(s.a, s.point_a) - point(s.b, s.point_b)).dot(n).abs() < PLANE_TOLERANCE,
         ForceKind::Torsion(s) => parallel(world(scene, s.a, &s.frame_a).vector(DVec3::Z), n),
         ForceKind::Drag(_) => true,
-        ForceKind::Bushing(_) => false,
+        ForceKind::Bushing(_) | ForceKind::Tension(_) => false,
         ForceKind::Applied(s) => {
             let nothing = |f: &Function| *f == Function::Constant(0.0);
             let axis = |i: usize| n[i].abs() > 1.0 - PLANE_TOLERANCE;
