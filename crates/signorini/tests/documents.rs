@@ -119,7 +119,7 @@ fn the_book_lists_its_pages() {
     }
 }
 
-/// True for `Name2018`, the key of a reference.
+/// True for the key of a reference: a name and a year.
 fn is_key(word: &str) -> bool {
     let (name, year) = word.split_at(word.len().saturating_sub(4));
     let plain = name.len() > 2 && name.starts_with(|c: char| c.is_ascii_uppercase()) && name.chars().all(|c| c.is_ascii_alphabetic());

@@ -29,7 +29,7 @@ use super::leapfrog::Weights;
 use super::part::{Gradient, Measure, Mount, Twist, measure};
 use super::{Assembly, StepInput, add_gradient};
 use crate::math::pose::Pose;
-use crate::scene::{Axis, BodyId, Bushing, Drag, ForceId, ForceKind, JointId, Layout, Part, Scene, Spring, Torsion};
+use crate::scene::{Axis, BodyId, Bushing, Drag, ForceId, ForceKind, JointId, Layout, Part, Scene, Spring, Tension, Torsion};
 use glam::DVec3;
 
 /// The most measures of one element.
@@ -167,7 +167,7 @@ pub fn evaluate(scene: &Scene, now: &StepInput, out: &mut Vec<Element>) {
             ForceKind::Torsion(s) => out.push(torsion(s, now)),
             ForceKind::Bushing(s) => out.push(bushing(s, now)),
             ForceKind::Drag(s) => out.push(drag(s, now)),
-            ForceKind::Tension(s) => out.extend(super::tension::elements(s, now)),
+            ForceKind::Tension(s) => out.extend(tension(s, now)),
             ForceKind::Applied(_) => {}
         }
     }
@@ -318,4 +318,27 @@ fn drag(s: &Drag, now: &StepInput) -> Element {
         e.damping[i + 3][i + 3] = s.angular;
     }
     e
+}
+
+/// What of the pull H knows: its stiffness and damping along the line, and its pull across it.
+fn tension(s: &Tension, now: &StepInput) -> [Element; 2] {
+    let super::tension::Pull { measure, force, stiffness, damping, .. } = super::tension::pull(s, now);
+    let mut along = Element::new(s.a, s.b, 1);
+    // The pull at the present length is applied; the element begins at zero.
+    along.measures[0] = Measure { value: 0.0, ..measure };
+    along.stiffness[0][0] = stiffness;
+    along.damping[0][0] = damping;
+    let mut across = Element::new(s.a, s.b, 3);
+    if !(force > 0.0 && measure.value > 0.0) {
+        return [along, across];
+    }
+    let (a, b, n) = (&now.poses[s.a.index()], &now.poses[s.b.index()], measure.b.linear);
+    for (i, d) in [DVec3::X, DVec3::Y, DVec3::Z].into_iter().enumerate() {
+        across.measures[i].a = Gradient { linear: -d, angular: -s.point_a.cross(a.inverse_vector(d)) };
+        across.measures[i].b = Gradient { linear: d, angular: s.point_b.cross(b.inverse_vector(d)) };
+        for j in 0..3 {
+            across.stiffness[i][j] = force / measure.value * (if i == j { 1.0 } else { 0.0 } - n[i] * n[j]);
+        }
+    }
+    [along, across]
 }

@@ -7,12 +7,10 @@
 //! `f − c l̇` is known before the step and acts as an applied force; k and c enter H as those of a spring of zero length do.
 //! The derivatives are central differences; where f falls with l it is taken as it is at the beginning of the step.
 
-use super::element::Element;
+use super::StepInput;
 use super::part::{Measure, Mount, measure};
-use super::{Gradient, StepInput};
 use crate::math::pose::Pose;
 use crate::scene::{Part, Quantity, Tension};
-use glam::DVec3;
 
 /// A pull here and now.
 #[derive(Clone, Copy, Debug)]
@@ -60,27 +58,4 @@ pub fn pull(s: &Tension, now: &StepInput) -> Pull {
     let damping = slope((f(length, speed + dv) - f(length, speed - dv)) / (2.0 * dv));
     let force = f(length, speed);
     Pull { measure, known: force - damping * speed, force, stiffness, damping }
-}
-
-/// What of the pull H knows: its stiffness and damping along the line, and its pull across it.
-pub fn elements(s: &Tension, now: &StepInput) -> [Element; 2] {
-    let Pull { measure, force, stiffness, damping, .. } = pull(s, now);
-    let mut along = Element::new(s.a, s.b, 1);
-    // The pull at the present length is applied; the element begins at zero.
-    along.measures[0] = Measure { value: 0.0, ..measure };
-    along.stiffness[0][0] = stiffness;
-    along.damping[0][0] = damping;
-    let mut across = Element::new(s.a, s.b, 3);
-    if !(force > 0.0 && measure.value > 0.0) {
-        return [along, across];
-    }
-    let (a, b, n) = (&now.poses[s.a.index()], &now.poses[s.b.index()], measure.b.linear);
-    for (i, d) in [DVec3::X, DVec3::Y, DVec3::Z].into_iter().enumerate() {
-        across.measures[i].a = Gradient { linear: -d, angular: -s.point_a.cross(a.inverse_vector(d)) };
-        across.measures[i].b = Gradient { linear: d, angular: s.point_b.cross(b.inverse_vector(d)) };
-        for j in 0..3 {
-            across.stiffness[i][j] = force / measure.value * (if i == j { 1.0 } else { 0.0 } - n[i] * n[j]);
-        }
-    }
-    [along, across]
 }

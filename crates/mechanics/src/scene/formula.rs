@@ -12,7 +12,7 @@
 //! assert_eq!(f.value(&mut |_| 9.0), 0.5);
 //! ```
 
-use super::control::Quantity;
+use super::quantity::Quantity;
 use serde::{Deserialize, Serialize};
 
 /// A function of one number.

@@ -25,18 +25,20 @@ pub mod function;
 pub mod joint;
 pub mod material;
 pub mod orders;
+pub mod quantity;
 pub mod soft;
 pub mod state;
 
 pub use body::{Body, Kind, Mass, Motion};
 pub use check::Invalid;
-pub use control::{Action, ControlLaw, Controller, Event, Pid, Port, Quantity, Ray, Sensor, Spawn, Template, Variable};
+pub use control::{Action, ControlLaw, Controller, Event, Pid, Port, Sensor, Spawn, Template, Variable};
 pub use force::{Applied, Bushing, Drag, Force, ForceKind, Frame, Spring, Tension, Torsion};
 pub use formula::Formula;
 pub use function::Function;
 pub use joint::{Armature, Axis, Coordinate, Drive, DryFriction, Gear, GearTerm, Joint, JointKind, Limit, Motor, Part};
 pub use material::{Material, Rule, Rules, Surface, SurfaceMaterial};
 pub use orders::{Orders, Told};
+pub use quantity::{Quantity, Ray};
 pub use soft::{Attachment, Elastic, Load, NodeMass, Soft};
 pub use state::{ContactReaction, Layout, Reactions, State};
 
