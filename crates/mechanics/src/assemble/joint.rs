@@ -15,8 +15,7 @@
 //! end of the step, stable for any gain, whose force the interval cuts off. Under the leapfrog scheme every row has the curvature of its
 //! coordinate added, `(C(x + d) − C(x) − J d)/h` with d the predicted motion of the step, and impulses act over h̄ ([`super::leapfrog`]).
 
-use super::contact::separation;
-use super::leapfrog::{self, Weights};
+use super::leapfrog::Weights;
 use super::part::{Measure, Mount, measure, unwrap};
 use super::rows::Block;
 use super::{Assembly, Present, Scheme, Source};
@@ -189,15 +188,9 @@ fn stops(out: &mut Assembly, (scene, id): (&Scene, JointId), limit: &Limit, (lay
         block.add(0, joint.a, &x.a.scaled(sign), layout, now);
         block.add(0, joint.b, &x.b.scaled(sign), layout, now);
         let gap = sign * (x.value - end);
-        let w = if now.lag.is_some() {
-            let curved = curvature(scene, (id, limit.coordinate), x.value, sign * block.expected[0], now);
-            let gap = gap + now.h * sign * curved;
-            let (w, impact) = leapfrog::separation(gap, (block.before[0], block.expected[0]), limit.restitution, scheme, now);
-            block.touch(out, gap, impact);
-            w
-        } else {
-            separation(gap, block.before[0], limit.restitution, scheme, now.h)
-        };
+        // The curvature of the coordinate over the step; none under the Euler scheme.
+        let curved = curvature(scene, (id, limit.coordinate), x.value, sign * block.expected[0], now);
+        let w = block.touch(out, gap + now.h * sign * curved, limit.restitution, (scheme, now));
         block.push(out, Source::Limit(id), Law::Unilateral, &[w], 0.0);
     }
 }

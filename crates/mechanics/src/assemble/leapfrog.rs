@@ -32,6 +32,7 @@
 //! The scheme is SHAKE [Ryckaert1977] with unilateral rows; variable h stays second order, because
 //! the error of the centring telescopes.
 
+use super::contact::gap_velocity;
 use super::inertia::free_spin;
 use super::{Assembly, Present, Scheme, Twist, mean_twist};
 use crate::math::pose::exponential;
@@ -73,7 +74,9 @@ pub struct Touch {
     pub imposed: f64,
     /// Its gap at the beginning of the step, m or rad.
     pub gap: f64,
-    /// Its impact within the step, if any.
+    /// The speed at which positions alone are moved out of its overlap, m/s or rad/s.
+    pub depenetration: f64,
+    /// Leapfrog: its impact within the step, if any.
     pub impact: Option<Impact>,
 }
 
@@ -186,7 +189,7 @@ pub(super) fn separation(
     now: &Present,
 ) -> (f64, Option<Impact>) {
     let (h, lag, kick) = (now.h, now.lag.unwrap_or(0.0), now.kick());
-    let touch = if gap >= 0.0 { gap / h } else { (scheme.contact_erp * gap / now.mending()).max(-scheme.max_depenetration_velocity) };
+    let touch = gap_velocity(gap, scheme, (h, now.mending()));
     if !(gap + h * expected <= 0.0 && before < -scheme.restitution_threshold) {
         return (touch, None);
     }

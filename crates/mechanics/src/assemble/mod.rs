@@ -169,7 +169,7 @@ pub struct Assembly {
     pub sources: Vec<Source>,
     /// The share of each row's velocity that imposed motions and belts contribute (m), m/s, rad/s.
     pub imposed: Vec<f64>,
-    /// Leapfrog: the rigid unilateral rows, with their gaps and impacts.
+    /// The rigid unilateral rows, with their gaps and impacts.
     pub touches: Vec<Touch>,
     /// Number of blocks before the first contact.
     pub joint_blocks: usize,

@@ -12,11 +12,11 @@
 //! | term | impulses |
 //! |---|---|
 //! | friction | tangents of contacts, dry friction: −r·ū |
-//! | impact | normals of contacts, stops: −r·ū (mending an overlap counts negative); contacts that are springs, friction included |
+//! | impact | normals of contacts, stops: −r·ū (mending a shallow overlap counts negative); contacts that are springs, friction included |
 //! | dampers | h C u⁺·ū of springs, bushings, drag, soft bodies |
 //! | motors | motors, and what imposed bodies and belts do: −r·u₀ |
 //! | applied | applied forces |
-//! | scheme | what the time step itself does: work of gravity and springs against the change of their potential, joints whose directions turn within a step, the gyroscopic impulse, mending of joints |
+//! | scheme | what the time step itself does: work of gravity and springs against the change of their potential, joints whose directions turn within a step, the gyroscopic impulse, mending of joints, bodies moved out of overlaps |
 //! | solver | the defect ρ = k + Jᵀr − Hv of the momentum equation: −ρ·v̄ |
 //!
 //! Under the leapfrog scheme v and v⁺ are velocities of the middles of two steps. The ledger shows the kinetic energies at the times of the

@@ -21,6 +21,8 @@ mod accuracy;
 pub mod fields;
 pub mod ledger;
 mod project;
+mod sanity;
+mod separate;
 mod settings;
 mod verdict;
 mod warm_start;
@@ -28,6 +30,7 @@ mod warm_start;
 pub use accuracy::{SchemeError, TimeEstimate};
 pub use fields::Fields;
 pub use ledger::Ledger;
+pub use sanity::Unresolved;
 pub use settings::{Policy, Settings};
 pub use verdict::{Overlap, Used, Verdict};
 
@@ -56,6 +59,14 @@ pub enum StepError {
     /// The method does not treat the problem.
     #[error(transparent)]
     Unsupported(#[from] Unsupported),
+    /// NaN, infinity, or a number too large to be squared.
+    #[error("no step from t = {time} s: {what}")]
+    Nonsense {
+        /// Time at the beginning of the step, s.
+        time: f64,
+        /// Which number, and where.
+        what: String,
+    },
 }
 
 /// Why a stepper cannot be made.
@@ -135,6 +146,7 @@ pub struct Stepper {
     after: (Present, Vec<Element>),
     factor: CliqueFactor,
     projector: project::Projector,
+    separator: separate::Separator,
     history: Vec<Sample>,
 }
 
@@ -181,6 +193,7 @@ impl Stepper {
             after: Default::default(),
             factor: CliqueFactor::default(),
             projector: project::Projector::default(),
+            separator: separate::Separator::default(),
             history: Vec::new(),
         })
     }
@@ -197,11 +210,14 @@ impl Stepper {
     /// One step of length `h`, in halves if it must be and may be.
     fn step_by(&mut self, scene: &Scene, state: &mut State, h: f64, halvings: u32) -> Result<Verdict, StepError> {
         let begun = self.now_s();
+        sanity::state(scene, &self.layout, state)?;
         self.collide(scene, state, h);
         let collided = self.now_s();
         self.assemble(scene, state);
+        sanity::problem(scene, &self.layout, (&self.now, &self.assembly))?;
         let assembled = self.now_s();
         let mut report = self.solve()?;
+        sanity::solution(scene, &self.layout, self.now.time, &self.solution)?;
         self.history = std::mem::take(&mut report.history);
         let solved = self.now_s();
         self.stages.collide += collided - begun;
@@ -210,7 +226,7 @@ impl Stepper {
         let mut verdict = self.judge(scene, &report);
         if !verdict.accepted {
             match self.settings.policy {
-                // Halves begin with the same overlap.
+                // Halves begin with the same overlap; they turn half as far.
                 Policy::Substep if halvings > 0 && verdict.overlap.is_none() => {
                     // An error leaves the state as it was, also if the first half succeeded.
                     let before = state.clone();
@@ -224,7 +240,9 @@ impl Stepper {
                     return halves;
                 }
                 Policy::Stop => {
-                    let worst = verdict.overlap.map_or_else(|| verdict.worst_name(scene), |overlap| overlap.reason(scene));
+                    let overlap = verdict.overlap.map(|overlap| overlap.reason(scene));
+                    let unresolved = verdict.unresolved.map(|unresolved| unresolved.reason(scene));
+                    let worst = overlap.or(unresolved).unwrap_or_else(|| verdict.worst_name(scene));
                     return Err(StepError::NotAccepted { verdict: Box::new(verdict), worst });
                 }
                 _ => {}
@@ -356,10 +374,11 @@ impl Stepper {
     fn judge(&self, scene: &Scene, report: &Report) -> Verdict {
         let source = |block: usize| self.assembly.sources.get(block).copied();
         let overlap = self.overlap(scene);
+        let unresolved = sanity::unresolved(scene, &self.layout, &self.now, &self.solution, &self.contacts);
         let solved = report.status == Status::Converged || report.error.accepted(&self.settings.stop.tolerance);
         Verdict {
             time: self.now.time + self.now.h,
-            accepted: solved && overlap.is_none(),
+            accepted: solved && overlap.is_none() && unresolved.is_none(),
             status: report.status,
             error: report.error,
             tolerance: self.settings.stop.tolerance,
@@ -373,6 +392,7 @@ impl Stepper {
             reproducible: report.reproducible,
             penetration: self.contacts.iter().fold(0.0, |deepest, c| (-c.gap).max(deepest)),
             overlap,
+            unresolved,
             contacts: self.contacts.len(),
             rows: self.assembly.problem.rows(),
             substeps: 1,
@@ -383,16 +403,20 @@ impl Stepper {
         }
     }
 
-    /// The overlap that is deepest for the thickness of its bodies, if it is too deep.
+    /// The overlap that is deepest for what is allowed, if it is too deep.
     fn overlap(&self, scene: &Scene) -> Option<Overlap> {
         let mut worst: Option<Overlap> = None;
+        let rigid = self.settings.scheme.treatment == Treatment::Rigid;
         for contact in self.contacts.iter().filter(|c| c.gap < 0.0) {
             let (a, b) = contact.colliders;
             let thickness = self.world.thickness(a).min(self.world.thickness(b));
-            let body = |collider: u32| BodyId(scene.colliders[collider as usize].body);
-            let overlap = Overlap { bodies: (body(a), body(b)), depth: -contact.gap, thickness };
-            let share = |o: &Overlap| o.depth / o.thickness;
-            if share(&overlap) > worst.as_ref().map_or(Overlap::SHARE, share) {
+            let bodies = [a, b].map(|collider| BodyId(scene.colliders[collider as usize].body));
+            let material = |collider: u32| scene.surface_materials[collider as usize].material;
+            // What yields to a force is meant to overlap, at rest too.
+            let yields = !rigid || scene.surface(material(a), material(b)).compliance > 0.0;
+            let motion = if yields { f64::INFINITY } else { bodies.iter().map(|body| self.travel[body.index()]).sum() };
+            let overlap = Overlap { bodies: (bodies[0], bodies[1]), depth: -contact.gap, thickness, motion };
+            if overlap.excess() > worst.as_ref().map_or(1.0, Overlap::excess) {
                 worst = Some(overlap);
             }
         }
@@ -410,6 +434,7 @@ impl Stepper {
         } else {
             self.advance_euler(scene, state);
         }
+        self.separator.separate(scene, &self.layout, &self.now, (&self.assembly, &self.solution), state);
         state.settle_softs(scene, &self.layout);
         state.time += h;
         state.steps += 1;
