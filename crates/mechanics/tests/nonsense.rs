@@ -41,8 +41,8 @@ fn from_overlap(scene: &Scene, settings: Settings, steps: usize) -> Start {
     let mut start = Start { fastest: 0.0, rms: 0.0, penetration: 0.0, accepted: true, state: State::default() };
     for step in 0..steps {
         let verdict = stepper.step(scene, &mut state).unwrap();
-        let (residual, turnover) = (verdict.energy.residual(), verdict.energy.turnover);
-        assert!(residual.abs() <= LEDGER * turnover, "{} step {step}: ledger open by {residual:e} of {turnover:e} J", scene.name);
+        let (residual, throughput) = (verdict.energy.residual(), verdict.energy.throughput);
+        assert!(residual.abs() <= LEDGER * throughput, "{} step {step}: ledger open by {residual:e} of {throughput:e} J", scene.name);
         let speeds = state.v.chunks(6).map(|v| v[..3].iter().map(|x| x * x).sum::<f64>());
         let (sum, most) = speeds.fold((0.0, 0.0f64), |(sum, most), s| (sum + s, most.max(s)));
         start.fastest = start.fastest.max(most.sqrt());

@@ -5,7 +5,7 @@
 //! [`Unresolved::LARGEST_TURN`] in the step is moved, and the step is not accepted ([`Unresolved`]).
 
 use super::StepError;
-use crate::assemble::{Assembly, Present};
+use crate::assemble::{Assembly, StepInput};
 use crate::geometry::{Collider, Contact, Shape};
 use crate::problem::Solution;
 use crate::scene::{BodyId, Kind, Layout, Scene, State};
@@ -61,7 +61,7 @@ pub(super) fn state(scene: &Scene, layout: &Layout, state: &State) -> Result<(),
 }
 
 /// Names what is no number in the problem.
-pub(super) fn problem(scene: &Scene, layout: &Layout, (now, assembly): (&Present, &Assembly)) -> Result<(), StepError> {
+pub(super) fn problem(scene: &Scene, layout: &Layout, (now, assembly): (&StepInput, &Assembly)) -> Result<(), StepError> {
     let fault = |what: String| Err(StepError::Nonsense { time: now.time, what });
     let problem = &assembly.problem;
     if let Some((at, x)) = wild(&problem.k) {
@@ -103,7 +103,7 @@ fn owner(scene: &Scene, layout: &Layout, unknown: usize) -> String {
 ///
 /// A body that spins about a principal axis turns exactly, however fast; it counts only if something that is not round
 /// about that axis comes near others.
-pub(super) fn unresolved(scene: &Scene, layout: &Layout, now: &Present, solution: &Solution, contacts: &[Contact]) -> Option<Unresolved> {
+pub(super) fn unresolved(scene: &Scene, layout: &Layout, now: &StepInput, solution: &Solution, contacts: &[Contact]) -> Option<Unresolved> {
     let mut worst: Option<Unresolved> = None;
     for (i, body) in scene.bodies.iter().enumerate() {
         let id = BodyId(i as u32);

@@ -11,7 +11,7 @@
 //! the step, normals and joints alone; dry friction, bounded motors and compliant contacts do not resist. What changes
 //! is potential energy: the ledger has it in the term of the scheme.
 
-use crate::assemble::{Assembly, Present};
+use crate::assemble::{Assembly, StepInput};
 use crate::problem::{Law, Problem, Solution, Tolerance};
 use crate::scene::{BodyId, Layout, Scene, State};
 use crate::solve::schur::Schur;
@@ -36,7 +36,7 @@ impl Separator {
         &mut self,
         scene: &Scene,
         layout: &Layout,
-        now: &Present,
+        now: &StepInput,
         (assembly, solved): (&Assembly, &Solution),
         state: &mut State,
     ) -> bool {
