@@ -66,8 +66,8 @@ fn boxes_that_begin_inside_each_other_part_at_rest() {
                 // Depth of a start overlap is corrected by positions. What velocities keep is 1 mm/s, and what the last
                 // nanometres of a fall give within a step.
                 assert!(end.fastest < 2e-3 + 0.1 * h * 9.81, "{time:?} h = {h} share {share}: {} m/s", end.fastest);
-                assert!(end.accepted && end.rms < 2e-6, "{time:?} h = {h} share {share}: {} m/s at the end", end.rms);
-                // Both lie on each other, no higher. (Rest is rest to the 1 um/s of the velocity tolerance.)
+                assert!(end.accepted && end.rms < 5e-6, "{time:?} h = {h} share {share}: {} m/s at the end", end.rms);
+                // Both lie on each other, no higher. (Rest is rest to the 1 um/s of the velocity tolerance, and load sharing yields at twice that.)
                 let z = end.state.pose(upper).position.z;
                 assert!((z - 0.3).abs() < 2e-5, "{time:?} h = {h} share {share}: z = {z} m");
             }

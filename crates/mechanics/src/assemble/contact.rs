@@ -19,7 +19,8 @@
 //!   E_n = 1/(h²k + hc),   w_n = gap k/(hk + c)
 //! ```
 //!
-//! Law of rebound: Newton's, all impacts of a step at once [Moreau1988]: three equal balls in a row, e = 1, go on with −1/3, 2/3, 2/3.
+//! Law of rebound: Newton's. By default all impacts of a step at once [Moreau1988]: three equal balls in a row, e = 1, go on
+//! with −1/3, 2/3, 2/3; or one after the other ([`Impacts`], `step/impacts.rs`): 0, 0, 1.
 
 use super::leapfrog::Weights;
 use super::part::Gradient;
@@ -44,6 +45,17 @@ pub enum Friction {
     Coulomb,
     /// The associated law: convex, sliding contacts dilate.
     Cone,
+}
+
+/// How impacts of one step act on each other.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Impacts {
+    /// Contacts that touch answer at once, as one solid would.
+    #[default]
+    Simultaneous,
+    /// One contact after the other, in the order of time: a cradle hands the blow through.
+    Sequence,
 }
 
 /// Appends the rows of all contacts that concern a free body.

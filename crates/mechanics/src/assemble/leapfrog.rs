@@ -74,10 +74,25 @@ pub struct Touch {
     pub imposed: f64,
     /// Its gap at the beginning of the step, m or rad.
     pub gap: f64,
+    /// The velocities of its block before the step, normal first, m/s or rad/s.
+    pub before: [f64; 3],
+    /// The same over the step, if the forces stay as they were.
+    pub expected: [f64; 3],
+    /// Coefficient of restitution.
+    pub restitution: f64,
+    /// `w` of the row without rebound and imposed motions, m/s or rad/s.
+    pub open: f64,
     /// The speed at which positions alone are moved out of its overlap, m/s or rad/s.
     pub depenetration: f64,
     /// Leapfrog: its impact within the step, if any.
     pub impact: Option<Impact>,
+}
+
+impl Touch {
+    /// True if it may rebound within the step: it has a restitution and closes faster than `threshold`.
+    pub fn rebounds(&self, threshold: f64) -> bool {
+        self.restitution > 0.0 && self.before[0] < -threshold
+    }
 }
 
 /// How an element weighs its measures before, at and after the time of x:

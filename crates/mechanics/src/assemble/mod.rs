@@ -26,7 +26,7 @@ pub mod rows;
 pub mod soft;
 pub mod tetrahedron;
 
-pub use contact::Friction;
+pub use contact::{Friction, Impacts};
 pub use element::Element;
 pub use leapfrog::{Impact, TimeScheme, Touch};
 pub use part::{Gradient, Measure, Mount, Twist};
@@ -86,6 +86,9 @@ pub struct Scheme {
     /// Impacts slower than this do not rebound, m/s.
     #[serde(with = "crate::scene::extended")]
     pub restitution_threshold: f64,
+    /// Impacts at once, or one after the other.
+    #[serde(default)]
+    pub impacts: Impacts,
     /// Rigid contacts, or springs in their place.
     pub treatment: Treatment,
     /// Contacts that share a load yield at so many times the velocity tolerance ([`load_sharing`]); 0: perfectly rigid.
@@ -101,6 +104,7 @@ impl Default for Scheme {
             contact_erp: 1.0,
             max_depenetration_velocity: 1.0,
             restitution_threshold: 1e-2,
+            impacts: Impacts::Simultaneous,
             treatment: Treatment::Rigid,
             load_sharing: 2.0,
         }

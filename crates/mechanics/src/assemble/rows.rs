@@ -123,6 +123,10 @@ impl Block {
                 block: out.sources.len() as u32,
                 imposed: self.imposed[0],
                 gap,
+                before: self.before,
+                expected: self.expected,
+                restitution,
+                open: contact::gap_velocity(gap, scheme, (now.h, now.mending())),
                 depenetration: contact::depenetration(gap, scheme, now.mending()),
                 impact,
             });

@@ -143,6 +143,11 @@ impl EnergyAccounting {
         ledger
     }
 
+    /// The mean of the velocities before and after the step (n).
+    pub fn mean(&self) -> &[f64] {
+        &self.mean
+    }
+
     /// The work of every reaction at the mean velocity.
     fn reactions(&mut self, assembly: &Assembly, solution: &Solution, ledger: &mut Ledger) {
         let problem = &assembly.problem;

@@ -18,7 +18,9 @@
 //! stage only, after the verdict. Scene, state and settings determine the next state to the bit.
 
 mod accuracy;
+mod contacts;
 pub mod fields;
+mod impacts;
 pub mod ledger;
 mod project;
 mod sanity;
@@ -34,8 +36,10 @@ pub use sanity::Unresolved;
 pub use settings::{Policy, Settings};
 pub use verdict::{Overlap, Used, Verdict};
 
+use contacts::MOST_COLLISIONS;
+
 use crate::assemble::leapfrog::Jumps;
-use crate::assemble::{Assembly, Element, StepInput, Treatment, element, joint, load_sharing};
+use crate::assemble::{Assembly, Element, Impacts, StepInput, Treatment, element, joint, load_sharing};
 use crate::geometry::{Contact, World};
 use crate::math::cliques::CliqueFactor;
 use crate::problem::{Problem, Residual, Solution};
@@ -128,6 +132,8 @@ pub struct Stepper {
     reaches: Vec<f64>,
     /// How far each body may go within the step, m.
     travel: Vec<f64>,
+    /// How far a blow makes it go, where that is further, m.
+    outrun: Vec<f64>,
     contacts: Vec<Contact>,
     assembly: Assembly,
     solution: Solution,
@@ -147,6 +153,7 @@ pub struct Stepper {
     factor: CliqueFactor,
     projector: project::Projector,
     separator: separate::Separator,
+    impacts: impacts::Sequence,
     history: Vec<Sample>,
 }
 
@@ -181,6 +188,7 @@ impl Stepper {
             now: StepInput::default(),
             reaches: reaches(scene),
             travel: Vec::new(),
+            outrun: Vec::new(),
             contacts: Vec::new(),
             solution: Solution::default(),
             guess: Solution::default(),
@@ -194,6 +202,7 @@ impl Stepper {
             factor: CliqueFactor::default(),
             projector: project::Projector::default(),
             separator: separate::Separator::default(),
+            impacts: impacts::Sequence::default(),
             history: Vec::new(),
         })
     }
@@ -209,20 +218,9 @@ impl Stepper {
 
     /// One step of length `h`, in halves if it must be and may be.
     fn step_by(&mut self, scene: &Scene, state: &mut State, h: f64, halvings: u32) -> Result<Verdict, StepError> {
-        let begun = self.now_s();
         sanity::state(scene, &self.layout, state)?;
-        self.collide(scene, state, h);
-        let collided = self.now_s();
-        self.assemble(scene, state);
-        sanity::problem(scene, &self.layout, (&self.now, &self.assembly))?;
-        let assembled = self.now_s();
-        let mut report = self.solve()?;
-        sanity::solution(scene, &self.layout, self.now.time, &self.solution)?;
-        self.history = std::mem::take(&mut report.history);
+        let report = self.find_velocities(scene, state, h)?;
         let solved = self.now_s();
-        self.stages.collide += collided - begun;
-        self.stages.assemble += assembled - collided;
-        self.stages.solve += solved - assembled;
         let mut verdict = self.evaluate(scene, &report);
         if !verdict.accepted {
             match self.settings.policy {
@@ -254,71 +252,38 @@ impl Stepper {
         Ok(verdict)
     }
 
+    /// Contacts, problem and solution; again with more contacts while bodies outrun those that were looked for.
+    fn find_velocities(&mut self, scene: &Scene, state: &State, h: f64) -> Result<Report, StepError> {
+        self.outrun.clear();
+        self.outrun.resize(scene.bodies.len(), 0.0);
+        let mut known: Option<(Vec<_>, Report)> = None;
+        for _ in 0..MOST_COLLISIONS {
+            let begun = self.now_s();
+            self.collide(scene, state, h);
+            let collided = self.now_s();
+            self.stages.collide += collided - begun;
+            let found = || self.contacts.iter().map(|c| (c.colliders, c.key));
+            if let Some((_, report)) = known.take_if(|(contacts, _)| contacts.iter().copied().eq(found())) {
+                return Ok(report);
+            }
+            self.assemble(scene, state);
+            sanity::problem(scene, &self.layout, (&self.now, &self.assembly))?;
+            let assembled = self.now_s();
+            self.stages.assemble += assembled - collided;
+            let mut report = self.solve_with_impacts()?;
+            self.history = std::mem::take(&mut report.history);
+            self.stages.solve += self.now_s() - assembled;
+            sanity::solution(scene, &self.layout, self.now.time, &self.solution)?;
+            if !self.outran() {
+                return Ok(report);
+            }
+            known = Some((self.contacts.iter().map(|c| (c.colliders, c.key)).collect(), report));
+        }
+        Ok(known.expect("the loop runs at least once").1)
+    }
+
     fn now_s(&mut self) -> f64 {
         self.clock.as_mut().map_or(0.0, |clock| clock())
-    }
-
-    /// Where bodies touch, or may within the step.
-    fn collide(&mut self, scene: &Scene, state: &State, h: f64) {
-        self.now.begin(scene, &self.layout, state, (h, self.settings.scheme.time));
-        self.contacts.clear();
-        if scene.colliders.is_empty() {
-            return;
-        }
-        // Soft boundaries are where their nodes are.
-        for (soft, &first) in scene.softs.iter().zip(&self.layout.node_starts) {
-            if let Some(collider) = soft.collider {
-                let vertices = soft.boundary.nodes.iter().map(|&n| self.now.nodes[(first + n) as usize]).collect();
-                self.world.reshape(collider.0, vertices);
-            }
-        }
-        // How far each body may go within the step, rotation and gravity included.
-        self.travel.clear();
-        let mut fastest = [0.0f64; 2];
-        for ((body, twist), reach) in scene.bodies.iter().zip(&self.now.twists).zip(&self.reaches) {
-            let gain = if matches!(body.kind, Kind::Rigid(_) | Kind::Soft(_)) { h * scene.gravity.length() } else { 0.0 };
-            let speed = match body.kind {
-                Kind::Soft(id) => {
-                    let nodes = &self.now.node_velocities[self.layout.nodes_of(id)];
-                    nodes.iter().map(|v| v.length_squared()).fold(0.0, f64::max).sqrt()
-                }
-                _ => twist.linear.length(),
-            };
-            let travel = h * (speed + twist.angular.length() * reach + gain);
-            self.travel.push(travel);
-            let second = fastest[0].min(travel);
-            fastest = [fastest[0].max(travel), fastest[1].max(second)];
-        }
-        let prediction = self.settings.contact_margin;
-        self.world.collide(&self.now.poses, prediction + fastest[0] + fastest[1], &mut self.contacts);
-        // One fast body must not fill the problem with contacts of slow ones.
-        let body = |collider: u32| scene.colliders[collider as usize].body as usize;
-        let travel = &self.travel;
-        self.contacts.retain(|c| c.gap <= prediction + travel[body(c.colliders.0)] + travel[body(c.colliders.1)]);
-        self.hold(scene);
-    }
-
-    /// Which nodes hold the contacts of soft bodies.
-    fn hold(&mut self, scene: &Scene) {
-        self.now.grips.clear();
-        if scene.softs.is_empty() {
-            return;
-        }
-        let owner = |collider: u32| match scene.bodies[scene.colliders[collider as usize].body as usize].kind {
-            Kind::Soft(id) => Some(id),
-            _ => None,
-        };
-        for contact in &self.contacts {
-            let side = |collider: u32, point| {
-                let soft = owner(collider)?;
-                let mut grip = self.world.grip(collider, point)?;
-                let first = self.layout.node_starts[soft.index()];
-                grip.vertices = grip.vertices.map(|v| first + scene.softs[soft.index()].boundary.nodes[v as usize]);
-                Some(grip)
-            };
-            let grips = [side(contact.colliders.0, contact.point_a), side(contact.colliders.1, contact.point_b)];
-            self.now.grips.push(grips);
-        }
     }
 
     /// The problem, and the guess of its solution.
@@ -338,6 +303,23 @@ impl Stepper {
         self.solution.v.clone_from(&state.v);
         self.guess.v.clone_from(&self.solution.v);
         self.guess.r.clone_from(&self.solution.r);
+    }
+
+    /// The solution of the step. Impacts in sequence come before it; simultaneous ones are part of it, unless they make
+    /// others close that would then lose their energy.
+    fn solve_with_impacts(&mut self) -> Result<Report, Unsupported> {
+        self.impacts.clear();
+        let (scheme, stop) = (self.settings.scheme, self.settings.stop);
+        let threshold = scheme.restitution_threshold;
+        if scheme.impacts == Impacts::Sequence && self.assembly.touches.iter().any(|t| t.rebounds(threshold)) {
+            self.impacts.run(&mut self.assembly, &self.now, &scheme, &stop);
+        }
+        let report = self.solve()?;
+        if scheme.impacts == Impacts::Sequence || !impacts::lost(&self.assembly, &self.solution, threshold) {
+            return Ok(report);
+        }
+        self.impacts.run(&mut self.assembly, &self.now, &scheme, &stop);
+        self.solve()
     }
 
     fn solve(&mut self) -> Result<Report, Unsupported> {
@@ -403,29 +385,14 @@ impl Stepper {
         }
     }
 
-    /// The overlap that is deepest for what is allowed, if it is too deep.
-    fn overlap(&self, scene: &Scene) -> Option<Overlap> {
-        let mut worst: Option<Overlap> = None;
-        let rigid = self.settings.scheme.treatment == Treatment::Rigid;
-        for contact in self.contacts.iter().filter(|c| c.gap < 0.0) {
-            let (a, b) = contact.colliders;
-            let thickness = self.world.thickness(a).min(self.world.thickness(b));
-            let bodies = [a, b].map(|collider| BodyId(scene.colliders[collider as usize].body));
-            let material = |collider: u32| scene.surface_materials[collider as usize].material;
-            // What yields to a force is meant to overlap, at rest too.
-            let yields = !rigid || scene.surface(material(a), material(b)).compliance > 0.0;
-            let motion = if yields { f64::INFINITY } else { bodies.iter().map(|body| self.travel[body.index()]).sum() };
-            let overlap = Overlap { bodies: (bodies[0], bodies[1]), depth: -contact.gap, thickness, motion };
-            if overlap.excess() > worst.as_ref().map_or(1.0, Overlap::excess) {
-                worst = Some(overlap);
-            }
-        }
-        worst
-    }
-
     /// Velocities and positions at the end of the step.
     fn advance(&mut self, scene: &Scene, state: &mut State) {
         let h = self.now.h;
+        // A jump is no acceleration: for what follows it came before the step.
+        let before = self.impacts.any.then(|| (self.now.twists.clone(), self.now.node_velocities.clone()));
+        if before.is_some() {
+            self.impacts.jumped(&self.layout, &mut self.now);
+        }
         if self.now.lag.is_some() {
             self.began.clone_from(&state.v);
             self.fresh = state.acceleration.is_empty();
@@ -433,6 +400,10 @@ impl Stepper {
             self.jumps.advance(scene, &self.layout, &self.now, &self.solution, state);
         } else {
             self.advance_euler(scene, state);
+        }
+        if let Some((twists, nodes)) = before {
+            self.impacts.set_back(scene, &self.layout, state);
+            (self.now.twists, self.now.node_velocities) = (twists, nodes);
         }
         self.separator.separate(scene, &self.layout, &self.now, (&self.assembly, &self.solution), state);
         state.settle_softs(scene, &self.layout);
@@ -469,6 +440,9 @@ impl Stepper {
     /// Energies, joint angles, remembered reactions.
     fn record(&mut self, scene: &Scene, state: &mut State, verdict: &mut Verdict) {
         let mut energy = self.accounting.write(scene, &self.layout, &self.now, &self.assembly, &self.solution);
+        if self.impacts.any {
+            self.impacts.write(&self.assembly, &self.solution, self.accounting.mean(), &mut energy);
+        }
         let leapfrog = self.now.lag.is_some().then(|| {
             let kinetic = |v: &[f64]| ledger::kinetic(scene, &self.layout, &self.assembly.meshes, v);
             let rotors = ledger::rotors_at(&self.layout, &self.now, &self.assembly.elements, &self.began);
@@ -509,7 +483,7 @@ impl Stepper {
             *angle = joint::coordinate(scene, JointId(i as u32), Coordinate::Angle, after).value;
         }
         warm_start::store(&mut state.reactions, &self.assembly, &self.contacts, self.now.kick(), &self.solution);
-        verdict.impact = self.now.lag.is_some() && self.jumps.any();
+        verdict.impact = self.impacts.any || self.now.lag.is_some() && self.jumps.any();
         verdict.scheme = self.free_estimate(scene);
     }
 

@@ -12,7 +12,7 @@
 //! is potential energy: the ledger has it in the term of the scheme.
 
 use crate::assemble::{Assembly, StepInput};
-use crate::problem::{Law, Problem, Solution, Tolerance};
+use crate::problem::{Law, PreparedProblem, Problem, Solution, Tolerance};
 use crate::scene::{BodyId, Layout, Scene, State};
 use crate::solve::schur::Schur;
 use crate::solve::{Solver, Status, StoppingCriteria, auto};
@@ -20,6 +20,9 @@ use glam::DVec3;
 
 /// How well overlaps are resolved: the next step sees what is left.
 const TOLERANCE: Tolerance = Tolerance { relative: 1e-6, velocity: 1e-4, bound: Some(f64::MAX) };
+
+/// How much normals yield where they contradict each other, times what their bodies do.
+const YIELD: f64 = 1e-2;
 
 /// Work space.
 #[derive(Default)]
@@ -46,6 +49,9 @@ impl Separator {
         }
         self.pose(assembly, solved, now.h);
         if !self.solve(!assembly.meshes.is_empty()) {
+            // What has no way out is pushed from all sides alike.
+            self.yield_to_all();
+            self.solve(!assembly.meshes.is_empty());
             self.limit(fastest);
         }
         let p = &self.solution.v;
@@ -111,6 +117,17 @@ impl Separator {
             solver.solve(&self.problem, &mut self.solution)
         };
         report.is_ok_and(|r| r.status == Status::Converged)
+    }
+
+    /// Makes every normal yield, so that a solution exists.
+    fn yield_to_all(&mut self) {
+        let Ok(prepared) = PreparedProblem::of(&self.problem) else { return };
+        for ((e, law), a) in self.problem.E.iter_mut().zip(&self.problem.laws).zip(prepared.a()) {
+            if *law == Law::Unilateral {
+                *e = a * YIELD;
+            }
+        }
+        self.solution.reset(self.problem.n(), self.problem.rows());
     }
 
     /// What contradicts itself (a body between two that cannot move) is moved no faster than the correction that was asked for.
