@@ -63,9 +63,9 @@ fn boxes_that_begin_inside_each_other_part_at_rest() {
                 cuboid(&mut scene, "lower", 2.0, DVec3::splat(0.2), v(0.0, 0.0, 0.1 - share * 0.1));
                 let upper = cuboid(&mut scene, "upper", 1.0, DVec3::splat(0.2), v(aside, 0.0, 0.3 - share * 0.3));
                 let end = from_overlap(&scene, settings(h, time), (0.4 / h) as usize);
-                // Depth of a start overlap is corrected by positions. What velocities keep is 1 mm/s, and what the last
+                // Depth of a start overlap is corrected by positions. What velocities keep is 5 mm/s, and what the last
                 // nanometres of a fall give within a step.
-                assert!(end.fastest < 2e-3 + 0.1 * h * 9.81, "{time:?} h = {h} share {share}: {} m/s", end.fastest);
+                assert!(end.fastest < 6e-3 + 0.1 * h * 9.81, "{time:?} h = {h} share {share}: {} m/s", end.fastest);
                 assert!(end.accepted && end.rms < 5e-6, "{time:?} h = {h} share {share}: {} m/s at the end", end.rms);
                 // Both lie on each other, no higher. (Rest is rest to the 1 um/s of the velocity tolerance, and load sharing yields at twice that.)
                 let z = end.state.pose(upper).position.z;
@@ -109,7 +109,7 @@ fn joints_hold_while_overlaps_are_resolved() {
         scene.add_joint("hinge", JointKind::Revolute, (BodyId::GROUND, door), Pose::IDENTITY);
         let end = from_overlap(&scene, settings(1e-3, time), 100);
         assert!(end.accepted && end.penetration < 1e-6, "{time:?}: {} m", end.penetration);
-        assert!(end.fastest < 2e-3, "{time:?}: {} m/s", end.fastest);
+        assert!(end.fastest < 6e-3, "{time:?}: {} m/s", end.fastest);
         let pose = end.state.pose(door);
         // The hinge stays at the origin, to the curvature of what it turned by in a step: 1 mm squared over 2 m.
         assert!(pose.point(v(-0.5, 0.0, -1.0)).length() < 1e-6, "{time:?}: {}", pose.point(v(-0.5, 0.0, -1.0)));

@@ -10,7 +10,7 @@
 //!
 //! The second term counts if the bodies would meet within the step, faster than the rebound threshold.
 //! A shallow overlap (gap < 0) is mended by
-//! the velocity, at `K |gap|/h`. A deep one, which would take more than 1 mm/s, is mended by positions alone, at most at the
+//! the velocity, at `K |gap|/h`. A deep one, which would take more than 5 mm/s, is mended by positions alone, at most at the
 //! recovery speed: its row is `w_n = 0`, and the stage after the solve moves the bodies ([`crate::step`]). Both bodies feel the impulse at the same
 //! point, so that angular momentum is kept to rounding. A compliant contact (compliance 1/k, damping c) is a spring
 //! and damper taken at the end of the step:
@@ -31,10 +31,6 @@ use crate::problem::Law;
 use crate::scene::{BodyId, Layout, Scene, Surface};
 use glam::DVec3;
 use serde::{Deserialize, Serialize};
-
-/// Overlaps that are corrected at no more than this speed are corrected by the velocity, m/s: it is
-/// less than gravity gives in a millisecond. Anything faster would throw bodies apart.
-const KEPT_DEPENETRATION_VELOCITY: f64 = 1e-3;
 
 /// Which friction law.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -146,29 +142,4 @@ fn inverse_mass(
         g.coupling(&g, scene, body)
     };
     one(bodies.0) + one(bodies.1)
-}
-
-/// `w` of a rigid unilateral row: `before` is its velocity before the step, negative when it closes.
-pub fn separation(gap: f64, before: f64, restitution: f64, scheme: &Scheme, h: f64) -> f64 {
-    let touch = gap_velocity(gap, scheme, (h, h));
-    // Without rebound nothing happens before the bodies touch.
-    let rebounds = restitution > 0.0 && gap + h * before <= 0.0 && before < -scheme.restitution_threshold;
-    if rebounds { touch.min(restitution * before) } else { touch }
-}
-
-/// What a gap adds to the velocity of its row over a step of length `h`: it may close; a shallow
-/// overlap opens, over `mending`; of a deep one positions take care ([`depenetration`]).
-pub(super) fn gap_velocity(gap: f64, scheme: &Scheme, (h, mending): (f64, f64)) -> f64 {
-    match gap {
-        gap if gap >= 0.0 => gap / h,
-        gap if depenetration(gap, scheme, mending) > 0.0 => 0.0,
-        gap => (scheme.contact_erp * gap / mending).max(-scheme.max_depenetration_velocity),
-    }
-}
-
-/// The speed at which positions alone are moved out of a deep overlap, m/s or rad/s; zero if it is
-/// shallow: what its row is told to do then, slower than this, is part of the velocity.
-pub(super) fn depenetration(gap: f64, scheme: &Scheme, mending: f64) -> f64 {
-    let speed = (-scheme.contact_erp * gap / mending).min(scheme.max_depenetration_velocity);
-    if speed > KEPT_DEPENETRATION_VELOCITY { speed } else { 0.0 }
 }

@@ -32,8 +32,8 @@
 //! The scheme is SHAKE [Ryckaert1977] with unilateral rows; variable h stays second order, because
 //! the error of the centring telescopes.
 
-use super::contact::gap_velocity;
 use super::inertia::free_spin;
+use super::unilateral::gap_velocity;
 use super::{Assembly, Scheme, StepInput, Twist, mean_twist};
 use crate::math::pose::exponential;
 use crate::problem::Solution;

@@ -12,7 +12,7 @@
 //!
 //! * [`part`]: scalar functions of two frames. [`joint`]: joints, stops, dry friction, motors, gears. [`contact`]: contacts.
 //! * [`soft`]: soft bodies; [`tetrahedron`]: their element. [`penalty`]: contacts as springs, for comparison.
-//! * [`leapfrog`]: the second-order scheme. [`element`]: springs, bushings, drag. [`inertia`]: M and the gyroscopic impulse. [`rows`]: blocks of J.
+//! * [`leapfrog`]: the second-order scheme. [`element`]: springs, bushings, drag. [`inertia`]: M and the gyroscopic impulse. [`rows`]: blocks of J. [`unilateral`]: gaps and overlaps.
 
 pub mod contact;
 pub mod element;
@@ -25,6 +25,7 @@ pub mod penalty;
 pub mod rows;
 pub mod soft;
 pub mod tetrahedron;
+pub mod unilateral;
 
 pub use contact::{Friction, Impacts};
 pub use element::Element;

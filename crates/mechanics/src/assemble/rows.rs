@@ -1,6 +1,6 @@
 //! Blocks of rows: gradients of bodies, put in the order of the columns.
 
-use super::{Assembly, Gradient, Scheme, Source, StepInput, Touch, contact, leapfrog};
+use super::{Assembly, Gradient, Scheme, Source, StepInput, Touch, leapfrog, unilateral};
 use crate::problem::Law;
 use crate::scene::{BodyId, Layout};
 use glam::DVec3;
@@ -115,7 +115,7 @@ impl Block {
         let (w, impact) = if now.lag.is_some() {
             leapfrog::separation(gap, (self.before[0], self.expected[0]), restitution, scheme, now)
         } else {
-            (contact::separation(gap, self.before[0], restitution, scheme, now.h), None)
+            (unilateral::separation(gap, self.before[0], restitution, scheme, now.h), None)
         };
         if self.count > 0 {
             out.touches.push(Touch {
@@ -126,8 +126,8 @@ impl Block {
                 before: self.before,
                 expected: self.expected,
                 restitution,
-                open: contact::gap_velocity(gap, scheme, (now.h, now.mending())),
-                depenetration: contact::depenetration(gap, scheme, now.mending()),
+                open: unilateral::gap_velocity(gap, scheme, (now.h, now.mending())),
+                depenetration: unilateral::depenetration(gap, scheme, now.mending()),
                 impact,
             });
         }

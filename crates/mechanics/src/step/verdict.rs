@@ -158,7 +158,8 @@ impl Verdict {
                 ),
                 Criterion::Estimate => format!(
                     "the motion may be wrong by {found:.1e} of the energy scale, {allowed:.0e} allowed; this is an estimate \
-                     and often too large: give the solver more `iterations`, or raise `bound_tolerance`"
+                     and often too large: give the solver more `iterations`, raise `bound_tolerance`, or report it only with \
+                     `preset = \"engineering\"`"
                 ),
             });
         }

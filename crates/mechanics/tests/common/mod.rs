@@ -39,8 +39,9 @@ pub fn go_on(scene: &Scene, settings: Settings, mut state: State, steps: usize) 
         let (residual, throughput) = (verdict.energy.residual(), verdict.energy.throughput);
         assert!(
             verdict.accepted,
-            "{} step {i}: {:?} by {}, {:.2e} J = {:.1e} of scale, bound {:.1e}, {:.1e} m/s, {}",
+            "{} step {i} (impact: {}): {:?} by {}, {:.2e} J = {:.1e} of scale, bound {:.1e}, {:.1e} m/s, {}",
             scene.name,
+            verdict.impact,
             verdict.status,
             verdict.solver.name(),
             verdict.error.joule,
