@@ -61,7 +61,10 @@ fn methods_agree_on_the_motion() {
         if matches!(method.name(), "direct" | "pivot" | "interior-point") {
             continue;
         }
-        let stop = StoppingCriteria { work: Some(200_000), ..tight };
+        // They stall at 1.7e-9 m/s in one step, in which a box lies on four corners of which three are enough.
+        let mut stop = StoppingCriteria { work: Some(200_000), ..tight };
+        stop.tolerance.velocity *= 2.0;
+        stop.tolerance.bound = Some(2e-7);
         let state = run(&scene, Settings { solver: method, stop, scheme: rigid, ..Settings::with_time_step(2e-3) }, 60).state;
         let apart = reference.q.iter().zip(&state.q).fold(0.0f64, |m, (a, b)| (a - b).abs().max(m));
         // 60 steps with velocities to 1e-9 m/s; impacts may multiply it by some hundred.

@@ -36,6 +36,7 @@ fn row(masses: &[f64], gap: f64, e: f64) -> Scene {
 
 /// Velocities along x after `steps` steps; every step accepted, its ledger closed, energy not gained in any.
 fn after(scene: &Scene, settings: Settings, steps: usize) -> Vec<f64> {
+    let impacts = settings.scheme.impacts;
     let mut stepper = Stepper::new(scene, settings).unwrap();
     let mut state = State::initial(scene);
     for step in 0..steps {
@@ -43,9 +44,14 @@ fn after(scene: &Scene, settings: Settings, steps: usize) -> Vec<f64> {
         assert!(verdict.accepted, "{} step {step}: {:?}", scene.name, verdict.reasons(scene));
         let energy = verdict.energy;
         assert!(energy.residual().abs() <= LEDGER * energy.throughput, "step {step}: ledger open: {energy:?}");
-        assert!(energy.impact >= -1e-12 * energy.kinetic_before, "step {step}: impacts give {energy:?}");
+        assert!(energy.impact >= -exactness(impacts) * energy.kinetic_before, "step {step}: impacts give {energy:?}");
     }
     state.v.chunks(6).map(|v| v[0]).collect()
+}
+
+/// How exactly energies come out: impacts in sequence have closed forms, simultaneous ones the tolerance of the solver.
+fn exactness(impacts: Impacts) -> f64 {
+    if impacts == Impacts::Sequence { 1e-12 } else { 1e-8 }
 }
 
 fn kinetic(masses: &[f64], v: &[f64]) -> f64 {
@@ -166,13 +172,13 @@ fn rows_of_balls_keep_energy_and_momentum() {
         let what = format!("case {case}: {masses:?} gap {gap} e {e} h {h} {time:?} {impacts:?}");
         let v = after(&row(&masses, gap, e), settings(h, time, impacts), 40);
         let (before, now) = (0.5 * masses[0], kinetic(&masses, &v));
-        assert!(now <= before * (1.0 + 1e-9), "{what} gained: {before} {now}");
+        assert!(now <= before * (1.0 + 40.0 * exactness(impacts)), "{what} gained: {before} {now}");
         let momentum: f64 = masses.iter().zip(&v).map(|(m, v)| m * v).sum();
         assert!((momentum - masses[0]).abs() < 1e-9 * masses[0].max(1.0), "{what}: {momentum} {}", masses[0]);
         if e == 1.0 {
             // What closes slower than the restitution threshold of 10 mm/s does not rebound.
             let slow: f64 = masses.iter().map(|m| 0.5 * m * 1e-4).sum();
-            assert!(before - now <= 5.0 * slow + 1e-9 * before, "{what} lost: {before} {now}");
+            assert!(before - now <= 5.0 * slow + 40.0 * exactness(impacts) * before, "{what} lost: {before} {now}");
         }
     }
 }

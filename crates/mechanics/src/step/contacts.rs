@@ -4,7 +4,8 @@
 //! body faster than that: then the step is set up again with what lies further on its way.
 
 use super::{Overlap, Stepper};
-use crate::assemble::Treatment;
+use crate::assemble::{Forest, Treatment};
+use crate::math::pose::Pose;
 use crate::scene::{BodyId, Kind, Scene, State};
 use glam::DVec3;
 
@@ -15,6 +16,10 @@ impl Stepper {
     /// Where bodies touch, or may within the step.
     pub(super) fn collide(&mut self, scene: &Scene, state: &State, h: f64) {
         self.now.begin(scene, &self.layout, state, (h, self.settings.scheme.time));
+        if !self.forest.fits(&self.now.orders) {
+            self.forest = Forest::of(scene, &self.layout, self.settings.coordinates, (&self.spans, &self.now.orders));
+        }
+        self.forest.begin(scene, &mut self.now);
         self.contacts.clear();
         if scene.colliders.is_empty() {
             return;
@@ -44,11 +49,24 @@ impl Stepper {
             fastest = [fastest[0].max(travel), fastest[1].max(second)];
         }
         let prediction = self.settings.contact_margin;
-        self.world.collide(&self.now.poses, prediction + fastest[0] + fastest[1], &mut self.contacts);
+        // Who is not there has no place: it touches nothing.
+        let mut places = &self.now.poses;
+        if self.now.orders.absent.contains(&true) {
+            let nowhere = Pose::at(DVec3::NAN);
+            let place = |(i, pose): (usize, &Pose)| if self.now.orders.absent(BodyId(i as u32)) { nowhere } else { *pose };
+            self.places.clear();
+            self.places.extend(self.now.poses.iter().enumerate().map(place));
+            places = &self.places;
+        }
+        self.world.collide(places, prediction + fastest[0] + fastest[1], &mut self.contacts);
         // One fast body must not fill the problem with contacts of slow ones.
         let body = |collider: u32| scene.colliders[collider as usize].body as usize;
         let travel = &self.travel;
         self.contacts.retain(|c| c.gap <= prediction + travel[body(c.colliders.0)] + travel[body(c.colliders.1)]);
+        if !self.now.orders.parted.is_empty() {
+            let id = |collider: u32| BodyId(body(collider) as u32);
+            self.contacts.retain(|c| !self.now.orders.parted(id(c.colliders.0), id(c.colliders.1)));
+        }
         self.hold(scene);
     }
 

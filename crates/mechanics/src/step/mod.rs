@@ -23,9 +23,11 @@ pub mod fields;
 mod impacts;
 pub mod ledger;
 mod project;
+mod reacting;
 mod sanity;
 mod separate;
 mod settings;
+mod velocities;
 mod verdict;
 mod warm_start;
 
@@ -36,13 +38,13 @@ pub use sanity::Unresolved;
 pub use settings::{Policy, Settings};
 pub use verdict::{Overlap, Used, Verdict};
 
-use contacts::MOST_COLLISIONS;
-
 use crate::assemble::leapfrog::Jumps;
-use crate::assemble::{Assembly, Element, Impacts, StepInput, Treatment, element, joint, load_sharing};
-use crate::geometry::{Contact, World};
+use crate::assemble::{Assembly, Element, Forest, StepInput, Treatment, element, joint, load_sharing};
+use crate::control::Happened;
+use crate::geometry::{Contact, RayCaster, World};
 use crate::math::cliques::CliqueFactor;
-use crate::problem::{Problem, Residual, Solution};
+use crate::math::pose::Pose;
+use crate::problem::{Problem, Solution};
 use crate::scene::body::reach;
 use crate::scene::{BodyId, Coordinate, Invalid, JointId, Kind, Layout, Scene, State};
 use crate::solve::schur::Schur;
@@ -70,6 +72,14 @@ pub enum StepError {
         time: f64,
         /// Which number, and where.
         what: String,
+    },
+    /// A controller or an event gave an order that is not a number.
+    #[error("step at t = {time} s not taken: {why}")]
+    Order {
+        /// The time of the order, s.
+        time: f64,
+        /// Who was told what.
+        why: String,
     },
 }
 
@@ -124,6 +134,8 @@ pub struct Stepper {
     layout: Layout,
     world: World,
     engine: Engine,
+    /// Trees of bodies in the coordinates of their joints.
+    forest: Forest,
     schur: Schur,
     /// True if the last method was given the smaller problem of `schur`.
     reduced: bool,
@@ -155,6 +167,11 @@ pub struct Stepper {
     separator: separate::Separator,
     impacts: impacts::Sequence,
     history: Vec<Sample>,
+    /// Poses for the search of contacts, if bodies are absent.
+    places: Vec<Pose>,
+    /// For sensors that look along rays; none without such.
+    rays: Option<RayCaster>,
+    happened: Happened,
 }
 
 impl Stepper {
@@ -175,8 +192,10 @@ impl Stepper {
             }
             method => Engine::One(method, method.build(settings.stop)),
         };
+        let spans = accuracy::spans(scene, &reaches(scene));
         Ok(Stepper {
             assembly: Assembly::new(scene, &layout),
+            forest: Forest::of(scene, &layout, settings.coordinates, (&spans, &Default::default())),
             stages: Stages::default(),
             clock: None,
             layout,
@@ -196,7 +215,7 @@ impl Stepper {
             began: Vec::new(),
             jumps: Jumps::default(),
             fresh: true,
-            spans: accuracy::spans(scene, &reaches(scene)),
+            spans,
             trials: accuracy::Trials::default(),
             after: Default::default(),
             factor: CliqueFactor::default(),
@@ -204,11 +223,28 @@ impl Stepper {
             separator: separate::Separator::default(),
             impacts: impacts::Sequence::default(),
             history: Vec::new(),
+            places: Vec::new(),
+            rays: reacting::ray_caster(scene),
+            happened: Happened::default(),
         })
     }
 
-    /// Takes one step of length [`Settings::h`]; with [`Settings::accuracy`] in as many parts as it needs.
+    /// Takes one step of length [`Settings::h`]; with [`Settings::accuracy`] in as many parts as it needs. Sensors, events and
+    /// controllers look at what came out.
     pub fn step(&mut self, scene: &Scene, state: &mut State) -> Result<Verdict, StepError> {
+        if !scene.reacts() {
+            return self.step_alone(scene, state);
+        }
+        self.begin(scene, state);
+        if let Some(why) = state.orders.fault(scene) {
+            return Err(StepError::Order { time: state.time, why });
+        }
+        let mut verdict = self.step_alone(scene, state)?;
+        self.react(scene, state, &mut verdict);
+        Ok(verdict)
+    }
+
+    fn step_alone(&mut self, scene: &Scene, state: &mut State) -> Result<Verdict, StepError> {
         match (self.settings.accuracy, self.settings.time_error) {
             (Some(accuracy), _) => self.step_accurately(scene, state, accuracy),
             (None, TimeEstimate::Doubling) => self.step_doubled(scene, state, self.settings.h),
@@ -252,42 +288,14 @@ impl Stepper {
         Ok(verdict)
     }
 
-    /// Contacts, problem and solution; again with more contacts while bodies outrun those that were looked for.
-    fn find_velocities(&mut self, scene: &Scene, state: &State, h: f64) -> Result<Report, StepError> {
-        self.outrun.clear();
-        self.outrun.resize(scene.bodies.len(), 0.0);
-        let mut known: Option<(Vec<_>, Report)> = None;
-        for _ in 0..MOST_COLLISIONS {
-            let begun = self.now_s();
-            self.collide(scene, state, h);
-            let collided = self.now_s();
-            self.stages.collide += collided - begun;
-            let found = || self.contacts.iter().map(|c| (c.colliders, c.key));
-            if let Some((_, report)) = known.take_if(|(contacts, _)| contacts.iter().copied().eq(found())) {
-                return Ok(report);
-            }
-            self.assemble(scene, state);
-            sanity::problem(scene, &self.layout, (&self.now, &self.assembly))?;
-            let assembled = self.now_s();
-            self.stages.assemble += assembled - collided;
-            let mut report = self.solve_with_impacts()?;
-            self.history = std::mem::take(&mut report.history);
-            self.stages.solve += self.now_s() - assembled;
-            sanity::solution(scene, &self.layout, self.now.time, &self.solution)?;
-            if !self.outran() {
-                return Ok(report);
-            }
-            known = Some((self.contacts.iter().map(|c| (c.colliders, c.key)).collect(), report));
-        }
-        Ok(known.expect("the loop runs at least once").1)
-    }
-
     fn now_s(&mut self) -> f64 {
         self.clock.as_mut().map_or(0.0, |clock| clock())
     }
 
     /// The problem, and the guess of its solution.
     fn assemble(&mut self, scene: &Scene, state: &State) {
+        self.assembly.held.clear();
+        self.assembly.held.extend_from_slice(self.forest.held());
         self.assembly.assemble(scene, &self.layout, &self.now, &self.settings.scheme, &self.contacts);
         if self.settings.warm_start {
             warm_start::recall(&state.reactions, &self.assembly, &self.contacts, self.now.kick(), &mut self.solution);
@@ -303,53 +311,6 @@ impl Stepper {
         self.solution.v.clone_from(&state.v);
         self.guess.v.clone_from(&self.solution.v);
         self.guess.r.clone_from(&self.solution.r);
-    }
-
-    /// The solution of the step. Impacts in sequence come before it; simultaneous ones are part of it, unless they make
-    /// others close that would then lose their energy.
-    fn solve_with_impacts(&mut self) -> Result<Report, Unsupported> {
-        self.impacts.clear();
-        let (scheme, stop) = (self.settings.scheme, self.settings.stop);
-        let threshold = scheme.restitution_threshold;
-        if scheme.impacts == Impacts::Sequence && self.assembly.touches.iter().any(|t| t.rebounds(threshold)) {
-            self.impacts.run(&mut self.assembly, &self.now, &scheme, &stop);
-        }
-        let report = self.solve()?;
-        if scheme.impacts == Impacts::Sequence || !impacts::lost(&self.assembly, &self.solution, threshold) {
-            return Ok(report);
-        }
-        self.impacts.run(&mut self.assembly, &self.now, &scheme, &stop);
-        self.solve()
-    }
-
-    fn solve(&mut self) -> Result<Report, Unsupported> {
-        let problem = &self.assembly.problem;
-        self.reduced = false;
-        if problem.rows() == 0 {
-            // Nothing holds anything: v = H⁻¹ k.
-            self.solution.v.clone_from(&problem.k);
-            if self.layout.v > 0 {
-                self.factor.factor(&problem.H).map_err(|bad| Unsupported {
-                    method: "step",
-                    what: format!("H with pivot {:.3e} at unknown {}", bad.pivot, bad.unknown),
-                })?;
-                self.factor.solve(&mut self.solution.v);
-            }
-            return Ok(Report::new(Status::Converged, Residual::default()));
-        }
-        let mut run = |problem: &Problem, solution: &mut Solution| match &mut self.engine {
-            Engine::Auto(auto) => crate::solve::Solver::solve(auto.as_mut(), problem, solution),
-            Engine::One(_, method) => method.solve(problem, solution),
-        };
-        // Of a mesh only the nodes that rows touch concern the method.
-        self.reduced = !self.assembly.meshes.is_empty() && self.schur.reduce(problem)?.is_some();
-        if !self.reduced {
-            return run(problem, &mut self.solution);
-        }
-        let mut small = self.schur.guess(&self.solution);
-        let report = run(self.schur.smaller(), &mut small)?;
-        self.schur.expand(&small, &mut self.solution);
-        Ok(report)
     }
 
     /// What the solution is worth.
@@ -400,6 +361,10 @@ impl Stepper {
             self.jumps.advance(scene, &self.layout, &self.now, &self.solution, state);
         } else {
             self.advance_euler(scene, state);
+        }
+        if self.forest.active() {
+            let (leapfrog, jumps) = (self.now.lag.is_some(), &mut self.jumps);
+            self.forest.place(scene, &self.now, state, |at| if leapfrog { jumps.set_back(at) } else { 0.0 });
         }
         if let Some((twists, nodes)) = before {
             self.impacts.set_back(scene, &self.layout, state);
@@ -508,14 +473,27 @@ impl Stepper {
         &self.solution
     }
 
-    /// The problem that the method of the last step was given, with its solution: that of the step, or, where there are meshes, that of the
-    /// nodes that rows touch. Both have the same rows and errors.
+    /// The problem that the method of the last step was given, with its solution: that of the step, in the coordinates of trees where there
+    /// are some; and where there are meshes, that of the nodes that rows touch. [`Stepper::posed_blocks`] says whose its blocks are.
     pub fn posed(&self) -> (&Problem, Cow<'_, Solution>) {
-        if self.reduced {
-            (self.schur.smaller(), Cow::Owned(self.schur.guess(&self.solution)))
-        } else {
-            (&self.assembly.problem, Cow::Borrowed(&self.solution))
+        let (problem, solution) = match self.forest.active() {
+            true => (self.forest.problem(), self.forest.solution()),
+            false => (&self.assembly.problem, &self.solution),
+        };
+        if self.reduced { (self.schur.smaller(), Cow::Owned(self.schur.guess(solution))) } else { (problem, Cow::Borrowed(solution)) }
+    }
+
+    /// The blocks of [`Stepper::posed`] among those of the assembly: joints that hold trees together have none.
+    pub fn posed_blocks(&self) -> Cow<'_, [u32]> {
+        match self.forest.active() {
+            true => Cow::Borrowed(self.forest.blocks()),
+            false => (0..self.assembly.sources.len() as u32).collect::<Vec<u32>>().into(),
         }
+    }
+
+    /// Whether the last step was taken in the coordinates of trees.
+    pub fn in_tree_coordinates(&self) -> bool {
+        self.forest.active()
     }
 
     /// How the solver came to the solution of the last step; empty unless [`crate::solve::StoppingCriteria::history`] is set.
@@ -546,10 +524,26 @@ impl Stepper {
         &self.schur
     }
 
+    /// The events that happened after the last step.
+    pub fn happened(&self) -> &Happened {
+        &self.happened
+    }
+
     /// Who owns which range of q and v.
     pub fn layout(&self) -> &Layout {
         &self.layout
     }
+}
+
+/// A report on the problem in coordinates, in the numbers of the problem of bodies.
+fn renumber(report: &mut Report, forest: &Forest, bodies: &Problem) {
+    let block = |k: usize| forest.blocks().get(k).map_or(0, |&b| b as usize);
+    let error = &mut report.error;
+    let within = forest.problem().J.row_starts.get(error.worst_block).map_or(0, |first| error.worst_row.saturating_sub(*first));
+    error.worst_block = block(error.worst_block);
+    error.max_velocity_error_block = block(error.max_velocity_error_block);
+    error.worst_row = bodies.J.row_starts.get(error.worst_block).map_or(0, |first| first + within);
+    report.conflict.iter_mut().for_each(|k| *k = block(*k));
 }
 
 fn reaches(scene: &Scene) -> Vec<f64> {
