@@ -67,15 +67,15 @@ fn summary_run_json_and_exit_code_agree_on_steps_that_are_not_accepted() {
 fn presets_say_what_is_accepted() {
     let place = place("presets");
     let scene = place.join("stack.toml");
-    fs::write(&scene, stack("iterations = 60")).unwrap();
+    fs::write(&scene, stack("iterations = 1000")).unwrap();
     let scene = scene.to_str().unwrap();
     let codes = ["exact", "engineering", "fast"].map(|preset| signorini(&["run", scene, "--preset", preset]).status.code());
-    // 60 sweeps are enough for a hundredth of the energy, not for a hundred-millionth.
-    assert_eq!((codes[0], codes[2]), (Some(3), Some(0)), "{codes:?}");
+    // A thousand sweeps are enough for a ten-thousandth of the energy, not for a hundred-millionth.
+    assert_eq!(codes, [Some(3), Some(0), Some(0)]);
     assert_eq!(signorini(&["run", scene]).status.code(), codes[0], "exact is the default");
     // In the file as on the command line, which stands above it.
     let other = place.join("fast.toml");
-    fs::write(&other, stack("iterations = 60\npreset = \"fast\"")).unwrap();
+    fs::write(&other, stack("iterations = 1000\npreset = \"fast\"")).unwrap();
     let other = other.to_str().unwrap();
     assert_eq!(signorini(&["run", other]).status.code(), Some(0));
     assert_eq!(signorini(&["run", other, "--preset", "exact"]).status.code(), Some(3));
@@ -95,7 +95,7 @@ fn nonsense_is_named_and_leaves_no_table_with_nan() {
         (
             "joints",
             format!(
-                "{run}{}[[joint]]\nname = \"here\"\nkind = \"fixed\"\nbodies = [\"ground\", \"marble\"]\nat = [0, 0, 0]\n[[joint]]\nname = \"there\"\nkind = \"distance\"\nbodies = [\"ground\", \"marble\"]\nat = [0, 0, 0]\nlength = 1\n",
+                "{run}{}[[joint]]\nname = \"here\"\nkind = \"fixed\"\nb = \"marble\"\n[[joint]]\nname = \"there\"\nkind = \"distance\"\nb = \"marble\"\npoints = [[1, 0, 0], [0.1, 0, 0]]\nlength = 2\n",
                 ball("mass = 1")
             ),
             "there",
@@ -152,16 +152,27 @@ fn overlapping_starts_are_named() {
     assert_eq!(check.status.code(), Some(1), "{}", said(&check));
 }
 
-/// Within 1e-5 degrees of the angle of friction a block does not creep by more than the velocity tolerance times the time.
+/// Next to the angle of friction a block creeps no further than the errors of the steps add up to, and that sum is said.
 #[test]
-fn an_incline_next_to_the_limit_does_not_creep() {
-    let limit = 0.4f64.atan().to_degrees();
-    for below in [1e-3, 1e-5] {
+fn an_incline_next_to_the_limit_does_not_creep_further_than_is_said() {
+    let limit = 0.4f64.atan();
+    for below in [1e-3f64, 1e-5] {
+        let angle = limit - below.to_radians();
         for solver in ["auto", "newton", "interior-point"] {
-            let angle = format!("gentle={} deg", limit - below);
-            // The fact of the scene: within 1 um after 1 s, at 1 um/s at most.
-            let output = signorini(&["run", "incline", "--set", &angle, "--solver", solver]);
-            assert_eq!(output.status.code(), Some(0), "{below} {solver}: {}", said(&output));
+            let out = place(&format!("incline_{below}_{solver}"));
+            let set = format!("gentle={} deg", angle.to_degrees());
+            let output = signorini(&["run", "incline", "--set", &set, "--solver", solver, "--out", out.to_str().unwrap()]);
+            let run: Json = serde_json::from_str(&fs::read_to_string(out.join("run.json")).unwrap()).unwrap();
+            assert_eq!(run["not_accepted"], 0, "{}", said(&output));
+            let table = fs::read_to_string(out.join("bodies.csv")).unwrap();
+            let last = table.lines().rfind(|line| line.split(',').nth(1) == Some("sticker")).unwrap();
+            let x: f64 = last.split(',').nth(2).unwrap().parse().unwrap();
+            let crept = (x - 0.05 * angle.sin()) / angle.cos();
+            let (sum, worst) = (run["error"]["velocity_sum"].as_f64().unwrap(), run["error"]["worst_velocity"].as_f64().unwrap());
+            assert!(worst <= 1e-6, "{worst}");
+            // Errors of velocities add up from step to step; the run lasts 1 s. A micrometre for contacts that share their load.
+            assert!(crept.abs() <= sum + 1e-6, "{below} {solver}: crept {crept} m, said {sum} m/s");
+            assert!(said(&output).contains("in sum"), "{}", said(&output));
         }
     }
 }

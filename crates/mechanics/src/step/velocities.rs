@@ -21,8 +21,7 @@ impl Stepper {
             let collided = self.now_s();
             self.stages.collide += collided - begun;
             let found = self.contacts.iter().map(|c| (c.colliders, c.key));
-            let same = !known.is_empty() && found.clone().eq(known.iter().copied());
-            known = found.collect();
+            let same = tries > 1 && found.eq(known.iter().copied());
             self.assemble(scene, state);
             sanity::problem(scene, &self.layout, (&self.now, &self.assembly))?;
             let assembled = self.now_s();
@@ -34,6 +33,7 @@ impl Stepper {
             if !self.outran() || same || tries == MOST_COLLISIONS {
                 return Ok(report);
             }
+            known = self.contacts.iter().map(|c| (c.colliders, c.key)).collect();
         }
     }
 

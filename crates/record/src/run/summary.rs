@@ -41,6 +41,12 @@ pub struct Summary {
     pub worst_relative: f64,
     /// The constraint to blame in the step with the largest error.
     pub worst_name: String,
+    /// Largest velocity by which a constraint was wrong in a step, m/s.
+    #[serde(default)]
+    pub worst_velocity: f64,
+    /// Sum of the velocities by which constraints were wrong in each step, m/s: what bodies may have crept by in a second.
+    #[serde(default)]
+    pub velocity_sum: f64,
     /// Deepest overlap, m.
     #[serde(deserialize_with = "number")]
     pub penetration: f64,
@@ -142,6 +148,8 @@ impl Summary {
             worst_joule: 0.0,
             worst_relative: 0.0,
             worst_name: "nothing".into(),
+            worst_velocity: 0.0,
+            velocity_sum: 0.0,
             penetration: 0.0,
             energy: Ledger::default(),
             ledger: 0.0,
@@ -173,6 +181,8 @@ impl Summary {
             self.worst_joule = verdict.error.joule;
             self.worst_name = verdict.worst_name(scene);
         }
+        self.worst_velocity = self.worst_velocity.max(verdict.error.velocity);
+        self.velocity_sum += verdict.error.velocity;
         let throughput = verdict.energy.throughput;
         if throughput > 0.0 {
             self.ledger = self.ledger.max(verdict.energy.residual().abs() / throughput);
@@ -240,6 +250,9 @@ impl Summary {
         if self.not_accepted > 0 {
             line += &format!("  {} step{} NOT accepted", self.not_accepted, if self.not_accepted == 1 { "" } else { "s" });
         }
+        if self.velocity_sum > 0.0 {
+            line += &format!("  velocities wrong by {:.0e} m/s at most, {:.0e} in sum", self.worst_velocity, self.velocity_sum);
+        }
         line += &self.scheme.line(self.steps, self.time);
         line += &format!("  {:.0} steps/s", self.rate());
         if let Some(overlap) = &self.overlap {
@@ -291,7 +304,8 @@ impl Summary {
             "bodies": self.bodies,
             "joints": self.joints,
             "contacts_mean": if self.steps > 0 { self.contacts as f64 / self.steps as f64 } else { 0.0 },
-            "error": {"worst_joule": self.worst_joule, "worst_relative": self.worst_relative, "worst_name": self.worst_name},
+            "error": {"worst_joule": self.worst_joule, "worst_relative": self.worst_relative, "worst_name": self.worst_name,
+                      "worst_velocity": self.worst_velocity, "velocity_sum": self.velocity_sum},
             "scheme": self.scheme,
             "penetration_max": self.penetration,
             "not_accepted": self.not_accepted,
