@@ -103,7 +103,9 @@ fn nonsense_is_named_and_leaves_no_table_with_nan() {
         ),
         (
             "wobble",
-            format!("gravity = [0, 0, 0]\n{run}[[body]]\nname = \"top\"\nmass = 1\ninertia = [1, 2, 2.5]\nangular_velocity = [300, 900, 50]\n"),
+            format!(
+                "gravity = [0, 0, 0]\n{run}[[body]]\nname = \"top\"\nmass = 1\ninertia = [1, 2, 2.5]\nangular_velocity = [300, 900, 50]\n"
+            ),
             "top turns by",
             3,
         ),

@@ -4,7 +4,7 @@ use crate::record::head::About;
 use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::{Value as Json, json};
 use signorini_mechanics::scene::{Kind, Scene, State};
-use signorini_mechanics::step::{Ledger, Stepper, Verdict};
+use signorini_mechanics::step::{Ledger, Stepper, Unresolved, Verdict};
 use std::collections::BTreeMap;
 
 /// How a run ended.
@@ -258,7 +258,8 @@ impl Summary {
         if let Some(overlap) = &self.overlap {
             line += &format!("\nnot accepted {overlap}");
         }
-        for reason in &self.refusals.worst {
+        let told = |reason: &str| self.overlap.as_deref().is_some_and(|first| first.ends_with(reason));
+        for reason in self.refusals.worst.iter().filter(|reason| !told(reason)) {
             line += &format!("\nnot accepted, at worst at t = {:.4} s: {reason}", self.refusals.worst_time);
         }
         match &self.note {
@@ -335,7 +336,11 @@ struct Refusals {
 impl Refusals {
     fn add(&mut self, scene: &Scene, verdict: &Verdict) {
         self.steps.push(verdict.to_json(scene));
-        let ratio = verdict.error.unmet(&verdict.tolerance).map(|unmet| unmet.found / unmet.allowed).fold(0.0, f64::max);
+        let unmet = verdict.error.unmet(&verdict.tolerance).map(|unmet| unmet.found / unmet.allowed);
+        let overlap = verdict.overlap.map(|overlap| overlap.excess());
+        let turn = verdict.unresolved.map(|unresolved| unresolved.turn / Unresolved::LARGEST_TURN);
+        // What is refused for no figure (contradicting constraints) counts as much as what just fails.
+        let ratio = unmet.chain(overlap).chain(turn).fold(1.0, f64::max);
         if ratio > self.worst_ratio {
             (self.worst_ratio, self.worst_time) = (ratio, verdict.time);
             self.worst = verdict.reasons(scene);
