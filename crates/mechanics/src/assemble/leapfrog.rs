@@ -45,9 +45,9 @@ use serde::{Deserialize, Serialize};
 #[serde(rename_all = "lowercase")]
 pub enum TimeScheme {
     /// Semi-implicit Euler: velocities at the end of the step, first order; the form of the papers.
-    #[default]
     Euler,
     /// Velocities at the middle of the step, impacts with their time: second order between events.
+    #[default]
     Leapfrog,
 }
 

@@ -57,6 +57,8 @@ pub struct Present {
     pub predicted: Vec<Twist>,
     /// Leapfrog: where `predicted` leads to at the end of the step.
     pub ahead: Vec<Pose>,
+    /// Leapfrog: true if the curvature of the joints over the step is left out, because it is not resolved.
+    pub straight: bool,
     /// The angle about each joint's axis, counted over full turns, rad.
     pub angles: Vec<f64>,
     /// Places of the nodes of all soft bodies, m.
@@ -295,6 +297,7 @@ impl Present {
         self.time = state.time;
         self.h = h;
         self.lag = None;
+        self.straight = false;
         self.accelerations.clear();
         self.predicted.clear();
         self.ahead.clear();
