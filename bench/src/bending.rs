@@ -1,6 +1,6 @@
 //! `signorini bench bending`: three-point bending of a soft beam [Mangoni2018, table 5.4], with rigid contacts and with springs in their place.
 //!
-//! A step is *stable* if the whole bending (0.3 s, 0.3 m) passes with: every number finite, every step accepted by the judge, no node faster than ten times the punch (1 m/s), no
+//! A step is *stable* if the whole bending (0.3 s, 0.3 m) passes with: every number finite, every step accepted, no node faster than ten times the punch (1 m/s), no
 //! overlap deeper than the radius of the cylinders. The largest stable step of each treatment is looked for below 0.06 s, the thesis's
 //! limit for rigid contacts: first by halving, then by bisection.
 //!

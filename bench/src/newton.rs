@@ -6,7 +6,7 @@
 use serde::Serialize;
 use signorini::math::sparse::Csr;
 use signorini::problem::files::Input;
-use signorini::problem::made::Numbers;
+use signorini::problem::test_problems::Lcg;
 use signorini::problem::{Reduced, Rows, Solution, Tolerance, literature};
 use signorini::solve::newton::{Branch, Newton, Settings, Unique};
 use signorini::solve::{ReducedSolver, Report, Solver, StoppingCriteria, Unsupported};
@@ -223,7 +223,7 @@ fn solve(newton: &mut Newton, input: &Input, solution: &mut Solution) -> Result<
 
 /// The same problem with its blocks in an order drawn from `seed`.
 fn shuffled(input: Input, seed: u64) -> Input {
-    let mut draw = Numbers::new(seed);
+    let mut draw = Lcg::new(seed);
     let mut order: Vec<usize> = (0..input.laws().len()).collect();
     for k in (1..order.len()).rev() {
         order.swap(k, (0.5 * (draw.draw() + 1.0) * (k + 1) as f64) as usize % (k + 1));

@@ -3,12 +3,12 @@
 //! A problem belongs to the method's set if it has at most [`LARGEST`] unilateral rows and is positive semidefinite: H
 //! symmetric and definite, or W of a reduced problem with a symmetric part that is semidefinite up to [`ROUNDING`]. The others
 //! are shown too, with the reason. Two answers agree if the kinetic energy of their difference, `½ ‖v − v'‖²_H` (`½ Δrᵀ W Δr`
-//! for a reduced problem), is within what the judge grants the interior point's answer: its bound, or its relative tolerance.
+//! for a reduced problem), is within what is accepted of the interior point's answer: its bound, or its relative tolerance.
 
 use serde::Serialize;
-use signorini::math::growing::Growing;
+use signorini::math::cholesky_update::GrowingCholesky;
 use signorini::problem::files::Input;
-use signorini::problem::{Judge, Law, Problem, Reduced, Residual, Solution, Tolerance};
+use signorini::problem::{Law, PreparedProblem, Problem, Reduced, Residual, Solution, Tolerance};
 use signorini::solve::interior_point::{self, InteriorPoint};
 use signorini::solve::pivot::{Pivot, Settings, pyramid, pyramid_reduced};
 use signorini::solve::{ReducedSolver, Report, Solver, Status, StoppingCriteria};
@@ -219,7 +219,7 @@ fn stop(wanted: &Wanted) -> StoppingCriteria {
 }
 
 fn solve(problem: &Problem, wanted: &Wanted) -> Result<Pair, String> {
-    let mut judge = Judge::of(problem).map_err(|e| e.to_string())?;
+    let mut prepared = PreparedProblem::of(problem).map_err(|e| e.to_string())?;
     let (mut ours, mut other) = (Solution::zero(problem.n(), problem.rows()), Solution::zero(problem.n(), problem.rows()));
     let begin = Instant::now();
     let first = Pivot::new(Settings { stop: stop(wanted), facets: wanted.facets, ..Settings::default() }).solve(problem, &mut ours);
@@ -227,7 +227,7 @@ fn solve(problem: &Problem, wanted: &Wanted) -> Result<Pair, String> {
     let settings = interior_point::Settings { stop: stop(wanted), ..Default::default() };
     let second = InteriorPoint::new(settings).solve(problem, &mut other);
     let reports = [first.map_err(|e| e.to_string())?, second.map_err(|e| e.to_string())?];
-    let errors = [judge.error(problem, &ours), judge.error(problem, &other)];
+    let errors = [prepared.error(problem, &ours), prepared.error(problem, &other)];
     let difference: Vec<f64> = ours.v.iter().zip(&other.v).map(|(a, b)| a - b).collect();
     let mut momentum = vec![0.0; problem.n()];
     problem.H.mul(&difference, &mut momentum);
@@ -240,7 +240,7 @@ fn solve(problem: &Problem, wanted: &Wanted) -> Result<Pair, String> {
 }
 
 fn solve_reduced(reduced: &Reduced, wanted: &Wanted) -> Result<Pair, String> {
-    let mut judge = Judge::of_reduced(reduced);
+    let mut prepared = PreparedProblem::of_reduced(reduced);
     let (mut ours, mut other) = (Solution::zero(0, reduced.rows()), Solution::zero(0, reduced.rows()));
     let begin = Instant::now();
     let first = Pivot::new(Settings { stop: stop(wanted), facets: wanted.facets, ..Settings::default() }).solve_reduced(reduced, &mut ours);
@@ -248,7 +248,7 @@ fn solve_reduced(reduced: &Reduced, wanted: &Wanted) -> Result<Pair, String> {
     let settings = interior_point::Settings { stop: stop(wanted), ..Default::default() };
     let second = InteriorPoint::new(settings).solve_reduced(reduced, &mut other);
     let reports = [first.map_err(|e| e.to_string())?, second.map_err(|e| e.to_string())?];
-    let errors = [judge.error_reduced(reduced, &ours.r), judge.error_reduced(reduced, &other.r)];
+    let errors = [prepared.error_reduced(reduced, &ours.r), prepared.error_reduced(reduced, &other.r)];
     let difference: Vec<f64> = ours.r.iter().zip(&other.r).map(|(a, b)| a - b).collect();
     let mut velocities = vec![0.0; reduced.rows()];
     reduced.W.mul(&difference, &mut velocities);
@@ -265,7 +265,7 @@ fn semidefinite(reduced: &Reduced) -> bool {
     let m = reduced.rows();
     let w = reduced.W.to_dense();
     let rounding = ROUNDING * (0..m).fold(0.0f64, |most, i| most.max(w[i * m + i].abs()));
-    let mut factor = Growing::default();
+    let mut factor = GrowingCholesky::default();
     (0..m).all(|i| {
         let border: Vec<f64> = (0..i).map(|j| 0.5 * (w[i * m + j] + w[j * m + i])).collect();
         factor.append(&border, w[i * m + i] + rounding, 0.0).is_ok()

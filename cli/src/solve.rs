@@ -7,10 +7,10 @@ use signorini::math::{dot, sparse::Csr};
 use signorini::problem::files::siconos::Kind;
 use signorini::problem::files::{Input, Stored, json};
 use signorini::problem::literature::{self, Literature, Thesis};
-use signorini::problem::{Judge, Law, Residual, Solution, Tolerance};
+use signorini::problem::{Law, PreparedProblem, Residual, Solution, Tolerance};
 use signorini::solve::certificate::{Certificate, Certifier, Standing};
 use signorini::solve::newton::{Branch, ContactStatus, Newton, Unique};
-use signorini::solve::{Both, Counts, Method, Report, Status, StoppingCriteria, Unsupported, auto, newton, pivot};
+use signorini::solve::{Counts, DynSolver, Method, Report, Status, StoppingCriteria, Unsupported, auto, newton, pivot};
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -248,13 +248,13 @@ fn solve_with(arguments: &Arguments, stored: &Stored, method: Method) -> Result<
         history: arguments.history.is_some(),
     };
     let mut newton = Newton::new(newton::Settings { stop, ..Default::default() });
-    let mut other: Box<dyn Both> = match method {
+    let mut other: Box<dyn DynSolver> = match method {
         Method::Pivot => Box::new(pivot::Pivot::new(pivot::Settings { stop, facets: arguments.facets as usize, ..Default::default() })),
         // One problem of a file is worth the certificate's work.
         Method::Auto => Box::new(auto::Auto::new(auto::Settings { stop, certify: true, last_factorizations: None, ..Default::default() })),
         _ => method.build(stop),
     };
-    let solver: &mut dyn Both = if method == Method::Newton { &mut newton } else { other.as_mut() };
+    let solver: &mut dyn DynSolver = if method == Method::Newton { &mut newton } else { other.as_mut() };
     let result = match &stored.input {
         Input::Problem(problem) => solver.solve(problem, &mut solution),
         Input::Reduced(reduced) => solver.solve_reduced(reduced, &mut solution),
@@ -263,8 +263,8 @@ fn solve_with(arguments: &Arguments, stored: &Stored, method: Method) -> Result<
     drop(progress);
     // The printed error is judged here, from the point alone.
     let (error, literature) = match &stored.input {
-        Input::Problem(p) => (Judge::of(p).map_err(|e| e.to_string())?.error(p, &solution), literature::of(p, &solution)),
-        Input::Reduced(p) => (Judge::of_reduced(p).error_reduced(p, &solution.r), literature::of_reduced(p, &solution.r)),
+        Input::Problem(p) => (PreparedProblem::of(p).map_err(|e| e.to_string())?.error(p, &solution), literature::of(p, &solution)),
+        Input::Reduced(p) => (PreparedProblem::of_reduced(p).error_reduced(p, &solution.r), literature::of_reduced(p, &solution.r)),
     };
     let contacts = result.as_ref().ok().filter(|_| method == Method::Newton).map(|report| Contacts::of(&mut newton, report));
     let certificate = arguments.certify.then(|| match &stored.input {

@@ -2,7 +2,7 @@
 
 use signorini::math::dot;
 use signorini::problem::files::Input;
-use signorini::problem::{Judge, Solution};
+use signorini::problem::{PreparedProblem, Solution};
 use signorini::solve::{Method, StoppingCriteria};
 use std::path::Path;
 
@@ -27,7 +27,7 @@ fn the_bound_is_one_and_its_estimate_is_safe() {
         let Input::Problem(problem) = stored.input else { panic!("{name} is a global problem") };
         let problem = problem.associated();
         let reference = stored.solution.expect("every file holds a reference");
-        let mut judge = Judge::of(&problem).unwrap();
+        let mut prepared = PreparedProblem::of(&problem).unwrap();
         for sweeps in [1, 3, 10, 30, 100, 500] {
             if sweeps > 100 && problem.rows() > 4000 {
                 continue;
@@ -41,7 +41,7 @@ fn the_bound_is_one_and_its_estimate_is_safe() {
             let mut momentum = vec![0.0; wrong.len()];
             problem.H.mul(&wrong, &mut momentum);
             let truth = 0.5 * dot(&wrong, &momentum);
-            let certain = judge.error_against(&problem, &iterate, Some(&reference.r));
+            let certain = prepared.error_against(&problem, &iterate, Some(&reference.r));
             // Equal up to rounding where one block alone is wrong. The references are good to 1e-9 m/s (worst: a wall); below 1e-12 of the scale the "truth" is their error.
             assert!(
                 certain.estimate >= truth * (1.0 - 1e-12) - 1e-12 * certain.scale,
@@ -49,7 +49,7 @@ fn the_bound_is_one_and_its_estimate_is_safe() {
                 certain.estimate
             );
             if truth > 1e-12 * certain.scale {
-                let estimated = judge.error(&problem, &iterate).estimate;
+                let estimated = prepared.error(&problem, &iterate).estimate;
                 total += 1;
                 assert!(estimated >= 0.1 * truth, "{name} after {sweeps}: {estimated} against {truth}");
                 if certain.relative() < 1e-6 {

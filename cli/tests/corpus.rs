@@ -2,10 +2,10 @@
 //!
 //! The quick files always; `SIGNORINI_SLOW=1` for all of them.
 
-mod outsider;
+mod independent_residual;
 
 use serde_json::Value;
-use signorini::problem::Judge;
+use signorini::problem::PreparedProblem;
 use signorini::problem::files::Input;
 use signorini_files::load::load;
 use std::path::{Path, PathBuf};
@@ -104,13 +104,13 @@ fn judged_alike(file: &Path, law: &str) {
     complete(&line, "");
     let n = line["problem"]["n"].as_u64().unwrap();
     let case = if out.extension().unwrap() == "json" {
-        outsider::from_json(&out)
+        independent_residual::from_json(&out)
     } else {
         // A mass matrix that is not symmetric: the velocities were eliminated, and with them the momentum equation.
         let eliminated = n > 0 && matches!(load(file, None).unwrap().input, Input::Reduced(_));
-        outsider::from_hdf5(&out, law == "coulomb", eliminated)
+        independent_residual::from_hdf5(&out, law == "coulomb", eliminated)
     };
-    let (verdict, printed) = (case.judge(), line["error"]["joule"].as_f64().unwrap());
+    let (verdict, printed) = (case.evaluate(), line["error"]["joule"].as_f64().unwrap());
     let tolerance = 1e-6 * printed.abs() + verdict.rounding;
     assert!((verdict.joule - printed).abs() <= tolerance, "{} {law}: printed {printed}, found {}", file.display(), verdict.joule);
     std::fs::remove_file(out).unwrap();
@@ -134,13 +134,13 @@ fn references_are_judged_as_solutions() {
         let stored = load(&file, None).unwrap();
         let Input::Problem(problem) = stored.input.associated() else { panic!("{} has velocities", file.display()) };
         let reference = stored.solution.expect("a reference is stored");
-        let error = Judge::of(&problem).unwrap().error(&problem, &reference);
+        let error = PreparedProblem::of(&problem).unwrap().error(&problem, &reference);
         let local = (error.joule - error.momentum) / error.scale;
         // Rows alone: the reference's own natural residual is 8e-10 m/s at worst.
         assert!(local <= 1e-12, "{}: rows {local:e}", problem.name);
         // Impulses of 1e16 N s on masses of 1e2 kg: v and r are each the best of their kind, found apart, and
         // together they satisfy the dynamics to 5e-6 per row only, which is all that double precision holds there.
-        // The judge sees exactly that, as a momentum defect.
+        // The residual has exactly that as a momentum defect.
         let apart = ["stack15_ratio10_mu0.5__late", "stack15_ratio10_mu0__first"].contains(&problem.name.as_str());
         if apart {
             assert!(error.momentum > 0.0 && error.momentum_velocity < 1e-5, "{}: {error:?}", problem.name);

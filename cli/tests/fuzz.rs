@@ -8,7 +8,7 @@
 #![allow(unsafe_code)]
 
 use signorini::problem::files::{json, siconos};
-use signorini::problem::made;
+use signorini::problem::test_problems;
 use signorini::scene::State;
 use signorini::step::Stepper;
 use signorini_cli::run::checkpoint::Checkpoint;
@@ -204,7 +204,7 @@ fn loaders() -> Vec<Loader> {
     let scenes = SCENES.iter().filter(|(name, _)| small(name)).map(|(_, text)| text.as_bytes().to_vec());
     let tomls: Vec<Vec<u8>> = scenes.chain(cases("scenes.txt")).collect();
     let robots = [vec![URDF.as_bytes().to_vec()], cases("robots.txt")].concat();
-    let problems: Vec<Vec<u8>> = made::all()
+    let problems: Vec<Vec<u8>> = test_problems::all()
         .into_iter()
         .take(20)
         .map(|known| json::write(&signorini::problem::files::Input::Problem(known.problem), None, None).into_bytes())
@@ -548,10 +548,10 @@ fn random_scenes_are_accepted_or_say_why_and_no_energy_comes_from_nowhere() {
             steps += 1;
             state.fits(&loaded.scene).unwrap_or_else(|why| panic!("{why}\n{text}"));
             let energy = &verdict.energy;
-            let missing = energy.residual().abs() / energy.turnover().max(1e-12);
+            let missing = energy.residual().abs() / energy.throughput().max(1e-12);
             worst = worst.max(missing);
             // The ledger is an identity: what it misses is the rounding of sums over a few dozen rows.
-            assert!(missing < 1e-6, "step {} misses {:.3e} J of {:.3e} J\n{text}", state.steps, energy.residual(), energy.turnover());
+            assert!(missing < 1e-6, "step {} misses {:.3e} J of {:.3e} J\n{text}", state.steps, energy.residual(), energy.throughput());
             if !verdict.accepted {
                 refused += 1;
             }

@@ -1,7 +1,7 @@
 //! `pivot` on the stored problems, friction by pyramids; the collections are looked for beside the repository.
 
 use signorini::problem::files::Input;
-use signorini::problem::{Judge, Solution};
+use signorini::problem::{PreparedProblem, Solution};
 use signorini::solve::pivot::{Pivot, Settings, pyramid_reduced};
 use signorini::solve::{ReducedSolver, Report, Status};
 use signorini_bench::pivot_corpus::{self, Wanted};
@@ -49,7 +49,7 @@ fn solve_all(folder: &str) -> (usize, Vec<(String, Report)>) {
         let reduced = pyramid_reduced(&reduced.associated(), 4);
         let mut solution = Solution::zero(0, reduced.rows());
         let report = Pivot::new(Settings::default()).solve_reduced(&reduced, &mut solution).unwrap();
-        assert_eq!(report.error, Judge::of_reduced(&reduced).error_reduced(&reduced, &solution.r));
+        assert_eq!(report.error, PreparedProblem::of_reduced(&reduced).error_reduced(&reduced, &solution.r));
         match report.status {
             Status::Converged => solved += 1,
             _ => rest.push((reduced.name, report)),

@@ -1,4 +1,4 @@
-//! Robot files: URDF with the faults of the world, MJCF, robots in scenes; MuJoCo itself as judge where it is installed.
+//! Robot files: URDF with the faults of the world, MJCF, robots in scenes; compared with MuJoCo itself where it is installed.
 
 use glam::DVec3;
 use serde_json::Value as Json;
@@ -303,7 +303,7 @@ print(json.dumps(dict(bodies=bodies, joints=joints, damping=damping, after=after
 "#;
 
 /// MuJoCo's word on a file; none where it is not installed.
-fn judge(place: &Path, file: &Path, time: f64) -> Option<Json> {
+fn mujoco(place: &Path, file: &Path, time: f64) -> Option<Json> {
     let script = place.join("judge.py");
     fs::write(&script, JUDGE).unwrap();
     let python = std::env::var("SIGNORINI_PYTHON").unwrap_or_else(|_| "python3".into());
@@ -386,7 +386,7 @@ fn the_machine_agrees_with_mujoco_where_it_is_installed() {
     let text = MACHINE.replace("<muscle name=\"m\" joint=\"slide\"/>", "").replace("ctrl=\"0.3 -0.4 0.5 2 0\"", "ctrl=\"0.3 -0.4 0.5 2\"");
     fs::write(&file, &text).unwrap();
     let time = 0.1;
-    let Some(judged) = judge(&place, &file, time) else { return };
+    let Some(judged) = mujoco(&place, &file, time) else { return };
     agrees(&file, &judged, 1e-9);
     let mut errors = Vec::new();
     for dt in [1e-3, 5e-4] {
@@ -420,7 +420,7 @@ fn models_of_a_folder_load_agree_and_hold_their_pose() {
         if name.starts_with("scene") || name.starts_with("keyframes") {
             continue;
         }
-        if let Some(judged) = judge(&place, file, 0.0) {
+        if let Some(judged) = mujoco(&place, file, 0.0) {
             // Of meshes MuJoCo finds the principal axes, which it keeps, to 1e-7.
             agrees(file, &judged, 1e-7);
         }

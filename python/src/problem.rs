@@ -7,8 +7,8 @@ use pyo3::prelude::*;
 use signorini::math::sparse::Csr;
 use signorini::problem::files::siconos::{self, Kind};
 use signorini::problem::files::{Input, Stored, json};
-use signorini::problem::{self, Judge, Law, Residual, Rows, Tolerance};
-use signorini::solve::{Both, Method, StoppingCriteria, pivot};
+use signorini::problem::{self, Law, PreparedProblem, Residual, Rows, Tolerance};
+use signorini::solve::{DynSolver, Method, StoppingCriteria, pivot};
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
@@ -251,7 +251,7 @@ impl Problem {
             let seconds = deadline.and_then(|s| Duration::try_from_secs_f64(s).ok());
             let deadline = seconds.and_then(|s| begun.checked_add(s));
             let stop = StoppingCriteria { tolerance, work: max_work, deadline, history };
-            let mut solver: Box<dyn Both> = match (method, facets) {
+            let mut solver: Box<dyn DynSolver> = match (method, facets) {
                 (Method::Pivot, Some(facets)) => {
                     let facets = facets.clamp(3, 1024);
                     Box::new(pivot::Pivot::new(pivot::Settings { stop, facets, ..Default::default() }))
@@ -366,8 +366,8 @@ pub struct Solution {
 impl Solution {
     fn of(stored: &Stored, point: problem::Solution, tolerance: &Tolerance) -> Result<Solution, Failure> {
         let error = match &stored.input {
-            Input::Problem(p) => Judge::of(p).map_err(invalid)?.error(p, &point),
-            Input::Reduced(p) => Judge::of_reduced(p).error_reduced(p, &point.r),
+            Input::Problem(p) => PreparedProblem::of(p).map_err(invalid)?.error(p, &point),
+            Input::Reduced(p) => PreparedProblem::of_reduced(p).error_reduced(p, &point.r),
         };
         let answer = stored.answer(&point).map_err(invalid)?;
         let culprit = if stored.input.rows() > 0 { stored.input.row_name(error.worst_row) } else { String::new() };

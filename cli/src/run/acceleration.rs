@@ -7,7 +7,7 @@ use super::summary::Summary;
 use super::tables::{self, Tables};
 use super::{Ended, Finished, Options, progress};
 use crate::scenefile::Loaded;
-use signorini::assemble::{Present, joint};
+use signorini::assemble::{StepInput, joint};
 use signorini::mechanism::{Method, Simulation, simulation::Energy};
 use signorini::scene::{Coordinate, JointId, Scene, State};
 use signorini::step::{self, Ledger, Stepper};
@@ -128,7 +128,7 @@ impl<'a> Course<'a> {
         self.probe.look(k, &self.stepper, &self.state, &self.summary);
         let told = Smooth {
             joule: drift.joule,
-            relative: drift.joule / energy.turnover.max(f64::MIN_POSITIVE),
+            relative: drift.joule / energy.throughput.max(f64::MIN_POSITIVE),
             rate: drift.rate,
             worst: &simulation.row_name(drift.row),
             method: self.method,
@@ -191,14 +191,14 @@ fn ledger(begin: &Energy, now: &Energy) -> Ledger {
         potential: now.potential,
         potential_change: now.potential - begin.potential,
         applied: now.work,
-        turnover: begin.kinetic + now.kinetic + (now.potential - begin.potential).abs() + now.work.abs(),
+        throughput: begin.kinetic + now.kinetic + (now.potential - begin.potential).abs() + now.work.abs(),
         ..Ledger::default()
     }
 }
 
 /// Joint angles, counted on over full turns.
 fn angles(scene: &Scene, state: &mut State) {
-    let now = Present::at_rest(scene, state);
+    let now = StepInput::at_rest(scene, state);
     for (i, angle) in state.angles.iter_mut().enumerate() {
         *angle = joint::coordinate(scene, JointId(i as u32), Coordinate::Angle, &now).value;
     }

@@ -47,7 +47,7 @@ pub struct Checkpoint {
 }
 
 /// Everything of a checkpoint that does not stay the same.
-pub struct Present<'a> {
+pub struct RunState<'a> {
     /// What changes.
     pub state: &'a State,
     /// Figures.
@@ -64,7 +64,7 @@ pub struct Present<'a> {
 
 impl Checkpoint {
     /// The checkpoint of a run.
-    pub fn new(loaded: &Loaded, options: &Options, now: Present<'_>) -> Checkpoint {
+    pub fn new(loaded: &Loaded, options: &Options, now: RunState<'_>) -> Checkpoint {
         Checkpoint {
             format: FORMAT.into(),
             version: VERSION,

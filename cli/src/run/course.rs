@@ -171,7 +171,7 @@ impl<'a> Course<'a> {
         let Some(folder) = &self.options.out else { return Ok(()) };
         let tables = self.outputs.as_mut().map(Outputs::sync).transpose()?.unwrap_or_default();
         let record = self.recorder.as_mut().map(Recorder::sync).transpose()?;
-        let now = checkpoint::Present {
+        let now = checkpoint::RunState {
             state: self.simulation.raw_state(),
             summary: &self.summary,
             facts: self.probe.found(),

@@ -6,7 +6,7 @@ use crate::scenefile::Loaded;
 use crate::scenefile::expect::{Check, Quantity};
 use glam::DVec3;
 use serde_json::{Value as Json, json};
-use signorini::assemble::{Present, joint};
+use signorini::assemble::{StepInput, joint};
 use signorini::scene::{BodyId, Coordinate, Scene, State};
 use signorini::step::Stepper;
 
@@ -117,7 +117,7 @@ impl<'a> Probe<'a> {
             Quantity::Tilt(body) => state.pose(body).vector(DVec3::Z).angle_between(self.initial.pose(body).vector(DVec3::Z)),
             Quantity::ContactForce(body) => contact_force(self.scene, state, body).z,
             Quantity::Angle(joint) => state.angles[joint.index()],
-            Quantity::Slide(id) => joint::coordinate(self.scene, id, Coordinate::Slide, &Present::at_rest(self.scene, state)).value,
+            Quantity::Slide(id) => joint::coordinate(self.scene, id, Coordinate::Slide, &StepInput::at_rest(self.scene, state)).value,
             Quantity::Kinetic(None) => summary.energy.kinetic,
             Quantity::Kinetic(Some(body)) => {
                 let (linear, angular) = twist(body);

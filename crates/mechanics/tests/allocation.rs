@@ -6,11 +6,11 @@ mod common;
 
 use common::{cuboid, floor};
 use glam::DVec3;
-use signorini_mechanics::assemble::{Assembly, Present, Scheme};
+use signorini_mechanics::assemble::{Assembly, Scheme, StepInput};
 use signorini_mechanics::geometry::World;
 use signorini_mechanics::scene::*;
 use signorini_mechanics::step::{Settings, Stepper};
-use signorini_solve::problem::made::{self, Known};
+use signorini_solve::problem::test_problems::{self, ProblemWithSolution};
 use signorini_solve::problem::{Law, Solution, Tolerance};
 use signorini_solve::solve::{Method, Status, StoppingCriteria};
 use std::alloc::{GlobalAlloc, Layout as Memory, System};
@@ -75,7 +75,7 @@ fn finding_contacts_and_assembling_allocates_nothing() {
     }
     let layout = Layout::of(&scene);
     let mut world = World::new(&scene.colliders).unwrap();
-    let (mut now, mut contacts, mut assembly) = (Present::default(), Vec::new(), Assembly::new(&scene, &layout));
+    let (mut now, mut contacts, mut assembly) = (StepInput::default(), Vec::new(), Assembly::new(&scene, &layout));
     let state = State::initial(&scene);
     // On a thread of the pool: handing work to a pool from outside allocates now and then.
     let pool = rayon::ThreadPoolBuilder::new().num_threads(1).build().unwrap();
@@ -99,7 +99,7 @@ fn finding_contacts_and_assembling_allocates_nothing() {
 fn a_second_solve_allocates_nothing() {
     let pool = rayon::ThreadPoolBuilder::new().num_threads(1).build().unwrap();
     let mut seen = [0; 5];
-    for Known { problem, .. } in made::all().into_iter().filter(|known| !known.problem.laws.is_empty()) {
+    for ProblemWithSolution { problem, .. } in test_problems::all().into_iter().filter(|known| !known.problem.laws.is_empty()) {
         let laws = &problem.laws;
         let joints = laws.iter().all(|law| *law == Law::Equality);
         let smooth = laws.iter().all(|law| law.friction().is_none());

@@ -2,7 +2,7 @@
 
 use glam::{DQuat, DVec3};
 use signorini_mechanics::assemble::part::{Measure, Mount, Twist, measure};
-use signorini_mechanics::assemble::{Present, element};
+use signorini_mechanics::assemble::{StepInput, element};
 use signorini_mechanics::scene::*;
 use signorini_solve::math::pose::Pose;
 
@@ -111,25 +111,25 @@ fn two_bodies(force: &ForceKind) -> Scene {
     scene
 }
 
-fn present(a: &Pose, b: &Pose) -> Present {
-    Present {
+fn present(a: &Pose, b: &Pose) -> StepInput {
+    StepInput {
         time: 0.0,
         h: 1.0,
         poses: vec![Pose::IDENTITY, *a, *b],
         twists: vec![Twist::default(); 3],
         angles: Vec::new(),
-        ..Present::default()
+        ..StepInput::default()
     }
 }
 
-fn energy(scene: &Scene, now: &Present) -> f64 {
+fn energy(scene: &Scene, now: &StepInput) -> f64 {
     let mut elements = Vec::new();
     element::evaluate(scene, now, &mut elements);
     elements.iter().map(|e| e.energy()).sum()
 }
 
 /// The force along a motion: −Gᵀ K x.
-fn push(scene: &Scene, now: &Present, a: &Twist, b: &Twist) -> f64 {
+fn push(scene: &Scene, now: &StepInput, a: &Twist, b: &Twist) -> f64 {
     let mut elements = Vec::new();
     element::evaluate(scene, now, &mut elements);
     let mut sum = 0.0;

@@ -53,7 +53,7 @@ fn an_elastic_ball_bounces_for_ever() {
     let (mut worst, mut energy) = (0.0f64, 0.0);
     for i in 1..=8000 {
         let verdict = stepper.step(&scene, &mut state).unwrap();
-        assert!(verdict.energy.residual().abs() < 1e-12 * verdict.energy.turnover);
+        assert!(verdict.energy.residual().abs() < 1e-12 * verdict.energy.throughput);
         let t = (h * i as f64 + 0.5 * flight) % flight;
         let height = 0.1 + (2.0 * G).sqrt() * t - 0.5 * G * t * t;
         worst = worst.max((state.pose(id).position.z - height).abs());
@@ -418,7 +418,7 @@ fn accuracy_chooses_the_steps_and_goes_on_to_the_bit() {
             for _ in 0..steps {
                 let verdict = stepper.step(&scene, &mut state).unwrap();
                 solves += verdict.solves;
-                assert!(verdict.scheme.unwrap().held && verdict.energy.residual().abs() < 1e-11 * verdict.energy.turnover);
+                assert!(verdict.scheme.unwrap().held && verdict.energy.residual().abs() < 1e-11 * verdict.energy.throughput);
             }
             (state, solves)
         };

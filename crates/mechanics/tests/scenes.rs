@@ -286,7 +286,7 @@ fn a_step_that_is_not_accepted_is_never_applied_silently() {
         Stepper::new(&scene, Settings { policy: Policy::Substep, halvings: 2, ..hopeless }).unwrap().step(&scene, &mut halved).unwrap();
     assert_eq!(verdict.substeps, 4);
     assert!(!verdict.accepted && (halved.time - 1e-2).abs() < 1e-15);
-    assert!(verdict.energy.residual().abs() < 1e-12 * verdict.energy.turnover);
+    assert!(verdict.energy.residual().abs() < 1e-12 * verdict.energy.throughput);
 }
 
 /// A step that fails in its second half leaves nothing of its first half behind.

@@ -2,7 +2,7 @@
 
 use glam::{DMat3, DQuat, DVec3};
 use signorini_mechanics::assemble::tetrahedron::{Lame, Tetrahedron};
-use signorini_mechanics::assemble::{Assembly, Friction, Penalty, Present, Scheme, Treatment};
+use signorini_mechanics::assemble::{Assembly, Friction, Penalty, Scheme, StepInput, Treatment};
 use signorini_mechanics::geometry::{Shape, Tetrahedra};
 use signorini_mechanics::scene::*;
 use signorini_mechanics::step::{Settings, Stepper};
@@ -28,7 +28,7 @@ fn constant(force: DVec3) -> [Function; 3] {
 /// The elastic forces of a state, node by node, N.
 fn forces(scene: &Scene, state: &State) -> Vec<f64> {
     let layout = Layout::of(scene);
-    let mut now = Present::default();
+    let mut now = StepInput::default();
     now.set(scene, &layout, state, 1.0);
     now.node_velocities.fill(DVec3::ZERO);
     let mut assembly = Assembly::new(scene, &layout);
@@ -265,7 +265,7 @@ fn a_free_body_keeps_its_momentum_and_a_pair_that_collides_too() {
         let verdict = stepper.step(&scene, &mut state).unwrap();
         assert!(verdict.accepted, "{:?}", verdict.error);
         touched += usize::from(largest(&stepper.solution().r) > 0.0);
-        residual = residual.max(verdict.energy.residual().abs() / verdict.energy.turnover());
+        residual = residual.max(verdict.energy.residual().abs() / verdict.energy.throughput());
     }
     let change = (momentum(&state, &stepper) - before).length();
     assert!(touched > 3, "they met: {touched}");
@@ -367,7 +367,7 @@ fn every_method_takes_a_soft_body_on_the_floor() {
         assert!(verdict.rows >= 75, "25 nodes touch");
         answers.push((method.name(), state.v));
     }
-    // The velocities of the convex law are unique: within the tolerance of the judge, 1e-8 m/s, and what a mesh makes of it.
+    // The velocities of the convex law are unique: within the tolerance of 1e-8 m/s, and what a mesh makes of it.
     for (name, v) in &answers[1..] {
         let difference = v.iter().zip(&answers[0].1).fold(0.0f64, |m, (a, b)| m.max((a - b).abs()));
         assert!(difference < 1e-5, "{name}: {difference}");

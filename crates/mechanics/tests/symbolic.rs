@@ -1,7 +1,7 @@
 //! Accelerations by symbolic preprocessing: against the assembly, differences, the dense twin, closed forms and bad input.
 
 use glam::DVec3;
-use signorini_mechanics::assemble::{Assembly, Present, Scheme, joint};
+use signorini_mechanics::assemble::{Assembly, Scheme, StepInput, joint};
 use signorini_mechanics::mechanism::dense::Dense;
 use signorini_mechanics::mechanism::procedures::{count, procedures};
 use signorini_mechanics::mechanism::simulation::Energy;
@@ -85,10 +85,10 @@ fn energy(e: &Energy) -> f64 {
 }
 
 /// The state of a simulation as the assembly sees it.
-fn present(scene: &Scene, simulation: &Simulation) -> (State, Present) {
+fn present(scene: &Scene, simulation: &Simulation) -> (State, StepInput) {
     let mut state = State::initial(scene);
     simulation.write(&mut state);
-    let now = Present::at_rest(scene, &state);
+    let now = StepInput::at_rest(scene, &state);
     (state, now)
 }
 

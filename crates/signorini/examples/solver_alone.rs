@@ -3,7 +3,7 @@
 //! Unknowns are the velocities of a point mass; one block of three rows is its contact with Coulomb's law.
 
 use signorini::math::sparse::Csr;
-use signorini::problem::{Judge, Law, Problem, Rows, Solution};
+use signorini::problem::{Law, PreparedProblem, Problem, Rows, Solution};
 use signorini::solve::{Method, StoppingCriteria};
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
@@ -24,7 +24,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     problem.check()?;
     let mut solution = Solution { v: vec![0.0; 3], r: vec![0.0; 3] };
     let report = Method::Newton.build(StoppingCriteria::default()).solve(&problem, &mut solution)?;
-    let error = Judge::of(&problem)?.error(&problem, &solution);
+    let error = PreparedProblem::of(&problem)?.error(&problem, &solution);
     println!("{:?}: v = {:?}, r = {:?}, {:.1e} J", report.status, solution.v, solution.r, error.joule);
     // Friction takes μ g h of the speed.
     assert!((solution.v[0] - (speed - mu * 9.81 * h)).abs() < 1e-9);

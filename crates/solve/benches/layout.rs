@@ -5,7 +5,7 @@
 //! `problem::Rows` is), and 6-wide dense segments per body.
 
 use signorini_solve::math::sparse::Csr;
-use signorini_solve::problem::made::Numbers;
+use signorini_solve::problem::test_problems::Lcg;
 use signorini_solve::problem::{Law, Rows};
 use std::hint::black_box;
 use std::time::Instant;
@@ -15,7 +15,7 @@ fn packing(side: usize) -> (usize, Rows, Vec<Law>) {
     let bodies = side * side * side;
     let at = |x: usize, y: usize, z: usize| (x * side + y) * side + z;
     let (mut rows, mut laws) = (Rows::new(6 * bodies), Vec::new());
-    let mut numbers = Numbers::new(1);
+    let mut numbers = Lcg::new(1);
     for x in 0..side {
         for y in 0..side {
             for z in 0..side {

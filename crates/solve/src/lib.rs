@@ -13,7 +13,7 @@
 //!
 //! ```
 //! use signorini_solve::math::sparse::Csr;
-//! use signorini_solve::problem::{Judge, Law, Problem, Rows, Solution};
+//! use signorini_solve::problem::{PreparedProblem, Law, Problem, Rows, Solution};
 //! use signorini_solve::solve::{Method, StoppingCriteria};
 //!
 //! // A point of 2 kg falls on a floor within a step of 10 ms: one unknown, one unilateral row.
@@ -33,7 +33,7 @@
 //! Method::Auto.build(StoppingCriteria::default()).solve(&problem, &mut solution)?;
 //! // The floor takes the whole momentum.
 //! assert!(solution.v[0].abs() < 1e-9 && (solution.r[0] - 0.1962).abs() < 1e-9);
-//! assert!(Judge::of(&problem)?.error(&problem, &solution).joule < 1e-15);
+//! assert!(PreparedProblem::of(&problem)?.error(&problem, &solution).joule < 1e-15);
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 

@@ -1,6 +1,6 @@
 //! More work never returns a worse answer: every method on growing budgets, with tolerances that it cannot reach.
 
-use signorini_solve::problem::{Tolerance, made};
+use signorini_solve::problem::{Tolerance, test_problems};
 use signorini_solve::solve::{Method, StoppingCriteria};
 
 /// Relative errors below this are rounding: which of them is the least is chance.
@@ -10,7 +10,7 @@ const ROUNDING: f64 = 1e-18;
 fn more_work_never_returns_a_worse_answer() {
     let tolerance = Tolerance { relative: 1e-30, velocity: 1e-30, ..Tolerance::default() };
     let (mut compared, mut improved, mut worse) = (0, 0, Vec::new());
-    for known in made::all() {
+    for known in test_problems::all() {
         for &method in Method::ALL {
             let budgets: &[u64] = match method {
                 Method::Psor => &[1, 4, 16, 64, 200, 1000, 3000],

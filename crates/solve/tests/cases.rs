@@ -2,7 +2,7 @@
 
 use signorini_solve::problem::files::siconos::{self, Kind};
 use signorini_solve::problem::files::{Input, json};
-use signorini_solve::problem::{Judge, Reduced, Solution, Tolerance};
+use signorini_solve::problem::{PreparedProblem, Reduced, Solution, Tolerance};
 use signorini_solve::solve::auto::{Auto, Settings};
 use signorini_solve::solve::certificate::Certifier;
 use signorini_solve::solve::{Method, ReducedSolver, Status, StoppingCriteria};
@@ -86,7 +86,7 @@ fn auto_solves_what_the_others_solve() {
         let mut solution = Solution::zero(0, problem.rows());
         let report = certifying(stop).solve_reduced(&problem, &mut solution).unwrap();
         println!("RockPile: {:?} {:?}", report.status, report.error);
-        assert!(Judge::of_reduced(&problem).error_reduced(&problem, &solution.r).accepted(&stop.tolerance));
+        assert!(PreparedProblem::of_reduced(&problem).error_reduced(&problem, &solution.r).accepted(&stop.tolerance));
         assert_eq!(report.status, Status::Converged);
     }
 }

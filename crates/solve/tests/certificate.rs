@@ -1,4 +1,4 @@
-//! The certificate of the velocity error against an independent judge (twofold dense arithmetic) and the truth by another method.
+//! The certificate of the velocity error against an independent residual (dense double-double arithmetic) and the truth by another method.
 //! `SIGNORINI_CERTIFICATES=100000 cargo test --test certificate` tries as many random problems as that (`SIGNORINI_FIRST`: from this one on).
 
 mod independent;
@@ -56,7 +56,7 @@ fn recompute(what: &str, dense: &Dense, solution: &Solution, certificate: &Certi
         let (distance, product) = dual(&law, &u[range.clone()], &witness.r[range.clone()]);
         let moved = certificate.standing == Standing::Moved;
         let term = if moved { &terms[..] } else { &terms[range] }.iter().fold(0.0f64, |m, x| m.max(*x));
-        // Twofold arithmetic itself: 1e-28 of the terms; equality rows are at rounding of a double.
+        // DoubleDouble arithmetic itself: 1e-28 of the terms; equality rows are at rounding of a double.
         let open = law == Law::Equality || law == Law::Interval { lo: f64::NEG_INFINITY, hi: f64::INFINITY };
         let allowed = if open || moved { 1e-11 } else { 1e-26 };
         assert!(distance <= allowed * term, "{what}: û is {distance:e} of {term:e} outside K*: {law:?} {certificate:?}");
@@ -130,7 +130,7 @@ fn a_certificate_is_never_below_the_truth() {
         let (right, doubt) = truth(&problem, &dense, method);
         let v: Vec<Dd> = solution.v.iter().map(|&x| x.into()).collect();
         let far = dense.apart(&v, &right).sqrt();
-        let scale = signorini_solve::problem::Judge::of(&problem).unwrap().scale().sqrt();
+        let scale = signorini_solve::problem::PreparedProblem::of(&problem).unwrap().scale().sqrt();
         // Where the references agree, the truth is known to what they differ by.
         if doubt <= 1e-3 * far || far <= 1e-9 * scale {
             tally.compared += 1;

@@ -1,11 +1,11 @@
 //! Every way in which a problem can be wrong is answered by the culprit's name and value.
 
 use signorini_solve::math::sparse::Csr;
-use signorini_solve::problem::made::{self, Known};
+use signorini_solve::problem::test_problems::{self, ProblemWithSolution};
 use signorini_solve::problem::{Invalid, Law, Problem, Reduced, Rows};
 
 fn brick() -> Problem {
-    let Known { problem, .. } = made::all().into_iter().find(|k| k.problem.name == "brick_slides").unwrap();
+    let ProblemWithSolution { problem, .. } = test_problems::all().into_iter().find(|k| k.problem.name == "brick_slides").unwrap();
     problem
 }
 

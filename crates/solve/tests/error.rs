@@ -3,8 +3,8 @@
 use proptest::prelude::*;
 use signorini_solve::math::cliques::CliqueFactor;
 use signorini_solve::math::sparse::Csr;
-use signorini_solve::problem::made::{self, Known, Numbers};
-use signorini_solve::problem::{Judge, Law, Problem, Rows, Solution};
+use signorini_solve::problem::test_problems::{self, Lcg, ProblemWithSolution};
+use signorini_solve::problem::{Law, PreparedProblem, Problem, Rows, Solution};
 
 /// Eq. (5) of [Enzenhoefer2018] with the sign of its erratum: x = x0 + δu − δl, σ_u = u − (x0 − δl).
 fn paper(a: f64, x: f64, w: f64, lo: f64, hi: f64) -> f64 {
@@ -33,7 +33,7 @@ proptest! {
         let (hi, a) = (lo + width, 1.0 / mass);
         let problem = one_row(Law::Interval { lo, hi }, mass, 0.0, u - x / mass);
         let solution = Solution { v: vec![x / mass], r: vec![x] };
-        let error = Judge::of(&problem).unwrap().error(&problem, &solution);
+        let error = PreparedProblem::of(&problem).unwrap().error(&problem, &solution);
         let want = paper(a, x, u, lo, hi);
         // Both sides square differences of numbers up to 5·100: 1e-13 of the largest square.
         prop_assert!((error.joule - want).abs() <= 1e-13 * (1.0 + want + a * x * x + u * u / a), "{} {want}", error.joule);
@@ -42,10 +42,10 @@ proptest! {
 }
 
 /// The problem in other units: masses × `mass`, lengths × `length`. Unknowns 3, 4, 5 of every six are angles if `rigid`.
-fn in_units(known: &Known, mass: f64, length: f64, rigid: bool) -> Known {
+fn in_units(known: &ProblemWithSolution, mass: f64, length: f64, rigid: bool) -> ProblemWithSolution {
     let angle = |j: usize| rigid && j % 6 >= 3;
     let velocity = |j: usize| if angle(j) { 1.0 } else { length };
-    let Known { mut problem, mut solution } = known.clone();
+    let ProblemWithSolution { mut problem, mut solution } = known.clone();
     for i in 0..problem.n() {
         for p in problem.H.starts[i]..problem.H.starts[i + 1] {
             // Kinetic energy scales by mass length²; both velocities are divided out.
@@ -71,22 +71,22 @@ fn in_units(known: &Known, mass: f64, length: f64, rigid: bool) -> Known {
             *hi *= mass * length;
         }
     }
-    Known { problem, solution }
+    ProblemWithSolution { problem, solution }
 }
 
 #[test]
 fn joules_are_joules_in_every_system_of_units() {
-    for known in made::all() {
+    for known in test_problems::all() {
         let rigid = known.problem.name.starts_with("brick");
         // An iterate that is wrong: reactions and velocities off by a tenth.
         let mut off = known.clone();
         off.solution.r.iter_mut().for_each(|r| *r = 0.9 * *r + 0.01);
         off.solution.v.iter_mut().for_each(|v| *v *= 1.1);
-        let want = Judge::of(&off.problem).unwrap().error(&off.problem, &off.solution);
+        let want = PreparedProblem::of(&off.problem).unwrap().error(&off.problem, &off.solution);
         // mm/g/s and t/m/s.
         for (mass, length) in [(1e3, 1e3), (1e-3, 1.0)] {
             let other = in_units(&off, mass, length, rigid);
-            let got = Judge::of(&other.problem).unwrap().error(&other.problem, &other.solution);
+            let got = PreparedProblem::of(&other.problem).unwrap().error(&other.problem, &other.solution);
             let energy = mass * length * length;
             // Rounding of the converted data; where masses span nine decades (a stack), u is 1e9 times smaller than its terms.
             let same = |a: f64, b: f64| (a - b).abs() <= 1e-8 * b.abs();
@@ -101,8 +101,8 @@ fn joules_are_joules_in_every_system_of_units() {
 
 #[test]
 fn a_problem_and_its_reduced_view_have_the_same_error() {
-    for known in made::all() {
-        let Known { problem, solution } = &known;
+    for known in test_problems::all() {
+        let ProblemWithSolution { problem, solution } = &known;
         if problem.rows() == 0 {
             continue;
         }
@@ -113,9 +113,9 @@ fn a_problem_and_its_reduced_view_have_the_same_error() {
         let mut factor = CliqueFactor::default();
         factor.factor(&problem.H).unwrap();
         factor.solve(&mut v);
-        let mut judge = Judge::of(problem).unwrap();
-        let whole = judge.error(problem, &Solution { v, r: r.clone() });
-        let part = Judge::of_reduced(&reduced).error_reduced(&reduced, &r);
+        let mut prepared = PreparedProblem::of(problem).unwrap();
+        let whole = prepared.error(problem, &Solution { v, r: r.clone() });
+        let part = PreparedProblem::of_reduced(&reduced).error_reduced(&reduced, &r);
         // Where masses span nine decades (the stacks) u is a small difference of large terms: 1e-16 · 1e9, squared with its 1e-2.
         let same = |a: f64, b: f64| (a - b).abs() <= 1e-5 * b.abs().max(1e-12 * whole.scale);
         assert!(same(part.joule, whole.joule) && same(part.velocity, whole.velocity), "{}\n{part:?}\n{whole:?}", problem.name);
@@ -123,7 +123,7 @@ fn a_problem_and_its_reduced_view_have_the_same_error() {
         let mut seen = vec![0.0; problem.rows()];
         problem.J.mul(&free_velocity(problem), &mut seen);
         let energy: f64 = seen.iter().chain(&problem.w).map(|u| 0.5 * u * u).sum();
-        let least = judge.a().iter().fold(f64::INFINITY, |m, a| m.min(*a));
+        let least = prepared.a().iter().fold(f64::INFINITY, |m, a| m.min(*a));
         assert!((part.scale - whole.scale).abs() <= 2e-8 * energy / least + 1e-12 * whole.scale, "{}", problem.name);
     }
 }
@@ -140,35 +140,35 @@ fn free_velocity(problem: &Problem) -> Vec<f64> {
 #[test]
 fn the_bound_holds_with_reference_impulses_and_is_safe_with_the_estimate() {
     let (mut total, mut safe) = (0, 0);
-    for known in made::all() {
-        let Known { problem, solution } = &known;
+    for known in test_problems::all() {
+        let ProblemWithSolution { problem, solution } = &known;
         if problem.rows() == 0 || problem.laws.iter().any(|law| matches!(law, Law::Coulomb { .. })) {
             continue;
         }
-        let mut judge = Judge::of(problem).unwrap();
-        let mut numbers = Numbers::new(11);
+        let mut prepared = PreparedProblem::of(problem).unwrap();
+        let mut numbers = Lcg::new(11);
         for sample in 0..60 {
             let noise = 10f64.powf(-(f64::from(sample) / 10.0));
             let mut r = solution.r.clone();
             for (k, law) in problem.laws.iter().enumerate() {
                 let block = problem.J.block(k);
-                let size = judge.a()[k].sqrt().recip() * judge.scale().sqrt();
+                let size = prepared.a()[k].sqrt().recip() * prepared.scale().sqrt();
                 r[block.range()].iter_mut().for_each(|r| *r += noise * size * numbers.draw());
                 law.project(&mut r[block.range()]);
             }
             let mut v = problem.k.clone();
             problem.J.add_transposed(&r, &mut v);
-            judge.factor().solve(&mut v);
+            prepared.factor().solve(&mut v);
             let wrong: Vec<f64> = v.iter().zip(&solution.v).map(|(a, b)| a - b).collect();
             let mut momentum = vec![0.0; wrong.len()];
             problem.H.mul(&wrong, &mut momentum);
             let truth = 0.5 * signorini_solve::math::dot(&wrong, &momentum);
             let iterate = Solution { v, r };
-            let certain = judge.error_against(problem, &iterate, Some(&solution.r));
+            let certain = prepared.error_against(problem, &iterate, Some(&solution.r));
             // The stack of ratio 10 forms u from impulses 1e9 times larger: its rounding is 1e-16 · 1e9 · √scale, squared.
             assert!(certain.estimate >= truth * (1.0 - 1e-9) - 1e-12 * certain.scale, "{}: {} < {truth}", problem.name, certain.estimate);
             if truth > 1e-10 * certain.scale {
-                let estimated = judge.error(problem, &iterate);
+                let estimated = prepared.error(problem, &iterate);
                 total += 1;
                 safe += usize::from(estimated.estimate >= truth * (1.0 - 1e-9) - 1e-12 * certain.scale);
             }
@@ -179,11 +179,11 @@ fn the_bound_holds_with_reference_impulses_and_is_safe_with_the_estimate() {
 
 #[test]
 fn what_is_not_a_number_is_never_a_small_error() {
-    for known in made::all() {
+    for known in test_problems::all() {
         if known.problem.rows() == 0 {
             continue;
         }
-        let mut judge = Judge::of(&known.problem).unwrap();
+        let mut prepared = PreparedProblem::of(&known.problem).unwrap();
         for which in 0..2 {
             let mut solution = known.solution.clone();
             if which == 0 {
@@ -191,7 +191,7 @@ fn what_is_not_a_number_is_never_a_small_error() {
             } else {
                 solution.r[0] = f64::NAN;
             }
-            assert!(!judge.error(&known.problem, &solution).accepted(&Default::default()), "{}", known.problem.name);
+            assert!(!prepared.error(&known.problem, &solution).accepted(&Default::default()), "{}", known.problem.name);
         }
     }
 }
@@ -199,15 +199,15 @@ fn what_is_not_a_number_is_never_a_small_error() {
 #[test]
 fn doing_nothing_is_an_error_of_one_scale_and_open_contacts_do_not_inflate_it() {
     let problem = one_row(Law::Unilateral, 2.0, -2.0, 0.0);
-    let mut judge = Judge::of(&problem).unwrap();
-    let nothing = judge.error(&problem, &Solution { v: vec![-1.0], r: vec![0.0] });
+    let mut prepared = PreparedProblem::of(&problem).unwrap();
+    let nothing = prepared.error(&problem, &Solution { v: vec![-1.0], r: vec![0.0] });
     // ½ m v² = 1 J, and a hundred-millionth for the yardstick of open contacts.
     assert!((nothing.joule - 1.0).abs() < 1e-15 && (nothing.relative() - 1.0).abs() < 2e-8);
     let far = one_row(Law::Unilateral, 2.0, -2.0, 1e3);
-    let mut judge = Judge::of(&far).unwrap();
-    let open = judge.error(&far, &Solution { v: vec![-1.0], r: vec![0.0] });
+    let mut prepared = PreparedProblem::of(&far).unwrap();
+    let open = prepared.error(&far, &Solution { v: vec![-1.0], r: vec![0.0] });
     assert_eq!((open.joule, open.relative()), (0.0, 0.0));
-    assert!(judge.scale() > 0.0, "an answer of zero still has a yardstick");
+    assert!(prepared.scale() > 0.0, "an answer of zero still has a yardstick");
 }
 
 #[test]
@@ -225,7 +225,7 @@ fn bodies_that_fly_side_by_side_are_not_blamed_for_rounding() {
     };
     let judged = |speed: f64| {
         let problem = flying(speed);
-        Judge::of(&problem).unwrap().error(&problem, &Solution { v: problem.k.clone(), r: vec![0.0] })
+        PreparedProblem::of(&problem).unwrap().error(&problem, &Solution { v: problem.k.clone(), r: vec![0.0] })
     };
     let rounding = judged(0.1 + 0.2);
     assert!(rounding.scale > 0.0 && rounding.joule == 0.0 && rounding.accepted(&Default::default()), "{rounding:?}");

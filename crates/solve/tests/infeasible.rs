@@ -1,4 +1,4 @@
-//! Problems without a solution are named, with a proof that an independent judge checks; problems with one never are.
+//! Problems without a solution are named, with a proof that independent code checks; problems with one never are.
 //! `SIGNORINI_INFEASIBLE=10000 cargo test --test infeasible` tries as many of both kinds.
 
 mod independent;

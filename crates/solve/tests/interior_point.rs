@@ -1,7 +1,7 @@
 //! `interior-point` against closed forms, manufactured solutions, and what it must refuse.
 
 use signorini_solve::math::sparse::Csr;
-use signorini_solve::problem::{Law, Problem, Reduced, Rows, Solution, Tolerance, made};
+use signorini_solve::problem::{Law, Problem, Reduced, Rows, Solution, Tolerance, test_problems};
 use signorini_solve::solve::interior_point::{InteriorPoint, Settings, Warm};
 use signorini_solve::solve::{ReducedSolver, Report, Solver, Status, StoppingCriteria};
 
@@ -24,7 +24,7 @@ fn difference(a: &[f64], b: &[f64]) -> f64 {
 
 #[test]
 fn every_known_problem_is_solved_to_its_known_velocities() {
-    for known in made::all() {
+    for known in test_problems::all() {
         let (solution, report) = solve(&known.problem);
         assert_eq!(report.status, Status::Converged, "{}: {:?}", known.problem.name, report);
         // Velocities of order 1, the error in v may exceed the tolerated δu by the conditioning of W.
@@ -35,7 +35,7 @@ fn every_known_problem_is_solved_to_its_known_velocities() {
 
 #[test]
 fn the_reduced_view_has_the_same_velocities() {
-    for known in made::all() {
+    for known in test_problems::all() {
         if known.problem.rows() == 0 {
             continue;
         }
@@ -170,7 +170,7 @@ fn a_mesh_with_friction_agrees_with_its_reduced_view() {
 
 #[test]
 fn a_warm_start_is_never_slower_than_a_cold_one_beyond_one_iteration() {
-    for known in made::all() {
+    for known in test_problems::all() {
         let problem = &known.problem;
         let (solution, cold) = solve(problem);
         let mut same = solution.clone();

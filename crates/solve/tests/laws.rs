@@ -5,8 +5,8 @@
 
 use proptest::prelude::*;
 use signorini_solve::math::sparse::Csr;
-use signorini_solve::problem::made::Numbers;
-use signorini_solve::problem::{Judge, Law, Problem, Rows, Solution, Tolerance};
+use signorini_solve::problem::test_problems::Lcg;
+use signorini_solve::problem::{Law, PreparedProblem, Problem, Rows, Solution, Tolerance};
 use signorini_solve::solve::{Method, Status, StoppingCriteria};
 
 /// Numbers from the corners: signed zeros, the least ones, large ones, and plain ones.
@@ -128,7 +128,7 @@ fn no_contact_pulls_whatever_its_law_and_method() {
     ] {
         let d = law.rows();
         let problem = contact(law, &[1.0, 0.0, 0.0][..d]);
-        let mut judge = Judge::of(&problem).expect("positive definite");
+        let mut prepared = PreparedProblem::of(&problem).expect("positive definite");
         let pulling = Solution {
             v: vec![0.0; d],
             r: {
@@ -137,7 +137,7 @@ fn no_contact_pulls_whatever_its_law_and_method() {
                 r
             },
         };
-        let error = judge.error(&problem, &pulling);
+        let error = prepared.error(&problem, &pulling);
         assert!(!error.accepted(&Tolerance::default()), "{law:?}: a contact that pulls is accepted: {error:?}");
         for method in Method::ALL {
             let mut solution = pulling.clone();
@@ -220,7 +220,7 @@ fn converged_means_that_the_conditions_hold() {
 
 /// A random problem of a few bodies and the size of its velocities.
 fn random(seed: u64) -> (Problem, f64) {
-    let mut x = Numbers::new(seed);
+    let mut x = Lcg::new(seed);
     let mut pick = |n: usize| (((x.draw() + 1.0) * 0.5 * n as f64) as usize).min(n - 1);
     let (bodies, blocks) = (1 + pick(4), 1 + pick(6));
     let mass_decades = [0.0, 1.0, 3.0][pick(3)];

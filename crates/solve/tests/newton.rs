@@ -1,8 +1,8 @@
 //! Newton's method under the true law: facts that do not depend on how it works.
 
 use signorini_solve::math::sparse::Csr;
-use signorini_solve::problem::made::{self, Numbers};
-use signorini_solve::problem::{Judge, Law, Problem, Reduced, Rows, Solution, Tolerance};
+use signorini_solve::problem::test_problems::{self, Lcg};
+use signorini_solve::problem::{Law, PreparedProblem, Problem, Reduced, Rows, Solution, Tolerance};
 use signorini_solve::solve::newton::{Branch, Newton, Settings, Unique};
 use signorini_solve::solve::{ReducedSolver, Report, Solver, Status, StoppingCriteria};
 
@@ -20,7 +20,7 @@ fn solve(problem: &Problem) -> (Solution, Report) {
 
 /// Bodies in a heap: each rests on two of those before it, or on the ground, and is thrown about.
 fn heap(bodies: usize, mu: f64, seed: u64, law: fn(f64) -> Law) -> Problem {
-    let mut draw = Numbers::new(seed);
+    let mut draw = Lcg::new(seed);
     let n = 6 * bodies;
     let mass: Vec<f64> = (0..n).map(|i| if i % 6 < 3 { 1.0 } else { 0.1 }).collect();
     let k: Vec<f64> = (0..n).map(|i| mass[i] * (if i % 6 == 2 { -2.0 } else { 0.5 * draw.draw() })).collect();
@@ -39,7 +39,7 @@ fn heap(bodies: usize, mu: f64, seed: u64, law: fn(f64) -> Law) -> Problem {
 }
 
 /// Three rows in a random upright frame at a random point of both bodies.
-fn contact(rows: &mut Rows, draw: &mut Numbers, body: usize, other: Option<usize>) {
+fn contact(rows: &mut Rows, draw: &mut Lcg, body: usize, other: Option<usize>) {
     let normal = unit([draw.draw(), draw.draw(), 1.5]);
     let first = unit(cross(normal, [draw.draw(), draw.draw(), draw.draw()]));
     let second = cross(normal, first);
@@ -77,9 +77,9 @@ fn coulomb(mu: f64) -> Law {
 
 #[test]
 fn known_problems_are_solved() {
-    for known in made::all() {
+    for known in test_problems::all() {
         let (solution, report) = solve(&known.problem);
-        let error = Judge::of(&known.problem).unwrap().error(&known.problem, &solution);
+        let error = PreparedProblem::of(&known.problem).unwrap().error(&known.problem, &solution);
         // Not `accepted`: at impulses of 1e9 times the smallest the bound is rounding times impulse.
         let tolerance = Tolerance::default();
         assert!(
@@ -220,7 +220,7 @@ fn in_units(problem: &Problem, mass: f64, length: f64) -> Problem {
 
 #[test]
 fn its_own_answer_comes_back_untouched() {
-    let mut problems: Vec<Problem> = made::all().into_iter().map(|known| known.problem).collect();
+    let mut problems: Vec<Problem> = test_problems::all().into_iter().map(|known| known.problem).collect();
     problems.push(heap(12, 0.4, 3, coulomb));
     for problem in problems {
         let mut newton = Newton::new(Settings::default());
@@ -250,7 +250,7 @@ fn its_own_answer_comes_back_untouched() {
 #[test]
 fn velocities_kept_or_eliminated_agree() {
     // One heavy plate under all bodies makes W dense: the form with velocities is chosen; its reduced view has none.
-    let mut draw = Numbers::new(5);
+    let mut draw = Lcg::new(5);
     let bodies = 60;
     let n = 6 * (bodies + 1);
     let mass: Vec<f64> = (0..n)
@@ -334,7 +334,7 @@ fn a_mesh_keeps_its_velocities() {
 fn all_laws_in_one_problem() {
     let mut problem = heap(10, 0.5, 21, coulomb);
     let n = problem.n();
-    let mut draw = Numbers::new(9);
+    let mut draw = Lcg::new(9);
     let extra = [Law::Equality, Law::Unilateral, Law::Interval { lo: -0.1, hi: 0.2 }, Law::Interval { lo: 0.0, hi: f64::INFINITY }];
     for (i, law) in extra.into_iter().enumerate() {
         let columns = [(6 * i) as u32, (6 * i + 7) as u32, (n - 1) as u32];

@@ -2,7 +2,7 @@
 
 use proptest::prelude::*;
 use signorini_solve::math::sparse::Csr;
-use signorini_solve::problem::{Judge, Law, Problem, Reduced, Rows, Solution, Tolerance};
+use signorini_solve::problem::{Law, PreparedProblem, Problem, Reduced, Rows, Solution, Tolerance};
 use signorini_solve::solve::lemke::{self, Lemke};
 use signorini_solve::solve::pivot::{Pivot, Settings, pyramid, pyramid_reduced};
 use signorini_solve::solve::{ReducedSolver, Report, Solver, Status, StoppingCriteria};
@@ -299,7 +299,7 @@ proptest! {
         let (solution, report) = solve(&problem);
         prop_assert!(report.status == Status::Converged && report.error.relative() <= 1e-14, "{report:?}");
         let reduced = Reduced::of(&problem).unwrap();
-        let mut judge = Judge::of_reduced(&reduced);
+        let mut prepared = PreparedProblem::of_reduced(&reduced);
         let mut momentum = k.clone();
         problem.J.add_transposed(&solution.r, &mut momentum);
         let mut walk = Solution::zero(0, m);
@@ -307,7 +307,7 @@ proptest! {
         Pivot::new(exact()).solve_reduced(&reduced, &mut walk).unwrap();
         Lemke::new(lemke::Settings::default()).solve_reduced(&reduced, &mut path).unwrap();
         for other in [walk, path] {
-            prop_assert!(judge.error_reduced(&reduced, &other.r).relative() <= 1e-14);
+            prop_assert!(prepared.error_reduced(&reduced, &other.r).relative() <= 1e-14);
             let mut same = k.clone();
             problem.J.add_transposed(&other.r, &mut same);
             for (a, b) in same.iter().zip(&momentum) {

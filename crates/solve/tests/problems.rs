@@ -1,9 +1,9 @@
 //! Every method × every stored problem, judged by the error in joules.
-//! A new method is one line of `PROMISES`; a new problem is one line of `problem::made::all`.
+//! A new method is one line of `PROMISES`; a new problem is one line of `problem::test_problems::all`.
 
 use signorini_solve::problem::files::{Input, json};
-use signorini_solve::problem::made::{self, Known};
-use signorini_solve::problem::{Judge, Law, Problem, Reduced, Residual, Solution, Tolerance};
+use signorini_solve::problem::test_problems::{self, ProblemWithSolution};
+use signorini_solve::problem::{Law, PreparedProblem, Problem, Reduced, Residual, Solution, Tolerance};
 use signorini_solve::solve::{Method, Report, Status, StoppingCriteria};
 use std::path::Path;
 
@@ -48,7 +48,7 @@ fn distance(problem: &Problem, a: &[f64], b: &[f64]) -> f64 {
 /// What must be true of every report, whatever happened.
 fn honest(what: &str, problem: &Problem, solution: &Solution, report: &Report, tolerance: &Tolerance) {
     assert!(solution.v.iter().chain(&solution.r).all(|x| x.is_finite()), "{what}: NaN in the answer");
-    let judged: Residual = Judge::of(problem).unwrap().error(problem, solution);
+    let judged: Residual = PreparedProblem::of(problem).unwrap().error(problem, solution);
     assert!(judged.relative() <= report.error.relative() * (1.0 + 1e-9) + 1e-30, "{what}: reported {:?}, judged {judged:?}", report.error);
     if report.status == Status::Converged {
         assert!(judged.accepted(tolerance), "{what}: called converged at {judged:?}");
@@ -59,7 +59,7 @@ fn honest(what: &str, problem: &Problem, solution: &Solution, report: &Report, t
 fn every_method_on_every_problem() {
     let tolerance = Tolerance::default();
     for promise in PROMISES {
-        for Known { problem, solution: known } in made::all() {
+        for ProblemWithSolution { problem, solution: known } in test_problems::all() {
             let what = format!("{} on {}", promise.method.name(), problem.name);
             let mut solver = promise.method.build(StoppingCriteria { tolerance, ..StoppingCriteria::default() });
             let mut solution = Solution::zero(problem.n(), problem.rows());
@@ -89,7 +89,7 @@ fn every_method_on_every_problem() {
 fn every_method_on_every_reduced_problem() {
     let tolerance = Tolerance::default();
     for promise in PROMISES {
-        for Known { problem, .. } in made::all() {
+        for ProblemWithSolution { problem, .. } in test_problems::all() {
             if problem.rows() == 0 {
                 continue;
             }
@@ -103,7 +103,7 @@ fn every_method_on_every_reduced_problem() {
                 continue;
             };
             assert!(solution.r.iter().all(|x| x.is_finite()), "{what}: NaN in the answer");
-            let judged = Judge::of_reduced(&reduced).error_reduced(&reduced, &solution.r);
+            let judged = PreparedProblem::of_reduced(&reduced).error_reduced(&reduced, &solution.r);
             assert_eq!(report.status == Status::Converged, judged.accepted(&tolerance) && report.status == Status::Converged, "{what}");
             let hard = promise.hard.contains(&problem.name.as_str()) || !(promise.treats)(&problem);
             assert!(hard || report.status == Status::Converged, "{what}: {:?} {:?}", report.status, report.error);
@@ -114,7 +114,7 @@ fn every_method_on_every_reduced_problem() {
 #[test]
 fn contradictions_are_not_called_converged() {
     // Two rows that want 0 and 1 m/s of the same point.
-    let mut problem = made::all().into_iter().find(|k| k.problem.name == "door_on_three_hinges").unwrap().problem;
+    let mut problem = test_problems::all().into_iter().find(|k| k.problem.name == "door_on_three_hinges").unwrap().problem;
     problem.w[2] = 1.0;
     for promise in PROMISES {
         let mut solution = Solution::zero(problem.n(), problem.rows());
@@ -127,7 +127,7 @@ fn contradictions_are_not_called_converged() {
 
 #[test]
 fn budgets_are_kept_and_deadlines_are_marked() {
-    let problem = made::all().into_iter().find(|k| k.problem.name == "mixed_cone_large_7").unwrap().problem;
+    let problem = test_problems::all().into_iter().find(|k| k.problem.name == "mixed_cone_large_7").unwrap().problem;
     for promise in PROMISES.iter().filter(|p| (p.treats)(&problem)) {
         let what = promise.method.name();
         let mut solution = Solution::zero(problem.n(), problem.rows());
@@ -149,7 +149,7 @@ fn the_stored_problems_are_what_the_code_makes() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../problems");
     let write = std::env::var_os("SIGNORINI_WRITE").is_some();
     let mut expected = Vec::new();
-    for Known { problem, solution } in made::all() {
+    for ProblemWithSolution { problem, solution } in test_problems::all() {
         let name = format!("{}.json", problem.name);
         let text = json::write(&Input::Problem(problem), Some(&solution), None);
         if write {

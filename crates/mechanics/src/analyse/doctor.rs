@@ -6,7 +6,7 @@
 use super::mobility::{Mechanism, Mobility, Remedy, mobility};
 use super::place::{self, place};
 use super::size;
-use crate::assemble::{Present, Scheme, Source, joint};
+use crate::assemble::{Scheme, Source, StepInput, joint};
 use crate::geometry::{Contact, Shape, Volume, World};
 use crate::scene::{BodyId, Coordinate, Drive, ForceKind, JointId, JointKind, Kind, Layout, Scene, State};
 use serde::Serialize;
@@ -184,7 +184,7 @@ impl Findings<'_> {
     /// Initial velocities that joints do not allow.
     fn velocities(&mut self) {
         let layout = Layout::of(self.scene);
-        let mut now = Present::default();
+        let mut now = StepInput::default();
         now.set(self.scene, &layout, &self.state, self.dt);
         let assembly = super::joint_rows(self.scene, &layout, &now, &Scheme { joint_erp: 0.0, ..Scheme::default() });
         let mut u = vec![0.0; assembly.problem.rows()];
@@ -208,7 +208,7 @@ impl Findings<'_> {
 
     /// Stops that are passed already.
     fn stops(&mut self) {
-        let now = Present::at_rest(self.scene, &self.state);
+        let now = StepInput::at_rest(self.scene, &self.state);
         for j in 0..self.scene.joints.len() {
             for limit in &self.scene.joints[j].limits {
                 let x = joint::coordinate(self.scene, JointId(j as u32), limit.coordinate, &now).value;

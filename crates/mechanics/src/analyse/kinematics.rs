@@ -16,7 +16,7 @@
 use super::place::{Placement, place};
 use super::{joint_rows, rigid_blocks};
 use crate::assemble::element::evaluate;
-use crate::assemble::{Present, Scheme, Source, Twist};
+use crate::assemble::{Scheme, Source, StepInput, Twist};
 use crate::problem::{Problem, Rows, Solution};
 use crate::scene::{BodyId, Drive, ForceKind, Frame, Layout, MotorId, Scene, State};
 use crate::solve::{Solver, StoppingCriteria, direct};
@@ -98,7 +98,7 @@ impl<'a> Kinematics<'a> {
     fn rate(&self, motor: MotorId, state: &State) -> f64 {
         let motor = &self.scene.motors[motor.index()];
         let joint = &self.scene.joints[motor.joint.index()];
-        let now = Present::at_rest(self.scene, state);
+        let now = StepInput::at_rest(self.scene, state);
         let x = crate::assemble::joint::coordinate(self.scene, motor.joint, motor.coordinate, &now);
         let twist = |body: BodyId| {
             let (linear, angular) = state.twist(&self.layout, body);
@@ -109,7 +109,7 @@ impl<'a> Kinematics<'a> {
 
     /// Rigid rows with the rates that motions impose, J v + w = 0.
     fn rows(&self, state: &State) -> (Problem, Vec<Source>) {
-        let mut now = Present::default();
+        let mut now = StepInput::default();
         // Imposed bodies: their velocity at the instant, from a symmetric difference.
         now.set(self.scene, &self.layout, state, 1.0);
         for (i, body) in self.scene.bodies.iter().enumerate() {
@@ -154,7 +154,7 @@ fn solve(problem: &Problem, solution: &mut Solution) -> bool {
 /// Every force but the reactions, at the time of the state: gravity, springs and dampers, applied forces, efforts of motors, and
 /// the gyroscopic torque −ω × Iω (n), N, N m.
 pub fn forces(scene: &Scene, layout: &Layout, state: &State) -> Vec<f64> {
-    let mut now = Present::default();
+    let mut now = StepInput::default();
     now.set(scene, layout, state, 1e-6);
     let mut out = vec![0.0; layout.v];
     for (i, body) in scene.bodies.iter().enumerate() {

@@ -15,7 +15,7 @@
 
 use super::rank::{Component, Row, rank};
 use super::{joint_rows, place, rigid_blocks};
-use crate::assemble::{Assembly, Present, Scheme, Source};
+use crate::assemble::{Assembly, Scheme, Source, StepInput};
 use crate::math::{dot, norm};
 use crate::scene::{BodyId, JointId, JointKind, Layout, Scene, State};
 use glam::DVec3;
@@ -133,7 +133,7 @@ struct Survey<'a> {
 impl<'a> Survey<'a> {
     fn new(scene: &'a Scene, layout: &'a Layout, state: &'a State) -> Survey<'a> {
         // Without stabilisation w holds the imposed rates alone, here their mean over a microsecond.
-        let mut now = Present::default();
+        let mut now = StepInput::default();
         now.set(scene, layout, state, 1e-6);
         for (twist, start) in now.twists.iter_mut().zip(&layout.velocities) {
             if start.is_some() {

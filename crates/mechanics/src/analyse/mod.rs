@@ -23,12 +23,12 @@ pub use place::{Placement, place};
 pub use reactions::{Reactions, reactions};
 pub use statics::{Equilibrium, Unsettled, equilibrium};
 
-use crate::assemble::{Assembly, Present, Scheme, inertia, joint};
+use crate::assemble::{Assembly, Scheme, StepInput, inertia, joint};
 use crate::problem::Law;
 use crate::scene::{Layout, Scene};
 
 /// The rows of joints, stops, motors and gears as they are now, over H = M; contacts are left out, k is zero.
-pub(crate) fn joint_rows(scene: &Scene, layout: &Layout, now: &Present, scheme: &Scheme) -> Assembly {
+pub(crate) fn joint_rows(scene: &Scene, layout: &Layout, now: &StepInput, scheme: &Scheme) -> Assembly {
     let mut out = Assembly::new(scene, layout);
     out.clear_rows(layout.v);
     out.problem.k = vec![0.0; layout.v];

@@ -16,7 +16,7 @@
 
 use super::mobility::span;
 use super::{joint_rows, rigid_blocks};
-use crate::assemble::{Assembly, Present, Scheme, Source, joint};
+use crate::assemble::{Assembly, Scheme, Source, StepInput, joint};
 use crate::problem::{Problem, Rows, Solution};
 use crate::scene::{BodyId, Drive, JointId, Kind, Layout, Scene, State};
 use crate::solve::{Solver, StoppingCriteria, direct};
@@ -75,7 +75,7 @@ pub fn widest(scene: &Scene, state: &State) -> (f64, Option<Source>) {
 
 /// The initial value of every driven coordinate.
 fn constants(scene: &Scene) -> Vec<f64> {
-    let initial = Present::at_rest(scene, &State::initial(scene));
+    let initial = StepInput::at_rest(scene, &State::initial(scene));
     scene.motors.iter().map(|m| joint::coordinate(scene, m.joint, m.coordinate, &initial).value).collect()
 }
 
@@ -170,7 +170,7 @@ impl Newton<'_> {
 
     /// Angles count on from where they were.
     fn angles(&self, state: &mut State) {
-        let now = Present::at_rest(self.scene, state);
+        let now = StepInput::at_rest(self.scene, state);
         for i in 0..state.angles.len() {
             state.angles[i] = joint::coordinate(self.scene, JointId(i as u32), crate::scene::Coordinate::Angle, &now).value;
         }
@@ -197,7 +197,7 @@ impl Newton<'_> {
 
     /// Gaps and gradients in a state.
     fn system(&self, state: &State) -> System {
-        let now = Present::at_rest(self.scene, state);
+        let now = StepInput::at_rest(self.scene, state);
         let assembly = joint_rows(self.scene, self.layout, &now, &Scheme { joint_erp: 1.0, ..Scheme::default() });
         let mut problem = Problem { H: assembly.problem.H.clone(), k: vec![0.0; self.layout.v], ..Problem::default() };
         problem.J = Rows::new(self.layout.v);
@@ -219,7 +219,7 @@ impl Newton<'_> {
     }
 
     /// The gap of a block; none if it takes no part.
-    fn gap(&self, assembly: &Assembly, k: usize, state: &State, now: &Present) -> Option<f64> {
+    fn gap(&self, assembly: &Assembly, k: usize, state: &State, now: &StepInput) -> Option<f64> {
         let Source::Motor(id) = assembly.sources[k] else {
             // With h = 1 and nothing moving, w is the gap.
             return Some(assembly.problem.w[assembly.problem.J.row_starts[k]]);

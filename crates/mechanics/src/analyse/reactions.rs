@@ -22,7 +22,7 @@ use crate::assemble::part::measure;
 use crate::assemble::{Mount, Source};
 use crate::geometry::tangents;
 use crate::math::dot;
-use crate::problem::{Judge, Law, Problem, Solution, Tolerance};
+use crate::problem::{Law, PreparedProblem, Problem, Solution, Tolerance};
 use crate::scene::{JointId, Scene};
 use crate::solve::{Solver, StoppingCriteria, auto};
 use crate::step::Stepper;
@@ -195,11 +195,11 @@ const SOFT: f64 = 1e-4;
 
 /// The solution of least `Σ a_k ‖r_k‖²` with the same velocities, and whether it was found.
 pub fn least_energy(problem: &Problem, solution: &Solution) -> (Solution, bool) {
-    let Ok(mut judge) = Judge::of(problem) else { return (solution.clone(), false) };
-    let before = judge.error(problem, solution);
+    let Ok(mut prepared) = PreparedProblem::of(problem) else { return (solution.clone(), false) };
+    let before = prepared.error(problem, solution);
     let starts = &problem.J.row_starts;
     let compliance: Vec<f64> =
-        (0..problem.laws.len()).flat_map(|k| std::iter::repeat_n(SOFT * judge.a()[k], starts[k + 1] - starts[k])).collect();
+        (0..problem.laws.len()).flat_map(|k| std::iter::repeat_n(SOFT * prepared.a()[k], starts[k + 1] - starts[k])).collect();
     // Reactions that hold each other in balance wrong by δr are seen as an energy of SOFT² a δr²: 1e-20 stands for 1e-6 of them.
     let tight = Tolerance { relative: 1e-20, velocity: 1e-12, bound: None };
     let mut solver = auto::Auto::new(auto::Settings {
@@ -222,8 +222,8 @@ pub fn least_energy(problem: &Problem, solution: &Solution) -> (Solution, bool) 
     }
     point.v.copy_from_slice(&problem.k);
     problem.J.add_transposed(&point.r, &mut point.v);
-    judge.factor().solve(&mut point.v);
-    let after = judge.error(problem, &point);
+    prepared.factor().solve(&mut point.v);
+    let after = prepared.error(problem, &point);
     let good = after.accepted(&Tolerance::default()) || after.joule <= before.joule;
     if good { (point, true) } else { (solution.clone(), false) }
 }

@@ -95,7 +95,7 @@ pub fn equilibrium(scene: &Scene, settings: Settings, state: &mut State) -> Resu
         largest = largest.max(1e-3 * out.acceleration);
         let energy = &verdict.energy;
         let rose = energy.potential_change - energy.applied - energy.motors;
-        if rose > 1e-12 * energy.turnover && verdict.penetration == 0.0 && h > 1e-7 {
+        if rose > 1e-12 * energy.throughput && verdict.penetration == 0.0 && h > 1e-7 {
             *state = before;
             stepper.settings.h = 0.5 * h;
         } else {

@@ -22,7 +22,7 @@
 use super::leapfrog::{self, Weights};
 use super::part::Gradient;
 use super::rows::Block;
-use super::{Assembly, Present, Scheme, Source, Treatment};
+use super::{Assembly, Scheme, Source, StepInput, Treatment};
 use crate::geometry::{Contact, Grip, tangents};
 use crate::problem::Law;
 use crate::scene::{BodyId, Layout, Scene, Surface};
@@ -41,7 +41,7 @@ pub enum Friction {
 }
 
 /// Appends the rows of all contacts that concern a free body.
-pub fn assemble(out: &mut Assembly, scene: &Scene, layout: &Layout, now: &Present, (scheme, contacts): (&Scheme, &[Contact])) {
+pub fn assemble(out: &mut Assembly, scene: &Scene, layout: &Layout, now: &StepInput, (scheme, contacts): (&Scheme, &[Contact])) {
     for (c, contact) in contacts.iter().enumerate() {
         let (i, j) = (contact.colliders.0 as usize, contact.colliders.1 as usize);
         let bodies = (BodyId(scene.colliders[i].body), BodyId(scene.colliders[j].body));
@@ -102,13 +102,13 @@ pub fn frame(normal: DVec3) -> [DVec3; 3] {
 
 /// What the velocity of the point `point` of `body` along `d` feels.
 #[inline]
-fn gradient(d: DVec3, point: DVec3, body: BodyId, now: &Present) -> Gradient {
+fn gradient(d: DVec3, point: DVec3, body: BodyId, now: &StepInput) -> Gradient {
     let pose = &now.poses[body.index()];
     Gradient { linear: d, angular: pose.inverse_vector((point - pose.position).cross(d)) }
 }
 
 /// `w_n` and `E_n` of a compliant contact; `inverse_mass` is that of its row.
-fn compliant(gap: f64, before: f64, surface: &Surface, now: &Present, inverse_mass: f64) -> (f64, f64) {
+fn compliant(gap: f64, before: f64, surface: &Surface, now: &StepInput, inverse_mass: f64) -> (f64, f64) {
     let (k, c, h, kick, lag) = (1.0 / surface.compliance, surface.damping, now.h, now.kick(), now.lag.unwrap_or(0.0));
     let Weights { alpha, beta, gamma } = Weights::of(now, k * inverse_mass, c * inverse_mass);
     let stiffness = h * beta * k + gamma * c;
@@ -119,7 +119,7 @@ fn compliant(gap: f64, before: f64, surface: &Surface, now: &Present, inverse_ma
 /// `J M⁻¹ Jᵀ` of the normal of a contact, 1/kg; infinite if it touches a soft body, whose elements are small and stiff.
 fn inverse_mass(
     scene: &Scene,
-    now: &Present,
+    now: &StepInput,
     (bodies, grips): (&(BodyId, BodyId), &[Option<Grip>; 2]),
     normal: DVec3,
     point: DVec3,

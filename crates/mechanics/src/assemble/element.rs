@@ -26,7 +26,7 @@ use super::inertia::add;
 use super::joint::coordinate;
 use super::leapfrog::Weights;
 use super::part::{Gradient, Measure, Mount, Twist, measure};
-use super::{Assembly, Present, add_gradient};
+use super::{Assembly, StepInput, add_gradient};
 use crate::math::pose::Pose;
 use crate::scene::{Axis, BodyId, Bushing, Drag, ForceKind, JointId, Layout, Part, Scene, Spring, Torsion};
 use glam::DVec3;
@@ -100,7 +100,7 @@ impl Element {
     }
 
     /// What the element did over a step: rates before it, rates over it, and the share of imposed motions.
-    pub fn work(&self, now: &Present, before: &[f64; MEASURES], after: &[f64; MEASURES], imposed: &[f64; MEASURES]) -> Work {
+    pub fn work(&self, now: &StepInput, before: &[f64; MEASURES], after: &[f64; MEASURES], imposed: &[f64; MEASURES]) -> Work {
         let (kick, lag, Weights { alpha, beta, gamma }) = (now.kick(), now.lag.unwrap_or(0.0), self.weights);
         let x: [f64; MEASURES] = std::array::from_fn(|i| self.measures[i].value - 2.0 * lag * alpha * before[i] + now.h * beta * after[i]);
         let rate: [f64; MEASURES] = std::array::from_fn(|i| (1.0 - gamma) * before[i] + gamma * after[i]);
@@ -111,7 +111,7 @@ impl Element {
     }
 
     /// How the time scheme weighs an element of this stiffness and damping per mass.
-    fn weigh(&mut self, scene: &Scene, now: &Present) {
+    fn weigh(&mut self, scene: &Scene, now: &StepInput) {
         if now.lag.is_none() {
             return;
         }
@@ -141,7 +141,7 @@ fn times(m: &Square, x: &[f64; MEASURES]) -> [f64; MEASURES] {
 }
 
 /// Evaluates all elements into `out`.
-pub fn evaluate(scene: &Scene, now: &Present, out: &mut Vec<Element>) {
+pub fn evaluate(scene: &Scene, now: &StepInput, out: &mut Vec<Element>) {
     out.clear();
     for force in &scene.forces {
         match &force.kind {
@@ -167,7 +167,7 @@ pub fn evaluate(scene: &Scene, now: &Present, out: &mut Vec<Element>) {
 }
 
 /// Adds all elements to H and k.
-pub fn assemble(out: &mut Assembly, scene: &Scene, layout: &Layout, now: &Present) {
+pub fn assemble(out: &mut Assembly, scene: &Scene, layout: &Layout, now: &StepInput) {
     let mut elements = std::mem::take(&mut out.elements);
     evaluate(scene, now, &mut elements);
     for element in &mut elements {
@@ -177,7 +177,7 @@ pub fn assemble(out: &mut Assembly, scene: &Scene, layout: &Layout, now: &Presen
     out.elements = elements;
 }
 
-fn add_element(out: &mut Assembly, e: &Element, layout: &Layout, now: &Present) {
+fn add_element(out: &mut Assembly, e: &Element, layout: &Layout, now: &StepInput) {
     let (h, kick, lag, Weights { alpha, beta, gamma }) = (now.h, now.kick(), now.lag.unwrap_or(0.0), e.weights);
     let mut matrix: Square =
         std::array::from_fn(|i| std::array::from_fn(|j| kick * (h * beta * e.stiffness[i][j] + gamma * e.damping[i][j])));
@@ -226,15 +226,15 @@ fn product(e: &Element, matrix: &Square, from: usize, to: usize) -> [[f64; 6]; 6
 }
 
 /// The velocity over the step of a body that is not free to move; zero for a free one.
-pub(crate) fn imposed_twist(body: BodyId, layout: &Layout, now: &Present) -> Twist {
+pub(crate) fn imposed_twist(body: BodyId, layout: &Layout, now: &StepInput) -> Twist {
     if layout.velocity(body).is_none() { *now.expected(body) } else { Twist::default() }
 }
 
-fn mounts<'a>(now: &'a Present, a: (BodyId, &'a Pose), b: (BodyId, &'a Pose)) -> (Mount<'a>, Mount<'a>) {
+fn mounts<'a>(now: &'a StepInput, a: (BodyId, &'a Pose), b: (BodyId, &'a Pose)) -> (Mount<'a>, Mount<'a>) {
     (Mount { body: &now.poses[a.0.index()], frame: a.1 }, Mount { body: &now.poses[b.0.index()], frame: b.1 })
 }
 
-fn spring(s: &Spring, now: &Present) -> Element {
+fn spring(s: &Spring, now: &StepInput) -> Element {
     let mut e = Element::new(s.a, s.b, 1);
     let (pa, pb) = (Pose::at(s.point_a), Pose::at(s.point_b));
     let (a, b) = mounts(now, (s.a, &pa), (s.b, &pb));
@@ -245,7 +245,7 @@ fn spring(s: &Spring, now: &Present) -> Element {
 }
 
 /// The stiffness of a stretched spring across its line.
-fn pull(s: &Spring, stretched: &Element, now: &Present) -> Element {
+fn pull(s: &Spring, stretched: &Element, now: &StepInput) -> Element {
     let mut e = Element::new(s.a, s.b, 3);
     let (a, b) = (&now.poses[s.a.index()], &now.poses[s.b.index()]);
     let n = stretched.measures[0].b.linear;
@@ -264,7 +264,7 @@ fn pull(s: &Spring, stretched: &Element, now: &Present) -> Element {
     e
 }
 
-fn torsion(s: &Torsion, now: &Present) -> Element {
+fn torsion(s: &Torsion, now: &StepInput) -> Element {
     let mut e = Element::new(s.a, s.b, 1);
     let (a, b) = mounts(now, (s.a, &s.frame_a), (s.b, &s.frame_b));
     e.measures[0] = measure(Part::Twist, a, b);
@@ -275,7 +275,7 @@ fn torsion(s: &Torsion, now: &Present) -> Element {
     e
 }
 
-fn bushing(s: &Bushing, now: &Present) -> Element {
+fn bushing(s: &Bushing, now: &StepInput) -> Element {
     use Axis::*;
     let mut e = Element::new(s.a, s.b, 6);
     let (a, b) = mounts(now, (s.a, &s.frame_a), (s.b, &s.frame_b));
@@ -287,7 +287,7 @@ fn bushing(s: &Bushing, now: &Present) -> Element {
     e
 }
 
-fn drag(s: &Drag, now: &Present) -> Element {
+fn drag(s: &Drag, now: &StepInput) -> Element {
     let mut e = Element::new(BodyId::GROUND, s.body, 6);
     // Leapfrog: at the time of x, between the velocities before and over the step.
     let (before, expected) = (now.twists[s.body.index()].linear, now.expected(s.body).linear);

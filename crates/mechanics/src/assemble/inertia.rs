@@ -16,7 +16,7 @@
 //! Under the leapfrog scheme ω is that of the middle of the step, and the equation is `exp(½hω*) I ω* = I (ω + h̄ α)`, with α the last
 //! angular acceleration of all torques: without it the gyroscopic impulse of a driven body would be of first order.
 
-use super::{Assembly, Present};
+use super::{Assembly, StepInput};
 use crate::math::pose::exponential;
 use crate::math::sparse::Csr;
 use crate::scene::{BodyId, ForceKind, Layout, Scene};
@@ -63,7 +63,7 @@ pub fn pattern(scene: &Scene, layout: &Layout) -> Csr {
 }
 
 /// `H ← M`, `k ← M v`, gravity and gyroscopic impulses.
-pub fn assemble(out: &mut Assembly, scene: &Scene, layout: &Layout, now: &Present) {
+pub fn assemble(out: &mut Assembly, scene: &Scene, layout: &Layout, now: &StepInput) {
     let problem = &mut out.problem;
     problem.H.values.fill(0.0);
     for (i, body) in scene.bodies.iter().enumerate() {

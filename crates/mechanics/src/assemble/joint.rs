@@ -19,7 +19,7 @@ use super::contact::separation;
 use super::leapfrog::{self, Weights};
 use super::part::{Measure, Mount, measure, unwrap};
 use super::rows::Block;
-use super::{Assembly, Present, Scheme, Source};
+use super::{Assembly, Scheme, Source, StepInput};
 use crate::math::pose::Pose;
 use crate::problem::Law;
 use crate::scene::{
@@ -27,7 +27,7 @@ use crate::scene::{
 };
 
 /// Appends the rows of all joints, motors and gears.
-pub fn assemble(out: &mut Assembly, scene: &Scene, layout: &Layout, now: &Present, scheme: &Scheme) {
+pub fn assemble(out: &mut Assembly, scene: &Scene, layout: &Layout, now: &StepInput, scheme: &Scheme) {
     for (j, joint) in scene.joints.iter().enumerate() {
         let id = JointId(j as u32);
         parts(out, (scene, id), (layout, now), scheme);
@@ -60,7 +60,7 @@ pub fn assemble(out: &mut Assembly, scene: &Scene, layout: &Layout, now: &Presen
 }
 
 /// The parts of all joints and nothing else, with u = Ċ + C: for moving bodies back to where their joints hold.
-pub fn assemble_parts(out: &mut Assembly, scene: &Scene, layout: &Layout, now: &Present) {
+pub fn assemble_parts(out: &mut Assembly, scene: &Scene, layout: &Layout, now: &StepInput) {
     let scheme = Scheme { joint_erp: 1.0, ..Scheme::default() };
     for (j, joint) in scene.joints.iter().enumerate() {
         if joint.compliance == 0.0 {
@@ -70,7 +70,7 @@ pub fn assemble_parts(out: &mut Assembly, scene: &Scene, layout: &Layout, now: &
 }
 
 /// A coordinate of a joint; angles count full turns, on from the remembered one.
-pub fn coordinate(scene: &Scene, id: JointId, which: Coordinate, now: &Present) -> Measure {
+pub fn coordinate(scene: &Scene, id: JointId, which: Coordinate, now: &StepInput) -> Measure {
     let mut x = evaluate(&scene.joints[id.index()], which.part(), now);
     if which == Coordinate::Angle {
         x.value = unwrap(x.value, now.angles[id.index()]);
@@ -85,16 +85,16 @@ pub fn motor_terms(motor: &Motor) -> impl Iterator<Item = GearTerm> + '_ {
 }
 
 /// The value of what a motor acts on.
-pub fn motor_value(scene: &Scene, motor: &Motor, now: &Present) -> f64 {
+pub fn motor_value(scene: &Scene, motor: &Motor, now: &StepInput) -> f64 {
     motor_terms(motor).map(|term| term.factor * coordinate(scene, term.joint, term.coordinate, now).value).sum()
 }
 
 /// What a gear keeps constant.
-pub fn gear_value(scene: &Scene, now: &Present, gear: usize) -> f64 {
+pub fn gear_value(scene: &Scene, now: &StepInput, gear: usize) -> f64 {
     scene.gears[gear].terms.iter().map(|term| term.factor * coordinate(scene, term.joint, term.coordinate, now).value).sum()
 }
 
-fn evaluate(joint: &Joint, part: Part, now: &Present) -> Measure {
+fn evaluate(joint: &Joint, part: Part, now: &StepInput) -> Measure {
     evaluate_at(joint, part, &now.poses)
 }
 
@@ -106,7 +106,7 @@ fn evaluate_at(joint: &Joint, part: Part, poses: &[Pose]) -> Measure {
 
 /// The value of a part where the predicted motion leads to. The three coordinates of a point are taken along the axes of the beginning of
 /// the step, as their rows are: along turned axes the rows of a loop would contradict each other by h² near its singular positions.
-fn value_ahead(joint: &Joint, part: Part, now: &Present) -> f64 {
+fn value_ahead(joint: &Joint, part: Part, now: &StepInput) -> f64 {
     let along = |axis: Axis| joint.kind.parts().contains(&Part::Along(axis));
     let (Part::Along(axis), true) = (part, [Axis::X, Axis::Y, Axis::Z].into_iter().all(along)) else {
         return evaluate_at(joint, part, &now.ahead).value;
@@ -118,7 +118,7 @@ fn value_ahead(joint: &Joint, part: Part, now: &Present) -> f64 {
 }
 
 /// What the mean rate of a coordinate over the step has beyond its rate at the beginning, `rate`: its curvature.
-fn curvature(scene: &Scene, (id, which): (JointId, Coordinate), value: f64, rate: f64, now: &Present) -> f64 {
+fn curvature(scene: &Scene, (id, which): (JointId, Coordinate), value: f64, rate: f64, now: &StepInput) -> f64 {
     if now.lag.is_none() || now.straight {
         return 0.0;
     }
@@ -130,7 +130,7 @@ fn curvature(scene: &Scene, (id, which): (JointId, Coordinate), value: f64, rate
 }
 
 /// One row for a coordinate, and its value.
-fn coordinate_block((scene, id): (&Scene, JointId), which: Coordinate, layout: &Layout, now: &Present) -> (Block, f64) {
+fn coordinate_block((scene, id): (&Scene, JointId), which: Coordinate, layout: &Layout, now: &StepInput) -> (Block, f64) {
     let joint = &scene.joints[id.index()];
     let x = coordinate(scene, id, which, now);
     let mut block = Block::new(1);
@@ -139,7 +139,7 @@ fn coordinate_block((scene, id): (&Scene, JointId), which: Coordinate, layout: &
     (block, x.value)
 }
 
-fn parts(out: &mut Assembly, (scene, id): (&Scene, JointId), (layout, now): (&Layout, &Present), scheme: &Scheme) {
+fn parts(out: &mut Assembly, (scene, id): (&Scene, JointId), (layout, now): (&Layout, &StepInput), scheme: &Scheme) {
     let joint = &scene.joints[id.index()];
     for (p, &part) in joint.kind.parts().iter().enumerate() {
         let c = evaluate(joint, part, now);
@@ -163,7 +163,7 @@ fn parts(out: &mut Assembly, (scene, id): (&Scene, JointId), (layout, now): (&La
     }
 }
 
-fn stops(out: &mut Assembly, (scene, id): (&Scene, JointId), limit: &Limit, (layout, now): (&Layout, &Present), scheme: &Scheme) {
+fn stops(out: &mut Assembly, (scene, id): (&Scene, JointId), limit: &Limit, (layout, now): (&Layout, &StepInput), scheme: &Scheme) {
     let joint = &scene.joints[id.index()];
     let x = coordinate(scene, id, limit.coordinate, now);
     for (sign, end) in [(1.0, limit.lo), (-1.0, limit.hi)] {
@@ -187,7 +187,7 @@ fn stops(out: &mut Assembly, (scene, id): (&Scene, JointId), limit: &Limit, (lay
     }
 }
 
-fn motors(out: &mut Assembly, scene: &Scene, layout: &Layout, now: &Present, scheme: &Scheme) {
+fn motors(out: &mut Assembly, scene: &Scene, layout: &Layout, now: &StepInput, scheme: &Scheme) {
     let middle = |f: &Function| f.value(now.time + 0.5 * now.h);
     let limited =
         |effort: f64| if effort.is_finite() { Law::Interval { lo: -now.kick() * effort, hi: now.kick() * effort } } else { Law::Equality };
@@ -216,7 +216,7 @@ fn motors(out: &mut Assembly, scene: &Scene, layout: &Layout, now: &Present, sch
 }
 
 /// One row for what a motor acts on, its value, and what its curvature adds to the rate.
-fn motor_block(scene: &Scene, motor: &Motor, layout: &Layout, now: &Present) -> (Block, f64, f64) {
+fn motor_block(scene: &Scene, motor: &Motor, layout: &Layout, now: &StepInput) -> (Block, f64, f64) {
     let mut block = Block::new(1);
     let (mut value, mut curved) = (0.0, 0.0);
     for term in motor_terms(motor) {

@@ -33,7 +33,7 @@
 //! the error of the centring telescopes.
 
 use super::inertia::free_spin;
-use super::{Assembly, Present, Scheme, Twist, mean_twist};
+use super::{Assembly, Scheme, StepInput, Twist, mean_twist};
 use crate::math::pose::exponential;
 use crate::problem::Solution;
 use crate::scene::{BodyId, Kind, Layout, Scene, State};
@@ -107,7 +107,7 @@ impl Weights {
     pub const EULER: Weights = Weights { alpha: 0.0, beta: 1.0, gamma: 1.0 };
 
     /// For stiffness and damping per mass (1/s², 1/s).
-    pub fn of(now: &Present, stiffness: f64, damping: f64) -> Weights {
+    pub fn of(now: &StepInput, stiffness: f64, damping: f64) -> Weights {
         if now.lag.is_none() {
             return Weights::EULER;
         }
@@ -120,7 +120,7 @@ impl Weights {
 }
 
 /// Velocities at the middle of the step if the forces stay as they were, and where they lead to.
-pub(super) fn predict(now: &mut Present, scene: &Scene, layout: &Layout, state: &State) {
+pub(super) fn predict(now: &mut StepInput, scene: &Scene, layout: &Layout, state: &State) {
     let (lag, h) = (state.lag, now.h);
     now.lag = Some(lag);
     let kick = now.kick();
@@ -183,7 +183,7 @@ pub(super) fn separation(
     (before, expected): (f64, f64),
     restitution: f64,
     scheme: &Scheme,
-    now: &Present,
+    now: &StepInput,
 ) -> (f64, Option<Impact>) {
     let (h, lag, kick) = (now.h, now.lag.unwrap_or(0.0), now.kick());
     let touch = if gap >= 0.0 { gap / h } else { (scheme.contact_erp * gap / now.mending()).max(-scheme.max_depenetration_velocity) };
@@ -217,7 +217,7 @@ pub struct Jumps {
 
 impl Jumps {
     /// Finds the islands with impacts of the solved step.
-    pub fn find(&mut self, layout: &Layout, now: &Present, assembly: &Assembly, solution: &Solution) {
+    pub fn find(&mut self, layout: &Layout, now: &StepInput, assembly: &Assembly, solution: &Solution) {
         let active = |t: &Touch| t.impact.filter(|_| solution.r[t.row as usize] > 0.0);
         self.any = assembly.touches.iter().any(|t| active(t).is_some());
         if !self.any {
@@ -315,7 +315,7 @@ impl Jumps {
     }
 
     /// Positions, velocities, accelerations and lag at the end of the step.
-    pub fn advance(&mut self, scene: &Scene, layout: &Layout, now: &Present, solution: &Solution, state: &mut State) {
+    pub fn advance(&mut self, scene: &Scene, layout: &Layout, now: &StepInput, solution: &Solution, state: &mut State) {
         let (h, kick) = (now.h, now.kick());
         state.acceleration.resize(layout.v, 0.0);
         for (i, body) in scene.bodies.iter().enumerate() {

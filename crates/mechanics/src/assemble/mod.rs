@@ -40,7 +40,7 @@ use glam::DVec3;
 
 /// Where everything is and how it moves at the beginning of a step; bodies by id.
 #[derive(Clone, Debug, Default)]
-pub struct Present {
+pub struct StepInput {
     /// Time at the beginning, s.
     pub time: f64,
     /// Length of the step h, s.
@@ -193,13 +193,13 @@ impl Assembly {
         out.problem.H = inertia::pattern(scene, layout);
         out.meshes = soft::meshes(scene, layout);
         soft::pattern(&mut out.problem.H, &mut out.meshes, layout);
-        let initial = Present::at_rest(scene, &State::initial(scene));
+        let initial = StepInput::at_rest(scene, &State::initial(scene));
         out.gears = (0..scene.gears.len()).map(|g| joint::gear_value(scene, &initial, g)).collect();
         out
     }
 
     /// Writes the problem of one step.
-    pub fn assemble(&mut self, scene: &Scene, layout: &Layout, now: &Present, scheme: &Scheme, contacts: &[Contact]) {
+    pub fn assemble(&mut self, scene: &Scene, layout: &Layout, now: &StepInput, scheme: &Scheme, contacts: &[Contact]) {
         self.momentum(scene, layout, now);
         self.clear_rows(layout.v);
         joint::assemble(self, scene, layout, now, scheme);
@@ -222,7 +222,7 @@ impl Assembly {
     }
 
     /// H and k.
-    fn momentum(&mut self, scene: &Scene, layout: &Layout, now: &Present) {
+    fn momentum(&mut self, scene: &Scene, layout: &Layout, now: &StepInput) {
         for list in [
             &mut self.impulses.gravity,
             &mut self.impulses.gyroscopic,
@@ -252,10 +252,10 @@ impl Assembly {
     }
 }
 
-impl Present {
+impl StepInput {
     /// The state at rest: for what depends on positions alone.
-    pub fn at_rest(scene: &Scene, state: &State) -> Present {
-        let mut now = Present::default();
+    pub fn at_rest(scene: &Scene, state: &State) -> StepInput {
+        let mut now = StepInput::default();
         now.set(scene, &Layout::of(scene), state, 1.0);
         now.twists.fill(Twist::default());
         now
@@ -342,7 +342,7 @@ pub(crate) fn add_gradient(out: &mut [f64], layout: &Layout, body: BodyId, gradi
 }
 
 /// Applied forces, at the middle of the time over which they act.
-fn applied(out: &mut [f64], scene: &Scene, layout: &Layout, now: &Present) {
+fn applied(out: &mut [f64], scene: &Scene, layout: &Layout, now: &StepInput) {
     let t = now.kick_middle();
     for force in &scene.forces {
         let ForceKind::Applied(applied) = &force.kind else { continue };
@@ -359,7 +359,7 @@ fn applied(out: &mut [f64], scene: &Scene, layout: &Layout, now: &Present) {
 }
 
 /// Motors that give a force or torque, at the middle of the time over which it acts.
-fn efforts(out: &mut [f64], scene: &Scene, layout: &Layout, now: &Present) {
+fn efforts(out: &mut [f64], scene: &Scene, layout: &Layout, now: &StepInput) {
     for motor in &scene.motors {
         let Drive::Effort(effort) = &motor.drive else { continue };
         let impulse = now.kick() * effort.value(now.kick_middle());

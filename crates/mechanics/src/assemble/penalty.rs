@@ -13,7 +13,7 @@
 //! [Mangoni2018, §5.3.2] compares explicit springs with rigid contacts.
 
 use super::rows::Block;
-use super::{Assembly, Present, Source};
+use super::{Assembly, Source, StepInput};
 use crate::problem::Law;
 
 /// What a contact is.
@@ -78,7 +78,7 @@ impl Penalty {
     }
 
     /// Adds the contact that `block` describes to k, or its rows to J.
-    pub(super) fn apply(&self, out: &mut Assembly, block: &Block, (gap, mu): (f64, f64), source: Source, now: &Present) {
+    pub(super) fn apply(&self, out: &mut Assembly, block: &Block, (gap, mu): (f64, f64), source: Source, now: &StepInput) {
         let (h, kick) = (now.h, now.kick());
         if gap >= 0.0 {
             return;

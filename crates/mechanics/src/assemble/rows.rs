@@ -1,6 +1,6 @@
 //! Blocks of rows: gradients of bodies, put in the order of the columns.
 
-use super::{Assembly, Gradient, Impact, Present, Source, Touch};
+use super::{Assembly, Gradient, Impact, Source, StepInput, Touch};
 use crate::problem::Law;
 use crate::scene::{BodyId, Layout};
 use glam::DVec3;
@@ -48,7 +48,7 @@ impl Block {
 
     /// Adds what row `row` feels of `body`.
     #[inline]
-    pub fn add(&mut self, row: usize, body: BodyId, gradient: &Gradient, layout: &Layout, now: &Present) {
+    pub fn add(&mut self, row: usize, body: BodyId, gradient: &Gradient, layout: &Layout, now: &StepInput) {
         let before = gradient.rate(&now.twists[body.index()]);
         let expected = if now.lag.is_some() { gradient.rate(now.expected(body)) } else { before };
         self.before[row] += before;
@@ -66,7 +66,7 @@ impl Block {
 
     /// Adds what row `row` feels of a node (counted over all soft bodies).
     #[inline]
-    pub fn add_node(&mut self, row: usize, node: u32, gradient: DVec3, layout: &Layout, now: &Present) {
+    pub fn add_node(&mut self, row: usize, node: u32, gradient: DVec3, layout: &Layout, now: &StepInput) {
         let before = now.node_velocities[node as usize];
         self.before[row] += gradient.dot(before);
         self.expected[row] += gradient.dot(*now.node_predicted.get(node as usize).unwrap_or(&before));

@@ -13,7 +13,7 @@ use super::leapfrog::Weights;
 use super::part::Gradient;
 use super::rows::Block;
 use super::tetrahedron::{Lame, Tetrahedron, Warp};
-use super::{Assembly, Present, Scheme, Source};
+use super::{Assembly, Scheme, Source, StepInput};
 use crate::math::sparse::Csr;
 use crate::problem::Law;
 use crate::scene::{Layout, NodeMass, Scene, Soft, SoftId};
@@ -82,7 +82,7 @@ impl Mesh {
 
     /// How the time scheme weighs each element. Its largest eigenvalue is at most the trace: (λ + 3μ) Σ|g|² over a quarter of its density,
     /// which is an upper bound for all modes of the mesh as well.
-    fn weigh(&mut self, now: &Present) {
+    fn weigh(&mut self, now: &StepInput) {
         self.weights.clear();
         if now.lag.is_none() {
             return;
@@ -169,7 +169,7 @@ impl Mesh {
     }
 
     /// Energies and works over a step, with the elements as they were at its beginning.
-    pub fn work(&self, now: &Present, after: impl Fn(u32) -> DVec3) -> Work {
+    pub fn work(&self, now: &StepInput, after: impl Fn(u32) -> DVec3) -> Work {
         let mut work = Work::default();
         let (h, kick, lag) = (now.h, now.kick(), now.lag.unwrap_or(0.0));
         for (e, nodes) in self.nodes.iter().enumerate() {
@@ -247,7 +247,7 @@ pub fn masses(out: &mut Assembly, layout: &Layout) {
 }
 
 /// Adds all soft bodies to H, k and the known impulses (gravity and loads before k is summed).
-pub fn assemble(out: &mut Assembly, scene: &Scene, layout: &Layout, now: &Present) {
+pub fn assemble(out: &mut Assembly, scene: &Scene, layout: &Layout, now: &StepInput) {
     let (h, kick, lag) = (now.h, now.kick(), now.lag.unwrap_or(0.0));
     let mut meshes = std::mem::take(&mut out.meshes);
     for (mesh, (soft, &first)) in meshes.iter_mut().zip(scene.softs.iter().zip(&layout.node_starts)) {
@@ -299,7 +299,7 @@ fn add(out: &mut [f64], at: Option<u32>, x: DVec3) {
 }
 
 /// Appends the rows of nodes that rigid bodies carry: `d · (v_node − v_body(point))`, d along the axes of the world.
-pub fn attachments(out: &mut Assembly, scene: &Scene, layout: &Layout, now: &Present, scheme: &Scheme) {
+pub fn attachments(out: &mut Assembly, scene: &Scene, layout: &Layout, now: &StepInput, scheme: &Scheme) {
     for (s, (soft, &first)) in scene.softs.iter().zip(&layout.node_starts).enumerate() {
         for (i, attached) in soft.attached.iter().enumerate() {
             let node = first + attached.node;

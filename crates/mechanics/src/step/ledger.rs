@@ -24,7 +24,7 @@
 //!
 //! No term is computed as the rest of the others: [`Ledger::residual`] is rounding, or the assembly is wrong.
 
-use crate::assemble::{Assembly, Present, Source, Twist, soft};
+use crate::assemble::{Assembly, Source, StepInput, Twist, soft};
 use crate::math::dot;
 use crate::problem::Solution;
 use crate::scene::{BodyId, Layout, Scene};
@@ -59,7 +59,7 @@ pub struct Ledger {
     /// Change of potential energy, summed term by term (no cancellation of large heights).
     pub potential_change: f64,
     /// Σ |impulse| |velocity| over every impulse and every unknown: what rounding is relative to.
-    pub turnover: f64,
+    pub throughput: f64,
 }
 
 impl Ledger {
@@ -70,8 +70,8 @@ impl Ledger {
     }
 
     /// What the residual is to be compared with, J.
-    pub fn turnover(&self) -> f64 {
-        self.turnover
+    pub fn throughput(&self) -> f64 {
+        self.throughput
     }
 
     /// The ledger of this stretch of time and the next one.
@@ -89,14 +89,14 @@ impl Ledger {
             scheme: self.scheme + next.scheme,
             solver: self.solver + next.solver,
             potential_change: self.potential_change + next.potential_change,
-            turnover: self.turnover + next.turnover,
+            throughput: self.throughput + next.throughput,
         }
     }
 }
 
 /// Work space of the ledger.
 #[derive(Clone, Debug, Default)]
-pub struct Clerk {
+pub struct EnergyAccounting {
     mean: Vec<f64>,
     defect: Vec<f64>,
     u: Vec<f64>,
@@ -104,9 +104,9 @@ pub struct Clerk {
     pub rotors: f64,
 }
 
-impl Clerk {
+impl EnergyAccounting {
     /// Everything but the potential energy, from the solved step.
-    pub fn write(&mut self, scene: &Scene, layout: &Layout, now: &Present, assembly: &Assembly, solution: &Solution) -> Ledger {
+    pub fn write(&mut self, scene: &Scene, layout: &Layout, now: &StepInput, assembly: &Assembly, solution: &Solution) -> Ledger {
         let mut ledger = Ledger::default();
         self.mean.clear();
         self.mean.resize(layout.v, 0.0);
@@ -131,7 +131,7 @@ impl Clerk {
                 (0.5 * (*old + after(node as u32))).write_to_slice(&mut self.mean[at as usize..]);
             }
         }
-        ledger.turnover = ledger.kinetic + ledger.kinetic_before;
+        ledger.throughput = ledger.kinetic + ledger.kinetic_before;
         let impulses = &assembly.impulses;
         ledger.applied = dot(&impulses.applied, &self.mean);
         ledger.motors = dot(&impulses.motors, &self.mean);
@@ -174,7 +174,7 @@ impl Clerk {
         }
     }
 
-    fn elements(&mut self, layout: &Layout, now: &Present, assembly: &Assembly, solution: &Solution, ledger: &mut Ledger) {
+    fn elements(&mut self, layout: &Layout, now: &StepInput, assembly: &Assembly, solution: &Solution, ledger: &mut Ledger) {
         let after = |body: BodyId| layout.velocity(body).map_or(*now.expected(body), |at| twist_at(&solution.v, at));
         // The velocity of imposed motions, at the mean of before and after as everything else.
         let carried = |body: BodyId| match layout.velocity(body) {
@@ -204,13 +204,13 @@ impl Clerk {
         self.defect.resize(problem.n(), 0.0);
         problem.H.mul(&solution.v, &mut self.defect);
         for ((defect, k), mean) in self.defect.iter_mut().zip(&problem.k).zip(&self.mean) {
-            ledger.turnover += (k.abs() + defect.abs()) * mean.abs();
+            ledger.throughput += (k.abs() + defect.abs()) * mean.abs();
             *defect = k - *defect;
         }
         for block in problem.J.blocks() {
             for (i, row) in block.range().enumerate() {
                 let reach: f64 = block.columns.iter().zip(block.row(i)).map(|(&j, x)| (x * self.mean[j as usize]).abs()).sum();
-                ledger.turnover += solution.r[row].abs() * reach;
+                ledger.throughput += solution.r[row].abs() * reach;
             }
         }
         problem.J.add_transposed(&solution.r, &mut self.defect);
@@ -219,13 +219,13 @@ impl Clerk {
 }
 
 /// Kinetic energy of the rotors, J.
-pub fn rotors(now: &Present, elements: &[crate::assemble::Element]) -> f64 {
+pub fn rotors(now: &StepInput, elements: &[crate::assemble::Element]) -> f64 {
     let rotors = elements.iter().filter(|e| e.inertia > 0.0);
     rotors.map(|e| e.kinetic(e.rates(&now.twists[e.a.index()], &now.twists[e.b.index()])[0])).sum()
 }
 
 /// Potential energy of gravity (zero at the origin) and of the springs, J.
-pub fn potential(scene: &Scene, now: &Present, elements: &[crate::assemble::Element]) -> (f64, f64) {
+pub fn potential(scene: &Scene, now: &StepInput, elements: &[crate::assemble::Element]) -> (f64, f64) {
     let mut gravity = 0.0;
     for (body, pose) in scene.bodies.iter().zip(&now.poses) {
         if let Some(mass) = body.mass() {
@@ -236,7 +236,7 @@ pub fn potential(scene: &Scene, now: &Present, elements: &[crate::assemble::Elem
 }
 
 /// Kinetic energy of the rotors at the velocities `v` of a state, J.
-pub fn rotors_at(layout: &Layout, now: &Present, elements: &[crate::assemble::Element], v: &[f64]) -> f64 {
+pub fn rotors_at(layout: &Layout, now: &StepInput, elements: &[crate::assemble::Element], v: &[f64]) -> f64 {
     let twist = |body: BodyId| layout.velocity(body).map_or(now.twists[body.index()], |at| twist_at(v, at));
     let rotors = elements.iter().filter(|e| e.inertia > 0.0);
     rotors.map(|e| e.kinetic(e.rates(&twist(e.a), &twist(e.b))[0])).sum()
@@ -260,7 +260,7 @@ pub fn kinetic(scene: &Scene, layout: &Layout, meshes: &[soft::Mesh], v: &[f64])
 }
 
 /// Change of the potential energy of gravity, body by body, J.
-pub fn fallen(scene: &Scene, before: &Present, after: &Present, meshes: &[soft::Mesh]) -> f64 {
+pub fn gravity_potential_change(scene: &Scene, before: &StepInput, after: &StepInput, meshes: &[soft::Mesh]) -> f64 {
     let mut change = 0.0;
     for (i, body) in scene.bodies.iter().enumerate() {
         if let Some(mass) = body.mass() {
@@ -275,6 +275,6 @@ pub fn fallen(scene: &Scene, before: &Present, after: &Present, meshes: &[soft::
 }
 
 /// Potential energy of gravity of nodes, J.
-pub fn lifted(scene: &Scene, masses: &[f64], nodes: &[DVec3]) -> f64 {
+pub fn gravity_potential(scene: &Scene, masses: &[f64], nodes: &[DVec3]) -> f64 {
     -masses.iter().zip(nodes).map(|(mass, x)| mass * scene.gravity.dot(*x)).sum::<f64>()
 }

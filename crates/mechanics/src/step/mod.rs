@@ -33,14 +33,14 @@ pub use settings::{Policy, Settings};
 pub use verdict::{Overlap, Used, Verdict};
 
 use crate::assemble::leapfrog::Jumps;
-use crate::assemble::{Assembly, Element, Present, Treatment, element, joint, load_sharing};
+use crate::assemble::{Assembly, Element, StepInput, Treatment, element, joint, load_sharing};
 use crate::geometry::{Contact, World};
 use crate::math::cliques::CliqueFactor;
 use crate::problem::{Problem, Residual, Solution};
 use crate::scene::body::reach;
 use crate::scene::{BodyId, Coordinate, Invalid, JointId, Kind, Layout, Scene, State};
 use crate::solve::schur::Schur;
-use crate::solve::{Both, Method, Report, Sample, Status, Unsupported, auto};
+use crate::solve::{DynSolver, Method, Report, Sample, Status, Unsupported, auto};
 use std::borrow::Cow;
 
 /// Why a step was not taken. The state is as it was.
@@ -96,7 +96,7 @@ pub type Clock = Box<dyn FnMut() -> f64 + Send>;
 /// The method in use.
 enum Engine {
     Auto(Box<auto::Auto>),
-    One(Method, Box<dyn Both>),
+    One(Method, Box<dyn DynSolver>),
 }
 
 /// Steps a scene. Holds buffers only: everything that counts is in the [`State`].
@@ -113,7 +113,7 @@ pub struct Stepper {
     schur: Schur,
     /// True if the last method was given the smaller problem of `schur`.
     reduced: bool,
-    now: Present,
+    now: StepInput,
     /// The greatest distance of any point of a body from its centre of mass, m.
     reaches: Vec<f64>,
     /// How far each body may go within the step, m.
@@ -123,7 +123,7 @@ pub struct Stepper {
     solution: Solution,
     /// Where the last solve began.
     guess: Solution,
-    clerk: ledger::Clerk,
+    accounting: ledger::EnergyAccounting,
     /// Leapfrog: the velocities at the beginning of the step, and its jumps.
     began: Vec<f64>,
     jumps: Jumps,
@@ -133,7 +133,7 @@ pub struct Stepper {
     spans: Vec<f64>,
     trials: accuracy::Trials,
     /// The elements after the step, for their energy.
-    after: (Present, Vec<Element>),
+    after: (StepInput, Vec<Element>),
     factor: CliqueFactor,
     projector: project::Projector,
     linearisation: linearise::Linearisation,
@@ -168,13 +168,13 @@ impl Stepper {
             schur: Schur::default(),
             reduced: false,
             settings,
-            now: Present::default(),
+            now: StepInput::default(),
             reaches: reaches(scene),
             travel: Vec::new(),
             contacts: Vec::new(),
             solution: Solution::default(),
             guess: Solution::default(),
-            clerk: ledger::Clerk::default(),
+            accounting: ledger::EnergyAccounting::default(),
             began: Vec::new(),
             jumps: Jumps::default(),
             fresh: true,
@@ -217,7 +217,7 @@ impl Stepper {
         self.stages.collide += collided - begun;
         self.stages.assemble += assembled - collided;
         self.stages.solve += ended - assembled;
-        let mut verdict = Verdict { solves, ..self.judge(scene, &report) };
+        let mut verdict = Verdict { solves, ..self.evaluate(scene, &report) };
         if !verdict.accepted {
             match self.settings.policy {
                 // Halves begin with the same overlap.
@@ -367,7 +367,7 @@ impl Stepper {
     }
 
     /// What the solution is worth.
-    fn judge(&self, scene: &Scene, report: &Report) -> Verdict {
+    fn evaluate(&self, scene: &Scene, report: &Report) -> Verdict {
         let source = |block: usize| self.assembly.sources.get(block).copied();
         let overlap = self.overlap(scene);
         let solved = report.status == Status::Converged || report.error.accepted(&self.settings.stop.tolerance);
@@ -378,7 +378,7 @@ impl Stepper {
             error: report.error,
             tolerance: self.settings.stop.tolerance,
             worst: source(report.error.worst_block),
-            fastest: source(report.error.fastest_block),
+            fastest: source(report.error.max_velocity_error_block),
             solver: match &self.engine {
                 Engine::Auto(auto) => Used(auto.last()),
                 Engine::One(method, _) => Used(Some(*method)),
@@ -457,7 +457,7 @@ impl Stepper {
 
     /// Energies, joint angles, remembered reactions.
     fn record(&mut self, scene: &Scene, state: &mut State, verdict: &mut Verdict) {
-        let mut energy = self.clerk.write(scene, &self.layout, &self.now, &self.assembly, &self.solution);
+        let mut energy = self.accounting.write(scene, &self.layout, &self.now, &self.assembly, &self.solution);
         let leapfrog = self.now.lag.is_some().then(|| {
             let kinetic = |v: &[f64]| ledger::kinetic(scene, &self.layout, &self.assembly.meshes, v);
             let rotors = ledger::rotors_at(&self.layout, &self.now, &self.assembly.elements, &self.began);
@@ -469,15 +469,16 @@ impl Stepper {
         let (mut gravity_before, mut springs_before) = ledger::potential(scene, &self.now, &self.assembly.elements);
         let (mut gravity, mut springs) = ledger::potential(scene, after, elements);
         for (mesh, &first) in self.assembly.meshes.iter_mut().zip(&self.layout.node_starts) {
-            gravity_before += ledger::lifted(scene, &mesh.masses, &self.now.nodes[first as usize..]);
-            gravity += ledger::lifted(scene, &mesh.masses, &after.nodes[first as usize..]);
+            gravity_before += ledger::gravity_potential(scene, &mesh.masses, &self.now.nodes[first as usize..]);
+            gravity += ledger::gravity_potential(scene, &mesh.masses, &after.nodes[first as usize..]);
             springs_before += mesh.energy();
             mesh.evaluate(&after.nodes);
             springs += mesh.energy();
         }
         energy.potential_before = gravity_before + springs_before;
         energy.potential = gravity + springs;
-        energy.potential_change = ledger::fallen(scene, &self.now, after, &self.assembly.meshes) + (springs - springs_before);
+        energy.potential_change =
+            ledger::gravity_potential_change(scene, &self.now, after, &self.assembly.meshes) + (springs - springs_before);
         energy.scheme += energy.potential_change;
         let rotors = ledger::rotors(after, elements);
         if let Some((kinetic_before, kinetic)) = leapfrog {
@@ -486,11 +487,11 @@ impl Stepper {
             (energy.kinetic_before, energy.kinetic) = (kinetic_before, kinetic + rotors);
         } else {
             // The axes of rotors have turned.
-            let turned = rotors - self.clerk.rotors;
+            let turned = rotors - self.accounting.rotors;
             energy.kinetic += turned;
             energy.scheme += turned;
         }
-        energy.turnover +=
+        energy.throughput +=
             [energy.potential_change, energy.applied, energy.motors, energy.scheme, energy.dampers].map(f64::abs).iter().sum::<f64>();
         verdict.energy = energy;
         for (i, angle) in state.angles.iter_mut().enumerate() {
@@ -543,7 +544,7 @@ impl Stepper {
     }
 
     /// Poses and velocities at the beginning of the last step.
-    pub fn present(&self) -> &Present {
+    pub fn present(&self) -> &StepInput {
         &self.now
     }
 

@@ -7,7 +7,7 @@
 //! One Newton step on the gaps of all rigid joints, in the metric of the mass matrix: the same problem as
 //! a step with k = 0, h = 1 and w = C, solved by `direct`, which does not mind redundant joints. Velocities stay.
 
-use crate::assemble::{Assembly, Present, inertia, joint, soft};
+use crate::assemble::{Assembly, StepInput, inertia, joint, soft};
 use crate::problem::Solution;
 use crate::scene::{BodyId, Layout, Scene, State};
 use crate::solve::{Solver, StoppingCriteria, direct};
@@ -16,7 +16,7 @@ use glam::DVec3;
 /// Work space of the projection.
 #[derive(Default)]
 pub struct Projector {
-    now: Present,
+    now: StepInput,
     assembly: Option<Assembly>,
     solution: Solution,
 }

@@ -8,7 +8,7 @@ use signorini_mechanics::scene::*;
 use signorini_mechanics::step::{Ledger, Settings, Stepper};
 use signorini_solve::math::pose::Pose;
 
-/// Rounding of a ledger: some thousand additions, each within 1e-16 of the turnover.
+/// Rounding of a ledger: some thousand additions, each within 1e-16 of the throughput.
 pub const LEDGER: f64 = 1e-12;
 
 /// Steps of the Euler scheme, whose discrete motions have closed forms of their own.
@@ -43,7 +43,7 @@ pub fn go_on(scene: &Scene, settings: Settings, mut state: State, steps: usize) 
     let (mut energy, mut worst_relative, mut worst_velocity) = (None, 0.0f64, 0.0f64);
     for i in 0..steps {
         let verdict = stepper.step(scene, &mut state).unwrap_or_else(|e| panic!("step {i}: {e}"));
-        let (residual, turnover) = (verdict.energy.residual(), verdict.energy.turnover);
+        let (residual, throughput) = (verdict.energy.residual(), verdict.energy.throughput);
         assert!(
             verdict.accepted,
             "{} step {i}: {:?} by {}, {:.2e} J = {:.1e} of scale, bound {:.1e}, {:.1e} m/s, {}",
@@ -57,8 +57,8 @@ pub fn go_on(scene: &Scene, settings: Settings, mut state: State, steps: usize) 
             verdict.worst_name(scene)
         );
         assert!(
-            residual.abs() <= LEDGER * turnover,
-            "{} step {i}: ledger open by {residual:.3e} of {turnover:.3e} J: {:?}",
+            residual.abs() <= LEDGER * throughput,
+            "{} step {i}: ledger open by {residual:.3e} of {throughput:.3e} J: {:?}",
             scene.name,
             verdict.energy
         );

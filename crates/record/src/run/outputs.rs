@@ -5,7 +5,7 @@ use super::tables::{Tables, field};
 use serde_json::Value as Json;
 use signorini_mechanics::analyse::kinematics::Effort;
 use signorini_mechanics::analyse::reactions::reactions;
-use signorini_mechanics::assemble::{Present, Source, joint};
+use signorini_mechanics::assemble::{Source, StepInput, joint};
 use signorini_mechanics::scene::{Drive, MotorId, Scene, State};
 use signorini_mechanics::step::Stepper;
 use std::io;
@@ -72,7 +72,7 @@ impl Outputs {
 
     fn motors(&mut self, scene: &Scene, state: &State, efforts: &[Effort]) -> io::Result<()> {
         let Some(table) = &mut self.motors else { return Ok(()) };
-        let now = Present::at_rest(scene, state);
+        let now = StepInput::at_rest(scene, state);
         for Effort { motor, effort, rate } in efforts {
             let motor = &scene.motors[motor.index()];
             let value = joint::motor_value(scene, motor, &now);
@@ -99,7 +99,7 @@ fn efforts(scene: &Scene, stepper: &Stepper, state: &State) -> Vec<Effort> {
             efforts[id.index()] = Some(stepper.solution().r[assembly.problem.J.row_starts[block]] / h);
         }
     }
-    let now = Present::at_rest(scene, state);
+    let now = StepInput::at_rest(scene, state);
     let twist = |body| {
         let (linear, angular) = state.twist(stepper.layout(), body);
         signorini_mechanics::assemble::Twist { linear, angular }

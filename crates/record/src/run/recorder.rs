@@ -11,7 +11,7 @@ use serde_json::{Value as Json, json};
 use signorini_mechanics::assemble::Source;
 use signorini_mechanics::scene::{BodyId, JointId, Scene, SoftId, State};
 use signorini_mechanics::step::{Stepper, Verdict};
-use signorini_solve::problem::error::Judge;
+use signorini_solve::problem::error::PreparedProblem;
 use std::collections::HashMap;
 use std::fs::{File, OpenOptions};
 use std::io::{self, Seek, SeekFrom, Write};
@@ -81,7 +81,7 @@ pub struct Recorder {
     names: HashMap<String, usize>,
     new_names: Vec<String>,
     histories: Vec<History>,
-    judge: Judge,
+    prepared: PreparedProblem,
     /// Packed bytes of frames so far; where thinning begins anew; every which frame is kept.
     written: u64,
     limit: u64,
@@ -180,7 +180,7 @@ impl Recorder {
             names: HashMap::new(),
             new_names: Vec::new(),
             histories: Vec::new(),
-            judge: Judge::default(),
+            prepared: PreparedProblem::default(),
             written: 0,
             limit: BUDGET / 2,
             thin: 1,
@@ -332,11 +332,11 @@ impl Recorder {
         let mut out = Errors { blocks: Vec::new(), bodies: vec![0.0; scene.bodies.len()] };
         let (problem, solution) = stepper.posed();
         let fits = problem.rows() > 0 && solution.r.len() == problem.rows() && solution.v.len() == problem.n();
-        if !fits || self.judge.prepare(problem).is_err() {
+        if !fits || self.prepared.prepare(problem).is_err() {
             return out;
         }
-        self.judge.glance(problem, &solution);
-        out.blocks = self.judge.block_errors(&problem.laws, &problem.J.row_starts, &solution.r);
+        self.prepared.local_residual(problem, &solution);
+        out.blocks = self.prepared.block_errors(&problem.laws, &problem.J.row_starts, &solution.r);
         for (error, source) in out.blocks.iter().zip(&stepper.assembly().sources) {
             owners(scene, source).for_each(|body| out.bodies[body.index()] += error);
         }

@@ -46,7 +46,7 @@ pub struct Summary {
     pub penetration: f64,
     /// The ledger of the whole run.
     pub energy: Ledger,
-    /// What the ledger of a step misses, at worst, relative to its turnover.
+    /// What the ledger of a step misses, at worst, relative to its throughput.
     #[serde(deserialize_with = "number")]
     pub ledger: f64,
     /// The error of the time scheme.
@@ -173,9 +173,9 @@ impl Summary {
             self.worst_joule = verdict.error.joule;
             self.worst_name = verdict.worst_name(scene);
         }
-        let turnover = verdict.energy.turnover;
-        if turnover > 0.0 {
-            self.ledger = self.ledger.max(verdict.energy.residual().abs() / turnover);
+        let throughput = verdict.energy.throughput;
+        if throughput > 0.0 {
+            self.ledger = self.ledger.max(verdict.energy.residual().abs() / throughput);
         }
         if verdict.rows > 0 {
             *self.solvers.entry(verdict.solver.name().into()).or_default() += 1;
@@ -204,7 +204,7 @@ impl Summary {
         self.energy = energy;
         self.steps += 1;
         self.time = time;
-        let scale = energy.turnover().max(f64::MIN_POSITIVE);
+        let scale = energy.throughput().max(f64::MIN_POSITIVE);
         self.worst_relative = self.worst_relative.max(joule / scale);
         if joule > self.worst_joule {
             self.worst_joule = joule;

@@ -14,7 +14,7 @@ pub use views::{BodyView, JointView, MotorMut, MotorView};
 use glam::DVec3;
 use signorini_mechanics::analyse::place::{self, place};
 use signorini_mechanics::analyse::reactions::{Reactions, reactions};
-use signorini_mechanics::assemble::{Present, joint};
+use signorini_mechanics::assemble::{StepInput, joint};
 use signorini_mechanics::scene::{
     Applied, BodyId, Coordinate, Force, ForceKind, Frame, Function, JointId, Kind, Material, MaterialId, MotorId, Scene, State,
 };
@@ -53,7 +53,7 @@ pub struct Simulation {
     state: State,
     stepper: Stepper,
     /// Poses and velocities at the present time.
-    now: Present,
+    now: StepInput,
     /// Six numbers per body: linear and angular velocity, world.
     velocities: Vec<f64>,
     contacts: Vec<ContactPoint>,
@@ -109,7 +109,7 @@ impl Simulation {
             scene,
             state,
             stepper,
-            now: Present::default(),
+            now: StepInput::default(),
             velocities: vec![0.0; 6 * bodies],
             contacts: Vec::new(),
             ledger: Ledger::default(),
@@ -479,7 +479,7 @@ impl Simulation {
 }
 
 /// The velocity of the centre of a soft body's volume, m/s.
-fn soft_velocity(scene: &Scene, now: &Present, nodes: std::ops::Range<usize>, soft: usize) -> DVec3 {
+fn soft_velocity(scene: &Scene, now: &StepInput, nodes: std::ops::Range<usize>, soft: usize) -> DVec3 {
     let mesh = &scene.softs[soft].mesh;
     let (mut sum, mut total) = (DVec3::ZERO, 0.0);
     for (e, element) in mesh.elements.iter().enumerate() {

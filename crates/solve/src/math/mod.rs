@@ -1,14 +1,15 @@
 //! Small and sparse linear algebra. Knows nothing of the rest of the library.
 
 pub mod block_lu;
+pub mod cholesky_update;
 pub mod cliques;
 pub mod condensed;
 pub mod dense;
-pub mod elimination;
+pub mod double_double;
 pub mod front;
-pub mod growing;
 pub mod ldlt;
 pub mod lu;
+pub mod minimum_degree;
 pub mod multifrontal;
 pub mod polar;
 pub mod pose;
@@ -16,7 +17,6 @@ pub mod scratch;
 pub mod semidefinite;
 pub mod skyline;
 pub mod sparse;
-pub mod twofold;
 pub mod updatable;
 
 /// The scalar product of two vectors of equal length.

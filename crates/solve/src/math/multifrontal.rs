@@ -12,9 +12,9 @@
 //!
 //! Cost: Σ p m² multiplications over the fronts (p pivots, m rows) at several per cycle; a solve reads the factor twice [Duff1983].
 
-use super::elimination::{Elimination, Front, NONE};
 use super::front::{self, Strips};
 use super::ldlt::BadPivot;
+use super::minimum_degree::{Elimination, Front, NONE};
 use super::sparse::Csr;
 
 /// The factorization of a matrix whose pattern stays.

@@ -39,7 +39,7 @@
 //!       = max over x ∈ [lo, hi] of u_k (r_k − x)      interval
 //! ```
 //!
-//! `r*` is not known; [`Judge`] estimates `‖r*_k‖ = max(2‖r_k‖, 2‖P_K(r_k − ũ_k/a_k)‖, r̄/√a_k)`: twice the present
+//! `r*` is not known; [`PreparedProblem`] estimates `‖r*_k‖ = max(2‖r_k‖, 2‖P_K(r_k − ũ_k/a_k)‖, r̄/√a_k)`: twice the present
 //! impulse, twice what the block would answer if it stood alone, and the mean r̄ of √a‖r‖ (the root of an energy, so that
 //! forces and torques may be averaged); or it takes a reference if it is given one. Early iterates have impulses of the wrong
 //! order (a stack after three sweeps bears the weight of three balls) and would make it too small, so with `e = joule/scale`
@@ -103,7 +103,7 @@ pub struct Residual {
     /// The row of that block that contributes most.
     pub worst_row: usize,
     /// The block with the largest δu.
-    pub fastest_block: usize,
+    pub max_velocity_error_block: usize,
 }
 
 impl Residual {
@@ -179,9 +179,9 @@ fn ratio(x: f64, scale: f64) -> f64 {
     if x == 0.0 { 0.0 } else { x / scale }
 }
 
-/// Judges solutions of one problem; holds what all of its judgements share, and work space.
+/// A problem with what its residuals share: the factor of H, the energy scale, the diagonal of W, and work space.
 #[derive(Default)]
-pub struct Judge {
+pub struct PreparedProblem {
     factor: CliqueFactor,
     a: Vec<f64>,
     scale: f64,
@@ -197,22 +197,22 @@ pub struct Judge {
     touched: Vec<u32>,
 }
 
-impl Judge {
-    /// A judge of `problem`.
-    pub fn of(problem: &Problem) -> Result<Judge, Invalid> {
-        let mut judge = Judge::default();
-        judge.prepare(problem)?;
-        Ok(judge)
+impl PreparedProblem {
+    /// `problem`, prepared.
+    pub fn of(problem: &Problem) -> Result<PreparedProblem, Invalid> {
+        let mut prepared = PreparedProblem::default();
+        prepared.prepare(problem)?;
+        Ok(prepared)
     }
 
-    /// A judge of a reduced problem.
-    pub fn of_reduced(reduced: &Reduced) -> Judge {
-        let mut judge = Judge::default();
-        judge.prepare_reduced(reduced);
-        judge
+    /// A reduced problem, prepared.
+    pub fn of_reduced(reduced: &Reduced) -> PreparedProblem {
+        let mut prepared = PreparedProblem::default();
+        prepared.prepare_reduced(reduced);
+        prepared
     }
 
-    /// Makes this a judge of `problem`, in the memory at hand.
+    /// Prepares `problem` in the memory at hand.
     pub fn prepare(&mut self, problem: &Problem) -> Result<(), Invalid> {
         let (n, m) = (problem.n(), problem.rows());
         self.factor.factor(&problem.H).map_err(|bad| Invalid::Indefinite { unknown: bad.unknown, pivot: bad.pivot })?;
@@ -238,7 +238,7 @@ impl Judge {
         self.scale += local_error(&problem.laws, starts, &self.a, &self.u, &self.zero).joule;
     }
 
-    /// Makes this a judge of a reduced problem.
+    /// Prepares a reduced problem.
     pub fn prepare_reduced(&mut self, reduced: &Reduced) {
         self.a.clear();
         for k in 0..reduced.laws.len() {
@@ -276,23 +276,23 @@ impl Judge {
     }
 
     /// The local error of a solution whose velocities belong to its reactions, without momentum defect and estimate (infinite): a third of
-    /// the work, for methods that look often. [`Judge::error`] has the last word.
-    pub fn glance(&mut self, problem: &Problem, solution: &Solution) -> Residual {
+    /// the work, for methods that look often. [`PreparedProblem::error`] has the last word.
+    pub fn local_residual(&mut self, problem: &Problem, solution: &Solution) -> Residual {
         problem.local_velocities(&solution.v, &solution.r, &mut self.u);
         let local = local_error(&problem.laws, &problem.J.row_starts, &self.a, &self.u, &solution.r);
         guard(Residual { scale: self.scale, estimate: f64::INFINITY, ..local })
     }
 
-    /// As [`Judge::glance`], and as [`Judge::error`] where that is within the tolerance.
-    pub fn look(&mut self, problem: &Problem, solution: &Solution, tolerance: &Tolerance) -> Residual {
-        let glance = self.glance(problem, solution);
-        if glance.accepted_locally(tolerance) { self.complete(glance, problem, solution, None) } else { glance }
+    /// As [`PreparedProblem::local_residual`], and as [`PreparedProblem::error`] where that is within the tolerance.
+    pub fn residual_if_converged(&mut self, problem: &Problem, solution: &Solution, tolerance: &Tolerance) -> Residual {
+        let local = self.local_residual(problem, solution);
+        if local.accepted_locally(tolerance) { self.complete(local, problem, solution, None) } else { local }
     }
 
-    /// As [`Judge::error`], the bound with these reactions in place of the estimate of r*.
+    /// As [`PreparedProblem::error`], the bound with these reactions in place of the estimate of r*.
     pub fn error_against(&mut self, problem: &Problem, solution: &Solution, reference: Option<&[f64]>) -> Residual {
-        let glance = self.glance(problem, solution);
-        self.complete(glance, problem, solution, reference)
+        let local = self.local_residual(problem, solution);
+        self.complete(local, problem, solution, reference)
     }
 
     /// Adds momentum defect and estimate to the local error of a solution whose local velocities are at hand.
@@ -360,7 +360,7 @@ impl Judge {
     /// `a_k`: the mean diagonal entry of `J_k H⁻¹ J_kᵀ + E_k`.
     fn diagonal(&mut self, problem: &Problem) {
         self.a.clear();
-        // Rows of large cliques wait for company.
+        // Rows of large cliques are collected, so that each sparse factor is applied to many right-hand sides at once.
         let mut waiting: Vec<(u32, u32, u32)> = Vec::new();
         for (k, block) in problem.J.blocks().enumerate() {
             self.a.push(problem.E[block.range()].iter().sum());
@@ -422,7 +422,7 @@ impl Judge {
 
     /// `a_k ← a_k + J_i H_c⁻¹ J_iᵀ` for each (clique c, block k, its row i).
     fn add_products(&mut self, problem: &Problem, c: u32, rows: &[(u32, u32, u32)]) {
-        let Judge { factor, local, a, .. } = self;
+        let PreparedProblem { factor, local, a, .. } = self;
         let size = factor.cliques.members(c as usize).len();
         reset(local, size * rows.len());
         let place = |cliques: &Cliques, j: u32| (cliques.of[j as usize] == c).then(|| cliques.place[j as usize] as usize);
@@ -547,7 +547,7 @@ fn local_error(laws: &[Law], row_starts: &[usize], a: &[f64], u: &[f64], r: &[f6
         }
         if velocity > error.velocity {
             error.velocity = velocity;
-            error.fastest_block = k;
+            error.max_velocity_error_block = k;
         }
     }
     error

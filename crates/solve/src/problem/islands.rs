@@ -193,7 +193,7 @@ impl Island<'_> {
 mod tests {
     use super::*;
     use crate::math::sparse::Csr;
-    use crate::problem::{Rows, made};
+    use crate::problem::{Rows, test_problems};
 
     fn islands(problem: &Problem) -> Islands {
         let mut out = Islands::default();
@@ -230,7 +230,7 @@ mod tests {
 
     #[test]
     fn what_was_put_side_by_side_comes_apart_again() {
-        let all = made::all();
+        let all = test_problems::all();
         let named = |name: &str| all.iter().find(|k| k.problem.name == name).expect("a stored problem");
         let (rod, brick) = (named("pendulum"), named("brick_slides"));
         let whole = beside(&rod.problem, &brick.problem);
@@ -251,13 +251,13 @@ mod tests {
             island.gather(&whole, &solution, &mut share);
             assert_eq!(share, known.solution);
         }
-        let error = crate::problem::Judge::of(&whole).unwrap().error(&whole, &solution);
+        let error = crate::problem::PreparedProblem::of(&whole).unwrap().error(&whole, &solution);
         assert!(error.relative() < 1e-26, "two solutions side by side are a solution: {error:?}");
     }
 
     #[test]
     fn bodies_without_rows_are_islands_and_rows_without_columns_have_a_home() {
-        let mut problem = made::all().into_iter().find(|k| k.problem.name == "free_bodies").expect("a stored problem").problem;
+        let mut problem = test_problems::all().into_iter().find(|k| k.problem.name == "free_bodies").expect("a stored problem").problem;
         assert_eq!(islands(&problem).len(), 2);
         problem.J.push(1, &[], &[]);
         problem.laws.push(crate::problem::Law::Unilateral);

@@ -18,11 +18,11 @@ pub mod files;
 pub mod islands;
 pub mod law;
 pub mod literature;
-pub mod made;
 pub mod reduced;
 pub mod rows;
+pub mod test_problems;
 
-pub use error::{Criterion, Judge, Residual, Tolerance, Unmet};
+pub use error::{Criterion, PreparedProblem, Residual, Tolerance, Unmet};
 pub use law::Law;
 pub use reduced::Reduced;
 pub use rows::{RowBlock, Rows};

@@ -1,7 +1,7 @@
 //! `auto`: picks a method per island, watches the error, escalates, returns the least-error iterate.
 //!
 //! 1. v = H⁻¹(k + Jᵀr) with the guess r: final where there are no rows. Cut the rest into islands.
-//! 2. Judge the guess. Accepted: done, no work at all (a machine at rest).
+//! 2. The error of the guess. Accepted: done, no work at all (a machine at rest).
 //! 3. Otherwise walk along a ladder of methods, each from the best iterate so far, until one is accepted:
 //!
 //! | island | ladder |
@@ -29,9 +29,9 @@
 
 use super::certificate::{Certificate, Certifier, Standing};
 use super::infeasible::{self, Contradiction};
-use super::{Both, Method, ReducedSolver, Report, Solver, Status, StoppingCriteria, Unsupported, add_phase};
+use super::{DynSolver, Method, ReducedSolver, Report, Solver, Status, StoppingCriteria, Unsupported, add_phase};
 use crate::problem::islands::{Island, Islands};
-use crate::problem::{Judge, Law, Problem, Reduced, Residual, Solution, Tolerance};
+use crate::problem::{Law, PreparedProblem, Problem, Reduced, Residual, Solution, Tolerance};
 
 /// Settings of [`Auto`].
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -94,7 +94,7 @@ pub const LADDERS: [(&str, &[(Method, Budget)]); 4] = {
 /// One rung of the ladder.
 struct Rung {
     method: Method,
-    solver: Box<dyn Both>,
+    solver: Box<dyn DynSolver>,
 }
 
 /// Islands, and the one at work as a problem of its own with its solution.
@@ -108,7 +108,7 @@ struct Parts {
 /// The method.
 pub struct Auto {
     settings: Settings,
-    judge: Judge,
+    prepared: PreparedProblem,
     direct: Vec<Rung>,
     exact: Vec<Rung>,
     frictional: Vec<Rung>,
@@ -126,7 +126,7 @@ impl Auto {
         let [direct, exact, frictional, large] = LADDERS.map(|(_, rungs)| ladder(rungs, &settings));
         Auto {
             settings,
-            judge: Judge::default(),
+            prepared: PreparedProblem::default(),
             direct,
             exact,
             frictional,
@@ -149,18 +149,18 @@ impl Auto {
         self.last
     }
 
-    /// Makes the judge one of `problem` and the guess admissible.
+    /// Prepares `problem` and makes the guess admissible.
     fn prepare(&mut self, problem: &Problem, solution: &mut Solution) -> Result<(), Unsupported> {
-        self.judge.prepare(problem).map_err(|e| Unsupported { method: "auto", what: e.to_string() })?;
-        momentum(&mut self.judge, problem, solution);
+        self.prepared.prepare(problem).map_err(|e| Unsupported { method: "auto", what: e.to_string() })?;
+        momentum(&mut self.prepared, problem, solution);
         Ok(())
     }
 
     /// Solves one island that is prepared.
     fn island(&mut self, problem: &Problem, solution: &mut Solution) -> Result<(Report, Option<Method>), Unsupported> {
         let tolerance = self.settings.stop.tolerance;
-        // The estimate, two thirds of the judge's work, matters where the rest is accepted.
-        let mut best = self.judge.look(problem, solution, &tolerance);
+        // The estimate, two thirds of the work of a residual, matters where the rest is accepted.
+        let mut best = self.prepared.residual_if_converged(problem, solution, &tolerance);
         let mut total = Report::new(Status::Stalled, best);
         let mut last = None;
         let mut referee = Referee::new(&self.settings, problem.rows());
@@ -178,13 +178,13 @@ impl Auto {
             if !affordable(method, &problem.laws, self.settings.factorable) {
                 continue;
             }
-            let mut judge = std::mem::take(&mut self.judge);
+            let mut prepared = std::mem::take(&mut self.prepared);
             solution.clone_from(&self.best);
             if referee.refuted {
                 solution.reset(problem.n(), problem.rows());
             }
-            let result = self.ladder(rungs)[i].solver.solve_judged(problem, &mut judge, solution);
-            self.judge = judge;
+            let result = self.ladder(rungs)[i].solver.solve_prepared(problem, &mut prepared, solution);
+            self.prepared = prepared;
             let Ok(report) = result else { continue };
             add_work(&mut total, &report);
             let mut error = report.error;
@@ -194,7 +194,7 @@ impl Auto {
                 total.status = report.status;
                 self.best.clone_from(solution);
             }
-            if best.accepted(&tolerance) || self.settings.stop.late() {
+            if best.accepted(&tolerance) || self.settings.stop.deadline_passed() {
                 break;
             }
             if referee.look(report.status == Status::Infeasible || problem.rows() <= self.settings.small) {
@@ -205,8 +205,8 @@ impl Auto {
             }
         }
         solution.clone_from(&self.best);
-        total.error = if best.estimate.is_finite() { best } else { self.judge.error(problem, solution) };
-        let late = self.settings.stop.late();
+        total.error = if best.estimate.is_finite() { best } else { self.prepared.error(problem, solution) };
+        let late = self.settings.stop.deadline_passed();
         if !best.accepted(&tolerance) && !late && referee.look(problem.rows() <= self.settings.factorable) {
             referee.found = infeasible::contradiction(problem);
         }
@@ -239,8 +239,8 @@ impl Auto {
         let Some(witness) = referee.weigh(certificate, &tolerance, error) else { return false };
         let mut other = Solution { v: Vec::new(), r: witness };
         if other.r.len() == problem.rows() {
-            momentum(&mut self.judge, problem, &mut other);
-            let mut judged = self.judge.error(problem, &other);
+            momentum(&mut self.prepared, problem, &mut other);
+            let mut judged = self.prepared.error(problem, &other);
             let again = self.certifier.certify(problem, &other);
             if judged.accepted_locally(&tolerance) && referee.weigh(again, &tolerance, &mut judged).is_none() {
                 (*solution, *error) = (other, judged);
@@ -252,7 +252,7 @@ impl Auto {
     }
 }
 
-/// What is known beyond the judge's figures.
+/// What is known beyond the residual.
 struct Referee {
     certify: bool,
     /// An accepted answer was proved wrong: guesses are not to be trusted.
@@ -359,15 +359,15 @@ impl Auto {
 impl ReducedSolver for Auto {
     fn solve_reduced(&mut self, reduced: &Reduced, solution: &mut Solution) -> Result<Report, Unsupported> {
         let tolerance = self.settings.stop.tolerance;
-        let mut judge = Judge::of_reduced(reduced);
-        let mut best = judge.error_reduced(reduced, &solution.r);
+        let mut prepared = PreparedProblem::of_reduced(reduced);
+        let mut best = prepared.error_reduced(reduced, &solution.r);
         let mut total = Report::new(Status::Stalled, best);
         let mut referee = Referee::new(&self.settings, reduced.rows());
         self.certified_reduced(&mut referee, reduced, solution, &mut best);
         self.best.clone_from(solution);
         let rungs = self.rungs(&reduced.laws);
         for i in 0..self.ladder(rungs).len() {
-            if best.accepted(&tolerance) || self.settings.stop.late() || referee.found.is_some() {
+            if best.accepted(&tolerance) || self.settings.stop.deadline_passed() || referee.found.is_some() {
                 break;
             }
             let method = self.ladder(rungs)[i].method;
@@ -408,7 +408,7 @@ impl Auto {
         let certificate = self.certifier.certify_reduced(reduced, &solution.r);
         let Some(witness) = referee.weigh(certificate, &tolerance, error) else { return };
         if witness.len() == reduced.rows() {
-            let mut judged = Judge::of_reduced(reduced).error_reduced(reduced, &witness);
+            let mut judged = PreparedProblem::of_reduced(reduced).error_reduced(reduced, &witness);
             let again = self.certifier.certify_reduced(reduced, &witness);
             if judged.accepted_locally(&tolerance) && referee.weigh(again, &tolerance, &mut judged).is_none() {
                 (solution.r, *error) = (witness, judged);
@@ -477,7 +477,7 @@ fn ladder(rungs: &[(Method, Budget)], settings: &Settings) -> Vec<Rung> {
 }
 
 /// `v ← H⁻¹(k + Jᵀ r)`, with r made admissible.
-fn momentum(judge: &mut Judge, problem: &Problem, solution: &mut Solution) {
+fn momentum(prepared: &mut PreparedProblem, problem: &Problem, solution: &mut Solution) {
     for (block, law) in problem.J.blocks().zip(&problem.laws) {
         law.project(&mut solution.r[block.range()]);
     }
@@ -487,7 +487,7 @@ fn momentum(judge: &mut Judge, problem: &Problem, solution: &mut Solution) {
     solution.v.clear();
     solution.v.extend_from_slice(&problem.k);
     problem.J.add_transposed(&solution.r, &mut solution.v);
-    judge.factor().solve(&mut solution.v);
+    prepared.factor().solve(&mut solution.v);
 }
 
 /// True if `a` is the better error: accepted before others, then by the sum, or if both sums are rounding, by the estimate.
@@ -521,7 +521,7 @@ fn renumbered(mut report: Report, island: Island<'_>, problem: &Problem) -> Repo
         let within = e.worst_row.saturating_sub(local);
         e.worst_block = block(e.worst_block);
         e.worst_row = problem.J.row_starts[e.worst_block] + within;
-        e.fastest_block = block(e.fastest_block);
+        e.max_velocity_error_block = block(e.max_velocity_error_block);
     }
     report.conflict.iter_mut().for_each(|k| *k = block(*k));
     report
@@ -539,7 +539,7 @@ fn joined(a: Report, b: Report) -> Report {
     let (x, y) = (sum.error, b.error);
     // The worst block is known by its share: an island's sum stands for its worst block.
     let worst = if y.joule > x.joule { y } else { x };
-    let fastest = if y.velocity > x.velocity { y.fastest_block } else { x.fastest_block };
+    let fastest = if y.velocity > x.velocity { y.max_velocity_error_block } else { x.max_velocity_error_block };
     sum.error = Residual {
         joule: x.joule + y.joule,
         scale: x.scale + y.scale,
@@ -549,7 +549,7 @@ fn joined(a: Report, b: Report) -> Report {
         momentum_velocity: x.momentum_velocity.max(y.momentum_velocity),
         worst_block: worst.worst_block,
         worst_row: worst.worst_row,
-        fastest_block: fastest,
+        max_velocity_error_block: fastest,
     };
     sum
 }

@@ -14,11 +14,11 @@
 //!
 //! Cost: one solve with H per row, one sparse factorization of W, three solves.
 
-use super::{ReducedSolver, Report, Solver, Status, StoppingCriteria, Unsupported, solve_by_own_judge};
+use super::{ReducedSolver, Report, Solver, Status, StoppingCriteria, Unsupported, solve_by_own_preparation};
 use crate::math::semidefinite::Semidefinite;
 use crate::math::sparse::Csr;
 use crate::problem::reduced::Reducer;
-use crate::problem::{Judge, Law, Problem, Reduced, Residual, Solution};
+use crate::problem::{Law, PreparedProblem, Problem, Reduced, Residual, Solution};
 
 /// Settings of [`Direct`].
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -31,7 +31,7 @@ pub struct Settings {
 #[derive(Default)]
 pub struct Direct {
     settings: Settings,
-    judge: Judge,
+    prepared: PreparedProblem,
     reducer: Reducer,
     reduced: Reduced,
     system: System,
@@ -56,27 +56,32 @@ impl Direct {
 
 impl Solver for Direct {
     fn solve(&mut self, problem: &Problem, solution: &mut Solution) -> Result<Report, Unsupported> {
-        solve_by_own_judge(self, ("direct", |own| &mut own.judge), problem, solution)
+        solve_by_own_preparation(self, ("direct", |own| &mut own.prepared), problem, solution)
     }
 
-    fn solve_judged(&mut self, problem: &Problem, judge: &mut Judge, solution: &mut Solution) -> Result<Report, Unsupported> {
+    fn solve_prepared(
+        &mut self,
+        problem: &Problem,
+        prepared: &mut PreparedProblem,
+        solution: &mut Solution,
+    ) -> Result<Report, Unsupported> {
         supported(&problem.laws)?;
         let Direct { reducer, reduced, system, point, u, .. } = self;
-        reducer.reduce(problem, judge.factor(), reduced);
+        reducer.reduce(problem, prepared.factor(), reduced);
         system.set(reduced);
         u.resize(problem.rows(), 0.0);
         point.r.clear();
         point.r.resize(problem.rows(), 0.0);
         point.v.clone_from(&problem.k);
-        judge.factor().solve(&mut point.v);
+        prepared.factor().solve(&mut point.v);
         let mut best: Option<Residual> = None;
         for _ in 0..REFINEMENTS {
             problem.local_velocities(&point.v, &point.r, u);
             system.correct(u, &mut point.r);
             point.v.copy_from_slice(&problem.k);
             problem.J.add_transposed(&point.r, &mut point.v);
-            judge.factor().solve(&mut point.v);
-            let error = judge.error(problem, point);
+            prepared.factor().solve(&mut point.v);
+            let error = prepared.error(problem, point);
             if best.is_some_and(|b| error.joule >= b.joule) {
                 break;
             }
@@ -94,8 +99,8 @@ impl ReducedSolver for Direct {
         if reduced.asymmetry() > crate::problem::SYMMETRY {
             return Err(Unsupported { method: "direct", what: "a W that is not symmetric".into() });
         }
-        let Direct { judge, system, point, u, .. } = self;
-        judge.prepare_reduced(reduced);
+        let Direct { prepared, system, point, u, .. } = self;
+        prepared.prepare_reduced(reduced);
         system.set(reduced);
         u.resize(reduced.rows(), 0.0);
         point.r.clear();
@@ -104,7 +109,7 @@ impl ReducedSolver for Direct {
         for _ in 0..REFINEMENTS {
             reduced.local_velocities(&point.r, u);
             system.correct(u, &mut point.r);
-            let error = judge.error_reduced(reduced, &point.r);
+            let error = prepared.error_reduced(reduced, &point.r);
             if best.is_some_and(|b| error.joule >= b.joule) {
                 break;
             }

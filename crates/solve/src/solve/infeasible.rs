@@ -24,12 +24,12 @@
 //! always feasible (it is compliant), strongly convex, and solved by the methods at hand. Cost: a few solves; for a step that has failed.
 
 use super::certificate::frame::{admit, recession};
-use super::{Both, Method, StoppingCriteria};
+use super::{DynSolver, Method, StoppingCriteria};
 use crate::math::cliques::CliqueFactor;
 use crate::math::dot;
+use crate::math::double_double::DoubleDouble;
 use crate::math::sparse::Csr;
-use crate::math::twofold::Twofold;
-use crate::problem::{Judge, Law, Problem, Reduced, Solution, Tolerance};
+use crate::problem::{Law, PreparedProblem, Problem, Reduced, Solution, Tolerance};
 
 /// Velocities excluded, as a multiple of those in the problem's own data.
 const BEYOND: f64 = 1e6;
@@ -85,8 +85,8 @@ fn restrict(laws: &[Law], starts: &[usize], compliance: &[f64], ray: &mut [f64])
 
 /// The contradiction in `problem`, if one is found.
 pub fn contradiction(problem: &Problem) -> Option<Contradiction> {
-    let mut judge = Judge::of(problem).ok()?;
-    let a = judge.a().to_vec();
+    let mut prepared = PreparedProblem::of(problem).ok()?;
+    let a = prepared.a().to_vec();
     let starts = &problem.J.row_starts;
     let mut nearest = problem.clone();
     nearest.H.values.iter_mut().for_each(|h| *h *= WEIGHT);
@@ -97,7 +97,7 @@ pub fn contradiction(problem: &Problem) -> Option<Contradiction> {
         nearest.E[starts[k]..starts[k + 1]].fill(if soft { 1e12 * a[k] } else { a[k] });
     }
     let mut v = problem.k.clone();
-    judge.factor().solve(&mut v);
+    prepared.factor().solve(&mut v);
     let size = data(problem, &a, &v);
     for _ in 0..STEPS {
         nearest.H.mul(&v, &mut nearest.k);
@@ -106,7 +106,7 @@ pub fn contradiction(problem: &Problem) -> Option<Contradiction> {
             let report = solver.solve(&nearest, out).ok()?;
             Some(report.error.relative())
         })?;
-        if let Some(proof) = proof(problem, &a, judge.factor(), size, &answer.r) {
+        if let Some(proof) = proof(problem, &a, prepared.factor(), size, &answer.r) {
             return Some(proof);
         }
         // The violation that is left, √J.
@@ -124,8 +124,8 @@ pub fn contradiction_reduced(reduced: &Reduced) -> Option<Contradiction> {
     if reduced.asymmetry() > 1e-12 {
         return skew(reduced);
     }
-    let judge = Judge::of_reduced(reduced);
-    let (a, m) = (judge.a(), reduced.rows());
+    let prepared = PreparedProblem::of_reduced(reduced);
+    let (a, m) = (prepared.a(), reduced.rows());
     let mut nearest = reduced.clone();
     nearest.laws.iter_mut().for_each(|law| *law = law_of_ray(law, &[]));
     let mut entries = Vec::with_capacity(reduced.W.values.len() + m);
@@ -170,8 +170,8 @@ fn skew(reduced: &Reduced) -> Option<Contradiction> {
     if !reduced.laws.iter().all(|law| matches!(law, Law::Equality | Law::Unilateral)) {
         return None;
     }
-    let (judge, m) = (Judge::of_reduced(reduced), reduced.rows());
-    let a = judge.a();
+    let (prepared, m) = (PreparedProblem::of_reduced(reduced), reduced.rows());
+    let a = prepared.a();
     let mut nearest = Problem { H: Csr::diagonal(&a.iter().map(|a| WEIGHT * a.max(1e-12)).collect::<Vec<_>>()), ..Problem::default() };
     let held: Vec<u32> = (0..m as u32).filter(|&i| reduced.laws[i as usize] == Law::Unilateral).collect();
     let mut entries: Vec<(u32, u32, f64)> = Vec::new();
@@ -213,7 +213,7 @@ fn skew(reduced: &Reduced) -> Option<Contradiction> {
 }
 
 /// The better answer of the exact methods.
-fn solve(mut attempt: impl FnMut(&mut dyn Both, &mut Solution) -> Option<f64>) -> Option<Solution> {
+fn solve(mut attempt: impl FnMut(&mut dyn DynSolver, &mut Solution) -> Option<f64>) -> Option<Solution> {
     let tolerance = Tolerance { relative: 1e-24, velocity: f64::INFINITY, bound: Some(f64::MAX) };
     let mut best: Option<(f64, Solution)> = None;
     for (method, work) in [(Method::Newton, 60), (Method::InteriorPoint, 60)] {
@@ -241,7 +241,7 @@ fn data(problem: &Problem, a: &[f64], free: &[f64]) -> f64 {
 fn proof(problem: &Problem, a: &[f64], factor: &mut CliqueFactor, size: f64, ray: &[f64]) -> Option<Contradiction> {
     let starts = &problem.J.row_starts;
     let ray = normal(&problem.laws, starts, &problem.E, a, ray)?;
-    let mut force = vec![Twofold::default(); problem.n()];
+    let mut force = vec![DoubleDouble::default(); problem.n()];
     let mut rounding = vec![0.0; problem.n()];
     for block in problem.J.blocks() {
         for i in 0..block.rows {
@@ -252,7 +252,7 @@ fn proof(problem: &Problem, a: &[f64], factor: &mut CliqueFactor, size: f64, ray
             }
         }
     }
-    let force: Vec<f64> = force.into_iter().map(Twofold::value).collect();
+    let force: Vec<f64> = force.into_iter().map(DoubleDouble::value).collect();
     let mut image = force.clone();
     factor.solve(&mut image);
     // The entries of J may be rounded themselves.
@@ -265,7 +265,7 @@ fn proof(problem: &Problem, a: &[f64], factor: &mut CliqueFactor, size: f64, ray
 fn proof_reduced(reduced: &Reduced, a: &[f64], size: f64, ray: &[f64]) -> Option<Contradiction> {
     let (starts, m) = (&reduced.row_starts, reduced.rows());
     let ray = normal(&reduced.laws, starts, &vec![0.0; m], a, ray)?;
-    let (mut image, mut rounding) = (vec![Twofold::default(); m], vec![0.0; m]);
+    let (mut image, mut rounding) = (vec![DoubleDouble::default(); m], vec![0.0; m]);
     for (i, d) in ray.iter().enumerate() {
         let (columns, values) = reduced.W.row(i);
         for (&j, &w) in columns.iter().zip(values) {
@@ -299,7 +299,7 @@ fn normal(laws: &[Law], starts: &[usize], compliance: &[f64], a: &[f64], ray: &[
 
 /// `−w·d` against its own rounding and against what `Jᵀd ≠ 0` allows; names the blocks.
 fn judged(laws: &[Law], starts: &[usize], a: &[f64], w: &[f64], ray: Vec<f64>, allowed: f64) -> Option<Contradiction> {
-    let (mut sum, mut terms) = (Twofold::default(), 0.0);
+    let (mut sum, mut terms) = (DoubleDouble::default(), 0.0);
     for (w, d) in w.iter().zip(&ray) {
         sum.add_product(*w, *d);
         terms += (w * d).abs();

@@ -22,7 +22,7 @@
 //! pass over the dense tableau, m² operations; typically m to 3m pivots.
 
 use super::{Counts, ReducedSolver, Report, Status, StoppingCriteria, Unsupported};
-use crate::problem::{Judge, Law, Reduced, Solution};
+use crate::problem::{Law, PreparedProblem, Reduced, Solution};
 
 /// How the method works.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -49,12 +49,12 @@ impl ReducedSolver for Lemke {
         if let Some(law) = reduced.laws.iter().find(|law| law.rows() > 1) {
             return Err(Unsupported { method: "lemke", what: format!("blocks of law {} (see pyramids)", law.name()) });
         }
-        let mut judge = Judge::of_reduced(reduced);
+        let mut prepared = PreparedProblem::of_reduced(reduced);
         let mut tableau = Tableau::new(reduced);
         let limit = self.settings.stop.work.unwrap_or(50 * tableau.size as u64 + 100);
         let end = if tableau.free_reactions() { tableau.follow(limit, &self.settings.stop) } else { End::Ray };
         let r = tableau.reactions(reduced);
-        let (old, new) = (judge.error_reduced(reduced, &solution.r), judge.error_reduced(reduced, &r));
+        let (old, new) = (prepared.error_reduced(reduced, &solution.r), prepared.error_reduced(reduced, &r));
         let error = if new.joule <= old.joule || end == End::Solved { new } else { old };
         if error == new {
             solution.r = r;
@@ -69,7 +69,7 @@ impl ReducedSolver for Lemke {
         report.iterations = tableau.pivots;
         report.work = tableau.pivots;
         report.counts = Counts { pivots: tableau.pivots, ..Counts::default() };
-        report.reproducible = end != End::Budget || !self.settings.stop.late();
+        report.reproducible = end != End::Budget || !self.settings.stop.deadline_passed();
         if end == End::Ray {
             report.conflict = tableau.ray.clone();
             report.notes.push("Lemke's path ended on a ray".into());
@@ -224,7 +224,7 @@ impl Tableau {
             self.rows[i][size] = if self.signed(i) { 1.0 } else { 0.0 };
         }
         let mut entering = self.exchange(first, size);
-        while self.pivots < limit && !stop.late() {
+        while self.pivots < limit && !stop.deadline_passed() {
             let column = self.nonbasic.iter().position(|v| *v == complement(entering)).expect("the complement of what left is nonbasic");
             let Some(row) = self.leaving(column) else {
                 self.ray = self.ray_blocks(column);
@@ -358,7 +358,7 @@ fn upper_bound(law: &Law) -> f64 {
 fn semidefinite(reduced: &Reduced) -> bool {
     let m = reduced.rows();
     let transposed = reduced.W.transposed();
-    let mut factor = crate::math::growing::Growing::default();
+    let mut factor = crate::math::cholesky_update::GrowingCholesky::default();
     let mut members: Vec<usize> = Vec::new();
     for i in 0..m {
         let entry = |j: usize| 0.5 * (reduced.W.get(i, j) + transposed.get(i, j));

@@ -18,7 +18,7 @@ pub mod psor;
 pub mod schur;
 pub mod shift;
 
-use crate::problem::{Judge, Problem, Reduced, Residual, Solution, Tolerance};
+use crate::problem::{PreparedProblem, Problem, Reduced, Residual, Solution, Tolerance};
 use serde::{Deserialize, Serialize};
 use smallvec::SmallVec;
 use std::time::Instant;
@@ -29,23 +29,23 @@ pub trait Solver {
     /// `Err` means that nothing was attempted.
     fn solve(&mut self, problem: &Problem, solution: &mut Solution) -> Result<Report, Unsupported>;
 
-    /// The same with a judge that is ready for `problem`: methods that would prepare one of their own may use it.
-    fn solve_judged(&mut self, problem: &Problem, _judge: &mut Judge, solution: &mut Solution) -> Result<Report, Unsupported> {
+    /// The same with `problem` already prepared, for methods that would prepare it themselves.
+    fn solve_prepared(&mut self, problem: &Problem, _judge: &mut PreparedProblem, solution: &mut Solution) -> Result<Report, Unsupported> {
         self.solve(problem, solution)
     }
 }
 
-/// [`Solver::solve`] of a method that has a judge of its own: it is made ready and lent to [`Solver::solve_judged`].
-fn solve_by_own_judge<S: Solver>(
+/// [`Solver::solve`] of a method that has a `PreparedProblem` of its own: it is prepared and handed to [`Solver::solve_prepared`].
+fn solve_by_own_preparation<S: Solver>(
     solver: &mut S,
-    (method, own): (&'static str, fn(&mut S) -> &mut Judge),
+    (method, own): (&'static str, fn(&mut S) -> &mut PreparedProblem),
     problem: &Problem,
     solution: &mut Solution,
 ) -> Result<Report, Unsupported> {
-    let mut judge = std::mem::take(own(solver));
-    let prepared = judge.prepare(problem).map_err(|why| Unsupported { method, what: why.to_string() });
-    let result = prepared.and_then(|()| solver.solve_judged(problem, &mut judge, solution));
-    *own(solver) = judge;
+    let mut prepared = std::mem::take(own(solver));
+    let ready = prepared.prepare(problem).map_err(|why| Unsupported { method, what: why.to_string() });
+    let result = ready.and_then(|()| solver.solve_prepared(problem, &mut prepared, solution));
+    *own(solver) = prepared;
     result
 }
 
@@ -71,12 +71,12 @@ pub struct StoppingCriteria {
 
 impl StoppingCriteria {
     /// The moment it is, for histories and deadlines alone: methods ask nobody else.
-    pub fn clock(&self) -> Instant {
+    pub fn now(&self) -> Instant {
         Instant::now()
     }
 
     /// True once the deadline has passed.
-    pub fn late(&self) -> bool {
+    pub fn deadline_passed(&self) -> bool {
         self.deadline.is_some_and(|d| Instant::now() >= d)
     }
 }
@@ -158,7 +158,7 @@ pub struct Report {
     pub work: u64,
     /// False if a deadline cut the work short: another run may stop elsewhere.
     pub reproducible: bool,
-    /// The judged error of the point returned.
+    /// The error of the point returned.
     pub error: Residual,
     /// What was counted.
     pub counts: Counts,
@@ -224,9 +224,9 @@ pub struct Unsupported {
 }
 
 /// A method on either form of a problem.
-pub trait Both: Solver + ReducedSolver + Send {}
+pub trait DynSolver: Solver + ReducedSolver + Send {}
 
-impl<S: Solver + ReducedSolver + Send> Both for S {}
+impl<S: Solver + ReducedSolver + Send> DynSolver for S {}
 
 /// One line per method: its variant, its name on the command line, and how it is made.
 macro_rules! methods {
@@ -250,10 +250,10 @@ macro_rules! methods {
             }
 
             /// The method with its default settings.
-            pub fn build(self, stop: StoppingCriteria) -> Box<dyn Both> {
+            pub fn build(self, stop: StoppingCriteria) -> Box<dyn DynSolver> {
                 match self {
                     $(Method::$variant => {
-                        let build: fn(StoppingCriteria) -> Box<dyn Both> = $build;
+                        let build: fn(StoppingCriteria) -> Box<dyn DynSolver> = $build;
                         build(stop)
                     })*
                 }

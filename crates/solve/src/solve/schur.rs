@@ -223,7 +223,7 @@ impl Schur {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::problem::{Judge, Law};
+    use crate::problem::{Law, PreparedProblem};
     use crate::solve::{Method, StoppingCriteria};
 
     /// A grid of n × n unknowns tied by springs, pushed down onto stops at one of its sides, and one free mass beside it.
@@ -260,7 +260,7 @@ mod tests {
     fn every_method_solves_the_smaller_problem_and_the_judge_of_the_whole_agrees() {
         let problem = grid(20);
         problem.check().unwrap();
-        let mut judge = Judge::of(&problem).unwrap();
+        let mut prepared = PreparedProblem::of(&problem).unwrap();
         let mut schur = Schur::default();
         for &method in Method::ALL.iter().filter(|m| **m != Method::Direct) {
             let small = schur.reduce(&problem).unwrap().expect("most unknowns are untouched").clone();
@@ -271,7 +271,7 @@ mod tests {
             let report = method.build(StoppingCriteria::default()).solve(&small, &mut solution).unwrap();
             assert!(report.error.accepted(&Default::default()), "{}: {:?}", method.name(), report.error);
             schur.expand(&solution, &mut whole);
-            let error = judge.error(&problem, &whole);
+            let error = prepared.error(&problem, &whole);
             // The same W and the same u: the errors are equal up to the rounding of S.
             assert!((error.joule - report.error.joule).abs() <= 1e-12 * error.scale, "{}: {error:?} {:?}", method.name(), report.error);
         }

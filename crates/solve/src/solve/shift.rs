@@ -11,10 +11,10 @@
 //! `T r` joins x. Algorithm:
 //!
 //! 1. x from the guess (zero without one).
-//! 2. (v, r) from the convex method, warm from the last answer; judge it under Coulomb's law; stop if accepted.
+//! 2. (v, r) from the convex method, warm from the last answer; compute its error under Coulomb's law; stop if accepted.
 //! 3. f = G(x) − x. Anderson: x ← G(x) − ΔG γ, γ = argmin ‖f − ΔF γ‖ over the last [`MEMORY`] differences.
 //! 4. If ‖f‖ grew beyond twice the least seen: forget the differences and take a plain step from the best x.
-//! 5. If f vanishes and the judge still does not accept, what is left is the inner method's (a pyramid in place of the cone): stop.
+//! 5. If f vanishes and the error is still not accepted, what is left is the inner method's (a pyramid in place of the cone): stop.
 //!
 //! A method whose friction cones are pyramids reads the shift with the polygon's reach in place of the circle's,
 //! `mu max_j(−d_j · u_t)` over its edges d_j: then `u_n = 0` in slip, and only the direction of friction is the pyramid's.
@@ -26,7 +26,7 @@
 use super::{Counts, Report, Sample, Status, StoppingCriteria, Unsupported, add_phase};
 use crate::math::dot;
 use crate::problem::law::tangent_norm;
-use crate::problem::{Judge, Law, Problem, Reduced, Residual, Solution, Tolerance};
+use crate::problem::{Law, PreparedProblem, Problem, Reduced, Residual, Solution, Tolerance};
 
 /// Differences kept by Anderson's acceleration.
 pub const MEMORY: usize = 8;
@@ -80,21 +80,24 @@ pub struct Shift {
 
 impl Shift {
     /// Solves `problem` by `inner`, which solves problems without `Law::Coulomb` from the solution handed in, within the `StoppingCriteria` handed in.
-    /// The problems of the outer iterations differ in `w` alone: one judge, ready for `problem`, is lent to all of them.
+    /// The problems of the outer iterations differ in `w` alone: `problem` is prepared once for all of them.
     pub fn solve(
         &mut self,
         problem: &Problem,
         solution: &mut Solution,
         (stop, section): (&StoppingCriteria, Section),
-        judge: &mut Judge,
-        mut inner: impl FnMut(&Problem, &mut Solution, &StoppingCriteria, &mut Judge) -> Result<Report, Unsupported>,
+        prepared: &mut PreparedProblem,
+        mut inner: impl FnMut(&Problem, &mut Solution, &StoppingCriteria, &mut PreparedProblem) -> Result<Report, Unsupported>,
     ) -> Result<Report, Unsupported> {
         let Shift { convex, rows, u, next, room } = self;
         convex.clone_from(problem);
         convex.laws.iter_mut().for_each(|law| *law = law.associated());
         rows.clear();
         rows.extend(shifted_rows(&problem.laws, &problem.J.row_starts));
-        room.begin(problem.laws.iter().map(|law| matches!(law, Law::Coulomb { .. })), rows.iter().map(|s| judge.a()[s.block].powf(-0.5)));
+        room.begin(
+            problem.laws.iter().map(|law| matches!(law, Law::Coulomb { .. })),
+            rows.iter().map(|s| prepared.a()[s.block].powf(-0.5)),
+        );
         u.resize(problem.rows(), 0.0);
         problem.local_velocities(&solution.v, &solution.r, u);
         read(&problem.laws, rows, section, u, &mut room.x);
@@ -104,11 +107,11 @@ impl Shift {
             for (s, x) in rows.iter().zip(outer.x()) {
                 convex.w[s.row] += x;
             }
-            judge.rescale(convex);
-            let report = inner(convex, solution, &outer.inner_stop(), judge)?;
+            prepared.rescale(convex);
+            let report = inner(convex, solution, &outer.inner_stop(), prepared)?;
             problem.local_velocities(&solution.v, &solution.r, u);
-            judge.rescale(problem);
-            let error = judge.error(problem, solution);
+            prepared.rescale(problem);
+            let error = prepared.error(problem, solution);
             read(&problem.laws, rows, section, u, next);
             if outer.took(&report, error, solution, next) {
                 return Ok(outer.finish(solution));
@@ -125,7 +128,7 @@ pub fn solve_reduced(
     section: Section,
     mut inner: impl FnMut(&Reduced, &mut Solution, &StoppingCriteria) -> Result<Report, Unsupported>,
 ) -> Result<Report, Unsupported> {
-    let mut judge = Judge::of_reduced(reduced);
+    let mut prepared = PreparedProblem::of_reduced(reduced);
     let transposed = reduced.W.transposed();
     let skew = reduced.asymmetry() > 1e-14;
     let mut convex = reduced.clone().associated();
@@ -155,7 +158,7 @@ pub fn solve_reduced(
     let mut room = Room::default();
     room.begin(
         reduced.laws.iter().map(|law| skew || matches!(law, Law::Coulomb { .. })),
-        block_of.iter().map(|&k| judge.a()[k].powf(-0.5)),
+        block_of.iter().map(|&k| prepared.a()[k].powf(-0.5)),
     );
     offset(&solution.r, &mut room.x);
     let mut outer = Outer::new((stop, section), &mut room);
@@ -164,7 +167,7 @@ pub fn solve_reduced(
             convex.q[i] = reduced.q[i] + outer.x()[i];
         }
         let report = inner(&convex, solution, &outer.inner_stop())?;
-        let error = judge.error_reduced(reduced, &solution.r);
+        let error = prepared.error_reduced(reduced, &solution.r);
         offset(&solution.r, &mut next);
         if outer.took(&report, error, solution, &next) {
             return Ok(outer.finish(solution));
@@ -272,7 +275,7 @@ impl<'a> Outer<'a> {
             notes: Vec::new(),
             history: Vec::new(),
             reproducible: true,
-            started: stop.clock(),
+            started: stop.now(),
         }
     }
 
@@ -319,7 +322,7 @@ impl<'a> Outer<'a> {
             Some(Status::Stalled)
         } else if self.stop.work.is_some_and(|w| self.work >= w) {
             Some(Status::Budget)
-        } else if self.stop.late() {
+        } else if self.stop.deadline_passed() {
             self.reproducible = false;
             Some(Status::Budget)
         } else if self.pyramids && self.stands_still(next, error.scale) {

@@ -1,4 +1,4 @@
-//! An independent judge: problems as dense matrices in twofold arithmetic, laws from their definition. It shares no code with the library.
+//! An independent residual: problems as dense matrices in double-double arithmetic, laws from their definition. It shares no code with the library.
 #![allow(dead_code)]
 
 pub mod random;

@@ -149,7 +149,7 @@ impl Input {
 pub struct Stored {
     /// The problem.
     pub input: Input,
-    /// The solution stored with it, if any: of what quality is for the judge to say.
+    /// The solution stored with it, if any; its error is not known.
     pub solution: Option<Solution>,
     /// A starting point stored with it, if any.
     pub guess: Option<Solution>,

@@ -107,7 +107,7 @@ impl Equalities {
 }
 
 fn branch(frame: &Frame, base: &Base, k: usize) -> Branch {
-    let (law, a, range) = (frame.laws[k], frame.judge.a()[k], frame.range(k));
+    let (law, a, range) = (frame.laws[k], frame.prepared.a()[k], frame.range(k));
     let (u, r) = (&base.u[range.clone()], &base.r[range.clone()]);
     let d = u.len();
     let mut p = [0.0; 3];
@@ -226,7 +226,7 @@ impl System {
             values.clone_from(&lower.values);
             for (i, row) in rows.iter().enumerate() {
                 let at = lower.starts[i + 1] - 1;
-                let size = if values[at] > 0.0 { values[at] } else { frame.judge.a()[row.block] };
+                let size = if values[at] > 0.0 { values[at] } else { frame.prepared.a()[row.block] };
                 values[at] += tau * size + row.compliance;
             }
             if factor.factor(&values, &signs).is_ok() {

@@ -8,17 +8,17 @@
 //! ```
 
 use crate::math::dot;
+use crate::math::double_double::DoubleDouble;
 use crate::math::sparse::Csr;
-use crate::math::twofold::Twofold;
 use crate::problem::law::{MAX_ROWS, tangent_norm};
 use crate::problem::reduced::Reducer;
-use crate::problem::{Judge, Law, Problem, Reduced, Rows};
+use crate::problem::{Law, PreparedProblem, Problem, Reduced, Rows};
 
 /// Matrices and laws of the problem at hand, Coulomb's replaced by its cone; work space.
 #[derive(Default)]
 #[allow(non_snake_case)]
 pub(super) struct Frame {
-    pub judge: Judge,
+    pub prepared: PreparedProblem,
     /// J, and the compliance of its rows; no rows for a reduced problem.
     J: Option<Rows>,
     E: Vec<f64>,
@@ -63,10 +63,10 @@ pub(super) struct Lack {
 impl Frame {
     /// Makes this the frame of `problem`; false if H is not positive definite.
     pub fn set(&mut self, problem: &Problem) -> bool {
-        if self.judge.prepare(problem).is_err() {
+        if self.prepared.prepare(problem).is_err() {
             return false;
         }
-        self.reducer.reduce(problem, self.judge.factor(), &mut self.reduced);
+        self.reducer.reduce(problem, self.prepared.factor(), &mut self.reduced);
         self.J.get_or_insert_default().clone_from(&problem.J);
         self.E.clone_from(&problem.E);
         self.law_tables();
@@ -75,7 +75,7 @@ impl Frame {
 
     /// Makes this the frame of a reduced problem.
     pub fn set_reduced(&mut self, reduced: &Reduced) {
-        self.judge.prepare_reduced(reduced);
+        self.prepared.prepare_reduced(reduced);
         self.reduced.clone_from(reduced);
         self.J = None;
         self.law_tables();
@@ -102,7 +102,7 @@ impl Frame {
     /// The base point at reactions `r` of a problem; also the energy of the momentum defect of `v`, J.
     pub fn base(&mut self, problem: &Problem, v: &[f64], r: &[f64]) -> (Base, f64) {
         // ρ = k + Jᵀ r − H v, then the velocity that belongs to r is v + H⁻¹ρ.
-        let mut rho: Vec<Twofold> = problem.k.iter().map(|&k| Twofold::new(k)).collect();
+        let mut rho: Vec<DoubleDouble> = problem.k.iter().map(|&k| DoubleDouble::new(k)).collect();
         for block in problem.J.blocks() {
             for i in 0..block.rows {
                 let r = r[block.first + i];
@@ -116,19 +116,19 @@ impl Frame {
         // In two steps: the rounding of the first is the second's right-hand side.
         let first: Vec<f64> = rho.iter().map(|x| x.value()).collect();
         let mut rest = first.clone();
-        self.judge.factor().solve(&mut rest);
+        self.prepared.factor().solve(&mut rest);
         let defect = 0.5 * dot(&first, &rest).max(0.0);
         for (i, rho) in rho.iter_mut().enumerate() {
             let (columns, values) = problem.H.row(i);
             columns.iter().zip(values).for_each(|(&j, &h)| rho.add_product(-h, rest[j as usize]));
         }
-        let mut second: Vec<f64> = rho.into_iter().map(Twofold::value).collect();
-        self.judge.factor().solve(&mut second);
+        let mut second: Vec<f64> = rho.into_iter().map(DoubleDouble::value).collect();
+        self.prepared.factor().solve(&mut second);
         let (mut u, mut terms) = (vec![0.0; r.len()], vec![0.0; r.len()]);
         for block in problem.J.blocks() {
             for i in 0..block.rows {
                 let row = block.first + i;
-                let mut sum = Twofold::new(problem.w[row]);
+                let mut sum = DoubleDouble::new(problem.w[row]);
                 let mut size = problem.w[row].abs() + (problem.E[row] * r[row]).abs();
                 sum.add_product(problem.E[row], r[row]);
                 for (&j, &a) in block.columns.iter().zip(block.row(i)) {
@@ -148,7 +148,7 @@ impl Frame {
         let (mut u, mut terms) = (vec![0.0; r.len()], vec![0.0; r.len()]);
         for i in 0..r.len() {
             let (columns, values) = self.w().row(i);
-            let mut sum = Twofold::new(self.reduced.q[i]);
+            let mut sum = DoubleDouble::new(self.reduced.q[i]);
             terms[i] = self.reduced.q[i].abs();
             for (&j, &w) in columns.iter().zip(values) {
                 sum.add_product(w, r[j as usize]);
@@ -197,7 +197,7 @@ impl Frame {
             self.force.resize(rows.cols, 0.0);
             rows.add_transposed(e, &mut self.force);
             self.image.clone_from(&self.force);
-            self.judge.factor().solve(&mut self.image);
+            self.prepared.factor().solve(&mut self.image);
             let soft: f64 = e.iter().zip(&self.E).map(|(e, c)| c * e * e).sum();
             return [0.5 * dot(&self.force, &self.image).max(0.0), 0.5 * soft];
         }
@@ -241,7 +241,7 @@ impl Frame {
 
     /// `Σ d_k ‖r*_k‖`: what moving û by its distance d_k from K* may be worth, with r* estimated from `r`, J.
     pub fn moving(&self, at: &Velocities, r: &[f64]) -> f64 {
-        let a = self.judge.a();
+        let a = self.prepared.a();
         let size = |k: usize| crate::math::norm(&r[self.range(k)]);
         let mean = (0..a.len()).map(|k| a[k].sqrt() * size(k)).sum::<f64>() / a.len().max(1) as f64;
         let one = |k: usize| {

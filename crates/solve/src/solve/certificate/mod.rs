@@ -211,7 +211,7 @@ impl Certifier {
     pub fn certify_reduced(&mut self, reduced: &Reduced, r: &[f64]) -> Certificate {
         let fits = r.len() == reduced.rows() && r.iter().all(|x| x.is_finite()) && r.len() <= self.settings.most_rows;
         self.frame.set_reduced(reduced);
-        if !fits || reduced.asymmetry() > SYMMETRIC || !semidefinite(&reduced.W, self.frame.judge.a(), &reduced.row_starts) {
+        if !fits || reduced.asymmetry() > SYMMETRIC || !semidefinite(&reduced.W, self.frame.prepared.a(), &reduced.row_starts) {
             return Certificate::unknown();
         }
         let mut base = self.frame.base_reduced(r);
@@ -235,7 +235,7 @@ impl Certifier {
     }
 
     fn begin(&mut self) {
-        self.best.reset(self.settings.negligible * self.frame.judge.scale(), self.settings.sharp);
+        self.best.reset(self.settings.negligible * self.frame.prepared.scale(), self.settings.sharp);
     }
 
     fn interior_settings(&self) -> interior_point::Settings {
@@ -325,7 +325,7 @@ fn measure(frame: &mut Frame, base: &Base, offset: &[f64], y: &[f64], best: &mut
                 1 => {
                     // What the block would answer if it stood alone is nothing: it is open.
                     let mut alone = frame::pick(&r[range.clone()]);
-                    alone.iter_mut().zip(&base.u[range.clone()]).for_each(|(x, u)| *x -= u / frame.judge.a()[k]);
+                    alone.iter_mut().zip(&base.u[range.clone()]).for_each(|(x, u)| *x -= u / frame.prepared.a()[k]);
                     admit(law, &mut alone[..range.len()]);
                     if !matches!(law, Law::Interval { .. }) && alone.iter().all(|x| *x == 0.0) {
                         r[range.clone()].fill(0.0);

@@ -82,7 +82,7 @@ impl InteriorPoint {
     /// Whether the point of this gap cannot be the answer yet. A contact's error is (μ/r)² where its μ is u·r: a gap
     /// many times the root of the tolerance is far too much, and judging it costs as much as a back-substitution.
     fn far(&self, run: &Run<'_>, gap: f64) -> bool {
-        !run.stop.history && gap * self.scaled.degree() as f64 > FAR * run.stop.tolerance.relative.sqrt() * self.judge.scale()
+        !run.stop.history && gap * self.scaled.degree() as f64 > FAR * run.stop.tolerance.relative.sqrt() * self.prepared.scale()
     }
 
     /// The end of the path, its last point judged.

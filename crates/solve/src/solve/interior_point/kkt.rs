@@ -21,14 +21,14 @@
 use super::cone::{Kind, UNTURNED, rotate};
 use super::scaled::{EXTREME, Scaled};
 use crate::math::condensed::{self, Condensed, Group};
+use crate::math::double_double::Envelope;
 use crate::math::ldlt::{BadPivot, Ldlt, Ordering};
 use crate::math::multifrontal::Multifrontal;
 use crate::math::skyline::Skyline;
 use crate::math::sparse::Csr;
-use crate::math::twofold::Envelope;
 
 /// Such systems are factored in twice the working precision if their factor has at most so many numbers.
-const TWOFOLD: usize = 200_000;
+const MAX_DOUBLE_DOUBLE_ENTRIES: usize = 200_000;
 
 /// The factor is narrow if its rows hold at most so many numbers, on average.
 const NARROW: usize = 24;
@@ -72,7 +72,7 @@ enum Factor {
     /// Light unknowns first.
     Ordered(Box<Ldlt>),
     /// Light unknowns first, in twice the precision.
-    Twofold(Box<Envelope>),
+    DoubleDouble(Box<Envelope>),
 }
 
 impl Factor {
@@ -82,7 +82,7 @@ impl Factor {
             Factor::Narrow(skyline) => skyline.solve(x),
             Factor::Fronts(fronts) => fronts.solve(x),
             Factor::Ordered(ldlt) => ldlt.solve(x),
-            Factor::Twofold(envelope) => envelope.solve(x),
+            Factor::DoubleDouble(envelope) => envelope.solve(x),
         }
     }
 }
@@ -139,8 +139,8 @@ impl Kkt {
         self.factor = if self.light_first {
             unknowns.sort_by(|&i, &j| scaled.column[i as usize].total_cmp(&scaled.column[j as usize]));
             let order = rows_after(scaled, &unknowns);
-            match Envelope::analyse(lower, &order, TWOFOLD) {
-                Some(envelope) => Factor::Twofold(Box::new(envelope)),
+            match Envelope::analyse(lower, &order, MAX_DOUBLE_DOUBLE_ENTRIES) {
+                Some(envelope) => Factor::DoubleDouble(Box::new(envelope)),
                 None => Factor::Ordered(Box::new(Ldlt::analyse(lower, Ordering::Given(&order)))),
             }
         } else {
@@ -205,7 +205,7 @@ impl Kkt {
             Factor::Narrow(skyline) => skyline.factor(&left.values, &self.signs),
             Factor::Fronts(fronts) => fronts.factor(&left.values, &self.signs),
             Factor::Ordered(ldlt) => ldlt.factor(&left.values, &self.signs),
-            Factor::Twofold(envelope) => {
+            Factor::DoubleDouble(envelope) => {
                 envelope.factor(left, &self.shift, &self.signs);
                 Ok(())
             }
@@ -275,7 +275,7 @@ impl Kkt {
 
     /// Solves for `right` (velocities, then rows in their eigenbases) in place; at most `refine` steps of refinement.
     pub fn solve(&mut self, right: &mut [f64], refine: usize) {
-        if refine == 0 || matches!(self.factor, Factor::Twofold(_)) {
+        if refine == 0 || matches!(self.factor, Factor::DoubleDouble(_)) {
             self.solve_once(right);
             return;
         }

@@ -11,11 +11,11 @@
 //! # Algorithm
 //!
 //! 1. Scale to joules ([`scaled`]): unit masses, Lorentz cones, W with mean diagonal 1.
-//! 2. A guess that the judge accepts is the answer. Without a guess sweeps make one, or the answer ([`swept`]). Otherwise semismooth
+//! 2. A guess whose error is accepted is the answer. Without a guess sweeps make one, or the answer ([`swept`]). Otherwise semismooth
 //!    Newton steps from it ([`newton`]), then the path from it, moved inside.
 //! 3. Where it is no better than nothing: solve the system with W = I ([`start`]); equality rows alone are done here. Newton steps from there.
 //! 4. Inside the cones: predictor, corrector, further correctors with one factorization ([`path`], [`kkt`], [`cone`]).
-//! 5. Judge. When the active set has settled, Newton steps; they are kept only if they pay.
+//! 5. The error in joules. When the active set has settled, Newton steps; they are kept only if they pay.
 //! 6. Accepted: done. No progress, or reactions that grow along a ray that contradicts w ([`infeasible`]): say so.
 //!
 //! `Law::Coulomb`, and the skew part of a reduced W, go through [`super::shift`].
@@ -45,8 +45,8 @@ mod swept;
 
 use super::psor::Psor;
 use super::shift::{self, Section, Shift, excess};
-use super::{Counts, ReducedSolver, Report, Sample, Solver, Status, StoppingCriteria, Unsupported, add_phase, solve_by_own_judge};
-use crate::problem::{Judge, Problem, Reduced, Residual, Solution};
+use super::{Counts, ReducedSolver, Report, Sample, Solver, Status, StoppingCriteria, Unsupported, add_phase, solve_by_own_preparation};
+use crate::problem::{PreparedProblem, Problem, Reduced, Residual, Solution};
 use kkt::{Diagonal, Kkt};
 use newton::Newton;
 use path::{Path, Point};
@@ -108,7 +108,7 @@ const DESCENT: f64 = 0.3;
 #[derive(Default)]
 pub struct InteriorPoint {
     settings: Settings,
-    judge: Judge,
+    prepared: PreparedProblem,
     scaled: Scaled,
     kkt: Kkt,
     path: Path,
@@ -153,18 +153,23 @@ impl InteriorPoint {
 
 impl Solver for InteriorPoint {
     fn solve(&mut self, problem: &Problem, solution: &mut Solution) -> Result<Report, Unsupported> {
-        solve_by_own_judge(self, ("interior-point", |own| &mut own.judge), problem, solution)
+        solve_by_own_preparation(self, ("interior-point", |own| &mut own.prepared), problem, solution)
     }
 
-    fn solve_judged(&mut self, problem: &Problem, judge: &mut Judge, solution: &mut Solution) -> Result<Report, Unsupported> {
+    fn solve_prepared(
+        &mut self,
+        problem: &Problem,
+        prepared: &mut PreparedProblem,
+        solution: &mut Solution,
+    ) -> Result<Report, Unsupported> {
         let stop = self.settings.stop;
         if shift::needed(&problem.laws) {
             let (warm, mut known) = (self.settings.warm, Known::Nothing);
             let mut shift = std::mem::take(&mut self.shift);
-            let result = shift.solve(problem, solution, (&stop, Section::Round), judge, |p, s, stop, judge| {
-                std::mem::swap(&mut self.judge, judge);
+            let result = shift.solve(problem, solution, (&stop, Section::Round), prepared, |p, s, stop, prepared| {
+                std::mem::swap(&mut self.prepared, prepared);
                 let report = self.convex(Target::Problem(p), std::mem::replace(&mut known, Known::Matrices), s, stop);
-                std::mem::swap(&mut self.judge, judge);
+                std::mem::swap(&mut self.prepared, prepared);
                 // Whatever the first starts from, the others start from the answer before.
                 self.settings.warm = Warm::Best;
                 Ok(report)
@@ -172,9 +177,9 @@ impl Solver for InteriorPoint {
             (self.settings.warm, self.shift) = (warm, shift);
             result
         } else {
-            std::mem::swap(&mut self.judge, judge);
+            std::mem::swap(&mut self.prepared, prepared);
             let report = self.convex(Target::Problem(problem), Known::Nothing, solution, &stop);
-            std::mem::swap(&mut self.judge, judge);
+            std::mem::swap(&mut self.prepared, prepared);
             Ok(report)
         }
     }
@@ -218,7 +223,7 @@ impl Target<'_> {
     }
 }
 
-/// What is known of the problem at hand from the outer iteration, beside the judge.
+/// What is known of the problem at hand from the outer iteration, beside its residual.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Known {
     /// Nothing.
@@ -247,7 +252,7 @@ struct Run<'a> {
 /// Why a phase ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum End {
-    /// The judge accepts.
+    /// The error is accepted.
     Accepted,
     /// Work or time is used up.
     Budget,
@@ -266,7 +271,7 @@ impl InteriorPoint {
         let mut run = Run {
             target,
             stop,
-            started: stop.clock(),
+            started: stop.now(),
             first_factorization: self.kkt.factorizations,
             best: std::mem::take(&mut space.best),
             least: f64::INFINITY,
@@ -315,14 +320,14 @@ impl InteriorPoint {
         }
         (space.best, space.at) = (run.best, run.at);
         self.space = space;
-        report.reproducible = !(status == Status::Budget && stop.late());
+        report.reproducible = !(status == Status::Budget && stop.deadline_passed());
         report
     }
 
     fn prepare(&mut self, target: Target<'_>, known: Known) {
         self.laid_out &= known == Known::Matrices;
         if let Target::Reduced(reduced) = target {
-            self.judge.prepare_reduced(reduced);
+            self.prepared.prepare_reduced(reduced);
         }
         self.path.reset();
     }
@@ -331,9 +336,9 @@ impl InteriorPoint {
     fn lay_out(&mut self, target: Target<'_>) {
         match (target, self.laid_out) {
             (Target::Problem(problem), true) => self.scaled.set_right_hand_side(problem),
-            (Target::Problem(problem), false) => self.scaled.set(problem, self.judge.a()),
+            (Target::Problem(problem), false) => self.scaled.set(problem, self.prepared.a()),
             (Target::Reduced(reduced), true) => self.scaled.set_right_hand_side_reduced(reduced),
-            (Target::Reduced(reduced), false) => self.scaled.set_reduced(reduced, self.judge.a()),
+            (Target::Reduced(reduced), false) => self.scaled.set_reduced(reduced, self.prepared.a()),
         }
         if !std::mem::replace(&mut self.laid_out, true) {
             self.kkt.prepare(&self.scaled);
@@ -381,7 +386,7 @@ impl InteriorPoint {
         let Space { v, r, u, point, .. } = space;
         let degree = self.scaled.degree();
         let margin = (2.0 * self.newton.merit(&self.scaled, v, r) / degree.max(1) as f64).sqrt();
-        let nothing = (2.0 * self.judge.scale() / degree.max(1) as f64).sqrt();
+        let nothing = (2.0 * self.prepared.scale() / degree.max(1) as f64).sqrt();
         if degree == 0 || !(margin < WORTH * nothing) {
             return End::Stuck;
         }
@@ -498,13 +503,13 @@ impl InteriorPoint {
 
     fn judged(&mut self, target: Target<'_>, solution: &Solution) -> Residual {
         match target {
-            Target::Problem(problem) => self.judge.error(problem, solution),
-            Target::Reduced(reduced) => self.judge.error_reduced(reduced, &solution.r),
+            Target::Problem(problem) => self.prepared.error(problem, solution),
+            Target::Reduced(reduced) => self.prepared.error_reduced(reduced, &solution.r),
         }
     }
 
     fn used_up(&self, run: &Run<'_>) -> bool {
-        self.kkt.factorizations - run.first_factorization >= run.stop.work.unwrap_or(WORK) || run.stop.late()
+        self.kkt.factorizations - run.first_factorization >= run.stop.work.unwrap_or(WORK) || run.stop.deadline_passed()
     }
 
     fn project(&self, r: &mut [f64]) {

@@ -49,7 +49,7 @@ impl InteriorPoint {
         let tolerance = Tolerance { relative: STRICTER * STRICTER * relative, velocity: STRICTER * velocity, bound };
         self.sweeps.settings.parallel = false;
         self.sweeps.settings.stop = StoppingCriteria { tolerance, work: Some(sweeps), ..*run.stop };
-        let report = self.sweeps.sweep(problem, &mut self.judge, guess);
+        let report = self.sweeps.sweep(problem, &mut self.prepared, guess);
         run.sweeps = report.work;
         if guess.v.iter().chain(&guess.r).any(|x| !x.is_finite()) {
             return None;
@@ -63,7 +63,7 @@ impl InteriorPoint {
 
     /// Bodies alone, and no extreme masses.
     fn sweepable(&mut self, problem: &Problem) -> bool {
-        let factor = self.judge.factor();
+        let factor = self.prepared.factor();
         let small = (0..factor.cliques.len()).all(|c| factor.dense(c).is_some());
         let diagonal = (0..problem.n()).map(|i| problem.H.get(i, i));
         let (least, largest) = diagonal.fold((f64::INFINITY, 0.0f64), |(a, b), x| (a.min(x), b.max(x)));

@@ -114,7 +114,7 @@ fn solve_form(form: &mut dyn Form, test: &mut Test<'_>, settings: &Settings, spa
         first: 0.0,
         eps: 1e-3,
         history: Vec::new(),
-        began: settings.stop.clock(),
+        began: settings.stop.now(),
         late: false,
     };
     run.form.velocities(&mut run.now);

@@ -404,11 +404,11 @@ fn inverted(matrix: &[f64; 9], d: usize) -> Option<[f64; 9]> {
 mod tests {
     use super::*;
     use crate::problem::Law;
-    use crate::problem::made::Numbers;
+    use crate::problem::test_problems::Lcg;
 
     /// `width` unknowns per body, a chain of bodies with two contacts between neighbours.
     fn step_is_right(bodies: usize, width: usize) {
-        let (mut draw, n) = (Numbers::new(7), bodies * width);
+        let (mut draw, n) = (Lcg::new(7), bodies * width);
         let mass: Vec<f64> = (0..n).map(|i| 1.0 + (i % width) as f64).collect();
         let (mut rows, mut laws) = (Rows::new(n), Vec::new());
         for k in 0..2 * (bodies - 1) {

@@ -69,7 +69,7 @@ pub use piece::Branch;
 use super::interior_point::InteriorPoint;
 use super::{Counts, ReducedSolver, Report, Solver, Status, StoppingCriteria, Unsupported, add_phase};
 use crate::math::norm;
-use crate::problem::{Judge, Problem, Reduced, Residual, Solution};
+use crate::problem::{PreparedProblem, Problem, Reduced, Residual, Solution};
 use attempts::{Outcome, solve_again};
 use delassus::Delassus;
 use form::{Blocks, Form, Point};
@@ -120,7 +120,7 @@ pub enum Unique {
 #[derive(Default)]
 pub struct Newton {
     settings: Settings,
-    judge: Judge,
+    prepared: PreparedProblem,
     delassus: Delassus,
     mixed: Mixed,
     contacts: Vec<ContactStatus>,
@@ -172,7 +172,7 @@ impl Newton {
     /// extreme mass ratios those that are computed anew from the reactions are lost in rounding. Its error, if it is accepted.
     fn try_associated(&mut self, problem: &Problem, solution: &mut Solution, outcome: &mut Outcome) -> Option<Residual> {
         let answer = &self.convex.answer;
-        let error = self.judge.error(problem, answer);
+        let error = self.prepared.error(problem, answer);
         if !error.accepted(&self.settings.stop.tolerance) {
             return None;
         }
@@ -190,7 +190,7 @@ impl Newton {
         if !right || given().all(|x| *x == 0.0) || given().any(|x| !x.is_finite()) {
             return None;
         }
-        let error = self.judge.error(problem, guess);
+        let error = self.prepared.error(problem, guess);
         if !error.accepted(&self.settings.stop.tolerance) {
             return None;
         }
@@ -205,7 +205,7 @@ impl Newton {
         if guess.r.len() != reduced.rows() || guess.r.iter().all(|x| *x == 0.0) || guess.r.iter().any(|x| !x.is_finite()) {
             return None;
         }
-        let error = self.judge.error_reduced(reduced, &guess.r);
+        let error = self.prepared.error_reduced(reduced, &guess.r);
         if !error.accepted(&self.settings.stop.tolerance) {
             return None;
         }
@@ -259,7 +259,7 @@ impl Newton {
 
     /// What stopped the method, for a person.
     fn obstacle(&self, outcome: &Outcome, error: &Residual) -> String {
-        let a = self.judge.a();
+        let a = self.prepared.a();
         // The largest over the smallest mean diagonal entry of W.
         let ratio = a.iter().fold(0.0f64, |m, a| m.max(*a)) / a.iter().fold(f64::INFINITY, |m, a| m.min(*a));
         let why = match outcome.end {
@@ -348,27 +348,27 @@ impl ReducedSolver for Newton {
         }
         reduced.check().map_err(unsupported)?;
         let settings = self.settings;
-        self.judge.prepare_reduced(reduced);
-        self.delassus.blocks.set(&reduced.laws, &reduced.row_starts, self.judge.a());
+        self.prepared.prepare_reduced(reduced);
+        self.delassus.blocks.set(&reduced.laws, &reduced.row_starts, self.prepared.a());
         self.delassus.set(&reduced.W, &reduced.q);
         self.delassus.eliminated.clear();
         if let Some(report) = self.kept_reduced(reduced, solution) {
             return Ok(report);
         }
-        let Newton { judge, delassus, space, r, root, convex, .. } = self;
+        let Newton { prepared, delassus, space, r, root, convex, .. } = self;
         scaled_guess(&delassus.blocks, &solution.r, &mut space.now.y);
         root.clone_from(&delassus.blocks.root);
         let (root, starts) = (&*root, &reduced.row_starts);
         let free = (norm(&reduced.q), norm(delassus.free()));
-        let scale = judge.scale();
+        let scale = prepared.scale();
         let mut judged = Residual::default();
         let mut judging = |y: &[f64]| {
             plain(root, starts, y, r);
-            judged = judge.error_reduced(reduced, r);
+            judged = prepared.error_reduced(reduced, r);
             judged.accepted(&settings.stop.tolerance)
         };
         let (tolerance, residual) = (settings.stop.tolerance, settings.residual);
-        let test = Test { scale, tolerance, residual, free, judge: &mut judging, ask_below: f64::INFINITY };
+        let test = Test { scale, tolerance, residual, free, prepared: &mut judging, ask_below: f64::INFINITY };
         let begin = |stop: &StoppingCriteria, y: &mut Vec<f64>| {
             let Convex { interior, answer, .. } = &mut **convex;
             interior.settings_mut().stop = *stop;
@@ -380,7 +380,7 @@ impl ReducedSolver for Newton {
         let outcome = solve_again(delassus, test, &settings, space, begin);
         plain(root, starts, &outcome.best.y, &mut solution.r);
         // What passed was judged last.
-        let error = if outcome.end == End::Passed { judged } else { self.judge.error_reduced(reduced, &solution.r) };
+        let error = if outcome.end == End::Passed { judged } else { self.prepared.error_reduced(reduced, &solution.r) };
         Ok(self.report(outcome, error, true))
     }
 }
@@ -388,30 +388,35 @@ impl ReducedSolver for Newton {
 impl Solver for Newton {
     fn solve(&mut self, problem: &Problem, solution: &mut Solution) -> Result<Report, Unsupported> {
         check(problem)?;
-        self.judge.prepare(problem).map_err(unsupported)?;
+        self.prepared.prepare(problem).map_err(unsupported)?;
         Ok(self.solve_prepared(problem, solution))
     }
 
-    fn solve_judged(&mut self, problem: &Problem, judge: &mut Judge, solution: &mut Solution) -> Result<Report, Unsupported> {
+    fn solve_prepared(
+        &mut self,
+        problem: &Problem,
+        prepared: &mut PreparedProblem,
+        solution: &mut Solution,
+    ) -> Result<Report, Unsupported> {
         check(problem)?;
-        std::mem::swap(&mut self.judge, judge);
+        std::mem::swap(&mut self.prepared, prepared);
         let report = self.solve_prepared(problem, solution);
-        std::mem::swap(&mut self.judge, judge);
+        std::mem::swap(&mut self.prepared, prepared);
         Ok(report)
     }
 }
 
 impl Newton {
-    /// Solves a problem for which `judge` is ready.
+    /// Solves a prepared problem.
     fn solve_prepared(&mut self, problem: &Problem, solution: &mut Solution) -> Report {
         let settings = self.settings;
         let starts = &problem.J.row_starts;
-        self.mixed.blocks.set(&problem.laws, starts, self.judge.a());
-        self.mixed.set(problem, self.judge.factor());
+        self.mixed.blocks.set(&problem.laws, starts, self.prepared.a());
+        self.mixed.set(problem, self.prepared.factor());
         let condensed = self.mixed.prefers_delassus();
         if condensed {
             let (w, q) = self.mixed.delassus();
-            self.delassus.blocks.set(&problem.laws, starts, self.judge.a());
+            self.delassus.blocks.set(&problem.laws, starts, self.prepared.a());
             self.delassus.set(w, q);
             self.delassus.eliminated.clear();
             // Fewer rows are always factored as a dense matrix.
@@ -422,20 +427,20 @@ impl Newton {
         if let Some(report) = self.kept(problem, solution, condensed) {
             return report;
         }
-        let Newton { judge, delassus, mixed, space, r, judged: point, root, convex, .. } = self;
+        let Newton { prepared, delassus, mixed, space, r, judged: point, root, convex, .. } = self;
         scaled_guess(&mixed.blocks, &solution.r, &mut space.now.y);
         root.clone_from(&mixed.blocks.root);
         let root = &*root;
-        let scale = judge.scale();
+        let scale = prepared.scale();
         let mut judged = Residual::default();
         let mut judging = |y: &[f64]| {
             plain(root, starts, y, r);
-            complete(problem, judge, r, point);
-            judged = judge.error(problem, point);
+            complete(problem, prepared, r, point);
+            judged = prepared.error(problem, point);
             judged.accepted(&settings.stop.tolerance)
         };
         let (tolerance, residual) = (settings.stop.tolerance, settings.residual);
-        let test = Test { scale, tolerance, residual, free: (0.0, 0.0), judge: &mut judging, ask_below: f64::INFINITY };
+        let test = Test { scale, tolerance, residual, free: (0.0, 0.0), prepared: &mut judging, ask_below: f64::INFINITY };
         let form: &mut dyn Form = if condensed { delassus } else { mixed };
         let mut associated = false;
         let begin = |stop: &StoppingCriteria, y: &mut Vec<f64>| {
@@ -451,8 +456,8 @@ impl Newton {
         };
         let mut outcome = solve_again(form, test, &settings, space, begin);
         plain(root, starts, &outcome.best.y, r);
-        complete(problem, &mut self.judge, &self.r, solution);
-        let mut error = if outcome.end == End::Passed { judged } else { self.judge.error(problem, solution) };
+        complete(problem, &mut self.prepared, &self.r, solution);
+        let mut error = if outcome.end == End::Passed { judged } else { self.prepared.error(problem, solution) };
         if associated && settings.residual.is_none() && outcome.end != End::Passed {
             error = self.try_associated(problem, solution, &mut outcome).unwrap_or(error);
         }
@@ -461,10 +466,10 @@ impl Newton {
 }
 
 /// `v = H⁻¹ (k + Jᵀ r)`.
-fn complete(problem: &Problem, judge: &mut Judge, r: &[f64], solution: &mut Solution) {
+fn complete(problem: &Problem, prepared: &mut PreparedProblem, r: &[f64], solution: &mut Solution) {
     solution.v.clone_from(&problem.k);
     problem.J.add_transposed(r, &mut solution.v);
-    judge.factor().solve(&mut solution.v);
+    prepared.factor().solve(&mut solution.v);
     solution.r.clear();
     solution.r.extend_from_slice(r);
 }

@@ -203,7 +203,7 @@ mod tests {
     use crate::math::norm;
     use crate::math::sparse::Csr;
     use crate::problem::Law;
-    use crate::problem::made::Numbers;
+    use crate::problem::test_problems::Lcg;
     use crate::solve::newton::delassus::Delassus;
 
     /// Pieces in which block k is open, sticks or slips by turns, `turn` being the angle by which slips are turned.
@@ -222,7 +222,7 @@ mod tests {
 
     /// A chain of contacts, each of which moves its neighbours; 60 of them are factored as a sparse matrix.
     fn chain(count: usize) -> Delassus {
-        let (m, mut draw, mut entries) = (3 * count, Numbers::new(3), Vec::new());
+        let (m, mut draw, mut entries) = (3 * count, Lcg::new(3), Vec::new());
         for i in 0..m {
             entries.push((i as u32, i as u32, 2.0));
             for j in i + 1..(i + 5).min(m) {

@@ -24,7 +24,7 @@ pub(super) enum End {
     Spent,
 }
 
-/// Whether the judge accepts these scaled reactions.
+/// Whether the error of these scaled reactions is accepted.
 pub(super) type Judging<'a> = &'a mut dyn FnMut(&[f64]) -> bool;
 
 /// Iterates and lists that are kept from solve to solve.
@@ -68,7 +68,7 @@ pub(super) struct Centre {
     pub u: Vec<f64>,
 }
 
-/// The method's own test, cheaper than the judge's; the judge has the last word.
+/// The method's own test, cheaper than the residual in joules, which decides.
 pub(super) struct Test<'a> {
     /// The energy scale, J.
     pub scale: f64,
@@ -78,9 +78,9 @@ pub(super) struct Test<'a> {
     pub residual: Option<f64>,
     /// `‖q‖`, not scaled and scaled; 0 where the literature does not count it.
     pub free: (f64, f64),
-    /// The judge: does it accept these scaled reactions?
-    pub judge: Judging<'a>,
-    /// Residual at which the judge is asked next: it refused above.
+    /// Is the error of these scaled reactions accepted?
+    pub prepared: Judging<'a>,
+    /// The own test at which the error is computed next: it was not accepted above.
     pub ask_below: f64,
 }
 
@@ -99,7 +99,7 @@ impl Test<'_> {
         if self.residual.is_some_and(|most| !(literal(blocks, point, self.free) <= most)) {
             return false;
         }
-        let accepted = (self.judge)(&point.y);
+        let accepted = (self.prepared)(&point.y);
         if !accepted {
             self.ask_below = 0.3 * point.residual;
         }
@@ -190,7 +190,7 @@ impl Run<'_, '_> {
 
     /// True if work or time ran out.
     pub fn spent(&mut self) -> bool {
-        self.late = self.late || self.stop.late();
+        self.late = self.late || self.stop.deadline_passed();
         self.late || self.counts.factorizations >= self.budget
     }
 

@@ -17,7 +17,7 @@ pub(super) fn run(run: &mut Run<'_, '_>) -> End {
         if run.look() {
             return End::Passed;
         }
-        if run.stop.late() {
+        if run.stop.deadline_passed() {
             run.late = true;
             return End::Spent;
         }

@@ -1,7 +1,7 @@
 //! The walk's basis on a reduced problem: Cholesky of `W_FF`, grown and shrunk row by row.
 
 use super::walk::{Basis, Response};
-use crate::math::growing::Growing;
+use crate::math::cholesky_update::GrowingCholesky;
 use crate::problem::Reduced;
 
 /// Stiffness below this part of W_ii counts as dependence: W is stored as a matrix, its own rounding is all that is known.
@@ -13,7 +13,7 @@ pub(super) struct Dense<'a> {
     /// W as dense rows.
     w: Vec<f64>,
     a: Vec<f64>,
-    factor: Growing,
+    factor: GrowingCholesky,
     /// The free rows in the order of the factor.
     members: Vec<usize>,
     work: Vec<f64>,
@@ -26,7 +26,7 @@ impl<'a> Dense<'a> {
         let m = reduced.rows();
         let w = reduced.W.to_dense();
         let a = (0..m).map(|i| w[i * m + i]).collect();
-        Dense { reduced, w, a, factor: Growing::default(), members: Vec::new(), work: Vec::new(), stale: false, factorizations: 0 }
+        Dense { reduced, w, a, factor: GrowingCholesky::default(), members: Vec::new(), work: Vec::new(), stale: false, factorizations: 0 }
     }
 
     /// `W_Fi` in the order of the factor.

@@ -38,7 +38,7 @@
 //! there are finitely many. No rule against cycling is needed; F stays independent throughout, since a dependent row
 //! enters only after one of those it depends on has left. [GoldfarbIdnani1983] In rounding arithmetic, ties go to
 //! the row that moves most, violations below the rounding of their own sums do not count, and a row that has
-//! entered 40 times is put aside (and the judge has the last word).
+//! entered 40 times is put aside (the residual in joules decides in the end).
 //!
 //! # When to use it
 //!
@@ -67,11 +67,11 @@ use self::sparse::{Sparse, SparseBasis};
 use self::walk::{Basis, End, Room, Walk};
 use crate::math::sparse::Csr;
 use crate::math::updatable::Updatable;
-use crate::problem::{Judge, Law, Problem, Reduced, Residual, Solution, Tolerance};
+use crate::problem::{Law, PreparedProblem, Problem, Reduced, Residual, Solution, Tolerance};
 use crate::solve::lemke::{self, Lemke};
 use crate::solve::psor::{self, Psor};
 use crate::solve::shift::{self, Section, Shift};
-use crate::solve::{Counts, ReducedSolver, Report, Sample, Solver, Status, StoppingCriteria, Unsupported, solve_by_own_judge};
+use crate::solve::{Counts, ReducedSolver, Report, Sample, Solver, Status, StoppingCriteria, Unsupported, solve_by_own_preparation};
 
 /// Differences between W and its transposed up to this part of the largest entry are rounding.
 const SYMMETRIC: f64 = 1e-10;
@@ -111,7 +111,7 @@ impl Default for Settings {
 #[derive(Default)]
 pub struct Pivot {
     settings: Settings,
-    judge: Judge,
+    prepared: PreparedProblem,
     state: Sparse,
     room: Room,
     sweeps: Psor,
@@ -142,21 +142,26 @@ impl Pivot {
 
 impl Solver for Pivot {
     fn solve(&mut self, problem: &Problem, solution: &mut Solution) -> Result<Report, Unsupported> {
-        solve_by_own_judge(self, ("pivot", |own| &mut own.judge), problem, solution)
+        solve_by_own_preparation(self, ("pivot", |own| &mut own.prepared), problem, solution)
     }
 
-    fn solve_judged(&mut self, problem: &Problem, judge: &mut Judge, solution: &mut Solution) -> Result<Report, Unsupported> {
+    fn solve_prepared(
+        &mut self,
+        problem: &Problem,
+        prepared: &mut PreparedProblem,
+        solution: &mut Solution,
+    ) -> Result<Report, Unsupported> {
         let stop = self.settings.stop;
         if shift::needed(&problem.laws) {
             let section = Section::Polygon(self.settings.facets.max(3));
             let mut shift = std::mem::take(&mut self.shift);
-            let result = shift.solve(problem, solution, (&stop, section), judge, |convex, solution, stop, judge| {
-                self.convex(convex, solution, stop, judge)
+            let result = shift.solve(problem, solution, (&stop, section), prepared, |convex, solution, stop, prepared| {
+                self.convex(convex, solution, stop, prepared)
             });
             self.shift = shift;
             return result;
         }
-        self.convex(problem, solution, &stop, judge)
+        self.convex(problem, solution, &stop, prepared)
     }
 }
 
@@ -174,18 +179,18 @@ impl ReducedSolver for Pivot {
 }
 
 impl Pivot {
-    /// A problem without `Coulomb` blocks, and its judge.
+    /// A problem without `Coulomb` blocks, prepared.
     fn convex(
         &mut self,
         problem: &Problem,
         solution: &mut Solution,
         stop: &StoppingCriteria,
-        judge: &mut Judge,
+        prepared: &mut PreparedProblem,
     ) -> Result<Report, Unsupported> {
         if problem.laws.iter().all(|law| law.friction().is_none()) {
             let walked = self.walk(problem, solution, stop)?;
             self.dependent.clone_from(&self.room.dependent);
-            let mut report = walked.report(judge.error(problem, solution), stop, |row| row);
+            let mut report = walked.report(prepared.error(problem, solution), stop, |row| row);
             report.dependent = self.dependent.len();
             return Ok(report);
         }
@@ -195,12 +200,12 @@ impl Pivot {
         let walked = self.walk(&polyhedral, &mut inner, stop)?;
         pyramids.fold(&inner.r, &mut solution.r);
         solution.v.copy_from_slice(&inner.v[..problem.n()]);
-        let error = judge.error(problem, solution);
+        let error = prepared.error(problem, solution);
         let mut report = walked.report(error, stop, |row| pyramids.block(row));
         pyramids.dependent(&self.room.dependent, &self.room.tight, &mut self.dependent);
         report.dependent = self.dependent.len();
         if approximated(&problem.laws) {
-            let own = Judge::of(&polyhedral).map_err(Pivot::unsupported)?.error(&polyhedral, &inner);
+            let own = PreparedProblem::of(&polyhedral).map_err(Pivot::unsupported)?.error(&polyhedral, &inner);
             report.notes.push(note_on_pyramids(self.settings.facets, own.relative()));
         }
         Ok(report)
@@ -223,7 +228,7 @@ impl Pivot {
             _ if size > LARGEST => return Err(Pivot::unsupported(format!("a non-symmetric W of {size} rows, more than {LARGEST}"))),
             _ => lemke(&mut inner)?,
         };
-        if skew <= SLIGHT && report.status != Status::Converged && size <= SECOND && !stop.late() {
+        if skew <= SLIGHT && report.status != Status::Converged && size <= SECOND && !stop.deadline_passed() {
             let mut other = Solution { v: Vec::new(), r: vec![0.0; size] };
             let second = lemke(&mut other)?;
             if second.error.joule < report.error.joule {
@@ -239,7 +244,7 @@ impl Pivot {
         self.room = room;
         if approximated(&reduced.laws) {
             report.notes.push(note_on_pyramids(self.settings.facets, report.error.relative()));
-            report.error = Judge::of_reduced(reduced).error_reduced(reduced, &solution.r);
+            report.error = PreparedProblem::of_reduced(reduced).error_reduced(reduced, &solution.r);
             match report.error.accepted(&stop.tolerance) {
                 true => report.status = Status::Converged,
                 false if report.status == Status::Converged => report.status = Status::Stalled,
@@ -301,7 +306,7 @@ fn walk_reduced(reduced: &Reduced, solution: &mut Solution, (stop, swept): (&Sto
     let mut walked = Walked::new(end, &mut walk);
     walked.counts.sweeps = sweeps;
     solution.r.clone_from(&room.r);
-    walked.report(Judge::of_reduced(reduced).error_reduced(reduced, &solution.r), stop, |row| row)
+    walked.report(PreparedProblem::of_reduced(reduced).error_reduced(reduced, &solution.r), stop, |row| row)
 }
 
 /// The factor that the walk would use for a problem with one-row blocks (nothing factored yet), and the lower triangle of

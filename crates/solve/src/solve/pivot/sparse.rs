@@ -3,8 +3,8 @@
 use super::order::analyse;
 use super::walk::{Basis, Response};
 use crate::math::cliques::CliqueFactor;
+use crate::math::double_double::DoubleDouble;
 use crate::math::sparse::Csr;
-use crate::math::twofold::Twofold;
 use crate::math::updatable::Updatable;
 use crate::problem::Problem;
 
@@ -44,7 +44,7 @@ pub(super) struct Sparse {
     lower: Csr,
     /// On the way: what is in the factor, twofold sums, cliques that a row touches, a row over one of them.
     present: Vec<bool>,
-    sums: Vec<Twofold>,
+    sums: Vec<DoubleDouble>,
     touched: Vec<u32>,
     local: Vec<f64>,
 }
@@ -272,7 +272,7 @@ impl SparseBasis<'_> {
         let state = &mut *self.state;
         let sums = &mut state.sums;
         sums.clear();
-        sums.extend(problem.k.iter().map(|&k| Twofold::new(k)));
+        sums.extend(problem.k.iter().map(|&k| DoubleDouble::new(k)));
         for (i, &ri) in r.iter().enumerate() {
             if ri != 0.0 {
                 let (columns, values) = state.rows.row(i);
@@ -291,7 +291,7 @@ impl SparseBasis<'_> {
         for i in 0..r.len() {
             state.residual[n + i] = 0.0;
             if state.free[i] {
-                let mut sum = Twofold::new(-problem.w[i]);
+                let mut sum = DoubleDouble::new(-problem.w[i]);
                 sum.add_product(-problem.E[i], r[i]);
                 let (columns, values) = state.rows.row(i);
                 for (&j, &x) in columns.iter().zip(values) {
@@ -308,16 +308,16 @@ impl SparseBasis<'_> {
         let state = &mut *self.state;
         let sums = &mut state.sums;
         sums.clear();
-        sums.resize(n, Twofold::default());
+        sums.resize(n, DoubleDouble::default());
         let (columns, values) = state.rows.row(i);
         for (&j, &x) in columns.iter().zip(values) {
-            sums[j as usize] = Twofold::new(x);
+            sums[j as usize] = DoubleDouble::new(x);
         }
         for p in 0..state.free.len() {
             state.residual[n + p] = 0.0;
             if state.free[p] {
                 let (columns, values) = state.rows.row(p);
-                let mut sum = Twofold::default();
+                let mut sum = DoubleDouble::default();
                 sum.add_product(problem.E[p], state.change[n + p]);
                 for (&j, &x) in columns.iter().zip(values) {
                     sums[j as usize].add_product(-x, state.change[n + p]);

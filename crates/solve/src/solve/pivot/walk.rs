@@ -136,7 +136,7 @@ impl<'a, B: Basis> Walk<'a, B> {
 
     /// Walks to the end.
     pub(super) fn run(&mut self, stop: &StoppingCriteria) -> End {
-        let begin = stop.clock();
+        let begin = stop.now();
         let limit = stop.work.unwrap_or(50 * self.at.r.len() as u64 + 1000);
         // 1. The guess: its free rows, all that is wrong with them at once, and the minimum over what is free then.
         self.restart();
@@ -147,7 +147,7 @@ impl<'a, B: Basis> Walk<'a, B> {
         let bounded = stop.work.is_some() || stop.deadline.is_some();
         let mut least = f64::INFINITY;
         loop {
-            if stop.late() {
+            if stop.deadline_passed() {
                 return self.best_so_far(End::Budget(true));
             }
             // 2. The row that is most violated.
@@ -216,7 +216,7 @@ impl<'a, B: Basis> Walk<'a, B> {
             } else {
                 patience -= 1;
             }
-            if wrong.len() <= MANY || patience == 0 || self.pivots >= limit || stop.late() {
+            if wrong.len() <= MANY || patience == 0 || self.pivots >= limit || stop.deadline_passed() {
                 break;
             }
             self.pivots += wrong.len() as u64;

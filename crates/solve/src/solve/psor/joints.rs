@@ -6,7 +6,7 @@
 //!
 //! N is factored once per problem (sparse L D Lᵀ). Rows that depend on others show a pivot that vanishes
 //! against their unit diagonal: they are left out, so that redundant joints neither fail nor drift;
-//! if the rows left out contradict the others, their error stays visible to the judge.
+//! if the rows left out contradict the others, their error stays in the residual.
 
 use super::system::State;
 use crate::math::ldlt::{Ldlt, Ordering};

@@ -22,7 +22,7 @@
 //! 4. After each sweep the start of the next is extrapolated: over the last five differences to the least dual
 //!    energy (convex laws, symmetric W), or to the least change (Anderson) where no energy falls.
 //! 5. `est = ½ Σ ‖Δr̂‖²`, free with the sweep, is nearly always an upper bound of the error. The least-`est`
-//!    iterate is kept; the judge is asked once `est ≤ 4 tol`, and v is computed anew from r before it answers.
+//!    iterate is kept; the residual is computed once `est ≤ 4 tol`, with v computed anew from r.
 //!
 //! Under Coulomb's law of many contacts the shift is frozen ([`Local::Frozen`]): every second sweep `mu‖u_t‖` is read off the velocities and
 //! held in q̂ ([`freeze`]), so that a dual energy falls in between and the subspace serves. It is extrapolated then too, over the last two
@@ -131,8 +131,8 @@ mod vector;
 #[cfg(test)]
 mod tests;
 
-use super::{Counts, ReducedSolver, Report, Solver, StoppingCriteria, Unsupported, solve_by_own_judge};
-use crate::problem::{Judge, Law, Problem, Reduced, Residual, Solution, Tolerance};
+use super::{Counts, ReducedSolver, Report, Solver, StoppingCriteria, Unsupported, solve_by_own_preparation};
+use crate::problem::{Law, PreparedProblem, Problem, Reduced, Residual, Solution, Tolerance};
 use reduced::ReducedSystem;
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
@@ -221,7 +221,7 @@ pub struct Settings {
     pub omega: f64,
     /// Solve all equality rows as one block.
     pub joints: bool,
-    /// Judge every so many sweeps and record that in the history; 0: only when the sweep's own estimate calls for it.
+    /// Compute the residual every so many sweeps and record it in the history; 0: only when the sweep's own estimate calls for it.
     pub judge_every: u64,
     /// Use the threads of the caller's pool; the result does not depend on it.
     pub parallel: bool,
@@ -301,7 +301,7 @@ impl Settings {
 pub struct Psor {
     /// How it works.
     pub settings: Settings,
-    judge: Judge,
+    prepared: PreparedProblem,
     system: System,
     scratch: build::Scratch,
     memory: run::Memory,
@@ -316,21 +316,27 @@ impl Psor {
         Psor { settings, ..Psor::default() }
     }
 
-    /// Sweeps from the guess; `judge` is ready for `problem`.
-    pub fn sweep(&mut self, problem: &Problem, judge: &mut Judge, solution: &mut Solution) -> Report {
+    /// Sweeps from the guess; `prepared` holds `problem`.
+    pub fn sweep(&mut self, problem: &Problem, prepared: &mut PreparedProblem, solution: &mut Solution) -> Report {
         let team = self.team.clone();
         if problem.laws.len() < ALONE || !self.settings.parallel {
-            return self.sweep_with(None, problem, judge, solution);
+            return self.sweep_with(None, problem, prepared, solution);
         }
-        team.with(|| self.sweep_with((rayon::current_num_threads() > 1).then(|| team.clone()), problem, judge, solution))
+        team.with(|| self.sweep_with((rayon::current_num_threads() > 1).then(|| team.clone()), problem, prepared, solution))
     }
 
     /// The same with a team that is awake, if there is one.
-    fn sweep_with(&mut self, team: Option<Arc<Team>>, problem: &Problem, judge: &mut Judge, solution: &mut Solution) -> Report {
+    fn sweep_with(
+        &mut self,
+        team: Option<Arc<Team>>,
+        problem: &Problem,
+        prepared: &mut PreparedProblem,
+        solution: &mut Solution,
+    ) -> Report {
         let Psor { settings, system, scratch, memory, r, .. } = self;
         let settings = settings.frozen(&problem.laws).resolved(&problem.laws, true);
         system.team = team;
-        system.set(problem, judge.factor(), &settings, scratch);
+        system.set(problem, prepared.factor(), &settings, scratch);
         system.zero(&mut memory.x);
         admissible(&problem.laws, &problem.J.row_starts, &solution.r, r);
         system.places.collapse(r, &mut memory.x.r);
@@ -339,7 +345,7 @@ impl Psor {
         solution.r.fill(0.0);
         // The places are the referee's while the system is swept.
         let places = std::mem::take(&mut system.places);
-        let mut whole = Whole { problem, judge, places: &places, solution };
+        let mut whole = Whole { problem, prepared, places: &places, solution };
         let outcome = run::run(system, memory, &mut whole, &settings);
         whole.set(memory.best());
         system.places = places;
@@ -349,10 +355,10 @@ impl Psor {
     }
 }
 
-/// The judge of a problem, given scaled reactions.
+/// The residual of a problem, given scaled reactions.
 struct Whole<'a> {
     problem: &'a Problem,
-    judge: &'a mut Judge,
+    prepared: &'a mut PreparedProblem,
     places: &'a Places,
     solution: &'a mut Solution,
 }
@@ -388,26 +394,26 @@ impl Whole<'_> {
         self.places.expand(scaled, &mut self.solution.r);
         self.solution.v.copy_from_slice(&self.problem.k);
         self.problem.J.add_transposed(&self.solution.r, &mut self.solution.v);
-        self.judge.factor().solve(&mut self.solution.v);
+        self.prepared.factor().solve(&mut self.solution.v);
     }
 }
 
 impl run::Referee for Whole<'_> {
     fn error(&mut self, scaled: &[f64]) -> Residual {
         self.set(scaled);
-        self.judge.error(self.problem, self.solution)
+        self.prepared.error(self.problem, self.solution)
     }
 
     fn look(&mut self, scaled: &[f64], tolerance: &Tolerance) -> Residual {
         self.set(scaled);
-        self.judge.look(self.problem, self.solution, tolerance)
+        self.prepared.residual_if_converged(self.problem, self.solution, tolerance)
     }
 }
 
-/// The judge of a reduced problem, given scaled reactions.
+/// The residual of a reduced problem, given scaled reactions.
 struct Eliminated<'a> {
     reduced: &'a Reduced,
-    judge: &'a mut Judge,
+    prepared: &'a mut PreparedProblem,
     places: &'a Places,
     r: &'a mut [f64],
 }
@@ -415,7 +421,7 @@ struct Eliminated<'a> {
 impl run::Referee for Eliminated<'_> {
     fn error(&mut self, scaled: &[f64]) -> Residual {
         self.places.expand(scaled, self.r);
-        self.judge.error_reduced(self.reduced, self.r)
+        self.prepared.error_reduced(self.reduced, self.r)
     }
 }
 
@@ -446,18 +452,23 @@ fn report(outcome: run::Outcome, notes: bool) -> Report {
 
 impl Solver for Psor {
     fn solve(&mut self, problem: &Problem, solution: &mut Solution) -> Result<Report, Unsupported> {
-        solve_by_own_judge(self, ("psor", |own| &mut own.judge), problem, solution)
+        solve_by_own_preparation(self, ("psor", |own| &mut own.prepared), problem, solution)
     }
 
-    fn solve_judged(&mut self, problem: &Problem, judge: &mut Judge, solution: &mut Solution) -> Result<Report, Unsupported> {
-        Ok(self.sweep(problem, judge, solution))
+    fn solve_prepared(
+        &mut self,
+        problem: &Problem,
+        prepared: &mut PreparedProblem,
+        solution: &mut Solution,
+    ) -> Result<Report, Unsupported> {
+        Ok(self.sweep(problem, prepared, solution))
     }
 }
 
 impl ReducedSolver for Psor {
     fn solve_reduced(&mut self, reduced: &Reduced, solution: &mut Solution) -> Result<Report, Unsupported> {
-        let Psor { settings, judge, memory, r, .. } = self;
-        judge.prepare_reduced(reduced);
+        let Psor { settings, prepared, memory, r, .. } = self;
+        prepared.prepare_reduced(reduced);
         let mut system = ReducedSystem::new(reduced, settings);
         system.zero(&mut memory.x);
         admissible(&reduced.laws, &reduced.row_starts, &solution.r, r);
@@ -465,7 +476,7 @@ impl ReducedSolver for Psor {
         system.refresh(&mut memory.x);
         let settings = settings.resolved(&reduced.laws, system.symmetric);
         let places = std::mem::take(&mut system.places);
-        let mut eliminated = Eliminated { reduced, judge, places: &places, r };
+        let mut eliminated = Eliminated { reduced, prepared, places: &places, r };
         let outcome = run::run(&mut system, memory, &mut eliminated, &settings);
         places.expand(memory.best(), &mut solution.r);
         Ok(report(outcome, settings.stop.history))

@@ -260,7 +260,7 @@ mod tests {
     #[test]
     fn seams_of_one_round_have_no_part_in_common() {
         // Owners at random: every part has a seam with every other one, more than there are rounds for.
-        let mut x = crate::problem::made::Numbers::new(7);
+        let mut x = crate::problem::test_problems::Lcg::new(7);
         let count = 3 * SIZE;
         let mut any = || (0.5 * (x.draw() + 1.0) * count as f64) as u32 % count as u32;
         let pairs: Vec<[u32; 2]> = (0..8 * SIZE).map(|_| [any(), any()]).collect();

@@ -38,7 +38,7 @@ pub(super) struct Outcome {
     pub history: Vec<Sample>,
 }
 
-/// Who may say how large the error is: the judge, given scaled reactions.
+/// Computes the residual of scaled reactions.
 pub(super) trait Referee {
     /// The judged error of a point with these scaled reactions.
     fn error(&mut self, r: &[f64]) -> Residual;
@@ -97,7 +97,7 @@ impl Best {
         }
     }
 
-    fn judge(&mut self, referee: &mut impl Referee, tolerance: &Tolerance) -> Residual {
+    fn evaluate(&mut self, referee: &mut impl Referee, tolerance: &Tolerance) -> Residual {
         if let Some(error) = self.error {
             return error;
         }
@@ -122,7 +122,7 @@ impl Best {
     /// not keep later iterates from being the best. What it stood for is judged first.
     fn distrust(&mut self, drift: f64, referee: &mut impl Referee, tolerance: &Tolerance) {
         if !(drift <= self.estimate) {
-            self.judge(referee, tolerance);
+            self.evaluate(referee, tolerance);
             self.estimate = f64::INFINITY;
         }
     }
@@ -134,13 +134,13 @@ impl Best {
     }
 }
 
-/// Sweeps from `memory.x` until the judge accepts, work or time runs out, or nothing moves any more.
+/// Sweeps from `memory.x` until the error is accepted, work or time runs out, or nothing moves any more.
 pub(super) fn run<S: Sweeps>(system: &mut S, memory: &mut Memory, referee: &mut impl Referee, settings: &Settings) -> Outcome {
     let stop = &settings.stop;
-    let begin = stop.clock();
+    let begin = stop.now();
     let Memory { x, best, between, velocities } = memory;
     best.start(&x.r);
-    let first = best.judge(referee, &stop.tolerance);
+    let first = best.evaluate(referee, &stop.tolerance);
     let mut outcome =
         Outcome { status: Status::Budget, sweeps: 0, restarts: 0, judged: 1, reproducible: true, error: first, history: Vec::new() };
     if stop.history {
@@ -153,7 +153,7 @@ pub(super) fn run<S: Sweeps>(system: &mut S, memory: &mut Memory, referee: &mut 
         let mut track = Track { begin, best, outcome: &mut outcome, velocities };
         sweeps(system, (x, between), referee, settings, &mut track);
     }
-    best.judge(referee, &stop.tolerance);
+    best.evaluate(referee, &stop.tolerance);
     let mut error = best.least.unwrap_or(first);
     if error.estimate.is_infinite() {
         error = referee.error(&best.judged);
@@ -240,7 +240,7 @@ fn sweeps<S: Sweeps>(
         let least = track.best.estimate;
         if track.best.error.is_none() && look.pays(least, sweep, threshold) {
             track.outcome.judged += 1;
-            let error = track.best.judge(referee, &stop.tolerance);
+            let error = track.best.evaluate(referee, &stop.tolerance);
             if error.accepted(&stop.tolerance) {
                 track.outcome.status = Status::Converged;
                 return;
@@ -261,7 +261,7 @@ fn sweeps<S: Sweeps>(
             track.refresh(system, y, referee, &stop.tolerance);
             between.start(settings, y, system);
         } else if sweep >= FIRST_CHECK && sweep.is_power_of_two() {
-            track.best.judge(referee, &stop.tolerance);
+            track.best.evaluate(referee, &stop.tolerance);
             track.refresh(system, y, referee, &stop.tolerance);
         }
     }
@@ -342,7 +342,7 @@ impl Between {
 }
 
 fn late(stop: &StoppingCriteria, track: &mut Track<'_>) -> bool {
-    let late = stop.late();
+    let late = stop.deadline_passed();
     if late {
         track.outcome.reproducible = false;
     }

@@ -194,7 +194,7 @@ fn wait(done: impl Fn() -> bool) -> bool {
         if looks < LOOKS {
             std::hint::spin_loop();
         } else {
-            given_way.get_or_insert_with(|| StoppingCriteria::default().clock());
+            given_way.get_or_insert_with(|| StoppingCriteria::default().now());
             std::thread::yield_now();
         }
     }

@@ -3,7 +3,7 @@
 #[cfg(test)]
 use super::*;
 use crate::math::sparse::Csr;
-use crate::problem::made::{self, Known, Numbers};
+use crate::problem::test_problems::{self, Lcg, ProblemWithSolution};
 use crate::problem::{Rows, Tolerance};
 use crate::solve::Status;
 use glam::DMat3;
@@ -31,7 +31,7 @@ fn largest_difference(a: &[f64], b: &[f64]) -> f64 {
 }
 
 /// Mass ratios above ten thousand are beyond sweeps.
-fn heavy(known: &Known) -> bool {
+fn heavy(known: &ProblemWithSolution) -> bool {
     let masses = known.problem.H.values.iter().filter(|x| **x > 0.0);
     let (least, largest) = masses.fold((f64::INFINITY, 0.0f64), |(a, b), x| (a.min(*x), b.max(*x)));
     known.problem.name.starts_with("stack") && largest > 1e4 * least
@@ -44,7 +44,7 @@ fn usual(work: u64) -> StoppingCriteria {
 
 /// `count` bodies in a ring with random rows (three each, normal first) between neighbours, every fourth body to the ground.
 fn ring(count: usize, law: Law, seed: u64) -> Problem {
-    let mut x = Numbers::new(seed);
+    let mut x = Lcg::new(seed);
     let n = 6 * count;
     let mut triplets = Vec::new();
     for b in 0..count {
@@ -90,7 +90,7 @@ fn oppose(problem: &mut Problem) {
 
 /// Balls of several sizes, or pebbles, in any attitude on a line, each touching the next two and the ground now and then, with angular
 /// velocities in the axes of each body. With a drum all of them touch the first, whose mass and inertia are so many times larger.
-fn stones(count: usize, round: bool, drum: Option<[f64; 2]>, x: &mut Numbers) -> Problem {
+fn stones(count: usize, round: bool, drum: Option<[f64; 2]>, x: &mut Lcg) -> Problem {
     let mut attitudes = Vec::new();
     let mut diagonal = Vec::new();
     for _ in 0..count {
@@ -140,7 +140,7 @@ fn frames_and_arms_are_the_same_rows() {
         (psor.system.kinds.cone.storage(), report.status, solution)
     };
     for (round, form) in [(true, rows::Storage::Round), (false, rows::Storage::Frame)] {
-        let mut problem = stones(300, round, None, &mut Numbers::new(9));
+        let mut problem = stones(300, round, None, &mut Lcg::new(9));
         for case in ["cone", "coulomb", "joints"] {
             match case {
                 // The shift is frozen: it is read off the velocities of the same lanes.
@@ -169,7 +169,7 @@ fn frames_and_arms_are_the_same_rows() {
         assert_eq!(solved(&problem, 0).0, rows::Storage::Rigid);
     }
     // One body that is not round: no longer balls.
-    let mut egg = stones(300, true, None, &mut Numbers::new(9));
+    let mut egg = stones(300, true, None, &mut Lcg::new(9));
     *egg.H.values.last_mut().unwrap() *= 1.5;
     assert_eq!(solved(&egg, 0).0, rows::Storage::Frame);
 }
@@ -177,7 +177,7 @@ fn frames_and_arms_are_the_same_rows() {
 #[test]
 fn known_problems_are_solved() {
     let mut wrong = Vec::new();
-    for known in made::all().iter().filter(|known| !heavy(known)) {
+    for known in test_problems::all().iter().filter(|known| !heavy(known)) {
         let convex = !known.problem.laws.iter().any(|law| matches!(law, Law::Coulomb { .. }));
         let locals: &[Local] = if convex { &[Local::Auto, Local::Exact] } else { &[Local::Auto] };
         for &local in locals {
@@ -194,7 +194,9 @@ fn known_problems_are_solved() {
 
 #[test]
 fn the_method_of_the_paper_solves_what_is_easy() {
-    for known in made::all().iter().filter(|known| known.problem.name.contains("ball") || known.problem.name.contains("brick_rests")) {
+    for known in
+        test_problems::all().iter().filter(|known| known.problem.name.contains("ball") || known.problem.name.contains("brick_rests"))
+    {
         for omega in [0.7, 1.0, 1.3] {
             let (report, solution) = solve(&known.problem, Settings { stop: tight(5_000), ..Settings::plain(omega) });
             assert_eq!(report.status, Status::Converged, "{} {omega}", known.problem.name);
@@ -206,7 +208,7 @@ fn the_method_of_the_paper_solves_what_is_easy() {
 #[test]
 fn whole_and_reduced_agree() {
     let mut wrong = Vec::new();
-    for known in made::all().iter().filter(|known| !heavy(known) && known.problem.rows() > 0) {
+    for known in test_problems::all().iter().filter(|known| !heavy(known) && known.problem.rows() > 0) {
         let reduced = Reduced::of(&known.problem).unwrap();
         let mut solution = Solution::zero(0, reduced.rows());
         let report = Psor::new(Settings { stop: tight(50_000), ..Settings::default() }).solve_reduced(&reduced, &mut solution).unwrap();
@@ -219,11 +221,11 @@ fn whole_and_reduced_agree() {
 
 #[test]
 fn a_mass_ratio_beyond_reach_is_reported_as_such() {
-    for known in made::all().iter().filter(|known| heavy(known)) {
+    for known in test_problems::all().iter().filter(|known| heavy(known)) {
         let (report, solution) =
             solve(&known.problem, Settings { stop: StoppingCriteria { work: Some(300), ..tight(0) }, ..Settings::default() });
         assert_eq!(report.status == Status::Converged, report.error.accepted(&tight(0).tolerance));
-        let judged = Judge::of(&known.problem).unwrap().error(&known.problem, &solution);
+        let judged = PreparedProblem::of(&known.problem).unwrap().error(&known.problem, &solution);
         assert_eq!(judged, report.error, "the report judges the point that was returned");
     }
 }
@@ -254,11 +256,11 @@ fn contacts_with_a_crowded_body_are_swept_together_and_the_energy_falls() {
     // A drum that turns as easily as a ball is as heavy as the rule asks for, and nothing but the factor keeps the energy from rising.
     for (drum, crowded) in [([100.0, 100.0], true), ([20_000.0, 20_000.0], true), ([100.0, 0.3], true), ([1.0, 1.0], false)] {
         for (round, cache) in [(true, usize::MAX), (true, 0), (false, 0)] {
-            let problem = stones(400, round, Some(drum), &mut Numbers::new(21));
-            let mut judge = Judge::of(&problem).unwrap();
+            let problem = stones(400, round, Some(drum), &mut Lcg::new(21));
+            let mut prepared = PreparedProblem::of(&problem).unwrap();
             let settings = Settings { stop: usual(20_000), cache, ..Settings::default() };
             let (mut system, mut x) = (System::default(), system::State::default());
-            system.set(&problem, judge.factor(), &settings, &mut build::Scratch::default());
+            system.set(&problem, prepared.factor(), &settings, &mut build::Scratch::default());
             assert_eq!((!system.crowd.is_empty(), system.singles.is_empty()), (crowded, crowded), "{drum:?}");
             system.zero(&mut x);
             let mut kept = x.r.to_vec();
@@ -285,11 +287,11 @@ fn contacts_with_a_crowded_body_are_swept_together_and_the_energy_falls() {
 
 #[test]
 fn a_shift_is_frozen_among_contacts_with_a_crowded_body() {
-    let mut problem = stones(400, true, Some([100.0; 2]), &mut Numbers::new(22));
+    let mut problem = stones(400, true, Some([100.0; 2]), &mut Lcg::new(22));
     problem.laws.fill(Law::Coulomb { mu: 0.4, rows: 3 });
     let (report, solution) = solve(&problem, Settings { stop: usual(20_000), ..Settings::default() });
     assert_eq!(report.status, Status::Converged);
-    assert_eq!(Judge::of(&problem).unwrap().error(&problem, &solution), report.error);
+    assert_eq!(PreparedProblem::of(&problem).unwrap().error(&problem, &solution), report.error);
 }
 
 #[test]
@@ -307,7 +309,7 @@ fn the_bits_do_not_depend_on_threads() {
     }
     // Frames and arms, with seams between parts and with a crowded body.
     for (round, drum) in [(true, None), (false, None), (true, Some([100.0; 2])), (false, Some([100.0; 2]))] {
-        same_bits(&stones(3_000, round, drum, &mut Numbers::new(23)), Settings { cache: 0, ..Settings::default() });
+        same_bits(&stones(3_000, round, drum, &mut Lcg::new(23)), Settings { cache: 0, ..Settings::default() });
     }
 }
 
@@ -446,7 +448,7 @@ fn bad_problems_give_finite_points_and_honest_reports() {
 #[test]
 fn the_extrapolation_pays() {
     // A stack of ten: a long wave, where plain sweeps crawl.
-    let known = made::stack(10, 1.0);
+    let known = test_problems::stack(10, 1.0);
     let (fast, _) = solve(&known.problem, Settings { stop: tight(5_000), ..Settings::default() });
     let (slow, _) = solve(&known.problem, Settings { stop: tight(5_000), acceleration: Acceleration::None, ..Settings::default() });
     assert!(fast.work * 3 <= slow.work, "{} against {}", fast.work, slow.work);
@@ -465,10 +467,10 @@ fn the_frozen_shift_is_that_of_the_velocities() {
         problem.E.extend([0.0; 3]);
         problem.w.extend([0.1, -0.2, 0.3]);
     }
-    let mut judge = Judge::of(&problem).unwrap();
+    let mut prepared = PreparedProblem::of(&problem).unwrap();
     let settings = Settings { local: Local::Frozen, ..Settings::default() };
     let (mut system, mut x) = (System::default(), system::State::default());
-    system.set(&problem, judge.factor(), &settings, &mut build::Scratch::default());
+    system.set(&problem, prepared.factor(), &settings, &mut build::Scratch::default());
     assert!(system.singles.len() > 50 && system.kinds.cone.len() > 50);
     let r: Vec<f64> = (0..problem.rows()).map(|i| (1.3 * i as f64).sin()).collect();
     system.zero(&mut x);
@@ -476,7 +478,7 @@ fn the_frozen_shift_is_that_of_the_velocities() {
     system.refresh(&mut x);
     let mut solution = Solution { v: problem.k.clone(), r };
     problem.J.add_transposed(&solution.r, &mut solution.v);
-    judge.factor().solve(&mut solution.v);
+    prepared.factor().solve(&mut solution.v);
     let mut u = vec![0.0; problem.rows()];
     problem.local_velocities(&solution.v, &solution.r, &mut u);
     let q = system.q.clone();
@@ -500,7 +502,7 @@ fn the_frozen_shift_is_that_of_the_velocities() {
 
 #[test]
 fn the_largest_eigenvalue_is_one() {
-    let mut x = Numbers::new(3);
+    let mut x = Lcg::new(3);
     for _ in 0..200 {
         let g: [f64; 9] = std::array::from_fn(|_| x.draw());
         let mut a: [f64; 9] = std::array::from_fn(|i| (0..3).map(|k| g[i / 3 * 3 + k] * g[i % 3 * 3 + k]).sum());

@@ -176,14 +176,14 @@ fn outer(a: [DVec3; 3], b: [DVec3; 3]) -> DMat3 {
 #[cfg(test)]
 pub(super) mod tests {
     use super::*;
-    use crate::problem::made::Numbers;
+    use crate::problem::test_problems::Lcg;
 
-    pub(in super::super) fn draw(x: &mut Numbers) -> DVec3 {
+    pub(in super::super) fn draw(x: &mut Lcg) -> DVec3 {
         DVec3::new(x.draw(), x.draw(), x.draw())
     }
 
     /// Three orthonormal directions.
-    pub(in super::super) fn frame(x: &mut Numbers) -> [DVec3; 3] {
+    pub(in super::super) fn frame(x: &mut Lcg) -> [DVec3; 3] {
         let n = draw(x).normalize();
         let t = n.cross(draw(x)).normalize();
         [n, t, n.cross(t)]
@@ -191,7 +191,7 @@ pub(super) mod tests {
 
     #[test]
     fn the_contacts_of_a_body_tell_its_attitude() {
-        let mut x = Numbers::new(5);
+        let mut x = Lcg::new(5);
         for _ in 0..200 {
             let [a, b, c] = frame(&mut x);
             let attitude = DMat3::from_cols(a, b, c);

@@ -6,7 +6,7 @@ use super::super::rows::{Rigid, Stored};
 use super::super::turn::tests::{draw, frame};
 use super::*;
 use crate::problem::Law;
-use crate::problem::made::Numbers;
+use crate::problem::test_problems::Lcg;
 use glam::DVec3;
 
 /// The projection on the cone in plain code.
@@ -125,7 +125,7 @@ enum Arms {
 /// Contacts of separate pairs of bodies, the last ones with the ground or missing; and a state.
 fn contacts<L: Local>(
     groups: usize,
-    x: &mut Numbers,
+    x: &mut Lcg,
     (storage, arms): (Storage, Arms),
     parameters: impl Fn(f64, &[f64]) -> Vec<f64>,
 ) -> (Groups<L>, Vec<f64>, Vec<f64>) {
@@ -200,7 +200,7 @@ fn agree(groups: usize) {
     let cases = cases.chain([(Rigid, Arms::No), (Round, Arms::Round), (Frame, Arms::General)]);
     let found = cases.map(|case| {
         let parameters = |mu: f64, _: &[f64]| vec![mu, 1.0 / (1.0 + mu * mu), 0.1];
-        let (f, q, mut z) = contacts::<Cone>(groups, &mut Numbers::new(1), case, parameters);
+        let (f, q, mut z) = contacts::<Cone>(groups, &mut Lcg::new(1), case, parameters);
         let mut r = vec![0.0; q.len()];
         let (mut other_z, mut other_r, mut kept) = (z.clone(), r.clone(), r.clone());
         for _ in 0..10 {
@@ -229,7 +229,7 @@ fn agree(groups: usize) {
 fn lanes_that_share_a_body_write_one_after_the_other() {
     for (storage, arms) in [(Storage::Rigid, Arms::No), (Storage::Round, Arms::Round), (Storage::Frame, Arms::General)] {
         let parameters = |mu: f64, _: &[f64]| vec![mu, 1.0 / (1.0 + mu * mu), 0.001];
-        let (mut f, q, mut z) = contacts::<Cone>(9, &mut Numbers::new(3), (storage, arms), parameters);
+        let (mut f, q, mut z) = contacts::<Cone>(9, &mut Lcg::new(3), (storage, arms), parameters);
         // All second bodies are the one at place 8.
         for g in 0..8 {
             for lane in 0..LANES {
@@ -280,9 +280,8 @@ fn coulomb_in_lanes_is_the_exact_local_solution() {
         let entry = |i: usize, j: usize| (0..12).map(|k| rows[i * 12 + k] * rows[j * 12 + k]).sum();
         (0..9).map(|p| entry(p / 3, p % 3)).collect()
     };
-    let (f, q, z) = contacts::<Coulomb>(25, &mut Numbers::new(4), (Storage::Stored, Arms::No), |mu, rows| {
-        coulomb_parameters(mu, &block(rows)).to_vec()
-    });
+    let (f, q, z) =
+        contacts::<Coulomb>(25, &mut Lcg::new(4), (Storage::Stored, Arms::No), |mu, rows| coulomb_parameters(mu, &block(rows)).to_vec());
     let mut seen = [0; 3];
     let (mut r, mut kept, mut v) = (vec![0.0; q.len()], vec![0.0; q.len()], z);
     for _ in 0..3 {

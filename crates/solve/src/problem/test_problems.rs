@@ -8,7 +8,7 @@ use crate::math::sparse::Csr;
 
 /// A problem and its velocities.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Known {
+pub struct ProblemWithSolution {
     /// The problem.
     pub problem: Problem,
     /// Its solution: `v` is unique, `r` is one of those that belong to it.
@@ -21,7 +21,7 @@ pub const G: f64 = 9.81;
 pub const STEP: f64 = 0.01;
 
 /// Every problem of the collection.
-pub fn all() -> Vec<Known> {
+pub fn all() -> Vec<ProblemWithSolution> {
     let mut out = vec![
         ball("ball_rests", Law::Unilateral, -G * STEP, 0.0, 0.0),
         ball("ball_rebounds", Law::Unilateral, -1.0, 0.5, 0.0),
@@ -70,7 +70,7 @@ fn rows(n: usize, blocks: &[(&[u32], &[f64])]) -> Rows {
 /// A ball of 2 kg that arrives with `arrival` m/s at the ground; w and compliance of the contact.
 ///
 /// Contact: m v = m a + r, v + E r + w = 0 ⇒ r = −m (a + w)/(1 + m E); open if that is negative.
-fn ball(name: &str, law: Law, arrival: f64, w: f64, compliance: f64) -> Known {
+fn ball(name: &str, law: Law, arrival: f64, w: f64, compliance: f64) -> ProblemWithSolution {
     let m = 2.0;
     let r = (-m * (arrival + w) / (1.0 + m * compliance)).max(0.0);
     let problem = Problem {
@@ -83,11 +83,11 @@ fn ball(name: &str, law: Law, arrival: f64, w: f64, compliance: f64) -> Known {
         laws: vec![law],
         names: vec!["contact ball/ground".into()],
     };
-    Known { problem, solution: Solution { v: vec![arrival + r / m], r: vec![r] } }
+    ProblemWithSolution { problem, solution: Solution { v: vec![arrival + r / m], r: vec![r] } }
 }
 
 /// A wheel of 0.1 kg m² at rest whose motor wants 3 rad/s (0.3 N m s) and may give ± `limit` N m s.
-fn motor(name: &str, limit: f64) -> Known {
+fn motor(name: &str, limit: f64) -> ProblemWithSolution {
     let (inertia, speed): (f64, f64) = (0.1, 3.0);
     let r = (inertia * speed).min(limit);
     let problem = Problem {
@@ -100,11 +100,11 @@ fn motor(name: &str, limit: f64) -> Known {
         laws: vec![Law::Interval { lo: -limit, hi: limit }],
         names: vec!["motor wheel".into()],
     };
-    Known { problem, solution: Solution { v: vec![r / inertia], r: vec![r] } }
+    ProblemWithSolution { problem, solution: Solution { v: vec![r / inertia], r: vec![r] } }
 }
 
 /// A point of 1.5 kg on a rod at 30°, pulled down: the rod takes the part along it.
-fn pendulum() -> Known {
+fn pendulum() -> ProblemWithSolution {
     let (m, angle) = (1.5, std::f64::consts::FRAC_PI_6);
     let (along, free) = ([angle.sin(), -angle.cos()], [0.2, -G * STEP]);
     let radial = along[0] * free[0] + along[1] * free[1];
@@ -119,11 +119,11 @@ fn pendulum() -> Known {
         names: vec!["rod".into()],
     };
     let v = vec![free[0] - radial * along[0], free[1] - radial * along[1]];
-    Known { problem, solution: Solution { v, r: vec![-m * radial] } }
+    ProblemWithSolution { problem, solution: Solution { v, r: vec![-m * radial] } }
 }
 
 /// A door in the plane on three identical hinges at its edge: the rows are dependent, the motion is not.
-fn door() -> Known {
+fn door() -> ProblemWithSolution {
     // x, y of the centre and the angle; the hinge is 0.5 m left of the centre: its velocity is (x', y' − 0.5 θ').
     let (m, inertia, arm) = (4.0, 1.0 / 3.0, 0.5);
     let free = [0.3, -0.7, 1.1];
@@ -142,14 +142,14 @@ fn door() -> Known {
     };
     let v = vec![0.0, free[1] + impulse / m, free[2] - arm * impulse / inertia];
     let r = vec![-m * free[0], impulse, 0.0, 0.0, 0.0, 0.0];
-    Known { problem, solution: Solution { v, r } }
+    ProblemWithSolution { problem, solution: Solution { v, r } }
 }
 
 /// A brick 0.4 × 0.2 × 0.1 m of 3 kg on its four lower corners, moving along x.
 ///
 /// It sticks if its speed is below mu g h, else it loses mu g h; the corners share the load
 /// (front corners more, for friction acts below the centre).
-fn brick(name: &str, law: Law, speed: f64) -> Known {
+fn brick(name: &str, law: Law, speed: f64) -> ProblemWithSolution {
     let (m, half) = (3.0, [0.2, 0.1, 0.05]);
     let inertia = |a: f64, b: f64| m / 3.0 * (a * a + b * b);
     let diagonal = [m, m, m, inertia(half[1], half[2]), inertia(half[0], half[2]), inertia(half[0], half[1])];
@@ -184,11 +184,11 @@ fn brick(name: &str, law: Law, speed: f64) -> Known {
         J: j,
         names,
     };
-    Known { problem, solution: Solution { v, r } }
+    ProblemWithSolution { problem, solution: Solution { v, r } }
 }
 
 /// Two bodies and no row at all: v = H⁻¹ k.
-fn free_bodies() -> Known {
+fn free_bodies() -> ProblemWithSolution {
     let problem = Problem {
         name: "free_bodies".into(),
         H: Csr::from_dense(3, 3, &[2.0, 1.0, 0.0, 1.0, 2.0, 0.0, 0.0, 0.0, 4.0]),
@@ -196,14 +196,14 @@ fn free_bodies() -> Known {
         J: Rows::new(3),
         ..Problem::default()
     };
-    Known { problem, solution: Solution { v: vec![1.0, 1.0, 0.5], r: vec![] } }
+    ProblemWithSolution { problem, solution: Solution { v: vec![1.0, 1.0, 0.5], r: vec![] } }
 }
 
 /// A point of 1 kg pressed on the ground, moving along the first tangent with `speed`.
 ///
 /// Coulomb: sticks below mu g h, else slows by mu g h. Cone (associated): the reaction is the nearest
 /// point of the cone to the one that would stop it (H = 1: the projection in closed form), so it lifts off as it slides.
-fn particle(law: Law, speed: f64) -> Known {
+fn particle(law: Law, speed: f64) -> ProblemWithSolution {
     let d = law.rows();
     let mu = law.friction().unwrap_or(0.0);
     let press = G * STEP;
@@ -230,11 +230,11 @@ fn particle(law: Law, speed: f64) -> Known {
         laws: vec![law],
         names: vec!["contact particle/ground".into()],
     };
-    Known { problem, solution: Solution { v: (0..d).map(|i| free[i] + r[i]).collect(), r: r[..d].to_vec() } }
+    ProblemWithSolution { problem, solution: Solution { v: (0..d).map(|i| free[i] + r[i]).collect(), r: r[..d].to_vec() } }
 }
 
 /// `n` balls on top of each other on vertical guides, each `ratio` times as heavy as the one below: nothing moves.
-pub fn stack(n: usize, ratio: f64) -> Known {
+pub fn stack(n: usize, ratio: f64) -> ProblemWithSolution {
     let masses: Vec<f64> = (0..n).map(|i| ratio.powi(i as i32)).collect();
     let mut j = Rows::new(n);
     let mut names = Vec::new();
@@ -258,16 +258,16 @@ pub fn stack(n: usize, ratio: f64) -> Known {
         laws: vec![Law::Unilateral; n],
         names,
     };
-    Known { problem, solution: Solution { v: vec![0.0; n], r } }
+    ProblemWithSolution { problem, solution: Solution { v: vec![0.0; n], r } }
 }
 
 /// Numbers between −1 and 1 that are the same everywhere (a 64-bit linear congruence, upper bits).
-pub struct Numbers(u64);
+pub struct Lcg(u64);
 
-impl Numbers {
+impl Lcg {
     /// The sequence with this seed.
-    pub fn new(seed: u64) -> Numbers {
-        Numbers(seed.wrapping_mul(0x9E37_79B9_7F4A_7C15).wrapping_add(0x2545_F491_4F6C_DD1D))
+    pub fn new(seed: u64) -> Lcg {
+        Lcg(seed.wrapping_mul(0x9E37_79B9_7F4A_7C15).wrapping_add(0x2545_F491_4F6C_DD1D))
     }
 
     /// The next number, in −1 ≤ x < 1.
@@ -278,8 +278,8 @@ impl Numbers {
 }
 
 /// A random problem with every law in it and springs between neighbours, made from its own solution.
-fn manufactured(name: &str, seed: u64, bodies: usize, coulomb: bool) -> Known {
-    let mut x = Numbers::new(seed);
+fn manufactured(name: &str, seed: u64, bodies: usize, coulomb: bool) -> ProblemWithSolution {
+    let mut x = Lcg::new(seed);
     let n = 3 * bodies;
     // Masses over two decades on the diagonal; every third pair of bodies is tied by a spring.
     let mut triplets = Vec::new();
@@ -328,11 +328,11 @@ fn manufactured(name: &str, seed: u64, bodies: usize, coulomb: bool) -> Known {
         w[i] = u[i] - w[i] - e[i] * r[i];
     }
     let problem = Problem { name: format!("{name}_{seed}"), H: h, k, J: j, E: e, w, laws, names: Vec::new() };
-    Known { problem, solution: Solution { v, r } }
+    ProblemWithSolution { problem, solution: Solution { v, r } }
 }
 
 /// A pair (u, r) that satisfies the law: open, closed, sliding or sticking by turns.
-fn admissible(law: &Law, x: &mut Numbers, turn: usize) -> ([f64; 3], [f64; 3]) {
+fn admissible(law: &Law, x: &mut Lcg, turn: usize) -> ([f64; 3], [f64; 3]) {
     let size = x.draw().abs() + 0.1;
     let angle = 3.0 * x.draw();
     let (mut u, mut r) = ([0.0; 3], [0.0; 3]);
@@ -364,14 +364,14 @@ fn admissible(law: &Law, x: &mut Numbers, turn: usize) -> ([f64; 3], [f64; 3]) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::problem::Judge;
+    use crate::problem::PreparedProblem;
 
     #[test]
     fn every_known_solution_is_a_solution() {
         for known in all() {
-            let Known { problem, solution } = &known;
+            let ProblemWithSolution { problem, solution } = &known;
             problem.check().unwrap_or_else(|e| panic!("{}: {e}", problem.name));
-            let error = Judge::of(problem).unwrap().error(problem, solution);
+            let error = PreparedProblem::of(problem).unwrap().error(problem, solution);
             // The closed forms are exact up to a few roundings of numbers of order 1 (10⁹ in the stack of ratio 10).
             assert!(error.relative() <= 1e-26, "{}: {error:?}", problem.name);
             assert!(error.velocity <= 1e-13, "{}: {error:?}", problem.name);

@@ -1,11 +1,11 @@
-//! The error in joules as an outsider computes it: from the numbers in an output file and the formulas alone.
+//! The error in joules as an independent_residual computes it: from the numbers in an output file and the formulas alone.
 //!
 //! ```text
 //!   δe_k = ½ a_k ‖ r_k − P_K(r_k − ũ_k / a_k) ‖²,   a_k the mean diagonal entry of W over the block
 //!   joule = Σ δe_k + ½ ρᵀ M⁻¹ ρ,                    ρ = f + Jᵀ r − M v beyond its own rounding (8 ε Σ|terms|)
 //! ```
 //!
-//! Nothing here calls the library's laws or its judge; matrices are dense rows or lists of triplets.
+//! Nothing here calls the library's laws or its residual; matrices are dense rows or lists of triplets.
 
 use hdf5_pure::File;
 use serde_json::Value;
@@ -25,7 +25,7 @@ pub enum Rule {
     Cone { mu: f64, shift: bool },
 }
 
-/// A stated problem and a point, ready to be judged.
+/// A stated problem and a point.
 #[derive(Default)]
 pub struct Case {
     /// First row, number of rows and rule of each block.
@@ -51,7 +51,7 @@ pub struct Verdict {
 
 impl Case {
     /// Judges the point.
-    pub fn judge(&self) -> Verdict {
+    pub fn evaluate(&self) -> Verdict {
         let mean = |&(first, rows, _): &(usize, usize, Rule)| self.diagonal[first..first + rows].iter().sum::<f64>() / rows as f64;
         let mut a: Vec<f64> = self.blocks.iter().map(mean).collect();
         // A block without effective mass is judged with the mean one.

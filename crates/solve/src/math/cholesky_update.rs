@@ -6,13 +6,13 @@
 
 /// The factor.
 #[derive(Clone, Debug, Default)]
-pub struct Growing {
+pub struct GrowingCholesky {
     /// Column j holds the entries 0..=j of R.
     columns: Vec<Vec<f64>>,
     rotations: Vec<(f64, f64)>,
 }
 
-impl Growing {
+impl GrowingCholesky {
     /// Forgets all rows.
     pub fn clear(&mut self) {
         self.columns.clear();
@@ -105,7 +105,7 @@ mod tests {
     fn rows_join_and_leave_and_the_factor_stays_true() {
         // The Gram matrix of the Hilbert-like vectors 1/(1 + |i − j|) plus the identity: definite.
         let entry = |i: usize, j: usize| 1.0 / (1.0 + i.abs_diff(j) as f64) + if i == j { 1.0 } else { 0.0 };
-        let (mut factor, mut members) = (Growing::default(), Vec::new());
+        let (mut factor, mut members) = (GrowingCholesky::default(), Vec::new());
         let mut seed = 7u32;
         for _ in 0..300 {
             seed = seed.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
@@ -131,7 +131,7 @@ mod tests {
 
     #[test]
     fn a_dependent_row_is_refused() {
-        let mut factor = Growing::default();
+        let mut factor = GrowingCholesky::default();
         factor.append(&[], 2.0, 0.0).unwrap();
         let pivot = factor.append(&[2.0], 2.0, 1e-12).unwrap_err();
         assert!(pivot.abs() < 1e-15);

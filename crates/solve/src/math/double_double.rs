@@ -11,15 +11,15 @@ use super::sparse::Csr;
 
 /// A number of 32 digits.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct Twofold {
+pub struct DoubleDouble {
     high: f64,
     low: f64,
 }
 
-impl Twofold {
+impl DoubleDouble {
     /// The number x.
-    pub fn new(x: f64) -> Twofold {
-        Twofold { high: x, low: 0.0 }
+    pub fn new(x: f64) -> DoubleDouble {
+        DoubleDouble { high: x, low: 0.0 }
     }
 
     /// The nearest double.
@@ -42,26 +42,26 @@ impl Twofold {
         self.high == 0.0
     }
 
-    fn plus(self, other: Twofold) -> Twofold {
+    fn plus(self, other: DoubleDouble) -> DoubleDouble {
         let (sum, rest) = two_sum(self.high, other.high);
         quick(sum, rest + self.low + other.low)
     }
 
-    fn minus(self, other: Twofold) -> Twofold {
-        self.plus(Twofold { high: -other.high, low: -other.low })
+    fn minus(self, other: DoubleDouble) -> DoubleDouble {
+        self.plus(DoubleDouble { high: -other.high, low: -other.low })
     }
 
-    fn times(self, other: Twofold) -> Twofold {
+    fn times(self, other: DoubleDouble) -> DoubleDouble {
         let (product, rest) = two_product(self.high, other.high);
         quick(product, rest + self.high * other.low + self.low * other.high)
     }
 
-    fn over(self, other: Twofold) -> Twofold {
+    fn over(self, other: DoubleDouble) -> DoubleDouble {
         let first = self.high / other.high;
-        let rest = self.minus(other.times(Twofold::new(first)));
+        let rest = self.minus(other.times(DoubleDouble::new(first)));
         let second = rest.high / other.high;
-        let rest = rest.minus(other.times(Twofold::new(second)));
-        quick(first, second).plus(Twofold::new(rest.high / other.high))
+        let rest = rest.minus(other.times(DoubleDouble::new(second)));
+        quick(first, second).plus(DoubleDouble::new(rest.high / other.high))
     }
 }
 
@@ -73,9 +73,9 @@ fn two_sum(a: f64, b: f64) -> (f64, f64) {
 }
 
 /// a + b exactly, |a| ≥ |b|.
-fn quick(a: f64, b: f64) -> Twofold {
+fn quick(a: f64, b: f64) -> DoubleDouble {
     let high = a + b;
-    Twofold { high, low: b - (high - a) }
+    DoubleDouble { high, low: b - (high - a) }
 }
 
 /// a b exactly, by splitting both factors in halves.
@@ -102,9 +102,9 @@ pub struct Envelope {
     /// First column of each row, and where the row begins in `factor`.
     first: Vec<usize>,
     starts: Vec<usize>,
-    factor: Vec<Twofold>,
-    pivots: Vec<Twofold>,
-    work: Vec<Twofold>,
+    factor: Vec<DoubleDouble>,
+    pivots: Vec<DoubleDouble>,
+    work: Vec<DoubleDouble>,
 }
 
 impl Envelope {
@@ -132,24 +132,24 @@ impl Envelope {
             place,
             first,
             starts,
-            factor: vec![Twofold::default(); total],
-            pivots: vec![Twofold::default(); n],
+            factor: vec![DoubleDouble::default(); total],
+            pivots: vec![DoubleDouble::default(); n],
             work: Vec::new(),
         })
     }
 
     /// Factors the matrix with these values plus `shift` on its diagonal; returns how many rows depend on others.
     pub fn factor(&mut self, lower: &Csr, shift: &[f64], signs: &[i8]) -> usize {
-        self.factor.fill(Twofold::default());
+        self.factor.fill(DoubleDouble::default());
         for i in 0..lower.rows {
             let (columns, values) = lower.row(i);
             for (&j, &x) in columns.iter().zip(values) {
                 let (p, q) = (self.place[i] as usize, self.place[j as usize] as usize);
                 if p == q {
-                    self.pivots[p] = Twofold::new(x).plus(Twofold::new(shift[i]));
+                    self.pivots[p] = DoubleDouble::new(x).plus(DoubleDouble::new(shift[i]));
                 } else {
                     let (row, column) = (p.max(q), p.min(q));
-                    self.factor[self.starts[row] + column - self.first[row]] = Twofold::new(x);
+                    self.factor[self.starts[row] + column - self.first[row]] = DoubleDouble::new(x);
                 }
             }
         }
@@ -188,7 +188,7 @@ impl Envelope {
             }
         }
         let rounding = !(pivot.high * sign > ROUNDING * terms);
-        self.pivots[i] = if rounding { Twofold::new(sign) } else { pivot };
+        self.pivots[i] = if rounding { DoubleDouble::new(sign) } else { pivot };
         rounding
     }
 
@@ -197,7 +197,7 @@ impl Envelope {
         let n = self.order.len();
         let mut work = std::mem::take(&mut self.work);
         work.clear();
-        work.extend(self.order.iter().map(|&i| Twofold::new(x[i as usize])));
+        work.extend(self.order.iter().map(|&i| DoubleDouble::new(x[i as usize])));
         for i in 0..n {
             let (fi, si) = (self.first[i], self.starts[i]);
             for j in fi..i {
@@ -228,10 +228,10 @@ mod tests {
     #[test]
     fn thirty_digits() {
         // (1 + 2⁻⁸⁰) − 1 = 2⁻⁸⁰, and 1/3 three times is 1 to 32 digits.
-        let small = Twofold::new((-80f64).exp2());
-        assert_eq!(Twofold::new(1.0).plus(small).minus(Twofold::new(1.0)).value(), (-80f64).exp2());
-        let third = Twofold::new(1.0).over(Twofold::new(3.0));
-        let off = third.times(Twofold::new(3.0)).minus(Twofold::new(1.0));
+        let small = DoubleDouble::new((-80f64).exp2());
+        assert_eq!(DoubleDouble::new(1.0).plus(small).minus(DoubleDouble::new(1.0)).value(), (-80f64).exp2());
+        let third = DoubleDouble::new(1.0).over(DoubleDouble::new(3.0));
+        let off = third.times(DoubleDouble::new(3.0)).minus(DoubleDouble::new(1.0));
         assert!(off.value().abs() < 1e-31);
     }
 
