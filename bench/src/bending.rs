@@ -35,9 +35,9 @@ pub struct Arguments {
 }
 
 /// The thesis's limit for rigid contacts, s.
-const LARGEST: f64 = 0.06;
+const RIGID_STEP_LIMIT: f64 = 0.06;
 /// Speed of the punch, m/s, and how long it is driven, s.
-const PUNCH: f64 = 1.0;
+const PUNCH_SPEED: f64 = 1.0;
 const DURATION: f64 = 0.3;
 const RADIUS: f64 = 0.025;
 
@@ -101,7 +101,7 @@ fn penalty(scene: &Scene, contacts: f64, overlap: f64) -> Penalty {
     Penalty { stiffness: force / contacts.max(1.0) / overlap.powf(1.5), ..Penalty::default() }
 }
 
-/// The largest stable step up to [`LARGEST`].
+/// The largest stable step up to [`RIGID_STEP_LIMIT`].
 fn largest(scene: &Scene, settings: &Settings, name: &str, bisections: u32, say: &dyn Fn(String)) -> Result<f64, String> {
     let stable = |dt: f64| -> Result<bool, String> {
         let outcome = bend(scene, settings, dt)?;
@@ -110,14 +110,14 @@ fn largest(scene: &Scene, settings: &Settings, name: &str, bisections: u32, say:
         say(format!("{name:8} dt {dt:.6} s: {verdict} ({} steps, {work:.1} iterations each, {seconds:.1} s)", outcome.steps));
         Ok(outcome.stable)
     };
-    let (mut good, mut bad) = (LARGEST, LARGEST);
+    let (mut good, mut bad) = (RIGID_STEP_LIMIT, RIGID_STEP_LIMIT);
     while !stable(good)? {
         (good, bad) = (0.5 * good, good);
         if good < 1e-5 {
             return Err(format!("{name}: no step is stable"));
         }
     }
-    for _ in 0..if good < LARGEST { bisections } else { 0 } {
+    for _ in 0..if good < RIGID_STEP_LIMIT { bisections } else { 0 } {
         let middle = (good * bad).sqrt();
         if stable(middle)? { good = middle } else { bad = middle }
     }
@@ -151,7 +151,7 @@ fn bend(scene: &Scene, settings: &Settings, dt: f64) -> Result<Outcome, String> 
         let fastest = (0..nodes)
             .map(|n| state.node_velocity(stepper.layout(), n).length())
             .fold(0.0, |m: f64, v| if v > m || v.is_nan() { v } else { m });
-        if !(fastest <= 10.0 * PUNCH) {
+        if !(fastest <= 10.0 * PUNCH_SPEED) {
             (outcome.stable, outcome.why) = (false, format!("unstable: a node at {fastest:.1} m/s at t = {:.4} s", state.time));
         } else if !verdict.accepted {
             (outcome.stable, outcome.why) = (false, format!("a step not accepted at t = {:.4} s", state.time));

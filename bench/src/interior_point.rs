@@ -336,23 +336,23 @@ fn difference(a: &[f64], b: &[f64]) -> f64 {
     a.iter().zip(b).fold(0.0, |m, (a, b)| m.max((a - b).abs()))
 }
 
-/// Rounds of measuring, of which the best counts, on both sides alike; one where a round takes longer than [`LONG`].
-const ROUNDS: usize = 3;
-/// See [`ROUNDS`], s.
-const LONG: f64 = 2.0;
+/// Rounds of measuring, of which the best counts, on both sides alike; one where a round takes longer than [`LONG_SOLVE_SECONDS`].
+const MEASURED_ROUNDS: usize = 3;
+/// See [`MEASURED_ROUNDS`], s.
+const LONG_SOLVE_SECONDS: f64 = 2.0;
 
 /// Where clarabel takes longer than this its tolerance is not tightened further, s: it is faster so, if less right.
-const PATIENCE: f64 = 5.0;
+const MAX_PEER_SECONDS: f64 = 5.0;
 /// What both must reach, m/s.
-const RIGHT: f64 = 1e-6;
+const WANTED_VELOCITY_ERROR: f64 = 1e-6;
 
 /// The same problem by both, cold, set-up included. Each has the loosest of three tolerances at which its velocities are right to
-/// [`RIGHT`], if any is: two powers of ten apart for clarabel, from 1e-8; one apart for ours, from 1e-6 m/s and 1e-8 of the energy.
+/// [`WANTED_VELOCITY_ERROR`], if any is: two powers of ten apart for clarabel, from 1e-8; one apart for ours, from 1e-6 m/s and 1e-8 of the energy.
 fn beside(problem: &Problem, reference: Option<&[f64]>) -> Option<PeerRow> {
     progress(&format!("{} beside clarabel", problem.name));
     let exact = reference.map_or_else(|| cold(problem).0.v, <[f64]>::to_vec);
     let mine = [(1e-8, 1e-6), (1e-9, 1e-7), (1e-10, 1e-8)].map(|(relative, velocity)| Tolerance { relative, velocity, bound: None });
-    let mine = mine.into_iter().find(|&t| difference(&cold_to(problem, t).0.v, &exact) < RIGHT).unwrap_or(TOLERANCE);
+    let mine = mine.into_iter().find(|&t| difference(&cold_to(problem, t).0.v, &exact) < WANTED_VELOCITY_ERROR).unwrap_or(TOLERANCE);
     let ((solution, report, _), mut ours) = peers::repeated(|| cold_to(problem, mine));
     let mut chosen: Option<(peers::Answer, f64, f64)> = None;
     for tolerance in [1e-8, 1e-10, 1e-12] {
@@ -361,13 +361,13 @@ fn beside(problem: &Problem, reference: Option<&[f64]>) -> Option<PeerRow> {
         if chosen.as_ref().is_none_or(|c| wrong < c.1) {
             chosen = Some((answer, wrong, tolerance));
         }
-        if wrong < RIGHT || seconds > PATIENCE {
+        if wrong < WANTED_VELOCITY_ERROR || seconds > MAX_PEER_SECONDS {
             break;
         }
     }
     let (answer, wrong, tolerance) = chosen?;
     let mut theirs = answer.seconds;
-    for _ in 1..if theirs + ours > LONG { 1 } else { ROUNDS } {
+    for _ in 1..if theirs + ours > LONG_SOLVE_SECONDS { 1 } else { MEASURED_ROUNDS } {
         ours = ours.min(peers::repeated(|| cold_to(problem, mine)).1);
         theirs = theirs.min(peers::clarabel(problem, tolerance)?.seconds);
     }
@@ -448,8 +448,10 @@ fn print_peers(rows: &[PeerRow]) {
         println!("\nclarabel: not built in (feature bench-peers)");
         return;
     }
-    println!("\nBeside clarabel, cold, set-up included; best of {ROUNDS} rounds, of one above {LONG} s");
-    println!("Each to {RIGHT:.0e} m/s if it gets there; clarabel's tolerance is not tightened where a run takes more than {PATIENCE} s");
+    println!("\nBeside clarabel, cold, set-up included; best of {MEASURED_ROUNDS} rounds, of one above {LONG_SOLVE_SECONDS} s");
+    println!(
+        "Each to {WANTED_VELOCITY_ERROR:.0e} m/s if it gets there; clarabel's tolerance is not tightened where a run takes more than {MAX_PEER_SECONDS} s"
+    );
     println!(
         "{:36} {:>6} {:>9} {:>9} {:>7} {:>5} {:>5} {:>9} {:>9}",
         "problem", "rows", "ours ms", "its ms", "ratio", "fact.", "its", "our |dv|", "its |dv|"

@@ -1,7 +1,7 @@
 //! `signorini bench pivot --corpus DIR`: every problem of a collection, friction by pyramids, cold; beside it the interior point.
 //!
-//! A problem belongs to the method's set if it has at most [`LARGEST`] unilateral rows and is positive semidefinite: H
-//! symmetric and definite, or W of a reduced problem with a symmetric part that is semidefinite up to [`ROUNDING`]. The others
+//! A problem belongs to the method's set if it has at most [`MAX_UNILATERAL_ROWS`] unilateral rows and is positive semidefinite: H
+//! symmetric and definite, or W of a reduced problem with a symmetric part that is semidefinite up to [`ROUNDING_RATIO`]. The others
 //! are shown too, with the reason. Two answers agree if the kinetic energy of their difference, `½ ‖v − v'‖²_H` (`½ Δrᵀ W Δr`
 //! for a reduced problem), is within what is accepted of the interior point's answer: its bound, or its relative tolerance.
 
@@ -20,11 +20,11 @@ use std::time::{Duration, Instant};
 /// Kinds of problems that a collection may have a folder for.
 const KINDS: [&str; 9] = ["fc2d", "fc3d", "gfc2d", "gfc3d", "gmp", "lcp", "mlcp", "relay", "soclcp"];
 /// Unilateral rows of the method's set.
-const LARGEST: usize = 3000;
+const MAX_UNILATERAL_ROWS: usize = 3000;
 /// What is asked of both methods.
-const ASKED: Tolerance = Tolerance { relative: 1e-14, velocity: 1e-6, bound: None };
+const ASKED_TOLERANCE: Tolerance = Tolerance { relative: 1e-14, velocity: 1e-6, bound: None };
 /// Eigenvalues down to minus this part of the largest diagonal entry are rounding of the stored numbers.
-const ROUNDING: f64 = 1e-11;
+const ROUNDING_RATIO: f64 = 1e-11;
 
 /// What to solve.
 pub struct Wanted {
@@ -73,7 +73,7 @@ pub struct Row {
 impl Row {
     /// Converged, to machine precision.
     pub fn exact(&self) -> bool {
-        self.status == "Converged" && self.relative <= ASKED.relative
+        self.status == "Converged" && self.relative <= ASKED_TOLERANCE.relative
     }
 
     /// The interior point's answer is the same, to its tolerance.
@@ -135,8 +135,11 @@ fn summary(rows: &[Row]) {
     let inside: Vec<&Row> = rows.iter().filter(|r| r.outside.is_empty()).collect();
     let count = |wanted: fn(&Row) -> bool| inside.iter().filter(|r| wanted(r)).count();
     let (exact, agree) = (count(Row::exact), count(Row::agrees));
-    println!("{} problems, {} positive semidefinite with at most {LARGEST} unilateral rows:", rows.len(), inside.len());
-    println!("  {exact} converged with a relative error ≤ {:.0e}, {agree} agree with the interior point to its tolerance", ASKED.relative);
+    println!("{} problems, {} positive semidefinite with at most {MAX_UNILATERAL_ROWS} unilateral rows:", rows.len(), inside.len());
+    println!(
+        "  {exact} converged with a relative error ≤ {:.0e}, {agree} agree with the interior point to its tolerance",
+        ASKED_TOLERANCE.relative
+    );
     let others: Vec<&Row> = rows.iter().filter(|r| !r.outside.is_empty()).collect();
     println!("{} others, of which {} so as well", others.len(), others.iter().filter(|r| r.exact() && r.agrees()).count());
 }
@@ -193,7 +196,7 @@ pub fn row(path: &Path, wanted: &Wanted) -> Result<Option<Row>, String> {
     Ok(Some(Row {
         file,
         rows,
-        outside: outside.or((rows > LARGEST).then(|| format!("more than {LARGEST} rows"))).unwrap_or_default(),
+        outside: outside.or((rows > MAX_UNILATERAL_ROWS).then(|| format!("more than {MAX_UNILATERAL_ROWS} rows"))).unwrap_or_default(),
         status: format!("{:?}", first.status),
         relative: pair.errors[0].relative(),
         velocity: pair.errors[0].velocity,
@@ -203,7 +206,7 @@ pub fn row(path: &Path, wanted: &Wanted) -> Result<Option<Row>, String> {
         ms: pair.ms,
         second: format!("{:?}", second.status),
         apart: pair.apart / scale,
-        granted: pair.errors[1].estimate_relative().max(if second.status == Status::Converged { ASKED.relative } else { 0.0 }),
+        granted: pair.errors[1].estimate_relative().max(if second.status == Status::Converged { ASKED_TOLERANCE.relative } else { 0.0 }),
         apart_velocity: pair.velocity,
         notes: first.remarks().join("; "),
     }))
@@ -215,7 +218,7 @@ fn unilateral(laws: &[Law]) -> usize {
 
 fn stop(wanted: &Wanted) -> StoppingCriteria {
     let deadline = Some(Instant::now() + Duration::from_secs(wanted.seconds));
-    StoppingCriteria { tolerance: ASKED, deadline, ..StoppingCriteria::default() }
+    StoppingCriteria { tolerance: ASKED_TOLERANCE, deadline, ..StoppingCriteria::default() }
 }
 
 fn solve(problem: &Problem, wanted: &Wanted) -> Result<Pair, String> {
@@ -264,7 +267,7 @@ fn largest(x: &[f64]) -> f64 {
 fn semidefinite(reduced: &Reduced) -> bool {
     let m = reduced.rows();
     let w = reduced.W.to_dense();
-    let rounding = ROUNDING * (0..m).fold(0.0f64, |most, i| most.max(w[i * m + i].abs()));
+    let rounding = ROUNDING_RATIO * (0..m).fold(0.0f64, |most, i| most.max(w[i * m + i].abs()));
     let mut factor = GrowingCholesky::default();
     (0..m).all(|i| {
         let border: Vec<f64> = (0..i).map(|j| 0.5 * (w[i * m + j] + w[j * m + i])).collect();

@@ -12,14 +12,14 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 /// The most sweeps per problem with velocities, and per reduced one (or as many as Siconos takes, if those are more).
-const MOST: u64 = 1_000;
+const MAX_SWEEPS: u64 = 1_000;
 const MOST_REDUCED: u64 = 20_000;
 
 /// Relative energy errors to reach.
 const TARGETS: [f64; 3] = [1e-4, 1e-6, 1e-8];
 
 /// Siconos' relative error to reach on reduced problems.
-const SICONOS: f64 = 1e-8;
+const SICONOS_TOLERANCE: f64 = 1e-8;
 
 #[derive(Serialize)]
 struct Row {
@@ -108,7 +108,7 @@ fn whole(problem: Problem, methods: &[(&str, Settings)], quiet: bool) -> Row {
     for (i, (_, settings)) in methods.iter().enumerate() {
         // Velocities are not asked for here: the published counts know the energy alone.
         let tolerance = Tolerance { relative: TARGETS[2], velocity: f64::INFINITY, bound: None };
-        let stop = StoppingCriteria { tolerance, work: Some(MOST), history: true, deadline: None };
+        let stop = StoppingCriteria { tolerance, work: Some(MAX_SWEEPS), history: true, deadline: None };
         let mut solution = Solution::zero(problem.n(), problem.rows());
         let Ok(report) = Psor::new(Settings { stop, judge_every: 1, ..settings.clone() }).solve(&problem, &mut solution) else {
             row.sweeps.push([None; 3]);
@@ -162,10 +162,10 @@ fn eliminated(reduced: &Reduced, path: &Path, figures: &str, quiet: bool) -> Red
         };
         row.siconos = literature::of_reduced(reduced, &solution.r).siconos;
         (row.relative, row.status) = (report.error.relative(), report.status);
-        if row.siconos <= SICONOS {
+        if row.siconos <= SICONOS_TOLERANCE {
             row.sweeps = Some(report.work);
         }
-        if row.siconos <= SICONOS || report.status != Status::Converged {
+        if row.siconos <= SICONOS_TOLERANCE || report.status != Status::Converged {
             break;
         }
     }
@@ -199,15 +199,15 @@ fn beyond(row: &Row) -> bool {
 fn summary(rows: &[Row], reduced: &[ReducedRow], methods: &[(&str, Settings)]) {
     let counted: Vec<&Row> = rows.iter().filter(|row| !beyond(row)).collect();
     if !counted.is_empty() {
-        println!("\ngeometric mean of {} problems (stack15_ratio10 apart; not reached counts as {MOST}):", counted.len());
+        println!("\ngeometric mean of {} problems (stack15_ratio10 apart; not reached counts as {MAX_SWEEPS}):", counted.len());
         for (m, (name, _)) in methods.iter().enumerate() {
             let mean = |t: usize| {
-                let sum: f64 = counted.iter().map(|row| (row.sweeps[m][t].unwrap_or(MOST).max(1) as f64).ln()).sum();
+                let sum: f64 = counted.iter().map(|row| (row.sweeps[m][t].unwrap_or(MAX_SWEEPS).max(1) as f64).ln()).sum();
                 (sum / counted.len() as f64).exp()
             };
             let missed = TARGETS.iter().enumerate().map(|(t, _)| counted.iter().filter(|row| row.sweeps[m][t].is_none()).count());
             let missed: Vec<String> = missed.map(|c| c.to_string()).collect();
-            println!("  {name:10} {:6.1} {:6.1} {:6.1}   not in {MOST}: {}", mean(0), mean(1), mean(2), missed.join(" "));
+            println!("  {name:10} {:6.1} {:6.1} {:6.1}   not in {MAX_SWEEPS}: {}", mean(0), mean(1), mean(2), missed.join(" "));
         }
         let names: Vec<&str> = methods.iter().map(|(name, _)| *name).collect();
         println!("\nprofile at 1e-6: part of the problems solved within so many sweeps ({})", names.join(", "));
@@ -220,7 +220,10 @@ fn summary(rows: &[Row], reduced: &[ReducedRow], methods: &[(&str, Settings)]) {
     if !known.is_empty() {
         let solved = known.iter().filter(|row| row.sweeps.is_some()).count();
         let fewer = known.iter().filter(|row| row.sweeps.is_some_and(|s| Some(s) <= row.siconos_sweeps)).count();
-        println!("\nof {} files that Siconos' sweeps solve to {SICONOS:.0e}: {solved} solved, {fewer} in no more sweeps", known.len());
+        println!(
+            "\nof {} files that Siconos' sweeps solve to {SICONOS_TOLERANCE:.0e}: {solved} solved, {fewer} in no more sweeps",
+            known.len()
+        );
     }
 }
 
@@ -254,13 +257,13 @@ fn plot(rows: &[Row], methods: &[(&str, Settings)]) -> String {
     svg += "<text x=\"330\" y=\"360\" text-anchor=\"middle\">sweeps to a relative energy error of 1e-6</text>\n";
     for (m, ((name, _), colour)) in methods.iter().zip(["#c0392b", "#2c3e50", "#2980b9"]).enumerate() {
         let mut points = format!("{},{}", x(1.0), y(solved(&counted, m, 0)));
-        for sweeps in 1..=MOST {
+        for sweeps in 1..=MAX_SWEEPS {
             let part = solved(&counted, m, sweeps);
-            if part != solved(&counted, m, sweeps - 1) || sweeps == MOST {
+            if part != solved(&counted, m, sweeps - 1) || sweeps == MAX_SWEEPS {
                 let _ = write!(points, " {0:.1},{1:.1} {0:.1},{2:.1}", x(sweeps as f64), y(solved(&counted, m, sweeps - 1)), y(part));
             }
         }
-        let at = y(solved(&counted, m, MOST));
+        let at = y(solved(&counted, m, MAX_SWEEPS));
         let _ = writeln!(
             svg,
             "<polyline points=\"{points}\" fill=\"none\" stroke=\"{colour}\" stroke-width=\"2\"/><text x=\"608\" y=\"{at}\" fill=\"{colour}\">{name}</text>"

@@ -10,11 +10,11 @@ use signorini::scene::Scene;
 use std::process::ExitCode;
 
 /// The most mechanisms that are listed for a person.
-const SHOWN: usize = 12;
+const MAX_MECHANISMS_SHOWN: usize = 12;
 
 /// Findings of one kind that are all printed for a person, and how many are if there are more.
-const ALIKE: usize = 5;
-const FEW: usize = 3;
+const MAX_FINDINGS_OF_KIND: usize = 5;
+const FINDINGS_SHOWN_OF_MANY: usize = 3;
 
 /// What to examine.
 #[derive(Args)]
@@ -65,11 +65,11 @@ pub fn text(scene: &Scene, mobility: &Mobility, findings: &[Finding]) -> String 
         mobility.freedoms,
         plural(mobility.freedoms, "degree of freedom", "degrees of freedom"),
     );
-    for m in mobility.mechanisms.iter().take(SHOWN) {
+    for m in mobility.mechanisms.iter().take(MAX_MECHANISMS_SHOWN) {
         out += &format!("  {}\n", mechanism(scene, m));
     }
-    if mobility.mechanisms.len() > SHOWN {
-        out += &format!("  and {} more mechanisms (--json lists all)\n", mobility.mechanisms.len() - SHOWN);
+    if mobility.mechanisms.len() > MAX_MECHANISMS_SHOWN {
+        out += &format!("  and {} more mechanisms (--json lists all)\n", mobility.mechanisms.len() - MAX_MECHANISMS_SHOWN);
     }
     if mobility.free_bodies > 0 {
         out += &format!("  {} free {} with 6 each\n", mobility.free_bodies, plural(mobility.free_bodies, "body", "bodies"));
@@ -100,12 +100,16 @@ fn grouped(findings: &[Finding]) -> String {
             Severity::Warning => "warning",
             Severity::Note => "note",
         };
-        let many = list.len() > ALIKE;
-        for f in list.iter().take(if many { FEW } else { ALIKE }) {
+        let many = list.len() > MAX_FINDINGS_OF_KIND;
+        for f in list.iter().take(if many { FINDINGS_SHOWN_OF_MANY } else { MAX_FINDINGS_OF_KIND }) {
             out += &format!("{word} [{kind}] {}: {}\n    -> {}\n", f.subject, f.found, f.advice);
         }
         if many {
-            out += &format!("{word} [{kind}] {} in all: {} more of this kind (--json lists all)\n", list.len(), list.len() - FEW);
+            out += &format!(
+                "{word} [{kind}] {} in all: {} more of this kind (--json lists all)\n",
+                list.len(),
+                list.len() - FINDINGS_SHOWN_OF_MANY
+            );
         }
     }
     out

@@ -1,6 +1,6 @@
 //! The command line as a whole: its subcommands, and which function runs each.
 
-use crate::{check, codegen, convert, demo, picture, replay, run, schema, solve, view};
+use crate::{check, codegen, convert, demo, picture, replay, run, schema, solve, sweep, view};
 use clap::{Parser, Subcommand};
 use std::ffi::OsString;
 use std::process::ExitCode;
@@ -18,6 +18,8 @@ enum Command {
     Demo(demo::Arguments),
     /// Simulate a scene file; say how wrong every step was; check the facts it states.
     Run(run::Arguments),
+    /// Run a scene with many values of its parameters; what is done is kept, and `--task K` runs one of them for an array of jobs.
+    Sweep(sweep::Arguments),
     /// Show a recorded run in the browser, growing while the run goes on; on 127.0.0.1 alone.
     View(view::Arguments),
     /// Draw a picture, an animation or a plot of a recorded run; needs no display.
@@ -47,6 +49,7 @@ pub fn main(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
     match Arguments::parse_from(arguments).command {
         Command::Demo(arguments) => demo::run(&arguments),
         Command::Run(arguments) => run::run(&arguments),
+        Command::Sweep(arguments) => sweep::run(&arguments),
         Command::View(arguments) => view::run(&arguments),
         Command::Picture(arguments) => picture::run(&arguments),
         Command::Export(arguments) => view::export(&arguments),

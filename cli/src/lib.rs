@@ -14,7 +14,8 @@ pub mod run;
 pub mod schema;
 mod serve;
 pub mod solve;
+pub mod sweep;
 pub mod view;
 
-pub(crate) use signorini_files::{builtin, capsule, fclib, load, robot, scenefile};
+pub(crate) use signorini_files::{builtin, fclib, load, robot, scenefile, step_snapshot};
 pub(crate) use signorini_record::{glb, plot, record};

@@ -1,7 +1,7 @@
 //! `signorini replay FILE`: takes one step apart. Every solver solves it again; errors, work and differences stand side by side.
 
-use crate::capsule::{self, Capsule};
 use crate::solve;
+use crate::step_snapshot::{self, StepSnapshot};
 use clap::Args;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -10,7 +10,7 @@ use std::process::ExitCode;
 #[derive(Args)]
 #[command(after_help = EXAMPLES)]
 pub struct Arguments {
-    /// A capsule that `run --keep-worst` or `run --keep-step` wrote.
+    /// A step snapshot that `run --keep-worst` or `run --keep-step` wrote.
     file: PathBuf,
     /// Method, or `all`.
     #[arg(long, value_name = "NAME", default_value = "all", value_parser = solve::solvers)]
@@ -37,8 +37,8 @@ pub struct Arguments {
 
 const EXAMPLES: &str = "Examples:
   signorini run stack.toml --out result --keep-worst 3
-  signorini replay result/step-0000017.capsule.json
-  signorini replay result/step-0000017.capsule.json --solver newton --out step.hdf5
+  signorini replay result/step-0000017.snapshot.json
+  signorini replay result/step-0000017.snapshot.json --solver newton --out step.hdf5
 
 Exit code: 0 all that treat it converged, 3 not all did, 2 wrong use or bad file.";
 
@@ -88,13 +88,13 @@ pub fn run(arguments: &Arguments) -> ExitCode {
     })
 }
 
-fn read(path: &Path) -> Result<Capsule, String> {
+fn read(path: &Path) -> Result<StepSnapshot, String> {
     let bytes = signorini_files::bounded::bytes(path, signorini_files::bounded::PROBLEM).map_err(|e| format!("cannot be read: {e}"))?;
-    match capsule::read(&bytes) {
-        Some(Ok((capsule, _))) => Ok(capsule),
+    match step_snapshot::read(&bytes) {
+        Some(Ok((snapshot, _))) => Ok(snapshot),
         Some(Err(why)) => Err(why.to_string()),
         None => {
-            Err("no capsule: wanted a file that `run --keep-worst N` or `run --keep-step K` wrote (`signorini solve` takes problems)"
+            Err("no step snapshot: wanted a file that `run --keep-worst N` or `run --keep-step K` wrote (`signorini solve` takes problems)"
                 .into())
         }
     }

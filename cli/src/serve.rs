@@ -1,4 +1,4 @@
-//! A small HTTP server for one reader on this computer: GET and HEAD, one request per connection, nothing taken in but a short head.
+//! A small HTTP server for one reader on this computer: GET and MAX_HEADER_BYTES, one request per connection, nothing taken in but a short head.
 //!
 //! It believes no number that a client sends: the head of a request is bounded in bytes and in time, bodies are refused, answers
 //! are sent piece by piece with a deadline, and every connection has its own thread, of which there are few. A slow or silent client
@@ -13,14 +13,14 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
 /// The longest head of a request, bytes.
-const HEAD: usize = 8 << 10;
+const MAX_HEADER_BYTES: usize = 8 << 10;
 /// Connections at a time; more are turned away.
-const CONNECTIONS: usize = 32;
+const MAX_CONNECTIONS: usize = 32;
 /// A request's head must be whole after this.
-const ASKING: Duration = Duration::from_secs(5);
+const REQUEST_TIMEOUT: Duration = Duration::from_secs(5);
 /// An answer must be taken after this, and each piece of it after a part of this.
-const ANSWERING: Duration = Duration::from_secs(120);
-const PIECE: Duration = Duration::from_secs(10);
+const RESPONSE_TIMEOUT: Duration = Duration::from_secs(120);
+const WRITE_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// What a client asked for.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -70,7 +70,7 @@ pub fn serve(listener: TcpListener, answer: impl Fn(&Request) -> Answer + Send +
             std::thread::sleep(Duration::from_millis(10));
             continue;
         };
-        if open.fetch_add(1, Ordering::SeqCst) >= CONNECTIONS {
+        if open.fetch_add(1, Ordering::SeqCst) >= MAX_CONNECTIONS {
             open.fetch_sub(1, Ordering::SeqCst);
             let _ = stream.set_nonblocking(true);
             let _ = (&stream).write_all(b"HTTP/1.1 503 Service Unavailable\r\nContent-Length: 0\r\nConnection: close\r\n\r\n");
@@ -96,7 +96,7 @@ impl Drop for Leave {
 }
 
 fn converse(stream: &TcpStream, answer: &dyn Fn(&Request) -> Answer) -> io::Result<()> {
-    stream.set_write_timeout(Some(PIECE))?;
+    stream.set_write_timeout(Some(WRITE_TIMEOUT))?;
     let (found, head) = match ask(stream)? {
         Ok(request) => (answer(&request), request.head),
         Err(refused) => (refused, false),
@@ -119,15 +119,15 @@ fn ask(mut stream: &TcpStream) -> io::Result<Result<Request, Answer>> {
             head.truncate(end);
             return Ok(parse(&head));
         }
-        if head.len() >= HEAD {
+        if head.len() >= MAX_HEADER_BYTES {
             return Ok(Err(Answer::words(431, "the request is too long")));
         }
-        let Some(left) = ASKING.checked_sub(begun.elapsed()).filter(|left| !left.is_zero()) else {
+        let Some(left) = REQUEST_TIMEOUT.checked_sub(begun.elapsed()).filter(|left| !left.is_zero()) else {
             return Ok(Err(Answer::words(408, "the request took too long")));
         };
         stream.set_read_timeout(Some(left))?;
         let mut piece = [0; 1024];
-        let room = piece.len().min(HEAD - head.len());
+        let room = piece.len().min(MAX_HEADER_BYTES - head.len());
         match stream.read(&mut piece[..room]) {
             Ok(0) => return Err(io::ErrorKind::UnexpectedEof.into()),
             Ok(n) => head.extend_from_slice(&piece[..n]),
@@ -171,7 +171,7 @@ fn parse(head: &[u8]) -> Result<Request, Answer> {
         return Err(Answer::words(403, "this page is for 127.0.0.1 alone"));
     }
     match method {
-        "GET" | "HEAD" => Ok(Request { target: target.into(), head: method == "HEAD" }),
+        "GET" | "MAX_HEADER_BYTES" => Ok(Request { target: target.into(), head: method == "MAX_HEADER_BYTES" }),
         _ => Err(Answer::words(405, "wanted GET")),
     }
 }
@@ -214,7 +214,7 @@ fn send(mut stream: &TcpStream, answer: Answer, head: bool) -> io::Result<()> {
     stream.write_all(text.as_bytes())?;
     let (begun, mut left, mut piece) = (Instant::now(), if head { 0 } else { length }, vec![0; 64 << 10]);
     while left > 0 {
-        if begun.elapsed() > ANSWERING {
+        if begun.elapsed() > RESPONSE_TIMEOUT {
             return Err(io::ErrorKind::TimedOut.into());
         }
         let room = (piece.len() as u64).min(left) as usize;
@@ -240,7 +240,7 @@ mod tests {
     fn one_host_and_it_is_this_computer() {
         assert_eq!(status("GET / HTTP/1.1\r\nHost: 127.0.0.1:7878"), 200);
         assert_eq!(status("GET / HTTP/1.1\r\nhost: LOCALHOST"), 200);
-        assert_eq!(status("HEAD /record?from=3 HTTP/1.1\r\nHost: [::1]:80"), 200);
+        assert_eq!(status("MAX_HEADER_BYTES /record?from=3 HTTP/1.1\r\nHost: [::1]:80"), 200);
         for host in ["example.com", "127.0.0.1.example.com", "127.0.0.1:80:90", "127.0.0.1@x", "localhost:x", "", "127.0.0.1, x"] {
             assert_eq!(status(&format!("GET / HTTP/1.1\r\nHost: {host}")), 403, "{host}");
         }

@@ -14,7 +14,7 @@ use signorini::step::Stepper;
 use signorini_cli::run::checkpoint::Checkpoint;
 use signorini_cli::run::{Options, settings, simulate};
 use signorini_files::builtin::{SCENES, built_in};
-use signorini_files::{capsule, fclib, mesh, scenefile, surface};
+use signorini_files::{fclib, mesh, scenefile, step_snapshot, surface};
 use signorini_record::record::Record;
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -191,7 +191,7 @@ fn recorded() -> (Vec<u8>, Vec<u8>, Vec<u8>) {
     let stop = AtomicBool::new(false);
     simulate(&loaded, settings(&loaded, &options).unwrap(), &options, &stop).unwrap();
     let read = |name: &str| std::fs::read(place.join(name)).unwrap();
-    let (record, kept) = (read("record.bin"), read("step-0000003.capsule.json"));
+    let (record, kept) = (read("record.bin"), read("step-0000003.snapshot.json"));
     // A run that is stopped leaves a checkpoint.
     stop.store(true, Ordering::SeqCst);
     simulate(&loaded, settings(&loaded, &options).unwrap(), &options, &stop).unwrap();
@@ -244,7 +244,7 @@ fn loaders() -> Vec<Loader> {
         loader("vtk", vec![VTK.into(), binary_vtk()], |b| drop(mesh::legacy::read(b).map(|m| m.checked(None)))),
         loader("problem", problems, |b| drop(json::read(b))),
         loader("siconos", vec![siconos.to_vec()], |b| drop(siconos::read_any(b, "x"))),
-        loader("capsule", vec![kept], |b| drop(capsule::read(b))),
+        loader("capsule", vec![kept], |b| drop(step_snapshot::read(b))),
         loader("checkpoint", vec![checkpoint], |b| {
             let brick = built_in("brick", &[]).unwrap();
             drop(Checkpoint::from_bytes(b, Path::new("x")).and_then(|c| c.fits(&brick, Path::new("x"))));

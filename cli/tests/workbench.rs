@@ -1,4 +1,4 @@
-//! The workbench as a user meets it: messages, `check`, capsules, checkpoints that survive a kill, robots, kinematics.
+//! The workbench as a user meets it: messages, `check`, step snapshots, checkpoints that survive a kill, robots, kinematics.
 
 use serde_json::Value as Json;
 use signorini_files::robot::Choices;
@@ -234,17 +234,17 @@ fn a_checkpoint_says_why_it_cannot_be_taken_up() {
 
 #[test]
 fn a_kept_step_is_solved_again_by_every_solver() {
-    let place = folder("capsule");
+    let place = folder("snapshot");
     let scene = place.join("busy.toml");
     fs::write(&scene, BUSY).unwrap();
     let out = place.join("out");
     let output = signorini(&["run", text(&scene), "--out", text(&out), "--keep-worst", "2", "--keep-step", "20", "--reactions"]);
     assert!(output.status.success(), "{}", stderr(&output));
     let mut kept: Vec<PathBuf> =
-        fs::read_dir(&out).unwrap().map(|e| e.unwrap().path()).filter(|p| text(p).ends_with(".capsule.json")).collect();
+        fs::read_dir(&out).unwrap().map(|e| e.unwrap().path()).filter(|p| text(p).ends_with(".snapshot.json")).collect();
     kept.sort();
-    assert!((2..=3).contains(&kept.len()) && kept.iter().any(|p| text(p).ends_with("step-0000020.capsule.json")), "{kept:?}");
-    let file = out.join("step-0000020.capsule.json");
+    assert!((2..=3).contains(&kept.len()) && kept.iter().any(|p| text(p).ends_with("step-0000020.snapshot.json")), "{kept:?}");
+    let file = out.join("step-0000020.snapshot.json");
     let again = signorini(&["replay", text(&file), "--solver", "all", "--json"]);
     let lines: Vec<Json> = stdout(&again).lines().map(|l| serde_json::from_str(l).unwrap()).collect();
     assert_eq!(lines.len(), signorini::solve::Method::ALL.len(), "{}", stdout(&again));
@@ -261,15 +261,19 @@ fn a_kept_step_is_solved_again_by_every_solver() {
     // A step of joints and contacts alone goes to FCLib and comes back.
     let plain = place.join("plain");
     signorini(&["run", "stack", "--t-end", "200 ms", "--out", text(&plain), "--keep-step", "3"]);
-    let file = plain.join("step-0000003.capsule.json");
+    let file = plain.join("step-0000003.snapshot.json");
     signorini(&["replay", text(&file), "--solver", "newton", "--out", text(&hdf5)]);
     let back = signorini(&["solve", text(&hdf5), "--solver", "newton"]);
     assert!(back.status.success(), "{}{}", stdout(&back), stderr(&back));
+    // Files under the name and the format of earlier versions are still read.
+    let old = place.join("step-0000003.capsule.json");
+    fs::write(&old, fs::read_to_string(&file).unwrap().replacen("signorini step", "signorini capsule", 1)).unwrap();
+    assert!(signorini(&["replay", text(&old), "--solver", "newton"]).status.success());
     // A digit changed by hand is noticed.
     let changed = fs::read_to_string(&file).unwrap().replacen("\"k\":[", "\"k\":[1", 1);
     fs::write(&file, changed).unwrap();
     let said = stderr(&signorini(&["replay", text(&file)]));
-    assert!(said.contains("the capsule was changed after it was written"), "{said}");
+    assert!(said.contains("the snapshot was changed after it was written"), "{said}");
     // Reactions by name.
     let table = fs::read_to_string(out.join("reactions.csv")).unwrap();
     assert!(table.lines().any(|l| l.contains(",joint,hinge,")) && table.lines().any(|l| l.contains(",contact,")), "{table}");

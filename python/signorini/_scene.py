@@ -405,6 +405,7 @@ class Scene(_engine.Scene):
         velocity_tolerance: float | None = None,
         max_work: int | None = None,
         policy: str | None = None,
+        coordinates: str | None = None,
         warm_start: bool | None = None,
         projections: int | None = None,
     ) -> Simulation:
@@ -413,7 +414,7 @@ class Scene(_engine.Scene):
         `dt`: length of a step, s. `accuracy`: largest error of a position in one step, m: steps are then as short as this
         asks for, and `dt` is the time between outputs. `solver`: one of `signorini.SOLVERS`. `law`: `coulomb` or `cone` (associated
         friction). `tolerance`: largest error relative to the energy scale. `policy` for steps that are not accepted:
-        `accept-with-warning`, `substep` or `stop`.
+        `accept-with-warning`, `substep` or `stop`. `coordinates` of mechanisms: `auto`, `tree` (those of their joints) or `bodies`.
         """
         from ._simulation import Simulation
 
@@ -434,13 +435,13 @@ class Scene(_engine.Scene):
             settings["stop"]["work"] = int(max_work)
         if policy is not None:
             settings["policy"] = choose("policy", policy, ("accept-with-warning", "substep", "stop"))
+        if coordinates is not None:
+            settings["coordinates"] = choose("coordinates", coordinates, ("auto", "tree", "bodies"))
         if warm_start is not None:
             settings["warm_start"] = bool(warm_start)
         if projections is not None:
             settings["projections"] = int(projections)
-        sim = Simulation(self, json.dumps(settings))
-        sim.end_time = self.end_time
-        return sim
+        return Simulation(self, json.dumps(settings), self.end_time)
 
     def __reduce__(self) -> tuple:
         rest = (self.end_time, self.about, self.source, self.notes)

@@ -1,8 +1,8 @@
 //! Scenes with `integrator = "acceleration"`: the same summary, facts, tables and record, from another integrator.
 
-use super::course::unwritable;
-use super::probe::Probe;
+use super::expectations::Expectations;
 use super::record::{Plan, Recorder, Smooth};
+use super::simulation_run::unwritable;
 use super::summary::Summary;
 use super::tables::{self, Tables};
 use super::{Ended, Finished, Options, progress};
@@ -18,32 +18,32 @@ use std::time::Instant;
 
 /// All steps of a run.
 pub fn simulate(loaded: &Loaded, stepping: step::Settings, options: &Options, stop: &AtomicBool) -> Result<Finished, String> {
-    let mut course = Course::begin(loaded, stepping, options)?;
-    let bar = progress(course.steps);
+    let mut run = AccelerationRun::begin(loaded, stepping, options)?;
+    let bar = progress(run.steps);
     let (begun, mut ended) = (Instant::now(), Ended::Complete);
-    while course.summary.steps < course.steps {
+    while run.summary.steps < run.steps {
         if stop.load(Ordering::SeqCst) {
             ended = Ended::Interrupted;
             break;
         }
-        match course.advance()? {
+        match run.advance()? {
             None => {}
             Some(unfit) => {
                 ended = Ended::Refused(unfit);
                 break;
             }
         }
-        if course.summary.steps.is_multiple_of(64) {
-            bar.set_position(course.summary.steps);
-            bar.set_message(format!("t = {:.3} s", course.state.time));
+        if run.summary.steps.is_multiple_of(64) {
+            bar.set_position(run.summary.steps);
+            bar.set_message(format!("t = {:.3} s", run.state.time));
         }
     }
     bar.finish_and_clear();
-    course.finish(ended, begun.elapsed().as_secs_f64())
+    run.finish(ended, begun.elapsed().as_secs_f64())
 }
 
 /// A run under way.
-struct Course<'a> {
+struct AccelerationRun<'a> {
     loaded: &'a Loaded,
     simulation: Simulation,
     method: &'static str,
@@ -52,7 +52,7 @@ struct Course<'a> {
     state: State,
     begin: Energy,
     summary: Summary,
-    probe: Probe<'a>,
+    expectations: Expectations<'a>,
     tables: Option<Tables>,
     recorder: Option<Recorder>,
     folder: Option<&'a Path>,
@@ -64,8 +64,8 @@ struct Course<'a> {
     gap: f64,
 }
 
-impl<'a> Course<'a> {
-    fn begin(loaded: &'a Loaded, stepping: step::Settings, options: &'a Options) -> Result<Course<'a>, String> {
+impl<'a> AccelerationRun<'a> {
+    fn begin(loaded: &'a Loaded, stepping: step::Settings, options: &'a Options) -> Result<AccelerationRun<'a>, String> {
         let (scene, dt) = (&loaded.scene, stepping.h);
         let steps = ((loaded.t_end / dt) - 1e-9).ceil().max(1.0) as u64;
         let settings = loaded.acceleration_settings();
@@ -90,14 +90,14 @@ impl<'a> Course<'a> {
         if let Some(recorder) = &mut recorder {
             recorder.frame(scene, &stepper, &state).map_err(disk)?;
         }
-        Ok(Course {
+        Ok(AccelerationRun {
             begin: simulation.energy(),
             simulation,
             method,
             stepper,
             state,
             summary,
-            probe: Probe::new(loaded, dt, steps),
+            expectations: Expectations::new(loaded, dt, steps),
             tables,
             recorder,
             folder,
@@ -125,7 +125,7 @@ impl<'a> Course<'a> {
         self.state.steps += 1;
         angles(&self.loaded.scene, &mut self.state);
         let k = self.summary.steps;
-        self.probe.look(k, &self.stepper, &self.state, &self.summary);
+        self.expectations.check(k, &self.stepper, &self.state, &self.summary);
         let told = Smooth {
             joule: drift.joule,
             relative: drift.joule / energy.throughput.max(f64::MIN_POSITIVE),
@@ -155,7 +155,8 @@ impl<'a> Course<'a> {
     fn finish(mut self, ended: Ended, wall: f64) -> Result<Finished, String> {
         self.summary.finish(&self.state, &self.stepper, wall);
         self.summary.note = Some(note(&self.simulation, self.gap));
-        let mut finished = Finished { summary: self.summary, outcomes: self.probe.finish(&ended), ended, state: self.state, record: None };
+        let mut finished =
+            Finished { summary: self.summary, outcomes: self.expectations.finish(&ended), ended, state: self.state, record: None };
         let run = finished.to_json(self.loaded);
         let disk = |e: io::Error| unwritable(self.folder.unwrap_or(Path::new(".")), &e);
         if let Some(recorder) = self.recorder {

@@ -11,8 +11,8 @@ use serde::{Deserialize, Serialize};
 use signorini::scene::State;
 use signorini::whole::write_whole;
 use signorini_files::bounded;
-use signorini_files::capsule::Keeper;
 use signorini_files::scenefile::Loaded;
+use signorini_files::step_snapshot::WorstSteps;
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -39,7 +39,8 @@ pub struct Checkpoint {
     /// Facts found.
     pub facts: Vec<Option<f64>>,
     /// Steps kept.
-    pub keeper: Keeper,
+    #[serde(alias = "keeper")]
+    pub worst_steps: WorstSteps,
     /// Names and lengths of the tables.
     pub tables: Vec<(String, u64)>,
     /// Where the record stood.
@@ -55,7 +56,7 @@ pub struct RunState<'a> {
     /// Facts found.
     pub facts: Vec<Option<f64>>,
     /// Steps kept.
-    pub keeper: &'a Keeper,
+    pub worst_steps: &'a WorstSteps,
     /// Names and lengths of the tables.
     pub tables: Vec<(String, u64)>,
     /// Where the record stood.
@@ -74,7 +75,7 @@ impl Checkpoint {
             state: now.state.clone(),
             summary: now.summary.clone(),
             facts: now.facts,
-            keeper: now.keeper.clone(),
+            worst_steps: now.worst_steps.clone(),
             tables: now.tables,
             record: now.record,
         }

@@ -2,9 +2,9 @@
 
 pub mod acceleration;
 pub mod checkpoint;
-pub mod course;
+pub mod expectations;
 pub mod modes;
-pub mod probe;
+pub mod simulation_run;
 pub use signorini_record::run::{folder, outputs, recorder as record, summary, tables};
 
 use crate::builtin;
@@ -15,15 +15,15 @@ use crate::scenefile::unit::{Dimension, Quantity};
 use crate::scenefile::{Loaded, format};
 use checkpoint::Checkpoint;
 use clap::{Args, ValueEnum};
-use course::{Course, RunError};
+use expectations::Outcome;
 use folder::{Lock, Taken};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
-use probe::Outcome;
 use serde::{Deserialize, Serialize};
-use signorini::assemble::{Friction, TimeScheme};
+use signorini::assemble::{self, Friction, TimeScheme};
 use signorini::scene::State;
 use signorini::step::{Clock, Settings};
 use signorini_files::Overrides;
+use simulation_run::{RunError, SimulationRun};
 use std::path::PathBuf;
 use std::process::ExitCode;
 use std::sync::Arc;
@@ -56,6 +56,10 @@ pub struct Options {
     #[arg(long, value_enum)]
     #[serde(default)]
     pub scheme: Option<Scheme>,
+    /// In which coordinates mechanisms move: those of trees, of bodies, or whatever costs less.
+    #[arg(long, value_enum)]
+    #[serde(default)]
+    pub coordinates: Option<Coordinates>,
     /// Length of a step: seconds, or with a unit ("2 ms").
     #[arg(long, value_parser = time)]
     pub dt: Option<f64>,
@@ -95,10 +99,10 @@ pub struct Options {
     #[arg(long, value_name = "FOLDER")]
     #[serde(skip)]
     pub resume: Option<PathBuf>,
-    /// Keeps the N worst steps as capsules (`signorini replay`), in the folder of --out.
+    /// Keeps the N worst steps as step snapshots (`signorini replay`), in the folder of --out.
     #[arg(long, value_name = "N")]
     pub keep_worst: Option<usize>,
-    /// Keeps step K as a capsule. May be given several times.
+    /// Keeps step K as a step snapshot. May be given several times.
     #[arg(long, value_name = "K")]
     pub keep_step: Vec<u64>,
     /// Follows the drivers (motors of position and speed, imposed motions) instead of the laws of mechanics.
@@ -131,6 +135,17 @@ pub enum Scheme {
     Leapfrog,
     /// First order.
     Euler,
+}
+
+/// In which coordinates mechanisms move.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum, Serialize, Deserialize)]
+pub enum Coordinates {
+    /// Those of trees where they cost less.
+    Auto,
+    /// Trees of bodies in the coordinates of their joints.
+    Tree,
+    /// Every body in its own velocities, every joint as rows.
+    Bodies,
 }
 
 /// The friction laws.
@@ -196,7 +211,7 @@ pub fn run(arguments: &Arguments) -> ExitCode {
             let place = folder.display();
             return wrong(&format!("error: another run{who} writes into {place}: wait for its end, or choose another folder"));
         }
-        Err((folder, Taken::Unwritable(why))) => return wrong(&format!("error: {}", course::unwritable(folder, &why))),
+        Err((folder, Taken::Unwritable(why))) => return wrong(&format!("error: {}", simulation_run::unwritable(folder, &why))),
     };
     let Some(folder) = &arguments.options.resume else {
         let scene = arguments.scene.as_deref().unwrap_or_default();
@@ -316,7 +331,12 @@ pub fn settings(loaded: &Loaded, options: &Options) -> Result<Settings, String> 
         Scheme::Leapfrog => TimeScheme::Leapfrog,
         Scheme::Euler => TimeScheme::Euler,
     });
-    loaded.settings(&Overrides { solver: options.solver.clone(), friction, time, accuracy: options.accuracy })
+    let coordinates = options.coordinates.map(|coordinates| match coordinates {
+        Coordinates::Auto => assemble::Coordinates::Auto,
+        Coordinates::Tree => assemble::Coordinates::Tree,
+        Coordinates::Bodies => assemble::Coordinates::Bodies,
+    });
+    loaded.settings(&Overrides { solver: options.solver.clone(), friction, time, coordinates, accuracy: options.accuracy })
 }
 
 /// All steps of a run.
@@ -329,16 +349,16 @@ pub fn simulate(loaded: &Loaded, settings: Settings, options: &Options, stop: &A
 
 /// All steps that are left.
 fn go_on(loaded: &Loaded, settings: Settings, options: &Options, stop: &AtomicBool, from: Option<Checkpoint>) -> Result<Finished, String> {
-    let mut course = Course::begin(loaded, settings, options, from)?;
-    let bar = progress(course.steps);
+    let mut run = SimulationRun::begin(loaded, settings, options, from)?;
+    let bar = progress(run.steps);
     let begun = Instant::now();
     let mut ended = Ended::Complete;
-    while course.step() < course.steps {
+    while run.step() < run.steps {
         if stop.load(Ordering::SeqCst) {
             ended = Ended::Interrupted;
             break;
         }
-        let verdict = match course.advance() {
+        let verdict = match run.advance() {
             Ok(verdict) => verdict,
             Err(RunError::Refused(refused)) => {
                 ended = Ended::Refused(refused.to_string());
@@ -346,13 +366,13 @@ fn go_on(loaded: &Loaded, settings: Settings, options: &Options, stop: &AtomicBo
             }
             Err(RunError::Disk(message)) => return Err(message),
         };
-        if course.step() % 16 == 0 || begun.elapsed().as_secs_f64() > 1.0 {
-            bar.set_position(course.step());
-            bar.set_message(format!("t = {:.3} s, error {:.1e}", course.simulation.time(), verdict.error.relative()));
+        if run.step() % 16 == 0 || begun.elapsed().as_secs_f64() > 1.0 {
+            bar.set_position(run.step());
+            bar.set_message(format!("t = {:.3} s, error {:.1e}", run.simulation.time(), verdict.error.relative()));
         }
     }
     bar.finish_and_clear();
-    course.finish(ended, begun.elapsed().as_secs_f64())
+    run.finish(ended, begun.elapsed().as_secs_f64())
 }
 
 /// The clock by which the stages of a step are measured.
@@ -413,25 +433,34 @@ fn every(text: &str) -> Result<Every, String> {
 }
 
 /// A time on the command line.
-fn time(text: &str) -> Result<f64, String> {
+pub(crate) fn time(text: &str) -> Result<f64, String> {
     quantity(text, Dimension::new(0, 0, 1, 0), "a time", "2 ms")
 }
 
-fn length(text: &str) -> Result<f64, String> {
+/// A length on the command line.
+pub(crate) fn length(text: &str) -> Result<f64, String> {
     quantity(text, Dimension::new(1, 0, 0, 0), "a length", "0.1 mm")
+}
+
+/// A number with any unit, in SI.
+pub(crate) fn number(text: &str) -> Result<f64, String> {
+    evaluate(text, &mut Nothing).map(|q| q.value).map_err(|w| format!("`{text}`: {}: {}", w.message, w.wanted))
+}
+
+/// No names are known on the command line.
+struct Nothing;
+
+impl Names for Nothing {
+    fn value(&mut self, _: &str) -> Option<Result<Quantity, String>> {
+        None
+    }
+    fn all(&self) -> Vec<String> {
+        Vec::new()
+    }
 }
 
 /// A positive quantity with or without its unit.
 fn quantity(text: &str, dimension: Dimension, what: &str, example: &str) -> Result<f64, String> {
-    struct Nothing;
-    impl Names for Nothing {
-        fn value(&mut self, _: &str) -> Option<Result<Quantity, String>> {
-            None
-        }
-        fn all(&self) -> Vec<String> {
-            Vec::new()
-        }
-    }
     let value = evaluate(text, &mut Nothing).map_err(|w| format!("{}: {}", w.message, w.wanted))?;
     if value.dimension != Dimension::NONE && value.dimension != dimension {
         return Err(format!("`{text}` is in {}, wanted {what} such as \"{example}\"", value.dimension.symbol()));

@@ -1,9 +1,9 @@
 //! `run --kinematic`: motion that follows its drivers. `run --static`: equilibrium.
 
-use super::course::unwritable;
 use super::outputs::{Outputs, reaction_lines};
 use super::record::{Plan, Recorder, Smooth};
-use super::{Ended, Finished, Options, Summary, probe};
+use super::simulation_run::unwritable;
+use super::{Ended, Finished, Options, Summary, expectations};
 use crate::scenefile::Loaded;
 use serde_json::Value as Json;
 use signorini::analyse::mobility::mobility;
@@ -32,7 +32,7 @@ pub fn kinematic(loaded: &Loaded, settings: Settings, options: &Options, stop: &
     let plan = Plan { folder: options.out.as_deref(), steps, every, solver: "kinematic", law: "none" };
     let mut written = Written::begin(loaded, options, &plan).map_err(disk)?;
     written.frame(scene, &stepper, &state).map_err(disk)?;
-    let mut probe = probe::Probe::new(loaded, dt, steps);
+    let mut expectations = expectations::Expectations::new(loaded, dt, steps);
     let mut summary = Summary::new(scene, loaded.t_end);
     let kinematics = Kinematics::new(scene);
     let mut ended = Ended::Complete;
@@ -55,7 +55,7 @@ pub fn kinematic(loaded: &Loaded, settings: Settings, options: &Options, stop: &
         }
         state.steps = k;
         (summary.steps, summary.time) = (k, t);
-        probe.look(k, &stepper, &state, &summary);
+        expectations.check(k, &stepper, &state, &summary);
         written.step(&summary, at.elapsed().as_secs_f64()).map_err(disk)?;
         if k % every == 0 || k == steps {
             written.frame(scene, &stepper, &state).map_err(disk)?;
@@ -64,7 +64,7 @@ pub fn kinematic(loaded: &Loaded, settings: Settings, options: &Options, stop: &
     }
     summary.solvers.insert("kinematic".into(), summary.steps);
     summary.finish(&state, &stepper, begun.elapsed().as_secs_f64());
-    let mut finished = Finished { summary, outcomes: probe.finish(&ended), ended, state, record: None };
+    let mut finished = Finished { summary, outcomes: expectations.finish(&ended), ended, state, record: None };
     finished.record = written.finish(&finished.to_json(loaded)).map_err(disk)?;
     Ok(finished)
 }

@@ -45,7 +45,7 @@ struct Source {
 }
 
 /// Deflate never shrinks data further than this.
-const COMPRESSION: u64 = 1032;
+const MAX_COMPRESSION_RATIO: u64 = 1032;
 
 impl Source {
     fn dataset(&self, path: &str) -> Result<hdf5_pure::Dataset, FileError> {
@@ -57,7 +57,7 @@ impl Source {
             // Chunks that are not there would be filled up: only those count that are.
             let chunks = data.chunks().map_err(|e| broken(path, &e))?;
             let stored = chunks.iter().fold(0u64, |sum, chunk| sum.saturating_add(chunk.storage_size)).min(self.limit);
-            stored.saturating_mul(if data.filters().is_empty() { 1 } else { COMPRESSION })
+            stored.saturating_mul(if data.filters().is_empty() { 1 } else { MAX_COMPRESSION_RATIO })
         } else {
             self.limit
         };

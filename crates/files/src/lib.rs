@@ -22,7 +22,6 @@
 
 pub mod bounded;
 pub mod builtin;
-pub mod capsule;
 pub mod codegen;
 #[cfg(feature = "fclib")]
 pub mod fclib;
@@ -32,6 +31,7 @@ pub mod mjcf;
 pub mod robot;
 pub mod scenefile;
 mod settings;
+pub mod step_snapshot;
 pub mod surface;
 pub mod urdf;
 

@@ -37,8 +37,8 @@ fn read(path: &Path, kind: Option<Kind>) -> Result<Stored, FileError> {
             return hdf5(bytes, &name);
         }
         if bytes.iter().find(|c| !c.is_ascii_whitespace()) == Some(&b'{') {
-            if let Some(capsule) = crate::capsule::read(&bytes) {
-                return capsule.map(|(_, stored)| stored);
+            if let Some(snapshot) = crate::step_snapshot::read(&bytes) {
+                return snapshot.map(|(_, stored)| stored);
             }
             return json::read(&bytes);
         }

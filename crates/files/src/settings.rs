@@ -2,7 +2,7 @@
 
 use crate::scenefile::fault::nearest;
 use crate::scenefile::{Loaded, format};
-use signorini_mechanics::assemble::{Friction, TimeScheme, Treatment};
+use signorini_mechanics::assemble::{Coordinates, Friction, TimeScheme, Treatment};
 use signorini_mechanics::mechanism;
 use signorini_mechanics::step::{Policy, Settings, TimeEstimate};
 use signorini_solve::solve::Method;
@@ -16,6 +16,8 @@ pub struct Overrides {
     pub friction: Option<Friction>,
     /// The time scheme.
     pub time: Option<TimeScheme>,
+    /// In which coordinates mechanisms move.
+    pub coordinates: Option<Coordinates>,
     /// The accuracy of a step, m.
     pub accuracy: Option<f64>,
 }
@@ -43,6 +45,12 @@ impl Loaded {
             (None, Some(format::Scheme::Leapfrog)) => TimeScheme::Leapfrog,
             (None, Some(format::Scheme::Euler)) => TimeScheme::Euler,
             (None, None) => settings.scheme.time,
+        };
+        settings.coordinates = match (over.coordinates, run.coordinates) {
+            (Some(coordinates), _) => coordinates,
+            (None, Some(format::Coordinates::Tree)) => Coordinates::Tree,
+            (None, Some(format::Coordinates::Bodies)) => Coordinates::Bodies,
+            (None, Some(format::Coordinates::Auto) | None) => Coordinates::Auto,
         };
         settings.accuracy = over.accuracy.or(run.accuracy.map(|x| x.si));
         if settings.accuracy.is_some() && run.integrator == Some(format::Integrator::Acceleration) {

@@ -32,6 +32,7 @@
 
 pub mod analyse;
 pub mod assemble;
+pub mod control;
 pub mod geometry;
 pub mod mechanism;
 pub mod scene;

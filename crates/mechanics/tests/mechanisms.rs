@@ -141,7 +141,9 @@ fn a_door_on_three_hinges_swings_like_one_on_a_single_hinge() {
     };
     let (one, door) = build(1);
     let (three, _) = build(3);
-    let (a, b) = (run(&one, Settings::with_time_step(1e-3), 500), run(&three, Settings::with_time_step(1e-3), 500));
+    // The coordinates of a tree, which the single hinge is, would differ by the order of the scheme.
+    let settings = Settings { coordinates: signorini_mechanics::assemble::Coordinates::Bodies, ..Settings::with_time_step(1e-3) };
+    let (a, b) = (run(&one, settings.clone(), 500), run(&three, settings, 500));
     assert!(a.position(door).distance(0.4 * DVec3::Y) > 0.05, "it swings");
     // Redundant rows agree up to their drift of second order: h² ω² r per step, mended in the next.
     assert!(a.position(door).distance(b.position(door)) < 1e-6, "{} {}", a.position(door), b.position(door));

@@ -307,7 +307,9 @@ fn a_step_that_fails_halfway_leaves_the_state_as_it_was() {
     scene.add_force("push", ForceKind::Applied(Box::new(applied)));
     let never = signorini_solve::problem::Tolerance { relative: -1.0, velocity: -1.0, bound: None };
     let stop = StoppingCriteria { tolerance: never, ..StoppingCriteria::default() };
-    let settings = Settings { solver: Method::Direct, stop, policy: Policy::Substep, halvings: 1, ..euler(1e-2) };
+    let coordinates = signorini_mechanics::assemble::Coordinates::Bodies;
+    let settings =
+        Settings { solver: Method::Direct, stop, policy: Policy::Substep, halvings: 1, coordinates, ..euler(1e-2) };
     let mut stepper = Stepper::new(&scene, settings.clone()).unwrap();
     let mut state = State::initial(&scene);
     let before = state.clone();

@@ -24,9 +24,9 @@ const MUTED: &str = "#66707c";
 const RULE: &str = "#e3e6ea";
 const COLORS: [&str; 8] = ["#3f7cc4", "#d9822b", "#3a9d78", "#c2526a", "#8a6bc1", "#a38a2f", "#3aa0b8", "#7d8590"];
 /// What stands for an error of zero on a logarithmic axis, J.
-const FLOOR: f64 = 1e-20;
+const ZERO_ON_LOG_AXIS: f64 = 1e-20;
 /// What a logarithmic axis shows of its highest value, at least.
-const SHARE: f64 = 1e-12;
+const MIN_LOG_RANGE: f64 = 1e-12;
 
 /// Lines and words of a plot, in pixels.
 #[derive(Clone, Debug, Default)]
@@ -167,7 +167,7 @@ fn draw(title: &str, unit: &str, series: &[Series], log: bool) -> Plot {
     let room = 0.05 * (high - low);
     // Zero has no place on a logarithmic axis: it stands at its foot, as does what is too small to be seen.
     let positive = points.iter().map(|p| p.1).filter(|x| *x > 0.0).fold(f64::INFINITY, f64::min);
-    let [foot, top] = if high > 0.0 { [positive.max(SHARE * high), high] } else { [FLOOR, FLOOR] };
+    let [foot, top] = if high > 0.0 { [positive.max(MIN_LOG_RANGE * high), high] } else { [ZERO_ON_LOG_AXIS, ZERO_ON_LOG_AXIS] };
     let value = if log { Axis::log(foot, top) } else { Axis::linear(if low >= 0.0 { 0.0 } else { low - room }, high + room) };
     let place = |t: f64, x: f64| {
         let [left, top, right, bottom] = FIELD;

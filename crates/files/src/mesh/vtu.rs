@@ -126,7 +126,7 @@ fn numbers(array: &Array<'_>, coding: &Coding<'_>) -> Result<Vec<f64>, String> {
 /// What a file claims and does not have.
 const SHORT: &str = "an array is shorter than its header says";
 /// Bytes of all arrays together, inflated: a few packed kilobytes may claim any number.
-const MOST: usize = 1 << 30;
+const MAX_ARRAY_BYTES: usize = 1 << 30;
 
 fn header(bytes: &[u8], at: usize, coding: &Coding<'_>) -> Result<usize, String> {
     let start = at.checked_mul(coding.header).ok_or(SHORT)?;
@@ -176,10 +176,10 @@ fn raw(bytes: &[u8], coding: &Coding<'_>) -> Result<Vec<u8>, String> {
     let mut out = Vec::new();
     for block in 0..first {
         let (piece, behind) = rest.split_at_checked(header(bytes, 3 + block, coding)?).ok_or(SHORT)?;
-        let room = (MOST - out.len()) as u64;
+        let room = (MAX_ARRAY_BYTES - out.len()) as u64;
         let found = ZlibDecoder::new(piece).take(room + 1).read_to_end(&mut out).map_err(|e| format!("zlib: {e}"))?;
         if found as u64 > room {
-            return Err(format!("an array inflates to more than {MOST} bytes"));
+            return Err(format!("an array inflates to more than {MAX_ARRAY_BYTES} bytes"));
         }
         rest = behind;
     }

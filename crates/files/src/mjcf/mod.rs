@@ -41,7 +41,7 @@ use std::path::Path;
 use xml::{Defaults, Element, MAIN, Reader};
 
 /// A body between two joints of one body gets this share of the mass that hangs on it.
-const LIGHT: f64 = 1e-4;
+const MASS_SHARE_OF_MASSLESS_BODY: f64 = 1e-4;
 
 /// A robot from the text of its file.
 pub fn machine(name: &str, text: String, library: Library<'_>, choices: &Choices) -> Result<(Machine, Vec<String>), Failed> {
@@ -397,7 +397,7 @@ impl<'a, 'r, 'l> Maker<'a, 'r, 'l> {
                 self.reader.fault(&at, format!("the body `{name}` moves but has no mass"), "wanted <inertial>, or geoms with a density");
                 continue;
             }
-            let mass = LIGHT * beyond[b];
+            let mass = MASS_SHARE_OF_MASSLESS_BODY * beyond[b];
             let inertia = DMat3::from_diagonal(DVec3::splat(0.4 * mass * inertia::water_ball(beyond[b]).powi(2)));
             self.machine.bodies[b].weight = Some(Weight { mass, center: DVec3::ZERO, inertia });
             let what = if own.is_some() { "has no mass" } else { "stands between two joints of one body" };

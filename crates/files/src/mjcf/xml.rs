@@ -7,7 +7,7 @@ use std::ops::Range;
 use std::path::Path;
 
 /// Files within files, at most.
-const DEEPEST: usize = 16;
+const MAX_NESTING: usize = 16;
 
 /// An element.
 #[derive(Clone, Debug)]
@@ -124,7 +124,7 @@ impl<'l> Reader<'l> {
         };
         let beside = |i: usize| Path::new(&self.sources[i].0).parent().unwrap_or(Path::new("")).join(wanted).to_string_lossy().into_owned();
         let candidates = [beside(at.file), beside(0)];
-        if self.sources.len() > DEEPEST * 8 || candidates.contains(&self.sources[at.file].0) {
+        if self.sources.len() > MAX_NESTING * 8 || candidates.contains(&self.sources[at.file].0) {
             self.fault(at, format!("`{wanted}` includes itself, or too many files do"), "wanted another file");
             return Vec::new();
         }

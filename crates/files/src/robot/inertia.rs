@@ -9,9 +9,9 @@ use glam::{DMat3, DVec3};
 use signorini_mechanics::scene::Mass;
 
 /// The least second moment kept, as a share of the greatest.
-const LEAST: f64 = 1e-4;
+const MIN_MOMENT_RATIO: f64 = 1e-4;
 /// The least second moment kept, as a share of that of a ball of water of the same mass.
-const SMALLEST: f64 = 1e-2;
+const MIN_MOMENT_OF_WATER_BALL: f64 = 1e-2;
 
 /// The nearest inertia that a body can have; none if it has one already.
 pub fn repaired(mass: f64, inertia: DMat3) -> Option<DMat3> {
@@ -22,7 +22,7 @@ pub fn repaired(mass: f64, inertia: DMat3) -> Option<DMat3> {
     let greatest = moments.max_element();
     let ball = 0.2 * mass * water_ball(mass).powi(2);
     let moments = if greatest > 0.0 && greatest.is_finite() {
-        moments.max(DVec3::splat((LEAST * greatest).max(SMALLEST * ball)))
+        moments.max(DVec3::splat((MIN_MOMENT_RATIO * greatest).max(MIN_MOMENT_OF_WATER_BALL * ball)))
     } else {
         // Nothing to go by: a ball as dense as water.
         DVec3::splat(ball)

@@ -246,6 +246,18 @@ words! {
 }
 
 words! {
+    /// In which coordinates mechanisms move.
+    pub enum Coordinates {
+        /// Those of trees where they cost less.
+        Auto = "auto",
+        /// Trees of bodies in the coordinates of their joints: their joints are no rows and cannot drift.
+        Tree = "tree",
+        /// Every body in its own six velocities, every joint as rows: the form of the papers.
+        Bodies = "bodies",
+    }
+}
+
+words! {
     /// How the error of the time scheme is estimated.
     pub enum TimeError {
         /// From the change of the acceleration, without a further solve.
@@ -288,6 +300,8 @@ table! {
         integrator: Option<Integrator>,
         /// With integrator = "stepping": the time scheme; "euler" without this.
         scheme: Option<Scheme>,
+        /// With integrator = "stepping": in which coordinates mechanisms move; "auto" without this.
+        coordinates: Option<Coordinates>,
         /// How the error of the time scheme is estimated; "free" without this.
         time_error: Option<TimeError>,
         /// Largest error of a position in one step ("0.1 mm"): steps are chosen within dt, by doubling.

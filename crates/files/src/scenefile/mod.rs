@@ -155,8 +155,8 @@ fn read(reader: &mut Reader<'_>, root: &Node, name: &str) -> Option<Loaded> {
 /// What the names of included files end with.
 const ENDINGS: [&str; 4] = ["toml", "json", "urdf", "xml"];
 /// Files that a scene consists of at most, each include counted; and how deep includes go.
-const FILES: usize = 1000;
-const DEPTH: usize = 32;
+const MAX_FILES: usize = 1000;
+const MAX_INCLUDE_DEPTH: usize = 32;
 
 /// Opens files and those they include.
 struct Files<'a> {
@@ -237,11 +237,11 @@ impl Files<'_> {
             let wanted = format!("wanted a name that ends with .{}", ENDINGS.join(", ."));
             return Some((format!("`{name}` is included"), wanted));
         }
-        if depth > DEPTH {
-            return Some((format!("`{name}` is included {depth} files deep"), format!("wanted at most {DEPTH}")));
+        if depth > MAX_INCLUDE_DEPTH {
+            return Some((format!("`{name}` is included {depth} files deep"), format!("wanted at most {MAX_INCLUDE_DEPTH}")));
         }
         let files = self.sources.0.len();
-        (files >= FILES).then(|| (format!("`{name}` is file {} of the scene", files + 1), format!("wanted at most {FILES}")))
+        (files >= MAX_FILES).then(|| (format!("`{name}` is file {} of the scene", files + 1), format!("wanted at most {MAX_FILES}")))
     }
 
     /// The text of a scene: a robot file becomes one.

@@ -80,7 +80,7 @@ struct Json<'a> {
     depth: usize,
 }
 
-const DEEPEST: usize = 64;
+const MAX_NESTING: usize = 64;
 
 impl Json<'_> {
     fn fault(&self, message: &str, wanted: &str) -> Fault {
@@ -101,7 +101,7 @@ impl Json<'_> {
         let first = self.peek();
         let start = self.at;
         self.depth += 1;
-        if self.depth > DEEPEST {
+        if self.depth > MAX_NESTING {
             return Err(self.fault("lists and tables are nested too deeply", "at most 64 levels"));
         }
         let value = match first {

@@ -115,7 +115,7 @@ pub struct Reader<'a> {
 /// Values that the repetitions of a scene make at most, all levels together: some 2 GB when they are bodies.
 pub const VALUES: usize = 2_000_000;
 /// How far parameters may lead to each other before they are known.
-const CHAIN: usize = 100;
+const MAX_PARAMETER_CHAIN: usize = 100;
 
 impl Reader<'_> {
     /// Notes a fault.
@@ -375,8 +375,8 @@ impl Names for Scope {
             Parameter::Busy => return Some(Err("it depends on itself".into())),
             Parameter::Waiting(node) => node.clone(),
         };
-        if self.chain >= CHAIN {
-            return Some(Err(format!("more than {CHAIN} parameters lead to it: define each before it is used")));
+        if self.chain >= MAX_PARAMETER_CHAIN {
+            return Some(Err(format!("more than {MAX_PARAMETER_CHAIN} parameters lead to it: define each before it is used")));
         }
         *slot = Parameter::Busy;
         self.chain += 1;

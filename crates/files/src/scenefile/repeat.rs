@@ -84,9 +84,9 @@ pub struct Repeat {
 }
 
 /// Places that are drawn in vain at most, by one scatter: some seconds.
-const DRAWS: u64 = 20_000_000;
+const MAX_RANDOM_DRAWS: u64 = 20_000_000;
 /// The most copies of one block.
-const MOST: usize = 1_000_000;
+const MAX_COPIES: usize = 1_000_000;
 
 impl Read for Repeat {
     fn read(node: &Node, reader: &mut Reader<'_>) -> Option<Self> {
@@ -100,8 +100,8 @@ impl Read for Repeat {
         let header = RepeatHeader::fields(node, reader)?;
         let Counts(n, grid) = header.count.value;
         let total = n[0].saturating_mul(n[1]).saturating_mul(n[2]);
-        if total > MOST {
-            reader.fault(&header.count.at, format!("found {total} copies"), format!("wanted at most {MOST}"));
+        if total > MAX_COPIES {
+            reader.fault(&header.count.at, format!("found {total} copies"), format!("wanted at most {MAX_COPIES}"));
             return None;
         }
         // Copies of copies multiply: what all of them together make is bounded before it is made.
@@ -236,7 +236,7 @@ fn scattered(scatter: &At<Scatter>, total: usize, reader: &mut Reader<'_>) -> Op
                 break Some(p);
             }
             (drawn, all) = (drawn + 1, all + 1);
-            if all > DRAWS {
+            if all > MAX_RANDOM_DRAWS {
                 break None;
             }
             if drawn > 2000 {

@@ -141,7 +141,7 @@ table! {
 }
 
 /// Cells of all grids of a scene at most: six elements each, some gigabytes when they are factored.
-const CELLS: usize = 200_000;
+const MAX_CELLS: usize = 200_000;
 
 impl Penalty {
     /// As the library wants it.
@@ -255,11 +255,11 @@ impl Builder<'_, '_> {
     fn affordable(&mut self, table: &Soft, cells: [usize; 3]) -> bool {
         let asked = cells.iter().fold(1usize, |n, c| n.saturating_mul(*c));
         let before: usize = self.scene.softs.iter().map(|s| s.mesh.elements.len() / 6).sum();
-        if asked.saturating_add(before) <= CELLS {
+        if asked.saturating_add(before) <= MAX_CELLS {
             return true;
         }
         let message = format!("the mesh of `{}` has {asked} cells, soft bodies before it {before}", table.name.value);
-        self.reader.fault(&table.name.at, message, format!("wanted at most {CELLS} in all"));
+        self.reader.fault(&table.name.at, message, format!("wanted at most {MAX_CELLS} in all"));
         false
     }
 

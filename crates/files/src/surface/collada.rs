@@ -9,7 +9,7 @@ use roxmltree::{Document, Node};
 use std::collections::HashMap;
 
 /// Nodes within nodes, at most: no file can exhaust the stack.
-const DEEPEST: usize = 64;
+const MAX_NESTING: usize = 64;
 
 /// Adds the triangles of a file.
 pub fn read(text: &str, welder: &mut Welder) -> Result<(), String> {
@@ -46,8 +46,8 @@ impl<'a, 'i> Collada<'a, 'i, '_> {
     }
 
     fn children(&mut self, parent: Node<'a, 'i>, place: DMat4, depth: usize) -> Result<(), String> {
-        if depth > DEEPEST {
-            return Err(format!("has nodes within nodes, more than {DEEPEST} deep"));
+        if depth > MAX_NESTING {
+            return Err(format!("has nodes within nodes, more than {MAX_NESTING} deep"));
         }
         for node in parent.children().filter(Node::is_element) {
             match node.tag_name().name() {

@@ -7,12 +7,12 @@ use roxmltree::{Document, Error};
 use std::borrow::Cow;
 
 /// The most repairs of one file.
-const REPAIRS: usize = 1000;
+const MAX_REPAIRS: usize = 1000;
 
 /// The text as well-formed XML; none if that cannot be had, and the fault is noted.
 pub fn well_formed<'t>(text: &'t str, reader: &mut Reader<'_>) -> Option<Cow<'t, str>> {
     let mut better = Cow::Borrowed(text);
-    for _ in 0..REPAIRS {
+    for _ in 0..MAX_REPAIRS {
         let error = match Document::parse(&better) {
             Ok(_) => return Some(better),
             Err(error) => error,

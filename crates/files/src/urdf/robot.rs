@@ -11,7 +11,7 @@ use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 
 /// A link without mass within a branch gets this share of the mass beyond it.
-const LIGHT: f64 = 1e-4;
+const MASS_SHARE_OF_MASSLESS_BODY: f64 = 1e-4;
 
 /// Puts a robot together; faults and repairs are noted in the reader.
 pub fn assemble(model: &Model, path: &Path, reader: &mut Reader<'_>, choices: &Choices) -> Option<Machine> {
@@ -185,9 +185,13 @@ impl Assembler<'_, '_, '_> {
                 let wanted = "wanted <inertial> with a mass above 0, or a fixed joint";
                 let at = model.links[link].at.clone();
                 if beyond[link] > 0.0 {
-                    let done = format!("it weighs {:.1e} kg, a little beside the {:.3} kg beyond it", LIGHT * beyond[link], beyond[link]);
+                    let done = format!(
+                        "it weighs {:.1e} kg, a little beside the {:.3} kg beyond it",
+                        MASS_SHARE_OF_MASSLESS_BODY * beyond[link],
+                        beyond[link]
+                    );
                     if self.reader.mend(&at, message, wanted, &done) {
-                        self.given[link] = LIGHT * beyond[link];
+                        self.given[link] = MASS_SHARE_OF_MASSLESS_BODY * beyond[link];
                         own[link] = self.given[link];
                     }
                 } else if self.reader.mend(&at, message, wanted, "its joint is fixed") {
@@ -441,7 +445,7 @@ fn solid(geometry: &Geometry, meshes: &HashMap<String, PathBuf>) -> Option<(Soli
 /// What a link weighs in the frame of its body.
 fn weight(link: &Link, place: &Pose, given: f64) -> Option<Volume> {
     if given > 0.0 {
-        let inertia = DMat3::from_diagonal(DVec3::splat(0.4 * given * inertia::water_ball(given / LIGHT).powi(2)));
+        let inertia = DMat3::from_diagonal(DVec3::splat(0.4 * given * inertia::water_ball(given / MASS_SHARE_OF_MASSLESS_BODY).powi(2)));
         return Some(Volume { volume: given, center: place.position, inertia });
     }
     let inertial = link.inertial.as_ref().filter(|i| i.mass > 0.0)?;

@@ -287,10 +287,8 @@ impl Findings<'_> {
         let fixed = |b: BodyId| self.scene.bodies[b.index()].mass().is_none();
         let shaped: HashSet<usize> = self.scene.colliders.iter().map(|c| c.body as usize).collect();
         let ends = |f: &crate::scene::Force| match &f.kind {
-            ForceKind::Spring(s) => vec![s.a, s.b],
-            ForceKind::Torsion(s) => vec![s.a, s.b],
-            ForceKind::Bushing(s) => vec![s.a, s.b],
             ForceKind::Drag(_) | ForceKind::Applied(_) => Vec::new(),
+            kind => kind.bodies().to_vec(),
         };
         let forced: HashSet<BodyId> = self.scene.forces.iter().flat_map(ends).collect();
         let holding = self.scene.joints.iter().filter(|j| j.kind != JointKind::Free && (fixed(j.a) || fixed(j.b)));

@@ -18,12 +18,11 @@ use super::{joint_rows, rigid_blocks};
 use crate::assemble::element::evaluate;
 use crate::assemble::{Scheme, Source, StepInput, Twist};
 use crate::problem::{Problem, Rows, Solution};
-use crate::scene::{BodyId, Drive, ForceKind, Frame, Layout, MotorId, Scene, State};
+use crate::scene::{BodyId, Drive, ForceId, ForceKind, Layout, MotorId, Scene, State};
 use crate::solve::{Solver, StoppingCriteria, direct};
-use glam::DVec3;
 
 /// Distance of the instants from which accelerations are taken, s.
-const EPSILON: f64 = 1e-4;
+const DIFFERENCE_SECONDS: f64 = 1e-4;
 
 /// Follows the drivers of a scene.
 pub struct Kinematics<'a> {
@@ -74,9 +73,9 @@ impl<'a> Kinematics<'a> {
     /// What the drivers must do at the time of the state for the motion to happen.
     pub fn efforts(&self, state: &State) -> Vec<Effort> {
         let (mut before, mut after) = (state.clone(), state.clone());
-        self.go(&mut before, state.time - EPSILON);
-        self.go(&mut after, state.time + EPSILON);
-        let acceleration: Vec<f64> = after.v.iter().zip(&before.v).map(|(a, b)| (a - b) / (2.0 * EPSILON)).collect();
+        self.go(&mut before, state.time - DIFFERENCE_SECONDS);
+        self.go(&mut after, state.time + DIFFERENCE_SECONDS);
+        let acceleration: Vec<f64> = after.v.iter().zip(&before.v).map(|(a, b)| (a - b) / (2.0 * DIFFERENCE_SECONDS)).collect();
         let (mut problem, sources) = self.rows(state);
         let mut inertial = vec![0.0; self.layout.v];
         problem.H.mul(&acceleration, &mut inertial);
@@ -115,10 +114,11 @@ impl<'a> Kinematics<'a> {
         for (i, body) in self.scene.bodies.iter().enumerate() {
             now.twists[i] = Twist::default();
             if let crate::scene::Kind::Imposed(motion) = &body.kind {
-                let (a, b) = (motion.pose(&body.pose, state.time - EPSILON), motion.pose(&body.pose, state.time + EPSILON));
+                let (a, b) =
+                    (motion.pose(&body.pose, state.time - DIFFERENCE_SECONDS), motion.pose(&body.pose, state.time + DIFFERENCE_SECONDS));
                 now.twists[i] = Twist {
-                    linear: (b.position - a.position) / (2.0 * EPSILON),
-                    angular: crate::math::pose::logarithm(a.orientation.conjugate() * b.orientation) / (2.0 * EPSILON),
+                    linear: (b.position - a.position) / (2.0 * DIFFERENCE_SECONDS),
+                    angular: crate::math::pose::logarithm(a.orientation.conjugate() * b.orientation) / (2.0 * DIFFERENCE_SECONDS),
                 };
             }
         }
@@ -173,18 +173,19 @@ pub fn forces(scene: &Scene, layout: &Layout, state: &State) -> Vec<f64> {
             crate::assemble::add_gradient(&mut out, layout, e.b, &e.measures[i].b, -elastic);
         }
     }
-    for force in &scene.forces {
-        let ForceKind::Applied(applied) = &force.kind else { continue };
-        let pose = &now.poses[applied.body.index()];
-        let mut push = DVec3::from_array(applied.force.each_ref().map(|f| f.value(state.time)));
-        let mut turn = DVec3::from_array(applied.torque.each_ref().map(|f| f.value(state.time)));
-        match applied.frame {
-            Frame::World => turn = pose.inverse_vector(turn),
-            Frame::Body => push = pose.vector(push),
+    for (f, force) in scene.forces.iter().enumerate() {
+        match &force.kind {
+            ForceKind::Applied(applied) => {
+                let load = crate::assemble::applied_load(ForceId(f as u32), applied, &now, state.time);
+                crate::assemble::add_gradient(&mut out, layout, applied.body, &load, 1.0);
+            }
+            ForceKind::Tension(s) => {
+                let crate::assemble::tension::Pull { measure, force, .. } = crate::assemble::tension::pull(s, &now);
+                crate::assemble::add_gradient(&mut out, layout, s.a, &measure.a, -force);
+                crate::assemble::add_gradient(&mut out, layout, s.b, &measure.b, -force);
+            }
+            _ => {}
         }
-        turn += applied.point.cross(pose.inverse_vector(push));
-        let gradient = crate::assemble::Gradient { linear: push, angular: turn };
-        crate::assemble::add_gradient(&mut out, layout, applied.body, &gradient, 1.0);
     }
     for motor in &scene.motors {
         let Drive::Effort(effort) = &motor.drive else { continue };

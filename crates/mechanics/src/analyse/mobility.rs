@@ -23,7 +23,7 @@ use glam::DVec3;
 /// Entries of a null vector below this are rounding.
 const TAKES_PART: f64 = 1e-7;
 /// Mechanisms of more rows than this get no remedies and no second position.
-const SMALL: usize = 240;
+const MAX_ROWS_FOR_REMEDIES: usize = 240;
 
 /// The freedoms of a scene.
 #[derive(Clone, Debug, Default)]
@@ -194,7 +194,7 @@ impl<'a> Survey<'a> {
         self.null_vectors(component, &mut out);
         let nearest = component.rows.iter().zip(&component.distance).filter(|(_, d)| **d > super::rank::DEPENDENT);
         out.nearest = nearest.min_by(|a, b| a.1.total_cmp(b.1)).map(|(&i, &d)| (whole(self.sources[i]), d));
-        if component.rows.len() <= SMALL && component.decided {
+        if component.rows.len() <= MAX_ROWS_FOR_REMEDIES && component.decided {
             if !redundant_rows.is_empty() {
                 out.remedy = self.remedy(component, &out, redundant_rows.len());
             }

@@ -26,7 +26,7 @@ use std::collections::VecDeque;
 /// Gaps below this fraction of the scene's size count as closed.
 pub const CLOSED: f64 = 1e-11;
 /// The most Newton steps.
-const STEPS: usize = 200;
+const MAX_NEWTON_STEPS: usize = 200;
 
 /// How the bodies came together.
 #[derive(Clone, Debug, PartialEq)]
@@ -119,7 +119,7 @@ impl Newton<'_> {
         let before = system.widest();
         let (mut soft, mut steps) = (1e-8, 0);
         let size = span((0..self.scene.bodies.len()).map(|i| state.pose(BodyId(i as u32)).position));
-        while steps < STEPS && system.merit() > 0.0 && soft < 1e8 {
+        while steps < MAX_NEWTON_STEPS && system.merit() > 0.0 && soft < 1e8 {
             steps += 1;
             let Some(next) = self.step(state, &system, soft) else { break };
             let there = self.system(&next);

@@ -29,7 +29,7 @@ use crate::step::Stepper;
 use glam::DVec3;
 
 /// Entries of null vectors below this are rounding.
-const ROUNDING: f64 = 1e-7;
+const NULL_VECTOR_ROUNDING: f64 = 1e-7;
 
 /// A force and a torque, N and N m (or their impulses).
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -191,16 +191,17 @@ fn in_joint(scene: &Scene, stepper: &Stepper, id: JointId, (r, first, free): (&[
 }
 
 /// The vanishing compliance ε. Thrice relaxed it leaves its third power.
-const SOFT: f64 = 1e-4;
+const VANISHING_COMPLIANCE: f64 = 1e-4;
 
 /// The solution of least `Σ a_k ‖r_k‖²` with the same velocities, and whether it was found.
 pub fn least_energy(problem: &Problem, solution: &Solution) -> (Solution, bool) {
     let Ok(mut prepared) = PreparedProblem::of(problem) else { return (solution.clone(), false) };
     let before = prepared.error(problem, solution);
     let starts = &problem.J.row_starts;
-    let compliance: Vec<f64> =
-        (0..problem.laws.len()).flat_map(|k| std::iter::repeat_n(SOFT * prepared.a()[k], starts[k + 1] - starts[k])).collect();
-    // Reactions that hold each other in balance wrong by δr are seen as an energy of SOFT² a δr²: 1e-20 stands for 1e-6 of them.
+    let compliance: Vec<f64> = (0..problem.laws.len())
+        .flat_map(|k| std::iter::repeat_n(VANISHING_COMPLIANCE * prepared.a()[k], starts[k + 1] - starts[k]))
+        .collect();
+    // Reactions that hold each other in balance wrong by δr are seen as an energy of VANISHING_COMPLIANCE² a δr²: 1e-20 stands for 1e-6 of them.
     let tight = Tolerance { relative: 1e-20, velocity: 1e-12, bound: None };
     let mut solver = auto::Auto::new(auto::Settings {
         stop: StoppingCriteria { tolerance: tight, ..StoppingCriteria::default() },
@@ -316,7 +317,7 @@ impl Carrying {
             z.iter_mut().zip(q).for_each(|(z, q)| *z += share * q);
         }
         let lowest = idle.iter().copied().min_by(|&a, &b| z[a].total_cmp(&z[b])).expect("there is one");
-        if z[lowest] > ROUNDING { Vec::new() } else { vec![component.rows[lowest]] }
+        if z[lowest] > NULL_VECTOR_ROUNDING { Vec::new() } else { vec![component.rows[lowest]] }
     }
 
     fn spread(&self, components: &[Component], (rows, scale): (&[Row], &[f64]), m: usize, decided: &mut bool) -> Vec<Vec<f64>> {
@@ -330,7 +331,7 @@ impl Carrying {
             }
             for null in &component.null {
                 let mut z = vec![0.0; m];
-                for (&i, &x) in component.rows.iter().zip(null).filter(|(_, x)| x.abs() > ROUNDING) {
+                for (&i, &x) in component.rows.iter().zip(null).filter(|(_, x)| x.abs() > NULL_VECTOR_ROUNDING) {
                     let row = &rows[i];
                     let scaled: Vec<f64> = row.columns.iter().zip(&row.values).map(|(&j, v)| v / scale[j as usize]).collect();
                     let length = dot(&scaled, &scaled).sqrt();

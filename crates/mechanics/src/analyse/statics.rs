@@ -60,9 +60,9 @@ pub enum Unsettled {
 }
 
 /// The most steps.
-const STEPS: usize = 20_000;
+const MAX_STEPS: usize = 20_000;
 /// Accelerations below this share of gravity are none.
-const REST: f64 = 1e-9;
+const RESTING_ACCELERATION_RATIO: f64 = 1e-9;
 
 /// Brings `state` to an equilibrium; returns the stepper after its last step, for reactions.
 pub fn equilibrium(scene: &Scene, settings: Settings, state: &mut State) -> Result<(Equilibrium, Stepper), Unsettled> {
@@ -80,7 +80,7 @@ pub fn equilibrium(scene: &Scene, settings: Settings, state: &mut State) -> Resu
     state.v.fill(0.0);
     let mut largest = scene.gravity.length();
     let mut out = Equilibrium { steps: 0, acceleration: f64::INFINITY, body: None, moved: 0.0 };
-    while out.steps < STEPS {
+    while out.steps < MAX_STEPS {
         out.steps += 1;
         let before = state.clone();
         let verdict = stepper.step(scene, state)?;
@@ -89,7 +89,7 @@ pub fn equilibrium(scene: &Scene, settings: Settings, state: &mut State) -> Resu
         (out.acceleration, out.body) = fastest(scene, &layout, state, h);
         state.v.fill(0.0);
         out.moved = farthest(scene, &first, state);
-        if out.acceleration <= REST * largest {
+        if out.acceleration <= RESTING_ACCELERATION_RATIO * largest {
             return Ok((out, stepper));
         }
         largest = largest.max(1e-3 * out.acceleration);

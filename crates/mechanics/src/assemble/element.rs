@@ -15,6 +15,7 @@
 //! |---|---|---|---|
 //! | spring | distance − l₀ | k | c |
 //! | its pull | displacement across the line (3) | tension/length (1 − n nᵀ) | 0 |
+//! | spring by formula | see [`super::tension`] | ∂f/∂l | ∂f/∂l̇ |
 //! | torsion spring | twist − θ₀ | k | c |
 //! | bushing | along x y z, turn x y z | K (6 × 6) | C (6 × 6) |
 //! | drag | velocity (3), angular velocity (3) | 0 | c₁ + c₂ speed; c_ω |
@@ -28,7 +29,7 @@ use super::leapfrog::Weights;
 use super::part::{Gradient, Measure, Mount, Twist, measure};
 use super::{Assembly, StepInput, add_gradient};
 use crate::math::pose::Pose;
-use crate::scene::{Axis, BodyId, Bushing, Drag, ForceKind, JointId, Layout, Part, Scene, Spring, Torsion};
+use crate::scene::{Axis, BodyId, Bushing, Drag, ForceId, ForceKind, JointId, Layout, Part, Scene, Spring, Torsion};
 use glam::DVec3;
 
 /// The most measures of one element.
@@ -70,7 +71,7 @@ pub struct Work {
 }
 
 impl Element {
-    fn new(a: BodyId, b: BodyId, count: usize) -> Element {
+    pub(super) fn new(a: BodyId, b: BodyId, count: usize) -> Element {
         Element {
             a,
             b,
@@ -92,6 +93,15 @@ impl Element {
     /// Kinetic energy of the rotor at this rate of the first measure, J.
     pub fn kinetic(&self, rate: f64) -> f64 {
         0.5 * self.inertia * rate * rate
+    }
+
+    /// What it adds to H along its measures: `Gᵀ matrix G`.
+    pub(crate) fn matrix(&self, now: &StepInput) -> Square {
+        let (h, kick, Weights { beta, gamma, .. }) = (now.h, now.kick(), self.weights);
+        let mut matrix: Square =
+            std::array::from_fn(|i| std::array::from_fn(|j| kick * (h * beta * self.stiffness[i][j] + gamma * self.damping[i][j])));
+        matrix[0][0] += self.inertia;
+        matrix
     }
 
     /// Rates of the measures at these velocities.
@@ -143,7 +153,11 @@ fn times(m: &Square, x: &[f64; MEASURES]) -> [f64; MEASURES] {
 /// Evaluates all elements into `out`.
 pub fn evaluate(scene: &Scene, now: &StepInput, out: &mut Vec<Element>) {
     out.clear();
-    for force in &scene.forces {
+    for (f, force) in scene.forces.iter().enumerate() {
+        let away = force.kind.bodies().into_iter().any(|body| now.orders.absent(body));
+        if away || now.orders.force_off(ForceId(f as u32)) {
+            continue;
+        }
         match &force.kind {
             ForceKind::Spring(s) => {
                 let stretched = spring(s, now);
@@ -153,10 +167,14 @@ pub fn evaluate(scene: &Scene, now: &StepInput, out: &mut Vec<Element>) {
             ForceKind::Torsion(s) => out.push(torsion(s, now)),
             ForceKind::Bushing(s) => out.push(bushing(s, now)),
             ForceKind::Drag(s) => out.push(drag(s, now)),
+            ForceKind::Tension(s) => out.extend(super::tension::elements(s, now)),
             ForceKind::Applied(_) => {}
         }
     }
     for (j, joint) in scene.joints.iter().enumerate() {
+        if now.orders.joint_off(JointId(j as u32)) {
+            continue;
+        }
         for armature in &joint.armature {
             let mut e = Element::new(joint.a, joint.b, 1);
             e.measures[0] = coordinate(scene, JointId(j as u32), armature.coordinate, now);
@@ -178,10 +196,8 @@ pub fn assemble(out: &mut Assembly, scene: &Scene, layout: &Layout, now: &StepIn
 }
 
 fn add_element(out: &mut Assembly, e: &Element, layout: &Layout, now: &StepInput) {
-    let (h, kick, lag, Weights { alpha, beta, gamma }) = (now.h, now.kick(), now.lag.unwrap_or(0.0), e.weights);
-    let mut matrix: Square =
-        std::array::from_fn(|i| std::array::from_fn(|j| kick * (h * beta * e.stiffness[i][j] + gamma * e.damping[i][j])));
-    matrix[0][0] += e.inertia;
+    let (kick, lag, Weights { alpha, gamma, .. }) = (now.kick(), now.lag.unwrap_or(0.0), e.weights);
+    let matrix = e.matrix(now);
     let before = e.rates(&now.twists[e.a.index()], &now.twists[e.b.index()]);
     let x = std::array::from_fn(|i| e.measures[i].value - 2.0 * lag * alpha * before[i]);
     let viscous = times(&e.damping, &before);

@@ -25,13 +25,7 @@ use glam::{DMat3, DVec3};
 /// The pattern of H: masses on the diagonal, inertias as 3 × 3, bodies that forces or rotors couple as 6 × 6 blocks.
 pub fn pattern(scene: &Scene, layout: &Layout) -> Csr {
     let mut coupled: Vec<Vec<u32>> = vec![Vec::new(); scene.bodies.len()];
-    let forces = scene.forces.iter().filter_map(|force| match &force.kind {
-        ForceKind::Spring(s) => Some((s.a, s.b)),
-        ForceKind::Torsion(s) => Some((s.a, s.b)),
-        ForceKind::Bushing(s) => Some((s.a, s.b)),
-        ForceKind::Drag(s) => Some((s.body, s.body)),
-        ForceKind::Applied(_) => None,
-    });
+    let forces = scene.forces.iter().filter(|f| !matches!(f.kind, ForceKind::Applied(_))).map(|f| f.kind.bodies().into());
     let rotors = scene.joints.iter().filter(|j| !j.armature.is_empty()).map(|j| (j.a, j.b));
     for (a, b) in forces.chain(rotors) {
         for (from, to) in [(a, a), (a, b), (b, a), (b, b)] {
@@ -80,7 +74,8 @@ pub fn assemble(out: &mut Assembly, scene: &Scene, layout: &Layout, now: &StepIn
         let momentum = mass.inertia * twist.angular;
         (mass.mass * twist.linear).write_to_slice(&mut problem.k[at..]);
         momentum.write_to_slice(&mut problem.k[at + 3..]);
-        (now.kick() * mass.mass * scene.gravity).write_to_slice(&mut out.impulses.gravity[at..]);
+        let weight = if now.orders.absent(BodyId(i as u32)) { DVec3::ZERO } else { mass.mass * scene.gravity };
+        (now.kick() * weight).write_to_slice(&mut out.impulses.gravity[at..]);
         let turned = match now.lag {
             None => free_spin(&mass.inertia, twist.angular, now.h) - twist.angular,
             Some(_) => now.predicted[i].angular - twist.angular - now.kick() * now.accelerations[i].angular,

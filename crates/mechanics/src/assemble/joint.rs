@@ -22,14 +22,15 @@ use super::rows::Block;
 use super::{Assembly, Scheme, Source, StepInput};
 use crate::math::pose::Pose;
 use crate::problem::Law;
-use crate::scene::{
-    Axis, BodyId, Coordinate, Drive, Function, GearId, GearTerm, Joint, JointId, Layout, Limit, Motor, MotorId, Part, Scene,
-};
+use crate::scene::{Axis, BodyId, Coordinate, Drive, GearId, GearTerm, Joint, JointId, Layout, Limit, Motor, MotorId, Part, Scene};
 
 /// Appends the rows of all joints, motors and gears.
 pub fn assemble(out: &mut Assembly, scene: &Scene, layout: &Layout, now: &StepInput, scheme: &Scheme) {
     for (j, joint) in scene.joints.iter().enumerate() {
         let id = JointId(j as u32);
+        if now.orders.joint_off(id) {
+            continue;
+        }
         parts(out, (scene, id), (layout, now), scheme);
         for limit in &joint.limits {
             stops(out, (scene, id), limit, (layout, now), scheme);
@@ -43,6 +44,9 @@ pub fn assemble(out: &mut Assembly, scene: &Scene, layout: &Layout, now: &StepIn
     }
     motors(out, scene, layout, now, scheme);
     for g in 0..scene.gears.len() {
+        if scene.gears[g].terms.iter().any(|term| now.orders.joint_off(term.joint)) {
+            continue;
+        }
         let mut block = Block::new(1);
         let mut curved = 0.0;
         for term in &scene.gears[g].terms {
@@ -63,7 +67,7 @@ pub fn assemble(out: &mut Assembly, scene: &Scene, layout: &Layout, now: &StepIn
 pub fn assemble_parts(out: &mut Assembly, scene: &Scene, layout: &Layout, now: &StepInput) {
     let scheme = Scheme { joint_erp: 1.0, ..Scheme::default() };
     for (j, joint) in scene.joints.iter().enumerate() {
-        if joint.compliance == 0.0 {
+        if joint.compliance == 0.0 && !now.orders.joint_off(JointId(j as u32)) {
             parts(out, (scene, JointId(j as u32)), (layout, now), &scheme);
         }
     }
@@ -84,6 +88,11 @@ pub fn motor_terms(motor: &Motor) -> impl Iterator<Item = GearTerm> + '_ {
     std::iter::once(first).chain(motor.also.iter().copied())
 }
 
+/// Whether a motor gives nothing: it is off, or a joint that it acts on is.
+pub fn motor_off(scene: &Scene, motor: MotorId, now: &StepInput) -> bool {
+    now.orders.motor_off(motor) || motor_terms(&scene.motors[motor.index()]).any(|term| now.orders.joint_off(term.joint))
+}
+
 /// The value of what a motor acts on.
 pub fn motor_value(scene: &Scene, motor: &Motor, now: &StepInput) -> f64 {
     motor_terms(motor).map(|term| term.factor * coordinate(scene, term.joint, term.coordinate, now).value).sum()
@@ -94,7 +103,8 @@ pub fn gear_value(scene: &Scene, now: &StepInput, gear: usize) -> f64 {
     scene.gears[gear].terms.iter().map(|term| term.factor * coordinate(scene, term.joint, term.coordinate, now).value).sum()
 }
 
-fn evaluate(joint: &Joint, part: Part, now: &StepInput) -> Measure {
+/// Value and gradient of a part of a joint.
+pub fn evaluate(joint: &Joint, part: Part, now: &StepInput) -> Measure {
     evaluate_at(joint, part, &now.poses)
 }
 
@@ -141,11 +151,18 @@ fn coordinate_block((scene, id): (&Scene, JointId), which: Coordinate, layout: &
 
 fn parts(out: &mut Assembly, (scene, id): (&Scene, JointId), (layout, now): (&Layout, &StepInput), scheme: &Scheme) {
     let joint = &scene.joints[id.index()];
+    let held = out.held.get(id.index()).is_some_and(|h| *h);
     for (p, &part) in joint.kind.parts().iter().enumerate() {
         let c = evaluate(joint, part, now);
         let mut block = Block::new(1);
         block.add(0, joint.a, &c.a, layout, now);
         block.add(0, joint.b, &c.b, layout, now);
+        if held {
+            // The coordinates of its tree close the joint, and know the curvature of the step.
+            let w = if now.lag.is_some() { -block.expected[0] } else { 0.0 };
+            block.push(out, Source::Joint(id, p as u8), Law::Equality, &[w], 0.0);
+            continue;
+        }
         let curved = match now.lag {
             Some(_) if !now.straight => (value_ahead(joint, part, now) - c.value) / now.h - block.expected[0],
             _ => 0.0,
@@ -188,30 +205,33 @@ fn stops(out: &mut Assembly, (scene, id): (&Scene, JointId), limit: &Limit, (lay
 }
 
 fn motors(out: &mut Assembly, scene: &Scene, layout: &Layout, now: &StepInput, scheme: &Scheme) {
-    let middle = |f: &Function| f.value(now.time + 0.5 * now.h);
     let limited =
         |effort: f64| if effort.is_finite() { Law::Interval { lo: -now.kick() * effort, hi: now.kick() * effort } } else { Law::Equality };
     for (m, motor) in scene.motors.iter().enumerate() {
-        if matches!(motor.drive, Drive::Effort(_)) {
+        let id = MotorId(m as u32);
+        if matches!(motor.drive, Drive::Effort(_)) || motor_off(scene, id, now) {
             continue;
         }
+        let (f, since) = now.orders.drive(id, motor.drive.function());
+        let (begin, end) = (now.time - since, now.time - since + now.h);
+        let middle = || f.value(begin + 0.5 * now.h);
         let (block, x, curved) = motor_block(scene, motor, layout, now);
         let (law, w, e) = match &motor.drive {
-            Drive::Position(f) => {
-                let gap = scheme.joint_erp * (x - f.value(now.time)) / now.mending();
-                (Law::Equality, gap - f.mean_rate(now.time, now.h), 0.0)
+            Drive::Position(_) => {
+                let gap = scheme.joint_erp * (x - f.value(begin)) / now.mending();
+                (Law::Equality, gap - f.mean_rate(begin, now.h), 0.0)
             }
-            Drive::Speed(f) => (Law::Equality, -middle(f), 0.0),
-            Drive::LimitedSpeed { speed, effort } => (limited(*effort), -middle(speed), 0.0),
-            Drive::Servo { target, stiffness, damping, effort } => {
-                let (error, rate) = (target.value(now.time + now.h) - x, target.mean_rate(now.time, now.h));
+            Drive::Speed(_) => (Law::Equality, -middle(), 0.0),
+            Drive::LimitedSpeed { effort, .. } => (limited(*effort), -middle(), 0.0),
+            Drive::Servo { stiffness, damping, effort, .. } => {
+                let (error, rate) = (f.value(end) - x, f.mean_rate(begin, now.h));
                 let slope = now.h * stiffness + damping;
                 (limited(*effort), -(stiffness * error + damping * rate) / slope, 1.0 / (now.kick() * slope))
             }
-            Drive::SpeedServo { speed, damping, effort } => (limited(*effort), -middle(speed), 1.0 / (now.kick() * damping)),
+            Drive::SpeedServo { damping, effort, .. } => (limited(*effort), -middle(), 1.0 / (now.kick() * damping)),
             Drive::Effort(_) => continue,
         };
-        block.push(out, Source::Motor(MotorId(m as u32)), law, &[w + curved], e);
+        block.push(out, Source::Motor(id), law, &[w + curved], e);
     }
 }
 

@@ -309,6 +309,11 @@ impl Jumps {
         self.times[root].is_finite().then(|| (self.times[root], self.direct[at]))
     }
 
+    /// By which time the jump of the unknowns from `at` on is set back, s.
+    pub fn set_back(&mut self, at: usize) -> f64 {
+        self.of(at).map_or(0.0, |(time, _)| time)
+    }
+
     /// Whether any body jumped.
     pub fn any(&self) -> bool {
         self.any

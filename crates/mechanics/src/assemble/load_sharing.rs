@@ -26,7 +26,7 @@ use crate::scene::{BodyId, Kind, Scene};
 pub const MOST_ROWS: usize = 600;
 
 /// Largest compliance, relative to the inverse masses.
-const SOFTEST: f64 = 1e-3;
+const MAX_COMPLIANCE_RATIO: f64 = 1e-3;
 
 /// Gives the normal rows of contacts that share a load their compliance: the mean load yields at `speed` (m/s). `guess`
 /// are the reactions of the last step, scaled to the length of this one.
@@ -54,7 +54,7 @@ pub fn apply(out: &mut Assembly, scene: &Scene, speed: f64, guess: &[f64]) {
         if count < 2 || mean == 0.0 {
             continue;
         }
-        let compliance = (speed / mean).min(SOFTEST * (one + other));
+        let compliance = (speed / mean).min(MAX_COMPLIANCE_RATIO * (one + other));
         for k in blocks {
             let row = row(k);
             // A material with a compliance of its own keeps it.

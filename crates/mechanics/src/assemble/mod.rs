@@ -12,7 +12,8 @@
 //!
 //! * [`part`]: scalar functions of two frames. [`joint`]: joints, stops, dry friction, motors, gears. [`contact`]: contacts.
 //! * [`soft`]: soft bodies; [`tetrahedron`]: their element. [`penalty`]: contacts as springs, for comparison.
-//! * [`leapfrog`]: the second-order scheme. [`element`]: springs, bushings, drag. [`inertia`]: M and the gyroscopic impulse. [`rows`]: blocks of J.
+//! * [`tree`]: trees of bodies in the coordinates of their joints.
+//! * [`leapfrog`]: the second-order scheme. [`element`]: springs, bushings, drag. [`tension`]: springs by formula. [`inertia`]: M and the gyroscopic impulse. [`rows`]: blocks of J.
 
 pub mod contact;
 pub mod element;
@@ -24,18 +25,23 @@ pub mod part;
 pub mod penalty;
 pub mod rows;
 pub mod soft;
+pub mod tension;
 pub mod tetrahedron;
+pub mod tree;
 
 pub use contact::Friction;
 pub use element::Element;
 pub use leapfrog::{Impact, TimeScheme, Touch};
 pub use part::{Gradient, Measure, Mount, Twist};
 pub use penalty::{Penalty, Treatment};
+pub use tree::{Coordinates, Forest};
 
 use crate::geometry::{Contact, Grip};
 use crate::math::pose::{Pose, logarithm};
 use crate::problem::Problem;
-use crate::scene::{BodyId, Drive, ForceKind, Frame, GearId, JointId, Kind, Layout, MotorId, Scene, SoftId, State};
+use crate::scene::{
+    Applied, BodyId, Drive, ForceId, ForceKind, Frame, Function, GearId, JointId, Kind, Layout, MotorId, Orders, Scene, SoftId, State,
+};
 use glam::DVec3;
 
 /// Where everything is and how it moves at the beginning of a step; bodies by id.
@@ -55,6 +61,8 @@ pub struct StepInput {
     pub accelerations: Vec<Twist>,
     /// Leapfrog: velocities at the middle of the step if the forces stay as they were; of imposed bodies the mean over the step.
     pub predicted: Vec<Twist>,
+    /// Leapfrog: `predicted` as the coordinates of trees allow it, with the curvature of the step; empty without trees.
+    pub chords: Vec<Twist>,
     /// Leapfrog: where `predicted` leads to at the end of the step.
     pub ahead: Vec<Pose>,
     /// Leapfrog: true if the curvature of the joints over the step is left out, because it is not resolved.
@@ -69,6 +77,8 @@ pub struct StepInput {
     pub node_predicted: Vec<DVec3>,
     /// For each contact, by which nodes (counted over all soft bodies) its two sides are held; empty without soft bodies.
     pub grips: Vec<[Option<Grip>; 2]>,
+    /// What has been switched, told or taken out.
+    pub orders: Orders,
 }
 
 /// How the scheme is to be set up.
@@ -183,6 +193,8 @@ pub struct Assembly {
     pub impulses: Impulses,
     /// The constant that each gear keeps.
     pub gears: Vec<f64>,
+    /// For each joint, whether the coordinates of a tree hold it; empty without trees.
+    pub held: Vec<bool>,
 }
 
 impl Assembly {
@@ -289,7 +301,8 @@ impl StepInput {
     /// The velocity of a body over the step as far as it is known before the step is solved: of imposed bodies exact.
     #[inline]
     pub fn expected(&self, body: BodyId) -> &Twist {
-        self.predicted.get(body.index()).unwrap_or(&self.twists[body.index()])
+        let i = body.index();
+        self.chords.get(i).or_else(|| self.predicted.get(i)).unwrap_or(&self.twists[i])
     }
 
     /// Takes everything from `state`, for a step of length `h`, in the memory at hand.
@@ -300,6 +313,7 @@ impl StepInput {
         self.straight = false;
         self.accelerations.clear();
         self.predicted.clear();
+        self.chords.clear();
         self.ahead.clear();
         self.node_predicted.clear();
         self.poses.clear();
@@ -323,6 +337,7 @@ impl StepInput {
         self.nodes.extend((0..layout.nodes.len()).map(|n| state.node(layout, n)));
         self.node_velocities.clear();
         self.node_velocities.extend((0..layout.nodes.len()).map(|n| state.node_velocity(layout, n)));
+        self.orders.clone_from(&state.orders);
     }
 }
 
@@ -343,26 +358,50 @@ pub(crate) fn add_gradient(out: &mut [f64], layout: &Layout, body: BodyId, gradi
 
 /// Applied forces, at the middle of the time over which they act.
 fn applied(out: &mut [f64], scene: &Scene, layout: &Layout, now: &StepInput) {
-    let t = now.kick_middle();
-    for force in &scene.forces {
-        let ForceKind::Applied(applied) = &force.kind else { continue };
-        let pose = &now.poses[applied.body.index()];
-        let mut push = DVec3::from_array(applied.force.each_ref().map(|f| f.value(t)));
-        let mut turn = DVec3::from_array(applied.torque.each_ref().map(|f| f.value(t)));
-        match applied.frame {
-            Frame::World => turn = pose.inverse_vector(turn),
-            Frame::Body => push = pose.vector(push),
+    for (f, force) in scene.forces.iter().enumerate() {
+        let id = ForceId(f as u32);
+        if now.orders.force_off(id) {
+            continue;
         }
-        turn += applied.point.cross(pose.inverse_vector(push));
-        add_gradient(out, layout, applied.body, &Gradient { linear: push, angular: turn }, now.kick());
+        match &force.kind {
+            ForceKind::Applied(applied) if !now.orders.absent(applied.body) => {
+                let load = applied_load(id, applied, now, now.kick_middle());
+                add_gradient(out, layout, applied.body, &load, now.kick());
+            }
+            ForceKind::Tension(s) if !(now.orders.absent(s.a) || now.orders.absent(s.b)) => {
+                let tension::Pull { measure, known, .. } = tension::pull(s, now);
+                add_gradient(out, layout, s.a, &measure.a, -now.kick() * known);
+                add_gradient(out, layout, s.b, &measure.b, -now.kick() * known);
+            }
+            _ => {}
+        }
     }
+}
+
+/// An applied force at a time, as a force (world) and a torque (body axes) about the centre of mass.
+pub(crate) fn applied_load(id: ForceId, applied: &Applied, now: &StepInput, t: f64) -> Gradient {
+    let pose = &now.poses[applied.body.index()];
+    let told = |i: usize, f: &Function| now.orders.push(id, i).unwrap_or_else(|| f.value(t));
+    let mut push = DVec3::from_array(std::array::from_fn(|i| told(i, &applied.force[i])));
+    let mut turn = DVec3::from_array(std::array::from_fn(|i| told(i + 3, &applied.torque[i])));
+    match applied.frame {
+        Frame::World => turn = pose.inverse_vector(turn),
+        Frame::Body => push = pose.vector(push),
+    }
+    turn += applied.point.cross(pose.inverse_vector(push));
+    Gradient { linear: push, angular: turn }
 }
 
 /// Motors that give a force or torque, at the middle of the time over which it acts.
 fn efforts(out: &mut [f64], scene: &Scene, layout: &Layout, now: &StepInput) {
-    for motor in &scene.motors {
-        let Drive::Effort(effort) = &motor.drive else { continue };
-        let impulse = now.kick() * effort.value(now.kick_middle());
+    for (m, motor) in scene.motors.iter().enumerate() {
+        let id = MotorId(m as u32);
+        let Drive::Effort(given) = &motor.drive else { continue };
+        if joint::motor_off(scene, id, now) {
+            continue;
+        }
+        let (effort, since) = now.orders.drive(id, given);
+        let impulse = now.kick() * effort.value(now.kick_middle() - since);
         for term in joint::motor_terms(motor) {
             let joint = &scene.joints[term.joint.index()];
             let measure = joint::coordinate(scene, term.joint, term.coordinate, now);

@@ -6,9 +6,9 @@ use crate::scene::{BodyId, Layout};
 use glam::DVec3;
 
 /// The most bodies of one block: three coordinates of two bodies each.
-const BODIES: usize = 6;
+const MAX_BODIES_OF_BLOCK: usize = 6;
 /// The most rows of one block.
-const ROWS: usize = 3;
+const MAX_ROWS_OF_BLOCK: usize = 3;
 
 /// A block of rows in the making.
 #[derive(Clone, Copy, Debug)]
@@ -16,18 +16,18 @@ pub struct Block {
     rows: usize,
     count: usize,
     /// Where each body's (or node's) velocities start, ascending.
-    starts: [u32; BODIES],
+    starts: [u32; MAX_BODIES_OF_BLOCK],
     /// How many velocities each has: 6, or 3 for a node.
-    widths: [usize; BODIES],
-    values: [[[f64; 6]; ROWS]; BODIES],
+    widths: [usize; MAX_BODIES_OF_BLOCK],
+    values: [[[f64; 6]; MAX_ROWS_OF_BLOCK]; MAX_BODIES_OF_BLOCK],
     /// The share of imposed motions in each row's velocity.
-    pub imposed: [f64; ROWS],
+    pub imposed: [f64; MAX_ROWS_OF_BLOCK],
     /// The velocity of each row before the step, imposed motions included.
-    pub before: [f64; ROWS],
+    pub before: [f64; MAX_ROWS_OF_BLOCK],
     /// The velocity of each row over the step if the forces stay as they were; under the Euler scheme that before the step.
-    pub expected: [f64; ROWS],
+    pub expected: [f64; MAX_ROWS_OF_BLOCK],
     /// The mean of what imposed motions contribute before the step and over it: what their work is reckoned with.
-    carried: [f64; ROWS],
+    carried: [f64; MAX_ROWS_OF_BLOCK],
 }
 
 impl Block {
@@ -36,13 +36,13 @@ impl Block {
         Block {
             rows,
             count: 0,
-            starts: [0; BODIES],
-            widths: [6; BODIES],
-            values: [[[0.0; 6]; ROWS]; BODIES],
-            imposed: [0.0; ROWS],
-            before: [0.0; ROWS],
-            expected: [0.0; ROWS],
-            carried: [0.0; ROWS],
+            starts: [0; MAX_BODIES_OF_BLOCK],
+            widths: [6; MAX_BODIES_OF_BLOCK],
+            values: [[[0.0; 6]; MAX_ROWS_OF_BLOCK]; MAX_BODIES_OF_BLOCK],
+            imposed: [0.0; MAX_ROWS_OF_BLOCK],
+            before: [0.0; MAX_ROWS_OF_BLOCK],
+            expected: [0.0; MAX_ROWS_OF_BLOCK],
+            carried: [0.0; MAX_ROWS_OF_BLOCK],
         }
     }
 
@@ -89,7 +89,7 @@ impl Block {
             }
             self.starts[place] = start;
             self.widths[place] = width;
-            self.values[place] = [[0.0; 6]; ROWS];
+            self.values[place] = [[0.0; 6]; MAX_ROWS_OF_BLOCK];
             self.count += 1;
         }
         place
@@ -146,9 +146,9 @@ impl Block {
     }
 
     fn write(&self, out: &mut Assembly, source: Source, law: Law, w: &[f64], compliance: f64) {
-        let mut columns = [0u32; 6 * BODIES];
+        let mut columns = [0u32; 6 * MAX_BODIES_OF_BLOCK];
         let mut width = 0;
-        let mut used = [(0usize, 0usize); BODIES];
+        let mut used = [(0usize, 0usize); MAX_BODIES_OF_BLOCK];
         for (p, &start) in self.starts[..self.count].iter().enumerate() {
             // A row of orientations alone has no linear columns.
             let turns = self.values[p][..self.rows].iter().all(|row| row[..3] == [0.0; 3]);
@@ -159,7 +159,7 @@ impl Block {
                 width += 1;
             }
         }
-        let mut values = [0.0; 6 * BODIES * ROWS];
+        let mut values = [0.0; 6 * MAX_BODIES_OF_BLOCK * MAX_ROWS_OF_BLOCK];
         for (p, (&(first, at), rows)) in used[..self.count].iter().zip(&self.values).enumerate() {
             let end = self.widths[p];
             for (row, line) in rows[..self.rows].iter().enumerate() {

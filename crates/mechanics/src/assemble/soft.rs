@@ -21,7 +21,7 @@ use glam::DVec3;
 use rayon::prelude::*;
 
 /// Elements per portion of parallel work.
-const PORTION: usize = 256;
+const ELEMENTS_PER_TASK: usize = 256;
 
 /// A soft body prepared for assembly.
 #[derive(Clone, Debug, Default)]
@@ -106,10 +106,14 @@ impl Mesh {
         let run = |((warp, element), corners): ((&mut Warp, &Tetrahedron), &[u32; 4])| {
             *warp = element.warp(corners.map(|n| nodes[n as usize]), lame);
         };
-        if rayon::current_num_threads() == 1 || self.elements.len() <= PORTION {
+        if rayon::current_num_threads() == 1 || self.elements.len() <= ELEMENTS_PER_TASK {
             self.warps.iter_mut().zip(&self.elements).zip(&self.nodes).for_each(run);
         } else {
-            let portions = self.warps.par_chunks_mut(PORTION).zip(self.elements.par_chunks(PORTION)).zip(self.nodes.par_chunks(PORTION));
+            let portions = self
+                .warps
+                .par_chunks_mut(ELEMENTS_PER_TASK)
+                .zip(self.elements.par_chunks(ELEMENTS_PER_TASK))
+                .zip(self.nodes.par_chunks(ELEMENTS_PER_TASK));
             portions.for_each(|((w, e), n)| w.iter_mut().zip(e).zip(n).for_each(run));
         }
     }

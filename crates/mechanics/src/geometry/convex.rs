@@ -10,9 +10,9 @@ use parry3d_f64::shape::SupportMap;
 use smallvec::SmallVec;
 
 /// A feature within 8° of flat counts as flat: sin 8°.
-pub(crate) const SLANT: f64 = 0.14;
+pub(crate) const MAX_FLAT_SINE: f64 = 0.14;
 /// cos 8°.
-pub(crate) const FLAT: f64 = 0.99;
+pub(crate) const MIN_FLAT_COSINE: f64 = 0.99;
 
 /// A convex solid, segment or point in its own frame.
 #[derive(Clone, Debug)]
@@ -212,10 +212,10 @@ impl Core {
     pub fn is_flat(&self, n: DVec3) -> bool {
         match self {
             Core::Point | Core::Segment(_) | Core::Edge(_) => false,
-            Core::Box(_) => n.to_array().iter().filter(|x| x.abs() <= SLANT).count() >= 2,
-            Core::Cylinder(..) => n.z.abs() >= FLAT,
-            Core::Cone(..) => n.z <= -FLAT,
-            Core::Hull(hull) => hull.face(n).normal.dot(n) >= FLAT,
+            Core::Box(_) => n.to_array().iter().filter(|x| x.abs() <= MAX_FLAT_SINE).count() >= 2,
+            Core::Cylinder(..) => n.z.abs() >= MIN_FLAT_COSINE,
+            Core::Cone(..) => n.z <= -MIN_FLAT_COSINE,
+            Core::Hull(hull) => hull.face(n).normal.dot(n) >= MIN_FLAT_COSINE,
         }
     }
 
@@ -250,13 +250,13 @@ impl Core {
             Core::Point => out.push((DVec3::ZERO, 0)),
             Core::Segment(half) => {
                 let ends = [(DVec3::new(0.0, 0.0, -half), 0), (DVec3::new(0.0, 0.0, *half), 1)];
-                if n.z.abs() <= SLANT { out.extend(ends) } else { out.push(ends[(n.z > 0.0) as usize]) }
+                if n.z.abs() <= MAX_FLAT_SINE { out.extend(ends) } else { out.push(ends[(n.z > 0.0) as usize]) }
             }
             Core::Box(half) => box_feature(*half, n, out),
             Core::Cylinder(radius, half) => {
-                if n.z.abs() >= FLAT {
+                if n.z.abs() >= MIN_FLAT_COSINE {
                     rim(*radius, half.copysign(n.z), if n.z > 0.0 { 8 } else { 0 }, out);
-                } else if n.z.abs() <= SLANT {
+                } else if n.z.abs() <= MAX_FLAT_SINE {
                     let side = radial(n) * *radius;
                     out.extend([(side.extend(-half), 16), (side.extend(*half), 17)]);
                 } else {
@@ -265,9 +265,9 @@ impl Core {
             }
             Core::Cone(radius, half) => {
                 let (rim_point, apex) = ((radial(n) * *radius).extend(-half), DVec3::new(0.0, 0.0, *half));
-                if n.z <= -FLAT {
+                if n.z <= -MIN_FLAT_COSINE {
                     rim(*radius, -half, 0, out);
-                } else if n.dot(cone_side(*radius, *half, n)) >= FLAT {
+                } else if n.dot(cone_side(*radius, *half, n)) >= MIN_FLAT_COSINE {
                     out.extend([(rim_point, 16), (apex, 17)]);
                 } else {
                     out.push(if half * n.z > rim_point.dot(n) { (apex, 17) } else { (rim_point, 18) });
@@ -276,7 +276,7 @@ impl Core {
             Core::Hull(hull) => hull_feature(hull, n, out),
             Core::Edge(ends) => {
                 let slant = (ends[1] - ends[0]).normalize_or_zero().dot(n);
-                if slant.abs() <= SLANT {
+                if slant.abs() <= MAX_FLAT_SINE {
                     out.extend([(ends[0], 0), (ends[1], 1)]);
                 } else {
                     let end = (slant > 0.0) as usize;
@@ -348,7 +348,7 @@ fn box_feature(half: DVec3, n: DVec3, out: &mut Feature) {
     let mut free = [0u32; 2];
     let mut count = 0;
     for axis in 0..3 {
-        if n[axis].abs() <= SLANT && count < 2 {
+        if n[axis].abs() <= MAX_FLAT_SINE && count < 2 {
             free[count] = 1 << axis;
             count += 1;
         }
@@ -364,7 +364,7 @@ fn box_feature(half: DVec3, n: DVec3, out: &mut Feature) {
 
 fn hull_feature(hull: &Hull, n: DVec3, out: &mut Feature) {
     let face = hull.face(n);
-    if face.normal.dot(n) >= FLAT {
+    if face.normal.dot(n) >= MIN_FLAT_COSINE {
         let corners = &hull.corners[face.first..face.first + face.count];
         out.extend(corners.iter().map(|&c| (hull.points[c as usize], c)));
     } else {
@@ -380,7 +380,7 @@ fn edge_or_vertex(points: &[DVec3], edges: &[[u32; 2]], n: DVec3, out: &mut Feat
             top = i;
         }
     }
-    let mut best = (SLANT, None);
+    let mut best = (MAX_FLAT_SINE, None);
     for &edge in edges.iter().filter(|edge| edge.contains(&(top as u32))) {
         let [a, b] = edge.map(|vertex| points[vertex as usize]);
         let slant = (b - a).normalize().dot(n).abs();

@@ -41,7 +41,7 @@ pub(crate) struct Closest {
 
 /// Separations that differ by less than this part of the size are equal: far above the 1e-14 that the iterations
 /// reach, far below what a contact can feel.
-const EQUAL: f64 = 1e-9;
+const EQUAL_SEPARATION_RATIO: f64 = 1e-9;
 
 impl Pair<'_> {
     /// The nearest points, or none beyond reach; `polytope` is room for the iterations.
@@ -112,14 +112,14 @@ impl Pair<'_> {
     /// near the line of centres, and the common perpendicular of two axes.
     fn polished(&self, found: Closest) -> Closest {
         let mut best = Closest { distance: self.separation(found.normal), ..found };
-        let mut bar = best.distance - EQUAL * self.scale;
+        let mut bar = best.distance - EQUAL_SEPARATION_RATIO * self.scale;
         let mut consider = |normal: Option<DVec3>| {
             let Some(normal) = normal else { return };
             let distance = self.separation(normal);
             if distance > bar {
                 // The points found serve as long as they are as far apart along this direction too.
                 let short = distance - (found.point_b - found.point_a).dot(normal);
-                best = if short.abs() <= EQUAL * self.scale {
+                best = if short.abs() <= EQUAL_SEPARATION_RATIO * self.scale {
                     Closest { normal, distance, ..found }
                 } else if matches!(self.a, Core::Edge(_)) && short.abs() <= 1e-5 * self.scale {
                     // Any point of an edge across the direction is a support point: keep the nearest.
@@ -127,7 +127,7 @@ impl Pair<'_> {
                 } else {
                     self.along(normal)
                 };
-                bar = distance + EQUAL * self.scale;
+                bar = distance + EQUAL_SEPARATION_RATIO * self.scale;
             }
         };
         // The line of centres first: it knows nothing of rounding.
@@ -136,7 +136,7 @@ impl Pair<'_> {
             consider(self.b.face_normal(-self.pose.inverse_vector(n)).map(|n| -self.pose.vector(n)));
         }
         // Where polyhedra touch or overlap the iterations may end on a far face: all of them have a say.
-        if found.distance <= EQUAL * self.scale {
+        if found.distance <= EQUAL_SEPARATION_RATIO * self.scale {
             if let Core::Hull(hull) = self.a {
                 hull.normals().for_each(|n| consider(Some(n)));
             }
@@ -182,7 +182,7 @@ impl Pair<'_> {
         for n in [DVec3::X, DVec3::Y, DVec3::Z, columns[0], columns[1], columns[2]] {
             let s = separation(n);
             // The second box's faces must separate more: the choice does not flicker.
-            if s > best.0 + EQUAL * self.scale {
+            if s > best.0 + EQUAL_SEPARATION_RATIO * self.scale {
                 best = (s, n);
             }
         }
@@ -196,7 +196,7 @@ impl Pair<'_> {
                 // Nearly parallel edges have no direction of their own: a face says the same.
                 if length > 1e-6 {
                     let s = separation(cross / length);
-                    if s > best.0 + 1e3 * EQUAL * self.scale {
+                    if s > best.0 + 1e3 * EQUAL_SEPARATION_RATIO * self.scale {
                         best = (s, cross / length);
                     }
                 }
@@ -207,11 +207,15 @@ impl Pair<'_> {
         }
         let normal = if center.dot(best.1) < 0.0 { -best.1 } else { best.1 };
         let axis = Closest { distance: best.0, ..self.along(normal) };
-        if best.0 <= EQUAL * self.scale {
+        if best.0 <= EQUAL_SEPARATION_RATIO * self.scale {
             return Some(axis);
         }
         let found = self.iterate(polytope)?;
-        Some(if found.distance > best.0 + 1e3 * EQUAL * self.scale { found } else { Closest { normal, distance: best.0, ..found } })
+        Some(if found.distance > best.0 + 1e3 * EQUAL_SEPARATION_RATIO * self.scale {
+            found
+        } else {
+            Closest { normal, distance: best.0, ..found }
+        })
     }
 }
 

@@ -5,7 +5,7 @@
 //!    alike are cut to their common length. The gap is linear over the common area, so its corners hold the least one.
 //! 3. Where the features have a single point in common, or miss the nearest points, those are the contact.
 
-use super::convex::{Feature, SLANT};
+use super::convex::{Feature, MAX_FLAT_SINE};
 use super::direction::{Closest, Pair, segments};
 use glam::DVec3;
 
@@ -43,7 +43,7 @@ const REFERENCE: u64 = 2 << 32;
 const NEAREST: u64 = 3 << 32;
 
 /// A corner this part of the size outside still counts as inside: boxes of equal size, stacked, keep their corners.
-const SKIN: f64 = 1e-6;
+const INSIDE_TOLERANCE_RATIO: f64 = 1e-6;
 
 /// Mixes two numbers into one that names both [Steele2014].
 #[inline]
@@ -70,18 +70,18 @@ pub(crate) fn manifold(pair: &Pair, closest: &Closest, forced: bool, scratch: &m
     match (scratch.feature_a.len(), scratch.feature_b.len()) {
         (1, 1 | 2) | (2, 1) => {}
         (2, 2) => edges(n, scratch),
-        (_, _) => faces(n, SKIN * pair.scale, scratch),
+        (_, _) => faces(n, INSIDE_TOLERANCE_RATIO * pair.scale, scratch),
     }
     // Step 3.
     if forced {
         if scratch.touches.is_empty() {
-            meet(n, SKIN * pair.scale, name, scratch);
+            meet(n, INSIDE_TOLERANCE_RATIO * pair.scale, name, scratch);
         }
         return;
     }
     let least = scratch.touches.iter().map(|touch| (touch.point_b - touch.point_a).dot(n)).fold(f64::INFINITY, f64::min);
     // A tenth of the skin: corners cut within the skin are as near as the nearest points.
-    if closest.distance < least - 0.1 * SKIN * pair.scale {
+    if closest.distance < least - 0.1 * INSIDE_TOLERANCE_RATIO * pair.scale {
         let tag = if scratch.touches.is_empty() { name } else { mix(name, NEAREST) };
         // The normal may have been polished: measure along it.
         scratch.touches.push(Touch { point_a: closest.point_a, point_b: closest.point_b, tag });
@@ -129,7 +129,7 @@ fn edges(n: DVec3, scratch: &mut Scratch) {
     let flat = |v: DVec3| v - n * v.dot(n);
     let (da, db) = (flat(a1.0 - a0.0), flat(b1.0 - b0.0));
     let length = da.length();
-    if length == 0.0 || da.cross(db).length() > SLANT * length * db.length() {
+    if length == 0.0 || da.cross(db).length() > MAX_FLAT_SINE * length * db.length() {
         return;
     }
     let along = da / length;

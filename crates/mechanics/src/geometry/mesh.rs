@@ -16,10 +16,10 @@
 //! against gets it. A piece whose middle is inside goes out by one direction, the shortest.
 
 use super::contact::Contact;
-use super::convex::{Core, Feature, SLANT};
+use super::convex::{Core, Feature, MAX_FLAT_SINE};
 use super::direction::{Closest, Pair, segments};
 use super::manifold::{manifold, mix};
-use super::narrow::{MOST, Placed, Sink, turned_bounds};
+use super::narrow::{MAX_CONTACTS_PER_PAIR, Placed, Sink, turned_bounds};
 use super::surface::{Foot, Place, Surface};
 use crate::math::pose::Pose;
 use glam::{DVec2, DVec3};
@@ -36,13 +36,13 @@ pub(super) struct Lists {
 }
 
 /// Lengths below this part of the size are rounding.
-const TINY: f64 = 1e-9;
+const ROUNDING_LENGTH_RATIO: f64 = 1e-9;
 /// Directions that are computed, not given, agree within this (rad).
-const AGREE: f64 = 1e-7;
+const DIRECTION_TOLERANCE: f64 = 1e-7;
 /// A piece that reaches behind a face by less than this part of its width lies over it.
-const OVER: f64 = 0.05;
+const MAX_REACH_BEHIND_RATIO: f64 = 0.05;
 /// Overlaps are looked at from this part of the size apart.
-const APART: f64 = 1e-5;
+const OVERLAP_MARGIN_RATIO: f64 = 1e-5;
 /// Contacts whose normals differ by less (1 − cos) press on one plane: 0.8°.
 const ONE_PLANE: f64 = 1e-4;
 
@@ -115,7 +115,7 @@ impl Meeting<'_> {
             if foot.distance <= 0.0 && (own || -height <= -foot.distance + self.tiny) {
                 return Behind::Yes;
             }
-            let shallow = plane.least >= -OVER * plane.width && -height <= OVER * self.size;
+            let shallow = plane.least >= -MAX_REACH_BEHIND_RATIO * plane.width && -height <= MAX_REACH_BEHIND_RATIO * self.size;
             if taken && foot.distance < -height {
                 return Behind::No;
             }
@@ -143,7 +143,7 @@ impl Sink<'_> {
         let pose = a.pose.relative(&b.pose);
         let reach = self.prediction + skin + radius;
         let (center, size) = (pose.point(core.center()), b.size);
-        let meeting = Meeting { surface, core, pose, center, size, tiny: TINY * size, reach };
+        let meeting = Meeting { surface, core, pose, center, size, tiny: ROUNDING_LENGTH_RATIO * size, reach };
         let (low, high) = turned_bounds(core.bounds(), &pose);
         let bounds = (low - DVec3::splat(reach), high + DVec3::splat(reach));
         let mut lists = std::mem::take(&mut self.scratch.lists);
@@ -189,7 +189,7 @@ impl Sink<'_> {
         }
         self.unite(start, 1e-6 * size);
         let deepest = self.contacts[start..].iter().fold(0.0f64, |least, contact| least.min(contact.gap));
-        if surface.one_sided && (lists.near.is_empty() || deepest < -OVER * size) && within(surface, center) {
+        if surface.one_sided && (lists.near.is_empty() || deepest < -MAX_REACH_BEHIND_RATIO * size) && within(surface, center) {
             let foot = surface.foot(center);
             if foot.distance < 0.0 {
                 self.contacts.truncate(start);
@@ -221,7 +221,7 @@ impl Sink<'_> {
             if !polyhedron {
                 core.lowest_feature(down, 1e-7 * meeting.size, &mut corners);
             }
-            let above = plane.least >= -OVER * plane.width;
+            let above = plane.least >= -MAX_REACH_BEHIND_RATIO * plane.width;
             for &(corner, id) in &corners {
                 let p = pose.point(corner);
                 let height = p.dot(plane.normal) - plane.offset;
@@ -270,7 +270,7 @@ impl Sink<'_> {
             // the vertex can press on.
             best.0 = f64::NEG_INFINITY;
             for times in [1.0, 4.0, 16.0] {
-                let shift = surface.vertex_normals[vertex as usize] * (times * (APART * meeting.size - near.distance));
+                let shift = surface.vertex_normals[vertex as usize] * (times * (OVERLAP_MARGIN_RATIO * meeting.size - near.distance));
                 let out = core.nearest(pose.inverse_point(p - shift));
                 let normal = -pose.vector(out.normal);
                 if out.distance > 0.0 && surface.vertex_sees(vertex, normal, meeting.slant(normal)) {
@@ -281,11 +281,11 @@ impl Sink<'_> {
             core.normals_at(local, |outward| {
                 let normal = -pose.vector(outward);
                 let distance = (local - core.support(outward)).dot(outward);
-                if distance > best.0 && surface.vertex_sees(vertex, normal, SLANT) {
+                if distance > best.0 && surface.vertex_sees(vertex, normal, MAX_FLAT_SINE) {
                     best = (distance, normal);
                 }
             });
-            if best.0 < -OVER * meeting.size {
+            if best.0 < -MAX_REACH_BEHIND_RATIO * meeting.size {
                 return;
             }
         }
@@ -295,7 +295,7 @@ impl Sink<'_> {
             core.normals_at(local, |outward| {
                 let turned = -pose.vector(outward);
                 let as_near = (local - core.support(outward)).dot(outward) >= distance - meeting.tiny;
-                if as_near && surface.vertex_sees(vertex, turned, SLANT) {
+                if as_near && surface.vertex_sees(vertex, turned, MAX_FLAT_SINE) {
                     normal = turned;
                 }
             });
@@ -325,7 +325,7 @@ impl Sink<'_> {
         let length = along.length();
         let pair = Pair { a: &segment, b: core, pose, reach, scale: size.min(length) };
         let Some(mut closest) = pair.closest(&mut self.scratch.polytope) else { return };
-        let across = |n: DVec3| along.dot(n).abs() <= SLANT * length;
+        let across = |n: DVec3| along.dot(n).abs() <= MAX_FLAT_SINE * length;
         let seen = |n: DVec3| across(n) && edge.sees(n, meeting.slant(n));
         let key = mix(mix(name, EDGE), edge.name);
         if point {
@@ -349,7 +349,7 @@ impl Sink<'_> {
             // A much shorter way along the edge is the business of its ends; the polytope's
             // direction of a round core may lean, its depth is right.
             let lean = !across(closest.normal) && distance < 3.0 * closest.distance - meeting.tiny;
-            if lean || distance < -OVER * size.min(length) {
+            if lean || distance < -MAX_REACH_BEHIND_RATIO * size.min(length) {
                 return;
             }
             closest = Closest { normal, distance, ..closest };
@@ -359,7 +359,7 @@ impl Sink<'_> {
         if let [touch] = self.scratch.manifold.touches[..] {
             let share = (touch.point_a - ends[0]).dot(along) / (length * length);
             // A single point at an end: the vertex has it.
-            if !(share > TINY && share < 1.0 - TINY) {
+            if !(share > ROUNDING_LENGTH_RATIO && share < 1.0 - ROUNDING_LENGTH_RATIO) {
                 return;
             }
         }
@@ -414,7 +414,7 @@ impl Sink<'_> {
         let start = self.contacts.len();
         let pose = a.pose.relative(&b.pose);
         let reach = self.prediction + skin_a + skin_b;
-        let tiny = TINY * a.size.min(b.size);
+        let tiny = ROUNDING_LENGTH_RATIO * a.size.min(b.size);
         let (low, high) = surface_a.bounds();
         let bounds = (low - DVec3::splat(reach), high + DVec3::splat(reach));
         let (low, high) = turned_bounds(bounds, &pose.inverse());
@@ -437,7 +437,7 @@ impl Sink<'_> {
             }
             // Whether it is the foremost point of its surroundings, roughly: of a finely curved
             // surface the neighbours of the lowest vertex count too.
-            let slant = if surface_b.blunt(vertex) { ROUGH } else { SLANT };
+            let slant = if surface_b.blunt(vertex) { MAX_SLOPE_SINE } else { MAX_FLAT_SINE };
             // Each node of a soft body carries itself, unless it looks away.
             let faces = |n: DVec3| match surface_b.soft {
                 true => surface_b.vertex_normals[vertex as usize].dot(pose.inverse_vector(n)) <= SOFT_SLANT,
@@ -460,7 +460,7 @@ impl Sink<'_> {
                 });
             } else if foot.place != Place::Face
                 && foot.distance > tiny
-                && surface_b.vertex_sees(vertex, -pose.inverse_vector(foot.normal), AGREE)
+                && surface_b.vertex_sees(vertex, -pose.inverse_vector(foot.normal), DIRECTION_TOLERANCE)
             {
                 put(foot.normal, foot.distance);
             }
@@ -489,7 +489,7 @@ impl Sink<'_> {
                 && surface_a.one_sided
                 && self.contacts[before..].iter().all(|contact| contact.gap > -tiny)
                 && beside > -height
-                && -height <= OVER * surface_b.detail(vertex)
+                && -height <= MAX_REACH_BEHIND_RATIO * surface_b.detail(vertex)
             {
                 let world = a.pose.vector(normal);
                 let (point_a, point_b) = (a.pose.point(p - normal * height), a.pose.point(p));
@@ -552,7 +552,7 @@ impl Sink<'_> {
                 // At an end of either the vertex has it.
                 let inner = |point: DVec3, [from, to]: [DVec3; 2]| {
                     let (along, at) = (to - from, point - from);
-                    let (share, rounding) = (at.dot(along) / along.length_squared(), TINY);
+                    let (share, rounding) = (at.dot(along) / along.length_squared(), ROUNDING_LENGTH_RATIO);
                     share > rounding && share < 1.0 - rounding
                 };
                 if !inner(near.point_a, edge_a.ends) || !inner(near.point_b, ends_b) {
@@ -567,7 +567,7 @@ impl Sink<'_> {
                     let aside = (offset - normal * gap).length();
                     // A tenth of the shorter edge: deeper, the edges are not what touches.
                     let deepest = -0.1 * da.length().min(db.length());
-                    let seen = edge_a.sees(normal, EDGES) && edge_b.sees(-pose.inverse_vector(normal), EDGES);
+                    let seen = edge_a.sees(normal, CROSSING_EDGE_SINE) && edge_b.sees(-pose.inverse_vector(normal), CROSSING_EDGE_SINE);
                     if seen && gap <= reach && gap >= deepest && aside <= 1e-9 * da.length() {
                         let normal = a.pose.vector(normal);
                         let (point_a, point_b) = (a.pose.point(near.point_a), a.pose.point(near.point_b));
@@ -601,7 +601,7 @@ impl Sink<'_> {
     /// over one face; then the choice is that of a half-space.
     fn thin(&mut self, start: usize, frame: &Pose, corners: bool, (group, order): (&mut Vec<u32>, &mut Vec<u32>)) {
         let mut first = start;
-        while first < self.contacts.len() && self.contacts.len() - start > MOST {
+        while first < self.contacts.len() && self.contacts.len() - start > MAX_CONTACTS_PER_PAIR {
             let n = self.contacts[first].normal;
             let fresh = &mut self.contacts[first..];
             group.clear();
@@ -611,7 +611,7 @@ impl Sink<'_> {
                 fresh[place..=from as usize].rotate_right(1);
             }
             let count = group.len();
-            if count > MOST {
+            if count > MAX_CONTACTS_PER_PAIR {
                 let (t1, t2) = super::tangents(frame.inverse_vector(n));
                 let axes = (frame.vector(t1), frame.vector(t2));
                 let members = &fresh[..count];
@@ -641,8 +641,8 @@ impl Sink<'_> {
 /// The places of the contacts that lie outermost in eight directions.
 fn outermost(contacts: &[Contact], (t1, t2): (DVec3, DVec3), places: &mut Vec<u32>) {
     places.clear();
-    for k in 0..MOST {
-        let (sine, cosine) = (k as f64 * std::f64::consts::TAU / MOST as f64).sin_cos();
+    for k in 0..MAX_CONTACTS_PER_PAIR {
+        let (sine, cosine) = (k as f64 * std::f64::consts::TAU / MAX_CONTACTS_PER_PAIR as f64).sin_cos();
         let direction = t1 * cosine + t2 * sine;
         let far = |i: usize| contacts[i].point_b.dot(direction);
         let best = (0..contacts.len()).reduce(|a, b| if far(b) > far(a) { b } else { a });
@@ -679,7 +679,7 @@ fn spanning(contacts: &[Contact], (t1, t2): (DVec3, DVec3), places: &mut Vec<u32
     if places.len() > 1 {
         places.pop();
     }
-    while places.len() > MOST {
+    while places.len() > MAX_CONTACTS_PER_PAIR {
         let count = places.len();
         let spanned = |i: usize| area(places[(i + count - 1) % count], places[i], places[(i + 1) % count]);
         let least = (0..count).reduce(|a, b| if spanned(b) < spanned(a) { b } else { a }).expect("more than eight");
@@ -688,18 +688,18 @@ fn spanning(contacts: &[Contact], (t1, t2): (DVec3, DVec3), places: &mut Vec<u32
 }
 
 /// No side at a vertex of one surface goes behind a face of the other more steeply (sine of 45°).
-const ROUGH: f64 = 0.7;
+const MAX_SLOPE_SINE: f64 = 0.7;
 /// Nodes of soft bodies whose normal lies along the contact's by more than this look away.
 const SOFT_SLANT: f64 = 0.2;
 
 /// Crossing edges count if the direction is seen by both within this (sine of the angle).
-const EDGES: f64 = 1e-3;
+const CROSSING_EDGE_SINE: f64 = 1e-3;
 
 impl Meeting<'_> {
     /// How far outside of its cone a direction may lie: a flat face of the piece may lean a little,
     /// an edge or a round side has one direction.
     fn slant(&self, normal: DVec3) -> f64 {
-        if self.core.is_flat(-self.pose.inverse_vector(normal)) { SLANT } else { AGREE }
+        if self.core.is_flat(-self.pose.inverse_vector(normal)) { MAX_FLAT_SINE } else { DIRECTION_TOLERANCE }
     }
 }
 

@@ -5,6 +5,7 @@
 //! * [`Collider`]: a shape on a body; [`Groups`]: who may touch whom.
 //! * [`World`]: colliders prepared for queries; [`World::collide`] gives all [`Contact`]s, in an order and with keys
 //!   that stay from step to step.
+//! * [`RayCaster`]: what a ray meets.
 //!
 //! ```
 //! use glam::DVec3;
@@ -30,6 +31,7 @@ mod manifold;
 pub mod mass;
 mod mesh;
 mod narrow;
+pub mod ray;
 pub mod shape;
 mod soft;
 mod surface;
@@ -40,6 +42,7 @@ pub mod world;
 pub use collider::{Collider, Groups};
 pub use contact::{Contact, matches, tangents};
 pub use mass::Volume;
+pub use ray::RayCaster;
 pub use shape::{Invalid, Shape};
 pub use tetrahedra::Tetrahedra;
 pub use world::{Grip, World};

@@ -53,7 +53,7 @@ pub(crate) struct Room {
 }
 
 /// Points beyond this number carry nothing that the outermost do not.
-pub(super) const MOST: usize = 8;
+pub(super) const MAX_CONTACTS_PER_PAIR: usize = 8;
 
 impl Sink<'_> {
     /// Appends the contacts of two pieces.
@@ -169,15 +169,17 @@ impl Sink<'_> {
     /// Keeps the outermost points in eight directions across `n`, and the deepest.
     fn reduce(&mut self, n: DVec3) {
         let touches = &mut self.scratch.manifold.touches;
-        if touches.len() <= MOST {
+        if touches.len() <= MAX_CONTACTS_PER_PAIR {
             return;
         }
         let (t1, t2) = super::tangents(n);
-        let mut kept = [0usize; MOST + 1];
+        let mut kept = [0usize; MAX_CONTACTS_PER_PAIR + 1];
         for (k, keep) in kept.iter_mut().enumerate() {
-            let (sine, cosine) = (k as f64 * std::f64::consts::TAU / MOST as f64).sin_cos();
+            let (sine, cosine) = (k as f64 * std::f64::consts::TAU / MAX_CONTACTS_PER_PAIR as f64).sin_cos();
             let direction = t1 * cosine + t2 * sine;
-            let worth = |touch: &Touch| if k < MOST { touch.point_b.dot(direction) } else { (touch.point_a - touch.point_b).dot(n) };
+            let worth = |touch: &Touch| {
+                if k < MAX_CONTACTS_PER_PAIR { touch.point_b.dot(direction) } else { (touch.point_a - touch.point_b).dot(n) }
+            };
             for i in 1..touches.len() {
                 if worth(&touches[i]) > worth(&touches[*keep]) {
                     *keep = i;

@@ -116,10 +116,10 @@ const NONE: u32 = u32::MAX;
 
 /// Vertices this part of the size off a plane still belong to it: what single precision, in which
 /// most files are written, leaves of a plane.
-const PLANE: f64 = 3e-7;
+const COPLANAR_DISTANCE_RATIO: f64 = 3e-7;
 
 /// Faces that meet at a smaller angle (rad) have no edge between them.
-const BENT: f64 = 1e-6;
+const MIN_EDGE_ANGLE: f64 = 1e-6;
 
 /// A convex mesh of at most this many faces is a hull: its methods look at all faces.
 const HULL_FACES: usize = 512;
@@ -277,7 +277,7 @@ impl Surface {
                     });
                     let bend = normal.dot(into);
                     panel.bends[k] = match () {
-                        () if face_of[i] == face_of[other as usize] || bend.abs() <= BENT => Bend::Flat,
+                        () if face_of[i] == face_of[other as usize] || bend.abs() <= MIN_EDGE_ANGLE => Bend::Flat,
                         // From below a valley of a sheet is a ridge.
                         () if bend < 0.0 || !self.one_sided => Bend::Ridge,
                         () => Bend::Valley,
@@ -322,7 +322,7 @@ impl Surface {
             return (0..self.triangles.len() as u32).collect();
         }
         let (low, high) = bounds(&self.vertices);
-        let near = PLANE * (high - low).length();
+        let near = COPLANAR_DISTANCE_RATIO * (high - low).length();
         let mut order: Vec<u32> = (0..self.triangles.len() as u32).collect();
         order.sort_by(|&a, &b| normals[b as usize].length_squared().total_cmp(&normals[a as usize].length_squared()));
         let mut face_of = vec![NONE; self.triangles.len()];
@@ -367,7 +367,7 @@ impl Surface {
             return None;
         }
         let (low, high) = self.bounds();
-        let near = PLANE * (high - low).length();
+        let near = COPLANAR_DISTANCE_RATIO * (high - low).length();
         let mut meeting = vec![0u8; self.vertices.len()];
         for edge in &self.edges {
             edge.vertices.iter().for_each(|&v| meeting[v as usize] = meeting[v as usize].saturating_add(1));

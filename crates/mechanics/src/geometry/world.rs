@@ -74,7 +74,7 @@ struct Place {
 }
 
 /// Pairs per portion of parallel work.
-const PORTION: usize = 512;
+const PAIRS_PER_TASK: usize = 512;
 
 impl World {
     /// Prepares colliders; an error names the collider and what is wrong with it.
@@ -234,7 +234,7 @@ impl World {
     pub fn touch(&mut self, contacts: &mut Vec<Contact>) {
         contacts.clear();
         let World { pieces, placed, pairs, portions, prediction, .. } = self;
-        let count = pairs.len().div_ceil(PORTION).max(1);
+        let count = pairs.len().div_ceil(PAIRS_PER_TASK).max(1);
         if portions.len() < count {
             portions.resize_with(count, Default::default);
         }
@@ -251,7 +251,7 @@ impl World {
         if count == 1 || rayon::current_num_threads() == 1 {
             run(&mut portions[0].0, contacts, pairs);
         } else {
-            portions.par_iter_mut().zip(pairs.par_chunks(PORTION)).for_each(|((room, contacts), pairs)| {
+            portions.par_iter_mut().zip(pairs.par_chunks(PAIRS_PER_TASK)).for_each(|((room, contacts), pairs)| {
                 contacts.clear();
                 run(room, contacts, pairs);
             });

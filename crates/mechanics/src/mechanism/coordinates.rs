@@ -227,7 +227,7 @@ fn holder(scene: &Scene, body: BodyId) -> String {
 }
 
 /// Lengths and angles below this count as zero when a plane is looked for (rounding of positions of some metres).
-const FLAT: f64 = 1e-9;
+const PLANE_TOLERANCE: f64 = 1e-9;
 
 /// The plane in which everything moves, if there is one.
 fn plane(scene: &Scene) -> Option<[DVec3; 3]> {
@@ -247,7 +247,7 @@ fn plane(scene: &Scene) -> Option<[DVec3; 3]> {
 /// Right-handed axes with this normal; axes of the world where they fit.
 fn axes(n: DVec3) -> [DVec3; 3] {
     for (e1, e2) in [(DVec3::X, DVec3::Y), (DVec3::X, DVec3::Z), (DVec3::Y, DVec3::Z)] {
-        if n.dot(e1).abs() < FLAT && n.dot(e2).abs() < FLAT {
+        if n.dot(e1).abs() < PLANE_TOLERANCE && n.dot(e2).abs() < PLANE_TOLERANCE {
             return [e1, e2, e1.cross(e2)];
         }
     }
@@ -260,11 +260,11 @@ fn world(scene: &Scene, body: BodyId, frame: &Pose) -> Pose {
 }
 
 fn parallel(a: DVec3, n: DVec3) -> bool {
-    a.cross(n).length() < FLAT * a.length().max(1.0)
+    a.cross(n).length() < PLANE_TOLERANCE * a.length().max(1.0)
 }
 
 fn flat(scene: &Scene, n: DVec3) -> bool {
-    scene.gravity.dot(n).abs() < FLAT
+    scene.gravity.dot(n).abs() < PLANE_TOLERANCE
         && scene.bodies.iter().all(|body| body_flat(body, n))
         && scene.joints.iter().all(|joint| joint_flat(scene, joint, n))
         && scene.forces.iter().all(|force| force_flat(scene, &force.kind, n))
@@ -275,19 +275,19 @@ fn body_flat(body: &Body, n: DVec3) -> bool {
     let along = body.pose.inverse_vector(n);
     let carried = mass.inertia * along;
     (carried - along * along.dot(carried)).length() < 1e-9 * carried.length()
-        && body.velocity.dot(n).abs() < FLAT
-        && body.pose.vector(body.spin).cross(n).length() < FLAT
+        && body.velocity.dot(n).abs() < PLANE_TOLERANCE
+        && body.pose.vector(body.spin).cross(n).length() < PLANE_TOLERANCE
 }
 
 fn joint_flat(scene: &Scene, joint: &Joint, n: DVec3) -> bool {
     let (a, b) = (world(scene, joint.a, &joint.frame_a), world(scene, joint.b, &joint.frame_b));
     let (za, zb) = (a.vector(DVec3::Z), b.vector(DVec3::Z));
-    let level = (a.position - b.position).dot(n).abs() < FLAT;
+    let level = (a.position - b.position).dot(n).abs() < PLANE_TOLERANCE;
     match joint.kind {
         JointKind::Revolute => level && parallel(za, n) && parallel(zb, n),
         JointKind::Cylindrical => parallel(za, n) && parallel(zb, n),
         JointKind::Planar => parallel(za, n) && parallel(zb, n),
-        JointKind::Prismatic => level && za.dot(n).abs() < FLAT && parallel(za, zb),
+        JointKind::Prismatic => level && za.dot(n).abs() < PLANE_TOLERANCE && parallel(za, zb),
         JointKind::Fixed | JointKind::Spherical | JointKind::Distance { .. } => level,
         JointKind::Free => true,
         _ => false,
@@ -297,15 +297,15 @@ fn joint_flat(scene: &Scene, joint: &Joint, n: DVec3) -> bool {
 fn force_flat(scene: &Scene, kind: &ForceKind, n: DVec3) -> bool {
     let point = |body: BodyId, p: DVec3| scene.bodies[body.index()].pose.point(p);
     match kind {
-        ForceKind::Spring(s) => (point(s.a, s.point_a) - point(s.b, s.point_b)).dot(n).abs() < FLAT,
+        ForceKind::Spring(s) => (point(s.a, s.point_a) - point(s.b, s.point_b)).dot(n).abs() < PLANE_TOLERANCE,
         ForceKind::Torsion(s) => parallel(world(scene, s.a, &s.frame_a).vector(DVec3::Z), n),
         ForceKind::Drag(_) => true,
-        ForceKind::Bushing(_) => false,
+        ForceKind::Bushing(_) | ForceKind::Tension(_) => false,
         ForceKind::Applied(s) => {
             let nothing = |f: &Function| *f == Function::Constant(0.0);
-            let axis = |i: usize| n[i].abs() > 1.0 - FLAT;
+            let axis = |i: usize| n[i].abs() > 1.0 - PLANE_TOLERANCE;
             s.frame == Frame::World
-                && (0..3).all(|i| n[i].abs() < FLAT || axis(i))
+                && (0..3).all(|i| n[i].abs() < PLANE_TOLERANCE || axis(i))
                 && (0..3).all(|i| if axis(i) { nothing(&s.force[i]) } else { nothing(&s.torque[i]) })
         }
     }

@@ -24,10 +24,18 @@ pub(super) fn write(e: &mut Equations, scene: &Scene) -> Result<(), MechanismErr
             ForceKind::Torsion(s) => torsion(e, scene, s),
             ForceKind::Drag(s) => drag(e, s),
             ForceKind::Applied(s) => applied(e, scene, s),
+            ForceKind::Tension(_) => {
+                let why = "its pull is a formula".into();
+                return Err(MechanismError::Unsupported { what: "force", name: force.name.clone(), why });
+            }
             ForceKind::Bushing(_) => {
                 return Err(MechanismError::Unsupported { what: "force", name: force.name.clone(), why: "it is a bushing".into() });
             }
         }
+    }
+    if scene.reacts() {
+        let why = "it has sensors, controllers, events or templates".into();
+        return Err(MechanismError::Unsupported { what: "scene", name: scene.name.clone(), why });
     }
     if let Some(joint) = scene.joints.iter().find(|j| j.armature.iter().any(|a| a.inertia > 0.0)) {
         return Err(MechanismError::Unsupported { what: "joint", name: joint.name.clone(), why: "it has an armature".into() });

@@ -66,28 +66,28 @@ pub const DEPENDENT: f64 = 1e-9;
 
 /// An independent set of rows this near to dependent is chosen again, if there is a choice: far enough that no step jumps over the position
 /// where it would be dependent (a singular position of the choice, not of the mechanism), near enough that it is rare.
-const POOR: f64 = 0.05;
+const NEARLY_DEPENDENT: f64 = 0.05;
 
 /// Another set is taken if it is this many times farther from dependent: where two are equally good the choice would go back and forth.
-const BETTER: f64 = 2.0;
+const MIN_GAIN_OF_NEW_ROWS: f64 = 2.0;
 
 /// Steps between two choices of the rows because redundant ones do not follow.
-const WAIT: u32 = 16;
+const MIN_STEPS_BETWEEN_CHOICES: u32 = 16;
 
 /// The least speed by which rates are measured, m/s or rad/s.
-const SLOW: f64 = 1e-3;
+const MIN_MEASURED_SPEED: f64 = 1e-3;
 
 /// Stages and corrections keep this far from a singular position, where a step can be divided otherwise or a correction can wait.
-const CLOSE: f64 = 3e-3;
+const MIN_DISTANCE_TO_SINGULAR: f64 = 3e-3;
 
 /// Parts of a step below which the error control has failed.
-const SHORTEST: f64 = 1e-10;
+const MIN_STEP_RATIO: f64 = 1e-10;
 
 /// How a step that comes too close to a singular position is divided.
-const DIVISIONS: [f64; 5] = [0.4, 0.6, 0.3, 0.7, 0.5];
+const STEP_DIVISIONS: [f64; 5] = [0.4, 0.6, 0.3, 0.7, 0.5];
 
 /// Corrections are put off at most so often: a mechanism that is always nearly singular is corrected all the same.
-const PATIENCE: u32 = 3;
+const MAX_POSTPONED_CORRECTIONS: u32 = 3;
 
 /// A running mechanism.
 pub struct Simulation {
@@ -159,7 +159,7 @@ impl Simulation {
             h: 0.0,
             waited: 0,
             in_vain: 0,
-            poor: POOR,
+            poor: NEARLY_DEPENDENT,
             wait: 0,
         };
         out.assemble()?;
@@ -313,7 +313,7 @@ impl Simulation {
         self.program.look(&self.q);
         // Steps under error control are small there anyway, and need the corrections.
         let fixed = self.settings.method == Method::Classical;
-        let close = fixed && self.program.factor().weakest() < CLOSE && self.waited < PATIENCE;
+        let close = fixed && self.program.factor().weakest() < MIN_DISTANCE_TO_SINGULAR && self.waited < MAX_POSTPONED_CORRECTIONS;
         self.waited = if close { self.waited + 1 } else { 0 };
         close
     }
@@ -327,11 +327,11 @@ impl Simulation {
         self.program.nearest();
         self.fixed(h, lossy);
         let mut best = (self.program.nearest(), None);
-        if best.0 >= CLOSE || self.in_vain >= PATIENCE {
+        if best.0 >= MIN_DISTANCE_TO_SINGULAR || self.in_vain >= MAX_POSTPONED_CORRECTIONS {
             return Ok(());
         }
         let whole = best.0;
-        for share in DIVISIONS {
+        for share in STEP_DIVISIONS {
             self.restore(&begin);
             self.fixed(share * h, lossy);
             self.fixed(begin.3 + h - self.time, lossy);
@@ -384,7 +384,7 @@ impl Simulation {
                     self.program.look(&self.q);
                     self.choose_better();
                 }
-            } else if now < SHORTEST * h {
+            } else if now < MIN_STEP_RATIO * h {
                 self.program.look(&self.q);
                 let row = self.basis.kept.get(self.program.factor().least().1).copied().unwrap_or(0);
                 return Err(MechanismError::Stuck { time: self.time, joint: self.row_name(row), step: now });
@@ -469,11 +469,11 @@ impl Simulation {
         }
         self.wait = self.wait.saturating_sub(1);
         // A machine that nearly stands still strays by rounding.
-        let speed = self.v.iter().fold(SLOW, |m, x| m.max(x.abs()));
+        let speed = self.v.iter().fold(MIN_MEASURED_SPEED, |m, x| m.max(x.abs()));
         let rates = self.residuals().1;
         let strays = self.basis.dropped.iter().any(|&r| rates[r].abs() > 1e-6 * speed);
         if strays && self.wait == 0 {
-            self.wait = WAIT;
+            self.wait = MIN_STEPS_BETWEEN_CHOICES;
             let dense = self.survey_all();
             self.take(dense.order[..dense.rank].to_vec(), (dense.rows, dense.columns));
         } else {
@@ -485,17 +485,17 @@ impl Simulation {
     fn choose_better(&mut self) {
         let least = self.program.factor().least().0;
         // Once it is well again it may be asked for earlier again.
-        self.poor = self.poor.max(POOR.min(least / BETTER));
+        self.poor = self.poor.max(NEARLY_DEPENDENT.min(least / MIN_GAIN_OF_NEW_ROWS));
         if self.basis.dropped.is_empty() || least > self.poor {
             return;
         }
         let dense = self.survey_all();
         let count = self.basis.kept.len();
-        if dense.least(count) > BETTER * least {
+        if dense.least(count) > MIN_GAIN_OF_NEW_ROWS * least {
             self.take(dense.order[..count].to_vec(), (dense.rows, dense.columns));
         }
         // What is better is not always good: ask again when it is much worse.
-        self.poor = POOR.min(self.program.factor().least().0 / BETTER);
+        self.poor = NEARLY_DEPENDENT.min(self.program.factor().least().0 / MIN_GAIN_OF_NEW_ROWS);
     }
 
     /// All rows at the present position, with full pivoting: the best set, whatever it costs; this is rare.

@@ -16,8 +16,8 @@ pub struct Invalid {
 }
 
 /// Collects faults.
-struct Faults<'a> {
-    scene: &'a Scene,
+pub(super) struct Faults<'a> {
+    pub(super) scene: &'a Scene,
     found: Vec<Invalid>,
 }
 
@@ -36,25 +36,31 @@ impl Scene {
         self.motors.iter().for_each(|motor| faults.motor(motor));
         self.gears.iter().for_each(|gear| faults.gear(gear));
         self.forces.iter().for_each(|force| faults.force(force));
+        faults.reacting();
         if faults.found.is_empty() { Ok(()) } else { Err(faults.found) }
     }
 }
 
 impl Faults<'_> {
-    fn add(&mut self, what: &'static str, name: &str, why: impl Into<String>) {
+    pub(super) fn add(&mut self, what: &'static str, name: &str, why: impl Into<String>) {
         self.found.push(Invalid { what, name: name.into(), why: why.into() });
     }
 
     /// Names are unique within each kind of thing.
     fn names(&mut self) {
         let scene = self.scene;
-        let lists: [(&'static str, Vec<&String>); 6] = [
+        let lists: [(&'static str, Vec<&String>); 11] = [
             ("body", scene.bodies.iter().map(|x| &x.name).collect()),
             ("joint", scene.joints.iter().map(|x| &x.name).collect()),
             ("motor", scene.motors.iter().map(|x| &x.name).collect()),
             ("gear", scene.gears.iter().map(|x| &x.name).collect()),
             ("force", scene.forces.iter().map(|x| &x.name).collect()),
             ("material", scene.materials.iter().map(|x| &x.name).collect()),
+            ("sensor", scene.sensors.iter().map(|x| &x.name).collect()),
+            ("variable", scene.variables.iter().map(|x| &x.name).collect()),
+            ("controller", scene.controllers.iter().map(|x| &x.name).collect()),
+            ("event", scene.events.iter().map(|x| &x.name).collect()),
+            ("template", scene.templates.iter().map(|x| &x.name).collect()),
         ];
         for (what, names) in lists {
             let mut seen = HashMap::new();
@@ -146,7 +152,7 @@ impl Faults<'_> {
         }
     }
 
-    fn exists(&mut self, what: &'static str, name: &str, id: BodyId) {
+    pub(super) fn exists(&mut self, what: &'static str, name: &str, id: BodyId) {
         if id.index() >= self.scene.bodies.len() {
             self.add(what, name, format!("names body number {}, wanted below {}", id.0, self.scene.bodies.len()));
         }
@@ -302,6 +308,10 @@ impl Faults<'_> {
                 if let Some(why) = s.force.iter().chain(&s.torque).find_map(Function::fault) {
                     self.add("force", name, why);
                 }
+            }
+            ForceKind::Tension(s) => {
+                self.pair("force", name, s.a, s.b);
+                self.pull(name, &s.pull);
             }
         }
     }

@@ -1,6 +1,7 @@
 //! Forces: springs, dampers, bushings, drag, and what is simply applied.
 
 use super::BodyId;
+use super::formula::Formula;
 use super::function::Function;
 use crate::math::pose::Pose;
 use glam::DVec3;
@@ -40,6 +41,41 @@ pub enum ForceKind {
     Drag(Drag),
     /// A force and a torque as functions of time.
     Applied(Box<Applied>),
+    /// A pull between two points by a formula: a spring that is not linear.
+    Tension(Box<Tension>),
+}
+
+impl ForceKind {
+    /// The bodies that it acts on; of one body twice the same.
+    pub fn bodies(&self) -> [BodyId; 2] {
+        match self {
+            ForceKind::Spring(s) => [s.a, s.b],
+            ForceKind::Torsion(s) => [s.a, s.b],
+            ForceKind::Bushing(s) => [s.a, s.b],
+            ForceKind::Drag(s) => [s.body, s.body],
+            ForceKind::Applied(s) => [s.body, s.body],
+            ForceKind::Tension(s) => [s.a, s.b],
+        }
+    }
+}
+
+/// A pull `f(l, l̇)` along the line between two points; negative: a push.
+///
+/// The formula may speak of [`super::Quantity::Length`] and [`super::Quantity::LengthRate`], of the time, of sensors and of variables. Where it grows with l or l̇ it is
+/// taken at the end of the step (linearised), so that a stiff one does not limit the step. What it stores is not known: its work
+/// is that of an applied force.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Tension {
+    /// First body.
+    pub a: BodyId,
+    /// Second body.
+    pub b: BodyId,
+    /// Where it is held on body a, body frame, m.
+    pub point_a: DVec3,
+    /// Where it is held on body b, body frame, m.
+    pub point_b: DVec3,
+    /// The pull, N.
+    pub pull: Formula,
 }
 
 /// `f = −k (l − l₀) − c l̇` along the line between two points.

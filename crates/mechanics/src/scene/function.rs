@@ -47,6 +47,26 @@ pub enum Function {
     },
     /// The sum of several functions.
     Sum(Vec<Function>),
+    /// High for `width` at the beginning of every period, else low; low before `start`.
+    Pulse {
+        /// Value between pulses.
+        low: f64,
+        /// Value within a pulse.
+        high: f64,
+        /// Time from one pulse to the next, s.
+        period: f64,
+        /// How long a pulse is, s.
+        width: f64,
+        /// When the first one begins, s.
+        start: f64,
+    },
+    /// What another function does from 0 to `period`, again and again.
+    Periodic {
+        /// How long it takes, s.
+        period: f64,
+        /// The function.
+        function: Box<Function>,
+    },
 }
 
 impl Default for Function {
@@ -84,6 +104,11 @@ impl Function {
             }
             Function::Table { times, values } => table(times, values, t),
             Function::Sum(terms) => terms.iter().map(|f| f.value(t)).sum(),
+            Function::Pulse { low, high, period, width, start } => {
+                let within = t >= *start && (t - start).rem_euclid(*period) < *width;
+                if within { *high } else { *low }
+            }
+            Function::Periodic { period, function } => function.value(t.rem_euclid(*period)),
         }
     }
 
@@ -115,6 +140,8 @@ impl Function {
                 (values[after] - values[after - 1]) / (times[after] - times[after - 1])
             }
             Function::Sum(terms) => terms.iter().map(|f| f.derivative(t)).sum(),
+            Function::Pulse { .. } => 0.0,
+            Function::Periodic { period, function } => function.derivative(t.rem_euclid(*period)),
         }
     }
 
@@ -146,6 +173,16 @@ impl Function {
                 sum
             }
             Function::Sum(terms) => terms.iter().map(|f| f.integral(t)).sum(),
+            Function::Pulse { low, high, period, width, start } => {
+                let until = |t: f64| {
+                    let s = (t - start).max(0.0);
+                    low * t + (high - low) * ((s / period).floor() * width + s.rem_euclid(*period).min(*width))
+                };
+                until(t) - until(0.0)
+            }
+            Function::Periodic { period, function } => {
+                (t / period).floor() * function.integral(*period) + function.integral(t.rem_euclid(*period))
+            }
         }
     }
 
@@ -163,6 +200,20 @@ impl Function {
             }
             Function::Table { times, values } => return table_fault(times, values),
             Function::Sum(terms) => return terms.iter().find_map(Function::fault),
+            Function::Pulse { low, high, period, width, start } => {
+                if !(*width > 0.0 && width <= period) {
+                    return Some(format!(
+                        "pulse: width = {width} s of a period of {period} s, wanted above 0 and not longer than the period"
+                    ));
+                }
+                &[*low, *high, *period, *start]
+            }
+            Function::Periodic { period, function } => {
+                if !(*period > 0.0 && period.is_finite()) {
+                    return Some(format!("periodic: period = {period} s, wanted > 0"));
+                }
+                return function.fault();
+            }
         };
         numbers.iter().find(|x| !x.is_finite()).map(|x| format!("function of time: {x}, wanted a finite number"))
     }
@@ -219,6 +270,11 @@ mod tests {
             Function::SmoothStep { from: 1.0, to: 3.0, start: -1.0, duration: 2.0 },
             Function::Table { times: vec![0.5, 1.0, 3.0], values: vec![1.0, 2.0, 0.0] },
             Function::Sum(vec![Function::Constant(1.0), Function::rate(2.0)]),
+            Function::Pulse { low: 0.5, high: 2.0, period: 0.6, width: 0.25, start: 0.1 },
+            Function::Periodic {
+                period: 0.9,
+                function: Box::new(Function::Table { times: vec![0.0, 0.4, 0.9], values: vec![1.0, 2.0, 1.0] }),
+            },
         ];
         for f in functions {
             for t in [0.2, 0.7, 1.7, 2.6, 4.0] {
@@ -237,5 +293,7 @@ mod tests {
         assert!(table.fault().unwrap().contains("ascending"));
         assert!(Function::Constant(f64::NAN).fault().is_some());
         assert!(Function::SmoothStep { from: 0.0, to: 1.0, start: 0.0, duration: 0.0 }.fault().is_some());
+        assert!(Function::Pulse { low: 0.0, high: 1.0, period: 1.0, width: 2.0, start: 0.0 }.fault().is_some());
+        assert!(Function::Periodic { period: 0.0, function: Box::default() }.fault().is_some());
     }
 }

@@ -24,7 +24,8 @@ use crate::math::pose::Pose;
 use serde::{Deserialize, Serialize};
 
 /// One of the three axes of a frame.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Axis {
     /// First axis.
     X,
@@ -277,6 +278,17 @@ pub enum Drive {
         #[serde(with = "super::extended")]
         effort: f64,
     },
+}
+
+impl Drive {
+    /// The function that it follows: a target, a speed or an effort.
+    pub fn function(&self) -> &Function {
+        match self {
+            Drive::Position(f) | Drive::Speed(f) | Drive::Effort(f) => f,
+            Drive::LimitedSpeed { speed, .. } | Drive::SpeedServo { speed, .. } => speed,
+            Drive::Servo { target, .. } => target,
+        }
+    }
 }
 
 /// A motor on a coordinate of a joint.

@@ -16,20 +16,27 @@
 
 pub mod body;
 pub mod check;
+mod check_control;
+pub mod control;
 pub(crate) mod extended;
 pub mod force;
+pub mod formula;
 pub mod function;
 pub mod joint;
 pub mod material;
+pub mod orders;
 pub mod soft;
 pub mod state;
 
 pub use body::{Body, Kind, Mass, Motion};
 pub use check::Invalid;
-pub use force::{Applied, Bushing, Drag, Force, ForceKind, Frame, Spring, Torsion};
+pub use control::{Action, ControlLaw, Controller, Event, Pid, Port, Quantity, Ray, Sensor, Spawn, Template, Variable};
+pub use force::{Applied, Bushing, Drag, Force, ForceKind, Frame, Spring, Tension, Torsion};
+pub use formula::Formula;
 pub use function::Function;
 pub use joint::{Armature, Axis, Coordinate, Drive, DryFriction, Gear, GearTerm, Joint, JointKind, Limit, Motor, Part};
 pub use material::{Material, Rule, Rules, Surface, SurfaceMaterial};
+pub use orders::{Orders, Told};
 pub use soft::{Attachment, Elastic, Load, NodeMass, Soft};
 pub use state::{ContactReaction, Layout, Reactions, State};
 
@@ -87,6 +94,26 @@ id!(
     /// A soft body of a scene.
     SoftId
 );
+id!(
+    /// A sensor of a scene.
+    SensorId
+);
+id!(
+    /// A variable of a scene.
+    VariableId
+);
+id!(
+    /// A controller of a scene.
+    ControllerId
+);
+id!(
+    /// An event of a scene.
+    EventId
+);
+id!(
+    /// A template of a scene.
+    TemplateId
+);
 
 impl BodyId {
     /// The fixed body that every scene begins with; its frame is that of the world.
@@ -142,6 +169,21 @@ pub struct Scene {
     pub surface_materials: Vec<SurfaceMaterial>,
     /// Pairs of bodies that never touch; the order of a pair does not matter.
     pub excluded: Vec<(BodyId, BodyId)>,
+    /// What is measured after every step; a sensor may speak of those before it.
+    #[serde(default)]
+    pub sensors: Vec<Sensor>,
+    /// Numbers that events set.
+    #[serde(default)]
+    pub variables: Vec<Variable>,
+    /// What tells motors and forces what to do.
+    #[serde(default)]
+    pub controllers: Vec<Controller>,
+    /// What happens when a condition becomes true.
+    #[serde(default)]
+    pub events: Vec<Event>,
+    /// Bodies that wait outside the scene.
+    #[serde(default)]
+    pub templates: Vec<Template>,
 }
 
 impl Scene {
@@ -162,6 +204,11 @@ impl Scene {
             colliders: Vec::new(),
             surface_materials: Vec::new(),
             excluded: Vec::new(),
+            sensors: Vec::new(),
+            variables: Vec::new(),
+            controllers: Vec::new(),
+            events: Vec::new(),
+            templates: Vec::new(),
         }
     }
 
@@ -306,6 +353,31 @@ impl Scene {
     /// The motor of this name.
     pub fn motor_named(&self, name: &str) -> Option<MotorId> {
         self.motors.iter().position(|m| m.name == name).map(|i| MotorId(i as u32))
+    }
+
+    /// The force of this name.
+    pub fn force_named(&self, name: &str) -> Option<ForceId> {
+        self.forces.iter().position(|f| f.name == name).map(|i| ForceId(i as u32))
+    }
+
+    /// The sensor of this name.
+    pub fn sensor_named(&self, name: &str) -> Option<SensorId> {
+        self.sensors.iter().position(|s| s.name == name).map(|i| SensorId(i as u32))
+    }
+
+    /// The variable of this name.
+    pub fn variable_named(&self, name: &str) -> Option<VariableId> {
+        self.variables.iter().position(|v| v.name == name).map(|i| VariableId(i as u32))
+    }
+
+    /// The event of this name.
+    pub fn event_named(&self, name: &str) -> Option<EventId> {
+        self.events.iter().position(|e| e.name == name).map(|i| EventId(i as u32))
+    }
+
+    /// The template of this name.
+    pub fn template_named(&self, name: &str) -> Option<TemplateId> {
+        self.templates.iter().position(|t| t.name == name).map(|i| TemplateId(i as u32))
     }
 
     /// The material of this name.

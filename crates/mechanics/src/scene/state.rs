@@ -8,6 +8,7 @@
 //! v is the velocity at the time of q. The leapfrog scheme works with velocities of the middle of a step; it takes them
 //! from v with the last acceleration and the [`State::lag`] between both times: `v − lag a`.
 
+use super::orders::Orders;
 use super::{BodyId, Kind, Scene, SoftId};
 use crate::math::pose::Pose;
 use glam::{DQuat, DVec3};
@@ -96,6 +97,9 @@ pub struct State {
     pub angles: Vec<f64>,
     /// Reactions of the last step: where the next one begins.
     pub reactions: Reactions,
+    /// What sensors, controllers and events have made of the scene so far.
+    #[serde(default)]
+    pub orders: Orders,
 }
 
 /// Remembered reactions.
@@ -130,7 +134,7 @@ impl State {
     /// Becomes a copy of `other` in the memory at hand: views of `q` and `v` stay where they are.
     pub fn copy_from(&mut self, other: &State) {
         // Named one by one, so that a new field cannot be forgotten.
-        let State { time, steps, q, v, lag, acceleration, next_step, angles, reactions } = other;
+        let State { time, steps, q, v, lag, acceleration, next_step, angles, reactions, orders } = other;
         (self.time, self.steps, self.lag, self.next_step) = (*time, *steps, *lag, *next_step);
         self.q.clone_from(q);
         self.v.clone_from(v);
@@ -139,6 +143,7 @@ impl State {
         self.reactions.h = reactions.h;
         self.reactions.joints.clone_from(&reactions.joints);
         self.reactions.contacts.clone_from(&reactions.contacts);
+        self.orders.clone_from(orders);
     }
 
     /// The state in which the scene begins.
@@ -168,6 +173,12 @@ impl State {
         }
         state.settle_softs(scene, &layout);
         state.angles = vec![0.0; scene.joints.len()];
+        state.orders = Orders::initial(scene);
+        for (i, _) in state.orders.absent.iter().enumerate().filter(|(_, absent)| **absent) {
+            if let Some(at) = layout.velocity(BodyId(i as u32)) {
+                state.v[at..at + TWIST].fill(0.0);
+            }
+        }
         state
     }
 
@@ -193,6 +204,7 @@ impl State {
         if let Some(bad) = words.into_iter().find(|x| !x.is_finite()) {
             return Err(format!("the state holds {bad}, wanted finite numbers"));
         }
+        self.orders.fits(scene)?;
         let last = scene.colliders.len();
         match contacts.flat_map(|c| [c.colliders.0, c.colliders.1]).find(|c| *c as usize >= last) {
             Some(bad) => Err(format!("the state names collider {bad}, wanted below {last}")),

@@ -33,9 +33,9 @@ use glam::DVec3;
 use serde::{Deserialize, Serialize};
 
 /// Shortest step of accuracy mode, s: what is not accurate then is taken, and the verdict says so.
-const SHORTEST: f64 = 1e-6;
+const MIN_STEP_SECONDS: f64 = 1e-6;
 /// First step of accuracy mode, s.
-const FIRST: f64 = 1e-3;
+const FIRST_STEP_SECONDS: f64 = 1e-3;
 
 /// How the error of the time scheme is estimated.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -134,7 +134,7 @@ impl Stepper {
 
     fn accurate(&mut self, scene: &Scene, state: &mut State, accuracy: f64, trials: &mut Trials) -> Result<Verdict, StepError> {
         let interval = self.settings.h;
-        let mut h = if state.next_step > 0.0 { state.next_step } else { FIRST };
+        let mut h = if state.next_step > 0.0 { state.next_step } else { FIRST_STEP_SECONDS };
         let (mut left, mut sum, mut solves) = (interval, None::<Verdict>, 0);
         loop {
             // The interval ends with a step of its own length, not with a rest.
@@ -152,13 +152,13 @@ impl Stepper {
             let power = if first_order { 0.5 } else { 1.0 / 3.0 };
             let factor = (0.9 * (accuracy / error.metre).powf(power)).clamp(0.2, 2.0);
             error.held = error.metre <= accuracy;
-            if !error.held && length > SHORTEST {
-                h = (length * if error.event { factor.min(0.5) } else { factor.min(0.9) }).max(SHORTEST);
+            if !error.held && length > MIN_STEP_SECONDS {
+                h = (length * if error.event { factor.min(0.5) } else { factor.min(0.9) }).max(MIN_STEP_SECONDS);
                 continue;
             }
             std::mem::swap(state, &mut trials.halves);
             // A step that was cut to end with the interval says nothing against longer ones.
-            h = if length < h { h.max(length * factor) } else { length * factor }.max(SHORTEST);
+            h = if length < h { h.max(length * factor) } else { length * factor }.max(MIN_STEP_SECONDS);
             left -= length;
             verdict.scheme = Some(error);
             verdict.solves = 0;

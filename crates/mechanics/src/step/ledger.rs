@@ -17,6 +17,7 @@
 //! | motors | motors, and what imposed bodies and belts do: −r·u₀ |
 //! | applied | applied forces |
 //! | scheme | what the time step itself does: work of gravity and springs against the change of their potential, joints whose directions turn within a step, the gyroscopic impulse, mending of joints |
+//! | events | what events bring or take: bodies that come or go, springs and rotors that are switched |
 //! | solver | the defect ρ = k + Jᵀr − Hv of the momentum equation: −ρ·v̄ |
 //!
 //! Under the leapfrog scheme v and v⁺ are velocities of the middles of two steps. The ledger shows the kinetic energies at the times of the
@@ -56,6 +57,9 @@ pub struct Ledger {
     pub scheme: f64,
     /// Given by the solver's defect of momentum.
     pub solver: f64,
+    /// Brought by events (negative: taken): bodies that came or went, forces and rotors that were switched.
+    #[serde(default)]
+    pub events: f64,
     /// Change of potential energy, summed term by term (no cancellation of large heights).
     pub potential_change: f64,
     /// Σ |impulse| |velocity| over every impulse and every unknown: what rounding is relative to.
@@ -66,7 +70,7 @@ impl Ledger {
     /// What does not balance: rounding.
     pub fn residual(&self) -> f64 {
         let stored = self.kinetic - self.kinetic_before + self.potential_change;
-        stored + self.friction + self.impact + self.dampers - self.motors - self.applied - self.scheme - self.solver
+        stored + self.friction + self.impact + self.dampers - self.motors - self.applied - self.scheme - self.solver - self.events
     }
 
     /// What the residual is to be compared with, J.
@@ -88,6 +92,7 @@ impl Ledger {
             applied: self.applied + next.applied,
             scheme: self.scheme + next.scheme,
             solver: self.solver + next.solver,
+            events: self.events + next.events,
             potential_change: self.potential_change + next.potential_change,
             throughput: self.throughput + next.throughput,
         }
@@ -227,8 +232,8 @@ pub fn rotors(now: &StepInput, elements: &[crate::assemble::Element]) -> f64 {
 /// Potential energy of gravity (zero at the origin) and of the springs, J.
 pub fn potential(scene: &Scene, now: &StepInput, elements: &[crate::assemble::Element]) -> (f64, f64) {
     let mut gravity = 0.0;
-    for (body, pose) in scene.bodies.iter().zip(&now.poses) {
-        if let Some(mass) = body.mass() {
+    for (i, (body, pose)) in scene.bodies.iter().zip(&now.poses).enumerate() {
+        if let Some(mass) = body.mass().filter(|_| !now.orders.absent(BodyId(i as u32))) {
             gravity -= mass.mass * scene.gravity.dot(pose.position);
         }
     }

@@ -56,8 +56,10 @@ pub(super) struct Solved {
 impl Stepper {
     /// Solves, and solves again about the solution while the joints leave it.
     pub(super) fn solve_nonlinear(&mut self, scene: &Scene) -> Result<Solved, Unsupported> {
-        let mut solved = Solved { report: self.solve()?, solves: 1, resolved: true };
-        if self.now.lag.is_none() || self.assembly.joint_blocks == 0 || self.settings.linearisation.is_infinite() {
+        let mut solved = Solved { report: self.solve(scene)?, solves: 1, resolved: true };
+        // The coordinates of trees close their joints exactly.
+        let straight = self.now.lag.is_none() || self.assembly.joint_blocks == 0 || self.forest.active();
+        if straight || self.settings.linearisation.is_infinite() {
             return Ok(solved);
         }
         let mut last = f64::INFINITY;
@@ -73,7 +75,7 @@ impl Stepper {
             }
             last = change;
             self.write_linearised();
-            let again = self.solve()?;
+            let again = self.solve(scene)?;
             solved.report = Report { work: solved.report.work + again.work, ..again };
             solved.solves += 1;
         }
@@ -84,7 +86,7 @@ impl Stepper {
         self.now.straight = true;
         self.linearise(scene);
         self.write_linearised();
-        let again = self.solve()?;
+        let again = self.solve(scene)?;
         Ok(Solved { report: Report { work: solved.report.work + again.work, ..again }, solves: solved.solves + 1, resolved: true })
     }
 

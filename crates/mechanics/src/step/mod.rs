@@ -22,6 +22,7 @@ pub mod fields;
 pub mod ledger;
 mod linearise;
 mod project;
+mod reacting;
 mod settings;
 mod verdict;
 mod warm_start;
@@ -33,9 +34,11 @@ pub use settings::{Policy, Settings};
 pub use verdict::{Overlap, Used, Verdict};
 
 use crate::assemble::leapfrog::Jumps;
-use crate::assemble::{Assembly, Element, StepInput, Treatment, element, joint, load_sharing};
-use crate::geometry::{Contact, World};
+use crate::assemble::{Assembly, Element, Forest, StepInput, Treatment, element, joint, load_sharing};
+use crate::control::Happened;
+use crate::geometry::{Contact, RayCaster, World};
 use crate::math::cliques::CliqueFactor;
+use crate::math::pose::Pose;
 use crate::problem::{Problem, Residual, Solution};
 use crate::scene::body::reach;
 use crate::scene::{BodyId, Coordinate, Invalid, JointId, Kind, Layout, Scene, State};
@@ -57,6 +60,14 @@ pub enum StepError {
     /// The method does not treat the problem.
     #[error(transparent)]
     Unsupported(#[from] Unsupported),
+    /// A controller or an event gave an order that is not a number.
+    #[error("step at t = {time} s not taken: {why}")]
+    Order {
+        /// The time of the order, s.
+        time: f64,
+        /// Who was told what.
+        why: String,
+    },
 }
 
 /// Why a stepper cannot be made.
@@ -110,6 +121,8 @@ pub struct Stepper {
     layout: Layout,
     world: World,
     engine: Engine,
+    /// Trees of bodies in the coordinates of their joints.
+    forest: Forest,
     schur: Schur,
     /// True if the last method was given the smaller problem of `schur`.
     reduced: bool,
@@ -138,6 +151,11 @@ pub struct Stepper {
     projector: project::Projector,
     linearisation: linearise::Linearisation,
     history: Vec<Sample>,
+    /// Poses for the search of contacts, if bodies are absent.
+    places: Vec<Pose>,
+    /// For sensors that look along rays; none without such.
+    rays: Option<RayCaster>,
+    happened: Happened,
 }
 
 impl Stepper {
@@ -158,8 +176,10 @@ impl Stepper {
             }
             method => Engine::One(method, method.build(settings.stop)),
         };
+        let spans = accuracy::spans(scene, &reaches(scene));
         Ok(Stepper {
             assembly: Assembly::new(scene, &layout),
+            forest: Forest::of(scene, &layout, settings.coordinates, (&spans, &Default::default())),
             stages: Stages::default(),
             clock: None,
             layout,
@@ -178,18 +198,35 @@ impl Stepper {
             began: Vec::new(),
             jumps: Jumps::default(),
             fresh: true,
-            spans: accuracy::spans(scene, &reaches(scene)),
+            spans,
             trials: accuracy::Trials::default(),
             after: Default::default(),
             factor: CliqueFactor::default(),
             projector: project::Projector::default(),
             linearisation: linearise::Linearisation::default(),
             history: Vec::new(),
+            places: Vec::new(),
+            rays: reacting::ray_caster(scene),
+            happened: Happened::default(),
         })
     }
 
-    /// Takes one step of length [`Settings::h`]; with [`Settings::accuracy`] in as many parts as it needs.
+    /// Takes one step of length [`Settings::h`]; with [`Settings::accuracy`] in as many parts as it needs. Sensors, events and
+    /// controllers look at what came out.
     pub fn step(&mut self, scene: &Scene, state: &mut State) -> Result<Verdict, StepError> {
+        if !scene.reacts() {
+            return self.step_alone(scene, state);
+        }
+        self.begin(scene, state);
+        if let Some(why) = state.orders.fault(scene) {
+            return Err(StepError::Order { time: state.time, why });
+        }
+        let mut verdict = self.step_alone(scene, state)?;
+        self.react(scene, state, &mut verdict);
+        Ok(verdict)
+    }
+
+    fn step_alone(&mut self, scene: &Scene, state: &mut State) -> Result<Verdict, StepError> {
         match (self.settings.accuracy, self.settings.time_error) {
             (Some(accuracy), _) => self.step_accurately(scene, state, accuracy),
             (None, TimeEstimate::Doubling) => self.step_doubled(scene, state, self.settings.h),
@@ -257,6 +294,10 @@ impl Stepper {
     /// Where bodies touch, or may within the step.
     fn collide(&mut self, scene: &Scene, state: &State, h: f64) {
         self.now.begin(scene, &self.layout, state, (h, self.settings.scheme.time));
+        if !self.forest.fits(&self.now.orders) {
+            self.forest = Forest::of(scene, &self.layout, self.settings.coordinates, (&self.spans, &self.now.orders));
+        }
+        self.forest.begin(scene, &mut self.now);
         self.contacts.clear();
         if scene.colliders.is_empty() {
             return;
@@ -286,11 +327,24 @@ impl Stepper {
             fastest = [fastest[0].max(travel), fastest[1].max(second)];
         }
         let prediction = self.settings.contact_margin;
-        self.world.collide(&self.now.poses, prediction + fastest[0] + fastest[1], &mut self.contacts);
+        // Who is not there has no place: it touches nothing.
+        let mut places = &self.now.poses;
+        if self.now.orders.absent.contains(&true) {
+            let nowhere = Pose::at(glam::DVec3::NAN);
+            let place = |(i, pose): (usize, &Pose)| if self.now.orders.absent(BodyId(i as u32)) { nowhere } else { *pose };
+            self.places.clear();
+            self.places.extend(self.now.poses.iter().enumerate().map(place));
+            places = &self.places;
+        }
+        self.world.collide(places, prediction + fastest[0] + fastest[1], &mut self.contacts);
         // One fast body must not fill the problem with contacts of slow ones.
         let body = |collider: u32| scene.colliders[collider as usize].body as usize;
         let travel = &self.travel;
         self.contacts.retain(|c| c.gap <= prediction + travel[body(c.colliders.0)] + travel[body(c.colliders.1)]);
+        if !self.now.orders.parted.is_empty() {
+            let id = |collider: u32| BodyId(body(collider) as u32);
+            self.contacts.retain(|c| !self.now.orders.parted(id(c.colliders.0), id(c.colliders.1)));
+        }
         self.hold(scene);
     }
 
@@ -319,6 +373,8 @@ impl Stepper {
 
     /// The problem, and the guess of its solution.
     fn assemble(&mut self, scene: &Scene, state: &State) {
+        self.assembly.held.clear();
+        self.assembly.held.extend_from_slice(self.forest.held());
         self.assembly.assemble(scene, &self.layout, &self.now, &self.settings.scheme, &self.contacts);
         if self.settings.warm_start {
             warm_start::recall(&state.reactions, &self.assembly, &self.contacts, self.now.kick(), &mut self.solution);
@@ -336,18 +392,45 @@ impl Stepper {
         self.guess.r.clone_from(&self.solution.r);
     }
 
-    fn solve(&mut self) -> Result<Report, Unsupported> {
-        let problem = &self.assembly.problem;
+    /// Solves the problem, in the coordinates of trees where there are some.
+    fn solve(&mut self, scene: &Scene) -> Result<Report, Unsupported> {
+        if !self.forest.active() {
+            let mut solution = std::mem::take(&mut self.solution);
+            let report = self.solve_posed(&mut solution);
+            self.solution = solution;
+            return report;
+        }
+        self.forest.reduce(scene, &self.layout, (&self.assembly, &self.now), &self.solution);
+        let mut solution = std::mem::take(self.forest.solution_mut());
+        let result = self.solve_posed(&mut solution);
+        *self.forest.solution_mut() = solution;
+        let mut report = result?;
+        self.forest.expand(&self.assembly, &self.now, &mut self.solution);
+        if self.now.lag.is_some() {
+            // Without rows H is factored already.
+            if self.forest.problem().rows() > 0 && self.factor.factor(&self.forest.problem().H).is_err() {
+                return Ok(report);
+            }
+            self.forest.retract(scene, (&self.assembly, &self.now), &mut self.factor, &mut self.solution.v);
+            self.forest.reactions(&self.assembly, &self.now, &mut self.solution);
+        }
+        renumber(&mut report, &self.forest, &self.assembly.problem);
+        Ok(report)
+    }
+
+    /// Solves the problem as it is posed.
+    fn solve_posed(&mut self, solution: &mut Solution) -> Result<Report, Unsupported> {
+        let problem = if self.forest.active() { self.forest.problem() } else { &self.assembly.problem };
         self.reduced = false;
         if problem.rows() == 0 {
             // Nothing holds anything: v = H⁻¹ k.
-            self.solution.v.clone_from(&problem.k);
-            if self.layout.v > 0 {
+            solution.v.clone_from(&problem.k);
+            if problem.n() > 0 {
                 self.factor.factor(&problem.H).map_err(|bad| Unsupported {
                     method: "step",
                     what: format!("H with pivot {:.3e} at unknown {}", bad.pivot, bad.unknown),
                 })?;
-                self.factor.solve(&mut self.solution.v);
+                self.factor.solve(&mut solution.v);
             }
             return Ok(Report::new(Status::Converged, Residual::default()));
         }
@@ -358,11 +441,11 @@ impl Stepper {
         // Of a mesh only the nodes that rows touch concern the method.
         self.reduced = !self.assembly.meshes.is_empty() && self.schur.reduce(problem)?.is_some();
         if !self.reduced {
-            return run(problem, &mut self.solution);
+            return run(problem, solution);
         }
-        let mut small = self.schur.guess(&self.solution);
+        let mut small = self.schur.guess(solution);
         let report = run(self.schur.smaller(), &mut small)?;
-        self.schur.expand(&small, &mut self.solution);
+        self.schur.expand(&small, solution);
         Ok(report)
     }
 
@@ -423,6 +506,10 @@ impl Stepper {
             self.jumps.advance(scene, &self.layout, &self.now, &self.solution, state);
         } else {
             self.advance_euler(scene, state);
+        }
+        if self.forest.active() {
+            let (leapfrog, jumps) = (self.now.lag.is_some(), &mut self.jumps);
+            self.forest.place(scene, &self.now, state, |at| if leapfrog { jumps.set_back(at) } else { 0.0 });
         }
         state.settle_softs(scene, &self.layout);
         state.time += h;
@@ -523,14 +610,27 @@ impl Stepper {
         &self.solution
     }
 
-    /// The problem that the method of the last step was given, with its solution: that of the step, or, where there are meshes, that of the
-    /// nodes that rows touch. Both have the same rows and errors.
+    /// The problem that the method of the last step was given, with its solution: that of the step, in the coordinates of trees where there
+    /// are some; and where there are meshes, that of the nodes that rows touch. [`Stepper::posed_blocks`] says whose its blocks are.
     pub fn posed(&self) -> (&Problem, Cow<'_, Solution>) {
-        if self.reduced {
-            (self.schur.smaller(), Cow::Owned(self.schur.guess(&self.solution)))
-        } else {
-            (&self.assembly.problem, Cow::Borrowed(&self.solution))
+        let (problem, solution) = match self.forest.active() {
+            true => (self.forest.problem(), self.forest.solution()),
+            false => (&self.assembly.problem, &self.solution),
+        };
+        if self.reduced { (self.schur.smaller(), Cow::Owned(self.schur.guess(solution))) } else { (problem, Cow::Borrowed(solution)) }
+    }
+
+    /// The blocks of [`Stepper::posed`] among those of the assembly: joints that hold trees together have none.
+    pub fn posed_blocks(&self) -> Cow<'_, [u32]> {
+        match self.forest.active() {
+            true => Cow::Borrowed(self.forest.blocks()),
+            false => (0..self.assembly.sources.len() as u32).collect::<Vec<u32>>().into(),
         }
+    }
+
+    /// Whether the last step was taken in the coordinates of trees.
+    pub fn in_tree_coordinates(&self) -> bool {
+        self.forest.active()
     }
 
     /// How the solver came to the solution of the last step; empty unless [`crate::solve::StoppingCriteria::history`] is set.
@@ -561,10 +661,26 @@ impl Stepper {
         &self.schur
     }
 
+    /// The events that happened after the last step.
+    pub fn happened(&self) -> &Happened {
+        &self.happened
+    }
+
     /// Who owns which range of q and v.
     pub fn layout(&self) -> &Layout {
         &self.layout
     }
+}
+
+/// A report on the problem in coordinates, in the numbers of the problem of bodies.
+fn renumber(report: &mut Report, forest: &Forest, bodies: &Problem) {
+    let block = |k: usize| forest.blocks().get(k).map_or(0, |&b| b as usize);
+    let error = &mut report.error;
+    let within = forest.problem().J.row_starts.get(error.worst_block).map_or(0, |first| error.worst_row.saturating_sub(*first));
+    error.worst_block = block(error.worst_block);
+    error.max_velocity_error_block = block(error.max_velocity_error_block);
+    error.worst_row = bodies.J.row_starts.get(error.worst_block).map_or(0, |first| first + within);
+    report.conflict.iter_mut().for_each(|k| *k = block(*k));
 }
 
 fn reaches(scene: &Scene) -> Vec<f64> {

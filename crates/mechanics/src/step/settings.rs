@@ -1,7 +1,7 @@
 //! How to step.
 
 use super::accuracy::TimeEstimate;
-use crate::assemble::{Scheme, Treatment};
+use crate::assemble::{Coordinates, Scheme, Treatment};
 use crate::solve::{Method, StoppingCriteria};
 use serde::{Deserialize, Serialize};
 
@@ -29,6 +29,9 @@ pub struct Settings {
     pub stop: StoppingCriteria,
     /// Friction law, stabilisation, rebound.
     pub scheme: Scheme,
+    /// In which coordinates mechanisms move.
+    #[serde(default)]
+    pub coordinates: Coordinates,
     /// Contacts are looked for up to this gap, m, beyond what the present speeds close within a step.
     pub contact_margin: f64,
     /// What to do with a step whose error is not accepted.
@@ -59,6 +62,7 @@ impl Default for Settings {
             solver: Method::Auto,
             stop: StoppingCriteria::default(),
             scheme: Scheme::default(),
+            coordinates: Coordinates::default(),
             contact_margin: 1e-3,
             policy: Policy::default(),
             halvings: 3,

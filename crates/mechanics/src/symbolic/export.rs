@@ -61,7 +61,7 @@ pub struct Source {
 }
 
 /// Operations of one part of a procedure.
-const PART: usize = 600;
+const OPERATIONS_PER_FUNCTION: usize = 600;
 
 /// How far the self-test may be from the engine, relative to the largest acceleration.
 pub const AGREEMENT: f64 = 1e-12;
@@ -252,7 +252,7 @@ impl<'a> Writer<'a> {
         let mut shared = HashMap::new();
         for (i, &id) in operations.iter().enumerate() {
             for operand in graph.operands(id) {
-                if number.get(&operand).is_some_and(|&n| n / PART != i / PART) {
+                if number.get(&operand).is_some_and(|&n| n / OPERATIONS_PER_FUNCTION != i / OPERATIONS_PER_FUNCTION) {
                     let next = shared.len();
                     shared.entry(operand).or_insert(next);
                 }
@@ -262,7 +262,7 @@ impl<'a> Writer<'a> {
     }
 
     fn write(&self, prefix: &str, text: &mut String) {
-        let parts = self.operations.len().div_ceil(PART).max(1);
+        let parts = self.operations.len().div_ceil(OPERATIONS_PER_FUNCTION).max(1);
         if parts > 1 {
             for part in 0..parts {
                 let head = self.part_head(prefix, part);
@@ -337,7 +337,7 @@ impl<'a> Writer<'a> {
                 *text += "    (void)w;\n";
             }
         }
-        let range = part * PART..((part + 1) * PART).min(self.operations.len());
+        let range = part * OPERATIONS_PER_FUNCTION..((part + 1) * OPERATIONS_PER_FUNCTION).min(self.operations.len());
         for i in range.clone() {
             let id = self.operations[i];
             let value = self.expression(id, part);
@@ -351,7 +351,7 @@ impl<'a> Writer<'a> {
         }
         for (k, &result) in self.body.results.iter().enumerate() {
             // Where it is computed; what is no operation comes last.
-            let home = self.number.get(&result).map_or(parts - 1, |n| n / PART);
+            let home = self.number.get(&result).map_or(parts - 1, |n| n / OPERATIONS_PER_FUNCTION);
             if home == part {
                 let _ = writeln!(text, "    out[{k}] = {};", self.operand(result, part));
             }
@@ -378,7 +378,7 @@ impl<'a> Writer<'a> {
             }
             _ => {
                 let number = self.number[&id];
-                if number / PART == part { format!("t{number}") } else { format!("w[{}]", self.shared[&id]) }
+                if number / OPERATIONS_PER_FUNCTION == part { format!("t{number}") } else { format!("w[{}]", self.shared[&id]) }
             }
         }
     }

@@ -6,7 +6,7 @@ use crate::record::Record;
 use std::collections::HashMap;
 
 /// Pictures that an animation has at most.
-const MOST: usize = 600;
+const MAX_FRAMES: usize = 600;
 
 /// The whole run as a GIF, and what to say of it.
 pub fn gif(record: &mut Record, drawing: &Drawing) -> Result<(Vec<u8>, String), String> {
@@ -15,7 +15,7 @@ pub fn gif(record: &mut Record, drawing: &Drawing) -> Result<(Vec<u8>, String), 
     if !(drawing.fps >= 1 && drawing.fps <= 50 && drawing.slower > 0.0) {
         return Err("wanted --fps from 1 to 50 and --slower above 0".into());
     }
-    let count = (((last - first) * drawing.slower * f64::from(drawing.fps)).round() as usize + 1).clamp(1, MOST);
+    let count = (((last - first) * drawing.slower * f64::from(drawing.fps)).round() as usize + 1).clamp(1, MAX_FRAMES);
     let mut images = Vec::with_capacity(count);
     for k in 0..count {
         let time = first + (last - first) * k as f64 / (count.max(2) - 1) as f64;

@@ -165,7 +165,7 @@ fn field(counts: [usize; 2], spacing: [f64; 2], heights: &[f64]) -> Triangles {
 }
 
 /// Vertices are divided where the surface bends by more than this: cos 40°.
-const CREASE: f64 = 0.766;
+const CREASE_COSINE: f64 = 0.766;
 
 fn creased(vertices: &[DVec3], triangles: &[[u32; 3]]) -> Mesh {
     let mut mesh = Mesh::default();
@@ -175,7 +175,7 @@ fn creased(vertices: &[DVec3], triangles: &[[u32; 3]]) -> Mesh {
         let normal = (b - a).cross(c - a).normalize_or_zero();
         for &corner in corners {
             let list = sides.entry(corner).or_default();
-            let index = match list.iter().find(|(other, _)| other.dot(normal) > CREASE) {
+            let index = match list.iter().find(|(other, _)| other.dot(normal) > CREASE_COSINE) {
                 Some((_, index)) => *index,
                 None => {
                     let index = mesh.positions.len() as u32 / 3;

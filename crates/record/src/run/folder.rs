@@ -74,7 +74,8 @@ fn numbered(name: &str, before: &str, after: &str, digits: usize) -> bool {
 }
 
 fn kept_step(name: &str) -> bool {
-    numbered(name, "step-", ".capsule.json", 7) || numbered(name, "record-before-", ".bin", 1)
+    // `.capsule.json` is what snapshots were called before.
+    [".snapshot.json", ".capsule.json"].iter().any(|end| numbered(name, "step-", end, 7)) || numbered(name, "record-before-", ".bin", 1)
 }
 
 fn of_series(name: &str, stem: &str) -> bool {
@@ -94,8 +95,17 @@ mod tests {
     fn what_an_earlier_run_left_goes_and_other_files_stay() {
         let folder = std::env::temp_dir().join(format!("signorini-clear-{}", std::process::id()));
         fs::create_dir_all(&folder).unwrap();
-        let gone = ["run.json", "bodies.csv", "record.bin", "step-0000012.capsule.json", ".x.csv.partial", "jelly.pvd", "jelly_000003.vtu"];
-        let stay = ["notes.txt", "scene.toml", "mine_000003.vtu", "jelly_final.vtu", "step-x.capsule.json", ".hidden"];
+        let gone = [
+            "run.json",
+            "bodies.csv",
+            "record.bin",
+            "step-0000012.snapshot.json",
+            "step-0000012.capsule.json",
+            ".x.csv.partial",
+            "jelly.pvd",
+            "jelly_000003.vtu",
+        ];
+        let stay = ["notes.txt", "scene.toml", "mine_000003.vtu", "jelly_final.vtu", "step-x.snapshot.json", ".hidden"];
         gone.iter().chain(&stay).for_each(|name| fs::write(folder.join(name), "x").unwrap());
         clear(&folder).unwrap();
         assert!(gone.iter().all(|name| !folder.join(name).exists()));

@@ -14,26 +14,26 @@ use signorini_mechanics::step::{Stepper, Verdict};
 use signorini_solve::problem::error::PreparedProblem;
 use std::collections::HashMap;
 use std::fs::{File, OpenOptions};
-use std::io::{self, Seek, SeekFrom, Write};
+use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::path::Path;
 use std::time::{Duration, Instant};
 
 /// Rows of the plots that are kept at most: beyond, the worst of every few steps stands for them.
-const ROWS: u64 = 20_000;
+const MAX_PLOT_ROWS: u64 = 20_000;
 /// Contacts that a frame keeps at most: the strongest.
-const CONTACTS: usize = 20_000;
+const MAX_CONTACTS_OF_FRAME: usize = 20_000;
 /// Samples of the solver's history that are kept of a step.
-const SAMPLES: usize = 200;
+const MAX_SAMPLES_OF_STEP: usize = 200;
 /// Packed bytes that frames may take: beyond half of it every second frame is kept, beyond three quarters every fourth, and so on.
-const BUDGET: u64 = 48 << 20;
+const MAX_FRAME_BYTES: u64 = 48 << 20;
 /// Frames of a chunk.
-const CHUNK: usize = 16;
+const FRAMES_PER_CHUNK: usize = 16;
 /// After this many frames a chunk stands alone again, so that one moment is found without reading all before it.
-const ALONE: u64 = 32;
+const FRAMES_BETWEEN_KEY_CHUNKS: u64 = 32;
 /// Rows of the plots of a chunk.
-const STEPS: usize = 1024;
+const PLOT_ROWS_PER_CHUNK: usize = 1024;
 /// Whoever watches waits no longer than this for what is there.
-const PATIENCE: Duration = Duration::from_millis(500);
+const FLUSH_INTERVAL: Duration = Duration::from_millis(500);
 
 /// How a run is to be recorded.
 #[derive(Clone, Copy, Debug)]
@@ -113,7 +113,9 @@ impl Recorder {
         let mut output = match plan.folder {
             Some(folder) => {
                 std::fs::create_dir_all(folder)?;
-                Output::Folder(File::create(folder.join(FILE))?)
+                let path = folder.join(FILE);
+                let file = OpenOptions::new().read(true).write(true).create(true).truncate(true).open(path)?;
+                Output::Folder(file)
             }
             None => Output::Memory(Vec::new()),
         };
@@ -126,7 +128,7 @@ impl Recorder {
     /// Goes on with the record of a folder; what came after the checkpoint is cut off.
     pub fn resume(scene: &Scene, about: &About<'_>, plan: &Plan<'_>, from: &Recorded) -> io::Result<Recorder> {
         let path = plan.folder.unwrap_or(Path::new(".")).join(FILE);
-        let mut file = OpenOptions::new().write(true).open(path)?;
+        let mut file = OpenOptions::new().read(true).write(true).open(path)?;
         if file.metadata()?.len() < from.length {
             return Err(io::Error::other(format!("{FILE} is shorter than at the checkpoint: was it changed?")));
         }
@@ -182,7 +184,7 @@ impl Recorder {
             histories: Vec::new(),
             prepared: PreparedProblem::default(),
             written: 0,
-            limit: BUDGET / 2,
+            limit: MAX_FRAME_BYTES / 2,
             thin: 1,
             seen: 0,
             flushed: Instant::now(),
@@ -243,7 +245,7 @@ impl Recorder {
         if number.is_multiple_of(self.head.step_every) {
             self.rows.extend(self.worst.take());
         }
-        let due = self.rows.len() >= STEPS || self.flushed.elapsed() > PATIENCE;
+        let due = self.rows.len() >= PLOT_ROWS_PER_CHUNK || self.flushed.elapsed() > FLUSH_INTERVAL;
         if due { self.flush() } else { Ok(()) }
     }
 
@@ -265,14 +267,41 @@ impl Recorder {
         }
         self.frames.push(frame);
         self.history(stepper, state);
-        let due = self.frames.len() >= CHUNK || self.flushed.elapsed() > PATIENCE;
+        let due = self.frames.len() >= FRAMES_PER_CHUNK || self.flushed.elapsed() > FLUSH_INTERVAL;
         if due { self.flush() } else { Ok(()) }
+    }
+
+    /// The bytes of the record as it stands, with the summary of the run so far; the record goes on.
+    pub fn bytes(&mut self, run: &Json) -> io::Result<Vec<u8>> {
+        self.rows.extend(self.worst.take());
+        self.flush()?;
+        let mut bytes = match &mut self.output {
+            Output::Memory(bytes) => bytes.clone(),
+            Output::Folder(file) => {
+                let mut bytes = Vec::new();
+                file.seek(SeekFrom::Start(0))?;
+                file.read_to_end(&mut bytes)?;
+                bytes
+            }
+        };
+        write_chunk(&mut bytes, b"TAIL", &self.tail(run)?)?;
+        Ok(bytes)
     }
 
     /// Ends the record with the summary of the run; gives it back if it went into memory.
     pub fn finish(mut self, run: &Json) -> io::Result<Option<Vec<u8>>> {
         self.rows.extend(self.worst.take());
         self.flush()?;
+        let tail = self.tail(run)?;
+        write_chunk(self.output.writer(), b"TAIL", &tail)?;
+        Ok(match self.output {
+            Output::Folder(_) => None,
+            Output::Memory(bytes) => Some(bytes),
+        })
+    }
+
+    /// The last chunk.
+    fn tail(&self, run: &Json) -> io::Result<Vec<u8>> {
         let mut tail = run.clone();
         if let Some(object) = tail.as_object_mut() {
             // The steps of the record say more.
@@ -280,11 +309,7 @@ impl Recorder {
             object.insert("thinned".into(), json!(self.thin));
             object.insert("bounds".into(), json!(self.room.map(|corner| corner.to_array())));
         }
-        write_chunk(self.output.writer(), b"TAIL", &serde_json::to_vec(&tail)?)?;
-        Ok(match self.output {
-            Output::Folder(_) => None,
-            Output::Memory(bytes) => Some(bytes),
-        })
+        Ok(serde_json::to_vec(&tail)?)
     }
 
     /// Writes what has gathered.
@@ -297,7 +322,7 @@ impl Recorder {
             write_chunk(out, b"STEP", &steps::encode(&self.rows))?;
         }
         if !self.frames.is_empty() {
-            let last = self.last.take().filter(|_| self.since < ALONE);
+            let last = self.last.take().filter(|_| self.since < FRAMES_BETWEEN_KEY_CHUNKS);
             self.since = self.frames.len() as u64 + if last.is_some() { self.since } else { 0 };
             self.written += write_chunk(out, b"FRAM", &frame::encode(&self.frames, last.as_ref()))?;
             self.last = self.frames.pop();
@@ -307,7 +332,7 @@ impl Recorder {
         }
         while self.written > self.limit {
             self.thin *= 2;
-            self.limit += ((BUDGET - self.limit) / 2).max(1);
+            self.limit += ((MAX_FRAME_BYTES - self.limit) / 2).max(1);
         }
         self.new_names.clear();
         self.rows.clear();
@@ -336,8 +361,14 @@ impl Recorder {
             return out;
         }
         self.prepared.local_residual(problem, &solution);
-        out.blocks = self.prepared.block_errors(&problem.laws, &problem.J.row_starts, &solution.r);
-        for (error, source) in out.blocks.iter().zip(&stepper.assembly().sources) {
+        let posed = self.prepared.block_errors(&problem.laws, &problem.J.row_starts, &solution.r);
+        let sources = &stepper.assembly().sources;
+        // Joints that hold trees together have no block, and no error.
+        out.blocks = vec![0.0; sources.len()];
+        for (error, block) in posed.iter().zip(stepper.posed_blocks().iter()) {
+            out.blocks[*block as usize] = *error;
+        }
+        for (error, source) in out.blocks.iter().zip(sources) {
             owners(scene, source).for_each(|body| out.bodies[body.index()] += error);
         }
         out
@@ -386,9 +417,9 @@ impl Recorder {
             words.iter_mut().zip(point.into_iter().chain(normal).chain(forces).chain(last)).for_each(|(w, x)| *w = x);
             list.push((pair, words, force.length()));
         }
-        if list.len() > CONTACTS {
-            list.select_nth_unstable_by(CONTACTS, |a, b| b.2.total_cmp(&a.2));
-            list.truncate(CONTACTS);
+        if list.len() > MAX_CONTACTS_OF_FRAME {
+            list.select_nth_unstable_by(MAX_CONTACTS_OF_FRAME, |a, b| b.2.total_cmp(&a.2));
+            list.truncate(MAX_CONTACTS_OF_FRAME);
         }
         list.sort_by_key(|(pair, words, _)| (*pair, *words));
         frame.pairs = list.iter().map(|(pair, ..)| *pair).collect();
@@ -401,7 +432,7 @@ impl Recorder {
         if samples.len() < 2 {
             return;
         }
-        let every = samples.len().div_ceil(SAMPLES);
+        let every = samples.len().div_ceil(MAX_SAMPLES_OF_STEP);
         let kept = || samples.iter().enumerate().filter(|(i, _)| i % every == 0 || i + 1 == samples.len()).map(|(_, s)| s);
         let joule = |x: f64| if x.is_finite() { x } else { f64::MAX };
         self.histories.push(History {
@@ -416,7 +447,7 @@ impl Recorder {
 /// What exists, and how it is recorded.
 fn head(scene: &Scene, about: &About<'_>, plan: &Plan<'_>) -> Head {
     let mut head = Head::of(scene, about, soft_bodies(scene));
-    (head.steps, head.every, head.step_every) = (plan.steps, plan.every, plan.steps.div_ceil(ROWS).max(1));
+    (head.steps, head.every, head.step_every) = (plan.steps, plan.every, plan.steps.div_ceil(MAX_PLOT_ROWS).max(1));
     (head.solver, head.law) = (plan.solver.into(), plan.law.into());
     head
 }

@@ -2,6 +2,7 @@
 
 mod contacts;
 mod error;
+mod figure;
 #[cfg(feature = "record")]
 mod record;
 mod save;
@@ -9,6 +10,7 @@ mod views;
 
 pub use contacts::{ContactPoint, ContactStatus, ForceBetween};
 pub use error::{Handle, SimulationError};
+pub use figure::{Figure, Input};
 pub use views::{BodyView, JointView, MotorMut, MotorView};
 
 use glam::DVec3;
@@ -174,6 +176,11 @@ impl Simulation {
     /// When the scene file ends, s; none for a scene made in code.
     pub fn end_time(&self) -> Option<f64> {
         self.end_time
+    }
+
+    /// Says when the run is to end, s: a record begun from here on is as fine as that length asks for.
+    pub fn set_end_time(&mut self, end: Option<f64>) {
+        self.end_time = end;
     }
 
     /// What exists.

@@ -9,7 +9,7 @@ use super::ldlt::{Ldlt, Ordering};
 use super::sparse::Csr;
 
 /// Cliques up to this size are factored as dense matrices.
-const DENSE: usize = 48;
+const MAX_DENSE_UNKNOWNS: usize = 48;
 
 /// Which unknowns belong together.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -117,7 +117,7 @@ impl CliqueFactor {
         for c in 0..self.cliques.len() {
             self.dense_at.push(self.dense.len());
             let members = self.cliques.members(c);
-            if members.len() > DENSE {
+            if members.len() > MAX_DENSE_UNKNOWNS {
                 // Large cliques keep their order from one matrix to the next.
                 let ldlt = sparse_clique(h, &self.cliques, c, known.next())?;
                 self.sparse.push((c, ldlt));
@@ -160,7 +160,7 @@ impl CliqueFactor {
     /// `x ← H_c⁻¹ x` for the unknowns of clique `c` alone, in the order of its members; x may hold several columns.
     pub fn solve_clique(&mut self, c: usize, x: &mut [f64]) {
         let n = self.cliques.members(c).len();
-        if n > DENSE {
+        if n > MAX_DENSE_UNKNOWNS {
             let at = self.sparse.binary_search_by_key(&c, |s| s.0).expect("large cliques are factored");
             self.sparse[at].1.solve(x);
         } else {
@@ -172,7 +172,7 @@ impl CliqueFactor {
     /// The dense factor of clique `c` (row by row, lower), if it is a small one.
     pub fn dense(&self, c: usize) -> Option<&[f64]> {
         let n = self.cliques.members(c).len();
-        (n <= DENSE).then(|| &self.dense[self.dense_at[c]..self.dense_at[c] + n * n])
+        (n <= MAX_DENSE_UNKNOWNS).then(|| &self.dense[self.dense_at[c]..self.dense_at[c] + n * n])
     }
 }
 

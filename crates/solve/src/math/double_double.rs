@@ -91,7 +91,7 @@ fn two_product(a: f64, b: f64) -> (f64, f64) {
 }
 
 /// A pivot below this part of the terms that it was summed from is rounding.
-const ROUNDING: f64 = 1e-26;
+const ROUNDING_PIVOT: f64 = 1e-26;
 
 /// The factorization in twice the working precision.
 #[derive(Default)]
@@ -187,7 +187,7 @@ impl Envelope {
                 self.factor[si + j - fi] = l;
             }
         }
-        let rounding = !(pivot.high * sign > ROUNDING * terms);
+        let rounding = !(pivot.high * sign > ROUNDING_PIVOT * terms);
         self.pivots[i] = if rounding { DoubleDouble::new(sign) } else { pivot };
         rounding
     }

@@ -5,25 +5,25 @@
 //!   [ A₂₁  C  ]     L₂₁ = A₂₁ L₁₁⁻ᵀ D⁻¹     update:  C ← C − L₂₁ D L₂₁ᵀ, q × q, its lower triangle
 //! ```
 //!
-//! By blocks of [`WIDTH`] pivots: factor the diagonal block, solve for the rows below it eight at a time into packed
+//! By blocks of [`PIVOTS_PER_BLOCK`] pivots: factor the diagonal block, solve for the rows below it eight at a time into packed
 //! strips, then subtract `L (DLᵀ)` from all that follows, in tiles of 8 × 4 whose 32 sums stay in registers. Small fronts
 //! (a contact between two bodies: 3 pivots, 15 rows) are cheaper column by column. The loops are plain: the compiler makes vectors of them for the machine at hand ([`super::multifrontal`] dispatches).
 //!
 //! Above the diagonal the arrays hold anything.
 
 /// Pivots per block.
-const WIDTH: usize = 32;
+const PIVOTS_PER_BLOCK: usize = 32;
 /// Rows of a strip.
-const STRIP: usize = 8;
+const ROWS_PER_STRIP: usize = 8;
 /// Columns of a tile.
-const COLUMNS: usize = 4;
+const COLUMNS_PER_TILE: usize = 4;
 /// Fronts of at most so many pivots and rows are small.
-const SMALL: [usize; 2] = [6, 48];
+const MAX_SMALL_FRONT: [usize; 2] = [6, 48];
 
 /// Work space of [`factor`].
 pub struct Strips {
     /// The diagonal block, by columns.
-    block: [f64; WIDTH * WIDTH],
+    block: [f64; PIVOTS_PER_BLOCK * PIVOTS_PER_BLOCK],
     /// Strips of L, one after the other, each column by column; grows to the largest front.
     lower: Vec<f64>,
     /// The same of L D.
@@ -32,7 +32,7 @@ pub struct Strips {
 
 impl Default for Strips {
     fn default() -> Strips {
-        Strips { block: [0.0; WIDTH * WIDTH], lower: Vec::new(), scaled: Vec::new() }
+        Strips { block: [0.0; PIVOTS_PER_BLOCK * PIVOTS_PER_BLOCK], lower: Vec::new(), scaled: Vec::new() }
     }
 }
 
@@ -44,10 +44,10 @@ fn add_product<const FUSED: bool>(a: f64, b: f64, sum: f64) -> f64 {
 
 /// `Σ_k strip[k] · row[k]ᵀ`: 8 × 4 sums; `STRIDE` numbers of `rows` per k, of which four from `from`.
 #[inline(always)]
-fn tile<const FUSED: bool, const STRIDE: usize>(strip: &[f64], rows: &[f64], from: usize) -> [[f64; STRIP]; COLUMNS] {
-    let mut sum = [[0.0; STRIP]; COLUMNS];
-    for (a, b) in strip.chunks_exact(STRIP).zip(rows.chunks_exact(STRIDE)) {
-        let b = &b[from..from + COLUMNS];
+fn tile<const FUSED: bool, const STRIDE: usize>(strip: &[f64], rows: &[f64], from: usize) -> [[f64; ROWS_PER_STRIP]; COLUMNS_PER_TILE] {
+    let mut sum = [[0.0; ROWS_PER_STRIP]; COLUMNS_PER_TILE];
+    for (a, b) in strip.chunks_exact(ROWS_PER_STRIP).zip(rows.chunks_exact(STRIDE)) {
+        let b = &b[from..from + COLUMNS_PER_TILE];
         for (sum, &b) in sum.iter_mut().zip(b) {
             for (sum, &a) in sum.iter_mut().zip(a) {
                 *sum = add_product::<FUSED>(a, b, *sum);
@@ -67,11 +67,11 @@ pub fn factor<const FUSED: bool>(
     strips: &mut Strips,
 ) -> Result<(), usize> {
     let p = positive.len();
-    if p <= SMALL[0] && m <= SMALL[1] {
+    if p <= MAX_SMALL_FRONT[0] && m <= MAX_SMALL_FRONT[1] {
         return factor_small::<FUSED>(panel, update, m, positive);
     }
-    for k0 in (0..p).step_by(WIDTH) {
-        let width = WIDTH.min(p - k0);
+    for k0 in (0..p).step_by(PIVOTS_PER_BLOCK) {
+        let width = PIVOTS_PER_BLOCK.min(p - k0);
         let wrong = diagonal_block::<FUSED>(&mut panel[k0 * m..(k0 + width) * m], m, k0, &positive[k0..k0 + width], &mut strips.block);
         wrong.map_or(Ok(()), |k| Err(k0 + k))?;
         let first = k0 + width;
@@ -117,22 +117,22 @@ fn factor_small<const FUSED: bool>(panel: &mut [f64], update: &mut [f64], m: usi
     Ok(())
 }
 
-/// Factors the diagonal block in place and copies it, by columns of [`WIDTH`], to `block`; returns the first wrong pivot.
+/// Factors the diagonal block in place and copies it, by columns of [`PIVOTS_PER_BLOCK`], to `block`; returns the first wrong pivot.
 #[inline(always)]
 fn diagonal_block<const FUSED: bool>(
     columns: &mut [f64],
     m: usize,
     k0: usize,
     positive: &[bool],
-    block: &mut [f64; WIDTH * WIDTH],
+    block: &mut [f64; PIVOTS_PER_BLOCK * PIVOTS_PER_BLOCK],
 ) -> Option<usize> {
     let width = positive.len();
     for k in 0..width {
-        block[k * WIDTH + k..k * WIDTH + width].copy_from_slice(&columns[k * m + k0 + k..k * m + k0 + width]);
+        block[k * PIVOTS_PER_BLOCK + k..k * PIVOTS_PER_BLOCK + width].copy_from_slice(&columns[k * m + k0 + k..k * m + k0 + width]);
     }
     for k in 0..width {
-        let (done, rest) = block.split_at_mut((k + 1) * WIDTH);
-        let column = &mut done[k * WIDTH..k * WIDTH + width];
+        let (done, rest) = block.split_at_mut((k + 1) * PIVOTS_PER_BLOCK);
+        let column = &mut done[k * PIVOTS_PER_BLOCK..k * PIVOTS_PER_BLOCK + width];
         let pivot = column[k];
         let right_sign = if positive[k] { pivot > 0.0 } else { pivot < 0.0 };
         if !right_sign || !pivot.is_finite() {
@@ -142,7 +142,7 @@ fn diagonal_block<const FUSED: bool>(
         let inverse = 1.0 / pivot;
         for j in k + 1..width {
             let factor = -column[j] * inverse;
-            let target = &mut rest[(j - k - 1) * WIDTH..][j..width];
+            let target = &mut rest[(j - k - 1) * PIVOTS_PER_BLOCK..][j..width];
             for (t, c) in target.iter_mut().zip(&column[j..width]) {
                 *t = add_product::<FUSED>(factor, *c, *t);
             }
@@ -160,48 +160,48 @@ fn diagonal_block<const FUSED: bool>(
 fn solve_strips<const FUSED: bool>(columns: &mut [f64], m: usize, first: usize, strips: &mut Strips) {
     let Strips { block, lower, scaled } = strips;
     let width = columns.len() / m;
-    let strip_length = width * STRIP;
-    let count = (m - first).div_ceil(STRIP);
+    let strip_length = width * ROWS_PER_STRIP;
+    let count = (m - first).div_ceil(ROWS_PER_STRIP);
     for list in [&mut *lower, &mut *scaled] {
         list.resize(list.len().max(count * strip_length), 0.0);
     }
-    let mut inverse = [0.0; WIDTH];
+    let mut inverse = [0.0; PIVOTS_PER_BLOCK];
     for k in 0..width {
-        inverse[k] = 1.0 / block[k * WIDTH + k];
+        inverse[k] = 1.0 / block[k * PIVOTS_PER_BLOCK + k];
     }
     let all = scaled.chunks_exact_mut(strip_length).zip(lower.chunks_exact_mut(strip_length));
     for (s, (scaled, lower)) in all.enumerate().take(count) {
-        let row = first + s * STRIP;
-        let height = STRIP.min(m - row);
-        for (k, y) in scaled.chunks_exact_mut(STRIP).enumerate() {
+        let row = first + s * ROWS_PER_STRIP;
+        let height = ROWS_PER_STRIP.min(m - row);
+        for (k, y) in scaled.chunks_exact_mut(ROWS_PER_STRIP).enumerate() {
             copy_strip(&columns[k * m + row..k * m + row + height], y);
         }
-        for k in (0..width).step_by(COLUMNS) {
-            let (done, rest) = scaled.split_at_mut(k * STRIP);
-            let sum = tile::<FUSED, WIDTH>(done, block, k);
-            let here = rest.len().min(COLUMNS * STRIP);
-            let mut y = [[0.0; STRIP]; COLUMNS];
-            for (c, x) in rest[..here].chunks_exact(STRIP).enumerate() {
-                for i in 0..STRIP {
+        for k in (0..width).step_by(COLUMNS_PER_TILE) {
+            let (done, rest) = scaled.split_at_mut(k * ROWS_PER_STRIP);
+            let sum = tile::<FUSED, PIVOTS_PER_BLOCK>(done, block, k);
+            let here = rest.len().min(COLUMNS_PER_TILE * ROWS_PER_STRIP);
+            let mut y = [[0.0; ROWS_PER_STRIP]; COLUMNS_PER_TILE];
+            for (c, x) in rest[..here].chunks_exact(ROWS_PER_STRIP).enumerate() {
+                for i in 0..ROWS_PER_STRIP {
                     y[c][i] = x[i] - sum[c][i];
                 }
                 for j in 0..c {
-                    let l = -block[(k + j) * WIDTH + k + c];
-                    for i in 0..STRIP {
+                    let l = -block[(k + j) * PIVOTS_PER_BLOCK + k + c];
+                    for i in 0..ROWS_PER_STRIP {
                         y[c][i] = add_product::<FUSED>(l, y[j][i], y[c][i]);
                     }
                 }
             }
-            for (x, y) in rest[..here].chunks_exact_mut(STRIP).zip(&y) {
+            for (x, y) in rest[..here].chunks_exact_mut(ROWS_PER_STRIP).zip(&y) {
                 x.copy_from_slice(y);
             }
         }
-        for (k, (l, y)) in lower.chunks_exact_mut(STRIP).zip(scaled.chunks_exact(STRIP)).enumerate() {
+        for (k, (l, y)) in lower.chunks_exact_mut(ROWS_PER_STRIP).zip(scaled.chunks_exact(ROWS_PER_STRIP)).enumerate() {
             for (l, y) in l.iter_mut().zip(y) {
                 *l = y * inverse[k];
             }
             let target = &mut columns[k * m + row..k * m + row + height];
-            match <&mut [f64; STRIP]>::try_from(&mut *target) {
+            match <&mut [f64; ROWS_PER_STRIP]>::try_from(&mut *target) {
                 Ok(target) => target.copy_from_slice(l),
                 Err(_) => target.iter_mut().zip(l).for_each(|(t, l)| *t = *l),
             }
@@ -212,10 +212,10 @@ fn solve_strips<const FUSED: bool>(columns: &mut [f64], m: usize, first: usize, 
 /// Copies up to eight numbers, and zeros for the rest.
 #[inline(always)]
 fn copy_strip(from: &[f64], to: &mut [f64]) {
-    match <&[f64; STRIP]>::try_from(from) {
+    match <&[f64; ROWS_PER_STRIP]>::try_from(from) {
         Ok(from) => to.copy_from_slice(from),
         Err(_) => {
-            for i in 0..STRIP {
+            for i in 0..ROWS_PER_STRIP {
                 to[i] = from.get(i).copied().unwrap_or(0.0);
             }
         }
@@ -225,24 +225,24 @@ fn copy_strip(from: &[f64], to: &mut [f64]) {
 /// Subtracts the strips' product from the columns after `first`: those of the panel, then those of the update.
 #[inline(always)]
 fn subtract<const FUSED: bool>(panel: &mut [f64], update: &mut [f64], [m, p, first, width]: [usize; 4], strips: &Strips) {
-    let length = width * STRIP;
+    let length = width * ROWS_PER_STRIP;
     let q = m - p;
-    for column in (first..m).step_by(COLUMNS) {
+    for column in (first..m).step_by(COLUMNS_PER_TILE) {
         let group = column - first;
-        let rows = &strips.scaled[group / STRIP * length..][..length];
-        let start = group / STRIP;
-        for s in start..(m - first).div_ceil(STRIP) {
-            let sum = tile::<FUSED, STRIP>(&strips.lower[s * length..][..length], rows, group % STRIP);
-            let row = first + s * STRIP;
+        let rows = &strips.scaled[group / ROWS_PER_STRIP * length..][..length];
+        let start = group / ROWS_PER_STRIP;
+        for s in start..(m - first).div_ceil(ROWS_PER_STRIP) {
+            let sum = tile::<FUSED, ROWS_PER_STRIP>(&strips.lower[s * length..][..length], rows, group % ROWS_PER_STRIP);
+            let row = first + s * ROWS_PER_STRIP;
             for (c, sum) in sum.iter().enumerate().take(m - column) {
                 let j = column + c;
-                let (low, high) = (row.max(j), (row + STRIP).min(m));
+                let (low, high) = (row.max(j), (row + ROWS_PER_STRIP).min(m));
                 if low >= high {
                     continue;
                 }
                 let target =
                     if j < p { &mut panel[j * m + low..j * m + high] } else { &mut update[(j - p) * q + low - p..(j - p) * q + high - p] };
-                if let Ok(target) = <&mut [f64; STRIP]>::try_from(&mut *target) {
+                if let Ok(target) = <&mut [f64; ROWS_PER_STRIP]>::try_from(&mut *target) {
                     for (t, x) in target.iter_mut().zip(sum) {
                         *t -= x;
                     }

@@ -42,7 +42,7 @@ pub struct BadPivot {
 }
 
 /// The most columns that are solved for together.
-const COLUMNS: usize = 64;
+const MAX_RIGHT_HAND_SIDES: usize = 64;
 
 /// The factorization of a matrix whose pattern stays.
 pub struct Ldlt {
@@ -79,7 +79,7 @@ impl Ldlt {
         let pattern = SymbolicSparseColMatRef::new_checked(n, n, &starts, None, &rows);
         let symbolic =
             factorize_symbolic_cholesky(pattern, Side::Upper, order, params).expect("the pattern is valid and its factor fits into memory");
-        let solve = symbolic.solve_in_place_scratch::<f64>(COLUMNS, Par::Seq);
+        let solve = symbolic.solve_in_place_scratch::<f64>(MAX_RIGHT_HAND_SIDES, Par::Seq);
         let numeric = symbolic.factorize_numeric_ldlt_scratch::<f64>(Par::Seq, Default::default());
         let scratch = MemBuffer::new(solve.or(numeric));
         let factor = vec![0.0; symbolic.len_val()];
@@ -115,7 +115,7 @@ impl Ldlt {
 
     /// `x ← A⁻¹ x`, for each of the columns that x holds one after another.
     pub fn solve(&mut self, x: &mut [f64]) {
-        for x in x.chunks_mut((COLUMNS * self.n).max(1)) {
+        for x in x.chunks_mut((MAX_RIGHT_HAND_SIDES * self.n).max(1)) {
             let columns = x.len() / self.n;
             LdltRef::new(&self.symbolic, &self.factor).solve_in_place_with_conj(
                 Conj::No,

@@ -300,13 +300,13 @@ impl Quotient {
 /// What a front costs, in products: its sums, the numbers that it moves, and being a front at all.
 fn cost(pivots: u64, below: u64) -> f64 {
     let (p, q) = (pivots as f64, below as f64);
-    p * p * p / 3.0 + p * p * q + p * q * q + PER_NUMBER * (p + q) * (p + q) + PER_FRONT
+    p * p * p / 3.0 + p * p * q + p * q * q + COST_PER_NUMBER * (p + q) * (p + q) + COST_PER_FRONT
 }
 
 /// See [`cost`]; measured on piles of spheres.
-const PER_NUMBER: f64 = 8.0;
-/// See [`PER_NUMBER`].
-const PER_FRONT: f64 = 2000.0;
+const COST_PER_NUMBER: f64 = 8.0;
+/// See [`COST_PER_NUMBER`].
+const COST_PER_FRONT: f64 = 2000.0;
 
 /// Folds fronts into their parents: first chains that store nothing new, then whatever costs less in one piece.
 /// What was folded has no members left.

@@ -210,7 +210,7 @@ impl Multifrontal {
 }
 
 /// Updates of fewer rows are cleared whole.
-const FEW: usize = 48;
+const MAX_ROWS_CLEARED_WHOLE: usize = 48;
 
 fn rows(front: &Front) -> usize {
     front.end - front.begin + front.below.len()
@@ -246,7 +246,7 @@ impl Task for Factor<'_> {
             let (mine, theirs) = if own == 0 { (even, &*odd) } else { (odd, &*even) };
             let update = &mut mine[top[own]..top[own] + q * q];
             // Small fronts change whole columns.
-            if q < FEW {
+            if q < MAX_ROWS_CLEARED_WHOLE {
                 update.fill(0.0);
             } else {
                 for j in 0..q {

@@ -21,10 +21,10 @@ use super::sparse::Csr;
 const NONE: u32 = u32::MAX;
 
 /// A pivot smaller than this part of the sum of its terms (in absolute value) is rounding: the row depends on others.
-const DEPENDENT: f64 = 1e-11;
+const DEPENDENT_PIVOT: f64 = 1e-11;
 
 /// An update that leaves less than this part of a pivot has lost too many digits of it.
-const CANCELLED: f64 = 1e-10;
+const CANCELLED_PIVOT: f64 = 1e-10;
 
 /// The factor.
 #[derive(Clone, Debug, Default)]
@@ -105,7 +105,7 @@ impl Updatable {
                 continue;
             }
             let (pivot, magnitude) = self.eliminate(k);
-            let good = if unknown < rows_from { pivot > 0.0 } else { pivot < -DEPENDENT * magnitude };
+            let good = if unknown < rows_from { pivot > 0.0 } else { pivot < -DEPENDENT_PIVOT * magnitude };
             if good && pivot.is_finite() {
                 self.d[k] = pivot;
             } else if unknown < rows_from {
@@ -147,7 +147,7 @@ impl Updatable {
         self.work[k] = 0.0;
         self.present[k] = true;
         self.d[k] = pivot;
-        self.broken |= !(pivot < -DEPENDENT * magnitude && pivot.is_finite());
+        self.broken |= !(pivot < -DEPENDENT_PIVOT * magnitude && pivot.is_finite());
         for q in self.starts[k]..self.starts[k + 1] {
             let i = self.rows[q] as usize;
             let m = self.work[i] / pivot;
@@ -269,7 +269,7 @@ impl Updatable {
             if p != 0.0 {
                 let old = self.d[column];
                 let new = old + alpha * p * p;
-                self.broken |= !(new * old > 0.0 && new.abs() > CANCELLED * old.abs() && new.is_finite());
+                self.broken |= !(new * old > 0.0 && new.abs() > CANCELLED_PIVOT * old.abs() && new.is_finite());
                 let beta = alpha * p / new;
                 alpha *= old / new;
                 self.d[column] = new;

@@ -232,7 +232,7 @@ impl PreparedProblem {
     /// Goes on to a problem that differs from the prepared one in `w` and in its laws alone.
     pub fn rescale(&mut self, problem: &Problem) {
         let starts = &problem.J.row_starts;
-        self.scale = SEEN * (seen(starts, &self.a, &self.unheld) + seen(starts, &self.a, &problem.w));
+        self.scale = FREE_ENERGY_SHARE * (seen(starts, &self.a, &self.unheld) + seen(starts, &self.a, &problem.w));
         self.u.clear();
         self.u.extend(self.unheld.iter().zip(&problem.w).map(|(u, w)| u + w));
         self.scale += local_error(&problem.laws, starts, &self.a, &self.u, &self.zero).joule;
@@ -252,7 +252,7 @@ impl PreparedProblem {
         self.u.extend_from_slice(&reduced.q);
         let starts = &reduced.row_starts;
         self.free = seen(starts, &self.a, &self.u);
-        self.scale = SEEN * self.free + local_error(&reduced.laws, starts, &self.a, &self.u, &self.zero).joule;
+        self.scale = FREE_ENERGY_SHARE * self.free + local_error(&reduced.laws, starts, &self.a, &self.u, &self.zero).joule;
     }
 
     /// The mean diagonal entry of W for each block, (m/s)/(N s).
@@ -324,7 +324,7 @@ impl PreparedProblem {
             error.estimate = self.safe(error.estimate, clean.joule + error.momentum);
         }
         // Where the scale is rounding, so is most of the local error: the rest is the method's.
-        if error.momentum == 0.0 && self.scale <= ROUNDED * rounding {
+        if error.momentum == 0.0 && self.scale <= ROUNDING_SCALE_RATIO * rounding {
             let Residual { scale, estimate, .. } = error;
             error = Residual { scale, estimate, ..clean };
         }
@@ -384,7 +384,7 @@ impl PreparedProblem {
         }
         waiting.sort_unstable();
         for rows in waiting.chunk_by(|a, b| a.0 == b.0) {
-            rows.chunks(TOGETHER).for_each(|rows| self.add_products(problem, rows[0].0, rows));
+            rows.chunks(RIGHT_HAND_SIDES).for_each(|rows| self.add_products(problem, rows[0].0, rows));
         }
         let blocks = self.a.iter_mut().zip(problem.J.row_starts.windows(2));
         blocks.for_each(|(a, starts)| *a /= (starts[1] - starts[0]) as f64);
@@ -395,12 +395,12 @@ impl PreparedProblem {
     fn trace_of_whole(&self, block: &RowBlock<'_>) -> Option<f64> {
         let cliques = &self.factor.cliques;
         let (mut at, mut sum) = (0, 0.0);
-        let mut whitened = [0.0; WHOLE];
+        let mut whitened = [0.0; MAX_STACK_CLIQUE];
         while at < block.columns.len() {
             let c = cliques.of[block.columns[at] as usize] as usize;
             let members = cliques.members(c);
             let n = members.len();
-            if n > WHOLE || block.columns.get(at..at + n)? != members {
+            if n > MAX_STACK_CLIQUE || block.columns.get(at..at + n)? != members {
                 return None;
             }
             let l = self.factor.dense(c)?;
@@ -468,16 +468,16 @@ impl PreparedProblem {
 }
 
 /// The largest clique whose rows are whitened on the stack: a rigid body.
-const WHOLE: usize = 6;
+const MAX_STACK_CLIQUE: usize = 6;
 
 /// Rows of a large clique whose products with H⁻¹ are formed together: the factor is read once for all of them.
-const TOGETHER: usize = 64;
+const RIGHT_HAND_SIDES: usize = 64;
 
 /// An energy scale of no more than this many times the energy of rounding is made of rounding.
-const ROUNDED: f64 = 100.0;
+const ROUNDING_SCALE_RATIO: f64 = 100.0;
 
 /// Share of the energy of the velocities that the rows see, in the energy scale.
-const SEEN: f64 = 1e-8;
+const FREE_ENERGY_SHARE: f64 = 1e-8;
 
 /// `Σ_k ½ ‖u_k‖² / a_k`.
 fn seen(row_starts: &[usize], a: &[f64], u: &[f64]) -> f64 {

@@ -28,7 +28,7 @@ pub struct Rows {
 }
 
 /// Columns of a block of two rigid bodies.
-const PAIR: usize = 12;
+const COLUMNS_OF_TWO_BODIES: usize = 12;
 
 /// One block of rows.
 #[derive(Clone, Copy, Debug)]
@@ -80,7 +80,7 @@ impl<'a> RowBlock<'a> {
 
     /// Columns and rows of a block of two rigid bodies, the most frequent one: loops of known length take half the time.
     #[inline]
-    fn pair(&self) -> Option<(&'a [u32; PAIR], &'a [[f64; PAIR]])> {
+    fn pair(&self) -> Option<(&'a [u32; COLUMNS_OF_TWO_BODIES], &'a [[f64; COLUMNS_OF_TWO_BODIES]])> {
         Some((self.columns.try_into().ok()?, self.values.as_chunks().0))
     }
 
@@ -109,8 +109,8 @@ impl<'a> RowBlock<'a> {
 
 /// The entries of `v` at these columns. (`map` is not inlined where it is called often.)
 #[inline(always)]
-fn fetch(v: &[f64], columns: &[u32; PAIR]) -> [f64; PAIR] {
-    let mut out = [0.0; PAIR];
+fn fetch(v: &[f64], columns: &[u32; COLUMNS_OF_TWO_BODIES]) -> [f64; COLUMNS_OF_TWO_BODIES] {
+    let mut out = [0.0; COLUMNS_OF_TWO_BODIES];
     out.iter_mut().zip(columns).for_each(|(x, &j)| *x = v[j as usize]);
     out
 }

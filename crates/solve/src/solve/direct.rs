@@ -40,7 +40,7 @@ pub struct Direct {
 }
 
 /// Refinement steps at most; each gains the digits that the factorization has.
-const REFINEMENTS: u64 = 4;
+const MAX_REFINEMENTS: u64 = 4;
 
 impl Direct {
     /// The method with these settings.
@@ -75,7 +75,7 @@ impl Solver for Direct {
         point.v.clone_from(&problem.k);
         prepared.factor().solve(&mut point.v);
         let mut best: Option<Residual> = None;
-        for _ in 0..REFINEMENTS {
+        for _ in 0..MAX_REFINEMENTS {
             problem.local_velocities(&point.v, &point.r, u);
             system.correct(u, &mut point.r);
             point.v.copy_from_slice(&problem.k);
@@ -106,7 +106,7 @@ impl ReducedSolver for Direct {
         point.r.clear();
         point.r.resize(reduced.rows(), 0.0);
         let mut best: Option<Residual> = None;
-        for _ in 0..REFINEMENTS {
+        for _ in 0..MAX_REFINEMENTS {
             reduced.local_velocities(&point.r, u);
             system.correct(u, &mut point.r);
             let error = prepared.error_reduced(reduced, &point.r);

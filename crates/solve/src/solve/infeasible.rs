@@ -10,7 +10,7 @@
 //!
 //! K∞: the directions in which reactions may grow without end (none for an interval with finite bounds; the normal alone for Coulomb's law,
 //! which asks of the velocities no more than u_n ≥ 0). In floating point `Jᵀd` is small instead of zero: d then excludes all
-//! velocities with `‖v‖_H < −w·d / ‖Jᵀd‖_H⁻¹`, and counts as a proof if these are [`BEYOND`] times what the data amount to.
+//! velocities with `‖v‖_H < −w·d / ‖Jᵀd‖_H⁻¹`, and counts as a proof if these are [`EXCLUDED_VELOCITY_RATIO`] times what the data amount to.
 //!
 //! # Algorithm
 //!
@@ -32,17 +32,17 @@ use crate::math::sparse::Csr;
 use crate::problem::{Law, PreparedProblem, Problem, Reduced, Solution, Tolerance};
 
 /// Velocities excluded, as a multiple of those in the problem's own data.
-const BEYOND: f64 = 1e6;
+const EXCLUDED_VELOCITY_RATIO: f64 = 1e6;
 /// The least `−w·d` relative to its own terms.
-const MARGIN: f64 = 1e-9;
+const MIN_RAY_MARGIN: f64 = 1e-9;
 /// Blocks with at least this part of the largest reaction of the ray are named.
-const SHARE: f64 = 1e-3;
+const NAMED_REACTION_RATIO: f64 = 1e-3;
 /// η: the weight of the proximal term, and the most steps.
-const WEIGHT: f64 = 1e-6;
-/// See [`WEIGHT`].
-const STEPS: usize = 6;
+const PROXIMAL_WEIGHT: f64 = 1e-6;
+/// See [`PROXIMAL_WEIGHT`].
+const MAX_PROXIMAL_STEPS: usize = 6;
 /// Violations below this part of the velocities in the data are none.
-const NONE: f64 = 1e-12;
+const NEGLIGIBLE_VIOLATION: f64 = 1e-12;
 
 /// A proof that no velocity satisfies all rows.
 #[derive(Clone, Debug, PartialEq)]
@@ -89,7 +89,7 @@ pub fn contradiction(problem: &Problem) -> Option<Contradiction> {
     let a = prepared.a().to_vec();
     let starts = &problem.J.row_starts;
     let mut nearest = problem.clone();
-    nearest.H.values.iter_mut().for_each(|h| *h *= WEIGHT);
+    nearest.H.values.iter_mut().for_each(|h| *h *= PROXIMAL_WEIGHT);
     for (k, law) in problem.laws.iter().enumerate() {
         nearest.laws[k] = law_of_ray(law, &problem.E[starts[k]..starts[k + 1]]);
         let soft = problem.E[starts[k]..starts[k + 1]].iter().any(|e| *e > 0.0);
@@ -99,7 +99,7 @@ pub fn contradiction(problem: &Problem) -> Option<Contradiction> {
     let mut v = problem.k.clone();
     prepared.factor().solve(&mut v);
     let size = data(problem, &a, &v);
-    for _ in 0..STEPS {
+    for _ in 0..MAX_PROXIMAL_STEPS {
         nearest.H.mul(&v, &mut nearest.k);
         let answer = solve(|solver, out| {
             *out = Solution::zero(problem.n(), problem.rows());
@@ -111,7 +111,7 @@ pub fn contradiction(problem: &Problem) -> Option<Contradiction> {
         }
         // The violation that is left, √J.
         let left: f64 = answer.r.iter().enumerate().map(|(i, d)| d * d * nearest.E[i]).sum::<f64>().sqrt();
-        if !(left > NONE * size) || answer.v == v {
+        if !(left > NEGLIGIBLE_VIOLATION * size) || answer.v == v {
             return None;
         }
         v = answer.v;
@@ -132,7 +132,7 @@ pub fn contradiction_reduced(reduced: &Reduced) -> Option<Contradiction> {
     for k in 0..reduced.laws.len() {
         for i in reduced.range(k) {
             let (columns, values) = reduced.W.row(i);
-            entries.extend(columns.iter().zip(values).map(|(&j, &w)| (i as u32, j, w / WEIGHT)));
+            entries.extend(columns.iter().zip(values).map(|(&j, &w)| (i as u32, j, w / PROXIMAL_WEIGHT)));
             entries.push((i as u32, i as u32, a[k]));
         }
     }
@@ -140,7 +140,7 @@ pub fn contradiction_reduced(reduced: &Reduced) -> Option<Contradiction> {
     let (mut s, mut image) = (vec![0.0; m], vec![0.0; m]);
     let size =
         (0..a.len()).flat_map(|k| reduced.range(k).map(move |i| (k, i))).map(|(k, i)| reduced.q[i].powi(2) / a[k]).sum::<f64>().sqrt();
-    for _ in 0..STEPS {
+    for _ in 0..MAX_PROXIMAL_STEPS {
         reduced.W.mul(&s, &mut image);
         nearest.q.iter_mut().zip(&reduced.q).zip(&image).for_each(|((x, q), ws)| *x = q + ws);
         let answer = solve(|solver, out| {
@@ -151,10 +151,10 @@ pub fn contradiction_reduced(reduced: &Reduced) -> Option<Contradiction> {
             return Some(proof);
         }
         let left: f64 = (0..a.len()).map(|k| reduced.range(k).map(|i| a[k] * answer.r[i].powi(2)).sum::<f64>()).sum::<f64>().sqrt();
-        if !(left > NONE * size) {
+        if !(left > NEGLIGIBLE_VIOLATION * size) {
             return None;
         }
-        s.iter_mut().zip(&answer.r).for_each(|(s, d)| *s += d / WEIGHT);
+        s.iter_mut().zip(&answer.r).for_each(|(s, d)| *s += d / PROXIMAL_WEIGHT);
     }
     None
 }
@@ -172,7 +172,8 @@ fn skew(reduced: &Reduced) -> Option<Contradiction> {
     }
     let (prepared, m) = (PreparedProblem::of_reduced(reduced), reduced.rows());
     let a = prepared.a();
-    let mut nearest = Problem { H: Csr::diagonal(&a.iter().map(|a| WEIGHT * a.max(1e-12)).collect::<Vec<_>>()), ..Problem::default() };
+    let mut nearest =
+        Problem { H: Csr::diagonal(&a.iter().map(|a| PROXIMAL_WEIGHT * a.max(1e-12)).collect::<Vec<_>>()), ..Problem::default() };
     let held: Vec<u32> = (0..m as u32).filter(|&i| reduced.laws[i as usize] == Law::Unilateral).collect();
     let mut entries: Vec<(u32, u32, f64)> = Vec::new();
     for i in 0..m {
@@ -187,7 +188,7 @@ fn skew(reduced: &Reduced) -> Option<Contradiction> {
     nearest.k = vec![0.0; m];
     let mut v = vec![0.0; m];
     let size = (0..m).map(|i| reduced.q[i].powi(2) / a[i]).sum::<f64>().sqrt();
-    for _ in 0..STEPS {
+    for _ in 0..MAX_PROXIMAL_STEPS {
         nearest.H.mul(&v, &mut nearest.k);
         let answer = solve(|solver, out| {
             *out = Solution::zero(m, nearest.rows());
@@ -305,11 +306,11 @@ fn judged(laws: &[Law], starts: &[usize], a: &[f64], w: &[f64], ray: Vec<f64>, a
         terms += (w * d).abs();
     }
     let against = -sum.value();
-    if !(against > MARGIN * terms && against >= BEYOND * allowed) {
+    if !(against > MIN_RAY_MARGIN * terms && against >= EXCLUDED_VELOCITY_RATIO * allowed) {
         return None;
     }
     let share = |k: usize| a[k].sqrt() * ray[starts[k]..starts[k + 1]].iter().fold(0.0f64, |m, x| m.max(x.abs()));
     let largest = (0..laws.len()).map(share).fold(0.0, f64::max);
-    let blocks = (0..laws.len()).filter(|&k| share(k) >= SHARE * largest).collect();
+    let blocks = (0..laws.len()).filter(|&k| share(k) >= NAMED_REACTION_RATIO * largest).collect();
     Some(Contradiction { ray, blocks })
 }

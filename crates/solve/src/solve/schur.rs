@@ -27,7 +27,7 @@ use crate::math::sparse::Csr;
 use crate::problem::{Problem, Solution};
 
 /// Cliques smaller than this are left alone.
-const LEAST: usize = 96;
+const MIN_CLIQUE_UNKNOWNS: usize = 96;
 const NONE: u32 = u32::MAX;
 
 /// A clique whose untouched unknowns are eliminated.
@@ -74,7 +74,7 @@ impl Schur {
         for c in 0..self.cliques.len() {
             let members = self.cliques.members(c);
             let count = members.iter().filter(|&&i| self.touched[i as usize]).count();
-            if members.len() < LEAST || 2 * count > members.len() {
+            if members.len() < MIN_CLIQUE_UNKNOWNS || 2 * count > members.len() {
                 continue;
             }
             let old = known.iter().position(|p| p.members == members).map(|p| known.swap_remove(p));

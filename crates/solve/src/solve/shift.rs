@@ -12,7 +12,7 @@
 //!
 //! 1. x from the guess (zero without one).
 //! 2. (v, r) from the convex method, warm from the last answer; compute its error under Coulomb's law; stop if accepted.
-//! 3. f = G(x) − x. Anderson: x ← G(x) − ΔG γ, γ = argmin ‖f − ΔF γ‖ over the last [`MEMORY`] differences.
+//! 3. f = G(x) − x. Anderson: x ← G(x) − ΔG γ, γ = argmin ‖f − ΔF γ‖ over the last [`ANDERSON_DEPTH`] differences.
 //! 4. If ‖f‖ grew beyond twice the least seen: forget the differences and take a plain step from the best x.
 //! 5. If f vanishes and the error is still not accepted, what is left is the inner method's (a pyramid in place of the cone): stop.
 //!
@@ -29,14 +29,14 @@ use crate::problem::law::tangent_norm;
 use crate::problem::{Law, PreparedProblem, Problem, Reduced, Residual, Solution, Tolerance};
 
 /// Differences kept by Anderson's acceleration.
-pub const MEMORY: usize = 8;
+pub const ANDERSON_DEPTH: usize = 8;
 /// The most outer iterations.
-pub const OUTER: u64 = 200;
+pub const MAX_OUTER_ITERATIONS: u64 = 200;
 
 /// Where f is worth no more than this part of the tolerated energy, x stands still.
-const STILL: f64 = 0.01;
+const STATIONARY_ENERGY_RATIO: f64 = 0.01;
 /// So often in a row before that is the end: the first time may be a lazy inner method.
-const STILL_TIMES: u32 = 2;
+const MAX_STATIONARY_ITERATIONS: u32 = 2;
 
 /// The section of the friction cones as the inner method has them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -328,7 +328,7 @@ impl<'a> Outer<'a> {
         } else if self.pyramids && self.stands_still(next, error.scale) {
             self.notes.push("the shift stands still: the rest of the error is the inner method's".into());
             Some(Status::Stalled)
-        } else if self.counts.outer >= OUTER {
+        } else if self.counts.outer >= MAX_OUTER_ITERATIONS {
             Some(Status::Stalled)
         } else {
             None
@@ -342,8 +342,8 @@ impl<'a> Outer<'a> {
     /// 5. x and G(x) are the same to a small part of the tolerance, again.
     fn stands_still(&mut self, next: &[f64], scale: f64) -> bool {
         let energy: f64 = next.iter().zip(&self.room.x).zip(&self.room.weight).map(|((g, x), w)| 0.5 * (w * (g - x)).powi(2)).sum();
-        self.still = if energy <= STILL * self.stop.tolerance.relative * scale { self.still + 1 } else { 0 };
-        self.still >= STILL_TIMES
+        self.still = if energy <= STATIONARY_ENERGY_RATIO * self.stop.tolerance.relative * scale { self.still + 1 } else { 0 };
+        self.still >= MAX_STATIONARY_ITERATIONS
     }
 
     /// Anderson's step, or a plain one from the best x where it led astray.
@@ -404,8 +404,8 @@ pub fn excess(error: &Residual, tolerance: &Tolerance) -> f64 {
 struct Anderson {
     /// Differences of f and of G(x), the newest last: so many of them are there.
     count: usize,
-    df: [Vec<f64>; MEMORY],
-    dg: [Vec<f64>; MEMORY],
+    df: [Vec<f64>; ANDERSON_DEPTH],
+    dg: [Vec<f64>; ANDERSON_DEPTH],
     /// f and G(x) of the last step, if there was one.
     stepped: bool,
     last_f: Vec<f64>,
@@ -421,7 +421,7 @@ impl Anderson {
     /// `x ←` the next x from f and G(x).
     fn next(&mut self, f: &[f64], g: &[f64], x: &mut Vec<f64>) {
         if std::mem::replace(&mut self.stepped, true) {
-            if self.count == MEMORY {
+            if self.count == ANDERSON_DEPTH {
                 self.df.rotate_left(1);
                 self.dg.rotate_left(1);
                 self.count -= 1;
@@ -450,14 +450,14 @@ impl Anderson {
 /// argmin ‖b − Σ γ_i a_i‖ by Gram–Schmidt, done twice; directions that add nothing get γ = 0. Newest first.
 #[derive(Default)]
 struct LeastSquares {
-    gamma: [f64; MEMORY],
+    gamma: [f64; ANDERSON_DEPTH],
     /// Orthonormal directions.
-    q: [Vec<f64>; MEMORY],
+    q: [Vec<f64>; ANDERSON_DEPTH],
 }
 
 impl LeastSquares {
     fn solve(&mut self, a: &[Vec<f64>], b: &[f64]) {
-        let (mut r, mut from, mut rank) = ([[0.0; MEMORY]; MEMORY], [0; MEMORY], 0);
+        let (mut r, mut from, mut rank) = ([[0.0; ANDERSON_DEPTH]; ANDERSON_DEPTH], [0; ANDERSON_DEPTH], 0);
         for i in (0..a.len()).rev() {
             let (done, rest) = self.q.split_at_mut(rank);
             let x = &mut rest[0];
@@ -480,7 +480,7 @@ impl LeastSquares {
                 rank += 1;
             }
         }
-        self.gamma = [0.0; MEMORY];
+        self.gamma = [0.0; ANDERSON_DEPTH];
         for row in (0..rank).rev() {
             let known: f64 = (row + 1..rank).map(|later| r[row][from[later]] * self.gamma[from[later]]).sum();
             self.gamma[from[row]] = (dot(&self.q[row], b) - known) / r[row][from[row]];

@@ -24,9 +24,9 @@ use crate::problem::Law;
 use crate::problem::law::tangent_norm;
 
 /// The most rounds.
-const ROUNDS: usize = 8;
+const MAX_ROUNDS: usize = 8;
 /// The most that τ is raised to where the factorization fails.
-const MOST_REGULAR: f64 = 1e-3;
+const MAX_REGULARIZATION: f64 = 1e-3;
 
 /// What a block does.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -62,7 +62,7 @@ pub(super) fn correct(frame: &Frame, base: &Base, tau: f64, mut visit: impl FnMu
     let mut targets = vec![0.0; frame.laws.len()];
     let (mut y, mut at) = (vec![0.0; m], Velocities::default());
     let mut system: Option<System> = None;
-    for round in 0..ROUNDS {
+    for round in 0..MAX_ROUNDS {
         frame.velocities(base, &y, &mut at);
         if round > 0 && visit(&y, &at) {
             return;
@@ -222,7 +222,7 @@ impl System {
         let mut values = Vec::new();
         let mut factor = Ldlt::analyse(&lower, Ordering::Amd);
         let (signs, mut tau) = (vec![1; rows.len()], tau);
-        while tau <= MOST_REGULAR.max(tau) {
+        while tau <= MAX_REGULARIZATION.max(tau) {
             values.clone_from(&lower.values);
             for (i, row) in rows.iter().enumerate() {
                 let at = lower.starts[i + 1] - 1;
@@ -232,7 +232,7 @@ impl System {
             if factor.factor(&values, &signs).is_ok() {
                 return Some(System { rows, factor });
             }
-            if tau >= MOST_REGULAR {
+            if tau >= MAX_REGULARIZATION {
                 break;
             }
             tau *= 100.0;

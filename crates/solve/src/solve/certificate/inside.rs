@@ -15,11 +15,11 @@ use crate::problem::{Law, Reduced, Solution, Tolerance};
 use crate::solve::{Method, StoppingCriteria};
 
 /// Sweeps and margins that are tried, one after another.
-const TRIES: [(u64, f64); 4] = [(50, 0.3), (200, 0.3), (200, 1.0), (800, 1.0)];
+const SWEEPS_AND_MARGINS: [(u64, f64); 4] = [(50, 0.3), (200, 0.3), (200, 1.0), (800, 1.0)];
 /// Up to so many rows the exact method is tried as well.
-const FACTORABLE: usize = 600;
+const MAX_FACTORED_ROWS: usize = 600;
 /// Blocks whose velocity exceeds this many times α are shortened.
-const FAR: f64 = 1e3;
+const MAX_VELOCITY_RATIO: f64 = 1e3;
 
 /// Moves `y` until its velocities are strictly feasible; true if they are.
 pub(super) fn shift(frame: &Frame, base: &Base, equalities: &mut Equalities, y: &mut Vec<f64>) -> bool {
@@ -40,8 +40,8 @@ pub(super) fn shift(frame: &Frame, base: &Base, equalities: &mut Equalities, y: 
         row_starts: frame.starts.clone(),
         names: Vec::new(),
     };
-    let exact = (y.len() <= FACTORABLE).then_some((Method::Newton, 60, 1.0));
-    for (method, work, margin) in TRIES.iter().map(|&(work, margin)| (Method::Psor, work, margin)).chain(exact) {
+    let exact = (y.len() <= MAX_FACTORED_ROWS).then_some((Method::Newton, 60, 1.0));
+    for (method, work, margin) in SWEEPS_AND_MARGINS.iter().map(|&(work, margin)| (Method::Psor, work, margin)).chain(exact) {
         ask(frame, &at, alpha, margin, &mut homogeneous);
         let mut answer = Solution::zero(0, y.len());
         let tolerance = Tolerance { relative: 1e-6, velocity: 0.1 * margin, bound: Some(f64::MAX) };
@@ -68,14 +68,14 @@ fn ask(frame: &Frame, at: &Velocities, alpha: f64, margin: f64, out: &mut Reduce
         let q = &mut out.q[range.clone()];
         let (u, noise) = (&at.u[range.clone()], &at.noise[range]);
         let length = crate::math::norm(u);
-        let factor = if length > FAR * alpha { FAR / length } else { alpha.recip() };
+        let factor = if length > MAX_VELOCITY_RATIO * alpha { MAX_VELOCITY_RATIO / length } else { alpha.recip() };
         q.iter_mut().zip(u).for_each(|(q, u)| *q = factor * u);
         let lack = lack_of_block(law, u, noise).max(0.0);
         match recession(law) {
             Law::Equality => q.fill(0.0),
             // Downwards where only the lower side is open.
             Law::Interval { hi: 0.0, .. } => q[0] += margin,
-            _ if length > FAR * alpha => q[0] += factor * lack - margin,
+            _ if length > MAX_VELOCITY_RATIO * alpha => q[0] += factor * lack - margin,
             _ => q[0] -= margin,
         }
     }

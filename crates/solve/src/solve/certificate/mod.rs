@@ -127,17 +127,17 @@ impl Default for Settings {
 }
 
 /// The least and the greatest regularisation of the active rows: the exact system, and one that forgives wrong branches.
-const TAUS: [f64; 2] = [1e-9, 1e-2];
+const REGULARIZATION_RANGE: [f64; 2] = [1e-9, 1e-2];
 /// Lacks up to this part of the largest terms of a velocity may be moved into w.
-const MOVABLE: f64 = 1e-12;
+const MAX_MOVED_W: f64 = 1e-12;
 /// Equality rows up to this part of their terms are at rounding.
-const ROUNDING: f64 = 2e-14;
+const EQUALITY_ROUNDING: f64 = 2e-14;
 /// A figure that holds for a moved w is preferred to a proved one only where it is this much smaller.
-const PREFERRED: f64 = 0.1;
+const MOVED_W_PREFERENCE: f64 = 0.1;
 /// A reduced W is taken for symmetric, and for semidefinite, up to this part of its entries.
-const SYMMETRIC: f64 = 1e-12;
-/// See [`SYMMETRIC`].
-const SEMIDEFINITE: f64 = 1e-10;
+const MAX_ASYMMETRY: f64 = 1e-12;
+/// See [`MAX_ASYMMETRY`].
+const MAX_NEGATIVE_EIGENVALUE: f64 = 1e-10;
 
 /// Makes certificates; keeps its memory.
 #[derive(Default)]
@@ -169,7 +169,7 @@ impl Best {
 
     /// The one to be reported.
     fn take(&mut self) -> Certificate {
-        let moved = self.moved.upper < PREFERRED * self.proved.upper;
+        let moved = self.moved.upper < MOVED_W_PREFERENCE * self.proved.upper;
         std::mem::take(if moved { &mut self.moved } else { &mut self.proved })
     }
 }
@@ -211,7 +211,7 @@ impl Certifier {
     pub fn certify_reduced(&mut self, reduced: &Reduced, r: &[f64]) -> Certificate {
         let fits = r.len() == reduced.rows() && r.iter().all(|x| x.is_finite()) && r.len() <= self.settings.most_rows;
         self.frame.set_reduced(reduced);
-        if !fits || reduced.asymmetry() > SYMMETRIC || !semidefinite(&reduced.W, self.frame.prepared.a(), &reduced.row_starts) {
+        if !fits || reduced.asymmetry() > MAX_ASYMMETRY || !semidefinite(&reduced.W, self.frame.prepared.a(), &reduced.row_starts) {
             return Certificate::unknown();
         }
         let mut base = self.frame.base_reduced(r);
@@ -254,7 +254,7 @@ impl Certifier {
     fn around(&mut self, base: &Base, offset: &[f64]) {
         let Certifier { frame, best, .. } = self;
         let mut equalities = Equalities::of(frame);
-        for tau in TAUS {
+        for tau in REGULARIZATION_RANGE {
             // The round that lacks least, to be moved inside if none was feasible.
             let mut nearest: Option<(f64, Vec<f64>)> = None;
             let mut found = Vec::new();
@@ -309,10 +309,10 @@ fn measure(frame: &mut Frame, base: &Base, offset: &[f64], y: &[f64], best: &mut
     let mut at = Velocities::default();
     frame.velocities(base, y, &mut at);
     let lack = frame.lack(base, &at);
-    if !(lack.overall <= MOVABLE) {
+    if !(lack.overall <= MAX_MOVED_W) {
         return;
     }
-    let proved = lack.normal <= 0.0 && lack.relative <= ROUNDING;
+    let proved = lack.normal <= 0.0 && lack.relative <= EQUALITY_ROUNDING;
     let m = y.len();
     let sum = |a: &[f64], b: &[f64], half: f64| -> Vec<f64> { (0..m).map(|i| offset[i] + half * (a[i] + b[i])).collect() };
     let zero = vec![0.0; m];
@@ -357,7 +357,7 @@ fn measure(frame: &mut Frame, base: &Base, offset: &[f64], y: &[f64], best: &mut
     }
 }
 
-/// Whether W is semidefinite, up to [`SEMIDEFINITE`] of its diagonal.
+/// Whether W is semidefinite, up to [`MAX_NEGATIVE_EIGENVALUE`] of its diagonal.
 fn semidefinite(w: &Csr, a: &[f64], starts: &[usize]) -> bool {
     let mut lower = Csr::empty(w.rows, w.rows);
     for k in 0..a.len() {
@@ -368,7 +368,7 @@ fn semidefinite(w: &Csr, a: &[f64], starts: &[usize]) -> bool {
                 lower.values.push(x);
             }
             lower.columns.push(i as u32);
-            lower.values.push(w.get(i, i) + SEMIDEFINITE * a[k].max(w.get(i, i)));
+            lower.values.push(w.get(i, i) + MAX_NEGATIVE_EIGENVALUE * a[k].max(w.get(i, i)));
             lower.starts[i + 1] = lower.columns.len();
         }
     }

@@ -22,7 +22,7 @@
 /// Three numbers of a block.
 pub type Triple = [f64; 3];
 
-const HALF: f64 = std::f64::consts::FRAC_1_SQRT_2;
+const INV_SQRT_2: f64 = std::f64::consts::FRAC_1_SQRT_2;
 
 /// What the reactions of a scaled block are confined to.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -273,26 +273,26 @@ impl Scaling {
 }
 
 /// The direction of a block that stays in its own basis (Q = 1).
-pub const UNTURNED: [f64; 2] = [0.0, 0.0];
+pub const IDENTITY_DIRECTION: [f64; 2] = [0.0, 0.0];
 
 /// `Qᵀ x`.
 #[inline]
 pub fn rotate(d: &[f64; 2], x: &Triple) -> Triple {
-    if *d == UNTURNED {
+    if *d == IDENTITY_DIRECTION {
         return *x;
     }
     let along = d[0] * x[1] + d[1] * x[2];
-    [HALF * (x[0] + along), HALF * (x[0] - along), d[0] * x[2] - d[1] * x[1]]
+    [INV_SQRT_2 * (x[0] + along), INV_SQRT_2 * (x[0] - along), d[0] * x[2] - d[1] * x[1]]
 }
 
 /// `Q y`.
 #[inline]
 pub fn rotate_back(d: &[f64; 2], y: &Triple) -> Triple {
-    if *d == UNTURNED {
+    if *d == IDENTITY_DIRECTION {
         return *y;
     }
-    let along = HALF * (y[0] - y[1]);
-    [HALF * (y[0] + y[1]), d[0] * along - d[1] * y[2], d[1] * along + d[0] * y[2]]
+    let along = INV_SQRT_2 * (y[0] - y[1]);
+    [INV_SQRT_2 * (y[0] + y[1]), d[0] * along - d[1] * y[2], d[1] * along + d[0] * y[2]]
 }
 
 #[cfg(test)]

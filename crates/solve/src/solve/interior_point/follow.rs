@@ -3,12 +3,12 @@
 //! The path ([`super::path`]) leads from any interior point to a solution, an iteration at a time. Once the active set stands still
 //! Newton steps end it sooner: they are tried with two weights of the velocities, three times each at most.
 
-use super::{End, InteriorPoint, LATE_CROWD, Point, Run, Space};
+use super::{End, InteriorPoint, MAX_ACTIVE_RATIO_ON_PATH, Point, Run, Space};
 
 /// Newton steps are tried from the path when its gap has fallen to this part since the last try.
-const SETTLED: f64 = 1e-2;
+const GAP_DECREASE_BEFORE_NEWTON: f64 = 1e-2;
 /// See [`InteriorPoint::far`].
-const FAR: f64 = 10.0;
+const FAR_FROM_PATH: f64 = 10.0;
 
 /// Newton steps tried from the path: the weight of velocities, the gap at the last try, and how many tries there were.
 struct Try {
@@ -65,7 +65,10 @@ impl InteriorPoint {
                 let pattern = if i == 0 { a } else { b };
                 std::mem::swap(pattern, before);
                 self.newton.pattern(&self.scaled, attempt.c, &point.r, pattern);
-                if *pattern == *before && gap < SETTLED * attempt.last && self.promising(LATE_CROWD, &point.v, &point.r) {
+                if *pattern == *before
+                    && gap < GAP_DECREASE_BEFORE_NEWTON * attempt.last
+                    && self.promising(MAX_ACTIVE_RATIO_ON_PATH, &point.v, &point.r)
+                {
                     (attempt.last, attempt.count) = (gap, attempt.count + 1);
                     space.v.clone_from(&point.v);
                     space.r.clone_from(&point.r);
@@ -82,7 +85,7 @@ impl InteriorPoint {
     /// Whether the point of this gap cannot be the answer yet. A contact's error is (μ/r)² where its μ is u·r: a gap
     /// many times the root of the tolerance is far too much, and judging it costs as much as a back-substitution.
     fn far(&self, run: &Run<'_>, gap: f64) -> bool {
-        !run.stop.history && gap * self.scaled.degree() as f64 > FAR * run.stop.tolerance.relative.sqrt() * self.prepared.scale()
+        !run.stop.history && gap * self.scaled.degree() as f64 > FAR_FROM_PATH * run.stop.tolerance.relative.sqrt() * self.prepared.scale()
     }
 
     /// The end of the path, its last point judged.

@@ -8,15 +8,15 @@
 //!
 //! The reactions of a method that cannot succeed grow along such a ray. A ray found in floating point
 //! has `Jᵀ r` small instead of zero: then it excludes all velocities with `‖v‖_H < −w·r / ‖Jᵀr‖_H⁻¹`, and
-//! the problem is called infeasible if that exceeds [`BEYOND`] times the energy that the problem holds.
+//! the problem is called infeasible if that exceeds [`EXCLUDED_VELOCITY_RATIO`] times the energy that the problem holds.
 
 use super::cone::Kind;
 use super::scaled::Scaled;
 
 /// Velocities excluded, as a multiple of what the problem's own data amount to.
-const BEYOND: f64 = 1e6;
+const EXCLUDED_VELOCITY_RATIO: f64 = 1e6;
 /// Blocks with at least this part of the largest reaction of the ray are named.
-const SHARE: f64 = 1e-3;
+const NAMED_REACTION_RATIO: f64 = 1e-3;
 
 /// The blocks of the problem that contradict each other, as one of these rays of reactions proves it; none if none does.
 pub fn conflict(scaled: &Scaled, rays: &[Vec<f64>]) -> Vec<usize> {
@@ -45,10 +45,10 @@ fn proof(scaled: &Scaled, mut ray: Vec<f64>) -> Option<Vec<usize>> {
     let against = -crate::math::dot(&scaled.w, &ray);
     let leak = crate::math::norm(&push) + crate::math::dot(&soft, &ray).max(0.0).sqrt();
     let data = crate::math::norm(&scaled.w).max(crate::math::norm(&scaled.k));
-    if !(against > 1e-9 * data && against >= BEYOND * leak * data.max(against)) {
+    if !(against > 1e-9 * data && against >= EXCLUDED_VELOCITY_RATIO * leak * data.max(against)) {
         return None;
     }
     let share = |block: &super::scaled::Block| block.pick(&ray).iter().fold(0.0f64, |m, x| m.max(x.abs()));
     let largest = scaled.blocks.iter().map(share).fold(0.0, f64::max);
-    Some(scaled.blocks.iter().filter(|b| share(b) >= SHARE * largest).map(|b| b.source).collect())
+    Some(scaled.blocks.iter().filter(|b| share(b) >= NAMED_REACTION_RATIO * largest).map(|b| b.source).collect())
 }

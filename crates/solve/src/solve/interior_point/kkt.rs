@@ -14,12 +14,12 @@
 //! long without them), nor rows coupled to others by compliance.
 //!
 //! Order of elimination: as the bodies are numbered, each row right after the last that it touches, if the factor stays narrow so
-//! (a chain, [`crate::math::skyline`]); else minimum degree; where masses span more than [`EXTREME`], light unknowns first
+//! (a chain, [`crate::math::skyline`]); else minimum degree; where masses span more than [`EXTREME_MASS_RATIO`], light unknowns first
 //! and each row right after the last unknown that it touches, without which heavy bodies on light ones
 //! lose all digits; small systems of that kind are factored in twice the precision ([`crate::math::twofold`]).
 
-use super::cone::{Kind, UNTURNED, rotate};
-use super::scaled::{EXTREME, Scaled};
+use super::cone::{IDENTITY_DIRECTION, Kind, rotate};
+use super::scaled::{EXTREME_MASS_RATIO, Scaled};
 use crate::math::condensed::{self, Condensed, Group};
 use crate::math::double_double::Envelope;
 use crate::math::ldlt::{BadPivot, Ldlt, Ordering};
@@ -31,7 +31,7 @@ use crate::math::sparse::Csr;
 const MAX_DOUBLE_DOUBLE_ENTRIES: usize = 200_000;
 
 /// The factor is narrow if its rows hold at most so many numbers, on average.
-const NARROW: usize = 24;
+const MAX_NARROW_ROW: usize = 24;
 
 /// The diagonal of the rows, and the bases they are turned into.
 #[derive(Default)]
@@ -50,7 +50,7 @@ impl Diagonal {
     /// Zero everywhere, no row pinned.
     pub fn reset(&mut self, blocks: usize, rows: usize) {
         self.direction.clear();
-        self.direction.resize(blocks, UNTURNED);
+        self.direction.resize(blocks, IDENTITY_DIRECTION);
         for list in [&mut self.entries, &mut self.regular] {
             list.clear();
             list.resize(rows, 0.0);
@@ -117,7 +117,7 @@ impl Kkt {
         self.layout(scaled);
         self.shift.clear();
         self.shift.resize(size, 0.0);
-        self.light_first = scaled.mass_ratio() > EXTREME;
+        self.light_first = scaled.mass_ratio() > EXTREME_MASS_RATIO;
         let (starts, columns, light) = &self.analysed;
         self.groups.set(scaled, self.light_first);
         let groups = &self.groups.list;
@@ -147,7 +147,7 @@ impl Kkt {
             let mut index = vec![u32::MAX; self.lower.rows];
             self.condensed.kept.iter().enumerate().for_each(|(c, &i)| index[i as usize] = c as u32);
             let order: Vec<u32> = rows_after(scaled, &unknowns).iter().map(|&i| index[i as usize]).filter(|&c| c != u32::MAX).collect();
-            match Skyline::analyse(lower, order, NARROW * lower.rows) {
+            match Skyline::analyse(lower, order, MAX_NARROW_ROW * lower.rows) {
                 Some(skyline) => Factor::Narrow(Box::new(skyline)),
                 None => {
                     let blocks = natural_blocks(scaled);

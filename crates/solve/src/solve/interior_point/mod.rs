@@ -78,31 +78,31 @@ pub struct Settings {
 }
 
 /// The most factorizations of one convex problem, if not said otherwise.
-const WORK: u64 = 100;
+const DEFAULT_FACTORIZATIONS: u64 = 100;
 /// The most Newton steps in a row.
-const STEPS: u64 = 8;
+const MAX_NEWTON_STEPS_IN_A_ROW: u64 = 8;
 /// A guess is moved inside if it is at least this much better than no reactions, in √J per cone.
-const WORTH: f64 = 0.3;
+const MAX_GUESS_MERIT_RATIO: f64 = 0.3;
 /// The part of its error by which [`Warm::Full`] moves the guess inside.
-const BARELY: f64 = 1e-3;
+const FULL_WARM_MARGIN: f64 = 1e-3;
 /// Newton steps are not tried where the active rows per unknown exceed this: from the first system.
-const COLD_CROWD: f64 = 0.5;
-/// With more cones than this the first system says less: then [`MANY_CROWD`] holds.
-const MANY: usize = 1000;
-/// See [`MANY`].
-const MANY_CROWD: f64 = 0.2;
+const MAX_ACTIVE_RATIO_COLD: f64 = 0.5;
+/// With more cones than this the first system says less: then [`MAX_ACTIVE_RATIO_LARGE`] holds.
+const LARGE_CONE_COUNT: usize = 1000;
+/// See [`LARGE_CONE_COUNT`].
+const MAX_ACTIVE_RATIO_LARGE: f64 = 0.2;
 /// With so few cones they are tried in any case.
-const FEW: usize = 64;
-/// As [`COLD_CROWD`], from a guess of the caller: the step before had the same active rows, and Newton's system was solvable there.
-const GUESS_CROWD: f64 = 1.2;
-/// As [`COLD_CROWD`], from what sweeps leave.
-const SWEPT_CROWD: f64 = 1.0;
-/// As [`COLD_CROWD`], from the path; there the active set is the true one.
-const LATE_CROWD: f64 = 1.1;
+const SMALL_CONE_COUNT: usize = 64;
+/// As [`MAX_ACTIVE_RATIO_COLD`], from a guess of the caller: the step before had the same active rows, and Newton's system was solvable there.
+const MAX_ACTIVE_RATIO_WARM: f64 = 1.2;
+/// As [`MAX_ACTIVE_RATIO_COLD`], from what sweeps leave.
+const MAX_ACTIVE_RATIO_SWEPT: f64 = 1.0;
+/// As [`MAX_ACTIVE_RATIO_COLD`], from the path; there the active set is the true one.
+const MAX_ACTIVE_RATIO_ON_PATH: f64 = 1.1;
 /// Rises of the merit that are borne where masses are extreme.
-const EXTREME_RISES: u64 = 8;
+const MAX_MERIT_RISES_OF_EXTREME_MASSES: u64 = 8;
 /// A Newton step must lower the merit to this part.
-const DESCENT: f64 = 0.3;
+const MERIT_DECREASE: f64 = 0.3;
 
 /// The method and its work space; kept from step to step it keeps the analysis of the pattern.
 #[derive(Default)]
@@ -376,8 +376,8 @@ impl InteriorPoint {
         if self.consider(run, &space.v, &space.r) && run.sweeps == 0 {
             return End::Accepted;
         }
-        let crowd = if run.sweeps > 0 { SWEPT_CROWD } else { GUESS_CROWD };
-        if self.settings.warm == Warm::Best && self.promising(crowd, &space.v, &space.r) {
+        let max_active_ratio = if run.sweeps > 0 { MAX_ACTIVE_RATIO_SWEPT } else { MAX_ACTIVE_RATIO_WARM };
+        if self.settings.warm == Warm::Best && self.promising(max_active_ratio, &space.v, &space.r) {
             let end = self.descend(run, 1.0, space);
             if end != End::Stuck {
                 return end;
@@ -387,12 +387,12 @@ impl InteriorPoint {
         let degree = self.scaled.degree();
         let margin = (2.0 * self.newton.merit(&self.scaled, v, r) / degree.max(1) as f64).sqrt();
         let nothing = (2.0 * self.prepared.scale() / degree.max(1) as f64).sqrt();
-        if degree == 0 || !(margin < WORTH * nothing) {
+        if degree == 0 || !(margin < MAX_GUESS_MERIT_RATIO * nothing) {
             return End::Stuck;
         }
         u.resize(self.scaled.rows(), 0.0);
         self.scaled.local_velocities(v, r, u);
-        let margin = if self.settings.warm == Warm::Full { BARELY * margin } else { margin };
+        let margin = if self.settings.warm == Warm::Full { FULL_WARM_MARGIN * margin } else { margin };
         start::inside(&self.scaled, (v, r), u, margin, point);
         self.follow(run, space)
     }
@@ -416,23 +416,23 @@ impl InteriorPoint {
         if self.consider(run, v, r) {
             return End::Accepted;
         }
-        let (degree, crowded) = (self.scaled.degree(), self.newton.crowded(&self.scaled, v, r));
-        let crowd = if degree > MANY { MANY_CROWD } else { COLD_CROWD };
-        if crowded < crowd || degree <= FEW {
+        let (degree, active_ratio) = (self.scaled.degree(), self.newton.active_ratio(&self.scaled, v, r));
+        let max_active_ratio = if degree > LARGE_CONE_COUNT { MAX_ACTIVE_RATIO_LARGE } else { MAX_ACTIVE_RATIO_COLD };
+        if active_ratio < max_active_ratio || degree <= SMALL_CONE_COUNT {
             let end = self.descend(run, 1.0, space);
             if end != End::Stuck || degree == 0 {
                 return end;
             }
         }
         // 4 to 6. The path; the reactions of the first system reach over a few contacts only, those of a pile over its height.
-        let deep = if crowded < LATE_CROWD { (degree as f64 / 500.0).powf(1.5).clamp(1.0, 30.0) } else { 1.0 };
+        let deep = if active_ratio < MAX_ACTIVE_RATIO_ON_PATH { (degree as f64 / 500.0).powf(1.5).clamp(1.0, 30.0) } else { 1.0 };
         start::cold(&self.scaled, &space.glued, deep, &mut space.u, &mut space.point);
         self.follow(run, space)
     }
 
     /// Whether Newton steps are worth trying from here: few cones, or not too many active rows per unknown.
-    fn promising(&mut self, crowd: f64, v: &[f64], r: &[f64]) -> bool {
-        self.scaled.degree() <= FEW || self.newton.crowded(&self.scaled, v, r) < crowd
+    fn promising(&mut self, max_active_ratio: f64, v: &[f64], r: &[f64]) -> bool {
+        self.scaled.degree() <= SMALL_CONE_COUNT || self.newton.active_ratio(&self.scaled, v, r) < max_active_ratio
     }
 
     /// Newton steps from `space.v` and `space.r` while they pay, counted.
@@ -450,7 +450,8 @@ impl InteriorPoint {
         step_v.clone_from(v);
         step_r.clone_from(r);
         let (mut merit, mut rises) = (least, 0);
-        let steps = if self.kkt.light_first { STEPS + EXTREME_RISES } else { STEPS };
+        let steps =
+            if self.kkt.light_first { MAX_NEWTON_STEPS_IN_A_ROW + MAX_MERIT_RISES_OF_EXTREME_MASSES } else { MAX_NEWTON_STEPS_IN_A_ROW };
         for _ in 0..steps {
             if self.used_up(run) {
                 return End::Budget;
@@ -463,11 +464,11 @@ impl InteriorPoint {
                 return End::Accepted;
             }
             let next = self.newton.merit(&self.scaled, step_v, step_r);
-            if !(next <= DESCENT * merit) {
+            if !(next <= MERIT_DECREASE * merit) {
                 // Under extreme masses the merit must first rise: to stop the light body at the bottom
                 // shows each heavier one above that it falls. Then only rising again and again ends it.
                 rises += 1;
-                if !self.kkt.light_first || rises > EXTREME_RISES {
+                if !self.kkt.light_first || rises > MAX_MERIT_RISES_OF_EXTREME_MASSES {
                     return End::Stuck;
                 }
             }
@@ -509,7 +510,7 @@ impl InteriorPoint {
     }
 
     fn used_up(&self, run: &Run<'_>) -> bool {
-        self.kkt.factorizations - run.first_factorization >= run.stop.work.unwrap_or(WORK) || run.stop.deadline_passed()
+        self.kkt.factorizations - run.first_factorization >= run.stop.work.unwrap_or(DEFAULT_FACTORIZATIONS) || run.stop.deadline_passed()
     }
 
     fn project(&self, r: &mut [f64]) {

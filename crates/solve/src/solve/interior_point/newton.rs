@@ -9,16 +9,16 @@
 //! Near a solution whose active set is known it ends at rounding in one to three steps; a step is kept
 //! only if the merit ½(‖natural map‖² + ‖momentum defect‖²) falls to a third.
 
-use super::cone::{Kind, Triple, UNTURNED, length, rotate, rotate_back};
+use super::cone::{IDENTITY_DIRECTION, Kind, Triple, length, rotate, rotate_back};
 use super::kkt::{Diagonal, Kkt};
-use super::path::FREE_REGULAR;
+use super::path::EQUALITY_REGULARIZATION;
 use super::scaled::Scaled;
 use crate::math::ldlt::BadPivot;
 
 /// Compliance added to active rows, in the unit of the scaled W.
-const REGULAR: f64 = 1e-12;
+const ACTIVE_ROW_REGULARIZATION: f64 = 1e-12;
 /// Steps of refinement against the system without it.
-const REFINE: usize = 3;
+const REFINEMENT_STEPS: usize = 3;
 
 /// Work space of the step.
 #[derive(Default)]
@@ -49,17 +49,17 @@ impl Newton {
     pub fn step(&mut self, scaled: &Scaled, kkt: &mut Kkt, c: f64, v: &mut [f64], r: &mut [f64]) -> Result<(), BadPivot> {
         self.evaluate(scaled, v, r, false);
         let n = scaled.n();
-        self.linearise(scaled, c, r, if kkt.light_first { 0.0 } else { REGULAR });
+        self.linearise(scaled, c, r, if kkt.light_first { 0.0 } else { ACTIVE_ROW_REGULARIZATION });
         if let Err(bad) = kkt.factor(scaled, &self.diagonal) {
             if !kkt.light_first {
                 return Err(bad);
             }
             for (regular, pinned) in self.diagonal.regular.iter_mut().zip(&self.diagonal.pinned) {
-                *regular = if *pinned { 0.0 } else { regular.max(REGULAR) };
+                *regular = if *pinned { 0.0 } else { regular.max(ACTIVE_ROW_REGULARIZATION) };
             }
             kkt.factor(scaled, &self.diagonal)?;
         }
-        kkt.solve(&mut self.right, REFINE);
+        kkt.solve(&mut self.right, REFINEMENT_STEPS);
         for (v, dv) in v.iter_mut().zip(&self.right) {
             *v += dv;
         }
@@ -92,7 +92,7 @@ impl Newton {
     }
 
     /// Active rows per unknown that they touch: above one, Newton's system contradicts itself almost surely.
-    pub fn crowded(&mut self, scaled: &Scaled, v: &[f64], r: &[f64]) -> f64 {
+    pub fn active_ratio(&mut self, scaled: &Scaled, v: &[f64], r: &[f64]) -> f64 {
         self.measure(scaled, v, r);
         let touched = &mut self.touched;
         touched.clear();
@@ -147,7 +147,7 @@ impl Newton {
                 let (b, res) = (part.b[i], part.res[i]);
                 if b > 1e-12 {
                     self.diagonal.entries[row] = c * (1.0 - b) / b;
-                    self.diagonal.regular[row] = if block.kind == Kind::Free { FREE_REGULAR } else { regular };
+                    self.diagonal.regular[row] = if block.kind == Kind::Free { EQUALITY_REGULARIZATION } else { regular };
                     self.right[n + row] = c * res / b;
                 } else {
                     self.diagonal.pinned[row] = true;
@@ -200,7 +200,7 @@ fn linear(kind: Kind, c: f64, u: &Triple, r: &Triple) -> Linear {
             if minus > 0.0 {
                 // A sticking contact in its own basis: turned, its normal would mix with its tangents, and
                 // a light body under heavy ones would lose its digits.
-                return Linear { d: UNTURNED, b: [1.0; 3], res: u.map(|u| u / c) };
+                return Linear { d: IDENTITY_DIRECTION, b: [1.0; 3], res: u.map(|u| u / c) };
             }
             let around = if minus >= 0.0 {
                 1.0

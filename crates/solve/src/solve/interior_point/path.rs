@@ -15,18 +15,18 @@ use super::scaled::Scaled;
 use crate::math::ldlt::BadPivot;
 
 /// The part of the way to the boundary that a step may take.
-const FRACTION: f64 = 0.99;
+const BOUNDARY_FRACTION: f64 = 0.99;
 /// Further correctors per iteration, and how much longer a step each of them aims at.
-const CORRECTORS: usize = 4;
-const LONGER: f64 = 0.3;
+const MAX_CORRECTORS: usize = 4;
+const CORRECTOR_STEP_GAIN: f64 = 0.3;
 /// A step that long needs no further correctors.
-const ENOUGH: f64 = 0.98;
+const STEP_WITHOUT_CORRECTORS: f64 = 0.98;
 /// Compliance added to rows in cones and to equality rows, in the unit of the scaled W (mean diagonal 1).
-const CONE_REGULAR: f64 = 1e-15;
-/// See [`CONE_REGULAR`]: the most that is tried.
-const MOST_REGULAR: f64 = 1e-6;
-/// See [`CONE_REGULAR`].
-pub const FREE_REGULAR: f64 = 1e-10;
+const CONE_REGULARIZATION: f64 = 1e-15;
+/// See [`CONE_REGULARIZATION`]: the most that is tried.
+const MAX_REGULARIZATION: f64 = 1e-6;
+/// See [`CONE_REGULARIZATION`].
+pub const EQUALITY_REGULARIZATION: f64 = 1e-10;
 
 /// A point strictly inside all cones.
 #[derive(Clone, Default)]
@@ -92,16 +92,16 @@ impl Path {
     pub fn iterate(&mut self, scaled: &Scaled, kkt: &mut Kkt, point: &mut Point) -> Result<f64, BadPivot> {
         self.residuals(scaled, point);
         // A stored W that is indefinite by its rounding needs more; once more is always more.
-        self.regular = self.regular.max(if kkt.light_first { 0.0 } else { CONE_REGULAR });
+        self.regular = self.regular.max(if kkt.light_first { 0.0 } else { CONE_REGULARIZATION });
         self.scale(scaled, point);
         while let Err(bad) = kkt.factor(scaled, &self.diagonal) {
-            if self.regular >= MOST_REGULAR {
+            if self.regular >= MAX_REGULARIZATION {
                 return Err(bad);
             }
-            self.regular = (1e3 * self.regular).max(CONE_REGULAR);
+            self.regular = (1e3 * self.regular).max(CONE_REGULARIZATION);
             self.scale(scaled, point);
         }
-        let refine = if kkt.light_first || self.regular > CONE_REGULAR { 3 } else { 0 };
+        let refine = if kkt.light_first || self.regular > CONE_REGULARIZATION { 3 } else { 0 };
         let gap = point.gap(scaled);
         // Predictor: straight at the solution.
         self.target.clear();
@@ -157,7 +157,7 @@ impl Path {
             let scaling = pair.scaling(block.kind);
             let range = block.range();
             match block.kind {
-                Kind::Free => self.diagonal.regular[block.first] = FREE_REGULAR,
+                Kind::Free => self.diagonal.regular[block.first] = EQUALITY_REGULARIZATION,
                 Kind::Box { .. } => {
                     self.diagonal.entries[block.first] = scaling.stretch[0].powi(2) + scaling.stretch[1].powi(2);
                     self.diagonal.regular[block.first] = regular;
@@ -194,12 +194,12 @@ impl Path {
 
     /// Gondzio's correctors: where the complementarity products after a longer step leave [0.1, 10] σμ, move them back.
     fn correct_further(&mut self, scaled: &Scaled, kkt: &mut Kkt, refine: usize, centre: f64, best: &mut Direction) {
-        for _ in 0..CORRECTORS {
+        for _ in 0..MAX_CORRECTORS {
             let step = best.shorter();
-            if step > ENOUGH || centre <= 0.0 {
+            if step > STEP_WITHOUT_CORRECTORS || centre <= 0.0 {
                 break;
             }
-            let longer = (step + LONGER).min(1.0);
+            let longer = (step + CORRECTOR_STEP_GAIN).min(1.0);
             self.trial.clear();
             self.trial.extend_from_slice(&self.target);
             for (k, block) in scaled.blocks.iter().enumerate() {
@@ -271,12 +271,12 @@ impl Path {
     fn reach(&self, scaled: &Scaled, d: &[Triple]) -> f64 {
         let all = scaled.blocks.iter().zip(&self.scalings).zip(d);
         let reach = all.map(|((b, s), d)| s.reach(b.kind, d)).fold(f64::INFINITY, f64::min);
-        (FRACTION * reach).min(1.0)
+        (BOUNDARY_FRACTION * reach).min(1.0)
     }
 
     /// μ after a step along `d`.
     fn gap_after(&self, scaled: &Scaled, d: &Direction) -> f64 {
-        let (su, sr) = ((d.step_u / FRACTION).min(1.0), (d.step_r / FRACTION).min(1.0));
+        let (su, sr) = ((d.step_u / BOUNDARY_FRACTION).min(1.0), (d.step_r / BOUNDARY_FRACTION).min(1.0));
         let mut sum = 0.0;
         for (k, block) in scaled.blocks.iter().enumerate() {
             if block.kind != Kind::Free {

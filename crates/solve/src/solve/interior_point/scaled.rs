@@ -20,10 +20,10 @@ use crate::math::sparse::Csr;
 use crate::problem::{Law, Problem, Reduced, Rows, Solution};
 
 /// The ratio of the entries of diag(H) above which masses are extreme: light unknowns are eliminated first, no sweeps, nothing is left out.
-pub const EXTREME: f64 = 1e8;
+pub const EXTREME_MASS_RATIO: f64 = 1e8;
 
 /// Entries of Ĵ below this part of the largest in their block are rounding.
-const NEGLIGIBLE: f64 = 1e-13;
+const NEGLIGIBLE_ENTRY: f64 = 1e-13;
 
 /// One block of the scaled problem.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -182,7 +182,7 @@ impl Scaled {
         self.J.clear(problem.n());
         self.J.columns.reserve(problem.J.columns.len());
         self.J.values.reserve(problem.J.values.len());
-        let negligible = if self.mass_ratio() > EXTREME { 0.0 } else { NEGLIGIBLE };
+        let negligible = if self.mass_ratio() > EXTREME_MASS_RATIO { 0.0 } else { NEGLIGIBLE_ENTRY };
         let Work { values, columns, kept, left, .. } = &mut self.work;
         for block in &self.blocks {
             let from = problem.J.block(block.source);

@@ -12,7 +12,7 @@
 
 use super::cone::{Kind, Pair};
 use super::kkt::{Diagonal, Kkt};
-use super::path::{FREE_REGULAR, Point};
+use super::path::{EQUALITY_REGULARIZATION, Point};
 use super::scaled::Scaled;
 use crate::math::ldlt::BadPivot;
 
@@ -30,7 +30,7 @@ pub fn glued(scaled: &Scaled, kkt: &mut Kkt, diagonal: &mut Diagonal, out: &mut 
     diagonal.reset(scaled.blocks.len(), scaled.rows());
     for block in &scaled.blocks {
         match block.kind {
-            Kind::Free => diagonal.regular[block.first] = FREE_REGULAR,
+            Kind::Free => diagonal.regular[block.first] = EQUALITY_REGULARIZATION,
             _ => diagonal.entries[block.range()].fill(1.0),
         }
     }

@@ -16,21 +16,21 @@
 //! end nowhere), none on meshes (a sweep would be as dear as a factorization), and none where joints outnumber contacts: they are solved exactly
 //! in each sweep, thirty of which cost more than the two factorizations that they save.
 
-use super::scaled::EXTREME;
-use super::{InteriorPoint, Run, Target, WORK, excess};
+use super::scaled::EXTREME_MASS_RATIO;
+use super::{DEFAULT_FACTORIZATIONS, InteriorPoint, Run, Target, excess};
 use crate::problem::{Law, Problem, Solution, Tolerance};
 use crate::solve::{Sample, StoppingCriteria};
 
 /// Sweeps without a guess: one for so many cones, within these bounds.
 const CONES_PER_SWEEP: usize = 4;
 /// See [`CONES_PER_SWEEP`].
-const SWEEPS: std::ops::RangeInclusive<usize> = 100..=600;
-/// Where rows outnumber the unknowns so many times (walls of bricks) reactions are far from unique and sweeps slow: then [`FEW_SWEEPS`].
-const REDUNDANT: usize = 3;
-/// See [`REDUNDANT`].
-const FEW_SWEEPS: u64 = 30;
+const SWEEP_RANGE: std::ops::RangeInclusive<usize> = 100..=600;
+/// Where rows outnumber the unknowns so many times (walls of bricks) reactions are far from unique and sweeps slow: then [`SWEEPS_OF_REDUNDANT_PROBLEM`].
+const REDUNDANT_ROW_RATIO: usize = 3;
+/// See [`REDUNDANT_ROW_RATIO`].
+const SWEEPS_OF_REDUNDANT_PROBLEM: u64 = 30;
 /// Sweeps are held to this part of the tolerated velocities: what they leave is spread over many rows, each of them right.
-const STRICTER: f64 = 0.05;
+const VELOCITY_TOLERANCE_FACTOR: f64 = 0.05;
 
 impl InteriorPoint {
     /// 2. Sweeps in place of a guess: true if they are all that was needed, none where they would be in vain.
@@ -41,12 +41,16 @@ impl InteriorPoint {
         if cones == 0 || joints > cones || !self.sweepable(problem) {
             return None;
         }
-        let most = run.stop.work.unwrap_or(WORK).saturating_mul(*SWEEPS.start() as u64);
-        let usual = (cones / CONES_PER_SWEEP).clamp(*SWEEPS.start(), *SWEEPS.end()) as u64;
-        let few = problem.rows() > REDUNDANT * problem.n();
-        let sweeps = if few { FEW_SWEEPS } else { usual }.min(most);
+        let most = run.stop.work.unwrap_or(DEFAULT_FACTORIZATIONS).saturating_mul(*SWEEP_RANGE.start() as u64);
+        let usual = (cones / CONES_PER_SWEEP).clamp(*SWEEP_RANGE.start(), *SWEEP_RANGE.end()) as u64;
+        let few = problem.rows() > REDUNDANT_ROW_RATIO * problem.n();
+        let sweeps = if few { SWEEPS_OF_REDUNDANT_PROBLEM } else { usual }.min(most);
         let Tolerance { relative, velocity, bound } = run.stop.tolerance;
-        let tolerance = Tolerance { relative: STRICTER * STRICTER * relative, velocity: STRICTER * velocity, bound };
+        let tolerance = Tolerance {
+            relative: VELOCITY_TOLERANCE_FACTOR * VELOCITY_TOLERANCE_FACTOR * relative,
+            velocity: VELOCITY_TOLERANCE_FACTOR * velocity,
+            bound,
+        };
         self.sweeps.settings.parallel = false;
         self.sweeps.settings.stop = StoppingCriteria { tolerance, work: Some(sweeps), ..*run.stop };
         let report = self.sweeps.sweep(problem, &mut self.prepared, guess);
@@ -67,6 +71,6 @@ impl InteriorPoint {
         let small = (0..factor.cliques.len()).all(|c| factor.dense(c).is_some());
         let diagonal = (0..problem.n()).map(|i| problem.H.get(i, i));
         let (least, largest) = diagonal.fold((f64::INFINITY, 0.0f64), |(a, b), x| (a.min(x), b.max(x)));
-        small && largest <= EXTREME * least
+        small && largest <= EXTREME_MASS_RATIO * least
     }
 }

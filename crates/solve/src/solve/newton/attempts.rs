@@ -13,15 +13,15 @@ use crate::problem::Tolerance;
 use crate::solve::{Counts, Phases, Sample, StoppingCriteria, add_phase, shift};
 
 /// Factorizations if [`StoppingCriteria::work`] does not say (without the last attempt).
-const WORK: u64 = 700;
+const DEFAULT_FACTORIZATIONS: u64 = 700;
 
 /// Factorizations that the convex start may take, and the whole attempt from there.
-const CONVEX: u64 = 60;
-const SECOND: u64 = 150;
+const CONVEX_START_FACTORIZATIONS: u64 = 60;
+const CONVEX_ATTEMPT_FACTORIZATIONS: u64 = 150;
 
 /// Factorizations with the last attempt if [`StoppingCriteria::work`] does not say, and the most rows for which it may take so many.
-const LAST: u64 = 6000;
-const LAST_ROWS: usize = 4000;
+const LAST_ATTEMPT_FACTORIZATIONS: u64 = 6000;
+const LAST_ATTEMPT_MAX_ROWS: usize = 4000;
 
 /// What a run leaves behind.
 #[derive(Default)]
@@ -171,7 +171,7 @@ pub(super) fn solve_again(
     start: impl FnOnce(&StoppingCriteria, &mut Vec<f64>) -> Option<u64>,
 ) -> Outcome {
     let (friction, given) = (shift::needed(&form.blocks().laws), settings.stop.work);
-    let usual = given.map_or(WORK, |work| if friction { work.min(WORK) } else { work });
+    let usual = given.map_or(DEFAULT_FACTORIZATIONS, |work| if friction { work.min(DEFAULT_FACTORIZATIONS) } else { work });
     let budget = if friction { usual.div_ceil(2) } else { usual };
     let mut first = solve_form(form, &mut test, settings, space, Attempt { budget, once: &SWEEPS, round: &ROUND });
     let left = usual.saturating_sub(first.counts.factorizations);
@@ -180,15 +180,18 @@ pub(super) fn solve_again(
     }
     let asked = settings.stop.tolerance;
     let tolerance = Tolerance { relative: asked.relative.min(1e-10), velocity: asked.velocity.min(1e-7), bound: None };
-    let stop = StoppingCriteria { tolerance, work: Some(left.min(CONVEX)), deadline: settings.stop.deadline, history: false };
+    let stop =
+        StoppingCriteria { tolerance, work: Some(left.min(CONVEX_START_FACTORIZATIONS)), deadline: settings.stop.deadline, history: false };
     if let Some(taken) = start(&stop, &mut space.now.y) {
         add_phase(&mut first.phases, "convex start", Counts { factorizations: taken, ..Counts::default() });
-        let budget = left.min(SECOND).saturating_sub(taken);
+        let budget = left.min(CONVEX_ATTEMPT_FACTORIZATIONS).saturating_sub(taken);
         let next = solve_form(form, &mut test, settings, space, Attempt { budget, once: &SWEEPS, round: &ROUND });
         first.absorb(next, taken, space);
     }
     let rows = form.blocks().rows();
-    let budget = given.unwrap_or(if rows <= LAST_ROWS { LAST } else { WORK }).saturating_sub(first.counts.factorizations);
+    let budget = given
+        .unwrap_or(if rows <= LAST_ATTEMPT_MAX_ROWS { LAST_ATTEMPT_FACTORIZATIONS } else { DEFAULT_FACTORIZATIONS })
+        .saturating_sub(first.counts.factorizations);
     if friction && !first.over() && budget > 0 {
         space.now.y.fill(0.0);
         let next = solve_form(form, &mut test, settings, space, Attempt { budget, once: &[], round: &CAREFUL });

@@ -19,35 +19,35 @@
 use super::run::{End, Run};
 
 /// Most factorizations of this phase.
-const STEPS: u64 = 60;
+const MAX_STEPS: u64 = 60;
 /// Refusals in a row after which the phase gives up: near a solution the next phase is cheaper, far from one it leads nowhere.
-const REFUSALS: u32 = 2;
+const MAX_REFUSALS: u32 = 2;
 const FAR_REFUSALS: u32 = 4;
 /// Sweeps that correct a step.
-const CORRECTION: usize = 10;
+const CORRECTION_SWEEPS: usize = 10;
 /// Steps that the walk may take, and how far R may rise on it.
-const WALK: u32 = 4;
-const RISE: f64 = 10.0;
+const MAX_WALK_STEPS: u32 = 4;
+const MAX_RESIDUAL_RISE: f64 = 10.0;
 /// The shortest step that is tried.
-const SHORTEST: f64 = 1.0 / 32.0;
+const MIN_STEP_LENGTH: f64 = 1.0 / 32.0;
 /// What counts as far, of the R that the sweeps left.
-const FAR: f64 = 0.1;
+const FAR_RESIDUAL: f64 = 0.1;
 /// The first weight.
-const EPS: f64 = 3e-3;
+const REGULARIZATION: f64 = 3e-3;
 /// Branches that count as few, and what a step leaves of R if it hardly falls (step 4).
-const FEW: usize = 5;
-const HARDLY: f64 = 0.3;
+const FEW_CHANGES: usize = 5;
+const SLOW_DECREASE: f64 = 0.3;
 
 pub(super) fn run(run: &mut Run<'_, '_>) -> End {
     run.now.copy_from(&run.best);
-    run.eps = EPS;
-    let far = FAR * run.first;
+    run.eps = REGULARIZATION;
+    let far = FAR_RESIDUAL * run.first;
     let (mut refused, mut extra) = (0, 20);
     // The steps that a walk may still take; it began at `run.start`.
     let mut walk: Option<u32> = None;
     // How many branches the last full step changed.
     let mut changes = 0;
-    for _ in 0..STEPS {
+    for _ in 0..MAX_STEPS {
         if run.spent() {
             return End::Spent;
         }
@@ -67,16 +67,16 @@ pub(super) fn run(run: &mut Run<'_, '_>) -> End {
                 2.0
             };
             run.eps = (run.eps * factor).max(1e-10);
-            if run.now.residual > HARDLY * before && run.now.residual <= far && changes <= FEW {
+            if run.now.residual > SLOW_DECREASE * before && run.now.residual <= far && changes <= FEW_CHANGES {
                 break;
             }
             continue;
         }
-        if solved && walk.is_none() && run.now.residual <= far && changes <= FEW {
+        if solved && walk.is_none() && run.now.residual <= far && changes <= FEW_CHANGES {
             break;
         }
-        let left = walk.unwrap_or(WALK);
-        if solved && left > 0 && run.full.residual < RISE * wanted {
+        let left = walk.unwrap_or(MAX_WALK_STEPS);
+        if solved && left > 0 && run.full.residual < MAX_RESIDUAL_RISE * wanted {
             if walk.is_none() {
                 run.start.copy_from(&run.now);
             }
@@ -92,7 +92,7 @@ pub(super) fn run(run: &mut Run<'_, '_>) -> End {
         if sweep_on(run, &mut extra) {
             return End::Passed;
         }
-        if refused >= if run.now.residual > far { FAR_REFUSALS } else { REFUSALS } {
+        if refused >= if run.now.residual > far { FAR_REFUSALS } else { MAX_REFUSALS } {
             break;
         }
     }
@@ -116,15 +116,15 @@ fn sweep_on(run: &mut Run<'_, '_>, extra: &mut usize) -> bool {
 /// candidate of t = 1, and `changes` how many branches that step alone changes.
 fn search(run: &mut Run<'_, '_>, wanted: f64, changes: &mut usize) -> Option<f64> {
     let mut t = 1.0;
-    while t >= SHORTEST {
+    while t >= MIN_STEP_LENGTH {
         run.set_trial(t);
         if t == 1.0 {
             *changes = run.changes();
         }
         if run.trial.residual >= 0.1 * wanted {
             run.swept.copy_from(&run.trial);
-            run.form.sweeps(&mut run.swept, CORRECTION, None);
-            run.counts.sweeps += CORRECTION as u64;
+            run.form.sweeps(&mut run.swept, CORRECTION_SWEEPS, None);
+            run.counts.sweeps += CORRECTION_SWEEPS as u64;
             if run.swept.residual < run.trial.residual || run.trial.residual.is_nan() {
                 std::mem::swap(&mut run.trial, &mut run.swept);
             }

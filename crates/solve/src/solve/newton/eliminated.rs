@@ -20,9 +20,9 @@ use crate::problem::Rows;
 use crate::problem::law::MAX_ROWS;
 
 /// Below this weight the reactions are lost in rounding: it is taken instead (0 excepted, which is refused).
-const LEAST: f64 = 1e-9;
+const MIN_WEIGHT: f64 = 1e-9;
 /// Corrections of a step, at most.
-const CORRECTIONS: usize = 4;
+const MAX_CORRECTIONS: usize = 4;
 /// Most unknowns of a group.
 const GROUP: usize = 6;
 
@@ -217,7 +217,7 @@ impl Eliminated {
         mut times_w: impl FnMut(&[f64], &mut [f64]),
         dy: &mut [f64],
     ) -> bool {
-        let (pieces, eps) = (step.0, step.1.max(LEAST));
+        let (pieces, eps) = (step.0, step.1.max(MIN_WEIGHT));
         if step.1 == 0.0 || !self.factor(blocks, pieces, eps) {
             return false;
         }
@@ -229,7 +229,7 @@ impl Eliminated {
         }
         let first = defect(blocks, (pieces, eps), &u, dy, &mut g);
         let mut left = first;
-        for _ in 0..CORRECTIONS {
+        for _ in 0..MAX_CORRECTIONS {
             self.correct(blocks, &g, dy);
             times_w(dy, &mut u);
             let now = defect(blocks, (pieces, eps), &u, dy, &mut g);

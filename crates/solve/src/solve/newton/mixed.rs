@@ -22,7 +22,7 @@ use crate::problem::law::MAX_ROWS;
 use crate::problem::{Problem, Rows};
 
 /// Cliques up to this size are bodies; larger ones are meshes, for which W is never formed.
-const SMALL: usize = 48;
+const MAX_DENSE_ROWS: usize = 48;
 
 #[derive(Default)]
 #[allow(non_snake_case)]
@@ -180,7 +180,7 @@ impl Mixed {
 
     /// Newton's step by the velocities, where there are bodies alone.
     fn direction_of_bodies(&mut self, pieces: &[Piece], eps: f64, dy: &mut [f64]) -> bool {
-        if self.largest > SMALL {
+        if self.largest > MAX_DENSE_ROWS {
             return false;
         }
         if !self.eliminated.usable() {
@@ -207,7 +207,7 @@ impl Mixed {
 
     /// True if W is the better form: every clique is small, and W has not many more entries than J and X.
     pub fn prefers_delassus(&self) -> bool {
-        self.largest <= SMALL && self.pairs <= 8 * (self.J.values.len() + self.X.values.len())
+        self.largest <= MAX_DENSE_ROWS && self.pairs <= 8 * (self.J.values.len() + self.X.values.len())
     }
 
     /// The pattern of Newton's matrix, with the values of the momentum rows in place.

@@ -78,10 +78,10 @@ use run::{End, Space, Test};
 use serde::Serialize;
 
 /// From here on mass ratios are named as what stops the method.
-const EXTREME: f64 = 1e10;
+const EXTREME_MASS_RATIO: f64 = 1e10;
 
 /// A margin below this counts as close to changing, in what is said of a run that failed.
-const CLOSE: f64 = 1e-3;
+const CLOSE_MARGIN: f64 = 1e-3;
 
 /// How to solve.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -265,12 +265,14 @@ impl Newton {
         let why = match outcome.end {
             End::Spent if outcome.late => "time ran out",
             End::Spent => "the factorizations ran out",
-            _ if ratio > EXTREME => "the masses differ too much for double precision: velocities are lost in the rounding of the reactions",
+            _ if ratio > EXTREME_MASS_RATIO => {
+                "the masses differ too much for double precision: velocities are lost in the rounding of the reactions"
+            }
             _ => "no phase lowers the error: contacts that slip nearly in parallel, or no solution",
         };
-        let near = self.contacts.iter().filter(|contact| contact.margin < CLOSE).count();
+        let near = self.contacts.iter().filter(|contact| contact.margin < CLOSE_MARGIN).count();
         format!(
-            "stopped in the phase `{}` since {why}: relative error {:.1e}, worst is block {}; {near} of {} blocks are within {CLOSE} of \
+            "stopped in the phase `{}` since {why}: relative error {:.1e}, worst is block {}; {near} of {} blocks are within {CLOSE_MARGIN} of \
              changing between open, stick and slip; W's diagonal entries differ by {ratio:.0e}",
             outcome.last,
             error.relative(),

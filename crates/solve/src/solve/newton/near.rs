@@ -19,13 +19,13 @@ use crate::math::lu::DenseLu;
 use crate::problem::law::MAX_ROWS;
 
 /// Most blocks that may differ.
-const MOST: usize = 8;
+const MAX_DIFFERING_BLOCKS: usize = 8;
 /// A change of A or B that counts; smaller ones are left to step 3.
-const TURN: f64 = 0.1;
+const MIN_DERIVATIVE_CHANGE: f64 = 0.1;
 /// Rounds of step 3, what they should leave of g (on 1e-4 some paths get lost), and what they may.
-const ROUNDS: usize = 6;
-const WANTED: f64 = 1e-6;
-const ENOUGH: f64 = 1e-4;
+const MAX_ROUNDS: usize = 6;
+const WANTED_RESIDUAL: f64 = 1e-6;
+const SUFFICIENT_RESIDUAL: f64 = 1e-4;
 
 /// The pieces that were factored, and what was solved with them.
 #[derive(Default)]
@@ -83,27 +83,27 @@ impl Near {
         self.u.fill(0.0);
         let first = defect(form.blocks(), (pieces, eps), &self.u, dy, &mut self.g);
         let mut left = first;
-        for _ in 0..ROUNDS {
+        for _ in 0..MAX_ROUNDS {
             self.solve(form, pieces);
             dy.iter_mut().zip(&self.z).for_each(|(dy, z)| *dy += z);
             form.times(dy, &mut self.u);
             let now = defect(form.blocks(), (pieces, eps), &self.u, dy, &mut self.g);
-            let enough = now.is_nan() || now >= 0.5 * left || now <= WANTED * first;
+            let enough = now.is_nan() || now >= 0.5 * left || now <= WANTED_RESIDUAL * first;
             left = now;
             if enough {
                 break;
             }
         }
-        left <= ENOUGH * first && dy.iter().all(|x| x.is_finite())
+        left <= SUFFICIENT_RESIDUAL * first && dy.iter().all(|x| x.is_finite())
     }
 
     /// The blocks that differ; false if they are too many.
     fn set_changed(&mut self, pieces: &[Piece]) -> bool {
         self.changed.clear();
         for (k, (now, base)) in pieces.iter().zip(&self.base).enumerate() {
-            let far = |a: &[f64; 9], b: &[f64; 9]| a.iter().zip(b).any(|(a, b)| !((a - b).abs() <= TURN));
+            let far = |a: &[f64; 9], b: &[f64; 9]| a.iter().zip(b).any(|(a, b)| !((a - b).abs() <= MIN_DERIVATIVE_CHANGE));
             if now.branch != base.branch || far(&now.a, &base.a) || far(&now.b, &base.b) {
-                if self.changed.len() == MOST {
+                if self.changed.len() == MAX_DIFFERING_BLOCKS {
                     return false;
                 }
                 self.changed.push(k as u32);
@@ -260,7 +260,7 @@ mod tests {
                 assert!(form.direction(now, eps, &mut dy));
                 let apart: Vec<f64> = dy.iter().zip(&again).map(|(a, b)| a - b).collect();
                 // What is left of the right-hand side, times the condition of the matrix (some 10), with room.
-                assert!(norm(&apart) < 100.0 * WANTED * norm(&dy), "{count} contacts, case {case}: {}", norm(&apart) / norm(&dy));
+                assert!(norm(&apart) < 100.0 * WANTED_RESIDUAL * norm(&dy), "{count} contacts, case {case}: {}", norm(&apart) / norm(&dy));
             }
             // Another weight, and too many blocks.
             near.set(&base, eps, true);

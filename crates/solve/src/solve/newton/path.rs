@@ -20,37 +20,37 @@ use super::run::{End, Run};
 use crate::problem::law::MAX_ROWS;
 
 /// Most pieces.
-const PIECES: usize = 60;
+const MAX_PIECES: usize = 60;
 /// Branches that the first full step may change. Of seven problems looked at, five that the path helped began with 1 to 14, two
 /// that it did not help with 41 and 127.
-const CHANGES: usize = 20;
+const MAX_CHANGES_PER_PIECE: usize = 20;
 /// How far R may rise above where the phase began: on the way through a nearly singular piece it does so a hundredfold.
-const RISE: f64 = 1e3;
+const MAX_RESIDUAL_RISE: f64 = 1e3;
 /// What a full step must leave of R.
-const TAKE: f64 = 0.6;
+const FULL_STEP_DECREASE: f64 = 0.6;
 /// Weight of the regular term at first; ten times as much after each failure, of which there may be this many.
-const EPS: f64 = 1e-6;
-const FAILURES: u32 = 4;
+const REGULARIZATION: f64 = 1e-6;
+const MAX_FAILURES: u32 = 4;
 /// Steps without the regular term.
-const BARE: u32 = 8;
+const MAX_BARE_STEPS: u32 = 8;
 /// A step relative to dy below which a border counts as the one just crossed.
-const BACK: f64 = 1e-6;
+const CROSSED_BORDER_STEP: f64 = 1e-6;
 
 pub(super) fn run(run: &mut Run<'_, '_>) -> End {
     run.now.copy_from(&run.best);
-    let highest = RISE * run.now.residual;
-    let (mut eps, mut failures, mut sign, mut crossed) = (EPS, 0, 1.0, None);
-    for piece in 0..PIECES {
+    let highest = MAX_RESIDUAL_RISE * run.now.residual;
+    let (mut eps, mut failures, mut sign, mut crossed) = (REGULARIZATION, 0, 1.0, None);
+    for piece in 0..MAX_PIECES {
         if run.spent() {
             return End::Spent;
         }
         let mut moved = false;
         if run.step_near_now(eps) {
             run.set_trial(1.0);
-            if piece == 0 && run.changes() > CHANGES {
+            if piece == 0 && run.changes() > MAX_CHANGES_PER_PIECE {
                 break;
             }
-            if run.trial.residual < TAKE * run.now.residual {
+            if run.trial.residual < FULL_STEP_DECREASE * run.now.residual {
                 (sign, crossed, moved) = (1.0, None, true);
             } else if let Some((t, block)) = next_border(run, &mut sign, crossed) {
                 run.set_trial(sign * (t * (1.0 + 1e-9) + 1e-13));
@@ -66,7 +66,7 @@ pub(super) fn run(run: &mut Run<'_, '_>) -> End {
         } else {
             failures += 1;
             eps *= 10.0;
-            if failures > FAILURES {
+            if failures > MAX_FAILURES {
                 break;
             }
         }
@@ -78,7 +78,7 @@ pub(super) fn run(run: &mut Run<'_, '_>) -> End {
 /// the light end of a stack by metres per second. The best iterate is kept.
 pub(super) fn bare(run: &mut Run<'_, '_>) -> End {
     run.now.copy_from(&run.best);
-    for _ in 0..BARE {
+    for _ in 0..MAX_BARE_STEPS {
         if run.spent() {
             return End::Spent;
         }
@@ -100,7 +100,7 @@ pub(super) fn bare(run: &mut Run<'_, '_>) -> End {
 /// Steps 3 and 4: how far to the next border along `sign dy` (the sign may turn), and whose it is. `trial` is the full step.
 fn next_border(run: &Run<'_, '_>, sign: &mut f64, crossed: Option<usize>) -> Option<(f64, usize)> {
     let ahead = border(run, *sign, None)?;
-    if Some(ahead.1) == crossed && ahead.0 < BACK {
+    if Some(ahead.1) == crossed && ahead.0 < CROSSED_BORDER_STEP {
         *sign = -*sign;
         return border(run, *sign, crossed);
     }
@@ -121,7 +121,7 @@ fn border(run: &Run<'_, '_>, sign: f64, skip: Option<usize>) -> Option<(f64, usi
             dz[i] = sign * (run.trial.y[row] - run.trial.u[row] - z[i]);
         }
         let t = first_change(law, &z[..d], &dz[..d]);
-        if t < least && !(Some(k) == skip && t < BACK) {
+        if t < least && !(Some(k) == skip && t < CROSSED_BORDER_STEP) {
             least = t;
             nearest = Some((t, k));
         }

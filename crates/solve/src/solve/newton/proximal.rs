@@ -23,11 +23,11 @@ use crate::math::{dot, norm};
 use crate::problem::law::MAX_ROWS;
 
 /// Newton steps of one proximal step.
-const STEPS: usize = 30;
+const MAX_NEWTON_STEPS: usize = 30;
 /// Sweeps that correct a candidate.
-const CORRECTION: usize = 10;
+const CORRECTION_SWEEPS: usize = 10;
 /// R relative to the size of the reactions from which the drift is allowed at once.
-const NEAR: f64 = 1e-7;
+const NEAR_RESIDUAL: f64 = 1e-7;
 
 /// What the two forms of the phase differ in.
 #[derive(Clone, Copy)]
@@ -93,7 +93,7 @@ fn steps(run: &mut Run<'_, '_>, manner: Manner, outer: &mut Outer) -> End {
                 if run.look() {
                     return End::Passed;
                 }
-                let allowed = outer.flat >= manner.drift_after || run.now.residual < NEAR * norm(&run.now.y).max(norm(&run.now.u));
+                let allowed = outer.flat >= manner.drift_after || run.now.residual < NEAR_RESIDUAL * norm(&run.now.y).max(norm(&run.now.u));
                 drift(run, outer, eps, before, allowed);
                 if outer.hold > 0 {
                     outer.hold -= 1;
@@ -168,9 +168,9 @@ struct Step<'a> {
 /// Step 1; `u` has room for the velocities of the regular problem.
 fn inner(run: &mut Run<'_, '_>, problem: Step<'_>, u: &mut [f64]) -> Inner {
     let Step { eps, centre, .. } = problem;
-    let mut merits = [0.0; STEPS + 1];
+    let mut merits = [0.0; MAX_NEWTON_STEPS + 1];
     merits[0] = regular(run, false, eps, centre, u);
-    for step in 0..STEPS {
+    for step in 0..MAX_NEWTON_STEPS {
         let merit = merits[step];
         let moved = run.now.y.iter().zip(centre).map(|(y, c)| (y - c) * (y - c)).sum::<f64>().sqrt();
         let floor = 1e-16 * (norm(&run.now.y) + norm(&run.now.u));
@@ -207,8 +207,8 @@ fn search(run: &mut Run<'_, '_>, problem: Step<'_>, reference: f64, u: &mut [f64
         let mut merit = regular(run, true, eps, centre, u);
         if sweeps && (merit.is_nan() || merit > 0.5 * reference) {
             run.swept.copy_from(&run.trial);
-            run.form.sweeps(&mut run.swept, CORRECTION, Some(Prox { eps, centre }));
-            run.counts.sweeps += CORRECTION as u64;
+            run.form.sweeps(&mut run.swept, CORRECTION_SWEEPS, Some(Prox { eps, centre }));
+            run.counts.sweeps += CORRECTION_SWEEPS as u64;
             std::mem::swap(&mut run.trial, &mut run.swept);
             let corrected = regular(run, true, eps, centre, u);
             if corrected < merit || merit.is_nan() {

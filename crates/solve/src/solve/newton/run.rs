@@ -10,7 +10,7 @@ use crate::solve::{Counts, Sample, StoppingCriteria};
 use std::time::Instant;
 
 /// Most full steps that go on by the same factor: what four halvings do not end, a smaller eps does.
-const FURTHER: usize = 4;
+const MAX_FURTHER_STEPS: usize = 4;
 
 /// Why a phase ended.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -232,7 +232,7 @@ impl Run<'_, '_> {
 
     /// Further full steps from `now` by the factor at hand, while each halves R; true if one of them passes.
     pub fn go_on(&mut self, eps: f64) -> bool {
-        for _ in 0..FURTHER {
+        for _ in 0..MAX_FURTHER_STEPS {
             if !self.update(eps) {
                 break;
             }

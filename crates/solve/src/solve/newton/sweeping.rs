@@ -6,11 +6,11 @@
 use super::run::{End, Run};
 
 /// Looks are spaced by half of what is done: a look costs about a sweep.
-const LOOKS: [usize; 11] = [1, 2, 3, 4, 6, 9, 13, 19, 28, 42, 50];
+const SWEEPS_BETWEEN_TESTS: [usize; 11] = [1, 2, 3, 4, 6, 9, 13, 19, 28, 42, 50];
 
 pub(super) fn run(run: &mut Run<'_, '_>) -> End {
     let mut done = 0;
-    for at in LOOKS {
+    for at in SWEEPS_BETWEEN_TESTS {
         run.form.sweeps(&mut run.now, at - done, None);
         run.counts.sweeps += (at - done) as u64;
         done = at;

@@ -16,11 +16,11 @@ use crate::math::{dot, norm};
 use crate::problem::Law;
 
 /// A margin below this is a border.
-const BORDER: f64 = 1e-9;
+const CONE_BORDER_WIDTH: f64 = 1e-9;
 /// The weight of step 2: what G maps to less than this part counts as mapped to zero.
-const EPS: f64 = 1e-7;
+const NULL_SPACE_WEIGHT: f64 = 1e-7;
 /// Velocity of the change relative to x, both in the root of a joule, that counts as none.
-const STILL: f64 = 1e-4;
+const NEGLIGIBLE_MOTION: f64 = 1e-4;
 
 /// What is known at the answer `point`, with these branches.
 pub(super) fn of(form: &mut dyn Form, contacts: &[ContactStatus], point: &Point) -> Unique {
@@ -29,7 +29,7 @@ pub(super) fn of(form: &mut dyn Form, contacts: &[ContactStatus], point: &Point)
     if coulomb().next().is_none() {
         return Unique::Yes;
     }
-    if coulomb().any(|(_, contact)| contact.margin < BORDER) {
+    if coulomb().any(|(_, contact)| contact.margin < CONE_BORDER_WIDTH) {
         return Unique::Unknown;
     }
     let slips = coulomb().any(|(_, contact)| contact.branch == Branch::Slip);
@@ -52,11 +52,11 @@ fn nothing_moves(form: &mut dyn Form, point: &Point) -> bool {
             let mut piece = Piece::of(law, &point.y[range.clone()], &point.u[range.clone()]);
             let (d, own) = (range.len(), &x[range]);
             for i in 0..d {
-                piece.f[i] = -EPS * (0..d).map(|j| piece.a[i * d + j] * own[j]).sum::<f64>();
+                piece.f[i] = -NULL_SPACE_WEIGHT * (0..d).map(|j| piece.a[i * d + j] * own[j]).sum::<f64>();
             }
             pieces.push(piece);
         }
-        if !form.direction(&pieces, EPS, &mut next) {
+        if !form.direction(&pieces, NULL_SPACE_WEIGHT, &mut next) {
             return false;
         }
         std::mem::swap(&mut x, &mut next);
@@ -69,5 +69,5 @@ fn nothing_moves(form: &mut dyn Form, point: &Point) -> bool {
     };
     let (moved, still) = (at(form, x.clone()), at(form, vec![0.0; m]));
     let change: Vec<f64> = moved.iter().zip(&still).map(|(a, b)| a - b).collect();
-    dot(&x, &change).abs().sqrt() <= STILL * first
+    dot(&x, &change).abs().sqrt() <= NEGLIGIBLE_MOTION * first
 }

@@ -5,7 +5,7 @@ use crate::math::cholesky_update::GrowingCholesky;
 use crate::problem::Reduced;
 
 /// Stiffness below this part of W_ii counts as dependence: W is stored as a matrix, its own rounding is all that is known.
-const DEPENDENT: f64 = 1e-11;
+const DEPENDENT_STIFFNESS: f64 = 1e-11;
 
 /// The basis of a reduced problem with a symmetric W.
 pub(super) struct Dense<'a> {
@@ -38,7 +38,7 @@ impl<'a> Dense<'a> {
 
     fn append(&mut self, i: usize) -> bool {
         self.border(i);
-        let joined = self.factor.append(&self.work, self.a[i], DEPENDENT * self.a[i]).is_ok();
+        let joined = self.factor.append(&self.work, self.a[i], DEPENDENT_STIFFNESS * self.a[i]).is_ok();
         if joined {
             self.members.push(i);
         }
@@ -103,7 +103,7 @@ impl Basis for Dense<'_> {
             stiffness -= row[j] * x;
         }
         dr[i] = 1.0;
-        Response { stiffness: if stiffness > DEPENDENT * self.a[i] { stiffness } else { 0.0 } }
+        Response { stiffness: if stiffness > DEPENDENT_STIFFNESS * self.a[i] { stiffness } else { 0.0 } }
     }
 
     fn advance(&mut self, _step: f64) {}

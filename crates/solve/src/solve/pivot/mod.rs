@@ -74,21 +74,21 @@ use crate::solve::shift::{self, Section, Shift};
 use crate::solve::{Counts, ReducedSolver, Report, Sample, Solver, Status, StoppingCriteria, Unsupported, solve_by_own_preparation};
 
 /// Differences between W and its transposed up to this part of the largest entry are rounding.
-const SYMMETRIC: f64 = 1e-10;
+const ROUNDING_ASYMMETRY: f64 = 1e-10;
 /// Up to this much skew part the outer iteration contracts.
-const SLIGHT: f64 = 0.02;
+const MAX_CONTRACTING_SKEW: f64 = 0.02;
 /// Largest dense tableau, in rows.
-const LARGEST: usize = 2000;
+const MAX_DENSE_ROWS: usize = 2000;
 /// And largest one for a second try.
-const SECOND: usize = 600;
+const MAX_DENSE_ROWS_OF_RETRY: usize = 600;
 /// A cold start with more rows than this begins with sweeps.
-const SWEPT: usize = 200;
+const MIN_ROWS_FOR_SWEEPS: usize = 200;
 /// So many; they cost no more than a few factorizations.
-const SWEEPS: u64 = 1500;
+const STARTING_SWEEPS: u64 = 1500;
 /// With a stored W, where a sweep costs more.
-const REDUCED_SWEEPS: u64 = 200;
+const STARTING_SWEEPS_REDUCED: u64 = 200;
 /// They end earlier if this is reached: the active rows are known by then.
-const SWEPT_TO: Tolerance = Tolerance { relative: 1e-16, velocity: 1e-9, bound: None };
+const STARTING_TOLERANCE: Tolerance = Tolerance { relative: 1e-16, velocity: 1e-9, bound: None };
 
 /// How the method works.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -221,14 +221,17 @@ impl Pivot {
         let lemke = |solution: &mut Solution| Lemke::new(lemke::Settings { stop: *stop }).solve_reduced(&polyhedral, solution);
         let mut room = std::mem::take(&mut self.room);
         let mut report = match skew {
-            _ if skew <= SYMMETRIC => walk_reduced(&polyhedral, &mut inner, (stop, swept), &mut room),
-            _ if skew <= SLIGHT => shift::solve_reduced(&polyhedral, &mut inner, stop, Section::Round, |p, s, stop| {
+            _ if skew <= ROUNDING_ASYMMETRY => walk_reduced(&polyhedral, &mut inner, (stop, swept), &mut room),
+            _ if skew <= MAX_CONTRACTING_SKEW => shift::solve_reduced(&polyhedral, &mut inner, stop, Section::Round, |p, s, stop| {
                 Ok(walk_reduced(p, s, (stop, swept), &mut room))
             })?,
-            _ if size > LARGEST => return Err(Pivot::unsupported(format!("a non-symmetric W of {size} rows, more than {LARGEST}"))),
+            _ if size > MAX_DENSE_ROWS => {
+                return Err(Pivot::unsupported(format!("a non-symmetric W of {size} rows, more than {MAX_DENSE_ROWS}")));
+            }
             _ => lemke(&mut inner)?,
         };
-        if skew <= SLIGHT && report.status != Status::Converged && size <= SECOND && !stop.deadline_passed() {
+        if skew <= MAX_CONTRACTING_SKEW && report.status != Status::Converged && size <= MAX_DENSE_ROWS_OF_RETRY && !stop.deadline_passed()
+        {
             let mut other = Solution { v: Vec::new(), r: vec![0.0; size] };
             let second = lemke(&mut other)?;
             if second.error.joule < report.error.joule {
@@ -260,7 +263,7 @@ impl Pivot {
             .prepare(problem)
             .map_err(|unknown| Pivot::unsupported(format!("H that is not positive definite (unknown {unknown})")))?;
         let swept = self.settings.swept && cold(solution);
-        self.sweeps.settings = sweeping(stop, SWEEPS);
+        self.sweeps.settings = sweeping(stop, STARTING_SWEEPS);
         let sweeps = if swept { self.sweeps.solve(problem, solution)?.counts.sweeps } else { 0 };
         self.room.begin(problem.laws.iter().map(bounds), &solution.r);
         let mut basis = SparseBasis { problem, state: &mut self.state };
@@ -283,25 +286,27 @@ impl Pivot {
 
 /// A large problem without a guess.
 fn cold(solution: &Solution) -> bool {
-    solution.r.len() > SWEPT && solution.r.iter().all(|r| *r == 0.0)
+    solution.r.len() > MIN_ROWS_FOR_SWEEPS && solution.r.iter().all(|r| *r == 0.0)
 }
 
 /// Sweeps that find most of the active rows.
 fn sweeping(stop: &StoppingCriteria, sweeps: u64) -> psor::Settings {
-    let stop = StoppingCriteria { tolerance: SWEPT_TO, work: Some(sweeps), history: false, ..*stop };
+    let stop = StoppingCriteria { tolerance: STARTING_TOLERANCE, work: Some(sweeps), history: false, ..*stop };
     psor::Settings { stop, ..psor::Settings::default() }
 }
 
 /// The walk on a reduced problem with one-row blocks, from sweeps if that is wanted.
 fn walk_reduced(reduced: &Reduced, solution: &mut Solution, (stop, swept): (&StoppingCriteria, bool), room: &mut Room) -> Report {
     let sweeps = match swept && cold(solution) {
-        true => Psor::new(sweeping(stop, REDUCED_SWEEPS)).solve_reduced(reduced, solution).map_or(0, |report| report.counts.sweeps),
+        true => {
+            Psor::new(sweeping(stop, STARTING_SWEEPS_REDUCED)).solve_reduced(reduced, solution).map_or(0, |report| report.counts.sweeps)
+        }
         false => 0,
     };
     let mut basis = Dense::new(reduced);
     room.begin(reduced.laws.iter().map(bounds), &solution.r);
     let mut walk = Walk::new(&mut basis, room);
-    walk.in_blocks = swept && solution.r.len() > SWEPT;
+    walk.in_blocks = swept && solution.r.len() > MIN_ROWS_FOR_SWEEPS;
     let end = walk.run(stop);
     let mut walked = Walked::new(end, &mut walk);
     walked.counts.sweeps = sweeps;

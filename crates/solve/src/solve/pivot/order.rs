@@ -16,10 +16,10 @@ use crate::problem::Problem;
 use std::collections::BTreeMap;
 
 /// Cliques up to this size are one node.
-const WHOLE: usize = 48;
+const MAX_NODE_UNKNOWNS: usize = 48;
 /// Masses in so many different classes (of a factor 4 each) are ordered by mass: a heavy container around its
 /// contents makes two, a stack of growing weights many.
-const UNEQUAL: usize = 5;
+const MIN_MASS_CLASSES: usize = 5;
 
 /// The factor with the least fill among the orders that qualify; unknowns are the n velocities, then the m rows.
 pub(super) fn analyse(problem: &Problem, lower: &Csr) -> Updatable {
@@ -238,7 +238,7 @@ fn nodes(problem: &Problem) -> (Vec<u32>, Vec<Vec<u32>>) {
     let (mut node_of, mut unknowns) = (vec![0u32; problem.n()], Vec::<Vec<u32>>::new());
     for c in 0..cliques.len() {
         let members = cliques.members(c);
-        let size = if members.len() <= WHOLE { members.len() } else { 1 };
+        let size = if members.len() <= MAX_NODE_UNKNOWNS { members.len() } else { 1 };
         for part in members.chunks(size) {
             let fresh = unknowns.len() as u32;
             let shared = members.len() == 1 && !blocks_of[part[0] as usize].is_empty();
@@ -275,7 +275,7 @@ fn classes(problem: &Problem, node_of: &[u32], count: usize) -> Vec<u32> {
     let classes: Vec<u32> = (0..count).map(|p| mass(p).map_or(0, |x| 1 + (x - least) as u32)).collect();
     let mut different = classes.clone();
     unique(&mut different);
-    if different.iter().filter(|&&c| c > 0).count() < UNEQUAL { vec![0; count] } else { classes }
+    if different.iter().filter(|&&c| c > 0).count() < MIN_MASS_CLASSES { vec![0; count] } else { classes }
 }
 
 fn unique(list: &mut Vec<u32>) {

@@ -10,13 +10,13 @@ use crate::problem::Problem;
 
 /// Stiffness below this part of `Σ|J_ij dv_j|` is cancellation between rows that depend on each other
 /// (rows that agree to nine digits count as dependent).
-const DEPENDENT: f64 = 1e-9;
+const CANCELLED_STIFFNESS: f64 = 1e-9;
 /// And below this part of the row's own W it is the rounding of the response.
-const FLOOR: f64 = 1e-25;
+const ROUNDING_STIFFNESS: f64 = 1e-25;
 /// Patterns that are remembered.
-const PATTERNS: usize = 64;
+const MAX_CACHED_PATTERNS: usize = 64;
 /// A response much softer than the row alone is refined before it is believed.
-const SOFT: f64 = 1e-6;
+const REFINED_STIFFNESS: f64 = 1e-6;
 
 /// Velocities, factor and work space.
 #[derive(Default)]
@@ -90,10 +90,10 @@ impl Sparse {
                 Some(i) => std::mem::swap(&mut self.others[i], &mut self.factor),
                 None => {
                     let last = std::mem::replace(&mut self.factor, analyse(problem, &self.lower));
-                    if self.others.len() < PATTERNS {
+                    if self.others.len() < MAX_CACHED_PATTERNS {
                         self.others.push(last);
                     } else {
-                        self.oldest = (self.oldest + 1) % PATTERNS;
+                        self.oldest = (self.oldest + 1) % MAX_CACHED_PATTERNS;
                         self.others[self.oldest] = last;
                     }
                     return;
@@ -217,7 +217,7 @@ impl Basis for SparseBasis<'_> {
         state.rows.add_row(i, 1.0, &mut state.change[..n]);
         state.factor.solve(&mut state.change);
         let mut stiffness = state.rows.row_dot(i, &state.change[..n]) + self.problem.E[i];
-        if stiffness < SOFT * state.a[i] {
+        if stiffness < REFINED_STIFFNESS * state.a[i] {
             for _ in 0..2 {
                 self.refine_response(i);
             }
@@ -230,7 +230,7 @@ impl Basis for SparseBasis<'_> {
             *dr = if state.free[j] { -state.change[n + j] } else { 0.0 };
         }
         dr[i] = 1.0;
-        let independent = stiffness > DEPENDENT * magnitude && stiffness > FLOOR * state.a[i];
+        let independent = stiffness > CANCELLED_STIFFNESS * magnitude && stiffness > ROUNDING_STIFFNESS * state.a[i];
         Response { stiffness: if independent { stiffness } else { 0.0 } }
     }
 

@@ -47,21 +47,21 @@ pub(super) enum End {
 }
 
 /// Units of rounding that count as zero along the way: sums of a dozen terms, after some updates of the factor.
-const ROUNDING: f64 = 256.0;
+const ZERO_IN_ROUNDINGS: f64 = 256.0;
 /// And at the end, with a fresh factor and a refined point.
-const FINE: f64 = 8.0;
+const FINAL_ZERO_IN_ROUNDINGS: f64 = 8.0;
 /// Entries of one row that are allowed at the end.
-const FINE_ENTRIES: u16 = 3;
+const MAX_FINAL_ENTRIES: u16 = 3;
 /// A row that entered this often is put aside: it moves within rounding.
-const ENTRIES: u16 = 40;
+const MAX_ENTRIES: u16 = 40;
 /// Solves per refined point.
-const REFINEMENTS: usize = 5;
+const MAX_REFINEMENTS: usize = 5;
 /// More wrong rows than this change all at once as long as that makes them fewer.
-const MANY: usize = 24;
+const MIN_ROWS_FOR_BLOCK_EXCHANGE: usize = 24;
 /// Rows that leave one by one; more are a new factor.
-const UPDATES: usize = 8;
+const MAX_SINGLE_UPDATES: usize = 8;
 /// Exchanges in a row that may fail to make the wrong rows fewer [JudicePires1994].
-const PATIENCE: u32 = 3;
+const MAX_FAILED_EXCHANGES: u32 = 3;
 
 /// Reactions, velocities and statuses of all rows; kept from walk to walk.
 #[derive(Default)]
@@ -131,7 +131,7 @@ pub(super) struct Walk<'a, B: Basis> {
 impl<'a, B: Basis> Walk<'a, B> {
     /// A walk that starts where `at` was begun.
     pub(super) fn new(basis: &'a mut B, at: &'a mut Room) -> Walk<'a, B> {
-        Walk { basis, at, pivots: 0, in_blocks: false, history: Vec::new(), rounding: ROUNDING }
+        Walk { basis, at, pivots: 0, in_blocks: false, history: Vec::new(), rounding: ZERO_IN_ROUNDINGS }
     }
 
     /// Walks to the end.
@@ -176,9 +176,9 @@ impl<'a, B: Basis> Walk<'a, B> {
                     self.settle_within();
                 }
                 // What is left is looked at more closely.
-                None if self.rounding > FINE => {
-                    self.rounding = FINE;
-                    self.at.entered.fill(ENTRIES - FINE_ENTRIES);
+                None if self.rounding > FINAL_ZERO_IN_ROUNDINGS => {
+                    self.rounding = FINAL_ZERO_IN_ROUNDINGS;
+                    self.at.entered.fill(MAX_ENTRIES - MAX_FINAL_ENTRIES);
                 }
                 None => {
                     self.find_dependent();
@@ -191,7 +191,7 @@ impl<'a, B: Basis> Walk<'a, B> {
     /// The rows with u = 0 that depend on others of them: one factorization, if any row beside the free ones has u = 0.
     fn find_dependent(&mut self) {
         let Room { r, u, noise, free, tight, dependent, .. } = &mut *self.at;
-        tight.extend((0..r.len()).map(|i| free[i] || u[i].abs() <= ROUNDING * noise[i]));
+        tight.extend((0..r.len()).map(|i| free[i] || u[i].abs() <= ZERO_IN_ROUNDINGS * noise[i]));
         if tight != free {
             self.basis.restart(tight, dependent);
             dependent.sort_unstable();
@@ -203,20 +203,20 @@ impl<'a, B: Basis> Walk<'a, B> {
     /// 1. Block pivots: as long as many rows are wrong, all of them change sides and the factor is made anew. Leaves the
     ///    minimum over the free rows with the fewest wrong ones, less those that would pass their bounds there.
     fn exchange(&mut self, limit: u64, stop: &StoppingCriteria) {
-        let (mut least, mut patience) = (usize::MAX, PATIENCE);
+        let (mut least, mut patience) = (usize::MAX, MAX_FAILED_EXCHANGES);
         let mut best = (self.at.free.clone(), self.at.r.clone());
         loop {
             self.basis.settle(&mut self.at.r, 1);
             self.basis.velocities(&self.at.r, &mut self.at.u, &mut self.at.noise);
             let wrong: Vec<usize> = (0..self.at.r.len()).filter(|&i| self.outside(i).is_some() || self.violation(i) > 0.0).collect();
             if wrong.len() < least {
-                (least, patience) = (wrong.len(), PATIENCE);
+                (least, patience) = (wrong.len(), MAX_FAILED_EXCHANGES);
                 best.0.clone_from(&self.at.free);
                 best.1.clone_from(&self.at.r);
             } else {
                 patience -= 1;
             }
-            if wrong.len() <= MANY || patience == 0 || self.pivots >= limit || stop.deadline_passed() {
+            if wrong.len() <= MIN_ROWS_FOR_BLOCK_EXCHANGE || patience == 0 || self.pivots >= limit || stop.deadline_passed() {
                 break;
             }
             self.pivots += wrong.len() as u64;
@@ -226,7 +226,7 @@ impl<'a, B: Basis> Walk<'a, B> {
             }
             self.restart();
         }
-        if patience < PATIENCE {
+        if patience < MAX_FAILED_EXCHANGES {
             (self.at.free, self.at.r) = best;
             self.restart();
         }
@@ -243,7 +243,7 @@ impl<'a, B: Basis> Walk<'a, B> {
                 return;
             }
             self.pivots += out.len() as u64;
-            let mut whole = out.len() <= UPDATES;
+            let mut whole = out.len() <= MAX_SINGLE_UPDATES;
             for &(j, bound) in &out {
                 self.at.r[j] = bound;
                 self.at.free[j] = false;
@@ -278,7 +278,7 @@ impl<'a, B: Basis> Walk<'a, B> {
     fn settle_within(&mut self) {
         self.basis.velocities(&self.at.r, &mut self.at.u, &mut self.at.noise);
         // Large problems: refined only where no bound is in the way.
-        let mut solves = if self.at.r.len() > MANY { 1 } else { REFINEMENTS };
+        let mut solves = if self.at.r.len() > MIN_ROWS_FOR_BLOCK_EXCHANGE { 1 } else { MAX_REFINEMENTS };
         loop {
             let Room { r, target, .. } = &mut *self.at;
             target.clone_from(r);
@@ -298,10 +298,10 @@ impl<'a, B: Basis> Walk<'a, B> {
             let Room { r, target, .. } = &mut *self.at;
             let Some((b, bound)) = block else {
                 std::mem::swap(r, target);
-                if solves == REFINEMENTS {
+                if solves == MAX_REFINEMENTS {
                     return;
                 }
-                solves = REFINEMENTS;
+                solves = MAX_REFINEMENTS;
                 continue;
             };
             r.iter_mut().zip(&*target).for_each(|(r, target)| *r += step * (target - *r));
@@ -322,7 +322,7 @@ impl<'a, B: Basis> Walk<'a, B> {
     /// The reaction that moves row j by no more than the rounding of its velocity.
     fn slack(&self, j: usize) -> f64 {
         let a = self.basis.a()[j];
-        if a > 0.0 { ROUNDING * self.at.noise[j] / a } else { 0.0 }
+        if a > 0.0 { ZERO_IN_ROUNDINGS * self.at.noise[j] / a } else { 0.0 }
     }
 
     /// The fixed row whose violation is worth most energy, and the direction in which its reaction must go.
@@ -343,7 +343,7 @@ impl<'a, B: Basis> Walk<'a, B> {
 
     /// A free row is off u = 0 by more than rounding (or not a number).
     fn drifted(&self) -> bool {
-        (0..self.at.r.len()).any(|j| self.at.free[j] && !(self.at.u[j].abs() <= ROUNDING * self.at.noise[j]))
+        (0..self.at.r.len()).any(|j| self.at.free[j] && !(self.at.u[j].abs() <= ZERO_IN_ROUNDINGS * self.at.noise[j]))
     }
 
     /// The free rows have drifted from u = 0: one step of refinement, or a new factor if that does not help.
@@ -352,7 +352,7 @@ impl<'a, B: Basis> Walk<'a, B> {
         self.basis.velocities(&self.at.r, &mut self.at.u, &mut self.at.noise);
         // In energy, against the largest rounding anywhere: a light row may drift until the walk ends.
         let worth = |u: f64, j: usize| u * u / self.basis.a()[j].max(f64::MIN_POSITIVE);
-        let rounding = (0..self.at.r.len()).map(|j| worth(ROUNDING * self.at.noise[j], j)).fold(0.0, f64::max);
+        let rounding = (0..self.at.r.len()).map(|j| worth(ZERO_IN_ROUNDINGS * self.at.noise[j], j)).fold(0.0, f64::max);
         if !(0..self.at.r.len()).all(|j| !self.at.free[j] || worth(self.at.u[j], j) <= rounding) {
             self.restart();
             self.settle_within();
@@ -373,7 +373,7 @@ impl<'a, B: Basis> Walk<'a, B> {
     /// Row i becomes free, fixing those that meet their bounds on the way. Returns the rows in conflict, if there are any.
     fn enter(&mut self, i: usize, sign: f64, tolerance: f64) -> Option<Vec<usize>> {
         self.at.entered[i] += 1;
-        if self.at.entered[i] > ENTRIES {
+        if self.at.entered[i] > MAX_ENTRIES {
             self.at.aside[i] = true;
             return None;
         }

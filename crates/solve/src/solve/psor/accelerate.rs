@@ -18,10 +18,10 @@ use super::vector::Passes;
 
 /// A rise of φ that is rounding, and a change that may be, both relative to φ.
 const ROUNDING: f64 = 1e-14;
-const SILENT: f64 = 1e-12;
+const NEGLIGIBLE_DIFFERENCE: f64 = 1e-12;
 
 /// How far the estimate may lie above the least so far where φ is silent.
-const GROWTH: f64 = 2.0;
+const MAX_ESTIMATE_GROWTH: f64 = 2.0;
 
 /// The last accepted point and the differences that led to it.
 pub(super) struct Subspace {
@@ -65,10 +65,10 @@ impl Subspace {
     }
 
     /// q̂ has changed, and so have the energy and the slopes: by this much [`Subspace::along`] each.
-    pub(super) fn tilt(&mut self, change: &[f64]) {
+    pub(super) fn shift_slopes(&mut self, change: &[f64]) {
         self.phi += change[0];
         self.least = f64::INFINITY;
-        self.gram.tilt(&change[1..]);
+        self.gram.shift_slopes(&change[1..]);
     }
 
     /// Takes the output `y` of a sweep and replaces it by the start of the next; false if the sweep was lost.
@@ -80,8 +80,8 @@ impl Subspace {
         self.pairs[place] = pair;
         let change = products.slope - 0.5 * products.square;
         // Below the rounding of φ its change says nothing: then the sweep's own estimate must not grow.
-        let silent = change.abs() <= SILENT * self.phi.abs();
-        let rose = change.is_nan() || change > ROUNDING * self.phi.abs() || (silent && estimate > GROWTH * self.least);
+        let silent = change.abs() <= NEGLIGIBLE_DIFFERENCE * self.phi.abs();
+        let rose = change.is_nan() || change > ROUNDING * self.phi.abs() || (silent && estimate > MAX_ESTIMATE_GROWTH * self.least);
         if self.extrapolated && rose {
             self.passes.copy(y, &self.x);
             self.gram.clear();

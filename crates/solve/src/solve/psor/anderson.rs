@@ -5,12 +5,12 @@
 //! change is larger than that of the last accepted one ends the extrapolation: the next starts from the accepted point.
 
 use super::gram::Gram;
-use super::lanes::Aligned;
+use super::simd::Aligned;
 use super::system::{State, Sweeps};
 use super::vector::{Passes, Vector, listed};
 
 /// A sweep may change this much more than the last accepted one.
-const GROWTH: f64 = 2.0;
+const MAX_ESTIMATE_GROWTH: f64 = 2.0;
 
 /// The last accepted sweep and the differences before it.
 pub(super) struct Anderson {
@@ -70,7 +70,7 @@ impl Anderson {
 
     /// Takes the output `y` of a sweep and replaces it by the start of the next; false if the sweep was lost.
     pub(super) fn advance(&mut self, y: &mut State, estimate: f64) -> bool {
-        if self.extrapolated && (estimate.is_nan() || estimate > GROWTH * self.estimate) {
+        if self.extrapolated && (estimate.is_nan() || estimate > MAX_ESTIMATE_GROWTH * self.estimate) {
             self.passes.copy(y, &self.accepted);
             self.start.copy_from_slice(&y.r);
             self.gram.clear();

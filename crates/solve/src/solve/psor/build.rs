@@ -1,14 +1,14 @@
 //! From a problem to the coordinates of the sweep.
 
 use super::colour::{Colours, UNCOLOURED};
-use super::crew::CHUNK;
-use super::crowd::Crowd;
-use super::fill::{Filler, Slot, fill};
-use super::image::{Image, Layout, metric, scaled};
-use super::lanes::LANES;
-use super::parts::{Lists, Parts, Place, ROUNDS};
+use super::hubs::HubBodies;
+use super::pack::{Filler, Slot, fill};
+use super::parallel::CHUNK;
 use super::rows::Storage;
-use super::system::{Colour, Part, Run, STRIDE, Single, System};
+use super::simd::LANES;
+use super::subdomains::{Lists, MAX_INTERFACE_ROUNDS, Place, Subdomains};
+use super::system::{Colour, Run, STRIDE, Single, Subdomain, System};
+use super::whitening::{Image, Layout, metric, scaled};
 use super::{Local, Settings};
 use crate::math::cliques::CliqueFactor;
 use crate::problem::{Law, Problem};
@@ -41,13 +41,13 @@ struct Placed {
     block: usize,
 }
 
-/// Where in r̂ a block lies: those without a colour first, then the parts, each followed by the seams that join it to later ones (who
-/// passes over a vector then meets, on the whole, what he swept himself), then those with a crowded body ([`super::crowd`]), then the rest.
+/// Where in r̂ a block lies: those without a colour first, then the subdomains, each followed by the interfaces that join it to later ones (who
+/// passes over a vector then meets, on the whole, what he swept himself), then those with a hub body ([`super::hubs`]), then the rest.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Stage {
     Serial,
-    Part(Place),
-    Crowd,
+    Subdomain(Place),
+    Hub,
     Boundary,
 }
 
@@ -62,12 +62,12 @@ pub(super) struct Scratch {
     /// Blocks that are not joints, and the owners of each.
     swept: Vec<usize>,
     owners: Lists,
-    parts: Parts,
-    /// Colours of each round, of blocks with crowded bodies, and of the boundary.
-    colours: [Colours; ROUNDS + 1],
-    crowd: Crowd,
+    subdomains: Subdomains,
+    /// Colours of each round, of blocks with hub bodies, and of the boundary.
+    colours: [Colours; MAX_INTERFACE_ROUNDS + 1],
+    hubs: HubBodies,
     boundary: Colours,
-    /// Owners that parts of different rounds touch, or a part and a block with a crowded body, by round and part.
+    /// Owners that subdomains of different rounds touch, or a subdomain and a block with a hub body, by round and subdomain.
     border: Vec<(Place, u32)>,
     placed: Vec<Placed>,
     /// What goes into each group of lanes: of cones, of Coulomb's law, of bounds.
@@ -113,14 +113,14 @@ impl System {
 }
 
 impl System {
-    /// Puts the contacts into their lanes, on the threads of the team.
+    /// Puts the contacts into their lanes, on the worker threads.
     fn fill(&mut self, problem: &Problem, settings: &Settings, scratch: &mut Scratch) {
-        let filler = Filler { problem, settings, layout: &scratch.layout, crowd: &scratch.crowd };
+        let filler = Filler { problem, settings, layout: &scratch.layout, hubs: &scratch.hubs };
         let [cone, coulomb, bounds] = &mut scratch.slots;
-        let team = self.team.clone();
-        fill(&filler, &mut self.kinds.cone, cone, team.as_deref());
-        fill(&filler, &mut self.kinds.coulomb, coulomb, team.as_deref());
-        fill(&filler, &mut self.kinds.bounds, bounds, team.as_deref());
+        let workers = self.workers.clone();
+        fill(&filler, &mut self.kinds.cone, cone, workers.as_deref());
+        fill(&filler, &mut self.kinds.coulomb, coulomb, workers.as_deref());
+        fill(&filler, &mut self.kinds.bounds, bounds, workers.as_deref());
         if self.kinds.cone.storage() == Storage::Frame {
             let (layout, table) = (&scratch.layout, self.kinds.cone.bodies(self.len));
             for (group, body) in layout.bodies.iter().enumerate() {
@@ -177,7 +177,7 @@ impl Builder<'_> {
 
     /// Stages, colours and kinds of all blocks but the joints, in the order of the sweep.
     fn place(&mut self, jointed: bool) {
-        let Scratch { layout, swept, owners, parts, colours, crowd, boundary, border, placed, .. } = &mut *self.scratch;
+        let Scratch { layout, swept, owners, subdomains, colours, hubs, boundary, border, placed, .. } = &mut *self.scratch;
         let (problem, settings) = (self.problem, self.settings);
         let groups = layout.groups.len();
         let count = groups + layout.cliques.len();
@@ -187,10 +187,10 @@ impl Builder<'_> {
         for &k in swept.iter() {
             owners.push(problem.J.block(k).columns.iter().map(|&j| layout.owner[j as usize]));
         }
-        crowd.set(count, owners);
-        parts.set(owners, crowd);
-        layout.arrange(&parts.order);
-        colours[..=parts.rounds].iter_mut().chain([&mut *boundary]).for_each(|colours| colours.reset(count));
+        hubs.set(count, owners);
+        subdomains.set(owners, hubs);
+        layout.arrange(&subdomains.order);
+        colours[..=subdomains.rounds].iter_mut().chain([&mut *boundary]).for_each(|colours| colours.reset(count));
         placed.clear();
         border.clear();
         let mut alike = [true; 2];
@@ -202,23 +202,23 @@ impl Builder<'_> {
                 *alike = *alike && layout.rigid(&problem.J.block(block));
             }
             let in_mesh = |o: &u32| (*o as usize).checked_sub(groups).is_some_and(|c| !layout.touched[c].is_empty());
-            let (stage, colour) = match (kind, parts.place(owners)) {
+            let (stage, colour) = match (kind, subdomains.place(owners)) {
                 _ if owners.iter().any(in_mesh) => (Stage::Serial, 0),
-                (Kind::Cone | Kind::Coulomb | Kind::Bounds, _) if let Some(other) = crowd.other(owners, layout) => {
-                    if parts.number > 1 {
-                        border.push((Place::part(parts.of[other as usize]), other));
+                (Kind::Cone | Kind::Coulomb | Kind::Bounds, _) if let Some(other) = hubs.other(owners, layout) => {
+                    if subdomains.number > 1 {
+                        border.push((Place::subdomain(subdomains.of[other as usize]), other));
                     }
-                    (Stage::Crowd, crowd.place(other))
+                    (Stage::Hub, hubs.place(other))
                 }
                 (Kind::Cone | Kind::Coulomb | Kind::Bounds, Some(place)) => {
                     if place.round > 0 {
-                        border.extend(owners.iter().flat_map(|&o| [(place, o), (Place::part(parts.of[o as usize]), o)]));
+                        border.extend(owners.iter().flat_map(|&o| [(place, o), (Place::subdomain(subdomains.of[o as usize]), o)]));
                     }
-                    (Stage::Part(place), colours[place.round as usize].place(owners))
+                    (Stage::Subdomain(place), colours[place.round as usize].place(owners))
                 }
                 _ => (Stage::Boundary, boundary.place(owners)),
             };
-            let near = owners.first().map_or(0, |&o| if parts.number > 1 && rigid { layout.start(o) } else { 0 });
+            let near = owners.first().map_or(0, |&o| if subdomains.number > 1 && rigid { layout.start(o) } else { 0 });
             placed.push(match colour {
                 UNCOLOURED => Placed { stage: Stage::Serial, colour, kind: Kind::Single, near, block },
                 _ => Placed { stage, colour, kind, near, block },
@@ -245,28 +245,28 @@ impl Builder<'_> {
             let colours = first_colour..self.system.colours.len();
             match stage[0].stage {
                 Stage::Serial => self.system.serial = self.system.singles.len(),
-                Stage::Part(place) => self.part(place, colours, first..self.system.places.row.len()),
-                Stage::Crowd => self.system.crowd = colours,
+                Stage::Subdomain(place) => self.subdomain(place, colours, first..self.system.places.row.len()),
+                Stage::Hub => self.system.hubs = colours,
                 Stage::Boundary => self.system.boundary = colours,
             }
         }
     }
 
-    /// Appends a part, or a seam, with these colours and places of r̂.
-    fn part(&mut self, place: Place, colours: Range<usize>, places: Range<usize>) {
+    /// Appends a subdomain, or a interface, with these colours and places of r̂.
+    fn subdomain(&mut self, place: Place, colours: Range<usize>, places: Range<usize>) {
         let (system, border) = (&mut *self.system, &self.scratch.border);
         let first = border.partition_point(|b| b.0 < place);
         let shared = border[first..].iter().take_while(|b| b.0 == place).map(|b| self.scratch.layout.start(b.1));
         let at = system.border.len();
         system.border.extend(shared);
         if place.round == 0 && !border.is_empty() {
-            let Scratch { layout, parts, .. } = &*self.scratch;
-            let group = parts.owners_from(place.first).iter().find(|&&o| (o as usize) < layout.groups.len());
+            let Scratch { layout, subdomains, .. } = &*self.scratch;
+            let group = subdomains.owners_from(place.first).iter().find(|&&o| (o as usize) < layout.groups.len());
             system.cuts.r.push(places.start);
             system.cuts.z.extend(group.map(|&group| layout.start(group) as usize));
         }
-        system.rounds[place.round as usize].push(system.parts.len());
-        system.parts.push(Part { colours, places, border: at..system.border.len() });
+        system.rounds[place.round as usize].push(system.subdomains.len());
+        system.subdomains.push(Subdomain { colours, places, border: at..system.border.len() });
     }
 
     fn colour(&mut self, placed: &[Placed]) -> Colour {
@@ -289,11 +289,11 @@ impl Builder<'_> {
         let slots = self.scratch.slots[kind as usize].len();
         let at = self.system.places.row.len();
         for (g, four) in placed.chunks(LANES).enumerate() {
-            // Parts have a dummy each, and so have the seams, and the chunks of a colour of the boundary, which are swept at another time.
+            // Subdomains have a dummy each, and so have the interfaces, and the chunks of a colour of the boundary, which are swept at another time.
             let slot = match four[0].stage {
-                Stage::Part(Place { first, round: 0, .. }) => first as usize,
-                Stage::Part(place) => self.scratch.parts.number + place.seam as usize,
-                _ => self.scratch.parts.number + g / CHUNK,
+                Stage::Subdomain(Place { first, round: 0, .. }) => first as usize,
+                Stage::Subdomain(place) => self.scratch.subdomains.number + place.interface as usize,
+                _ => self.scratch.subdomains.number + g / CHUNK,
             };
             let dummy = self.dummy + slot * STRIDE;
             self.system.len = self.system.len.max(dummy + STRIDE);
@@ -303,8 +303,8 @@ impl Builder<'_> {
                 _ => self.system.kinds.bounds.open(dummy as u32),
             }
             let start = self.system.places.row.len();
-            let crowded = four[0].stage == Stage::Crowd;
-            self.scratch.slots[kind as usize].push(Slot::new(start, dummy as u32, crowded, four.iter().map(|placed| placed.block)));
+            let hub = four[0].stage == Stage::Hub;
+            self.scratch.slots[kind as usize].push(Slot::new(start, dummy as u32, hub, four.iter().map(|placed| placed.block)));
             let end = start + kind.rows() * LANES;
             self.system.places.row.resize(end, u32::MAX);
             for by_place in [&mut self.system.places.scale, &mut self.system.q, &mut self.system.compliance] {
@@ -337,8 +337,8 @@ impl Builder<'_> {
         let (write, write_values) = if image.meshed { add(&image.write, &image.write_values) } else { (read.clone(), read_values) };
         let exact = self.settings.exact(&law);
         let mut law = scaled(&law, &s);
-        if let (Local::Frozen, Law::Coulomb { mu, rows }) = (self.settings.local, law) {
-            // Under the shift that is held, and that `freeze` reads, the law is a cone's.
+        if let (Local::Lagged, Law::Coulomb { mu, rows }) = (self.settings.local, law) {
+            // Under the shift that is held, and that `update_shift` reads, the law is a cone's.
             law = Law::Cone { mu, rows };
             system.sliding.resize(system.places.row.len(), 0.0);
             system.sliding[at] = mu;

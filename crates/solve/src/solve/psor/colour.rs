@@ -2,10 +2,10 @@
 //!
 //! First fit in the order of the problem, with one bit per colour and owner. A block that finds no
 //! free colour (an owner with more blocks than there are colours: a sheet of paper under a thousand balls; heavy ones have
-//! [`super::crowd`]) stays uncoloured and is swept alone.
+//! [`super::hubs`]) stays uncoloured and is swept alone.
 
 /// The most colours.
-const MOST: u32 = 128;
+const MAX_COLOURS: u32 = 128;
 
 /// The colour of a block that has none.
 pub(super) const UNCOLOURED: u32 = u32::MAX;
@@ -27,7 +27,7 @@ impl Colours {
     pub(super) fn place(&mut self, owners: &[u32]) -> u32 {
         let taken = owners.iter().fold(0u128, |taken, &o| taken | self.taken[o as usize]);
         let colour = taken.trailing_ones();
-        if colour >= MOST {
+        if colour >= MAX_COLOURS {
             return UNCOLOURED;
         }
         for &o in owners {
@@ -42,12 +42,12 @@ mod tests {
     use super::*;
 
     #[test]
-    fn neighbours_differ_and_a_crowd_overflows() {
+    fn neighbours_differ_and_a_hub_overflows() {
         let mut colours = Colours::default();
         colours.reset(3);
         assert_eq!([colours.place(&[0, 1]), colours.place(&[1, 2]), colours.place(&[2, 0]), colours.place(&[2])], [0, 1, 2, 0]);
         colours.reset(1);
-        for c in 0..MOST {
+        for c in 0..MAX_COLOURS {
             assert_eq!(colours.place(&[0]), c);
         }
         assert_eq!(colours.place(&[0]), UNCOLOURED);

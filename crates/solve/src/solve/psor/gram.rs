@@ -3,7 +3,7 @@
 use crate::math::dense::{cholesky, cholesky_solve};
 
 /// The most differences.
-pub(super) const MOST: usize = 24;
+pub(super) const MAX_DIFFERENCES: usize = 24;
 
 /// What is added to the unit diagonal of the Gram matrix; the counts do not change from 1e-13 to 1e-4.
 const RIDGE: f64 = 1e-10;
@@ -13,7 +13,7 @@ const RIDGE: f64 = 1e-10;
 pub(super) struct Products {
     pub square: f64,
     pub slope: f64,
-    pub others: [f64; MOST],
+    pub others: [f64; MAX_DIFFERENCES],
 }
 
 /// Places, products and slopes of the differences in use.
@@ -29,7 +29,7 @@ pub(super) struct Gram {
 
 impl Gram {
     pub(super) fn new(depth: usize) -> Gram {
-        let depth = depth.clamp(1, MOST);
+        let depth = depth.clamp(1, MAX_DIFFERENCES);
         let wide = depth + 1;
         Gram {
             depth,
@@ -87,7 +87,7 @@ impl Gram {
     }
 
     /// The slopes have changed by this much along each of the differences in use.
-    pub(super) fn tilt(&mut self, change: &[f64]) {
+    pub(super) fn shift_slopes(&mut self, change: &[f64]) {
         for (&place, change) in self.used.iter().zip(change) {
             self.slopes[place] += change;
         }

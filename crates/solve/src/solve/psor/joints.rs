@@ -14,10 +14,10 @@ use crate::math::sparse::{Csr, Sums};
 use std::ops::Range;
 
 /// A pivot below this part of the diagonal is a dependent row; rounding of the sums behind it is 1e-15 times the fill.
-const DEPENDENT: f64 = 1e-9;
+const DEPENDENT_PIVOT: f64 = 1e-9;
 
 /// The diagonal that keeps a row out of the solution.
-const ABSENT: f64 = 1e100;
+const ABSENT_DIAGONAL: f64 = 1e100;
 
 /// The equality rows of a problem, at the first places of r̂.
 #[derive(Default)]
@@ -88,7 +88,7 @@ impl Joints {
         let diagonal = |lower: &Csr, i: usize| lower.starts[i + 1] - 1;
         for i in 0..n {
             let d = diagonal(lower, i);
-            lower.values[d] += 1e-3 * DEPENDENT;
+            lower.values[d] += 1e-3 * DEPENDENT_PIVOT;
         }
         if !factor.as_ref().is_some_and(|ldlt| ldlt.matches(lower)) {
             *factor = Some(Ldlt::analyse(lower, Ordering::Amd));
@@ -101,11 +101,11 @@ impl Joints {
             small.clear();
             match ldlt.factor(&lower.values, signs) {
                 Ok(()) => ldlt.pivots(|i, pivot| {
-                    if pivot < DEPENDENT {
+                    if pivot < DEPENDENT_PIVOT {
                         small.push(i);
                     }
                 }),
-                Err(bad) if lower.values[diagonal(lower, bad.unknown)] < ABSENT => small.push(bad.unknown),
+                Err(bad) if lower.values[diagonal(lower, bad.unknown)] < ABSENT_DIAGONAL => small.push(bad.unknown),
                 Err(_) => return false,
             }
             if small.is_empty() {
@@ -117,7 +117,7 @@ impl Joints {
             self.dependent += small.len();
             for &i in &*small {
                 let d = diagonal(lower, i);
-                lower.values[d] = ABSENT;
+                lower.values[d] = ABSENT_DIAGONAL;
             }
         }
         false

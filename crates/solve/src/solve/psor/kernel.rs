@@ -11,15 +11,15 @@
 //!
 //! The contacts of a chunk, and of all chunks of a colour, touch different groups of unknowns (a contact with the
 //! ground has the chunk's own dummy as its second group, with zero rows): that is what makes it sound
-//! for chunks to write to z at the same time, and the stages to be apart. Contacts with a crowded body ([`super::crowd`]) share that one, on
+//! for chunks to write to z at the same time, and the stages to be apart. Contacts with a hub body ([`super::hubs`]) share that one, on
 //! one thread; lanes write one after the other. What is fused is fused everywhere: the wide code,
 //! the code for other processors and the plain twin below agree to the bit.
 
 #![allow(unsafe_code)]
 
-use super::lanes::{Aligned, Four, LANES, Plain, wide_enough};
 use super::laws::{Bounds, Cone, Coulomb, Local};
 use super::rows::{Bodies, Form, Storage, in_form};
+use super::simd::{Aligned, F64x4, LANES, Scalar, wide_enough};
 use super::stages::Sweep;
 use super::system::{Colour, Run};
 use std::marker::PhantomData;
@@ -54,7 +54,7 @@ impl Pairs {
     /// # Safety
     /// The places are within z, and nobody writes them meanwhile.
     #[inline(always)]
-    pub(super) unsafe fn touched<F: Four>(&self, z: *const f64) -> [[F; 6]; 2] {
+    pub(super) unsafe fn touched<F: F64x4>(&self, z: *const f64) -> [[F; 6]; 2] {
         // SAFETY: the caller's promise.
         unsafe { [gather::<F>(z, self.side(0)), gather::<F>(z, self.side(1))] }
     }
@@ -191,18 +191,18 @@ impl<L: Local> Groups<L> {
             return in_form!(self.storage, R => unsafe { self.spread_wide::<R>(run.groups.clone(), r, z.as_mut_ptr()) });
         }
         // SAFETY: as above.
-        in_form!(self.storage, R => unsafe { self.spread_by::<R, Plain>(run.groups.clone(), r, z.as_mut_ptr()) });
+        in_form!(self.storage, R => unsafe { self.spread_by::<R, Scalar>(run.groups.clone(), r, z.as_mut_ptr()) });
     }
 
     #[cfg(target_arch = "x86_64")]
     #[target_feature(enable = "avx2,fma")]
     unsafe fn spread_wide<R: Form>(&self, groups: Range<usize>, r: &[f64], z: *mut f64) {
         // SAFETY: the caller's promise.
-        unsafe { self.spread_by::<R, super::lanes::Wide>(groups, r, z) }
+        unsafe { self.spread_by::<R, super::simd::Avx2>(groups, r, z) }
     }
 
     #[inline(always)]
-    unsafe fn spread_by<R: Form, F: Four>(&self, groups: Range<usize>, r: &[f64], z: *mut f64) {
+    unsafe fn spread_by<R: Form, F: F64x4>(&self, groups: Range<usize>, r: &[f64], z: *mut f64) {
         for (g, r) in groups.zip(r.chunks_exact(Self::REACTIONS)) {
             // SAFETY: the caller's promise.
             unsafe {
@@ -225,18 +225,18 @@ impl<L: Local> Groups<L> {
             return in_form!(self.storage, R => unsafe { self.sweep_wide::<R>(groups, q, r, z) });
         }
         // SAFETY: the caller's promise.
-        in_form!(self.storage, R => unsafe { self.sweep_by::<R, Plain>(groups, q, r, z) })
+        in_form!(self.storage, R => unsafe { self.sweep_by::<R, Scalar>(groups, q, r, z) })
     }
 
     #[cfg(target_arch = "x86_64")]
     #[target_feature(enable = "avx2,fma")]
     unsafe fn sweep_wide<R: Form>(&self, groups: Range<usize>, q: &[f64], r: (&mut [f64], &mut [f64]), z: *mut f64) -> f64 {
         // SAFETY: the caller's promise.
-        unsafe { self.sweep_by::<R, super::lanes::Wide>(groups, q, r, z) }
+        unsafe { self.sweep_by::<R, super::simd::Avx2>(groups, q, r, z) }
     }
 
     #[inline(always)]
-    unsafe fn sweep_by<R: Form, F: Four>(&self, groups: Range<usize>, q: &[f64], r: (&mut [f64], &mut [f64]), z: *mut f64) -> f64 {
+    unsafe fn sweep_by<R: Form, F: F64x4>(&self, groups: Range<usize>, q: &[f64], r: (&mut [f64], &mut [f64]), z: *mut f64) -> f64 {
         // SAFETY: the caller's promise; `sweep` has checked the sizes.
         unsafe {
             let sweep = Sweep::<L, R, F> {
@@ -268,7 +268,7 @@ impl<L: Local> Groups<L> {
     /// # Safety
     /// Group `g` exists, its places are within z, nobody writes them meanwhile.
     #[inline(always)]
-    pub(super) unsafe fn touched<F: Four>(&self, g: usize, z: *const f64) -> [[F; 6]; 2] {
+    pub(super) unsafe fn touched<F: F64x4>(&self, g: usize, z: *const f64) -> [[F; 6]; 2] {
         // SAFETY: the caller's promise.
         unsafe { self.places.get_unchecked(g).touched(z) }
     }
@@ -278,7 +278,7 @@ impl<L: Local> Groups<L> {
     /// # Safety
     /// Group `g` exists, its rows are stored in this form, `q` holds its numbers, and the places are [`Groups::within`] some z.
     #[inline(always)]
-    pub(super) unsafe fn velocities<R: Form, F: Four>(&self, g: usize, q: *const f64, touched: &[[F; 6]; 2]) -> [F; 3] {
+    pub(super) unsafe fn velocities<R: Form, F: F64x4>(&self, g: usize, q: *const f64, touched: &[[F; 6]; 2]) -> [F; 3] {
         // SAFETY: the caller's promise.
         unsafe { R::velocities(L::ROWS, self.group::<R>(g), q, self.touches(g), touched) }
     }
@@ -296,7 +296,7 @@ impl<L: Local> Groups<L> {
 /// `values` are their rows, stored in this form, and their places are within z, which nobody else touches there meanwhile, and within the table
 /// of `bodies` if the form has one.
 #[inline(always)]
-pub(super) unsafe fn push<R: Form, F: Four>(rows: usize, values: *const f64, bodies: Bodies, x: [F; 3], z: *mut f64) {
+pub(super) unsafe fn push<R: Form, F: F64x4>(rows: usize, values: *const f64, bodies: Bodies, x: [F; 3], z: *mut f64) {
     // SAFETY: the caller's promise.
     unsafe {
         for (side, moves) in R::moves(rows, values, bodies, &x).into_iter().enumerate() {
@@ -310,7 +310,7 @@ pub(super) unsafe fn push<R: Form, F: Four>(rows: usize, values: *const f64, bod
 /// # Safety
 /// `z` holds eight numbers at each place, and nobody writes them meanwhile.
 #[inline(always)]
-unsafe fn gather<F: Four>(z: *const f64, places: [usize; LANES]) -> [F; 6] {
+unsafe fn gather<F: F64x4>(z: *const f64, places: [usize; LANES]) -> [F; 6] {
     // SAFETY: the caller's promise.
     unsafe {
         let at: [*const f64; LANES] = places.map(|place| z.add(place));
@@ -325,7 +325,7 @@ unsafe fn gather<F: Four>(z: *const f64, places: [usize; LANES]) -> [F; 6] {
 /// # Safety
 /// As there, and nobody reads meanwhile.
 #[inline(always)]
-unsafe fn scatter<F: Four>(z: *mut f64, places: [usize; LANES], x: [F; 6]) {
+unsafe fn scatter<F: F64x4>(z: *mut f64, places: [usize; LANES], x: [F; 6]) {
     // SAFETY: the caller's promise.
     unsafe {
         let at: [*mut f64; LANES] = places.map(|place| z.add(place));

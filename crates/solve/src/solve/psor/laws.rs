@@ -15,7 +15,7 @@
 
 #![allow(unsafe_code)]
 
-use super::lanes::{Four, LANES};
+use super::simd::{F64x4, LANES};
 
 /// The local problem of a block.
 pub(super) trait Local: Copy {
@@ -28,14 +28,14 @@ pub(super) trait Local: Copy {
     /// # Safety
     /// `parameters` are four blocks' parameters, lane by lane; the processor has what F needs.
     #[inline(always)]
-    unsafe fn begin<F: Four>(_parameters: *const f64, u: [F; 3], _old: [F; 3]) -> [F; 4] {
+    unsafe fn begin<F: F64x4>(_parameters: *const f64, u: [F; 3], _old: [F; 3]) -> [F; 4] {
         [u[0], u[1], u[2], u[0]]
     }
     /// New reactions from that and the old ones.
     ///
     /// # Safety
     /// As [`Local::begin`].
-    unsafe fn finish<F: Four>(parameters: *const f64, begun: [F; 4], old: [F; 3]) -> [F; 3];
+    unsafe fn finish<F: F64x4>(parameters: *const f64, begun: [F; 4], old: [F; 3]) -> [F; 3];
 }
 
 /// One row with bounds on its reaction: lo, hi, step.
@@ -64,7 +64,7 @@ pub(super) fn coulomb_parameters(mu: f64, w: &[f64]) -> [f64; 7] {
 /// # Safety
 /// As [`Local::begin`].
 #[inline(always)]
-unsafe fn parameter<F: Four>(parameters: *const f64, i: usize) -> F {
+unsafe fn parameter<F: F64x4>(parameters: *const f64, i: usize) -> F {
     // SAFETY: the caller's promise.
     unsafe { F::load(parameters.add(i * LANES)) }
 }
@@ -74,7 +74,7 @@ impl Local for Bounds {
     const PARAMETERS: usize = 3;
 
     #[inline(always)]
-    unsafe fn finish<F: Four>(parameters: *const f64, u: [F; 4], old: [F; 3]) -> [F; 3] {
+    unsafe fn finish<F: F64x4>(parameters: *const f64, u: [F; 4], old: [F; 3]) -> [F; 3] {
         // SAFETY: the caller's promise.
         let [lo, hi, step] = [0, 1, 2].map(|i| unsafe { parameter::<F>(parameters, i) });
         let x = old[0].sub(u[0].mul(step));
@@ -88,7 +88,7 @@ impl Local for Cone {
     const PARAMETERS: usize = 3;
 
     #[inline(always)]
-    unsafe fn begin<F: Four>(parameters: *const f64, u: [F; 3], old: [F; 3]) -> [F; 4] {
+    unsafe fn begin<F: F64x4>(parameters: *const f64, u: [F; 3], old: [F; 3]) -> [F; 4] {
         // SAFETY: the caller's promise.
         let step = unsafe { parameter::<F>(parameters, 2) };
         let (n, a, b) = (old[0].minus_product(u[0], step), old[1].minus_product(u[1], step), old[2].minus_product(u[2], step));
@@ -96,7 +96,7 @@ impl Local for Cone {
     }
 
     #[inline(always)]
-    unsafe fn finish<F: Four>(parameters: *const f64, [n, a, b, t]: [F; 4], _: [F; 3]) -> [F; 3] {
+    unsafe fn finish<F: F64x4>(parameters: *const f64, [n, a, b, t]: [F; 4], _: [F; 3]) -> [F; 3] {
         // SAFETY: the caller's promise.
         let [mu, inverse] = [0, 1].map(|i| unsafe { parameter::<F>(parameters, i) });
         // SAFETY: F was made above.
@@ -112,10 +112,10 @@ impl Local for Cone {
 }
 
 /// Newton steps at most; three or four are usual, and each round of a bracket halves it.
-const STEPS: usize = 40;
+const MAX_NEWTON_STEPS: usize = 40;
 
 /// T is met to this part of it: a hundred rounding errors of its terms, which may cancel; the last step of Newton's method leaves less.
-const MET: f64 = 1e-13;
+const ROOT_TOLERANCE: f64 = 1e-13;
 
 /// The block with its normal row eliminated.
 #[derive(Clone, Copy)]
@@ -126,7 +126,7 @@ struct Slip<F> {
     b: [F; 2],
 }
 
-impl<F: Four> Slip<F> {
+impl<F: F64x4> Slip<F> {
     /// `(S + l I)⁻¹ x`.
     #[inline(always)]
     fn inverse(&self, l: F, x: [F; 2], one: F) -> [F; 2] {
@@ -144,13 +144,13 @@ impl<F: Four> Slip<F> {
     /// −t of the root of `T(l) = goal`, in the lanes that are `active` (1, else 0).
     #[inline(always)]
     fn root(&self, goal: F, active: F, (zero, one): (F, F)) -> [F; 2] {
-        // SAFETY: F exists, see `Four::splat`.
-        let (half, met, tiny) = unsafe { (F::splat(0.5), F::splat(MET), F::splat(1e-15)) };
+        // SAFETY: F exists, see `F64x4::splat`.
+        let (half, met, tiny) = unsafe { (F::splat(0.5), F::splat(ROOT_TOLERANCE), F::splat(1e-15)) };
         let size = self.s[0].add(self.s[2]);
         // The bracket; high = 0 stands for none yet.
         let (mut low, mut high, mut l) = (zero, zero, size.mul(tiny));
         let mut t = self.inverse(l, self.b, one);
-        for _ in 0..STEPS {
+        for _ in 0..MAX_NEWTON_STEPS {
             let norm = t[0].mul(t[0]).add(t[1].mul(t[1])).sqrt();
             let along = self.along(t);
             let value = norm.sub(self.mu.mul(along));
@@ -182,7 +182,7 @@ impl Local for Coulomb {
     const PARAMETERS: usize = 7;
 
     #[inline(always)]
-    unsafe fn finish<F: Four>(parameters: *const f64, u: [F; 4], old: [F; 3]) -> [F; 3] {
+    unsafe fn finish<F: F64x4>(parameters: *const f64, u: [F; 4], old: [F; 3]) -> [F; 3] {
         // SAFETY: the caller's promise.
         let [mu, inverse, f1, f2, s1, s2, s3] = [0, 1, 2, 3, 4, 5, 6].map(|i| unsafe { parameter::<F>(parameters, i) });
         // SAFETY: F was made above.

@@ -1,132 +1,66 @@
 //! Projected fixed-point sweeps: linear in time and memory, W never formed.
 //!
 //! ```text
-//!   H v = k + Jᵀ r,   u = J v + E r + w,   r_k = P_K( r_k − B_k ũ_k )      for every block k and any step B_k ≻ 0
+//!   H v = k + Jᵀ r,   u = J v + E r + w,   r_k = P_K( r_k − B_k ũ_k )   for every block k and any step B_k ≻ 0
 //! ```
 //!
 //! # Algorithm
 //!
-//! Plain sweeps [Tasora2008, algorithm 4.1, with the signs of its eq. 6 mended]:
+//! Plain sweeps [Tasora2008, algorithm 4.1, with the signs of its eq. 6 corrected]:
 //!
 //! 1. `g_k` = diagonal of `J_k H⁻¹ J_kᵀ + E_k`, `s_k = H⁻¹ J_kᵀ`; `v = H⁻¹ (k + Jᵀ r)` from the guess.
 //! 2. For every block: `r⁺ = P_K( r − (ω/g) ũ )`, `v += s_k (r⁺ − r)`, at once.
 //! 3. Until the error is accepted.
 //!
-//! The default sweeps faster and takes fewer sweeps:
+//! The default adds:
 //!
-//! 1. Coordinates in which every mass is one and every row has a unit diagonal, normal and tangents scaled
-//!    apart ([`Metric::TwoScale`]); the step is one over the largest eigenvalue of the scaled block, so that each local step falls.
+//! 1. Whitened coordinates: unit masses, unit diagonal of every row, normal and tangents scaled apart
+//!    ([`Metric::TwoScale`]). The step is one over the largest eigenvalue of the scaled block: the energy falls.
 //! 2. All equality rows are one block, solved exactly by a sparse factorization made once.
-//! 3. Contacts are gathered in parts and seams between them, coloured, and swept four at a time ([`kernel`]); those that have nothing in
-//!    common run on the threads of the caller's pool.
-//! 4. After each sweep the start of the next is extrapolated: over the last five differences to the least dual
-//!    energy (convex laws, symmetric W), or to the least change (Anderson) where no energy falls.
-//! 5. `est = ½ Σ ‖Δr̂‖²`, free with the sweep, is nearly always an upper bound of the error. The least-`est`
-//!    iterate is kept; the residual is computed once `est ≤ 4 tol`, with v computed anew from r.
-//!
-//! Under Coulomb's law of many contacts the shift is frozen ([`Local::Frozen`]): every second sweep `mu‖u_t‖` is read off the velocities and
-//! held in q̂ ([`freeze`]), so that a dual energy falls in between and the subspace serves. It is extrapolated then too, over the last two
-//! differences of two sweeps each: half the passes over the vectors. Sweeps to 1e-4 on average, steps started from the one before:
-//!
-//! | sweeps per shift, per extrapolation, differences | shaker, 239 steps | balls_1190, 138 steps | 17 Chrono problems, cold (geometric) |
-//! |---|---|---|---|
-//! | 2, 1, 3 | 59 | 173 | 50 |
-//! | 2, 2, 2 (chosen: the least time on the first two) | 63 | 144 | 58 |
-//! | 2, 2, 3 | | | 62 |
-//! | 1, 1, 2 | 58 | 272 | |
-//! | 3, 3, 2 | 74 | 131 | 70 |
-//! | 2, 2, 1 | 207 | 2798 | |
-//!
-//! The steps of different rows are not the same ones: trajectories part. The Chrono problems had no say in the choice.
-//! Few contacts are better off with exact solutions:
-//! a `Coulomb` block is solved exactly ([`super::local`]): one projected step with De Saxcé's shift is cheaper but takes
-//! two to five times the sweeps on stacks and single objects, and is no descent. For `Cone` the exact solution saves below 5 % of the sweeps.
+//! 3. Contacts are sorted into subdomains and interfaces, coloured, and swept four at a time ([`kernel`]).
+//!    Subdomains run on the threads of the caller's pool.
+//! 4. After each sweep the start of the next is extrapolated over the last five differences: to the least dual
+//!    energy (convex laws, symmetric W), or to the least change (Anderson).
+//! 5. `est = ½ Σ ‖Δr̂‖²` comes with the sweep and is nearly always an upper bound of the error. The iterate of least
+//!    `est` is kept; the residual is computed once `est ≤ 4 tol`, with v computed anew from r.
+//! 6. Under Coulomb's law with many contacts the shift is lagged ([`Local::Lagged`], [`lagged_shift`]).
 //!
 //! # When
 //!
 //! Many bodies, moderate accuracy, warm starts, hard real time. Not for mass ratios above 1e4 (the report then says
-//! `budget` or `stalled` with the error it has), nor for 1e-12 on settled piles: there `interior-point` and `newton` are better.
+//! `budget` or `stalled` with its error), nor for 1e-12 on settled piles: `interior-point` and `newton` are better there.
 //!
 //! # Cost
 //!
-//! One sweep moves [`BYTES_PER_CONTACT`] for each frictional contact of two rigid bodies and [`BYTES_PER_BODY`] for each body. While they
-//! stay in the cache (to some 35,000 contacts) the arithmetic takes 1.7 times as long as streaming them; beyond, memory sets
-//! the pace. There contacts are stored as frames and arms ([`frames`]), [`BYTES_PER_ROUND_CONTACT`] between round bodies (whose inertia is the
-//! same about all axes), and from 55,000 contacts on 208 bytes, with a line more for each body, between any; the attitudes of the bodies,
-//! which a problem does not tell, are read off its rows ([`turn`]), which takes as long as some forty sweeps. Nanoseconds per contact on one
-//! core of an EPYC of the third generation whose neighbours were quiet, or at work, several runs:
-//!
-//! | contacts | 1,000 | 5,000 | 10,000 | 16,000 | 50,000 | 100,000 |
-//! |---|---|---|---|---|---|---|
-//! | linear parts shared (336 bytes) | 7.7 | 8.2 | 8.4 | 8.5 | 8.6 to 14 | 17 to 22 |
-//! | frames and arms, round bodies | | | 7.7 | | 7.6 to 8.2 | 8.0 to 11.7 |
-//! | frames and arms, any bodies | | | 12.3 | | 12.4 | 12.2 to 14.8 |
-//!
-//! To sweep each part twice while it is at hand takes 1.6 times the sweeps, and no less time; to sweep the parts there and back, so that what
-//! was touched last is met first, gains nothing: the cache does not forget the oldest lines first.
-//!
-//! What the kernel is bound by, per four contacts: 110 loads (two in a cycle), 170 operations (three), in 90 cycles. Stages that
-//! follow each other ([`stages`]) keep the three kinds of work mixed; one stage for six groups at a time took an eighth longer.
-//!
-//! Two threads sweep parts at the same time, then the seams between them ([`parts`]). From 10,000 contacts on they gain 1.8 to 1.9 where the
-//! cores are near each other, 1.4 to 1.7 where a line takes 200 ns from one to the other (2 and more beyond the cache, in both cases). What
-//! counts there is that no thread comes near what another writes: z lies in the order of the parts, so that the processor's own
-//! prefetching stays within them. In the order of the problem two threads took longer than one. Passes over r̂ and z are shared along the
-//! same lines.
-//!
-//! Contacts with a body that hundreds of others touch (a drum) would have to be swept one after the other; if it is heavy they are swept as
-//! the others are ([`crowd`]), on one thread.
-//!
-//! The extrapolation is two passes over r̂, z and their last five differences, as long again as the sweep.
-//! To keep the best iterate the sweep writes r̂ twice (`signorini bench psor` prints what a copy would take at most).
-//! Memory is linear and kept between problems: a second solve allocates nothing.
-//! A block on a mesh holds a dense column per row over those unknowns of the mesh that blocks touch.
-//! Blocks of two rows, of compliant rows, on meshes or small cliques, and reduced problems are swept on one thread.
-//!
-//! # What is hard
-//!
-//! Settled piles of a thousand bodies and falling walls take 200 to 700 sweeps to 1e-6 where the others take 25 on average.
-//! Their contacts keep opening, sliding and sticking while the load finds its way down, so that the differences of
-//! past sweeps belong to faces of the cones that have been left. What was tried, in sweeps to 1e-6 (one order of sweep, cone law):
-//!
-//! | | wall, impact | pile of 1190, settled |
-//! |---|---|---|
-//! | five differences (the default) | 270 | 728 |
-//! | three | 208 | 642 |
-//! | momentum (Nesterov, restarted) | 157 | 783 |
-//! | five, and the loads of 40 regions as a coarse space | 272 | 587 |
-//!
-//! A longer memory is worse (10 and 20 differences: 324 and 341 on the wall), so is Anderson's method (588), and exact local
-//! solutions change nothing (247). Momentum helps the wall alone and takes twice the sweeps on everything else; the coarse space saves a
-//! fifth on the pile, less than its own passes cost. Under Coulomb's law Anderson's method is no better than plain sweeps there.
-//!
-//! The result is the same to the bit for any number of threads, and with or without AVX2 and FMA.
-//! The energy metric and the tracking of the least-error iterate follow [Enzenhoefer2018].
+//! One sweep moves [`BYTES_PER_CONTACT`] per frictional contact of two rigid bodies and [`BYTES_PER_BODY`] per body;
+//! extrapolation costs as much again. Memory is linear and reused: a second solve allocates nothing. Blocks of two rows,
+//! on meshes or small cliques, and reduced problems are swept on one thread. Results are the same to the bit for any
+//! number of threads, with or without AVX2 and FMA. Figures and alternatives: `docs/notes/psor.md`. [Enzenhoefer2018]
 
 mod accelerate;
 mod anderson;
 mod build;
 mod colour;
-mod crew;
-mod crowd;
-mod fill;
-mod frames;
-mod freeze;
+mod contact_frames;
 mod gram;
-mod image;
+mod hubs;
+mod iterate;
 mod joints;
 mod kernel;
-mod lanes;
+mod lagged_shift;
 mod laws;
-mod parts;
+mod orientation;
+mod pack;
+mod parallel;
 mod reduced;
 mod rows;
-mod run;
+mod simd;
 mod stages;
+mod subdomains;
 mod system;
-mod team;
-mod turn;
 mod vector;
+mod whitening;
+mod worker_group;
 
 #[cfg(test)]
 mod tests;
@@ -137,7 +71,7 @@ use reduced::ReducedSystem;
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 use system::{Sweeps, System};
-use team::Team;
+use worker_group::WorkerGroup;
 
 /// The most sweeps where the caller names no limit.
 pub const DEFAULT_WORK: u64 = 1000;
@@ -145,20 +79,20 @@ pub const DEFAULT_WORK: u64 = 1000;
 /// Memory that one sweep moves per frictional contact of two rigid bodies: rows, parameters, two places and q̂ are read, r̂ is read and written.
 pub const BYTES_PER_CONTACT: usize = (rows::RIGID + 3) * 8 + 8 + 24 + 2 * 24;
 
-/// The same for contacts of round bodies that are stored as frames and arms ([`frames`]).
-pub const BYTES_PER_ROUND_CONTACT: usize = BYTES_PER_CONTACT - (rows::RIGID - frames::IN_ROUND) * 8;
+/// The same for contacts of round bodies that are stored as frames and arms ([`contact_frames`]).
+pub const BYTES_PER_ROUND_CONTACT: usize = BYTES_PER_CONTACT - (rows::RIGID - contact_frames::IN_ROUND) * 8;
 
-/// Memory that keeping each iterate, lest it be the best one, moves per frictional contact: r̂ is written once more.
+/// Memory that is moved per frictional contact to keep each iterate, which may be the best: r̂ is written once more.
 pub const BYTES_OF_BEST: usize = 24;
 
 /// Memory that one sweep moves at least per rigid body: its line of z is read and written.
 pub const BYTES_PER_BODY: usize = 2 * system::STRIDE * 8;
 
-/// From so many contacts under Coulomb's law on the shift is frozen for a few sweeps: piles need half the sweeps or less, few contacts more.
-const MANY: usize = 100;
+/// From so many contacts under Coulomb's law on the shift is lagged for a few sweeps: piles need half the sweeps or less, few contacts more.
+const MIN_CONTACTS_FOR_LAGGED_SHIFT: usize = 100;
 
 /// Fewer blocks are swept on one thread: to share them takes longer.
-const ALONE: usize = 500;
+const MIN_BLOCKS_FOR_THREADS: usize = 500;
 
 /// What happens between sweeps.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
@@ -201,7 +135,8 @@ pub enum Local {
     /// The exact solution of the block alone.
     Exact,
     /// One projected step under Coulomb's law with De Saxcé's shift held for a few sweeps, so that an energy falls meanwhile.
-    Frozen,
+    #[serde(alias = "frozen")]
+    Lagged,
 }
 
 /// Settings of the method.
@@ -226,7 +161,7 @@ pub struct Settings {
     /// Use the threads of the caller's pool; the result does not depend on it.
     pub parallel: bool,
     /// Bytes that stay in the cache from sweep to sweep. Contacts that move more (half as much again, if bodies are not round) are stored as
-    /// frames and arms ([`frames`]).
+    /// frames and arms ([`contact_frames`]).
     pub cache: usize,
 }
 
@@ -247,12 +182,12 @@ impl Default for Settings {
 }
 
 impl Settings {
-    /// Many contacts in space under Coulomb's law are swept with the shift frozen for a few sweeps, unless other settings are asked for.
-    fn frozen(&self, laws: &[Law]) -> Settings {
+    /// Many contacts in space under Coulomb's law are swept with the shift lagged for a few sweeps, unless other settings are asked for.
+    fn with_lagged_shift(&self, laws: &[Law]) -> Settings {
         let usual = (self.local, self.acceleration) == (Local::Auto, Acceleration::Auto);
         let sliding = laws.iter().filter(|law| matches!(law, Law::Coulomb { mu, rows: 3 } if *mu > 0.0)).count();
-        if usual && sliding >= MANY {
-            Settings { local: Local::Frozen, acceleration: Acceleration::Subspace { depth: 2 }, ..self.clone() }
+        if usual && sliding >= MIN_CONTACTS_FOR_LAGGED_SHIFT {
+            Settings { local: Local::Lagged, acceleration: Acceleration::Subspace { depth: 2 }, ..self.clone() }
         } else {
             self.clone()
         }
@@ -273,7 +208,7 @@ impl Settings {
     fn exact(&self, law: &Law) -> bool {
         match self.local {
             Local::Exact => true,
-            Local::Projection | Local::Frozen => false,
+            Local::Projection | Local::Lagged => false,
             Local::Auto => matches!(law, Law::Coulomb { .. }),
         }
     }
@@ -304,10 +239,10 @@ pub struct Psor {
     prepared: PreparedProblem,
     system: System,
     scratch: build::Scratch,
-    memory: run::Memory,
+    memory: iterate::Workspace,
     /// The guess made admissible, then the judged reactions.
     r: Vec<f64>,
-    team: Arc<Team>,
+    workers: Arc<WorkerGroup>,
 }
 
 impl Psor {
@@ -318,24 +253,24 @@ impl Psor {
 
     /// Sweeps from the guess; `prepared` holds `problem`.
     pub fn sweep(&mut self, problem: &Problem, prepared: &mut PreparedProblem, solution: &mut Solution) -> Report {
-        let team = self.team.clone();
-        if problem.laws.len() < ALONE || !self.settings.parallel {
+        let workers = self.workers.clone();
+        if problem.laws.len() < MIN_BLOCKS_FOR_THREADS || !self.settings.parallel {
             return self.sweep_with(None, problem, prepared, solution);
         }
-        team.with(|| self.sweep_with((rayon::current_num_threads() > 1).then(|| team.clone()), problem, prepared, solution))
+        workers.with(|| self.sweep_with((rayon::current_num_threads() > 1).then(|| workers.clone()), problem, prepared, solution))
     }
 
-    /// The same with a team that is awake, if there is one.
+    /// The same with workers that are awake, if there is one.
     fn sweep_with(
         &mut self,
-        team: Option<Arc<Team>>,
+        workers: Option<Arc<WorkerGroup>>,
         problem: &Problem,
         prepared: &mut PreparedProblem,
         solution: &mut Solution,
     ) -> Report {
         let Psor { settings, system, scratch, memory, r, .. } = self;
-        let settings = settings.frozen(&problem.laws).resolved(&problem.laws, true);
-        system.team = team;
+        let settings = settings.with_lagged_shift(&problem.laws).resolved(&problem.laws, true);
+        system.workers = workers;
         system.set(problem, prepared.factor(), &settings, scratch);
         system.zero(&mut memory.x);
         admissible(&problem.laws, &problem.J.row_starts, &solution.r, r);
@@ -343,10 +278,10 @@ impl Psor {
         system.refresh(&mut memory.x);
         solution.v.resize(problem.n(), 0.0);
         solution.r.fill(0.0);
-        // The places are the referee's while the system is swept.
+        // The places are the residual_of's while the system is swept.
         let places = std::mem::take(&mut system.places);
         let mut whole = Whole { problem, prepared, places: &places, solution };
-        let outcome = run::run(system, memory, &mut whole, &settings);
+        let outcome = iterate::run(system, memory, &mut whole, &settings);
         whole.set(memory.best());
         system.places = places;
         let mut report = report(outcome, settings.stop.history);
@@ -398,13 +333,13 @@ impl Whole<'_> {
     }
 }
 
-impl run::Referee for Whole<'_> {
+impl iterate::ResidualOf for Whole<'_> {
     fn error(&mut self, scaled: &[f64]) -> Residual {
         self.set(scaled);
         self.prepared.error(self.problem, self.solution)
     }
 
-    fn look(&mut self, scaled: &[f64], tolerance: &Tolerance) -> Residual {
+    fn residual_if_converged(&mut self, scaled: &[f64], tolerance: &Tolerance) -> Residual {
         self.set(scaled);
         self.prepared.residual_if_converged(self.problem, self.solution, tolerance)
     }
@@ -418,7 +353,7 @@ struct Eliminated<'a> {
     r: &'a mut [f64],
 }
 
-impl run::Referee for Eliminated<'_> {
+impl iterate::ResidualOf for Eliminated<'_> {
     fn error(&mut self, scaled: &[f64]) -> Residual {
         self.places.expand(scaled, self.r);
         self.prepared.error_reduced(self.reduced, self.r)
@@ -434,7 +369,7 @@ fn admissible(laws: &[Law], row_starts: &[usize], guess: &[f64], r: &mut Vec<f64
     }
 }
 
-fn report(outcome: run::Outcome, notes: bool) -> Report {
+fn report(outcome: iterate::Outcome, notes: bool) -> Report {
     let mut report = Report::new(outcome.status, outcome.error);
     report.iterations = outcome.sweeps;
     report.work = outcome.sweeps;
@@ -442,7 +377,7 @@ fn report(outcome: run::Outcome, notes: bool) -> Report {
     report.counts = Counts { sweeps: outcome.sweeps, ..Counts::default() };
     report.history = outcome.history;
     if notes {
-        report.notes.push(format!("judged {} times", outcome.judged));
+        report.notes.push(format!("judged {} times", outcome.residuals));
     }
     if notes && outcome.restarts > 0 {
         report.notes.push(format!("{} of {} sweeps were lost to restarts", outcome.restarts, outcome.sweeps));
@@ -477,7 +412,7 @@ impl ReducedSolver for Psor {
         let settings = settings.resolved(&reduced.laws, system.symmetric);
         let places = std::mem::take(&mut system.places);
         let mut eliminated = Eliminated { reduced, prepared, places: &places, r };
-        let outcome = run::run(&mut system, memory, &mut eliminated, &settings);
+        let outcome = iterate::run(&mut system, memory, &mut eliminated, &settings);
         places.expand(memory.best(), &mut solution.r);
         Ok(report(outcome, settings.stop.history))
     }

@@ -5,13 +5,13 @@
 use super::gram::Products;
 use super::system::{Local, State, Sweeps};
 use super::vector::{Passes, dot};
-use super::{Places, Settings, image};
+use super::{Places, Settings, whitening};
 use crate::math::sparse::Csr;
 use crate::problem::law::MAX_ROWS;
 use crate::problem::{Law, Reduced};
 
 /// W differs from its transposed by less than this part of √(W_ii W_jj): an energy exists for all practical purposes.
-const SYMMETRIC: f64 = 1e-6;
+const MAX_ASYMMETRY: f64 = 1e-6;
 
 struct Block {
     law: Law,
@@ -44,9 +44,9 @@ impl ReducedSystem {
                     block[i * d + j] = reduced.W.get(range.start + i, range.start + j);
                 }
             }
-            let (s, step) = image::metric(law, &mut block, settings);
+            let (s, step) = whitening::metric(law, &mut block, settings);
             scale[range.clone()].copy_from_slice(&s[..d]);
-            blocks.push(Block { law: image::scaled(law, &s), first: range.start, step, exact: settings.exact(law), block });
+            blocks.push(Block { law: whitening::scaled(law, &s), first: range.start, step, exact: settings.exact(law), block });
         }
         let mut columns = reduced.W.transposed();
         for j in 0..m {
@@ -55,7 +55,7 @@ impl ReducedSystem {
             }
         }
         let q = reduced.q.iter().zip(&scale).map(|(q, s)| q * s).collect();
-        let symmetric = asymmetry(&columns) <= SYMMETRIC;
+        let symmetric = asymmetry(&columns) <= MAX_ASYMMETRY;
         let places = Places { row: (0..m as u32).collect(), scale };
         ReducedSystem { places, symmetric, q, columns, blocks }
     }

@@ -12,14 +12,14 @@
 //!   29 numbers instead of 36, fewer operations, and with three parameters sixteen whole lines for four contacts. It holds for bodies of any
 //!   inertia in any axes.
 //!
-//! * [`super::frames`]: a frame and two arms.
+//! * [`super::contact_frames`]: a frame and two arms.
 //!
 //! No closures here: they would be compiled for any processor where they are not inlined.
 
 #![allow(unsafe_code)]
 
 use super::kernel::Pairs;
-use super::lanes::{Four, LANES};
+use super::simd::{F64x4, LANES};
 
 /// How rows are stored.
 pub(super) trait Form: Copy {
@@ -30,13 +30,13 @@ pub(super) trait Form: Copy {
     ///
     /// # Safety
     /// `values` and `q` are those of four contacts of `rows` rows, lane by lane; `bodies` are theirs; the processor has what F needs.
-    unsafe fn velocities<F: Four>(rows: usize, values: *const f64, q: *const f64, bodies: Bodies, touched: &[[F; 6]; 2]) -> [F; 3];
+    unsafe fn velocities<F: F64x4>(rows: usize, values: *const f64, q: *const f64, bodies: Bodies, touched: &[[F; 6]; 2]) -> [F; 3];
 
     /// `Ĵᵀ x`, what the coordinates move by.
     ///
     /// # Safety
     /// As [`Form::velocities`].
-    unsafe fn moves<F: Four>(rows: usize, values: *const f64, bodies: Bodies, x: &[F; 3]) -> [[F; 6]; 2];
+    unsafe fn moves<F: F64x4>(rows: usize, values: *const f64, bodies: Bodies, x: &[F; 3]) -> [[F; 6]; 2];
 }
 
 /// What a form keeps with the bodies that four contacts touch, eight numbers at the places of z.
@@ -52,7 +52,7 @@ impl Bodies {
     /// # Safety
     /// The table has eight numbers at each place, and the processor has what F needs.
     #[inline(always)]
-    pub(super) unsafe fn numbers<F: Four>(self, side: usize) -> [F; 8] {
+    pub(super) unsafe fn numbers<F: F64x4>(self, side: usize) -> [F; 8] {
         // SAFETY: the caller's promise.
         unsafe {
             let places = self.places.side(side);
@@ -98,11 +98,11 @@ macro_rules! in_form {
                 $body
             }
             $crate::solve::psor::rows::Storage::Round => {
-                type $R = $crate::solve::psor::frames::Round;
+                type $R = $crate::solve::psor::contact_frames::Round;
                 $body
             }
             $crate::solve::psor::rows::Storage::Frame => {
-                type $R = $crate::solve::psor::frames::Frame;
+                type $R = $crate::solve::psor::contact_frames::Frame;
                 $body
             }
         }
@@ -121,7 +121,7 @@ pub(super) const RIGID: usize = ANGULAR + 18;
 /// # Safety
 /// As [`Form::velocities`].
 #[inline(always)]
-pub(super) unsafe fn number<F: Four>(values: *const f64, i: usize) -> F {
+pub(super) unsafe fn number<F: F64x4>(values: *const f64, i: usize) -> F {
     // SAFETY: the caller's promise.
     unsafe { F::load(values.add(i * LANES)) }
 }
@@ -132,7 +132,7 @@ impl Form for Stored {
     }
 
     #[inline(always)]
-    unsafe fn velocities<F: Four>(rows: usize, values: *const f64, q: *const f64, _: Bodies, [a, b]: &[[F; 6]; 2]) -> [F; 3] {
+    unsafe fn velocities<F: F64x4>(rows: usize, values: *const f64, q: *const f64, _: Bodies, [a, b]: &[[F; 6]; 2]) -> [F; 3] {
         // SAFETY: the caller's promise.
         unsafe {
             let mut out = [F::splat(0.0); 3];
@@ -153,7 +153,7 @@ impl Form for Stored {
     }
 
     #[inline(always)]
-    unsafe fn moves<F: Four>(rows: usize, values: *const f64, _: Bodies, x: &[F; 3]) -> [[F; 6]; 2] {
+    unsafe fn moves<F: F64x4>(rows: usize, values: *const f64, _: Bodies, x: &[F; 3]) -> [[F; 6]; 2] {
         // SAFETY: the caller's promise.
         unsafe {
             let mut out = [[F::splat(0.0); 6]; 2];
@@ -176,7 +176,7 @@ impl Form for Rigid {
     }
 
     #[inline(always)]
-    unsafe fn velocities<F: Four>(_: usize, values: *const f64, q: *const f64, _: Bodies, [a, b]: &[[F; 6]; 2]) -> [F; 3] {
+    unsafe fn velocities<F: F64x4>(_: usize, values: *const f64, q: *const f64, _: Bodies, [a, b]: &[[F; 6]; 2]) -> [F; 3] {
         // SAFETY: the caller's promise.
         unsafe {
             let roots: [F; 2] = [number(values, ROOTS), number(values, ROOTS + 1)];
@@ -207,7 +207,7 @@ impl Form for Rigid {
     }
 
     #[inline(always)]
-    unsafe fn moves<F: Four>(_: usize, values: *const f64, _: Bodies, x: &[F; 3]) -> [[F; 6]; 2] {
+    unsafe fn moves<F: F64x4>(_: usize, values: *const f64, _: Bodies, x: &[F; 3]) -> [[F; 6]; 2] {
         // SAFETY: the caller's promise.
         unsafe {
             let zero = F::splat(0.0);
@@ -233,7 +233,7 @@ impl Form for Rigid {
 /// # Safety
 /// As [`Form::velocities`].
 #[inline(always)]
-unsafe fn product<F: Four>(values: *const f64, at: [usize; 3], x: &[F; 3]) -> F {
+unsafe fn product<F: F64x4>(values: *const f64, at: [usize; 3], x: &[F; 3]) -> F {
     // SAFETY: the caller's promise.
     unsafe {
         let first = number::<F>(values, at[0]).mul(x[0]);

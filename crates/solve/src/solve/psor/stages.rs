@@ -10,9 +10,9 @@
 #![allow(unsafe_code)]
 
 use super::kernel::{Groups, Pairs, push};
-use super::lanes::{Four, LANES, LINE};
 use super::laws::Local;
 use super::rows::{Bodies, Form};
+use super::simd::{F64x4, LANES, LINE};
 use std::marker::PhantomData;
 use std::mem::MaybeUninit;
 
@@ -20,7 +20,7 @@ use std::mem::MaybeUninit;
 pub(super) const STAGES: usize = 4;
 
 /// The rows of the group so many steps ahead are asked for, line by line: what the processor asks for by itself ends with each page.
-const AHEAD: usize = 4;
+const PREFETCH_GROUPS: usize = 4;
 
 /// Where a sweep over `count` groups of lanes finds everything. Handed on by value, so that the compiler sees that nothing changes it.
 #[derive(Clone, Copy)]
@@ -42,7 +42,7 @@ pub(super) struct Sweep<L, R, F> {
 type Held<F> = [[MaybeUninit<F>; 4]; STAGES];
 
 /// What all of it relies on is said at [`Groups::sweep`].
-impl<L: Local, R: Form, F: Four> Sweep<L, R, F> {
+impl<L: Local, R: Form, F: F64x4> Sweep<L, R, F> {
     /// Sweeps all groups; returns Σ Δ², lane by lane.
     #[inline(always)]
     pub(super) unsafe fn run(self) -> F {
@@ -63,7 +63,7 @@ impl<L: Local, R: Form, F: Four> Sweep<L, R, F> {
     }
 
     /// A stage of each group under way, the oldest first; `ALL` are, but for the first and last steps. What a group touches is its own: that
-    /// a younger one is read before an older one has moved z is no matter ([`super::crowd`] apart). Returns the sum with Δ² added.
+    /// a younger one is read before an older one has moved z is no matter ([`super::hubs`] apart). Returns the sum with Δ² added.
     #[inline(always)]
     unsafe fn step<const ALL: bool>(self, step: usize, held: &mut Held<F>, mut sum: F) -> F {
         // SAFETY: the caller's promise.
@@ -90,10 +90,10 @@ impl<L: Local, R: Form, F: Four> Sweep<L, R, F> {
         // SAFETY: the caller's promise.
         unsafe {
             for line in (0..Groups::<L>::size_in::<R>()).step_by(LINE) {
-                F::prefetch(self.group(i + AHEAD).wrapping_add(line));
+                F::prefetch(self.group(i + PREFETCH_GROUPS).wrapping_add(line));
             }
             for line in (0..Groups::<L>::REACTIONS).step_by(LINE) {
-                F::prefetch(self.kept.wrapping_add((i + AHEAD) * Groups::<L>::REACTIONS + line));
+                F::prefetch(self.kept.wrapping_add((i + PREFETCH_GROUPS) * Groups::<L>::REACTIONS + line));
             }
             let bodies = self.bodies(i);
             let touched = bodies.places.touched(self.z);
@@ -172,7 +172,7 @@ impl<L: Local, R: Form, F: Four> Sweep<L, R, F> {
 }
 
 #[inline(always)]
-fn hold<F: Four>(held: &mut Held<F>, i: usize, x: [F; 3]) {
+fn hold<F: F64x4>(held: &mut Held<F>, i: usize, x: [F; 3]) {
     for (held, x) in held[i % STAGES].iter_mut().zip(x) {
         held.write(x);
     }
@@ -181,7 +181,7 @@ fn hold<F: Four>(held: &mut Held<F>, i: usize, x: [F; 3]) {
 /// # Safety
 /// The stage before has written them.
 #[inline(always)]
-unsafe fn held<F: Four>(held: &Held<F>, i: usize) -> [F; 3] {
+unsafe fn held<F: F64x4>(held: &Held<F>, i: usize) -> [F; 3] {
     let held = &held[i % STAGES];
     // SAFETY: the caller's promise.
     unsafe { [held[0].assume_init(), held[1].assume_init(), held[2].assume_init()] }

@@ -7,7 +7,7 @@
 //!
 //! In z every mass is one: the same row reads a velocity and spreads an impulse, whatever the inertia,
 //! and the energy of a motion is ½‖z‖². S scales each row so that its own entry of W is one (per block,
-//! normal and tangents apart; less than one with [`super::crowd`]): reactions and velocities are then both in √J.
+//! normal and tangents apart; less than one with [`super::hubs`]): reactions and velocities are then both in √J.
 //!
 //! Unknowns are gathered in groups of six (a rigid body) where the cliques allow it; a block that
 //! touches at most two groups goes to the lanes of [`super::kernel`]. A small clique (springs between
@@ -17,15 +17,15 @@
 
 use super::super::local::solve_block;
 use super::Places;
-use super::crew::Kernels;
-use super::freeze::Change;
 use super::gram::Products;
 use super::joints::Joints;
 use super::kernel;
-use super::lanes::{Aligned, LANES};
-use super::parts::ROUNDS;
-use super::team::Team;
+use super::lagged_shift::Change;
+use super::parallel::Kernels;
+use super::simd::{Aligned, LANES};
+use super::subdomains::MAX_INTERFACE_ROUNDS;
 use super::vector::{Cuts, Passes, Vector, dot, listed};
+use super::worker_group::WorkerGroup;
 use crate::problem::Law;
 use crate::problem::law::MAX_ROWS;
 use std::ops::Range;
@@ -100,12 +100,12 @@ pub(super) struct Colour {
 
 /// Blocks whose owners are together: swept by one thread, colour by colour.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub(super) struct Part {
+pub(super) struct Subdomain {
     /// Its colours, in `System::colours`.
     pub colours: Range<usize>,
     /// Its places in r̂.
     pub places: Range<usize>,
-    /// Groups of unknowns that parts of other rounds, or blocks with a crowded body, touch too, in `System::border`.
+    /// Groups of unknowns that subdomains of other rounds, or blocks with a hub body, touch too, in `System::border`.
     pub border: Range<usize>,
 }
 
@@ -126,28 +126,28 @@ pub(super) struct System {
     /// Singles before this one belong to no colour and are swept one after the other.
     pub serial: usize,
     pub colours: Vec<Colour>,
-    /// Parts and their seams, in the order of r̂, and which of them are swept in each round: those of one round touch different unknowns.
-    pub parts: Vec<Part>,
-    pub rounds: [Vec<usize>; ROUNDS + 1],
+    /// Subdomains and their interfaces, in the order of r̂, and which of them are swept in each round: those of one round touch different unknowns.
+    pub subdomains: Vec<Subdomain>,
+    pub rounds: [Vec<usize>; MAX_INTERFACE_ROUNDS + 1],
     pub cuts: Cuts,
-    /// Where in z the borders of parts are.
+    /// Where in z the borders of subdomains are.
     pub border: Vec<u32>,
-    /// Colours of the blocks with a crowded body, and then of those that are in no part and no seam.
-    pub crowd: Range<usize>,
+    /// Colours of the blocks with a hub body, and then of those that are in no subdomain and no interface.
+    pub hubs: Range<usize>,
     pub boundary: Range<usize>,
     /// Length of z, and where the meshes begin in it.
     pub len: usize,
     pub mesh: usize,
     /// Number of touched unknowns of meshes.
     pub meshed: usize,
-    /// Who sweeps parts and chunks; one thread without a team.
-    pub team: Option<Arc<Team>>,
-    /// Sums of chunks and parts, work space.
+    /// Who sweeps subdomains and chunks; one thread without workers.
+    pub workers: Option<Arc<WorkerGroup>>,
+    /// Sums of chunks and subdomains, work space.
     pub sums: Vec<f64>,
-    /// By place: the scaled mu on normal rows whose shift is frozen (else 0), and the shift in q̂. Empty if there is none.
+    /// By place: the scaled mu on normal rows whose shift is lagged (else 0), and the shift in q̂. Empty if there is none.
     pub sliding: Vec<f64>,
     pub shift: Vec<f64>,
-    /// What a freeze changes, part by part; work space.
+    /// What an update of the lagged shift changes, subdomain by subdomain; work space.
     pub changes: Vec<Change>,
 }
 
@@ -163,12 +163,12 @@ pub(super) trait Sweeps {
     fn difference(&self, out: &mut State, ends: (&State, &State), others: (&[usize], &[State]), passes: &mut Passes) -> Products;
     /// Says who helps with passes over vectors, and who has which share of them.
     fn share(&self, passes: &mut Passes) {
-        passes.team = None;
+        passes.workers = None;
         passes.cuts = Cuts::default();
     }
-    /// Reads De Saxcé's shift off the velocities of `x` and freezes it in q̂; what that changed, also along vectors of reactions. None if
-    /// nothing is frozen.
-    fn freeze(&mut self, _x: &State, _along: &[&[f64]]) -> Option<Change> {
+    /// Reads De Saxcé's shift off the velocities of `x` and holds it in q̂; what that changed, also along vectors of reactions. None if
+    /// no shift is lagged.
+    fn update_shift(&mut self, _x: &State, _along: &[&[f64]]) -> Option<Change> {
         None
     }
 }
@@ -183,12 +183,12 @@ impl System {
         self.values.clear();
         self.serial = 0;
         self.colours.clear();
-        self.parts.clear();
+        self.subdomains.clear();
         self.rounds.iter_mut().for_each(Vec::clear);
         self.border.clear();
         self.cuts.r.clear();
         self.cuts.z.clear();
-        (self.crowd, self.boundary) = (0..0, 0..0);
+        (self.hubs, self.boundary) = (0..0, 0..0);
     }
 
     /// Forgets the places of r̂, and the joints.
@@ -331,11 +331,11 @@ impl Sweeps for System {
         }
         let mut sums = std::mem::take(&mut self.sums);
         let (colours, border) = (&self.colours, &self.border);
-        let kernels = Kernels { kinds: &self.kinds, colours, border, q: &self.q, team: self.team.as_deref() };
+        let kernels = Kernels { kinds: &self.kinds, colours, border, q: &self.q, workers: self.workers.as_deref() };
         for round in &self.rounds {
-            sum += kernels.sweep_parts(&self.parts, round, (x, &mut *kept), &mut sums);
+            sum += kernels.sweep_subdomains(&self.subdomains, round, (x, &mut *kept), &mut sums);
         }
-        for colour in &self.colours[self.crowd.clone()] {
+        for colour in &self.colours[self.hubs.clone()] {
             sum += kernels.sweep_alone(colour, (x, &mut *kept));
         }
         for colour in &self.colours[self.boundary.clone()] {
@@ -380,12 +380,12 @@ impl Sweeps for System {
     }
 
     fn share(&self, passes: &mut Passes) {
-        passes.team.clone_from(&self.team);
+        passes.workers.clone_from(&self.workers);
         passes.cuts.r.clone_from(&self.cuts.r);
         passes.cuts.z.clone_from(&self.cuts.z);
     }
 
-    fn freeze(&mut self, x: &State, along: &[&[f64]]) -> Option<Change> {
-        (!self.sliding.is_empty()).then(|| self.freeze_at(x, along))
+    fn update_shift(&mut self, x: &State, along: &[&[f64]]) -> Option<Change> {
+        (!self.sliding.is_empty()).then(|| self.update_shift(x, along))
     }
 }

@@ -7,8 +7,8 @@ use crate::problem::test_problems::{self, Lcg, ProblemWithSolution};
 use crate::problem::{Rows, Tolerance};
 use crate::solve::Status;
 use glam::DMat3;
+use orientation::tests::{draw, frame};
 use std::time::{Duration, Instant};
-use turn::tests::{draw, frame};
 
 /// Far below what the assertions ask: local velocities of order 1 within 1e-7.
 fn tight(work: u64) -> StoppingCriteria {
@@ -143,7 +143,7 @@ fn frames_and_arms_are_the_same_rows() {
         let mut problem = stones(300, round, None, &mut Lcg::new(9));
         for case in ["cone", "coulomb", "joints"] {
             match case {
-                // The shift is frozen: it is read off the velocities of the same lanes.
+                // The shift is lagged: it is read off the velocities of the same lanes.
                 "coulomb" => problem.laws.fill(Law::Coulomb { mu: 0.4, rows: 3 }),
                 // Joints and limits on some unknowns of turned bodies.
                 "joints" => {
@@ -252,16 +252,16 @@ fn energy_between(problem: &Problem, a: &[f64], b: &[f64]) -> f64 {
 }
 
 #[test]
-fn contacts_with_a_crowded_body_are_swept_together_and_the_energy_falls() {
+fn contacts_with_a_hub_body_are_swept_together_and_the_energy_falls() {
     // A drum that turns as easily as a ball is as heavy as the rule asks for, and nothing but the factor keeps the energy from rising.
-    for (drum, crowded) in [([100.0, 100.0], true), ([20_000.0, 20_000.0], true), ([100.0, 0.3], true), ([1.0, 1.0], false)] {
+    for (drum, hub) in [([100.0, 100.0], true), ([20_000.0, 20_000.0], true), ([100.0, 0.3], true), ([1.0, 1.0], false)] {
         for (round, cache) in [(true, usize::MAX), (true, 0), (false, 0)] {
             let problem = stones(400, round, Some(drum), &mut Lcg::new(21));
             let mut prepared = PreparedProblem::of(&problem).unwrap();
             let settings = Settings { stop: usual(20_000), cache, ..Settings::default() };
             let (mut system, mut x) = (System::default(), system::State::default());
             system.set(&problem, prepared.factor(), &settings, &mut build::Scratch::default());
-            assert_eq!((!system.crowd.is_empty(), system.singles.is_empty()), (crowded, crowded), "{drum:?}");
+            assert_eq!((!system.hubs.is_empty(), system.singles.is_empty()), (hub, hub), "{drum:?}");
             system.zero(&mut x);
             let mut kept = x.r.to_vec();
             let mut energy = 0.0f64;
@@ -286,7 +286,7 @@ fn contacts_with_a_crowded_body_are_swept_together_and_the_energy_falls() {
 }
 
 #[test]
-fn a_shift_is_frozen_among_contacts_with_a_crowded_body() {
+fn a_shift_is_lagged_among_contacts_with_a_hub_body() {
     let mut problem = stones(400, true, Some([100.0; 2]), &mut Lcg::new(22));
     problem.laws.fill(Law::Coulomb { mu: 0.4, rows: 3 });
     let (report, solution) = solve(&problem, Settings { stop: usual(20_000), ..Settings::default() });
@@ -297,7 +297,7 @@ fn a_shift_is_frozen_among_contacts_with_a_crowded_body() {
 #[test]
 fn the_bits_do_not_depend_on_threads() {
     let (cone, coulomb) = (Law::Cone { mu: 0.4, rows: 3 }, Law::Coulomb { mu: 0.4, rows: 3 });
-    // 3750 blocks: two parts and a seam. 16,250: four parts, and two rounds of seams.
+    // 3750 blocks: two subdomains and a interface. 16,250: four subdomains, and two rounds of interfaces.
     for (law, count, rigid) in
         [(cone, 3_000, false), (coulomb, 3_000, false), (Law::Unilateral, 3_000, false), (cone, 13_000, true), (coulomb, 3_000, true)]
     {
@@ -307,7 +307,7 @@ fn the_bits_do_not_depend_on_threads() {
         }
         same_bits(&problem, Settings::default());
     }
-    // Frames and arms, with seams between parts and with a crowded body.
+    // Frames and arms, with interfaces between subdomains and with a hub body.
     for (round, drum) in [(true, None), (false, None), (true, Some([100.0; 2])), (false, Some([100.0; 2]))] {
         same_bits(&stones(3_000, round, drum, &mut Lcg::new(23)), Settings { cache: 0, ..Settings::default() });
     }
@@ -455,8 +455,8 @@ fn the_extrapolation_pays() {
 }
 
 #[test]
-fn the_frozen_shift_is_that_of_the_velocities() {
-    // Lanes, and contacts of one crowd that are swept alone.
+fn the_lagged_shift_is_that_of_the_velocities() {
+    // Lanes, and contacts of one hub that are swept alone.
     let law = Law::Coulomb { mu: 0.6, rows: 3 };
     let mut problem = ring(400, law, 9);
     for b in 1..200u32 {
@@ -468,7 +468,7 @@ fn the_frozen_shift_is_that_of_the_velocities() {
         problem.w.extend([0.1, -0.2, 0.3]);
     }
     let mut prepared = PreparedProblem::of(&problem).unwrap();
-    let settings = Settings { local: Local::Frozen, ..Settings::default() };
+    let settings = Settings { local: Local::Lagged, ..Settings::default() };
     let (mut system, mut x) = (System::default(), system::State::default());
     system.set(&problem, prepared.factor(), &settings, &mut build::Scratch::default());
     assert!(system.singles.len() > 50 && system.kinds.cone.len() > 50);
@@ -482,7 +482,7 @@ fn the_frozen_shift_is_that_of_the_velocities() {
     let mut u = vec![0.0; problem.rows()];
     problem.local_velocities(&solution.v, &solution.r, &mut u);
     let q = system.q.clone();
-    let first = system.freeze_at(&x, &[&x.r]);
+    let first = system.update_shift(&x, &[&x.r]);
     let (mut energy, mut along) = (0.0, 0.0);
     for place in 0..system.places.row.len() {
         let (row, s) = (system.places.row[place] as usize, system.places.scale[place]);
@@ -495,8 +495,8 @@ fn the_frozen_shift_is_that_of_the_velocities() {
     }
     assert!(energy > 1.0 && (first.energy - energy).abs() < 1e-10 * energy);
     assert!((first.along[0] - along).abs() < 1e-10 * energy);
-    // Frozen again at the same point nothing changes.
-    let second = system.freeze_at(&x, &[&x.r]);
+    // Updated again at the same point nothing changes.
+    let second = system.update_shift(&x, &[&x.r]);
     assert!(second.energy < 1e-26 * energy && second.along[0].abs() < 1e-12 * energy);
 }
 
@@ -508,7 +508,7 @@ fn the_largest_eigenvalue_is_one() {
         let mut a: [f64; 9] = std::array::from_fn(|i| (0..3).map(|k| g[i / 3 * 3 + k] * g[i % 3 * 3 + k]).sum());
         let trace = (a[0] + a[4] + a[8]) / 3.0;
         a.iter_mut().for_each(|a| *a /= trace);
-        let largest = image::largest_eigenvalue(&a, 3);
+        let largest = whitening::largest_eigenvalue(&a, 3);
         // The characteristic polynomial vanishes there, and the matrix less it is negative semidefinite: so says its trace of minors.
         let b: [f64; 9] = std::array::from_fn(|i| a[i] - if i % 4 == 0 { largest } else { 0.0 });
         let determinant = b[0] * (b[4] * b[8] - b[5] * b[7]) - b[1] * (b[3] * b[8] - b[5] * b[6]) + b[2] * (b[3] * b[7] - b[4] * b[6]);
@@ -516,6 +516,6 @@ fn the_largest_eigenvalue_is_one() {
         assert!(determinant.abs() < 1e-12 && minors > -1e-12 && b[0] + b[4] + b[8] <= 1e-12, "{determinant} {minors}");
     }
     let unit = [1.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 1.0];
-    assert_eq!(image::largest_eigenvalue(&unit, 3), 1.0);
-    assert!((image::largest_eigenvalue(&[1.0; 9], 3) - 3.0).abs() < 1e-14);
+    assert_eq!(whitening::largest_eigenvalue(&unit, 3), 1.0);
+    assert!((whitening::largest_eigenvalue(&[1.0; 9], 3) - 3.0).abs() < 1e-14);
 }

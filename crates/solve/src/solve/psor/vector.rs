@@ -1,9 +1,9 @@
 //! Passes over whole vectors: each number is read once, on several threads if asked, with sums in a fixed order.
 //! The loops are plain; they are compiled for the vectors of the machine at hand too, with the same operations.
 
-use super::gram::{MOST, Products};
+use super::gram::{MAX_DIFFERENCES, Products};
 use super::system::State;
-use super::team::Team;
+use super::worker_group::WorkerGroup;
 use pulp::Arch;
 use std::ops::Range;
 use std::sync::Arc;
@@ -12,7 +12,7 @@ use std::sync::Arc;
 const CHUNK: usize = 1024;
 
 /// Numbers of a vector without cuts that are worth sharing.
-const SHARED: usize = 32 * CHUNK;
+const MIN_LENGTH_FOR_THREADS: usize = 32 * CHUNK;
 
 /// Numbers per block: as many of each of the eight vectors of a pass as stay in the first-level cache.
 const BLOCK: usize = 512;
@@ -39,7 +39,7 @@ fn dot_block(a: &[f64], b: &[f64]) -> f64 {
     sums.iter().sum::<f64>() + rest
 }
 
-/// Where the shares of the parts begin in r̂ and in z: each thread passes over what it sweeps. Empty if there is one part.
+/// Where the shares of the subdomains begin in r̂ and in z: each thread passes over what it sweeps. Empty if there is one part.
 #[derive(Clone, Default)]
 pub(super) struct Cuts {
     pub r: Vec<usize>,
@@ -60,7 +60,7 @@ pub(super) enum Vector {
 pub(super) struct Passes {
     sums: Vec<Products>,
     /// Who helps; nobody without one.
-    pub team: Option<Arc<Team>>,
+    pub workers: Option<Arc<WorkerGroup>>,
     pub cuts: Cuts,
     vector: Vector,
 }
@@ -110,7 +110,7 @@ impl Passes {
         self
     }
 
-    /// `f(range, out of it, its sums)` for each chunk, on the threads of the team if there is one; the sums of all chunks, in order.
+    /// `f(range, out of it, its sums)` for each chunk, on the worker threads if there is one; the sums of all chunks, in order.
     fn by_chunks(&mut self, out: &mut [f64], f: impl Fn(Range<usize>, &mut [f64], &mut Products) + Sync) -> &[Products] {
         let cuts = match self.vector {
             Vector::R => &self.cuts.r[..],
@@ -122,9 +122,9 @@ impl Passes {
         self.sums.resize(chunks.count(), Products::default());
         let run = |i: usize, out: &mut [f64], sums: &mut Products| f(chunks.range(i), out, sums);
         // Few numbers are gone over sooner than another thread hears of them.
-        let team = self.team.as_ref().filter(|_| !chunks.cuts.is_empty() || chunks.length >= SHARED);
-        match team {
-            Some(team) => team.ranges((out, &mut self.sums), |i| chunks.range(i), run),
+        let workers = self.workers.as_ref().filter(|_| !chunks.cuts.is_empty() || chunks.length >= MIN_LENGTH_FOR_THREADS);
+        match workers {
+            Some(workers) => workers.ranges((out, &mut self.sums), |i| chunks.range(i), run),
             None => self.sums.iter_mut().enumerate().for_each(|(i, sums)| run(i, &mut out[chunks.range(i)], sums)),
         }
         &self.sums
@@ -155,7 +155,7 @@ impl Passes {
         for sums in self.by_chunks(out, run) {
             total.square += sums.square;
             total.slope += sums.slope;
-            for i in 0..others.len().min(MOST) {
+            for i in 0..others.len().min(MAX_DIFFERENCES) {
                 total.others[i] += sums.others[i];
             }
         }
@@ -197,7 +197,7 @@ impl Passes {
 }
 
 /// The vectors of the differences at these places, as a list on the stack.
-pub(super) fn listed<'a>(places: &[usize], part: impl Fn(usize) -> &'a [f64]) -> [&'a [f64]; MOST] {
+pub(super) fn listed<'a>(places: &[usize], part: impl Fn(usize) -> &'a [f64]) -> [&'a [f64]; MAX_DIFFERENCES] {
     std::array::from_fn(|i| places.get(i).map_or(&[][..], |&p| part(p)))
 }
 
@@ -223,10 +223,10 @@ mod tests {
         let b: Vec<f64> = (0..50_001).map(|i| (i as f64 * 0.7).cos()).collect();
         let run = |parallel: bool| {
             let mut out = vec![0.0; a.len()];
-            let team = Arc::new(Team::default());
+            let workers = Arc::new(WorkerGroup::default());
             let cuts = Cuts { r: vec![0, 20_000, 30_011], z: vec![] };
-            let mut passes = Passes { team: parallel.then(|| team.clone()), cuts, ..Passes::default() };
-            let products = team.with(|| passes.over(Vector::R).difference(&mut out, (&a, &b), &a, &[&b]));
+            let mut passes = Passes { workers: parallel.then(|| workers.clone()), cuts, ..Passes::default() };
+            let products = workers.with(|| passes.over(Vector::R).difference(&mut out, (&a, &b), &a, &[&b]));
             (out, products.square, products.slope, products.others[0])
         };
         let one = run(false);

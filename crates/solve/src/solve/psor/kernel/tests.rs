@@ -1,9 +1,9 @@
 //! Lanes against plain safe code, and against the exact local solution.
 
-use super::super::frames::{Body, Frame, Round};
+use super::super::contact_frames::{Body, Frame, Round};
 use super::super::laws::coulomb_parameters;
+use super::super::orientation::tests::{draw, frame};
 use super::super::rows::{Rigid, Stored};
-use super::super::turn::tests::{draw, frame};
 use super::*;
 use crate::problem::Law;
 use crate::problem::test_problems::Lcg;
@@ -210,7 +210,7 @@ fn agree(groups: usize) {
             assert!(r.iter().zip(&other_r).all(|(a, b)| a == b) && r == kept, "reactions");
             assert!(z.iter().zip(&other_z).all(|(a, b)| a == b), "velocities");
             // SAFETY: as above.
-            in_form!(case.0, R => unsafe { f.sweep_by::<R, Plain>(0..groups, &q, (&mut r, &mut kept), z.as_mut_ptr()) });
+            in_form!(case.0, R => unsafe { f.sweep_by::<R, Scalar>(0..groups, &q, (&mut r, &mut kept), z.as_mut_ptr()) });
             twin(&f, &q, &mut other_r, &mut other_z);
             assert!(z.iter().zip(&other_z).all(|(a, b)| a == b), "the code for older processors");
         }
@@ -243,7 +243,7 @@ fn lanes_that_share_a_body_write_one_after_the_other() {
             // SAFETY: one thread; all places are within z.
             unsafe { f.sweep(0, &q, (&mut r, &mut kept), z.as_mut_ptr()) };
             // SAFETY: as above.
-            in_form!(storage, R => unsafe { f.sweep_by::<R, Plain>(0..9, &q, (&mut other_r, &mut kept), other_z.as_mut_ptr()) });
+            in_form!(storage, R => unsafe { f.sweep_by::<R, Scalar>(0..9, &q, (&mut other_r, &mut kept), other_z.as_mut_ptr()) });
         }
         assert!(z.iter().zip(&other_z).all(|(a, b)| a.to_bits() == b.to_bits()), "wide and plain");
         let mut anew = vec![0.0; z.len()];
@@ -261,8 +261,8 @@ fn the_tip_of_the_cone_and_what_is_not_a_number() {
         let parameters: Vec<f64> = [0.5, 0.8, 1.0].into_iter().flat_map(|x| [x; LANES]).collect();
         // SAFETY: three parameters of four blocks; any processor will do.
         let new = unsafe {
-            let old = [Plain::splat(0.0); 3];
-            let begun = Cone::begin(parameters.as_ptr(), u.map(|u| Plain::splat(u)), old);
+            let old = [Scalar::splat(0.0); 3];
+            let begun = Cone::begin(parameters.as_ptr(), u.map(|u| Scalar::splat(u)), old);
             Cone::finish(parameters.as_ptr(), begun, old)
         };
         for (new, want) in new.into_iter().zip(want) {
@@ -290,7 +290,7 @@ fn coulomb_in_lanes_is_the_exact_local_solution() {
         unsafe { f.sweep(0, &q, (&mut r, &mut kept), v.as_mut_ptr()) };
         let (mut other, mut other_v) = (before.clone(), v_before.clone());
         // SAFETY: as above.
-        unsafe { f.sweep_by::<Stored, Plain>(0..25, &q, (&mut other, &mut kept), other_v.as_mut_ptr()) };
+        unsafe { f.sweep_by::<Stored, Scalar>(0..25, &q, (&mut other, &mut kept), other_v.as_mut_ptr()) };
         assert!(r.iter().zip(&other).all(|(a, b)| a == b), "both forms agree to the bit");
         for g in 0..25 {
             for lane in 0..LANES {

@@ -4,9 +4,9 @@ use super::checkpoint::{self, Checkpoint};
 use super::outputs::Outputs;
 use super::record::{Plan, Recorder};
 use super::summary::Summary;
-use super::{Ended, Every, Finished, Options, clock, probe, tables};
-use crate::capsule::Keeper;
+use super::{Ended, Every, Finished, Options, clock, expectations, tables};
 use crate::scenefile::Loaded;
+use crate::step_snapshot::WorstSteps;
 use signorini::step::{Settings, Verdict};
 use signorini::{Simulation, SimulationError};
 use signorini_record::run::law_name;
@@ -15,15 +15,15 @@ use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 /// A run under way.
-pub struct Course<'a> {
+pub struct SimulationRun<'a> {
     loaded: &'a Loaded,
     options: &'a Options,
     /// What moves.
     pub simulation: Simulation,
     summary: Summary,
-    probe: probe::Probe<'a>,
+    expectations: expectations::Expectations<'a>,
     outputs: Option<Outputs>,
-    keeper: Keeper,
+    worst_steps: WorstSteps,
     recorder: Option<Recorder>,
     /// Rows are written every so many steps.
     every: u64,
@@ -41,9 +41,14 @@ pub enum RunError {
     Disk(String),
 }
 
-impl<'a> Course<'a> {
+impl<'a> SimulationRun<'a> {
     /// Begins a run, or goes on from a checkpoint.
-    pub fn begin(loaded: &'a Loaded, settings: Settings, options: &'a Options, from: Option<Checkpoint>) -> Result<Course<'a>, String> {
+    pub fn begin(
+        loaded: &'a Loaded,
+        settings: Settings,
+        options: &'a Options,
+        from: Option<Checkpoint>,
+    ) -> Result<SimulationRun<'a>, String> {
         let scene = &loaded.scene;
         // A quotient such as 1/0.02 must not lose its last step to rounding.
         let steps = ((loaded.t_end / settings.h) - 1e-9).ceil().max(1.0) as u64;
@@ -56,33 +61,33 @@ impl<'a> Course<'a> {
         let dt = settings.h;
         let mut simulation = Simulation::new(scene.clone(), settings).map_err(|e| e.to_string())?;
         simulation.set_clock(clock());
-        let mut course = Course {
+        let mut run = SimulationRun {
             loaded,
             options,
             simulation,
             summary: Summary::new(scene, loaded.t_end),
-            probe: probe::Probe::new(loaded, dt, steps),
+            expectations: expectations::Expectations::new(loaded, dt, steps),
             outputs: None,
-            keeper: Keeper::new(options.keep_worst.unwrap_or(0), &options.keep_step),
+            worst_steps: WorstSteps::new(options.keep_worst.unwrap_or(0), &options.keep_step),
             recorder: None,
             every,
             checkpoints,
             steps,
         };
         match from {
-            Some(checkpoint) => course.resume(checkpoint)?,
+            Some(checkpoint) => run.resume(checkpoint)?,
             None => {
-                course.simulation.notes().iter().for_each(|note| eprintln!("note: {note}"));
+                run.simulation.notes().iter().for_each(|note| eprintln!("note: {note}"));
                 if let Some(folder) = &options.out {
-                    course.outputs = Some(Outputs::create(folder, scene, options.reactions).map_err(|e| course.disk(&e))?);
+                    run.outputs = Some(Outputs::create(folder, scene, options.reactions).map_err(|e| run.disk(&e))?);
                 }
-                course.begin_record().map_err(|e| course.disk(&e))?;
+                run.begin_record().map_err(|e| run.disk(&e))?;
                 if checkpoints > 0 {
-                    course.checkpoint().map_err(|e| course.disk(&e))?;
+                    run.checkpoint().map_err(|e| run.disk(&e))?;
                 }
             }
         }
-        Ok(course)
+        Ok(run)
     }
 
     /// A new record, with its first frame.
@@ -108,8 +113,8 @@ impl<'a> Course<'a> {
         from.fits(self.loaded, &place)?;
         self.simulation.set_raw_state(&from.state).map_err(|e| e.to_string())?;
         self.summary = from.summary;
-        self.probe.restore(&from.facts);
-        self.keeper = from.keeper;
+        self.expectations.restore(&from.facts);
+        self.worst_steps = from.worst_steps;
         if let Some(folder) = &self.options.out {
             let outputs = Outputs::resume(folder, &self.loaded.scene, self.options.reactions, &from.tables);
             let stuck = |e: io::Error| format!("cannot go on in {}: {e}", folder.display());
@@ -133,9 +138,9 @@ impl<'a> Course<'a> {
         let wall = begun.elapsed().as_secs_f64();
         self.summary.add(scene, &verdict);
         let k = self.summary.steps;
-        self.probe.look(k, self.simulation.stepper(), self.simulation.raw_state(), &self.summary);
+        self.expectations.check(k, self.simulation.stepper(), self.simulation.raw_state(), &self.summary);
         let folder = self.folder();
-        let written = self.keeper.look(k, scene, (self.simulation.stepper(), &verdict), &folder);
+        let written = self.worst_steps.add(k, scene, (self.simulation.stepper(), &verdict), &folder);
         written.and_then(|()| self.record(k, &verdict, wall)).map_err(|e| RunError::Disk(self.disk(&e)))?;
         Ok(verdict)
     }
@@ -174,8 +179,8 @@ impl<'a> Course<'a> {
         let now = checkpoint::RunState {
             state: self.simulation.raw_state(),
             summary: &self.summary,
-            facts: self.probe.found(),
-            keeper: &self.keeper,
+            facts: self.expectations.found(),
+            worst_steps: &self.worst_steps,
             tables,
             record,
         };
@@ -193,7 +198,7 @@ impl<'a> Course<'a> {
         let folder = self.options.out.clone();
         let mut finished = Finished {
             summary: self.summary,
-            outcomes: self.probe.finish(&ended),
+            outcomes: self.expectations.finish(&ended),
             ended,
             state: self.simulation.raw_state().clone(),
             record: None,

@@ -12,18 +12,18 @@
 //!
 //! Whitened by G (`GᵀG` the inverse inertia, in the axes of the problem) the angular part is `G Rᵀ (r × l_i)`. Any rotation may follow the
 //! whitening: with the one that leaves zeros below the diagonal of `U = Q G Rᵀ` six numbers of the body and the arm in the axes of the world
-//! are all there is to know ([`super::frames`]).
+//! are all there is to know ([`super::contact_frames`]).
 
 use super::Settings;
-use super::frames::Body;
-use super::image::Layout;
+use super::contact_frames::Body;
 use super::rows::Storage;
 use super::system::GROUP;
+use super::whitening::Layout;
 use crate::problem::{Problem, RowBlock};
 use glam::{DMat3, DVec3};
 
 /// How far `R g_i` may lie from `a × l_i`, of ‖a‖ ‖l_i‖: some hundred roundings of products of unit vectors.
-const FITS: f64 = 1e-13;
+const ARM_TOLERANCE: f64 = 1e-13;
 
 /// What is known of a body's attitude.
 #[derive(Clone, Copy, Default)]
@@ -134,7 +134,7 @@ fn upper(m: DMat3) -> DMat3 {
 fn is_frame([a, b, c]: [DVec3; 3]) -> bool {
     let across = a.cross(b);
     let kappa = across.dot(c) / across.length_squared();
-    (c - kappa * across).length_squared() <= FITS * FITS * c.length_squared()
+    (c - kappa * across).length_squared() <= ARM_TOLERANCE * ARM_TOLERANCE * c.length_squared()
 }
 
 /// The arm a with `α_i = a × d_i` for three directions across each other, of any lengths.
@@ -147,7 +147,7 @@ pub(super) fn arm(d: [DVec3; 3], alpha: [DVec3; 3]) -> DVec3 {
 /// True if there is such an arm.
 fn has_arm(d: [DVec3; 3], alpha: [DVec3; 3]) -> bool {
     let a = arm(d, alpha);
-    let square = FITS * FITS * a.length_squared();
+    let square = ARM_TOLERANCE * ARM_TOLERANCE * a.length_squared();
     d.into_iter().zip(alpha).all(|(d, alpha)| (alpha - a.cross(d)).length_squared() <= square * d.length_squared())
 }
 

@@ -1,39 +1,39 @@
 //! De Saxcé's shift, held for a few sweeps.
 //!
 //! Under Coulomb's law a contact sees `ũ_n = û_n + mû‖û_t‖`. With the shift `s = mû‖û_t‖` held in q̂ the law is that of a cone, and a dual
-//! energy falls. To freeze it anew at a point:
+//! energy falls. To update it at a point:
 //!
 //! ```text
 //!   s⁺ = mû ‖q̂_t + Ĵ_t z‖        q̂_n += s⁺ − s        Σ (s⁺ − s)²        Σ (s⁺ − s) d_n  for each vector d that is asked for
 //! ```
 //!
-//! One pass over the contacts, four at a time, parts and colours on the threads of the team; sums are added in the order of the parts.
+//! One pass over the contacts, four at a time, subdomains and colours on the worker threads; sums are added in the order of the subdomains.
 
 #![allow(unsafe_code)]
 
-use super::crew::Shared;
-use super::gram::MOST;
+use super::gram::MAX_DIFFERENCES;
 use super::kernel::Groups;
+use super::parallel::Shared;
 
-use super::lanes::{Four, LANES, Plain, wide_enough};
 use super::laws::Cone;
 use super::rows::{Form, in_form};
+use super::simd::{F64x4, LANES, Scalar, wide_enough};
 use super::system::{Colour, Run, State, System};
 use crate::problem::law::tangent_norm;
 
 /// Vectors that may be asked for: a point, and the differences that led to it.
-pub(super) const ALONG: usize = MOST + 1;
+pub(super) const MAX_DIRECTIONS: usize = MAX_DIFFERENCES + 1;
 
-/// What a freeze has changed: the energy of the change, and its products with the vectors asked for.
+/// What an update has changed: the energy of the change, and its products with the vectors asked for.
 #[derive(Clone, Copy)]
 pub(super) struct Change {
     /// ½ Σ (s⁺ − s)², J.
     pub energy: f64,
-    pub along: [f64; ALONG],
+    pub along: [f64; MAX_DIRECTIONS],
 }
 
 impl Change {
-    const NONE: Change = Change { energy: 0.0, along: [0.0; ALONG] };
+    const NONE: Change = Change { energy: 0.0, along: [0.0; MAX_DIRECTIONS] };
 
     fn add(&mut self, other: &Change) {
         self.energy += other.energy;
@@ -51,15 +51,15 @@ struct Places<'a> {
 }
 
 impl System {
-    /// Freezes the shift at the point `x`.
-    pub(super) fn freeze_at(&mut self, x: &State, along: &[&[f64]]) -> Change {
-        let mut change = self.freeze_lanes(&x.z, along);
-        change.add(&self.freeze_singles(x, along));
+    /// Updates the lagged shift at the point `x`.
+    pub(super) fn update_shift(&mut self, x: &State, along: &[&[f64]]) -> Change {
+        let mut change = self.update_shift_of_lanes(&x.z, along);
+        change.add(&self.update_shift_of_singles(x, along));
         change
     }
 
     /// Blocks that are swept alone.
-    fn freeze_singles(&mut self, x: &State, along: &[&[f64]]) -> Change {
+    fn update_shift_of_singles(&mut self, x: &State, along: &[&[f64]]) -> Change {
         let mut sum = Change::NONE;
         for i in 0..self.singles.len() {
             let at = self.singles[i].at;
@@ -76,30 +76,30 @@ impl System {
     }
 
     /// Blocks in lanes.
-    fn freeze_lanes(&mut self, z: &[f64], along: &[&[f64]]) -> Change {
-        let System { kinds, colours, q, sliding, shift, parts, crowd, boundary, changes, team, .. } = self;
-        let loose = || crowd.clone().chain(boundary.clone());
+    fn update_shift_of_lanes(&mut self, z: &[f64], along: &[&[f64]]) -> Change {
+        let System { kinds, colours, q, sliding, shift, subdomains, hubs, boundary, changes, workers, .. } = self;
+        let loose = || hubs.clone().chain(boundary.clone());
         let length = q.len();
-        assert!(sliding.len() == length && shift.len() == length && along.len() <= ALONG, "one entry for each place");
+        assert!(sliding.len() == length && shift.len() == length && along.len() <= MAX_DIRECTIONS, "one entry for each place");
         assert!(along.iter().all(|d| d.len() == length) && kinds.cone.within(z.len()), "every place exists");
         let places = Places { z, mu: sliding, q: Shared::of(q), shift: Shared::of(shift), along };
         let run = |unit: usize| {
-            let colours = match parts.get(unit) {
-                Some(part) => &colours[part.colours.clone()],
-                None => std::slice::from_ref(&colours[loose().nth(unit - parts.len()).expect("a unit for each")]),
+            let colours = match subdomains.get(unit) {
+                Some(subdomain) => &colours[subdomain.colours.clone()],
+                None => std::slice::from_ref(&colours[loose().nth(unit - subdomains.len()).expect("a unit for each")]),
             };
             let mut sum = Change::NONE;
             for Colour { cone, .. } in colours {
                 assert!(cone.places(3).end <= length && cone.groups.end <= kinds.cone.len());
                 // SAFETY: groups and places exist (checked here and above); units are different contacts, so different places.
-                sum.add(&unsafe { freeze(&kinds.cone, cone, &places) });
+                sum.add(&unsafe { update_shift(&kinds.cone, cone, &places) });
             }
             sum
         };
         changes.clear();
-        changes.resize(parts.len() + loose().count(), Change::NONE);
-        match team {
-            Some(team) => team.chunks((changes, &mut [(); 0]), (1, 1), |unit, change, _| change[0] = run(unit)),
+        changes.resize(subdomains.len() + loose().count(), Change::NONE);
+        match workers {
+            Some(workers) => workers.chunks((changes, &mut [(); 0]), (1, 1), |unit, change, _| change[0] = run(unit)),
             None => changes.iter_mut().enumerate().for_each(|(unit, change)| *change = run(unit)),
         }
         let mut sum = Change::NONE;
@@ -110,29 +110,29 @@ impl System {
 
 /// # Safety
 /// The groups of the run exist, their places are [`Groups::within`] z and within the vectors of `places`, and no other thread touches the latter.
-unsafe fn freeze(groups: &Groups<Cone>, run: &Run, places: &Places<'_>) -> Change {
+unsafe fn update_shift(groups: &Groups<Cone>, run: &Run, places: &Places<'_>) -> Change {
     #[cfg(target_arch = "x86_64")]
     if wide_enough() {
         // SAFETY: the processor has AVX2 and FMA; the rest is the caller's promise.
-        return in_form!(groups.storage(), R => unsafe { freeze_wide::<R>(groups, run, places) });
+        return in_form!(groups.storage(), R => unsafe { update_shift_wide::<R>(groups, run, places) });
     }
     // SAFETY: the caller's promise.
-    in_form!(groups.storage(), R => unsafe { freeze_by::<R, Plain>(groups, run, places) })
+    in_form!(groups.storage(), R => unsafe { update_shift_by::<R, Scalar>(groups, run, places) })
 }
 
 #[cfg(target_arch = "x86_64")]
 #[target_feature(enable = "avx2,fma")]
-unsafe fn freeze_wide<R: Form>(groups: &Groups<Cone>, run: &Run, places: &Places<'_>) -> Change {
+unsafe fn update_shift_wide<R: Form>(groups: &Groups<Cone>, run: &Run, places: &Places<'_>) -> Change {
     // SAFETY: the caller's promise.
-    unsafe { freeze_by::<R, super::lanes::Wide>(groups, run, places) }
+    unsafe { update_shift_by::<R, super::simd::Avx2>(groups, run, places) }
 }
 
 #[inline(always)]
-unsafe fn freeze_by<R: Form, F: Four>(groups: &Groups<Cone>, run: &Run, places: &Places<'_>) -> Change {
+unsafe fn update_shift_by<R: Form, F: F64x4>(groups: &Groups<Cone>, run: &Run, places: &Places<'_>) -> Change {
     // SAFETY: the caller's promise.
     unsafe {
         let zero = F::splat(0.0);
-        let (mut square, mut along) = (zero, [zero; ALONG]);
+        let (mut square, mut along) = (zero, [zero; MAX_DIRECTIONS]);
         for (g, at) in run.groups.clone().zip((run.at..).step_by(3 * LANES)) {
             let (q, shift) = (places.q.start().add(at), places.shift.start().add(at));
             let u: [F; 3] = groups.velocities::<R, F>(g, q, &groups.touched(g, places.z.as_ptr()));

@@ -1,8 +1,8 @@
 //! Where unknowns live in z, and what a block of rows looks like there.
 
-use super::frames::Body;
+use super::contact_frames::Body;
+use super::orientation::Attitude;
 use super::system::{GROUP, STRIDE};
-use super::turn::Attitude;
 use super::{Metric, Settings};
 use crate::math::cliques::CliqueFactor;
 use crate::problem::law::MAX_ROWS;
@@ -22,7 +22,7 @@ pub(super) struct Layout {
     whitening: Vec<[f64; GROUP * GROUP]>,
     /// 1/√m and 1/√I of each group, zero where there is none ([`Layout::root`], [`Layout::round`]).
     roots: Vec<[f64; 2]>,
-    /// True if the angular velocities of bodies with contacts are in the axes of the world ([`super::turn`]), and what that tells of each
+    /// True if the angular velocities of bodies with contacts are in the axes of the world ([`super::orientation`]), and what that tells of each
     /// group; work space of it.
     pub(super) turned: bool,
     pub(super) bodies: Vec<Body>,

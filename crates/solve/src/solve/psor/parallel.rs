@@ -1,17 +1,17 @@
-//! Who sweeps what: the parts of a round, or the chunks of a colour, on the threads of the team.
+//! Who sweeps what: the subdomains of a round, or the chunks of a colour, on the worker threads.
 //!
-//! Parts of one round, and chunks of one colour, touch different groups of unknowns and have different places in r̂: that is what makes
-//! it sound for threads to write to z and r̂ at the same time. Sums are added in the order of parts and chunks, whoever swept them.
+//! Subdomains of one round, and chunks of one colour, touch different groups of unknowns and have different places in r̂: that is what makes
+//! it sound for threads to write to z and r̂ at the same time. Sums are added in the order of subdomains and chunks, whoever swept them.
 
 #![allow(unsafe_code)]
 
 use super::kernel::{Groups, Kinds};
-use super::lanes::LANES;
-#[cfg(target_arch = "x86_64")]
-use super::lanes::{Four, Wide};
 use super::laws::Local;
-use super::system::{Colour, Part, Run, State};
-use super::team::Team;
+use super::simd::LANES;
+#[cfg(target_arch = "x86_64")]
+use super::simd::{Avx2, F64x4};
+use super::system::{Colour, Run, State, Subdomain};
+use super::worker_group::WorkerGroup;
 
 /// Groups of lanes per chunk, the unit of parallel work.
 pub(super) const CHUNK: usize = 32;
@@ -41,30 +41,36 @@ pub(super) struct Kernels<'a> {
     pub colours: &'a [Colour],
     pub border: &'a [u32],
     pub q: &'a [f64],
-    /// Who sweeps parts and chunks; one thread without a team.
-    pub team: Option<&'a Team>,
+    /// Who sweeps subdomains and chunks; one thread without workers.
+    pub workers: Option<&'a WorkerGroup>,
 }
 
 impl Kernels<'_> {
-    /// Sweeps the parts of a round and writes their reactions to `kept` as well; returns Σ‖Δ‖², added in the order of the parts.
-    pub(super) fn sweep_parts(&self, parts: &[Part], round: &[usize], (x, kept): (&mut State, &mut [f64]), sums: &mut Vec<f64>) -> f64 {
+    /// Sweeps the subdomains of a round and writes their reactions to `kept` as well; returns Σ‖Δ‖², added in the order of the subdomains.
+    pub(super) fn sweep_subdomains(
+        &self,
+        subdomains: &[Subdomain],
+        round: &[usize],
+        (x, kept): (&mut State, &mut [f64]),
+        sums: &mut Vec<f64>,
+    ) -> f64 {
         self.check(&x.z);
         assert_eq!(kept.len(), x.r.len(), "a place for each reaction");
         let (z, r, kept) = (Shared::of(&mut x.z), Shared::of(&mut x.r), Shared::of(kept));
         let end = x.r.len();
         let run = |p: usize| -> f64 {
-            let part = &parts[round[p]];
-            assert!(part.places.end <= end);
-            // SAFETY: within r (checked), and the places of parts do not overlap.
-            let [r, kept] =
-                [r, kept].map(|to| unsafe { std::slice::from_raw_parts_mut(to.start().add(part.places.start), part.places.len()) });
-            let colours = &self.colours[part.colours.clone()];
-            if self.team.is_some() {
+            let subdomain = &subdomains[round[p]];
+            assert!(subdomain.places.end <= end);
+            // SAFETY: within r (checked), and the places of subdomains do not overlap.
+            let [r, kept] = [r, kept]
+                .map(|to| unsafe { std::slice::from_raw_parts_mut(to.start().add(subdomain.places.start), subdomain.places.len()) });
+            let colours = &self.colours[subdomain.colours.clone()];
+            if self.workers.is_some() {
                 // What another thread may have written comes all at once, not line by line when it is needed.
-                self.border[part.border.clone()].iter().for_each(|&place| fetch(z.start().wrapping_add(place as usize)));
+                self.border[subdomain.border.clone()].iter().for_each(|&place| fetch(z.start().wrapping_add(place as usize)));
             }
-            // SAFETY: every place is within z (checked above); parts touch different places.
-            colours.iter().map(|colour| unsafe { self.colour(colour, part.places.start, (r, kept), z.start()) }).sum()
+            // SAFETY: every place is within z (checked above); subdomains touch different places.
+            colours.iter().map(|colour| unsafe { self.colour(colour, subdomain.places.start, (r, kept), z.start()) }).sum()
         };
         self.in_order(round.len(), run, sums)
     }
@@ -109,18 +115,18 @@ impl Kernels<'_> {
 
     /// `Σ f(i)`, each on some thread, added in order.
     fn in_order(&self, count: usize, f: impl Fn(usize) -> f64 + Send + Sync, sums: &mut Vec<f64>) -> f64 {
-        match self.team {
-            Some(team) if count > 1 => {
+        match self.workers {
+            Some(workers) if count > 1 => {
                 sums.clear();
                 sums.resize(count, 0.0);
-                team.chunks((sums, &mut [(); 0]), (1, 1), |i, sum, _| sum[0] = f(i));
+                workers.chunks((sums, &mut [(); 0]), (1, 1), |i, sum, _| sum[0] = f(i));
                 sums.iter().sum()
             }
             _ => (0..count).map(f).sum(),
         }
     }
 
-    /// One colour of a part whose reactions `r` begin at place `first`.
+    /// One colour of a subdomain whose reactions `r` begin at place `first`.
     ///
     /// # Safety
     /// No other thread touches the places of this colour in z.
@@ -152,7 +158,7 @@ impl Kernels<'_> {
 #[inline(always)]
 fn fetch(from: *const f64) {
     #[cfg(target_arch = "x86_64")]
-    Wide::prefetch(from);
+    Avx2::prefetch(from);
     #[cfg(not(target_arch = "x86_64"))]
     let _ = from;
 }

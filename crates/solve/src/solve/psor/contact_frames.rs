@@ -1,6 +1,6 @@
 //! Contacts as frames and arms: what is left of the rows of a contact between rigid bodies once the bodies are known.
 //!
-//! With the angular velocities of all bodies in the axes of the world ([`super::turn`]) the angular parts of the three rows have one arm for
+//! With the angular velocities of all bodies in the axes of the world ([`super::orientation`]) the angular parts of the three rows have one arm for
 //! each body, and the third direction is across the other two:
 //!
 //! ```text
@@ -18,9 +18,9 @@
 
 #![allow(unsafe_code)]
 
-use super::lanes::Four;
+use super::orientation::arm;
 use super::rows::{Bodies, COLUMNS, Form, number};
-use super::turn::arm;
+use super::simd::F64x4;
 use glam::DVec3;
 
 /// Frames and arms: d₁, d₂, κ, two arms, and for `ROUND` bodies two 1/√m.
@@ -50,7 +50,7 @@ struct Axes<F> {
     kappa: F,
 }
 
-impl<F: Four> Axes<F> {
+impl<F: F64x4> Axes<F> {
     /// # Safety
     /// As [`Form::velocities`].
     #[inline(always)]
@@ -100,7 +100,7 @@ impl<const ROUND: bool> Form for Frames<ROUND> {
     }
 
     #[inline(always)]
-    unsafe fn velocities<F: Four>(_: usize, values: *const f64, q: *const f64, bodies: Bodies, touched: &[[F; 6]; 2]) -> [F; 3] {
+    unsafe fn velocities<F: F64x4>(_: usize, values: *const f64, q: *const f64, bodies: Bodies, touched: &[[F; 6]; 2]) -> [F; 3] {
         // SAFETY: the caller's promise.
         unsafe {
             let mut v = [[F::splat(0.0); 3]; 2];
@@ -119,7 +119,7 @@ impl<const ROUND: bool> Form for Frames<ROUND> {
     }
 
     #[inline(always)]
-    unsafe fn moves<F: Four>(_: usize, values: *const f64, bodies: Bodies, x: &[F; 3]) -> [[F; 6]; 2] {
+    unsafe fn moves<F: F64x4>(_: usize, values: *const f64, bodies: Bodies, x: &[F; 3]) -> [[F; 6]; 2] {
         // SAFETY: the caller's promise.
         unsafe {
             let zero = F::splat(0.0);
@@ -140,7 +140,7 @@ impl<const ROUND: bool> Form for Frames<ROUND> {
 
 /// The velocity of a body where the arm ends: `z/√m + ω × arm`.
 #[inline(always)]
-fn at_arm<F: Four>(root: F, z: &[F; 6], omega: [F; 3], arm: [F; 3]) -> [F; 3] {
+fn at_arm<F: F64x4>(root: F, z: &[F; 6], omega: [F; 3], arm: [F; 3]) -> [F; 3] {
     let mut v = [root.mul(z[0]), root.mul(z[1]), root.mul(z[2])];
     for j in 0..3 {
         let (k, l) = ((j + 1) % 3, (j + 2) % 3);
@@ -151,18 +151,18 @@ fn at_arm<F: Four>(root: F, z: &[F; 6], omega: [F; 3], arm: [F; 3]) -> [F; 3] {
 
 /// `v_A − v_B`.
 #[inline(always)]
-fn between<F: Four>([a, b]: [[F; 3]; 2]) -> [F; 3] {
+fn between<F: F64x4>([a, b]: [[F; 3]; 2]) -> [F; 3] {
     [a[0].sub(b[0]), a[1].sub(b[1]), a[2].sub(b[2])]
 }
 
 /// What a force moves, `angular` being what it turns.
 #[inline(always)]
-fn moved<F: Four>(root: F, force: [F; 3], angular: [F; 3]) -> [F; 6] {
+fn moved<F: F64x4>(root: F, force: [F; 3], angular: [F; 3]) -> [F; 6] {
     [root.mul(force[0]), root.mul(force[1]), root.mul(force[2]), angular[0], angular[1], angular[2]]
 }
 
 #[inline(always)]
-fn cross<F: Four>(a: [F; 3], b: [F; 3]) -> [F; 3] {
+fn cross<F: F64x4>(a: [F; 3], b: [F; 3]) -> [F; 3] {
     [a[1].mul(b[2]).minus_product(a[2], b[1]), a[2].mul(b[0]).minus_product(a[0], b[2]), a[0].mul(b[1]).minus_product(a[1], b[0])]
 }
 
@@ -171,7 +171,7 @@ fn cross<F: Four>(a: [F; 3], b: [F; 3]) -> [F; 3] {
 /// # Safety
 /// As [`Form::velocities`].
 #[inline(always)]
-unsafe fn three<F: Four>(values: *const f64, i: usize) -> [F; 3] {
+unsafe fn three<F: F64x4>(values: *const f64, i: usize) -> [F; 3] {
     // SAFETY: the caller's promise.
     unsafe { [number(values, i), number(values, i + 1), number(values, i + 2)] }
 }

@@ -3,20 +3,20 @@
 //! Each group of lanes is filled on its own, on any thread; what the others need to know of it waits in its [`Slot`].
 
 use super::Settings;
-use super::crowd::Crowd;
-use super::frames::{Body, Frame, Round};
-use super::image::{Layout, metric, scaled};
+use super::contact_frames::{Body, Frame, Round};
+use super::hubs::HubBodies;
 use super::kernel::Groups;
-use super::lanes::LANES;
 use super::laws::{Local, coulomb_parameters};
 use super::rows::{COLUMNS, Rigid, Storage};
+use super::simd::LANES;
 use super::system::{GROUP, System};
-use super::team::Team;
+use super::whitening::{Layout, metric, scaled};
+use super::worker_group::WorkerGroup;
 use crate::problem::law::MAX_ROWS;
 use crate::problem::{Law, Problem};
 
 /// Groups that are filled at a time.
-const TOGETHER: usize = 16;
+const GROUPS_PER_TASK: usize = 16;
 
 /// A group of lanes: the blocks in it, and what filling it tells.
 #[derive(Clone)]
@@ -24,8 +24,8 @@ pub(super) struct Slot {
     /// Where its reactions begin.
     start: usize,
     dummy: u32,
-    /// True if its lanes touch crowded bodies, which they may share.
-    crowded: bool,
+    /// True if its lanes touch hub bodies, which they may share.
+    hub: bool,
     /// Blocks of the problem; lanes without one do nothing.
     blocks: [Option<u32>; LANES],
     places: [[u32; 2]; LANES],
@@ -35,11 +35,11 @@ pub(super) struct Slot {
 }
 
 impl Slot {
-    pub(super) fn new(start: usize, dummy: u32, crowded: bool, blocks: impl Iterator<Item = usize>) -> Slot {
+    pub(super) fn new(start: usize, dummy: u32, hub: bool, blocks: impl Iterator<Item = usize>) -> Slot {
         let mut slot = Slot {
             start,
             dummy,
-            crowded,
+            hub,
             blocks: [None; LANES],
             places: [[dummy; 2]; LANES],
             scales: [[0.0; MAX_ROWS]; LANES],
@@ -73,19 +73,19 @@ pub(super) struct Filler<'a> {
     pub problem: &'a Problem,
     pub settings: &'a Settings,
     pub layout: &'a Layout,
-    pub crowd: &'a Crowd,
+    pub hubs: &'a HubBodies,
 }
 
 /// Fills all groups of one kind.
-pub(super) fn fill<L: Local + Sync>(filler: &Filler<'_>, groups: &mut Groups<L>, slots: &mut [Slot], team: Option<&Team>) {
+pub(super) fn fill<L: Local + Sync>(filler: &Filler<'_>, groups: &mut Groups<L>, slots: &mut [Slot], workers: Option<&WorkerGroup>) {
     let (size, storage) = (groups.size(), groups.storage());
     let run = |_: usize, values: &mut [f64], slots: &mut [Slot]| {
         for (values, slot) in values.chunks_exact_mut(size).zip(slots) {
             filler.group::<L>(values, slot, storage);
         }
     };
-    match team {
-        Some(team) => team.chunks((groups.values(), slots), (size * TOGETHER, TOGETHER), run),
+    match workers {
+        Some(workers) => workers.chunks((groups.values(), slots), (size * GROUPS_PER_TASK, GROUPS_PER_TASK), run),
         None => run(0, groups.values(), slots),
     }
     for (g, slot) in slots.iter().enumerate() {
@@ -101,7 +101,7 @@ impl Filler<'_> {
             let d = law.rows();
             let (owners, mut rows) = self.rows(k as usize);
             let mut block = [0.0; MAX_ROWS * MAX_ROWS];
-            let seen = if slot.crowded { self.crowd.as_if_lighter(owners, &rows) } else { rows };
+            let seen = if slot.hub { self.hubs.as_if_lighter(owners, &rows) } else { rows };
             for i in 0..d {
                 for j in 0..=i {
                     let product = crate::math::dot(&seen[i], &seen[j]);

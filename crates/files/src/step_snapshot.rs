@@ -1,12 +1,12 @@
-//! Capsules: one step as one file, with everything needed to take it apart elsewhere.
+//! Step snapshots: one step as one file, with everything needed to take it apart elsewhere.
 //!
 //! ```text
-//! {"format": "signorini capsule", "version": 1, "scene": "stack", "step": 17, "time": 0.034, "dt": 0.002,
+//! {"format": "signorini step", "version": 1, "scene": "stack", "step": 17, "time": 0.034, "dt": 0.002,
 //!  "settings": {"solver": "auto", "tolerance": 1e-8, "velocity_tolerance": 1e-6, "work": null},
 //!  "verdict": {…}, "hash": "…", "problem": {… with names, warm start as "guess", answer as "solution"}}
 //! ```
 //!
-//! `hash` is that of the numbers of the problem and its warm start: a capsule that was tampered with, or lost digits on the way, says so.
+//! `hash` is that of the numbers of the problem and its warm start: a snapshot that was tampered with, or lost digits on the way, says so.
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value as Json;
@@ -17,12 +17,14 @@ use signorini_solve::problem::{Problem, Solution};
 use signorini_solve::whole::write_whole;
 use std::path::{Path, PathBuf};
 
-const FORMAT: &str = "signorini capsule";
+const FORMAT: &str = "signorini step";
+/// What the format was called before; still read.
+const OLD_FORMAT: &str = "signorini capsule";
 const VERSION: u32 = 1;
 
 /// A step.
 #[derive(Serialize, Deserialize)]
-pub struct Capsule {
+pub struct StepSnapshot {
     format: String,
     version: u32,
     /// The scene.
@@ -57,21 +59,21 @@ pub struct Solved {
 
 /// Keeps the worst steps, and those asked for.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct Keeper {
+pub struct WorstSteps {
     worst: usize,
     steps: Vec<u64>,
     /// Relative error and step of those kept as worst, the worst first.
     kept: Vec<(f64, u64)>,
 }
 
-impl Keeper {
+impl WorstSteps {
     /// Keeps the `worst` worst steps, and `steps`.
-    pub fn new(worst: usize, steps: &[u64]) -> Keeper {
-        Keeper { worst, steps: steps.to_vec(), kept: Vec::new() }
+    pub fn new(worst: usize, steps: &[u64]) -> WorstSteps {
+        WorstSteps { worst, steps: steps.to_vec(), kept: Vec::new() }
     }
 
-    /// Looks at a step and writes it into `folder` if it is to be kept; one that is displaced is removed.
-    pub fn look(&mut self, k: u64, scene: &Scene, (stepper, verdict): (&Stepper, &Verdict), folder: &Path) -> std::io::Result<()> {
+    /// Writes a step into `folder` if it is to be kept; one that is displaced is removed.
+    pub fn add(&mut self, k: u64, scene: &Scene, (stepper, verdict): (&Stepper, &Verdict), folder: &Path) -> std::io::Result<()> {
         let error = if verdict.error.relative().is_finite() { verdict.error.relative() } else { f64::MAX };
         let enters =
             self.worst > 0 && verdict.rows > 0 && (self.kept.len() < self.worst || self.kept.last().is_some_and(|(e, _)| error > *e));
@@ -79,7 +81,7 @@ impl Keeper {
             return Ok(());
         }
         std::fs::create_dir_all(folder)?;
-        write_whole(&path(folder, k), capsule(k, scene, stepper, verdict).as_bytes())?;
+        write_whole(&path(folder, k), snapshot(k, scene, stepper, verdict).as_bytes())?;
         if enters {
             let at = self.kept.partition_point(|(e, _)| *e >= error);
             self.kept.insert(at, (error, k));
@@ -95,10 +97,10 @@ impl Keeper {
 
 /// The file of a step.
 pub fn path(folder: &Path, step: u64) -> PathBuf {
-    folder.join(format!("step-{step:07}.capsule.json"))
+    folder.join(format!("step-{step:07}.snapshot.json"))
 }
 
-fn capsule(k: u64, scene: &Scene, stepper: &Stepper, verdict: &Verdict) -> String {
+fn snapshot(k: u64, scene: &Scene, stepper: &Stepper, verdict: &Verdict) -> String {
     let mut problem = stepper.assembly().problem.clone();
     problem.names = stepper.assembly().sources.iter().map(|s| s.name(scene)).collect();
     problem.name = format!("{} step {k}", scene.name);
@@ -111,7 +113,7 @@ fn capsule(k: u64, scene: &Scene, stepper: &Stepper, verdict: &Verdict) -> Strin
     };
     let hash = hash(&problem, stepper.guess());
     let text = json::write(&Input::Problem(problem), Some(stepper.solution()), Some(stepper.guess()));
-    let capsule = Capsule {
+    let snapshot = StepSnapshot {
         format: FORMAT.into(),
         version: VERSION,
         scene: scene.name.clone(),
@@ -123,7 +125,7 @@ fn capsule(k: u64, scene: &Scene, stepper: &Stepper, verdict: &Verdict) -> Strin
         hash,
         problem: serde_json::from_str(&text).expect("our own JSON can be read"),
     };
-    serde_json::to_string(&capsule).expect("plain data can be written")
+    serde_json::to_string(&snapshot).expect("plain data can be written")
 }
 
 /// FNV-1a over the bits of every number.
@@ -134,27 +136,27 @@ fn hash(problem: &Problem, guess: &Solution) -> String {
     format!("{hash:016x}")
 }
 
-/// The capsule in a file's bytes, and its problem; none if the file is something else.
-pub fn read(bytes: &[u8]) -> Option<Result<(Capsule, Stored), FileError>> {
+/// The snapshot in a file's bytes, and its problem; none if the file is something else.
+pub fn read(bytes: &[u8]) -> Option<Result<(StepSnapshot, Stored), FileError>> {
     let value: Json = serde_json::from_slice(bytes).ok()?;
-    if value.get("format").and_then(Json::as_str) != Some(FORMAT) {
+    if ![Some(FORMAT), Some(OLD_FORMAT)].contains(&value.get("format").and_then(Json::as_str)) {
         return None;
     }
     Some(unpack(value))
 }
 
-fn unpack(value: Json) -> Result<(Capsule, Stored), FileError> {
-    let capsule: Capsule =
-        serde_json::from_value(value).map_err(|e| FileError::unexpected("the capsule", format!("'{e}'"), "a whole capsule"))?;
-    if capsule.version != VERSION {
-        return Err(FileError::unexpected("version", capsule.version, VERSION));
+fn unpack(value: Json) -> Result<(StepSnapshot, Stored), FileError> {
+    let snapshot: StepSnapshot =
+        serde_json::from_value(value).map_err(|e| FileError::unexpected("the step snapshot", format!("'{e}'"), "a whole snapshot"))?;
+    if snapshot.version != VERSION {
+        return Err(FileError::unexpected("version", snapshot.version, VERSION));
     }
-    let stored = json::read(capsule.problem.to_string().as_bytes())?;
+    let stored = json::read(snapshot.problem.to_string().as_bytes())?;
     if let (Input::Problem(problem), Some(guess)) = (&stored.input, &stored.guess) {
         let found = hash(problem, guess);
-        if found != capsule.hash {
-            return Err(FileError::unexpected("hash", found, format!("{}: the capsule was changed after it was written", capsule.hash)));
+        if found != snapshot.hash {
+            return Err(FileError::unexpected("hash", found, format!("{}: the snapshot was changed after it was written", snapshot.hash)));
         }
     }
-    Ok((capsule, stored))
+    Ok((snapshot, stored))
 }

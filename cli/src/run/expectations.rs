@@ -50,7 +50,7 @@ impl Outcome {
 }
 
 /// Waits for the times of the facts.
-pub struct Probe<'a> {
+pub struct Expectations<'a> {
     scene: &'a Scene,
     initial: State,
     /// The step after which each fact is due (of a stretch of time: the first and the last one).
@@ -59,9 +59,9 @@ pub struct Probe<'a> {
     last: u64,
 }
 
-impl<'a> Probe<'a> {
+impl<'a> Expectations<'a> {
     /// The facts of a scene, each at the step nearest to its time.
-    pub fn new(loaded: &'a Loaded, dt: f64, steps: u64) -> Probe<'a> {
+    pub fn new(loaded: &'a Loaded, dt: f64, steps: u64) -> Expectations<'a> {
         let step = |time: f64| ((time / dt).round() as u64).max(1);
         let due = |check: &Check| (step(check.during.map_or(check.time, |d| d.0)), step(check.time));
         let outcomes = loaded.checks.iter().map(|check| {
@@ -69,11 +69,11 @@ impl<'a> Probe<'a> {
             (first, last, Outcome { check: check.clone(), found: None, beyond: false })
         });
         let outcomes = outcomes.collect();
-        Probe { scene: &loaded.scene, initial: State::initial(&loaded.scene), outcomes, steps, last: 0 }
+        Expectations { scene: &loaded.scene, initial: State::initial(&loaded.scene), outcomes, steps, last: 0 }
     }
 
     /// Looks after step `k`.
-    pub fn look(&mut self, k: u64, stepper: &Stepper, state: &State, summary: &Summary) {
+    pub fn check(&mut self, k: u64, stepper: &Stepper, state: &State, summary: &Summary) {
         self.last = k;
         for i in 0..self.outcomes.len() {
             if (self.outcomes[i].0..=self.outcomes[i].1).contains(&k) {

@@ -1,18 +1,18 @@
 //! Four numbers at a time, and memory that begins at a cache line.
 //!
-//! [`Four`] has two forms with the same operations in the same order: [`Wide`] is one AVX register, [`Plain`] four
-//! numbers for any processor. What is fused is written so ([`Four::mul_add`]), so that both agree to the bit (and a processor
+//! [`F64x4`] has two forms with the same operations in the same order: [`Avx2`] is one AVX register, [`Scalar`] four
+//! numbers for any processor. What is fused is written so ([`F64x4::mul_add`]), so that both agree to the bit (and a processor
 //! without fused operations is right, but slow); the tests of [`super::kernel`] hold them against plain safe code.
 
 #![allow(unsafe_code)]
 
 use std::ops::{Deref, DerefMut};
 
-/// Numbers of a [`Four`].
+/// Numbers of an [`F64x4`].
 pub(super) const LANES: usize = 4;
 
 /// Four numbers.
-pub(super) trait Four: Copy {
+pub(super) trait F64x4: Copy {
     /// All four equal.
     ///
     /// # Safety
@@ -23,7 +23,7 @@ pub(super) trait Four: Copy {
     /// The four numbers from `from` on.
     ///
     /// # Safety
-    /// As [`Four::splat`], and the numbers are there.
+    /// As [`F64x4::splat`], and the numbers are there.
     unsafe fn load(from: *const f64) -> Self;
     /// Writes the four numbers.
     ///
@@ -50,37 +50,37 @@ pub(super) trait Four: Copy {
     /// Two numbers from each of four places: the first of each, the second of each.
     ///
     /// # Safety
-    /// As [`Four::load`].
+    /// As [`F64x4::load`].
     unsafe fn load_pairs(from: [*const f64; LANES]) -> [Self; 2];
-    /// Adds to what [`Four::load_pairs`] read, one place after the other: they may be the same one.
+    /// Adds to what [`F64x4::load_pairs`] read, one place after the other: they may be the same one.
     ///
     /// # Safety
-    /// As [`Four::load`].
+    /// As [`F64x4::load`].
     unsafe fn add_pairs(x: [Self; 2], to: [*mut f64; LANES]);
 }
 
 /// Four numbers on any processor.
 #[derive(Clone, Copy)]
-pub(super) struct Plain([f64; LANES]);
+pub(super) struct Scalar([f64; LANES]);
 
-impl Plain {
+impl Scalar {
     #[inline(always)]
-    fn both(self, other: Plain, f: impl Fn(f64, f64) -> f64) -> Plain {
-        Plain(std::array::from_fn(|l| f(self.0[l], other.0[l])))
+    fn both(self, other: Scalar, f: impl Fn(f64, f64) -> f64) -> Scalar {
+        Scalar(std::array::from_fn(|l| f(self.0[l], other.0[l])))
     }
 }
 
-impl Four for Plain {
+impl F64x4 for Scalar {
     #[inline(always)]
-    unsafe fn splat(x: f64) -> Plain {
-        Plain([x; LANES])
+    unsafe fn splat(x: f64) -> Scalar {
+        Scalar([x; LANES])
     }
     #[inline(always)]
     fn prefetch(_: *const f64) {}
     #[inline(always)]
-    unsafe fn load(from: *const f64) -> Plain {
+    unsafe fn load(from: *const f64) -> Scalar {
         // SAFETY: the caller's promise; f64 has no stricter alignment as an array.
-        Plain(unsafe { *from.cast() })
+        Scalar(unsafe { *from.cast() })
     }
     #[inline(always)]
     unsafe fn store(self, to: *mut f64) {
@@ -88,56 +88,56 @@ impl Four for Plain {
         unsafe { *to.cast() = self.0 }
     }
     #[inline(always)]
-    fn add(self, other: Plain) -> Plain {
+    fn add(self, other: Scalar) -> Scalar {
         self.both(other, |a, b| a + b)
     }
     #[inline(always)]
-    fn sub(self, other: Plain) -> Plain {
+    fn sub(self, other: Scalar) -> Scalar {
         self.both(other, |a, b| a - b)
     }
     #[inline(always)]
-    fn mul(self, other: Plain) -> Plain {
+    fn mul(self, other: Scalar) -> Scalar {
         self.both(other, |a, b| a * b)
     }
     #[inline(always)]
-    fn mul_add(self, by: Plain, add: Plain) -> Plain {
-        Plain(std::array::from_fn(|l| self.0[l].mul_add(by.0[l], add.0[l])))
+    fn mul_add(self, by: Scalar, add: Scalar) -> Scalar {
+        Scalar(std::array::from_fn(|l| self.0[l].mul_add(by.0[l], add.0[l])))
     }
     #[inline(always)]
-    fn minus_product(self, a: Plain, b: Plain) -> Plain {
-        Plain(std::array::from_fn(|l| (-a.0[l]).mul_add(b.0[l], self.0[l])))
+    fn minus_product(self, a: Scalar, b: Scalar) -> Scalar {
+        Scalar(std::array::from_fn(|l| (-a.0[l]).mul_add(b.0[l], self.0[l])))
     }
     #[inline(always)]
-    fn div(self, other: Plain) -> Plain {
+    fn div(self, other: Scalar) -> Scalar {
         self.both(other, |a, b| a / b)
     }
     #[inline(always)]
-    fn sqrt(self) -> Plain {
-        Plain(self.0.map(f64::sqrt))
+    fn sqrt(self) -> Scalar {
+        Scalar(self.0.map(f64::sqrt))
     }
     #[inline(always)]
-    fn at_least(self, least: Plain) -> Plain {
+    fn at_least(self, least: Scalar) -> Scalar {
         self.both(least, |x, least| if least > x { least } else { x })
     }
     #[inline(always)]
-    fn where_le(self, other: Plain, a: Plain, b: Plain) -> Plain {
-        Plain(std::array::from_fn(|l| if a.0[l] <= b.0[l] { self.0[l] } else { other.0[l] }))
+    fn where_le(self, other: Scalar, a: Scalar, b: Scalar) -> Scalar {
+        Scalar(std::array::from_fn(|l| if a.0[l] <= b.0[l] { self.0[l] } else { other.0[l] }))
     }
     #[inline(always)]
-    fn all_le(self, other: Plain) -> bool {
+    fn all_le(self, other: Scalar) -> bool {
         (0..LANES).all(|l| self.0[l] <= other.0[l])
     }
     #[inline(always)]
-    fn transpose(x: [Plain; 4]) -> [Plain; 4] {
-        std::array::from_fn(|i| Plain(std::array::from_fn(|j| x[j].0[i])))
+    fn transpose(x: [Scalar; 4]) -> [Scalar; 4] {
+        std::array::from_fn(|i| Scalar(std::array::from_fn(|j| x[j].0[i])))
     }
     #[inline(always)]
-    unsafe fn load_pairs(from: [*const f64; LANES]) -> [Plain; 2] {
+    unsafe fn load_pairs(from: [*const f64; LANES]) -> [Scalar; 2] {
         // SAFETY: the caller's promise.
-        [0, 1].map(|i| Plain(from.map(|p| unsafe { *p.add(i) })))
+        [0, 1].map(|i| Scalar(from.map(|p| unsafe { *p.add(i) })))
     }
     #[inline(always)]
-    unsafe fn add_pairs(x: [Plain; 2], to: [*mut f64; LANES]) {
+    unsafe fn add_pairs(x: [Scalar; 2], to: [*mut f64; LANES]) {
         for (l, to) in to.into_iter().enumerate() {
             // SAFETY: the caller's promise.
             unsafe {
@@ -149,99 +149,99 @@ impl Four for Plain {
 }
 
 #[cfg(target_arch = "x86_64")]
-pub(super) use wide::Wide;
+pub(super) use wide::Avx2;
 
 #[cfg(target_arch = "x86_64")]
 mod wide {
-    use super::{Four, LANES};
+    use super::{F64x4, LANES};
     use std::arch::x86_64::*;
 
     /// Four numbers in one register; exists only where the processor has AVX2 and fused operations.
     #[derive(Clone, Copy)]
-    pub(in super::super) struct Wide(__m256d);
+    pub(in super::super) struct Avx2(__m256d);
 
-    // SAFETY of all blocks below: a `Wide` exists, hence the processor has AVX2 and FMA (see `Four::splat`).
-    impl Four for Wide {
+    // SAFETY of all blocks below: an `Avx2` exists, hence the processor has AVX2 and FMA (see `F64x4::splat`).
+    impl F64x4 for Avx2 {
         #[inline(always)]
-        unsafe fn splat(x: f64) -> Wide {
-            Wide(unsafe { _mm256_set1_pd(x) })
+        unsafe fn splat(x: f64) -> Avx2 {
+            Avx2(unsafe { _mm256_set1_pd(x) })
         }
         #[inline(always)]
         fn prefetch(from: *const f64) {
             unsafe { _mm_prefetch::<_MM_HINT_T0>(from.cast()) }
         }
         #[inline(always)]
-        unsafe fn load(from: *const f64) -> Wide {
-            Wide(unsafe { _mm256_loadu_pd(from) })
+        unsafe fn load(from: *const f64) -> Avx2 {
+            Avx2(unsafe { _mm256_loadu_pd(from) })
         }
         #[inline(always)]
         unsafe fn store(self, to: *mut f64) {
             unsafe { _mm256_storeu_pd(to, self.0) }
         }
         #[inline(always)]
-        fn add(self, other: Wide) -> Wide {
-            Wide(unsafe { _mm256_add_pd(self.0, other.0) })
+        fn add(self, other: Avx2) -> Avx2 {
+            Avx2(unsafe { _mm256_add_pd(self.0, other.0) })
         }
         #[inline(always)]
-        fn sub(self, other: Wide) -> Wide {
-            Wide(unsafe { _mm256_sub_pd(self.0, other.0) })
+        fn sub(self, other: Avx2) -> Avx2 {
+            Avx2(unsafe { _mm256_sub_pd(self.0, other.0) })
         }
         #[inline(always)]
-        fn mul(self, other: Wide) -> Wide {
-            Wide(unsafe { _mm256_mul_pd(self.0, other.0) })
+        fn mul(self, other: Avx2) -> Avx2 {
+            Avx2(unsafe { _mm256_mul_pd(self.0, other.0) })
         }
         #[inline(always)]
-        fn mul_add(self, by: Wide, add: Wide) -> Wide {
-            Wide(unsafe { _mm256_fmadd_pd(self.0, by.0, add.0) })
+        fn mul_add(self, by: Avx2, add: Avx2) -> Avx2 {
+            Avx2(unsafe { _mm256_fmadd_pd(self.0, by.0, add.0) })
         }
         #[inline(always)]
-        fn minus_product(self, a: Wide, b: Wide) -> Wide {
-            Wide(unsafe { _mm256_fnmadd_pd(a.0, b.0, self.0) })
+        fn minus_product(self, a: Avx2, b: Avx2) -> Avx2 {
+            Avx2(unsafe { _mm256_fnmadd_pd(a.0, b.0, self.0) })
         }
         #[inline(always)]
-        fn div(self, other: Wide) -> Wide {
-            Wide(unsafe { _mm256_div_pd(self.0, other.0) })
+        fn div(self, other: Avx2) -> Avx2 {
+            Avx2(unsafe { _mm256_div_pd(self.0, other.0) })
         }
         #[inline(always)]
-        fn sqrt(self) -> Wide {
-            Wide(unsafe { _mm256_sqrt_pd(self.0) })
+        fn sqrt(self) -> Avx2 {
+            Avx2(unsafe { _mm256_sqrt_pd(self.0) })
         }
         #[inline(always)]
-        fn at_least(self, least: Wide) -> Wide {
+        fn at_least(self, least: Avx2) -> Avx2 {
             // The second operand where either is not a number.
-            Wide(unsafe { _mm256_max_pd(least.0, self.0) })
+            Avx2(unsafe { _mm256_max_pd(least.0, self.0) })
         }
         #[inline(always)]
-        fn where_le(self, other: Wide, a: Wide, b: Wide) -> Wide {
-            Wide(unsafe { _mm256_blendv_pd(other.0, self.0, _mm256_cmp_pd::<_CMP_LE_OQ>(a.0, b.0)) })
+        fn where_le(self, other: Avx2, a: Avx2, b: Avx2) -> Avx2 {
+            Avx2(unsafe { _mm256_blendv_pd(other.0, self.0, _mm256_cmp_pd::<_CMP_LE_OQ>(a.0, b.0)) })
         }
         #[inline(always)]
-        fn all_le(self, other: Wide) -> bool {
+        fn all_le(self, other: Avx2) -> bool {
             unsafe { _mm256_movemask_pd(_mm256_cmp_pd::<_CMP_LE_OQ>(self.0, other.0)) == 0b1111 }
         }
         #[inline(always)]
-        fn transpose(x: [Wide; 4]) -> [Wide; 4] {
+        fn transpose(x: [Avx2; 4]) -> [Avx2; 4] {
             let [a, b, c, d] = x.map(|x| x.0);
             unsafe {
                 let (ab, ba) = (_mm256_unpacklo_pd(a, b), _mm256_unpackhi_pd(a, b));
                 let (cd, dc) = (_mm256_unpacklo_pd(c, d), _mm256_unpackhi_pd(c, d));
                 [
-                    Wide(_mm256_permute2f128_pd::<0x20>(ab, cd)),
-                    Wide(_mm256_permute2f128_pd::<0x20>(ba, dc)),
-                    Wide(_mm256_permute2f128_pd::<0x31>(ab, cd)),
-                    Wide(_mm256_permute2f128_pd::<0x31>(ba, dc)),
+                    Avx2(_mm256_permute2f128_pd::<0x20>(ab, cd)),
+                    Avx2(_mm256_permute2f128_pd::<0x20>(ba, dc)),
+                    Avx2(_mm256_permute2f128_pd::<0x31>(ab, cd)),
+                    Avx2(_mm256_permute2f128_pd::<0x31>(ba, dc)),
                 ]
             }
         }
         #[inline(always)]
-        unsafe fn load_pairs(from: [*const f64; LANES]) -> [Wide; 2] {
+        unsafe fn load_pairs(from: [*const f64; LANES]) -> [Avx2; 2] {
             unsafe {
                 let (ac, bd) = (two_pairs(from[0], from[2]), two_pairs(from[1], from[3]));
-                [Wide(_mm256_unpacklo_pd(ac, bd)), Wide(_mm256_unpackhi_pd(ac, bd))]
+                [Avx2(_mm256_unpacklo_pd(ac, bd)), Avx2(_mm256_unpackhi_pd(ac, bd))]
             }
         }
         #[inline(always)]
-        unsafe fn add_pairs(x: [Wide; 2], to: [*mut f64; LANES]) {
+        unsafe fn add_pairs(x: [Avx2; 2], to: [*mut f64; LANES]) {
             unsafe {
                 let (ac, bd) = (_mm256_unpacklo_pd(x[0].0, x[1].0), _mm256_unpackhi_pd(x[0].0, x[1].0));
                 add_pair(_mm256_castpd256_pd128(ac), to[0]);
@@ -269,7 +269,7 @@ mod wide {
     }
 }
 
-/// True if the processor can do what [`Wide`] needs.
+/// True if the processor can do what [`Avx2`] needs.
 #[inline]
 pub(super) fn wide_enough() -> bool {
     #[cfg(target_arch = "x86_64")]

@@ -1,27 +1,30 @@
-//! Threads that stay awake for one solution: a sweep of some thousand contacts takes fifty microseconds, about as long as waking a thread.
+//! Worker threads that stay awake for one solution: a sweep over some thousand contacts takes fifty microseconds,
+//! about as long as waking a thread.
 //!
-//! [`Team::with`] runs a method on the caller's thread and lends it the other threads of its pool. They wait for tasks by looking, first
-//! without a pause, then giving way to others. A task is a function of an index. Each thread has a lane, an equal range of the indices, the
-//! same in every task of so many indices: what it wrote it reads again, and finds it in its own cache (between two cores a line takes a
-//! quarter of a microsecond on some machines). The caller, when its own lane is done, takes what is left in the others, so that a thread
-//! that is late, or busy elsewhere, holds nobody up. What the results are does not depend on who computed them.
+//! [`WorkerGroup::with`] runs a method on the caller's thread and makes the other threads of its pool helpers. A helper
+//! waits for tasks in a spin loop, then by yielding. A task is a function of an index. Each thread owns a lane, an equal
+//! range of the indices, and the same one in every task of the same size, so that it finds what it wrote in its own cache
+//! (between two cores a cache line takes a quarter of a microsecond on some machines). When the caller has finished its own
+//! lane it steals the remaining indices of the others: a late thread delays nobody. Results do not depend on which
+//! thread computed them.
 //!
-//! How a task is shared, with as few lines going between cores as can be (each takes as long as sweeping a dozen contacts):
+//! Protocol (a transfer of a cache line between cores takes as long as sweeping a dozen contacts, so there are few):
 //!
-//! 1. The caller writes the task and then its number, on one line: the board, which helpers look at.
-//! 2. Each lane has a ticket: the number of the task it is about, how many of its indices are taken, and whether its helper took one. A
-//!    helper that sees a new task takes index after index by exchanging the ticket of its lane, which nobody else touches as a rule, until
-//!    there are none; then it writes the number of the task where the caller looks for it (`done`).
-//! 3. The caller does its own lane and waits a little for the others. Then it takes what is left in the lanes that are not done by their
-//!    tickets, and closes these by taking all. Where the closed ticket says that the helper took an index, it waits until that one is done.
+//! 1. The caller writes the task and then its number into one cache line, the task slot, which helpers poll.
+//! 2. Each lane has a claim counter: the number of its task, how many of its indices are claimed, and whether its helper
+//!    claimed one. A helper that sees a new task claims index after index by compare-and-swap on the counter of its lane,
+//!    until none is left. Then it writes the number of the task to `done`, which the caller polls.
+//! 3. The caller finishes its own lane and polls `done` for a short while. Then it claims what is left in the other lanes,
+//!    and closes them by claiming all. Where the closed counter says that the helper claimed an index, it waits for `done`.
 //!
-//! A helper that is put to sleep by the system while inside is waited for: on a machine that is busy with other work the caller is then
-//! better off alone. Twice in one solution, and it goes on alone; the next solutions do so from the start, first one, then three, seven, up
-//! to 63, until the threads are as quick as they should be again.
+//! The caller waits for a helper that the system has suspended in the middle of an index. On a machine that is busy with
+//! other work one thread is then faster: after two such waits in one solution the caller goes on alone, and so do the next
+//! solutions, first one, then three, seven, up to 63, until the helpers are fast again.
 //!
-//! Why no helper works on a task that is gone: it reads the number of a task that it has not worked on, then the rest of the board, and then
-//! exchanges its ticket, which succeeds for that number only. So the ticket was not closed, and the board not yet written anew: the caller
-//! closes all tickets of a task, or sees that they are used up, and waits for who was faster, before it writes to the board again.
+//! Why no helper works on a task that is over: it reads the number of a task that it has not worked on, then the rest of the
+//! slot, and then claims an index by compare-and-swap, which succeeds for that number only. So the lane was not closed and
+//! the slot not yet overwritten: the caller closes all lanes of a task, or sees that their indices are used up, and waits for
+//! every helper that claimed one, before it writes the slot again.
 
 #![allow(unsafe_code)]
 
@@ -32,31 +35,31 @@ use std::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release, SeqCst};
 use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicU64, AtomicUsize};
 use std::time::Duration;
 
-/// Looks before giving way: some ten microseconds.
-const LOOKS: u32 = 2000;
+/// Polls before yielding: some ten microseconds.
+const SPINS_BEFORE_YIELDING: u32 = 2000;
 
-/// Helpers that were waited for `PATIENCE` so many times in one solution are busy elsewhere. No share of a task takes that long.
-const LATE: usize = 2;
-const PATIENCE: Duration = Duration::from_micros(500);
+/// After so many waits of at least `LONG_WAIT` in one solution the helpers count as busy. No share of a task takes that long.
+const MAX_LONG_WAITS: usize = 2;
+const LONG_WAIT: Duration = Duration::from_micros(500);
 
-/// Solutions without helpers at most before they are tried again.
-const ALONE: usize = 63;
+/// The most solutions without helpers before they are tried again.
+const MAX_SOLVES_ALONE: usize = 63;
 
-/// Looks at `done` before taking what is left to a helper: about a microsecond.
-const LOOKS_BEFORE_TAKING: u32 = 64;
+/// Polls of `done` before stealing from a helper: about a microsecond.
+const SPINS_BEFORE_STEALING: u32 = 64;
 
 /// Lanes at most; more threads do not help.
-const LANES: usize = 64;
+const MAX_LANES: usize = 64;
 
-/// A ticket: the number of the task, whether the helper took an index, how many indices are taken.
-const HELPED: u64 = 1 << 20;
-const TAKEN: u64 = HELPED - 1;
-const NUMBER: u64 = 2 * HELPED;
+/// A claim counter: the number of the task, whether the helper took an index, how many indices are claimed.
+const HELPED_BIT: u64 = 1 << 20;
+const CLAIMED_MASK: u64 = HELPED_BIT - 1;
+const TASK_UNIT: u64 = 2 * HELPED_BIT;
 
-/// A function of an index, for how many, and in how many lanes: all that the board shows.
+/// A function of an index, for how many, and in how many lanes: the contents of the task slot.
 #[derive(Default)]
 #[repr(align(64))]
-struct Board {
+struct TaskSlot {
     /// Number of the last task.
     number: AtomicU64,
     call: AtomicPtr<()>,
@@ -67,7 +70,7 @@ struct Board {
     open: AtomicBool,
 }
 
-/// A task as read from the board.
+/// A task as read from the slot.
 #[derive(Clone, Copy)]
 struct Task {
     number: u64,
@@ -94,42 +97,42 @@ impl Task {
 /// Numbers that different threads write lie on lines of their own.
 #[derive(Default)]
 #[repr(align(64))]
-struct Apart<T>(T);
+struct OwnCacheLine<T>(T);
 
 /// What belongs to one lane.
 #[derive(Default)]
 struct Lane {
-    ticket: Apart<AtomicU64>,
+    claims: OwnCacheLine<AtomicU64>,
     /// Number of the last task that the helper is through with.
-    done: Apart<AtomicU64>,
+    done: OwnCacheLine<AtomicU64>,
 }
 
 impl Lane {
-    /// Takes an index of this task, below `length`; none if there is none, or the task is over.
-    fn take(&self, number: u64, length: usize, helper: bool) -> Option<usize> {
-        let mark = if helper { HELPED } else { 0 };
-        let next = |ticket: u64| match (ticket / NUMBER).cmp(&number) {
-            Less if length > 0 => Some(number * NUMBER + mark + 1),
-            Equal if ticket & TAKEN < length as u64 => Some((ticket | mark) + 1),
+    /// Claims an index of this task, below `length`; none if there is none, or the task is over.
+    fn claim(&self, number: u64, length: usize, helper: bool) -> Option<usize> {
+        let mark = if helper { HELPED_BIT } else { 0 };
+        let next = |claims: u64| match (claims / TASK_UNIT).cmp(&number) {
+            Less if length > 0 => Some(number * TASK_UNIT + mark + 1),
+            Equal if claims & CLAIMED_MASK < length as u64 => Some((claims | mark) + 1),
             _ => None,
         };
-        let before = self.ticket.0.fetch_update(AcqRel, Acquire, next).ok()?;
-        Some(if before / NUMBER == number { (before & TAKEN) as usize } else { 0 })
+        let before = self.claims.0.fetch_update(AcqRel, Acquire, next).ok()?;
+        Some(if before / TASK_UNIT == number { (before & CLAIMED_MASK) as usize } else { 0 })
     }
 
-    /// Lets nobody take an index of this task any more; true if the helper took one.
+    /// Lets nobody claim an index of this task any more; true if the helper took one.
     fn close(&self, number: u64) -> bool {
-        let before = self.ticket.0.swap(number * NUMBER + TAKEN, AcqRel);
-        before / NUMBER == number && before & HELPED > 0
+        let before = self.claims.0.swap(number * TASK_UNIT + CLAIMED_MASK, AcqRel);
+        before / TASK_UNIT == number && before & HELPED_BIT > 0
     }
 }
 
 /// The threads of one solution.
-pub(super) struct Team {
-    board: Board,
-    lanes: [Lane; LANES],
+pub(super) struct WorkerGroup {
+    slot: TaskSlot,
+    lanes: [Lane; MAX_LANES],
     /// True while a task is shared.
-    running: Apart<AtomicBool>,
+    running: OwnCacheLine<AtomicBool>,
     /// How often the caller waited for long, in this solution.
     late: AtomicUsize,
     /// Solutions to go without helpers, and how many there were the last time.
@@ -137,12 +140,12 @@ pub(super) struct Team {
     penalty: AtomicUsize,
 }
 
-impl Default for Team {
-    fn default() -> Team {
-        Team {
-            board: Board::default(),
+impl Default for WorkerGroup {
+    fn default() -> WorkerGroup {
+        WorkerGroup {
+            slot: TaskSlot::default(),
             lanes: std::array::from_fn(|_| Lane::default()),
-            running: Apart::default(),
+            running: OwnCacheLine::default(),
             late: AtomicUsize::new(0),
             alone: AtomicUsize::new(0),
             penalty: AtomicUsize::new(0),
@@ -151,54 +154,54 @@ impl Default for Team {
 }
 
 /// Says that the helper is through with a task when dropped, so that a panic in it leaves nobody waiting.
-struct Leave<'a>(&'a Lane, u64);
+struct MarkDone<'a>(&'a Lane, u64);
 
-impl Drop for Leave<'_> {
+impl Drop for MarkDone<'_> {
     fn drop(&mut self) {
         self.0.done.0.store(self.1, Release);
     }
 }
 
-/// Sends the helpers home when dropped.
-struct Close<'a>(&'a AtomicBool);
+/// Ends the helpers when dropped.
+struct ReleaseHelpers<'a>(&'a AtomicBool);
 
-impl Drop for Close<'_> {
+impl Drop for ReleaseHelpers<'_> {
     fn drop(&mut self) {
         self.0.store(false, SeqCst);
     }
 }
 
 /// Closes the task and waits for those who work on it, also if the caller's share of it panics.
-struct Finish<'a>(&'a Team, Task);
+struct FinishTask<'a>(&'a WorkerGroup, Task);
 
-impl Drop for Finish<'_> {
+impl Drop for FinishTask<'_> {
     fn drop(&mut self) {
-        let Finish(team, task) = self;
-        for lane in &team.lanes[1..task.lanes] {
+        let FinishTask(workers, task) = self;
+        for lane in &workers.lanes[1..task.lanes] {
             let done = || lane.done.0.load(Acquire) == task.number;
-            // A helper that is through takes no more: its ticket stays in its cache.
+            // A helper that is through takes no more: its counter stays in its cache.
             if !done() && lane.close(task.number) && wait(done) {
-                team.late.fetch_add(1, SeqCst);
+                workers.late.fetch_add(1, SeqCst);
             }
         }
-        team.running.0.store(false, SeqCst);
+        workers.running.0.store(false, SeqCst);
     }
 }
 
-/// Looks until `done`; true if that took long.
+/// Polls `done`; true if that took long.
 fn wait(done: impl Fn() -> bool) -> bool {
-    let mut looks = 0;
+    let mut spins = 0;
     let mut given_way = None;
     while !done() {
-        looks += 1;
-        if looks < LOOKS {
+        spins += 1;
+        if spins < SPINS_BEFORE_YIELDING {
             std::hint::spin_loop();
         } else {
             given_way.get_or_insert_with(|| StoppingCriteria::default().now());
             std::thread::yield_now();
         }
     }
-    given_way.is_some_and(|since| since.elapsed() > PATIENCE)
+    given_way.is_some_and(|since| since.elapsed() > LONG_WAIT)
 }
 
 /// # Safety
@@ -208,60 +211,60 @@ unsafe fn call<F: Fn(usize) + Sync>(data: *const (), i: usize) {
     unsafe { (*data.cast::<F>())(i) }
 }
 
-impl Team {
-    /// Runs `method` with the threads of the caller's pool at hand.
+impl WorkerGroup {
+    /// Runs `method` with the threads of the caller's pool as helpers.
     pub(super) fn with<R: Send>(&self, method: impl FnOnce() -> R + Send) -> R {
         let helpers = rayon::current_num_threads() - 1;
         let alone = self.alone.load(SeqCst);
-        if helpers == 0 || alone > 0 || self.board.open.swap(true, SeqCst) {
+        if helpers == 0 || alone > 0 || self.slot.open.swap(true, SeqCst) {
             self.alone.store(alone.saturating_sub(1), SeqCst);
             return method();
         }
         self.late.store(0, SeqCst);
-        self.board.lanes.store(LANES.min(helpers + 1), SeqCst);
+        self.slot.lanes.store(MAX_LANES.min(helpers + 1), SeqCst);
         let run = || {
-            let _close = Close(&self.board.open);
+            let _release = ReleaseHelpers(&self.slot.open);
             method()
         };
-        let result = rayon::join(run, || self.lend(helpers)).0;
-        let penalty = if self.busy() { ALONE.min(2 * self.penalty.load(SeqCst) + 1) } else { 0 };
+        let result = rayon::join(run, || self.spawn_helpers(helpers)).0;
+        let penalty = if self.busy() { MAX_SOLVES_ALONE.min(2 * self.penalty.load(SeqCst) + 1) } else { 0 };
         self.penalty.store(penalty, SeqCst);
         self.alone.store(penalty, SeqCst);
         result
     }
 
-    /// True if the helpers of this solution have other things to do.
+    /// True if the helpers of this solution are busy with other work.
     fn busy(&self) -> bool {
-        self.late.load(SeqCst) >= LATE
+        self.late.load(SeqCst) >= MAX_LONG_WAITS
     }
 
     /// Helps with `threads` threads, as far as the pool has them to spare.
-    fn lend(&self, threads: usize) {
-        if threads > 1 && self.board.open.load(SeqCst) {
-            rayon::join(|| self.help(threads), || self.lend(threads - 1));
+    fn spawn_helpers(&self, threads: usize) {
+        if threads > 1 && self.slot.open.load(SeqCst) {
+            rayon::join(|| self.help_with_tasks(threads), || self.spawn_helpers(threads - 1));
         } else {
-            self.help(threads);
+            self.help_with_tasks(threads);
         }
     }
 
     /// Helps as thread number `number`; the caller is number zero.
-    fn help(&self, number: usize) {
+    fn help_with_tasks(&self, number: usize) {
         let Some(lane) = self.lanes.get(number) else { return };
         // Of a task that was there before, and may be over, this thread knows nothing: it begins with the next.
-        let mut last = self.board.number.load(Acquire);
-        while self.board.open.load(SeqCst) {
-            wait(|| self.board.number.load(Acquire) != last || !self.board.open.load(Acquire));
+        let mut last = self.slot.number.load(Acquire);
+        while self.slot.open.load(SeqCst) {
+            wait(|| self.slot.number.load(Acquire) != last || !self.slot.open.load(Acquire));
             let task = self.task();
             if std::mem::replace(&mut last, task.number) == task.number || number >= task.lanes {
                 continue;
             }
             let range = task.range(number);
-            let Some(mut next) = lane.take(task.number, range.len(), true) else { continue };
-            let _leave = Leave(lane, task.number);
+            let Some(mut next) = lane.claim(task.number, range.len(), true) else { continue };
+            let _mark_done = MarkDone(lane, task.number);
             loop {
                 // SAFETY: we have taken this index: the caller waits for us before it lets go of the task.
                 unsafe { task.run(range.start + next) };
-                match lane.take(task.number, range.len(), true) {
+                match lane.claim(task.number, range.len(), true) {
                     Some(index) => next = index,
                     None => break,
                 }
@@ -269,46 +272,46 @@ impl Team {
         }
     }
 
-    /// What the board shows: a whole task if an index of it can be taken afterwards.
+    /// The task in the slot: consistent if an index of it can be claimed afterwards.
     fn task(&self) -> Task {
-        let board = &self.board;
+        let slot = &self.slot;
         Task {
-            number: board.number.load(Acquire),
-            call: board.call.load(Acquire),
-            data: board.data.load(Acquire),
-            count: board.count.load(Acquire),
-            lanes: board.lanes.load(Acquire),
+            number: slot.number.load(Acquire),
+            call: slot.call.load(Acquire),
+            data: slot.data.load(Acquire),
+            count: slot.count.load(Acquire),
+            lanes: slot.lanes.load(Acquire),
         }
     }
 
     /// `f(i)` for all i below `count`, each once, on any thread; returns when all are done. To be called by one thread at a time.
     pub(super) fn each<F: Fn(usize) + Sync>(&self, count: usize, f: F) {
-        let shared = (2..TAKEN as usize).contains(&count) && !self.busy() && self.board.open.load(SeqCst);
+        let shared = (2..CLAIMED_MASK as usize).contains(&count) && !self.busy() && self.slot.open.load(SeqCst);
         if !shared || self.running.0.swap(true, SeqCst) {
             (0..count).for_each(f);
             return;
         }
-        let (board, call) = (&self.board, call::<F> as unsafe fn(*const (), usize));
-        let (number, lanes) = (board.number.load(Relaxed) + 1, board.lanes.load(Relaxed));
+        let (slot, call) = (&self.slot, call::<F> as unsafe fn(*const (), usize));
+        let (number, lanes) = (slot.number.load(Relaxed) + 1, slot.lanes.load(Relaxed));
         let task = Task { number, call: call as *mut (), data: (&raw const f).cast_mut().cast(), count, lanes };
-        // Release: who reads any of these afterwards finds all tickets of the task before closed.
-        board.call.store(task.call, Release);
-        board.data.store(task.data, Release);
-        board.count.store(count, Release);
-        board.number.store(number, Release);
+        // Release: who reads any of these afterwards finds all claim counters of the task before closed.
+        slot.call.store(task.call, Release);
+        slot.data.store(task.data, Release);
+        slot.count.store(count, Release);
+        slot.number.store(number, Release);
         // `f` lives until the end of this function, and this waits for all others before that.
-        let _finish = Finish(self, task);
+        let _finish = FinishTask(self, task);
         // SAFETY: the task is open.
         task.range(0).for_each(|i| unsafe { task.run(i) });
         for (l, lane) in self.lanes.iter().enumerate().take(lanes).skip(1) {
-            let (mut looks, range) = (0, task.range(l));
+            let (mut spins, range) = (0, task.range(l));
             while lane.done.0.load(Acquire) != number {
-                looks += 1;
-                if looks < LOOKS_BEFORE_TAKING {
+                spins += 1;
+                if spins < SPINS_BEFORE_STEALING {
                     std::hint::spin_loop();
                     continue;
                 }
-                let Some(index) = lane.take(number, range.len(), false) else { break };
+                let Some(index) = lane.claim(number, range.len(), false) else { break };
                 // SAFETY: the task is open.
                 unsafe { task.run(range.start + index) };
             }
@@ -334,7 +337,7 @@ impl Team {
     }
 }
 
-impl Team {
+impl WorkerGroup {
     /// `f(i, range i of a, entry i of b)` for all entries of b; the ranges are in order and do not overlap.
     pub(super) fn ranges<A: Send, B: Send>(
         &self,
@@ -391,12 +394,12 @@ mod tests {
     #[test]
     fn every_index_is_done_once_on_any_number_of_threads() {
         for threads in [1, 2, 5] {
-            let team = Team::default();
+            let workers = WorkerGroup::default();
             let counts: Vec<AtomicUsize> = (0..1000).map(|_| AtomicUsize::new(0)).collect();
             pool(threads).install(|| {
-                team.with(|| {
+                workers.with(|| {
                     for round in 0..300 {
-                        team.each(round % 7 * 150, |i| {
+                        workers.each(round % 7 * 150, |i| {
                             counts[i].fetch_add(1, SeqCst);
                         });
                     }
@@ -411,11 +414,11 @@ mod tests {
 
     #[test]
     fn chunks_cover_two_slices() {
-        let team = Team::default();
+        let workers = WorkerGroup::default();
         let (mut a, mut b) = (vec![0; 1003], vec![0; 11]);
         pool(3).install(|| {
-            team.with(|| {
-                team.chunks((&mut a, &mut b), (100, 1), |i, a, b| {
+            workers.with(|| {
+                workers.chunks((&mut a, &mut b), (100, 1), |i, a, b| {
                     a.fill(i);
                     b[0] = a.len();
                 });
@@ -427,22 +430,22 @@ mod tests {
 
     #[test]
     fn a_panic_leaves_nobody_waiting() {
-        let team = Team::default();
+        let workers = WorkerGroup::default();
         let pool = pool(2);
         for at in [0, 57, 99] {
             let caught = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
-                pool.install(|| team.with(|| team.each(100, |i| assert_ne!(i, at))));
+                pool.install(|| workers.with(|| workers.each(100, |i| assert_ne!(i, at))));
             }));
             assert!(caught.is_err());
         }
         let sum = AtomicUsize::new(0);
         pool.install(|| {
-            team.with(|| {
-                team.each(100, |i| {
+            workers.with(|| {
+                workers.each(100, |i| {
                     sum.fetch_add(i, SeqCst);
                 });
             });
         });
-        assert_eq!(sum.load(SeqCst), 4950, "and the team is as good as new");
+        assert_eq!(sum.load(SeqCst), 4950, "and the group works as before");
     }
 }
