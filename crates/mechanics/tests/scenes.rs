@@ -176,12 +176,15 @@ fn free_collisions_keep_the_momentum() {
     };
     let layout = Layout::of(&scene);
     let before = momentum(&State::initial(&scene), &layout);
-    let end = run(&scene, euler(2e-3), 300);
-    let after = momentum(&end.state, &layout);
-    assert!(end.energy.impact > 0.1, "they did collide: {:?}", end.energy);
-    // 300 steps, 78 kg at some m/s: rounding of about 1e-14 each.
-    assert!((after.0 - before.0).length() < 1e-11, "{} {}", before.0, after.0);
-    assert!((after.1 - before.1).length() < 1e-11, "{} {}", before.1, after.1);
+    for (settings, angular) in [(euler(2e-3), 1e-11), (Settings::with_time_step(2e-3), 2e-3)] {
+        let end = run(&scene, settings, 300);
+        let after = momentum(&end.state, &layout);
+        assert!(end.energy.impact > 0.1, "they did collide: {:?}", end.energy);
+        // 300 steps, 78 kg at some m/s: rounding of about 1e-14 each. Leapfrog: impacts of three balls within one step are of first order,
+        // each off by h times the tangential velocity of some cm/s; two balls keep the angular momentum (`leapfrog.rs`).
+        assert!((after.0 - before.0).length() < 1e-11, "{} {}", before.0, after.0);
+        assert!((after.1 - before.1).length() < angular, "{} {}", before.1, after.1);
+    }
 }
 
 #[test]
@@ -308,8 +311,7 @@ fn a_step_that_fails_halfway_leaves_the_state_as_it_was() {
     let never = signorini_solve::problem::Tolerance { relative: -1.0, velocity: -1.0, bound: None };
     let stop = StoppingCriteria { tolerance: never, ..StoppingCriteria::default() };
     let coordinates = signorini_mechanics::assemble::Coordinates::Bodies;
-    let settings =
-        Settings { solver: Method::Direct, stop, policy: Policy::Substep, halvings: 1, coordinates, ..euler(1e-2) };
+    let settings = Settings { solver: Method::Direct, stop, policy: Policy::Substep, halvings: 1, coordinates, ..euler(1e-2) };
     let mut stepper = Stepper::new(&scene, settings.clone()).unwrap();
     let mut state = State::initial(&scene);
     let before = state.clone();

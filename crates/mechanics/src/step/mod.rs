@@ -21,6 +21,7 @@ mod accuracy;
 pub mod fields;
 pub mod ledger;
 mod linearise;
+mod meet;
 mod project;
 mod reacting;
 mod settings;
@@ -345,6 +346,7 @@ impl Stepper {
             let id = |collider: u32| BodyId(body(collider) as u32);
             self.contacts.retain(|c| !self.now.orders.parted(id(c.colliders.0), id(c.colliders.1)));
         }
+        self.meet(scene);
         self.hold(scene);
     }
 
