@@ -36,6 +36,8 @@ enum Command {
     Schema,
     /// Solve problems from files and say in joules how wrong the answers are.
     Solve(solve::Arguments),
+    /// Run scenes with known answers: value, reference, error, what is allowed and why.
+    Validate(signorini_validate::Arguments),
     /// Write the accelerations of a mechanism as C99 or Rust for a real-time target.
     Codegen(codegen::Arguments),
     /// Measure a method: speed, iterations, accuracy, beside the published figures.
@@ -58,6 +60,7 @@ pub fn main(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
         Command::Replay(arguments) => replay::run(&arguments),
         Command::Schema => schema::run(),
         Command::Solve(arguments) => solve::run(&arguments),
+        Command::Validate(arguments) => signorini_validate::run(&arguments),
         Command::Codegen(arguments) => codegen::run(&arguments),
         #[cfg(feature = "bench")]
         Command::Bench(arguments) => signorini_bench::run(&arguments),

@@ -9,7 +9,8 @@
 //!   δu_k = √(2 a_k δe_k)                                 metres per second
 //! ```
 //!
-//! zero exactly at a solution, the same in every system of units. For `Coulomb` the map inside the norm is that of Alart
+//! zero exactly at a solution, the same in every system of units. Equation 5 is about single rows, each with its own a; here a friction
+//! block counts as one, with the mean of its entries, because its law does not know the directions of the tangents. For `Coulomb` the map inside the norm is that of Alart
 //! and Curnier, whose size does not depend on mu (see [`super::law`]). Beside it stands the energy of the
 //! momentum equation's own defect, `½ ρᵀ H⁻¹ ρ` with `ρ = k + Jᵀ r − H v`; of ρ counts what exceeds
 //! the rounding of its own terms (8 ε Σ|terms|), because no method in double precision can do better.

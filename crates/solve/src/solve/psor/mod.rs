@@ -27,7 +27,8 @@
 //!
 //! # When
 //!
-//! Many bodies, moderate accuracy, warm starts, hard real time. Not for mass ratios above 1e4 (the report then says
+//! Many bodies, moderate accuracy, warm starts, a fixed amount of work (a deadline by [`StoppingCriteria`] alone, none for the steps of a
+//! run). Not for mass ratios above 1e4 (the report then says
 //! `budget` or `stalled` with its error), nor for 1e-12 on settled piles: `interior-point` and `newton` are better there.
 //!
 //! # Cost
@@ -42,6 +43,7 @@ mod anderson;
 mod build;
 mod colour;
 mod contact_frames;
+mod fork_join;
 mod gram;
 mod hubs;
 mod iterate;
@@ -57,6 +59,7 @@ mod rows;
 mod simd;
 mod stages;
 mod subdomains;
+mod sync;
 mod system;
 mod vector;
 mod whitening;
