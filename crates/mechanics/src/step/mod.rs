@@ -20,6 +20,8 @@
 mod accuracy;
 pub mod fields;
 pub mod ledger;
+mod linearise;
+mod meet;
 mod project;
 mod reacting;
 mod settings;
@@ -148,6 +150,7 @@ pub struct Stepper {
     after: (StepInput, Vec<Element>),
     factor: CliqueFactor,
     projector: project::Projector,
+    linearisation: linearise::Linearisation,
     history: Vec<Sample>,
     /// Poses for the search of contacts, if bodies are absent.
     places: Vec<Pose>,
@@ -201,6 +204,7 @@ impl Stepper {
             after: Default::default(),
             factor: CliqueFactor::default(),
             projector: project::Projector::default(),
+            linearisation: linearise::Linearisation::default(),
             history: Vec::new(),
             places: Vec::new(),
             rays: reacting::ray_caster(scene),
@@ -238,27 +242,25 @@ impl Stepper {
         let collided = self.now_s();
         self.assemble(scene, state);
         let assembled = self.now_s();
-        let mut report = self.solve(scene)?;
+        let mut solved = self.solve_nonlinear(scene)?;
+        if !solved.resolved {
+            if halvings > 0 {
+                return self.step_in_halves(scene, state, h, halvings);
+            }
+            solved = self.solve_straight(scene, solved)?;
+        }
+        let linearise::Solved { mut report, solves, .. } = solved;
         self.history = std::mem::take(&mut report.history);
-        let solved = self.now_s();
+        let ended = self.now_s();
         self.stages.collide += collided - begun;
         self.stages.assemble += assembled - collided;
-        self.stages.solve += solved - assembled;
-        let mut verdict = self.evaluate(scene, &report);
+        self.stages.solve += ended - assembled;
+        let mut verdict = Verdict { solves, ..self.evaluate(scene, &report) };
         if !verdict.accepted {
             match self.settings.policy {
                 // Halves begin with the same overlap.
                 Policy::Substep if halvings > 0 && verdict.overlap.is_none() => {
-                    // An error leaves the state as it was, also if the first half succeeded.
-                    let before = state.clone();
-                    let halves = self.step_by(scene, state, 0.5 * h, halvings - 1).and_then(|first| {
-                        let second = self.step_by(scene, state, 0.5 * h, halvings - 1)?;
-                        Ok(first.then(&second))
-                    });
-                    if halves.is_err() {
-                        state.copy_from(&before);
-                    }
-                    return halves;
+                    return self.step_in_halves(scene, state, h, halvings);
                 }
                 Policy::Stop => {
                     let worst = verdict.overlap.map_or_else(|| verdict.worst_name(scene), |overlap| overlap.reason(scene));
@@ -269,8 +271,21 @@ impl Stepper {
         }
         self.advance(scene, state);
         self.record(scene, state, &mut verdict);
-        self.stages.advance += self.now_s() - solved;
+        self.stages.advance += self.now_s() - ended;
         Ok(verdict)
+    }
+
+    /// Two steps of half the length. An error leaves the state as it was, also if the first half succeeded.
+    fn step_in_halves(&mut self, scene: &Scene, state: &mut State, h: f64, halvings: u32) -> Result<Verdict, StepError> {
+        let before = state.clone();
+        let halves = self.step_by(scene, state, 0.5 * h, halvings - 1).and_then(|first| {
+            let second = self.step_by(scene, state, 0.5 * h, halvings - 1)?;
+            Ok(first.then(&second))
+        });
+        if halves.is_err() {
+            state.copy_from(&before);
+        }
+        halves
     }
 
     fn now_s(&mut self) -> f64 {
@@ -331,6 +346,7 @@ impl Stepper {
             let id = |collider: u32| BodyId(body(collider) as u32);
             self.contacts.retain(|c| !self.now.orders.parted(id(c.colliders.0), id(c.colliders.1)));
         }
+        self.meet(scene);
         self.hold(scene);
     }
 
