@@ -316,6 +316,14 @@ impl Simulation {
         Ok(())
     }
 
+    /// Lets formulas act: one for each input.
+    fn _control_formulas(&self, py: Python<'_>, act: Vec<String>, formulas: Vec<String>, every: f64) -> PyResult<()> {
+        let mut sim = self.held(py)?;
+        let controller = Controller::formulas(sim.scene(), &act, &formulas, every).map_err(|e| e.raise(py))?;
+        sim.controllers.push(controller);
+        Ok(())
+    }
+
     /// No controllers any more.
     fn _clear_controllers(&self, py: Python<'_>) -> PyResult<()> {
         self.held(py)?.controllers.clear();
