@@ -12,6 +12,7 @@ import numpy as np
 
 from . import _engine
 from ._errors import InputError
+from ._formula import formula
 from ._record import Page, Picture, Record, columns, display, in_notebook
 from ._scene import Drive, Key, Scene, Vector, _scene, dumps, number, quaternion, vector
 
@@ -398,7 +399,8 @@ class Simulation(_engine.Simulation):
           of `signorini.CONTROLLER`, or a function of ctypes. It runs without the interpreter, also in batches. `observe`
           names what it gets, in this order (`joint.knee.angle`, `body.crate.position`, …); `act` what it sets
           (`motor.knee.torque`, `.target`, `.speed`, `material.wood.mu`, …).
-        - **formulas** in the language of scene files, one for each input: they too run without the interpreter.
+        - **formulas** (SI units), one for each input: they too run without the interpreter. They know `t`, `JOINT.angle`, `slide`,
+          `distance`, `rate`, `BODY.x`, `y`, `z`, `vx`, `vy`, `vz`, `speed`, `MOTOR.effort`, `a if c else b`, sin, sqrt, min, max, …
         - a **Python function** of the simulation: `sim.control(lambda sim: …)`.
         - **None**: no controllers any more.
 
@@ -422,8 +424,8 @@ class Simulation(_engine.Simulation):
         if isinstance(controller, Mapping):
             if observe or act:
                 raise InputError("observe= and act= belong to C functions; formulas are a dictionary from inputs to texts")
-            texts = [str(text) for text in controller.values()]
-            self._control_formulas([str(name) for name in controller], texts, every)
+            formulas = dumps("formulas", [formula(self, str(text)) for text in controller.values()])
+            self._control_formulas([str(name) for name in controller], formulas, every)
             self._keep = (*self._keep, (dict(controller), (), (), every))
         elif address is not None:
             self._control(address, list(observe), list(act), every)

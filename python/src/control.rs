@@ -2,7 +2,6 @@
 
 use crate::errors::Failure;
 use signorini::SimulationError;
-use signorini::files::scenefile::live::formula;
 use signorini::prelude::{Figure, Input, Scene};
 use signorini::scene::Formula;
 
@@ -46,10 +45,8 @@ impl Controller {
         Controller::new(scene, Law::Compiled(law, observe), act, every)
     }
 
-    /// A controller with one formula for each input, in the language of scene files.
-    pub fn formulas(scene: &Scene, act: &[String], texts: &[String], every: f64) -> Result<Controller, Failure> {
-        let read = |text: &String| formula(scene, text).map_err(|why| Failure::Named("InputError", why));
-        let formulas = texts.iter().map(read).collect::<Result<Vec<_>, _>>()?;
+    /// A controller with one formula for each input.
+    pub fn formulas(scene: &Scene, act: &[String], formulas: Vec<Formula>, every: f64) -> Result<Controller, Failure> {
         Controller::new(scene, Law::Formulas(formulas), act, every)
     }
 

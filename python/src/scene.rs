@@ -72,14 +72,7 @@ impl Scene {
 impl Scene {
     #[new]
     #[pyo3(signature = (name="scene", *, path=None, text=None, set=Vec::new(), robot="{}"))]
-    fn new(
-        py: Python<'_>,
-        name: &str,
-        path: Option<String>,
-        text: Option<String>,
-        set: Vec<String>,
-        robot: &str,
-    ) -> PyResult<Scene> {
+    fn new(py: Python<'_>, name: &str, path: Option<String>, text: Option<String>, set: Vec<String>, robot: &str) -> PyResult<Scene> {
         if let Some(path) = path {
             let robot: RobotOptions = parsed("options of a robot", robot).map_err(|e| e.raise(py))?;
             return detached(py, || {
