@@ -1,4 +1,4 @@
-"""What Python costs: python bench.py [WHEEL]. Install the wheel first (`SIGNORINI_WHEEL=release python/check`).
+"""What Python costs: python benches/overhead.py [WHEEL]. Install the wheel first (`SIGNORINI_WHEEL=release python/check`).
 
 Every figure is the least of several repetitions, against its limit; exit code 1 if one is missed.
 """
