@@ -1,7 +1,7 @@
 //! The command line as a whole: its subcommands, and which function runs each.
 
-use crate::{check, codegen, convert, demo, picture, replay, run, schema, solve, sweep, view};
-use clap::{Parser, Subcommand};
+use crate::{check, codegen, completions, convert, demo, picture, replay, run, schema, solve, sweep, view};
+use clap::{CommandFactory, Parser, Subcommand};
 use std::ffi::OsString;
 use std::process::ExitCode;
 
@@ -36,8 +36,14 @@ enum Command {
     Schema,
     /// Solve problems from files and say in joules how wrong the answers are.
     Solve(solve::Arguments),
+    /// Run scenes with known answers: value, reference, error, what is allowed and why.
+    Validate(signorini_validate::Arguments),
     /// Write the accelerations of a mechanism as C99 or Rust for a real-time target.
     Codegen(codegen::Arguments),
+    /// Print what a shell needs to complete the command line: bash, zsh, fish, elvish, powershell.
+    Completions(completions::Completions),
+    /// Print the manual page, or write one for each subcommand.
+    Man(completions::Man),
     /// Measure a method: speed, iterations, accuracy, beside the published figures.
     #[cfg(feature = "bench")]
     Bench(signorini_bench::Arguments),
@@ -58,7 +64,10 @@ pub fn main(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
         Command::Replay(arguments) => replay::run(&arguments),
         Command::Schema => schema::run(),
         Command::Solve(arguments) => solve::run(&arguments),
+        Command::Validate(arguments) => signorini_validate::run(&arguments),
         Command::Codegen(arguments) => codegen::run(&arguments),
+        Command::Completions(arguments) => completions::completions(&arguments, Arguments::command()),
+        Command::Man(arguments) => completions::man(&arguments, Arguments::command()),
         #[cfg(feature = "bench")]
         Command::Bench(arguments) => signorini_bench::run(&arguments),
     }

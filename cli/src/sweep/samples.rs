@@ -128,7 +128,7 @@ fn checked(n: usize) -> Result<usize, String> {
     if (1..=MOST).contains(&n) { Ok(n) } else { Err(format!("{n} samples, wanted 1 to {MOST}")) }
 }
 
-/// SplitMix64 [Steele2014]: the state is a counter, so that the seed alone says everything.
+/// SplitMix64 (Steele2014): the state is a counter, so that the seed alone says everything.
 struct Random(u64);
 
 impl Random {

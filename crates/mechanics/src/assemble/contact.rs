@@ -19,7 +19,7 @@
 //!   E_n = 1/(h²k + hc),   w_n = gap k/(hk + c)
 //! ```
 //!
-//! Law of rebound: Newton's. By default all impacts of a step at once [Moreau1988]: three equal balls in a row, e = 1, go on
+//! Law of rebound: Newton's. By default all impacts of a step at once (Moreau1988): three equal balls in a row, e = 1, go on
 //! with −1/3, 2/3, 2/3; or one after the other ([`Impacts`], `step/impacts.rs`): 0, 0, 1.
 
 use super::leapfrog::Weights;
@@ -64,12 +64,15 @@ pub fn assemble(out: &mut Assembly, scene: &Scene, layout: &Layout, now: &StepIn
         let mut block = Block::new(rows);
         let directions = frame(contact.normal);
         let point = 0.5 * (contact.point_a + contact.point_b);
+        // Both feel the impulse at one point: now, or where they meet within the step.
+        let met = now.meetings.binary_search(&(c as u32)).is_ok();
+        let points = if met { [contact.point_a, contact.point_b] } else { [point; 2] };
         let grips = now.grips.get(c).copied().unwrap_or_default();
         // What the surfaces do on their own: belts.
         let belt = now.poses[bodies.1.index()].vector(scene.surface_materials[j].belt)
             - now.poses[bodies.0.index()].vector(scene.surface_materials[i].belt);
         for (row, &d) in directions[..rows].iter().enumerate() {
-            for (body, sign, grip) in [(bodies.0, -1.0, grips[0]), (bodies.1, 1.0, grips[1])] {
+            for (body, sign, grip, point) in [(bodies.0, -1.0, grips[0], points[0]), (bodies.1, 1.0, grips[1], points[1])] {
                 match grip {
                     // A soft boundary feels the impulse in the three nodes around it.
                     Some(grip) => {

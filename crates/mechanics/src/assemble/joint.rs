@@ -10,7 +10,7 @@
 //! | motor, servo | `Equality`, or `Interval` ±h·effort | ẋ + E r − (k (f⁺ − x) + c ∂f/∂t)/(h k + c), E = 1/(h² k + h c) |
 //! | gear | `Equality` | Σ c ẋ + K (Σ c x − constant)/h |
 //!
-//! K/h is the stabilisation of [Tasora2005, eq. 2.5], [Mangoni2018, eq. 3.21]; ∂f/∂t is the mean over the step, so that an
+//! K/h is the stabilisation of (Tasora2005, eq. 2.5), (Mangoni2018, eq. 3.21); ∂f/∂t is the mean over the step, so that an
 //! imposed motion is exact at its ends. The row of a servo says `r = h (k (f⁺ − x − h ẋ) + c (∂f/∂t − ẋ))`: a spring and damper at the
 //! end of the step, stable for any gain, whose force the interval cuts off. Under the leapfrog scheme every row has the curvature of its
 //! coordinate added, `(C(x + d) − C(x) − J d)/h` with d the predicted motion of the step, and impulses act over h̄ ([`super::leapfrog`]).
@@ -22,9 +22,6 @@ use super::{Assembly, Scheme, Source, StepInput};
 use crate::math::pose::Pose;
 use crate::problem::Law;
 use crate::scene::{Axis, BodyId, Coordinate, Drive, GearId, GearTerm, Joint, JointId, Layout, Limit, Motor, MotorId, Part, Scene};
-
-/// Swing per step from which on the curvature of a joint is left out, rad.
-const MAX_SWING_WITH_CURVATURE: f64 = 0.1;
 
 /// Appends the rows of all joints, motors and gears.
 pub fn assemble(out: &mut Assembly, scene: &Scene, layout: &Layout, now: &StepInput, scheme: &Scheme) {
@@ -129,21 +126,9 @@ fn value_ahead(joint: &Joint, part: Part, now: &StepInput) -> f64 {
     (orientation.conjugate() * apart)[axis as usize]
 }
 
-/// 1 where the step resolves the swing of a joint about its bodies' centres, 0 where it does not: there the predicted curvature would
-/// give energy (a whipping chain of 50 links grows without bound from 0.15 rad per step on, and loses energy with this limit).
-fn resolved(joint: &Joint, now: &StepInput) -> f64 {
-    let swing = |body: BodyId, frame: &Pose| {
-        let (spin, lever) = (now.expected(body).angular, frame.position);
-        // A spin along the lever does not move the joint.
-        if lever.length_squared() > 0.0 { spin.cross(lever).length_squared() / lever.length_squared() } else { spin.length_squared() }
-    };
-    let square = swing(joint.a, &joint.frame_a).max(swing(joint.b, &joint.frame_b)) * (now.h / MAX_SWING_WITH_CURVATURE).powi(2);
-    1.0 / (1.0 + square * square)
-}
-
 /// What the mean rate of a coordinate over the step has beyond its rate at the beginning, `rate`: its curvature.
 fn curvature(scene: &Scene, (id, which): (JointId, Coordinate), value: f64, rate: f64, now: &StepInput) -> f64 {
-    if now.lag.is_none() {
+    if now.lag.is_none() || now.straight {
         return 0.0;
     }
     let mut ahead = evaluate_at(&scene.joints[id.index()], which.part(), &now.ahead).value;
@@ -178,8 +163,8 @@ fn parts(out: &mut Assembly, (scene, id): (&Scene, JointId), (layout, now): (&La
             continue;
         }
         let curved = match now.lag {
-            Some(_) => resolved(joint, now) * ((value_ahead(joint, part, now) - c.value) / now.h - block.expected[0]),
-            None => 0.0,
+            Some(_) if !now.straight => (value_ahead(joint, part, now) - c.value) / now.h - block.expected[0],
+            _ => 0.0,
         };
         let (w, compliance) = if joint.compliance > 0.0 {
             // A spring as stiff as it says: u + r/(h̄hβk) + (C − 2 lag α u⁻)/(hβ) = 0.

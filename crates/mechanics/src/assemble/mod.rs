@@ -67,6 +67,10 @@ pub struct StepInput {
     pub chords: Vec<Twist>,
     /// Leapfrog: where `predicted` leads to at the end of the step.
     pub ahead: Vec<Pose>,
+    /// Leapfrog: the contacts whose bodies meet within the step, ascending: their normals and points are those of that time.
+    pub meetings: Vec<u32>,
+    /// Leapfrog: true if the curvature of the joints over the step is left out, because it is not resolved.
+    pub straight: bool,
     /// The angle about each joint's axis, counted over full turns, rad.
     pub angles: Vec<f64>,
     /// Places of the nodes of all soft bodies, m.
@@ -314,6 +318,8 @@ impl StepInput {
         self.time = state.time;
         self.h = h;
         self.lag = None;
+        self.straight = false;
+        self.meetings.clear();
         self.accelerations.clear();
         self.predicted.clear();
         self.chords.clear();

@@ -67,6 +67,7 @@ impl Stepper {
             let id = |collider: u32| BodyId(body(collider) as u32);
             self.contacts.retain(|c| !self.now.orders.parted(id(c.colliders.0), id(c.colliders.1)));
         }
+        self.meet(scene);
         self.hold(scene);
     }
 

@@ -4,7 +4,7 @@
 //!   scene → collide → assemble → solve → advance → record
 //! ```
 //!
-//! The scheme is velocity–impulse (a differential variational inequality [Mangoni2018, eq. 3.22], [Tasora2005, eq. 2.5]):
+//! The scheme is velocity–impulse (a differential variational inequality (Mangoni2018, eq. 3.22), (Tasora2005, eq. 2.5)):
 //! velocities at the end of the step and the impulses over it are the unknowns of one problem; positions follow with the new velocities,
 //!
 //! ```text
@@ -22,6 +22,8 @@ mod contacts;
 pub mod fields;
 mod impacts;
 pub mod ledger;
+mod linearise;
+mod meet;
 mod project;
 mod reacting;
 mod sanity;
@@ -166,6 +168,7 @@ pub struct Stepper {
     projector: project::Projector,
     separator: separate::Separator,
     impacts: impacts::Sequence,
+    linearisation: linearise::Linearisation,
     history: Vec<Sample>,
     /// Poses for the search of contacts, if bodies are absent.
     places: Vec<Pose>,
@@ -222,6 +225,7 @@ impl Stepper {
             projector: project::Projector::default(),
             separator: separate::Separator::default(),
             impacts: impacts::Sequence::default(),
+            linearisation: linearise::Linearisation::default(),
             history: Vec::new(),
             places: Vec::new(),
             rays: reacting::ray_caster(scene),
@@ -255,23 +259,21 @@ impl Stepper {
     /// One step of length `h`, in halves if it must be and may be.
     fn step_by(&mut self, scene: &Scene, state: &mut State, h: f64, halvings: u32) -> Result<Verdict, StepError> {
         sanity::state(scene, &self.layout, state)?;
-        let report = self.find_velocities(scene, state, h)?;
-        let solved = self.now_s();
-        let mut verdict = self.evaluate(scene, &report);
+        let mut solved = self.find_velocities(scene, state, h)?;
+        if !solved.resolved {
+            if halvings > 0 {
+                return self.step_in_halves(scene, state, h, halvings);
+            }
+            solved = self.solve_straight(scene, solved)?;
+        }
+        let linearise::Solved { report, solves, .. } = solved;
+        let ended = self.now_s();
+        let mut verdict = Verdict { solves, ..self.evaluate(scene, &report) };
         if !verdict.accepted {
             match self.settings.policy {
                 // Halves begin with the same overlap; they turn half as far.
                 Policy::Substep if halvings > 0 && verdict.overlap.is_none() => {
-                    // An error leaves the state as it was, also if the first half succeeded.
-                    let before = state.clone();
-                    let halves = self.step_by(scene, state, 0.5 * h, halvings - 1).and_then(|first| {
-                        let second = self.step_by(scene, state, 0.5 * h, halvings - 1)?;
-                        Ok(first.then(&second))
-                    });
-                    if halves.is_err() {
-                        state.copy_from(&before);
-                    }
-                    return halves;
+                    return self.step_in_halves(scene, state, h, halvings);
                 }
                 Policy::Stop => {
                     let overlap = verdict.overlap.map(|overlap| overlap.reason(scene));
@@ -284,8 +286,21 @@ impl Stepper {
         }
         self.advance(scene, state);
         self.record(scene, state, &mut verdict);
-        self.stages.advance += self.now_s() - solved;
+        self.stages.advance += self.now_s() - ended;
         Ok(verdict)
+    }
+
+    /// Two steps of half the length. An error leaves the state as it was, also if the first half succeeded.
+    fn step_in_halves(&mut self, scene: &Scene, state: &mut State, h: f64, halvings: u32) -> Result<Verdict, StepError> {
+        let before = state.clone();
+        let halves = self.step_by(scene, state, 0.5 * h, halvings - 1).and_then(|first| {
+            let second = self.step_by(scene, state, 0.5 * h, halvings - 1)?;
+            Ok(first.then(&second))
+        });
+        if halves.is_err() {
+            state.copy_from(&before);
+        }
+        halves
     }
 
     fn now_s(&mut self) -> f64 {

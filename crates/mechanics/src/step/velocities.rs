@@ -1,6 +1,7 @@
 //! Contacts, problem, solution: the first three stages of a step.
 
 use super::contacts::MOST_COLLISIONS;
+use super::linearise::Solved;
 use super::{Engine, StepError, Stepper, impacts, renumber, sanity};
 use crate::assemble::Impacts;
 use crate::problem::{Problem, Residual, Solution};
@@ -9,7 +10,7 @@ use crate::solve::{Report, Status, Unsupported};
 
 impl Stepper {
     /// Contacts, problem and solution; again with more contacts while bodies outrun those that were looked for.
-    pub(super) fn find_velocities(&mut self, scene: &Scene, state: &State, h: f64) -> Result<Report, StepError> {
+    pub(super) fn find_velocities(&mut self, scene: &Scene, state: &State, h: f64) -> Result<Solved, StepError> {
         self.outrun.clear();
         self.outrun.resize(scene.bodies.len(), 0.0);
         let mut known = Vec::new();
@@ -26,12 +27,12 @@ impl Stepper {
             sanity::problem(scene, &self.layout, (&self.now, &self.assembly))?;
             let assembled = self.now_s();
             self.stages.assemble += assembled - collided;
-            let mut report = self.solve_with_impacts(scene)?;
-            self.history = std::mem::take(&mut report.history);
+            let mut solved = self.solve_with_impacts(scene)?;
+            self.history = std::mem::take(&mut solved.report.history);
             self.stages.solve += self.now_s() - assembled;
             sanity::solution(scene, &self.layout, self.now.time, &self.solution)?;
-            if !self.outran() || same || tries == MOST_COLLISIONS {
-                return Ok(report);
+            if !solved.resolved || !self.outran() || same || tries == MOST_COLLISIONS {
+                return Ok(solved);
             }
             known = self.contacts.iter().map(|c| (c.colliders, c.key)).collect();
         }
@@ -39,23 +40,24 @@ impl Stepper {
 
     /// The solution of the step. Impacts in sequence come before it; simultaneous ones are part of it, unless they make
     /// others close that would then lose their energy.
-    fn solve_with_impacts(&mut self, scene: &Scene) -> Result<Report, Unsupported> {
+    fn solve_with_impacts(&mut self, scene: &Scene) -> Result<Solved, Unsupported> {
         self.impacts.clear();
         let (scheme, stop) = (self.settings.scheme, self.settings.stop);
         let threshold = scheme.restitution_threshold;
         if scheme.impacts == Impacts::Sequence && self.assembly.touches.iter().any(|t| t.rebounds(threshold)) {
             self.impacts.run(&mut self.assembly, &self.now, &scheme, &stop);
         }
-        let report = self.solve(scene)?;
+        let solved = self.solve_nonlinear(scene)?;
         if scheme.impacts == Impacts::Sequence || !impacts::lost(&self.assembly, &self.solution, threshold) {
-            return Ok(report);
+            return Ok(solved);
         }
         self.impacts.run(&mut self.assembly, &self.now, &scheme, &stop);
-        self.solve(scene)
+        let again = self.solve_nonlinear(scene)?;
+        Ok(Solved { solves: solved.solves + again.solves, ..again })
     }
 
     /// Solves the problem, in the coordinates of trees where there are some.
-    fn solve(&mut self, scene: &Scene) -> Result<Report, Unsupported> {
+    pub(super) fn solve(&mut self, scene: &Scene) -> Result<Report, Unsupported> {
         if !self.forest.active() {
             let mut solution = std::mem::take(&mut self.solution);
             let report = self.solve_posed(&mut solution);
