@@ -62,7 +62,7 @@ fn measure(scene: &str, arguments: &Arguments) -> Result<Json, String> {
     let (name, warm) = scene.split_once('@').unwrap_or((scene, "0"));
     let warm: f64 = warm.parse().map_err(|_| format!("error: `{warm}` is no number of seconds"))?;
     let loaded = builtin::find(name, &[])?;
-    let over = Overrides { solver: arguments.solver.clone(), friction: None, time: None, coordinates: None, accuracy: None };
+    let over = Overrides { solver: arguments.solver.clone(), ..Overrides::default() };
     let settings: Settings = loaded.settings(&over)?;
     let mut stepper = Stepper::new(&loaded.scene, settings.clone()).map_err(|e| e.to_string())?;
     stepper.clock = Some({

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Iterator, Sequence
+from typing import Any, Iterator, Mapping, Sequence
 
 import numpy as np
 
@@ -61,9 +61,9 @@ class Batch:
         return self._input(path)
 
     def control(self, controller: Any, observe: Sequence[str] = (), act: Sequence[str] = (), *, every: float = 0.0) -> None:
-        """The same compiled controller for every simulation (see `Simulation.control`): it runs on all cores."""
-        if controller is not None and _address(controller) is None:
-            raise InputError("a batch wants a compiled controller; write Python between its steps")
+        """The same C function or formulas for every simulation (see `Simulation.control`): it runs on all cores."""
+        if not (controller is None or isinstance(controller, Mapping) or _address(controller) is not None):
+            raise InputError("a batch wants a compiled controller or formulas; write Python between its steps")
         for sim in self.simulations:
             sim.control(controller, observe, act, every=every)
 
@@ -85,7 +85,11 @@ class Batch:
 
 
 def batch(scene: Scene | Simulation, n: int, **settings: Any) -> Batch:
-    """`n` simulations of a scene (settings as of `Scene.simulate`), or `n` copies of a simulation as it stands."""
+    """`n` simulations of a scene (settings as of `Scene.simulate`), or `n` copies of a simulation as it stands.
+
+        b = sg.batch(sg.load("incline"), 64)
+        b.step(10)
+    """
     if int(n) < 1:
         raise InputError(f"n is {n}, wanted at least 1")
     if isinstance(scene, Simulation):

@@ -183,7 +183,10 @@ def _problem(kind: type[Problem], json: str) -> Problem:
 
 
 def read_problem(path: str | os.PathLike[str], kind: str | None = None) -> Problem:
-    """Reads a problem file: FCLib (.hdf5), Siconos' text (.dat, its kind from `kind`, the folder or the text), .json."""
+    """Reads a problem file: FCLib (.hdf5), Siconos' text (.dat, its kind from `kind`, the folder or the text), .json.
+
+        print(sg.solve(sg.read_problem("BoxesStack-i0001.hdf5"), "newton"))
+    """
     return Problem._of(_engine.read_problem(os.fspath(path), kind))
 
 

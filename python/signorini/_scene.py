@@ -62,7 +62,10 @@ def dumps(what: str, x: Any) -> str:
 
 
 class Shape:
-    """A shape in its own frame; made by `Sphere`, `Box`, … (lengths in m)."""
+    """A shape in its own frame; made by `Sphere`, `Box`, … (lengths in m).
+
+        assert abs(sg.Sphere(0.1).volume - 4 / 3 * 3.14159 * 0.1**3) < 1e-6
+    """
 
     __slots__ = ("_data",)
 
@@ -82,12 +85,12 @@ class Shape:
 
 
 def Sphere(radius: float) -> Shape:
-    """A ball of this radius, m."""
+    """A ball of this radius, m: `sg.Sphere(0.05)`."""
     return Shape({"sphere": {"radius": number(radius, "radius")}})
 
 
 def Box(edges: Vector) -> Shape:
-    """A rectangular box with these edge lengths, m, along the axes."""
+    """A rectangular box with these edge lengths, m, along the axes: `sg.Box([0.4, 0.3, 0.2])`."""
     half = [0.5 * e for e in vector(edges, "edges")]
     return Shape({"box": {"half_extents": half}})
 
@@ -97,22 +100,23 @@ def _round(kind: str, radius: float, length: float) -> Shape:
 
 
 def Capsule(radius: float, length: float) -> Shape:
-    """A cylinder along z with half-balls at its ends; `length` is the distance of their centres, m."""
+    """A cylinder along z with half-balls at its ends; `length` is the distance of their centres, m:
+    `sg.Capsule(0.05, 0.3)`."""
     return _round("capsule", radius, length)
 
 
 def Cylinder(radius: float, length: float) -> Shape:
-    """A circular cylinder along z, m."""
+    """A circular cylinder along z, m: `sg.Cylinder(radius=0.05, length=0.2)`."""
     return _round("cylinder", radius, length)
 
 
 def Cone(radius: float, length: float) -> Shape:
-    """A circular cone along z, apex up, centred at half its height, m."""
+    """A circular cone along z, apex up, centred at half its height, m: `sg.Cone(radius=0.05, length=0.2)`."""
     return _round("cone", radius, length)
 
 
 def HalfSpace() -> Shape:
-    """Everything below the plane z = 0."""
+    """Everything below the plane z = 0: `scene.add_collider("ground", sg.HalfSpace())`."""
     return Shape("half_space")
 
 
@@ -124,7 +128,7 @@ def _points(points: Any, what: str) -> list[list[float]]:
 
 
 def Hull(points: Any) -> Shape:
-    """The convex hull of points (n × 3), m."""
+    """The convex hull of points (n × 3), m: `sg.Hull([[0, 0, 0], [1, 0, 0], [0, 1, 0], [0, 0, 1]])`."""
     return Shape({"hull": {"points": _points(points, "points")}})
 
 
@@ -147,14 +151,20 @@ def HeightField(heights: Any, spacing: Vector) -> Shape:
 
 
 def Compound(parts: Iterable[tuple[Vector, Shape]]) -> Shape:
-    """Several shapes moving as one: pairs of position (m) and shape."""
+    """Several shapes moving as one: pairs of position (m) and shape.
+
+        dumbbell = sg.Compound([([0, 0, -0.2], sg.Sphere(0.1)), ([0, 0, 0.2], sg.Sphere(0.1))])
+    """
     def one(at: Vector, shape: Shape) -> Any:
         return [{"position": vector(at), "orientation": [0.0, 0.0, 0.0, 1.0]}, shape._data]
     return Shape({"compound": {"parts": [one(at, shape) for at, shape in parts]}})
 
 
 class Function:
-    """A function of time, in the unit of whatever it drives. A plain number is a constant."""
+    """A function of time, in the unit of whatever it drives. A plain number is a constant.
+
+        shake = sg.Function.sine(amplitude=0.002, frequency=50)
+    """
 
     __slots__ = ("_data",)
 
@@ -196,7 +206,10 @@ class Function:
 
 
 class Drive:
-    """What a motor does to its coordinate."""
+    """What a motor does to its coordinate.
+
+        scene.add_motor("knee", "knee", "angle", sg.Drive.servo(target=0.5, stiffness=200, damping=5, effort=40))
+    """
 
     __slots__ = ("_data",)
 
@@ -481,16 +494,42 @@ def _set(values: Mapping[str, Any] | None) -> list[str]:
     return [f"{name}={text(value)}" for name, value in (values or {}).items()]
 
 
-def load(path: str | os.PathLike[str], set: Mapping[str, Any] | None = None) -> Scene:
-    """Reads a scene file (TOML, JSON, URDF), or a scene that comes with the package (`signorini.SCENES`).
+def load(
+    path: str | os.PathLike[str],
+    set: Mapping[str, Any] | None = None,
+    *,
+    floor: bool = False,
+    fixed_base: bool = False,
+    at: Vector | None = None,
+    joints: Mapping[str, float] | None = None,
+    hold: bool = False,
+    strict: bool = False,
+    self_collision: bool = True,
+    hulls: bool = True,
+    key: str | None = None,
+) -> Scene:
+    """Reads a scene file (TOML, JSON), a robot file (URDF, MJCF), or a scene that comes with the package (`signorini.SCENES`).
 
-    `set` gives other values to parameters of the scene: numbers in SI units, or texts with a unit.
+    `set` gives other values to parameters of the scene: numbers in SI units, or texts with a unit. The rest is for robot files:
+    `floor` puts the robot on a floor at z = 0, `fixed_base` holds its root, `at` (m) places it, `joints` gives joints their value
+    at the beginning (rad or m), `hold` gives every joint without a motor one that holds it, `strict` refuses files with faults
+    that could be repaired, `self_collision=False` lets its parts pass through each other, `hulls=False` takes moving meshes as
+    they are, `key` names the keyframe to begin with (MJCF).
 
         scene = sg.load("incline", set={"mu": 0.3})
+        robot = sg.load("robot.urdf", floor=True, joints={"knee": 0.6}, hold=True)
     """
-    return Scene(path=os.fspath(path), set=_set(set))
+    robot = {
+        "strict": strict, "fixed_base": fixed_base, "floor": floor, "at": None if at is None else vector(at, "at"),
+        "joints": [[str(name), number(x, f"joint `{name}`")] for name, x in (joints or {}).items()], "hold": hold,
+        "no_self_collision": not self_collision, "no_hulls": not hulls, "key": key,
+    }
+    return Scene(path=os.fspath(path), set=_set(set), robot=dumps("robot", robot))
 
 
 def parse(text: str, set: Mapping[str, Any] | None = None) -> Scene:
-    """Reads the text of a scene file (TOML); it cannot include others."""
+    """Reads the text of a scene file (TOML); it cannot include others.
+
+        scene = sg.parse("[[body]]\\nname = 'ball'\\nshape = { sphere = '10 cm' }\\ndensity = 1000", set={})
+    """
     return Scene(text=text, set=_set(set))

@@ -6,12 +6,13 @@ import contextlib
 import os
 import sys
 import time as clock
-from typing import TYPE_CHECKING, Any, Callable, Iterator, NamedTuple, Sequence
+from typing import TYPE_CHECKING, Any, Callable, Iterator, Mapping, NamedTuple, Sequence
 
 import numpy as np
 
 from . import _engine
 from ._errors import InputError
+from ._formula import formula
 from ._record import Page, Picture, Record, columns, display, in_notebook
 from ._scene import Drive, Key, Scene, Vector, _scene, dumps, number, quaternion, vector
 
@@ -88,7 +89,10 @@ class _Part:
 
 
 class Body(_Part):
-    """A body of a simulation, as it is now. Vectors are along the axes of the world."""
+    """A body of a simulation, as it is now. Vectors are along the axes of the world.
+
+        height = sim.body("crate").position[2]
+    """
 
     __slots__ = ()
     _what = "body"
@@ -156,7 +160,11 @@ class Body(_Part):
 
 
 class Joint(_Part):
-    """A joint of a simulation, as it is now."""
+    """A joint of a simulation, as it is now.
+
+        knee = sim.joint("knee")
+        print(knee.angle, knee.rate, knee.reaction.force)
+    """
 
     __slots__ = ()
     _what = "joint"
@@ -197,7 +205,10 @@ class Joint(_Part):
 
 
 class Motor(_Part):
-    """A motor of a simulation. What is set acts from the next step on."""
+    """A motor of a simulation. What is set acts from the next step on.
+
+        sim.motor("knee").torque = -40 * sim.joint("knee").angle
+    """
 
     __slots__ = ()
     _what = "motor"
@@ -259,7 +270,10 @@ def _figure(place: int, text: str) -> property:
 
 
 class Material(_Part):
-    """A material of a simulation. What is set acts from the next step on."""
+    """A material of a simulation. What is set acts from the next step on.
+
+        sim.material("wood").mu = 0.3
+    """
 
     __slots__ = ()
     _what = "material"
@@ -385,6 +399,8 @@ class Simulation(_engine.Simulation):
           of `signorini.CONTROLLER`, or a function of ctypes. It runs without the interpreter, also in batches. `observe`
           names what it gets, in this order (`joint.knee.angle`, `body.crate.position`, …); `act` what it sets
           (`motor.knee.torque`, `.target`, `.speed`, `material.wood.mu`, …).
+        - **formulas** (SI units), one for each input: they too run without the interpreter. They know `t`, `JOINT.angle`, `slide`,
+          `distance`, `rate`, `BODY.x`, `y`, `z`, `vx`, `vy`, `vz`, `speed`, `MOTOR.effort`, `a if c else b`, sin, sqrt, min, max, …
         - a **Python function** of the simulation: `sim.control(lambda sim: …)`.
         - **None**: no controllers any more.
 
@@ -393,6 +409,7 @@ class Simulation(_engine.Simulation):
                 u[0] = -40 * x[0] - 2 * x[1]
 
             sim.control(pd, observe=["joint.knee.angle", "joint.knee.rate"], act=["motor.knee.torque"])
+            sim.control({"motor.knee.torque": "-40*knee.angle - 2*knee.rate"}, every=5e-3)
 
         A controller belongs to this simulation: `copy()` keeps it, a pickle of the simulation does not.
         """
@@ -404,15 +421,21 @@ class Simulation(_engine.Simulation):
         if every < 0:
             raise InputError(f"every is {every} s, wanted ≥ 0")
         address = _address(controller)
-        if address is not None:
+        if isinstance(controller, Mapping):
+            if observe or act:
+                raise InputError("observe= and act= belong to C functions; formulas are a dictionary from inputs to texts")
+            formulas = dumps("formulas", [formula(self, str(text)) for text in controller.values()])
+            self._control_formulas([str(name) for name in controller], formulas, every)
+            self._keep = (*self._keep, (dict(controller), (), (), every))
+        elif address is not None:
             self._control(address, list(observe), list(act), every)
-            self._keep = (*self._keep, (controller, address, list(observe), list(act), every))
+            self._keep = (*self._keep, (controller, list(observe), list(act), every))
         elif callable(controller):
             if observe or act or every:
                 raise InputError("observe=, act= and every= belong to compiled controllers; a Python function gets the simulation")
             self._callback = controller
         else:
-            raise InputError(f"{controller!r} is no controller: wanted a C function, a Python function or None")
+            raise InputError(f"{controller!r} is no controller: wanted a C function, formulas, a Python function or None")
 
     @property
     def contacts(self) -> np.recarray:
@@ -542,7 +565,7 @@ class Simulation(_engine.Simulation):
         make, arguments = self.__reduce__()
         out = make(*arguments)
         out._callback = self._callback
-        for controller, _, observe, act, every in self._keep:
+        for controller, observe, act, every in self._keep:
             out.control(controller, observe, act, every=every)
         return out
 

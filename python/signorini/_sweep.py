@@ -96,7 +96,10 @@ class Sweep:
 
 
 def latin_hypercube(ranges: Mapping[str, tuple[float, float]], n: int, seed: int = 0) -> list[dict[str, float]]:
-    """`n` samples, one in each n-th of every range (from, to); the same for the same seed, here and in `signorini sweep`."""
+    """`n` samples, one in each n-th of every range (from, to); the same for the same seed, here and in `signorini sweep`.
+
+        samples = sg.latin_hypercube({"mu": (0.1, 1.0)}, 200, seed=1)
+    """
     return json.loads(_engine._samples("latin", [(name, "uniform", float(a), float(b)) for name, (a, b) in ranges.items()], n, seed))
 
 

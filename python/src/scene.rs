@@ -7,6 +7,7 @@ use signorini::geometry::{Shape, Volume};
 use signorini::prelude::{DQuat, DVec3, Pose};
 use signorini::scene::{self, Body, GearTerm, Solid, SurfaceMaterial};
 use signorini::step::Settings;
+use signorini_cli::robot_options::RobotOptions;
 
 pub fn vector(v: [f64; 3]) -> DVec3 {
     DVec3::from_array(v)
@@ -70,11 +71,12 @@ impl Scene {
 #[pymethods]
 impl Scene {
     #[new]
-    #[pyo3(signature = (name="scene", *, path=None, text=None, set=Vec::new()))]
-    fn new(py: Python<'_>, name: &str, path: Option<String>, text: Option<String>, set: Vec<String>) -> PyResult<Scene> {
+    #[pyo3(signature = (name="scene", *, path=None, text=None, set=Vec::new(), robot="{}"))]
+    fn new(py: Python<'_>, name: &str, path: Option<String>, text: Option<String>, set: Vec<String>, robot: &str) -> PyResult<Scene> {
         if let Some(path) = path {
+            let robot: RobotOptions = parsed("options of a robot", robot).map_err(|e| e.raise(py))?;
             return detached(py, || {
-                let found = signorini::files::builtin::find(&path, &set);
+                let found = signorini::files::builtin::find_robot(&path, &set, robot.choices().as_ref());
                 Scene::loaded(found.map_err(|e| Failure::Named("SceneFileError", e))?)
             });
         }

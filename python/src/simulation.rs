@@ -316,6 +316,15 @@ impl Simulation {
         Ok(())
     }
 
+    /// Lets formulas act: one for each input.
+    fn _control_formulas(&self, py: Python<'_>, act: Vec<String>, formulas: &str, every: f64) -> PyResult<()> {
+        let formulas = parsed("formulas", formulas).map_err(|e| e.raise(py))?;
+        let mut sim = self.held(py)?;
+        let controller = Controller::formulas(sim.scene(), &act, formulas, every).map_err(|e| e.raise(py))?;
+        sim.controllers.push(controller);
+        Ok(())
+    }
+
     /// No controllers any more.
     fn _clear_controllers(&self, py: Python<'_>) -> PyResult<()> {
         self.held(py)?.controllers.clear();

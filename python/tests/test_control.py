@@ -73,6 +73,27 @@ def test_a_python_function_acts_in_steps_and_runs():
     assert a.motor("shoulder").effort == 0.0
 
 
+def test_formulas_are_the_same_controller():
+    law = {"motor.shoulder.torque": "60*(-1 - shoulder.angle) - 8*shoulder.rate"}
+    sim = pendulum().simulate(dt=1e-3)
+    sim.control(law)
+    sim.run(0.2)
+    np.testing.assert_allclose(sim.poses, reference().poses, rtol=0, atol=1e-12)
+    other = sim.copy()
+    batch = sg.batch(sim, 2)
+    for moving in (sim, other, batch):
+        moving.step()
+    assert np.array_equal(other.poses, sim.poses) and np.array_equal(batch[1].poses, sim.poses)
+    # At rest the torque is that of the weight: m g l/2 sin φ.
+    sim.run(3.0)
+    angle = sim.joint("shoulder").angle
+    assert abs(60.0 * (-1.0 - angle) - 9.81 * 0.5 * np.sin(angle)) < 1e-3
+    with pytest.raises(sg.InputError, match="did you mean"):
+        sim.control({"motor.shoulder.torque": "sholder.angle"})
+    with pytest.raises(sg.InputError, match="belong to C functions"):
+        sim.control(law, SEEN, SET)
+
+
 def test_a_sampled_controller_holds_its_value():
     times = []
 

@@ -165,6 +165,35 @@ def test_a_run_ends_where_the_file_does():
         crate().simulate().run()
 
 
+URDF = """<robot name="two">
+  <link name="base"><inertial><mass value="2"/><inertia ixx="0.01" iyy="0.01" izz="0.01" ixy="0" ixz="0" iyz="0"/></inertial>
+    <collision><geometry><box size="0.2 0.2 0.2"/></geometry></collision></link>
+  <link name="arm"><inertial><origin xyz="0 0 -0.25"/><mass value="1"/>
+    <inertia ixx="0.02" iyy="0.02" izz="0.001" ixy="0" ixz="0" iyz="0"/></inertial></link>
+  <joint name="elbow" type="revolute"><parent link="base"/><child link="arm"/><axis xyz="0 1 0"/>
+    <limit lower="-2" upper="2" effort="10" velocity="5"/></joint>
+</robot>"""
+
+
+def test_robots_come_from_urdf_and_mjcf(tmp_path):
+    (tmp_path / "two.urdf").write_text(URDF)
+    sim = sg.load(tmp_path / "two.urdf", fixed_base=True, at=[0, 0, 1], joints={"elbow": 0.5}).simulate(dt=1e-3)
+    assert sim.joint("elbow").angle == pytest.approx(0.5, abs=1e-9)
+    np.testing.assert_allclose(sim.body("base").position, [0, 0, 1], atol=1e-9)
+    sim.run(0.02)
+    # The pendulum falls back: I φ'' = −m g l sin φ about the joint; half a step is 2.5 % of the time.
+    slope = -9.81 * 0.25 * np.sin(0.5) / (0.02 + 0.25**2)
+    assert sim.joint("elbow").rate == pytest.approx(0.02 * slope, rel=5e-2)
+    body = '<body pos="0 0 0.1"><freejoint/><geom type="box" size=".1 .1 .1" mass="1"/></body>'
+    (tmp_path / "box.xml").write_text(f"<mujoco><worldbody>{body}</worldbody></mujoco>")
+    box = sg.load(tmp_path / "box.xml", floor=True).simulate(dt=2e-3)
+    box.run(0.1)
+    # The floor is the second body: what it feels is the weight.
+    assert abs(box.contacts.force[:, 2].sum()) == pytest.approx(9.81, abs=1e-3)
+    with pytest.raises(sg.SceneFileError, match="no robot file"):
+        sg.load("arch", floor=True)
+
+
 def test_ctrl_c_keeps_the_state():
     import _thread
 

@@ -32,8 +32,16 @@ use std::time::Instant;
 pub use summary::Ended;
 use summary::Summary;
 
+const EXIT_CODES: &str = "Exit codes:
+    0  the run is complete, all facts hold, every step is accepted
+    1  a fact does not hold, or a step could not be taken
+    2  the scene or an argument is wrong
+    3  the run is complete and all facts hold, but steps were not accepted: the last lines say why
+  130  interrupted";
+
 /// What to run, and how.
 #[derive(Args, Clone, Default)]
+#[command(after_help = EXIT_CODES)]
 pub struct Arguments {
     /// A scene file (TOML, JSON), a robot file (URDF, MJCF), or the name of a built-in scene (`signorini demo --list`); not needed with --resume.
     #[arg(required_unless_present = "resume")]
@@ -56,6 +64,10 @@ pub struct Options {
     #[arg(long, value_enum)]
     #[serde(default)]
     pub scheme: Option<Scheme>,
+    /// Tolerances that go together, in place of those of the scene: how exact a step must be to be accepted.
+    #[arg(long, value_enum)]
+    #[serde(default)]
+    pub preset: Option<Preset>,
     /// In which coordinates mechanisms move: those of trees, of bodies, or whatever costs less.
     #[arg(long, value_enum)]
     #[serde(default)]
@@ -137,6 +149,17 @@ pub enum Scheme {
     Euler,
 }
 
+/// Tolerances that go together.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum, Serialize, Deserialize)]
+pub enum Preset {
+    /// 1e-8 of the energy scale, 1e-6 m/s.
+    Exact,
+    /// 1e-4 of the energy scale, 1e-2 g dt.
+    Engineering,
+    /// 1e-2 of the energy scale, 1e-1 g dt.
+    Fast,
+}
+
 /// In which coordinates mechanisms move.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum, Serialize, Deserialize)]
 pub enum Coordinates {
@@ -193,6 +216,8 @@ impl Options {
 
 /// A wrong argument has this exit code, as everywhere.
 const WRONG_INPUT: u8 = 2;
+/// Pairs that overlap at the start and are printed; the worst come first.
+const OVERLAPS_SHOWN: usize = 3;
 /// A run that was stopped (Ctrl-C, SIGTERM, SIGHUP) has this one.
 const INTERRUPTED: u8 = 130;
 
@@ -269,10 +294,14 @@ fn run_from(mut loaded: Loaded, options: &Options, from: Option<Checkpoint>) -> 
     loaded.t_end = options.t_end.unwrap_or(loaded.t_end);
     loaded.notes.iter().for_each(|note| eprintln!("note: {note}"));
     if from.is_none() {
-        // What `check` calls an error of this kind is not to be missed by those who only run.
+        // What `check` says of this kind is not to be missed by those who only run.
         let overlaps = signorini::analyse::overlapping(&loaded.scene, loaded.dt);
-        for f in overlaps.iter().filter(|f| f.severity == signorini::analyse::Severity::Error) {
-            eprintln!("error at the start: {} {}: {}", f.subject, f.found, f.advice);
+        for f in overlaps.iter().take(OVERLAPS_SHOWN) {
+            let word = if f.severity == signorini::analyse::Severity::Error { "error" } else { "warning" };
+            eprintln!("{word} at the start: {} {}: {}", f.subject, f.found, f.advice);
+        }
+        if overlaps.len() > OVERLAPS_SHOWN {
+            eprintln!("and {} more pairs overlap at the start (`signorini check` lists them)", overlaps.len() - OVERLAPS_SHOWN);
         }
     }
     let wrong = |message: String| {
@@ -331,12 +360,17 @@ pub fn settings(loaded: &Loaded, options: &Options) -> Result<Settings, String> 
         Scheme::Leapfrog => TimeScheme::Leapfrog,
         Scheme::Euler => TimeScheme::Euler,
     });
+    let preset = options.preset.map(|preset| match preset {
+        Preset::Exact => format::Preset::Exact,
+        Preset::Engineering => format::Preset::Engineering,
+        Preset::Fast => format::Preset::Fast,
+    });
     let coordinates = options.coordinates.map(|coordinates| match coordinates {
         Coordinates::Auto => assemble::Coordinates::Auto,
         Coordinates::Tree => assemble::Coordinates::Tree,
         Coordinates::Bodies => assemble::Coordinates::Bodies,
     });
-    loaded.settings(&Overrides { solver: options.solver.clone(), friction, time, coordinates, accuracy: options.accuracy })
+    loaded.settings(&Overrides { solver: options.solver.clone(), friction, time, coordinates, accuracy: options.accuracy, preset })
 }
 
 /// All steps of a run.

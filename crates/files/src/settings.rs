@@ -2,9 +2,11 @@
 
 use crate::scenefile::fault::nearest;
 use crate::scenefile::{Loaded, format};
-use signorini_mechanics::assemble::{Coordinates, Friction, TimeScheme, Treatment};
+use signorini_mechanics::assemble::{Coordinates, Friction, Impacts, TimeScheme, Treatment};
 use signorini_mechanics::mechanism;
+use signorini_mechanics::scene::Drive;
 use signorini_mechanics::step::{Policy, Settings, TimeEstimate};
+use signorini_solve::problem::Tolerance;
 use signorini_solve::solve::Method;
 
 /// What stands above the settings of a scene file.
@@ -20,6 +22,8 @@ pub struct Overrides {
     pub coordinates: Option<Coordinates>,
     /// The accuracy of a step, m.
     pub accuracy: Option<f64>,
+    /// Tolerances that go together, in place of those of the file.
+    pub preset: Option<format::Preset>,
 }
 
 impl Loaded {
@@ -60,25 +64,7 @@ impl Loaded {
         if run.time_error == Some(format::TimeError::Doubling) {
             settings.time_error = TimeEstimate::Doubling;
         }
-        // 1e-8 of the energy scale goes with 1e-6 m/s. Energies are squares of velocities, and a body at rest has those
-        // that gravity gives it in a step.
-        let (preset, reported) = match run.preset {
-            Some(format::Preset::Engineering) => (Some(1e-4), true),
-            Some(format::Preset::Fast) => (Some(1e-2), true),
-            Some(format::Preset::Exact) | None => (None, false),
-        };
-        if let Some(relative) = run.tolerance.map(|t| t.si).or(preset) {
-            let tolerance = &mut settings.stop.tolerance;
-            tolerance.relative = relative;
-            tolerance.velocity = tolerance.velocity.max(relative.sqrt() * self.scene.gravity.length() * self.dt);
-            tolerance.bound = reported.then_some(f64::MAX);
-        }
-        if let Some(velocity) = run.velocity_tolerance {
-            settings.stop.tolerance.velocity = velocity.si;
-        }
-        if let Some(bound) = run.bound_tolerance {
-            settings.stop.tolerance.bound = Some(bound.si);
-        }
+        settings.stop.tolerance = self.tolerance(over.preset);
         settings.certify = run.estimate == Some(format::Estimate::Certificate);
         settings.stop.work = run.iterations.map(|n| n.0 as u64).or(settings.stop.work);
         match run.policy {
@@ -92,12 +78,65 @@ impl Loaded {
             settings.scheme.max_depenetration_velocity =
                 contact.recovery_speed.map_or(settings.scheme.max_depenetration_velocity, |x| x.si);
             settings.scheme.treatment = contact.penalty.as_ref().map_or(Treatment::Rigid, |p| Treatment::Penalty(p.springs()));
+            settings.scheme.impacts = match contact.impacts {
+                Some(format::Impacts::Sequence) => Impacts::Sequence,
+                Some(format::Impacts::Simultaneous) | None => Impacts::Simultaneous,
+            };
             if contact.rigid.is_some_and(|rigid| rigid) {
                 settings.scheme.load_sharing = 0.0;
             }
             settings.scheme.restitution_threshold = contact.rebound_speed.map_or(settings.scheme.restitution_threshold, |x| x.si);
         }
         settings.fault().map_or(Ok(settings), Err)
+    }
+
+    /// What must be small for a step to be accepted.
+    ///
+    /// | preset | energy | velocity | estimate |
+    /// |---|---|---|---|
+    /// | exact | 1e-8 of the scale | 1e-6 m/s | 1e-4 of the scale |
+    /// | engineering | 1e-4 | 1e-2 of [`Loaded::own_speed`], at least 1e-6 m/s | reported |
+    /// | fast | 1e-2 | 1e-1 of it, at least 1e-6 m/s | reported |
+    /// | `tolerance` alone | as given | its root of it, at least 1e-6 m/s (from 1e-8 on) | its root |
+    ///
+    /// Energies are squares of velocities. A tolerance below 1e-8 tightens the velocity by its root as well.
+    fn tolerance(&self, over: Option<format::Preset>) -> Tolerance {
+        let run = &self.run;
+        let given = if over.is_some() { None } else { run.tolerance.map(|t| t.si) };
+        let (preset, reported) = match over.or(run.preset) {
+            Some(format::Preset::Engineering) => (Some(1e-4), true),
+            Some(format::Preset::Fast) => (Some(1e-2), true),
+            Some(format::Preset::Exact) | None => (None, false),
+        };
+        let mut tolerance = Tolerance::default();
+        if let Some(relative) = given.or(preset) {
+            let usual = tolerance.velocity * (relative / tolerance.relative).sqrt().min(1.0);
+            tolerance.velocity = usual.max(relative.sqrt() * self.own_speed());
+            tolerance.relative = relative;
+            tolerance.bound = reported.then_some(f64::MAX);
+        }
+        if over.is_none() {
+            tolerance.velocity = run.velocity_tolerance.map_or(tolerance.velocity, |v| v.si);
+            tolerance.bound = run.bound_tolerance.map(|b| b.si).or(tolerance.bound);
+        }
+        tolerance
+    }
+
+    /// The speed that velocities are compared with, m/s: what gravity gives a body in a step; without gravity the slowest
+    /// speed that a body, a belt or a motor of the scene begins with.
+    fn own_speed(&self) -> f64 {
+        let fall = self.scene.gravity.length() * self.dt;
+        if fall > 0.0 {
+            return fall;
+        }
+        let bodies = self.scene.bodies.iter().map(|body| body.velocity.length());
+        let belts = self.scene.surface_materials.iter().map(|surface| surface.belt.length());
+        let rates = self.scene.motors.iter().map(|motor| match &motor.drive {
+            Drive::Speed(f) | Drive::LimitedSpeed { speed: f, .. } | Drive::SpeedServo { speed: f, .. } => f.value(0.0).abs(),
+            _ => 0.0,
+        });
+        let slowest = bodies.chain(belts).chain(rates).filter(|s| *s > 0.0 && s.is_finite()).fold(f64::INFINITY, f64::min);
+        if slowest.is_finite() { slowest } else { 0.0 }
     }
 
     /// The settings of this scene for the integrator of accelerations.

@@ -205,7 +205,7 @@ fn a_step_of_piles_allocates_nothing() {
                 assert!(verdict.rows > 1200, "two large islands: {} rows", verdict.rows);
             }
         };
-        run(5);
+        run(20);
         allocations(|| run(10))
     });
     assert_eq!(count, 0);

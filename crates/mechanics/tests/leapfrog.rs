@@ -3,9 +3,8 @@
 
 mod common;
 
-use common::{ball, cuboid, exact, floor, go_on, run};
+use common::{ball, cuboid, euler, exact, floor, go_on, run};
 use glam::{DQuat, DVec3};
-use signorini_mechanics::assemble::{Scheme, TimeScheme};
 use signorini_mechanics::scene::*;
 use signorini_mechanics::step::{Settings, Stepper, TimeEstimate};
 
@@ -13,8 +12,7 @@ const G: f64 = 9.81;
 
 /// Second-order steps of length `h`, solved to 1e-9 m/s.
 fn leapfrog(h: f64) -> Settings {
-    let settings = exact(h);
-    Settings { scheme: Scheme { time: TimeScheme::Leapfrog, ..settings.scheme }, ..settings }
+    exact(h)
 }
 
 /// A scene without weight.
@@ -322,6 +320,35 @@ fn forces_and_motors_are_reported_over_the_time_they_act() {
 }
 
 #[test]
+fn an_oblique_impact_of_two_balls_keeps_the_angular_momentum() {
+    // The normal of the impact is that of its own time: at 5 ms the balls pass each other by 15 mm per step, a tenth of their distance.
+    for (mu, e) in [(0.0, 1.0), (0.0, 0.3), (0.4, 0.6)] {
+        let mut scene = weightless("oblique");
+        scene.materials[0] = Material { name: "steel".into(), mu, restitution: e, ..Material::default() };
+        let (a, b) = (ball(&mut scene, "a", 1.0, 0.1, DVec3::ZERO), ball(&mut scene, "b", 3.0, 0.06, DVec3::new(0.4, 0.11, 0.02)));
+        scene.bodies[a.index()].velocity = DVec3::new(3.0, 0.2, 0.1);
+        scene.bodies[b.index()].spin = DVec3::new(5.0, -20.0, 8.0);
+        let layout = Layout::of(&scene);
+        let sum = |state: &State| {
+            [a, b].into_iter().fold((DVec3::ZERO, DVec3::ZERO), |sum, id| {
+                let (mass, pose, (v, w)) = (scene.bodies[id.index()].mass().unwrap(), state.pose(id), state.twist(&layout, id));
+                let angular = pose.position.cross(mass.mass * v) + pose.vector(mass.inertia * w);
+                (sum.0 + mass.mass * v, sum.1 + angular)
+            })
+        };
+        let before = sum(&State::initial(&scene));
+        let end = run(&scene, leapfrog(5e-3), 60);
+        assert!(end.velocity(b).length() > 0.1, "they met");
+        let after = sum(&end.state);
+        // 60 steps with numbers of order one; the time of impact is found to rounding.
+        assert!((after.0 - before.0).length() < 1e-12 && (after.1 - before.1).length() < 1e-12, "{before:?} {after:?}");
+        if e == 1.0 {
+            assert!((end.energy.kinetic / end.energy.kinetic_before - 1.0).abs() < 1e-12, "{:?}", end.energy);
+        }
+    }
+}
+
+#[test]
 fn a_ball_on_a_shaken_table_rebounds_at_the_speed_of_the_table() {
     // A table that rises at a constant acceleration meets a ball that floats: u_i is their relative
     // velocity at that very time.
@@ -379,7 +406,7 @@ fn doubling_estimates_the_error_of_a_step() {
             fine.step(&scene, &mut reference).unwrap();
         }
         let error = verdict.scheme.expect("doubling always knows");
-        assert!(!error.event && verdict.solves == 3 && (state.time - 1e-2 * (i + 1) as f64).abs() < 1e-12);
+        assert!(!error.event && verdict.solves >= 3 && (state.time - 1e-2 * (i + 1) as f64).abs() < 1e-12);
         ratios.push(error.metre / state.pose(bob).position.distance(reference.pose(bob).position));
     }
     ratios.sort_by(f64::total_cmp);
@@ -394,7 +421,7 @@ fn the_free_estimate_is_unknown_where_it_knows_nothing() {
     let mut stepper = Stepper::new(&scene, leapfrog(1e-2)).unwrap();
     assert!(stepper.step(&scene, &mut state).unwrap().scheme.is_none(), "the first step");
     assert!(stepper.step(&scene, &mut state).unwrap().scheme.unwrap().metre > 0.0);
-    assert!(Stepper::new(&scene, exact(1e-2)).unwrap().step(&scene, &mut state).unwrap().scheme.is_none(), "Euler");
+    assert!(Stepper::new(&scene, euler(1e-2)).unwrap().step(&scene, &mut state).unwrap().scheme.is_none(), "Euler");
     let mut scene = floor("impact", 0.0, 0.5);
     ball(&mut scene, "ball", 1.0, 0.1, DVec3::Z * 0.2);
     let mut state = State::initial(&scene);

@@ -2,7 +2,7 @@
 
 mod common;
 
-use common::run;
+use common::{euler, run};
 use glam::DVec3;
 use signorini_mechanics::scene::*;
 use signorini_mechanics::step::Settings;
@@ -28,7 +28,7 @@ fn a_thrown_body_follows_the_discrete_parabola() {
     let v = DVec3::new(1.0, 2.0, 3.0);
     let id = scene.add_body(Body::rigid("stone", Mass::sphere(0.7, 0.1)).moving(v, DVec3::X));
     let (h, n) = (1e-2, 100);
-    let end = run(&scene, Settings::with_time_step(h), n);
+    let end = run(&scene, euler(h), n);
     let t = h * n as f64;
     let exact = v * t + 0.5 * scene.gravity * t * (t + h);
     // A hundred additions of numbers of order ten.
@@ -46,7 +46,7 @@ fn a_free_top_keeps_its_momentum_to_rounding_and_its_energy_within_bounds() {
     for h in [2e-3, 1e-3] {
         // 20 s: several tumbles about the middle axis, which is unstable.
         let mut state = State::initial(&scene);
-        let mut stepper = signorini_mechanics::step::Stepper::new(&scene, Settings::with_time_step(h)).unwrap();
+        let mut stepper = signorini_mechanics::step::Stepper::new(&scene, euler(h)).unwrap();
         let mut worst = 0.0f64;
         for _ in 0..(20.0 / h) as usize {
             let verdict = stepper.step(&scene, &mut state).unwrap();
@@ -68,7 +68,7 @@ fn a_symmetric_top_precesses_at_its_closed_form_rate() {
     let (across, along, spin) = (1.0, 1.5, DVec3::new(0.3, 0.0, 4.0));
     let id = scene.add_body(Body { spin, ..Body::rigid("top", Mass::new(1.0, DVec3::new(across, across, along))) });
     let (h, n) = (1e-4, 5000);
-    let end = run(&scene, Settings::with_time_step(h), n);
+    let end = run(&scene, euler(h), n);
     // In body axes the transverse spin turns at (I₃ − I₁)/I₁ ω₃.
     let angle = (along - across) / across * 4.0 * h * n as f64;
     let wanted = DVec3::new(0.3 * angle.cos(), 0.3 * angle.sin(), 4.0);
@@ -85,7 +85,7 @@ fn a_pendulum_approaches_its_exact_motion_with_the_step() {
     let period = 2.36784194757624;
     let mut errors = Vec::new();
     for n in [1000, 2000, 4000] {
-        let end = run(&scene, Settings::with_time_step(period / n as f64), n);
+        let end = run(&scene, euler(period / n as f64), n);
         assert!((end.position(bob).length() - 1.0).abs() < 30.0 * (period / n as f64).powi(2), "the rod holds");
         errors.push(end.position(bob).distance(DVec3::X));
     }
@@ -193,7 +193,7 @@ fn motors_do_what_they_are_told() {
         let mut scene = weightless("motor");
         let (id, hinge) = rotor(&mut scene, "rotor", DVec3::ZERO);
         scene.add_motor("drive", hinge, Coordinate::Angle, drive);
-        let end = run(&scene, Settings::with_time_step(h), n);
+        let end = run(&scene, euler(h), n);
         (end.spin(id).z, end.state.angles[hinge.index()], end.energy)
     };
     let t = h * n as f64;
@@ -223,7 +223,7 @@ fn springs_follow_the_implicit_recursion_however_stiff() {
         let id = scene.add_body(Body::rigid("mass", Mass::sphere(m, 0.1)).at(DVec3::X * 1.1));
         let spring = Spring { a: BodyId::GROUND, b: id, point_a: DVec3::ZERO, point_b: DVec3::ZERO, length: 1.0, stiffness: k, damping: c };
         scene.add_force("spring", ForceKind::Spring(spring));
-        let end = run(&scene, Settings::with_time_step(h), n);
+        let end = run(&scene, euler(h), n);
         let (mut x, mut v) = (0.1, 0.0);
         for _ in 0..n {
             v = (v - h * k * x / m) / (1.0 + h * h * k / m + h * c / m);
@@ -286,7 +286,7 @@ fn drag_follows_its_implicit_recursion() {
     let (m, h, v) = (2.0, 1e-2, 5.0);
     let id = scene.add_body(Body::rigid("sphere", Mass::sphere(m, 0.1)).moving(DVec3::X * v, DVec3::ZERO));
     scene.add_force("air", ForceKind::Drag(Drag { body: id, linear: 0.3, quadratic: 0.1, angular: 0.0 }));
-    let end = run(&scene, Settings::with_time_step(h), 100);
+    let end = run(&scene, euler(h), 100);
     let mut exact = v;
     for _ in 0..100 {
         exact /= 1.0 + h * (0.3 + 0.1 * exact) / m;

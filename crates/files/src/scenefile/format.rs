@@ -181,10 +181,12 @@ table! {
         exclude: Vec<[Name; 2]>,
         /// Gaps up to this are contacts of the next step; chosen from speeds without this.
         prediction: Option<Of<Length>>,
-        /// Greatest speed at which overlap is undone.
+        /// Greatest speed at which overlap is undone; bodies do not keep it.
         recovery_speed: Option<Of<Speed>>,
         /// Approach slower than this does not rebound.
         rebound_speed: Option<Of<Speed>>,
+        /// How impacts of one step act on each other; "simultaneous" without this.
+        impacts: Option<Impacts>,
         /// True: contacts of two faces are perfectly rigid. Without this they yield at the velocity tolerance (a nanometre
         /// in 1 ms), so that they share their load.
         rigid: Option<bool>,
@@ -278,6 +280,16 @@ words! {
 }
 
 words! {
+    /// How impacts of one step act on each other.
+    pub enum Impacts {
+        /// Contacts that touch answer at once, as one solid would.
+        Simultaneous = "simultaneous",
+        /// One contact after the other, in the order of time: a cradle hands the blow through.
+        Sequence = "sequence",
+    }
+}
+
+words! {
     /// Tolerances that go together.
     pub enum Preset {
         /// 1e-8 of the energy scale, 1e-6 m/s.
@@ -319,7 +331,7 @@ table! {
         /// Tolerances that go together; "exact" without this. Those that are given as well count.
         preset: Option<Preset>,
         /// Largest velocity by which a constraint may be wrong; without this 1e-6 m/s, or where `tolerance` is given its
-        /// root times g dt if that is more.
+        /// root times g dt (without gravity the slowest speed of the scene) if that is more.
         velocity_tolerance: Option<Of<Speed>>,
         /// Largest energy by which the motion of a step may be wrong (the estimate), relative to its energy scale; the root of `tolerance` without this.
         bound_tolerance: Option<Of<Pure>>,

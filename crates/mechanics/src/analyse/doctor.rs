@@ -49,6 +49,7 @@ pub(crate) struct Findings<'a> {
     pub colliders: Vec<Vec<u32>>,
     /// Where bodies touch at the beginning.
     contacts: Vec<Contact>,
+    world: Option<World>,
 }
 
 /// Everything that looks wrong with a scene that is to be stepped by `dt` (s), and its degrees of freedom.
@@ -85,8 +86,13 @@ impl<'a> Findings<'a> {
     fn of(scene: &'a Scene, state: State, dt: f64) -> Findings<'a> {
         let mut colliders = vec![Vec::new(); scene.bodies.len()];
         scene.colliders.iter().zip(0..).for_each(|(collider, i)| colliders[collider.body as usize].push(i));
-        let contacts = touching(scene, &state).unwrap_or_default();
-        Findings { scene, state, dt, list: Vec::new(), colliders, contacts }
+        let (world, contacts) = touching(scene, &state).unzip();
+        Findings { scene, state, dt, list: Vec::new(), colliders, contacts: contacts.unwrap_or_default(), world }
+    }
+
+    /// How thin the thinner of two colliders is, m.
+    fn thickness(&self, (a, b): (u32, u32)) -> f64 {
+        self.world.as_ref().map_or(f64::INFINITY, |world| world.thickness(a).min(world.thickness(b)))
     }
 }
 
@@ -245,13 +251,13 @@ impl Findings<'_> {
             let found =
                 format!("overlap by {depth:.3e} m at ({:.4}, {:.4}, {:.4})", contact.point_a.x, contact.point_a.y, contact.point_a.z);
             let advice = format!(
-                "move `{name}` by ({:.3e}, {:.3e}, {:.3e}) m, or list the pair under [contact] exclude if they belong together",
+                "a run moves them apart first, without giving them a velocity; move `{name}` by ({:.3e}, {:.3e}, {:.3e}) m, or list the pair under [contact] exclude if they belong together",
                 shift.x, shift.y, shift.z
             );
             let subject = format!("{} / {}", self.body(a as usize), self.body(b as usize));
-            let size = size::extent(self, movable.0 as usize).unwrap_or(f64::INFINITY);
-            // What is sunk by a quarter of its size comes out with a bang, or on the wrong side.
-            let severity = if depth > 0.25 * size { Severity::Error } else { Severity::Warning };
+            // What is sunk deeper may come out on the wrong side, and no step would be accepted before it is out.
+            let too_deep = depth > crate::step::Overlap::SHARE * self.thickness(contact.colliders);
+            let severity = if too_deep { Severity::Error } else { Severity::Warning };
             self.add(severity, "overlap", subject, found, advice);
         }
     }
@@ -361,7 +367,7 @@ impl Findings<'_> {
             );
         }
         for (i, body) in self.scene.bodies.iter().enumerate() {
-            let Kind::Rigid(_) = body.kind else { continue };
+            let Kind::Rigid(mass) = body.kind else { continue };
             let turn = body.spin.length() * self.dt;
             let travel = body.velocity.length() * self.dt;
             let size = size::extent(self, i).unwrap_or(f64::INFINITY);
@@ -373,7 +379,11 @@ impl Findings<'_> {
             }
             if turn > 0.5 {
                 let text = format!("turns by {turn:.2} rad in one step");
-                self.add(Severity::Warning, "fast", body.name.clone(), text, format!("use dt ≤ {:.1e} s", 0.1 / body.spin.length()));
+                let wobbles =
+                    body.spin.cross(mass.inertia * body.spin).length() > 1e-6 * turn * (mass.inertia * body.spin).length() / self.dt;
+                let lost = turn > crate::step::Unresolved::LARGEST_TURN && wobbles;
+                let severity = if lost { Severity::Error } else { Severity::Warning };
+                self.add(severity, "fast", body.name.clone(), text, format!("use dt ≤ {:.1e} s", 0.1 / body.spin.length()));
             }
             if travel > 0.5 * size {
                 let text = format!("flies {travel:.3e} m in one step, more than half its size of {size:.3e} m");
@@ -406,12 +416,12 @@ impl Findings<'_> {
 }
 
 /// Contacts of the initial position, overlapping or nearly touching.
-fn touching(scene: &Scene, state: &State) -> Option<Vec<Contact>> {
+fn touching(scene: &Scene, state: &State) -> Option<(World, Vec<Contact>)> {
     let mut world = World::new(&scene.colliders).ok()?;
     let joined = scene.joints.iter().filter(|j| !j.collide).map(|j| (j.a, j.b));
     world.exclude(joined.chain(scene.excluded.iter().copied()).map(|(a, b)| (a.0, b.0)));
     let poses: Vec<_> = (0..scene.bodies.len()).map(|i| state.pose(BodyId(i as u32))).collect();
     let mut contacts = Vec::new();
     world.collide(&poses, 1e-6, &mut contacts);
-    Some(contacts)
+    Some((world, contacts))
 }

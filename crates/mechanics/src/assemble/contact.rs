@@ -9,7 +9,9 @@
 //! ```
 //!
 //! The second term counts if the bodies would meet within the step, faster than the rebound threshold.
-//! An overlap (gap < 0) is mended at `K |gap|/h`, at most at the recovery speed. Both bodies feel the impulse at the same
+//! A shallow overlap (gap < 0) is mended by
+//! the velocity, at `K |gap|/h`. A deep one, which would take more than 5 mm/s, is mended by positions alone, at most at the
+//! recovery speed: its row is `w_n = 0`, and the stage after the solve moves the bodies ([`crate::step`]). Both bodies feel the impulse at the same
 //! point, so that angular momentum is kept to rounding. A compliant contact (compliance 1/k, damping c) is a spring
 //! and damper taken at the end of the step:
 //!
@@ -17,9 +19,10 @@
 //!   E_n = 1/(h²k + hc),   w_n = gap k/(hk + c)
 //! ```
 //!
-//! Law of rebound: Newton's, all impacts of a step at once (Moreau1988): three equal balls in a row, e = 1, go on with −1/3, 2/3, 2/3.
+//! Law of rebound: Newton's. By default all impacts of a step at once (Moreau1988): three equal balls in a row, e = 1, go on
+//! with −1/3, 2/3, 2/3; or one after the other ([`Impacts`], `step/impacts.rs`): 0, 0, 1.
 
-use super::leapfrog::{self, Weights};
+use super::leapfrog::Weights;
 use super::part::Gradient;
 use super::rows::Block;
 use super::{Assembly, Scheme, Source, StepInput, Treatment};
@@ -40,6 +43,17 @@ pub enum Friction {
     Cone,
 }
 
+/// How impacts of one step act on each other.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Impacts {
+    /// Contacts that touch answer at once, as one solid would.
+    #[default]
+    Simultaneous,
+    /// One contact after the other, in the order of time: a cradle hands the blow through.
+    Sequence,
+}
+
 /// Appends the rows of all contacts that concern a free body.
 pub fn assemble(out: &mut Assembly, scene: &Scene, layout: &Layout, now: &StepInput, (scheme, contacts): (&Scheme, &[Contact])) {
     for (c, contact) in contacts.iter().enumerate() {
@@ -50,12 +64,15 @@ pub fn assemble(out: &mut Assembly, scene: &Scene, layout: &Layout, now: &StepIn
         let mut block = Block::new(rows);
         let directions = frame(contact.normal);
         let point = 0.5 * (contact.point_a + contact.point_b);
+        // Both feel the impulse at one point: now, or where they meet within the step.
+        let met = now.meetings.binary_search(&(c as u32)).is_ok();
+        let points = if met { [contact.point_a, contact.point_b] } else { [point; 2] };
         let grips = now.grips.get(c).copied().unwrap_or_default();
         // What the surfaces do on their own: belts.
         let belt = now.poses[bodies.1.index()].vector(scene.surface_materials[j].belt)
             - now.poses[bodies.0.index()].vector(scene.surface_materials[i].belt);
         for (row, &d) in directions[..rows].iter().enumerate() {
-            for (body, sign, grip) in [(bodies.0, -1.0, grips[0]), (bodies.1, 1.0, grips[1])] {
+            for (body, sign, grip, point) in [(bodies.0, -1.0, grips[0], points[0]), (bodies.1, 1.0, grips[1], points[1])] {
                 match grip {
                     // A soft boundary feels the impulse in the three nodes around it.
                     Some(grip) => {
@@ -82,12 +99,8 @@ pub fn assemble(out: &mut Assembly, scene: &Scene, layout: &Layout, now: &StepIn
         let mass = || inverse_mass(scene, now, (&bodies, &grips), directions[0], point);
         let (w, compliance) = if surface.compliance > 0.0 {
             compliant(contact.gap, block.before[0], &surface, now, mass())
-        } else if now.lag.is_some() {
-            let (w, impact) = leapfrog::separation(contact.gap, (block.before[0], block.expected[0]), surface.restitution, scheme, now);
-            block.touch(out, contact.gap, impact);
-            (w, 0.0)
         } else {
-            (separation(contact.gap, block.before[0], surface.restitution, scheme, now.h), 0.0)
+            (block.touch(out, contact.gap, surface.restitution, (scheme, now)), 0.0)
         };
         block.push(out, Source::Contact(bodies.0, bodies.1, c as u32), law, &[w, 0.0, 0.0], compliance);
     }
@@ -132,12 +145,4 @@ fn inverse_mass(
         g.coupling(&g, scene, body)
     };
     one(bodies.0) + one(bodies.1)
-}
-
-/// `w` of a rigid unilateral row: `before` is its velocity before the step, negative when it closes.
-pub fn separation(gap: f64, before: f64, restitution: f64, scheme: &Scheme, h: f64) -> f64 {
-    let touch = if gap >= 0.0 { gap / h } else { (scheme.contact_erp * gap / h).max(-scheme.max_depenetration_velocity) };
-    // Without rebound nothing happens before the bodies touch.
-    let rebounds = restitution > 0.0 && gap + h * before <= 0.0 && before < -scheme.restitution_threshold;
-    if rebounds { touch.min(restitution * before) } else { touch }
 }

@@ -15,17 +15,13 @@
 //! end of the step, stable for any gain, whose force the interval cuts off. Under the leapfrog scheme every row has the curvature of its
 //! coordinate added, `(C(x + d) − C(x) − J d)/h` with d the predicted motion of the step, and impulses act over h̄ ([`super::leapfrog`]).
 
-use super::contact::separation;
-use super::leapfrog::{self, Weights};
+use super::leapfrog::Weights;
 use super::part::{Measure, Mount, measure, unwrap};
 use super::rows::Block;
 use super::{Assembly, Scheme, Source, StepInput};
 use crate::math::pose::Pose;
 use crate::problem::Law;
 use crate::scene::{Axis, BodyId, Coordinate, Drive, GearId, GearTerm, Joint, JointId, Layout, Limit, Motor, MotorId, Part, Scene};
-
-/// Swing per step from which on the curvature of a joint is left out, rad.
-const MAX_SWING_WITH_CURVATURE: f64 = 0.1;
 
 /// Appends the rows of all joints, motors and gears.
 pub fn assemble(out: &mut Assembly, scene: &Scene, layout: &Layout, now: &StepInput, scheme: &Scheme) {
@@ -130,21 +126,9 @@ fn value_ahead(joint: &Joint, part: Part, now: &StepInput) -> f64 {
     (orientation.conjugate() * apart)[axis as usize]
 }
 
-/// 1 where the step resolves the swing of a joint about its bodies' centres, 0 where it does not: there the predicted curvature would
-/// give energy (a whipping chain of 50 links grows without bound from 0.15 rad per step on, and loses energy with this limit).
-fn resolved(joint: &Joint, now: &StepInput) -> f64 {
-    let swing = |body: BodyId, frame: &Pose| {
-        let (spin, lever) = (now.expected(body).angular, frame.position);
-        // A spin along the lever does not move the joint.
-        if lever.length_squared() > 0.0 { spin.cross(lever).length_squared() / lever.length_squared() } else { spin.length_squared() }
-    };
-    let square = swing(joint.a, &joint.frame_a).max(swing(joint.b, &joint.frame_b)) * (now.h / MAX_SWING_WITH_CURVATURE).powi(2);
-    1.0 / (1.0 + square * square)
-}
-
 /// What the mean rate of a coordinate over the step has beyond its rate at the beginning, `rate`: its curvature.
 fn curvature(scene: &Scene, (id, which): (JointId, Coordinate), value: f64, rate: f64, now: &StepInput) -> f64 {
-    if now.lag.is_none() {
+    if now.lag.is_none() || now.straight {
         return 0.0;
     }
     let mut ahead = evaluate_at(&scene.joints[id.index()], which.part(), &now.ahead).value;
@@ -179,8 +163,8 @@ fn parts(out: &mut Assembly, (scene, id): (&Scene, JointId), (layout, now): (&La
             continue;
         }
         let curved = match now.lag {
-            Some(_) => resolved(joint, now) * ((value_ahead(joint, part, now) - c.value) / now.h - block.expected[0]),
-            None => 0.0,
+            Some(_) if !now.straight => (value_ahead(joint, part, now) - c.value) / now.h - block.expected[0],
+            _ => 0.0,
         };
         let (w, compliance) = if joint.compliance > 0.0 {
             // A spring as stiff as it says: u + r/(h̄hβk) + (C − 2 lag α u⁻)/(hβ) = 0.
@@ -206,15 +190,9 @@ fn stops(out: &mut Assembly, (scene, id): (&Scene, JointId), limit: &Limit, (lay
         block.add(0, joint.a, &x.a.scaled(sign), layout, now);
         block.add(0, joint.b, &x.b.scaled(sign), layout, now);
         let gap = sign * (x.value - end);
-        let w = if now.lag.is_some() {
-            let curved = curvature(scene, (id, limit.coordinate), x.value, sign * block.expected[0], now);
-            let gap = gap + now.h * sign * curved;
-            let (w, impact) = leapfrog::separation(gap, (block.before[0], block.expected[0]), limit.restitution, scheme, now);
-            block.touch(out, gap, impact);
-            w
-        } else {
-            separation(gap, block.before[0], limit.restitution, scheme, now.h)
-        };
+        // The curvature of the coordinate over the step; none under the Euler scheme.
+        let curved = curvature(scene, (id, limit.coordinate), x.value, sign * block.expected[0], now);
+        let w = block.touch(out, gap + now.h * sign * curved, limit.restitution, (scheme, now));
         block.push(out, Source::Limit(id), Law::Unilateral, &[w], 0.0);
     }
 }

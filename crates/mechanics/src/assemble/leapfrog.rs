@@ -33,6 +33,7 @@
 //! the error of the centring telescopes.
 
 use super::inertia::free_spin;
+use super::unilateral::gap_velocity;
 use super::{Assembly, Scheme, StepInput, Twist, mean_twist};
 use crate::math::pose::exponential;
 use crate::problem::Solution;
@@ -45,9 +46,9 @@ use serde::{Deserialize, Serialize};
 #[serde(rename_all = "lowercase")]
 pub enum TimeScheme {
     /// Semi-implicit Euler: velocities at the end of the step, first order; the form of the papers.
-    #[default]
     Euler,
     /// Velocities at the middle of the step, impacts with their time: second order between events.
+    #[default]
     Leapfrog,
 }
 
@@ -73,8 +74,25 @@ pub struct Touch {
     pub imposed: f64,
     /// Its gap at the beginning of the step, m or rad.
     pub gap: f64,
-    /// Its impact within the step, if any.
+    /// The velocities of its block before the step, normal first, m/s or rad/s.
+    pub before: [f64; 3],
+    /// The same over the step, if the forces stay as they were.
+    pub expected: [f64; 3],
+    /// Coefficient of restitution.
+    pub restitution: f64,
+    /// `w` of the row without rebound and imposed motions, m/s or rad/s.
+    pub open: f64,
+    /// The speed at which positions alone are moved out of its overlap, m/s or rad/s.
+    pub depenetration: f64,
+    /// Leapfrog: its impact within the step, if any.
     pub impact: Option<Impact>,
+}
+
+impl Touch {
+    /// True if it may rebound within the step: it has a restitution and closes faster than `threshold`.
+    pub fn rebounds(&self, threshold: f64) -> bool {
+        self.restitution > 0.0 && self.before[0] < -threshold
+    }
 }
 
 /// How an element weighs its measures before, at and after the time of x:
@@ -178,7 +196,7 @@ pub(super) fn predict(now: &mut StepInput, scene: &Scene, layout: &Layout, state
 /// ```
 ///
 /// The test on u keeps resting rows from being impacts in every step.
-pub(super) fn separation(
+pub(crate) fn separation(
     gap: f64,
     (before, expected): (f64, f64),
     restitution: f64,
@@ -186,7 +204,7 @@ pub(super) fn separation(
     now: &StepInput,
 ) -> (f64, Option<Impact>) {
     let (h, lag, kick) = (now.h, now.lag.unwrap_or(0.0), now.kick());
-    let touch = if gap >= 0.0 { gap / h } else { (scheme.contact_erp * gap / now.mending()).max(-scheme.max_depenetration_velocity) };
+    let touch = gap_velocity(gap, scheme, (h, now.mending()));
     if !(gap + h * expected <= 0.0 && before < -scheme.restitution_threshold) {
         return (touch, None);
     }
@@ -223,7 +241,7 @@ impl Jumps {
         if !self.any {
             return;
         }
-        self.islands(layout, assembly);
+        self.islands(layout, assembly, solution);
         let problem = &assembly.problem;
         self.times.clear();
         self.times.resize(layout.v, f64::INFINITY);
@@ -267,8 +285,8 @@ impl Jumps {
         }
     }
 
-    /// Joins what rows and bodies join.
-    fn islands(&mut self, layout: &Layout, assembly: &Assembly) {
+    /// Joins what bodies and reactions join.
+    fn islands(&mut self, layout: &Layout, assembly: &Assembly, solution: &Solution) {
         self.parents.clear();
         self.parents.extend(0..layout.v as u32);
         for &at in layout.velocities.iter().flatten() {
@@ -281,8 +299,11 @@ impl Jumps {
                 free.for_each(|&at| (0..3).for_each(|c| self.join(first, at + c)));
             }
         }
+        // A contact that stays open passes nothing on.
         for block in assembly.problem.J.blocks() {
-            block.columns.windows(2).for_each(|c| self.join(c[0], c[1]));
+            if solution.r[block.range()].iter().any(|r| *r != 0.0) {
+                block.columns.windows(2).for_each(|c| self.join(c[0], c[1]));
+            }
         }
     }
 
@@ -340,7 +361,7 @@ impl Jumps {
                         a.angular = without_jump(a.angular, last.angular, direct);
                     }
                     state.set_pose(id, &now.poses[i].advanced(shift, turn));
-                    let (spin, angular) = end_of_step(&mass.inertia, v.angular, a.angular, h);
+                    let (spin, angular) = end_of_step(&mass.inertia, (v.angular, a.angular), turn, h);
                     (v.linear + 0.5 * h * a.linear).write_to_slice(&mut state.v[at..]);
                     (spin + 0.5 * h * angular).write_to_slice(&mut state.v[at + 3..]);
                     a.linear.write_to_slice(&mut state.acceleration[at..]);
@@ -375,17 +396,18 @@ fn without_jump(new: DVec3, last: DVec3, direct: bool) -> DVec3 {
 }
 
 /// Spin and angular acceleration of the middle of the step (body axes), in the body axes of its
-/// end: the momentum and the torque keep
-/// their directions in the world.
-fn end_of_step(inertia: &DMat3, spin: DVec3, acceleration: DVec3, h: f64) -> (DVec3, DVec3) {
+/// end, where `turn` led to: the momentum and the torque keep their directions in the world.
+fn end_of_step(inertia: &DMat3, (spin, acceleration): (DVec3, DVec3), turn: DVec3, h: f64) -> (DVec3, DVec3) {
     let (momentum, torque) = (*inertia * spin, *inertia * acceleration);
     // About a principal axis the momentum does not turn in the body.
-    let steady = spin.cross(momentum).length_squared() <= f64::EPSILON.powi(2) * momentum.length_squared() * spin.length_squared();
+    let small = f64::EPSILON.powi(2) * spin.length_squared();
+    let steady = spin.cross(momentum).length_squared() <= small * momentum.length_squared()
+        && spin.cross(turn).length_squared() <= small * turn.length_squared();
     if steady && acceleration == DVec3::ZERO {
         return (spin, acceleration);
     }
     let inverse = inertia.inverse();
-    let half = exponential(-0.5 * h * spin);
-    let turned = if steady { spin } else { inverse * (half * momentum) };
-    (turned, inverse * (half * (half * torque)))
+    let back = exponential(-turn);
+    let turned = if steady { spin } else { inverse * (back * (exponential(0.5 * h * spin) * momentum)) };
+    (turned, inverse * (back * torque))
 }

@@ -14,6 +14,7 @@
 //! * [`soft`]: soft bodies; [`tetrahedron`]: their element. [`penalty`]: contacts as springs, for comparison.
 //! * [`tree`]: trees of bodies in the coordinates of their joints.
 //! * [`leapfrog`]: the second-order scheme. [`element`]: springs, bushings, drag. [`tension`]: springs by formula. [`inertia`]: M and the gyroscopic impulse. [`rows`]: blocks of J.
+//! * [`unilateral`]: gaps and overlaps.
 
 pub mod contact;
 pub mod element;
@@ -28,8 +29,9 @@ pub mod soft;
 pub mod tension;
 pub mod tetrahedron;
 pub mod tree;
+pub mod unilateral;
 
-pub use contact::Friction;
+pub use contact::{Friction, Impacts};
 pub use element::Element;
 pub use leapfrog::{Impact, TimeScheme, Touch};
 pub use part::{Gradient, Measure, Mount, Twist};
@@ -65,6 +67,10 @@ pub struct StepInput {
     pub chords: Vec<Twist>,
     /// Leapfrog: where `predicted` leads to at the end of the step.
     pub ahead: Vec<Pose>,
+    /// Leapfrog: the contacts whose bodies meet within the step, ascending: their normals and points are those of that time.
+    pub meetings: Vec<u32>,
+    /// Leapfrog: true if the curvature of the joints over the step is left out, because it is not resolved.
+    pub straight: bool,
     /// The angle about each joint's axis, counted over full turns, rad.
     pub angles: Vec<f64>,
     /// Places of the nodes of all soft bodies, m.
@@ -96,6 +102,9 @@ pub struct Scheme {
     /// Impacts slower than this do not rebound, m/s.
     #[serde(with = "crate::scene::extended")]
     pub restitution_threshold: f64,
+    /// Impacts at once, or one after the other.
+    #[serde(default)]
+    pub impacts: Impacts,
     /// Rigid contacts, or springs in their place.
     pub treatment: Treatment,
     /// Contacts that share a load yield at so many times the velocity tolerance ([`load_sharing`]); 0: perfectly rigid.
@@ -111,6 +120,7 @@ impl Default for Scheme {
             contact_erp: 1.0,
             max_depenetration_velocity: 1.0,
             restitution_threshold: 1e-2,
+            impacts: Impacts::Simultaneous,
             treatment: Treatment::Rigid,
             load_sharing: 2.0,
         }
@@ -179,7 +189,7 @@ pub struct Assembly {
     pub sources: Vec<Source>,
     /// The share of each row's velocity that imposed motions and belts contribute (m), m/s, rad/s.
     pub imposed: Vec<f64>,
-    /// Leapfrog: the rigid unilateral rows, with their gaps and impacts.
+    /// The rigid unilateral rows, with their gaps and impacts.
     pub touches: Vec<Touch>,
     /// Number of blocks before the first contact.
     pub joint_blocks: usize,
@@ -308,6 +318,8 @@ impl StepInput {
         self.time = state.time;
         self.h = h;
         self.lag = None;
+        self.straight = false;
+        self.meetings.clear();
         self.accelerations.clear();
         self.predicted.clear();
         self.chords.clear();

@@ -1,6 +1,6 @@
 //! Blocks of rows: gradients of bodies, put in the order of the columns.
 
-use super::{Assembly, Gradient, Impact, Source, StepInput, Touch};
+use super::{Assembly, Gradient, Scheme, Source, StepInput, Touch, leapfrog, unilateral};
 use crate::problem::Law;
 use crate::scene::{BodyId, Layout};
 use glam::DVec3;
@@ -110,17 +110,28 @@ impl Block {
         }
     }
 
-    /// Keeps gap and impact of a rigid unilateral block for the end of the step; comes before [`Block::push`].
-    pub fn touch(&self, out: &mut Assembly, gap: f64, impact: Option<Impact>) {
+    /// `w` of a rigid unilateral block with this gap. Keeps gap and impact for the end of the step; comes before [`Block::push`].
+    pub fn touch(&self, out: &mut Assembly, gap: f64, restitution: f64, (scheme, now): (&Scheme, &StepInput)) -> f64 {
+        let (w, impact) = if now.lag.is_some() {
+            leapfrog::separation(gap, (self.before[0], self.expected[0]), restitution, scheme, now)
+        } else {
+            (unilateral::separation(gap, self.before[0], restitution, scheme, now.h), None)
+        };
         if self.count > 0 {
             out.touches.push(Touch {
                 row: out.problem.w.len() as u32,
                 block: out.sources.len() as u32,
                 imposed: self.imposed[0],
                 gap,
+                before: self.before,
+                expected: self.expected,
+                restitution,
+                open: unilateral::gap_velocity(gap, scheme, (now.h, now.mending())),
+                depenetration: unilateral::depenetration(gap, scheme, now.mending()),
                 impact,
             });
         }
+        w
     }
 
     /// One row of the block as a block of its own.

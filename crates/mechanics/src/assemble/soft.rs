@@ -320,7 +320,7 @@ pub fn attachments(out: &mut Assembly, scene: &Scene, layout: &Layout, now: &Ste
                 block.add_node(0, node, d, layout, now);
                 let on_body = Gradient { linear: -d, angular: -attached.point.cross(pose.inverse_vector(d)) };
                 block.add(0, attached.body, &on_body, layout, now);
-                let curved = ahead.map_or(0.0, |ahead| (ahead - gap).dot(d) / now.h - block.expected[0]);
+                let curved = ahead.filter(|_| !now.straight).map_or(0.0, |ahead| (ahead - gap).dot(d) / now.h - block.expected[0]);
                 let w = scheme.joint_erp * gap.dot(d) / now.mending() + curved;
                 block.push(out, Source::Attachment(SoftId(s as u32), i as u32), Law::Equality, &[w], 0.0);
             }

@@ -230,6 +230,25 @@ impl World {
         self.pairs.iter().map(|&(i, j)| (self.pieces[i as usize].collider, self.pieces[j as usize].collider))
     }
 
+    /// The contact of the last [`World::touch`] that is named like `like`, with its two bodies elsewhere.
+    pub fn contact_at(&mut self, like: &Contact, bodies: [&Pose; 2]) -> Option<Contact> {
+        let World { pieces, pairs, portions, prediction, .. } = self;
+        let (room, found) = portions.first_mut()?;
+        found.clear();
+        let colliders = |&(i, j): &(u32, u32)| (pieces[i as usize].collider, pieces[j as usize].collider);
+        let first = pairs.partition_point(|p| colliders(p).0 < like.colliders.0);
+        let own = pairs[first..].iter().take_while(|p| colliders(p).0 == like.colliders.0);
+        for &(i, j) in own.filter(|p| colliders(p) == like.colliders) {
+            let placed = |i: u32, body: &Pose| {
+                let piece = &pieces[i as usize];
+                Placed { geometry: &piece.geometry, pose: *body * piece.pose, size: piece.size, part: piece.part }
+            };
+            let (a, b) = (placed(i, bodies[0]), placed(j, bodies[1]));
+            Sink { contacts: found, scratch: room, colliders: like.colliders, prediction: *prediction }.collide(a, b);
+        }
+        found.iter().find(|c| c.key == like.key).copied()
+    }
+
     /// Step 3.
     pub fn touch(&mut self, contacts: &mut Vec<Contact>) {
         contacts.clear();

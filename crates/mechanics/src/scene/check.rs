@@ -328,6 +328,11 @@ impl Faults<'_> {
 /// The most coordinates that one gear couples.
 pub const MAX_GEAR_TERMS: usize = 3;
 
+/// Masses with which energies, and the squares of impulses, neither underflow nor overflow, kg.
+const MASSES: std::ops::RangeInclusive<f64> = 1e-60..=1e60;
+/// Inertias for which the same is true, kg m².
+const INERTIAS: std::ops::RangeInclusive<f64> = 1e-90..=1e90;
+
 impl Mass {
     /// What is wrong with it, if anything: an inertia must be that of some distribution of mass.
     pub fn fault(&self) -> Option<String> {
@@ -338,6 +343,12 @@ impl Mass {
         let trace = i[0][0] + i[1][1] + i[2][2];
         if !trace.is_finite() {
             return Some("inertia is not finite".into());
+        }
+        // Beyond these the energies of ordinary motions leave the range of a double: they would read as 0 J.
+        if !(MASSES.contains(&self.mass) && INERTIAS.contains(&trace)) {
+            let (m, i) = (MASSES, INERTIAS);
+            let wanted = format!("{:e}…{:e} kg and {:e}…{:e} kg m²", m.start(), m.end(), i.start(), i.end());
+            return Some(format!("mass = {:e} kg, inertia = {trace:e} kg m² (trace), wanted {wanted}", self.mass));
         }
         if (0..3).any(|p| (0..p).any(|q| (i[p][q] - i[q][p]).abs() > 1e-9 * trace)) {
             return Some("inertia is not symmetric".into());

@@ -178,7 +178,7 @@ impl Stepper {
     /// unknown acceleration, under the Euler scheme.
     pub(super) fn free_estimate(&mut self, scene: &Scene) -> Option<SchemeError> {
         self.now.lag?;
-        if self.jumps.any() || self.fresh {
+        if self.jumps.any() || self.impacts.any || self.fresh {
             return None;
         }
         // v⁺ − v̂ = h̄ (a − a_last), in the same axes.

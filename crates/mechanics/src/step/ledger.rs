@@ -12,11 +12,11 @@
 //! | term | impulses |
 //! |---|---|
 //! | friction | tangents of contacts, dry friction: −r·ū |
-//! | impact | normals of contacts, stops: −r·ū (mending an overlap counts negative); contacts that are springs, friction included |
+//! | impact | normals of contacts, stops: −r·ū (mending a shallow overlap counts negative); contacts that are springs, friction included |
 //! | dampers | h C u⁺·ū of springs, bushings, drag, soft bodies |
 //! | motors | motors, and what imposed bodies and belts do: −r·u₀ |
 //! | applied | applied forces |
-//! | scheme | what the time step itself does: work of gravity and springs against the change of their potential, joints whose directions turn within a step, the gyroscopic impulse, mending of joints |
+//! | scheme | what the time step itself does: work of gravity and springs against the change of their potential, joints whose directions turn within a step, the gyroscopic impulse, mending of joints, bodies moved out of overlaps |
 //! | events | what events bring or take: bodies that come or go, springs and rotors that are switched |
 //! | solver | the defect ρ = k + Jᵀr − Hv of the momentum equation: −ρ·v̄ |
 //!
@@ -146,6 +146,11 @@ impl EnergyAccounting {
         self.elements(layout, now, assembly, solution, &mut ledger);
         self.solver(assembly, solution, &mut ledger);
         ledger
+    }
+
+    /// The mean of the velocities before and after the step (n).
+    pub fn mean(&self) -> &[f64] {
+        &self.mean
     }
 
     /// The work of every reaction at the mean velocity.

@@ -18,17 +18,25 @@
 //! stage only, after the verdict. Scene, state and settings determine the next state to the bit.
 
 mod accuracy;
+mod contacts;
 pub mod fields;
+mod impacts;
 pub mod ledger;
+mod linearise;
+mod meet;
 mod project;
 mod reacting;
+mod sanity;
+mod separate;
 mod settings;
+mod velocities;
 mod verdict;
 mod warm_start;
 
 pub use accuracy::{SchemeError, TimeEstimate};
 pub use fields::Fields;
 pub use ledger::Ledger;
+pub use sanity::Unresolved;
 pub use settings::{Policy, Settings};
 pub use verdict::{Overlap, Used, Verdict};
 
@@ -38,7 +46,7 @@ use crate::control::Happened;
 use crate::geometry::{Contact, RayCaster, World};
 use crate::math::cliques::CliqueFactor;
 use crate::math::pose::Pose;
-use crate::problem::{Problem, Residual, Solution};
+use crate::problem::{Problem, Solution};
 use crate::scene::body::reach;
 use crate::scene::{BodyId, Coordinate, Invalid, JointId, Kind, Layout, Scene, State};
 use crate::solve::schur::Schur;
@@ -59,6 +67,14 @@ pub enum StepError {
     /// The method does not treat the problem.
     #[error(transparent)]
     Unsupported(#[from] Unsupported),
+    /// NaN, infinity, or a number too large to be squared.
+    #[error("no step from t = {time} s: {what}")]
+    Nonsense {
+        /// Time at the beginning of the step, s.
+        time: f64,
+        /// Which number, and where.
+        what: String,
+    },
     /// A controller or an event gave an order that is not a number.
     #[error("step at t = {time} s not taken: {why}")]
     Order {
@@ -130,6 +146,8 @@ pub struct Stepper {
     reaches: Vec<f64>,
     /// How far each body may go within the step, m.
     travel: Vec<f64>,
+    /// How far a blow makes it go, where that is further, m.
+    outrun: Vec<f64>,
     contacts: Vec<Contact>,
     assembly: Assembly,
     solution: Solution,
@@ -148,6 +166,9 @@ pub struct Stepper {
     after: (StepInput, Vec<Element>),
     factor: CliqueFactor,
     projector: project::Projector,
+    separator: separate::Separator,
+    impacts: impacts::Sequence,
+    linearisation: linearise::Linearisation,
     history: Vec<Sample>,
     /// Poses for the search of contacts, if bodies are absent.
     places: Vec<Pose>,
@@ -189,6 +210,7 @@ impl Stepper {
             now: StepInput::default(),
             reaches: reaches(scene),
             travel: Vec::new(),
+            outrun: Vec::new(),
             contacts: Vec::new(),
             solution: Solution::default(),
             guess: Solution::default(),
@@ -201,6 +223,9 @@ impl Stepper {
             after: Default::default(),
             factor: CliqueFactor::default(),
             projector: project::Projector::default(),
+            separator: separate::Separator::default(),
+            impacts: impacts::Sequence::default(),
+            linearisation: linearise::Linearisation::default(),
             history: Vec::new(),
             places: Vec::new(),
             rays: reacting::ray_caster(scene),
@@ -233,35 +258,27 @@ impl Stepper {
 
     /// One step of length `h`, in halves if it must be and may be.
     fn step_by(&mut self, scene: &Scene, state: &mut State, h: f64, halvings: u32) -> Result<Verdict, StepError> {
-        let begun = self.now_s();
-        self.collide(scene, state, h);
-        let collided = self.now_s();
-        self.assemble(scene, state);
-        let assembled = self.now_s();
-        let mut report = self.solve(scene)?;
-        self.history = std::mem::take(&mut report.history);
-        let solved = self.now_s();
-        self.stages.collide += collided - begun;
-        self.stages.assemble += assembled - collided;
-        self.stages.solve += solved - assembled;
-        let mut verdict = self.evaluate(scene, &report);
+        sanity::state(scene, &self.layout, state)?;
+        let mut solved = self.find_velocities(scene, state, h)?;
+        if !solved.resolved {
+            if halvings > 0 {
+                return self.step_in_halves(scene, state, h, halvings);
+            }
+            solved = self.solve_straight(scene, solved)?;
+        }
+        let linearise::Solved { report, solves, .. } = solved;
+        let ended = self.now_s();
+        let mut verdict = Verdict { solves, ..self.evaluate(scene, &report) };
         if !verdict.accepted {
             match self.settings.policy {
-                // Halves begin with the same overlap.
+                // Halves begin with the same overlap; they turn half as far.
                 Policy::Substep if halvings > 0 && verdict.overlap.is_none() => {
-                    // An error leaves the state as it was, also if the first half succeeded.
-                    let before = state.clone();
-                    let halves = self.step_by(scene, state, 0.5 * h, halvings - 1).and_then(|first| {
-                        let second = self.step_by(scene, state, 0.5 * h, halvings - 1)?;
-                        Ok(first.then(&second))
-                    });
-                    if halves.is_err() {
-                        state.copy_from(&before);
-                    }
-                    return halves;
+                    return self.step_in_halves(scene, state, h, halvings);
                 }
                 Policy::Stop => {
-                    let worst = verdict.overlap.map_or_else(|| verdict.worst_name(scene), |overlap| overlap.reason(scene));
+                    let overlap = verdict.overlap.map(|overlap| overlap.reason(scene));
+                    let unresolved = verdict.unresolved.map(|unresolved| unresolved.reason(scene));
+                    let worst = overlap.or(unresolved).unwrap_or_else(|| verdict.worst_name(scene));
                     return Err(StepError::NotAccepted { verdict: Box::new(verdict), worst });
                 }
                 _ => {}
@@ -269,92 +286,25 @@ impl Stepper {
         }
         self.advance(scene, state);
         self.record(scene, state, &mut verdict);
-        self.stages.advance += self.now_s() - solved;
+        self.stages.advance += self.now_s() - ended;
         Ok(verdict)
+    }
+
+    /// Two steps of half the length. An error leaves the state as it was, also if the first half succeeded.
+    fn step_in_halves(&mut self, scene: &Scene, state: &mut State, h: f64, halvings: u32) -> Result<Verdict, StepError> {
+        let before = state.clone();
+        let halves = self.step_by(scene, state, 0.5 * h, halvings - 1).and_then(|first| {
+            let second = self.step_by(scene, state, 0.5 * h, halvings - 1)?;
+            Ok(first.then(&second))
+        });
+        if halves.is_err() {
+            state.copy_from(&before);
+        }
+        halves
     }
 
     fn now_s(&mut self) -> f64 {
         self.clock.as_mut().map_or(0.0, |clock| clock())
-    }
-
-    /// Where bodies touch, or may within the step.
-    fn collide(&mut self, scene: &Scene, state: &State, h: f64) {
-        self.now.begin(scene, &self.layout, state, (h, self.settings.scheme.time));
-        if !self.forest.fits(&self.now.orders) {
-            self.forest = Forest::of(scene, &self.layout, self.settings.coordinates, (&self.spans, &self.now.orders));
-        }
-        self.forest.begin(scene, &mut self.now);
-        self.contacts.clear();
-        if scene.colliders.is_empty() {
-            return;
-        }
-        // Soft boundaries are where their nodes are.
-        for (soft, &first) in scene.softs.iter().zip(&self.layout.node_starts) {
-            if let Some(collider) = soft.collider {
-                let vertices = soft.boundary.nodes.iter().map(|&n| self.now.nodes[(first + n) as usize]).collect();
-                self.world.reshape(collider.0, vertices);
-            }
-        }
-        // How far each body may go within the step, rotation and gravity included.
-        self.travel.clear();
-        let mut fastest = [0.0f64; 2];
-        for ((body, twist), reach) in scene.bodies.iter().zip(&self.now.twists).zip(&self.reaches) {
-            let gain = if matches!(body.kind, Kind::Rigid(_) | Kind::Soft(_)) { h * scene.gravity.length() } else { 0.0 };
-            let speed = match body.kind {
-                Kind::Soft(id) => {
-                    let nodes = &self.now.node_velocities[self.layout.nodes_of(id)];
-                    nodes.iter().map(|v| v.length_squared()).fold(0.0, f64::max).sqrt()
-                }
-                _ => twist.linear.length(),
-            };
-            let travel = h * (speed + twist.angular.length() * reach + gain);
-            self.travel.push(travel);
-            let second = fastest[0].min(travel);
-            fastest = [fastest[0].max(travel), fastest[1].max(second)];
-        }
-        let prediction = self.settings.contact_margin;
-        // Who is not there has no place: it touches nothing.
-        let mut places = &self.now.poses;
-        if self.now.orders.absent.contains(&true) {
-            let nowhere = Pose::at(glam::DVec3::NAN);
-            let place = |(i, pose): (usize, &Pose)| if self.now.orders.absent(BodyId(i as u32)) { nowhere } else { *pose };
-            self.places.clear();
-            self.places.extend(self.now.poses.iter().enumerate().map(place));
-            places = &self.places;
-        }
-        self.world.collide(places, prediction + fastest[0] + fastest[1], &mut self.contacts);
-        // One fast body must not fill the problem with contacts of slow ones.
-        let body = |collider: u32| scene.colliders[collider as usize].body as usize;
-        let travel = &self.travel;
-        self.contacts.retain(|c| c.gap <= prediction + travel[body(c.colliders.0)] + travel[body(c.colliders.1)]);
-        if !self.now.orders.parted.is_empty() {
-            let id = |collider: u32| BodyId(body(collider) as u32);
-            self.contacts.retain(|c| !self.now.orders.parted(id(c.colliders.0), id(c.colliders.1)));
-        }
-        self.hold(scene);
-    }
-
-    /// Which nodes hold the contacts of soft bodies.
-    fn hold(&mut self, scene: &Scene) {
-        self.now.grips.clear();
-        if scene.softs.is_empty() {
-            return;
-        }
-        let owner = |collider: u32| match scene.bodies[scene.colliders[collider as usize].body as usize].kind {
-            Kind::Soft(id) => Some(id),
-            _ => None,
-        };
-        for contact in &self.contacts {
-            let side = |collider: u32, point| {
-                let soft = owner(collider)?;
-                let mut grip = self.world.grip(collider, point)?;
-                let first = self.layout.node_starts[soft.index()];
-                grip.vertices = grip.vertices.map(|v| first + scene.softs[soft.index()].boundary.nodes[v as usize]);
-                Some(grip)
-            };
-            let grips = [side(contact.colliders.0, contact.point_a), side(contact.colliders.1, contact.point_b)];
-            self.now.grips.push(grips);
-        }
     }
 
     /// The problem, and the guess of its solution.
@@ -378,71 +328,15 @@ impl Stepper {
         self.guess.r.clone_from(&self.solution.r);
     }
 
-    /// Solves the problem, in the coordinates of trees where there are some.
-    fn solve(&mut self, scene: &Scene) -> Result<Report, Unsupported> {
-        if !self.forest.active() {
-            let mut solution = std::mem::take(&mut self.solution);
-            let report = self.solve_posed(&mut solution);
-            self.solution = solution;
-            return report;
-        }
-        self.forest.reduce(scene, &self.layout, (&self.assembly, &self.now), &self.solution);
-        let mut solution = std::mem::take(self.forest.solution_mut());
-        let result = self.solve_posed(&mut solution);
-        *self.forest.solution_mut() = solution;
-        let mut report = result?;
-        self.forest.expand(&self.assembly, &self.now, &mut self.solution);
-        if self.now.lag.is_some() {
-            // Without rows H is factored already.
-            if self.forest.problem().rows() > 0 && self.factor.factor(&self.forest.problem().H).is_err() {
-                return Ok(report);
-            }
-            self.forest.retract(scene, (&self.assembly, &self.now), &mut self.factor, &mut self.solution.v);
-            self.forest.reactions(&self.assembly, &self.now, &mut self.solution);
-        }
-        renumber(&mut report, &self.forest, &self.assembly.problem);
-        Ok(report)
-    }
-
-    /// Solves the problem as it is posed.
-    fn solve_posed(&mut self, solution: &mut Solution) -> Result<Report, Unsupported> {
-        let problem = if self.forest.active() { self.forest.problem() } else { &self.assembly.problem };
-        self.reduced = false;
-        if problem.rows() == 0 {
-            // Nothing holds anything: v = H⁻¹ k.
-            solution.v.clone_from(&problem.k);
-            if problem.n() > 0 {
-                self.factor.factor(&problem.H).map_err(|bad| Unsupported {
-                    method: "step",
-                    what: format!("H with pivot {:.3e} at unknown {}", bad.pivot, bad.unknown),
-                })?;
-                self.factor.solve(&mut solution.v);
-            }
-            return Ok(Report::new(Status::Converged, Residual::default()));
-        }
-        let mut run = |problem: &Problem, solution: &mut Solution| match &mut self.engine {
-            Engine::Auto(auto) => crate::solve::Solver::solve(auto.as_mut(), problem, solution),
-            Engine::One(_, method) => method.solve(problem, solution),
-        };
-        // Of a mesh only the nodes that rows touch concern the method.
-        self.reduced = !self.assembly.meshes.is_empty() && self.schur.reduce(problem)?.is_some();
-        if !self.reduced {
-            return run(problem, solution);
-        }
-        let mut small = self.schur.guess(solution);
-        let report = run(self.schur.smaller(), &mut small)?;
-        self.schur.expand(&small, solution);
-        Ok(report)
-    }
-
     /// What the solution is worth.
     fn evaluate(&self, scene: &Scene, report: &Report) -> Verdict {
         let source = |block: usize| self.assembly.sources.get(block).copied();
         let overlap = self.overlap(scene);
+        let unresolved = sanity::unresolved(scene, &self.layout, &self.now, &self.solution, &self.contacts);
         let solved = report.status == Status::Converged || report.error.accepted(&self.settings.stop.tolerance);
         Verdict {
             time: self.now.time + self.now.h,
-            accepted: solved && overlap.is_none(),
+            accepted: solved && overlap.is_none() && unresolved.is_none(),
             status: report.status,
             error: report.error,
             tolerance: self.settings.stop.tolerance,
@@ -456,6 +350,7 @@ impl Stepper {
             reproducible: report.reproducible,
             penetration: self.contacts.iter().fold(0.0, |deepest, c| (-c.gap).max(deepest)),
             overlap,
+            unresolved,
             contacts: self.contacts.len(),
             rows: self.assembly.problem.rows(),
             substeps: 1,
@@ -466,25 +361,14 @@ impl Stepper {
         }
     }
 
-    /// The overlap that is deepest for the thickness of its bodies, if it is too deep.
-    fn overlap(&self, scene: &Scene) -> Option<Overlap> {
-        let mut worst: Option<Overlap> = None;
-        for contact in self.contacts.iter().filter(|c| c.gap < 0.0) {
-            let (a, b) = contact.colliders;
-            let thickness = self.world.thickness(a).min(self.world.thickness(b));
-            let body = |collider: u32| BodyId(scene.colliders[collider as usize].body);
-            let overlap = Overlap { bodies: (body(a), body(b)), depth: -contact.gap, thickness };
-            let share = |o: &Overlap| o.depth / o.thickness;
-            if share(&overlap) > worst.as_ref().map_or(Overlap::SHARE, share) {
-                worst = Some(overlap);
-            }
-        }
-        worst
-    }
-
     /// Velocities and positions at the end of the step.
     fn advance(&mut self, scene: &Scene, state: &mut State) {
         let h = self.now.h;
+        // A jump is no acceleration: for what follows it came before the step.
+        let before = self.impacts.any.then(|| (self.now.twists.clone(), self.now.node_velocities.clone()));
+        if before.is_some() {
+            self.impacts.jumped(&self.layout, &mut self.now);
+        }
         if self.now.lag.is_some() {
             self.began.clone_from(&state.v);
             self.fresh = state.acceleration.is_empty();
@@ -497,6 +381,11 @@ impl Stepper {
             let (leapfrog, jumps) = (self.now.lag.is_some(), &mut self.jumps);
             self.forest.place(scene, &self.now, state, |at| if leapfrog { jumps.set_back(at) } else { 0.0 });
         }
+        if let Some((twists, nodes)) = before {
+            self.impacts.set_back(scene, &self.layout, state);
+            (self.now.twists, self.now.node_velocities) = (twists, nodes);
+        }
+        self.separator.separate(scene, &self.layout, &self.now, (&self.assembly, &self.solution), state);
         state.settle_softs(scene, &self.layout);
         state.time += h;
         state.steps += 1;
@@ -531,6 +420,9 @@ impl Stepper {
     /// Energies, joint angles, remembered reactions.
     fn record(&mut self, scene: &Scene, state: &mut State, verdict: &mut Verdict) {
         let mut energy = self.accounting.write(scene, &self.layout, &self.now, &self.assembly, &self.solution);
+        if self.impacts.any {
+            self.impacts.write(&self.assembly, &self.solution, self.accounting.mean(), &mut energy);
+        }
         let leapfrog = self.now.lag.is_some().then(|| {
             let kinetic = |v: &[f64]| ledger::kinetic(scene, &self.layout, &self.assembly.meshes, v);
             let rotors = ledger::rotors_at(&self.layout, &self.now, &self.assembly.elements, &self.began);
@@ -571,7 +463,7 @@ impl Stepper {
             *angle = joint::coordinate(scene, JointId(i as u32), Coordinate::Angle, after).value;
         }
         warm_start::store(&mut state.reactions, &self.assembly, &self.contacts, self.now.kick(), &self.solution);
-        verdict.impact = self.now.lag.is_some() && self.jumps.any();
+        verdict.impact = self.impacts.any || self.now.lag.is_some() && self.jumps.any();
         verdict.scheme = self.free_estimate(scene);
     }
 

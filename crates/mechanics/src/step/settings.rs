@@ -40,6 +40,10 @@ pub struct Settings {
     pub halvings: u32,
     /// How often positions are moved back to where their joints hold, after each step.
     pub projections: u32,
+    /// Leapfrog: a step whose joints leave their linearisation by more than this share of their rates is linearised and solved again;
+    /// infinite: never.
+    #[serde(with = "crate::scene::extended")]
+    pub linearisation: f64,
     /// Begin each solve with the reactions of the last step.
     pub warm_start: bool,
     /// Certify every island of at most 3000 rows (`auto` alone): the figure of the velocity error is then the certificate's upper end where that
@@ -63,6 +67,7 @@ impl Default for Settings {
             policy: Policy::default(),
             halvings: 3,
             projections: 0,
+            linearisation: 1e-4,
             warm_start: true,
             certify: false,
             time_error: TimeEstimate::default(),
@@ -87,6 +92,7 @@ impl Settings {
             ("scheme.restitution_threshold", scheme.restitution_threshold, f64::INFINITY),
             ("scheme.load_sharing", scheme.load_sharing, f64::MAX),
             ("contact_margin", self.contact_margin, f64::MAX),
+            ("linearisation", self.linearisation, f64::INFINITY),
         ] {
             if !(value >= 0.0 && value <= most) {
                 return Some(format!("{what} = {value}, wanted 0…{most}"));

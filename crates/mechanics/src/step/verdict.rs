@@ -2,6 +2,7 @@
 
 use super::accuracy::SchemeError;
 use super::ledger::Ledger;
+use super::sanity::Unresolved;
 use crate::assemble::Source;
 use crate::problem::{Criterion, Residual, Tolerance};
 use crate::scene::{BodyId, Scene};
@@ -22,8 +23,10 @@ impl Used {
 /// Two bodies that overlap by more than geometry can answer for.
 ///
 /// Contacts push along the shortest way out. Of what is sunk by more than [`Overlap::SHARE`] of the
-/// thinner of the two that way may be the wrong one: the problem of the step is not to be trusted,
-/// however well it was solved.
+/// thinner of the two that way may be the wrong one. What is sunk by more than
+/// [`Overlap::SLOW_SHARE`] of it, and deeper than [`Overlap::MOTION_SHARE`] of what both move in the
+/// step, did not get there by a coarse step: it began so, or its contact was missed. In both cases
+/// the problem of the step is not to be trusted, however well it was solved.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Overlap {
     /// The two bodies.
@@ -32,22 +35,44 @@ pub struct Overlap {
     pub depth: f64,
     /// How thin the thinner of the two is, m.
     pub thickness: f64,
+    /// How far both may move in the step, m; infinite where contacts yield to forces.
+    pub motion: f64,
 }
 
 impl Overlap {
     /// Overlaps beyond this part of the thickness of the thinner body are not accepted.
     pub const SHARE: f64 = 0.1;
+    /// Overlaps within this part of it are accepted however slow the bodies are.
+    pub const SLOW_SHARE: f64 = 0.01;
+    /// Those between are accepted within this part of the motion in a step.
+    pub const MOTION_SHARE: f64 = 0.5;
+
+    /// The depth that is accepted, m.
+    pub fn allowed(&self) -> f64 {
+        let slow = Overlap::SLOW_SHARE * self.thickness;
+        (Overlap::MOTION_SHARE * self.motion).clamp(slow, slow.max(Overlap::SHARE * self.thickness))
+    }
+
+    /// How many times what is allowed the depth is.
+    pub fn excess(&self) -> f64 {
+        self.depth / self.allowed()
+    }
 
     /// The overlap in words.
     pub fn reason(&self, scene: &Scene) -> String {
         let name = |id: BodyId| scene.bodies[id.index()].name.as_str();
+        let overlap = format!("{} and {} overlap by {:.3e} m", name(self.bodies.0), name(self.bodies.1), self.depth);
+        if self.depth > Overlap::SHARE * self.thickness {
+            let share = 100.0 * Overlap::SHARE;
+            return format!("{overlap}, more than {share:.0} % of the {:.3e} m that the thinner one measures", self.thickness);
+        }
         format!(
-            "{} and {} overlap by {:.3e} m, more than {:.0} % of the {:.3e} m that the thinner one measures",
-            name(self.bodies.0),
-            name(self.bodies.1),
-            self.depth,
-            100.0 * Overlap::SHARE,
-            self.thickness
+            "{overlap}, more than {:.0} % of the {:.3e} m that the thinner one measures and than {:.0} % of the {:.1e} m that they move \
+             in a step",
+            100.0 * Overlap::SLOW_SHARE,
+            self.thickness,
+            100.0 * Overlap::MOTION_SHARE,
+            self.motion
         )
     }
 }
@@ -57,7 +82,7 @@ impl Overlap {
 pub struct Verdict {
     /// Time at the end of the step, s.
     pub time: f64,
-    /// True if the error is within the tolerance, and no bodies overlap too much.
+    /// True if the error is within the tolerance, no bodies overlap too much, and none turns too far.
     pub accepted: bool,
     /// Why the solver stopped.
     pub status: Status,
@@ -79,6 +104,8 @@ pub struct Verdict {
     pub penetration: f64,
     /// The worst overlap at the beginning of the step, if it is too deep to be accepted.
     pub overlap: Option<Overlap>,
+    /// The body that turns furthest, if that is too far for one step.
+    pub unresolved: Option<Unresolved>,
     /// Contacts, open ones included.
     pub contacts: usize,
     /// Rows of the problem.
@@ -111,6 +138,7 @@ impl Verdict {
             reasons.push(format!("the constraints contradict each other, at {} among others", self.worst_name(scene)));
         }
         reasons.extend(self.overlap.map(|overlap| overlap.reason(scene)));
+        reasons.extend(self.unresolved.map(|unresolved| unresolved.reason(scene)));
         for unmet in self.error.unmet(&self.tolerance) {
             let (found, allowed) = (unmet.found, unmet.allowed);
             reasons.push(match unmet.criterion {
@@ -130,7 +158,8 @@ impl Verdict {
                 ),
                 Criterion::Estimate => format!(
                     "the motion may be wrong by {found:.1e} of the energy scale, {allowed:.0e} allowed; this is an estimate \
-                     and often too large: give the solver more `iterations`, or raise `bound_tolerance`"
+                     and often too large: give the solver more `iterations`, raise `bound_tolerance`, or report it only with \
+                     `preset = \"engineering\"`"
                 ),
             });
         }
@@ -159,6 +188,7 @@ impl Verdict {
             reproducible: self.reproducible && next.reproducible,
             penetration: self.penetration.max(next.penetration),
             overlap: self.overlap.or(next.overlap),
+            unresolved: self.unresolved.or(next.unresolved),
             contacts: self.contacts.max(next.contacts),
             rows: self.rows.max(next.rows),
             substeps: self.substeps + next.substeps,

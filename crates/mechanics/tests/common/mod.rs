@@ -2,6 +2,7 @@
 #![allow(dead_code)]
 
 use glam::DVec3;
+use signorini_mechanics::assemble::{Scheme, TimeScheme};
 use signorini_mechanics::geometry::Shape;
 use signorini_mechanics::scene::*;
 use signorini_mechanics::step::{Ledger, Settings, Stepper};
@@ -9,6 +10,12 @@ use signorini_solve::math::pose::Pose;
 
 /// Rounding of a ledger: some thousand additions, each within 1e-16 of the throughput.
 pub const LEDGER: f64 = 1e-12;
+
+/// Steps of the Euler scheme, whose discrete motions have closed forms of their own.
+pub fn euler(h: f64) -> Settings {
+    let settings = Settings::with_time_step(h);
+    Settings { scheme: Scheme { time: TimeScheme::Euler, ..settings.scheme }, ..settings }
+}
 
 /// Steps of length `h`, solved to a billionth of a metre per second: for facts about forces.
 pub fn exact(h: f64) -> Settings {
@@ -39,8 +46,9 @@ pub fn go_on(scene: &Scene, settings: Settings, mut state: State, steps: usize) 
         let (residual, throughput) = (verdict.energy.residual(), verdict.energy.throughput);
         assert!(
             verdict.accepted,
-            "{} step {i}: {:?} by {}, {:.2e} J = {:.1e} of scale, bound {:.1e}, {:.1e} m/s, {}",
+            "{} step {i} (impact: {}): {:?} by {}, {:.2e} J = {:.1e} of scale, bound {:.1e}, {:.1e} m/s, {}",
             scene.name,
+            verdict.impact,
             verdict.status,
             verdict.solver.name(),
             verdict.error.joule,

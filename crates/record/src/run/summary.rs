@@ -4,7 +4,7 @@ use crate::record::head::About;
 use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::{Value as Json, json};
 use signorini_mechanics::scene::{Kind, Scene, State};
-use signorini_mechanics::step::{Ledger, Stepper, Verdict};
+use signorini_mechanics::step::{Ledger, Stepper, Unresolved, Verdict};
 use std::collections::BTreeMap;
 
 /// How a run ended.
@@ -41,6 +41,12 @@ pub struct Summary {
     pub worst_relative: f64,
     /// The constraint to blame in the step with the largest error.
     pub worst_name: String,
+    /// Largest velocity by which a constraint was wrong in a step, m/s.
+    #[serde(default)]
+    pub worst_velocity: f64,
+    /// Sum of the velocities by which constraints were wrong in each step, m/s: what bodies may have crept by in a second.
+    #[serde(default)]
+    pub velocity_sum: f64,
     /// Deepest overlap, m.
     #[serde(deserialize_with = "number")]
     pub penetration: f64,
@@ -142,6 +148,8 @@ impl Summary {
             worst_joule: 0.0,
             worst_relative: 0.0,
             worst_name: "nothing".into(),
+            worst_velocity: 0.0,
+            velocity_sum: 0.0,
             penetration: 0.0,
             energy: Ledger::default(),
             ledger: 0.0,
@@ -173,6 +181,8 @@ impl Summary {
             self.worst_joule = verdict.error.joule;
             self.worst_name = verdict.worst_name(scene);
         }
+        self.worst_velocity = self.worst_velocity.max(verdict.error.velocity);
+        self.velocity_sum += verdict.error.velocity;
         let throughput = verdict.energy.throughput;
         if throughput > 0.0 {
             self.ledger = self.ledger.max(verdict.energy.residual().abs() / throughput);
@@ -240,12 +250,16 @@ impl Summary {
         if self.not_accepted > 0 {
             line += &format!("  {} step{} NOT accepted", self.not_accepted, if self.not_accepted == 1 { "" } else { "s" });
         }
+        if self.velocity_sum > 0.0 {
+            line += &format!("  velocities wrong by {:.0e} m/s at most, {:.0e} in sum", self.worst_velocity, self.velocity_sum);
+        }
         line += &self.scheme.line(self.steps, self.time);
         line += &format!("  {:.0} steps/s", self.rate());
         if let Some(overlap) = &self.overlap {
             line += &format!("\nnot accepted {overlap}");
         }
-        for reason in &self.refusals.worst {
+        let told = |reason: &str| self.overlap.as_deref().is_some_and(|first| first.ends_with(reason));
+        for reason in self.refusals.worst.iter().filter(|reason| !told(reason)) {
             line += &format!("\nnot accepted, at worst at t = {:.4} s: {reason}", self.refusals.worst_time);
         }
         match &self.note {
@@ -291,7 +305,8 @@ impl Summary {
             "bodies": self.bodies,
             "joints": self.joints,
             "contacts_mean": if self.steps > 0 { self.contacts as f64 / self.steps as f64 } else { 0.0 },
-            "error": {"worst_joule": self.worst_joule, "worst_relative": self.worst_relative, "worst_name": self.worst_name},
+            "error": {"worst_joule": self.worst_joule, "worst_relative": self.worst_relative, "worst_name": self.worst_name,
+                      "worst_velocity": self.worst_velocity, "velocity_sum": self.velocity_sum},
             "scheme": self.scheme,
             "penetration_max": self.penetration,
             "not_accepted": self.not_accepted,
@@ -321,7 +336,11 @@ struct Refusals {
 impl Refusals {
     fn add(&mut self, scene: &Scene, verdict: &Verdict) {
         self.steps.push(verdict.to_json(scene));
-        let ratio = verdict.error.unmet(&verdict.tolerance).map(|unmet| unmet.found / unmet.allowed).fold(0.0, f64::max);
+        let unmet = verdict.error.unmet(&verdict.tolerance).map(|unmet| unmet.found / unmet.allowed);
+        let overlap = verdict.overlap.map(|overlap| overlap.excess());
+        let turn = verdict.unresolved.map(|unresolved| unresolved.turn / Unresolved::LARGEST_TURN);
+        // What is refused for no figure (contradicting constraints) counts as much as what just fails.
+        let ratio = unmet.chain(overlap).chain(turn).fold(1.0, f64::max);
         if ratio > self.worst_ratio {
             (self.worst_ratio, self.worst_time) = (ratio, verdict.time);
             self.worst = verdict.reasons(scene);

@@ -105,7 +105,13 @@ pub struct Residual {
     pub worst_row: usize,
     /// The block with the largest δu.
     pub max_velocity_error_block: usize,
+    /// The least mass that a row moves, `1/max a`, kg or kg m²; 0 if it is not known.
+    #[serde(default)]
+    pub lightest: f64,
 }
+
+/// Errors below the energy of the lightest row at this part of the velocity tolerance are accepted, however small the scale is.
+const FLOOR: f64 = 1e-3;
 
 impl Residual {
     /// `joule / scale` (0 for 0/0).
@@ -120,12 +126,20 @@ impl Residual {
 
     /// Local sum, estimate and velocities are all within the tolerance.
     pub fn accepted(&self, tolerance: &Tolerance) -> bool {
-        self.accepted_locally(tolerance) && self.estimate_relative() <= tolerance.largest_bound()
+        let small = self.estimate_relative() <= tolerance.largest_bound() || self.estimate <= self.floor(tolerance);
+        self.accepted_locally(tolerance) && small
+    }
+
+    /// An energy that is always accepted, J: below it no row can be wrong by more than a thousandth of the velocity tolerance
+    /// (`u² ≤ a · 2 joule`), so that rounding is not measured against rounding.
+    pub fn floor(&self, tolerance: &Tolerance) -> f64 {
+        0.5 * self.lightest * (FLOOR * tolerance.velocity).powi(2)
     }
 
     /// Local sum and velocities are within the tolerance, whatever the estimate.
     pub fn accepted_locally(&self, tolerance: &Tolerance) -> bool {
-        self.relative() <= tolerance.relative && self.velocity <= tolerance.velocity && self.momentum_velocity <= tolerance.velocity
+        let small = self.relative() <= tolerance.relative || self.joule <= self.floor(tolerance);
+        small && self.velocity <= tolerance.velocity && self.momentum_velocity <= tolerance.velocity
     }
 }
 
@@ -164,6 +178,8 @@ impl Residual {
     /// assert_eq!((unmet.len(), unmet[0].found, unmet[0].allowed), (1, 1e-3, 1e-8));
     /// ```
     pub fn unmet(&self, tolerance: &Tolerance) -> impl Iterator<Item = Unmet> + use<> {
+        let Residual { joule, estimate, .. } = *self;
+        let floor = self.floor(tolerance);
         [
             (Criterion::Energy, self.relative(), tolerance.relative),
             (Criterion::Velocity, self.velocity, tolerance.velocity),
@@ -172,6 +188,11 @@ impl Residual {
         ]
         .into_iter()
         .filter(|(_, found, allowed)| !(found <= allowed))
+        .filter(move |(criterion, ..)| match criterion {
+            Criterion::Energy => !(joule <= floor),
+            Criterion::Estimate => !(estimate <= floor),
+            Criterion::Velocity | Criterion::Momentum => true,
+        })
         .map(|(criterion, found, allowed)| Unmet { criterion, found, allowed })
     }
 }
@@ -186,6 +207,8 @@ pub struct PreparedProblem {
     factor: CliqueFactor,
     a: Vec<f64>,
     scale: f64,
+    /// The least mass that a row moves, kg or kg m².
+    lightest: f64,
     free: f64,
     /// J H⁻¹ k: the local velocities that no reaction has touched (m).
     unheld: Vec<f64>,
@@ -248,6 +271,7 @@ impl PreparedProblem {
             self.a.push(range.map(|i| reduced.W.get(i, i)).sum::<f64>() / d);
         }
         mend_diagonal(&mut self.a);
+        self.lightest = lightest(&self.a);
         reset(&mut self.zero, reduced.rows());
         self.u.clear();
         self.u.extend_from_slice(&reduced.q);
@@ -281,7 +305,7 @@ impl PreparedProblem {
     pub fn local_residual(&mut self, problem: &Problem, solution: &Solution) -> Residual {
         problem.local_velocities(&solution.v, &solution.r, &mut self.u);
         let local = local_error(&problem.laws, &problem.J.row_starts, &self.a, &self.u, &solution.r);
-        guard(Residual { scale: self.scale, estimate: f64::INFINITY, ..local })
+        guard(Residual { scale: self.scale, estimate: f64::INFINITY, lightest: self.lightest, ..local })
     }
 
     /// As [`PreparedProblem::local_residual`], and as [`PreparedProblem::error`] where that is within the tolerance.
@@ -326,8 +350,8 @@ impl PreparedProblem {
         }
         // Where the scale is rounding, so is most of the local error: the rest is the method's.
         if error.momentum == 0.0 && self.scale <= ROUNDING_SCALE_RATIO * rounding {
-            let Residual { scale, estimate, .. } = error;
-            error = Residual { scale, estimate, ..clean };
+            let Residual { scale, estimate, lightest, .. } = error;
+            error = Residual { scale, estimate, lightest, ..clean };
         }
         guard(error)
     }
@@ -336,7 +360,7 @@ impl PreparedProblem {
     pub fn error_reduced(&mut self, reduced: &Reduced, r: &[f64]) -> Residual {
         reduced.local_velocities(r, &mut self.u);
         let mut error = local_error(&reduced.laws, &reduced.row_starts, &self.a, &self.u, r);
-        error.scale = self.scale;
+        (error.scale, error.lightest) = (self.scale, self.lightest);
         for (i, u) in self.u.iter_mut().enumerate() {
             let (columns, values) = reduced.W.row(i);
             let terms: f64 = columns.iter().zip(values).map(|(&j, w)| (w * r[j as usize]).abs()).sum();
@@ -390,6 +414,7 @@ impl PreparedProblem {
         let blocks = self.a.iter_mut().zip(problem.J.row_starts.windows(2));
         blocks.for_each(|(a, starts)| *a /= (starts[1] - starts[0]) as f64);
         mend_diagonal(&mut self.a);
+        self.lightest = lightest(&self.a);
     }
 
     /// The trace of `J_k H⁻¹ J_kᵀ = (L⁻¹J_kᵀ)ᵀ (L⁻¹J_kᵀ)`, if the block holds all unknowns of small cliques, one clique after the other.
@@ -504,6 +529,12 @@ fn less_rounding(problem: &Problem, a: &[f64], Solution { v, r }: &Solution, u: 
 fn reset(x: &mut Vec<f64>, n: usize) {
     x.clear();
     x.resize(n, 0.0);
+}
+
+/// The least mass that a row moves.
+fn lightest(a: &[f64]) -> f64 {
+    let most = a.iter().fold(0.0f64, |most, a| most.max(*a));
+    if most > 0.0 { 1.0 / most } else { 0.0 }
 }
 
 /// A block that nothing moves has no effective mass of its own: it is judged with the mean one.

@@ -550,6 +550,7 @@ fn joined(a: Report, b: Report) -> Report {
         worst_block: worst.worst_block,
         worst_row: worst.worst_row,
         max_velocity_error_block: fastest,
+        lightest: x.lightest.min(y.lightest),
     };
     sum
 }
