@@ -10,6 +10,7 @@
 mod act;
 mod measure;
 
+pub use act::{remove, spawn};
 pub use measure::{Past, Sense, coordinate};
 
 use crate::scene::formula::is_true;

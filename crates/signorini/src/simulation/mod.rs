@@ -2,6 +2,7 @@
 
 mod contacts;
 mod error;
+mod react;
 #[cfg(feature = "record")]
 mod record;
 mod save;
@@ -9,6 +10,7 @@ mod views;
 
 pub use contacts::{ContactPoint, ContactStatus, ForceBetween};
 pub use error::{Handle, SimulationError};
+pub use react::EventView;
 pub use views::{BodyView, JointView, MotorMut, MotorView};
 
 use glam::DVec3;
@@ -121,6 +123,7 @@ impl Simulation {
             #[cfg(feature = "record")]
             recording: None,
         };
+        simulation.stepper.begin(&simulation.scene, &mut simulation.state);
         simulation.refresh();
         Ok(simulation)
     }
@@ -223,11 +226,12 @@ impl Simulation {
         Ok(verdict)
     }
 
-    /// Steps until the time is `t` (s), to within a billionth of a step; the first error ends it.
+    /// Steps until the time is `t` (s), to within a billionth of a step; the first error ends it, and an event that stops the run does
+    /// ([`Simulation::stopped`]).
     pub fn run_until(&mut self, t: f64) -> Result<Stretch, SimulationError> {
         let mut stretch = Stretch { steps: 0, not_accepted: 0, worst: None };
         // A NaN takes no step.
-        while self.time() < t - 1e-9 * self.stepper.settings.h {
+        while self.time() < t - 1e-9 * self.stepper.settings.h && self.state.orders.stopped.is_none() {
             let verdict = self.step()?;
             stretch.steps += 1;
             stretch.not_accepted += u64::from(!verdict.accepted);
@@ -272,6 +276,10 @@ impl Simulation {
     pub fn motor_mut(&mut self, motor: impl Handle<MotorId>) -> Result<MotorMut<'_>, SimulationError> {
         let id = motor.resolve(&self.scene)?;
         self.changed = true;
+        // Who speaks last is heard.
+        if let Some(order) = self.state.orders.motors.get_mut(id.index()) {
+            order.told = None;
+        }
         Ok(MotorMut { motor: &mut self.scene.motors[id.index()] })
     }
 
