@@ -124,7 +124,7 @@ fn runs_of_other_integrators_are_recorded_too() {
 
 /// The mean colour of the pixels around a place of the world.
 fn color_at(image: &Image, record: &Record, point: DVec3) -> Vec3 {
-    let camera = picture::camera(&record.head, image.width as f64 / image.height as f64);
+    let camera = picture::camera(&record.head, image.width as f64 / image.height as f64, &picture::View::default());
     let forward = (camera.target - camera.eye).normalize();
     let right = forward.cross(camera.up).normalize();
     let seen = point - camera.eye;

@@ -17,7 +17,7 @@ pub(super) fn act(scene: &Scene, sense: &Sense<'_>, state: &mut State, (event, a
             happened.changed = true;
         }
         Action::Force(force, on) => {
-            state.orders.switch_force(scene, *force, *on);
+            state.orders.switch_force(*force, *on);
             happened.changed = true;
         }
         Action::Contact(a, b, on) => state.orders.switch_contact(*a, *b, *on),

@@ -78,7 +78,7 @@ impl Simulation {
     /// Switches a force on or off from the next step on.
     pub fn switch_force(&mut self, force: impl Handle<ForceId>, on: bool) -> Result<(), SimulationError> {
         let id = force.resolve(&self.scene)?;
-        self.state.orders.switch_force(&self.scene, id, on);
+        self.state.orders.switch_force(id, on);
         Ok(())
     }
 
