@@ -12,7 +12,7 @@ use signorini::problem::{Law, Problem, Rows, Solution};
 const GRAVITY: f64 = 9.81;
 /// Gaps below this become contacts unless said otherwise, m.
 pub const MARGIN: f64 = 0.01;
-/// Radius of the spheres, m, and their density, kg/m³ [Mangoni2018, table 5.2].
+/// Radius of the spheres, m, and their density, kg/m³ (Mangoni2018, table 5.2).
 const RADIUS: f64 = 0.035;
 const DENSITY: f64 = 1000.0;
 /// Radius of the container, m.

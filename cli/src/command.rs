@@ -1,7 +1,7 @@
 //! The command line as a whole: its subcommands, and which function runs each.
 
-use crate::{check, codegen, compare, convert, demo, picture, replay, run, schema, solve, view};
-use clap::{Parser, Subcommand};
+use crate::{check, codegen, compare, completions, convert, demo, picture, replay, run, schema, solve, sweep, view};
+use clap::{CommandFactory, Parser, Subcommand};
 use std::ffi::OsString;
 use std::process::ExitCode;
 
@@ -18,6 +18,8 @@ enum Command {
     Demo(demo::Arguments),
     /// Simulate a scene file; say how wrong every step was; check the facts it states.
     Run(run::Arguments),
+    /// Run a scene with many values of its parameters; what is done is kept, and `--task K` runs one of them for an array of jobs.
+    Sweep(sweep::Arguments),
     /// Show a recorded run in the browser, growing while the run goes on; on 127.0.0.1 alone.
     View(view::Arguments),
     /// Draw a picture, an animation or a plot of a recorded run; needs no display.
@@ -36,8 +38,14 @@ enum Command {
     Schema,
     /// Solve problems from files and say in joules how wrong the answers are.
     Solve(solve::Arguments),
+    /// Run scenes with known answers: value, reference, error, what is allowed and why.
+    Validate(signorini_validate::Arguments),
     /// Write the accelerations of a mechanism as C99 or Rust for a real-time target.
     Codegen(codegen::Arguments),
+    /// Print what a shell needs to complete the command line: bash, zsh, fish, elvish, powershell.
+    Completions(completions::Completions),
+    /// Print the manual page, or write one for each subcommand.
+    Man(completions::Man),
     /// Measure a method: speed, iterations, accuracy, beside the published figures.
     #[cfg(feature = "bench")]
     Bench(signorini_bench::Arguments),
@@ -49,6 +57,7 @@ pub fn main(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
     match Arguments::parse_from(arguments).command {
         Command::Demo(arguments) => demo::run(&arguments),
         Command::Run(arguments) => run::run(&arguments),
+        Command::Sweep(arguments) => sweep::run(&arguments),
         Command::View(arguments) => view::run(&arguments),
         Command::Picture(arguments) => picture::run(&arguments),
         Command::Compare(arguments) => compare::run(&arguments),
@@ -58,7 +67,10 @@ pub fn main(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
         Command::Replay(arguments) => replay::run(&arguments),
         Command::Schema => schema::run(),
         Command::Solve(arguments) => solve::run(&arguments),
+        Command::Validate(arguments) => signorini_validate::run(&arguments),
         Command::Codegen(arguments) => codegen::run(&arguments),
+        Command::Completions(arguments) => completions::completions(&arguments, Arguments::command()),
+        Command::Man(arguments) => completions::man(&arguments, Arguments::command()),
         #[cfg(feature = "bench")]
         Command::Bench(arguments) => signorini_bench::run(&arguments),
     }

@@ -83,7 +83,8 @@ fn compare(arguments: &Arguments) -> Result<(), String> {
 
 /// The quantities that both runs have: places of bodies, and channels.
 fn common(a: &Record, b: &Record) -> Vec<String> {
-    let moving = |record: &Record| -> Vec<String> { record.head.moving.iter().map(|&i| record.head.bodies[i as usize].name.clone()).collect() };
+    let moving =
+        |record: &Record| -> Vec<String> { record.head.moving.iter().map(|&i| record.head.bodies[i as usize].name.clone()).collect() };
     let others = moving(b);
     let bodies = moving(a).into_iter().filter(|n| others.contains(n)).take(200);
     let places = bodies.flat_map(|n| ["x", "y", "z"].map(|axis| format!("{n}.{axis}")));

@@ -4,6 +4,7 @@ pub mod check;
 pub mod codegen;
 pub mod command;
 pub mod compare;
+pub mod completions;
 pub mod convert;
 pub mod demo;
 pub mod picture;
@@ -15,6 +16,7 @@ pub mod run;
 pub mod schema;
 mod serve;
 pub mod solve;
+pub mod sweep;
 pub mod view;
 
 pub(crate) use signorini_files::{builtin, fclib, load, robot, scenefile, step_snapshot};

@@ -1,23 +1,24 @@
 //! The bound on the velocity error, on real iterates of real problems: sweeps cut off after 1 … 500.
 
+mod collection;
+
 use signorini::math::dot;
 use signorini::problem::files::Input;
 use signorini::problem::{PreparedProblem, Solution};
 use signorini::solve::{Method, StoppingCriteria};
-use std::path::Path;
 
 /// `½‖v − v*‖²_H ≤ bound` with the reference's impulses, always; with the estimate in their place it is never below a tenth of the
 /// truth, and not below the truth itself on 99 of 100 iterates. It is not too wide either where it decides: at iterates that
 /// are locally good (1e-6) it stays within a factor ten of the bound with the reference's impulses on most.
 #[test]
 fn the_bound_is_one_and_its_estimate_is_safe() {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../shared/corpus-chrono");
-    let Ok(entries) = std::fs::read_dir(&folder) else {
-        println!("skipped: no corpus beside the repository");
+    let files = collection::files("corpus-chrono");
+    collection::ran("bound", "corpus-chrono", files.len());
+    if files.is_empty() {
         return;
-    };
+    }
     let (mut total, mut safe, mut good, mut near, mut blind) = (0, 0, 0, 0, 0.0f64);
-    for path in entries.map(|e| e.expect("a folder can be listed").path()).filter(|p| p.extension().is_some_and(|e| e == "hdf5")) {
+    for path in files {
         let name = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
         // Impulses of 1e16 on masses of 1e2: the reference itself satisfies the dynamics to 5e-6 only.
         if name.starts_with("stack15_ratio10") {

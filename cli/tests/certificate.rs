@@ -1,12 +1,13 @@
 //! The certificate on stored problems, under the convex law: upper end over truth at iterates that are accepted to 1e-4 and 1e-8.
 //! Without `SIGNORINI_LONG` the small files alone.
 
+mod collection;
+
 use signorini::math::dot;
 use signorini::problem::files::Input;
 use signorini::problem::{Problem, Solution, Tolerance};
 use signorini::solve::certificate::{Certifier, Standing};
 use signorini::solve::{Method, Status, StoppingCriteria};
-use std::path::Path;
 
 fn apart(problem: &Problem, a: &[f64], b: &[f64]) -> f64 {
     let wrong: Vec<f64> = a.iter().zip(b).map(|(a, b)| a - b).collect();
@@ -17,15 +18,12 @@ fn apart(problem: &Problem, a: &[f64], b: &[f64]) -> f64 {
 
 #[test]
 fn upper_ends_over_the_truth_on_stored_problems() {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../shared/corpus-chrono");
-    let Ok(entries) = std::fs::read_dir(&folder) else {
-        println!("skipped: no corpus beside the repository");
+    let paths = collection::files("corpus-chrono");
+    collection::ran("certificate", "corpus-chrono", paths.len());
+    if paths.is_empty() {
         return;
-    };
+    }
     let long = std::env::var_os("SIGNORINI_LONG").is_some();
-    let mut paths: Vec<_> = entries.map(|e| e.expect("a folder can be listed").path()).collect();
-    paths.retain(|p| p.extension().is_some_and(|e| e == "hdf5"));
-    paths.sort();
     for tol in [1e-4, 1e-8] {
         let (mut ratios, mut unknown, mut below) = (Vec::new(), 0, Vec::new());
         for path in &paths {

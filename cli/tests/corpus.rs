@@ -2,6 +2,7 @@
 //!
 //! The quick files always; `SIGNORINI_SLOW=1` for all of them.
 
+mod collection;
 mod independent_residual;
 
 use serde_json::Value;
@@ -14,26 +15,9 @@ use std::process::{Command, Output};
 /// Files above this size are slow.
 const QUICK: u64 = 300_000;
 
-/// All problem files of a collection, sorted; none if it is not there.
-fn collection(name: &str) -> Vec<PathBuf> {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../shared").join(name);
-    let mut files = Vec::new();
-    let mut folders = vec![root.clone()];
-    while let Some(folder) = folders.pop() {
-        let Ok(entries) = std::fs::read_dir(&folder) else { continue };
-        for path in entries.map(|entry| entry.unwrap().path()) {
-            if path.is_dir() {
-                folders.push(path);
-            } else if path.extension().is_some_and(|e| e == "dat" || e == "hdf5") {
-                files.push(path);
-            }
-        }
-    }
-    if files.is_empty() {
-        println!("skipped: no {}", root.display());
-    }
-    files.sort();
-    files
+/// The files of both collections.
+fn both() -> Vec<PathBuf> {
+    collection::files("corpus").into_iter().chain(collection::files("corpus-chrono")).collect()
 }
 
 fn quick(files: Vec<PathBuf>) -> Vec<PathBuf> {
@@ -67,7 +51,7 @@ fn is_rolling(file: &Path) -> bool {
 #[test]
 fn every_file_loads_or_says_in_one_line_why_not() {
     let mut loaded = 0;
-    for file in collection("corpus").into_iter().chain(collection("corpus-chrono")) {
+    for file in both() {
         match load(&file, None) {
             Ok(stored) => {
                 assert!(!is_rolling(&file));
@@ -82,7 +66,7 @@ fn every_file_loads_or_says_in_one_line_why_not() {
             }
         }
     }
-    println!("{loaded} files loaded");
+    collection::ran("loading", "corpus and corpus-chrono", loaded);
 }
 
 /// What is printed is what anybody finds who takes the output file and the formulas.
@@ -117,8 +101,10 @@ fn judged_alike(file: &Path, law: &str) {
 }
 
 #[test]
-fn the_printed_joules_are_those_an_outsider_finds() {
-    for file in quick(collection("corpus").into_iter().chain(collection("corpus-chrono")).collect()) {
+fn the_printed_joules_are_those_of_independent_code() {
+    let files = quick(both());
+    collection::ran("printed joules", "corpus and corpus-chrono", files.len());
+    for file in files {
         if load(&file, None).is_ok() {
             for law in ["cone", "coulomb"] {
                 judged_alike(&file, law);
@@ -130,7 +116,9 @@ fn the_printed_joules_are_those_an_outsider_finds() {
 /// The stored references of the associated law are solutions.
 #[test]
 fn references_are_judged_as_solutions() {
-    for file in collection("corpus-chrono") {
+    let files = collection::files("corpus-chrono");
+    collection::ran("references", "corpus-chrono", files.len());
+    for file in files {
         let stored = load(&file, None).unwrap();
         let Input::Problem(problem) = stored.input.associated() else { panic!("{} has velocities", file.display()) };
         let reference = stored.solution.expect("a reference is stored");
@@ -152,7 +140,7 @@ fn references_are_judged_as_solutions() {
 
 #[test]
 fn a_file_without_solution_has_answers_in_its_own_rows() {
-    for file in quick(collection("corpus-chrono")).into_iter().filter(|f| f.to_string_lossy().contains("mu0_")) {
+    for file in quick(collection::files("corpus-chrono")).into_iter().filter(|f| f.to_string_lossy().contains("mu0_")) {
         let out = temporary(&format!("rows-{}", file.file_name().unwrap().to_string_lossy()));
         let output = solve(&file, &["--solver", "psor", "--max-work", "5", "--out", out.to_str().unwrap()]);
         assert!(output.status.code() == Some(0) || output.status.code() == Some(3), "{output:?}");
@@ -177,8 +165,7 @@ fn a_file_without_solution_has_answers_in_its_own_rows() {
 #[test]
 fn broken_files_of_others_are_refused_or_sound() {
     for (name, stride) in [("brick_mu0__first.hdf5", 11), ("LMGC_GFC3D-i00501-4-00000.hdf5", 211)] {
-        let all = collection("corpus").into_iter().chain(collection("corpus-chrono"));
-        for file in all.filter(|file| file.ends_with(name)) {
+        for file in both().into_iter().filter(|file| file.ends_with(name)) {
             let whole = std::fs::read(file).unwrap();
             for at in (0..whole.len()).step_by(stride) {
                 for bad in [0x00, 0xff, whole[at] ^ 0x10] {

@@ -39,11 +39,13 @@ unsafe impl GlobalAlloc for Counting {
     unsafe fn alloc(&self, memory: Layout) -> *mut u8 {
         let now = NOW.fetch_add(memory.size(), Ordering::Relaxed) + memory.size();
         PEAK.fetch_max(now, Ordering::Relaxed);
+        // SAFETY: the caller's promise.
         unsafe { System.alloc(memory) }
     }
 
     unsafe fn dealloc(&self, pointer: *mut u8, memory: Layout) {
         NOW.fetch_sub(memory.size(), Ordering::Relaxed);
+        // SAFETY: the caller's promise.
         unsafe { System.dealloc(pointer, memory) }
     }
 }

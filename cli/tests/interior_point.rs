@@ -1,5 +1,7 @@
 //! `interior-point` on real problems: the stored ones of a folder beside the repository, skipped if it is absent.
 
+mod collection;
+
 use signorini::problem::files::Input;
 use signorini::problem::{Problem, Solution, Tolerance};
 use signorini::solve::interior_point::{InteriorPoint, Settings, Warm};
@@ -10,15 +12,9 @@ use std::path::{Path, PathBuf};
 const ROWS: usize = 4000;
 
 fn files() -> Vec<PathBuf> {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../shared/corpus-chrono");
-    let Ok(entries) = std::fs::read_dir(&folder) else {
-        println!("skipped: no folder {}", folder.display());
-        return Vec::new();
-    };
-    let mut out: Vec<PathBuf> = entries.filter_map(|e| e.ok().map(|e| e.path())).collect();
-    out.retain(|p| p.extension().is_some_and(|e| e == "hdf5"));
-    out.sort();
-    out
+    let files = collection::files("corpus-chrono");
+    collection::ran("interior_point", "corpus-chrono (up to 4000 rows)", files.len());
+    files
 }
 
 fn read(path: &Path) -> Option<(Problem, Solution)> {

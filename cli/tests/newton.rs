@@ -1,5 +1,7 @@
 //! `newton` on real problems: the stored ones of folders beside the repository, skipped if they are absent.
 
+mod collection;
+
 use serde_json::Value;
 use signorini::problem::files::Input;
 use signorini::problem::literature;
@@ -8,29 +10,16 @@ use signorini::solve::newton::{Newton, Settings};
 use signorini::solve::{ReducedSolver, Report, Solver, Status, StoppingCriteria};
 use signorini_bench::newton::wanted;
 use signorini_files::load::load;
-use std::path::{Path, PathBuf};
 use std::process::Command;
 
 /// Files that take more factorizations than [`wanted`], and the most that they may take. `RockPile`: what two attempts in vain and
 /// the careful one take.
 const MORE: [(&str, u64); 1] = [("RockPile", 3000)];
 
-fn collection(folder: &str) -> Vec<PathBuf> {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../shared").join(folder);
-    let Ok(entries) = std::fs::read_dir(&folder) else {
-        println!("skipped: no folder {}", folder.display());
-        return Vec::new();
-    };
-    let mut out: Vec<PathBuf> = entries.filter_map(|e| e.ok().map(|e| e.path())).collect();
-    out.retain(|p| p.extension().is_some_and(|e| e == "hdf5" || e == "dat"));
-    out.sort();
-    out
-}
-
 /// Files of Siconos' collection under the true law; `RockPile`, which takes seconds, only when asked for.
 fn files() -> Vec<(String, Input)> {
     let slow = std::env::var_os("SIGNORINI_SLOW").is_some();
-    let paths = ["fc2d", "fc3d", "gfc2d", "gfc3d"].into_iter().flat_map(|kind| collection(&format!("corpus/{kind}")));
+    let paths = ["fc2d", "fc3d", "gfc2d", "gfc3d"].into_iter().flat_map(|kind| collection::files(&format!("corpus/{kind}")));
     let named = paths.map(|p| (p.file_name().unwrap().to_string_lossy().into_owned(), p));
     named
         .filter(|(name, _)| slow || !name.contains("RockPile"))
@@ -69,6 +58,7 @@ fn every_file_is_solved_cold_in_few_factorizations() {
             count += 1;
         }
     }
+    collection::ran("newton, cold", "corpus", count);
     assert!(20 * finest >= 19 * count, "{finest} of {count} to 1e-12");
 }
 
@@ -77,7 +67,7 @@ fn the_work_does_not_depend_on_the_order_of_the_contacts() {
     if files().is_empty() {
         return;
     }
-    let corpus = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../shared/corpus");
+    let corpus = collection::folder("corpus");
     let bench = |only: &str, more: &[&str]| -> Vec<Value> {
         let mut command = Command::new(env!("CARGO_BIN_EXE_signorini"));
         command.args(["bench", "newton", "--json", "--repeat", "1", "--only", only, "--corpus"]).arg(&corpus).args(more);
@@ -98,11 +88,13 @@ fn the_work_does_not_depend_on_the_order_of_the_contacts() {
 #[test]
 fn small_problems_of_chrono_are_solved_under_the_true_law() {
     let small = ["balls_64", "ballsnarrow", "brick", "stack15", "chain50", "fourbars"];
-    for path in collection("corpus-chrono") {
+    let mut ran = 0;
+    for path in collection::files("corpus-chrono") {
         let name = path.file_stem().unwrap().to_string_lossy().into_owned();
         if !small.iter().any(|s| name.starts_with(s)) {
             continue;
         }
+        ran += 1;
         let input = load(&path, None).unwrap().input.true_friction();
         let mut solution = Solution::zero(input.n(), input.rows());
         let report = solve(&input, Tolerance::default(), None, &mut solution);
@@ -121,4 +113,5 @@ fn small_problems_of_chrono_are_solved_under_the_true_law() {
             assert!(problem.J.blocks().all(|block| u[block.first].abs() < 2e-6), "{name}: {u:?}");
         }
     }
+    collection::ran("newton, true law", "corpus-chrono", ran);
 }

@@ -1,5 +1,7 @@
 //! `pivot` on the stored problems, friction by pyramids; the collections are looked for beside the repository.
 
+mod collection;
+
 use signorini::problem::files::Input;
 use signorini::problem::{PreparedProblem, Solution};
 use signorini::solve::pivot::{Pivot, Settings, pyramid_reduced};
@@ -10,14 +12,7 @@ use std::path::PathBuf;
 
 /// The files of a folder beside the repository, sorted; none (and a line that says so) if it is not there.
 fn files(folder: &str) -> Vec<PathBuf> {
-    let path = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../shared").join(folder);
-    let Ok(entries) = std::fs::read_dir(&path) else {
-        println!("skipped: no folder {}", path.display());
-        return Vec::new();
-    };
-    let mut out: Vec<PathBuf> = entries.filter_map(|e| e.ok().map(|e| e.path())).collect();
-    out.sort();
-    out
+    collection::files(folder)
 }
 
 /// The largest number of unilateral rows here; `signorini bench pivot --corpus DIR` shows the rest in minutes.
@@ -38,7 +33,7 @@ fn every_semidefinite_problem_is_exact_and_agrees_with_the_interior_point() {
             }
         }
     }
-    println!("{seen} problems");
+    collection::ran("pivot against the interior point", "corpus and corpus-chrono", seen);
 }
 
 fn solve_all(folder: &str) -> (usize, Vec<(String, Report)>) {
@@ -62,6 +57,7 @@ fn solve_all(folder: &str) -> (usize, Vec<(String, Report)>) {
 fn complementarity_problems_of_every_kind_are_solved() {
     // Of 13, 10 and 4 readable files the best pivoting methods of Siconos solve 10, 9 and 4.
     for (folder, wanted) in [("corpus/lcp", 12), ("corpus/mlcp", 10), ("corpus/relay", 4), ("corpus/gmp", 4)] {
+        collection::ran("pivot", folder, files(folder).len());
         if files(folder).is_empty() {
             continue;
         }

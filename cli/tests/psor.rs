@@ -1,16 +1,17 @@
 //! `psor` on the collections beside the repository; skipped, with a line that says so, where they are absent.
 
+mod collection;
+
 use signorini::math::dot;
 use signorini::problem::files::{Input, Stored};
 use signorini::problem::{Solution, Tolerance, literature};
 use signorini::solve::psor::{Psor, Settings};
 use signorini::solve::{ReducedSolver, Solver, Status, StoppingCriteria};
-use std::path::Path;
 
-fn stored(collection: &str, name: &str) -> Option<Stored> {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../shared").join(collection).join(name);
+fn stored(folder: &str, name: &str) -> Option<Stored> {
+    let path = collection::folder(folder).join(name);
+    collection::ran("psor", &format!("{folder}: {name}"), usize::from(path.exists()));
     if !path.exists() {
-        println!("skipped: {} is absent", path.display());
         return None;
     }
     Some(signorini_files::load::load(&path, None).expect("a file of the collection"))

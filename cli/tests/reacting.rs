@@ -41,9 +41,11 @@ fn run(name: &str, rest: &str) -> (bool, String) {
 #[test]
 fn formulas_drive_motors_in_units_and_in_plain_numbers() {
     // A spring of 200 N/m and a damper of 40 N s/m by formula, and the weight: rest at −m g/k, critically damped.
-    for (name, force) in
-        [("units", "-200 N/m*rail.slide - 40 N s/m*rail.rate"), ("plain", "-200*rail.slide - 40*rail.rate"), ("set", "-k*weight.z - 40*rail.rate")]
-    {
+    for (name, force) in [
+        ("units", "-200 N/m*rail.slide - 40 N s/m*rail.rate"),
+        ("plain", "-200*rail.slide - 40*rail.rate"),
+        ("set", "-k*weight.z - 40*rail.rate"),
+    ] {
         let head = if name == "set" { "[parameters]\nk = 200\n" } else { "" };
         let rest = format!(
             r#"{head}
@@ -97,7 +99,11 @@ fn wrong_formulas_are_answered_at_their_place() {
         ("event", "[[event]]\nname = \"e\"\nwhen = \"t > 1 m\"\nactions = { stop = true }\n", "wanted one dimension"),
         ("action", "[[event]]\nname = \"e\"\nwhen = true\nactions = { joint = \"rail\" }\n", "`on` with a joint"),
         ("spawn", "[[event]]\nname = \"e\"\nwhen = true\nactions = { spawn = \"part\" }\n", "there is no template `part`"),
-        ("gain", "[[motor]]\nname = \"m\"\njoint = \"rail\"\nforce = 0\n[[controller]]\nname = \"c\"\nmotor = \"m\"\npid = { of = \"rail.slide\", target = 1, p = \"3 s\" }\n", "wanted a gain, N/m"),
+        (
+            "gain",
+            "[[motor]]\nname = \"m\"\njoint = \"rail\"\nforce = 0\n[[controller]]\nname = \"c\"\nmotor = \"m\"\npid = { of = \"rail.slide\", target = 1, p = \"3 s\" }\n",
+            "wanted a gain, N/m",
+        ),
         ("fact", "[[expect]]\nsensor = \"eye\"\nvalue = { at_least = 1 }\n", "there is no sensor `eye`"),
     ] {
         let (fine, said) = run(name, rest);

@@ -9,7 +9,6 @@
 Units are those of SI, vectors are along the axes of the world, quaternions are x y z w.
 """
 
-from . import _errors
 from ._batch import Batch, batch
 from ._engine import SCENES, SOLVERS, Solution, Verdict, __version__
 from ._errors import (
@@ -28,6 +27,7 @@ from ._errors import (
     UnsupportedError,
 )
 from ._problem import KINDS, Problem, read_problem, solve
+from ._record import Comparison, Page, Picture, Record, compare
 from ._scene import (
     GROUND,
     Box,
@@ -48,14 +48,17 @@ from ._scene import (
     parse,
 )
 from ._simulation import Body, ForceBetween, Joint, JointReaction, Material, Motor, Simulation, Stretch
-from ._sweep import Sweep, latin_hypercube, sweep
+from ._sweep import Sweep, latin_hypercube, monte_carlo, sweep
+
+CONTROLLER = "void(float64, CPointer(float64), CPointer(float64))"
+"""The signature of compiled controllers, as `numba.cfunc` wants it: time (s), what is observed, what is set."""
 
 __all__ = [
-    "GROUND", "KINDS", "SCENES", "SOLVERS", "Batch", "Body", "Box", "Capsule", "Compound", "Cone",
-    "Cylinder", "Drive", "ForceBetween", "Function", "HalfSpace", "HeightField", "Hull", "InputError",
-    "InternalError", "Joint", "JointReaction", "Material", "Mesh", "Motor", "NotAcceptedError",
-    "NotFoundError", "Problem", "ProblemError", "ProblemFileError", "RecordError", "RestoreError", "Scene",
-    "SceneError", "SceneFileError", "Shape", "SignoriniError", "Simulation", "Solution", "Sphere",
-    "StepError", "Stretch", "Sweep", "UnsupportedError", "Verdict", "__version__", "batch",
-    "latin_hypercube", "load", "parse", "read_problem", "solve", "sweep",
+    "Batch", "Body", "Box", "CONTROLLER", "Capsule", "Comparison", "Compound", "Cone", "Cylinder", "Drive",
+    "ForceBetween", "Function", "GROUND", "HalfSpace", "HeightField", "Hull", "InputError", "InternalError",
+    "Joint", "JointReaction", "KINDS", "Material", "Mesh", "Motor", "NotAcceptedError", "NotFoundError",
+    "Page", "Picture", "Problem", "ProblemError", "ProblemFileError", "Record", "RecordError", "RestoreError",
+    "SCENES", "SOLVERS", "Scene", "SceneError", "SceneFileError", "Shape", "SignoriniError", "Simulation",
+    "Solution", "Sphere", "StepError", "Stretch", "Sweep", "UnsupportedError", "Verdict", "__version__",
+    "batch", "compare", "latin_hypercube", "load", "monte_carlo", "parse", "read_problem", "solve", "sweep",
 ]

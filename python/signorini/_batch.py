@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Any, Callable, Iterator
+from typing import Any, Iterator, Sequence
 
 import numpy as np
 
 from . import _engine
 from ._errors import InputError
 from ._scene import Scene
-from ._simulation import Simulation, read
+from ._engine import Verdict
+from ._simulation import FIGURES, Simulation, _address
 
 INPUTS = ("torque", "target", "speed")
-FIGURES = ("mu", "restitution", "compliance", "damping")
 
 
 class Batch:
@@ -30,8 +30,8 @@ class Batch:
 
     def __init__(self, simulations: list[Simulation]) -> None:
         self.simulations = simulations
-        self._outputs: dict[str, np.ndarray] = {}
-        self._inputs: dict[str, tuple[np.ndarray, list[Callable[[float], None]], np.ndarray]] = {}
+        self._outputs: dict[str, _engine.Watch] = {}
+        self._inputs: dict[str, _engine.Feed] = {}
 
     def __len__(self) -> int:
         return len(self.simulations)
@@ -48,51 +48,40 @@ class Batch:
         `body.NAME.position`, `joint.NAME.angle`, `energy.friction`, `time`, …; `motor.NAME.torque`, `.target` and `.speed`
         are inputs: what is written there acts in the next step (NaN leaves the motor as it is).
         """
-        what, _, rest = path.partition(".")
-        name, _, figure = rest.rpartition(".")
-        if what == "motor" and figure in INPUTS:
-            return self._input(path, [self._motor(sim, name, figure) for sim in self], np.full(len(self), np.nan))
+        if path.startswith("motor.") and path.rpartition(".")[2] in INPUTS:
+            return self._input(path)
         if path not in self._outputs:
-            self._outputs[path] = np.array([read(sim, path) for sim in self], dtype=float)
-        return self._outputs[path]
+            self._outputs[path] = _engine.Watch(self.simulations, [path], True)
+        return self._outputs[path].array
 
     def expand(self, path: str) -> np.ndarray:
         """One value per simulation of `material.NAME.mu`, `.restitution`, `.compliance` or `.damping`, to be changed."""
-        what, _, rest = path.partition(".")
-        name, _, figure = rest.rpartition(".")
-        if what not in ("material", "materials") or figure not in FIGURES:
+        if path.partition(".")[0] not in ("material", "materials"):
             raise InputError(f"`{path}` cannot be expanded: wanted material.NAME.mu or another of {', '.join(FIGURES)}")
-        now = np.array([getattr(sim.material(name), figure) for sim in self])
-        return self._input(path, [self._material(sim, name, figure) for sim in self], now)
+        return self._input(path)
 
-    def step(self, steps: int = 1) -> list[Any]:
+    def control(self, controller: Any, observe: Sequence[str] = (), act: Sequence[str] = (), *, every: float = 0.0) -> None:
+        """The same compiled controller for every simulation (see `Simulation.control`): it runs on all cores."""
+        if controller is not None and _address(controller) is None:
+            raise InputError("a batch wants a compiled controller; write Python between its steps")
+        for sim in self.simulations:
+            sim.control(controller, observe, act, every=every)
+
+    def step(self, steps: int = 1) -> list[Verdict]:
         """Steps all simulations on all cores; the verdicts on their last steps."""
         if int(steps) < 1:
             raise InputError(f"steps is {steps}, wanted at least 1")
-        for values, setters, last in self._inputs.values():
-            for changed in np.flatnonzero(~np.isnan(values) & (values != last)):
-                setters[changed](float(values[changed]))
-            last[:] = values
+        for feed in self._inputs.values():
+            feed.apply()
         verdicts = _engine.step_all(self.simulations, int(steps))
-        for path, array in self._outputs.items():
-            for i, sim in enumerate(self):
-                array[i] = read(sim, path)
+        for watch in self._outputs.values():
+            watch.update()
         return verdicts
 
-    def _input(self, path: str, setters: list[Callable[[float], None]], now: np.ndarray) -> np.ndarray:
+    def _input(self, path: str) -> np.ndarray:
         if path not in self._inputs:
-            self._inputs[path] = (now, setters, now.copy())
-        return self._inputs[path][0]
-
-    @staticmethod
-    def _motor(sim: Simulation, name: str, figure: str) -> Callable[[float], None]:
-        motor = sim.motor(name)
-        return lambda value: sim._set_motor(motor.id, figure, value)
-
-    @staticmethod
-    def _material(sim: Simulation, name: str, figure: str) -> Callable[[float], None]:
-        material = sim.material(name)
-        return lambda value: setattr(material, figure, value)
+            self._inputs[path] = _engine.Feed(self.simulations, path)
+        return self._inputs[path].array
 
 
 def batch(scene: Scene | Simulation, n: int, **settings: Any) -> Batch:

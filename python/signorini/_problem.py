@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import os
-from typing import Any, Iterable
+from typing import Any, Iterable, Mapping
 
 import numpy as np
 
 from . import _engine
 from ._engine import Solution
 from ._errors import ProblemError
-from ._scene import choose, number
+from ._scene import choose, dumps, number
 
 KINDS = ("fc2d", "fc3d", "gfc2d", "gfc3d", "lcp", "mlcp", "relay", "gmp", "soclcp", "rfc3d", "grfc3d")
 """Kinds of Siconos' text files."""
@@ -197,6 +197,7 @@ def solve(
     max_work: int | None = None,
     deadline: float | None = None,
     facets: int | None = None,
+    settings: Mapping[str, Any] | None = None,
     guess: tuple[Any, Any] | None = None,
     history: bool = False,
 ) -> Solution:
@@ -205,10 +206,20 @@ def solve(
     `solver`: one of `signorini.SOLVERS`. `tol`: largest error relative to the energy scale. `tol_velocity`: largest
     wrong velocity, m/s. `max_work`: sweeps, factorizations or pivots. `deadline`: seconds; the answer may then differ from
     run to run. `facets`: edges of the pyramid by which `pivot` replaces a cone. `guess`: v and r to begin with.
+    `history`: keep work and error along the way.
+
+    `settings` are the method's own, for the variants of the papers: `psor` has `acceleration` ("none" is the fixed-point
+    method as published, "auto", {"subspace": {"depth": 4}}, {"anderson": {"depth": 4}}), `metric` ("mean", "two-scale"),
+    `local` ("projection", "exact", "frozen", "auto"), `omega` (0…2), `joints`, `judge_every`, `parallel`; `pivot` has `facets`,
+    `swept`; `newton` has `residual`; `interior-point` has `warm`; `auto` has `certify`.
+
+        published = dict(acceleration="none", metric="mean", local="projection", joints=False)
+        s = sg.solve(p, "psor", tol=1e-6, settings=published, history=True)
     """
     for what, x in (("tol", tol), ("tol_velocity", tol_velocity)):
         if not number(x, what) > 0.0:
             raise ProblemError(f"{what} is {x}, wanted a number > 0")
     start = None if guess is None else (_vector("v", guess[0]), _vector("r", guess[1]))
     name = choose("solver", solver, _engine.SOLVERS)
-    return problem._solve(name, tol, tol_velocity, tol_bound, max_work, deadline, facets, start, history)
+    own = dict(settings or {}) if facets is None or name != "pivot" else {"facets": int(facets), **(settings or {})}
+    return problem._solve(name, tol, tol_velocity, tol_bound, max_work, deadline, dumps("settings", own), start, history)

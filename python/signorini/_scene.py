@@ -441,9 +441,7 @@ class Scene(_engine.Scene):
             settings["warm_start"] = bool(warm_start)
         if projections is not None:
             settings["projections"] = int(projections)
-        sim = Simulation(self, json.dumps(settings))
-        sim.end_time = self.end_time
-        return sim
+        return Simulation(self, json.dumps(settings), self.end_time)
 
     def __reduce__(self) -> tuple:
         rest = (self.end_time, self.about, self.source, self.notes)

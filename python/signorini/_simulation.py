@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import contextlib
+import os
 import sys
-from typing import TYPE_CHECKING, Any, Callable, NamedTuple
+import time as clock
+from typing import TYPE_CHECKING, Any, Callable, Iterator, NamedTuple, Sequence
 
 import numpy as np
 
 from . import _engine
+from ._errors import InputError
+from ._record import Page, Picture, Record, columns, display, in_notebook
 from ._scene import Drive, Key, Scene, Vector, _scene, dumps, number, quaternion, vector
 
 if TYPE_CHECKING:
@@ -62,18 +67,21 @@ class Stretch(NamedTuple):
 
 
 class _Part:
-    __slots__ = ("_sim", "id")
+    __slots__ = ("_sim", "_name", "id")
     _what = ""
 
     def __init__(self, sim: Simulation, id: int) -> None:
         self._sim = sim
+        self._name: str | None = None
         self.id = id
         """The number in the scene."""
 
     @property
     def name(self) -> str:
         """The name in the scene."""
-        return self._sim._names(self._what)[self.id]
+        if self._name is None:
+            self._name = self._sim._names(self._what)[self.id]
+        return self._name
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self.name!r})"
@@ -211,7 +219,7 @@ class Motor(_Part):
 
     @torque.setter
     def torque(self, value: float) -> None:
-        self._sim._set_motor(self.id, "torque", value)
+        self._set("torque", value)
 
     force = torque
 
@@ -223,15 +231,21 @@ class Motor(_Part):
 
     @target.setter
     def target(self, value: float) -> None:
-        self._sim._set_motor(self.id, "target", value)
+        self._set("target", value)
 
     def set_speed(self, value: float) -> None:
         """Goes at this rate, m/s or rad/s."""
-        self._sim._set_motor(self.id, "speed", value)
+        self._set("speed", value)
+
+    def _set(self, what: str, value: float) -> None:
+        self._sim._set(f"motor.{self.name}.{what}", value)
 
     def set_drive(self, drive: Drive) -> None:
         """Does this."""
         self._sim._set_drive(self.id, dumps(f"motor `{self.name}`", drive._data))
+
+
+FIGURES = ("mu", "restitution", "compliance", "damping")
 
 
 def _figure(place: int, text: str) -> property:
@@ -239,7 +253,7 @@ def _figure(place: int, text: str) -> property:
         return self._sim._material(self.id)[place]
 
     def put(self: Material, value: float) -> None:
-        self._sim._set_material(self.id, place, value)
+        self._sim._set(f"material.{self.name}.{FIGURES[place]}", value)
 
     return property(get, put, doc=text)
 
@@ -270,8 +284,8 @@ class Simulation(_engine.Simulation):
     Steps give up the interpreter's lock: simulations in several threads run beside each other.
     """
 
-    end_time: float | None = None
-    """When the scene file ends, s; none for a scene made in code."""
+    _keep: tuple[Any, ...] = ()
+    _callback: Callable[[Simulation], Any] | None = None
 
     def __repr__(self) -> str:
         return f"Simulation(t = {self.time:.6g} s, {self.steps} steps, {len(self.bodies)} bodies)"
@@ -326,31 +340,79 @@ class Simulation(_engine.Simulation):
         self.body(body).apply_torque(torque)
 
     def run(
-        self, t_end: float | None = None, *, progress: bool = False, callback: Callable[[Simulation], Any] | None = None
+        self, t_end: float | None = None, *, progress: bool | None = None,
+        callback: Callable[[Simulation], Any] | None = None,
     ) -> Stretch:
         """Steps until the time is `t_end` (s), or until the scene file ends.
 
         Ctrl-C ends it between two steps and raises KeyboardInterrupt; the state is that of the last step. `callback(sim)`
-        is called before every step: a controller. `progress` writes a line to stderr.
+        is called before every step. `progress` shows how far it is; without a word it does so in terminals and notebooks,
+        for runs that take longer than a second.
         """
         t_end = self.end_time if t_end is None else t_end
         if t_end is None:
             raise TypeError("run() wants t_end: the scene was made in code and does not say when it ends")
         t_end = number(t_end, "t_end")
-        begun, steps, refused, worst, there = self.time, 0, 0, None, False
-        while not there:
-            if callback is not None and self.time < t_end - 1e-9 * self.dt:
-                callback(self)
-            there, more, bad, verdict = self._advance(t_end, 0.0 if callback else SLICE)
-            steps, refused = steps + more, refused + bad
-            if verdict is not None and (worst is None or verdict.error_relative > worst.error_relative):
-                worst = verdict
-            if progress:
-                share = (self.time - begun) / (t_end - begun) if t_end > begun else 1.0
-                sys.stderr.write(f"\r{100 * share:5.1f} %   t = {self.time:.4g} s   {steps} steps")
-        if progress:
-            sys.stderr.write("\n")
+        steps, refused, worst, there = 0, 0, None, False
+        bar = _Progress(self.time, t_end, progress)
+        calls = [f for f in (self._callback, callback) if f is not None]
+        try:
+            while not there:
+                if calls and self.time < t_end - 1e-9 * self.dt:
+                    for call in calls:
+                        call(self)
+                there, more, bad, verdict = self._advance(t_end, 0.0 if calls else SLICE)
+                steps, refused = steps + more, refused + bad
+                if verdict is not None and (worst is None or verdict.error_relative > worst.error_relative):
+                    worst = verdict
+                bar.show(self.time, steps)
+        finally:
+            bar.end()
         return Stretch(steps, refused, worst)
+
+    def step(self) -> Verdict:
+        """Takes one step, and says how wrong it is. After an error everything is as it was."""
+        if self._callback is not None:
+            self._callback(self)
+        return self._step()
+
+    def control(
+        self, controller: Any, observe: Sequence[str] = (), act: Sequence[str] = (), *, every: float = 0.0
+    ) -> None:
+        """Lets a controller act before every step, or `every` so many seconds.
+
+        - a **C function** `void control(double t, const double *observed, double *action)`: an address, a `numba.cfunc`
+          of `signorini.CONTROLLER`, or a function of ctypes. It runs without the interpreter, also in batches. `observe`
+          names what it gets, in this order (`joint.knee.angle`, `body.crate.position`, …); `act` what it sets
+          (`motor.knee.torque`, `.target`, `.speed`, `material.wood.mu`, …).
+        - a **Python function** of the simulation: `sim.control(lambda sim: …)`.
+        - **None**: no controllers any more.
+
+            @numba.cfunc(sg.CONTROLLER)
+            def pd(t, x, u):
+                u[0] = -40 * x[0] - 2 * x[1]
+
+            sim.control(pd, observe=["joint.knee.angle", "joint.knee.rate"], act=["motor.knee.torque"])
+
+        A controller belongs to this simulation: `copy()` keeps it, a pickle of the simulation does not.
+        """
+        if controller is None:
+            self._callback, self._keep = None, ()
+            self._clear_controllers()
+            return
+        every = number(every, "every")
+        if every < 0:
+            raise InputError(f"every is {every} s, wanted ≥ 0")
+        address = _address(controller)
+        if address is not None:
+            self._control(address, list(observe), list(act), every)
+            self._keep = (*self._keep, (controller, address, list(observe), list(act), every))
+        elif callable(controller):
+            if observe or act or every:
+                raise InputError("observe=, act= and every= belong to compiled controllers; a Python function gets the simulation")
+            self._callback = controller
+        else:
+            raise InputError(f"{controller!r} is no controller: wanted a C function, a Python function or None")
 
     @property
     def contacts(self) -> np.recarray:
@@ -378,23 +440,111 @@ class Simulation(_engine.Simulation):
 
         return Problem._of(self._problem())
 
-    def picture(self, path: Any = None, *, size: tuple[int, int] = (1280, 800), forces: bool = False) -> bytes:
-        """A picture of the present moment, drawn without a display: the bytes of a PNG file, and the file if asked for."""
-        png = self._picture((int(size[0]), int(size[1])), forces)
-        if path is not None:
-            with open(path, "wb") as file:
-                file.write(png)
-        return png
+    def figure(self, name: str) -> Any:
+        """A figure by name, a float or an array: `body.crate.position`, `body.crate.position.x`, `joint.knee.angle`,
+        `motor.knee.effort`, `energy.friction`, `force.hand|cube`, `contacts`, `error` (J), `penetration` (m), `time`."""
+        values = self._get(name)
+        return float(values[0]) if len(values) == 1 else values
 
-    def _repr_png_(self) -> bytes:
-        return self.picture(size=(960, 600), forces=True)
+    def record(self, folder: str | os.PathLike[str] | None = None, *, every: int | None = None) -> None:
+        """Records from here on, into a folder (as `signorini run --out`) or in memory, with a frame every so many steps.
+
+        `sim.recorded` is the record as it stands, `sim.show()` its page; `sim.finish_recording()` completes the folder.
+        """
+        if every is not None and int(every) < 1:
+            raise InputError(f"every is {every}, wanted at least 1")
+        self._record(None if folder is None else os.fspath(folder), None if every is None else int(every))
+
+    @contextlib.contextmanager
+    def recording(self, folder: str | os.PathLike[str] | None = None, *, every: int | None = None) -> Iterator[Simulation]:
+        """Records what happens inside `with`; the folder is complete afterwards."""
+        self.record(folder, every=every)
+        try:
+            yield self
+        finally:
+            self.finish_recording()
+
+    def finish_recording(self) -> Record | None:
+        """Ends the record: the files of a folder are complete. The record itself, if it was in memory."""
+        bytes = self._finish_recording()
+        return None if bytes is None else Record(bytes=bytes)
+
+    @property
+    def recorded(self) -> Record | None:
+        """The record as it stands; None if nothing is recorded."""
+        bytes = self._recorded()
+        return None if bytes is None else Record(bytes=bytes)
+
+    def page(self, height: int = 600) -> Page:
+        """The page of the report: of the record, or of the present moment alone if nothing is recorded."""
+        record = self.recorded
+        if record is None:
+            still = self.copy()
+            still.control(None)
+            still.record()
+            record = still.recorded
+        assert record is not None
+        return record.page(height)
+
+    def show(self, height: int = 600) -> Page | None:
+        """Shows the page of the report: in a notebook inline, else in the browser; needs no network.
+
+        Call `sim.record()` before the run to see the whole of it; otherwise the page shows the present moment.
+        """
+        return display(self.page(height))
+
+    def picture(
+        self, path: str | os.PathLike[str] | None = None, *, t: float | None = None, size: tuple[int, int] = (1280, 800),
+        forces: bool = False,
+    ) -> Picture:
+        """A picture of the present moment, or of an earlier one `t` (s) of the record; drawn without a display.
+
+        The bytes of a PNG file, which a notebook shows; with `path` the file is written too.
+        """
+        size = int(size[0]), int(size[1])
+        if t is None:
+            out = Picture(self._picture(size, forces))
+        else:
+            record = self.recorded
+            if record is None:
+                raise InputError("picture(t=…) wants a record: call sim.record() before the run")
+            out = record.picture(t=number(t, "t"), size=size, forces=forces)
+        if path is not None:
+            out.save(path)
+        return out
+
+    def to_pandas(self) -> Any:
+        """All bodies at the present time as a table of pandas: name, position, orientation, velocities."""
+        return columns(self._table(), "pandas")
+
+    def to_arrow(self) -> Any:
+        """All bodies at the present time as a table of Arrow: name, position, orientation, velocities."""
+        return columns(self._table(), "arrow")
+
+    def _table(self) -> dict[str, Any]:
+        poses, velocities = self.poses, self.velocities
+        return {
+            "body": self.bodies, "center_of_mass": poses[:, :3].copy(), "orientation": poses[:, 3:].copy(),
+            "velocity": velocities[:, :3].copy(), "angular_velocity": velocities[:, 3:].copy(),
+        }
+
+    def _repr_html_(self) -> str:
+        from base64 import b64encode
+
+        image = b64encode(self.picture(size=(960, 600), forces=True)).decode()
+        verdict = "" if self.verdict is None else f"<br>{self.verdict!r}".replace("<Verdict", "&lt;Verdict")
+        return f'<img src="data:image/png;base64,{image}" style="max-width:100%"><br><code>{self!r}{verdict}</code>'
 
     def __reduce__(self) -> tuple:
         return _simulation, (type(self), self._scene_json(), self._settings_json(), self.save(), self.end_time)
 
     def __copy__(self) -> Simulation:
         make, arguments = self.__reduce__()
-        return make(*arguments)
+        out = make(*arguments)
+        out._callback = self._callback
+        for controller, _, observe, act, every in self._keep:
+            out.control(controller, observe, act, every=every)
+        return out
 
     def __deepcopy__(self, memo: Any) -> Simulation:
         return self.__copy__()
@@ -405,28 +555,45 @@ class Simulation(_engine.Simulation):
 
 
 def _simulation(kind: type[Simulation], scene: str, settings: str, state: bytes, end_time: float | None) -> Simulation:
-    sim = kind(_scene(Scene, scene, settings, (end_time, "", "", [])), settings)
+    sim = kind(_scene(Scene, scene, settings, (end_time, "", "", [])), settings, end_time)
     sim.restore(state)
-    sim.end_time = end_time
     return sim
 
 
-def read(sim: Simulation, path: str) -> Any:
-    """The figure that a path names: `body.crate.position`, `joint.knee.angle`, `motor.knee.effort`, `energy.friction`,
-    `time`."""
-    from ._errors import InputError
+def _address(controller: Any) -> int | None:
+    """Where the machine code of a C function is; None if it is none."""
+    if isinstance(controller, int):
+        return controller
+    address = getattr(controller, "address", None)
+    if isinstance(address, int):
+        return address
+    if hasattr(controller, "argtypes"):
+        import ctypes
 
-    what, _, rest = path.partition(".")
-    if not rest:
-        if path in ("time", "steps"):
-            return getattr(sim, path)
-    elif what == "energy":
-        energy = sim.energy
-        if rest in energy:
-            return energy[rest]
-    elif what in ("body", "joint", "motor", "material"):
-        name, _, figure = rest.rpartition(".")
-        part = getattr(sim, what)(name)
-        if not figure.startswith("_") and isinstance(getattr(type(part), figure, None), property):
-            return getattr(part, figure)
-    raise InputError(f"`{path}` names nothing: wanted e.g. body.NAME.position, joint.NAME.angle, energy.friction, time")
+        return ctypes.cast(controller, ctypes.c_void_p).value
+    return None
+
+
+class _Progress:
+    """How far a run is, on stderr."""
+
+    def __init__(self, begin: float, end: float, wanted: bool | None) -> None:
+        self.begin, self.end_time, self.shown = begin, end, False
+        self.patience = 0.0 if wanted else 1.0
+        self.on = wanted if wanted is not None else sys.stderr is not None and (sys.stderr.isatty() or in_notebook())
+        self.begun = self.last = clock.monotonic()
+
+    def show(self, time: float, steps: int) -> None:
+        now = clock.monotonic()
+        if not self.on or now - self.begun < self.patience or self.shown and now - self.last < 0.1 and time < self.end_time:
+            return
+        self.shown, self.last = True, now
+        share = min(1.0, (time - self.begin) / (self.end_time - self.begin)) if self.end_time > self.begin else 1.0
+        left = (now - self.begun) * (1 / share - 1) if share > 0 else float("inf")
+        bar = "#" * int(30 * share)
+        sys.stderr.write(f"\r[{bar:<30}] {100 * share:5.1f} %  t = {time:.4g} s  {steps} steps  {left:.0f} s left ")
+        sys.stderr.flush()
+
+    def end(self) -> None:
+        if self.shown:
+            sys.stderr.write("\n")

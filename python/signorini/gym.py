@@ -17,7 +17,8 @@ import numpy as np
 
 from ._errors import InputError
 from ._scene import Scene
-from ._simulation import Simulation, read
+from . import _engine
+from ._simulation import Simulation
 
 
 class Environment(gymnasium.Env):
@@ -41,21 +42,18 @@ class Environment(gymnasium.Env):
         self._observe, self._reward, self._terminated, self._reset = list(observe), reward, terminated, reset
         self._t_end, self._steps = float(t_end), int(steps)
         self._start = simulation.save()
-        self._motors = []
-        for path in act:
-            what, _, rest = path.partition(".")
-            name, _, figure = rest.rpartition(".")
-            if what != "motor" or figure not in ("torque", "target", "speed"):
-                raise InputError(f"`{path}` cannot be acted on: wanted motor.NAME.torque, .target or .speed")
-            self._motors.append((simulation.motor(name).id, figure))
+        self._act = list(act)
+        for path in self._act:
+            _engine.Feed([simulation], path)  # names that cannot be set are refused here
+        self._watch = _engine.Watch([simulation], self._observe, False)
         low, high = (np.array([ends[i] for ends in act.values()], dtype=np.float32) for i in (0, 1))
         self.action_space = gymnasium.spaces.Box(low, high, dtype=np.float32)
         size = len(self._observation())
         self.observation_space = gymnasium.spaces.Box(-np.inf, np.inf, (size,), dtype=np.float64)
 
     def _observation(self) -> np.ndarray:
-        parts = [np.ravel(read(self.simulation, path)) for path in self._observe]
-        return np.concatenate(parts).astype(np.float64) if parts else np.zeros(0)
+        self._watch.update()
+        return self._watch.array.reshape(-1).copy()
 
     def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[np.ndarray, dict[str, Any]]:
         """Goes back to the beginning; `reset=` of `make` may vary it with a generator of random numbers."""
@@ -67,8 +65,8 @@ class Environment(gymnasium.Env):
 
     def step(self, action: Any) -> tuple[np.ndarray, float, bool, bool, dict[str, Any]]:
         """Acts, takes the steps, observes; `info` says how wrong the steps were."""
-        for (motor, figure), value in zip(self._motors, np.asarray(action, dtype=float), strict=True):
-            self.simulation._set_motor(motor, figure, float(value))
+        for path, value in zip(self._act, np.asarray(action, dtype=float), strict=True):
+            self.simulation._set(path, float(value))
         verdict = None
         for _ in range(self._steps):
             verdict = self.simulation.step()

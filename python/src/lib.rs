@@ -4,11 +4,14 @@
 //! interpreter's lock while the engine works, arrays that look into its memory, and errors under their names.
 
 mod batch;
+mod control;
 mod errors;
 mod look;
 mod problem;
 mod scene;
 mod simulation;
+mod sweep;
+mod verdict;
 mod views;
 
 use pyo3::prelude::*;
@@ -30,13 +33,22 @@ fn _engine(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("SCENES", signorini::files::builtin::SCENES.iter().map(|(name, _)| *name).collect::<Vec<_>>())?;
     module.add_class::<scene::Scene>()?;
     module.add_class::<simulation::Simulation>()?;
-    module.add_class::<simulation::Verdict>()?;
+    module.add_class::<verdict::Verdict>()?;
     module.add_class::<problem::Problem>()?;
     module.add_class::<problem::Solution>()?;
     module.add_class::<views::Memory>()?;
+    module.add_class::<batch::Watch>()?;
+    module.add_class::<batch::Feed>()?;
+    module.add_class::<look::Record>()?;
     module.add_function(wrap_pyfunction!(command, module)?)?;
     module.add_function(wrap_pyfunction!(scene::volume, module)?)?;
     module.add_function(wrap_pyfunction!(batch::step_all, module)?)?;
     module.add_function(wrap_pyfunction!(problem::read_problem, module)?)?;
+    module.add_function(wrap_pyfunction!(sweep::sweep_samples, module)?)?;
+    module.add_function(wrap_pyfunction!(sweep::sweep_key, module)?)?;
+    module.add_function(wrap_pyfunction!(sweep::sweep_row, module)?)?;
+    module.add_function(wrap_pyfunction!(sweep::sweep_table, module)?)?;
+    module.add_function(wrap_pyfunction!(sweep::write_row, module)?)?;
+    module.add_function(wrap_pyfunction!(sweep::drive, module)?)?;
     Ok(())
 }

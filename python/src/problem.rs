@@ -1,14 +1,16 @@
 //! The solvers alone.
 
-use crate::errors::{Failure, detached};
-use crate::simulation::{reasons, status};
+use crate::errors::{Failure, detached, parsed};
+use crate::verdict::status;
 use numpy::{PyArray1, PyReadonlyArray1};
 use pyo3::prelude::*;
+use serde_json::{Map, Value as Json};
 use signorini::math::sparse::Csr;
+use signorini::problem::error::Criterion;
 use signorini::problem::files::siconos::{self, Kind};
 use signorini::problem::files::{Input, Stored, json};
 use signorini::problem::{self, Law, PreparedProblem, Residual, Rows, Tolerance};
-use signorini::solve::{DynSolver, Method, StoppingCriteria, pivot};
+use signorini::solve::{DynSolver, Method, StoppingCriteria, auto, interior_point, newton, pivot, psor};
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
@@ -221,7 +223,7 @@ impl Problem {
     }
 
     #[allow(clippy::too_many_arguments)]
-    #[pyo3(signature = (solver, tol, tol_velocity, tol_bound=None, max_work=None, deadline=None, facets=None, guess=None, history=false))]
+    #[pyo3(signature = (solver, tol, tol_velocity, tol_bound=None, max_work=None, deadline=None, settings="{}", guess=None, history=false))]
     fn _solve<'py>(
         &self,
         py: Python<'py>,
@@ -231,7 +233,7 @@ impl Problem {
         tol_bound: Option<f64>,
         max_work: Option<u64>,
         deadline: Option<f64>,
-        facets: Option<usize>,
+        settings: &str,
         guess: Option<(PyReadonlyArray1<'py, f64>, PyReadonlyArray1<'py, f64>)>,
         history: bool,
     ) -> PyResult<Solution> {
@@ -241,6 +243,7 @@ impl Problem {
             Some((v, r)) => Some((list("v", &v).map_err(|e| e.raise(py))?, list("r", &r).map_err(|e| e.raise(py))?)),
             None => None,
         };
+        let settings: Map<String, Json> = parsed("settings", settings).map_err(|e| e.raise(py))?;
         let stored = &self.stored;
         detached(py, || {
             let mut point = match guess {
@@ -251,13 +254,7 @@ impl Problem {
             let seconds = deadline.and_then(|s| Duration::try_from_secs_f64(s).ok());
             let deadline = seconds.and_then(|s| begun.checked_add(s));
             let stop = StoppingCriteria { tolerance, work: max_work, deadline, history };
-            let mut solver: Box<dyn DynSolver> = match (method, facets) {
-                (Method::Pivot, Some(facets)) => {
-                    let facets = facets.clamp(3, 1024);
-                    Box::new(pivot::Pivot::new(pivot::Settings { stop, facets, ..Default::default() }))
-                }
-                _ => method.build(stop),
-            };
+            let mut solver = built(method, stop, &settings)?;
             let report = match &stored.input {
                 Input::Problem(problem) => solver.solve(problem, &mut point),
                 Input::Reduced(reduced) => solver.solve_reduced(reduced, &mut point),
@@ -325,6 +322,69 @@ pub fn read_problem(py: Python<'_>, path: PathBuf, kind: Option<String>) -> PyRe
         let kind = kind.as_ref().map(wanted).transpose()?;
         Ok(Problem { stored: signorini::files::load::load(&path, kind).map_err(complaint)? })
     })
+}
+
+/// A method with settings of its own over the usual ones: the variants of the papers.
+fn built(method: Method, stop: StoppingCriteria, settings: &Map<String, Json>) -> Result<Box<dyn DynSolver>, Failure> {
+    let known: &[&str] = match method {
+        Method::Psor => &["acceleration", "metric", "local", "omega", "joints", "judge_every", "parallel"],
+        Method::Pivot => &["facets", "swept"],
+        Method::Newton => &["residual"],
+        Method::InteriorPoint => &["warm"],
+        Method::Auto => &["certify"],
+        _ => &[],
+    };
+    let name = method.name();
+    let wrong = |key: &str, wanted: &str| Failure::Named("InputError", format!("settings of {name}: `{key}`: {wanted}"));
+    if let Some(key) = settings.keys().find(|key| !known.contains(&key.as_str())) {
+        let wanted = if known.is_empty() { "it has none".into() } else { format!("wanted one of {}", known.join(", ")) };
+        return Err(wrong(key, &wanted));
+    }
+    let flag =
+        |key: &str, usual: bool| settings.get(key).map_or(Ok(usual), |v| v.as_bool().ok_or_else(|| wrong(key, "wanted True or False")));
+    let all = || Json::Object(settings.clone());
+    Ok(match method {
+        Method::Psor => {
+            let read: psor::Settings = serde_json::from_value(all()).map_err(|e| wrong("psor", &e.to_string()))?;
+            if !(read.omega > 0.0 && read.omega < 2.0) {
+                return Err(wrong("omega", &format!("{}, wanted between 0 and 2", read.omega)));
+            }
+            Box::new(psor::Psor::new(psor::Settings { stop, ..read }))
+        }
+        Method::Pivot => {
+            let usual = pivot::Settings::default();
+            let facets = settings.get("facets").map_or(Some(usual.facets as u64), Json::as_u64).filter(|n| (3..=1024).contains(n));
+            let facets = facets.ok_or_else(|| wrong("facets", "wanted 3…1024"))? as usize;
+            Box::new(pivot::Pivot::new(pivot::Settings { stop, facets, swept: flag("swept", usual.swept)? }))
+        }
+        Method::Newton => {
+            let number = |v: &Json| v.as_f64().filter(|x| *x > 0.0).ok_or_else(|| wrong("residual", "wanted a number > 0"));
+            let residual = settings.get("residual").map(number).transpose()?;
+            Box::new(newton::Newton::new(newton::Settings { stop, residual }))
+        }
+        Method::InteriorPoint => {
+            let read = |v: &Json| serde_json::from_value(v.clone()).map_err(|e| wrong("warm", &e.to_string()));
+            let warm = settings.get("warm").map(read).transpose()?.unwrap_or_default();
+            Box::new(interior_point::InteriorPoint::new(interior_point::Settings { stop, warm }))
+        }
+        Method::Auto => Box::new(auto::Auto::new(auto::Settings { stop, certify: flag("certify", false)?, ..Default::default() })),
+        _ => method.build(stop),
+    })
+}
+
+/// Why an error is not within a tolerance.
+fn reasons(error: &Residual, tolerance: &Tolerance) -> Vec<String> {
+    let said = |unmet: problem::error::Unmet| {
+        let (found, most) = (unmet.found, unmet.allowed);
+        let (what, unit) = match unmet.criterion {
+            Criterion::Energy => ("error relative to the energy scale", ""),
+            Criterion::Estimate => ("estimated error relative to the energy scale", ""),
+            Criterion::Velocity => ("largest wrong velocity", " m/s"),
+            Criterion::Momentum => ("velocity of the momentum defect", " m/s"),
+        };
+        format!("{what} {found:.1e}{unit}, wanted ≤ {most:.1e}{unit}")
+    };
+    error.unmet(tolerance).map(said).collect()
 }
 
 /// An answer to a problem, and how wrong it is.

@@ -1,17 +1,18 @@
 //! A scene that moves.
 
+use crate::control::Controller;
 use crate::errors::{Failure, Key, caught, detached, parsed, resolve};
 use crate::scene::{Scene, quaternion, vector};
-use crate::views::{Shared, view};
+use crate::verdict::{Verdict, ledger};
+use crate::views::{Held, Shared, view};
 use numpy::{IxDyn, PyArray, PyArray1};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict};
-use signorini::prelude::{Coordinate, DVec3, Pose};
-use signorini::problem::{Residual, Tolerance};
+use signorini::prelude::{Coordinate, DVec3, Figure, Input, Pose};
 use signorini::scene::{BodyId, MotorId};
 use signorini::simulation::ContactStatus;
-use signorini::solve::Status;
-use signorini::step::{Ledger, Settings};
+use signorini::step::Settings;
+use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard, TryLockError};
 use std::time::{Duration, Instant};
 
@@ -31,20 +32,25 @@ fn broken() -> Failure {
 }
 
 /// The simulation, for whoever does not hold the interpreter's lock.
-pub fn taken(shared: &Shared) -> Result<MutexGuard<'_, signorini::Simulation>, Failure> {
+pub fn taken(shared: &Shared) -> Result<MutexGuard<'_, Held>, Failure> {
     shared.lock().map_err(|_| broken())
 }
 
-impl Simulation {
-    /// The simulation, for whoever holds the interpreter's lock: it is given up while another thread steps.
-    pub fn held(&self, py: Python<'_>) -> PyResult<MutexGuard<'_, signorini::Simulation>> {
-        loop {
-            match self.inner.try_lock() {
-                Ok(guard) => return Ok(guard),
-                Err(TryLockError::Poisoned(_)) => return Err(broken().raise(py)),
-                Err(TryLockError::WouldBlock) => py.detach(|| std::thread::sleep(Duration::from_micros(20))),
-            }
+/// The simulation, for whoever holds the interpreter's lock: it is given up while another thread steps.
+pub fn held<'a>(py: Python<'_>, shared: &'a Shared) -> PyResult<MutexGuard<'a, Held>> {
+    loop {
+        match shared.try_lock() {
+            Ok(guard) => return Ok(guard),
+            Err(TryLockError::Poisoned(_)) => return Err(broken().raise(py)),
+            Err(TryLockError::WouldBlock) => py.detach(|| std::thread::sleep(Duration::from_micros(20))),
         }
+    }
+}
+
+impl Simulation {
+    /// The simulation, for whoever holds the interpreter's lock.
+    pub fn held(&self, py: Python<'_>) -> PyResult<MutexGuard<'_, Held>> {
+        held(py, &self.inner)
     }
 
     /// Changes something, at once.
@@ -77,17 +83,25 @@ pub fn coordinate(py: Python<'_>, name: &str) -> PyResult<Coordinate> {
 #[pymethods]
 impl Simulation {
     #[new]
-    fn new(py: Python<'_>, scene: PyRef<'_, Scene>, settings: &str) -> PyResult<Simulation> {
+    #[pyo3(signature = (scene, settings, end_time=None))]
+    fn new(py: Python<'_>, scene: PyRef<'_, Scene>, settings: &str, end_time: Option<f64>) -> PyResult<Simulation> {
         let settings: Settings = parsed("settings", settings).map_err(|e| e.raise(py))?;
         let scene = scene.scene.clone();
-        let made = detached(py, || Ok(signorini::Simulation::new(scene, settings)?))?;
-        Ok(Simulation { inner: Arc::new(Mutex::new(made)) })
+        let mut made = detached(py, || Ok(signorini::Simulation::new(scene, settings)?))?;
+        made.set_end_time(end_time);
+        Ok(Simulation { inner: Arc::new(Mutex::new(Held::new(made))) })
     }
 
     /// The time, s.
     #[getter]
     fn time(&self, py: Python<'_>) -> PyResult<f64> {
         Ok(self.held(py)?.time())
+    }
+
+    /// When the scene file ends, s; none for a scene made in code.
+    #[getter]
+    fn end_time(&self, py: Python<'_>) -> PyResult<Option<f64>> {
+        Ok(self.held(py)?.end_time())
     }
 
     /// Steps taken.
@@ -103,11 +117,11 @@ impl Simulation {
     }
 
     /// Takes one step, and says how wrong it is. After an error everything is as it was.
-    fn step(&self, py: Python<'_>) -> PyResult<Verdict> {
+    fn _step(&self, py: Python<'_>) -> PyResult<Verdict> {
         let inner = &self.inner;
         detached(py, || {
             let mut sim = taken(inner)?;
-            let verdict = sim.step()?;
+            let verdict = sim.advance()?;
             Ok(Verdict::of(&sim, &verdict))
         })
     }
@@ -127,7 +141,7 @@ impl Simulation {
                 if there || (steps > 0 && begun.elapsed().as_secs_f64() >= wall) {
                     return Ok((there, steps, not_accepted, worst.map(|(_, v)| v)));
                 }
-                let verdict = sim.step()?;
+                let verdict = sim.advance()?;
                 steps += 1;
                 not_accepted += u64::from(!verdict.accepted);
                 let relative = verdict.error.relative();
@@ -282,21 +296,30 @@ impl Simulation {
         Ok((view.value(), view.effort()))
     }
 
-    fn _set_motor(&self, py: Python<'_>, motor: u32, what: &str, value: f64) -> PyResult<()> {
-        if !value.is_finite() {
-            let name = self._names(py, "motor")?.get(motor as usize).cloned().unwrap_or_default();
-            let text = format!("motor `{name}`: {what} = {value}, wanted a finite number");
-            return Err(Failure::Named("InputError", text).raise(py));
-        }
-        self.change(py, |sim| {
-            let mut motor = sim.motor_mut(MotorId(motor))?;
-            match what {
-                "torque" => motor.set_torque(value),
-                "target" => motor.set_target(value),
-                _ => motor.set_speed(value),
-            }
-            Ok(())
-        })
+    /// Sets `motor.NAME.torque`, `material.NAME.mu` or another input.
+    fn _set(&self, py: Python<'_>, name: &str, value: f64) -> PyResult<()> {
+        self.change(py, |sim| Input::named(name, sim.scene())?.set(sim, value))
+    }
+
+    /// A figure by name.
+    fn _get<'py>(&self, py: Python<'py>, name: &str) -> PyResult<Vector<'py>> {
+        let sim = self.held(py)?;
+        let figure = Figure::named(name, sim.scene()).map_err(|e| Failure::from(e).raise(py))?;
+        Ok(PyArray1::from_vec(py, figure.values(&sim)))
+    }
+
+    /// Lets the C function at this address act before every step, or every so many seconds.
+    fn _control(&self, py: Python<'_>, address: usize, observe: Vec<String>, act: Vec<String>, every: f64) -> PyResult<()> {
+        let mut sim = self.held(py)?;
+        let controller = Controller::compiled(sim.scene(), address, &observe, &act, every).map_err(|e| e.raise(py))?;
+        sim.controllers.push(controller);
+        Ok(())
+    }
+
+    /// No controllers any more.
+    fn _clear_controllers(&self, py: Python<'_>) -> PyResult<()> {
+        self.held(py)?.controllers.clear();
+        Ok(())
     }
 
     fn _set_drive(&self, py: Python<'_>, motor: u32, drive: &str) -> PyResult<()> {
@@ -312,20 +335,6 @@ impl Simulation {
         let sim = self.held(py)?;
         let m = &sim.scene().materials[material as usize];
         Ok([m.mu, m.restitution, m.compliance, m.damping])
-    }
-
-    fn _set_material(&self, py: Python<'_>, material: u32, which: usize, value: f64) -> PyResult<()> {
-        let most = if which == 1 { 1.0 } else { f64::MAX };
-        if !(value >= 0.0 && value <= most) {
-            let what = ["mu", "restitution", "compliance", "damping"][which.min(3)];
-            let wanted = if which == 1 { "0…1" } else { "a number ≥ 0" };
-            return Err(Failure::Named("InputError", format!("{what} = {value}, wanted {wanted}")).raise(py));
-        }
-        self.change(py, |sim| {
-            let m = sim.material_mut(signorini::scene::MaterialId(material))?;
-            *[&mut m.mu, &mut m.restitution, &mut m.compliance, &mut m.damping][which.min(3)] = value;
-            Ok(())
-        })
     }
 
     #[getter]
@@ -417,6 +426,35 @@ impl Simulation {
         serde_json::to_string(sim.settings()).map_err(|e| Failure::Named("RecordError", e.to_string()).raise(py))
     }
 
+    /// Records from here on: into a folder, or in memory.
+    #[pyo3(signature = (folder=None, every=None))]
+    fn _record(&self, py: Python<'_>, folder: Option<PathBuf>, every: Option<u64>) -> PyResult<()> {
+        let inner = &self.inner;
+        detached(py, || {
+            let mut sim = taken(inner)?;
+            match (folder, every) {
+                (Some(folder), Some(every)) => sim.record_every(folder, every)?,
+                (Some(folder), None) => sim.record_to(folder)?,
+                (None, every) => sim.record_in_memory(every)?,
+            }
+            Ok(())
+        })
+    }
+
+    /// The bytes of the record as it stands; none if nothing is recorded.
+    fn _recorded<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyBytes>>> {
+        let inner = &self.inner;
+        let bytes = detached(py, || Ok(taken(inner)?.recorded()?))?;
+        Ok(bytes.map(|bytes| PyBytes::new(py, &bytes)))
+    }
+
+    /// Ends the record; the bytes of one in memory.
+    fn _finish_recording<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyBytes>>> {
+        let inner = &self.inner;
+        let bytes = detached(py, || Ok(taken(inner)?.finish_recording()?))?;
+        Ok(bytes.map(|bytes| PyBytes::new(py, &bytes)))
+    }
+
     /// A picture of the present moment as the bytes of a PNG file.
     fn _picture<'py>(&self, py: Python<'py>, size: (usize, usize), forces: bool) -> PyResult<Bound<'py, PyBytes>> {
         let inner = &self.inner;
@@ -425,173 +463,5 @@ impl Simulation {
             crate::look::picture(&sim, size, forces)
         })?;
         Ok(PyBytes::new(py, &bytes))
-    }
-}
-
-/// An energy ledger as a dictionary, J.
-fn ledger<'py>(py: Python<'py>, of: &Ledger) -> PyResult<Bound<'py, PyDict>> {
-    let out = PyDict::new(py);
-    for (name, value) in [
-        ("kinetic_before", of.kinetic_before),
-        ("kinetic", of.kinetic),
-        ("potential_before", of.potential_before),
-        ("potential", of.potential),
-        ("friction", of.friction),
-        ("impact", of.impact),
-        ("dampers", of.dampers),
-        ("motors", of.motors),
-        ("applied", of.applied),
-        ("scheme", of.scheme),
-        ("solver", of.solver),
-        ("residual", of.residual()),
-    ] {
-        out.set_item(name, value)?;
-    }
-    Ok(out)
-}
-
-/// The name of a status.
-pub fn status(status: Status) -> &'static str {
-    match status {
-        Status::Converged => "converged",
-        Status::Budget => "budget",
-        Status::Stalled => "stalled",
-        Status::Infeasible => "infeasible",
-    }
-}
-
-/// Why an error is not within a tolerance.
-pub fn reasons(error: &Residual, tolerance: &Tolerance) -> Vec<String> {
-    let checks = [
-        ("error relative to the energy scale", error.relative(), tolerance.relative, ""),
-        ("estimated error relative to the energy scale", error.estimate_relative(), tolerance.largest_bound(), ""),
-        ("largest wrong velocity", error.velocity, tolerance.velocity, " m/s"),
-        ("velocity of the momentum defect", error.momentum_velocity, tolerance.velocity, " m/s"),
-    ];
-    let over = checks.into_iter().filter(|(_, found, most, _)| !(found <= most));
-    over.map(|(what, found, most, unit)| format!("{what} {found:.1e}{unit}, wanted ≤ {most:.1e}{unit}")).collect()
-}
-
-/// What a step says of itself: how wrong it is, in joules, and what is to blame.
-#[pyclass(frozen, module = "signorini")]
-pub struct Verdict {
-    /// Time at the end of the step, s.
-    #[pyo3(get)]
-    time: f64,
-    /// True if the error is within the tolerance.
-    #[pyo3(get)]
-    accepted: bool,
-    /// Why the solver stopped: converged, budget, stalled or infeasible.
-    #[pyo3(get)]
-    status: &'static str,
-    /// The constraint with the largest error in joules.
-    #[pyo3(get)]
-    culprit: String,
-    /// The method that had the last word on the largest island.
-    #[pyo3(get)]
-    solver: &'static str,
-    /// The solver's work, in its own unit.
-    #[pyo3(get)]
-    work: u64,
-    /// False if a deadline cut the work short.
-    #[pyo3(get)]
-    reproducible: bool,
-    /// Deepest overlap of two bodies at the beginning of the step, m.
-    #[pyo3(get)]
-    penetration: f64,
-    /// Contacts, open ones included.
-    #[pyo3(get)]
-    contacts: usize,
-    /// Rows of the problem.
-    #[pyo3(get)]
-    rows: usize,
-    /// In how many parts the step was taken.
-    #[pyo3(get)]
-    substeps: u32,
-    error: Residual,
-    tolerance: Tolerance,
-    energy: Ledger,
-}
-
-impl Verdict {
-    pub fn of(sim: &signorini::Simulation, v: &signorini::step::Verdict) -> Verdict {
-        Verdict {
-            time: v.time,
-            accepted: v.accepted,
-            status: status(v.status),
-            culprit: v.worst_name(sim.scene()),
-            solver: v.solver.name(),
-            work: v.work,
-            reproducible: v.reproducible,
-            penetration: v.penetration,
-            contacts: v.contacts,
-            rows: v.rows,
-            substeps: v.substeps,
-            error: v.error,
-            tolerance: sim.settings().stop.tolerance,
-            energy: v.energy,
-        }
-    }
-}
-
-#[pymethods]
-impl Verdict {
-    /// The error of the step's solution, J.
-    #[getter]
-    #[pyo3(name = "error_J")]
-    fn error_joule(&self) -> f64 {
-        self.error.joule
-    }
-
-    /// The error relative to the energy scale of the step.
-    #[getter]
-    fn error_relative(&self) -> f64 {
-        self.error.relative()
-    }
-
-    /// The energy scale of the step, J.
-    #[getter]
-    #[pyo3(name = "scale_J")]
-    fn scale_joule(&self) -> f64 {
-        self.error.scale
-    }
-
-    /// Estimated kinetic energy of the velocity error, J.
-    #[getter]
-    #[pyo3(name = "estimate_J")]
-    fn estimate_joule(&self) -> f64 {
-        self.error.estimate
-    }
-
-    /// The largest velocity that any constraint is wrong by, m/s.
-    #[getter]
-    fn velocity_error(&self) -> f64 {
-        self.error.velocity
-    }
-
-    /// Energy that the time-stepping scheme gave in this step, J (negative: took).
-    #[getter]
-    #[pyo3(name = "scheme_J")]
-    fn scheme_joule(&self) -> f64 {
-        self.energy.scheme
-    }
-
-    /// Why the step is not accepted, one line each; empty if it is.
-    #[getter]
-    fn reasons(&self) -> Vec<String> {
-        if self.accepted { Vec::new() } else { reasons(&self.error, &self.tolerance) }
-    }
-
-    /// Where the energy went in this step, J.
-    #[getter]
-    fn energy<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
-        ledger(py, &self.energy)
-    }
-
-    fn __repr__(&self) -> String {
-        let word = if self.accepted { "accepted" } else { "not accepted" };
-        let Verdict { time, status, culprit, solver, error, .. } = self;
-        let joule = error.joule;
-        format!("Verdict(t = {time:.6} s, {word}, {status}, error {joule:.2e} J at {culprit}, {solver})")
     }
 }

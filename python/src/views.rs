@@ -1,12 +1,49 @@
 //! Arrays that look into the engine's memory.
 
+use crate::control::Controller;
 use numpy::ndarray::ArrayView;
 use numpy::{IxDyn, PyArray, PyArrayMethods};
 use pyo3::prelude::*;
+use signorini::SimulationError;
+use signorini::step::Verdict;
+use std::ops::{Deref, DerefMut};
 use std::sync::{Arc, Mutex};
 
+/// A simulation and what steers it.
+pub struct Held {
+    sim: signorini::Simulation,
+    pub controllers: Vec<Controller>,
+}
+
+impl Held {
+    pub fn new(sim: signorini::Simulation) -> Held {
+        Held { sim, controllers: Vec::new() }
+    }
+
+    /// Lets the controllers act, then takes a step.
+    pub fn advance(&mut self) -> Result<Verdict, SimulationError> {
+        for controller in &mut self.controllers {
+            controller.act(&mut self.sim)?;
+        }
+        self.sim.step()
+    }
+}
+
+impl Deref for Held {
+    type Target = signorini::Simulation;
+    fn deref(&self) -> &signorini::Simulation {
+        &self.sim
+    }
+}
+
+impl DerefMut for Held {
+    fn deref_mut(&mut self) -> &mut signorini::Simulation {
+        &mut self.sim
+    }
+}
+
 /// A simulation that several may hold.
-pub type Shared = Arc<Mutex<signorini::Simulation>>;
+pub type Shared = Arc<Mutex<Held>>;
 
 /// Keeps the memory of a simulation alive as long as an array looks into it.
 #[pyclass(frozen, module = "signorini._engine")]

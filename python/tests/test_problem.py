@@ -56,6 +56,27 @@ def test_friction_takes_mu_times_the_impact(solver):
     assert s.culprit.startswith("floor")
 
 
+def test_the_methods_of_the_papers_are_variants():
+    H, k, J, w = quadratic(1)
+    p = sg.Problem(H, k, J, w, ["unilateral"] * len(w))
+    exact = sg.solve(p, "pivot", tol=1e-14)
+    published = dict(acceleration="none", metric="mean", local="projection", joints=False, judge_every=1)
+    plain = sg.solve(p, "psor", tol=1e-12, settings=published, history=True)
+    np.testing.assert_allclose(plain.v, exact.v, atol=1e-5)
+    # Without acceleration the error falls from sweep to sweep, and takes more of them.
+    joules = [joule for _, joule in plain.history]
+    assert len(joules) > 3 and joules[-1] < joules[0] and plain.work >= sg.solve(p, "psor", tol=1e-12).work
+    # A pyramid of many edges comes close to the cone, one of few does not.
+    cone = sliding(law="cone")
+    true = sg.solve(cone, "interior-point", tol=1e-12)
+    far = [np.abs(sg.solve(cone, "pivot", facets=n).v - true.v).max() for n in (3, 256)]
+    assert far[1] < 1e-3 < far[0] or far[1] < far[0]
+    with pytest.raises(sg.InputError, match="wanted one of acceleration"):
+        sg.solve(p, "psor", settings={"omgea": 1.0})
+    with pytest.raises(sg.InputError, match="between 0 and 2"):
+        sg.solve(p, "psor", settings={"omega": 3.0})
+
+
 def test_the_associated_law_dilates():
     p = sliding(law="cone")
     s = sg.solve(p, solver="interior-point", tol=1e-12)

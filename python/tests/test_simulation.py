@@ -69,11 +69,12 @@ def test_friction_stops_a_crate_where_it_should():
     assert sim.energy["friction"] == pytest.approx(1.0, rel=1e-2)
     assert abs(sim.energy["residual"]) < 1e-9
     contacts = sim.contacts
-    assert contacts.force[:, 2].sum() == pytest.approx(2 * 9.81, rel=1e-6)
+    # Velocities are known to 1e-6 m/s: 2 kg of them in a step of 1 ms are 2e-3 N.
+    assert contacts.force[:, 2].sum() == pytest.approx(2 * 9.81, abs=2e-3)
     assert set(contacts.status) <= {"open", "stick", "slip"} and (contacts.status == "stick").any()
     assert [sim.bodies[i] for i in (contacts.a[0], contacts.b[0])] == ["ground", "crate"]
     between = sim.forces_between("ground", "crate")
-    np.testing.assert_allclose(between.force, [0, 0, 2 * 9.81], atol=1e-5)
+    np.testing.assert_allclose(between.force, [0, 0, 2 * 9.81], atol=2e-3)
     np.testing.assert_allclose(sim.forces_between("crate", "ground").force, -between.force)
 
 
@@ -137,8 +138,8 @@ def test_materials_gravity_and_forces_change_between_steps():
     assert sim.material("wood").mu == 0.0
     sim.apply_force("crate", [2.0, 0, 0])
     sim.step()
-    # Without friction 2 N on 2 kg for a millisecond.
-    assert sim.body("crate").velocity[0] == pytest.approx(1e-3, rel=1e-6)
+    # Without friction 2 N on 2 kg for a millisecond; velocities are known to 1e-6 m/s.
+    assert sim.body("crate").velocity[0] == pytest.approx(1e-3, abs=1e-6)
     sim.gravity = [0, 0, 0]
     sim.body("crate").set_velocity([0, 0, 1])
     sim.step()

@@ -440,25 +440,34 @@ fn every(text: &str) -> Result<Every, String> {
 }
 
 /// A time on the command line.
-fn time(text: &str) -> Result<f64, String> {
+pub(crate) fn time(text: &str) -> Result<f64, String> {
     quantity(text, Dimension::new(0, 0, 1, 0), "a time", "2 ms")
 }
 
-fn length(text: &str) -> Result<f64, String> {
+/// A length on the command line.
+pub(crate) fn length(text: &str) -> Result<f64, String> {
     quantity(text, Dimension::new(1, 0, 0, 0), "a length", "0.1 mm")
+}
+
+/// A number with any unit, in SI.
+pub(crate) fn number(text: &str) -> Result<f64, String> {
+    evaluate(text, &mut Nothing).map(|q| q.value).map_err(|w| format!("`{text}`: {}: {}", w.message, w.wanted))
+}
+
+/// No names are known on the command line.
+struct Nothing;
+
+impl Names for Nothing {
+    fn value(&mut self, _: &str) -> Option<Result<Quantity, String>> {
+        None
+    }
+    fn all(&self) -> Vec<String> {
+        Vec::new()
+    }
 }
 
 /// A positive quantity with or without its unit.
 fn quantity(text: &str, dimension: Dimension, what: &str, example: &str) -> Result<f64, String> {
-    struct Nothing;
-    impl Names for Nothing {
-        fn value(&mut self, _: &str) -> Option<Result<Quantity, String>> {
-            None
-        }
-        fn all(&self) -> Vec<String> {
-            Vec::new()
-        }
-    }
     let value = evaluate(text, &mut Nothing).map_err(|w| format!("{}: {}", w.message, w.wanted))?;
     if value.dimension != Dimension::NONE && value.dimension != dimension {
         return Err(format!("`{text}` is in {}, wanted {what} such as \"{example}\"", value.dimension.symbol()));

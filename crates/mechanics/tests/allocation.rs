@@ -27,10 +27,12 @@ thread_local! {
 unsafe impl GlobalAlloc for Counting {
     unsafe fn alloc(&self, memory: Memory) -> *mut u8 {
         let _ = COUNT.try_with(|c| c.set(c.get() + 1));
+        // SAFETY: the caller's promise.
         unsafe { System.alloc(memory) }
     }
 
     unsafe fn dealloc(&self, pointer: *mut u8, memory: Memory) {
+        // SAFETY: the caller's promise.
         unsafe { System.dealloc(pointer, memory) }
     }
 }

@@ -51,12 +51,23 @@ struct Word {
 /// A series of a plot.
 #[derive(Clone, Debug)]
 pub struct Series {
-    /// What it is called.
+    /// Its name in the legend.
     pub label: String,
-    /// Times (s) and values.
+    /// Its points.
     pub points: Vec<(f64, f64)>,
-    /// Dots rather than a line.
+    /// True if points are drawn instead of a line.
     pub dots: bool,
+}
+
+/// The words around a plot.
+#[derive(Clone, Copy, Debug)]
+pub struct Labels<'a> {
+    /// Above it.
+    pub title: &'a str,
+    /// Below the horizontal axis.
+    pub x: &'a str,
+    /// Above the vertical axis.
+    pub y: &'a str,
 }
 
 /// The plot of a record.
@@ -77,9 +88,9 @@ pub fn of(record: &Record, kind: Kind) -> Result<Plot, String> {
             let error = column("local errors, summed", &|i| f64::from(steps[i].joule), true);
             // Where no law is solved there is no estimate.
             let series = if record.head.law == "none" { vec![error] } else { vec![error, estimate] };
-            draw(&format!("{name}: error of each step"), "J", &series, true)
+            over_time(&format!("{name}: error of each step"), "J", &series, true)
         }
-        Kind::Energy => draw(&format!("{name}: energy ledger, since the beginning"), "J", &ledger(record), false),
+        Kind::Energy => over_time(&format!("{name}: energy ledger, since the beginning"), "J", &ledger(record), false),
         Kind::Iterations => {
             let mut solvers: Vec<u32> = steps.iter().map(|s| s.solver as u32).collect();
             solvers.sort_unstable();
@@ -89,7 +100,7 @@ pub fn of(record: &Record, kind: Kind) -> Result<Plot, String> {
                 points: steps.iter().filter(|s| s.solver as u32 == *solver).map(|s| (f64::from(s.time), f64::from(s.work))).collect(),
                 dots: true,
             };
-            draw(
+            over_time(
                 &format!("{name}: work of the solver"),
                 if record.head.law == "none" { "evaluations" } else { "iterations, sweeps or pivots" },
                 &solvers.iter().map(series).collect::<Vec<_>>(),
@@ -101,7 +112,7 @@ pub fn of(record: &Record, kind: Kind) -> Result<Plot, String> {
 
 /// A plot of lines over time; `unit` stands at its axis.
 pub fn lines(title: &str, unit: &str, series: &[Series]) -> Plot {
-    draw(title, unit, series, false)
+    draw(Labels { title, x: "time, s", y: unit }, series, false)
 }
 
 /// The plot of quantities by name, such as `crate.x, crate.speed, knee.angle, left/part.force`.
@@ -184,15 +195,20 @@ fn number(x: f64) -> String {
     if size != 0.0 && !(1e-3..1e5).contains(&size) { format!("{x:.1e}") } else { format!("{}", (x * 1e9).round() / 1e9) }
 }
 
-fn draw(title: &str, unit: &str, series: &[Series], log: bool) -> Plot {
+fn over_time(title: &str, y: &str, series: &[Series], log: bool) -> Plot {
+    draw(Labels { title, x: "time, s", y }, series, log)
+}
+
+/// A plot of any series; with `log` the vertical axis is logarithmic.
+pub fn draw(labels: Labels<'_>, series: &[Series], log: bool) -> Plot {
     let mut plot = Plot::default();
     let finite = |s: &Series| s.points.iter().copied().filter(|p| p.1.is_finite()).collect::<Vec<_>>();
     let points: Vec<(f64, f64)> = series.iter().flat_map(finite).collect();
     let ends =
         |value: fn(&(f64, f64)) -> f64| points.iter().map(value).fold([f64::INFINITY, f64::NEG_INFINITY], |[l, h], x| [l.min(x), h.max(x)]);
-    let ([_, last], [low, high]) = (ends(|p| p.0), ends(|p| p.1));
-    let [last, low, high] = [last, low, high].map(|x| if x.is_finite() { x } else { 0.0 });
-    let time = Axis::linear(0.0, last);
+    let ([first, last], [low, high]) = (ends(|p| p.0), ends(|p| p.1));
+    let [first, last, low, high] = [first, last, low, high].map(|x| if x.is_finite() { x } else { 0.0 });
+    let time = Axis::linear(first.min(0.0), last);
     let room = 0.05 * (high - low);
     // Zero has no place on a logarithmic axis: it stands at its foot, as does what is too small to be seen.
     let positive = points.iter().map(|p| p.1).filter(|x| *x > 0.0).fold(f64::INFINITY, f64::min);
@@ -202,7 +218,7 @@ fn draw(title: &str, unit: &str, series: &[Series], log: bool) -> Plot {
         let [left, top, right, bottom] = FIELD;
         [left + (right - left) * time.share(t), bottom - (bottom - top) * value.share(x)]
     };
-    plot.frame(title, unit, &time, &value);
+    plot.frame(labels, &time, &value);
     for (k, one) in series.iter().enumerate() {
         let color = if log && k == 1 { "#a8b0ba" } else { COLORS[k % COLORS.len()] };
         let line: Vec<[f32; 2]> = finite(one).iter().map(|p| place(p.0, p.1)).collect();
@@ -221,7 +237,7 @@ impl Plot {
         self.words.push(Word { text: text.into(), at, size, color, anchor });
     }
 
-    fn frame(&mut self, title: &str, unit: &str, time: &Axis, value: &Axis) {
+    fn frame(&mut self, labels: Labels<'_>, time: &Axis, value: &Axis) {
         let [left, top, right, bottom] = FIELD;
         for (x, label) in &value.marks {
             let y = bottom - (bottom - top) * value.share(*x);
@@ -233,9 +249,9 @@ impl Plot {
             self.strokes.push((vec![[at, top], [at, bottom]], RULE, 1.0));
             self.word(label, [at, bottom + 20.0], 12.0, MUTED, 0.5);
         }
-        self.word("time, s", [0.5 * (left + right), bottom + 42.0], 12.0, MUTED, 0.5);
-        self.word(title, [left, 24.0], 16.0, INK, 0.0);
-        self.word(unit, [left, 42.0], 12.0, MUTED, 0.0);
+        self.word(labels.x, [0.5 * (left + right), bottom + 42.0], 12.0, MUTED, 0.5);
+        self.word(labels.title, [left, 24.0], 16.0, INK, 0.0);
+        self.word(labels.y, [left, 42.0], 12.0, MUTED, 0.0);
     }
 
     fn legend(&mut self, series: &[Series], log: bool) {

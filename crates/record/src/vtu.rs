@@ -30,7 +30,7 @@ impl Series {
         Series { folder: folder.to_path_buf(), times: Vec::new(), new: Vec::new() }
     }
 
-    /// Series that were interrupted when they had this [`Series::length`].
+    /// Series that were interrupted when they had this length.
     pub fn resume(folder: &Path, lengths: &[(String, u64)]) -> io::Result<Series> {
         let files = lengths.iter().find(|(name, _)| name == FILES).map_or(0, |(_, n)| *n as usize);
         let mut series = Series::new(folder);

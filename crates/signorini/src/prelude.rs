@@ -1,8 +1,8 @@
 //! What most programs use: `use signorini::prelude::*;`.
 
 pub use crate::simulation::{
-    BodyView, ContactPoint, ContactStatus, EventView, ForceBetween, Handle, JointView, MotorMut, MotorView, Simulation, SimulationError,
-    StateView,
+    BodyView, ContactPoint, ContactStatus, EventView, Figure, ForceBetween, Handle, Input, JointView, MotorMut, MotorView, Simulation,
+    SimulationError, StateView,
 };
 pub use glam::{DMat3, DQuat, DVec3};
 pub use signorini_mechanics::geometry::Shape;

@@ -6,7 +6,7 @@ use signorini_solve::math::sparse::Csr;
 use signorini_solve::problem::test_problems::{self, Lcg, ProblemWithSolution};
 use signorini_solve::problem::{Law, PreparedProblem, Problem, Rows, Solution};
 
-/// Eq. (5) of [Enzenhoefer2018] with the sign of its erratum: x = x0 + δu − δl, σ_u = u − (x0 − δl).
+/// Eq. (5) of (Enzenhoefer2018) with the sign of its erratum: x = x0 + δu − δl, σ_u = u − (x0 − δl).
 fn paper(a: f64, x: f64, w: f64, lo: f64, hi: f64) -> f64 {
     let x0 = x.min(hi).max(lo);
     let (over, under) = ((x - x0).max(0.0), (x0 - x).max(0.0));

@@ -407,7 +407,7 @@ fn redundant_contacts_leave_v_unique_and_a_jammed_rod_does_not() {
     assert_eq!((report.status, report.counts.sweeps), (Status::Converged, 0), "{:?}", report.error);
     assert!(newton.contacts().iter().all(|c| c.branch == Branch::Slip && c.margin > 1e-3));
     assert_eq!(newton.unique(), Unique::Locally);
-    // A jammed rod [Painleve1895]: W_nn = mu W_tn, so that along the slipping edge r = r_n (1, −mu) the normal velocity stays
+    // A jammed rod (Painleve1895): W_nn = mu W_tn, so that along the slipping edge r = r_n (1, −mu) the normal velocity stays
     // zero whatever r_n is, while u_t = 1 − r_n/2 does not: every 0 ≤ r_n < 2 is a solution.
     let w = Csr::from_dense(2, 2, &[1.0, 2.0, 2.0, 5.0]);
     let jammed = Reduced::new("rod".into(), w, vec![0.0, 1.0], vec![Law::Coulomb { mu: 0.5, rows: 2 }]).unwrap();

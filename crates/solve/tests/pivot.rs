@@ -244,7 +244,7 @@ fn reduced(m: usize, w: &[f64], q: &[f64], laws: Vec<Law>) -> Reduced {
 
 #[test]
 fn lemke_finds_textbook_solutions_and_reports_rays() {
-    // [CottlePangStone1992, example 4.4.7] and a problem without solution: w = −1 for every z.
+    // (CottlePangStone1992, example 4.4.7) and a problem without solution: w = −1 for every z.
     let known = reduced(3, &[0.0, -1.0, 2.0, 2.0, 0.0, -2.0, -1.0, 1.0, 0.0], &[-3.0, 6.0, -1.0], vec![Law::Unilateral; 3]);
     let mut solution = Solution::zero(0, 3);
     let report = Lemke::new(lemke::Settings::default()).solve_reduced(&known, &mut solution).unwrap();

@@ -89,7 +89,7 @@ table! {
 }
 
 table! {
-    /// What exists: at the top of a file, or inside a [[repeat]].
+    /// What exists: at the top of a file, or inside a `[[repeat]]`.
     pub struct Block {
         /// Bodies.
         body: Vec<Body>,

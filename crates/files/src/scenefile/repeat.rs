@@ -262,7 +262,7 @@ fn head(span: &Span) -> Span {
     Span { end: span.start + 1, ..span.clone() }
 }
 
-/// Random numbers that are the same everywhere [splitmix64].
+/// Random numbers that are the same everywhere (splitmix64).
 pub struct Random(u64);
 
 impl Random {
@@ -280,7 +280,7 @@ impl Random {
         ((z ^ (z >> 31)) >> 11) as f64 / (1u64 << 53) as f64
     }
 
-    /// A rotation, all equally likely [Shoemake1992].
+    /// A rotation, all equally likely (Shoemake1992).
     pub fn rotation(&mut self) -> DQuat {
         let (u, a, b) = (self.unit(), std::f64::consts::TAU * self.unit(), std::f64::consts::TAU * self.unit());
         let (r, s) = ((1.0 - u).sqrt(), u.sqrt());

@@ -1,8 +1,8 @@
 //! What can be said of a scene without simulating it, and of a step after it was solved.
 //!
-//! * [`rank`]: which rows depend on others. [`mobility`]: degrees of freedom, redundant joints by name, what would cure them.
-//! * [`place`]: bodies brought to where their joints meet. [`kinematics`]: motion that follows its drivers, and the efforts it takes.
-//! * [`statics`]: equilibrium, contacts included. [`reactions`]: forces in joints and contacts by name, unique or not.
+//! * [`mod@rank`]: which rows depend on others. [`mod@mobility`]: degrees of freedom, redundant joints by name, what would cure them.
+//! * [`mod@place`]: bodies brought to where their joints meet. [`mod@kinematics`]: motion that follows its drivers, and the efforts it takes.
+//! * [`mod@statics`]: equilibrium, contacts included. [`mod@reactions`]: forces in joints and contacts by name, unique or not.
 //! * [`doctor`]: everything that looks wrong with a scene, each with what to do about it.
 //!
 //! Nothing here takes part in a step: a scene that nobody analyses costs nothing.

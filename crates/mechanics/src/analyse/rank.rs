@@ -7,7 +7,7 @@
 //! ```
 //!
 //! Every dependent row yields a vector z with zᵀJ = 0: reactions that cancel each other. Orthogonalising twice keeps
-//! Q orthogonal to rounding [Giraud2005], so that d is exact to about 1e-15; a Cholesky factor of JH⁻¹Jᵀ would see only d².
+//! Q orthogonal to rounding (Giraud2005), so that d is exact to about 1e-15; a Cholesky factor of JH⁻¹Jᵀ would see only d².
 //!
 //! Cost: 4 m·rank·n per component. Components of more than [`LARGE`] rows are left to the sparse factor of
 //! [`Semidefinite`]: their dependent rows are counted, who else takes part is not told.

@@ -17,7 +17,7 @@
 //!   E_n = 1/(h²k + hc),   w_n = gap k/(hk + c)
 //! ```
 //!
-//! Law of rebound: Newton's, all impacts of a step at once [Moreau1988]: three equal balls in a row, e = 1, go on with −1/3, 2/3, 2/3.
+//! Law of rebound: Newton's, all impacts of a step at once (Moreau1988): three equal balls in a row, e = 1, go on with −1/3, 2/3, 2/3.
 
 use super::leapfrog::{self, Weights};
 use super::part::Gradient;

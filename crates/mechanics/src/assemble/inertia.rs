@@ -10,7 +10,7 @@
 //!
 //! an implicit equation for ω*, solved by Newton's method; `I(ω* − ω)` is the gyroscopic impulse. The momentum of
 //! a free body is then kept to rounding, and its energy oscillates without drifting (the map is the discrete Euler–Lagrange
-//! equation of a free rotor [Moser1991]); H stays the constant, symmetric mass matrix. Where the equation has no solution
+//! equation of a free rotor (Moser1991)); H stays the constant, symmetric mass matrix. Where the equation has no solution
 //! near ω (more than about a radian per step), the body turns without gyroscopic term in that step: neither energy nor |Iω| changes.
 //!
 //! Under the leapfrog scheme ω is that of the middle of the step, and the equation is `exp(½hω*) I ω* = I (ω + h̄ α)`, with α the last

@@ -10,7 +10,7 @@
 //! | motor, servo | `Equality`, or `Interval` ±h·effort | ẋ + E r − (k (f⁺ − x) + c ∂f/∂t)/(h k + c), E = 1/(h² k + h c) |
 //! | gear | `Equality` | Σ c ẋ + K (Σ c x − constant)/h |
 //!
-//! K/h is the stabilisation of [Tasora2005, eq. 2.5], [Mangoni2018, eq. 3.21]; ∂f/∂t is the mean over the step, so that an
+//! K/h is the stabilisation of (Tasora2005, eq. 2.5), (Mangoni2018, eq. 3.21); ∂f/∂t is the mean over the step, so that an
 //! imposed motion is exact at its ends. The row of a servo says `r = h (k (f⁺ − x − h ẋ) + c (∂f/∂t − ẋ))`: a spring and damper at the
 //! end of the step, stable for any gain, whose force the interval cuts off. Under the leapfrog scheme every row has the curvature of its
 //! coordinate added, `(C(x + d) − C(x) − J d)/h` with d the predicted motion of the step, and impulses act over h̄ ([`super::leapfrog`]).

@@ -29,7 +29,7 @@
 //! its energy to rounding. Landing of a second
 //! corner while the first one pivots is of first order; so are events (slip to stick) within a
 //! step.
-//! The scheme is SHAKE [Ryckaert1977] with unilateral rows; variable h stays second order, because
+//! The scheme is SHAKE (Ryckaert1977) with unilateral rows; variable h stays second order, because
 //! the error of the centring telescopes.
 
 use super::inertia::free_spin;

@@ -10,7 +10,8 @@
 //! *Explicit*: F at the beginning of the step, an impulse in k: cheap, no rows, and stable only while `h ≲ 2 √(m/k')`, k' the slope of the spring,
 //! whatever the method of the rest. *Implicit*: the spring at the end of the step, linearised; condensed out of H it is the compliant row
 //! `E = 1/(h²k' + hc)`, so that H keeps its pattern. Friction is then a force between ±μF_n along each tangent, as stiff as the regularisation says.
-//! [Mangoni2018, §5.3.2] compares explicit springs with rigid contacts.
+//! (Mangoni2018, §5.3.2) reports that springs need steps below 5 ms where rigid contacts allow 60 ms, "even with implicit integrators";
+//! `signorini bench bending` measures both kinds of springs.
 
 use super::rows::Block;
 use super::{Assembly, Source, StepInput};

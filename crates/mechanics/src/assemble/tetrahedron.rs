@@ -13,7 +13,7 @@
 //!
 //! The two parts act on the symmetric and on the skew part of RᵀdF, so that their signs are plain: the first is never negative; the second is
 //! what makes a stretched bar stiff across (q > 0) and a pressed one buckle (q < 0). H must stay positive definite: negative q count as zero,
-//! which changes the path of a step, not the force. Forces of an element have no sum and no moment. [Mangoni2018, §3.3], the energy of [Chao2010].
+//! which changes the path of a step, not the force. Forces of an element have no sum and no moment. (Mangoni2018, §3.3), the energy of (Chao2010).
 //!
 //! | symbol | size | meaning |
 //! |---|---|---|

@@ -42,7 +42,7 @@ impl Contact {
 /// Two unit vectors that make a right-handed frame `(n, t1, t2)` with the unit vector `n`.
 ///
 /// Continuous everywhere but at the plane n_z = 0, where no frame from n alone can avoid a jump
-/// somewhere on the sphere [Duff2017].
+/// somewhere on the sphere (Duff2017).
 #[inline]
 pub fn tangents(n: DVec3) -> (DVec3, DVec3) {
     n.any_orthonormal_pair()

@@ -456,7 +456,7 @@ fn turned(near: Nearest, p: DVec3) -> Nearest {
     Nearest { point: place(near.point), normal: place(near.normal), distance: near.distance }
 }
 
-/// [Ericson2004, 5.1.5]; `normal` is returned where `p` lies in the triangle.
+/// (Ericson2004, 5.1.5); `normal` is returned where `p` lies in the triangle.
 pub(crate) fn nearest_on_triangle([a, b, c]: [DVec3; 3], normal: DVec3, p: DVec3) -> Nearest {
     let (ab, ac, ap) = (b - a, c - a, p - a);
     let (d1, d2) = (ab.dot(ap), ac.dot(ap));

@@ -5,7 +5,7 @@
 //! s(n) of all n.
 //!
 //! 1. Points, and two segments: closed forms.
-//! 2. Two boxes that overlap: the 15 axes of faces and pairs of edges [Gottschalk1996].
+//! 2. Two boxes that overlap: the 15 axes of faces and pairs of edges (Gottschalk1996).
 //! 3. All others: the iterations of Gilbert, Johnson and Keerthi, and an expanding polytope where they overlap (parry).
 //! 4. Where a direction of the shapes themselves (a face normal, a common perpendicular) separates as much, it is
 //!    the direction: what the iterations say about it is lost in rounding when the gap is tiny.
@@ -219,7 +219,7 @@ impl Pair<'_> {
     }
 }
 
-/// The nearest points of two segments [Ericson2004, 5.1.9].
+/// The nearest points of two segments (Ericson2004, 5.1.9).
 pub(crate) fn segments(a: [DVec3; 2], b: [DVec3; 2]) -> Closest {
     let (da, db, r) = (a[1] - a[0], b[1] - b[0], a[0] - b[0]);
     let (aa, bb, ab) = (da.length_squared(), db.length_squared(), da.dot(db));

@@ -1,7 +1,7 @@
 //! All points where two convex cores touch, once the direction is known.
 //!
 //! 1. Each core shows the feature (vertex, edge, face) it turns towards the other.
-//! 2. A face is cut, along the direction, by the sides of the other's face [Sutherland1974]; two edges that run
+//! 2. A face is cut, along the direction, by the sides of the other's face (Sutherland1974); two edges that run
 //!    alike are cut to their common length. The gap is linear over the common area, so its corners hold the least one.
 //! 3. Where the features have a single point in common, or miss the nearest points, those are the contact.
 
@@ -45,7 +45,7 @@ const NEAREST: u64 = 3 << 32;
 /// A corner this part of the size outside still counts as inside: boxes of equal size, stacked, keep their corners.
 const INSIDE_TOLERANCE_RATIO: f64 = 1e-6;
 
-/// Mixes two numbers into one that names both [Steele2014].
+/// Mixes two numbers into one that names both (Steele2014).
 #[inline]
 pub(crate) fn mix(a: u64, b: u64) -> u64 {
     let mut z = a.wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ b.wrapping_add(0x2545_f491_4f6c_dd1d);

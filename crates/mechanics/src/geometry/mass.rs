@@ -5,7 +5,7 @@
 //! ```
 //!
 //! Closed forms for the primitives; hulls and closed meshes by tetrahedra from an inner point to each
-//! triangle, which is exact for polyhedra [Tonon2004]; compounds by summing their parts (parts that
+//! triangle, which is exact for polyhedra (Tonon2004); compounds by summing their parts (parts that
 //! overlap count twice). A density times these figures is a mass, and an inertia.
 
 use super::shape::{Invalid, Shape};

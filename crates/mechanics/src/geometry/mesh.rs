@@ -650,7 +650,7 @@ fn outermost(contacts: &[Contact], (t1, t2): (DVec3, DVec3), places: &mut Vec<u3
     }
 }
 
-/// The places of the corners of the convex hull of the contacts [Andrew1979]; of more than eight
+/// The places of the corners of the convex hull of the contacts (Andrew1979); of more than eight
 /// those go first that span the smallest triangle with their neighbours.
 fn spanning(contacts: &[Contact], (t1, t2): (DVec3, DVec3), places: &mut Vec<u32>, order: &mut Vec<u32>) {
     let origin = contacts[0].point_b;

@@ -13,7 +13,7 @@
 //!    the faces beside it.
 //!
 //! The sign of a distance comes from the mean normal of the nearest feature, weighted by angles at
-//! a vertex [Baerentzen2005].
+//! a vertex (Baerentzen2005).
 
 use super::shape::Invalid;
 use super::weld;
@@ -616,7 +616,7 @@ fn bounds(vertices: &[DVec3]) -> (DVec3, DVec3) {
     (low, high)
 }
 
-/// The nearest point of a triangle, and what holds it [Ericson2004, 5.1.5].
+/// The nearest point of a triangle, and what holds it (Ericson2004, 5.1.5).
 fn nearest([a, b, c]: [DVec3; 3], p: DVec3) -> (DVec3, Place) {
     let (ab, ac, ap) = (b - a, c - a, p - a);
     let (bp, cp) = (p - b, p - c);

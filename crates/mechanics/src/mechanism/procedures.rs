@@ -1,4 +1,4 @@
-//! The six procedures of [SymbolicQR], each a program of its own, and three small ones that complete an evaluation.
+//! The six procedures of (SymbolicQR), each a program of its own, and three small ones that complete an evaluation.
 //!
 //! | name | computes | from |
 //! |---|---|---|

@@ -1,4 +1,4 @@
-//! Explicit Runge–Kutta: the classical method of order 4, and the pair of order 5(4) of [Dormand1980] with step control.
+//! Explicit Runge–Kutta: the classical method of order 4, and the pair of order 5(4) of (Dormand1980) with step control.
 //!
 //! ```text
 //!   kᵢ = f(t + cᵢh, y + h Σⱼ aᵢⱼ kⱼ),   y⁺ = y + h Σ bᵢ kᵢ,   error = h Σ (bᵢ − b̂ᵢ) kᵢ

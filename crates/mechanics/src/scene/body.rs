@@ -8,7 +8,7 @@
 //!   A body described about another origin is shifted once, on entry; [`Body::origin`] remembers where that origin went.
 //! * **Positions** and **linear velocities** are those of the centre of mass, in the world;
 //!   **angular velocities**, inertia and torques are in body axes, so that the mass matrix is constant.
-//! * The orientation advances by the exponential map, `ρ⁺ = ρ exp(h ω⁺)` [Mangoni2018, eq. 3.1].
+//! * The orientation advances by the exponential map, `ρ⁺ = ρ exp(h ω⁺)` (Mangoni2018, eq. 3.1).
 
 use super::function::Function;
 use crate::geometry::Shape;

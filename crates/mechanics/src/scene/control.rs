@@ -6,7 +6,7 @@
 //! 2. **events**, in the order of the list: where a condition becomes true, its actions are carried out at once;
 //! 3. **controllers**, in the order of the list, each when its sample is due: what they give holds until the next sample.
 //!
-//! What they change is part of the state ([`Orders`]), never of the scene: a saved state goes on to the same bits.
+//! What they change is part of the state ([`super::Orders`]), never of the scene: a saved state goes on to the same bits.
 
 use super::formula::Formula;
 use super::function::Function;

@@ -93,7 +93,7 @@ pub struct Soft {
 }
 
 impl Soft {
-    /// A soft body of a mesh, free, without loads; [`super::Scene::soft`] puts it into a scene.
+    /// A soft body of a mesh, free, without loads; [`super::Scene::add_soft`] puts it into a scene.
     pub fn new(mesh: Tetrahedra, elastic: Elastic) -> Soft {
         Soft {
             body: BodyId::GROUND,

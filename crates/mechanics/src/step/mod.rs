@@ -4,7 +4,7 @@
 //!   scene → collide → assemble → solve → advance → record
 //! ```
 //!
-//! The scheme is velocity–impulse (a differential variational inequality [Mangoni2018, eq. 3.22], [Tasora2005, eq. 2.5]):
+//! The scheme is velocity–impulse (a differential variational inequality (Mangoni2018, eq. 3.22), (Tasora2005, eq. 2.5)):
 //! velocities at the end of the step and the impulses over it are the unknowns of one problem; positions follow with the new velocities,
 //!
 //! ```text

@@ -6,7 +6,7 @@
 //!   3. reflect:  x_k ← x_k − β v (v·x_k)
 //! ```
 //!
-//! [Golub1996, alg. 5.4.1], with lengths scaled so that the unit of a row does not decide.
+//! (Golub1996, alg. 5.4.1), with lengths scaled so that the unit of a row does not decide.
 
 /// A QR factorization with pivoting, in its own memory.
 #[derive(Clone, Debug, Default)]

@@ -11,7 +11,7 @@
 //! * [`pattern`]: sparse QR on paper. [`factor`]: R(A) and its solves by flat lists, with rank detection. [`unrolled`]: the same as expressions.
 //! * [`export`]: straight-line C99 and Rust.
 //!
-//! Nothing here knows what a body is [SymbolicQR].
+//! Nothing here knows what a body is (SymbolicQR).
 
 pub mod dense;
 pub mod export;

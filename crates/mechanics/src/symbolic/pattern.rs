@@ -94,7 +94,7 @@ impl Pattern {
     }
 }
 
-/// The operations of a dense QR by Givens rotations, `3 n² (m − n/3)` for m ≥ n [SymbolicQR].
+/// The operations of a dense QR by Givens rotations, `3 n² (m − n/3)` for m ≥ n (SymbolicQR).
 pub fn dense_givens(rows: usize, columns: usize) -> f64 {
     let (m, n) = (rows.max(columns) as f64, rows.min(columns) as f64);
     3.0 * n * n * (m - n / 3.0)

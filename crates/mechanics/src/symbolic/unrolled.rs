@@ -1,7 +1,7 @@
 //! R(A) as expressions: for straight-line code, and for counting.
 //!
 //! [`reflections`] is what is exported: the steps of [`super::factor`] with every operation written out, constants folded. [`rotations`] is the
-//! published convention of counting [SymbolicQR]: Givens rotations, six operations per pair of entries (a rotation of two
+//! published convention of counting (SymbolicQR): Givens rotations, six operations per pair of entries (a rotation of two
 //! vanishing entries divides by zero, which is why it only counts here).
 
 use super::graph::{Binary, Graph, Id, Unary};

@@ -66,6 +66,12 @@ pub fn picture(head: &Head, moment: &Moment, drawing: &Drawing) -> Image {
     let camera = camera(head, width as f64 / height as f64, &drawing.view);
     let mut triangles = scene(head, moment, camera.size);
     if drawing.chains {
+        // Bodies are looked through.
+        for triangle in &mut triangles {
+            if let Paint::Solid(color) = triangle.paint {
+                triangle.paint = Paint::Glass(color);
+            }
+        }
         chains(head, moment, camera.size, &mut triangles);
     }
     if drawing.forces {
@@ -215,7 +221,13 @@ fn chains(head: &Head, moment: &Moment, size: f64, out: &mut Vec<Triangle>) {
             let Some(along) = way.try_normalize() else { continue };
             let orientation = glam::DQuat::from_rotation_arc(DVec3::Z, along);
             let place = Pose { position: touch.point + 0.5 * way, orientation };
-            stamp(out, &mesh, &normals, (&place, DVec3::new(radius, radius, 0.5 * way.length())), Paint::Solid(Vec3::new(0.75, 0.16, 0.22)));
+            stamp(
+                out,
+                &mesh,
+                &normals,
+                (&place, DVec3::new(radius, radius, 0.5 * way.length())),
+                Paint::Solid(Vec3::new(0.75, 0.16, 0.22)),
+            );
         }
     }
 }

@@ -18,10 +18,11 @@ use signorini_mechanics::step::{Stepper, Verdict};
 use std::io;
 use std::path::Path;
 
-/// Everything that a run writes into a folder, step by step.
-pub struct RunFolder {
+/// Everything that is kept of a run, step by step: in a folder, or the record alone in memory.
+pub struct RunRecord {
     summary: Summary,
-    outputs: Outputs,
+    /// The tables; none in memory.
+    outputs: Option<Outputs>,
     recorder: Recorder,
     /// Rows and frames are written every so many steps.
     every: u64,
@@ -40,17 +41,21 @@ pub struct Recording<'a> {
     pub reactions: bool,
 }
 
-impl RunFolder {
-    /// Begins a record in `folder`, which is made if need be; the first frame is the present one.
-    pub fn create(folder: &Path, recording: &Recording<'_>, (scene, stepper, state): (&Scene, &Stepper, &State)) -> io::Result<RunFolder> {
-        let outputs = Outputs::create(folder, scene, recording.reactions)?;
+impl RunRecord {
+    /// Begins a record in `folder`, which is made if need be, or in memory; the first frame is the present one.
+    pub fn create(
+        folder: Option<&Path>,
+        recording: &Recording<'_>,
+        (scene, stepper, state): (&Scene, &Stepper, &State),
+    ) -> io::Result<RunRecord> {
+        let outputs = folder.map(|folder| Outputs::create(folder, scene, recording.reactions)).transpose()?;
         let settings = &stepper.settings;
         let law = law_name(settings);
-        let plan = Plan { folder: Some(folder), steps: recording.steps, every: recording.every, solver: settings.solver.name(), law };
+        let plan = Plan { folder, steps: recording.steps, every: recording.every, solver: settings.solver.name(), law };
         let mut recorder = Recorder::begin(scene, &recording.about, &plan)?;
         recorder.frame(scene, stepper, state)?;
         let summary = Summary::new(scene, recording.about.t_end);
-        Ok(RunFolder { summary, outputs, recorder, every: recording.every.max(1) })
+        Ok(RunRecord { summary, outputs, recorder, every: recording.every.max(1) })
     }
 
     /// Takes note of a step, which took `wall` seconds.
@@ -61,7 +66,9 @@ impl RunFolder {
         if self.summary.steps.is_multiple_of(self.every) {
             self.recorder.frame(scene, stepper, state)?;
             self.summary.keep(scene, verdict);
-            self.outputs.step(scene, stepper, state)?;
+            if let Some(outputs) = &mut self.outputs {
+                outputs.step(scene, stepper, state)?;
+            }
         }
         Ok(())
     }
@@ -71,12 +78,25 @@ impl RunFolder {
         &self.summary
     }
 
-    /// Ends the record: the tables take their names and run.json is written.
-    pub fn finish(mut self, (scene, stepper, state): (&Scene, &Stepper, &State), about: &About<'_>, wall: f64) -> io::Result<()> {
+    /// The bytes of the record as it stands; it goes on.
+    pub fn bytes(&mut self, (scene, stepper, state): (&Scene, &Stepper, &State), about: &About<'_>, wall: f64) -> io::Result<Vec<u8>> {
         self.summary.finish(state, stepper, wall);
         let run = self.summary.run_json(scene, about, &Ended::Complete, Json::Array(Vec::new()));
-        self.recorder.finish(&run)?;
-        self.outputs.finish(&run)
+        self.recorder.bytes(&run)
+    }
+
+    /// Ends the record: the tables take their names and run.json is written. The bytes of a record in memory are given back.
+    pub fn finish(
+        mut self,
+        (scene, stepper, state): (&Scene, &Stepper, &State),
+        about: &About<'_>,
+        wall: f64,
+    ) -> io::Result<Option<Vec<u8>>> {
+        self.summary.finish(state, stepper, wall);
+        let run = self.summary.run_json(scene, about, &Ended::Complete, Json::Array(Vec::new()));
+        let bytes = self.recorder.finish(&run)?;
+        self.outputs.map_or(Ok(()), |outputs| outputs.finish(&run))?;
+        Ok(bytes)
     }
 }
 

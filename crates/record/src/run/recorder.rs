@@ -14,7 +14,7 @@ use signorini_mechanics::step::{Stepper, Verdict};
 use signorini_solve::problem::error::PreparedProblem;
 use std::collections::HashMap;
 use std::fs::{File, OpenOptions};
-use std::io::{self, Seek, SeekFrom, Write};
+use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::path::Path;
 use std::time::{Duration, Instant};
 
@@ -116,7 +116,9 @@ impl Recorder {
         let mut output = match plan.folder {
             Some(folder) => {
                 std::fs::create_dir_all(folder)?;
-                Output::Folder(File::create(folder.join(FILE))?)
+                let path = folder.join(FILE);
+                let file = OpenOptions::new().read(true).write(true).create(true).truncate(true).open(path)?;
+                Output::Folder(file)
             }
             None => Output::Memory(Vec::new()),
         };
@@ -129,7 +131,7 @@ impl Recorder {
     /// Goes on with the record of a folder; what came after the checkpoint is cut off.
     pub fn resume(scene: &Scene, about: &About<'_>, plan: &Plan<'_>, from: &Recorded) -> io::Result<Recorder> {
         let path = plan.folder.unwrap_or(Path::new(".")).join(FILE);
-        let mut file = OpenOptions::new().write(true).open(path)?;
+        let mut file = OpenOptions::new().read(true).write(true).open(path)?;
         if file.metadata()?.len() < from.length {
             return Err(io::Error::other(format!("{FILE} is shorter than at the checkpoint: was it changed?")));
         }
@@ -286,10 +288,37 @@ impl Recorder {
         self.channel_rows.push(self.channels.iter().map(value).collect());
     }
 
+    /// The bytes of the record as it stands, with the summary of the run so far; the record goes on.
+    pub fn bytes(&mut self, run: &Json) -> io::Result<Vec<u8>> {
+        self.rows.extend(self.worst.take());
+        self.flush()?;
+        let mut bytes = match &mut self.output {
+            Output::Memory(bytes) => bytes.clone(),
+            Output::Folder(file) => {
+                let mut bytes = Vec::new();
+                file.seek(SeekFrom::Start(0))?;
+                file.read_to_end(&mut bytes)?;
+                bytes
+            }
+        };
+        write_chunk(&mut bytes, b"TAIL", &self.tail(run)?)?;
+        Ok(bytes)
+    }
+
     /// Ends the record with the summary of the run; gives it back if it went into memory.
     pub fn finish(mut self, run: &Json) -> io::Result<Option<Vec<u8>>> {
         self.rows.extend(self.worst.take());
         self.flush()?;
+        let tail = self.tail(run)?;
+        write_chunk(self.output.writer(), b"TAIL", &tail)?;
+        Ok(match self.output {
+            Output::Folder(_) => None,
+            Output::Memory(bytes) => Some(bytes),
+        })
+    }
+
+    /// The last chunk.
+    fn tail(&self, run: &Json) -> io::Result<Vec<u8>> {
         let mut tail = run.clone();
         if let Some(object) = tail.as_object_mut() {
             // The steps of the record say more.
@@ -297,11 +326,7 @@ impl Recorder {
             object.insert("thinned".into(), json!(self.thin));
             object.insert("bounds".into(), json!(self.room.map(|corner| corner.to_array())));
         }
-        write_chunk(self.output.writer(), b"TAIL", &serde_json::to_vec(&tail)?)?;
-        Ok(match self.output {
-            Output::Folder(_) => None,
-            Output::Memory(bytes) => Some(bytes),
-        })
+        Ok(serde_json::to_vec(&tail)?)
     }
 
     /// Writes what has gathered.

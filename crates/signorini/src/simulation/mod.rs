@@ -2,6 +2,7 @@
 
 mod contacts;
 mod error;
+mod figure;
 mod react;
 #[cfg(feature = "record")]
 mod record;
@@ -10,6 +11,7 @@ mod views;
 
 pub use contacts::{ContactPoint, ContactStatus, ForceBetween};
 pub use error::{Handle, SimulationError};
+pub use figure::{Figure, Input};
 pub use react::EventView;
 pub use views::{BodyView, JointView, MotorMut, MotorView};
 
@@ -177,6 +179,11 @@ impl Simulation {
     /// When the scene file ends, s; none for a scene made in code.
     pub fn end_time(&self) -> Option<f64> {
         self.end_time
+    }
+
+    /// Says when the run is to end, s: a record begun from here on is as fine as that length asks for.
+    pub fn set_end_time(&mut self, end: Option<f64>) {
+        self.end_time = end;
     }
 
     /// What exists.

@@ -9,7 +9,7 @@
 //! proportional to the fill. Pivoting happens within the diagonal blocks alone: good for matrices
 //! like `A (W + eps I) + B` with W positive semidefinite; the caller checks the residual.
 //!
-//! Cost: about `2 D³` operations per pair of blocks in a row of U and a column of L [Davis2006].
+//! Cost: about `2 D³` operations per pair of blocks in a row of U and a column of L (Davis2006).
 
 use super::scratch::MinimumDegree;
 

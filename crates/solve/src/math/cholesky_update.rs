@@ -2,7 +2,7 @@
 //!
 //! `A_FF = Rᵀ R` for a list F of rows of a symmetric matrix A. A row joins at the end (one forward
 //! substitution, ½|F|² operations) and leaves anywhere (plane rotations of the columns behind it,
-//! 3/2 (|F| − k)² operations). R is stored by columns, so that every inner loop is contiguous. [Gill1974]
+//! 3/2 (|F| − k)² operations). R is stored by columns, so that every inner loop is contiguous. (Gill1974)
 
 /// The factor.
 #[derive(Clone, Debug, Default)]

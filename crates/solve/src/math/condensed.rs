@@ -6,7 +6,7 @@
 //! ```
 //!
 //! The rows come in groups that share their columns (the three of a contact, over the twelve unknowns of two bodies). A factorization that
-//! begins with them ([`super::elimination`] would, where contacts outnumber bodies) has a front for each; here each is a sum over a dozen columns,
+//! begins with them ([`super::minimum_degree`] would, where contacts outnumber bodies) has a front for each; here each is a sum over a dozen columns,
 //! and what is left to be ordered and factored has a fraction of the unknowns. Cost: rows × columns²/2 products per group.
 
 use super::ldlt::BadPivot;

@@ -2,7 +2,7 @@
 //!
 //! A heavy body on a light one on a lighter one: the reactions of a stack with a mass ratio of 1e19 are
 //! 19 decades larger than the momentum of the body at the bottom, which is their difference. Numbers here
-//! are unevaluated sums of two doubles (32 digits) [Dekker1971]. The factor is stored by rows from
+//! are unevaluated sums of two doubles (32 digits) (Dekker1971). The factor is stored by rows from
 //! the first entry on (its envelope), so that a good order makes it small; there is no pivoting. A pivot that
 //! is nothing but rounding belongs to a row that depends on those before it: it is replaced by ±1, which
 //! gives that row no part in the answer.

@@ -7,7 +7,7 @@
 //! ```
 //!
 //! 1. Gather unknowns of equal neighbourhood into nodes: the graph shrinks three- to sixfold, and its order costs as much less.
-//! 2. Approximate minimum degree with elements, mass elimination and indistinguishable nodes, weights counted [Amestoy1996].
+//! 2. Approximate minimum degree with elements, mass elimination and indistinguishable nodes, weights counted (Amestoy1996).
 //! 3. Fold a front into its parent where that stores few zeros: small fronts cost more than zeros do.
 //! 4. Number the pivots front by front, children before parents.
 //!

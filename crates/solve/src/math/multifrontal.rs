@@ -10,7 +10,7 @@
 //! pivot of another sign is an error. Made for the systems of bodies and contacts, thousands of fronts of a
 //! few dozen unknowns, where calling a general dense kernel per front costs more than its sums.
 //!
-//! Cost: Σ p m² multiplications over the fronts (p pivots, m rows) at several per cycle; a solve reads the factor twice [Duff1983].
+//! Cost: Σ p m² multiplications over the fronts (p pivots, m rows) at several per cycle; a solve reads the factor twice (Duff1983).
 
 use super::front::{self, Strips};
 use super::ldlt::BadPivot;

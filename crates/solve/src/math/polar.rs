@@ -5,7 +5,7 @@
 //! ```
 //!
 //! R(q) is quadratic in its unit quaternion, so that `tr(RᵀF) = qᵀ N q` with N (4 × 4) linear in F: q is the eigenvector of the largest
-//! eigenvalue [Horn1987]. This is the polar decomposition where det F > 0; a reflected F gets the nearest proper rotation, its smallest
+//! eigenvalue (Horn1987). This is the polar decomposition where det F > 0; a reflected F gets the nearest proper rotation, its smallest
 //! stretch negative; a singular one any of the best. No case ends in a reflection, a division or a NaN.
 
 use glam::{DMat3, DQuat};

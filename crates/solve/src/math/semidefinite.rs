@@ -6,7 +6,7 @@
 //! pattern is that of an ordinary factorization in minimum-degree order.
 //!
 //! Cost: Σ (column count)², simplicial, row by row ("up-looking"): for each row a sparse triangular solve along
-//! its path in the elimination tree [Davis2006, ch. 4].
+//! its path in the elimination tree (Davis2006, ch. 4).
 
 use super::scratch::MinimumDegree;
 use super::sparse::Csr;

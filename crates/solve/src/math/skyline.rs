@@ -6,7 +6,7 @@
 //!
 //! For chains and stacks, numbered along: rows are short then, and there is nothing to be analysed but their
 //! beginnings. An order of less fill would be found in ten times the time of the factorization. As [`super::ldlt`] without
-//! pivoting: the sign of every pivot is known beforehand. Cost: Σ (i − first)² products, no search [Jennings1966].
+//! pivoting: the sign of every pivot is known beforehand. Cost: Σ (i − first)² products, no search (Jennings1966).
 
 use super::ldlt::BadPivot;
 use super::multifrontal::{Task, dispatch, product};

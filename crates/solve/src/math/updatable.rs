@@ -14,7 +14,7 @@
 //!
 //! and the leaving row does the same backwards. Both touch only the columns on the path of the
 //! elimination tree from the row to the root: the cost is the number of entries of L in those columns,
-//! where a new factorization costs the sum of the squares of all column lengths. [DavisHager2005; Gill1974, method C1]
+//! where a new factorization costs the sum of the squares of all column lengths. (DavisHager2005; Gill1974, method C1)
 
 use super::sparse::Csr;
 

@@ -5,11 +5,12 @@
 //! With `a_k` the mean diagonal entry of `W = J H⁻¹ Jᵀ + E` over block k,
 //!
 //! ```text
-//!   δe_k = ½ a_k ‖ r_k − P_K( r_k − u_k / a_k ) ‖²         joules              [Enzenhoefer2018, eq. 5]
+//!   δe_k = ½ a_k ‖ r_k − P_K( r_k − u_k / a_k ) ‖²         joules              (Enzenhoefer2018, eq. 5)
 //!   δu_k = √(2 a_k δe_k)                                 metres per second
 //! ```
 //!
-//! zero exactly at a solution, the same in every system of units. For `Coulomb` the map inside the norm is that of Alart
+//! zero exactly at a solution, the same in every system of units. Equation 5 is about single rows, each with its own a; here a friction
+//! block counts as one, with the mean of its entries, because its law does not know the directions of the tangents. For `Coulomb` the map inside the norm is that of Alart
 //! and Curnier, whose size does not depend on mu (see [`super::law`]). Beside it stands the energy of the
 //! momentum equation's own defect, `½ ρᵀ H⁻¹ ρ` with `ρ = k + Jᵀ r − H v`; of ρ counts what exceeds
 //! the rounding of its own terms (8 ε Σ|terms|), because no method in double precision can do better.

@@ -11,10 +11,10 @@
 //! | `Coulomb` | 2, 3 | K ∋ r ⊥ u + (mu‖u_t‖, 0, 0) ∈ K* | as `Cone` |
 //!
 //! All of them are one variational inequality `r = P_K(r − ũ/a)` for any a > 0, where `ũ = u` plus
-//! De Saxcé's shift for `Coulomb` [DeSaxce1998]. The residual of `Coulomb` is not measured by that form: its distance
+//! De Saxcé's shift for `Coulomb` (DeSaxce1998). The residual of `Coulomb` is not measured by that form: its distance
 //! to the law shrinks with 1/√(1 + mu²), so that at mu = 1e20 a contact whose bodies pass through each other has a
 //! residual of 1e-20, and a sticking contact that slides by rounding has a large one. [`Law::natural`] uses the map of
-//! Alart and Curnier instead [AlartCurnier1991], which is zero at the same points and has no such factor:
+//! Alart and Curnier instead (AlartCurnier1991), which is zero at the same points and has no such factor:
 //!
 //! ```text
 //!   p = max(0, r_n − u_n/a),    r_n − p,    r_t − P_D(r_t − u_t/a),    D = { ‖t‖ ≤ mu p }

@@ -12,9 +12,9 @@ pub struct Literature {
     pub natural: f64,
     /// ½ Σ φ², Fischer–Burmeister (Jordan algebra for cones).
     pub fischer_burmeister: f64,
-    /// Siconos' relative error of the problem's kind [Acary2018].
+    /// Siconos' relative error of the problem's kind (Acary2018).
     pub siconos: f64,
-    /// The four residuals of [Mangoni2018], §4.11.
+    /// The four residuals of (Mangoni2018), §4.11.
     pub thesis: Thesis,
 }
 

@@ -25,7 +25,7 @@
 //! All methods keep their memory: once there is room for as many bodies, contacts and joints as a scene has, a step of rigid bodies
 //! allocates nothing (`cargo test --test allocation`). Two things are made anew: the order of elimination for a pattern of
 //! contacts that `pivot` or `interior-point` have not met before, and the boundary of a soft body, which moves every step.
-//! Every rung is counted work, so that the choice is reproducible to the bit. [Enzenhoefer2018] ranks iterates by energy in the same way.
+//! Every rung is counted work, so that the choice is reproducible to the bit. (Enzenhoefer2018) ranks iterates by energy in the same way.
 
 use super::certificate::{Certificate, Certifier, Standing};
 use super::infeasible::{self, Contradiction};

@@ -1,7 +1,7 @@
 //! `direct`: equality rows alone, in one factorization.
 //!
 //! ```text
-//!   W r = −q,   W = J H⁻¹ Jᵀ + E,   q = J H⁻¹ k + w;      v = H⁻¹(k + Jᵀ r)        [Mangoni2018, eq. 4.27]
+//!   W r = −q,   W = J H⁻¹ Jᵀ + E,   q = J H⁻¹ k + w;      v = H⁻¹(k + Jᵀ r)        (Mangoni2018, eq. 4.27)
 //! ```
 //!
 //! 1. Form W (sparse: two joints couple only through a common clique of H).

@@ -14,7 +14,7 @@
 //!    rows) enters for the most negative.
 //! 3. The complement of what left enters; the ratio test (ties: lexicographic by the columns of the first basis' inverse)
 //!    says what leaves. z₀ leaves: solved. Nothing leaves: a ray; for positive semidefinite W (copositive-plus) that proves
-//!    that no solution exists [CottlePangStone1992, th. 4.4.4]; in general it proves nothing.
+//!    that no solution exists (CottlePangStone1992, th. 4.4.4); in general it proves nothing.
 //!
 //! # When to use it
 //!

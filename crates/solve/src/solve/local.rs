@@ -14,7 +14,7 @@
 //! * `Cone`: for given r_n the best r_t in the disc `‖r_t‖ ≤ mu r_n` follows from a secular equation as
 //!   in trust-region methods; what is left is convex in r_n, with derivative `u_n − mu ‖u_t‖`, whose root is wanted.
 //!
-//! Roots are bracketed, then found by regula falsi with the Illinois weights [Acary2018, §4]. W need not
+//! Roots are bracketed, then found by regula falsi with the Illinois weights (Acary2018, §4). W need not
 //! be symmetric. Where W is not positive on its diagonal no exact solution is to be had: the block then
 //! takes one projected step from the reactions it is given.
 //!

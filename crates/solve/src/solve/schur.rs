@@ -14,7 +14,7 @@
 //! Use: a mesh of thousands of nodes of which a few hundred touch something. Without it every method would solve with the whole mesh
 //! once per row, or factor it once per iteration; with it the mesh is factored once per step. Not for meshes most of whose nodes
 //! are touched: S is dense. Cost: one sparse factorization, O(t³) for t touched unknowns. It is the static condensation of
-//! structural mechanics [Guyan1965], exact here because it is applied to H, inertia included.
+//! structural mechanics (Guyan1965), exact here because it is applied to H, inertia included.
 //!
 //! The order of elimination follows from the pattern of H and from what is touched, and from nothing else: an order of little fill of the
 //! whole clique, found once, in which what is touched comes last. So the answer does not depend on the problems before it, and a run that

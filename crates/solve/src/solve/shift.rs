@@ -1,6 +1,6 @@
 //! The true Coulomb law around any convex method: a fixed point on De Saxcé's shift.
 //!
-//! Coulomb's law is the associated law with the normal velocity raised by `mu‖u_t‖` [DeSaxce1998].
+//! Coulomb's law is the associated law with the normal velocity raised by `mu‖u_t‖` (DeSaxce1998).
 //! Freeze the shift, solve the convex problem, read the shift off its answer, repeat:
 //!
 //! ```text

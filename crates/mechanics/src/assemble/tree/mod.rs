@@ -11,7 +11,7 @@
 //!
 //! 1. [`Forest::of`]: which joints hang which bodies on which ([`structure`]).
 //! 2. [`Forest::begin`]: unit motions of the coordinates ([`displacement`]), and what is predicted of the step.
-//! 3. [`Forest::reduce`]: the problem in coordinates; H by composite bodies [Featherstone2008, §6.2] ([`reduce`]).
+//! 3. [`Forest::reduce`]: the problem in coordinates; H by composite bodies (Featherstone2008, §6.2) ([`reduce`]).
 //! 4. [`Forest::expand`]: velocities of bodies; reactions of the joints by the balance of what hangs on each.
 //! 5. [`Forest::place`]: coordinates go on by δ, and bodies are where their joints put them: joints of a tree cannot drift.
 //!
@@ -307,7 +307,7 @@ impl Forest {
     /// ```
     ///
     /// by Newton's method with the tangent of the beginning. What v changes by is reaction of joints: momentum is kept, and the scheme
-    /// is that of bodies with exact joints [Ryckaert1977], whatever was predicted. `factor` is that of H in coordinates.
+    /// is that of bodies with exact joints (Ryckaert1977), whatever was predicted. `factor` is that of H in coordinates.
     pub fn retract(&mut self, scene: &Scene, (assembly, now): (&Assembly, &StepInput), factor: &mut CliqueFactor, v: &mut [f64]) {
         self.rates.clone_from(&self.solution.v);
         let largest = self.rates[..self.units.len()].iter().fold(0.0f64, |m, x| m.max(x.abs()));

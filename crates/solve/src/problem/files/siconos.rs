@@ -2,13 +2,13 @@
 //!
 //! | kind | words |
 //! |---|---|
-//! | `lcp` | n, MATRIX M, q[n] |
-//! | `relay` | n, MATRIX M, q[n], lb[n], ub[n] |
+//! | `lcp` | n, MATRIX M, `q[n]` |
+//! | `relay` | n, MATRIX M, `q[n]`, `lb[n]`, `ub[n]` |
 //! | `mlcp` | s1, s2, n, m; if s1: block starts 0 … n+m, a flag per block (0 equality, 1 complementarity), MATRIX M, q; if s2: A, B, C, D row by row, a, b |
-//! | `fc2d`, `fc3d` | d, nc, MATRIX W, q, mu[nc] |
-//! | `gfc2d`, `gfc3d` | d, nc, MATRIX M, MATRIX H, f, w, mu[nc] |
+//! | `fc2d`, `fc3d` | d, nc, MATRIX W, q, `mu[nc]` |
+//! | `gfc2d`, `gfc3d` | d, nc, MATRIX M, MATRIX H, f, w, `mu[nc]` |
 //! | `gmp` | MATRIX M (block storage: its row blocks are the parts), q, then per block a type (0 lcp, 2 equality, 4 fc3d) and for fc3d its mu |
-//! | `soclcp` | n, nc, MATRIX M, q, offsets[nc+1], tau[nc] |
+//! | `soclcp` | n, nc, MATRIX M, q, `offsets[nc+1]`, `tau[nc]` |
 //!
 //! MATRIX is a storage code, rows, columns, then
 //!

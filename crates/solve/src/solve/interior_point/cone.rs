@@ -17,7 +17,7 @@
 //!
 //! W is never multiplied out: the square of a sliding contact has eigenvalues far apart, and the small
 //! one drowns in the sum. The determinants travel with the point and are updated by factors, never
-//! recomputed as a difference of squares [Mangoni2018, §4.14; Vandenberghe2010].
+//! recomputed as a difference of squares (Mangoni2018, §4.14; Vandenberghe2010).
 
 /// Three numbers of a block.
 pub type Triple = [f64; 3];

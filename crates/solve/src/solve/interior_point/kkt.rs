@@ -16,7 +16,7 @@
 //! Order of elimination: as the bodies are numbered, each row right after the last that it touches, if the factor stays narrow so
 //! (a chain, [`crate::math::skyline`]); else minimum degree; where masses span more than [`EXTREME_MASS_RATIO`], light unknowns first
 //! and each row right after the last unknown that it touches, without which heavy bodies on light ones
-//! lose all digits; small systems of that kind are factored in twice the precision ([`crate::math::twofold`]).
+//! lose all digits; small systems of that kind are factored in twice the precision ([`crate::math::double_double`]).
 
 use super::cone::{IDENTITY_DIRECTION, Kind, rotate};
 use super::scaled::{EXTREME_MASS_RATIO, Scaled};

@@ -3,7 +3,7 @@
 //! ```text
 //!   Ĥ dv − Ĵᵀ dr              = −rd        rd = Ĥ v − k̂ − Ĵᵀ r
 //!   Ĵ dv + M̂ dr − du          = −rp        rp = Ĵ v + M̂ r + ŵ − u
-//!   λ ∘ (W⁻¹du + W dr)        = −λ∘λ − (W⁻¹du_a)∘(W dr_a) + σ μ e      [Mangoni2018, eq. 4.26 in scaled variables]
+//!   λ ∘ (W⁻¹du + W dr)        = −λ∘λ − (W⁻¹du_a)∘(W dr_a) + σ μ e      (Mangoni2018, eq. 4.26 in scaled variables)
 //! ```
 //!
 //! The factorization is made once per iteration; predictor, corrector and up to four further

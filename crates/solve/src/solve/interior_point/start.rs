@@ -1,6 +1,6 @@
 //! Starting points.
 //!
-//! Cold [Mangoni2018, eq. 4.57 with its errata]: one system with W = I,
+//! Cold (Mangoni2018, eq. 4.57 with its errata): one system with W = I,
 //!
 //! ```text
 //!   Ĥ v − Ĵᵀ r = k̂,   Ĵ v + M̂ r + ŵ + r = 0   (u = −r),   equality rows: Ĵ v + M̂ r + ŵ = 0

@@ -46,7 +46,7 @@
 //! its analysis is kept from solve to solve while the pattern stays) and some ten sweeps. An update: three solves for every block that
 //! changed its branch, two more and two products with W, less than half of a factorization of 150 rows, about as much as one of a pile of 2020 contacts in the plane.
 //!
-//! [AlartCurnier1991], [DeSaxce1998], [Hager1989], [Ralph1994]; compared with the methods of [Acary2018] by `signorini bench newton`.
+//! (AlartCurnier1991), (DeSaxce1998), (Hager1989), (Ralph1994); compared with the methods of (Acary2018) by `signorini bench newton`.
 
 mod attempts;
 mod block_matrix;
@@ -89,7 +89,7 @@ pub struct Settings {
     /// When to stop; work is counted in factorizations (default 700; 6000 up to 4000 rows).
     pub stop: StoppingCriteria,
     /// Beside the tolerance in joules: the largest relative natural residual, both as the literature takes it
-    /// (`‖r − P(r − ũ)‖ / max(‖q‖, ‖r‖, ‖u‖)`, [Acary2018]) and in joule-scaled variables. Of first order where the energy is of second. `None`: not asked for.
+    /// (`‖r − P(r − ũ)‖ / max(‖q‖, ‖r‖, ‖u‖)`, (Acary2018)) and in joule-scaled variables. Of first order where the energy is of second. `None`: not asked for.
     pub residual: Option<f64>,
 }
 

@@ -10,7 +10,7 @@
 //! ```
 //!
 //! Along Newton's path one block changes per piece, and near a solution none: a step then costs a few triangular solves instead of
-//! a factorization. Where too many blocks differ, or step 3 does not end, the caller factors. [Hager1989]
+//! a factorization. Where too many blocks differ, or step 3 does not end, the caller factors. (Hager1989)
 
 use super::eliminated::defect;
 use super::form::Form;

@@ -12,7 +12,7 @@
 //! ```
 //!
 //! Inside a piece F is nearly linear and `F(y + t dy) = (1 − t) F`; on −dy it grows, as in Lemke's
-//! method, of which this is the relative for curved pieces [Ralph1994]. One block changes per piece: the factor of an earlier piece
+//! method, of which this is the relative for curved pieces (Ralph1994). One block changes per piece: the factor of an earlier piece
 //! serves for many ([`super::near`]). No sweeps.
 
 use super::piece::first_change;

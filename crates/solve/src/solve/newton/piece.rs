@@ -7,7 +7,7 @@
 //!   Unilateral   F = y − (y − u)⁺
 //!   Interval     F = y − clamp(y − u, lo, hi)
 //!   Cone         F = y − P_K(y − u)
-//!   Coulomb      F_n = y_n − (y_n − u_n)⁺,   F_t = y_t − P_{‖·‖ ≤ mu (y_n − u_n)⁺}(y_t − u_t)      [AlartCurnier1991]
+//!   Coulomb      F_n = y_n − (y_n − u_n)⁺,   F_t = y_t − P_{‖·‖ ≤ mu (y_n − u_n)⁺}(y_t − u_t)      (AlartCurnier1991)
 //! ```
 //!
 //! and, for `u = W y + q`, its (generalised) derivative is `dF = A W dy + B dy` with the blocks A and B found here.

@@ -12,13 +12,13 @@
 //! ```
 //!
 //! W is never formed: the walk lives in the sparse system on the left, whose factor `L D Lᵀ` gains and loses rows along
-//! paths of its elimination tree ([`crate::math::updatable`]); a row that is not in F is absent from it. [Tasora2005, §3]
+//! paths of its elimination tree ([`crate::math::updatable`]); a row that is not in F is absent from it. (Tasora2005, §3)
 //!
 //! # Algorithm
 //!
 //! 1. F ← the rows whose guess lies strictly between its bounds (a cold start: equality rows; of a large problem: those that a
 //!    few hundred sweeps leave so). Factor; rows that depend on others stay out. While many rows are wrong at the minimum
-//!    over F, all of them change sides at once, as long as that makes them fewer [JudicePires1994]. Go to the minimum over F; a row
+//!    over F, all of them change sides at once, as long as that makes them fewer (JudicePires1994). Go to the minimum over F; a row
 //!    that meets its bound on the way is fixed there. Repeat.
 //! 2. u ← J v + E r + w. Choose the fixed row i that violates its law with the greatest energy `½u_i²/W_ii`; none: step 4.
 //! 3. Row i enters:
@@ -36,7 +36,7 @@
 //! bound because hi > lo; steps of length zero (ties) come only before it. So the energy at the end of 3 is strictly less than
 //! at its beginning. At the end of 3 the point is the minimum over (F, values of N): each such choice is visited at most once, and
 //! there are finitely many. No rule against cycling is needed; F stays independent throughout, since a dependent row
-//! enters only after one of those it depends on has left. [GoldfarbIdnani1983] In rounding arithmetic, ties go to
+//! enters only after one of those it depends on has left. (GoldfarbIdnani1983) In rounding arithmetic, ties go to
 //! the row that moves most, violations below the rounding of their own sums do not count, and a row that has
 //! entered 40 times is put aside (the residual in joules decides in the end).
 //!

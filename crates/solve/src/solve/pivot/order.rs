@@ -6,7 +6,7 @@
 //!    is pinned passes on the small inverse mass of its heavy neighbour, with the rounding of a difference of neighbours
 //!    and not of the extremes of the whole stack.
 //! 3. Otherwise the body or row comes next whose elimination leaves the smallest front (minimum degree on the quotient
-//!    graph, as in [AmestoyDavisDuff1996] with exact degrees).
+//!    graph, as in (AmestoyDavisDuff1996) with exact degrees).
 
 use crate::math::cliques::Cliques;
 use crate::math::ldlt::{Ldlt, Ordering};

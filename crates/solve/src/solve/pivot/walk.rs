@@ -60,7 +60,7 @@ const MAX_REFINEMENTS: usize = 5;
 const MIN_ROWS_FOR_BLOCK_EXCHANGE: usize = 24;
 /// Rows that leave one by one; more are a new factor.
 const MAX_SINGLE_UPDATES: usize = 8;
-/// Exchanges in a row that may fail to make the wrong rows fewer [JudicePires1994].
+/// Exchanges in a row that may fail to make the wrong rows fewer (JudicePires1994).
 const MAX_FAILED_EXCHANGES: u32 = 3;
 
 /// Reactions, velocities and statuses of all rows; kept from walk to walk.

@@ -6,7 +6,7 @@
 //!
 //! # Algorithm
 //!
-//! Plain sweeps [Tasora2008, algorithm 4.1, with the signs of its eq. 6 corrected]:
+//! Plain sweeps (Tasora2008, algorithm 4.1, with the signs of its eq. 6 corrected):
 //!
 //! 1. `g_k` = diagonal of `J_k H⁻¹ J_kᵀ + E_k`, `s_k = H⁻¹ J_kᵀ`; `v = H⁻¹ (k + Jᵀ r)` from the guess.
 //! 2. For every block: `r⁺ = P_K( r − (ω/g) ũ )`, `v += s_k (r⁺ − r)`, at once.
@@ -27,7 +27,8 @@
 //!
 //! # When
 //!
-//! Many bodies, moderate accuracy, warm starts, hard real time. Not for mass ratios above 1e4 (the report then says
+//! Many bodies, moderate accuracy, warm starts, a fixed amount of work (a deadline by [`StoppingCriteria`] alone, none for the steps of a
+//! run). Not for mass ratios above 1e4 (the report then says
 //! `budget` or `stalled` with its error), nor for 1e-12 on settled piles: `interior-point` and `newton` are better there.
 //!
 //! # Cost
@@ -35,13 +36,14 @@
 //! One sweep moves [`BYTES_PER_CONTACT`] per frictional contact of two rigid bodies and [`BYTES_PER_BODY`] per body;
 //! extrapolation costs as much again. Memory is linear and reused: a second solve allocates nothing. Blocks of two rows,
 //! on meshes or small cliques, and reduced problems are swept on one thread. Results are the same to the bit for any
-//! number of threads, with or without AVX2 and FMA. Figures and alternatives: `docs/notes/psor.md`. [Enzenhoefer2018]
+//! number of threads, with or without AVX2 and FMA. Figures and alternatives: `docs/notes/psor.md`. (Enzenhoefer2018)
 
 mod accelerate;
 mod anderson;
 mod build;
 mod colour;
 mod contact_frames;
+mod fork_join;
 mod gram;
 mod hubs;
 mod iterate;
@@ -57,6 +59,7 @@ mod rows;
 mod simd;
 mod stages;
 mod subdomains;
+mod sync;
 mod system;
 mod vector;
 mod whitening;
@@ -225,7 +228,7 @@ impl Settings {
         if self.far(contacts, rows::Storage::Round) { BYTES_PER_ROUND_CONTACT } else { BYTES_PER_CONTACT }
     }
 
-    /// The method of the paper [Tasora2008, algorithm 4.1]: plain sweeps, one step per block.
+    /// The method of the paper (Tasora2008, algorithm 4.1): plain sweeps, one step per block.
     pub fn plain(omega: f64) -> Settings {
         Settings { acceleration: Acceleration::None, metric: Metric::Mean, omega, joints: false, ..Settings::default() }
     }

@@ -164,64 +164,79 @@ mod wide {
     impl F64x4 for Avx2 {
         #[inline(always)]
         unsafe fn splat(x: f64) -> Avx2 {
+            // SAFETY: the caller's promise.
             Avx2(unsafe { _mm256_set1_pd(x) })
         }
         #[inline(always)]
         fn prefetch(from: *const f64) {
+            // SAFETY: every x86-64 processor can prefetch, from any address.
             unsafe { _mm_prefetch::<_MM_HINT_T0>(from.cast()) }
         }
         #[inline(always)]
         unsafe fn load(from: *const f64) -> Avx2 {
+            // SAFETY: the caller's promise.
             Avx2(unsafe { _mm256_loadu_pd(from) })
         }
         #[inline(always)]
         unsafe fn store(self, to: *mut f64) {
+            // SAFETY: the caller's promise.
             unsafe { _mm256_storeu_pd(to, self.0) }
         }
         #[inline(always)]
         fn add(self, other: Avx2) -> Avx2 {
+            // SAFETY: an `Avx2` exists, hence the processor has AVX2 and FMA.
             Avx2(unsafe { _mm256_add_pd(self.0, other.0) })
         }
         #[inline(always)]
         fn sub(self, other: Avx2) -> Avx2 {
+            // SAFETY: an `Avx2` exists, hence the processor has AVX2 and FMA.
             Avx2(unsafe { _mm256_sub_pd(self.0, other.0) })
         }
         #[inline(always)]
         fn mul(self, other: Avx2) -> Avx2 {
+            // SAFETY: an `Avx2` exists, hence the processor has AVX2 and FMA.
             Avx2(unsafe { _mm256_mul_pd(self.0, other.0) })
         }
         #[inline(always)]
         fn mul_add(self, by: Avx2, add: Avx2) -> Avx2 {
+            // SAFETY: an `Avx2` exists, hence the processor has AVX2 and FMA.
             Avx2(unsafe { _mm256_fmadd_pd(self.0, by.0, add.0) })
         }
         #[inline(always)]
         fn minus_product(self, a: Avx2, b: Avx2) -> Avx2 {
+            // SAFETY: an `Avx2` exists, hence the processor has AVX2 and FMA.
             Avx2(unsafe { _mm256_fnmadd_pd(a.0, b.0, self.0) })
         }
         #[inline(always)]
         fn div(self, other: Avx2) -> Avx2 {
+            // SAFETY: an `Avx2` exists, hence the processor has AVX2 and FMA.
             Avx2(unsafe { _mm256_div_pd(self.0, other.0) })
         }
         #[inline(always)]
         fn sqrt(self) -> Avx2 {
+            // SAFETY: an `Avx2` exists, hence the processor has AVX2 and FMA.
             Avx2(unsafe { _mm256_sqrt_pd(self.0) })
         }
         #[inline(always)]
         fn at_least(self, least: Avx2) -> Avx2 {
             // The second operand where either is not a number.
+            // SAFETY: an `Avx2` exists, hence the processor has AVX2 and FMA.
             Avx2(unsafe { _mm256_max_pd(least.0, self.0) })
         }
         #[inline(always)]
         fn where_le(self, other: Avx2, a: Avx2, b: Avx2) -> Avx2 {
+            // SAFETY: an `Avx2` exists, hence the processor has AVX2 and FMA.
             Avx2(unsafe { _mm256_blendv_pd(other.0, self.0, _mm256_cmp_pd::<_CMP_LE_OQ>(a.0, b.0)) })
         }
         #[inline(always)]
         fn all_le(self, other: Avx2) -> bool {
+            // SAFETY: an `Avx2` exists, hence the processor has AVX2 and FMA.
             unsafe { _mm256_movemask_pd(_mm256_cmp_pd::<_CMP_LE_OQ>(self.0, other.0)) == 0b1111 }
         }
         #[inline(always)]
         fn transpose(x: [Avx2; 4]) -> [Avx2; 4] {
             let [a, b, c, d] = x.map(|x| x.0);
+            // SAFETY: an `Avx2` exists, hence the processor has AVX2 and FMA.
             unsafe {
                 let (ab, ba) = (_mm256_unpacklo_pd(a, b), _mm256_unpackhi_pd(a, b));
                 let (cd, dc) = (_mm256_unpacklo_pd(c, d), _mm256_unpackhi_pd(c, d));
@@ -235,6 +250,7 @@ mod wide {
         }
         #[inline(always)]
         unsafe fn load_pairs(from: [*const f64; LANES]) -> [Avx2; 2] {
+            // SAFETY: the caller's promise.
             unsafe {
                 let (ac, bd) = (two_pairs(from[0], from[2]), two_pairs(from[1], from[3]));
                 [Avx2(_mm256_unpacklo_pd(ac, bd)), Avx2(_mm256_unpackhi_pd(ac, bd))]
@@ -242,6 +258,7 @@ mod wide {
         }
         #[inline(always)]
         unsafe fn add_pairs(x: [Avx2; 2], to: [*mut f64; LANES]) {
+            // SAFETY: the caller's promise.
             unsafe {
                 let (ac, bd) = (_mm256_unpacklo_pd(x[0].0, x[1].0), _mm256_unpackhi_pd(x[0].0, x[1].0));
                 add_pair(_mm256_castpd256_pd128(ac), to[0]);
@@ -256,6 +273,7 @@ mod wide {
     /// There are two numbers, and the processor has AVX2.
     #[inline(always)]
     unsafe fn add_pair(x: __m128d, to: *mut f64) {
+        // SAFETY: the caller's promise.
         unsafe { _mm_storeu_pd(to, _mm_add_pd(_mm_loadu_pd(to), x)) }
     }
 
@@ -265,6 +283,7 @@ mod wide {
     /// The numbers are there, and the processor has AVX2.
     #[inline(always)]
     unsafe fn two_pairs(low: *const f64, high: *const f64) -> __m256d {
+        // SAFETY: the caller's promise.
         unsafe { _mm256_insertf128_pd::<1>(_mm256_castpd128_pd256(_mm_loadu_pd(low)), _mm_loadu_pd(high)) }
     }
 }
