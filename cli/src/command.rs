@@ -1,6 +1,6 @@
 //! The command line as a whole: its subcommands, and which function runs each.
 
-use crate::{check, codegen, completions, convert, demo, picture, replay, run, schema, solve, sweep, view};
+use crate::{check, codegen, compare, completions, convert, demo, picture, replay, run, schema, solve, sweep, view};
 use clap::{CommandFactory, Parser, Subcommand};
 use std::ffi::OsString;
 use std::process::ExitCode;
@@ -24,6 +24,8 @@ enum Command {
     View(view::Arguments),
     /// Draw a picture, an animation or a plot of a recorded run; needs no display.
     Picture(picture::Arguments),
+    /// Compare two recorded runs: how far apart every quantity is, and plots of both in one page.
+    Compare(compare::Arguments),
     /// Write a recorded run as animated glTF (.glb) or as a report (.html).
     Export(view::Export),
     /// Look a scene over before its first step: degrees of freedom, redundant joints, overlaps, units; what to do about each.
@@ -58,6 +60,7 @@ pub fn main(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
         Command::Sweep(arguments) => sweep::run(&arguments),
         Command::View(arguments) => view::run(&arguments),
         Command::Picture(arguments) => picture::run(&arguments),
+        Command::Compare(arguments) => compare::run(&arguments),
         Command::Export(arguments) => view::export(&arguments),
         Command::Check(arguments) => check::run(&arguments),
         Command::Convert(arguments) => convert::run(&arguments),

@@ -3,6 +3,7 @@
 pub mod check;
 pub mod codegen;
 pub mod command;
+pub mod compare;
 pub mod completions;
 pub mod convert;
 pub mod demo;

@@ -6,8 +6,9 @@ use crate::plot;
 use crate::progress::Progress;
 use crate::record::Record;
 use clap::Args;
+use glam::DVec3;
 use signorini::whole::write_whole;
-use signorini_record::picture::{Drawing, animate, moment, picture, png};
+use signorini_record::picture::{Drawing, View, animate, moment, picture, png};
 use signorini_record::report::megabytes;
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -23,9 +24,22 @@ pub struct Arguments {
     /// Which moment, s; the last one without this.
     #[arg(long = "t", value_name = "SECONDS")]
     pub time: Option<f64>,
-    /// A plot instead of a picture.
-    #[arg(long, value_parser = kind, value_name = "error|energy|iterations")]
-    pub plot: Option<plot::Kind>,
+    /// A plot instead of a picture: error, energy, iterations, or quantities by name: "crate.x, crate.speed", sensors, "knee.angle",
+    /// "lift.effort", contact forces "left/part.force".
+    #[arg(long, value_name = "WHAT")]
+    pub plot: Option<String>,
+    /// Bars between the bodies of every contact, as thick as its force is strong: force chains.
+    #[arg(long)]
+    pub chains: bool,
+    /// From which side to look: a direction "x,y,z".
+    #[arg(long, value_parser = vector, value_name = "X,Y,Z", allow_hyphen_values = true)]
+    pub from: Option<DVec3>,
+    /// At which point to look, m: "x,y,z".
+    #[arg(long, value_parser = vector, value_name = "X,Y,Z", allow_hyphen_values = true)]
+    pub look_at: Option<DVec3>,
+    /// How many times nearer than the whole scene needs.
+    #[arg(long, default_value_t = 1.0)]
+    pub zoom: f64,
     /// Arrows for the forces in contacts.
     #[arg(long)]
     pub forces: bool,
@@ -42,7 +56,8 @@ pub struct Arguments {
 
 impl Arguments {
     fn drawing(&self) -> Drawing {
-        Drawing { forces: self.forces, size: self.size, fps: self.fps, slower: self.slower }
+        let view = View { from: self.from, at: self.look_at, zoom: self.zoom };
+        Drawing { forces: self.forces, size: self.size, fps: self.fps, slower: self.slower, chains: self.chains, view }
     }
 }
 
@@ -60,9 +75,12 @@ pub fn run(arguments: &Arguments) -> ExitCode {
 fn make(arguments: &Arguments) -> Result<(), String> {
     let mut record = Record::open(&arguments.folder).map_err(|e| e.to_string())?;
     let extension = arguments.output.extension().unwrap_or_default().to_string_lossy().to_lowercase();
-    let (bytes, what) = match (arguments.plot, extension.as_str()) {
-        (Some(kind), "svg") => (plot::of(&record, kind)?.svg().into_bytes(), String::new()),
-        (Some(kind), "png") => (png(&plot::of(&record, kind)?.image())?, String::new()),
+    if !(arguments.zoom > 0.0 && arguments.zoom.is_finite()) {
+        return Err(format!("--zoom {}: wanted a number above 0", arguments.zoom));
+    }
+    let (bytes, what) = match (&arguments.plot, extension.as_str()) {
+        (Some(names), "svg") => (plotted(&mut record, names)?.svg().into_bytes(), String::new()),
+        (Some(names), "png") => (png(&plotted(&mut record, names)?.image())?, String::new()),
         (None, "png") => {
             let at = moment(&mut record, arguments.time)?;
             (png(&picture(&record.head, &at, &arguments.drawing()))?, format!(", t = {:.4} s", at.time))
@@ -89,12 +107,21 @@ fn size(text: &str) -> Result<(usize, usize), String> {
     Ok((number(width)?, number(height)?))
 }
 
-/// A kind of plot, by name.
-fn kind(text: &str) -> Result<plot::Kind, String> {
-    match text {
-        "error" => Ok(plot::Kind::Error),
-        "energy" => Ok(plot::Kind::Energy),
-        "iterations" => Ok(plot::Kind::Iterations),
-        _ => Err("wanted error, energy or iterations".into()),
+/// A kind of plot, or quantities by name.
+fn plotted(record: &mut Record, names: &str) -> Result<plot::Plot, String> {
+    match names {
+        "error" => plot::of(record, plot::Kind::Error),
+        "energy" => plot::of(record, plot::Kind::Energy),
+        "iterations" => plot::of(record, plot::Kind::Iterations),
+        names => plot::of_names(record, names),
+    }
+}
+
+/// `X,Y,Z`.
+fn vector(text: &str) -> Result<DVec3, String> {
+    let parts: Vec<Option<f64>> = text.split(',').map(|t| t.trim().parse::<f64>().ok().filter(|x| x.is_finite())).collect();
+    match parts[..] {
+        [Some(x), Some(y), Some(z)] => Ok(DVec3::new(x, y, z)),
+        _ => Err("wanted three numbers: X,Y,Z".into()),
     }
 }

@@ -39,3 +39,35 @@ impl Drop for Progress {
         }
     }
 }
+
+/// Lines on stderr where it is no terminal, so that a log of a long run shows that it moves: one every [`PAUSE`].
+pub struct Lines {
+    silent: bool,
+    first: u64,
+    steps: u64,
+    begun: std::time::Instant,
+    last: std::time::Instant,
+}
+
+/// Time between two lines.
+const PAUSE: std::time::Duration = std::time::Duration::from_secs(10);
+
+impl Lines {
+    /// For a run of `steps` steps that begins with step `first`.
+    pub fn new(first: u64, steps: u64) -> Lines {
+        let now = std::time::Instant::now();
+        Lines { silent: std::io::IsTerminal::is_terminal(&std::io::stderr()), first, steps, begun: now, last: now }
+    }
+
+    /// After a step; says something if it is time.
+    pub fn step(&mut self, step: u64, time: f64) {
+        // Looking at the clock costs more than some steps.
+        if self.silent || (step % 16 != 0 && self.steps > 1000) || self.last.elapsed() < PAUSE {
+            return;
+        }
+        self.last = std::time::Instant::now();
+        let rate = (step - self.first) as f64 / self.begun.elapsed().as_secs_f64();
+        let left = (self.steps - step.min(self.steps)) as f64 / rate.max(1e-9);
+        eprintln!("t = {time:.3} s  step {step} of {}  {rate:.0} steps/s  about {left:.0} s left", self.steps);
+    }
+}

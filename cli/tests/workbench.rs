@@ -200,7 +200,7 @@ fn a_run_that_is_killed_at_any_moment_goes_on_to_the_same_bits() {
 #[test]
 fn built_in_scenes_go_on_to_the_same_bits() {
     let place = folder("resume");
-    for (name, end) in [("gripper", "0.1 s"), ("slider_crank", "0.3 s"), ("cradle", "0.3 s")] {
+    for (name, end) in [("gripper", "0.1 s"), ("slider_crank", "0.3 s"), ("cradle", "0.3 s"), ("conveyor", "0.7 s")] {
         let whole = place.join(format!("{name}-whole"));
         let begun = Instant::now();
         let output = signorini(&["run", name, "--t-end", end, "--out", text(&whole), "--checkpoint-every", "11"]);

@@ -48,7 +48,8 @@ pub fn picture(sim: &Simulation, size: (usize, usize), forces: bool) -> Result<V
     let moment = Moment {
         time: sim.time(),
         poses: bodies.clone().map(|i| state.pose(BodyId(i as u32))).collect(),
-        speeds: vec![0.0; bodies.len()],
+        velocities: bodies.clone().map(|_| signorini::glam::DVec3::ZERO).collect(),
+        there: bodies.clone().map(|i| !state.orders.absent(BodyId(i as u32))).collect(),
         touches: sim.contacts().iter().filter(|c| c.force.length() > 0.0).map(touch).collect(),
         soft: scene.softs.iter().enumerate().map(nodes).collect(),
     };

@@ -4,6 +4,7 @@ import uPlot from 'uplot'
 import 'uplot/dist/uPlot.min.css'
 import { plain, power, quantity, superscript } from './format'
 import { touching } from './panels'
+import { Picker, picked } from './quantities'
 import type { Recording } from './record'
 
 type Column = (number | null)[]
@@ -164,15 +165,39 @@ class Chart {
 /** All plots of a recording. */
 export class Charts {
   private charts = new Map<string, Chart>()
+  private picker: Picker
 
   constructor(private recording: Recording, private place: HTMLElement, private seek: (time: number) => void) {
+    this.picker = new Picker(recording, () => this.refresh())
+    place.append(this.picker.element)
     this.refresh()
     new ResizeObserver(() => this.charts.forEach((c) => c.fit())).observe(place)
   }
 
   /** Shows what has been recorded so far. */
   refresh(): void {
+    this.quantities()
     for (const [name, plot] of Object.entries(plots(this.recording))) this.show(name, plot)
+  }
+
+  /** The quantities that are picked, one plot for each unit. */
+  private quantities(): void {
+    const groups = new Map<string, string[]>()
+    for (const name of this.picker.names) {
+      const unit = this.picker.unit(name)
+      groups.set(unit, [...(groups.get(unit) ?? []), name])
+    }
+    for (const [key, chart] of this.charts) {
+      if (!key.startsWith('quantity ') || groups.has(key.slice(9))) continue
+      chart.element.remove()
+      this.charts.delete(key)
+    }
+    const x = this.recording.frames.map((f) => f.time)
+    for (const [unit, names] of groups) {
+      const lines = names.map((name, k) => ({ label: name, values: picked(this.recording, name), color: PALETTE[k % PALETTE.length] }))
+      const say = (i: number) => `t = ${x[i].toPrecision(6)} s<br>${lines.map((l) => `${escape(l.label)} <b>${quantity(l.values[i] ?? NaN, unit)}</b>`).join('<br>')}`
+      this.show(`quantity ${unit}`, { title: 'Over time', unit, x, xUnit: 's', lines, say }, this.picker.element)
+    }
   }
 
   mark(time: number): void {
@@ -203,15 +228,18 @@ export class Charts {
     this.charts.get('convergence')!.element.querySelector('figcaption')!.firstChild!.textContent = `Convergence of step ${nearest.step}, ${nearest.solver || 'solver'} `
   }
 
-  private show(name: string, plot: Plot): void {
+  private show(name: string, plot: Plot, after?: Element): void {
     const known = this.charts.get(name)
     if (known) return known.set(plot)
     const chart = new Chart(plot, name, plot.xUnit === 's' ? this.seek : () => {})
     this.charts.set(name, chart)
-    this.place.append(chart.element)
+    if (after) after.after(chart.element)
+    else this.place.append(chart.element)
     chart.fit()
   }
 }
+
+const escape = (text: string) => text.replace(/&/g, '&amp;').replace(/</g, '&lt;')
 
 /** The plots by name. */
 export function plots(recording: Recording): Record<string, Plot> {
@@ -295,10 +323,11 @@ const TERMS: [string, string][] = [
   ['applied', 'given by forces'],
   ['scheme', 'given by the time step'],
   ['defect', 'given by the solver'],
+  ['events', 'brought by events'],
 ]
 
 function term(recording: Recording, name: string): number[] {
-  const values = recording.steps[name]
+  const values = recording.steps[name] ?? recording.steps.kinetic.map(() => 0)
   return name === 'potential' && values.length ? values.map((v) => v - values[0]) : values
 }
 

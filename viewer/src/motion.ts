@@ -28,14 +28,21 @@ export function initialPoses(head: Head): Poses {
   return out
 }
 
+/** Whether a moving body is not in the scene in a frame: it has no orientation then. */
+export function absent(frame: Frame, k: number): boolean {
+  return frame.turn.subarray(4 * k, 4 * k + 4).every((x) => x === 0)
+}
+
 /** Writes the poses at a time between frames. */
 export function interpolate(head: Head, frames: Frame[], time: number, out: Poses): void {
   if (frames.length === 0) return
   const i = frameAt(frames, time)
   const [a, b] = [frames[i], frames[Math.min(i + 1, frames.length - 1)]]
   const span = b.time - a.time
-  const s = span > 0 ? Math.min(1, Math.max(0, (time - a.time) / span)) : 0
+  const share = span > 0 ? Math.min(1, Math.max(0, (time - a.time) / span)) : 0
   head.moving.forEach((body, k) => {
+    // Who comes or goes between two frames does not fly there.
+    const s = absent(a, k) || absent(b, k) ? 0 : share
     for (let c = 0; c < 3; c++) out.position[3 * body + c] = (1 - s) * a.position[3 * k + c] + s * b.position[3 * k + c]
     // q and −q are the same rotation: the shorter way.
     let dot = 0

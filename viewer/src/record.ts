@@ -52,6 +52,8 @@ export interface Head {
   soft: Soft[]
   texts: { name: string; text: string }[]
   columns: string[]
+  /** What is measured at each frame: sensors, joints, motors. */
+  channels?: { name: string; unit: string }[]
 }
 
 export interface History {
@@ -141,6 +143,8 @@ export class Recording {
   histories: History[] = []
   /** Columns of the steps by name. */
   steps: Record<string, number[]> = {}
+  /** The channels of the head, one value per frame. */
+  channels: number[][] = []
   /** How many bytes were understood. */
   length = 0
   ready = false
@@ -180,12 +184,14 @@ export class Recording {
       this.head = JSON.parse(text(raw))
       if (this.head.format !== 1) throw new Error(`a record of format ${this.head.format}; this page reads 1`)
       for (const column of this.head.columns) this.steps[column] = []
+      this.channels = (this.head.channels ?? []).map(() => [])
       this.ready = true
     } else if (!this.ready) throw new Error('the head of the record must come first')
     else if (tag === 'TAIL') this.tail = JSON.parse(text(raw))
     else if (tag === 'NAME') this.names.push(...JSON.parse(text(raw)))
     else if (tag === 'HIST') this.histories.push(...JSON.parse(text(raw)))
-    else if (tag === 'STEP') this.stepRows(fromPlanes(raw))
+    else if (tag === 'STEP') rows(fromPlanes(raw), this.head.columns.map((c) => this.steps[c]))
+    else if (tag === 'CHAN') rows(fromPlanes(raw), this.channels)
     else if (tag === 'FRAM') {
       const { frames, last } = decodeFrames(fromPlanes(raw), this.head, this.last)
       this.frames.push(...frames)
@@ -193,25 +199,25 @@ export class Recording {
     }
   }
 
-  private stepRows(words: Uint32Array): void {
-    const n = words[0]
-    const bits = new Uint32Array(1)
-    const float = new Float32Array(bits.buffer)
-    this.head.columns.forEach((column, c) => {
-      const list = this.steps[column]
-      let last = 0
-      for (let k = 0; k < n; k++) {
-        last = add(words[1 + c * n + k], last)
-        bits[0] = last
-        list.push(float[0])
-      }
-    })
-  }
-
   /** How many rows of steps there are. */
   get rows(): number {
     return this.steps.time?.length ?? 0
   }
+}
+
+/** Appends rows of single-precision numbers, column by column. */
+function rows(words: Uint32Array, columns: number[][]): void {
+  const n = words[0]
+  const bits = new Uint32Array(1)
+  const float = new Float32Array(bits.buffer)
+  columns.forEach((list, c) => {
+    let last = 0
+    for (let k = 0; k < n; k++) {
+      last = add(words[1 + c * n + k], last)
+      bits[0] = last
+      list.push(float[0])
+    }
+  })
 }
 
 /** The words of a frame, which the next one is told by. */

@@ -380,7 +380,9 @@ export class Stage {
   private bodyMatrix(body: number, out: three.Matrix4): void {
     const { position, turn } = this.poses
     const at = new three.Vector3().fromArray(position, 3 * body)
-    out.compose(at, new three.Quaternion().fromArray(turn, 4 * body), new three.Vector3(1, 1, 1))
+    // A body without orientation is not there.
+    const size = turn.subarray(4 * body, 4 * body + 4).every((x) => x === 0) ? 0 : 1
+    out.compose(at, new three.Quaternion().fromArray(turn, 4 * body), new three.Vector3(size, size, size))
   }
 
   /** Nodes between two frames; colours by the number on each node, on one scale for the whole run. */

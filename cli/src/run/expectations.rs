@@ -4,10 +4,8 @@ use super::Ended;
 use super::summary::Summary;
 use crate::scenefile::Loaded;
 use crate::scenefile::expect::{Check, Quantity};
-use glam::DVec3;
 use serde_json::{Value as Json, json};
-use signorini::assemble::{StepInput, joint};
-use signorini::scene::{BodyId, Coordinate, Scene, State};
+use signorini::scene::{Scene, State};
 use signorini::step::Stepper;
 
 /// A fact and what was found.
@@ -52,7 +50,6 @@ impl Outcome {
 /// Waits for the times of the facts.
 pub struct Expectations<'a> {
     scene: &'a Scene,
-    initial: State,
     /// The step after which each fact is due (of a stretch of time: the first and the last one).
     outcomes: Vec<(u64, u64, Outcome)>,
     steps: u64,
@@ -69,7 +66,7 @@ impl<'a> Expectations<'a> {
             (first, last, Outcome { check: check.clone(), found: None, beyond: false })
         });
         let outcomes = outcomes.collect();
-        Expectations { scene: &loaded.scene, initial: State::initial(&loaded.scene), outcomes, steps, last: 0 }
+        Expectations { scene: &loaded.scene, outcomes, steps, last: 0 }
     }
 
     /// Looks after step `k`.
@@ -77,11 +74,29 @@ impl<'a> Expectations<'a> {
         self.last = k;
         for i in 0..self.outcomes.len() {
             if (self.outcomes[i].0..=self.outcomes[i].1).contains(&k) {
-                let value = self.value(self.outcomes[i].2.check.quantity, stepper, state, summary);
+                let value = self.value(&self.outcomes[i].2.check.quantity, stepper, state, summary);
                 let outcome = &mut self.outcomes[i].2;
                 outcome.found = Some(outcome.check.take(outcome.found, value));
             }
         }
+    }
+
+    /// An event ended the run after step `k`: what was due at the end is due now.
+    pub fn stop(&mut self, k: u64, stepper: &Stepper, state: &State, summary: &Summary) {
+        for i in 0..self.outcomes.len() {
+            let (first, last, outcome) = &self.outcomes[i];
+            if *last < self.steps || *last <= k {
+                continue;
+            }
+            let (instant, early) = (outcome.check.during.is_none(), *first <= k);
+            if instant || !early {
+                let value = self.value(&self.outcomes[i].2.check.quantity, stepper, state, summary);
+                let outcome = &mut self.outcomes[i].2;
+                outcome.found = Some(outcome.check.take(outcome.found, value));
+            }
+            self.outcomes[i].1 = k;
+        }
+        self.steps = k;
     }
 
     /// What has been found so far, fact by fact.
@@ -99,7 +114,7 @@ impl<'a> Expectations<'a> {
         let (steps, last) = (self.steps, self.last);
         let close = |(_, due, mut outcome): (u64, u64, Outcome)| {
             // A stretch of time that was not seen to its end says nothing yet.
-            let seen = due <= steps && (*ended == Ended::Complete || due <= last);
+            let seen = due <= steps && (ended.is_whole() || due <= last);
             outcome.found = outcome.found.filter(|_| seen || outcome.check.during.is_none());
             outcome.beyond = outcome.found.is_none() && (due > steps || *ended == Ended::Interrupted);
             outcome
@@ -107,22 +122,10 @@ impl<'a> Expectations<'a> {
         self.outcomes.into_iter().map(close).collect()
     }
 
-    fn value(&self, quantity: Quantity, stepper: &Stepper, state: &State, summary: &Summary) -> f64 {
-        let twist = |body| state.twist(stepper.layout(), body);
+    fn value(&self, quantity: &Quantity, stepper: &Stepper, state: &State, summary: &Summary) -> f64 {
         match quantity {
-            Quantity::Position(body, axis) => state.pose(body).point(self.scene.bodies[body.index()].origin)[axis],
-            Quantity::Velocity(body, axis) => twist(body).0[axis],
-            Quantity::Speed(body) => twist(body).0.length(),
-            Quantity::AngularSpeed(body) => twist(body).1.length(),
-            Quantity::Tilt(body) => state.pose(body).vector(DVec3::Z).angle_between(self.initial.pose(body).vector(DVec3::Z)),
-            Quantity::ContactForce(body) => contact_force(self.scene, state, body).z,
-            Quantity::Angle(joint) => state.angles[joint.index()],
-            Quantity::Slide(id) => joint::coordinate(self.scene, id, Coordinate::Slide, &StepInput::at_rest(self.scene, state)).value,
-            Quantity::Kinetic(None) => summary.energy.kinetic,
-            Quantity::Kinetic(Some(body)) => {
-                let (linear, angular) = twist(body);
-                self.scene.bodies[body.index()].mass().map_or(0.0, |m| m.kinetic(linear, angular))
-            }
+            Quantity::Measured(formula) => formula.value(&mut |q| stepper.measure(self.scene, state, q)),
+            Quantity::Kinetic => summary.energy.kinetic,
             Quantity::EnergyChange => summary.energy.kinetic - summary.energy.kinetic_before + summary.energy.potential_change,
             Quantity::Penetration => summary.penetration,
             Quantity::Error => summary.worst_relative,
@@ -130,19 +133,4 @@ impl<'a> Expectations<'a> {
             Quantity::Contacts => stepper.contacts().len() as f64,
         }
     }
-}
-
-/// The sum of the contact forces on a body, mean over the last step, N.
-fn contact_force(scene: &Scene, state: &State, body: BodyId) -> DVec3 {
-    let mut sum = DVec3::ZERO;
-    for contact in &state.reactions.contacts {
-        let owner = |collider: u32| BodyId(scene.colliders[collider as usize].body);
-        if owner(contact.colliders.1) == body {
-            sum += contact.impulse;
-        }
-        if owner(contact.colliders.0) == body {
-            sum -= contact.impulse;
-        }
-    }
-    if state.reactions.h > 0.0 { sum / state.reactions.h } else { sum }
 }

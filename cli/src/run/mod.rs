@@ -386,6 +386,7 @@ fn go_on(loaded: &Loaded, settings: Settings, options: &Options, stop: &AtomicBo
     let mut run = SimulationRun::begin(loaded, settings, options, from)?;
     let bar = progress(run.steps);
     let begun = Instant::now();
+    let mut lines = crate::progress::Lines::new(run.step(), run.steps);
     let mut ended = Ended::Complete;
     while run.step() < run.steps {
         if stop.load(Ordering::SeqCst) {
@@ -400,10 +401,15 @@ fn go_on(loaded: &Loaded, settings: Settings, options: &Options, stop: &AtomicBo
             }
             Err(RunError::Disk(message)) => return Err(message),
         };
+        if let Some(event) = run.stopped() {
+            ended = Ended::Stopped(event);
+            break;
+        }
         if run.step() % 16 == 0 || begun.elapsed().as_secs_f64() > 1.0 {
             bar.set_position(run.step());
             bar.set_message(format!("t = {:.3} s, error {:.1e}", run.simulation.time(), verdict.error.relative()));
         }
+        lines.step(run.step(), run.simulation.time());
     }
     bar.finish_and_clear();
     run.finish(ended, begun.elapsed().as_secs_f64())
@@ -447,12 +453,13 @@ fn report(loaded: &Loaded, finished: &Finished, options: &Options) -> ExitCode {
             }
         }
         Ended::Refused(why) => eprintln!("error: {why}"),
+        Ended::Stopped(event) => eprintln!("stopped by the event `{event}` at t = {:.6} s", finished.summary.time),
     }
     match finished.ended {
         Ended::Interrupted => ExitCode::from(INTERRUPTED),
-        Ended::Complete if !finished.outcomes.iter().all(|o| o.passed()) => ExitCode::FAILURE,
-        Ended::Complete if finished.summary.not_accepted > 0 => ExitCode::from(NOT_ACCEPTED),
-        Ended::Complete => ExitCode::SUCCESS,
+        Ended::Complete | Ended::Stopped(_) if !finished.outcomes.iter().all(|o| o.passed()) => ExitCode::FAILURE,
+        Ended::Complete | Ended::Stopped(_) if finished.summary.not_accepted > 0 => ExitCode::from(NOT_ACCEPTED),
+        Ended::Complete | Ended::Stopped(_) => ExitCode::SUCCESS,
         _ => ExitCode::FAILURE,
     }
 }

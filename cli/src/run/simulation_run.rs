@@ -77,6 +77,8 @@ impl<'a> SimulationRun<'a> {
         match from {
             Some(checkpoint) => run.resume(checkpoint)?,
             None => {
+                let first = &mut run;
+                first.summary.happened(scene, first.simulation.stepper(), first.simulation.raw_state());
                 run.simulation.notes().iter().for_each(|note| eprintln!("note: {note}"));
                 if let Some(folder) = &options.out {
                     run.outputs = Some(Outputs::create(folder, scene, options.reactions).map_err(|e| run.disk(&e))?);
@@ -130,6 +132,11 @@ impl<'a> SimulationRun<'a> {
         self.summary.steps
     }
 
+    /// The event that stopped the run, if one did.
+    pub fn stopped(&self) -> Option<String> {
+        self.simulation.stopped().map(String::from)
+    }
+
     /// Takes the next step.
     pub fn advance(&mut self) -> Result<Verdict, RunError> {
         let scene = &self.loaded.scene;
@@ -137,8 +144,12 @@ impl<'a> SimulationRun<'a> {
         let verdict = self.simulation.step().map_err(|refused| RunError::Refused(Box::new(refused)))?;
         let wall = begun.elapsed().as_secs_f64();
         self.summary.add(scene, &verdict);
+        self.summary.happened(scene, self.simulation.stepper(), self.simulation.raw_state());
         let k = self.summary.steps;
         self.expectations.check(k, self.simulation.stepper(), self.simulation.raw_state(), &self.summary);
+        if self.simulation.stopped().is_some() {
+            self.expectations.stop(k, self.simulation.stepper(), self.simulation.raw_state(), &self.summary);
+        }
         let folder = self.folder();
         let written = self.worst_steps.add(k, scene, (self.simulation.stepper(), &verdict), &folder);
         written.and_then(|()| self.record(k, &verdict, wall)).map_err(|e| RunError::Disk(self.disk(&e)))?;
@@ -147,7 +158,7 @@ impl<'a> SimulationRun<'a> {
 
     fn record(&mut self, k: u64, verdict: &Verdict, wall: f64) -> io::Result<()> {
         let scene = &self.loaded.scene;
-        let kept = k.is_multiple_of(self.every) || k == self.steps;
+        let kept = k.is_multiple_of(self.every) || k == self.steps || self.simulation.stopped().is_some();
         if let Some(recorder) = &mut self.recorder {
             recorder.step(scene, verdict, &self.summary, wall)?;
             if kept {
@@ -209,7 +220,7 @@ impl<'a> SimulationRun<'a> {
         }
         if let (Some(outputs), Some(folder)) = (self.outputs, &folder) {
             outputs.finish(&run).map_err(|e| unwritable(folder, &e))?;
-            if finished.ended == Ended::Complete {
+            if finished.ended.is_whole() {
                 let _ = std::fs::remove_file(checkpoint::path(folder));
             }
         }

@@ -1,10 +1,11 @@
-//! Triangle meshes in files: STL (binary and text), OBJ and Collada.
+//! Triangle meshes in files: STL (binary and text), OBJ, Collada and glTF.
 //!
 //! Read here and not by a crate: formats of a few lines each, numbers kept as written, and messages that name the line.
 //! Vertices are welded where their coordinates are the same, so that a closed surface is known as closed. Polygons are cut into
 //! fans; everything but corners and faces is left aside. Triangles without area are dropped and counted.
 
 pub mod collada;
+pub mod gltf;
 
 use glam::DVec3;
 use std::collections::HashMap;
@@ -62,7 +63,11 @@ pub fn parse(bytes: &[u8], ending: &str) -> Result<Mesh, String> {
             let mut welder = Welder::default();
             collada::read(&String::from_utf8_lossy(bytes), &mut welder).map(|()| welder.mesh)
         }
-        other => Err(format!("ends in .{other}, wanted .stl, .obj or .dae (convert it with a mesh tool)")),
+        "glb" | "gltf" => {
+            let mut welder = Welder::default();
+            gltf::read(bytes, &mut welder).map(|()| welder.mesh)
+        }
+        other => Err(format!("ends in .{other}, wanted .stl, .obj, .dae, .glb or .gltf (convert it with a mesh tool)")),
     }?;
     if mesh.triangles.is_empty() {
         return Err("has no triangles".into());

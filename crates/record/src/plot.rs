@@ -4,6 +4,8 @@ use crate::picture::raster::Image;
 use crate::picture::text;
 use crate::record::Record;
 
+pub mod series;
+
 /// What is plotted over time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
@@ -108,10 +110,32 @@ pub fn of(record: &Record, kind: Kind) -> Result<Plot, String> {
     })
 }
 
+/// A plot of lines over time; `unit` stands at its axis.
+pub fn lines(title: &str, unit: &str, series: &[Series]) -> Plot {
+    draw(Labels { title, x: "time, s", y: unit }, series, false)
+}
+
+/// The plot of quantities by name, such as `crate.x, crate.speed, knee.angle, left/part.force`.
+pub fn of_names(record: &mut Record, names: &str) -> Result<Plot, String> {
+    let mut series = Vec::new();
+    let mut units: Vec<String> = Vec::new();
+    for name in names.split(',').map(str::trim).filter(|n| !n.is_empty()) {
+        let (one, unit) = series::of(record, name)?;
+        series.push(one);
+        if !units.contains(&unit) {
+            units.push(unit);
+        }
+    }
+    if series.is_empty() {
+        return Err("no quantity is named".into());
+    }
+    Ok(lines(&record.head.name.clone(), &units.join(", "), &series))
+}
+
 /// The terms of the ledger that amount to a thousandth of the largest, at least.
 fn ledger(record: &Record) -> Vec<Series> {
     type Term = (&'static str, fn(&crate::record::Step) -> f32);
-    let terms: [Term; 9] = [
+    let terms: [Term; 10] = [
         ("kinetic", |s| s.kinetic),
         ("potential, change", |s| s.potential),
         ("taken by friction", |s| s.friction),
@@ -121,6 +145,7 @@ fn ledger(record: &Record) -> Vec<Series> {
         ("given by forces", |s| s.applied),
         ("given by the time step", |s| s.scheme),
         ("given by the solver", |s| s.defect),
+        ("brought by events", |s| s.events),
     ];
     let first = record.steps[0].potential;
     let series = |(label, value): &Term| {

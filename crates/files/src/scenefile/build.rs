@@ -2,12 +2,16 @@
 
 use super::fault::suggestion;
 use super::format::{self, Block, File};
+use super::live::Late;
 use super::node::Span;
 use super::read::Reader;
+use super::unit::Dimension;
 use super::value::{At, Name, Vector, vector};
 use glam::{DMat3, DQuat, DVec3};
 use signorini_mechanics::geometry::{Groups, Shape, Volume, World, mass};
-use signorini_mechanics::scene::{Body, BodyId, Kind, Mass, Material, MaterialId, Motion, Rule, Rules, Scene, Surface, SurfaceMaterial};
+use signorini_mechanics::scene::{
+    Body, BodyId, Kind, Mass, Material, MaterialId, Motion, Port, Rule, Rules, Scene, Surface, SurfaceMaterial,
+};
 use signorini_solve::math::pose::Pose;
 use std::collections::{BTreeMap, HashMap};
 
@@ -23,8 +27,22 @@ pub struct Builder<'r, 'a> {
     groups: Vec<String>,
     /// The surface of bodies that name no material.
     plain: SurfaceMaterial,
+    /// Dimensions of sensors and variables.
+    pub dimensions: HashMap<String, Dimension>,
+    /// Formulas in the tables of motors and applied forces: what they drive, how often, in which dimension.
+    pub drives: Vec<(Port, Late, f64, Dimension)>,
     /// What was decided.
     notes: Vec<String>,
+}
+
+/// What a file describes, built.
+pub struct Built {
+    /// The scene.
+    pub scene: Scene,
+    /// What was decided.
+    pub notes: Vec<String>,
+    /// Dimensions of its sensors and variables.
+    pub dimensions: HashMap<String, Dimension>,
 }
 
 /// A block and how it is moved.
@@ -32,7 +50,7 @@ type Moved<'b> = (Pose, &'b Block);
 
 impl Builder<'_, '_> {
     /// Builds everything but the facts. Faults are noted in the reader.
-    pub fn build(reader: &mut Reader<'_>, file: &File, name: &str) -> (Scene, Vec<String>) {
+    pub fn build(reader: &mut Reader<'_>, file: &File, name: &str) -> Built {
         let mut builder = Builder {
             reader,
             scene: Scene::new(file.0.name.clone().unwrap_or_else(|| name.to_string())),
@@ -40,6 +58,8 @@ impl Builder<'_, '_> {
             densities: HashMap::new(),
             groups: vec!["default".into()],
             plain: SurfaceMaterial::default(),
+            dimensions: HashMap::new(),
+            drives: Vec::new(),
             notes: Vec::new(),
         };
         if let Some(gravity) = &file.0.gravity {
@@ -51,6 +71,7 @@ impl Builder<'_, '_> {
         // Names first: a joint may speak of a body that is defined below it.
         for (pose, block) in &blocks {
             block.body.iter().for_each(|body| builder.body(pose, body));
+            block.template.iter().for_each(|template| builder.template(pose, template));
         }
         for (pose, block) in &blocks {
             block.soft.iter().for_each(|soft| builder.soft(pose, soft));
@@ -58,16 +79,38 @@ impl Builder<'_, '_> {
         for (pose, block) in &blocks {
             block.joint.iter().for_each(|joint| builder.joint(pose, joint));
         }
-        for (pose, block) in &blocks {
+        file.0.variables.iter().for_each(|(name, value)| builder.variable(name, value));
+        for (_, block) in &blocks {
             block.motor.iter().for_each(|motor| builder.motor(motor));
             block.gear.iter().for_each(|gear| builder.gear(gear));
-            block.force.iter().for_each(|force| builder.force(pose, force));
             block.surface.iter().for_each(|surface| builder.surface(surface));
         }
+        builder.reacting(&blocks);
         builder.excluded(file);
         blocks.iter().flat_map(|(_, block)| &block.exclude).for_each(|exclude| builder.exclude(exclude));
         builder.check();
-        (builder.scene, builder.notes)
+        Built { scene: builder.scene, notes: builder.notes, dimensions: builder.dimensions }
+    }
+
+    /// What speaks of other things by formulas: forces, sensors, controllers, events, in the order in which they may speak of each other.
+    fn reacting(&mut self, blocks: &[Moved<'_>]) {
+        blocks.iter().flat_map(|(_, b)| &b.event).for_each(|event| self.event_name(event));
+        for (pose, block) in blocks {
+            block.sensor.iter().for_each(|sensor| self.sensor(pose, sensor));
+        }
+        for (pose, block) in blocks {
+            block.force.iter().for_each(|force| self.force(pose, force));
+        }
+        self.driven();
+        blocks.iter().flat_map(|(_, b)| &b.controller).for_each(|controller| self.controller(controller));
+        for (pose, block) in blocks {
+            block.event.iter().for_each(|event| self.event(pose, event));
+        }
+        for joint in blocks.iter().flat_map(|(_, b)| &b.joint) {
+            if let Some(breaks) = &joint.breaks {
+                self.breaks(&joint.name, breaks.force.map(|f| f.si), breaks.torque.map(|t| t.si));
+            }
+        }
     }
 
     /// Bodies that never touch each other.
@@ -220,7 +263,7 @@ impl Builder<'_, '_> {
         self.scene.bodies.iter().enumerate().map(|(i, b)| (b.name.clone(), BodyId(i as u32))).collect()
     }
 
-    fn body(&mut self, moved: &Pose, table: &format::Body) {
+    pub(super) fn body(&mut self, moved: &Pose, table: &format::Body) {
         let fresh = self.define("body", &table.name);
         let shapes = self.shapes(table);
         let rotation = self.rotation(&table.rotation);

@@ -2,12 +2,14 @@
 
 use super::build::Builder;
 use super::format;
+use super::live::{Late, wanted_by};
 use super::node::Span;
+use super::unit::Dimension;
 use super::value::{Length, Name, Vector, vector};
 use glam::{DMat3, DQuat, DVec3};
 use signorini_mechanics::scene::{
     Applied, Armature, BodyId, Bushing, Coordinate, Drag, Drive, DryFriction, ForceKind, Frame, Function, GearTerm, JointId, JointKind,
-    Limit, Spring, Torsion,
+    Limit, Port, Spring, Tension, Torsion,
 };
 use signorini_solve::math::pose::Pose;
 
@@ -106,7 +108,7 @@ impl Builder<'_, '_> {
         Some((frame_a, frame_b))
     }
 
-    fn joint_named(&mut self, name: &Name) -> Option<JointId> {
+    pub(super) fn joint_named(&mut self, name: &Name) -> Option<JointId> {
         let found = self.scene.joint_named(&name.value);
         // A joint that is defined but faulty has been reported.
         if found.is_none() && !self.places.contains_key(&("joint", name.value.clone())) {
@@ -140,12 +142,12 @@ impl Builder<'_, '_> {
         let (linear, turning) = (gains(table.max_force.map(|x| x.si)), gains(table.max_torque.map(|x| x.si)));
         let mut drives = Vec::new();
         let mut add = |coordinate, drive: Option<Option<Drive>>| drives.extend(drive.map(|d| (coordinate, d)));
-        add(Coordinate::Slide, table.slide.as_ref().map(|f| linear.position(&f.function)));
-        add(Coordinate::Slide, table.speed.as_ref().map(|f| linear.speed(&f.function)));
-        add(Coordinate::Slide, table.force.as_ref().map(|f| linear.given(&f.function)));
-        add(Coordinate::Angle, table.angle.as_ref().map(|f| turning.position(&f.function)));
-        add(Coordinate::Angle, table.angular_speed.as_ref().map(|f| turning.speed(&f.function)));
-        add(Coordinate::Angle, table.torque.as_ref().map(|f| turning.given(&f.function)));
+        add(Coordinate::Slide, table.slide.as_ref().map(|f| linear.position(&f.function())));
+        add(Coordinate::Slide, table.speed.as_ref().map(|f| linear.speed(&f.function())));
+        add(Coordinate::Slide, table.force.as_ref().map(|f| linear.given(&f.function())));
+        add(Coordinate::Angle, table.angle.as_ref().map(|f| turning.position(&f.function())));
+        add(Coordinate::Angle, table.angular_speed.as_ref().map(|f| turning.speed(&f.function())));
+        add(Coordinate::Angle, table.torque.as_ref().map(|f| turning.given(&f.function())));
         let other = if turns { linear.effort } else { turning.effort };
         let wrong = other.is_some() || drives.first().is_some_and(|d| d.1.is_none());
         if drives.len() != 1 || wrong {
@@ -159,6 +161,19 @@ impl Builder<'_, '_> {
         if let (Some(joint), Some(also), true, Some((coordinate, Some(drive)))) = (joint, also, fresh, drives.pop()) {
             let id = self.scene.add_motor(table.name.value.clone(), joint, coordinate, drive);
             self.scene.motors[id.index()].also = also;
+            let late = |f: &Option<Late>| f.clone();
+            let formulas = [
+                table.slide.as_ref().and_then(|f| late(&f.formula)),
+                table.speed.as_ref().and_then(|f| late(&f.formula)),
+                table.force.as_ref().and_then(|f| late(&f.formula)),
+                table.angle.as_ref().and_then(|f| late(&f.formula)),
+                table.angular_speed.as_ref().and_then(|f| late(&f.formula)),
+                table.torque.as_ref().and_then(|f| late(&f.formula)),
+            ];
+            if let Some(formula) = formulas.into_iter().flatten().next() {
+                let every = table.every.map_or(0.0, |t| t.si);
+                self.drives.push((Port::Motor(id), formula, every, wanted_by(&self.scene, id)));
+            }
         }
     }
 
@@ -214,11 +229,15 @@ impl Builder<'_, '_> {
         kinds.extend(table.bushing.as_ref().map(|s| self.bushing(moved, s)));
         kinds.extend(table.drag.as_ref().map(|s| self.drag(s)));
         kinds.extend(table.applied.as_ref().map(|s| self.applied(moved, s)));
+        kinds.extend(table.tension.as_ref().map(|s| self.tension(moved, s)));
         if kinds.len() != 1 {
             let message = format!("the force `{}` is {} kinds", table.name.value, kinds.len());
-            self.reader.fault(&table.name.at, message, "wanted one of `spring`, `torsion`, `bushing`, `drag`, `applied`");
+            self.reader.fault(&table.name.at, message, "wanted one of `spring`, `torsion`, `bushing`, `drag`, `applied`, `tension`");
         } else if let (Some(Some(kind)), true) = (kinds.pop(), fresh) {
-            self.scene.add_force(table.name.value.clone(), kind);
+            let id = self.scene.add_force(table.name.value.clone(), kind);
+            for (k, late, dimension) in table.applied.iter().flat_map(formulas) {
+                self.drives.push((Port::Force(id, k), late, 0.0, dimension));
+            }
         }
     }
 
@@ -237,6 +256,17 @@ impl Builder<'_, '_> {
             stiffness: s.stiffness.si,
             damping: s.damping.map_or(0.0, |c| c.si),
         }))
+    }
+
+    fn tension(&mut self, moved: &Pose, s: &format::Tension) -> Option<ForceKind> {
+        let (a, b) = self.pair(&s.a, &s.b)?;
+        let ends = match &s.points {
+            Some([from, to]) => [moved.point(vector(from)), moved.point(vector(to))],
+            None => [self.place(a).position, self.place(b).position],
+        };
+        let pull = self.pull(&s.pull)?;
+        let end = |body, point| self.scene.to_body(body, &Pose::at(point)).position;
+        Some(ForceKind::Tension(Box::new(Tension { a, b, point_a: end(a, ends[0]), point_b: end(b, ends[1]), pull })))
     }
 
     fn torsion(&mut self, moved: &Pose, s: &format::Torsion) -> Option<ForceKind> {
@@ -282,11 +312,23 @@ impl Builder<'_, '_> {
     fn applied(&mut self, moved: &Pose, s: &format::Applied) -> Option<ForceKind> {
         let body = self.body_named(&s.body)?;
         let point = s.point.as_ref().map_or(DVec3::ZERO, |p| self.scene.to_body(body, &Pose::at(moved.point(vector(p)))).position);
-        let force = s.force.as_ref().map(|f| f.each_ref().map(|f| f.function.clone())).unwrap_or_default();
-        let torque = s.torque.as_ref().map(|f| f.each_ref().map(|f| f.function.clone())).unwrap_or_default();
+        let force = s.force.as_ref().map(|f| f.each_ref().map(|f| f.function())).unwrap_or_default();
+        let torque = s.torque.as_ref().map(|f| f.each_ref().map(|f| f.function())).unwrap_or_default();
         let frame = if s.follows == Some(true) { Frame::Body } else { Frame::World };
         Some(ForceKind::Applied(Box::new(Applied { body, point, force, torque, frame })))
     }
+}
+
+/// The components of an applied force that are formulas over what is measured.
+fn formulas(s: &format::Applied) -> Vec<(u8, Late, Dimension)> {
+    let mut out = Vec::new();
+    for (k, f) in s.force.iter().flatten().enumerate() {
+        out.extend(f.formula.clone().map(|late| (k as u8, late, f.dimension())));
+    }
+    for (k, f) in s.torque.iter().flatten().enumerate() {
+        out.extend(f.formula.clone().map(|late| (k as u8 + 3, late, f.dimension())));
+    }
+    out
 }
 
 /// Stiffness, damping and greatest effort of a motor, as far as they are given.

@@ -1,34 +1,23 @@
 //! `[[expect]]`: facts that a run checks.
 
-use super::build::flatten;
+use super::build::{Built, flatten};
 use super::fault::suggestion;
 use super::format::{Bound, Expect, File, Over, When};
+use super::live::Live;
 use super::read::Reader;
-use super::value::{Kind, Name};
-use signorini_mechanics::scene::{BodyId, JointId, Scene};
+use super::unit::Dimension;
+use super::value::{Kind, Name, Pure};
+use signorini_mechanics::scene::{self, Axis, BodyId, Coordinate, Formula, JointId, Scene};
 use signorini_solve::math::pose::Pose;
+use std::collections::HashMap;
 
 /// What is looked at.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 pub enum Quantity {
-    /// Position of a body's described frame along an axis.
-    Position(BodyId, usize),
-    /// Velocity of a body's centre of mass along an axis.
-    Velocity(BodyId, usize),
-    /// Speed of a body.
-    Speed(BodyId),
-    /// Angular speed of a body.
-    AngularSpeed(BodyId),
-    /// Angle of a body's z axis from where it pointed at the beginning.
-    Tilt(BodyId),
-    /// Contact forces on a body along z.
-    ContactForce(BodyId),
-    /// Angle of a joint.
-    Angle(JointId),
-    /// Displacement of a joint.
-    Slide(JointId),
-    /// Kinetic energy, of one body or of all.
-    Kinetic(Option<BodyId>),
+    /// Something measured.
+    Measured(Formula),
+    /// Kinetic energy of all.
+    Kinetic,
     /// Change of kinetic and potential energy.
     EnergyChange,
     /// Deepest overlap so far.
@@ -124,19 +113,25 @@ impl Check {
 }
 
 /// All facts of a file.
-pub fn checks(reader: &mut Reader<'_>, file: &File, scene: &Scene, t_end: f64) -> Vec<Check> {
+pub fn checks(reader: &mut Reader<'_>, file: &File, built: &Built, t_end: f64) -> Vec<Check> {
+    let (scene, dimensions) = (&built.scene, &built.dimensions);
     let mut blocks = Vec::new();
     flatten(Pose::IDENTITY, &file.1, &mut blocks);
-    let mut list = Collector { reader, scene, t_end, checks: Vec::new() };
+    let mut list = Collector { reader, scene, dimensions, t_end, checks: Vec::new() };
     for (_, block) in blocks {
         block.expect.iter().for_each(|expect| list.expect(expect));
     }
     list.checks
 }
 
+fn measured(quantity: scene::Quantity) -> Quantity {
+    Quantity::Measured(quantity.into())
+}
+
 struct Collector<'r, 'a, 's> {
     reader: &'r mut Reader<'a>,
     scene: &'s Scene,
+    dimensions: &'s HashMap<String, Dimension>,
     t_end: f64,
     checks: Vec<Check>,
 }
@@ -150,20 +145,23 @@ impl Collector<'_, '_, '_> {
         if (fact.body.is_some() && body.is_none()) || (fact.joint.is_some() && joint.is_none()) {
             return;
         }
-        let on = |f: &dyn Fn(BodyId) -> Quantity| body.map(f);
-        self.add(expect, "x", &fact.x, on(&|b| Quantity::Position(b, 0)));
-        self.add(expect, "y", &fact.y, on(&|b| Quantity::Position(b, 1)));
-        self.add(expect, "z", &fact.z, on(&|b| Quantity::Position(b, 2)));
-        self.add(expect, "vx", &fact.vx, on(&|b| Quantity::Velocity(b, 0)));
-        self.add(expect, "vy", &fact.vy, on(&|b| Quantity::Velocity(b, 1)));
-        self.add(expect, "vz", &fact.vz, on(&|b| Quantity::Velocity(b, 2)));
-        self.add(expect, "speed", &fact.speed, on(&Quantity::Speed));
-        self.add(expect, "angular_speed", &fact.angular_speed, on(&Quantity::AngularSpeed));
-        self.add(expect, "tilt", &fact.tilt, on(&Quantity::Tilt));
-        self.add(expect, "contact_force_z", &fact.contact_force_z, on(&Quantity::ContactForce));
-        self.add(expect, "angle", &fact.angle, joint.map(Quantity::Angle));
-        self.add(expect, "slide", &fact.slide, joint.map(Quantity::Slide));
-        self.add(expect, "kinetic", &fact.kinetic, Some(Quantity::Kinetic(body)));
+        use scene::Quantity as Q;
+        let on = |f: &dyn Fn(BodyId) -> Q| body.map(f).map(measured);
+        let of = |which: Coordinate| joint.map(|j| measured(Q::Value(j, which)));
+        self.add(expect, "x", &fact.x, on(&|b| Q::Position(b, Axis::X)));
+        self.add(expect, "y", &fact.y, on(&|b| Q::Position(b, Axis::Y)));
+        self.add(expect, "z", &fact.z, on(&|b| Q::Position(b, Axis::Z)));
+        self.add(expect, "vx", &fact.vx, on(&|b| Q::Velocity(b, Axis::X)));
+        self.add(expect, "vy", &fact.vy, on(&|b| Q::Velocity(b, Axis::Y)));
+        self.add(expect, "vz", &fact.vz, on(&|b| Q::Velocity(b, Axis::Z)));
+        self.add(expect, "speed", &fact.speed, on(&Q::Speed));
+        self.add(expect, "angular_speed", &fact.angular_speed, on(&Q::AngularSpeed));
+        self.add(expect, "tilt", &fact.tilt, on(&Q::Tilt));
+        self.add(expect, "contact_force_z", &fact.contact_force_z, on(&|b| Q::ContactForce(b, None, Some(Axis::Z))));
+        self.add(expect, "angle", &fact.angle, of(Coordinate::Angle));
+        self.add(expect, "slide", &fact.slide, of(Coordinate::Slide));
+        self.reacting(expect);
+        self.add(expect, "kinetic", &fact.kinetic, Some(body.map_or(Quantity::Kinetic, |b| measured(Q::Kinetic(b)))));
         self.add(expect, "energy_change", &fact.energy_change, Some(Quantity::EnergyChange));
         self.add(expect, "penetration", &fact.penetration, Some(Quantity::Penetration));
         self.add(expect, "error", &fact.error, Some(Quantity::Error));
@@ -174,14 +172,67 @@ impl Collector<'_, '_, '_> {
         }
     }
 
+    /// Facts of sensors, formulas and events.
+    fn reacting(&mut self, expect: &Expect) {
+        let fact = &expect.fact;
+        let event = fact.event.as_ref().and_then(|name| {
+            let found = self.scene.event_named(&name.value);
+            if found.is_none() {
+                let known: Vec<&str> = self.scene.events.iter().map(|e| e.name.as_str()).collect();
+                self.reader.fault(&name.at, format!("there is no event `{}`", name.value), suggestion(&name.value, &known));
+            }
+            found
+        });
+        if fact.event.is_none() || event.is_some() {
+            self.add(expect, "count", &fact.count, event.map(|e| measured(scene::Quantity::Count(e))));
+            let last = event.map(|e| Formula::from(scene::Quantity::Time) - scene::Quantity::Since(e));
+            self.add(expect, "happens", &fact.happens, last.map(Quantity::Measured));
+        }
+        let Some(value) = &fact.value else { return };
+        let live = Live { scene: self.scene, dimensions: self.dimensions, spring: false };
+        let (found, name) = match (&fact.sensor, &fact.formula) {
+            (Some(sensor), None) => match self.scene.sensor_named(&sensor.value) {
+                Some(id) => {
+                    let dimension = self.dimensions.get(&sensor.value).copied().unwrap_or_default();
+                    (Some((scene::Quantity::Sensor(id).into(), dimension)), sensor.value.clone())
+                }
+                None => {
+                    let known: Vec<&str> = self.scene.sensors.iter().map(|s| s.name.as_str()).collect();
+                    self.reader.fault(&sensor.at, format!("there is no sensor `{}`", sensor.value), suggestion(&sensor.value, &known));
+                    (None, String::new())
+                }
+            },
+            (None, Some(formula)) => {
+                let typed = formula.formula(self.reader, &live, None);
+                (typed.map(|t| (t.formula, t.dimension)), formula.text())
+            }
+            _ => {
+                self.reader.fault(&expect.at, "`value` of what?", "wanted one of `sensor`, `formula` too");
+                (None, String::new())
+            }
+        };
+        let Some((formula, dimension)) = found else { return };
+        let Some(bound) = Bound::<Pure>::of(&value.node, self.reader, dimension, "a value") else { return };
+        self.push(expect, name, dimension, &bound, Quantity::Measured(formula));
+    }
+
     fn add<K: Kind>(&mut self, expect: &Expect, name: &str, bound: &Option<Bound<K>>, quantity: Option<Quantity>) {
         let Some(bound) = bound else { return };
         let Some(quantity) = quantity else {
-            let whose = if matches!(name, "angle" | "slide") { "joint" } else { "body" };
+            let whose = match name {
+                "angle" | "slide" => "joint",
+                "count" | "happens" => "event",
+                _ => "body",
+            };
             self.reader.fault(&expect.at, format!("`{name}` of which {whose}?"), format!("wanted `{whose}` too"));
             return;
         };
-        let owner = expect.fact.body.as_ref().or(expect.fact.joint.as_ref()).map_or(String::new(), |n| format!("{}.", n.value));
+        let fact = &expect.fact;
+        let owner = fact.body.as_ref().or(fact.joint.as_ref()).or(fact.event.as_ref()).map_or(String::new(), |n| format!("{}.", n.value));
+        self.push(expect, format!("{owner}{name}"), K::DIMENSION, bound, quantity);
+    }
+
+    fn push<K: Kind>(&mut self, expect: &Expect, name: String, dimension: Dimension, bound: &Bound<K>, quantity: Quantity) {
         let (lo, hi) = match bound.is {
             Some(is) => (is - bound.within.abs(), is + bound.within.abs()),
             None => (f64::NEG_INFINITY, f64::INFINITY),
@@ -203,10 +254,10 @@ impl Collector<'_, '_, '_> {
             time: stretch.map_or(time.map_or(self.t_end, |t| t.si), |s| s.1),
             during: stretch.map(|s| (s.0, s.2)),
             quantity,
-            name: format!("{owner}{name}"),
+            name,
             about: expect.when.about.clone().unwrap_or_default(),
             // No fact speaks of a torque: what has this unit is an energy.
-            unit: K::DIMENSION.symbol().replace("N m", "J"),
+            unit: dimension.symbol().replace("N m", "J"),
             lo: bound.at_least.map_or(lo, |x| x.max(lo)),
             hi: bound.at_most.map_or(hi, |x| x.min(hi)),
             is: bound.is,

@@ -1,18 +1,25 @@
-//! Values with units and small formulas: `12 mm`, `2.5 N m/rad`, `2*radius + 1 mm`, `10^i kg`.
+//! Values with units and small formulas: `12 mm`, `2.5 N m/rad`, `2*radius + 1 mm`, `10^i kg`, `-40*knee.angle - 2*knee.rate`.
 //!
 //! ```text
+//!   either  = both { "or" both }
+//!   both    = denied { "and" denied }
+//!   denied  = "not" denied | compare
+//!   compare = sum [ ("<" | "<=" | ">" | ">=" | "==" | "!=") sum ]
 //!   sum     = product { ("+" | "-") product }
 //!   product = signed { ("*" | "/" | nothing) signed }      left to right: N/m s is N s/m
 //!   signed  = ["-"] power
 //!   power   = atom ["^" signed]
-//!   atom    = number | name | name "(" sum {"," sum} ")" | "(" sum ")"
+//!   atom    = number | name | name "." name | name "(" either {"," either} ")" | "(" either ")"
 //! ```
 //!
-//! A name is a parameter or index of the scene, the constant `pi`, or a unit; a parameter cannot have the name of a unit.
-//! Every operation checks dimensions.
+//! A name is a parameter or index of the scene, the constant `pi`, or a unit; a parameter cannot have the name of a unit. Where
+//! something is measured ([`Names::measured`]), a name is also a sensor, a variable or the time, and `knee.angle` a quantity of a
+//! thing; names that are no words stand in quotes: `'left/knee'.angle`. Every operation checks dimensions.
 
 use super::fault::nearest;
-use super::unit::{Dimension, Quantity, UNITS, named};
+use super::unit::{Dimension, Quantity, UNITS, Units, named};
+use signorini_mechanics::scene::Formula;
+use signorini_mechanics::scene::formula::{Binary, Unary};
 use std::f64::consts::PI;
 use std::ops::Range;
 
@@ -27,32 +34,76 @@ pub struct Wrong {
     pub wanted: String,
 }
 
+/// A formula with its dimension; its value is in SI.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Typed {
+    /// The formula.
+    pub formula: Formula,
+    /// Its dimension.
+    pub dimension: Dimension,
+}
+
 /// Names of a scene: parameters and indices.
 pub trait Names {
     /// The value of a name, if it exists; an error if it has none.
     fn value(&mut self, name: &str) -> Option<Result<Quantity, String>>;
     /// All names, for suggestions.
     fn all(&self) -> Vec<String>;
+    /// Something measured: a sensor, a variable, `t`, or a quantity of a thing (`knee.angle`); an error says what is wrong with it.
+    fn measured(&mut self, _name: &str, _quantity: Option<&str>) -> Option<Result<Typed, String>> {
+        None
+    }
 }
 
-const FUNCTIONS: [&str; 14] = ["sin", "cos", "tan", "asin", "acos", "atan", "sqrt", "abs", "exp", "log", "floor", "min", "max", "mod"];
+const FUNCTIONS: [&str; 18] = [
+    "sin", "cos", "tan", "asin", "acos", "atan", "sqrt", "abs", "exp", "log", "floor", "sign", "min", "max", "mod", "atan2", "if", "clamp",
+];
+/// Parts of a formula at most: each is evaluated after every step.
+const PARTS: usize = 2000;
 
 /// The value of a formula.
 pub fn evaluate(text: &str, names: &mut dyn Names) -> Result<Quantity, Wrong> {
-    let mut parser = Parser { text, at: 0, depth: 0, names };
-    let value = parser.sum()?;
-    parser.space();
-    if parser.at < text.len() {
-        return Err(parser.here(format!("`{}` is not understood here", &text[parser.at..]), "the end, or one of + - * / ^"));
+    let mut parser = Parser::new(text, names, None);
+    let Typed { formula, dimension } = parser.whole()?;
+    let whole = 0..text.len();
+    let Some(value) = formula.number() else {
+        let wanted = "wanted a value that does not change: numbers, units and parameters";
+        return Err(Wrong { range: whole, message: "this speaks of something measured".into(), wanted: wanted.into() });
+    };
+    if !value.is_finite() {
+        return Err(Wrong { range: whole, message: format!("the value is {value}"), wanted: "wanted a finite number".into() });
     }
-    if !value.value.is_finite() {
-        return Err(Wrong {
-            range: 0..text.len(),
-            message: format!("the value is {}", value.value),
-            wanted: "wanted a finite number".into(),
-        });
+    Ok(Quantity { value, dimension })
+}
+
+/// A formula over what is measured, in SI, of a dimension (of any without one).
+///
+/// If no unit and no parameter with a unit stands in it, its dimensions need not fit: then everything is a plain number in the
+/// units of the file.
+pub fn compile(text: &str, names: &mut dyn Names, units: &Units, wanted: Option<Dimension>) -> Result<Typed, Wrong> {
+    let mut parser = Parser::new(text, names, None);
+    let typed = parser.whole();
+    let dimensioned = parser.dimensioned;
+    let scaled = |formula: Formula, dimension: Dimension| {
+        let unit = units.si(1.0, dimension);
+        Typed { formula: if unit == 1.0 { formula } else { formula * unit }, dimension }
+    };
+    let wrong = match typed {
+        Ok(typed) if wanted.is_none_or(|w| typed.dimension.serves(w)) => return Ok(typed),
+        Ok(typed) if typed.dimension == Dimension::NONE && !dimensioned => return Ok(scaled(typed.formula, wanted.unwrap_or_default())),
+        Ok(typed) => {
+            let symbol = wanted.unwrap_or_default().symbol();
+            let message = format!("\"{text}\" is in {}", typed.dimension.symbol());
+            Wrong { range: 0..text.len(), message, wanted: format!("wanted {symbol}") }
+        }
+        Err(wrong) => wrong,
+    };
+    if dimensioned {
+        return Err(wrong);
     }
-    Ok(value)
+    let plain = Parser::new(text, names, Some(*units)).whole();
+    // What is wrong without units is what is wrong.
+    plain.map(|typed| scaled(typed.formula, wanted.unwrap_or_default()))
 }
 
 struct Parser<'a> {
@@ -60,13 +111,33 @@ struct Parser<'a> {
     at: usize,
     depth: usize,
     names: &'a mut dyn Names,
+    /// Everything is a plain number in these units.
+    plain: Option<Units>,
+    /// A unit, or a parameter that has one, was seen.
+    dimensioned: bool,
+    parts: usize,
 }
 
-fn pure(value: f64) -> Quantity {
-    Quantity { value, dimension: Dimension::NONE }
+fn pure(formula: impl Into<Formula>) -> Typed {
+    Typed { formula: formula.into(), dimension: Dimension::NONE }
 }
 
-impl Parser<'_> {
+const ANGLE: Dimension = Dimension::new(0, 0, 0, 1);
+
+impl<'a> Parser<'a> {
+    fn new(text: &'a str, names: &'a mut dyn Names, plain: Option<Units>) -> Parser<'a> {
+        Parser { text, at: 0, depth: 0, names, plain, dimensioned: false, parts: 0 }
+    }
+
+    fn whole(&mut self) -> Result<Typed, Wrong> {
+        let value = self.either()?;
+        self.space();
+        if self.at < self.text.len() {
+            return Err(self.here(format!("`{}` is not understood here", &self.text[self.at..]), "the end, or one of + - * / ^"));
+        }
+        Ok(value)
+    }
+
     fn here(&self, message: impl Into<String>, wanted: &str) -> Wrong {
         self.over(self.at..self.text.len(), message, format!("wanted {wanted}"))
     }
@@ -84,35 +155,100 @@ impl Parser<'_> {
         self.text[self.at..].chars().next()
     }
 
-    fn sum(&mut self) -> Result<Quantity, Wrong> {
+    /// Whether this word stands here.
+    fn word(&mut self, word: &str) -> bool {
+        self.space();
+        let rest = self.text[self.at..].strip_prefix(word);
+        rest.is_some_and(|rest| !rest.starts_with(|c: char| c.is_alphanumeric() || c == '_' || c == '.'))
+    }
+
+    fn either(&mut self) -> Result<Typed, Wrong> {
         self.depth += 1;
         if self.depth > 40 {
             return Err(self.here("the formula is nested too deeply", "at most 40 levels"));
         }
+        let mut left = self.both()?;
+        while self.word("or") {
+            self.at += 2;
+            let right = self.both()?;
+            left = pure(Formula::binary(Binary::Or, left.formula, right.formula));
+        }
+        self.depth -= 1;
+        Ok(left)
+    }
+
+    fn both(&mut self) -> Result<Typed, Wrong> {
+        let mut left = self.denied()?;
+        while self.word("and") {
+            self.at += 3;
+            let right = self.denied()?;
+            left = pure(Formula::binary(Binary::And, left.formula, right.formula));
+        }
+        Ok(left)
+    }
+
+    fn denied(&mut self) -> Result<Typed, Wrong> {
+        let mut times = 0;
+        while self.word("not") {
+            self.at += 3;
+            times += 1;
+        }
+        let mut value = self.compare()?;
+        for _ in 0..times.min(2 - times % 2) {
+            value = pure(Formula::unary(Unary::Not, value.formula));
+        }
+        Ok(value)
+    }
+
+    fn compare(&mut self) -> Result<Typed, Wrong> {
+        self.space();
+        let start = self.at;
+        let left = self.sum()?;
+        self.space();
+        let signs = ["<=", ">=", "==", "!=", "<", ">"];
+        let Some(sign) = signs.into_iter().find(|s| self.text[self.at..].starts_with(s)) else { return Ok(left) };
+        self.at += sign.len();
+        let right = self.sum()?;
+        self.same(start, &left, &right, "compares")?;
+        let (a, b) = (left.formula, right.formula);
+        Ok(pure(match sign {
+            "<" => Formula::binary(Binary::Less, a, b),
+            ">" => Formula::binary(Binary::Less, b, a),
+            "<=" => Formula::binary(Binary::LessEqual, a, b),
+            ">=" => Formula::binary(Binary::LessEqual, b, a),
+            "==" => Formula::binary(Binary::Equal, a, b),
+            _ => Formula::unary(Unary::Not, Formula::binary(Binary::Equal, a, b)),
+        }))
+    }
+
+    fn sum(&mut self) -> Result<Typed, Wrong> {
         self.space();
         let start = self.at;
         let mut left = self.product()?;
         while let Some(sign @ ('+' | '-')) = self.peek() {
             self.at += 1;
             let right = self.product()?;
-            left = self.add(start, left, right, if sign == '+' { 1.0 } else { -1.0 })?;
+            self.same(start, &left, &right, "adds")?;
+            let add = if sign == '+' { Binary::Add } else { Binary::Subtract };
+            left.formula = Formula::binary(add, left.formula, right.formula);
         }
-        self.depth -= 1;
         Ok(left)
     }
 
-    fn add(&self, start: usize, a: Quantity, b: Quantity, sign: f64) -> Result<Quantity, Wrong> {
+    /// Both must be of one dimension.
+    fn same(&self, start: usize, a: &Typed, b: &Typed, does: &str) -> Result<(), Wrong> {
         if a.dimension.serves(b.dimension) || b.dimension.serves(a.dimension) {
-            return Ok(Quantity { value: a.value + sign * b.value, dimension: a.dimension });
+            return Ok(());
         }
-        let message = format!("this adds {} and {}", a.dimension.symbol(), b.dimension.symbol());
+        let message = format!("this {does} {} and {}", a.dimension.symbol(), b.dimension.symbol());
         Err(self.over(start..self.at, message, "wanted one dimension"))
     }
 
-    fn product(&mut self) -> Result<Quantity, Wrong> {
+    fn product(&mut self) -> Result<Typed, Wrong> {
         let mut left = self.signed()?;
         loop {
             let power = match self.peek() {
+                _ if self.word("and") || self.word("or") => return Ok(left),
                 Some('*') => {
                     self.at += 1;
                     1
@@ -121,26 +257,27 @@ impl Parser<'_> {
                     self.at += 1;
                     -1
                 }
-                Some(c) if c.is_alphanumeric() || c == '(' || c == '.' || c == '_' || c == '°' || c == 'µ' => 1,
+                Some(c) if c.is_alphanumeric() || "(._°µ'".contains(c) => 1,
                 _ => return Ok(left),
             };
             let right = self.signed()?;
-            let value = if power == 1 { left.value * right.value } else { left.value / right.value };
-            left = Quantity { value, dimension: left.dimension.times(right.dimension, power) };
+            let times = if power == 1 { Binary::Multiply } else { Binary::Divide };
+            let dimension = left.dimension.times(right.dimension, power);
+            left = Typed { formula: Formula::binary(times, left.formula, right.formula), dimension };
         }
     }
 
-    fn signed(&mut self) -> Result<Quantity, Wrong> {
-        let mut sign = 1.0;
+    fn signed(&mut self) -> Result<Typed, Wrong> {
+        let mut negative = false;
         while let Some(c @ ('-' | '+')) = self.peek() {
             self.at += 1;
-            sign = if c == '-' { -sign } else { sign };
+            negative ^= c == '-';
         }
         let value = self.power()?;
-        Ok(Quantity { value: sign * value.value, ..value })
+        Ok(if negative { Typed { formula: -value.formula, ..value } } else { value })
     }
 
-    fn power(&mut self) -> Result<Quantity, Wrong> {
+    fn power(&mut self) -> Result<Typed, Wrong> {
         let base = self.atom()?;
         if self.peek() != Some('^') {
             return Ok(base);
@@ -157,30 +294,35 @@ impl Parser<'_> {
         if exponent.dimension != Dimension::NONE {
             return Err(self.over(start..self.at, format!("the exponent is in {}", exponent.dimension.symbol()), "wanted a pure number"));
         }
+        let raised = Formula::binary(Binary::Power, base.formula, exponent.formula.clone());
         if base.dimension == Dimension::NONE {
-            return Ok(pure(base.value.powf(exponent.value)));
+            return Ok(pure(raised));
         }
         // A root is fine where it leaves whole exponents: (8 m^3)^(1/3).
-        let d = base.dimension;
-        let raised = [d.length, d.mass, d.time, d.angle].map(|n| n as f64 * exponent.value);
-        if raised.iter().any(|n| (n - n.round()).abs() > 1e-9 || n.abs() > 100.0) {
-            let message = format!("{} is raised to {}", d.symbol(), exponent.value);
+        let (d, power) = (base.dimension, exponent.formula.number().unwrap_or(f64::NAN));
+        let powers = [d.length, d.mass, d.time, d.angle].map(|n| n as f64 * power);
+        if powers.iter().any(|n| !((n - n.round()).abs() <= 1e-9 && n.abs() <= 100.0)) {
+            let message = format!("{} is raised to {power}", d.symbol());
             return Err(self.over(start..self.at, message, "wanted an exponent that leaves whole powers of units"));
         }
-        let [length, mass, time, angle] = raised.map(|n| n.round() as i8);
-        Ok(Quantity { value: base.value.powf(exponent.value), dimension: Dimension::new(length, mass, time, angle) })
+        let [length, mass, time, angle] = powers.map(|n| n.round() as i8);
+        Ok(Typed { formula: raised, dimension: Dimension::new(length, mass, time, angle) })
     }
 
-    fn atom(&mut self) -> Result<Quantity, Wrong> {
+    fn atom(&mut self) -> Result<Typed, Wrong> {
+        self.parts += 1;
+        if self.parts > PARTS {
+            return Err(self.here("the formula is too long", &format!("at most {PARTS} numbers and names")));
+        }
         match self.peek() {
             Some('(') => {
                 self.at += 1;
-                let value = self.sum()?;
+                let value = self.either()?;
                 self.close()?;
                 Ok(value)
             }
             Some(c) if c.is_ascii_digit() || c == '.' => self.number(),
-            Some(c) if c.is_alphabetic() || c == '_' || c == '°' => self.name(),
+            Some(c) if c.is_alphabetic() || c == '_' || c == '°' || c == '\'' => self.name(),
             Some(c) => Err(self.here(format!("`{c}` is not understood here"), "a number, a unit or a name")),
             None => Err(self.here("the value ends too early", "a number, a unit or a name")),
         }
@@ -194,7 +336,7 @@ impl Parser<'_> {
         Ok(())
     }
 
-    fn number(&mut self) -> Result<Quantity, Wrong> {
+    fn number(&mut self) -> Result<Typed, Wrong> {
         let bytes = self.text.as_bytes();
         let start = self.at;
         let digits = |mut i: usize| {
@@ -213,94 +355,151 @@ impl Parser<'_> {
         }
         self.at = end;
         let word = &self.text[start..end];
-        word.parse().map(pure).map_err(|_| self.over(start..end, format!("`{word}` is not a number"), "wanted one such as 12.5 or 1e-3"))
+        let wrong = |_| self.over(start..end, format!("`{word}` is not a number"), "wanted one such as 12.5 or 1e-3");
+        word.parse::<f64>().map(pure).map_err(wrong)
     }
 
-    fn name(&mut self) -> Result<Quantity, Wrong> {
-        let start = self.at;
+    /// A word, or anything in quotes; and where it ends.
+    fn label(&self, start: usize) -> Result<(String, usize), Wrong> {
         let rest = &self.text[start..];
-        let end = start + rest.find(|c: char| !(c.is_alphanumeric() || c == '_' || c == '°')).unwrap_or(rest.len());
+        if let Some(quoted) = rest.strip_prefix('\'') {
+            let Some(end) = quoted.find('\'') else { return Err(self.over(start..self.text.len(), "a quote is not closed", "wanted `'`")) };
+            return Ok((quoted[..end].into(), start + end + 2));
+        }
+        let end = rest.find(|c: char| !(c.is_alphanumeric() || c == '_' || c == '°')).unwrap_or(rest.len());
+        Ok((rest[..end].into(), start + end))
+    }
+
+    fn name(&mut self) -> Result<Typed, Wrong> {
+        let start = self.at;
+        let (name, mut end) = self.label(start)?;
+        let quoted = self.text[start..].starts_with('\'');
         self.at = end;
-        let name = &self.text[start..end];
-        if self.peek() == Some('(') && FUNCTIONS.contains(&name) {
+        if !quoted && self.peek() == Some('(') && FUNCTIONS.contains(&name.as_str()) {
             self.at += 1;
-            return self.call(name.to_string(), start);
+            return self.call(&name, start);
         }
-        if let Some(found) = self.names.value(name) {
-            return found.map_err(|why| self.over(start..end, format!("`{name}` has no value"), why));
+        self.at = end;
+        let mut quantity = None;
+        if self.text[end..].strip_prefix('.').is_some_and(|r| r.starts_with(|c: char| c.is_alphabetic() || c == '_')) {
+            let (word, after) = self.label(end + 1)?;
+            (quantity, end, self.at) = (Some(word), after, after);
         }
-        let plain = match name {
-            "pi" => return Ok(pure(PI)),
-            "°" => "deg",
-            _ => name,
-        };
-        if let Some(unit) = named(plain).or_else(|| named(&plain.replace('µ', "u"))) {
-            return Ok(unit);
+        if quantity.is_none()
+            && !quoted
+            && let Some(constant) = self.constant(&name, start..end)?
+        {
+            return Ok(constant);
+        }
+        if let Some(found) = self.names.measured(&name, quantity.as_deref()) {
+            let typed = found.map_err(|why| self.over(start..end, format!("`{}` cannot be measured", &self.text[start..end]), why))?;
+            return Ok(self.in_units(typed));
         }
         let all = self.names.all();
         let known = all.iter().map(String::as_str).chain(UNITS.iter().map(|(n, _)| *n)).chain(FUNCTIONS);
-        let wanted = match nearest(name, known) {
+        let wanted = match nearest(&name, known) {
             Some(best) => format!("did you mean `{best}`?"),
             None => "wanted a unit (m, mm, kg, g, s, rad, deg, N, J, …) or a parameter of the scene".into(),
         };
         Err(self.over(start..end, format!("`{name}` is neither a unit nor a parameter"), wanted))
     }
 
-    fn call(&mut self, name: String, start: usize) -> Result<Quantity, Wrong> {
-        let mut arguments = vec![self.sum()?];
-        while self.peek() == Some(',') {
-            self.at += 1;
-            arguments.push(self.sum()?);
-        }
-        self.close()?;
-        let two = matches!(name.as_str(), "min" | "max" | "mod");
-        if arguments.len() != 1 + usize::from(two) {
-            let message = format!("`{name}` is given {} values", arguments.len());
-            return Err(self.over(start..self.at, message, if two { "wanted two" } else { "wanted one" }));
-        }
-        let x = arguments[0];
-        if two {
-            let y = arguments[1];
-            self.add(start, x, y, 0.0)?;
-            let value = match name.as_str() {
-                "min" => x.value.min(y.value),
-                "max" => x.value.max(y.value),
-                _ => x.value.rem_euclid(y.value),
-            };
-            return Ok(Quantity { value, ..x });
-        }
-        self.function(&name, x)
-            .ok_or_else(|| self.over(start..self.at, format!("`{name}` is given {}", x.dimension.symbol()), "wanted a pure number"))
+    /// A parameter, `pi` or a unit.
+    fn constant(&mut self, name: &str, range: Range<usize>) -> Result<Option<Typed>, Wrong> {
+        let found = match self.names.value(name) {
+            Some(found) => found.map_err(|why| self.over(range, format!("`{name}` has no value"), why))?,
+            None if name == "pi" => Quantity { value: PI, dimension: Dimension::NONE },
+            None => {
+                let plain = if name == "°" { "deg" } else { name };
+                let Some(unit) = named(plain).or_else(|| named(&plain.replace('µ', "u"))) else { return Ok(None) };
+                unit
+            }
+        };
+        self.dimensioned |= found.dimension != Dimension::NONE;
+        Ok(Some(Typed { formula: found.value.into(), dimension: found.dimension }))
     }
 
-    fn function(&self, name: &str, x: Quantity) -> Option<Quantity> {
-        let angle = Dimension::new(0, 0, 0, 1);
-        let d = x.dimension;
-        match name {
-            "abs" => return Some(Quantity { value: x.value.abs(), ..x }),
-            "sqrt" => {
-                let half = Dimension::new(d.length / 2, d.mass / 2, d.time / 2, d.angle / 2);
-                return (half.times(half, 1) == d).then_some(Quantity { value: x.value.sqrt(), dimension: half });
-            }
-            _ => {}
-        }
-        let trigonometric = matches!(name, "sin" | "cos" | "tan");
-        if d != Dimension::NONE && !(trigonometric && d == angle) {
-            return None;
-        }
-        let in_radians = |value: f64| Quantity { value, dimension: angle };
-        Some(match name {
-            "sin" => pure(x.value.sin()),
-            "cos" => pure(x.value.cos()),
-            "tan" => pure(x.value.tan()),
-            "asin" => in_radians(x.value.asin()),
-            "acos" => in_radians(x.value.acos()),
-            "atan" => in_radians(x.value.atan()),
-            "exp" => pure(x.value.exp()),
-            "log" => pure(x.value.ln()),
-            _ => pure(x.value.floor()),
-        })
+    /// As a plain number in the units of the file, if that is wanted.
+    fn in_units(&self, typed: Typed) -> Typed {
+        let Some(units) = self.plain else { return typed };
+        let unit = units.si(1.0, typed.dimension);
+        pure(if unit == 1.0 { typed.formula } else { typed.formula / unit })
     }
+
+    fn call(&mut self, name: &str, start: usize) -> Result<Typed, Wrong> {
+        let mut arguments = vec![self.either()?];
+        while self.peek() == Some(',') {
+            self.at += 1;
+            arguments.push(self.either()?);
+        }
+        self.close()?;
+        let wanted = match name {
+            "min" | "max" | "mod" | "atan2" => 2,
+            "if" | "clamp" => 3,
+            _ => 1,
+        };
+        if arguments.len() != wanted {
+            let message = format!("`{name}` is given {} values", arguments.len());
+            return Err(self.over(start..self.at, message, ["wanted one", "wanted two", "wanted three"][wanted - 1]));
+        }
+        let mut each = arguments.into_iter();
+        let mut next = || each.next().unwrap_or(pure(0.0));
+        let x = next();
+        if wanted == 1 {
+            let given = format!("`{name}` is given {}", x.dimension.symbol());
+            return function(name, x).ok_or_else(|| self.over(start..self.at, given, "wanted a pure number"));
+        }
+        let y = next();
+        if name == "if" {
+            let z = next();
+            self.same(start, &y, &z, "chooses between")?;
+            return Ok(Typed { formula: Formula::choose(x.formula, y.formula, z.formula), dimension: y.dimension });
+        }
+        self.same(start, &x, &y, "compares")?;
+        let two = |f: Binary, x: Formula, y: Formula| Formula::binary(f, x, y);
+        let formula = match name {
+            "min" => two(Binary::Min, x.formula, y.formula),
+            "max" => two(Binary::Max, x.formula, y.formula),
+            "mod" => two(Binary::Mod, x.formula, y.formula),
+            "atan2" => return Ok(Typed { formula: two(Binary::Atan2, x.formula, y.formula), dimension: ANGLE }),
+            _ => {
+                let z = next();
+                self.same(start, &x, &z, "compares")?;
+                two(Binary::Min, two(Binary::Max, x.formula, y.formula), z.formula)
+            }
+        };
+        Ok(Typed { formula, dimension: x.dimension })
+    }
+}
+
+/// A function of one value; none if its dimension does not suit.
+fn function(name: &str, x: Typed) -> Option<Typed> {
+    let d = x.dimension;
+    match name {
+        "abs" => return Some(Typed { formula: Formula::unary(Unary::Abs, x.formula), dimension: d }),
+        "sign" => return Some(pure(Formula::unary(Unary::Sign, x.formula))),
+        "sqrt" => {
+            let half = Dimension::new(d.length / 2, d.mass / 2, d.time / 2, d.angle / 2);
+            return (half.times(half, 1) == d).then(|| Typed { formula: Formula::unary(Unary::Sqrt, x.formula), dimension: half });
+        }
+        _ => {}
+    }
+    let trigonometric = matches!(name, "sin" | "cos" | "tan");
+    if d != Dimension::NONE && !(trigonometric && d == ANGLE) {
+        return None;
+    }
+    let (f, dimension) = match name {
+        "sin" => (Unary::Sin, Dimension::NONE),
+        "cos" => (Unary::Cos, Dimension::NONE),
+        "tan" => (Unary::Tan, Dimension::NONE),
+        "asin" => (Unary::Asin, ANGLE),
+        "acos" => (Unary::Acos, ANGLE),
+        "atan" => (Unary::Atan, ANGLE),
+        "exp" => (Unary::Exp, Dimension::NONE),
+        "log" => (Unary::Log, Dimension::NONE),
+        _ => (Unary::Floor, Dimension::NONE),
+    };
+    Some(Typed { formula: Formula::unary(f, x.formula), dimension })
 }
 
 #[cfg(test)]
@@ -312,13 +511,65 @@ mod tests {
         fn value(&mut self, name: &str) -> Option<Result<Quantity, String>> {
             match name {
                 "radius" => Some(Ok(Quantity { value: 0.035, dimension: Dimension::new(1, 0, 0, 0) })),
-                "i" => Some(Ok(pure(3.0))),
+                "i" => Some(Ok(Quantity { value: 3.0, dimension: Dimension::NONE })),
                 _ => None,
             }
         }
         fn all(&self) -> Vec<String> {
             vec!["radius".into(), "i".into()]
         }
+        fn measured(&mut self, name: &str, quantity: Option<&str>) -> Option<Result<Typed, String>> {
+            use signorini_mechanics::scene::Quantity::{Length, LengthRate, Time};
+            let typed = |q: signorini_mechanics::scene::Quantity, dimension| Some(Ok(Typed { formula: q.into(), dimension }));
+            match (name, quantity) {
+                ("t", None) => typed(Time, Dimension::new(0, 0, 1, 0)),
+                ("knee" | "left/knee", Some("angle")) => typed(Length, ANGLE),
+                ("knee", Some("rate")) => typed(LengthRate, Dimension::new(0, 0, -1, 1)),
+                ("knee", Some(_)) => Some(Err("wanted angle or rate".into())),
+                _ => None,
+            }
+        }
+    }
+
+    /// With t = 2 s, knee.angle = 0.5 rad, knee.rate = −1 rad/s.
+    fn measured(text: &str, units: &Units, wanted: Option<Dimension>) -> Result<f64, Wrong> {
+        use signorini_mechanics::scene::Quantity::{Length, Time};
+        let typed = compile(text, &mut One, units, wanted)?;
+        Ok(typed.formula.value(&mut |q| match q {
+            Time => 2.0,
+            Length => 0.5,
+            _ => -1.0,
+        }))
+    }
+
+    #[test]
+    fn formulas_over_what_is_measured() {
+        let (si, torque) = (Units::default(), Some(Dimension::new(2, 1, -2, 0)));
+        let degrees = Units { angle: PI / 180.0, ..si };
+        assert_eq!(measured("-40*knee.angle - 2*knee.rate", &si, torque), Ok(-18.0));
+        assert_eq!(measured("-40 N m/rad * knee.angle - 2 N m s/rad * knee.rate", &degrees, torque), Ok(-18.0));
+        // Plain numbers are in the units of the file: 1 N m per degree.
+        assert!((measured("knee.angle + 0*knee.rate", &degrees, torque).unwrap() - 0.5 * 180.0 / PI).abs() < 1e-12);
+        assert_eq!(measured("knee.angle > 20 deg and t >= 2 s", &si, None), Ok(1.0));
+        assert_eq!(measured("not (knee.angle > 20 deg) or t != 2", &si, None), Ok(0.0));
+        assert_eq!(measured("if('left/knee'.angle < 1, 3, 4)", &si, None), Ok(3.0));
+        assert_eq!(measured("clamp(t, 0 s, 1 s)", &si, Some(Dimension::new(0, 0, 1, 0))), Ok(1.0));
+        assert_eq!(measured("2*radius + 0.1 m", &si, Some(Dimension::new(1, 0, 0, 0))), Ok(0.17));
+        for (text, says) in [
+            ("knee.angle > 1 m", "wanted one dimension"),
+            ("knee.angel", "wanted angle or rate"),
+            ("hip.angle", "neither"),
+            ("3 N + t", "one dimension"),
+            ("2 N * t", "wanted N m"),
+            ("'knee", "quote"),
+            ("t and", "ends too early"),
+        ] {
+            let wrong = measured(text, &si, torque).unwrap_err();
+            assert!(format!("{} {}", wrong.message, wrong.wanted).contains(says), "{text}: {wrong:?}");
+        }
+        assert!(evaluate("t + 1 s", &mut One).is_err());
+        assert!(compile(&"t+".repeat(100_000), &mut One, &si, None).is_err());
+        assert!(compile(&"not ".repeat(100_001), &mut One, &si, None).is_err());
     }
 
     fn value(text: &str) -> (f64, String) {

@@ -1,11 +1,13 @@
 //! The tables of facts that a run checks.
 
+use super::live::Late;
 use super::node::{Node, Value};
 use super::read::{Read, Reader, Table, table, words};
+use super::unit::Dimension;
 use super::value::*;
 use serde_json::{Map, Value as Json, json};
 
-/// What a fact demands of a value: `is` (within `within`), `at_least`, `at_most`.
+/// What a fact demands of a value: `is` (within `within`, or within a share `relative` of it), `at_least`, `at_most`.
 #[derive(Clone, Debug)]
 pub struct Bound<K> {
     /// The value.
@@ -19,34 +21,45 @@ pub struct Bound<K> {
     kind: std::marker::PhantomData<K>,
 }
 
-impl<K: Kind> Read for Bound<K> {
-    fn read(node: &Node, reader: &mut Reader<'_>) -> Option<Self> {
+const BOUND: [&str; 5] = ["is", "within", "relative", "at_least", "at_most"];
+
+impl<K: Kind> Bound<K> {
+    /// Reads a bound on a value of a dimension.
+    pub fn of(node: &Node, reader: &mut Reader<'_>, dimension: Dimension, name: &str) -> Option<Self> {
         if !matches!(node.value, Value::Table(_)) {
             reader.unwanted(node, "a table such as { is = 0.3, within = 1e-6 } or { at_most = 0.1 }");
             return None;
         }
-        reader.known(node, &["is", "within", "at_least", "at_most"]);
-        let mut get = |key: &str| reader.field::<Option<Of<K>>>(node, key);
-        let (is, within, at_least, at_most) = (get("is"), get("within"), get("at_least"), get("at_most"));
-        let si = |x: Option<Of<K>>| x.map(|x| x.si);
-        let bound = Bound {
-            is: si(is?),
-            within: si(within?).unwrap_or(0.0),
-            at_least: si(at_least?),
-            at_most: si(at_most?),
-            kind: std::marker::PhantomData,
+        reader.known(node, &BOUND);
+        // All are read before giving up, so that every fault is found.
+        let mut get = |key: &str, dimension: Dimension, name: &str| match node.get(key) {
+            Some(value) => reader.quantity(value, dimension, name).map(Some),
+            None => Some(None),
         };
-        if bound.is.is_some() != node.get("within").is_some() || (bound.is.is_none() && bound.at_least.is_none() && bound.at_most.is_none())
-        {
-            reader.unwanted(node, "`is` together with `within`, or `at_least`, or `at_most`");
+        let (is, within) = (get("is", dimension, name), get("within", dimension, name));
+        let (at_least, at_most) = (get("at_least", dimension, name), get("at_most", dimension, name));
+        let relative = get("relative", Dimension::NONE, "a pure number");
+        let (is, within, relative) = (is?, within?, relative?);
+        let slack = within.or(relative.map(|share| share.abs() * is.unwrap_or(0.0).abs()));
+        let bound = Bound { is, within: slack.unwrap_or(0.0), at_least: at_least?, at_most: at_most?, kind: std::marker::PhantomData };
+        let nothing = bound.is.is_none() && bound.at_least.is_none() && bound.at_most.is_none();
+        if bound.is.is_some() != slack.is_some() || (within.is_some() && relative.is_some()) || nothing {
+            reader.unwanted(node, "`is` together with `within` or `relative`, or `at_least`, or `at_most`");
             return None;
         }
         Some(bound)
     }
+}
+
+impl<K: Kind> Read for Bound<K> {
+    fn read(node: &Node, reader: &mut Reader<'_>) -> Option<Self> {
+        Bound::of(node, reader, K::DIMENSION, K::NAME)
+    }
 
     fn schema(definitions: &mut Map<String, Json>) -> Json {
-        let value = Of::<K>::schema(definitions);
-        json!({"type": "object", "properties": {"is": value, "within": value, "at_least": value, "at_most": value}, "additionalProperties": false})
+        let (value, pure) = (Of::<K>::schema(definitions), Of::<Pure>::schema(definitions));
+        let keys = json!({"is": value, "within": value, "relative": pure, "at_least": value, "at_most": value});
+        json!({"type": "object", "properties": keys, "additionalProperties": false})
     }
 }
 
@@ -80,12 +93,24 @@ table! {
 }
 
 table! {
-    /// What a fact says: of a body, of a joint, or of the whole scene.
+    /// What a fact says: of a body, of a joint, of a sensor, of an event, or of the whole scene.
     pub struct Fact {
         /// The body that x … force speak of.
         body: Option<Name>,
         /// The joint that angle and slide speak of.
         joint: Option<Name>,
+        /// The sensor that value speaks of.
+        sensor: Option<Name>,
+        /// A formula that value speaks of, in place of a sensor.
+        formula: Option<Late>,
+        /// Value of the sensor or formula, in its unit.
+        value: Option<Late>,
+        /// The event that count and happens speak of.
+        event: Option<Name>,
+        /// How often the event has happened.
+        count: Option<Bound<Pure>>,
+        /// When the event happened last.
+        happens: Option<Bound<Time>>,
         /// Position of the body's frame along x.
         x: Option<Bound<Length>>,
         /// Position along y.

@@ -1,8 +1,10 @@
 //! The tables of a scene file. Their comments are the reference of the format: `signorini schema` prints them.
 
+pub use super::control::{ActionTable, ControllerTable, EventTable, PidTable, RayTable, SensorTable, Template};
 pub use super::facts::*;
 pub use super::links::{
-    Applied, Bushing, Drag, Force, Gear, Joint, JointArmature, JointFriction, JointKind, Limits, Motor, Rack, Ratio, Spring, Term, Torsion,
+    Applied, Breaks, Bushing, Drag, Force, Gear, Joint, JointArmature, JointFriction, JointKind, Limits, Motor, Rack, Ratio, Spring,
+    Tension, Term, Torsion,
 };
 pub use super::soft::{Penalty, Soft};
 
@@ -36,6 +38,8 @@ table! {
         run: Option<Run>,
         /// Robots from files (URDF, MJCF).
         robot: Vec<Robot>,
+        /// Numbers that events set and formulas read, with their first values.
+        variables: Named<super::live::Late>,
     }
 }
 
@@ -103,6 +107,14 @@ table! {
         surface: Vec<Surface>,
         /// Bodies that never touch each other.
         exclude: Vec<Exclude>,
+        /// What is measured after every step.
+        sensor: Vec<SensorTable>,
+        /// What tells motors and forces what to do.
+        controller: Vec<ControllerTable>,
+        /// What happens when a condition becomes true.
+        event: Vec<EventTable>,
+        /// Bodies that wait until an event puts them into the scene.
+        template: Vec<Template>,
         /// Facts that a run checks.
         expect: Vec<Expect>,
         /// The same things many times.

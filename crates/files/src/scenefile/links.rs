@@ -1,6 +1,7 @@
 //! The tables of joints, motors, gears and forces.
 
 use super::format::{Frame, Rotation};
+use super::live::{Driven, Late};
 use super::read::{table, words};
 use super::value::*;
 
@@ -65,8 +66,20 @@ table! {
         armature: Option<JointArmature>,
         /// Compliance of every part; 0 is rigid.
         compliance: Option<Of<Compliance>>,
+        /// What it transmits at most before it breaks, for good.
+        breaks: Option<Breaks>,
         /// True if the two bodies may also touch each other.
         collide: Option<bool>,
+    }
+}
+
+table! {
+    /// What a joint transmits at most.
+    pub struct Breaks {
+        /// Force.
+        force: Option<Of<super::value::Force>>,
+        /// Torque about the point of the joint.
+        torque: Option<Of<Torque>>,
     }
 }
 
@@ -112,17 +125,17 @@ table! {
         /// The joint that it drives.
         joint: Name,
         /// Imposed displacement along the axis.
-        slide: Option<Timed<Length>>,
+        slide: Option<Driven<Length>>,
         /// Imposed speed along the axis.
-        speed: Option<Timed<Speed>>,
+        speed: Option<Driven<Speed>>,
         /// Force along the axis.
-        force: Option<Timed<super::value::Force>>,
+        force: Option<Driven<super::value::Force>>,
         /// Imposed angle about the axis.
-        angle: Option<Timed<Angle>>,
+        angle: Option<Driven<Angle>>,
         /// Imposed angular speed about the axis.
-        angular_speed: Option<Timed<AngularSpeed>>,
+        angular_speed: Option<Driven<AngularSpeed>>,
         /// Torque about the axis.
-        torque: Option<Timed<Torque>>,
+        torque: Option<Driven<Torque>>,
         /// With `slide` or `angle`: a servo of this stiffness, which pulls towards the target instead of imposing it.
         stiffness: Option<Either<Stiffness, AngularStiffness>>,
         /// With `slide`, `speed`, `angle`, `angular_speed`: damping of the servo, against the rate of the target.
@@ -131,6 +144,8 @@ table! {
         max_force: Option<Of<super::value::Force>>,
         /// With `angular_speed`, or of a servo: the greatest torque it may cost.
         max_torque: Option<Of<Torque>>,
+        /// Where the value is a formula over what is measured ("-40*knee.angle - 2*knee.rate"): the time between two looks; every step without this.
+        every: Option<Of<Time>>,
         /// Further joints that a servo, force or torque acts on, as a tendon does: on the coordinate of `joint` plus the sum of
         /// factor times coordinate (at most 2 terms; angles in rad, displacements in m).
         also: Option<Vec<Term>>,
@@ -188,7 +203,7 @@ table! {
 }
 
 table! {
-    /// A force: exactly one of spring, torsion, bushing, drag, applied.
+    /// A force: exactly one of spring, torsion, bushing, drag, applied, tension.
     pub struct Force {
         /// Its name, unique in the scene.
         name: Name,
@@ -202,6 +217,22 @@ table! {
         drag: Option<Drag>,
         /// A force and a torque as functions of time.
         applied: Option<Applied>,
+        /// A pull between two points by a formula.
+        tension: Option<Tension>,
+    }
+}
+
+table! {
+    /// A pull between two points of the world as the bodies stand at the beginning: a spring that is not linear.
+    pub struct Tension {
+        /// First body; the ground without this.
+        a: Option<Name>,
+        /// Second body.
+        b: Name,
+        /// Its two ends; the places of the bodies without this.
+        points: Option<[Vector<Length>; 2]>,
+        /// The pull, a formula of `length` and `rate` (of the length), `t`, sensors and variables: "1e4*(length - 0.2)^3 + 5*rate".
+        pull: Late,
     }
 }
 
@@ -287,9 +318,9 @@ table! {
         /// Where the force acts, in the world as the body stands at the beginning; the centre of mass without this.
         point: Option<Vector<Length>>,
         /// The force.
-        force: Option<[Timed<super::value::Force>; 3]>,
+        force: Option<[Driven<super::value::Force>; 3]>,
         /// The torque.
-        torque: Option<[Timed<Torque>; 3]>,
+        torque: Option<[Driven<Torque>; 3]>,
         /// True if force and torque turn with the body.
         follows: Option<bool>,
     }

@@ -53,9 +53,7 @@ impl Late {
                 let dimension = wanted.unwrap_or_default();
                 Some(Typed { formula: units.si(*x, dimension).into(), dimension })
             }
-            Value::Bool(yes) if wanted.is_none() => {
-                Some(Typed { formula: f64::from(u8::from(*yes)).into(), dimension: Dimension::NONE })
-            }
+            Value::Bool(yes) if wanted.is_none() => Some(Typed { formula: f64::from(u8::from(*yes)).into(), dimension: Dimension::NONE }),
             Value::Text(text) => {
                 let depth = reader.scope.depth();
                 self.bound.iter().for_each(|(name, q)| reader.scope.bind(name.clone(), q.value, q.dimension));
@@ -68,6 +66,11 @@ impl Late {
                 None
             }
         }
+    }
+
+    /// Its text; empty where none stands.
+    pub fn text(&self) -> String {
+        if let Value::Text(text) = &self.node.value { text.clone() } else { String::new() }
     }
 
     /// A value that does not change.

@@ -9,12 +9,14 @@
 
 pub mod build;
 pub mod connect;
+pub mod control;
 pub mod expect;
 pub mod expression;
 pub mod facts;
 pub mod fault;
 pub mod format;
 pub mod links;
+pub mod live;
 pub mod node;
 pub mod parse;
 pub mod read;
@@ -146,8 +148,9 @@ fn read(reader: &mut Reader<'_>, root: &Node, name: &str) -> Option<Loaded> {
         reader.fault(&root.span, "`run` or `gravity` depends on itself", "wanted them without dt, t_end and gravity in their formulas");
     }
     let stem = Path::new(name).file_stem().map_or(name.into(), |s| s.to_string_lossy());
-    let (scene, notes) = build::Builder::build(reader, &file, &stem);
-    let checks = expect::checks(reader, &file, &scene, t_end);
+    let built = build::Builder::build(reader, &file, &stem);
+    let checks = expect::checks(reader, &file, &built, t_end);
+    let build::Built { scene, notes, .. } = built;
     let (about, contact) = (file.0.about.clone().unwrap_or_default(), file.0.contact.clone());
     Some(Loaded { scene, about, contact, run, dt, t_end, checks, texts: Vec::new(), source: name.into(), notes })
 }

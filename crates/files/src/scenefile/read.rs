@@ -239,7 +239,7 @@ impl Reader<'_> {
     }
 
     /// Notes what is wrong with a formula that begins at byte `offset` of a text.
-    fn wrong(&mut self, node: &Node, text: &str, offset: usize, wrong: Wrong) {
+    pub(super) fn wrong(&mut self, node: &Node, text: &str, offset: usize, wrong: Wrong) {
         // A faulty parameter is reported where it is defined, not where it is used.
         if wrong.wanted.is_empty() {
             return;
@@ -350,6 +350,11 @@ impl Scope {
     /// Binds a name until [`Scope::release`].
     pub fn bind(&mut self, name: impl Into<String>, value: f64, dimension: Dimension) {
         self.locals.push((name.into(), Quantity { value, dimension }));
+    }
+
+    /// The names that are bound.
+    pub fn bound(&self) -> &[(String, Quantity)] {
+        &self.locals
     }
 
     /// How many names are bound.

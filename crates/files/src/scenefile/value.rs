@@ -318,7 +318,7 @@ pub struct Timed<K> {
     kind: PhantomData<K>,
 }
 
-const FUNCTIONS: [&str; 6] = ["constant", "ramp", "sine", "smooth_step", "table", "sum"];
+const FUNCTIONS: [&str; 8] = ["constant", "ramp", "sine", "smooth_step", "table", "sum", "pulse", "periodic"];
 
 impl<K: Kind> Read for Timed<K> {
     fn read(node: &Node, reader: &mut Reader<'_>) -> Option<Self> {
@@ -333,6 +333,8 @@ impl<K: Kind> Read for Timed<K> {
                     "sine" => sine::<K>(inner, reader)?,
                     "smooth_step" => smooth_step::<K>(inner, reader)?,
                     "table" => points::<K>(inner, reader)?,
+                    "pulse" => pulse::<K>(inner, reader)?,
+                    "periodic" => periodic::<K>(inner, reader)?,
                     _ => Function::Sum(Vec::<Timed<K>>::read(inner, reader)?.into_iter().map(|t| t.function).collect()),
                 }
             }
@@ -359,6 +361,8 @@ impl<K: Kind> Read for Timed<K> {
             "smooth_step": table(json!({"from": value, "to": value, "start": time, "duration": time})),
             "table": {"type": "array", "items": {"type": "array", "prefixItems": [time, value], "minItems": 2, "maxItems": 2}},
             "sum": {"type": "array", "items": itself},
+            "pulse": table(json!({"low": value, "high": value, "period": time, "width": time, "start": time})),
+            "periodic": table(json!({"period": time, "table": {"type": "array"}, "of": itself})),
         }));
         definitions
             .insert(name, described(json!({"anyOf": [value, cases]}), "a function of time: a value, or a table with one of the keys"));
@@ -413,6 +417,36 @@ fn smooth_step<K: Kind>(node: &Node, reader: &mut Reader<'_>) -> Option<Function
         start: start?.map_or(0.0, |v| v.si),
         duration: duration?.si,
     })
+}
+
+fn pulse<K: Kind>(node: &Node, reader: &mut Reader<'_>) -> Option<Function> {
+    small(node, reader, &["low", "high", "period", "width", "start"])?;
+    let low = reader.field::<Option<Of<K>>>(node, "low");
+    let high = reader.field::<Of<K>>(node, "high");
+    let period = reader.field::<Of<Time>>(node, "period");
+    let width = reader.field::<Of<Time>>(node, "width");
+    let start = reader.field::<Option<Of<Time>>>(node, "start");
+    let (low, start) = (low?.map_or(0.0, |v| v.si), start?.map_or(0.0, |v| v.si));
+    Some(Function::Pulse { low, high: high?.si, period: period?.si, width: width?.si, start })
+}
+
+/// A table, or any other function, again and again; the period of a table is its last time without one.
+fn periodic<K: Kind>(node: &Node, reader: &mut Reader<'_>) -> Option<Function> {
+    small(node, reader, &["period", "table", "of"])?;
+    let given = reader.field::<Option<Of<Time>>>(node, "period");
+    let function = match reader.exactly_one(node, &["table", "of"])? {
+        "table" => points::<K>(node.get("table")?, reader)?,
+        _ => Timed::<K>::read(node.get("of")?, reader)?.function,
+    };
+    let last = match &function {
+        Function::Table { times, .. } => times.last().copied(),
+        _ => None,
+    };
+    let Some(period) = given?.map(|p| p.si).or(last) else {
+        reader.unwanted(node, "`period` too");
+        return None;
+    };
+    Some(Function::Periodic { period, function: Box::new(function) })
 }
 
 /// `[[time, value], …]`.

@@ -420,7 +420,10 @@ fn touching(scene: &Scene, state: &State) -> Option<(World, Vec<Contact>)> {
     let mut world = World::new(&scene.colliders).ok()?;
     let joined = scene.joints.iter().filter(|j| !j.collide).map(|j| (j.a, j.b));
     world.exclude(joined.chain(scene.excluded.iter().copied()).map(|(a, b)| (a.0, b.0)));
-    let poses: Vec<_> = (0..scene.bodies.len()).map(|i| state.pose(BodyId(i as u32))).collect();
+    // Who waits in a template is nowhere.
+    let nowhere = crate::math::pose::Pose::at(glam::DVec3::NAN);
+    let place = |i: u32| if state.orders.absent(BodyId(i)) { nowhere } else { state.pose(BodyId(i)) };
+    let poses: Vec<_> = (0..scene.bodies.len() as u32).map(place).collect();
     let mut contacts = Vec::new();
     world.collide(&poses, 1e-6, &mut contacts);
     Some((world, contacts))

@@ -4,7 +4,7 @@ use super::measure::target;
 use super::{Happened, Sense};
 use crate::math::pose::Pose;
 use crate::scene::orders::Told;
-use crate::scene::{Action, BodyId, EventId, Function, Scene, Spawn, State};
+use crate::scene::{Action, BodyId, EventId, Function, Layout, Scene, Spawn, State};
 
 /// Carries out one action of an event.
 pub(super) fn act(scene: &Scene, sense: &Sense<'_>, state: &mut State, (event, action): (EventId, &Action), happened: &mut Happened) {
@@ -17,7 +17,7 @@ pub(super) fn act(scene: &Scene, sense: &Sense<'_>, state: &mut State, (event, a
             happened.changed = true;
         }
         Action::Force(force, on) => {
-            state.orders.switch_force(scene, *force, *on);
+            state.orders.switch_force(*force, *on);
             happened.changed = true;
         }
         Action::Contact(a, b, on) => state.orders.switch_contact(*a, *b, *on),
@@ -35,34 +35,34 @@ pub(super) fn act(scene: &Scene, sense: &Sense<'_>, state: &mut State, (event, a
             state.orders.variables[variable.index()] = value.value(&mut |q| sense.quantity(scene, state, q));
         }
         Action::Spawn(how) => {
-            let bodies = &scene.templates[how.template.index()].bodies;
-            match bodies.iter().find(|b| state.orders.absent(**b)) {
-                Some(&body) => spawn(scene, sense, state, body, how),
-                None => happened.empty.push(how.template),
+            if spawn(scene, sense.layout, state, how).is_none() {
+                happened.empty.push(how.template);
             }
             happened.changed = true;
         }
         Action::Remove(body) => {
-            remove(scene, sense, state, *body);
+            remove(scene, sense.layout, state, *body);
             happened.changed = true;
         }
         Action::RemoveOldest(template) => {
             let bodies = &scene.templates[template.index()].bodies;
             let oldest = state.orders.spawned.iter().copied().find(|b| bodies.contains(b));
-            oldest.iter().for_each(|body| remove(scene, sense, state, *body));
+            oldest.iter().for_each(|body| remove(scene, sense.layout, state, *body));
             happened.changed = true;
         }
     }
 }
 
-/// Puts a body into the scene.
-fn spawn(scene: &Scene, sense: &Sense<'_>, state: &mut State, id: BodyId, how: &Spawn) {
+/// Puts the next body of a template into the scene; none if all are there.
+pub fn spawn(scene: &Scene, layout: &Layout, state: &mut State, how: &Spawn) -> Option<BodyId> {
+    let bodies = &scene.templates[how.template.index()].bodies;
+    let id = *bodies.iter().find(|b| state.orders.absent(**b))?;
     let body = &scene.bodies[id.index()];
     let orientation = how.pose.orientation.normalize();
     let pose = Pose { position: how.pose.position - orientation * body.origin, orientation };
     state.set_pose(id, &pose);
     state.orders.set_there(scene, id, true);
-    if let Some(at) = sense.layout.velocity(id) {
+    if let Some(at) = layout.velocity(id) {
         how.velocity.write_to_slice(&mut state.v[at..]);
         (orientation.inverse() * how.angular).write_to_slice(&mut state.v[at + 3..]);
         // It falls from the very beginning.
@@ -72,19 +72,19 @@ fn spawn(scene: &Scene, sense: &Sense<'_>, state: &mut State, id: BodyId, how: &
         }
     }
     forget(scene, state, id);
+    Some(id)
 }
 
 /// Takes a body out of the scene, with its joints.
-fn remove(scene: &Scene, sense: &Sense<'_>, state: &mut State, id: BodyId) {
+pub fn remove(scene: &Scene, layout: &Layout, state: &mut State, id: BodyId) {
     if state.orders.absent(id) {
         return;
     }
     state.orders.set_there(scene, id, false);
-    state.orders.spawned.retain(|b| *b != id);
     for (j, _) in scene.joints.iter().enumerate().filter(|(_, j)| j.a == id || j.b == id) {
         state.orders.switch_joint(scene, crate::scene::JointId(j as u32), false);
     }
-    if let Some(at) = sense.layout.velocity(id) {
+    if let Some(at) = layout.velocity(id) {
         state.v[at..at + 6].fill(0.0);
         if state.acceleration.len() == state.v.len() {
             state.acceleration[at..at + 6].fill(0.0);

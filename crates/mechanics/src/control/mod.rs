@@ -10,6 +10,7 @@
 mod act;
 mod measure;
 
+pub use act::{remove, spawn};
 pub use measure::{Past, Sense, coordinate};
 
 use crate::scene::formula::is_true;
@@ -86,7 +87,7 @@ fn sample(scene: &Scene, sense: &mut Sense<'_>, state: &mut State, i: usize, con
             let order = state.orders.motor_mut(scene, motor);
             order.told = Some(Told { function: Function::Constant(wanted), since: 0.0 });
         }
-        Port::Force(force, component) => state.orders.force_mut(scene, force).push[usize::from(component)] = Some(wanted),
+        Port::Force(force, component) => state.orders.force_mut(force).push[usize::from(component)] = Some(wanted),
     }
 }
 

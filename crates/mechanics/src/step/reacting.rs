@@ -1,10 +1,10 @@
 //! Sensors, events and controllers between two steps, and the energy that events bring or take.
 
 use super::{Stepper, Verdict, ledger};
-use crate::assemble::element;
+use crate::assemble::{StepInput, element};
 use crate::control::{self, Happened, Past, Sense};
 use crate::geometry::RayCaster;
-use crate::scene::{ControlLaw, Formula, Quantity, Scene, State};
+use crate::scene::{BodyId, ControlLaw, Formula, Quantity, Scene, Spawn, State};
 
 /// What rays need, if a sensor looks along one.
 pub(super) fn ray_caster(scene: &Scene) -> Option<RayCaster> {
@@ -31,11 +31,26 @@ impl Stepper {
 
     /// The value of a quantity now, as a sensor would give it; the last step must be the one that led to `state`.
     pub fn measure(&self, scene: &Scene, state: &State, quantity: &Quantity) -> f64 {
-        let mut after = crate::assemble::StepInput::default();
+        let mut after = StepInput::default();
         after.set(scene, &self.layout, state, self.settings.h);
+        self.measure_with(scene, state, &after, quantity)
+    }
+
+    /// As [`Stepper::measure`], with the poses and velocities of `state` at hand.
+    pub fn measure_with(&self, scene: &Scene, state: &State, after: &StepInput, quantity: &Quantity) -> f64 {
         let rays = matches!(quantity, Quantity::Ray(_)).then(|| RayCaster::new(&scene.colliders));
-        let sense = Sense { layout: &self.layout, now: &after, past: self.past(state.steps > 0), rays: rays.as_ref() };
+        let sense = Sense { layout: &self.layout, now: after, past: self.past(state.steps > 0), rays: rays.as_ref() };
         sense.quantity(scene, state, quantity)
+    }
+
+    /// Puts the next body of a template into the scene, now; false if it has none left. The energy that it brings is not in the ledger.
+    pub fn spawn(&self, scene: &Scene, state: &mut State, how: &Spawn) -> Option<BodyId> {
+        control::spawn(scene, &self.layout, state, how)
+    }
+
+    /// Takes a rigid body out of the scene, with its joints, now. The energy that it takes is not in the ledger.
+    pub fn remove(&self, scene: &Scene, state: &mut State, body: BodyId) {
+        control::remove(scene, &self.layout, state, body);
     }
 
     fn past(&self, stepped: bool) -> Option<Past<'_>> {

@@ -9,6 +9,7 @@ use crate::record::read::Moment;
 use crate::record::{Head, Record};
 use glam::{DVec3, Vec3};
 use raster::{Camera, Image, Paint, Triangle};
+use signorini_mechanics::geometry::Shape;
 use signorini_solve::math::pose::Pose;
 use std::path::Path;
 
@@ -23,11 +24,32 @@ pub struct Drawing {
     pub fps: u32,
     /// How many times slower than real time an animation runs.
     pub slower: f64,
+    /// Bars between the bodies of every contact, as thick as its force is strong: force chains.
+    pub chains: bool,
+    /// Where the camera stands and looks.
+    pub view: View,
+}
+
+/// Where the camera stands and looks.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct View {
+    /// From which side it looks, a direction of any length; from the front, a little from the right and above, without one.
+    pub from: Option<DVec3>,
+    /// At which point, m; the middle of the scene without one.
+    pub at: Option<DVec3>,
+    /// How many times nearer than the whole scene needs.
+    pub zoom: f64,
+}
+
+impl Default for View {
+    fn default() -> View {
+        View { from: None, at: None, zoom: 1.0 }
+    }
 }
 
 impl Default for Drawing {
     fn default() -> Drawing {
-        Drawing { forces: false, size: (1280, 800), fps: 20, slower: 1.0 }
+        Drawing { forces: false, size: (1280, 800), fps: 20, slower: 1.0, chains: false, view: View::default() }
     }
 }
 
@@ -41,8 +63,17 @@ pub fn moment(record: &mut Record, time: Option<f64>) -> Result<Moment, String> 
 /// One moment as a picture with its name and time.
 pub fn picture(head: &Head, moment: &Moment, drawing: &Drawing) -> Image {
     let (width, height) = drawing.size;
-    let camera = camera(head, width as f64 / height as f64);
+    let camera = camera(head, width as f64 / height as f64, &drawing.view);
     let mut triangles = scene(head, moment, camera.size);
+    if drawing.chains {
+        // Bodies are looked through.
+        for triangle in &mut triangles {
+            if let Paint::Solid(color) = triangle.paint {
+                triangle.paint = Paint::Glass(color);
+            }
+        }
+        chains(head, moment, camera.size, &mut triangles);
+    }
     if drawing.forces {
         arrows(moment, camera.size, &mut triangles);
     }
@@ -94,13 +125,15 @@ fn span(scalars: &[f64]) -> [f64; 2] {
     scalars.iter().fold([f64::INFINITY, f64::NEG_INFINITY], |[l, h], x| [l.min(*x), h.max(*x)])
 }
 
-/// Where the page's camera stands at the beginning: as near as all corners of the room are seen, with a margin.
-pub fn camera(head: &Head, aspect: f64) -> Camera {
+/// Where the camera stands: as near as all corners of the room are seen, with a margin; without a view as the page's at the beginning.
+pub fn camera(head: &Head, aspect: f64, view: &View) -> Camera {
     let [low, high] = head.bounds.map(DVec3::from_array);
     let (target, size, up) = (0.5 * (low + high), (high - low).length().max(1e-6), DVec3::from_array(head.up));
     let side = if up.y.abs() > 0.9 { DVec3::new(0.55, 0.0, 1.0) } else { DVec3::new(0.55, -1.0, 0.0) };
-    let from = (side + 0.42 * up).normalize();
-    let right = up.cross(from).normalize();
+    let from = view.from.unwrap_or(side + 0.42 * up).normalize_or(DVec3::X);
+    // Straight from above or below, any side is right.
+    let right = up.cross(from).try_normalize().unwrap_or_else(|| from.any_orthonormal_vector());
+    let up = if up.cross(from).length() < 1e-6 { from.cross(right) } else { up };
     let (above, half) = (from.cross(right), 0.5 * (high - low));
     let slope = 0.85 * (0.5 * raster::FIELD).tan();
     let mut far = 0.5 * size;
@@ -110,14 +143,15 @@ pub fn camera(head: &Head, aspect: f64) -> Camera {
         let off = (p.dot(right).abs() / aspect).max(p.dot(above).abs());
         far = far.max(p.dot(from) + off / slope);
     }
-    Camera { eye: target + from * far, target, up, size }
+    let target = view.at.unwrap_or(target);
+    Camera { eye: target + from * far / view.zoom.max(1e-3), target, up, size }
 }
 
 /// All triangles of a moment.
 pub fn scene(head: &Head, moment: &Moment, size: f64) -> Vec<Triangle> {
     let normals: Vec<Vec<DVec3>> = head.meshes.iter().map(|m| m.normals()).collect();
     let mut out = Vec::new();
-    for shape in &head.shapes {
+    for shape in head.shapes.iter().filter(|s| moment.there[s.body as usize]) {
         let mesh = &head.meshes[shape.mesh as usize];
         let place = moment.poses[shape.body as usize] * pose(&shape.pose);
         let color = color(&head.bodies[shape.body as usize].color);
@@ -172,6 +206,29 @@ fn arrows(moment: &Moment, size: f64, out: &mut Vec<Triangle>) {
         let turn = glam::DQuat::from_rotation_arc(DVec3::Z, touch.force.normalize());
         let scale = DVec3::new(0.2 * size, 0.2 * size, length);
         stamp(out, &mesh, &normals, (&Pose { position: touch.point, orientation: turn }, scale), Paint::Solid(Vec3::new(0.82, 0.29, 0.36)));
+    }
+}
+
+/// Force chains: a bar from each contact to the middle of either body that moves, as thick as the root of its force.
+fn chains(head: &Head, moment: &Moment, size: f64, out: &mut Vec<Triangle>) {
+    let strongest = moment.touches.iter().map(|t| t.force.length()).fold(0.0, f64::max);
+    let mesh = crate::record::mesh::triangles(&Shape::Cylinder { radius: 1.0, half_length: 0.5 }, 0);
+    let normals = mesh.normals();
+    for touch in moment.touches.iter().filter(|t| t.force.length() > 1e-3 * strongest) {
+        let radius = 0.012 * size * (touch.force.length() / strongest).sqrt();
+        for body in touch.bodies.map(|b| b as usize).into_iter().filter(|b| head.bodies[*b].kind == "rigid") {
+            let way = moment.poses[body].position - touch.point;
+            let Some(along) = way.try_normalize() else { continue };
+            let orientation = glam::DQuat::from_rotation_arc(DVec3::Z, along);
+            let place = Pose { position: touch.point + 0.5 * way, orientation };
+            stamp(
+                out,
+                &mesh,
+                &normals,
+                (&place, DVec3::new(radius, radius, 0.5 * way.length())),
+                Paint::Solid(Vec3::new(0.75, 0.16, 0.22)),
+            );
+        }
     }
 }
 

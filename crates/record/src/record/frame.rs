@@ -7,7 +7,7 @@
 //!
 //! | part | for each | columns |
 //! |---|---|---|
-//! | bodies | moving body of the head | position 3, quaternion 4 (times 32767), velocity 3 (world), angular velocity 3 (body axes), error |
+//! | bodies | moving body of the head | position 3, quaternion 4 (times 32767; all zero: the body is not there), velocity 3 (world), angular velocity 3 (body axes), error |
 //! | pairs | contact, sorted | first body less that of the contact before; second body less the first |
 //! | contacts | contact | point 3, normal 3 (times 127), force on the second body 3, gap, error |
 //! | soft | node of each soft body | position 3, then the scalar if there is one |

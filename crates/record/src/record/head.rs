@@ -1,5 +1,6 @@
 //! What exists and how it looks: the `HEAD` chunk.
 
+use super::channels::{self, Channel};
 use super::mesh::{self, Mesh};
 use super::{frame, steps};
 use glam::{DQuat, DVec3};
@@ -57,6 +58,9 @@ pub struct Head {
     pub texts: Vec<Text>,
     /// The columns of `STEP` chunks.
     pub columns: Vec<String>,
+    /// The columns of `CHAN` chunks.
+    #[serde(default)]
+    pub channels: Vec<Channel>,
 }
 
 /// A body.
@@ -206,6 +210,7 @@ impl Head {
             bodies: bodies(scene),
             joints: joints(scene),
             texts: about.texts.iter().map(|(name, text)| Text { name: name.clone(), text: text.clone() }).collect(),
+            channels: channels::of(scene).into_iter().map(|(channel, _)| channel).collect(),
             columns: steps::COLUMNS.iter().map(|c| c.to_string()).collect(),
             soft,
             ..Head::default()

@@ -11,6 +11,7 @@
 //! | `NAME` | JSON, a list of texts that the list of names grows by (names of constraints, of methods) |
 //! | `STEP` | words, one row per step: [`steps`] |
 //! | `FRAM` | words, some moments of the run: [`frame`] |
+//! | `CHAN` | words, one row per frame, in the order of the frames: [`channels`], sensors, joints, motors |
 //! | `HIST` | JSON, a list of [`History`]: how the solver came to its answer in a recorded step |
 //! | `TAIL` | JSON, last and once: the summary of the run; absent as long as it goes on |
 //!
@@ -20,6 +21,7 @@
 //! A file only grows, chunk by chunk, so that it can be read while the run goes on: a last chunk that is not whole yet does not count.
 //! zlib's checksum stands guard over every chunk; a length is believed up to [`RAW_MOST`] only.
 
+pub mod channels;
 pub mod frame;
 pub mod head;
 pub mod mesh;
@@ -27,6 +29,7 @@ pub mod read;
 pub mod steps;
 pub mod words;
 
+pub use channels::Channel;
 pub use frame::Frame;
 pub use head::Head;
 pub use read::{Damage, Record};

@@ -1,6 +1,6 @@
 //! Reads a record; says what is wrong with a damaged one, and never asks for more memory than the file is worth.
 
-use super::{FILE, FILE_MOST, Frame, Head, History, MAGIC, RAW_MOST, Step, frame, steps, words};
+use super::{FILE, FILE_MOST, Frame, Head, History, MAGIC, RAW_MOST, Step, channels, frame, steps, words};
 use glam::{DQuat, DVec3};
 use serde_json::Value as Json;
 use signorini_solve::math::pose::Pose;
@@ -73,6 +73,8 @@ pub struct Record {
     pub names: Vec<String>,
     /// How the solver came to its answers.
     pub histories: Vec<History>,
+    /// What the channels of the head gave, one row per frame.
+    pub channels: Vec<Vec<f32>>,
     /// Time of each frame, s, its chunk and its place there.
     frames: Vec<(f64, usize, usize)>,
     chunks: Vec<Chunk>,
@@ -101,8 +103,10 @@ pub struct Moment {
     pub time: f64,
     /// Pose of every body of the head.
     pub poses: Vec<Pose>,
-    /// Speed of every body, m/s.
-    pub speeds: Vec<f64>,
+    /// Velocity of every body's centre of mass, m/s.
+    pub velocities: Vec<DVec3>,
+    /// False for bodies that are not in the scene at this moment.
+    pub there: Vec<bool>,
     /// Contacts that carry something.
     pub touches: Vec<Touch>,
     /// Nodes of each soft body, m, and their scalars if they have any.
@@ -127,6 +131,7 @@ impl Record {
             steps: Vec::new(),
             names: Vec::new(),
             histories: Vec::new(),
+            channels: Vec::new(),
             frames: Vec::new(),
             chunks: Vec::new(),
             bytes,
@@ -221,6 +226,10 @@ impl Record {
                 let steps = steps::decode(&self.unpack(&chunk)?).ok_or_else(|| self.damage(&chunk, "steps that do not fit together"))?;
                 self.steps.extend(steps);
             }
+            b"CHAN" => {
+                let rows = channels::decode(&self.unpack(&chunk)?, self.head.channels.len());
+                self.channels.extend(rows.ok_or_else(|| self.damage(&chunk, "channels that do not fit together"))?);
+            }
             b"FRAM" => {
                 let raw = self.unpack(&chunk)?;
                 self.chunks[k].continues = frame::continues(&raw);
@@ -285,7 +294,8 @@ fn bytes(path: &Path, folder: &Path) -> Result<Vec<u8>, Damage> {
 fn moment(head: &Head, frame: &Frame) -> Moment {
     let (n, m, quantum) = (head.moving.len(), frame.pairs.len(), head.quantum);
     let mut poses: Vec<Pose> = head.bodies.iter().map(|b| super::head::pose(&b.pose)).collect();
-    let mut speeds = vec![0.0; poses.len()];
+    let mut velocities = vec![DVec3::ZERO; poses.len()];
+    let mut there = vec![true; poses.len()];
     for (k, &body) in head.moving.iter().enumerate() {
         let word = |column: usize| frame.bodies[column * n + k];
         let at = |column: usize| words::to_length(word(column), quantum);
@@ -295,7 +305,12 @@ fn moment(head: &Head, frame: &Frame) -> Moment {
             position: DVec3::new(at(0), at(1), at(2)),
             orientation: DQuat::from_xyzw(turn(3), turn(4), turn(5), turn(6)).normalize(),
         };
-        speeds[body as usize] = DVec3::new(speed(7), speed(8), speed(9)).length();
+        // Who is not there has no orientation.
+        if (3..7).all(|column| word(column) == 0) {
+            poses[body as usize].orientation = DQuat::IDENTITY;
+            there[body as usize] = false;
+        }
+        velocities[body as usize] = DVec3::new(speed(7), speed(8), speed(9));
     }
     let touch = |(k, bodies): (usize, &[u32; 2])| {
         let word = |column: usize| frame.contacts[column * m + k];
@@ -318,5 +333,5 @@ fn moment(head: &Head, frame: &Frame) -> Moment {
         (places, now[3 * s.nodes..].iter().map(|w| words::to_float(*w, frame::DROP_VELOCITY)).collect())
     });
     let soft = soft.collect();
-    Moment { time: frame.time, poses, speeds, touches: frame.pairs.iter().enumerate().map(touch).collect(), soft }
+    Moment { time: frame.time, poses, velocities, there, touches: frame.pairs.iter().enumerate().map(touch).collect(), soft }
 }

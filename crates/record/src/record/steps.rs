@@ -79,6 +79,8 @@ columns! {
     scheme,
     /// Given by the solver's defect since the beginning, J.
     defect,
+    /// Brought by events since the beginning, J.
+    events,
     /// Seconds of the user's time that the step took.
     wall,
 }

@@ -9,7 +9,7 @@ pub mod tables;
 
 pub use outputs::Outputs;
 pub use recorder::{Plan, Recorder};
-pub use summary::{Ended, Summary};
+pub use summary::{Ended, Occurrence, Summary};
 
 use crate::record::head::About;
 use serde_json::Value as Json;
@@ -61,6 +61,7 @@ impl RunRecord {
     /// Takes note of a step, which took `wall` seconds.
     pub fn step(&mut self, (scene, stepper, state): (&Scene, &Stepper, &State), verdict: &Verdict, wall: f64) -> io::Result<()> {
         self.summary.add(scene, verdict);
+        self.summary.happened(scene, stepper, state);
         self.recorder.step(scene, verdict, &self.summary, wall)?;
         if self.summary.steps.is_multiple_of(self.every) {
             self.recorder.frame(scene, stepper, state)?;

@@ -4,12 +4,12 @@ use super::summary::Summary;
 use crate::record::frame::{self, BODY, COARSER, CONTACT, DROP_ERROR, DROP_FORCE, DROP_VELOCITY, Frame, NORMAL, UNIT};
 use crate::record::head::{About, Head, Scalar, Soft};
 use crate::record::words::{float, length};
-use crate::record::{FILE, History, MAGIC, Step, steps, write_chunk};
+use crate::record::{FILE, History, MAGIC, Step, channels, steps, write_chunk};
 use glam::DVec3;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value as Json, json};
-use signorini_mechanics::assemble::Source;
-use signorini_mechanics::scene::{BodyId, JointId, Scene, SoftId, State};
+use signorini_mechanics::assemble::{Source, StepInput};
+use signorini_mechanics::scene::{BodyId, JointId, Quantity, Scene, SoftId, State};
 use signorini_mechanics::step::{Stepper, Verdict};
 use signorini_solve::problem::error::PreparedProblem;
 use std::collections::HashMap;
@@ -70,6 +70,9 @@ pub struct Recorder {
     output: Output,
     head: Head,
     frames: Vec<Frame>,
+    /// What the channels measure, and a row for each frame.
+    channels: Vec<Quantity>,
+    channel_rows: Vec<Vec<f32>>,
     /// The last frame that was written, and how many were since a chunk stood alone.
     last: Option<Frame>,
     since: u64,
@@ -174,6 +177,8 @@ impl Recorder {
             output,
             head,
             frames: Vec::new(),
+            channels: channels::of(scene).into_iter().map(|(_, quantity)| quantity).collect(),
+            channel_rows: Vec::new(),
             last: None,
             since: 0,
             rows: Vec::new(),
@@ -266,9 +271,21 @@ impl Recorder {
             frame.soft.extend(scalar.iter().map(|x| float(*x, DROP_VELOCITY)));
         }
         self.frames.push(frame);
+        self.measure(scene, stepper, state);
         self.history(stepper, state);
         let due = self.frames.len() >= FRAMES_PER_CHUNK || self.flushed.elapsed() > FLUSH_INTERVAL;
         if due { self.flush() } else { Ok(()) }
+    }
+
+    /// A row of the channels.
+    fn measure(&mut self, scene: &Scene, stepper: &Stepper, state: &State) {
+        if self.channels.is_empty() {
+            return;
+        }
+        let mut now = StepInput::default();
+        now.set(scene, stepper.layout(), state, stepper.settings.h);
+        let value = |q: &Quantity| stepper.measure_with(scene, state, &now, q) as f32;
+        self.channel_rows.push(self.channels.iter().map(value).collect());
     }
 
     /// The bytes of the record as it stands, with the summary of the run so far; the record goes on.
@@ -326,6 +343,10 @@ impl Recorder {
             self.since = self.frames.len() as u64 + if last.is_some() { self.since } else { 0 };
             self.written += write_chunk(out, b"FRAM", &frame::encode(&self.frames, last.as_ref()))?;
             self.last = self.frames.pop();
+        }
+        if !self.channel_rows.is_empty() {
+            self.written += write_chunk(out, b"CHAN", &channels::encode(&self.channel_rows))?;
+            self.channel_rows.clear();
         }
         if !self.histories.is_empty() {
             self.written += write_chunk(out, b"HIST", &serde_json::to_vec(&self.histories)?)?;
@@ -386,7 +407,8 @@ impl Recorder {
             }
             let (v, w) = velocity(scene, stepper, state, id);
             let lengths = pose.position.to_array().map(|x| length(x, self.head.quantum));
-            let turns = pose.orientation.to_array().map(|x| length(x, 1.0 / UNIT));
+            let there = if state.orders.absent(id) { 0.0 } else { 1.0 };
+            let turns = pose.orientation.to_array().map(|x| length(there * x, 1.0 / UNIT));
             let speeds = [v.to_array(), w.to_array()].concat().into_iter().map(|x| float(x, DROP_VELOCITY));
             let error = float(errors.bodies[id.index()], DROP_ERROR);
             for (column, word) in lengths.into_iter().chain(turns).chain(speeds).chain([error]).enumerate() {
@@ -492,6 +514,7 @@ fn of_run(summary: &Summary, wall: f64) -> Step {
         applied: energy.applied as f32,
         scheme: energy.scheme as f32,
         defect: energy.solver as f32,
+        events: energy.events as f32,
         wall: wall as f32,
         ..Step::default()
     }

@@ -16,7 +16,32 @@ pub enum Ended {
     Interrupted,
     /// A step was refused: why.
     Refused(String),
+    /// An event of this name stopped it.
+    Stopped(String),
 }
+
+impl Ended {
+    /// Whether nothing is missing: it came to its end, or an event ended it.
+    pub fn is_whole(&self) -> bool {
+        matches!(self, Ended::Complete | Ended::Stopped(_))
+    }
+}
+
+/// Something that happened in a run.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Occurrence {
+    /// When, s.
+    pub time: f64,
+    /// After which step.
+    pub step: u64,
+    /// Which event.
+    pub event: String,
+    /// What it did.
+    pub does: String,
+}
+
+/// Events that a run keeps at most.
+const OCCURRENCES: usize = 10_000;
 
 /// The figures of a run, growing step by step.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -75,6 +100,9 @@ pub struct Summary {
     pub hash: u64,
     /// What else is to be said at the end of the line.
     pub note: Option<String>,
+    /// What happened, the first ten thousand.
+    #[serde(default)]
+    pub events: Vec<Occurrence>,
     verdicts: Vec<Json>,
     stages: Json,
     wanted: f64,
@@ -162,6 +190,7 @@ impl Summary {
             wall: 0.0,
             hash: 0,
             note: None,
+            events: Vec::new(),
             verdicts: Vec::new(),
             stages: Json::Null,
             wanted: t_end,
@@ -202,6 +231,21 @@ impl Summary {
             self.refusals.add(scene, verdict);
         }
         self.divided += u64::from(verdict.substeps > 1);
+    }
+
+    /// Takes note of the events after a step; returns those that are new.
+    pub fn happened(&mut self, scene: &Scene, stepper: &Stepper, state: &State) -> &[Occurrence] {
+        let first = self.events.len();
+        let happened = stepper.happened();
+        for id in happened.events.iter().take(OCCURRENCES.saturating_sub(first)) {
+            let event = &scene.events[id.index()];
+            let mut does = event.said(scene);
+            for template in &happened.empty {
+                does += &format!(" ({} has none left)", scene.templates[template.index()].name);
+            }
+            self.events.push(Occurrence { time: state.time, step: state.steps, event: event.name.clone(), does });
+        }
+        &self.events[first..]
     }
 
     /// Keeps a verdict for run.json.
@@ -279,11 +323,12 @@ impl Summary {
         object["about"] = json!(about.about);
         object["dt"] = json!(about.dt);
         object["t_end_wanted"] = json!(self.wanted);
-        object["complete"] = json!(*ended == Ended::Complete);
+        object["complete"] = json!(ended.is_whole());
         object["ended"] = match ended {
             Ended::Complete => json!("complete"),
             Ended::Interrupted => json!("interrupted"),
             Ended::Refused(why) => json!(why),
+            Ended::Stopped(event) => json!(format!("stopped by {event}")),
         };
         object["rows_max"] = json!(self.rows);
         object["refused_steps"] = json!(self.refusals.steps);
@@ -291,6 +336,7 @@ impl Summary {
         object["ledger_worst"] = json!(self.ledger);
         object["seconds"] = self.stages.clone();
         object["facts"] = facts;
+        object["events"] = json!(self.events);
         object["verdicts"] = json!(self.verdicts);
         object
     }

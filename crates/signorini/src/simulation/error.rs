@@ -1,6 +1,6 @@
 //! What can go wrong with a simulation.
 
-use signorini_mechanics::scene::{BodyId, JointId, MaterialId, MotorId, Scene};
+use signorini_mechanics::scene::{BodyId, EventId, ForceId, JointId, MaterialId, MotorId, Scene, SensorId, TemplateId, VariableId};
 use signorini_mechanics::step::{BuildError, StepError};
 
 /// What can go wrong with a simulation, each with its culprit.
@@ -94,6 +94,11 @@ macro_rules! handle {
 handle!(BodyId, "body", bodies);
 handle!(JointId, "joint", joints);
 handle!(MaterialId, "material", materials);
+handle!(ForceId, "force", forces);
+handle!(SensorId, "sensor", sensors);
+handle!(VariableId, "variable", variables);
+handle!(EventId, "event", events);
+handle!(TemplateId, "template", templates);
 
 impl Handle<MotorId> for MotorId {
     fn resolve(self, scene: &Scene) -> Result<MotorId, SimulationError> {

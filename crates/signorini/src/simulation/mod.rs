@@ -3,6 +3,7 @@
 mod contacts;
 mod error;
 mod figure;
+mod react;
 #[cfg(feature = "record")]
 mod record;
 mod save;
@@ -11,6 +12,7 @@ mod views;
 pub use contacts::{ContactPoint, ContactStatus, ForceBetween};
 pub use error::{Handle, SimulationError};
 pub use figure::{Figure, Input};
+pub use react::EventView;
 pub use views::{BodyView, JointView, MotorMut, MotorView};
 
 use glam::DVec3;
@@ -123,6 +125,7 @@ impl Simulation {
             #[cfg(feature = "record")]
             recording: None,
         };
+        simulation.stepper.begin(&simulation.scene, &mut simulation.state);
         simulation.refresh();
         Ok(simulation)
     }
@@ -230,11 +233,12 @@ impl Simulation {
         Ok(verdict)
     }
 
-    /// Steps until the time is `t` (s), to within a billionth of a step; the first error ends it.
+    /// Steps until the time is `t` (s), to within a billionth of a step; the first error ends it, and an event that stops the run does
+    /// ([`Simulation::stopped`]).
     pub fn run_until(&mut self, t: f64) -> Result<Stretch, SimulationError> {
         let mut stretch = Stretch { steps: 0, not_accepted: 0, worst: None };
         // A NaN takes no step.
-        while self.time() < t - 1e-9 * self.stepper.settings.h {
+        while self.time() < t - 1e-9 * self.stepper.settings.h && self.state.orders.stopped.is_none() {
             let verdict = self.step()?;
             stretch.steps += 1;
             stretch.not_accepted += u64::from(!verdict.accepted);
@@ -279,6 +283,10 @@ impl Simulation {
     pub fn motor_mut(&mut self, motor: impl Handle<MotorId>) -> Result<MotorMut<'_>, SimulationError> {
         let id = motor.resolve(&self.scene)?;
         self.changed = true;
+        // Who speaks last is heard.
+        if let Some(order) = self.state.orders.motors.get_mut(id.index()) {
+            order.told = None;
+        }
         Ok(MotorMut { motor: &mut self.scene.motors[id.index()] })
     }
 

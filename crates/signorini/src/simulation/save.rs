@@ -93,5 +93,6 @@ fn fingerprint(scene: &Scene) -> u64 {
     scene.motors.iter().for_each(|x| add(format!("{} {:?} {:?}", x.name, x.joint, x.coordinate)));
     scene.forces.iter().for_each(|x| add(format!("{x:?}")));
     scene.colliders.iter().for_each(|x| add(format!("{x:?}")));
+    add(format!("{:?} {:?} {:?}", scene.sensors, scene.controllers, scene.events));
     hash
 }

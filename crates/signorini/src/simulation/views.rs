@@ -3,8 +3,8 @@
 use super::{Simulation, SimulationError};
 use glam::{DQuat, DVec3};
 use signorini_mechanics::analyse::reactions::{JointReaction, reactions};
-use signorini_mechanics::assemble::{Source, joint};
-use signorini_mechanics::scene::{Body, BodyId, Coordinate, Drive, Function, Joint, JointId, JointKind, Motor, MotorId};
+use signorini_mechanics::assemble::joint;
+use signorini_mechanics::scene::{Body, BodyId, Coordinate, Drive, Function, Joint, JointId, Motor, MotorId, Quantity};
 use signorini_solve::math::pose::Pose;
 
 /// A body as it is now. All vectors are along the axes of the world.
@@ -117,11 +117,7 @@ impl<'a> JointView<'a> {
 
     /// The coordinate that [`JointView::rate`] is the rate of.
     pub fn main(&self) -> Coordinate {
-        match self.joint().kind {
-            JointKind::Prismatic | JointKind::PointOnLine => Coordinate::Slide,
-            JointKind::Distance { .. } => Coordinate::Distance,
-            _ => Coordinate::Angle,
-        }
+        signorini_mechanics::control::coordinate(self.joint())
     }
 
     /// The value of a coordinate, m or rad.
@@ -174,13 +170,8 @@ impl<'a> MotorView<'a> {
 
     /// The force or torque that it gave during the last step, N or N m.
     pub fn effort(&self) -> f64 {
-        let Simulation { stepper, state, .. } = self.simulation;
-        let (assembly, h) = (stepper.assembly(), state.reactions.h);
-        if let Drive::Effort(f) = &self.motor().drive {
-            return if h > 0.0 { f.value(state.time - 0.5 * h) } else { 0.0 };
-        }
-        let block = assembly.sources.iter().position(|s| *s == Source::Motor(self.id));
-        block.map_or(0.0, |k| stepper.solution().r[assembly.problem.J.row_starts[k]] / h)
+        let Simulation { scene, stepper, state, now, .. } = self.simulation;
+        stepper.measure_with(scene, state, now, &Quantity::Effort(self.id))
     }
 }
 
