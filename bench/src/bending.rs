@@ -1,11 +1,15 @@
-//! `signorini bench bending`: three-point bending of a soft beam (Mangoni2018, table 5.4), with rigid contacts and with springs in their place.
+//! `signorini bench bending`: three-point bending of a soft beam (Mangoni2018, table 5.4), with
+//! rigid contacts and with springs in their place.
 //!
-//! A step is *stable* if the whole bending (0.3 s, 0.3 m) passes with: every number finite, every step accepted, no node faster than ten times the punch (1 m/s), no
-//! overlap deeper than the radius of the cylinders. The largest stable step of each treatment is looked for below 0.15 s, with which the bending
-//! takes two steps: first by halving, then by bisection. There is no friction, as in the thesis.
+//! A step is *stable* if the whole bending (0.3 s, 0.3 m) passes with: every number finite, every
+//! step accepted, no node faster than ten times the punch (1 m/s), no overlap deeper than the
+//! radius of the cylinders. The largest stable step of each treatment is looked for below 0.15 s,
+//! with which the bending takes two steps: first by halving, then by bisection. There is no
+//! friction, as in the thesis.
 //!
-//! The springs are Hertz's, explicit or implicit, as stiff as an overlap of 1 % of the cylinders' diameter at a deflection of 0.1 m asks for:
-//! F = 48 E I δ/L³, shared by the contacts under the punch.
+//! The springs are Hertz's, explicit or implicit, as stiff as an overlap of 1 % of the cylinders'
+//! diameter at a deflection of 0.1 m asks for: F = 48 E I δ/L³, shared by the contacts under the
+//! punch.
 
 use clap::Args;
 use serde_json::json;
@@ -23,7 +27,8 @@ pub struct Arguments {
     /// The step at which iterations and time are counted, s.
     #[arg(long, default_value_t = 0.05)]
     dt: f64,
-    /// Overlap of the springs at a deflection of 0.1 m, m; 1 % of the cylinders' diameter without this.
+    /// Overlap of the springs at a deflection of 0.1 m, m; 1 % of the cylinders' diameter without
+    /// this.
     #[arg(long, default_value_t = 0.0005)]
     overlap: f64,
     /// Steps of the bisection.
@@ -74,26 +79,45 @@ fn measure(arguments: &Arguments) -> Result<(), String> {
         settings.scheme.treatment = Treatment::Penalty(Penalty { implicit, ..springs });
         settings
     };
-    say(format!("springs: {:.3e} N/m^1.5 for {:.0} contacts under the punch", springs.stiffness, counted.contacts));
+    say(format!(
+        "springs: {:.3e} N/m^1.5 for {:.0} contacts under the punch",
+        springs.stiffness, counted.contacts
+    ));
     let dt_rigid_max = largest(scene, &rigid, "rigid", arguments.bisections, &say)?;
     let dt_explicit_max = largest(scene, &soft(false), "explicit", arguments.bisections, &say)?;
     let dt_implicit_max = largest(scene, &soft(true), "implicit", arguments.bisections, &say)?;
-    let (iterations, ms) = (counted.work as f64 / counted.steps as f64, 1e3 * counted.seconds / counted.steps as f64);
+    let (iterations, ms) =
+        (counted.work as f64 / counted.steps as f64, 1e3 * counted.seconds / counted.steps as f64);
     if arguments.json {
         let row = json!({
-            "dt_rigid_max": dt_rigid_max, "dt_explicit_max": dt_explicit_max, "dt_implicit_max": dt_implicit_max, "dt_tried_max": LARGEST_STEP, "iterations_mean": iterations, "ms_per_step": ms,
-            "tetrahedra": scene.softs[0].mesh.elements.len(), "nodes": scene.softs[0].mesh.nodes.len(),
+            "dt_rigid_max": dt_rigid_max, "dt_explicit_max": dt_explicit_max,
+            "dt_implicit_max": dt_implicit_max, "dt_tried_max": LARGEST_STEP,
+            "iterations_mean": iterations, "ms_per_step": ms,
+            "tetrahedra": scene.softs[0].mesh.elements.len(),
+            "nodes": scene.softs[0].mesh.nodes.len(),
             "penalty_stiffness": springs.stiffness, "memory_mb": super::step::memory_mb(),
         });
         println!("{row:#}");
     } else {
-        let found =
-            |dt: f64| if dt < LARGEST_STEP { format!("{dt:.6} s") } else { format!("at least {LARGEST_STEP} s (no longer one was tried)") };
+        let found = |dt: f64| {
+            if dt < LARGEST_STEP {
+                format!("{dt:.6} s")
+            } else {
+                format!("at least {LARGEST_STEP} s (no longer one was tried)")
+            }
+        };
         println!("largest stable step, rigid contacts: {} (thesis: 0.06 s)", found(dt_rigid_max));
-        println!("springs, implicit: {} (thesis: 0.005 s, stiffness not given)", found(dt_implicit_max));
+        println!(
+            "springs, implicit: {} (thesis: 0.005 s, stiffness not given)",
+            found(dt_implicit_max)
+        );
         println!("springs, explicit: {}", found(dt_explicit_max));
-        let memory = super::step::memory_mb().map_or(String::new(), |mb| format!(", {mb:.0} MB at most"));
-        println!("rigid at dt = {} s: {iterations:.1} iterations and {ms:.0} ms per step{memory}", arguments.dt);
+        let memory =
+            super::step::memory_mb().map_or(String::new(), |mb| format!(", {mb:.0} MB at most"));
+        println!(
+            "rigid at dt = {} s: {iterations:.1} iterations and {ms:.0} ms per step{memory}",
+            arguments.dt
+        );
     }
     Ok(())
 }
@@ -107,12 +131,22 @@ fn penalty(scene: &Scene, contacts: f64, overlap: f64) -> Penalty {
 }
 
 /// The largest stable step up to [`LARGEST_STEP`].
-fn largest(scene: &Scene, settings: &Settings, name: &str, bisections: u32, say: &dyn Fn(String)) -> Result<f64, String> {
+fn largest(
+    scene: &Scene,
+    settings: &Settings,
+    name: &str,
+    bisections: u32,
+    say: &dyn Fn(String),
+) -> Result<f64, String> {
     let stable = |dt: f64| -> Result<bool, String> {
         let outcome = bend(scene, settings, dt)?;
         let verdict = if outcome.stable { "stable" } else { outcome.why.as_str() };
         let (work, seconds) = (outcome.work as f64 / outcome.steps as f64, outcome.seconds);
-        say(format!("{name:8} dt {dt:.6} s: {verdict} ({} steps, {work:.1} iterations each, {seconds:.1} s)", outcome.steps));
+        say(format!(
+            "{name:8} dt {dt:.6} s: {verdict} ({} steps, {work:.1} iterations each, {seconds:.1} \
+                s)",
+            outcome.steps
+        ));
         Ok(outcome.stable)
     };
     let (mut good, mut bad) = (LARGEST_STEP, LARGEST_STEP);
@@ -134,7 +168,14 @@ fn bend(scene: &Scene, settings: &Settings, dt: f64) -> Result<Outcome, String> 
     let settings = Settings { h: dt, ..settings.clone() };
     let mut stepper = Stepper::new(scene, settings).map_err(|e| e.to_string())?;
     let mut state = State::initial(scene);
-    let mut outcome = Outcome { stable: true, why: String::new(), steps: 0, work: 0, seconds: 0.0, contacts: 0.0 };
+    let mut outcome = Outcome {
+        stable: true,
+        why: String::new(),
+        steps: 0,
+        work: 0,
+        seconds: 0.0,
+        contacts: 0.0,
+    };
     let begun = Instant::now();
     let punch = scene.body_named("punch").ok_or("the scene has no punch")?;
     for _ in 0..(DURATION / dt - 1e-9).ceil() as u64 {
@@ -147,22 +188,30 @@ fn bend(scene: &Scene, settings: &Settings, dt: f64) -> Result<Outcome, String> 
         };
         outcome.steps += 1;
         outcome.work += verdict.work;
-        let carrying = stepper
-            .contacts()
-            .iter()
-            .filter(|c| scene.colliders[c.colliders.1 as usize].body == punch.0 || scene.colliders[c.colliders.0 as usize].body == punch.0);
+        let carrying = stepper.contacts().iter().filter(|c| {
+            scene.colliders[c.colliders.1 as usize].body == punch.0
+                || scene.colliders[c.colliders.0 as usize].body == punch.0
+        });
         outcome.contacts = outcome.contacts.max(carrying.filter(|c| c.gap < 1e-3).count() as f64);
         let nodes = stepper.layout().nodes.len();
         let fastest = (0..nodes)
             .map(|n| state.node_velocity(stepper.layout(), n).length())
             .fold(0.0, |m: f64, v| if v > m || v.is_nan() { v } else { m });
         if !(fastest <= 10.0 * PUNCH_SPEED) {
-            (outcome.stable, outcome.why) = (false, format!("unstable: a node at {fastest:.1} m/s at t = {:.4} s", state.time));
-        } else if !verdict.accepted {
-            (outcome.stable, outcome.why) = (false, format!("a step not accepted at t = {:.4} s", state.time));
-        } else if verdict.penetration > RADIUS {
             (outcome.stable, outcome.why) =
-                (false, format!("unstable: overlap {:.1} mm at t = {:.4} s", 1e3 * verdict.penetration, state.time));
+                (false, format!("unstable: a node at {fastest:.1} m/s at t = {:.4} s", state.time));
+        } else if !verdict.accepted {
+            (outcome.stable, outcome.why) =
+                (false, format!("a step not accepted at t = {:.4} s", state.time));
+        } else if verdict.penetration > RADIUS {
+            (outcome.stable, outcome.why) = (
+                false,
+                format!(
+                    "unstable: overlap {:.1} mm at t = {:.4} s",
+                    1e3 * verdict.penetration,
+                    state.time
+                ),
+            );
         }
         if !outcome.stable {
             break;

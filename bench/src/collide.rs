@@ -1,4 +1,5 @@
-//! `signorini bench collide`: refit, traversal and narrow phase for a packing of spheres, and for boxes.
+//! `signorini bench collide`: refit, traversal and narrow phase for a packing of spheres, and for
+//! boxes.
 
 use signorini::geometry::{Collider, Shape, World};
 use signorini::math::pose::Pose;
@@ -46,12 +47,26 @@ pub fn run(arguments: &Arguments) -> ExitCode {
     } else {
         println!(
             "{:8} {:>7} {:>8} {:>9} {:>9} {:>12} {:>10} {:>9}",
-            "shape", "bodies", "pairs", "contacts", "refit ms", "traverse ms", "narrow ms", "total ms"
+            "shape",
+            "bodies",
+            "pairs",
+            "contacts",
+            "refit ms",
+            "traverse ms",
+            "narrow ms",
+            "total ms"
         );
         for row in &rows {
             println!(
                 "{:8} {:>7} {:>8} {:>9} {:>9.3} {:>12.3} {:>10.3} {:>9.3}",
-                row.shape, row.bodies, row.pairs, row.contacts, row.refit_ms, row.traverse_ms, row.narrow_ms, row.total_ms
+                row.shape,
+                row.bodies,
+                row.pairs,
+                row.contacts,
+                row.refit_ms,
+                row.traverse_ms,
+                row.narrow_ms,
+                row.total_ms
             );
         }
     }
@@ -61,8 +76,11 @@ pub fn run(arguments: &Arguments) -> ExitCode {
 /// Bodies on a cubic grid at touching distance, jittered anew before each step.
 fn measure(shape: &Shape, arguments: &Arguments) -> Row {
     let side = (arguments.bodies as f64).cbrt().ceil() as usize;
-    let place = |i: usize| glam::DVec3::new((i % side) as f64, (i / side % side) as f64, (i / side / side) as f64);
-    let colliders: Vec<Collider> = (0..arguments.bodies).map(|body| Collider::new(body as u32, shape.clone())).collect();
+    let place = |i: usize| {
+        glam::DVec3::new((i % side) as f64, (i / side % side) as f64, (i / side / side) as f64)
+    };
+    let colliders: Vec<Collider> =
+        (0..arguments.bodies).map(|body| Collider::new(body as u32, shape.clone())).collect();
     let mut world = World::new(&colliders).expect("plain shapes");
     let mut random = Random(1);
     let mut row = Row {
@@ -78,7 +96,9 @@ fn measure(shape: &Shape, arguments: &Arguments) -> Row {
     };
     let mut contacts = vec![];
     for _ in 0..arguments.steps.max(1) {
-        let poses: Vec<Pose> = (0..arguments.bodies).map(|i| Pose::turned(place(i) + random.vector(0.01), random.vector(0.02))).collect();
+        let poses: Vec<Pose> = (0..arguments.bodies)
+            .map(|i| Pose::turned(place(i) + random.vector(0.01), random.vector(0.02)))
+            .collect();
         let start = Instant::now();
         world.update(&poses, 0.01);
         let refit = start.elapsed();
@@ -87,7 +107,8 @@ fn measure(shape: &Shape, arguments: &Arguments) -> Row {
         world.touch(&mut contacts);
         let total = start.elapsed();
         row.contacts = contacts.len();
-        let best = |best: &mut f64, time: std::time::Duration| *best = best.min(time.as_secs_f64() * 1e3);
+        let best =
+            |best: &mut f64, time: std::time::Duration| *best = best.min(time.as_secs_f64() * 1e3);
         best(&mut row.refit_ms, refit);
         best(&mut row.traverse_ms, traverse - refit);
         best(&mut row.narrow_ms, total - traverse);

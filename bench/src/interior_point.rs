@@ -1,5 +1,5 @@
-//! `signorini bench interior-point`: the tables of (Mangoni2018, chapter 5) beside our figures, the stored
-//! problems, and clarabel on the same problems in the same run.
+//! `signorini bench interior-point`: the tables of (Mangoni2018, chapter 5) beside our figures, the
+//! stored problems, and clarabel on the same problems in the same run.
 
 use super::peers;
 use super::spheres::{MARGIN, Scene, Step, stack};
@@ -28,7 +28,8 @@ pub struct Arguments {
 
 /// Relative joules 1e-10, and velocities far below the 1e-7 m/s that they are compared to.
 const TOLERANCE: Tolerance = Tolerance { relative: 1e-10, velocity: 1e-8, bound: None };
-/// For the thesis's own table: enough for its four residuals to be far below the 1e-10, 1e-10, 1e-10 and 1e-9 that it stops at.
+/// For the thesis's own table: enough for its four residuals to be far below the 1e-10, 1e-10,
+/// 1e-10 and 1e-9 that it stops at.
 const THESIS: Tolerance = Tolerance { relative: 1e-10, velocity: 1e-7, bound: None };
 
 #[derive(Serialize)]
@@ -40,8 +41,9 @@ struct Results {
     clarabel: Vec<PeerRow>,
 }
 
-/// The thesis has 14 contacts per sphere, at all sizes: all pairs within reach of the usual envelope of its collision system, 30 mm around
-/// each of the two. With the same envelope, without friction, there are 4.5 to 12 here, more in larger piles.
+/// The thesis has 14 contacts per sphere, at all sizes: all pairs within reach of the usual
+/// envelope of its collision system, 30 mm around each of the two. With the same envelope, without
+/// friction, there are 4.5 to 12 here, more in larger piles.
 const ENVELOPE: f64 = 0.06;
 
 #[derive(Serialize)]
@@ -110,7 +112,13 @@ struct PeerRow {
 pub fn run(arguments: &Arguments) -> ExitCode {
     let say = !arguments.json;
     progress("stacks");
-    let mut results = Results { balls: Vec::new(), warm: Vec::new(), stacks: stacks(), stored: Vec::new(), clarabel: Vec::new() };
+    let mut results = Results {
+        balls: Vec::new(),
+        warm: Vec::new(),
+        stacks: stacks(),
+        stored: Vec::new(),
+        clarabel: Vec::new(),
+    };
     if say {
         print_stacks(&results.stacks);
     }
@@ -158,8 +166,15 @@ fn progress(what: &str) {
     eprintln!("... {what}");
 }
 
-fn solve(problem: &Problem, tolerance: Tolerance, warm: Warm, guess: Solution, method: &mut InteriorPoint) -> (Solution, Report, f64) {
-    *method.settings_mut() = Settings { stop: StoppingCriteria { tolerance, ..StoppingCriteria::default() }, warm };
+fn solve(
+    problem: &Problem,
+    tolerance: Tolerance,
+    warm: Warm,
+    guess: Solution,
+    method: &mut InteriorPoint,
+) -> (Solution, Report, f64) {
+    *method.settings_mut() =
+        Settings { stop: StoppingCriteria { tolerance, ..StoppingCriteria::default() }, warm };
     let mut solution = guess;
     let clock = peers::Clock::start();
     let report = method.solve(problem, &mut solution).expect("every law is treated");
@@ -172,7 +187,13 @@ fn cold(problem: &Problem) -> (Solution, Report, f64) {
 }
 
 fn cold_to(problem: &Problem, tolerance: Tolerance) -> (Solution, Report, f64) {
-    solve(problem, tolerance, Warm::Best, Solution::zero(problem.n(), problem.rows()), &mut InteriorPoint::default())
+    solve(
+        problem,
+        tolerance,
+        Warm::Best,
+        Solution::zero(problem.n(), problem.rows()),
+        &mut InteriorPoint::default(),
+    )
 }
 
 /// 50 steps without friction, every tenth also with; and the last problem with friction.
@@ -207,7 +228,9 @@ fn balls(spheres: usize) -> (Balls, Balls, Problem) {
             let (solution, report, ms) = cold(&problem);
             rows[1].add(&problem, &solution, &report, ms);
             let zero = Solution::zero(problem.n(), problem.rows());
-            rows[1].add_path(&solve(&problem, TOLERANCE, Warm::Cold, zero, &mut InteriorPoint::default()).1);
+            rows[1].add_path(
+                &solve(&problem, TOLERANCE, Warm::Cold, zero, &mut InteriorPoint::default()).1,
+            );
             last = Some(problem);
         }
         scene.advance(&solution);
@@ -243,8 +266,11 @@ impl Balls {
 }
 
 fn warm() -> Vec<WarmRow> {
-    let scenes =
-        [("balls in the box", Scene::balls(64, 0.0), 50), ("single ball", Scene::ball(), 100), ("single brick", Scene::brick(), 100)];
+    let scenes = [
+        ("balls in the box", Scene::balls(64, 0.0), 50),
+        ("single ball", Scene::ball(), 100),
+        ("single brick", Scene::brick(), 100),
+    ];
     scenes.into_iter().map(|(name, scene, calls)| warm_row(name, scene, calls)).collect()
 }
 
@@ -300,7 +326,13 @@ fn stacks() -> Vec<StackRow> {
 fn stack_row(case: String, masses: &[f64]) -> StackRow {
     let (solution, report, _) = cold(&stack(masses));
     let v_error = solution.v.iter().fold(0.0f64, |m, v| m.max(v.abs()));
-    StackRow { case, n: masses.len(), iterations: report.work, v_error, converged: report.status == Status::Converged }
+    StackRow {
+        case,
+        n: masses.len(),
+        iterations: report.work,
+        v_error,
+        converged: report.status == Status::Converged,
+    }
 }
 
 /// The stored problems of a folder; those with more than 100 rows also beside clarabel.
@@ -312,8 +344,11 @@ fn stored(folder: &PathBuf, results: &mut Results) -> Result<(), String> {
     for (i, path) in paths.iter().enumerate() {
         let name = path.file_stem().unwrap_or_default().to_string_lossy();
         progress(&format!("stored problem {} of {}: {name}", i + 1, paths.len()));
-        let stored = signorini_files::fclib::read(path).map_err(|e| format!("{}: {e}", path.display()))?;
-        let (Input::Problem(problem), Some(reference)) = (stored.input, stored.solution) else { continue };
+        let stored =
+            signorini_files::fclib::read(path).map_err(|e| format!("{}: {e}", path.display()))?;
+        let (Input::Problem(problem), Some(reference)) = (stored.input, stored.solution) else {
+            continue;
+        };
         let problem = problem.associated();
         let (solution, report, ms) = cold(&problem);
         results.stored.push(StoredRow {
@@ -336,23 +371,33 @@ fn difference(a: &[f64], b: &[f64]) -> f64 {
     a.iter().zip(b).fold(0.0, |m, (a, b)| m.max((a - b).abs()))
 }
 
-/// Rounds of measuring, of which the best counts, on both sides alike; one where a round takes longer than [`LONG_SOLVE_SECONDS`].
+/// Rounds of measuring, of which the best counts, on both sides alike; one where a round takes
+/// longer than [`LONG_SOLVE_SECONDS`].
 const MEASURED_ROUNDS: usize = 3;
 /// See [`MEASURED_ROUNDS`], s.
 const LONG_SOLVE_SECONDS: f64 = 2.0;
 
-/// Where clarabel takes longer than this its tolerance is not tightened further, s: it is faster so, if less right.
+/// Where clarabel takes longer than this its tolerance is not tightened further, s: it is faster
+/// so, if less right.
 const MAX_PEER_SECONDS: f64 = 5.0;
 /// What both must reach, m/s.
 const WANTED_VELOCITY_ERROR: f64 = 1e-6;
 
-/// The same problem by both, cold, set-up included. Each has the loosest of three tolerances at which its velocities are right to
-/// [`WANTED_VELOCITY_ERROR`], if any is: two powers of ten apart for clarabel, from 1e-8; one apart for ours, from 1e-6 m/s and 1e-8 of the energy.
+/// The same problem by both, cold, set-up included. Each has the loosest of three tolerances at
+/// which its velocities are right to [`WANTED_VELOCITY_ERROR`], if any is: two powers of ten apart
+/// for clarabel, from 1e-8; one apart for ours, from 1e-6 m/s and 1e-8 of the energy.
 fn beside(problem: &Problem, reference: Option<&[f64]>) -> Option<PeerRow> {
     progress(&format!("{} beside clarabel", problem.name));
     let exact = reference.map_or_else(|| cold(problem).0.v, <[f64]>::to_vec);
-    let mine = [(1e-8, 1e-6), (1e-9, 1e-7), (1e-10, 1e-8)].map(|(relative, velocity)| Tolerance { relative, velocity, bound: None });
-    let mine = mine.into_iter().find(|&t| difference(&cold_to(problem, t).0.v, &exact) < WANTED_VELOCITY_ERROR).unwrap_or(TOLERANCE);
+    let mine = [(1e-8, 1e-6), (1e-9, 1e-7), (1e-10, 1e-8)].map(|(relative, velocity)| Tolerance {
+        relative,
+        velocity,
+        bound: None,
+    });
+    let mine = mine
+        .into_iter()
+        .find(|&t| difference(&cold_to(problem, t).0.v, &exact) < WANTED_VELOCITY_ERROR)
+        .unwrap_or(TOLERANCE);
     let ((solution, report, _), mut ours) = peers::repeated(|| cold_to(problem, mine));
     let mut chosen: Option<(peers::Answer, f64, f64)> = None;
     for tolerance in [1e-8, 1e-10, 1e-12] {
@@ -385,14 +430,31 @@ fn beside(problem: &Problem, reference: Option<&[f64]>) -> Option<PeerRow> {
 }
 
 fn print_balls(rows: &[Balls]) {
-    println!("\nBalls in the box, iterations (factorizations) per step; thesis, frictionless: 17.2, 17.9, 17.7, 17.8");
-    println!("Without a guess: sweeps (a thirtieth to a two-hundred-and-fiftieth of a factorization each), then Newton steps or the path.");
     println!(
-        "In the last columns without sweeps: Newton steps and the path, every tenth step. Contacts in the thesis: 884, 3878, 8301, 16798"
+        "\nBalls in the box, iterations (factorizations) per step; thesis, frictionless: 17.2, \
+            17.9, 17.7, 17.8"
+    );
+    println!(
+        "Without a guess: sweeps (a thirtieth to a two-hundred-and-fiftieth of a factorization \
+            each), then Newton steps or the path."
+    );
+    println!(
+        "In the last columns without sweeps: Newton steps and the path, every tenth step. Contacts \
+            in the thesis: 884, 3878, 8301, 16798"
     );
     println!(
         "{:>8} {:>9} {:>6} {:>9} {:>6} {:>4} {:>7} {:>9}   {:24} {:>6} {:>4}",
-        "spheres", "friction", "steps", "contacts", "mean", "max", "sweeps", "ms", "worst r_p/n, r_d/n, mu", "path", "max"
+        "spheres",
+        "friction",
+        "steps",
+        "contacts",
+        "mean",
+        "max",
+        "sweeps",
+        "ms",
+        "worst r_p/n, r_d/n, mu",
+        "path",
+        "max"
     );
     for r in rows {
         let t = &r.residuals;
@@ -414,10 +476,19 @@ fn print_balls(rows: &[Balls]) {
 }
 
 fn print_warm(rows: &[WarmRow]) {
-    println!("\nWarm starts, total factorizations (thesis, table 5.1: 935/927/747, 720/515/90, 499/370/81)");
-    println!("{:>18} {:>6} {:>6} {:>8} {:>6} {:>6}", "scene", "calls", "none", "partial", "full", "best");
+    println!(
+        "\nWarm starts, total factorizations (thesis, table 5.1: 935/927/747, 720/515/90, \
+            499/370/81)"
+    );
+    println!(
+        "{:>18} {:>6} {:>6} {:>8} {:>6} {:>6}",
+        "scene", "calls", "none", "partial", "full", "best"
+    );
     for r in rows {
-        println!("{:>18} {:>6} {:>6} {:>8} {:>6} {:>6}", r.scene, r.calls, r.none, r.partial, r.full, r.best);
+        println!(
+            "{:>18} {:>6} {:>6} {:>8} {:>6} {:>6}",
+            r.scene, r.calls, r.none, r.partial, r.full, r.best
+        );
     }
 }
 
@@ -438,7 +509,10 @@ fn print_stored(rows: &[StoredRow]) {
     println!("{:36} {:>5} {:>9} {:>11} {:>9}", "problem", "fact.", "joule/e0", "|dv| m/s", "ms");
     for r in rows {
         let mark = if r.converged { "" } else { "  not converged" };
-        println!("{:36} {:>5} {:>9.1e} {:>11.1e} {:>9.1}{mark}", r.problem, r.factorizations, r.relative, r.v_error, r.ms);
+        println!(
+            "{:36} {:>5} {:>9.1e} {:>11.1e} {:>9.1}{mark}",
+            r.problem, r.factorizations, r.relative, r.v_error, r.ms
+        );
     }
     let sum: u64 = rows.iter().map(|r| r.factorizations).sum();
     let most = rows.iter().map(|r| r.factorizations).max().unwrap_or(0);
@@ -450,9 +524,13 @@ fn print_peers(rows: &[PeerRow]) {
         println!("\nclarabel: not built in (feature bench-peers)");
         return;
     }
-    println!("\nBeside clarabel, cold, set-up included; best of {MEASURED_ROUNDS} rounds, of one above {LONG_SOLVE_SECONDS} s");
     println!(
-        "Each to {WANTED_VELOCITY_ERROR:.0e} m/s if it gets there; clarabel's tolerance is not tightened where a run takes more than {MAX_PEER_SECONDS} s"
+        "\nBeside clarabel, cold, set-up included; best of {MEASURED_ROUNDS} rounds, of one above \
+            {LONG_SOLVE_SECONDS} s"
+    );
+    println!(
+        "Each to {WANTED_VELOCITY_ERROR:.0e} m/s if it gets there; clarabel's tolerance is not \
+            tightened where a run takes more than {MAX_PEER_SECONDS} s"
     );
     println!(
         "{:36} {:>6} {:>9} {:>9} {:>7} {:>5} {:>5} {:>9} {:>9}",
@@ -472,15 +550,21 @@ fn print_peers(rows: &[PeerRow]) {
             r.clarabel_v_error
         );
     }
-    if let Some(least) = rows.iter().filter(|r| r.rows > 100).min_by(|a, b| a.ratio.total_cmp(&b.ratio)) {
+    if let Some(least) =
+        rows.iter().filter(|r| r.rows > 100).min_by(|a, b| a.ratio.total_cmp(&b.ratio))
+    {
         println!("least ratio above 100 rows: {:.2} ({})", least.ratio, least.problem);
     }
     for spheres in ["595", "1190"] {
         let named = |r: &&PeerRow| {
-            r.problem.contains(spheres) && r.problem.contains("mu0.5") || r.problem.starts_with(&format!("{spheres} bodies"))
+            r.problem.contains(spheres) && r.problem.contains("mu0.5")
+                || r.problem.starts_with(&format!("{spheres} bodies"))
         };
         if let Some(least) = rows.iter().filter(named).min_by(|a, b| a.ratio.total_cmp(&b.ratio)) {
-            println!("least ratio with {spheres} spheres and friction: {:.2} ({})", least.ratio, least.problem);
+            println!(
+                "least ratio with {spheres} spheres and friction: {:.2} ({})",
+                least.ratio, least.problem
+            );
         }
     }
 }
@@ -514,7 +598,10 @@ mod tests {
                 }
             }
         }
-        assert_eq!(json["clarabel"].as_array().map(Vec::len), Some(usize::from(cfg!(feature = "peers"))));
+        assert_eq!(
+            json["clarabel"].as_array().map(Vec::len),
+            Some(usize::from(cfg!(feature = "peers")))
+        );
         assert_eq!(json["stacks"][0]["converged"], true);
         // The thesis's own tolerances.
         assert!(results.balls[0].residuals.rp_ineq < 1e-10 && results.balls[0].residuals.mu < 1e-9);

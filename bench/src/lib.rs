@@ -27,7 +27,8 @@ pub struct Arguments {
 
 #[derive(Subcommand)]
 enum What {
-    /// Three-point bending of a soft beam: the largest stable steps of rigid and of penalty contacts.
+    /// Three-point bending of a soft beam: the largest stable steps of rigid and of penalty
+    /// contacts.
     Bending(bending::Arguments),
     /// Contacts: refit of the tree, traversal, narrow phase.
     Collide(collide::Arguments),
@@ -41,7 +42,8 @@ enum What {
     Step(step::Arguments),
     /// Interior point: the thesis's tables, warm starts, mass ratios, beside clarabel.
     InteriorPoint(interior_point::Arguments),
-    /// Accelerations by symbolic preprocessing: operations, time, back ends, beside the published figures.
+    /// Accelerations by symbolic preprocessing: operations, time, back ends, beside the published
+    /// figures.
     Symbolic(symbolic::Arguments),
 }
 

@@ -1,4 +1,5 @@
-//! `signorini bench newton`: the true Coulomb law on a collection of problems, cold, with one set of parameters.
+//! `signorini bench newton`: the true Coulomb law on a collection of problems, cold, with one set
+//! of parameters.
 //!
 //! Over a collection with the folders fc2d, fc3d, gfc2d and gfc3d the table stands beside the best
 //! published time (`inventory.csv`); any other folder is taken as a flat collection.
@@ -19,7 +20,8 @@ use std::time::{Duration, Instant};
 /// Kinds of problems in the collection of Siconos that this method is for.
 const KINDS: [&str; 4] = ["fc2d", "fc3d", "gfc2d", "gfc3d"];
 
-/// The most factorizations that should be needed at 1e-8, cold, by name; a file that is not here should need none.
+/// The most factorizations that should be needed at 1e-8, cold, by name; a file that is not here
+/// should need none.
 pub const WANTED: [(&str, u64); 9] = [
     ("SliderCrank", 4),
     ("FrictionContactProblem00237", 3),
@@ -55,7 +57,8 @@ pub struct Arguments {
     /// Most factorizations.
     #[arg(long)]
     work: Option<u64>,
-    /// Solves per file at least (and at least ten times as many milliseconds); the least time counts.
+    /// Solves per file at least (and at least ten times as many milliseconds); the least time
+    /// counts.
     #[arg(long, default_value_t = 3)]
     repeat: u32,
     /// Take the contacts in an order drawn from this seed.
@@ -101,8 +104,21 @@ pub fn run(arguments: &Arguments) -> ExitCode {
     let mut rows = Vec::new();
     if !arguments.json {
         println!(
-            "{:44} {:>5} {:>9} {:>8} {:>8} {:>8} {:>6} {:>5} {:>6} {:>6} {:>5} {:>9} {:>9}  best published",
-            "file", "nc", "status", "siconos", "relative", "δu m/s", "sweeps", "fact", "wanted", "update", "outer", "ms", "best ms"
+            "{:44} {:>5} {:>9} {:>8} {:>8} {:>8} {:>6} {:>5} {:>6} {:>6} {:>5} {:>9} {:>9}  best \
+                published",
+            "file",
+            "nc",
+            "status",
+            "siconos",
+            "relative",
+            "δu m/s",
+            "sweeps",
+            "fact",
+            "wanted",
+            "update",
+            "outer",
+            "ms",
+            "best ms"
         );
     }
     for path in files(&arguments.corpus, &arguments.only) {
@@ -126,7 +142,8 @@ pub fn run(arguments: &Arguments) -> ExitCode {
 
 fn print_row(row: &Row) {
     println!(
-        "{:44} {:>5} {:>9} {:>8.1e} {:>8.1e} {:>8.1e} {:>6} {:>5} {:>6} {:>6} {:>5} {:>9.3} {:>9}  {} ({} open {} stick {} slip; {}; v unique: {:?})",
+        "{:44} {:>5} {:>9} {:>8.1e} {:>8.1e} {:>8.1e} {:>6} {:>5} {:>6} {:>6} {:>5} {:>9.3} {:>9}  \
+            {} ({} open {} stick {} slip; {}; v unique: {:?})",
         row.file.chars().take(44).collect::<String>(),
         row.contacts,
         row.status,
@@ -151,22 +168,39 @@ fn print_row(row: &Row) {
 
 fn summary(rows: &[Row], arguments: &Arguments) {
     let (tolerance, joules) = (arguments.tolerance, arguments.joules);
-    let good = rows.iter().filter(|r| (joules || r.siconos <= tolerance) && r.relative <= tolerance).count();
+    let good = rows
+        .iter()
+        .filter(|r| (joules || r.siconos <= tolerance) && r.relative <= tolerance)
+        .count();
     let large: Vec<&Row> = rows.iter().filter(|r| r.contacts >= 20).collect();
     let timed: Vec<&&Row> = large.iter().filter(|r| r.best_ms.is_some()).collect();
     let faster = timed.iter().filter(|r| r.best_ms.is_some_and(|best| r.ms <= best)).count();
     let half = timed.iter().filter(|r| r.best_ms.is_some_and(|best| 2.0 * r.ms <= best)).count();
-    println!("{good} of {} files within {tolerance:.0e}, {}", rows.len(), if joules { "in joules" } else { "both measures" });
     println!(
-        "{} files with 20 contacts or more, {} with a published time: {faster} as fast, {half} twice as fast",
+        "{good} of {} files within {tolerance:.0e}, {}",
+        rows.len(),
+        if joules { "in joules" } else { "both measures" }
+    );
+    println!(
+        "{} files with 20 contacts or more, {} with a published time: {faster} as fast, {half} \
+            twice as fast",
         large.len(),
         timed.len()
     );
     let compared: Vec<&Row> = rows.iter().filter(|r| r.wanted.is_some()).collect();
-    let above: Vec<&str> = compared.iter().filter(|r| r.wanted < Some(r.factorizations)).map(|r| r.file.as_str()).collect();
+    let above: Vec<&str> = compared
+        .iter()
+        .filter(|r| r.wanted < Some(r.factorizations))
+        .map(|r| r.file.as_str())
+        .collect();
     if !compared.is_empty() {
-        let named = if above.is_empty() { String::new() } else { format!("; more: {}", above.join(", ")) };
-        println!("{} of {} files in as many factorizations as wanted (at 1e-8){named}", compared.len() - above.len(), compared.len());
+        let named =
+            if above.is_empty() { String::new() } else { format!("; more: {}", above.join(", ")) };
+        println!(
+            "{} of {} files in as many factorizations as wanted (at 1e-8){named}",
+            compared.len() - above.len(),
+            compared.len()
+        );
     }
     let sum = |count: fn(&Row) -> u64| rows.iter().map(count).sum::<u64>();
     println!(
@@ -179,11 +213,13 @@ fn summary(rows: &[Row], arguments: &Arguments) {
 }
 
 fn files(corpus: &Path, only: &str) -> Vec<PathBuf> {
-    let folders: Vec<PathBuf> = KINDS.iter().map(|k| corpus.join(k)).filter(|p| p.is_dir()).collect();
+    let folders: Vec<PathBuf> =
+        KINDS.iter().map(|k| corpus.join(k)).filter(|p| p.is_dir()).collect();
     let folders = if folders.is_empty() { vec![corpus.to_path_buf()] } else { folders };
     let mut out = Vec::new();
     for folder in folders {
-        let mut names: Vec<PathBuf> = std::fs::read_dir(folder).into_iter().flatten().flatten().map(|e| e.path()).collect();
+        let mut names: Vec<PathBuf> =
+            std::fs::read_dir(folder).into_iter().flatten().flatten().map(|e| e.path()).collect();
         names.retain(|p| p.extension().is_some_and(|e| e == "dat" || e == "hdf5" || e == "json"));
         names.retain(|p| p.file_name().is_some_and(|n| n.to_string_lossy().contains(only)));
         names.sort();
@@ -214,7 +250,11 @@ fn processor_ms() -> Option<f64> {
     text.split_whitespace().next()?.parse::<f64>().ok().map(|ns| 1e-6 * ns)
 }
 
-fn solve(newton: &mut Newton, input: &Input, solution: &mut Solution) -> Result<Report, Unsupported> {
+fn solve(
+    newton: &mut Newton,
+    input: &Input,
+    solution: &mut Solution,
+) -> Result<Report, Unsupported> {
     match input {
         Input::Problem(problem) => newton.solve(problem, solution),
         Input::Reduced(reduced) => newton.solve_reduced(reduced, solution),
@@ -232,7 +272,8 @@ fn shuffled(input: Input, seed: u64) -> Input {
     match input {
         Input::Problem(mut problem) => {
             let empty = Rows::new(problem.n());
-            let (old, w, e) = (std::mem::replace(&mut problem.J, empty), problem.w.clone(), problem.E.clone());
+            let (old, w, e) =
+                (std::mem::replace(&mut problem.J, empty), problem.w.clone(), problem.E.clone());
             (problem.w, problem.E, problem.names) = (Vec::new(), Vec::new(), Vec::new());
             for &k in &order {
                 let block = old.block(k);
@@ -250,16 +291,24 @@ fn shuffled(input: Input, seed: u64) -> Input {
             let mut triplets = Vec::new();
             for (new, &old) in rows.iter().enumerate() {
                 let (columns, values) = reduced.W.row(old);
-                triplets.extend(columns.iter().zip(values).map(|(&j, &x)| (new as u32, place[j as usize], x)));
+                triplets.extend(
+                    columns.iter().zip(values).map(|(&j, &x)| (new as u32, place[j as usize], x)),
+                );
             }
             let w = Csr::from_triplets(rows.len(), rows.len(), &triplets);
             let q = rows.iter().map(|&i| reduced.q[i]).collect();
-            Input::Reduced(Reduced::new(reduced.name, w, q, laws).expect("the same problem in another order"))
+            Input::Reduced(
+                Reduced::new(reduced.name, w, q, laws).expect("the same problem in another order"),
+            )
         }
     }
 }
 
-fn bench(arguments: &Arguments, path: &Path, published: &HashMap<String, (String, f64)>) -> Result<Row, String> {
+fn bench(
+    arguments: &Arguments,
+    path: &Path,
+    published: &HashMap<String, (String, f64)>,
+) -> Result<Row, String> {
     let input = load(path, None)?.input.true_friction();
     let input = match arguments.shuffled {
         Some(seed) => shuffled(input, seed),
@@ -270,14 +319,20 @@ fn bench(arguments: &Arguments, path: &Path, published: &HashMap<String, (String
     let residual = (!arguments.joules).then_some(arguments.tolerance);
     let (mut ms, mut last, mut solves, first) = (f64::INFINITY, None, 0.0, processor_ms());
     let beginning = Instant::now();
-    while solves < f64::from(arguments.repeat.max(1)) || beginning.elapsed().as_millis() < u128::from(arguments.repeat) * 10 {
+    while solves < f64::from(arguments.repeat.max(1))
+        || beginning.elapsed().as_millis() < u128::from(arguments.repeat) * 10
+    {
         // Cold: a new solver and no guess, every time.
         let mut solution = Solution::zero(input.n(), input.rows());
         let begin = Instant::now();
         let deadline = arguments.deadline_ms.map(|ms| begin + Duration::from_millis(ms));
-        let settings = Settings { stop: StoppingCriteria { tolerance, work: arguments.work, deadline, history: false }, residual };
+        let settings = Settings {
+            stop: StoppingCriteria { tolerance, work: arguments.work, deadline, history: false },
+            residual,
+        };
         let mut newton = Newton::new(settings);
-        let report = solve(&mut newton, &input, &mut solution).map_err(|e| format!("{file}: {e}"))?;
+        let report =
+            solve(&mut newton, &input, &mut solution).map_err(|e| format!("{file}: {e}"))?;
         ms = ms.min(1e3 * begin.elapsed().as_secs_f64());
         last = Some((newton, report, solution));
         solves += 1.0;
@@ -285,11 +340,14 @@ fn bench(arguments: &Arguments, path: &Path, published: &HashMap<String, (String
             break;
         }
     }
-    // On a busy machine the mean of the processor's time is nearer to the truth than the wall's least.
+    // On a busy machine the mean of the processor's time is nearer to the truth than the wall's
+    // least.
     if let (Some(begin), Some(end)) = (first, processor_ms()) {
         ms = ms.min((end - begin) / solves);
     }
-    let Some((mut newton, report, solution)) = last else { return Err("nothing was solved".into()) };
+    let Some((mut newton, report, solution)) = last else {
+        return Err("nothing was solved".into());
+    };
     let siconos = match &input {
         Input::Problem(problem) => literature::of(problem, &solution).siconos,
         Input::Reduced(reduced) => literature::of_reduced(reduced, &solution.r).siconos,
@@ -298,7 +356,11 @@ fn bench(arguments: &Arguments, path: &Path, published: &HashMap<String, (String
     let count = |branch: Branch| newton.contacts().iter().filter(|c| c.branch == branch).count();
     let best = published.get(&file);
     Ok(Row {
-        contacts: input.laws().iter().filter(|law| **law != signorini::problem::Law::Equality).count(),
+        contacts: input
+            .laws()
+            .iter()
+            .filter(|law| **law != signorini::problem::Law::Equality)
+            .count(),
         status: format!("{:?}", report.status).to_lowercase(),
         siconos,
         relative: report.error.relative(),

@@ -1,4 +1,5 @@
-//! A packing of any size: spheres on a jittered grid, each touching its neighbours and the lowest the ground.
+//! A packing of any size: spheres on a jittered grid, each touching its neighbours and the lowest
+//! the ground.
 
 use signorini::math::sparse::Csr;
 use signorini::problem::{Law, Problem, Rows};
@@ -22,10 +23,11 @@ impl Random {
     }
 }
 
-/// One step of a packing with about `contacts` frictional contacts under gravity (cone law, mu = 0.5).
+/// One step of a packing with about `contacts` frictional contacts under gravity (cone law, mu =
+/// 0.5).
 ///
-/// Spheres of 0.1 m and 1 kg on a cubic grid, moved by up to a tenth of their radius; every pair of grid
-/// neighbours is a contact, and so is every sphere of the lowest layer with the ground.
+/// Spheres of 0.1 m and 1 kg on a cubic grid, moved by up to a tenth of their radius; every pair of
+/// grid neighbours is a contact, and so is every sphere of the lowest layer with the ground.
 pub fn packing(contacts: usize, seed: u64) -> Problem {
     let side = ((contacts as f64 / 3.0).cbrt().round() as usize).max(2);
     let layers = ((contacts as f64 / (3.0 * (side * side) as f64)).round() as usize).max(1);
@@ -39,7 +41,8 @@ pub fn packing(contacts: usize, seed: u64) -> Problem {
         })
         .collect();
     let inertia = 0.4 * mass * radius * radius;
-    let diagonal: Vec<f64> = (0..6 * bodies).map(|i| if i % 6 < 3 { mass } else { inertia }).collect();
+    let diagonal: Vec<f64> =
+        (0..6 * bodies).map(|i| if i % 6 < 3 { mass } else { inertia }).collect();
     let mut k = vec![0.0; 6 * bodies];
     for b in 0..bodies {
         k[6 * b + 2] = -mass * 9.81 * step;
@@ -47,8 +50,13 @@ pub fn packing(contacts: usize, seed: u64) -> Problem {
             k[6 * b + j] += 0.05 * mass * random.symmetric();
         }
     }
-    let mut problem =
-        Problem { name: format!("packing {contacts}"), H: Csr::diagonal(&diagonal), k, J: Rows::new(6 * bodies), ..Problem::default() };
+    let mut problem = Problem {
+        name: format!("packing {contacts}"),
+        H: Csr::diagonal(&diagonal),
+        k,
+        J: Rows::new(6 * bodies),
+        ..Problem::default()
+    };
     for b in 0..bodies {
         let grid = [b % side, b / side % side, b / (side * side)];
         if grid[2] == 0 {

@@ -2,8 +2,8 @@
 
 use signorini::problem::Problem;
 
-/// Seconds that this thread was computing: what others do on the machine does not count. Where the system
-/// does not tell, seconds on the wall.
+/// Seconds that this thread was computing: what others do on the machine does not count. Where the
+/// system does not tell, seconds on the wall.
 pub struct Clock {
     computing: Option<f64>,
     wall: std::time::Instant,
@@ -24,7 +24,8 @@ impl Clock {
     }
 }
 
-/// The last result of a task, and the mean seconds of as many runs as make the clock's grain (some ms) small.
+/// The last result of a task, and the mean seconds of as many runs as make the clock's grain (some
+/// ms) small.
 pub fn repeated<T>(mut task: impl FnMut() -> T) -> (T, f64) {
     let clock = Clock::start();
     for runs in 1.. {
@@ -52,7 +53,8 @@ pub struct Answer {
     pub seconds: f64,
 }
 
-/// Clarabel on `min ½vᵀHv − kᵀv, Jv + w ∈ K*`, to this tolerance; `None` without the feature `bench-peers`, or for laws outside K*.
+/// Clarabel on `min ½vᵀHv − kᵀv, Jv + w ∈ K*`, to this tolerance; `None` without the feature
+/// `bench-peers`, or for laws outside K*.
 #[cfg(not(feature = "peers"))]
 pub fn clarabel(_problem: &Problem, _tolerance: f64) -> Option<Answer> {
     None
@@ -83,7 +85,9 @@ pub fn clarabel(problem: &Problem, tolerance: f64) -> Option<Answer> {
         let (cone, mu) = match *law {
             Law::Equality => (SupportedConeT::ZeroConeT(1), 1.0),
             Law::Unilateral => (SupportedConeT::NonnegativeConeT(1), 1.0),
-            Law::Cone { mu, rows } if mu > 0.0 => (SupportedConeT::SecondOrderConeT(rows as usize), mu),
+            Law::Cone { mu, rows } if mu > 0.0 => {
+                (SupportedConeT::SecondOrderConeT(rows as usize), mu)
+            }
             _ => return None,
         };
         cones.push(cone);
@@ -114,5 +118,9 @@ pub fn clarabel(problem: &Problem, tolerance: f64) -> Option<Answer> {
         Some(solver)
     });
     let solver = solver?;
-    Some(Answer { v: solver.solution.x.clone(), iterations: u64::from(solver.solution.iterations), seconds })
+    Some(Answer {
+        v: solver.solution.x.clone(),
+        iterations: u64::from(solver.solution.iterations),
+        seconds,
+    })
 }

@@ -1,6 +1,7 @@
 //! `signorini bench pivot`: what a pivot costs, how many there are, and how few with a good guess.
 //!
-//! Times are the best of several repeats on one thread; every figure is a ratio or a slope within one run.
+//! Times are the best of several repeats on one thread; every figure is a ratio or a slope within
+//! one run.
 
 use super::pivot_corpus;
 use super::pivot_scenes::{Numbers, Scene, chain, gripper, heap, stack, wall};
@@ -18,7 +19,8 @@ use std::time::Instant;
 /// Options of `bench pivot`.
 #[derive(clap::Args)]
 pub struct Arguments {
-    /// Problems to solve, friction by pyramids, beside the interior point; without any: the bench itself.
+    /// Problems to solve, friction by pyramids, beside the interior point; without any: the bench
+    /// itself.
     files: Vec<PathBuf>,
     /// Folders of problems to solve so.
     #[arg(long)]
@@ -100,7 +102,11 @@ pub fn run(arguments: &Arguments) -> ExitCode {
         });
     }
     let chain: Vec<ChainRow> = [50, 100, 200, 400, 800, 1600, 3200].map(chain_row).into();
-    let warm = vec![warm_row("gripper", gripper()), warm_row("stack", stack(15)), warm_row("wall", wall(6, 6))];
+    let warm = vec![
+        warm_row("gripper", gripper()),
+        warm_row("stack", stack(15)),
+        warm_row("wall", wall(6, 6)),
+    ];
     let figures = Figures {
         update_vs_refactor: [500, 1000, 2000, 3000].map(update_row).into(),
         chain_exponent: slope(&chain),
@@ -121,15 +127,23 @@ fn print(figures: &Figures) {
     println!("one row enters or leaves: update against a new factorization");
     println!("  rows   update us   refactor us   faer us   ratio");
     for u in &figures.update_vs_refactor {
-        println!("{:6} {:11.1} {:13.1} {:9.1} {:7.1}", u.rows, u.update_us, u.refactor_us, u.faer_us, u.ratio);
+        println!(
+            "{:6} {:11.1} {:13.1} {:9.1} {:7.1}",
+            u.rows, u.update_us, u.refactor_us, u.faer_us, u.ratio
+        );
     }
     println!("open chains: us per pivot (exponent {:.2})", figures.chain_exponent);
     for c in &figures.chain {
         println!("{:6} {:11.1}", c.n, c.us_per_iteration);
     }
-    println!("against dense methods\n  rows  pivots    ours ms   Lemke ms (pivots)   dense walk ms");
+    println!(
+        "against dense methods\n  rows  pivots    ours ms   Lemke ms (pivots)   dense walk ms"
+    );
     for d in &figures.dense {
-        println!("{:6} {:7} {:10.2} {:10.2} ({:6}) {:14.2}", d.rows, d.pivots, d.ours_ms, d.dense_ms, d.dense_pivots, d.dantzig_ms);
+        println!(
+            "{:6} {:7} {:10.2} {:10.2} ({:6}) {:14.2}",
+            d.rows, d.pivots, d.ours_ms, d.dense_ms, d.dense_pivots, d.dantzig_ms
+        );
     }
     println!("pivots per step, cold and warm");
     for w in &figures.warm {
@@ -164,19 +178,28 @@ fn update_row(rows: usize) -> Update {
     // Thirty active rows leave and come back.
     let active: Vec<usize> = (n..n + rows).filter(|&i| present[i]).collect();
     let mut numbers = Numbers::new(5);
-    let chosen: Vec<usize> = (0..30).map(|_| active[(numbers.next() * active.len() as f64) as usize]).collect();
+    let chosen: Vec<usize> =
+        (0..30).map(|_| active[(numbers.next() * active.len() as f64) as usize]).collect();
     let updates = best(7, || {
         for &i in &chosen {
             assert!(factor.remove(i) && factor.add(i), "independent rows leave and come back");
         }
     });
-    // The active rows alone, in whatever order suits; a small compliance makes every order possible.
+    // The active rows alone, in whatever order suits; a small compliance makes every order
+    // possible.
     let part = submatrix(&lower, &present);
-    let signs: Vec<i8> = (0..n + rows).filter(|&i| present[i]).map(|i| if i < n { 1 } else { -1 }).collect();
+    let signs: Vec<i8> =
+        (0..n + rows).filter(|&i| present[i]).map(|i| if i < n { 1 } else { -1 }).collect();
     let mut ldlt = Ldlt::analyse(&part, Ordering::Amd);
     let faer = best(5, || ldlt.factor(&part.values, &signs).expect("quasi-definite"));
     let update = updates / (2.0 * chosen.len() as f64);
-    Update { rows, ratio: refactor.min(faer) / update, update_us: 1e6 * update, refactor_us: 1e6 * refactor, faer_us: 1e6 * faer }
+    Update {
+        rows,
+        ratio: refactor.min(faer) / update,
+        update_us: 1e6 * update,
+        refactor_us: 1e6 * refactor,
+        faer_us: 1e6 * faer,
+    }
 }
 
 /// The lower triangle over the present unknowns, with a compliance of 1e-6 on the rows.
@@ -191,7 +214,9 @@ fn submatrix(lower: &Csr, present: &[bool]) -> Csr {
     for i in (0..lower.rows).filter(|&i| present[i]) {
         let (columns, values) = lower.row(i);
         let kept = columns.iter().zip(values).filter(|(j, _)| present[**j as usize]);
-        triplets.extend(kept.map(|(&j, &x)| (number[i], number[j as usize], if j as usize == i && x == 0.0 { -1e-6 } else { x })));
+        triplets.extend(kept.map(|(&j, &x)| {
+            (number[i], number[j as usize], if j as usize == i && x == 0.0 { -1e-6 } else { x })
+        }));
     }
     Csr::from_triplets(count as usize, count as usize, &triplets)
 }
@@ -199,13 +224,18 @@ fn submatrix(lower: &Csr, present: &[bool]) -> Csr {
 /// Time per pivot of a chain that meets the floor: the median over the pivots of three runs.
 fn chain_row(n: usize) -> ChainRow {
     let problem = chain(n);
-    let mut solver = Pivot::new(Settings { stop: StoppingCriteria { history: true, ..StoppingCriteria::default() }, ..alone() });
+    let mut solver = Pivot::new(Settings {
+        stop: StoppingCriteria { history: true, ..StoppingCriteria::default() },
+        ..alone()
+    });
     let mut times = Vec::new();
     for _ in 0..3 {
         let mut solution = Solution::zero(problem.n(), problem.rows());
         let history = solver.solve(&problem, &mut solution).expect("a convex problem").history;
         let steps = history.windows(2).filter(|pair| pair[1].work > pair[0].work);
-        times.extend(steps.map(|pair| (pair[1].wall - pair[0].wall) / (pair[1].work - pair[0].work) as f64));
+        times.extend(
+            steps.map(|pair| (pair[1].wall - pair[0].wall) / (pair[1].work - pair[0].work) as f64),
+        );
     }
     times.sort_by(f64::total_cmp);
     ChainRow { n, us_per_iteration: times.get(times.len() / 2).map_or(f64::NAN, |t| 1e6 * t) }
@@ -213,9 +243,13 @@ fn chain_row(n: usize) -> ChainRow {
 
 /// The slope of log(us) over log(n).
 fn slope(rows: &[ChainRow]) -> f64 {
-    let points: Vec<(f64, f64)> = rows.iter().map(|c| ((c.n as f64).ln(), c.us_per_iteration.max(1e-3).ln())).collect();
+    let points: Vec<(f64, f64)> =
+        rows.iter().map(|c| ((c.n as f64).ln(), c.us_per_iteration.max(1e-3).ln())).collect();
     let count = points.len() as f64;
-    let (mx, my) = (points.iter().map(|p| p.0).sum::<f64>() / count, points.iter().map(|p| p.1).sum::<f64>() / count);
+    let (mx, my) = (
+        points.iter().map(|p| p.0).sum::<f64>() / count,
+        points.iter().map(|p| p.1).sum::<f64>() / count,
+    );
     let top: f64 = points.iter().map(|p| (p.0 - mx) * (p.1 - my)).sum();
     top / points.iter().map(|p| (p.0 - mx) * (p.0 - mx)).sum::<f64>()
 }
@@ -228,7 +262,11 @@ fn dense_row(rows: usize) -> DenseRow {
     let (mut pivots, mut dense_pivots) = (0, 0);
     let ours = best(repeats, || {
         let mut solution = Solution::zero(problem.n(), rows);
-        pivots = Pivot::new(alone()).solve(&problem, &mut solution).expect("a convex problem").counts.pivots;
+        pivots = Pivot::new(alone())
+            .solve(&problem, &mut solution)
+            .expect("a convex problem")
+            .counts
+            .pivots;
     });
     let dense = best(repeats, || {
         let mut solution = Solution::zero(0, rows);
@@ -239,7 +277,14 @@ fn dense_row(rows: usize) -> DenseRow {
         let mut solution = Solution::zero(0, rows);
         drop(Pivot::new(alone()).solve_reduced(&reduced, &mut solution));
     });
-    DenseRow { rows, pivots, ours_ms: 1e3 * ours, dense_ms: 1e3 * dense, dense_pivots, dantzig_ms: 1e3 * dantzig }
+    DenseRow {
+        rows,
+        pivots,
+        ours_ms: 1e3 * ours,
+        dense_ms: 1e3 * dense,
+        dense_pivots,
+        dantzig_ms: 1e3 * dantzig,
+    }
 }
 
 /// Sixty steps of a scene: each solved cold, and warm from the reactions of the step before.
@@ -252,8 +297,10 @@ fn warm_row(name: &'static str, mut scene: Scene) -> WarmRow {
         let problem: Problem = pyramid(&scene.problem, 4);
         let mut from_zero = Solution::zero(problem.n(), problem.rows());
         let mut solution = last.take().unwrap_or_else(|| from_zero.clone());
-        let warm_pivots = solver.solve(&problem, &mut solution).expect("a convex problem").counts.pivots;
-        let cold_pivots = solver.solve(&problem, &mut from_zero).expect("a convex problem").counts.pivots;
+        let warm_pivots =
+            solver.solve(&problem, &mut solution).expect("a convex problem").counts.pivots;
+        let cold_pivots =
+            solver.solve(&problem, &mut from_zero).expect("a convex problem").counts.pivots;
         // The first steps are the fall into place.
         if step >= skip {
             cold += cold_pivots;
@@ -263,5 +310,10 @@ fn warm_row(name: &'static str, mut scene: Scene) -> WarmRow {
         last = Some(solution);
     }
     let mean = |count: u64| count as f64 / f64::from(steps);
-    WarmRow { scene: name, cold: mean(cold), warm: mean(warm), fraction: warm as f64 / cold.max(1) as f64 }
+    WarmRow {
+        scene: name,
+        cold: mean(cold),
+        warm: mean(warm),
+        fraction: warm as f64 / cold.max(1) as f64,
+    }
 }

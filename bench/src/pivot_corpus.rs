@@ -1,9 +1,12 @@
-//! `signorini bench pivot --corpus DIR`: every problem of a collection, friction by pyramids, cold; beside it the interior point.
+//! `signorini bench pivot --corpus DIR`: every problem of a collection, friction by pyramids, cold;
+//! beside it the interior point.
 //!
-//! A problem belongs to the method's set if it has at most [`MAX_UNILATERAL_ROWS`] unilateral rows and is positive semidefinite: H
-//! symmetric and definite, or W of a reduced problem with a symmetric part that is semidefinite up to [`ROUNDING_RATIO`]. The others
-//! are shown too, with the reason. Two answers agree if the kinetic energy of their difference, `½ ‖v − v'‖²_H` (`½ Δrᵀ W Δr`
-//! for a reduced problem), is within what is accepted of the interior point's answer: its bound, or its relative tolerance.
+//! A problem belongs to the method's set if it has at most [`MAX_UNILATERAL_ROWS`] unilateral rows
+//! and is positive semidefinite: H symmetric and definite, or W of a reduced problem with a
+//! symmetric part that is semidefinite up to [`ROUNDING_RATIO`]. The others are shown too, with the
+//! reason. Two answers agree if the kinetic energy of their difference, `½ ‖v − v'‖²_H`
+//! (`½ Δrᵀ W Δr` for a reduced problem), is within what is accepted of the interior point's answer:
+//! its bound, or its relative tolerance.
 
 use serde::Serialize;
 use signorini::math::cholesky_update::GrowingCholesky;
@@ -18,12 +21,14 @@ use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
 /// Kinds of problems that a collection may have a folder for.
-const KINDS: [&str; 9] = ["fc2d", "fc3d", "gfc2d", "gfc3d", "gmp", "lcp", "mlcp", "relay", "soclcp"];
+const KINDS: [&str; 9] =
+    ["fc2d", "fc3d", "gfc2d", "gfc3d", "gmp", "lcp", "mlcp", "relay", "soclcp"];
 /// Unilateral rows of the method's set.
 const MAX_UNILATERAL_ROWS: usize = 3000;
 /// What is asked of both methods.
 const ASKED_TOLERANCE: Tolerance = Tolerance { relative: 1e-14, velocity: 1e-6, bound: None };
-/// Eigenvalues down to minus this part of the largest diagonal entry are rounding of the stored numbers.
+/// Eigenvalues down to minus this part of the largest diagonal entry are rounding of the stored
+/// numbers.
 const ROUNDING_RATIO: f64 = 1e-11;
 
 /// What to solve.
@@ -62,7 +67,8 @@ pub struct Row {
     ms: f64,
     /// How the interior point ended.
     pub second: String,
-    /// Energy of the difference between the two answers over the scale, and what the second is granted.
+    /// Energy of the difference between the two answers over the scale, and what the second is
+    /// granted.
     apart: f64,
     granted: f64,
     /// Largest difference of a velocity (of a local velocity for a reduced problem), m/s.
@@ -111,7 +117,8 @@ pub fn run(wanted: &Wanted) -> ExitCode {
 
 fn print(row: &Row) {
     println!(
-        "{:42} {:5} {:10} relative {:.1e} δu {:.1e} m/s  pivots {:5} fact {:3} outer {:3} {:9.1} ms  interior-point {:10} apart {:.1e} (granted {:.1e}) {:.1e} m/s  {}{}{}",
+        "{:42} {:5} {:10} relative {:.1e} δu {:.1e} m/s  pivots {:5} fact {:3} outer {:3} {:9.1} \
+            ms  interior-point {:10} apart {:.1e} (granted {:.1e}) {:.1e} m/s  {}{}{}",
         row.file,
         row.rows,
         row.status,
@@ -135,22 +142,33 @@ fn summary(rows: &[Row]) {
     let inside: Vec<&Row> = rows.iter().filter(|r| r.outside.is_empty()).collect();
     let count = |wanted: fn(&Row) -> bool| inside.iter().filter(|r| wanted(r)).count();
     let (exact, agree) = (count(Row::exact), count(Row::agrees));
-    println!("{} problems, {} positive semidefinite with at most {MAX_UNILATERAL_ROWS} unilateral rows:", rows.len(), inside.len());
     println!(
-        "  {exact} converged with a relative error ≤ {:.0e}, {agree} agree with the interior point to its tolerance",
+        "{} problems, {} positive semidefinite with at most {MAX_UNILATERAL_ROWS} unilateral rows:",
+        rows.len(),
+        inside.len()
+    );
+    println!(
+        "  {exact} converged with a relative error ≤ {:.0e}, {agree} agree with the interior point \
+            to its tolerance",
         ASKED_TOLERANCE.relative
     );
     let others: Vec<&Row> = rows.iter().filter(|r| !r.outside.is_empty()).collect();
-    println!("{} others, of which {} so as well", others.len(), others.iter().filter(|r| r.exact() && r.agrees()).count());
+    println!(
+        "{} others, of which {} so as well",
+        others.len(),
+        others.iter().filter(|r| r.exact() && r.agrees()).count()
+    );
 }
 
 /// The files of a collection: those of its kinds' folders, or its own.
 pub fn files(corpus: &Path) -> Vec<PathBuf> {
-    let folders: Vec<PathBuf> = KINDS.iter().map(|k| corpus.join(k)).filter(|p| p.is_dir()).collect();
+    let folders: Vec<PathBuf> =
+        KINDS.iter().map(|k| corpus.join(k)).filter(|p| p.is_dir()).collect();
     let folders = if folders.is_empty() { vec![corpus.to_path_buf()] } else { folders };
     let mut out = Vec::new();
     for folder in folders {
-        let mut names: Vec<PathBuf> = std::fs::read_dir(folder).into_iter().flatten().flatten().map(|e| e.path()).collect();
+        let mut names: Vec<PathBuf> =
+            std::fs::read_dir(folder).into_iter().flatten().flatten().map(|e| e.path()).collect();
         names.retain(|p| p.extension().is_some_and(|e| e == "dat" || e == "hdf5" || e == "json"));
         names.sort();
         out.extend(names);
@@ -196,7 +214,10 @@ pub fn row(path: &Path, wanted: &Wanted) -> Result<Option<Row>, String> {
     Ok(Some(Row {
         file,
         rows,
-        outside: outside.or((rows > MAX_UNILATERAL_ROWS).then(|| format!("more than {MAX_UNILATERAL_ROWS} rows"))).unwrap_or_default(),
+        outside: outside
+            .or((rows > MAX_UNILATERAL_ROWS)
+                .then(|| format!("more than {MAX_UNILATERAL_ROWS} rows")))
+            .unwrap_or_default(),
         status: format!("{:?}", first.status),
         relative: pair.errors[0].relative(),
         velocity: pair.errors[0].velocity,
@@ -206,7 +227,11 @@ pub fn row(path: &Path, wanted: &Wanted) -> Result<Option<Row>, String> {
         ms: pair.ms,
         second: format!("{:?}", second.status),
         apart: pair.apart / scale,
-        granted: pair.errors[1].estimate_relative().max(if second.status == Status::Converged { ASKED_TOLERANCE.relative } else { 0.0 }),
+        granted: pair.errors[1].estimate_relative().max(if second.status == Status::Converged {
+            ASKED_TOLERANCE.relative
+        } else {
+            0.0
+        }),
         apart_velocity: pair.velocity,
         notes: first.remarks().join("; "),
     }))
@@ -223,9 +248,12 @@ fn stop(wanted: &Wanted) -> StoppingCriteria {
 
 fn solve(problem: &Problem, wanted: &Wanted) -> Result<Pair, String> {
     let mut prepared = PreparedProblem::of(problem).map_err(|e| e.to_string())?;
-    let (mut ours, mut other) = (Solution::zero(problem.n(), problem.rows()), Solution::zero(problem.n(), problem.rows()));
+    let (mut ours, mut other) =
+        (Solution::zero(problem.n(), problem.rows()), Solution::zero(problem.n(), problem.rows()));
     let begin = Instant::now();
-    let first = Pivot::new(Settings { stop: stop(wanted), facets: wanted.facets, ..Settings::default() }).solve(problem, &mut ours);
+    let first =
+        Pivot::new(Settings { stop: stop(wanted), facets: wanted.facets, ..Settings::default() })
+            .solve(problem, &mut ours);
     let ms = 1e3 * begin.elapsed().as_secs_f64();
     let settings = interior_point::Settings { stop: stop(wanted), ..Default::default() };
     let second = InteriorPoint::new(settings).solve(problem, &mut other);
@@ -244,14 +272,18 @@ fn solve(problem: &Problem, wanted: &Wanted) -> Result<Pair, String> {
 
 fn solve_reduced(reduced: &Reduced, wanted: &Wanted) -> Result<Pair, String> {
     let mut prepared = PreparedProblem::of_reduced(reduced);
-    let (mut ours, mut other) = (Solution::zero(0, reduced.rows()), Solution::zero(0, reduced.rows()));
+    let (mut ours, mut other) =
+        (Solution::zero(0, reduced.rows()), Solution::zero(0, reduced.rows()));
     let begin = Instant::now();
-    let first = Pivot::new(Settings { stop: stop(wanted), facets: wanted.facets, ..Settings::default() }).solve_reduced(reduced, &mut ours);
+    let first =
+        Pivot::new(Settings { stop: stop(wanted), facets: wanted.facets, ..Settings::default() })
+            .solve_reduced(reduced, &mut ours);
     let ms = 1e3 * begin.elapsed().as_secs_f64();
     let settings = interior_point::Settings { stop: stop(wanted), ..Default::default() };
     let second = InteriorPoint::new(settings).solve_reduced(reduced, &mut other);
     let reports = [first.map_err(|e| e.to_string())?, second.map_err(|e| e.to_string())?];
-    let errors = [prepared.error_reduced(reduced, &ours.r), prepared.error_reduced(reduced, &other.r)];
+    let errors =
+        [prepared.error_reduced(reduced, &ours.r), prepared.error_reduced(reduced, &other.r)];
     let difference: Vec<f64> = ours.r.iter().zip(&other.r).map(|(a, b)| a - b).collect();
     let mut velocities = vec![0.0; reduced.rows()];
     reduced.W.mul(&difference, &mut velocities);
@@ -263,7 +295,8 @@ fn largest(x: &[f64]) -> f64 {
     x.iter().fold(0.0, |m, x| x.abs().max(m))
 }
 
-/// The symmetric part of W has no eigenvalue below minus the rounding of its entries: Cholesky's method with that much added.
+/// The symmetric part of W has no eigenvalue below minus the rounding of its entries: Cholesky's
+/// method with that much added.
 fn semidefinite(reduced: &Reduced) -> bool {
     let m = reduced.rows();
     let w = reduced.W.to_dense();

@@ -1,4 +1,5 @@
-//! Problems and sequences of problems for `bench pivot`, built without geometry: bodies, contacts, small motions.
+//! Problems and sequences of problems for `bench pivot`, built without geometry: bodies, contacts,
+//! small motions.
 
 use signorini::math::sparse::Csr;
 use signorini::problem::{Law, Problem, Rows, Solution};
@@ -52,18 +53,40 @@ pub struct Contact {
 
 impl Scene {
     /// Bodies of these masses and one gyration radius, with contacts.
-    pub fn new(mass: &[f64], radius: f64, contacts: &[Contact], load: fn(usize, f64) -> [f64; 3]) -> Scene {
+    pub fn new(
+        mass: &[f64],
+        radius: f64,
+        contacts: &[Contact],
+        load: fn(usize, f64) -> [f64; 3],
+    ) -> Scene {
         let n = 6 * mass.len();
-        let inertia: Vec<f64> =
-            mass.iter().flat_map(|m| [*m, *m, *m, m * radius * radius, m * radius * radius, m * radius * radius]).collect();
-        let mut problem = Problem { H: Csr::diagonal(&inertia), k: vec![0.0; n], J: Rows::new(n), ..Problem::default() };
+        let inertia: Vec<f64> = mass
+            .iter()
+            .flat_map(|m| {
+                [*m, *m, *m, m * radius * radius, m * radius * radius, m * radius * radius]
+            })
+            .collect();
+        let mut problem = Problem {
+            H: Csr::diagonal(&inertia),
+            k: vec![0.0; n],
+            J: Rows::new(n),
+            ..Problem::default()
+        };
         let mut gaps = Vec::new();
         for contact in contacts {
             push(&mut problem, contact);
             gaps.push(contact.gap);
             gaps.extend(std::iter::repeat_n(0.0, contact.law.rows() - 1));
         }
-        let mut scene = Scene { h: 0.005, problem, gaps, v: vec![0.0; n], load, mass: mass.to_vec(), time: 0.0 };
+        let mut scene = Scene {
+            h: 0.005,
+            problem,
+            gaps,
+            v: vec![0.0; n],
+            load,
+            mass: mass.to_vec(),
+            time: 0.0,
+        };
         scene.assemble();
         scene
     }
@@ -102,14 +125,19 @@ impl Scene {
 /// Appends a contact's rows: normal, and tangents if its law has them.
 fn push(problem: &mut Problem, contact: &Contact) {
     let [x, y, z] = contact.normal;
-    let first = if x.abs() < 0.7 { cross([1.0, 0.0, 0.0], contact.normal) } else { cross([0.0, 1.0, 0.0], contact.normal) };
+    let first = if x.abs() < 0.7 {
+        cross([1.0, 0.0, 0.0], contact.normal)
+    } else {
+        cross([0.0, 1.0, 0.0], contact.normal)
+    };
     let length = first.iter().map(|a| a * a).sum::<f64>().sqrt();
     let first = first.map(|a| a / length);
     let second = cross([x, y, z], first);
     let mut sides = vec![(contact.bodies.0, 1.0, contact.arms.0)];
     sides.extend(contact.bodies.1.map(|b| (b, -1.0, contact.arms.1)));
     sides.sort_by_key(|side| side.0);
-    let columns: Vec<u32> = sides.iter().flat_map(|side| (0..6).map(move |a| (6 * side.0 + a) as u32)).collect();
+    let columns: Vec<u32> =
+        sides.iter().flat_map(|side| (0..6).map(move |a| (6 * side.0 + a) as u32)).collect();
     let mut values = Vec::new();
     for direction in [contact.normal, first, second].iter().take(contact.law.rows()) {
         for (_, sign, arm) in &sides {
@@ -128,7 +156,8 @@ fn cross(a: [f64; 3], b: [f64; 3]) -> [f64; 3] {
     [a[1] * b[2] - a[2] * b[1], a[2] * b[0] - a[0] * b[2], a[0] * b[1] - a[1] * b[0]]
 }
 
-/// A jittered heap of spheres on the ground and between walls, with about this many rows; falling at 1 m/s.
+/// A jittered heap of spheres on the ground and between walls, with about this many rows; falling
+/// at 1 m/s.
 pub fn heap(rows: usize, seed: u64) -> Problem {
     let mut numbers = Numbers::new(seed);
     let side = ((rows as f64 / 3.0).cbrt().round() as usize).max(2);
@@ -141,17 +170,26 @@ pub fn heap(rows: usize, seed: u64) -> Problem {
                 let below = (k > 0).then(|| at(i, j, k.wrapping_sub(1)));
                 let left = (i > 0).then(|| at(i.wrapping_sub(1), j, k));
                 let front = (j > 0).then(|| at(i, j.wrapping_sub(1), k));
-                for (other, normal) in [(below, [0.0, 0.0, 1.0]), (left, [1.0, 0.0, 0.0]), (front, [0.0, 1.0, 0.0])] {
+                for (other, normal) in
+                    [(below, [0.0, 0.0, 1.0]), (left, [1.0, 0.0, 0.0]), (front, [0.0, 1.0, 0.0])]
+                {
                     let normal = jitter(normal, &mut numbers);
                     let arm = normal.map(|x| -0.05 * x);
                     let gap = 2e-3 * (numbers.next() - 0.5);
-                    contacts.push(Contact { bodies: (a, other), normal, arms: (arm, arm.map(|x| -x)), gap, law: Law::Unilateral });
+                    contacts.push(Contact {
+                        bodies: (a, other),
+                        normal,
+                        arms: (arm, arm.map(|x| -x)),
+                        gap,
+                        law: Law::Unilateral,
+                    });
                 }
             }
         }
     }
     contacts.truncate(rows);
-    let bodies = 1 + contacts.iter().map(|c| c.bodies.0.max(c.bodies.1.unwrap_or(0))).max().unwrap_or(0);
+    let bodies =
+        1 + contacts.iter().map(|c| c.bodies.0.max(c.bodies.1.unwrap_or(0))).max().unwrap_or(0);
     let mut scene = Scene::new(&vec![1.0; bodies], 0.03, &contacts, |_, _| [-2.0, -2.0, -9.81]);
     scene.v.iter_mut().for_each(|v| *v = numbers.next() - 0.7);
     scene.assemble();
@@ -164,7 +202,8 @@ fn jitter(normal: [f64; 3], numbers: &mut Numbers) -> [f64; 3] {
     moved.map(|x| x / length)
 }
 
-/// An open chain of n bodies on ball joints, pinned at one end; every (n / 25)th body may touch a floor.
+/// An open chain of n bodies on ball joints, pinned at one end; every (n / 25)th body may touch a
+/// floor.
 pub fn chain(n: usize) -> Problem {
     let (arm, mut contacts) = ([0.05, 0.0, 0.0], Vec::new());
     let floor = |body: usize| Contact {
@@ -181,7 +220,13 @@ pub fn chain(n: usize) -> Problem {
             let mut direction = [0.0; 3];
             direction[axis] = 1.0;
             let other = body.checked_sub(1);
-            let joint = Contact { bodies: (body, other), normal: direction, arms: (arm.map(|x| -x), arm), gap: 0.0, law: Law::Equality };
+            let joint = Contact {
+                bodies: (body, other),
+                normal: direction,
+                arms: (arm.map(|x| -x), arm),
+                gap: 0.0,
+                law: Law::Equality,
+            };
             push(&mut problem, &joint);
         }
     }
@@ -195,7 +240,13 @@ pub fn stack(count: usize) -> Scene {
         let lean = if body % 2 == 0 { 0.02 } else { -0.02 };
         let up = [lean, 0.0, (1.0f64 - lean * lean).sqrt()];
         let arms = (up.map(|x| -0.05 * x), up.map(|x| 0.05 * x));
-        contacts.push(Contact { bodies: (body, body.checked_sub(1)), normal: up, arms, gap: 0.0, law: Law::Unilateral });
+        contacts.push(Contact {
+            bodies: (body, body.checked_sub(1)),
+            normal: up,
+            arms,
+            gap: 0.0,
+            law: Law::Unilateral,
+        });
         for side in [-1.0, 1.0] {
             let normal = [side, 0.0, 0.0];
             contacts.push(Contact {
@@ -218,20 +269,32 @@ pub fn wall(width: usize, height: usize) -> Scene {
     for k in 0..height {
         for i in 0..width {
             for half in [0usize, 1] {
-                // Its halves rest on two bricks of the course below, which is shifted by half a brick.
-                let below = (k > 0).then(|| i + half + k % 2).filter(|&p| p >= 1 && p <= width).map(|p| at(p - 1, k - 1));
+                // Its halves rest on two bricks of the course below, which is shifted by half a
+                // brick.
+                let below = (k > 0)
+                    .then(|| i + half + k % 2)
+                    .filter(|&p| p >= 1 && p <= width)
+                    .map(|p| at(p - 1, k - 1));
                 if k > 0 && below.is_none() {
                     continue;
                 }
                 for (x, y) in [(0.02, -0.05), (0.09, -0.05), (0.02, 0.05), (0.09, 0.05)] {
                     let along: f64 = if half == 0 { -x } else { x };
                     let arms = ([along, y, -0.05], [along - 0.1 * along.signum(), y, 0.05]);
-                    contacts.push(Contact { bodies: (at(i, k), below), normal: [0.0, 0.0, 1.0], arms, gap: 0.0, law });
+                    contacts.push(Contact {
+                        bodies: (at(i, k), below),
+                        normal: [0.0, 0.0, 1.0],
+                        arms,
+                        gap: 0.0,
+                        law,
+                    });
                 }
             }
         }
     }
-    Scene::new(&vec![2.0; width * height], 0.07, &contacts, |_, t| [3.0 * (4.0 * t).sin(), 1.0 * (7.0 * t).sin(), -9.81])
+    Scene::new(&vec![2.0; width * height], 0.07, &contacts, |_, t| {
+        [3.0 * (4.0 * t).sin(), 1.0 * (7.0 * t).sin(), -9.81]
+    })
 }
 
 /// A block between two fingers that motors of limited force press together; it is shaken.
@@ -259,7 +322,9 @@ pub fn gripper() -> Scene {
             law: Law::Interval { lo: -0.2, hi: 0.2 },
         });
     }
-    let mut scene = Scene::new(&[0.5, 0.2, 0.2], 0.03, &contacts, |_, t| [0.0, 2.0 * (20.0 * t).sin(), -9.81 + 3.0 * (12.0 * t).sin()]);
+    let mut scene = Scene::new(&[0.5, 0.2, 0.2], 0.03, &contacts, |_, t| {
+        [0.0, 2.0 * (20.0 * t).sin(), -9.81 + 3.0 * (12.0 * t).sin()]
+    });
     // The motors want to close at 0.1 m/s; guides hold the fingers in all other directions.
     for k in 0..scene.problem.laws.len() {
         if matches!(scene.problem.laws[k], Law::Interval { .. }) {

@@ -1,18 +1,23 @@
 //! `signorini bench psor`: what a sweep costs, and how many it takes.
 //!
-//! * Speed (default): nanoseconds per frictional contact and sweep on packings of growing size, beside a triad
-//!   `a ← b + s c` over as many bytes as a sweep must move, in the same run; the same with extrapolation, under Coulomb's law (exact local
-//!   solutions), and with bodies that are not round; what keeping the best iterate costs of an extrapolated sweep; two threads against one; the
-//!   bits of one, two and three threads.
-//! * `--corpus DIR`: sweeps to relative energy errors 1e-4, 1e-6, 1e-8 on every problem with velocities (cone law),
-//!   and to Siconos' relative error 1e-8 on every reduced one (its own law), with performance profiles.
+//! * Speed (default): nanoseconds per frictional contact and sweep on packings of growing size,
+//!   beside a triad `a ← b + s c` over as many bytes as a sweep must move, in the same run; the
+//!   same with extrapolation, under Coulomb's law (exact local solutions), and with bodies that are
+//!   not round; what keeping the best iterate costs of an extrapolated sweep; two threads against
+//!   one; the bits of one, two and three threads.
+//! * `--corpus DIR`: sweeps to relative energy errors 1e-4, 1e-6, 1e-8 on every problem with
+//!   velocities (cone law), and to Siconos' relative error 1e-8 on every reduced one (its own law),
+//!   with performance profiles.
 
 use super::packing::packing;
 use super::sweeps;
 use indicatif::ProgressBar;
 use serde::Serialize;
 use signorini::problem::{Law, Problem, Solution, Tolerance};
-use signorini::solve::psor::{Acceleration, BYTES_OF_BEST, BYTES_PER_BODY, BYTES_PER_CONTACT, BYTES_PER_ROUND_CONTACT, Psor, Settings};
+use signorini::solve::psor::{
+    Acceleration, BYTES_OF_BEST, BYTES_PER_BODY, BYTES_PER_CONTACT, BYTES_PER_ROUND_CONTACT, Psor,
+    Settings,
+};
 use signorini::solve::{Report, Solver, StoppingCriteria};
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -44,9 +49,10 @@ const SIZES: [usize; 6] = [1_000, 5_000, 11_000, 17_000, 50_000, 100_000];
 /// Sizes that `triad_ratio` is the worst of.
 const MIDDLE: std::ops::RangeInclusive<usize> = 4_500..=17_500;
 
-/// Rounds over all sizes of sweeps, on one thread and two, and triads. The best of each counts, because anything else on the machine only adds
-/// to it; ratios are those of the best. (Medians of the ratios within each round say how busy the neighbours on a shared machine were; rounds
-/// over all sizes, so that no size is measured within one bad moment.)
+/// Rounds over all sizes of sweeps, on one thread and two, and triads. The best of each counts,
+/// because anything else on the machine only adds to it; ratios are those of the best. (Medians of
+/// the ratios within each round say how busy the neighbours on a shared machine were; rounds over
+/// all sizes, so that no size is measured within one bad moment.)
 const ROUNDS: usize = 15;
 
 #[derive(Serialize)]
@@ -63,10 +69,11 @@ struct Size {
     ns_per_contact_sweep: f64,
     ns_per_contact_sweep_accelerated: f64,
     ns_per_contact_sweep_coulomb: f64,
-    /// Bodies that are not round: frames and arms take more arithmetic then, and begin to pay later.
+    /// Bodies that are not round: frames and arms take more arithmetic then, and begin to pay
+    /// later.
     ns_per_contact_sweep_general: f64,
-    /// A copy of the reactions, in per cent of an extrapolated sweep: what keeping the best iterate costs at most, because the sweep writes them
-    /// twice while they are at hand.
+    /// A copy of the reactions, in per cent of an extrapolated sweep: what keeping the best iterate
+    /// costs at most, because the sweep writes them twice while they are at hand.
     tracking_percent: f64,
     ns_per_contact_triad: f64,
     /// Sweep over triad and one thread over two.
@@ -86,7 +93,12 @@ pub fn run(arguments: &Arguments) -> ExitCode {
 }
 
 fn speed(arguments: &Arguments) {
-    let mut out = Speed { contacts: Vec::new(), triad_ratio: 0.0, threads2_speedup: f64::INFINITY, bit_identical: true };
+    let mut out = Speed {
+        contacts: Vec::new(),
+        triad_ratio: 0.0,
+        threads2_speedup: f64::INFINITY,
+        bit_identical: true,
+    };
     let mut cases: Vec<Case> = SIZES.into_iter().map(Case::new).collect();
     let bar = ProgressBar::new(ROUNDS as u64);
     for round in 0..ROUNDS {
@@ -97,7 +109,15 @@ fn speed(arguments: &Arguments) {
     if !arguments.json {
         println!(
             "{:>8}  {:>10}  {:>6}  {:>6}  {:>14}  {:>8}  {:>8}  {:>9}  {:>11}",
-            "contacts", "ns/contact", "triad", "ratio", "with extrapol.", "tracking", "coulomb", "not round", "two threads"
+            "contacts",
+            "ns/contact",
+            "triad",
+            "ratio",
+            "with extrapol.",
+            "tracking",
+            "coulomb",
+            "not round",
+            "two threads"
         );
     }
     for row in cases.iter().map(Case::size) {
@@ -109,7 +129,8 @@ fn speed(arguments: &Arguments) {
         }
         if !arguments.json {
             println!(
-                "{:>8}  {:>10.1}  {:>6.1}  {:>6.2}  {:>14.1}  {:>6.1} %  {:>8.1}  {:>9.1}  {:>11.2}",
+                "{:>8}  {:>10.1}  {:>6.1}  {:>6.2}  {:>14.1}  {:>6.1} %  {:>8.1}  {:>9.1}  \
+                    {:>11.2}",
                 row.n,
                 row.ns_per_contact_sweep,
                 row.ns_per_contact_triad,
@@ -124,23 +145,33 @@ fn speed(arguments: &Arguments) {
         out.contacts.push(row);
     }
     let problem = packing(17_000, 2);
-    let bits = |threads: usize| -> Vec<u64> { timed(&problem, Acceleration::Auto, threads, 30).1.r.iter().map(|r| r.to_bits()).collect() };
+    let bits = |threads: usize| -> Vec<u64> {
+        timed(&problem, Acceleration::Auto, threads, 30).1.r.iter().map(|r| r.to_bits()).collect()
+    };
     let one = bits(1);
     out.bit_identical = [2, 3].into_iter().all(|threads| bits(threads) == one);
     if arguments.json {
         println!("{}", serde_json::to_string(&out).expect("plain data can be written"));
     } else {
         println!(
-            "\nbytes per sweep: {BYTES_PER_CONTACT} (beyond the cache {BYTES_PER_ROUND_CONTACT}: spheres as frames and arms) and {BYTES_OF_BEST} (the best \
+            "\nbytes per sweep: {BYTES_PER_CONTACT} (beyond the cache {BYTES_PER_ROUND_CONTACT}: \
+                spheres as frames and arms) and {BYTES_OF_BEST} (the best \
              iterate) for each contact, {BYTES_PER_BODY} for each body"
         );
         println!("sweep over triad, 5,000 to 17,000 contacts: {:.2} at most", out.triad_ratio);
-        println!("two threads over one, from 10,000 contacts: {:.2} at least", out.threads2_speedup);
-        println!("bits of 1, 2 and 3 threads: {}", if out.bit_identical { "identical" } else { "DIFFERENT" });
+        println!(
+            "two threads over one, from 10,000 contacts: {:.2} at least",
+            out.threads2_speedup
+        );
+        println!(
+            "bits of 1, 2 and 3 threads: {}",
+            if out.bit_identical { "identical" } else { "DIFFERENT" }
+        );
     }
 }
 
-/// A packing, the same under Coulomb's law, and of bodies that are not round; the vectors of its triad.
+/// A packing, the same under Coulomb's law, and of bodies that are not round; the vectors of its
+/// triad.
 struct Case {
     problem: Problem,
     rubbing: Problem,
@@ -164,21 +195,33 @@ impl Case {
     fn new(size: usize) -> Case {
         let problem = packing(size, 1);
         let mut rubbing = problem.clone();
-        rubbing.laws.iter_mut().for_each(|law| *law = Law::Coulomb { mu: law.friction().unwrap_or(0.0), rows: 3 });
+        rubbing
+            .laws
+            .iter_mut()
+            .for_each(|law| *law = Law::Coulomb { mu: law.friction().unwrap_or(0.0), rows: 3 });
         let mut long = problem.clone();
         long.H.values.iter_mut().skip(3).step_by(6).for_each(|inertia| *inertia *= 0.7);
         let contacts = problem.laws.len();
-        let bytes = contacts * (Settings::default().bytes_per_contact(contacts) + BYTES_OF_BEST) + problem.n() / 6 * BYTES_PER_BODY;
+        let bytes = contacts * (Settings::default().bytes_per_contact(contacts) + BYTES_OF_BEST)
+            + problem.n() / 6 * BYTES_PER_BODY;
         let triad = [0.0, 1.0, 2.0].map(|x| vec![x; bytes / 24]);
         let [sweep, shared, accelerated, coulomb, general] = [f64::INFINITY; 5];
-        Case { problem, rubbing, long, triad, best: Best { sweep, shared, triad: f64::INFINITY, accelerated, coulomb, general } }
+        Case {
+            problem,
+            rubbing,
+            long,
+            triad,
+            best: Best { sweep, shared, triad: f64::INFINITY, accelerated, coulomb, general },
+        }
     }
 
     /// Measures everything once more.
     fn measure(&mut self, round: usize) {
         let Case { problem, rubbing, long, triad: [a, b, c], best } = self;
         let count = (3_000_000 / problem.laws.len() as u64).clamp(40, 600);
-        let sweeps = |problem: &Problem, acceleration, threads, count| least(&timed(problem, acceleration, threads, count).0);
+        let sweeps = |problem: &Problem, acceleration, threads, count| {
+            least(&timed(problem, acceleration, threads, count).0)
+        };
         best.sweep = best.sweep.min(sweeps(problem, Acceleration::None, 1, count));
         best.triad = best.triad.min(triad_seconds(a, b, c, round));
         best.shared = best.shared.min(sweeps(problem, Acceleration::None, 2, count));
@@ -207,14 +250,24 @@ impl Case {
 }
 
 /// `count` sweeps with their history, and where they end.
-fn timed(problem: &Problem, acceleration: Acceleration, threads: usize, count: u64) -> (Report, Solution) {
+fn timed(
+    problem: &Problem,
+    acceleration: Acceleration,
+    threads: usize,
+    count: u64,
+) -> (Report, Solution) {
     // A tolerance that nothing meets: the error is not judged between sweeps.
     let tolerance = Tolerance { relative: 0.0, velocity: 0.0, bound: None };
     let stop = StoppingCriteria { tolerance, work: Some(count), history: true, deadline: None };
     let settings = Settings { acceleration, stop, ..Settings::default() };
     let mut solution = Solution::zero(problem.n(), problem.rows());
-    let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().expect("threads can be started");
-    let report = pool.install(|| Psor::new(settings).solve(problem, &mut solution)).expect("a packing is a valid problem");
+    let pool = rayon::ThreadPoolBuilder::new()
+        .num_threads(threads)
+        .build()
+        .expect("threads can be started");
+    let report = pool
+        .install(|| Psor::new(settings).solve(problem, &mut solution))
+        .expect("a packing is a valid problem");
     (report, solution)
 }
 

@@ -1,10 +1,12 @@
-//! Small scenes built directly as problems: spheres in a cylinder, one ball, one brick, stacks on guides.
+//! Small scenes built directly as problems: spheres in a cylinder, one ball, one brick, stacks on
+//! guides.
 //!
 //! ```text
 //!   k = M v + h f,   contact: w_n = max(gap/h, −0.6 m/s), rows of J from the normal and two tangents
 //! ```
 //!
-//! Enough of a simulator to give a method the sequence of problems that a time stepping meets; no more.
+//! Enough of a simulator to give a method the sequence of problems that a time stepping meets; no
+//! more.
 
 use signorini::math::sparse::Csr;
 use signorini::problem::{Law, Problem, Rows, Solution};
@@ -30,13 +32,16 @@ pub struct Step {
 }
 
 impl Step {
-    /// The answer of an earlier step as a guess for this one: velocities as they are, reactions matched by key.
+    /// The answer of an earlier step as a guess for this one: velocities as they are, reactions
+    /// matched by key.
     pub fn guess(&self, before: &Step, solution: &Solution) -> Solution {
         let mut out = Solution { v: solution.v.clone(), r: vec![0.0; self.problem.rows()] };
-        let old: std::collections::HashMap<&Key, usize> = before.keys.iter().enumerate().map(|(k, key)| (key, k)).collect();
+        let old: std::collections::HashMap<&Key, usize> =
+            before.keys.iter().enumerate().map(|(k, key)| (key, k)).collect();
         for (k, key) in self.keys.iter().enumerate() {
             if let Some(&from) = old.get(key) {
-                let (to, from) = (self.problem.J.block(k).range(), before.problem.J.block(from).range());
+                let (to, from) =
+                    (self.problem.J.block(k).range(), before.problem.J.block(from).range());
                 out.r[to].copy_from_slice(&solution.r[from]);
             }
         }
@@ -88,7 +93,11 @@ impl Scene {
                 for j in -per_side / 2..=per_side / 2 {
                     let (x, y) = (pitch * f64::from(i), pitch * f64::from(j));
                     if x.hypot(y) < reach && positions.len() < count {
-                        positions.push([x + noise(), y + noise(), RADIUS * 1.1 + pitch * f64::from(layer) + noise()]);
+                        positions.push([
+                            x + noise(),
+                            y + noise(),
+                            RADIUS * 1.1 + pitch * f64::from(layer) + noise(),
+                        ]);
                     }
                 }
             }
@@ -127,7 +136,8 @@ impl Scene {
     pub fn step(&self, friction: f64) -> Step {
         let n = self.velocities.len();
         let (mass, inertia) = self.mass();
-        let diagonal: Vec<f64> = (0..n).map(|i| if i % 6 < 3 { mass } else { inertia[i % 3] }).collect();
+        let diagonal: Vec<f64> =
+            (0..n).map(|i| if i % 6 < 3 { mass } else { inertia[i % 3] }).collect();
         let fall = |i: usize| if i % 6 == 2 { -GRAVITY * self.h } else { 0.0 };
         let contacts = self.contacts();
         let mut rows = Rows::new(n);
@@ -137,11 +147,19 @@ impl Scene {
             rows.push(d, &columns, &values);
             w.push((contact.gap / self.h).max(-0.6));
             w.resize(rows.len(), 0.0);
-            laws.push(if friction > 0.0 { Law::Cone { mu: friction, rows: 3 } } else { Law::Unilateral });
+            laws.push(if friction > 0.0 {
+                Law::Cone { mu: friction, rows: 3 }
+            } else {
+                Law::Unilateral
+            });
             keys.push(contact.key);
         }
         let problem = Problem {
-            name: format!("{} bodies, {} contacts, mu {friction}", self.positions.len(), contacts.len()),
+            name: format!(
+                "{} bodies, {} contacts, mu {friction}",
+                self.positions.len(),
+                contacts.len()
+            ),
             k: (0..n).map(|i| diagonal[i] * (self.velocities[i] + fall(i))).collect(),
             H: Csr::diagonal(&diagonal),
             J: rows,
@@ -176,7 +194,12 @@ impl Scene {
             }
             Shape::Brick(half) => {
                 let mass = 8.0 * DENSITY * half[0] * half[1] * half[2];
-                (mass, std::array::from_fn(|i| mass / 3.0 * (half[(i + 1) % 3].powi(2) + half[(i + 2) % 3].powi(2))))
+                (
+                    mass,
+                    std::array::from_fn(|i| {
+                        mass / 3.0 * (half[(i + 1) % 3].powi(2) + half[(i + 2) % 3].powi(2))
+                    }),
+                )
             }
         }
     }
@@ -190,7 +213,12 @@ impl Scene {
                     let lever = [half[0] * sign(1), half[1] * sign(2), -half[2]];
                     let gap = p[2] - half[2];
                     if gap < self.margin {
-                        out.push(Contact { key: (i, None, corner), gap, normal: [0.0, 0.0, 1.0], levers: [lever, [0.0; 3]] });
+                        out.push(Contact {
+                            key: (i, None, corner),
+                            gap,
+                            normal: [0.0, 0.0, 1.0],
+                            levers: [lever, [0.0; 3]],
+                        });
                     }
                 }
                 continue;
@@ -198,12 +226,22 @@ impl Scene {
             let touching = |normal: [f64; 3]| normal.map(|x| -RADIUS * x);
             if p[2] - RADIUS < self.margin {
                 let normal = [0.0, 0.0, 1.0];
-                out.push(Contact { key: (i, None, 0), gap: p[2] - RADIUS, normal, levers: [touching(normal), [0.0; 3]] });
+                out.push(Contact {
+                    key: (i, None, 0),
+                    gap: p[2] - RADIUS,
+                    normal,
+                    levers: [touching(normal), [0.0; 3]],
+                });
             }
             let axis = p[0].hypot(p[1]);
             if CONTAINER - axis - RADIUS < self.margin && self.positions.len() > 1 {
                 let normal = [-p[0] / axis, -p[1] / axis, 0.0];
-                out.push(Contact { key: (i, None, 1), gap: CONTAINER - axis - RADIUS, normal, levers: [touching(normal), [0.0; 3]] });
+                out.push(Contact {
+                    key: (i, None, 1),
+                    gap: CONTAINER - axis - RADIUS,
+                    normal,
+                    levers: [touching(normal), [0.0; 3]],
+                });
             }
             for (j, q) in self.positions.iter().enumerate().skip(i + 1) {
                 let d: [f64; 3] = std::array::from_fn(|c| p[c] - q[c]);
@@ -212,7 +250,12 @@ impl Scene {
                     let length = square.sqrt();
                     let normal = d.map(|x| x / length);
                     let levers = [touching(normal), normal.map(|x| RADIUS * x)];
-                    out.push(Contact { key: (i, Some(j), 0), gap: length - 2.0 * RADIUS, normal, levers });
+                    out.push(Contact {
+                        key: (i, Some(j), 0),
+                        gap: length - 2.0 * RADIUS,
+                        normal,
+                        levers,
+                    });
                 }
             }
         }
@@ -250,7 +293,8 @@ fn cross(a: &[f64; 3], b: &[f64; 3]) -> [f64; 3] {
     [a[1] * b[2] - a[2] * b[1], a[2] * b[0] - a[0] * b[2], a[0] * b[1] - a[1] * b[0]]
 }
 
-/// Spheres of these masses (kg, from the bottom) on vertical guides, resting on each other: v = 0 is the answer.
+/// Spheres of these masses (kg, from the bottom) on vertical guides, resting on each other: v = 0
+/// is the answer.
 pub fn stack(masses: &[f64]) -> Problem {
     let n = masses.len();
     let mut diagonal = Vec::new();

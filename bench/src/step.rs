@@ -34,7 +34,9 @@ pub struct Arguments {
 
 /// Measures and prints.
 pub fn run(arguments: &Arguments) -> ExitCode {
-    let Ok(pool) = rayon::ThreadPoolBuilder::new().num_threads(arguments.threads.unwrap_or(0)).build() else {
+    let Ok(pool) =
+        rayon::ThreadPoolBuilder::new().num_threads(arguments.threads.unwrap_or(0)).build()
+    else {
         eprintln!("error: cannot start threads");
         return ExitCode::FAILURE;
     };
@@ -51,7 +53,10 @@ pub fn run(arguments: &Arguments) -> ExitCode {
     if arguments.json {
         println!("{:#}", Json::Array(rows));
     } else {
-        println!("scene                   bodies contacts   rows  collide assemble    solve  advance  [ms]  steps/s  worst error  hash");
+        println!(
+            "scene                   bodies contacts   rows  collide assemble    solve  advance  \
+                [ms]  steps/s  worst error  hash"
+        );
         rows.iter().for_each(print);
     }
     ExitCode::SUCCESS
@@ -90,10 +95,15 @@ fn measure(scene: &str, arguments: &Arguments) -> Result<Json, String> {
         let n = arguments.steps as f64;
         let Stages { collide, assemble, solve, advance } = stepper.stages;
         let row = json!({
-            "scene": name, "bodies": loaded.scene.bodies.len(), "contacts": contacts as f64 / n, "rows": rows as f64 / n,
-            "ms": {"collide": 1e3 * collide / n, "assemble": 1e3 * assemble / n, "solve": 1e3 * solve / n, "advance": 1e3 * advance / n},
-            "steps_per_s": n / wall, "worst_relative": worst, "accepted": accepted, "steps": arguments.steps,
-            "memory_mb": memory_mb(), "soft": {"analyses": stepper.schur().analyses, "factorizations": stepper.schur().factorizations, "factor_numbers": stepper.schur().factor_len()},
+            "scene": name, "bodies": loaded.scene.bodies.len(), "contacts": contacts as f64 / n,
+            "rows": rows as f64 / n,
+            "ms": {"collide": 1e3 * collide / n, "assemble": 1e3 * assemble / n,
+            "solve": 1e3 * solve / n, "advance": 1e3 * advance / n},
+            "steps_per_s": n / wall, "worst_relative": worst, "accepted": accepted,
+            "steps": arguments.steps,
+            "memory_mb": memory_mb(), "soft": {"analyses": stepper.schur().analyses,
+            "factorizations": stepper.schur().factorizations,
+            "factor_numbers": stepper.schur().factor_len()},
             "threads": rayon::current_num_threads(), "hash": format!("{:016x}", state.hash()),
         });
         if best.as_ref().is_none_or(|(quickest, _)| wall < *quickest) {

@@ -1,7 +1,9 @@
-//! `signorini bench symbolic`: operations and time of constrained accelerations, beside the published figures (SymbolicQR).
+//! `signorini bench symbolic`: operations and time of constrained accelerations, beside the
+//! published figures (SymbolicQR).
 //!
-//! Operations of R are counted as published: Givens rotations (dense: 3n²(m − n/3)); beside them stands the count of the method in use, reflections.
-//! Times are the best of several repeats on one thread; the dense twin shares the tape that evaluates G, u and f.
+//! Operations of R are counted as published: Givens rotations (dense: 3n²(m − n/3)); beside them
+//! stands the count of the method in use, reflections. Times are the best of several repeats on one
+//! thread; the dense twin shares the tape that evaluates G, u and f.
 
 use serde::Serialize;
 use signorini::mechanism::dense::Dense;
@@ -69,7 +71,8 @@ struct BackEnd {
     name: &'static str,
     us: f64,
     prepare_ms: f64,
-    /// Evaluations after which its time, preparation included, is less than that of the first; none if never.
+    /// Evaluations after which its time, preparation included, is less than that of the first; none
+    /// if never.
     pays_after: Option<f64>,
 }
 
@@ -121,17 +124,25 @@ fn figures(compilers: bool) -> Result<Figures, String> {
     let chain: Vec<ChainRow> = sizes.into_iter().map(chain_row).collect::<Result<_, _>>()?;
     let first = &chain[0];
     let last = &chain[chain.len() - 1];
-    let chain_exponent = (last.flops as f64 / first.flops as f64).ln() / (last.m as f64 / first.m as f64).ln();
+    let chain_exponent =
+        (last.flops as f64 / first.flops as f64).ln() / (last.m as f64 / first.m as f64).ln();
     let (mut simulation, manipulator, procedures) = manipulator()?;
-    let (backends, skipped) = backends(&mut simulation, (manipulator.us, manipulator.dense_us), compilers);
+    let (backends, skipped) =
+        backends(&mut simulation, (manipulator.us, manipulator.dense_us), compilers);
     Ok(Figures { chain, chain_exponent, manipulator, procedures, backends, skipped })
 }
 
 fn print(figures: &Figures) {
-    println!("double insulator chain: operations of R (Givens convention) and time of one evaluation");
-    println!("    m      A (rows x cols)    ours   paper      dense   reflections      us   dense us   ratio");
+    println!(
+        "double insulator chain: operations of R (Givens convention) and time of one evaluation"
+    );
+    println!(
+        "    m      A (rows x cols)    ours   paper      dense   reflections      us   dense us   \
+            ratio"
+    );
     for c in &figures.chain {
-        let optional = |x: Option<f64>, digits: usize| x.map_or("-".into(), |x| format!("{x:.digits$}"));
+        let optional =
+            |x: Option<f64>, digits: usize| x.map_or("-".into(), |x| format!("{x:.digits$}"));
         println!(
             "{:5} {:>12} x {:<6} {:7} {:>7} {:10.0} {:13} {:7.1} {:>10} {:>7}",
             c.m,
@@ -160,9 +171,13 @@ fn print(figures: &Figures) {
         "operations of R, all columns: {} (paper {}), dense {:.0}; by reflections {}",
         m.flops, m.paper_flops, m.dense_flops, m.reflections
     );
-    println!("operations of R, independent columns: {}; by reflections, as it is done: {}", m.independent_flops, m.independent_reflections);
     println!(
-        "one evaluation: {:.2} us, dense {:.2} us: {:.1} times (the paper compares whole simulations: 5.5)",
+        "operations of R, independent columns: {}; by reflections, as it is done: {}",
+        m.independent_flops, m.independent_reflections
+    );
+    println!(
+        "one evaluation: {:.2} us, dense {:.2} us: {:.1} times (the paper compares whole \
+            simulations: 5.5)",
         m.us, m.dense_us, m.speedup_vs_dense
     );
     println!(
@@ -175,7 +190,10 @@ fn print(figures: &Figures) {
     );
     println!("\nprocedure        flops      dense   constants   bytes");
     for p in &figures.procedures {
-        println!("{:14} {:7} {:10.0} {:11} {:7}", p.name, p.flops, p.dense_flops, p.constants, p.memory);
+        println!(
+            "{:14} {:7} {:10.0} {:11} {:7}",
+            p.name, p.flops, p.dense_flops, p.constants, p.memory
+        );
     }
     print_backends(&figures.backends, &figures.skipped);
 }
@@ -189,12 +207,14 @@ fn print_backends(backends: &[BackEnd], skipped: &[String]) {
     skipped.iter().for_each(|why| println!("not measured: {why}"));
     let Some(first) = backends.first() else { return };
     print!("in use: {}, ready in {:.1} ms", first.name, first.prepare_ms);
-    let faster = backends.iter().filter(|b| b.pays_after.is_some()).min_by(|a, b| a.us.total_cmp(&b.us));
+    let faster =
+        backends.iter().filter(|b| b.pays_after.is_some()).min_by(|a, b| a.us.total_cmp(&b.us));
     match faster.and_then(|b| b.pays_after.map(|n| (b, n))) {
         // Four evaluations a step of 10 ms.
         Some((b, n)) => {
             println!(
-                "; {} is {:.1} times faster and pays after {:.0} s of this motion: `signorini codegen`",
+                "; {} is {:.1} times faster and pays after {:.0} s of this motion: `signorini \
+                    codegen`",
                 b.name,
                 first.us / b.us,
                 n / 400.0
@@ -221,7 +241,8 @@ fn best(mut call: impl FnMut()) -> f64 {
 
 fn prepared(name: &str, set: &[String], settings: Option<Settings>) -> Result<Simulation, String> {
     let loaded = built_in(name, set).map_err(|f| f.to_string())?;
-    Simulation::new(&loaded.scene, settings.unwrap_or_else(|| loaded.acceleration_settings())).map_err(|e| e.to_string())
+    Simulation::new(&loaded.scene, settings.unwrap_or_else(|| loaded.acceleration_settings()))
+        .map_err(|e| e.to_string())
 }
 
 fn drives(simulation: &Simulation) -> Vec<f64> {
@@ -287,7 +308,11 @@ fn two_seconds(stabilised: bool) -> Result<(f64, f64, f64), String> {
         gap = gap.max(simulation.step(0.01).map_err(|e| e.to_string())?.left);
     }
     let end = simulation.energy();
-    Ok(((end.kinetic + end.potential - begin.kinetic - begin.potential - end.work).abs(), gap, seconds))
+    Ok((
+        (end.kinetic + end.potential - begin.kinetic - begin.potential - end.work).abs(),
+        gap,
+        seconds,
+    ))
 }
 
 fn manipulator() -> Result<(Simulation, Manipulator, Vec<ProcedureRow>), String> {
@@ -338,16 +363,24 @@ fn manipulator() -> Result<(Simulation, Manipulator, Vec<ProcedureRow>), String>
 }
 
 /// Every back end that this machine can run, the one in use first; and those that it cannot.
-fn backends(simulation: &mut Simulation, (us, dense_us): (f64, f64), compilers: bool) -> (Vec<BackEnd>, Vec<String>) {
+fn backends(
+    simulation: &mut Simulation,
+    (us, dense_us): (f64, f64),
+    compilers: bool,
+) -> (Vec<BackEnd>, Vec<String>) {
     let kept = simulation.basis.kept.clone();
     let mut equations = simulation.equations.clone();
     let prepare = 1e3 * best(|| drop(Program::new(&mut equations, &kept)));
     let dense = 1e3 * best(|| drop(Dense::new(&simulation.equations)));
-    let mut out =
-        vec![BackEnd::new("tape and flat lists", us, prepare), scalar_tape(simulation, &kept), BackEnd::new("dense twin", dense_us, dense)];
+    let mut out = vec![
+        BackEnd::new("tape and flat lists", us, prepare),
+        scalar_tape(simulation, &kept),
+        BackEnd::new("dense twin", dense_us, dense),
+    ];
     let mut skipped = Vec::new();
     for compiler in COMPILERS {
-        match if compilers { compiled(&compiler) } else { Err("left out by --no-compilers".into()) } {
+        match if compilers { compiled(&compiler) } else { Err("left out by --no-compilers".into()) }
+        {
             Ok(backend) => out.push(backend),
             Err(why) => skipped.push(format!("{}: {why}", compiler.name)),
         }
@@ -371,19 +404,45 @@ const COMPILERS: [Compiler; 3] = [
         name: "C99, cc -O2",
         emit: Language::C,
         program: "cc",
-        words: &["-std=c99", "-O2", "-DMANIPULATOR_SELF_TEST", "manipulator.c", "-lm", "-o", "program"],
+        words: &[
+            "-std=c99",
+            "-O2",
+            "-DMANIPULATOR_SELF_TEST",
+            "manipulator.c",
+            "-lm",
+            "-o",
+            "program",
+        ],
     },
     Compiler {
         name: "C99, cc -O1",
         emit: Language::C,
         program: "cc",
-        words: &["-std=c99", "-O1", "-DMANIPULATOR_SELF_TEST", "manipulator.c", "-lm", "-o", "program"],
+        words: &[
+            "-std=c99",
+            "-O1",
+            "-DMANIPULATOR_SELF_TEST",
+            "manipulator.c",
+            "-lm",
+            "-o",
+            "program",
+        ],
     },
     Compiler {
         name: "Rust, rustc opt-level 1",
         emit: Language::Rust,
         program: "rustc",
-        words: &["--edition", "2021", "-C", "opt-level=1", "--cfg", "self_test", "manipulator.rs", "-o", "program"],
+        words: &[
+            "--edition",
+            "2021",
+            "-C",
+            "opt-level=1",
+            "--cfg",
+            "self_test",
+            "manipulator.rs",
+            "-o",
+            "program",
+        ],
     },
 ];
 
@@ -416,22 +475,32 @@ fn compiled(compiler: &Compiler) -> Result<BackEnd, String> {
 
 fn compiled_in(folder: &Path, compiler: &Compiler) -> Result<BackEnd, String> {
     let begin = Instant::now();
-    let source = source(&built_in("manipulator", &[]).map_err(|f| f.to_string())?, compiler.emit, 5)?;
+    let source =
+        source(&built_in("manipulator", &[]).map_err(|f| f.to_string())?, compiler.emit, 5)?;
     for (file, text) in &source.files {
         std::fs::write(folder.join(file), text).map_err(|e| format!("{file}: {e}"))?;
     }
     let built = Command::new(compiler.program).args(compiler.words).current_dir(folder).output();
-    let done = built.map_err(|e| format!("no compiler `{}` on the path ({e})", compiler.program))?;
+    let done =
+        built.map_err(|e| format!("no compiler `{}` on the path ({e})", compiler.program))?;
     if !done.status.success() {
         let said = String::from_utf8_lossy(&done.stderr).into_owned();
-        return Err(format!("`{}` refused it: {}", compiler.program, said.lines().next().unwrap_or("without a word")));
+        return Err(format!(
+            "`{}` refused it: {}",
+            compiler.program,
+            said.lines().next().unwrap_or("without a word")
+        ));
     }
     let prepare_ms = 1e3 * begin.elapsed().as_secs_f64();
     let mut us = f64::INFINITY;
     for _ in 0..5 {
-        let output = Command::new(folder.join("program")).arg("5000").output().map_err(|e| e.to_string())?;
+        let output =
+            Command::new(folder.join("program")).arg("5000").output().map_err(|e| e.to_string())?;
         let text = String::from_utf8_lossy(&output.stdout).into_owned();
-        let said = text.lines().find(|l| l.contains(" us")).and_then(|l| l.split_whitespace().next()?.parse().ok());
+        let said = text
+            .lines()
+            .find(|l| l.contains(" us"))
+            .and_then(|l| l.split_whitespace().next()?.parse().ok());
         us = us.min(said.ok_or_else(|| format!("its self-test said: {}", text.trim()))?);
     }
     Ok(BackEnd::new(compiler.name, us, prepare_ms))

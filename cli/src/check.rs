@@ -1,4 +1,5 @@
-//! `signorini check SCENE`: the model doctor. Says what looks wrong before the first step, and what to do about it.
+//! `signorini check SCENE`: the model doctor. Says what looks wrong before the first step, and what
+//! to do about it.
 
 use crate::builtin;
 use crate::robot_options::RobotOptions;
@@ -31,9 +32,14 @@ pub struct Arguments {
     robot: RobotOptions,
 }
 
-/// Examines a scene: exit code 0 without errors (warnings or not), 1 with errors, 2 if the scene cannot be read.
+/// Examines a scene: exit code 0 without errors (warnings or not), 1 with errors, 2 if the scene
+/// cannot be read.
 pub fn run(arguments: &Arguments) -> ExitCode {
-    let loaded = match builtin::find_robot(&arguments.scene, &arguments.set, arguments.robot.choices().as_ref()) {
+    let loaded = match builtin::find_robot(
+        &arguments.scene,
+        &arguments.set,
+        arguments.robot.choices().as_ref(),
+    ) {
         Ok(loaded) => loaded,
         Err(message) => {
             if arguments.json {
@@ -50,7 +56,11 @@ pub fn run(arguments: &Arguments) -> ExitCode {
     } else {
         print!("{}", text(&loaded.scene, &mobility, &findings));
     }
-    if findings.iter().any(|f| f.severity == Severity::Error) { ExitCode::FAILURE } else { ExitCode::SUCCESS }
+    if findings.iter().any(|f| f.severity == Severity::Error) {
+        ExitCode::FAILURE
+    } else {
+        ExitCode::SUCCESS
+    }
 }
 
 /// The report for a person.
@@ -69,21 +79,33 @@ pub fn text(scene: &Scene, mobility: &Mobility, findings: &[Finding]) -> String 
         out += &format!("  {}\n", mechanism(scene, m));
     }
     if mobility.mechanisms.len() > MAX_MECHANISMS_SHOWN {
-        out += &format!("  and {} more mechanisms (--json lists all)\n", mobility.mechanisms.len() - MAX_MECHANISMS_SHOWN);
+        out += &format!(
+            "  and {} more mechanisms (--json lists all)\n",
+            mobility.mechanisms.len() - MAX_MECHANISMS_SHOWN
+        );
     }
     if mobility.free_bodies > 0 {
-        out += &format!("  {} free {} with 6 each\n", mobility.free_bodies, plural(mobility.free_bodies, "body", "bodies"));
+        out += &format!(
+            "  {} free {} with 6 each\n",
+            mobility.free_bodies,
+            plural(mobility.free_bodies, "body", "bodies")
+        );
     }
     out += &grouped(findings);
     let count = |s: Severity| findings.iter().filter(|f| f.severity == s).count();
     let (errors, warnings) = (count(Severity::Error), count(Severity::Warning));
     out + &match (errors, warnings) {
         (0, 0) => "nothing wrong was found\n".to_string(),
-        _ => format!("{errors} {}, {warnings} {}\n", plural(errors, "error", "errors"), plural(warnings, "warning", "warnings")),
+        _ => format!(
+            "{errors} {}, {warnings} {}\n",
+            plural(errors, "error", "errors"),
+            plural(warnings, "warning", "warnings")
+        ),
     }
 }
 
-/// The findings; of many of one kind the first few, which are the worst, and how many more there are.
+/// The findings; of many of one kind the first few, which are the worst, and how many more there
+/// are.
 fn grouped(findings: &[Finding]) -> String {
     let mut groups: Vec<((Severity, &str), Vec<&Finding>)> = Vec::new();
     for finding in findings {
@@ -101,7 +123,8 @@ fn grouped(findings: &[Finding]) -> String {
             Severity::Note => "note",
         };
         let many = list.len() > MAX_FINDINGS_OF_KIND;
-        for f in list.iter().take(if many { FINDINGS_SHOWN_OF_MANY } else { MAX_FINDINGS_OF_KIND }) {
+        for f in list.iter().take(if many { FINDINGS_SHOWN_OF_MANY } else { MAX_FINDINGS_OF_KIND })
+        {
             out += &format!("{word} [{kind}] {}: {}\n    -> {}\n", f.subject, f.found, f.advice);
         }
         if many {
@@ -120,10 +143,21 @@ fn plural(n: usize, one: &'static str, many: &'static str) -> &'static str {
 }
 
 fn mechanism(scene: &Scene, m: &Mechanism) -> String {
-    let names: Vec<&str> = m.bodies.iter().take(4).map(|b| scene.bodies[b.index()].name.as_str()).collect();
-    let more = if m.bodies.len() > 4 { format!(" and {} more", m.bodies.len() - 4) } else { String::new() };
+    let names: Vec<&str> =
+        m.bodies.iter().take(4).map(|b| scene.bodies[b.index()].name.as_str()).collect();
+    let more = if m.bodies.len() > 4 {
+        format!(" and {} more", m.bodies.len() - 4)
+    } else {
+        String::new()
+    };
     let redundant = m.rows - m.rank;
-    let mut text = format!("{}{more}: {} free, {} of {} rows independent", names.join(", "), m.freedoms, m.rank, m.rows);
+    let mut text = format!(
+        "{}{more}: {} free, {} of {} rows independent",
+        names.join(", "),
+        m.freedoms,
+        m.rank,
+        m.rows
+    );
     if redundant > 0 {
         text += &format!(", {redundant} redundant");
     }
@@ -145,14 +179,17 @@ fn to_json(scene: &Scene, mobility: &Mobility, findings: &[Finding]) -> Json {
             json!({
                 "bodies": m.bodies.iter().map(|b| &scene.bodies[b.index()].name).collect::<Vec<_>>(),
                 "members": m.members.iter().map(name).collect::<Vec<_>>(),
-                "rows": m.rows, "rank": m.rank, "freedoms": m.freedoms, "freedoms_nearby": m.nearby, "driven": m.driven,
-                "redundant": m.redundant.iter().map(|r| json!({"name": name(&r.source), "rows": r.count, "of": r.of})).collect::<Vec<_>>(),
+                "rows": m.rows, "rank": m.rank, "freedoms": m.freedoms,
+                "freedoms_nearby": m.nearby, "driven": m.driven,
+                "redundant": m.redundant.iter().map(|r| json!({"name": name(&r.source),
+                "rows": r.count, "of": r.of})).collect::<Vec<_>>(),
                 "involved": m.involved.iter().map(name).collect::<Vec<_>>(),
             })
         })
         .collect();
     json!({
-        "readable": true, "scene": scene.name, "unknowns": mobility.unknowns, "freedoms": mobility.freedoms, "driven": mobility.driven,
+        "readable": true, "scene": scene.name, "unknowns": mobility.unknowns,
+        "freedoms": mobility.freedoms, "driven": mobility.driven,
         "free_bodies": mobility.free_bodies, "mechanisms": mechanisms, "findings": findings,
     })
 }

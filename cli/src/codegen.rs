@@ -1,4 +1,5 @@
-//! `signorini codegen SCENE --emit c|rust`: the accelerations of a mechanism as source code for a real-time target.
+//! `signorini codegen SCENE --emit c|rust`: the accelerations of a mechanism as source code for a
+//! real-time target.
 
 use crate::builtin;
 use clap::{Args, ValueEnum};
@@ -51,10 +52,12 @@ fn write(arguments: &Arguments) -> Result<(), String> {
     let loaded = builtin::find(&arguments.scene, &arguments.set)?;
     let language = if arguments.emit == Emit::C { Language::C } else { Language::Rust };
     let source = source(&loaded, language, arguments.cases)?;
-    std::fs::create_dir_all(&arguments.out).map_err(|e| format!("error: cannot make {}: {e}", arguments.out.display()))?;
+    std::fs::create_dir_all(&arguments.out)
+        .map_err(|e| format!("error: cannot make {}: {e}", arguments.out.display()))?;
     for (name, text) in &source.files {
         let path = arguments.out.join(name);
-        write_whole(&path, text.as_bytes()).map_err(|e| format!("error: cannot write {}: {e}", path.display()))?;
+        write_whole(&path, text.as_bytes())
+            .map_err(|e| format!("error: cannot write {}: {e}", path.display()))?;
         println!("{}", path.display());
     }
     Ok(())

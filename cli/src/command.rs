@@ -1,6 +1,9 @@
 //! The command line as a whole: its subcommands, and which function runs each.
 
-use crate::{check, codegen, compare, completions, convert, demo, picture, replay, run, schema, solve, sweep, view};
+use crate::{
+    check, codegen, compare, completions, convert, demo, picture, replay, run, schema, solve,
+    sweep, view,
+};
 use clap::{CommandFactory, Parser, Subcommand};
 use std::ffi::OsString;
 use std::process::ExitCode;
@@ -18,7 +21,8 @@ enum Command {
     Demo(demo::Arguments),
     /// Simulate a scene file; say how wrong every step was; check the facts it states.
     Run(run::Arguments),
-    /// Run a scene with many values of its parameters; what is done is kept, and `--task K` runs one of them for an array of jobs.
+    /// Run a scene with many values of its parameters; what is done is kept, and `--task K` runs
+    /// one of them for an array of jobs.
     Sweep(sweep::Arguments),
     /// Show a recorded run in the browser, growing while the run goes on; on 127.0.0.1 alone.
     View(view::Arguments),
@@ -28,7 +32,8 @@ enum Command {
     Compare(compare::Arguments),
     /// Write a recorded run as animated glTF (.glb) or as a report (.html).
     Export(view::Export),
-    /// Look a scene over before its first step: degrees of freedom, redundant joints, overlaps, units; what to do about each.
+    /// Look a scene over before its first step: degrees of freedom, redundant joints, overlaps,
+    /// units; what to do about each.
     Check(check::Arguments),
     /// Write a robot file (URDF, MJCF) as an editable scene.
     Convert(convert::Arguments),
@@ -51,7 +56,8 @@ enum Command {
     Bench(signorini_bench::Arguments),
 }
 
-/// Runs the program with these arguments, the first of which is its name; wrong use and `--help` end the process.
+/// Runs the program with these arguments, the first of which is its name; wrong use and `--help`
+/// end the process.
 pub fn main(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
     leave_quietly();
     match Arguments::parse_from(arguments).command {
@@ -69,14 +75,17 @@ pub fn main(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
         Command::Solve(arguments) => solve::run(&arguments),
         Command::Validate(arguments) => signorini_validate::run(&arguments),
         Command::Codegen(arguments) => codegen::run(&arguments),
-        Command::Completions(arguments) => completions::completions(&arguments, Arguments::command()),
+        Command::Completions(arguments) => {
+            completions::completions(&arguments, Arguments::command())
+        }
         Command::Man(arguments) => completions::man(&arguments, Arguments::command()),
         #[cfg(feature = "bench")]
         Command::Bench(arguments) => signorini_bench::run(&arguments),
     }
 }
 
-/// Who reads our output may stop reading (`signorini … | head`): that ends the program without a word, as it does with other tools.
+/// Who reads our output may stop reading (`signorini … | head`): that ends the program without a
+/// word, as it does with other tools.
 fn leave_quietly() {
     let usual = std::panic::take_hook();
     std::panic::set_hook(Box::new(move |info| {

@@ -1,4 +1,5 @@
-//! `signorini compare A B`: two recorded runs against each other, as a table and as one page of overlaid plots.
+//! `signorini compare A B`: two recorded runs against each other, as a table and as one page of
+//! overlaid plots.
 
 use crate::plot::{self, Series, series};
 use crate::record::Record;
@@ -51,13 +52,21 @@ fn compare(arguments: &Arguments) -> Result<(), String> {
     let open = |folder: &PathBuf| Record::open(folder).map_err(|e| e.to_string());
     let (mut a, mut b) = (open(&arguments.first)?, open(&arguments.second)?);
     for (folder, record) in [(&arguments.first, &a), (&arguments.second, &b)] {
-        let (steps, worst) = (record.steps.last().map_or(0.0, |s| s.step), record.steps.iter().map(|s| s.joule).fold(0.0, f32::max));
+        let (steps, worst) = (
+            record.steps.last().map_or(0.0, |s| s.step),
+            record.steps.iter().map(|s| s.joule).fold(0.0, f32::max),
+        );
         let hash = record.tail.as_ref().and_then(|t| t["hash"].as_str()).unwrap_or("-");
         let times = record.times();
         let end = times.last().copied().unwrap_or(0.0);
-        println!("{}: {}  t={end:.4} s  {steps} steps  worst step {worst:.1e} J  state {hash}", folder.display(), record.head.name);
+        println!(
+            "{}: {}  t={end:.4} s  {steps} steps  worst step {worst:.1e} J  state {hash}",
+            folder.display(),
+            record.head.name
+        );
     }
-    let given: Vec<String> = arguments.plot.iter().flat_map(|p| p.split(',')).map(|n| n.trim().to_string()).collect();
+    let given: Vec<String> =
+        arguments.plot.iter().flat_map(|p| p.split(',')).map(|n| n.trim().to_string()).collect();
     let names = if given.is_empty() { common(&a, &b) } else { given };
     let mut list = Vec::new();
     for name in &names {
@@ -71,24 +80,30 @@ fn compare(arguments: &Arguments) -> Result<(), String> {
     }
     println!("{:<28} {:>14} {:>12} {:>14}", "quantity", "apart at most", "at t", "at the end");
     for one in list.iter().take(if arguments.plot.is_some() { usize::MAX } else { ROWS }) {
-        println!("{:<28} {:>10.3e} {:<4}{:>10.4} s {:>10.3e} {:<4}", one.name, one.largest, one.unit, one.time, one.last, one.unit);
+        println!(
+            "{:<28} {:>10.3e} {:<4}{:>10.4} s {:>10.3e} {:<4}",
+            one.name, one.largest, one.unit, one.time, one.last, one.unit
+        );
     }
     let Some(output) = &arguments.output else { return Ok(()) };
     let most = if arguments.plot.is_some() { usize::MAX } else { PLOTS };
     let page = page(arguments, &list[..list.len().min(most)]);
-    write_whole(output, page.as_bytes()).map_err(|e| format!("cannot write {}: {e}", output.display()))?;
+    write_whole(output, page.as_bytes())
+        .map_err(|e| format!("cannot write {}: {e}", output.display()))?;
     eprintln!("{}", output.display());
     Ok(())
 }
 
 /// The quantities that both runs have: places of bodies, and channels.
 fn common(a: &Record, b: &Record) -> Vec<String> {
-    let moving =
-        |record: &Record| -> Vec<String> { record.head.moving.iter().map(|&i| record.head.bodies[i as usize].name.clone()).collect() };
+    let moving = |record: &Record| -> Vec<String> {
+        record.head.moving.iter().map(|&i| record.head.bodies[i as usize].name.clone()).collect()
+    };
     let others = moving(b);
     let bodies = moving(a).into_iter().filter(|n| others.contains(n)).take(200);
     let places = bodies.flat_map(|n| ["x", "y", "z"].map(|axis| format!("{n}.{axis}")));
-    let channels = a.head.channels.iter().filter(|c| b.head.channels.contains(c)).map(|c| c.name.clone());
+    let channels =
+        a.head.channels.iter().filter(|c| b.head.channels.contains(c)).map(|c| c.name.clone());
     places.chain(channels).collect()
 }
 
@@ -120,9 +135,13 @@ fn at(points: &[(f64, f64)], t: f64) -> Option<f64> {
 
 fn page(arguments: &Arguments, list: &[Apart]) -> String {
     let plain = |text: String| text.replace('&', "&amp;").replace('<', "&lt;");
-    let (first, second) = (plain(arguments.first.display().to_string()), plain(arguments.second.display().to_string()));
+    let (first, second) = (
+        plain(arguments.first.display().to_string()),
+        plain(arguments.second.display().to_string()),
+    );
     let mut out = format!(
-        "<!doctype html><meta charset=\"utf-8\"><title>{first} and {second}</title>\n<style>body{{font:14px system-ui,sans-serif;\
+        "<!doctype html><meta charset=\"utf-8\"><title>{first} and \
+            {second}</title>\n<style>body{{font:14px system-ui,sans-serif;\
          margin:2rem auto;max-width:980px;color:#2a3038}}</style>\n<h1>{first} and {second}</h1>\n"
     );
     for one in list {
@@ -139,7 +158,10 @@ mod tests {
     #[test]
     fn a_series_is_read_between_its_points() {
         let points = [(0.0, 1.0), (1.0, 3.0), (3.0, 3.0)];
-        assert_eq!((at(&points, 0.0), at(&points, 0.5), at(&points, 2.0), at(&points, 3.0)), (Some(1.0), Some(2.0), Some(3.0), Some(3.0)));
+        assert_eq!(
+            (at(&points, 0.0), at(&points, 0.5), at(&points, 2.0), at(&points, 3.0)),
+            (Some(1.0), Some(2.0), Some(3.0), Some(3.0))
+        );
         assert_eq!((at(&points, -0.1), at(&points, 3.1)), (None, None));
     }
 }

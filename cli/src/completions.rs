@@ -1,4 +1,5 @@
-//! `signorini completions` and `signorini man`: what a shell and `man` know of the command line, made from the description that `--help` prints.
+//! `signorini completions` and `signorini man`: what a shell and `man` know of the command line,
+//! made from the description that `--help` prints.
 
 use clap::Command;
 use clap_complete::Shell;
@@ -18,7 +19,8 @@ pub struct Completions {
 #[derive(clap::Args)]
 #[command(after_help = MAN_EXAMPLES)]
 pub struct Man {
-    /// The folder that the pages are written to, one for each subcommand; without it the first page is printed.
+    /// The folder that the pages are written to, one for each subcommand; without it the first page
+    /// is printed.
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
 }
@@ -61,7 +63,8 @@ pub fn man(arguments: &Man, command: Command) -> ExitCode {
 fn pages(folder: &Path, mut command: Command) -> io::Result<usize> {
     std::fs::create_dir_all(folder)?;
     command.build();
-    let subcommands: Vec<Command> = command.get_subcommands().filter(|c| c.get_name() != "help").cloned().collect();
+    let subcommands: Vec<Command> =
+        command.get_subcommands().filter(|c| c.get_name() != "help").cloned().collect();
     for sub in &subcommands {
         page(folder, &format!("signorini-{}", sub.get_name()), sub.clone())?;
     }

@@ -36,9 +36,13 @@ pub fn run(arguments: &Arguments) -> ExitCode {
         Err(e) => return wrong(format!("error: cannot read {name}: {e}")),
     };
     if arguments.scene.exists() && !arguments.force {
-        return wrong(format!("error: {} exists already: choose another name, or add --force", arguments.scene.display()));
+        return wrong(format!(
+            "error: {} exists already: choose another name, or add --force",
+            arguments.scene.display()
+        ));
     }
-    match robot::convert(&name, text, &read_text, &arguments.options.choices().unwrap_or_default()) {
+    match robot::convert(&name, text, &read_text, &arguments.options.choices().unwrap_or_default())
+    {
         Ok(converted) => {
             converted.notes.iter().for_each(|note| eprintln!("note: {note}"));
             match write_whole(&arguments.scene, converted.text.as_bytes()) {
@@ -47,9 +51,17 @@ pub fn run(arguments: &Arguments) -> ExitCode {
             }
         }
         Err(failed) => {
-            let sources = failed.sources.into_iter().map(|(name, text)| Source { name, text }).collect();
-            let fault = |f: robot::Fault| Fault { span: Span::new(f.file, f.range), message: f.message, wanted: f.wanted };
-            wrong(Faults::new(Sources(sources), failed.faults.into_iter().map(fault).collect()).to_string())
+            let sources =
+                failed.sources.into_iter().map(|(name, text)| Source { name, text }).collect();
+            let fault = |f: robot::Fault| Fault {
+                span: Span::new(f.file, f.range),
+                message: f.message,
+                wanted: f.wanted,
+            };
+            wrong(
+                Faults::new(Sources(sources), failed.faults.into_iter().map(fault).collect())
+                    .to_string(),
+            )
         }
     }
 }

@@ -47,7 +47,11 @@ pub fn run(arguments: &Arguments) -> ExitCode {
 fn list() {
     let width = SCENES.iter().map(|(name, _)| name.len()).max().unwrap_or(0);
     for (name, text) in SCENES {
-        let about = text.lines().find_map(|line| line.strip_prefix("about = ")).unwrap_or("").trim_matches('"');
+        let about = text
+            .lines()
+            .find_map(|line| line.strip_prefix("about = "))
+            .unwrap_or("")
+            .trim_matches('"');
         eprintln!("{name:width$}  {about}");
     }
     eprintln!("\nsignorini demo {FIRST}");

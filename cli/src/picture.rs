@@ -1,6 +1,7 @@
 //! `signorini picture DIR`: pictures, animations and plots of a recorded run, without a display.
 //!
-//! The name of the file says what is made: `.png` a picture, `.gif` an animation; with `--plot`, `.svg` or `.png` a plot.
+//! The name of the file says what is made: `.png` a picture, `.gif` an animation; with `--plot`,
+//! `.svg` or `.png` a plot.
 
 use crate::plot;
 use crate::progress::Progress;
@@ -24,8 +25,8 @@ pub struct Arguments {
     /// Which moment, s; the last one without this.
     #[arg(long = "t", value_name = "SECONDS")]
     pub time: Option<f64>,
-    /// A plot instead of a picture: error, energy, iterations, or quantities by name: "crate.x, crate.speed", sensors, "knee.angle",
-    /// "lift.effort", contact forces "left/part.force".
+    /// A plot instead of a picture: error, energy, iterations, or quantities by name: "crate.x,
+    /// crate.speed", sensors, "knee.angle", "lift.effort", contact forces "left/part.force".
     #[arg(long, value_name = "WHAT")]
     pub plot: Option<String>,
     /// Bars between the bodies of every contact, as thick as its force is strong: force chains.
@@ -57,7 +58,14 @@ pub struct Arguments {
 impl Arguments {
     fn drawing(&self) -> Drawing {
         let view = View { from: self.from, at: self.look_at, zoom: self.zoom };
-        Drawing { forces: self.forces, size: self.size, fps: self.fps, slower: self.slower, chains: self.chains, view }
+        Drawing {
+            forces: self.forces,
+            size: self.size,
+            fps: self.fps,
+            slower: self.slower,
+            chains: self.chains,
+            view,
+        }
     }
 }
 
@@ -74,7 +82,8 @@ pub fn run(arguments: &Arguments) -> ExitCode {
 
 fn make(arguments: &Arguments) -> Result<(), String> {
     let mut record = Record::open(&arguments.folder).map_err(|e| e.to_string())?;
-    let extension = arguments.output.extension().unwrap_or_default().to_string_lossy().to_lowercase();
+    let extension =
+        arguments.output.extension().unwrap_or_default().to_string_lossy().to_lowercase();
     if !(arguments.zoom > 0.0 && arguments.zoom.is_finite()) {
         return Err(format!("--zoom {}: wanted a number above 0", arguments.zoom));
     }
@@ -83,7 +92,10 @@ fn make(arguments: &Arguments) -> Result<(), String> {
         (Some(names), "png") => (png(&plotted(&mut record, names)?.image())?, String::new()),
         (None, "png") => {
             let at = moment(&mut record, arguments.time)?;
-            (png(&picture(&record.head, &at, &arguments.drawing()))?, format!(", t = {:.4} s", at.time))
+            (
+                png(&picture(&record.head, &at, &arguments.drawing()))?,
+                format!(", t = {:.4} s", at.time),
+            )
         }
         (None, "gif") => {
             let _progress = Progress::start("drawing pictures".into());
@@ -91,10 +103,14 @@ fn make(arguments: &Arguments) -> Result<(), String> {
         }
         (plot, _) => {
             let wanted = if plot.is_some() { ".svg or .png" } else { ".png or .gif" };
-            return Err(format!("{}: wanted a file that ends with {wanted}", arguments.output.display()));
+            return Err(format!(
+                "{}: wanted a file that ends with {wanted}",
+                arguments.output.display()
+            ));
         }
     };
-    write_whole(&arguments.output, &bytes).map_err(|e| format!("cannot write {}: {e}", arguments.output.display()))?;
+    write_whole(&arguments.output, &bytes)
+        .map_err(|e| format!("cannot write {}: {e}", arguments.output.display()))?;
     eprintln!("{} ({}{what})", arguments.output.display(), megabytes(bytes.len() as u64));
     Ok(())
 }
@@ -103,7 +119,8 @@ fn make(arguments: &Arguments) -> Result<(), String> {
 fn size(text: &str) -> Result<(usize, usize), String> {
     let wanted = "wanted WIDTHxHEIGHT, each from 16 to 4096";
     let (width, height) = text.split_once('x').ok_or(wanted)?;
-    let number = |t: &str| t.parse::<usize>().ok().filter(|n| (16..=4096).contains(n)).ok_or(wanted);
+    let number =
+        |t: &str| t.parse::<usize>().ok().filter(|n| (16..=4096).contains(n)).ok_or(wanted);
     Ok((number(width)?, number(height)?))
 }
 
@@ -119,7 +136,8 @@ fn plotted(record: &mut Record, names: &str) -> Result<plot::Plot, String> {
 
 /// `X,Y,Z`.
 fn vector(text: &str) -> Result<DVec3, String> {
-    let parts: Vec<Option<f64>> = text.split(',').map(|t| t.trim().parse::<f64>().ok().filter(|x| x.is_finite())).collect();
+    let parts: Vec<Option<f64>> =
+        text.split(',').map(|t| t.trim().parse::<f64>().ok().filter(|x| x.is_finite())).collect();
     match parts[..] {
         [Some(x), Some(y), Some(z)] => Ok(DVec3::new(x, y, z)),
         _ => Err("wanted three numbers: X,Y,Z".into()),

@@ -1,4 +1,5 @@
-//! A sign of life on stderr for work that takes longer than a second; silent unless stderr is a terminal.
+//! A sign of life on stderr for work that takes longer than a second; silent unless stderr is a
+//! terminal.
 
 use indicatif::{ProgressBar, ProgressDrawTarget};
 use std::io::IsTerminal;
@@ -22,7 +23,8 @@ impl Progress {
             if stopped.recv_timeout(Duration::from_secs(1)) != Err(RecvTimeoutError::Timeout) {
                 return;
             }
-            let bar = ProgressBar::with_draw_target(None, ProgressDrawTarget::stderr()).with_message(message);
+            let bar = ProgressBar::with_draw_target(None, ProgressDrawTarget::stderr())
+                .with_message(message);
             bar.enable_steady_tick(Duration::from_millis(120));
             let _ = stopped.recv();
             bar.finish_and_clear();
@@ -40,7 +42,8 @@ impl Drop for Progress {
     }
 }
 
-/// Lines on stderr where it is no terminal, so that a log of a long run shows that it moves: one every [`PAUSE`].
+/// Lines on stderr where it is no terminal, so that a log of a long run shows that it moves: one
+/// every [`PAUSE`].
 pub struct Lines {
     silent: bool,
     first: u64,
@@ -56,7 +59,13 @@ impl Lines {
     /// For a run of `steps` steps that begins with step `first`.
     pub fn new(first: u64, steps: u64) -> Lines {
         let now = std::time::Instant::now();
-        Lines { silent: std::io::IsTerminal::is_terminal(&std::io::stderr()), first, steps, begun: now, last: now }
+        Lines {
+            silent: std::io::IsTerminal::is_terminal(&std::io::stderr()),
+            first,
+            steps,
+            begun: now,
+            last: now,
+        }
     }
 
     /// After a step; says something if it is time.
@@ -68,6 +77,9 @@ impl Lines {
         self.last = std::time::Instant::now();
         let rate = (step - self.first) as f64 / self.begun.elapsed().as_secs_f64();
         let left = (self.steps - step.min(self.steps)) as f64 / rate.max(1e-9);
-        eprintln!("t = {time:.3} s  step {step} of {}  {rate:.0} steps/s  about {left:.0} s left", self.steps);
+        eprintln!(
+            "t = {time:.3} s  step {step} of {}  {rate:.0} steps/s  about {left:.0} s left",
+            self.steps
+        );
     }
 }

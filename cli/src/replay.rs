@@ -1,4 +1,5 @@
-//! `signorini replay FILE`: takes one step apart. Every solver solves it again; errors, work and differences stand side by side.
+//! `signorini replay FILE`: takes one step apart. Every solver solves it again; errors, work and
+//! differences stand side by side.
 
 use crate::solve;
 use crate::step_snapshot::{self, StepSnapshot};
@@ -53,7 +54,8 @@ pub fn run(arguments: &Arguments) -> ExitCode {
     };
     let number = |key: &str| head.verdict[key].as_f64().unwrap_or(f64::NAN);
     let line = format!(
-        "{} step {} (t = {} s, dt = {} s): {} by {} was wrong by {:.2e} J ({:.1e} of the energy scale, {})",
+        "{} step {} (t = {} s, dt = {} s): {} by {} was wrong by {:.2e} J ({:.1e} of the energy \
+            scale, {})",
         head.scene,
         head.step,
         head.time,
@@ -89,12 +91,14 @@ pub fn run(arguments: &Arguments) -> ExitCode {
 }
 
 fn read(path: &Path) -> Result<StepSnapshot, String> {
-    let bytes = signorini_files::bounded::bytes(path, signorini_files::bounded::PROBLEM).map_err(|e| format!("cannot be read: {e}"))?;
+    let bytes = signorini_files::bounded::bytes(path, signorini_files::bounded::PROBLEM)
+        .map_err(|e| format!("cannot be read: {e}"))?;
     match step_snapshot::read(&bytes) {
         Some(Ok((snapshot, _))) => Ok(snapshot),
         Some(Err(why)) => Err(why.to_string()),
         None => {
-            Err("no step snapshot: wanted a file that `run --keep-worst N` or `run --keep-step K` wrote (`signorini solve` takes problems)"
+            Err("no step snapshot: wanted a file that `run --keep-worst N` or `run --keep-step K` \
+                wrote (`signorini solve` takes problems)"
                 .into())
         }
     }

@@ -16,7 +16,9 @@ pub fn after(scene: &str, record: Option<&[u8]>, options: &Options) -> Option<u8
     };
     let stored = match (record, &options.out) {
         (Some(bytes), _) => Ok(bytes.to_vec()),
-        (None, Some(folder)) => Record::open(folder).map(|r| r.bytes().to_vec()).map_err(|e| e.to_string()),
+        (None, Some(folder)) => {
+            Record::open(folder).map(|r| r.bytes().to_vec()).map_err(|e| e.to_string())
+        }
         (None, None) => Err("a search for equilibrium is not recorded".into()),
     };
     match stored.and_then(|bytes| write(&path, &bytes, scene)) {

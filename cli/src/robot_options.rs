@@ -28,7 +28,8 @@ pub struct RobotOptions {
     #[arg(long, value_name = "X,Y,Z", value_parser = place, allow_hyphen_values = true)]
     #[serde(default)]
     pub at: Option<[f64; 3]>,
-    /// The value of a joint at the beginning: name=0.3 (rad or m), name="30 deg". May be given several times.
+    /// The value of a joint at the beginning: name=0.3 (rad or m), name="30 deg". May be given
+    /// several times.
     #[arg(long = "joint", value_name = "NAME=VALUE", value_parser = joint)]
     #[serde(default)]
     pub joints: Vec<(String, f64)>,
@@ -56,7 +57,11 @@ impl RobotOptions {
         if *self == RobotOptions::default() {
             return None;
         }
-        let value = |(name, x): &(String, f64)| JointValue { name: name.clone(), slide: Some(*x), angle: Some(*x) };
+        let value = |(name, x): &(String, f64)| JointValue {
+            name: name.clone(),
+            slide: Some(*x),
+            angle: Some(*x),
+        };
         Some(Choices {
             strict: self.strict,
             hold: self.hold,
@@ -86,8 +91,13 @@ impl Names for Nothing {
 
 fn number(text: &str) -> Result<f64, String> {
     let found = evaluate(text, &mut Nothing).map_err(|wrong| wrong.message)?;
-    let plain = [Dimension::NONE, Dimension::new(1, 0, 0, 0), Dimension::new(0, 0, 0, 1)].contains(&found.dimension);
-    if plain && found.value.is_finite() { Ok(found.value) } else { Err("wanted a number, a length or an angle".into()) }
+    let plain = [Dimension::NONE, Dimension::new(1, 0, 0, 0), Dimension::new(0, 0, 0, 1)]
+        .contains(&found.dimension);
+    if plain && found.value.is_finite() {
+        Ok(found.value)
+    } else {
+        Err("wanted a number, a length or an angle".into())
+    }
 }
 
 fn joint(text: &str) -> Result<(String, f64), String> {
@@ -96,6 +106,7 @@ fn joint(text: &str) -> Result<(String, f64), String> {
 }
 
 fn place(text: &str) -> Result<[f64; 3], String> {
-    let numbers: Vec<f64> = text.split([',', ' ']).filter(|w| !w.is_empty()).map(number).collect::<Result<_, _>>()?;
+    let numbers: Vec<f64> =
+        text.split([',', ' ']).filter(|w| !w.is_empty()).map(number).collect::<Result<_, _>>()?;
     numbers.try_into().map_err(|_| "wanted three numbers, x,y,z".to_string())
 }

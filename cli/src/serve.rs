@@ -1,10 +1,13 @@
-//! A small HTTP server for one reader on this computer: GET and MAX_HEADER_BYTES, one request per connection, nothing taken in but a short head.
+//! A small HTTP server for one reader on this computer: GET and MAX_HEADER_BYTES, one request per
+//! connection, nothing taken in but a short head.
 //!
-//! It believes no number that a client sends: the head of a request is bounded in bytes and in time, bodies are refused, answers
-//! are sent piece by piece with a deadline, and every connection has its own thread, of which there are few. A slow or silent client
-//! therefore holds one connection for a bounded time, and nobody else waits for it.
+//! It believes no number that a client sends: the head of a request is bounded in bytes and in
+//! time, bodies are refused, answers are sent piece by piece with a deadline, and every connection
+//! has its own thread, of which there are few. A slow or silent client therefore holds one
+//! connection for a bounded time, and nobody else waits for it.
 //!
-//! Pages from elsewhere cannot read through it: there must be exactly one `Host`, and it must name this computer.
+//! Pages from elsewhere cannot read through it: there must be exactly one `Host`, and it must name
+//! this computer.
 
 use std::io::{self, Read, Write};
 use std::net::{TcpListener, TcpStream};
@@ -57,7 +60,11 @@ impl Answer {
 
     /// A few words.
     pub fn words(status: u16, words: &str) -> Answer {
-        Answer { status, kind: "text/plain; charset=utf-8", body: Body::Bytes(words.as_bytes().to_vec()) }
+        Answer {
+            status,
+            kind: "text/plain; charset=utf-8",
+            body: Body::Bytes(words.as_bytes().to_vec()),
+        }
     }
 }
 
@@ -73,16 +80,21 @@ pub fn serve(listener: TcpListener, answer: impl Fn(&Request) -> Answer + Send +
         if open.fetch_add(1, Ordering::SeqCst) >= MAX_CONNECTIONS {
             open.fetch_sub(1, Ordering::SeqCst);
             let _ = stream.set_nonblocking(true);
-            let _ = (&stream).write_all(b"HTTP/1.1 503 Service Unavailable\r\nContent-Length: 0\r\nConnection: close\r\n\r\n");
+            let _ = (&stream).write_all(
+                b"HTTP/1.1 503 Service Unavailable\r\nContent-Length: \
+                0\r\nConnection: close\r\n\r\n",
+            );
             continue;
         }
         let (answer, leave) = (answer.clone(), Leave(open.clone()));
         // If no thread can be made the connection is closed, and counted as such.
-        let _ = std::thread::Builder::new().name("view".into()).stack_size(256 << 10).spawn(move || {
-            let _leave = leave;
-            // Whoever went away does not want the answer any more.
-            let _ = converse(&stream, answer.as_ref());
-        });
+        let _ = std::thread::Builder::new().name("view".into()).stack_size(256 << 10).spawn(
+            move || {
+                let _leave = leave;
+                // Whoever went away does not want the answer any more.
+                let _ = converse(&stream, answer.as_ref());
+            },
+        );
     }
 }
 
@@ -107,7 +119,9 @@ fn converse(stream: &TcpStream, answer: &dyn Fn(&Request) -> Answer) -> io::Resu
     let mut rest = [0; 1024];
     stream.set_read_timeout(Some(Duration::from_millis(200)))?;
     let begun = Instant::now();
-    while begun.elapsed() < Duration::from_secs(1) && matches!((&mut &*stream).read(&mut rest), Ok(1..)) {}
+    while begun.elapsed() < Duration::from_secs(1)
+        && matches!((&mut &*stream).read(&mut rest), Ok(1..))
+    {}
     Ok(())
 }
 
@@ -122,7 +136,9 @@ fn ask(mut stream: &TcpStream) -> io::Result<Result<Request, Answer>> {
         if head.len() >= MAX_HEADER_BYTES {
             return Ok(Err(Answer::words(431, "the request is too long")));
         }
-        let Some(left) = REQUEST_TIMEOUT.checked_sub(begun.elapsed()).filter(|left| !left.is_zero()) else {
+        let Some(left) =
+            REQUEST_TIMEOUT.checked_sub(begun.elapsed()).filter(|left| !left.is_zero())
+        else {
             return Ok(Err(Answer::words(408, "the request took too long")));
         };
         stream.set_read_timeout(Some(left))?;
@@ -131,7 +147,13 @@ fn ask(mut stream: &TcpStream) -> io::Result<Result<Request, Answer>> {
         match stream.read(&mut piece[..room]) {
             Ok(0) => return Err(io::ErrorKind::UnexpectedEof.into()),
             Ok(n) => head.extend_from_slice(&piece[..n]),
-            Err(e) if matches!(e.kind(), io::ErrorKind::WouldBlock | io::ErrorKind::TimedOut | io::ErrorKind::Interrupted) => {}
+            Err(e)
+                if matches!(
+                    e.kind(),
+                    io::ErrorKind::WouldBlock
+                        | io::ErrorKind::TimedOut
+                        | io::ErrorKind::Interrupted
+                ) => {}
             Err(e) => return Err(e),
         }
     }
@@ -141,11 +163,16 @@ fn ask(mut stream: &TcpStream) -> io::Result<Result<Request, Answer>> {
 fn parse(head: &[u8]) -> Result<Request, Answer> {
     let bad = |words: &str| Answer::words(400, words);
     let plain = head.iter().all(|b| matches!(b, b'\r' | b'\n' | b'\t' | b' '..=b'~'));
-    let text = std::str::from_utf8(head).ok().filter(|_| plain).ok_or_else(|| bad("the request is no plain text"))?;
+    let text = std::str::from_utf8(head)
+        .ok()
+        .filter(|_| plain)
+        .ok_or_else(|| bad("the request is no plain text"))?;
     let mut lines = text.split("\r\n");
     let line = lines.next().unwrap_or_default();
     let mut words = line.split(' ');
-    let (Some(method), Some(target), Some(version), None) = (words.next(), words.next(), words.next(), words.next()) else {
+    let (Some(method), Some(target), Some(version), None) =
+        (words.next(), words.next(), words.next(), words.next())
+    else {
         return Err(bad("wanted METHOD PATH VERSION"));
     };
     if !["HTTP/1.0", "HTTP/1.1"].contains(&version) || !target.starts_with('/') {
@@ -171,7 +198,9 @@ fn parse(head: &[u8]) -> Result<Request, Answer> {
         return Err(Answer::words(403, "this page is for 127.0.0.1 alone"));
     }
     match method {
-        "GET" | "MAX_HEADER_BYTES" => Ok(Request { target: target.into(), head: method == "MAX_HEADER_BYTES" }),
+        "GET" | "MAX_HEADER_BYTES" => {
+            Ok(Request { target: target.into(), head: method == "MAX_HEADER_BYTES" })
+        }
         _ => Err(Answer::words(405, "wanted GET")),
     }
 }
@@ -207,12 +236,16 @@ fn send(mut stream: &TcpStream, answer: Answer, head: bool) -> io::Result<()> {
         _ => "Bad Request",
     };
     let text = format!(
-        "HTTP/1.1 {status} {reason}\r\nContent-Type: {kind}\r\nContent-Length: {length}\r\nConnection: close\r\n\
-         Cache-Control: no-store\r\nX-Content-Type-Options: nosniff\r\nReferrer-Policy: no-referrer\r\n\
-         Cross-Origin-Resource-Policy: same-origin\r\nContent-Security-Policy: frame-ancestors 'none'\r\n\r\n"
+        "HTTP/1.1 {status} {reason}\r\nContent-Type: {kind}\r\nContent-Length: \
+            {length}\r\nConnection: close\r\n\
+         Cache-Control: no-store\r\nX-Content-Type-Options: nosniff\r\nReferrer-Policy: \
+         no-referrer\r\n\
+         Cross-Origin-Resource-Policy: same-origin\r\nContent-Security-Policy: frame-ancestors \
+         'none'\r\n\r\n"
     );
     stream.write_all(text.as_bytes())?;
-    let (begun, mut left, mut piece) = (Instant::now(), if head { 0 } else { length }, vec![0; 64 << 10]);
+    let (begun, mut left, mut piece) =
+        (Instant::now(), if head { 0 } else { length }, vec![0; 64 << 10]);
     while left > 0 {
         if begun.elapsed() > RESPONSE_TIMEOUT {
             return Err(io::ErrorKind::TimedOut.into());
@@ -241,7 +274,15 @@ mod tests {
         assert_eq!(status("GET / HTTP/1.1\r\nHost: 127.0.0.1:7878"), 200);
         assert_eq!(status("GET / HTTP/1.1\r\nhost: LOCALHOST"), 200);
         assert_eq!(status("MAX_HEADER_BYTES /record?from=3 HTTP/1.1\r\nHost: [::1]:80"), 200);
-        for host in ["example.com", "127.0.0.1.example.com", "127.0.0.1:80:90", "127.0.0.1@x", "localhost:x", "", "127.0.0.1, x"] {
+        for host in [
+            "example.com",
+            "127.0.0.1.example.com",
+            "127.0.0.1:80:90",
+            "127.0.0.1@x",
+            "localhost:x",
+            "",
+            "127.0.0.1, x",
+        ] {
             assert_eq!(status(&format!("GET / HTTP/1.1\r\nHost: {host}")), 403, "{host}");
         }
         assert_eq!(status("GET / HTTP/1.1"), 403);
@@ -252,9 +293,19 @@ mod tests {
     fn what_is_no_request_is_refused() {
         let host = "\r\nHost: 127.0.0.1";
         assert_eq!(status(&format!("POST / HTTP/1.1{host}")), 405);
-        assert_eq!(status(&format!("GET / HTTP/1.1{host}\r\nContent-Length: 99999999999999999999")), 413);
+        assert_eq!(
+            status(&format!("GET / HTTP/1.1{host}\r\nContent-Length: 99999999999999999999")),
+            413
+        );
         assert_eq!(status(&format!("GET / HTTP/1.1{host}\r\nTransfer-Encoding: chunked")), 413);
-        for bad in ["GET / HTTP/1.1 x", "GET  / HTTP/1.1", "GET /", "", "GET http://a/ HTTP/1.1", "GET / HTTP/2"] {
+        for bad in [
+            "GET / HTTP/1.1 x",
+            "GET  / HTTP/1.1",
+            "GET /",
+            "",
+            "GET http://a/ HTTP/1.1",
+            "GET / HTTP/2",
+        ] {
             assert_eq!(status(&format!("{bad}{host}")), 400, "{bad}");
         }
         assert_eq!(status(&format!("GET / HTTP/1.1{host}\r\n folded: x")), 400);

@@ -10,7 +10,9 @@ use signorini::problem::literature::{self, Literature, Thesis};
 use signorini::problem::{Law, PreparedProblem, Residual, Solution, Tolerance};
 use signorini::solve::certificate::{Certificate, Certifier, Standing};
 use signorini::solve::newton::{Branch, ContactStatus, Newton, Unique};
-use signorini::solve::{Counts, DynSolver, Method, Report, Status, StoppingCriteria, Unsupported, auto, newton, pivot};
+use signorini::solve::{
+    Counts, DynSolver, Method, Report, Status, StoppingCriteria, Unsupported, auto, newton, pivot,
+};
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -43,7 +45,8 @@ pub struct Arguments {
     /// Largest velocity that any row may be wrong by, m/s.
     #[arg(long, value_name = "M/S", default_value = "1e-6", value_parser = positive)]
     pub(crate) tol_velocity: f64,
-    /// Largest estimated energy of the velocity error, relative to the energy scale [default: the root of --tol].
+    /// Largest estimated energy of the velocity error, relative to the energy scale [default: the
+    /// root of --tol].
     #[arg(long, value_name = "RELATIVE", value_parser = positive)]
     pub(crate) tol_bound: Option<f64>,
     /// Most work, in the method's unit: sweeps, factorizations, pivots.
@@ -53,10 +56,11 @@ pub struct Arguments {
     #[arg(long, value_name = "MS")]
     pub(crate) deadline_ms: Option<u64>,
     /// Edges of the pyramid by which `pivot` replaces a friction cone of three rows.
-    #[arg(long, value_name = "N", default_value_t = pivot::Settings::default().facets as u64, value_parser = clap::value_parser!(u64).range(3..=1024))]
+    #[arg(long, value_name = "N", default_value_t = pivot::Settings::default().facets as u64,
+    value_parser = clap::value_parser!(u64).range(3..=1024))]
     pub(crate) facets: u64,
-    /// Certify the answer: upper and lower end of the energy of the velocity error, proved where the laws are convex. Costs about
-    /// as much as the solve.
+    /// Certify the answer: upper and lower end of the energy of the velocity error, proved where
+    /// the laws are convex. Costs about as much as the solve.
     #[arg(long)]
     pub(crate) certify: bool,
     /// Start from the guess in the file, or from its solution if it holds no guess.
@@ -92,7 +96,9 @@ pub(crate) fn solvers(name: &str) -> Result<Solvers, String> {
         return Ok(Solvers(Method::ALL.to_vec()));
     }
     let names: Vec<&str> = Method::ALL.iter().map(|m| m.name()).collect();
-    Method::named(name).map(|m| Solvers(vec![m])).ok_or_else(|| format!("wanted all or one of {}", names.join(", ")))
+    Method::named(name)
+        .map(|m| Solvers(vec![m]))
+        .ok_or_else(|| format!("wanted all or one of {}", names.join(", ")))
 }
 
 fn kind(name: &str) -> Result<Kind, String> {
@@ -142,7 +148,8 @@ impl Contacts {
         let unique = newton.unique();
         let blocks = newton.contacts().to_vec();
         let count = |branch: Branch| blocks.iter().filter(|block| block.branch == branch).count();
-        let nearest = (0..blocks.len()).min_by(|&a, &b| blocks[a].margin.total_cmp(&blocks[b].margin));
+        let nearest =
+            (0..blocks.len()).min_by(|&a, &b| blocks[a].margin.total_cmp(&blocks[b].margin));
         let (counts, notes) = (report.counts, report.remarks());
         Contacts {
             counts,
@@ -165,7 +172,11 @@ impl Contacts {
         };
         let nearest = self.nearest.map_or(String::new(), |k| {
             let row: usize = input.laws()[..k].iter().map(|law| law.rows()).sum();
-            format!("; nearest to a change is {} ({:.1e} of its size away)", input.row_name(row), self.blocks[k].margin)
+            format!(
+                "; nearest to a change is {} ({:.1e} of its size away)",
+                input.row_name(row),
+                self.blocks[k].margin
+            )
         });
         format!("{} open, {} stick, {} slip{nearest}; {unique}", self.open, self.stick, self.slip)
     }
@@ -177,7 +188,10 @@ pub fn run(arguments: &Arguments) -> ExitCode {
         return complain("--out takes one file and one solver");
     }
     if let Some(out) = arguments.out.as_ref().filter(|out| format_of(out).is_none()) {
-        return complain(&format!("--out {}: wanted a name that ends in .hdf5 or .json", out.display()));
+        return complain(&format!(
+            "--out {}: wanted a name that ends in .hdf5 or .json",
+            out.display()
+        ));
     }
     let mut printer = Printer::new(arguments);
     let (mut worst, mut history) = (0, History::new(arguments));
@@ -203,7 +217,12 @@ fn complain(message: &str) -> ExitCode {
     ExitCode::from(WRONG)
 }
 
-fn solve_file(arguments: &Arguments, path: &Path, printer: &mut Printer, history: &mut History) -> Result<u8, String> {
+fn solve_file(
+    arguments: &Arguments,
+    path: &Path,
+    printer: &mut Printer,
+    history: &mut History,
+) -> Result<u8, String> {
     let mut stored = load(path, arguments.kind)?;
     stored.input = match arguments.law.as_deref() {
         Some("cone") => stored.input.associated(),
@@ -212,7 +231,8 @@ fn solve_file(arguments: &Arguments, path: &Path, printer: &mut Printer, history
     };
     let mut outcomes = Vec::new();
     for &method in &arguments.solver.0 {
-        let outcome = solve_with(arguments, &stored, method).map_err(|e| format!("{}: {e}", path.display()))?;
+        let outcome = solve_with(arguments, &stored, method)
+            .map_err(|e| format!("{}: {e}", path.display()))?;
         if let Ok(report) = &outcome.result {
             history.add(stored.input.name(), method, report);
         }
@@ -228,17 +248,24 @@ fn solve_file(arguments: &Arguments, path: &Path, printer: &mut Printer, history
     }
     let attempted = outcomes.iter().filter_map(|o| o.result.as_ref().ok());
     let refuted = outcomes.iter().any(|outcome| outcome.refuted(&tolerance(arguments)));
-    let converged = attempted.clone().all(|report| report.status == Status::Converged) && attempted.count() > 0 && !refuted;
+    let converged = attempted.clone().all(|report| report.status == Status::Converged)
+        && attempted.count() > 0
+        && !refuted;
     Ok(if converged { 0 } else { NOT_CONVERGED })
 }
 
 fn solve_with(arguments: &Arguments, stored: &Stored, method: Method) -> Result<Outcome, String> {
     let known = stored.guess.as_ref().or(stored.solution.as_ref());
     if arguments.warm && known.is_none() {
-        eprintln!("note: {} holds neither a guess nor a solution: it is solved from zero", stored.input.name());
+        eprintln!(
+            "note: {} holds neither a guess nor a solution: it is solved from zero",
+            stored.input.name()
+        );
     }
-    let mut solution = known.filter(|_| arguments.warm).cloned().unwrap_or_else(|| stored.input.zero());
-    let progress = crate::progress::Progress::start(format!("{} {}", stored.input.name(), method.name()));
+    let mut solution =
+        known.filter(|_| arguments.warm).cloned().unwrap_or_else(|| stored.input.zero());
+    let progress =
+        crate::progress::Progress::start(format!("{} {}", stored.input.name(), method.name()));
     let begun = Instant::now();
     let stop = StoppingCriteria {
         tolerance: tolerance(arguments),
@@ -249,12 +276,22 @@ fn solve_with(arguments: &Arguments, stored: &Stored, method: Method) -> Result<
     };
     let mut newton = Newton::new(newton::Settings { stop, ..Default::default() });
     let mut other: Box<dyn DynSolver> = match method {
-        Method::Pivot => Box::new(pivot::Pivot::new(pivot::Settings { stop, facets: arguments.facets as usize, ..Default::default() })),
+        Method::Pivot => Box::new(pivot::Pivot::new(pivot::Settings {
+            stop,
+            facets: arguments.facets as usize,
+            ..Default::default()
+        })),
         // One problem of a file is worth the certificate's work.
-        Method::Auto => Box::new(auto::Auto::new(auto::Settings { stop, certify: true, last_factorizations: None, ..Default::default() })),
+        Method::Auto => Box::new(auto::Auto::new(auto::Settings {
+            stop,
+            certify: true,
+            last_factorizations: None,
+            ..Default::default()
+        })),
         _ => method.build(stop),
     };
-    let solver: &mut dyn DynSolver = if method == Method::Newton { &mut newton } else { other.as_mut() };
+    let solver: &mut dyn DynSolver =
+        if method == Method::Newton { &mut newton } else { other.as_mut() };
     let result = match &stored.input {
         Input::Problem(problem) => solver.solve(problem, &mut solution),
         Input::Reduced(reduced) => solver.solve_reduced(reduced, &mut solution),
@@ -263,10 +300,20 @@ fn solve_with(arguments: &Arguments, stored: &Stored, method: Method) -> Result<
     drop(progress);
     // The printed error is judged here, from the point alone.
     let (error, literature) = match &stored.input {
-        Input::Problem(p) => (PreparedProblem::of(p).map_err(|e| e.to_string())?.error(p, &solution), literature::of(p, &solution)),
-        Input::Reduced(p) => (PreparedProblem::of_reduced(p).error_reduced(p, &solution.r), literature::of_reduced(p, &solution.r)),
+        Input::Problem(p) => (
+            PreparedProblem::of(p).map_err(|e| e.to_string())?.error(p, &solution),
+            literature::of(p, &solution),
+        ),
+        Input::Reduced(p) => (
+            PreparedProblem::of_reduced(p).error_reduced(p, &solution.r),
+            literature::of_reduced(p, &solution.r),
+        ),
     };
-    let contacts = result.as_ref().ok().filter(|_| method == Method::Newton).map(|report| Contacts::of(&mut newton, report));
+    let contacts = result
+        .as_ref()
+        .ok()
+        .filter(|_| method == Method::Newton)
+        .map(|report| Contacts::of(&mut newton, report));
     let certificate = arguments.certify.then(|| match &stored.input {
         Input::Problem(p) => Certifier::default().certify(p, &solution),
         Input::Reduced(p) => Certifier::default().certify_reduced(p, &solution.r),
@@ -275,7 +322,11 @@ fn solve_with(arguments: &Arguments, stored: &Stored, method: Method) -> Result<
 }
 
 fn tolerance(arguments: &Arguments) -> Tolerance {
-    Tolerance { relative: arguments.tol, velocity: arguments.tol_velocity, bound: arguments.tol_bound }
+    Tolerance {
+        relative: arguments.tol,
+        velocity: arguments.tol_velocity,
+        bound: arguments.tol_bound,
+    }
 }
 
 impl Outcome {
@@ -283,7 +334,10 @@ impl Outcome {
     fn refuted(&self, tolerance: &Tolerance) -> bool {
         let converged = self.result.as_ref().is_ok_and(|report| report.status == Status::Converged);
         let proved = |c: &Certificate| matches!(c.standing, Standing::Proved | Standing::Moved);
-        converged && self.certificate.as_ref().is_some_and(|c| proved(c) && c.lower > tolerance.largest_bound() * self.error.scale)
+        converged
+            && self.certificate.as_ref().is_some_and(|c| {
+                proved(c) && c.lower > tolerance.largest_bound() * self.error.scale
+            })
     }
 }
 
@@ -327,7 +381,9 @@ fn write(out: &Path, source: &Path, stored: &Stored, outcome: &Outcome) -> Resul
         return Err(complaint(&format!("not written, {unsupported}")));
     }
     match format_of(out) {
-        Some(Format::Fclib) => crate::fclib::write(out, source, stored, &outcome.solution).map_err(|e| complaint(&e)),
+        Some(Format::Fclib) => {
+            crate::fclib::write(out, source, stored, &outcome.solution).map_err(|e| complaint(&e))
+        }
         _ => {
             let text = json::write(&stored.input, Some(&outcome.solution), stored.guess.as_ref());
             std::fs::write(out, text).map_err(|e| complaint(&e))
@@ -435,7 +491,12 @@ fn worst_name(input: &Input, error: &Residual) -> String {
     if input.rows() > 0 { input.row_name(error.worst_row) } else { String::new() }
 }
 
-fn line<'a>(stored: &'a Stored, outcome: &'a Outcome, tolerance: &Tolerance, largest_difference: Option<f64>) -> Line<'a> {
+fn line<'a>(
+    stored: &'a Stored,
+    outcome: &'a Outcome,
+    tolerance: &Tolerance,
+    largest_difference: Option<f64>,
+) -> Line<'a> {
     let mut blocks = Blocks::default();
     for law in stored.input.laws() {
         match law {
@@ -448,7 +509,12 @@ fn line<'a>(stored: &'a Stored, outcome: &'a Outcome, tolerance: &Tolerance, lar
     }
     let (error, report) = (&outcome.error, outcome.result.as_ref().ok());
     Line {
-        problem: ProblemLine { name: stored.input.name(), n: stored.given.n(), rows: stored.input.rows(), blocks },
+        problem: ProblemLine {
+            name: stored.input.name(),
+            n: stored.given.n(),
+            rows: stored.input.rows(),
+            blocks,
+        },
         solver: outcome.method.name(),
         status: status(&outcome.result),
         iterations: report.map_or(0, |r| r.iterations),
@@ -494,23 +560,34 @@ struct Printer {
 
 impl Printer {
     fn new(arguments: &Arguments) -> Printer {
-        let name = |path: &PathBuf| path.file_stem().map_or(0, |s| s.to_string_lossy().chars().count());
+        let name =
+            |path: &PathBuf| path.file_stem().map_or(0, |s| s.to_string_lossy().chars().count());
         let problem = arguments.files.iter().map(name).max().unwrap_or(0).max(7);
         let solver = arguments.solver.0.iter().map(|m| m.name().len()).max().unwrap_or(0).max(6);
-        let (json, alone, tolerance) = (arguments.json, arguments.solver.0.len() == 1, tolerance(arguments));
+        let (json, alone, tolerance) =
+            (arguments.json, arguments.solver.0.len() == 1, tolerance(arguments));
         Printer { json, widths: (problem, solver), begun: false, alone, tolerance }
     }
 
     fn print(&mut self, stored: &Stored, outcome: &Outcome, difference: Option<f64>) {
         if self.json {
-            say(&serde_json::to_string(&line(stored, outcome, &self.tolerance, difference)).expect("plain data can be written"));
+            say(&serde_json::to_string(&line(stored, outcome, &self.tolerance, difference))
+                .expect("plain data can be written"));
             return;
         }
         let (a, b) = self.widths;
         if !self.begun {
             say(&format!(
                 "{:a$}  {:b$}  {:11}  {:>7}  {:>8}  {:>9}  {:>9}  {:>9}  {:>9}  worst row",
-                "problem", "solver", "status", "work", "time s", "error J", "relative", "estimate", "m/s"
+                "problem",
+                "solver",
+                "status",
+                "work",
+                "time s",
+                "error J",
+                "relative",
+                "estimate",
+                "m/s"
             ));
             self.begun = true;
         }
@@ -533,7 +610,11 @@ impl Printer {
             last
         ));
         if let Some(certificate) = &outcome.certificate {
-            say(&format!("{:a$}  {}", "", certified(certificate, error.scale, outcome.refuted(&self.tolerance))));
+            say(&format!(
+                "{:a$}  {}",
+                "",
+                certified(certificate, error.scale, outcome.refuted(&self.tolerance))
+            ));
         }
         if let Ok(Report { status: Status::Infeasible, conflict, .. }) = &outcome.result {
             let names: Vec<String> = conflict.iter().map(|&k| stored.input.block_name(k)).collect();
@@ -542,7 +623,10 @@ impl Printer {
         // What only this method knows, where it is asked alone.
         if let (Some(contacts), true) = (&outcome.contacts, self.alone) {
             let counts = contacts.counts;
-            say(&format!("{:a$}  {} sweeps, {} factorizations", "", counts.sweeps, counts.factorizations));
+            say(&format!(
+                "{:a$}  {} sweeps, {} factorizations",
+                "", counts.sweeps, counts.factorizations
+            ));
             contacts.notes.iter().for_each(|note| say(&format!("{:a$}  {note}", "")));
             say(&format!("{:a$}  {}", "", contacts.line(&stored.input)));
         }
@@ -550,7 +634,11 @@ impl Printer {
 
     fn print_difference(&self, difference: Option<f64>) {
         if let (Some(difference), false) = (difference, self.json) {
-            say(&format!("{:w$}  largest difference in v between solvers: {difference:.2e} √J", "", w = self.widths.0));
+            say(&format!(
+                "{:w$}  largest difference in v between solvers: {difference:.2e} √J",
+                "",
+                w = self.widths.0
+            ));
         }
     }
 }
@@ -558,13 +646,18 @@ impl Printer {
 /// A certificate for a person.
 fn certified(certificate: &Certificate, scale: f64, refuted: bool) -> String {
     if certificate.standing == Standing::Unknown {
-        return "certificate: unknown (no feasible velocity was found, or the problem is not convex)".into();
+        return "certificate: unknown (no feasible velocity was found, or the problem is not \
+            convex)"
+            .into();
     }
     let Certificate { upper, lower, .. } = certificate;
     let wrong = if refuted { "; REFUTED: this is more than the tolerance" } else { "" };
     let relative = if *upper == 0.0 { 0.0 } else { upper / scale };
     let standing = certificate.standing_text();
-    format!("certificate: velocity error {lower:.3e} to {upper:.3e} J ({relative:.1e} of the scale), {standing}{wrong}")
+    format!(
+        "certificate: velocity error {lower:.3e} to {upper:.3e} J ({relative:.1e} of the scale), \
+            {standing}{wrong}"
+    )
 }
 
 /// The table of `--history`.
@@ -577,7 +670,11 @@ struct History {
 impl History {
     fn new(arguments: &Arguments) -> History {
         let several = arguments.files.len() > 1 || arguments.solver.0.len() > 1;
-        let head = if several { "problem,solver,work,joule,best,wall_s\n" } else { "work,joule,best,wall_s\n" };
+        let head = if several {
+            "problem,solver,work,joule,best,wall_s\n"
+        } else {
+            "work,joule,best,wall_s\n"
+        };
         History { path: arguments.history.clone(), several, text: head.into() }
     }
 

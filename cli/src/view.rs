@@ -1,4 +1,5 @@
-//! `signorini view DIR`: the page on this computer alone, growing while a run goes on; `signorini export DIR`: the page or a `.glb` as a file.
+//! `signorini view DIR`: the page on this computer alone, growing while a run goes on;
+//! `signorini export DIR`: the page or a `.glb` as a file.
 
 use crate::record::{FILE, FILE_MOST, MAGIC, Record};
 use crate::serve::{self, Answer, Body, Request};
@@ -63,7 +64,8 @@ fn write(arguments: &Export) -> Result<u64, String> {
         "glb" => {
             let mut record = Record::open(folder).map_err(|e| e.to_string())?;
             let bytes = glb::of(&mut record).map_err(|e| e.to_string())?;
-            write_whole(output, &bytes).map_err(|e| format!("cannot write {}: {e}", output.display()))?;
+            write_whole(output, &bytes)
+                .map_err(|e| format!("cannot write {}: {e}", output.display()))?;
             Ok(bytes.len() as u64)
         }
         _ => Err(format!("{}: wanted a file that ends with .glb or .html", output.display())),
@@ -73,10 +75,14 @@ fn write(arguments: &Export) -> Result<u64, String> {
 fn serve(arguments: &Arguments) -> Result<(), String> {
     let folder = arguments.folder.clone();
     if !folder.is_dir() {
-        return Err(format!("{}: no such folder; `signorini run SCENE --out {0}` makes one", folder.display()));
+        return Err(format!(
+            "{}: no such folder; `signorini run SCENE --out {0}` makes one",
+            folder.display()
+        ));
     }
     // The loopback address: nobody else on the network can connect.
-    let listener = TcpListener::bind(("127.0.0.1", arguments.port)).map_err(|e| format!("port {}: {e}", arguments.port))?;
+    let listener = TcpListener::bind(("127.0.0.1", arguments.port))
+        .map_err(|e| format!("port {}: {e}", arguments.port))?;
     let address = listener.local_addr().map_err(|e| format!("port {}: {e}", arguments.port))?;
     println!("http://{address}/  (Ctrl-C ends)");
     serve::serve(listener, move |request| answer(request, &folder));
@@ -105,15 +111,25 @@ fn piece(folder: &Path, from: u64) -> Result<Body, (u16, String)> {
     match path.symlink_metadata() {
         Ok(about) if about.is_file() => {}
         // A link may lead anywhere, and a folder of results may come from anybody.
-        Ok(_) => return Err((500, format!("{}: a link, a pipe or a folder, wanted a regular file", path.display()))),
+        Ok(_) => {
+            return Err((
+                500,
+                format!("{}: a link, a pipe or a folder, wanted a regular file", path.display()),
+            ));
+        }
         // A run that is about to begin.
-        Err(why) if why.kind() == std::io::ErrorKind::NotFound && from == 0 => return Ok(Body::Bytes(Vec::new())),
+        Err(why) if why.kind() == std::io::ErrorKind::NotFound && from == 0 => {
+            return Ok(Body::Bytes(Vec::new()));
+        }
         Err(why) => return Err(gone(why)),
     }
     let mut file = File::open(&path).map_err(gone)?;
     let length = file.metadata().map_err(gone)?.len();
     if length > FILE_MOST {
-        return Err((500, format!("{}: {} MB, more than any record", path.display(), length >> 20)));
+        return Err((
+            500,
+            format!("{}: {} MB, more than any record", path.display(), length >> 20),
+        ));
     }
     if length < from {
         return Err((409, "the run began anew".into()));

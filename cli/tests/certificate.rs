@@ -1,5 +1,5 @@
-//! The certificate on stored problems, under the convex law: upper end over truth at iterates that are accepted to 1e-4 and 1e-8.
-//! Without `SIGNORINI_LONG` the small files alone.
+//! The certificate on stored problems, under the convex law: upper end over truth at iterates that
+//! are accepted to 1e-4 and 1e-8. Without `SIGNORINI_LONG` the small files alone.
 
 mod collection;
 
@@ -28,15 +28,22 @@ fn upper_ends_over_the_truth_on_stored_problems() {
         let (mut ratios, mut unknown, mut below) = (Vec::new(), 0, Vec::new());
         for path in &paths {
             let name = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
-            let stored = signorini_files::fclib::read(path).unwrap_or_else(|e| panic!("{name}: {e}"));
-            let Input::Problem(problem) = stored.input else { panic!("{name} is a global problem") };
+            let stored =
+                signorini_files::fclib::read(path).unwrap_or_else(|e| panic!("{name}: {e}"));
+            let Input::Problem(problem) = stored.input else {
+                panic!("{name} is a global problem")
+            };
             let problem = problem.associated();
             if problem.rows() > if long { 100_000 } else { 300 } {
                 continue;
             }
             let mut iterate = Solution::zero(problem.n(), problem.rows());
-            let tolerance = Tolerance { relative: tol, velocity: f64::INFINITY, bound: Some(f64::MAX) };
-            let report = Method::Psor.build(StoppingCriteria { tolerance, ..Default::default() }).solve(&problem, &mut iterate).unwrap();
+            let tolerance =
+                Tolerance { relative: tol, velocity: f64::INFINITY, bound: Some(f64::MAX) };
+            let report = Method::Psor
+                .build(StoppingCriteria { tolerance, ..Default::default() })
+                .solve(&problem, &mut iterate)
+                .unwrap();
             let begun = std::time::Instant::now();
             let certificate = Certifier::default().certify(&problem, &iterate);
             let seconds = begun.elapsed().as_secs_f64();
@@ -53,7 +60,8 @@ fn upper_ends_over_the_truth_on_stored_problems() {
             let doubt = Certifier::default().certify(&problem, &right).upper;
             let truth = apart(&problem, &iterate.v, &right.v);
             println!(
-                "{tol:.0e} {name}: {:.3e} to {:.3e} J, {}, truth {truth:.3e} ± {doubt:.1e} J, estimate {:.1e} J, scale {:.1e} J, {seconds:.2} s",
+                "{tol:.0e} {name}: {:.3e} to {:.3e} J, {}, truth {truth:.3e} ± {doubt:.1e} J, \
+                    estimate {:.1e} J, scale {:.1e} J, {seconds:.2} s",
                 certificate.lower,
                 certificate.upper,
                 certificate.standing_text(),
@@ -61,17 +69,25 @@ fn upper_ends_over_the_truth_on_stored_problems() {
                 report.error.scale
             );
             let low = (truth.sqrt() - doubt.sqrt()).max(0.0).powi(2) * (1.0 - 1e-9);
-            if certificate.upper < low || certificate.lower > (truth.sqrt() + doubt.sqrt()).powi(2) * (1.0 + 1e-9) {
+            if certificate.upper < low
+                || certificate.lower > (truth.sqrt() + doubt.sqrt()).powi(2) * (1.0 + 1e-9)
+            {
                 below.push(name);
-            } else if report.status == Status::Converged && doubt < 1e-2 * truth && truth > 1e-14 * report.error.scale {
+            } else if report.status == Status::Converged
+                && doubt < 1e-2 * truth
+                && truth > 1e-14 * report.error.scale
+            {
                 ratios.push(certificate.upper / truth);
             }
         }
         ratios.sort_by(f64::total_cmp);
-        let at = |part: f64| ratios.get((part * ratios.len() as f64) as usize).copied().unwrap_or(f64::NAN);
+        let at = |part: f64| {
+            ratios.get((part * ratios.len() as f64) as usize).copied().unwrap_or(f64::NAN)
+        };
         let within = ratios.iter().filter(|r| **r <= 10.0).count();
         println!(
-            "accepted {tol:.0e}: upper/truth of {}: p10 {:.3} p50 {:.3} p90 {:.3} max {:.3e}; {within} within 10 ×; {unknown} unknown",
+            "accepted {tol:.0e}: upper/truth of {}: p10 {:.3} p50 {:.3} p90 {:.3} max {:.3e}; \
+                {within} within 10 ×; {unknown} unknown",
             ratios.len(),
             at(0.1),
             at(0.5),

@@ -1,4 +1,5 @@
-//! Exported programs compile without a warning, pass their self-test under sanitizers, and agree with the engine; the bench's counts hold.
+//! Exported programs compile without a warning, pass their self-test under sanitizers, and agree
+//! with the engine; the bench's counts hold.
 
 use signorini::mechanism::procedures::count;
 use signorini::mechanism::{Method, Settings, Simulation, Space};
@@ -20,7 +21,10 @@ fn folder(name: &str) -> PathBuf {
 
 fn exported(name: &str, emit: Language) -> PathBuf {
     let folder = folder(name);
-    for (file, text) in source(&built_in(name, &[]).expect("a scene"), emit, 5).expect("the scene can be exported").files {
+    for (file, text) in source(&built_in(name, &[]).expect("a scene"), emit, 5)
+        .expect("the scene can be exported")
+        .files
+    {
         std::fs::write(folder.join(file), text).expect("a file can be written");
     }
     folder
@@ -29,7 +33,11 @@ fn exported(name: &str, emit: Language) -> PathBuf {
 /// Runs a command; none if there is no such program.
 fn call(folder: &PathBuf, program: &str, words: &[&str]) -> Option<(bool, String)> {
     let output = Command::new(program).args(words).current_dir(folder).output().ok()?;
-    let text = format!("{}{}", String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
+    let text = format!(
+        "{}{}",
+        String::from_utf8_lossy(&output.stdout),
+        String::from_utf8_lossy(&output.stderr)
+    );
     Some((output.status.success(), text))
 }
 
@@ -40,15 +48,27 @@ fn exported_c_passes_its_self_test_under_sanitizers() {
         let folder = exported(name, Language::C);
         let define = format!("-D{}_SELF_TEST", name.to_uppercase());
         let file = format!("{name}.c");
-        let words = ["-std=c99", "-Wall", "-Werror", "-fsanitize=address,undefined", &define, &file, "-lm", "-o", "self_test"];
+        let words = [
+            "-std=c99",
+            "-Wall",
+            "-Werror",
+            "-fsanitize=address,undefined",
+            &define,
+            &file,
+            "-lm",
+            "-o",
+            "self_test",
+        ];
         let Some((compiled, text)) = call(&folder, "cc", &words) else {
             println!("no C compiler: the exported C of {name} was not compiled");
             continue;
         };
         assert!(compiled, "{text}");
-        let (passed, text) = call(&folder, "./self_test", &[]).expect("what was compiled can be run");
+        let (passed, text) =
+            call(&folder, "./self_test", &[]).expect("what was compiled can be run");
         assert!(passed && text.contains("largest difference"), "{name}: {text}");
-        let header = std::fs::read_to_string(folder.join(format!("{name}.h"))).expect("the header was written");
+        let header = std::fs::read_to_string(folder.join(format!("{name}.h")))
+            .expect("the header was written");
         assert!(header.contains("floating-point operations for one evaluation"));
         assert!(!header.contains("malloc") && header.contains("_OPERATIONS"));
     }
@@ -57,22 +77,36 @@ fn exported_c_passes_its_self_test_under_sanitizers() {
 #[test]
 fn exported_rust_builds_without_its_library_and_passes_its_self_test() {
     let folder = exported("a03_andrews", Language::Rust);
-    let Some((compiled, text)) = call(&folder, "rustc", &["--edition", "2021", "--cfg", "self_test", "a03_andrews.rs", "-o", "self_test"])
-    else {
+    let Some((compiled, text)) = call(
+        &folder,
+        "rustc",
+        &["--edition", "2021", "--cfg", "self_test", "a03_andrews.rs", "-o", "self_test"],
+    ) else {
         println!("no Rust compiler on the path: the exported Rust was not compiled");
         return;
     };
     assert!(compiled, "{text}");
     let (passed, text) = call(&folder, "./self_test", &[]).expect("what was compiled can be run");
     assert!(passed, "{text}");
-    let words = ["--edition", "2021", "--crate-type", "lib", "--emit", "metadata", "a03_andrews.rs", "-o", "alone.rmeta"];
+    let words = [
+        "--edition",
+        "2021",
+        "--crate-type",
+        "lib",
+        "--emit",
+        "metadata",
+        "a03_andrews.rs",
+        "-o",
+        "alone.rmeta",
+    ];
     let (compiled, text) = call(&folder, "rustc", &words).expect("it was there a moment ago");
     assert!(compiled, "{text}");
 }
 
 fn prepared(name: &str, set: &[String]) -> Simulation {
     let loaded = built_in(name, set).unwrap_or_else(|f| panic!("{f}"));
-    Simulation::new(&loaded.scene, loaded.acceleration_settings()).unwrap_or_else(|e| panic!("{name}: {e}"))
+    Simulation::new(&loaded.scene, loaded.acceleration_settings())
+        .unwrap_or_else(|e| panic!("{name}: {e}"))
 }
 
 #[test]
@@ -111,12 +145,14 @@ fn bricard_has_one_degree_of_freedom_and_names_its_redundant_row() {
 
 #[test]
 fn rows_are_chosen_again_inside_a_long_step() {
-    // At t = 1.2 s the rows chosen at the beginning become dependent, the mechanism does not: steps of 50 ms jump over that.
+    // At t = 1.2 s the rows chosen at the beginning become dependent, the mechanism does not: steps
+    // of 50 ms jump over that.
     let mut simulation = prepared("a04_bricard", &[]);
     let begin = simulation.energy();
     for _ in 0..60 {
         let drift = simulation.step(0.05).unwrap_or_else(|e| panic!("{e}"));
-        // Rounding of positions of a metre, times the condition at the worst position that the choice allows.
+        // Rounding of positions of a metre, times the condition at the worst position that the
+        // choice allows.
         assert!(drift.left < 1e-12, "t = {}: {}", simulation.time, drift.left);
     }
     assert!(simulation.changes > 0, "no choice was made");
@@ -129,10 +165,16 @@ fn rows_are_chosen_again_inside_a_long_step() {
 #[test]
 fn a_tolerance_that_no_step_reaches_is_said() {
     let loaded = built_in("a01_pendulum", &[]).unwrap_or_else(|f| panic!("{f}"));
-    let settings = Settings { method: Method::DormandPrince { tolerance: 1e-30 }, ..Settings::default() };
+    let settings =
+        Settings { method: Method::DormandPrince { tolerance: 1e-30 }, ..Settings::default() };
     let mut simulation = Simulation::new(&loaded.scene, settings).unwrap_or_else(|e| panic!("{e}"));
     let message = (0..100).find_map(|_| simulation.step(0.01).err()).expect("refused").to_string();
-    assert!(message.contains("no step is short enough") && message.contains("joint ") && !message.contains('\n'), "{message}");
+    assert!(
+        message.contains("no step is short enough")
+            && message.contains("joint ")
+            && !message.contains('\n'),
+        "{message}"
+    );
 }
 
 /// Runs a scene and checks its facts.
@@ -140,7 +182,8 @@ fn facts(name: &str, set: &[String], t_end: Option<f64>) {
     let mut loaded = built_in(name, set).unwrap_or_else(|f| panic!("{f}"));
     loaded.t_end = t_end.unwrap_or(loaded.t_end);
     let settings = settings(&loaded, &Options::default()).expect("settings of a scene");
-    let finished = simulate(&loaded, settings, &Options::default(), &AtomicBool::new(false)).unwrap_or_else(|e| panic!("{name}: {e}"));
+    let finished = simulate(&loaded, settings, &Options::default(), &AtomicBool::new(false))
+        .unwrap_or_else(|e| panic!("{name}: {e}"));
     assert_eq!(finished.ended, Ended::Complete, "{name}");
     for outcome in &finished.outcomes {
         println!("{name}: {}", outcome.line());
@@ -150,8 +193,16 @@ fn facts(name: &str, set: &[String], t_end: Option<f64>) {
 
 #[test]
 fn the_benchmark_mechanisms_state_facts_that_hold() {
-    // Elliptic functions, one-degree-of-freedom integrals, the IVP test set, conservation of energy: they stand in the scenes.
-    for name in ["a01_pendulum", "a02_four_bars", "a03_andrews", "a04_bricard", "insulator_chain", "manipulator"] {
+    // Elliptic functions, one-degree-of-freedom integrals, the IVP test set, conservation of
+    // energy: they stand in the scenes.
+    for name in [
+        "a01_pendulum",
+        "a02_four_bars",
+        "a03_andrews",
+        "a04_bricard",
+        "insulator_chain",
+        "manipulator",
+    ] {
         facts(name, &[], None);
     }
     // Microseconds to follow: a twentieth of a second is enough.
@@ -170,7 +221,12 @@ fn a_scene_that_cannot_be_assembled_is_refused_in_one_line() {
         Simulation::new(&loaded.scene, loaded.acceleration_settings()).err().map(|e| e.to_string())
     });
     let message = text.unwrap_or_else(|f| panic!("{f}")).expect("refused");
-    assert!(message.contains("cannot be assembled") && message.contains("joint `") && !message.contains('\n'), "{message}");
+    assert!(
+        message.contains("cannot be assembled")
+            && message.contains("joint `")
+            && !message.contains('\n'),
+        "{message}"
+    );
 }
 
 #[test]
@@ -178,7 +234,10 @@ fn what_is_wrong_with_a_mechanism_is_said_in_one_line_with_its_name() {
     let refused = |change: &dyn Fn(&mut Scene)| {
         let mut loaded = built_in("a01_pendulum", &[]).unwrap_or_else(|f| panic!("{f}"));
         change(&mut loaded.scene);
-        let message = Simulation::new(&loaded.scene, loaded.acceleration_settings()).err().expect("refused").to_string();
+        let message = Simulation::new(&loaded.scene, loaded.acceleration_settings())
+            .err()
+            .expect("refused")
+            .to_string();
         assert!(!message.contains('\n'), "{message}");
         message
     };
@@ -189,11 +248,23 @@ fn what_is_wrong_with_a_mechanism_is_said_in_one_line_with_its_name() {
         scene.joints[1].frame_a.position.x = 10.0;
         scene.joints[1].name = "far".into();
     });
-    assert!(apart.contains("joint `") && apart.contains("cannot be assembled") && apart.contains(" m remain at its length"), "{apart}");
-    let meters: f64 = apart.split_once("assembled: ").and_then(|(_, m)| m.split_whitespace().next()?.parse().ok()).expect("a length");
+    assert!(
+        apart.contains("joint `")
+            && apart.contains("cannot be assembled")
+            && apart.contains(" m remain at its length"),
+        "{apart}"
+    );
+    let meters: f64 = apart
+        .split_once("assembled: ")
+        .and_then(|(_, m)| m.split_whitespace().next()?.parse().ok())
+        .expect("a length");
     assert!(meters > 3.9 && meters < 8.1, "{apart}");
     let velocity = refused(&|scene| scene.bodies[1].velocity.x = 0.5);
-    assert!(velocity.contains("joint `rod`") && velocity.contains("initial velocities violate its length by 5.000e-1 m/s"), "{velocity}");
+    assert!(
+        velocity.contains("joint `rod`")
+            && velocity.contains("initial velocities violate its length by 5.000e-1 m/s"),
+        "{velocity}"
+    );
     let mass = refused(&|scene| {
         if let Kind::Rigid(mass) = &mut scene.bodies[1].kind {
             mass.mass = 0.0;

@@ -11,9 +11,17 @@ fn signorini(arguments: &[&str]) -> String {
 /// The subcommands that `--help` lists.
 fn subcommands() -> Vec<String> {
     let help = signorini(&["--help"]);
-    let list = help.split("Commands:\n").nth(1).and_then(|rest| rest.split("\n\n").next()).expect("a list of commands");
+    let list = help
+        .split("Commands:\n")
+        .nth(1)
+        .and_then(|rest| rest.split("\n\n").next())
+        .expect("a list of commands");
     let names = list.lines().filter(|line| line.starts_with("  ") && !line.starts_with("   "));
-    names.filter_map(|line| line.split_whitespace().next()).map(String::from).filter(|name| name != "help").collect()
+    names
+        .filter_map(|line| line.split_whitespace().next())
+        .map(String::from)
+        .filter(|name| name != "help")
+        .collect()
 }
 
 #[test]
@@ -35,14 +43,17 @@ fn every_subcommand_has_its_manual_page() {
     let folder = std::path::Path::new(env!("CARGO_TARGET_TMPDIR")).join("man");
     signorini(&["man", "--out", folder.to_str().unwrap()]);
     for name in subcommands() {
-        let page = std::fs::read_to_string(folder.join(format!("signorini-{name}.1"))).unwrap_or_else(|e| panic!("{name}: {e}"));
+        let page = std::fs::read_to_string(folder.join(format!("signorini-{name}.1")))
+            .unwrap_or_else(|e| panic!("{name}: {e}"));
         assert!(page.contains(&format!(".TH signorini-{name} 1")), "{name}: {page}");
     }
 }
 
 #[test]
 fn a_wrong_shell_or_folder_is_one_message() {
-    let output = |arguments: &[&str]| Command::new(env!("CARGO_BIN_EXE_signorini")).args(arguments).output().unwrap();
+    let output = |arguments: &[&str]| {
+        Command::new(env!("CARGO_BIN_EXE_signorini")).args(arguments).output().unwrap()
+    };
     let wrong = output(&["completions", "dos"]);
     let said = String::from_utf8_lossy(&wrong.stderr).into_owned();
     assert!(!wrong.status.success() && said.contains("'dos'") && said.contains("bash"), "{said}");

@@ -1,4 +1,5 @@
-//! Real problems, whenever the folders `shared/corpus` and `shared/corpus-chrono` stand beside the repository.
+//! Real problems, whenever the folders `shared/corpus` and `shared/corpus-chrono` stand beside the
+//! repository.
 //!
 //! The quick files always; `SIGNORINI_SLOW=1` for all of them.
 
@@ -26,7 +27,12 @@ fn quick(files: Vec<PathBuf>) -> Vec<PathBuf> {
 }
 
 fn solve(file: &Path, options: &[&str]) -> Output {
-    Command::new(env!("CARGO_BIN_EXE_signorini")).arg("solve").arg(file).args(options).output().unwrap()
+    Command::new(env!("CARGO_BIN_EXE_signorini"))
+        .arg("solve")
+        .arg(file)
+        .args(options)
+        .output()
+        .unwrap()
 }
 
 fn temporary(name: &str) -> PathBuf {
@@ -39,7 +45,9 @@ fn temporary(name: &str) -> PathBuf {
 fn complete(value: &Value, path: &str) {
     match value {
         Value::Null => assert!(path.ends_with("worst_row"), "{path} is not a number"),
-        Value::Object(entries) => entries.iter().for_each(|(key, value)| complete(value, &format!("{path}/{key}"))),
+        Value::Object(entries) => {
+            entries.iter().for_each(|(key, value)| complete(value, &format!("{path}/{key}")))
+        }
         _ => {}
     }
 }
@@ -58,7 +66,9 @@ fn every_file_loads_or_says_in_one_line_why_not() {
                 assert!(stored.input.n() + stored.input.rows() > 0);
                 loaded += 1;
             }
-            Err(message) if is_rolling(&file) => assert!(message.ends_with("unsupported law: rolling friction"), "{message}"),
+            Err(message) if is_rolling(&file) => {
+                assert!(message.ends_with("unsupported law: rolling friction"), "{message}")
+            }
             // A 3 × 2 matrix with two entries of q.
             Err(message) => {
                 assert!(message.ends_with("found a matrix of 3 × 2, wanted 2 × 2"), "{message}");
@@ -74,7 +84,10 @@ fn judged_alike(file: &Path, law: &str) {
     let mut out = temporary(&format!("{}-{law}.hdf5", file.file_name().unwrap().to_string_lossy()));
     let solved = |out: &Path| {
         let out = out.to_str().unwrap();
-        solve(file, &["--json", "--max-work", "60", "--deadline-ms", "20000", "--law", law, "--out", out])
+        solve(
+            file,
+            &["--json", "--max-work", "60", "--deadline-ms", "20000", "--law", law, "--out", out],
+        )
     };
     let mut output = solved(&out);
     let mut complaint = String::from_utf8_lossy(&output.stderr).into_owned();
@@ -83,20 +96,31 @@ fn judged_alike(file: &Path, law: &str) {
         output = solved(&out);
         complaint = String::from_utf8_lossy(&output.stderr).into_owned();
     }
-    assert!(matches!(output.status.code(), Some(0 | 3)), "{}: {:?} {complaint}", file.display(), output.status);
+    assert!(
+        matches!(output.status.code(), Some(0 | 3)),
+        "{}: {:?} {complaint}",
+        file.display(),
+        output.status
+    );
     let line: Value = serde_json::from_slice(&output.stdout).unwrap();
     complete(&line, "");
     let n = line["problem"]["n"].as_u64().unwrap();
     let case = if out.extension().unwrap() == "json" {
         independent_residual::from_json(&out)
     } else {
-        // A mass matrix that is not symmetric: the velocities were eliminated, and with them the momentum equation.
+        // A mass matrix that is not symmetric: the velocities were eliminated, and with them the
+        // momentum equation.
         let eliminated = n > 0 && matches!(load(file, None).unwrap().input, Input::Reduced(_));
         independent_residual::from_hdf5(&out, law == "coulomb", eliminated)
     };
     let (verdict, printed) = (case.evaluate(), line["error"]["joule"].as_f64().unwrap());
     let tolerance = 1e-6 * printed.abs() + verdict.rounding;
-    assert!((verdict.joule - printed).abs() <= tolerance, "{} {law}: printed {printed}, found {}", file.display(), verdict.joule);
+    assert!(
+        (verdict.joule - printed).abs() <= tolerance,
+        "{} {law}: printed {printed}, found {}",
+        file.display(),
+        verdict.joule
+    );
     std::fs::remove_file(out).unwrap();
 }
 
@@ -120,18 +144,25 @@ fn references_are_judged_as_solutions() {
     collection::ran("references", "corpus-chrono", files.len());
     for file in files {
         let stored = load(&file, None).unwrap();
-        let Input::Problem(problem) = stored.input.associated() else { panic!("{} has velocities", file.display()) };
+        let Input::Problem(problem) = stored.input.associated() else {
+            panic!("{} has velocities", file.display())
+        };
         let reference = stored.solution.expect("a reference is stored");
         let error = PreparedProblem::of(&problem).unwrap().error(&problem, &reference);
         let local = (error.joule - error.momentum) / error.scale;
         // Rows alone: the reference's own natural residual is 8e-10 m/s at worst.
         assert!(local <= 1e-12, "{}: rows {local:e}", problem.name);
-        // Impulses of 1e16 N s on masses of 1e2 kg: v and r are each the best of their kind, found apart, and
-        // together they satisfy the dynamics to 5e-6 per row only, which is all that double precision holds there.
-        // The residual has exactly that as a momentum defect.
-        let apart = ["stack15_ratio10_mu0.5__late", "stack15_ratio10_mu0__first"].contains(&problem.name.as_str());
+        // Impulses of 1e16 N s on masses of 1e2 kg: v and r are each the best of their kind, found
+        // apart, and together they satisfy the dynamics to 5e-6 per row only, which is all that
+        // double precision holds there. The residual has exactly that as a momentum defect.
+        let apart = ["stack15_ratio10_mu0.5__late", "stack15_ratio10_mu0__first"]
+            .contains(&problem.name.as_str());
         if apart {
-            assert!(error.momentum > 0.0 && error.momentum_velocity < 1e-5, "{}: {error:?}", problem.name);
+            assert!(
+                error.momentum > 0.0 && error.momentum_velocity < 1e-5,
+                "{}: {error:?}",
+                problem.name
+            );
         } else {
             assert!(error.relative() <= 1e-12, "{}: {:e}", problem.name, error.relative());
         }
@@ -140,21 +171,34 @@ fn references_are_judged_as_solutions() {
 
 #[test]
 fn a_file_without_solution_has_answers_in_its_own_rows() {
-    for file in quick(collection::files("corpus-chrono")).into_iter().filter(|f| f.to_string_lossy().contains("mu0_")) {
+    for file in quick(collection::files("corpus-chrono"))
+        .into_iter()
+        .filter(|f| f.to_string_lossy().contains("mu0_"))
+    {
         let out = temporary(&format!("rows-{}", file.file_name().unwrap().to_string_lossy()));
-        let output = solve(&file, &["--solver", "psor", "--max-work", "5", "--out", out.to_str().unwrap()]);
+        let output =
+            solve(&file, &["--solver", "psor", "--max-work", "5", "--out", out.to_str().unwrap()]);
         assert!(output.status.code() == Some(0) || output.status.code() == Some(3), "{output:?}");
-        let (before, after) = (hdf5_pure::File::open(&file).unwrap(), hdf5_pure::File::open(&out).unwrap());
-        for path in
-            ["fclib_global/M/x", "fclib_global/H/x", "fclib_global/H/p", "fclib_global/H/i", "fclib_global/vectors/w", "guesses/1/r"]
-        {
+        let (before, after) =
+            (hdf5_pure::File::open(&file).unwrap(), hdf5_pure::File::open(&out).unwrap());
+        for path in [
+            "fclib_global/M/x",
+            "fclib_global/H/x",
+            "fclib_global/H/p",
+            "fclib_global/H/i",
+            "fclib_global/vectors/w",
+            "guesses/1/r",
+        ] {
             let read = |f: &hdf5_pure::File| f.dataset(path).unwrap().read_f64().unwrap();
             assert_eq!(read(&before), read(&after), "{path}");
         }
         // Frictionless tangents: no reaction, and the velocity that v gives them.
         let read = |f: &hdf5_pure::File, path: &str| f.dataset(path).unwrap().read_f64().unwrap();
         let (r, u) = (read(&after, "solution/r"), read(&after, "solution/u"));
-        assert_eq!((r.len(), u.len()), (read(&before, "solution/r").len(), read(&before, "solution/u").len()));
+        assert_eq!(
+            (r.len(), u.len()),
+            (read(&before, "solution/r").len(), read(&before, "solution/u").len())
+        );
         assert!(r.chunks(3).all(|r| r[1] == 0.0 && r[2] == 0.0));
         assert!(u.iter().any(|u| *u != 0.0));
         std::fs::remove_file(out).unwrap();

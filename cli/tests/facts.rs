@@ -21,12 +21,16 @@ fn run(name: &str, facts: &str) -> (bool, String) {
     let file = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("facts_{name}.toml"));
     fs::write(&file, format!("{STONE}{facts}")).unwrap();
     let run = Command::new(env!("CARGO_BIN_EXE_signorini")).arg("run").arg(&file).output().unwrap();
-    (run.status.success(), format!("{}{}", String::from_utf8_lossy(&run.stdout), String::from_utf8_lossy(&run.stderr)))
+    (
+        run.status.success(),
+        format!("{}{}", String::from_utf8_lossy(&run.stdout), String::from_utf8_lossy(&run.stderr)),
+    )
 }
 
 #[test]
 fn facts_speak_of_stretches_of_time() {
-    // The top is v²/2g = 0.4587 m up after 0.306 s; a step blurs heights by v dt/2 and speeds by g dt.
+    // The top is v²/2g = 0.4587 m up after 0.306 s; a step blurs heights by v dt/2 and speeds by g
+    // dt.
     let (fine, said) = run(
         "hold",
         r#"
@@ -55,17 +59,27 @@ z = { at_least = "1.47 m" }
         ("over = \"max\"\nz = { at_most = 1.4 }", "stone.z = 1.4"),
         ("during = [\"0.1 s\", \"0.5 s\"]\nz = { at_least = 1.3 }", "stone.z = 1.2"),
         ("over = \"never\"\nz = { at_least = 1.45 }", "stone.z = 1.4"),
-        ("during = [\"0.1 s\", \"0.5 s\"]\nover = \"min\"\nvz = { at_least = 0 }", "stone.vz = -1.9"),
+        (
+            "during = [\"0.1 s\", \"0.5 s\"]\nover = \"min\"\nvz = { at_least = 0 }",
+            "stone.vz = -1.9",
+        ),
     ]
     .into_iter()
     .enumerate()
     {
-        let (fine, said) = run(&format!("fail_{i}"), &format!("[[expect]]\nbody = \"stone\"\n{fact}\n"));
+        let (fine, said) =
+            run(&format!("fail_{i}"), &format!("[[expect]]\nbody = \"stone\"\n{fact}\n"));
         assert!(!fine && said.contains("FAILS") && said.contains(value), "{fact}: {said}");
     }
     // A stretch that the run does not see to its end says nothing.
-    let (_, said) = run("beyond", "[[expect]]\nbody = \"stone\"\nduring = [\"0.1 s\", \"2 s\"]\nz = { at_least = -100 }\n");
+    let (_, said) = run(
+        "beyond",
+        "[[expect]]\nbody = \"stone\"\nduring = [\"0.1 s\", \"2 s\"]\nz = { at_least = -100 }\n",
+    );
     assert!(said.contains("lies beyond the end"), "{said}");
-    let (fine, said) = run("wrong", "[[expect]]\nbody = \"stone\"\ntime = 0.1\nduring = [0.2, 0.1]\nz = { at_least = 0 }\n");
+    let (fine, said) = run(
+        "wrong",
+        "[[expect]]\nbody = \"stone\"\ntime = 0.1\nduring = [0.2, 0.1]\nz = { at_least = 0 }\n",
+    );
     assert!(!fine && said.contains("wanted one of `time` and `during`"), "{said}");
 }

@@ -1,4 +1,5 @@
-//! What must not go wrong when something else does: kills, two writers, hostile files, hostile clients. Nothing lost, nothing let in.
+//! What must not go wrong when something else does: kills, two writers, hostile files, hostile
+//! clients. Nothing lost, nothing let in.
 
 use serde_json::Value as Json;
 use signorini_record::record::Record;
@@ -54,7 +55,8 @@ fn refused(arguments: &[&str], words: &[&str]) -> String {
     said
 }
 
-/// Springs with sliders, a motor, a soft body on a floor, a ball on it, dry friction: an element of every kind that remembers something.
+/// Springs with sliders, a motor, a soft body on a floor, a ball on it, dry friction: an element of
+/// every kind that remembers something.
 const EVERYTHING: &str = r#"
 [run]
 dt = "2 ms"
@@ -119,7 +121,10 @@ z = { at_least = 0 }
 
 /// All files of a run that must be the same, but for the seconds that it took.
 fn results(folder: &Path) -> Vec<(String, Vec<u8>)> {
-    let mut names: Vec<String> = fs::read_dir(folder).unwrap().map(|e| e.unwrap().file_name().into_string().unwrap()).collect();
+    let mut names: Vec<String> = fs::read_dir(folder)
+        .unwrap()
+        .map(|e| e.unwrap().file_name().into_string().unwrap())
+        .collect();
     names.sort();
     let read = |name: &String| fs::read(folder.join(name)).unwrap();
     let mut out = Vec::new();
@@ -148,14 +153,16 @@ fn record(folder: &Path) -> Vec<u8> {
     }
     for i in 0..record.times().len() {
         let moment = record.moment(i).unwrap();
-        out += &format!("{} {:?} {:?} {:?}\n", moment.time, moment.poses, moment.touches, moment.soft);
+        out +=
+            &format!("{} {:?} {:?} {:?}\n", moment.time, moment.poses, moment.touches, moment.soft);
     }
     assert!(record.tail.is_some(), "{}: the record has its end", folder.display());
     out.into_bytes()
 }
 
 fn assert_same(found: &[(String, Vec<u8>)], wanted: &[(String, Vec<u8>)], place: &Path) {
-    let names = |list: &[(String, Vec<u8>)]| list.iter().map(|(name, _)| name.clone()).collect::<Vec<_>>();
+    let names =
+        |list: &[(String, Vec<u8>)]| list.iter().map(|(name, _)| name.clone()).collect::<Vec<_>>();
     assert_eq!(names(found), names(wanted), "{}", place.display());
     for (found, wanted) in found.iter().zip(wanted) {
         assert!(found == wanted, "{} of {} differs", found.0, place.display());
@@ -173,7 +180,11 @@ fn whatever_a_scene_has_a_killed_run_goes_on_to_the_same_bits_in_all_files() {
     let scene = scene(&place, "everything.toml", EVERYTHING);
     let options = ["--threads", "2", "--checkpoint-every", "3", "--keep-worst", "2", "--reactions"];
     let run = |out: &Path| {
-        [&["run", text(&scene), "--resume", text(out)][..], &options].concat().iter().map(|s| s.to_string()).collect::<Vec<_>>()
+        [&["run", text(&scene), "--resume", text(out)][..], &options]
+            .concat()
+            .iter()
+            .map(|s| s.to_string())
+            .collect::<Vec<_>>()
     };
     let whole = place.join("whole");
     let arguments = run(&whole);
@@ -183,14 +194,28 @@ fn whatever_a_scene_has_a_killed_run_goes_on_to_the_same_bits_in_all_files() {
     let long = begun.elapsed();
     assert!(output.status.success(), "{}", stderr(&output));
     let wanted = results(&whole);
-    for name in ["bodies.csv", "jelly.pvd", "jelly_000019.vtu", "motors.csv", "reactions.csv", "record.bin", "run.json"] {
+    for name in [
+        "bodies.csv",
+        "jelly.pvd",
+        "jelly_000019.vtu",
+        "motors.csv",
+        "reactions.csv",
+        "record.bin",
+        "run.json",
+    ] {
         assert!(wanted.iter().any(|(n, _)| n == name), "{name}");
     }
     // One thread, no checkpoints: the same tables.
     let plain = place.join("plain");
-    assert!(signorini(&["run", text(&scene), "--out", text(&plain), "--threads", "1"]).status.success());
+    assert!(
+        signorini(&["run", text(&scene), "--out", text(&plain), "--threads", "1"]).status.success()
+    );
     for name in ["bodies.csv", "contacts.csv", "jelly_000019.vtu", "jelly.pvd"] {
-        assert_eq!(fs::read(plain.join(name)).unwrap(), fs::read(whole.join(name)).unwrap(), "{name}");
+        assert_eq!(
+            fs::read(plain.join(name)).unwrap(),
+            fs::read(whole.join(name)).unwrap(),
+            "{name}"
+        );
     }
     let (mut seed, mut under_way) = (11u64, 0);
     for i in 0..tries() {
@@ -201,7 +226,8 @@ fn whatever_a_scene_has_a_killed_run_goes_on_to_the_same_bits_in_all_files() {
         // Twice in a row: a resumed run is killed as well.
         for round in 0..2 {
             let share = ((seed >> (20 + round)) & 0xffff) as f64 / 65536.0;
-            let mut child = command(&arguments).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+            let mut child =
+                command(&arguments).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
             std::thread::sleep(long.mul_f64(share));
             child.kill().unwrap();
             child.wait().unwrap();
@@ -220,9 +246,17 @@ fn a_rerun_leaves_nothing_of_the_run_before() {
     let place = folder("rerun");
     let first = scene(&place, "everything.toml", EVERYTHING);
     let out = place.join("out");
-    assert!(signorini(&["run", text(&first), "--out", text(&out), "--reactions", "--keep-worst", "1"]).status.success());
+    assert!(
+        signorini(&["run", text(&first), "--out", text(&out), "--reactions", "--keep-worst", "1"])
+            .status
+            .success()
+    );
     fs::write(out.join("notes.txt"), "mine").unwrap();
-    let second = scene(&place, "ball.toml", "[run]\nt_end = \"20 ms\"\n[[body]]\nname = \"b\"\nmass = 1\nshape = { sphere = 0.1 }\n");
+    let second = scene(
+        &place,
+        "ball.toml",
+        "[run]\nt_end = \"20 ms\"\n[[body]]\nname = \"b\"\nmass = 1\nshape = { sphere = 0.1 }\n",
+    );
     assert!(signorini(&["run", text(&second), "--out", text(&out)]).status.success());
     let names: Vec<String> = results(&out).into_iter().map(|(name, _)| name).collect();
     assert_eq!(names, ["bodies.csv", "contacts.csv", "notes.txt", "record.bin", "run.json"]);
@@ -230,7 +264,8 @@ fn a_rerun_leaves_nothing_of_the_run_before() {
     let third = scene(
         &place,
         "bad.toml",
-        "[run]\nt_end = \"20 ms\"\ndt = \"2 ms\"\n[[body]]\nname = \"b\"\nmass = 1e308\nshape = { sphere = 0.1 }\nvelocity = [1e200, 0, 0]\n",
+        "[run]\nt_end = \"20 ms\"\ndt = \"2 ms\"\n[[body]]\nname = \"b\"\nmass = 1e308\nshape = { \
+            sphere = 0.1 }\nvelocity = [1e200, 0, 0]\n",
     );
     let output = signorini(&["run", text(&third), "--out", text(&out)]);
     assert!(!stderr(&output).contains("panicked"), "{}", stderr(&output));
@@ -241,29 +276,52 @@ fn free_bodies_run_with_the_acceleration_integrator_and_are_exported() {
     let place = folder("free");
     let free = |gravity: &str| {
         format!(
-            "gravity = {gravity}\n[run]\nt_end = \"0.1 s\"\ndt = \"10 ms\"\nintegrator = \"acceleration\"\n[[body]]\nname = \"a\"\nmass = 2\ninertia = [1, 1, 1]\nvelocity = [1, 0, 0]\n[[expect]]\nbody = \"a\"\nz = {{ is = \"-gravity*t_end^2/2\", within = \"1e-12 m\" }}\nx = {{ is = 0.1, within = \"1e-12 m\" }}\n"
+            "gravity = {gravity}\n[run]\nt_end = \"0.1 s\"\ndt = \"10 ms\"\nintegrator = \
+                \"acceleration\"\n[[body]]\nname = \"a\"\nmass = 2\ninertia = [1, 1, 1]\nvelocity = [1, 0, 0]\n[[expect]]\nbody = \"a\"\nz = {{ is = \"-gravity*t_end^2/2\", within = \"1e-12 m\" }}\nx = {{ is = 0.1, within = \"1e-12 m\" }}\n"
         )
     };
     for (name, gravity) in [("falling", "[0, 0, -9.81]"), ("floating", "[0, 0, 0]")] {
-        let words = free(gravity).replace("-gravity*t_end^2/2", if name == "floating" { "0" } else { "-gravity*t_end^2/2" });
+        let words = free(gravity).replace(
+            "-gravity*t_end^2/2",
+            if name == "floating" { "0" } else { "-gravity*t_end^2/2" },
+        );
         let file = scene(&place, &format!("{name}.toml"), &words);
         let output = signorini(&["run", text(&file)]);
-        assert!(output.status.success(), "{}{}", String::from_utf8_lossy(&output.stdout), stderr(&output));
+        assert!(
+            output.status.success(),
+            "{}{}",
+            String::from_utf8_lossy(&output.stdout),
+            stderr(&output)
+        );
         let code = signorini(&["codegen", text(&file), "--out", text(&place)]);
         assert!(code.status.success(), "{}", stderr(&code));
         let define = format!("-D{}_SELF_TEST", name.to_uppercase());
-        let words = ["-std=c99", "-Wall", "-Werror", &define, &format!("{name}.c"), "-lm", "-o", name];
-        let Ok(compiled) = Command::new("cc").args(words).current_dir(&place).output() else { continue };
+        let words =
+            ["-std=c99", "-Wall", "-Werror", &define, &format!("{name}.c"), "-lm", "-o", name];
+        let Ok(compiled) = Command::new("cc").args(words).current_dir(&place).output() else {
+            continue;
+        };
         assert!(compiled.status.success(), "{}", stderr(&compiled));
         let tested = Command::new(place.join(name)).output().unwrap();
         assert!(tested.status.success(), "{}", String::from_utf8_lossy(&tested.stdout));
     }
     // Nothing at all moves, or there is nothing at all.
     for words in ["", "[[body]]\nname = \"a\"\nfixed = true\nshape = { sphere = 1 }\n"] {
-        let file = scene(&place, "nothing.toml", &format!("[run]\nt_end = \"10 ms\"\nintegrator = \"acceleration\"\n{words}"));
-        for arguments in [vec!["run", text(&file)], vec!["codegen", text(&file), "--out", text(&place)]] {
+        let file = scene(
+            &place,
+            "nothing.toml",
+            &format!("[run]\nt_end = \"10 ms\"\nintegrator = \"acceleration\"\n{words}"),
+        );
+        for arguments in
+            [vec!["run", text(&file)], vec!["codegen", text(&file), "--out", text(&place)]]
+        {
             let output = signorini(&arguments);
-            assert!(matches!(output.status.code(), Some(0..=2)) && !stderr(&output).contains("panicked"), "{}", stderr(&output));
+            assert!(
+                matches!(output.status.code(), Some(0..=2))
+                    && !stderr(&output).contains("panicked"),
+                "{}",
+                stderr(&output)
+            );
         }
     }
 }
@@ -273,11 +331,18 @@ fn a_damaged_checkpoint_is_named_and_never_believed() {
     let place = folder("checkpoint");
     let file = scene(&place, "everything.toml", EVERYTHING);
     let out = place.join("out");
-    let mut child = command(&["run", text(&file), "--out", text(&out), "--checkpoint-every", "1"]).stdout(Stdio::null()).spawn().unwrap();
+    let mut child = command(&["run", text(&file), "--out", text(&out), "--checkpoint-every", "1"])
+        .stdout(Stdio::null())
+        .spawn()
+        .unwrap();
     let path = out.join("checkpoint.json");
     let begun = Instant::now();
-    let steps =
-        |path: &Path| fs::read(path).ok().and_then(|b| serde_json::from_slice::<Json>(&b).ok()).and_then(|c| c["state"]["steps"].as_u64());
+    let steps = |path: &Path| {
+        fs::read(path)
+            .ok()
+            .and_then(|b| serde_json::from_slice::<Json>(&b).ok())
+            .and_then(|c| c["state"]["steps"].as_u64())
+    };
     while steps(&path).is_none_or(|n| n < 3) && begun.elapsed() < Duration::from_secs(60) {
         std::thread::sleep(Duration::from_millis(5));
     }
@@ -291,17 +356,30 @@ fn a_damaged_checkpoint_is_named_and_never_believed() {
         let said = refused(&["run", "--resume", text(&out)], &[words]);
         assert_eq!(said.lines().count(), 1, "{said}");
     };
-    for (list, words) in [("q", "positions, wanted"), ("v", "velocities, wanted"), ("angles", "joint angles, wanted")] {
-        damaged(&|c| drop(c["state"][list].as_array_mut().unwrap().pop()), "checkpoint.json is damaged: the state has");
+    for (list, words) in [
+        ("q", "positions, wanted"),
+        ("v", "velocities, wanted"),
+        ("angles", "joint angles, wanted"),
+    ] {
+        damaged(
+            &|c| drop(c["state"][list].as_array_mut().unwrap().pop()),
+            "checkpoint.json is damaged: the state has",
+        );
         damaged(&|c| c["state"][list].as_array_mut().unwrap().push(0.0.into()), words);
     }
     damaged(&|c| c["state"]["q"] = Json::Null, "checkpoint.json is no checkpoint");
     damaged(&|c| c["version"] = 1.into(), "wanted signorini checkpoint version");
     damaged(
-        &|c| c["state"]["reactions"]["contacts"] = serde_json::json!([{"colliders": [0, 99], "key": 1, "impulse": [0.0, 0.0, 0.0]}]),
+        &|c| {
+            c["state"]["reactions"]["contacts"] =
+                serde_json::json!([{"colliders": [0, 99], "key": 1, "impulse": [0.0, 0.0, 0.0]}])
+        },
         "names collider 99",
     );
-    damaged(&|c| c["record"]["length"] = 1_000_000_000u64.into(), "record.bin is shorter than at the checkpoint");
+    damaged(
+        &|c| c["record"]["length"] = 1_000_000_000u64.into(),
+        "record.bin is shorter than at the checkpoint",
+    );
     damaged(&|c| c["tables"][0][1] = 1_000_000_000u64.into(), "is shorter than at the checkpoint");
     fs::write(&path, &good.to_string().as_bytes()[..good.to_string().len() / 2]).unwrap();
     refused(&["run", "--resume", text(&out)], &["checkpoint.json is no checkpoint"]);
@@ -311,7 +389,8 @@ fn a_damaged_checkpoint_is_named_and_never_believed() {
 
 /// A run that takes its time.
 fn slow(place: &Path, out: &Path) -> Child {
-    let words = "[run]\nt_end = \"1000 s\"\n[[body]]\nname = \"b\"\nmass = 1\nshape = { sphere = 0.1 }\nposition = [0, 0, 0.2]\n[[body]]\nname = \"f\"\nfixed = true\nshape = { half_space = true }\n";
+    let words = "[run]\nt_end = \"1000 s\"\n[[body]]\nname = \"b\"\nmass = 1\nshape = { sphere = \
+        0.1 }\nposition = [0, 0, 0.2]\n[[body]]\nname = \"f\"\nfixed = true\nshape = { half_space = true }\n";
     let file = scene(place, "slow.toml", words);
     let child = command(&["run", text(&file), "--out", text(out), "--checkpoint-every", "50"])
         .stdout(Stdio::null())
@@ -336,7 +415,9 @@ fn one_writer_per_folder_and_a_dead_one_holds_nothing() {
     refused(&["run", "--resume", text(&out)], &[&who]);
     child.kill().unwrap();
     child.wait().unwrap();
-    assert!(signorini(&["run", text(&file), "--out", text(&out), "--t-end", "10 ms"]).status.success());
+    assert!(
+        signorini(&["run", text(&file), "--out", text(&out), "--t-end", "10 ms"]).status.success()
+    );
 }
 
 #[cfg(unix)]
@@ -346,7 +427,13 @@ fn a_terminated_run_ends_as_by_ctrl_c_and_goes_on() {
     for signal in ["TERM", "INT", "HUP"] {
         let out = place.join(signal);
         let child = slow(&place, &out);
-        assert!(Command::new("kill").args([&format!("-{signal}"), &child.id().to_string()]).status().unwrap().success());
+        assert!(
+            Command::new("kill")
+                .args([&format!("-{signal}"), &child.id().to_string()])
+                .status()
+                .unwrap()
+                .success()
+        );
         let output = child.wait_with_output().unwrap();
         let said = stderr(&output);
         assert_eq!(output.status.code(), Some(130), "{signal}: {said}");
@@ -364,31 +451,48 @@ fn disks_that_are_full_and_files_that_may_not_grow_are_told_in_one_line() {
     let file = scene(&place, "everything.toml", EVERYTHING);
     if Path::new("/dev/full").exists() {
         let output = signorini(&["run", text(&file), "--t-end", "4 ms", "--report=/dev/full"]);
-        assert!(stderr(&output).contains("cannot write /dev/full: No space left"), "{}", stderr(&output));
+        assert!(
+            stderr(&output).contains("cannot write /dev/full: No space left"),
+            "{}",
+            stderr(&output)
+        );
         assert!(!fs::metadata("/dev/full").unwrap().is_file());
     }
     // The system's limit of 8 kB for any file stands in for a disk that fills.
     let out = place.join("out");
-    let line = format!("trap '' XFSZ; ulimit -f 16; exec {} run {} --out {}", env!("CARGO_BIN_EXE_signorini"), text(&file), text(&out));
+    let line = format!(
+        "trap '' XFSZ; ulimit -f 16; exec {} run {} --out {}",
+        env!("CARGO_BIN_EXE_signorini"),
+        text(&file),
+        text(&out)
+    );
     let output = Command::new("bash").args(["-c", &line]).output().unwrap();
     let said = stderr(&output);
-    assert!(output.status.code() == Some(2) && said.contains("cannot write into") && said.lines().count() == 1, "{said}");
+    assert!(
+        output.status.code() == Some(2)
+            && said.contains("cannot write into")
+            && said.lines().count() == 1,
+        "{said}"
+    );
     assert!(!out.join("run.json").exists(), "what is not complete has no summary");
 }
 
 #[test]
 fn what_would_exhaust_memory_is_refused_with_its_number() {
     let place = folder("budgets");
-    let nested = "[[repeat]]\ncount = 1000000\nindex = \"i\"\n[[repeat.repeat]]\ncount = 1000000\nindex = \"j\"\n[[repeat.repeat.body]]\nname = \"b{i}_{j}\"\nmass = 1\nshape = { sphere = 0.1 }\n";
+    let nested = "[[repeat]]\ncount = 1000000\nindex = \"i\"\n[[repeat.repeat]]\ncount = \
+        1000000\nindex = \"j\"\n[[repeat.repeat.body]]\nname = \"b{i}_{j}\"\nmass = 1\nshape = { sphere = 0.1 }\n";
     let file = scene(&place, "nested.toml", nested);
     refused(&["check", text(&file)], &["copies of", "in all"]);
     let inner = nested.replacen("1000000", "1000", 1);
     let file = scene(&place, "inner.toml", &inner);
     refused(&["check", text(&file)], &["found 1000 copies of", "copies within copies counted"]);
     // Counts that are formulas are known when they are reached.
-    let file = scene(&place, "formula.toml", &inner.replace("count = 1000000", "count = \"60000 + i\""));
+    let file =
+        scene(&place, "formula.toml", &inner.replace("count = 1000000", "count = \"60000 + i\""));
     refused(&["check", text(&file)], &["copies of", "were made before"]);
-    let grid = "[[soft]]\nname = \"s\"\ngrid = { cells = [100000, 100000, 100000], size = [1, 1, 1] }\nyoung = 1e6\ndensity = 1000\n";
+    let grid = "[[soft]]\nname = \"s\"\ngrid = { cells = [100000, 100000, 100000], size = [1, 1, \
+        1] }\nyoung = 1e6\ndensity = 1000\n";
     let file = scene(&place, "grid.toml", grid);
     refused(&["check", text(&file)], &["1000000000000000 cells", "wanted at most"]);
     let file = scene(
@@ -415,7 +519,8 @@ fn what_would_exhaust_memory_is_refused_with_its_number() {
     let chain: String = (0..20_000).map(|i| format!("p{i} = \"p{}\"\n", i + 1)).collect();
     let file = scene(&place, "chain.toml", &format!("[parameters]\n{chain}p20000 = 1\n"));
     refused(&["check", text(&file)], &["define each before it is used"]);
-    let ordered: String = (0..20_000).rev().map(|i| format!("p{i} = \"p{} + 1\"\n", i + 1)).collect();
+    let ordered: String =
+        (0..20_000).rev().map(|i| format!("p{i} = \"p{} + 1\"\n", i + 1)).collect();
     let file = scene(&place, "ordered.toml", &format!("[parameters]\np20000 = 1\n{ordered}\n"));
     assert!(signorini(&["check", text(&file)]).status.success());
 }
@@ -429,7 +534,11 @@ fn special_files_are_refused_and_no_line_of_a_foreign_file_is_shown() {
     refused(&["check", text(&pipe)], &["no regular file"]);
     let file = scene(&place, "a.toml", "include = [\"pipe.toml\"]\n");
     refused(&["check", text(&file)], &["a pipe", "wanted a regular file"]);
-    let file = scene(&place, "b.toml", "[[body]]\nname = \"x\"\nmass = 1\nshape = { mesh = { file = \"zero.stl\" } }\n");
+    let file = scene(
+        &place,
+        "b.toml",
+        "[[body]]\nname = \"x\"\nmass = 1\nshape = { mesh = { file = \"zero.stl\" } }\n",
+    );
     std::os::unix::fs::symlink("/dev/zero", place.join("zero.stl")).unwrap();
     refused(&["check", text(&file)], &["wanted a regular file"]);
     refused(&["solve", "/dev/zero"], &["wanted"]);
@@ -448,16 +557,21 @@ fn special_files_are_refused_and_no_line_of_a_foreign_file_is_shown() {
 #[test]
 fn check_counts_findings_of_one_kind_and_is_quick() {
     let place = folder("many");
-    let words = "[[repeat]]\ncount = [50, 50, 8]\nstep = [0.0999, 0.0999, 0.0999]\n[[repeat.body]]\nname = \"b{i}\"\ndensity = 1000\n\
+    let words = "[[repeat]]\ncount = [50, 50, 8]\nstep = [0.0999, 0.0999, \
+        0.0999]\n[[repeat.body]]\nname = \"b{i}\"\ndensity = 1000\n\
                  shape = { sphere = 0.05 }\nposition = [0, 0, 0.05]\n";
     let file = scene(&place, "many.toml", words);
     let output = signorini(&["check", text(&file)]);
     let said = String::from_utf8_lossy(&output.stdout).into_owned();
     // Neighbours along three axes.
     let pairs = 49 * 50 * 8 * 2 + 50 * 50 * 7;
-    assert!(said.contains(&format!("warning [overlap] {pairs} in all: {} more", pairs - 3)), "{said}");
+    assert!(
+        said.contains(&format!("warning [overlap] {pairs} in all: {} more", pairs - 3)),
+        "{said}"
+    );
     assert!(said.lines().count() < 15, "{said}");
-    let json: Json = serde_json::from_slice(&signorini(&["check", text(&file), "--json"]).stdout).unwrap();
+    let json: Json =
+        serde_json::from_slice(&signorini(&["check", text(&file), "--json"]).stdout).unwrap();
     assert_eq!(json["findings"].as_array().unwrap().len(), pairs);
 }
 
@@ -472,7 +586,8 @@ impl Drop for Server {
 }
 
 fn server(results: &Path) -> Server {
-    let mut child = command(&["view", text(results), "--port", "0"]).stdout(Stdio::piped()).spawn().unwrap();
+    let mut child =
+        command(&["view", text(results), "--port", "0"]).stdout(Stdio::piped()).spawn().unwrap();
     let mut line = String::new();
     let mut letter = [0];
     let out = child.stdout.as_mut().unwrap();
@@ -496,20 +611,43 @@ fn ask(address: &str, request: &[u8]) -> String {
 #[test]
 fn view_serves_this_computer_and_outlives_hostile_clients() {
     let place = folder("view");
-    let file = scene(&place, "ball.toml", "[run]\nt_end = \"20 ms\"\n[[body]]\nname = \"b\"\nmass = 1\nshape = { sphere = 0.1 }\n");
+    let file = scene(
+        &place,
+        "ball.toml",
+        "[run]\nt_end = \"20 ms\"\n[[body]]\nname = \"b\"\nmass = 1\nshape = { sphere = 0.1 }\n",
+    );
     let out = place.join("out");
     assert!(signorini(&["run", text(&file), "--out", text(&out)]).status.success());
     let server = server(&out);
     let address = server.1.as_str();
     let host = format!("Host: {address}\r\n\r\n");
     let page = ask(address, format!("GET / HTTP/1.1\r\n{host}").as_bytes());
-    assert!(page.starts_with("HTTP/1.1 200") && page.contains("X-Content-Type-Options: nosniff"), "{}", &page[..200.min(page.len())]);
-    let policy = page.lines().find(|l| l.contains("http-equiv=\"Content-Security-Policy\"")).expect("the page has a policy");
-    assert!(policy.contains("default-src 'none'") && policy.contains("script-src 'sha256-") && !policy.contains("@@"), "{policy}");
+    assert!(
+        page.starts_with("HTTP/1.1 200") && page.contains("X-Content-Type-Options: nosniff"),
+        "{}",
+        &page[..200.min(page.len())]
+    );
+    let policy = page
+        .lines()
+        .find(|l| l.contains("http-equiv=\"Content-Security-Policy\""))
+        .expect("the page has a policy");
+    assert!(
+        policy.contains("default-src 'none'")
+            && policy.contains("script-src 'sha256-")
+            && !policy.contains("@@"),
+        "{policy}"
+    );
     let bytes = fs::read(out.join("record.bin")).unwrap();
     let sent = ask(address, format!("GET /record?from=8 HTTP/1.1\r\n{host}").as_bytes());
-    assert!(sent.contains(&format!("Content-Length: {}\r\n", bytes.len() - 8)), "{}", &sent[..200.min(sent.len())]);
-    assert!(ask(address, format!("GET /record?from=99999999 HTTP/1.1\r\n{host}").as_bytes()).starts_with("HTTP/1.1 409"));
+    assert!(
+        sent.contains(&format!("Content-Length: {}\r\n", bytes.len() - 8)),
+        "{}",
+        &sent[..200.min(sent.len())]
+    );
+    assert!(
+        ask(address, format!("GET /record?from=99999999 HTTP/1.1\r\n{host}").as_bytes())
+            .starts_with("HTTP/1.1 409")
+    );
     for (request, status) in [
         ("GET / HTTP/1.1\r\nHost: evil.example\r\n\r\n".to_string(), "403"),
         ("GET / HTTP/1.1\r\n\r\n".into(), "403"),
@@ -522,21 +660,32 @@ fn view_serves_this_computer_and_outlives_hostile_clients() {
     ] {
         let answer = ask(address, request.as_bytes());
         // A flood is cut off: the answer may be lost with it.
-        assert!(answer.starts_with(&format!("HTTP/1.1 {status}")) || (status == "431" && answer.is_empty()), "{status}: {answer}");
+        assert!(
+            answer.starts_with(&format!("HTTP/1.1 {status}"))
+                || (status == "431" && answer.is_empty()),
+            "{status}: {answer}"
+        );
     }
-    // Silent and slow clients hold nobody up: there are few of them at a time, and others are answered meanwhile.
+    // Silent and slow clients hold nobody up: there are few of them at a time, and others are
+    // answered meanwhile.
     let silent: Vec<TcpStream> = (0..20).map(|_| TcpStream::connect(address).unwrap()).collect();
     let mut slow = TcpStream::connect(address).unwrap();
     slow.write_all(format!("GET / HTTP/1.1\r\n{host}").as_bytes()).unwrap();
     let begun = Instant::now();
-    assert!(ask(address, format!("GET / HTTP/1.1\r\n{host}").as_bytes()).starts_with("HTTP/1.1 200"));
+    assert!(
+        ask(address, format!("GET / HTTP/1.1\r\n{host}").as_bytes()).starts_with("HTTP/1.1 200")
+    );
     assert!(begun.elapsed() < Duration::from_secs(4), "{:?}", begun.elapsed());
     // More than there is room for are turned away at once, and after a while there is room again.
     let many: Vec<TcpStream> = (0..40).filter_map(|_| TcpStream::connect(address).ok()).collect();
     drop((silent, many, slow));
     let begun = Instant::now();
-    while !ask(address, format!("GET / HTTP/1.1\r\n{host}").as_bytes()).starts_with("HTTP/1.1 200") {
-        assert!(begun.elapsed() < Duration::from_secs(20), "the server is back after hostile clients are gone");
+    while !ask(address, format!("GET / HTTP/1.1\r\n{host}").as_bytes()).starts_with("HTTP/1.1 200")
+    {
+        assert!(
+            begun.elapsed() < Duration::from_secs(20),
+            "the server is back after hostile clients are gone"
+        );
         std::thread::sleep(Duration::from_millis(50));
     }
     // A link in the folder leads nowhere.
@@ -544,6 +693,9 @@ fn view_serves_this_computer_and_outlives_hostile_clients() {
     {
         fs::rename(out.join("record.bin"), place.join("elsewhere.bin")).unwrap();
         std::os::unix::fs::symlink(place.join("elsewhere.bin"), out.join("record.bin")).unwrap();
-        assert!(ask(address, format!("GET /record HTTP/1.1\r\n{host}").as_bytes()).starts_with("HTTP/1.1 500"));
+        assert!(
+            ask(address, format!("GET /record HTTP/1.1\r\n{host}").as_bytes())
+                .starts_with("HTTP/1.1 500")
+        );
     }
 }

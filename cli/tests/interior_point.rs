@@ -1,4 +1,5 @@
-//! `interior-point` on real problems: the stored ones of a folder beside the repository, skipped if it is absent.
+//! `interior-point` on real problems: the stored ones of a folder beside the repository, skipped if
+//! it is absent.
 
 mod collection;
 
@@ -20,14 +21,19 @@ fn files() -> Vec<PathBuf> {
 fn read(path: &Path) -> Option<(Problem, Solution)> {
     let stored = signorini_files::fclib::read(path).expect("the file is readable");
     match (stored.input, stored.solution) {
-        (Input::Problem(problem), Some(solution)) if problem.rows() <= ROWS => Some((problem, solution)),
+        (Input::Problem(problem), Some(solution)) if problem.rows() <= ROWS => {
+            Some((problem, solution))
+        }
         _ => None,
     }
 }
 
 #[test]
 fn the_cone_law_is_solved_to_the_reference_in_few_factorizations() {
-    let stop = StoppingCriteria { tolerance: Tolerance { relative: 1e-10, velocity: 1e-8, bound: None }, ..StoppingCriteria::default() };
+    let stop = StoppingCriteria {
+        tolerance: Tolerance { relative: 1e-10, velocity: 1e-8, bound: None },
+        ..StoppingCriteria::default()
+    };
     // The path alone, and sweeps before it.
     let (mut count, mut sums) = (0, [0; 2]);
     for (problem, reference) in files().iter().filter_map(|p| read(p)) {
@@ -38,7 +44,8 @@ fn the_cone_law_is_solved_to_the_reference_in_few_factorizations() {
             let report = method.solve(&problem, &mut solution).expect("treated");
             assert_eq!(report.status, Status::Converged, "{}: {report:?}", problem.name);
             assert!(report.work <= 25, "{}: {} factorizations", problem.name, report.work);
-            let off = solution.v.iter().zip(&reference.v).fold(0.0f64, |m, (a, b)| m.max((a - b).abs()));
+            let off =
+                solution.v.iter().zip(&reference.v).fold(0.0f64, |m, (a, b)| m.max((a - b).abs()));
             assert!(off <= 1e-7, "{}, {warm:?}: v off by {off:e}", problem.name);
             *sum += report.work;
         }
@@ -61,8 +68,10 @@ fn the_true_law_is_solved_around_it() {
         let Some((problem, _)) = read(&path) else { continue };
         let problem = problem.true_friction();
         let mut solution = Solution::zero(problem.n(), problem.rows());
-        let mut method =
-            InteriorPoint::new(Settings { stop: StoppingCriteria { tolerance, ..StoppingCriteria::default() }, warm: Warm::Best });
+        let mut method = InteriorPoint::new(Settings {
+            stop: StoppingCriteria { tolerance, ..StoppingCriteria::default() },
+            warm: Warm::Best,
+        });
         let report = method.solve(&problem, &mut solution).expect("treated");
         assert_eq!(report.status, Status::Converged, "{name}: {report:?}");
     }

@@ -9,7 +9,11 @@ fn signorini(arguments: &[&str]) -> Output {
 }
 
 fn said(output: &Output) -> String {
-    format!("{}{}", String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr))
+    format!(
+        "{}{}",
+        String::from_utf8_lossy(&output.stdout),
+        String::from_utf8_lossy(&output.stderr)
+    )
 }
 
 fn place(name: &str) -> PathBuf {
@@ -40,7 +44,8 @@ fn run(name: &str, rest: &str) -> (bool, String) {
 
 #[test]
 fn formulas_drive_motors_in_units_and_in_plain_numbers() {
-    // A spring of 200 N/m and a damper of 40 N s/m by formula, and the weight: rest at −m g/k, critically damped.
+    // A spring of 200 N/m and a damper of 40 N s/m by formula, and the weight: rest at −m g/k,
+    // critically damped.
     for (name, force) in [
         ("units", "-200 N/m*rail.slide - 40 N s/m*rail.rate"),
         ("plain", "-200*rail.slide - 40*rail.rate"),
@@ -86,25 +91,53 @@ formula = "weight.vz/(1 m/s)"
 value = { is = "-sqrt(2*9.81)", relative = "0.5 percent" }
 "#;
     let (fine, said) = run("stop", rest);
-    assert!(fine && said.contains("stopped by the event `low`") && said.matches("holds").count() == 3, "{said}");
+    assert!(
+        fine && said.contains("stopped by the event `low`") && said.matches("holds").count() == 3,
+        "{said}"
+    );
 }
 
 #[test]
 fn wrong_formulas_are_answered_at_their_place() {
     for (name, rest, wanted) in [
-        ("motor", "[[motor]]\nname = \"m\"\njoint = \"rail\"\nforce = \"-2*rail.slid\"\n", "did you mean `slide`?"),
-        ("unit", "[[motor]]\nname = \"m\"\njoint = \"rail\"\nforce = \"2 N s*rail.rate\"\n", "wanted N"),
+        (
+            "motor",
+            "[[motor]]\nname = \"m\"\njoint = \"rail\"\nforce = \"-2*rail.slid\"\n",
+            "did you mean `slide`?",
+        ),
+        (
+            "unit",
+            "[[motor]]\nname = \"m\"\njoint = \"rail\"\nforce = \"2 N s*rail.rate\"\n",
+            "wanted N",
+        ),
         ("sensor", "[[sensor]]\nname = \"s\"\nformula = \"wheight.z\"\n", "did you mean `weight`?"),
         ("two", "[[sensor]]\nname = \"s\"\n", "wanted one of `formula`, `ray`, `contact`"),
-        ("event", "[[event]]\nname = \"e\"\nwhen = \"t > 1 m\"\nactions = { stop = true }\n", "wanted one dimension"),
-        ("action", "[[event]]\nname = \"e\"\nwhen = true\nactions = { joint = \"rail\" }\n", "`on` with a joint"),
-        ("spawn", "[[event]]\nname = \"e\"\nwhen = true\nactions = { spawn = \"part\" }\n", "there is no template `part`"),
+        (
+            "event",
+            "[[event]]\nname = \"e\"\nwhen = \"t > 1 m\"\nactions = { stop = true }\n",
+            "wanted one dimension",
+        ),
+        (
+            "action",
+            "[[event]]\nname = \"e\"\nwhen = true\nactions = { joint = \"rail\" }\n",
+            "`on` with a joint",
+        ),
+        (
+            "spawn",
+            "[[event]]\nname = \"e\"\nwhen = true\nactions = { spawn = \"part\" }\n",
+            "there is no template `part`",
+        ),
         (
             "gain",
-            "[[motor]]\nname = \"m\"\njoint = \"rail\"\nforce = 0\n[[controller]]\nname = \"c\"\nmotor = \"m\"\npid = { of = \"rail.slide\", target = 1, p = \"3 s\" }\n",
+            "[[motor]]\nname = \"m\"\njoint = \"rail\"\nforce = 0\n[[controller]]\nname = \
+                \"c\"\nmotor = \"m\"\npid = { of = \"rail.slide\", target = 1, p = \"3 s\" }\n",
             "wanted a gain, N/m",
         ),
-        ("fact", "[[expect]]\nsensor = \"eye\"\nvalue = { at_least = 1 }\n", "there is no sensor `eye`"),
+        (
+            "fact",
+            "[[expect]]\nsensor = \"eye\"\nvalue = { at_least = 1 }\n",
+            "there is no sensor `eye`",
+        ),
     ] {
         let (fine, said) = run(name, rest);
         assert!(!fine && said.contains(wanted) && said.contains("-->"), "{name}: {said}");
@@ -169,25 +202,66 @@ fn checkpoints_leave_no_trace_and_runs_are_plotted_and_compared() {
     let text = |p: &Path| p.to_str().unwrap().to_string();
     let output = signorini(&["run", &text(&file), "--out", &text(&whole)]);
     assert!(output.status.success(), "{}", said(&output));
-    let half = signorini(&["run", &text(&file), "--out", &text(&parts), "--checkpoint-every", "100", "--keep-step", "1"]);
+    let half = signorini(&[
+        "run",
+        &text(&file),
+        "--out",
+        &text(&parts),
+        "--checkpoint-every",
+        "100",
+        "--keep-step",
+        "1",
+    ]);
     assert!(half.status.success(), "{}", said(&half));
-    let json = |folder: &Path| -> serde_json::Value { serde_json::from_slice(&fs::read(folder.join("run.json")).unwrap()).unwrap() };
+    let json = |folder: &Path| -> serde_json::Value {
+        serde_json::from_slice(&fs::read(folder.join("run.json")).unwrap()).unwrap()
+    };
     let (a, b) = (json(&whole), json(&parts));
     assert_eq!(a["hash"], b["hash"]);
     assert_eq!(a["events"], b["events"]);
-    assert!(a["events"].as_array().unwrap().len() >= 4 && a["energy"]["events"].as_f64().unwrap() > 0.0, "{}", a["events"]);
+    assert!(
+        a["events"].as_array().unwrap().len() >= 4 && a["energy"]["events"].as_f64().unwrap() > 0.0,
+        "{}",
+        a["events"]
+    );
     // Plots by name, and the two runs against each other.
     let svg = place("busy.svg");
-    let output = signorini(&["picture", &text(&whole), "-o", &text(&svg), "--plot", "cart.x, rail.slide, drive.effort, part_0.z"]);
-    assert!(output.status.success() && fs::read_to_string(&svg).unwrap().contains("rail.slide"), "{}", said(&output));
+    let output = signorini(&[
+        "picture",
+        &text(&whole),
+        "-o",
+        &text(&svg),
+        "--plot",
+        "cart.x, rail.slide, drive.effort, part_0.z",
+    ]);
+    assert!(
+        output.status.success() && fs::read_to_string(&svg).unwrap().contains("rail.slide"),
+        "{}",
+        said(&output)
+    );
     let output = signorini(&["picture", &text(&whole), "-o", &text(&svg), "--plot", "card.x"]);
-    assert!(!output.status.success() && said(&output).contains("there is no `card.x`"), "{}", said(&output));
+    assert!(
+        !output.status.success() && said(&output).contains("there is no `card.x`"),
+        "{}",
+        said(&output)
+    );
     let page = place("busy.html");
     let output = signorini(&["compare", &text(&whole), &text(&parts), "-o", &text(&page)]);
     assert!(output.status.success() && said(&output).contains("0.000e0"), "{}", said(&output));
     assert!(fs::read_to_string(&page).unwrap().contains("<svg"));
     let image = place("busy.png");
-    let view = ["--from", "0,-1,0.2", "--look-at", "0,0,0.2", "--zoom", "2", "--chains", "--size", "160x100"];
-    let output = signorini(&[&["picture", &text(&whole), "-o", &text(&image)][..], &view[..]].concat());
+    let view = [
+        "--from",
+        "0,-1,0.2",
+        "--look-at",
+        "0,0,0.2",
+        "--zoom",
+        "2",
+        "--chains",
+        "--size",
+        "160x100",
+    ];
+    let output =
+        signorini(&[&["picture", &text(&whole), "-o", &text(&image)][..], &view[..]].concat());
     assert!(output.status.success(), "{}", said(&output));
 }

@@ -1,4 +1,5 @@
-//! A run is recorded once; report, pictures, plots and exported files come from that record, and a damaged one is named.
+//! A run is recorded once; report, pictures, plots and exported files come from that record, and a
+//! damaged one is named.
 
 use glam::{DVec3, Vec3};
 use serde_json::Value as Json;
@@ -33,7 +34,11 @@ impl Drop for Folder {
 }
 
 fn signorini(folder: &Path, arguments: &[&str]) -> Output {
-    Command::new(env!("CARGO_BIN_EXE_signorini")).args(arguments).current_dir(folder).output().expect("the program starts")
+    Command::new(env!("CARGO_BIN_EXE_signorini"))
+        .args(arguments)
+        .current_dir(folder)
+        .output()
+        .expect("the program starts")
 }
 
 /// Runs a scene with `--out out`; returns that folder.
@@ -48,7 +53,8 @@ fn the_record_says_what_the_tables_say_and_changes_nothing() {
     let folder = Folder::new("tables");
     let out = recorded(&folder, "balls_64", "0.6");
     let mut record = Record::open(&out).expect("a whole record");
-    let run: Json = serde_json::from_str(&fs::read_to_string(out.join("run.json")).unwrap()).unwrap();
+    let run: Json =
+        serde_json::from_str(&fs::read_to_string(out.join("run.json")).unwrap()).unwrap();
     assert_eq!(record.steps.len() as u64, run["steps"].as_u64().unwrap());
     assert_eq!(record.tail.as_ref().unwrap()["hash"], run["hash"]);
     let worst = record.steps.iter().map(|s| s.joule).fold(0.0, f32::max);
@@ -64,15 +70,24 @@ fn the_record_says_what_the_tables_say_and_changes_nothing() {
         let moment = record.moment(frame).unwrap();
         let body = record.head.bodies.iter().position(|b| b.name == cells[1]).unwrap();
         assert_eq!(moment.time, number(0));
-        assert!((moment.poses[body].position - DVec3::new(number(2), number(3), number(4))).abs().max_element() <= 0.501 * unit);
+        assert!(
+            (moment.poses[body].position - DVec3::new(number(2), number(3), number(4)))
+                .abs()
+                .max_element()
+                <= 0.501 * unit
+        );
         let speed = DVec3::new(number(9), number(10), number(11)).length();
         assert!((moment.velocities[body].length() - speed).abs() <= speed / 1000.0);
         compared += 1;
     }
     assert!(compared > 10);
-    // What carries the balls in the end is the floor: the forces of the last frame hold the weight of all.
+    // What carries the balls in the end is the floor: the forces of the last frame hold the weight
+    // of all.
     let last = record.moment(record.times().len() - 1).unwrap();
-    assert!(!last.touches.is_empty() && last.touches.iter().all(|t| (t.normal.length() - 1.0).abs() < 0.02));
+    assert!(
+        !last.touches.is_empty()
+            && last.touches.iter().all(|t| (t.normal.length() - 1.0).abs() < 0.02)
+    );
     let bare = signorini(&folder.0, &["run", "balls_64", "--t-end", "0.6", "--json"]);
     let bare: Json = serde_json::from_slice(&bare.stdout).unwrap();
     assert_eq!(bare["hash"], run["hash"], "recording must not change the run");
@@ -89,8 +104,13 @@ fn a_report_is_the_page_with_the_record_in_it() {
     // "signrec1" in base64.
     assert!(page.contains("c2lnbnJlYz"), "the record is in it");
     // Nothing is loaded from anywhere.
-    assert!(!page.contains("src=\"http") && !page.contains("href=\"http") && !page.contains("<link rel=\"stylesheet\""));
-    let output = signorini(&folder.0, &["run", "ball", "--t-end", "0.2", "--out", "out", "--report"]);
+    assert!(
+        !page.contains("src=\"http")
+            && !page.contains("href=\"http")
+            && !page.contains("<link rel=\"stylesheet\"")
+    );
+    let output =
+        signorini(&folder.0, &["run", "ball", "--t-end", "0.2", "--out", "out", "--report"]);
     assert!(String::from_utf8_lossy(&output.stderr).contains("report.html"));
     let output = signorini(&folder.0, &["export", "out", "-o", "again.html"]);
     assert!(output.status.success() && folder.file("again.html").exists());
@@ -98,33 +118,56 @@ fn a_report_is_the_page_with_the_record_in_it() {
 
 #[test]
 fn runs_of_other_integrators_are_recorded_too() {
-    for (name, words) in [("a03_andrews", vec!["--t-end", "0.01"]), ("slider_crank", vec!["--kinematic", "--t-end", "0.2"])] {
+    for (name, words) in [
+        ("a03_andrews", vec!["--t-end", "0.01"]),
+        ("slider_crank", vec!["--kinematic", "--t-end", "0.2"]),
+    ] {
         let folder = Folder::new(name);
         let output = signorini(&folder.0, &[vec!["run", name, "--out", "out"], words].concat());
         let out = folder.file("out");
-        let mut record = Record::open(&out).unwrap_or_else(|e| panic!("{e}: {}", String::from_utf8_lossy(&output.stderr)));
-        let run: Json = serde_json::from_str(&fs::read_to_string(out.join("run.json")).unwrap()).unwrap();
+        let mut record = Record::open(&out)
+            .unwrap_or_else(|e| panic!("{e}: {}", String::from_utf8_lossy(&output.stderr)));
+        let run: Json =
+            serde_json::from_str(&fs::read_to_string(out.join("run.json")).unwrap()).unwrap();
         assert_eq!(record.steps.len() as u64, run["steps"].as_u64().unwrap(), "{name}");
         assert_eq!(record.tail.as_ref().unwrap()["hash"], run["hash"], "{name}");
         // It moves, and nothing that a joint holds leaves the room that the camera looks at.
         let [low, high] = record.head.bounds.map(DVec3::from_array);
-        let (first, last) = (record.moment(0).unwrap(), record.moment(record.times().len() - 1).unwrap());
-        let moved = first.poses.iter().zip(&last.poses).map(|(a, b)| a.position.distance(b.position)).fold(0.0, f64::max);
+        let (first, last) =
+            (record.moment(0).unwrap(), record.moment(record.times().len() - 1).unwrap());
+        let moved = first
+            .poses
+            .iter()
+            .zip(&last.poses)
+            .map(|(a, b)| a.position.distance(b.position))
+            .fold(0.0, f64::max);
         assert!(moved > 1e-3 * low.distance(high), "{name} moved by {moved}");
-        assert!(record.head.moving.iter().all(|&b| last.poses[b as usize].position.clamp(low, high) == last.poses[b as usize].position));
+        assert!(
+            record.head.moving.iter().all(|&b| last.poses[b as usize].position.clamp(low, high)
+                == last.poses[b as usize].position)
+        );
         for file in ["a.png", "a.glb"] {
             let verb = if file == "a.png" { "picture" } else { "export" };
             let output = signorini(&folder.0, &[verb, "out", "-o", file]);
-            assert!(output.status.success() && folder.file(file).exists(), "{}", String::from_utf8_lossy(&output.stderr));
+            assert!(
+                output.status.success() && folder.file(file).exists(),
+                "{}",
+                String::from_utf8_lossy(&output.stderr)
+            );
         }
-        let output = signorini(&folder.0, &["picture", "out", "--plot", "energy", "-o", "energy.svg"]);
+        let output =
+            signorini(&folder.0, &["picture", "out", "--plot", "energy", "-o", "energy.svg"]);
         assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
     }
 }
 
 /// The mean colour of the pixels around a place of the world.
 fn color_at(image: &Image, record: &Record, point: DVec3) -> Vec3 {
-    let camera = picture::camera(&record.head, image.width as f64 / image.height as f64, &picture::View::default());
+    let camera = picture::camera(
+        &record.head,
+        image.width as f64 / image.height as f64,
+        &picture::View::default(),
+    );
     let forward = (camera.target - camera.eye).normalize();
     let right = forward.cross(camera.up).normalize();
     let seen = point - camera.eye;
@@ -133,7 +176,8 @@ fn color_at(image: &Image, record: &Record, point: DVec3) -> Vec3 {
     let y = 0.5 * image.height as f64 - focus * seen.dot(right.cross(forward));
     let mut sum = Vec3::ZERO;
     for (dx, dy) in (-2..=2).flat_map(|dx| (-2..=2).map(move |dy| (dx, dy))) {
-        let [r, g, b] = image.pixels[(y as i64 + dy) as usize * image.width + (x as i64 + dx) as usize];
+        let [r, g, b] =
+            image.pixels[(y as i64 + dy) as usize * image.width + (x as i64 + dx) as usize];
         sum += Vec3::new(f32::from(r), f32::from(g), f32::from(b)) / 255.0;
     }
     sum / 25.0
@@ -144,7 +188,9 @@ fn a_picture_shows_things_where_they_are() {
     let folder = Folder::new("picture");
     let out = recorded(&folder, "wall", "0.5");
     let mut record = Record::open(&out).unwrap();
-    let body = |record: &Record, name: &str| record.head.bodies.iter().position(|b| b.name == name).unwrap();
+    let body = |record: &Record, name: &str| {
+        record.head.bodies.iter().position(|b| b.name == name).unwrap()
+    };
     // Brightness aside, a pixel has the colour of the body that is there.
     let like = |a: Vec3, b: Vec3| a.normalize().dot(b.normalize()) > 0.99;
     let mut at = Vec::new();
@@ -153,15 +199,24 @@ fn a_picture_shows_things_where_they_are() {
         let moment = record.moment(record.nearest(time).unwrap()).unwrap();
         let ball = body(&record, "ball");
         let place = moment.poses[ball].position;
-        assert!(like(color_at(&image, &record, place), picture::color(&record.head.bodies[ball].color)), "the ball at t = {time}");
+        assert!(
+            like(color_at(&image, &record, place), picture::color(&record.head.bodies[ball].color)),
+            "the ball at t = {time}"
+        );
         let brick = body(&record, "brick_0_5");
         let top = moment.poses[brick].position + DVec3::new(0.0, 0.0, 0.035);
-        assert!(like(color_at(&image, &record, top), picture::color(&record.head.bodies[brick].color)), "a brick at t = {time}");
+        assert!(
+            like(color_at(&image, &record, top), picture::color(&record.head.bodies[brick].color)),
+            "a brick at t = {time}"
+        );
         at.push((image, place));
     }
     // Where the ball was there is none later.
     assert!(!like(color_at(&at[2].0, &record, at[0].1), color_at(&at[0].0, &record, at[0].1)));
-    let output = signorini(&folder.0, &["picture", "out", "--t", "0.25", "--size", "640x400", "-o", "x.png"]);
+    let output = signorini(
+        &folder.0,
+        &["picture", "out", "--t", "0.25", "--size", "640x400", "-o", "x.png"],
+    );
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
     let decoder = png::Decoder::new(std::io::Cursor::new(fs::read(folder.file("x.png")).unwrap()));
     let mut reader = decoder.read_info().unwrap();
@@ -170,21 +225,32 @@ fn a_picture_shows_things_where_they_are() {
     assert_eq!(pixels, at[1].0.pixels.as_flattened(), "the file holds the picture");
     // Without a time, the last moment.
     let output = signorini(&folder.0, &["picture", "out", "--size", "640x400", "-o", "last.png"]);
-    assert!(String::from_utf8_lossy(&output.stderr).contains("t = 0.5000 s"), "{}", String::from_utf8_lossy(&output.stderr));
+    assert!(
+        String::from_utf8_lossy(&output.stderr).contains("t = 0.5000 s"),
+        "{}",
+        String::from_utf8_lossy(&output.stderr)
+    );
     plots_and_animation(&folder, record.steps.len());
 }
 
 fn plots_and_animation(folder: &Folder, steps: usize) {
     let made = |arguments: &[&str]| {
         let output = signorini(&folder.0, arguments);
-        assert!(output.status.success(), "{arguments:?}: {}", String::from_utf8_lossy(&output.stderr));
+        assert!(
+            output.status.success(),
+            "{arguments:?}: {}",
+            String::from_utf8_lossy(&output.stderr)
+        );
     };
     made(&["picture", "out", "--plot", "error", "-o", "error.svg"]);
     let svg = fs::read_to_string(folder.file("error.svg")).unwrap();
     assert_eq!(svg.matches("<circle").count(), steps, "a dot for each step");
     assert!(svg.contains("error of each step") && svg.contains("time, s"));
     made(&["picture", "out", "--plot", "iterations", "-o", "work.svg"]);
-    assert_eq!(fs::read_to_string(folder.file("work.svg")).unwrap().matches("<circle").count(), steps);
+    assert_eq!(
+        fs::read_to_string(folder.file("work.svg")).unwrap().matches("<circle").count(),
+        steps
+    );
     made(&["picture", "out", "--plot", "energy", "-o", "energy.png"]);
     assert!(fs::read(folder.file("energy.png")).unwrap().starts_with(b"\x89PNG"));
     made(&["picture", "out", "--size", "160x100", "--fps", "10", "-o", "x.gif"]);
@@ -198,7 +264,10 @@ fn plots_and_animation(folder: &Folder, steps: usize) {
     assert_eq!(frames.len(), 6, "half a second, ten pictures a second, both ends");
     assert_ne!(frames[0], frames[5]);
     let output = signorini(&folder.0, &["picture", "out", "-o", "x.bmp"]);
-    assert!(!output.status.success() && String::from_utf8_lossy(&output.stderr).contains("ends with .png or .gif"));
+    assert!(
+        !output.status.success()
+            && String::from_utf8_lossy(&output.stderr).contains("ends with .png or .gif")
+    );
 }
 
 #[test]
@@ -222,12 +291,20 @@ fn a_glb_is_valid_and_moves_what_moves() {
             "VEC3" => 3,
             _ => 4,
         };
-        assert_eq!(accessor["count"].as_u64().unwrap() * width * 4, view["byteLength"].as_u64().unwrap());
-        assert!(view["byteOffset"].as_u64().unwrap() + view["byteLength"].as_u64().unwrap() <= buffer.len() as u64);
+        assert_eq!(
+            accessor["count"].as_u64().unwrap() * width * 4,
+            view["byteLength"].as_u64().unwrap()
+        );
+        assert!(
+            view["byteOffset"].as_u64().unwrap() + view["byteLength"].as_u64().unwrap()
+                <= buffer.len() as u64
+        );
     }
     let channels = document["animations"][0]["channels"].as_array().unwrap();
     assert_eq!(channels.len(), 2 * record.head.moving.len());
-    let crank = channels.iter().find(|c| list("nodes")[c["target"]["node"].as_u64().unwrap() as usize]["name"] == "crank");
+    let crank = channels
+        .iter()
+        .find(|c| list("nodes")[c["target"]["node"].as_u64().unwrap() as usize]["name"] == "crank");
     assert!(crank.is_some(), "the crank turns");
 }
 
@@ -253,7 +330,10 @@ fn a_damaged_record_is_named_and_never_believed() {
             }
         }
     }
-    assert!(refused > 10 * read_on.max(1), "checksums guard the chunks: {refused} refused, {read_on} read");
+    assert!(
+        refused > 10 * read_on.max(1),
+        "checksums guard the chunks: {refused} refused, {read_on} read"
+    );
     // A file that ends early is a run that goes on, or broke off: what is whole counts.
     for share in [0.3, 0.6, 0.9] {
         let cut = bytes[..(share * bytes.len() as f64) as usize].to_vec();
@@ -272,9 +352,16 @@ fn a_damaged_record_is_named_and_never_believed() {
 /// A record of a bar of eight nodes that bends, with a number on each node, and no other body.
 fn bending() -> Vec<u8> {
     let corners = |bent: f64| {
-        (0..8).map(move |i| DVec3::new(f64::from(i % 2), 0.2 * f64::from(i / 2 % 2), 0.2 * f64::from(i / 4) - bent * f64::from(i % 2)))
+        (0..8).map(move |i| {
+            DVec3::new(
+                f64::from(i % 2),
+                0.2 * f64::from(i / 2 % 2),
+                0.2 * f64::from(i / 4) - bent * f64::from(i % 2),
+            )
+        })
     };
-    let faces = [[0, 2, 3, 1], [4, 5, 7, 6], [0, 1, 5, 4], [2, 6, 7, 3], [0, 4, 6, 2], [1, 3, 7, 5]];
+    let faces =
+        [[0, 2, 3, 1], [4, 5, 7, 6], [0, 1, 5, 4], [2, 6, 7, 3], [0, 4, 6, 2], [1, 3, 7, 5]];
     let triangles = faces.iter().flat_map(|[a, b, c, d]| [*a, *b, *c, *a, *c, *d]).collect();
     let scalar = Some(Scalar { name: "stress".into(), unit: "Pa".into() });
     let head = Head {
@@ -283,18 +370,31 @@ fn bending() -> Vec<u8> {
         quantum: 1e-6,
         up: [0.0, 0.0, 1.0],
         bounds: [[0.0; 3], [1.0, 0.2, 0.2]],
-        soft: vec![Soft { name: "bar".into(), color: "#5c86b2".into(), nodes: 8, triangles, scalar }],
+        soft: vec![Soft {
+            name: "bar".into(),
+            color: "#5c86b2".into(),
+            nodes: 8,
+            triangles,
+            scalar,
+        }],
         ..Head::default()
     };
     let frame = |k: u32| {
         let nodes: Vec<DVec3> = corners(0.1 * f64::from(k)).collect();
-        let places = (0..3).flat_map(|axis| nodes.iter().map(move |p| words::length(p[axis], 1e-6)));
+        let places =
+            (0..3).flat_map(|axis| nodes.iter().map(move |p| words::length(p[axis], 1e-6)));
         let scalars = (0..8).map(|i| words::float(f64::from(i * k), DROP_VELOCITY));
-        Frame { time: 0.1 * f64::from(k), step: k, soft: places.chain(scalars).collect(), ..Frame::default() }
+        Frame {
+            time: 0.1 * f64::from(k),
+            step: k,
+            soft: places.chain(scalars).collect(),
+            ..Frame::default()
+        }
     };
     let mut bytes = MAGIC.to_vec();
     write_chunk(&mut bytes, b"HEAD", &serde_json::to_vec(&head).unwrap()).unwrap();
-    write_chunk(&mut bytes, b"FRAM", &frame::encode(&(0..4).map(frame).collect::<Vec<_>>(), None)).unwrap();
+    write_chunk(&mut bytes, b"FRAM", &frame::encode(&(0..4).map(frame).collect::<Vec<_>>(), None))
+        .unwrap();
     bytes
 }
 
@@ -302,7 +402,10 @@ fn bending() -> Vec<u8> {
 fn a_soft_body_is_recorded_drawn_and_exported() {
     let mut record = Record::from_bytes(bending(), "bar").unwrap();
     let (first, last) = (record.moment(0).unwrap(), record.moment(3).unwrap());
-    assert!((last.soft[0].0[1] - DVec3::new(1.0, 0.0, -0.3)).length() < 1e-5, "the free end went down by 0.3");
+    assert!(
+        (last.soft[0].0[1] - DVec3::new(1.0, 0.0, -0.3)).length() < 1e-5,
+        "the free end went down by 0.3"
+    );
     assert_eq!((first.soft[0].1[7], last.soft[0].1[7]), (0.0, 21.0));
     let drawn = picture::scene(&record.head, &last, 1.0);
     assert_eq!(drawn.len(), 12);

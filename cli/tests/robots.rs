@@ -1,4 +1,5 @@
-//! Robot files: URDF with the faults of the world, MJCF, robots in scenes; compared with MuJoCo itself where it is installed.
+//! Robot files: URDF with the faults of the world, MJCF, robots in scenes; compared with MuJoCo
+//! itself where it is installed.
 
 use glam::DVec3;
 use serde_json::Value as Json;
@@ -20,11 +21,17 @@ fn signorini(arguments: &[&str]) -> Output {
 }
 
 fn said(output: &Output) -> String {
-    format!("{}{}", String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr))
+    format!(
+        "{}{}",
+        String::from_utf8_lossy(&output.stdout),
+        String::from_utf8_lossy(&output.stderr)
+    )
 }
 
 fn load(name: &str, text: &str, choices: &Choices) -> Result<Loaded, String> {
-    let library = |asked: &str| if asked == name { Ok(text.to_string()) } else { Err("no such file".to_string()) };
+    let library = |asked: &str| {
+        if asked == name { Ok(text.to_string()) } else { Err("no such file".to_string()) }
+    };
     scenefile::load_with(name, &library, &[], choices).map_err(|f| f.to_string())
 }
 
@@ -69,28 +76,44 @@ fn a_robot_with_faults_is_repaired_and_every_repair_is_said_with_its_line() {
         "line 7: rpy is \"0 0 0 0\"",
         "line 12: \"0 0 $(optenv LIFT 0.4)\" is left by xacro",
         "line 13: limits 1 … -1 of `swing`",
-        "line 11: the link `cross` moves (joint `swing`) but has no mass: repaired: it weighs 2.0e-4 kg",
+        "line 11: the link `cross` moves (joint `swing`) but has no mass: repaired: it weighs \
+            2.0e-4 kg",
         "line 15: the link `arm`: inertia: one principal moment exceeds the sum of the others",
         "line 16: there is no shape <sdf>",
-        "line 19: the link `flag` moves (joint `pole`) but has no mass: repaired: its joint is fixed",
+        "line 19: the link `flag` moves (joint `pole`) but has no mass: repaired: its joint is \
+            fixed",
     ] {
         assert!(all.contains(wanted), "{wanted}\n in \n{all}");
     }
-    // Neither the axis of a fixed joint nor the inertia of a link that is part of another is looked at.
+    // Neither the axis of a fixed joint nor the inertia of a link that is part of another is looked
+    // at.
     assert!(!all.contains("mount") && !all.contains("`sensor`"), "{all}");
     // base with sensor, cross, arm with flag.
     assert_eq!((scene.bodies.len(), scene.joints.len()), (4, 2), "{all}");
-    let mass = |name: &str| scene.bodies[scene.body_named(name).unwrap().index()].mass().unwrap().mass;
-    assert!((mass("base") - 3.1).abs() < 1e-12 && (mass("cross") - 2e-4).abs() < 1e-15 && mass("arm") == 2.0);
+    let mass =
+        |name: &str| scene.bodies[scene.body_named(name).unwrap().index()].mass().unwrap().mass;
+    assert!(
+        (mass("base") - 3.1).abs() < 1e-12
+            && (mass("cross") - 2e-4).abs() < 1e-15
+            && mass("arm") == 2.0
+    );
     assert_eq!(scene.colliders.len(), 1, "a link without collision has none");
     let message = load("faulty.urdf", FAULTY, &strict()).err().unwrap();
     assert!(message.contains("this is no XML"), "{message}");
     // Without the fault of XML all others are found at once.
-    let rest = FAULTY.replace("hello\n<?xml version=\"1.0\"?>", "\n").replace("trailing", "").replace("xacro:", "");
+    let rest = FAULTY
+        .replace("hello\n<?xml version=\"1.0\"?>", "\n")
+        .replace("trailing", "")
+        .replace("xacro:", "");
     let message = load("faulty.urdf", &rest, &strict()).err().unwrap();
-    for wanted in
-        ["xyz is \"0, 0, 0.1\"", "rpy is \"0 0 0 0\"", "the axis of `mount`", "is left by xacro", "<sdf>", "6 errors in the scene"]
-    {
+    for wanted in [
+        "xyz is \"0, 0, 0.1\"",
+        "rpy is \"0 0 0 0\"",
+        "the axis of `mount`",
+        "is left by xacro",
+        "<sdf>",
+        "6 errors in the scene",
+    ] {
         assert!(message.contains(wanted), "{wanted} in {message}");
     }
 }
@@ -100,7 +123,17 @@ fn a_robot_stands_on_the_floor_where_it_was_asked_to() {
     let place = folder("floor");
     let file = place.join("faulty.urdf");
     fs::write(&file, FAULTY).unwrap();
-    let run = signorini(&["run", file.to_str().unwrap(), "--floor", "--hold", "--joint", "swing=30 deg", "--t-end", "0.2", "--json"]);
+    let run = signorini(&[
+        "run",
+        file.to_str().unwrap(),
+        "--floor",
+        "--hold",
+        "--joint",
+        "swing=30 deg",
+        "--t-end",
+        "0.2",
+        "--json",
+    ]);
     assert!(run.status.success(), "{}", said(&run));
     assert!(said(&run).contains("stand on the floor"), "{}", said(&run));
     let wrong = signorini(&["run", file.to_str().unwrap(), "--joint", "swng=1"]);
@@ -108,7 +141,13 @@ fn a_robot_stands_on_the_floor_where_it_was_asked_to() {
     let wrong = signorini(&["run", "arch", "--floor"]);
     assert!(said(&wrong).contains("is no robot file"), "{}", said(&wrong));
     let toml = place.join("faulty.toml");
-    let converted = signorini(&["convert", file.to_str().unwrap(), toml.to_str().unwrap(), "--floor", "--fixed-base"]);
+    let converted = signorini(&[
+        "convert",
+        file.to_str().unwrap(),
+        toml.to_str().unwrap(),
+        "--floor",
+        "--fixed-base",
+    ]);
     assert!(converted.status.success(), "{}", said(&converted));
     assert!(signorini(&["run", toml.to_str().unwrap(), "--t-end", "0.02"]).status.success());
 }
@@ -145,13 +184,16 @@ max_torque = "10 N m"
         _ => Err("no such file".to_string()),
     };
     let loaded = scenefile::load_from("s.toml", &library, &[]).unwrap_or_else(|f| panic!("{f}"));
-    let at = |name: &str| loaded.scene.bodies[loaded.scene.body_named(name).unwrap().index()].pose.position;
+    let at = |name: &str| {
+        loaded.scene.bodies[loaded.scene.body_named(name).unwrap().index()].pose.position
+    };
     // The arm's centre is half a metre along it; the left one is turned by a right angle.
     assert!(at("left/arm").distance(DVec3::new(0.0, 2.5, 0.0)) < 1e-15, "{}", at("left/arm"));
     assert!(at("right/arm").distance(DVec3::new(0.5, 0.0, 0.0)) < 1e-15);
     assert_eq!((loaded.scene.joints.len(), loaded.scene.motors.len()), (2, 1));
     let wrong = scene.replace("90 deg", "90 mm");
-    let library = |asked: &str| if asked == "s.toml" { Ok(wrong.clone()) } else { Ok(robot.to_string()) };
+    let library =
+        |asked: &str| if asked == "s.toml" { Ok(wrong.clone()) } else { Ok(robot.to_string()) };
     let message = scenefile::load_from("s.toml", &library, &[]).err().unwrap().to_string();
     assert!(message.contains("is not an angle"), "{message}");
 }
@@ -160,22 +202,30 @@ max_torque = "10 N m"
 fn parts_that_overlap_at_the_beginning_never_touch_and_are_listed() {
     let link = |name: &str, at: f64| {
         format!(
-            "<link name=\"{name}\"><inertial><mass value=\"1\"/><inertia ixx=\"0.1\" iyy=\"0.1\" izz=\"0.1\"/></inertial>\
+            "<link name=\"{name}\"><inertial><mass value=\"1\"/><inertia ixx=\"0.1\" iyy=\"0.1\" \
+                izz=\"0.1\"/></inertial>\
              <collision><geometry><sphere radius=\"0.1\"/></geometry></collision></link>\
              <joint name=\"to_{name}\" type=\"continuous\"><parent link=\"base\"/><child link=\"{name}\"/>\
              <origin xyz=\"{at} 0 0\"/></joint>"
         )
     };
-    let text = format!("<robot name=\"r\"><link name=\"base\"/>{}{}{}</robot>", link("a", 0.0), link("b", 0.15), link("c", 0.5));
+    let text = format!(
+        "<robot name=\"r\"><link name=\"base\"/>{}{}{}</robot>",
+        link("a", 0.0),
+        link("b", 0.15),
+        link("c", 0.5)
+    );
     let loaded = load("r.urdf", &text, &Choices::default()).unwrap_or_else(|f| panic!("{f}"));
     let noted: Vec<&String> = loaded.notes.iter().filter(|n| n.contains("overlap")).collect();
     assert!(noted.len() == 1 && noted[0].contains("`a` and `b` overlap by 50.00 mm"), "{noted:?}");
     assert_eq!(loaded.scene.excluded.len(), 1);
-    let none = load("r.urdf", &text, &Choices { self_collision: false, ..Choices::default() }).unwrap_or_else(|f| panic!("{f}"));
+    let none = load("r.urdf", &text, &Choices { self_collision: false, ..Choices::default() })
+        .unwrap_or_else(|f| panic!("{f}"));
     assert_eq!(none.scene.excluded.len(), 3);
 }
 
-/// Defaults in classes, an include, all kinds of joints and geoms, actuators, equalities, a keyframe.
+/// Defaults in classes, an include, all kinds of joints and geoms, actuators, equalities, a
+/// keyframe.
 const MACHINE: &str = r#"<mujoco model="machine">
   <compiler angle="degree" eulerseq="zyx"/>
   <option timestep="0.001" gravity="0 0 -9.81"/>
@@ -228,11 +278,22 @@ const MACHINE: &str = r#"<mujoco model="machine">
 
 #[test]
 fn mjcf_becomes_a_machine_and_names_what_it_leaves_out() {
-    let loaded = load("machine.xml", MACHINE, &Choices::default()).unwrap_or_else(|f| panic!("{f}"));
+    let loaded =
+        load("machine.xml", MACHINE, &Choices::default()).unwrap_or_else(|f| panic!("{f}"));
     let scene = &loaded.scene;
-    let body = |name: &str| &scene.bodies[scene.body_named(name).unwrap_or_else(|| panic!("no {name}")).index()];
-    assert!(loaded.notes.iter().any(|n| n.contains("line 46: the muscle actuator is left out")), "{:#?}", loaded.notes);
-    assert!(loaded.notes.iter().any(|n| n.contains("`gimbal_1` stands between two joints of one body")), "{:#?}", loaded.notes);
+    let body = |name: &str| {
+        &scene.bodies[scene.body_named(name).unwrap_or_else(|| panic!("no {name}")).index()]
+    };
+    assert!(
+        loaded.notes.iter().any(|n| n.contains("line 46: the muscle actuator is left out")),
+        "{:#?}",
+        loaded.notes
+    );
+    assert!(
+        loaded.notes.iter().any(|n| n.contains("`gimbal_1` stands between two joints of one body")),
+        "{:#?}",
+        loaded.notes
+    );
     assert_eq!(loaded.dt, 1e-3);
     // A capsule of 500 kg/m³ and a plate of 0.3 kg are one body.
     let pi = std::f64::consts::PI;
@@ -242,15 +303,23 @@ fn mjcf_becomes_a_machine_and_names_what_it_leaves_out() {
     assert!((body("fore").mass().unwrap().mass - ellipsoid).abs() < 1e-12);
     use signorini::scene::{Coordinate, Drive};
     let motor = |name: &str| scene.motors.iter().find(|m| m.name == name).unwrap();
-    let Drive::Servo { stiffness, damping, effort, .. } = &motor("elbow").drive else { panic!("{:?}", motor("elbow")) };
+    let Drive::Servo { stiffness, damping, effort, .. } = &motor("elbow").drive else {
+        panic!("{:?}", motor("elbow"))
+    };
     assert_eq!((*stiffness, *damping, *effort), (40.0, 3.0, 20.0));
     let pull = motor("pull");
     // 3 · (2 roll + pitch) with 2 N m: 12 N m on roll and 6 N m on pitch.
-    assert!(matches!(&pull.drive, Drive::Effort(f) if (f.value(0.0) - 12.0).abs() < 1e-12), "{pull:?}");
+    assert!(
+        matches!(&pull.drive, Drive::Effort(f) if (f.value(0.0) - 12.0).abs() < 1e-12),
+        "{pull:?}"
+    );
     assert!(pull.also.len() == 1 && (pull.also[0].factor - 0.5).abs() < 1e-15);
     let shoulder = &scene.joints[scene.joint_named("shoulder").unwrap().index()];
     assert_eq!(shoulder.armature[0].inertia, 0.01);
-    assert!((shoulder.limits[0].hi - 0.5 * pi).abs() < 1e-15 && shoulder.limits[0].coordinate == Coordinate::Angle);
+    assert!(
+        (shoulder.limits[0].hi - 0.5 * pi).abs() < 1e-15
+            && shoulder.limits[0].coordinate == Coordinate::Angle
+    );
     for (wrong, says) in [
         ("joint=\"elbow\"", "there is no joint `elbw`"),
         ("class=\"fore\" type", "there is no default class `foer`"),
@@ -264,12 +333,27 @@ fn mjcf_becomes_a_machine_and_names_what_it_leaves_out() {
         let message = load("machine.xml", &typo, &Choices::default()).err().unwrap();
         assert!(message.contains(says) && message.contains("machine.xml:"), "{says} in {message}");
     }
-    assert!(load("machine.xml", "<mujoco><worldbody><body><geom size=\"nan\"/></body></worldbody></mujoco>", &Choices::default()).is_err());
-    assert!(load("machine.xml", "<mujoco><include file=\"machine.xml\"/></mujoco>", &Choices::default()).is_err());
+    assert!(
+        load(
+            "machine.xml",
+            "<mujoco><worldbody><body><geom size=\"nan\"/></body></worldbody></mujoco>",
+            &Choices::default()
+        )
+        .is_err()
+    );
+    assert!(
+        load(
+            "machine.xml",
+            "<mujoco><include file=\"machine.xml\"/></mujoco>",
+            &Choices::default()
+        )
+        .is_err()
+    );
     assert!(load("machine.xml", "<mujoco/>", &Choices::default()).is_ok());
 }
 
-/// What MuJoCo says of a model: masses, centres, inertias, axes; and where bodies are after a time without contact.
+/// What MuJoCo says of a model: masses, centres, inertias, axes; and where bodies are after a time
+/// without contact.
 const JUDGE: &str = r#"
 import json, sys
 import mujoco, numpy as np
@@ -327,23 +411,34 @@ fn agrees(file: &Path, judged: &Json, tolerance: f64) {
     let scene = &loaded.scene;
     for body in judged["bodies"].as_array().unwrap() {
         let name = body["name"].as_str().unwrap();
-        let ours = &scene.bodies[scene.body_named(name).unwrap_or_else(|| panic!("no body `{name}`")).index()];
+        let ours = &scene.bodies
+            [scene.body_named(name).unwrap_or_else(|| panic!("no body `{name}`")).index()];
         // What is fixed has no mass here.
         let Some(mass) = ours.mass() else { continue };
         let wanted = body["mass"].as_f64().unwrap();
         assert!((mass.mass / wanted - 1.0).abs() < 1e-9, "{name}: {} {wanted}", mass.mass);
-        assert!(ours.pose.position.distance(vector(&body["center"])) < 1e-9, "{name}: {} {}", ours.pose.position, body["center"]);
+        assert!(
+            ours.pose.position.distance(vector(&body["center"])) < 1e-9,
+            "{name}: {} {}",
+            ours.pose.position,
+            body["center"]
+        );
         let turn = ours.pose.rotation();
         let inertia = turn * mass.inertia * turn.transpose();
         let wanted = [0, 1, 2].map(|i| vector(&body["inertia"][i]));
         let size = wanted.iter().map(|v| v.abs().max_element()).fold(0.0, f64::max);
         for (i, wanted) in wanted.iter().enumerate() {
-            assert!((inertia.row(i) - *wanted).abs().max_element() < tolerance * size, "{name}: {inertia} {:?}", body["inertia"]);
+            assert!(
+                (inertia.row(i) - *wanted).abs().max_element() < tolerance * size,
+                "{name}: {inertia} {:?}",
+                body["inertia"]
+            );
         }
     }
     for joint in judged["joints"].as_array().unwrap() {
         let name = joint["name"].as_str().unwrap();
-        let ours = &scene.joints[scene.joint_named(name).unwrap_or_else(|| panic!("no joint `{name}`")).index()];
+        let ours = &scene.joints
+            [scene.joint_named(name).unwrap_or_else(|| panic!("no joint `{name}`")).index()];
         let frame = scene.bodies[ours.b.index()].pose * ours.frame_b;
         assert!(frame.vector(DVec3::Z).distance(vector(&joint["axis"])) < 1e-9, "{name}");
         if joint["hinge"] == true {
@@ -355,7 +450,11 @@ fn agrees(file: &Path, judged: &Json, tolerance: f64) {
         if let (Drive::Servo { damping, .. }, Some(wanted), true) =
             (&motor.drive, judged["damping"][&motor.name].as_f64(), motor.also.is_empty())
         {
-            assert!((damping - wanted).abs() <= 1e-6 * wanted.abs().max(1e-3), "{}: {damping} {wanted}", motor.name);
+            assert!(
+                (damping - wanted).abs() <= 1e-6 * wanted.abs().max(1e-3),
+                "{}: {damping} {wanted}",
+                motor.name
+            );
         }
     }
 }
@@ -364,7 +463,16 @@ fn agrees(file: &Path, judged: &Json, tolerance: f64) {
 fn ends(place: &Path, file: &Path, time: f64, dt: f64) -> Vec<(String, DVec3)> {
     let out = place.join(format!("out_{dt}"));
     let (time, dt) = (time.to_string(), dt.to_string());
-    let arguments = ["run", file.to_str().unwrap(), "--t-end", &time, "--dt", &dt, "--out", out.to_str().unwrap()];
+    let arguments = [
+        "run",
+        file.to_str().unwrap(),
+        "--t-end",
+        &time,
+        "--dt",
+        &dt,
+        "--out",
+        out.to_str().unwrap(),
+    ];
     let run = signorini(&[&arguments[..], &["--no-self-collision"]].concat());
     assert!(run.status.success(), "{}", said(&run));
     let table = fs::read_to_string(out.join("bodies.csv")).unwrap();
@@ -383,7 +491,9 @@ fn the_machine_agrees_with_mujoco_where_it_is_installed() {
     let place = folder("mujoco");
     let file = place.join("machine.xml");
     // The gimbal's light body and its rigid coupling, the stops and the muscle are ours alone.
-    let text = MACHINE.replace("<muscle name=\"m\" joint=\"slide\"/>", "").replace("ctrl=\"0.3 -0.4 0.5 2 0\"", "ctrl=\"0.3 -0.4 0.5 2\"");
+    let text = MACHINE
+        .replace("<muscle name=\"m\" joint=\"slide\"/>", "")
+        .replace("ctrl=\"0.3 -0.4 0.5 2 0\"", "ctrl=\"0.3 -0.4 0.5 2\"");
     fs::write(&file, &text).unwrap();
     let time = 0.1;
     let Some(judged) = mujoco(&place, &file, time) else { return };
@@ -392,7 +502,10 @@ fn the_machine_agrees_with_mujoco_where_it_is_installed() {
     for dt in [1e-3, 5e-4] {
         let mut worst = 0.0f64;
         for (name, at) in ends(&place, &file, time, dt) {
-            let Some(wanted) = judged["after"].get(&name).filter(|_| !name.starts_with("gimbal")) else { continue };
+            let Some(wanted) = judged["after"].get(&name).filter(|_| !name.starts_with("gimbal"))
+            else {
+                continue;
+            };
             worst = worst.max(at.distance(vector(wanted)));
         }
         errors.push(worst);
@@ -401,7 +514,8 @@ fn the_machine_agrees_with_mujoco_where_it_is_installed() {
     assert!(errors[0] < 2e-3 && errors[0] > 1.6 * errors[1], "{errors:?}");
 }
 
-/// The models of a folder that `SIGNORINI_MODELS` names: they load, agree with MuJoCo, and hold their pose for half a second.
+/// The models of a folder that `SIGNORINI_MODELS` names: they load, agree with MuJoCo, and hold
+/// their pose for half a second.
 #[test]
 fn models_of_a_folder_load_agree_and_hold_their_pose() {
     let Some(models) = std::env::var_os("SIGNORINI_MODELS").map(PathBuf::from) else {
@@ -445,18 +559,29 @@ fn models_of_a_folder_load_agree_and_hold_their_pose() {
                 if found.iter().any(|(n, _): &(String, DVec3)| n == words[1]) {
                     break;
                 }
-                found.push((words[1].to_string(), DVec3::from_array([2, 3, 4].map(|i| words[i].parse().unwrap()))));
+                found.push((
+                    words[1].to_string(),
+                    DVec3::from_array([2, 3, 4].map(|i| words[i].parse().unwrap())),
+                ));
             }
             found
         };
         let first = row(&mut table.lines().skip(1));
         let last = row(&mut table.lines().rev());
-        let moved = first.iter().filter_map(|(n, a)| last.iter().find(|(m, _)| m == n).map(|(_, b)| a.distance(*b))).fold(0.0, f64::max);
-        println!("{}: every step accepted, moved by at most {:.2} mm in 0.1 s", file.display(), 1e3 * moved);
+        let moved = first
+            .iter()
+            .filter_map(|(n, a)| last.iter().find(|(m, _)| m == n).map(|(_, b)| a.distance(*b)))
+            .fold(0.0, f64::max);
+        println!(
+            "{}: every step accepted, moved by at most {:.2} mm in 0.1 s",
+            file.display(),
+            1e3 * moved
+        );
     }
 }
 
-/// The files of a folder that `SIGNORINI_URDF` names, each for one second on a floor: prints a table.
+/// The files of a folder that `SIGNORINI_URDF` names, each for one second on a floor: prints a
+/// table.
 #[test]
 fn robots_of_a_folder_run_on_a_floor() {
     let Some(root) = std::env::var_os("SIGNORINI_URDF").map(PathBuf::from) else {
@@ -476,7 +601,10 @@ fn robots_of_a_folder_run_on_a_floor() {
         }
     }
     files.sort();
-    println!("| file | bodies | joints | repairs | steps not accepted | steps/s |\n|---|---|---|---|---|---|");
+    println!(
+        "| file | bodies | joints | repairs | steps not accepted | steps/s \
+            |\n|---|---|---|---|---|---|"
+    );
     let (mut fine, mut all) = (0, 0);
     for file in &files {
         let run = signorini(&["run", file.to_str().unwrap(), "--floor", "--t-end", "1", "--json"]);
@@ -497,6 +625,9 @@ fn robots_of_a_folder_run_on_a_floor() {
         all += 1;
         fine += u64::from(missed == 0 && run.status.success());
     }
-    println!("{fine} of {all} ran 1 s with every step accepted; {} refused", files.len() as u64 - all);
+    println!(
+        "{fine} of {all} ran 1 s with every step accepted; {} refused",
+        files.len() as u64 - all
+    );
     assert!(fine as f64 >= 0.95 * all as f64);
 }

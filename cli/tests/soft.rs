@@ -16,7 +16,8 @@ fn cell() -> Tetrahedra {
 /// Gmsh's text, nodes numbered from 11, elements from 101, a triangle before them.
 fn msh_text(mesh: &Tetrahedra) -> String {
     let n = mesh.nodes.len();
-    let mut text = format!("$MeshFormat\n4.1 0 8\n$EndMeshFormat\n$Nodes\n1 {n} 11 {}\n3 1 0 {n}\n", 10 + n);
+    let mut text =
+        format!("$MeshFormat\n4.1 0 8\n$EndMeshFormat\n$Nodes\n1 {n} 11 {}\n3 1 0 {n}\n", 10 + n);
     (0..n).for_each(|i| text += &format!("{}\n", 11 + i));
     mesh.nodes.iter().for_each(|x| text += &format!("{} {} {}\n", x.x, x.y, x.z));
     text += "$EndNodes\n$Elements\n2 0 100 0\n2 1 2 1\n100 11 12 13\n";
@@ -52,7 +53,10 @@ fn msh_binary(mesh: &Tetrahedra) -> Vec<u8> {
 }
 
 fn vtk_text(mesh: &Tetrahedra) -> String {
-    let mut text = format!("# vtk DataFile Version 3.0\nmesh\nASCII\nDATASET UNSTRUCTURED_GRID\nPOINTS {} double\n", mesh.nodes.len());
+    let mut text = format!(
+        "# vtk DataFile Version 3.0\nmesh\nASCII\nDATASET UNSTRUCTURED_GRID\nPOINTS {} double\n",
+        mesh.nodes.len()
+    );
     mesh.nodes.iter().for_each(|x| text += &format!("{} {} {}\n", x.x, x.y, x.z));
     let m = mesh.elements.len();
     text += &format!("CELLS {} {}\n3 0 1 2\n", m + 1, 5 * m + 4);
@@ -63,8 +67,11 @@ fn vtk_text(mesh: &Tetrahedra) -> String {
 /// The newer binary form, with offsets.
 fn vtk_binary(mesh: &Tetrahedra) -> Vec<u8> {
     let m = mesh.elements.len();
-    let mut out =
-        format!("# vtk DataFile Version 5.1\nmesh\nBINARY\nDATASET UNSTRUCTURED_GRID\nPOINTS {} float\n", mesh.nodes.len()).into_bytes();
+    let mut out = format!(
+        "# vtk DataFile Version 5.1\nmesh\nBINARY\nDATASET UNSTRUCTURED_GRID\nPOINTS {} float\n",
+        mesh.nodes.len()
+    )
+    .into_bytes();
     mesh.nodes.iter().flat_map(|x| x.to_array()).for_each(|x| out.extend((x as f32).to_be_bytes()));
     out.extend(format!("\nCELLS {} {}\nOFFSETS vtktypeint64\n", m + 1, 4 * m).bytes());
     (0..=m as i64).for_each(|x| out.extend((4 * x).to_be_bytes()));
@@ -86,7 +93,8 @@ fn vtu_appended(mesh: &Tetrahedra) -> Vec<u8> {
         let half = bytes.len() / 2;
         let pieces: Vec<Vec<u8>> = [&bytes[..half], &bytes[half..]]
             .map(|piece| {
-                let mut encoder = flate2::write::ZlibEncoder::new(Vec::new(), flate2::Compression::default());
+                let mut encoder =
+                    flate2::write::ZlibEncoder::new(Vec::new(), flate2::Compression::default());
                 encoder.write_all(piece).unwrap();
                 encoder.finish().unwrap()
             })
@@ -97,15 +105,20 @@ fn vtu_appended(mesh: &Tetrahedra) -> Vec<u8> {
         pieces.iter().for_each(|p| data.extend(p));
         offset
     };
-    let points = put(mesh.nodes.iter().flat_map(|x| x.to_array()).flat_map(f64::to_le_bytes).collect());
-    let corners = put(mesh.elements.iter().flatten().flat_map(|&n| i64::from(n).to_le_bytes()).collect());
+    let points =
+        put(mesh.nodes.iter().flat_map(|x| x.to_array()).flat_map(f64::to_le_bytes).collect());
+    let corners =
+        put(mesh.elements.iter().flatten().flat_map(|&n| i64::from(n).to_le_bytes()).collect());
     let ends = put((1..=m as i64).flat_map(|e| (4 * e).to_le_bytes()).collect());
     let types = put(vec![10; m]);
     let array = |kind: &str, name: &str, offset: usize| {
-        format!("<DataArray type=\"{kind}\" Name=\"{name}\" format=\"appended\" offset=\"{offset}\"/>\n")
+        format!(
+            "<DataArray type=\"{kind}\" Name=\"{name}\" format=\"appended\" offset=\"{offset}\"/>\n"
+        )
     };
     let mut out = format!(
-        "<?xml version=\"1.0\"?>\n<VTKFile type=\"UnstructuredGrid\" version=\"0.1\" byte_order=\"LittleEndian\" header_type=\"UInt32\" compressor=\"vtkZLibDataCompressor\">\n<UnstructuredGrid>\n<Piece NumberOfPoints=\"{}\" NumberOfCells=\"{m}\">\n<PointData>\n</PointData>\n<Points>\n{}</Points>\n<Cells>\n{}{}{}</Cells>\n</Piece>\n</UnstructuredGrid>\n<AppendedData encoding=\"raw\">\n_",
+        "<?xml version=\"1.0\"?>\n<VTKFile type=\"UnstructuredGrid\" version=\"0.1\" \
+            byte_order=\"LittleEndian\" header_type=\"UInt32\" compressor=\"vtkZLibDataCompressor\">\n<UnstructuredGrid>\n<Piece NumberOfPoints=\"{}\" NumberOfCells=\"{m}\">\n<PointData>\n</PointData>\n<Points>\n{}</Points>\n<Cells>\n{}{}{}</Cells>\n</Piece>\n</UnstructuredGrid>\n<AppendedData encoding=\"raw\">\n_",
         mesh.nodes.len(),
         array("Float64", "Points", points),
         array("Int64", "connectivity", corners),
@@ -129,10 +142,16 @@ fn every_format_gives_the_same_mesh() {
         ("vtk binary", legacy::read(&vtk_binary(&mesh)), 1e-8),
         ("vtu appended", vtu::read(&vtu_appended(&mesh)), 0.0),
     ] {
-        let found = imported.unwrap_or_else(|why| panic!("{name}: {why}")).checked(None).unwrap_or_else(|why| panic!("{name}: {why}"));
+        let found = imported
+            .unwrap_or_else(|why| panic!("{name}: {why}"))
+            .checked(None)
+            .unwrap_or_else(|why| panic!("{name}: {why}"));
         assert_eq!(found.elements, mesh.elements, "{name}");
         assert_eq!(found.nodes.len(), mesh.nodes.len(), "{name}");
-        assert!(found.nodes.iter().zip(&mesh.nodes).all(|(a, b)| a.distance(*b) <= accuracy), "{name}");
+        assert!(
+            found.nodes.iter().zip(&mesh.nodes).all(|(a, b)| a.distance(*b) <= accuracy),
+            "{name}"
+        );
     }
 }
 
@@ -141,7 +160,8 @@ fn bad_meshes_get_one_line_with_the_number_of_the_element() {
     let told = |change: &dyn Fn(&mut Tetrahedra), unit: Option<f64>| {
         let mut mesh = cell();
         change(&mut mesh);
-        let message = msh::read(msh_text(&mesh).as_bytes()).and_then(|m| m.checked(unit)).unwrap_err();
+        let message =
+            msh::read(msh_text(&mesh).as_bytes()).and_then(|m| m.checked(unit)).unwrap_err();
         assert!(!message.contains('\n'), "{message}");
         message
     };
@@ -160,7 +180,10 @@ fn bad_meshes_get_one_line_with_the_number_of_the_element() {
                 None,
             ),
         ),
-        ("wrong units? the mesh (from element 101 on) is 2.000e2 m", told(&|m| m.nodes.iter_mut().for_each(|x| *x *= 2000.0), None)),
+        (
+            "wrong units? the mesh (from element 101 on) is 2.000e2 m",
+            told(&|m| m.nodes.iter_mut().for_each(|x| *x *= 2000.0), None),
+        ),
     ] {
         assert!(message.contains(wanted), "{message}\nwanted {wanted}");
     }
@@ -171,12 +194,18 @@ fn bad_meshes_get_one_line_with_the_number_of_the_element() {
     assert!((metres.extent() - 0.2).abs() < 1e-15);
     // Other elements and broken files.
     let hexahedron = msh_text(&cell()).replace("3 1 4 6", "3 1 5 6");
-    assert!(msh::read(hexahedron.as_bytes()).unwrap_err().contains("element 101 is of Gmsh's type 5"));
+    assert!(
+        msh::read(hexahedron.as_bytes()).unwrap_err().contains("element 101 is of Gmsh's type 5")
+    );
     let old = msh_text(&cell()).replace("4.1 0 8", "2.2 0 8");
     assert!(msh::read(old.as_bytes()).unwrap_err().contains("wanted 4.1"));
     let text = msh_text(&cell());
     assert!(msh::read(&text.as_bytes()[..text.len() / 2]).is_err());
-    assert!(legacy::read(vtk_text(&cell()).replace("10\n", "12\n").as_bytes()).unwrap_err().contains("element 1 is of VTK's type 12"));
+    assert!(
+        legacy::read(vtk_text(&cell()).replace("10\n", "12\n").as_bytes())
+            .unwrap_err()
+            .contains("element 1 is of VTK's type 12")
+    );
     assert!(mesh::read(&PathBuf::from("nowhere.msh")).unwrap_err().contains("cannot read"));
 }
 
@@ -220,13 +249,23 @@ fn a_scene_with_a_soft_body_from_a_file_runs_and_leaves_fields_that_can_be_read_
     let force: f64 = fields.contact_forces.iter().map(|f| f.z).sum();
     assert!((force / weight - 1.0).abs() < 0.01, "{force} {weight}");
     let mean = fields.pressure.iter().sum::<f64>() / 16.0;
-    assert!((mean / (weight / 0.09) - 1.0).abs() < 0.6 && fields.von_mises.iter().all(|s| s.is_finite()), "{mean}");
+    assert!(
+        (mean / (weight / 0.09) - 1.0).abs() < 0.6
+            && fields.von_mises.iter().all(|s| s.is_finite()),
+        "{mean}"
+    );
     let again = mesh::read(&folder.join("block_000000.vtu")).unwrap();
     assert_eq!(again.mesh.nodes, fields.positions);
     assert_eq!(again.mesh.elements, scene.softs[0].mesh.elements);
-    assert!(std::fs::read_to_string(folder.join("block.pvd")).unwrap().contains("block_000000.vtu"));
+    assert!(
+        std::fs::read_to_string(folder.join("block.pvd")).unwrap().contains("block_000000.vtu")
+    );
     // A fault of the mesh stands at its line of the scene, in one line.
-    std::fs::write(folder.join("block.msh"), msh_text(&Tetrahedra { elements: vec![[0, 2, 1, 17]], ..block })).unwrap();
+    std::fs::write(
+        folder.join("block.msh"),
+        msh_text(&Tetrahedra { elements: vec![[0, 2, 1, 17]], ..block }),
+    )
+    .unwrap();
     let message = scenefile::load(&folder.join("scene.toml"), &[]).err().unwrap().to_string();
     assert!(message.contains("element 101"), "{message}");
     std::fs::remove_dir_all(&folder).unwrap();

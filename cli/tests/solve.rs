@@ -46,12 +46,21 @@ fn json_has_these_keys_and_no_others() {
     let output = signorini(&["solve", &ball(), "--json"]);
     assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
     let line: Value = serde_json::from_slice(&output.stdout).unwrap();
-    let keys = |value: &Value| value.as_object().unwrap().keys().cloned().collect::<std::collections::BTreeSet<String>>();
+    let keys = |value: &Value| {
+        value.as_object().unwrap().keys().cloned().collect::<std::collections::BTreeSet<String>>()
+    };
     let wanted = |names: &str| names.split(' ').map(String::from).collect();
-    assert_eq!(keys(&line), wanted("problem solver status iterations work wall_s reproducible error"));
+    assert_eq!(
+        keys(&line),
+        wanted("problem solver status iterations work wall_s reproducible error")
+    );
     assert_eq!(keys(&line["problem"]), wanted("name n rows blocks"));
-    assert_eq!(keys(&line["problem"]["blocks"]), wanted("equality unilateral interval cone coulomb"));
-    let error = "joule relative estimate_joule estimate_relative scale_joule velocity worst_row worst_name momentum_joule natural fischer_burmeister siconos thesis";
+    assert_eq!(
+        keys(&line["problem"]["blocks"]),
+        wanted("equality unilateral interval cone coulomb")
+    );
+    let error = "joule relative estimate_joule estimate_relative scale_joule velocity worst_row \
+        worst_name momentum_joule natural fischer_burmeister siconos thesis";
     assert_eq!(keys(&line["error"]), wanted(error));
     assert_eq!(keys(&line["error"]["thesis"]), wanted("rp_eq rp_ineq rd mu"));
     assert_eq!(line["problem"]["name"], "ball");
@@ -88,7 +97,10 @@ fn the_exit_code_says_how_it_went() {
     // One bad file does not keep the others from being solved.
     let output = signorini(&["solve", "no such file", &ball, "--json"]);
     assert_eq!(output.status.code(), Some(2));
-    assert_eq!((text(&output.stdout).lines().count(), text(&output.stderr).lines().count()), (1, 1));
+    assert_eq!(
+        (text(&output.stdout).lines().count(), text(&output.stderr).lines().count()),
+        (1, 1)
+    );
 }
 
 #[test]
@@ -108,7 +120,11 @@ fn all_solvers_stand_in_one_table() {
     let column = lines[0].find("status").unwrap();
     for (line, method) in lines[1..].iter().zip(signorini::solve::Method::ALL) {
         assert!(line.starts_with("ball ") && line.contains(method.name()), "{table}");
-        assert!(line[column..].starts_with(|c: char| c.is_alphabetic()) && &line[column - 2..column] == "  ", "{table}");
+        assert!(
+            line[column..].starts_with(|c: char| c.is_alphabetic())
+                && &line[column - 2..column] == "  ",
+            "{table}"
+        );
     }
 }
 
@@ -118,9 +134,15 @@ fn the_law_can_be_chosen() {
         let path = slider();
         let output = signorini(&[&["solve", &path, "--kind", "fc2d", "--json"], options].concat());
         let line: Value = serde_json::from_slice(&output.stdout).unwrap();
-        (line["problem"]["blocks"]["coulomb"].as_u64().unwrap(), line["problem"]["blocks"]["cone"].as_u64().unwrap())
+        (
+            line["problem"]["blocks"]["coulomb"].as_u64().unwrap(),
+            line["problem"]["blocks"]["cone"].as_u64().unwrap(),
+        )
     };
-    assert_eq!((blocks(&[]), blocks(&["--law", "coulomb"]), blocks(&["--law", "cone"])), ((1, 0), (1, 0), (0, 1)));
+    assert_eq!(
+        (blocks(&[]), blocks(&["--law", "coulomb"]), blocks(&["--law", "cone"])),
+        ((1, 0), (1, 0), (0, 1))
+    );
 }
 
 #[test]
@@ -133,8 +155,12 @@ fn out_and_warm_carry_a_solution_on() {
     assert!((z - 0.5).abs() < 1e-7, "{z}");
     // A method that does not treat the problem leaves the start as it is.
     let start = |options: &[&str]| {
-        let output = signorini(&[&["solve", out.to_str().unwrap(), "--solver", "direct", "--json"], options].concat());
-        serde_json::from_slice::<Value>(&output.stdout).unwrap()["error"]["relative"].as_f64().unwrap()
+        let output = signorini(
+            &[&["solve", out.to_str().unwrap(), "--solver", "direct", "--json"], options].concat(),
+        );
+        serde_json::from_slice::<Value>(&output.stdout).unwrap()["error"]["relative"]
+            .as_f64()
+            .unwrap()
     };
     assert!(start(&[]) > 0.9 && start(&["--warm"]) < 1e-14);
     // A guess comes before the solution.
@@ -148,12 +174,32 @@ fn out_and_warm_carry_a_solution_on() {
 fn history_is_a_table() {
     let out = temporary("history.csv");
     let read = || std::fs::read_to_string(&out).unwrap();
-    signorini(&["solve", &slider(), "--kind", "fc2d", "--solver", "psor", "--history", out.to_str().unwrap()]);
+    signorini(&[
+        "solve",
+        &slider(),
+        "--kind",
+        "fc2d",
+        "--solver",
+        "psor",
+        "--history",
+        out.to_str().unwrap(),
+    ]);
     let one = read();
     assert_eq!(one.lines().next(), Some("work,joule,best,wall_s"));
-    let best: Vec<f64> = one.lines().skip(1).map(|l| l.split(',').nth(2).unwrap().parse().unwrap()).collect();
+    let best: Vec<f64> =
+        one.lines().skip(1).map(|l| l.split(',').nth(2).unwrap().parse().unwrap()).collect();
     assert!(!best.is_empty() && best.windows(2).all(|w| w[0] >= w[1]), "{one}");
-    signorini(&["solve", &slider(), &slider(), "--kind", "fc2d", "--solver", "psor", "--history", out.to_str().unwrap()]);
+    signorini(&[
+        "solve",
+        &slider(),
+        &slider(),
+        "--kind",
+        "fc2d",
+        "--solver",
+        "psor",
+        "--history",
+        out.to_str().unwrap(),
+    ]);
     let two = read();
     assert_eq!(two.lines().next(), Some("problem,solver,work,joule,best,wall_s"));
     assert!(two.lines().nth(1).unwrap().starts_with("\"slider\",psor,"), "{two}");

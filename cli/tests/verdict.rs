@@ -17,7 +17,11 @@ fn signorini(arguments: &[&str]) -> Output {
 }
 
 fn said(output: &Output) -> String {
-    format!("{}{}", String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr))
+    format!(
+        "{}{}",
+        String::from_utf8_lossy(&output.stdout),
+        String::from_utf8_lossy(&output.stderr)
+    )
 }
 
 /// A stack of ten bricks whose weight one sweep does not carry.
@@ -25,14 +29,16 @@ fn stack(run: &str) -> String {
     let bricks: String = (0..10)
         .map(|i| {
             format!(
-                "[[body]]\nname = \"brick_{i}\"\nmass = {}\nshape = {{ box = [0.2, 0.1, 0.05] }}\nposition = [0, 0, {}]\n",
+                "[[body]]\nname = \"brick_{i}\"\nmass = {}\nshape = {{ box = [0.2, 0.1, 0.05] \
+                    }}\nposition = [0, 0, {}]\n",
                 1 + i,
                 0.025 + 0.05 * f64::from(i)
             )
         })
         .collect();
     format!(
-        "[run]\nt_end = \"40 ms\"\ndt = \"2 ms\"\nsolver = \"psor\"\n{run}\n[[body]]\nname = \"floor\"\nfixed = true\nshape = {{ half_space = true }}\n{bricks}"
+        "[run]\nt_end = \"40 ms\"\ndt = \"2 ms\"\nsolver = \"psor\"\n{run}\n[[body]]\nname = \
+            \"floor\"\nfixed = true\nshape = {{ half_space = true }}\n{bricks}"
     )
 }
 
@@ -44,7 +50,8 @@ fn summary_run_json_and_exit_code_agree_on_steps_that_are_not_accepted() {
     let output = signorini(&["run", scene.to_str().unwrap(), "--out", out.to_str().unwrap()]);
     let said = said(&output);
     assert_eq!(output.status.code(), Some(3), "{said}");
-    let run: Json = serde_json::from_str(&fs::read_to_string(out.join("run.json")).unwrap()).unwrap();
+    let run: Json =
+        serde_json::from_str(&fs::read_to_string(out.join("run.json")).unwrap()).unwrap();
     let refused = run["refused_steps"].as_array().unwrap();
     let count = run["not_accepted"].as_u64().unwrap();
     assert_eq!(refused.len() as u64, count, "every one of them is kept");
@@ -69,7 +76,8 @@ fn presets_say_what_is_accepted() {
     let scene = place.join("stack.toml");
     fs::write(&scene, stack("iterations = 1000")).unwrap();
     let scene = scene.to_str().unwrap();
-    let codes = ["exact", "engineering", "fast"].map(|preset| signorini(&["run", scene, "--preset", preset]).status.code());
+    let codes = ["exact", "engineering", "fast"]
+        .map(|preset| signorini(&["run", scene, "--preset", preset]).status.code());
     // A thousand sweeps are enough for a ten-thousandth of the energy, not for a hundred-millionth.
     assert_eq!(codes, [Some(3), Some(0), Some(0)]);
     assert_eq!(signorini(&["run", scene]).status.code(), codes[0], "exact is the default");
@@ -83,10 +91,12 @@ fn presets_say_what_is_accepted() {
     assert!(help.contains("--preset") && help.contains("steps were not accepted"), "{help}");
 }
 
-/// Scenes that no one can simulate: an exit code that says so, a line that names the culprit, no NaN in any table.
+/// Scenes that no one can simulate: an exit code that says so, a line that names the culprit, no
+/// NaN in any table.
 #[test]
 fn nonsense_is_named_and_leaves_no_table_with_nan() {
-    let ball = |more: &str| format!("[[body]]\nname = \"marble\"\nshape = {{ sphere = 0.1 }}\n{more}\n");
+    let ball =
+        |more: &str| format!("[[body]]\nname = \"marble\"\nshape = {{ sphere = 0.1 }}\n{more}\n");
     let run = "[run]\nt_end = \"20 ms\"\ndt = \"2 ms\"\n";
     let cases = [
         ("mass", format!("{run}{}", ball("mass = 1e-300")), "marble", 2),
@@ -95,7 +105,8 @@ fn nonsense_is_named_and_leaves_no_table_with_nan() {
         (
             "joints",
             format!(
-                "{run}{}[[joint]]\nname = \"here\"\nkind = \"fixed\"\nb = \"marble\"\n[[joint]]\nname = \"there\"\nkind = \"distance\"\nb = \"marble\"\npoints = [[1, 0, 0], [0.1, 0, 0]]\nlength = 2\n",
+                "{run}{}[[joint]]\nname = \"here\"\nkind = \"fixed\"\nb = \
+                    \"marble\"\n[[joint]]\nname = \"there\"\nkind = \"distance\"\nb = \"marble\"\npoints = [[1, 0, 0], [0.1, 0, 0]]\nlength = 2\n",
                 ball("mass = 1")
             ),
             "there",
@@ -104,7 +115,8 @@ fn nonsense_is_named_and_leaves_no_table_with_nan() {
         (
             "wobble",
             format!(
-                "gravity = [0, 0, 0]\n{run}[[body]]\nname = \"top\"\nmass = 1\ninertia = [1, 2, 2.5]\nangular_velocity = [300, 900, 50]\n"
+                "gravity = [0, 0, 0]\n{run}[[body]]\nname = \"top\"\nmass = 1\ninertia = [1, 2, \
+                    2.5]\nangular_velocity = [300, 900, 50]\n"
             ),
             "top turns by",
             3,
@@ -124,12 +136,20 @@ fn nonsense_is_named_and_leaves_no_table_with_nan() {
         for entry in fs::read_dir(&out).into_iter().flatten().flatten() {
             if entry.path().extension().is_some_and(|e| e == "csv") {
                 let table = fs::read_to_string(entry.path()).unwrap();
-                assert!(!table.contains("NaN") && !table.contains("inf"), "{name}: {}", entry.path().display());
+                assert!(
+                    !table.contains("NaN") && !table.contains("inf"),
+                    "{name}: {}",
+                    entry.path().display()
+                );
             }
         }
         // What `run` says at once, `check` says as well.
         let check = signorini(&["check", scene.to_str().unwrap()]);
-        let checked = format!("{}{}", String::from_utf8_lossy(&check.stdout), String::from_utf8_lossy(&check.stderr));
+        let checked = format!(
+            "{}{}",
+            String::from_utf8_lossy(&check.stdout),
+            String::from_utf8_lossy(&check.stderr)
+        );
         if !matches!(name, "gravity" | "speed") {
             assert!(!check.status.success(), "{name}: {checked}");
         }
@@ -141,20 +161,25 @@ fn nonsense_is_named_and_leaves_no_table_with_nan() {
 fn overlapping_starts_are_named() {
     let place = place("overlap");
     let scene = place.join("scene.toml");
-    let text = "[run]\nt_end = \"0.1 s\"\ndt = \"1 ms\"\n[[body]]\nname = \"floor\"\nfixed = true\nshape = { half_space = true }\n\
+    let text = "[run]\nt_end = \"0.1 s\"\ndt = \"1 ms\"\n[[body]]\nname = \"floor\"\nfixed = \
+        true\nshape = { half_space = true }\n\
                 [[body]]\nname = \"box\"\nmass = 1\nshape = { box = [0.2, 0.2, 0.2] }\nposition = [0, 0, 0.07]\n\
                 [[expect]]\nbody = \"box\"\nspeed = { at_most = \"5 mm/s\" }\nz = { is = 0.1, within = \"20 um\" }\n";
     fs::write(&scene, text).unwrap();
     let output = signorini(&["run", scene.to_str().unwrap()]);
     let said_run = said(&output);
     assert_eq!(output.status.code(), Some(3), "{said_run}");
-    assert!(said_run.contains("error at the start: floor / box overlap by 3.000e-2 m"), "{said_run}");
+    assert!(
+        said_run.contains("error at the start: floor / box overlap by 3.000e-2 m"),
+        "{said_run}"
+    );
     assert!(said_run.contains("floor and box overlap by"), "{said_run}");
     let check = signorini(&["check", scene.to_str().unwrap()]);
     assert_eq!(check.status.code(), Some(1), "{}", said(&check));
 }
 
-/// Next to the angle of friction a block creeps no further than the errors of the steps add up to, and that sum is said.
+/// Next to the angle of friction a block creeps no further than the errors of the steps add up to,
+/// and that sum is said.
 #[test]
 fn an_incline_next_to_the_limit_does_not_creep_further_than_is_said() {
     let limit = 0.4f64.atan();
@@ -163,16 +188,31 @@ fn an_incline_next_to_the_limit_does_not_creep_further_than_is_said() {
         for solver in ["auto", "newton", "interior-point"] {
             let out = place(&format!("incline_{below}_{solver}"));
             let set = format!("gentle={} deg", angle.to_degrees());
-            let output = signorini(&["run", "incline", "--set", &set, "--solver", solver, "--out", out.to_str().unwrap()]);
-            let run: Json = serde_json::from_str(&fs::read_to_string(out.join("run.json")).unwrap()).unwrap();
+            let output = signorini(&[
+                "run",
+                "incline",
+                "--set",
+                &set,
+                "--solver",
+                solver,
+                "--out",
+                out.to_str().unwrap(),
+            ]);
+            let run: Json =
+                serde_json::from_str(&fs::read_to_string(out.join("run.json")).unwrap()).unwrap();
             assert_eq!(run["not_accepted"], 0, "{}", said(&output));
             let table = fs::read_to_string(out.join("bodies.csv")).unwrap();
-            let last = table.lines().rfind(|line| line.split(',').nth(1) == Some("sticker")).unwrap();
+            let last =
+                table.lines().rfind(|line| line.split(',').nth(1) == Some("sticker")).unwrap();
             let x: f64 = last.split(',').nth(2).unwrap().parse().unwrap();
             let crept = (x - 0.05 * angle.sin()) / angle.cos();
-            let (sum, worst) = (run["error"]["velocity_sum"].as_f64().unwrap(), run["error"]["worst_velocity"].as_f64().unwrap());
+            let (sum, worst) = (
+                run["error"]["velocity_sum"].as_f64().unwrap(),
+                run["error"]["worst_velocity"].as_f64().unwrap(),
+            );
             assert!(worst <= 1e-6, "{worst}");
-            // Errors of velocities add up from step to step; the run lasts 1 s. A micrometre for contacts that share their load.
+            // Errors of velocities add up from step to step; the run lasts 1 s. A micrometre for
+            // contacts that share their load.
             assert!(crept.abs() <= sum + 1e-6, "{below} {solver}: crept {crept} m, said {sum} m/s");
             assert!(said(&output).contains("in sum"), "{}", said(&output));
         }

@@ -9,10 +9,14 @@ use pyo3::prelude::*;
 use rayon::prelude::*;
 use signorini::prelude::{Figure, Input};
 
-/// Steps all of them `steps` times, on all cores; the last verdicts, in their order. The first error ends it: each
-/// simulation then stands where its own last step left it.
+/// Steps all of them `steps` times, on all cores; the last verdicts, in their order. The first
+/// error ends it: each simulation then stands where its own last step left it.
 #[pyfunction]
-pub fn step_all(py: Python<'_>, simulations: Vec<PyRef<'_, Simulation>>, steps: u32) -> PyResult<Vec<Verdict>> {
+pub fn step_all(
+    py: Python<'_>,
+    simulations: Vec<PyRef<'_, Simulation>>,
+    steps: u32,
+) -> PyResult<Vec<Verdict>> {
     let shared: Vec<Shared> = simulations.iter().map(|s| s.inner.clone()).collect();
     drop(simulations);
     detached(py, || {
@@ -43,15 +47,26 @@ pub struct Watch {
 
 #[pymethods]
 impl Watch {
-    /// The figures of these names, one after the other; `rows`: with one row per simulation, else of the only one.
+    /// The figures of these names, one after the other; `rows`: with one row per simulation, else
+    /// of the only one.
     #[new]
-    fn new(py: Python<'_>, simulations: Vec<PyRef<'_, Simulation>>, names: Vec<String>, rows: bool) -> PyResult<Watch> {
+    fn new(
+        py: Python<'_>,
+        simulations: Vec<PyRef<'_, Simulation>>,
+        names: Vec<String>,
+        rows: bool,
+    ) -> PyResult<Watch> {
         let of: Vec<Shared> = simulations.iter().map(|s| s.inner.clone()).collect();
         let Some(first) = simulations.first() else {
-            return Err(Failure::Named("InputError", "wanted at least one simulation".into()).raise(py));
+            return Err(
+                Failure::Named("InputError", "wanted at least one simulation".into()).raise(py)
+            );
         };
         let held = first.held(py)?;
-        let figures = names.iter().map(|name| Figure::named(name, held.scene())).collect::<Result<Vec<_>, _>>();
+        let figures = names
+            .iter()
+            .map(|name| Figure::named(name, held.scene()))
+            .collect::<Result<Vec<_>, _>>();
         drop(held);
         let figures = figures.map_err(|e| Failure::from(e).raise(py))?;
         let size: usize = figures.iter().map(Figure::size).sum();
@@ -69,7 +84,11 @@ impl Watch {
     fn update(&self, py: Python<'_>) -> PyResult<()> {
         let array = self.array.bind(py);
         let Ok(mut array) = array.try_readwrite() else {
-            return Err(Failure::Named("InputError", "the array is being changed elsewhere".into()).raise(py));
+            return Err(Failure::Named(
+                "InputError",
+                "the array is being changed elsewhere".into(),
+            )
+            .raise(py));
         };
         let Ok(mut rest) = array.as_slice_mut() else { unreachable!("it was made contiguous") };
         for shared in &self.of {
@@ -100,12 +119,15 @@ impl Feed {
     fn new(py: Python<'_>, simulations: Vec<PyRef<'_, Simulation>>, name: &str) -> PyResult<Feed> {
         let of: Vec<Shared> = simulations.iter().map(|s| s.inner.clone()).collect();
         let Some(first) = simulations.first() else {
-            return Err(Failure::Named("InputError", "wanted at least one simulation".into()).raise(py));
+            return Err(
+                Failure::Named("InputError", "wanted at least one simulation".into()).raise(py)
+            );
         };
         let held = first.held(py)?;
         let input = Input::named(name, held.scene()).map_err(|e| Failure::from(e).raise(py))?;
         // What a material is can be read; what a motor was told cannot.
-        let figure = if name.starts_with("motor.") { None } else { Figure::named(name, held.scene()).ok() };
+        let figure =
+            if name.starts_with("motor.") { None } else { Figure::named(name, held.scene()).ok() };
         drop(held);
         let mut last = Vec::new();
         for shared in &of {

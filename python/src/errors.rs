@@ -44,7 +44,10 @@ impl Failure {
         let (name, text) = self.parts();
         // The command line puts this in front of what it prints.
         let text = text.strip_prefix("error: ").map(str::to_string).unwrap_or(text);
-        let made = py.import("signorini._errors").and_then(|m| m.getattr(name)).and_then(|c| c.call1((text,)));
+        let made = py
+            .import("signorini._errors")
+            .and_then(|m| m.getattr(name))
+            .and_then(|c| c.call1((text,)));
         made.map_or_else(|e| e, PyErr::from_value)
     }
 }
@@ -78,7 +81,10 @@ pub fn caught<T>(work: impl FnOnce() -> Result<T, Failure>) -> Result<T, Failure
 }
 
 /// The same without the interpreter's lock.
-pub fn detached<T: Send>(py: Python<'_>, work: impl FnOnce() -> Result<T, Failure> + Send) -> PyResult<T> {
+pub fn detached<T: Send>(
+    py: Python<'_>,
+    work: impl FnOnce() -> Result<T, Failure> + Send,
+) -> PyResult<T> {
     py.detach(|| caught(work)).map_err(|e| e.raise(py))
 }
 

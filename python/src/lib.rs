@@ -1,7 +1,8 @@
 //! The module behind `import signorini`: thin classes around the library.
 //!
-//! What a Python user sees is written in Python (`signorini/`); here is what needs the engine: calls that give up the
-//! interpreter's lock while the engine works, arrays that look into its memory, and errors under their names.
+//! What a Python user sees is written in Python (`signorini/`); here is what needs the engine:
+//! calls that give up the interpreter's lock while the engine works, arrays that look into its
+//! memory, and errors under their names.
 
 mod batch;
 mod control;
@@ -29,8 +30,14 @@ fn command(py: Python<'_>, arguments: Vec<std::ffi::OsString>) -> u8 {
 fn _engine(module: &Bound<'_, PyModule>) -> PyResult<()> {
     errors::keep_panics();
     module.add("__version__", env!("CARGO_PKG_VERSION"))?;
-    module.add("SOLVERS", signorini::solve::Method::ALL.iter().map(|m| m.name()).collect::<Vec<_>>())?;
-    module.add("SCENES", signorini::files::builtin::SCENES.iter().map(|(name, _)| *name).collect::<Vec<_>>())?;
+    module.add(
+        "SOLVERS",
+        signorini::solve::Method::ALL.iter().map(|m| m.name()).collect::<Vec<_>>(),
+    )?;
+    module.add(
+        "SCENES",
+        signorini::files::builtin::SCENES.iter().map(|(name, _)| *name).collect::<Vec<_>>(),
+    )?;
     module.add_class::<scene::Scene>()?;
     module.add_class::<simulation::Simulation>()?;
     module.add_class::<verdict::Verdict>()?;

@@ -42,7 +42,10 @@ pub fn picture(sim: &Simulation, size: (usize, usize), forces: bool) -> Result<V
     let nodes = |(i, s): (usize, &signorini::scene::Soft)| {
         let layout = sim.stepper().layout();
         let first = layout.nodes_of(SoftId(i as u32)).start;
-        (s.boundary.nodes.iter().map(|&n| state.node(layout, first + n as usize)).collect(), Vec::new())
+        (
+            s.boundary.nodes.iter().map(|&n| state.node(layout, first + n as usize)).collect(),
+            Vec::new(),
+        )
     };
     let bodies = 0..scene.bodies.len();
     let moment = Moment {
@@ -67,9 +70,14 @@ pub struct Record {
 }
 
 impl Record {
-    fn with<T: Send>(&self, py: Python<'_>, f: impl FnOnce(&mut record::Record) -> Result<T, Failure> + Send) -> PyResult<T> {
+    fn with<T: Send>(
+        &self,
+        py: Python<'_>,
+        f: impl FnOnce(&mut record::Record) -> Result<T, Failure> + Send,
+    ) -> PyResult<T> {
         detached(py, || {
-            let mut record = self.record.lock().map_err(|_| unreadable("an earlier call failed"))?;
+            let mut record =
+                self.record.lock().map_err(|_| unreadable("an earlier call failed"))?;
             f(&mut record)
         })
     }
@@ -84,7 +92,9 @@ impl Record {
         detached(py, || {
             let read = match (path, bytes) {
                 (Some(path), _) => record::Record::open(&path),
-                (None, bytes) => record::Record::from_bytes(bytes.unwrap_or_default(), "the record"),
+                (None, bytes) => {
+                    record::Record::from_bytes(bytes.unwrap_or_default(), "the record")
+                }
             };
             Ok(Record { record: Mutex::new(read.map_err(unreadable)?) })
         })
@@ -128,7 +138,9 @@ impl Record {
     /// The columns of the steps by name; `worst` and `solver` as texts.
     fn _steps<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         let out = PyDict::new(py);
-        let (rows, names) = self.with(py, |r| Ok((r.steps.iter().map(steps::Step::row).collect::<Vec<_>>(), r.names.clone())))?;
+        let (rows, names) = self.with(py, |r| {
+            Ok((r.steps.iter().map(steps::Step::row).collect::<Vec<_>>(), r.names.clone()))
+        })?;
         for (i, column) in steps::COLUMNS.iter().enumerate() {
             let values = rows.iter().map(|row| f64::from(f32::from_bits(row[i])));
             if matches!(*column, "worst" | "solver") {
@@ -154,7 +166,13 @@ impl Record {
 
     /// The frame nearest to a time (the last one without) as the bytes of a PNG file.
     #[pyo3(signature = (time, size, forces))]
-    fn _picture<'py>(&self, py: Python<'py>, time: Option<f64>, size: (usize, usize), forces: bool) -> PyResult<Bound<'py, PyBytes>> {
+    fn _picture<'py>(
+        &self,
+        py: Python<'py>,
+        time: Option<f64>,
+        size: (usize, usize),
+        forces: bool,
+    ) -> PyResult<Bound<'py, PyBytes>> {
         let bytes = self.with(py, |r| {
             let drawing = drawing(size, forces)?;
             let at = picture::moment(r, time).map_err(unreadable)?;
@@ -164,7 +182,14 @@ impl Record {
     }
 
     /// An animation as the bytes of a GIF file.
-    fn _animation<'py>(&self, py: Python<'py>, size: (usize, usize), forces: bool, fps: u32, slower: f64) -> PyResult<Bound<'py, PyBytes>> {
+    fn _animation<'py>(
+        &self,
+        py: Python<'py>,
+        size: (usize, usize),
+        forces: bool,
+        fps: u32,
+        slower: f64,
+    ) -> PyResult<Bound<'py, PyBytes>> {
         let bytes = self.with(py, |r| {
             let drawing = Drawing { fps, slower, ..drawing(size, forces)? };
             animate::gif(r, &drawing).map(|(bytes, _)| bytes).map_err(unreadable)
@@ -179,7 +204,12 @@ impl Record {
                 "error" => plot::Kind::Error,
                 "energy" => plot::Kind::Energy,
                 "iterations" => plot::Kind::Iterations,
-                _ => return Err(Failure::Named("InputError", format!("plot `{kind}`, wanted error, energy or iterations"))),
+                _ => {
+                    return Err(Failure::Named(
+                        "InputError",
+                        format!("plot `{kind}`, wanted error, energy or iterations"),
+                    ));
+                }
             };
             Ok(plot::of(r, kind).map_err(unreadable)?.svg())
         })

@@ -10,14 +10,18 @@ use signorini::problem::error::Criterion;
 use signorini::problem::files::siconos::{self, Kind};
 use signorini::problem::files::{Input, Stored, json};
 use signorini::problem::{self, Law, PreparedProblem, Residual, Rows, Tolerance};
-use signorini::solve::{DynSolver, Method, StoppingCriteria, auto, interior_point, newton, pivot, psor};
+use signorini::solve::{
+    DynSolver, Method, StoppingCriteria, auto, interior_point, newton, pivot, psor,
+};
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 type Vector<'py> = Bound<'py, PyArray1<f64>>;
 /// Number of columns, row starts, columns, values.
-type Matrix<'py> = (usize, PyReadonlyArray1<'py, i64>, PyReadonlyArray1<'py, i64>, PyReadonlyArray1<'py, f64>);
-type MatrixOut<'py> = (usize, usize, Bound<'py, PyArray1<i64>>, Bound<'py, PyArray1<i64>>, Vector<'py>);
+type Matrix<'py> =
+    (usize, PyReadonlyArray1<'py, i64>, PyReadonlyArray1<'py, i64>, PyReadonlyArray1<'py, f64>);
+type MatrixOut<'py> =
+    (usize, usize, Bound<'py, PyArray1<i64>>, Bound<'py, PyArray1<i64>>, Vector<'py>);
 
 fn invalid(text: impl ToString) -> Failure {
     Failure::Named("ProblemError", text.to_string())
@@ -27,14 +31,22 @@ fn invalid(text: impl ToString) -> Failure {
 type LawParts = (String, f64, f64);
 
 fn law((name, x, y): &LawParts) -> Result<Law, Failure> {
-    let rows = || if *y == 2.0 || *y == 3.0 { Ok(*y as u8) } else { Err(invalid(format!("{name}: {y} rows, wanted 2 or 3"))) };
+    let rows = || {
+        if *y == 2.0 || *y == 3.0 {
+            Ok(*y as u8)
+        } else {
+            Err(invalid(format!("{name}: {y} rows, wanted 2 or 3")))
+        }
+    };
     match name.as_str() {
         "equality" => Ok(Law::Equality),
         "unilateral" => Ok(Law::Unilateral),
         "interval" => Ok(Law::Interval { lo: *x, hi: *y }),
         "cone" => Ok(Law::Cone { mu: *x, rows: rows()? }),
         "coulomb" => Ok(Law::Coulomb { mu: *x, rows: rows()? }),
-        _ => Err(invalid(format!("there is no law `{name}`: wanted equality, unilateral, interval, cone or coulomb"))),
+        _ => Err(invalid(format!(
+            "there is no law `{name}`: wanted equality, unilateral, interval, cone or coulomb"
+        ))),
     }
 }
 
@@ -42,7 +54,9 @@ fn parts(law: &Law) -> LawParts {
     match *law {
         Law::Equality | Law::Unilateral => (law.name().into(), 0.0, 0.0),
         Law::Interval { lo, hi } => (law.name().into(), lo, hi),
-        Law::Cone { mu, rows } | Law::Coulomb { mu, rows } => (law.name().into(), mu, f64::from(rows)),
+        Law::Cone { mu, rows } | Law::Coulomb { mu, rows } => {
+            (law.name().into(), mu, f64::from(rows))
+        }
     }
 }
 
@@ -50,7 +64,9 @@ fn parts(law: &Law) -> LawParts {
 fn matrix(what: &str, of: &Matrix<'_>) -> Result<Csr, Failure> {
     let (cols, starts, columns, values) = of;
     let wrong = |why: &str| invalid(format!("{what}: {why}"));
-    let slice = |a: &PyReadonlyArray1<'_, i64>| a.as_slice().map(<[i64]>::to_vec).map_err(|_| wrong("not contiguous"));
+    let slice = |a: &PyReadonlyArray1<'_, i64>| {
+        a.as_slice().map(<[i64]>::to_vec).map_err(|_| wrong("not contiguous"))
+    };
     let (starts, columns) = (slice(starts)?, slice(columns)?);
     let values = values.as_slice().map_err(|_| wrong("not contiguous"))?.to_vec();
     let ends = starts.first() == Some(&0) && starts.last() == Some(&(values.len() as i64));
@@ -98,7 +114,8 @@ impl Problem {
 impl Problem {
     #[new]
     #[allow(non_snake_case)]
-    #[pyo3(signature = (H=None, k=None, J=None, w=None, laws=Vec::new(), E=None, names=Vec::new(), name="problem", *, copy=None, json=None))]
+    #[pyo3(signature = (H=None, k=None, J=None, w=None, laws=Vec::new(), E=None, names=Vec::new(),
+    name="problem", *, copy=None, json=None))]
     #[allow(clippy::too_many_arguments)]
     fn new(
         py: Python<'_>,
@@ -205,25 +222,41 @@ impl Problem {
     }
 
     fn _with_law(&self, which: &str) -> Problem {
-        let change = |input: Input| if which == "cone" { input.associated() } else { input.true_friction() };
+        let change =
+            |input: Input| if which == "cone" { input.associated() } else { input.true_friction() };
         let Stored { input, given, .. } = self.stored.clone();
-        Problem { stored: Stored { input: change(input), given: change(given), ..self.stored.clone() } }
+        Problem {
+            stored: Stored { input: change(input), given: change(given), ..self.stored.clone() },
+        }
     }
 
     /// How wrong a point is.
-    fn _judge<'py>(&self, py: Python<'py>, v: PyReadonlyArray1<'py, f64>, r: PyReadonlyArray1<'py, f64>) -> PyResult<Solution> {
-        let (v, r) = (list("v", &v).map_err(|e| e.raise(py))?, list("r", &r).map_err(|e| e.raise(py))?);
+    fn _judge<'py>(
+        &self,
+        py: Python<'py>,
+        v: PyReadonlyArray1<'py, f64>,
+        r: PyReadonlyArray1<'py, f64>,
+    ) -> PyResult<Solution> {
+        let (v, r) =
+            (list("v", &v).map_err(|e| e.raise(py))?, list("r", &r).map_err(|e| e.raise(py))?);
         let stored = &self.stored;
         detached(py, || {
             let (n, m) = (stored.given.n(), stored.given.rows());
-            let wanted = || invalid(format!("v has {} and r has {} numbers, wanted {n} and {m}, all finite", v.len(), r.len()));
+            let wanted = || {
+                invalid(format!(
+                    "v has {} and r has {} numbers, wanted {n} and {m}, all finite",
+                    v.len(),
+                    r.len()
+                ))
+            };
             let point = stored.point(v.clone(), &r).ok_or_else(wanted)?;
             Solution::of(stored, point, &Tolerance::default())
         })
     }
 
     #[allow(clippy::too_many_arguments)]
-    #[pyo3(signature = (solver, tol, tol_velocity, tol_bound=None, max_work=None, deadline=None, settings="{}", guess=None, history=false))]
+    #[pyo3(signature = (solver, tol, tol_velocity, tol_bound=None, max_work=None, deadline=None,
+    settings="{}", guess=None, history=false))]
     fn _solve<'py>(
         &self,
         py: Python<'py>,
@@ -237,17 +270,23 @@ impl Problem {
         guess: Option<(PyReadonlyArray1<'py, f64>, PyReadonlyArray1<'py, f64>)>,
         history: bool,
     ) -> PyResult<Solution> {
-        let method = Method::named(solver).ok_or_else(|| invalid(format!("there is no solver `{solver}`")).raise(py))?;
+        let method = Method::named(solver)
+            .ok_or_else(|| invalid(format!("there is no solver `{solver}`")).raise(py))?;
         let tolerance = Tolerance { relative: tol, velocity: tol_velocity, bound: tol_bound };
         let guess = match guess {
-            Some((v, r)) => Some((list("v", &v).map_err(|e| e.raise(py))?, list("r", &r).map_err(|e| e.raise(py))?)),
+            Some((v, r)) => Some((
+                list("v", &v).map_err(|e| e.raise(py))?,
+                list("r", &r).map_err(|e| e.raise(py))?,
+            )),
             None => None,
         };
         let settings: Map<String, Json> = parsed("settings", settings).map_err(|e| e.raise(py))?;
         let stored = &self.stored;
         detached(py, || {
             let mut point = match guess {
-                Some((v, r)) => stored.point(v, &r).ok_or_else(|| invalid("the guess does not fit the problem"))?,
+                Some((v, r)) => stored
+                    .point(v, &r)
+                    .ok_or_else(|| invalid("the guess does not fit the problem"))?,
                 None => stored.input.zero(),
             };
             let begun = Instant::now();
@@ -277,24 +316,39 @@ impl Problem {
         json::write(&self.stored.given, None, None)
     }
 
-    /// Writes the problem: `.json` (ours), `.hdf5` (FCLib) or `.dat` (text of Siconos, of this kind).
+    /// Writes the problem: `.json` (ours), `.hdf5` (FCLib) or `.dat` (text of Siconos, of this
+    /// kind).
     #[pyo3(signature = (path, solution=None, kind=None))]
-    fn _write(&self, py: Python<'_>, path: PathBuf, solution: Option<PyRef<'_, Solution>>, kind: Option<String>) -> PyResult<()> {
+    fn _write(
+        &self,
+        py: Python<'_>,
+        path: PathBuf,
+        solution: Option<PyRef<'_, Solution>>,
+        kind: Option<String>,
+    ) -> PyResult<()> {
         let (stored, point) = (&self.stored, solution.map(|s| s.point.clone()));
         detached(py, || {
-            let complaint = |e: &dyn std::fmt::Display| Failure::Named("ProblemFileError", format!("{}: {e}", path.display()));
-            if point.as_ref().is_some_and(|p| p.r.len() != stored.input.rows() || p.v.len() != stored.input.n()) {
+            let complaint = |e: &dyn std::fmt::Display| {
+                Failure::Named("ProblemFileError", format!("{}: {e}", path.display()))
+            };
+            if point
+                .as_ref()
+                .is_some_and(|p| p.r.len() != stored.input.rows() || p.v.len() != stored.input.n())
+            {
                 return Err(complaint(&"the solution belongs to another problem"));
             }
             let bytes = match path.extension().and_then(|e| e.to_str()) {
-                Some("json") => json::write(&stored.input, point.as_ref(), stored.guess.as_ref()).into_bytes(),
+                Some("json") => {
+                    json::write(&stored.input, point.as_ref(), stored.guess.as_ref()).into_bytes()
+                }
                 Some("hdf5" | "h5") => {
                     let point = point.unwrap_or_else(|| stored.input.zero());
                     signorini::files::fclib::bytes(stored, &point).map_err(|e| complaint(&e))?
                 }
                 Some("dat") => {
                     let kind = kind.as_deref().and_then(Kind::named);
-                    let kind = kind.ok_or_else(|| complaint(&"a text needs kind=, one of signorini.KINDS"))?;
+                    let kind = kind
+                        .ok_or_else(|| complaint(&"a text needs kind=, one of signorini.KINDS"))?;
                     siconos::write(&stored.given, kind).map_err(|e| complaint(&e))?.into_bytes()
                 }
                 _ => return Err(complaint(&"wanted a name that ends in .json, .hdf5 or .dat")),
@@ -318,16 +372,25 @@ pub fn read_problem(py: Python<'_>, path: PathBuf, kind: Option<String>) -> PyRe
     detached(py, || {
         let complaint = |text: String| Failure::Named("ProblemFileError", text);
         let names = || Kind::ALL.iter().map(|k| k.name()).collect::<Vec<_>>().join(", ");
-        let wanted = |name: &String| Kind::named(name).ok_or_else(|| complaint(format!("kind `{name}`: wanted one of {}", names())));
+        let wanted = |name: &String| {
+            Kind::named(name)
+                .ok_or_else(|| complaint(format!("kind `{name}`: wanted one of {}", names())))
+        };
         let kind = kind.as_ref().map(wanted).transpose()?;
         Ok(Problem { stored: signorini::files::load::load(&path, kind).map_err(complaint)? })
     })
 }
 
 /// A method with settings of its own over the usual ones: the variants of the papers.
-fn built(method: Method, stop: StoppingCriteria, settings: &Map<String, Json>) -> Result<Box<dyn DynSolver>, Failure> {
+fn built(
+    method: Method,
+    stop: StoppingCriteria,
+    settings: &Map<String, Json>,
+) -> Result<Box<dyn DynSolver>, Failure> {
     let known: &[&str] = match method {
-        Method::Psor => &["acceleration", "metric", "local", "omega", "joints", "judge_every", "parallel"],
+        Method::Psor => {
+            &["acceleration", "metric", "local", "omega", "joints", "judge_every", "parallel"]
+        }
         Method::Pivot => &["facets", "swept"],
         Method::Newton => &["residual"],
         Method::InteriorPoint => &["warm"],
@@ -335,17 +398,27 @@ fn built(method: Method, stop: StoppingCriteria, settings: &Map<String, Json>) -
         _ => &[],
     };
     let name = method.name();
-    let wrong = |key: &str, wanted: &str| Failure::Named("InputError", format!("settings of {name}: `{key}`: {wanted}"));
+    let wrong = |key: &str, wanted: &str| {
+        Failure::Named("InputError", format!("settings of {name}: `{key}`: {wanted}"))
+    };
     if let Some(key) = settings.keys().find(|key| !known.contains(&key.as_str())) {
-        let wanted = if known.is_empty() { "it has none".into() } else { format!("wanted one of {}", known.join(", ")) };
+        let wanted = if known.is_empty() {
+            "it has none".into()
+        } else {
+            format!("wanted one of {}", known.join(", "))
+        };
         return Err(wrong(key, &wanted));
     }
-    let flag =
-        |key: &str, usual: bool| settings.get(key).map_or(Ok(usual), |v| v.as_bool().ok_or_else(|| wrong(key, "wanted True or False")));
+    let flag = |key: &str, usual: bool| {
+        settings
+            .get(key)
+            .map_or(Ok(usual), |v| v.as_bool().ok_or_else(|| wrong(key, "wanted True or False")))
+    };
     let all = || Json::Object(settings.clone());
     Ok(match method {
         Method::Psor => {
-            let read: psor::Settings = serde_json::from_value(all()).map_err(|e| wrong("psor", &e.to_string()))?;
+            let read: psor::Settings =
+                serde_json::from_value(all()).map_err(|e| wrong("psor", &e.to_string()))?;
             if !(read.omega > 0.0 && read.omega < 2.0) {
                 return Err(wrong("omega", &format!("{}, wanted between 0 and 2", read.omega)));
             }
@@ -353,21 +426,38 @@ fn built(method: Method, stop: StoppingCriteria, settings: &Map<String, Json>) -
         }
         Method::Pivot => {
             let usual = pivot::Settings::default();
-            let facets = settings.get("facets").map_or(Some(usual.facets as u64), Json::as_u64).filter(|n| (3..=1024).contains(n));
+            let facets = settings
+                .get("facets")
+                .map_or(Some(usual.facets as u64), Json::as_u64)
+                .filter(|n| (3..=1024).contains(n));
             let facets = facets.ok_or_else(|| wrong("facets", "wanted 3…1024"))? as usize;
-            Box::new(pivot::Pivot::new(pivot::Settings { stop, facets, swept: flag("swept", usual.swept)? }))
+            Box::new(pivot::Pivot::new(pivot::Settings {
+                stop,
+                facets,
+                swept: flag("swept", usual.swept)?,
+            }))
         }
         Method::Newton => {
-            let number = |v: &Json| v.as_f64().filter(|x| *x > 0.0).ok_or_else(|| wrong("residual", "wanted a number > 0"));
+            let number = |v: &Json| {
+                v.as_f64()
+                    .filter(|x| *x > 0.0)
+                    .ok_or_else(|| wrong("residual", "wanted a number > 0"))
+            };
             let residual = settings.get("residual").map(number).transpose()?;
             Box::new(newton::Newton::new(newton::Settings { stop, residual }))
         }
         Method::InteriorPoint => {
-            let read = |v: &Json| serde_json::from_value(v.clone()).map_err(|e| wrong("warm", &e.to_string()));
+            let read = |v: &Json| {
+                serde_json::from_value(v.clone()).map_err(|e| wrong("warm", &e.to_string()))
+            };
             let warm = settings.get("warm").map(read).transpose()?.unwrap_or_default();
             Box::new(interior_point::InteriorPoint::new(interior_point::Settings { stop, warm }))
         }
-        Method::Auto => Box::new(auto::Auto::new(auto::Settings { stop, certify: flag("certify", false)?, ..Default::default() })),
+        Method::Auto => Box::new(auto::Auto::new(auto::Settings {
+            stop,
+            certify: flag("certify", false)?,
+            ..Default::default()
+        })),
         _ => method.build(stop),
     })
 }
@@ -400,7 +490,8 @@ pub struct Solution {
     /// The method; empty for a point that was judged only.
     #[pyo3(get)]
     solver: &'static str,
-    /// Why it stopped: converged, budget, stalled or infeasible; `judged` for a point that was judged only.
+    /// Why it stopped: converged, budget, stalled or infeasible; `judged` for a point that was
+    /// judged only.
     #[pyo3(get)]
     status: &'static str,
     /// Work done, in the method's unit: sweeps, factorizations, pivots.
@@ -424,13 +515,21 @@ pub struct Solution {
 }
 
 impl Solution {
-    fn of(stored: &Stored, point: problem::Solution, tolerance: &Tolerance) -> Result<Solution, Failure> {
+    fn of(
+        stored: &Stored,
+        point: problem::Solution,
+        tolerance: &Tolerance,
+    ) -> Result<Solution, Failure> {
         let error = match &stored.input {
             Input::Problem(p) => PreparedProblem::of(p).map_err(invalid)?.error(p, &point),
             Input::Reduced(p) => PreparedProblem::of_reduced(p).error_reduced(p, &point.r),
         };
         let answer = stored.answer(&point).map_err(invalid)?;
-        let culprit = if stored.input.rows() > 0 { stored.input.row_name(error.worst_row) } else { String::new() };
+        let culprit = if stored.input.rows() > 0 {
+            stored.input.row_name(error.worst_row)
+        } else {
+            String::new()
+        };
         Ok(Solution {
             point,
             answer,
@@ -516,6 +615,9 @@ impl Solution {
 
     fn __repr__(&self) -> String {
         let Solution { status, solver, culprit, work, error, .. } = self;
-        format!("Solution({status}, error {:.2e} J at {culprit}, {solver}, work {work})", error.joule)
+        format!(
+            "Solution({status}, error {:.2e} J at {culprit}, {solver}, work {work})",
+            error.joule
+        )
     }
 }

@@ -35,7 +35,11 @@ pub fn names(scene: &scene::Scene, what: &str) -> Vec<String> {
 #[pyfunction]
 pub fn volume(py: Python<'_>, shape: &str) -> PyResult<f64> {
     let shape: Shape = parsed("shape", shape).map_err(|e| e.raise(py))?;
-    detached(py, || Volume::of(&shape).map(|v| v.volume).map_err(|e| Failure::Named("SceneError", e.to_string())))
+    detached(py, || {
+        Volume::of(&shape)
+            .map(|v| v.volume)
+            .map_err(|e| Failure::Named("SceneError", e.to_string()))
+    })
 }
 
 /// What exists (see `signorini.Scene`).
@@ -72,11 +76,20 @@ impl Scene {
 impl Scene {
     #[new]
     #[pyo3(signature = (name="scene", *, path=None, text=None, set=Vec::new(), robot="{}"))]
-    fn new(py: Python<'_>, name: &str, path: Option<String>, text: Option<String>, set: Vec<String>, robot: &str) -> PyResult<Scene> {
+    fn new(
+        py: Python<'_>,
+        name: &str,
+        path: Option<String>,
+        text: Option<String>,
+        set: Vec<String>,
+        robot: &str,
+    ) -> PyResult<Scene> {
         if let Some(path) = path {
-            let robot: RobotOptions = parsed("options of a robot", robot).map_err(|e| e.raise(py))?;
+            let robot: RobotOptions =
+                parsed("options of a robot", robot).map_err(|e| e.raise(py))?;
             return detached(py, || {
-                let found = signorini::files::builtin::find_robot(&path, &set, robot.choices().as_ref());
+                let found =
+                    signorini::files::builtin::find_robot(&path, &set, robot.choices().as_ref());
                 Scene::loaded(found.map_err(|e| Failure::Named("SceneFileError", e))?)
             });
         }
@@ -123,11 +136,18 @@ impl Scene {
     }
 
     fn _json(&self, py: Python<'_>) -> PyResult<String> {
-        serde_json::to_string(&self.scene).map_err(|e| Failure::Named("SceneError", e.to_string()).raise(py))
+        serde_json::to_string(&self.scene)
+            .map_err(|e| Failure::Named("SceneError", e.to_string()).raise(py))
     }
 
     /// Becomes the scene that was stored so, with these settings.
-    fn _become(&mut self, py: Python<'_>, scene: &str, settings: &str, rest: (Option<f64>, String, String, Vec<String>)) -> PyResult<()> {
+    fn _become(
+        &mut self,
+        py: Python<'_>,
+        scene: &str,
+        settings: &str,
+        rest: (Option<f64>, String, String, Vec<String>),
+    ) -> PyResult<()> {
         let (end_time, about, source, notes) = rest;
         let scene = parsed("scene", scene).map_err(|e| e.raise(py))?;
         let settings = parsed("settings", settings).map_err(|e| e.raise(py))?;
@@ -148,7 +168,14 @@ impl Scene {
         Ok(self.scene.add_body(body).0)
     }
 
-    fn _add_collider(&mut self, py: Python<'_>, body: Key, shape: &str, at: ([f64; 3], [f64; 4]), skin: (Key, [f64; 3])) -> PyResult<u32> {
+    fn _add_collider(
+        &mut self,
+        py: Python<'_>,
+        body: Key,
+        shape: &str,
+        at: ([f64; 3], [f64; 4]),
+        skin: (Key, [f64; 3]),
+    ) -> PyResult<u32> {
         let (position, orientation) = at;
         let (material, belt) = skin;
         let body = resolve!(py, body, &self.scene, BodyId)?;
@@ -193,7 +220,14 @@ impl Scene {
         Ok(self.scene.add_material(material).0)
     }
 
-    fn _add_joint(&mut self, py: Python<'_>, name: &str, kind: &str, pair: (Key, Key), at: ([f64; 3], [f64; 3])) -> PyResult<u32> {
+    fn _add_joint(
+        &mut self,
+        py: Python<'_>,
+        name: &str,
+        kind: &str,
+        pair: (Key, Key),
+        at: ([f64; 3], [f64; 3]),
+    ) -> PyResult<u32> {
         let ((a, b), (position, axis)) = (pair, at);
         let bodies = (resolve!(py, a, &self.scene, BodyId)?, resolve!(py, b, &self.scene, BodyId)?);
         let kind = parsed("kind of a joint", kind).map_err(|e| e.raise(py))?;
@@ -201,41 +235,78 @@ impl Scene {
         Ok(self.scene.add_joint(name, kind, bodies, frame).0)
     }
 
-    fn _add_rod(&mut self, py: Python<'_>, name: &str, pair: (Key, Key), points: ([f64; 3], [f64; 3])) -> PyResult<u32> {
+    fn _add_rod(
+        &mut self,
+        py: Python<'_>,
+        name: &str,
+        pair: (Key, Key),
+        points: ([f64; 3], [f64; 3]),
+    ) -> PyResult<u32> {
         let (a, b) = pair;
         let bodies = (resolve!(py, a, &self.scene, BodyId)?, resolve!(py, b, &self.scene, BodyId)?);
         Ok(self.scene.add_rod(name, bodies, (vector(points.0), vector(points.1))).0)
     }
 
     /// Stops at the ends of a coordinate of a joint (m, rad).
-    fn add_limit(&mut self, py: Python<'_>, joint: Key, coordinate_name: &str, lo: f64, hi: f64) -> PyResult<()> {
+    fn add_limit(
+        &mut self,
+        py: Python<'_>,
+        joint: Key,
+        coordinate_name: &str,
+        lo: f64,
+        hi: f64,
+    ) -> PyResult<()> {
         let joint = resolve!(py, joint, &self.scene, JointId)?;
         self.scene.add_limit(joint, coordinate(py, coordinate_name)?, lo, hi);
         Ok(())
     }
 
     /// Dry friction on a coordinate of a joint: greatest force or torque (N, N m).
-    fn add_dry_friction(&mut self, py: Python<'_>, joint: Key, coordinate_name: &str, effort: f64) -> PyResult<()> {
+    fn add_dry_friction(
+        &mut self,
+        py: Python<'_>,
+        joint: Key,
+        coordinate_name: &str,
+        effort: f64,
+    ) -> PyResult<()> {
         let joint = resolve!(py, joint, &self.scene, JointId)?;
         self.scene.add_dry_friction(joint, coordinate(py, coordinate_name)?, effort);
         Ok(())
     }
 
     /// Inertia of a rotor on a coordinate of a joint (kg m², of a slide kg).
-    fn add_armature(&mut self, py: Python<'_>, joint: Key, coordinate_name: &str, inertia: f64) -> PyResult<()> {
+    fn add_armature(
+        &mut self,
+        py: Python<'_>,
+        joint: Key,
+        coordinate_name: &str,
+        inertia: f64,
+    ) -> PyResult<()> {
         let joint = resolve!(py, joint, &self.scene, JointId)?;
         self.scene.add_armature(joint, coordinate(py, coordinate_name)?, inertia);
         Ok(())
     }
 
-    fn _add_motor(&mut self, py: Python<'_>, name: &str, joint: Key, which: &str, drive: &str) -> PyResult<u32> {
+    fn _add_motor(
+        &mut self,
+        py: Python<'_>,
+        name: &str,
+        joint: Key,
+        which: &str,
+        drive: &str,
+    ) -> PyResult<u32> {
         let joint = resolve!(py, joint, &self.scene, JointId)?;
         let drive = parsed("drive", drive).map_err(|e| e.raise(py))?;
         Ok(self.scene.add_motor(name, joint, coordinate(py, which)?, drive).0)
     }
 
     /// A gear: the sum of factor × coordinate over `terms` keeps its initial value.
-    fn add_gear(&mut self, py: Python<'_>, name: &str, terms: Vec<(Key, String, f64)>) -> PyResult<u32> {
+    fn add_gear(
+        &mut self,
+        py: Python<'_>,
+        name: &str,
+        terms: Vec<(Key, String, f64)>,
+    ) -> PyResult<u32> {
         let mut list = Vec::new();
         for (joint, which, factor) in terms {
             let joint = resolve!(py, joint, &self.scene, JointId)?;
@@ -244,7 +315,8 @@ impl Scene {
         Ok(self.scene.add_gear(name, &list).0)
     }
 
-    /// A spring and damper between two points of the world, as the bodies now stand; without a length, at rest there.
+    /// A spring and damper between two points of the world, as the bodies now stand; without a
+    /// length, at rest there.
     #[pyo3(signature = (name, a, b, point_a, point_b, stiffness, damping=0.0, length=None))]
     #[allow(clippy::too_many_arguments)]
     fn add_spring(

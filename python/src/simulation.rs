@@ -36,13 +36,16 @@ pub fn taken(shared: &Shared) -> Result<MutexGuard<'_, Held>, Failure> {
     shared.lock().map_err(|_| broken())
 }
 
-/// The simulation, for whoever holds the interpreter's lock: it is given up while another thread steps.
+/// The simulation, for whoever holds the interpreter's lock: it is given up while another thread
+/// steps.
 pub fn held<'a>(py: Python<'_>, shared: &'a Shared) -> PyResult<MutexGuard<'a, Held>> {
     loop {
         match shared.try_lock() {
             Ok(guard) => return Ok(guard),
             Err(TryLockError::Poisoned(_)) => return Err(broken().raise(py)),
-            Err(TryLockError::WouldBlock) => py.detach(|| std::thread::sleep(Duration::from_micros(20))),
+            Err(TryLockError::WouldBlock) => {
+                py.detach(|| std::thread::sleep(Duration::from_micros(20)))
+            }
         }
     }
 }
@@ -76,7 +79,11 @@ pub fn coordinate(py: Python<'_>, name: &str) -> PyResult<Coordinate> {
         "angle" => Ok(Coordinate::Angle),
         "slide" => Ok(Coordinate::Slide),
         "distance" => Ok(Coordinate::Distance),
-        _ => Err(Failure::Named("InputError", format!("coordinate `{name}`, wanted angle, slide or distance")).raise(py)),
+        _ => Err(Failure::Named(
+            "InputError",
+            format!("coordinate `{name}`, wanted angle, slide or distance"),
+        )
+        .raise(py)),
     }
 }
 
@@ -84,7 +91,12 @@ pub fn coordinate(py: Python<'_>, name: &str) -> PyResult<Coordinate> {
 impl Simulation {
     #[new]
     #[pyo3(signature = (scene, settings, end_time=None))]
-    fn new(py: Python<'_>, scene: PyRef<'_, Scene>, settings: &str, end_time: Option<f64>) -> PyResult<Simulation> {
+    fn new(
+        py: Python<'_>,
+        scene: PyRef<'_, Scene>,
+        settings: &str,
+        end_time: Option<f64>,
+    ) -> PyResult<Simulation> {
         let settings: Settings = parsed("settings", settings).map_err(|e| e.raise(py))?;
         let scene = scene.scene.clone();
         let mut made = detached(py, || Ok(signorini::Simulation::new(scene, settings)?))?;
@@ -126,9 +138,14 @@ impl Simulation {
         })
     }
 
-    /// Steps until `t_end`, or until `wall` seconds have passed on the clock: whether it is there, steps, steps not
-    /// accepted, the worst verdict.
-    fn _advance(&self, py: Python<'_>, t_end: f64, wall: f64) -> PyResult<(bool, u64, u64, Option<Verdict>)> {
+    /// Steps until `t_end`, or until `wall` seconds have passed on the clock: whether it is there,
+    /// steps, steps not accepted, the worst verdict.
+    fn _advance(
+        &self,
+        py: Python<'_>,
+        t_end: f64,
+        wall: f64,
+    ) -> PyResult<(bool, u64, u64, Option<Verdict>)> {
         let inner = &self.inner;
         detached(py, || {
             let begun = Instant::now();
@@ -167,7 +184,8 @@ impl Simulation {
         view(py, &self.inner, data, &[data.len() / 7, 7])
     }
 
-    /// Six numbers per body: velocity of the centre of mass (m/s), angular velocity (rad/s), world. A view.
+    /// Six numbers per body: velocity of the centre of mass (m/s), angular velocity (rad/s), world.
+    /// A view.
     #[getter]
     fn velocities<'py>(&self, py: Python<'py>) -> PyResult<Array<'py>> {
         let sim = self.held(py)?;
@@ -220,7 +238,12 @@ impl Simulation {
         Ok(array(py, found))
     }
 
-    fn _body_velocity_at<'py>(&self, py: Python<'py>, body: u32, point: [f64; 3]) -> PyResult<Vector<'py>> {
+    fn _body_velocity_at<'py>(
+        &self,
+        py: Python<'py>,
+        body: u32,
+        point: [f64; 3],
+    ) -> PyResult<Vector<'py>> {
         let sim = self.held(py)?;
         let view = sim.body(BodyId(body)).map_err(|e| Failure::from(e).raise(py))?;
         Ok(array(py, view.velocity_at(vector(point))))
@@ -233,16 +256,34 @@ impl Simulation {
         Ok((view.body().mass().map(|m| m.mass), view.kinetic_energy()))
     }
 
-    fn _set_pose(&self, py: Python<'_>, body: u32, position: [f64; 3], orientation: [f64; 4]) -> PyResult<()> {
+    fn _set_pose(
+        &self,
+        py: Python<'_>,
+        body: u32,
+        position: [f64; 3],
+        orientation: [f64; 4],
+    ) -> PyResult<()> {
         let pose = Pose { position: vector(position), orientation: quaternion(orientation) };
         self.change(py, |sim| sim.set_pose(BodyId(body), pose))
     }
 
-    fn _set_velocity(&self, py: Python<'_>, body: u32, linear: [f64; 3], angular: [f64; 3]) -> PyResult<()> {
+    fn _set_velocity(
+        &self,
+        py: Python<'_>,
+        body: u32,
+        linear: [f64; 3],
+        angular: [f64; 3],
+    ) -> PyResult<()> {
         self.change(py, |sim| sim.set_velocity(BodyId(body), vector(linear), vector(angular)))
     }
 
-    fn _apply_force(&self, py: Python<'_>, body: u32, force: [f64; 3], point: Option<[f64; 3]>) -> PyResult<()> {
+    fn _apply_force(
+        &self,
+        py: Python<'_>,
+        body: u32,
+        force: [f64; 3],
+        point: Option<[f64; 3]>,
+    ) -> PyResult<()> {
         self.change(py, |sim| match point {
             Some(point) => sim.apply_force(BodyId(body), vector(force), vector(point)),
             None => sim.apply_central_force(BodyId(body), vector(force)),
@@ -264,25 +305,32 @@ impl Simulation {
     fn _joint(&self, py: Python<'_>, joint: u32, which: Option<&str>) -> PyResult<(f64, f64)> {
         let which = which.map(|name| coordinate(py, name)).transpose()?;
         let sim = self.held(py)?;
-        let view = sim.joint(signorini::scene::JointId(joint)).map_err(|e| Failure::from(e).raise(py))?;
+        let view =
+            sim.joint(signorini::scene::JointId(joint)).map_err(|e| Failure::from(e).raise(py))?;
         let which = which.unwrap_or_else(|| view.main());
         Ok((view.value(which), view.rate_of(which)))
     }
 
     fn _joint_about(&self, py: Python<'_>, joint: u32) -> PyResult<(&'static str, u32, u32)> {
         let sim = self.held(py)?;
-        let view = sim.joint(signorini::scene::JointId(joint)).map_err(|e| Failure::from(e).raise(py))?;
+        let view =
+            sim.joint(signorini::scene::JointId(joint)).map_err(|e| Failure::from(e).raise(py))?;
         Ok((view.joint().kind.name(), view.joint().a.0, view.joint().b.0))
     }
 
-    /// What joints exerted on their second bodies: joint, force, torque (world), force, torque (joint), which are unique.
+    /// What joints exerted on their second bodies: joint, force, torque (world), force, torque
+    /// (joint), which are unique.
     #[allow(clippy::type_complexity)]
-    fn _reactions(&self, py: Python<'_>) -> PyResult<Vec<(u32, [f64; 3], [f64; 3], [f64; 3], [f64; 3], [bool; 6])>> {
+    fn _reactions(
+        &self,
+        py: Python<'_>,
+    ) -> PyResult<Vec<(u32, [f64; 3], [f64; 3], [f64; 3], [f64; 3], [bool; 6])>> {
         let inner = &self.inner;
         detached(py, || {
             let found = taken(inner)?.reactions();
             let one = |r: &signorini::analyse::reactions::JointReaction| {
-                let [a, b, c, d] = [r.world.force, r.world.torque, r.local.force, r.local.torque].map(|v| v.to_array());
+                let [a, b, c, d] = [r.world.force, r.world.torque, r.local.force, r.local.torque]
+                    .map(|v| v.to_array());
                 (r.joint.0, a, b, c, d, r.unique)
             };
             Ok(found.joints.iter().map(one).collect())
@@ -309,18 +357,33 @@ impl Simulation {
     }
 
     /// Lets the C function at this address act before every step, or every so many seconds.
-    fn _control(&self, py: Python<'_>, address: usize, observe: Vec<String>, act: Vec<String>, every: f64) -> PyResult<()> {
+    fn _control(
+        &self,
+        py: Python<'_>,
+        address: usize,
+        observe: Vec<String>,
+        act: Vec<String>,
+        every: f64,
+    ) -> PyResult<()> {
         let mut sim = self.held(py)?;
-        let controller = Controller::compiled(sim.scene(), address, &observe, &act, every).map_err(|e| e.raise(py))?;
+        let controller = Controller::compiled(sim.scene(), address, &observe, &act, every)
+            .map_err(|e| e.raise(py))?;
         sim.controllers.push(controller);
         Ok(())
     }
 
     /// Lets formulas act: one for each input.
-    fn _control_formulas(&self, py: Python<'_>, act: Vec<String>, formulas: &str, every: f64) -> PyResult<()> {
+    fn _control_formulas(
+        &self,
+        py: Python<'_>,
+        act: Vec<String>,
+        formulas: &str,
+        every: f64,
+    ) -> PyResult<()> {
         let formulas = parsed("formulas", formulas).map_err(|e| e.raise(py))?;
         let mut sim = self.held(py)?;
-        let controller = Controller::formulas(sim.scene(), &act, formulas, every).map_err(|e| e.raise(py))?;
+        let controller =
+            Controller::formulas(sim.scene(), &act, formulas, every).map_err(|e| e.raise(py))?;
         sim.controllers.push(controller);
         Ok(())
     }
@@ -389,8 +452,16 @@ impl Simulation {
         Ok(PyBytes::new(py, &out))
     }
 
-    fn _forces_between<'py>(&self, py: Python<'py>, a: u32, b: u32) -> PyResult<(Vector<'py>, Vector<'py>, usize)> {
-        let found = self.held(py)?.forces_between(BodyId(a), BodyId(b)).map_err(|e| Failure::from(e).raise(py))?;
+    fn _forces_between<'py>(
+        &self,
+        py: Python<'py>,
+        a: u32,
+        b: u32,
+    ) -> PyResult<(Vector<'py>, Vector<'py>, usize)> {
+        let found = self
+            .held(py)?
+            .forces_between(BodyId(a), BodyId(b))
+            .map_err(|e| Failure::from(e).raise(py))?;
         Ok((array(py, found.force), array(py, found.torque), found.contacts))
     }
 
@@ -427,12 +498,14 @@ impl Simulation {
 
     fn _scene_json(&self, py: Python<'_>) -> PyResult<String> {
         let sim = self.held(py)?;
-        serde_json::to_string(sim.scene()).map_err(|e| Failure::Named("RecordError", e.to_string()).raise(py))
+        serde_json::to_string(sim.scene())
+            .map_err(|e| Failure::Named("RecordError", e.to_string()).raise(py))
     }
 
     fn _settings_json(&self, py: Python<'_>) -> PyResult<String> {
         let sim = self.held(py)?;
-        serde_json::to_string(sim.settings()).map_err(|e| Failure::Named("RecordError", e.to_string()).raise(py))
+        serde_json::to_string(sim.settings())
+            .map_err(|e| Failure::Named("RecordError", e.to_string()).raise(py))
     }
 
     /// Records from here on: into a folder, or in memory.
@@ -465,7 +538,12 @@ impl Simulation {
     }
 
     /// A picture of the present moment as the bytes of a PNG file.
-    fn _picture<'py>(&self, py: Python<'py>, size: (usize, usize), forces: bool) -> PyResult<Bound<'py, PyBytes>> {
+    fn _picture<'py>(
+        &self,
+        py: Python<'py>,
+        size: (usize, usize),
+        forces: bool,
+    ) -> PyResult<Bound<'py, PyBytes>> {
         let inner = &self.inner;
         let bytes = detached(py, || {
             let sim = taken(inner)?;

@@ -20,7 +20,13 @@ type RangeParts = (String, String, f64, f64);
 /// Samples by seed (`latin` or `random`), as a list in JSON.
 #[pyfunction]
 #[pyo3(name = "_samples")]
-pub fn sweep_samples(py: Python<'_>, kind: &str, ranges: Vec<RangeParts>, n: usize, seed: u64) -> PyResult<String> {
+pub fn sweep_samples(
+    py: Python<'_>,
+    kind: &str,
+    ranges: Vec<RangeParts>,
+    n: usize,
+    seed: u64,
+) -> PyResult<String> {
     let range = |(name, spread, a, b): RangeParts| Range {
         name,
         spread: if spread == "normal" { Spread::Normal(a, b) } else { Spread::Uniform(a, b) },
@@ -104,6 +110,9 @@ pub fn drive(
     match result.map_err(|e| e.raise(py))? {
         Ok(row) => Ok(serde_json::to_string(&row).expect("a row can be written")),
         Err(Unfinished::Disk(why)) => Err(Failure::Named("RecordError", why).raise(py)),
-        Err(Unfinished::Stopped) => Err(signal.unwrap_or_else(|| Failure::Named("InternalError", "stopped".into()).raise(py))),
+        Err(Unfinished::Stopped) => {
+            Err(signal
+                .unwrap_or_else(|| Failure::Named("InternalError", "stopped".into()).raise(py)))
+        }
     }
 }

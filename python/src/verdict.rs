@@ -173,7 +173,10 @@ impl Verdict {
     fn __repr__(&self) -> String {
         let step::Verdict { time, accepted, error, .. } = &self.of;
         let word = if *accepted { "accepted" } else { "not accepted" };
-        let (status, solver, culprit, joule) = (self.status(), self.solver(), &self.culprit, error.joule);
-        format!("Verdict(t = {time:.6} s, {word}, {status}, error {joule:.2e} J at {culprit}, {solver})")
+        let (status, solver, culprit, joule) =
+            (self.status(), self.solver(), &self.culprit, error.joule);
+        format!(
+            "Verdict(t = {time:.6} s, {word}, {status}, error {joule:.2e} J at {culprit}, {solver})"
+        )
     }
 }

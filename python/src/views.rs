@@ -53,13 +53,19 @@ pub struct Memory {
 
 /// A read-only array over `data`, which lies in the memory of `owner`.
 ///
-/// The slices of [`signorini::simulation::StateView`] keep their place in memory as long as the simulation lives.
+/// The slices of [`signorini::simulation::StateView`] keep their place in memory as long as the
+/// simulation lives.
 #[allow(unsafe_code)]
-pub fn view<'py>(py: Python<'py>, owner: &Shared, data: &[f64], shape: &[usize]) -> PyResult<Bound<'py, PyArray<f64, IxDyn>>> {
+pub fn view<'py>(
+    py: Python<'py>,
+    owner: &Shared,
+    data: &[f64],
+    shape: &[usize],
+) -> PyResult<Bound<'py, PyArray<f64, IxDyn>>> {
     let over = ArrayView::from_shape(IxDyn(shape), data).expect("the shape fits the data");
     let base = Bound::new(py, Memory { _of: owner.clone() })?.into_any();
-    // SAFETY: the simulation that `data` lies in is kept alive by `base`, and never moves these lists: they get their
-    // length when it is made.
+    // SAFETY: the simulation that `data` lies in is kept alive by `base`, and never moves these
+    // lists: they get their length when it is made.
     let array = unsafe { PyArray::borrow_from_array(&over, base) };
     drop(array.readwrite().make_nonwriteable());
     Ok(array)

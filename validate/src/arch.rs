@@ -1,9 +1,9 @@
-//! Semicircular arches of voussoirs without mortar: the least thickness and the least friction, by bisection over
-//! simulations, against limit analysis.
+//! Semicircular arches of voussoirs without mortar: the least thickness and the least friction, by
+//! bisection over simulations, against limit analysis.
 //!
-//! The reference is a linear program of two unknowns (Heyman's thrust line): the horizontal thrust H and its moment M about the
-//! centre of the circle. At the joint at angle β, with weight W above it and the moment X of that weight, the thrust passes at
-//! the radius ρ with
+//! The reference is a linear program of two unknowns (Heyman's thrust line): the horizontal thrust
+//! H and its moment M about the centre of the circle. At the joint at angle β, with weight W above
+//! it and the moment X of that weight, the thrust passes at the radius ρ with
 //!
 //! ```text
 //!   ρ (H sin β + W cos β) = M + X,      inner ≤ ρ ≤ outer,      |H cos β − W sin β| ≤ mu (H sin β + W cos β)
@@ -17,7 +17,8 @@ use crate::motion::xyz;
 use signorini::prelude::*;
 use std::f64::consts::PI;
 
-const SOURCE: &str = "limit analysis of rigid voussoirs (Heyman 1969; Milankovitch 1907: 0.1075 for infinitely many)";
+const SOURCE: &str = "limit analysis of rigid voussoirs (Heyman 1969; Milankovitch 1907: 0.1075 \
+    for infinitely many)";
 
 /// The cases about arches.
 pub fn cases() -> Vec<Case> {
@@ -30,14 +31,16 @@ pub fn cases() -> Vec<Case> {
     ]
 }
 
-/// A joint of half an arch: its angle from the horizontal, the weight above it (area), and the moment of that weight.
+/// A joint of half an arch: its angle from the horizontal, the weight above it (area), and the
+/// moment of that weight.
 struct Joint {
     angle: f64,
     weight: f64,
     moment: f64,
 }
 
-/// The joints from the crown down; radius of the middle line 1 m, an odd number of stones with plane faces.
+/// The joints from the crown down; radius of the middle line 1 m, an odd number of stones with
+/// plane faces.
 fn joints(stones: usize, thickness: f64) -> (f64, f64, Vec<Joint>) {
     let (inner, outer, share) = (1.0 - 0.5 * thickness, 1.0 + 0.5 * thickness, PI / stones as f64);
     let area = 0.5 * share.sin() * (outer * outer - inner * inner);
@@ -72,7 +75,9 @@ fn stands(stones: usize, thickness: f64, mu: f64) -> bool {
         return false;
     }
     let room = |thrust: f64| {
-        let passes = |radius: f64, j: &Joint| radius * (thrust * j.angle.sin() + j.weight * j.angle.cos()) - j.moment;
+        let passes = |radius: f64, j: &Joint| {
+            radius * (thrust * j.angle.sin() + j.weight * j.angle.cos()) - j.moment
+        };
         let most = joints.iter().map(|j| passes(outer, j)).fold(f64::INFINITY, f64::min);
         let least = joints.iter().map(|j| passes(inner, j)).fold(f64::NEG_INFINITY, f64::max);
         most - least
@@ -104,7 +109,10 @@ fn rests_arch(stones: usize, thickness: f64, mu: f64) -> Result<bool, String> {
         };
         let corners: Vec<String> = [i, i + 1]
             .into_iter()
-            .flat_map(|joint| [inner, outer].map(|radius| [-0.15, 0.15].map(|y| corner(radius, joint, y)).join(", ")))
+            .flat_map(|joint| {
+                [inner, outer]
+                    .map(|radius| [-0.15, 0.15].map(|y| corner(radius, joint, y)).join(", "))
+            })
             .collect();
         text = text.body(&format!("stone_{i}"), &format!("hull = [{}]", corners.join(", ")), "");
     }
@@ -121,7 +129,10 @@ fn thickness(rows: &mut Rows, counts: &[usize]) -> Result<(), String> {
         points.push((stones as f64, found));
         rows.row(&format!("{stones} stones: least t/R"), "", (found, exact), within(1e-4, CLOSE));
     }
-    let all = (4..51).map(|k| 2 * k + 1).map(|n| (n as f64, least(0.01, 0.5, |t| stands(n, t, 1e9)))).collect();
+    let all = (4..51)
+        .map(|k| 2 * k + 1)
+        .map(|n| (n as f64, least(0.01, 0.5, |t| stands(n, t, 1e9))))
+        .collect();
     let curves = vec![line("limit analysis", all), dots("simulated", points)];
     rows.figure("Least thickness of a semicircular arch", ("stones", "t/R"), curves);
     Ok(())

@@ -110,7 +110,8 @@ pub struct Rows {
     pub rows: Vec<Row>,
     /// The plots so far.
     pub figures: Vec<Figure>,
-    /// Why the case could not be run as described, if it could not: it is then neither passed nor failed.
+    /// Why the case could not be run as described, if it could not: it is then neither passed nor
+    /// failed.
     pub skipped: Option<String>,
 }
 
@@ -168,7 +169,14 @@ impl Rows {
     /// A plot.
     pub fn figure(&mut self, title: &str, axes: (&str, &str), curves: Vec<Curve>) -> &mut Figure {
         let (x, y) = (axes.0.into(), axes.1.into());
-        self.figures.push(Figure { case: String::new(), title: title.into(), x, y, log: false, curves });
+        self.figures.push(Figure {
+            case: String::new(),
+            title: title.into(),
+            x,
+            y,
+            log: false,
+            curves,
+        });
         self.figures.last_mut().expect("a figure was pushed")
     }
 }

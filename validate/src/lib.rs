@@ -1,8 +1,9 @@
 //! `signorini validate`: values of simulations beside closed forms, limit analysis and figures that
 //! others published.
 //!
-//! Every [`Case`] is a scene with a known answer. It is run here and now, and gives rows: value, reference,
-//! error, what is allowed and why, and the source. A step that is not accepted fails its case.
+//! Every [`Case`] is a scene with a known answer. It is run here and now, and gives rows: value,
+//! reference, error, what is allowed and why, and the source. A step that is not accepted fails its
+//! case.
 
 mod arch;
 mod case;
@@ -97,7 +98,10 @@ pub fn run(arguments: &Arguments) -> ExitCode {
     };
     let chosen: Vec<Case> = cases().into_iter().filter(wanted).collect();
     if chosen.is_empty() {
-        eprintln!("error: no case has a name with {}; `signorini validate --list` names all", arguments.names.join(" or "));
+        eprintln!(
+            "error: no case has a name with {}; `signorini validate --list` names all",
+            arguments.names.join(" or ")
+        );
         return ExitCode::from(2);
     }
     if arguments.list {
@@ -126,10 +130,16 @@ fn finish(arguments: &Arguments, outcomes: &[Outcome]) -> ExitCode {
     if arguments.json {
         println!("{}", serde_json::to_string_pretty(&rows).expect("rows are plain data"));
     } else {
-        let seconds: f64 = outcomes.iter().filter_map(|o| o.rows.first()).map(|row| row.seconds).sum();
+        let seconds: f64 =
+            outcomes.iter().filter_map(|o| o.rows.first()).map(|row| row.seconds).sum();
         let skipped = outcomes.iter().filter(|o| o.skipped.is_some()).count();
-        let skipped = if skipped > 0 { format!(", {skipped} cases skipped") } else { String::new() };
-        println!("{} rows, {} pass, {failed} fail{skipped}, {seconds:.1} s", rows.len(), rows.len() - failed);
+        let skipped =
+            if skipped > 0 { format!(", {skipped} cases skipped") } else { String::new() };
+        println!(
+            "{} rows, {} pass, {failed} fail{skipped}, {seconds:.1} s",
+            rows.len(),
+            rows.len() - failed
+        );
     }
     if let Some(path) = &arguments.page {
         if let Err(e) = std::fs::write(path, page::page(outcomes)) {
@@ -151,15 +161,22 @@ fn print(outcome: &Outcome) {
         let of = if row.relative { " of it" } else { "" };
         let Row { name, value, reference, unit, error, allowed, .. } = row;
         println!(
-            "{verdict}  {name}  {} {unit}, reference {}, error {error:.1e}{of}, allowed {allowed:.1e}",
+            "{verdict}  {name}  {} {unit}, reference {}, error {error:.1e}{of}, allowed \
+                {allowed:.1e}",
             number(*value),
             number(*reference)
         );
         if !row.pass || !row.note.is_empty() {
-            println!("      {}{}{}", row.note, if row.note.is_empty() { "" } else { "; " }, row.reason);
+            println!(
+                "      {}{}{}",
+                row.note,
+                if row.note.is_empty() { "" } else { "; " },
+                row.reason
+            );
         }
         if !row.others.is_empty() {
-            let list: Vec<String> = row.others.iter().map(|(who, x)| format!("{who} {}", number(*x))).collect();
+            let list: Vec<String> =
+                row.others.iter().map(|(who, x)| format!("{who} {}", number(*x))).collect();
             println!("      published: {}", list.join(", "));
         }
     }
@@ -177,7 +194,11 @@ pub(crate) fn number(x: f64) -> String {
     if (1e-3..1e6).contains(&size) {
         let digits = (6 - size.log10().floor() as i32).max(0) as usize;
         let text = format!("{x:.digits$}");
-        return if text.contains('.') { text.trim_end_matches('0').trim_end_matches('.').into() } else { text };
+        return if text.contains('.') {
+            text.trim_end_matches('0').trim_end_matches('.').into()
+        } else {
+            text
+        };
     }
     format!("{x:.3e}")
 }

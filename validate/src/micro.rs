@@ -9,13 +9,37 @@ pub fn cases() -> Vec<Case> {
     type Run = fn(&mut Rows) -> Result<(), String>;
     let case = |name, source, cost: Cost, run: Run| Case { name, group: Issue, source, cost, run };
     vec![
-        case("pinched-capsule", "mujoco#3328: 45 g capsule between pads of mu 0.7, 12–60 N; must not creep", Quick, pinched),
-        case("pinched-sheet", "newton#3943: thin sheet pinched with mu up to 64; must not creep", Quick, sheet),
-        case("launched-cube", "genesis#3115: cube at 6 m/s, mu 0.5, slides v²/(2 mu g) and does not lift", Quick, launched),
-        case("pressed-cube", "genesis#2872: 1 kg cube pressed on a wall with 20 N, mu 1; must not creep", Quick, pressed),
+        case(
+            "pinched-capsule",
+            "mujoco#3328: 45 g capsule between pads of mu 0.7, 12–60 N; must not creep",
+            Quick,
+            pinched,
+        ),
+        case(
+            "pinched-sheet",
+            "newton#3943: thin sheet pinched with mu up to 64; must not creep",
+            Quick,
+            sheet,
+        ),
+        case(
+            "launched-cube",
+            "genesis#3115: cube at 6 m/s, mu 0.5, slides v²/(2 mu g) and does not lift",
+            Quick,
+            launched,
+        ),
+        case(
+            "pressed-cube",
+            "genesis#2872: 1 kg cube pressed on a wall with 20 N, mu 1; must not creep",
+            Quick,
+            pressed,
+        ),
         case("heavy-box", "dart#3442: heavy on light, 100:1 and more; must not sink", Quick, heavy),
-        case("card-house", "dart#3377: card house of 4 levels; stands", Normal, |rows| card_house(rows, 4)),
-        case("card-house-2", "dart#3377: card house of 2 levels; stands", Quick, |rows| card_house(rows, 2)),
+        case("card-house", "dart#3377: card house of 4 levels; stands", Normal, |rows| {
+            card_house(rows, 4)
+        }),
+        case("card-house-2", "dart#3377: card house of 2 levels; stands", Quick, |rows| {
+            card_house(rows, 2)
+        }),
         case("arch-25", "dart#3377: arch of 25 stones; stands", Normal, arch),
     ]
 }
@@ -26,39 +50,75 @@ fn pinched(rows: &mut Rows) -> Result<(), String> {
     for force in [12.0, 30.0, 60.0] {
         let mut text = Text::usual(2e-3).material(0.7, 0.0);
         let turned = "rotation = { axis = [0, 1, 0], angle = \"90 deg\" }";
-        text = text.body("capsule", &format!("capsule = {{ radius = 0.004, length = 0.03 }}, {turned}"), "mass = 0.045");
+        text = text.body(
+            "capsule",
+            &format!("capsule = {{ radius = 0.004, length = 0.03 }}, {turned}"),
+            "mass = 0.045",
+        );
         for (name, side) in [("left", -1.0), ("right", 1.0)] {
             let lines = format!("mass = 0.1\nposition = [0, {:?}, 0]", side * 0.009);
             text = text.body(name, "box = [0.02, 0.01, 0.02]", &lines);
-            text = text.add(&format!("[[joint]]\nname = \"{name}\"\nkind = \"prismatic\"\nb = \"{name}\"\naxis = [0, 1, 0]"));
-            text = text.add(&format!("[[motor]]\nname = \"{name}\"\njoint = \"{name}\"\nforce = {:?}", -side * force));
+            text = text.add(&format!(
+                "[[joint]]\nname = \"{name}\"\nkind = \"prismatic\"\nb = \
+                \"{name}\"\naxis = [0, 1, 0]"
+            ));
+            text = text.add(&format!(
+                "[[motor]]\nname = \"{name}\"\njoint = \"{name}\"\nforce = {:?}",
+                -side * force
+            ));
         }
         let mut motion = text.simulate()?;
         motion.until(time)?;
         let creep = motion.at("capsule").length() / time;
         points.push((force, creep.max(1e-17)));
-        let row = rows.zero(&format!("{force} N: creep"), "m/s", creep, within(1e-6, "tolerance of every run, 1e-6 m/s"));
+        let row = rows.zero(
+            &format!("{force} N: creep"),
+            "m/s",
+            creep,
+            within(1e-6, "tolerance of every run, 1e-6 m/s"),
+        );
         if force == 12.0 {
-            row.others(&[("MuJoCo default", 1.5e-3), ("MuJoCo impratio 10", 1.55e-4), ("MuJoCo noslip 10", 1.4e-6)]);
+            row.others(&[
+                ("MuJoCo default", 1.5e-3),
+                ("MuJoCo impratio 10", 1.55e-4),
+                ("MuJoCo noslip 10", 1.4e-6),
+            ]);
         }
     }
-    rows.figure("Pinched capsule", ("force, N", "creep, m/s"), vec![dots("creep", points)]).log = true;
+    rows.figure("Pinched capsule", ("force, N", "creep, m/s"), vec![dots("creep", points)]).log =
+        true;
     Ok(())
 }
 
 fn sheet(rows: &mut Rows) -> Result<(), String> {
     for mu in [0.5, 8.0, 64.0] {
         let mut text = Text::usual(2e-3).material(mu, 0.0);
-        text = text.body("sheet", "box = [0.1, 0.001, 0.1]", "mass = 0.02\nposition = [0, 0, -0.03]");
+        text =
+            text.body("sheet", "box = [0.1, 0.001, 0.1]", "mass = 0.02\nposition = [0, 0, -0.03]");
         for (name, side) in [("left", -1.0), ("right", 1.0)] {
-            text = text.body(name, "box = [0.02, 0.01, 0.02]", &format!("mass = 0.1\nposition = [0, {:?}, 0]", side * 0.0055));
-            text = text.add(&format!("[[joint]]\nname = \"{name}\"\nkind = \"prismatic\"\nb = \"{name}\"\naxis = [0, 1, 0]"));
-            text = text.add(&format!("[[motor]]\nname = \"{name}\"\njoint = \"{name}\"\nforce = {:?}", -side * 5.0));
+            text = text.body(
+                name,
+                "box = [0.02, 0.01, 0.02]",
+                &format!("mass = 0.1\nposition = [0, {:?}, 0]", side * 0.0055),
+            );
+            text = text.add(&format!(
+                "[[joint]]\nname = \"{name}\"\nkind = \"prismatic\"\nb = \
+                \"{name}\"\naxis = [0, 1, 0]"
+            ));
+            text = text.add(&format!(
+                "[[motor]]\nname = \"{name}\"\njoint = \"{name}\"\nforce = {:?}",
+                -side * 5.0
+            ));
         }
         let mut motion = text.simulate()?;
         motion.until(1.0)?;
         let creep = (motion.at("sheet") + 0.03 * DVec3::Z).length();
-        rows.zero(&format!("mu {mu}: creep"), "m/s", creep, within(1e-6, "tolerance of every run, 1e-6 m/s"));
+        rows.zero(
+            &format!("mu {mu}: creep"),
+            "m/s",
+            creep,
+            within(1e-6, "tolerance of every run, 1e-6 m/s"),
+        );
     }
     Ok(())
 }
@@ -66,8 +126,13 @@ fn sheet(rows: &mut Rows) -> Result<(), String> {
 fn launched(rows: &mut Rows) -> Result<(), String> {
     let (v, mu, h) = (6.0, 0.5, 2e-3);
     let text = Text::usual(h).material(mu, 0.0).floor();
-    let mut motion =
-        text.body("cube", "box = [0.1, 0.1, 0.1]", &format!("position = [0, 0, 0.05]\nvelocity = [{v:?}, 0, 0]")).simulate()?;
+    let mut motion = text
+        .body(
+            "cube",
+            "box = [0.1, 0.1, 0.1]",
+            &format!("position = [0, 0, 0.05]\nvelocity = [{v:?}, 0, 0]"),
+        )
+        .simulate()?;
     let (mut lift, mut stopped) = (0.0f64, f64::NAN);
     motion.watch(2.0, |m| {
         lift = lift.max((m.at("cube").z - 0.05).abs());
@@ -76,9 +141,15 @@ fn launched(rows: &mut Rows) -> Result<(), String> {
         }
     })?;
     let reason = "the kink at the stop, mu g h²/8, and 1e-6 m/s for 2 s";
-    rows.row("way", "m", (motion.at("cube").x, v * v / (2.0 * mu * G)), within(mu * G * h * h / 8.0 + 2e-6, reason));
+    rows.row(
+        "way",
+        "m",
+        (motion.at("cube").x, v * v / (2.0 * mu * G)),
+        within(mu * G * h * h / 8.0 + 2e-6, reason),
+    );
     rows.row("stops", "s", (stopped, v / (mu * G)), within(h, "one step"));
-    rows.zero("lift", "m", lift, within(2e-6, "1e-6 m/s for 2 s")).others(&[("Genesis, as reported", 0.318)]);
+    rows.zero("lift", "m", lift, within(2e-6, "1e-6 m/s for 2 s"))
+        .others(&[("Genesis, as reported", 0.318)]);
     Ok(())
 }
 
@@ -91,7 +162,8 @@ fn pressed(rows: &mut Rows) -> Result<(), String> {
     let mut motion = text.add(push).simulate()?;
     motion.until(5.0)?;
     let creep = (motion.at("cube") - DVec3::new(0.05, 0.0, 1.0)).length() / 5.0;
-    rows.zero("creep", "m/s", creep, within(1e-6, "tolerance of every run")).others(&[("Genesis Newton, as reported", 4.5e-3)]);
+    rows.zero("creep", "m/s", creep, within(1e-6, "tolerance of every run"))
+        .others(&[("Genesis Newton, as reported", 4.5e-3)]);
     Ok(())
 }
 
@@ -99,7 +171,11 @@ fn heavy(rows: &mut Rows) -> Result<(), String> {
     for ratio in [1e2, 1e4, 1e6] {
         let text = Text::usual(2e-3).material(0.5, 0.0).floor();
         let text = text.body("light", "box = [0.2, 0.2, 0.2]", "mass = 1\nposition = [0, 0, 0.1]");
-        let text = text.body("heavy", "box = [0.2, 0.2, 0.2]", &format!("mass = {ratio:?}\nposition = [0, 0, 0.3]"));
+        let text = text.body(
+            "heavy",
+            "box = [0.2, 0.2, 0.2]",
+            &format!("mass = {ratio:?}\nposition = [0, 0, 0.3]"),
+        );
         let mut motion = text.simulate()?;
         motion.until(0.5)?;
         let sunk = 0.3 - motion.at("heavy").z;
@@ -127,7 +203,11 @@ fn cards(levels: usize) -> Result<Motion, String> {
             let x = (k as f64 - 0.5 * (pairs - 1) as f64) * pitch;
             for (side, name) in [(-1.0, "l"), (1.0, "r")] {
                 let at = DVec3::new(x + side * foot, 0.0, base + 0.5 * rise);
-                let lines = format!("position = {}\nrotation = {{ axis = [0, 1, 0], angle = {:?} }}", xyz(at), -side * lean);
+                let lines = format!(
+                    "position = {}\nrotation = {{ axis = [0, 1, 0], angle = {:?} }}",
+                    xyz(at),
+                    -side * lean
+                );
                 text = text.body(&format!("{name}_{level}_{k}"), &shape, &lines);
             }
         }
@@ -142,10 +222,12 @@ fn cards(levels: usize) -> Result<Motion, String> {
 
 fn card_house(rows: &mut Rows, levels: usize) -> Result<(), String> {
     let mut motion = cards(levels)?;
-    let names: Vec<String> = motion.sim.scene().bodies.iter().map(|b| b.name.clone()).skip(2).collect();
+    let names: Vec<String> =
+        motion.sim.scene().bodies.iter().map(|b| b.name.clone()).skip(2).collect();
     let start: Vec<DVec3> = names.iter().map(|n| motion.at(n)).collect();
     motion.until(2.0)?;
-    let moved = names.iter().zip(&start).map(|(n, p)| motion.at(n).distance(*p)).fold(0.0, f64::max);
+    let moved =
+        names.iter().zip(&start).map(|(n, p)| motion.at(n).distance(*p)).fold(0.0, f64::max);
     let row = rows.zero(
         &format!("{levels} levels, {} cards: largest way in 2 s", names.len()),
         "m",
@@ -162,6 +244,11 @@ fn arch(rows: &mut Rows) -> Result<(), String> {
     let start = place(&motion);
     motion.until(2.0)?;
     let moved = place(&motion).distance(start);
-    rows.zero("way of the crown in 2 s, t/R 0.12", "m", moved, within(1e-5, "1e-6 m/s for 2 s, five times"));
+    rows.zero(
+        "way of the crown in 2 s, t/R 0.12",
+        "m",
+        moved,
+        within(1e-5, "1e-6 m/s for 2 s, five times"),
+    );
     Ok(())
 }

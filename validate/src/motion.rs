@@ -37,7 +37,8 @@ impl Text {
 
     /// A scene with rigid contacts for the statics of its first step, solved to 1e-11 m/s.
     pub fn statics(dt: f64) -> Text {
-        let text = Text::begin(Scheme::Leapfrog, dt).run("tolerance = 1e-20\nvelocity_tolerance = 1e-11");
+        let text =
+            Text::begin(Scheme::Leapfrog, dt).run("tolerance = 1e-20\nvelocity_tolerance = 1e-11");
         text.contact("rigid = true")
     }
 
@@ -92,7 +93,11 @@ impl Text {
 
     /// The scene file.
     pub fn text(&self) -> String {
-        let contact = if self.contact.is_empty() { String::new() } else { format!("[contact]\n{}", self.contact) };
+        let contact = if self.contact.is_empty() {
+            String::new()
+        } else {
+            format!("[contact]\n{}", self.contact)
+        };
         format!("{}[run]\n{}{contact}{}", self.head, self.run, self.tables)
     }
 
@@ -131,7 +136,10 @@ impl Motion {
         }
         let culprit = self.sim.culprit().unwrap_or_default();
         let (joule, velocity) = (verdict.error.joule, verdict.error.velocity);
-        Err(format!("t = {:.6} s: step not accepted, {joule:.1e} J, {velocity:.1e} m/s at {culprit}", self.sim.time()))
+        Err(format!(
+            "t = {:.6} s: step not accepted, {joule:.1e} J, {velocity:.1e} m/s at {culprit}",
+            self.sim.time()
+        ))
     }
 
     /// Steps up to time `t`, s.

@@ -3,20 +3,25 @@
 use crate::{Figure, Outcome, Row, number};
 use signorini_record::plot::{Labels, Series, draw};
 
-const STYLE: &str = "body{font:15px/1.5 system-ui,Helvetica,Arial,sans-serif;color:#2a3038;max-width:1180px;\
+const STYLE: &str = "body{font:15px/1.5 \
+    system-ui,Helvetica,Arial,sans-serif;color:#2a3038;max-width:1180px;\
 margin:32px auto;padding:0 20px}table{border-collapse:collapse;width:100%;margin:12px 0 28px}\
 td,th{padding:5px 9px;border-bottom:1px solid #e3e6ea;text-align:left;vertical-align:top}\
 td.n{text-align:right;font-variant-numeric:tabular-nums;white-space:nowrap}small{color:#66707c}\
-.pass{color:#2c7d5c}.fail{color:#b3263e;font-weight:600}svg{width:100%;height:auto;margin:4px 0 20px}";
+.pass{color:#2c7d5c}.fail{color:#b3263e;font-weight:600}svg{width:100%;height:auto;margin:4px 0 \
+20px}";
 
 /// The whole page.
 pub fn page(outcomes: &[Outcome]) -> String {
     let rows: Vec<&Row> = outcomes.iter().flat_map(|o| &o.rows).collect();
     let passed = rows.iter().filter(|row| row.pass).count();
     let mut out = format!(
-        "<!doctype html>\n<html lang=\"en\"><meta charset=\"utf-8\"><title>Signorini: validation</title>\n\
-        <style>{STYLE}</style>\n<h1>Validation</h1>\n<p>{passed} of {} rows pass. Every value is that of a \
-        simulation in which each step was accepted; <code>signorini validate --page</code> writes this page.</p>\n",
+        "<!doctype html>\n<html lang=\"en\"><meta charset=\"utf-8\"><title>Signorini: \
+            validation</title>\n\
+        <style>{STYLE}</style>\n<h1>Validation</h1>\n<p>{passed} of {} rows pass. Every value is \
+        that of a \
+        simulation in which each step was accepted; <code>signorini validate --page</code> writes \
+        this page.</p>\n",
         rows.len()
     );
     for outcome in outcomes {
@@ -49,11 +54,21 @@ fn table_row(row: &Row) -> String {
     let (class, word) = if row.pass { ("pass", "pass") } else { ("fail", "FAIL") };
     let label = row.name.split_once('/').map_or(row.name.as_str(), |(_, label)| label);
     let of = if row.relative { " rel." } else { "" };
-    let others: Vec<String> = row.others.iter().map(|(who, x)| format!("{} {}", escape(who), number(*x))).collect();
-    let others = if others.is_empty() { String::new() } else { format!("<br><small>published: {}</small>", others.join(", ")) };
-    let note = if row.note.is_empty() { String::new() } else { format!("<br><small>{}</small>", escape(&row.note)) };
+    let others: Vec<String> =
+        row.others.iter().map(|(who, x)| format!("{} {}", escape(who), number(*x))).collect();
+    let others = if others.is_empty() {
+        String::new()
+    } else {
+        format!("<br><small>published: {}</small>", others.join(", "))
+    };
+    let note = if row.note.is_empty() {
+        String::new()
+    } else {
+        format!("<br><small>{}</small>", escape(&row.note))
+    };
     format!(
-        "<tr><td class=\"{class}\">{word}</td><td>{}{note}{others}</td><td class=\"n\">{} {}</td><td class=\"n\">{}</td>\
+        "<tr><td class=\"{class}\">{word}</td><td>{}{note}{others}</td><td class=\"n\">{} \
+            {}</td><td class=\"n\">{}</td>\
          <td class=\"n\">{:.1e}{of}</td><td class=\"n\">{:.1e}{of}</td><td><small>{}</small></td></tr>\n",
         escape(label),
         number(row.value),
@@ -66,8 +81,11 @@ fn table_row(row: &Row) -> String {
 }
 
 fn plot(figure: &Figure) -> String {
-    let series: Vec<Series> =
-        figure.curves.iter().map(|c| Series { label: c.label.clone(), points: c.points.clone(), dots: c.dots }).collect();
+    let series: Vec<Series> = figure
+        .curves
+        .iter()
+        .map(|c| Series { label: c.label.clone(), points: c.points.clone(), dots: c.dots })
+        .collect();
     draw(Labels { title: &figure.title, x: &figure.x, y: &figure.y }, &series, figure.log).svg()
 }
 

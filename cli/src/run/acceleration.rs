@@ -1,4 +1,5 @@
-//! Scenes with `integrator = "acceleration"`: the same summary, facts, tables and record, from another integrator.
+//! Scenes with `integrator = "acceleration"`: the same summary, facts, tables and record, from
+//! another integrator.
 
 use super::expectations::Expectations;
 use super::record::{Plan, Recorder, Smooth};
@@ -17,7 +18,12 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 
 /// All steps of a run.
-pub fn simulate(loaded: &Loaded, stepping: step::Settings, options: &Options, stop: &AtomicBool) -> Result<Finished, String> {
+pub fn simulate(
+    loaded: &Loaded,
+    stepping: step::Settings,
+    options: &Options,
+    stop: &AtomicBool,
+) -> Result<Finished, String> {
     let mut run = AccelerationRun::begin(loaded, stepping, options)?;
     let bar = progress(run.steps);
     let (begun, mut ended) = (Instant::now(), Ended::Complete);
@@ -65,7 +71,11 @@ struct AccelerationRun<'a> {
 }
 
 impl<'a> AccelerationRun<'a> {
-    fn begin(loaded: &'a Loaded, stepping: step::Settings, options: &'a Options) -> Result<AccelerationRun<'a>, String> {
+    fn begin(
+        loaded: &'a Loaded,
+        stepping: step::Settings,
+        options: &'a Options,
+    ) -> Result<AccelerationRun<'a>, String> {
         let (scene, dt) = (&loaded.scene, stepping.h);
         let steps = ((loaded.t_end / dt) - 1e-9).ceil().max(1.0) as u64;
         let settings = loaded.acceleration_settings();
@@ -79,14 +89,20 @@ impl<'a> AccelerationRun<'a> {
         simulation.write(&mut state);
         let mut summary = Summary::new(scene, loaded.t_end);
         summary.rows = simulation.equations.rows.len();
-        let every = loaded.run.record_every.map_or_else(|| tables::stride(scene, steps), |n| n.0.max(1) as u64);
+        let every = loaded
+            .run
+            .record_every
+            .map_or_else(|| tables::stride(scene, steps), |n| n.0.max(1) as u64);
         let folder = options.out.as_deref();
         let disk = |e: io::Error| unwritable(folder.unwrap_or(Path::new(".")), &e);
         // The tables first: they take away what an earlier run left.
         let tables = folder.map(Tables::create).transpose().map_err(disk)?;
         let plan = Plan { folder, steps, every, solver: method, law: "none" };
-        let mut recorder =
-            options.records().then(|| Recorder::begin(&loaded.scene, &super::about(loaded), &plan)).transpose().map_err(disk)?;
+        let mut recorder = options
+            .records()
+            .then(|| Recorder::begin(&loaded.scene, &super::about(loaded), &plan))
+            .transpose()
+            .map_err(disk)?;
         if let Some(recorder) = &mut recorder {
             recorder.frame(scene, &stepper, &state).map_err(disk)?;
         }
@@ -120,7 +136,12 @@ impl<'a> AccelerationRun<'a> {
         self.gap = self.gap.max(drift.left);
         let energy = ledger(&self.begin, &self.simulation.energy());
         let simulation = &self.simulation;
-        self.summary.add_smooth(simulation.time, energy, (drift.joule, || simulation.row_name(drift.row)), self.method);
+        self.summary.add_smooth(
+            simulation.time,
+            energy,
+            (drift.joule, || simulation.row_name(drift.row)),
+            self.method,
+        );
         simulation.write(&mut self.state);
         self.state.steps += 1;
         angles(&self.loaded.scene, &mut self.state);
@@ -135,8 +156,11 @@ impl<'a> AccelerationRun<'a> {
             evaluations: simulation.evaluations - before,
             rows: simulation.basis.kept.len(),
         };
-        let written = self.recorder.as_mut().map_or(Ok(()), |r| r.smooth(&told, &self.summary, wall));
-        written.and_then(|()| self.keep(k)).map_err(|e| unwritable(self.folder.unwrap_or(Path::new(".")), &e))?;
+        let written =
+            self.recorder.as_mut().map_or(Ok(()), |r| r.smooth(&told, &self.summary, wall));
+        written
+            .and_then(|()| self.keep(k))
+            .map_err(|e| unwritable(self.folder.unwrap_or(Path::new(".")), &e))?;
         Ok(None)
     }
 
@@ -155,8 +179,13 @@ impl<'a> AccelerationRun<'a> {
     fn finish(mut self, ended: Ended, wall: f64) -> Result<Finished, String> {
         self.summary.finish(&self.state, &self.stepper, wall);
         self.summary.note = Some(note(&self.simulation, self.gap));
-        let mut finished =
-            Finished { summary: self.summary, outcomes: self.expectations.finish(&ended), ended, state: self.state, record: None };
+        let mut finished = Finished {
+            summary: self.summary,
+            outcomes: self.expectations.finish(&ended),
+            ended,
+            state: self.state,
+            record: None,
+        };
         let run = finished.to_json(self.loaded);
         let disk = |e: io::Error| unwritable(self.folder.unwrap_or(Path::new(".")), &e);
         if let Some(recorder) = self.recorder {
@@ -177,13 +206,22 @@ fn note(simulation: &Simulation, gap: f64) -> String {
         1 => format!("1 redundant row ({})", redundant[0]),
         n => format!("{n} redundant rows ({}, …)", redundant[0]),
     };
-    let plane = if simulation.equations.coordinates.space == signorini::mechanism::Space::Spatial { "spatial" } else { "planar" };
+    let plane = if simulation.equations.coordinates.space == signorini::mechanism::Space::Spatial {
+        "spatial"
+    } else {
+        "planar"
+    };
     let freedoms = simulation.freedoms();
-    let degrees = if freedoms == 1 { "1 degree".to_string() } else { format!("{freedoms} degrees") };
-    format!("{plane}, {degrees} of freedom, {dependent}; joints within {gap:.1e}; contacts are not looked for")
+    let degrees =
+        if freedoms == 1 { "1 degree".to_string() } else { format!("{freedoms} degrees") };
+    format!(
+        "{plane}, {degrees} of freedom, {dependent}; joints within {gap:.1e}; contacts are not \
+            looked for"
+    )
 }
 
-/// The ledger since the beginning: what the forces that are no potential did is one term, what is missing is its residual.
+/// The ledger since the beginning: what the forces that are no potential did is one term, what is
+/// missing is its residual.
 fn ledger(begin: &Energy, now: &Energy) -> Ledger {
     Ledger {
         kinetic_before: begin.kinetic,
@@ -192,7 +230,10 @@ fn ledger(begin: &Energy, now: &Energy) -> Ledger {
         potential: now.potential,
         potential_change: now.potential - begin.potential,
         applied: now.work,
-        throughput: begin.kinetic + now.kinetic + (now.potential - begin.potential).abs() + now.work.abs(),
+        throughput: begin.kinetic
+            + now.kinetic
+            + (now.potential - begin.potential).abs()
+            + now.work.abs(),
         ..Ledger::default()
     }
 }

@@ -1,8 +1,8 @@
 //! Checkpoints: everything that a run needs to go on as if it had never stopped.
 //!
-//! The state (with the reactions that the next step begins from), the figures so far, the facts found, the kept steps, and the length
-//! of every table. The file is written beside its place, put on the disk and then renamed: whoever looks finds the old one or the
-//! new one, whole.
+//! The state (with the reactions that the next step begins from), the figures so far, the facts
+//! found, the kept steps, and the length of every table. The file is written beside its place, put
+//! on the disk and then renamed: whoever looks finds the old one or the new one, whole.
 
 use super::Options;
 use super::record::Recorded;
@@ -92,13 +92,15 @@ impl Checkpoint {
         if fs::symlink_metadata(&path).is_err_and(|e| e.kind() == io::ErrorKind::NotFound) {
             return Ok(None);
         }
-        let bytes = bounded::bytes(&path, bounded::PROBLEM).map_err(|e| format!("cannot read {}: {e}", path.display()))?;
+        let bytes = bounded::bytes(&path, bounded::PROBLEM)
+            .map_err(|e| format!("cannot read {}: {e}", path.display()))?;
         Checkpoint::from_bytes(&bytes, &path).map(Some)
     }
 
     /// The checkpoint in the bytes of a file; `path` is what it is called in messages.
     pub fn from_bytes(bytes: &[u8], path: &Path) -> Result<Checkpoint, String> {
-        let checkpoint: Checkpoint = serde_json::from_slice(bytes).map_err(|e| format!("{} is no checkpoint: {e}", path.display()))?;
+        let checkpoint: Checkpoint = serde_json::from_slice(bytes)
+            .map_err(|e| format!("{} is no checkpoint: {e}", path.display()))?;
         if checkpoint.format != FORMAT || checkpoint.version != VERSION {
             return Err(format!(
                 "{}: found {} version {}, wanted {FORMAT} version {VERSION}",
@@ -110,12 +112,20 @@ impl Checkpoint {
         Ok(checkpoint)
     }
 
-    /// Whether a scene is the one that was interrupted, and the state one of this scene; the message names the file.
+    /// Whether a scene is the one that was interrupted, and the state one of this scene; the
+    /// message names the file.
     pub fn fits(&self, loaded: &Loaded, folder: &Path) -> Result<(), String> {
         if fingerprint(loaded) == self.fingerprint {
-            return self.state.fits(&loaded.scene).map_err(|why| format!("{} is damaged: {why}", path(folder).display()));
+            return self
+                .state
+                .fits(&loaded.scene)
+                .map_err(|why| format!("{} is damaged: {why}", path(folder).display()));
         }
-        Err(format!("the scene `{}` was changed since the checkpoint: begin again, or bring it back as it was", self.scene))
+        Err(format!(
+            "the scene `{}` was changed since the checkpoint: begin again, or bring it back as it \
+                was",
+            self.scene
+        ))
     }
 }
 
@@ -127,6 +137,8 @@ pub fn path(folder: &Path) -> PathBuf {
 /// FNV-1a over everything that the scene says.
 fn fingerprint(loaded: &Loaded) -> String {
     let text = format!("{:?}", loaded.scene);
-    let hash = text.bytes().fold(0xcbf2_9ce4_8422_2325u64, |hash, b| (hash ^ u64::from(b)).wrapping_mul(0x0000_0100_0000_01b3));
+    let hash = text.bytes().fold(0xcbf2_9ce4_8422_2325u64, |hash, b| {
+        (hash ^ u64::from(b)).wrapping_mul(0x0000_0100_0000_01b3)
+    });
     format!("{hash:016x}")
 }

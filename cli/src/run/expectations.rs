@@ -32,7 +32,10 @@ impl Outcome {
         match self.found {
             Some(value) => {
                 let verdict = if self.check.holds(value) { "holds" } else { "FAILS" };
-                format!("{verdict}  {name} = {value:.9} {when}, wanted {}{why}", self.check.wanted())
+                format!(
+                    "{verdict}  {name} = {value:.9} {when}, wanted {}{why}",
+                    self.check.wanted()
+                )
             }
             None if self.beyond => format!("open   {name} {when} lies beyond the end{why}"),
             None => format!("FAILS  {name} {when} was not reached{why}"),
@@ -43,7 +46,8 @@ impl Outcome {
     pub fn to_json(&self) -> Json {
         let finite = |x: f64| x.is_finite().then_some(x);
         let Check { name, time, about, unit, lo, hi, .. } = &self.check;
-        json!({"name": name, "time": time, "about": about, "unit": unit, "found": self.found, "at_least": finite(*lo), "at_most": finite(*hi), "holds": self.passed()})
+        json!({"name": name, "time": time, "about": about, "unit": unit, "found": self.found,
+        "at_least": finite(*lo), "at_most": finite(*hi), "holds": self.passed()})
     }
 }
 
@@ -60,7 +64,8 @@ impl<'a> Expectations<'a> {
     /// The facts of a scene, each at the step nearest to its time.
     pub fn new(loaded: &'a Loaded, dt: f64, steps: u64) -> Expectations<'a> {
         let step = |time: f64| ((time / dt).round() as u64).max(1);
-        let due = |check: &Check| (step(check.during.map_or(check.time, |d| d.0)), step(check.time));
+        let due =
+            |check: &Check| (step(check.during.map_or(check.time, |d| d.0)), step(check.time));
         let outcomes = loaded.checks.iter().map(|check| {
             let (first, last) = due(check);
             (first, last, Outcome { check: check.clone(), found: None, beyond: false })
@@ -106,7 +111,10 @@ impl<'a> Expectations<'a> {
 
     /// Takes up what was found before an interruption.
     pub fn restore(&mut self, found: &[Option<f64>]) {
-        self.outcomes.iter_mut().zip(found).for_each(|((.., outcome), found)| outcome.found = *found);
+        self.outcomes
+            .iter_mut()
+            .zip(found)
+            .for_each(|((.., outcome), found)| outcome.found = *found);
     }
 
     /// All facts, when the run is over.
@@ -116,17 +124,29 @@ impl<'a> Expectations<'a> {
             // A stretch of time that was not seen to its end says nothing yet.
             let seen = due <= steps && (ended.is_whole() || due <= last);
             outcome.found = outcome.found.filter(|_| seen || outcome.check.during.is_none());
-            outcome.beyond = outcome.found.is_none() && (due > steps || *ended == Ended::Interrupted);
+            outcome.beyond =
+                outcome.found.is_none() && (due > steps || *ended == Ended::Interrupted);
             outcome
         };
         self.outcomes.into_iter().map(close).collect()
     }
 
-    fn value(&self, quantity: &Quantity, stepper: &Stepper, state: &State, summary: &Summary) -> f64 {
+    fn value(
+        &self,
+        quantity: &Quantity,
+        stepper: &Stepper,
+        state: &State,
+        summary: &Summary,
+    ) -> f64 {
         match quantity {
-            Quantity::Measured(formula) => formula.value(&mut |q| stepper.measure(self.scene, state, q)),
+            Quantity::Measured(formula) => {
+                formula.value(&mut |q| stepper.measure(self.scene, state, q))
+            }
             Quantity::Kinetic => summary.energy.kinetic,
-            Quantity::EnergyChange => summary.energy.kinetic - summary.energy.kinetic_before + summary.energy.potential_change,
+            Quantity::EnergyChange => {
+                summary.energy.kinetic - summary.energy.kinetic_before
+                    + summary.energy.potential_change
+            }
             Quantity::Penetration => summary.penetration,
             Quantity::Error => summary.worst_relative,
             Quantity::Ledger => summary.ledger,

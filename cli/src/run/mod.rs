@@ -1,4 +1,5 @@
-//! `signorini run SCENE`: simulate, say how wrong every step was, check the facts of the scene, leave tables.
+//! `signorini run SCENE`: simulate, say how wrong every step was, check the facts of the scene,
+//! leave tables.
 
 pub mod acceleration;
 pub mod checkpoint;
@@ -43,7 +44,8 @@ const EXIT_CODES: &str = "Exit codes:
 #[derive(Args, Clone, Default)]
 #[command(after_help = EXIT_CODES)]
 pub struct Arguments {
-    /// A scene file (TOML, JSON), a robot file (URDF, MJCF), or the name of a built-in scene (`signorini demo --list`); not needed with --resume.
+    /// A scene file (TOML, JSON), a robot file (URDF, MJCF), or the name of a built-in scene
+    /// (`signorini demo --list`); not needed with --resume.
     #[arg(required_unless_present = "resume")]
     pub scene: Option<String>,
     #[command(flatten)]
@@ -64,7 +66,8 @@ pub struct Options {
     #[arg(long, value_enum)]
     #[serde(default)]
     pub scheme: Option<Scheme>,
-    /// Tolerances that go together, in place of those of the scene: how exact a step must be to be accepted.
+    /// Tolerances that go together, in place of those of the scene: how exact a step must be to be
+    /// accepted.
     #[arg(long, value_enum)]
     #[serde(default)]
     pub preset: Option<Preset>,
@@ -75,19 +78,23 @@ pub struct Options {
     /// Length of a step: seconds, or with a unit ("2 ms").
     #[arg(long, value_parser = time)]
     pub dt: Option<f64>,
-    /// Largest error of a position in one step: metres, or with a unit ("0.1 mm"). Steps are then chosen within --dt.
+    /// Largest error of a position in one step: metres, or with a unit ("0.1 mm"). Steps are then
+    /// chosen within --dt.
     #[arg(long, value_parser = length)]
     #[serde(default)]
     pub accuracy: Option<f64>,
     /// When to end: seconds, or with a unit.
     #[arg(long, value_parser = time)]
     pub t_end: Option<f64>,
-    /// Writes run.json, bodies.csv, contacts.csv, motors.csv and record.bin (for `view`, `picture`, `export`) into this folder.
+    /// Writes run.json, bodies.csv, contacts.csv, motors.csv and record.bin (for `view`, `picture`,
+    /// `export`) into this folder.
     #[arg(long)]
     #[serde(skip)]
     pub out: Option<PathBuf>,
-    /// Writes one HTML file with a 3D replay and plots: report.html in the folder of --out, else SCENE.html here.
-    #[arg(long, num_args = 0..=1, require_equals = true, default_missing_value = ".", value_name = "FILE")]
+    /// Writes one HTML file with a 3D replay and plots: report.html in the folder of --out, else
+    /// SCENE.html here.
+    #[arg(long, num_args = 0..=1, require_equals = true, default_missing_value = ".",
+    value_name = "FILE")]
     #[serde(skip)]
     pub report: Option<PathBuf>,
     /// Prints the summary as one JSON object.
@@ -104,10 +111,12 @@ pub struct Options {
     /// Writes reactions.csv too: forces in joints and contacts by name, each marked unique or not.
     #[arg(long)]
     pub reactions: bool,
-    /// Writes a checkpoint into the folder of --out every so many steps, or every so much simulated time ("0.5 s").
+    /// Writes a checkpoint into the folder of --out every so many steps, or every so much simulated
+    /// time ("0.5 s").
     #[arg(long, value_name = "STEPS|TIME", value_parser = every)]
     pub checkpoint_every: Option<Every>,
-    /// Goes on with the run that was interrupted in this folder, to the same bits. With SCENE: begins it if there is none.
+    /// Goes on with the run that was interrupted in this folder, to the same bits. With SCENE:
+    /// begins it if there is none.
     #[arg(long, value_name = "FOLDER")]
     #[serde(skip)]
     pub resume: Option<PathBuf>,
@@ -117,11 +126,14 @@ pub struct Options {
     /// Keeps step K as a step snapshot. May be given several times.
     #[arg(long, value_name = "K")]
     pub keep_step: Vec<u64>,
-    /// Follows the drivers (motors of position and speed, imposed motions) instead of the laws of mechanics.
-    #[arg(long, conflicts_with_all = ["checkpoint_every", "resume", "keep_worst", "keep_step", "reactions"])]
+    /// Follows the drivers (motors of position and speed, imposed motions) instead of the laws of
+    /// mechanics.
+    #[arg(long, conflicts_with_all = ["checkpoint_every", "resume", "keep_worst", "keep_step",
+    "reactions"])]
     pub kinematic: bool,
     /// Looks for an equilibrium instead of simulating.
-    #[arg(long = "static", conflicts_with_all = ["kinematic", "checkpoint_every", "resume", "keep_worst", "keep_step"])]
+    #[arg(long = "static", conflicts_with_all = ["kinematic", "checkpoint_every", "resume",
+    "keep_worst", "keep_step"])]
     #[serde(rename = "static")]
     pub equilibrium: bool,
     /// How a robot file is read.
@@ -229,18 +241,29 @@ pub fn run(arguments: &Arguments) -> ExitCode {
     };
     // Held until the run is over: nobody else writes there meanwhile.
     let folder = arguments.options.resume.as_ref().or(arguments.options.out.as_ref());
-    let taken = folder.filter(|f| arguments.scene.is_some() || f.exists()).map(|f| Lock::take(f).map_err(|why| (f, why)));
+    let taken = folder
+        .filter(|f| arguments.scene.is_some() || f.exists())
+        .map(|f| Lock::take(f).map_err(|why| (f, why)));
     let _lock = match taken.transpose() {
         Ok(lock) => lock,
         Err((folder, Taken::Busy(who))) => {
             let place = folder.display();
-            return wrong(&format!("error: another run{who} writes into {place}: wait for its end, or choose another folder"));
+            return wrong(&format!(
+                "error: another run{who} writes into {place}: wait for its end, or choose another \
+                    folder"
+            ));
         }
-        Err((folder, Taken::Unwritable(why))) => return wrong(&format!("error: {}", simulation_run::unwritable(folder, &why))),
+        Err((folder, Taken::Unwritable(why))) => {
+            return wrong(&format!("error: {}", simulation_run::unwritable(folder, &why)));
+        }
     };
     let Some(folder) = &arguments.options.resume else {
         let scene = arguments.scene.as_deref().unwrap_or_default();
-        return match builtin::find_robot(scene, &arguments.options.set, arguments.options.robot.choices().as_ref()) {
+        return match builtin::find_robot(
+            scene,
+            &arguments.options.set,
+            arguments.options.robot.choices().as_ref(),
+        ) {
             Ok(loaded) => run_loaded(loaded, &arguments.options),
             Err(message) => wrong(&message),
         };
@@ -260,10 +283,21 @@ pub fn run(arguments: &Arguments) -> ExitCode {
                 ..checkpoint.options.clone()
             };
             if scene.as_ref().is_some_and(|s| *s != checkpoint.scene || options != given) {
-                let message = format!("error: the run in {} is another one (scene `{}`)", folder.display(), checkpoint.scene);
-                return wrong(&format!("{message}: go on with `signorini run --resume {}` alone", folder.display()));
+                let message = format!(
+                    "error: the run in {} is another one (scene `{}`)",
+                    folder.display(),
+                    checkpoint.scene
+                );
+                return wrong(&format!(
+                    "{message}: go on with `signorini run --resume {}` alone",
+                    folder.display()
+                ));
             }
-            match builtin::find_robot(&checkpoint.scene, &options.set, options.robot.choices().as_ref()) {
+            match builtin::find_robot(
+                &checkpoint.scene,
+                &options.set,
+                options.robot.choices().as_ref(),
+            ) {
                 Ok(loaded) => run_from(loaded, &options, Some(checkpoint)),
                 Err(message) => wrong(&message),
             }
@@ -272,12 +306,15 @@ pub fn run(arguments: &Arguments) -> ExitCode {
             eprintln!("the run in {} is complete", folder.display());
             ExitCode::SUCCESS
         }
-        (None, Some(scene)) => match builtin::find_robot(scene, &given.set, given.robot.choices().as_ref()) {
-            Ok(loaded) => run_loaded(loaded, &given),
-            Err(message) => wrong(&message),
-        },
+        (None, Some(scene)) => {
+            match builtin::find_robot(scene, &given.set, given.robot.choices().as_ref()) {
+                Ok(loaded) => run_loaded(loaded, &given),
+                Err(message) => wrong(&message),
+            }
+        }
         (None, None) => wrong(&format!(
-            "error: there is no checkpoint in {}: name the scene to begin it (`signorini run SCENE --checkpoint-every 100 --resume {}`)",
+            "error: there is no checkpoint in {}: name the scene to begin it (`signorini run SCENE \
+                --checkpoint-every 100 --resume {}`)",
             folder.display(),
             folder.display()
         )),
@@ -297,11 +334,15 @@ fn run_from(mut loaded: Loaded, options: &Options, from: Option<Checkpoint>) -> 
         // What `check` says of this kind is not to be missed by those who only run.
         let overlaps = signorini::analyse::overlapping(&loaded.scene, loaded.dt);
         for f in overlaps.iter().take(OVERLAPS_SHOWN) {
-            let word = if f.severity == signorini::analyse::Severity::Error { "error" } else { "warning" };
+            let word =
+                if f.severity == signorini::analyse::Severity::Error { "error" } else { "warning" };
             eprintln!("{word} at the start: {} {}: {}", f.subject, f.found, f.advice);
         }
         if overlaps.len() > OVERLAPS_SHOWN {
-            eprintln!("and {} more pairs overlap at the start (`signorini check` lists them)", overlaps.len() - OVERLAPS_SHOWN);
+            eprintln!(
+                "and {} more pairs overlap at the start (`signorini check` lists them)",
+                overlaps.len() - OVERLAPS_SHOWN
+            );
         }
     }
     let wrong = |message: String| {
@@ -331,20 +372,24 @@ fn run_from(mut loaded: Loaded, options: &Options, from: Option<Checkpoint>) -> 
             std::process::exit(INTERRUPTED.into());
         }
     });
-    let pool = match rayon::ThreadPoolBuilder::new().num_threads(options.threads.unwrap_or(0)).build() {
-        Ok(pool) => pool,
-        Err(why) => return wrong(format!("threads: {why}")),
-    };
+    let pool =
+        match rayon::ThreadPoolBuilder::new().num_threads(options.threads.unwrap_or(0)).build() {
+            Ok(pool) => pool,
+            Err(why) => return wrong(format!("threads: {why}")),
+        };
     let finished = pool.install(|| match (options.kinematic, options.equilibrium) {
         (true, _) => modes::kinematic(&loaded, settings, options, &stop),
         (_, true) => modes::statics(&loaded, settings, options),
-        _ if loaded.run.integrator == Some(format::Integrator::Acceleration) => simulate(&loaded, settings, options, &stop),
+        _ if loaded.run.integrator == Some(format::Integrator::Acceleration) => {
+            simulate(&loaded, settings, options, &stop)
+        }
         _ => go_on(&loaded, settings, options, &stop, from),
     });
     match finished {
         Ok(finished) => {
             let code = report(&loaded, &finished, options);
-            crate::report::after(&loaded.scene.name, finished.record.as_deref(), options).map_or(code, ExitCode::from)
+            crate::report::after(&loaded.scene.name, finished.record.as_deref(), options)
+                .map_or(code, ExitCode::from)
         }
         Err(message) => wrong(message),
     }
@@ -370,11 +415,23 @@ pub fn settings(loaded: &Loaded, options: &Options) -> Result<Settings, String> 
         Coordinates::Tree => assemble::Coordinates::Tree,
         Coordinates::Bodies => assemble::Coordinates::Bodies,
     });
-    loaded.settings(&Overrides { solver: options.solver.clone(), friction, time, coordinates, accuracy: options.accuracy, preset })
+    loaded.settings(&Overrides {
+        solver: options.solver.clone(),
+        friction,
+        time,
+        coordinates,
+        accuracy: options.accuracy,
+        preset,
+    })
 }
 
 /// All steps of a run.
-pub fn simulate(loaded: &Loaded, settings: Settings, options: &Options, stop: &AtomicBool) -> Result<Finished, String> {
+pub fn simulate(
+    loaded: &Loaded,
+    settings: Settings,
+    options: &Options,
+    stop: &AtomicBool,
+) -> Result<Finished, String> {
     if loaded.run.integrator == Some(format::Integrator::Acceleration) {
         return acceleration::simulate(loaded, settings, options, stop);
     }
@@ -382,7 +439,13 @@ pub fn simulate(loaded: &Loaded, settings: Settings, options: &Options, stop: &A
 }
 
 /// All steps that are left.
-fn go_on(loaded: &Loaded, settings: Settings, options: &Options, stop: &AtomicBool, from: Option<Checkpoint>) -> Result<Finished, String> {
+fn go_on(
+    loaded: &Loaded,
+    settings: Settings,
+    options: &Options,
+    stop: &AtomicBool,
+    from: Option<Checkpoint>,
+) -> Result<Finished, String> {
     let mut run = SimulationRun::begin(loaded, settings, options, from)?;
     let bar = progress(run.steps);
     let begun = Instant::now();
@@ -407,7 +470,11 @@ fn go_on(loaded: &Loaded, settings: Settings, options: &Options, stop: &AtomicBo
         }
         if run.step() % 16 == 0 || begun.elapsed().as_secs_f64() > 1.0 {
             bar.set_position(run.step());
-            bar.set_message(format!("t = {:.3} s, error {:.1e}", run.simulation.time(), verdict.error.relative()));
+            bar.set_message(format!(
+                "t = {:.3} s, error {:.1e}",
+                run.simulation.time(),
+                verdict.error.relative()
+            ));
         }
         lines.step(run.step(), run.simulation.time());
     }
@@ -424,7 +491,8 @@ pub fn clock() -> Clock {
 /// A bar on stderr with rate, time left and the present error; hidden unless stderr is a terminal.
 pub(crate) fn progress(steps: u64) -> ProgressBar {
     let bar = ProgressBar::with_draw_target(Some(steps), ProgressDrawTarget::stderr());
-    let style = ProgressStyle::with_template("{bar:30} {pos}/{len} steps  {per_sec}  {eta} left  {msg}");
+    let style =
+        ProgressStyle::with_template("{bar:30} {pos}/{len} steps  {per_sec}  {eta} left  {msg}");
     bar.set_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()));
     bar
 }
@@ -432,7 +500,8 @@ pub(crate) fn progress(steps: u64) -> ProgressBar {
 /// A run that is complete, with steps that were not accepted.
 const NOT_ACCEPTED: u8 = 3;
 
-/// Prints what came out and chooses the exit code: 0 if the run is complete, all facts hold and all steps are accepted.
+/// Prints what came out and chooses the exit code: 0 if the run is complete, all facts hold and all
+/// steps are accepted.
 fn report(loaded: &Loaded, finished: &Finished, options: &Options) -> ExitCode {
     for outcome in &finished.outcomes {
         let line = outcome.line();
@@ -447,18 +516,27 @@ fn report(loaded: &Loaded, finished: &Finished, options: &Options) -> ExitCode {
     match &finished.ended {
         Ended::Complete => {}
         Ended::Interrupted => {
-            eprintln!("interrupted at t = {:.4} s; what is written is valid up to there", finished.state.time);
+            eprintln!(
+                "interrupted at t = {:.4} s; what is written is valid up to there",
+                finished.state.time
+            );
             if let Some(folder) = options.out.as_ref().filter(|f| checkpoint::path(f).exists()) {
                 eprintln!("`signorini run --resume {}` goes on", folder.display());
             }
         }
         Ended::Refused(why) => eprintln!("error: {why}"),
-        Ended::Stopped(event) => eprintln!("stopped by the event `{event}` at t = {:.6} s", finished.summary.time),
+        Ended::Stopped(event) => {
+            eprintln!("stopped by the event `{event}` at t = {:.6} s", finished.summary.time)
+        }
     }
     match finished.ended {
         Ended::Interrupted => ExitCode::from(INTERRUPTED),
-        Ended::Complete | Ended::Stopped(_) if !finished.outcomes.iter().all(|o| o.passed()) => ExitCode::FAILURE,
-        Ended::Complete | Ended::Stopped(_) if finished.summary.not_accepted > 0 => ExitCode::from(NOT_ACCEPTED),
+        Ended::Complete | Ended::Stopped(_) if !finished.outcomes.iter().all(|o| o.passed()) => {
+            ExitCode::FAILURE
+        }
+        Ended::Complete | Ended::Stopped(_) if finished.summary.not_accepted > 0 => {
+            ExitCode::from(NOT_ACCEPTED)
+        }
         Ended::Complete | Ended::Stopped(_) => ExitCode::SUCCESS,
         _ => ExitCode::FAILURE,
     }
@@ -485,7 +563,9 @@ pub(crate) fn length(text: &str) -> Result<f64, String> {
 
 /// A number with any unit, in SI.
 pub(crate) fn number(text: &str) -> Result<f64, String> {
-    evaluate(text, &mut Nothing).map(|q| q.value).map_err(|w| format!("`{text}`: {}: {}", w.message, w.wanted))
+    evaluate(text, &mut Nothing)
+        .map(|q| q.value)
+        .map_err(|w| format!("`{text}`: {}: {}", w.message, w.wanted))
 }
 
 /// No names are known on the command line.
@@ -504,7 +584,10 @@ impl Names for Nothing {
 fn quantity(text: &str, dimension: Dimension, what: &str, example: &str) -> Result<f64, String> {
     let value = evaluate(text, &mut Nothing).map_err(|w| format!("{}: {}", w.message, w.wanted))?;
     if value.dimension != Dimension::NONE && value.dimension != dimension {
-        return Err(format!("`{text}` is in {}, wanted {what} such as \"{example}\"", value.dimension.symbol()));
+        return Err(format!(
+            "`{text}` is in {}, wanted {what} such as \"{example}\"",
+            value.dimension.symbol()
+        ));
     }
     if value.value > 0.0 { Ok(value.value) } else { Err(format!("wanted {what} above 0")) }
 }

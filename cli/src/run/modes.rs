@@ -16,7 +16,12 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 
 /// Follows the drivers; the tables get positions, velocities and the efforts that the motion takes.
-pub fn kinematic(loaded: &Loaded, settings: Settings, options: &Options, stop: &AtomicBool) -> Result<Finished, String> {
+pub fn kinematic(
+    loaded: &Loaded,
+    settings: Settings,
+    options: &Options,
+    stop: &AtomicBool,
+) -> Result<Finished, String> {
     let scene = &loaded.scene;
     let (dt, begun) = (settings.h, Instant::now());
     let steps = ((loaded.t_end / dt) - 1e-9).ceil().max(1.0) as u64;
@@ -26,10 +31,14 @@ pub fn kinematic(loaded: &Loaded, settings: Settings, options: &Options, stop: &
     }
     warn_of_loose(scene, &state);
     let stepper = Stepper::new(scene, settings).map_err(|e| e.to_string())?;
-    let every = loaded.run.record_every.map_or_else(|| super::tables::stride(scene, steps), |n| n.0.max(1) as u64);
+    let every = loaded
+        .run
+        .record_every
+        .map_or_else(|| super::tables::stride(scene, steps), |n| n.0.max(1) as u64);
     let folder = options.out.clone().unwrap_or_else(|| ".".into());
     let disk = |e: io::Error| unwritable(&folder, &e);
-    let plan = Plan { folder: options.out.as_deref(), steps, every, solver: "kinematic", law: "none" };
+    let plan =
+        Plan { folder: options.out.as_deref(), steps, every, solver: "kinematic", law: "none" };
     let mut written = Written::begin(loaded, options, &plan).map_err(disk)?;
     written.frame(scene, &stepper, &state).map_err(disk)?;
     let mut expectations = expectations::Expectations::new(loaded, dt, steps);
@@ -46,7 +55,8 @@ pub fn kinematic(loaded: &Loaded, settings: Settings, options: &Options, stop: &
         if !placement.closed() {
             let open: Vec<String> = placement.open.iter().map(|s| s.name(scene)).collect();
             let why = format!(
-                "at t = {t} s the drivers lead where the joints cannot follow: {} is open by {:.3e} (m or rad)",
+                "at t = {t} s the drivers lead where the joints cannot follow: {} is open by \
+                    {:.3e} (m or rad)",
                 open.join(", "),
                 placement.gap
             );
@@ -64,7 +74,8 @@ pub fn kinematic(loaded: &Loaded, settings: Settings, options: &Options, stop: &
     }
     summary.solvers.insert("kinematic".into(), summary.steps);
     summary.finish(&state, &stepper, begun.elapsed().as_secs_f64());
-    let mut finished = Finished { summary, outcomes: expectations.finish(&ended), ended, state, record: None };
+    let mut finished =
+        Finished { summary, outcomes: expectations.finish(&ended), ended, state, record: None };
     finished.record = written.finish(&finished.to_json(loaded)).map_err(disk)?;
     Ok(finished)
 }
@@ -77,23 +88,37 @@ struct Written {
 
 impl Written {
     fn begin(loaded: &Loaded, options: &Options, plan: &Plan<'_>) -> io::Result<Written> {
-        let outputs = plan.folder.map(|folder| Outputs::create(folder, &loaded.scene, false)).transpose()?;
+        let outputs =
+            plan.folder.map(|folder| Outputs::create(folder, &loaded.scene, false)).transpose()?;
         Ok(Written {
             outputs,
-            recorder: options.records().then(|| Recorder::begin(&loaded.scene, &super::about(loaded), plan)).transpose()?,
+            recorder: options
+                .records()
+                .then(|| Recorder::begin(&loaded.scene, &super::about(loaded), plan))
+                .transpose()?,
         })
     }
 
     fn step(&mut self, summary: &Summary, wall: f64) -> io::Result<()> {
-        self.recorder.as_mut().map_or(Ok(()), |r| r.smooth(&Smooth::exact("kinematic"), summary, wall))
+        self.recorder
+            .as_mut()
+            .map_or(Ok(()), |r| r.smooth(&Smooth::exact("kinematic"), summary, wall))
     }
 
     fn frame(&mut self, scene: &Scene, stepper: &Stepper, state: &State) -> io::Result<()> {
         self.recorder.as_mut().map_or(Ok(()), |r| r.frame(scene, stepper, state))
     }
 
-    fn rows(&mut self, scene: &Scene, stepper: &Stepper, state: &State, kinematics: &Kinematics<'_>) -> io::Result<()> {
-        self.outputs.as_mut().map_or(Ok(()), |o| o.instant(scene, stepper, state, &kinematics.efforts(state)))
+    fn rows(
+        &mut self,
+        scene: &Scene,
+        stepper: &Stepper,
+        state: &State,
+        kinematics: &Kinematics<'_>,
+    ) -> io::Result<()> {
+        self.outputs
+            .as_mut()
+            .map_or(Ok(()), |o| o.instant(scene, stepper, state, &kinematics.efforts(state)))
     }
 
     fn finish(self, run: &Json) -> io::Result<Option<Vec<u8>>> {
@@ -111,9 +136,11 @@ fn warn_of_loose(scene: &Scene, state: &State) {
         return;
     }
     let count: usize = loose.iter().map(|m| m.freedoms - m.driven).sum();
-    let names: Vec<&str> = loose.iter().map(|m| scene.bodies[m.bodies[0].index()].name.as_str()).collect();
+    let names: Vec<&str> =
+        loose.iter().map(|m| scene.bodies[m.bodies[0].index()].name.as_str()).collect();
     eprintln!(
-        "warning: {count} degrees of freedom are not driven (mechanism of {}): they move as little as they must; add motors",
+        "warning: {count} degrees of freedom are not driven (mechanism of {}): they move as little \
+            as they must; add motors",
         names.join(", ")
     );
 }
@@ -128,7 +155,8 @@ pub fn statics(loaded: &Loaded, settings: Settings, options: &Options) -> Result
     }
     let (found, stepper) = equilibrium(scene, settings, &mut state).map_err(|e| e.to_string())?;
     eprintln!(
-        "equilibrium after {} steps: accelerations below {:.1e} m/s^2, bodies moved by up to {:.3e} m",
+        "equilibrium after {} steps: accelerations below {:.1e} m/s^2, bodies moved by up to \
+            {:.3e} m",
         found.steps, found.acceleration, found.moved
     );
     let lines = reaction_lines(scene, &stepper, 0.0);
@@ -139,11 +167,21 @@ pub fn statics(loaded: &Loaded, settings: Settings, options: &Options) -> Result
                 continue;
             }
             let number = |i: usize| fields[i].parse::<f64>().unwrap_or(f64::NAN);
-            let open = if fields[21] == "true" { String::new() } else { format!("  not unique: {}", fields[22]) };
+            let open = if fields[21] == "true" {
+                String::new()
+            } else {
+                format!("  not unique: {}", fields[22])
+            };
             match fields[1] {
                 "row" => println!("{}  {:.6}{open}", fields[2], number(9)),
                 kind => {
-                    println!("{kind} {}  force ({:.6}, {:.6}, {:.6}) N{open}", fields[2], number(3), number(4), number(5));
+                    println!(
+                        "{kind} {}  force ({:.6}, {:.6}, {:.6}) N{open}",
+                        fields[2],
+                        number(3),
+                        number(4),
+                        number(5)
+                    );
                 }
             }
         }
@@ -152,7 +190,8 @@ pub fn statics(loaded: &Loaded, settings: Settings, options: &Options) -> Result
     summary.steps = found.steps as u64;
     summary.solvers.insert("static".into(), summary.steps);
     summary.finish(&state, &stepper, begun.elapsed().as_secs_f64());
-    let finished = Finished { summary, outcomes: Vec::new(), ended: Ended::Complete, state, record: None };
+    let finished =
+        Finished { summary, outcomes: Vec::new(), ended: Ended::Complete, state, record: None };
     if let Some(folder) = &options.out {
         let write = || -> std::io::Result<()> {
             let mut outputs = Outputs::create(folder, scene, true)?;

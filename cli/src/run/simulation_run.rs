@@ -52,7 +52,10 @@ impl<'a> SimulationRun<'a> {
         let scene = &loaded.scene;
         // A quotient such as 1/0.02 must not lose its last step to rounding.
         let steps = ((loaded.t_end / settings.h) - 1e-9).ceil().max(1.0) as u64;
-        let every = loaded.run.record_every.map_or_else(|| tables::stride(scene, steps), |n| n.0.max(1) as u64);
+        let every = loaded
+            .run
+            .record_every
+            .map_or_else(|| tables::stride(scene, steps), |n| n.0.max(1) as u64);
         let checkpoints = match options.checkpoint_every {
             Some(Every::Steps(n)) => n.max(1),
             Some(Every::Time(t)) => ((t / settings.h).round() as u64).max(1),
@@ -78,10 +81,17 @@ impl<'a> SimulationRun<'a> {
             Some(checkpoint) => run.resume(checkpoint)?,
             None => {
                 let first = &mut run;
-                first.summary.happened(scene, first.simulation.stepper(), first.simulation.raw_state());
+                first.summary.happened(
+                    scene,
+                    first.simulation.stepper(),
+                    first.simulation.raw_state(),
+                );
                 run.simulation.notes().iter().for_each(|note| eprintln!("note: {note}"));
                 if let Some(folder) = &options.out {
-                    run.outputs = Some(Outputs::create(folder, scene, options.reactions).map_err(|e| run.disk(&e))?);
+                    run.outputs = Some(
+                        Outputs::create(folder, scene, options.reactions)
+                            .map_err(|e| run.disk(&e))?,
+                    );
                 }
                 run.begin_record().map_err(|e| run.disk(&e))?;
                 if checkpoints > 0 {
@@ -97,8 +107,13 @@ impl<'a> SimulationRun<'a> {
         if !self.options.records() {
             return Ok(());
         }
-        let mut recorder = Recorder::begin(&self.loaded.scene, &super::about(self.loaded), &self.plan())?;
-        recorder.frame(&self.loaded.scene, self.simulation.stepper(), self.simulation.raw_state())?;
+        let mut recorder =
+            Recorder::begin(&self.loaded.scene, &super::about(self.loaded), &self.plan())?;
+        recorder.frame(
+            &self.loaded.scene,
+            self.simulation.stepper(),
+            self.simulation.raw_state(),
+        )?;
         self.recorder = Some(recorder);
         Ok(())
     }
@@ -118,11 +133,21 @@ impl<'a> SimulationRun<'a> {
         self.expectations.restore(&from.facts);
         self.worst_steps = from.worst_steps;
         if let Some(folder) = &self.options.out {
-            let outputs = Outputs::resume(folder, &self.loaded.scene, self.options.reactions, &from.tables);
+            let outputs =
+                Outputs::resume(folder, &self.loaded.scene, self.options.reactions, &from.tables);
             let stuck = |e: io::Error| format!("cannot go on in {}: {e}", folder.display());
             self.outputs = Some(outputs.map_err(stuck)?);
-            let recorded = from.record.as_ref().ok_or("no record").map_err(|e| stuck(io::Error::other(e)))?;
-            self.recorder = Some(Recorder::resume(&self.loaded.scene, &super::about(self.loaded), &self.plan(), recorded).map_err(stuck)?);
+            let recorded =
+                from.record.as_ref().ok_or("no record").map_err(|e| stuck(io::Error::other(e)))?;
+            self.recorder = Some(
+                Recorder::resume(
+                    &self.loaded.scene,
+                    &super::about(self.loaded),
+                    &self.plan(),
+                    recorded,
+                )
+                .map_err(stuck)?,
+            );
         }
         Ok(())
     }
@@ -141,24 +166,39 @@ impl<'a> SimulationRun<'a> {
     pub fn advance(&mut self) -> Result<Verdict, RunError> {
         let scene = &self.loaded.scene;
         let begun = Instant::now();
-        let verdict = self.simulation.step().map_err(|refused| RunError::Refused(Box::new(refused)))?;
+        let verdict =
+            self.simulation.step().map_err(|refused| RunError::Refused(Box::new(refused)))?;
         let wall = begun.elapsed().as_secs_f64();
         self.summary.add(scene, &verdict);
         self.summary.happened(scene, self.simulation.stepper(), self.simulation.raw_state());
         let k = self.summary.steps;
-        self.expectations.check(k, self.simulation.stepper(), self.simulation.raw_state(), &self.summary);
+        self.expectations.check(
+            k,
+            self.simulation.stepper(),
+            self.simulation.raw_state(),
+            &self.summary,
+        );
         if self.simulation.stopped().is_some() {
-            self.expectations.stop(k, self.simulation.stepper(), self.simulation.raw_state(), &self.summary);
+            self.expectations.stop(
+                k,
+                self.simulation.stepper(),
+                self.simulation.raw_state(),
+                &self.summary,
+            );
         }
         let folder = self.folder();
-        let written = self.worst_steps.add(k, scene, (self.simulation.stepper(), &verdict), &folder);
-        written.and_then(|()| self.record(k, &verdict, wall)).map_err(|e| RunError::Disk(self.disk(&e)))?;
+        let written =
+            self.worst_steps.add(k, scene, (self.simulation.stepper(), &verdict), &folder);
+        written
+            .and_then(|()| self.record(k, &verdict, wall))
+            .map_err(|e| RunError::Disk(self.disk(&e)))?;
         Ok(verdict)
     }
 
     fn record(&mut self, k: u64, verdict: &Verdict, wall: f64) -> io::Result<()> {
         let scene = &self.loaded.scene;
-        let kept = k.is_multiple_of(self.every) || k == self.steps || self.simulation.stopped().is_some();
+        let kept =
+            k.is_multiple_of(self.every) || k == self.steps || self.simulation.stopped().is_some();
         if let Some(recorder) = &mut self.recorder {
             recorder.step(scene, verdict, &self.summary, wall)?;
             if kept {
@@ -201,7 +241,8 @@ impl<'a> SimulationRun<'a> {
     /// Ends the run and closes its tables.
     pub fn finish(mut self, ended: Ended, wall: f64) -> Result<Finished, String> {
         // From here on a kill finds a checkpoint of the very end.
-        let again = self.options.out.is_some() && (self.checkpoints > 0 || ended == Ended::Interrupted);
+        let again =
+            self.options.out.is_some() && (self.checkpoints > 0 || ended == Ended::Interrupted);
         if again {
             self.checkpoint().map_err(|e| self.disk(&e))?;
         }
@@ -216,7 +257,9 @@ impl<'a> SimulationRun<'a> {
         };
         let run = finished.to_json(self.loaded);
         if let Some(recorder) = self.recorder {
-            finished.record = recorder.finish(&run).map_err(|e| unwritable(folder.as_deref().unwrap_or(Path::new(".")), &e))?;
+            finished.record = recorder
+                .finish(&run)
+                .map_err(|e| unwritable(folder.as_deref().unwrap_or(Path::new(".")), &e))?;
         }
         if let (Some(outputs), Some(folder)) = (self.outputs, &folder) {
             outputs.finish(&run).map_err(|e| unwritable(folder, &e))?;
@@ -238,6 +281,7 @@ pub fn unwritable(folder: &Path, error: &io::Error) -> String {
     if !checkpoint::path(folder).exists() {
         return message;
     }
-    let go_on = format!("`signorini run --resume {}` goes on from the last checkpoint", folder.display());
+    let go_on =
+        format!("`signorini run --resume {}` goes on from the last checkpoint", folder.display());
     format!("{message}; nothing that was written is lost, {go_on}")
 }

@@ -1,7 +1,9 @@
-//! `signorini sweep SCENE --grid mu=0.1:1:64 --out DIR`: many runs of one scene with different parameters.
+//! `signorini sweep SCENE --grid mu=0.1:1:64 --out DIR`: many runs of one scene with different
+//! parameters.
 //!
-//! What is done is kept ([`task`]): an interrupted sweep goes on with `--resume`, and `--task K` runs one of them alone, for arrays
-//! of jobs (Slurm, HyperQueue). Results do not depend on where, when and beside what a run was computed.
+//! What is done is kept ([`task`]): an interrupted sweep goes on with `--resume`, and `--task K`
+//! runs one of them alone, for arrays of jobs (Slurm, HyperQueue). Results do not depend on where,
+//! when and beside what a run was computed.
 
 pub mod npz;
 pub mod samples;
@@ -31,14 +33,18 @@ use task::{Row, Task, Unfinished, drive};
 pub struct Arguments {
     /// A scene file, a robot file, or the name of a built-in scene.
     pub scene: String,
-    /// Values of a parameter: NAME=FROM:TO:COUNT or NAME=VALUE,VALUE,…; several make every combination.
+    /// Values of a parameter: NAME=FROM:TO:COUNT or NAME=VALUE,VALUE,…; several make every
+    /// combination.
     #[arg(long, value_name = "NAME=VALUES", value_parser = samples::axis)]
     pub grid: Vec<(String, Vec<Json>)>,
     /// A Latin hypercube of --samples runs: NAME=FROM:TO. May be given several times.
-    #[arg(long, value_name = "NAME=FROM:TO", value_parser = samples::range, conflicts_with_all = ["grid", "random"])]
+    #[arg(long, value_name = "NAME=FROM:TO", value_parser = samples::range,
+    conflicts_with_all = ["grid", "random"])]
     pub latin: Vec<samples::Range>,
-    /// --samples random runs: NAME=FROM:TO or NAME=normal(MEAN,DEVIATION). May be given several times.
-    #[arg(long, value_name = "NAME=SPREAD", value_parser = samples::range, conflicts_with_all = ["grid", "latin"])]
+    /// --samples random runs: NAME=FROM:TO or NAME=normal(MEAN,DEVIATION). May be given several
+    /// times.
+    #[arg(long, value_name = "NAME=SPREAD", value_parser = samples::range,
+    conflicts_with_all = ["grid", "latin"])]
     pub random: Vec<samples::Range>,
     /// How many runs --latin or --random makes.
     #[arg(long, value_name = "N")]
@@ -46,13 +52,15 @@ pub struct Arguments {
     /// The seed of --latin and --random; the same seed gives the same samples.
     #[arg(long, default_value_t = 0)]
     pub seed: u64,
-    /// A figure at the end of each run: body.NAME.position.x, joint.NAME.angle, energy.friction, … May be given several times.
+    /// A figure at the end of each run: body.NAME.position.x, joint.NAME.angle, energy.friction, …
+    /// May be given several times.
     #[arg(long, value_name = "FIGURE")]
     pub measure: Vec<String>,
     /// The folder that keeps what is done: manifest.jsonl, table.csv, runs/.
     #[arg(long)]
     pub out: PathBuf,
-    /// Runs number K alone, from 0: for arrays of jobs. The last word (all rows in one table) is `--resume` afterwards.
+    /// Runs number K alone, from 0: for arrays of jobs. The last word (all rows in one table) is
+    /// `--resume` afterwards.
     #[arg(long, value_name = "K", conflicts_with = "count")]
     pub task: Option<usize>,
     /// Goes on with what is missing in the folder.
@@ -135,19 +143,28 @@ fn sweep(arguments: &Arguments) -> Result<ExitCode, String> {
     }
     let tasks = tasks(arguments, samples);
     let folder = &arguments.out;
-    std::fs::create_dir_all(folder.join("runs")).map_err(|e| format!("cannot write into {}: {e}", folder.display()))?;
+    std::fs::create_dir_all(folder.join("runs"))
+        .map_err(|e| format!("cannot write into {}: {e}", folder.display()))?;
     if let Some(k) = arguments.task {
         let count = tasks.len();
-        let task = tasks.get(k).ok_or_else(|| format!("--task {k}: there are {count} runs, numbered from 0"))?;
+        let task = tasks
+            .get(k)
+            .ok_or_else(|| format!("--task {k}: there are {count} runs, numbered from 0"))?;
         return single(arguments, task);
     }
     let _lock = Lock::take(folder).map_err(|why| match why {
-        Taken::Busy(who) => format!("another sweep{who} writes into {}: wait for its end, or choose another folder", folder.display()),
+        Taken::Busy(who) => format!(
+            "another sweep{who} writes into {}: wait for its end, or choose another folder",
+            folder.display()
+        ),
         Taken::Unwritable(why) => format!("cannot write into {}: {why}", folder.display()),
     })?;
     let manifest = folder.join("manifest.jsonl");
     if manifest.exists() && !arguments.resume {
-        return Err(format!("{} holds a sweep: add --resume to compute what is missing, or choose another folder", folder.display()));
+        return Err(format!(
+            "{} holds a sweep: add --resume to compute what is missing, or choose another folder",
+            folder.display()
+        ));
     }
     all(arguments, &tasks, &manifest)
 }
@@ -160,12 +177,15 @@ fn samples_of(arguments: &Arguments) -> Result<Vec<Sample>, String> {
         (false, ..) => samples::grid(grid),
         (_, false, _) => samples::latin_hypercube(latin, count()?, *seed),
         (_, _, false) => samples::monte_carlo(random, count()?, *seed),
-        _ => Err("wanted --grid NAME=FROM:TO:COUNT, --latin NAME=FROM:TO or --random NAME=FROM:TO".into()),
+        _ => Err("wanted --grid NAME=FROM:TO:COUNT, --latin NAME=FROM:TO or --random NAME=FROM:TO"
+            .into()),
     }
 }
 
 fn tasks(arguments: &Arguments, samples: Vec<Sample>) -> Vec<Task> {
-    let identity = json!([scene_text(&arguments.scene), arguments.how.identity(), arguments.measure]).to_string();
+    let identity =
+        json!([scene_text(&arguments.scene), arguments.how.identity(), arguments.measure])
+            .to_string();
     let task = |params: Sample| Task {
         key: key(&format!("{identity}{}", Json::Object(params.clone()))),
         params,
@@ -180,12 +200,15 @@ fn tasks(arguments: &Arguments, samples: Vec<Sample>) -> Vec<Task> {
 
 /// The text of a scene file, so that a changed file is another sweep; the name of a built-in scene.
 fn scene_text(scene: &str) -> String {
-    std::fs::read(scene).map_or_else(|_| scene.to_string(), |bytes| String::from_utf8_lossy(&bytes).into_owned())
+    std::fs::read(scene)
+        .map_or_else(|_| scene.to_string(), |bytes| String::from_utf8_lossy(&bytes).into_owned())
 }
 
 /// FNV-1a: what a run is called by everything that it depends on.
 pub fn key(text: &str) -> String {
-    let hash = text.bytes().fold(0xcbf2_9ce4_8422_2325u64, |hash, b| (hash ^ u64::from(b)).wrapping_mul(0x0000_0100_0000_01b3));
+    let hash = text.bytes().fold(0xcbf2_9ce4_8422_2325u64, |hash, b| {
+        (hash ^ u64::from(b)).wrapping_mul(0x0000_0100_0000_01b3)
+    });
     format!("{hash:016x}")
 }
 
@@ -197,7 +220,8 @@ fn begin(arguments: &Arguments, task: &Task) -> Result<(Simulation, f64), String
         number => format!("{name}={number}"),
     }));
     let options = arguments.how.options(set);
-    let mut loaded = builtin::find(&arguments.scene, &options.set).map_err(|e| e.trim_start_matches("error: ").to_string())?;
+    let mut loaded = builtin::find(&arguments.scene, &options.set)
+        .map_err(|e| e.trim_start_matches("error: ").to_string())?;
     loaded.dt = options.dt.unwrap_or(loaded.dt);
     loaded.t_end = options.t_end.unwrap_or(loaded.t_end);
     let settings = run::settings(&loaded, &options)?;
@@ -213,7 +237,9 @@ fn row(arguments: &Arguments, task: &Task, stop: &AtomicBool) -> Result<Option<R
     }
     let row = match begin(arguments, task) {
         Err(why) => Row::failed(&task.key, &task.params, &why),
-        Ok((mut sim, t_end)) => match drive(&mut sim, &Task { t_end, ..task.clone() }, &mut || !stop.load(Ordering::SeqCst)) {
+        Ok((mut sim, t_end)) => match drive(&mut sim, &Task { t_end, ..task.clone() }, &mut || {
+            !stop.load(Ordering::SeqCst)
+        }) {
             Ok(row) => row,
             Err(Unfinished::Stopped) => return Ok(None),
             Err(Unfinished::Disk(why)) => return Err(why),
@@ -250,7 +276,8 @@ fn all(arguments: &Arguments, tasks: &[Task], manifest: &Path) -> Result<ExitCod
     let known = known(manifest, arguments.retry);
     let disk = |e: std::io::Error| format!("cannot write {}: {e}", manifest.display());
     end_line(manifest).map_err(disk)?;
-    let file = Mutex::new(OpenOptions::new().create(true).append(true).open(manifest).map_err(disk)?);
+    let file =
+        Mutex::new(OpenOptions::new().create(true).append(true).open(manifest).map_err(disk)?);
     let missing: Vec<&Task> = tasks.iter().filter(|task| !known.contains_key(&task.key)).collect();
     let stop = stopper();
     let bar = bar(missing.len() as u64);
@@ -265,8 +292,12 @@ fn all(arguments: &Arguments, tasks: &[Task], manifest: &Path) -> Result<ExitCod
         Ok(Some(row))
     };
     let threads = arguments.how.threads.unwrap_or(0);
-    let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().map_err(|e| format!("threads: {e}"))?;
-    let found: Vec<Option<Row>> = pool.install(|| missing.par_iter().map(one).collect::<Result<_, _>>())?;
+    let pool = rayon::ThreadPoolBuilder::new()
+        .num_threads(threads)
+        .build()
+        .map_err(|e| format!("threads: {e}"))?;
+    let found: Vec<Option<Row>> =
+        pool.install(|| missing.par_iter().map(one).collect::<Result<_, _>>())?;
     bar.finish_and_clear();
     let mut rows = known;
     rows.extend(found.into_iter().flatten().map(|row| (row.key.clone(), row)));
@@ -285,7 +316,8 @@ fn bar(runs: u64) -> ProgressBar {
 fn say(arguments: &Arguments, rows: &[&Row], tasks: usize) -> Result<ExitCode, String> {
     let table = table(rows);
     let path = arguments.out.join("table.csv");
-    write_whole(&path, table.as_bytes()).map_err(|e| format!("cannot write {}: {e}", path.display()))?;
+    write_whole(&path, table.as_bytes())
+        .map_err(|e| format!("cannot write {}: {e}", path.display()))?;
     if arguments.how.json {
         for row in rows {
             println!("{}", serde_json::to_string(row).map_err(|e| e.to_string())?);
@@ -294,9 +326,14 @@ fn say(arguments: &Arguments, rows: &[&Row], tasks: usize) -> Result<ExitCode, S
     let failed = rows.iter().filter(|row| row.status != "done").count();
     let wrong = rows.iter().filter(|row| row.not_accepted > 0).count();
     let worst = rows.iter().filter_map(|row| Some((row.error_joule?, row.culprit.as_deref()?)));
-    let worst =
-        worst.max_by(|a, b| a.0.total_cmp(&b.0)).map_or(String::new(), |(joule, who)| format!("  worst step {joule:.1e} J ({who})"));
-    eprintln!("{} of {tasks} runs done, {failed} failed, {wrong} with steps not accepted{worst}  {}", rows.len() - failed, path.display());
+    let worst = worst
+        .max_by(|a, b| a.0.total_cmp(&b.0))
+        .map_or(String::new(), |(joule, who)| format!("  worst step {joule:.1e} J ({who})"));
+    eprintln!(
+        "{} of {tasks} runs done, {failed} failed, {wrong} with steps not accepted{worst}  {}",
+        rows.len() - failed,
+        path.display()
+    );
     for row in rows.iter().filter(|row| row.status != "done").take(5) {
         eprintln!("failed: {}: {}", Json::Object(row.params.clone()), row.message);
     }
@@ -334,12 +371,20 @@ pub fn table(rows: &[&Row]) -> String {
             let value = if *of_values { row.values.get(name) } else { row.params.get(name) };
             match (size, value) {
                 (0, value) => out += &format!("{},", value.map_or(String::new(), cell)),
-                (n, value) => (0..*n).for_each(|i| out += &format!("{},", value.map_or(String::new(), |v| cell(&v[i])))),
+                (n, value) => (0..*n).for_each(|i| {
+                    out += &format!("{},", value.map_or(String::new(), |v| cell(&v[i])))
+                }),
             }
         }
         let error = row.error_joule.map_or(String::new(), |x| format!("{x:e}"));
         let culprit = row.culprit.as_deref().map_or(String::new(), field);
-        out += &format!("{},{},{},{error},{culprit},{}\n", row.status, row.steps, row.not_accepted, field(&row.message));
+        out += &format!(
+            "{},{},{},{error},{culprit},{}\n",
+            row.status,
+            row.steps,
+            row.not_accepted,
+            field(&row.message)
+        );
     }
     out
 }
@@ -354,8 +399,13 @@ fn cell(value: &Json) -> String {
 
 /// A text in a cell; what a spreadsheet would take for a formula begins with an apostrophe.
 fn field(text: &str) -> String {
-    let text = if text.starts_with(['=', '+', '-', '@']) { format!("'{text}") } else { text.to_string() };
-    if text.contains([',', '"', '\n', '\r']) { format!("\"{}\"", text.replace('"', "\"\"").replace(['\n', '\r'], " ")) } else { text }
+    let text =
+        if text.starts_with(['=', '+', '-', '@']) { format!("'{text}") } else { text.to_string() };
+    if text.contains([',', '"', '\n', '\r']) {
+        format!("\"{}\"", text.replace('"', "\"\"").replace(['\n', '\r'], " "))
+    } else {
+        text
+    }
 }
 
 /// The rows of a manifest by key; a last line that was cut short does not count.

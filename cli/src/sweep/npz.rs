@@ -1,4 +1,5 @@
-//! Arrays of numbers as numpy's `.npz`: an uncompressed zip archive of `.npy` files, to the same bytes for the same numbers.
+//! Arrays of numbers as numpy's `.npz`: an uncompressed zip archive of `.npy` files, to the same
+//! bytes for the same numbers.
 
 /// An array of doubles, the last index fastest.
 pub struct Array {
@@ -40,7 +41,8 @@ pub fn pack(arrays: &[Array]) -> Vec<u8> {
     out
 }
 
-/// What the entry of a file and the directory both say: version, flags (names are UTF-8), no compression, 1 January 1980, sizes.
+/// What the entry of a file and the directory both say: version, flags (names are UTF-8), no
+/// compression, 1 January 1980, sizes.
 fn about(name: &str, crc: u32, size: u32) -> Vec<u8> {
     let mut out = vec![20, 0, 0, 8, 0, 0, 0, 0, 0x21, 0];
     out.extend([crc.to_le_bytes(), size.to_le_bytes(), size.to_le_bytes()].concat());
@@ -52,7 +54,8 @@ fn about(name: &str, crc: u32, size: u32) -> Vec<u8> {
 /// numpy's format, version 1.0.
 fn npy(array: &Array) -> Vec<u8> {
     let sizes: String = array.shape.iter().map(|n| format!("{n}, ")).collect();
-    let head = format!("{{'descr': '<f8', 'fortran_order': False, 'shape': ({}), }}", sizes.trim_end());
+    let head =
+        format!("{{'descr': '<f8', 'fortran_order': False, 'shape': ({}), }}", sizes.trim_end());
     let length = (10 + head.len() + 1).next_multiple_of(64) - 10;
     let mut out = b"\x93NUMPY\x01\x00".to_vec();
     out.extend((length as u16).to_le_bytes());

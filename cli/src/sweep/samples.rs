@@ -1,4 +1,5 @@
-//! The samples of a sweep: a grid, a Latin hypercube, or random ones. The same seed gives the same samples, here and in Python.
+//! The samples of a sweep: a grid, a Latin hypercube, or random ones. The same seed gives the same
+//! samples, here and in Python.
 
 use crate::run::number;
 use serde_json::{Map, Value as Json, json};
@@ -37,7 +38,10 @@ pub fn axis(text: &str) -> Result<(String, Vec<Json>), String> {
             (0..n).map(|i| json!(between(from, to, i, n))).collect()
         }
         // What is no number is the text of a parameter.
-        [list] => list.split(',').map(|x| number(x).map_or_else(|_| json!(x.trim()), |x| json!(x))).collect(),
+        [list] => list
+            .split(',')
+            .map(|x| number(x).map_or_else(|_| json!(x.trim()), |x| json!(x)))
+            .collect(),
         _ => return Err(format!("`{text}`: {WANTED_AXIS}")),
     };
     Ok((name.trim().into(), list))
@@ -62,8 +66,11 @@ pub fn range(text: &str) -> Result<Range, String> {
         let (a, b) = text.split_once(between).ok_or_else(wrong)?;
         Ok::<_, String>((number(a)?, number(b)?))
     };
-    let spread = match spread.trim().strip_prefix("normal(").and_then(|rest| rest.strip_suffix(')')) {
-        Some(inside) => pair(inside, ',').map(|(mean, deviation)| Spread::Normal(mean, deviation))?,
+    let spread = match spread.trim().strip_prefix("normal(").and_then(|rest| rest.strip_suffix(')'))
+    {
+        Some(inside) => {
+            pair(inside, ',').map(|(mean, deviation)| Spread::Normal(mean, deviation))?
+        }
         None => pair(spread, ':').map(|(from, to)| Spread::Uniform(from, to))?,
     };
     Ok(Range { name: name.trim().into(), spread })
@@ -71,7 +78,9 @@ pub fn range(text: &str) -> Result<Range, String> {
 
 /// Every combination; the last axis runs fastest.
 pub fn grid(axes: &[(String, Vec<Json>)]) -> Result<Vec<Sample>, String> {
-    let count = axes.iter().try_fold(1usize, |n, (_, values)| n.checked_mul(values.len()).filter(|n| *n <= MOST));
+    let count = axes
+        .iter()
+        .try_fold(1usize, |n, (_, values)| n.checked_mul(values.len()).filter(|n| *n <= MOST));
     count.ok_or(format!("the grid has more than {MOST} points"))?;
     let mut samples = vec![Sample::new()];
     for (name, values) in axes {
@@ -186,7 +195,10 @@ mod tests {
         let ranges = [range("mu=0.1:1").unwrap(), range("v=0:2").unwrap()];
         let samples = latin_hypercube(&ranges, 50, 7).unwrap();
         for (name, from, width) in [("mu", 0.1, 0.9), ("v", 0.0, 2.0)] {
-            let mut strata: Vec<usize> = numbers(&samples, name).iter().map(|x| ((x - from) / width * 50.0) as usize).collect();
+            let mut strata: Vec<usize> = numbers(&samples, name)
+                .iter()
+                .map(|x| ((x - from) / width * 50.0) as usize)
+                .collect();
             strata.sort_unstable();
             assert_eq!(strata, (0..50).collect::<Vec<_>>());
         }
@@ -207,6 +219,9 @@ mod tests {
         let (mean, deviation) = moments(&numbers(&samples, "a"));
         assert!((mean - 3.0).abs() < 0.06 && (deviation - 2.0).abs() < 0.04, "{mean} {deviation}");
         let (mean, deviation) = moments(&numbers(&samples, "b"));
-        assert!(mean.abs() < 0.017 && (deviation - 1.0 / 3f64.sqrt()).abs() < 0.01, "{mean} {deviation}");
+        assert!(
+            mean.abs() < 0.017 && (deviation - 1.0 / 3f64.sqrt()).abs() < 0.01,
+            "{mean} {deviation}"
+        );
     }
 }

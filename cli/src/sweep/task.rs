@@ -58,7 +58,8 @@ pub struct Row {
     pub steps: u64,
     /// How many of them were not accepted.
     pub not_accepted: u64,
-    /// The error of the worst step, J, relative to its energy scale, and who is to blame; none without steps.
+    /// The error of the worst step, J, relative to its energy scale, and who is to blame; none
+    /// without steps.
     #[serde(rename = "error_J")]
     pub error_joule: Option<f64>,
     /// The same relative to the energy scale.
@@ -75,7 +76,19 @@ impl Row {
         let (key, params, message) = (key.into(), params.clone(), message.into());
         let (status, hash) = ("failed".into(), String::new());
         let (error_joule, error_relative, culprit) = (None, None, None);
-        Row { key, params, status, message, values: Map::new(), steps: 0, not_accepted: 0, error_joule, error_relative, culprit, hash }
+        Row {
+            key,
+            params,
+            status,
+            message,
+            values: Map::new(),
+            steps: 0,
+            not_accepted: 0,
+            error_joule,
+            error_relative,
+            culprit,
+            hash,
+        }
     }
 
     /// The row of a run that is finished, if it is.
@@ -126,12 +139,21 @@ pub enum Unfinished {
     Disk(String),
 }
 
-/// Takes a simulation from its beginning, or from the checkpoint of this task, to the end. `go_on` is asked after every step.
+/// Takes a simulation from its beginning, or from the checkpoint of this task, to the end. `go_on`
+/// is asked after every step.
 ///
 /// The row is not written yet: [`Row::write`].
-pub fn drive(sim: &mut Simulation, task: &Task, go_on: &mut dyn FnMut() -> bool) -> Result<Row, Unfinished> {
+pub fn drive(
+    sim: &mut Simulation,
+    task: &Task,
+    go_on: &mut dyn FnMut() -> bool,
+) -> Result<Row, Unfinished> {
     let failed = |message: String| Ok(Row::failed(&task.key, &task.params, &message));
-    let figures = task.measure.iter().map(|name| Figure::named(name, sim.scene())).collect::<Result<Vec<_>, _>>();
+    let figures = task
+        .measure
+        .iter()
+        .map(|name| Figure::named(name, sim.scene()))
+        .collect::<Result<Vec<_>, _>>();
     let figures = match figures {
         Ok(figures) => figures,
         Err(why) => return failed(why.to_string()),
@@ -149,7 +171,11 @@ pub fn drive(sim: &mut Simulation, task: &Task, go_on: &mut dyn FnMut() -> bool)
         let verdict = match sim.step() {
             Ok(verdict) => verdict,
             Err(why) => {
-                let partly = Row { steps: course.steps, not_accepted: course.not_accepted, ..row(sim, task, &course) };
+                let partly = Row {
+                    steps: course.steps,
+                    not_accepted: course.not_accepted,
+                    ..row(sim, task, &course)
+                };
                 return Ok(Row { status: "failed".into(), message: why.to_string(), ..partly });
             }
         };
@@ -163,7 +189,10 @@ pub fn drive(sim: &mut Simulation, task: &Task, go_on: &mut dyn FnMut() -> bool)
             course.frames.push(frame(sim, &figures, verdict.error.joule));
         }
         let asked = go_on();
-        if !asked || saved.elapsed() > Duration::try_from_secs_f64(task.checkpoint).unwrap_or(Duration::MAX) {
+        if !asked
+            || saved.elapsed()
+                > Duration::try_from_secs_f64(task.checkpoint).unwrap_or(Duration::MAX)
+        {
             keep(sim, task, &course).map_err(Unfinished::Disk)?;
             saved = Instant::now();
         }
@@ -174,16 +203,23 @@ pub fn drive(sim: &mut Simulation, task: &Task, go_on: &mut dyn FnMut() -> bool)
     finish(sim, task, &course, &figures)
 }
 
-fn finish(sim: &Simulation, task: &Task, course: &Course, figures: &[Figure]) -> Result<Row, Unfinished> {
+fn finish(
+    sim: &Simulation,
+    task: &Task,
+    course: &Course,
+    figures: &[Figure],
+) -> Result<Row, Unfinished> {
     let mut row = row(sim, task, course);
     for (name, figure) in task.measure.iter().zip(figures) {
         let values = figure.values(sim);
-        row.values.insert(name.clone(), if let [one] = values[..] { json!(one) } else { json!(values) });
+        row.values
+            .insert(name.clone(), if let [one] = values[..] { json!(one) } else { json!(values) });
     }
     if let Some(folder) = &task.folder {
         let path = file(folder, &task.key, "npz");
         let bytes = npz::pack(&arrays(sim, task, course, figures));
-        write_quickly(&path, &bytes).map_err(|e| Unfinished::Disk(format!("cannot write {}: {e}", path.display())))?;
+        write_quickly(&path, &bytes)
+            .map_err(|e| Unfinished::Disk(format!("cannot write {}: {e}", path.display())))?;
     }
     Ok(row)
 }
@@ -228,7 +264,8 @@ fn arrays(sim: &Simulation, task: &Task, course: &Course, figures: &[Figure]) ->
     let mut out = Vec::new();
     for (name, shape) in columns {
         let width: usize = shape.iter().product();
-        let data = course.frames.iter().flat_map(|f| f[first..first + width].iter().copied()).collect();
+        let data =
+            course.frames.iter().flat_map(|f| f[first..first + width].iter().copied()).collect();
         let shape = [course.frames.len()].into_iter().chain(shape).collect();
         first += width;
         if out.iter().all(|array: &npz::Array| array.name != name) {

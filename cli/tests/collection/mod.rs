@@ -1,5 +1,6 @@
-//! Collections of problems by other authors, in the folder `shared` beside the repository. Each test that uses one says how many of its
-//! files it ran, or that it was skipped; `./check` lists these lines.
+//! Collections of problems by other authors, in the folder `shared` beside the repository. Each
+//! test that uses one says how many of its files it ran, or that it was skipped; `./check` lists
+//! these lines.
 #![allow(dead_code)]
 
 use std::io::Write;
@@ -27,10 +28,13 @@ pub fn files(name: &str) -> Vec<PathBuf> {
     files
 }
 
-/// Says how many files a test ran. Written past the capture of the test harness, which shows nothing of tests that pass.
+/// Says how many files a test ran. Written past the capture of the test harness, which shows
+/// nothing of tests that pass.
 pub fn ran(test: &str, name: &str, count: usize) {
     let line = match count {
-        0 => format!("collection: {test}: SKIPPED, there are no files of {name} beside the repository"),
+        0 => format!(
+            "collection: {test}: SKIPPED, there are no files of {name} beside the repository"
+        ),
         count => format!("collection: {test}: {count} files of {name}"),
     };
     let _ = writeln!(std::io::stderr(), "{line}");

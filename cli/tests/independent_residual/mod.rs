@@ -1,11 +1,13 @@
-//! The error in joules as an independent_residual computes it: from the numbers in an output file and the formulas alone.
+//! The error in joules as an independent_residual computes it: from the numbers in an output file
+//! and the formulas alone.
 //!
 //! ```text
 //!   δe_k = ½ a_k ‖ r_k − P_K(r_k − ũ_k / a_k) ‖²,   a_k the mean diagonal entry of W over the block
 //!   joule = Σ δe_k + ½ ρᵀ M⁻¹ ρ,                    ρ = f + Jᵀ r − M v beyond its own rounding (8 ε Σ|terms|)
 //! ```
 //!
-//! Nothing here calls the library's laws or its residual; matrices are dense rows or lists of triplets.
+//! Nothing here calls the library's laws or its residual; matrices are dense rows or lists of
+//! triplets.
 
 use hdf5_pure::File;
 use serde_json::Value;
@@ -52,11 +54,14 @@ pub struct Verdict {
 impl Case {
     /// Judges the point.
     pub fn evaluate(&self) -> Verdict {
-        let mean = |&(first, rows, _): &(usize, usize, Rule)| self.diagonal[first..first + rows].iter().sum::<f64>() / rows as f64;
+        let mean = |&(first, rows, _): &(usize, usize, Rule)| {
+            self.diagonal[first..first + rows].iter().sum::<f64>() / rows as f64
+        };
         let mut a: Vec<f64> = self.blocks.iter().map(mean).collect();
         // A block without effective mass is judged with the mean one.
         let good: Vec<f64> = a.iter().copied().filter(|a| *a > 0.0).collect();
-        let common = if good.is_empty() { 1.0 } else { good.iter().sum::<f64>() / good.len() as f64 };
+        let common =
+            if good.is_empty() { 1.0 } else { good.iter().sum::<f64>() / good.len() as f64 };
         a.iter_mut().filter(|a| **a <= 0.0).for_each(|a| *a = common);
         let mut verdict = Verdict { joule: self.momentum, rounding: 0.0 };
         for ((first, rows, rule), a) in self.blocks.iter().zip(a) {
@@ -64,14 +69,16 @@ impl Case {
             let miss = residual(rule, a, &self.u[range.clone()], &self.r[range.clone()]);
             let square: f64 = miss.iter().map(|x| x * x).sum();
             verdict.joule += 0.5 * a * square;
-            let noise = 1e-13 * range.map(|i| self.terms[i] + a * self.r[i].abs()).fold(0.0, f64::max);
+            let noise =
+                1e-13 * range.map(|i| self.terms[i] + a * self.r[i].abs()).fold(0.0, f64::max);
             verdict.rounding += noise * square.sqrt() + noise * noise / a;
         }
         verdict
     }
 }
 
-/// r − P(r − u/a); for the true law of friction the map of Alart and Curnier, normal and tangents one after the other.
+/// r − P(r − u/a); for the true law of friction the map of Alart and Curnier, normal and tangents
+/// one after the other.
 fn residual(rule: &Rule, a: f64, u: &[f64], r: &[f64]) -> Vec<f64> {
     let size = |x: &[f64]| x.iter().map(|x| x * x).sum::<f64>().sqrt();
     let x: Vec<f64> = r.iter().zip(u).map(|(r, u)| r - u / a).collect();
@@ -98,7 +105,10 @@ fn residual(rule: &Rule, a: f64, u: &[f64], r: &[f64]) -> Vec<f64> {
             }
             // The foot on the ray (1, mu t/‖t‖).
             let s = (n + mu * t) / (1.0 + mu * mu);
-            r.iter().enumerate().map(|(i, r)| if i == 0 { r - s } else { r - mu * s * x[i] / t }).collect()
+            r.iter()
+                .enumerate()
+                .map(|(i, r)| if i == 0 { r - s } else { r - mu * s * x[i] / t })
+                .collect()
         }
     }
 }
@@ -112,7 +122,11 @@ fn integers(file: &File, path: &str) -> Vec<i64> {
 }
 
 fn triplets(file: &File, path: &str) -> Triplets {
-    let (p, i, x) = (integers(file, &format!("{path}/p")), integers(file, &format!("{path}/i")), numbers(file, &format!("{path}/x")));
+    let (p, i, x) = (
+        integers(file, &format!("{path}/p")),
+        integers(file, &format!("{path}/i")),
+        numbers(file, &format!("{path}/x")),
+    );
     let nz = integers(file, &format!("{path}/nz"))[0];
     if nz >= 0 {
         return (0..nz as usize).map(|t| (i[t] as usize, p[t] as usize, x[t])).collect();
@@ -120,7 +134,11 @@ fn triplets(file: &File, path: &str) -> Triplets {
     let mut out = Vec::new();
     for outer in 0..p.len() - 1 {
         for t in p[outer] as usize..p[outer + 1] as usize {
-            out.push(if nz == -1 { (i[t] as usize, outer, x[t]) } else { (outer, i[t] as usize, x[t]) });
+            out.push(if nz == -1 {
+                (i[t] as usize, outer, x[t])
+            } else {
+                (outer, i[t] as usize, x[t])
+            });
         }
     }
     out
@@ -174,7 +192,8 @@ impl Inverse {
     }
 }
 
-/// A problem and its solution from FCLib's form; `shift` for the true law, `eliminated` if the solver saw W alone.
+/// A problem and its solution from FCLib's form; `shift` for the true law, `eliminated` if the
+/// solver saw W alone.
 pub fn from_hdf5(path: &Path, shift: bool, eliminated: bool) -> Case {
     let file = File::open(path).unwrap();
     let global = file.group("fclib_global").is_ok();
@@ -189,7 +208,11 @@ pub fn from_hdf5(path: &Path, shift: bool, eliminated: bool) -> Case {
     for (k, &mu) in mu.iter().enumerate() {
         let first = bilateral + k * d;
         // Without friction the normal row alone counts.
-        let block = if mu == 0.0 { (1, Rule::Between(0.0, f64::INFINITY)) } else { (d, Rule::Cone { mu, shift }) };
+        let block = if mu == 0.0 {
+            (1, Rule::Between(0.0, f64::INFINITY))
+        } else {
+            (d, Rule::Cone { mu, shift })
+        };
         case.blocks.push((first, block.0, block.1));
     }
     if global {
@@ -224,10 +247,15 @@ fn global_velocities(file: &File, case: &mut Case, bilateral: usize, eliminated:
         x
     };
     if let Some(diagonal) = &inverse.diagonal {
-        case.diagonal = rows.iter().map(|row| row.iter().map(|&(j, x)| x * x / diagonal[j]).sum()).collect();
+        case.diagonal =
+            rows.iter().map(|row| row.iter().map(|&(j, x)| x * x / diagonal[j]).sum()).collect();
     } else {
         let solved = inverse.solve(rows.iter().map(dense).collect());
-        case.diagonal = rows.iter().zip(&solved).map(|(row, y)| row.iter().map(|&(j, x)| x * y[j]).sum()).collect();
+        case.diagonal = rows
+            .iter()
+            .zip(&solved)
+            .map(|(row, y)| row.iter().map(|&(j, x)| x * y[j]).sum())
+            .collect();
     }
     if eliminated {
         return;
@@ -258,7 +286,9 @@ fn local_velocities(file: &File, case: &mut Case, bilateral: usize) {
         }
     }
     q.extend(numbers(file, "fclib_local/vectors/q"));
-    matrix.extend(triplets(file, "fclib_local/W").iter().map(|&(i, j, x)| (bilateral + i, bilateral + j, x)));
+    matrix.extend(
+        triplets(file, "fclib_local/W").iter().map(|&(i, j, x)| (bilateral + i, bilateral + j, x)),
+    );
     reduced_velocities(case, &matrix, &q);
 }
 
@@ -278,7 +308,9 @@ fn reduced_velocities(case: &mut Case, matrix: &Triplets, q: &[f64]) {
 /// A reduced problem and its solution from our JSON.
 pub fn from_json(path: &Path) -> Case {
     let file: Value = serde_json::from_slice(&std::fs::read(path).unwrap()).unwrap();
-    let list = |value: &Value| value.as_array().unwrap().iter().map(|x| x.as_f64().unwrap()).collect::<Vec<f64>>();
+    let list = |value: &Value| {
+        value.as_array().unwrap().iter().map(|x| x.as_f64().unwrap()).collect::<Vec<f64>>()
+    };
     let bound = |value: &Value| match value.as_str() {
         Some("inf") => f64::INFINITY,
         Some("-inf") => f64::NEG_INFINITY,
@@ -291,20 +323,29 @@ pub fn from_json(path: &Path) -> Case {
         let (rows, rule) = match law.as_str() {
             Some("equality") => (1, Rule::Zero),
             Some("unilateral") => (1, Rule::Between(0.0, f64::INFINITY)),
-            _ if law.get("interval").is_some() => (1, Rule::Between(bound(&law["interval"]["lo"]), bound(&law["interval"]["hi"]))),
+            _ if law.get("interval").is_some() => {
+                (1, Rule::Between(bound(&law["interval"]["lo"]), bound(&law["interval"]["hi"])))
+            }
             _ => {
                 let shift = law.get("coulomb").is_some();
                 let friction = if shift { &law["coulomb"] } else { &law["cone"] };
-                (friction["rows"].as_u64().unwrap() as usize, Rule::Cone { mu: friction["mu"].as_f64().unwrap(), shift })
+                (
+                    friction["rows"].as_u64().unwrap() as usize,
+                    Rule::Cone { mu: friction["mu"].as_f64().unwrap(), shift },
+                )
             }
         };
         case.blocks.push((first, rows, rule));
         first += rows;
     }
-    let (starts, columns, values) = (list(&file["W"]["starts"]), list(&file["W"]["columns"]), list(&file["W"]["values"]));
+    let (starts, columns, values) =
+        (list(&file["W"]["starts"]), list(&file["W"]["columns"]), list(&file["W"]["values"]));
     let mut matrix = Vec::new();
     for i in 0..first {
-        matrix.extend((starts[i] as usize..starts[i + 1] as usize).map(|t| (i, columns[t] as usize, values[t])));
+        matrix.extend(
+            (starts[i] as usize..starts[i + 1] as usize)
+                .map(|t| (i, columns[t] as usize, values[t])),
+        );
     }
     reduced_velocities(&mut case, &matrix, &list(&file["q"]));
     case

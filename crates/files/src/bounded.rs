@@ -1,6 +1,7 @@
 //! Files as wholes, within bounds: no device, no pipe, nothing larger than memory should hold.
 //!
-//! A scene names other files, and a scene may come from anywhere. A pipe would wait for ever, `/dev/zero` would fill the memory.
+//! A scene names other files, and a scene may come from anywhere. A pipe would wait for ever,
+//! `/dev/zero` would fill the memory.
 
 use std::fs::File;
 use std::io::Read;
@@ -54,7 +55,9 @@ mod tests {
         assert!(bytes(here, SCENE).unwrap_err().contains("a folder"));
         assert!(bytes(&here.join("nothing"), SCENE).is_err());
         if cfg!(unix) {
-            assert!(bytes(Path::new("/dev/zero"), SCENE).unwrap_err().contains("wanted a regular file"));
+            assert!(
+                bytes(Path::new("/dev/zero"), SCENE).unwrap_err().contains("wanted a regular file")
+            );
         }
     }
 }

@@ -7,7 +7,8 @@ use std::path::Path;
 macro_rules! scenes {
     ($($name:literal),+ $(,)?) => {
         /// Name and text of every scene of `scenes/`.
-        pub const SCENES: &[(&str, &str)] = &[$(($name, include_str!(concat!("../scenes/", $name, ".toml")))),+];
+        pub const SCENES: &[(&str, &str)] = &[$(($name, include_str!(concat!("../scenes/", $name,
+        ".toml")))),+];
     };
 }
 
@@ -72,12 +73,15 @@ pub fn find(name: &str, set: &[String]) -> Result<Loaded, String> {
 /// As [`find`], with choices for a robot file.
 pub fn find_robot(name: &str, set: &[String], choices: Option<&Choices>) -> Result<Loaded, String> {
     if choices.is_some() && !is_robot(name) {
-        let message = format!("error: `{name}` is no robot file (.urdf, .xml, .mjcf), but options for one were given");
+        let message = format!(
+            "error: `{name}` is no robot file (.urdf, .xml, .mjcf), but options for one were given"
+        );
         return Err(format!("{message}: in a scene, write [[robot]]"));
     }
     if Path::new(name).is_file() {
         let choices = choices.cloned().unwrap_or_default();
-        let mut loaded = load_robot(Path::new(name), set, &choices).map_err(|faults| faults.to_string())?;
+        let mut loaded =
+            load_robot(Path::new(name), set, &choices).map_err(|faults| faults.to_string())?;
         loaded.source = name.into();
         return Ok(loaded);
     }
@@ -91,8 +95,12 @@ pub fn find_robot(name: &str, set: &[String], choices: Option<&Choices>) -> Resu
     }
     let known: Vec<&str> = SCENES.iter().map(|(name, _)| *name).collect();
     Err(match nearest(name, known.iter().copied()) {
-        Some(best) => format!("error: there is no file and no scene `{name}`: did you mean `{best}`?"),
-        None => format!("error: there is no file and no scene `{name}`; scenes: {}", known.join(", ")),
+        Some(best) => {
+            format!("error: there is no file and no scene `{name}`: did you mean `{best}`?")
+        }
+        None => {
+            format!("error: there is no file and no scene `{name}`; scenes: {}", known.join(", "))
+        }
     })
 }
 

@@ -6,7 +6,8 @@
 //! ```
 //!
 //! Bilateral rows become `Equality` blocks before the contacts. Sizes come from the vectors, which
-//! the file really holds; a matrix that claims others is refused before anything is allocated for it.
+//! the file really holds; a matrix that claims others is refused before anything is allocated for
+//! it.
 
 use hdf5_pure::{File, FileBuilder, GroupBuilder};
 use signorini_solve::math::sparse::Csr;
@@ -17,20 +18,25 @@ use std::path::Path;
 /// Reads a problem.
 pub fn read(path: &Path) -> Result<Stored, FileError> {
     let name = path.file_stem().unwrap_or_default().to_string_lossy();
-    let bytes =
-        crate::bounded::bytes(path, crate::bounded::PROBLEM).map_err(|e| FileError::unexpected("the file", e, "one that can be read"))?;
+    let bytes = crate::bounded::bytes(path, crate::bounded::PROBLEM)
+        .map_err(|e| FileError::unexpected("the file", e, "one that can be read"))?;
     read_bytes(bytes, &name)
 }
 
 /// Reads a problem out of the bytes of a file.
 pub fn read_bytes(bytes: Vec<u8>, name: &str) -> Result<Stored, FileError> {
-    let source = Source { limit: bytes.len() as u64, file: File::from_bytes(bytes).map_err(|e| broken("the file", &e))? };
+    let source = Source {
+        limit: bytes.len() as u64,
+        file: File::from_bytes(bytes).map_err(|e| broken("the file", &e))?,
+    };
     let roots = source.file.root().groups().map_err(|e| broken("/", &e))?;
     match roots.iter().find(|r| r.starts_with("fclib_")).map(String::as_str) {
         Some("fclib_global") => global(&source, name),
         Some("fclib_local") => local(&source, name),
         Some(other) => Err(FileError::UnsupportedLaw(format!("{other} holds rolling friction"))),
-        None => Err(FileError::unexpected("/", "no group of a problem", "fclib_local or fclib_global")),
+        None => {
+            Err(FileError::unexpected("/", "no group of a problem", "fclib_local or fclib_global"))
+        }
     }
 }
 
@@ -56,13 +62,20 @@ impl Source {
         let limit = if data.is_chunked() {
             // Chunks that are not there would be filled up: only those count that are.
             let chunks = data.chunks().map_err(|e| broken(path, &e))?;
-            let stored = chunks.iter().fold(0u64, |sum, chunk| sum.saturating_add(chunk.storage_size)).min(self.limit);
+            let stored = chunks
+                .iter()
+                .fold(0u64, |sum, chunk| sum.saturating_add(chunk.storage_size))
+                .min(self.limit);
             stored.saturating_mul(if data.filters().is_empty() { 1 } else { MAX_COMPRESSION_RATIO })
         } else {
             self.limit
         };
         if bytes.is_none_or(|bytes| bytes > limit) {
-            return Err(FileError::unexpected(path, format!("a claim of {shape:?} numbers"), format!("no more than {limit} bytes")));
+            return Err(FileError::unexpected(
+                path,
+                format!("a claim of {shape:?} numbers"),
+                format!("no more than {limit} bytes"),
+            ));
         }
         Ok(data)
     }
@@ -74,14 +87,20 @@ impl Source {
     fn numbers(&self, path: &str) -> Result<Vec<f64>, FileError> {
         let x = self.dataset(path)?.read::<f64>().map_err(|e| broken(path, &e))?;
         match x.iter().position(|x| !x.is_finite()) {
-            Some(at) => Err(FileError::unexpected(format!("{path}[{at}]"), x[at], "a finite number")),
+            Some(at) => {
+                Err(FileError::unexpected(format!("{path}[{at}]"), x[at], "a finite number"))
+            }
             None => Ok(x),
         }
     }
 
     fn vector(&self, path: &str, size: usize) -> Result<Vec<f64>, FileError> {
         let x = self.numbers(path)?;
-        if x.len() == size { Ok(x) } else { Err(FileError::unexpected(path, format!("{} numbers", x.len()), size)) }
+        if x.len() == size {
+            Ok(x)
+        } else {
+            Err(FileError::unexpected(path, format!("{} numbers", x.len()), size))
+        }
     }
 
     fn integers(&self, path: &str) -> Result<Vec<i64>, FileError> {
@@ -90,7 +109,11 @@ impl Source {
 
     fn integer(&self, path: &str) -> Result<i64, FileError> {
         let x = self.integers(path)?;
-        if let [x] = x[..] { Ok(x) } else { Err(FileError::unexpected(path, format!("{} numbers", x.len()), 1)) }
+        if let [x] = x[..] {
+            Ok(x)
+        } else {
+            Err(FileError::unexpected(path, format!("{} numbers", x.len()), 1))
+        }
     }
 
     fn dimension(&self, root: &str) -> Result<u8, FileError> {
@@ -104,20 +127,36 @@ impl Source {
     fn matrix(&self, path: &str, rows: usize, cols: usize) -> Result<Csr, FileError> {
         let size = (self.integer(&format!("{path}/m"))?, self.integer(&format!("{path}/n"))?);
         if size != (rows as i64, cols as i64) {
-            return Err(FileError::unexpected(path, format!("a matrix of {} × {}", size.0, size.1), format!("{rows} × {cols}")));
+            return Err(FileError::unexpected(
+                path,
+                format!("a matrix of {} × {}", size.0, size.1),
+                format!("{rows} × {cols}"),
+            ));
         }
         let nz = self.integer(&format!("{path}/nz"))?;
         let (p, i) = (self.integers(&format!("{path}/p"))?, self.integers(&format!("{path}/i"))?);
         let x = self.numbers(&format!("{path}/x"))?;
         let index = |name: &str, list: &[i64], at: usize, limit: usize| match list.get(at) {
             Some(&i) if i >= 0 && (i as usize) < limit => Ok(i as u32),
-            Some(i) => Err(FileError::unexpected(format!("{path}/{name}[{at}]"), i, format!("0 ≤ index < {limit}"))),
-            None => Err(FileError::unexpected(format!("{path}/{name}"), format!("{} numbers", list.len()), format!("more than {at}"))),
+            Some(i) => Err(FileError::unexpected(
+                format!("{path}/{name}[{at}]"),
+                i,
+                format!("0 ≤ index < {limit}"),
+            )),
+            None => Err(FileError::unexpected(
+                format!("{path}/{name}"),
+                format!("{} numbers", list.len()),
+                format!("more than {at}"),
+            )),
         };
         let mut triplets = Vec::new();
         if nz >= 0 {
             if nz as u64 > x.len() as u64 {
-                return Err(FileError::unexpected(format!("{path}/nz"), nz, format!("no more than the {} entries of x", x.len())));
+                return Err(FileError::unexpected(
+                    format!("{path}/nz"),
+                    nz,
+                    format!("no more than the {} entries of x", x.len()),
+                ));
             }
             for (at, &x) in x.iter().enumerate().take(nz as usize) {
                 triplets.push((index("i", &i, at, rows)?, index("p", &p, at, cols)?, x));
@@ -126,11 +165,25 @@ impl Source {
             let (outer, inner) = match nz {
                 -1 => (cols, rows),
                 -2 => (rows, cols),
-                _ => return Err(FileError::unexpected(format!("{path}/nz"), nz, "-1 (columns), -2 (rows) or a number of triplets")),
+                _ => {
+                    return Err(FileError::unexpected(
+                        format!("{path}/nz"),
+                        nz,
+                        "-1 (columns), -2 (rows) or a number of triplets",
+                    ));
+                }
             };
-            if p.len() != outer + 1 || p[0] != 0 || p.windows(2).any(|w| w[0] > w[1]) || p[outer] as u64 > x.len() as u64 {
+            if p.len() != outer + 1
+                || p[0] != 0
+                || p.windows(2).any(|w| w[0] > w[1])
+                || p[outer] as u64 > x.len() as u64
+            {
                 let wanted = format!("{} that ascend from 0 to at most {}", outer + 1, x.len());
-                return Err(FileError::unexpected(format!("{path}/p"), format!("{} pointers", p.len()), wanted));
+                return Err(FileError::unexpected(
+                    format!("{path}/p"),
+                    format!("{} pointers", p.len()),
+                    wanted,
+                ));
             }
             for j in 0..outer {
                 for (at, &x) in x.iter().enumerate().take(p[j + 1] as usize).skip(p[j] as usize) {
@@ -146,7 +199,8 @@ impl Source {
     /// A point in the file's own rows: bilateral ones first.
     fn point(&self, group: &str, stored: &Stored, bilateral: usize) -> Option<Solution> {
         let v = self.numbers(&format!("{group}/v")).unwrap_or_default();
-        let mut r = if bilateral > 0 { self.numbers(&format!("{group}/l")).ok()? } else { Vec::new() };
+        let mut r =
+            if bilateral > 0 { self.numbers(&format!("{group}/l")).ok()? } else { Vec::new() };
         r.extend(self.numbers(&format!("{group}/r")).ok()?);
         stored.point(v, &r)
     }
@@ -199,7 +253,16 @@ fn global(source: &Source, name: &str) -> Result<Stored, FileError> {
     rows = stack(rows, &source.matrix(&at("H"), n, contacts)?.transposed());
     w.extend(source.vector(&at("vectors/w"), contacts)?);
     let (laws, names) = blocks(bilateral, &mu, dimension);
-    let given = Problem { name: name.into(), H: mass, k, J: Rows::from_csr(&rows, &laws), E: vec![0.0; w.len()], w, laws, names };
+    let given = Problem {
+        name: name.into(),
+        H: mass,
+        k,
+        J: Rows::from_csr(&rows, &laws),
+        E: vec![0.0; w.len()],
+        w,
+        laws,
+        names,
+    };
     source.finish(Input::Problem(given), bilateral)
 }
 
@@ -214,7 +277,11 @@ fn local(source: &Source, name: &str) -> Result<Stored, FileError> {
     if source.has(&at("V")) {
         q = source.numbers(&at("vectors/s"))?;
         let v = source.matrix(&at("V"), contacts, q.len())?;
-        let r = if source.has(&at("R")) { source.matrix(&at("R"), q.len(), q.len())? } else { Csr::empty(q.len(), q.len()) };
+        let r = if source.has(&at("R")) {
+            source.matrix(&at("R"), q.len(), q.len())?
+        } else {
+            Csr::empty(q.len(), q.len())
+        };
         // [R Vᵀ; V W], stacked by columns through its transposed.
         let left = stack(r, &v).transposed();
         let right = stack(v.transposed(), &w).transposed();
@@ -226,12 +293,19 @@ fn local(source: &Source, name: &str) -> Result<Stored, FileError> {
     source.finish(Input::Reduced(reduced(name.into(), w, q, laws, names)), bilateral)
 }
 
-/// Writes the problem of a file, in the file's own rows, with a solution. An HDF5 source keeps every dataset that it
-/// has (remarks and guesses too); anything else is written anew.
-pub fn write(out: &Path, source: &Path, stored: &Stored, solution: &Solution) -> Result<(), FileError> {
+/// Writes the problem of a file, in the file's own rows, with a solution. An HDF5 source keeps
+/// every dataset that it has (remarks and guesses too); anything else is written anew.
+pub fn write(
+    out: &Path,
+    source: &Path,
+    stored: &Stored,
+    solution: &Solution,
+) -> Result<(), FileError> {
     let answer = stored.answer(solution)?;
     let layout = Layout::of(&stored.given)?;
-    let unwritable = |e: &dyn std::fmt::Display| FileError::unexpected("the file", format!("'{e}'"), "one that can be written");
+    let unwritable = |e: &dyn std::fmt::Display| {
+        FileError::unexpected("the file", format!("'{e}'"), "one that can be written")
+    };
     let bytes = std::fs::read(source).unwrap_or_default();
     if hdf5_pure::is_hdf5_bytes(&bytes) {
         std::fs::write(out, bytes).map_err(|e| unwritable(&e))?;
@@ -244,27 +318,34 @@ pub fn write(out: &Path, source: &Path, stored: &Stored, solution: &Solution) ->
 pub fn bytes(stored: &Stored, solution: &Solution) -> Result<Vec<u8>, FileError> {
     let layout = Layout::of(&stored.given)?;
     let builder = build(&stored.given, &layout, &stored.answer(solution)?)?;
-    builder.finish().map_err(|e| FileError::unexpected("the file", format!("'{e}'"), "one that can be written"))
+    builder
+        .finish()
+        .map_err(|e| FileError::unexpected("the file", format!("'{e}'"), "one that can be written"))
 }
 
 /// Which rows of a problem are FCLib's contacts and which are bilateral.
 struct Layout {
     dimension: usize,
     mu: Vec<f64>,
-    /// The row of the problem behind each contact row; none for the tangents of a contact that has only a normal.
+    /// The row of the problem behind each contact row; none for the tangents of a contact that has
+    /// only a normal.
     contact: Vec<Option<usize>>,
     bilateral: Vec<usize>,
 }
 
 fn inexpressible(what: &str) -> FileError {
-    FileError::Inexpressible { format: "FCLib", what: format!("{what} (a name that ends in .json can)") }
+    FileError::Inexpressible {
+        format: "FCLib",
+        what: format!("{what} (a name that ends in .json can)"),
+    }
 }
 
 impl Layout {
     fn of(input: &Input) -> Result<Layout, FileError> {
         let friction = |law: &Law| law.friction().map(|_| law.rows());
         let dimension = input.laws().iter().find_map(friction).unwrap_or(2);
-        let mut layout = Layout { dimension, mu: Vec::new(), contact: Vec::new(), bilateral: Vec::new() };
+        let mut layout =
+            Layout { dimension, mu: Vec::new(), contact: Vec::new(), bilateral: Vec::new() };
         let mut first = 0;
         for law in input.laws() {
             match *law {
@@ -278,7 +359,9 @@ impl Layout {
                     layout.mu.push(mu);
                     layout.contact.extend((first..first + dimension).map(Some));
                 }
-                Law::Cone { .. } | Law::Coulomb { .. } => return Err(inexpressible("contacts of 2 and of 3 rows together")),
+                Law::Cone { .. } | Law::Coulomb { .. } => {
+                    return Err(inexpressible("contacts of 2 and of 3 rows together"));
+                }
                 Law::Interval { .. } => return Err(inexpressible("an interval law")),
             }
             first += law.rows();
@@ -297,7 +380,12 @@ impl Layout {
     /// v, u, r, l, in FCLib's rows.
     fn solution(&self, answer: &Answer) -> [(&'static str, Vec<f64>); 4] {
         let Answer { v, u, r } = answer;
-        [("v", v.clone()), ("u", self.contacts(u)), ("r", self.contacts(r)), ("l", self.bilaterals(r))]
+        [
+            ("v", v.clone()),
+            ("u", self.contacts(u)),
+            ("r", self.contacts(r)),
+            ("l", self.bilaterals(r)),
+        ]
     }
 }
 
@@ -399,7 +487,9 @@ fn put_matrix(root: &mut GroupBuilder, name: &str, matrix: &Csr) {
     let columns = matrix.transposed();
     let mut group = root.create_group(name);
     let entries = columns.nonzeros() as i32;
-    for (name, x) in [("nzmax", entries), ("m", matrix.rows as i32), ("n", matrix.cols as i32), ("nz", -1)] {
+    for (name, x) in
+        [("nzmax", entries), ("m", matrix.rows as i32), ("n", matrix.cols as i32), ("nz", -1)]
+    {
         put_integers(&mut group, name, &[x]);
     }
     put_integers(&mut group, "p", &columns.starts.iter().map(|&s| s as i32).collect::<Vec<i32>>());

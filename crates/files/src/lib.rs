@@ -1,4 +1,5 @@
-//! Files that Signorini reads: scenes (TOML, JSON, URDF, MJCF), meshes, surfaces, problems and kept steps.
+//! Files that Signorini reads: scenes (TOML, JSON, URDF, MJCF), meshes, surfaces, problems and kept
+//! steps.
 //!
 //! A complaint names the file, the place, what was found and what was wanted.
 //!

@@ -9,12 +9,14 @@ use std::path::Path;
 
 /// Reads a problem; a complaint is one line that names the file and the place.
 pub fn load(path: &Path, kind: Option<Kind>) -> Result<Stored, String> {
-    read(path, kind).map_err(|error| format!("{}: {error}", path.display()).replace(['\n', '\r'], " "))
+    read(path, kind)
+        .map_err(|error| format!("{}: {error}", path.display()).replace(['\n', '\r'], " "))
 }
 
 /// Whether a file is HDF5: its signature stands at byte 0, 512, 1024, 2048, …
 fn is_hdf5(bytes: &[u8]) -> bool {
-    let places = std::iter::once(0).chain(std::iter::successors(Some(512), |at: &usize| at.checked_mul(2)));
+    let places =
+        std::iter::once(0).chain(std::iter::successors(Some(512), |at: &usize| at.checked_mul(2)));
     places.map_while(|at| bytes.get(at..)).any(|rest| rest.starts_with(b"\x89HDF\r\n\x1a\n"))
 }
 
@@ -25,7 +27,11 @@ fn hdf5(bytes: Vec<u8>, name: &str) -> Result<Stored, FileError> {
 
 #[cfg(not(feature = "fclib"))]
 fn hdf5(_: Vec<u8>, _: &str) -> Result<Stored, FileError> {
-    Err(FileError::unexpected("the first bytes", "an HDF5 signature", "JSON or Siconos text: this build has no feature `fclib`"))
+    Err(FileError::unexpected(
+        "the first bytes",
+        "an HDF5 signature",
+        "JSON or Siconos text: this build has no feature `fclib`",
+    ))
 }
 
 fn read(path: &Path, kind: Option<Kind>) -> Result<Stored, FileError> {
@@ -43,14 +49,17 @@ fn read(path: &Path, kind: Option<Kind>) -> Result<Stored, FileError> {
             return json::read(&bytes);
         }
         let extension = path.extension().unwrap_or_default().to_ascii_lowercase();
-        for (known, wanted) in [("hdf5", "an HDF5 signature"), ("h5", "an HDF5 signature"), ("json", "a JSON object")] {
+        for (known, wanted) in
+            [("hdf5", "an HDF5 signature"), ("h5", "an HDF5 signature"), ("json", "a JSON object")]
+        {
             if extension == known {
                 return Err(FileError::unexpected("the first bytes", "something else", wanted));
             }
         }
     }
     let whole = std::path::absolute(path).unwrap_or_else(|_| path.to_path_buf());
-    let folder = whole.parent().and_then(|p| p.file_name()).and_then(|f| f.to_str()).and_then(Kind::named);
+    let folder =
+        whole.parent().and_then(|p| p.file_name()).and_then(|f| f.to_str()).and_then(Kind::named);
     match kind.or(folder) {
         Some(kind) => siconos::read(&bytes, kind, &name),
         None => siconos::read_any(&bytes, &name).map_err(|error| match error {

@@ -34,10 +34,14 @@ impl Loaded {
         let solver = over.solver.clone().or_else(|| run.solver.as_ref().map(|s| s.value.clone()));
         if let Some(name) = solver {
             let names = Method::ALL.iter().map(|m| m.name());
-            settings.solver = Method::named(&name).ok_or_else(|| match nearest(&name, names.clone()) {
-                Some(best) => format!("there is no solver `{name}`: did you mean `{best}`?"),
-                None => format!("there is no solver `{name}`: wanted one of {}", names.collect::<Vec<_>>().join(", ")),
-            })?;
+            settings.solver =
+                Method::named(&name).ok_or_else(|| match nearest(&name, names.clone()) {
+                    Some(best) => format!("there is no solver `{name}`: did you mean `{best}`?"),
+                    None => format!(
+                        "there is no solver `{name}`: wanted one of {}",
+                        names.collect::<Vec<_>>().join(", ")
+                    ),
+                })?;
         }
         settings.scheme.friction = match (over.friction, run.law) {
             (Some(friction), _) => friction,
@@ -77,7 +81,10 @@ impl Loaded {
             settings.contact_margin = contact.prediction.map_or(settings.contact_margin, |x| x.si);
             settings.scheme.max_depenetration_velocity =
                 contact.recovery_speed.map_or(settings.scheme.max_depenetration_velocity, |x| x.si);
-            settings.scheme.treatment = contact.penalty.as_ref().map_or(Treatment::Rigid, |p| Treatment::Penalty(p.springs()));
+            settings.scheme.treatment = contact
+                .penalty
+                .as_ref()
+                .map_or(Treatment::Rigid, |p| Treatment::Penalty(p.springs()));
             settings.scheme.impacts = match contact.impacts {
                 Some(format::Impacts::Sequence) => Impacts::Sequence,
                 Some(format::Impacts::Simultaneous) | None => Impacts::Simultaneous,
@@ -85,7 +92,8 @@ impl Loaded {
             if contact.rigid.is_some_and(|rigid| rigid) {
                 settings.scheme.load_sharing = 0.0;
             }
-            settings.scheme.restitution_threshold = contact.rebound_speed.map_or(settings.scheme.restitution_threshold, |x| x.si);
+            settings.scheme.restitution_threshold =
+                contact.rebound_speed.map_or(settings.scheme.restitution_threshold, |x| x.si);
         }
         settings.fault().map_or(Ok(settings), Err)
     }
@@ -99,7 +107,8 @@ impl Loaded {
     /// | fast | 1e-2 | 1e-1 of it, at least 1e-6 m/s | reported |
     /// | `tolerance` alone | as given | its root of it, at least 1e-6 m/s (from 1e-8 on) | its root |
     ///
-    /// Energies are squares of velocities. A tolerance below 1e-8 tightens the velocity by its root as well.
+    /// Energies are squares of velocities. A tolerance below 1e-8 tightens the velocity by its root
+    /// as well.
     fn tolerance(&self, over: Option<format::Preset>) -> Tolerance {
         let run = &self.run;
         let given = if over.is_some() { None } else { run.tolerance.map(|t| t.si) };
@@ -122,8 +131,8 @@ impl Loaded {
         tolerance
     }
 
-    /// The speed that velocities are compared with, m/s: what gravity gives a body in a step; without gravity the slowest
-    /// speed that a body, a belt or a motor of the scene begins with.
+    /// The speed that velocities are compared with, m/s: what gravity gives a body in a step;
+    /// without gravity the slowest speed that a body, a belt or a motor of the scene begins with.
     fn own_speed(&self) -> f64 {
         let fall = self.scene.gravity.length() * self.dt;
         if fall > 0.0 {
@@ -132,10 +141,16 @@ impl Loaded {
         let bodies = self.scene.bodies.iter().map(|body| body.velocity.length());
         let belts = self.scene.surface_materials.iter().map(|surface| surface.belt.length());
         let rates = self.scene.motors.iter().map(|motor| match &motor.drive {
-            Drive::Speed(f) | Drive::LimitedSpeed { speed: f, .. } | Drive::SpeedServo { speed: f, .. } => f.value(0.0).abs(),
+            Drive::Speed(f)
+            | Drive::LimitedSpeed { speed: f, .. }
+            | Drive::SpeedServo { speed: f, .. } => f.value(0.0).abs(),
             _ => 0.0,
         });
-        let slowest = bodies.chain(belts).chain(rates).filter(|s| *s > 0.0 && s.is_finite()).fold(f64::INFINITY, f64::min);
+        let slowest = bodies
+            .chain(belts)
+            .chain(rates)
+            .filter(|s| *s > 0.0 && s.is_finite())
+            .fold(f64::INFINITY, f64::min);
         if slowest.is_finite() { slowest } else { 0.0 }
     }
 
@@ -144,7 +159,9 @@ impl Loaded {
         let run = &self.run;
         let tolerance = run.tolerance.map_or(1e-9, |t| t.si);
         let method = match run.method {
-            Some(format::RungeKutta::DormandPrince) => mechanism::Method::DormandPrince { tolerance },
+            Some(format::RungeKutta::DormandPrince) => {
+                mechanism::Method::DormandPrince { tolerance }
+            }
             _ => mechanism::Method::Classical,
         };
         mechanism::Settings { method, stabilised: run.stabilised != Some(false), planar: true }

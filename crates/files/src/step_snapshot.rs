@@ -6,7 +6,8 @@
 //!  "verdict": {…}, "hash": "…", "problem": {… with names, warm start as "guess", answer as "solution"}}
 //! ```
 //!
-//! `hash` is that of the numbers of the problem and its warm start: a snapshot that was tampered with, or lost digits on the way, says so.
+//! `hash` is that of the numbers of the problem and its warm start: a snapshot that was tampered
+//! with, or lost digits on the way, says so.
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value as Json;
@@ -73,10 +74,18 @@ impl WorstSteps {
     }
 
     /// Writes a step into `folder` if it is to be kept; one that is displaced is removed.
-    pub fn add(&mut self, k: u64, scene: &Scene, (stepper, verdict): (&Stepper, &Verdict), folder: &Path) -> std::io::Result<()> {
-        let error = if verdict.error.relative().is_finite() { verdict.error.relative() } else { f64::MAX };
-        let enters =
-            self.worst > 0 && verdict.rows > 0 && (self.kept.len() < self.worst || self.kept.last().is_some_and(|(e, _)| error > *e));
+    pub fn add(
+        &mut self,
+        k: u64,
+        scene: &Scene,
+        (stepper, verdict): (&Stepper, &Verdict),
+        folder: &Path,
+    ) -> std::io::Result<()> {
+        let error =
+            if verdict.error.relative().is_finite() { verdict.error.relative() } else { f64::MAX };
+        let enters = self.worst > 0
+            && verdict.rows > 0
+            && (self.kept.len() < self.worst || self.kept.last().is_some_and(|(e, _)| error > *e));
         if !enters && !self.steps.contains(&k) {
             return Ok(());
         }
@@ -112,7 +121,8 @@ fn snapshot(k: u64, scene: &Scene, stepper: &Stepper, verdict: &Verdict) -> Stri
         work: stop.work,
     };
     let hash = hash(&problem, stepper.guess());
-    let text = json::write(&Input::Problem(problem), Some(stepper.solution()), Some(stepper.guess()));
+    let text =
+        json::write(&Input::Problem(problem), Some(stepper.solution()), Some(stepper.guess()));
     let snapshot = StepSnapshot {
         format: FORMAT.into(),
         version: VERSION,
@@ -130,9 +140,19 @@ fn snapshot(k: u64, scene: &Scene, stepper: &Stepper, verdict: &Verdict) -> Stri
 
 /// FNV-1a over the bits of every number.
 fn hash(problem: &Problem, guess: &Solution) -> String {
-    let lists = [&problem.H.values, &problem.k, &problem.J.values, &problem.E, &problem.w, &guess.v, &guess.r];
+    let lists = [
+        &problem.H.values,
+        &problem.k,
+        &problem.J.values,
+        &problem.E,
+        &problem.w,
+        &guess.v,
+        &guess.r,
+    ];
     let all = lists.into_iter().flatten();
-    let hash = all.fold(0xcbf2_9ce4_8422_2325u64, |h, x| (h ^ x.to_bits()).wrapping_mul(0x0000_0100_0000_01b3).rotate_left(17));
+    let hash = all.fold(0xcbf2_9ce4_8422_2325u64, |h, x| {
+        (h ^ x.to_bits()).wrapping_mul(0x0000_0100_0000_01b3).rotate_left(17)
+    });
     format!("{hash:016x}")
 }
 
@@ -146,8 +166,9 @@ pub fn read(bytes: &[u8]) -> Option<Result<(StepSnapshot, Stored), FileError>> {
 }
 
 fn unpack(value: Json) -> Result<(StepSnapshot, Stored), FileError> {
-    let snapshot: StepSnapshot =
-        serde_json::from_value(value).map_err(|e| FileError::unexpected("the step snapshot", format!("'{e}'"), "a whole snapshot"))?;
+    let snapshot: StepSnapshot = serde_json::from_value(value).map_err(|e| {
+        FileError::unexpected("the step snapshot", format!("'{e}'"), "a whole snapshot")
+    })?;
     if snapshot.version != VERSION {
         return Err(FileError::unexpected("version", snapshot.version, VERSION));
     }
@@ -155,7 +176,11 @@ fn unpack(value: Json) -> Result<(StepSnapshot, Stored), FileError> {
     if let (Input::Problem(problem), Some(guess)) = (&stored.input, &stored.guess) {
         let found = hash(problem, guess);
         if found != snapshot.hash {
-            return Err(FileError::unexpected("hash", found, format!("{}: the snapshot was changed after it was written", snapshot.hash)));
+            return Err(FileError::unexpected(
+                "hash",
+                found,
+                format!("{}: the snapshot was changed after it was written", snapshot.hash),
+            ));
         }
     }
     Ok((snapshot, stored))

@@ -1,8 +1,9 @@
 //! Triangle meshes in files: STL (binary and text), OBJ, Collada and glTF.
 //!
-//! Read here and not by a crate: formats of a few lines each, numbers kept as written, and messages that name the line.
-//! Vertices are welded where their coordinates are the same, so that a closed surface is known as closed. Polygons are cut into
-//! fans; everything but corners and faces is left aside. Triangles without area are dropped and counted.
+//! Read here and not by a crate: formats of a few lines each, numbers kept as written, and messages
+//! that name the line. Vertices are welded where their coordinates are the same, so that a closed
+//! surface is known as closed. Polygons are cut into fans; everything but corners and faces is left
+//! aside. Triangles without area are dropped and counted.
 
 pub mod collada;
 pub mod gltf;
@@ -23,8 +24,9 @@ pub struct Mesh {
 }
 
 impl Mesh {
-    /// Points whose convex hull is that of the mesh, to within about half a percent of its size: all of a small mesh, the farthest
-    /// ones in directions spread evenly over the sphere of a large one.
+    /// Points whose convex hull is that of the mesh, to within about half a percent of its size:
+    /// all of a small mesh, the farthest ones in directions spread evenly over the sphere of a
+    /// large one.
     pub fn extremes(&self) -> Vec<DVec3> {
         const DIRECTIONS: usize = 320;
         if self.vertices.len() <= DIRECTIONS {
@@ -50,7 +52,8 @@ impl Mesh {
 
 /// Reads a mesh; a complaint says what was found and what was wanted.
 pub fn read(path: &Path) -> Result<Mesh, String> {
-    let bytes = crate::bounded::bytes(path, crate::bounded::MESH).map_err(|e| format!("cannot be read: {e}"))?;
+    let bytes = crate::bounded::bytes(path, crate::bounded::MESH)
+        .map_err(|e| format!("cannot be read: {e}"))?;
     parse(&bytes, &path.extension().unwrap_or_default().to_string_lossy().to_lowercase())
 }
 
@@ -67,7 +70,9 @@ pub fn parse(bytes: &[u8], ending: &str) -> Result<Mesh, String> {
             let mut welder = Welder::default();
             gltf::read(bytes, &mut welder).map(|()| welder.mesh)
         }
-        other => Err(format!("ends in .{other}, wanted .stl, .obj, .dae, .glb or .gltf (convert it with a mesh tool)")),
+        other => Err(format!(
+            "ends in .{other}, wanted .stl, .obj, .dae, .glb or .gltf (convert it with a mesh tool)"
+        )),
     }?;
     if mesh.triangles.is_empty() {
         return Err("has no triangles".into());
@@ -96,7 +101,8 @@ impl Welder {
     fn triangle(&mut self, corners: [DVec3; 3]) {
         let [x, y, z] = corners;
         let longest = (y - x).length().max((z - y).length()).max((x - z).length());
-        // The measure of the engine's meshes, with a little to spare for scales that differ along the axes.
+        // The measure of the engine's meshes, with a little to spare for scales that differ along
+        // the axes.
         if !((y - x).cross(z - x).length() > 1e-11 * longest * longest) {
             self.mesh.dropped += 1;
             return;
@@ -116,7 +122,9 @@ impl Welder {
 
 fn stl(bytes: &[u8]) -> Result<Mesh, String> {
     // A binary file says its size; many of them begin with `solid` as well.
-    if let Some(count) = bytes.get(80..84).map(|b| u32::from_le_bytes([b[0], b[1], b[2], b[3]]) as usize) {
+    if let Some(count) =
+        bytes.get(80..84).map(|b| u32::from_le_bytes([b[0], b[1], b[2], b[3]]) as usize)
+    {
         if Some(bytes.len()) == count.checked_mul(50).and_then(|n| n.checked_add(84)) {
             return binary_stl(&bytes[84..]);
         }
@@ -134,7 +142,9 @@ fn stl(bytes: &[u8]) -> Result<Mesh, String> {
 fn binary_stl(records: &[u8]) -> Result<Mesh, String> {
     let mut welder = Welder::default();
     for (i, record) in records.chunks_exact(50).enumerate() {
-        let number = |k: usize| f64::from(f32::from_le_bytes([record[k], record[k + 1], record[k + 2], record[k + 3]]));
+        let number = |k: usize| {
+            f64::from(f32::from_le_bytes([record[k], record[k + 1], record[k + 2], record[k + 3]]))
+        };
         let corner = |k: usize| DVec3::new(number(k), number(k + 4), number(k + 8));
         let corners = [corner(12), corner(24), corner(36)];
         if corners.iter().any(|c| !c.is_finite()) {
@@ -153,7 +163,13 @@ fn text_stl(text: &str) -> Result<Mesh, String> {
         match words.next() {
             Some("vertex") => corners.push(point(words, n)?),
             Some("endfacet") => {
-                let [a, b, c] = corners[..] else { return Err(format!("line {}: a facet of {} corners, wanted 3", n + 1, corners.len())) };
+                let [a, b, c] = corners[..] else {
+                    return Err(format!(
+                        "line {}: a facet of {} corners, wanted 3",
+                        n + 1,
+                        corners.len()
+                    ));
+                };
                 welder.triangle([a, b, c]);
                 corners.clear();
             }
@@ -172,7 +188,8 @@ fn text_stl(text: &str) -> Result<Mesh, String> {
 
 fn point<'a>(words: impl Iterator<Item = &'a str>, line: usize) -> Result<DVec3, String> {
     let words: Vec<&str> = words.take(3).collect();
-    let numbers: Vec<f64> = words.iter().filter_map(|w| w.parse().ok()).filter(|x: &f64| x.is_finite()).collect();
+    let numbers: Vec<f64> =
+        words.iter().filter_map(|w| w.parse().ok()).filter(|x: &f64| x.is_finite()).collect();
     if numbers.len() == 3 {
         Ok(DVec3::from_slice(&numbers))
     } else {
@@ -188,7 +205,8 @@ fn obj(text: &str) -> Result<Mesh, String> {
         match words.next() {
             Some("v") => points.push(point(words, n)?),
             Some("f") => {
-                let corners: Vec<DVec3> = words.map(|word| corner(word, &points, n)).collect::<Result<_, _>>()?;
+                let corners: Vec<DVec3> =
+                    words.map(|word| corner(word, &points, n)).collect::<Result<_, _>>()?;
                 welder.polygon(&corners);
             }
             _ => {}
@@ -202,14 +220,21 @@ fn corner(word: &str, points: &[DVec3], line: usize) -> Result<DVec3, String> {
     let number: Option<i64> = word.split('/').next().and_then(|w| w.parse().ok());
     let place = number.map(|i| if i < 0 { points.len() as i64 + i } else { i - 1 });
     let found = place.and_then(|i| usize::try_from(i).ok()).and_then(|i| points.get(i));
-    found.copied().ok_or_else(|| format!("line {}: the face names the corner `{word}`, but there are {} so far", line + 1, points.len()))
+    found.copied().ok_or_else(|| {
+        format!(
+            "line {}: the face names the corner `{word}`, but there are {} so far",
+            line + 1,
+            points.len()
+        )
+    })
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    const TETRAHEDRON: &str = "v 0 0 0\nv 1 0 0\nv 0 1 0\nv 0 0 1\nf 1 3 2\nf 1/1 2/2 4/3\nf 2//1 3//1 4//1\nf -4 -1 -2\n";
+    const TETRAHEDRON: &str = "v 0 0 0\nv 1 0 0\nv 0 1 0\nv 0 0 1\nf 1 3 2\nf 1/1 2/2 4/3\nf 2//1 \
+        3//1 4//1\nf -4 -1 -2\n";
 
     /// The same tetrahedron as a binary STL.
     fn binary(mesh: &Mesh) -> Vec<u8> {
@@ -218,7 +243,10 @@ mod tests {
         for triangle in &mesh.triangles {
             bytes.extend([0; 12]);
             for corner in triangle {
-                mesh.vertices[*corner as usize].to_array().iter().for_each(|x| bytes.extend((*x as f32).to_le_bytes()));
+                mesh.vertices[*corner as usize]
+                    .to_array()
+                    .iter()
+                    .for_each(|x| bytes.extend((*x as f32).to_le_bytes()));
             }
             bytes.extend([0; 2]);
         }
@@ -235,16 +263,22 @@ mod tests {
         for triangle in &mesh.triangles {
             text += "facet normal 0 0 0\nouter loop\n";
             triangle.iter().for_each(|c| {
-                text +=
-                    &format!("vertex {} {} {}\n", mesh.vertices[*c as usize].x, mesh.vertices[*c as usize].y, mesh.vertices[*c as usize].z)
+                text += &format!(
+                    "vertex {} {} {}\n",
+                    mesh.vertices[*c as usize].x,
+                    mesh.vertices[*c as usize].y,
+                    mesh.vertices[*c as usize].z
+                )
             });
             text += "endloop\nendfacet\n";
         }
         assert_eq!(parse((text + "endsolid x\n").as_bytes(), "stl").unwrap(), again);
-        let volume = signorini_mechanics::geometry::Volume::of(&signorini_mechanics::geometry::Shape::Mesh {
-            vertices: mesh.vertices,
-            triangles: mesh.triangles,
-        })
+        let volume = signorini_mechanics::geometry::Volume::of(
+            &signorini_mechanics::geometry::Shape::Mesh {
+                vertices: mesh.vertices,
+                triangles: mesh.triangles,
+            },
+        )
         .unwrap();
         // A handful of roundings.
         assert!((volume.volume - 1.0 / 6.0).abs() < 1e-15);
@@ -252,8 +286,10 @@ mod tests {
 
     #[test]
     fn collada_puts_geometries_where_nodes_are_in_metres() {
-        // A triangle and a quadrilateral, in centimetres, twice as large, 3 cm up, turned by a right angle about z.
-        let text = r##"<COLLADA xmlns="http://www.collada.org/2005/11/COLLADASchema"><asset><unit meter="0.01"/></asset>
+        // A triangle and a quadrilateral, in centimetres, twice as large, 3 cm up, turned by a
+        // right angle about z.
+        let text = r##"<COLLADA xmlns="http://www.collada.org/2005/11/COLLADASchema"><asset><unit \
+            meter="0.01"/></asset>
             <library_geometries><geometry id="g"><mesh>
               <source id="s"><float_array id="f" count="12">0 0 0 1 0 0 1 1 0 0 1 0</float_array>
                 <technique_common><accessor source="#f" stride="3"/></technique_common></source>
@@ -266,8 +302,13 @@ mod tests {
               <node><scale>2 2 2</scale><instance_geometry url="#g"/></node></node></visual_scene></library_visual_scenes></COLLADA>"##;
         let mesh = parse(text.as_bytes(), "dae").unwrap();
         assert_eq!((mesh.triangles.len(), mesh.dropped), (3, 1));
-        let wanted = [[0.0, 0.0, 0.03], [0.0, 0.02, 0.03], [-0.02, 0.02, 0.03], [-0.02, 0.0, 0.03]].map(DVec3::from_array);
-        assert!(mesh.vertices.iter().zip(wanted).all(|(v, w)| v.distance(w) < 1e-15), "{:?}", mesh.vertices);
+        let wanted = [[0.0, 0.0, 0.03], [0.0, 0.02, 0.03], [-0.02, 0.02, 0.03], [-0.02, 0.0, 0.03]]
+            .map(DVec3::from_array);
+        assert!(
+            mesh.vertices.iter().zip(wanted).all(|(v, w)| v.distance(w) < 1e-15),
+            "{:?}",
+            mesh.vertices
+        );
     }
 
     #[test]
@@ -275,7 +316,10 @@ mod tests {
         let mut mesh = Mesh::default();
         for i in 0..200 {
             for j in 0..100 {
-                let (a, b) = (i as f64 * 0.01 * std::f64::consts::PI, (j as f64 + 0.5) * 0.01 * std::f64::consts::PI);
+                let (a, b) = (
+                    i as f64 * 0.01 * std::f64::consts::PI,
+                    (j as f64 + 0.5) * 0.01 * std::f64::consts::PI,
+                );
                 mesh.vertices.push(DVec3::new(a.cos() * b.sin(), a.sin() * b.sin(), b.cos()));
             }
         }
@@ -292,7 +336,11 @@ mod tests {
     fn a_broken_mesh_says_why() {
         for (bytes, ending, says) in [
             (&b"v 0 0\n"[..], "obj", "line 1: found `0 0`, wanted three numbers"),
-            (b"v 0 0 0\nf 1 2 3\n", "obj", "line 2: the face names the corner `2`, but there are 1 so far"),
+            (
+                b"v 0 0 0\nf 1 2 3\n",
+                "obj",
+                "line 2: the face names the corner `2`, but there are 1 so far",
+            ),
             (b"solid\nvertex 1 2 3\nendfacet\n", "stl", "line 3: a facet of 1 corners, wanted 3"),
             (b"solid\nhello\n", "stl", "line 2: found `hello`"),
             (b"", "obj", "has no triangles"),

@@ -14,7 +14,8 @@ use signorini_solve::solve::{Method, StoppingCriteria};
 /// Boxes and balls around `at`, on a floor of friction `mu`.
 fn add_heap(scene: &mut Scene, name: &str, center: DVec3) {
     for i in 0..4 {
-        let at = center + DVec3::new(0.21 * (i % 2) as f64, 0.03 * i as f64, 0.12 + 0.21 * (i / 2) as f64);
+        let at = center
+            + DVec3::new(0.21 * (i % 2) as f64, 0.03 * i as f64, 0.12 + 0.21 * (i / 2) as f64);
         cuboid(scene, &format!("{name} box {i}"), 1.0 + i as f64, DVec3::splat(0.2), at);
         ball(scene, &format!("{name} ball {i}"), 2.0, 0.08, at + DVec3::new(0.05, 0.02, 0.45));
     }
@@ -25,12 +26,18 @@ fn heap(mu: f64) -> Scene {
     let mut scene = floor("heap", mu, 0.1);
     add_heap(&mut scene, "first", DVec3::ZERO);
     let bob = cuboid(&mut scene, "bob", 3.0, DVec3::splat(0.1), DVec3::new(-0.5, 0.0, 1.0));
-    scene.add_joint("pivot", JointKind::Revolute, (BodyId::GROUND, bob), frame(DVec3::new(-1.0, 0.0, 1.0), DVec3::Y));
+    scene.add_joint(
+        "pivot",
+        JointKind::Revolute,
+        (BodyId::GROUND, bob),
+        frame(DVec3::new(-1.0, 0.0, 1.0), DVec3::Y),
+    );
     scene
 }
 
-/// A scene that takes every parallel path: more than 512 pairs of shapes (portions of collision), one island of more than 2500 contacts
-/// (two subdomains of the sweeps, with an interface), another one of more than 500 (one subdomain), more than 256 elements of a mesh.
+/// A scene that takes every parallel path: more than 512 pairs of shapes (portions of collision),
+/// one island of more than 2500 contacts (two subdomains of the sweeps, with an interface), another
+/// one of more than 500 (one subdomain), more than 256 elements of a mesh.
 fn large() -> Scene {
     let mut scene = floor("large", 0.4, 0.0);
     let mut pile = |name: &str, at: DVec3, [nx, ny, nz]: [usize; 3]| {
@@ -38,9 +45,17 @@ fn large() -> Scene {
             let (x, y, z) = (i % nx, i / nx % ny, i / (nx * ny));
             // Half a box aside in every second layer, so that the layers hold together.
             let aside = 0.1 * (z % 2) as f64;
-            let place = at + DVec3::new(0.2 * x as f64 + aside, 0.2 * y as f64 + aside, 0.1 + 0.2 * z as f64);
-            let id = cuboid(&mut scene, &format!("{name} {i}"), 1.0 + 0.1 * (i % 7) as f64, DVec3::splat(0.2), place);
-            scene.bodies[id.index()].velocity = 0.05 * DVec3::new((i as f64).sin(), (2.0 * i as f64).cos(), 0.0);
+            let place = at
+                + DVec3::new(0.2 * x as f64 + aside, 0.2 * y as f64 + aside, 0.1 + 0.2 * z as f64);
+            let id = cuboid(
+                &mut scene,
+                &format!("{name} {i}"),
+                1.0 + 0.1 * (i % 7) as f64,
+                DVec3::splat(0.2),
+                place,
+            );
+            scene.bodies[id.index()].velocity =
+                0.05 * DVec3::new((i as f64).sin(), (2.0 * i as f64).cos(), 0.0);
         }
     };
     pile("tall", DVec3::ZERO, [7, 7, 4]);
@@ -53,7 +68,12 @@ fn large() -> Scene {
 }
 
 /// Steps of a scene on so many threads; the state and the contact blocks of the last step.
-fn on_threads(threads: usize, scene: &Scene, settings: &Settings, steps: usize) -> (State, usize, Vec<Method>) {
+fn on_threads(
+    threads: usize,
+    scene: &Scene,
+    settings: &Settings,
+    steps: usize,
+) -> (State, usize, Vec<Method>) {
     let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
     pool.install(|| {
         let mut stepper = Stepper::new(scene, settings.clone()).unwrap();
@@ -61,7 +81,13 @@ fn on_threads(threads: usize, scene: &Scene, settings: &Settings, steps: usize) 
         for _ in 0..steps {
             stepper.step(scene, &mut state).unwrap();
         }
-        let contacts = stepper.assembly().problem.laws.iter().filter(|law| matches!(law, Law::Coulomb { .. })).count();
+        let contacts = stepper
+            .assembly()
+            .problem
+            .laws
+            .iter()
+            .filter(|law| matches!(law, Law::Coulomb { .. }))
+            .count();
         (state, contacts, stepper.methods().iter().filter_map(|(method, _)| *method).collect())
     })
 }
@@ -74,7 +100,10 @@ fn any_number_of_threads_gives_the_same_bits() {
     settings.stop.work = Some(60);
     let (one, contacts, methods) = on_threads(1, &scene, &settings, 4);
     let elements: usize = scene.softs.iter().map(|soft| soft.mesh.elements.len()).sum();
-    assert!(contacts > 3000 && elements > 256 && methods.contains(&Method::Psor), "{contacts} contacts, {elements} elements, {methods:?}");
+    assert!(
+        contacts > 3000 && elements > 256 && methods.contains(&Method::Psor),
+        "{contacts} contacts, {elements} elements, {methods:?}"
+    );
     for threads in [2, 4] {
         let (state, ..) = on_threads(threads, &scene, &settings, 4);
         assert!(one == state, "{threads} threads: other bits");
@@ -102,39 +131,67 @@ fn an_island_does_not_know_of_the_others() {
     let settings = Settings::with_time_step(2e-3);
     let (one, two) = (run(&alone, settings.clone(), 60), run(&both, settings, 60));
     for body in (0..alone.bodies.len()).map(|i| alone.body_named(&alone.bodies[i].name).unwrap()) {
-        assert_eq!(one.state.pose(body), two.state.pose(body), "{}", alone.bodies[body.index()].name);
+        assert_eq!(
+            one.state.pose(body),
+            two.state.pose(body),
+            "{}",
+            alone.bodies[body.index()].name
+        );
     }
 }
 
-/// `auto` cuts a problem into islands, the other methods solve it as a whole: with and without islands the motion is the same, and so it
-/// is by every method that treats the laws of the scene.
+/// `auto` cuts a problem into islands, the other methods solve it as a whole: with and without
+/// islands the motion is the same, and so it is by every method that treats the laws of the scene.
 #[test]
 fn methods_agree_on_the_motion_with_and_without_islands() {
     let tolerance = Tolerance { relative: 1e-14, velocity: 1e-9, bound: None };
-    let stop = |work: Option<u64>| StoppingCriteria { tolerance, work, ..StoppingCriteria::default() };
+    let stop =
+        |work: Option<u64>| StoppingCriteria { tolerance, work, ..StoppingCriteria::default() };
     // Perfectly rigid: sweeps reach nine digits of it, of contacts that yield by less only seven.
     let rigid = Scheme { load_sharing: 0.0, ..Scheme::default() };
     let mut mechanism = Scene::new("pendulums");
     for i in 0..3 {
         let at = DVec3::new(2.0 * i as f64, 0.0, 1.0);
         let bob = cuboid(&mut mechanism, &format!("bob {i}"), 3.0, DVec3::splat(0.1), at);
-        mechanism.add_joint(format!("pivot {i}"), JointKind::Revolute, (BodyId::GROUND, bob), frame(at - 0.5 * DVec3::X, DVec3::Y));
+        mechanism.add_joint(
+            format!("pivot {i}"),
+            JointKind::Revolute,
+            (BodyId::GROUND, bob),
+            frame(at - 0.5 * DVec3::X, DVec3::Y),
+        );
     }
     let mut seen = Vec::new();
-    // Without friction boxes and balls, with friction as well; `direct` treats joints alone, `pivot` makes pyramids of cones.
-    for (scene, left_out) in
-        [(mechanism, &[][..]), (heap(0.0), &[Method::Direct][..]), (heap(0.4), &[Method::Direct, Method::Pivot, Method::InteriorPoint][..])]
-    {
-        let reference = run(&scene, Settings { stop: stop(None), scheme: rigid, ..Settings::with_time_step(2e-3) }, 60).state;
+    // Without friction boxes and balls, with friction as well; `direct` treats joints alone,
+    // `pivot` makes pyramids of cones.
+    for (scene, left_out) in [
+        (mechanism, &[][..]),
+        (heap(0.0), &[Method::Direct][..]),
+        (heap(0.4), &[Method::Direct, Method::Pivot, Method::InteriorPoint][..]),
+    ] {
+        let reference = run(
+            &scene,
+            Settings { stop: stop(None), scheme: rigid, ..Settings::with_time_step(2e-3) },
+            60,
+        )
+        .state;
         for &method in Method::ALL.iter().filter(|method| !left_out.contains(method)) {
             // Sweeps need more than their default budget for nine digits.
-            let settings = Settings { solver: method, stop: stop(Some(200_000)), scheme: rigid, ..Settings::with_time_step(2e-3) };
+            let settings = Settings {
+                solver: method,
+                stop: stop(Some(200_000)),
+                scheme: rigid,
+                ..Settings::with_time_step(2e-3)
+            };
             let state = run(&scene, settings, 60).state;
-            let apart = reference.q.iter().zip(&state.q).fold(0.0f64, |m, (a, b)| (a - b).abs().max(m));
+            let apart =
+                reference.q.iter().zip(&state.q).fold(0.0f64, |m, (a, b)| (a - b).abs().max(m));
             // 60 steps with velocities to 1e-9 m/s; impacts may multiply it by some hundred.
             assert!(apart < 1e-7, "{} on {}: {apart:.1e} m", method.name(), scene.name);
             seen.push(method);
         }
     }
-    assert!(Method::ALL.iter().all(|method| seen.contains(method)), "every method took part in some scene");
+    assert!(
+        Method::ALL.iter().all(|method| seen.contains(method)),
+        "every method took part in some scene"
+    );
 }

@@ -1,5 +1,6 @@
-//! After warm-up a step allocates nothing: free bodies, springs, mechanisms, and piles small and large. What warms up is the room for so many
-//! bodies, contacts and joints, and the analysis of a pattern of contacts that was not met before.
+//! After warm-up a step allocates nothing: free bodies, springs, mechanisms, and piles small and
+//! large. What warms up is the room for so many bodies, contacts and joints, and the analysis of a
+//! pattern of contacts that was not met before.
 #![allow(unsafe_code)]
 
 mod common;
@@ -51,8 +52,19 @@ fn a_step_of_free_bodies_and_springs_allocates_nothing() {
     let mut scene = Scene::new("springs");
     let mut last = BodyId::GROUND;
     for i in 0..6 {
-        let id = scene.add_body(Body::rigid(format!("mass {i}"), Mass::cuboid(1.0, DVec3::new(0.1, 0.2, 0.3))).at(DVec3::X * i as f64));
-        let spring = Spring { a: last, b: id, point_a: DVec3::ZERO, point_b: DVec3::Y * 0.1, length: 0.5, stiffness: 100.0, damping: 1.0 };
+        let id = scene.add_body(
+            Body::rigid(format!("mass {i}"), Mass::cuboid(1.0, DVec3::new(0.1, 0.2, 0.3)))
+                .at(DVec3::X * i as f64),
+        );
+        let spring = Spring {
+            a: last,
+            b: id,
+            point_a: DVec3::ZERO,
+            point_b: DVec3::Y * 0.1,
+            length: 0.5,
+            stiffness: 100.0,
+            damping: 1.0,
+        };
         scene.add_force(format!("spring {i}"), ForceKind::Spring(spring));
         last = id;
     }
@@ -73,11 +85,18 @@ fn a_step_of_free_bodies_and_springs_allocates_nothing() {
 fn finding_contacts_and_assembling_allocates_nothing() {
     let mut scene = floor("boxes", 0.5, 0.0);
     for i in 0..20 {
-        cuboid(&mut scene, &format!("box {i}"), 1.0, DVec3::splat(0.2), DVec3::new(0.2 * (i % 5) as f64, 0.0, 0.1 + 0.2 * (i / 5) as f64));
+        cuboid(
+            &mut scene,
+            &format!("box {i}"),
+            1.0,
+            DVec3::splat(0.2),
+            DVec3::new(0.2 * (i % 5) as f64, 0.0, 0.1 + 0.2 * (i / 5) as f64),
+        );
     }
     let layout = Layout::of(&scene);
     let mut world = World::new(&scene.colliders).unwrap();
-    let (mut now, mut contacts, mut assembly) = (StepInput::default(), Vec::new(), Assembly::new(&scene, &layout));
+    let (mut now, mut contacts, mut assembly) =
+        (StepInput::default(), Vec::new(), Assembly::new(&scene, &layout));
     let state = State::initial(&scene);
     // On a thread of the pool: handing work to a pool from outside allocates now and then.
     let pool = rayon::ThreadPoolBuilder::new().num_threads(1).build().unwrap();
@@ -86,7 +105,9 @@ fn finding_contacts_and_assembling_allocates_nothing() {
         for round in 0..20 {
             now.set(&scene, &layout, &state, 1e-3);
             let collide = allocations(|| world.collide(&now.poses, 1e-3, &mut contacts));
-            let assemble = allocations(|| assembly.assemble(&scene, &layout, &now, &Scheme::default(), &contacts));
+            let assemble = allocations(|| {
+                assembly.assemble(&scene, &layout, &now, &Scheme::default(), &contacts)
+            });
             if round >= 10 {
                 counts = (counts.0 + collide, counts.1 + assemble);
             }
@@ -101,11 +122,17 @@ fn finding_contacts_and_assembling_allocates_nothing() {
 fn a_second_solve_allocates_nothing() {
     let pool = rayon::ThreadPoolBuilder::new().num_threads(1).build().unwrap();
     let mut seen = [0; 5];
-    for ProblemWithSolution { problem, .. } in test_problems::all().into_iter().filter(|known| !known.problem.laws.is_empty()) {
+    for ProblemWithSolution { problem, .. } in
+        test_problems::all().into_iter().filter(|known| !known.problem.laws.is_empty())
+    {
         let laws = &problem.laws;
         let joints = laws.iter().all(|law| *law == Law::Equality);
         let smooth = laws.iter().all(|law| law.friction().is_none());
-        for (m, method) in [Method::Psor, Method::Newton, Method::InteriorPoint, Method::Pivot, Method::Direct].into_iter().enumerate() {
+        for (m, method) in
+            [Method::Psor, Method::Newton, Method::InteriorPoint, Method::Pivot, Method::Direct]
+                .into_iter()
+                .enumerate()
+        {
             // `pivot` makes pyramids of friction cones, in new memory.
             if (method == Method::Direct && !joints) || (method == Method::Pivot && !smooth) {
                 continue;
@@ -127,7 +154,10 @@ fn a_second_solve_allocates_nothing() {
             seen[m] += usize::from(converged);
         }
     }
-    assert!(seen[0] > 10 && seen[1] > 10 && seen[2] > 5 && seen[3] > 3 && seen[4] > 0, "solved by each method: {seen:?}");
+    assert!(
+        seen[0] > 10 && seen[1] > 10 && seen[2] > 5 && seen[3] > 3 && seen[4] > 0,
+        "solved by each method: {seen:?}"
+    );
 }
 
 /// Allocations of ten steps after `warm` ones; the methods that solved islands.
@@ -174,9 +204,17 @@ fn a_step_of_small_piles_and_mechanisms_allocates_nothing() {
         let middle = 0.5 * (corners[i] + corners[(i + 1) % 4]);
         let next = match i {
             3 => BodyId::GROUND,
-            _ => scene.add_body(Body::rigid(format!("bar {i}"), Mass::cuboid(1.0, DVec3::new(1.0, 0.1, 0.2))).at(middle)),
+            _ => scene.add_body(
+                Body::rigid(format!("bar {i}"), Mass::cuboid(1.0, DVec3::new(1.0, 0.1, 0.2)))
+                    .at(middle),
+            ),
         };
-        scene.add_joint(format!("hinge {i}"), JointKind::Revolute, (last, next), frame(corners[i], DVec3::Y));
+        scene.add_joint(
+            format!("hinge {i}"),
+            JointKind::Revolute,
+            (last, next),
+            frame(corners[i], DVec3::Y),
+        );
         last = next;
     }
     let (count, methods) = steps(&scene, 5);

@@ -1,5 +1,5 @@
-//! After warm-up a step on two threads allocates nothing, on either of them. A program of its own: allocations of all threads are counted,
-//! and no other test may run beside it.
+//! After warm-up a step on two threads allocates nothing, on either of them. A program of its own:
+//! allocations of all threads are counted, and no other test may run beside it.
 #![allow(unsafe_code)]
 
 mod common;
@@ -41,7 +41,8 @@ fn a_step_on_two_threads_allocates_nothing() {
     for i in 0..216 {
         let (x, y, z) = (i % 6, i / 6 % 6, i / 36);
         let aside = 0.1 * (z % 2) as f64;
-        let place = DVec3::new(0.2 * x as f64 + aside, 0.2 * y as f64 + aside, 0.1 + 0.2 * z as f64);
+        let place =
+            DVec3::new(0.2 * x as f64 + aside, 0.2 * y as f64 + aside, 0.1 + 0.2 * z as f64);
         cuboid(&mut scene, &format!("box {i}"), 1.0, DVec3::splat(0.2), place);
     }
     let mut settings = Settings::with_time_step(1e-3);

@@ -1,11 +1,14 @@
-//! What can be said of a scene without simulating it: freedoms, redundancy, closing loops, drivers, equilibrium, reactions.
+//! What can be said of a scene without simulating it: freedoms, redundancy, closing loops, drivers,
+//! equilibrium, reactions.
 
 mod common;
 
 use common::{cuboid, exact, floor};
 use glam::DVec3;
 use signorini_mechanics::analyse::mobility::Remedy;
-use signorini_mechanics::analyse::{Finding, Kinematics, Mechanism, Severity, equilibrium, examine, mobility, place, reactions};
+use signorini_mechanics::analyse::{
+    Finding, Kinematics, Mechanism, Severity, equilibrium, examine, mobility, place, reactions,
+};
 use signorini_mechanics::assemble::Source;
 use signorini_mechanics::geometry::Shape;
 use signorini_mechanics::scene::*;
@@ -15,10 +18,13 @@ use signorini_solve::math::pose::Pose;
 /// A rod of 1 kg between two points.
 fn rod(scene: &mut Scene, name: &str, (from, to): (DVec3, DVec3)) -> BodyId {
     let length = from.distance(to);
-    scene.add_body(Body::rigid(name, Mass::cuboid(1.0, DVec3::splat(0.6 * length))).at(0.5 * (from + to)))
+    scene.add_body(
+        Body::rigid(name, Mass::cuboid(1.0, DVec3::splat(0.6 * length))).at(0.5 * (from + to)),
+    )
 }
 
-/// Rods along a closed polygon, the last side being the ground; hinges at all corners with these axes.
+/// Rods along a closed polygon, the last side being the ground; hinges at all corners with these
+/// axes.
 fn polygon(name: &str, corners: &[DVec3], axes: &[DVec3]) -> Scene {
     let mut scene = Scene::new(name);
     let n = corners.len();
@@ -28,7 +34,12 @@ fn polygon(name: &str, corners: &[DVec3], axes: &[DVec3]) -> Scene {
     }
     bodies.push(BodyId::GROUND);
     for i in 0..n {
-        scene.add_joint(format!("hinge {i}"), JointKind::Revolute, (bodies[i], bodies[i + 1]), frame(corners[i], axes[i]));
+        scene.add_joint(
+            format!("hinge {i}"),
+            JointKind::Revolute,
+            (bodies[i], bodies[i + 1]),
+            frame(corners[i], axes[i]),
+        );
     }
     scene
 }
@@ -48,7 +59,12 @@ fn names(scene: &Scene, sources: &[Source]) -> Vec<String> {
 }
 
 fn four_bar() -> Scene {
-    let corners = [DVec3::ZERO, DVec3::new(0.1, 0.3, 0.0), DVec3::new(0.6, 0.5, 0.0), DVec3::new(0.7, 0.0, 0.0)];
+    let corners = [
+        DVec3::ZERO,
+        DVec3::new(0.1, 0.3, 0.0),
+        DVec3::new(0.6, 0.5, 0.0),
+        DVec3::new(0.7, 0.0, 0.0),
+    ];
     polygon("four-bar", &corners, &[DVec3::Z; 4])
 }
 
@@ -65,9 +81,13 @@ fn bricard() -> Scene {
 fn a_bricard_linkage_moves_although_the_count_of_joints_says_no() {
     let scene = bricard();
     let found = only(&scene);
-    // Grübler: 30 unknowns, 30 rows. The truth: one motion, one redundant row, in which all hinges take part.
+    // Grübler: 30 unknowns, 30 rows. The truth: one motion, one redundant row, in which all hinges
+    // take part.
     assert_eq!((found.rows, found.rank, found.freedoms, found.nearby), (30, 29, 1, Some(1)));
-    assert_eq!(names(&scene, &found.involved), ["hinge 0", "hinge 1", "hinge 2", "hinge 3", "hinge 4", "hinge 5"]);
+    assert_eq!(
+        names(&scene, &found.involved),
+        ["hinge 0", "hinge 1", "hinge 2", "hinge 3", "hinge 4", "hinge 5"]
+    );
     assert_eq!(found.redundant.iter().map(|r| r.count).sum::<usize>(), 1);
 }
 
@@ -88,9 +108,17 @@ fn a_planar_four_bar_of_hinges_has_three_redundant_rows_and_a_cure() {
 #[test]
 fn a_door_on_three_hinges_needs_one() {
     let mut scene = Scene::new("door");
-    let door = scene.add_body(Body::rigid("door", Mass::cuboid(20.0, DVec3::new(0.8, 0.04, 2.0))).at(DVec3::new(0.4, 0.0, 1.0)));
+    let door = scene.add_body(
+        Body::rigid("door", Mass::cuboid(20.0, DVec3::new(0.8, 0.04, 2.0)))
+            .at(DVec3::new(0.4, 0.0, 1.0)),
+    );
     for (i, z) in [0.2, 1.0, 1.8].into_iter().enumerate() {
-        scene.add_joint(format!("hinge {i}"), JointKind::Revolute, (BodyId::GROUND, door), frame(DVec3::Z * z, DVec3::Z));
+        scene.add_joint(
+            format!("hinge {i}"),
+            JointKind::Revolute,
+            (BodyId::GROUND, door),
+            frame(DVec3::Z * z, DVec3::Z),
+        );
     }
     let found = only(&scene);
     assert_eq!((found.rows, found.rank, found.freedoms), (15, 5, 1));
@@ -102,7 +130,10 @@ fn a_door_on_three_hinges_needs_one() {
     scene.joints[2].frame_a.position.x += 1e-5;
     scene.joints[2].frame_b.position.x += 1e-5;
     let (_, findings) = examine(&scene, 1e-3);
-    assert!(findings.iter().any(|f| f.kind == "nearly redundant" && f.subject.contains("hinge 2")), "{findings:#?}");
+    assert!(
+        findings.iter().any(|f| f.kind == "nearly redundant" && f.subject.contains("hinge 2")),
+        "{findings:#?}"
+    );
 }
 
 #[test]
@@ -113,7 +144,11 @@ fn drivers_that_contradict_each_other_are_named() {
     scene.add_motor("brake", JointId(3), Coordinate::Angle, Drive::Speed(Function::Constant(0.0)));
     let (_, findings) = examine(&scene, 1e-3);
     let conflict = findings.iter().find(|f| f.kind == "conflict").expect("a conflict");
-    assert!(conflict.severity == Severity::Error && conflict.subject.contains("motor drive") && conflict.subject.contains("motor brake"));
+    assert!(
+        conflict.severity == Severity::Error
+            && conflict.subject.contains("motor drive")
+            && conflict.subject.contains("motor brake")
+    );
 }
 
 #[test]
@@ -125,7 +160,9 @@ fn a_loop_that_is_open_closes_with_little_motion_or_is_named() {
     let found = place(&scene, &mut state, false);
     assert!(found.closed() && found.before > 5e-3, "{found:?}");
     // A displacement of 1.2 cm of one body is shared by three: none goes farther than that.
-    let far = (1..4u32).map(|i| state.pose(BodyId(i)).position.distance(before[i as usize].pose.position)).fold(0.0, f64::max);
+    let far = (1..4u32)
+        .map(|i| state.pose(BodyId(i)).position.distance(before[i as usize].pose.position))
+        .fold(0.0, f64::max);
     assert!(far < 0.012, "{far}");
     // A rod of 2 m cannot fit between others of 1.5 m together.
     let mut scene = four_bar();
@@ -135,19 +172,46 @@ fn a_loop_that_is_open_closes_with_little_motion_or_is_named() {
     assert!(!found.closed() && found.loop_.len() == 4, "{found:?}");
     let (_, findings) = examine(&scene, 1e-3);
     let lost = findings.iter().find(|f| f.kind == "loop").expect("the loop is named");
-    assert!(lost.severity == Severity::Error && lost.found.contains("`hinge 0`") && lost.found.contains("cannot close"), "{lost:?}");
+    assert!(
+        lost.severity == Severity::Error
+            && lost.found.contains("`hinge 0`")
+            && lost.found.contains("cannot close"),
+        "{lost:?}"
+    );
 }
 
 /// Crank r, rod l, driven at ω; inclined plane of motion so that nothing is aligned by luck.
 fn slider_crank(r: f64, l: f64, omega: f64) -> (Scene, BodyId) {
     let mut scene = Scene::new("slider-crank");
-    let crank = scene.add_body(Body::rigid("crank", Mass::cuboid(1.0, DVec3::new(r, 0.02, 0.02))).at(DVec3::X * 0.5 * r));
-    let rod = scene.add_body(Body::rigid("rod", Mass::cuboid(0.5, DVec3::new(l, 0.02, 0.02))).at(DVec3::X * (r + 0.5 * l)));
-    let slider = scene.add_body(Body::rigid("slider", Mass::cuboid(2.0, DVec3::splat(0.05))).at(DVec3::X * (r + l)));
-    let main = scene.add_joint("bearing", JointKind::Revolute, (BodyId::GROUND, crank), frame(DVec3::ZERO, DVec3::Y));
+    let crank = scene.add_body(
+        Body::rigid("crank", Mass::cuboid(1.0, DVec3::new(r, 0.02, 0.02))).at(DVec3::X * 0.5 * r),
+    );
+    let rod = scene.add_body(
+        Body::rigid("rod", Mass::cuboid(0.5, DVec3::new(l, 0.02, 0.02)))
+            .at(DVec3::X * (r + 0.5 * l)),
+    );
+    let slider = scene.add_body(
+        Body::rigid("slider", Mass::cuboid(2.0, DVec3::splat(0.05))).at(DVec3::X * (r + l)),
+    );
+    let main = scene.add_joint(
+        "bearing",
+        JointKind::Revolute,
+        (BodyId::GROUND, crank),
+        frame(DVec3::ZERO, DVec3::Y),
+    );
     scene.add_joint("crank pin", JointKind::Revolute, (crank, rod), frame(DVec3::X * r, DVec3::Y));
-    scene.add_joint("piston pin", JointKind::Revolute, (rod, slider), frame(DVec3::X * (r + l), DVec3::Y));
-    scene.add_joint("guide", JointKind::Prismatic, (BodyId::GROUND, slider), frame(DVec3::X * (r + l), DVec3::X));
+    scene.add_joint(
+        "piston pin",
+        JointKind::Revolute,
+        (rod, slider),
+        frame(DVec3::X * (r + l), DVec3::Y),
+    );
+    scene.add_joint(
+        "guide",
+        JointKind::Prismatic,
+        (BodyId::GROUND, slider),
+        frame(DVec3::X * (r + l), DVec3::X),
+    );
     scene.add_motor("drive", main, Coordinate::Angle, Drive::Speed(Function::Constant(omega)));
     (scene, slider)
 }
@@ -190,7 +254,8 @@ fn the_effort_of_a_driver_is_the_power_that_the_motion_takes() {
         for (i, body) in scene.bodies.iter().enumerate() {
             let Some(mass) = body.mass() else { continue };
             let (linear, angular) = state.twist(&layout, BodyId(i as u32));
-            sum += mass.kinetic(linear, angular) - mass.mass * scene.gravity.dot(state.pose(BodyId(i as u32)).position);
+            sum += mass.kinetic(linear, angular)
+                - mass.mass * scene.gravity.dot(state.pose(BodyId(i as u32)).position);
         }
         sum
     };
@@ -202,7 +267,11 @@ fn the_effort_of_a_driver_is_the_power_that_the_motion_takes() {
         let h = 1e-4;
         let power = (energy(t + h) - energy(t - h)) / (2.0 * h);
         // Both sides are central differences: (ωh)² of powers of 10 W.
-        assert!((efforts[0].rate - omega).abs() < 1e-10 && (efforts[0].effort * omega - power).abs() < 1e-4, "{efforts:?} {power}");
+        assert!(
+            (efforts[0].rate - omega).abs() < 1e-10
+                && (efforts[0].effort * omega - power).abs() < 1e-4,
+            "{efforts:?} {power}"
+        );
     }
 }
 
@@ -210,40 +279,76 @@ fn the_effort_of_a_driver_is_the_power_that_the_motion_takes() {
 fn equilibria_have_their_closed_forms() {
     // A weight on a spring, and a pendulum that hangs down.
     let mut scene = Scene::new("statics");
-    let weight = scene.add_body(Body::rigid("weight", Mass::sphere(2.0, 0.1)).at(DVec3::new(5.0, 0.0, 0.0)));
-    scene.add_joint("guide", JointKind::Prismatic, (BodyId::GROUND, weight), frame(DVec3::X * 5.0, DVec3::Z));
+    let weight =
+        scene.add_body(Body::rigid("weight", Mass::sphere(2.0, 0.1)).at(DVec3::new(5.0, 0.0, 0.0)));
+    scene.add_joint(
+        "guide",
+        JointKind::Prismatic,
+        (BodyId::GROUND, weight),
+        frame(DVec3::X * 5.0, DVec3::Z),
+    );
     let spring = Bushing {
         a: BodyId::GROUND,
         b: weight,
         frame_a: Pose::at(DVec3::X * 5.0),
         frame_b: Pose::IDENTITY,
-        stiffness: std::array::from_fn(|i| std::array::from_fn(|j| if i == 2 && j == 2 { 500.0 } else { 0.0 })),
+        stiffness: std::array::from_fn(|i| {
+            std::array::from_fn(|j| if i == 2 && j == 2 { 500.0 } else { 0.0 })
+        }),
         damping: [[0.0; 6]; 6],
     };
     scene.add_force("spring", ForceKind::Bushing(Box::new(spring)));
-    let bob = scene.add_body(Body::rigid("bob", Mass::sphere(1.0, 0.1)).at(DVec3::new(0.6, 0.0, -0.8)));
-    scene.add_joint("pivot", JointKind::Revolute, (BodyId::GROUND, bob), frame(DVec3::ZERO, DVec3::Y));
+    let bob =
+        scene.add_body(Body::rigid("bob", Mass::sphere(1.0, 0.1)).at(DVec3::new(0.6, 0.0, -0.8)));
+    scene.add_joint(
+        "pivot",
+        JointKind::Revolute,
+        (BodyId::GROUND, bob),
+        frame(DVec3::ZERO, DVec3::Y),
+    );
     let mut state = State::initial(&scene);
-    let (found, stepper) = equilibrium(&scene, Settings::with_time_step(1e-2), &mut state).unwrap_or_else(|e| panic!("{e}"));
+    let (found, stepper) = equilibrium(&scene, Settings::with_time_step(1e-2), &mut state)
+        .unwrap_or_else(|e| panic!("{e}"));
     // Accelerations are below 1e-9 g: over ω² = 250/s² and g/l that leaves 1e-9 m.
     assert!((state.pose(weight).position.z + 2.0 * 9.81 / 500.0).abs() < 1e-9, "{found:?}");
-    assert!(state.pose(bob).position.distance(DVec3::new(0.0, 0.0, -1.0)) < 1e-8, "{}", state.pose(bob).position);
+    assert!(
+        state.pose(bob).position.distance(DVec3::new(0.0, 0.0, -1.0)) < 1e-8,
+        "{}",
+        state.pose(bob).position
+    );
     let forces = reactions(&scene, &stepper);
-    let pivot = forces.joints.iter().find(|r| scene.joints[r.joint.index()].name == "pivot").unwrap();
-    assert!((pivot.world.force - DVec3::Z * 9.81).length() < 1e-6 && pivot.unique == [true; 6], "{pivot:?}");
+    let pivot =
+        forces.joints.iter().find(|r| scene.joints[r.joint.index()].name == "pivot").unwrap();
+    assert!(
+        (pivot.world.force - DVec3::Z * 9.81).length() < 1e-6 && pivot.unique == [true; 6],
+        "{pivot:?}"
+    );
     // A ball above nothing has no equilibrium, and it says who.
     let mut scene = Scene::new("falls");
-    scene.add_body_with_shape(Body::rigid("stone", Mass::sphere(1.0, 0.1)), Shape::Sphere { radius: 0.1 });
-    let why = equilibrium(&scene, Settings::with_time_step(1e-2), &mut State::initial(&scene)).err().expect("it falls").to_string();
+    scene.add_body_with_shape(
+        Body::rigid("stone", Mass::sphere(1.0, 0.1)),
+        Shape::Sphere { radius: 0.1 },
+    );
+    let why = equilibrium(&scene, Settings::with_time_step(1e-2), &mut State::initial(&scene))
+        .err()
+        .expect("it falls")
+        .to_string();
     assert!(why.contains("`stone`"), "{why}");
 }
 
 /// One step of a body that lies on the floor.
 fn lying(feet: &[DVec3], mu: f64) -> (Scene, Stepper) {
     let mut scene = floor("table", mu, 0.0);
-    let table = scene.add_body(Body::rigid("table", Mass::cuboid(10.0, DVec3::new(1.0, 0.6, 0.1))).at(DVec3::Z * 0.8));
+    let table = scene.add_body(
+        Body::rigid("table", Mass::cuboid(10.0, DVec3::new(1.0, 0.6, 0.1))).at(DVec3::Z * 0.8),
+    );
     for foot in feet {
-        scene.add_collider(table, Shape::Sphere { radius: 0.02 }, Pose::at(*foot), SurfaceMaterial::default());
+        scene.add_collider(
+            table,
+            Shape::Sphere { radius: 0.02 },
+            Pose::at(*foot),
+            SurfaceMaterial::default(),
+        );
     }
     let mut stepper = Stepper::new(&scene, exact(1e-3)).unwrap();
     stepper.step(&scene, &mut State::initial(&scene)).unwrap();
@@ -260,7 +365,10 @@ fn the_legs_of_a_table_are_not_unique_and_those_of_a_stool_are() {
         assert!(found.contacts.len() == 4 && found.least_energy && found.decided, "{found:?}");
         for leg in &found.contacts {
             // Least energy shares the weight equally; to the solver's 1e-9 m/s over a step of 1 ms.
-            assert!(!leg.unique && (leg.local.x - 10.0 * 9.81 / 4.0).abs() < 1e-4, "mu {mu}: {leg:?}");
+            assert!(
+                !leg.unique && (leg.local.x - 10.0 * 9.81 / 4.0).abs() < 1e-4,
+                "mu {mu}: {leg:?}"
+            );
         }
     }
     let (scene, stepper) = lying(&[corner(1.0, 1.0), corner(-1.0, 1.0), corner(0.0, -1.0)], 0.0);
@@ -318,15 +426,27 @@ fn the_doctor_finds_what_is_wrong_and_nothing_else() {
             "fast mode",
             broken(&|s| {
                 let ends = (DVec3::ZERO, DVec3::Z);
-                let spring =
-                    Spring { a: BodyId::GROUND, b: body, point_a: ends.1, point_b: ends.0, length: 1.0, stiffness: 1e9, damping: 0.0 };
+                let spring = Spring {
+                    a: BodyId::GROUND,
+                    b: body,
+                    point_a: ends.1,
+                    point_b: ends.0,
+                    length: 1.0,
+                    stiffness: 1e9,
+                    damping: 0.0,
+                };
                 s.add_force("spring", ForceKind::Spring(spring));
             }),
         ),
         (
             "limit",
             broken(&|s| {
-                let hinge = s.add_joint("hinge", JointKind::Revolute, (BodyId::GROUND, body), frame(DVec3::Z * 0.1, DVec3::Z));
+                let hinge = s.add_joint(
+                    "hinge",
+                    JointKind::Revolute,
+                    (BodyId::GROUND, body),
+                    frame(DVec3::Z * 0.1, DVec3::Z),
+                );
                 s.add_limit(hinge, Coordinate::Angle, 0.5, 1.0);
             }),
         ),
@@ -334,7 +454,12 @@ fn the_doctor_finds_what_is_wrong_and_nothing_else() {
             "locked",
             broken(&|s| {
                 for x in [-0.1, 0.1] {
-                    s.add_joint(format!("hinge at {x}"), JointKind::Revolute, (BodyId::GROUND, body), frame(DVec3::X * x, DVec3::Y));
+                    s.add_joint(
+                        format!("hinge at {x}"),
+                        JointKind::Revolute,
+                        (BodyId::GROUND, body),
+                        frame(DVec3::X * x, DVec3::Y),
+                    );
                 }
             }),
         ),
@@ -348,9 +473,16 @@ fn the_doctor_finds_what_is_wrong_and_nothing_else() {
         (
             "inside out",
             broken(&|s| {
-                let v = [DVec3::ZERO, DVec3::X, DVec3::Y, DVec3::Z].map(|x| 0.1 * x + DVec3::Z).to_vec();
+                let v = [DVec3::ZERO, DVec3::X, DVec3::Y, DVec3::Z]
+                    .map(|x| 0.1 * x + DVec3::Z)
+                    .to_vec();
                 let inward = vec![[0, 1, 2], [0, 3, 1], [1, 3, 2], [0, 2, 3]];
-                s.add_collider(BodyId::GROUND, Shape::Mesh { vertices: v, triangles: inward }, Pose::IDENTITY, SurfaceMaterial::default());
+                s.add_collider(
+                    BodyId::GROUND,
+                    Shape::Mesh { vertices: v, triangles: inward },
+                    Pose::IDENTITY,
+                    SurfaceMaterial::default(),
+                );
             }),
         ),
     ] {
@@ -365,5 +497,9 @@ fn things_known_by_their_names_have_plausible_sizes() {
     cuboid(&mut scene, "screw M8", 50.0, DVec3::new(1.0, 0.1, 0.1), DVec3::new(0.0, 0.0, 0.05));
     cuboid(&mut scene, "feather", 1.0, DVec3::new(0.2, 0.1, 0.1), DVec3::new(3.0, 0.0, 0.05));
     let found = examine(&scene, 1e-3).1;
-    assert!(found.iter().any(|f| f.found == "a screw of 1.01 m") && found.iter().any(|f| f.found == "a feather of 1.000 kg"), "{found:#?}");
+    assert!(
+        found.iter().any(|f| f.found == "a screw of 1.01 m")
+            && found.iter().any(|f| f.found == "a feather of 1.000 kg"),
+        "{found:#?}"
+    );
 }

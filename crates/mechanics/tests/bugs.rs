@@ -42,31 +42,51 @@ fn a_plate_wider_than_the_mesh_below_it_rests() {
         for (half, aside) in [(0.08, 0.0), (0.05, 0.0), (0.02, 0.01), (0.3, 0.04), (0.05, 0.049)] {
             for h in [1e-3, 5e-3] {
                 let mut scene = on(shape.clone(), 0.5);
-                let plate = cuboid(&mut scene, "plate", 1.0, v(half, half, 0.01) * 2.0, v(0.05 + aside, 0.05, 0.11));
+                let plate = cuboid(
+                    &mut scene,
+                    "plate",
+                    1.0,
+                    v(half, half, 0.01) * 2.0,
+                    v(0.05 + aside, 0.05, 0.11),
+                );
                 let end = run(&scene, Settings::with_time_step(h), (0.3 / h) as usize);
                 let moved = end.position(plate) - v(0.05 + aside, 0.05, 0.11);
                 // Gaps of contacts close to within the 1 um/s of the tolerance over the step.
-                assert!(moved.length() < 1e-6, "plate of {half} m, {aside} m aside, step {h} s: moved by {moved}");
+                assert!(
+                    moved.length() < 1e-6,
+                    "plate of {half} m, {aside} m aside, step {h} s: moved by {moved}"
+                );
             }
         }
     }
 }
 
-/// A box that lay flush on a ring of mesh was thrown away: faces of the hole pushed it sideways, and
-/// contacts were doubled along every diagonal.
+/// A box that lay flush on a ring of mesh was thrown away: faces of the hole pushed it sideways,
+/// and contacts were doubled along every diagonal.
 #[test]
 fn a_box_on_a_ring_of_mesh_stays() {
     let all = (-4..4).flat_map(|x| (-4..4).map(move |y| [x, y, -1]));
-    let ring = Cubes::new(all.filter(|c| !((-2..2).contains(&c[0]) && (-2..2).contains(&c[1]))), 0.01);
+    let ring =
+        Cubes::new(all.filter(|c| !((-2..2).contains(&c[0]) && (-2..2).contains(&c[1]))), 0.01);
     for cut in [1, 3] {
         for half in [0.021, 0.03, 0.04, 0.06] {
             for turn in [0.0, 0.4] {
                 let mut scene = on(ring.shape(cut), 0.3);
-                let plate = cuboid(&mut scene, "plate", 1.0, v(half, half, 0.005) * 2.0, v(0.0, 0.0, 0.005));
-                scene.bodies[plate.index()].pose = Pose::turned(v(0.0, 0.0, 0.005), DVec3::Z * turn);
+                let plate = cuboid(
+                    &mut scene,
+                    "plate",
+                    1.0,
+                    v(half, half, 0.005) * 2.0,
+                    v(0.0, 0.0, 0.005),
+                );
+                scene.bodies[plate.index()].pose =
+                    Pose::turned(v(0.0, 0.0, 0.005), DVec3::Z * turn);
                 let end = run(&scene, Settings::with_time_step(2e-3), 100);
                 let moved = end.position(plate) - v(0.0, 0.0, 0.005);
-                assert!(moved.length() < 1e-6, "box of {half} m turned {turn}, cut {cut}: moved by {moved}");
+                assert!(
+                    moved.length() < 1e-6,
+                    "box of {half} m turned {turn}, cut {cut}: moved by {moved}"
+                );
             }
         }
     }
@@ -77,15 +97,47 @@ fn a_box_on_a_ring_of_mesh_stays() {
 #[test]
 fn flat_ground_of_mesh_is_a_half_space() {
     let bodies: [(&str, Shape, DVec3, DVec3, DVec3); 5] = [
-        ("sliding box", Shape::Box { half_extents: v(0.1, 0.15, 0.05) }, v(-1.0, 0.1, 0.05), v(2.0, 0.3, 0.0), DVec3::ZERO),
-        ("rolling ball", Shape::Sphere { radius: 0.1 }, v(-1.0, 0.1, 0.1), v(2.0, 0.3, 0.0), DVec3::ZERO),
-        ("tumbling box", Shape::Box { half_extents: v(0.1, 0.15, 0.05) }, v(-1.0, 0.1, 0.4), v(1.5, 0.2, 0.0), v(3.0, 5.0, 1.0)),
-        ("tumbling cylinder", Shape::Cylinder { radius: 0.1, half_length: 0.1 }, v(-1.0, 0.1, 0.3), v(1.5, 0.2, 0.0), v(1.0, 4.0, 2.0)),
-        ("rolling capsule", Shape::Capsule { radius: 0.1, half_length: 0.1 }, v(-1.0, 0.1, 0.21), v(1.0, 0.2, 0.0), v(0.0, 1.0, 0.5)),
+        (
+            "sliding box",
+            Shape::Box { half_extents: v(0.1, 0.15, 0.05) },
+            v(-1.0, 0.1, 0.05),
+            v(2.0, 0.3, 0.0),
+            DVec3::ZERO,
+        ),
+        (
+            "rolling ball",
+            Shape::Sphere { radius: 0.1 },
+            v(-1.0, 0.1, 0.1),
+            v(2.0, 0.3, 0.0),
+            DVec3::ZERO,
+        ),
+        (
+            "tumbling box",
+            Shape::Box { half_extents: v(0.1, 0.15, 0.05) },
+            v(-1.0, 0.1, 0.4),
+            v(1.5, 0.2, 0.0),
+            v(3.0, 5.0, 1.0),
+        ),
+        (
+            "tumbling cylinder",
+            Shape::Cylinder { radius: 0.1, half_length: 0.1 },
+            v(-1.0, 0.1, 0.3),
+            v(1.5, 0.2, 0.0),
+            v(1.0, 4.0, 2.0),
+        ),
+        (
+            "rolling capsule",
+            Shape::Capsule { radius: 0.1, half_length: 0.1 },
+            v(-1.0, 0.1, 0.21),
+            v(1.0, 0.2, 0.0),
+            v(0.0, 1.0, 0.5),
+        ),
     ];
     for (name, shape, at, velocity, spin) in bodies {
         let ends = [floor("half-space", 0.3, 0.0), ground_of_mesh(0.3)].map(|mut scene| {
-            let body = Body::rigid(name, Mass::cuboid(1.0, DVec3::splat(0.2))).at(at).moving(velocity, spin);
+            let body = Body::rigid(name, Mass::cuboid(1.0, DVec3::splat(0.2)))
+                .at(at)
+                .moving(velocity, spin);
             let id = scene.add_body_with_shape(body, shape.clone());
             let mut stepper = Stepper::new(&scene, Settings::with_time_step(2e-3)).unwrap();
             let mut state = State::initial(&scene);
@@ -101,8 +153,8 @@ fn flat_ground_of_mesh_is_a_half_space() {
     }
 }
 
-/// A body that had sunk into another was reported with a clean verdict, step after step, because the
-/// algebra of its wrong problem was solved well.
+/// A body that had sunk into another was reported with a clean verdict, step after step, because
+/// the algebra of its wrong problem was solved well.
 #[test]
 fn a_deep_overlap_is_not_accepted() {
     let mut scene = floor("overlap", 0.3, 0.0);
@@ -116,8 +168,9 @@ fn a_deep_overlap_is_not_accepted() {
     assert!(reason.contains("lower and upper overlap by 5.000e-2 m"), "{reason}");
 }
 
-/// A box that began 5 mm inside the floor left it at 1 m/s: an overlap was a velocity, and the velocity stayed.
-/// Positions are moved now, at that speed, and nothing is left of it (`nonsense.rs` has piles, joints and walls).
+/// A box that began 5 mm inside the floor left it at 1 m/s: an overlap was a velocity, and the
+/// velocity stayed. Positions are moved now, at that speed, and nothing is left of it
+/// (`nonsense.rs` has piles, joints and walls).
 #[test]
 fn a_box_that_begins_in_the_floor_does_not_jump() {
     let mut scene = floor("sunk", 0.3, 0.0);
@@ -131,15 +184,22 @@ fn a_box_that_begins_in_the_floor_does_not_jump() {
     }
 }
 
-/// Five balls 0.3 mm apart lost a third of their energy in the step in which the first one hit: the others closed in that step
-/// too, but had not been closing when it began, and were treated as landing (`impacts.rs` has rows, cradles and friction).
+/// Five balls 0.3 mm apart lost a third of their energy in the step in which the first one hit: the
+/// others closed in that step too, but had not been closing when it began, and were treated as
+/// landing (`impacts.rs` has rows, cradles and friction).
 #[test]
 fn a_blow_through_gaps_keeps_its_energy() {
     let mut scene = Scene::new("row");
     scene.gravity = DVec3::ZERO;
     (scene.materials[0].mu, scene.materials[0].restitution) = (0.0, 1.0);
     for i in 0..5 {
-        common::ball(&mut scene, &format!("ball {i}"), 1.0, 0.01, v(f64::from(i) * 0.0203, 0.0, 0.0));
+        common::ball(
+            &mut scene,
+            &format!("ball {i}"),
+            1.0,
+            0.01,
+            v(f64::from(i) * 0.0203, 0.0, 0.0),
+        );
     }
     scene.bodies[1].velocity = DVec3::X;
     let end = run(&scene, Settings::with_time_step(2e-3), 3);
@@ -151,5 +211,7 @@ fn a_blow_through_gaps_keeps_its_energy() {
 fn a_mass_without_energy_is_refused() {
     let mut scene = Scene::new("speck");
     common::ball(&mut scene, "speck", 1e-300, 0.1, DVec3::ZERO);
-    assert!(Stepper::new(&scene, Settings::default()).is_err_and(|e| e.to_string().contains("speck")));
+    assert!(
+        Stepper::new(&scene, Settings::default()).is_err_and(|e| e.to_string().contains("speck"))
+    );
 }

@@ -1,4 +1,5 @@
-//! Sensors, controllers and events against closed forms. Every step must be accepted, and the energy ledger of the whole run must close.
+//! Sensors, controllers and events against closed forms. Every step must be accepted, and the
+//! energy ledger of the whole run must close.
 
 mod common;
 
@@ -33,7 +34,11 @@ impl Run {
         self.ledger = Some(self.ledger.map_or(verdict.energy, |l| l.then(&verdict.energy)));
         let ledger = self.ledger.unwrap();
         // Rounding of every product that went into it.
-        assert!(ledger.residual().abs() <= 1e-10 * ledger.throughput().max(1e-9), "t = {}: {ledger:?}", self.state.time);
+        assert!(
+            ledger.residual().abs() <= 1e-10 * ledger.throughput().max(1e-9),
+            "t = {}: {ledger:?}",
+            self.state.time
+        );
     }
 
     /// Steps until `t`, to within a billionth of a step.
@@ -70,7 +75,8 @@ fn cart(mass: f64) -> (Scene, BodyId, JointId, MotorId) {
     let mut scene = Scene::new("cart");
     scene.gravity = DVec3::ZERO;
     let body = scene.add_body(Body::rigid("cart", Mass::sphere(mass, 0.1)));
-    let slide = scene.add_joint("slide", JointKind::Prismatic, (BodyId::GROUND, body), Pose::IDENTITY);
+    let slide =
+        scene.add_joint("slide", JointKind::Prismatic, (BodyId::GROUND, body), Pose::IDENTITY);
     let motor = scene.add_motor("push", slide, Coordinate::Slide, Drive::Effort(0.0.into()));
     (scene, body, slide, motor)
 }
@@ -80,7 +86,12 @@ fn of(quantity: Quantity) -> Formula {
 }
 
 fn floor(scene: &mut Scene) {
-    scene.add_collider(BodyId::GROUND, Shape::HalfSpace, Pose::IDENTITY, SurfaceMaterial::default());
+    scene.add_collider(
+        BodyId::GROUND,
+        Shape::HalfSpace,
+        Pose::IDENTITY,
+        SurfaceMaterial::default(),
+    );
 }
 
 #[test]
@@ -91,7 +102,8 @@ fn the_step_response_of_a_pid_has_its_closed_form() {
         let errors = [2e-3, 1e-3].map(|h| {
             let (mut scene, body, slide, motor) = cart(1.0);
             let measured = of(Quantity::Value(slide, Coordinate::Slide));
-            let pid = Pid { measured, target: 1.0.into(), p: 3.0 * a * a, i: a * a * a, d: 3.0 * a };
+            let pid =
+                Pid { measured, target: 1.0.into(), p: 3.0 * a * a, i: a * a * a, d: 3.0 * a };
             scene.add_controller("pid", Port::Motor(motor), ControlLaw::Pid(Box::new(pid)));
             let mut settings = exact(h);
             settings.scheme.time = time;
@@ -112,7 +124,8 @@ fn the_step_response_of_a_pid_has_its_closed_form() {
 
 #[test]
 fn the_integral_of_a_limited_pid_does_not_wind_up() {
-    // The limit lets the cart take long; an integral that grew meanwhile would carry it far beyond the target.
+    // The limit lets the cart take long; an integral that grew meanwhile would carry it far beyond
+    // the target.
     let (mut scene, body, slide, motor) = cart(1.0);
     let measured = of(Quantity::Value(slide, Coordinate::Slide));
     let pid = Pid { measured, target: 5.0.into(), p: 12.0, i: 4.0, d: 12.0 };
@@ -126,8 +139,13 @@ fn the_integral_of_a_limited_pid_does_not_wind_up() {
         strongest = strongest.max(run.state.orders.controllers[0].value.abs());
     }
     assert_eq!(strongest, 2.0);
-    // The proportional and derivative parts brake in time. An integral that grew by 5 m for 1.5 s would ask for 30 N on and on.
-    assert!(farthest < 5.5 && (run.place(body).z - 5.0).abs() < 1e-3, "{farthest} {}", run.place(body));
+    // The proportional and derivative parts brake in time. An integral that grew by 5 m for 1.5 s
+    // would ask for 30 N on and on.
+    assert!(
+        farthest < 5.5 && (run.place(body).z - 5.0).abs() < 1e-3,
+        "{farthest} {}",
+        run.place(body)
+    );
 }
 
 #[test]
@@ -138,13 +156,15 @@ fn a_controller_by_formula_is_the_oscillator_it_says() {
     let errors = [2e-3, 1e-3].map(|h| {
         let (mut scene, body, slide, motor) = cart(m);
         scene.bodies[body.index()].pose.position.z = 0.3;
-        let formula = of(Quantity::Value(slide, Coordinate::Slide)) * -k - of(Quantity::Rate(slide, Coordinate::Slide)) * c;
+        let formula = of(Quantity::Value(slide, Coordinate::Slide)) * -k
+            - of(Quantity::Rate(slide, Coordinate::Slide)) * c;
         scene.joints[slide.index()].frame_b = Pose::IDENTITY;
         scene.add_controller("pd", Port::Motor(motor), ControlLaw::Formula(formula));
         let mut run = Run::new(scene, exact(h));
         run.until(0.5);
         let t = run.state.time;
-        let wanted = 0.3 * (-decay * t).exp() * ((wave * t).cos() + decay / wave * (wave * t).sin());
+        let wanted =
+            0.3 * (-decay * t).exp() * ((wave * t).cos() + decay / wave * (wave * t).sin());
         (run.place(body).z - wanted).abs()
     });
     assert!(errors[0] < 2e-3 * wave * 0.3 && errors[0] > 1.8 * errors[1], "{errors:?}");
@@ -177,7 +197,11 @@ fn an_event_happens_within_a_step_of_its_time_and_stops_the_run() {
         let h = settings.h;
         let mut scene = Scene::new("fall");
         let ball = scene.add_body(Body::rigid("ball", Mass::sphere(1.0, 0.1)).at(DVec3::Z * 2.0));
-        scene.add_event("low", of(Quantity::Position(ball, Axis::Z)).below(1.0), vec![Action::Stop]);
+        scene.add_event(
+            "low",
+            of(Quantity::Position(ball, Axis::Z)).below(1.0),
+            vec![Action::Stop],
+        );
         let mut run = Run::new(scene, settings);
         while run.state.orders.stopped.is_none() {
             run.step();
@@ -196,27 +220,46 @@ fn a_joint_breaks_at_its_force_and_lets_go() {
     for settings in schemes(1e-3) {
         let mut scene = Scene::new("hook");
         let load = scene.add_body(Body::rigid("load", Mass::sphere(2.0, 0.1)).at(DVec3::NEG_Z));
-        let hook = scene.add_joint("hook", JointKind::Spherical, (BodyId::GROUND, load), Pose::IDENTITY);
+        let hook =
+            scene.add_joint("hook", JointKind::Spherical, (BodyId::GROUND, load), Pose::IDENTITY);
         // 10 N more every second, down.
         let down = Function::Ramp { value: 0.0, rate: -10.0 };
         let force = [0.0.into(), 0.0.into(), down];
-        let applied = Applied { body: load, point: DVec3::ZERO, force, torque: Default::default(), frame: Frame::World };
+        let applied = Applied {
+            body: load,
+            point: DVec3::ZERO,
+            force,
+            torque: Default::default(),
+            frame: Frame::World,
+        };
         scene.add_force("pull", ForceKind::Applied(Box::new(applied)));
         scene.add_sensor("hook force", Quantity::JointForce(hook));
         let weight = 2.0 * 9.81;
         scene.add_break(hook, weight + 5.0, f64::INFINITY);
         let mut run = Run::new(scene, settings);
         run.until(0.25);
-        assert!((run.sensor("hook force") - weight - 2.5).abs() < 0.02, "{}", run.sensor("hook force"));
+        assert!(
+            (run.sensor("hook force") - weight - 2.5).abs() < 0.02,
+            "{}",
+            run.sensor("hook force")
+        );
         run.until(0.8);
         // The mean force of a step reaches the limit half a step late, and is seen at its end.
         let (count, time) = run.event("hook breaks");
         assert!(count == 1 && (time - 0.5).abs() < 2.5e-3, "{count} {time}");
         assert_eq!(run.sensor("hook force"), 0.0);
         // From rest: z̈ = −g − 5 t (t from the beginning), integrated twice.
-        let fall = |t: f64| 9.81 * (t - time).powi(2) / 2.0 + 5.0 / 6.0 * (t.powi(3) - time.powi(3)) - 2.5 * time * time * (t - time);
+        let fall = |t: f64| {
+            9.81 * (t - time).powi(2) / 2.0 + 5.0 / 6.0 * (t.powi(3) - time.powi(3))
+                - 2.5 * time * time * (t - time)
+        };
         // First order in the step at the event: h times the speed of 3.9 m/s.
-        assert!((run.place(load).z + 1.0 + fall(run.state.time)).abs() < 4e-3, "{} {}", run.place(load).z + 1.0, fall(run.state.time));
+        assert!(
+            (run.place(load).z + 1.0 + fall(run.state.time)).abs() < 4e-3,
+            "{} {}",
+            run.place(load).z + 1.0,
+            fall(run.state.time)
+        );
     }
 }
 
@@ -249,7 +292,11 @@ fn contacts_motors_and_forces_are_switched_and_the_ledger_stays_closed() {
         assert!((run.sensor("on a") - 9.81).abs() < 1e-6, "{}", run.sensor("on a"));
         run.until(0.5);
         let (t, h) = (0.3f64, 2e-3);
-        assert!((run.place(a).z - 0.1 + 9.81 * t * t / 2.0).abs() < 9.81 * t * h, "{}", run.place(a).z);
+        assert!(
+            (run.place(a).z - 0.1 + 9.81 * t * t / 2.0).abs() < 9.81 * t * h,
+            "{}",
+            run.place(a).z
+        );
         assert_eq!(run.sensor("on a"), 0.0);
         // The spring kept 5 N × 0.5 m / 2, which went with it.
         assert!((run.ledger.unwrap().events + 1.25).abs() < 1e-9, "{:?}", run.ledger);
@@ -273,10 +320,18 @@ fn bodies_come_from_a_template_and_go_with_their_energy() {
         let spawn = Spawn { template, pose, velocity: DVec3::X * 3.0, angular: DVec3::ZERO };
         // Every 100 ms, four times: the pool has three.
         let phase = Formula::binary(Binary::Mod, Quantity::Time, 0.1);
-        let event = scene.add_event("feed", phase.below(0.05), vec![Action::Spawn(Box::new(spawn))]);
+        let event =
+            scene.add_event("feed", phase.below(0.05), vec![Action::Spawn(Box::new(spawn))]);
         scene.events[event.index()].again = true;
-        scene.add_event("clear", of(Quantity::Time).above(0.5), vec![Action::RemoveOldest(template), Action::Remove(parts[1])]);
-        scene.add_sensor("there", of(Quantity::There(parts[0])) + Quantity::There(parts[1]) + Quantity::There(parts[2]));
+        scene.add_event(
+            "clear",
+            of(Quantity::Time).above(0.5),
+            vec![Action::RemoveOldest(template), Action::Remove(parts[1])],
+        );
+        scene.add_sensor(
+            "there",
+            of(Quantity::There(parts[0])) + Quantity::There(parts[1]) + Quantity::There(parts[2]),
+        );
         let mut run = Run::new(scene, settings);
         // The first one comes at t = 0, before the first step.
         assert!(!run.state.orders.absent(parts[0]) && run.state.orders.absent(parts[1]));
@@ -294,7 +349,11 @@ fn bodies_come_from_a_template_and_go_with_their_energy() {
         assert_eq!((run.event("feed").0, run.sensor("there")), (4, 3.0));
         run.until(0.55);
         assert_eq!(run.sensor("there"), 1.0);
-        assert!(run.state.orders.absent(parts[0]) && run.state.orders.absent(parts[1]) && !run.state.orders.absent(parts[2]));
+        assert!(
+            run.state.orders.absent(parts[0])
+                && run.state.orders.absent(parts[1])
+                && !run.state.orders.absent(parts[2])
+        );
     }
 }
 
@@ -304,7 +363,11 @@ fn a_target_is_reached_smoothly_and_variables_count() {
     scene.motors[0].drive = Drive::Position(0.0.into());
     let mode = scene.add_variable("mode", 1.0);
     let motor = MotorId(0);
-    let go = scene.add_event("go", of(Quantity::Time).above(0.1 - 1e-9), vec![Action::Target(motor, 0.5.into(), 0.2)]);
+    let go = scene.add_event(
+        "go",
+        of(Quantity::Time).above(0.1 - 1e-9),
+        vec![Action::Target(motor, 0.5.into(), 0.2)],
+    );
     let next = of(Quantity::Variable(mode)) * 2.0;
     let back = vec![Action::Target(motor, 0.25.into(), 0.0), Action::Set(mode, next)];
     scene.add_event("back", of(Quantity::Since(go)).above(0.3 - 1e-9), back);
@@ -313,7 +376,10 @@ fn a_target_is_reached_smoothly_and_variables_count() {
     let mut run = Run::new(scene, exact(1e-3));
     run.until(0.2);
     // The middle of a smooth step: half way, at 15/8 of the mean speed.
-    assert!((run.place(body).z - 0.25).abs() < 1e-9 && (run.sensor("rate") - 0.5 / 0.2 * 1.875).abs() < 0.05);
+    assert!(
+        (run.place(body).z - 0.25).abs() < 1e-9
+            && (run.sensor("rate") - 0.5 / 0.2 * 1.875).abs() < 0.05
+    );
     run.until(0.35);
     assert!((run.place(body).z - 0.5).abs() < 1e-9);
     run.until(0.5);
@@ -325,7 +391,9 @@ fn a_target_is_reached_smoothly_and_variables_count() {
 fn a_ray_sees_what_moves_and_not_what_is_gone() {
     let mut scene = Scene::new("eye");
     scene.gravity = DVec3::ZERO;
-    let body = Body::rigid("ball", Mass::sphere(1.0, 0.1)).at(DVec3::new(2.0, 0.05, 0.0)).moving(DVec3::NEG_X, DVec3::ZERO);
+    let body = Body::rigid("ball", Mass::sphere(1.0, 0.1))
+        .at(DVec3::new(2.0, 0.05, 0.0))
+        .moving(DVec3::NEG_X, DVec3::ZERO);
     let ball = scene.add_body_with_shape(body, Shape::Sphere { radius: 0.1 });
     let ray = Ray { body: BodyId::GROUND, origin: DVec3::ZERO, direction: DVec3::X, reach: 1.5 };
     scene.add_sensor("eye", Quantity::Ray(Box::new(ray)));
@@ -351,7 +419,13 @@ fn a_spring_by_formula_has_the_period_and_the_sag_of_its_law() {
         // Held 10 m away, where the distance is the coordinate and does not pass through zero.
         let x = || length() - 10.0;
         let pull = x() * x() * x();
-        let spring = Tension { a: BodyId::GROUND, b: body, point_a: DVec3::Z * -10.0, point_b: DVec3::ZERO, pull };
+        let spring = Tension {
+            a: BodyId::GROUND,
+            b: body,
+            point_a: DVec3::Z * -10.0,
+            point_b: DVec3::ZERO,
+            pull,
+        };
         scene.add_force("cubic", ForceKind::Tension(Box::new(spring)));
         let h = period / 2000.0;
         let mut settings = exact(h);
@@ -362,16 +436,22 @@ fn a_spring_by_formula_has_the_period_and_the_sag_of_its_law() {
         assert!((run.place(body).z - 1.0).abs() < most, "{time:?} {}", run.place(body).z);
         assert!(run.state.v[2].abs() < most, "{time:?} {}", run.state.v[2]);
     }
-    // A weight of 1 kg on f = 1000 (l − 1)² + 10 l̇ sags by √(g/1000); stiff enough that an explicit step would not hold it.
+    // A weight of 1 kg on f = 1000 (l − 1)² + 10 l̇ sags by √(g/1000); stiff enough that an
+    // explicit step would not hold it.
     let mut scene = Scene::new("sag");
     let body = scene.add_body(Body::rigid("weight", Mass::sphere(1.0, 0.1)).at(DVec3::NEG_Z));
     let stretch = || of(Quantity::Length) - 1.0;
     let pull = stretch() * stretch() * 1e3 + of(Quantity::LengthRate) * 10.0;
-    let spring = Tension { a: BodyId::GROUND, b: body, point_a: DVec3::ZERO, point_b: DVec3::ZERO, pull };
+    let spring =
+        Tension { a: BodyId::GROUND, b: body, point_a: DVec3::ZERO, point_b: DVec3::ZERO, pull };
     scene.add_force("square", ForceKind::Tension(Box::new(spring)));
     let mut run = Run::new(scene, exact(1e-2));
     run.until(5.0);
-    assert!((run.place(body).z + 1.0 + (9.81f64 / 1e3).sqrt()).abs() < 1e-9, "{}", run.place(body).z);
+    assert!(
+        (run.place(body).z + 1.0 + (9.81f64 / 1e3).sqrt()).abs() < 1e-9,
+        "{}",
+        run.place(body).z
+    );
 }
 
 #[test]
@@ -380,15 +460,33 @@ fn a_saved_state_goes_on_to_the_same_bits() {
         let mut scene = Scene::new("bits");
         floor(&mut scene);
         let parts: Vec<BodyId> = (0..4)
-            .map(|i| scene.add_body_with_shape(Body::rigid(format!("part_{i}"), Mass::sphere(0.5, 0.1)), Shape::Sphere { radius: 0.1 }))
+            .map(|i| {
+                scene.add_body_with_shape(
+                    Body::rigid(format!("part_{i}"), Mass::sphere(0.5, 0.1)),
+                    Shape::Sphere { radius: 0.1 },
+                )
+            })
             .collect();
         let template = scene.add_template("part", parts);
-        let spawn = Spawn { template, pose: Pose::at(DVec3::Z * 0.5), velocity: DVec3::new(3.0, 0.1, 0.0), angular: DVec3::Z };
-        let feed =
-            scene.add_event("feed", Formula::binary(Binary::Mod, Quantity::Time, 0.1).below(0.05), vec![Action::Spawn(Box::new(spawn))]);
+        let spawn = Spawn {
+            template,
+            pose: Pose::at(DVec3::Z * 0.5),
+            velocity: DVec3::new(3.0, 0.1, 0.0),
+            angular: DVec3::Z,
+        };
+        let feed = scene.add_event(
+            "feed",
+            Formula::binary(Binary::Mod, Quantity::Time, 0.1).below(0.05),
+            vec![Action::Spawn(Box::new(spawn))],
+        );
         scene.events[feed.index()].again = true;
         let cart = scene.add_body(Body::rigid("cart", Mass::sphere(1.0, 0.1)).at(DVec3::X * 5.0));
-        let slide = scene.add_joint("slide", JointKind::Prismatic, (BodyId::GROUND, cart), Pose::at(DVec3::X * 5.0));
+        let slide = scene.add_joint(
+            "slide",
+            JointKind::Prismatic,
+            (BodyId::GROUND, cart),
+            Pose::at(DVec3::X * 5.0),
+        );
         let motor = scene.add_motor("push", slide, Coordinate::Slide, Drive::Effort(0.0.into()));
         let measured = of(Quantity::Value(slide, Coordinate::Slide));
         let pid = Pid { measured, target: of(Quantity::Count(feed)), p: 12.0, i: 8.0, d: 6.0 };
@@ -418,7 +516,11 @@ fn an_order_that_is_no_number_is_refused_by_name() {
     let mut stepper = Stepper::new(&scene, exact(1e-3)).unwrap();
     let mut state = State::initial(&scene);
     let refused = stepper.step(&scene, &mut state).unwrap_err();
-    assert!(matches!(&refused, StepError::Order { .. }) && refused.to_string().contains("push") && refused.to_string().contains("NaN"));
+    assert!(
+        matches!(&refused, StepError::Order { .. })
+            && refused.to_string().contains("push")
+            && refused.to_string().contains("NaN")
+    );
     assert_eq!(state.steps, 0);
 }
 
@@ -426,11 +528,26 @@ fn an_order_that_is_no_number_is_refused_by_name() {
 fn what_names_something_that_is_not_there_is_refused() {
     let (mut scene, body, ..) = cart(1.0);
     scene.add_sensor("later", Quantity::Sensor(SensorId(0)));
-    scene.add_controller("c", Port::Motor(MotorId(7)), ControlLaw::Formula(Quantity::Length.into()));
-    scene.add_event("e", Formula::default(), vec![Action::Joint(JointId(3), true), Action::Set(VariableId(0), 1.0.into())]);
+    scene.add_controller(
+        "c",
+        Port::Motor(MotorId(7)),
+        ControlLaw::Formula(Quantity::Length.into()),
+    );
+    scene.add_event(
+        "e",
+        Formula::default(),
+        vec![Action::Joint(JointId(3), true), Action::Set(VariableId(0), 1.0.into())],
+    );
     scene.add_template("t", vec![body]);
     let text: Vec<String> = scene.check().unwrap_err().iter().map(|f| f.to_string()).collect();
-    for wanted in ["sensor `later`", "motor number 7", "length of a spring", "joint number 3", "variable number 0", "a joint holds"] {
+    for wanted in [
+        "sensor `later`",
+        "motor number 7",
+        "length of a spring",
+        "joint number 3",
+        "variable number 0",
+        "a joint holds",
+    ] {
         assert!(text.iter().any(|t| t.contains(wanted)), "{wanted} in {text:#?}");
     }
 }

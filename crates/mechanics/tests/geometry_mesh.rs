@@ -20,12 +20,15 @@ fn v(x: f64, y: f64, z: f64) -> DVec3 {
 }
 
 fn touch(a: (&Shape, Pose), b: (&Shape, Pose), prediction: f64) -> Vec<Contact> {
-    let mut world = World::new(&[Collider::new(0, a.0.clone()), Collider::new(1, b.0.clone())]).unwrap();
+    let mut world =
+        World::new(&[Collider::new(0, a.0.clone()), Collider::new(1, b.0.clone())]).unwrap();
     let mut contacts = vec![];
     world.collide(&[a.1, b.1], prediction, &mut contacts);
     for contact in &contacts {
         assert!((contact.normal.length() - 1.0).abs() < 1e-12);
-        assert!(((contact.point_b - contact.point_a).dot(contact.normal) - contact.gap).abs() < 1e-12);
+        assert!(
+            ((contact.point_b - contact.point_a).dot(contact.normal) - contact.gap).abs() < 1e-12
+        );
     }
     contacts
 }
@@ -34,7 +37,8 @@ fn touch(a: (&Shape, Pose), b: (&Shape, Pose), prediction: f64) -> Vec<Contact> 
 fn assert_single(contacts: &[Contact], what: &str) {
     for (i, one) in contacts.iter().enumerate() {
         for other in &contacts[..i] {
-            let near = one.point_a.distance(other.point_a).max(one.point_b.distance(other.point_b)) < 1e-7;
+            let near =
+                one.point_a.distance(other.point_a).max(one.point_b.distance(other.point_b)) < 1e-7;
             let same = near && one.normal.dot(other.normal) > 0.999;
             assert!(!same, "{what}: doubled\n{one:?}\n{other:?}");
         }
@@ -67,7 +71,8 @@ fn table() -> Cubes {
 
 /// Stairs along x: treads at z = 0, 0.25, 0.5 that end at x = 0.75, 0, −0.75; 1.5 m wide in y.
 fn stairs() -> Cubes {
-    let step = |level: i32, to: i32| (-6..to).flat_map(move |x| (-3..3).map(move |y| [x, y, level]));
+    let step =
+        |level: i32, to: i32| (-6..to).flat_map(move |x| (-3..3).map(move |y| [x, y, level]));
     Cubes::new(step(-1, 3).chain(step(0, 0)).chain(step(1, -3)), 0.25)
 }
 
@@ -146,7 +151,9 @@ fn overlap(subject: &[DVec2], by: &[DVec2]) -> Vec<DVec2> {
 
 fn rectangle(center: DVec2, half: DVec2, angle: f64) -> Vec<DVec2> {
     let turn = DVec2::from_angle(angle);
-    [(-1.0, -1.0), (1.0, -1.0), (1.0, 1.0), (-1.0, 1.0)].map(|(x, y)| center + turn.rotate(half * DVec2::new(x, y))).to_vec()
+    [(-1.0, -1.0), (1.0, -1.0), (1.0, 1.0), (-1.0, 1.0)]
+        .map(|(x, y)| center + turn.rotate(half * DVec2::new(x, y)))
+        .to_vec()
 }
 
 #[test]
@@ -161,7 +168,11 @@ fn plates_on_a_table_rest_on_all_that_touches() {
             0 => (DVec2::splat(0.5), 0.0, DVec2::new(random.within(-1e-12, 1e-12), 0.0)),
             1 => (DVec2::new(0.5, half.y), 0.0, DVec2::new(random.within(-1e-9, 1e-9), 0.0)),
             2 => (half, 0.0, DVec2::ZERO),
-            _ => (half, random.within(0.0, TAU), DVec2::new(random.within(-0.6, 0.6), random.within(-0.6, 0.6))),
+            _ => (
+                half,
+                random.within(0.0, TAU),
+                DVec2::new(random.within(-0.6, 0.6), random.within(-0.6, 0.6)),
+            ),
         };
         let area = overlap(&rectangle(center, half, angle), &top);
         if area.is_empty() {
@@ -170,25 +181,35 @@ fn plates_on_a_table_rest_on_all_that_touches() {
         let thick = random.within(0.02, 0.2);
         for gap in [1e-3, 1e-9, 0.0, -1e-12, -1e-9, -1e-7, -1e-5, -1e-3] {
             let pose = Pose::turned(center.extend(0.5 * thick + gap), DVec3::Z * angle);
-            for plate in [block(half.x, half.y, 0.5 * thick), Shape::Hull { points: corners(half.extend(0.5 * thick)) }] {
+            for plate in [
+                block(half.x, half.y, 0.5 * thick),
+                Shape::Hull { points: corners(half.extend(0.5 * thick)) },
+            ] {
                 let contacts = touch((&table, Pose::IDENTITY), (&plate, pose), 0.002);
-                let what = format!("round {round}, {half} at {center} turned {angle}, gap {gap:e}, {}", plate.name());
+                let what = format!(
+                    "round {round}, {half} at {center} turned {angle}, gap {gap:e}, {}",
+                    plate.name()
+                );
                 assert_single(&contacts, &what);
                 for contact in &contacts {
                     // Well above, a vertex beside the plate is nearest to its edge.
                     let lean = if gap > 1e-6 { 0.2 } else { 1e-6 };
-                    let flat = (contact.normal - DVec3::Z).length() < lean && (contact.gap - gap).abs() < 0.03 * lean + 1e-9;
+                    let flat = (contact.normal - DVec3::Z).length() < lean
+                        && (contact.gap - gap).abs() < 0.03 * lean + 1e-9;
                     assert!(flat, "{what}: {contact:?}");
                 }
                 for k in 0..16 {
                     let direction = DVec2::from_angle(TAU * f64::from(k) / 16.0);
-                    let far = |points: &mut dyn Iterator<Item = DVec2>| points.map(|p| p.dot(direction)).fold(f64::NEG_INFINITY, f64::max);
+                    let far = |points: &mut dyn Iterator<Item = DVec2>| {
+                        points.map(|p| p.dot(direction)).fold(f64::NEG_INFINITY, f64::max)
+                    };
                     let wanted = far(&mut area.iter().copied());
                     let found = far(&mut contacts.iter().map(|c| c.point_b.truncate()));
                     // Eight directions of sixteen are kept exactly; between them a polygon may lose
                     // what its outermost corners in the neighbouring directions leave.
                     assert!(
-                        (found <= wanted + 1e-6 || gap > 1e-6) && found >= wanted - 0.09 * half.max_element().min(0.75),
+                        (found <= wanted + 1e-6 || gap > 1e-6)
+                            && found >= wanted - 0.09 * half.max_element().min(0.75),
                         "{what}: direction {k}: {found} of {wanted}"
                     );
                 }
@@ -204,20 +225,29 @@ fn a_flat_mesh_is_a_half_space() {
     for round in 0..120 {
         for shape in convex_shapes().into_iter().chain([torus(16, 8, 0.1, 0.05)]) {
             let turn = random.vector() * if round % 3 == 0 { 0.0 } else { 3.0 };
-            let mut pose = Pose::turned(v(random.within(-0.9, 0.9), random.within(-0.9, 0.9), 0.0), turn);
+            let mut pose =
+                Pose::turned(v(random.within(-0.9, 0.9), random.within(-0.9, 0.9), 0.0), turn);
             let bottom = touch((&Shape::HalfSpace, Pose::at(-DVec3::Z)), (&shape, pose), 3.0);
             let least = bottom.iter().map(|c| c.gap).fold(f64::INFINITY, f64::min) - 1.0;
             pose.position.z = -least + [1e-3, 1e-9, 0.0, -1e-9, -1e-6, -1e-3][round % 6];
-            let tilt = Pose::turned(v(0.3, 0.2, -0.1), v(0.2, -0.4, 0.3) * f64::from(round as u32 % 2));
+            let tilt =
+                Pose::turned(v(0.3, 0.2, -0.1), v(0.2, -0.4, 0.3) * f64::from(round as u32 % 2));
             let place = |of: Pose| tilt * of;
-            let wanted = touch((&Shape::HalfSpace, place(Pose::IDENTITY)), (&shape, place(pose)), 0.02);
+            let wanted =
+                touch((&Shape::HalfSpace, place(Pose::IDENTITY)), (&shape, place(pose)), 0.02);
             let found = touch((&mesh, place(Pose::IDENTITY)), (&shape, place(pose)), 0.02);
             let what = format!("round {round}, {} at {pose:?}", shape.name());
             if matches!(shape, Shape::Mesh { .. }) {
-                // Every vertex that looks down is there; reductions may choose others of the same plane.
-                let least = |contacts: &[Contact]| contacts.iter().map(|c| c.gap).fold(f64::INFINITY, f64::min);
+                // Every vertex that looks down is there; reductions may choose others of the same
+                // plane.
+                let least = |contacts: &[Contact]| {
+                    contacts.iter().map(|c| c.gap).fold(f64::INFINITY, f64::min)
+                };
                 assert!((least(&wanted) - least(&found)).abs() < 1e-12, "{what}");
-                assert!(found.iter().all(|c| (c.normal - wanted[0].normal).length() < 1e-12), "{what}: {found:#?}");
+                assert!(
+                    found.iter().all(|c| (c.normal - wanted[0].normal).length() < 1e-12),
+                    "{what}: {found:#?}"
+                );
                 continue;
             }
             assert_eq!(wanted.len(), found.len(), "{what}\n{wanted:#?}\n{found:#?}");
@@ -248,10 +278,15 @@ fn spheres_keep_the_distance_of_the_solid() {
             if radius <= 0.0 {
                 continue;
             }
-            let contacts = touch((&mesh, Pose::IDENTITY), (&Shape::Sphere { radius }, Pose::at(center)), 0.02);
+            let contacts =
+                touch((&mesh, Pose::IDENTITY), (&Shape::Sphere { radius }, Pose::at(center)), 0.02);
             assert_single(&contacts, &format!("sphere at {center}"));
             let least = contacts.iter().map(|c| c.gap).fold(f64::INFINITY, f64::min);
-            assert!((least - (distance - radius)).abs() < 1e-12, "{center}: {least} of {}", distance - radius);
+            assert!(
+                (least - (distance - radius)).abs() < 1e-12,
+                "{center}: {least} of {}",
+                distance - radius
+            );
             for contact in &contacts {
                 // Its own nearest point lies on the solid, and nothing of it nearer than it says.
                 assert!(solid.distance(contact.point_a) < 1e-12, "{contact:?}");
@@ -268,25 +303,38 @@ fn a_corner_on_stairs_meets_tread_and_riser_alone() {
         for down in [1e-3, 1e-9, 0.0, -1e-12, -1e-9, -1e-6, -1e-4] {
             for into in [1e-3, 1e-9, 1e-12, 0.0, -1e-12, -1e-9, -1e-6, -1e-4] {
                 for (size, y) in [(0.1, 0.03), (0.3, -0.2), (0.01, 0.111), (0.6, 0.0), (2.0, 0.0)] {
-                    for shape in [block(size, size, size), Shape::Hull { points: corners(DVec3::splat(size)) }] {
+                    for shape in [
+                        block(size, size, size),
+                        Shape::Hull { points: corners(DVec3::splat(size)) },
+                    ] {
                         // On the tread at z = 0.25, against the riser at x = −0.75.
                         let reaches = size < 0.375;
                         let pose = Pose::at(v(-0.75 + size + into, y, 0.25 + size + down));
                         let contacts = touch((&mesh, Pose::IDENTITY), (&shape, pose), 2e-3);
-                        let what = format!("cut {cut}, {} of {size}, down {down:e}, into {into:e}", shape.name());
+                        let what = format!(
+                            "cut {cut}, {} of {size}, down {down:e}, into {into:e}",
+                            shape.name()
+                        );
                         assert_single(&contacts, &what);
                         let (mut on_tread, mut on_riser) = (0, 0);
                         for contact in &contacts {
-                            if (contact.normal - DVec3::Z).length() < 1e-9 && (contact.gap - down).abs() < 1e-9 {
+                            if (contact.normal - DVec3::Z).length() < 1e-9
+                                && (contact.gap - down).abs() < 1e-9
+                            {
                                 on_tread += 1;
-                            } else if (contact.normal - DVec3::X).length() < 1e-9 && (contact.gap - into).abs() < 1e-9 {
+                            } else if (contact.normal - DVec3::X).length() < 1e-9
+                                && (contact.gap - into).abs() < 1e-9
+                            {
                                 on_riser += 1;
                             } else {
                                 panic!("{what}: {contact:?}");
                             }
                         }
                         // A box wider than the stairs, or longer than the tread, ends on edges.
-                        assert!(on_tread >= 4 && on_riser >= if reaches { 4 } else { 2 }, "{what}: {contacts:#?}");
+                        assert!(
+                            on_tread >= 4 && on_riser >= if reaches { 4 } else { 2 },
+                            "{what}: {contacts:#?}"
+                        );
                     }
                 }
             }
@@ -298,16 +346,27 @@ fn a_corner_on_stairs_meets_tread_and_riser_alone() {
 fn what_fits_a_hole_is_not_held_by_its_rim() {
     let mesh = ring().shape(2);
     // Beside the rim, below the top, with a clearance of 1 mm on each side.
-    for (shape, count) in
-        [(block(0.499, 0.499, 0.3), 8), (Shape::Cylinder { radius: 0.499, half_length: 0.3 }, 4), (Shape::Sphere { radius: 0.499 }, 4)]
-    {
+    for (shape, count) in [
+        (block(0.499, 0.499, 0.3), 8),
+        (Shape::Cylinder { radius: 0.499, half_length: 0.3 }, 4),
+        (Shape::Sphere { radius: 0.499 }, 4),
+    ] {
         for z in [-0.3, -0.125, 0.0, 0.04, 0.1] {
-            let contacts = touch((&mesh, Pose::IDENTITY), (&shape, Pose::at(v(0.0, 0.0, z))), 0.002);
+            let contacts =
+                touch((&mesh, Pose::IDENTITY), (&shape, Pose::at(v(0.0, 0.0, z))), 0.002);
             for contact in &contacts {
                 let sideways = contact.normal.z.abs() < 0.2;
-                assert!(sideways && (contact.gap - 1e-3).abs() < 3e-3, "{} at {z}: {contact:?}", shape.name());
+                assert!(
+                    sideways && (contact.gap - 1e-3).abs() < 3e-3,
+                    "{} at {z}: {contact:?}",
+                    shape.name()
+                );
                 if !matches!(shape, Shape::Sphere { .. }) {
-                    assert!(contact.normal.z.abs() < 1e-9 && (contact.gap - 1e-3).abs() < 1e-9, "{} at {z}: {contact:?}", shape.name());
+                    assert!(
+                        contact.normal.z.abs() < 1e-9 && (contact.gap - 1e-3).abs() < 1e-9,
+                        "{} at {z}: {contact:?}",
+                        shape.name()
+                    );
                 }
             }
             if z == -0.125 {
@@ -318,9 +377,14 @@ fn what_fits_a_hole_is_not_held_by_its_rim() {
     // Wider than the hole it lies on four sides.
     for half in [0.501, 0.6, 1.0, 1.7] {
         for gap in [1e-6, 0.0, -1e-9, -1e-6] {
-            let contacts = touch((&mesh, Pose::IDENTITY), (&block(half, half, 0.05), Pose::at(v(0.0, 0.0, 0.05 + gap))), 1e-3);
+            let contacts = touch(
+                (&mesh, Pose::IDENTITY),
+                (&block(half, half, 0.05), Pose::at(v(0.0, 0.0, 0.05 + gap))),
+                1e-3,
+            );
             assert!(contacts.len() >= 4);
-            let flat = |c: &Contact| (c.normal - DVec3::Z).length() < 1e-9 && (c.gap - gap).abs() < 1e-9;
+            let flat =
+                |c: &Contact| (c.normal - DVec3::Z).length() < 1e-9 && (c.gap - gap).abs() < 1e-9;
             assert!(contacts.iter().all(flat), "{half}: {contacts:#?}");
             let reach = half.min(1.0);
             for direction in [DVec3::X, -DVec3::X, DVec3::Y, -DVec3::Y] {
@@ -333,7 +397,11 @@ fn what_fits_a_hole_is_not_held_by_its_rim() {
 
 fn triangles(shape: &Shape, pose: &Pose) -> Vec<parry::Triangle> {
     let Shape::Mesh { vertices, triangles } = shape else { panic!("not a mesh") };
-    triangles.iter().map(|t| t.map(|i| pose.point(vertices[i as usize]))).map(|[a, b, c]| parry::Triangle::new(a, b, c)).collect()
+    triangles
+        .iter()
+        .map(|t| t.map(|i| pose.point(vertices[i as usize])))
+        .map(|[a, b, c]| parry::Triangle::new(a, b, c))
+        .collect()
 }
 
 /// The distance of two shapes by all pairs of triangles; the first is a mesh.
@@ -342,18 +410,32 @@ fn distance(mesh: &Shape, (shape, pose): (&Shape, Pose)) -> f64 {
     let there = parry3d_f64::math::Pose { rotation: pose.orientation, translation: pose.position };
     let z = |half: f64| v(0.0, 0.0, half);
     // parry's cylinders and cones stand along y.
-    let standing = there * parry3d_f64::math::Pose { rotation: DQuat::from_rotation_arc(DVec3::Y, DVec3::Z), translation: DVec3::ZERO };
+    let standing = there
+        * parry3d_f64::math::Pose {
+            rotation: DQuat::from_rotation_arc(DVec3::Y, DVec3::Z),
+            translation: DVec3::ZERO,
+        };
     let all = triangles(mesh, &Pose::IDENTITY);
     let least = |other: &dyn parry::Shape, at: &parry3d_f64::math::Pose| {
-        all.iter().map(|t| query::distance(&here, t, at, other).unwrap().distance).fold(f64::INFINITY, f64::min)
+        all.iter()
+            .map(|t| query::distance(&here, t, at, other).unwrap().distance)
+            .fold(f64::INFINITY, f64::min)
     };
     match shape {
         Shape::Sphere { radius } => least(&parry::Ball::new(*radius), &there),
         Shape::Box { half_extents } => least(&parry::Cuboid::new(*half_extents), &there),
-        Shape::Capsule { radius, half_length } => least(&parry::Capsule::new(z(-half_length), z(*half_length), *radius), &there),
-        Shape::Cylinder { radius, half_length } => least(&parry::Cylinder::new(*half_length, *radius), &standing),
-        Shape::Cone { radius, half_length } => least(&parry::Cone::new(*half_length, *radius), &standing),
-        Shape::Hull { points } => least(&parry::ConvexPolyhedron::from_convex_hull(points).unwrap(), &there),
+        Shape::Capsule { radius, half_length } => {
+            least(&parry::Capsule::new(z(-half_length), z(*half_length), *radius), &there)
+        }
+        Shape::Cylinder { radius, half_length } => {
+            least(&parry::Cylinder::new(*half_length, *radius), &standing)
+        }
+        Shape::Cone { radius, half_length } => {
+            least(&parry::Cone::new(*half_length, *radius), &standing)
+        }
+        Shape::Hull { points } => {
+            least(&parry::ConvexPolyhedron::from_convex_hull(points).unwrap(), &there)
+        }
         Shape::Mesh { .. } => {
             let others = triangles(shape, &pose);
             others.iter().map(|t| least(t, &here)).fold(f64::INFINITY, f64::min)
@@ -368,7 +450,8 @@ fn distance(mesh: &Shape, (shape, pose): (&Shape, Pose)) -> f64 {
 fn the_least_gap_is_the_distance_and_goes_on_below_zero() {
     let mut random = Random(7);
     let solids = [table(), stairs(), ring()];
-    let meshes = [solids[0].shape(1), solids[1].shape(2), solids[2].shape(1), torus(16, 8, 0.5, 0.2)];
+    let meshes =
+        [solids[0].shape(1), solids[1].shape(2), solids[2].shape(1), torus(16, 8, 0.5, 0.2)];
     let inside = |m: usize, p: DVec3| match solids.get(m) {
         Some(solid) => solid.contains(p),
         None => DVec2::new(p.truncate().length() - 0.5, p.z).length() < 0.2,
@@ -376,7 +459,10 @@ fn the_least_gap_is_the_distance_and_goes_on_below_zero() {
     let moving: Vec<(Shape, usize)> = convex_shapes()
         .into_iter()
         .map(|s| (s, 25))
-        .chain([(torus(8, 6, 0.12, 0.05), 5), (Cubes::new([[0, 0, 0], [1, 0, 0], [0, 1, 0]], 0.1).shape(1), 8)])
+        .chain([
+            (torus(8, 6, 0.12, 0.05), 5),
+            (Cubes::new([[0, 0, 0], [1, 0, 0], [0, 1, 0]], 0.1).shape(1), 8),
+        ])
         .collect();
     for (m, mesh) in meshes.iter().enumerate() {
         for (shape, rounds) in &moving {
@@ -390,23 +476,32 @@ fn the_least_gap_is_the_distance_and_goes_on_below_zero() {
                 tried += 1;
                 let what = format!("mesh {m}, {} at {pose:?}", shape.name());
                 let contacts = touch((mesh, Pose::IDENTITY), (shape, pose), free + 0.01);
-                let least =
-                    *contacts.iter().min_by(|a, b| a.gap.total_cmp(&b.gap)).unwrap_or_else(|| panic!("{what}: no contact at {free}"));
+                let least = *contacts
+                    .iter()
+                    .min_by(|a, b| a.gap.total_cmp(&b.gap))
+                    .unwrap_or_else(|| panic!("{what}: no contact at {free}"));
                 // parry's iterations stop within 1e-6 of the size of what they look at.
                 assert!((least.gap - free).abs() < 2e-6, "{what}: {} of {free}", least.gap);
                 // Along the normal until they touch, then a little further.
                 for depth in [1e-6, 1e-5, 1e-4] {
                     pose.position -= least.normal
-                        * (touch((mesh, Pose::IDENTITY), (shape, pose), free + 0.01).iter().map(|c| c.gap).fold(f64::INFINITY, f64::min)
+                        * (touch((mesh, Pose::IDENTITY), (shape, pose), free + 0.01)
+                            .iter()
+                            .map(|c| c.gap)
+                            .fold(f64::INFINITY, f64::min)
                             + depth);
                     let contacts = touch((mesh, Pose::IDENTITY), (shape, pose), 0.01);
                     assert_single(&contacts, &what);
-                    let deepest =
-                        contacts.iter().min_by(|a, b| a.gap.total_cmp(&b.gap)).unwrap_or_else(|| panic!("{what}: none at {depth:e}"));
+                    let deepest = contacts
+                        .iter()
+                        .min_by(|a, b| a.gap.total_cmp(&b.gap))
+                        .unwrap_or_else(|| panic!("{what}: none at {depth:e}"));
                     // Where an edge or a vertex was nearest one of its faces takes over: the least
-                    // way out is hardly longer (that of round cores is found a little aside), and never
-                    // leads on inwards.
-                    let right = deepest.gap < 0.0 && -deepest.gap < 2.0 * depth && deepest.normal.dot(least.normal) > 0.0;
+                    // way out is hardly longer (that of round cores is found a little aside), and
+                    // never leads on inwards.
+                    let right = deepest.gap < 0.0
+                        && -deepest.gap < 2.0 * depth
+                        && deepest.normal.dot(least.normal) > 0.0;
                     assert!(right, "{what}: depth {depth:e} along {}: {deepest:?}", least.normal);
                 }
             }
@@ -431,20 +526,31 @@ fn a_body_wholly_inside_is_shown_one_way_out() {
             let what = format!("{} at {pose:?}", shape.name());
             assert!(!contacts.is_empty(), "{what}");
             let n = contacts[0].normal;
-            assert!(contacts.iter().all(|c| c.normal.distance(n) < 1e-9 && c.gap < 0.0), "{what}: {contacts:#?}");
+            assert!(
+                contacts.iter().all(|c| c.normal.distance(n) < 1e-9 && c.gap < 0.0),
+                "{what}: {contacts:#?}"
+            );
             // Moved that way it is out.
             let deepest = contacts.iter().map(|c| c.gap).fold(0.0, f64::min);
             let moved = Pose::new(pose.position - n * (deepest - 1e-6), pose.orientation);
             let left = touch((&mesh, Pose::IDENTITY), (&shape, moved), 1e-3);
-            assert!(left.iter().all(|c| c.gap > -1e-9), "{what} moved along {n} by {deepest}: {left:#?}");
+            assert!(
+                left.iter().all(|c| c.gap > -1e-9),
+                "{what} moved along {n} by {deepest}: {left:#?}"
+            );
         }
     }
 }
 
 #[test]
 fn a_convex_mesh_is_its_hull() {
-    let cube = Cubes::new([[0, 0, 0], [0, 0, 1], [1, 0, 0], [1, 0, 1], [0, 1, 0], [1, 1, 0], [0, 1, 1], [1, 1, 1]], 0.2);
-    let points: Vec<DVec3> = (0..8).map(|i| v(f64::from(i & 1), f64::from(i >> 1 & 1), f64::from(i >> 2 & 1)) * 0.4).collect();
+    let cube = Cubes::new(
+        [[0, 0, 0], [0, 0, 1], [1, 0, 0], [1, 0, 1], [0, 1, 0], [1, 1, 0], [0, 1, 1], [1, 1, 1]],
+        0.2,
+    );
+    let points: Vec<DVec3> = (0..8)
+        .map(|i| v(f64::from(i & 1), f64::from(i >> 1 & 1), f64::from(i >> 2 & 1)) * 0.4)
+        .collect();
     let (mesh, hull) = (cube.shape(3), Shape::Hull { points });
     let mut random = Random(13);
     for shape in convex_shapes().iter().chain([&Shape::HalfSpace, &mesh]) {
@@ -456,7 +562,8 @@ fn a_convex_mesh_is_its_hull() {
             // Their corners are numbered in another order.
             for one in &found {
                 let same = |other: &Contact| {
-                    let near = one.point_b.distance(other.point_b) < 1e-9 && (one.gap - other.gap).abs() < 1e-9;
+                    let near = one.point_b.distance(other.point_b) < 1e-9
+                        && (one.gap - other.gap).abs() < 1e-9;
                     near && one.normal.distance(other.normal) < 1e-9
                 };
                 assert!(wanted.iter().any(same), "{one:?}\n{wanted:#?}");
@@ -469,12 +576,19 @@ fn a_convex_mesh_is_its_hull() {
 fn keys_stay_while_a_body_slides_over_triangles() {
     for cut in [1, 3] {
         let mesh = plane_mesh(6);
-        let field = Shape::HeightField { counts: [21, 21], spacing: [0.2 / f64::from(cut), 0.15], heights: vec![0.0; 441] };
+        let field = Shape::HeightField {
+            counts: [21, 21],
+            spacing: [0.2 / f64::from(cut), 0.15],
+            heights: vec![0.0; 441],
+        };
         for surface in [&mesh, &field] {
             for shape in convex_shapes() {
                 let keys = |x: f64| {
                     let pose = Pose::at(v(x, 0.37 * x, 0.12 - 1e-7));
-                    touch((surface, Pose::IDENTITY), (&shape, pose), 0.05).iter().map(|c| c.key).collect::<Vec<_>>()
+                    touch((surface, Pose::IDENTITY), (&shape, pose), 0.05)
+                        .iter()
+                        .map(|c| c.key)
+                        .collect::<Vec<_>>()
                 };
                 let first = keys(0.0);
                 for i in 0..60 {
@@ -492,13 +606,17 @@ fn meshes_lie_flush_on_meshes() {
     let bracket = Cubes::new([[0, 0, 0], [1, 0, 0], [0, 1, 0]], 0.2).shape(2);
     for angle in [0.0, 0.3, 1.0] {
         for gap in [1e-4, 0.0, -1e-9, -1e-6] {
-            for place in [v(-0.1, -0.1, 0.0), v(0.3, 0.2, 0.0), v(0.1, 0.1, 0.0), v(-0.5, -0.5, 0.0)] {
+            for place in
+                [v(-0.1, -0.1, 0.0), v(0.3, 0.2, 0.0), v(0.1, 0.1, 0.0), v(-0.5, -0.5, 0.0)]
+            {
                 let pose = Pose::turned(place + DVec3::Z * gap, DVec3::Z * angle);
                 let contacts = touch((&table, Pose::IDENTITY), (&bracket, pose), 1e-3);
                 let what = format!("at {place}, turned {angle}, gap {gap:e}");
                 assert_single(&contacts, &what);
                 assert!(contacts.len() >= 3, "{what}: {contacts:#?}");
-                let flat = |c: &&Contact| (c.normal - DVec3::Z).length() < 1e-6 && (c.gap - gap).abs() < 1e-8;
+                let flat = |c: &&Contact| {
+                    (c.normal - DVec3::Z).length() < 1e-6 && (c.gap - gap).abs() < 1e-8
+                };
                 assert!(contacts.iter().all(|c| flat(&c)), "{what}: {contacts:#?}");
             }
         }
@@ -514,7 +632,11 @@ fn in_a_bowl_only_faces_push() {
         1.0 - (1.0 - 0.5 * (x * x + y * y)).max(0.0).sqrt()
     };
     let heights = (0..=count).flat_map(|j| (0..=count).map(move |i| field(i, j))).collect();
-    let bowl = Shape::HeightField { counts: [count + 1, count + 1], spacing: [1.8 / count as f64; 2], heights };
+    let bowl = Shape::HeightField {
+        counts: [count + 1, count + 1],
+        spacing: [1.8 / count as f64; 2],
+        heights,
+    };
     let Shape::HeightField { heights, .. } = &bowl else { unreachable!() };
     let place = |i: usize| -0.9 + 1.8 * i as f64 / count as f64;
     let vertices: Vec<DVec3> = (0..=count)
@@ -525,14 +647,18 @@ fn in_a_bowl_only_faces_push() {
     let mut triangles = vec![];
     for j in 0..count {
         for i in 0..count {
-            triangles.extend([[at(i, j), at(i + 1, j), at(i + 1, j + 1)], [at(i, j), at(i + 1, j + 1), at(i, j + 1)]]);
+            triangles.extend([
+                [at(i, j), at(i + 1, j), at(i + 1, j + 1)],
+                [at(i, j), at(i + 1, j + 1), at(i, j + 1)],
+            ]);
         }
     }
     let sheet = Shape::Mesh { vertices, triangles };
     let mut random = Random(17);
     for shape in convex_shapes() {
         for _ in 0..100 {
-            let place = v(random.within(-0.4, 0.4), random.within(-0.4, 0.4), random.within(0.1, 0.5));
+            let place =
+                v(random.within(-0.4, 0.4), random.within(-0.4, 0.4), random.within(0.1, 0.5));
             let pose = Pose::turned(place, random.vector() * 3.0);
             let free = distance(&sheet, (&shape, pose));
             if free < 1e-3 {

@@ -1,4 +1,5 @@
-//! Impacts within a step, at once or one after the other: energy is never gained, and for e = 1 never lost.
+//! Impacts within a step, at once or one after the other: energy is never gained, and for e = 1
+//! never lost.
 
 mod common;
 
@@ -17,7 +18,10 @@ fn v(x: f64, y: f64, z: f64) -> DVec3 {
 }
 
 fn settings(h: f64, time: TimeScheme, impacts: Impacts) -> Settings {
-    Settings { scheme: Scheme { time, impacts, ..Scheme::default() }, ..Settings::with_time_step(h) }
+    Settings {
+        scheme: Scheme { time, impacts, ..Scheme::default() },
+        ..Settings::with_time_step(h)
+    }
 }
 
 /// Balls of radius 10 mm in a row, `gap` apart, without gravity; the first comes at 1 m/s.
@@ -26,7 +30,13 @@ fn row(masses: &[f64], gap: f64, e: f64) -> Scene {
     scene.gravity = DVec3::ZERO;
     (scene.materials[0].mu, scene.materials[0].restitution) = (0.0, e);
     for (i, &mass) in masses.iter().enumerate() {
-        let id = ball(&mut scene, &format!("ball {i}"), mass, 0.01, v(i as f64 * (0.02 + gap), 0.0, 0.0));
+        let id = ball(
+            &mut scene,
+            &format!("ball {i}"),
+            mass,
+            0.01,
+            v(i as f64 * (0.02 + gap), 0.0, 0.0),
+        );
         if i == 0 {
             scene.bodies[id.index()].velocity = DVec3::X;
         }
@@ -34,7 +44,8 @@ fn row(masses: &[f64], gap: f64, e: f64) -> Scene {
     scene
 }
 
-/// Velocities along x after `steps` steps; every step accepted, its ledger closed, energy not gained in any.
+/// Velocities along x after `steps` steps; every step accepted, its ledger closed, energy not
+/// gained in any.
 fn after(scene: &Scene, settings: Settings, steps: usize) -> Vec<f64> {
     let impacts = settings.scheme.impacts;
     let mut stepper = Stepper::new(scene, settings).unwrap();
@@ -43,13 +54,20 @@ fn after(scene: &Scene, settings: Settings, steps: usize) -> Vec<f64> {
         let verdict = stepper.step(scene, &mut state).unwrap();
         assert!(verdict.accepted, "{} step {step}: {:?}", scene.name, verdict.reasons(scene));
         let energy = verdict.energy;
-        assert!(energy.residual().abs() <= LEDGER * energy.throughput, "step {step}: ledger open: {energy:?}");
-        assert!(energy.impact >= -exactness(impacts) * energy.kinetic_before, "step {step}: impacts give {energy:?}");
+        assert!(
+            energy.residual().abs() <= LEDGER * energy.throughput,
+            "step {step}: ledger open: {energy:?}"
+        );
+        assert!(
+            energy.impact >= -exactness(impacts) * energy.kinetic_before,
+            "step {step}: impacts give {energy:?}"
+        );
     }
     state.v.chunks(6).map(|v| v[0]).collect()
 }
 
-/// How exactly energies come out: impacts in sequence have closed forms, simultaneous ones the tolerance of the solver.
+/// How exactly energies come out: impacts in sequence have closed forms, simultaneous ones the
+/// tolerance of the solver.
 fn exactness(impacts: Impacts) -> f64 {
     if impacts == Impacts::Sequence { 1e-12 } else { 1e-8 }
 }
@@ -58,16 +76,21 @@ fn kinetic(masses: &[f64], v: &[f64]) -> f64 {
     masses.iter().zip(v).map(|(m, v)| 0.5 * m * v * v).sum()
 }
 
-/// Five balls 0.3 mm apart: the blow goes through all gaps within one step of 2 ms, and 33 % of the energy were lost there.
+/// Five balls 0.3 mm apart: the blow goes through all gaps within one step of 2 ms, and 33 % of the
+/// energy were lost there.
 #[test]
 fn five_balls_a_hair_apart_keep_their_energy() {
     let masses = [1.0; 5];
     for (time, impacts) in SCHEMES.into_iter().flat_map(|t| BOTH.map(|i| (t, i))) {
         for h in [2e-4, 1e-3, 2e-3, 5e-3] {
-            let v = after(&row(&masses, 3e-4, 1.0), settings(h, time, impacts), (0.02 / h) as usize);
+            let v =
+                after(&row(&masses, 3e-4, 1.0), settings(h, time, impacts), (0.02 / h) as usize);
             // One after the other even where impacts act at once: only contacts that touch do.
             for (i, v) in v.iter().enumerate() {
-                assert!((v - f64::from(u8::from(i == 4))).abs() < 1e-6, "{time:?} {impacts:?} h = {h}: {v} of ball {i}");
+                assert!(
+                    (v - f64::from(u8::from(i == 4))).abs() < 1e-6,
+                    "{time:?} {impacts:?} h = {h}: {v} of ball {i}"
+                );
             }
             assert!((kinetic(&masses, &v) - 0.5).abs() < 1e-9, "{time:?} {impacts:?} h = {h}");
         }
@@ -79,7 +102,9 @@ fn five_balls_a_hair_apart_keep_their_energy() {
 fn touching_balls_answer_at_once_or_hand_the_blow_through() {
     for time in SCHEMES {
         let run = |impacts| after(&row(&[1.0; 3], 0.0, 1.0), settings(1e-3, time, impacts), 5);
-        for (found, wanted) in run(Impacts::Simultaneous).iter().zip([-1.0 / 3.0, 2.0 / 3.0, 2.0 / 3.0]) {
+        for (found, wanted) in
+            run(Impacts::Simultaneous).iter().zip([-1.0 / 3.0, 2.0 / 3.0, 2.0 / 3.0])
+        {
             assert!((found - wanted).abs() < 1e-6, "{time:?}: {found} {wanted}");
         }
         for (found, wanted) in run(Impacts::Sequence).iter().zip([0.0, 0.0, 1.0]) {
@@ -97,11 +122,15 @@ fn a_cradle_hands_the_blow_through() {
         let length = 0.5;
         let mut balls = Vec::new();
         for i in 0..5 {
-            let (top, angle) = (v(i as f64 * 0.04, 0.0, 0.0), if i < raised { -0.3f64 } else { 0.0 });
+            let (top, angle) =
+                (v(i as f64 * 0.04, 0.0, 0.0), if i < raised { -0.3f64 } else { 0.0 });
             let at = top + v(angle.sin(), 0.0, -angle.cos()) * length;
             let id = ball(&mut scene, &format!("ball {i}"), 1.0, 0.02, at);
             scene.bodies[id.index()].pose = Pose::turned(at, -DVec3::Y * angle);
-            let hinge = Pose { position: top, orientation: glam::DQuat::from_rotation_arc(DVec3::Z, DVec3::Y) };
+            let hinge = Pose {
+                position: top,
+                orientation: glam::DQuat::from_rotation_arc(DVec3::Z, DVec3::Y),
+            };
             scene.add_joint(format!("rod {i}"), JointKind::Revolute, (BodyId::GROUND, id), hinge);
             balls.push(id);
         }
@@ -113,7 +142,10 @@ fn a_cradle_hands_the_blow_through() {
         for step in 0..740 {
             let verdict = stepper.step(&scene, &mut state).unwrap();
             assert!(verdict.accepted, "{time:?} step {step}: {:?}", verdict.reasons(&scene));
-            assert!(verdict.energy.residual().abs() <= LEDGER * verdict.energy.throughput, "{time:?} step {step}");
+            assert!(
+                verdict.energy.residual().abs() <= LEDGER * verdict.energy.throughput,
+                "{time:?} step {step}"
+            );
             for (i, id) in balls.iter().enumerate() {
                 let x = state.pose(*id).position.x - i as f64 * 0.04;
                 highest[i] = highest[i].max(if step > 400 { x } else { f64::MIN });
@@ -122,14 +154,19 @@ fn a_cradle_hands_the_blow_through() {
         let swing = length * 0.3f64.sin();
         for (i, x) in highest.iter().enumerate() {
             let wanted = if i >= 5 - raised { swing } else { 0.0 };
-            // The time of impact is within a step: 1 m/s times 1 ms, and Euler's own loss over half a swing.
+            // The time of impact is within a step: 1 m/s times 1 ms, and Euler's own loss over half
+            // a swing.
             let within = if time == TimeScheme::Euler { 0.03 } else { 0.003 };
-            assert!((x - wanted).abs() < within, "{time:?} raised {raised}: ball {i} swings to {x}, wanted {wanted}");
+            assert!(
+                (x - wanted).abs() < within,
+                "{time:?} raised {raised}: ball {i} swings to {x}, wanted {wanted}"
+            );
         }
     }
 }
 
-/// A box thrown at the floor with spin and friction: Newton's law alone may give energy to such an impact.
+/// A box thrown at the floor with spin and friction: Newton's law alone may give energy to such an
+/// impact.
 #[test]
 fn friction_in_an_impact_does_not_give_energy() {
     for time in SCHEMES {
@@ -141,13 +178,20 @@ fn friction_in_an_impact_does_not_give_energy() {
                 let id = cuboid(&mut scene, "rod", 1.0, v(0.02, 0.02, 0.4), v(0.0, 0.0, 0.25));
                 let body = &mut scene.bodies[id.index()];
                 body.pose = Pose::turned(v(0.0, 0.0, 0.25), tilt);
-                (body.velocity, body.spin) = (v(2.0 * f64::from(k % 3) - 2.0, 0.5, -3.0), v(f64::from(k % 7) - 3.0, 4.0, 1.0));
-                let mut stepper = Stepper::new(&scene, settings(1e-3, time, Impacts::Sequence)).unwrap();
+                (body.velocity, body.spin) = (
+                    v(2.0 * f64::from(k % 3) - 2.0, 0.5, -3.0),
+                    v(f64::from(k % 7) - 3.0, 4.0, 1.0),
+                );
+                let mut stepper =
+                    Stepper::new(&scene, settings(1e-3, time, Impacts::Sequence)).unwrap();
                 let mut state = State::initial(&scene);
                 for step in 0..150 {
                     let energy = stepper.step(&scene, &mut state).unwrap().energy;
                     let taken = energy.impact + energy.friction;
-                    assert!(taken >= -1e-12 * energy.kinetic_before, "{time:?} e = {e} throw {k} step {step}: {taken} J given");
+                    assert!(
+                        taken >= -1e-12 * energy.kinetic_before,
+                        "{time:?} e = {e} throw {k} step {step}: {taken} J given"
+                    );
                     assert!(energy.residual().abs() <= LEDGER * energy.throughput);
                 }
             }
@@ -164,7 +208,8 @@ fn rows_of_balls_keep_energy_and_momentum() {
         (seed >> 11) as f64 / (1u64 << 53) as f64
     };
     for case in 0..200usize {
-        let masses: Vec<f64> = (0..2 + case % 5).map(|_| 10f64.powf(4.0 * random() - 2.0)).collect();
+        let masses: Vec<f64> =
+            (0..2 + case % 5).map(|_| 10f64.powf(4.0 * random() - 2.0)).collect();
         let gap = [0.0, 1e-9, 2e-3 * random()][case / 5 % 3];
         let e = [1.0, 0.5, 0.1][case / 15 % 3];
         let h = [5e-4, 2e-3, 1e-2][(3.0 * random()) as usize];
@@ -174,11 +219,18 @@ fn rows_of_balls_keep_energy_and_momentum() {
         let (before, now) = (0.5 * masses[0], kinetic(&masses, &v));
         assert!(now <= before * (1.0 + 40.0 * exactness(impacts)), "{what} gained: {before} {now}");
         let momentum: f64 = masses.iter().zip(&v).map(|(m, v)| m * v).sum();
-        assert!((momentum - masses[0]).abs() < 1e-9 * masses[0].max(1.0), "{what}: {momentum} {}", masses[0]);
+        assert!(
+            (momentum - masses[0]).abs() < 1e-9 * masses[0].max(1.0),
+            "{what}: {momentum} {}",
+            masses[0]
+        );
         if e == 1.0 {
             // What closes slower than the restitution threshold of 10 mm/s does not rebound.
             let slow: f64 = masses.iter().map(|m| 0.5 * m * 1e-4).sum();
-            assert!(before - now <= 5.0 * slow + 40.0 * exactness(impacts) * before, "{what} lost: {before} {now}");
+            assert!(
+                before - now <= 5.0 * slow + 40.0 * exactness(impacts) * before,
+                "{what} lost: {before} {now}"
+            );
         }
     }
 }

@@ -52,7 +52,8 @@ fn moved(pose: &Pose, twist: &Twist, t: f64) -> Pose {
     pose.advanced(t * twist.linear, t * twist.angular)
 }
 
-/// Step of the differences: error ≈ t²·third derivative (≲ 10) + rounding/t, least near t = 1e-5: 1e-9 and 1e-10.
+/// Step of the differences: error ≈ t²·third derivative (≲ 10) + rounding/t, least near t = 1e-5:
+/// 1e-9 and 1e-10.
 const T: f64 = 1e-5;
 const TOLERANCE: f64 = 1e-8;
 
@@ -62,13 +63,20 @@ fn parts() {
     for &part in PARTS {
         for _ in 0..20 {
             let (a, b, fa, fb) = (numbers.pose(), numbers.pose(), numbers.pose(), numbers.pose());
-            let at = |a: &Pose, b: &Pose| measure(part, Mount { body: a, frame: &fa }, Mount { body: b, frame: &fb });
+            let at = |a: &Pose, b: &Pose| {
+                measure(part, Mount { body: a, frame: &fa }, Mount { body: b, frame: &fb })
+            };
             let here: Measure = at(&a, &b);
             for (ta, tb) in unit_motions() {
-                let (plus, minus) = (at(&moved(&a, &ta, T), &moved(&b, &tb, T)), at(&moved(&a, &ta, -T), &moved(&b, &tb, -T)));
+                let (plus, minus) = (
+                    at(&moved(&a, &ta, T), &moved(&b, &tb, T)),
+                    at(&moved(&a, &ta, -T), &moved(&b, &tb, -T)),
+                );
                 // The sign of a quaternion may change between two sides of half a turn.
                 if (plus.value - minus.value).abs() > 1.0
-                    || (part != Part::Twist && here.value.abs() > 1.99 && matches!(part, Part::Turn(_)))
+                    || (part != Part::Twist
+                        && here.value.abs() > 1.99
+                        && matches!(part, Part::Turn(_)))
                 {
                     continue;
                 }
@@ -76,7 +84,10 @@ fn parts() {
                 let exact = here.a.rate(&ta) + here.b.rate(&tb);
                 // The angle of a frame nearly upside down changes arbitrarily fast.
                 let scale = 1.0 + exact.abs().powi(3);
-                assert!((difference - exact).abs() < TOLERANCE * scale, "{part:?}: {difference} against {exact}");
+                assert!(
+                    (difference - exact).abs() < TOLERANCE * scale,
+                    "{part:?}: {difference} against {exact}"
+                );
             }
         }
     }
@@ -93,12 +104,44 @@ fn forces() -> Vec<(&'static str, ForceKind)> {
     }
     stiffness[0][4] = 0.5;
     stiffness[4][0] = 0.5;
-    let spring = Spring { a, b, point_a: numbers.vector(), point_b: numbers.vector(), length: 0.3, stiffness: 5.0, damping: 0.2 };
+    let spring = Spring {
+        a,
+        b,
+        point_a: numbers.vector(),
+        point_b: numbers.vector(),
+        length: 0.3,
+        stiffness: 5.0,
+        damping: 0.2,
+    };
     vec![
         ("spring", ForceKind::Spring(spring)),
-        ("spring between centres", ForceKind::Spring(Spring { point_a: DVec3::ZERO, point_b: DVec3::ZERO, ..spring })),
-        ("torsion", ForceKind::Torsion(Torsion { a, b, frame_a, frame_b, angle: 0.2, stiffness: 2.0, damping: 0.1 })),
-        ("bushing", ForceKind::Bushing(Box::new(Bushing { a, b, frame_a, frame_b, stiffness, damping: stiffness }))),
+        (
+            "spring between centres",
+            ForceKind::Spring(Spring { point_a: DVec3::ZERO, point_b: DVec3::ZERO, ..spring }),
+        ),
+        (
+            "torsion",
+            ForceKind::Torsion(Torsion {
+                a,
+                b,
+                frame_a,
+                frame_b,
+                angle: 0.2,
+                stiffness: 2.0,
+                damping: 0.1,
+            }),
+        ),
+        (
+            "bushing",
+            ForceKind::Bushing(Box::new(Bushing {
+                a,
+                b,
+                frame_a,
+                frame_b,
+                stiffness,
+                damping: stiffness,
+            })),
+        ),
     ]
 }
 
@@ -169,32 +212,47 @@ fn forces_are_gradients_of_their_energies() {
 
 #[test]
 fn stiffness_is_the_derivative_of_the_force_where_it_claims_to_be() {
-    // At the natural configuration of any element, and for a stretched spring between two centres, nothing is left out.
+    // At the natural configuration of any element, and for a stretched spring between two centres,
+    // nothing is left out.
     for (name, force) in forces() {
         let scene = two_bodies(&force);
         let (a, b) = match &force {
             ForceKind::Bushing(s) => (Pose::IDENTITY, s.frame_a * s.frame_b.inverse()),
-            ForceKind::Torsion(s) => (Pose::IDENTITY, s.frame_a * Pose::turned(DVec3::ZERO, s.angle * DVec3::Z) * s.frame_b.inverse()),
+            ForceKind::Torsion(s) => (
+                Pose::IDENTITY,
+                s.frame_a * Pose::turned(DVec3::ZERO, s.angle * DVec3::Z) * s.frame_b.inverse(),
+            ),
             ForceKind::Spring(s) if s.point_a != DVec3::ZERO => {
                 (Pose::IDENTITY, Pose::at(s.point_a - s.point_b + DVec3::new(0.0, 0.3, 0.0)))
             }
-            _ => (Pose::IDENTITY, Pose { position: DVec3::new(0.6, 0.2, -0.5), orientation: DQuat::from_rotation_x(0.3) }),
+            _ => (
+                Pose::IDENTITY,
+                Pose {
+                    position: DVec3::new(0.6, 0.2, -0.5),
+                    orientation: DQuat::from_rotation_x(0.3),
+                },
+            ),
         };
         let mut elements = Vec::new();
         element::evaluate(&scene, &present(&a, &b), &mut elements);
         for (ta, tb) in unit_motions() {
             for (sa, sb) in unit_motions() {
                 let plus = push(&scene, &present(&moved(&a, &sa, T), &moved(&b, &sb, T)), &ta, &tb);
-                let minus = push(&scene, &present(&moved(&a, &sa, -T), &moved(&b, &sb, -T)), &ta, &tb);
+                let minus =
+                    push(&scene, &present(&moved(&a, &sa, -T), &moved(&b, &sb, -T)), &ta, &tb);
                 let difference = -(plus - minus) / (2.0 * T);
                 let mut exact = 0.0;
                 for e in &elements {
                     let (left, right) = (e.rates(&ta, &tb), e.rates(&sa, &sb));
                     for i in 0..6 {
-                        exact += (0..6).map(|j| left[i] * e.stiffness[i][j] * right[j]).sum::<f64>();
+                        exact +=
+                            (0..6).map(|j| left[i] * e.stiffness[i][j] * right[j]).sum::<f64>();
                     }
                 }
-                assert!((difference - exact).abs() < 30.0 * TOLERANCE, "{name}: {difference} against {exact}");
+                assert!(
+                    (difference - exact).abs() < 30.0 * TOLERANCE,
+                    "{name}: {difference} against {exact}"
+                );
             }
         }
     }

@@ -98,7 +98,11 @@ fn a_ball_rebounds_to_the_square_of_its_restitution_and_comes_to_rest() {
     }
     assert!(worst < 1e-9, "{worst} m");
     assert!((state.pose(id).position.z - 0.1).abs() < 1e-9 && state.v[2].abs() < 1e-9, "at rest");
-    assert!((impact - (1.1 * G - last)).abs() < 1e-3 * G, "impacts took all of it: {impact} of {}", 1.1 * G - last);
+    assert!(
+        (impact - (1.1 * G - last)).abs() < 1e-3 * G,
+        "impacts took all of it: {impact} of {}",
+        1.1 * G - last
+    );
 }
 
 /// Position error of a pendulum of period 2.36784194757624 s after one period.
@@ -125,11 +129,20 @@ fn a_pendulum_is_of_second_order_and_its_rod_holds() {
 fn gyroscope(h: f64) -> (DVec3, DQuat) {
     let mut scene = Scene::new("gyroscope");
     let at = DVec3::new(0.3, 0.1, 0.05);
-    let id = scene.add_body(Body::rigid("top", Mass::new(1.0, DVec3::new(0.02, 0.03, 0.045))).at(at).moving(DVec3::ZERO, DVec3::ZERO));
+    let id = scene.add_body(
+        Body::rigid("top", Mass::new(1.0, DVec3::new(0.02, 0.03, 0.045)))
+            .at(at)
+            .moving(DVec3::ZERO, DVec3::ZERO),
+    );
     let spin = DVec3::new(8.0, 3.0, -5.0);
     scene.bodies[id.index()].spin = spin;
     scene.bodies[id.index()].velocity = spin.cross(at);
-    scene.add_joint("socket", JointKind::Spherical, (BodyId::GROUND, id), frame(DVec3::ZERO, DVec3::Z));
+    scene.add_joint(
+        "socket",
+        JointKind::Spherical,
+        (BodyId::GROUND, id),
+        frame(DVec3::ZERO, DVec3::Z),
+    );
     let end = run(&scene, leapfrog(h), (1.0 / h).round() as usize);
     (end.position(id), end.state.pose(id).orientation)
 }
@@ -171,13 +184,20 @@ fn a_free_top_keeps_momentum_to_rounding_and_energy_without_drift() {
 fn a_symmetric_top_precesses_at_its_closed_form_rate() {
     let mut scene = weightless("symmetric top");
     let (across, along, spin) = (1.0, 1.5, DVec3::new(0.3, 0.0, 4.0));
-    let id = scene.add_body(Body { spin, ..Body::rigid("top", Mass::new(1.0, DVec3::new(across, across, along))) });
+    let id = scene.add_body(Body {
+        spin,
+        ..Body::rigid("top", Mass::new(1.0, DVec3::new(across, across, along)))
+    });
     let (h, n) = (5e-3, 1000);
     let end = run(&scene, leapfrog(h), n);
     let angle = (along - across) / across * 4.0 * h * n as f64;
     let wanted = DVec3::new(0.3 * angle.cos(), 0.3 * angle.sin(), 4.0);
     // Second order: (ωh)²/12 of the angle.
-    assert!(end.spin(id).distance(wanted) < 0.3 * angle * (h * 4.0).powi(2) / 6.0, "{} {wanted}", end.spin(id));
+    assert!(
+        end.spin(id).distance(wanted) < 0.3 * angle * (h * 4.0).powi(2) / 6.0,
+        "{} {wanted}",
+        end.spin(id)
+    );
 }
 
 #[test]
@@ -185,15 +205,23 @@ fn a_spring_is_of_second_order_and_a_stiff_one_decays() {
     let oscillate = |k: f64, h: f64, n: usize| {
         let mut scene = weightless("oscillator");
         let id = scene.add_body(Body::rigid("mass", Mass::sphere(1.0, 0.1)).at(DVec3::X));
-        let spring =
-            Spring { a: BodyId::GROUND, b: id, point_a: DVec3::ZERO, point_b: DVec3::ZERO, length: 0.9, stiffness: k, damping: 0.0 };
+        let spring = Spring {
+            a: BodyId::GROUND,
+            b: id,
+            point_a: DVec3::ZERO,
+            point_b: DVec3::ZERO,
+            length: 0.9,
+            stiffness: k,
+            damping: 0.0,
+        };
         scene.add_force("spring", ForceKind::Spring(spring));
         let end = run(&scene, leapfrog(h), n);
         (end.position(id).x - 0.9, end.energy.kinetic + end.energy.potential)
     };
     // ω = 10 rad/s, from a stretch of 0.1 m, at 2 s.
-    let errors: Vec<f64> =
-        [5e-3, 2.5e-3, 1.25e-3].map(|h| (oscillate(100.0, h, (2.0 / h).round() as usize).0 - 0.1 * 20f64.cos()).abs()).to_vec();
+    let errors: Vec<f64> = [5e-3, 2.5e-3, 1.25e-3]
+        .map(|h| (oscillate(100.0, h, (2.0 / h).round() as usize).0 - 0.1 * 20f64.cos()).abs())
+        .to_vec();
     second_order(&errors);
     let (x, energy) = oscillate(1e8, 1e-2, 100);
     assert!(x.abs() < 1e-3 && energy < 1e-3 * 0.5 * 1e8 * 0.01, "{x} m, {energy} J");
@@ -203,7 +231,8 @@ fn a_spring_is_of_second_order_and_a_stiff_one_decays() {
 fn a_block_slides_and_stops_as_the_continuous_law_says() {
     let (mu, v, h) = (0.3, 2.0, 1e-2);
     let mut scene = floor("stopping", mu, 0.0);
-    let block = cuboid(&mut scene, "block", 3.0, DVec3::new(0.4, 0.2, 0.1), DVec3::new(0.0, 0.0, 0.05));
+    let block =
+        cuboid(&mut scene, "block", 3.0, DVec3::new(0.4, 0.2, 0.1), DVec3::new(0.0, 0.0, 0.05));
     scene.bodies[block.index()].velocity = DVec3::X * v;
     let end = run(&scene, leapfrog(h), 100);
     let x = end.position(block).x;
@@ -218,7 +247,9 @@ fn a_block_sticks_below_the_angle_of_friction_and_slides_above_it() {
     let mu = 0.5f64;
     let (h, steps) = (2e-3, 1000);
     let t = h * steps as f64;
-    for (angle, slides) in [(20f64.to_radians(), false), (mu.atan() * 0.999, false), (40f64.to_radians(), true)] {
+    for (angle, slides) in
+        [(20f64.to_radians(), false), (mu.atan() * 0.999, false), (40f64.to_radians(), true)]
+    {
         let mut scene = floor("incline", mu, 0.0);
         scene.gravity = G * DVec3::new(angle.sin(), 0.0, -angle.cos());
         let block = cuboid(&mut scene, "block", 1.0, DVec3::splat(0.2), DVec3::Z * 0.1);
@@ -226,7 +257,12 @@ fn a_block_sticks_below_the_angle_of_friction_and_slides_above_it() {
         let a = if slides { G * (angle.sin() - mu * angle.cos()) } else { 0.0 };
         // The solver stops at 1e-9 m/s: 2e-9 m in 2 s, and it begins with a force that is not known
         // yet.
-        assert!((end.position(block).x - 0.5 * a * t * t).abs() < 1e-8, "{:.1}°: {}", angle.to_degrees(), end.position(block).x);
+        assert!(
+            (end.position(block).x - 0.5 * a * t * t).abs() < 1e-8,
+            "{:.1}°: {}",
+            angle.to_degrees(),
+            end.position(block).x
+        );
         assert!((end.position(block).z - 0.1).abs() < 1e-8);
     }
 }
@@ -241,7 +277,11 @@ fn a_sliding_ball_begins_to_roll_where_the_continuous_law_says() {
     let slid = 2.0 * v / (7.0 * mu * G);
     let x = v * slid - 0.5 * mu * G * slid * slid + 5.0 / 7.0 * v * (h * n as f64 - slid);
     // The step in which it begins to roll: mu g h²/8.
-    assert!((end.position(body).x - x).abs() < mu * G * h * h / 8.0 + 1e-8, "{} against {x}", end.position(body).x);
+    assert!(
+        (end.position(body).x - x).abs() < mu * G * h * h / 8.0 + 1e-8,
+        "{} against {x}",
+        end.position(body).x
+    );
     assert!((end.velocity(body).x - 5.0 / 7.0 * v).abs() < 1e-8);
 }
 
@@ -250,7 +290,15 @@ fn a_stack_stands_and_a_dropped_one_gains_no_energy() {
     for drop in [0.0, 0.05] {
         let mut scene = floor("stack", 0.5, 0.0);
         let ids: Vec<BodyId> = (0..3)
-            .map(|i| cuboid(&mut scene, &format!("box {i}"), 1.0, DVec3::splat(0.2), DVec3::Z * (0.1 + drop + (0.2 + drop) * i as f64)))
+            .map(|i| {
+                cuboid(
+                    &mut scene,
+                    &format!("box {i}"),
+                    1.0,
+                    DVec3::splat(0.2),
+                    DVec3::Z * (0.1 + drop + (0.2 + drop) * i as f64),
+                )
+            })
             .collect();
         let mut state = State::initial(&scene);
         let mut stepper = Stepper::new(&scene, leapfrog(5e-3)).unwrap();
@@ -262,7 +310,10 @@ fn a_stack_stands_and_a_dropped_one_gains_no_energy() {
             // In the step of an impact the velocity at its end is extrapolated with the
             // acceleration before it: m g h u of 3 kg.
             // At rest the solver leaves 1e-9 m/s: m g h times that.
-            assert!(now < energy + if drop > 0.0 { 0.2 } else { 1e-9 }, "step {i}: {energy} J → {now} J");
+            assert!(
+                now < energy + if drop > 0.0 { 0.2 } else { 1e-9 },
+                "step {i}: {energy} J → {now} J"
+            );
             energy = energy.min(now);
         }
         for (i, id) in ids.iter().enumerate() {
@@ -278,8 +329,15 @@ fn steps_of_any_length_stay_of_second_order() {
     // 1 s of a heavy top in steps of h, h/2, h/4 in an irregular order.
     let go = |h: f64| {
         let mut scene = Scene::new("pendulum");
-        let bob = scene.add_body(Body::rigid("bob", Mass::cuboid(1.0, DVec3::new(0.5, 0.1, 0.2))).at(DVec3::X));
-        scene.add_joint("pin", JointKind::Revolute, (BodyId::GROUND, bob), frame(DVec3::ZERO, DVec3::Y));
+        let bob = scene.add_body(
+            Body::rigid("bob", Mass::cuboid(1.0, DVec3::new(0.5, 0.1, 0.2))).at(DVec3::X),
+        );
+        scene.add_joint(
+            "pin",
+            JointKind::Revolute,
+            (BodyId::GROUND, bob),
+            frame(DVec3::ZERO, DVec3::Y),
+        );
         let mut state = State::initial(&scene);
         let mut stepper = Stepper::new(&scene, leapfrog(h)).unwrap();
         let mut seed = 1u32;
@@ -312,26 +370,43 @@ fn forces_and_motors_are_reported_over_the_time_they_act() {
     // A torque of 0.5 N m on 1 kg m².
     let mut scene = weightless("motor");
     let id = scene.add_body(Body::rigid("rotor", Mass::new(2.0, DVec3::new(0.6, 0.6, 1.0))));
-    let hinge = scene.add_joint("hinge", JointKind::Revolute, (BodyId::GROUND, id), frame(DVec3::ZERO, DVec3::Z));
+    let hinge = scene.add_joint(
+        "hinge",
+        JointKind::Revolute,
+        (BodyId::GROUND, id),
+        frame(DVec3::ZERO, DVec3::Z),
+    );
     scene.add_motor("drive", hinge, Coordinate::Angle, Drive::Effort(Function::Constant(0.5)));
     let end = run(&scene, leapfrog(1e-2), 200);
-    assert!((end.spin(id).z - 1.0).abs() < 1e-12 && (end.state.angles[hinge.index()] - 1.0).abs() < 1e-12);
+    assert!(
+        (end.spin(id).z - 1.0).abs() < 1e-12
+            && (end.state.angles[hinge.index()] - 1.0).abs() < 1e-12
+    );
     assert!((end.energy.motors - 0.5).abs() < 1e-2, "{:?}", end.energy);
 }
 
 #[test]
 fn an_oblique_impact_of_two_balls_keeps_the_angular_momentum() {
-    // The normal of the impact is that of its own time: at 5 ms the balls pass each other by 15 mm per step, a tenth of their distance.
+    // The normal of the impact is that of its own time: at 5 ms the balls pass each other by 15 mm
+    // per step, a tenth of their distance.
     for (mu, e) in [(0.0, 1.0), (0.0, 0.3), (0.4, 0.6)] {
         let mut scene = weightless("oblique");
-        scene.materials[0] = Material { name: "steel".into(), mu, restitution: e, ..Material::default() };
-        let (a, b) = (ball(&mut scene, "a", 1.0, 0.1, DVec3::ZERO), ball(&mut scene, "b", 3.0, 0.06, DVec3::new(0.4, 0.11, 0.02)));
+        scene.materials[0] =
+            Material { name: "steel".into(), mu, restitution: e, ..Material::default() };
+        let (a, b) = (
+            ball(&mut scene, "a", 1.0, 0.1, DVec3::ZERO),
+            ball(&mut scene, "b", 3.0, 0.06, DVec3::new(0.4, 0.11, 0.02)),
+        );
         scene.bodies[a.index()].velocity = DVec3::new(3.0, 0.2, 0.1);
         scene.bodies[b.index()].spin = DVec3::new(5.0, -20.0, 8.0);
         let layout = Layout::of(&scene);
         let sum = |state: &State| {
             [a, b].into_iter().fold((DVec3::ZERO, DVec3::ZERO), |sum, id| {
-                let (mass, pose, (v, w)) = (scene.bodies[id.index()].mass().unwrap(), state.pose(id), state.twist(&layout, id));
+                let (mass, pose, (v, w)) = (
+                    scene.bodies[id.index()].mass().unwrap(),
+                    state.pose(id),
+                    state.twist(&layout, id),
+                );
                 let angular = pose.position.cross(mass.mass * v) + pose.vector(mass.inertia * w);
                 (sum.0 + mass.mass * v, sum.1 + angular)
             })
@@ -341,9 +416,16 @@ fn an_oblique_impact_of_two_balls_keeps_the_angular_momentum() {
         assert!(end.velocity(b).length() > 0.1, "they met");
         let after = sum(&end.state);
         // 60 steps with numbers of order one; the time of impact is found to rounding.
-        assert!((after.0 - before.0).length() < 1e-12 && (after.1 - before.1).length() < 1e-12, "{before:?} {after:?}");
+        assert!(
+            (after.0 - before.0).length() < 1e-12 && (after.1 - before.1).length() < 1e-12,
+            "{before:?} {after:?}"
+        );
         if e == 1.0 {
-            assert!((end.energy.kinetic / end.energy.kinetic_before - 1.0).abs() < 1e-12, "{:?}", end.energy);
+            assert!(
+                (end.energy.kinetic / end.energy.kinetic_before - 1.0).abs() < 1e-12,
+                "{:?}",
+                end.energy
+            );
         }
     }
 }
@@ -353,8 +435,12 @@ fn a_ball_on_a_shaken_table_rebounds_at_the_speed_of_the_table() {
     // A table that rises at a constant acceleration meets a ball that floats: u_i is their relative
     // velocity at that very time.
     let mut scene = weightless("shaken");
-    scene.materials[0] = Material { name: "steel".into(), mu: 0.0, restitution: 1.0, ..Material::default() };
-    let rise = Motion { translation: [Function::default(), Function::default(), Function::sine(0.1, 1.0)], ..Motion::default() };
+    scene.materials[0] =
+        Material { name: "steel".into(), mu: 0.0, restitution: 1.0, ..Material::default() };
+    let rise = Motion {
+        translation: [Function::default(), Function::default(), Function::sine(0.1, 1.0)],
+        ..Motion::default()
+    };
     scene.add_body_with_shape(
         Body::imposed("table", rise).at(DVec3::Z * -0.1),
         signorini_mechanics::geometry::Shape::Box { half_extents: DVec3::new(1.0, 1.0, 0.1) },
@@ -362,8 +448,9 @@ fn a_ball_on_a_shaken_table_rebounds_at_the_speed_of_the_table() {
     let id = ball(&mut scene, "ball", 1.0, 0.1, DVec3::Z * 0.15);
     // The table is at 0.05 m, and meets the ball, when sin(2πt) = ½.
     let wanted = 2.0 * 0.1 * std::f64::consts::TAU * (30f64.to_radians()).cos();
-    let errors: Vec<f64> =
-        [8e-3, 4e-3, 2e-3].map(|h| (run(&scene, leapfrog(h), (0.2 / h) as usize).velocity(id).z - wanted).abs()).to_vec();
+    let errors: Vec<f64> = [8e-3, 4e-3, 2e-3]
+        .map(|h| (run(&scene, leapfrog(h), (0.2 / h) as usize).velocity(id).z - wanted).abs())
+        .to_vec();
     assert!(errors.iter().zip([8e-3f64, 4e-3, 2e-3]).all(|(e, h)| *e < 20.0 * h * h), "{errors:?}");
 }
 
@@ -371,7 +458,13 @@ fn a_ball_on_a_shaken_table_rebounds_at_the_speed_of_the_table() {
 fn going_on_from_a_stored_state_equals_going_on() {
     let mut scene = floor("pile", 0.4, 0.3);
     for i in 0..4 {
-        ball(&mut scene, &format!("ball {i}"), 1.0, 0.1, DVec3::new(0.03 * i as f64, 0.01, 0.3 + 0.25 * i as f64));
+        ball(
+            &mut scene,
+            &format!("ball {i}"),
+            1.0,
+            0.1,
+            DVec3::new(0.03 * i as f64, 0.01, 0.3 + 0.25 * i as f64),
+        );
     }
     let whole = run(&scene, leapfrog(2e-3), 300);
     let half = run(&scene, leapfrog(2e-3), 150);
@@ -396,7 +489,10 @@ fn swing() -> (Scene, BodyId) {
 fn doubling_estimates_the_error_of_a_step() {
     let (scene, bob) = swing();
     let doubling = Settings { time_error: TimeEstimate::Doubling, ..leapfrog(1e-2) };
-    let (mut stepper, mut fine) = (Stepper::new(&scene, doubling).unwrap(), Stepper::new(&scene, leapfrog(1e-2 / 16.0)).unwrap());
+    let (mut stepper, mut fine) = (
+        Stepper::new(&scene, doubling).unwrap(),
+        Stepper::new(&scene, leapfrog(1e-2 / 16.0)).unwrap(),
+    );
     let mut state = State::initial(&scene);
     let mut ratios = Vec::new();
     for i in 0..200 {
@@ -406,12 +502,20 @@ fn doubling_estimates_the_error_of_a_step() {
             fine.step(&scene, &mut reference).unwrap();
         }
         let error = verdict.scheme.expect("doubling always knows");
-        assert!(!error.event && verdict.solves >= 3 && (state.time - 1e-2 * (i + 1) as f64).abs() < 1e-12);
+        assert!(
+            !error.event
+                && verdict.solves >= 3
+                && (state.time - 1e-2 * (i + 1) as f64).abs() < 1e-12
+        );
         ratios.push(error.metre / state.pose(bob).position.distance(reference.pose(bob).position));
     }
     ratios.sort_by(f64::total_cmp);
     // The metre counts rotations at the reach of the ball too, which does not turn here.
-    assert!((0.8..1.25).contains(&ratios[100]) && ratios[10] > 0.6 && ratios[190] < 3.0, "{:?}", [ratios[10], ratios[100], ratios[190]]);
+    assert!(
+        (0.8..1.25).contains(&ratios[100]) && ratios[10] > 0.6 && ratios[190] < 3.0,
+        "{:?}",
+        [ratios[10], ratios[100], ratios[190]]
+    );
 }
 
 #[test]
@@ -421,7 +525,15 @@ fn the_free_estimate_is_unknown_where_it_knows_nothing() {
     let mut stepper = Stepper::new(&scene, leapfrog(1e-2)).unwrap();
     assert!(stepper.step(&scene, &mut state).unwrap().scheme.is_none(), "the first step");
     assert!(stepper.step(&scene, &mut state).unwrap().scheme.unwrap().metre > 0.0);
-    assert!(Stepper::new(&scene, euler(1e-2)).unwrap().step(&scene, &mut state).unwrap().scheme.is_none(), "Euler");
+    assert!(
+        Stepper::new(&scene, euler(1e-2))
+            .unwrap()
+            .step(&scene, &mut state)
+            .unwrap()
+            .scheme
+            .is_none(),
+        "Euler"
+    );
     let mut scene = floor("impact", 0.0, 0.5);
     ball(&mut scene, "ball", 1.0, 0.1, DVec3::Z * 0.2);
     let mut state = State::initial(&scene);
@@ -447,15 +559,25 @@ fn accuracy_chooses_the_steps_and_goes_on_to_the_bit() {
             for _ in 0..steps {
                 let verdict = stepper.step(&scene, &mut state).unwrap();
                 solves += verdict.solves;
-                assert!(verdict.scheme.unwrap().held && verdict.energy.residual().abs() < 1e-11 * verdict.energy.throughput);
+                assert!(
+                    verdict.scheme.unwrap().held
+                        && verdict.energy.residual().abs() < 1e-11 * verdict.energy.throughput
+                );
             }
             (state, solves)
         };
         let (state, solves) = go(State::initial(&scene), 40);
         assert!((state.time - 2.0).abs() < 1e-12);
         let error = state.pose(bob).position.distance(reference);
-        assert!(error < end && solves / 2 < cost, "accuracy {accuracy}: {error} m, {} solves per s", solves / 2);
-        let half: State = serde_json::from_str(&serde_json::to_string(&go(State::initial(&scene), 17).0).unwrap()).unwrap();
+        assert!(
+            error < end && solves / 2 < cost,
+            "accuracy {accuracy}: {error} m, {} solves per s",
+            solves / 2
+        );
+        let half: State = serde_json::from_str(
+            &serde_json::to_string(&go(State::initial(&scene), 17).0).unwrap(),
+        )
+        .unwrap();
         assert_eq!(go(half, 23).0, state);
     }
     // A ball that bounces: impacts need no short steps, and the accuracy holds.
@@ -463,7 +585,11 @@ fn accuracy_chooses_the_steps_and_goes_on_to_the_bit() {
     let id = ball(&mut scene, "ball", 1.0, 0.1, DVec3::Z * 1.1);
     let end = run(&scene, Settings { accuracy: Some(1e-4), ..leapfrog(5e-2) }, 40);
     let t = (2.0 + 0.5 * 2.0 * (2.0 / G).sqrt()) % (2.0 * (2.0 / G).sqrt());
-    assert!((end.position(id).z - 0.1 - (2.0 * G).sqrt() * t + 0.5 * G * t * t).abs() < 1e-8, "{}", end.position(id).z);
+    assert!(
+        (end.position(id).z - 0.1 - (2.0 * G).sqrt() * t + 0.5 * G * t * t).abs() < 1e-8,
+        "{}",
+        end.position(id).z
+    );
 }
 
 #[test]
@@ -472,9 +598,16 @@ fn a_whipping_chain_gains_no_energy() {
     let mut last = BodyId::GROUND;
     for i in 0..20 {
         let x = 0.1 * i as f64;
-        let link = Body::rigid(format!("link {i}"), Mass::new(1.0, DVec3::new(1e-4, 8.4e-4, 8.4e-4))).at(DVec3::X * (x + 0.05));
+        let link =
+            Body::rigid(format!("link {i}"), Mass::new(1.0, DVec3::new(1e-4, 8.4e-4, 8.4e-4)))
+                .at(DVec3::X * (x + 0.05));
         let id = scene.add_body(link);
-        scene.add_joint(format!("pin {i}"), JointKind::Revolute, (last, id), frame(DVec3::X * x, DVec3::Y));
+        scene.add_joint(
+            format!("pin {i}"),
+            JointKind::Revolute,
+            (last, id),
+            frame(DVec3::X * x, DVec3::Y),
+        );
         last = id;
     }
     let end = run(&scene, leapfrog(2e-3), 1250);
@@ -495,19 +628,31 @@ fn a_four_bar_passes_its_singular_positions() {
     scene.gravity = -G * DVec3::Y;
     let (left, right) = (scene.add_body(post(0.0, "left")), scene.add_body(post(1.0, "right")));
     let beam = Mass::new(1.0, DVec3::new(slender / 1000.0, slender, slender));
-    let beam = Body::rigid("beam", beam).at(DVec3::new(0.5, 1.0, 0.0)).moving(DVec3::X, DVec3::ZERO);
+    let beam =
+        Body::rigid("beam", beam).at(DVec3::new(0.5, 1.0, 0.0)).moving(DVec3::X, DVec3::ZERO);
     let beam = scene.add_body(beam);
-    for (i, (a, b, x, y)) in
-        [(BodyId::GROUND, left, 0.0, 0.0), (left, beam, 0.0, 1.0), (beam, right, 1.0, 1.0), (BodyId::GROUND, right, 1.0, 0.0)]
-            .into_iter()
-            .enumerate()
+    for (i, (a, b, x, y)) in [
+        (BodyId::GROUND, left, 0.0, 0.0),
+        (left, beam, 0.0, 1.0),
+        (beam, right, 1.0, 1.0),
+        (BodyId::GROUND, right, 1.0, 0.0),
+    ]
+    .into_iter()
+    .enumerate()
     {
-        scene.add_joint(format!("hinge {i}"), JointKind::Revolute, (a, b), frame(DVec3::new(x, y, 0.0), DVec3::Z));
+        scene.add_joint(
+            format!("hinge {i}"),
+            JointKind::Revolute,
+            (a, b),
+            frame(DVec3::new(x, y, 0.0), DVec3::Z),
+        );
     }
     let end = run(&scene, leapfrog(1e-3), 10_000);
     // By the fourth-order Runge–Kutta method at 1e-4 s. Second order: 2e-5 m at 1 ms.
     let top = 2.0 * end.position(left);
     assert!(top.distance(DVec3::new(0.4783850577700439, 0.8781501787862664, 0.0)) < 4e-5, "{top}");
-    let change = end.energy.kinetic + end.energy.potential - end.energy.kinetic_before - end.energy.potential_before;
+    let change = end.energy.kinetic + end.energy.potential
+        - end.energy.kinetic_before
+        - end.energy.potential_before;
     assert!(change.abs() < 1e-3, "{change} J");
 }

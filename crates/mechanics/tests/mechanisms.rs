@@ -1,4 +1,5 @@
-//! Joints, motors, gears and forces against closed forms. Every step must be accepted, and its energy ledger must close.
+//! Joints, motors, gears and forces against closed forms. Every step must be accepted, and its
+//! energy ledger must close.
 
 mod common;
 
@@ -18,7 +19,12 @@ fn weightless(name: &str) -> Scene {
 /// A rotor of inertia 1 kg m² about z on a hinge.
 fn rotor(scene: &mut Scene, name: &str, at: DVec3) -> (BodyId, JointId) {
     let id = scene.add_body(Body::rigid(name, Mass::new(2.0, DVec3::new(0.6, 0.6, 1.0))).at(at));
-    let hinge = scene.add_joint(format!("{name} hinge"), JointKind::Revolute, (BodyId::GROUND, id), frame(at, DVec3::Z));
+    let hinge = scene.add_joint(
+        format!("{name} hinge"),
+        JointKind::Revolute,
+        (BodyId::GROUND, id),
+        frame(at, DVec3::Z),
+    );
     (id, hinge)
 }
 
@@ -50,7 +56,8 @@ fn a_free_top_keeps_its_momentum_to_rounding_and_its_energy_within_bounds() {
         let mut worst = 0.0f64;
         for _ in 0..(20.0 / h) as usize {
             let verdict = stepper.step(&scene, &mut state).unwrap();
-            worst = worst.max((verdict.energy.kinetic / mass.kinetic(DVec3::ZERO, spin) - 1.0).abs());
+            worst =
+                worst.max((verdict.energy.kinetic / mass.kinetic(DVec3::ZERO, spin) - 1.0).abs());
         }
         let (_, now) = state.twist(stepper.layout(), id);
         // 20 000 steps: each turns a vector of length 4 with rounding 1e-15.
@@ -58,7 +65,8 @@ fn a_free_top_keeps_its_momentum_to_rounding_and_its_energy_within_bounds() {
         assert!((now.y - 2.0).abs() > 0.1, "it tumbles");
         errors.push(worst);
     }
-    // Bounded by a few h ω = 0.004 (2e-3 s, 2 rad/s), and of first order: half the step, half the error.
+    // Bounded by a few h ω = 0.004 (2e-3 s, 2 rad/s), and of first order: half the step, half the
+    // error.
     assert!(errors[0] < 0.02 && (errors[0] / errors[1] - 2.0).abs() < 0.2, "{errors:?}");
 }
 
@@ -66,7 +74,10 @@ fn a_free_top_keeps_its_momentum_to_rounding_and_its_energy_within_bounds() {
 fn a_symmetric_top_precesses_at_its_closed_form_rate() {
     let mut scene = weightless("symmetric top");
     let (across, along, spin) = (1.0, 1.5, DVec3::new(0.3, 0.0, 4.0));
-    let id = scene.add_body(Body { spin, ..Body::rigid("top", Mass::new(1.0, DVec3::new(across, across, along))) });
+    let id = scene.add_body(Body {
+        spin,
+        ..Body::rigid("top", Mass::new(1.0, DVec3::new(across, across, along)))
+    });
     let (h, n) = (1e-4, 5000);
     let end = run(&scene, euler(h), n);
     // In body axes the transverse spin turns at (I₃ − I₁)/I₁ ω₃.
@@ -86,11 +97,17 @@ fn a_pendulum_approaches_its_exact_motion_with_the_step() {
     let mut errors = Vec::new();
     for n in [1000, 2000, 4000] {
         let end = run(&scene, euler(period / n as f64), n);
-        assert!((end.position(bob).length() - 1.0).abs() < 30.0 * (period / n as f64).powi(2), "the rod holds");
+        assert!(
+            (end.position(bob).length() - 1.0).abs() < 30.0 * (period / n as f64).powi(2),
+            "the rod holds"
+        );
         errors.push(end.position(bob).distance(DVec3::X));
     }
     // First order.
-    assert!(errors[0] < 0.05 && errors[2] < 0.6 * errors[1] && errors[1] < 0.6 * errors[0], "{errors:?}");
+    assert!(
+        errors[0] < 0.05 && errors[2] < 0.6 * errors[1] && errors[1] < 0.6 * errors[0],
+        "{errors:?}"
+    );
 }
 
 #[test]
@@ -99,20 +116,46 @@ fn projection_holds_the_rod_to_rounding() {
     let bob = scene.add_body(Body::rigid("bob", Mass::sphere(1.0, 0.1)).at(DVec3::X));
     scene.add_rod("rod", (BodyId::GROUND, bob), (DVec3::ZERO, DVec3::X));
     let end = run(&scene, Settings { projections: 3, ..Settings::with_time_step(5e-3) }, 400);
-    assert!((end.position(bob).length() - 1.0).abs() < 1e-13, "{}", end.position(bob).length() - 1.0);
+    assert!(
+        (end.position(bob).length() - 1.0).abs() < 1e-13,
+        "{}",
+        end.position(bob).length() - 1.0
+    );
 }
 
 #[test]
 fn a_slider_crank_follows_its_closed_form() {
     let (r, l) = (0.1, 0.3);
     let mut scene = Scene::new("slider-crank");
-    let crank = scene.add_body(Body::rigid("crank", Mass::cuboid(1.0, DVec3::new(r, 0.02, 0.02))).at(DVec3::X * 0.5 * r));
-    let rod = scene.add_body(Body::rigid("rod", Mass::cuboid(0.5, DVec3::new(l, 0.02, 0.02))).at(DVec3::X * (r + 0.5 * l)));
-    let slider = scene.add_body(Body::rigid("slider", Mass::cuboid(2.0, DVec3::splat(0.05))).at(DVec3::X * (r + l)));
-    let main = scene.add_joint("main bearing", JointKind::Revolute, (BodyId::GROUND, crank), frame(DVec3::ZERO, DVec3::Y));
+    let crank = scene.add_body(
+        Body::rigid("crank", Mass::cuboid(1.0, DVec3::new(r, 0.02, 0.02))).at(DVec3::X * 0.5 * r),
+    );
+    let rod = scene.add_body(
+        Body::rigid("rod", Mass::cuboid(0.5, DVec3::new(l, 0.02, 0.02)))
+            .at(DVec3::X * (r + 0.5 * l)),
+    );
+    let slider = scene.add_body(
+        Body::rigid("slider", Mass::cuboid(2.0, DVec3::splat(0.05))).at(DVec3::X * (r + l)),
+    );
+    let main = scene.add_joint(
+        "main bearing",
+        JointKind::Revolute,
+        (BodyId::GROUND, crank),
+        frame(DVec3::ZERO, DVec3::Y),
+    );
     scene.add_joint("crank pin", JointKind::Revolute, (crank, rod), frame(DVec3::X * r, DVec3::Y));
-    scene.add_joint("piston pin", JointKind::Revolute, (rod, slider), frame(DVec3::X * (r + l), DVec3::Y));
-    scene.add_joint("guide", JointKind::Prismatic, (BodyId::GROUND, slider), frame(DVec3::X * (r + l), DVec3::X));
+    scene.add_joint(
+        "piston pin",
+        JointKind::Revolute,
+        (rod, slider),
+        frame(DVec3::X * (r + l), DVec3::Y),
+    );
+    scene.add_joint(
+        "guide",
+        JointKind::Prismatic,
+        (BodyId::GROUND, slider),
+        frame(DVec3::X * (r + l), DVec3::X),
+    );
     let omega = 10.0;
     scene.add_motor("drive", main, Coordinate::Angle, Drive::Position(Function::rate(omega)));
     // A planar loop of spatial joints: three rows are redundant, as in any CAD model.
@@ -121,9 +164,14 @@ fn a_slider_crank_follows_its_closed_form() {
     let angle: f64 = omega * h * n as f64;
     let exact = r * angle.cos() + (l * l - (r * angle.sin()).powi(2)).sqrt();
     let x = end.position(slider);
-    // The motor is exact at the ends of a step, the projection holds the joints; the angle itself is mended by K/h: second order in h.
+    // The motor is exact at the ends of a step, the projection holds the joints; the angle itself
+    // is mended by K/h: second order in h.
     assert!((x - DVec3::X * exact).length() < 1e-5, "{x} against {exact}");
-    assert!((end.state.angles[main.index()] - angle).abs() < 2e-4, "over full turns: {} {angle}", end.state.angles[main.index()]);
+    assert!(
+        (end.state.angles[main.index()] - angle).abs() < 2e-4,
+        "over full turns: {} {angle}",
+        end.state.angles[main.index()]
+    );
 }
 
 #[test]
@@ -133,20 +181,36 @@ fn a_door_on_three_hinges_swings_like_one_on_a_single_hinge() {
         // The axis leans, so that the door swings by its weight.
         let axis = DVec3::new(0.2, 0.0, 1.0).normalize();
         let side = DVec3::Y;
-        let door = scene.add_body(Body::rigid("door", Mass::cuboid(20.0, DVec3::new(0.04, 0.8, 2.0))).at(0.4 * side));
+        let door = scene.add_body(
+            Body::rigid("door", Mass::cuboid(20.0, DVec3::new(0.04, 0.8, 2.0))).at(0.4 * side),
+        );
         for i in 0..hinges {
-            scene.add_joint(format!("hinge {i}"), JointKind::Revolute, (BodyId::GROUND, door), frame(axis * (i as f64 - 1.0) * 0.7, axis));
+            scene.add_joint(
+                format!("hinge {i}"),
+                JointKind::Revolute,
+                (BodyId::GROUND, door),
+                frame(axis * (i as f64 - 1.0) * 0.7, axis),
+            );
         }
         (scene, door)
     };
     let (one, door) = build(1);
     let (three, _) = build(3);
-    // The coordinates of a tree, which the single hinge is, would differ by the order of the scheme.
-    let settings = Settings { coordinates: signorini_mechanics::assemble::Coordinates::Bodies, ..Settings::with_time_step(1e-3) };
+    // The coordinates of a tree, which the single hinge is, would differ by the order of the
+    // scheme.
+    let settings = Settings {
+        coordinates: signorini_mechanics::assemble::Coordinates::Bodies,
+        ..Settings::with_time_step(1e-3)
+    };
     let (a, b) = (run(&one, settings.clone(), 500), run(&three, settings, 500));
     assert!(a.position(door).distance(0.4 * DVec3::Y) > 0.05, "it swings");
     // Redundant rows agree up to their drift of second order: h² ω² r per step, mended in the next.
-    assert!(a.position(door).distance(b.position(door)) < 1e-6, "{} {}", a.position(door), b.position(door));
+    assert!(
+        a.position(door).distance(b.position(door)) < 1e-6,
+        "{} {}",
+        a.position(door),
+        b.position(door)
+    );
 }
 
 #[test]
@@ -156,12 +220,21 @@ fn gears_and_racks_keep_their_ratio() {
     let (second, second_hinge) = rotor(&mut scene, "second", DVec3::X);
     scene.add_gear_pair("pair", first, second_hinge, -3.0);
     let carriage = scene.add_body(Body::rigid("carriage", Mass::sphere(1.0, 0.1)).at(DVec3::Y));
-    let guide = scene.add_joint("guide", JointKind::Prismatic, (BodyId::GROUND, carriage), frame(DVec3::Y, DVec3::X));
+    let guide = scene.add_joint(
+        "guide",
+        JointKind::Prismatic,
+        (BodyId::GROUND, carriage),
+        frame(DVec3::Y, DVec3::X),
+    );
     scene.add_rack("rack", first, guide, 0.05);
     scene.add_motor("drive", first, Coordinate::Angle, Drive::Speed(Function::Constant(2.0)));
     let end = run(&scene, Settings::with_time_step(1e-2), 1000);
     // 20 rad: more than three turns.
-    assert!((end.state.angles[first.index()] - 20.0).abs() < 1e-9, "{}", end.state.angles[first.index()]);
+    assert!(
+        (end.state.angles[first.index()] - 20.0).abs() < 1e-9,
+        "{}",
+        end.state.angles[first.index()]
+    );
     assert!((end.state.angles[second_hinge.index()] + 60.0).abs() < 1e-9);
     assert!((end.spin(second).z + 6.0).abs() < 1e-9);
     assert!((end.position(carriage).x - 1.0).abs() < 1e-9, "{}", end.position(carriage));
@@ -180,7 +253,10 @@ fn limits_stop_and_dry_friction_brakes() {
     let (id, hinge) = rotor(&mut scene, "rotor", DVec3::ZERO);
     scene.bodies[id.index()].spin = DVec3::Z * 2.0;
     scene.add_dry_friction(hinge, Coordinate::Angle, 1.0);
-    let (half, end) = (run(&scene, Settings::with_time_step(1e-2), 100), run(&scene, Settings::with_time_step(1e-2), 300));
+    let (half, end) = (
+        run(&scene, Settings::with_time_step(1e-2), 100),
+        run(&scene, Settings::with_time_step(1e-2), 300),
+    );
     assert!((half.spin(id).z - 1.0).abs() < 1e-9 && end.spin(id).length() < 1e-9);
     // Mean of old and new velocity: the work of friction is exact.
     assert!((end.energy.friction - 2.0).abs() < 1e-9, "{:?}", end.energy);
@@ -202,7 +278,8 @@ fn motors_do_what_they_are_told() {
     assert!((speed - 0.5 * t).abs() < 1e-12 && (angle - 0.25 * t * (t + h)).abs() < 1e-12);
     assert!((energy.motors - 0.5 * speed * speed).abs() < 1e-12, "{energy:?}");
     // A weak motor accelerates at its limit, then holds its speed.
-    let (speed, _, energy) = one(Drive::LimitedSpeed { speed: Function::Constant(0.6), effort: 0.5 });
+    let (speed, _, energy) =
+        one(Drive::LimitedSpeed { speed: Function::Constant(0.6), effort: 0.5 });
     assert!((speed - 0.6).abs() < 1e-9 && (energy.motors - 0.18).abs() < 1e-9);
     let (speed, ..) = one(Drive::LimitedSpeed { speed: Function::Constant(9.0), effort: 0.5 });
     assert!((speed - 0.5 * t).abs() < 1e-9);
@@ -221,7 +298,15 @@ fn springs_follow_the_implicit_recursion_however_stiff() {
         let mut scene = weightless("oscillator");
         let (m, h, n) = (2.0, 1e-2, 100);
         let id = scene.add_body(Body::rigid("mass", Mass::sphere(m, 0.1)).at(DVec3::X * 1.1));
-        let spring = Spring { a: BodyId::GROUND, b: id, point_a: DVec3::ZERO, point_b: DVec3::ZERO, length: 1.0, stiffness: k, damping: c };
+        let spring = Spring {
+            a: BodyId::GROUND,
+            b: id,
+            point_a: DVec3::ZERO,
+            point_b: DVec3::ZERO,
+            length: 1.0,
+            stiffness: k,
+            damping: c,
+        };
         scene.add_force("spring", ForceKind::Spring(spring));
         let end = run(&scene, euler(h), n);
         let (mut x, mut v) = (0.1, 0.0);
@@ -229,7 +314,11 @@ fn springs_follow_the_implicit_recursion_however_stiff() {
             v = (v - h * k * x / m) / (1.0 + h * h * k / m + h * c / m);
             x += h * v;
         }
-        assert!((end.position(id).x - 1.0 - x).abs() < 1e-12, "k = {k}: {} {x}", end.position(id).x - 1.0);
+        assert!(
+            (end.position(id).x - 1.0 - x).abs() < 1e-12,
+            "k = {k}: {} {x}",
+            end.position(id).x - 1.0
+        );
         assert!((end.velocity(id).x - v).abs() < 1e-10);
     }
 }
@@ -238,13 +327,26 @@ fn springs_follow_the_implicit_recursion_however_stiff() {
 fn a_torsion_spring_and_a_bushing_deflect_by_their_compliance() {
     let mut scene = weightless("torsion");
     let (id, _) = rotor(&mut scene, "rotor", DVec3::ZERO);
-    let base =
-        Torsion { a: BodyId::GROUND, b: id, frame_a: Pose::IDENTITY, frame_b: Pose::IDENTITY, angle: 0.1, stiffness: 50.0, damping: 20.0 };
+    let base = Torsion {
+        a: BodyId::GROUND,
+        b: id,
+        frame_a: Pose::IDENTITY,
+        frame_b: Pose::IDENTITY,
+        angle: 0.1,
+        stiffness: 50.0,
+        damping: 20.0,
+    };
     scene.add_force("spring", ForceKind::Torsion(base));
     let torque = [Function::default(), Function::default(), Function::Constant(10.0)];
     scene.add_force(
         "load",
-        ForceKind::Applied(Box::new(Applied { body: id, point: DVec3::ZERO, force: Default::default(), torque, frame: Frame::World })),
+        ForceKind::Applied(Box::new(Applied {
+            body: id,
+            point: DVec3::ZERO,
+            force: Default::default(),
+            torque,
+            frame: Frame::World,
+        })),
     );
     let end = run(&scene, Settings::with_time_step(1e-2), 2000);
     assert!((end.state.angles[0] - 0.3).abs() < 1e-9, "{}", end.state.angles[0]);
@@ -255,7 +357,10 @@ fn a_torsion_spring_and_a_bushing_deflect_by_their_compliance() {
         (0..6).for_each(|i| m[i][i] = values[i]);
         m
     };
-    let (mut stiffness, damping) = (diagonal([1e4, 2e4, 4e4, 50.0, 60.0, 70.0]), diagonal([300.0, 300.0, 300.0, 5.0, 5.0, 5.0]));
+    let (mut stiffness, damping) = (
+        diagonal([1e4, 2e4, 4e4, 50.0, 60.0, 70.0]),
+        diagonal([300.0, 300.0, 300.0, 5.0, 5.0, 5.0]),
+    );
     (stiffness[0][1], stiffness[1][0]) = (5e3, 5e3);
     scene.add_force(
         "bushing",
@@ -271,7 +376,13 @@ fn a_torsion_spring_and_a_bushing_deflect_by_their_compliance() {
     let force = [Function::Constant(10.0), Function::default(), Function::Constant(8.0)];
     scene.add_force(
         "load",
-        ForceKind::Applied(Box::new(Applied { body: id, point: DVec3::ZERO, force, torque: Default::default(), frame: Frame::World })),
+        ForceKind::Applied(Box::new(Applied {
+            body: id,
+            point: DVec3::ZERO,
+            force,
+            torque: Default::default(),
+            frame: Frame::World,
+        })),
     );
     let end = run(&scene, Settings::with_time_step(1e-2), 3000);
     // K x = f for the coupled pair: x = 10·2e4/det, y = −10·5e3/det.
@@ -284,8 +395,12 @@ fn a_torsion_spring_and_a_bushing_deflect_by_their_compliance() {
 fn drag_follows_its_implicit_recursion() {
     let mut scene = weightless("drag");
     let (m, h, v) = (2.0, 1e-2, 5.0);
-    let id = scene.add_body(Body::rigid("sphere", Mass::sphere(m, 0.1)).moving(DVec3::X * v, DVec3::ZERO));
-    scene.add_force("air", ForceKind::Drag(Drag { body: id, linear: 0.3, quadratic: 0.1, angular: 0.0 }));
+    let id = scene
+        .add_body(Body::rigid("sphere", Mass::sphere(m, 0.1)).moving(DVec3::X * v, DVec3::ZERO));
+    scene.add_force(
+        "air",
+        ForceKind::Drag(Drag { body: id, linear: 0.3, quadratic: 0.1, angular: 0.0 }),
+    );
     let end = run(&scene, euler(h), 100);
     let mut exact = v;
     for _ in 0..100 {
@@ -311,17 +426,23 @@ fn every_joint_holds_what_it_says() {
     for kind in kinds {
         let mut scene = Scene::new(format!("{kind:?}"));
         let at = frame(DVec3::new(0.2, 0.1, 0.0), DVec3::new(1.0, 0.5, 1.0));
-        let body = Body::rigid("body", Mass::cuboid(2.0, DVec3::new(0.1, 0.2, 0.4))).at(DVec3::new(0.3, 0.2, -0.1));
-        let other =
-            scene.add_body(Body::rigid("other", Mass::cuboid(3.0, DVec3::new(0.3, 0.1, 0.2))).moving(DVec3::X, DVec3::new(1.0, 2.0, -1.0)));
+        let body = Body::rigid("body", Mass::cuboid(2.0, DVec3::new(0.1, 0.2, 0.4)))
+            .at(DVec3::new(0.3, 0.2, -0.1));
+        let other = scene.add_body(
+            Body::rigid("other", Mass::cuboid(3.0, DVec3::new(0.3, 0.1, 0.2)))
+                .moving(DVec3::X, DVec3::new(1.0, 2.0, -1.0)),
+        );
         let id = scene.add_body(body);
         let joint = scene.add_joint("joint", kind, (other, id), at);
         let h = 1e-3;
         let end = run(&scene, Settings { projections: 2, ..Settings::with_time_step(h) }, 300);
-        let (a, b) =
-            (end.state.pose(other) * scene.joints[joint.index()].frame_a, end.state.pose(id) * scene.joints[joint.index()].frame_b);
+        let (a, b) = (
+            end.state.pose(other) * scene.joints[joint.index()].frame_a,
+            end.state.pose(id) * scene.joints[joint.index()].frame_b,
+        );
         let relative = a.relative(&b);
-        let (p, turn) = (relative.position, signorini_solve::math::pose::logarithm(relative.orientation));
+        let (p, turn) =
+            (relative.position, signorini_solve::math::pose::logarithm(relative.orientation));
         let held: &[f64] = match kind {
             JointKind::Spherical => &[p.x, p.y, p.z],
             JointKind::Revolute => &[p.x, p.y, p.z, turn.x, turn.y],

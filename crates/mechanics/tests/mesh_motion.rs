@@ -1,5 +1,6 @@
-//! Bodies of every kind that move on meshes: they rest where their weight is carried, tip where it is not, stay in bowls, and
-//! are as on a half-space where the mesh is flat. No step gains energy, and none goes deeper than the motion of a step explains.
+//! Bodies of every kind that move on meshes: they rest where their weight is carried, tip where it
+//! is not, stay in bowls, and are as on a half-space where the mesh is flat. No step gains energy,
+//! and none goes deeper than the motion of a step explains.
 
 mod common;
 #[path = "common/cubes.rs"]
@@ -57,7 +58,9 @@ fn bowl() -> Shape {
             let (t, d) = (TAU * k as f64 / spokes as f64).sin_cos();
             vertices.push(v(s * d, s * t, 1.0 - c));
         }
-        let at = |r: usize, k: usize| if r == 0 { 0 } else { (1 + (r - 1) * spokes + k % spokes) as u32 };
+        let at = |r: usize, k: usize| {
+            if r == 0 { 0 } else { (1 + (r - 1) * spokes + k % spokes) as u32 }
+        };
         for k in 0..spokes {
             triangles.push([at(r - 1, k), at(r, k), at(r, k + 1)]);
             if r > 1 {
@@ -78,7 +81,10 @@ fn torus() -> Shape {
             let (t, d) = (TAU * (j as f64 + 0.5) / across as f64).sin_cos();
             vertices.push(v((major + minor * d) * c, (major + minor * d) * s, minor * t));
             let at = |i: usize, j: usize| ((i % around) * across + j % across) as u32;
-            triangles.extend([[at(i, j), at(i + 1, j), at(i + 1, j + 1)], [at(i, j), at(i + 1, j + 1), at(i, j + 1)]]);
+            triangles.extend([
+                [at(i, j), at(i + 1, j), at(i + 1, j + 1)],
+                [at(i, j), at(i + 1, j + 1), at(i, j + 1)],
+            ]);
         }
     }
     Shape::Mesh { vertices, triangles }
@@ -86,7 +92,12 @@ fn torus() -> Shape {
 
 /// Every rigid kind that stands on a flat side, that side down, and the height of its middle.
 fn standing() -> Vec<(&'static str, Shape, f64)> {
-    let points = (0..8).map(|i| v(f64::from(i & 1) - 0.5, f64::from(i >> 1 & 1) - 0.5, f64::from(i >> 2 & 1) - 0.5) * 0.14).collect();
+    let points = (0..8)
+        .map(|i| {
+            v(f64::from(i & 1) - 0.5, f64::from(i >> 1 & 1) - 0.5, f64::from(i >> 2 & 1) - 0.5)
+                * 0.14
+        })
+        .collect();
     let foot = 0.025 * (TAU / 16.0).cos().max((TAU / 16.0).sin());
     vec![
         ("box", Shape::Box { half_extents: v(0.08, 0.08, 0.05) }, 0.05),
@@ -94,7 +105,12 @@ fn standing() -> Vec<(&'static str, Shape, f64)> {
         ("cone", Shape::Cone { radius: 0.09, half_length: 0.06 }, 0.06),
         ("hull", Shape::Hull { points }, 0.07),
         ("torus of mesh", torus(), foot),
-        ("bracket of mesh", Cubes::new([[-1, -1, -1], [0, -1, -1], [-1, 0, -1], [0, 0, -1], [0, 0, 0]], 0.08).shape(1), 0.08),
+        (
+            "bracket of mesh",
+            Cubes::new([[-1, -1, -1], [0, -1, -1], [-1, 0, -1], [0, 0, -1], [0, 0, 0]], 0.08)
+                .shape(1),
+            0.08,
+        ),
     ]
 }
 
@@ -114,8 +130,17 @@ struct End {
 }
 
 /// Runs one body of 1 kg; every step must be accepted, close its ledger, and not gain energy.
-fn go(mut scene: Scene, shape: &Shape, pose: Pose, (velocity, spin): (DVec3, DVec3), steps: usize) -> End {
-    let id = scene.add_body_with_shape(Body::rigid("body", Mass::cuboid(1.0, DVec3::splat(0.14))).moving(velocity, spin), shape.clone());
+fn go(
+    mut scene: Scene,
+    shape: &Shape,
+    pose: Pose,
+    (velocity, spin): (DVec3, DVec3),
+    steps: usize,
+) -> End {
+    let id = scene.add_body_with_shape(
+        Body::rigid("body", Mass::cuboid(1.0, DVec3::splat(0.14))).moving(velocity, spin),
+        shape.clone(),
+    );
     scene.bodies[id.index()].pose = pose;
     let mut stepper = Stepper::new(&scene, Settings::with_time_step(2e-3)).unwrap();
     let mut state = State::initial(&scene);
@@ -126,7 +151,8 @@ fn go(mut scene: Scene, shape: &Shape, pose: Pose, (velocity, spin): (DVec3, DVe
         let where_ = state.pose(id);
         assert!(verdict.accepted, "step {step} at {where_:?}: {:?}", verdict.reasons(&scene));
         assert!(e.residual().abs() <= LEDGER * e.throughput, "step {step}: {e:?}");
-        // Mending an overlap of 1 um lifts 1 kg by 1e-5 J; the scheme's own rounding of a fall is of second order in h.
+        // Mending an overlap of 1 um lifts 1 kg by 1e-5 J; the scheme's own rounding of a fall is
+        // of second order in h.
         let gained = e.kinetic - e.kinetic_before + e.potential_change;
         assert!(gained < 1e-4, "step {step} at {where_:?}: gained {gained} J: {e:?}");
         deepest = deepest.max(verdict.penetration);
@@ -139,17 +165,28 @@ fn go(mut scene: Scene, shape: &Shape, pose: Pose, (velocity, spin): (DVec3, DVe
 
 const REST: (DVec3, DVec3) = (DVec3::ZERO, DVec3::ZERO);
 
-/// Inside, flush with the edge, and over it as far as the weight allows: it rests. Further out it tips and falls beside the table.
+/// Inside, flush with the edge, and over it as far as the weight allows: it rests. Further out it
+/// tips and falls beside the table.
 #[test]
 fn standing_bodies_rest_while_their_weight_is_over_the_table() {
     for (name, shape, height) in standing() {
         for (x, rests) in [(0.0, true), (0.42, true), (0.47, true), (0.55, false)] {
             for turn in [0.0, 0.5] {
                 let at = v(x, 0.03, height);
-                let end = go(on(table()), &shape, Pose::turned(at, DVec3::Z * turn), REST, if rests { 100 } else { 400 });
+                let end = go(
+                    on(table()),
+                    &shape,
+                    Pose::turned(at, DVec3::Z * turn),
+                    REST,
+                    if rests { 100 } else { 400 },
+                );
                 if rests {
                     // 1 um/s of velocity tolerance over 0.2 s, and twice that of load sharing.
-                    assert!(end.position.distance(at) < 1e-6 && end.turned < 1e-5, "{name} at {x}: {}", end.position - at);
+                    assert!(
+                        end.position.distance(at) < 1e-6 && end.turned < 1e-5,
+                        "{name} at {x}: {}",
+                        end.position - at
+                    );
                 } else {
                     assert!(end.position.z < -0.3, "{name} at {x} hangs: {}", end.position);
                 }
@@ -174,7 +211,8 @@ fn thrown_bodies_tumble_down_stairs_without_sinking() {
     }
 }
 
-/// On a ring: wider than the hole it lies on the rim, smaller it falls through without being held or thrown.
+/// On a ring: wider than the hole it lies on the rim, smaller it falls through without being held
+/// or thrown.
 #[test]
 fn bodies_lie_on_rings_or_fall_through_them() {
     for (name, shape, height) in [
@@ -192,19 +230,28 @@ fn bodies_lie_on_rings_or_fall_through_them() {
         }
         // Free fall through the middle: 0.5 s.
         assert!(end.position.z < 0.25 - 0.9 * 0.5 * 9.81 * 0.25, "{name}: {}", end.position);
-        assert!((end.position - v(0.004, 0.003, end.position.z)).length() < 0.02, "{name}: {}", end.position);
+        assert!(
+            (end.position - v(0.004, 0.003, end.position.z)).length() < 0.02,
+            "{name}: {}",
+            end.position
+        );
     }
 }
 
 /// In a bowl of radius 1 m every kind slides or rolls to and fro and stays in.
 #[test]
 fn bodies_stay_in_bowls() {
-    // Not the bracket: of two meshes that are not convex one step reports an overlap of 2.6 mm, and is not accepted.
+    // Not the bracket: of two meshes that are not convex one step reports an overlap of 2.6 mm, and
+    // is not accepted.
     for (name, shape, _) in all().into_iter().filter(|(name, ..)| *name != "bracket of mesh") {
         let pose = Pose::turned(v(0.45, 0.1, 0.35), v(0.3, 0.5, 0.1));
         let end = go(on(bowl()), &shape, pose, REST, 500);
         let out = end.position.truncate().length();
-        assert!(out < 0.6 && end.position.z > 0.0 && end.position.z < 0.4, "{name}: {}", end.position);
+        assert!(
+            out < 0.6 && end.position.z > 0.0 && end.position.z < 0.4,
+            "{name}: {}",
+            end.position
+        );
         assert!(end.deepest < 1e-3, "{name}: {} m deep", end.deepest);
     }
 }
@@ -216,7 +263,11 @@ fn a_soft_block_feels_flat_mesh_as_a_half_space() {
         let mut scene = on(shape);
         let mut mesh = Tetrahedra::block([2, 2, 2], DVec3::splat(0.1));
         mesh.nodes.iter_mut().for_each(|x| *x += v(-0.2, -0.1, 0.02));
-        scene.add_soft("jelly", Soft::new(mesh, Elastic::default()), Some(SurfaceMaterial::default()));
+        scene.add_soft(
+            "jelly",
+            Soft::new(mesh, Elastic::default()),
+            Some(SurfaceMaterial::default()),
+        );
         let mut stepper = Stepper::new(&scene, Settings::with_time_step(2e-3)).unwrap();
         let mut state = State::initial(&scene);
         for step in 0..100 {

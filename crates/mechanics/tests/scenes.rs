@@ -1,4 +1,5 @@
-//! Contacts against closed forms. Every step of every scene must be accepted, and its energy ledger must close.
+//! Contacts against closed forms. Every step of every scene must be accepted, and its energy ledger
+//! must close.
 
 mod common;
 
@@ -25,14 +26,24 @@ fn a_block_sticks_below_the_angle_of_friction_and_slides_above_it() {
     let mu = 0.5f64;
     let (h, steps) = (2e-3, 1000);
     let t = h * steps as f64;
-    for (angle, slides) in [(20f64.to_radians(), false), (mu.atan() * 0.999, false), (mu.atan() * 1.01, true), (40f64.to_radians(), true)] {
+    for (angle, slides) in [
+        (20f64.to_radians(), false),
+        (mu.atan() * 0.999, false),
+        (mu.atan() * 1.01, true),
+        (40f64.to_radians(), true),
+    ] {
         let (scene, block) = incline(angle, mu);
         let end = run(&scene, euler(h), steps);
         // A semi-implicit step is exact for a constant acceleration: x = ½ a t (t + h).
         let a = if slides { G * (angle.sin() - mu * angle.cos()) } else { 0.0 };
         let x = end.position(block).x;
         // The solver stops at 1e-6 m/s in the worst row: 2e-6 m in 2 s, were it always on one side.
-        assert!((x - 0.5 * a * t * (t + h)).abs() < 2e-6, "{:.3}°: x = {x}, wanted {}", angle.to_degrees(), 0.5 * a * t * (t + h));
+        assert!(
+            (x - 0.5 * a * t * (t + h)).abs() < 2e-6,
+            "{:.3}°: x = {x}, wanted {}",
+            angle.to_degrees(),
+            0.5 * a * t * (t + h)
+        );
         assert!((end.position(block).z - 0.1).abs() < 2e-6);
     }
 }
@@ -41,7 +52,8 @@ fn a_block_sticks_below_the_angle_of_friction_and_slides_above_it() {
 fn a_sliding_block_stops_after_its_discrete_distance() {
     let (mu, v, h) = (0.3, 2.0, 1e-3);
     let mut scene = floor("stopping", mu, 0.0);
-    let block = cuboid(&mut scene, "block", 3.0, DVec3::new(0.4, 0.2, 0.1), DVec3::new(0.0, 0.0, 0.05));
+    let block =
+        cuboid(&mut scene, "block", 3.0, DVec3::new(0.4, 0.2, 0.1), DVec3::new(0.0, 0.0, 0.05));
     scene.bodies[block.index()].velocity = DVec3::X * v;
     let end = run(&scene, euler(h), 1000);
     // v_n = v − n mu g h while positive; x = h Σ v_n.
@@ -52,8 +64,13 @@ fn a_sliding_block_stops_after_its_discrete_distance() {
     // The continuous distance is within one step's travel.
     assert!((x - v * v / (2.0 * mu * G)).abs() < v * h);
     assert!(end.velocity(block).length() < 1e-6);
-    // All of the kinetic energy went into friction, but for what the scheme took (first order in h).
-    assert!((end.energy.friction - 0.5 * 3.0 * v * v).abs() < 0.5 * 3.0 * v * mu * G * h, "{:?}", end.energy);
+    // All of the kinetic energy went into friction, but for what the scheme took (first order in
+    // h).
+    assert!(
+        (end.energy.friction - 0.5 * 3.0 * v * v).abs() < 0.5 * 3.0 * v * mu * G * h,
+        "{:?}",
+        end.energy
+    );
 }
 
 #[test]
@@ -98,8 +115,11 @@ fn a_ball_rebounds_with_e_times_its_speed() {
 fn three_balls_in_a_row_share_an_impact_as_moreau_says() {
     let mut scene = Scene::new("cradle");
     scene.gravity = DVec3::ZERO;
-    scene.materials[0] = Material { name: "steel".into(), mu: 0.0, restitution: 1.0, ..Material::default() };
-    let balls: Vec<BodyId> = (0..3).map(|i| ball(&mut scene, &format!("ball {i}"), 1.0, 0.1, DVec3::X * 0.2 * i as f64)).collect();
+    scene.materials[0] =
+        Material { name: "steel".into(), mu: 0.0, restitution: 1.0, ..Material::default() };
+    let balls: Vec<BodyId> = (0..3)
+        .map(|i| ball(&mut scene, &format!("ball {i}"), 1.0, 0.1, DVec3::X * 0.2 * i as f64))
+        .collect();
     scene.bodies[balls[0].index()].velocity = DVec3::X;
     let end = run(&scene, exact(1e-3), 1);
     for (ball, wanted) in balls.iter().zip([-1.0 / 3.0, 2.0 / 3.0, 2.0 / 3.0]) {
@@ -116,7 +136,10 @@ fn heavy_on_light_holds_at_any_mass_ratio() {
         let top = cuboid(&mut scene, "heavy", ratio, DVec3::splat(0.2), DVec3::Z * 0.3);
         let end = run(&scene, Settings::with_time_step(2e-3), 100);
         let z = end.position(top).z;
-        assert!((z - 0.3).abs() < 1e-6, "ratio {ratio:e}: the heavy box stands at {z}, wanted 0.3 m");
+        assert!(
+            (z - 0.3).abs() < 1e-6,
+            "ratio {ratio:e}: the heavy box stands at {z}, wanted 0.3 m"
+        );
     }
 }
 
@@ -160,15 +183,16 @@ fn free_collisions_keep_the_momentum() {
         let at = 0.26 * DVec3::new((i % 3) as f64, (i / 3 % 2) as f64, (i / 6) as f64);
         let id = ball(&mut scene, &format!("ball {i}"), 1.0 + i as f64, 0.1, at);
         let body = &mut scene.bodies[id.index()];
-        body.velocity =
-            DVec3::new(0.26, 0.13, 0.13) - at + 0.1 * DVec3::new((i as f64).sin(), (2.0 * i as f64).sin(), (3.0 * i as f64).sin());
+        body.velocity = DVec3::new(0.26, 0.13, 0.13) - at
+            + 0.1 * DVec3::new((i as f64).sin(), (2.0 * i as f64).sin(), (3.0 * i as f64).sin());
         body.spin = 3.0 * DVec3::new((4.0 * i as f64).sin(), (5.0 * i as f64).cos(), 0.3);
         balls.push(id);
     }
     let momentum = |state: &State, layout: &Layout| {
         let (mut linear, mut angular) = (DVec3::ZERO, DVec3::ZERO);
         for &id in &balls {
-            let (mass, pose, (v, w)) = (scene.bodies[id.index()].mass().unwrap(), state.pose(id), state.twist(layout, id));
+            let (mass, pose, (v, w)) =
+                (scene.bodies[id.index()].mass().unwrap(), state.pose(id), state.twist(layout, id));
             linear += mass.mass * v;
             angular += pose.position.cross(mass.mass * v) + pose.vector(mass.inertia * w);
         }
@@ -180,8 +204,9 @@ fn free_collisions_keep_the_momentum() {
         let end = run(&scene, settings, 300);
         let after = momentum(&end.state, &layout);
         assert!(end.energy.impact > 0.1, "they did collide: {:?}", end.energy);
-        // 300 steps, 78 kg at some m/s: rounding of about 1e-14 each. Leapfrog: impacts of three balls within one step are of first order,
-        // each off by h times the tangential velocity of some cm/s; two balls keep the angular momentum (`leapfrog.rs`).
+        // 300 steps, 78 kg at some m/s: rounding of about 1e-14 each. Leapfrog: impacts of three
+        // balls within one step are of first order, each off by h times the tangential velocity of
+        // some cm/s; two balls keep the angular momentum (`leapfrog.rs`).
         assert!((after.0 - before.0).length() < 1e-11, "{} {}", before.0, after.0);
         assert!((after.1 - before.1).length() < angular, "{} {}", before.1, after.1);
     }
@@ -207,7 +232,8 @@ fn a_belt_carries_a_box_up_to_its_own_speed() {
 fn an_imposed_body_pushes_and_is_not_pushed() {
     let mut scene = floor("pusher", 0.0, 0.0);
     let wall = scene.add_body_with_shape(
-        Body::imposed("pusher", Motion::along(DVec3::X, |d| Function::rate(0.5 * d))).at(DVec3::new(-0.2, 0.0, 0.11)),
+        Body::imposed("pusher", Motion::along(DVec3::X, |d| Function::rate(0.5 * d)))
+            .at(DVec3::new(-0.2, 0.0, 0.11)),
         Shape::Box { half_extents: DVec3::splat(0.1) },
     );
     let body = cuboid(&mut scene, "box", 5.0, DVec3::splat(0.2), DVec3::new(0.05, 0.0, 0.1));
@@ -239,13 +265,23 @@ fn mirroring_or_renumbering_a_scene_changes_nothing() {
         for &i in order {
             let (x, y) = ([0.0, 0.13, -0.11, 0.02][i], [0.0, 0.03, 0.05, 0.01][i]);
             let z = [0.1, 0.32, 0.31, 0.55][i];
-            ids[i] = ball(&mut scene, &format!("ball {i}"), [4.0, 1.0, 2.0, 0.5][i], 0.1, DVec3::new(x, mirror * y, z));
+            ids[i] = ball(
+                &mut scene,
+                &format!("ball {i}"),
+                [4.0, 1.0, 2.0, 0.5][i],
+                0.1,
+                DVec3::new(x, mirror * y, z),
+            );
         }
         (scene, ids)
     };
     let settings = Settings {
         stop: StoppingCriteria {
-            tolerance: signorini_solve::problem::Tolerance { relative: 1e-16, velocity: 1e-9, bound: None },
+            tolerance: signorini_solve::problem::Tolerance {
+                relative: 1e-16,
+                velocity: 1e-9,
+                bound: None,
+            },
             ..StoppingCriteria::default()
         },
         ..Settings::with_time_step(1e-3)
@@ -268,7 +304,13 @@ fn mirroring_or_renumbering_a_scene_changes_nothing() {
 fn a_step_that_is_not_accepted_is_never_applied_silently() {
     let mut scene = floor("stack", 0.5, 0.0);
     for i in 0..6 {
-        cuboid(&mut scene, &format!("box {i}"), 10f64.powi(i), DVec3::splat(0.2), DVec3::Z * (0.1 + 0.2 * i as f64));
+        cuboid(
+            &mut scene,
+            &format!("box {i}"),
+            10f64.powi(i),
+            DVec3::splat(0.2),
+            DVec3::Z * (0.1 + 0.2 * i as f64),
+        );
     }
     // One sweep is not enough for six decades.
     let hopeless = Settings {
@@ -281,12 +323,17 @@ fn a_step_that_is_not_accepted_is_never_applied_silently() {
     let verdict = Stepper::new(&scene, hopeless.clone()).unwrap().step(&scene, &mut said).unwrap();
     assert!(!verdict.accepted && said != state);
     assert!(verdict.worst_name(&scene).contains("contact"), "{}", verdict.worst_name(&scene));
-    let refused =
-        Stepper::new(&scene, Settings { policy: Policy::Stop, ..hopeless.clone() }).unwrap().step(&scene, &mut stopped).unwrap_err();
+    let refused = Stepper::new(&scene, Settings { policy: Policy::Stop, ..hopeless.clone() })
+        .unwrap()
+        .step(&scene, &mut stopped)
+        .unwrap_err();
     assert!(refused.to_string().contains("box"), "{refused}");
     assert_eq!(stopped, state);
     let verdict =
-        Stepper::new(&scene, Settings { policy: Policy::Substep, halvings: 2, ..hopeless }).unwrap().step(&scene, &mut halved).unwrap();
+        Stepper::new(&scene, Settings { policy: Policy::Substep, halvings: 2, ..hopeless })
+            .unwrap()
+            .step(&scene, &mut halved)
+            .unwrap();
     assert_eq!(verdict.substeps, 4);
     assert!(!verdict.accepted && (halved.time - 1e-2).abs() < 1e-15);
     assert!(verdict.energy.residual().abs() < 1e-12 * verdict.energy.throughput);
@@ -294,29 +341,56 @@ fn a_step_that_is_not_accepted_is_never_applied_silently() {
 
 /// A step that fails in its second half leaves nothing of its first half behind.
 ///
-/// A hinged body keeps rows in the problem, which can never be accepted; a ball is pushed so hard that only the second half of the
-/// step sees the wall, for which `direct` has no law.
+/// A hinged body keeps rows in the problem, which can never be accepted; a ball is pushed so hard
+/// that only the second half of the step sees the wall, for which `direct` has no law.
 #[test]
 fn a_step_that_fails_halfway_leaves_the_state_as_it_was() {
     let mut scene = Scene::new("halfway");
     scene.gravity = DVec3::ZERO;
     let bob = scene.add_body(Body::rigid("bob", Mass::sphere(1.0, 0.05)).at(DVec3::Z));
-    scene.add_joint("hinge", JointKind::Revolute, (BodyId::GROUND, bob), frame(DVec3::ZERO, DVec3::Y));
-    let ball =
-        scene.add_body_with_shape(Body::rigid("ball", Mass::sphere(1.0, 0.1)).at(DVec3::new(0.0, 5.0, 0.2)), Shape::Sphere { radius: 0.1 });
-    scene.add_collider(BodyId::GROUND, Shape::HalfSpace, Pose::IDENTITY, SurfaceMaterial::default());
+    scene.add_joint(
+        "hinge",
+        JointKind::Revolute,
+        (BodyId::GROUND, bob),
+        frame(DVec3::ZERO, DVec3::Y),
+    );
+    let ball = scene.add_body_with_shape(
+        Body::rigid("ball", Mass::sphere(1.0, 0.1)).at(DVec3::new(0.0, 5.0, 0.2)),
+        Shape::Sphere { radius: 0.1 },
+    );
+    scene.add_collider(
+        BodyId::GROUND,
+        Shape::HalfSpace,
+        Pose::IDENTITY,
+        SurfaceMaterial::default(),
+    );
     let push = [Function::default(), Function::default(), Function::Constant(-2000.0)];
-    let applied = Applied { body: ball, point: DVec3::ZERO, force: push, torque: Default::default(), frame: Frame::World };
+    let applied = Applied {
+        body: ball,
+        point: DVec3::ZERO,
+        force: push,
+        torque: Default::default(),
+        frame: Frame::World,
+    };
     scene.add_force("push", ForceKind::Applied(Box::new(applied)));
     let never = signorini_solve::problem::Tolerance { relative: -1.0, velocity: -1.0, bound: None };
     let stop = StoppingCriteria { tolerance: never, ..StoppingCriteria::default() };
     let coordinates = signorini_mechanics::assemble::Coordinates::Bodies;
-    let settings = Settings { solver: Method::Direct, stop, policy: Policy::Substep, halvings: 1, coordinates, ..euler(1e-2) };
+    let settings = Settings {
+        solver: Method::Direct,
+        stop,
+        policy: Policy::Substep,
+        halvings: 1,
+        coordinates,
+        ..euler(1e-2)
+    };
     let mut stepper = Stepper::new(&scene, settings.clone()).unwrap();
     let mut state = State::initial(&scene);
     let before = state.clone();
     // The first half alone succeeds and moves the ball.
-    let mut half = Stepper::new(&scene, Settings { h: 5e-3, policy: Policy::AcceptWithWarning, ..settings }).unwrap();
+    let mut half =
+        Stepper::new(&scene, Settings { h: 5e-3, policy: Policy::AcceptWithWarning, ..settings })
+            .unwrap();
     let mut moved = state.clone();
     half.step(&scene, &mut moved).unwrap();
     assert!(moved.pose(ball).position != before.pose(ball).position);

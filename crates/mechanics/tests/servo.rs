@@ -1,4 +1,5 @@
-//! Servo motors and rotors against closed forms. Every step must be accepted, and its energy ledger must close.
+//! Servo motors and rotors against closed forms. Every step must be accepted, and its energy ledger
+//! must close.
 
 mod common;
 
@@ -11,7 +12,12 @@ use signorini_solve::math::pose::Pose;
 /// A mass on a slide along z, without weight.
 fn slider(scene: &mut Scene, name: &str, mass: f64, at: DVec3) -> (BodyId, JointId) {
     let id = scene.add_body(Body::rigid(name, Mass::sphere(mass, 0.1)).at(at));
-    let slide = scene.add_joint(format!("{name} slide"), JointKind::Prismatic, (BodyId::GROUND, id), frame(at, DVec3::Z));
+    let slide = scene.add_joint(
+        format!("{name} slide"),
+        JointKind::Prismatic,
+        (BodyId::GROUND, id),
+        frame(at, DVec3::Z),
+    );
     (id, slide)
 }
 
@@ -29,13 +35,21 @@ fn weightless(name: &str) -> Scene {
 fn a_servo_sags_by_the_load_over_its_stiffness() {
     let mut scene = Scene::new("arm");
     // 3 kg, half a metre from the hinge; the servo wants it level.
-    let arm = scene.add_body(Body::rigid("arm", Mass::new(3.0, DVec3::splat(0.05))).at(DVec3::new(0.5, 0.0, 0.0)));
-    let hinge = scene.add_joint("hinge", JointKind::Revolute, (BodyId::GROUND, arm), frame(DVec3::ZERO, DVec3::NEG_Y));
+    let arm = scene.add_body(
+        Body::rigid("arm", Mass::new(3.0, DVec3::splat(0.05))).at(DVec3::new(0.5, 0.0, 0.0)),
+    );
+    let hinge = scene.add_joint(
+        "hinge",
+        JointKind::Revolute,
+        (BodyId::GROUND, arm),
+        frame(DVec3::ZERO, DVec3::NEG_Y),
+    );
     scene.add_motor("servo", hinge, Coordinate::Angle, servo(0.0, 200.0, 60.0, f64::INFINITY));
     let end = run(&scene, exact(2e-3), 4000);
     let place = end.position(arm);
     let angle = place.z.atan2(place.x);
-    // Rest: k θ = −m g l cos θ. The slowest mode dies out with k/c = 3.4/s: e⁻²⁷ of 0.07 rad is left.
+    // Rest: k θ = −m g l cos θ. The slowest mode dies out with k/c = 3.4/s: e⁻²⁷ of 0.07 rad is
+    // left.
     let torque = 200.0 * angle + 3.0 * 9.81 * 0.5 * angle.cos();
     assert!(torque.abs() < 1e-8 * 14.7, "{torque}");
 }
@@ -52,7 +66,8 @@ fn the_step_response_of_a_servo_converges_to_that_of_a_damped_oscillator() {
         let n = f64::round(0.5 / h) as usize;
         let end = run(&scene, Settings::with_time_step(h), n);
         let t: f64 = h * n as f64;
-        let exact = target * (1.0 - (-decay * t).exp() * ((wave * t).cos() + decay / wave * (wave * t).sin()));
+        let exact = target
+            * (1.0 - (-decay * t).exp() * ((wave * t).cos() + decay / wave * (wave * t).sin()));
         errors.push((end.position(body).z - exact).abs());
     }
     // At least first order, and small: h·wave of the amplitude.
@@ -67,9 +82,15 @@ fn a_servo_gives_no_more_than_its_greatest_force_and_then_holds() {
     let (h, n) = (1e-3, 300);
     let end = run(&scene, Settings::with_time_step(h), n);
     let (t, a) = (h * n as f64, 1.5);
-    // Far from the target the force is 3 N; positions are between those of both Euler schemes, ½ a t² ± ½ a t h.
-    assert!((end.position(body).z - 0.5 * a * t * t).abs() < 0.51 * a * t * h, "{}", end.position(body).z);
-    // Then it creeps in with k/c = 1/s, however stiff it is: the scheme is implicit. e⁻¹⁸ of a metre is left after 20 s.
+    // Far from the target the force is 3 N; positions are between those of both Euler schemes, ½ a
+    // t² ± ½ a t h.
+    assert!(
+        (end.position(body).z - 0.5 * a * t * t).abs() < 0.51 * a * t * h,
+        "{}",
+        end.position(body).z
+    );
+    // Then it creeps in with k/c = 1/s, however stiff it is: the scheme is implicit. e⁻¹⁸ of a
+    // metre is left after 20 s.
     let end = run(&scene, exact(1e-2), 2000);
     assert!((end.position(body).z - 1.0).abs() < 1e-7, "{}", end.position(body).z);
 }
@@ -108,8 +129,10 @@ fn a_servo_on_two_joints_pulls_their_sum_as_a_tendon_does() {
     let mut scene = weightless("tendon");
     let (first, one) = slider(&mut scene, "one", 1.0, DVec3::ZERO);
     let (second, two) = slider(&mut scene, "two", 4.0, DVec3::X);
-    let id = scene.add_motor("tendon", one, Coordinate::Slide, servo(0.5, 80.0, 20.0, f64::INFINITY));
-    scene.motors[id.index()].also = vec![GearTerm { joint: two, coordinate: Coordinate::Slide, factor: 2.0 }];
+    let id =
+        scene.add_motor("tendon", one, Coordinate::Slide, servo(0.5, 80.0, 20.0, f64::INFINITY));
+    scene.motors[id.index()].also =
+        vec![GearTerm { joint: two, coordinate: Coordinate::Slide, factor: 2.0 }];
     let end = run(&scene, Settings::with_time_step(2e-3), 4000);
     let (x, y) = (end.position(first).z, end.position(second).z);
     // The sum arrives; impulses are 1 : 2 on masses 1 : 4, so the ways are 2 : 1.
@@ -120,7 +143,12 @@ fn a_servo_on_two_joints_pulls_their_sum_as_a_tendon_does() {
 fn a_rotor_adds_its_inertia_to_that_of_its_joint() {
     let mut scene = weightless("rotor");
     let wheel = scene.add_body(Body::rigid("wheel", Mass::new(2.0, DVec3::new(0.6, 0.6, 1.0))));
-    let hinge = scene.add_joint("hinge", JointKind::Revolute, (BodyId::GROUND, wheel), frame(DVec3::ZERO, DVec3::Z));
+    let hinge = scene.add_joint(
+        "hinge",
+        JointKind::Revolute,
+        (BodyId::GROUND, wheel),
+        frame(DVec3::ZERO, DVec3::Z),
+    );
     scene.add_armature(hinge, Coordinate::Angle, 3.0);
     scene.add_motor("torque", hinge, Coordinate::Angle, Drive::Effort(2.0.into()));
     let end = run(&scene, Settings::with_time_step(1e-2), 100);
@@ -133,8 +161,13 @@ fn rotors_of_a_flying_arm_keep_momentum_and_close_the_ledger() {
     // Two links in free flight, tumbling, with a heavy rotor between them: internal forces only.
     let mut scene = weightless("arm");
     let mass = |m: f64| Mass::new(m, DVec3::new(0.03, 0.02, 0.025) * m);
-    let a = scene.add_body(Body::rigid("a", mass(1.0)).moving(DVec3::ZERO, DVec3::new(1.0, 0.4, -2.0)));
-    let b = scene.add_body(Body::rigid("b", mass(1.5)).at(DVec3::X).moving(DVec3::new(0.0, -2.0, -0.4), DVec3::new(1.0, 0.4, -2.0)));
+    let a =
+        scene.add_body(Body::rigid("a", mass(1.0)).moving(DVec3::ZERO, DVec3::new(1.0, 0.4, -2.0)));
+    let b = scene.add_body(
+        Body::rigid("b", mass(1.5))
+            .at(DVec3::X)
+            .moving(DVec3::new(0.0, -2.0, -0.4), DVec3::new(1.0, 0.4, -2.0)),
+    );
     let at = Pose { position: 0.5 * DVec3::X, ..frame(DVec3::ZERO, DVec3::new(0.3, 1.0, 0.2)) };
     let hinge = scene.add_joint("hinge", JointKind::Revolute, (a, b), at);
     scene.add_armature(hinge, Coordinate::Angle, 0.2);

@@ -1,11 +1,14 @@
-//! Accelerations by symbolic preprocessing: against the assembly, differences, the dense twin, closed forms and bad input.
+//! Accelerations by symbolic preprocessing: against the assembly, differences, the dense twin,
+//! closed forms and bad input.
 
 use glam::DVec3;
 use signorini_mechanics::assemble::{Assembly, Scheme, StepInput, joint};
 use signorini_mechanics::mechanism::dense::Dense;
 use signorini_mechanics::mechanism::procedures::{count, procedures};
 use signorini_mechanics::mechanism::simulation::Energy;
-use signorini_mechanics::mechanism::{Equations, MechanismError, Method, Settings, Simulation, Space};
+use signorini_mechanics::mechanism::{
+    Equations, MechanismError, Method, Settings, Simulation, Space,
+};
 use signorini_mechanics::scene::*;
 use signorini_mechanics::symbolic::pattern::dense_givens;
 
@@ -20,18 +23,28 @@ fn rod(scene: &mut Scene, name: &str, a: DVec3, b: DVec3) -> BodyId {
 /// A four-bar in the xz plane, pushed from rest.
 fn four_bar() -> Scene {
     let mut scene = Scene::new("four-bar");
-    let (o, a, b, c) = (DVec3::ZERO, DVec3::Z, DVec3::new(1.5, 0.0, 1.2), DVec3::new(1.5, 0.0, 0.0));
+    let (o, a, b, c) =
+        (DVec3::ZERO, DVec3::Z, DVec3::new(1.5, 0.0, 1.2), DVec3::new(1.5, 0.0, 0.0));
     let left = rod(&mut scene, "left", o, a);
     let beam = rod(&mut scene, "beam", a, b);
     let right = rod(&mut scene, "right", b, c);
-    for (name, bodies, at) in
-        [("o", (BodyId::GROUND, left), o), ("a", (left, beam), a), ("b", (beam, right), b), ("c", (BodyId::GROUND, right), c)]
-    {
+    for (name, bodies, at) in [
+        ("o", (BodyId::GROUND, left), o),
+        ("a", (left, beam), a),
+        ("b", (beam, right), b),
+        ("c", (BodyId::GROUND, right), c),
+    ] {
         scene.add_joint(name, JointKind::Revolute, bodies, frame(at, DVec3::Y));
     }
     // Upright posts are in balance: something must push.
     let push = [Function::Constant(5.0), Function::default(), Function::default()];
-    let applied = Applied { body: beam, point: DVec3::ZERO, force: push, torque: Default::default(), frame: Frame::World };
+    let applied = Applied {
+        body: beam,
+        point: DVec3::ZERO,
+        force: push,
+        torque: Default::default(),
+        frame: Frame::World,
+    };
     scene.add_force("push", ForceKind::Applied(Box::new(applied)));
     scene
 }
@@ -54,11 +67,19 @@ fn zoo() -> Scene {
     ];
     for (i, kind) in kinds.into_iter().enumerate() {
         let x = place(i as f64 + 1.0);
-        let mass = Mass { mass: 1.0 + 0.3 * i as f64, inertia: glam::DMat3::from_diagonal(DVec3::new(0.3, 0.4, 0.5)) };
+        let mass = Mass {
+            mass: 1.0 + 0.3 * i as f64,
+            inertia: glam::DMat3::from_diagonal(DVec3::new(0.3, 0.4, 0.5)),
+        };
         let turn = glam::DQuat::from_scaled_axis(DVec3::new(0.3 * i as f64, -0.2, 0.5));
         let id = scene.add_body(Body::rigid(format!("body {i}"), mass).at(x).turned(turn));
         let axis = DVec3::new(0.2, (i as f64).cos(), 0.7);
-        scene.add_joint(format!("joint {i}"), kind, (last, id), frame(x - DVec3::new(0.2, 0.1, -0.1), axis));
+        scene.add_joint(
+            format!("joint {i}"),
+            kind,
+            (last, id),
+            frame(x - DVec3::new(0.2, 0.1, -0.1), axis),
+        );
         last = id;
     }
     scene.add_rod("strut", (BodyId(2), BodyId(5)), (place(2.0), place(5.0)));
@@ -72,11 +93,25 @@ fn zoo() -> Scene {
         damping: 0.7,
     };
     scene.add_force("spring", ForceKind::Spring(spring));
-    scene.add_force("drag", ForceKind::Drag(Drag { body: BodyId(3), linear: 0.2, quadratic: 0.1, angular: 0.05 }));
+    scene.add_force(
+        "drag",
+        ForceKind::Drag(Drag { body: BodyId(3), linear: 0.2, quadratic: 0.1, angular: 0.05 }),
+    );
     let push = [Function::Constant(1.0), Function::sine(2.0, 0.4), Function::Constant(-0.5)];
-    let applied = Applied { body: BodyId(6), point: DVec3::new(0.1, 0.0, 0.2), force: push.clone(), torque: push, frame: Frame::Body };
+    let applied = Applied {
+        body: BodyId(6),
+        point: DVec3::new(0.1, 0.0, 0.2),
+        force: push.clone(),
+        torque: push,
+        frame: Frame::Body,
+    };
     scene.add_force("push", ForceKind::Applied(Box::new(applied)));
-    scene.add_motor("torque", JointId(0), Coordinate::Angle, Drive::Effort(Function::Constant(3.0)));
+    scene.add_motor(
+        "torque",
+        JointId(0),
+        Coordinate::Angle,
+        Drive::Effort(Function::Constant(3.0)),
+    );
     scene
 }
 
@@ -94,7 +129,8 @@ fn present(scene: &Scene, simulation: &Simulation) -> (State, StepInput) {
 
 #[test]
 fn the_rows_span_what_the_assembly_holds() {
-    // Rows differ (world axes for points, sines for angles), but their span is that of the joints' Jacobian in the assembly.
+    // Rows differ (world axes for points, sines for angles), but their span is that of the joints'
+    // Jacobian in the assembly.
     let scene = zoo();
     let mut simulation = Simulation::new(&scene, Settings::default()).unwrap();
     assert_eq!(simulation.equations.coordinates.space, Space::Spatial);
@@ -122,12 +158,14 @@ fn the_rows_span_what_the_assembly_holds() {
 #[test]
 fn u_is_the_exact_derivative_and_accelerations_agree_with_the_dense_twin() {
     for scene in [zoo(), four_bar()] {
-        let mut simulation = Simulation::new(&scene, Settings { planar: false, ..Settings::default() }).unwrap();
+        let mut simulation =
+            Simulation::new(&scene, Settings { planar: false, ..Settings::default() }).unwrap();
         for _ in 0..30 {
             simulation.step(5e-3).unwrap();
         }
         let a = simulation.accelerations();
-        let drives: Vec<f64> = simulation.equations.drives.iter().map(|f| f.value(simulation.time)).collect();
+        let drives: Vec<f64> =
+            simulation.equations.drives.iter().map(|f| f.value(simulation.time)).collect();
         let mut dense = Dense::new(&simulation.equations);
         let mut b = vec![0.0; a.len()];
         dense.accelerations(&simulation.q, &simulation.v, &drives, &mut b);
@@ -136,11 +174,13 @@ fn u_is_the_exact_derivative_and_accelerations_agree_with_the_dense_twin() {
             assert!((a - b).abs() < 1e-9 * scale, "{a} {b}");
         }
         assert_eq!(dense.rank(), simulation.basis.kept.len());
-        // d(Gv)/dt = 0 along the motion, by central differences of G v over q(t), v(t): errors h² and rounding/h.
+        // d(Gv)/dt = 0 along the motion, by central differences of G v over q(t), v(t): errors h²
+        // and rounding/h.
         let h = 1e-5;
         let (q, v) = (simulation.q.clone(), simulation.v.clone());
         let mut at = |s: f64| {
-            let displacement: Vec<f64> = v.iter().zip(&a).map(|(v, a)| s * v + 0.5 * s * s * a).collect();
+            let displacement: Vec<f64> =
+                v.iter().zip(&a).map(|(v, a)| s * v + 0.5 * s * s * a).collect();
             simulation.q.copy_from_slice(&q);
             simulation.equations.coordinates.displace(&mut simulation.q, &displacement);
             simulation.v.iter_mut().zip(v.iter().zip(&a)).for_each(|(x, (v, a))| *x = v + s * a);
@@ -157,14 +197,23 @@ fn u_is_the_exact_derivative_and_accelerations_agree_with_the_dense_twin() {
 fn a_planar_mechanism_is_recognised_and_moves_as_in_space() {
     let scene = four_bar();
     let run = |planar: bool| {
-        let settings = Settings { method: Method::DormandPrince { tolerance: 1e-11 }, stabilised: true, planar };
+        let settings = Settings {
+            method: Method::DormandPrince { tolerance: 1e-11 },
+            stabilised: true,
+            planar,
+        };
         let mut simulation = Simulation::new(&scene, settings).unwrap();
         let begin = simulation.energy();
         for _ in 0..100 {
             simulation.step(1e-2).unwrap();
         }
         let end = simulation.energy();
-        assert!((energy(&end) - energy(&begin)).abs() < 1e-8, "{} {}", energy(&begin), energy(&end));
+        assert!(
+            (energy(&end) - energy(&begin)).abs() < 1e-8,
+            "{} {}",
+            energy(&begin),
+            energy(&end)
+        );
         let mut state = State::initial(&scene);
         simulation.write(&mut state);
         (simulation, state)
@@ -185,14 +234,17 @@ fn a_planar_mechanism_is_recognised_and_moves_as_in_space() {
 #[test]
 fn runge_kutta_has_its_order() {
     let end = |method: Method, n: usize| {
-        let mut simulation = Simulation::new(&four_bar(), Settings { method, ..Settings::default() }).unwrap();
+        let mut simulation =
+            Simulation::new(&four_bar(), Settings { method, ..Settings::default() }).unwrap();
         for _ in 0..n {
             simulation.step(0.5 / n as f64).unwrap();
         }
         simulation.q
     };
     let exact = end(Method::DormandPrince { tolerance: 1e-13 }, 10);
-    let error = |n: usize| end(Method::Classical, n).iter().zip(&exact).map(|(a, b)| (a - b).abs()).fold(0.0, f64::max);
+    let error = |n: usize| {
+        end(Method::Classical, n).iter().zip(&exact).map(|(a, b)| (a - b).abs()).fold(0.0, f64::max)
+    };
     let (coarse, fine) = (error(20), error(40));
     // Order 4: sixteen times less, roughly.
     assert!(coarse / fine > 11.0 && coarse / fine < 22.0, "{coarse} {fine}");
@@ -201,7 +253,8 @@ fn runge_kutta_has_its_order() {
 #[test]
 fn drift_grows_without_projection_and_not_with_it() {
     let gap = |stabilised: bool| {
-        let mut simulation = Simulation::new(&four_bar(), Settings { stabilised, ..Settings::default() }).unwrap();
+        let mut simulation =
+            Simulation::new(&four_bar(), Settings { stabilised, ..Settings::default() }).unwrap();
         let mut left = 0.0f64;
         for _ in 0..200 {
             left = left.max(simulation.step(1e-2).unwrap().left);
@@ -223,12 +276,27 @@ fn dense_counts_are_the_published_ones() {
 
 #[test]
 fn every_procedure_is_smaller_than_dense_and_the_count_says_so() {
-    let mut simulation = Simulation::new(&four_bar(), Settings { planar: false, ..Settings::default() }).unwrap();
+    let mut simulation =
+        Simulation::new(&four_bar(), Settings { planar: false, ..Settings::default() }).unwrap();
     let kept = simulation.basis.kept.clone();
     let list = procedures(&mut simulation.equations, &kept);
     let names: Vec<&str> = list.iter().map(|p| p.name).collect();
-    assert_eq!(names, ["jacobian", "scaled", "inverse_mass", "times", "bias", "factor", "forces", "solve", "pull"]);
-    for p in list.iter().filter(|p| ["scaled", "inverse_mass", "times", "factor"].contains(&p.name)) {
+    assert_eq!(
+        names,
+        [
+            "jacobian",
+            "scaled",
+            "inverse_mass",
+            "times",
+            "bias",
+            "factor",
+            "forces",
+            "solve",
+            "pull"
+        ]
+    );
+    for p in list.iter().filter(|p| ["scaled", "inverse_mass", "times", "factor"].contains(&p.name))
+    {
         assert!((p.flops() as f64) < p.dense, "{}: {} {}", p.name, p.flops(), p.dense);
     }
     let counted = count(&simulation.equations, &kept);
@@ -257,11 +325,15 @@ fn bad_input_is_refused_in_one_line_that_names_the_joint() {
     let mut scene = four_bar();
     scene.bodies[2].kind = Kind::Rigid(Mass::new(1.0, DVec3::new(0.0, 1.0, 1.0)));
     let error = refusal(&scene);
-    assert!(error.contains("body `beam` on joint `a`") && error.contains("positive definite"), "{error}");
+    assert!(
+        error.contains("body `beam` on joint `a`") && error.contains("positive definite"),
+        "{error}"
+    );
     // What accelerations do not treat.
     let mut scene = four_bar();
     scene.add_limit(JointId(1), Coordinate::Angle, -1.0, 1.0);
-    assert!(matches!(Equations::of(&scene, true), Err(MechanismError::Unsupported { name, .. }) if name == "a"));
+    assert!(matches!(Equations::of(&scene, true), Err(MechanismError::Unsupported { name,
+        .. }) if name == "a"));
 }
 
 #[test]

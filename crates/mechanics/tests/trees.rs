@@ -1,4 +1,5 @@
-//! Trees in the coordinates of their joints against the same scenes in the coordinates of their bodies.
+//! Trees in the coordinates of their joints against the same scenes in the coordinates of their
+//! bodies.
 
 mod common;
 
@@ -41,17 +42,24 @@ enum Base {
     Driven,
 }
 
-/// A tree of nine bodies with joints of every kind, branches, both directions of joints; optionally a loop.
+/// A tree of nine bodies with joints of every kind, branches, both directions of joints; optionally
+/// a loop.
 fn tree(seed: u64, base: Base, loops: bool) -> Scene {
     let mut random = Random(seed);
     let mut scene = Scene::new(format!("tree {seed} {base:?}"));
     let carrier = match base {
         Base::Ground => BodyId::GROUND,
         Base::Driven => {
-            let motion = Motion { axis: DVec3::new(0.6, 0.0, 0.8), angle: Function::rate(0.5), ..Motion::default() };
+            let motion = Motion {
+                axis: DVec3::new(0.6, 0.0, 0.8),
+                angle: Function::rate(0.5),
+                ..Motion::default()
+            };
             scene.add_body(Body::imposed("table", motion))
         }
-        Base::Floating => scene.add_body(Body::rigid("root", Mass::new(2.0, DVec3::new(0.2, 0.3, 0.4)))),
+        Base::Floating => {
+            scene.add_body(Body::rigid("root", Mass::new(2.0, DVec3::new(0.2, 0.3, 0.4))))
+        }
     };
     let mut list = vec![carrier];
     for i in 0..9 {
@@ -59,7 +67,8 @@ fn tree(seed: u64, base: Base, loops: bool) -> Scene {
         let from = scene.bodies[parent.index()].pose.position;
         let inertia = DVec3::new(0.02, 0.03, 0.025) * (1.5 + random.next());
         let place = from + 0.3 * random.vector();
-        let mut body = Body::rigid(format!("b{i}"), Mass::new(1.0 + 0.5 * random.next(), inertia)).at(place);
+        let mut body =
+            Body::rigid(format!("b{i}"), Mass::new(1.0 + 0.5 * random.next(), inertia)).at(place);
         body.pose.orientation = Pose::turned(DVec3::ZERO, random.vector()).orientation;
         let id = scene.add_body(body);
         let at = frame(0.5 * (from + place), random.vector());
@@ -76,7 +85,8 @@ fn tree(seed: u64, base: Base, loops: bool) -> Scene {
     }
     if loops {
         let (a, b) = (list[4], list[9]);
-        let at = 0.5 * (scene.bodies[a.index()].pose.position + scene.bodies[b.index()].pose.position);
+        let at =
+            0.5 * (scene.bodies[a.index()].pose.position + scene.bodies[b.index()].pose.position);
         scene.add_joint("loop", JointKind::Spherical, (a, b), frame(at, DVec3::Z));
     }
     scene
@@ -101,7 +111,12 @@ fn opening(scene: &Scene, state: &State) -> f64 {
 }
 
 /// A step, from rest or from what a few steps of bodies made of it.
-fn one_step(scene: &Scene, start: &State, coordinates: Coordinates, time: TimeScheme) -> (State, Vec<f64>, bool) {
+fn one_step(
+    scene: &Scene,
+    start: &State,
+    coordinates: Coordinates,
+    time: TimeScheme,
+) -> (State, Vec<f64>, bool) {
     let mut stepper = Stepper::new(scene, with(coordinates, time, 1e-3)).unwrap();
     let mut state = start.clone();
     let verdict = stepper.step(scene, &mut state).unwrap();
@@ -112,23 +127,39 @@ fn one_step(scene: &Scene, start: &State, coordinates: Coordinates, time: TimeSc
 #[test]
 fn one_step_from_random_states_gives_the_same_velocities_and_reactions() {
     for time in [TimeScheme::Euler, TimeScheme::Leapfrog] {
-        for (seed, base) in [(1, Base::Ground), (2, Base::Floating), (3, Base::Driven), (4, Base::Ground), (5, Base::Floating)] {
+        for (seed, base) in [
+            (1, Base::Ground),
+            (2, Base::Floating),
+            (3, Base::Driven),
+            (4, Base::Ground),
+            (5, Base::Floating),
+        ] {
             let scene = tree(seed, base, false);
-            // Velocities that the joints allow, positions that they hold: 60 steps in the coordinates of the tree.
+            // Velocities that the joints allow, positions that they hold: 60 steps in the
+            // coordinates of the tree.
             let start = run(&scene, with(Coordinates::Tree, time, 1e-3), 60).state;
             let (bodies, r, _) = one_step(&scene, &start, Coordinates::Bodies, time);
             let (trees, s, used) = one_step(&scene, &start, Coordinates::Tree, time);
             assert!(used, "the step is taken in coordinates");
             let speed = bodies.v.iter().fold(0.0f64, |m, x| m.max(x.abs()));
             let largest = r.iter().fold(0.0f64, |m, x| m.max(x.abs()));
-            // Euler: the same problem, solved to 1e-9 m/s by `direct`. Leapfrog: the curvature of the step is predicted from bodies in one form,
-            // from coordinates in the other; they differ by the square of the angle of a step, 5 rad/s for 1 ms.
+            // Euler: the same problem, solved to 1e-9 m/s by `direct`. Leapfrog: the curvature of
+            // the step is predicted from bodies in one form, from coordinates in the other; they
+            // differ by the square of the angle of a step, 5 rad/s for 1 ms.
             let tolerance = if time == TimeScheme::Euler { 1e-10 } else { 2.5e-5 };
             for (x, y) in bodies.v.iter().zip(&trees.v) {
-                assert!((x - y).abs() <= tolerance * speed, "{} {time:?}: velocity {x} {y}", scene.name);
+                assert!(
+                    (x - y).abs() <= tolerance * speed,
+                    "{} {time:?}: velocity {x} {y}",
+                    scene.name
+                );
             }
             for (x, y) in r.iter().zip(&s) {
-                assert!((x - y).abs() <= 1e3 * tolerance * largest.max(1e-3), "{} {time:?}: reaction {x} {y} of {largest}", scene.name);
+                assert!(
+                    (x - y).abs() <= 1e3 * tolerance * largest.max(1e-3),
+                    "{} {time:?}: reaction {x} {y} of {largest}",
+                    scene.name
+                );
             }
         }
     }
@@ -137,16 +168,22 @@ fn one_step_from_random_states_gives_the_same_velocities_and_reactions() {
 #[test]
 fn a_step_in_coordinates_solves_the_problem_of_bodies() {
     for time in [TimeScheme::Euler, TimeScheme::Leapfrog] {
-        for (seed, base, loops) in [(6, Base::Ground, false), (7, Base::Floating, true), (8, Base::Driven, true)] {
+        for (seed, base, loops) in
+            [(6, Base::Ground, false), (7, Base::Floating, true), (8, Base::Driven, true)]
+        {
             let scene = tree(seed, base, loops);
             let end = run(&scene, with(Coordinates::Tree, time, 1e-3), 40);
             let (problem, solution) = (&end.stepper.assembly().problem, end.stepper.solution());
-            let error = signorini_solve::problem::PreparedProblem::of(problem).unwrap().error(problem, solution);
-            // Rows of joints that are not in the problem that was solved hold to rounding; under leapfrog to what their curvature was
-            // predicted wrong by, the square of the angle of a step times the change of the velocity.
+            let error = signorini_solve::problem::PreparedProblem::of(problem)
+                .unwrap()
+                .error(problem, solution);
+            // Rows of joints that are not in the problem that was solved hold to rounding; under
+            // leapfrog to what their curvature was predicted wrong by, the square of the angle of a
+            // step times the change of the velocity.
             let limit = if time == TimeScheme::Euler { 1e-9 } else { 1e-5 };
             assert!(error.velocity < limit, "{} {time:?}: {error:?}", scene.name);
-            // The judge's own momentum: H v = k + Jᵀ r with the reactions from the balance of subtrees.
+            // The judge's own momentum: H v = k + Jᵀ r with the reactions from the balance of
+            // subtrees.
             assert!(error.momentum_velocity < 1e-8, "{} {time:?}: {error:?}", scene.name);
         }
     }
@@ -160,7 +197,11 @@ fn joints_of_trees_do_not_drift() {
             let end = run(&scene, with(Coordinates::Tree, time, 2e-3), 500);
             // Poses some metres from the origin, composed of ten factors with rounding 1e-16 each.
             let limit = 1e-14 * (10.0 + end.state.q.iter().fold(0.0f64, |m, x| m.max(x.abs())));
-            assert!(opening(&scene, &end.state) < limit, "{time:?} {base:?}: {:.1e}", opening(&scene, &end.state));
+            assert!(
+                opening(&scene, &end.state) < limit,
+                "{time:?} {base:?}: {:.1e}",
+                opening(&scene, &end.state)
+            );
         }
     }
 }
@@ -179,7 +220,10 @@ fn both_forms_move_alike_to_the_order_of_the_step() {
             let (coarse, fine) = (apart(2e-3), apart(5e-4));
             // A quarter of the step: a quarter, or a sixteenth, of the difference, and a half more.
             let wanted = coarse * 1.5 / f64::from(4i32.pow(order));
-            assert!(fine <= wanted.max(1e-10) && coarse < 1e-2, "{time:?} {base:?}: {coarse:.2e} {fine:.2e}");
+            assert!(
+                fine <= wanted.max(1e-10) && coarse < 1e-2,
+                "{time:?} {base:?}: {coarse:.2e} {fine:.2e}"
+            );
         }
     }
 }
@@ -205,14 +249,15 @@ fn a_floating_tree_keeps_its_momentum_to_rounding() {
         // Leapfrog: to 1e-9 of the rates, which bodies are moved by.
         let limit = if time == TimeScheme::Euler { 1e-12 } else { 1e-9 };
         assert!(p0.distance(p2) < limit && p0.distance(p1) < limit, "{time:?}: {p0} {p2}");
-        // Angular: reactions act in one point, but bodies go on along arcs while their momentum goes straight: first order under Euler's
-        // scheme, second order under leapfrog.
+        // Angular: reactions act in one point, but bodies go on along arcs while their momentum
+        // goes straight: first order under Euler's scheme, second order under leapfrog.
         let limit = if time == TimeScheme::Euler { 2e-3 } else { 2e-5 };
         assert!(l1.distance(l2) < limit * l1.length(), "{time:?}: {l1} {l2}");
     }
 }
 
-/// Everything that acts along coordinates: stops, dry friction, rotors, motors of all kinds, springs, gears.
+/// Everything that acts along coordinates: stops, dry friction, rotors, motors of all kinds,
+/// springs, gears.
 fn machine() -> Scene {
     let mut scene = floor("machine", 0.5, 0.2);
     let mut last = BodyId::GROUND;
@@ -223,7 +268,8 @@ fn machine() -> Scene {
         let id = common::cuboid(&mut scene, &format!("l{i}"), 1.0, edges, at);
         let axis = if i % 2 == 0 { DVec3::Y } else { DVec3::Z };
         let kind = if i == 3 { JointKind::Prismatic } else { JointKind::Revolute };
-        let joint = scene.add_joint(format!("j{i}"), kind, (last, id), frame(at - DVec3::X * 0.125, axis));
+        let joint =
+            scene.add_joint(format!("j{i}"), kind, (last, id), frame(at - DVec3::X * 0.125, axis));
         joints.push(joint);
         last = id;
     }
@@ -231,11 +277,26 @@ fn machine() -> Scene {
     scene.joints[0].limits.push(Limit { coordinate: angle, lo: -0.3, hi: 0.2, restitution: 0.0 });
     scene.joints[1].friction.push(DryFriction { coordinate: angle, effort: 0.5 });
     scene.joints[2].armature.push(Armature { coordinate: angle, inertia: 0.02 });
-    scene.joints[3].limits.push(Limit { coordinate: Coordinate::Slide, lo: -0.05, hi: 0.05, restitution: 0.3 });
+    scene.joints[3].limits.push(Limit {
+        coordinate: Coordinate::Slide,
+        lo: -0.05,
+        hi: 0.05,
+        restitution: 0.3,
+    });
     scene.joints[4].armature.push(Armature { coordinate: angle, inertia: 0.01 });
-    let servo = Drive::Servo { target: Function::Constant(0.2), stiffness: 40.0, damping: 2.0, effort: 30.0 };
+    let servo = Drive::Servo {
+        target: Function::Constant(0.2),
+        stiffness: 40.0,
+        damping: 2.0,
+        effort: 30.0,
+    };
     scene.add_motor("servo", joints[2], angle, servo);
-    scene.add_motor("speed", joints[5], angle, Drive::LimitedSpeed { speed: Function::Constant(1.0), effort: 2.0 });
+    scene.add_motor(
+        "speed",
+        joints[5],
+        angle,
+        Drive::LimitedSpeed { speed: Function::Constant(1.0), effort: 2.0 },
+    );
     scene.add_motor("torque", joints[4], angle, Drive::Effort(Function::Constant(0.3)));
     scene
 }
@@ -263,7 +324,8 @@ fn a_state_whose_joints_are_open_is_mended_in_the_coordinates_of_bodies() {
     let scene = tree(41, Base::Ground, false);
     let mut state = State::initial(&scene);
     state.q[3 * 7] += 0.02;
-    let mut stepper = Stepper::new(&scene, with(Coordinates::Tree, TimeScheme::Euler, 1e-3)).unwrap();
+    let mut stepper =
+        Stepper::new(&scene, with(Coordinates::Tree, TimeScheme::Euler, 1e-3)).unwrap();
     stepper.step(&scene, &mut state).unwrap();
     assert!(!stepper.in_tree_coordinates());
     for _ in 0..50 {
@@ -292,8 +354,16 @@ fn the_cost_of_a_chain_is_chosen_and_bodies_stay_available() {
         let mut scene = Scene::new("chain");
         let mut last = BodyId::GROUND;
         for i in 0..n {
-            let id = scene.add_body(Body::rigid(format!("l{i}"), Mass::cuboid(1.0, DVec3::splat(0.1))).at(DVec3::X * i as f64));
-            scene.add_joint(format!("j{i}"), JointKind::Revolute, (last, id), frame(DVec3::X * (i as f64 - 0.5), DVec3::Y));
+            let id = scene.add_body(
+                Body::rigid(format!("l{i}"), Mass::cuboid(1.0, DVec3::splat(0.1)))
+                    .at(DVec3::X * i as f64),
+            );
+            scene.add_joint(
+                format!("j{i}"),
+                JointKind::Revolute,
+                (last, id),
+                frame(DVec3::X * (i as f64 - 0.5), DVec3::Y),
+            );
             last = id;
         }
         scene

@@ -10,7 +10,11 @@ pub(crate) fn encode(bytes: &[u8], out: &mut String) {
         let word = at(0) << 16 | at(1) << 8 | at(2);
         for digit in 0..4 {
             let used = digit <= group.len();
-            out.push(if used { char::from(DIGITS[(word >> (18 - 6 * digit) & 63) as usize]) } else { '=' });
+            out.push(if used {
+                char::from(DIGITS[(word >> (18 - 6 * digit) & 63) as usize])
+            } else {
+                '='
+            });
         }
     }
 }
@@ -21,7 +25,9 @@ mod tests {
 
     #[test]
     fn base64_is_that_of_the_standard() {
-        for (plain, coded) in [("", ""), ("f", "Zg=="), ("fo", "Zm8="), ("foo", "Zm9v"), ("foobar", "Zm9vYmFy")] {
+        for (plain, coded) in
+            [("", ""), ("f", "Zg=="), ("fo", "Zm8="), ("foo", "Zm9v"), ("foobar", "Zm9vYmFy")]
+        {
             let mut out = String::new();
             encode(plain.as_bytes(), &mut out);
             assert_eq!(out, coded);

@@ -1,7 +1,8 @@
 //! `.glb`: a run as animated glTF 2.0, for Blender and the viewers of operating systems.
 //!
-//! One node per body with its shapes as children, translations and rotations over time; a soft body is a mesh with one morph target per
-//! frame. glTF has y up and metres: the root node turns the world.
+//! One node per body with its shapes as children, translations and rotations over time; a soft body
+//! is a mesh with one morph target per frame. glTF has y up and metres: the root node turns the
+//! world.
 
 use crate::record::head::{Look, pose};
 use crate::record::mesh::Mesh;
@@ -28,23 +29,36 @@ struct Builder {
 
 /// The record as the bytes of a `.glb` file.
 pub fn of(record: &mut Record) -> Result<Vec<u8>, Damage> {
-    let moments = (0..record.times().len()).map(|i| record.moment(i)).collect::<Result<Vec<_>, _>>()?;
+    let moments =
+        (0..record.times().len()).map(|i| record.moment(i)).collect::<Result<Vec<_>, _>>()?;
     let head = record.head.clone();
     let mut builder = Builder::default();
-    let shapes: Vec<(usize, usize)> =
-        head.meshes.iter().map(|m| (builder.floats(&m.positions, 3), builder.indices(&m.triangles))).collect();
+    let shapes: Vec<(usize, usize)> = head
+        .meshes
+        .iter()
+        .map(|m| (builder.floats(&m.positions, 3), builder.indices(&m.triangles)))
+        .collect();
     // Node 0 is the root; bodies follow in their order.
     builder.nodes.push(json!({"name": head.name, "rotation": upright(&head)}));
-    let children: Vec<usize> = head.bodies.iter().enumerate().map(|(i, _)| builder.body(&head, i, &shapes)).collect();
+    let children: Vec<usize> =
+        head.bodies.iter().enumerate().map(|(i, _)| builder.body(&head, i, &shapes)).collect();
     let (mut channels, mut samplers) = (Vec::new(), Vec::new());
     if let Some(first) = moments.first() {
         let times = builder.times(&moments.iter().map(|m| m.time - first.time).collect::<Vec<_>>());
         for &body in &head.moving {
             let node = children[body as usize];
-            let positions: Vec<f32> = moments.iter().flat_map(|m| m.poses[body as usize].position.as_vec3().to_array()).collect();
+            let positions: Vec<f32> = moments
+                .iter()
+                .flat_map(|m| m.poses[body as usize].position.as_vec3().to_array())
+                .collect();
             let turns: Vec<f32> = turns(&moments, body as usize);
-            for (path, output) in [("translation", builder.floats(&positions, 3)), ("rotation", builder.floats(&turns, 4))] {
-                channels.push(json!({"sampler": samplers.len(), "target": {"node": node, "path": path}}));
+            for (path, output) in [
+                ("translation", builder.floats(&positions, 3)),
+                ("rotation", builder.floats(&turns, 4)),
+            ] {
+                channels.push(
+                    json!({"sampler": samplers.len(), "target": {"node": node, "path": path}}),
+                );
                 samplers.push(json!({"input": times, "output": output, "interpolation": "LINEAR"}));
             }
         }
@@ -59,10 +73,12 @@ pub fn of(record: &mut Record) -> Result<Vec<u8>, Damage> {
 
 /// The rotation that takes the scene's up to y.
 fn upright(head: &Head) -> [f64; 4] {
-    glam::DQuat::from_rotation_arc(DVec3::from_array(head.up).normalize_or(DVec3::Z), DVec3::Y).to_array()
+    glam::DQuat::from_rotation_arc(DVec3::from_array(head.up).normalize_or(DVec3::Z), DVec3::Y)
+        .to_array()
 }
 
-/// Quaternions over time, each on the side of the one before it: viewers interpolate the components.
+/// Quaternions over time, each on the side of the one before it: viewers interpolate the
+/// components.
 fn turns(moments: &[Moment], body: usize) -> Vec<f32> {
     let mut last = glam::DQuat::IDENTITY;
     let mut out = Vec::new();
@@ -78,7 +94,8 @@ impl Builder {
     fn view(&mut self, bytes: impl IntoIterator<Item = u8>, target: Option<u32>) -> usize {
         let start = self.bytes.len();
         self.bytes.extend(bytes);
-        let mut view = json!({"buffer": 0, "byteOffset": start, "byteLength": self.bytes.len() - start});
+        let mut view =
+            json!({"buffer": 0, "byteOffset": start, "byteLength": self.bytes.len() - start});
         if let Some(target) = target {
             view["target"] = json!(target);
         }
@@ -93,10 +110,13 @@ impl Builder {
         let view = self.view(values.iter().flat_map(|x| x.to_le_bytes()), None);
         let kind = ["SCALAR", "SCALAR", "VEC2", "VEC3", "VEC4"][width];
         let end = |pick: fn(f32, f32) -> f32, from: f32| {
-            (0..width).map(|k| values.iter().skip(k).step_by(width).copied().fold(from, pick)).collect::<Vec<f32>>()
+            (0..width)
+                .map(|k| values.iter().skip(k).step_by(width).copied().fold(from, pick))
+                .collect::<Vec<f32>>()
         };
         let count = values.len() / width;
-        let mut accessor = json!({"bufferView": view, "componentType": 5126, "count": count, "type": kind});
+        let mut accessor =
+            json!({"bufferView": view, "componentType": 5126, "count": count, "type": kind});
         if count > 0 {
             accessor["min"] = json!(end(f32::min, f32::INFINITY));
             accessor["max"] = json!(end(f32::max, f32::NEG_INFINITY));
@@ -111,7 +131,8 @@ impl Builder {
 
     fn indices(&mut self, triangles: &[u32]) -> usize {
         let view = self.view(triangles.iter().flat_map(|i| i.to_le_bytes()), Some(34963));
-        self.accessors.push(json!({"bufferView": view, "componentType": 5125, "count": triangles.len(), "type": "SCALAR"}));
+        self.accessors.push(json!({"bufferView": view, "componentType": 5125,
+        "count": triangles.len(), "type": "SCALAR"}));
         self.accessors.len() - 1
     }
 
@@ -119,7 +140,8 @@ impl Builder {
         // glTF's colours are linear.
         let [r, g, b] = crate::picture::color(color).to_array().map(|c| c.powf(2.2));
         let alpha = if look == Look::Glass { 0.15 } else { 1.0 };
-        let mut material = json!({"pbrMetallicRoughness": {"baseColorFactor": [r, g, b, alpha], "metallicFactor": 0.05, "roughnessFactor": 0.65}, "doubleSided": look == Look::Glass});
+        let mut material = json!({"pbrMetallicRoughness": {"baseColorFactor": [r, g, b, alpha],
+        "metallicFactor": 0.05, "roughnessFactor": 0.65}, "doubleSided": look == Look::Glass});
         if look == Look::Glass {
             material["alphaMode"] = json!("BLEND");
         }
@@ -136,20 +158,26 @@ impl Builder {
             let mesh = match self.known.get(&key) {
                 Some(mesh) => *mesh,
                 None => {
-                    let material = self.material(if shape.look == Look::Ground { "#d8dce1" } else { &body.color }, shape.look);
+                    let material = self.material(
+                        if shape.look == Look::Ground { "#d8dce1" } else { &body.color },
+                        shape.look,
+                    );
                     let normals = self.normals(&head.meshes[shape.mesh as usize]);
                     let (positions, indices) = shapes[shape.mesh as usize];
-                    self.meshes.push(json!({"primitives": [{"attributes": {"POSITION": positions, "NORMAL": normals}, "indices": indices, "material": material}]}));
+                    self.meshes.push(json!({"primitives": [{"attributes": {"POSITION": positions,
+                    "NORMAL": normals}, "indices": indices, "material": material}]}));
                     self.known.insert(key, self.meshes.len() - 1);
                     self.meshes.len() - 1
                 }
             };
             let place = pose(&shape.pose);
-            self.nodes.push(json!({"mesh": mesh, "translation": place.position.to_array(), "rotation": place.orientation.to_array(), "scale": shape.scale}));
+            self.nodes.push(json!({"mesh": mesh, "translation": place.position.to_array(),
+            "rotation": place.orientation.to_array(), "scale": shape.scale}));
             children.push(self.nodes.len() - 1);
         }
         let place = pose(&body.pose);
-        let mut node = json!({"name": body.name, "translation": place.position.to_array(), "rotation": place.orientation.to_array()});
+        let mut node = json!({"name": body.name, "translation": place.position.to_array(),
+        "rotation": place.orientation.to_array()});
         if !children.is_empty() {
             node["children"] = json!(children);
         }
@@ -158,33 +186,51 @@ impl Builder {
     }
 
     fn normals(&mut self, mesh: &Mesh) -> usize {
-        let normals: Vec<f32> = mesh.normals().iter().flat_map(|n| n.as_vec3().to_array()).collect();
+        let normals: Vec<f32> =
+            mesh.normals().iter().flat_map(|n| n.as_vec3().to_array()).collect();
         self.floats(&normals, 3)
     }
 
-    /// A soft body: the first frame, and for every kept frame a morph target that is fully on at its time.
-    fn soft(&mut self, head: &Head, i: usize, moments: &[Moment], channels: &mut Vec<Json>, samplers: &mut Vec<Json>) -> usize {
+    /// A soft body: the first frame, and for every kept frame a morph target that is fully on at
+    /// its time.
+    fn soft(
+        &mut self,
+        head: &Head,
+        i: usize,
+        moments: &[Moment],
+        channels: &mut Vec<Json>,
+        samplers: &mut Vec<Json>,
+    ) -> usize {
         let soft = &head.soft[i];
-        let kept: Vec<&Moment> = moments.iter().step_by(moments.len().div_ceil(SOFT_FRAMES).max(1)).collect();
-        let flat = |nodes: &[DVec3]| nodes.iter().flat_map(|p| p.as_vec3().to_array()).collect::<Vec<f32>>();
+        let kept: Vec<&Moment> =
+            moments.iter().step_by(moments.len().div_ceil(SOFT_FRAMES).max(1)).collect();
+        let flat = |nodes: &[DVec3]| {
+            nodes.iter().flat_map(|p| p.as_vec3().to_array()).collect::<Vec<f32>>()
+        };
         let first = kept.first().map(|m| m.soft[i].0.clone()).unwrap_or_default();
         let positions = self.floats(&flat(&first), 3);
         let indices = self.indices(&soft.triangles);
         let mut targets = Vec::new();
         for moment in kept.iter().skip(1) {
-            let moved: Vec<DVec3> = moment.soft[i].0.iter().zip(&first).map(|(now, then)| *now - *then).collect();
+            let moved: Vec<DVec3> =
+                moment.soft[i].0.iter().zip(&first).map(|(now, then)| *now - *then).collect();
             targets.push(json!({"POSITION": self.floats(&flat(&moved), 3)}));
         }
         let material = self.material(&soft.color, Look::Solid);
-        let mut primitive = json!({"attributes": {"POSITION": positions}, "indices": indices, "material": material});
+        let mut primitive = json!({"attributes": {"POSITION": positions}, "indices": indices,
+        "material": material});
         let node = self.nodes.len();
         if !targets.is_empty() {
             let n = targets.len();
             primitive["targets"] = json!(targets);
             let times = self.times(&kept.iter().map(|m| m.time - kept[0].time).collect::<Vec<_>>());
-            let weights: Vec<f32> = (0..=n).flat_map(|k| (1..=n).map(move |target| if target == k { 1.0 } else { 0.0 })).collect();
+            let weights: Vec<f32> = (0..=n)
+                .flat_map(|k| (1..=n).map(move |target| if target == k { 1.0 } else { 0.0 }))
+                .collect();
             let output = self.floats(&weights, 1);
-            channels.push(json!({"sampler": samplers.len(), "target": {"node": node, "path": "weights"}}));
+            channels.push(
+                json!({"sampler": samplers.len(), "target": {"node": node, "path": "weights"}}),
+            );
             samplers.push(json!({"input": times, "output": output, "interpolation": "LINEAR"}));
         }
         self.meshes.push(json!({"primitives": [primitive]}));
@@ -194,13 +240,16 @@ impl Builder {
 
     fn finish(self, channels: Vec<Json>, samplers: Vec<Json>) -> Vec<u8> {
         let mut document = json!({
-            "asset": {"version": "2.0", "generator": concat!("Signorini ", env!("CARGO_PKG_VERSION"))},
+            "asset": {"version": "2.0", "generator": concat!("Signorini ",
+            env!("CARGO_PKG_VERSION"))},
             "scene": 0, "scenes": [{"nodes": [0]}],
             "nodes": self.nodes, "meshes": self.meshes, "materials": self.materials,
-            "accessors": self.accessors, "bufferViews": self.views, "buffers": [{"byteLength": self.bytes.len()}],
+            "accessors": self.accessors, "bufferViews": self.views,
+            "buffers": [{"byteLength": self.bytes.len()}],
         });
         if !channels.is_empty() {
-            document["animations"] = json!([{"name": "run", "channels": channels, "samplers": samplers}]);
+            document["animations"] =
+                json!([{"name": "run", "channels": channels, "samplers": samplers}]);
         }
         // The standard has no empty lists.
         if let Some(object) = document.as_object_mut() {

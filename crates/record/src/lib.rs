@@ -1,4 +1,5 @@
-//! Recorded runs, and everything that is made of them: reports, pictures, plots, glTF and VTK files.
+//! Recorded runs, and everything that is made of them: reports, pictures, plots, glTF and VTK
+//! files.
 //!
 //! ```
 //! use signorini_mechanics::scene::{Body, Mass, Scene, State};

@@ -1,4 +1,5 @@
-//! Plots of a recorded run: error, energy, iterations over time, as SVG or as an image, from one list of strokes.
+//! Plots of a recorded run: error, energy, iterations over time, as SVG or as an image, from one
+//! list of strokes.
 
 use crate::picture::raster::Image;
 use crate::picture::text;
@@ -24,7 +25,8 @@ const FIELD: [f32; 4] = [86.0, 52.0, 940.0, 424.0];
 const INK: &str = "#2a3038";
 const MUTED: &str = "#66707c";
 const RULE: &str = "#e3e6ea";
-const COLORS: [&str; 8] = ["#3f7cc4", "#d9822b", "#3a9d78", "#c2526a", "#8a6bc1", "#a38a2f", "#3aa0b8", "#7d8590"];
+const COLORS: [&str; 8] =
+    ["#3f7cc4", "#d9822b", "#3a9d78", "#c2526a", "#8a6bc1", "#a38a2f", "#3aa0b8", "#7d8590"];
 /// What stands for an error of zero on a logarithmic axis, J.
 const ZERO_ON_LOG_AXIS: f64 = 1e-20;
 /// What a logarithmic axis shows of its highest value, at least.
@@ -77,32 +79,55 @@ pub fn of(record: &Record, kind: Kind) -> Result<Plot, String> {
     }
     let column = |label: &str, value: &dyn Fn(usize) -> f64, dots: bool| Series {
         label: label.into(),
-        points: record.steps.iter().enumerate().map(|(i, s)| (f64::from(s.time), value(i))).collect(),
+        points: record
+            .steps
+            .iter()
+            .enumerate()
+            .map(|(i, s)| (f64::from(s.time), value(i)))
+            .collect(),
         dots,
     };
     let steps = &record.steps;
     let name = &record.head.name;
     Ok(match kind {
         Kind::Error => {
-            let estimate = column("estimated energy of the velocity error", &|i| f64::from(steps[i].estimate), false);
+            let estimate = column(
+                "estimated energy of the velocity error",
+                &|i| f64::from(steps[i].estimate),
+                false,
+            );
             let error = column("local errors, summed", &|i| f64::from(steps[i].joule), true);
             // Where no law is solved there is no estimate.
-            let series = if record.head.law == "none" { vec![error] } else { vec![error, estimate] };
+            let series =
+                if record.head.law == "none" { vec![error] } else { vec![error, estimate] };
             over_time(&format!("{name}: error of each step"), "J", &series, true)
         }
-        Kind::Energy => over_time(&format!("{name}: energy ledger, since the beginning"), "J", &ledger(record), false),
+        Kind::Energy => over_time(
+            &format!("{name}: energy ledger, since the beginning"),
+            "J",
+            &ledger(record),
+            false,
+        ),
         Kind::Iterations => {
             let mut solvers: Vec<u32> = steps.iter().map(|s| s.solver as u32).collect();
             solvers.sort_unstable();
             solvers.dedup();
             let series = |solver: &u32| Series {
                 label: record.names.get(*solver as usize).cloned().unwrap_or_default(),
-                points: steps.iter().filter(|s| s.solver as u32 == *solver).map(|s| (f64::from(s.time), f64::from(s.work))).collect(),
+                points: steps
+                    .iter()
+                    .filter(|s| s.solver as u32 == *solver)
+                    .map(|s| (f64::from(s.time), f64::from(s.work)))
+                    .collect(),
                 dots: true,
             };
             over_time(
                 &format!("{name}: work of the solver"),
-                if record.head.law == "none" { "evaluations" } else { "iterations, sweeps or pivots" },
+                if record.head.law == "none" {
+                    "evaluations"
+                } else {
+                    "iterations, sweeps or pivots"
+                },
                 &solvers.iter().map(series).collect::<Vec<_>>(),
                 false,
             )
@@ -150,7 +175,8 @@ fn ledger(record: &Record) -> Vec<Series> {
     let first = record.steps[0].potential;
     let series = |(label, value): &Term| {
         let zero = if label.starts_with("potential") { first } else { 0.0 };
-        let points = record.steps.iter().map(|s| (f64::from(s.time), f64::from(value(s) - zero))).collect();
+        let points =
+            record.steps.iter().map(|s| (f64::from(s.time), f64::from(value(s) - zero))).collect();
         Series { label: (*label).into(), points, dots: false }
     };
     let all: Vec<Series> = terms.iter().map(series).collect();
@@ -171,7 +197,8 @@ impl Axis {
         let span = if high > low { high - low } else { high.abs().max(1.0) };
         let step = crate::picture::square(span * 8.0 / 6.0);
         let first = (low / step).ceil() as i64;
-        let marks = (first..first + 20).map(|k| k as f64 * step).take_while(|x| *x <= high + 1e-9 * span);
+        let marks =
+            (first..first + 20).map(|k| k as f64 * step).take_while(|x| *x <= high + 1e-9 * span);
         Axis { ends: [low, low + span], marks: marks.map(|x| (x, number(x))).collect(), log: false }
     }
 
@@ -179,7 +206,8 @@ impl Axis {
         let [a, b] = [low.log10().floor() as i32, high.log10().ceil() as i32];
         let b = b.max(a + 1);
         let every = (b - a).div_euclid(7) + 1;
-        let marks = (a..=b).step_by(every as usize).map(|e| (10f64.powi(e), format!("1e{e}"))).collect();
+        let marks =
+            (a..=b).step_by(every as usize).map(|e| (10f64.powi(e), format!("1e{e}"))).collect();
         Axis { ends: [10f64.powi(a), 10f64.powi(b)], marks, log: true }
     }
 
@@ -192,7 +220,11 @@ impl Axis {
 
 fn number(x: f64) -> String {
     let size = x.abs();
-    if size != 0.0 && !(1e-3..1e5).contains(&size) { format!("{x:.1e}") } else { format!("{}", (x * 1e9).round() / 1e9) }
+    if size != 0.0 && !(1e-3..1e5).contains(&size) {
+        format!("{x:.1e}")
+    } else {
+        format!("{}", (x * 1e9).round() / 1e9)
+    }
 }
 
 fn over_time(title: &str, y: &str, series: &[Series], log: bool) -> Plot {
@@ -202,18 +234,33 @@ fn over_time(title: &str, y: &str, series: &[Series], log: bool) -> Plot {
 /// A plot of any series; with `log` the vertical axis is logarithmic.
 pub fn draw(labels: Labels<'_>, series: &[Series], log: bool) -> Plot {
     let mut plot = Plot::default();
-    let finite = |s: &Series| s.points.iter().copied().filter(|p| p.1.is_finite()).collect::<Vec<_>>();
+    let finite =
+        |s: &Series| s.points.iter().copied().filter(|p| p.1.is_finite()).collect::<Vec<_>>();
     let points: Vec<(f64, f64)> = series.iter().flat_map(finite).collect();
-    let ends =
-        |value: fn(&(f64, f64)) -> f64| points.iter().map(value).fold([f64::INFINITY, f64::NEG_INFINITY], |[l, h], x| [l.min(x), h.max(x)]);
+    let ends = |value: fn(&(f64, f64)) -> f64| {
+        points
+            .iter()
+            .map(value)
+            .fold([f64::INFINITY, f64::NEG_INFINITY], |[l, h], x| [l.min(x), h.max(x)])
+    };
     let ([first, last], [low, high]) = (ends(|p| p.0), ends(|p| p.1));
-    let [first, last, low, high] = [first, last, low, high].map(|x| if x.is_finite() { x } else { 0.0 });
+    let [first, last, low, high] =
+        [first, last, low, high].map(|x| if x.is_finite() { x } else { 0.0 });
     let time = Axis::linear(first.min(0.0), last);
     let room = 0.05 * (high - low);
-    // Zero has no place on a logarithmic axis: it stands at its foot, as does what is too small to be seen.
+    // Zero has no place on a logarithmic axis: it stands at its foot, as does what is too small to
+    // be seen.
     let positive = points.iter().map(|p| p.1).filter(|x| *x > 0.0).fold(f64::INFINITY, f64::min);
-    let [foot, top] = if high > 0.0 { [positive.max(MIN_LOG_RANGE * high), high] } else { [ZERO_ON_LOG_AXIS, ZERO_ON_LOG_AXIS] };
-    let value = if log { Axis::log(foot, top) } else { Axis::linear(if low >= 0.0 { 0.0 } else { low - room }, high + room) };
+    let [foot, top] = if high > 0.0 {
+        [positive.max(MIN_LOG_RANGE * high), high]
+    } else {
+        [ZERO_ON_LOG_AXIS, ZERO_ON_LOG_AXIS]
+    };
+    let value = if log {
+        Axis::log(foot, top)
+    } else {
+        Axis::linear(if low >= 0.0 { 0.0 } else { low - room }, high + room)
+    };
     let place = |t: f64, x: f64| {
         let [left, top, right, bottom] = FIELD;
         [left + (right - left) * time.share(t), bottom - (bottom - top) * value.share(x)]
@@ -233,7 +280,14 @@ pub fn draw(labels: Labels<'_>, series: &[Series], log: bool) -> Plot {
 }
 
 impl Plot {
-    fn word(&mut self, text: impl Into<String>, at: [f32; 2], size: f32, color: &'static str, anchor: f32) {
+    fn word(
+        &mut self,
+        text: impl Into<String>,
+        at: [f32; 2],
+        size: f32,
+        color: &'static str,
+        anchor: f32,
+    ) {
         self.words.push(Word { text: text.into(), at, size, color, anchor });
     }
 
@@ -275,12 +329,14 @@ impl Plot {
     /// As SVG.
     pub fn svg(&self) -> String {
         let mut out = format!(
-            "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {WIDTH} {HEIGHT}\" width=\"{WIDTH}\" height=\"{HEIGHT}\" font-family=\"Inter, system-ui, Helvetica, Arial, sans-serif\">\n<rect width=\"100%\" height=\"100%\" fill=\"#ffffff\"/>\n"
+            "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {WIDTH} {HEIGHT}\" \
+                width=\"{WIDTH}\" height=\"{HEIGHT}\" font-family=\"Inter, system-ui, Helvetica, Arial, sans-serif\">\n<rect width=\"100%\" height=\"100%\" fill=\"#ffffff\"/>\n"
         );
         for (line, color, width) in &self.strokes {
             let points: Vec<String> = line.iter().map(|[x, y]| format!("{x:.2},{y:.2}")).collect();
             out += &format!(
-                "<polyline fill=\"none\" stroke=\"{color}\" stroke-width=\"{width}\" stroke-linejoin=\"round\" points=\"{}\"/>\n",
+                "<polyline fill=\"none\" stroke=\"{color}\" stroke-width=\"{width}\" \
+                    stroke-linejoin=\"round\" points=\"{}\"/>\n",
                 points.join(" ")
             );
         }
@@ -290,8 +346,10 @@ impl Plot {
         for Word { text, at: [x, y], size, color, anchor } in &self.words {
             let anchor = ["start", "middle", "end"][(2.0 * anchor) as usize];
             let text = text.replace('&', "&amp;").replace('<', "&lt;");
-            out +=
-                &format!("<text x=\"{x:.2}\" y=\"{y:.2}\" font-size=\"{size}\" fill=\"{color}\" text-anchor=\"{anchor}\">{text}</text>\n");
+            out += &format!(
+                "<text x=\"{x:.2}\" y=\"{y:.2}\" font-size=\"{size}\" fill=\"{color}\" \
+                    text-anchor=\"{anchor}\">{text}</text>\n"
+            );
         }
         out + "</svg>\n"
     }
@@ -302,7 +360,9 @@ impl Plot {
         let mut image = Image { width, height, pixels: vec![[255; 3]; width * height] };
         let twice = |[x, y]: [f32; 2]| [2.0 * x, 2.0 * y];
         for (line, color, width) in &self.strokes {
-            line.windows(2).for_each(|ends| segment(&mut image, [twice(ends[0]), twice(ends[1])], *width, rgb(color)));
+            line.windows(2).for_each(|ends| {
+                segment(&mut image, [twice(ends[0]), twice(ends[1])], *width, rgb(color))
+            });
         }
         for (at, color) in &self.dots {
             segment(&mut image, [twice(*at); 2], 3.8, rgb(color));
@@ -310,7 +370,13 @@ impl Plot {
         for word in &self.words {
             let [x, y] = twice(word.at);
             let size = 2.0 * word.size;
-            text::write(&mut image, &word.text, size, [x - word.anchor * text::width(&word.text, size), y], rgb(word.color));
+            text::write(
+                &mut image,
+                &word.text,
+                size,
+                [x - word.anchor * text::width(&word.text, size), y],
+                rgb(word.color),
+            );
         }
         image
     }
@@ -320,16 +386,23 @@ fn rgb(color: &str) -> [u8; 3] {
     (crate::picture::color(color) * 255.0).to_array().map(|x| x.round() as u8)
 }
 
-/// A line with round ends, `half` pixels to either side: every pixel is covered by its distance from the line.
+/// A line with round ends, `half` pixels to either side: every pixel is covered by its distance
+/// from the line.
 fn segment(image: &mut Image, [a, b]: [[f32; 2]; 2], half: f32, color: [u8; 3]) {
     let [low, high] = [f32::min, f32::max].map(|pick| [pick(a[0], b[0]), pick(a[1], b[1])]);
     let (d, reach) = ([b[0] - a[0], b[1] - a[1]], half + 1.0);
     let length = d[0] * d[0] + d[1] * d[1];
-    let range = |k: usize, most: usize| ((low[k] - reach).max(0.0) as usize)..((high[k] + reach).max(0.0) as usize + 1).min(most);
+    let range = |k: usize, most: usize| {
+        ((low[k] - reach).max(0.0) as usize)..((high[k] + reach).max(0.0) as usize + 1).min(most)
+    };
     for y in range(1, image.height) {
         for x in range(0, image.width) {
             let p = [x as f32 + 0.5 - a[0], y as f32 + 0.5 - a[1]];
-            let s = if length > 0.0 { ((p[0] * d[0] + p[1] * d[1]) / length).clamp(0.0, 1.0) } else { 0.0 };
+            let s = if length > 0.0 {
+                ((p[0] * d[0] + p[1] * d[1]) / length).clamp(0.0, 1.0)
+            } else {
+                0.0
+            };
             let distance = (p[0] - s * d[0]).hypot(p[1] - s * d[1]);
             let cover = half + 0.5 - distance;
             if cover > 0.0 {

@@ -1,7 +1,8 @@
 //! Series of `.vtu` files: what soft bodies look like, for ParaView.
 //!
-//! `NAME.pvd` lists `NAME_000000.vtu`, `NAME_000001.vtu`, … with their times; each holds the mesh with displacement, velocity, von Mises stress,
-//! contact pressure and contact force of the nodes, and the von Mises stress of the elements, as base64 of doubles.
+//! `NAME.pvd` lists `NAME_000000.vtu`, `NAME_000001.vtu`, … with their times; each holds the mesh
+//! with displacement, velocity, von Mises stress, contact pressure and contact force of the nodes,
+//! and the von Mises stress of the elements, as base64 of doubles.
 
 use crate::base64;
 use glam::DVec3;
@@ -38,20 +39,24 @@ impl Series {
             let path = entry?.path();
             if series.times.len() < files && path.extension().is_some_and(|e| e == "pvd") {
                 let text = std::fs::read_to_string(path)?;
-                let times = text.lines().filter_map(|line| line.split('"').nth(1).filter(|_| line.starts_with("<DataSet"))?.parse().ok());
+                let times = text.lines().filter_map(|line| {
+                    line.split('"').nth(1).filter(|_| line.starts_with("<DataSet"))?.parse().ok()
+                });
                 series.times = times.take(files).collect();
             }
         }
         if series.times.len() < files {
             let found = series.times.len();
             return Err(io::Error::other(format!(
-                "the lists (.pvd) name {found} of the {files} moments of the checkpoint: were they changed?"
+                "the lists (.pvd) name {found} of the {files} moments of the checkpoint: were they \
+                    changed?"
             )));
         }
         Ok(series)
     }
 
-    /// Puts everything on the disk; how many files of each body there are, as an entry of a checkpoint.
+    /// Puts everything on the disk; how many files of each body there are, as an entry of a
+    /// checkpoint.
     pub fn sync(&mut self) -> io::Result<(String, u64)> {
         for path in self.new.drain(..) {
             std::fs::File::open(path)?.sync_all()?;
@@ -74,7 +79,10 @@ impl Series {
                 name += &format!("-{s}");
             }
             let fields = stepper.fields(scene, state, SoftId(s as u32));
-            let (file, list) = (self.folder.join(format!("{name}_{number:06}.vtu")), self.folder.join(format!("{name}.pvd")));
+            let (file, list) = (
+                self.folder.join(format!("{name}_{number:06}.vtu")),
+                self.folder.join(format!("{name}.pvd")),
+            );
             write_quickly(&file, text(&soft.mesh.elements, &fields).as_bytes())?;
             // The list is whole after every file: an interrupted run can be looked at.
             write_quickly(&list, self.list(&name).as_bytes())?;
@@ -89,10 +97,12 @@ impl Series {
 
     fn list(&self, name: &str) -> String {
         let mut out = String::from(
-            "<?xml version=\"1.0\"?>\n<VTKFile type=\"Collection\" version=\"1.0\" byte_order=\"LittleEndian\">\n<Collection>\n",
+            "<?xml version=\"1.0\"?>\n<VTKFile type=\"Collection\" version=\"1.0\" \
+                byte_order=\"LittleEndian\">\n<Collection>\n",
         );
         for (i, t) in self.times.iter().enumerate() {
-            let _ = writeln!(out, "<DataSet timestep=\"{t}\" part=\"0\" file=\"{name}_{i:06}.vtu\"/>");
+            let _ =
+                writeln!(out, "<DataSet timestep=\"{t}\" part=\"0\" file=\"{name}_{i:06}.vtu\"/>");
         }
         out + "</Collection>\n</VTKFile>\n"
     }
@@ -100,16 +110,21 @@ impl Series {
 
 /// A name that every file system takes.
 fn file_name(name: &str) -> String {
-    name.chars().map(|c| if c.is_ascii_alphanumeric() || "-_.".contains(c) { c } else { '_' }).collect()
+    name.chars()
+        .map(|c| if c.is_ascii_alphanumeric() || "-_.".contains(c) { c } else { '_' })
+        .collect()
 }
 
 /// One file.
 pub fn text(elements: &[[u32; 4]], fields: &Fields) -> String {
-    let flat = |list: &[DVec3]| list.iter().flat_map(|x| x.to_array()).flat_map(f64::to_le_bytes).collect::<Vec<u8>>();
+    let flat = |list: &[DVec3]| {
+        list.iter().flat_map(|x| x.to_array()).flat_map(f64::to_le_bytes).collect::<Vec<u8>>()
+    };
     let reals = |list: &[f64]| list.iter().flat_map(|x| x.to_le_bytes()).collect::<Vec<u8>>();
     let (points, cells) = (fields.positions.len(), elements.len());
     let mut out = format!(
-        "<?xml version=\"1.0\"?>\n<VTKFile type=\"UnstructuredGrid\" version=\"1.0\" byte_order=\"LittleEndian\" header_type=\"UInt64\">\n\
+        "<?xml version=\"1.0\"?>\n<VTKFile type=\"UnstructuredGrid\" version=\"1.0\" \
+            byte_order=\"LittleEndian\" header_type=\"UInt64\">\n\
          <UnstructuredGrid>\n<Piece NumberOfPoints=\"{points}\" NumberOfCells=\"{cells}\">\n<PointData Vectors=\"displacement_m\">\n"
     );
     array(&mut out, "Float64", "displacement_m", 3, &flat(&fields.displacements));
@@ -122,14 +137,30 @@ pub fn text(elements: &[[u32; 4]], fields: &Fields) -> String {
     out.push_str("</CellData>\n<Points>\n");
     array(&mut out, "Float64", "points", 3, &flat(&fields.positions));
     out.push_str("</Points>\n<Cells>\n");
-    array(&mut out, "Int64", "connectivity", 1, &elements.iter().flatten().flat_map(|&n| i64::from(n).to_le_bytes()).collect::<Vec<u8>>());
-    array(&mut out, "Int64", "offsets", 1, &(1..=cells as i64).flat_map(|e| (4 * e).to_le_bytes()).collect::<Vec<u8>>());
+    array(
+        &mut out,
+        "Int64",
+        "connectivity",
+        1,
+        &elements.iter().flatten().flat_map(|&n| i64::from(n).to_le_bytes()).collect::<Vec<u8>>(),
+    );
+    array(
+        &mut out,
+        "Int64",
+        "offsets",
+        1,
+        &(1..=cells as i64).flat_map(|e| (4 * e).to_le_bytes()).collect::<Vec<u8>>(),
+    );
     array(&mut out, "UInt8", "types", 1, &vec![10; cells]);
     out + "</Cells>\n</Piece>\n</UnstructuredGrid>\n</VTKFile>\n"
 }
 
 fn array(out: &mut String, kind: &str, name: &str, width: usize, bytes: &[u8]) {
-    let _ = write!(out, "<DataArray type=\"{kind}\" Name=\"{name}\" NumberOfComponents=\"{width}\" format=\"binary\">");
+    let _ = write!(
+        out,
+        "<DataArray type=\"{kind}\" Name=\"{name}\" NumberOfComponents=\"{width}\" \
+            format=\"binary\">"
+    );
     let mut all = (bytes.len() as u64).to_le_bytes().to_vec();
     all.extend_from_slice(bytes);
     base64::encode(&all, out);

@@ -11,12 +11,22 @@ fn main() -> Result<(), SimulationError> {
         let normal = contact.force.dot(contact.normal);
         let across = (contact.force - normal * contact.normal).length();
         let pair = format!("{}/{}", name(contact.bodies.0), name(contact.bodies.1));
-        println!("{pair:22} {normal:9.3} {across:9.3} {:9.1e}  {:?}", contact.slip.length(), contact.status);
+        println!(
+            "{pair:22} {normal:9.3} {across:9.3} {:9.1e}  {:?}",
+            contact.slip.length(),
+            contact.status
+        );
     }
     // What the ground carries is the weight of all.
-    let weight: f64 = sim.scene().bodies.iter().filter_map(|b| b.mass()).map(|m| m.mass * 9.81).sum();
+    let weight: f64 =
+        sim.scene().bodies.iter().filter_map(|b| b.mass()).map(|m| m.mass * 9.81).sum();
     let fixed = |id: BodyId| sim.scene().bodies[id.index()].mass().is_none();
-    let carried: f64 = sim.contacts().iter().filter(|c| fixed(c.bodies.0) != fixed(c.bodies.1)).map(|c| c.force.z.abs()).sum();
+    let carried: f64 = sim
+        .contacts()
+        .iter()
+        .filter(|c| fixed(c.bodies.0) != fixed(c.bodies.1))
+        .map(|c| c.force.z.abs())
+        .sum();
     println!("weight {weight:.2} N, carried {carried:.2} N");
     assert!((weight - carried).abs() < 0.02 * weight);
     Ok(())

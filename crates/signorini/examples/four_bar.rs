@@ -7,7 +7,9 @@ fn bar(scene: &mut Scene, name: &str, from: DVec3, to: DVec3) -> BodyId {
     let along = to - from;
     let mass = Mass::cuboid(along.length(), DVec3::new(0.02, 0.02, along.length()));
     let turn = DQuat::from_rotation_arc(DVec3::Z, along.normalize());
-    scene.add_body(Body::rigid(name, mass).placed(Pose { position: 0.5 * (from + to), orientation: turn }))
+    scene.add_body(
+        Body::rigid(name, mass).placed(Pose { position: 0.5 * (from + to), orientation: turn }),
+    )
 }
 
 fn main() -> Result<(), SimulationError> {
@@ -25,11 +27,17 @@ fn main() -> Result<(), SimulationError> {
     let coupler = bar(&mut scene, "coupler", a, b);
     let rocker = bar(&mut scene, "rocker", d, b);
     let hinge = |point| frame(point, DVec3::Y);
-    let drive = scene.add_joint("crank pivot", JointKind::Revolute, (BodyId::GROUND, crank), hinge(o));
+    let drive =
+        scene.add_joint("crank pivot", JointKind::Revolute, (BodyId::GROUND, crank), hinge(o));
     scene.add_joint("crank pin", JointKind::Revolute, (crank, coupler), hinge(a));
     scene.add_joint("rocker pin", JointKind::Revolute, (coupler, rocker), hinge(b));
     scene.add_joint("rocker pivot", JointKind::Revolute, (BodyId::GROUND, rocker), hinge(d));
-    scene.add_motor("motor", drive, Coordinate::Angle, Drive::Speed((2.0 * std::f64::consts::PI).into()));
+    scene.add_motor(
+        "motor",
+        drive,
+        Coordinate::Angle,
+        Drive::Speed((2.0 * std::f64::consts::PI).into()),
+    );
 
     let mut sim = Simulation::new(scene, Settings::with_time_step(2e-3))?;
     let (mut low, mut high) = (f64::MAX, f64::MIN);
@@ -39,7 +47,10 @@ fn main() -> Result<(), SimulationError> {
         (low, high) = (low.min(swing), high.max(swing));
     }
     let turns = sim.joint("crank pivot")?.angle() / (2.0 * std::f64::consts::PI);
-    println!("the crank made {turns:.3} turns; the rocker swings through {:.1} degrees", (high - low).to_degrees());
+    println!(
+        "the crank made {turns:.3} turns; the rocker swings through {:.1} degrees",
+        (high - low).to_degrees()
+    );
     println!("motor torque at the end: {:.3} N m", sim.motor("motor")?.effort());
     assert!((turns - 1.0).abs() < 1e-3);
     // Dead centres: crank and coupler in line, |OB| = 0.45 and 0.25; the law of cosines at D.

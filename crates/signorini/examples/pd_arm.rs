@@ -4,11 +4,14 @@ use signorini::prelude::*;
 
 fn main() -> Result<(), SimulationError> {
     let mut scene = Scene::new("arm");
-    let link = |name: &str, z: f64| Body::rigid(name, Mass::cuboid(1.0, DVec3::new(0.05, 0.05, 0.5))).at(DVec3::Z * z);
+    let link = |name: &str, z: f64| {
+        Body::rigid(name, Mass::cuboid(1.0, DVec3::new(0.05, 0.05, 0.5))).at(DVec3::Z * z)
+    };
     let upper = scene.add_body(link("upper", -0.25));
     let lower = scene.add_body(link("lower", -0.75));
     let hinge = |z: f64| frame(DVec3::Z * z, DVec3::Y);
-    let shoulder = scene.add_joint("shoulder", JointKind::Revolute, (BodyId::GROUND, upper), hinge(0.0));
+    let shoulder =
+        scene.add_joint("shoulder", JointKind::Revolute, (BodyId::GROUND, upper), hinge(0.0));
     let elbow = scene.add_joint("elbow", JointKind::Revolute, (upper, lower), hinge(-0.5));
     for (name, joint) in [("shoulder", shoulder), ("elbow", elbow)] {
         scene.add_motor(name, joint, Coordinate::Angle, Drive::Effort(0.0.into()));

@@ -23,7 +23,8 @@
 //! # Ok::<(), SimulationError>(())
 //! ```
 //!
-//! The modules, and what each may not know, stand in `ARCHITECTURE.md`; the symbols in `NOTATION.md`.
+//! The modules, and what each may not know, stand in `ARCHITECTURE.md`; the symbols in
+//! `NOTATION.md`.
 
 pub mod prelude;
 pub mod simulation;

@@ -1,7 +1,7 @@
 //! Who may know whom. A forbidden path fails here, with the file and the line.
 //!
-//! Whole files are read, tests excepted, and every form of a path is seen: `use crate::{a, b::c}`, `super::super::a`,
-//! `signorini_solve::problem::files`, and paths within expressions.
+//! Whole files are read, tests excepted, and every form of a path is seen: `use crate::{a, b::c}`,
+//! `super::super::a`, `signorini_solve::problem::files`, and paths within expressions.
 
 use std::path::{Path, PathBuf};
 
@@ -19,23 +19,71 @@ const WALLS: &[(&str, &[&str])] = &[
     ("signorini_solve::math", &["problem", "solve"]),
     ("signorini_solve::problem", &["solve"]),
     ("signorini_solve::solve", &["problem::files"]),
-    ("signorini_mechanics::geometry", &["problem", "solve", "scene", "assemble", "control", "step", "analyse", "symbolic", "mechanism"]),
-    ("signorini_mechanics::scene", &["problem", "solve", "assemble", "control", "step", "analyse", "symbolic", "mechanism"]),
-    ("signorini_mechanics::assemble", &["solve", "control", "step", "analyse", "symbolic", "mechanism"]),
+    (
+        "signorini_mechanics::geometry",
+        &[
+            "problem",
+            "solve",
+            "scene",
+            "assemble",
+            "control",
+            "step",
+            "analyse",
+            "symbolic",
+            "mechanism",
+        ],
+    ),
+    (
+        "signorini_mechanics::scene",
+        &["problem", "solve", "assemble", "control", "step", "analyse", "symbolic", "mechanism"],
+    ),
+    (
+        "signorini_mechanics::assemble",
+        &["solve", "control", "step", "analyse", "symbolic", "mechanism"],
+    ),
     ("signorini_mechanics::control", &["solve", "step", "analyse", "symbolic", "mechanism"]),
-    ("signorini_mechanics::symbolic", &["problem", "solve", "geometry", "scene", "assemble", "control", "step", "analyse", "mechanism"]),
-    ("signorini_mechanics::mechanism", &["problem", "solve", "geometry", "assemble", "control", "step", "analyse"]),
+    (
+        "signorini_mechanics::symbolic",
+        &[
+            "problem",
+            "solve",
+            "geometry",
+            "scene",
+            "assemble",
+            "control",
+            "step",
+            "analyse",
+            "mechanism",
+        ],
+    ),
+    (
+        "signorini_mechanics::mechanism",
+        &["problem", "solve", "geometry", "assemble", "control", "step", "analyse"],
+    ),
     ("signorini_mechanics::step", &["analyse", "symbolic", "mechanism", "problem::files"]),
     ("signorini_mechanics::analyse", &["problem::files"]),
     ("signorini_record", &["problem::files"]),
 ];
 
 /// What no part of the library does.
-const NEVER: &[&str] =
-    &["println!", "print!(", "eprintln!", "dbg!", "static mut", "thread_local!", "lazy_static", "OnceLock", "std::env::", "SystemTime"];
+const NEVER: &[&str] = &[
+    "println!",
+    "print!(",
+    "eprintln!",
+    "dbg!",
+    "static mut",
+    "thread_local!",
+    "lazy_static",
+    "OnceLock",
+    "std::env::",
+    "SystemTime",
+];
 
 fn root() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").canonicalize().expect("the crate lies in the workspace")
+    Path::new(env!("CARGO_MANIFEST_DIR"))
+        .join("../..")
+        .canonicalize()
+        .expect("the crate lies in the workspace")
 }
 
 fn sources(folder: &Path, out: &mut Vec<PathBuf>) {
@@ -51,7 +99,8 @@ fn sources(folder: &Path, out: &mut Vec<PathBuf>) {
     out.sort();
 }
 
-/// A source without comments, texts and tests; each of them is replaced by blanks, so that lines keep their numbers.
+/// A source without comments, texts and tests; each of them is replaced by blanks, so that lines
+/// keep their numbers.
 fn plain(text: &str) -> String {
     without_tests(&without_comments(text))
 }
@@ -60,8 +109,15 @@ fn without_comments(text: &str) -> String {
     let bytes = text.as_bytes();
     let mut out = bytes.to_vec();
     let mut i = 0;
-    let blank = |out: &mut Vec<u8>, from: usize, to: usize| out[from..to].iter_mut().filter(|b| **b != b'\n').for_each(|b| *b = b' ');
-    let find = |from: usize, what: &str| text.as_bytes()[from..].windows(what.len()).position(|w| w == what.as_bytes()).map(|k| from + k);
+    let blank = |out: &mut Vec<u8>, from: usize, to: usize| {
+        out[from..to].iter_mut().filter(|b| **b != b'\n').for_each(|b| *b = b' ')
+    };
+    let find = |from: usize, what: &str| {
+        text.as_bytes()[from..]
+            .windows(what.len())
+            .position(|w| w == what.as_bytes())
+            .map(|k| from + k)
+    };
     while i < bytes.len() {
         let rest = &bytes[i..];
         let word = i > 0 && (bytes[i - 1].is_ascii_alphanumeric() || bytes[i - 1] == b'_');
@@ -69,7 +125,10 @@ fn without_comments(text: &str) -> String {
             find(i, "\n").unwrap_or(bytes.len())
         } else if rest.starts_with(b"/*") {
             find(i, "*/").map_or(bytes.len(), |k| k + 2)
-        } else if !word && (rest.starts_with(b"r\"") || rest.starts_with(b"r#")) && rest[1..].iter().find(|b| **b != b'#') == Some(&b'"') {
+        } else if !word
+            && (rest.starts_with(b"r\"") || rest.starts_with(b"r#"))
+            && rest[1..].iter().find(|b| **b != b'#') == Some(&b'"')
+        {
             let hashes = rest[1..].iter().take_while(|b| **b == b'#').count();
             let close = format!("\"{}", "#".repeat(hashes));
             find(i + 2 + hashes, &close).map_or(bytes.len(), |k| k + close.len())
@@ -81,7 +140,10 @@ fn without_comments(text: &str) -> String {
             (k + 1).min(bytes.len())
         } else if rest[0] == b'\'' && rest.len() > 2 {
             // A letter, not a lifetime.
-            match (rest[1] == b'\\', text.get(i + 1..).and_then(|t| t.chars().next()).map_or(1, char::len_utf8)) {
+            match (
+                rest[1] == b'\\',
+                text.get(i + 1..).and_then(|t| t.chars().next()).map_or(1, char::len_utf8),
+            ) {
                 (true, _) => find(i + 3, "'").map_or(bytes.len(), |k| k + 1),
                 (_, width) if rest.get(1 + width) == Some(&b'\'') => i + 2 + width,
                 _ => {
@@ -122,13 +184,15 @@ fn without_tests(text: &str) -> String {
     String::from_utf8_lossy(&out).into_owned()
 }
 
-/// Every path of a source that begins with a crate of ours, `crate`, `super` or `self`, in full, with its line.
+/// Every path of a source that begins with a crate of ours, `crate`, `super` or `self`, in full,
+/// with its line.
 fn paths(text: &str, module: &[String]) -> Vec<(usize, Vec<String>)> {
     let tokens = tokens(text);
     let mut out = Vec::new();
     let mut i = 0;
     while i < tokens.len() {
-        let start = ["crate", "super", "self"].contains(&tokens[i].1) || CRATES.iter().any(|(name, _)| *name == tokens[i].1);
+        let start = ["crate", "super", "self"].contains(&tokens[i].1)
+            || CRATES.iter().any(|(name, _)| *name == tokens[i].1);
         let continues = i > 0 && tokens[i - 1].1 == "::";
         if start && !continues && tokens.get(i + 1).is_some_and(|t| t.1 == "::") {
             i = tree(&tokens, i, &[], module, &mut out);
@@ -164,7 +228,13 @@ fn tokens(text: &str) -> Vec<(usize, &str)> {
 }
 
 /// Reads one path, or a group of paths in braces, from token `i` on; returns the token behind it.
-fn tree(tokens: &[(usize, &str)], mut i: usize, before: &[String], module: &[String], out: &mut Vec<(usize, Vec<String>)>) -> usize {
+fn tree(
+    tokens: &[(usize, &str)],
+    mut i: usize,
+    before: &[String],
+    module: &[String],
+    out: &mut Vec<(usize, Vec<String>)>,
+) -> usize {
     let mut path = before.to_vec();
     while let Some(&(line, word)) = tokens.get(i) {
         match word {
@@ -172,7 +242,9 @@ fn tree(tokens: &[(usize, &str)], mut i: usize, before: &[String], module: &[Str
                 i += 1;
                 while tokens.get(i).is_some_and(|t| t.1 != "}") {
                     let next = tree(tokens, i, &path, module, out);
-                    i = next + usize::from(tokens.get(next).is_some_and(|t| t.1 == ",")).max(usize::from(next == i));
+                    i = next
+                        + usize::from(tokens.get(next).is_some_and(|t| t.1 == ","))
+                            .max(usize::from(next == i));
                 }
                 return i + 1;
             }
@@ -206,7 +278,9 @@ fn tree(tokens: &[(usize, &str)], mut i: usize, before: &[String], module: &[Str
 /// The module that a file holds: `["signorini_solve", "solve", "psor", "kernel"]`.
 fn module(name: &str, folder: &Path, file: &Path) -> Vec<String> {
     let inside = file.strip_prefix(folder).expect("the file lies in its folder").with_extension("");
-    let mut path: Vec<String> = std::iter::once(name.to_string()).chain(inside.iter().map(|p| p.to_string_lossy().into())).collect();
+    let mut path: Vec<String> = std::iter::once(name.to_string())
+        .chain(inside.iter().map(|p| p.to_string_lossy().into()))
+        .collect();
     if path.last().is_some_and(|last| last == "mod" || last == "lib") {
         path.pop();
     }
@@ -215,12 +289,25 @@ fn module(name: &str, folder: &Path, file: &Path) -> Vec<String> {
 
 #[test]
 fn paths_are_seen_in_every_form() {
-    let text = "use crate::{a, b::{c, d as e}};\nfn f() { super::g::h(); let x: self::Y = signorini_solve::problem::files::z; }\n\
-        // crate::comment\nconst S: &str = \"crate::text\"; #[cfg(test)] mod tests { use crate::test; }\nuse super::{super::k, l};";
+    let text = "use crate::{a, b::{c, d as e}};\nfn f() { super::g::h(); let x: self::Y = \
+        signorini_solve::problem::files::z; }\n\
+        // crate::comment\nconst S: &str = \"crate::text\"; #[cfg(test)] mod tests { use
+        // crate::test; }\nuse super::{super::k, l};";
     let module = ["m", "n", "o"].map(String::from);
-    let found: Vec<String> = paths(&plain(text), &module).iter().map(|(line, path)| format!("{line} {}", path.join("::"))).collect();
-    let wanted =
-        ["1 m::a", "1 m::b::c", "1 m::b::d", "2 m::n::g::h", "2 m::n::o::Y", "2 signorini_solve::problem::files::z", "5 m::k", "5 m::n::l"];
+    let found: Vec<String> = paths(&plain(text), &module)
+        .iter()
+        .map(|(line, path)| format!("{line} {}", path.join("::")))
+        .collect();
+    let wanted = [
+        "1 m::a",
+        "1 m::b::c",
+        "1 m::b::d",
+        "2 m::n::g::h",
+        "2 m::n::o::Y",
+        "2 signorini_solve::problem::files::z",
+        "5 m::k",
+        "5 m::n::l",
+    ];
     assert_eq!(found, wanted);
 }
 
@@ -239,15 +326,20 @@ fn the_walls_stand() {
                 continue;
             }
             let place = module.join("::");
-            let walls = WALLS.iter().filter(|(m, _)| place == *m || place.starts_with(&format!("{m}::")));
-            let forbidden: Vec<&str> = walls.flat_map(|(_, others)| others.iter().copied()).collect();
+            let walls =
+                WALLS.iter().filter(|(m, _)| place == *m || place.starts_with(&format!("{m}::")));
+            let forbidden: Vec<&str> =
+                walls.flat_map(|(_, others)| others.iter().copied()).collect();
             let text = std::fs::read_to_string(file).expect("sources can be read");
             for (line, path) in paths(&plain(&text), &module) {
                 seen += 1;
                 // Mechanics names the modules of the solvers as its own.
                 let path = path[1.min(path.len())..].join("::");
-                let wall = forbidden.iter().find(|o| path == **o || path.starts_with(&format!("{o}::")));
-                broken.extend(wall.map(|other| format!("{}:{line}: {place} may not know {other}", file.display())));
+                let wall =
+                    forbidden.iter().find(|o| path == **o || path.starts_with(&format!("{o}::")));
+                broken.extend(wall.map(|other| {
+                    format!("{}:{line}: {place} may not know {other}", file.display())
+                }));
             }
         }
     }
@@ -255,7 +347,8 @@ fn the_walls_stand() {
     assert!(broken.is_empty(), "{}", broken.join("\n"));
 }
 
-/// Import cycles between the files and folders of one folder that are still there. This list may only shrink.
+/// Import cycles between the files and folders of one folder that are still there. This list may
+/// only shrink.
 const CYCLES: &[(&str, &[&str])] = &[
     ("signorini_files", &["mjcf", "robot", "scenefile", "urdf"]),
     ("signorini_files::scenefile", &["build", "format", "links", "repeat", "soft"]),
@@ -291,8 +384,10 @@ fn cycles() -> Vec<(String, Vec<String>)> {
         let folder = root().join(folder);
         let mut files = Vec::new();
         sources(&folder, &mut files);
-        let modules: Vec<Vec<String>> = files.iter().map(|file| module(name, &folder, file)).collect();
-        let known: BTreeSet<String> = modules.iter().flat_map(|m| (1..=m.len()).map(|n| m[..n].join("::"))).collect();
+        let modules: Vec<Vec<String>> =
+            files.iter().map(|file| module(name, &folder, file)).collect();
+        let known: BTreeSet<String> =
+            modules.iter().flat_map(|m| (1..=m.len()).map(|n| m[..n].join("::"))).collect();
         for (file, module) in files.iter().zip(&modules) {
             if module.last().is_some_and(|m| m == "tests") {
                 continue;
@@ -300,10 +395,17 @@ fn cycles() -> Vec<(String, Vec<String>)> {
             let text = plain(&std::fs::read_to_string(file).expect("sources can be read"));
             for (_, path) in paths(&text, module) {
                 let shared = module.iter().zip(&path).take_while(|(a, b)| a == b).count();
-                let (Some(from), Some(to)) = (module.get(shared), path.get(shared)) else { continue };
+                let (Some(from), Some(to)) = (module.get(shared), path.get(shared)) else {
+                    continue;
+                };
                 let place = module[..shared].join("::");
                 if shared > 0 && known.contains(&format!("{place}::{to}")) {
-                    edges.entry(place).or_default().entry(from.clone()).or_default().insert(to.clone());
+                    edges
+                        .entry(place)
+                        .or_default()
+                        .entry(from.clone())
+                        .or_default()
+                        .insert(to.clone());
                 }
             }
         }
@@ -313,14 +415,18 @@ fn cycles() -> Vec<(String, Vec<String>)> {
         let reached = |from: &String| {
             let (mut seen, mut open) = (BTreeSet::new(), vec![from]);
             while let Some(next) = open.pop() {
-                open.extend(edges.get(next).into_iter().flatten().filter(|to| seen.insert(to.to_string())));
+                open.extend(
+                    edges.get(next).into_iter().flatten().filter(|to| seen.insert(to.to_string())),
+                );
             }
             seen
         };
-        let reach: BTreeMap<&String, BTreeSet<String>> = edges.keys().map(|from| (from, reached(from))).collect();
+        let reach: BTreeMap<&String, BTreeSet<String>> =
+            edges.keys().map(|from| (from, reached(from))).collect();
         let mut done = BTreeSet::new();
         for (from, to) in &reach {
-            let mutual = |other: &&String| reach.get(*other).is_some_and(|back| back.contains(*from));
+            let mutual =
+                |other: &&String| reach.get(*other).is_some_and(|back| back.contains(*from));
             let group: Vec<String> = to.iter().filter(mutual).cloned().collect();
             if group.contains(from) && group.len() > 1 && done.insert(group.clone()) {
                 out.push((place.clone(), group));
@@ -334,7 +440,9 @@ fn cycles() -> Vec<(String, Vec<String>)> {
 fn no_new_import_cycles_between_files() {
     let found = cycles();
     let allowed = |place: &str, group: &[String]| {
-        CYCLES.iter().any(|(known, files)| *known == place && group.iter().all(|file| files.contains(&file.as_str())))
+        CYCLES.iter().any(|(known, files)| {
+            *known == place && group.iter().all(|file| files.contains(&file.as_str()))
+        })
     };
     let new: Vec<_> = found.iter().filter(|(place, group)| !allowed(place, group)).collect();
     assert!(new.is_empty(), "new import cycles: {new:#?}");
@@ -342,7 +450,11 @@ fn no_new_import_cycles_between_files() {
     let gone: Vec<_> = CYCLES
         .iter()
         .flat_map(|(place, files)| files.iter().map(move |file| (*place, *file)))
-        .filter(|(place, file)| !found.iter().any(|(known, group)| known == place && group.iter().any(|name| name == file)))
+        .filter(|(place, file)| {
+            !found
+                .iter()
+                .any(|(known, group)| known == place && group.iter().any(|name| name == file))
+        })
         .collect();
     assert!(gone.is_empty(), "in no cycle any more, to be taken from the list: {gone:#?}");
 }
@@ -350,7 +462,10 @@ fn no_new_import_cycles_between_files() {
 /// What crates may not depend on, of ours or of others, in any way but for their tests.
 const DEPENDENCIES: &[(&str, &[&str])] = &[
     ("crates/solve", &["signorini", "parry3d-f64", "clap", "tiny_http", "hdf5-pure"]),
-    ("crates/mechanics", &["signorini-files", "signorini-record", "clap", "tiny_http", "hdf5-pure"]),
+    (
+        "crates/mechanics",
+        &["signorini-files", "signorini-record", "clap", "tiny_http", "hdf5-pure"],
+    ),
     ("crates/files", &["signorini-record", "clap", "tiny_http"]),
     ("crates/record", &["signorini-files", "clap", "tiny_http", "hdf5-pure"]),
     ("crates/signorini", &["clap", "tiny_http", "hdf5-pure", "signorini-bench", "signorini-cli"]),
@@ -359,7 +474,8 @@ const DEPENDENCIES: &[(&str, &[&str])] = &[
 #[test]
 fn crates_depend_on_what_they_may() {
     for (folder, forbidden) in DEPENDENCIES {
-        let text = std::fs::read_to_string(root().join(folder).join("Cargo.toml")).expect("a manifest");
+        let text =
+            std::fs::read_to_string(root().join(folder).join("Cargo.toml")).expect("a manifest");
         let dependencies = text.split("[dependencies]").nth(1).expect("a list of dependencies");
         let dependencies = dependencies.split("\n[").next().expect("a list");
         for line in dependencies.lines().filter(|l| !l.starts_with('#')) {
@@ -394,7 +510,12 @@ fn the_solvers_know_the_clock_only_as_a_deadline() {
         let text = plain(&std::fs::read_to_string(file).expect("sources can be read"));
         for (number, line) in text.lines().enumerate() {
             let clock = line.contains("Instant::now") && !file.ends_with("solve/mod.rs");
-            assert!(!clock, "{}:{}: ask `StoppingCriteria` for the time", file.display(), number + 1);
+            assert!(
+                !clock,
+                "{}:{}: ask `StoppingCriteria` for the time",
+                file.display(),
+                number + 1
+            );
         }
     }
 }

@@ -1,10 +1,13 @@
-//! The documents: paths and links lead somewhere, citations have their reference, the book lists its pages, the facade stays small, and the
-//! field's words stay in use.
+//! The documents: paths and links lead somewhere, citations have their reference, the book lists
+//! its pages, the facade stays small, and the field's words stay in use.
 
 use std::path::{Path, PathBuf};
 
 fn root() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").canonicalize().expect("the crate lies in the workspace")
+    Path::new(env!("CARGO_MANIFEST_DIR"))
+        .join("../..")
+        .canonicalize()
+        .expect("the crate lies in the workspace")
 }
 
 fn read(path: &Path) -> String {
@@ -16,7 +19,9 @@ fn files(folder: &Path, ending: &str, out: &mut Vec<PathBuf>) {
     let Ok(entries) = std::fs::read_dir(folder) else { return };
     for path in entries.map(|entry| entry.expect("a folder can be listed").path()) {
         let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
-        if path.is_dir() && !["target", "node_modules", ".git", "book", ".venv"].contains(&name.as_str()) {
+        if path.is_dir()
+            && !["target", "node_modules", ".git", "book", ".venv"].contains(&name.as_str())
+        {
             files(&path, ending, out);
         } else if name.ends_with(ending) {
             out.push(path);
@@ -49,7 +54,17 @@ fn prose(text: &str) -> String {
 
 /// Words in backquotes that look like paths of this repository.
 fn named_paths(text: &str) -> Vec<String> {
-    const FOLDERS: [&str; 9] = ["crates/", "bench/", "cli/", "python/", "viewer/", "scenes/", "problems/", "docs/", ".github/"];
+    const FOLDERS: [&str; 9] = [
+        "crates/",
+        "bench/",
+        "cli/",
+        "python/",
+        "viewer/",
+        "scenes/",
+        "problems/",
+        "docs/",
+        ".github/",
+    ];
     prose(text)
         .split('`')
         .skip(1)
@@ -64,7 +79,11 @@ fn named_paths(text: &str) -> Vec<String> {
 fn every_path_that_the_documents_name_exists() {
     for document in documents() {
         for path in named_paths(&read(&document)) {
-            assert!(root().join(&path).exists(), "{} names {path}, which is not there", document.display());
+            assert!(
+                root().join(&path).exists(),
+                "{} names {path}, which is not there",
+                document.display()
+            );
         }
     }
 }
@@ -96,10 +115,15 @@ fn every_link_leads_somewhere() {
             }
             seen += 1;
             let (path, anchor) = link.split_once('#').unwrap_or((&link, ""));
-            let target = if path.is_empty() { document.clone() } else { document.with_file_name(path) };
+            let target =
+                if path.is_empty() { document.clone() } else { document.with_file_name(path) };
             assert!(target.exists(), "{}: the link {link} leads nowhere", document.display());
             if !anchor.is_empty() {
-                assert!(anchors(&read(&target)).iter().any(|a| a == anchor), "{}: no heading for {link}", document.display());
+                assert!(
+                    anchors(&read(&target)).iter().any(|a| a == anchor),
+                    "{}: no heading for {link}",
+                    document.display()
+                );
             }
         }
     }
@@ -114,7 +138,8 @@ fn the_book_lists_its_pages() {
     let mut pages = Vec::new();
     files(&docs, ".md", &mut pages);
     for page in pages.iter().filter(|page| !page.ends_with("SUMMARY.md")) {
-        let name = page.strip_prefix(&docs).expect("a page of the book").to_string_lossy().into_owned();
+        let name =
+            page.strip_prefix(&docs).expect("a page of the book").to_string_lossy().into_owned();
         assert!(listed.contains(&name), "docs/SUMMARY.md does not list {name}");
     }
 }
@@ -122,7 +147,9 @@ fn the_book_lists_its_pages() {
 /// True for the key of a reference: a name and a year.
 fn is_key(word: &str) -> bool {
     let (name, year) = word.split_at(word.len().saturating_sub(4));
-    let plain = name.len() > 2 && name.starts_with(|c: char| c.is_ascii_uppercase()) && name.chars().all(|c| c.is_ascii_alphabetic());
+    let plain = name.len() > 2
+        && name.starts_with(|c: char| c.is_ascii_uppercase())
+        && name.chars().all(|c| c.is_ascii_alphabetic());
     plain
         && year.len() == 4
         && (year.starts_with("18") || year.starts_with("19") || year.starts_with("20"))
@@ -133,16 +160,28 @@ fn is_key(word: &str) -> bool {
 fn every_cited_key_has_its_reference_and_is_no_link() {
     let references = read(&root().join("REFERENCES.md"));
     let mut sources = Vec::new();
-    ["crates", "bench/src", "cli/src"].iter().for_each(|folder| files(&root().join(folder), ".rs", &mut sources));
+    ["crates", "bench/src", "cli/src"]
+        .iter()
+        .for_each(|folder| files(&root().join(folder), ".rs", &mut sources));
     let mut cited = 0;
     for file in sources {
         for line in read(&file).lines() {
             let Some((_, comment)) = line.split_once("//") else { continue };
-            for key in comment.split(|c: char| !c.is_ascii_alphanumeric()).filter(|word| is_key(word)) {
+            for key in
+                comment.split(|c: char| !c.is_ascii_alphanumeric()).filter(|word| is_key(word))
+            {
                 cited += 1;
-                assert!(references.contains(&format!("[{key}]")), "{} cites {key}, which REFERENCES.md does not have", file.display());
+                assert!(
+                    references.contains(&format!("[{key}]")),
+                    "{} cites {key}, which REFERENCES.md does not have",
+                    file.display()
+                );
                 let link = comment.contains(&format!("[{key}"));
-                assert!(!link, "{}: cite as ({key}, eq. 1); [{key}] is a link of rustdoc", file.display());
+                assert!(
+                    !link,
+                    "{}: cite as ({key}, eq. 1); [{key}] is a link of rustdoc",
+                    file.display()
+                );
             }
         }
     }
@@ -155,12 +194,25 @@ fn the_facade_is_small() {
     let mut sources = Vec::new();
     files(&root().join("crates/signorini/src"), ".rs", &mut sources);
     let item = |line: &&str| {
-        let starts = ["pub fn ", "pub struct ", "pub enum ", "pub trait ", "pub const ", "pub type ", "pub mod "];
+        let starts = [
+            "pub fn ",
+            "pub struct ",
+            "pub enum ",
+            "pub trait ",
+            "pub const ",
+            "pub type ",
+            "pub mod ",
+        ];
         starts.iter().any(|start| line.trim_start().starts_with(start))
     };
     let own: usize = sources.iter().map(|file| read(file).lines().filter(item).count()).sum();
     let prelude = read(&root().join("crates/signorini/src/prelude.rs"));
-    let handed_on = prelude.split("pub use").skip(1).flat_map(|list| list.split(';').next()).flat_map(|list| list.split(',')).count();
+    let handed_on = prelude
+        .split("pub use")
+        .skip(1)
+        .flat_map(|list| list.split(';').next())
+        .flat_map(|list| list.split(','))
+        .count();
     assert!(own + handed_on < 150, "{own} public items, {handed_on} in the prelude");
 }
 
@@ -184,12 +236,16 @@ const REPLACED: &[(&str, &str)] = &[
 #[test]
 fn replaced_words_do_not_come_back() {
     let mut sources = Vec::new();
-    ["crates", "bench/src", "cli/src", "python/src"].iter().for_each(|folder| files(&root().join(folder), ".rs", &mut sources));
+    ["crates", "bench/src", "cli/src", "python/src"]
+        .iter()
+        .for_each(|folder| files(&root().join(folder), ".rs", &mut sources));
     let mut broken = Vec::new();
     for file in sources.iter().filter(|file| !file.ends_with("documents.rs")) {
         for (number, line) in read(file).lines().enumerate() {
             let mut words = line.split(|c: char| !(c.is_alphanumeric() || c == '_'));
-            if let Some((old, new)) = words.find_map(|word| REPLACED.iter().find(|(old, _)| *old == word)) {
+            if let Some((old, new)) =
+                words.find_map(|word| REPLACED.iter().find(|(old, _)| *old == word))
+            {
                 broken.push(format!("{}:{}: {old} is {new}", file.display(), number + 1));
             }
         }

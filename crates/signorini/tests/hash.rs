@@ -1,10 +1,18 @@
-//! The bits of a few runs: the same again, from a saved state, and on any number of threads. To compare two versions of the code,
-//! `SIGNORINI_HASHES=FILE cargo test -p signorini --test hash` writes FILE if it is not there and compares with it if it is.
+//! The bits of a few runs: the same again, from a saved state, and on any number of threads. To
+//! compare two versions of the code, `SIGNORINI_HASHES=FILE cargo test -p signorini --test hash`
+//! writes FILE if it is not there and compares with it if it is.
 
 use signorini::prelude::*;
 
-/// Scenes with contacts, impacts, joints, motors and soft bodies, each with a time that takes a fraction of a second.
-const RUNS: [(&str, f64); 5] = [("slider_crank", 0.05), ("incline", 0.1), ("stack", 0.05), ("arch", 0.02), ("a02_four_bars", 0.05)];
+/// Scenes with contacts, impacts, joints, motors and soft bodies, each with a time that takes a
+/// fraction of a second.
+const RUNS: [(&str, f64); 5] = [
+    ("slider_crank", 0.05),
+    ("incline", 0.1),
+    ("stack", 0.05),
+    ("arch", 0.02),
+    ("a02_four_bars", 0.05),
+];
 
 fn threads(count: usize) -> rayon::ThreadPool {
     rayon::ThreadPoolBuilder::new().num_threads(count).build().unwrap()
@@ -53,9 +61,14 @@ fn one_bit_changes_the_hash() {
 #[test]
 fn hashes_are_those_of_the_file_that_is_named() {
     let Some(file) = std::env::var_os("SIGNORINI_HASHES") else { return };
-    let lines: Vec<String> = RUNS.iter().map(|(scene, until)| format!("{scene} {until} {:016x}", run(scene, *until))).collect();
+    let lines: Vec<String> = RUNS
+        .iter()
+        .map(|(scene, until)| format!("{scene} {until} {:016x}", run(scene, *until)))
+        .collect();
     match std::fs::read_to_string(&file) {
-        Ok(before) => assert_eq!(before.lines().collect::<Vec<_>>(), lines, "left: the hashes of the file"),
+        Ok(before) => {
+            assert_eq!(before.lines().collect::<Vec<_>>(), lines, "left: the hashes of the file")
+        }
         Err(_) => std::fs::write(&file, lines.join("\n") + "\n").unwrap(),
     }
 }

@@ -8,9 +8,12 @@ fn machine() -> Simulation {
     let mut scene = Scene::new("machine");
     let body = Body::rigid("weight", Mass::sphere(2.0, 0.1));
     let weight = scene.add_body_with_shape(body, Shape::Sphere { radius: 0.1 });
-    let rail = scene.add_joint("rail", JointKind::Prismatic, (BodyId::GROUND, weight), Pose::IDENTITY);
+    let rail =
+        scene.add_joint("rail", JointKind::Prismatic, (BodyId::GROUND, weight), Pose::IDENTITY);
     let push = scene.add_motor("push", rail, Coordinate::Slide, Drive::Effort(0.0.into()));
-    let parts = (0..2).map(|i| scene.add_body(Body::rigid(format!("part_{i}"), Mass::sphere(1.0, 0.1)))).collect();
+    let parts = (0..2)
+        .map(|i| scene.add_body(Body::rigid(format!("part_{i}"), Mass::sphere(1.0, 0.1))))
+        .collect();
     scene.add_template("part", parts);
     scene.add_variable("wanted", 0.0);
     let law = formula(&scene, "-200*(rail.slide - wanted) - 40*rail.rate + 2*9.81").unwrap();
@@ -26,7 +29,9 @@ fn machine() -> Simulation {
 fn a_formula_holds_the_weight_and_a_variable_moves_it() {
     let mut sim = machine();
     sim.run_until(1.0).unwrap();
-    assert!(sim.joint("rail").unwrap().slide().abs() < 1e-9 && sim.sensor("load").unwrap().abs() < 1e-6);
+    assert!(
+        sim.joint("rail").unwrap().slide().abs() < 1e-9 && sim.sensor("load").unwrap().abs() < 1e-6
+    );
     sim.set_variable("wanted", 0.1).unwrap();
     sim.run_until(3.0).unwrap();
     // Critically damped with 10/s: e⁻²⁰ is left.

@@ -1,4 +1,5 @@
-//! Facts about [`Simulation`]: what it says agrees with closed forms, with the stepper, and with itself after a restart.
+//! Facts about [`Simulation`]: what it says agrees with closed forms, with the stepper, and with
+//! itself after a restart.
 
 use signorini::prelude::*;
 
@@ -8,17 +9,32 @@ const G: f64 = 9.81;
 fn crate_on_floor(mu: f64) -> Simulation {
     let mut scene = Scene::new("crate");
     scene.materials[0].mu = mu;
-    scene.add_collider(BodyId::GROUND, Shape::HalfSpace, Pose::IDENTITY, SurfaceMaterial::default());
+    scene.add_collider(
+        BodyId::GROUND,
+        Shape::HalfSpace,
+        Pose::IDENTITY,
+        SurfaceMaterial::default(),
+    );
     let mass = Mass::cuboid(2.0, DVec3::splat(0.2));
-    scene.add_body_with_shape(Body::rigid("crate", mass).at(DVec3::Z * 0.1), Shape::Box { half_extents: DVec3::splat(0.1) });
+    scene.add_body_with_shape(
+        Body::rigid("crate", mass).at(DVec3::Z * 0.1),
+        Shape::Box { half_extents: DVec3::splat(0.1) },
+    );
     Simulation::new(scene, Settings::with_time_step(1e-3)).unwrap()
 }
 
 /// A pendulum with a torque motor, 1 kg, 0.5 m from its hinge.
 fn pendulum() -> Simulation {
     let mut scene = Scene::new("pendulum");
-    let arm = scene.add_body(Body::rigid("arm", Mass::cuboid(1.0, DVec3::new(0.02, 0.02, 1.0))).at(DVec3::Z * -0.5));
-    let hinge = scene.add_joint("knee", JointKind::Revolute, (BodyId::GROUND, arm), frame(DVec3::ZERO, DVec3::Y));
+    let arm = scene.add_body(
+        Body::rigid("arm", Mass::cuboid(1.0, DVec3::new(0.02, 0.02, 1.0))).at(DVec3::Z * -0.5),
+    );
+    let hinge = scene.add_joint(
+        "knee",
+        JointKind::Revolute,
+        (BodyId::GROUND, arm),
+        frame(DVec3::ZERO, DVec3::Y),
+    );
     scene.add_motor("drive", hinge, Coordinate::Angle, Drive::Effort(0.0.into()));
     Simulation::new(scene, Settings::with_time_step(1e-3)).unwrap()
 }
@@ -54,8 +70,17 @@ fn a_pushed_crate_slides_with_what_friction_leaves() {
     let v = sim.body("crate").unwrap().velocity();
     let wanted = (push / 2.0 - mu * G) * 0.2;
     assert!((v.x - wanted).abs() < 1e-4 && v.y.abs() < 1e-6, "{v} {wanted}");
-    assert!(sim.contacts().iter().filter(|c| c.status != ContactStatus::Open).all(|c| c.status == ContactStatus::Slip));
-    assert!(sim.contacts().iter().any(|c| c.status == ContactStatus::Slip && (c.slip.x.abs() - wanted).abs() < 1e-4));
+    assert!(
+        sim.contacts()
+            .iter()
+            .filter(|c| c.status != ContactStatus::Open)
+            .all(|c| c.status == ContactStatus::Slip)
+    );
+    assert!(
+        sim.contacts()
+            .iter()
+            .any(|c| c.status == ContactStatus::Slip && (c.slip.x.abs() - wanted).abs() < 1e-4)
+    );
     // The force acted in those steps only.
     sim.step().unwrap();
     let slower = sim.body("crate").unwrap().velocity().x;
@@ -77,7 +102,8 @@ fn a_torque_turns_a_joint_and_its_rate_is_the_derivative_of_its_angle() {
     for _ in 0..100 {
         sim.step().unwrap();
         let joint = sim.joint("knee").unwrap();
-        // Positions follow the new velocities: the difference quotient is the new rate, but for the turn within a step.
+        // Positions follow the new velocities: the difference quotient is the new rate, but for the
+        // turn within a step.
         assert!(((joint.angle() - before) / 1e-3 - joint.rate()).abs() < 1e-3);
         before = joint.angle();
     }
@@ -159,10 +185,18 @@ fn wrong_names_and_numbers_are_answered() {
     let mut sim = pendulum();
     let message = sim.joint("kne").err().unwrap().to_string();
     assert_eq!(message, "there is no joint `kne`; there are knee");
-    assert!(sim.body(BodyId(7)).is_err() && sim.motor_mut("arm").is_err() && sim.material_mut("ice").is_err());
+    assert!(
+        sim.body(BodyId(7)).is_err()
+            && sim.motor_mut("arm").is_err()
+            && sim.material_mut("ice").is_err()
+    );
     assert!(sim.apply_central_force("ground", DVec3::X).is_err());
     assert!(sim.apply_central_force("arm", DVec3::NAN).is_err());
-    assert!(sim.set_time_step(0.0).is_err() && sim.set_time_step(f64::NAN).is_err() && sim.set_gravity(DVec3::NAN).is_err());
+    assert!(
+        sim.set_time_step(0.0).is_err()
+            && sim.set_time_step(f64::NAN).is_err()
+            && sim.set_gravity(DVec3::NAN).is_err()
+    );
     let before = sim.raw_state().clone();
     sim.motor_mut("knee").unwrap().set_torque(f64::NAN);
     let message = sim.step().err().unwrap().to_string();

@@ -1,8 +1,8 @@
 //! Which storage of J is fastest? `cargo bench --bench layout`
 //!
-//! One pass of `u = J v` followed by `v += Jᵀ Δ` over the contacts of a jittered packing, as every method does it,
-//! in three layouts: plain compressed rows (an index per number), blocks that share one list of columns (what
-//! `problem::Rows` is), and 6-wide dense segments per body.
+//! One pass of `u = J v` followed by `v += Jᵀ Δ` over the contacts of a jittered packing, as every
+//! method does it, in three layouts: plain compressed rows (an index per number), blocks that share
+//! one list of columns (what `problem::Rows` is), and 6-wide dense segments per body.
 
 use signorini_solve::math::sparse::Csr;
 use signorini_solve::problem::test_problems::Lcg;
@@ -21,8 +21,10 @@ fn packing(side: usize) -> (usize, Rows, Vec<Law>) {
             for z in 0..side {
                 for (a, b, c) in [(x + 1, y, z), (x, y + 1, z), (x, y, z + 1)] {
                     if a < side && b < side && c < side {
-                        let columns: Vec<u32> =
-                            [at(x, y, z), at(a, b, c)].iter().flat_map(|body| (0..6).map(move |i| (6 * body + i) as u32)).collect();
+                        let columns: Vec<u32> = [at(x, y, z), at(a, b, c)]
+                            .iter()
+                            .flat_map(|body| (0..6).map(move |i| (6 * body + i) as u32))
+                            .collect();
                         let values: Vec<f64> = (0..36).map(|_| numbers.draw()).collect();
                         rows.push(3, &columns, &values);
                         laws.push(Law::Cone { mu: 0.5, rows: 3 });
@@ -87,14 +89,21 @@ fn segments(bodies: &[[u32; 2]], values: &[[f64; 36]], v: &mut [f64]) {
 }
 
 fn main() {
-    println!("{:>9} {:>22} {:>22} {:>22}", "contacts", "compressed rows", "shared columns", "6-wide segments");
-    println!("{:>9} {:>22} {:>22} {:>22}", "", "ns/contact (bytes)", "ns/contact (bytes)", "ns/contact (bytes)");
+    println!(
+        "{:>9} {:>22} {:>22} {:>22}",
+        "contacts", "compressed rows", "shared columns", "6-wide segments"
+    );
+    println!(
+        "{:>9} {:>22} {:>22} {:>22}",
+        "", "ns/contact (bytes)", "ns/contact (bytes)", "ns/contact (bytes)"
+    );
     for side in [12, 18, 34] {
         let (n, rows, _) = packing(side);
         let contacts = rows.block_count();
         let plain = rows.to_csr();
         let bodies: Vec<[u32; 2]> = rows.blocks().map(|b| [b.columns[0], b.columns[6]]).collect();
-        let values: Vec<[f64; 36]> = rows.blocks().map(|b| b.values.try_into().expect("3 × 12")).collect();
+        let values: Vec<[f64; 36]> =
+            rows.blocks().map(|b| b.values.try_into().expect("3 × 12")).collect();
         let mut v = vec![1.0; n];
         let times = [
             best(|| compressed(black_box(&plain), &mut v)),

@@ -1,7 +1,8 @@
 //! Files that are there as a whole or not at all.
 //!
-//! The bytes go into a hidden file beside the place, onto the disk, and then take the name in one step of the file system: whoever looks
-//! finds the old file or the new one, also when the program is killed, the disk is full, or the power fails.
+//! The bytes go into a hidden file beside the place, onto the disk, and then take the name in one
+//! step of the file system: whoever looks finds the old file or the new one, also when the program
+//! is killed, the disk is full, or the power fails.
 
 use std::ffi::OsString;
 use std::fs::{self, File, OpenOptions};
@@ -16,7 +17,8 @@ pub fn write_whole(path: &Path, bytes: &[u8]) -> io::Result<()> {
     write(path, bytes, true)
 }
 
-/// The same without waiting for the disk: whole for all programs, but a failing power supply may take it away.
+/// The same without waiting for the disk: whole for all programs, but a failing power supply may
+/// take it away.
 pub fn write_quickly(path: &Path, bytes: &[u8]) -> io::Result<()> {
     write(path, bytes, false)
 }
@@ -88,7 +90,10 @@ mod tests {
             assert!(write_whole(Path::new("/dev/null"), b"x").is_ok());
             assert!(!fs::metadata("/dev/null").unwrap().is_file());
             if Path::new("/dev/full").exists() {
-                assert_eq!(write_whole(Path::new("/dev/full"), b"x").unwrap_err().kind(), io::ErrorKind::StorageFull);
+                assert_eq!(
+                    write_whole(Path::new("/dev/full"), b"x").unwrap_err().kind(),
+                    io::ErrorKind::StorageFull
+                );
             }
         }
         let left: Vec<_> = fs::read_dir(&folder).unwrap().map(|e| e.unwrap().file_name()).collect();

@@ -1,4 +1,5 @@
-//! More work never returns a worse answer: every method on growing budgets, with tolerances that it cannot reach.
+//! More work never returns a worse answer: every method on growing budgets, with tolerances that it
+//! cannot reach.
 
 use signorini_solve::problem::{Tolerance, test_problems};
 use signorini_solve::solve::{Method, StoppingCriteria};
@@ -18,12 +19,22 @@ fn more_work_never_returns_a_worse_answer() {
             };
             let mut least = f64::INFINITY;
             for &work in budgets {
-                let mut solution = signorini_solve::problem::Solution::zero(known.problem.n(), known.problem.rows());
-                let stop = StoppingCriteria { tolerance, work: Some(work), ..StoppingCriteria::default() };
-                let Ok(report) = method.build(stop).solve(&known.problem, &mut solution) else { break };
+                let mut solution = signorini_solve::problem::Solution::zero(
+                    known.problem.n(),
+                    known.problem.rows(),
+                );
+                let stop =
+                    StoppingCriteria { tolerance, work: Some(work), ..StoppingCriteria::default() };
+                let Ok(report) = method.build(stop).solve(&known.problem, &mut solution) else {
+                    break;
+                };
                 let error = report.error.relative();
                 if !(error <= 2.0 * least.max(ROUNDING)) {
-                    worse.push(format!("{} by {}: {error:e} after {work}, {least:e} before", known.problem.name, method.name()));
+                    worse.push(format!(
+                        "{} by {}: {error:e} after {work}, {least:e} before",
+                        known.problem.name,
+                        method.name()
+                    ));
                 }
                 compared += 1;
                 improved += u32::from(error < 0.5 * least && least.is_finite());

@@ -1,4 +1,5 @@
-//! Problems that once were solved wrongly beside a clean verdict; read from beside the repository, skipped where they are not there.
+//! Problems that once were solved wrongly beside a clean verdict; read from beside the repository,
+//! skipped where they are not there.
 
 use signorini_solve::problem::files::siconos::{self, Kind};
 use signorini_solve::problem::files::{Input, json};
@@ -10,7 +11,9 @@ use std::io::Write;
 use std::path::Path;
 
 fn shared(name: &str) -> Option<Vec<u8>> {
-    let read = std::fs::read(Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared").join(name)).ok();
+    let read =
+        std::fs::read(Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared").join(name))
+            .ok();
     // Past the capture of the test harness; `./check` lists these lines.
     let found = if read.is_some() { "1 file" } else { "SKIPPED, not there" };
     let _ = writeln!(std::io::stderr(), "collection: cases: {name}: {found}");
@@ -28,7 +31,8 @@ fn certifying(stop: StoppingCriteria) -> Auto {
     Auto::new(Settings { stop, certify: true, last_factorizations: None, ..Settings::default() })
 }
 
-/// A contact whose normal row is zero: no velocity is strictly feasible, and sweeps were accepted 1.4 % of the scale away from the answer.
+/// A contact whose normal row is zero: no velocity is strictly feasible, and sweeps were accepted
+/// 1.4 % of the scale away from the answer.
 #[test]
 fn an_answer_at_the_edge_of_feasibility_is_not_taken_for_right() {
     let Some(text) = shared("cases/edge_feasible.json") else { return };
@@ -66,7 +70,11 @@ fn an_answer_at_the_edge_of_feasibility_is_not_taken_for_right() {
         certificate.upper,
         certificate.standing_text()
     );
-    assert!(report.status != Status::Converged || certificate.upper <= tolerance.largest_bound() * report.error.scale, "{certificate:?}");
+    assert!(
+        report.status != Status::Converged
+            || certificate.upper <= tolerance.largest_bound() * report.error.scale,
+        "{certificate:?}"
+    );
 }
 
 /// What one method solves, `auto` solves; a problem without a solution is called so.
@@ -77,7 +85,10 @@ fn auto_solves_what_the_others_solve() {
         let problem = reduced(siconos::read(&text, Kind::Lcp, "pang").unwrap().input);
         let mut solution = Solution::zero(0, problem.rows());
         // u₀ = −r₁ − r₂ − 1e-4.
-        assert_eq!(certifying(stop).solve_reduced(&problem, &mut solution).unwrap().status, Status::Infeasible);
+        assert_eq!(
+            certifying(stop).solve_reduced(&problem, &mut solution).unwrap().status,
+            Status::Infeasible
+        );
     }
     // 500 factorizations in vain, then 2500: a minute.
     if std::env::var_os("SIGNORINI_LONG").is_some()
@@ -87,7 +98,11 @@ fn auto_solves_what_the_others_solve() {
         let mut solution = Solution::zero(0, problem.rows());
         let report = certifying(stop).solve_reduced(&problem, &mut solution).unwrap();
         println!("RockPile: {:?} {:?}", report.status, report.error);
-        assert!(PreparedProblem::of_reduced(&problem).error_reduced(&problem, &solution.r).accepted(&stop.tolerance));
+        assert!(
+            PreparedProblem::of_reduced(&problem)
+                .error_reduced(&problem, &solution.r)
+                .accepted(&stop.tolerance)
+        );
         assert_eq!(report.status, Status::Converged);
     }
 }

@@ -1,5 +1,6 @@
-//! The certificate of the velocity error against an independent residual (dense double-double arithmetic) and the truth by another method.
-//! `SIGNORINI_CERTIFICATES=100000 cargo test --test certificate` tries as many random problems as that (`SIGNORINI_FIRST`: from this one on).
+//! The certificate of the velocity error against an independent residual (dense double-double
+//! arithmetic) and the truth by another method. `SIGNORINI_CERTIFICATES=100000 cargo test --test
+//! certificate` tries as many random problems as that (`SIGNORINI_FIRST`: from this one on).
 
 mod independent;
 
@@ -10,7 +11,12 @@ use signorini_solve::problem::{Law, Problem, Solution, Tolerance};
 use signorini_solve::solve::certificate::{Certificate, Certifier, Standing};
 use signorini_solve::solve::{Method, Status, StoppingCriteria};
 
-fn solve(problem: &Problem, method: Method, tolerance: Tolerance, work: Option<u64>) -> (Solution, Status, f64) {
+fn solve(
+    problem: &Problem,
+    method: Method,
+    tolerance: Tolerance,
+    work: Option<u64>,
+) -> (Solution, Status, f64) {
     let mut solution = Solution::zero(problem.n(), problem.rows());
     let stop = StoppingCriteria { tolerance, work, ..StoppingCriteria::default() };
     match method.build(stop).solve(problem, &mut solution) {
@@ -37,10 +43,16 @@ fn truth(problem: &Problem, dense: &Dense, other_than: Method) -> (Vec<Dd>, f64)
 }
 
 /// Checks the pair that a certificate stands on, and returns its upper and lower end anew.
-fn recompute(what: &str, dense: &Dense, solution: &Solution, certificate: &Certificate) -> (f64, f64) {
+fn recompute(
+    what: &str,
+    dense: &Dense,
+    solution: &Solution,
+    certificate: &Certificate,
+) -> (f64, f64) {
     let lift = |x: &[f64]| x.iter().map(|&x| Dd::from(x)).collect::<Vec<_>>();
     let witness = certificate.witness.as_ref().expect("a figure has a witness");
-    let s: Vec<Dd> = witness.base.iter().zip(&witness.y).map(|(a, b)| Dd::from(*a) + (*b).into()).collect();
+    let s: Vec<Dd> =
+        witness.base.iter().zip(&witness.y).map(|(a, b)| Dd::from(*a) + (*b).into()).collect();
     let (r, v) = (lift(&witness.r), lift(&solution.v));
     let (hat, of_r) = (dense.velocity(&s), dense.velocity(&r));
     let (u, terms) = (dense.local(&hat, &s), dense.terms(&hat, &s));
@@ -55,11 +67,17 @@ fn recompute(what: &str, dense: &Dense, solution: &Solution, certificate: &Certi
         );
         let (distance, product) = dual(&law, &u[range.clone()], &witness.r[range.clone()]);
         let moved = certificate.standing == Standing::Moved;
-        let term = if moved { &terms[..] } else { &terms[range] }.iter().fold(0.0f64, |m, x| m.max(*x));
-        // DoubleDouble arithmetic itself: 1e-28 of the terms; equality rows are at rounding of a double.
-        let open = law == Law::Equality || law == Law::Interval { lo: f64::NEG_INFINITY, hi: f64::INFINITY };
+        let term =
+            if moved { &terms[..] } else { &terms[range] }.iter().fold(0.0f64, |m, x| m.max(*x));
+        // DoubleDouble arithmetic itself: 1e-28 of the terms; equality rows are at rounding of a
+        // double.
+        let open = law == Law::Equality
+            || law == Law::Interval { lo: f64::NEG_INFINITY, hi: f64::INFINITY };
         let allowed = if open || moved { 1e-11 } else { 1e-26 };
-        assert!(distance <= allowed * term, "{what}: û is {distance:e} of {term:e} outside K*: {law:?} {certificate:?}");
+        assert!(
+            distance <= allowed * term,
+            "{what}: û is {distance:e} of {term:e} outside K*: {law:?} {certificate:?}"
+        );
         products = products + product;
     }
     let between: Vec<Dd> = s.iter().zip(&r).map(|(a, b)| *a - *b).collect();
@@ -67,13 +85,21 @@ fn recompute(what: &str, dense: &Dense, solution: &Solution, certificate: &Certi
     let gap = dense.apart(&hat, &of_r) + soft + products.value();
     // Where û is moved into K*, its product with r̂ is the moved one's.
     let exact = certificate.standing == Standing::Proved;
-    assert!(!exact || gap <= witness.gap * (1.0 + 1e-9), "{what}: G is {gap:e}, said {:e}", witness.gap);
+    assert!(
+        !exact || gap <= witness.gap * (1.0 + 1e-9),
+        "{what}: G is {gap:e}, said {:e}",
+        witness.gap
+    );
     // Both balls with the radius √G.
     let (a, b) = (dense.apart(&v, &hat).sqrt(), dense.apart(&v, &of_r).sqrt());
     let radius = gap.max(0.0).sqrt();
     let ends = ((a.min(b) + radius).powi(2), (a.max(b) - radius).max(0.0).powi(2));
-    // The ball around the middle of both may be the better one, by no more than a factor of two in the radius.
-    assert!(!exact || certificate.upper >= ends.1, "{what}: below the lower end anew: {certificate:?} {ends:?}");
+    // The ball around the middle of both may be the better one, by no more than a factor of two in
+    // the radius.
+    assert!(
+        !exact || certificate.upper >= ends.1,
+        "{what}: below the lower end anew: {certificate:?} {ends:?}"
+    );
     ends
 }
 
@@ -91,7 +117,8 @@ struct Tally {
 #[test]
 fn a_certificate_is_never_below_the_truth() {
     let number = |name: &str| std::env::var(name).ok().and_then(|n| n.parse::<u64>().ok());
-    let (first, count) = (number("SIGNORINI_FIRST").unwrap_or(0), number("SIGNORINI_CERTIFICATES").unwrap_or(400));
+    let (first, count) =
+        (number("SIGNORINI_FIRST").unwrap_or(0), number("SIGNORINI_CERTIFICATES").unwrap_or(400));
     let mut certifier = Certifier::default();
     let mut tally = Tally::default();
     for seed in first..first + count {
@@ -152,10 +179,14 @@ fn a_certificate_is_never_below_the_truth() {
         }
     }
     tally.ratios.sort_by(f64::total_cmp);
-    let at = |part: f64| tally.ratios.get((part * tally.ratios.len() as f64) as usize).copied().unwrap_or(f64::NAN);
+    let at = |part: f64| {
+        tally.ratios.get((part * tally.ratios.len() as f64) as usize).copied().unwrap_or(f64::NAN)
+    };
     let within = tally.ratios.iter().filter(|r| **r <= 10.0).count();
     println!(
-        "{count} problems: {} proved, {} to d m/s, {} unknown; {} compared with the truth; upper/truth of {} accepted: p10 {:.3}, p50 {:.3}, p90 {:.3}, max {:.3e}, {within} within 10 ×",
+        "{count} problems: {} proved, {} to d m/s, {} unknown; {} compared with the truth; \
+            upper/truth of {} accepted: p10 {:.3}, p50 {:.3}, p90 {:.3}, max {:.3e}, {within} \
+            within 10 ×",
         tally.proved,
         tally.moved,
         tally.unknown,
@@ -166,13 +197,24 @@ fn a_certificate_is_never_below_the_truth() {
         at(0.9),
         at(1.0 - 1e-9)
     );
-    assert!(tally.below.is_empty(), "{} below the truth:\n{}", tally.below.len(), tally.below[..tally.below.len().min(20)].join("\n"));
+    assert!(
+        tally.below.is_empty(),
+        "{} below the truth:\n{}",
+        tally.below.len(),
+        tally.below[..tally.below.len().min(20)].join("\n")
+    );
     assert!(tally.compared * 2 > count as usize, "the truth was known for {} only", tally.compared);
 }
 
-/// A ball of 1 kg in the plane that moves at (0.3, −1) m/s, between a floor with friction and its mirror image `gap` above: u_n and gap − u_n.
+/// A ball of 1 kg in the plane that moves at (0.3, −1) m/s, between a floor with friction and its
+/// mirror image `gap` above: u_n and gap − u_n.
 fn between_plates(gap: f64, law: Law) -> Problem {
-    let mut problem = Problem { name: "between plates".into(), H: Csr::diagonal(&[1.0, 1.0]), k: vec![0.3, -1.0], ..Problem::default() };
+    let mut problem = Problem {
+        name: "between plates".into(),
+        H: Csr::diagonal(&[1.0, 1.0]),
+        k: vec![0.3, -1.0],
+        ..Problem::default()
+    };
     problem.J.clear(2);
     problem.J.push(2, &[0, 1], &[0.0, 1.0, 1.0, 0.0]);
     problem.J.push(2, &[0, 1], &[0.0, -1.0, 1.0, 0.0]);
@@ -197,7 +239,10 @@ fn opposed_contacts_are_proved_moved_or_unknown_by_their_gap() {
         for sweeps in [Some(2), None] {
             let (solution, ..) = solve(&problem, Method::Psor, Tolerance::default(), sweeps);
             let certificate = Certifier::default().certify(&problem, &solution);
-            assert!(wanted.contains(&certificate.standing), "gap {gap:e}, {sweeps:?} sweeps: {certificate:?}");
+            assert!(
+                wanted.contains(&certificate.standing),
+                "gap {gap:e}, {sweeps:?} sweeps: {certificate:?}"
+            );
         }
     }
     // At gap 0 the ball stands still: the error of v = (x, y) is ½(x² + y²).
@@ -211,7 +256,12 @@ fn opposed_contacts_are_proved_moved_or_unknown_by_their_gap() {
 fn joints_that_repeat_change_nothing_and_joints_that_contradict_are_unknown() {
     // A point on a rod, pulled sideways; the rod once, twice, and twice with another speed.
     let rod = |speeds: &[f64]| {
-        let mut problem = Problem { name: "rod".into(), H: Csr::diagonal(&[1.5, 1.5]), k: vec![0.4, -1.0], ..Problem::default() };
+        let mut problem = Problem {
+            name: "rod".into(),
+            H: Csr::diagonal(&[1.5, 1.5]),
+            k: vec![0.4, -1.0],
+            ..Problem::default()
+        };
         problem.J.clear(2);
         for &w in speeds {
             problem.J.push(1, &[0, 1], &[0.6, 0.8]);
@@ -221,17 +271,23 @@ fn joints_that_repeat_change_nothing_and_joints_that_contradict_are_unknown() {
         }
         problem
     };
-    // Free velocities: wrong by all that the rod takes, ½ (J v₀)²/W with J v₀ = −0.56/1.5, W = 1/1.5.
+    // Free velocities: wrong by all that the rod takes, ½ (J v₀)²/W with J v₀ = −0.56/1.5, W =
+    // 1/1.5.
     let truth = 0.5 * (0.56f64 / 1.5).powi(2) * 1.5;
     for speeds in [&[0.0][..], &[0.0, 0.0], &[0.0, 0.0, 0.0]] {
         let problem = rod(speeds);
         let solution = Solution { v: vec![0.4 / 1.5, -1.0 / 1.5], r: vec![0.0; speeds.len()] };
         let certificate = Certifier::default().certify(&problem, &solution);
         assert_eq!(certificate.standing, Standing::Proved, "{certificate:?}");
-        assert!((certificate.upper - truth).abs() <= 1e-6 * truth && (certificate.lower - truth).abs() <= 1e-6 * truth, "{certificate:?}");
+        assert!(
+            (certificate.upper - truth).abs() <= 1e-6 * truth
+                && (certificate.lower - truth).abs() <= 1e-6 * truth,
+            "{certificate:?}"
+        );
     }
     let problem = rod(&[0.0, 1e-6]);
-    let certificate = Certifier::default().certify(&problem, &Solution { v: vec![0.0; 2], r: vec![0.0; 2] });
+    let certificate =
+        Certifier::default().certify(&problem, &Solution { v: vec![0.0; 2], r: vec![0.0; 2] });
     assert_eq!(certificate.standing, Standing::Unknown, "{certificate:?}");
 }
 
@@ -241,12 +297,24 @@ fn coulombs_law_gives_an_estimate_and_bad_input_nothing() {
     let (solution, ..) = solve(&problem, Method::Newton, Tolerance::default(), None);
     let mut certifier = Certifier::default();
     assert_eq!(certifier.certify(&problem, &solution).standing, Standing::Estimated);
-    for bad in [Solution { v: vec![f64::NAN, 0.0], r: vec![0.0; 4] }, Solution { v: vec![0.0; 2], r: vec![0.0; 3] }, Solution::default()] {
+    for bad in [
+        Solution { v: vec![f64::NAN, 0.0], r: vec![0.0; 4] },
+        Solution { v: vec![0.0; 2], r: vec![0.0; 3] },
+        Solution::default(),
+    ] {
         let certificate = certifier.certify(&problem, &bad);
         assert_eq!((certificate.standing, certificate.upper), (Standing::Unknown, f64::INFINITY));
     }
-    let empty = Problem { H: Csr::diagonal(&[2.0]), k: vec![2.0], J: signorini_solve::problem::Rows::new(1), ..Problem::default() };
+    let empty = Problem {
+        H: Csr::diagonal(&[2.0]),
+        k: vec![2.0],
+        J: signorini_solve::problem::Rows::new(1),
+        ..Problem::default()
+    };
     let certificate = certifier.certify(&empty, &Solution { v: vec![1.5], r: vec![] });
     // Without rows v* = k/H = 1: ½ 2 (1.5 − 1)² = ¼ J.
-    assert!((certificate.upper - 0.25).abs() <= 1e-9 && (certificate.lower - 0.25).abs() <= 1e-9, "{certificate:?}");
+    assert!(
+        (certificate.upper - 0.25).abs() <= 1e-9 && (certificate.lower - 0.25).abs() <= 1e-9,
+        "{certificate:?}"
+    );
 }

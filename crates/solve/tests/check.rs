@@ -5,7 +5,8 @@ use signorini_solve::problem::test_problems::{self, ProblemWithSolution};
 use signorini_solve::problem::{Invalid, Law, Problem, Reduced, Rows};
 
 fn brick() -> Problem {
-    let ProblemWithSolution { problem, .. } = test_problems::all().into_iter().find(|k| k.problem.name == "brick_slides").unwrap();
+    let ProblemWithSolution { problem, .. } =
+        test_problems::all().into_iter().find(|k| k.problem.name == "brick_slides").unwrap();
     problem
 }
 
@@ -31,14 +32,23 @@ fn a_problem_names_its_culprit() {
         ("H[2] is NaN, wanted a finite number", broken(|p| p.H.values[2] = f64::NAN)),
         ("J[7] is -inf, wanted a finite number", broken(|p| p.J.values[7] = f64::NEG_INFINITY)),
         ("E[8] is -1, wanted ≥ 0", broken(|p| p.E[8] = -1.0)),
-        ("H is not positive definite: pivot -3.000e0 at unknown 1", broken(|p| p.H.values[1] = -3.0)),
+        (
+            "H is not positive definite: pivot -3.000e0 at unknown 1",
+            broken(|p| p.H.values[1] = -3.0),
+        ),
         ("H is not positive definite: pivot 0.000e0 at unknown 0", broken(|p| p.H.values[0] = 0.0)),
-        ("columns of J: entry 3 is 99, wanted below 6 and ascending", broken(|p| p.J.columns[3] = 99)),
+        (
+            "columns of J: entry 3 is 99, wanted below 6 and ascending",
+            broken(|p| p.J.columns[3] = 99),
+        ),
     ] {
         assert_eq!(found, message);
     }
     let law = |law: Law| broken(|p| p.laws[1] = law);
-    assert!(law(Law::Coulomb { mu: -0.1, rows: 3 }).contains("corner 1): mu = -0.1, wanted a number ≥ 0"));
+    assert!(
+        law(Law::Coulomb { mu: -0.1, rows: 3 })
+            .contains("corner 1): mu = -0.1, wanted a number ≥ 0")
+    );
     assert!(law(Law::Cone { mu: f64::NAN, rows: 3 }).contains("mu = NaN"));
     let asymmetric = broken(|p| {
         p.H = Csr::from_dense(
@@ -66,10 +76,24 @@ fn intervals_have_their_bounds_in_order() {
         let mut rows = Rows::new(1);
         rows.push(1, &[0], &[1.0]);
         let laws = vec![Law::Interval { lo, hi }];
-        Problem { H: Csr::diagonal(&[1.0]), k: vec![0.0], J: rows, E: vec![0.0], w: vec![0.0], laws, ..Problem::default() }.check()
+        Problem {
+            H: Csr::diagonal(&[1.0]),
+            k: vec![0.0],
+            J: rows,
+            E: vec![0.0],
+            w: vec![0.0],
+            laws,
+            ..Problem::default()
+        }
+        .check()
     };
-    assert!(with(-1.0, 1.0).is_ok() && with(0.0, 0.0).is_ok() && with(f64::NEG_INFINITY, f64::INFINITY).is_ok());
-    for (lo, hi) in [(1.0, -1.0), (f64::NAN, 0.0), (0.0, f64::NAN), (f64::INFINITY, f64::INFINITY)] {
+    assert!(
+        with(-1.0, 1.0).is_ok()
+            && with(0.0, 0.0).is_ok()
+            && with(f64::NEG_INFINITY, f64::INFINITY).is_ok()
+    );
+    for (lo, hi) in [(1.0, -1.0), (f64::NAN, 0.0), (0.0, f64::NAN), (f64::INFINITY, f64::INFINITY)]
+    {
         assert!(with(lo, hi).unwrap_err().to_string().contains("wanted lo ≤ hi"), "{lo} {hi}");
     }
 }
@@ -79,8 +103,18 @@ fn a_reduced_problem_names_its_culprit_and_keeps_w_as_given() {
     let make = |w: Csr, q: Vec<f64>, laws: Vec<Law>| Reduced::new("x".into(), w, q, laws);
     assert_eq!(make(Csr::empty(0, 0), vec![], vec![]), Err(Invalid::NoRows));
     let square = || Csr::from_dense(2, 2, &[1.0, 0.5, 0.4, 1.0]);
-    assert!(make(square(), vec![0.0; 3], vec![Law::Unilateral; 3]).unwrap_err().to_string().contains("rows of W has 2, wanted 3"));
-    assert!(make(square(), vec![0.0, f64::NAN], vec![Law::Unilateral; 2]).unwrap_err().to_string().contains("q[1] is NaN"));
+    assert!(
+        make(square(), vec![0.0; 3], vec![Law::Unilateral; 3])
+            .unwrap_err()
+            .to_string()
+            .contains("rows of W has 2, wanted 3")
+    );
+    assert!(
+        make(square(), vec![0.0, f64::NAN], vec![Law::Unilateral; 2])
+            .unwrap_err()
+            .to_string()
+            .contains("q[1] is NaN")
+    );
     assert!(make(square(), vec![0.0; 2], vec![Law::Unilateral; 1]).is_err());
     let kept = make(square(), vec![0.0; 2], vec![Law::Unilateral; 2]).unwrap();
     assert_eq!(kept.W, square());

@@ -6,7 +6,8 @@ use signorini_solve::math::sparse::Csr;
 use signorini_solve::problem::test_problems::{self, Lcg, ProblemWithSolution};
 use signorini_solve::problem::{Law, PreparedProblem, Problem, Rows, Solution};
 
-/// Eq. (5) of (Enzenhoefer2018) with the sign of its erratum: x = x0 + δu − δl, σ_u = u − (x0 − δl).
+/// Eq. (5) of (Enzenhoefer2018) with the sign of its erratum: x = x0 + δu − δl, σ_u = u − (x0 −
+/// δl).
 fn paper(a: f64, x: f64, w: f64, lo: f64, hi: f64) -> f64 {
     let x0 = x.min(hi).max(lo);
     let (over, under) = ((x - x0).max(0.0), (x0 - x).max(0.0));
@@ -23,33 +24,50 @@ fn paper(a: f64, x: f64, w: f64, lo: f64, hi: f64) -> f64 {
 fn one_row(law: Law, mass: f64, k: f64, w: f64) -> Problem {
     let mut rows = Rows::new(1);
     rows.push(1, &[0], &[1.0]);
-    Problem { H: Csr::diagonal(&[mass]), k: vec![k], J: rows, E: vec![0.0], w: vec![w], laws: vec![law], ..Problem::default() }
+    Problem {
+        H: Csr::diagonal(&[mass]),
+        k: vec![k],
+        J: rows,
+        E: vec![0.0],
+        w: vec![w],
+        laws: vec![law],
+        ..Problem::default()
+    }
 }
 
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(20_000))]
     #[test]
-    fn the_local_error_is_the_papers(mass in 0.01..100.0f64, x in -5.0..5.0f64, u in -5.0..5.0f64, lo in -3.0..3.0f64, width in 0.0..4.0f64) {
+    fn the_local_error_is_the_papers(mass in 0.01..100.0f64, x in -5.0..5.0f64, u in -5.0..5.0f64,
+    lo in -3.0..3.0f64, width in 0.0..4.0f64) {
         let (hi, a) = (lo + width, 1.0 / mass);
         let problem = one_row(Law::Interval { lo, hi }, mass, 0.0, u - x / mass);
         let solution = Solution { v: vec![x / mass], r: vec![x] };
         let error = PreparedProblem::of(&problem).unwrap().error(&problem, &solution);
         let want = paper(a, x, u, lo, hi);
         // Both sides square differences of numbers up to 5·100: 1e-13 of the largest square.
-        prop_assert!((error.joule - want).abs() <= 1e-13 * (1.0 + want + a * x * x + u * u / a), "{} {want}", error.joule);
+        prop_assert!((error.joule - want).abs() <= 1e-13 * (1.0 + want + a * x * x + u * u / a),
+        "{} {want}", error.joule);
         prop_assert!((error.velocity - (2.0 * a * error.joule).sqrt()).abs() <= 1e-12 * (1.0 + error.velocity));
     }
 }
 
-/// The problem in other units: masses × `mass`, lengths × `length`. Unknowns 3, 4, 5 of every six are angles if `rigid`.
-fn in_units(known: &ProblemWithSolution, mass: f64, length: f64, rigid: bool) -> ProblemWithSolution {
+/// The problem in other units: masses × `mass`, lengths × `length`. Unknowns 3, 4, 5 of every six
+/// are angles if `rigid`.
+fn in_units(
+    known: &ProblemWithSolution,
+    mass: f64,
+    length: f64,
+    rigid: bool,
+) -> ProblemWithSolution {
     let angle = |j: usize| rigid && j % 6 >= 3;
     let velocity = |j: usize| if angle(j) { 1.0 } else { length };
     let ProblemWithSolution { mut problem, mut solution } = known.clone();
     for i in 0..problem.n() {
         for p in problem.H.starts[i]..problem.H.starts[i + 1] {
             // Kinetic energy scales by mass length²; both velocities are divided out.
-            problem.H.values[p] *= mass * length * length / (velocity(i) * velocity(problem.H.columns[p] as usize));
+            problem.H.values[p] *=
+                mass * length * length / (velocity(i) * velocity(problem.H.columns[p] as usize));
         }
         problem.k[i] *= mass * length * length / velocity(i);
         solution.v[i] *= velocity(i);
@@ -60,7 +78,8 @@ fn in_units(known: &ProblemWithSolution, mass: f64, length: f64, rigid: bool) ->
         let at = problem.J.value_starts[k];
         for i in range.clone() {
             for (p, &j) in columns.iter().enumerate() {
-                problem.J.values[at + (i - range.start) * columns.len() + p] *= length / velocity(j as usize);
+                problem.J.values[at + (i - range.start) * columns.len() + p] *=
+                    length / velocity(j as usize);
             }
             problem.w[i] *= length;
             problem.E[i] /= mass;
@@ -86,15 +105,29 @@ fn joules_are_joules_in_every_system_of_units() {
         // mm/g/s and t/m/s.
         for (mass, length) in [(1e3, 1e3), (1e-3, 1.0)] {
             let other = in_units(&off, mass, length, rigid);
-            let got = PreparedProblem::of(&other.problem).unwrap().error(&other.problem, &other.solution);
+            let got =
+                PreparedProblem::of(&other.problem).unwrap().error(&other.problem, &other.solution);
             let energy = mass * length * length;
-            // Rounding of the converted data; where masses span nine decades (a stack), u is 1e9 times smaller than its terms.
+            // Rounding of the converted data; where masses span nine decades (a stack), u is 1e9
+            // times smaller than its terms.
             let same = |a: f64, b: f64| (a - b).abs() <= 1e-8 * b.abs();
-            assert!(same(got.joule / energy, want.joule), "{} {got:?} {want:?}", known.problem.name);
+            assert!(
+                same(got.joule / energy, want.joule),
+                "{} {got:?} {want:?}",
+                known.problem.name
+            );
             assert!(same(got.scale / energy, want.scale), "{}", known.problem.name);
-            assert!(same(got.estimate / energy, want.estimate), "{} {got:?} {want:?}", known.problem.name);
+            assert!(
+                same(got.estimate / energy, want.estimate),
+                "{} {got:?} {want:?}",
+                known.problem.name
+            );
             // A row that happens to be satisfied has nothing but rounding to show.
-            assert!(same(got.velocity / length, want.velocity) || want.velocity < 1e-15, "{}", known.problem.name);
+            assert!(
+                same(got.velocity / length, want.velocity) || want.velocity < 1e-15,
+                "{}",
+                known.problem.name
+            );
         }
     }
 }
@@ -116,15 +149,25 @@ fn a_problem_and_its_reduced_view_have_the_same_error() {
         let mut prepared = PreparedProblem::of(problem).unwrap();
         let whole = prepared.error(problem, &Solution { v, r: r.clone() });
         let part = PreparedProblem::of_reduced(&reduced).error_reduced(&reduced, &r);
-        // Where masses span nine decades (the stacks) u is a small difference of large terms: 1e-16 · 1e9, squared with its 1e-2.
+        // Where masses span nine decades (the stacks) u is a small difference of large terms: 1e-16
+        // · 1e9, squared with its 1e-2.
         let same = |a: f64, b: f64| (a - b).abs() <= 1e-5 * b.abs().max(1e-12 * whole.scale);
-        assert!(same(part.joule, whole.joule) && same(part.velocity, whole.velocity), "{}\n{part:?}\n{whole:?}", problem.name);
-        // The second term of the scale, a hundred-millionth, sees J v₀ and w where the reduced view sees their sum.
+        assert!(
+            same(part.joule, whole.joule) && same(part.velocity, whole.velocity),
+            "{}\n{part:?}\n{whole:?}",
+            problem.name
+        );
+        // The second term of the scale, a hundred-millionth, sees J v₀ and w where the reduced view
+        // sees their sum.
         let mut seen = vec![0.0; problem.rows()];
         problem.J.mul(&free_velocity(problem), &mut seen);
         let energy: f64 = seen.iter().chain(&problem.w).map(|u| 0.5 * u * u).sum();
         let least = prepared.a().iter().fold(f64::INFINITY, |m, a| m.min(*a));
-        assert!((part.scale - whole.scale).abs() <= 2e-8 * energy / least + 1e-12 * whole.scale, "{}", problem.name);
+        assert!(
+            (part.scale - whole.scale).abs() <= 2e-8 * energy / least + 1e-12 * whole.scale,
+            "{}",
+            problem.name
+        );
     }
 }
 
@@ -142,7 +185,8 @@ fn the_bound_holds_with_reference_impulses_and_is_safe_with_the_estimate() {
     let (mut total, mut safe) = (0, 0);
     for known in test_problems::all() {
         let ProblemWithSolution { problem, solution } = &known;
-        if problem.rows() == 0 || problem.laws.iter().any(|law| matches!(law, Law::Coulomb { .. })) {
+        if problem.rows() == 0 || problem.laws.iter().any(|law| matches!(law, Law::Coulomb { .. }))
+        {
             continue;
         }
         let mut prepared = PreparedProblem::of(problem).unwrap();
@@ -165,12 +209,19 @@ fn the_bound_holds_with_reference_impulses_and_is_safe_with_the_estimate() {
             let truth = 0.5 * signorini_solve::math::dot(&wrong, &momentum);
             let iterate = Solution { v, r };
             let certain = prepared.error_against(problem, &iterate, Some(&solution.r));
-            // The stack of ratio 10 forms u from impulses 1e9 times larger: its rounding is 1e-16 · 1e9 · √scale, squared.
-            assert!(certain.estimate >= truth * (1.0 - 1e-9) - 1e-12 * certain.scale, "{}: {} < {truth}", problem.name, certain.estimate);
+            // The stack of ratio 10 forms u from impulses 1e9 times larger: its rounding is 1e-16 ·
+            // 1e9 · √scale, squared.
+            assert!(
+                certain.estimate >= truth * (1.0 - 1e-9) - 1e-12 * certain.scale,
+                "{}: {} < {truth}",
+                problem.name,
+                certain.estimate
+            );
             if truth > 1e-10 * certain.scale {
                 let estimated = prepared.error(problem, &iterate);
                 total += 1;
-                safe += usize::from(estimated.estimate >= truth * (1.0 - 1e-9) - 1e-12 * certain.scale);
+                safe +=
+                    usize::from(estimated.estimate >= truth * (1.0 - 1e-9) - 1e-12 * certain.scale);
             }
         }
     }
@@ -191,7 +242,11 @@ fn what_is_not_a_number_is_never_a_small_error() {
             } else {
                 solution.r[0] = f64::NAN;
             }
-            assert!(!prepared.error(&known.problem, &solution).accepted(&Default::default()), "{}", known.problem.name);
+            assert!(
+                !prepared.error(&known.problem, &solution).accepted(&Default::default()),
+                "{}",
+                known.problem.name
+            );
         }
     }
 }
@@ -212,7 +267,8 @@ fn doing_nothing_is_an_error_of_one_scale_and_open_contacts_do_not_inflate_it() 
 
 #[test]
 fn bodies_that_fly_side_by_side_are_not_blamed_for_rounding() {
-    // 0.1 + 0.2 and 0.3 differ in the last place: the front ball seems to be caught up by 5.5e-17 m/s.
+    // 0.1 + 0.2 and 0.3 differ in the last place: the front ball seems to be caught up by 5.5e-17
+    // m/s.
     let flying = |speed: f64| Problem {
         name: "side by side".into(),
         H: Csr::diagonal(&[1.0, 1.0]),
@@ -225,11 +281,19 @@ fn bodies_that_fly_side_by_side_are_not_blamed_for_rounding() {
     };
     let judged = |speed: f64| {
         let problem = flying(speed);
-        PreparedProblem::of(&problem).unwrap().error(&problem, &Solution { v: problem.k.clone(), r: vec![0.0] })
+        PreparedProblem::of(&problem)
+            .unwrap()
+            .error(&problem, &Solution { v: problem.k.clone(), r: vec![0.0] })
     };
     let rounding = judged(0.1 + 0.2);
-    assert!(rounding.scale > 0.0 && rounding.joule == 0.0 && rounding.accepted(&Default::default()), "{rounding:?}");
+    assert!(
+        rounding.scale > 0.0 && rounding.joule == 0.0 && rounding.accepted(&Default::default()),
+        "{rounding:?}"
+    );
     // A millionth of a millionth faster is no rounding.
     let faster = judged(0.3 * (1.0 + 1e-12));
-    assert!((faster.relative() - 1.0).abs() < 1e-6 && !faster.accepted(&Default::default()), "{faster:?}");
+    assert!(
+        (faster.relative() - 1.0).abs() < 1e-6 && !faster.accepted(&Default::default()),
+        "{faster:?}"
+    );
 }

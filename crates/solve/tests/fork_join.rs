@@ -1,10 +1,11 @@
-//! The fork–join of the sweeps under loom: every interleaving of a caller and a helper, with every reordering that the
-//! memory model allows, up to a bounded number of preemptions. The file under test is the one that is shipped; loom's
-//! atomics stand in place of the standard library's. loom reports an index that two threads work on, a helper that reads
-//! a task which is half written or over, and a wait without end.
+//! The fork–join of the sweeps under loom: every interleaving of a caller and a helper, with every
+//! reordering that the memory model allows, up to a bounded number of preemptions. The file under
+//! test is the one that is shipped; loom's atomics stand in place of the standard library's. loom
+//! reports an index that two threads work on, a helper that reads a task which is half written or
+//! over, and a wait without end.
 //!
-//! One helper: lanes share nothing but the slot, which helpers only read. (Two threads that poll keep loom busy with each
-//! other without end.) Stress tests with more of them are beside the code.
+//! One helper: lanes share nothing but the slot, which helpers only read. (Two threads that poll
+//! keep loom busy with each other without end.) Stress tests with more of them are beside the code.
 #![allow(unsafe_code)]
 
 use loom::cell::UnsafeCell;
@@ -61,8 +62,8 @@ impl Cells {
     }
 }
 
-/// Runs tasks of these sizes on a caller and `helpers` helpers that come at any moment, in every order of events with
-/// at most `preemptions` forced changes of thread.
+/// Runs tasks of these sizes on a caller and `helpers` helpers that come at any moment, in every
+/// order of events with at most `preemptions` forced changes of thread.
 fn model(sizes: &'static [usize], helpers: usize, preemptions: usize) {
     let mut model = loom::model::Builder::new();
     model.preemption_bound = Some(preemptions);
@@ -92,15 +93,16 @@ fn one_helper_and_one_task() {
     model(&[2], 1, 3);
 }
 
-/// Tasks of different functions follow each other: a helper that comes while the second is written must not run it
-/// with the numbers of the first. A helper that began with the task in the slot did so once.
+/// Tasks of different functions follow each other: a helper that comes while the second is written
+/// must not run it with the numbers of the first. A helper that began with the task in the slot did
+/// so once.
 #[test]
 fn one_helper_and_tasks_that_follow_each_other() {
     model(&[2, 3], 1, 2);
 }
 
-/// A task of fewer lanes is still in the slot when helpers come: its function is gone. Helpers that began with what they
-/// found there once ran it.
+/// A task of fewer lanes is still in the slot when helpers come: its function is gone. Helpers that
+/// began with what they found there once ran it.
 #[test]
 fn a_helper_leaves_the_task_of_an_earlier_group_alone() {
     let mut model = loom::model::Builder::new();

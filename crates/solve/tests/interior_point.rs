@@ -5,11 +5,15 @@ use signorini_solve::problem::{Law, Problem, Reduced, Rows, Solution, Tolerance,
 use signorini_solve::solve::interior_point::{InteriorPoint, Settings, Warm};
 use signorini_solve::solve::{ReducedSolver, Report, Solver, Status, StoppingCriteria};
 
-/// Tight enough that velocities of order 1 agree to nine digits; the method reaches 1e-12 and below.
+/// Tight enough that velocities of order 1 agree to nine digits; the method reaches 1e-12 and
+/// below.
 const TIGHT: Tolerance = Tolerance { relative: 1e-14, velocity: 1e-10, bound: None };
 
 fn method(warm: Warm) -> InteriorPoint {
-    InteriorPoint::new(Settings { stop: StoppingCriteria { tolerance: TIGHT, ..StoppingCriteria::default() }, warm })
+    InteriorPoint::new(Settings {
+        stop: StoppingCriteria { tolerance: TIGHT, ..StoppingCriteria::default() },
+        warm,
+    })
 }
 
 fn solve(problem: &Problem) -> (Solution, Report) {
@@ -27,7 +31,8 @@ fn every_known_problem_is_solved_to_its_known_velocities() {
     for known in test_problems::all() {
         let (solution, report) = solve(&known.problem);
         assert_eq!(report.status, Status::Converged, "{}: {:?}", known.problem.name, report);
-        // Velocities of order 1, the error in v may exceed the tolerated δu by the conditioning of W.
+        // Velocities of order 1, the error in v may exceed the tolerated δu by the conditioning of
+        // W.
         let off = difference(&solution.v, &known.solution.v);
         assert!(off < 1e-8, "{}: v off by {off:e}", known.problem.name);
     }
@@ -41,14 +46,19 @@ fn the_reduced_view_has_the_same_velocities() {
         }
         let reduced = Reduced::of(&known.problem).expect("H is definite");
         let mut solution = Solution::zero(0, reduced.rows());
-        let stop =
-            StoppingCriteria { tolerance: Tolerance { relative: 1e-12, velocity: 1e-8, bound: None }, ..StoppingCriteria::default() };
-        let report = InteriorPoint::new(Settings { stop, warm: Warm::Cold }).solve_reduced(&reduced, &mut solution).expect("treated");
+        let stop = StoppingCriteria {
+            tolerance: Tolerance { relative: 1e-12, velocity: 1e-8, bound: None },
+            ..StoppingCriteria::default()
+        };
+        let report = InteriorPoint::new(Settings { stop, warm: Warm::Cold })
+            .solve_reduced(&reduced, &mut solution)
+            .expect("treated");
         assert_eq!(report.status, Status::Converged, "{}: {:?}", reduced.name, report);
     }
 }
 
-/// n spheres on vertical guides, the j-th of `ratio`^j kg, at rest on each other under gravity: v = 0.
+/// n spheres on vertical guides, the j-th of `ratio`^j kg, at rest on each other under gravity: v
+/// = 0.
 fn stack(n: usize, ratio: f64) -> Problem {
     let masses: Vec<f64> = (0..n).map(|j| ratio.powi(j as i32)).collect();
     let mut rows = Rows::new(n);
@@ -127,7 +137,8 @@ fn a_body_wedged_between_fixed_walls_is_named() {
     assert!(solution.v.iter().chain(&solution.r).all(|x| x.is_finite()));
 }
 
-/// A bar of `n` masses joined by springs (one clique, sparse H) that falls on `contacts` points with friction.
+/// A bar of `n` masses joined by springs (one clique, sparse H) that falls on `contacts` points
+/// with friction.
 fn bar(n: usize, law: Law) -> Problem {
     let mut t = Vec::new();
     for i in 0..2 * n as u32 {
@@ -144,7 +155,11 @@ fn bar(n: usize, law: Law) -> Problem {
     Problem {
         name: "bar".into(),
         H: Csr::from_triplets(2 * n, 2 * n, &t),
-        k: (0..2 * n).map(|i| if i % 2 == 0 { -1.0 + 0.9 * (i as f64 * 0.1).sin() } else { (i as f64).cos() }).collect(),
+        k: (0..2 * n)
+            .map(
+                |i| if i % 2 == 0 { -1.0 + 0.9 * (i as f64 * 0.1).sin() } else { (i as f64).cos() },
+            )
+            .collect(),
         J: rows,
         E: vec![0.0; 2 * n],
         w: vec![0.05; 2 * n],
@@ -187,7 +202,13 @@ fn a_warm_start_is_never_slower_than_a_cold_one_beyond_one_iteration() {
             let warm = method(Warm::Best).solve(&moved, &mut guess).expect("treated");
             if cold.status == Status::Converged && cold.counts.outer == 0 {
                 assert_eq!(warm.status, Status::Converged, "{}", problem.name);
-                assert!(warm.work <= cold.work + 1, "{} moved by {size}: {} against {}", problem.name, warm.work, cold.work);
+                assert!(
+                    warm.work <= cold.work + 1,
+                    "{} moved by {size}: {} against {}",
+                    problem.name,
+                    warm.work,
+                    cold.work
+                );
             }
         }
     }
@@ -224,7 +245,9 @@ fn budgets_and_bits() {
     let problem = bar(60, Law::Cone { mu: 0.4, rows: 2 });
     let stop = StoppingCriteria { tolerance: TIGHT, work: Some(3), ..StoppingCriteria::default() };
     let mut solution = Solution::zero(problem.n(), problem.rows());
-    let report = InteriorPoint::new(Settings { stop, warm: Warm::Cold }).solve(&problem, &mut solution).expect("treated");
+    let report = InteriorPoint::new(Settings { stop, warm: Warm::Cold })
+        .solve(&problem, &mut solution)
+        .expect("treated");
     assert_eq!((report.status, report.work), (Status::Budget, 3));
     // The same call twice, with a fresh and with a used work space, gives the same bits.
     let mut used = method(Warm::Cold);

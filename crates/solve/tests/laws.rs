@@ -1,7 +1,7 @@
 //! The laws at their corners, against definitions that share no code with the library.
 //!
-//! A projection is tested as what it is, the nearest point, by a search for a nearer one. An accepted solution is tested
-//! against the conditions of its law, written out row by row.
+//! A projection is tested as what it is, the nearest point, by a search for a nearer one. An
+//! accepted solution is tested against the conditions of its law, written out row by row.
 
 use proptest::prelude::*;
 use signorini_solve::math::sparse::Csr;
@@ -27,11 +27,19 @@ fn corner() -> impl Strategy<Value = f64> {
 }
 
 fn friction() -> impl Strategy<Value = f64> {
-    prop_oneof![Just(0.0), Just(1e-300), Just(1e20), Just(1e200), 0.0..3.0f64, (-12.0..12.0f64).prop_map(|e| 10f64.powf(e))]
+    prop_oneof![
+        Just(0.0),
+        Just(1e-300),
+        Just(1e20),
+        Just(1e200),
+        0.0..3.0f64,
+        (-12.0..12.0f64).prop_map(|e| 10f64.powf(e))
+    ]
 }
 
-/// The nearest point of the cone by its definition: of the point itself (if it is in the cone), the tip, and the point of
-/// the ray `(c, s)` next to `(n, t)`, found by halving an interval. Numbers are first scaled to 1.
+/// The nearest point of the cone by its definition: of the point itself (if it is in the cone), the
+/// tip, and the point of the ray `(c, s)` next to `(n, t)`, found by halving an interval. Numbers
+/// are first scaled to 1.
 fn nearest(mu: f64, n: f64, t: f64) -> (f64, f64) {
     let size = n.abs().max(t);
     if size == 0.0 {
@@ -41,7 +49,10 @@ fn nearest(mu: f64, n: f64, t: f64) -> (f64, f64) {
     if n >= 0.0 && t <= mu * n {
         return (n * size, t * size);
     }
-    let (c, s) = (1.0 / 1f64.hypot(mu), if mu > 1.0 { 1.0 / (1.0 / mu).hypot(1.0) } else { mu / 1f64.hypot(mu) });
+    let (c, s) = (
+        1.0 / 1f64.hypot(mu),
+        if mu > 1.0 { 1.0 / (1.0 / mu).hypot(1.0) } else { mu / 1f64.hypot(mu) },
+    );
     // The slope of the distance along the ray, at x.
     let slope = |x: f64| (x * c - n) * c + (x * s - t) * s;
     if slope(0.0) >= 0.0 {
@@ -60,9 +71,11 @@ proptest! {
 
     /// Cones and discs of any opening, at any corner.
     #[test]
-    fn the_projection_on_a_cone_is_the_nearest_point(mu in friction(), n in corner(), t in corner(), angle in 0.0..6.3f64, rows in 2..4u8) {
+    fn the_projection_on_a_cone_is_the_nearest_point(mu in friction(), n in corner(),
+    t in corner(), angle in 0.0..6.3f64, rows in 2..4u8) {
         for law in [Law::Cone { mu, rows }, Law::Coulomb { mu, rows }] {
-            let mut x = if rows == 2 { vec![n, t] } else { vec![n, t * angle.cos(), t * angle.sin()] };
+            let mut x = if rows == 2 { vec![n, t] } else { vec![n, t * angle.cos(),
+            t * angle.sin()] };
             let tangent = if rows == 2 { t.abs() } else { x[1].hypot(x[2]) };
             let (wanted_n, wanted_t) = nearest(mu, n, tangent);
             law.project(&mut x);
@@ -70,14 +83,16 @@ proptest! {
             // The same formula in another order: a few roundings of the larger of the two numbers.
             let tolerance = 1e-14 * n.abs().max(tangent);
             prop_assert!((x[0] - wanted_n).abs() <= tolerance, "n: {} instead of {wanted_n}", x[0]);
-            prop_assert!((found_t - wanted_t).abs() <= tolerance, "t: {found_t} instead of {wanted_t}");
+            prop_assert!((found_t - wanted_t).abs() <= tolerance, "t: {found_t} instead of \
+                {wanted_t}");
             prop_assert!(x[0] >= 0.0, "a reaction that pulls: {}", x[0]);
         }
     }
 
     /// One row: unilateral and interval.
     #[test]
-    fn the_projection_on_bounds_is_the_nearest_point(x in corner(), lo in corner(), width in 0.0..4.0f64) {
+    fn the_projection_on_bounds_is_the_nearest_point(x in corner(), lo in corner(),
+    width in 0.0..4.0f64) {
         let mut r = [x];
         Law::Unilateral.project(&mut r);
         prop_assert_eq!(r[0], if x > 0.0 { x } else { 0.0 });
@@ -88,11 +103,13 @@ proptest! {
         prop_assert!((r[0] - x).abs() <= (lo - x).abs().min((hi - x).abs()) || (x >= lo && x <= hi && r[0] == x));
     }
 
-    /// The residual map vanishes only where the law holds, and is at least a tenth of how far it is violated: normal
-    /// velocity and reaction, friction beyond its limit, sliding without the full friction, friction along the sliding.
+    /// The residual map vanishes only where the law holds, and is at least a tenth of how far it is
+    /// violated: normal velocity and reaction, friction beyond its limit, sliding without the full
+    /// friction, friction along the sliding.
     #[test]
     fn a_small_residual_means_that_the_law_holds(
-        mu in friction(), rows in 2..4u8, u in prop::array::uniform3(corner()), r in prop::array::uniform3(corner()), coulomb in any::<bool>(),
+        mu in friction(), rows in 2..4u8, u in prop::array::uniform3(corner()),
+        r in prop::array::uniform3(corner()), coulomb in any::<bool>(),
     ) {
         let d = usize::from(rows);
         let (u, r) = (&u[..d], &r[..d]);
@@ -106,7 +123,8 @@ proptest! {
             // Bodies that pass through each other.
             prop_assert!(residual >= 0.1 * (-u[0]), "closes at {}, residual {residual}", -u[0]);
             // A contact that opens and presses.
-            prop_assert!(residual >= 0.1 * u[0].min(r[0]), "u {} r {}, residual {residual}", u[0], r[0]);
+            prop_assert!(residual >= 0.1 * u[0].min(r[0]), "u {} r {}, residual {residual}", u[0],
+            r[0]);
         }
         // What is not a number is not small.
         let mut broken = r.to_vec();
@@ -116,7 +134,8 @@ proptest! {
     }
 }
 
-/// A contact without friction cannot pull: `H v = k + r`, `u = v`, v = 1 and r = 0, not v = 0 and r = −1.
+/// A contact without friction cannot pull: `H v = k + r`, `u = v`, v = 1 and r = 0, not v = 0 and r
+/// = −1.
 #[test]
 fn no_contact_pulls_whatever_its_law_and_method() {
     for law in [
@@ -138,12 +157,23 @@ fn no_contact_pulls_whatever_its_law_and_method() {
             },
         };
         let error = prepared.error(&problem, &pulling);
-        assert!(!error.accepted(&Tolerance::default()), "{law:?}: a contact that pulls is accepted: {error:?}");
+        assert!(
+            !error.accepted(&Tolerance::default()),
+            "{law:?}: a contact that pulls is accepted: {error:?}"
+        );
         for method in Method::ALL {
             let mut solution = pulling.clone();
-            let Ok(report) = method.build(StoppingCriteria::default()).solve(&problem, &mut solution) else { continue };
+            let Ok(report) =
+                method.build(StoppingCriteria::default()).solve(&problem, &mut solution)
+            else {
+                continue;
+            };
             if report.status == Status::Converged {
-                assert!((solution.v[0] - 1.0).abs() < 1e-9 && solution.r[0].abs() < 1e-9, "{law:?} by {}: {solution:?}", method.name());
+                assert!(
+                    (solution.v[0] - 1.0).abs() < 1e-9 && solution.r[0].abs() < 1e-9,
+                    "{law:?} by {}: {solution:?}",
+                    method.name()
+                );
             }
         }
     }
@@ -168,23 +198,38 @@ fn contact(law: Law, k: &[f64]) -> Problem {
     }
 }
 
-/// A ball pressed on the ground with more and more friction: it rests, by every method that says so.
+/// A ball pressed on the ground with more and more friction: it rests, by every method that says
+/// so.
 #[test]
 fn friction_without_limit_holds() {
     for mu in [1.0, 10.0, 1e3, 1e6, 1e10, 1e20, 1e100] {
-        for law in [Law::Coulomb { mu, rows: 3 }, Law::Coulomb { mu, rows: 2 }, Law::Cone { mu, rows: 3 }] {
+        for law in
+            [Law::Coulomb { mu, rows: 3 }, Law::Coulomb { mu, rows: 2 }, Law::Cone { mu, rows: 3 }]
+        {
             let d = law.rows();
             let problem = contact(law, &[-0.05, 0.01, 0.002][..d]);
             let mut solved = 0;
             for method in Method::ALL {
                 let mut solution = Solution::zero(d, d);
-                let Ok(report) = method.build(StoppingCriteria::default()).solve(&problem, &mut solution) else { continue };
+                let Ok(report) =
+                    method.build(StoppingCriteria::default()).solve(&problem, &mut solution)
+                else {
+                    continue;
+                };
                 if report.status == Status::Converged {
                     solved += 1;
                     // The velocity tolerance is 1e-6 m/s.
-                    assert!(solution.v.iter().all(|v| v.abs() <= 2e-6), "{law:?} by {}: {solution:?}", method.name());
+                    assert!(
+                        solution.v.iter().all(|v| v.abs() <= 2e-6),
+                        "{law:?} by {}: {solution:?}",
+                        method.name()
+                    );
                 } else {
-                    assert!(*method != Method::Auto && *method != Method::Newton, "{law:?} by {}: {report:?}", method.name());
+                    assert!(
+                        *method != Method::Auto && *method != Method::Newton,
+                        "{law:?} by {}: {report:?}",
+                        method.name()
+                    );
                 }
             }
             assert!(solved >= 3, "{law:?}: {solved} methods");
@@ -192,8 +237,8 @@ fn friction_without_limit_holds() {
     }
 }
 
-/// A solution that any method calls converged satisfies its laws row by row, over all laws, scales from 1e-9 to 1e9,
-/// dependent rows, rows that contradict each other, no friction and much of it.
+/// A solution that any method calls converged satisfies its laws row by row, over all laws, scales
+/// from 1e-9 to 1e9, dependent rows, rows that contradict each other, no friction and much of it.
 #[test]
 fn converged_means_that_the_conditions_hold() {
     let problems = std::env::var("SIGNORINI_FUZZ").ok().and_then(|n| n.parse().ok()).unwrap_or(400);
@@ -203,9 +248,17 @@ fn converged_means_that_the_conditions_hold() {
         let tolerance = Tolerance { velocity: 1e-6 * speed, ..Tolerance::default() };
         for method in Method::ALL {
             let mut solution = Solution::zero(problem.n(), problem.rows());
-            let stop = StoppingCriteria { tolerance, work: (*method == Method::Psor).then_some(2000), ..StoppingCriteria::default() };
+            let stop = StoppingCriteria {
+                tolerance,
+                work: (*method == Method::Psor).then_some(2000),
+                ..StoppingCriteria::default()
+            };
             let Ok(report) = method.build(stop).solve(&problem, &mut solution) else { continue };
-            assert!(solution.v.iter().chain(&solution.r).all(|x| x.is_finite()), "seed {seed} by {}", method.name());
+            assert!(
+                solution.v.iter().chain(&solution.r).all(|x| x.is_finite()),
+                "seed {seed} by {}",
+                method.name()
+            );
             if report.status == Status::Converged {
                 converged += 1;
                 if let Err(why) = conditions(&problem, &solution, tolerance.velocity) {
@@ -232,7 +285,9 @@ fn random(seed: u64) -> (Problem, f64) {
     let soft: Vec<bool> = (0..blocks).map(|_| pick(5) == 0).collect();
     let owners: Vec<[usize; 2]> = (0..blocks).map(|_| [pick(bodies), pick(bodies)]).collect();
     let n = 3 * bodies;
-    let h = Csr::diagonal(&(0..n).map(|_| mass * 10f64.powf(mass_decades * x.draw())).collect::<Vec<_>>());
+    let h = Csr::diagonal(
+        &(0..n).map(|_| mass * 10f64.powf(mass_decades * x.draw())).collect::<Vec<_>>(),
+    );
     let (mut j, mut laws, mut e, mut w) = (Rows::new(n), Vec::new(), Vec::new(), Vec::new());
     let mut last: Option<(Vec<u32>, Vec<f64>)> = None;
     for k in 0..blocks {
@@ -248,7 +303,8 @@ fn random(seed: u64) -> (Problem, f64) {
             _ => Law::Coulomb { mu, rows: 3 },
         };
         let d = law.rows();
-        let mut columns: Vec<u32> = owners[k].iter().flat_map(|b| 3 * *b as u32..3 * *b as u32 + 3).collect();
+        let mut columns: Vec<u32> =
+            owners[k].iter().flat_map(|b| 3 * *b as u32..3 * *b as u32 + 3).collect();
         columns.sort_unstable();
         columns.dedup();
         let mut values: Vec<f64> = (0..d * columns.len()).map(|_| x.draw()).collect();
@@ -268,18 +324,25 @@ fn random(seed: u64) -> (Problem, f64) {
         laws.push(law);
     }
     let k = (0..n).map(|i| h.get(i, i) * speed * x.draw()).collect();
-    (Problem { name: format!("random_{seed}"), H: h, k, J: j, E: e, w, laws, names: Vec::new() }, speed)
+    (
+        Problem { name: format!("random_{seed}"), H: h, k, J: j, E: e, w, laws, names: Vec::new() },
+        speed,
+    )
 }
 
-/// The conditions of every law, from the definition, in velocities: a residual map of at most `tol` (m/s) allows these
-/// and no more (the map is written out for each law in `problem::law`; the inequalities follow from it by hand).
+/// The conditions of every law, from the definition, in velocities: a residual map of at most `tol`
+/// (m/s) allows these and no more (the map is written out for each law in `problem::law`; the
+/// inequalities follow from it by hand).
 fn conditions(problem: &Problem, Solution { v, r }: &Solution, tol: f64) -> Result<(), String> {
     let (n, m) = (problem.n(), problem.rows());
     let j = problem.J.to_csr().to_dense();
     let mass: Vec<f64> = (0..n).map(|i| problem.H.get(i, i)).collect();
     // Momentum, as a velocity: what exceeds the rounding of its terms.
     for i in 0..n {
-        let terms: Vec<f64> = (0..m).map(|row| j[row * n + i] * r[row]).chain([problem.k[i], -mass[i] * v[i]]).collect();
+        let terms: Vec<f64> = (0..m)
+            .map(|row| j[row * n + i] * r[row])
+            .chain([problem.k[i], -mass[i] * v[i]])
+            .collect();
         let (sum, size) = (terms.iter().sum::<f64>(), terms.iter().map(|x| x.abs()).sum::<f64>());
         if sum.abs() > 32.0 * f64::EPSILON * size + 2.0 * tol * mass[i] {
             return Err(format!("momentum of unknown {i}: {sum:e} of {size:e}"));
@@ -294,18 +357,27 @@ fn conditions(problem: &Problem, Solution { v, r }: &Solution, tol: f64) -> Resu
         let u: Vec<f64> = rows
             .clone()
             .map(|row| {
-                let terms: Vec<f64> = (0..n).map(|i| j[row * n + i] * v[i]).chain([problem.E[row] * r[row], problem.w[row]]).collect();
+                let terms: Vec<f64> = (0..n)
+                    .map(|i| j[row * n + i] * v[i])
+                    .chain([problem.E[row] * r[row], problem.w[row]])
+                    .collect();
                 noise = noise.max(32.0 * f64::EPSILON * terms.iter().map(|x| x.abs()).sum::<f64>());
                 terms.iter().sum()
             })
             .collect();
         let r = &r[rows.clone()];
-        let diagonal = rows.map(|row| problem.E[row] + (0..n).map(|i| j[row * n + i] * j[row * n + i] / mass[i]).sum::<f64>());
+        let diagonal = rows.map(|row| {
+            problem.E[row] + (0..n).map(|i| j[row * n + i] * j[row * n + i] / mass[i]).sum::<f64>()
+        });
         let a = diagonal.sum::<f64>() / d as f64;
         // A factor of two over the inequality, for the rounding of u and of the map.
         let tol = 2.0 * tol + noise;
         let length = |x: &[f64]| x[1..].iter().map(|x| x * x).sum::<f64>().sqrt();
-        let wrong = |what: &str, by: f64| Err(format!("block {k} {law:?}: {what} by {by:e} (allowed {tol:e}), u {u:?}, r {r:?}, a {a:e}"));
+        let wrong = |what: &str, by: f64| {
+            Err(format!(
+                "block {k} {law:?}: {what} by {by:e} (allowed {tol:e}), u {u:?}, r {r:?}, a {a:e}"
+            ))
+        };
         if !(a > 0.0) {
             continue;
         }
@@ -316,7 +388,11 @@ fn conditions(problem: &Problem, Solution { v, r }: &Solution, tol: f64) -> Resu
                 }
             }
             Law::Unilateral | Law::Interval { .. } => {
-                let (lo, hi) = if let Law::Interval { lo, hi } = *law { (lo, hi) } else { (0.0, f64::INFINITY) };
+                let (lo, hi) = if let Law::Interval { lo, hi } = *law {
+                    (lo, hi)
+                } else {
+                    (0.0, f64::INFINITY)
+                };
                 let outside = (lo - r[0]).max(r[0] - hi);
                 if outside * a > tol {
                     return wrong("reaction outside its bounds", outside);
@@ -354,7 +430,8 @@ fn conditions(problem: &Problem, Solution { v, r }: &Solution, tol: f64) -> Resu
                     return wrong("friction beyond its limit", rt - mu * r[0]);
                 }
                 if ut > 4.0 * tol {
-                    let miss = (1..d).map(|i| (r[i] + mu * r[0] * u[i] / ut).powi(2)).sum::<f64>().sqrt();
+                    let miss =
+                        (1..d).map(|i| (r[i] + mu * r[0] * u[i] / ut).powi(2)).sum::<f64>().sqrt();
                     if miss * a > tol * (1.0 + mu + 2.0 * mu * r[0].abs() * a / ut) {
                         return wrong("slides without its friction", miss);
                     }

@@ -23,7 +23,8 @@ fn heap(bodies: usize, mu: f64, seed: u64, law: fn(f64) -> Law) -> Problem {
     let mut draw = Lcg::new(seed);
     let n = 6 * bodies;
     let mass: Vec<f64> = (0..n).map(|i| if i % 6 < 3 { 1.0 } else { 0.1 }).collect();
-    let k: Vec<f64> = (0..n).map(|i| mass[i] * (if i % 6 == 2 { -2.0 } else { 0.5 * draw.draw() })).collect();
+    let k: Vec<f64> =
+        (0..n).map(|i| mass[i] * (if i % 6 == 2 { -2.0 } else { 0.5 * draw.draw() })).collect();
     let (mut rows, mut laws, mut w) = (Rows::new(n), Vec::new(), Vec::new());
     for body in 0..bodies {
         for _ in 0..3 {
@@ -35,7 +36,16 @@ fn heap(bodies: usize, mu: f64, seed: u64, law: fn(f64) -> Law) -> Problem {
         }
     }
     let m = rows.len();
-    Problem { name: "heap".into(), H: Csr::diagonal(&mass), k, J: rows, E: vec![0.0; m], w, laws, names: Vec::new() }
+    Problem {
+        name: "heap".into(),
+        H: Csr::diagonal(&mass),
+        k,
+        J: rows,
+        E: vec![0.0; m],
+        w,
+        laws,
+        names: Vec::new(),
+    }
 }
 
 /// Three rows in a random upright frame at a random point of both bodies.
@@ -80,7 +90,8 @@ fn known_problems_are_solved() {
     for known in test_problems::all() {
         let (solution, report) = solve(&known.problem);
         let error = PreparedProblem::of(&known.problem).unwrap().error(&known.problem, &solution);
-        // Not `accepted`: at impulses of 1e9 times the smallest the bound is rounding times impulse.
+        // Not `accepted`: at impulses of 1e9 times the smallest the bound is rounding times
+        // impulse.
         let tolerance = Tolerance::default();
         assert!(
             error.relative() <= tolerance.relative && error.velocity <= tolerance.velocity,
@@ -90,7 +101,8 @@ fn known_problems_are_solved() {
         );
         let scale = known.solution.v.iter().fold(1.0f64, |m, x| m.max(x.abs()));
         for (got, want) in solution.v.iter().zip(&known.solution.v) {
-            // δu ≤ 1e-9 m/s per row; what a row leaves to v grows with the condition of a few hundred at most.
+            // δu ≤ 1e-9 m/s per row; what a row leaves to v grows with the condition of a few
+            // hundred at most.
             assert!((got - want).abs() < 1e-6 * scale, "{}: {got} {want}", known.problem.name);
         }
     }
@@ -103,11 +115,18 @@ fn heaps_are_solved_under_both_laws() {
             for mu in [0.0, 0.3, 10.0] {
                 let mut problem = heap(12, mu, seed, law);
                 if mu > 1.0 {
-                    // Without gaps v = 0 is admissible, which is what makes a solution exist at any friction.
+                    // Without gaps v = 0 is admissible, which is what makes a solution exist at any
+                    // friction.
                     problem.w.fill(0.0);
                 }
                 let (_, report) = solve(&problem);
-                assert_eq!(report.status, Status::Converged, "seed {seed} mu {mu} {:?}: {:?}", problem.laws[0], report.error);
+                assert_eq!(
+                    report.status,
+                    Status::Converged,
+                    "seed {seed} mu {mu} {:?}: {:?}",
+                    problem.laws[0],
+                    report.error
+                );
             }
         }
     }
@@ -126,15 +145,31 @@ fn order_frames_and_units_do_not_matter() {
             ("scattered".to_string(), reordered(&problem, |k, n| 7 * k % n), 1.0),
             ("turned".to_string(), turned(&problem), 1.0),
         ];
-        for (mass, length) in [(1e3, 1e3), (1e9, 1.0), (1e-9, 1.0), (1.0, 1e9), (1.0, 1e-9), (1e9, 1e-9)] {
-            changed.push((format!("mass × {mass:e}, length × {length:e}"), in_units(&problem, mass, length), length));
+        for (mass, length) in
+            [(1e3, 1e3), (1e9, 1.0), (1e-9, 1.0), (1.0, 1e9), (1.0, 1e-9), (1e9, 1e-9)]
+        {
+            changed.push((
+                format!("mass × {mass:e}, length × {length:e}"),
+                in_units(&problem, mass, length),
+                length,
+            ));
         }
         for (what, other, length) in changed {
             for ((v, report), (moved, again)) in given.iter().zip(both_forms(&other, length)) {
                 let statuses = (report.status, again.status);
-                assert_eq!(statuses, (Status::Converged, Status::Converged), "{what} seed {seed}: {:?}", again.error);
+                assert_eq!(
+                    statuses,
+                    (Status::Converged, Status::Converged),
+                    "{what} seed {seed}: {:?}",
+                    again.error
+                );
                 let ratio = work(&again) / work(report);
-                assert!((0.5..=2.0).contains(&ratio), "{what} seed {seed}: {:?} {:?}", again.counts, report.counts);
+                assert!(
+                    (0.5..=2.0).contains(&ratio),
+                    "{what} seed {seed}: {:?} {:?}",
+                    again.counts,
+                    report.counts
+                );
                 factorizations += again.counts.factorizations;
                 for (i, (a, b)) in v.iter().zip(&moved).enumerate() {
                     let b = if i % 6 < 3 { b / length } else { *b };
@@ -147,14 +182,16 @@ fn order_frames_and_units_do_not_matter() {
     assert!(factorizations > 0, "sweeps alone say nothing of Newton's steps");
 }
 
-/// v and the report, by the problem as it is and by its reduced form; `length`: the unit in which velocities are given.
+/// v and the report, by the problem as it is and by its reduced form; `length`: the unit in which
+/// velocities are given.
 fn both_forms(problem: &Problem, length: f64) -> [(Vec<f64>, Report); 2] {
     let mut settings = tight();
     settings.stop.tolerance.velocity *= length;
     let mut whole = Solution::zero(problem.n(), problem.rows());
     let report = Newton::new(settings).solve(problem, &mut whole).unwrap();
     let mut short = Solution::zero(0, problem.rows());
-    let of_reduced = Newton::new(settings).solve_reduced(&Reduced::of(problem).unwrap(), &mut short).unwrap();
+    let of_reduced =
+        Newton::new(settings).solve_reduced(&Reduced::of(problem).unwrap(), &mut short).unwrap();
     // H is diagonal.
     let mut v = problem.k.clone();
     problem.J.add_transposed(&short.r, &mut v);
@@ -220,7 +257,8 @@ fn in_units(problem: &Problem, mass: f64, length: f64) -> Problem {
 
 #[test]
 fn its_own_answer_comes_back_untouched() {
-    let mut problems: Vec<Problem> = test_problems::all().into_iter().map(|known| known.problem).collect();
+    let mut problems: Vec<Problem> =
+        test_problems::all().into_iter().map(|known| known.problem).collect();
     problems.push(heap(12, 0.4, 3, coulomb));
     for problem in problems {
         let mut newton = Newton::new(Settings::default());
@@ -229,10 +267,23 @@ fn its_own_answer_comes_back_untouched() {
         let contacts = newton.contacts().to_vec();
         let mut again = solution.clone();
         let report = newton.solve(&problem, &mut again).unwrap();
-        assert_eq!((first.status, report.status), (Status::Converged, Status::Converged), "{}: {:?}", problem.name, first.error);
-        assert_eq!((report.counts.sweeps, report.counts.factorizations), (0, 0), "{}", problem.name);
+        assert_eq!(
+            (first.status, report.status),
+            (Status::Converged, Status::Converged),
+            "{}: {:?}",
+            problem.name,
+            first.error
+        );
+        assert_eq!(
+            (report.counts.sweeps, report.counts.factorizations),
+            (0, 0),
+            "{}",
+            problem.name
+        );
         assert_eq!(again, solution, "{}", problem.name);
-        let branches = |list: &[signorini_solve::solve::newton::ContactStatus]| list.iter().map(|c| c.branch).collect::<Vec<_>>();
+        let branches = |list: &[signorini_solve::solve::newton::ContactStatus]| {
+            list.iter().map(|c| c.branch).collect::<Vec<_>>()
+        };
         assert_eq!(branches(&contacts), branches(newton.contacts()), "{}", problem.name);
         // Without velocities, and without reactions.
         if let Ok(reduced) = Reduced::of(&problem) {
@@ -241,7 +292,12 @@ fn its_own_answer_comes_back_untouched() {
             let mut again = first.clone();
             let second = newton.solve_reduced(&reduced, &mut again).unwrap();
             if report.status == Status::Converged && first.r.iter().any(|r| *r != 0.0) {
-                assert_eq!((second.counts.sweeps, second.counts.factorizations, &again), (0, 0, &first), "{}", problem.name);
+                assert_eq!(
+                    (second.counts.sweeps, second.counts.factorizations, &again),
+                    (0, 0, &first),
+                    "{}",
+                    problem.name
+                );
             }
         }
     }
@@ -249,7 +305,8 @@ fn its_own_answer_comes_back_untouched() {
 
 #[test]
 fn velocities_kept_or_eliminated_agree() {
-    // One heavy plate under all bodies makes W dense: the form with velocities is chosen; its reduced view has none.
+    // One heavy plate under all bodies makes W dense: the form with velocities is chosen; its
+    // reduced view has none.
     let mut draw = Lcg::new(5);
     let bodies = 60;
     let n = 6 * (bodies + 1);
@@ -264,7 +321,9 @@ fn velocities_kept_or_eliminated_agree() {
             }
         })
         .collect();
-    let k: Vec<f64> = (0..n).map(|i| mass[i] * (if i % 6 == 2 && i > 6 { -2.0 } else { 0.3 * draw.draw() })).collect();
+    let k: Vec<f64> = (0..n)
+        .map(|i| mass[i] * (if i % 6 == 2 && i > 6 { -2.0 } else { 0.3 * draw.draw() }))
+        .collect();
     let mut rows = Rows::new(n);
     for body in 1..=bodies {
         for _ in 0..2 {
@@ -273,8 +332,16 @@ fn velocities_kept_or_eliminated_agree() {
     }
     let m = rows.len();
     let laws = vec![coulomb(0.5); m / 3];
-    let problem =
-        Problem { name: "plate".into(), H: Csr::diagonal(&mass), k, J: rows, E: vec![1e-3; m], w: vec![0.0; m], laws, names: Vec::new() };
+    let problem = Problem {
+        name: "plate".into(),
+        H: Csr::diagonal(&mass),
+        k,
+        J: rows,
+        E: vec![1e-3; m],
+        w: vec![0.0; m],
+        laws,
+        names: Vec::new(),
+    };
     let (solution, report) = solve(&problem);
     assert_eq!(report.status, Status::Converged, "{:?}", report.error);
     let reduced = Reduced::of(&problem).unwrap();
@@ -308,7 +375,8 @@ fn a_mesh_keeps_its_velocities() {
         rows.push(2, &[i, i + 1], &[1.0, 0.0, 0.0, 1.0]);
     }
     let m = rows.len();
-    let k: Vec<f64> = (0..n).map(|i| if i % 2 == 0 { -1.0 } else { (0.1 * i as f64).sin() }).collect();
+    let k: Vec<f64> =
+        (0..n).map(|i| if i % 2 == 0 { -1.0 } else { (0.1 * i as f64).sin() }).collect();
     let laws = vec![Law::Coulomb { mu: 0.3, rows: 2 }; m / 2];
     let problem = Problem {
         name: "beam".into(),
@@ -325,7 +393,8 @@ fn a_mesh_keeps_its_velocities() {
     let mut other = Solution::zero(0, m);
     Newton::new(tight()).solve_reduced(&Reduced::of(&problem).unwrap(), &mut other).unwrap();
     for (a, b) in solution.r.iter().zip(&other.r) {
-        // W is well conditioned (each roller has a mass of its own): 1e-9 m/s over 0.01 (m/s)/(N s).
+        // W is well conditioned (each roller has a mass of its own): 1e-9 m/s over 0.01 (m/s)/(N
+        // s).
         assert!((a - b).abs() < 1e-6, "{a} {b}");
     }
 }
@@ -335,7 +404,12 @@ fn all_laws_in_one_problem() {
     let mut problem = heap(10, 0.5, 21, coulomb);
     let n = problem.n();
     let mut draw = Lcg::new(9);
-    let extra = [Law::Equality, Law::Unilateral, Law::Interval { lo: -0.1, hi: 0.2 }, Law::Interval { lo: 0.0, hi: f64::INFINITY }];
+    let extra = [
+        Law::Equality,
+        Law::Unilateral,
+        Law::Interval { lo: -0.1, hi: 0.2 },
+        Law::Interval { lo: 0.0, hi: f64::INFINITY },
+    ];
     for (i, law) in extra.into_iter().enumerate() {
         let columns = [(6 * i) as u32, (6 * i + 7) as u32, (n - 1) as u32];
         problem.J.push(1, &columns, &[1.0, draw.draw(), draw.draw()]);
@@ -354,7 +428,8 @@ fn all_laws_in_one_problem() {
 
 #[test]
 fn the_brick_slides_and_does_not_take_off() {
-    // A brick of 1 kg that slides at 3 m/s: under Coulomb's law its normal velocity stays zero, v_t falls by mu g h.
+    // A brick of 1 kg that slides at 3 m/s: under Coulomb's law its normal velocity stays zero, v_t
+    // falls by mu g h.
     let (mu, g, h) = (0.3, 9.81, 0.01);
     let mut rows = Rows::new(3);
     rows.push(3, &[0, 1, 2], &[0.0, 0.0, 1.0, 1.0, 0.0, 0.0, 0.0, 1.0, 0.0]);
@@ -401,19 +476,26 @@ fn redundant_contacts_leave_v_unique_and_a_jammed_rod_does_not() {
         names: Vec::new(),
     };
     let mut newton = Newton::new(tight());
-    // One of its solutions, with all corners loaded: where one is at rest without load, nothing is said.
+    // One of its solutions, with all corners loaded: where one is at rest without load, nothing is
+    // said.
     let r = [0.03, 0.02, 0.04, 0.01].iter().flat_map(|n| [*n, -0.3 * n]).collect();
     let report = newton.solve(&problem, &mut Solution { v: vec![2.97, 0.0, 0.0, 0.0], r }).unwrap();
     assert_eq!((report.status, report.counts.sweeps), (Status::Converged, 0), "{:?}", report.error);
     assert!(newton.contacts().iter().all(|c| c.branch == Branch::Slip && c.margin > 1e-3));
     assert_eq!(newton.unique(), Unique::Locally);
-    // A jammed rod (Painleve1895): W_nn = mu W_tn, so that along the slipping edge r = r_n (1, −mu) the normal velocity stays
-    // zero whatever r_n is, while u_t = 1 − r_n/2 does not: every 0 ≤ r_n < 2 is a solution.
+    // A jammed rod (Painleve1895): W_nn = mu W_tn, so that along the slipping edge r = r_n (1, −mu)
+    // the normal velocity stays zero whatever r_n is, while u_t = 1 − r_n/2 does not: every 0 ≤ r_n
+    // < 2 is a solution.
     let w = Csr::from_dense(2, 2, &[1.0, 2.0, 2.0, 5.0]);
-    let jammed = Reduced::new("rod".into(), w, vec![0.0, 1.0], vec![Law::Coulomb { mu: 0.5, rows: 2 }]).unwrap();
+    let jammed =
+        Reduced::new("rod".into(), w, vec![0.0, 1.0], vec![Law::Coulomb { mu: 0.5, rows: 2 }])
+            .unwrap();
     let mut solution = Solution { v: Vec::new(), r: vec![1.0, -0.5] };
     let report = newton.solve_reduced(&jammed, &mut solution).unwrap();
-    assert_eq!((report.status, report.counts.sweeps, newton.unique()), (Status::Converged, 0, Unique::Unknown));
+    assert_eq!(
+        (report.status, report.counts.sweeps, newton.unique()),
+        (Status::Converged, 0, Unique::Unknown)
+    );
 }
 
 #[test]
@@ -450,7 +532,11 @@ fn nothing_to_do_and_nothing_to_be_done() {
     // The report says what stopped it, where, and how far it got; of other answers it says nothing.
     assert_eq!((report.status, newton.unique()), (Status::Budget, Unique::Unknown));
     let said = |what: &str| report.notes.iter().any(|note| note.contains(what));
-    assert!(said("stopped in the phase `sweeps` since the factorizations ran out: relative error"), "{:?}", report.notes);
+    assert!(
+        said("stopped in the phase `sweeps` since the factorizations ran out: relative error"),
+        "{:?}",
+        report.notes
+    );
     assert!(solution.v.iter().chain(&solution.r).all(|x| x.is_finite()));
 }
 

@@ -1,9 +1,12 @@
 //! Every method × every stored problem, measured by the error in joules.
-//! A new method is one line of `PROMISES`; a new problem is one line of `problem::test_problems::all`.
+//! A new method is one line of `PROMISES`; a new problem is one line of
+//! `problem::test_problems::all`.
 
 use signorini_solve::problem::files::{Input, json};
 use signorini_solve::problem::test_problems::{self, ProblemWithSolution};
-use signorini_solve::problem::{Law, PreparedProblem, Problem, Reduced, Residual, Solution, Tolerance};
+use signorini_solve::problem::{
+    Law, PreparedProblem, Problem, Reduced, Residual, Solution, Tolerance,
+};
 use signorini_solve::solve::auto::LADDERS;
 use signorini_solve::solve::{Method, Report, Status, StoppingCriteria};
 use std::path::Path;
@@ -25,7 +28,8 @@ fn everything(_: &Problem) -> bool {
     true
 }
 
-/// No friction of three rows, which `pivot` replaces by a pyramid: its answer is then one of the pyramid, and it says so.
+/// No friction of three rows, which `pivot` replaces by a pyramid: its answer is then one of the
+/// pyramid, and it says so.
 fn polyhedral(problem: &Problem) -> bool {
     problem.laws.iter().all(|law| law.rows() < 3)
 }
@@ -33,7 +37,11 @@ fn polyhedral(problem: &Problem) -> bool {
 const PROMISES: &[Promise] = &[
     Promise { method: Method::Auto, treats: everything, hard: &[] },
     Promise { method: Method::Direct, treats: equalities, hard: &[] },
-    Promise { method: Method::Psor, treats: everything, hard: &["stack_10_ratio2", "stack_10_ratio10", "mixed_cone_large_7"] },
+    Promise {
+        method: Method::Psor,
+        treats: everything,
+        hard: &["stack_10_ratio2", "stack_10_ratio10", "mixed_cone_large_7"],
+    },
     Promise { method: Method::InteriorPoint, treats: everything, hard: &[] },
     Promise { method: Method::Newton, treats: everything, hard: &["stack_10_ratio10"] },
     Promise { method: Method::Pivot, treats: polyhedral, hard: &[] },
@@ -42,7 +50,11 @@ const PROMISES: &[Promise] = &[
 #[test]
 fn every_method_has_its_promise() {
     let promised: Vec<Method> = PROMISES.iter().map(|promise| promise.method).collect();
-    assert!(Method::ALL.iter().all(|method| promised.contains(method)) && promised.len() == Method::ALL.len(), "{promised:?}");
+    assert!(
+        Method::ALL.iter().all(|method| promised.contains(method))
+            && promised.len() == Method::ALL.len(),
+        "{promised:?}"
+    );
 }
 
 /// The energy of a velocity error, as √J.
@@ -54,8 +66,17 @@ fn distance(problem: &Problem, a: &[f64], b: &[f64]) -> f64 {
 }
 
 /// What must be true of every report, whatever happened.
-fn honest(what: &str, problem: &Problem, solution: &Solution, report: &Report, tolerance: &Tolerance) {
-    assert!(solution.v.iter().chain(&solution.r).all(|x| x.is_finite()), "{what}: NaN in the answer");
+fn honest(
+    what: &str,
+    problem: &Problem,
+    solution: &Solution,
+    report: &Report,
+    tolerance: &Tolerance,
+) {
+    assert!(
+        solution.v.iter().chain(&solution.r).all(|x| x.is_finite()),
+        "{what}: NaN in the answer"
+    );
     let evaluated: Residual = PreparedProblem::of(problem).unwrap().error(problem, solution);
     assert!(
         evaluated.relative() <= report.error.relative() * (1.0 + 1e-9) + 1e-30,
@@ -73,7 +94,8 @@ fn every_method_on_every_problem() {
     for promise in PROMISES {
         for ProblemWithSolution { problem, solution: known } in test_problems::all() {
             let what = format!("{} on {}", promise.method.name(), problem.name);
-            let mut solver = promise.method.build(StoppingCriteria { tolerance, ..StoppingCriteria::default() });
+            let mut solver =
+                promise.method.build(StoppingCriteria { tolerance, ..StoppingCriteria::default() });
             let mut solution = Solution::zero(problem.n(), problem.rows());
             let Ok(report) = solver.solve(&problem, &mut solution) else {
                 assert!(!(promise.treats)(&problem), "{what}: unsupported");
@@ -81,17 +103,30 @@ fn every_method_on_every_problem() {
             };
             honest(&what, &problem, &solution, &report, &tolerance);
             let hard = promise.hard.contains(&problem.name.as_str()) || !(promise.treats)(&problem);
-            assert!(hard || report.status == Status::Converged, "{what}: {:?} {:?}", report.status, report.error);
+            assert!(
+                hard || report.status == Status::Converged,
+                "{what}: {:?} {:?}",
+                report.status,
+                report.error
+            );
             if report.status == Status::Converged {
-                // The bound is of first order: ½‖Δv‖² ≤ bound ≤ √tol · scale; a Coulomb problem may have several solutions.
-                let coulomb = problem.laws.iter().any(|law| matches!(law, Law::Coulomb { .. })) && problem.laws.len() > 4;
+                // The bound is of first order: ½‖Δv‖² ≤ bound ≤ √tol · scale; a Coulomb problem may
+                // have several solutions.
+                let coulomb = problem.laws.iter().any(|law| matches!(law, Law::Coulomb { .. }))
+                    && problem.laws.len() > 4;
                 let far = distance(&problem, &solution.v, &known.v);
                 let rounding = 1e-14 * distance(&problem, &known.v, &vec![0.0; known.v.len()]);
-                let allowed = (2.0 * report.error.estimate.max(1e-12 * report.error.scale)).sqrt() + rounding;
+                let allowed =
+                    (2.0 * report.error.estimate.max(1e-12 * report.error.scale)).sqrt() + rounding;
                 assert!(coulomb || far <= allowed, "{what}: v is {far:e} √J off");
-                // From the answer, the method has nothing left to do; where it promises nothing, the rounding of v may undo a lucky answer.
+                // From the answer, the method has nothing left to do; where it promises nothing,
+                // the rounding of v may undo a lucky answer.
                 let again = solver.solve(&problem, &mut solution).expect("it was treated before");
-                assert!(hard || again.status == Status::Converged, "{what}: from its own answer: {:?}", again.error);
+                assert!(
+                    hard || again.status == Status::Converged,
+                    "{what}: from its own answer: {:?}",
+                    again.error
+                );
             }
         }
     }
@@ -108,17 +143,28 @@ fn every_method_on_every_reduced_problem() {
             let what = format!("{} on reduced {}", promise.method.name(), problem.name);
             let reduced = Reduced::of(&problem).unwrap();
             let mut solution = Solution::zero(0, reduced.rows());
-            let Ok(report) =
-                promise.method.build(StoppingCriteria { tolerance, ..StoppingCriteria::default() }).solve_reduced(&reduced, &mut solution)
+            let Ok(report) = promise
+                .method
+                .build(StoppingCriteria { tolerance, ..StoppingCriteria::default() })
+                .solve_reduced(&reduced, &mut solution)
             else {
                 assert!(!(promise.treats)(&problem), "{what}: unsupported");
                 continue;
             };
             assert!(solution.r.iter().all(|x| x.is_finite()), "{what}: NaN in the answer");
-            let evaluated = PreparedProblem::of_reduced(&reduced).error_reduced(&reduced, &solution.r);
-            assert!(report.status != Status::Converged || evaluated.accepted(&tolerance), "{what}: called converged at {evaluated:?}");
+            let evaluated =
+                PreparedProblem::of_reduced(&reduced).error_reduced(&reduced, &solution.r);
+            assert!(
+                report.status != Status::Converged || evaluated.accepted(&tolerance),
+                "{what}: called converged at {evaluated:?}"
+            );
             let hard = promise.hard.contains(&problem.name.as_str()) || !(promise.treats)(&problem);
-            assert!(hard || report.status == Status::Converged, "{what}: {:?} {:?}", report.status, report.error);
+            assert!(
+                hard || report.status == Status::Converged,
+                "{what}: {:?} {:?}",
+                report.status,
+                report.error
+            );
         }
     }
 }
@@ -126,11 +172,19 @@ fn every_method_on_every_reduced_problem() {
 #[test]
 fn contradictions_are_not_called_converged() {
     // Two rows that want 0 and 1 m/s of the same point.
-    let mut problem = test_problems::all().into_iter().find(|k| k.problem.name == "door_on_three_hinges").unwrap().problem;
+    let mut problem = test_problems::all()
+        .into_iter()
+        .find(|k| k.problem.name == "door_on_three_hinges")
+        .unwrap()
+        .problem;
     problem.w[2] = 1.0;
     for promise in PROMISES {
         let mut solution = Solution::zero(problem.n(), problem.rows());
-        let report = promise.method.build(StoppingCriteria::default()).solve(&problem, &mut solution).unwrap();
+        let report = promise
+            .method
+            .build(StoppingCriteria::default())
+            .solve(&problem, &mut solution)
+            .unwrap();
         let what = promise.method.name();
         assert_ne!(report.status, Status::Converged, "{what}");
         honest(what, &problem, &solution, &report, &Tolerance::default());
@@ -139,7 +193,11 @@ fn contradictions_are_not_called_converged() {
 
 #[test]
 fn budgets_are_kept_and_deadlines_are_marked() {
-    let problem = test_problems::all().into_iter().find(|k| k.problem.name == "mixed_cone_large_7").unwrap().problem;
+    let problem = test_problems::all()
+        .into_iter()
+        .find(|k| k.problem.name == "mixed_cone_large_7")
+        .unwrap()
+        .problem;
     for promise in PROMISES.iter().filter(|p| (p.treats)(&problem)) {
         let what = promise.method.name();
         let mut solution = Solution::zero(problem.n(), problem.rows());
@@ -151,14 +209,22 @@ fn budgets_are_kept_and_deadlines_are_marked() {
         assert!(report.work <= most && report.reproducible, "{what}: {} of {most}", report.work);
         honest(what, &problem, &solution, &report, &Tolerance::default());
         let mut solution = Solution::zero(problem.n(), problem.rows());
-        let late = StoppingCriteria { deadline: Some(std::time::Instant::now()), ..StoppingCriteria::default() };
+        let late = StoppingCriteria {
+            deadline: Some(std::time::Instant::now()),
+            ..StoppingCriteria::default()
+        };
         let report = promise.method.build(late).solve(&problem, &mut solution).unwrap();
         honest(what, &problem, &solution, &report, &Tolerance::default());
-        assert!(report.status == Status::Converged || !report.reproducible, "{what}: {:?}", report.status);
+        assert!(
+            report.status == Status::Converged || !report.reproducible,
+            "{what}: {:?}",
+            report.status
+        );
     }
 }
 
-/// `problems/` holds exactly what the code makes. `SIGNORINI_WRITE=1 cargo test --test problems` writes it anew.
+/// `problems/` holds exactly what the code makes. `SIGNORINI_WRITE=1 cargo test --test problems`
+/// writes it anew.
 #[test]
 fn the_stored_problems_are_what_the_code_makes() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../problems");
@@ -171,7 +237,8 @@ fn the_stored_problems_are_what_the_code_makes() {
             std::fs::create_dir_all(&folder).unwrap();
             std::fs::write(folder.join(&name), &text).unwrap();
         }
-        let stored = std::fs::read_to_string(folder.join(&name)).unwrap_or_else(|e| panic!("{name}: {e}"));
+        let stored =
+            std::fs::read_to_string(folder.join(&name)).unwrap_or_else(|e| panic!("{name}: {e}"));
         assert_eq!(stored, text, "{name} is not what the code makes");
         expected.push(name);
     }

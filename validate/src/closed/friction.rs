@@ -5,7 +5,13 @@ use crate::motion::{G, Scheme::*, Text, xyz};
 use signorini::prelude::*;
 
 pub const CASES: &[Case] = &[
-    Case { name: "incline", group: ClosedForm, source: "tan θ = mu; a = g (sin θ − mu cos θ)", cost: Quick, run: incline },
+    Case {
+        name: "incline",
+        group: ClosedForm,
+        source: "tan θ = mu; a = g (sin θ − mu cos θ)",
+        cost: Quick,
+        run: incline,
+    },
     Case {
         name: "incline-turned",
         group: ClosedForm,
@@ -13,10 +19,26 @@ pub const CASES: &[Case] = &[
         cost: Quick,
         run: turned,
     },
-    Case { name: "stopping", group: ClosedForm, source: "d = v²/(2 mu g), t = v/(mu g)", cost: Quick, run: stopping },
-    Case { name: "v-groove", group: ClosedForm, source: "mu/sin(half angle of the groove)", cost: Quick, run: groove },
     Case {
-        name: "clutch", group: ClosedForm, source: "t = Δω I₁I₂/((I₁+I₂) mu F R), heat ½ Δω² I₁I₂/(I₁+I₂)", cost: Quick, run: clutch
+        name: "stopping",
+        group: ClosedForm,
+        source: "d = v²/(2 mu g), t = v/(mu g)",
+        cost: Quick,
+        run: stopping,
+    },
+    Case {
+        name: "v-groove",
+        group: ClosedForm,
+        source: "mu/sin(half angle of the groove)",
+        cost: Quick,
+        run: groove,
+    },
+    Case {
+        name: "clutch",
+        group: ClosedForm,
+        source: "t = Δω I₁I₂/((I₁+I₂) mu F R), heat ½ Δω² I₁I₂/(I₁+I₂)",
+        cost: Quick,
+        run: clutch,
     },
     Case {
         name: "painleve",
@@ -40,7 +62,8 @@ fn block(mu: f64, beyond: f64, at: f64) -> Result<(f64, f64), String> {
     let angle = (mu.atan() + beyond.to_radians()).max(0.0);
     let gravity = [G * angle.sin(), 0.0, -G * angle.cos()];
     let text = Text::new(Leapfrog, 5e-3).gravity(gravity).material(mu, 0.0).floor();
-    let mut motion = text.body("block", "box = [0.3, 0.2, 0.1]", "position = [0, 0, 0.05]").simulate()?;
+    let mut motion =
+        text.body("block", "box = [0.3, 0.2, 0.1]", "position = [0, 0, 0.05]").simulate()?;
     motion.until(at)?;
     let a = G * (angle.sin() - mu * angle.cos());
     Ok((motion.at("block").x, 0.5 * a * at * at))
@@ -61,14 +84,29 @@ fn incline(rows: &mut Rows) -> Result<(), String> {
             }
         }
         let reason = "1e-9 m/s of the solver at each of four corners, for 1 s";
-        rows.zero(&format!("{beyond}° below: creep in 1 s, worst of mu 0.05–1"), "m", crept, within(4e-9, reason));
-        let reason = "constant force: the leapfrog scheme is exact; 1e-9 m/s of the solver in each of 200 steps";
+        rows.zero(
+            &format!("{beyond}° below: creep in 1 s, worst of mu 0.05–1"),
+            "m",
+            crept,
+            within(4e-9, reason),
+        );
+        let reason = "constant force: the leapfrog scheme is exact; 1e-9 m/s of the solver in each \
+            of 200 steps";
         let allowed = within(1e-7, reason);
-        rows.row(&format!("{beyond}° above: way in 1 s, worst of mu 0.05–1"), "m", (worst.1, worst.2), allowed);
+        rows.row(
+            &format!("{beyond}° above: way in 1 s, worst of mu 0.05–1"),
+            "m",
+            (worst.1, worst.2),
+            allowed,
+        );
     }
     let curves = vec![dots("relative error of the way", points)];
-    rows.figure("Block on a slope, beyond the angle of friction", ("log10 of degrees above the limit", "relative error"), curves).log =
-        true;
+    rows.figure(
+        "Block on a slope, beyond the angle of friction",
+        ("log10 of degrees above the limit", "relative error"),
+        curves,
+    )
+    .log = true;
     Ok(())
 }
 
@@ -81,9 +119,12 @@ fn turned(rows: &mut Rows) -> Result<(), String> {
         let way = k as f64 * 7.5f64.to_radians();
         for (sign, sticks) in [(-1.0, true), (1.0, false)] {
             let angle = mu.atan() + sign * beyond;
-            let gravity = [G * angle.sin() * way.cos(), G * angle.sin() * way.sin(), -G * angle.cos()];
+            let gravity =
+                [G * angle.sin() * way.cos(), G * angle.sin() * way.sin(), -G * angle.cos()];
             let text = Text::new(Leapfrog, 5e-3).gravity(gravity).material(mu, 0.0).floor();
-            let mut motion = text.body("block", "box = [0.3, 0.3, 0.1]", "position = [0, 0, 0.05]").simulate()?;
+            let mut motion = text
+                .body("block", "box = [0.3, 0.3, 0.1]", "position = [0, 0, 0.05]")
+                .simulate()?;
             motion.until(1.0)?;
             let far = motion.at("block").truncate().length();
             let exact = 0.5 * G * (angle.sin() - mu * angle.cos());
@@ -95,32 +136,54 @@ fn turned(rows: &mut Rows) -> Result<(), String> {
             }
         }
     }
-    rows.zero("0.01° below: creep in 1 s, worst of 12 directions", "m", crept, within(4e-9, "1e-9 m/s at each of four corners, for 1 s"));
+    rows.zero(
+        "0.01° below: creep in 1 s, worst of 12 directions",
+        "m",
+        crept,
+        within(4e-9, "1e-9 m/s at each of four corners, for 1 s"),
+    );
     let allowed = within(1.2e-4, "1e-9 m/s in each of 200 steps, of 0.9 mm");
     rows.row("0.01° above: way over ½ a t², least of 12 directions", "", (slid, 1.0), allowed);
-    rows.figure("Slope turned about the vertical", ("direction of the slope, degrees", "way over ½ a t²"), vec![dots("way", points)]);
+    rows.figure(
+        "Slope turned about the vertical",
+        ("direction of the slope, degrees", "way over ½ a t²"),
+        vec![dots("way", points)],
+    );
     Ok(())
 }
 
 fn stopping(rows: &mut Rows) -> Result<(), String> {
     for (mu, v) in [(0.2, 2.0), (0.4, 2.0), (0.7, 2.0), (0.05, 1.3), (1.5, 4.0)] {
         let text = Text::new(Leapfrog, 2e-3).material(mu, 0.0).floor();
-        let lines = format!("position = [0, 0, 0.04]\nvelocity = [{:?}, {:?}, 0]", 0.6 * v, 0.8 * v);
+        let lines =
+            format!("position = [0, 0, 0.04]\nvelocity = [{:?}, {:?}, 0]", 0.6 * v, 0.8 * v);
         let mut motion = text.body("block", "box = [0.5, 0.5, 0.08]", &lines).simulate()?;
         let mut path = Vec::new();
-        motion.watch(v / (mu * G) + 0.2, |m| path.push((m.time(), m.at("block").truncate().length())))?;
+        motion.watch(v / (mu * G) + 0.2, |m| {
+            path.push((m.time(), m.at("block").truncate().length()))
+        })?;
         let h: f64 = 2e-3;
         let exact = v * v / (2.0 * mu * G);
         let reason = "the kink at the stop, within one step: mu g h²/8, and 1e-9 m/s of the solver";
         let allowed = within(mu * G * h * h / 8.0 + 1e-8, reason);
         let far = motion.at("block").truncate().length();
         rows.row(&format!("mu {mu}, {v} m/s: way"), "m", (far, exact), allowed);
-        rows.zero(&format!("mu {mu}, {v} m/s: speed at the end"), "m/s", motion.fastest(), within(1e-9, "tolerance of the solver"));
+        rows.zero(
+            &format!("mu {mu}, {v} m/s: speed at the end"),
+            "m/s",
+            motion.fastest(),
+            within(1e-9, "tolerance of the solver"),
+        );
         if mu == 0.4 {
-            let exact = |t: f64| if t < v / (mu * G) { v * t - 0.5 * mu * G * t * t } else { exact };
+            let exact =
+                |t: f64| if t < v / (mu * G) { v * t - 0.5 * mu * G * t * t } else { exact };
             let curve = (0..60).map(|k| k as f64 * 0.012).map(|t| (t, exact(t))).collect();
             let simulated = path.into_iter().step_by(10).collect();
-            rows.figure("Sliding to rest, mu 0.4", ("time, s", "way, m"), vec![line("closed form", curve), dots("simulated", simulated)]);
+            rows.figure(
+                "Sliding to rest, mu 0.4",
+                ("time, s", "way, m"),
+                vec![line("closed form", curve), dots("simulated", simulated)],
+            );
         }
     }
     Ok(())
@@ -134,12 +197,18 @@ fn groove(rows: &mut Rows) -> Result<(), String> {
         let mut text = Text::new(Leapfrog, 2e-3).material(mu, 0.0);
         for (name, sign) in [("left", 1.0), ("right", -1.0)] {
             let turn = sign * (90.0 - degrees);
-            let lines = format!("fixed = true\nrotation = {{ axis = [0, 1, 0], angle = \"{turn} deg\" }}");
+            let lines =
+                format!("fixed = true\nrotation = {{ axis = [0, 1, 0], angle = \"{turn} deg\" }}");
             text = text.body(name, "half_space = true", &lines);
         }
         let z = r / half.sin();
-        let lines = format!("position = [0, 0, {z:?}]\nrotation = {{ axis = [1, 0, 0], angle = \"90 deg\" }}\nvelocity = [0, {v:?}, 0]");
-        let mut motion = text.body("bar", &format!("cylinder = {{ radius = {r:?}, length = 0.6 }}"), &lines).simulate()?;
+        let lines = format!(
+            "position = [0, 0, {z:?}]\nrotation = {{ axis = [1, 0, 0], angle = \"90 deg\" \
+                }}\nvelocity = [0, {v:?}, 0]"
+        );
+        let mut motion = text
+            .body("bar", &format!("cylinder = {{ radius = {r:?}, length = 0.6 }}"), &lines)
+            .simulate()?;
         let effective = mu / half.sin();
         let exact = v * v / (2.0 * effective * G);
         motion.until(v / (effective * G) + 0.1)?;
@@ -155,9 +224,15 @@ fn clutch(rows: &mut Rows) -> Result<(), String> {
     let (mu, force, radius, speed) = (0.35, 80.0, 0.12, 40.0);
     let (upper, lower) = (0.02, 0.05);
     let mut text = Text::new(Leapfrog, 1e-3).gravity([0.0; 3]).material(mu, 0.0);
-    let lines = |inertia: f64, z: f64| format!("position = [0, 0, {z:?}]\nmass = 1\ninertia = [0.1, 0.1, {inertia:?}]");
+    let lines = |inertia: f64, z: f64| {
+        format!("position = [0, 0, {z:?}]\nmass = 1\ninertia = [0.1, 0.1, {inertia:?}]")
+    };
     let spin = format!("angular_velocity = [0, 0, {speed:?}]");
-    text = text.body("disc", "cylinder = { radius = 0.2, length = 0.02 }", &(lines(lower, -0.01) + "\n" + &spin));
+    text = text.body(
+        "disc",
+        "cylinder = { radius = 0.2, length = 0.02 }",
+        &(lines(lower, -0.01) + "\n" + &spin),
+    );
     let pads: Vec<String> = (0..3)
         .map(|k| {
             let angle = (120.0 * k as f64).to_radians();
@@ -165,10 +240,17 @@ fn clutch(rows: &mut Rows) -> Result<(), String> {
             format!("{{ sphere = 0.01, position = {} }}", xyz(at))
         })
         .collect();
-    text = text.add(&format!("[[body]]\nname = \"ring\"\nshape = [{}]\n{}\ncenter = [0, 0, 0]", pads.join(", "), lines(upper, 0.01)));
+    text = text.add(&format!(
+        "[[body]]\nname = \"ring\"\nshape = [{}]\n{}\ncenter = [0, 0, 0]",
+        pads.join(", "),
+        lines(upper, 0.01)
+    ));
     text = text.add("[[joint]]\nname = \"shaft\"\nkind = \"revolute\"\nb = \"disc\"");
     text = text.add("[[joint]]\nname = \"spline\"\nkind = \"cylindrical\"\nb = \"ring\"");
-    text = text.add(&format!("[[force]]\nname = \"press\"\napplied = {{ body = \"ring\", force = [0, 0, {:?}] }}", -force));
+    text = text.add(&format!(
+        "[[force]]\nname = \"press\"\napplied = {{ body = \"ring\", force = [0, 0, {:?}] }}",
+        -force
+    ));
     let mut motion = text.simulate()?;
     let torque = mu * force * radius;
     let together = lower * speed / (upper + lower);
@@ -184,7 +266,12 @@ fn clutch(rows: &mut Rows) -> Result<(), String> {
     })?;
     let [ring, disc] = curves;
     let found = motion.spin("disc").z;
-    rows.row("common speed", "rad/s", (found, together), within(1e-6, "momentum is kept to rounding; 1e-9 m/s at 0.12 m"));
+    rows.row(
+        "common speed",
+        "rad/s",
+        (found, together),
+        within(1e-6, "momentum is kept to rounding; 1e-9 m/s at 0.12 m"),
+    );
     rows.row("time to grip", "s", (sync, time), within(1e-3, "one step"));
     let heat = 0.5 * speed * speed * upper * lower / (upper + lower);
     let reason = "one step of the friction power at the kink, relative to the whole: (h/t)²/4";
@@ -194,7 +281,8 @@ fn clutch(rows: &mut Rows) -> Result<(), String> {
     Ok(())
 }
 
-/// A rod whose lower end slides towards it: `mu` up to 4/3 the closed form, beyond it the rod jams within one step.
+/// A rod whose lower end slides towards it: `mu` up to 4/3 the closed form, beyond it the rod jams
+/// within one step.
 fn painleve(rows: &mut Rows) -> Result<(), String> {
     let (half, mass, speed, h) = (0.5, 1.0, 1.0, 1e-4);
     for (mu, tangent) in [(0.5, 2.0), (1.2, 2.0), (1.3, 1.0), (2.0, 2.0), (3.0, 1.5)] {
@@ -205,7 +293,8 @@ fn painleve(rows: &mut Rows) -> Result<(), String> {
         // A ball without extent is the end of the rod: its radius is below every tolerance.
         let tip = format!("sphere = 1e-9, position = [{:?}, 0, 0]", -half);
         let lines = format!(
-            "mass = {mass:?}\ninertia = [1e-3, {inertia:?}, {inertia:?}]\ncenter = [0, 0, 0]\nposition = [0, 0, {:?}]\n\
+            "mass = {mass:?}\ninertia = [1e-3, {inertia:?}, {inertia:?}]\ncenter = [0, 0, \
+                0]\nposition = [0, 0, {:?}]\n\
              rotation = {{ axis = [0, 1, 0], angle = {:?} }}\nvelocity = [{:?}, 0, 0]",
             half * s + 1e-9,
             -angle,
@@ -217,42 +306,64 @@ fn painleve(rows: &mut Rows) -> Result<(), String> {
         let mobility = 1.0 + 3.0 * c * (c - mu * s);
         if mobility > 0.0 {
             let allowed = relative(1e-6, "1e-9 m/s of g h = 1e-3 m/s");
-            rows.row(&format!("mu {mu}, tan θ {tangent}: normal force"), "N", (push.z / h, mass * G / mobility), allowed);
+            rows.row(
+                &format!("mu {mu}, tan θ {tangent}: normal force"),
+                "N",
+                (push.z / h, mass * G / mobility),
+                allowed,
+            );
         } else {
             // Both components of the tip's velocity vanish: W r = −u.
             let (a, b, d) = (1.0 + 3.0 * c * c, -3.0 * c * s, 1.0 + 3.0 * s * s);
             let normal = mass * (d * G * h - b * speed) / (a * d - b * b);
-            let label = format!("mu {mu}, tan θ {tangent}: no sliding solution, normal impulse of the jam");
-            rows.row(&label, "N s", (push.z, normal), relative(1e-6, "1e-9 m/s of 1 m/s, and radius 1e-9 m of 0.5 m"));
+            let label =
+                format!("mu {mu}, tan θ {tangent}: no sliding solution, normal impulse of the jam");
+            rows.row(
+                &label,
+                "N s",
+                (push.z, normal),
+                relative(1e-6, "1e-9 m/s of 1 m/s, and radius 1e-9 m of 0.5 m"),
+            );
         }
     }
     Ok(())
 }
 
-/// Block under a force F cos t on a rough floor: it slides while the force exceeds friction, and stops.
+/// Block under a force F cos t on a rough floor: it slides while the force exceeds friction, and
+/// stops.
 fn stick_slip(rows: &mut Rows) -> Result<(), String> {
     let (force, mu, h) = (8.0, 0.8, 1e-3);
     let text = Text::new(Leapfrog, h).material(mu, 0.0).floor();
     let text = text.body("block", "box = [0.4, 0.4, 0.1]", "position = [0, 0, 0.05]\nmass = 1");
-    let drive = format!("{{ sine = {{ amplitude = {force:?}, frequency = \"1/(2*pi) Hz\", phase = \"90 deg\" }} }}");
-    let text = text.add(&format!("[[force]]\nname = \"drive\"\napplied = {{ body = \"block\", force = [{drive}, 0, 0] }}"));
+    let drive = format!(
+        "{{ sine = {{ amplitude = {force:?}, frequency = \"1/(2*pi) Hz\", phase = \"90 deg\" }} }}"
+    );
+    let text = text.add(&format!(
+        "[[force]]\nname = \"drive\"\napplied = {{ body = \"block\", force = [{drive}, 0, 0] }}"
+    ));
     let mut motion = text.simulate()?;
     let solfec = [4.35081e-3, -8.70879e-3, 4.41870e-3];
     let mut path = Vec::new();
     for (t, theirs) in [2.0, 5.0, 8.0].into_iter().zip(solfec) {
         motion.watch(t, |m| path.push((m.time(), m.at("block").x)))?;
         let exact = plateau(force, mu * G, t);
-        let reason = "kinks (start, stop) within one step: h²/8 times a jump of 2 mu g each; at most 12 of them";
+        let reason = "kinks (start, stop) within one step: h²/8 times a jump of 2 mu g each; at \
+            most 12 of them";
         let allowed = within(12.0 * h * h / 8.0 * 2.0 * mu * G, reason);
         let row = rows.row(&format!("x at {t} s"), "m", (motion.at("block").x, exact), allowed);
         row.others(&[("Solfec, dt 1 ms", theirs)]);
     }
     let path = path.into_iter().step_by(20).collect();
-    rows.figure("Block under 8 cos t N, mu 0.8", ("time, s", "x, m"), vec![line("simulated", path)]);
+    rows.figure(
+        "Block under 8 cos t N, mu 0.8",
+        ("time, s", "x, m"),
+        vec![line("simulated", path)],
+    );
     Ok(())
 }
 
-/// x(t) of a unit mass under `force` cos t and dry friction of `grip` N, from rest: exact between kinks, stops by bisection.
+/// x(t) of a unit mass under `force` cos t and dry friction of `grip` N, from rest: exact between
+/// kinks, stops by bisection.
 fn plateau(force: f64, grip: f64, end: f64) -> f64 {
     let starts = (grip / force).acos();
     let (mut x, mut t) = (0.0, 0.0);
@@ -265,7 +376,9 @@ fn plateau(force: f64, grip: f64, end: f64) -> f64 {
         }
         let sign = if (force * t.cos()) >= 0.0 { 1.0 } else { -1.0 };
         let v = |s: f64| force * (s.sin() - t.sin()) - sign * grip * (s - t);
-        let way = |s: f64| force * (-s.cos() + t.cos() - t.sin() * (s - t)) - 0.5 * sign * grip * (s - t).powi(2);
+        let way = |s: f64| {
+            force * (-s.cos() + t.cos() - t.sin() * (s - t)) - 0.5 * sign * grip * (s - t).powi(2)
+        };
         let (mut low, mut high) = (t + 1e-3, t + 2.0);
         for _ in 0..80 {
             let middle = 0.5 * (low + high);

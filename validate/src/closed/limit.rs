@@ -15,7 +15,8 @@ pub const CASES: &[Case] = &[
     Case {
         name: "capstan",
         group: ClosedForm,
-        source: "beads on a drum: T₂/T₁ = ((1 + mu tan δ/2)/(1 − mu tan δ/2))ⁿ → exp(mu φ) (Euler–Eytelwein)",
+        source: "beads on a drum: T₂/T₁ = ((1 + mu tan δ/2)/(1 − mu tan δ/2))ⁿ → exp(mu φ) \
+            (Euler–Eytelwein)",
         cost: Quick,
         run: capstan,
     },
@@ -29,7 +30,8 @@ pub const CASES: &[Case] = &[
     Case {
         name: "ball-pyramid",
         group: ClosedForm,
-        source: "four balls: mu ≥ tan(β/2), sin β = 1/√3, between them, a quarter of it on the ground",
+        source: "four balls: mu ≥ tan(β/2), sin β = 1/√3, between them, a quarter of it on the \
+            ground",
         cost: Quick,
         run: balls,
     },
@@ -43,7 +45,12 @@ pub const CASES: &[Case] = &[
 ];
 
 /// The value between `low` (moves) and `high` (rests) at which rest begins.
-pub fn bisect(mut low: f64, mut high: f64, close: f64, rests: impl Fn(f64) -> Result<bool, String>) -> Result<f64, String> {
+pub fn bisect(
+    mut low: f64,
+    mut high: f64,
+    close: f64,
+    rests: impl Fn(f64) -> Result<bool, String>,
+) -> Result<f64, String> {
     if rests(low)? || !rests(high)? {
         return Err(format!("the limit is not between {low} and {high}"));
     }
@@ -54,9 +61,10 @@ pub fn bisect(mut low: f64, mut high: f64, close: f64, rests: impl Fn(f64) -> Re
     Ok(0.5 * (low + high))
 }
 
-/// True if nothing has moved after one step of 20 ms from rest: contacts are those of the beginning, so the answer is that of
-/// the statics of rigid bodies. Near a limit velocities are wrong by up to a thousand times the tolerance of 1e-11 m/s;
-/// what moves by 1e-7 m/s has an acceleration of 1e-6 g.
+/// True if nothing has moved after one step of 20 ms from rest: contacts are those of the
+/// beginning, so the answer is that of the statics of rigid bodies. Near a limit velocities are
+/// wrong by up to a thousand times the tolerance of 1e-11 m/s; what moves by 1e-7 m/s has an
+/// acceleration of 1e-6 g.
 pub fn rests(text: &Text) -> Result<bool, String> {
     let mut motion = text.simulate()?;
     motion.step()?;
@@ -72,16 +80,16 @@ pub fn statics() -> Text {
 fn tip(rows: &mut Rows) -> Result<(), String> {
     let (width, height, mass) = (0.4, 1.0, 5.0);
     for (mu, z) in [(0.1, 0.8), (0.3, 0.8), (0.24, 0.8), (0.26, 0.8), (0.9, 0.3)] {
-        let still =
-            |force: f64| {
-                let text = statics().material(mu, 0.0).floor();
-                let lines = format!("mass = {mass:?}\nposition = [0, 0, {:?}]", height / 2.0);
-                let text = text.body("box", &format!("box = [{width:?}, 0.6, {height:?}]"), &lines);
-                let point = xyz(DVec3::new(-width / 2.0, 0.0, z));
-                rests(&text.add(&format!(
-                    "[[force]]\nname = \"push\"\napplied = {{ body = \"box\", point = {point}, force = [{force:?}, 0, 0] }}"
-                )))
-            };
+        let still = |force: f64| {
+            let text = statics().material(mu, 0.0).floor();
+            let lines = format!("mass = {mass:?}\nposition = [0, 0, {:?}]", height / 2.0);
+            let text = text.body("box", &format!("box = [{width:?}, 0.6, {height:?}]"), &lines);
+            let point = xyz(DVec3::new(-width / 2.0, 0.0, z));
+            rests(&text.add(&format!(
+                "[[force]]\nname = \"push\"\napplied = {{ body = \"box\", point = {point}, \
+                        force = [{force:?}, 0, 0] }}"
+            )))
+        };
         let weight = mass * G;
         let found = bisect(2.0 * weight, 0.0, 1e-6 * weight, still)?;
         let (tips, exact) = (mu > width / (2.0 * z), weight * f64::min(mu, width / (2.0 * z)));
@@ -90,33 +98,53 @@ fn tip(rows: &mut Rows) -> Result<(), String> {
             &format!("mu {mu}, pushed at {z} m: {what} at"),
             "N",
             (found, exact),
-            relative(1e-5, "bisection to 1e-6 of the weight; rest below 1e-7 m/s in 10 ms is 1e-6 g"),
+            relative(
+                1e-5,
+                "bisection to 1e-6 of the weight; rest below 1e-7 m/s in 10 ms is 1e-6 g",
+            ),
         );
     }
     Ok(())
 }
 
-/// The largest pull on one end of a string of beads around a drum, with a pull of 1 N on the other end.
+/// The largest pull on one end of a string of beads around a drum, with a pull of 1 N on the other
+/// end.
 fn pull(count: usize, wrap: f64, mu: f64) -> Result<f64, String> {
     let (drum, r) = (1.0, 1e-3);
     let delta = wrap / count as f64;
     let angle = |i: usize| (i as f64 + 0.5) * delta;
-    let at = |i: usize, radius: f64| DVec3::new(radius * angle(i).sin(), 0.0, radius * angle(i).cos());
+    let at =
+        |i: usize, radius: f64| DVec3::new(radius * angle(i).sin(), 0.0, radius * angle(i).cos());
     let mut text = statics().gravity([0.0; 3]).material(mu, 0.0);
     let turned = "rotation = { axis = [1, 0, 0], angle = \"90 deg\" }";
-    text = text.body("drum", &format!("cylinder = {{ radius = {drum:?}, length = 1 }}, {turned}"), "fixed = true");
+    text = text.body(
+        "drum",
+        &format!("cylinder = {{ radius = {drum:?}, length = 1 }}, {turned}"),
+        "fixed = true",
+    );
     for i in 0..count {
-        text = text.body(&format!("bead_{i}"), &format!("sphere = {r:?}"), &format!("mass = 0.01\nposition = {}", xyz(at(i, drum + r))));
+        text = text.body(
+            &format!("bead_{i}"),
+            &format!("sphere = {r:?}"),
+            &format!("mass = 0.01\nposition = {}", xyz(at(i, drum + r))),
+        );
     }
-    // Strings meet each bead where it touches the drum: friction then has no lever and does not turn the bead.
+    // Strings meet each bead where it touches the drum: friction then has no lever and does not
+    // turn the bead.
     for i in 1..count {
         let ends = format!("[{}, {}]", xyz(at(i - 1, drum)), xyz(at(i, drum)));
         let bodies = format!("a = \"bead_{}\"\nb = \"bead_{i}\"", i - 1);
-        text = text.add(&format!("[[joint]]\nname = \"string_{i}\"\nkind = \"distance\"\n{bodies}\npoints = {ends}"));
+        text = text.add(&format!(
+            "[[joint]]\nname = \"string_{i}\"\nkind = \"distance\"\n{bodies}\npoints = {ends}"
+        ));
     }
     let end = |body: usize, way: f64, force: f64| {
         let direction = DVec3::new(way.cos(), 0.0, -way.sin());
-        let fields = format!("body = \"bead_{body}\", point = {}, force = {}", xyz(at(body, drum)), xyz(direction * force));
+        let fields = format!(
+            "body = \"bead_{body}\", point = {}, force = {}",
+            xyz(at(body, drum)),
+            xyz(direction * force)
+        );
         format!("[[force]]\nname = \"pull_{body}\"\napplied = {{ {fields} }}")
     };
     bisect(100.0, 1.0, 1e-6, |force| {
@@ -134,21 +162,41 @@ fn capstan(rows: &mut Rows) -> Result<(), String> {
         let exact = ((1.0 + mu * tangent) / (1.0 - mu * tangent)).powi(count as i32);
         points.push((wrap, found));
         let reason = "bisection to 1e-6; rest below 1e-7 m/s in 20 ms at 0.01 kg per bead";
-        let row = rows.row(&format!("{count} beads over {turns} turns: T₂/T₁"), "", (found, exact), relative(1e-5, reason));
+        let row = rows.row(
+            &format!("{count} beads over {turns} turns: T₂/T₁"),
+            "",
+            (found, exact),
+            relative(1e-5, reason),
+        );
         row.note(format!("exp(mu φ) = {:.6}", (mu * wrap).exp()));
     }
     let rope = (0..50).map(|k| k as f64 * 0.1).map(|phi| (phi, (mu * phi).exp())).collect();
-    rows.figure("Capstan, mu 0.3", ("wrap, rad", "T₂/T₁"), vec![line("exp(mu φ)", rope), crate::case::dots("beads", points)]);
+    rows.figure(
+        "Capstan, mu 0.3",
+        ("wrap, rad", "T₂/T₁"),
+        vec![line("exp(mu φ)", rope), crate::case::dots("beads", points)],
+    );
     Ok(())
 }
 
 /// Round bodies on a floor, friction among themselves and on the floor.
-fn pile(shape: &str, lines: &str, places: &[DVec3], (between, ground): (f64, f64)) -> Result<bool, String> {
-    let mut text = statics().add(&format!("[materials]\nearth = {{ mu = {ground:?} }}\nwood = {{ mu = {between:?}, density = 600 }}"));
+fn pile(
+    shape: &str,
+    lines: &str,
+    places: &[DVec3],
+    (between, ground): (f64, f64),
+) -> Result<bool, String> {
+    let mut text = statics().add(&format!(
+        "[materials]\nearth = {{ mu = {ground:?} }}\nwood = {{ mu = {between:?}, density = 600 }}"
+    ));
     text = text.add(&format!("[[surface]]\nbetween = [\"earth\", \"wood\"]\nmu = {ground:?}"));
     text = text.body("floor", "half_space = true", "fixed = true\nmaterial = \"earth\"");
     for (i, place) in places.iter().enumerate() {
-        text = text.body(&format!("b{i}"), shape, &format!("material = \"wood\"\nposition = {}\n{lines}", xyz(*place)));
+        text = text.body(
+            &format!("b{i}"),
+            shape,
+            &format!("material = \"wood\"\nposition = {}\n{lines}", xyz(*place)),
+        );
     }
     rests(&text)
 }
@@ -157,7 +205,11 @@ const LIMIT: &str = "bisection to 1e-7; rest below 1e-7 m/s in 10 ms is 1e-6 g";
 
 fn logs(rows: &mut Rows) -> Result<(), String> {
     let r = 0.1;
-    let places = [DVec3::new(-r, 0.0, r), DVec3::new(r, 0.0, r), DVec3::new(0.0, 0.0, r * (1.0 + 3f64.sqrt()))];
+    let places = [
+        DVec3::new(-r, 0.0, r),
+        DVec3::new(r, 0.0, r),
+        DVec3::new(0.0, 0.0, r * (1.0 + 3f64.sqrt())),
+    ];
     let shape = format!("cylinder = {{ radius = {r:?}, length = 1 }}");
     let lines = "rotation = { axis = [1, 0, 0], angle = \"90 deg\" }";
     let between = bisect(0.0, 1.0, 1e-7, |mu| pile(&shape, lines, &places, (mu, 1.0)))?;
@@ -192,26 +244,39 @@ fn ladder(rows: &mut Rows) -> Result<(), String> {
         let angle = f64::to_radians(degrees);
         let (x, z) = (0.5 * length * angle.cos(), 0.5 * length * angle.sin());
         let still = |mu: f64| {
-            let mut text = statics().add(&format!("[materials]\nrough = {{ mu = {mu:?} }}\nsmooth = {{ mu = 0 }}\nwood = {{ mu = 10 }}"));
+            let mut text = statics().add(&format!(
+                "[materials]\nrough = {{ mu = {mu:?} }}\nsmooth \
+                = {{ mu = 0 }}\nwood = {{ mu = 10 }}"
+            ));
             text = text.body("floor", "half_space = true", "fixed = true\nmaterial = \"rough\"");
             let wall = format!(
-                "fixed = true\nmaterial = \"smooth\"\nposition = [{:?}, 0, 0]\nrotation = {{ axis = [0, 1, 0], angle = \"-90 deg\" }}",
+                "fixed = true\nmaterial = \"smooth\"\nposition = [{:?}, 0, 0]\nrotation = {{ axis \
+                    = [0, 1, 0], angle = \"-90 deg\" }}",
                 x + r
             );
             text = text.body("wall", "half_space = true", &wall);
             // Four feet: two below, two above, so that it stands by itself.
             let feet: Vec<String> = [[-1.0, -0.2], [-1.0, 0.2], [1.0, -0.2], [1.0, 0.2]]
                 .iter()
-                .map(|[side, y]| format!("{{ sphere = {r:?}, position = [{:?}, {y:?}, 0] }}", 0.5 * length * side))
+                .map(|[side, y]| {
+                    format!(
+                        "{{ sphere = {r:?}, position = [{:?}, {y:?}, 0] }}",
+                        0.5 * length * side
+                    )
+                })
                 .collect();
             let inertia = 10.0 * length * length / 12.0;
             let lines = format!(
-                "mass = 10\ninertia = [0.2, {inertia:?}, {inertia:?}]\ncenter = [0, 0, 0]\nmaterial = \"wood\"\nposition = [0, 0, {:?}]\n\
+                "mass = 10\ninertia = [0.2, {inertia:?}, {inertia:?}]\ncenter = [0, 0, \
+                    0]\nmaterial = \"wood\"\nposition = [0, 0, {:?}]\n\
                  rotation = {{ axis = [0, 1, 0], angle = {:?} }}",
                 z + r,
                 -angle
             );
-            rests(&text.add(&format!("[[body]]\nname = \"ladder\"\nshape = [{}]\n{lines}", feet.join(", "))))
+            rests(&text.add(&format!(
+                "[[body]]\nname = \"ladder\"\nshape = [{}]\n{lines}",
+                feet.join(", ")
+            )))
         };
         let found = bisect(0.0, 2.0, 1e-7, still)?;
         let allowed = within(2e-4, "feet of 0.1 mm on a ladder of 2 m; bisection to 1e-7");

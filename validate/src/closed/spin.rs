@@ -8,7 +8,8 @@ pub const CASES: &[Case] = &[
     Case {
         name: "free-top",
         group: ClosedForm,
-        source: "Euler: energy and momentum constant; period by elliptic integrals (Landau–Lifshitz §37)",
+        source: "Euler: energy and momentum constant; period by elliptic integrals \
+            (Landau–Lifshitz §37)",
         cost: Quick,
         run: free_top,
     },
@@ -72,13 +73,27 @@ fn free_top(rows: &mut Rows) -> Result<(), String> {
     let found = (zeros[zeros.len() - 1] - zeros[0]) / (zeros.len() - 1) as f64;
     let reason = "second order, (ω h)²/12 = 3e-6, times the logarithm of the small start 0.02/3";
     rows.row("period of the tumble", "s", (found, period), relative(5e-5, reason));
-    rows.zero("largest relative deviation of the energy", "", drift, within(2e-5, "second order, (ω h)², without drift"));
+    rows.zero(
+        "largest relative deviation of the energy",
+        "",
+        drift,
+        within(2e-5, "second order, (ω h)², without drift"),
+    );
     let body = motion.sim.body("top").map_err(|e| e.to_string())?;
     let local = body.orientation().inverse() * body.angular_velocity();
     let error = (body.orientation() * (inertia * local)).distance(momentum);
-    rows.zero("change of the angular momentum", "kg m²/s", error, within(1e-10, "rounding of some ten thousand rotations"));
+    rows.zero(
+        "change of the angular momentum",
+        "kg m²/s",
+        error,
+        within(1e-10, "rounding of some ten thousand rotations"),
+    );
     let curve = curve.into_iter().step_by(10).collect();
-    rows.figure("Tumbling top", ("time, s", "ω about the middle axis, rad/s"), vec![line("simulated", curve)]);
+    rows.figure(
+        "Tumbling top",
+        ("time, s", "ω about the middle axis, rad/s"),
+        vec![line("simulated", curve)],
+    );
     Ok(())
 }
 
@@ -88,26 +103,39 @@ fn gyroscope(rows: &mut Rows) -> Result<(), String> {
     let text = Text::new(Leapfrog, 5e-4);
     let angular = DVec3::new(spin, 0.0, precession);
     let lines = format!(
-        "mass = {mass:?}\ninertia = [{along:?}, {across:?}, {across:?}]\nposition = [{arm:?}, 0, 0]\nangular_velocity = {}\nvelocity = {}",
+        "mass = {mass:?}\ninertia = [{along:?}, {across:?}, {across:?}]\nposition = [{arm:?}, 0, \
+            0]\nangular_velocity = {}\nvelocity = {}",
         xyz(angular),
         xyz(angular.cross(DVec3::X * arm))
     );
     let text = text.add(&format!("[[body]]\nname = \"rotor\"\n{lines}"));
-    let mut motion = text.add("[[joint]]\nname = \"tip\"\nkind = \"spherical\"\nb = \"rotor\"\nposition = [0, 0, 0]").simulate()?;
+    let mut motion = text
+        .add("[[joint]]\nname = \"tip\"\nkind = \"spherical\"\nb = \"rotor\"\nposition = [0, 0, 0]")
+        .simulate()?;
     let time = 5.0;
     let (mut angle, mut last, mut droop, mut curve) = (0.0, 0.0f64, 0.0f64, Vec::new());
     motion.watch(time, |m| {
         let p = m.at("rotor");
         let now = p.y.atan2(p.x);
-        angle += (now - last + std::f64::consts::PI).rem_euclid(std::f64::consts::TAU) - std::f64::consts::PI;
+        angle += (now - last + std::f64::consts::PI).rem_euclid(std::f64::consts::TAU)
+            - std::f64::consts::PI;
         last = now;
         droop = droop.max(p.z.abs());
         curve.push((p.x, p.y));
     })?;
     let reason = "second order: (ω h)²/12 = 5e-4 of the precession";
     rows.row("precession in 5 s", "rad", (angle, precession * time), relative(1e-3, reason));
-    rows.zero("largest droop or rise", "m", droop, within(1e-3 * arm, "nutation that the scheme begins: (ω h)²/12 of the arm, both ways"));
-    rows.figure("Gyroscope, seen from above", ("x, m", "y, m"), vec![line("centre of the rotor", curve)]);
+    rows.zero(
+        "largest droop or rise",
+        "m",
+        droop,
+        within(1e-3 * arm, "nutation that the scheme begins: (ω h)²/12 of the arm, both ways"),
+    );
+    rows.figure(
+        "Gyroscope, seen from above",
+        ("x, m", "y, m"),
+        vec![line("centre of the rotor", curve)],
+    );
     Ok(())
 }
 
@@ -122,8 +150,12 @@ fn rocking(rows: &mut Rows) -> Result<(), String> {
     for h in [1e-3, 5e-4] {
         let text = Text::new(Leapfrog, h).material(5.0, 0.0).floor();
         // Tilted by θ about the right lower edge.
-        let center = DVec3::new(b - radius * (alpha - theta).sin(), 0.0, radius * (alpha - theta).cos());
-        let lines = format!("position = {}\nrotation = {{ axis = [0, 1, 0], angle = {theta:?} }}", xyz(center));
+        let center =
+            DVec3::new(b - radius * (alpha - theta).sin(), 0.0, radius * (alpha - theta).cos());
+        let lines = format!(
+            "position = {}\nrotation = {{ axis = [0, 1, 0], angle = {theta:?} }}",
+            xyz(center)
+        );
         let shape = format!("box = [{:?}, 0.3, {:?}]", 2.0 * b, 2.0 * height);
         let mut motion = text.body("block", &shape, &lines).simulate()?;
         let (mut hits, mut before, mut last, mut curve) = (Vec::new(), 0.0, 0.0f64, Vec::new());
@@ -148,27 +180,51 @@ fn rocking(rows: &mut Rows) -> Result<(), String> {
         let exact = alpha - (alpha.cos() + left).acos();
         amplitudes.push((turn, exact));
         if h == 5e-4 {
-            rows.figure("Rocking block", ("time, s", "tilt, rad"), vec![line("simulated", curve.into_iter().step_by(4).collect())]);
+            rows.figure(
+                "Rocking block",
+                ("time, s", "tilt, rad"),
+                vec![line("simulated", curve.into_iter().step_by(4).collect())],
+            );
         }
     }
     let late = landings.iter().fold(0.0f64, |a, b| a.max(*b));
-    rows.zero("first landing: largest error in steps", "", late, within(1.0, "a landing is seen at the end of its step"));
+    rows.zero(
+        "first landing: largest error in steps",
+        "",
+        late,
+        within(1.0, "a landing is seen at the end of its step"),
+    );
     let ((coarse, exact), (fine, _)) = (amplitudes[0], amplitudes[1]);
     let reason = "second order: what halving the step from 1 to 0.5 ms changes, 1.7 %";
-    rows.row("amplitude after the first landing, h 0.5 ms", "rad", (fine, exact), relative(1.7e-2, reason));
+    rows.row(
+        "amplitude after the first landing, h 0.5 ms",
+        "rad",
+        (fine, exact),
+        relative(1.7e-2, reason),
+    );
     let reason = "the next order of the error: a tenth of that";
-    rows.row("the same, extrapolated to h = 0", "rad", ((4.0 * fine - coarse) / 3.0, exact), relative(1.7e-3, reason));
+    rows.row(
+        "the same, extrapolated to h = 0",
+        "rad",
+        ((4.0 * fine - coarse) / 3.0, exact),
+        relative(1.7e-3, reason),
+    );
     Ok(())
 }
 
-/// Time from rest at θ₀ to the landing, with ½ ω² = p² (cos(α−θ₀) − cos(α−θ)). With θ = θ₀ − s² the integrand is smooth; Simpson's rule.
+/// Time from rest at θ₀ to the landing, with ½ ω² = p² (cos(α−θ₀) − cos(α−θ)). With θ = θ₀ − s² the
+/// integrand is smooth; Simpson's rule.
 fn quarter_period(alpha: f64, start: f64, p: f64) -> f64 {
     let n = 2000;
     let end = start.sqrt();
     let f = |s: f64| {
         let theta = start - s * s;
         let fall = (alpha - start).cos() - (alpha - theta).cos();
-        if s < 1e-6 { 2.0 / (2.0 * p * p * (alpha - start).sin()).sqrt() } else { 2.0 * s / (2.0 * p * p * fall).sqrt() }
+        if s < 1e-6 {
+            2.0 / (2.0 * p * p * (alpha - start).sin()).sqrt()
+        } else {
+            2.0 * s / (2.0 * p * p * fall).sqrt()
+        }
     };
     let step = end / n as f64;
     let sum: f64 = (1..n).map(|k| if k % 2 == 1 { 4.0 } else { 2.0 } * f(k as f64 * step)).sum();
@@ -178,9 +234,14 @@ fn quarter_period(alpha: f64, start: f64, p: f64) -> f64 {
 fn pendulum(rows: &mut Rows) -> Result<(), String> {
     for (length, h) in [(1.0, 2e-3), (0.25, 1e-3)] {
         let period = 4.0 * elliptic(0.5) * f64::sqrt(length / G);
-        let text = Text::new(Leapfrog, h)
-            .add(&format!("[[body]]\nname = \"bob\"\nmass = 1\ninertia = [1e-3, 1e-3, 1e-3]\nposition = [{length:?}, 0, 0]"));
-        let rod = format!("[[joint]]\nname = \"rod\"\nkind = \"distance\"\nb = \"bob\"\npoints = [[0, 0, 0], [{length:?}, 0, 0]]");
+        let text = Text::new(Leapfrog, h).add(&format!(
+            "[[body]]\nname = \"bob\"\nmass = 1\ninertia = [1e-3, 1e-3, \
+                1e-3]\nposition = [{length:?}, 0, 0]"
+        ));
+        let rod = format!(
+            "[[joint]]\nname = \"rod\"\nkind = \"distance\"\nb = \"bob\"\npoints = [[0, 0, 0], \
+                [{length:?}, 0, 0]]"
+        );
         let mut motion = text.add(&rod).simulate()?;
         let (mut zeros, mut last, mut stretch) = (Vec::new(), 1.0, 0.0f64);
         motion.watch(10.2 * period, |m| {
@@ -194,12 +255,20 @@ fn pendulum(rows: &mut Rows) -> Result<(), String> {
         let found = (zeros[zeros.len() - 1] - zeros[0]) / (zeros.len() - 1) as f64;
         let reason = "second order: (ω h)²/12 with the largest ω² = 2g/l";
         let allowed = relative(2.0 * G / length * h * h / 12.0, reason);
-        rows.row(&format!("{length} m: period, mean of {}", zeros.len() - 1), "s", (found, period), allowed);
+        rows.row(
+            &format!("{length} m: period, mean of {}", zeros.len() - 1),
+            "s",
+            (found, period),
+            allowed,
+        );
         rows.zero(
             &format!("{length} m: stretch of the rod"),
             "m",
             stretch,
-            within(length * (2.0 * G / length * h * h), "second order: (ω h)² of the length at most"),
+            within(
+                length * (2.0 * G / length * h * h),
+                "second order: (ω h)² of the length at most",
+            ),
         );
     }
     Ok(())

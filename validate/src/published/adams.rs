@@ -1,8 +1,9 @@
-//! One body on one joint, against a commercial multibody program: motion, reaction force and reaction torque.
+//! One body on one joint, against a commercial multibody program: motion, reaction force and
+//! reaction torque.
 //!
-//! The data are those of Project Chrono's unit tests: 501 rows over 5 s with six to seven digits. They are not part of this
-//! repository: `SIGNORINI_ADAMS` names the folder that holds `adams_models` and one folder per joint; without it
-//! the cases are skipped.
+//! The data are those of Project Chrono's unit tests: 501 rows over 5 s with six to seven digits.
+//! They are not part of this repository: `SIGNORINI_ADAMS` names the folder that holds
+//! `adams_models` and one folder per joint; without it the cases are skipped.
 
 use crate::case::{Case, Cost::*, Group::Published, Rows, dots, line, within};
 use crate::motion::{Motion, Scheme::*, Text, xyz};
@@ -72,7 +73,12 @@ fn read_model(path: &Path) -> Result<Model, String> {
             _ => statements.push(line.into()),
         }
     }
-    let mut model = Model { markers: BTreeMap::new(), kind: String::new(), mass: f64::NAN, inertia: [f64::NAN; 3] };
+    let mut model = Model {
+        markers: BTreeMap::new(),
+        kind: String::new(),
+        mass: f64::NAN,
+        inertia: [f64::NAN; 3],
+    };
     for statement in &statements {
         let (head, rest) = statement.split_once('/').unwrap_or((statement, ""));
         let id = rest.split(',').next().unwrap_or("").trim().parse::<u32>().unwrap_or(0);
@@ -81,7 +87,9 @@ fn read_model(path: &Path) -> Result<Model, String> {
                 let at = numbers(rest, "QP").map_or(DVec3::ZERO, |x| DVec3::from_slice(&x[..3]));
                 let turn = numbers(rest, "REULER").unwrap_or(vec![0.0; 3]);
                 let [a, b, c] = [0, 1, 2].map(|i| turn[i].to_radians());
-                let axes = DMat3::from_rotation_z(a) * DMat3::from_rotation_x(b) * DMat3::from_rotation_z(c);
+                let axes = DMat3::from_rotation_z(a)
+                    * DMat3::from_rotation_x(b)
+                    * DMat3::from_rotation_z(c);
                 model.markers.insert(id, Marker { at, axes });
             }
             "PART" if rest.contains("MASS") => {
@@ -101,7 +109,8 @@ fn read_model(path: &Path) -> Result<Model, String> {
 fn numbers(text: &str, key: &str) -> Option<Vec<f64>> {
     let rest = &text[text.find(&format!("{key} ="))?..];
     let list = rest.split_once('=')?.1.split('=').next()?;
-    let list: Vec<f64> = list.split(',').map_while(|x| x.trim().trim_end_matches('D').parse().ok()).collect();
+    let list: Vec<f64> =
+        list.split(',').map_while(|x| x.trim().trim_end_matches('D').parse().ok()).collect();
     (!list.is_empty()).then_some(list)
 }
 
@@ -112,7 +121,8 @@ fn scene(model: &Model, h: f64) -> Result<Motion, String> {
     let turn = DQuat::from_mat3(&center.axes);
     let quaternion = format!("{:?}, {:?}, {:?}, {:?}", turn.x, turn.y, turn.z, turn.w);
     let text = Text::new(Leapfrog, h).gravity([0.0, 0.0, -9.80665]).add(&format!(
-        "[[body]]\nname = \"body\"\nmass = {:?}\ninertia = {}\nposition = {}\nrotation = {{ quaternion = [{quaternion}] }}",
+        "[[body]]\nname = \"body\"\nmass = {:?}\ninertia = {}\nposition = {}\nrotation = {{ \
+            quaternion = [{quaternion}] }}",
         model.mass,
         xyz(DVec3::from_array(model.inertia)),
         xyz(center.at)
@@ -132,14 +142,16 @@ fn scene(model: &Model, h: f64) -> Result<Motion, String> {
         let [x, z] = [fixed.axes.x_axis, fixed.axes.z_axis].map(xyz);
         format!("position = {}\naxis = {z}\nx_axis = {x}", xyz(fixed.at))
     };
-    text.add(&format!("[[joint]]\nname = \"joint\"\nkind = \"{kind}\"\nb = \"body\"\n{place}")).simulate()
+    text.add(&format!("[[joint]]\nname = \"joint\"\nkind = \"{kind}\"\nb = \"body\"\n{place}"))
+        .simulate()
 }
 
 /// The rows of a table of theirs: time and three or four numbers.
 fn read_table(folder: &Path, case: &str, what: &str) -> Result<Vec<Vec<f64>>, String> {
     let path = folder.join(format!("{case}_ADAMS_{what}.txt"));
     let text = std::fs::read_to_string(&path).map_err(|e| format!("{}: {e}", path.display()))?;
-    let row = |line: &str| line.split_whitespace().map(|x| x.parse().ok()).collect::<Option<Vec<f64>>>();
+    let row =
+        |line: &str| line.split_whitespace().map(|x| x.parse().ok()).collect::<Option<Vec<f64>>>();
     Ok(text.lines().filter_map(row).filter(|row| row.len() >= 4).collect())
 }
 
@@ -153,7 +165,8 @@ fn apart(ours: &[DVec3], theirs: &[Vec<f64>]) -> f64 {
 
 fn run(rows: &mut Rows) -> Result<(), String> {
     let Some(folder) = folder() else {
-        rows.skipped = Some("the data of ADAMS are not here: SIGNORINI_ADAMS names their folder".into());
+        rows.skipped =
+            Some("the data of ADAMS are not here: SIGNORINI_ADAMS names their folder".into());
         return Ok(());
     };
     for (joint, case) in MODELS {
@@ -164,7 +177,8 @@ fn run(rows: &mut Rows) -> Result<(), String> {
 
 /// Motion and reactions of one case.
 fn compare(rows: &mut Rows, folder: &Path, joint: &str, case: &str) -> Result<(), String> {
-    // A body on a rod is a double pendulum: case 2 needs shorter steps, and forgets its beginning after some seconds.
+    // A body on a rod is a double pendulum: case 2 needs shorter steps, and forgets its beginning
+    // after some seconds.
     let swift = case == "Distance_Case02";
     let h = if swift { 2.5e-4 } else { 1e-3 };
     let model = read_model(&folder.join("adams_models").join(format!("test_{case}.adm")))?;
@@ -185,12 +199,19 @@ fn compare(rows: &mut Rows, folder: &Path, joint: &str, case: &str) -> Result<()
         let pose = motion.sim.body("body").map_err(|e| e.to_string())?.pose();
         let arm = pose.point(local) - fixed;
         motion.step()?;
-        let wrench = motion.sim.joint("joint").map_err(|e| e.to_string())?.reaction().ok_or("no reaction")?.world;
+        let wrench = motion
+            .sim
+            .joint("joint")
+            .map_err(|e| e.to_string())?
+            .reaction()
+            .ok_or("no reaction")?
+            .world;
         found[2].push(-wrench.force);
         found[3].push(-wrench.torque - arm.cross(wrench.force));
         motion.until(1e-2 * (k + 1) as f64)?;
     }
-    let reason = "their data for one and the same pendulum (revolute 1, spherical 1) differ by 3.2e-4; ours is of second order at 1 ms";
+    let reason = "their data for one and the same pendulum (revolute 1, spherical 1) differ by \
+        3.2e-4; ours is of second order at 1 ms";
     let mut add = |what: &str, unit: &str, ours: &[DVec3], theirs: &[Vec<f64>], allowed: f64| {
         rows.zero(
             &format!("{case}: {what}, largest difference relative to its largest value"),
@@ -209,7 +230,11 @@ fn compare(rows: &mut Rows, folder: &Path, joint: &str, case: &str) -> Result<()
     if case == "Revolute_Case02" {
         let theirs = force.iter().map(|row| (row[0], row[3])).collect();
         let ours = found[2].iter().enumerate().map(|(k, f)| (1e-2 * k as f64, f.z)).collect();
-        rows.figure("Revolute joint, case 2: reaction force", ("time, s", "z, N"), vec![line("ADAMS", theirs), dots("simulated", ours)]);
+        rows.figure(
+            "Revolute joint, case 2: reaction force",
+            ("time, s", "z, N"),
+            vec![line("ADAMS", theirs), dots("simulated", ours)],
+        );
     }
     Ok(())
 }

@@ -17,18 +17,21 @@ pub const CASES: &[Case] = &[
     Case {
         name: "double-pendulum",
         group: Published,
-        source: "Potra et al. 2006, double pendulum beside a wall (their figures need a geometry that is not published: e 0.6 here, against an event-driven Runge–Kutta 4)",
+        source: "Potra et al. 2006, double pendulum beside a wall (their figures need a geometry \
+            that is not published: e 0.6 here, against an event-driven Runge–Kutta 4)",
         cost: Quick,
         run: double_pendulum,
     },
 ];
 
-/// A built-in scene run by accelerations up to time `t`: scene, state, and the change of energy less the work done, J.
+/// A built-in scene run by accelerations up to time `t`: scene, state, and the change of energy
+/// less the work done, J.
 fn accelerate(name: &str, set: &[&str], t: f64) -> Result<(Scene, State, f64), String> {
     let set: Vec<String> = set.iter().map(|s| s.to_string()).collect();
     let loaded = signorini::files::builtin::find(name, &set)?;
     let dt = loaded.settings(&signorini::files::Overrides::default())?.h;
-    let mut simulation = mechanism::Simulation::new(&loaded.scene, loaded.acceleration_settings()).map_err(|e| e.to_string())?;
+    let mut simulation = mechanism::Simulation::new(&loaded.scene, loaded.acceleration_settings())
+        .map_err(|e| e.to_string())?;
     let balance = |e: mechanism::simulation::Energy| e.kinetic + e.potential - e.work;
     let begin = balance(simulation.energy());
     for _ in 0..(t / dt).round() as usize {
@@ -52,22 +55,50 @@ fn pendulum(rows: &mut Rows) -> Result<(), String> {
     let (scene, state, _) = accelerate("a01_pendulum", &[], 10.0)?;
     let bob = place(&scene, &state, "bob");
     let reason = "order 4 at 1 ms over 10 s";
-    rows.row(&format!("{ACCELERATIONS}x at 10 s"), "m", (bob.x, 0.275087462576117), within(1e-9, reason));
-    rows.row(&format!("{ACCELERATIONS}y at 10 s"), "m", (bob.y, -0.961419205099125), within(1e-9, reason));
+    rows.row(
+        &format!("{ACCELERATIONS}x at 10 s"),
+        "m",
+        (bob.x, 0.275087462576117),
+        within(1e-9, reason),
+    );
+    rows.row(
+        &format!("{ACCELERATIONS}y at 10 s"),
+        "m",
+        (bob.y, -0.961419205099125),
+        within(1e-9, reason),
+    );
     let (scene, state, _) = accelerate("a01_pendulum", &[], 100.0)?;
     let length = place(&scene, &state, "bob").length();
-    rows.row(&format!("{ACCELERATIONS}length after 100 s"), "m", (length, 1.0), within(1e-12, "drift is taken away"));
+    rows.row(
+        &format!("{ACCELERATIONS}length after 100 s"),
+        "m",
+        (length, 1.0),
+        within(1e-12, "drift is taken away"),
+    );
     let mut errors = Vec::new();
     for h in [4e-3, 2e-3, 1e-3] {
         let text = Text::new(Leapfrog, h).gravity([0.0, -9.81, 0.0]);
-        let text = text.add("[[body]]\nname = \"bob\"\nmass = 1\ninertia = [1e-3, 1e-3, 1e-3]\nposition = [1, 0, 0]");
-        let rod = "[[joint]]\nname = \"rod\"\nkind = \"distance\"\nb = \"bob\"\npoints = [[0, 0, 0], [1, 0, 0]]";
+        let text = text.add(
+            "[[body]]\nname = \"bob\"\nmass = 1\ninertia = [1e-3, 1e-3, \
+            1e-3]\nposition = [1, 0, 0]",
+        );
+        let rod = "[[joint]]\nname = \"rod\"\nkind = \"distance\"\nb = \"bob\"\npoints = [[0, 0, \
+            0], [1, 0, 0]]";
         let mut motion = text.add(rod).simulate()?;
         motion.until(10.0)?;
-        errors.push(motion.at("bob").distance(DVec3::new(0.275087462576117, -0.961419205099125, 0.0)));
+        errors.push(motion.at("bob").distance(DVec3::new(
+            0.275087462576117,
+            -0.961419205099125,
+            0.0,
+        )));
     }
     let order = (errors[0] / errors[2]).log2() / 2.0;
-    rows.row("leapfrog: order of convergence at 10 s, dt 4, 2, 1 ms", "", (order, 2.0), within(0.1, "the next order of the error"));
+    rows.row(
+        "leapfrog: order of convergence at 10 s, dt 4, 2, 1 ms",
+        "",
+        (order, 2.0),
+        within(0.1, "the next order of the error"),
+    );
     rows.zero(
         "leapfrog at 1 ms: distance from the closed form at 10 s",
         "m",
@@ -106,41 +137,80 @@ fn andrews(rows: &mut Rows) -> Result<(), String> {
         ("a_lower", 0.5244099658805304 - 0.4873649795438425),
         ("a_upper", 1.048080741042263 - 1.2305474445498212),
     ];
-    let mut simulation = Simulation::new(scene, Settings::with_time_step(1e-3)).map_err(|e| e.to_string())?;
+    let mut simulation =
+        Simulation::new(scene, Settings::with_time_step(1e-3)).map_err(|e| e.to_string())?;
     simulation.set_raw_state(&state).map_err(|e| e.to_string())?;
     for (name, angle) in exact {
         let found = simulation.joint(name).map_err(|e| e.to_string())?.angle();
         let turns = ((angle - found) / std::f64::consts::TAU).round() * std::f64::consts::TAU;
-        let allowed = within(1.5e-7, "tolerance 1e-12 of Dormand–Prince, grown along a stiff motion; 1e-8 of the largest angle");
-        rows.row(&format!("angle of hinge `{name}` at 30 ms"), "rad", (found + turns, angle), allowed);
+        let allowed = within(
+            1.5e-7,
+            "tolerance 1e-12 of Dormand–Prince, grown along a stiff motion; 1e-8 of the largest \
+                angle",
+        );
+        rows.row(
+            &format!("angle of hinge `{name}` at 30 ms"),
+            "rad",
+            (found + turns, angle),
+            allowed,
+        );
     }
-    rows.zero("energy less the work of the torque", "J", change.abs(), within(1e-9, "tolerance of the integrator"));
+    rows.zero(
+        "energy less the work of the torque",
+        "J",
+        change.abs(),
+        within(1e-9, "tolerance of the integrator"),
+    );
     Ok(())
 }
 
 fn bricard(rows: &mut Rows) -> Result<(), String> {
     let (_, _, change) = accelerate("a04_bricard", &[], 10.0)?;
-    let row = rows.zero("change of the energy in 10 s", "J", change.abs(), within(4.9e-8, "1e-9 of 5 kg g 1 m, tolerance 1e-12"));
+    let row = rows.zero(
+        "change of the energy in 10 s",
+        "J",
+        change.abs(),
+        within(4.9e-8, "1e-9 of 5 kg g 1 m, tolerance 1e-12"),
+    );
     row.others(&[("Exudyn, dt 1 ms", 2.66e-7), ("MuJoCo RK4, dt 1 ms", 1.16e-3)]);
     let loaded = signorini::files::builtin::find("a04_bricard", &[])?;
-    let simulation = mechanism::Simulation::new(&loaded.scene, loaded.acceleration_settings()).map_err(|e| e.to_string())?;
-    rows.row("degrees of freedom", "", (simulation.freedoms() as f64, 1.0), within(0.0, "a count; Grübler's formula says 0"));
+    let simulation = mechanism::Simulation::new(&loaded.scene, loaded.acceleration_settings())
+        .map_err(|e| e.to_string())?;
+    rows.row(
+        "degrees of freedom",
+        "",
+        (simulation.freedoms() as f64, 1.0),
+        within(0.0, "a count; Grübler's formula says 0"),
+    );
     Ok(())
 }
 
 /// No numbers are published: the balance of energy, and the same motion with half the step.
 fn governor(rows: &mut Rows) -> Result<(), String> {
     let (scene, state, change) = accelerate("a05_governor", &[], 0.2)?;
-    rows.zero("energy less the work of the dampers, 0.2 s", "J", change.abs(), within(1e-8, "order 4 at 20 µs"));
+    rows.zero(
+        "energy less the work of the dampers, 0.2 s",
+        "J",
+        change.abs(),
+        within(1e-8, "order 4 at 20 µs"),
+    );
     let first = place(&scene, &state, "slider").z;
     let text = Motion::load("a05_governor", &[])?;
     let mut settings = text.sim.settings().clone();
     settings.h = 1e-4;
     settings.scheme.time = signorini::assemble::TimeScheme::Leapfrog;
-    let mut other = Motion { sim: Simulation::new(text.sim.scene().clone(), settings).map_err(|e| e.to_string())? };
+    let mut other = Motion {
+        sim: Simulation::new(text.sim.scene().clone(), settings).map_err(|e| e.to_string())?,
+    };
     other.until(0.2)?;
-    let reason = "two integrators: order 4 at 20 µs, and order 2 at 100 µs with springs of time constants below that";
-    rows.row("height of the slider at 0.2 s, two integrators", "m", (other.at("slider").z, first), within(1e-4, reason));
+    let reason = "two integrators: order 4 at 20 µs, and order 2 at 100 µs with springs of time \
+        constants below that";
+    rows.row(
+        "height of the slider at 0.2 s, two integrators",
+        "m",
+        (other.at("slider").z, first),
+        within(1e-4, reason),
+    );
     Ok(())
 }
 
@@ -149,8 +219,12 @@ const WALL: f64 = -0.05;
 const REBOUND: f64 = 0.6;
 
 fn pair(h: f64) -> Result<Motion, String> {
-    let mut text = Text::new(Leapfrog, h).material(0.0, REBOUND).contact("rebound_speed = \"1 mm/s\"");
-    let wall = format!("fixed = true\nposition = [{WALL:?}, 0, 0]\nrotation = {{ axis = [0, 1, 0], angle = \"90 deg\" }}");
+    let mut text =
+        Text::new(Leapfrog, h).material(0.0, REBOUND).contact("rebound_speed = \"1 mm/s\"");
+    let wall = format!(
+        "fixed = true\nposition = [{WALL:?}, 0, 0]\nrotation = {{ axis = [0, 1, 0], angle = \"90 \
+            deg\" }}"
+    );
     text = text.body("wall", "half_space = true", &wall);
     let (a, b) = (60f64.to_radians(), 36f64.to_radians());
     let first = DVec3::new(a.sin(), 0.0, -a.cos());
@@ -161,7 +235,9 @@ fn pair(h: f64) -> Result<Motion, String> {
     }
     let rod = |name: &str, a: &str, b: &str, ends: [DVec3; 2]| {
         let [p, q] = ends.map(xyz);
-        format!("[[joint]]\nname = \"{name}\"\nkind = \"distance\"\n{a}b = \"{b}\"\npoints = [{p}, {q}]")
+        format!(
+            "[[joint]]\nname = \"{name}\"\nkind = \"distance\"\n{a}b = \"{b}\"\npoints = [{p}, {q}]"
+        )
     };
     text = text.add(&rod("upper", "", "first", [DVec3::ZERO, first]));
     text = text.add(&rod("lower", "a = \"first\"\n", "second", [first, second]));
@@ -171,7 +247,8 @@ fn pair(h: f64) -> Result<Motion, String> {
 /// Angles and their rates.
 type Angles = [f64; 4];
 
-/// The double pendulum by Runge–Kutta 4, its impacts at their times by Newton's law: an integrator of its own, for reference.
+/// The double pendulum by Runge–Kutta 4, its impacts at their times by Newton's law: an integrator
+/// of its own, for reference.
 fn reference(end: f64) -> Angles {
     let derivative = |y: Angles| {
         let [a, b, da, db] = y;
@@ -189,7 +266,8 @@ fn reference(end: f64) -> Angles {
         let k4 = derivative(add(y, k3, h));
         [0, 1, 2, 3].map(|i| y[i] + h / 6.0 * (k1[i] + 2.0 * k2[i] + 2.0 * k3[i] + k4[i]))
     };
-    let gap = |y: &Angles, mass: usize| y[0].sin() + if mass == 1 { y[1].sin() } else { 0.0 } - WALL;
+    let gap =
+        |y: &Angles, mass: usize| y[0].sin() + if mass == 1 { y[1].sin() } else { 0.0 } - WALL;
     let impact = |y: &mut Angles, mass: usize| {
         let lever = [y[0].cos(), if mass == 1 { y[1].cos() } else { 0.0 }];
         let speed = lever[0] * y[2] + lever[1] * y[3];
@@ -199,7 +277,10 @@ fn reference(end: f64) -> Angles {
         // M⁻¹ Jᵀ with M = [2, c; c, 1].
         let c = (y[0] - y[1]).cos();
         let determinant = 2.0 - c * c;
-        let push = [(lever[0] - c * lever[1]) / determinant, (2.0 * lever[1] - c * lever[0]) / determinant];
+        let push = [
+            (lever[0] - c * lever[1]) / determinant,
+            (2.0 * lever[1] - c * lever[0]) / determinant,
+        ];
         let impulse = -(1.0 + REBOUND) * speed / (lever[0] * push[0] + lever[1] * push[1]);
         (y[2], y[3]) = (y[2] + impulse * push[0], y[3] + impulse * push[1]);
     };
@@ -235,13 +316,28 @@ fn double_pendulum(rows: &mut Rows) -> Result<(), String> {
         errors.push((t, motion.at("second").distance(exact)));
     }
     for (t, error) in &errors {
-        let reason = "second order between impacts at 0.5 ms; directions of an impact are those of the beginning of its step, v h = 2 mm";
-        rows.zero(&format!("distance of the second mass from the event-driven reference at {t} s"), "m", *error, within(2e-3, reason));
+        let reason = "second order between impacts at 0.5 ms; directions of an impact are those of \
+            the beginning of its step, v h = 2 mm";
+        rows.zero(
+            &format!("distance of the second mass from the event-driven reference at {t} s"),
+            "m",
+            *error,
+            within(2e-3, reason),
+        );
     }
     let mut motion = pair(5e-4)?;
-    let energy = |m: &Motion| ["first", "second"].iter().map(|b| 0.5 * m.velocity(b).length_squared() + 9.81 * m.at(b).z).sum::<f64>();
+    let energy = |m: &Motion| {
+        ["first", "second"]
+            .iter()
+            .map(|b| 0.5 * m.velocity(b).length_squared() + 9.81 * m.at(b).z)
+            .sum::<f64>()
+    };
     let mut curve = Vec::new();
     motion.watch(2.4, |m| curve.push((m.time(), energy(m))))?;
-    rows.figure("Double pendulum beside a wall", ("time, s", "energy, J"), vec![line("simulated", curve)]);
+    rows.figure(
+        "Double pendulum beside a wall",
+        ("time, s", "energy, J"),
+        vec![line("simulated", curve)],
+    );
     Ok(())
 }

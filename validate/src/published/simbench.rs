@@ -1,5 +1,5 @@
-//! SimBenchmark (leggedrobotics): definitions and figures as published; the scenes are ours. Times of others were measured by
-//! them, on another machine (i7-7700HQ), and are not repeated here.
+//! SimBenchmark (leggedrobotics): definitions and figures as published; the scenes are ours. Times
+//! of others were measured by them, on another machine (i7-7700HQ), and are not repeated here.
 
 use crate::case::{Case, Cost::*, Group::Published, Rows, line, within};
 use crate::motion::{G, Motion, Scheme::*, Text, xyz};
@@ -8,15 +8,69 @@ use signorini::prelude::*;
 const SOURCE: &str = "SimBenchmark (leggedrobotics, 2018): sample.csv of each benchmark";
 
 pub const CASES: &[Case] = &[
-    Case { name: "simbench-rolling", group: Published, source: SOURCE, cost: Normal, run: |rows| rolling(rows, 4.0) },
-    Case { name: "simbench-rolling-short", group: Published, source: SOURCE, cost: Quick, run: |rows| rolling(rows, 0.3) },
-    Case { name: "simbench-bouncing", group: Published, source: SOURCE, cost: Normal, run: bouncing },
-    Case { name: "simbench-666", group: Published, source: SOURCE, cost: Normal, run: |rows| spheres(rows, 1e-2) },
-    Case { name: "simbench-666-1ms", group: Published, source: SOURCE, cost: Long, run: |rows| spheres(rows, 1e-3) },
-    Case { name: "simbench-elastic-666", group: Published, source: SOURCE, cost: Long, run: elastic_spheres },
-    Case { name: "simbench-momentum", group: Published, source: SOURCE, cost: Quick, run: momentum },
-    Case { name: "simbench-kapla", group: Published, source: SOURCE, cost: Normal, run: |rows| kapla(rows, 600) },
-    Case { name: "simbench-kapla-60000", group: Published, source: SOURCE, cost: Long, run: |rows| kapla(rows, 60_000) },
+    Case {
+        name: "simbench-rolling",
+        group: Published,
+        source: SOURCE,
+        cost: Normal,
+        run: |rows| rolling(rows, 4.0),
+    },
+    Case {
+        name: "simbench-rolling-short",
+        group: Published,
+        source: SOURCE,
+        cost: Quick,
+        run: |rows| rolling(rows, 0.3),
+    },
+    Case {
+        name: "simbench-bouncing",
+        group: Published,
+        source: SOURCE,
+        cost: Normal,
+        run: bouncing,
+    },
+    Case {
+        name: "simbench-666",
+        group: Published,
+        source: SOURCE,
+        cost: Normal,
+        run: |rows| spheres(rows, 1e-2),
+    },
+    Case {
+        name: "simbench-666-1ms",
+        group: Published,
+        source: SOURCE,
+        cost: Long,
+        run: |rows| spheres(rows, 1e-3),
+    },
+    Case {
+        name: "simbench-elastic-666",
+        group: Published,
+        source: SOURCE,
+        cost: Long,
+        run: elastic_spheres,
+    },
+    Case {
+        name: "simbench-momentum",
+        group: Published,
+        source: SOURCE,
+        cost: Quick,
+        run: momentum,
+    },
+    Case {
+        name: "simbench-kapla",
+        group: Published,
+        source: SOURCE,
+        cost: Normal,
+        run: |rows| kapla(rows, 600),
+    },
+    Case {
+        name: "simbench-kapla-60000",
+        group: Published,
+        source: SOURCE,
+        cost: Long,
+        run: |rows| kapla(rows, 60_000),
+    },
 ];
 
 /// A box of 20 m with 25 balls on it is pushed over the ground.
@@ -30,21 +84,34 @@ fn rolling(rows: &mut Rows, time: f64) -> Result<(), String> {
     text = text.add("[materials]\nearth = { mu = 0.4 }\nwood = { mu = 0.8 }");
     text = text.add("[[surface]]\nbetween = [\"earth\", \"wood\"]\nmu = 0.4");
     text = text.body("floor", "half_space = true", "fixed = true\nmaterial = \"earth\"");
-    text = text.body("box", "box = [20, 20, 1]", "material = \"wood\"\nmass = 10\nposition = [0, 0, 0.5]");
+    text = text.body(
+        "box",
+        "box = [20, 20, 1]",
+        "material = \"wood\"\nmass = 10\nposition = [0, 0, 0.5]",
+    );
     for i in 0..25 {
         let at = DVec3::new(2.0 * (i % 5) as f64 - 4.0, 2.0 * (i / 5) as f64 - 4.0, 1.5);
-        text = text.body(&format!("ball_{i}"), "sphere = 0.5", &format!("material = \"wood\"\nmass = 1\nposition = {}", xyz(at)));
+        text = text.body(
+            &format!("ball_{i}"),
+            "sphere = 0.5",
+            &format!("material = \"wood\"\nmass = 1\nposition = {}", xyz(at)),
+        );
     }
-    text = text.add(&format!("[[force]]\nname = \"push\"\napplied = {{ body = \"box\", force = {} }}", xyz(way * push)));
+    text = text.add(&format!(
+        "[[force]]\nname = \"push\"\napplied = {{ body = \"box\", force = {} }}",
+        xyz(way * push)
+    ));
     let mut motion = text.simulate()?;
     let (mut sum, mut count) = (0.0, 0.0);
     motion.watch(time, |m| {
         let exact = [way * acceleration * m.time(), way * ball * m.time()];
-        sum += (m.velocity("box") - exact[0]).length_squared() + (m.velocity("ball_0") - exact[1]).length_squared();
+        sum += (m.velocity("box") - exact[0]).length_squared()
+            + (m.velocity("ball_0") - exact[1]).length_squared();
         count += 1.0;
     })?;
     let steps = time / 1e-3;
-    let reason = "velocities are exact for a constant force; the solver's 1e-9 m/s, once per step, squared";
+    let reason =
+        "velocities are exact for a constant force; the solver's 1e-9 m/s, once per step, squared";
     let row = rows.zero(
         &format!("mean squared error of the velocities, {time} s"),
         "m²/s²",
@@ -79,7 +146,11 @@ fn bouncing(rows: &mut Rows) -> Result<(), String> {
         let mut text = Text::new(Leapfrog, dt).material(0.0, 1.0).floor();
         for i in 0..49 {
             let at = DVec3::new((i % 7) as f64, (i / 7) as f64, 5.0);
-            text = text.body(&format!("ball_{i}"), "sphere = 0.1", &format!("mass = 10\nposition = {}", xyz(at)));
+            text = text.body(
+                &format!("ball_{i}"),
+                "sphere = 0.1",
+                &format!("mass = 10\nposition = {}", xyz(at)),
+            );
         }
         let mut motion = text.simulate()?;
         let energy = |m: &Motion| -> f64 {
@@ -96,16 +167,26 @@ fn bouncing(rows: &mut Rows) -> Result<(), String> {
             count += 1.0;
         })?;
         let reason = "rounding: 1e-16 of 24 034.5 J in each of some thousand steps, squared";
-        let row = rows.zero(&format!("dt {dt} s: mean squared error of the energy"), "J²", sum / count, within(1e-12, reason));
+        let row = rows.zero(
+            &format!("dt {dt} s: mean squared error of the energy"),
+            "J²",
+            sum / count,
+            within(1e-12, reason),
+        );
         row.others(others);
         if dt == 1e-2 {
-            rows.figure("49 elastic balls: error of the energy, dt 10 ms", ("time, s", "J"), vec![line("simulated", curve)]);
+            rows.figure(
+                "49 elastic balls: error of the energy, dt 10 ms",
+                ("time, s", "J"),
+                vec![line("simulated", curve)],
+            );
         }
     }
     Ok(())
 }
 
-/// 6³ spheres above a floor, displaced at random by less than a millimetre (our numbers, not theirs).
+/// 6³ spheres above a floor, displaced at random by less than a millimetre (our numbers, not
+/// theirs).
 fn cube_of_spheres(dt: f64, e: f64, bottom: f64) -> Text {
     let mut text = if e > 0.0 { Text::new(Leapfrog, dt) } else { Text::usual(dt) };
     text = text.material(0.0, e).floor();
@@ -117,7 +198,11 @@ fn cube_of_spheres(dt: f64, e: f64, bottom: f64) -> Text {
     for i in 0..216 {
         let [x, y, z] = [i % 6, i / 6 % 6, i / 36].map(|k| 0.21 * k as f64);
         let at = DVec3::new(x + random(), y + random(), bottom + z + random());
-        text = text.body(&format!("ball_{i}"), "sphere = 0.1", &format!("mass = 10\nposition = {}", xyz(at)));
+        text = text.body(
+            &format!("ball_{i}"),
+            "sphere = 0.1",
+            &format!("mass = 10\nposition = {}", xyz(at)),
+        );
     }
     text
 }
@@ -131,18 +216,38 @@ fn spheres(rows: &mut Rows, dt: f64) -> Result<(), String> {
         let mut overlap = 0.0;
         for (i, a) in places.iter().enumerate() {
             overlap += (0.1 - a.z).max(0.0).powi(2);
-            overlap += places[..i].iter().map(|b| (0.2 - a.distance(*b)).max(0.0).powi(2)).sum::<f64>();
+            overlap +=
+                places[..i].iter().map(|b| (0.2 - a.distance(*b)).max(0.0).powi(2)).sum::<f64>();
         }
         sum += overlap;
         count += 1.0;
     })?;
     let others: &[(&str, f64)] = if dt == 1e-2 {
-        &[("RaiSim", 0.0153), ("ODE", 0.0161), ("DART", 215.0), ("MuJoCo CG", 0.934), ("Bullet", 37.4)]
+        &[
+            ("RaiSim", 0.0153),
+            ("ODE", 0.0161),
+            ("DART", 215.0),
+            ("MuJoCo CG", 0.934),
+            ("Bullet", 37.4),
+        ]
     } else {
-        &[("RaiSim", 1.35e-4), ("ODE", 1.55e-4), ("DART", 2.8e-4), ("MuJoCo CG", 0.0950), ("Bullet", 0.382)]
+        &[
+            ("RaiSim", 1.35e-4),
+            ("ODE", 1.55e-4),
+            ("DART", 2.8e-4),
+            ("MuJoCo CG", 0.0950),
+            ("Bullet", 0.382),
+        ]
     };
-    let reason = "gaps of the next step are part of the problem; overlap comes from directions that turn within a step: (v dt)²/2r per contact, v of 2 m/s, squared, 600 contacts; and least of the published ones";
-    let row = rows.zero(&format!("dt {dt} s: mean sum of squared overlaps"), "m²", sum / count, within(others[0].1, reason));
+    let reason = "gaps of the next step are part of the problem; overlap comes from directions \
+        that turn within a step: (v dt)²/2r per contact, v of 2 m/s, squared, 600 contacts; and \
+        least of the published ones";
+    let row = rows.zero(
+        &format!("dt {dt} s: mean sum of squared overlaps"),
+        "m²",
+        sum / count,
+        within(others[0].1, reason),
+    );
     row.others(others).note("random displacements of our own generator");
     Ok(())
 }
@@ -159,8 +264,14 @@ fn elastic_spheres(rows: &mut Rows) -> Result<(), String> {
         sum += (energy(m) - begin).powi(2);
         count += 1.0;
     })?;
-    let reason = "impacts of several bodies in one step and one island are of first order: no more than the best published one";
-    let row = rows.zero("dt 0.001 s: mean squared error of the energy", "J²", sum / count, within(8.4, reason));
+    let reason = "impacts of several bodies in one step and one island are of first order: no more \
+        than the best published one";
+    let row = rows.zero(
+        "dt 0.001 s: mean squared error of the energy",
+        "J²",
+        sum / count,
+        within(8.4, reason),
+    );
     row.others(&[("RaiSim", 8.4), ("ODE", 112.0), ("Bullet", 41498.0), ("DART", 346909.0)]);
     Ok(())
 }
@@ -170,13 +281,26 @@ fn momentum(rows: &mut Rows) -> Result<(), String> {
     let mut text = Text::new(Leapfrog, 1e-3).gravity([0.0; 3]).material(0.5, 0.0);
     for i in 0..8 {
         let at = DVec3::new(0.3 * i as f64, 0.0, 0.0);
-        text = text.body(&format!("link_{i}"), "box = [0.28, 0.1, 0.1]", &format!("mass = 2\nposition = {}", xyz(at)));
+        text = text.body(
+            &format!("link_{i}"),
+            "box = [0.28, 0.1, 0.1]",
+            &format!("mass = 2\nposition = {}", xyz(at)),
+        );
         if i > 0 {
-            let joint = format!("a = \"link_{}\"\nb = \"link_{i}\"\nposition = {}\naxis = [0, 1, 0]", i - 1, xyz(at - 0.15 * DVec3::X));
-            text = text.add(&format!("[[joint]]\nname = \"hinge_{i}\"\nkind = \"revolute\"\n{joint}"));
+            let joint = format!(
+                "a = \"link_{}\"\nb = \"link_{i}\"\nposition = {}\naxis = [0, 1, 0]",
+                i - 1,
+                xyz(at - 0.15 * DVec3::X)
+            );
+            text =
+                text.add(&format!("[[joint]]\nname = \"hinge_{i}\"\nkind = \"revolute\"\n{joint}"));
         }
     }
-    text = text.body("ball", "sphere = 0.1", "mass = 10\nposition = [0.2, 0.01, -0.4]\nvelocity = [0.1, 0.2, 5]");
+    text = text.body(
+        "ball",
+        "sphere = 0.1",
+        "mass = 10\nposition = [0.2, 0.01, -0.4]\nvelocity = [0.1, 0.2, 5]",
+    );
     let mut motion = text.simulate()?;
     let total = |m: &Motion| {
         let (mut linear, mut angular) = (DVec3::ZERO, DVec3::ZERO);
@@ -186,7 +310,8 @@ fn momentum(rows: &mut Rows) -> Result<(), String> {
             let p = mass.mass * view.center_of_mass_velocity();
             let turn = view.orientation();
             linear += p;
-            angular += view.center_of_mass().cross(p) + turn * (mass.inertia * (turn.inverse() * view.angular_velocity()));
+            angular += view.center_of_mass().cross(p)
+                + turn * (mass.inertia * (turn.inverse() * view.angular_velocity()));
         }
         (linear, angular)
     };
@@ -199,17 +324,30 @@ fn momentum(rows: &mut Rows) -> Result<(), String> {
         count += 1.0;
     })?;
     let reason = "rounding: 1e-15 of 50 N s in each of 1000 steps, squared";
-    let row = rows.zero("mean squared error of the momentum", "N² s²", sum / count, within(1e-20, reason));
-    row.others(&[("ODE", 4.6e-26), ("MuJoCo RK4", 3e-13), ("Bullet", 2.7e-4), ("MuJoCo Euler", 1.1e-3), ("DART", 169.0)]);
+    let row = rows.zero(
+        "mean squared error of the momentum",
+        "N² s²",
+        sum / count,
+        within(1e-20, reason),
+    );
+    row.others(&[
+        ("ODE", 4.6e-26),
+        ("MuJoCo RK4", 3e-13),
+        ("Bullet", 2.7e-4),
+        ("MuJoCo Euler", 1.1e-3),
+        ("DART", 169.0),
+    ]);
     row.note("a chain of eight links in place of their robot, whose file is not ours to copy");
-    let reason = "friction of an impact acts on both bodies at points that are up to v h = 5 mm apart: mu m v · v h";
+    let reason = "friction of an impact acts on both bodies at points that are up to v h = 5 mm \
+        apart: mu m v · v h";
     rows.zero("largest error of the angular momentum", "N m s", turned, within(0.125, reason));
     Ok(())
 }
 
 /// A tower of planks, 6 floors of 17.
 fn kapla(rows: &mut Rows, steps: u64) -> Result<(), String> {
-    // Plank 0.05 × 0.2 × 0.1 m; a floor is 12 upright planks on their long edge, and 5 lying across as the ceiling.
+    // Plank 0.05 × 0.2 × 0.1 m; a floor is 12 upright planks on their long edge, and 5 lying across
+    // as the ceiling.
     let (thick, long, high) = (0.05, 0.2, 0.1);
     let mut text = Text::usual(1e-2).material(0.8, 0.0).floor();
     let mut count = 0;
@@ -217,7 +355,11 @@ fn kapla(rows: &mut Rows, steps: u64) -> Result<(), String> {
         let base = floor as f64 * (high + thick);
         for k in 0..12 {
             let (row, place) = (k / 6, k % 6);
-            let at = DVec3::new((place as f64 - 2.5) * 0.18, (row as f64 - 0.5) * 0.5, base + 0.5 * high);
+            let at = DVec3::new(
+                (place as f64 - 2.5) * 0.18,
+                (row as f64 - 0.5) * 0.5,
+                base + 0.5 * high,
+            );
             text = text.body(
                 &format!("wall_{floor}_{k}"),
                 &format!("box = [{thick}, {long}, {high}]"),
@@ -243,8 +385,19 @@ fn kapla(rows: &mut Rows, steps: u64) -> Result<(), String> {
     let moved = motion.at("slab_5_2").distance(start);
     let time = steps as f64 * 1e-2;
     let reason = "1e-6 m/s for the whole time";
-    let row = rows.zero(&format!("{count} planks, {steps} steps: way of the top"), "m", moved, within(1e-6 * time + 1e-6, reason));
+    let row = rows.zero(
+        &format!("{count} planks, {steps} steps: way of the top"),
+        "m",
+        moved,
+        within(1e-6 * time + 1e-6, reason),
+    );
     row.note("others: steps until the collapse of their tower of 102 planks, of 60 000");
-    row.others(&[("RaiSim", 60000.0), ("Bullet", 147.0), ("ODE", 122.0), ("MuJoCo", 3297.0), ("DART", 19.0)]);
+    row.others(&[
+        ("RaiSim", 60000.0),
+        ("Bullet", 147.0),
+        ("ODE", 122.0),
+        ("MuJoCo", 3297.0),
+        ("DART", 19.0),
+    ]);
     Ok(())
 }

@@ -14,7 +14,10 @@ pub fn decode(text: &str) -> Result<Vec<u8>, String> {
         for (i, letter) in four.iter().enumerate() {
             let value = match letter {
                 b'=' => 0,
-                _ => LETTERS.iter().position(|l| l == letter).ok_or_else(|| format!("`{}` is no letter of base64", *letter as char))?,
+                _ => LETTERS
+                    .iter()
+                    .position(|l| l == letter)
+                    .ok_or_else(|| format!("`{}` is no letter of base64", *letter as char))?,
             };
             group |= (value as u32) << (18 - 6 * i);
         }

@@ -1,4 +1,5 @@
-//! The legacy format of VTK: an unstructured grid, in text or binary (most significant byte first), versions 2 to 5.
+//! The legacy format of VTK: an unstructured grid, in text or binary (most significant byte first),
+//! versions 2 to 5.
 
 use super::{Imported, number};
 use glam::DVec3;
@@ -31,7 +32,11 @@ impl<'a> Rest<'a> {
         let mut out = Vec::with_capacity(count.min(self.bytes.len()));
         if !self.binary {
             for _ in 0..count {
-                let start = self.bytes.iter().position(|b| !b.is_ascii_whitespace()).unwrap_or(self.bytes.len());
+                let start = self
+                    .bytes
+                    .iter()
+                    .position(|b| !b.is_ascii_whitespace())
+                    .unwrap_or(self.bytes.len());
                 let rest = &self.bytes[start..];
                 let end = rest.iter().position(|b| b.is_ascii_whitespace()).unwrap_or(rest.len());
                 let word = std::str::from_utf8(&rest[..end]).unwrap_or("?");
@@ -43,10 +48,20 @@ impl<'a> Rest<'a> {
         let size = match kind {
             "double" | "long" | "vtktypeint64" | "vtkIdType" => 8,
             "float" | "int" | "unsigned_int" => 4,
-            _ => return Err(format!("{what}: found numbers of type {kind}, wanted float, double, int or vtktypeint64")),
+            _ => {
+                return Err(format!(
+                    "{what}: found numbers of type {kind}, wanted float, double, int or \
+                        vtktypeint64"
+                ));
+            }
         };
-        let length = count.checked_mul(size).ok_or_else(|| format!("claims {count} numbers where {what} was wanted"))?;
-        let (bytes, rest) = self.bytes.split_at_checked(length).ok_or_else(|| format!("ends where {what} was wanted"))?;
+        let length = count
+            .checked_mul(size)
+            .ok_or_else(|| format!("claims {count} numbers where {what} was wanted"))?;
+        let (bytes, rest) = self
+            .bytes
+            .split_at_checked(length)
+            .ok_or_else(|| format!("ends where {what} was wanted"))?;
         self.bytes = rest;
         for word in bytes.chunks(size) {
             let long = word.iter().fold(0u64, |x, &b| x << 8 | u64::from(b));
@@ -74,7 +89,8 @@ pub fn read(bytes: &[u8]) -> Result<Imported, String> {
         Some("BINARY") => true,
         other => return Err(format!("found `{}`, wanted ASCII or BINARY", other.unwrap_or(""))),
     };
-    let (mut points, mut connectivity, mut ends, mut types) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
+    let (mut points, mut connectivity, mut ends, mut types) =
+        (Vec::new(), Vec::new(), Vec::new(), Vec::new());
     while let Some(line) = rest.line() {
         let mut words = line.split_ascii_whitespace();
         match words.next().unwrap_or_default() {
@@ -84,7 +100,11 @@ pub fn read(bytes: &[u8]) -> Result<Imported, String> {
             "POINTS" => {
                 let count: usize = number(&mut words, "the number of points")?;
                 let kind = words.next().unwrap_or("float");
-                let flat = rest.numbers(count.checked_mul(3).ok_or("claims too many points")?, kind, "a coordinate")?;
+                let flat = rest.numbers(
+                    count.checked_mul(3).ok_or("claims too many points")?,
+                    kind,
+                    "a coordinate",
+                )?;
                 points = flat.chunks_exact(3).map(DVec3::from_slice).collect();
             }
             "CELLS" => {
@@ -94,7 +114,11 @@ pub fn read(bytes: &[u8]) -> Result<Imported, String> {
             }
             "CELL_TYPES" => {
                 let count: usize = number(&mut words, "the number of types")?;
-                types = rest.numbers(count, "int", "the type of a cell")?.iter().map(|x| *x as u8).collect();
+                types = rest
+                    .numbers(count, "int", "the type of a cell")?
+                    .iter()
+                    .map(|x| *x as u8)
+                    .collect();
             }
             "CELL_DATA" | "POINT_DATA" => break,
             _ => {}
@@ -103,8 +127,15 @@ pub fn read(bytes: &[u8]) -> Result<Imported, String> {
     Imported::from_cells(points, &connectivity, &ends, &types)
 }
 
-/// Either form of the list of cells: counts between the corners, or (since version 5) offsets and corners.
-fn cells(rest: &mut Rest<'_>, count: usize, size: usize, connectivity: &mut Vec<usize>, ends: &mut Vec<usize>) -> Result<(), String> {
+/// Either form of the list of cells: counts between the corners, or (since version 5) offsets and
+/// corners.
+fn cells(
+    rest: &mut Rest<'_>,
+    count: usize,
+    size: usize,
+    connectivity: &mut Vec<usize>,
+    ends: &mut Vec<usize>,
+) -> Result<(), String> {
     let ahead = rest.bytes;
     if let Some(line) = rest.line().filter(|l| l.starts_with("OFFSETS")) {
         let kind = line.split_ascii_whitespace().nth(1).unwrap_or("vtktypeint64");
@@ -112,15 +143,20 @@ fn cells(rest: &mut Rest<'_>, count: usize, size: usize, connectivity: &mut Vec<
         ends.extend(offsets.iter().skip(1).map(|x| *x as usize));
         let line = rest.line().unwrap_or_default();
         let kind = line.split_ascii_whitespace().nth(1).unwrap_or("vtktypeint64");
-        connectivity.extend(rest.numbers(size, kind, "a corner of a cell")?.iter().map(|x| *x as usize));
+        connectivity
+            .extend(rest.numbers(size, kind, "a corner of a cell")?.iter().map(|x| *x as usize));
         return Ok(());
     }
     rest.bytes = ahead;
     let flat = rest.numbers(size, "int", "a corner of a cell")?;
     let mut at = 0;
     for cell in 0..count {
-        let corners = *flat.get(at).ok_or_else(|| format!("the list of cells ends before element {cell}"))? as usize;
-        let list = flat[at + 1..].get(..corners).ok_or_else(|| format!("the list of cells ends within element {cell}"))?;
+        let corners =
+            *flat.get(at).ok_or_else(|| format!("the list of cells ends before element {cell}"))?
+                as usize;
+        let list = flat[at + 1..]
+            .get(..corners)
+            .ok_or_else(|| format!("the list of cells ends within element {cell}"))?;
         connectivity.extend(list.iter().map(|x| *x as usize));
         ends.push(connectivity.len());
         at += 1 + list.len();

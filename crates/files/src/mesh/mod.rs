@@ -1,7 +1,9 @@
-//! Meshes of tetrahedra from files: Gmsh `.msh` 4.1 (text or binary), `.vtu` (text, base64, appended, zlib), legacy `.vtk` (text or binary).
+//! Meshes of tetrahedra from files: Gmsh `.msh` 4.1 (text or binary), `.vtu` (text, base64,
+//! appended, zlib), legacy `.vtk` (text or binary).
 //!
-//! Points, lines, triangles and quadrangles of a file are left out: the boundary follows from the tetrahedra. Any other volume element is a
-//! fault that names it. Elements and nodes are told by the numbers they have in the file.
+//! Points, lines, triangles and quadrangles of a file are left out: the boundary follows from the
+//! tetrahedra. Any other volume element is a fault that names it. Elements and nodes are told by
+//! the numbers they have in the file.
 
 pub mod base64;
 pub mod legacy;
@@ -24,12 +26,14 @@ pub struct Imported {
     pub elements: Vec<u64>,
 }
 
-/// The extents that a mesh without a declared unit may have, m: beyond them it was drawn in another unit.
+/// The extents that a mesh without a declared unit may have, m: beyond them it was drawn in another
+/// unit.
 pub const EXTENTS: [f64; 2] = [1e-3, 100.0];
 
 /// Reads a file by its ending; the message is one line.
 pub fn read(path: &Path) -> Result<Imported, String> {
-    let bytes = crate::bounded::bytes(path, crate::bounded::MESH).map_err(|e| format!("cannot read {}: {e}", path.display()))?;
+    let bytes = crate::bounded::bytes(path, crate::bounded::MESH)
+        .map_err(|e| format!("cannot read {}: {e}", path.display()))?;
     let imported = match path.extension().and_then(|e| e.to_str()) {
         Some("msh") => msh::read(&bytes),
         Some("vtu") => vtu::read(&bytes),
@@ -40,12 +44,19 @@ pub fn read(path: &Path) -> Result<Imported, String> {
 }
 
 impl Imported {
-    /// Scales to metres and looks at everything; `unit` is none if the file's unit is not declared: then the size must be plausible.
+    /// Scales to metres and looks at everything; `unit` is none if the file's unit is not declared:
+    /// then the size must be plausible.
     pub fn checked(mut self, unit: Option<f64>) -> Result<Tetrahedra, String> {
         let extent = self.mesh.extent();
-        if unit.is_none() && !self.mesh.nodes.is_empty() && !(EXTENTS[0]..=EXTENTS[1]).contains(&extent) {
+        if unit.is_none()
+            && !self.mesh.nodes.is_empty()
+            && !(EXTENTS[0]..=EXTENTS[1]).contains(&extent)
+        {
             let first = self.elements.first().copied().unwrap_or(0);
-            return Err(format!("wrong units? the mesh (from element {first} on) is {extent:.3e} m long: say unit = \"mm\" or such"));
+            return Err(format!(
+                "wrong units? the mesh (from element {first} on) is {extent:.3e} m long: say unit \
+                    = \"mm\" or such"
+            ));
         }
         let scale = unit.unwrap_or(1.0);
         self.mesh.nodes.iter_mut().for_each(|x| *x *= scale);
@@ -56,10 +67,16 @@ impl Imported {
     /// A fault by the numbers of the file.
     fn told(&self, fault: Fault) -> String {
         match fault {
-            Fault::Element { element, why } => format!("element {} {why}", self.elements[element as usize]),
-            Fault::Nowhere { node, place } => format!("node {} lies at {place}, wanted finite coordinates", self.nodes[node as usize]),
+            Fault::Element { element, why } => {
+                format!("element {} {why}", self.elements[element as usize])
+            }
+            Fault::Nowhere { node, place } => format!(
+                "node {} lies at {place}, wanted finite coordinates",
+                self.nodes[node as usize]
+            ),
             Fault::Orphan { node, .. } => {
-                let (number, last) = (self.nodes[node as usize], self.elements[self.elements.len() - 1]);
+                let (number, last) =
+                    (self.nodes[node as usize], self.elements[self.elements.len() - 1]);
                 format!("node {number} is an orphan: no element up to number {last} uses it")
             }
             other => other.to_string(),
@@ -67,7 +84,12 @@ impl Imported {
     }
 
     /// Takes the tetrahedra out of VTK's lists of cells.
-    pub fn from_cells(points: Vec<DVec3>, connectivity: &[usize], ends: &[usize], types: &[u8]) -> Result<Imported, String> {
+    pub fn from_cells(
+        points: Vec<DVec3>,
+        connectivity: &[usize],
+        ends: &[usize],
+        types: &[u8],
+    ) -> Result<Imported, String> {
         let mut out = Imported { nodes: (0..points.len() as u64).collect(), ..Imported::default() };
         out.mesh.nodes = points;
         if ends.len() != types.len() {
@@ -75,20 +97,30 @@ impl Imported {
         }
         let mut start = 0;
         for (cell, (&end, &kind)) in ends.iter().zip(types).enumerate() {
-            let corners =
-                connectivity.get(start..end).ok_or_else(|| format!("element {cell} ends at {end} of {} corners", connectivity.len()))?;
+            let corners = connectivity.get(start..end).ok_or_else(|| {
+                format!("element {cell} ends at {end} of {} corners", connectivity.len())
+            })?;
             start = end;
             match (kind, corners) {
                 (1..=9, _) => {}
                 (10, &[a, b, c, d]) => {
                     let bad = [a, b, c, d].into_iter().find(|n| *n >= out.mesh.nodes.len());
                     if let Some(node) = bad {
-                        return Err(format!("element {cell} names node {node}, wanted below {}", out.mesh.nodes.len()));
+                        return Err(format!(
+                            "element {cell} names node {node}, wanted below {}",
+                            out.mesh.nodes.len()
+                        ));
                     }
                     out.mesh.elements.push([a, b, c, d].map(|n| n as u32));
                     out.elements.push(cell as u64);
                 }
-                _ => return Err(format!("element {cell} is of VTK's type {kind} with {} nodes, wanted tetrahedra (10)", corners.len())),
+                _ => {
+                    return Err(format!(
+                        "element {cell} is of VTK's type {kind} with {} nodes, wanted tetrahedra \
+                            (10)",
+                        corners.len()
+                    ));
+                }
             }
         }
         Ok(out)
@@ -96,7 +128,10 @@ impl Imported {
 }
 
 /// The next number of a text.
-pub(crate) fn number<T: std::str::FromStr>(words: &mut dyn Iterator<Item = &str>, what: &str) -> Result<T, String> {
+pub(crate) fn number<T: std::str::FromStr>(
+    words: &mut dyn Iterator<Item = &str>,
+    what: &str,
+) -> Result<T, String> {
     let word = words.next().ok_or_else(|| format!("ends where {what} was wanted"))?;
     word.parse().map_err(|_| format!("found `{word}`, wanted {what}"))
 }

@@ -12,7 +12,8 @@ enum Numbers<'a> {
 
 impl Numbers<'_> {
     fn bytes<const N: usize>(rest: &mut &[u8], what: &str) -> Result<[u8; N], String> {
-        let (head, tail) = rest.split_first_chunk::<N>().ok_or_else(|| format!("ends where {what} was wanted"))?;
+        let (head, tail) =
+            rest.split_first_chunk::<N>().ok_or_else(|| format!("ends where {what} was wanted"))?;
         *rest = tail;
         Ok(*head)
     }
@@ -49,7 +50,10 @@ pub fn read(bytes: &[u8]) -> Result<Imported, String> {
     let binary: u8 = number(&mut words, "0 (text) or 1 (binary)")?;
     let size: u8 = number(&mut words, "the size of a number")?;
     if (version - 4.1).abs() > 1e-9 || size != 8 {
-        return Err(format!("is of Gmsh's format {version} with numbers of {size} bytes, wanted 4.1 with 8 (gmsh -format msh41)"));
+        return Err(format!(
+            "is of Gmsh's format {version} with numbers of {size} bytes, wanted 4.1 with 8 (gmsh \
+                -format msh41)"
+        ));
     }
     if binary == 1 && format.get(line.len() + 1..line.len() + 5) != Some(&[1, 0, 0, 0]) {
         return Err("is binary with the most significant byte first, wanted the least".into());
@@ -70,11 +74,15 @@ pub fn read(bytes: &[u8]) -> Result<Imported, String> {
 
 /// What stands between `$name` and `$Endname`.
 fn section<'a>(bytes: &'a [u8], name: &str) -> Result<&'a [u8], String> {
-    let find = |mark: &str, from: usize| bytes[from..].windows(mark.len()).position(|w| w == mark.as_bytes()).map(|p| p + from);
+    let find = |mark: &str, from: usize| {
+        bytes[from..].windows(mark.len()).position(|w| w == mark.as_bytes()).map(|p| p + from)
+    };
     let head = format!("${name}");
     let start = find(&head, 0).ok_or_else(|| format!("has no section {head}"))? + head.len();
-    let line = bytes[start..].iter().position(|b| *b == b'\n').map_or(bytes.len(), |p| start + p + 1);
-    let end = find(&format!("$End{name}"), line).ok_or_else(|| format!("the section {head} has no end"))?;
+    let line =
+        bytes[start..].iter().position(|b| *b == b'\n').map_or(bytes.len(), |p| start + p + 1);
+    let end = find(&format!("$End{name}"), line)
+        .ok_or_else(|| format!("the section {head} has no end"))?;
     Ok(&bytes[line..end])
 }
 
@@ -100,7 +108,8 @@ fn nodes(numbers: &mut Numbers<'_>, out: &mut Imported) -> Result<HashMap<u64, u
         }
         for i in 0..count as usize {
             let what = || format!("a coordinate of node {}", out.nodes[first + i]);
-            let place = DVec3::new(numbers.real(&what())?, numbers.real(&what())?, numbers.real(&what())?);
+            let place =
+                DVec3::new(numbers.real(&what())?, numbers.real(&what())?, numbers.real(&what())?);
             for _ in 0..if parametric == 1 { dimension.max(0) } else { 0 } {
                 numbers.real("a parametric coordinate")?;
             }
@@ -129,7 +138,11 @@ fn corners(kind: i64) -> Option<usize> {
     })
 }
 
-fn elements(numbers: &mut Numbers<'_>, out: &mut Imported, places: &HashMap<u64, u32>) -> Result<(), String> {
+fn elements(
+    numbers: &mut Numbers<'_>,
+    out: &mut Imported,
+    places: &HashMap<u64, u32>,
+) -> Result<(), String> {
     let blocks = numbers.size("the number of blocks of elements")?;
     for what in ["the number of elements", "the least element", "the greatest element"] {
         numbers.size(what)?;
@@ -143,12 +156,16 @@ fn elements(numbers: &mut Numbers<'_>, out: &mut Imported, places: &HashMap<u64,
         for _ in 0..count {
             let tag = numbers.size("the number of an element")?;
             let Some(width) = width.filter(|_| dimension < 3 || kind == 4) else {
-                return Err(format!("element {tag} is of Gmsh's type {kind}, wanted tetrahedra of four nodes (4)"));
+                return Err(format!(
+                    "element {tag} is of Gmsh's type {kind}, wanted tetrahedra of four nodes (4)"
+                ));
             };
             let mut nodes = [0u32; 10];
             for node in &mut nodes[..width] {
                 let number = numbers.size("a node of an element")?;
-                *node = *places.get(&number).ok_or_else(|| format!("element {tag} names node {number}, which is not there"))?;
+                *node = *places.get(&number).ok_or_else(|| {
+                    format!("element {tag} names node {number}, which is not there")
+                })?;
             }
             if kind == 4 {
                 out.elements.push(tag);

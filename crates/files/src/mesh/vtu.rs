@@ -1,4 +1,5 @@
-//! VTK's XML format of unstructured grids: arrays in text, in base64 or appended, plain or zlib-compressed.
+//! VTK's XML format of unstructured grids: arrays in text, in base64 or appended, plain or
+//! zlib-compressed.
 
 use super::{Imported, base64};
 use flate2::read::ZlibDecoder;
@@ -27,7 +28,10 @@ pub fn read(bytes: &[u8]) -> Result<Imported, String> {
     let text = std::str::from_utf8(&bytes[..mark]).map_err(|_| "is no text".to_string())?;
     let file = tag(text, "VTKFile").ok_or("has no <VTKFile>")?;
     if attribute(file, "type") != Some("UnstructuredGrid") {
-        return Err(format!("is of type {}, wanted UnstructuredGrid", attribute(file, "type").unwrap_or("none")));
+        return Err(format!(
+            "is of type {}, wanted UnstructuredGrid",
+            attribute(file, "type").unwrap_or("none")
+        ));
     }
     if attribute(file, "byte_order") == Some("BigEndian") {
         return Err("has its most significant byte first, wanted LittleEndian".into());
@@ -40,7 +44,8 @@ pub fn read(bytes: &[u8]) -> Result<Imported, String> {
         let rest = &bytes[mark..];
         let head = rest.iter().position(|b| *b == b'>').map_or(rest.len(), |p| p + 1);
         let encoded = String::from_utf8_lossy(&rest[..head]).contains("base64");
-        let start = rest[head..].iter().position(|b| *b == b'_').map_or(rest.len(), |p| head + p + 1);
+        let start =
+            rest[head..].iter().position(|b| *b == b'_').map_or(rest.len(), |p| head + p + 1);
         (&rest[start..], encoded)
     });
     let header = if attribute(file, "header_type") == Some("UInt64") { 8 } else { 4 };
@@ -50,7 +55,9 @@ pub fn read(bytes: &[u8]) -> Result<Imported, String> {
     }
     let section = |name: &str| -> Result<&str, String> {
         let start = text.find(&format!("<{name}")).ok_or_else(|| format!("has no <{name}>"))?;
-        let end = text[start..].find(&format!("</{name}>")).ok_or_else(|| format!("<{name}> has no end"))?;
+        let end = text[start..]
+            .find(&format!("</{name}>"))
+            .ok_or_else(|| format!("<{name}> has no end"))?;
         Ok(&text[start..start + end])
     };
     let points = numbers(&first(section("Points")?, None)?, &coding)?;
@@ -60,7 +67,12 @@ pub fn read(bytes: &[u8]) -> Result<Imported, String> {
     };
     let (connectivity, ends) = (whole("connectivity")?, whole("offsets")?);
     let types: Vec<u8> = whole("types")?.iter().map(|x| *x as u8).collect();
-    Imported::from_cells(points.chunks_exact(3).map(DVec3::from_slice).collect(), &connectivity, &ends, &types)
+    Imported::from_cells(
+        points.chunks_exact(3).map(DVec3::from_slice).collect(),
+        &connectivity,
+        &ends,
+        &types,
+    )
 }
 
 /// The opening tag of an element.
@@ -82,7 +94,11 @@ fn first<'a>(section: &'a str, name: Option<&str>) -> Result<Array<'a>, String> 
         rest = &rest[start..];
         let head = rest.find('>').ok_or("a <DataArray> has no end")?;
         let tag = &rest[..head];
-        let body = if tag.ends_with('/') { "" } else { rest[head + 1..].split("</DataArray>").next().unwrap_or("") };
+        let body = if tag.ends_with('/') {
+            ""
+        } else {
+            rest[head + 1..].split("</DataArray>").next().unwrap_or("")
+        };
         if name.is_none_or(|n| attribute(tag, "Name") == Some(n)) {
             return Ok(Array { tag, body });
         }
@@ -97,27 +113,45 @@ fn numbers(array: &Array<'_>, coding: &Coding<'_>) -> Result<Vec<f64>, String> {
     let bytes = match attribute(array.tag, "format") {
         Some("ascii") | None => {
             let words = array.body.split_ascii_whitespace();
-            return words.map(|w| w.parse().map_err(|_| format!("found `{w}`, wanted a number"))).collect();
+            return words
+                .map(|w| w.parse().map_err(|_| format!("found `{w}`, wanted a number")))
+                .collect();
         }
         Some("binary") => encoded(array.body.trim(), coding)?,
         Some("appended") => {
-            let (data, base64) = coding.appended.ok_or("has appended arrays and no <AppendedData>")?;
-            let offset: usize = attribute(array.tag, "offset").and_then(|o| o.parse().ok()).ok_or("an appended array has no offset")?;
+            let (data, base64) =
+                coding.appended.ok_or("has appended arrays and no <AppendedData>")?;
+            let offset: usize = attribute(array.tag, "offset")
+                .and_then(|o| o.parse().ok())
+                .ok_or("an appended array has no offset")?;
             let data = data.get(offset..).ok_or("an offset lies beyond the appended data")?;
             if base64 {
-                let end = data.iter().position(|b| !(b.is_ascii_alphanumeric() || b"+/=".contains(b))).unwrap_or(data.len());
+                let end = data
+                    .iter()
+                    .position(|b| !(b.is_ascii_alphanumeric() || b"+/=".contains(b)))
+                    .unwrap_or(data.len());
                 encoded(std::str::from_utf8(&data[..end]).unwrap_or(""), coding)?
             } else {
                 raw(data, coding)?
             }
         }
-        Some(other) => return Err(format!("has an array in the format {other}, wanted ascii, binary or appended")),
+        Some(other) => {
+            return Err(format!(
+                "has an array in the format {other}, wanted ascii, binary or appended"
+            ));
+        }
     };
     Ok(match kind {
         "Float64" => bytes.as_chunks().0.iter().map(|b| f64::from_le_bytes(*b)).collect(),
-        "Float32" => bytes.as_chunks().0.iter().map(|b| f64::from(f32::from_le_bytes(*b))).collect(),
-        "Int64" | "UInt64" => bytes.as_chunks().0.iter().map(|b| i64::from_le_bytes(*b) as f64).collect(),
-        "Int32" | "UInt32" => bytes.as_chunks().0.iter().map(|b| f64::from(i32::from_le_bytes(*b))).collect(),
+        "Float32" => {
+            bytes.as_chunks().0.iter().map(|b| f64::from(f32::from_le_bytes(*b))).collect()
+        }
+        "Int64" | "UInt64" => {
+            bytes.as_chunks().0.iter().map(|b| i64::from_le_bytes(*b) as f64).collect()
+        }
+        "Int32" | "UInt32" => {
+            bytes.as_chunks().0.iter().map(|b| f64::from(i32::from_le_bytes(*b))).collect()
+        }
         "Int8" | "UInt8" => bytes.iter().map(|b| f64::from(*b)).collect(),
         other => return Err(format!("has an array of type {other}, wanted Float, Int or UInt")),
     })
@@ -130,13 +164,22 @@ const MAX_ARRAY_BYTES: usize = 1 << 30;
 
 fn header(bytes: &[u8], at: usize, coding: &Coding<'_>) -> Result<usize, String> {
     let start = at.checked_mul(coding.header).ok_or(SHORT)?;
-    let word = bytes.get(start..).and_then(|rest| rest.get(..coding.header)).ok_or("an array ends within its header")?;
-    word.iter().rev().try_fold(0usize, |x, &b| x.checked_mul(256)?.checked_add(usize::from(b))).ok_or_else(|| SHORT.to_string())
+    let word = bytes
+        .get(start..)
+        .and_then(|rest| rest.get(..coding.header))
+        .ok_or("an array ends within its header")?;
+    word.iter()
+        .rev()
+        .try_fold(0usize, |x, &b| x.checked_mul(256)?.checked_add(usize::from(b)))
+        .ok_or_else(|| SHORT.to_string())
 }
 
 /// Bytes of the header of a compressed array of so many blocks.
 fn head_bytes(blocks: usize, coding: &Coding<'_>) -> Result<usize, String> {
-    blocks.checked_add(3).and_then(|n| n.checked_mul(coding.header)).ok_or_else(|| SHORT.to_string())
+    blocks
+        .checked_add(3)
+        .and_then(|n| n.checked_mul(coding.header))
+        .ok_or_else(|| SHORT.to_string())
 }
 
 /// Letters of base64 for so many bytes.
@@ -161,7 +204,8 @@ fn encoded(text: &str, coding: &Coding<'_>) -> Result<Vec<u8>, String> {
         total = total.checked_add(header(&bytes, 3 + block, coding)?).ok_or(SHORT)?;
     }
     bytes.truncate(head);
-    let body = text.get(head_letters..).and_then(|rest| rest.get(..letters(total).ok()?)).ok_or(SHORT)?;
+    let body =
+        text.get(head_letters..).and_then(|rest| rest.get(..letters(total).ok()?)).ok_or(SHORT)?;
     bytes.extend(base64::decode(body)?);
     raw(&bytes, coding)
 }
@@ -175,9 +219,13 @@ fn raw(bytes: &[u8], coding: &Coding<'_>) -> Result<Vec<u8>, String> {
     let mut rest = bytes.get(head_bytes(first, coding)?..).ok_or(SHORT)?;
     let mut out = Vec::new();
     for block in 0..first {
-        let (piece, behind) = rest.split_at_checked(header(bytes, 3 + block, coding)?).ok_or(SHORT)?;
+        let (piece, behind) =
+            rest.split_at_checked(header(bytes, 3 + block, coding)?).ok_or(SHORT)?;
         let room = (MAX_ARRAY_BYTES - out.len()) as u64;
-        let found = ZlibDecoder::new(piece).take(room + 1).read_to_end(&mut out).map_err(|e| format!("zlib: {e}"))?;
+        let found = ZlibDecoder::new(piece)
+            .take(room + 1)
+            .read_to_end(&mut out)
+            .map_err(|e| format!("zlib: {e}"))?;
         if found as u64 > room {
             return Err(format!("an array inflates to more than {MAX_ARRAY_BYTES} bytes"));
         }

@@ -24,7 +24,10 @@ impl Maker<'_, '_, '_> {
                 None
             }
             Some(j) if self.machine.joints[j].kind.coordinate().is_none() => {
-                self.reader.left_out(element, format!("<{}> on the ball joint `{name}` is left out", element.tag));
+                self.reader.left_out(
+                    element,
+                    format!("<{}> on the ball joint `{name}` is left out", element.tag),
+                );
                 None
             }
             found => found,
@@ -39,11 +42,14 @@ impl Maker<'_, '_, '_> {
                 self.reader.left_out(element, format!("<{}> is not active: left out", element.tag));
                 continue;
             }
-            let name = element.own("name").map_or_else(|| format!("equality_{}", i + 1), String::from);
+            let name =
+                element.own("name").map_or_else(|| format!("equality_{}", i + 1), String::from);
             match element.tag.as_str() {
                 "connect" | "weld" => self.hold(element, name),
                 "joint" => self.couple(element, name),
-                other => self.reader.left_out(element, format!("<{other}> between tendons or others is left out")),
+                other => self
+                    .reader
+                    .left_out(element, format!("<{other}> between tendons or others is left out")),
             }
         }
     }
@@ -53,14 +59,24 @@ impl Maker<'_, '_, '_> {
         let welded = element.tag == "weld";
         let sites = (element.own("site1"), element.own("site2"));
         let (first, second) = if let (Some(one), Some(two)) = sites {
-            let (Some(one), Some(two)) = (self.tree.sites.get(one).copied(), self.tree.sites.get(two).copied()) else {
-                self.reader.fault(element, "a site that is not there", "wanted the names of two sites");
+            let (Some(one), Some(two)) =
+                (self.tree.sites.get(one).copied(), self.tree.sites.get(two).copied())
+            else {
+                self.reader.fault(
+                    element,
+                    "a site that is not there",
+                    "wanted the names of two sites",
+                );
                 return;
             };
             (one, two)
         } else {
             let Some(one) = self.body_named(element, "body1") else { return };
-            let two = if element.own("body2").is_some() { self.body_named(element, "body2") } else { Some(0) };
+            let two = if element.own("body2").is_some() {
+                self.body_named(element, "body2")
+            } else {
+                Some(0)
+            };
             let Some(two) = two else { return };
             let anchor = self.attributes().vector(element, MAIN, "anchor").unwrap_or(DVec3::ZERO);
             let relative = self.written[one].inverse() * self.written[two];
@@ -86,16 +102,23 @@ impl Maker<'_, '_, '_> {
         }
         let kind = if welded { JointKind::Fixed } else { JointKind::Spherical };
         let (frame_a, frame_b) = (a.pose * first.1, b.pose * second.1);
-        let joint = robot::Joint { frame_a, frame_b, ..robot::Joint::new(name, kind, Some(a.body), b.body) };
+        let joint = robot::Joint {
+            frame_a,
+            frame_b,
+            ..robot::Joint::new(name, kind, Some(a.body), b.body)
+        };
         self.machine.joints.push(robot::Joint { collide: true, ..joint });
     }
 
     /// One joint follows another.
     fn couple(&mut self, element: &Element, name: String) {
         let Some(one) = self.joint_named(element, "joint1") else { return };
-        let c = self.attributes().numbers(element, MAIN, "polycoef").unwrap_or_else(|| vec![0.0, 1.0]);
+        let c =
+            self.attributes().numbers(element, MAIN, "polycoef").unwrap_or_else(|| vec![0.0, 1.0]);
         let at = |i: usize| c.get(i).copied().unwrap_or(0.0);
-        let Some(two) = element.own("joint2").is_some().then(|| self.joint_named(element, "joint2")) else {
+        let Some(two) =
+            element.own("joint2").is_some().then(|| self.joint_named(element, "joint2"))
+        else {
             let reference = self.reference(one);
             let terms = vec![(one, 1.0)];
             self.machine.motors.push(Motor { name, terms, drive: Drive::Lock(reference + at(0)) });
@@ -108,13 +131,23 @@ impl Maker<'_, '_, '_> {
         }
         if at(1) == 0.0 {
             let reference = self.reference(one);
-            self.machine.motors.push(Motor { name, terms: vec![(one, 1.0)], drive: Drive::Lock(reference + at(0)) });
+            self.machine.motors.push(Motor {
+                name,
+                terms: vec![(one, 1.0)],
+                drive: Drive::Lock(reference + at(0)),
+            });
             return;
         }
-        let (x, y) = (self.machine.joints[one].start - self.reference(one), self.machine.joints[two].start - self.reference(two));
+        let (x, y) = (
+            self.machine.joints[one].start - self.reference(one),
+            self.machine.joints[two].start - self.reference(two),
+        );
         let gap = x - at(0) - at(1) * y;
         if gap.abs() > 1e-6 {
-            self.reader.left_out(element, format!("the coupling is off by {gap:.2e} at the beginning, and stays so"));
+            self.reader.left_out(
+                element,
+                format!("the coupling is off by {gap:.2e} at the beginning, and stays so"),
+            );
         }
         self.machine.gears.push((name, vec![(one, 1.0), (two, -at(1))]));
     }
@@ -122,7 +155,12 @@ impl Maker<'_, '_, '_> {
     /// The value of a joint where the bodies are as written.
     fn reference(&self, joint: usize) -> f64 {
         let name = &self.machine.joints[joint].name;
-        self.tree.bodies.iter().flat_map(|b| &b.joints).find(|j| j.name == *name).map_or(0.0, |j| j.reference)
+        self.tree
+            .bodies
+            .iter()
+            .flat_map(|b| &b.joints)
+            .find(|j| j.name == *name)
+            .map_or(0.0, |j| j.reference)
     }
 
     /// Ropes between two sites; fixed tendons are read where actuators pull them.
@@ -132,33 +170,54 @@ impl Maker<'_, '_, '_> {
             let class = element.own("class").unwrap_or(MAIN).to_string();
             let mut attributes = self.attributes();
             let mut number = |name: &str| attributes.number(element, &class, name).unwrap_or(0.0);
-            let elastic = number("stiffness") != 0.0 || number("damping") != 0.0 || number("frictionloss") != 0.0;
+            let elastic = number("stiffness") != 0.0
+                || number("damping") != 0.0
+                || number("frictionloss") != 0.0;
             let limited = attributes.limited(element, &class, "limited", "range");
             let range = attributes.numbers(element, &class, "range");
             if elastic {
-                self.reader.left_out(element, "stiffness, damping and friction loss of a tendon are left out");
+                self.reader.left_out(
+                    element,
+                    "stiffness, damping and friction loss of a tendon are left out",
+                );
             }
             let sites: Vec<&str> = element.all("site").filter_map(|s| s.own("site")).collect();
             match (element.tag.as_str(), sites.as_slice()) {
                 ("spatial", &[one, two]) if element.children.len() == 2 => {
                     let Some(&[lo, hi]) = range.as_deref().filter(|_| limited) else { continue };
-                    let (Some(one), Some(two)) = (self.tree.sites.get(one).copied(), self.tree.sites.get(two).copied()) else {
-                        self.reader.fault(element, "a site that is not there", "wanted the names of two sites");
+                    let (Some(one), Some(two)) =
+                        (self.tree.sites.get(one).copied(), self.tree.sites.get(two).copied())
+                    else {
+                        self.reader.fault(
+                            element,
+                            "a site that is not there",
+                            "wanted the names of two sites",
+                        );
                         continue;
                     };
                     let (a, b) = (self.homes[one.0], self.homes[two.0]);
-                    let name = element.own("name").map_or_else(|| format!("tendon_{}", i + 1), String::from);
+                    let name = element
+                        .own("name")
+                        .map_or_else(|| format!("tendon_{}", i + 1), String::from);
                     let rope = robot::Joint::new(name, JointKind::Rope, Some(a.body), b.body);
                     let (frame_a, frame_b) = (a.pose * one.1, b.pose * two.1);
                     let lo = if lo > 0.0 { lo } else { f64::NEG_INFINITY };
-                    self.machine.joints.push(robot::Joint { frame_a, frame_b, limits: Some((lo, hi)), collide: true, ..rope });
+                    self.machine.joints.push(robot::Joint {
+                        frame_a,
+                        frame_b,
+                        limits: Some((lo, hi)),
+                        collide: true,
+                        ..rope
+                    });
                 }
                 ("fixed", _) => {
                     if limited {
                         self.reader.left_out(element, "limits of a fixed tendon are left out");
                     }
                 }
-                (other, _) => self.reader.left_out(element, format!("the {other} tendon is left out")),
+                (other, _) => {
+                    self.reader.left_out(element, format!("the {other} tendon is left out"))
+                }
             }
         }
     }
@@ -167,8 +226,16 @@ impl Maker<'_, '_, '_> {
     fn tendon(&mut self, element: &Element, name: &str) -> Option<Terms> {
         let root = self.root;
         let tendons = root.all("tendon").flat_map(|t| &t.children);
-        let Some(tendon) = tendons.filter(|t| t.tag == "fixed").find(|t| t.own("name") == Some(name)) else {
-            self.reader.left_out(element, format!("<{}> on the tendon `{name}`, which is not a fixed one, is left out", element.tag));
+        let Some(tendon) =
+            tendons.filter(|t| t.tag == "fixed").find(|t| t.own("name") == Some(name))
+        else {
+            self.reader.left_out(
+                element,
+                format!(
+                    "<{}> on the tendon `{name}`, which is not a fixed one, is left out",
+                    element.tag
+                ),
+            );
             return None;
         };
         let mut terms = Vec::new();
@@ -178,7 +245,10 @@ impl Maker<'_, '_, '_> {
         }
         terms.retain(|t| t.1 != 0.0);
         if terms.is_empty() || terms.len() > 3 {
-            self.reader.left_out(element, format!("the tendon `{name}` of {} joints is left out", terms.len()));
+            self.reader.left_out(
+                element,
+                format!("the tendon `{name}` of {} joints is left out", terms.len()),
+            );
             return None;
         }
         Some(terms)
@@ -196,7 +266,8 @@ impl Maker<'_, '_, '_> {
                 self.reader.left_out(element, format!("<{}> is left out", element.tag));
                 continue;
             }
-            let name = element.own("name").map_or_else(|| format!("actuator_{}", i + 1), String::from);
+            let name =
+                element.own("name").map_or_else(|| format!("actuator_{}", i + 1), String::from);
             let control = ctrl.as_ref().and_then(|c| c.get(i).copied());
             if control.is_none() && self.key.is_some() {
                 guessed += 1;
@@ -207,8 +278,10 @@ impl Maker<'_, '_, '_> {
             }
         }
         if guessed > 0 {
-            let message =
-                format!("the keyframe gives no ctrl for {guessed} actuators: position servos aim at its pose, the others at zero");
+            let message = format!(
+                "the keyframe gives no ctrl for {guessed} actuators: position servos aim at its \
+                    pose, the others at zero"
+            );
             self.reader.notes.push(message);
         }
     }
@@ -226,19 +299,31 @@ impl Maker<'_, '_, '_> {
         } else if let Some(tendon) = element.own("tendon") {
             self.tendon(element, tendon)?
         } else {
-            self.reader.left_out(element, format!("the {tag} actuator acts on neither joint nor tendon: left out"));
+            self.reader.left_out(
+                element,
+                format!("the {tag} actuator acts on neither joint nor tendon: left out"),
+            );
             return None;
         };
         let mut a = self.attributes();
         let gear = a.number(element, &class, "gear").unwrap_or(1.0);
-        if a.text(element, &class, "dyntype").is_some_and(|d| d != "none") || a.number(element, &class, "timeconst").is_some() {
-            a.reader.left_out(element, "activation dynamics are left out: the actuator follows at once");
+        if a.text(element, &class, "dyntype").is_some_and(|d| d != "none")
+            || a.number(element, &class, "timeconst").is_some()
+        {
+            a.reader.left_out(
+                element,
+                "activation dynamics are left out: the actuator follows at once",
+            );
         }
         let prm = |a: &mut super::read::Attributes<'_, '_, '_>, name: &str| {
             let list = a.numbers(element, &class, name).unwrap_or_default();
             [0, 1, 2].map(|i| list.get(i).copied().unwrap_or(0.0))
         };
-        let (kp, kv, ratio) = (a.number(element, &class, "kp"), a.number(element, &class, "kv"), a.number(element, &class, "dampratio"));
+        let (kp, kv, ratio) = (
+            a.number(element, &class, "kp"),
+            a.number(element, &class, "kv"),
+            a.number(element, &class, "dampratio"),
+        );
         let (gain, mut bias) = match tag {
             "motor" => (1.0, [0.0; 3]),
             "position" => (kp.unwrap_or(1.0), [0.0, -kp.unwrap_or(1.0), -kv.unwrap_or(0.0)]),
@@ -247,10 +332,17 @@ impl Maker<'_, '_, '_> {
                 let fixed = a.text(element, &class, "gaintype").is_none_or(|g| g == "fixed");
                 let bias = a.text(element, &class, "biastype").unwrap_or_else(|| "none".into());
                 if !fixed || !["none", "affine"].contains(&bias.as_str()) {
-                    a.reader.left_out(element, "an actuator whose gain is not fixed or whose bias is not affine is left out");
+                    a.reader.left_out(
+                        element,
+                        "an actuator whose gain is not fixed or whose bias \
+                        is not affine is left out",
+                    );
                     return None;
                 }
-                let given = a.numbers(element, &class, "gainprm").and_then(|g| g.first().copied()).unwrap_or(1.0);
+                let given = a
+                    .numbers(element, &class, "gainprm")
+                    .and_then(|g| g.first().copied())
+                    .unwrap_or(1.0);
                 (given, if bias == "affine" { prm(&mut a, "biasprm") } else { [0.0; 3] })
             }
         };
@@ -259,12 +351,16 @@ impl Maker<'_, '_, '_> {
             && let Some(&[lo, hi]) = a.numbers(element, &class, "forcerange").as_deref()
         {
             if lo != -hi {
-                a.reader.left_out(element, format!("forcerange {lo} … {hi} is taken as ±{}", hi.max(-lo)));
+                a.reader.left_out(
+                    element,
+                    format!("forcerange {lo} … {hi} is taken as ±{}", hi.max(-lo)),
+                );
             }
             effort = Some(hi.max(-lo));
         }
         let inherit = a.number(element, &class, "inheritrange").unwrap_or(0.0);
-        let mut range = a.numbers(element, &class, "ctrlrange").filter(|r| r.len() == 2).map(|r| (r[0], r[1]));
+        let mut range =
+            a.numbers(element, &class, "ctrlrange").filter(|r| r.len() == 2).map(|r| (r[0], r[1]));
         if !a.limited(element, &class, "ctrllimited", "ctrlrange") {
             range = None;
         }
@@ -293,12 +389,19 @@ impl Maker<'_, '_, '_> {
         let first = terms.first()?.1;
         let length: f64 = terms.iter().map(|&(j, c)| c * self.machine.joints[j].start).sum();
         if bias[1] > 0.0 || bias[2] > 0.0 {
-            self.reader.left_out(element, "an actuator that drives its joint away from its target is left out");
+            self.reader.left_out(
+                element,
+                "an actuator that drives its joint away from its target is left out",
+            );
             return None;
         }
         let servo = bias[1] < 0.0;
         // Where nothing is said, a position servo holds what it finds.
-        let holding = if servo && gain != 0.0 && self.key.is_some() { (-bias[1] * length - bias[0]) / gain } else { 0.0 };
+        let holding = if servo && gain != 0.0 && self.key.is_some() {
+            (-bias[1] * length - bias[0]) / gain
+        } else {
+            0.0
+        };
         let control = control.unwrap_or(holding);
         let control = range.map_or(control, |(lo, hi)| control.clamp(lo.min(hi), hi.max(lo)));
         let push = gain * control + bias[0];
@@ -313,14 +416,19 @@ impl Maker<'_, '_, '_> {
             let (stiffness, damping) = (-bias[1] * first * first, -bias[2] * first * first);
             Drive::Servo { target: push / -bias[1] / first, stiffness, damping, effort }
         } else if bias[2] < 0.0 {
-            Drive::Speed { target: push / -bias[2] / first, damping: -bias[2] * first * first, effort }
+            Drive::Speed {
+                target: push / -bias[2] / first,
+                damping: -bias[2] * first * first,
+                effort,
+            }
         } else {
             Drive::Effort(effort.map_or(push * first, |most| (push * first).clamp(-most, most)))
         };
         Some((terms, drive))
     }
 
-    /// The inertia that a transmission Σ factor · coordinate feels where the bodies are as written, `1/(t M⁻¹ tᵀ)`, rotors included.
+    /// The inertia that a transmission Σ factor · coordinate feels where the bodies are as written,
+    /// `1/(t M⁻¹ tᵀ)`, rotors included.
     fn inertia_felt(&self, terms: &Terms) -> f64 {
         let dofs = self.dofs();
         let n = dofs.len();
@@ -338,17 +446,21 @@ impl Maker<'_, '_, '_> {
                 .collect();
             for (i, turn, shift) in &moved {
                 for (j, other_turn, other_shift) in &moved {
-                    matrix[i * n + j] += turn.dot(inertia * *other_turn) + weight.mass * shift.dot(*other_shift);
+                    matrix[i * n + j] +=
+                        turn.dot(inertia * *other_turn) + weight.mass * shift.dot(*other_shift);
                 }
             }
         }
         let mut along = vec![0.0; n];
         for (i, dof) in dofs.iter().enumerate() {
             matrix[i * n + i] += dof.armature;
-            let factor = |&(j, c): &(usize, f64)| if self.machine.joints[j].name == dof.joint { c } else { 0.0 };
+            let factor = |&(j, c): &(usize, f64)| {
+                if self.machine.joints[j].name == dof.joint { c } else { 0.0 }
+            };
             along[i] = terms.iter().map(factor).sum();
         }
-        let felt: f64 = solved(n, matrix, along.clone()).iter().zip(&along).map(|(x, t)| x * t).sum();
+        let felt: f64 =
+            solved(n, matrix, along.clone()).iter().zip(&along).map(|(x, t)| x * t).sum();
         if felt > 0.0 { 1.0 / felt } else { 0.0 }
     }
 
@@ -364,11 +476,24 @@ impl Maker<'_, '_, '_> {
     /// What each joint lets its body do, in the world where the bodies are as written.
     fn dofs(&self) -> Vec<Dof> {
         let mut out = Vec::new();
-        for (body, found) in self.tree.bodies.iter().enumerate().flat_map(|(b, body)| body.joints.iter().map(move |j| (b, j))) {
+        for (body, found) in self
+            .tree
+            .bodies
+            .iter()
+            .enumerate()
+            .flat_map(|(b, body)| body.joints.iter().map(move |j| (b, j)))
+        {
             let place = &self.written[body];
             let (point, axis) = (place.point(found.point), place.vector(found.axis));
             let mut add = |turn: DVec3, shift: DVec3| {
-                out.push(Dof { body, joint: found.name.clone(), turn, shift, point, armature: found.armature });
+                out.push(Dof {
+                    body,
+                    joint: found.name.clone(),
+                    turn,
+                    shift,
+                    point,
+                    armature: found.armature,
+                });
             };
             match found.kind {
                 Kind::Hinge => add(axis, DVec3::ZERO),

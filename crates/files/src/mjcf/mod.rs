@@ -18,10 +18,11 @@
 //! | motor, position, velocity, general (`actuator`) | efforts and servos with gains and ranges, on joints and fixed tendons |
 //! | key | where the robot begins and what its servos aim at; the first one, or `key` |
 //!
-//! Contacts, stops and loops are rigid: `solref` and `solimp` are left out, which is said once. Everything else that is not known
-//! is left out by name, with its line.
+//! Contacts, stops and loops are rigid: `solref` and `solimp` are left out, which is said once.
+//! Everything else that is not known is left out by name, with its line.
 //!
-//! Read here and not by `mjcf-rs` 0.36: it keeps no places, so nothing could be named with its line, and drops what it does not know.
+//! Read here and not by `mjcf-rs` 0.36: it keeps no places, so nothing could be named with its
+//! line, and drops what it does not know.
 
 pub mod actuate;
 pub mod model;
@@ -44,7 +45,12 @@ use xml::{Defaults, Element, MAIN, Reader};
 const MASS_SHARE_OF_MASSLESS_BODY: f64 = 1e-4;
 
 /// A robot from the text of its file.
-pub fn machine(name: &str, text: String, library: Library<'_>, choices: &Choices) -> Result<(Machine, Vec<String>), Failed> {
+pub fn machine(
+    name: &str,
+    text: String,
+    library: Library<'_>,
+    choices: &Choices,
+) -> Result<(Machine, Vec<String>), Failed> {
     let mut reader = Reader::new(library, choices.strict);
     let root = reader.open(name, text);
     let machine = root.and_then(|root| Maker::make(&root, name, &mut reader, choices));
@@ -80,7 +86,8 @@ pub struct Maker<'a, 'r, 'l> {
     pub machine: Machine,
     /// For each body of the file, where it is.
     pub homes: Vec<Home>,
-    /// For each body of the file, where it is in the world as written (all joints at their reference).
+    /// For each body of the file, where it is in the world as written (all joints at their
+    /// reference).
     pub written: Vec<Pose>,
     /// Joints of the machine by name.
     pub joints: HashMap<String, usize>,
@@ -91,13 +98,25 @@ pub struct Maker<'a, 'r, 'l> {
 }
 
 impl<'a, 'r, 'l> Maker<'a, 'r, 'l> {
-    fn make(root: &'a Element, name: &str, reader: &'r mut Reader<'l>, choices: &Choices) -> Option<Machine> {
+    fn make(
+        root: &'a Element,
+        name: &str,
+        reader: &'r mut Reader<'l>,
+        choices: &Choices,
+    ) -> Option<Machine> {
         let compiler = read::compiler(root, reader);
         let mut defaults = Defaults::default();
         root.all("default").for_each(|element| defaults.add(element, None, reader));
-        let stem = Path::new(name).file_stem().map_or("robot".into(), |s| s.to_string_lossy().into_owned());
-        let machine = Machine { name: root.own("model").map_or(stem, String::from), greater_friction: true, ..Machine::default() };
-        let mut tree = Tree { meshes: meshes(root, name, &defaults, &compiler, reader), ..Tree::default() };
+        let stem = Path::new(name)
+            .file_stem()
+            .map_or("robot".into(), |s| s.to_string_lossy().into_owned());
+        let machine = Machine {
+            name: root.own("model").map_or(stem, String::from),
+            greater_friction: true,
+            ..Machine::default()
+        };
+        let mut tree =
+            Tree { meshes: meshes(root, name, &defaults, &compiler, reader), ..Tree::default() };
         tree.read(root, &mut Attributes { defaults: &defaults, compiler: &compiler, reader });
         let mut maker = Maker {
             root,
@@ -126,7 +145,8 @@ impl<'a, 'r, 'l> Maker<'a, 'r, 'l> {
         maker.tendons();
         maker.actuators();
         if let Some(element) = maker.tree.soft.take() {
-            let message = "solref and solimp are left out, here and elsewhere: contacts, stops and loops are rigid";
+            let message = "solref and solimp are left out, here and elsewhere: contacts, stops and \
+                loops are rigid";
             maker.reader.left_out(&element, message);
         }
         maker.reader.faults.is_empty().then_some(maker.machine)
@@ -142,7 +162,10 @@ impl<'a, 'r, 'l> Maker<'a, 'r, 'l> {
         let root = self.root;
         for option in root.all("option") {
             let mut attributes = self.attributes();
-            let (gravity, dt) = (attributes.vector(option, MAIN, "gravity"), attributes.number(option, MAIN, "timestep"));
+            let (gravity, dt) = (
+                attributes.vector(option, MAIN, "gravity"),
+                attributes.number(option, MAIN, "timestep"),
+            );
             self.machine.gravity = gravity.or(self.machine.gravity);
             self.machine.dt = dt.filter(|x| *x > 0.0).or(self.machine.dt);
             for name in ["viscosity", "density", "wind", "o_margin"] {
@@ -153,7 +176,9 @@ impl<'a, 'r, 'l> Maker<'a, 'r, 'l> {
             for flag in option.all("flag") {
                 match (flag.own("gravity"), flag.own("contact")) {
                     (Some("disable"), _) => self.machine.gravity = Some(DVec3::ZERO),
-                    (_, Some("disable")) => self.reader.left_out(flag, "contact=\"disable\" is left out"),
+                    (_, Some("disable")) => {
+                        self.reader.left_out(flag, "contact=\"disable\" is left out")
+                    }
                     _ => {}
                 }
             }
@@ -162,8 +187,18 @@ impl<'a, 'r, 'l> Maker<'a, 'r, 'l> {
 
     /// Names the sections that nothing here reads.
     fn sections(&mut self) {
-        const READ: [&str; 10] =
-            ["compiler", "option", "default", "worldbody", "asset", "contact", "equality", "tendon", "actuator", "keyframe"];
+        const READ: [&str; 10] = [
+            "compiler",
+            "option",
+            "default",
+            "worldbody",
+            "asset",
+            "contact",
+            "equality",
+            "tendon",
+            "actuator",
+            "keyframe",
+        ];
         const HARMLESS: [&str; 5] = ["size", "visual", "statistic", "custom", "sensor"];
         for section in &self.root.children {
             if !READ.contains(&section.tag.as_str()) && !HARMLESS.contains(&section.tag.as_str()) {
@@ -182,7 +217,11 @@ impl<'a, 'r, 'l> Maker<'a, 'r, 'l> {
                 Some(key) => Some(*key),
                 None => {
                     let names: Vec<&str> = keys.iter().filter_map(|k| k.own("name")).collect();
-                    self.reader.fault(root, format!("there is no keyframe `{name}`"), suggestion(name, &names));
+                    self.reader.fault(
+                        root,
+                        format!("there is no keyframe `{name}`"),
+                        suggestion(name, &names),
+                    );
                     return None;
                 }
             },
@@ -194,7 +233,9 @@ impl<'a, 'r, 'l> Maker<'a, 'r, 'l> {
             self.reader.left_out(key, format!("{message}: the keyframe is left out"));
             return Some(());
         }
-        self.reader.notes.push(format!("begins with the keyframe `{}`", key.own("name").unwrap_or("1")));
+        self.reader
+            .notes
+            .push(format!("begins with the keyframe `{}`", key.own("name").unwrap_or("1")));
         if key.own("qvel").is_some() {
             self.reader.left_out(key, "qvel is left out: everything begins at rest");
         }
@@ -220,14 +261,21 @@ impl<'a, 'r, 'l> Maker<'a, 'r, 'l> {
     /// Joint values that the choices ask for.
     fn asked(&mut self, choices: &Choices) -> HashMap<String, f64> {
         let mut out = HashMap::new();
-        let all: Vec<(String, Kind)> = self.tree.bodies.iter().flat_map(|b| b.joints.iter().map(|j| (j.name.clone(), j.kind))).collect();
+        let all: Vec<(String, Kind)> = self
+            .tree
+            .bodies
+            .iter()
+            .flat_map(|b| b.joints.iter().map(|j| (j.name.clone(), j.kind)))
+            .collect();
         for value in &choices.joints {
             match all.iter().find(|(name, kind)| *name == value.name && kind.width() == 1) {
                 Some((name, kind)) => match value.of(*kind == Kind::Slide) {
                     Ok(x) => {
                         out.insert(name.clone(), x);
                     }
-                    Err(why) => self.reader.fault(self.root, why, "wanted rad for a hinge, m for a slide"),
+                    Err(why) => {
+                        self.reader.fault(self.root, why, "wanted rad for a hinge, m for a slide")
+                    }
                 },
                 None => {
                     let names: Vec<&str> = all.iter().map(|(name, _)| name.as_str()).collect();
@@ -246,7 +294,10 @@ impl<'a, 'r, 'l> Maker<'a, 'r, 'l> {
         for (i, body) in bodies.iter().enumerate() {
             let parent = body.parent.map(|p| (self.homes[p], self.written[p]));
             let (home, written) = match parent {
-                None => (Home { body: self.new_body("world", Pose::IDENTITY), pose: Pose::IDENTITY }, Pose::IDENTITY),
+                None => (
+                    Home { body: self.new_body("world", Pose::IDENTITY), pose: Pose::IDENTITY },
+                    Pose::IDENTITY,
+                ),
                 Some((home, written)) => (self.attach(body, home, &asked), written * body.pose),
             };
             debug_assert_eq!(i, self.homes.len());
@@ -261,7 +312,13 @@ impl<'a, 'r, 'l> Maker<'a, 'r, 'l> {
     }
 
     fn new_body(&mut self, name: &str, world: Pose) -> usize {
-        let body = robot::Body { name: name.into(), members: Vec::new(), weight: None, world, shapes: Vec::new() };
+        let body = robot::Body {
+            name: name.into(),
+            members: Vec::new(),
+            weight: None,
+            world,
+            shapes: Vec::new(),
+        };
         self.machine.bodies.push(body);
         self.machine.bodies.len() - 1
     }
@@ -287,12 +344,19 @@ impl<'a, 'r, 'l> Maker<'a, 'r, 'l> {
                 let pose = match (values.len(), &self.qpos) {
                     (7, Some(_)) => {
                         let turn = DQuat::from_xyzw(values[4], values[5], values[6], values[3]);
-                        Pose::new(DVec3::from_slice(&values), if turn.length() > 0.0 { turn.normalize() } else { DQuat::IDENTITY })
+                        Pose::new(
+                            DVec3::from_slice(&values),
+                            if turn.length() > 0.0 { turn.normalize() } else { DQuat::IDENTITY },
+                        )
                     }
                     _ => world,
                 };
                 if parent.body != 0 || body.joints.len() > 1 {
-                    self.reader.fault(&body.at, format!("the free joint of `{}` is not the only one", body.name), "wanted it in the world");
+                    self.reader.fault(
+                        &body.at,
+                        format!("the free joint of `{}` is not the only one", body.name),
+                        "wanted it in the world",
+                    );
                 }
                 return Home { body: self.new_body(&name, pose), pose: Pose::IDENTITY };
             }
@@ -300,7 +364,9 @@ impl<'a, 'r, 'l> Maker<'a, 'r, 'l> {
             let zero = Pose::turned(DVec3::ZERO, DVec3::Z * -joint.reference);
             let (kind, frame_a) = match joint.kind {
                 Kind::Ball => (JointKind::Spherical, place * Pose::at(joint.point)),
-                Kind::Slide => (JointKind::Prismatic, place * frame * Pose::at(DVec3::Z * -joint.reference)),
+                Kind::Slide => {
+                    (JointKind::Prismatic, place * frame * Pose::at(DVec3::Z * -joint.reference))
+                }
                 _ => (JointKind::Revolute, place * frame * zero),
             };
             world = world * displacement(joint, &values);
@@ -335,20 +401,37 @@ impl<'a, 'r, 'l> Maker<'a, 'r, 'l> {
             if let Some(weight) = self.bounded(body).filter(|w| w.mass > 0.0) {
                 let turn = home.pose.rotation();
                 let inertia = turn * weight.inertia * turn.transpose();
-                parts[home.body].push(Volume { volume: weight.mass, center: home.pose.point(weight.center), inertia });
+                parts[home.body].push(Volume {
+                    volume: weight.mass,
+                    center: home.pose.point(weight.center),
+                    inertia,
+                });
             }
         }
         let moving: Vec<bool> = (0..count).map(|b| self.moves(b, &bodies)).collect();
         let total: f64 = parts.iter().flatten().map(|p| p.volume).sum();
-        let scale = if self.compiler.total > 0.0 && total > 0.0 { self.compiler.total / total } else { 1.0 };
+        let scale = if self.compiler.total > 0.0 && total > 0.0 {
+            self.compiler.total / total
+        } else {
+            1.0
+        };
         for b in (0..count).filter(|&b| moving[b] && !parts[b].is_empty()) {
             let Volume { volume, center, inertia } = mass::sum(&parts[b]);
             let (mass, mut inertia) = (scale * volume, inertia * scale);
             if let Some(why) = (Mass { mass, inertia }).fault() {
-                let at = bodies.iter().zip(&self.homes).find(|(_, h)| h.body == b).map_or(self.root, |(body, _)| &body.at).clone();
+                let at = bodies
+                    .iter()
+                    .zip(&self.homes)
+                    .find(|(_, h)| h.body == b)
+                    .map_or(self.root, |(body, _)| &body.at)
+                    .clone();
                 let name = self.machine.bodies[b].name.clone();
                 if let Some(better) = inertia::repaired(mass, inertia) {
-                    let done = if self.compiler.balance { "balanced as asked for" } else { "repaired: the nearest that a body can have" };
+                    let done = if self.compiler.balance {
+                        "balanced as asked for"
+                    } else {
+                        "repaired: the nearest that a body can have"
+                    };
                     self.reader.left_out(&at, format!("the body `{name}`: {why}: {done}"));
                     inertia = better;
                 }
@@ -362,7 +445,11 @@ impl<'a, 'r, 'l> Maker<'a, 'r, 'l> {
     /// The mass of a body of the file, not less than the least one.
     fn bounded(&self, body: &Body) -> Option<Weight> {
         let (least_mass, least) = self.compiler.bounds;
-        let weight = body.weight.or((least_mass > 0.0).then_some(Weight { mass: 0.0, center: DVec3::ZERO, inertia: DMat3::ZERO }))?;
+        let weight = body.weight.or((least_mass > 0.0).then_some(Weight {
+            mass: 0.0,
+            center: DVec3::ZERO,
+            inertia: DMat3::ZERO,
+        }))?;
         let inertia = weight.inertia;
         let short = (least - inertia.x_axis.x.min(inertia.y_axis.y).min(inertia.z_axis.z)).max(0.0);
         let inertia = inertia + DMat3::from_diagonal(DVec3::splat(short));
@@ -378,7 +465,8 @@ impl<'a, 'r, 'l> Maker<'a, 'r, 'l> {
 
     /// Moving bodies without mass: those between the joints of one body are light, others a fault.
     fn light(&mut self, moving: &[bool], bodies: &[Body]) {
-        let mut beyond: Vec<f64> = self.machine.bodies.iter().map(|b| b.weight.map_or(0.0, |w| w.mass)).collect();
+        let mut beyond: Vec<f64> =
+            self.machine.bodies.iter().map(|b| b.weight.map_or(0.0, |w| w.mass)).collect();
         // Children stand after their parents.
         for j in (0..self.machine.joints.len()).rev() {
             let joint = &self.machine.joints[j];
@@ -394,14 +482,24 @@ impl<'a, 'r, 'l> Maker<'a, 'r, 'l> {
             let own = bodies.iter().zip(&self.homes).find(|(_, home)| home.body == b);
             let at = own.map_or(self.root, |(body, _)| &body.at).clone();
             if !(beyond[b] > 0.0) {
-                self.reader.fault(&at, format!("the body `{name}` moves but has no mass"), "wanted <inertial>, or geoms with a density");
+                self.reader.fault(
+                    &at,
+                    format!("the body `{name}` moves but has no mass"),
+                    "wanted <inertial>, or geoms with a density",
+                );
                 continue;
             }
             let mass = MASS_SHARE_OF_MASSLESS_BODY * beyond[b];
-            let inertia = DMat3::from_diagonal(DVec3::splat(0.4 * mass * inertia::water_ball(beyond[b]).powi(2)));
+            let inertia = DMat3::from_diagonal(DVec3::splat(
+                0.4 * mass * inertia::water_ball(beyond[b]).powi(2),
+            ));
             self.machine.bodies[b].weight = Some(Weight { mass, center: DVec3::ZERO, inertia });
-            let what = if own.is_some() { "has no mass" } else { "stands between two joints of one body" };
-            self.reader.notes.push(format!("`{name}` {what}: it weighs {mass:.1e} kg, a little beside the {:.3} kg beyond it", beyond[b]));
+            let what =
+                if own.is_some() { "has no mass" } else { "stands between two joints of one body" };
+            self.reader.notes.push(format!(
+                "`{name}` {what}: it weighs {mass:.1e} kg, a little beside the {:.3} kg beyond it",
+                beyond[b]
+            ));
         }
     }
 
@@ -414,15 +512,28 @@ impl<'a, 'r, 'l> Maker<'a, 'r, 'l> {
         kinds.sort_unstable();
         kinds.dedup();
         let touching = |bits: (u32, u32)| kinds.iter().any(|other| meet(bits, *other));
-        let group = |bits: (u32, u32)| if bits == (1, 1) { "default".to_string() } else { format!("type {} for {}", bits.0, bits.1) };
+        let group = |bits: (u32, u32)| {
+            if bits == (1, 1) {
+                "default".to_string()
+            } else {
+                format!("type {} for {}", bits.0, bits.1)
+            }
+        };
         let plain = kinds.iter().all(|k| *k == (1, 1) || !touching(*k));
         if kinds.iter().filter(|k| touching(**k)).count() > 31 {
-            self.reader.fault(self.root, "more than 31 different pairs of contype and conaffinity", "wanted fewer");
+            self.reader.fault(
+                self.root,
+                "more than 31 different pairs of contype and conaffinity",
+                "wanted fewer",
+            );
         }
-        let mut materials: Vec<(f64, i64)> = all().filter(|g| touching(g.bits)).map(|g| (g.mu, g.priority)).collect();
+        let mut materials: Vec<(f64, i64)> =
+            all().filter(|g| touching(g.bits)).map(|g| (g.mu, g.priority)).collect();
         materials.sort_by(|a, b| a.partial_cmp(b).unwrap_or(std::cmp::Ordering::Equal));
         materials.dedup();
-        let named = |(mu, priority): (f64, i64)| if priority == 0 { format!("mu {mu}") } else { format!("mu {mu} priority {priority}") };
+        let named = |(mu, priority): (f64, i64)| {
+            if priority == 0 { format!("mu {mu}") } else { format!("mu {mu} priority {priority}") }
+        };
         self.machine.materials = materials.iter().map(|m| (named(*m), m.0)).collect();
         // Where priorities differ, one side decides.
         for (i, a) in materials.iter().enumerate() {
@@ -437,10 +548,17 @@ impl<'a, 'r, 'l> Maker<'a, 'r, 'l> {
         }
         for (body, home) in bodies.iter().zip(&self.homes) {
             for geom in body.geoms.iter().filter(|g| touching(g.bits) || !seen[home.body]) {
-                let touches = kinds.iter().filter(|k| meet(geom.bits, **k)).map(|k| group(*k)).collect();
-                let touches = (!(plain && geom.bits == (1, 1))).then(|| (group(geom.bits), touches));
+                let touches =
+                    kinds.iter().filter(|k| meet(geom.bits, **k)).map(|k| group(*k)).collect();
+                let touches =
+                    (!(plain && geom.bits == (1, 1))).then(|| (group(geom.bits), touches));
                 let material = touching(geom.bits).then(|| named((geom.mu, geom.priority)));
-                let shape = robot::Shape { pose: home.pose * geom.pose, solid: geom.solid.clone(), material, touches };
+                let shape = robot::Shape {
+                    pose: home.pose * geom.pose,
+                    solid: geom.solid.clone(),
+                    material,
+                    touches,
+                };
                 self.machine.bodies[home.body].shapes.push(shape);
             }
         }
@@ -480,7 +598,8 @@ impl<'a, 'r, 'l> Maker<'a, 'r, 'l> {
 
 /// Where a body goes when its joint has these values.
 fn displacement(joint: &model::Joint, values: &[f64]) -> Pose {
-    let about = |turn: DQuat| Pose::at(joint.point) * Pose::new(DVec3::ZERO, turn) * Pose::at(-joint.point);
+    let about =
+        |turn: DQuat| Pose::at(joint.point) * Pose::new(DVec3::ZERO, turn) * Pose::at(-joint.point);
     match joint.kind {
         Kind::Slide => Pose::at(joint.axis * (values[0] - joint.reference)),
         Kind::Hinge => about(DQuat::from_axis_angle(joint.axis, values[0] - joint.reference)),
@@ -493,7 +612,13 @@ fn displacement(joint: &model::Joint, values: &[f64]) -> Pose {
 }
 
 /// The meshes of the asset sections.
-fn meshes(root: &Element, name: &str, defaults: &Defaults, compiler: &Compiler, reader: &mut Reader<'_>) -> HashMap<String, MeshAsset> {
+fn meshes(
+    root: &Element,
+    name: &str,
+    defaults: &Defaults,
+    compiler: &Compiler,
+    reader: &mut Reader<'_>,
+) -> HashMap<String, MeshAsset> {
     let whole = std::path::absolute(name).unwrap_or_else(|_| Path::new(name).to_path_buf());
     let folder = whole.parent().unwrap_or(Path::new("/")).join(&compiler.meshdir);
     let mut out = HashMap::new();
@@ -502,12 +627,15 @@ fn meshes(root: &Element, name: &str, defaults: &Defaults, compiler: &Compiler, 
         let scale = attributes.vector(element, MAIN, "scale").unwrap_or(DVec3::ONE);
         let point = attributes.vector(element, MAIN, "refpos").unwrap_or(DVec3::ZERO);
         let turn = attributes.numbers(element, MAIN, "refquat").filter(|q| q.len() == 4);
-        let turn = turn.map_or(DQuat::IDENTITY, |q| DQuat::from_xyzw(q[1], q[2], q[3], q[0]).normalize());
+        let turn =
+            turn.map_or(DQuat::IDENTITY, |q| DQuat::from_xyzw(q[1], q[2], q[3], q[0]).normalize());
         let mass = match attributes.text(element, MAIN, "inertia").as_deref() {
             Some("exact") => MeshMass::Exact,
             Some("convex") => MeshMass::Convex,
             Some("shell") => {
-                attributes.reader.left_out(element, "inertia=\"shell\" is left out: the mesh is solid");
+                attributes
+                    .reader
+                    .left_out(element, "inertia=\"shell\" is left out: the mesh is solid");
                 MeshMass::Exact
             }
             _ => MeshMass::Legacy,
@@ -517,12 +645,20 @@ fn meshes(root: &Element, name: &str, defaults: &Defaults, compiler: &Compiler, 
             continue;
         };
         let given = Path::new(file);
-        let stripped = if compiler.strippath { given.file_name().map(Path::new).unwrap_or(given) } else { given };
+        let stripped = if compiler.strippath {
+            given.file_name().map(Path::new).unwrap_or(given)
+        } else {
+            given
+        };
         let stem = given.file_stem().unwrap_or_default().to_string_lossy().into_owned();
         let name = element.own("name").map_or(stem, String::from);
         let file = folder.join(stripped);
         if !file.is_file() {
-            reader.fault(element, format!("the mesh `{name}` is not there"), format!("looked for {}", file.display()));
+            reader.fault(
+                element,
+                format!("the mesh `{name}` is not there"),
+                format!("looked for {}", file.display()),
+            );
         }
         out.insert(name, MeshAsset { file, scale, frame: Pose::new(point, turn), mass });
     }

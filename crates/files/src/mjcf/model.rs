@@ -165,11 +165,21 @@ impl Tree {
     }
 
     /// Everything in a body or frame; the volumes of geoms with a mass are collected.
-    fn contents(&mut self, element: &Element, place: &Place, attributes: &mut Attributes<'_, '_, '_>, volumes: &mut Vec<Volume>) {
+    fn contents(
+        &mut self,
+        element: &Element,
+        place: &Place,
+        attributes: &mut Attributes<'_, '_, '_>,
+        volumes: &mut Vec<Volume>,
+    ) {
         for child in &element.children {
             let class = child.own("class").unwrap_or(&place.class).to_string();
             if !attributes.defaults.knows(&class) {
-                attributes.reader.fault(child, format!("there is no default class `{class}`"), "wanted one that exists");
+                attributes.reader.fault(
+                    child,
+                    format!("there is no default class `{class}`"),
+                    "wanted one that exists",
+                );
                 continue;
             }
             match child.tag.as_str() {
@@ -177,7 +187,12 @@ impl Tree {
                 "frame" => {
                     let class = child.own("childclass").unwrap_or(&place.class).to_string();
                     let frame = place.frame * attributes.pose(child, &class);
-                    self.contents(child, &Place { body: place.body, frame, class }, attributes, volumes);
+                    self.contents(
+                        child,
+                        &Place { body: place.body, frame, class },
+                        attributes,
+                        volumes,
+                    );
                 }
                 "geom" => {
                     if let Some(geom) = self.geom(child, &class, place, attributes, volumes) {
@@ -203,7 +218,9 @@ impl Tree {
         let pose = place.frame * attributes.pose(element, &class);
         let name = element.own("name").map_or_else(|| format!("body_{number}"), String::from);
         if element.own("mocap") == Some("true") {
-            attributes.reader.left_out(element, format!("the mocap body `{name}` is fixed where it stands"));
+            attributes
+                .reader
+                .left_out(element, format!("the mocap body `{name}` is fixed where it stands"));
         }
         self.bodies.push(Body {
             name,
@@ -231,16 +248,30 @@ impl Tree {
         };
     }
 
-    fn joint(&mut self, element: &Element, class: &str, place: &Place, attributes: &mut Attributes<'_, '_, '_>) {
+    fn joint(
+        &mut self,
+        element: &Element,
+        class: &str,
+        place: &Place,
+        attributes: &mut Attributes<'_, '_, '_>,
+    ) {
         let free = element.tag == "freejoint";
-        let word = if free { "free".into() } else { attributes.text(element, class, "type").unwrap_or_else(|| "hinge".into()) };
+        let word = if free {
+            "free".into()
+        } else {
+            attributes.text(element, class, "type").unwrap_or_else(|| "hinge".into())
+        };
         let kind = match word.as_str() {
             "free" => Kind::Free,
             "ball" => Kind::Ball,
             "slide" => Kind::Slide,
             "hinge" => Kind::Hinge,
             other => {
-                attributes.reader.fault(element, format!("there is no joint of type `{other}`"), "wanted free, ball, slide or hinge");
+                attributes.reader.fault(
+                    element,
+                    format!("there is no joint of type `{other}`"),
+                    "wanted free, ball, slide or hinge",
+                );
                 return;
             }
         };
@@ -250,7 +281,11 @@ impl Tree {
         }
         let body = &self.bodies[place.body];
         let number = body.joints.len();
-        let plain = if number == 0 { format!("{}_joint", body.name) } else { format!("{}_joint_{number}", body.name) };
+        let plain = if number == 0 {
+            format!("{}_joint", body.name)
+        } else {
+            format!("{}_joint_{number}", body.name)
+        };
         let name = element.own("name").map_or(plain, String::from);
         let mut joint = Joint {
             name,
@@ -274,16 +309,29 @@ impl Tree {
     }
 
     /// The figures of a joint that is not free.
-    fn figures(&mut self, element: &Element, class: &str, place: &Place, a: &mut Attributes<'_, '_, '_>, joint: &mut Joint) {
+    fn figures(
+        &mut self,
+        element: &Element,
+        class: &str,
+        place: &Place,
+        a: &mut Attributes<'_, '_, '_>,
+        joint: &mut Joint,
+    ) {
         let axis = a.vector(element, class, "axis").unwrap_or(DVec3::Z);
         if !(axis.length() > 0.0) && matches!(joint.kind, Kind::Slide | Kind::Hinge) {
-            a.reader.fault(element, format!("the axis of `{}` has no length", joint.name), "wanted a direction such as axis=\"0 0 1\"");
+            a.reader.fault(
+                element,
+                format!("the axis of `{}` has no length", joint.name),
+                "wanted a direction such as axis=\"0 0 1\"",
+            );
         }
         joint.axis = place.frame.vector(axis.normalize_or(DVec3::Z));
         joint.point = place.frame.point(a.vector(element, class, "pos").unwrap_or(DVec3::ZERO));
         let turning = joint.kind != Kind::Slide;
         let scaled = |a: &Attributes<'_, '_, '_>, x: f64| if turning { a.angle(x) } else { x };
-        let number = |a: &mut Attributes<'_, '_, '_>, name: &str| a.number(element, class, name).unwrap_or(0.0);
+        let number = |a: &mut Attributes<'_, '_, '_>, name: &str| {
+            a.number(element, class, name).unwrap_or(0.0)
+        };
         joint.reference = number(a, "ref");
         joint.reference = scaled(a, joint.reference);
         joint.damping = number(a, "damping");
@@ -301,12 +349,19 @@ impl Tree {
         {
             joint.effort = Some(hi.max(-lo));
         }
-        if joint.kind == Kind::Ball && (joint.range.is_some() || joint.armature > 0.0 || joint.friction > 0.0) {
-            let message = format!("limits, armature and friction loss of the ball joint `{}` are left out", joint.name);
+        if joint.kind == Kind::Ball
+            && (joint.range.is_some() || joint.armature > 0.0 || joint.friction > 0.0)
+        {
+            let message = format!(
+                "limits, armature and friction loss of the ball joint `{}` are left out",
+                joint.name
+            );
             a.reader.left_out(element, message);
         }
         if self.soft.is_none()
-            && ["solreflimit", "solimplimit", "solreffriction"].iter().any(|n| a.defaults.get(element, class, n).is_some())
+            && ["solreflimit", "solimplimit", "solreffriction"]
+                .iter()
+                .any(|n| a.defaults.get(element, class, n).is_some())
         {
             self.soft = Some(element.clone());
         }
@@ -321,7 +376,9 @@ impl Tree {
         volumes: &mut Vec<Volume>,
     ) -> Option<Geom> {
         let mesh = a.text(element, class, "mesh");
-        let kind = a.text(element, class, "type").unwrap_or_else(|| if mesh.is_some() { "mesh".into() } else { "sphere".into() });
+        let kind = a
+            .text(element, class, "type")
+            .unwrap_or_else(|| if mesh.is_some() { "mesh".into() } else { "sphere".into() });
         let size = a.numbers(element, class, "size").unwrap_or_default();
         let mut pose = a.pose(element, class);
         let mut length = size.get(1).copied().unwrap_or(0.0);
@@ -330,7 +387,10 @@ impl Tree {
             length = 0.5 * from.distance(to);
             // MuJoCo's z axis goes from the second point to the first.
             let along = from - to;
-            pose = Pose::new(0.5 * (from + to), if along.length() > 0.0 { super::read::towards(along) } else { pose.orientation });
+            pose = Pose::new(
+                0.5 * (from + to),
+                if along.length() > 0.0 { super::read::towards(along) } else { pose.orientation },
+            );
         }
         let solid = self.solid(element, &kind, (&size, length), mesh.as_deref(), a)?;
         if let Solid::Mesh { .. } = &solid
@@ -341,19 +401,32 @@ impl Tree {
         let pose = place.frame * pose;
         let group = a.number(element, class, "group").unwrap_or(0.0);
         let weighs = group >= a.compiler.groups.0 && group <= a.compiler.groups.1;
-        let (given, density) = (a.number(element, class, "mass"), a.number(element, class, "density").unwrap_or(1000.0));
+        let (given, density) = (
+            a.number(element, class, "mass"),
+            a.number(element, class, "density").unwrap_or(1000.0),
+        );
         let inertial = self.bodies[place.body].at.all("inertial").next().is_some();
-        let wanted = a.compiler.from_geom == Some(true) || (a.compiler.from_geom.is_none() && !inertial);
+        let wanted =
+            a.compiler.from_geom == Some(true) || (a.compiler.from_geom.is_none() && !inertial);
         if weighs && wanted && place.body != 0 && given.unwrap_or(density) > 0.0 {
             volumes.extend(self.volume(element, &solid, &pose, given, density, a));
         }
-        let bits = |a: &mut Attributes<'_, '_, '_>, name: &str| a.number(element, class, name).unwrap_or(1.0) as u32;
+        let bits = |a: &mut Attributes<'_, '_, '_>, name: &str| {
+            a.number(element, class, name).unwrap_or(1.0) as u32
+        };
         let condim = a.number(element, class, "condim").unwrap_or(3.0);
-        let mu = a.numbers(element, class, "friction").and_then(|f| f.first().copied()).unwrap_or(1.0);
+        let mu =
+            a.numbers(element, class, "friction").and_then(|f| f.first().copied()).unwrap_or(1.0);
         if condim > 3.0 {
-            a.reader.left_out(element, "condim above 3: torsional and rolling friction are left out, sliding friction stays");
+            a.reader.left_out(
+                element,
+                "condim above 3: torsional and rolling friction are left \
+                out, sliding friction stays",
+            );
         }
-        if self.soft.is_none() && ["solref", "solimp"].iter().any(|n| a.defaults.get(element, class, n).is_some()) {
+        if self.soft.is_none()
+            && ["solref", "solimp"].iter().any(|n| a.defaults.get(element, class, n).is_some())
+        {
             self.soft = Some(element.clone());
         }
         Some(Geom {
@@ -375,13 +448,25 @@ impl Tree {
         a: &mut Attributes<'_, '_, '_>,
     ) -> Option<Solid> {
         let radius = size.first().copied().unwrap_or(0.0);
-        let three = || DVec3::new(radius, size.get(1).copied().unwrap_or(0.0), size.get(2).copied().unwrap_or(0.0));
+        let three = || {
+            DVec3::new(
+                radius,
+                size.get(1).copied().unwrap_or(0.0),
+                size.get(2).copied().unwrap_or(0.0),
+            )
+        };
         let solid = match (kind, mesh) {
             ("plane", _) => Solid::HalfSpace,
             ("mesh", Some(name)) | ("sdf", Some(name)) => match self.meshes.get(name) {
-                Some(asset) => Solid::Mesh { file: asset.file.clone(), scale: asset.scale, hull: true },
+                Some(asset) => {
+                    Solid::Mesh { file: asset.file.clone(), scale: asset.scale, hull: true }
+                }
                 None => {
-                    a.reader.fault(element, format!("there is no mesh `{name}`"), "wanted one of <asset>");
+                    a.reader.fault(
+                        element,
+                        format!("there is no mesh `{name}`"),
+                        "wanted one of <asset>",
+                    );
                     return None;
                 }
             },
@@ -407,7 +492,11 @@ impl Tree {
         };
         if !(smallest > 0.0) {
             let count = size.len();
-            a.reader.fault(element, format!("a {kind} with {count} sizes, one of them not above 0"), "wanted sizes above 0");
+            a.reader.fault(
+                element,
+                format!("a {kind} with {count} sizes, one of them not above 0"),
+                "wanted sizes above 0",
+            );
             return None;
         }
         Some(solid)
@@ -426,13 +515,24 @@ impl Tree {
         let shape = match solid {
             Solid::Sphere(radius) => Shape::Sphere { radius: *radius },
             Solid::Box(edges) => Shape::Box { half_extents: 0.5 * *edges },
-            Solid::Capsule(radius, length) => Shape::Capsule { radius: *radius, half_length: 0.5 * length },
-            Solid::Cylinder(radius, length) => Shape::Cylinder { radius: *radius, half_length: 0.5 * length },
+            Solid::Capsule(radius, length) => {
+                Shape::Capsule { radius: *radius, half_length: 0.5 * length }
+            }
+            Solid::Cylinder(radius, length) => {
+                Shape::Cylinder { radius: *radius, half_length: 0.5 * length }
+            }
             Solid::Ellipsoid(axes) => {
                 let volume = 4.0 / 3.0 * std::f64::consts::PI * axes.x * axes.y * axes.z;
                 let s = *axes * *axes;
-                let inertia = DMat3::from_diagonal(DVec3::new(s.y + s.z, s.z + s.x, s.x + s.y) * (0.2 * volume));
-                return Some(weighed(Volume { volume, center: DVec3::ZERO, inertia }, pose, given, density));
+                let inertia = DMat3::from_diagonal(
+                    DVec3::new(s.y + s.z, s.z + s.x, s.x + s.y) * (0.2 * volume),
+                );
+                return Some(weighed(
+                    Volume { volume, center: DVec3::ZERO, inertia },
+                    pose,
+                    given,
+                    density,
+                ));
             }
             Solid::HalfSpace | Solid::Hull(_) => return None,
             Solid::Mesh { file, scale, .. } => {
@@ -440,14 +540,25 @@ impl Tree {
                     mesh.vertices.iter_mut().for_each(|v| *v *= *scale);
                     mesh
                 });
-                let mode = self.meshes.values().find(|m| m.file == *file).map_or(MeshMass::Legacy, |m| m.mass);
+                let mode = self
+                    .meshes
+                    .values()
+                    .find(|m| m.file == *file)
+                    .map_or(MeshMass::Legacy, |m| m.mass);
                 return match (found, mode) {
                     (Ok(mesh), MeshMass::Convex) => {
-                        Volume::of(&Shape::Hull { points: mesh.extremes() }).ok().map(|v| weighed(v, pose, given, density))
+                        Volume::of(&Shape::Hull { points: mesh.extremes() })
+                            .ok()
+                            .map(|v| weighed(v, pose, given, density))
                     }
-                    (Ok(mesh), mode) => mesh_volume(&mesh, mode == MeshMass::Legacy).map(|v| weighed(v, pose, given, density)),
+                    (Ok(mesh), mode) => mesh_volume(&mesh, mode == MeshMass::Legacy)
+                        .map(|v| weighed(v, pose, given, density)),
                     (Err(why), _) => {
-                        a.reader.fault(element, format!("the mesh {} {why}", file.display()), "wanted an .stl or .obj file");
+                        a.reader.fault(
+                            element,
+                            format!("the mesh {} {why}", file.display()),
+                            "wanted an .stl or .obj file",
+                        );
                         None
                     }
                 };
@@ -463,9 +574,10 @@ impl Tree {
     }
 }
 
-/// The volume within a mesh, from tetrahedra between its triangles and its centre. Those of a closed, consistently turned mesh are
-/// counted with their signs; MuJoCo's legacy way counts all of them as positive, which is too much where a mesh is not convex, but is
-/// what the masses of existing models were made with.
+/// The volume within a mesh, from tetrahedra between its triangles and its centre. Those of a
+/// closed, consistently turned mesh are counted with their signs; MuJoCo's legacy way counts all of
+/// them as positive, which is too much where a mesh is not convex, but is what the masses of
+/// existing models were made with.
 fn mesh_volume(mesh: &crate::surface::Mesh, legacy: bool) -> Option<Volume> {
     let corners = |t: &[u32; 3]| t.map(|v| mesh.vertices[v as usize]);
     let (mut area, mut middle) = (0.0, DVec3::ZERO);
@@ -504,24 +616,35 @@ fn mesh_volume(mesh: &crate::surface::Mesh, legacy: bool) -> Option<Volume> {
 fn weighed(volume: Volume, pose: &Pose, given: Option<f64>, density: f64) -> Volume {
     let density = given.map_or(density, |mass| mass / volume.volume);
     let moved = volume.moved(pose);
-    Volume { volume: density * moved.volume, center: moved.center, inertia: moved.inertia * density }
+    Volume {
+        volume: density * moved.volume,
+        center: moved.center,
+        inertia: moved.inertia * density,
+    }
 }
 
 /// The mass and inertia that an `<inertial>` gives, in the frame of the body.
 fn weight(element: &Element, class: &str, a: &mut Attributes<'_, '_, '_>) -> Option<Weight> {
     let pose = a.pose(element, class);
     let mass = a.number(element, class, "mass")?;
-    let inertia = match (a.numbers(element, class, "fullinertia"), a.vector(element, class, "diaginertia")) {
-        (Some(x), _) if x.len() == 6 => {
-            DMat3::from_cols(DVec3::new(x[0], x[3], x[4]), DVec3::new(x[3], x[1], x[5]), DVec3::new(x[4], x[5], x[2]))
-        }
-        (None, Some(d)) => DMat3::from_diagonal(d),
-        (None, None) => DMat3::ZERO,
-        _ => {
-            a.reader.fault(element, "fullinertia has not six numbers", "wanted ixx iyy izz ixy ixz iyz");
-            return None;
-        }
-    };
+    let inertia =
+        match (a.numbers(element, class, "fullinertia"), a.vector(element, class, "diaginertia")) {
+            (Some(x), _) if x.len() == 6 => DMat3::from_cols(
+                DVec3::new(x[0], x[3], x[4]),
+                DVec3::new(x[3], x[1], x[5]),
+                DVec3::new(x[4], x[5], x[2]),
+            ),
+            (None, Some(d)) => DMat3::from_diagonal(d),
+            (None, None) => DMat3::ZERO,
+            _ => {
+                a.reader.fault(
+                    element,
+                    "fullinertia has not six numbers",
+                    "wanted ixx iyy izz ixy ixz iyz",
+                );
+                return None;
+            }
+        };
     let turn = pose.rotation();
     Some(Weight { mass, center: pose.position, inertia: turn * inertia * turn.transpose() })
 }

@@ -66,7 +66,8 @@ impl Attributes<'_, '_, '_> {
     pub fn numbers(&mut self, element: &Element, class: &str, name: &str) -> Option<Vec<f64>> {
         let text = self.defaults.get(element, class, name)?;
         let words: Vec<&str> = text.split_whitespace().collect();
-        let numbers: Vec<f64> = words.iter().filter_map(|w| w.parse().ok()).filter(|x: &f64| !x.is_nan()).collect();
+        let numbers: Vec<f64> =
+            words.iter().filter_map(|w| w.parse().ok()).filter(|x: &f64| !x.is_nan()).collect();
         if numbers.len() != words.len() {
             let message = format!("{name} is \"{text}\"");
             self.reader.fault(element, message, "wanted numbers");
@@ -84,7 +85,11 @@ impl Attributes<'_, '_, '_> {
     pub fn vector(&mut self, element: &Element, class: &str, name: &str) -> Option<DVec3> {
         let numbers = self.numbers(element, class, name)?;
         if numbers.len() != 3 || numbers.iter().any(|x| !x.is_finite()) {
-            self.reader.fault(element, format!("{name} has {} numbers", numbers.len()), "wanted three finite ones");
+            self.reader.fault(
+                element,
+                format!("{name} has {} numbers", numbers.len()),
+                "wanted three finite ones",
+            );
             return None;
         }
         Some(DVec3::from_slice(&numbers))
@@ -135,17 +140,30 @@ impl Attributes<'_, '_, '_> {
                 let second = DVec3::from_slice(&x[3..]);
                 let second = (second - first * first.dot(second)).normalize_or_zero();
                 if first != DVec3::ZERO && second != DVec3::ZERO {
-                    return DQuat::from_mat3(&DMat3::from_cols(first, second, first.cross(second))).normalize();
+                    return DQuat::from_mat3(&DMat3::from_cols(first, second, first.cross(second)))
+                        .normalize();
                 }
             }
             return wrong(self.reader, "xyaxes", "two axes that are not parallel");
         }
         if let Some(z) = self.vector(element, class, "zaxis") {
-            return if z.length() > 0.0 { towards(z) } else { wrong(self.reader, "zaxis", "an axis") };
+            return if z.length() > 0.0 {
+                towards(z)
+            } else {
+                wrong(self.reader, "zaxis", "an axis")
+            };
         }
         if let Some(x) = self.numbers(element, class, "quat") {
-            let q = if x.len() == 4 { DQuat::from_xyzw(x[1], x[2], x[3], x[0]) } else { DQuat::from_xyzw(0.0, 0.0, 0.0, 0.0) };
-            return if q.length() > 0.0 { q.normalize() } else { wrong(self.reader, "quat", "four numbers, not all zero") };
+            let q = if x.len() == 4 {
+                DQuat::from_xyzw(x[1], x[2], x[3], x[0])
+            } else {
+                DQuat::from_xyzw(0.0, 0.0, 0.0, 0.0)
+            };
+            return if q.length() > 0.0 {
+                q.normalize()
+            } else {
+                wrong(self.reader, "quat", "four numbers, not all zero")
+            };
         }
         DQuat::IDENTITY
     }
@@ -176,11 +194,15 @@ pub fn compiler(root: &Element, reader: &mut Reader<'_>) -> Compiler {
     let mut out = Compiler::default();
     let defaults = Defaults::default();
     for element in root.all("compiler") {
-        let yes = |name: &str, otherwise: bool| element.own(name).map_or(otherwise, |v| v == "true");
+        let yes =
+            |name: &str, otherwise: bool| element.own(name).map_or(otherwise, |v| v == "true");
         out.degrees = element.own("angle").map_or(out.degrees, |a| a != "radian");
         out.euler = element.own("eulerseq").map_or(out.euler.clone(), String::from);
         out.autolimits = yes("autolimits", out.autolimits);
-        out.meshdir = element.own("meshdir").or(element.own("assetdir")).map_or(out.meshdir.clone(), String::from);
+        out.meshdir = element
+            .own("meshdir")
+            .or(element.own("assetdir"))
+            .map_or(out.meshdir.clone(), String::from);
         out.strippath = yes("strippath", out.strippath);
         out.balance = yes("balanceinertia", out.balance);
         out.from_geom = match element.own("inertiafromgeom") {
@@ -190,7 +212,8 @@ pub fn compiler(root: &Element, reader: &mut Reader<'_>) -> Compiler {
             None => out.from_geom,
         };
         let kept = out.clone();
-        let mut attributes = Attributes { defaults: &defaults, compiler: &kept, reader: &mut *reader };
+        let mut attributes =
+            Attributes { defaults: &defaults, compiler: &kept, reader: &mut *reader };
         if let Some(&[lo, hi]) = attributes.numbers(element, MAIN, "inertiagrouprange").as_deref() {
             out.groups = (lo, hi);
         }

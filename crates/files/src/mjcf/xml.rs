@@ -1,4 +1,5 @@
-//! The XML of MJCF: includes put in place, classes of defaults resolved; every element knows its file and place.
+//! The XML of MJCF: includes put in place, classes of defaults resolved; every element knows its
+//! file and place.
 
 use crate::robot::{Fault, Library, line};
 use roxmltree::Document;
@@ -57,10 +58,16 @@ impl<'l> Reader<'l> {
 
     /// Notes a fault.
     pub fn fault(&mut self, at: &Element, message: impl Into<String>, wanted: impl Into<String>) {
-        self.faults.push(Fault { file: at.file, range: at.range.clone(), message: message.into(), wanted: wanted.into() });
+        self.faults.push(Fault {
+            file: at.file,
+            range: at.range.clone(),
+            message: message.into(),
+            wanted: wanted.into(),
+        });
     }
 
-    /// Notes something that is left out or decided, with its line; a fault if nothing is to be left out.
+    /// Notes something that is left out or decided, with its line; a fault if nothing is to be left
+    /// out.
     pub fn left_out(&mut self, at: &Element, message: impl Into<String>) {
         let message = message.into();
         if self.strict {
@@ -78,10 +85,19 @@ impl<'l> Reader<'l> {
         let document = match Document::parse(&text) {
             Ok(document) => document,
             Err(error) => {
-                let before: usize = text.split_inclusive('\n').take(error.pos().row as usize - 1).map(str::len).sum();
+                let before: usize = text
+                    .split_inclusive('\n')
+                    .take(error.pos().row as usize - 1)
+                    .map(str::len)
+                    .sum();
                 let at = before.min(text.len());
                 let message = format!("this is no XML: {error}");
-                self.faults.push(Fault { file, range: at..at + 1, message, wanted: "wanted a robot file".into() });
+                self.faults.push(Fault {
+                    file,
+                    range: at..at + 1,
+                    message,
+                    wanted: "wanted a robot file".into(),
+                });
                 return None;
             }
         };
@@ -96,11 +112,17 @@ impl<'l> Reader<'l> {
     }
 
     /// An element, or what an include stands for.
-    fn element(&mut self, node: roxmltree::Node<'_, '_>, file: usize, depth: usize) -> Vec<Element> {
+    fn element(
+        &mut self,
+        node: roxmltree::Node<'_, '_>,
+        file: usize,
+        depth: usize,
+    ) -> Vec<Element> {
         let range = node.range();
         let text = &node.document().input_text()[range.clone()];
         let head = range.start..range.start + text.find('>').map_or(text.len(), |i| i + 1);
-        let attributes = node.attributes().map(|a| (a.name().to_string(), a.value().to_string())).collect();
+        let attributes =
+            node.attributes().map(|a| (a.name().to_string(), a.value().to_string())).collect();
         let tag = node.tag_name().name().to_string();
         let mut out = Element { tag, attributes, children: Vec::new(), file, range: head };
         if out.tag == "include" {
@@ -122,15 +144,32 @@ impl<'l> Reader<'l> {
             self.fault(at, "<include> has no file", "wanted file=\"…\"");
             return Vec::new();
         };
-        let beside = |i: usize| Path::new(&self.sources[i].0).parent().unwrap_or(Path::new("")).join(wanted).to_string_lossy().into_owned();
+        let beside = |i: usize| {
+            Path::new(&self.sources[i].0)
+                .parent()
+                .unwrap_or(Path::new(""))
+                .join(wanted)
+                .to_string_lossy()
+                .into_owned()
+        };
         let candidates = [beside(at.file), beside(0)];
         if self.sources.len() > MAX_NESTING * 8 || candidates.contains(&self.sources[at.file].0) {
-            self.fault(at, format!("`{wanted}` includes itself, or too many files do"), "wanted another file");
+            self.fault(
+                at,
+                format!("`{wanted}` includes itself, or too many files do"),
+                "wanted another file",
+            );
             return Vec::new();
         }
-        let found = candidates.iter().find_map(|name| (self.library)(name).ok().map(|text| (name.clone(), text)));
+        let found = candidates
+            .iter()
+            .find_map(|name| (self.library)(name).ok().map(|text| (name.clone(), text)));
         let Some((name, text)) = found else {
-            self.fault(at, format!("cannot read `{wanted}`"), format!("looked for {}", candidates[0]));
+            self.fault(
+                at,
+                format!("cannot read `{wanted}`"),
+                format!("looked for {}", candidates[0]),
+            );
             return Vec::new();
         };
         let _ = depth;
@@ -149,8 +188,18 @@ pub struct Defaults {
 pub const MAIN: &str = "main";
 
 /// Tags that set the one set of defaults that all actuators share.
-pub const ACTUATORS: [&str; 10] =
-    ["general", "motor", "position", "velocity", "intvelocity", "damper", "cylinder", "muscle", "adhesion", "plugin"];
+pub const ACTUATORS: [&str; 10] = [
+    "general",
+    "motor",
+    "position",
+    "velocity",
+    "intvelocity",
+    "damper",
+    "cylinder",
+    "muscle",
+    "adhesion",
+    "plugin",
+];
 
 impl Defaults {
     /// Takes in a `<default>` element.
@@ -163,7 +212,10 @@ impl Defaults {
                 return;
             }
         };
-        let entry = self.classes.entry(name.clone()).or_insert_with(|| (parent.map(String::from), Vec::new()));
+        let entry = self
+            .classes
+            .entry(name.clone())
+            .or_insert_with(|| (parent.map(String::from), Vec::new()));
         for child in element.children.iter().filter(|c| c.tag != "default") {
             entry.1.push((child.tag.clone(), child.attributes.clone()));
         }
@@ -182,13 +234,18 @@ impl Defaults {
         if let Some(own) = element.own(name) {
             return Some(own);
         }
-        let tags: &[&str] = if ACTUATORS.contains(&element.tag.as_str()) { &ACTUATORS } else { &[] };
+        let tags: &[&str] =
+            if ACTUATORS.contains(&element.tag.as_str()) { &ACTUATORS } else { &[] };
         let fits = |tag: &str| tag == element.tag || tags.contains(&tag);
         let mut here = element.own("class").unwrap_or(class);
         // A class above itself cannot be written; the count guards all the same.
         for _ in 0..=self.classes.len() {
             let Some((parent, sets)) = self.classes.get(here) else { break };
-            let found = sets.iter().rev().filter(|(tag, _)| fits(tag)).find_map(|(_, set)| set.iter().find(|(key, _)| key == name));
+            let found = sets
+                .iter()
+                .rev()
+                .filter(|(tag, _)| fits(tag))
+                .find_map(|(_, set)| set.iter().find(|(key, _)| key == name));
             if let Some((_, value)) = found {
                 return Some(value);
             }

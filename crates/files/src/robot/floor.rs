@@ -4,8 +4,9 @@ use super::{Body, Machine, Shape, Solid};
 use glam::DVec3;
 use signorini_solve::math::pose::Pose;
 
-/// Adds a floor at z = 0 and puts the robot on it, unless its place was asked for: a robot that is free stands on its lowest point,
-/// one whose base is fixed is lifted only as far as its moving parts would be below the floor.
+/// Adds a floor at z = 0 and puts the robot on it, unless its place was asked for: a robot that is
+/// free stands on its lowest point, one whose base is fixed is lifted only as far as its moving
+/// parts would be below the floor.
 pub fn put(machine: &mut Machine, placed: bool, notes: &mut Vec<String>) {
     let fixed = machine.bodies.iter().any(|b| b.weight.is_none());
     let moving = machine.bodies.iter().filter(|b| b.weight.is_some());
@@ -16,21 +17,36 @@ pub fn put(machine: &mut Machine, placed: bool, notes: &mut Vec<String>) {
         machine.joints.iter_mut().filter(|j| j.a.is_none()).for_each(|j| j.frame_a.position += up);
         notes.push(format!("lifted by {:.4} m to stand on the floor", -lowest));
     }
-    let name = ["floor", "signorini_floor"].into_iter().find(|n| machine.bodies.iter().all(|b| b.name != *n)).unwrap_or("floor");
-    let shape = Shape { pose: Pose::IDENTITY, solid: Solid::HalfSpace, material: None, touches: None };
-    machine.bodies.push(Body { name: name.into(), members: Vec::new(), weight: None, world: Pose::IDENTITY, shapes: vec![shape] });
+    let name = ["floor", "signorini_floor"]
+        .into_iter()
+        .find(|n| machine.bodies.iter().all(|b| b.name != *n))
+        .unwrap_or("floor");
+    let shape =
+        Shape { pose: Pose::IDENTITY, solid: Solid::HalfSpace, material: None, touches: None };
+    machine.bodies.push(Body {
+        name: name.into(),
+        members: Vec::new(),
+        weight: None,
+        world: Pose::IDENTITY,
+        shapes: vec![shape],
+    });
 }
 
 /// The height of the lowest point of a body's touching shapes.
 fn lowest(body: &Body) -> Option<f64> {
-    let touching = body.shapes.iter().filter(|s| s.touches.as_ref().is_none_or(|(_, groups)| !groups.is_empty()));
+    let touching = body
+        .shapes
+        .iter()
+        .filter(|s| s.touches.as_ref().is_none_or(|(_, groups)| !groups.is_empty()));
     touching.filter_map(|s| lowest_of(&s.solid, &(body.world * s.pose))).reduce(f64::min)
 }
 
 fn lowest_of(solid: &Solid, place: &Pose) -> Option<f64> {
     let down = place.inverse_vector(DVec3::NEG_Z);
-    let round = |radius: f64, length: f64| radius * down.truncate().length() + 0.5 * length * down.z.abs();
-    let deepest = |points: &mut dyn Iterator<Item = DVec3>| points.map(|p| p.dot(down)).reduce(f64::max);
+    let round =
+        |radius: f64, length: f64| radius * down.truncate().length() + 0.5 * length * down.z.abs();
+    let deepest =
+        |points: &mut dyn Iterator<Item = DVec3>| points.map(|p| p.dot(down)).reduce(f64::max);
     let reach = match solid {
         Solid::Box(edges) => 0.5 * edges.dot(down.abs()),
         Solid::Cylinder(radius, length) => round(*radius, *length),

@@ -1,9 +1,10 @@
 //! Inertias that a distribution of mass can have.
 //!
-//! An inertia I belongs to second moments `S = ½ tr(I) E − I`, the integral of x xᵀ over the mass: it must not be
-//! negative in any direction. The nearest such inertia (in the norm of the entries of S) has the same principal axes and the
-//! negative moments set to zero. A little more than zero is kept, so that the body can turn about every axis and is not
-//! smaller than a tenth of a ball of water of its mass: a file that gives a kilogram the inertia 1e-20 did not mean it.
+//! An inertia I belongs to second moments `S = ½ tr(I) E − I`, the integral of x xᵀ over the mass:
+//! it must not be negative in any direction. The nearest such inertia (in the norm of the entries
+//! of S) has the same principal axes and the negative moments set to zero. A little more than zero
+//! is kept, so that the body can turn about every axis and is not smaller than a tenth of a ball of
+//! water of its mass: a file that gives a kilogram the inertia 1e-20 did not mean it.
 
 use glam::{DMat3, DVec3};
 use signorini_mechanics::scene::Mass;
@@ -22,13 +23,17 @@ pub fn repaired(mass: f64, inertia: DMat3) -> Option<DMat3> {
     let greatest = moments.max_element();
     let ball = 0.2 * mass * water_ball(mass).powi(2);
     let moments = if greatest > 0.0 && greatest.is_finite() {
-        moments.max(DVec3::splat((MIN_MOMENT_RATIO * greatest).max(MIN_MOMENT_OF_WATER_BALL * ball)))
+        moments
+            .max(DVec3::splat((MIN_MOMENT_RATIO * greatest).max(MIN_MOMENT_OF_WATER_BALL * ball)))
     } else {
         // Nothing to go by: a ball as dense as water.
         DVec3::splat(ball)
     };
     let turned = axes * DMat3::from_diagonal(moments) * axes.transpose();
-    Some(DMat3::from_diagonal(DVec3::splat(moments.element_sum())) - (turned + turned.transpose()) * 0.5)
+    Some(
+        DMat3::from_diagonal(DVec3::splat(moments.element_sum()))
+            - (turned + turned.transpose()) * 0.5,
+    )
 }
 
 /// Radius of a ball of water of this mass, m.
@@ -73,7 +78,11 @@ mod tests {
 
     #[test]
     fn eigenvectors_diagonalise() {
-        let m = DMat3::from_cols(DVec3::new(2.0, -0.3, 0.7), DVec3::new(-0.3, 1.0, 0.2), DVec3::new(0.7, 0.2, -0.5));
+        let m = DMat3::from_cols(
+            DVec3::new(2.0, -0.3, 0.7),
+            DVec3::new(-0.3, 1.0, 0.2),
+            DVec3::new(0.7, 0.2, -0.5),
+        );
         let (values, axes) = eigen(m);
         let back = axes * DMat3::from_diagonal(values) * axes.transpose();
         // A handful of roundings.
@@ -88,17 +97,26 @@ mod tests {
             DMat3::from_diagonal(DVec3::new(0.1, 0.1, 0.3)),
             DMat3::from_diagonal(DVec3::new(0.1, 0.1, -0.3)),
             DMat3::from_diagonal(DVec3::new(0.0, 1.0, 1.0)),
-            DMat3::from_cols(DVec3::new(1.0, 5.0, 0.0), DVec3::new(5.0, 1.0, 0.0), DVec3::new(0.0, 0.0, 1.0)),
+            DMat3::from_cols(
+                DVec3::new(1.0, 5.0, 0.0),
+                DVec3::new(5.0, 1.0, 0.0),
+                DVec3::new(0.0, 0.0, 1.0),
+            ),
         ] {
             let better = repaired(2.0, wrong).unwrap();
             assert_eq!(Mass { mass: 2.0, inertia: better }.fault(), None, "{wrong} → {better}");
         }
-        // A kilogram is larger than nothing: a tenth of the radius of a ball of water, 6 cm, is left.
+        // A kilogram is larger than nothing: a tenth of the radius of a ball of water, 6 cm, is
+        // left.
         let better = repaired(1.0, DMat3::from_diagonal(DVec3::new(1e-20, 1e-20, 5e-20))).unwrap();
         assert!(better.x_axis.x > 1e-5 && better.x_axis.x < 1e-4, "{better}");
         // The nearest one: axes and the moments that are possible stay.
         let better = repaired(1.0, DMat3::from_diagonal(DVec3::new(0.1, 0.1, 0.3))).unwrap();
         let wanted = DVec3::new(0.15, 0.15, 0.3);
-        assert!((DVec3::new(better.x_axis.x, better.y_axis.y, better.z_axis.z) - wanted).length() < 1e-4, "{better}");
+        assert!(
+            (DVec3::new(better.x_axis.x, better.y_axis.y, better.z_axis.z) - wanted).length()
+                < 1e-4,
+            "{better}"
+        );
     }
 }

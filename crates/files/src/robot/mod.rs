@@ -7,8 +7,9 @@
 //! ```
 //!
 //! There is one way from there on: the text is read as any scene file is, so that `run robot.urdf`,
-//! `include = "robot.urdf"`, `[[robot]] file = "robot.urdf"` and `convert robot.urdf scene.toml` mean the same.
-//! Every repair and everything left out is listed with the line of the robot file; `strict` refuses instead.
+//! `include = "robot.urdf"`, `[[robot]] file = "robot.urdf"` and `convert robot.urdf scene.toml`
+//! mean the same. Every repair and everything left out is listed with the line of the robot file;
+//! `strict` refuses instead.
 
 pub mod floor;
 pub mod inertia;
@@ -57,7 +58,8 @@ pub struct Choices {
     pub at: Option<Pose>,
     /// Joints and their values at the beginning.
     pub joints: Vec<JointValue>,
-    /// Parts of the robot touch each other; neighbours, and those that overlap at the beginning, never do.
+    /// Parts of the robot touch each other; neighbours, and those that overlap at the beginning,
+    /// never do.
     pub self_collision: bool,
     /// Meshes of moving bodies are replaced by their convex hulls.
     pub hulls: bool,
@@ -98,7 +100,8 @@ pub struct JointValue {
 impl JointValue {
     /// The value for a joint that slides or turns; a fault in words if it has the wrong unit.
     pub fn of(&self, slides: bool) -> Result<f64, String> {
-        let (value, wanted) = if slides { (self.slide, "a length") } else { (self.angle, "an angle") };
+        let (value, wanted) =
+            if slides { (self.slide, "a length") } else { (self.angle, "an angle") };
         value.ok_or_else(|| format!("the value of the joint `{}` is not {wanted}", self.name))
     }
 }
@@ -122,13 +125,21 @@ pub fn is_robot(name: &str) -> bool {
 }
 
 /// The text of a scene from that of a robot file.
-pub fn convert(name: &str, text: String, library: Library<'_>, choices: &Choices) -> Result<Converted, Failed> {
+pub fn convert(
+    name: &str,
+    text: String,
+    library: Library<'_>,
+    choices: &Choices,
+) -> Result<Converted, Failed> {
     let mjcf = match text.find("<mujoco") {
         Some(at) => text.find("<robot").is_none_or(|other| at < other),
         None => false,
     };
-    let (mut machine, mut notes) =
-        if mjcf { crate::mjcf::machine(name, text, library, choices)? } else { crate::urdf::machine(name, text, choices)? };
+    let (mut machine, mut notes) = if mjcf {
+        crate::mjcf::machine(name, text, library, choices)?
+    } else {
+        crate::urdf::machine(name, text, choices)?
+    };
     machine.settle(choices, &mut notes);
     Ok(Converted { text: write::scene(&machine, choices), notes })
 }
@@ -372,11 +383,14 @@ impl Machine {
         self.bodies.iter_mut().for_each(|b| plain(&mut b.name));
         self.joints.iter_mut().for_each(|j| plain(&mut j.name));
         self.motors.iter_mut().for_each(|m| plain(&mut m.name));
-        for body in self.bodies.iter_mut().filter(|b| b.name == "ground" && choices.prefix.is_empty()) {
+        for body in
+            self.bodies.iter_mut().filter(|b| b.name == "ground" && choices.prefix.is_empty())
+        {
             body.name = "ground_body".into();
             notes.push("the body `ground` is called `ground_body`".into());
         }
-        let joined: Vec<usize> = self.joints.iter().filter(|j| j.kind != JointKind::Rope).map(|j| j.b).collect();
+        let joined: Vec<usize> =
+            self.joints.iter().filter(|j| j.kind != JointKind::Rope).map(|j| j.b).collect();
         if choices.fixed_base {
             for (i, body) in self.bodies.iter_mut().enumerate() {
                 if !joined.contains(&i) && body.weight.take().is_some() {
@@ -408,12 +422,19 @@ impl Machine {
 
     /// A motor that holds for every joint that none moves.
     fn hold(&mut self) {
-        let driven: Vec<usize> = self.motors.iter().flat_map(|m| m.terms.iter().map(|t| t.0)).collect();
-        let followers: Vec<usize> = self.gears.iter().filter_map(|(_, terms)| terms.first().map(|t| t.0)).collect();
+        let driven: Vec<usize> =
+            self.motors.iter().flat_map(|m| m.terms.iter().map(|t| t.0)).collect();
+        let followers: Vec<usize> =
+            self.gears.iter().filter_map(|(_, terms)| terms.first().map(|t| t.0)).collect();
         for (j, joint) in self.joints.iter().enumerate() {
-            if joint.kind.coordinate().is_some() && !driven.contains(&j) && !followers.contains(&j) {
+            if joint.kind.coordinate().is_some() && !driven.contains(&j) && !followers.contains(&j)
+            {
                 let name = format!("{}_motor", joint.name);
-                self.motors.push(Motor { name, terms: vec![(j, 1.0)], drive: Drive::Hold(joint.effort) });
+                self.motors.push(Motor {
+                    name,
+                    terms: vec![(j, 1.0)],
+                    drive: Drive::Hold(joint.effort),
+                });
             }
         }
     }

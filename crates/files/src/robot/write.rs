@@ -30,14 +30,24 @@ pub fn scene(machine: &Machine, choices: &Choices) -> String {
     machine.motors.iter().for_each(|motor| writer.motor(&mut out, motor));
     for (name, terms) in &machine.gears {
         let terms: Vec<String> = terms.iter().map(|t| writer.term(t)).collect();
-        let _ = writeln!(out, "\n[[gear]]\nname = {}\nterms = [{}]", writer.name(name), terms.join(", "));
+        let _ = writeln!(
+            out,
+            "\n[[gear]]\nname = {}\nterms = [{}]",
+            writer.name(name),
+            terms.join(", ")
+        );
     }
     for (a, b, mu) in &machine.surfaces {
         let (a, b) = (writer.name(a), writer.name(b));
         let _ = writeln!(out, "\n[[surface]]\nbetween = [{a}, {b}]\nmu = {mu:?}");
     }
     for (a, b) in &machine.excluded {
-        let _ = writeln!(out, "\n[[exclude]]\nbodies = [{}, {}]", writer.body_name(*a), writer.body_name(*b));
+        let _ = writeln!(
+            out,
+            "\n[[exclude]]\nbodies = [{}, {}]",
+            writer.body_name(*a),
+            writer.body_name(*b)
+        );
     }
     writer.overlapping(&mut out, choices);
     out
@@ -77,7 +87,12 @@ impl Writer<'_> {
             Some(weight) => {
                 let rows = weight.inertia.transpose().to_cols_array_2d().map(|row| list(&row));
                 let center = list(&weight.center.to_array());
-                let _ = writeln!(out, "mass = {:?}\ncenter = {center}\ninertia = [{}]", weight.mass, rows.join(", "));
+                let _ = writeln!(
+                    out,
+                    "mass = {:?}\ncenter = {center}\ninertia = [{}]",
+                    weight.mass,
+                    rows.join(", ")
+                );
             }
             None => out.push_str("fixed = true\n"),
         }
@@ -91,14 +106,22 @@ impl Writer<'_> {
     fn shape(&self, shape: &Shape) -> String {
         let mut parts = vec![match &shape.solid {
             Solid::Box(edges) => format!("box = {}", list(&edges.to_array())),
-            Solid::Cylinder(radius, length) => format!("cylinder = {{ radius = {radius:?}, length = {length:?} }}"),
-            Solid::Capsule(radius, length) => format!("capsule = {{ radius = {radius:?}, length = {length:?} }}"),
+            Solid::Cylinder(radius, length) => {
+                format!("cylinder = {{ radius = {radius:?}, length = {length:?} }}")
+            }
+            Solid::Capsule(radius, length) => {
+                format!("capsule = {{ radius = {radius:?}, length = {length:?} }}")
+            }
             Solid::Sphere(radius) => format!("sphere = {radius:?}"),
             Solid::Ellipsoid(axes) => hull(&ball().map(|p| p * *axes).collect::<Vec<_>>()),
             Solid::Hull(points) => hull(points),
             Solid::HalfSpace => "half_space = true".into(),
             Solid::Mesh { file, scale, hull } => {
-                let scale = if *scale == DVec3::ONE { String::new() } else { format!(", scale = {}", list(&scale.to_array())) };
+                let scale = if *scale == DVec3::ONE {
+                    String::new()
+                } else {
+                    format!(", scale = {}", list(&scale.to_array()))
+                };
                 let hull = if *hull { ", hull = true" } else { "" };
                 format!("mesh = {{ file = {}{scale}{hull} }}", quoted(&file.display().to_string()))
             }
@@ -126,8 +149,14 @@ impl Writer<'_> {
         if let Some(a) = &a {
             let _ = writeln!(out, "a = {a}");
         }
-        let _ = write!(out, "b = {b}\nframe_a = {}\nframe_b = {}\n", frame(&joint.frame_a), frame(&joint.frame_b));
-        let coordinate = if joint.kind == JointKind::Rope { Some("distance") } else { joint.kind.coordinate() };
+        let _ = write!(
+            out,
+            "b = {b}\nframe_a = {}\nframe_b = {}\n",
+            frame(&joint.frame_a),
+            frame(&joint.frame_b)
+        );
+        let coordinate =
+            if joint.kind == JointKind::Rope { Some("distance") } else { joint.kind.coordinate() };
         if let (Some((lo, hi)), Some(coordinate)) = (joint.limits, coordinate) {
             let _ = writeln!(out, "limits = {{ {coordinate} = {} }}", list(&[lo, hi]));
         }
@@ -151,28 +180,49 @@ impl Writer<'_> {
         if stiffness == 0.0 && joint.damping == 0.0 {
             return;
         }
-        let name = self.name(&format!("{}_{}", joint.name, if stiffness == 0.0 { "damping" } else { "spring" }));
+        let name = self.name(&format!(
+            "{}_{}",
+            joint.name,
+            if stiffness == 0.0 { "damping" } else { "spring" }
+        ));
         let world = self.machine.bodies[joint.b].world * joint.frame_b;
         let a = a.map(|a| format!("a = {a}, ")).unwrap_or_default();
-        let ends = format!("{a}b = {}, position = {}", self.body_name(joint.b), list(&world.position.to_array()));
+        let ends = format!(
+            "{a}b = {}, position = {}",
+            self.body_name(joint.b),
+            list(&world.position.to_array())
+        );
         let (k, c) = (stiffness, joint.damping);
         let _ = match joint.kind {
             JointKind::Revolute => {
                 let (axis, angle) = (list(&world.vector(DVec3::Z).to_array()), rest - joint.start);
                 let figures = format!("angle = {angle:?}, stiffness = {k:?}, damping = {c:?}");
-                writeln!(out, "\n[[force]]\nname = {name}\ntorsion = {{ {ends}, axis = {axis}, {figures} }}")
+                writeln!(
+                    out,
+                    "\n[[force]]\nname = {name}\ntorsion = {{ {ends}, axis = {axis}, {figures} }}"
+                )
             }
             // A bushing rests where it begins; a servo rests anywhere.
             JointKind::Prismatic if k > 0.0 => {
                 let joint = self.name(&joint.name);
-                writeln!(out, "\n[[motor]]\nname = {name}\njoint = {joint}\nslide = {rest:?}\nstiffness = {k:?}\ndamping = {c:?}")
+                writeln!(
+                    out,
+                    "\n[[motor]]\nname = {name}\njoint = {joint}\nslide = {rest:?}\nstiffness = \
+                        {k:?}\ndamping = {c:?}"
+                )
             }
             JointKind::Prismatic => {
                 let figures = format!("stiffness = [0.0, 0.0, 0.0], damping = [0.0, 0.0, {c:?}]");
-                writeln!(out, "\n[[force]]\nname = {name}\nbushing = {{ {ends}, rotation = {}, {figures} }}", turned(world.orientation))
+                writeln!(
+                    out,
+                    "\n[[force]]\nname = {name}\nbushing = {{ {ends}, rotation = {}, {figures} }}",
+                    turned(world.orientation)
+                )
             }
             JointKind::Spherical => {
-                let figures = format!("stiffness = [0.0, 0.0, 0.0], angular_stiffness = [{k:?}, {k:?}, {k:?}]");
+                let figures = format!(
+                    "stiffness = [0.0, 0.0, 0.0], angular_stiffness = [{k:?}, {k:?}, {k:?}]"
+                );
                 let figures = format!("{figures}, angular_damping = [{c:?}, {c:?}, {c:?}]");
                 writeln!(out, "\n[[force]]\nname = {name}\nbushing = {{ {ends}, {figures} }}")
             }
@@ -182,7 +232,11 @@ impl Writer<'_> {
 
     fn term(&self, (joint, factor): &(usize, f64)) -> String {
         let joint = &self.machine.joints[*joint];
-        format!("{{ joint = {}, {} = {factor:?} }}", self.name(&joint.name), joint.kind.coordinate().unwrap_or("angle"))
+        format!(
+            "{{ joint = {}, {} = {factor:?} }}",
+            self.name(&joint.name),
+            joint.kind.coordinate().unwrap_or("angle")
+        )
     }
 
     fn motor(&self, out: &mut String, motor: &Motor) {
@@ -193,7 +247,12 @@ impl Writer<'_> {
             Some(_) => ("angle", "angular_speed", "torque", "max_torque"),
             None => return,
         };
-        let _ = write!(out, "\n[[motor]]\nname = {}\njoint = {}\n", self.name(&motor.name), self.name(&joint.name));
+        let _ = write!(
+            out,
+            "\n[[motor]]\nname = {}\njoint = {}\n",
+            self.name(&motor.name),
+            self.name(&joint.name)
+        );
         let limited = |out: &mut String, limit: Option<f64>| {
             if let Some(limit) = limit.filter(|x| x.is_finite()) {
                 let _ = writeln!(out, "{most} = {limit:?}");
@@ -203,13 +262,20 @@ impl Writer<'_> {
             Drive::Hold(_) => writeln!(out, "{speed} = 0.0"),
             Drive::Lock(value) => writeln!(out, "{position} = {value:?}"),
             Drive::Servo { target, stiffness, damping, .. } => {
-                writeln!(out, "{position} = {target:?}\nstiffness = {stiffness:?}\ndamping = {damping:?}")
+                writeln!(
+                    out,
+                    "{position} = {target:?}\nstiffness = {stiffness:?}\ndamping = {damping:?}"
+                )
             }
-            Drive::Speed { target, damping, .. } => writeln!(out, "{speed} = {target:?}\ndamping = {damping:?}"),
+            Drive::Speed { target, damping, .. } => {
+                writeln!(out, "{speed} = {target:?}\ndamping = {damping:?}")
+            }
             Drive::Effort(value) => writeln!(out, "{effort} = {value:?}"),
         };
         match motor.drive {
-            Drive::Hold(limit) | Drive::Servo { effort: limit, .. } | Drive::Speed { effort: limit, .. } => limited(out, limit),
+            Drive::Hold(limit)
+            | Drive::Servo { effort: limit, .. }
+            | Drive::Speed { effort: limit, .. } => limited(out, limit),
             Drive::Lock(_) | Drive::Effort(_) => {}
         }
         if !others.is_empty() {
@@ -233,7 +299,10 @@ fn ball() -> impl Iterator<Item = DVec3> {
 }
 
 fn hull(points: &[DVec3]) -> String {
-    format!("hull = [{}]", points.iter().map(|p| list(&p.to_array())).collect::<Vec<_>>().join(", "))
+    format!(
+        "hull = [{}]",
+        points.iter().map(|p| list(&p.to_array())).collect::<Vec<_>>().join(", ")
+    )
 }
 
 fn placed(pose: &Pose, end: &str) -> String {

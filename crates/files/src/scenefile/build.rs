@@ -10,7 +10,8 @@ use super::value::{At, Name, Vector, vector};
 use glam::{DMat3, DQuat, DVec3};
 use signorini_mechanics::geometry::{Groups, Shape, Volume, World, mass};
 use signorini_mechanics::scene::{
-    Body, BodyId, Kind, Mass, Material, MaterialId, Motion, Port, Rule, Rules, Scene, Surface, SurfaceMaterial,
+    Body, BodyId, Kind, Mass, Material, MaterialId, Motion, Port, Rule, Rules, Scene, Surface,
+    SurfaceMaterial,
 };
 use signorini_solve::math::pose::Pose;
 use std::collections::{BTreeMap, HashMap};
@@ -29,7 +30,8 @@ pub struct Builder<'r, 'a> {
     plain: SurfaceMaterial,
     /// Dimensions of sensors and variables.
     pub dimensions: HashMap<String, Dimension>,
-    /// Formulas in the tables of motors and applied forces: what they drive, how often, in which dimension.
+    /// Formulas in the tables of motors and applied forces: what they drive, how often, in which
+    /// dimension.
     pub drives: Vec<(Port, Late, f64, Dimension)>,
     /// What was decided.
     notes: Vec<String>,
@@ -87,12 +89,16 @@ impl Builder<'_, '_> {
         }
         builder.reacting(&blocks);
         builder.excluded(file);
-        blocks.iter().flat_map(|(_, block)| &block.exclude).for_each(|exclude| builder.exclude(exclude));
+        blocks
+            .iter()
+            .flat_map(|(_, block)| &block.exclude)
+            .for_each(|exclude| builder.exclude(exclude));
         builder.check();
         Built { scene: builder.scene, notes: builder.notes, dimensions: builder.dimensions }
     }
 
-    /// What speaks of other things by formulas: forces, sensors, controllers, events, in the order in which they may speak of each other.
+    /// What speaks of other things by formulas: forces, sensors, controllers, events, in the order
+    /// in which they may speak of each other.
     fn reacting(&mut self, blocks: &[Moved<'_>]) {
         blocks.iter().flat_map(|(_, b)| &b.event).for_each(|event| self.event_name(event));
         for (pose, block) in blocks {
@@ -102,7 +108,10 @@ impl Builder<'_, '_> {
             block.force.iter().for_each(|force| self.force(pose, force));
         }
         self.driven();
-        blocks.iter().flat_map(|(_, b)| &b.controller).for_each(|controller| self.controller(controller));
+        blocks
+            .iter()
+            .flat_map(|(_, b)| &b.controller)
+            .for_each(|controller| self.controller(controller));
         for (pose, block) in blocks {
             block.event.iter().for_each(|event| self.event(pose, event));
         }
@@ -115,7 +124,8 @@ impl Builder<'_, '_> {
 
     /// Bodies that never touch each other.
     fn exclude(&mut self, table: &format::Exclude) {
-        let bodies: Option<Vec<BodyId>> = table.bodies.iter().map(|name| self.body_named(name)).collect();
+        let bodies: Option<Vec<BodyId>> =
+            table.bodies.iter().map(|name| self.body_named(name)).collect();
         let Some(bodies) = bodies else { return };
         if table.overlapping != Some(true) {
             for (i, &a) in bodies.iter().enumerate() {
@@ -126,7 +136,12 @@ impl Builder<'_, '_> {
         let pairs = overlapping(&self.scene, &bodies);
         let name = |body: BodyId| self.scene.bodies[body.index()].name.as_str();
         for &(a, b, depth) in &pairs {
-            let note = format!("`{}` and `{}` overlap by {:.2} mm at the beginning: they never touch", name(a), name(b), 1e3 * depth);
+            let note = format!(
+                "`{}` and `{}` overlap by {:.2} mm at the beginning: they never touch",
+                name(a),
+                name(b),
+                1e3 * depth
+            );
             self.notes.push(note);
         }
         self.scene.excluded.extend(pairs.into_iter().map(|(a, b, _)| (a, b)));
@@ -140,7 +155,11 @@ impl Builder<'_, '_> {
         let top = Span { file: 0, start: 0, end: 1 };
         for invalid in self.scene.check().err().unwrap_or_default() {
             let what = invalid.what.trim_start_matches("collider of ");
-            let place = self.places.iter().find(|((kind, name), _)| *kind == what && *name == invalid.name).map(|(_, at)| at);
+            let place = self
+                .places
+                .iter()
+                .find(|((kind, name), _)| *kind == what && *name == invalid.name)
+                .map(|(_, at)| at);
             let place = place.unwrap_or(&top).clone();
             self.reader.fault(&place, invalid.to_string(), "");
         }
@@ -148,18 +167,27 @@ impl Builder<'_, '_> {
 
     /// Takes a name for a new thing; a name that is taken already is a fault.
     pub fn define(&mut self, what: &'static str, name: &Name) -> bool {
-        let reserved = (what == "body" && name.value == "ground") || (what == "material" && name.value == "default");
+        let reserved = (what == "body" && name.value == "ground")
+            || (what == "material" && name.value == "default");
         let taken = self.places.insert((what, name.value.clone()), name.at.clone());
         if taken.is_some() || reserved {
             let message = format!("the {what} `{}` exists already", name.value);
-            self.reader.fault(&name.at, message, "wanted a name of its own (in a [[repeat]], write {i} into it)");
+            self.reader.fault(
+                &name.at,
+                message,
+                "wanted a name of its own (in a [[repeat]], write {i} into it)",
+            );
         }
         taken.is_none() && !reserved
     }
 
     /// Notes that nothing has this name.
     pub fn unknown(&mut self, what: &str, name: &Name, known: &[&str]) {
-        self.reader.fault(&name.at, format!("there is no {what} `{}`", name.value), suggestion(&name.value, known));
+        self.reader.fault(
+            &name.at,
+            format!("there is no {what} `{}`", name.value),
+            suggestion(&name.value, known),
+        );
     }
 
     fn materials(&mut self, file: &File) {
@@ -190,8 +218,10 @@ impl Builder<'_, '_> {
             Some(format::Rule::Product) => Rule::Product,
             Some(format::Rule::GeometricMean) => Rule::GeometricMean,
         };
-        self.scene.rules =
-            Rules { mu: rule(contact.mu, Rules::default().mu), restitution: rule(contact.restitution, Rules::default().restitution) };
+        self.scene.rules = Rules {
+            mu: rule(contact.mu, Rules::default().mu),
+            restitution: rule(contact.restitution, Rules::default().restitution),
+        };
         if let Some(name) = &contact.material {
             self.plain = self.material(name).map_or(self.plain, SurfaceMaterial::from);
         }
@@ -224,12 +254,20 @@ impl Builder<'_, '_> {
             compliance: surface.compliance.map_or(ruled.compliance, |x| x.si),
             damping: surface.damping.map_or(ruled.damping, |x| x.si),
         };
-        if !(given.mu >= 0.0 && (0.0..=1.0).contains(&given.restitution) && given.compliance >= 0.0 && given.damping >= 0.0) {
+        if !(given.mu >= 0.0
+            && (0.0..=1.0).contains(&given.restitution)
+            && given.compliance >= 0.0
+            && given.damping >= 0.0)
+        {
             let message = format!(
                 "found mu = {}, restitution = {}, compliance = {}, damping = {}",
                 given.mu, given.restitution, given.compliance, given.damping
             );
-            self.reader.fault(&surface.between[0].at, message, "wanted a restitution of 0 to 1 and nothing below 0");
+            self.reader.fault(
+                &surface.between[0].at,
+                message,
+                "wanted a restitution of 0 to 1 and nothing below 0",
+            );
             return;
         }
         self.scene.surfaces.push(((a, b), given));
@@ -260,7 +298,12 @@ impl Builder<'_, '_> {
     }
 
     fn ids(&self) -> HashMap<String, BodyId> {
-        self.scene.bodies.iter().enumerate().map(|(i, b)| (b.name.clone(), BodyId(i as u32))).collect()
+        self.scene
+            .bodies
+            .iter()
+            .enumerate()
+            .map(|(i, b)| (b.name.clone(), BodyId(i as u32)))
+            .collect()
     }
 
     pub(super) fn body(&mut self, moved: &Pose, table: &format::Body) {
@@ -268,10 +311,15 @@ impl Builder<'_, '_> {
         let shapes = self.shapes(table);
         let rotation = self.rotation(&table.rotation);
         let (Some(shapes), Some(rotation), true) = (shapes, rotation, fresh) else { return };
-        let pose = *moved * Pose::new(table.position.as_ref().map_or(DVec3::ZERO, vector), rotation);
+        let pose =
+            *moved * Pose::new(table.position.as_ref().map_or(DVec3::ZERO, vector), rotation);
         let fixed = table.fixed == Some(true);
         if fixed && table.motion.is_some() {
-            self.reader.fault(&table.name.at, "found `fixed` and `motion` together", "wanted one of them");
+            self.reader.fault(
+                &table.name.at,
+                "found `fixed` and `motion` together",
+                "wanted one of them",
+            );
             return;
         }
         let (kind, center) = match &table.motion {
@@ -290,10 +338,11 @@ impl Builder<'_, '_> {
         for part in shapes {
             let in_body = Pose::new(part.pose.position - center, part.pose.orientation);
             let collider = self.scene.add_collider(id, part.shape, in_body, part.skin);
-            self.scene.colliders[collider.index()].groups = match self.groups_of(&part.group, &part.touches, groups) {
-                Some(groups) => groups,
-                None => return,
-            };
+            self.scene.colliders[collider.index()].groups =
+                match self.groups_of(&part.group, &part.touches, groups) {
+                    Some(groups) => groups,
+                    None => return,
+                };
             self.scene.colliders[collider.index()].margin = part.margin;
         }
     }
@@ -302,13 +351,23 @@ impl Builder<'_, '_> {
         self.groups_of(&table.group, &table.touches, Groups { membership: 1, filter: u32::MAX })
     }
 
-    fn groups_of(&mut self, group: &Option<Name>, touches: &Option<Vec<Name>>, otherwise: Groups) -> Option<Groups> {
+    fn groups_of(
+        &mut self,
+        group: &Option<Name>,
+        touches: &Option<Vec<Name>>,
+        otherwise: Groups,
+    ) -> Option<Groups> {
         let membership = match group {
             Some(name) => self.group(name)?,
             None => otherwise.membership,
         };
         let filter = match touches {
-            Some(names) => names.iter().map(|n| self.group(n)).collect::<Option<Vec<u32>>>()?.into_iter().fold(0, |a, b| a | b),
+            Some(names) => names
+                .iter()
+                .map(|n| self.group(n))
+                .collect::<Option<Vec<u32>>>()?
+                .into_iter()
+                .fold(0, |a, b| a | b),
             None => otherwise.filter,
         };
         Some(Groups { membership, filter })
@@ -325,7 +384,11 @@ impl Builder<'_, '_> {
             }
         };
         if at >= 32 {
-            self.reader.fault(&name.at, format!("`{}` is group number {}", name.value, at + 1), "wanted at most 32 groups");
+            self.reader.fault(
+                &name.at,
+                format!("`{}` is group number {}", name.value, at + 1),
+                "wanted at most 32 groups",
+            );
             return None;
         }
         Some(1 << at)
@@ -358,10 +421,12 @@ impl Builder<'_, '_> {
         at: &Span,
         (fields, edges): (&format::ShapeFields, &Option<Vector<super::value::Length>>),
     ) -> Option<Part> {
-        let shape = match fields.mesh.as_ref().and_then(|mesh| mesh.file.as_ref().map(|file| (mesh, file))) {
-            Some((mesh, file)) => self.mesh_file(mesh, file)?,
-            None => shape(fields, edges)?,
-        };
+        let shape =
+            match fields.mesh.as_ref().and_then(|mesh| mesh.file.as_ref().map(|file| (mesh, file)))
+            {
+                Some((mesh, file)) => self.mesh_file(mesh, file)?,
+                None => shape(fields, edges)?,
+            };
         if let Err(why) = shape.check() {
             self.reader.fault(at, why.to_string(), "");
             return None;
@@ -372,20 +437,42 @@ impl Builder<'_, '_> {
         };
         skin.belt = fields.belt.as_ref().map_or(DVec3::ZERO, vector);
         let density = |name: &String| self.densities.get(name).copied();
-        let density = fields.density.or(body.density).map(|d| d.si).or_else(|| density(&self.scene.materials[skin.material.index()].name));
-        let pose = Pose::new(fields.position.as_ref().map_or(DVec3::ZERO, vector), self.rotation(&fields.rotation)?);
+        let density = fields
+            .density
+            .or(body.density)
+            .map(|d| d.si)
+            .or_else(|| density(&self.scene.materials[skin.material.index()].name));
+        let pose = Pose::new(
+            fields.position.as_ref().map_or(DVec3::ZERO, vector),
+            self.rotation(&fields.rotation)?,
+        );
         let (group, touches) = (fields.group.clone(), fields.touches.clone());
-        Some(Part { shape, pose, skin, density, margin: fields.margin.map_or(0.0, |m| m.si), group, touches })
+        Some(Part {
+            shape,
+            pose,
+            skin,
+            density,
+            margin: fields.margin.map_or(0.0, |m| m.si),
+            group,
+            touches,
+        })
     }
 
     /// A mesh from a file beside the scene file.
     fn mesh_file(&mut self, mesh: &format::Mesh, file: &Name) -> Option<Shape> {
         if !mesh.vertices.is_empty() || !mesh.triangles.is_empty() {
-            self.reader.fault(&file.at, "found `file` together with `vertices` or `triangles`", "wanted one of them");
+            self.reader.fault(
+                &file.at,
+                "found `file` together with `vertices` or `triangles`",
+                "wanted one of them",
+            );
             return None;
         }
         let home = self.reader.sources.0.get(file.at.file).map_or("", |s| s.name.as_str());
-        let path = std::path::Path::new(home).parent().unwrap_or(std::path::Path::new("")).join(&file.value);
+        let path = std::path::Path::new(home)
+            .parent()
+            .unwrap_or(std::path::Path::new(""))
+            .join(&file.value);
         match crate::surface::read(&path) {
             Ok(mut found) => {
                 let scale = mesh.scale.as_ref().map_or(DVec3::ONE, vector);
@@ -423,11 +510,20 @@ impl Builder<'_, '_> {
         }
         if let (Some(mass), Some(inertia)) = (table.mass, table.inertia) {
             let inertia = DMat3::from_cols_array_2d(&inertia.0);
-            return Some((Mass { mass: mass.si, inertia }, table.center.as_ref().map_or(DVec3::ZERO, vector)));
+            return Some((
+                Mass { mass: mass.si, inertia },
+                table.center.as_ref().map_or(DVec3::ZERO, vector),
+            ));
         }
         if table.center.is_some() || table.inertia.is_some() || parts.is_empty() {
-            let message = format!("the body `{}` has no inertia that could be found", table.name.value);
-            self.reader.fault(at, message, "wanted a shape with `mass` or `density`, or `mass` and `inertia`, or `fixed = true`");
+            let message =
+                format!("the body `{}` has no inertia that could be found", table.name.value);
+            self.reader.fault(
+                at,
+                message,
+                "wanted a shape with `mass` or `density`, or `mass` and \
+                `inertia`, or `fixed = true`",
+            );
             return None;
         }
         let mut volumes = Vec::new();
@@ -435,13 +531,21 @@ impl Builder<'_, '_> {
             // With a mass given, shapes without a density weigh according to their volume.
             let Some(density) = part.density.or(table.mass.map(|_| 1.0)) else {
                 let message = format!("the body `{}` has no mass", table.name.value);
-                self.reader.fault(at, message, "wanted `mass`, `density`, a material with a density, or `fixed = true`");
+                self.reader.fault(
+                    at,
+                    message,
+                    "wanted `mass`, `density`, a material with a density, or `fixed = true`",
+                );
                 return None;
             };
             match Volume::of(&part.shape) {
                 Ok(volume) => {
                     let volume = volume.moved(&part.pose);
-                    volumes.push(Volume { volume: density * volume.volume, inertia: volume.inertia * density, ..volume });
+                    volumes.push(Volume {
+                        volume: density * volume.volume,
+                        inertia: volume.inertia * density,
+                        ..volume
+                    });
                 }
                 Err(why) => {
                     self.reader.fault(
@@ -464,13 +568,23 @@ pub fn rotation(reader: &mut Reader<'_>, table: &Option<At<format::Rotation>>) -
     let Some(At { value, at }) = table else { return Some(DQuat::IDENTITY) };
     let axis = value.axis.as_ref().map(vector);
     let rotation = match (axis, value.angle, &value.rpy, &value.quaternion) {
-        (Some(axis), Some(angle), None, None) if axis.length() > 0.0 => DQuat::from_axis_angle(axis.normalize(), angle.si),
-        (None, None, Some(rpy), None) => {
-            DQuat::from_rotation_z(rpy[2].si) * DQuat::from_rotation_y(rpy[1].si) * DQuat::from_rotation_x(rpy[0].si)
+        (Some(axis), Some(angle), None, None) if axis.length() > 0.0 => {
+            DQuat::from_axis_angle(axis.normalize(), angle.si)
         }
-        (None, None, None, Some(q)) if q.iter().any(|x| x.si != 0.0) => DQuat::from_xyzw(q[0].si, q[1].si, q[2].si, q[3].si).normalize(),
+        (None, None, Some(rpy), None) => {
+            DQuat::from_rotation_z(rpy[2].si)
+                * DQuat::from_rotation_y(rpy[1].si)
+                * DQuat::from_rotation_x(rpy[0].si)
+        }
+        (None, None, None, Some(q)) if q.iter().any(|x| x.si != 0.0) => {
+            DQuat::from_xyzw(q[0].si, q[1].si, q[2].si, q[3].si).normalize()
+        }
         _ => {
-            reader.fault(at, "this is no rotation", "wanted { axis, angle }, { rpy } or { quaternion }");
+            reader.fault(
+                at,
+                "this is no rotation",
+                "wanted { axis, angle }, { rpy } or { quaternion }",
+            );
             return None;
         }
     };
@@ -489,7 +603,10 @@ fn overlapping(scene: &Scene, bodies: &[BodyId]) -> Vec<(BodyId, BodyId, f64)> {
     world.collide(&poses, 0.0, &mut contacts);
     let mut pairs: BTreeMap<(u32, u32), f64> = BTreeMap::new();
     for contact in contacts.iter().filter(|c| c.gap < 0.0) {
-        let (a, b) = (colliders[contact.colliders.0 as usize].body, colliders[contact.colliders.1 as usize].body);
+        let (a, b) = (
+            colliders[contact.colliders.0 as usize].body,
+            colliders[contact.colliders.1 as usize].body,
+        );
         let depth = pairs.entry((a.min(b), a.max(b))).or_insert(0.0);
         *depth = depth.max(-contact.gap);
     }
@@ -507,8 +624,12 @@ struct Part {
     touches: Option<Vec<Name>>,
 }
 
-fn shape(fields: &format::ShapeFields, edges: &Option<Vector<super::value::Length>>) -> Option<Shape> {
-    let points = |list: &[Vector<super::value::Length>]| list.iter().map(vector).collect::<Vec<_>>();
+fn shape(
+    fields: &format::ShapeFields,
+    edges: &Option<Vector<super::value::Length>>,
+) -> Option<Shape> {
+    let points =
+        |list: &[Vector<super::value::Length>]| list.iter().map(vector).collect::<Vec<_>>();
     let half = |round: &format::Round| (round.radius.si, 0.5 * round.length.si);
     if let Some(edges) = edges {
         return Some(Shape::Box { half_extents: 0.5 * vector(edges) });
@@ -534,13 +655,19 @@ fn shape(fields: &format::ShapeFields, edges: &Option<Vector<super::value::Lengt
     }
     if let Some(field) = &fields.height_field {
         let heights = field.heights.iter().map(|h| h.si).collect();
-        return Some(Shape::HeightField { counts: field.counts.map(|c| c.0), spacing: field.spacing.map(|s| s.si), heights });
+        return Some(Shape::HeightField {
+            counts: field.counts.map(|c| c.0),
+            spacing: field.spacing.map(|s| s.si),
+            heights,
+        });
     }
     fields.half_space.map(|_| Shape::HalfSpace)
 }
 
 fn imposed(moved: &Pose, pose: &Pose, table: &format::Motion) -> Motion {
-    let function = |f: &Option<super::value::Timed<super::value::Length>>| f.as_ref().map(|f| f.function.clone()).unwrap_or_default();
+    let function = |f: &Option<super::value::Timed<super::value::Length>>| {
+        f.as_ref().map(|f| f.function.clone()).unwrap_or_default()
+    };
     Motion {
         translation: [function(&table.x), function(&table.y), function(&table.z)],
         axis: moved.vector(table.axis.as_ref().map_or(DVec3::Z, vector)).normalize_or(DVec3::Z),

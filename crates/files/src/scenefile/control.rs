@@ -9,12 +9,14 @@ use super::unit::Dimension;
 use super::value::*;
 use glam::DVec3;
 use signorini_mechanics::scene::{
-    Action, BodyId, ControlLaw, Controller, EventId, ForceId, ForceKind, Formula, MotorId, Pid, Port, Quantity, Ray, Spawn, TemplateId,
+    Action, BodyId, ControlLaw, Controller, EventId, ForceId, ForceKind, Formula, MotorId, Pid,
+    Port, Quantity, Ray, Spawn, TemplateId,
 };
 use signorini_solve::math::pose::Pose;
 
 table! {
-    /// A sensor: exactly one of formula, ray, contact. It is measured after every step; formulas below it may use its name.
+    /// A sensor: exactly one of formula, ray, contact. It is measured after every step; formulas
+    /// below it may use its name.
     pub struct SensorTable {
         /// Its name, unique in the scene.
         name: Name,
@@ -42,7 +44,8 @@ table! {
 }
 
 table! {
-    /// A controller: tells a motor (or a component of an applied force) what to do, by a formula or by PID.
+    /// A controller: tells a motor (or a component of an applied force) what to do, by a formula or
+    /// by PID.
     pub struct ControllerTable {
         /// Its name, unique in the scene.
         name: Name,
@@ -50,7 +53,8 @@ table! {
         motor: Option<Name>,
         /// The applied force, in place of a motor.
         force: Option<Name>,
-        /// Which component of the applied force: "x", "y", "z" (force), "turn_x", "turn_y", "turn_z" (torque).
+        /// Which component of the applied force: "x", "y", "z" (force), "turn_x", "turn_y",
+        /// "turn_z" (torque).
         component: Option<Name>,
         /// What it is told.
         formula: Option<Late>,
@@ -154,7 +158,8 @@ impl Builder<'_, '_> {
     /// The pull of a spring.
     pub fn pull(&mut self, late: &Late) -> Option<Formula> {
         let live = Live { scene: &self.scene, dimensions: &self.dimensions, spring: true };
-        late.formula(self.reader, &live, Some(super::value::Force::DIMENSION)).map(|typed| typed.formula)
+        late.formula(self.reader, &live, Some(super::value::Force::DIMENSION))
+            .map(|typed| typed.formula)
     }
 
     /// A variable with its first value.
@@ -169,7 +174,11 @@ impl Builder<'_, '_> {
                 self.dimensions.insert(name.into(), dimension);
                 self.scene.add_variable(name, value);
             }
-            None => self.reader.fault(&late.at, "the first value of a variable is measured", "wanted a number"),
+            None => self.reader.fault(
+                &late.at,
+                "the first value of a variable is measured",
+                "wanted a number",
+            ),
         }
     }
 
@@ -198,30 +207,47 @@ impl Builder<'_, '_> {
         let (length, force) = (Length::DIMENSION, super::value::Force::DIMENSION);
         let measured = match (&table.formula, &table.ray, &table.contact) {
             (Some(formula), None, None) => self.compiled(formula, None),
-            (None, Some(ray), None) => self.ray(moved, ray).map(|ray| (Quantity::Ray(Box::new(ray)).into(), length)),
+            (None, Some(ray), None) => {
+                self.ray(moved, ray).map(|ray| (Quantity::Ray(Box::new(ray)).into(), length))
+            }
             (None, None, Some(Many(names))) if (1..=2).contains(&names.len()) => {
-                let bodies: Option<Vec<BodyId>> = names.iter().map(|n| self.body_named(n)).collect();
-                bodies.map(|b| (Quantity::ContactForce(b[0], b.get(1).copied(), None).into(), force))
+                let bodies: Option<Vec<BodyId>> =
+                    names.iter().map(|n| self.body_named(n)).collect();
+                bodies
+                    .map(|b| (Quantity::ContactForce(b[0], b.get(1).copied(), None).into(), force))
             }
             _ => {
-                let message = format!("the sensor `{}` measures none or several things", table.name.value);
-                self.reader.fault(&table.name.at, message, "wanted one of `formula`, `ray`, `contact` (one body or two)");
+                let message =
+                    format!("the sensor `{}` measures none or several things", table.name.value);
+                self.reader.fault(
+                    &table.name.at,
+                    message,
+                    "wanted one of `formula`, `ray`, `contact` (one body or two)",
+                );
                 None
             }
         };
         if let (Some((formula, dimension)), true) = (measured, fresh) {
             let id = self.scene.add_sensor(table.name.value.clone(), formula);
             let unit = dimension.symbol();
-            self.scene.sensors[id.index()].unit = if unit == "a pure number" { String::new() } else { unit };
+            self.scene.sensors[id.index()].unit =
+                if unit == "a pure number" { String::new() } else { unit };
             self.dimensions.insert(table.name.value.clone(), dimension);
         }
     }
 
     fn ray(&mut self, moved: &Pose, table: &RayTable) -> Option<Ray> {
-        let body = table.body.as_ref().map_or(Some(BodyId::GROUND), |name| self.body_named(name))?;
+        let body =
+            table.body.as_ref().map_or(Some(BodyId::GROUND), |name| self.body_named(name))?;
         let carrier = self.scene.bodies[body.index()].pose;
-        let direction = carrier.inverse_vector(moved.vector(vector(&table.direction))).normalize_or_zero();
-        Some(Ray { body, origin: carrier.inverse_point(moved.point(vector(&table.position))), direction, reach: table.reach.si })
+        let direction =
+            carrier.inverse_vector(moved.vector(vector(&table.direction))).normalize_or_zero();
+        Some(Ray {
+            body,
+            origin: carrier.inverse_point(moved.point(vector(&table.position))),
+            direction,
+            reach: table.reach.si,
+        })
     }
 
     fn motor_named(&mut self, name: &Name) -> Option<MotorId> {
@@ -264,7 +290,9 @@ impl Builder<'_, '_> {
         let fresh = self.define("controller", &table.name);
         let Some((port, dimension)) = self.port(table) else { return };
         let law = match (&table.formula, &table.pid) {
-            (Some(formula), None) => self.compiled(formula, Some(dimension)).map(|(f, _)| ControlLaw::Formula(f)),
+            (Some(formula), None) => {
+                self.compiled(formula, Some(dimension)).map(|(f, _)| ControlLaw::Formula(f))
+            }
             (None, Some(pid)) => self.pid(pid, dimension).map(|pid| ControlLaw::Pid(Box::new(pid))),
             _ => {
                 let message = format!("the controller `{}` has no law, or two", table.name.value);
@@ -275,13 +303,23 @@ impl Builder<'_, '_> {
         let (mut lo, mut hi) = (f64::NEG_INFINITY, f64::INFINITY);
         if let Some([least, most]) = &table.limits {
             let what = "a limit";
-            let pair = (least.constant(self.reader, dimension, what), most.constant(self.reader, dimension, what));
+            let pair = (
+                least.constant(self.reader, dimension, what),
+                most.constant(self.reader, dimension, what),
+            );
             let (Some(least), Some(most)) = pair else { return };
             (lo, hi) = (least, most);
         }
         if let (Some(law), true) = (law, fresh) {
             let every = table.every.map_or(0.0, |t| t.si);
-            self.scene.controllers.push(Controller { name: table.name.value.clone(), port, law, every, lo, hi });
+            self.scene.controllers.push(Controller {
+                name: table.name.value.clone(),
+                port,
+                law,
+                every,
+                lo,
+                hi,
+            });
         }
     }
 
@@ -296,17 +334,24 @@ impl Builder<'_, '_> {
                 let words = ["x", "y", "z", "turn_x", "turn_y", "turn_z"];
                 let word = table.component.as_ref().map_or("", |c| c.value.as_str());
                 let component = words.iter().position(|w| *w == word);
-                let applied = matches!(self.scene.forces[force.index()].kind, ForceKind::Applied(_));
+                let applied =
+                    matches!(self.scene.forces[force.index()].kind, ForceKind::Applied(_));
                 let (Some(k), true) = (component, applied) else {
                     let message = format!("`{}` with component `{word}`", name.value);
-                    self.reader.fault(&name.at, message, format!("wanted an applied force and one of {}", words.join(", ")));
+                    self.reader.fault(
+                        &name.at,
+                        message,
+                        format!("wanted an applied force and one of {}", words.join(", ")),
+                    );
                     return None;
                 };
-                let dimension = if k < 3 { super::value::Force::DIMENSION } else { Torque::DIMENSION };
+                let dimension =
+                    if k < 3 { super::value::Force::DIMENSION } else { Torque::DIMENSION };
                 Some((Port::Force(force, k as u8), dimension))
             }
             _ => {
-                let message = format!("the controller `{}` drives nothing, or two things", table.name.value);
+                let message =
+                    format!("the controller `{}` drives nothing, or two things", table.name.value);
                 self.reader.fault(&table.name.at, message, "wanted one of `motor`, `force`");
                 None
             }
@@ -322,7 +367,11 @@ impl Builder<'_, '_> {
             Some(late) => late.constant(self.reader, dimension, "a gain"),
             None => Some(0.0),
         };
-        let (p, i, d) = (each(&table.p, gain), each(&table.i, gain.times(time, -1)), each(&table.d, gain.times(time, 1)));
+        let (p, i, d) = (
+            each(&table.p, gain),
+            each(&table.i, gain.times(time, -1)),
+            each(&table.d, gain.times(time, 1)),
+        );
         Some(Pid { measured, target, p: p?, i: i?, d: d? })
     }
 
@@ -338,26 +387,38 @@ impl Builder<'_, '_> {
     pub fn event(&mut self, moved: &Pose, table: &EventTable) {
         let Some(id) = self.scene.event_named(&table.name.value) else { return };
         let when = self.compiled(&table.when, None);
-        let actions: Vec<Option<Action>> = table.actions.0.iter().map(|a| self.action(moved, a, &table.name)).collect();
+        let actions: Vec<Option<Action>> =
+            table.actions.0.iter().map(|a| self.action(moved, a, &table.name)).collect();
         if table.actions.0.is_empty() {
             self.reader.fault(&table.name.at, "the event does nothing", "wanted `actions`");
         }
-        if let (Some((when, _)), Some(actions)) = (when, actions.into_iter().collect::<Option<Vec<_>>>()) {
+        if let (Some((when, _)), Some(actions)) =
+            (when, actions.into_iter().collect::<Option<Vec<_>>>())
+        {
             let event = &mut self.scene.events[id.index()];
             (event.when, event.actions) = (when, actions);
         }
     }
 
     fn action(&mut self, moved: &Pose, a: &ActionTable, event: &Name) -> Option<Action> {
-        let named = [&a.motor, &a.joint, &a.force, &a.set, &a.spawn, &a.remove].into_iter().flatten();
+        let named =
+            [&a.motor, &a.joint, &a.force, &a.set, &a.spawn, &a.remove].into_iter().flatten();
         let place = named.clone().next().map_or(&event.at, |n| &n.at).clone();
-        let things = named.count() + usize::from(a.contact.is_some()) + usize::from(a.stop == Some(true));
+        let things =
+            named.count() + usize::from(a.contact.is_some()) + usize::from(a.stop == Some(true));
         let wrong = |builder: &mut Self, wanted: &str| {
-            builder.reader.fault(&place, "an action that is none, or several, or lacks something", format!("wanted {wanted}"));
+            builder.reader.fault(
+                &place,
+                "an action that is none, or several, or lacks something",
+                format!("wanted {wanted}"),
+            );
             None
         };
         if things != 1 {
-            return wrong(self, "one of `stop`, `motor`, `joint`, `force`, `contact`, `set`, `spawn`, `remove`");
+            return wrong(
+                self,
+                "one of `stop`, `motor`, `joint`, `force`, `contact`, `set`, `spawn`, `remove`",
+            );
         }
         if a.stop == Some(true) {
             return Some(Action::Stop);
@@ -371,14 +432,21 @@ impl Builder<'_, '_> {
         if let (Some(name), Some(on)) = (&a.force, a.on) {
             return self.force_named(name).map(|force| Action::Force(force, on));
         }
-        if let (Some(Many(names)), Some(on), true) = (&a.contact, a.on, a.contact.as_ref().is_some_and(|m| (1..=2).contains(&m.0.len()))) {
+        if let (Some(Many(names)), Some(on), true) =
+            (&a.contact, a.on, a.contact.as_ref().is_some_and(|m| (1..=2).contains(&m.0.len())))
+        {
             let bodies: Option<Vec<BodyId>> = names.iter().map(|n| self.body_named(n)).collect();
             return bodies.map(|b| Action::Contact(b[0], b.get(1).copied(), on));
         }
         if let (Some(name), Some(value)) = (&a.set, &a.value) {
             let Some(id) = self.scene.variable_named(&name.value) else {
-                let known: Vec<String> = self.scene.variables.iter().map(|v| v.name.clone()).collect();
-                self.unknown("variable", name, &known.iter().map(String::as_str).collect::<Vec<_>>());
+                let known: Vec<String> =
+                    self.scene.variables.iter().map(|v| v.name.clone()).collect();
+                self.unknown(
+                    "variable",
+                    name,
+                    &known.iter().map(String::as_str).collect::<Vec<_>>(),
+                );
                 return None;
             };
             let dimension = self.dimensions.get(&name.value).copied();
@@ -410,21 +478,31 @@ impl Builder<'_, '_> {
                 Some(Action::Follow(motor, function))
             }
             _ => {
-                self.reader.fault(&name.at, format!("what is the motor `{}` to do?", name.value), "wanted one of `on`, `target`, `follow`");
+                self.reader.fault(
+                    &name.at,
+                    format!("what is the motor `{}` to do?", name.value),
+                    "wanted one of `on`, `target`, `follow`",
+                );
                 None
             }
         }
     }
 
     /// A function of time of a dimension that is known only now.
-    fn function(&mut self, node: &Node, dimension: Dimension) -> Option<signorini_mechanics::scene::Function> {
+    fn function(
+        &mut self,
+        node: &Node,
+        dimension: Dimension,
+    ) -> Option<signorini_mechanics::scene::Function> {
         use super::read::Read;
         let reader = &mut *self.reader;
         match dimension {
             d if d == Length::DIMENSION => Timed::<Length>::read(node, reader).map(|t| t.function),
             d if d == Angle::DIMENSION => Timed::<Angle>::read(node, reader).map(|t| t.function),
             d if d == Speed::DIMENSION => Timed::<Speed>::read(node, reader).map(|t| t.function),
-            d if d == AngularSpeed::DIMENSION => Timed::<AngularSpeed>::read(node, reader).map(|t| t.function),
+            d if d == AngularSpeed::DIMENSION => {
+                Timed::<AngularSpeed>::read(node, reader).map(|t| t.function)
+            }
             d if d == Torque::DIMENSION => Timed::<Torque>::read(node, reader).map(|t| t.function),
             _ => Timed::<super::value::Force>::read(node, reader).map(|t| t.function),
         }
@@ -447,7 +525,8 @@ impl Builder<'_, '_> {
         let angular = body.pose.vector(body.spin);
         let rotation = self.rotation(&a.rotation)?;
         let position = a.position.as_ref().map_or(own.position, |p| moved.point(vector(p)));
-        let orientation = if a.rotation.is_some() { moved.orientation * rotation } else { own.orientation };
+        let orientation =
+            if a.rotation.is_some() { moved.orientation * rotation } else { own.orientation };
         let or = |given: Option<DVec3>, own: DVec3| given.map_or(own, |v| moved.vector(v));
         Some(Action::Spawn(Box::new(Spawn {
             template,
@@ -458,12 +537,21 @@ impl Builder<'_, '_> {
     }
 
     /// A joint that breaks.
-    pub fn breaks(&mut self, name: &Name, force: Option<f64>, torque: Option<f64>) -> Option<EventId> {
+    pub fn breaks(
+        &mut self,
+        name: &Name,
+        force: Option<f64>,
+        torque: Option<f64>,
+    ) -> Option<EventId> {
         let joint = self.scene.joint_named(&name.value)?;
         if force.is_none() && torque.is_none() {
             self.reader.fault(&name.at, "`breaks` names no limit", "wanted `force` or `torque`");
             return None;
         }
-        Some(self.scene.add_break(joint, force.unwrap_or(f64::INFINITY), torque.unwrap_or(f64::INFINITY)))
+        Some(self.scene.add_break(
+            joint,
+            force.unwrap_or(f64::INFINITY),
+            torque.unwrap_or(f64::INFINITY),
+        ))
     }
 }

@@ -59,7 +59,8 @@ impl Check {
         value >= self.lo && value <= self.hi
     }
 
-    /// Whether the fact holds with this value; of a stretch of time, with the one that [`Check::take`] kept.
+    /// Whether the fact holds with this value; of a stretch of time, with the one that
+    /// [`Check::take`] kept.
     pub fn holds(&self, value: f64) -> bool {
         match self.during {
             Some((_, Over::Never)) => !self.within(value) && !value.is_nan(),
@@ -67,7 +68,8 @@ impl Check {
         }
     }
 
-    /// Takes in the value after another step of a stretch of time, and returns the one that decides so far.
+    /// Takes in the value after another step of a stretch of time, and returns the one that decides
+    /// so far.
     pub fn take(&self, kept: Option<f64>, value: f64) -> f64 {
         let Some(kept) = kept.filter(|k| !k.is_nan()) else { return kept.unwrap_or(value) };
         if value.is_nan() {
@@ -102,7 +104,8 @@ impl Check {
 
     /// What was wanted, in words.
     pub fn wanted(&self) -> String {
-        let unit = if self.unit == "a pure number" { String::new() } else { format!(" {}", self.unit) };
+        let unit =
+            if self.unit == "a pure number" { String::new() } else { format!(" {}", self.unit) };
         match self.is {
             Some(is) => format!("{is:.6}{unit} within {:.1e}", self.hi - is),
             None if self.lo == f64::NEG_INFINITY => format!("at most {:.3e}{unit}", self.hi),
@@ -157,18 +160,32 @@ impl Collector<'_, '_, '_> {
         self.add(expect, "speed", &fact.speed, on(&Q::Speed));
         self.add(expect, "angular_speed", &fact.angular_speed, on(&Q::AngularSpeed));
         self.add(expect, "tilt", &fact.tilt, on(&Q::Tilt));
-        self.add(expect, "contact_force_z", &fact.contact_force_z, on(&|b| Q::ContactForce(b, None, Some(Axis::Z))));
+        self.add(
+            expect,
+            "contact_force_z",
+            &fact.contact_force_z,
+            on(&|b| Q::ContactForce(b, None, Some(Axis::Z))),
+        );
         self.add(expect, "angle", &fact.angle, of(Coordinate::Angle));
         self.add(expect, "slide", &fact.slide, of(Coordinate::Slide));
         self.reacting(expect);
-        self.add(expect, "kinetic", &fact.kinetic, Some(body.map_or(Quantity::Kinetic, |b| measured(Q::Kinetic(b)))));
+        self.add(
+            expect,
+            "kinetic",
+            &fact.kinetic,
+            Some(body.map_or(Quantity::Kinetic, |b| measured(Q::Kinetic(b)))),
+        );
         self.add(expect, "energy_change", &fact.energy_change, Some(Quantity::EnergyChange));
         self.add(expect, "penetration", &fact.penetration, Some(Quantity::Penetration));
         self.add(expect, "error", &fact.error, Some(Quantity::Error));
         self.add(expect, "ledger", &fact.ledger, Some(Quantity::Ledger));
         self.add(expect, "contacts", &fact.contacts, Some(Quantity::Contacts));
         if self.checks.len() == before && self.reader.faults.is_empty() {
-            self.reader.fault(&expect.at, "this expects nothing", "wanted a fact such as z = { is = 0.3, within = 1e-6 }");
+            self.reader.fault(
+                &expect.at,
+                "this expects nothing",
+                "wanted a fact such as z = { is = 0.3, within = 1e-6 }",
+            );
         }
     }
 
@@ -179,13 +196,23 @@ impl Collector<'_, '_, '_> {
             let found = self.scene.event_named(&name.value);
             if found.is_none() {
                 let known: Vec<&str> = self.scene.events.iter().map(|e| e.name.as_str()).collect();
-                self.reader.fault(&name.at, format!("there is no event `{}`", name.value), suggestion(&name.value, &known));
+                self.reader.fault(
+                    &name.at,
+                    format!("there is no event `{}`", name.value),
+                    suggestion(&name.value, &known),
+                );
             }
             found
         });
         if fact.event.is_none() || event.is_some() {
-            self.add(expect, "count", &fact.count, event.map(|e| measured(scene::Quantity::Count(e))));
-            let last = event.map(|e| Formula::from(scene::Quantity::Time) - scene::Quantity::Since(e));
+            self.add(
+                expect,
+                "count",
+                &fact.count,
+                event.map(|e| measured(scene::Quantity::Count(e))),
+            );
+            let last =
+                event.map(|e| Formula::from(scene::Quantity::Time) - scene::Quantity::Since(e));
             self.add(expect, "happens", &fact.happens, last.map(Quantity::Measured));
         }
         let Some(value) = &fact.value else { return };
@@ -197,8 +224,13 @@ impl Collector<'_, '_, '_> {
                     (Some((scene::Quantity::Sensor(id).into(), dimension)), sensor.value.clone())
                 }
                 None => {
-                    let known: Vec<&str> = self.scene.sensors.iter().map(|s| s.name.as_str()).collect();
-                    self.reader.fault(&sensor.at, format!("there is no sensor `{}`", sensor.value), suggestion(&sensor.value, &known));
+                    let known: Vec<&str> =
+                        self.scene.sensors.iter().map(|s| s.name.as_str()).collect();
+                    self.reader.fault(
+                        &sensor.at,
+                        format!("there is no sensor `{}`", sensor.value),
+                        suggestion(&sensor.value, &known),
+                    );
                     (None, String::new())
                 }
             },
@@ -207,16 +239,28 @@ impl Collector<'_, '_, '_> {
                 (typed.map(|t| (t.formula, t.dimension)), formula.text())
             }
             _ => {
-                self.reader.fault(&expect.at, "`value` of what?", "wanted one of `sensor`, `formula` too");
+                self.reader.fault(
+                    &expect.at,
+                    "`value` of what?",
+                    "wanted one of `sensor`, `formula` too",
+                );
                 (None, String::new())
             }
         };
         let Some((formula, dimension)) = found else { return };
-        let Some(bound) = Bound::<Pure>::of(&value.node, self.reader, dimension, "a value") else { return };
+        let Some(bound) = Bound::<Pure>::of(&value.node, self.reader, dimension, "a value") else {
+            return;
+        };
         self.push(expect, name, dimension, &bound, Quantity::Measured(formula));
     }
 
-    fn add<K: Kind>(&mut self, expect: &Expect, name: &str, bound: &Option<Bound<K>>, quantity: Option<Quantity>) {
+    fn add<K: Kind>(
+        &mut self,
+        expect: &Expect,
+        name: &str,
+        bound: &Option<Bound<K>>,
+        quantity: Option<Quantity>,
+    ) {
         let Some(bound) = bound else { return };
         let Some(quantity) = quantity else {
             let whose = match name {
@@ -224,15 +268,31 @@ impl Collector<'_, '_, '_> {
                 "count" | "happens" => "event",
                 _ => "body",
             };
-            self.reader.fault(&expect.at, format!("`{name}` of which {whose}?"), format!("wanted `{whose}` too"));
+            self.reader.fault(
+                &expect.at,
+                format!("`{name}` of which {whose}?"),
+                format!("wanted `{whose}` too"),
+            );
             return;
         };
         let fact = &expect.fact;
-        let owner = fact.body.as_ref().or(fact.joint.as_ref()).or(fact.event.as_ref()).map_or(String::new(), |n| format!("{}.", n.value));
+        let owner = fact
+            .body
+            .as_ref()
+            .or(fact.joint.as_ref())
+            .or(fact.event.as_ref())
+            .map_or(String::new(), |n| format!("{}.", n.value));
         self.push(expect, format!("{owner}{name}"), K::DIMENSION, bound, quantity);
     }
 
-    fn push<K: Kind>(&mut self, expect: &Expect, name: String, dimension: Dimension, bound: &Bound<K>, quantity: Quantity) {
+    fn push<K: Kind>(
+        &mut self,
+        expect: &Expect,
+        name: String,
+        dimension: Dimension,
+        bound: &Bound<K>,
+        quantity: Quantity,
+    ) {
         let (lo, hi) = match bound.is {
             Some(is) => (is - bound.within.abs(), is + bound.within.abs()),
             None => (f64::NEG_INFINITY, f64::INFINITY),
@@ -243,8 +303,14 @@ impl Collector<'_, '_, '_> {
             (during, over) => {
                 let (from, to) = during.map_or((0.0, self.t_end), |d| (d[0].si, d[1].si));
                 if time.is_some() || !(from <= to) {
-                    let message = format!("`during` from {from} s to {to} s, or together with `time`");
-                    self.reader.fault(&expect.at, message, "wanted one of `time` and `during`, and a stretch that ends after it begins");
+                    let message =
+                        format!("`during` from {from} s to {to} s, or together with `time`");
+                    self.reader.fault(
+                        &expect.at,
+                        message,
+                        "wanted one of `time` and `during`, and \
+                        a stretch that ends after it begins",
+                    );
                     return;
                 }
                 Some((from, to, over.unwrap_or(Over::Always)))
@@ -268,7 +334,11 @@ impl Collector<'_, '_, '_> {
         let found = self.scene.body_named(&name.value);
         if found.is_none() {
             let known: Vec<&str> = self.scene.bodies.iter().map(|b| b.name.as_str()).collect();
-            self.reader.fault(&name.at, format!("there is no body `{}`", name.value), suggestion(&name.value, &known));
+            self.reader.fault(
+                &name.at,
+                format!("there is no body `{}`", name.value),
+                suggestion(&name.value, &known),
+            );
         }
         found
     }
@@ -277,7 +347,11 @@ impl Collector<'_, '_, '_> {
         let found = self.scene.joint_named(&name.value);
         if found.is_none() {
             let known: Vec<&str> = self.scene.joints.iter().map(|j| j.name.as_str()).collect();
-            self.reader.fault(&name.at, format!("there is no joint `{}`", name.value), suggestion(&name.value, &known));
+            self.reader.fault(
+                &name.at,
+                format!("there is no joint `{}`", name.value),
+                suggestion(&name.value, &known),
+            );
         }
         found
     }

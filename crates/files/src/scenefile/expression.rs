@@ -1,4 +1,5 @@
-//! Values with units and small formulas: `12 mm`, `2.5 N m/rad`, `2*radius + 1 mm`, `10^i kg`, `-40*knee.angle - 2*knee.rate`.
+//! Values with units and small formulas: `12 mm`, `2.5 N m/rad`, `2*radius + 1 mm`, `10^i kg`,
+//! `-40*knee.angle - 2*knee.rate`.
 //!
 //! ```text
 //!   either  = both { "or" both }
@@ -12,9 +13,10 @@
 //!   atom    = number | name | name "." name | name "(" either {"," either} ")" | "(" either ")"
 //! ```
 //!
-//! A name is a parameter or index of the scene, the constant `pi`, or a unit; a parameter cannot have the name of a unit. Where
-//! something is measured ([`Names::measured`]), a name is also a sensor, a variable or the time, and `knee.angle` a quantity of a
-//! thing; names that are no words stand in quotes: `'left/knee'.angle`. Every operation checks dimensions.
+//! A name is a parameter or index of the scene, the constant `pi`, or a unit; a parameter cannot
+//! have the name of a unit. Where something is measured ([`Names::measured`]), a name is also a
+//! sensor, a variable or the time, and `knee.angle` a quantity of a thing; names that are no words
+//! stand in quotes: `'left/knee'.angle`. Every operation checks dimensions.
 
 use super::fault::nearest;
 use super::unit::{Dimension, Quantity, UNITS, Units, named};
@@ -49,14 +51,16 @@ pub trait Names {
     fn value(&mut self, name: &str) -> Option<Result<Quantity, String>>;
     /// All names, for suggestions.
     fn all(&self) -> Vec<String>;
-    /// Something measured: a sensor, a variable, `t`, or a quantity of a thing (`knee.angle`); an error says what is wrong with it.
+    /// Something measured: a sensor, a variable, `t`, or a quantity of a thing (`knee.angle`); an
+    /// error says what is wrong with it.
     fn measured(&mut self, _name: &str, _quantity: Option<&str>) -> Option<Result<Typed, String>> {
         None
     }
 }
 
 const FUNCTIONS: [&str; 18] = [
-    "sin", "cos", "tan", "asin", "acos", "atan", "sqrt", "abs", "exp", "log", "floor", "sign", "min", "max", "mod", "atan2", "if", "clamp",
+    "sin", "cos", "tan", "asin", "acos", "atan", "sqrt", "abs", "exp", "log", "floor", "sign",
+    "min", "max", "mod", "atan2", "if", "clamp",
 ];
 /// Parts of a formula at most: each is evaluated after every step.
 const PARTS: usize = 2000;
@@ -68,19 +72,32 @@ pub fn evaluate(text: &str, names: &mut dyn Names) -> Result<Quantity, Wrong> {
     let whole = 0..text.len();
     let Some(value) = formula.number() else {
         let wanted = "wanted a value that does not change: numbers, units and parameters";
-        return Err(Wrong { range: whole, message: "this speaks of something measured".into(), wanted: wanted.into() });
+        return Err(Wrong {
+            range: whole,
+            message: "this speaks of something measured".into(),
+            wanted: wanted.into(),
+        });
     };
     if !value.is_finite() {
-        return Err(Wrong { range: whole, message: format!("the value is {value}"), wanted: "wanted a finite number".into() });
+        return Err(Wrong {
+            range: whole,
+            message: format!("the value is {value}"),
+            wanted: "wanted a finite number".into(),
+        });
     }
     Ok(Quantity { value, dimension })
 }
 
 /// A formula over what is measured, in SI, of a dimension (of any without one).
 ///
-/// If no unit and no parameter with a unit stands in it, its dimensions need not fit: then everything is a plain number in the
-/// units of the file.
-pub fn compile(text: &str, names: &mut dyn Names, units: &Units, wanted: Option<Dimension>) -> Result<Typed, Wrong> {
+/// If no unit and no parameter with a unit stands in it, its dimensions need not fit: then
+/// everything is a plain number in the units of the file.
+pub fn compile(
+    text: &str,
+    names: &mut dyn Names,
+    units: &Units,
+    wanted: Option<Dimension>,
+) -> Result<Typed, Wrong> {
     let mut parser = Parser::new(text, names, None);
     let typed = parser.whole();
     let dimensioned = parser.dimensioned;
@@ -90,7 +107,9 @@ pub fn compile(text: &str, names: &mut dyn Names, units: &Units, wanted: Option<
     };
     let wrong = match typed {
         Ok(typed) if wanted.is_none_or(|w| typed.dimension.serves(w)) => return Ok(typed),
-        Ok(typed) if typed.dimension == Dimension::NONE && !dimensioned => return Ok(scaled(typed.formula, wanted.unwrap_or_default())),
+        Ok(typed) if typed.dimension == Dimension::NONE && !dimensioned => {
+            return Ok(scaled(typed.formula, wanted.unwrap_or_default()));
+        }
         Ok(typed) => {
             let symbol = wanted.unwrap_or_default().symbol();
             let message = format!("\"{text}\" is in {}", typed.dimension.symbol());
@@ -133,7 +152,10 @@ impl<'a> Parser<'a> {
         let value = self.either()?;
         self.space();
         if self.at < self.text.len() {
-            return Err(self.here(format!("`{}` is not understood here", &self.text[self.at..]), "the end, or one of + - * / ^"));
+            return Err(self.here(
+                format!("`{}` is not understood here", &self.text[self.at..]),
+                "the end, or one of + - * / ^",
+            ));
         }
         Ok(value)
     }
@@ -142,7 +164,12 @@ impl<'a> Parser<'a> {
         self.over(self.at..self.text.len(), message, format!("wanted {wanted}"))
     }
 
-    fn over(&self, range: Range<usize>, message: impl Into<String>, wanted: impl Into<String>) -> Wrong {
+    fn over(
+        &self,
+        range: Range<usize>,
+        message: impl Into<String>,
+        wanted: impl Into<String>,
+    ) -> Wrong {
         Wrong { range, message: message.into(), wanted: wanted.into() }
     }
 
@@ -159,7 +186,9 @@ impl<'a> Parser<'a> {
     fn word(&mut self, word: &str) -> bool {
         self.space();
         let rest = self.text[self.at..].strip_prefix(word);
-        rest.is_some_and(|rest| !rest.starts_with(|c: char| c.is_alphanumeric() || c == '_' || c == '.'))
+        rest.is_some_and(|rest| {
+            !rest.starts_with(|c: char| c.is_alphanumeric() || c == '_' || c == '.')
+        })
     }
 
     fn either(&mut self) -> Result<Typed, Wrong> {
@@ -206,7 +235,9 @@ impl<'a> Parser<'a> {
         let left = self.sum()?;
         self.space();
         let signs = ["<=", ">=", "==", "!=", "<", ">"];
-        let Some(sign) = signs.into_iter().find(|s| self.text[self.at..].starts_with(s)) else { return Ok(left) };
+        let Some(sign) = signs.into_iter().find(|s| self.text[self.at..].starts_with(s)) else {
+            return Ok(left);
+        };
         self.at += sign.len();
         let right = self.sum()?;
         self.same(start, &left, &right, "compares")?;
@@ -263,7 +294,8 @@ impl<'a> Parser<'a> {
             let right = self.signed()?;
             let times = if power == 1 { Binary::Multiply } else { Binary::Divide };
             let dimension = left.dimension.times(right.dimension, power);
-            left = Typed { formula: Formula::binary(times, left.formula, right.formula), dimension };
+            left =
+                Typed { formula: Formula::binary(times, left.formula, right.formula), dimension };
         }
     }
 
@@ -292,7 +324,11 @@ impl<'a> Parser<'a> {
         let exponent = self.signed()?;
         self.depth -= 1;
         if exponent.dimension != Dimension::NONE {
-            return Err(self.over(start..self.at, format!("the exponent is in {}", exponent.dimension.symbol()), "wanted a pure number"));
+            return Err(self.over(
+                start..self.at,
+                format!("the exponent is in {}", exponent.dimension.symbol()),
+                "wanted a pure number",
+            ));
         }
         let raised = Formula::binary(Binary::Power, base.formula, exponent.formula.clone());
         if base.dimension == Dimension::NONE {
@@ -303,7 +339,11 @@ impl<'a> Parser<'a> {
         let powers = [d.length, d.mass, d.time, d.angle].map(|n| n as f64 * power);
         if powers.iter().any(|n| !((n - n.round()).abs() <= 1e-9 && n.abs() <= 100.0)) {
             let message = format!("{} is raised to {power}", d.symbol());
-            return Err(self.over(start..self.at, message, "wanted an exponent that leaves whole powers of units"));
+            return Err(self.over(
+                start..self.at,
+                message,
+                "wanted an exponent that leaves whole powers of units",
+            ));
         }
         let [length, mass, time, angle] = powers.map(|n| n.round() as i8);
         Ok(Typed { formula: raised, dimension: Dimension::new(length, mass, time, angle) })
@@ -312,7 +352,9 @@ impl<'a> Parser<'a> {
     fn atom(&mut self) -> Result<Typed, Wrong> {
         self.parts += 1;
         if self.parts > PARTS {
-            return Err(self.here("the formula is too long", &format!("at most {PARTS} numbers and names")));
+            return Err(
+                self.here("the formula is too long", &format!("at most {PARTS} numbers and names"))
+            );
         }
         match self.peek() {
             Some('(') => {
@@ -323,7 +365,10 @@ impl<'a> Parser<'a> {
             }
             Some(c) if c.is_ascii_digit() || c == '.' => self.number(),
             Some(c) if c.is_alphabetic() || c == '_' || c == '°' || c == '\'' => self.name(),
-            Some(c) => Err(self.here(format!("`{c}` is not understood here"), "a number, a unit or a name")),
+            Some(c) => {
+                Err(self
+                    .here(format!("`{c}` is not understood here"), "a number, a unit or a name"))
+            }
             None => Err(self.here("the value ends too early", "a number, a unit or a name")),
         }
     }
@@ -348,14 +393,21 @@ impl<'a> Parser<'a> {
         let mut end = digits(start);
         // An exponent only if digits follow the e.
         if end < bytes.len() && (bytes[end] == b'e' || bytes[end] == b'E') {
-            let sign = end + 1 + usize::from(bytes.get(end + 1).is_some_and(|b| *b == b'-' || *b == b'+'));
+            let sign =
+                end + 1 + usize::from(bytes.get(end + 1).is_some_and(|b| *b == b'-' || *b == b'+'));
             if bytes.get(sign).is_some_and(u8::is_ascii_digit) {
                 end = digits(sign);
             }
         }
         self.at = end;
         let word = &self.text[start..end];
-        let wrong = |_| self.over(start..end, format!("`{word}` is not a number"), "wanted one such as 12.5 or 1e-3");
+        let wrong = |_| {
+            self.over(
+                start..end,
+                format!("`{word}` is not a number"),
+                "wanted one such as 12.5 or 1e-3",
+            )
+        };
         word.parse::<f64>().map(pure).map_err(wrong)
     }
 
@@ -363,10 +415,18 @@ impl<'a> Parser<'a> {
     fn label(&self, start: usize) -> Result<(String, usize), Wrong> {
         let rest = &self.text[start..];
         if let Some(quoted) = rest.strip_prefix('\'') {
-            let Some(end) = quoted.find('\'') else { return Err(self.over(start..self.text.len(), "a quote is not closed", "wanted `'`")) };
+            let Some(end) = quoted.find('\'') else {
+                return Err(self.over(
+                    start..self.text.len(),
+                    "a quote is not closed",
+                    "wanted `'`",
+                ));
+            };
             return Ok((quoted[..end].into(), start + end + 2));
         }
-        let end = rest.find(|c: char| !(c.is_alphanumeric() || c == '_' || c == '°')).unwrap_or(rest.len());
+        let end = rest
+            .find(|c: char| !(c.is_alphanumeric() || c == '_' || c == '°'))
+            .unwrap_or(rest.len());
         Ok((rest[..end].into(), start + end))
     }
 
@@ -381,7 +441,10 @@ impl<'a> Parser<'a> {
         }
         self.at = end;
         let mut quantity = None;
-        if self.text[end..].strip_prefix('.').is_some_and(|r| r.starts_with(|c: char| c.is_alphabetic() || c == '_')) {
+        if self.text[end..]
+            .strip_prefix('.')
+            .is_some_and(|r| r.starts_with(|c: char| c.is_alphabetic() || c == '_'))
+        {
             let (word, after) = self.label(end + 1)?;
             (quantity, end, self.at) = (Some(word), after, after);
         }
@@ -392,14 +455,24 @@ impl<'a> Parser<'a> {
             return Ok(constant);
         }
         if let Some(found) = self.names.measured(&name, quantity.as_deref()) {
-            let typed = found.map_err(|why| self.over(start..end, format!("`{}` cannot be measured", &self.text[start..end]), why))?;
+            let typed = found.map_err(|why| {
+                self.over(
+                    start..end,
+                    format!("`{}` cannot be measured", &self.text[start..end]),
+                    why,
+                )
+            })?;
             return Ok(self.in_units(typed));
         }
         let all = self.names.all();
-        let known = all.iter().map(String::as_str).chain(UNITS.iter().map(|(n, _)| *n)).chain(FUNCTIONS);
+        let known =
+            all.iter().map(String::as_str).chain(UNITS.iter().map(|(n, _)| *n)).chain(FUNCTIONS);
         let wanted = match nearest(&name, known) {
             Some(best) => format!("did you mean `{best}`?"),
-            None => "wanted a unit (m, mm, kg, g, s, rad, deg, N, J, …) or a parameter of the scene".into(),
+            None => {
+                "wanted a unit (m, mm, kg, g, s, rad, deg, N, J, …) or a parameter of the scene"
+                    .into()
+            }
         };
         Err(self.over(start..end, format!("`{name}` is neither a unit nor a parameter"), wanted))
     }
@@ -407,11 +480,15 @@ impl<'a> Parser<'a> {
     /// A parameter, `pi` or a unit.
     fn constant(&mut self, name: &str, range: Range<usize>) -> Result<Option<Typed>, Wrong> {
         let found = match self.names.value(name) {
-            Some(found) => found.map_err(|why| self.over(range, format!("`{name}` has no value"), why))?,
+            Some(found) => {
+                found.map_err(|why| self.over(range, format!("`{name}` has no value"), why))?
+            }
             None if name == "pi" => Quantity { value: PI, dimension: Dimension::NONE },
             None => {
                 let plain = if name == "°" { "deg" } else { name };
-                let Some(unit) = named(plain).or_else(|| named(&plain.replace('µ', "u"))) else { return Ok(None) };
+                let Some(unit) = named(plain).or_else(|| named(&plain.replace('µ', "u"))) else {
+                    return Ok(None);
+                };
                 unit
             }
         };
@@ -440,20 +517,28 @@ impl<'a> Parser<'a> {
         };
         if arguments.len() != wanted {
             let message = format!("`{name}` is given {} values", arguments.len());
-            return Err(self.over(start..self.at, message, ["wanted one", "wanted two", "wanted three"][wanted - 1]));
+            return Err(self.over(
+                start..self.at,
+                message,
+                ["wanted one", "wanted two", "wanted three"][wanted - 1],
+            ));
         }
         let mut each = arguments.into_iter();
         let mut next = || each.next().unwrap_or(pure(0.0));
         let x = next();
         if wanted == 1 {
             let given = format!("`{name}` is given {}", x.dimension.symbol());
-            return function(name, x).ok_or_else(|| self.over(start..self.at, given, "wanted a pure number"));
+            return function(name, x)
+                .ok_or_else(|| self.over(start..self.at, given, "wanted a pure number"));
         }
         let y = next();
         if name == "if" {
             let z = next();
             self.same(start, &y, &z, "chooses between")?;
-            return Ok(Typed { formula: Formula::choose(x.formula, y.formula, z.formula), dimension: y.dimension });
+            return Ok(Typed {
+                formula: Formula::choose(x.formula, y.formula, z.formula),
+                dimension: y.dimension,
+            });
         }
         self.same(start, &x, &y, "compares")?;
         let two = |f: Binary, x: Formula, y: Formula| Formula::binary(f, x, y);
@@ -461,7 +546,12 @@ impl<'a> Parser<'a> {
             "min" => two(Binary::Min, x.formula, y.formula),
             "max" => two(Binary::Max, x.formula, y.formula),
             "mod" => two(Binary::Mod, x.formula, y.formula),
-            "atan2" => return Ok(Typed { formula: two(Binary::Atan2, x.formula, y.formula), dimension: ANGLE }),
+            "atan2" => {
+                return Ok(Typed {
+                    formula: two(Binary::Atan2, x.formula, y.formula),
+                    dimension: ANGLE,
+                });
+            }
             _ => {
                 let z = next();
                 self.same(start, &x, &z, "compares")?;
@@ -476,11 +566,16 @@ impl<'a> Parser<'a> {
 fn function(name: &str, x: Typed) -> Option<Typed> {
     let d = x.dimension;
     match name {
-        "abs" => return Some(Typed { formula: Formula::unary(Unary::Abs, x.formula), dimension: d }),
+        "abs" => {
+            return Some(Typed { formula: Formula::unary(Unary::Abs, x.formula), dimension: d });
+        }
         "sign" => return Some(pure(Formula::unary(Unary::Sign, x.formula))),
         "sqrt" => {
             let half = Dimension::new(d.length / 2, d.mass / 2, d.time / 2, d.angle / 2);
-            return (half.times(half, 1) == d).then(|| Typed { formula: Formula::unary(Unary::Sqrt, x.formula), dimension: half });
+            return (half.times(half, 1) == d).then(|| Typed {
+                formula: Formula::unary(Unary::Sqrt, x.formula),
+                dimension: half,
+            });
         }
         _ => {}
     }
@@ -510,7 +605,9 @@ mod tests {
     impl Names for One {
         fn value(&mut self, name: &str) -> Option<Result<Quantity, String>> {
             match name {
-                "radius" => Some(Ok(Quantity { value: 0.035, dimension: Dimension::new(1, 0, 0, 0) })),
+                "radius" => {
+                    Some(Ok(Quantity { value: 0.035, dimension: Dimension::new(1, 0, 0, 0) }))
+                }
                 "i" => Some(Ok(Quantity { value: 3.0, dimension: Dimension::NONE })),
                 _ => None,
             }
@@ -518,9 +615,15 @@ mod tests {
         fn all(&self) -> Vec<String> {
             vec!["radius".into(), "i".into()]
         }
-        fn measured(&mut self, name: &str, quantity: Option<&str>) -> Option<Result<Typed, String>> {
+        fn measured(
+            &mut self,
+            name: &str,
+            quantity: Option<&str>,
+        ) -> Option<Result<Typed, String>> {
             use signorini_mechanics::scene::Quantity::{Length, LengthRate, Time};
-            let typed = |q: signorini_mechanics::scene::Quantity, dimension| Some(Ok(Typed { formula: q.into(), dimension }));
+            let typed = |q: signorini_mechanics::scene::Quantity, dimension| {
+                Some(Ok(Typed { formula: q.into(), dimension }))
+            };
             match (name, quantity) {
                 ("t", None) => typed(Time, Dimension::new(0, 0, 1, 0)),
                 ("knee" | "left/knee", Some("angle")) => typed(Length, ANGLE),
@@ -547,9 +650,16 @@ mod tests {
         let (si, torque) = (Units::default(), Some(Dimension::new(2, 1, -2, 0)));
         let degrees = Units { angle: PI / 180.0, ..si };
         assert_eq!(measured("-40*knee.angle - 2*knee.rate", &si, torque), Ok(-18.0));
-        assert_eq!(measured("-40 N m/rad * knee.angle - 2 N m s/rad * knee.rate", &degrees, torque), Ok(-18.0));
+        assert_eq!(
+            measured("-40 N m/rad * knee.angle - 2 N m s/rad * knee.rate", &degrees, torque),
+            Ok(-18.0)
+        );
         // Plain numbers are in the units of the file: 1 N m per degree.
-        assert!((measured("knee.angle + 0*knee.rate", &degrees, torque).unwrap() - 0.5 * 180.0 / PI).abs() < 1e-12);
+        assert!(
+            (measured("knee.angle + 0*knee.rate", &degrees, torque).unwrap() - 0.5 * 180.0 / PI)
+                .abs()
+                < 1e-12
+        );
         assert_eq!(measured("knee.angle > 20 deg and t >= 2 s", &si, None), Ok(1.0));
         assert_eq!(measured("not (knee.angle > 20 deg) or t != 2", &si, None), Ok(0.0));
         assert_eq!(measured("if('left/knee'.angle < 1, 3, 4)", &si, None), Ok(3.0));
@@ -565,7 +675,10 @@ mod tests {
             ("t and", "ends too early"),
         ] {
             let wrong = measured(text, &si, torque).unwrap_err();
-            assert!(format!("{} {}", wrong.message, wrong.wanted).contains(says), "{text}: {wrong:?}");
+            assert!(
+                format!("{} {}", wrong.message, wrong.wanted).contains(says),
+                "{text}: {wrong:?}"
+            );
         }
         assert!(evaluate("t + 1 s", &mut One).is_err());
         assert!(compile(&"t+".repeat(100_000), &mut One, &si, None).is_err());
@@ -611,7 +724,10 @@ mod tests {
         ] {
             let wrong = evaluate(text, &mut One).unwrap_err();
             assert_eq!(wrong.range, range, "{text}");
-            assert!(format!("{} {}", wrong.message, wrong.wanted).contains(says), "{text}: {wrong:?}");
+            assert!(
+                format!("{} {}", wrong.message, wrong.wanted).contains(says),
+                "{text}: {wrong:?}"
+            );
         }
         assert!(evaluate(&"(".repeat(100_000), &mut One).is_err());
         assert!(evaluate(&"2^".repeat(100_000), &mut One).is_err());

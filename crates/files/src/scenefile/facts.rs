@@ -7,7 +7,8 @@ use super::unit::Dimension;
 use super::value::*;
 use serde_json::{Map, Value as Json, json};
 
-/// What a fact demands of a value: `is` (within `within`, or within a share `relative` of it), `at_least`, `at_most`.
+/// What a fact demands of a value: `is` (within `within`, or within a share `relative` of it),
+/// `at_least`, `at_most`.
 #[derive(Clone, Debug)]
 pub struct Bound<K> {
     /// The value.
@@ -25,9 +26,15 @@ const BOUND: [&str; 5] = ["is", "within", "relative", "at_least", "at_most"];
 
 impl<K: Kind> Bound<K> {
     /// Reads a bound on a value of a dimension.
-    pub fn of(node: &Node, reader: &mut Reader<'_>, dimension: Dimension, name: &str) -> Option<Self> {
+    pub fn of(
+        node: &Node,
+        reader: &mut Reader<'_>,
+        dimension: Dimension,
+        name: &str,
+    ) -> Option<Self> {
         if !matches!(node.value, Value::Table(_)) {
-            reader.unwanted(node, "a table such as { is = 0.3, within = 1e-6 } or { at_most = 0.1 }");
+            reader
+                .unwanted(node, "a table such as { is = 0.3, within = 1e-6 } or { at_most = 0.1 }");
             return None;
         }
         reader.known(node, &BOUND);
@@ -37,14 +44,27 @@ impl<K: Kind> Bound<K> {
             None => Some(None),
         };
         let (is, within) = (get("is", dimension, name), get("within", dimension, name));
-        let (at_least, at_most) = (get("at_least", dimension, name), get("at_most", dimension, name));
+        let (at_least, at_most) =
+            (get("at_least", dimension, name), get("at_most", dimension, name));
         let relative = get("relative", Dimension::NONE, "a pure number");
         let (is, within, relative) = (is?, within?, relative?);
         let slack = within.or(relative.map(|share| share.abs() * is.unwrap_or(0.0).abs()));
-        let bound = Bound { is, within: slack.unwrap_or(0.0), at_least: at_least?, at_most: at_most?, kind: std::marker::PhantomData };
+        let bound = Bound {
+            is,
+            within: slack.unwrap_or(0.0),
+            at_least: at_least?,
+            at_most: at_most?,
+            kind: std::marker::PhantomData,
+        };
         let nothing = bound.is.is_none() && bound.at_least.is_none() && bound.at_most.is_none();
-        if bound.is.is_some() != slack.is_some() || (within.is_some() && relative.is_some()) || nothing {
-            reader.unwanted(node, "`is` together with `within` or `relative`, or `at_least`, or `at_most`");
+        if bound.is.is_some() != slack.is_some()
+            || (within.is_some() && relative.is_some())
+            || nothing
+        {
+            reader.unwanted(
+                node,
+                "`is` together with `within` or `relative`, or `at_least`, or `at_most`",
+            );
             return None;
         }
         Some(bound)
@@ -58,7 +78,8 @@ impl<K: Kind> Read for Bound<K> {
 
     fn schema(definitions: &mut Map<String, Json>) -> Json {
         let (value, pure) = (Of::<K>::schema(definitions), Of::<Pure>::schema(definitions));
-        let keys = json!({"is": value, "within": value, "relative": pure, "at_least": value, "at_most": value});
+        let keys = json!({"is": value, "within": value, "relative": pure, "at_least": value,
+        "at_most": value});
         json!({"type": "object", "properties": keys, "additionalProperties": false})
     }
 }
@@ -84,8 +105,8 @@ table! {
         time: Option<Of<Time>>,
         /// From when to when, in place of `time`: the fact is looked at after every step between.
         during: Option<[Of<Time>; 2]>,
-        /// What is made of the steps: the fact holds "always" (without this) or "never", or speaks of the "min" or the "max"; over the
-        /// whole run without `during`.
+        /// What is made of the steps: the fact holds "always" (without this) or "never", or speaks
+        /// of the "min" or the "max"; over the whole run without `during`.
         over: Option<Over>,
         /// What the fact is, in words.
         about: Option<String>,
@@ -180,7 +201,9 @@ impl Read for Expect {
     }
     fn schema(definitions: &mut Map<String, Json>) -> Json {
         let properties = Both::<When, Fact>::properties(definitions);
-        definitions.entry("Expect").or_insert_with(|| super::read::object_schema(properties, "A fact that a run checks."));
+        definitions
+            .entry("Expect")
+            .or_insert_with(|| super::read::object_schema(properties, "A fact that a run checks."));
         json!({"$ref": "#/$defs/Expect"})
     }
 }

@@ -1,4 +1,5 @@
-//! What is wrong with a scene file: every fault at once, each with its place, what was found and what was wanted.
+//! What is wrong with a scene file: every fault at once, each with its place, what was found and
+//! what was wanted.
 
 use super::node::{Sources, Span};
 use std::fmt;
@@ -76,8 +77,13 @@ pub fn suggestion(word: &str, candidates: &[&str]) -> String {
     match nearest(word, candidates.iter().copied()) {
         Some(best) => format!("did you mean `{best}`?"),
         None if candidates.is_empty() => "there is none".into(),
-        None if candidates.len() > 24 => format!("wanted one of {} names, such as `{}`", candidates.len(), candidates[0]),
-        None => format!("wanted one of {}", candidates.iter().map(|c| format!("`{c}`")).collect::<Vec<_>>().join(", ")),
+        None if candidates.len() > 24 => {
+            format!("wanted one of {} names, such as `{}`", candidates.len(), candidates[0])
+        }
+        None => format!(
+            "wanted one of {}",
+            candidates.iter().map(|c| format!("`{c}`")).collect::<Vec<_>>().join(", ")
+        ),
     }
 }
 

@@ -1,10 +1,13 @@
-//! The tables of a scene file. Their comments are the reference of the format: `signorini schema` prints them.
+//! The tables of a scene file. Their comments are the reference of the format: `signorini schema`
+//! prints them.
 
-pub use super::control::{ActionTable, ControllerTable, EventTable, PidTable, RayTable, SensorTable, Template};
+pub use super::control::{
+    ActionTable, ControllerTable, EventTable, PidTable, RayTable, SensorTable, Template,
+};
 pub use super::facts::*;
 pub use super::links::{
-    Applied, Breaks, Bushing, Drag, Force, Gear, Joint, JointArmature, JointFriction, JointKind, Limits, Motor, Rack, Ratio, Spring,
-    Tension, Term, Torsion,
+    Applied, Breaks, Bushing, Drag, Force, Gear, Joint, JointArmature, JointFriction, JointKind,
+    Limits, Motor, Rack, Ratio, Spring, Tension, Term, Torsion,
 };
 pub use super::soft::{Penalty, Soft};
 
@@ -26,7 +29,8 @@ table! {
         units: Option<DeclaredUnits>,
         /// Files whose contents come before this one's; parameters and settings of this file win.
         include: Many<String>,
-        /// Names for formulas: numbers, or texts such as "2*radius + 1 mm"; `--set name=value` overrides them.
+        /// Names for formulas: numbers, or texts such as "2*radius + 1 mm"; `--set name=value`
+        /// overrides them.
         parameters: Elsewhere,
         /// Acceleration of gravity; (0, 0, -9.81 m/s^2) without this.
         gravity: Option<Vector<Acceleration>>,
@@ -48,7 +52,8 @@ table! {
     pub struct Robot {
         /// The file (URDF or MJCF) beside the scene file.
         file: Name,
-        /// What the names of its bodies, joints and motors begin with ("left/"); nothing without this.
+        /// What the names of its bodies, joints and motors begin with ("left/"); nothing without
+        /// this.
         prefix: Option<String>,
         /// Where its frame is.
         position: Option<Vector<Length>>,
@@ -62,9 +67,11 @@ table! {
         key: Option<String>,
         /// True if every joint without a motor gets one that holds it.
         hold: Option<bool>,
-        /// False if its parts never touch each other; neighbours, and parts that overlap at the beginning, never do.
+        /// False if its parts never touch each other; neighbours, and parts that overlap at the
+        /// beginning, never do.
         self_collision: Option<bool>,
-        /// False if meshes of moving bodies are used as they are; their convex hulls stand for them without this.
+        /// False if meshes of moving bodies are used as they are; their convex hulls stand for them
+        /// without this.
         hulls: Option<bool>,
         /// True if faults of the file are refused rather than repaired.
         strict: Option<bool>,
@@ -199,8 +206,8 @@ table! {
         rebound_speed: Option<Of<Speed>>,
         /// How impacts of one step act on each other; "simultaneous" without this.
         impacts: Option<Impacts>,
-        /// True: contacts of two faces are perfectly rigid. Without this they yield at the velocity tolerance (a nanometre
-        /// in 1 ms), so that they share their load.
+        /// True: contacts of two faces are perfectly rigid. Without this they yield at the velocity
+        /// tolerance (a nanometre in 1 ms), so that they share their load.
         rigid: Option<bool>,
         /// Springs in place of rigid contacts.
         penalty: Option<Penalty>,
@@ -252,7 +259,8 @@ words! {
 words! {
     /// The time scheme of integrator = "stepping".
     pub enum Scheme {
-        /// Second order between events: velocities of the middle of the step, impacts with their time.
+        /// Second order between events: velocities of the middle of the step, impacts with their
+        /// time.
         Leapfrog = "leapfrog",
         /// First order, semi-implicit: the form of the papers.
         Euler = "euler",
@@ -264,7 +272,8 @@ words! {
     pub enum Coordinates {
         /// Those of trees where they cost less.
         Auto = "auto",
-        /// Trees of bodies in the coordinates of their joints: their joints are no rows and cannot drift.
+        /// Trees of bodies in the coordinates of their joints: their joints are no rows and cannot
+        /// drift.
         Tree = "tree",
         /// Every body in its own six velocities, every joint as rows: the form of the papers.
         Bodies = "bodies",
@@ -306,9 +315,11 @@ words! {
     pub enum Preset {
         /// 1e-8 of the energy scale, 1e-6 m/s.
         Exact = "exact",
-        /// 1e-4 of the energy scale, 1e-2 g dt; the estimate of the motion's error is reported, not waited for.
+        /// 1e-4 of the energy scale, 1e-2 g dt; the estimate of the motion's error is reported, not
+        /// waited for.
         Engineering = "engineering",
-        /// 1e-2 of the energy scale, 1e-1 g dt; the estimate of the motion's error is reported, not waited for.
+        /// 1e-2 of the energy scale, 1e-1 g dt; the estimate of the motion's error is reported, not
+        /// waited for.
         Fast = "fast",
     }
 }
@@ -328,11 +339,14 @@ table! {
         coordinates: Option<Coordinates>,
         /// How the error of the time scheme is estimated; "free" without this.
         time_error: Option<TimeError>,
-        /// Largest error of a position in one step ("0.1 mm"): steps are chosen within dt, by doubling.
+        /// Largest error of a position in one step ("0.1 mm"): steps are chosen within dt, by
+        /// doubling.
         accuracy: Option<Of<Length>>,
-        /// With integrator = "acceleration": which Runge-Kutta method; "runge_kutta_4" without this.
+        /// With integrator = "acceleration": which Runge-Kutta method; "runge_kutta_4" without
+        /// this.
         method: Option<RungeKutta>,
-        /// With integrator = "acceleration": false if the drift of the joints is not to be taken away.
+        /// With integrator = "acceleration": false if the drift of the joints is not to be taken
+        /// away.
         stabilised: Option<bool>,
         /// Which solver; "auto" without this.
         solver: Option<Name>,
@@ -342,12 +356,15 @@ table! {
         tolerance: Option<Of<Pure>>,
         /// Tolerances that go together; "exact" without this. Those that are given as well count.
         preset: Option<Preset>,
-        /// Largest velocity by which a constraint may be wrong; without this 1e-6 m/s, or where `tolerance` is given its
-        /// root times g dt (without gravity the slowest speed of the scene) if that is more.
+        /// Largest velocity by which a constraint may be wrong; without this 1e-6 m/s, or where
+        /// `tolerance` is given its root times g dt (without gravity the slowest speed of the
+        /// scene) if that is more.
         velocity_tolerance: Option<Of<Speed>>,
-        /// Largest energy by which the motion of a step may be wrong (the estimate), relative to its energy scale; the root of `tolerance` without this.
+        /// Largest energy by which the motion of a step may be wrong (the estimate), relative to
+        /// its energy scale; the root of `tolerance` without this.
         bound_tolerance: Option<Of<Pure>>,
-        /// How the energy of the velocity error is found (`solver = "auto"` alone); from the residuals without this.
+        /// How the energy of the velocity error is found (`solver = "auto"` alone); from the
+        /// residuals without this.
         estimate: Option<Estimate>,
         /// Most sweeps or iterations of a step.
         iterations: Option<Count>,
@@ -395,7 +412,8 @@ table! {
         mass: Option<Of<Mass>>,
         /// Its density, if no mass is given.
         density: Option<Of<Density>>,
-        /// Inertia about the centre of mass: three principal moments, or the rows of the matrix; from the shapes without this.
+        /// Inertia about the centre of mass: three principal moments, or the rows of the matrix;
+        /// from the shapes without this.
         inertia: Option<InertiaForm>,
         /// Centre of mass in the frame of the body; from the shapes without this.
         center: Option<Vector<Length>>,
@@ -424,21 +442,26 @@ pub struct InertiaForm(pub [[f64; 3]; 3]);
 
 impl Read for InertiaForm {
     fn read(node: &Node, reader: &mut Reader<'_>) -> Option<Self> {
-        let matrix = matches!(&node.value, Value::List(list) if list.iter().any(|x| matches!(x.value, Value::List(_))));
+        let matrix = matches!(&node.value,
+        Value::List(list) if list.iter().any(|x| matches!(x.value, Value::List(_))));
         if matrix {
             let rows = <[Vector<Inertia>; 3]>::read(node, reader)?;
             return Some(InertiaForm(rows.map(|row| row.map(|x| x.si))));
         }
         let d = Vector::<Inertia>::read(node, reader)?;
-        Some(InertiaForm(std::array::from_fn(|i| std::array::from_fn(|j| if i == j { d[i].si } else { 0.0 }))))
+        Some(InertiaForm(std::array::from_fn(|i| {
+            std::array::from_fn(|j| if i == j { d[i].si } else { 0.0 })
+        })))
     }
     fn schema(definitions: &mut Map<String, Json>) -> Json {
-        json!({"anyOf": [Vector::<Inertia>::schema(definitions), <[Vector<Inertia>; 3]>::schema(definitions)]})
+        json!({"anyOf": [Vector::<Inertia>::schema(definitions),
+        <[Vector<Inertia>; 3]>::schema(definitions)]})
     }
 }
 
 table! {
-    /// An imposed motion: a rotation about an axis of the world, then a displacement, both from the initial place.
+    /// An imposed motion: a rotation about an axis of the world, then a displacement, both from the
+    /// initial place.
     pub struct Motion {
         /// Displacement along x.
         x: Option<Timed<Length>>,
@@ -456,7 +479,8 @@ table! {
 }
 
 table! {
-    /// A shape of a body: exactly one of sphere, box, capsule, cylinder, cone, hull, mesh, half_space, height_field.
+    /// A shape of a body: exactly one of sphere, box, capsule, cylinder, cone, hull, mesh,
+    /// half_space, height_field.
     pub struct ShapeFields {
         /// A ball of this radius.
         sphere: Option<Of<Length>>,
@@ -503,7 +527,8 @@ pub struct Shape {
 }
 
 /// The kinds of shapes.
-pub const SHAPES: [&str; 9] = ["sphere", "box", "capsule", "cylinder", "cone", "hull", "mesh", "half_space", "height_field"];
+pub const SHAPES: [&str; 9] =
+    ["sphere", "box", "capsule", "cylinder", "cone", "hull", "mesh", "half_space", "height_field"];
 
 impl Read for Shape {
     fn read(node: &Node, reader: &mut Reader<'_>) -> Option<Self> {
@@ -536,9 +561,15 @@ impl Read for Shape {
     fn schema(definitions: &mut Map<String, Json>) -> Json {
         if !definitions.contains_key("Shape") {
             let mut properties = ShapeFields::properties(definitions);
-            let edges = super::read::described(Vector::<Length>::schema(definitions), "A box with these edges, its centre at the origin.");
+            let edges = super::read::described(
+                Vector::<Length>::schema(definitions),
+                "A box with these edges, its centre at the origin.",
+            );
             properties.insert(1, ("box", edges, false));
-            let count = super::read::described(Count::schema(definitions), "How many copies; their formulas may use k = 0, 1, ….");
+            let count = super::read::described(
+                Count::schema(definitions),
+                "How many copies; their formulas may use k = 0, 1, ….",
+            );
             properties.push(("count", count, false));
             let mut object = super::read::object_schema(properties, ShapeFields::ABOUT);
             object["oneOf"] = SHAPES.iter().map(|kind| json!({"required": [kind]})).collect();
@@ -567,7 +598,8 @@ table! {
         triangles: Vec<[Count; 3]>,
         /// A file (.stl, .obj, .dae) beside the scene file, in place of vertices and triangles.
         file: Option<Name>,
-        /// What one unit of the file is in metres, along x, y, z: [0.001, 0.001, 0.001] for millimetres; 1 without this.
+        /// What one unit of the file is in metres, along x, y, z: [0.001, 0.001, 0.001] for
+        /// millimetres; 1 without this.
         scale: Option<Vector<Pure>>,
         /// True if the convex hull of the mesh stands for it.
         hull: Option<bool>,

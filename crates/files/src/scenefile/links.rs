@@ -108,7 +108,8 @@ table! {
 }
 
 table! {
-    /// Inertia of the rotor of a joint, behind its gear: that of the rotor times the square of the ratio.
+    /// Inertia of the rotor of a joint, behind its gear: that of the rotor times the square of the
+    /// ratio.
     pub struct JointArmature {
         /// Along the axis.
         slide: Option<Of<Mass>>,
@@ -136,18 +137,22 @@ table! {
         angular_speed: Option<Driven<AngularSpeed>>,
         /// Torque about the axis.
         torque: Option<Driven<Torque>>,
-        /// With `slide` or `angle`: a servo of this stiffness, which pulls towards the target instead of imposing it.
+        /// With `slide` or `angle`: a servo of this stiffness, which pulls towards the target
+        /// instead of imposing it.
         stiffness: Option<Either<Stiffness, AngularStiffness>>,
-        /// With `slide`, `speed`, `angle`, `angular_speed`: damping of the servo, against the rate of the target.
+        /// With `slide`, `speed`, `angle`, `angular_speed`: damping of the servo, against the rate
+        /// of the target.
         damping: Option<Either<Damping, AngularDamping>>,
         /// With `speed`, or of a servo: the greatest force it may cost.
         max_force: Option<Of<super::value::Force>>,
         /// With `angular_speed`, or of a servo: the greatest torque it may cost.
         max_torque: Option<Of<Torque>>,
-        /// Where the value is a formula over what is measured ("-40*knee.angle - 2*knee.rate"): the time between two looks; every step without this.
+        /// Where the value is a formula over what is measured ("-40*knee.angle - 2*knee.rate"): the
+        /// time between two looks; every step without this.
         every: Option<Of<Time>>,
-        /// Further joints that a servo, force or torque acts on, as a tendon does: on the coordinate of `joint` plus the sum of
-        /// factor times coordinate (at most 2 terms; angles in rad, displacements in m).
+        /// Further joints that a servo, force or torque acts on, as a tendon does: on the
+        /// coordinate of `joint` plus the sum of factor times coordinate (at most 2 terms; angles
+        /// in rad, displacements in m).
         also: Option<Vec<Term>>,
     }
 }
@@ -197,7 +202,8 @@ table! {
         ratio: Option<Ratio>,
         /// A rack and pinion.
         rack: Option<Rack>,
-        /// The sum of factor times coordinate stays as it is (2 or 3 terms; angles in rad, displacements in m).
+        /// The sum of factor times coordinate stays as it is (2 or 3 terms; angles in rad,
+        /// displacements in m).
         terms: Option<Vec<Term>>,
     }
 }
@@ -223,7 +229,8 @@ table! {
 }
 
 table! {
-    /// A pull between two points of the world as the bodies stand at the beginning: a spring that is not linear.
+    /// A pull between two points of the world as the bodies stand at the beginning: a spring that
+    /// is not linear.
     pub struct Tension {
         /// First body; the ground without this.
         a: Option<Name>,
@@ -231,7 +238,8 @@ table! {
         b: Name,
         /// Its two ends; the places of the bodies without this.
         points: Option<[Vector<Length>; 2]>,
-        /// The pull, a formula of `length` and `rate` (of the length), `t`, sensors and variables: "1e4*(length - 0.2)^3 + 5*rate".
+        /// The pull, a formula of `length` and `rate` (of the length), `t`, sensors and variables:
+        /// "1e4*(length - 0.2)^3 + 5*rate".
         pull: Late,
     }
 }
@@ -315,7 +323,8 @@ table! {
     pub struct Applied {
         /// The body.
         body: Name,
-        /// Where the force acts, in the world as the body stands at the beginning; the centre of mass without this.
+        /// Where the force acts, in the world as the body stands at the beginning; the centre of
+        /// mass without this.
         point: Option<Vector<Length>>,
         /// The force.
         force: Option<[Driven<super::value::Force>; 3]>,

@@ -8,7 +8,9 @@ use super::unit::{Dimension, Quantity};
 use super::value::{Kind, Timed};
 use serde_json::{Map, Value as Json, json};
 use signorini_mechanics::control::coordinate;
-use signorini_mechanics::scene::{self, Axis, BodyId, Coordinate, Formula, Function, JointId, MotorId, Scene};
+use signorini_mechanics::scene::{
+    self, Axis, BodyId, Coordinate, Formula, Function, JointId, MotorId, Scene,
+};
 use std::collections::HashMap;
 use std::marker::PhantomData;
 
@@ -20,7 +22,8 @@ const TIME: Dimension = Dimension::new(0, 0, 1, 0);
 const FORCE: Dimension = Dimension::new(1, 1, -2, 0);
 const TORQUE: Dimension = Dimension::new(2, 1, -2, 0);
 
-/// A value whose meaning depends on what it belongs to: it is kept as it stands, with the names that were bound there.
+/// A value whose meaning depends on what it belongs to: it is kept as it stands, with the names
+/// that were bound there.
 #[derive(Clone, Debug)]
 pub struct Late {
     /// What stands there; `{i}` in its text is replaced.
@@ -40,24 +43,36 @@ impl Read for Late {
         Some(Late { node, bound: reader.scope.bound().to_vec() })
     }
     fn schema(_: &mut Map<String, Json>) -> Json {
-        json!({"type": ["number", "string"], "description": "a number, or a formula over sensors, quantities of things and t"})
+        json!({"type": ["number", "string"], "description": "a number, or a formula over sensors, \
+            quantities of things and t"})
     }
 }
 
 impl Late {
     /// A formula of a dimension (of any without one); a fault is noted at its place.
-    pub fn formula(&self, reader: &mut Reader<'_>, live: &Live<'_>, wanted: Option<Dimension>) -> Option<Typed> {
+    pub fn formula(
+        &self,
+        reader: &mut Reader<'_>,
+        live: &Live<'_>,
+        wanted: Option<Dimension>,
+    ) -> Option<Typed> {
         let units = reader.units[self.node.span.file];
         match &self.node.value {
             Value::Number(x) if x.is_finite() => {
                 let dimension = wanted.unwrap_or_default();
                 Some(Typed { formula: units.si(*x, dimension).into(), dimension })
             }
-            Value::Bool(yes) if wanted.is_none() => Some(Typed { formula: f64::from(u8::from(*yes)).into(), dimension: Dimension::NONE }),
+            Value::Bool(yes) if wanted.is_none() => Some(Typed {
+                formula: f64::from(u8::from(*yes)).into(),
+                dimension: Dimension::NONE,
+            }),
             Value::Text(text) => {
                 let depth = reader.scope.depth();
-                self.bound.iter().for_each(|(name, q)| reader.scope.bind(name.clone(), q.value, q.dimension));
-                let compiled = compile(text, &mut Both { live, scope: &mut reader.scope }, &units, wanted);
+                self.bound
+                    .iter()
+                    .for_each(|(name, q)| reader.scope.bind(name.clone(), q.value, q.dimension));
+                let compiled =
+                    compile(text, &mut Both { live, scope: &mut reader.scope }, &units, wanted);
                 reader.scope.release(depth);
                 compiled.map_err(|wrong| reader.wrong(&self.node, text, 0, wrong)).ok()
             }
@@ -76,7 +91,9 @@ impl Late {
     /// A value that does not change.
     pub fn constant(&self, reader: &mut Reader<'_>, wanted: Dimension, what: &str) -> Option<f64> {
         let depth = reader.scope.depth();
-        self.bound.iter().for_each(|(name, q)| reader.scope.bind(name.clone(), q.value, q.dimension));
+        self.bound
+            .iter()
+            .for_each(|(name, q)| reader.scope.bind(name.clone(), q.value, q.dimension));
         let value = reader.quantity(&self.node, wanted, what);
         reader.scope.release(depth);
         value
@@ -109,8 +126,10 @@ impl<K: Kind> Read for Driven<K> {
         if let Value::Text(text) = &node.value {
             let late = Late::read(node, reader)?;
             let text = if let Value::Text(text) = &late.node.value { text } else { text };
-            // What has a value now is a value; what has none may speak of things that are not there yet.
-            let measured = evaluate(text, &mut reader.scope).is_err() && text.contains(|c: char| c.is_alphabetic());
+            // What has a value now is a value; what has none may speak of things that are not there
+            // yet.
+            let measured = evaluate(text, &mut reader.scope).is_err()
+                && text.contains(|c: char| c.is_alphabetic());
             if measured {
                 return Some(Driven { function: None, formula: Some(late), kind: PhantomData });
             }
@@ -146,9 +165,21 @@ impl Names for Both<'_> {
 
     fn all(&self) -> Vec<String> {
         let scene = self.live.scene;
-        let names = scene.sensors.iter().map(|s| s.name.clone()).chain(scene.variables.iter().map(|v| v.name.clone()));
-        let things = scene.bodies.iter().map(|b| b.name.clone()).chain(scene.joints.iter().map(|j| j.name.clone()));
-        let told = scene.motors.iter().map(|m| m.name.clone()).chain(scene.events.iter().map(|e| e.name.clone()));
+        let names = scene
+            .sensors
+            .iter()
+            .map(|s| s.name.clone())
+            .chain(scene.variables.iter().map(|v| v.name.clone()));
+        let things = scene
+            .bodies
+            .iter()
+            .map(|b| b.name.clone())
+            .chain(scene.joints.iter().map(|j| j.name.clone()));
+        let told = scene
+            .motors
+            .iter()
+            .map(|m| m.name.clone())
+            .chain(scene.events.iter().map(|e| e.name.clone()));
         self.scope.all().into_iter().chain(names).chain(things).chain(told).collect()
     }
 
@@ -180,7 +211,16 @@ const OF_BODY: [&str; 18] = [
     "contact_force_y",
     "contact_force_z",
 ];
-const OF_JOINT: [&str; 8] = ["angle", "slide", "distance", "rate", "angle_rate", "slide_rate", "reaction", "reaction_torque"];
+const OF_JOINT: [&str; 8] = [
+    "angle",
+    "slide",
+    "distance",
+    "rate",
+    "angle_rate",
+    "slide_rate",
+    "reaction",
+    "reaction_torque",
+];
 const OF_MOTOR: [&str; 2] = ["effort", "target"];
 const OF_EVENT: [&str; 2] = ["count", "since"];
 
@@ -250,7 +290,9 @@ impl Live<'_> {
             "kinetic" => (Q::Kinetic(body), TORQUE),
             "there" => (Q::There(body), Dimension::NONE),
             "contact_force" => (Q::ContactForce(body, None, None), FORCE),
-            "contact_force_x" | "contact_force_y" | "contact_force_z" => (Q::ContactForce(body, None, Some(axis)), FORCE),
+            "contact_force_x" | "contact_force_y" | "contact_force_z" => {
+                (Q::ContactForce(body, None, Some(axis)), FORCE)
+            }
             _ => return None,
         })
     }
@@ -294,12 +336,15 @@ pub fn wanted_by(scene: &Scene, motor: MotorId) -> Dimension {
     let choose = |turning: Dimension, sliding: Dimension| if turns { turning } else { sliding };
     match motor.drive {
         Drive::Position(_) | Drive::Servo { .. } => choose(ANGLE, LENGTH),
-        Drive::Speed(_) | Drive::LimitedSpeed { .. } | Drive::SpeedServo { .. } => choose(SPIN, SPEED),
+        Drive::Speed(_) | Drive::LimitedSpeed { .. } | Drive::SpeedServo { .. } => {
+            choose(SPIN, SPEED)
+        }
         Drive::Effort(_) => choose(TORQUE, FORCE),
     }
 }
 
-/// A formula over the things of a scene, in SI units: `-40*knee.angle - 2*knee.rate`, `box.x > 1 m`.
+/// A formula over the things of a scene, in SI units: `-40*knee.angle - 2*knee.rate`,
+/// `box.x > 1 m`.
 ///
 /// ```
 /// use signorini_files::scenefile::live::formula;
@@ -313,6 +358,9 @@ pub fn wanted_by(scene: &Scene, motor: MotorId) -> Dimension {
 pub fn formula(scene: &Scene, text: &str) -> Result<Formula, String> {
     let (mut scope, dimensions) = (Scope::default(), HashMap::new());
     let live = Live { scene, dimensions: &dimensions, spring: false };
-    let compiled = compile(text, &mut Both { live: &live, scope: &mut scope }, &Default::default(), None);
-    compiled.map(|typed| typed.formula).map_err(|wrong| format!("\"{text}\": {}: {}", wrong.message, wrong.wanted))
+    let compiled =
+        compile(text, &mut Both { live: &live, scope: &mut scope }, &Default::default(), None);
+    compiled
+        .map(|typed| typed.formula)
+        .map_err(|wrong| format!("\"{text}\": {}: {}", wrong.message, wrong.wanted))
 }

@@ -4,8 +4,9 @@
 //!   text → tree with places (parse) → includes merged → typed tables (read, format) → Scene (build, connect)
 //! ```
 //!
-//! A faulty file yields all its faults at once, each with file, line, column, what was found and what was wanted.
-//! `docs/scene.md` describes the format; [`schema`] prints it as JSON Schema from the same declarations.
+//! A faulty file yields all its faults at once, each with file, line, column, what was found and
+//! what was wanted. `docs/scene.md` describes the format; [`schema`] prints it as JSON Schema from
+//! the same declarations.
 
 pub mod build;
 pub mod connect;
@@ -83,7 +84,9 @@ pub fn read_text(file: &str) -> Result<String, String> {
     let bytes = bounded::bytes(Path::new(file), bounded::SCENE)?;
     match String::from_utf8(bytes) {
         Ok(text) => Ok(text),
-        Err(wrong) if robot::is_robot(file) => Ok(String::from_utf8_lossy(wrong.as_bytes()).into_owned()),
+        Err(wrong) if robot::is_robot(file) => {
+            Ok(String::from_utf8_lossy(wrong.as_bytes()).into_owned())
+        }
         Err(_) => Err("stream did not contain valid UTF-8".into()),
     }
 }
@@ -94,8 +97,19 @@ pub fn load_from(name: &str, library: Library<'_>, set: &[String]) -> Result<Loa
 }
 
 /// As [`load_from`], with choices for robot files.
-pub fn load_with(name: &str, library: Library<'_>, set: &[String], choices: &Choices) -> Result<Loaded, Faults> {
-    let mut files = Files { library, sources: Sources::default(), faults: Vec::new(), units: Vec::new(), notes: Vec::new() };
+pub fn load_with(
+    name: &str,
+    library: Library<'_>,
+    set: &[String],
+    choices: &Choices,
+) -> Result<Loaded, Faults> {
+    let mut files = Files {
+        library,
+        sources: Sources::default(),
+        faults: Vec::new(),
+        units: Vec::new(),
+        notes: Vec::new(),
+    };
     let mut root = files.open(name, choices, &mut Vec::new(), None);
     files.set(set, &mut root);
     files.robots(&mut root);
@@ -103,7 +117,8 @@ pub fn load_with(name: &str, library: Library<'_>, set: &[String], choices: &Cho
     if !faults.is_empty() {
         return Err(Faults::new(sources, faults));
     }
-    let mut reader = Reader { sources: &sources, units, scope: Scope::default(), faults, room: read::VALUES };
+    let mut reader =
+        Reader { sources: &sources, units, scope: Scope::default(), faults, room: read::VALUES };
     let loaded = read(&mut reader, &root, name);
     let faults = std::mem::take(&mut reader.faults);
     match loaded {
@@ -121,7 +136,8 @@ fn read(reader: &mut Reader<'_>, root: &Node, name: &str) -> Option<Loaded> {
     let none = Node { span: root.span.clone(), value: Value::Table(Vec::new()) };
     let parameters = root.get("parameters").unwrap_or(&none);
     reader.declare(parameters);
-    // Settings first: all other formulas may speak of dt, t_end and gravity. Faults of this first look are found again below.
+    // Settings first: all other formulas may speak of dt, t_end and gravity. Faults of this first
+    // look are found again below.
     let faults = reader.faults.len();
     let run = reader.field::<Option<format::Run>>(root, "run");
     let gravity = reader.field::<Option<value::Vector<value::Acceleration>>>(root, "gravity");
@@ -132,10 +148,18 @@ fn read(reader: &mut Reader<'_>, root: &Node, name: &str) -> Option<Loaded> {
         None => <format::Run as read::Table>::fields(&none, reader)?,
     };
     let gravity = gravity.flatten();
-    let (dt, t_end) = (run.dt.as_ref().map_or(2e-3, |t| t.value.si), run.t_end.as_ref().map_or(1.0, |t| t.value.si));
+    let (dt, t_end) = (
+        run.dt.as_ref().map_or(2e-3, |t| t.value.si),
+        run.t_end.as_ref().map_or(1.0, |t| t.value.si),
+    );
     for (what, given) in [("dt", &run.dt), ("t_end", &run.t_end)] {
-        if let Some(time) = given.as_ref().filter(|t| !(t.value.si > 0.0 && t.value.si.is_finite())) {
-            reader.fault(&time.at, format!("{what} is {} s", time.value.si), "wanted a time above 0");
+        if let Some(time) = given.as_ref().filter(|t| !(t.value.si > 0.0 && t.value.si.is_finite()))
+        {
+            reader.fault(
+                &time.at,
+                format!("{what} is {} s", time.value.si),
+                "wanted a time above 0",
+            );
         }
     }
     reader.scope.bind("dt", dt, value::Time::DIMENSION);
@@ -145,14 +169,29 @@ fn read(reader: &mut Reader<'_>, root: &Node, name: &str) -> Option<Loaded> {
     reader.parameters(parameters);
     let file = File::read(root, reader)?;
     if early && reader.faults.is_empty() {
-        reader.fault(&root.span, "`run` or `gravity` depends on itself", "wanted them without dt, t_end and gravity in their formulas");
+        reader.fault(
+            &root.span,
+            "`run` or `gravity` depends on itself",
+            "wanted them without dt, t_end and gravity in their formulas",
+        );
     }
     let stem = Path::new(name).file_stem().map_or(name.into(), |s| s.to_string_lossy());
     let built = build::Builder::build(reader, &file, &stem);
     let checks = expect::checks(reader, &file, &built, t_end);
     let build::Built { scene, notes, .. } = built;
     let (about, contact) = (file.0.about.clone().unwrap_or_default(), file.0.contact.clone());
-    Some(Loaded { scene, about, contact, run, dt, t_end, checks, texts: Vec::new(), source: name.into(), notes })
+    Some(Loaded {
+        scene,
+        about,
+        contact,
+        run,
+        dt,
+        t_end,
+        checks,
+        texts: Vec::new(),
+        source: name.into(),
+        notes,
+    })
 }
 
 /// What the names of included files end with.
@@ -176,11 +215,22 @@ impl Files<'_> {
     }
 
     /// The tree of a file with its includes merged in.
-    fn open(&mut self, name: &str, choices: &Choices, above: &mut Vec<String>, from: Option<&Span>) -> Node {
+    fn open(
+        &mut self,
+        name: &str,
+        choices: &Choices,
+        above: &mut Vec<String>,
+        from: Option<&Span>,
+    ) -> Node {
         let number = self.sources.0.len();
-        let empty = Node { span: Span { file: number, start: 0, end: 0 }, value: Value::Table(Vec::new()) };
+        let empty =
+            Node { span: Span { file: number, start: 0, end: 0 }, value: Value::Table(Vec::new()) };
         if above.iter().any(|a| a == name) {
-            self.fault(from.cloned().unwrap_or(empty.span.clone()), format!("`{name}` includes itself"), "wanted another file");
+            self.fault(
+                from.cloned().unwrap_or(empty.span.clone()),
+                format!("`{name}` includes itself"),
+                "wanted another file",
+            );
             return empty;
         }
         if let Some((message, wanted)) = from.and_then(|_| self.too_many(name, above.len())) {
@@ -194,7 +244,11 @@ impl Files<'_> {
                     self.sources.0.push(Source { name: name.into(), text: String::new() });
                     self.units.push(Units::default());
                 }
-                self.fault(from.cloned().unwrap_or(empty.span.clone()), format!("cannot read `{name}`: {why}"), "wanted a scene file");
+                self.fault(
+                    from.cloned().unwrap_or(empty.span.clone()),
+                    format!("cannot read `{name}`: {why}"),
+                    "wanted a scene file",
+                );
                 return empty;
             }
         };
@@ -202,10 +256,12 @@ impl Files<'_> {
         let (mut node, faults) = parse::parse(number, &text);
         if let (Some(from), Some(first)) = (from, faults.first()) {
             // Whose text this is we do not know: a file that is no scene shows none of its lines.
-            let before = text.as_bytes().iter().take(first.span.start).filter(|b| **b == b'\n').count();
+            let before =
+                text.as_bytes().iter().take(first.span.start).filter(|b| **b == b'\n').count();
             self.sources.0.push(Source { name: name.into(), text: String::new() });
             self.units.push(Units::default());
-            let message = format!("`{name}` is no scene: TOML or JSON cannot be read in line {}", before + 1);
+            let message =
+                format!("`{name}` is no scene: TOML or JSON cannot be read in line {}", before + 1);
             self.fault(from.clone(), message, "wanted a scene file");
             return empty;
         }
@@ -213,8 +269,13 @@ impl Files<'_> {
         self.sources.0.push(Source { name: name.into(), text });
         self.units.push(Units::default());
         if let Some(units) = node.get("units") {
-            let mut reader =
-                Reader { sources: &self.sources, units: self.units.clone(), scope: Scope::default(), faults: Vec::new(), room: 0 };
+            let mut reader = Reader {
+                sources: &self.sources,
+                units: self.units.clone(),
+                scope: Scope::default(),
+                faults: Vec::new(),
+                room: 0,
+            };
             self.units[number] = reader.declared(units);
             self.faults.append(&mut reader.faults);
         }
@@ -222,7 +283,12 @@ impl Files<'_> {
         let includes = self.includes(&node);
         let mut merged: Option<Node> = None;
         for (file, place) in includes {
-            let file = Path::new(name).parent().unwrap_or(Path::new("")).join(file).to_string_lossy().into_owned();
+            let file = Path::new(name)
+                .parent()
+                .unwrap_or(Path::new(""))
+                .join(file)
+                .to_string_lossy()
+                .into_owned();
             let included = self.open(&file, &Choices::default(), above, Some(&place));
             merged = Some(merge(merged, included));
         }
@@ -235,20 +301,35 @@ impl Files<'_> {
 
     /// Why a file is not included, and what was wanted.
     fn too_many(&self, name: &str, depth: usize) -> Option<(String, String)> {
-        let ending = Path::new(name).extension().unwrap_or_default().to_string_lossy().to_lowercase();
+        let ending =
+            Path::new(name).extension().unwrap_or_default().to_string_lossy().to_lowercase();
         if !ENDINGS.contains(&ending.as_str()) {
             let wanted = format!("wanted a name that ends with .{}", ENDINGS.join(", ."));
             return Some((format!("`{name}` is included"), wanted));
         }
         if depth > MAX_INCLUDE_DEPTH {
-            return Some((format!("`{name}` is included {depth} files deep"), format!("wanted at most {MAX_INCLUDE_DEPTH}")));
+            return Some((
+                format!("`{name}` is included {depth} files deep"),
+                format!("wanted at most {MAX_INCLUDE_DEPTH}"),
+            ));
         }
         let files = self.sources.0.len();
-        (files >= MAX_FILES).then(|| (format!("`{name}` is file {} of the scene", files + 1), format!("wanted at most {MAX_FILES}")))
+        (files >= MAX_FILES).then(|| {
+            (
+                format!("`{name}` is file {} of the scene", files + 1),
+                format!("wanted at most {MAX_FILES}"),
+            )
+        })
     }
 
     /// The text of a scene: a robot file becomes one.
-    fn as_scene(&mut self, number: usize, name: &str, text: String, choices: &Choices) -> Option<String> {
+    fn as_scene(
+        &mut self,
+        number: usize,
+        name: &str,
+        text: String,
+        choices: &Choices,
+    ) -> Option<String> {
         if !robot::is_robot(name) {
             return Some(text);
         }
@@ -272,11 +353,18 @@ impl Files<'_> {
 
     /// Puts the robots of a scene where their tables stand.
     fn robots(&mut self, root: &mut Node) {
-        let Some(Node { value: Value::List(tables), .. }) = root.get("robot").cloned() else { return };
+        let Some(Node { value: Value::List(tables), .. }) = root.get("robot").cloned() else {
+            return;
+        };
         let none = Node { span: root.span.clone(), value: Value::Table(Vec::new()) };
         for table in tables {
-            let mut reader =
-                Reader { sources: &self.sources, units: self.units.clone(), scope: Scope::default(), faults: Vec::new(), room: 0 };
+            let mut reader = Reader {
+                sources: &self.sources,
+                units: self.units.clone(),
+                scope: Scope::default(),
+                faults: Vec::new(),
+                room: 0,
+            };
             reader.declare(root.get("parameters").unwrap_or(&none));
             let robot = format::Robot::read(&table, &mut reader);
             let choices = robot.as_ref().and_then(|robot| chosen(&mut reader, robot));
@@ -284,9 +372,18 @@ impl Files<'_> {
             self.faults.append(&mut faults);
             let (Some(robot), Some(choices)) = (robot, choices) else { continue };
             let home = self.sources.0.get(robot.file.at.file).map_or("", |s| s.name.as_str());
-            let file = Path::new(home).parent().unwrap_or(Path::new("")).join(&robot.file.value).to_string_lossy().into_owned();
+            let file = Path::new(home)
+                .parent()
+                .unwrap_or(Path::new(""))
+                .join(&robot.file.value)
+                .to_string_lossy()
+                .into_owned();
             if !robot::is_robot(&file) {
-                self.fault(robot.file.at.clone(), format!("`{file}` is no robot file by its ending"), "wanted .urdf, .xml or .mjcf");
+                self.fault(
+                    robot.file.at.clone(),
+                    format!("`{file}` is no robot file by its ending"),
+                    "wanted .urdf, .xml or .mjcf",
+                );
                 continue;
             }
             let opened = self.open(&file, &choices, &mut Vec::new(), Some(&robot.file.at));
@@ -304,7 +401,11 @@ impl Files<'_> {
         for item in list {
             match item.value {
                 Value::Text(file) => files.push((file, item.span)),
-                _ => self.fault(item.span.clone(), format!("found {}", item.found()), "wanted the name of a file"),
+                _ => self.fault(
+                    item.span.clone(),
+                    format!("found {}", item.found()),
+                    "wanted the name of a file",
+                ),
             }
         }
         files
@@ -322,8 +423,10 @@ impl Files<'_> {
                 continue;
             };
             let name = name.trim();
-            let known: Vec<String> =
-                root.get("parameters").map(|p| p.entries().iter().map(|e| e.key.clone()).collect()).unwrap_or_default();
+            let known: Vec<String> = root
+                .get("parameters")
+                .map(|p| p.entries().iter().map(|e| e.key.clone()).collect())
+                .unwrap_or_default();
             if !known.iter().any(|k| k == name) {
                 let wanted = match nearest(name, known.iter().map(String::as_str)) {
                     Some(best) => format!("did you mean `{best}`?"),
@@ -332,12 +435,20 @@ impl Files<'_> {
                 self.fault(whole, format!("the scene has no parameter `{name}`"), &wanted);
                 continue;
             }
-            let value =
-                Node { span: Span { file, start: text.len() - value.len(), end: text.len() }, value: Value::Text(value.trim().into()) };
+            let value = Node {
+                span: Span { file, start: text.len() - value.len(), end: text.len() },
+                value: Value::Text(value.trim().into()),
+            };
             let entry = Entry { key: name.into(), place: whole.clone(), node: value };
             let table = Node { span: whole.clone(), value: Value::Table(vec![entry]) };
-            let over =
-                Node { span: root.span.clone(), value: Value::Table(vec![Entry { key: "parameters".into(), place: whole, node: table }]) };
+            let over = Node {
+                span: root.span.clone(),
+                value: Value::Table(vec![Entry {
+                    key: "parameters".into(),
+                    place: whole,
+                    node: table,
+                }]),
+            };
             *root = merge(Some(root.clone()), over);
         }
     }
@@ -348,7 +459,11 @@ fn chosen(reader: &mut Reader<'_>, robot: &format::Robot) -> Option<Choices> {
     let turn = build::rotation(reader, &robot.rotation)?;
     let position = robot.position.as_ref().map(value::vector);
     let placed = position.is_some() || robot.rotation.is_some();
-    let joints = robot.joints.iter().map(|(name, at)| JointValue { name: name.clone(), slide: at.value.linear, angle: at.value.angular });
+    let joints = robot.joints.iter().map(|(name, at)| JointValue {
+        name: name.clone(),
+        slide: at.value.linear,
+        angle: at.value.angular,
+    });
     let otherwise = Choices::default();
     Some(Choices {
         strict: robot.strict == Some(true),
@@ -364,7 +479,8 @@ fn chosen(reader: &mut Reader<'_>, robot: &format::Robot) -> Option<Choices> {
     })
 }
 
-/// The first tree with the second on top: tables merge, lists follow each other, the rest is replaced.
+/// The first tree with the second on top: tables merge, lists follow each other, the rest is
+/// replaced.
 fn merge(below: Option<Node>, above: Node) -> Node {
     let Some(below) = below else { return above };
     match (below.value, above.value) {
@@ -380,9 +496,11 @@ fn merge(below: Option<Node>, above: Node) -> Node {
             }
             Node { span: above.span, value: Value::Table(old) }
         }
-        // Only lists of tables follow each other: a vector is one value, and an empty list clears what was included.
+        // Only lists of tables follow each other: a vector is one value, and an empty list clears
+        // what was included.
         (Value::List(mut old), Value::List(new))
-            if !new.is_empty() && old.iter().chain(&new).all(|n| matches!(n.value, Value::Table(_))) =>
+            if !new.is_empty()
+                && old.iter().chain(&new).all(|n| matches!(n.value, Value::Table(_))) =>
         {
             old.extend(new);
             Node { span: above.span, value: Value::List(old) }

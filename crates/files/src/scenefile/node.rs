@@ -120,14 +120,18 @@ impl Sources {
         (before.matches('\n').count() + 1, before[line_start..].chars().count() + 1)
     }
 
-    /// The line that a place begins in, and how much of it the place covers (characters, at least 1).
+    /// The line that a place begins in, and how much of it the place covers (characters, at least
+    /// 1).
     pub fn snippet(&self, span: &Span) -> (&str, usize) {
         let Some(source) = self.0.get(span.file) else { return ("", 1) };
         let start = floor(&source.text, span.start);
         let line_start = source.text[..start].rfind('\n').map_or(0, |i| i + 1);
         let line_end = source.text[start..].find('\n').map_or(source.text.len(), |i| start + i);
         let end = floor(&source.text, span.end).clamp(start, line_end);
-        (source.text[line_start..line_end].trim_end_matches('\r'), source.text[start..end].chars().count().max(1))
+        (
+            source.text[line_start..line_end].trim_end_matches('\r'),
+            source.text[start..end].chars().count().max(1),
+        )
     }
 }
 

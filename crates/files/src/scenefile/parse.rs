@@ -25,7 +25,12 @@ fn parse_toml(file: usize, text: &str) -> (Node, Vec<Fault>) {
     (node, faults)
 }
 
-fn table_node(file: usize, table: DeTable<'_>, span: std::ops::Range<usize>, faults: &mut Vec<Fault>) -> Node {
+fn table_node(
+    file: usize,
+    table: DeTable<'_>,
+    span: std::ops::Range<usize>,
+    faults: &mut Vec<Fault>,
+) -> Node {
     let mut entries: Vec<Entry> = table
         .into_iter()
         .map(|(key, value)| Entry {
@@ -44,10 +49,16 @@ fn value_node(file: usize, value: Spanned<DeValue<'_>>, faults: &mut Vec<Fault>)
     let value = match value.into_inner() {
         DeValue::String(text) => Value::Text(text.into_owned()),
         DeValue::Boolean(value) => Value::Bool(value),
-        DeValue::Integer(n) => number(i128::from_str_radix(n.as_str(), n.radix()).ok().map(|i| i as f64), &span, faults),
+        DeValue::Integer(n) => number(
+            i128::from_str_radix(n.as_str(), n.radix()).ok().map(|i| i as f64),
+            &span,
+            faults,
+        ),
         DeValue::Float(n) => number(n.as_str().parse().ok(), &span, faults),
         DeValue::Datetime(date) => Value::Text(date.to_string()),
-        DeValue::Array(list) => Value::List(list.into_iter().map(|v| value_node(file, v, faults)).collect()),
+        DeValue::Array(list) => {
+            Value::List(list.into_iter().map(|v| value_node(file, v, faults)).collect())
+        }
         DeValue::Table(table) => return table_node(file, table, range, faults),
     };
     Node { span, value }
@@ -55,7 +66,11 @@ fn value_node(file: usize, value: Spanned<DeValue<'_>>, faults: &mut Vec<Fault>)
 
 fn number(value: Option<f64>, span: &Span, faults: &mut Vec<Fault>) -> Value {
     if value.is_none() {
-        faults.push(Fault { span: span.clone(), message: "this number cannot be read".into(), wanted: "a decimal number".into() });
+        faults.push(Fault {
+            span: span.clone(),
+            message: "this number cannot be read".into(),
+            wanted: "a decimal number".into(),
+        });
     }
     Value::Number(value.unwrap_or(0.0))
 }
@@ -64,11 +79,17 @@ fn parse_json(file: usize, text: &str) -> (Node, Vec<Fault>) {
     let mut json = Json { file, text, at: 0, depth: 0 };
     let result = json.value().and_then(|node| {
         json.space();
-        if json.at < text.len() { Err(json.fault("something follows the end of the scene", "the end of the file")) } else { Ok(node) }
+        if json.at < text.len() {
+            Err(json.fault("something follows the end of the scene", "the end of the file"))
+        } else {
+            Ok(node)
+        }
     });
     match result {
         Ok(node) => (node, Vec::new()),
-        Err(fault) => (Node { span: Span::new(file, 0..0), value: Value::Table(Vec::new()) }, vec![fault]),
+        Err(fault) => {
+            (Node { span: Span::new(file, 0..0), value: Value::Table(Vec::new()) }, vec![fault])
+        }
     }
 }
 
@@ -85,11 +106,16 @@ const MAX_NESTING: usize = 64;
 impl Json<'_> {
     fn fault(&self, message: &str, wanted: &str) -> Fault {
         let end = self.text[self.at..].chars().next().map_or(self.at, |c| self.at + c.len_utf8());
-        Fault { span: Span::new(self.file, self.at..end), message: message.into(), wanted: format!("wanted {wanted}") }
+        Fault {
+            span: Span::new(self.file, self.at..end),
+            message: message.into(),
+            wanted: format!("wanted {wanted}"),
+        }
     }
 
     fn space(&mut self) {
-        self.at += self.text[self.at..].len() - self.text[self.at..].trim_start_matches([' ', '\t', '\r', '\n', '\u{feff}']).len();
+        self.at += self.text[self.at..].len()
+            - self.text[self.at..].trim_start_matches([' ', '\t', '\r', '\n', '\u{feff}']).len();
     }
 
     fn peek(&mut self) -> Option<u8> {
@@ -127,7 +153,11 @@ impl Json<'_> {
             let key = self.string()?;
             let place = Span::new(self.file, start..self.at);
             if entries.iter().any(|e| e.key == key) {
-                return Err(Fault { span: place, message: format!("the key `{key}` stands twice"), wanted: "wanted it once".into() });
+                return Err(Fault {
+                    span: place,
+                    message: format!("the key `{key}` stands twice"),
+                    wanted: "wanted it once".into(),
+                });
             }
             if self.peek() != Some(b':') {
                 return Err(self.fault("no value follows the key", "`:`"));
@@ -173,22 +203,28 @@ impl Json<'_> {
         if bytes.get(end) != Some(&b'"') {
             return Err(self.fault("the text is not closed", "`\"` on the same line"));
         }
-        let text = serde_json::from_str(&self.text[self.at..=end])
-            .map_err(|_| self.fault("the text has a wrong escape", "one of \\n \\t \\\" \\\\ \\uXXXX"))?;
+        let text = serde_json::from_str(&self.text[self.at..=end]).map_err(|_| {
+            self.fault("the text has a wrong escape", "one of \\n \\t \\\" \\\\ \\uXXXX")
+        })?;
         self.at = end + 1;
         Ok(text)
     }
 
     fn word(&mut self) -> Result<Value, Fault> {
         let rest = &self.text[self.at..];
-        let word = &rest[..rest.find(|c: char| !(c.is_ascii_alphanumeric() || "+-._".contains(c))).unwrap_or(rest.len())];
+        let word = &rest[..rest
+            .find(|c: char| !(c.is_ascii_alphanumeric() || "+-._".contains(c)))
+            .unwrap_or(rest.len())];
         let value = match word {
             "true" => Value::Bool(true),
             "false" => Value::Bool(false),
             _ => match serde_json::from_str::<f64>(word) {
                 Ok(number) => Value::Number(number),
                 Err(_) => {
-                    return Err(self.fault("no value stands here", "a number, a text in double quotes, true, false, a list or a table"));
+                    return Err(self.fault(
+                        "no value stands here",
+                        "a number, a text in double quotes, true, false, a list or a table",
+                    ));
                 }
             },
         };
@@ -204,8 +240,12 @@ mod tests {
     /// The same tree without its places.
     fn plain(node: &Node) -> String {
         match &node.value {
-            Value::Table(entries) => entries.iter().map(|e| format!("{}:{} ", e.key, plain(&e.node))).collect(),
-            Value::List(list) => format!("[{}]", list.iter().map(plain).collect::<Vec<_>>().join(",")),
+            Value::Table(entries) => {
+                entries.iter().map(|e| format!("{}:{} ", e.key, plain(&e.node))).collect()
+            }
+            Value::List(list) => {
+                format!("[{}]", list.iter().map(plain).collect::<Vec<_>>().join(","))
+            }
             other => format!("{other:?}"),
         }
     }

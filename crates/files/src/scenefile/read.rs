@@ -1,7 +1,8 @@
-//! From the tree to typed tables: one description of the format serves reading, messages and schema.
+//! From the tree to typed tables: one description of the format serves reading, messages and
+//! schema.
 //!
-//! A type that can stand in a scene file implements [`Read`]. Reading never stops at the first fault:
-//! every field of a table is read before the table is given up.
+//! A type that can stand in a scene file implements [`Read`]. Reading never stops at the first
+//! fault: every field of a table is read before the table is given up.
 
 use super::expression::{Names, Wrong, evaluate};
 use super::fault::{Fault, suggestion};
@@ -51,11 +52,13 @@ macro_rules! table {
             fn keys() -> Vec<&'static str> {
                 vec![$(stringify!($field)),*]
             }
-            fn fields(node: &$crate::scenefile::node::Node, reader: &mut $crate::scenefile::read::Reader<'_>) -> Option<Self> {
+            fn fields(node: &$crate::scenefile::node::Node,
+            reader: &mut $crate::scenefile::read::Reader<'_>) -> Option<Self> {
                 $(let $field = reader.field::<$type>(node, stringify!($field));)*
                 Some($name { $($field: $field?,)* })
             }
-            fn properties(definitions: &mut serde_json::Map<String, serde_json::Value>) -> Vec<(&'static str, serde_json::Value, bool)> {
+            fn properties(definitions: &mut serde_json::Map<String,
+            serde_json::Value>) -> Vec<(&'static str, serde_json::Value, bool)> {
                 vec![$((
                     stringify!($field),
                     $crate::scenefile::read::described(<$type as $crate::scenefile::read::Read>::schema(definitions), concat!($($doc,)+)),
@@ -65,10 +68,12 @@ macro_rules! table {
         }
 
         impl $crate::scenefile::read::Read for $name {
-            fn read(node: &$crate::scenefile::node::Node, reader: &mut $crate::scenefile::read::Reader<'_>) -> Option<Self> {
+            fn read(node: &$crate::scenefile::node::Node,
+            reader: &mut $crate::scenefile::read::Reader<'_>) -> Option<Self> {
                 reader.table::<Self>(node)
             }
-            fn schema(definitions: &mut serde_json::Map<String, serde_json::Value>) -> serde_json::Value {
+            fn schema(definitions: &mut serde_json::Map<String,
+            serde_json::Value>) -> serde_json::Value {
                 $crate::scenefile::read::table_schema::<Self>(definitions)
             }
         }
@@ -83,7 +88,8 @@ macro_rules! words {
         pub enum $name { $($(#[doc = $doc])+ $variant,)+ }
 
         impl $crate::scenefile::read::Read for $name {
-            fn read(node: &$crate::scenefile::node::Node, reader: &mut $crate::scenefile::read::Reader<'_>) -> Option<Self> {
+            fn read(node: &$crate::scenefile::node::Node,
+            reader: &mut $crate::scenefile::read::Reader<'_>) -> Option<Self> {
                 match reader.word(node, &[$($word),+])? {
                     $($word => Some($name::$variant),)+
                     _ => None,
@@ -112,7 +118,8 @@ pub struct Reader<'a> {
     pub room: usize,
 }
 
-/// Values that the repetitions of a scene make at most, all levels together: some 2 GB when they are bodies.
+/// Values that the repetitions of a scene make at most, all levels together: some 2 GB when they
+/// are bodies.
 pub const VALUES: usize = 2_000_000;
 /// How far parameters may lead to each other before they are known.
 const MAX_PARAMETER_CHAIN: usize = 100;
@@ -120,7 +127,11 @@ const MAX_PARAMETER_CHAIN: usize = 100;
 impl Reader<'_> {
     /// Notes a fault.
     pub fn fault(&mut self, span: &Span, message: impl Into<String>, wanted: impl Into<String>) {
-        self.faults.push(Fault { span: span.clone(), message: message.into(), wanted: wanted.into() });
+        self.faults.push(Fault {
+            span: span.clone(),
+            message: message.into(),
+            wanted: wanted.into(),
+        });
     }
 
     /// Notes that a value is not what was wanted.
@@ -135,8 +146,13 @@ impl Reader<'_> {
             None => {
                 let missing = T::missing();
                 if missing.is_none() {
-                    let have: Vec<String> = node.entries().iter().map(|e| format!("`{}`", e.key)).collect();
-                    let message = if have.is_empty() { "the table is empty".into() } else { format!("found only {}", have.join(", ")) };
+                    let have: Vec<String> =
+                        node.entries().iter().map(|e| format!("`{}`", e.key)).collect();
+                    let message = if have.is_empty() {
+                        "the table is empty".into()
+                    } else {
+                        format!("found only {}", have.join(", "))
+                    };
                     let head = Span { end: node.span.start + self.head(node), ..node.span.clone() };
                     self.fault(&head, message, format!("wanted the key `{key}` too"));
                 }
@@ -147,7 +163,11 @@ impl Reader<'_> {
 
     /// How much of a table's text to underline: its first line.
     fn head(&self, node: &Node) -> usize {
-        let text = self.sources.0.get(node.span.file).and_then(|s| s.text.get(node.span.start..node.span.end));
+        let text = self
+            .sources
+            .0
+            .get(node.span.file)
+            .and_then(|s| s.text.get(node.span.start..node.span.end));
         text.map_or(1, |t| t.lines().next().map_or(1, str::len))
     }
 
@@ -165,24 +185,37 @@ impl Reader<'_> {
     pub fn known(&mut self, node: &Node, keys: &[&'static str]) {
         for entry in node.entries() {
             if !keys.contains(&entry.key.as_str()) {
-                self.fault(&entry.place, format!("unknown key `{}`", entry.key), suggestion(&entry.key, keys));
+                self.fault(
+                    &entry.place,
+                    format!("unknown key `{}`", entry.key),
+                    suggestion(&entry.key, keys),
+                );
             }
         }
     }
 
     /// Exactly one of several keys must be in a table; says which.
     pub fn exactly_one(&mut self, node: &Node, keys: &[&'static str]) -> Option<&'static str> {
-        let found: Vec<&'static str> = keys.iter().copied().filter(|k| node.get(k).is_some()).collect();
+        let found: Vec<&'static str> =
+            keys.iter().copied().filter(|k| node.get(k).is_some()).collect();
         match found.as_slice() {
             [one] => Some(one),
             [] => {
                 let head = Span { end: node.span.start + self.head(node), ..node.span.clone() };
-                self.fault(&head, format!("found {}", node.found()), format!("wanted one of {}", list(keys)));
+                self.fault(
+                    &head,
+                    format!("found {}", node.found()),
+                    format!("wanted one of {}", list(keys)),
+                );
                 None
             }
             many => {
                 let message = format!("found {} together", list(many));
-                let place = node.entries().iter().find(|e| e.key == many[1]).map_or(node.span.clone(), |e| e.place.clone());
+                let place = node
+                    .entries()
+                    .iter()
+                    .find(|e| e.key == many[1])
+                    .map_or(node.span.clone(), |e| e.place.clone());
                 self.fault(&place, message, format!("wanted only one of {}", list(keys)));
                 None
             }
@@ -205,7 +238,9 @@ impl Reader<'_> {
     /// A value of a dimension, in SI.
     pub fn quantity(&mut self, node: &Node, wanted: Dimension, what: &str) -> Option<f64> {
         match &node.value {
-            Value::Number(number) if number.is_finite() => Some(self.units[node.span.file].si(*number, wanted)),
+            Value::Number(number) if number.is_finite() => {
+                Some(self.units[node.span.file].si(*number, wanted))
+            }
             Value::Number(number) if number.is_infinite() => Some(*number),
             Value::Text(text) => {
                 let found = self.formula(node, text)?;
@@ -221,7 +256,10 @@ impl Reader<'_> {
                 Some(found.value)
             }
             _ => {
-                self.unwanted(node, &format!("{what}: a number, or a text such as {}", example(wanted)));
+                self.unwanted(
+                    node,
+                    &format!("{what}: a number, or a text such as {}", example(wanted)),
+                );
                 None
             }
         }
@@ -244,7 +282,11 @@ impl Reader<'_> {
         if wrong.wanted.is_empty() {
             return;
         }
-        let source = self.sources.0.get(node.span.file).and_then(|s| s.text.get(node.span.start..node.span.end));
+        let source = self
+            .sources
+            .0
+            .get(node.span.file)
+            .and_then(|s| s.text.get(node.span.start..node.span.end));
         // Inside the quotation marks the text stands as it is, unless it has escapes.
         let span = match source.and_then(|s| s.find(text)) {
             Some(at) => Span {
@@ -301,11 +343,20 @@ impl Reader<'_> {
             };
             match named(name) {
                 Some(unit) if unit.dimension == dimension => {
-                    *[&mut units.length, &mut units.mass, &mut units.time, &mut units.angle][i] = unit.value
+                    *[&mut units.length, &mut units.mass, &mut units.time, &mut units.angle][i] =
+                        unit.value
                 }
                 _ => {
-                    let fitting: Vec<&str> = super::unit::UNITS.iter().filter(|(_, u)| u.dimension == dimension).map(|(n, _)| *n).collect();
-                    self.fault(&value.span, format!("found \"{name}\""), suggestion(name, &fitting));
+                    let fitting: Vec<&str> = super::unit::UNITS
+                        .iter()
+                        .filter(|(_, u)| u.dimension == dimension)
+                        .map(|(n, _)| *n)
+                        .collect();
+                    self.fault(
+                        &value.span,
+                        format!("found \"{name}\""),
+                        suggestion(name, &fitting),
+                    );
                 }
             }
         }
@@ -381,22 +432,30 @@ impl Names for Scope {
             Parameter::Waiting(node) => node.clone(),
         };
         if self.chain >= MAX_PARAMETER_CHAIN {
-            return Some(Err(format!("more than {MAX_PARAMETER_CHAIN} parameters lead to it: define each before it is used")));
+            return Some(Err(format!(
+                "more than {MAX_PARAMETER_CHAIN} parameters lead to it: define each before it is \
+                    used"
+            )));
         }
         *slot = Parameter::Busy;
         self.chain += 1;
         let value = match &node.value {
             Value::Number(value) => Ok(Quantity { value: *value, dimension: Dimension::NONE }),
-            // Only a circle and a chain must be said here: any other fault is reported where the parameter is defined.
+            // Only a circle and a chain must be said here: any other fault is reported where the
+            // parameter is defined.
             Value::Text(text) => evaluate(text, self).map_err(|w| {
-                let passed_on = ["itself", "lead to it"].iter().any(|words| w.wanted.contains(words));
+                let passed_on =
+                    ["itself", "lead to it"].iter().any(|words| w.wanted.contains(words));
                 if passed_on { w.wanted } else { String::new() }
             }),
             _ => Err(String::new()),
         };
         self.chain -= 1;
         // Put back as it was if faulty: its own reading reports the fault at its place.
-        self.parameters.insert(name.into(), value.as_ref().map_or(Parameter::Waiting(node), |v| Parameter::Known(*v)));
+        self.parameters.insert(
+            name.into(),
+            value.as_ref().map_or(Parameter::Waiting(node), |v| Parameter::Known(*v)),
+        );
         Some(value)
     }
 
@@ -410,7 +469,11 @@ impl Reader<'_> {
     pub fn declare(&mut self, node: &Node) {
         for entry in node.entries() {
             if named(&entry.key).is_some() || entry.key == "pi" {
-                self.fault(&entry.place, format!("`{}` is the name of a unit", entry.key), "wanted another name for the parameter");
+                self.fault(
+                    &entry.place,
+                    format!("`{}` is the name of a unit", entry.key),
+                    "wanted another name for the parameter",
+                );
                 continue;
             }
             self.scope.parameters.insert(entry.key.clone(), Parameter::Waiting(entry.node.clone()));
@@ -425,7 +488,10 @@ impl Reader<'_> {
                 Value::Text(text) => {
                     self.scope.parameters.insert(entry.key.clone(), Parameter::Busy);
                     let value = self.formula(&entry.node, text);
-                    self.scope.parameters.insert(entry.key.clone(), value.map_or(Parameter::Faulty, Parameter::Known));
+                    self.scope.parameters.insert(
+                        entry.key.clone(),
+                        value.map_or(Parameter::Faulty, Parameter::Known),
+                    );
                 }
                 _ => {
                     self.unwanted(&entry.node, "a number, or a text with a formula");
@@ -462,6 +528,8 @@ pub fn table_schema<T: Table>(definitions: &mut Map<String, Json>) -> Json {
 /// An object schema from its properties.
 pub fn object_schema(properties: Vec<(&'static str, Json, bool)>, about: &str) -> Json {
     let required: Vec<&str> = properties.iter().filter(|p| p.2).map(|p| p.0).collect();
-    let map: Map<String, Json> = properties.into_iter().map(|(key, schema, _)| (key.to_string(), schema)).collect();
-    json!({"type": "object", "description": about.trim(), "properties": map, "required": required, "additionalProperties": false})
+    let map: Map<String, Json> =
+        properties.into_iter().map(|(key, schema, _)| (key.to_string(), schema)).collect();
+    json!({"type": "object", "description": about.trim(), "properties": map, "required": required,
+    "additionalProperties": false})
 }

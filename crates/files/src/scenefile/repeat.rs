@@ -1,4 +1,5 @@
-//! `[[repeat]]`: the same things many times, in a row, on a grid, around an axis, or scattered at random.
+//! `[[repeat]]`: the same things many times, in a row, on a grid, around an axis, or scattered at
+//! random.
 
 use super::format::Block;
 use super::node::{Node, Span, Value};
@@ -17,7 +18,9 @@ pub struct Counts(pub [usize; 3], pub bool);
 impl Read for Counts {
     fn read(node: &Node, reader: &mut Reader<'_>) -> Option<Self> {
         match node.value {
-            Value::List(_) => <[Count; 3]>::read(node, reader).map(|c| Counts(c.map(|c| c.0), true)),
+            Value::List(_) => {
+                <[Count; 3]>::read(node, reader).map(|c| Counts(c.map(|c| c.0), true))
+            }
             _ => Count::read(node, reader).map(|c| Counts([c.0, 1, 1], false)),
         }
     }
@@ -57,7 +60,8 @@ table! {
 }
 
 table! {
-    /// The same things many times; every formula and every {formula} in a text may use i (ix, iy, iz) and random.
+    /// The same things many times; every formula and every {formula} in a text may use i (ix, iy,
+    /// iz) and random.
     pub struct RepeatHeader {
         /// How many copies, or [nx, ny, nz] on a grid.
         count: At<Counts>,
@@ -101,19 +105,29 @@ impl Read for Repeat {
         let Counts(n, grid) = header.count.value;
         let total = n[0].saturating_mul(n[1]).saturating_mul(n[2]);
         if total > MAX_COPIES {
-            reader.fault(&header.count.at, format!("found {total} copies"), format!("wanted at most {MAX_COPIES}"));
+            reader.fault(
+                &header.count.at,
+                format!("found {total} copies"),
+                format!("wanted at most {MAX_COPIES}"),
+            );
             return None;
         }
         // Copies of copies multiply: what all of them together make is bounded before it is made.
         let each = node.size();
         let made = total.saturating_mul(each);
         if total.saturating_mul(weight(node)) > VALUES {
-            let message = format!("found {total} copies of {} values, copies within copies counted", weight(node));
+            let message = format!(
+                "found {total} copies of {} values, copies within copies counted",
+                weight(node)
+            );
             reader.fault(&header.count.at, message, format!("wanted at most {VALUES} in all"));
             return None;
         }
         if made > reader.room {
-            let message = format!("found {total} copies of {each} values, and {} were made before", VALUES - reader.room);
+            let message = format!(
+                "found {total} copies of {each} values, and {} were made before",
+                VALUES - reader.room
+            );
             reader.fault(&header.count.at, message, format!("wanted at most {VALUES} in all"));
             reader.room = 0;
             return None;
@@ -130,10 +144,9 @@ impl Read for Repeat {
             reader.scope.bind("random", random.unit(), Dimension::NONE);
             if grid {
                 let place = [i % n[0], i / n[0] % n[1], i / (n[0] * n[1])];
-                ["x", "y", "z"]
-                    .iter()
-                    .zip(place)
-                    .for_each(|(axis, p)| reader.scope.bind(format!("{index}{axis}"), p as f64, Dimension::NONE));
+                ["x", "y", "z"].iter().zip(place).for_each(|(axis, p)| {
+                    reader.scope.bind(format!("{index}{axis}"), p as f64, Dimension::NONE)
+                });
             }
             copies.push(Block::fields(node, reader).map(|block| (pose, block)));
             reader.scope.release(depth);
@@ -160,13 +173,17 @@ impl Read for Repeat {
 fn weight(node: &Node) -> usize {
     let count = |node: &Node| match node.get("count").map(|c| &c.value) {
         Some(Value::Number(n)) => *n as usize,
-        Some(Value::List(list)) => {
-            list.iter().map(|c| if let Value::Number(n) = c.value { n as usize } else { 1 }).fold(1, usize::saturating_mul)
-        }
+        Some(Value::List(list)) => list
+            .iter()
+            .map(|c| if let Value::Number(n) = c.value { n as usize } else { 1 })
+            .fold(1, usize::saturating_mul),
         _ => 1,
     };
     let of = |entry: &super::node::Entry| match (entry.key.as_str(), &entry.node.value) {
-        ("repeat", Value::List(list)) => list.iter().map(|inner| count(inner).saturating_mul(weight(inner))).fold(0, usize::saturating_add),
+        ("repeat", Value::List(list)) => list
+            .iter()
+            .map(|inner| count(inner).saturating_mul(weight(inner)))
+            .fold(0, usize::saturating_add),
         _ => entry.node.size(),
     };
     node.entries().iter().map(of).fold(1, usize::saturating_add)
@@ -191,12 +208,16 @@ fn poses(header: &RepeatHeader, total: usize, reader: &mut Reader<'_>) -> Option
         None => Pose::IDENTITY,
     };
     let place = |i: usize| {
-        let p =
-            if grid { DVec3::new((i % n[0]) as f64, (i / n[0] % n[1]) as f64, (i / (n[0] * n[1])) as f64) } else { DVec3::splat(i as f64) };
+        let p = if grid {
+            DVec3::new((i % n[0]) as f64, (i / n[0] % n[1]) as f64, (i / (n[0] * n[1])) as f64)
+        } else {
+            DVec3::splat(i as f64)
+        };
         p * step
     };
     let moved = (0..total).map(|i| {
-        let shake = jitter * (2.0 * DVec3::new(random.unit(), random.unit(), random.unit()) - DVec3::ONE);
+        let shake =
+            jitter * (2.0 * DVec3::new(random.unit(), random.unit(), random.unit()) - DVec3::ONE);
         Pose::at(place(i) + shake) * turn(i)
     });
     Some(moved.collect())
@@ -208,13 +229,18 @@ fn scattered(scatter: &At<Scatter>, total: usize, reader: &mut Reader<'_>) -> Op
     let (low, high, distance) = (vector(low), vector(high), distance.si);
     // A NaN compares with nothing: it is refused as well.
     if distance.partial_cmp(&0.0) != Some(std::cmp::Ordering::Greater) || !low.cmple(high).all() {
-        reader.fault(&head(&scatter.at), "an empty box, or no distance", "wanted `low` below `high` and `distance` above 0");
+        reader.fault(
+            &head(&scatter.at),
+            "an empty box, or no distance",
+            "wanted `low` below `high` and `distance` above 0",
+        );
         return None;
     }
     let mut random = Random::new(scatter.value.seed.map_or(1, |s| s.0 as u64));
     let layered = scatter.value.layered == Some(true);
     let mut cells: HashMap<[i64; 3], Vec<DVec3>> = HashMap::new();
-    let cell = |p: DVec3| ((p - low) / distance).floor().to_array().map(|x| x.clamp(-1e15, 1e15) as i64);
+    let cell =
+        |p: DVec3| ((p - low) / distance).floor().to_array().map(|x| x.clamp(-1e15, 1e15) as i64);
     let free = |cells: &HashMap<[i64; 3], Vec<DVec3>>, p: DVec3| {
         let c = cell(p);
         (0..27).all(|k| {
@@ -228,8 +254,13 @@ fn scattered(scatter: &At<Scatter>, total: usize, reader: &mut Reader<'_>) -> Op
         let mut drawn = 0;
         let found = loop {
             let u = DVec3::new(random.unit(), random.unit(), random.unit());
-            // A layer is a tenth of a distance thick: places above it are drawn only when it is full.
-            let ceiling = if layered { DVec3::new(high.x, high.y, (top + 0.1 * distance).min(high.z)) } else { high };
+            // A layer is a tenth of a distance thick: places above it are drawn only when it is
+            // full.
+            let ceiling = if layered {
+                DVec3::new(high.x, high.y, (top + 0.1 * distance).min(high.z))
+            } else {
+                high
+            };
             let floor = if layered { DVec3::new(low.x, low.y, top) } else { low };
             let p = floor + u * (ceiling - floor);
             if free(&cells, p) {
@@ -248,11 +279,16 @@ fn scattered(scatter: &At<Scatter>, total: usize, reader: &mut Reader<'_>) -> Op
         };
         let Some(p) = found else {
             let message = format!("only {} of {total} copies fit", poses.len());
-            reader.fault(&head(&scatter.at), message, "wanted a larger box, or a smaller `distance`");
+            reader.fault(
+                &head(&scatter.at),
+                message,
+                "wanted a larger box, or a smaller `distance`",
+            );
             return None;
         };
         cells.entry(cell(p)).or_default().push(p);
-        let turned = if scatter.value.turned == Some(true) { random.rotation() } else { DQuat::IDENTITY };
+        let turned =
+            if scatter.value.turned == Some(true) { random.rotation() } else { DQuat::IDENTITY };
         poses.push(Pose::new(p, turned));
     }
     Some(poses)
@@ -282,7 +318,8 @@ impl Random {
 
     /// A rotation, all equally likely (Shoemake1992).
     pub fn rotation(&mut self) -> DQuat {
-        let (u, a, b) = (self.unit(), std::f64::consts::TAU * self.unit(), std::f64::consts::TAU * self.unit());
+        let (u, a, b) =
+            (self.unit(), std::f64::consts::TAU * self.unit(), std::f64::consts::TAU * self.unit());
         let (r, s) = ((1.0 - u).sqrt(), u.sqrt());
         DQuat::from_xyzw(r * a.sin(), r * a.cos(), s * b.sin(), s * b.cos())
     }

@@ -23,7 +23,8 @@ words! {
 }
 
 table! {
-    /// A soft body: a mesh of tetrahedra of an elastic material; exactly one of grid, cylinder, file.
+    /// A soft body: a mesh of tetrahedra of an elastic material; exactly one of grid, cylinder,
+    /// file.
     pub struct Soft {
         /// Its name, unique among bodies.
         name: Name,
@@ -33,7 +34,8 @@ table! {
         cylinder: Option<RoundGrid>,
         /// A file with a mesh: .msh (Gmsh 4.1), .vtu, .vtk; relative to the scene file.
         file: Option<Name>,
-        /// The unit of the file's coordinates, such as "mm"; m without this, if the size is plausible.
+        /// The unit of the file's coordinates, such as "mm"; m without this, if the size is
+        /// plausible.
         unit: Option<Of<Length>>,
         /// Young's modulus.
         young: Of<Pressure>,
@@ -173,7 +175,11 @@ impl Builder<'_, '_> {
             stiffness_damping: table.stiffness_damping.map_or(0.0, |x| x.si),
         };
         let mut soft = Built::new(mesh, elastic);
-        soft.mass = if table.mass == Some(Masses::Consistent) { NodeMass::Consistent } else { NodeMass::Lumped };
+        soft.mass = if table.mass == Some(Masses::Consistent) {
+            NodeMass::Consistent
+        } else {
+            NodeMass::Lumped
+        };
         for region in &table.hold {
             let nodes = self.region(&soft, table, &region.low, &region.high);
             soft.held.extend(nodes);
@@ -192,21 +198,30 @@ impl Builder<'_, '_> {
             let Some(body) = self.body_named(&attach.body) else { return };
             carried.extend(nodes.into_iter().map(|n| (n, body)));
         }
-        let pose = *moved * Pose::new(table.position.as_ref().map_or(DVec3::ZERO, vector), rotation);
+        let pose =
+            *moved * Pose::new(table.position.as_ref().map_or(DVec3::ZERO, vector), rotation);
         soft.mesh.nodes.iter_mut().for_each(|x| *x = pose.point(*x));
         for (node, body) in carried {
-            let point = self.scene.bodies[body.index()].pose.inverse_point(soft.mesh.nodes[node as usize]);
+            let point =
+                self.scene.bodies[body.index()].pose.inverse_point(soft.mesh.nodes[node as usize]);
             soft.attached.push(Attachment { node, body, point });
         }
         let Some(skin) = self.skin(&table.material) else { return };
-        let id = self.scene.add_soft(table.name.value.clone(), soft, (table.touch != Some(false)).then_some(skin));
+        let id = self.scene.add_soft(
+            table.name.value.clone(),
+            soft,
+            (table.touch != Some(false)).then_some(skin),
+        );
         let body = self.scene.softs[id.index()].body;
-        self.scene.bodies[body.index()].velocity = moved.vector(table.velocity.as_ref().map_or(DVec3::ZERO, vector));
+        self.scene.bodies[body.index()].velocity =
+            moved.vector(table.velocity.as_ref().map_or(DVec3::ZERO, vector));
     }
 
     /// The mesh in its own frame.
     fn soft_mesh(&mut self, table: &Soft) -> Option<Tetrahedra> {
-        let fault = |builder: &mut Self, message: &str| builder.reader.fault(&table.name.at, message, "wanted one of grid, cylinder, file");
+        let fault = |builder: &mut Self, message: &str| {
+            builder.reader.fault(&table.name.at, message, "wanted one of grid, cylinder, file")
+        };
         match (&table.grid, &table.cylinder, &table.file) {
             (Some(grid), None, None) => {
                 let (cells, size) = (grid.cells.map(|c| c.0), vector(&grid.size));
@@ -233,10 +248,13 @@ impl Builder<'_, '_> {
                 Some(Tetrahedra::cylinder(across, along, round.radius.si, round.length.si))
             }
             (None, None, Some(file)) => {
-                let scene = Path::new(&self.reader.sources.0[file.at.file].name).parent().unwrap_or(Path::new("")).to_path_buf();
-                match mesh::read(&scene.join(&file.value))
-                    .and_then(|m| m.checked(table.unit.map(|u| u.si)).map_err(|w| format!("{}: {w}", file.value)))
-                {
+                let scene = Path::new(&self.reader.sources.0[file.at.file].name)
+                    .parent()
+                    .unwrap_or(Path::new(""))
+                    .to_path_buf();
+                match mesh::read(&scene.join(&file.value)).and_then(|m| {
+                    m.checked(table.unit.map(|u| u.si)).map_err(|w| format!("{}: {w}", file.value))
+                }) {
                     Ok(mesh) => Some(mesh),
                     Err(why) => {
                         self.reader.fault(&file.at, why, "");
@@ -258,19 +276,29 @@ impl Builder<'_, '_> {
         if asked.saturating_add(before) <= MAX_CELLS {
             return true;
         }
-        let message = format!("the mesh of `{}` has {asked} cells, soft bodies before it {before}", table.name.value);
+        let message = format!(
+            "the mesh of `{}` has {asked} cells, soft bodies before it {before}",
+            table.name.value
+        );
         self.reader.fault(&table.name.at, message, format!("wanted at most {MAX_CELLS} in all"));
         false
     }
 
     /// The nodes within a region; a region without nodes is a fault.
-    fn region(&mut self, soft: &Built, table: &Soft, low: &Vector<Length>, high: &Vector<Length>) -> Vec<u32> {
+    fn region(
+        &mut self,
+        soft: &Built,
+        table: &Soft,
+        low: &Vector<Length>,
+        high: &Vector<Length>,
+    ) -> Vec<u32> {
         let (low, high) = (vector(low), vector(high));
         // The rounding of a grid's coordinates must not decide.
         let near = DVec3::splat(1e-9 * soft.mesh.extent());
         let nodes = soft.nodes_where(|x| x.cmpge(low - near).all() && x.cmple(high + near).all());
         if nodes.is_empty() {
-            let message = format!("the region {low} … {high} of `{}` holds no node", table.name.value);
+            let message =
+                format!("the region {low} … {high} of `{}` holds no node", table.name.value);
             self.reader.fault(&table.name.at, message, "wanted corners in the frame of the mesh");
         }
         nodes

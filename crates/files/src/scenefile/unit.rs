@@ -27,7 +27,12 @@ impl Dimension {
     /// The exponents of a product with the power `n` of another.
     pub fn times(self, other: Dimension, n: i8) -> Dimension {
         let add = |a: i8, b: i8| a.saturating_add(b.saturating_mul(n));
-        Dimension::new(add(self.length, other.length), add(self.mass, other.mass), add(self.time, other.time), add(self.angle, other.angle))
+        Dimension::new(
+            add(self.length, other.length),
+            add(self.mass, other.mass),
+            add(self.time, other.time),
+            add(self.angle, other.angle),
+        )
     }
 
     /// Whether a value of this dimension serves where `wanted` is wanted.
@@ -57,9 +62,12 @@ impl Dimension {
             return name.to_string();
         }
         let parts = [("kg", self.mass), ("m", self.length), ("rad", self.angle), ("s", self.time)];
-        let power = |name: &str, n: i8| if n == 1 { name.to_string() } else { format!("{name}^{n}") };
-        let above: Vec<String> = parts.iter().filter(|(_, n)| *n > 0).map(|(name, n)| power(name, *n)).collect();
-        let below: Vec<String> = parts.iter().filter(|(_, n)| *n < 0).map(|(name, n)| power(name, -n)).collect();
+        let power =
+            |name: &str, n: i8| if n == 1 { name.to_string() } else { format!("{name}^{n}") };
+        let above: Vec<String> =
+            parts.iter().filter(|(_, n)| *n > 0).map(|(name, n)| power(name, *n)).collect();
+        let below: Vec<String> =
+            parts.iter().filter(|(_, n)| *n < 0).map(|(name, n)| power(name, -n)).collect();
         let above = if above.is_empty() { "1".into() } else { above.join(" ") };
         if below.is_empty() { above } else { format!("{above}/{}", below.join("/")) }
     }
@@ -151,7 +159,12 @@ impl Units {
     pub fn si(&self, number: f64, d: Dimension) -> f64 {
         let mut value = number;
         // One rounding per factor, and none where the unit is SI.
-        for (unit, n) in [(self.length, d.length), (self.mass, d.mass), (self.time, d.time), (self.angle, d.angle)] {
+        for (unit, n) in [
+            (self.length, d.length),
+            (self.mass, d.mass),
+            (self.time, d.time),
+            (self.angle, d.angle),
+        ] {
             if unit != 1.0 && n != 0 {
                 value *= unit.powi(n.into());
             }

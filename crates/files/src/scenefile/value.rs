@@ -18,7 +18,8 @@ pub trait Kind: Clone + std::fmt::Debug {
 }
 
 macro_rules! kinds {
-    ($($(#[$doc:meta])+ $name:ident, $words:literal, ($l:literal, $m:literal, $t:literal, $a:literal);)+) => {
+    ($($(#[$doc:meta])+ $name:ident, $words:literal, ($l:literal, $m:literal, $t:literal,
+    $a:literal);)+) => {
         $($(#[$doc])+
         #[derive(Clone, Copy, Debug, PartialEq)]
         pub struct $name;
@@ -89,9 +90,14 @@ impl<K: Kind> Read for Of<K> {
 
     fn schema(definitions: &mut Map<String, Json>) -> Json {
         let name = K::NAME.trim_start_matches("an ").trim_start_matches("a ").replace(' ', "_");
-        let about =
-            format!("{}: a number in the units of the file, or a text with units ({}) or a formula", K::NAME, K::DIMENSION.symbol());
-        definitions.entry(name.clone()).or_insert_with(|| json!({"type": ["number", "string"], "description": about}));
+        let about = format!(
+            "{}: a number in the units of the file, or a text with units ({}) or a formula",
+            K::NAME,
+            K::DIMENSION.symbol()
+        );
+        definitions
+            .entry(name.clone())
+            .or_insert_with(|| json!({"type": ["number", "string"], "description": about}));
         json!({"$ref": format!("#/$defs/{name}")})
     }
 }
@@ -190,7 +196,11 @@ impl Read for Count {
         // Formulas round: 0.3/0.1 is not quite 3.
         let whole = value.round();
         if (value - whole).abs() > 1e-9 || !(0.0..=1e9).contains(&whole) {
-            reader.fault(&node.span, format!("found {value}"), "wanted a whole number from 0 to 1e9");
+            reader.fault(
+                &node.span,
+                format!("found {value}"),
+                "wanted a whole number from 0 to 1e9",
+            );
             return None;
         }
         Some(Count(whole as usize))
@@ -215,8 +225,11 @@ impl<T: Read> Read for Option<T> {
 impl<T: Read> Read for Vec<T> {
     fn read(node: &Node, reader: &mut Reader<'_>) -> Option<Self> {
         let Value::List(list) = &node.value else {
-            let wanted =
-                if matches!(node.value, Value::Table(_)) { "a list (in TOML, a table in a list begins with [[…]])" } else { "a list" };
+            let wanted = if matches!(node.value, Value::Table(_)) {
+                "a list (in TOML, a table in a list begins with [[…]])"
+            } else {
+                "a list"
+            };
             reader.unwanted(node, wanted);
             return None;
         };
@@ -282,7 +295,10 @@ impl<T: Read> Read for Named<T> {
         let items: Vec<Option<(String, At<T>)>> = node
             .entries()
             .iter()
-            .map(|e| T::read(&e.node, reader).map(|value| (e.key.clone(), At { value, at: e.place.clone() })))
+            .map(|e| {
+                T::read(&e.node, reader)
+                    .map(|value| (e.key.clone(), At { value, at: e.place.clone() }))
+            })
             .collect();
         items.into_iter().collect()
     }
@@ -318,7 +334,8 @@ pub struct Timed<K> {
     kind: PhantomData<K>,
 }
 
-const FUNCTIONS: [&str; 8] = ["constant", "ramp", "sine", "smooth_step", "table", "sum", "pulse", "periodic"];
+const FUNCTIONS: [&str; 8] =
+    ["constant", "ramp", "sine", "smooth_step", "table", "sum", "pulse", "periodic"];
 
 impl<K: Kind> Read for Timed<K> {
     fn read(node: &Node, reader: &mut Reader<'_>) -> Option<Self> {
@@ -335,7 +352,12 @@ impl<K: Kind> Read for Timed<K> {
                     "table" => points::<K>(inner, reader)?,
                     "pulse" => pulse::<K>(inner, reader)?,
                     "periodic" => periodic::<K>(inner, reader)?,
-                    _ => Function::Sum(Vec::<Timed<K>>::read(inner, reader)?.into_iter().map(|t| t.function).collect()),
+                    _ => Function::Sum(
+                        Vec::<Timed<K>>::read(inner, reader)?
+                            .into_iter()
+                            .map(|t| t.function)
+                            .collect(),
+                    ),
                 }
             }
             _ => Function::Constant(Of::<K>::read(node, reader)?.si),
@@ -349,23 +371,42 @@ impl<K: Kind> Read for Timed<K> {
 
     fn schema(definitions: &mut Map<String, Json>) -> Json {
         let value = Of::<K>::schema(definitions);
-        let (time, angle, frequency) =
-            (Of::<Time>::schema(definitions), Of::<Angle>::schema(definitions), Of::<Frequency>::schema(definitions));
-        let name = format!("{}_of_time", K::NAME.trim_start_matches("an ").trim_start_matches("a ").replace(' ', "_"));
+        let (time, angle, frequency) = (
+            Of::<Time>::schema(definitions),
+            Of::<Angle>::schema(definitions),
+            Of::<Frequency>::schema(definitions),
+        );
+        let name = format!(
+            "{}_of_time",
+            K::NAME.trim_start_matches("an ").trim_start_matches("a ").replace(' ', "_")
+        );
         let itself = json!({"$ref": format!("#/$defs/{name}")});
-        let table = |properties: Json| json!({"type": "object", "properties": properties, "additionalProperties": false});
+        let table = |properties: Json| {
+            json!({"type": "object", "properties": properties,
+        "additionalProperties": false})
+        };
         let cases = table(json!({
             "constant": value,
-            "ramp": table(json!({"value": value, "rate": {"type": ["number", "string"], "description": "change per time"}})),
-            "sine": table(json!({"offset": value, "amplitude": value, "frequency": frequency, "phase": angle})),
-            "smooth_step": table(json!({"from": value, "to": value, "start": time, "duration": time})),
-            "table": {"type": "array", "items": {"type": "array", "prefixItems": [time, value], "minItems": 2, "maxItems": 2}},
+            "ramp": table(json!({"value": value, "rate": {"type": ["number", "string"],
+            "description": "change per time"}})),
+            "sine": table(json!({"offset": value, "amplitude": value, "frequency": frequency,
+            "phase": angle})),
+            "smooth_step": table(json!({"from": value, "to": value, "start": time,
+            "duration": time})),
+            "table": {"type": "array", "items": {"type": "array", "prefixItems": [time, value],
+            "minItems": 2, "maxItems": 2}},
             "sum": {"type": "array", "items": itself},
-            "pulse": table(json!({"low": value, "high": value, "period": time, "width": time, "start": time})),
+            "pulse": table(json!({"low": value, "high": value, "period": time, "width": time,
+            "start": time})),
             "periodic": table(json!({"period": time, "table": {"type": "array"}, "of": itself})),
         }));
-        definitions
-            .insert(name, described(json!({"anyOf": [value, cases]}), "a function of time: a value, or a table with one of the keys"));
+        definitions.insert(
+            name,
+            described(
+                json!({"anyOf": [value, cases]}),
+                "a function of time: a value, or a table with one of the keys",
+            ),
+        );
         itself
     }
 }
@@ -385,7 +426,9 @@ fn ramp<K: Kind>(node: &Node, reader: &mut Reader<'_>) -> Option<Function> {
     small(node, reader, &["value", "rate"])?;
     let value = reader.field::<Option<Of<K>>>(node, "value");
     let rate = match node.get("rate") {
-        Some(rate) => reader.quantity(rate, K::DIMENSION.times(Time::DIMENSION, -1), "a rate of change"),
+        Some(rate) => {
+            reader.quantity(rate, K::DIMENSION.times(Time::DIMENSION, -1), "a rate of change")
+        }
         None => reader.field::<Of<K>>(node, "rate").map(|_| 0.0),
     };
     Some(Function::Ramp { value: value?.map_or(0.0, |v| v.si), rate: rate? })
@@ -430,7 +473,8 @@ fn pulse<K: Kind>(node: &Node, reader: &mut Reader<'_>) -> Option<Function> {
     Some(Function::Pulse { low, high: high?.si, period: period?.si, width: width?.si, start })
 }
 
-/// A table, or any other function, again and again; the period of a table is its last time without one.
+/// A table, or any other function, again and again; the period of a table is its last time without
+/// one.
 fn periodic<K: Kind>(node: &Node, reader: &mut Reader<'_>) -> Option<Function> {
     small(node, reader, &["period", "table", "of"])?;
     let given = reader.field::<Option<Of<Time>>>(node, "period");
@@ -457,7 +501,8 @@ fn points<K: Kind>(node: &Node, reader: &mut Reader<'_>) -> Option<Function> {
                 .iter()
                 .map(|row| match &row.value {
                     Value::List(pair) if pair.len() == 2 => {
-                        let (t, v) = (Of::<Time>::read(&pair[0], reader), Of::<K>::read(&pair[1], reader));
+                        let (t, v) =
+                            (Of::<Time>::read(&pair[0], reader), Of::<K>::read(&pair[1], reader));
                         Some((t?.si, v?.si))
                     }
                     _ => {

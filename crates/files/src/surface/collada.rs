@@ -1,7 +1,8 @@
-//! Collada (.dae): the triangles of all geometries that the scene shows, each where its nodes put it.
+//! Collada (.dae): the triangles of all geometries that the scene shows, each where its nodes put
+//! it.
 //!
-//! Lengths are metres by the `unit` of the file. The `up_axis` is left aside, as robot tools do: a mesh of a robot
-//! is in the axes of its link. Lines, materials, skins and animations are not read.
+//! Lengths are metres by the `unit` of the file. The `up_axis` is left aside, as robot tools do: a
+//! mesh of a robot is in the axes of its link. Lines, materials, skins and animations are not read.
 
 use super::Welder;
 use glam::{DMat4, DQuat, DVec3, DVec4};
@@ -18,12 +19,18 @@ pub fn read(text: &str, welder: &mut Welder) -> Result<(), String> {
     if root.tag_name().name() != "COLLADA" {
         return Err(format!("begins with <{}>, wanted <COLLADA>", root.tag_name().name()));
     }
-    let unit = named(root, "asset").and_then(|a| named(a, "unit")).and_then(|u| u.attribute("meter"));
-    let unit = unit.and_then(|m| m.parse::<f64>().ok()).filter(|m| *m > 0.0 && m.is_finite()).unwrap_or(1.0);
-    let ids: HashMap<&str, Node<'_, '_>> = root.descendants().filter_map(|n| n.attribute("id").map(|id| (id, n))).collect();
+    let unit =
+        named(root, "asset").and_then(|a| named(a, "unit")).and_then(|u| u.attribute("meter"));
+    let unit = unit
+        .and_then(|m| m.parse::<f64>().ok())
+        .filter(|m| *m > 0.0 && m.is_finite())
+        .unwrap_or(1.0);
+    let ids: HashMap<&str, Node<'_, '_>> =
+        root.descendants().filter_map(|n| n.attribute("id").map(|id| (id, n))).collect();
     let mut reader = Collada { ids, welder };
     let scale = DMat4::from_scale(DVec3::splat(unit));
-    let scenes: Vec<Node<'_, '_>> = root.descendants().filter(|n| n.has_tag_name("visual_scene")).collect();
+    let scenes: Vec<Node<'_, '_>> =
+        root.descendants().filter(|n| n.has_tag_name("visual_scene")).collect();
     for scene in &scenes {
         reader.children(*scene, scale, 0)?;
     }
@@ -79,11 +86,21 @@ impl<'a, 'i> Collada<'a, 'i, '_> {
         Ok(())
     }
 
-    fn primitive(&mut self, primitive: Node<'a, 'i>, kind: &str, place: &DMat4) -> Result<(), String> {
-        let inputs: Vec<Node<'_, '_>> = primitive.children().filter(|n| n.has_tag_name("input")).collect();
-        let offset = |n: &Node<'_, '_>| n.attribute("offset").and_then(|o| o.parse::<usize>().ok()).unwrap_or(0);
+    fn primitive(
+        &mut self,
+        primitive: Node<'a, 'i>,
+        kind: &str,
+        place: &DMat4,
+    ) -> Result<(), String> {
+        let inputs: Vec<Node<'_, '_>> =
+            primitive.children().filter(|n| n.has_tag_name("input")).collect();
+        let offset = |n: &Node<'_, '_>| {
+            n.attribute("offset").and_then(|o| o.parse::<usize>().ok()).unwrap_or(0)
+        };
         let stride = inputs.iter().map(offset).max().unwrap_or(0) + 1;
-        let Some(vertex) = inputs.iter().find(|n| n.attribute("semantic") == Some("VERTEX")) else { return Ok(()) };
+        let Some(vertex) = inputs.iter().find(|n| n.attribute("semantic") == Some("VERTEX")) else {
+            return Ok(());
+        };
         let Some(points) = self.positions(*vertex)? else { return Ok(()) };
         let points: Vec<DVec3> = points.iter().map(|p| place.transform_point3(*p)).collect();
         let first = offset(vertex);
@@ -93,7 +110,11 @@ impl<'a, 'i> Collada<'a, 'i, '_> {
             let corners: Vec<DVec3> = all
                 .chunks(stride)
                 .filter_map(|c| c.get(first))
-                .map(|&i| points.get(i).copied().ok_or_else(|| format!("names the corner {i}, but there are {}", points.len())))
+                .map(|&i| {
+                    points.get(i).copied().ok_or_else(|| {
+                        format!("names the corner {i}, but there are {}", points.len())
+                    })
+                })
                 .collect::<Result<_, _>>()?;
             match (kind, &counts) {
                 ("polylist", Some(counts)) => {
@@ -107,7 +128,11 @@ impl<'a, 'i> Collada<'a, 'i, '_> {
                 ("polygons", _) | ("trifans", _) => self.welder.polygon(&corners),
                 ("tristrips", _) => {
                     for (i, t) in corners.windows(3).enumerate() {
-                        self.welder.triangle(if i % 2 == 0 { [t[0], t[1], t[2]] } else { [t[1], t[0], t[2]] });
+                        self.welder.triangle(if i % 2 == 0 {
+                            [t[0], t[1], t[2]]
+                        } else {
+                            [t[1], t[0], t[2]]
+                        });
                     }
                 }
                 _ => corners.chunks_exact(3).for_each(|t| self.welder.triangle([t[0], t[1], t[2]])),
@@ -120,13 +145,17 @@ impl<'a, 'i> Collada<'a, 'i, '_> {
     fn positions(&self, input: Node<'a, 'i>) -> Result<Option<Vec<DVec3>>, String> {
         let mut source = self.link(input, "source");
         if let Some(vertices) = source.filter(|s| s.has_tag_name("vertices")) {
-            let position = vertices.children().find(|n| n.attribute("semantic") == Some("POSITION"));
+            let position =
+                vertices.children().find(|n| n.attribute("semantic") == Some("POSITION"));
             source = position.and_then(|p| self.link(p, "source"));
         }
         let Some(source) = source else { return Ok(None) };
         let Some(array) = named(source, "float_array") else { return Ok(None) };
         let numbers = numbers(array)?;
-        let stride = source.descendants().find(|n| n.has_tag_name("accessor")).and_then(|a| a.attribute("stride"));
+        let stride = source
+            .descendants()
+            .find(|n| n.has_tag_name("accessor"))
+            .and_then(|a| a.attribute("stride"));
         let stride = stride.and_then(|s| s.parse().ok()).unwrap_or(3usize).max(3);
         Ok(Some(numbers.chunks_exact(stride).map(DVec3::from_slice).collect()))
     }
@@ -138,7 +167,14 @@ fn named<'a, 'i>(node: Node<'a, 'i>, name: &str) -> Option<Node<'a, 'i>> {
 
 fn numbers(node: Node<'_, '_>) -> Result<Vec<f64>, String> {
     let words = node.text().unwrap_or("").split_whitespace();
-    words.map(|w| w.parse().ok().filter(|x: &f64| x.is_finite()).ok_or_else(|| format!("has `{w}` where a number is wanted"))).collect()
+    words
+        .map(|w| {
+            w.parse()
+                .ok()
+                .filter(|x: &f64| x.is_finite())
+                .ok_or_else(|| format!("has `{w}` where a number is wanted"))
+        })
+        .collect()
 }
 
 fn integers(node: Node<'_, '_>) -> Result<Vec<usize>, String> {

@@ -1,7 +1,8 @@
-//! glTF 2.0: triangles of the meshes of the default scene, as text (`.gltf`, buffers within it) or binary (`.glb`).
+//! glTF 2.0: triangles of the meshes of the default scene, as text (`.gltf`, buffers within it) or
+//! binary (`.glb`).
 //!
-//! Positions and faces alone are taken; nodes place, turn and stretch their meshes. Axes are those of the file. What a file claims is
-//! checked against its length before it is believed.
+//! Positions and faces alone are taken; nodes place, turn and stretch their meshes. Axes are those
+//! of the file. What a file claims is checked against its length before it is believed.
 
 use super::Welder;
 use glam::{DMat4, DQuat, DVec3};
@@ -14,7 +15,11 @@ const DEPTH: usize = 64;
 pub fn read(bytes: &[u8], welder: &mut Welder) -> Result<(), String> {
     let (text, binary) = split(bytes)?;
     let root: Json = serde_json::from_slice(text).map_err(|e| format!("is no glTF: {e}"))?;
-    let buffers = list(&root["buffers"]).iter().enumerate().map(|(i, b)| buffer(i, b, binary)).collect::<Result<Vec<_>, _>>()?;
+    let buffers = list(&root["buffers"])
+        .iter()
+        .enumerate()
+        .map(|(i, b)| buffer(i, b, binary))
+        .collect::<Result<Vec<_>, _>>()?;
     let file = File { root: &root, buffers };
     let scene = &root["scenes"][root["scene"].as_u64().unwrap_or(0) as usize];
     let nodes: Vec<usize> = match scene["nodes"].as_array() {
@@ -45,7 +50,12 @@ fn buffer(i: usize, buffer: &Json, binary: &[u8]) -> Result<Vec<u8>, String> {
         Some(uri) => {
             let coded = uri.strip_prefix("data:").and_then(|u| u.split_once(";base64,"));
             let decoded = coded.and_then(|(_, text)| crate::mesh::base64::decode(text).ok());
-            decoded.ok_or_else(|| format!("keeps buffer {i} in another file, wanted a .glb, or a .gltf with its buffers inside"))
+            decoded.ok_or_else(|| {
+                format!(
+                    "keeps buffer {i} in another file, wanted a .glb, or a \
+                .gltf with its buffers inside"
+                )
+            })
         }
         None => Err(format!("has no bytes for buffer {i}")),
     }
@@ -61,34 +71,61 @@ struct File<'a> {
 }
 
 impl File<'_> {
-    fn node(&self, number: usize, above: DMat4, depth: usize, welder: &mut Welder) -> Result<(), String> {
-        let Some(node) = list(&self.root["nodes"]).get(number) else { return Err(format!("names node {number}, which is not there")) };
+    fn node(
+        &self,
+        number: usize,
+        above: DMat4,
+        depth: usize,
+        welder: &mut Welder,
+    ) -> Result<(), String> {
+        let Some(node) = list(&self.root["nodes"]).get(number) else {
+            return Err(format!("names node {number}, which is not there"));
+        };
         if depth > DEPTH {
             return Err(format!("hangs nodes more than {DEPTH} deep, or on themselves"));
         }
         let place = above * local(node);
         if let Some(mesh) = node["mesh"].as_u64() {
-            let mesh = list(&self.root["meshes"]).get(mesh as usize).ok_or_else(|| format!("names mesh {mesh}, which is not there"))?;
+            let mesh = list(&self.root["meshes"])
+                .get(mesh as usize)
+                .ok_or_else(|| format!("names mesh {mesh}, which is not there"))?;
             list(&mesh["primitives"]).iter().try_for_each(|p| self.primitive(p, &place, welder))?;
         }
         let children = list(&node["children"]).iter().filter_map(Json::as_u64);
-        children.into_iter().try_for_each(|child| self.node(child as usize, place, depth + 1, welder))
+        children
+            .into_iter()
+            .try_for_each(|child| self.node(child as usize, place, depth + 1, welder))
     }
 
-    fn primitive(&self, primitive: &Json, place: &DMat4, welder: &mut Welder) -> Result<(), String> {
+    fn primitive(
+        &self,
+        primitive: &Json,
+        place: &DMat4,
+        welder: &mut Welder,
+    ) -> Result<(), String> {
         // Points and lines have no faces.
         if primitive["mode"].as_u64().unwrap_or(4) != 4 {
             return Ok(());
         }
         let Some(positions) = primitive["attributes"]["POSITION"].as_u64() else { return Ok(()) };
         let numbers = self.accessor(positions as usize, 3)?;
-        let corners: Vec<DVec3> = numbers.chunks_exact(3).map(|p| place.transform_point3(DVec3::new(p[0], p[1], p[2]))).collect();
+        let corners: Vec<DVec3> = numbers
+            .chunks_exact(3)
+            .map(|p| place.transform_point3(DVec3::new(p[0], p[1], p[2])))
+            .collect();
         let order: Vec<usize> = match primitive["indices"].as_u64() {
-            Some(indices) => self.accessor(indices as usize, 1)?.into_iter().map(|x| x as usize).collect(),
+            Some(indices) => {
+                self.accessor(indices as usize, 1)?.into_iter().map(|x| x as usize).collect()
+            }
             None => (0..corners.len()).collect(),
         };
         for t in order.chunks_exact(3) {
-            let corner = |i: usize| corners.get(i).copied().ok_or_else(|| format!("names corner {i} of {}", corners.len()));
+            let corner = |i: usize| {
+                corners
+                    .get(i)
+                    .copied()
+                    .ok_or_else(|| format!("names corner {i} of {}", corners.len()))
+            };
             welder.triangle([corner(t[0])?, corner(t[1])?, corner(t[2])?]);
         }
         Ok(())
@@ -96,12 +133,18 @@ impl File<'_> {
 
     /// The numbers of an accessor with so many components.
     fn accessor(&self, number: usize, components: usize) -> Result<Vec<f64>, String> {
-        let accessor = list(&self.root["accessors"]).get(number).ok_or_else(|| format!("names accessor {number}, which is not there"))?;
+        let accessor = list(&self.root["accessors"])
+            .get(number)
+            .ok_or_else(|| format!("names accessor {number}, which is not there"))?;
         let size = match accessor["componentType"].as_u64() {
             Some(5121) => 1,
             Some(5123) => 2,
             Some(5125 | 5126) => 4,
-            other => return Err(format!("has numbers of kind {other:?}, wanted floats or unsigned integers")),
+            other => {
+                return Err(format!(
+                    "has numbers of kind {other:?}, wanted floats or unsigned integers"
+                ));
+            }
         };
         let float = accessor["componentType"].as_u64() == Some(5126);
         if accessor["sparse"].is_object() || accessor["bufferView"].as_u64().is_none() {
@@ -111,9 +154,14 @@ impl File<'_> {
         let get = |json: &Json, key: &str| json[key].as_u64().unwrap_or(0) as usize;
         let bytes = self.buffers.get(get(view, "buffer")).map_or(&[][..], Vec::as_slice);
         let width = size * components;
-        let (start, stride) = (get(view, "byteOffset").saturating_add(get(accessor, "byteOffset")), get(view, "byteStride").max(width));
+        let (start, stride) = (
+            get(view, "byteOffset").saturating_add(get(accessor, "byteOffset")),
+            get(view, "byteStride").max(width),
+        );
         let count = get(accessor, "count");
-        let end = start.saturating_add(count.saturating_sub(1).saturating_mul(stride)).saturating_add(if count > 0 { width } else { 0 });
+        let end = start
+            .saturating_add(count.saturating_sub(1).saturating_mul(stride))
+            .saturating_add(if count > 0 { width } else { 0 });
         if end > bytes.len() {
             return Err(format!("promises {end} bytes of numbers where {} are", bytes.len()));
         }
@@ -135,7 +183,8 @@ impl File<'_> {
 
 /// Where a node puts what hangs on it.
 fn local(node: &Json) -> DMat4 {
-    let numbers = |key: &str| -> Vec<f64> { list(&node[key]).iter().filter_map(Json::as_f64).collect() };
+    let numbers =
+        |key: &str| -> Vec<f64> { list(&node[key]).iter().filter_map(Json::as_f64).collect() };
     if let Ok(columns) = <[f64; 16]>::try_from(numbers("matrix")) {
         return DMat4::from_cols_array(&columns);
     }

@@ -18,7 +18,8 @@ pub fn well_formed<'t>(text: &'t str, reader: &mut Reader<'_>) -> Option<Cow<'t,
             Err(error) => error,
         };
         let position = error.pos();
-        let before: usize = better.split_inclusive('\n').take(position.row as usize - 1).map(str::len).sum();
+        let before: usize =
+            better.split_inclusive('\n').take(position.row as usize - 1).map(str::len).sum();
         let line = better[before..].lines().next().unwrap_or("");
         let column: usize = line.chars().take(position.col as usize - 1).map(char::len_utf8).sum();
         let at = (before + column).min(better.len());
@@ -59,10 +60,17 @@ fn repair(text: &str, error: &Error, at: usize) -> Option<(usize, usize, u8, &'s
         _ => {
             // Something before the robot, or after it.
             let start = text.find("<robot").filter(|&s| s > 0 && !text[..s].trim().is_empty());
-            let end = text.rfind("</robot>").map(|e| e + "</robot>".len()).filter(|&e| !text[e..].trim().is_empty());
+            let end = text
+                .rfind("</robot>")
+                .map(|e| e + "</robot>".len())
+                .filter(|&e| !text[e..].trim().is_empty());
             match (start, end) {
-                (_, Some(end)) if at >= end => Some((end, text.len(), b' ', "what follows the robot is left out")),
-                (Some(start), _) if at <= start => Some((0, start, b' ', "what stands before the robot is left out")),
+                (_, Some(end)) if at >= end => {
+                    Some((end, text.len(), b' ', "what follows the robot is left out"))
+                }
+                (Some(start), _) if at <= start => {
+                    Some((0, start, b' ', "what stands before the robot is left out"))
+                }
                 _ => None,
             }
         }

@@ -14,8 +14,9 @@
 //! | a joint that a transmission names (all with `hold`) | a motor that holds it, as strong as `effort` says |
 //! | floating | no joint |
 //!
-//! Files in the world have faults that other programs forgive. What does not matter is not looked at (the axis of a fixed joint, the
-//! inertia of a link that is part of a larger body); what can be repaired is repaired and listed, with its line:
+//! Files in the world have faults that other programs forgive. What does not matter is not looked
+//! at (the axis of a fixed joint, the inertia of a link that is part of a larger body); what can be
+//! repaired is repaired and listed, with its line:
 //!
 //! | fault | repair |
 //! |---|---|
@@ -37,14 +38,21 @@ use std::borrow::Cow;
 use std::path::Path;
 
 /// A robot from the text of its file; `name` is the path of the file, for its meshes.
-pub fn machine(name: &str, text: String, choices: &Choices) -> Result<(Machine, Vec<String>), Failed> {
+pub fn machine(
+    name: &str,
+    text: String,
+    choices: &Choices,
+) -> Result<(Machine, Vec<String>), Failed> {
     let mut first = model::Reader::new(&text, choices.strict);
     let better = mend::well_formed(&text, &mut first).map(Cow::into_owned);
     let (faults, notes) = (first.faults, first.notes);
-    let Some(better) = better else { return Err(Failed { sources: vec![(name.into(), text)], faults }) };
+    let Some(better) = better else {
+        return Err(Failed { sources: vec![(name.into(), text)], faults });
+    };
     let mut reader = model::Reader { notes, ..model::Reader::new(&better, choices.strict) };
     let model = reader.robot();
-    let machine = model.and_then(|model| robot::assemble(&model, Path::new(name), &mut reader, choices));
+    let machine =
+        model.and_then(|model| robot::assemble(&model, Path::new(name), &mut reader, choices));
     let model::Reader { faults, notes, .. } = reader;
     match machine {
         Some(machine) if faults.is_empty() => Ok((machine, notes)),

@@ -106,7 +106,8 @@ pub struct Joint {
 }
 
 /// The kinds of joints; `spherical` is an extension that some programs read.
-pub const KINDS: [&str; 7] = ["revolute", "continuous", "prismatic", "fixed", "floating", "planar", "spherical"];
+pub const KINDS: [&str; 7] =
+    ["revolute", "continuous", "prismatic", "fixed", "floating", "planar", "spherical"];
 
 /// Reads a robot and notes every fault.
 pub struct Reader<'a> {
@@ -129,7 +130,12 @@ impl<'a> Reader<'a> {
     }
 
     /// Notes a fault.
-    pub fn fault(&mut self, range: Range<usize>, message: impl Into<String>, wanted: impl Into<String>) {
+    pub fn fault(
+        &mut self,
+        range: Range<usize>,
+        message: impl Into<String>,
+        wanted: impl Into<String>,
+    ) {
         self.faults.push(Fault { file: 0, range, message: message.into(), wanted: wanted.into() });
     }
 
@@ -140,7 +146,13 @@ impl<'a> Reader<'a> {
     }
 
     /// Notes a fault that is repaired, unless nothing is to be; true if it is.
-    pub fn mend(&mut self, range: &Range<usize>, message: String, wanted: &str, done: &str) -> bool {
+    pub fn mend(
+        &mut self,
+        range: &Range<usize>,
+        message: String,
+        wanted: &str,
+        done: &str,
+    ) -> bool {
         if self.strict {
             self.fault(range.clone(), message, wanted);
         } else {
@@ -160,10 +172,15 @@ impl<'a> Reader<'a> {
         let document = Document::parse(text).ok()?;
         let root = document.root_element();
         if root.tag_name().name() != "robot" {
-            self.fault(head(root), format!("found <{}>", root.tag_name().name()), "wanted <robot name=\"…\">");
+            self.fault(
+                head(root),
+                format!("found <{}>", root.tag_name().name()),
+                "wanted <robot name=\"…\">",
+            );
             return None;
         }
-        let mut model = Model { name: root.attribute("name").unwrap_or("robot").into(), ..Model::default() };
+        let mut model =
+            Model { name: root.attribute("name").unwrap_or("robot").into(), ..Model::default() };
         for node in root.children().filter(Node::is_element) {
             match node.tag_name().name() {
                 "link" => {
@@ -178,21 +195,33 @@ impl<'a> Reader<'a> {
                 }
                 "transmission" => {
                     let joints = node.children().filter(|n| n.has_tag_name("joint"));
-                    model.driven.extend(joints.filter_map(|n| n.attribute("name").map(String::from)));
+                    model
+                        .driven
+                        .extend(joints.filter_map(|n| n.attribute("name").map(String::from)));
                 }
                 "material" => {}
                 _ => self.unused(node, ""),
             }
         }
         if model.links.is_empty() && self.faults.is_empty() {
-            self.fault(head(root), "the robot has no links", "wanted at least one <link name=\"…\">");
+            self.fault(
+                head(root),
+                "the robot has no links",
+                "wanted at least one <link name=\"…\">",
+            );
         }
         Some(model)
     }
 
     fn link(&mut self, node: Node<'_, '_>) -> Option<Link> {
         let name = self.name(node)?;
-        let mut link = Link { name, at: head(node), inertial: None, collision: Vec::new(), visual: Vec::new() };
+        let mut link = Link {
+            name,
+            at: head(node),
+            inertial: None,
+            collision: Vec::new(),
+            visual: Vec::new(),
+        };
         for child in node.children().filter(Node::is_element) {
             match child.tag_name().name() {
                 "inertial" => link.inertial = self.inertial(child),
@@ -211,7 +240,12 @@ impl<'a> Reader<'a> {
             let message = "<inertial> has no <inertia>".to_string();
             self.mend(&head(node), message, "wanted <inertia …/> inside", "no inertia of its own");
             let mass = self.number(mass, "value", None)?;
-            return (!self.strict).then_some(Inertial { origin, mass, inertia: DMat3::ZERO, at: head(node) });
+            return (!self.strict).then_some(Inertial {
+                origin,
+                mass,
+                inertia: DMat3::ZERO,
+                at: head(node),
+            });
         };
         let entry = |reader: &mut Self, key: &str, wanted: bool| match inertia.attribute(key) {
             None if !wanted => Some(0.0),
@@ -220,8 +254,17 @@ impl<'a> Reader<'a> {
         let [xx, yy, zz] = ["ixx", "iyy", "izz"].map(|key| entry(self, key, true));
         let [xy, xz, yz] = ["ixy", "ixz", "iyz"].map(|key| entry(self, key, false));
         let (xx, yy, zz, xy, xz, yz) = (xx?, yy?, zz?, xy?, xz?, yz?);
-        let matrix = DMat3::from_cols(DVec3::new(xx, xy, xz), DVec3::new(xy, yy, yz), DVec3::new(xz, yz, zz));
-        Some(Inertial { origin, mass: self.number(mass, "value", None)?, inertia: matrix, at: head(inertia) })
+        let matrix = DMat3::from_cols(
+            DVec3::new(xx, xy, xz),
+            DVec3::new(xy, yy, yz),
+            DVec3::new(xz, yz, zz),
+        );
+        Some(Inertial {
+            origin,
+            mass: self.number(mass, "value", None)?,
+            inertia: matrix,
+            at: head(inertia),
+        })
     }
 
     /// A shape that is only looked at: what is wrong with it does not matter.
@@ -244,16 +287,29 @@ impl<'a> Reader<'a> {
             self.mend(&head(geometry), "the geometry is empty".into(), wanted, "left out");
             return None;
         };
-        for other in node.children().filter(|n| n.is_element() && !["origin", "geometry", "material"].contains(&n.tag_name().name())) {
+        for other in node.children().filter(|n| {
+            n.is_element() && !["origin", "geometry", "material"].contains(&n.tag_name().name())
+        }) {
             self.unused(other, "");
         }
         let geometry = match kind.tag_name().name() {
             "box" => Geometry::Box(self.vector(kind, "size", None)?),
-            "cylinder" => Geometry::Cylinder(self.number(kind, "radius", None)?, self.number(kind, "length", None)?),
-            "capsule" => Geometry::Capsule(self.number(kind, "radius", None)?, self.number(kind, "length", None)?),
+            "cylinder" => Geometry::Cylinder(
+                self.number(kind, "radius", None)?,
+                self.number(kind, "length", None)?,
+            ),
+            "capsule" => Geometry::Capsule(
+                self.number(kind, "radius", None)?,
+                self.number(kind, "length", None)?,
+            ),
             "sphere" => Geometry::Sphere(self.number(kind, "radius", None)?),
-            "mesh" => Geometry::Mesh(self.text(kind, "filename")?, self.vector(kind, "scale", Some(DVec3::ONE))?),
-            "plane" => Geometry::Plane(self.vector(kind, "normal", Some(DVec3::Z))?.normalize_or(DVec3::Z)),
+            "mesh" => Geometry::Mesh(
+                self.text(kind, "filename")?,
+                self.vector(kind, "scale", Some(DVec3::ONE))?,
+            ),
+            "plane" => {
+                Geometry::Plane(self.vector(kind, "normal", Some(DVec3::Z))?.normalize_or(DVec3::Z))
+            }
             other => {
                 let wanted = suggestion(other, &["box", "cylinder", "capsule", "sphere", "mesh"]);
                 self.mend(&head(kind), format!("there is no shape <{other}>"), &wanted, "left out");
@@ -267,7 +323,11 @@ impl<'a> Reader<'a> {
         let name = self.name(node)?;
         let kind = self.text(node, "type")?;
         if !KINDS.contains(&kind.as_str()) {
-            self.fault(attribute(node, "type"), format!("there is no joint of type `{kind}`"), suggestion(&kind, &KINDS));
+            self.fault(
+                attribute(node, "type"),
+                format!("there is no joint of type `{kind}`"),
+                suggestion(&kind, &KINDS),
+            );
             return None;
         }
         let (parent, child) = (self.child(node, "parent")?, self.child(node, "child")?);
@@ -290,13 +350,20 @@ impl<'a> Reader<'a> {
                 "origin" | "parent" | "child" => {}
                 "axis" => {
                     // A joint that leaves no axis needs none.
-                    if !self.strict && ["fixed", "floating", "spherical"].contains(&joint.kind.as_str()) {
+                    if !self.strict
+                        && ["fixed", "floating", "spherical"].contains(&joint.kind.as_str())
+                    {
                         continue;
                     }
                     let axis = self.vector(part, "xyz", Some(DVec3::X))?;
                     if !(axis.length() > 0.0) {
                         let message = format!("the axis of `{}` has no length", joint.name);
-                        self.mend(&head(part), message, "wanted a direction such as xyz=\"0 0 1\"", "x, as URDF has it without an axis");
+                        self.mend(
+                            &head(part),
+                            message,
+                            "wanted a direction such as xyz=\"0 0 1\"",
+                            "x, as URDF has it without an axis",
+                        );
                     } else {
                         joint.axis = axis.normalize();
                     }
@@ -308,8 +375,16 @@ impl<'a> Reader<'a> {
                     joint.friction = self.number(part, "friction", Some(0.0))?;
                 }
                 "mimic" => {
-                    let (multiplier, offset) = (self.number(part, "multiplier", Some(1.0))?, self.number(part, "offset", Some(0.0))?);
-                    joint.mimic = Some((self.text(part, "joint")?, multiplier, offset, attribute(part, "joint")));
+                    let (multiplier, offset) = (
+                        self.number(part, "multiplier", Some(1.0))?,
+                        self.number(part, "offset", Some(0.0))?,
+                    );
+                    joint.mimic = Some((
+                        self.text(part, "joint")?,
+                        multiplier,
+                        offset,
+                        attribute(part, "joint"),
+                    ));
                 }
                 _ => self.unused(part, ""),
             }
@@ -318,7 +393,8 @@ impl<'a> Reader<'a> {
     }
 
     fn limit(&mut self, node: Node<'_, '_>, joint: &mut Joint) -> Option<()> {
-        let (lower, upper) = (self.number(node, "lower", Some(0.0))?, self.number(node, "upper", Some(0.0))?);
+        let (lower, upper) =
+            (self.number(node, "lower", Some(0.0))?, self.number(node, "upper", Some(0.0))?);
         joint.effort = Some(self.number(node, "effort", Some(0.0))?).filter(|e| *e > 0.0);
         if joint.kind == "continuous" {
             return Some(());
@@ -331,7 +407,10 @@ impl<'a> Reader<'a> {
         joint.limits = (lower < upper).then_some((lower, upper));
         if joint.limits.is_none() {
             let line = line(self.text, node.range().start);
-            self.notes.push(format!("line {line}: `{}` has the same lower and upper limit: it moves without stops", joint.name));
+            self.notes.push(format!(
+                "line {line}: `{}` has the same lower and upper limit: it moves without stops",
+                joint.name
+            ));
         }
         Some(())
     }
@@ -343,7 +422,11 @@ impl<'a> Reader<'a> {
     fn child<'n, 'd>(&mut self, node: Node<'n, 'd>, name: &str) -> Option<Node<'n, 'd>> {
         let found = node.children().find(|n| n.has_tag_name(name));
         if found.is_none() {
-            self.fault(head(node), format!("<{}> has no <{name}>", node.tag_name().name()), format!("wanted <{name} …/> inside"));
+            self.fault(
+                head(node),
+                format!("<{}> has no <{name}>", node.tag_name().name()),
+                format!("wanted <{name} …/> inside"),
+            );
         }
         found
     }
@@ -352,7 +435,11 @@ impl<'a> Reader<'a> {
         match node.attribute(key) {
             Some(text) if !text.is_empty() => Some(text.into()),
             _ => {
-                self.fault(head(node), format!("<{}> has no {key}", node.tag_name().name()), format!("wanted {key}=\"…\""));
+                self.fault(
+                    head(node),
+                    format!("<{}> has no {key}", node.tag_name().name()),
+                    format!("wanted {key}=\"…\""),
+                );
                 None
             }
         }
@@ -367,9 +454,16 @@ impl<'a> Reader<'a> {
                 let plain = self.plain(text, &at);
                 let word = plain.trim();
                 // "1.57." is read as 1.57 by everyone.
-                let shorter = word.strip_suffix('.').filter(|w| word.parse::<f64>().is_err() && w.contains('.'));
+                let shorter = word
+                    .strip_suffix('.')
+                    .filter(|w| word.parse::<f64>().is_err() && w.contains('.'));
                 if shorter.is_some() {
-                    self.mend(&at, format!("{key} is \"{text}\""), "wanted a number", "without its last point");
+                    self.mend(
+                        &at,
+                        format!("{key} is \"{text}\""),
+                        "wanted a number",
+                        "without its last point",
+                    );
                 }
                 match shorter.unwrap_or(word).parse::<f64>() {
                     Ok(x) if x.is_finite() => Some(x),
@@ -388,7 +482,12 @@ impl<'a> Reader<'a> {
         let Some((inside, after)) = rest.split_once(')') else { return text.into() };
         let value = inside.trim().split_once(' ').map_or("", |(_, value)| value);
         let message = format!("\"{text}\" is left by xacro");
-        if self.mend(at, message, "wanted a robot file that xacro has processed", "the value that it names") {
+        if self.mend(
+            at,
+            message,
+            "wanted a robot file that xacro has processed",
+            "the value that it names",
+        ) {
             format!("{before}{value}{after}")
         } else {
             text.into()
@@ -403,8 +502,12 @@ impl<'a> Reader<'a> {
         };
         let at = attribute(node, key);
         let plain = self.plain(&text, &at);
-        let words: Vec<&str> = plain.split(|c: char| c.is_whitespace() || c == ',').filter(|w| !w.is_empty()).collect();
-        let numbers: Vec<f64> = words.iter().filter_map(|w| w.parse().ok()).filter(|x: &f64| x.is_finite()).collect();
+        let words: Vec<&str> = plain
+            .split(|c: char| c.is_whitespace() || c == ',')
+            .filter(|w| !w.is_empty())
+            .collect();
+        let numbers: Vec<f64> =
+            words.iter().filter_map(|w| w.parse().ok()).filter(|x: &f64| x.is_finite()).collect();
         let wanted = "wanted three numbers such as \"0 0 1\"";
         if words.len() < 3 || numbers.len() != words.len() {
             self.fault(at, format!("{key} is \"{text}\""), wanted);
@@ -417,10 +520,17 @@ impl<'a> Reader<'a> {
     }
 
     fn origin(&mut self, node: Node<'_, '_>) -> Option<Pose> {
-        let Some(origin) = node.children().find(|n| n.has_tag_name("origin")) else { return Some(Pose::IDENTITY) };
-        let (xyz, rpy) = (self.vector(origin, "xyz", Some(DVec3::ZERO)), self.vector(origin, "rpy", Some(DVec3::ZERO)));
+        let Some(origin) = node.children().find(|n| n.has_tag_name("origin")) else {
+            return Some(Pose::IDENTITY);
+        };
+        let (xyz, rpy) = (
+            self.vector(origin, "xyz", Some(DVec3::ZERO)),
+            self.vector(origin, "rpy", Some(DVec3::ZERO)),
+        );
         let rpy = rpy?;
-        let turn = DQuat::from_rotation_z(rpy.z) * DQuat::from_rotation_y(rpy.y) * DQuat::from_rotation_x(rpy.x);
+        let turn = DQuat::from_rotation_z(rpy.z)
+            * DQuat::from_rotation_y(rpy.y)
+            * DQuat::from_rotation_x(rpy.x);
         Some(Pose::new(xyz?, turn.normalize()))
     }
 }

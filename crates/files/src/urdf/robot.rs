@@ -1,7 +1,10 @@
-//! From links and joints to a machine: the tree, links that are fixed to each other, masses, places, meshes.
+//! From links and joints to a machine: the tree, links that are fixed to each other, masses,
+//! places, meshes.
 
 use super::model::{Geometry, Joint, Link, Model, Reader};
-use crate::robot::{self, Choices, Drive, JointKind, Machine, Motor, Solid, Weight, axis_frame, inertia};
+use crate::robot::{
+    self, Choices, Drive, JointKind, Machine, Motor, Solid, Weight, axis_frame, inertia,
+};
 use crate::scenefile::fault::suggestion;
 use glam::{DMat3, DVec3};
 use signorini_mechanics::geometry::{Volume, mass};
@@ -14,7 +17,12 @@ use std::path::{Path, PathBuf};
 const MASS_SHARE_OF_MASSLESS_BODY: f64 = 1e-4;
 
 /// Puts a robot together; faults and repairs are noted in the reader.
-pub fn assemble(model: &Model, path: &Path, reader: &mut Reader<'_>, choices: &Choices) -> Option<Machine> {
+pub fn assemble(
+    model: &Model,
+    path: &Path,
+    reader: &mut Reader<'_>,
+    choices: &Choices,
+) -> Option<Machine> {
     let (links, joints) = (model.links.len(), model.joints.len());
     let mut assembler = Assembler {
         model,
@@ -106,7 +114,10 @@ impl Assembler<'_, '_, '_> {
                 match names.iter().position(|n| n == name) {
                     Some(at) => *slot = at,
                     None => {
-                        let message = format!("the joint `{}` names the link `{name}`, which is not there", joint.name);
+                        let message = format!(
+                            "the joint `{}` names the link `{name}`, which is not there",
+                            joint.name
+                        );
                         self.reader.fault(joint.at.clone(), message, suggestion(name, &names));
                     }
                 }
@@ -122,14 +133,18 @@ impl Assembler<'_, '_, '_> {
         for (j, end) in ends.iter().enumerate() {
             if let Some(first) = ends[..j].iter().position(|e| e.1 == end.1) {
                 let child = &model.links[end.1].name;
-                let message =
-                    format!("the link `{child}` is the child of `{}` and of `{}`", model.joints[first].name, model.joints[j].name);
-                let wanted = "wanted one parent: close loops with a [[joint]] in a scene that includes the robot";
+                let message = format!(
+                    "the link `{child}` is the child of `{}` and of `{}`",
+                    model.joints[first].name, model.joints[j].name
+                );
+                let wanted = "wanted one parent: close loops with a [[joint]] in a scene that \
+                    includes the robot";
                 self.reader.fault(model.joints[j].at.clone(), message, wanted);
                 return None;
             }
         }
-        let roots: Vec<usize> = (0..model.links.len()).filter(|l| ends.iter().all(|e| e.1 != *l)).collect();
+        let roots: Vec<usize> =
+            (0..model.links.len()).filter(|l| ends.iter().all(|e| e.1 != *l)).collect();
         if roots.len() != 1 {
             let names: Vec<&str> = roots.iter().map(|&l| model.links[l].name.as_str()).collect();
             let at = roots.get(1).or(roots.first()).map_or(0..1, |&l| model.links[l].at.clone());
@@ -150,7 +165,10 @@ impl Assembler<'_, '_, '_> {
         }
         if order.len() < model.links.len() {
             let lost = (0..model.links.len()).find(|l| !order.contains(l)).unwrap_or(0);
-            let message = format!("the link `{}` hangs in a circle of joints without a root", model.links[lost].name);
+            let message = format!(
+                "the link `{}` hangs in a circle of joints without a root",
+                model.links[lost].name
+            );
             self.reader.fault(model.links[lost].at.clone(), message, "wanted a tree");
             return None;
         }
@@ -162,17 +180,23 @@ impl Assembler<'_, '_, '_> {
         self.ends.iter().position(|e| e.1 == link)
     }
 
-    /// Moving links without mass: joints at the end of a branch are fixed, links within one are given a little mass.
+    /// Moving links without mass: joints at the end of a branch are fixed, links within one are
+    /// given a little mass.
     fn massless(&mut self, order: &[usize]) {
         let model = self.model;
         // The mass of each link with what is fixed to it, and that of everything beyond it.
         for link in &model.links {
             if let Some(inertial) = link.inertial.as_ref().filter(|i| i.mass < 0.0) {
-                let message = format!("the link `{}`: mass = {} kg, wanted > 0", link.name, inertial.mass);
+                let message =
+                    format!("the link `{}`: mass = {} kg, wanted > 0", link.name, inertial.mass);
                 self.reader.mend(&inertial.at, message, "", "it has none");
             }
         }
-        let mut own: Vec<f64> = model.links.iter().map(|l| l.inertial.as_ref().map_or(0.0, |i| i.mass.max(0.0))).collect();
+        let mut own: Vec<f64> = model
+            .links
+            .iter()
+            .map(|l| l.inertial.as_ref().map_or(0.0, |i| i.mass.max(0.0)))
+            .collect();
         let mut beyond = own.clone();
         for &link in order.iter().rev() {
             let Some(j) = self.parent_joint(link) else { continue };
@@ -181,7 +205,10 @@ impl Assembler<'_, '_, '_> {
             let moves = !self.fixed[j];
             if moves && own[link] <= 0.0 && model.joints[j].kind != "floating" {
                 let name = &model.links[link].name;
-                let message = format!("the link `{name}` moves (joint `{}`) but has no mass", model.joints[j].name);
+                let message = format!(
+                    "the link `{name}` moves (joint `{}`) but has no mass",
+                    model.joints[j].name
+                );
                 let wanted = "wanted <inertial> with a mass above 0, or a fixed joint";
                 let at = model.links[link].at.clone();
                 if beyond[link] > 0.0 {
@@ -204,7 +231,8 @@ impl Assembler<'_, '_, '_> {
         }
     }
 
-    /// Where each joint begins: as asked for, at zero, at the nearest stop, or where its master wants it.
+    /// Where each joint begins: as asked for, at zero, at the nearest stop, or where its master
+    /// wants it.
     fn start(&mut self, choices: &Choices) {
         let model = self.model;
         let zero = |j: usize| model.joints[j].limits.map_or(0.0, |(lo, hi)| 0.0f64.clamp(lo, hi));
@@ -215,16 +243,25 @@ impl Assembler<'_, '_, '_> {
             match names.iter().position(|n| *n == value.name) {
                 Some(j) => match value.of(model.joints[j].kind == "prismatic") {
                     Ok(x) => (self.start[j], asked[j]) = (x, true),
-                    Err(why) => self.reader.fault(0..1, why, "wanted rad for a hinge, m for a slider"),
+                    Err(why) => {
+                        self.reader.fault(0..1, why, "wanted rad for a hinge, m for a slider")
+                    }
                 },
                 None => {
-                    self.reader.fault(0..1, format!("the robot has no joint `{}`", value.name), suggestion(&value.name, &names));
+                    self.reader.fault(
+                        0..1,
+                        format!("the robot has no joint `{}`", value.name),
+                        suggestion(&value.name, &names),
+                    );
                 }
             }
         }
         for (j, joint) in model.joints.iter().enumerate() {
             if joint.mimic.is_none() && !asked[j] && self.start[j] != 0.0 && !self.fixed[j] {
-                self.reader.notes.push(format!("`{}` begins at {}: zero is outside its limits", joint.name, self.start[j]));
+                self.reader.notes.push(format!(
+                    "`{}` begins at {}: zero is outside its limits",
+                    joint.name, self.start[j]
+                ));
             }
             self.follows[j] = self.master(j, &names);
         }
@@ -243,7 +280,10 @@ impl Assembler<'_, '_, '_> {
                 return (here != joint).then_some((here, factor, offset));
             };
             let Some(next) = names.iter().position(|n| n == master) else {
-                let message = format!("`{}` mimics `{master}`, which is not there", self.model.joints[here].name);
+                let message = format!(
+                    "`{}` mimics `{master}`, which is not there",
+                    self.model.joints[here].name
+                );
                 self.reader.mend(at, message, &suggestion(master, names), "it moves on its own");
                 return None;
             };
@@ -281,8 +321,12 @@ impl Assembler<'_, '_, '_> {
             if self.body[body] != body {
                 continue;
             }
-            let members: Vec<usize> = (0..model.links.len()).filter(|&l| self.body[l] == body).collect();
-            let parts: Vec<Volume> = members.iter().filter_map(|&l| weight(&model.links[l], &self.in_body[l], self.given[l])).collect();
+            let members: Vec<usize> =
+                (0..model.links.len()).filter(|&l| self.body[l] == body).collect();
+            let parts: Vec<Volume> = members
+                .iter()
+                .filter_map(|&l| weight(&model.links[l], &self.in_body[l], self.given[l]))
+                .collect();
             let anchored = body == root && (parts.is_empty() || model.links[body].name == "world");
             if parts.is_empty() || anchored {
                 continue;
@@ -294,9 +338,15 @@ impl Assembler<'_, '_, '_> {
                 weight.inertia = better;
                 // A link that was given its mass was given its inertia too.
                 if !self.reader.strict && members.iter().all(|&l| self.given[l] == 0.0) {
-                    let at = model.links[body].inertial.as_ref().map_or(&model.links[body].at, |i| &i.at);
+                    let at = model.links[body]
+                        .inertial
+                        .as_ref()
+                        .map_or(&model.links[body].at, |i| &i.at);
                     let name = &model.links[body].name;
-                    let done = format!("the nearest that a body can have, principal moments {}", moments(better));
+                    let done = format!(
+                        "the nearest that a body can have, principal moments {}",
+                        moments(better)
+                    );
                     self.reader.mend(at, format!("the link `{name}`: {why}"), "", &done);
                 }
             }
@@ -310,10 +360,15 @@ impl Assembler<'_, '_, '_> {
         let Some(inertial) = link.inertial.as_ref().filter(|i| i.mass != 0.0) else { return };
         let given = Mass { mass: inertial.mass, inertia: inertial.inertia };
         let Some(why) = given.fault() else { return };
-        let volumes: Vec<Volume> =
-            link.collision.iter().chain(&link.visual).filter_map(|s| volume(&s.geometry).map(|v| v.moved(&s.origin))).collect();
+        let volumes: Vec<Volume> = link
+            .collision
+            .iter()
+            .chain(&link.visual)
+            .filter_map(|s| volume(&s.geometry).map(|v| v.moved(&s.origin)))
+            .collect();
         let wanted = match volumes.as_slice() {
-            [] => "wanted principal moments of which each is at most the sum of the others".to_string(),
+            [] => "wanted principal moments of which each is at most the sum of the others"
+                .to_string(),
             list => {
                 let sum = mass::sum(list);
                 let d = sum.inertia * (inertial.mass / sum.volume);
@@ -326,7 +381,8 @@ impl Assembler<'_, '_, '_> {
         self.reader.fault(inertial.at.clone(), format!("the link `{}`: {why}", link.name), wanted);
     }
 
-    /// Where the meshes that touch are, as far as they can be read; those that are only seen where nothing touches.
+    /// Where the meshes that touch are, as far as they can be read; those that are only seen where
+    /// nothing touches.
     fn meshes(&mut self, path: &Path) -> HashMap<String, PathBuf> {
         let mut out = HashMap::new();
         let mut tried: HashMap<String, Result<PathBuf, String>> = HashMap::new();
@@ -335,7 +391,8 @@ impl Assembler<'_, '_, '_> {
             for shape in if touching { &link.collision } else { &link.visual } {
                 let Geometry::Mesh(file, _) = &shape.geometry else { continue };
                 let found = tried.entry(file.clone()).or_insert_with(|| {
-                    let found = find_mesh(file, path).map_err(|looked| format!("is not there: looked for {looked}"))?;
+                    let found = find_mesh(file, path)
+                        .map_err(|looked| format!("is not there: looked for {looked}"))?;
                     crate::surface::read(&found).map(|_| found)
                 });
                 match found {
@@ -344,8 +401,17 @@ impl Assembler<'_, '_, '_> {
                     }
                     Err(why) => {
                         let message = format!("the mesh `{file}` of link `{}` {why}", link.name);
-                        let done = if touching { "the collision shape is left out" } else { "the visual shape is left out" };
-                        self.reader.mend(&shape.at, message, "wanted an .stl, .obj or .dae file", done);
+                        let done = if touching {
+                            "the collision shape is left out"
+                        } else {
+                            "the visual shape is left out"
+                        };
+                        self.reader.mend(
+                            &shape.at,
+                            message,
+                            "wanted an .stl, .obj or .dae file",
+                            done,
+                        );
                     }
                 }
             }
@@ -368,21 +434,37 @@ impl Assembler<'_, '_, '_> {
             machine.joints.push(self.joint(j, kind, &number));
         }
         for (j, joint) in model.joints.iter().enumerate() {
-            let Some(place) = places[j].filter(|&p| machine.joints[p].kind.coordinate().is_some()) else { continue };
-            let follows = self.follows[j].and_then(|(master, factor, _)| places[master].map(|m| (m, factor)));
+            let Some(place) = places[j].filter(|&p| machine.joints[p].kind.coordinate().is_some())
+            else {
+                continue;
+            };
+            let follows =
+                self.follows[j].and_then(|(master, factor, _)| places[master].map(|m| (m, factor)));
             if let Some((master, factor)) = follows {
-                machine.gears.push((format!("{}_mimic", joint.name), vec![(place, 1.0), (master, -factor)]));
+                machine
+                    .gears
+                    .push((format!("{}_mimic", joint.name), vec![(place, 1.0), (master, -factor)]));
             } else if model.driven.contains(&joint.name) {
                 let name = format!("{}_motor", joint.name);
-                machine.motors.push(Motor { name, terms: vec![(place, 1.0)], drive: Drive::Hold(joint.effort) });
+                machine.motors.push(Motor {
+                    name,
+                    terms: vec![(place, 1.0)],
+                    drive: Drive::Hold(joint.effort),
+                });
             }
         }
         machine
     }
 
-    fn body(&self, body: usize, weight: Option<Weight>, meshes: &HashMap<String, PathBuf>) -> robot::Body {
+    fn body(
+        &self,
+        body: usize,
+        weight: Option<Weight>,
+        meshes: &HashMap<String, PathBuf>,
+    ) -> robot::Body {
         let model = self.model;
-        let members: Vec<usize> = (0..model.links.len()).filter(|&l| self.body[l] == body).collect();
+        let members: Vec<usize> =
+            (0..model.links.len()).filter(|&l| self.body[l] == body).collect();
         let touching = members.iter().any(|&l| !model.links[l].collision.is_empty());
         let mut shapes = Vec::new();
         for &l in &members {
@@ -390,12 +472,21 @@ impl Assembler<'_, '_, '_> {
             for shape in if touching { &link.collision } else { &link.visual } {
                 let Some((solid, turn)) = solid(&shape.geometry, meshes) else { continue };
                 let touches = (!touching).then(|| ("default".to_string(), Vec::new()));
-                shapes.push(robot::Shape { pose: self.in_body[l] * shape.origin * turn, solid, material: None, touches });
+                shapes.push(robot::Shape {
+                    pose: self.in_body[l] * shape.origin * turn,
+                    solid,
+                    material: None,
+                    touches,
+                });
             }
         }
         robot::Body {
             name: model.links[body].name.clone(),
-            members: members.iter().filter(|&&l| l != body).map(|&l| model.links[l].name.clone()).collect(),
+            members: members
+                .iter()
+                .filter(|&&l| l != body)
+                .map(|&l| model.links[l].name.clone())
+                .collect(),
             weight,
             world: self.world[body],
             shapes,
@@ -436,8 +527,12 @@ fn solid(geometry: &Geometry, meshes: &HashMap<String, PathBuf>) -> Option<(Soli
         Geometry::Cylinder(radius, length) => Solid::Cylinder(*radius, *length),
         Geometry::Capsule(radius, length) => Solid::Capsule(*radius, *length),
         Geometry::Sphere(radius) => Solid::Sphere(*radius),
-        Geometry::Plane(normal) => return Some((Solid::HalfSpace, axis_frame(DVec3::ZERO, *normal))),
-        Geometry::Mesh(file, scale) => Solid::Mesh { file: meshes.get(file)?.clone(), scale: *scale, hull: false },
+        Geometry::Plane(normal) => {
+            return Some((Solid::HalfSpace, axis_frame(DVec3::ZERO, *normal)));
+        }
+        Geometry::Mesh(file, scale) => {
+            Solid::Mesh { file: meshes.get(file)?.clone(), scale: *scale, hull: false }
+        }
     };
     Some((solid, Pose::IDENTITY))
 }
@@ -445,13 +540,19 @@ fn solid(geometry: &Geometry, meshes: &HashMap<String, PathBuf>) -> Option<(Soli
 /// What a link weighs in the frame of its body.
 fn weight(link: &Link, place: &Pose, given: f64) -> Option<Volume> {
     if given > 0.0 {
-        let inertia = DMat3::from_diagonal(DVec3::splat(0.4 * given * inertia::water_ball(given / MASS_SHARE_OF_MASSLESS_BODY).powi(2)));
+        let inertia = DMat3::from_diagonal(DVec3::splat(
+            0.4 * given * inertia::water_ball(given / MASS_SHARE_OF_MASSLESS_BODY).powi(2),
+        ));
         return Some(Volume { volume: given, center: place.position, inertia });
     }
     let inertial = link.inertial.as_ref().filter(|i| i.mass > 0.0)?;
     let turn: DMat3 = (*place * inertial.origin).rotation();
     let center = place.point(inertial.origin.position);
-    Some(Volume { volume: inertial.mass, center, inertia: turn * inertial.inertia * turn.transpose() })
+    Some(Volume {
+        volume: inertial.mass,
+        center,
+        inertia: turn * inertial.inertia * turn.transpose(),
+    })
 }
 
 fn moments(inertia: DMat3) -> String {
@@ -471,7 +572,8 @@ fn volume(geometry: &Geometry) -> Option<Volume> {
     Volume::of(&shape).ok()
 }
 
-/// The file of a mesh: a path, `file://…`, or `package://NAME/…` with the package above or beside the robot file.
+/// The file of a mesh: a path, `file://…`, or `package://NAME/…` with the package above or beside
+/// the robot file.
 fn find_mesh(file: &str, robot: &Path) -> Result<PathBuf, String> {
     let whole = std::path::absolute(robot).unwrap_or_else(|_| robot.to_path_buf());
     let folder = whole.parent().unwrap_or(Path::new("/"));

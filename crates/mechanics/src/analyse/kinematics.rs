@@ -8,10 +8,13 @@
 //!
 //! 1. Positions at t from those before, moved on with their velocities.
 //! 2. Velocities by `direct`.
-//! 3. Accelerations from velocities at t ± ε (each with its own positions): error ε², rounding 1e-16/ε; ε = 1e-4 s leaves about 1e-8.
-//! 4. r by `direct`, with `f − M v̇` in place of the momentum; where rows are redundant r is one of many.
+//! 3. Accelerations from velocities at t ± ε (each with its own positions): error ε², rounding
+//!    1e-16/ε; ε = 1e-4 s leaves about 1e-8.
+//! 4. r by `direct`, with `f − M v̇` in place of the momentum; where rows are redundant r is one of
+//!    many.
 //!
-//! Cost: three placements per instant. No contacts, no dry friction, no stops: they have no say in where drivers lead.
+//! Cost: three placements per instant. No contacts, no dry friction, no stops: they have no say in
+//! where drivers lead.
 
 use super::place::{Placement, place};
 use super::{joint_rows, rigid_blocks};
@@ -75,7 +78,12 @@ impl<'a> Kinematics<'a> {
         let (mut before, mut after) = (state.clone(), state.clone());
         self.go(&mut before, state.time - DIFFERENCE_SECONDS);
         self.go(&mut after, state.time + DIFFERENCE_SECONDS);
-        let acceleration: Vec<f64> = after.v.iter().zip(&before.v).map(|(a, b)| (a - b) / (2.0 * DIFFERENCE_SECONDS)).collect();
+        let acceleration: Vec<f64> = after
+            .v
+            .iter()
+            .zip(&before.v)
+            .map(|(a, b)| (a - b) / (2.0 * DIFFERENCE_SECONDS))
+            .collect();
         let (mut problem, sources) = self.rows(state);
         let mut inertial = vec![0.0; self.layout.v];
         problem.H.mul(&acceleration, &mut inertial);
@@ -87,7 +95,11 @@ impl<'a> Kinematics<'a> {
             return Vec::new();
         }
         let driver = |(i, source): (usize, &Source)| match source {
-            Source::Motor(motor) => Some(Effort { motor: *motor, effort: solution.r[i], rate: self.rate(*motor, state) }),
+            Source::Motor(motor) => Some(Effort {
+                motor: *motor,
+                effort: solution.r[i],
+                rate: self.rate(*motor, state),
+            }),
             _ => None,
         };
         sources.iter().enumerate().filter_map(driver).collect()
@@ -114,16 +126,29 @@ impl<'a> Kinematics<'a> {
         for (i, body) in self.scene.bodies.iter().enumerate() {
             now.twists[i] = Twist::default();
             if let crate::scene::Kind::Imposed(motion) = &body.kind {
-                let (a, b) =
-                    (motion.pose(&body.pose, state.time - DIFFERENCE_SECONDS), motion.pose(&body.pose, state.time + DIFFERENCE_SECONDS));
+                let (a, b) = (
+                    motion.pose(&body.pose, state.time - DIFFERENCE_SECONDS),
+                    motion.pose(&body.pose, state.time + DIFFERENCE_SECONDS),
+                );
                 now.twists[i] = Twist {
                     linear: (b.position - a.position) / (2.0 * DIFFERENCE_SECONDS),
-                    angular: crate::math::pose::logarithm(a.orientation.conjugate() * b.orientation) / (2.0 * DIFFERENCE_SECONDS),
+                    angular: crate::math::pose::logarithm(
+                        a.orientation.conjugate() * b.orientation,
+                    ) / (2.0 * DIFFERENCE_SECONDS),
                 };
             }
         }
-        let assembly = joint_rows(self.scene, &self.layout, &now, &Scheme { joint_erp: 0.0, ..Scheme::default() });
-        let mut problem = Problem { H: assembly.problem.H.clone(), J: Rows::new(self.layout.v), ..Problem::default() };
+        let assembly = joint_rows(
+            self.scene,
+            &self.layout,
+            &now,
+            &Scheme { joint_erp: 0.0, ..Scheme::default() },
+        );
+        let mut problem = Problem {
+            H: assembly.problem.H.clone(),
+            J: Rows::new(self.layout.v),
+            ..Problem::default()
+        };
         let mut sources = Vec::new();
         for k in rigid_blocks(&assembly) {
             let source = assembly.sources[k];
@@ -148,17 +173,21 @@ impl<'a> Kinematics<'a> {
 }
 
 fn solve(problem: &Problem, solution: &mut Solution) -> bool {
-    direct::Direct::new(direct::Settings { stop: StoppingCriteria::default() }).solve(problem, solution).is_ok()
+    direct::Direct::new(direct::Settings { stop: StoppingCriteria::default() })
+        .solve(problem, solution)
+        .is_ok()
 }
 
-/// Every force but the reactions, at the time of the state: gravity, springs and dampers, applied forces, efforts of motors, and
-/// the gyroscopic torque −ω × Iω (n), N, N m.
+/// Every force but the reactions, at the time of the state: gravity, springs and dampers, applied
+/// forces, efforts of motors, and the gyroscopic torque −ω × Iω (n), N, N m.
 pub fn forces(scene: &Scene, layout: &Layout, state: &State) -> Vec<f64> {
     let mut now = StepInput::default();
     now.set(scene, layout, state, 1e-6);
     let mut out = vec![0.0; layout.v];
     for (i, body) in scene.bodies.iter().enumerate() {
-        let (Some(mass), Some(at)) = (body.mass(), layout.velocity(BodyId(i as u32))) else { continue };
+        let (Some(mass), Some(at)) = (body.mass(), layout.velocity(BodyId(i as u32))) else {
+            continue;
+        };
         let spin = now.twists[i].angular;
         (mass.mass * scene.gravity).write_to_slice(&mut out[at..]);
         (-spin.cross(mass.inertia * spin)).write_to_slice(&mut out[at + 3..]);
@@ -168,7 +197,9 @@ pub fn forces(scene: &Scene, layout: &Layout, state: &State) -> Vec<f64> {
     for e in &elements {
         let rates = e.rates(&now.twists[e.a.index()], &now.twists[e.b.index()]);
         for i in 0..e.count {
-            let elastic: f64 = (0..e.count).map(|j| e.stiffness[i][j] * e.measures[j].value + e.damping[i][j] * rates[j]).sum();
+            let elastic: f64 = (0..e.count)
+                .map(|j| e.stiffness[i][j] * e.measures[j].value + e.damping[i][j] * rates[j])
+                .sum();
             crate::assemble::add_gradient(&mut out, layout, e.a, &e.measures[i].a, -elastic);
             crate::assemble::add_gradient(&mut out, layout, e.b, &e.measures[i].b, -elastic);
         }
@@ -176,11 +207,13 @@ pub fn forces(scene: &Scene, layout: &Layout, state: &State) -> Vec<f64> {
     for (f, force) in scene.forces.iter().enumerate() {
         match &force.kind {
             ForceKind::Applied(applied) => {
-                let load = crate::assemble::applied_load(ForceId(f as u32), applied, &now, state.time);
+                let load =
+                    crate::assemble::applied_load(ForceId(f as u32), applied, &now, state.time);
                 crate::assemble::add_gradient(&mut out, layout, applied.body, &load, 1.0);
             }
             ForceKind::Tension(s) => {
-                let crate::assemble::tension::Pull { measure, force, .. } = crate::assemble::tension::pull(s, &now);
+                let crate::assemble::tension::Pull { measure, force, .. } =
+                    crate::assemble::tension::pull(s, &now);
                 crate::assemble::add_gradient(&mut out, layout, s.a, &measure.a, -force);
                 crate::assemble::add_gradient(&mut out, layout, s.b, &measure.b, -force);
             }
@@ -192,8 +225,20 @@ pub fn forces(scene: &Scene, layout: &Layout, state: &State) -> Vec<f64> {
         for term in crate::assemble::joint::motor_terms(motor) {
             let joint = &scene.joints[term.joint.index()];
             let x = crate::assemble::joint::coordinate(scene, term.joint, term.coordinate, &now);
-            crate::assemble::add_gradient(&mut out, layout, joint.a, &x.a, term.factor * effort.value(state.time));
-            crate::assemble::add_gradient(&mut out, layout, joint.b, &x.b, term.factor * effort.value(state.time));
+            crate::assemble::add_gradient(
+                &mut out,
+                layout,
+                joint.a,
+                &x.a,
+                term.factor * effort.value(state.time),
+            );
+            crate::assemble::add_gradient(
+                &mut out,
+                layout,
+                joint.b,
+                &x.b,
+                term.factor * effort.value(state.time),
+            );
         }
     }
     out

@@ -4,14 +4,19 @@
 //!   freedoms = n − rank J          J: rigid parts of joints and gears, n: six unknowns per free body
 //! ```
 //!
-//! Counting joints (Grübler) is wrong for every mechanism with special dimensions: a planar four-bar of spatial hinges
-//! counts −2 and moves, a Bricard linkage counts 0 and moves. The rank tells the truth of one position; a second position, a
-//! small step along a motion that the joints allow, tells whether the first one is singular.
+//! Counting joints (Grübler) is wrong for every mechanism with special dimensions: a planar
+//! four-bar of spatial hinges counts −2 and moves, a Bricard linkage counts 0 and moves. The rank
+//! tells the truth of one position; a second position, a small step along a motion that the joints
+//! allow, tells whether the first one is singular.
 //!
-//! 1. Rows of joints, then gears, then drivers, in the order of the scene; components and ranks by [`rank`].
-//! 2. Rows that depend on earlier ones are redundant; everything in a vector with zᵀJ = 0 takes part in the redundancy.
-//! 3. Remedies: joints all of whose rows are redundant may leave; else one joint is tried as every simpler kind that keeps the rank.
-//! 4. A driver that depends on the rest drives what is held or driven already; it conflicts if zᵀw ≠ 0.
+//! 1. Rows of joints, then gears, then drivers, in the order of the scene; components and ranks by
+//!    [`rank`].
+//! 2. Rows that depend on earlier ones are redundant; everything in a vector with zᵀJ = 0 takes
+//!    part in the redundancy.
+//! 3. Remedies: joints all of whose rows are redundant may leave; else one joint is tried as every
+//!    simpler kind that keeps the rank.
+//! 4. A driver that depends on the rest drives what is held or driven already; it conflicts if zᵀw
+//!    ≠ 0.
 
 use super::rank::{Component, Row, rank};
 use super::{joint_rows, place, rigid_blocks};
@@ -65,7 +70,8 @@ pub struct Mechanism {
     pub remedy: Option<Remedy>,
     /// The row nearest to the others without depending on them: whose, and its relative distance.
     pub nearest: Option<(Source, f64)>,
-    /// Drivers of what is held or driven already: who takes part, and by how much they contradict each other (m/s, rad/s).
+    /// Drivers of what is held or driven already: who takes part, and by how much they contradict
+    /// each other (m/s, rad/s).
     pub contradictions: Vec<(Vec<Source>, f64)>,
 }
 
@@ -132,7 +138,8 @@ struct Survey<'a> {
 
 impl<'a> Survey<'a> {
     fn new(scene: &'a Scene, layout: &'a Layout, state: &'a State) -> Survey<'a> {
-        // Without stabilisation w holds the imposed rates alone, here their mean over a microsecond.
+        // Without stabilisation w holds the imposed rates alone, here their mean over a
+        // microsecond.
         let mut now = StepInput::default();
         now.set(scene, layout, state, 1e-6);
         for (twist, start) in now.twists.iter_mut().zip(&layout.velocities) {
@@ -140,7 +147,8 @@ impl<'a> Survey<'a> {
                 *twist = Default::default();
             }
         }
-        let assembly = joint_rows(scene, layout, &now, &Scheme { joint_erp: 0.0, ..Scheme::default() });
+        let assembly =
+            joint_rows(scene, layout, &now, &Scheme { joint_erp: 0.0, ..Scheme::default() });
         let mut survey = Survey {
             scene,
             layout,
@@ -149,7 +157,9 @@ impl<'a> Survey<'a> {
             sources: Vec::new(),
             rates: Vec::new(),
             drivers: 0,
-            scale: (0..layout.v).map(|i| assembly.problem.H.get(i, i).max(f64::MIN_POSITIVE).sqrt()).collect(),
+            scale: (0..layout.v)
+                .map(|i| assembly.problem.H.get(i, i).max(f64::MIN_POSITIVE).sqrt())
+                .collect(),
             owner: (0..layout.v as u32).map(|i| i / 6).collect(),
         };
         let blocks = rigid_blocks(&assembly);
@@ -170,16 +180,28 @@ impl<'a> Survey<'a> {
     }
 
     fn body(&self, owner: u32) -> BodyId {
-        let at = self.layout.velocities.iter().position(|v| *v == Some(owner * 6)).expect("an owner is a free body");
+        let at = self
+            .layout
+            .velocities
+            .iter()
+            .position(|v| *v == Some(owner * 6))
+            .expect("an owner is a free body");
         BodyId(at as u32)
     }
 
     fn mechanism(&self, component: &Component) -> Mechanism {
         let joints = component.rows.iter().filter(|&&i| i < self.drivers).count();
-        let redundant_rows: Vec<usize> = component.dependent.iter().copied().filter(|&i| i < self.drivers).collect();
+        let redundant_rows: Vec<usize> =
+            component.dependent.iter().copied().filter(|&i| i < self.drivers).collect();
         let mut out = Mechanism {
             bodies: component.owners.iter().map(|&o| self.body(o)).collect(),
-            members: distinct(component.rows.iter().filter(|&&i| i < self.drivers).map(|&i| whole(self.sources[i]))),
+            members: distinct(
+                component
+                    .rows
+                    .iter()
+                    .filter(|&&i| i < self.drivers)
+                    .map(|&i| whole(self.sources[i])),
+            ),
             rows: joints,
             rank: joints - redundant_rows.len(),
             ..Mechanism::default()
@@ -188,12 +210,20 @@ impl<'a> Survey<'a> {
         out.driven = component.rank - out.rank;
         for source in distinct(redundant_rows.iter().map(|&i| whole(self.sources[i]))) {
             let same = |i: &&usize| whole(self.sources[**i]) == source;
-            let (count, of) = (redundant_rows.iter().filter(same).count(), component.rows.iter().filter(same).count());
+            let (count, of) = (
+                redundant_rows.iter().filter(same).count(),
+                component.rows.iter().filter(same).count(),
+            );
             out.redundant.push(Redundant { source, count, of });
         }
         self.null_vectors(component, &mut out);
-        let nearest = component.rows.iter().zip(&component.distance).filter(|(_, d)| **d > super::rank::DEPENDENT);
-        out.nearest = nearest.min_by(|a, b| a.1.total_cmp(b.1)).map(|(&i, &d)| (whole(self.sources[i]), d));
+        let nearest = component
+            .rows
+            .iter()
+            .zip(&component.distance)
+            .filter(|(_, d)| **d > super::rank::DEPENDENT);
+        out.nearest =
+            nearest.min_by(|a, b| a.1.total_cmp(b.1)).map(|(&i, &d)| (whole(self.sources[i]), d));
         if component.rows.len() <= MAX_ROWS_FOR_REMEDIES && component.decided {
             if !redundant_rows.is_empty() {
                 out.remedy = self.remedy(component, &out, redundant_rows.len());
@@ -207,13 +237,25 @@ impl<'a> Survey<'a> {
     fn null_vectors(&self, component: &Component, out: &mut Mechanism) {
         let mut involved = Vec::new();
         for z in &component.null {
-            let members: Vec<usize> = (0..z.len()).filter(|&p| z[p].abs() > TAKES_PART).map(|p| component.rows[p]).collect();
+            let members: Vec<usize> = (0..z.len())
+                .filter(|&p| z[p].abs() > TAKES_PART)
+                .map(|p| component.rows[p])
+                .collect();
             let sources = distinct(members.iter().map(|&i| whole(self.sources[i])));
             if members.iter().any(|&i| i >= self.drivers) {
                 // The null vector is that of rows of length 1.
-                let defect: f64 = z.iter().zip(&component.rows).map(|(z, &i)| z * self.rates[i] / self.length(i)).sum();
-                let size = z.iter().zip(&component.rows).map(|(z, &i)| (z / self.length(i)).abs()).fold(0.0, f64::max);
-                out.contradictions.push((sources, if size > 0.0 { defect.abs() / size } else { 0.0 }));
+                let defect: f64 = z
+                    .iter()
+                    .zip(&component.rows)
+                    .map(|(z, &i)| z * self.rates[i] / self.length(i))
+                    .sum();
+                let size = z
+                    .iter()
+                    .zip(&component.rows)
+                    .map(|(z, &i)| (z / self.length(i)).abs())
+                    .fold(0.0, f64::max);
+                out.contradictions
+                    .push((sources, if size > 0.0 { defect.abs() / size } else { 0.0 }));
             } else {
                 involved.extend(sources);
             }
@@ -223,23 +265,42 @@ impl<'a> Survey<'a> {
 
     fn length(&self, i: usize) -> f64 {
         let row = &self.rows[i];
-        norm(&row.columns.iter().zip(&row.values).map(|(&j, x)| x / self.scale[j as usize]).collect::<Vec<_>>())
+        norm(
+            &row.columns
+                .iter()
+                .zip(&row.values)
+                .map(|(&j, x)| x / self.scale[j as usize])
+                .collect::<Vec<_>>(),
+        )
     }
 
     /// The rank of a component without some of its rows.
     fn rank_without(&self, component: &Component, gone: impl Fn(usize) -> bool) -> usize {
-        let kept: Vec<Row> = component.rows.iter().filter(|&&i| i < self.drivers && !gone(i)).map(|&i| self.rows[i].clone()).collect();
+        let kept: Vec<Row> = component
+            .rows
+            .iter()
+            .filter(|&&i| i < self.drivers && !gone(i))
+            .map(|&i| self.rows[i].clone())
+            .collect();
         rank(&kept, &self.scale, &self.owner).iter().map(|c| c.rank).sum()
     }
 
-    fn remedy(&self, component: &Component, mechanism: &Mechanism, redundant: usize) -> Option<Remedy> {
+    fn remedy(
+        &self,
+        component: &Component,
+        mechanism: &Mechanism,
+        redundant: usize,
+    ) -> Option<Remedy> {
         // Joints that hold nothing which the others do not hold: the last ones leave first.
         let mut out: Vec<JointId> = Vec::new();
         let mut left = redundant;
         for member in mechanism.members.iter().rev() {
             let Source::Joint(id, _) = *member else { continue };
             let of = component.rows.iter().filter(|&&i| whole(self.sources[i]) == *member).count();
-            let gone = |i: usize| matches!(self.sources[i], Source::Joint(j, _) if j == id || out.contains(&j));
+            let gone = |i: usize| {
+                matches!(self.sources[i], Source::Joint(j,
+            _) if j == id || out.contains(&j))
+            };
             if of <= left && self.rank_without(component, gone) == mechanism.rank {
                 out.push(id);
                 left -= of;
@@ -254,10 +315,14 @@ impl<'a> Survey<'a> {
             let parts = self.scene.joints[id.index()].kind.parts();
             for kind in KINDS {
                 let kept = kind.parts();
-                if kept.len() + redundant != parts.len() || !kept.iter().all(|p| parts.contains(p)) {
+                if kept.len() + redundant != parts.len() || !kept.iter().all(|p| parts.contains(p))
+                {
                     continue;
                 }
-                let gone = |i: usize| matches!(self.sources[i], Source::Joint(j, p) if j == id && !kept.contains(&parts[p as usize]));
+                let gone = |i: usize| {
+                    matches!(self.sources[i], Source::Joint(j,
+                p) if j == id && !kept.contains(&parts[p as usize]))
+                };
                 if self.rank_without(component, gone) == mechanism.rank {
                     return Some(Remedy::Replace(id, kind));
                 }
@@ -289,7 +354,9 @@ impl<'a> Survey<'a> {
         let mut state = self.state.clone();
         for body in &mechanism.bodies {
             let at = self.layout.velocity(*body)?;
-            let pose = state.pose(*body).advanced(DVec3::from_slice(&motion[at..]), DVec3::from_slice(&motion[at + 3..]));
+            let pose = state
+                .pose(*body)
+                .advanced(DVec3::from_slice(&motion[at..]), DVec3::from_slice(&motion[at + 3..]));
             state.set_pose(*body, &pose);
         }
         if !place(self.scene, &mut state, false).closed() {

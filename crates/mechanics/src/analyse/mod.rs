@@ -1,8 +1,11 @@
 //! What can be said of a scene without simulating it, and of a step after it was solved.
 //!
-//! * [`mod@rank`]: which rows depend on others. [`mod@mobility`]: degrees of freedom, redundant joints by name, what would cure them.
-//! * [`mod@place`]: bodies brought to where their joints meet. [`mod@kinematics`]: motion that follows its drivers, and the efforts it takes.
-//! * [`mod@statics`]: equilibrium, contacts included. [`mod@reactions`]: forces in joints and contacts by name, unique or not.
+//! * [`mod@rank`]: which rows depend on others. [`mod@mobility`]: degrees of freedom, redundant
+//!   joints by name, what would cure them.
+//! * [`mod@place`]: bodies brought to where their joints meet. [`mod@kinematics`]: motion that
+//!   follows its drivers, and the efforts it takes.
+//! * [`mod@statics`]: equilibrium, contacts included. [`mod@reactions`]: forces in joints and
+//!   contacts by name, unique or not.
 //! * [`doctor`]: everything that looks wrong with a scene, each with what to do about it.
 //!
 //! Nothing here takes part in a step: a scene that nobody analyses costs nothing.
@@ -27,8 +30,14 @@ use crate::assemble::{Assembly, Scheme, StepInput, inertia, joint};
 use crate::problem::Law;
 use crate::scene::{Layout, Scene};
 
-/// The rows of joints, stops, motors and gears as they are now, over H = M; contacts are left out, k is zero.
-pub(crate) fn joint_rows(scene: &Scene, layout: &Layout, now: &StepInput, scheme: &Scheme) -> Assembly {
+/// The rows of joints, stops, motors and gears as they are now, over H = M; contacts are left out,
+/// k is zero.
+pub(crate) fn joint_rows(
+    scene: &Scene,
+    layout: &Layout,
+    now: &StepInput,
+    scheme: &Scheme,
+) -> Assembly {
     let mut out = Assembly::new(scene, layout);
     out.clear_rows(layout.v);
     out.problem.k = vec![0.0; layout.v];
@@ -43,5 +52,7 @@ pub(crate) fn joint_rows(scene: &Scene, layout: &Layout, now: &StepInput, scheme
 /// The blocks that hold rigidly: equality rows without compliance.
 pub(crate) fn rigid_blocks(assembly: &Assembly) -> Vec<usize> {
     let problem = &assembly.problem;
-    (0..problem.laws.len()).filter(|&k| problem.laws[k] == Law::Equality && problem.E[problem.J.row_starts[k]] == 0.0).collect()
+    (0..problem.laws.len())
+        .filter(|&k| problem.laws[k] == Law::Equality && problem.E[problem.J.row_starts[k]] == 0.0)
+        .collect()
 }

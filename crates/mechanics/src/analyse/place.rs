@@ -4,13 +4,15 @@
 //!   least ½ δᵀM δ  with  J δ + C(q) = 0,     then  x ← x + δ,  ρ ← ρ exp(δ)
 //! ```
 //!
-//! Newton's method on the gaps of all rigid joints and gears (and, for kinematics, of all drivers at the time of the
-//! state), with the least motion in the metric of the masses. Far from closing, rows that depend on each other in the end contradict each
-//! other; so each step is softened, Levenberg's way:
+//! Newton's method on the gaps of all rigid joints and gears (and, for kinematics, of all drivers
+//! at the time of the state), with the least motion in the metric of the masses. Far from closing,
+//! rows that depend on each other in the end contradict each other; so each step is softened,
+//! Levenberg's way:
 //!
 //! 1. Solve `(J M⁻¹Jᵀ + λ diag) r = −C`, δ = M⁻¹Jᵀr, by `direct`, which leaves dependent rows out.
 //! 2. If `Σ C²/diag` fell: accept, λ ← λ/30. Otherwise: back, λ ← 10 λ.
-//! 3. Stop when the gaps are rounding, or nothing falls any more: then the loop of the widest gap cannot close.
+//! 3. Stop when the gaps are rounding, or nothing falls any more: then the loop of the widest gap
+//!    cannot close.
 //!
 //! Cost per step: one sparse factorization of J M⁻¹Jᵀ. The last steps converge quadratically.
 
@@ -56,8 +58,8 @@ impl Placement {
     }
 }
 
-/// Moves the free bodies of `state` to where joints and gears hold, and with `drivers` also to where motors of
-/// position and speed want their coordinates at the time of the state.
+/// Moves the free bodies of `state` to where joints and gears hold, and with `drivers` also to
+/// where motors of position and speed want their coordinates at the time of the state.
 pub fn place(scene: &Scene, state: &mut State, drivers: bool) -> Placement {
     let layout = Layout::of(scene);
     let mut newton = Newton { scene, layout: &layout, drivers, constants: constants(scene) };
@@ -69,14 +71,19 @@ pub fn widest(scene: &Scene, state: &State) -> (f64, Option<Source>) {
     let layout = Layout::of(scene);
     let newton = Newton { scene, layout: &layout, drivers: false, constants: constants(scene) };
     let system = newton.system(state);
-    let worst = (0..system.gaps.len()).max_by(|&a, &b| system.gaps[a].abs().total_cmp(&system.gaps[b].abs()));
+    let worst = (0..system.gaps.len())
+        .max_by(|&a, &b| system.gaps[a].abs().total_cmp(&system.gaps[b].abs()));
     worst.map_or((0.0, None), |i| (system.gaps[i].abs(), Some(system.sources[i])))
 }
 
 /// The initial value of every driven coordinate.
 fn constants(scene: &Scene) -> Vec<f64> {
     let initial = StepInput::at_rest(scene, &State::initial(scene));
-    scene.motors.iter().map(|m| joint::coordinate(scene, m.joint, m.coordinate, &initial).value).collect()
+    scene
+        .motors
+        .iter()
+        .map(|m| joint::coordinate(scene, m.joint, m.coordinate, &initial).value)
+        .collect()
 }
 
 struct Newton<'a> {
@@ -118,7 +125,8 @@ impl Newton<'_> {
         let mut system = self.system(state);
         let before = system.widest();
         let (mut soft, mut steps) = (1e-8, 0);
-        let size = span((0..self.scene.bodies.len()).map(|i| state.pose(BodyId(i as u32)).position));
+        let size =
+            span((0..self.scene.bodies.len()).map(|i| state.pose(BodyId(i as u32)).position));
         while steps < MAX_NEWTON_STEPS && system.merit() > 0.0 && soft < 1e8 {
             steps += 1;
             let Some(next) = self.step(state, &system, soft) else { break };
@@ -140,10 +148,18 @@ impl Newton<'_> {
         self.placement((&first, state), &system, (before, steps, size))
     }
 
-    fn placement(&self, (first, last): (&State, &State), system: &System, (before, steps, size): (f64, usize, f64)) -> Placement {
+    fn placement(
+        &self,
+        (first, last): (&State, &State),
+        system: &System,
+        (before, steps, size): (f64, usize, f64),
+    ) -> Placement {
         let gap = system.widest();
-        let worst = (0..system.gaps.len()).max_by(|&a, &b| system.gaps[a].abs().total_cmp(&system.gaps[b].abs()));
-        let moved = (0..self.scene.bodies.len() as u32).map(BodyId).map(|b| (b, last.pose(b).position.distance(first.pose(b).position)));
+        let worst = (0..system.gaps.len())
+            .max_by(|&a, &b| system.gaps[a].abs().total_cmp(&system.gaps[b].abs()));
+        let moved = (0..self.scene.bodies.len() as u32)
+            .map(BodyId)
+            .map(|b| (b, last.pose(b).position.distance(first.pose(b).position)));
         let mut out = Placement {
             before,
             gap,
@@ -155,8 +171,11 @@ impl Newton<'_> {
             size,
         };
         if !out.closed() {
-            for (source, c) in system.sources.iter().zip(&system.gaps).filter(|(_, c)| c.abs() >= 0.1 * gap) {
-                let source = if let Source::Joint(id, _) = source { Source::Joint(*id, 0) } else { *source };
+            for (source, c) in
+                system.sources.iter().zip(&system.gaps).filter(|(_, c)| c.abs() >= 0.1 * gap)
+            {
+                let source =
+                    if let Source::Joint(id, _) = source { Source::Joint(*id, 0) } else { *source };
                 if *c != 0.0 && !out.open.contains(&source) {
                     out.open.push(source);
                 }
@@ -172,7 +191,13 @@ impl Newton<'_> {
     fn angles(&self, state: &mut State) {
         let now = StepInput::at_rest(self.scene, state);
         for i in 0..state.angles.len() {
-            state.angles[i] = joint::coordinate(self.scene, JointId(i as u32), crate::scene::Coordinate::Angle, &now).value;
+            state.angles[i] = joint::coordinate(
+                self.scene,
+                JointId(i as u32),
+                crate::scene::Coordinate::Angle,
+                &now,
+            )
+            .value;
         }
     }
 
@@ -180,7 +205,9 @@ impl Newton<'_> {
         let mut problem = system.problem.clone();
         problem.E = system.diagonal.iter().map(|a| soft * a).collect();
         let mut solution = Solution::zero(problem.n(), problem.rows());
-        direct::Direct::new(direct::Settings { stop: StoppingCriteria::default() }).solve(&problem, &mut solution).ok()?;
+        direct::Direct::new(direct::Settings { stop: StoppingCriteria::default() })
+            .solve(&problem, &mut solution)
+            .ok()?;
         let mut next = state.clone();
         for i in 0..self.scene.bodies.len() {
             let id = BodyId(i as u32);
@@ -188,7 +215,10 @@ impl Newton<'_> {
                 let mut turn = DVec3::from_slice(&solution.v[at + 3..]);
                 // Beyond a radian the linearisation says nothing.
                 turn /= turn.length().max(1.0);
-                next.set_pose(id, &state.pose(id).advanced(DVec3::from_slice(&solution.v[at..]), turn));
+                next.set_pose(
+                    id,
+                    &state.pose(id).advanced(DVec3::from_slice(&solution.v[at..]), turn),
+                );
             }
         }
         self.angles(&mut next);
@@ -198,8 +228,17 @@ impl Newton<'_> {
     /// Gaps and gradients in a state.
     fn system(&self, state: &State) -> System {
         let now = StepInput::at_rest(self.scene, state);
-        let assembly = joint_rows(self.scene, self.layout, &now, &Scheme { joint_erp: 1.0, ..Scheme::default() });
-        let mut problem = Problem { H: assembly.problem.H.clone(), k: vec![0.0; self.layout.v], ..Problem::default() };
+        let assembly = joint_rows(
+            self.scene,
+            self.layout,
+            &now,
+            &Scheme { joint_erp: 1.0, ..Scheme::default() },
+        );
+        let mut problem = Problem {
+            H: assembly.problem.H.clone(),
+            k: vec![0.0; self.layout.v],
+            ..Problem::default()
+        };
         problem.J = Rows::new(self.layout.v);
         let (mut sources, mut gaps, mut diagonal) = (Vec::new(), Vec::new(), Vec::new());
         for k in rigid_blocks(&assembly) {
@@ -212,7 +251,15 @@ impl Newton<'_> {
             sources.push(source);
             gaps.push(gap);
             let weight = |(&j, x): (&u32, &f64)| x * x / problem.H.get(j as usize, j as usize);
-            diagonal.push(block.columns.iter().zip(block.row(0)).map(weight).sum::<f64>().max(f64::MIN_POSITIVE));
+            diagonal.push(
+                block
+                    .columns
+                    .iter()
+                    .zip(block.row(0))
+                    .map(weight)
+                    .sum::<f64>()
+                    .max(f64::MIN_POSITIVE),
+            );
         }
         problem.E = vec![0.0; gaps.len()];
         System { problem, sources, gaps, diagonal }
@@ -237,9 +284,11 @@ impl Newton<'_> {
     }
 }
 
-/// The shortest loop of joints through a joint; the joint alone if it closes none. What is not free to move is one body.
+/// The shortest loop of joints through a joint; the joint alone if it closes none. What is not free
+/// to move is one body.
 fn loop_of(scene: &Scene, id: JointId) -> Vec<JointId> {
-    let node = |body: BodyId| if scene.bodies[body.index()].mass().is_some() { body.index() } else { 0 };
+    let node =
+        |body: BodyId| if scene.bodies[body.index()].mass().is_some() { body.index() } else { 0 };
     let (start, end) = (node(scene.joints[id.index()].a), node(scene.joints[id.index()].b));
     let mut from: Vec<Option<(usize, JointId)>> = vec![None; scene.bodies.len()];
     let mut queue = VecDeque::from([start]);

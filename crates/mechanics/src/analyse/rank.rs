@@ -1,22 +1,26 @@
 //! Which rows of J depend on others.
 //!
-//! Rows that share a body form a component. Each component is orthogonalised row by row, in the order given:
+//! Rows that share a body form a component. Each component is orthogonalised row by row, in the
+//! order given:
 //!
 //! ```text
 //!   g = row / ‖row‖  in unknowns scaled by √H_jj;     d = ‖g − Q Qᵀ g‖,     d ≤ 1e-9: g depends on the rows before it
 //! ```
 //!
-//! Every dependent row yields a vector z with zᵀJ = 0: reactions that cancel each other. Orthogonalising twice keeps
-//! Q orthogonal to rounding (Giraud2005), so that d is exact to about 1e-15; a Cholesky factor of JH⁻¹Jᵀ would see only d².
+//! Every dependent row yields a vector z with zᵀJ = 0: reactions that cancel each other.
+//! Orthogonalising twice keeps Q orthogonal to rounding (Giraud2005), so that d is exact to about
+//! 1e-15; a Cholesky factor of JH⁻¹Jᵀ would see only d².
 //!
-//! Cost: 4 m·rank·n per component. Components of more than [`LARGE`] rows are left to the sparse factor of
+//! Cost: 4 m·rank·n per component. Components of more than [`LARGE`] rows are left to the sparse
+//! factor of
 //! [`Semidefinite`]: their dependent rows are counted, who else takes part is not told.
 
 use crate::math::semidefinite::Semidefinite;
 use crate::math::sparse::Csr;
 use crate::math::{dot, norm};
 
-/// A row nearer than this to the span of the rows before it, relative to its length, depends on them.
+/// A row nearer than this to the span of the rows before it, relative to its length, depends on
+/// them.
 pub const DEPENDENT: f64 = 1e-9;
 /// Largest component that is orthogonalised.
 pub const LARGE: usize = 1500;
@@ -41,9 +45,11 @@ pub struct Component {
     pub rank: usize,
     /// Rows that depend on rows before them, ascending.
     pub dependent: Vec<usize>,
-    /// The distance of each row (in the order of `rows`) from the span of the rows before it, relative to its length.
+    /// The distance of each row (in the order of `rows`) from the span of the rows before it,
+    /// relative to its length.
     pub distance: Vec<f64>,
-    /// An orthonormal basis of the reactions that cancel each other, over `rows`, each row taken with length 1; empty if not decided.
+    /// An orthonormal basis of the reactions that cancel each other, over `rows`, each row taken
+    /// with length 1; empty if not decided.
     pub null: Vec<Vec<f64>>,
     /// False if the component was too large: who depends on whom is not known.
     pub decided: bool,
@@ -65,7 +71,8 @@ pub fn rank(rows: &[Row], scale: &[f64], owner: &[u32]) -> Vec<Component> {
 
 /// The row in scaled unknowns, of length 1 (or 0).
 fn scaled(row: &Row, scale: &[f64]) -> Row {
-    let mut values: Vec<f64> = row.columns.iter().zip(&row.values).map(|(&j, x)| x / scale[j as usize]).collect();
+    let mut values: Vec<f64> =
+        row.columns.iter().zip(&row.values).map(|(&j, x)| x / scale[j as usize]).collect();
     let length = norm(&values);
     if length > 0.0 {
         values.iter_mut().for_each(|x| *x /= length);
@@ -85,7 +92,10 @@ fn components(rows: &[Row], owner: &[u32]) -> Vec<Component> {
     }
     for row in rows {
         for pair in row.columns.windows(2) {
-            let (a, b) = (root(&mut parent, owner[pair[0] as usize] as usize), root(&mut parent, owner[pair[1] as usize] as usize));
+            let (a, b) = (
+                root(&mut parent, owner[pair[0] as usize] as usize),
+                root(&mut parent, owner[pair[1] as usize] as usize),
+            );
             parent[a.max(b)] = a.min(b);
         }
     }
@@ -197,16 +207,25 @@ mod tests {
     use super::*;
 
     fn row(values: &[f64]) -> Row {
-        let columns = (0..values.len() as u32).filter(|&j| values[j as usize] != 0.0).collect::<Vec<_>>();
+        let columns =
+            (0..values.len() as u32).filter(|&j| values[j as usize] != 0.0).collect::<Vec<_>>();
         Row { values: columns.iter().map(|&j| values[j as usize]).collect(), columns }
     }
 
     #[test]
     fn a_sum_of_rows_is_found_with_its_null_vector() {
-        let rows = [row(&[1.0, 2.0, 0.0, 0.0]), row(&[0.0, 1.0, 1.0, 0.0]), row(&[2.0, 6.0, 2.0, 0.0]), row(&[0.0, 0.0, 0.0, 5.0])];
+        let rows = [
+            row(&[1.0, 2.0, 0.0, 0.0]),
+            row(&[0.0, 1.0, 1.0, 0.0]),
+            row(&[2.0, 6.0, 2.0, 0.0]),
+            row(&[0.0, 0.0, 0.0, 5.0]),
+        ];
         let found = rank(&rows, &[1.0, 4.0, 0.5, 1.0], &[0, 1, 2, 3]);
         assert_eq!(found.len(), 2, "the last row stands alone");
-        assert_eq!((found[0].rank, &found[0].dependent[..], &found[0].owners[..]), (2, &[2][..], &[0, 1, 2][..]));
+        assert_eq!(
+            (found[0].rank, &found[0].dependent[..], &found[0].owners[..]),
+            (2, &[2][..], &[0, 1, 2][..])
+        );
         // Rounding of three rows.
         let z = &found[0].null[0];
         assert!((norm(z) - 1.0).abs() < 1e-15 && z.iter().all(|x| x.abs() > 0.1), "{z:?}");
@@ -220,7 +239,9 @@ mod tests {
     #[test]
     fn a_long_chain_is_counted() {
         let n = LARGE + 100;
-        let mut rows: Vec<Row> = (0..n as u32).map(|i| Row { columns: vec![i, i + 1], values: vec![1.0, -1.0] }).collect();
+        let mut rows: Vec<Row> = (0..n as u32)
+            .map(|i| Row { columns: vec![i, i + 1], values: vec![1.0, -1.0] })
+            .collect();
         let owner: Vec<u32> = (0..n as u32 + 1).collect();
         let found = rank(&rows, &vec![1.0; n + 1], &owner);
         assert!(found[0].decided && found[0].rank == n);

@@ -1,21 +1,26 @@
 //! Forces in joints and contacts by name, unique or not.
 //!
-//! At a solution the velocities are unique; the reactions are not where rows depend on each other. All that solve the step:
+//! At a solution the velocities are unique; the reactions are not where rows depend on each other.
+//! All that solve the step:
 //!
 //! ```text
 //!   { r :  Jᵀr = Hv − k,   (u_k, r_k) ∈ Law_k }            r is unique in row i  ⇔  z_i = 0 for every z with zᵀJ = 0
 //!                                                                 over the rows that may carry
 //! ```
 //!
-//! 1. The choice of least energy among them, `least Σ a_k ‖r_k‖²`: the step solved again with a vanishing compliance ε a_k in
-//!    every row, thrice, each time relaxed about the last answer (a proximal point), so that ε leaves no trace.
-//! 2. Rows that may carry: equalities; contacts and stops that carry; friction that sticks as its tangents, friction
-//!    that slides as one direction with its normal (`n − μ t`); intervals within their bounds.
-//! 3. Idle contacts (u = 0, r = 0) may carry in another solution: those are taken in whose sum can be raised along the null space
-//!    without lowering any other idle one.
-//! 4. Null vectors by [`rank`](super::rank); a component of a reaction is unique if no null vector changes it.
+//! 1. The choice of least energy among them, `least Σ a_k ‖r_k‖²`: the step solved again with a
+//!    vanishing compliance ε a_k in every row, thrice, each time relaxed about the last answer (a
+//!    proximal point), so that ε leaves no trace.
+//! 2. Rows that may carry: equalities; contacts and stops that carry; friction that sticks as its
+//!    tangents, friction that slides as one direction with its normal (`n − μ t`); intervals within
+//!    their bounds.
+//! 3. Idle contacts (u = 0, r = 0) may carry in another solution: those are taken in whose sum can
+//!    be raised along the null space without lowering any other idle one.
+//! 4. Null vectors by [`rank`](super::rank); a component of a reaction is unique if no null vector
+//!    changes it.
 //!
-//! Forces are impulses divided by the step. Signs: what acts on body b (the second); body a feels the opposite.
+//! Forces are impulses divided by the step. Signs: what acts on body b (the second); body a feels
+//! the opposite.
 
 use super::rank::{Component, Row, rank};
 use crate::assemble::part::measure;
@@ -106,7 +111,8 @@ pub struct Reactions {
     pub rows: Vec<InRow>,
     /// True if the choice of least energy was found; otherwise the reactions are the solver's.
     pub least_energy: bool,
-    /// False if an island was too large to tell what is unique: everything in it that has dependent rows counts as not unique.
+    /// False if an island was too large to tell what is unique: everything in it that has dependent
+    /// rows counts as not unique.
     pub decided: bool,
 }
 
@@ -128,24 +134,43 @@ pub fn reactions(scene: &Scene, stepper: &Stepper) -> Reactions {
         let first = problem.J.row_starts[block];
         match assembly.sources[block] {
             Source::Joint(id, _) => {
-                let count = assembly.sources[block..].iter().take_while(|s| matches!(s, Source::Joint(j, _) if *j == id)).count();
-                out.joints.push(in_joint(scene, stepper, id, (&solution.r[first..first + count], first, &free)));
+                let count = assembly.sources[block..]
+                    .iter()
+                    .take_while(|s| matches!(s, Source::Joint(j, _) if *j == id))
+                    .count();
+                out.joints.push(in_joint(
+                    scene,
+                    stepper,
+                    id,
+                    (&solution.r[first..first + count], first, &free),
+                ));
                 block += count;
                 continue;
             }
             Source::Contact(_, _, c) => {
                 let range = first..first + problem.laws[block].rows();
                 let unique = !range.clone().any(varies);
-                let local: Vec<f64> = range.map(|i| solution.r[i]).chain([0.0, 0.0]).take(3).collect();
+                let local: Vec<f64> =
+                    range.map(|i| solution.r[i]).chain([0.0, 0.0]).take(3).collect();
                 if local[0] > 0.0 || !unique {
                     let normal = stepper.contacts()[c as usize].normal;
                     let (t1, t2) = tangents(normal);
                     let impulse = normal * local[0] + t1 * local[1] + t2 * local[2];
                     let local = DVec3::from_slice(&local) / h;
-                    out.contacts.push(InContact { contact: c as usize, impulse, world: impulse / h, local, unique });
+                    out.contacts.push(InContact {
+                        contact: c as usize,
+                        impulse,
+                        world: impulse / h,
+                        local,
+                        unique,
+                    });
                 }
             }
-            source => out.rows.push(InRow { source, effort: solution.r[first] / h, unique: !varies(first) }),
+            source => out.rows.push(InRow {
+                source,
+                effort: solution.r[first] / h,
+                unique: !varies(first),
+            }),
         }
         block += 1;
     }
@@ -153,7 +178,12 @@ pub fn reactions(scene: &Scene, stepper: &Stepper) -> Reactions {
 }
 
 /// The wrench of a joint from its rows, and which of its components vary.
-fn in_joint(scene: &Scene, stepper: &Stepper, id: JointId, (r, first, free): (&[f64], usize, &[Vec<f64>])) -> JointReaction {
+fn in_joint(
+    scene: &Scene,
+    stepper: &Stepper,
+    id: JointId,
+    (r, first, free): (&[f64], usize, &[Vec<f64>]),
+) -> JointReaction {
     let (joint, now) = (&scene.joints[id.index()], stepper.present());
     let a = Mount { body: &now.poses[joint.a.index()], frame: &joint.frame_a };
     let b = Mount { body: &now.poses[joint.b.index()], frame: &joint.frame_b };
@@ -171,15 +201,19 @@ fn in_joint(scene: &Scene, stepper: &Stepper, id: JointId, (r, first, free): (&[
         .collect();
     let turn = (a.body.orientation * a.frame.orientation).conjugate();
     let sum = |r: &[f64]| {
-        let add =
-            |sum: Wrench, (unit, r): (&Wrench, &f64)| Wrench { force: sum.force + unit.force * *r, torque: sum.torque + unit.torque * *r };
+        let add = |sum: Wrench, (unit, r): (&Wrench, &f64)| Wrench {
+            force: sum.force + unit.force * *r,
+            torque: sum.torque + unit.torque * *r,
+        };
         units.iter().zip(r).fold(Wrench::default(), add)
     };
     let local = |w: &Wrench| Wrench { force: turn * w.force, torque: turn * w.torque };
     let mut unique = [true; 6];
     for z in free {
         let change = local(&sum(&z[first..first + r.len()])).array();
-        let most = |range: std::ops::Range<usize>| change[range].iter().fold(0.0f64, |m, x| x.abs().max(m));
+        let most = |range: std::ops::Range<usize>| {
+            change[range].iter().fold(0.0f64, |m, x| x.abs().max(m))
+        };
         for (i, unique) in unique.iter_mut().enumerate() {
             let scale = if i < 3 { most(0..3) } else { most(3..6) };
             *unique &= change[i].abs() <= 1e-6 * scale;
@@ -199,9 +233,12 @@ pub fn least_energy(problem: &Problem, solution: &Solution) -> (Solution, bool) 
     let before = prepared.error(problem, solution);
     let starts = &problem.J.row_starts;
     let compliance: Vec<f64> = (0..problem.laws.len())
-        .flat_map(|k| std::iter::repeat_n(VANISHING_COMPLIANCE * prepared.a()[k], starts[k + 1] - starts[k]))
+        .flat_map(|k| {
+            std::iter::repeat_n(VANISHING_COMPLIANCE * prepared.a()[k], starts[k + 1] - starts[k])
+        })
         .collect();
-    // Reactions that hold each other in balance wrong by δr are seen as an energy of VANISHING_COMPLIANCE² a δr²: 1e-20 stands for 1e-6 of them.
+    // Reactions that hold each other in balance wrong by δr are seen as an energy of
+    // VANISHING_COMPLIANCE² a δr²: 1e-20 stands for 1e-6 of them.
     let tight = Tolerance { relative: 1e-20, velocity: 1e-12, bound: None };
     let mut solver = auto::Auto::new(auto::Settings {
         stop: StoppingCriteria { tolerance: tight, ..StoppingCriteria::default() },
@@ -277,7 +314,8 @@ impl Carrying {
                     } else if tangential < mu * r[0] * (1.0 - 1e-6) {
                         (0..r.len()).for_each(|i| add(&[(first + i, 1.0)], false));
                     } else {
-                        let terms: Vec<(usize, f64)> = (0..r.len()).map(|i| (first + i, r[i] / r[0])).collect();
+                        let terms: Vec<(usize, f64)> =
+                            (0..r.len()).map(|i| (first + i, r[i] / r[0])).collect();
                         add(&terms, false);
                     }
                 }
@@ -304,9 +342,11 @@ impl Carrying {
         }
     }
 
-    /// Idle rows that cannot be raised without lowering another idle one (the most negative first), or not at all.
+    /// Idle rows that cannot be raised without lowering another idle one (the most negative first),
+    /// or not at all.
     fn unraisable(&self, component: &Component) -> Vec<usize> {
-        let idle: Vec<usize> = (0..component.rows.len()).filter(|&p| self.idle[component.rows[p]]).collect();
+        let idle: Vec<usize> =
+            (0..component.rows.len()).filter(|&p| self.idle[component.rows[p]]).collect();
         if idle.is_empty() || !component.decided {
             return Vec::new();
         }
@@ -316,24 +356,41 @@ impl Carrying {
             let share: f64 = idle.iter().map(|&p| q[p]).sum();
             z.iter_mut().zip(q).for_each(|(z, q)| *z += share * q);
         }
-        let lowest = idle.iter().copied().min_by(|&a, &b| z[a].total_cmp(&z[b])).expect("there is one");
+        let lowest =
+            idle.iter().copied().min_by(|&a, &b| z[a].total_cmp(&z[b])).expect("there is one");
         if z[lowest] > NULL_VECTOR_ROUNDING { Vec::new() } else { vec![component.rows[lowest]] }
     }
 
-    fn spread(&self, components: &[Component], (rows, scale): (&[Row], &[f64]), m: usize, decided: &mut bool) -> Vec<Vec<f64>> {
+    fn spread(
+        &self,
+        components: &[Component],
+        (rows, scale): (&[Row], &[f64]),
+        m: usize,
+        decided: &mut bool,
+    ) -> Vec<Vec<f64>> {
         let mut out = Vec::new();
         for component in components {
             if !component.decided {
                 *decided = false;
                 let mut z = vec![0.0; m];
-                component.rows.iter().for_each(|&i| self.rows[i].iter().for_each(|&(row, _)| z[row] = 1.0));
+                component
+                    .rows
+                    .iter()
+                    .for_each(|&i| self.rows[i].iter().for_each(|&(row, _)| z[row] = 1.0));
                 out.push(z);
             }
             for null in &component.null {
                 let mut z = vec![0.0; m];
-                for (&i, &x) in component.rows.iter().zip(null).filter(|(_, x)| x.abs() > NULL_VECTOR_ROUNDING) {
+                for (&i, &x) in
+                    component.rows.iter().zip(null).filter(|(_, x)| x.abs() > NULL_VECTOR_ROUNDING)
+                {
                     let row = &rows[i];
-                    let scaled: Vec<f64> = row.columns.iter().zip(&row.values).map(|(&j, v)| v / scale[j as usize]).collect();
+                    let scaled: Vec<f64> = row
+                        .columns
+                        .iter()
+                        .zip(&row.values)
+                        .map(|(&j, v)| v / scale[j as usize])
+                        .collect();
                     let length = dot(&scaled, &scaled).sqrt();
                     self.rows[i].iter().for_each(|&(row, factor)| z[row] += x / length * factor);
                 }

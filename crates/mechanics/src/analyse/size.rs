@@ -1,4 +1,5 @@
-//! Numbers that suit another unit: lengths in millimetres read as metres, grams as kilograms, kg mm² as kg m².
+//! Numbers that suit another unit: lengths in millimetres read as metres, grams as kilograms, kg
+//! mm² as kg m².
 //!
 //! | smell | limit | reason |
 //! |---|---|---|
@@ -32,7 +33,10 @@ pub(crate) fn extent(findings: &Findings<'_>, body: usize) -> Option<f64> {
     shapes(findings, body).map(|c| 2.0 * reach(&c.shape)).filter(|s| *s > 0.0).reduce(f64::max)
 }
 
-fn shapes<'a>(findings: &'a Findings<'_>, body: usize) -> impl Iterator<Item = &'a crate::geometry::Collider> {
+fn shapes<'a>(
+    findings: &'a Findings<'_>,
+    body: usize,
+) -> impl Iterator<Item = &'a crate::geometry::Collider> {
     findings.colliders[body].iter().map(|&c| &findings.scene.colliders[c as usize])
 }
 
@@ -42,15 +46,25 @@ pub(crate) fn smells(findings: &mut Findings<'_>) {
     let g = scene.gravity.length();
     if g > 100.0 {
         let found = format!("gravity is {g:.1} m/s²");
-        let advice = format!("write it with its unit, such as \"{g} mm/s^2\", or declare units = {{ length = \"mm\" }}");
+        let advice = format!(
+            "write it with its unit, such as \"{g} mm/s^2\", or declare units = {{ length = \"mm\" \
+                }}"
+        );
         findings.add(Severity::Warning, "unit", scene.name.clone(), found, advice);
     }
-    let smallest = (0..scene.bodies.len()).filter_map(|b| scene.bodies[b].mass().and_then(|_| extent(findings, b)).map(|e| (e, b)));
+    let smallest = (0..scene.bodies.len())
+        .filter_map(|b| scene.bodies[b].mass().and_then(|_| extent(findings, b)).map(|e| (e, b)));
     let smallest = smallest.min_by(|a, b| a.0.total_cmp(&b.0));
     if let Some((size, body)) = smallest.filter(|(size, _)| *size > 20.0) {
         let name = scene.bodies[body].name.clone();
         let found = format!("the smallest body measures {size:.1} m");
-        findings.add(Severity::Warning, "unit", name, found, "declare units = { length = \"mm\" } if the lengths are millimetres".into());
+        findings.add(
+            Severity::Warning,
+            "unit",
+            name,
+            found,
+            "declare units = { length = \"mm\" } if the lengths are millimetres".into(),
+        );
     }
     for (i, body) in scene.bodies.iter().enumerate() {
         let Some(mass) = body.mass() else { continue };
@@ -64,20 +78,35 @@ fn known_by_name(findings: &mut Findings<'_>, body: usize, mass: f64) {
     let name = findings.body(body).to_string();
     let size = extent(findings, body);
     for word in name.to_lowercase().split(|c: char| !c.is_ascii_alphabetic()) {
-        let Some((_, length, most)) = KNOWN.iter().find(|(known, ..)| *known == word) else { continue };
+        let Some((_, length, most)) = KNOWN.iter().find(|(known, ..)| *known == word) else {
+            continue;
+        };
         if let Some(size) = size.filter(|s| s > length) {
             let advice = format!("check the unit of its lengths: {size} mm would be plausible");
-            findings.add(Severity::Warning, "unit", name.clone(), format!("a {word} of {size:.2} m"), advice);
+            findings.add(
+                Severity::Warning,
+                "unit",
+                name.clone(),
+                format!("a {word} of {size:.2} m"),
+                advice,
+            );
         }
         if mass > *most {
             let advice = format!("check the unit of its mass: {mass} g would be plausible");
-            findings.add(Severity::Warning, "unit", name.clone(), format!("a {word} of {mass:.3} kg"), advice);
+            findings.add(
+                Severity::Warning,
+                "unit",
+                name.clone(),
+                format!("a {word} of {mass:.3} kg"),
+                advice,
+            );
         }
     }
 }
 
 fn density(findings: &mut Findings<'_>, body: usize, mass: f64) {
-    let volume: f64 = shapes(findings, body).map(|c| Volume::of(&c.shape).map_or(0.0, |v| v.volume)).sum();
+    let volume: f64 =
+        shapes(findings, body).map(|c| Volume::of(&c.shape).map_or(0.0, |v| v.volume)).sum();
     if !(volume > 0.0) {
         return;
     }
@@ -88,7 +117,8 @@ fn density(findings: &mut Findings<'_>, body: usize, mass: f64) {
     let found = format!("{mass:.3e} kg in {volume:.3e} m³ are {density:.2e} kg/m³");
     let advice = match density {
         d if d > 25e5 => {
-            "nothing is that dense: check the unit of its lengths (mm read as m make bodies large, m read as mm make them small) and of its mass"
+            "nothing is that dense: check the unit of its lengths (mm read as m make bodies large, \
+                m read as mm make them small) and of its mass"
         }
         d if d > 25e3 => "nothing is that dense: is the mass in grams?",
         _ => "lighter than air: are its lengths in millimetres, or is its mass in tonnes?",
@@ -99,7 +129,9 @@ fn density(findings: &mut Findings<'_>, body: usize, mass: f64) {
 
 fn gyration(findings: &mut Findings<'_>, body: usize) {
     let Some(mass) = findings.scene.bodies[body].mass() else { return };
-    let far = shapes(findings, body).map(|c| c.pose_in_body.position.length() + reach(&c.shape)).fold(0.0, f64::max);
+    let far = shapes(findings, body)
+        .map(|c| c.pose_in_body.position.length() + reach(&c.shape))
+        .fold(0.0, f64::max);
     if !(far > 0.0) {
         return;
     }
@@ -108,7 +140,10 @@ fn gyration(findings: &mut Findings<'_>, body: usize) {
     let radius = (0.5 * (i.x_axis.x + i.y_axis.y + i.z_axis.z) / mass.mass).sqrt();
     let name = findings.body(BodyId(body as u32).index()).to_string();
     if radius > 1.05 * far {
-        let found = format!("its inertia is that of mass {radius:.3e} m from its centre, but its shapes reach only {far:.3e} m");
+        let found = format!(
+            "its inertia is that of mass {radius:.3e} m from its centre, but its shapes reach only \
+                {far:.3e} m"
+        );
         let by = (radius / far).powi(2);
         let unit = if by > 1e5 { " (a factor of 1e6 is mm² read as m²)" } else { "" };
         findings.add(
@@ -119,7 +154,10 @@ fn gyration(findings: &mut Findings<'_>, body: usize) {
             format!("leave `inertia` away to take it from the shapes, or check its unit{unit}"),
         );
     } else if radius < 0.02 * far {
-        let found = format!("its inertia is that of mass within {radius:.3e} m of its centre, but its shapes reach {far:.3e} m");
+        let found = format!(
+            "its inertia is that of mass within {radius:.3e} m of its centre, but its shapes reach \
+                {far:.3e} m"
+        );
         findings.add(
             Severity::Warning,
             "inertia",

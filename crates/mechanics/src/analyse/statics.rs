@@ -4,17 +4,21 @@
 //!   find q with  f(q) + Jᵀr = 0,  r allowed by the laws of joints and contacts
 //! ```
 //!
-//! Steps from rest: the stepper takes one step, the velocities are thrown away, and so on. Such a step is
+//! Steps from rest: the stepper takes one step, the velocities are thrown away, and so on. Such a
+//! step is
 //!
 //! ```text
 //!   (M/h² + K) δ = f + Jᵀr        a descent of the potential energy, Newton's step as h grows (K: springs)
 //! ```
 //!
-//! 1. Take a step of length h from rest. If the potential energy rose: go back, h ← h/2. Otherwise h ← 1.3 h.
-//! 2. Stop when no body would accelerate by more than 1e-9 of gravity (or of the largest acceleration met).
+//! 1. Take a step of length h from rest. If the potential energy rose: go back, h ← h/2. Otherwise
+//!    h ← 1.3 h.
+//! 2. Stop when no body would accelerate by more than 1e-9 of gravity (or of the largest
+//!    acceleration met).
 //!
-//! Without stiffness (a pendulum, a stack) the descent is linear in the number of steps; drivers stand where they stand at t = 0.
-//! Friction holds where it can: of the many equilibria under friction this is one that can be reached from the initial position.
+//! Without stiffness (a pendulum, a stack) the descent is linear in the number of steps; drivers
+//! stand where they stand at t = 0. Friction holds where it can: of the many equilibria under
+//! friction this is one that can be reached from the initial position.
 
 use crate::assemble::{Scheme, TimeScheme};
 use crate::scene::{BodyId, Layout, Scene, State};
@@ -45,7 +49,8 @@ pub enum Unsettled {
     Refused(#[from] crate::step::StepError),
     /// Something still moves.
     #[error(
-        "no equilibrium after {steps} steps: `{body}` would still accelerate by {acceleration:.2e} m/s² and has gone {moved:.3} m; does anything hold it?"
+        "no equilibrium after {steps} steps: `{body}` would still accelerate by {acceleration:.2e} \
+            m/s² and has gone {moved:.3} m; does anything hold it?"
     )]
     Moving {
         /// Steps taken.
@@ -65,10 +70,15 @@ const MAX_STEPS: usize = 20_000;
 const RESTING_ACCELERATION_RATIO: f64 = 1e-9;
 
 /// Brings `state` to an equilibrium; returns the stepper after its last step, for reactions.
-pub fn equilibrium(scene: &Scene, settings: Settings, state: &mut State) -> Result<(Equilibrium, Stepper), Unsettled> {
+pub fn equilibrium(
+    scene: &Scene,
+    settings: Settings,
+    state: &mut State,
+) -> Result<(Equilibrium, Stepper), Unsettled> {
     let layout = Layout::of(scene);
     let longest = 50.0 * settings.h.max(1e-3);
-    let scheme = Scheme { restitution_threshold: f64::MAX, time: TimeScheme::Euler, ..settings.scheme };
+    let scheme =
+        Scheme { restitution_threshold: f64::MAX, time: TimeScheme::Euler, ..settings.scheme };
     // Reactions that are not unique are named, not shared out.
     let scheme = Scheme { load_sharing: 0.0, ..scheme };
     let mut settings = Settings { scheme, projections: 2, ..settings };
@@ -103,7 +113,12 @@ pub fn equilibrium(scene: &Scene, settings: Settings, state: &mut State) -> Resu
         }
     }
     let body = out.body.map_or("nothing".into(), |b| scene.bodies[b.index()].name.clone());
-    Err(Unsettled::Moving { steps: out.steps, body, acceleration: out.acceleration, moved: out.moved })
+    Err(Unsettled::Moving {
+        steps: out.steps,
+        body,
+        acceleration: out.acceleration,
+        moved: out.moved,
+    })
 }
 
 /// The largest acceleration of a step from rest.
@@ -124,5 +139,8 @@ fn fastest(scene: &Scene, layout: &Layout, state: &State, h: f64) -> (f64, Optio
 }
 
 fn farthest(scene: &Scene, first: &State, now: &State) -> f64 {
-    (0..scene.bodies.len() as u32).map(BodyId).map(|b| now.pose(b).position.distance(first.pose(b).position)).fold(0.0, f64::max)
+    (0..scene.bodies.len() as u32)
+        .map(BodyId)
+        .map(|b| now.pose(b).position.distance(first.pose(b).position))
+        .fold(0.0, f64::max)
 }

@@ -1,26 +1,28 @@
 //! Rows of contacts.
 //!
-//! With n the normal from the first body to the second, t₁ and t₂ across it, p the middle between the two
-//! nearest points, x the centres of mass:
+//! With n the normal from the first body to the second, t₁ and t₂ across it, p the middle between
+//! the two nearest points, x the centres of mass:
 //!
 //! ```text
 //!   u_d = d · (v_b + ω_b × (p − x_b) − v_a − ω_a × (p − x_a)),     d = n, t₁, t₂
 //!   w_n = min( gap/h,  e u_n⁻ )       0 ≤ u_n + w_n:  touches at the end of the step, or rebounds with −e times its speed
 //! ```
 //!
-//! The second term counts if the bodies would meet within the step, faster than the rebound threshold.
-//! A shallow overlap (gap < 0) is mended by
-//! the velocity, at `K |gap|/h`. A deep one, which would take more than 5 mm/s, is mended by positions alone, at most at the
-//! recovery speed: its row is `w_n = 0`, and the stage after the solve moves the bodies ([`crate::step`]). Both bodies feel the impulse at the same
-//! point, so that angular momentum is kept to rounding. A compliant contact (compliance 1/k, damping c) is a spring
-//! and damper taken at the end of the step:
+//! The second term counts if the bodies would meet within the step, faster than the rebound
+//! threshold. A shallow overlap (gap < 0) is mended by
+//! the velocity, at `K |gap|/h`. A deep one, which would take more than 5 mm/s, is mended by
+//! positions alone, at most at the recovery speed: its row is `w_n = 0`, and the stage after the
+//! solve moves the bodies ([`crate::step`]). Both bodies feel the impulse at the same point, so
+//! that angular momentum is kept to rounding. A compliant contact (compliance 1/k, damping c) is a
+//! spring and damper taken at the end of the step:
 //!
 //! ```text
 //!   E_n = 1/(h²k + hc),   w_n = gap k/(hk + c)
 //! ```
 //!
-//! Law of rebound: Newton's. By default all impacts of a step at once (Moreau1988): three equal balls in a row, e = 1, go on
-//! with −1/3, 2/3, 2/3; or one after the other ([`Impacts`], `step/impacts.rs`): 0, 0, 1.
+//! Law of rebound: Newton's. By default all impacts of a step at once (Moreau1988): three equal
+//! balls in a row, e = 1, go on with −1/3, 2/3, 2/3; or one after the other ([`Impacts`],
+//! `step/impacts.rs`): 0, 0, 1.
 
 use super::leapfrog::Weights;
 use super::part::Gradient;
@@ -55,11 +57,18 @@ pub enum Impacts {
 }
 
 /// Appends the rows of all contacts that concern a free body.
-pub fn assemble(out: &mut Assembly, scene: &Scene, layout: &Layout, now: &StepInput, (scheme, contacts): (&Scheme, &[Contact])) {
+pub fn assemble(
+    out: &mut Assembly,
+    scene: &Scene,
+    layout: &Layout,
+    now: &StepInput,
+    (scheme, contacts): (&Scheme, &[Contact]),
+) {
     for (c, contact) in contacts.iter().enumerate() {
         let (i, j) = (contact.colliders.0 as usize, contact.colliders.1 as usize);
         let bodies = (BodyId(scene.colliders[i].body), BodyId(scene.colliders[j].body));
-        let surface = scene.surface(scene.surface_materials[i].material, scene.surface_materials[j].material);
+        let surface =
+            scene.surface(scene.surface_materials[i].material, scene.surface_materials[j].material);
         let rows = if surface.mu > 0.0 { 3 } else { 1 };
         let mut block = Block::new(rows);
         let directions = frame(contact.normal);
@@ -72,7 +81,9 @@ pub fn assemble(out: &mut Assembly, scene: &Scene, layout: &Layout, now: &StepIn
         let belt = now.poses[bodies.1.index()].vector(scene.surface_materials[j].belt)
             - now.poses[bodies.0.index()].vector(scene.surface_materials[i].belt);
         for (row, &d) in directions[..rows].iter().enumerate() {
-            for (body, sign, grip, point) in [(bodies.0, -1.0, grips[0], points[0]), (bodies.1, 1.0, grips[1], points[1])] {
+            for (body, sign, grip, point) in
+                [(bodies.0, -1.0, grips[0], points[0]), (bodies.1, 1.0, grips[1], points[1])]
+            {
                 match grip {
                     // A soft boundary feels the impulse in the three nodes around it.
                     Some(grip) => {
@@ -80,7 +91,9 @@ pub fn assemble(out: &mut Assembly, scene: &Scene, layout: &Layout, now: &StepIn
                             block.add_node(row, node, d * (sign * share), layout, now);
                         }
                     }
-                    None => block.add(row, body, &gradient(d * sign, point, body, now), layout, now),
+                    None => {
+                        block.add(row, body, &gradient(d * sign, point, body, now), layout, now)
+                    }
                 }
             }
             if row > 0 {
@@ -88,7 +101,13 @@ pub fn assemble(out: &mut Assembly, scene: &Scene, layout: &Layout, now: &StepIn
             }
         }
         if let Treatment::Penalty(penalty) = scheme.treatment {
-            penalty.apply(out, &block, (contact.gap, surface.mu), Source::Contact(bodies.0, bodies.1, c as u32), now);
+            penalty.apply(
+                out,
+                &block,
+                (contact.gap, surface.mu),
+                Source::Contact(bodies.0, bodies.1, c as u32),
+                now,
+            );
             continue;
         }
         let law = match (rows, scheme.friction) {
@@ -102,7 +121,13 @@ pub fn assemble(out: &mut Assembly, scene: &Scene, layout: &Layout, now: &StepIn
         } else {
             (block.touch(out, contact.gap, surface.restitution, (scheme, now)), 0.0)
         };
-        block.push(out, Source::Contact(bodies.0, bodies.1, c as u32), law, &[w, 0.0, 0.0], compliance);
+        block.push(
+            out,
+            Source::Contact(bodies.0, bodies.1, c as u32),
+            law,
+            &[w, 0.0, 0.0],
+            compliance,
+        );
     }
 }
 
@@ -121,15 +146,23 @@ fn gradient(d: DVec3, point: DVec3, body: BodyId, now: &StepInput) -> Gradient {
 }
 
 /// `w_n` and `E_n` of a compliant contact; `inverse_mass` is that of its row.
-fn compliant(gap: f64, before: f64, surface: &Surface, now: &StepInput, inverse_mass: f64) -> (f64, f64) {
-    let (k, c, h, kick, lag) = (1.0 / surface.compliance, surface.damping, now.h, now.kick(), now.lag.unwrap_or(0.0));
+fn compliant(
+    gap: f64,
+    before: f64,
+    surface: &Surface,
+    now: &StepInput,
+    inverse_mass: f64,
+) -> (f64, f64) {
+    let (k, c, h, kick, lag) =
+        (1.0 / surface.compliance, surface.damping, now.h, now.kick(), now.lag.unwrap_or(0.0));
     let Weights { alpha, beta, gamma } = Weights::of(now, k * inverse_mass, c * inverse_mass);
     let stiffness = h * beta * k + gamma * c;
     let push = (gap - 2.0 * lag * alpha * before) * k + (1.0 - gamma) * c * before;
     (push / stiffness, 1.0 / (kick * h * beta * k + kick * gamma * c))
 }
 
-/// `J M⁻¹ Jᵀ` of the normal of a contact, 1/kg; infinite if it touches a soft body, whose elements are small and stiff.
+/// `J M⁻¹ Jᵀ` of the normal of a contact, 1/kg; infinite if it touches a soft body, whose elements
+/// are small and stiff.
 fn inverse_mass(
     scene: &Scene,
     now: &StepInput,

@@ -1,15 +1,18 @@
 //! Springs, bushings, drag: forces that H knows, so that stiff ones do not limit the step.
 //!
-//! An element is a list of measures x (up to six functions of two frames, [`super::part`]) with gradients G:
+//! An element is a list of measures x (up to six functions of two frames, [`super::part`]) with
+//! gradients G:
 //!
 //! ```text
 //!   energy V = ½ xᵀ K x,    force −Gᵀ(K x + C ẋ)                        taken at the end of the step, linearised:
 //!   impulse −Gᵀ( h K x + (h² K + h C)(G v⁺ + u₀) )                     H += Gᵀ(h² K + h C)G,  k −= Gᵀ(h K x + (h² K + h C) u₀)
 //! ```
 //!
-//! The leapfrog scheme blends this with Newmark's formula ([`Weights`]). u₀ is what imposed motions contribute to the rates. Gᵀ K G is positive semidefinite whatever the configuration. The second
-//! derivative of x is left out, but for the pull of a stretched spring across its line (`tension/length`), which
-//! makes a taut string stiff; it enters as an element of its own that stores no energy.
+//! The leapfrog scheme blends this with Newmark's formula ([`Weights`]). u₀ is what imposed motions
+//! contribute to the rates. Gᵀ K G is positive semidefinite whatever the configuration. The second
+//! derivative of x is left out, but for the pull of a stretched spring across its line
+//! (`tension/length`), which makes a taut string stiff; it enters as an element of its own that
+//! stores no energy.
 //!
 //! | force | measures | K | C |
 //! |---|---|---|---|
@@ -20,8 +23,9 @@
 //! | bushing | along x y z, turn x y z | K (6 × 6) | C (6 × 6) |
 //! | drag | velocity (3), angular velocity (3) | 0 | c₁ + c₂ speed; c_ω |
 //!
-//! The rotor of a joint (armature a) is an element too: the impulse `−a (ẋ⁺ − ẋ)` along the coordinate, that is `H += a GᵀG`,
-//! `k += a Gᵀ(ẋ − u₀)`, and the kinetic energy ½ a ẋ². It stores no other energy.
+//! The rotor of a joint (armature a) is an element too: the impulse `−a (ẋ⁺ − ẋ)` along the
+//! coordinate, that is `H += a GᵀG`, `k += a Gᵀ(ẋ − u₀)`, and the kinetic energy ½ a ẋ². It stores
+//! no other energy.
 
 use super::inertia::add;
 use super::joint::coordinate;
@@ -29,7 +33,10 @@ use super::leapfrog::Weights;
 use super::part::{Gradient, Measure, Mount, Twist, measure};
 use super::{Assembly, StepInput, add_gradient};
 use crate::math::pose::Pose;
-use crate::scene::{Axis, BodyId, Bushing, Drag, ForceId, ForceKind, JointId, Layout, Part, Scene, Spring, Tension, Torsion};
+use crate::scene::{
+    Axis, BodyId, Bushing, Drag, ForceId, ForceKind, JointId, Layout, Part, Scene, Spring, Tension,
+    Torsion,
+};
 use glam::DVec3;
 
 /// The most measures of one element.
@@ -98,8 +105,11 @@ impl Element {
     /// What it adds to H along its measures: `Gᵀ matrix G`.
     pub(crate) fn matrix(&self, now: &StepInput) -> Square {
         let (h, kick, Weights { beta, gamma, .. }) = (now.h, now.kick(), self.weights);
-        let mut matrix: Square =
-            std::array::from_fn(|i| std::array::from_fn(|j| kick * (h * beta * self.stiffness[i][j] + gamma * self.damping[i][j])));
+        let mut matrix: Square = std::array::from_fn(|i| {
+            std::array::from_fn(|j| {
+                kick * (h * beta * self.stiffness[i][j] + gamma * self.damping[i][j])
+            })
+        });
         matrix[0][0] += self.inertia;
         matrix
     }
@@ -109,15 +119,30 @@ impl Element {
         std::array::from_fn(|i| self.measures[i].a.rate(a) + self.measures[i].b.rate(b))
     }
 
-    /// What the element did over a step: rates before it, rates over it, and the share of imposed motions.
-    pub fn work(&self, now: &StepInput, before: &[f64; MEASURES], after: &[f64; MEASURES], imposed: &[f64; MEASURES]) -> Work {
-        let (kick, lag, Weights { alpha, beta, gamma }) = (now.kick(), now.lag.unwrap_or(0.0), self.weights);
-        let x: [f64; MEASURES] = std::array::from_fn(|i| self.measures[i].value - 2.0 * lag * alpha * before[i] + now.h * beta * after[i]);
-        let rate: [f64; MEASURES] = std::array::from_fn(|i| (1.0 - gamma) * before[i] + gamma * after[i]);
+    /// What the element did over a step: rates before it, rates over it, and the share of imposed
+    /// motions.
+    pub fn work(
+        &self,
+        now: &StepInput,
+        before: &[f64; MEASURES],
+        after: &[f64; MEASURES],
+        imposed: &[f64; MEASURES],
+    ) -> Work {
+        let (kick, lag, Weights { alpha, beta, gamma }) =
+            (now.kick(), now.lag.unwrap_or(0.0), self.weights);
+        let x: [f64; MEASURES] = std::array::from_fn(|i| {
+            self.measures[i].value - 2.0 * lag * alpha * before[i] + now.h * beta * after[i]
+        });
+        let rate: [f64; MEASURES] =
+            std::array::from_fn(|i| (1.0 - gamma) * before[i] + gamma * after[i]);
         let mean: [f64; MEASURES] = std::array::from_fn(|i| 0.5 * (before[i] + after[i]));
         let (elastic, viscous) = (times(&self.stiffness, &x), times(&self.damping, &rate));
         let total: [f64; MEASURES] = std::array::from_fn(|i| -kick * (elastic[i] + viscous[i]));
-        Work { elastic: -kick * dot(&elastic, &mean), damped: kick * dot(&viscous, &mean), imposed: -dot(&total, imposed) }
+        Work {
+            elastic: -kick * dot(&elastic, &mean),
+            damped: kick * dot(&viscous, &mean),
+            imposed: -dot(&total, imposed),
+        }
     }
 
     /// How the time scheme weighs an element of this stiffness and damping per mass.
@@ -203,7 +228,11 @@ fn add_element(out: &mut Assembly, e: &Element, layout: &Layout, now: &StepInput
     let viscous = times(&e.damping, &before);
     let imposed = e.rates(&imposed_twist(e.a, layout, now), &imposed_twist(e.b, layout, now));
     let (elastic, carried) = (times(&e.stiffness, &x), times(&matrix, &imposed));
-    let turning = if e.inertia == 0.0 { 0.0 } else { e.inertia * e.rates(&now.twists[e.a.index()], &now.twists[e.b.index()])[0] };
+    let turning = if e.inertia == 0.0 {
+        0.0
+    } else {
+        e.inertia * e.rates(&now.twists[e.a.index()], &now.twists[e.b.index()])[0]
+    };
     for i in 0..e.count {
         let known = kick * elastic[i] + carried[i] + kick * (1.0 - gamma) * viscous[i];
         let impulse = if i == 0 { turning } else { 0.0 } - known;
@@ -212,7 +241,9 @@ fn add_element(out: &mut Assembly, e: &Element, layout: &Layout, now: &StepInput
     }
     for (from, side_from) in [(e.a, 0), (e.b, 1)] {
         for (to, side_to) in [(e.a, 0), (e.b, 1)] {
-            let (Some(row), Some(column)) = (layout.velocity(from), layout.velocity(to)) else { continue };
+            let (Some(row), Some(column)) = (layout.velocity(from), layout.velocity(to)) else {
+                continue;
+            };
             let block = product(e, &matrix, side_from, side_to);
             for (p, line) in block.iter().enumerate() {
                 for (q, &x) in line.iter().enumerate() {
@@ -225,7 +256,8 @@ fn add_element(out: &mut Assembly, e: &Element, layout: &Layout, now: &StepInput
 
 /// `G_fromᵀ matrix G_to` (6 × 6).
 fn product(e: &Element, matrix: &Square, from: usize, to: usize) -> [[f64; 6]; 6] {
-    let side = |i: usize, s: usize| if s == 0 { e.measures[i].a.array() } else { e.measures[i].b.array() };
+    let side =
+        |i: usize, s: usize| if s == 0 { e.measures[i].a.array() } else { e.measures[i].b.array() };
     let mut out = [[0.0; 6]; 6];
     for (i, line) in matrix.iter().enumerate().take(e.count) {
         let left = side(i, from);
@@ -246,8 +278,15 @@ pub(crate) fn imposed_twist(body: BodyId, layout: &Layout, now: &StepInput) -> T
     if layout.velocity(body).is_none() { *now.expected(body) } else { Twist::default() }
 }
 
-fn mounts<'a>(now: &'a StepInput, a: (BodyId, &'a Pose), b: (BodyId, &'a Pose)) -> (Mount<'a>, Mount<'a>) {
-    (Mount { body: &now.poses[a.0.index()], frame: a.1 }, Mount { body: &now.poses[b.0.index()], frame: b.1 })
+fn mounts<'a>(
+    now: &'a StepInput,
+    a: (BodyId, &'a Pose),
+    b: (BodyId, &'a Pose),
+) -> (Mount<'a>, Mount<'a>) {
+    (
+        Mount { body: &now.poses[a.0.index()], frame: a.1 },
+        Mount { body: &now.poses[b.0.index()], frame: b.1 },
+    )
 }
 
 fn spring(s: &Spring, now: &StepInput) -> Element {
@@ -295,7 +334,17 @@ fn bushing(s: &Bushing, now: &StepInput) -> Element {
     use Axis::*;
     let mut e = Element::new(s.a, s.b, 6);
     let (a, b) = mounts(now, (s.a, &s.frame_a), (s.b, &s.frame_b));
-    for (i, part) in [Part::Along(X), Part::Along(Y), Part::Along(Z), Part::Turn(X), Part::Turn(Y), Part::Turn(Z)].into_iter().enumerate() {
+    for (i, part) in [
+        Part::Along(X),
+        Part::Along(Y),
+        Part::Along(Z),
+        Part::Turn(X),
+        Part::Turn(Y),
+        Part::Turn(Z),
+    ]
+    .into_iter()
+    .enumerate()
+    {
         e.measures[i] = measure(part, a, b);
     }
     e.stiffness = s.stiffness;
@@ -322,7 +371,8 @@ fn drag(s: &Drag, now: &StepInput) -> Element {
 
 /// What of the pull H knows: its stiffness and damping along the line, and its pull across it.
 fn tension(s: &Tension, now: &StepInput) -> [Element; 2] {
-    let super::tension::Pull { measure, force, stiffness, damping, .. } = super::tension::pull(s, now);
+    let super::tension::Pull { measure, force, stiffness, damping, .. } =
+        super::tension::pull(s, now);
     let mut along = Element::new(s.a, s.b, 1);
     // The pull at the present length is applied; the element begins at zero.
     along.measures[0] = Measure { value: 0.0, ..measure };
@@ -334,10 +384,13 @@ fn tension(s: &Tension, now: &StepInput) -> [Element; 2] {
     }
     let (a, b, n) = (&now.poses[s.a.index()], &now.poses[s.b.index()], measure.b.linear);
     for (i, d) in [DVec3::X, DVec3::Y, DVec3::Z].into_iter().enumerate() {
-        across.measures[i].a = Gradient { linear: -d, angular: -s.point_a.cross(a.inverse_vector(d)) };
-        across.measures[i].b = Gradient { linear: d, angular: s.point_b.cross(b.inverse_vector(d)) };
+        across.measures[i].a =
+            Gradient { linear: -d, angular: -s.point_a.cross(a.inverse_vector(d)) };
+        across.measures[i].b =
+            Gradient { linear: d, angular: s.point_b.cross(b.inverse_vector(d)) };
         for j in 0..3 {
-            across.stiffness[i][j] = force / measure.value * (if i == j { 1.0 } else { 0.0 } - n[i] * n[j]);
+            across.stiffness[i][j] =
+                force / measure.value * (if i == j { 1.0 } else { 0.0 } - n[i] * n[j]);
         }
     }
     [along, across]

@@ -8,13 +8,16 @@
 //!   exp(hω*) I ω* = I ω            (body axes)
 //! ```
 //!
-//! an implicit equation for ω*, solved by Newton's method; `I(ω* − ω)` is the gyroscopic impulse. The momentum of
-//! a free body is then kept to rounding, and its energy oscillates without drifting (the map is the discrete Euler–Lagrange
-//! equation of a free rotor (Moser1991)); H stays the constant, symmetric mass matrix. Where the equation has no solution
-//! near ω (more than about a radian per step), the body turns without gyroscopic term in that step: neither energy nor |Iω| changes.
+//! an implicit equation for ω*, solved by Newton's method; `I(ω* − ω)` is the gyroscopic impulse.
+//! The momentum of a free body is then kept to rounding, and its energy oscillates without drifting
+//! (the map is the discrete Euler–Lagrange equation of a free rotor (Moser1991)); H stays the
+//! constant, symmetric mass matrix. Where the equation has no solution near ω (more than about a
+//! radian per step), the body turns without gyroscopic term in that step: neither energy nor |Iω|
+//! changes.
 //!
-//! Under the leapfrog scheme ω is that of the middle of the step, and the equation is `exp(½hω*) I ω* = I (ω + h̄ α)`, with α the last
-//! angular acceleration of all torques: without it the gyroscopic impulse of a driven body would be of first order.
+//! Under the leapfrog scheme ω is that of the middle of the step, and the equation is
+//! `exp(½hω*) I ω* = I (ω + h̄ α)`, with α the last angular acceleration of all torques: without it
+//! the gyroscopic impulse of a driven body would be of first order.
 
 use super::{Assembly, StepInput};
 use crate::math::pose::exponential;
@@ -22,10 +25,15 @@ use crate::math::sparse::Csr;
 use crate::scene::{BodyId, ForceKind, Layout, Scene};
 use glam::{DMat3, DVec3};
 
-/// The pattern of H: masses on the diagonal, inertias as 3 × 3, bodies that forces or rotors couple as 6 × 6 blocks.
+/// The pattern of H: masses on the diagonal, inertias as 3 × 3, bodies that forces or rotors couple
+/// as 6 × 6 blocks.
 pub fn pattern(scene: &Scene, layout: &Layout) -> Csr {
     let mut coupled: Vec<Vec<u32>> = vec![Vec::new(); scene.bodies.len()];
-    let forces = scene.forces.iter().filter(|f| !matches!(f.kind, ForceKind::Applied(_))).map(|f| f.kind.bodies().into());
+    let forces = scene
+        .forces
+        .iter()
+        .filter(|f| !matches!(f.kind, ForceKind::Applied(_)))
+        .map(|f| f.kind.bodies().into());
     let rotors = scene.joints.iter().filter(|j| !j.armature.is_empty()).map(|j| (j.a, j.b));
     for (a, b) in forces.chain(rotors) {
         for (from, to) in [(a, a), (a, b), (b, a), (b, b)] {
@@ -36,12 +44,18 @@ pub fn pattern(scene: &Scene, layout: &Layout) -> Csr {
     }
     let mut h = Csr::empty(layout.v, layout.v);
     for (i, body) in scene.bodies.iter().enumerate() {
-        let (Some(mass), Some(at)) = (body.mass(), layout.velocity(BodyId(i as u32))) else { continue };
+        let (Some(mass), Some(at)) = (body.mass(), layout.velocity(BodyId(i as u32))) else {
+            continue;
+        };
         let starts = &mut coupled[i];
         starts.sort_unstable();
         starts.dedup();
-        let diagonal =
-            mass.inertia == DMat3::from_diagonal(DVec3::new(mass.inertia.x_axis.x, mass.inertia.y_axis.y, mass.inertia.z_axis.z));
+        let diagonal = mass.inertia
+            == DMat3::from_diagonal(DVec3::new(
+                mass.inertia.x_axis.x,
+                mass.inertia.y_axis.y,
+                mass.inertia.z_axis.z,
+            ));
         for row in 0..6 {
             if starts.is_empty() {
                 let columns = if row < 3 || diagonal { row..row + 1 } else { 3..6 };
@@ -61,7 +75,9 @@ pub fn assemble(out: &mut Assembly, scene: &Scene, layout: &Layout, now: &StepIn
     let problem = &mut out.problem;
     problem.H.values.fill(0.0);
     for (i, body) in scene.bodies.iter().enumerate() {
-        let (Some(mass), Some(at)) = (body.mass(), layout.velocity(BodyId(i as u32))) else { continue };
+        let (Some(mass), Some(at)) = (body.mass(), layout.velocity(BodyId(i as u32))) else {
+            continue;
+        };
         let twist = &now.twists[i];
         let inertia = mass.inertia.transpose().to_cols_array_2d();
         for (row, line) in inertia.iter().enumerate() {
@@ -74,11 +90,17 @@ pub fn assemble(out: &mut Assembly, scene: &Scene, layout: &Layout, now: &StepIn
         let momentum = mass.inertia * twist.angular;
         (mass.mass * twist.linear).write_to_slice(&mut problem.k[at..]);
         momentum.write_to_slice(&mut problem.k[at + 3..]);
-        let weight = if now.orders.absent(BodyId(i as u32)) { DVec3::ZERO } else { mass.mass * scene.gravity };
+        let weight = if now.orders.absent(BodyId(i as u32)) {
+            DVec3::ZERO
+        } else {
+            mass.mass * scene.gravity
+        };
         (now.kick() * weight).write_to_slice(&mut out.impulses.gravity[at..]);
         let turned = match now.lag {
             None => free_spin(&mass.inertia, twist.angular, now.h) - twist.angular,
-            Some(_) => now.predicted[i].angular - twist.angular - now.kick() * now.accelerations[i].angular,
+            Some(_) => {
+                now.predicted[i].angular - twist.angular - now.kick() * now.accelerations[i].angular
+            }
         };
         (mass.inertia * turned).write_to_slice(&mut out.impulses.gyroscopic[at + 3..]);
     }
@@ -88,7 +110,8 @@ pub fn assemble(out: &mut Assembly, scene: &Scene, layout: &Layout, now: &StepIn
 #[inline]
 pub(crate) fn add(h: &mut Csr, row: usize, column: usize, x: f64) {
     let start = h.starts[row];
-    let place = h.row(row).0.binary_search(&(column as u32)).expect("the pattern holds every entry");
+    let place =
+        h.row(row).0.binary_search(&(column as u32)).expect("the pattern holds every entry");
     h.values[start + place] += x;
 }
 
@@ -106,7 +129,8 @@ pub fn free_spin(inertia: &DMat3, spin: DVec3, h: f64) -> DVec3 {
         if defect.length() <= 4.0 * f64::EPSILON * scale {
             return w;
         }
-        // d(exp(hω) I ω) = exp(hω) (I − h [Iω]× T(hω)) dω, T the right derivative of the exponential map.
+        // d(exp(hω) I ω) = exp(hω) (I − h [Iω]× T(hω)) dω, T the right derivative of the
+        // exponential map.
         let slope = *inertia - cross_matrix(*inertia * w) * right_derivative(h * w) * h;
         let step = slope.inverse() * defect;
         if !step.is_finite() {
@@ -121,7 +145,11 @@ pub fn free_spin(inertia: &DMat3, spin: DVec3, h: f64) -> DVec3 {
 }
 
 fn cross_matrix(x: DVec3) -> DMat3 {
-    DMat3::from_cols(DVec3::new(0.0, x.z, -x.y), DVec3::new(-x.z, 0.0, x.x), DVec3::new(x.y, -x.x, 0.0))
+    DMat3::from_cols(
+        DVec3::new(0.0, x.z, -x.y),
+        DVec3::new(-x.z, 0.0, x.x),
+        DVec3::new(x.y, -x.x, 0.0),
+    )
 }
 
 /// `T(φ) = E − (1 − cos θ)/θ² [φ]× + (θ − sin θ)/θ³ [φ]×²`, θ = ‖φ‖.
@@ -143,7 +171,11 @@ mod tests {
 
     #[test]
     fn the_free_spin_keeps_the_momentum() {
-        let inertia = DMat3::from_cols(DVec3::new(1.0, 0.1, 0.0), DVec3::new(0.1, 2.0, -0.2), DVec3::new(0.0, -0.2, 2.5));
+        let inertia = DMat3::from_cols(
+            DVec3::new(1.0, 0.1, 0.0),
+            DVec3::new(0.1, 2.0, -0.2),
+            DVec3::new(0.0, -0.2, 2.5),
+        );
         for h in [1e-4, 1e-2, 0.1] {
             let spin = DVec3::new(3.0, -1.0, 2.0);
             let next = free_spin(&inertia, spin, h);

@@ -10,10 +10,12 @@
 //! | motor, servo | `Equality`, or `Interval` ±h·effort | ẋ + E r − (k (f⁺ − x) + c ∂f/∂t)/(h k + c), E = 1/(h² k + h c) |
 //! | gear | `Equality` | Σ c ẋ + K (Σ c x − constant)/h |
 //!
-//! K/h is the stabilisation of (Tasora2005, eq. 2.5), (Mangoni2018, eq. 3.21); ∂f/∂t is the mean over the step, so that an
-//! imposed motion is exact at its ends. The row of a servo says `r = h (k (f⁺ − x − h ẋ) + c (∂f/∂t − ẋ))`: a spring and damper at the
-//! end of the step, stable for any gain, whose force the interval cuts off. Under the leapfrog scheme every row has the curvature of its
-//! coordinate added, `(C(x + d) − C(x) − J d)/h` with d the predicted motion of the step, and impulses act over h̄ ([`super::leapfrog`]).
+//! K/h is the stabilisation of (Tasora2005, eq. 2.5), (Mangoni2018, eq. 3.21); ∂f/∂t is the mean
+//! over the step, so that an imposed motion is exact at its ends. The row of a servo says
+//! `r = h (k (f⁺ − x − h ẋ) + c (∂f/∂t − ẋ))`: a spring and damper at the end of the step, stable
+//! for any gain, whose force the interval cuts off. Under the leapfrog scheme every row has the
+//! curvature of its coordinate added, `(C(x + d) − C(x) − J d)/h` with d the predicted motion of
+//! the step, and impulses act over h̄ ([`super::leapfrog`]).
 
 use super::leapfrog::Weights;
 use super::part::{Measure, Mount, measure, unwrap};
@@ -21,10 +23,19 @@ use super::rows::Block;
 use super::{Assembly, Scheme, Source, StepInput};
 use crate::math::pose::Pose;
 use crate::problem::Law;
-use crate::scene::{Axis, BodyId, Coordinate, Drive, GearId, GearTerm, Joint, JointId, Layout, Limit, Motor, MotorId, Part, Scene};
+use crate::scene::{
+    Axis, BodyId, Coordinate, Drive, GearId, GearTerm, Joint, JointId, Layout, Limit, Motor,
+    MotorId, Part, Scene,
+};
 
 /// Appends the rows of all joints, motors and gears.
-pub fn assemble(out: &mut Assembly, scene: &Scene, layout: &Layout, now: &StepInput, scheme: &Scheme) {
+pub fn assemble(
+    out: &mut Assembly,
+    scene: &Scene,
+    layout: &Layout,
+    now: &StepInput,
+    scheme: &Scheme,
+) {
     for (j, joint) in scene.joints.iter().enumerate() {
         let id = JointId(j as u32);
         if now.orders.joint_off(id) {
@@ -38,7 +49,13 @@ pub fn assemble(out: &mut Assembly, scene: &Scene, layout: &Layout, now: &StepIn
             let most = now.kick() * friction.effort;
             let (block, x) = coordinate_block((scene, id), friction.coordinate, layout, now);
             let curved = curvature(scene, (id, friction.coordinate), x, block.expected[0], now);
-            block.push(out, Source::DryFriction(id), Law::Interval { lo: -most, hi: most }, &[curved], 0.0);
+            block.push(
+                out,
+                Source::DryFriction(id),
+                Law::Interval { lo: -most, hi: most },
+                &[curved],
+                0.0,
+            );
         }
     }
     motors(out, scene, layout, now, scheme);
@@ -54,7 +71,8 @@ pub fn assemble(out: &mut Assembly, scene: &Scene, layout: &Layout, now: &StepIn
             block.add(0, joint.a, &x.a.scaled(term.factor), layout, now);
             block.add(0, joint.b, &x.b.scaled(term.factor), layout, now);
             let rate = x.a.rate(now.expected(joint.a)) + x.b.rate(now.expected(joint.b));
-            curved += term.factor * curvature(scene, (term.joint, term.coordinate), x.value, rate, now);
+            curved +=
+                term.factor * curvature(scene, (term.joint, term.coordinate), x.value, rate, now);
         }
         let gap = gear_value(scene, now, g) - out.gears[g];
         let w = scheme.joint_erp * gap / now.mending() + curved;
@@ -62,7 +80,8 @@ pub fn assemble(out: &mut Assembly, scene: &Scene, layout: &Layout, now: &StepIn
     }
 }
 
-/// The parts of all joints and nothing else, with u = Ċ + C: for moving bodies back to where their joints hold.
+/// The parts of all joints and nothing else, with u = Ċ + C: for moving bodies back to where their
+/// joints hold.
 pub fn assemble_parts(out: &mut Assembly, scene: &Scene, layout: &Layout, now: &StepInput) {
     let scheme = Scheme { joint_erp: 1.0, ..Scheme::default() };
     for (j, joint) in scene.joints.iter().enumerate() {
@@ -89,17 +108,24 @@ pub fn motor_terms(motor: &Motor) -> impl Iterator<Item = GearTerm> + '_ {
 
 /// Whether a motor gives nothing: it is off, or a joint that it acts on is.
 pub fn motor_off(scene: &Scene, motor: MotorId, now: &StepInput) -> bool {
-    now.orders.motor_off(motor) || motor_terms(&scene.motors[motor.index()]).any(|term| now.orders.joint_off(term.joint))
+    now.orders.motor_off(motor)
+        || motor_terms(&scene.motors[motor.index()]).any(|term| now.orders.joint_off(term.joint))
 }
 
 /// The value of what a motor acts on.
 pub fn motor_value(scene: &Scene, motor: &Motor, now: &StepInput) -> f64 {
-    motor_terms(motor).map(|term| term.factor * coordinate(scene, term.joint, term.coordinate, now).value).sum()
+    motor_terms(motor)
+        .map(|term| term.factor * coordinate(scene, term.joint, term.coordinate, now).value)
+        .sum()
 }
 
 /// What a gear keeps constant.
 pub fn gear_value(scene: &Scene, now: &StepInput, gear: usize) -> f64 {
-    scene.gears[gear].terms.iter().map(|term| term.factor * coordinate(scene, term.joint, term.coordinate, now).value).sum()
+    scene.gears[gear]
+        .terms
+        .iter()
+        .map(|term| term.factor * coordinate(scene, term.joint, term.coordinate, now).value)
+        .sum()
 }
 
 /// Value and gradient of a part of a joint.
@@ -113,11 +139,13 @@ fn evaluate_at(joint: &Joint, part: Part, poses: &[Pose]) -> Measure {
     measure(part, a, b)
 }
 
-/// The value of a part where the predicted motion leads to. The three coordinates of a point are taken along the axes of the beginning of
-/// the step, as their rows are: along turned axes the rows of a loop would contradict each other by h² near its singular positions.
+/// The value of a part where the predicted motion leads to. The three coordinates of a point are
+/// taken along the axes of the beginning of the step, as their rows are: along turned axes the rows
+/// of a loop would contradict each other by h² near its singular positions.
 fn value_ahead(joint: &Joint, part: Part, now: &StepInput) -> f64 {
     let along = |axis: Axis| joint.kind.parts().contains(&Part::Along(axis));
-    let (Part::Along(axis), true) = (part, [Axis::X, Axis::Y, Axis::Z].into_iter().all(along)) else {
+    let (Part::Along(axis), true) = (part, [Axis::X, Axis::Y, Axis::Z].into_iter().all(along))
+    else {
         return evaluate_at(joint, part, &now.ahead).value;
     };
     let point = |body: BodyId, frame: &Pose| now.ahead[body.index()].point(frame.position);
@@ -126,8 +154,15 @@ fn value_ahead(joint: &Joint, part: Part, now: &StepInput) -> f64 {
     (orientation.conjugate() * apart)[axis as usize]
 }
 
-/// What the mean rate of a coordinate over the step has beyond its rate at the beginning, `rate`: its curvature.
-fn curvature(scene: &Scene, (id, which): (JointId, Coordinate), value: f64, rate: f64, now: &StepInput) -> f64 {
+/// What the mean rate of a coordinate over the step has beyond its rate at the beginning, `rate`:
+/// its curvature.
+fn curvature(
+    scene: &Scene,
+    (id, which): (JointId, Coordinate),
+    value: f64,
+    rate: f64,
+    now: &StepInput,
+) -> f64 {
     if now.lag.is_none() || now.straight {
         return 0.0;
     }
@@ -139,7 +174,12 @@ fn curvature(scene: &Scene, (id, which): (JointId, Coordinate), value: f64, rate
 }
 
 /// One row for a coordinate, and its value.
-fn coordinate_block((scene, id): (&Scene, JointId), which: Coordinate, layout: &Layout, now: &StepInput) -> (Block, f64) {
+fn coordinate_block(
+    (scene, id): (&Scene, JointId),
+    which: Coordinate,
+    layout: &Layout,
+    now: &StepInput,
+) -> (Block, f64) {
     let joint = &scene.joints[id.index()];
     let x = coordinate(scene, id, which, now);
     let mut block = Block::new(1);
@@ -148,7 +188,12 @@ fn coordinate_block((scene, id): (&Scene, JointId), which: Coordinate, layout: &
     (block, x.value)
 }
 
-fn parts(out: &mut Assembly, (scene, id): (&Scene, JointId), (layout, now): (&Layout, &StepInput), scheme: &Scheme) {
+fn parts(
+    out: &mut Assembly,
+    (scene, id): (&Scene, JointId),
+    (layout, now): (&Layout, &StepInput),
+    scheme: &Scheme,
+) {
     let joint = &scene.joints[id.index()];
     let held = out.held.get(id.index()).is_some_and(|h| *h);
     for (p, &part) in joint.kind.parts().iter().enumerate() {
@@ -163,7 +208,9 @@ fn parts(out: &mut Assembly, (scene, id): (&Scene, JointId), (layout, now): (&La
             continue;
         }
         let curved = match now.lag {
-            Some(_) if !now.straight => (value_ahead(joint, part, now) - c.value) / now.h - block.expected[0],
+            Some(_) if !now.straight => {
+                (value_ahead(joint, part, now) - c.value) / now.h - block.expected[0]
+            }
             _ => 0.0,
         };
         let (w, compliance) = if joint.compliance > 0.0 {
@@ -179,7 +226,13 @@ fn parts(out: &mut Assembly, (scene, id): (&Scene, JointId), (layout, now): (&La
     }
 }
 
-fn stops(out: &mut Assembly, (scene, id): (&Scene, JointId), limit: &Limit, (layout, now): (&Layout, &StepInput), scheme: &Scheme) {
+fn stops(
+    out: &mut Assembly,
+    (scene, id): (&Scene, JointId),
+    limit: &Limit,
+    (layout, now): (&Layout, &StepInput),
+    scheme: &Scheme,
+) {
     let joint = &scene.joints[id.index()];
     let x = coordinate(scene, id, limit.coordinate, now);
     for (sign, end) in [(1.0, limit.lo), (-1.0, limit.hi)] {
@@ -191,15 +244,21 @@ fn stops(out: &mut Assembly, (scene, id): (&Scene, JointId), limit: &Limit, (lay
         block.add(0, joint.b, &x.b.scaled(sign), layout, now);
         let gap = sign * (x.value - end);
         // The curvature of the coordinate over the step; none under the Euler scheme.
-        let curved = curvature(scene, (id, limit.coordinate), x.value, sign * block.expected[0], now);
+        let curved =
+            curvature(scene, (id, limit.coordinate), x.value, sign * block.expected[0], now);
         let w = block.touch(out, gap + now.h * sign * curved, limit.restitution, (scheme, now));
         block.push(out, Source::Limit(id), Law::Unilateral, &[w], 0.0);
     }
 }
 
 fn motors(out: &mut Assembly, scene: &Scene, layout: &Layout, now: &StepInput, scheme: &Scheme) {
-    let limited =
-        |effort: f64| if effort.is_finite() { Law::Interval { lo: -now.kick() * effort, hi: now.kick() * effort } } else { Law::Equality };
+    let limited = |effort: f64| {
+        if effort.is_finite() {
+            Law::Interval { lo: -now.kick() * effort, hi: now.kick() * effort }
+        } else {
+            Law::Equality
+        }
+    };
     for (m, motor) in scene.motors.iter().enumerate() {
         let id = MotorId(m as u32);
         if matches!(motor.drive, Drive::Effort(_)) || motor_off(scene, id, now) {
@@ -219,9 +278,15 @@ fn motors(out: &mut Assembly, scene: &Scene, layout: &Layout, now: &StepInput, s
             Drive::Servo { stiffness, damping, effort, .. } => {
                 let (error, rate) = (f.value(end) - x, f.mean_rate(begin, now.h));
                 let slope = now.h * stiffness + damping;
-                (limited(*effort), -(stiffness * error + damping * rate) / slope, 1.0 / (now.kick() * slope))
+                (
+                    limited(*effort),
+                    -(stiffness * error + damping * rate) / slope,
+                    1.0 / (now.kick() * slope),
+                )
             }
-            Drive::SpeedServo { damping, effort, .. } => (limited(*effort), -middle(), 1.0 / (now.kick() * damping)),
+            Drive::SpeedServo { damping, effort, .. } => {
+                (limited(*effort), -middle(), 1.0 / (now.kick() * damping))
+            }
             Drive::Effort(_) => continue,
         };
         block.push(out, Source::Motor(id), law, &[w + curved], e);
@@ -229,7 +294,12 @@ fn motors(out: &mut Assembly, scene: &Scene, layout: &Layout, now: &StepInput, s
 }
 
 /// One row for what a motor acts on, its value, and what its curvature adds to the rate.
-fn motor_block(scene: &Scene, motor: &Motor, layout: &Layout, now: &StepInput) -> (Block, f64, f64) {
+fn motor_block(
+    scene: &Scene,
+    motor: &Motor,
+    layout: &Layout,
+    now: &StepInput,
+) -> (Block, f64, f64) {
     let mut block = Block::new(1);
     let (mut value, mut curved) = (0.0, 0.0);
     for term in motor_terms(motor) {

@@ -89,7 +89,8 @@ pub struct Touch {
 }
 
 impl Touch {
-    /// True if it may rebound within the step: it has a restitution and closes faster than `threshold`.
+    /// True if it may rebound within the step: it has a restitution and closes faster than
+    /// `threshold`.
     pub fn rebounds(&self, threshold: f64) -> bool {
         self.restitution > 0.0 && self.before[0] < -threshold
     }
@@ -158,7 +159,8 @@ pub(super) fn predict(now: &mut StepInput, scene: &Scene, layout: &Layout, state
                 twist.linear -= lag * a.linear;
                 twist.angular -= lag * a.angular;
                 predicted.linear = twist.linear + kick * a.linear;
-                predicted.angular = free_spin(&mass.inertia, twist.angular + kick * a.angular, 0.5 * h);
+                predicted.angular =
+                    free_spin(&mass.inertia, twist.angular + kick * a.angular, 0.5 * h);
                 ahead = pose.advanced(h * predicted.linear, h * predicted.angular);
             }
             (Kind::Imposed(motion), _) => {
@@ -169,7 +171,10 @@ pub(super) fn predict(now: &mut StepInput, scene: &Scene, layout: &Layout, state
                 } else {
                     // The velocity now, from the means over half of the step and the whole of it.
                     let half = mean_twist(&pose, &at(0.5 * h), 0.5 * h);
-                    Twist { linear: 2.0 * half.linear - predicted.linear, angular: 2.0 * half.angular - predicted.angular }
+                    Twist {
+                        linear: 2.0 * half.linear - predicted.linear,
+                        angular: 2.0 * half.angular - predicted.angular,
+                    }
                 };
             }
             _ => {}
@@ -214,7 +219,11 @@ pub(crate) fn separation(
     let time = if gap > 0.0 { (2.0 * gap / (root - now)).clamp(0.0, h) } else { 0.0 };
     let speed = now + time * a;
     let w = (1.0 + restitution) * speed - expected;
-    if speed < -scheme.restitution_threshold && w <= touch { (w, Some(Impact { time, speed, restitution })) } else { (touch, None) }
+    if speed < -scheme.restitution_threshold && w <= touch {
+        (w, Some(Impact { time, speed, restitution }))
+    } else {
+        (touch, None)
+    }
 }
 
 /// The jumps of a step: which velocities belong to an island with impacts, and when its first one
@@ -235,7 +244,13 @@ pub struct Jumps {
 
 impl Jumps {
     /// Finds the islands with impacts of the solved step.
-    pub fn find(&mut self, layout: &Layout, now: &StepInput, assembly: &Assembly, solution: &Solution) {
+    pub fn find(
+        &mut self,
+        layout: &Layout,
+        now: &StepInput,
+        assembly: &Assembly,
+        solution: &Solution,
+    ) {
         let active = |t: &Touch| t.impact.filter(|_| solution.r[t.row as usize] > 0.0);
         self.any = assembly.touches.iter().any(|t| active(t).is_some());
         if !self.any {
@@ -278,7 +293,12 @@ impl Jumps {
             if !(jump > 0.0 && self.times[root].is_finite()) {
                 continue;
             }
-            let speed: f64 = block.columns.iter().zip(block.row(0)).map(|(&c, x)| x * solution.v[c as usize]).sum();
+            let speed: f64 = block
+                .columns
+                .iter()
+                .zip(block.row(0))
+                .map(|(&c, x)| x * solution.v[c as usize])
+                .sum();
             let end = touch.gap + now.h * (speed + touch.imposed);
             let slack = (end - touch.gap.min(0.0)).max(0.0);
             self.times[root] = self.times[root].min(slack / jump);
@@ -341,18 +361,31 @@ impl Jumps {
     }
 
     /// Positions, velocities, accelerations and lag at the end of the step.
-    pub fn advance(&mut self, scene: &Scene, layout: &Layout, now: &StepInput, solution: &Solution, state: &mut State) {
+    pub fn advance(
+        &mut self,
+        scene: &Scene,
+        layout: &Layout,
+        now: &StepInput,
+        solution: &Solution,
+        state: &mut State,
+    ) {
         let (h, kick) = (now.h, now.kick());
         state.acceleration.resize(layout.v, 0.0);
         for (i, body) in scene.bodies.iter().enumerate() {
             let id = BodyId(i as u32);
             match (&body.kind, layout.velocity(id)) {
                 (Kind::Rigid(mass), Some(at)) => {
-                    let v = Twist { linear: DVec3::from_slice(&solution.v[at..]), angular: DVec3::from_slice(&solution.v[at + 3..]) };
-                    let (expected, before, last) = (&now.predicted[i], &now.twists[i], &now.accelerations[i]);
+                    let v = Twist {
+                        linear: DVec3::from_slice(&solution.v[at..]),
+                        angular: DVec3::from_slice(&solution.v[at + 3..]),
+                    };
+                    let (expected, before, last) =
+                        (&now.predicted[i], &now.twists[i], &now.accelerations[i]);
                     // Angular: without the gyroscopic part, which the prediction holds.
-                    let mut a =
-                        Twist { linear: (v.linear - before.linear) / kick, angular: last.angular + (v.angular - expected.angular) / kick };
+                    let mut a = Twist {
+                        linear: (v.linear - before.linear) / kick,
+                        angular: last.angular + (v.angular - expected.angular) / kick,
+                    };
                     let (mut shift, mut turn) = (h * v.linear, h * v.angular);
                     if let Some((time, direct)) = self.of(at) {
                         shift -= time * (v.linear - expected.linear);
@@ -361,7 +394,8 @@ impl Jumps {
                         a.angular = without_jump(a.angular, last.angular, direct);
                     }
                     state.set_pose(id, &now.poses[i].advanced(shift, turn));
-                    let (spin, angular) = end_of_step(&mass.inertia, (v.angular, a.angular), turn, h);
+                    let (spin, angular) =
+                        end_of_step(&mass.inertia, (v.angular, a.angular), turn, h);
                     (v.linear + 0.5 * h * a.linear).write_to_slice(&mut state.v[at..]);
                     (spin + 0.5 * h * angular).write_to_slice(&mut state.v[at + 3..]);
                     a.linear.write_to_slice(&mut state.acceleration[at..]);
@@ -397,7 +431,12 @@ fn without_jump(new: DVec3, last: DVec3, direct: bool) -> DVec3 {
 
 /// Spin and angular acceleration of the middle of the step (body axes), in the body axes of its
 /// end, where `turn` led to: the momentum and the torque keep their directions in the world.
-fn end_of_step(inertia: &DMat3, (spin, acceleration): (DVec3, DVec3), turn: DVec3, h: f64) -> (DVec3, DVec3) {
+fn end_of_step(
+    inertia: &DMat3,
+    (spin, acceleration): (DVec3, DVec3),
+    turn: DVec3,
+    h: f64,
+) -> (DVec3, DVec3) {
     let (momentum, torque) = (*inertia * spin, *inertia * acceleration);
     // About a principal axis the momentum does not turn in the body.
     let small = f64::EPSILON.powi(2) * spin.length_squared();
@@ -408,6 +447,7 @@ fn end_of_step(inertia: &DMat3, (spin, acceleration): (DVec3, DVec3), turn: DVec
     }
     let inverse = inertia.inverse();
     let back = exponential(-turn);
-    let turned = if steady { spin } else { inverse * (back * (exponential(0.5 * h * spin) * momentum)) };
+    let turned =
+        if steady { spin } else { inverse * (back * (exponential(0.5 * h * spin) * momentum)) };
     (turned, inverse * (back * torque))
 }

@@ -6,14 +6,18 @@
 //!   J, w, law                           one block per part of a joint, stop, motor, gear, contact
 //! ```
 //!
-//! These are the formulas of the Euler scheme; [`leapfrog`] says what the second-order scheme has in their place.
-//! x are the measures of an element ([`part`]), G their gradients, u₀ what the imposed motions contribute to
-//! their rates. Everything is written into one [`Assembly`], whose memory is used again in the next step.
+//! These are the formulas of the Euler scheme; [`leapfrog`] says what the second-order scheme has
+//! in their place. x are the measures of an element ([`part`]), G their gradients, u₀ what the
+//! imposed motions contribute to their rates. Everything is written into one [`Assembly`], whose
+//! memory is used again in the next step.
 //!
-//! * [`part`]: scalar functions of two frames. [`joint`]: joints, stops, dry friction, motors, gears. [`contact`]: contacts.
-//! * [`soft`]: soft bodies; [`tetrahedron`]: their element. [`penalty`]: contacts as springs, for comparison.
+//! * [`part`]: scalar functions of two frames. [`joint`]: joints, stops, dry friction, motors,
+//!   gears. [`contact`]: contacts.
+//! * [`soft`]: soft bodies; [`tetrahedron`]: their element. [`penalty`]: contacts as springs, for
+//!   comparison.
 //! * [`tree`]: trees of bodies in the coordinates of their joints.
-//! * [`leapfrog`]: the second-order scheme. [`element`]: springs, bushings, drag. [`tension`]: springs by formula. [`inertia`]: M and the gyroscopic impulse. [`rows`]: blocks of J.
+//! * [`leapfrog`]: the second-order scheme. [`element`]: springs, bushings, drag. [`tension`]:
+//!   springs by formula. [`inertia`]: M and the gyroscopic impulse. [`rows`]: blocks of J.
 //! * [`unilateral`]: gaps and overlaps.
 
 pub mod contact;
@@ -42,7 +46,8 @@ use crate::geometry::{Contact, Grip};
 use crate::math::pose::{Pose, logarithm};
 use crate::problem::Problem;
 use crate::scene::{
-    Applied, BodyId, Drive, ForceId, ForceKind, Frame, Function, GearId, JointId, Kind, Layout, MotorId, Orders, Scene, SoftId, State,
+    Applied, BodyId, Drive, ForceId, ForceKind, Frame, Function, GearId, JointId, Kind, Layout,
+    MotorId, Orders, Scene, SoftId, State,
 };
 use glam::DVec3;
 
@@ -55,21 +60,27 @@ pub struct StepInput {
     pub h: f64,
     /// Pose of each body frame in the world.
     pub poses: Vec<Pose>,
-    /// Velocity of each body before the impulses of the step; of an imposed one the mean over the step. Leapfrog: at time − lag.
+    /// Velocity of each body before the impulses of the step; of an imposed one the mean over the
+    /// step. Leapfrog: at time − lag.
     pub twists: Vec<Twist>,
     /// Leapfrog: by how much the impulses so far lag behind `time`, s; none under the Euler scheme.
     pub lag: Option<f64>,
-    /// Leapfrog: the last acceleration of each body; angular without the gyroscopic part. Empty under the Euler scheme.
+    /// Leapfrog: the last acceleration of each body; angular without the gyroscopic part. Empty
+    /// under the Euler scheme.
     pub accelerations: Vec<Twist>,
-    /// Leapfrog: velocities at the middle of the step if the forces stay as they were; of imposed bodies the mean over the step.
+    /// Leapfrog: velocities at the middle of the step if the forces stay as they were; of imposed
+    /// bodies the mean over the step.
     pub predicted: Vec<Twist>,
-    /// Leapfrog: `predicted` as the coordinates of trees allow it, with the curvature of the step; empty without trees.
+    /// Leapfrog: `predicted` as the coordinates of trees allow it, with the curvature of the step;
+    /// empty without trees.
     pub chords: Vec<Twist>,
     /// Leapfrog: where `predicted` leads to at the end of the step.
     pub ahead: Vec<Pose>,
-    /// Leapfrog: the contacts whose bodies meet within the step, ascending: their normals and points are those of that time.
+    /// Leapfrog: the contacts whose bodies meet within the step, ascending: their normals and
+    /// points are those of that time.
     pub meetings: Vec<u32>,
-    /// Leapfrog: true if the curvature of the joints over the step is left out, because it is not resolved.
+    /// Leapfrog: true if the curvature of the joints over the step is left out, because it is not
+    /// resolved.
     pub straight: bool,
     /// The angle about each joint's axis, counted over full turns, rad.
     pub angles: Vec<f64>,
@@ -79,7 +90,8 @@ pub struct StepInput {
     pub node_velocities: Vec<DVec3>,
     /// Leapfrog: their velocities at the middle of the step if the forces stay as they were, m/s.
     pub node_predicted: Vec<DVec3>,
-    /// For each contact, by which nodes (counted over all soft bodies) its two sides are held; empty without soft bodies.
+    /// For each contact, by which nodes (counted over all soft bodies) its two sides are held;
+    /// empty without soft bodies.
     pub grips: Vec<[Option<Grip>; 2]>,
     /// What has been switched, told or taken out.
     pub orders: Orders,
@@ -107,7 +119,8 @@ pub struct Scheme {
     pub impacts: Impacts,
     /// Rigid contacts, or springs in their place.
     pub treatment: Treatment,
-    /// Contacts that share a load yield at so many times the velocity tolerance ([`load_sharing`]); 0: perfectly rigid.
+    /// Contacts that share a load yield at so many times the velocity tolerance ([`load_sharing`]);
+    /// 0: perfectly rigid.
     pub load_sharing: f64,
 }
 
@@ -158,9 +171,15 @@ impl Source {
             Source::Gear(id) => format!("gear {}", scene.gears[id.index()].name),
             Source::Attachment(soft, i) => {
                 let soft = &scene.softs[soft.index()];
-                format!("node {} of {}", soft.attached[i as usize].node, scene.bodies[soft.body.index()].name)
+                format!(
+                    "node {} of {}",
+                    soft.attached[i as usize].node,
+                    scene.bodies[soft.body.index()].name
+                )
             }
-            Source::Contact(a, b, _) => format!("contact {}/{}", scene.bodies[a.index()].name, scene.bodies[b.index()].name),
+            Source::Contact(a, b, _) => {
+                format!("contact {}/{}", scene.bodies[a.index()].name, scene.bodies[b.index()].name)
+            }
         }
     }
 }
@@ -219,7 +238,14 @@ impl Assembly {
     }
 
     /// Writes the problem of one step.
-    pub fn assemble(&mut self, scene: &Scene, layout: &Layout, now: &StepInput, scheme: &Scheme, contacts: &[Contact]) {
+    pub fn assemble(
+        &mut self,
+        scene: &Scene,
+        layout: &Layout,
+        now: &StepInput,
+        scheme: &Scheme,
+        contacts: &[Contact],
+    ) {
         self.momentum(scene, layout, now);
         self.clear_rows(layout.v);
         joint::assemble(self, scene, layout, now, scheme);
@@ -282,7 +308,13 @@ impl StepInput {
     }
 
     /// Takes everything from `state` for a step of length `h` under a scheme.
-    pub fn begin(&mut self, scene: &Scene, layout: &Layout, state: &State, (h, time): (f64, TimeScheme)) {
+    pub fn begin(
+        &mut self,
+        scene: &Scene,
+        layout: &Layout,
+        state: &State,
+        (h, time): (f64, TimeScheme),
+    ) {
         self.set(scene, layout, state, h);
         if time == TimeScheme::Leapfrog {
             leapfrog::predict(self, scene, layout, state);
@@ -300,13 +332,15 @@ impl StepInput {
         self.time + self.lag.map_or(0.5 * self.h, |lag| 0.5 * (0.5 * self.h - lag))
     }
 
-    /// What a gap is divided by to be mended, s: not more than a step of the length of the last one would mend.
+    /// What a gap is divided by to be mended, s: not more than a step of the length of the last one
+    /// would mend.
     #[inline]
     pub fn mending(&self) -> f64 {
         self.lag.map_or(self.h, |lag| self.h.max(2.0 * lag))
     }
 
-    /// The velocity of a body over the step as far as it is known before the step is solved: of imposed bodies exact.
+    /// The velocity of a body over the step as far as it is known before the step is solved: of
+    /// imposed bodies exact.
     #[inline]
     pub fn expected(&self, body: BodyId) -> &Twist {
         let i = body.index();
@@ -331,7 +365,9 @@ impl StepInput {
             let id = BodyId(i as u32);
             let pose = state.pose(id);
             let twist = match &body.kind {
-                Kind::Imposed(motion) => mean_twist(&pose, &motion.pose(&body.pose, state.time + h), h),
+                Kind::Imposed(motion) => {
+                    mean_twist(&pose, &motion.pose(&body.pose, state.time + h), h)
+                }
                 _ => {
                     let (linear, angular) = state.twist(layout, id);
                     Twist { linear, angular }
@@ -345,19 +381,29 @@ impl StepInput {
         self.nodes.clear();
         self.nodes.extend((0..layout.nodes.len()).map(|n| state.node(layout, n)));
         self.node_velocities.clear();
-        self.node_velocities.extend((0..layout.nodes.len()).map(|n| state.node_velocity(layout, n)));
+        self.node_velocities
+            .extend((0..layout.nodes.len()).map(|n| state.node_velocity(layout, n)));
         self.orders.clone_from(&state.orders);
     }
 }
 
 /// The constant velocity that leads from one pose to another within `h`.
 fn mean_twist(from: &Pose, to: &Pose, h: f64) -> Twist {
-    Twist { linear: (to.position - from.position) / h, angular: logarithm(from.orientation.conjugate() * to.orientation) / h }
+    Twist {
+        linear: (to.position - from.position) / h,
+        angular: logarithm(from.orientation.conjugate() * to.orientation) / h,
+    }
 }
 
 /// Adds `s · gradient` to the six numbers of a free body.
 #[inline]
-pub(crate) fn add_gradient(out: &mut [f64], layout: &Layout, body: BodyId, gradient: &Gradient, s: f64) {
+pub(crate) fn add_gradient(
+    out: &mut [f64],
+    layout: &Layout,
+    body: BodyId,
+    gradient: &Gradient,
+    s: f64,
+) {
     if let Some(at) = layout.velocity(body) {
         for (out, x) in out[at..at + 6].iter_mut().zip(gradient.array()) {
             *out += s * x;
@@ -387,7 +433,8 @@ fn applied(out: &mut [f64], scene: &Scene, layout: &Layout, now: &StepInput) {
     }
 }
 
-/// An applied force at a time, as a force (world) and a torque (body axes) about the centre of mass.
+/// An applied force at a time, as a force (world) and a torque (body axes) about the centre of
+/// mass.
 pub(crate) fn applied_load(id: ForceId, applied: &Applied, now: &StepInput, t: f64) -> Gradient {
     let pose = &now.poses[applied.body.index()];
     let told = |i: usize, f: &Function| now.orders.push(id, i).unwrap_or_else(|| f.value(t));

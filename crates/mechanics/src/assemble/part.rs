@@ -1,7 +1,8 @@
 //! The parts of joints: a scalar function of two frames, and its gradient.
 //!
-//! With p the origins, a_i and b_i the axes of the two frames (all in the world), d = p_b − p_a, r the
-//! lever from each centre of mass to its origin, and ρ the quaternion of frame b seen from frame a:
+//! With p the origins, a_i and b_i the axes of the two frames (all in the world), d = p_b − p_a, r
+//! the lever from each centre of mass to its origin, and ρ the quaternion of frame b seen from
+//! frame a:
 //!
 //! | part | value | gradient: v_a; ω_a; v_b; ω_b (torques in the world) |
 //! |---|---|---|
@@ -11,8 +12,8 @@
 //! | twist | 2 atan2(ρ_z, ρ_w) | 0; −g; 0; g, g = (ρ_w(ρ_w e_z + e_z×ρ) + ρ_z ρ)/(ρ_w² + ρ_z²) in frame b |
 //! | distance l | √(d·d) − l | −n; −r_a×n; n; r_b×n, n = d/√(d·d) |
 //!
-//! The rate of ρ is ½ρω with ω the relative angular velocity in frame b. Angular gradients are handed
-//! on in body axes, because that is where angular velocities live.
+//! The rate of ρ is ½ρω with ω the relative angular velocity in frame b. Angular gradients are
+//! handed on in body axes, because that is where angular velocities live.
 
 use crate::math::pose::Pose;
 use crate::scene::{Axis, BodyId, Part, Scene};
@@ -43,9 +44,10 @@ impl Gradient {
 
     /// `G M⁻¹ G'ᵀ` on one body, 1/kg or 1/(kg m²); 0 if it is not free to move.
     pub fn coupling(&self, other: &Gradient, scene: &Scene, body: BodyId) -> f64 {
-        scene.bodies[body.index()]
-            .mass()
-            .map_or(0.0, |mass| self.linear.dot(other.linear) / mass.mass + self.angular.dot(mass.inertia.inverse() * other.angular))
+        scene.bodies[body.index()].mass().map_or(0.0, |mass| {
+            self.linear.dot(other.linear) / mass.mass
+                + self.angular.dot(mass.inertia.inverse() * other.angular)
+        })
     }
 
     /// The gradient times a factor.
@@ -67,7 +69,10 @@ pub struct Twist {
 impl Twist {
     /// Half way between two velocities.
     pub fn mean(&self, other: &Twist) -> Twist {
-        Twist { linear: 0.5 * (self.linear + other.linear), angular: 0.5 * (self.angular + other.angular) }
+        Twist {
+            linear: 0.5 * (self.linear + other.linear),
+            angular: 0.5 * (self.angular + other.angular),
+        }
     }
 }
 
@@ -107,7 +112,10 @@ impl Mount<'_> {
     /// The gradient of a force `f` at world point `p` and a torque `t` (world).
     #[inline]
     fn gradient(&self, f: DVec3, p: DVec3, t: DVec3) -> Gradient {
-        Gradient { linear: f, angular: self.body.inverse_vector((p - self.body.position).cross(f) + t) }
+        Gradient {
+            linear: f,
+            angular: self.body.inverse_vector((p - self.body.position).cross(f) + t),
+        }
     }
 }
 
@@ -118,13 +126,21 @@ pub fn measure(part: Part, a: Mount, b: Mount) -> Measure {
             let (pa, pb) = (a.origin(), b.origin());
             let n = a.orientation() * unit(axis);
             // The lever on a reaches to p_b: a's axis turns with a.
-            Measure { value: n.dot(pb - pa), a: a.gradient(-n, pb, DVec3::ZERO), b: b.gradient(n, pb, DVec3::ZERO) }
+            Measure {
+                value: n.dot(pb - pa),
+                a: a.gradient(-n, pb, DVec3::ZERO),
+                b: b.gradient(n, pb, DVec3::ZERO),
+            }
         }
         Part::Distance(length) => {
             let (pa, pb) = (a.origin(), b.origin());
             let d = pb - pa;
             let n = d.normalize_or(DVec3::Z);
-            Measure { value: d.length() - length, a: a.gradient(-n, pa, DVec3::ZERO), b: b.gradient(n, pb, DVec3::ZERO) }
+            Measure {
+                value: d.length() - length,
+                a: a.gradient(-n, pa, DVec3::ZERO),
+                b: b.gradient(n, pb, DVec3::ZERO),
+            }
         }
         Part::Perpendicular(i, j) => {
             let (x, y) = (a.orientation() * unit(i), b.orientation() * unit(j));
@@ -160,7 +176,10 @@ fn relative(a: &Mount, b: &Mount) -> (f64, DVec3) {
 
 /// A function of the relative orientation alone, gradient `g` (world) on b.
 fn turning(value: f64, g: DVec3, a: Mount, b: Mount) -> Measure {
-    let on = |mount: Mount, g: DVec3| Gradient { linear: DVec3::ZERO, angular: mount.body.inverse_vector(g) };
+    let on = |mount: Mount, g: DVec3| Gradient {
+        linear: DVec3::ZERO,
+        angular: mount.body.inverse_vector(g),
+    };
     Measure { value, a: on(a, -g), b: on(b, g) }
 }
 

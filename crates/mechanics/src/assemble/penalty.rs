@@ -1,16 +1,19 @@
 //! Contacts as springs: what most programs do, here for comparison.
 //!
-//! With δ = −gap the overlap, u the velocities of the contact's rows, n its normal and t its tangents:
+//! With δ = −gap the overlap, u the velocities of the contact's rows, n its normal and t its
+//! tangents:
 //!
 //! ```text
 //!   F_n = max(0, k δ^p − c u_n)         p = 3/2: Hertz; p = 1: a linear spring
 //!   F_t = −μ F_n u_t / max(|u_t|, v_s)  friction, regularised below the speed v_s
 //! ```
 //!
-//! *Explicit*: F at the beginning of the step, an impulse in k: cheap, no rows, and stable only while `h ≲ 2 √(m/k')`, k' the slope of the spring,
-//! whatever the method of the rest. *Implicit*: the spring at the end of the step, linearised; condensed out of H it is the compliant row
-//! `E = 1/(h²k' + hc)`, so that H keeps its pattern. Friction is then a force between ±μF_n along each tangent, as stiff as the regularisation says.
-//! (Mangoni2018, §5.3.2) reports that springs need steps below 5 ms where rigid contacts allow 60 ms, "even with implicit integrators";
+//! *Explicit*: F at the beginning of the step, an impulse in k: cheap, no rows, and stable only
+//! while `h ≲ 2 √(m/k')`, k' the slope of the spring, whatever the method of the rest. *Implicit*:
+//! the spring at the end of the step, linearised; condensed out of H it is the compliant row
+//! `E = 1/(h²k' + hc)`, so that H keeps its pattern. Friction is then a force between ±μF_n along
+//! each tangent, as stiff as the regularisation says. (Mangoni2018, §5.3.2) reports that springs
+//! need steps below 5 ms where rigid contacts allow 60 ms, "even with implicit integrators";
 //! `signorini bench bending` measures both kinds of springs.
 
 use super::rows::Block;
@@ -59,7 +62,9 @@ impl Penalty {
             ("slip", self.slip, self.slip > 0.0),
         ] {
             if !(good && value.is_finite()) {
-                return Some(format!("penalty {what} = {value}, wanted a positive number (exponent: at least 1)"));
+                return Some(format!(
+                    "penalty {what} = {value}, wanted a positive number (exponent: at least 1)"
+                ));
             }
         }
         None
@@ -79,7 +84,14 @@ impl Penalty {
     }
 
     /// Adds the contact that `block` describes to k, or its rows to J.
-    pub(super) fn apply(&self, out: &mut Assembly, block: &Block, (gap, mu): (f64, f64), source: Source, now: &StepInput) {
+    pub(super) fn apply(
+        &self,
+        out: &mut Assembly,
+        block: &Block,
+        (gap, mu): (f64, f64),
+        source: Source,
+        now: &StepInput,
+    ) {
         let (h, kick) = (now.h, now.kick());
         if gap >= 0.0 {
             return;
@@ -94,10 +106,22 @@ impl Penalty {
         let (elastic, slope) = self.spring(-gap);
         // r = h̄ (F − (h k' + c) u): u + r/(h̄(hk' + c)) − F/(hk' + c) = 0.
         let compliance = 1.0 / (kick * h * slope + kick * self.damping);
-        block.row(0).push(out, source, Law::Unilateral, &[-elastic / (h * slope + self.damping)], compliance);
+        block.row(0).push(
+            out,
+            source,
+            Law::Unilateral,
+            &[-elastic / (h * slope + self.damping)],
+            compliance,
+        );
         let most = kick * mu * force[0];
         for row in 1..if most > 0.0 { 3 } else { 1 } {
-            block.row(row).push(out, source, Law::Interval { lo: -most, hi: most }, &[0.0], self.slip / most);
+            block.row(row).push(
+                out,
+                source,
+                Law::Interval { lo: -most, hi: most },
+                &[0.0],
+                self.slip / most,
+            );
         }
     }
 }

@@ -24,9 +24,11 @@ pub struct Block {
     pub imposed: [f64; MAX_ROWS_OF_BLOCK],
     /// The velocity of each row before the step, imposed motions included.
     pub before: [f64; MAX_ROWS_OF_BLOCK],
-    /// The velocity of each row over the step if the forces stay as they were; under the Euler scheme that before the step.
+    /// The velocity of each row over the step if the forces stay as they were; under the Euler
+    /// scheme that before the step.
     pub expected: [f64; MAX_ROWS_OF_BLOCK],
-    /// The mean of what imposed motions contribute before the step and over it: what their work is reckoned with.
+    /// The mean of what imposed motions contribute before the step and over it: what their work is
+    /// reckoned with.
     carried: [f64; MAX_ROWS_OF_BLOCK],
 }
 
@@ -48,7 +50,14 @@ impl Block {
 
     /// Adds what row `row` feels of `body`.
     #[inline]
-    pub fn add(&mut self, row: usize, body: BodyId, gradient: &Gradient, layout: &Layout, now: &StepInput) {
+    pub fn add(
+        &mut self,
+        row: usize,
+        body: BodyId,
+        gradient: &Gradient,
+        layout: &Layout,
+        now: &StepInput,
+    ) {
         let before = gradient.rate(&now.twists[body.index()]);
         let expected = if now.lag.is_some() { gradient.rate(now.expected(body)) } else { before };
         self.before[row] += before;
@@ -66,10 +75,18 @@ impl Block {
 
     /// Adds what row `row` feels of a node (counted over all soft bodies).
     #[inline]
-    pub fn add_node(&mut self, row: usize, node: u32, gradient: DVec3, layout: &Layout, now: &StepInput) {
+    pub fn add_node(
+        &mut self,
+        row: usize,
+        node: u32,
+        gradient: DVec3,
+        layout: &Layout,
+        now: &StepInput,
+    ) {
         let before = now.node_velocities[node as usize];
         self.before[row] += gradient.dot(before);
-        self.expected[row] += gradient.dot(*now.node_predicted.get(node as usize).unwrap_or(&before));
+        self.expected[row] +=
+            gradient.dot(*now.node_predicted.get(node as usize).unwrap_or(&before));
         if let Some(start) = layout.nodes[node as usize] {
             let place = self.place(start, 3);
             for (x, g) in self.values[place][row].iter_mut().zip(gradient.to_array()) {
@@ -80,7 +97,8 @@ impl Block {
 
     /// The place of a body's columns, kept in ascending order.
     fn place(&mut self, start: u32, width: usize) -> usize {
-        let place = self.starts[..self.count].iter().position(|&s| s >= start).unwrap_or(self.count);
+        let place =
+            self.starts[..self.count].iter().position(|&s| s >= start).unwrap_or(self.count);
         if place == self.count || self.starts[place] != start {
             for p in (place..self.count).rev() {
                 self.starts[p + 1] = self.starts[p];
@@ -110,8 +128,15 @@ impl Block {
         }
     }
 
-    /// `w` of a rigid unilateral block with this gap. Keeps gap and impact for the end of the step; comes before [`Block::push`].
-    pub fn touch(&self, out: &mut Assembly, gap: f64, restitution: f64, (scheme, now): (&Scheme, &StepInput)) -> f64 {
+    /// `w` of a rigid unilateral block with this gap. Keeps gap and impact for the end of the step;
+    /// comes before [`Block::push`].
+    pub fn touch(
+        &self,
+        out: &mut Assembly,
+        gap: f64,
+        restitution: f64,
+        (scheme, now): (&Scheme, &StepInput),
+    ) -> f64 {
         let (w, impact) = if now.lag.is_some() {
             leapfrog::separation(gap, (self.before[0], self.expected[0]), restitution, scheme, now)
         } else {
@@ -174,7 +199,8 @@ impl Block {
         for (p, (&(first, at), rows)) in used[..self.count].iter().zip(&self.values).enumerate() {
             let end = self.widths[p];
             for (row, line) in rows[..self.rows].iter().enumerate() {
-                values[row * width + at..row * width + at + end - first].copy_from_slice(&line[first..end]);
+                values[row * width + at..row * width + at + end - first]
+                    .copy_from_slice(&line[first..end]);
             }
         }
         let problem = &mut out.problem;

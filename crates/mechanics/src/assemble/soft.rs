@@ -1,13 +1,15 @@
-//! Soft bodies: the mass, stiffness and damping of their elements in H, their forces in k, the rows that tie their nodes to rigid bodies.
+//! Soft bodies: the mass, stiffness and damping of their elements in H, their forces in k, the rows
+//! that tie their nodes to rigid bodies.
 //!
 //! ```text
 //!   H += M (1 + hα) + (h² + hβ) K          K the stiffness of [`super::tetrahedron`], where the nodes are now
 //!   k += M v + h (f + gravity + loads)     f the elastic forces now; those at the end of the step are f − h K v⁺
 //! ```
 //!
-//! Under the leapfrog scheme each element is weighed like a spring ([`Weights`]), by its own stiffness per mass.
-//! The pattern of H is known before the first step: two nodes couple if they share an element. Nodes that are held have no rows.
-//! The rotations are found element by element on all threads, into fixed slots; they are added in the order of the elements.
+//! Under the leapfrog scheme each element is weighed like a spring ([`Weights`]), by its own
+//! stiffness per mass. The pattern of H is known before the first step: two nodes couple if they
+//! share an element. Nodes that are held have no rows. The rotations are found element by element
+//! on all threads, into fixed slots; they are added in the order of the elements.
 
 use super::leapfrog::Weights;
 use super::part::Gradient;
@@ -32,7 +34,8 @@ pub struct Mesh {
     pub warps: Vec<Warp>,
     /// The mass of each node, kg.
     pub masses: Vec<f64>,
-    /// For each element, where the columns of node b begin in the rows of node a, counted from the beginning of those rows.
+    /// For each element, where the columns of node b begin in the rows of node a, counted from the
+    /// beginning of those rows.
     places: Vec<[[u32; 4]; 4]>,
     /// Four nodes of each element, by their number in the scene.
     nodes: Vec<[u32; 4]>,
@@ -60,10 +63,13 @@ pub struct Work {
 
 impl Mesh {
     fn new(soft: &Soft, first: u32) -> Mesh {
-        let elements: Vec<Tetrahedron> = (0..soft.mesh.elements.len()).map(|e| Tetrahedron::new(soft.mesh.corners(e))).collect();
+        let elements: Vec<Tetrahedron> =
+            (0..soft.mesh.elements.len()).map(|e| Tetrahedron::new(soft.mesh.corners(e))).collect();
         let mut masses = vec![0.0; soft.mesh.nodes.len()];
         for (element, nodes) in elements.iter().zip(&soft.mesh.elements) {
-            nodes.iter().for_each(|&n| masses[n as usize] += 0.25 * soft.elastic.density * element.volume);
+            nodes
+                .iter()
+                .for_each(|&n| masses[n as usize] += 0.25 * soft.elastic.density * element.volume);
         }
         let (lambda, mu) = soft.elastic.lame();
         Mesh {
@@ -80,8 +86,9 @@ impl Mesh {
         }
     }
 
-    /// How the time scheme weighs each element. Its largest eigenvalue is at most the trace: (λ + 3μ) Σ|g|² over a quarter of its density,
-    /// which is an upper bound for all modes of the mesh as well.
+    /// How the time scheme weighs each element. Its largest eigenvalue is at most the trace: (λ +
+    /// 3μ) Σ|g|² over a quarter of its density, which is an upper bound for all modes of the mesh
+    /// as well.
     fn weigh(&mut self, now: &StepInput) {
         self.weights.clear();
         if now.lag.is_none() {
@@ -143,8 +150,14 @@ impl Mesh {
         v.map(|v| if self.consistent { (v + sum) * (0.05 * mass) } else { v * (0.25 * mass) })
     }
 
-    /// Adds `mass` · M + `stiffness` · K of every element to H; `factors` gives both for an element, no stiffness for the mass alone.
-    fn add_matrix(&self, h: &mut Csr, layout: &Layout, factors: impl Fn(usize) -> (f64, Option<f64>)) {
+    /// Adds `mass` · M + `stiffness` · K of every element to H; `factors` gives both for an
+    /// element, no stiffness for the mass alone.
+    fn add_matrix(
+        &self,
+        h: &mut Csr,
+        layout: &Layout,
+        factors: impl Fn(usize) -> (f64, Option<f64>),
+    ) {
         for (e, nodes) in self.nodes.iter().enumerate() {
             let (mass, stiffness) = factors(e);
             for a in 0..4 {
@@ -155,7 +168,9 @@ impl Mesh {
                     }
                     let m = mass * self.mass(e, a, b);
                     let offset = self.places[e][a][b] as usize;
-                    let k = stiffness.map(|s| self.warps[e].stiffness(a, b, self.elements[e].volume, self.lame) * s);
+                    let k = stiffness.map(|s| {
+                        self.warps[e].stiffness(a, b, self.elements[e].volume, self.lame) * s
+                    });
                     for p in 0..3 {
                         let at = h.starts[row as usize + p] + offset;
                         let values = &mut h.values[at..at + 3];
@@ -181,7 +196,8 @@ impl Mesh {
             let (warp, volume) = (&self.warps[e], self.elements[e].volume);
             let old = nodes.map(|n| now.node_velocities[n as usize]);
             let new = nodes.map(&after);
-            let (forces, strained) = (warp.forces(volume), warp.stiffness_times(&new, volume, self.lame));
+            let (forces, strained) =
+                (warp.forces(volume), warp.stiffness_times(&new, volume, self.lame));
             let (m_old, m_new) = (self.momentum(e, &old), self.momentum(e, &new));
             let earlier = match now.lag {
                 Some(_) => warp.stiffness_times(&old, volume, self.lame),
@@ -213,7 +229,12 @@ impl Mesh {
 
 /// All soft bodies of a scene.
 pub fn meshes(scene: &Scene, layout: &Layout) -> Vec<Mesh> {
-    scene.softs.iter().zip(&layout.node_starts).map(|(soft, &first)| Mesh::new(soft, first)).collect()
+    scene
+        .softs
+        .iter()
+        .zip(&layout.node_starts)
+        .map(|(soft, &first)| Mesh::new(soft, first))
+        .collect()
 }
 
 /// Appends the rows of all nodes to the pattern of H, and tells every element its places there.
@@ -239,7 +260,11 @@ pub fn pattern(h: &mut Csr, meshes: &mut [Mesh], layout: &Layout) {
             let start = layout.nodes[b as usize]?;
             neighbours[a as usize].binary_search(&start).ok().map(|p| 3 * p as u32)
         };
-        mesh.places = mesh.nodes.iter().map(|n| n.map(|a| n.map(|b| place(a, b).unwrap_or(u32::MAX)))).collect();
+        mesh.places = mesh
+            .nodes
+            .iter()
+            .map(|n| n.map(|a| n.map(|b| place(a, b).unwrap_or(u32::MAX))))
+            .collect();
     }
 }
 
@@ -254,7 +279,8 @@ pub fn masses(out: &mut Assembly, layout: &Layout) {
 pub fn assemble(out: &mut Assembly, scene: &Scene, layout: &Layout, now: &StepInput) {
     let (h, kick, lag) = (now.h, now.kick(), now.lag.unwrap_or(0.0));
     let mut meshes = std::mem::take(&mut out.meshes);
-    for (mesh, (soft, &first)) in meshes.iter_mut().zip(scene.softs.iter().zip(&layout.node_starts)) {
+    for (mesh, (soft, &first)) in meshes.iter_mut().zip(scene.softs.iter().zip(&layout.node_starts))
+    {
         mesh.evaluate(&now.nodes);
         mesh.weigh(now);
         let [alpha, beta] = mesh.damping;
@@ -267,25 +293,40 @@ pub fn assemble(out: &mut Assembly, scene: &Scene, layout: &Layout, now: &StepIn
             let velocities = nodes.map(|n| now.node_velocities[n as usize]);
             let momentum = mesh.momentum(e, &velocities);
             for a in 0..4 {
-                add(&mut out.problem.k, layout.nodes[nodes[a] as usize], momentum[a] + forces[a] * kick);
+                add(
+                    &mut out.problem.k,
+                    layout.nodes[nodes[a] as usize],
+                    momentum[a] + forces[a] * kick,
+                );
             }
             if now.lag.is_some() {
                 let w = mesh.weight(e);
-                let strained = mesh.warps[e].stiffness_times(&velocities, mesh.elements[e].volume, mesh.lame);
+                let strained =
+                    mesh.warps[e].stiffness_times(&velocities, mesh.elements[e].volume, mesh.lame);
                 let stiffness = kick * (2.0 * lag * w.alpha - (1.0 - w.gamma) * beta);
                 for a in 0..4 {
-                    let earlier = strained[a] * stiffness - momentum[a] * (kick * (1.0 - w.gamma) * alpha);
+                    let earlier =
+                        strained[a] * stiffness - momentum[a] * (kick * (1.0 - w.gamma) * alpha);
                     add(&mut out.problem.k, layout.nodes[nodes[a] as usize], earlier);
                 }
             }
         }
         for (n, &mass) in mesh.masses.iter().enumerate() {
-            add(&mut out.impulses.gravity, layout.nodes[first as usize + n], scene.gravity * (kick * mass));
+            add(
+                &mut out.impulses.gravity,
+                layout.nodes[first as usize + n],
+                scene.gravity * (kick * mass),
+            );
         }
         for load in &soft.loads {
-            let force = DVec3::from_array(load.force.each_ref().map(|f| f.value(now.kick_middle())));
+            let force =
+                DVec3::from_array(load.force.each_ref().map(|f| f.value(now.kick_middle())));
             for &(n, share) in &load.nodes {
-                add(&mut out.impulses.applied, layout.nodes[(first + n) as usize], force * (kick * share));
+                add(
+                    &mut out.impulses.applied,
+                    layout.nodes[(first + n) as usize],
+                    force * (kick * share),
+                );
             }
         }
     }
@@ -302,8 +343,15 @@ fn add(out: &mut [f64], at: Option<u32>, x: DVec3) {
     }
 }
 
-/// Appends the rows of nodes that rigid bodies carry: `d · (v_node − v_body(point))`, d along the axes of the world.
-pub fn attachments(out: &mut Assembly, scene: &Scene, layout: &Layout, now: &StepInput, scheme: &Scheme) {
+/// Appends the rows of nodes that rigid bodies carry: `d · (v_node − v_body(point))`, d along the
+/// axes of the world.
+pub fn attachments(
+    out: &mut Assembly,
+    scene: &Scene,
+    layout: &Layout,
+    now: &StepInput,
+    scheme: &Scheme,
+) {
     for (s, (soft, &first)) in scene.softs.iter().zip(&layout.node_starts).enumerate() {
         for (i, attached) in soft.attached.iter().enumerate() {
             let node = first + attached.node;
@@ -311,18 +359,27 @@ pub fn attachments(out: &mut Assembly, scene: &Scene, layout: &Layout, now: &Ste
             let point = pose.point(attached.point);
             let gap = now.nodes[node as usize] - point;
             // Leapfrog: what the body's rotation over the step adds to the linear motion.
-            let ahead = now
-                .node_predicted
-                .get(node as usize)
-                .map(|v| now.nodes[node as usize] + now.h * *v - now.ahead[attached.body.index()].point(attached.point));
+            let ahead = now.node_predicted.get(node as usize).map(|v| {
+                now.nodes[node as usize] + now.h * *v
+                    - now.ahead[attached.body.index()].point(attached.point)
+            });
             for d in [DVec3::X, DVec3::Y, DVec3::Z] {
                 let mut block = Block::new(1);
                 block.add_node(0, node, d, layout, now);
-                let on_body = Gradient { linear: -d, angular: -attached.point.cross(pose.inverse_vector(d)) };
+                let on_body =
+                    Gradient { linear: -d, angular: -attached.point.cross(pose.inverse_vector(d)) };
                 block.add(0, attached.body, &on_body, layout, now);
-                let curved = ahead.filter(|_| !now.straight).map_or(0.0, |ahead| (ahead - gap).dot(d) / now.h - block.expected[0]);
+                let curved = ahead
+                    .filter(|_| !now.straight)
+                    .map_or(0.0, |ahead| (ahead - gap).dot(d) / now.h - block.expected[0]);
                 let w = scheme.joint_erp * gap.dot(d) / now.mending() + curved;
-                block.push(out, Source::Attachment(SoftId(s as u32), i as u32), Law::Equality, &[w], 0.0);
+                block.push(
+                    out,
+                    Source::Attachment(SoftId(s as u32), i as u32),
+                    Law::Equality,
+                    &[w],
+                    0.0,
+                );
             }
         }
     }

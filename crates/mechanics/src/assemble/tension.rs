@@ -4,8 +4,9 @@
 //!   f⁺ ≈ f(l, l̇) + k (l⁺ − l) + c (l̇⁺ − l̇)         k = max(∂f/∂l, 0),  c = max(∂f/∂l̇, 0)
 //! ```
 //!
-//! `f − c l̇` is known before the step and acts as an applied force; k and c enter H as those of a spring of zero length do.
-//! The derivatives are central differences; where f falls with l it is taken as it is at the beginning of the step.
+//! `f − c l̇` is known before the step and acts as an applied force; k and c enter H as those of a
+//! spring of zero length do. The derivatives are central differences; where f falls with l it is
+//! taken as it is at the beginning of the step.
 
 use super::StepInput;
 use super::part::{Measure, Mount, measure};
@@ -33,7 +34,9 @@ pub fn pull(s: &Tension, now: &StepInput) -> Pull {
     let a = Mount { body: &now.poses[s.a.index()], frame: &frame_a };
     let b = Mount { body: &now.poses[s.b.index()], frame: &frame_b };
     let measure = measure(Part::Distance(0.0), a, b);
-    let rate = |twist: &dyn Fn(crate::scene::BodyId) -> super::Twist| measure.a.rate(&twist(s.a)) + measure.b.rate(&twist(s.b));
+    let rate = |twist: &dyn Fn(crate::scene::BodyId) -> super::Twist| {
+        measure.a.rate(&twist(s.a)) + measure.b.rate(&twist(s.b))
+    };
     let before = rate(&|body| now.twists[body.index()]);
     // Leapfrog: at the time of l, between the velocities before and over the step.
     let speed = match now.lag {

@@ -1,7 +1,8 @@
 //! The co-rotational tetrahedron: linear elasticity in a frame that turns with the element.
 //!
-//! With g_a the gradients of the four shape functions without stress, V the volume, `F = Σ x_a g_aᵀ = R S` (R the nearest proper rotation,
-//! also of an inverted element), `ε = S − 1`:
+//! With g_a the gradients of the four shape functions without stress, V the volume,
+//! `F = Σ x_a g_aᵀ = R S` (R the nearest proper rotation, also of an inverted element),
+//! `ε = S − 1`:
 //!
 //! ```text
 //!   energy   V ( μ ε:ε + ½ λ (tr ε)² )
@@ -11,9 +12,11 @@
 //!             q_i = 2μ − 2 (2μ − λ tr ε)/(s_j + s_k)                      s, e eigenvalues and -vectors of S
 //! ```
 //!
-//! The two parts act on the symmetric and on the skew part of RᵀdF, so that their signs are plain: the first is never negative; the second is
-//! what makes a stretched bar stiff across (q > 0) and a pressed one buckle (q < 0). H must stay positive definite: negative q count as zero,
-//! which changes the path of a step, not the force. Forces of an element have no sum and no moment. (Mangoni2018, §3.3), the energy of (Chao2010).
+//! The two parts act on the symmetric and on the skew part of RᵀdF, so that their signs are plain:
+//! the first is never negative; the second is what makes a stretched bar stiff across (q > 0) and a
+//! pressed one buckle (q < 0). H must stay positive definite: negative q count as zero, which
+//! changes the path of a step, not the force. Forces of an element have no sum and no moment.
+//! (Mangoni2018, §3.3), the energy of (Chao2010).
 //!
 //! | symbol | size | meaning |
 //! |---|---|---|
@@ -71,7 +74,8 @@ impl Tetrahedron {
         let Lame { lambda, mu } = lame;
         let g = &self.gradients;
         // F − 1 from displacements within the element, not from large coordinates.
-        let f = DMat3::from_cols(x[1] - x[0], x[2] - x[0], x[3] - x[0]) * DMat3::from_cols(g[1], g[2], g[3]).transpose();
+        let f = DMat3::from_cols(x[1] - x[0], x[2] - x[0], x[3] - x[0])
+            * DMat3::from_cols(g[1], g[2], g[3]).transpose();
         let r = rotation(&f);
         let s = r.transpose() * f;
         let s = (s + s.transpose()) * 0.5;
@@ -86,12 +90,19 @@ impl Tetrahedron {
     }
 
     /// The derivative of the rotation, where it makes the element stiffer.
-    fn twist(&self, r: &DMat3, s: &DMat3, trace: f64, Lame { lambda, mu }: Lame) -> [[DVec3; 4]; 3] {
+    fn twist(
+        &self,
+        r: &DMat3,
+        s: &DMat3,
+        trace: f64,
+        Lame { lambda, mu }: Lame,
+    ) -> [[DVec3; 4]; 3] {
         let (values, vectors) = eigen(s.transpose().to_cols_array_2d());
         std::array::from_fn(|i| {
             let pair = values[(i + 1) % 3] + values[(i + 2) % 3];
             let q = 2.0 * mu - 2.0 * (2.0 * mu - lambda * trace) / pair;
-            // Below rounding of the stretches it is nothing; where they cancel the rotation is about to jump.
+            // Below rounding of the stretches it is nothing; where they cancel the rotation is
+            // about to jump.
             if !(q > 1e-12 * mu && pair > 0.0) {
                 return [DVec3::ZERO; 4];
             }
@@ -122,14 +133,20 @@ impl Warp {
     }
 
     /// `K v`: the stiffness times the velocities of the four nodes.
-    pub fn stiffness_times(&self, v: &[DVec3; 4], volume: f64, Lame { lambda, mu }: Lame) -> [DVec3; 4] {
+    pub fn stiffness_times(
+        &self,
+        v: &[DVec3; 4],
+        volume: f64,
+        Lame { lambda, mu }: Lame,
+    ) -> [DVec3; 4] {
         let g = &self.gradients;
         let mut rate = DMat3::ZERO;
         for b in 0..4 {
             rate += outer(v[b], g[b]);
         }
         let trace = rate.x_axis.x + rate.y_axis.y + rate.z_axis.z;
-        let stress = (rate + rate.transpose()) * mu + DMat3::from_diagonal(DVec3::splat(lambda * trace));
+        let stress =
+            (rate + rate.transpose()) * mu + DMat3::from_diagonal(DVec3::splat(lambda * trace));
         let mut out = g.map(|g| stress * g * volume);
         for c in &self.twist {
             let s: f64 = (0..4).map(|b| c[b].dot(v[b])).sum();

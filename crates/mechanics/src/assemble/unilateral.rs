@@ -13,11 +13,13 @@ use super::Scheme;
 /// half of what gravity gives in a millisecond. Anything faster would throw bodies apart.
 const KEPT_DEPENETRATION_VELOCITY: f64 = 5e-3;
 
-/// `w` of a rigid unilateral row: `before` is its velocity before the step, negative when it closes.
+/// `w` of a rigid unilateral row: `before` is its velocity before the step, negative when it
+/// closes.
 pub fn separation(gap: f64, before: f64, restitution: f64, scheme: &Scheme, h: f64) -> f64 {
     let touch = gap_velocity(gap, scheme, (h, h));
     // Without rebound nothing happens before the bodies touch.
-    let rebounds = restitution > 0.0 && gap + h * before <= 0.0 && before < -scheme.restitution_threshold;
+    let rebounds =
+        restitution > 0.0 && gap + h * before <= 0.0 && before < -scheme.restitution_threshold;
     if rebounds { touch.min(restitution * before) } else { touch }
 }
 

@@ -7,7 +7,13 @@ use crate::scene::orders::Told;
 use crate::scene::{Action, BodyId, EventId, Function, Layout, Scene, Spawn, State};
 
 /// Carries out one action of an event.
-pub(super) fn act(scene: &Scene, sense: &Sense<'_>, state: &mut State, (event, action): (EventId, &Action), happened: &mut Happened) {
+pub(super) fn act(
+    scene: &Scene,
+    sense: &Sense<'_>,
+    state: &mut State,
+    (event, action): (EventId, &Action),
+    happened: &mut Happened,
+) {
     let time = state.time;
     match action {
         Action::Stop => state.orders.stopped = state.orders.stopped.or(Some(event)),
@@ -24,15 +30,20 @@ pub(super) fn act(scene: &Scene, sense: &Sense<'_>, state: &mut State, (event, a
         Action::Target(motor, value, within) => {
             let to = value.value(&mut |q| sense.quantity(scene, state, q));
             let from = target(scene, state, *motor);
-            let function =
-                if *within > 0.0 { Function::SmoothStep { from, to, start: 0.0, duration: *within } } else { Function::Constant(to) };
+            let function = if *within > 0.0 {
+                Function::SmoothStep { from, to, start: 0.0, duration: *within }
+            } else {
+                Function::Constant(to)
+            };
             state.orders.motor_mut(scene, *motor).told = Some(Told { function, since: time });
         }
         Action::Follow(motor, function) => {
-            state.orders.motor_mut(scene, *motor).told = Some(Told { function: function.clone(), since: time });
+            state.orders.motor_mut(scene, *motor).told =
+                Some(Told { function: function.clone(), since: time });
         }
         Action::Set(variable, value) => {
-            state.orders.variables[variable.index()] = value.value(&mut |q| sense.quantity(scene, state, q));
+            state.orders.variables[variable.index()] =
+                value.value(&mut |q| sense.quantity(scene, state, q));
         }
         Action::Spawn(how) => {
             if spawn(scene, sense.layout, state, how).is_none() {

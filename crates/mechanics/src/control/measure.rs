@@ -3,7 +3,10 @@
 use crate::assemble::{Assembly, Source, StepInput, joint};
 use crate::geometry::RayCaster;
 use crate::problem::Solution;
-use crate::scene::{Axis, BodyId, ContactReaction, Coordinate, Drive, Joint, JointId, Layout, MotorId, Part, Quantity, Ray, Scene, State};
+use crate::scene::{
+    Axis, BodyId, ContactReaction, Coordinate, Drive, Joint, JointId, Layout, MotorId, Part,
+    Quantity, Ray, Scene, State,
+};
 use glam::DVec3;
 
 /// The step that led to a state.
@@ -47,16 +50,22 @@ impl Sense<'_> {
                 let event = &orders.events[id.index()];
                 if event.count > 0 { state.time - event.time } else { f64::NAN }
             }
-            Quantity::Position(body, axis) => along(pose(*body).point(scene.bodies[body.index()].origin), *axis),
+            Quantity::Position(body, axis) => {
+                along(pose(*body).point(scene.bodies[body.index()].origin), *axis)
+            }
             Quantity::Velocity(body, axis) => along(linear(*body), *axis),
             Quantity::Speed(body) => linear(*body).length(),
-            Quantity::AngularVelocity(body, axis) => along(pose(*body).vector(angular(*body)), *axis),
+            Quantity::AngularVelocity(body, axis) => {
+                along(pose(*body).vector(angular(*body)), *axis)
+            }
             Quantity::AngularSpeed(body) => angular(*body).length(),
             Quantity::Tilt(body) => {
                 let began = scene.bodies[body.index()].pose.vector(DVec3::Z);
                 pose(*body).vector(DVec3::Z).angle_between(began)
             }
-            Quantity::Kinetic(body) => scene.bodies[body.index()].mass().map_or(0.0, |m| m.kinetic(linear(*body), angular(*body))),
+            Quantity::Kinetic(body) => scene.bodies[body.index()]
+                .mass()
+                .map_or(0.0, |m| m.kinetic(linear(*body), angular(*body))),
             Quantity::There(body) => f64::from(u8::from(!orders.absent(*body))),
             Quantity::ContactForce(body, other, axis) => {
                 let force = contact_force(scene, state, *body, *other);
@@ -64,8 +73,10 @@ impl Sense<'_> {
             }
             Quantity::Value(id, which) => joint::coordinate(scene, *id, *which, self.now).value,
             Quantity::Rate(id, which) => {
-                let (x, joint) = (joint::coordinate(scene, *id, *which, self.now), &scene.joints[id.index()]);
-                x.a.rate(&self.now.twists[joint.a.index()]) + x.b.rate(&self.now.twists[joint.b.index()])
+                let (x, joint) =
+                    (joint::coordinate(scene, *id, *which, self.now), &scene.joints[id.index()]);
+                x.a.rate(&self.now.twists[joint.a.index()])
+                    + x.b.rate(&self.now.twists[joint.b.index()])
             }
             Quantity::JointForce(id) => self.transmitted(scene, *id, true),
             Quantity::JointTorque(id) => self.transmitted(scene, *id, false),
@@ -78,15 +89,16 @@ impl Sense<'_> {
 
     /// The length of the force, or of the torque, in the parts of a joint.
     ///
-    /// Forces along the axes of a's frame are a vector. Torques belong to parts that are zero where the joint holds: there the
-    /// gradient of each is a unit vector, and they are perpendicular.
+    /// Forces along the axes of a's frame are a vector. Torques belong to parts that are zero where
+    /// the joint holds: there the gradient of each is a unit vector, and they are perpendicular.
     fn transmitted(&self, scene: &Scene, id: JointId, force: bool) -> f64 {
         let Some(past) = self.past.filter(|p| p.kick > 0.0) else { return 0.0 };
         let parts = scene.joints[id.index()].kind.parts();
         let mut sum = 0.0;
         for (k, source) in past.assembly.sources[..past.assembly.joint_blocks].iter().enumerate() {
             let Source::Joint(joint, part) = *source else { continue };
-            let is_force = matches!(parts.get(usize::from(part)), Some(Part::Along(_) | Part::Distance(_)));
+            let is_force =
+                matches!(parts.get(usize::from(part)), Some(Part::Along(_) | Part::Distance(_)));
             if joint == id && is_force == force {
                 let r = past.solution.r[past.assembly.problem.J.row_starts[k]] / past.kick;
                 sum += r * r;
@@ -115,7 +127,8 @@ impl Sense<'_> {
         let pose = &self.now.poses[ray.body.index()];
         let (origin, direction) = (pose.point(ray.origin), pose.vector(ray.direction));
         let seen = |body: u32| body != ray.body.0 && !state.orders.absent(BodyId(body));
-        rays.cast(&self.now.poses, (origin, direction), ray.reach, &seen).map_or(ray.reach, |hit| hit.0)
+        rays.cast(&self.now.poses, (origin, direction), ray.reach, &seen)
+            .map_or(ray.reach, |hit| hit.0)
     }
 }
 
@@ -125,7 +138,8 @@ pub(super) fn target(scene: &Scene, state: &State, id: MotorId) -> f64 {
     f.value(state.time - since)
 }
 
-/// The coordinate that speaks for a joint: of a slider its displacement, of a rod its length, else its angle.
+/// The coordinate that speaks for a joint: of a slider its displacement, of a rod its length, else
+/// its angle.
 pub fn coordinate(joint: &Joint) -> Coordinate {
     use crate::scene::JointKind::*;
     match joint.kind {

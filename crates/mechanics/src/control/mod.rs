@@ -4,8 +4,9 @@
 //!   step → sensors → events → controllers → next step
 //! ```
 //!
-//! Everything is read from the state and the step that led to it, and written into [`State::orders`] (an event may also place, stop or
-//! start a body). The scene stays as it is, so scene, state and settings still determine the next state to the bit.
+//! Everything is read from the state and the step that led to it, and written into
+//! [`State::orders`] (an event may also place, stop or start a body). The scene stays as it is, so
+//! scene, state and settings still determine the next state to the bit.
 
 mod act;
 mod measure;
@@ -24,7 +25,8 @@ pub struct Happened {
     pub events: Vec<EventId>,
     /// Templates that were asked for a body and had none left.
     pub empty: Vec<crate::scene::TemplateId>,
-    /// True if something was put into the scene, taken out, or switched: energies must be looked at anew.
+    /// True if something was put into the scene, taken out, or switched: energies must be looked at
+    /// anew.
     pub changed: bool,
 }
 
@@ -60,10 +62,17 @@ pub fn react(scene: &Scene, sense: &mut Sense<'_>, state: &mut State) -> Happene
 }
 
 /// Lets a controller look, if its sample is due, and gives its order.
-fn sample(scene: &Scene, sense: &mut Sense<'_>, state: &mut State, i: usize, controller: &Controller) {
+fn sample(
+    scene: &Scene,
+    sense: &mut Sense<'_>,
+    state: &mut State,
+    i: usize,
+    controller: &Controller,
+) {
     let mut held = state.orders.controllers[i];
     // A sample belongs to the first step that ends with it or after it, to within rounding.
-    let due = controller.every == 0.0 || state.time >= controller.every * held.next as f64 - 1e-9 * controller.every;
+    let due = controller.every == 0.0
+        || state.time >= controller.every * held.next as f64 - 1e-9 * controller.every;
     if !due {
         return;
     }
@@ -87,12 +96,20 @@ fn sample(scene: &Scene, sense: &mut Sense<'_>, state: &mut State, i: usize, con
             let order = state.orders.motor_mut(scene, motor);
             order.told = Some(Told { function: Function::Constant(wanted), since: 0.0 });
         }
-        Port::Force(force, component) => state.orders.force_mut(force).push[usize::from(component)] = Some(wanted),
+        Port::Force(force, component) => {
+            state.orders.force_mut(force).push[usize::from(component)] = Some(wanted)
+        }
     }
 }
 
 /// `p e + i ∫e − d ẏ` within the limits.
-fn pid_output(pid: &Pid, (y, error): (f64, f64), time: f64, held: &mut Held, (lo, hi): (f64, f64)) -> f64 {
+fn pid_output(
+    pid: &Pid,
+    (y, error): (f64, f64),
+    time: f64,
+    held: &mut Held,
+    (lo, hi): (f64, f64),
+) -> f64 {
     let first = held.samples == 0;
     let dt = time - held.time;
     let rate = if first || dt <= 0.0 { 0.0 } else { (y - held.measured) / dt };

@@ -53,7 +53,8 @@ pub struct Collider {
     /// Whether its body never moves. Two fixed colliders never touch.
     #[serde(default)]
     pub fixed: bool,
-    /// Whether it is the boundary of a soft body: a mesh whose vertices move on their own, in the world.
+    /// Whether it is the boundary of a soft body: a mesh whose vertices move on their own, in the
+    /// world.
     #[serde(default)]
     pub soft: bool,
 }
@@ -61,7 +62,15 @@ pub struct Collider {
 impl Collider {
     /// A bare shape at the origin of a moving body, in all groups.
     pub fn new(body: u32, shape: Shape) -> Self {
-        Collider { body, shape, pose_in_body: Pose::IDENTITY, groups: Groups::ALL, margin: 0.0, fixed: false, soft: false }
+        Collider {
+            body,
+            shape,
+            pose_in_body: Pose::IDENTITY,
+            groups: Groups::ALL,
+            margin: 0.0,
+            fixed: false,
+            soft: false,
+        }
     }
 
     /// Says what is wrong with the collider, if anything.

@@ -12,8 +12,8 @@ use serde::{Deserialize, Serialize};
 pub struct Contact {
     /// Indices of the two colliders, the smaller first.
     pub colliders: (u32, u32),
-    /// Names the contact within its pair by the features that touch; the same from step to step as long as they do.
-    /// `(colliders, key)` is unique in a list, and the list is sorted by it.
+    /// Names the contact within its pair by the features that touch; the same from step to step as
+    /// long as they do. `(colliders, key)` is unique in a list, and the list is sorted by it.
     pub key: u64,
     /// Point of the first collider, world frame, m.
     pub point_a: DVec3,
@@ -48,7 +48,8 @@ pub fn tangents(n: DVec3) -> (DVec3, DVec3) {
     n.any_orthonormal_pair()
 }
 
-/// For each contact of `new`, the place of the same contact in `old`, or `u32::MAX` if it is not there.
+/// For each contact of `new`, the place of the same contact in `old`, or `u32::MAX` if it is not
+/// there.
 ///
 /// Both lists are sorted by pair and key, so one walk along both finds them all.
 pub fn matches(old: &[Contact], new: &[Contact], places: &mut Vec<u32>) {
@@ -85,9 +86,22 @@ mod tests {
 
     #[test]
     fn matches_finds_what_stayed() {
-        let contact = |pair, key| Contact { colliders: pair, key, point_a: DVec3::ZERO, point_b: DVec3::ZERO, normal: DVec3::Z, gap: 0.0 };
+        let contact = |pair, key| Contact {
+            colliders: pair,
+            key,
+            point_a: DVec3::ZERO,
+            point_b: DVec3::ZERO,
+            normal: DVec3::Z,
+            gap: 0.0,
+        };
         let old = [contact((0, 1), 3), contact((0, 1), 7), contact((1, 2), 1)];
-        let new = [contact((0, 0), 9), contact((0, 1), 7), contact((0, 2), 7), contact((1, 2), 1), contact((1, 2), 5)];
+        let new = [
+            contact((0, 0), 9),
+            contact((0, 1), 7),
+            contact((0, 2), 7),
+            contact((1, 2), 1),
+            contact((1, 2), 5),
+        ];
         let mut places = vec![];
         matches(&old, &new, &mut places);
         assert_eq!(places, [u32::MAX, 1, u32::MAX, 2, u32::MAX]);

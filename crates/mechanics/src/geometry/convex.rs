@@ -1,8 +1,8 @@
 //! Convex cores: what is left of a convex shape when its round skin is taken off.
 //!
-//! A sphere is a point with a skin, a capsule a segment with a skin; the others have none. Each core
-//! answers three questions: its support point in a direction, its nearest point to a point, and the
-//! flat feature (vertex, edge or face) that it turns towards a direction.
+//! A sphere is a point with a skin, a capsule a segment with a skin; the others have none. Each
+//! core answers three questions: its support point in a direction, its nearest point to a point,
+//! and the flat feature (vertex, edge or face) that it turns towards a direction.
 
 use super::shape::Invalid;
 use glam::{DVec2, DVec3};
@@ -119,7 +119,8 @@ impl Hull {
     }
 
     fn nearest(&self, p: DVec3) -> Nearest {
-        let height = |face: &Face| (p - self.points[self.corners[face.first] as usize]).dot(face.normal);
+        let height =
+            |face: &Face| (p - self.points[self.corners[face.first] as usize]).dot(face.normal);
         let mut best: Option<Nearest> = None;
         let mut inside = (f64::NEG_INFINITY, DVec3::Z);
         for face in &self.faces {
@@ -132,13 +133,21 @@ impl Hull {
             }
             let corners = &self.corners[face.first..face.first + face.count];
             for i in 1..corners.len() - 1 {
-                let near = nearest_on_triangle([corners[0], corners[i], corners[i + 1]].map(|c| self.points[c as usize]), face.normal, p);
+                let near = nearest_on_triangle(
+                    [corners[0], corners[i], corners[i + 1]].map(|c| self.points[c as usize]),
+                    face.normal,
+                    p,
+                );
                 if best.is_none_or(|best| near.distance < best.distance) {
                     best = Some(near);
                 }
             }
         }
-        best.unwrap_or(Nearest { point: p - inside.1 * inside.0, normal: inside.1, distance: inside.0 })
+        best.unwrap_or(Nearest {
+            point: p - inside.1 * inside.0,
+            normal: inside.1,
+            distance: inside.0,
+        })
     }
 }
 
@@ -155,7 +164,9 @@ impl Core {
         match self {
             Core::Point => DVec3::ZERO,
             Core::Segment(half) => DVec3::new(0.0, 0.0, half.copysign(n.z)),
-            Core::Box(half) => DVec3::new(half.x.copysign(n.x), half.y.copysign(n.y), half.z.copysign(n.z)),
+            Core::Box(half) => {
+                DVec3::new(half.x.copysign(n.x), half.y.copysign(n.y), half.z.copysign(n.z))
+            }
             Core::Cylinder(radius, half) => (radial(n) * *radius).extend(half.copysign(n.z)),
             Core::Cone(radius, half) => {
                 let rim = (radial(n) * *radius).extend(-half);
@@ -170,10 +181,15 @@ impl Core {
     pub fn nearest(&self, p: DVec3) -> Nearest {
         match self {
             Core::Point => from_point(DVec3::ZERO, p, DVec3::Z),
-            Core::Segment(half) => from_point(DVec3::new(0.0, 0.0, p.z.clamp(-half, *half)), p, DVec3::X),
+            Core::Segment(half) => {
+                from_point(DVec3::new(0.0, 0.0, p.z.clamp(-half, *half)), p, DVec3::X)
+            }
             Core::Box(half) => nearest_on_box(*half, p),
             Core::Cylinder(radius, half) => {
-                let near = nearest_on_box(DVec3::new(*radius, 1e300, *half), DVec3::new(p.truncate().length(), 0.0, p.z));
+                let near = nearest_on_box(
+                    DVec3::new(*radius, 1e300, *half),
+                    DVec3::new(p.truncate().length(), 0.0, p.z),
+                );
                 turned(near, p)
             }
             Core::Cone(radius, half) => turned(nearest_on_cone(*radius, *half, p), p),
@@ -181,7 +197,11 @@ impl Core {
             Core::Edge([start, end]) => {
                 let along = *end - *start;
                 let share = (p - *start).dot(along) / along.length_squared();
-                from_point(*start + along * share.clamp(0.0, 1.0), p, along.any_orthonormal_vector())
+                from_point(
+                    *start + along * share.clamp(0.0, 1.0),
+                    p,
+                    along.any_orthonormal_vector(),
+                )
             }
         }
     }
@@ -237,8 +257,12 @@ impl Core {
                 each(axis);
                 each(-axis);
             }),
-            Core::Cylinder(..) => [DVec3::Z, -DVec3::Z, radial(p).extend(0.0)].into_iter().for_each(each),
-            Core::Cone(radius, half) => [-DVec3::Z, cone_side(*radius, *half, p)].into_iter().for_each(each),
+            Core::Cylinder(..) => {
+                [DVec3::Z, -DVec3::Z, radial(p).extend(0.0)].into_iter().for_each(each)
+            }
+            Core::Cone(radius, half) => {
+                [-DVec3::Z, cone_side(*radius, *half, p)].into_iter().for_each(each)
+            }
             Core::Hull(hull) => hull.normals().for_each(each),
         }
     }
@@ -250,7 +274,11 @@ impl Core {
             Core::Point => out.push((DVec3::ZERO, 0)),
             Core::Segment(half) => {
                 let ends = [(DVec3::new(0.0, 0.0, -half), 0), (DVec3::new(0.0, 0.0, *half), 1)];
-                if n.z.abs() <= MAX_FLAT_SINE { out.extend(ends) } else { out.push(ends[(n.z > 0.0) as usize]) }
+                if n.z.abs() <= MAX_FLAT_SINE {
+                    out.extend(ends)
+                } else {
+                    out.push(ends[(n.z > 0.0) as usize])
+                }
             }
             Core::Box(half) => box_feature(*half, n, out),
             Core::Cylinder(radius, half) => {
@@ -264,13 +292,18 @@ impl Core {
                 }
             }
             Core::Cone(radius, half) => {
-                let (rim_point, apex) = ((radial(n) * *radius).extend(-half), DVec3::new(0.0, 0.0, *half));
+                let (rim_point, apex) =
+                    ((radial(n) * *radius).extend(-half), DVec3::new(0.0, 0.0, *half));
                 if n.z <= -MIN_FLAT_COSINE {
                     rim(*radius, -half, 0, out);
                 } else if n.dot(cone_side(*radius, *half, n)) >= MIN_FLAT_COSINE {
                     out.extend([(rim_point, 16), (apex, 17)]);
                 } else {
-                    out.push(if half * n.z > rim_point.dot(n) { (apex, 17) } else { (rim_point, 18) });
+                    out.push(if half * n.z > rim_point.dot(n) {
+                        (apex, 17)
+                    } else {
+                        (rim_point, 18)
+                    });
                 }
             }
             Core::Hull(hull) => hull_feature(hull, n, out),
@@ -310,7 +343,9 @@ impl Core {
         out.clear();
         match self {
             Core::Box(half) => out.extend((0..8).map(|i| (corner(*half, i), i))),
-            Core::Hull(hull) => out.extend(hull.points.iter().enumerate().map(|(i, &point)| (point, i as u32))),
+            Core::Hull(hull) => {
+                out.extend(hull.points.iter().enumerate().map(|(i, &point)| (point, i as u32)))
+            }
             _ => return false,
         }
         true
@@ -358,7 +393,9 @@ fn box_feature(half: DVec3, n: DVec3, out: &mut Feature) {
     match count {
         0 => push(fixed),
         1 => [0, free[0]].into_iter().for_each(|signs| push(base | signs)),
-        _ => [0, free[0], free[0] | free[1], free[1]].into_iter().for_each(|signs| push(base | signs)),
+        _ => [0, free[0], free[0] | free[1], free[1]]
+            .into_iter()
+            .for_each(|signs| push(base | signs)),
     }
 }
 
@@ -407,7 +444,9 @@ fn rim(radius: f64, z: f64, first: u32, out: &mut Feature) {
         (0.0, -1.0),
         (DIAGONAL, -DIAGONAL),
     ];
-    out.extend(CIRCLE.iter().zip(first..).map(|(&(x, y), id)| (DVec3::new(radius * x, radius * y, z), id)));
+    out.extend(
+        CIRCLE.iter().zip(first..).map(|(&(x, y), id)| (DVec3::new(radius * x, radius * y, z), id)),
+    );
 }
 
 /// The distance of `p` from the point `q`; where they coincide the normal is `fallback`.
@@ -424,7 +463,8 @@ fn nearest_on_box(half: DVec3, p: DVec3) -> Nearest {
     }
     // Inside: the nearest face.
     let depth = half - p.abs();
-    let axis = if depth.x <= depth.y && depth.x <= depth.z { 0 } else { 1 + (depth.z < depth.y) as usize };
+    let axis =
+        if depth.x <= depth.y && depth.x <= depth.z { 0 } else { 1 + (depth.z < depth.y) as usize };
     let normal = signed_axis(axis, p);
     Nearest { point: p + normal * depth[axis], normal, distance: -depth[axis] }
 }
@@ -443,9 +483,12 @@ fn nearest_on_cone(radius: f64, half: f64, p: DVec3) -> Nearest {
             Nearest { point: DVec3::new(q.x, 0.0, -half), normal: -DVec3::Z, distance: below_base }
         };
     }
-    let on_side = rim + (apex - rim) * ((q - rim).dot(apex - rim) / (apex - rim).length_squared()).clamp(0.0, 1.0);
+    let on_side = rim
+        + (apex - rim)
+            * ((q - rim).dot(apex - rim) / (apex - rim).length_squared()).clamp(0.0, 1.0);
     let on_base = DVec3::new(q.x.clamp(0.0, radius), 0.0, -half);
-    let nearest = if q.distance_squared(on_side) <= q.distance_squared(on_base) { on_side } else { on_base };
+    let nearest =
+        if q.distance_squared(on_side) <= q.distance_squared(on_base) { on_side } else { on_base };
     from_point(nearest, q, side)
 }
 
@@ -478,6 +521,10 @@ pub(crate) fn nearest_on_triangle([a, b, c]: [DVec3; 3], normal: DVec3, p: DVec3
     } else {
         // Over the face: the plane's own normal keeps all digits at any distance.
         let height = ap.dot(normal);
-        Nearest { point: p - normal * height, normal: if height < 0.0 { -normal } else { normal }, distance: height.abs() }
+        Nearest {
+            point: p - normal * height,
+            normal: if height < 0.0 { -normal } else { normal },
+            distance: height.abs(),
+        }
     }
 }

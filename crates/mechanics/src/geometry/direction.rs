@@ -6,9 +6,11 @@
 //!
 //! 1. Points, and two segments: closed forms.
 //! 2. Two boxes that overlap: the 15 axes of faces and pairs of edges (Gottschalk1996).
-//! 3. All others: the iterations of Gilbert, Johnson and Keerthi, and an expanding polytope where they overlap (parry).
-//! 4. Where a direction of the shapes themselves (a face normal, a common perpendicular) separates as much, it is
-//!    the direction: what the iterations say about it is lost in rounding when the gap is tiny.
+//! 3. All others: the iterations of Gilbert, Johnson and Keerthi, and an expanding polytope where
+//!    they overlap (parry).
+//! 4. Where a direction of the shapes themselves (a face normal, a common perpendicular) separates
+//!    as much, it is the direction: what the iterations say about it is lost in rounding when the
+//!    gap is tiny.
 
 use super::convex::{Core, Feature};
 use crate::math::pose::Pose;
@@ -39,8 +41,8 @@ pub(crate) struct Closest {
     pub distance: f64,
 }
 
-/// Separations that differ by less than this part of the size are equal: far above the 1e-14 that the iterations
-/// reach, far below what a contact can feel.
+/// Separations that differ by less than this part of the size are equal: far above the 1e-14 that
+/// the iterations reach, far below what a contact can feel.
 const EQUAL_SEPARATION_RATIO: f64 = 1e-9;
 
 impl Pair<'_> {
@@ -49,7 +51,12 @@ impl Pair<'_> {
         let found = match (self.a, self.b) {
             (a, Core::Point) => {
                 let near = a.nearest(self.pose.position);
-                Closest { normal: near.normal, point_a: near.point, point_b: self.pose.position, distance: near.distance }
+                Closest {
+                    normal: near.normal,
+                    point_a: near.point,
+                    point_b: self.pose.position,
+                    distance: near.distance,
+                }
             }
             (Core::Point, b) => {
                 let near = b.nearest(self.pose.inverse_point(DVec3::ZERO));
@@ -62,7 +69,10 @@ impl Pair<'_> {
             }
             (Core::Segment(a), Core::Segment(b)) => {
                 let axis = self.pose.vector(DVec3::Z * *b);
-                segments([-DVec3::Z * *a, DVec3::Z * *a], [self.pose.position - axis, self.pose.position + axis])
+                segments(
+                    [-DVec3::Z * *a, DVec3::Z * *a],
+                    [self.pose.position - axis, self.pose.position + axis],
+                )
             }
             (Core::Edge(a), Core::Segment(b)) => {
                 let axis = self.pose.vector(DVec3::Z * *b);
@@ -81,12 +91,21 @@ impl Pair<'_> {
     }
 
     fn iterate(&self, polytope: &mut EPA) -> Option<Closest> {
-        let pose = parry3d_f64::math::Pose { rotation: self.pose.orientation, translation: self.pose.position };
+        let pose = parry3d_f64::math::Pose {
+            rotation: self.pose.orientation,
+            translation: self.pose.position,
+        };
         let mut simplex = VoronoiSimplex::new();
-        simplex.reset(CsoPoint::from_shapes(&pose, self.a, self.b, self.pose.position.try_normalize().unwrap_or(DVec3::X)));
+        simplex.reset(CsoPoint::from_shapes(
+            &pose,
+            self.a,
+            self.b,
+            self.pose.position.try_normalize().unwrap_or(DVec3::X),
+        ));
         let mut ended = closest_points(&pose, self.a, self.b, self.reach, true, &mut simplex);
         if ended == GJKResult::Intersection
-            && let Some((point_a, point_b, normal)) = polytope.closest_points(&pose, self.a, self.b, &simplex)
+            && let Some((point_a, point_b, normal)) =
+                polytope.closest_points(&pose, self.a, self.b, &simplex)
         {
             ended = GJKResult::ClosestPoints(point_a, point_b, normal);
         }
@@ -94,7 +113,11 @@ impl Pair<'_> {
             GJKResult::ClosestPoints(point_a, point_b, normal) if normal.is_finite() => {
                 Closest { normal, point_a, point_b, distance: (point_b - point_a).dot(normal) }
             }
-            GJKResult::NoIntersection(n) if self.separation(n).max(self.separation(-n)) > self.reach => return None,
+            GJKResult::NoIntersection(n)
+                if self.separation(n).max(self.separation(-n)) > self.reach =>
+            {
+                return None;
+            }
             // The iterations gave up: the best of the faces.
             _ => self.along(self.pose.position.normalize_or(DVec3::Z)),
         };
@@ -108,8 +131,8 @@ impl Pair<'_> {
         Closest { normal, point_a, point_b, distance: (point_b - point_a).dot(normal) }
     }
 
-    /// Prefers a direction of the shapes themselves that separates as much as the one found: face normals near it and
-    /// near the line of centres, and the common perpendicular of two axes.
+    /// Prefers a direction of the shapes themselves that separates as much as the one found: face
+    /// normals near it and near the line of centres, and the common perpendicular of two axes.
     fn polished(&self, found: Closest) -> Closest {
         let mut best = Closest { distance: self.separation(found.normal), ..found };
         let mut bar = best.distance - EQUAL_SEPARATION_RATIO * self.scale;
@@ -122,7 +145,8 @@ impl Pair<'_> {
                 best = if short.abs() <= EQUAL_SEPARATION_RATIO * self.scale {
                     Closest { normal, distance, ..found }
                 } else if matches!(self.a, Core::Edge(_)) && short.abs() <= 1e-5 * self.scale {
-                    // Any point of an edge across the direction is a support point: keep the nearest.
+                    // Any point of an edge across the direction is a support point: keep the
+                    // nearest.
                     Closest { normal, distance, point_b: found.point_b + normal * short, ..found }
                 } else {
                     self.along(normal)
@@ -133,9 +157,12 @@ impl Pair<'_> {
         // The line of centres first: it knows nothing of rounding.
         for n in [self.pose.position.normalize_or(DVec3::Z), found.normal] {
             consider(self.a.face_normal(n));
-            consider(self.b.face_normal(-self.pose.inverse_vector(n)).map(|n| -self.pose.vector(n)));
+            consider(
+                self.b.face_normal(-self.pose.inverse_vector(n)).map(|n| -self.pose.vector(n)),
+            );
         }
-        // Where polyhedra touch or overlap the iterations may end on a far face: all of them have a say.
+        // Where polyhedra touch or overlap the iterations may end on a far face: all of them have a
+        // say.
         if found.distance <= EQUAL_SEPARATION_RATIO * self.scale {
             if let Core::Hull(hull) = self.a {
                 hull.normals().for_each(|n| consider(Some(n)));
@@ -156,7 +183,8 @@ impl Pair<'_> {
         best
     }
 
-    /// The common perpendicular of the edges that the cores turn to each other, if both turn an edge.
+    /// The common perpendicular of the edges that the cores turn to each other, if both turn an
+    /// edge.
     fn crossed_edges(&self, n: DVec3) -> Option<DVec3> {
         let (mut a, mut b) = (Feature::new(), Feature::new());
         self.a.feature(n, &mut a);
@@ -168,14 +196,16 @@ impl Pair<'_> {
         Some(if across.dot(n) < 0.0 { -across } else { across })
     }
 
-    /// Step 2: the axis that separates most; where the nearest features are a vertex and an edge or two vertices no
-    /// such axis is the direction, and the iterations find it.
+    /// Step 2: the axis that separates most; where the nearest features are a vertex and an edge or
+    /// two vertices no such axis is the direction, and the iterations find it.
     fn boxes(&self, a: DVec3, b: DVec3, polytope: &mut EPA) -> Option<Closest> {
         let rotation = self.pose.rotation();
         let columns = [rotation.x_axis, rotation.y_axis, rotation.z_axis];
         let center = self.pose.position;
         let separation = |n: DVec3| {
-            let half_b = b.x * columns[0].dot(n).abs() + b.y * columns[1].dot(n).abs() + b.z * columns[2].dot(n).abs();
+            let half_b = b.x * columns[0].dot(n).abs()
+                + b.y * columns[1].dot(n).abs()
+                + b.z * columns[2].dot(n).abs();
             center.dot(n).abs() - n.abs().dot(a) - half_b
         };
         let mut best = (f64::NEG_INFINITY, DVec3::Z);
@@ -226,14 +256,20 @@ pub(crate) fn segments(a: [DVec3; 2], b: [DVec3; 2]) -> Closest {
     let (c, f) = (da.dot(r), db.dot(r));
     let determinant = aa * bb - ab * ab;
     // Parallel: any pair serves; the middle of a's overlap would move, its start does not.
-    let mut s = if determinant > 1e-24 * aa * bb { ((ab * f - c * bb) / determinant).clamp(0.0, 1.0) } else { 0.0 };
+    let mut s = if determinant > 1e-24 * aa * bb {
+        ((ab * f - c * bb) / determinant).clamp(0.0, 1.0)
+    } else {
+        0.0
+    };
     let t = ((ab * s + f) / bb).clamp(0.0, 1.0);
     s = ((ab * t - c) / aa).clamp(0.0, 1.0);
     let (point_a, point_b) = (a[0] + da * s, b[0] + db * t);
     let distance = point_a.distance(point_b);
     // Axes that meet: across both.
-    let across = || da.cross(db).try_normalize().unwrap_or_else(|| da.any_orthogonal_vector().normalize());
-    let normal = if distance > 1e-12 * aa.sqrt() { (point_b - point_a) / distance } else { across() };
+    let across =
+        || da.cross(db).try_normalize().unwrap_or_else(|| da.any_orthogonal_vector().normalize());
+    let normal =
+        if distance > 1e-12 * aa.sqrt() { (point_b - point_a) / distance } else { across() };
     Closest { normal, point_a, point_b, distance }
 }
 
@@ -242,19 +278,30 @@ mod tests {
     use super::super::convex::Hull;
     use super::*;
 
-    /// Two blocks that share a face, their corners given in one common frame (as the stones of an arch are): the frames
-    /// coincide, so that nothing but the faces tells the direction.
+    /// Two blocks that share a face, their corners given in one common frame (as the stones of an
+    /// arch are): the frames coincide, so that nothing but the faces tells the direction.
     #[test]
     fn blocks_that_share_a_face_touch_there() {
         let block = |x: f64| {
-            let corners: Vec<DVec3> =
-                (0..8).map(|i| DVec3::new(x + f64::from(i & 1), f64::from(i >> 1 & 1), f64::from(i >> 2 & 1) * 0.3)).collect();
+            let corners: Vec<DVec3> = (0..8)
+                .map(|i| {
+                    DVec3::new(
+                        x + f64::from(i & 1),
+                        f64::from(i >> 1 & 1),
+                        f64::from(i >> 2 & 1) * 0.3,
+                    )
+                })
+                .collect();
             Core::Hull(Hull::new(&corners).unwrap())
         };
         let (a, b) = (block(0.0), block(1.0));
         for i in 0..3000 {
             let size = 10f64.powi(-6 - i % 10);
-            let turn = DVec3::new((f64::from(i) * 0.7).sin(), (f64::from(i) * 1.3).cos(), (f64::from(i) * 2.1).sin()) * size;
+            let turn = DVec3::new(
+                (f64::from(i) * 0.7).sin(),
+                (f64::from(i) * 1.3).cos(),
+                (f64::from(i) * 2.1).sin(),
+            ) * size;
             let pose = Pose::IDENTITY.advanced(turn, turn);
             let pair = Pair { a: &a, b: &b, pose, reach: 0.1, scale: 1.0 };
             let found = pair.closest(&mut EPA::new()).expect("they touch");
@@ -284,19 +331,29 @@ mod tests {
         for round in 0..60 {
             for a in &cores {
                 for b in &cores {
-                    let pose = Pose::turned(vector() * if round % 2 == 0 { 0.3 } else { 1.0 }, vector() * 2.0);
+                    let pose = Pose::turned(
+                        vector() * if round % 2 == 0 { 0.3 } else { 1.0 },
+                        vector() * 2.0,
+                    );
                     let pair = Pair { a, b, pose, reach: f64::MAX, scale: 0.5 };
-                    let closest = pair.closest(&mut EPA::new()).expect("everything is within reach");
+                    let closest =
+                        pair.closest(&mut EPA::new()).expect("everything is within reach");
                     let mut near = |n: DVec3, amount: f64| (n + vector() * amount).normalize();
                     // Anywhere, and close to what was found.
                     for amount in [10.0, 10.0, 10.0, 10.0, 0.3, 0.1, 0.03, 0.01] {
                         for _ in 0..20 {
                             let s = pair.separation(near(closest.normal, amount));
                             // The expanding polytope of a round core stops within 1e-5 of its size.
-                            assert!(s <= closest.distance + 1e-5, "{a:?} {b:?} {pose:?}: {s} > {closest:?}");
+                            assert!(
+                                s <= closest.distance + 1e-5,
+                                "{a:?} {b:?} {pose:?}: {s} > {closest:?}"
+                            );
                         }
                     }
-                    assert!((pair.separation(closest.normal) - closest.distance).abs() < 1e-5, "{a:?} {b:?} {pose:?} {closest:?}");
+                    assert!(
+                        (pair.separation(closest.normal) - closest.distance).abs() < 1e-5,
+                        "{a:?} {b:?} {pose:?} {closest:?}"
+                    );
                 }
             }
         }

@@ -1,9 +1,11 @@
 //! All points where two convex cores touch, once the direction is known.
 //!
 //! 1. Each core shows the feature (vertex, edge, face) it turns towards the other.
-//! 2. A face is cut, along the direction, by the sides of the other's face (Sutherland1974); two edges that run
-//!    alike are cut to their common length. The gap is linear over the common area, so its corners hold the least one.
-//! 3. Where the features have a single point in common, or miss the nearest points, those are the contact.
+//! 2. A face is cut, along the direction, by the sides of the other's face (Sutherland1974); two
+//!    edges that run alike are cut to their common length. The gap is linear over the common area,
+//!    so its corners hold the least one.
+//! 3. Where the features have a single point in common, or miss the nearest points, those are the
+//!    contact.
 
 use super::convex::{Feature, MAX_FLAT_SINE};
 use super::direction::{Closest, Pair, segments};
@@ -42,7 +44,8 @@ const INCIDENT: u64 = 1 << 32;
 const REFERENCE: u64 = 2 << 32;
 const NEAREST: u64 = 3 << 32;
 
-/// A corner this part of the size outside still counts as inside: boxes of equal size, stacked, keep their corners.
+/// A corner this part of the size outside still counts as inside: boxes of equal size, stacked,
+/// keep their corners.
 const INSIDE_TOLERANCE_RATIO: f64 = 1e-6;
 
 /// Mixes two numbers into one that names both (Steele2014).
@@ -56,8 +59,8 @@ pub(crate) fn mix(a: u64, b: u64) -> u64 {
 
 /// Writes the points of contact along `closest.normal` into `scratch.touches`.
 ///
-/// `forced`: the direction is not that of the nearest points (it was turned into the cone that a mesh allows), so only
-/// points that lie over each other count.
+/// `forced`: the direction is not that of the nearest points (it was turned into the cone that a
+/// mesh allows), so only points that lie over each other count.
 pub(crate) fn manifold(pair: &Pair, closest: &Closest, forced: bool, scratch: &mut Scratch) {
     let n = closest.normal;
     scratch.touches.clear();
@@ -79,7 +82,11 @@ pub(crate) fn manifold(pair: &Pair, closest: &Closest, forced: bool, scratch: &m
         }
         return;
     }
-    let least = scratch.touches.iter().map(|touch| (touch.point_b - touch.point_a).dot(n)).fold(f64::INFINITY, f64::min);
+    let least = scratch
+        .touches
+        .iter()
+        .map(|touch| (touch.point_b - touch.point_a).dot(n))
+        .fold(f64::INFINITY, f64::min);
     // A tenth of the skin: corners cut within the skin are as near as the nearest points.
     if closest.distance < least - 0.1 * INSIDE_TOLERANCE_RATIO * pair.scale {
         let tag = if scratch.touches.is_empty() { name } else { mix(name, NEAREST) };
@@ -90,7 +97,10 @@ pub(crate) fn manifold(pair: &Pair, closest: &Closest, forced: bool, scratch: &m
 
 /// A number for the whole feature; it does not depend on which corner comes first.
 fn feature_name(feature: &Feature) -> u64 {
-    mix(feature.len() as u64, feature.iter().fold(0u64, |sum, corner| sum.wrapping_add(mix(7, corner.1 as u64))))
+    mix(
+        feature.len() as u64,
+        feature.iter().fold(0u64, |sum, corner| sum.wrapping_add(mix(7, corner.1 as u64))),
+    )
 }
 
 /// A single pair of points of vertices and edges, if one lies over the other.
@@ -104,7 +114,11 @@ fn meet(n: DVec3, skin: f64, name: u64, scratch: &mut Scratch) {
     let (ends_a, ends_b) = (end(a), end(b));
     let parameter = |ends: [DVec3; 2], point: DVec3| {
         let along = ends[1] - ends[0];
-        if along.length_squared() > 0.0 { ((point - ends[0]).dot(along) / along.length_squared()).clamp(0.0, 1.0) } else { 0.0 }
+        if along.length_squared() > 0.0 {
+            ((point - ends[0]).dot(along) / along.length_squared()).clamp(0.0, 1.0)
+        } else {
+            0.0
+        }
     };
     let shadow = |ends: [DVec3; 2]| ends.map(flat);
     let (shadow_a, shadow_b) = (shadow(ends_a), shadow(ends_b));
@@ -157,14 +171,24 @@ fn edges(n: DVec3, scratch: &mut Scratch) {
 /// A face and anything: what lies over it.
 fn faces(n: DVec3, skin: f64, scratch: &mut Scratch) {
     let of_a = scratch.feature_a.len() > 2;
-    let (reference, incident) = if of_a { (&scratch.feature_a, &scratch.feature_b) } else { (&scratch.feature_b, &scratch.feature_a) };
+    let (reference, incident) = if of_a {
+        (&scratch.feature_a, &scratch.feature_b)
+    } else {
+        (&scratch.feature_b, &scratch.feature_a)
+    };
     let name = mix(feature_name(reference), of_a as u64);
     scratch.polygon.clear();
-    scratch.polygon.extend(incident.iter().map(|&(point, id)| Corner { point, tag: id as u64, edge: INCIDENT | id as u64 }));
+    scratch.polygon.extend(incident.iter().map(|&(point, id)| Corner {
+        point,
+        tag: id as u64,
+        edge: INCIDENT | id as u64,
+    }));
     // Newell's normal of the reference face; its sign along n says which way the corners run.
     let origin = reference[0].0;
-    let normal =
-        reference.iter().zip(reference.iter().cycle().skip(1)).fold(DVec3::ZERO, |sum, (p, q)| sum + (p.0 - origin).cross(q.0 - origin));
+    let normal = reference
+        .iter()
+        .zip(reference.iter().cycle().skip(1))
+        .fold(DVec3::ZERO, |sum, (p, q)| sum + (p.0 - origin).cross(q.0 - origin));
     let turn = normal.dot(n);
     for (i, &(start, id)) in reference.iter().enumerate() {
         let end = reference[(i + 1) % reference.len()].0;
@@ -174,13 +198,20 @@ fn faces(n: DVec3, skin: f64, scratch: &mut Scratch) {
     }
     for corner in &scratch.polygon {
         let on_reference = corner.point - n * ((corner.point - origin).dot(normal) / turn);
-        let (point_a, point_b) = if of_a { (on_reference, corner.point) } else { (corner.point, on_reference) };
+        let (point_a, point_b) =
+            if of_a { (on_reference, corner.point) } else { (corner.point, on_reference) };
         scratch.touches.push(Touch { point_a, point_b, tag: mix(name, corner.tag) });
     }
 }
 
 /// Cuts away what lies beyond a line; `(edge, skin)` are the line's tag and tolerance.
-fn cut(polygon: &[Corner], start: DVec3, out: DVec3, (edge, skin): (u64, f64), result: &mut Vec<Corner>) {
+fn cut(
+    polygon: &[Corner],
+    start: DVec3,
+    out: DVec3,
+    (edge, skin): (u64, f64),
+    result: &mut Vec<Corner>,
+) {
     result.clear();
     let beyond = |corner: &Corner| (corner.point - start).dot(out);
     let sides = if polygon.len() > 2 { polygon.len() } else { polygon.len().saturating_sub(1) };
@@ -207,6 +238,10 @@ fn cut(polygon: &[Corner], start: DVec3, out: DVec3, (edge, skin): (u64, f64), r
             continue;
         }
         let point = corner.point.lerp(next.point, here / (here - there));
-        result.push(Corner { point, tag: mix(corner.edge, edge), edge: if inside { edge } else { corner.edge } });
+        result.push(Corner {
+            point,
+            tag: mix(corner.edge, edge),
+            edge: if inside { edge } else { corner.edge },
+        });
     }
 }

@@ -85,7 +85,11 @@ impl Meeting<'_> {
     fn plane(&self, face: u32) -> Plane {
         let plane = self.surface.face(face);
         // A sheet is touched from the side where the middle of the piece is.
-        let turn = if self.surface.one_sided || plane.normal.dot(self.center) >= plane.offset { 1.0 } else { -1.0 };
+        let turn = if self.surface.one_sided || plane.normal.dot(self.center) >= plane.offset {
+            1.0
+        } else {
+            -1.0
+        };
         let (normal, offset) = (turn * plane.normal, turn * plane.offset);
         let down = -self.pose.inverse_vector(normal);
         let height = |point: DVec3| self.pose.point(point).dot(normal) - offset;
@@ -105,7 +109,9 @@ impl Meeting<'_> {
             let nearer = |other: u32| {
                 let other = self.plane(other);
                 let at = p.dot(other.normal) - other.offset;
-                other.face != plane.face && self.lowest(&other, at) && (foot.distance <= 0.0 || at >= -self.tiny)
+                other.face != plane.face
+                    && self.lowest(&other, at)
+                    && (foot.distance <= 0.0 || at >= -self.tiny)
             };
             let (mut own, mut taken) = (false, false);
             self.surface.faces_at(&foot, |face| {
@@ -115,7 +121,8 @@ impl Meeting<'_> {
             if foot.distance <= 0.0 && (own || -height <= -foot.distance + self.tiny) {
                 return Behind::Yes;
             }
-            let shallow = plane.least >= -MAX_REACH_BEHIND_RATIO * plane.width && -height <= MAX_REACH_BEHIND_RATIO * self.size;
+            let shallow = plane.least >= -MAX_REACH_BEHIND_RATIO * plane.width
+                && -height <= MAX_REACH_BEHIND_RATIO * self.size;
             if taken && foot.distance < -height {
                 return Behind::No;
             }
@@ -126,7 +133,10 @@ impl Meeting<'_> {
         // The straight way from the middle of the piece to the corner enters through the face.
         let middle = self.center.dot(plane.normal) - plane.offset;
         let crossing = self.center.lerp(p, middle / (middle - height));
-        let entered = middle > 0.0 && group.iter().any(|&triangle| self.surface.over(triangle, crossing, 0.0) == Some(0.0));
+        let entered = middle > 0.0
+            && group
+                .iter()
+                .any(|&triangle| self.surface.over(triangle, crossing, 0.0) == Some(0.0));
         if entered { Behind::Yes } else { Behind::No }
     }
 }
@@ -143,19 +153,33 @@ impl Sink<'_> {
         let pose = a.pose.relative(&b.pose);
         let reach = self.prediction + skin + radius;
         let (center, size) = (pose.point(core.center()), b.size);
-        let meeting = Meeting { surface, core, pose, center, size, tiny: ROUNDING_LENGTH_RATIO * size, reach };
+        let meeting = Meeting {
+            surface,
+            core,
+            pose,
+            center,
+            size,
+            tiny: ROUNDING_LENGTH_RATIO * size,
+            reach,
+        };
         let (low, high) = turned_bounds(core.bounds(), &pose);
         let bounds = (low - DVec3::splat(reach), high + DVec3::splat(reach));
         let mut lists = std::mem::take(&mut self.scratch.lists);
         surface.triangles_in(bounds.0, bounds.1, &mut lists.near);
         lists.doubtful.clear();
-        self.corners_on_faces(&meeting, (&lists.near, &mut lists.doubtful), (skin, radius, a, b), name);
+        self.corners_on_faces(
+            &meeting,
+            (&lists.near, &mut lists.doubtful),
+            (skin, radius, a, b),
+            name,
+        );
         let corners = self.contacts.len();
         let point = matches!(core, Core::Point);
         lists.vertices.clear();
         for &triangle in &lists.near {
             for edge in surface.edges_of(triangle) {
-                let (below, above) = (edge.ends[0].min(edge.ends[1]), edge.ends[0].max(edge.ends[1]));
+                let (below, above) =
+                    (edge.ends[0].min(edge.ends[1]), edge.ends[0].max(edge.ends[1]));
                 if below.cmple(bounds.1).all() && above.cmpge(bounds.0).all() {
                     lists.vertices.extend(edge.vertices);
                 }
@@ -171,7 +195,8 @@ impl Sink<'_> {
         }
         for &triangle in &lists.near {
             for edge in surface.edges_of(triangle) {
-                let (below, above) = (edge.ends[0].min(edge.ends[1]), edge.ends[0].max(edge.ends[1]));
+                let (below, above) =
+                    (edge.ends[0].min(edge.ends[1]), edge.ends[0].max(edge.ends[1]));
                 if below.cmple(bounds.1).all() && above.cmpge(bounds.0).all() {
                     self.edge_on_convex(&meeting, edge, point, (skin, radius, a), name);
                 }
@@ -188,8 +213,12 @@ impl Sink<'_> {
             }
         }
         self.unite(start, 1e-6 * size);
-        let deepest = self.contacts[start..].iter().fold(0.0f64, |least, contact| least.min(contact.gap));
-        if surface.one_sided && (lists.near.is_empty() || deepest < -MAX_REACH_BEHIND_RATIO * size) && within(surface, center) {
+        let deepest =
+            self.contacts[start..].iter().fold(0.0f64, |least, contact| least.min(contact.gap));
+        if surface.one_sided
+            && (lists.near.is_empty() || deepest < -MAX_REACH_BEHIND_RATIO * size)
+            && within(surface, center)
+        {
             let foot = surface.foot(center);
             if foot.distance < 0.0 {
                 self.contacts.truncate(start);
@@ -237,7 +266,11 @@ impl Sink<'_> {
                         continue;
                     }
                 }
-                let pushed = if height < -tiny { meeting.behind(&plane, group, p, height) } else { Behind::Yes };
+                let pushed = if height < -tiny {
+                    meeting.behind(&plane, group, p, height)
+                } else {
+                    Behind::Yes
+                };
                 if pushed == Behind::No {
                     continue;
                 }
@@ -253,7 +286,13 @@ impl Sink<'_> {
     }
 
     /// Step 2.
-    fn vertex_on_convex(&mut self, meeting: &Meeting, vertex: u32, (skin, radius, a): (f64, f64, Placed), name: u64) {
+    fn vertex_on_convex(
+        &mut self,
+        meeting: &Meeting,
+        vertex: u32,
+        (skin, radius, a): (f64, f64, Placed),
+        name: u64,
+    ) {
         let Meeting { surface, core, pose, .. } = meeting;
         let p = surface.vertices()[vertex as usize];
         let local = pose.inverse_point(p);
@@ -266,14 +305,16 @@ impl Sink<'_> {
             if near.distance >= 0.0 {
                 return;
             }
-            // Inside: the direction from a little further out, or the nearest face of the piece that
-            // the vertex can press on.
+            // Inside: the direction from a little further out, or the nearest face of the piece
+            // that the vertex can press on.
             best.0 = f64::NEG_INFINITY;
             for times in [1.0, 4.0, 16.0] {
-                let shift = surface.vertex_normals[vertex as usize] * (times * (OVERLAP_MARGIN_RATIO * meeting.size - near.distance));
+                let shift = surface.vertex_normals[vertex as usize]
+                    * (times * (OVERLAP_MARGIN_RATIO * meeting.size - near.distance));
                 let out = core.nearest(pose.inverse_point(p - shift));
                 let normal = -pose.vector(out.normal);
-                if out.distance > 0.0 && surface.vertex_sees(vertex, normal, meeting.slant(normal)) {
+                if out.distance > 0.0 && surface.vertex_sees(vertex, normal, meeting.slant(normal))
+                {
                     best = (out.distance - shift.dot(normal), normal);
                     break;
                 }
@@ -294,7 +335,8 @@ impl Sink<'_> {
             // So near the offset is rounding; a face that is as near has the direction.
             core.normals_at(local, |outward| {
                 let turned = -pose.vector(outward);
-                let as_near = (local - core.support(outward)).dot(outward) >= distance - meeting.tiny;
+                let as_near =
+                    (local - core.support(outward)).dot(outward) >= distance - meeting.tiny;
                 if as_near && surface.vertex_sees(vertex, turned, MAX_FLAT_SINE) {
                     normal = turned;
                 }
@@ -302,7 +344,12 @@ impl Sink<'_> {
         }
         let world = a.pose.vector(normal);
         let (point_a, point_b) = (a.pose.point(p), a.pose.point(p + normal * distance));
-        self.push(point_a + world * skin, point_b - world * radius, world, mix(mix(name, VERTEX), vertex as u64));
+        self.push(
+            point_a + world * skin,
+            point_b - world * radius,
+            world,
+            mix(mix(name, VERTEX), vertex as u64),
+        );
     }
 
     /// Step 3.
@@ -333,7 +380,8 @@ impl Sink<'_> {
             let share = (closest.point_a - ends[0]).dot(along) / (length * length);
             if seen(closest.normal) && share > 0.0 && share < 1.0 {
                 let normal = a.pose.vector(closest.normal);
-                let (point_a, point_b) = (frame.point(closest.point_a), frame.point(closest.point_b));
+                let (point_a, point_b) =
+                    (frame.point(closest.point_a), frame.point(closest.point_b));
                 self.push(point_a + normal * skin, point_b - normal * radius, normal, key);
             }
             return;
@@ -367,7 +415,13 @@ impl Sink<'_> {
     }
 
     /// Out of a solid that holds the middle of the piece: the nearest way for all of it.
-    fn way_out(&mut self, meeting: &Meeting, foot: &Foot, (skin, radius, a): (f64, f64, Placed), name: u64) {
+    fn way_out(
+        &mut self,
+        meeting: &Meeting,
+        foot: &Foot,
+        (skin, radius, a): (f64, f64, Placed),
+        name: u64,
+    ) {
         let Meeting { core, pose, .. } = meeting;
         let mut feature = Feature::new();
         core.lowest_feature(-pose.inverse_vector(foot.normal), 0.0, &mut feature);
@@ -376,7 +430,12 @@ impl Sink<'_> {
             let p = pose.point(corner);
             let on_plane = p - foot.normal * (p - foot.point).dot(foot.normal);
             let (point_a, point_b) = (a.pose.point(on_plane), a.pose.point(p));
-            self.push(point_a + normal * skin, point_b - normal * radius, normal, mix(name, id as u64));
+            self.push(
+                point_a + normal * skin,
+                point_b - normal * radius,
+                normal,
+                mix(name, id as u64),
+            );
         }
     }
 
@@ -391,7 +450,9 @@ impl Sink<'_> {
         let mut lists = std::mem::take(&mut self.scratch.lists);
         let (on_a, on_b) = ((surface_a, skin_a, a), (surface_b, skin_b, b));
         let buried = self.vertices_on_surface(on_a, on_b, &mut lists, mix(name, 1))
-            || self.flipped(self.contacts.len(), |sink| sink.vertices_on_surface(on_b, on_a, &mut lists, mix(name, 2)));
+            || self.flipped(self.contacts.len(), |sink| {
+                sink.vertices_on_surface(on_b, on_a, &mut lists, mix(name, 2))
+            });
         if !buried {
             self.edges_on_edges(on_a, on_b, &mut lists, name);
         }
@@ -440,7 +501,10 @@ impl Sink<'_> {
             let slant = if surface_b.blunt(vertex) { MAX_SLOPE_SINE } else { MAX_FLAT_SINE };
             // Each node of a soft body carries itself, unless it looks away.
             let faces = |n: DVec3| match surface_b.soft {
-                true => surface_b.vertex_normals[vertex as usize].dot(pose.inverse_vector(n)) <= SOFT_SLANT,
+                true => {
+                    surface_b.vertex_normals[vertex as usize].dot(pose.inverse_vector(n))
+                        <= SOFT_SLANT
+                }
                 false => surface_b.vertex_sees(vertex, -pose.inverse_vector(n), slant),
             };
             let depth = (-foot.distance).max(0.0);
@@ -448,7 +512,12 @@ impl Sink<'_> {
             let mut put = |normal: DVec3, height: f64| {
                 let world = a.pose.vector(normal);
                 let (point_a, point_b) = (a.pose.point(p - normal * height), a.pose.point(p));
-                self.push(point_a + world * skin_a, point_b - world * skin_b, world, mix(name, vertex as u64));
+                self.push(
+                    point_a + world * skin_a,
+                    point_b - world * skin_b,
+                    world,
+                    mix(name, vertex as u64),
+                );
             };
             if depth > 0.0 {
                 surface_a.faces_at(&foot, |face| {
@@ -460,17 +529,27 @@ impl Sink<'_> {
                 });
             } else if foot.place != Place::Face
                 && foot.distance > tiny
-                && surface_b.vertex_sees(vertex, -pose.inverse_vector(foot.normal), DIRECTION_TOLERANCE)
+                && surface_b.vertex_sees(
+                    vertex,
+                    -pose.inverse_vector(foot.normal),
+                    DIRECTION_TOLERANCE,
+                )
             {
                 put(foot.normal, foot.distance);
             }
             // All faces over which it lies; behind the nearest ones the next that it can press on.
             let mut next: Option<(f64, DVec3)> = None;
             let mut beside = f64::INFINITY;
-            for group in lists.local.chunk_by(|&s, &t| surface_a.face_of(s) == surface_a.face_of(t)) {
+            for group in lists.local.chunk_by(|&s, &t| surface_a.face_of(s) == surface_a.face_of(t))
+            {
                 let plane = surface_a.face(surface_a.face_of(group[0]));
-                let turn = if surface_a.one_sided || foot.normal.dot(plane.normal) >= 0.0 { 1.0 } else { -1.0 };
-                let (normal, height) = (plane.normal * turn, turn * (p.dot(plane.normal) - plane.offset));
+                let turn = if surface_a.one_sided || foot.normal.dot(plane.normal) >= 0.0 {
+                    1.0
+                } else {
+                    -1.0
+                };
+                let (normal, height) =
+                    (plane.normal * turn, turn * (p.dot(plane.normal) - plane.offset));
                 if height > reach || height < -wide.x || !faces(normal) {
                     continue;
                 }
@@ -493,7 +572,12 @@ impl Sink<'_> {
             {
                 let world = a.pose.vector(normal);
                 let (point_a, point_b) = (a.pose.point(p - normal * height), a.pose.point(p));
-                self.push(point_a + world * skin_a, point_b - world * skin_b, world, mix(name, vertex as u64));
+                self.push(
+                    point_a + world * skin_a,
+                    point_b - world * skin_b,
+                    world,
+                    mix(name, vertex as u64),
+                );
             }
         }
         let counting = || (0..surface_b.vertices().len() as u32).filter(|&v| surface_b.counts(v));
@@ -512,7 +596,12 @@ impl Sink<'_> {
             for vertex in counting() {
                 let p = pose.point(surface_b.vertices()[vertex as usize]);
                 let on_plane = a.pose.point(p - foot.normal * (p - foot.point).dot(foot.normal));
-                self.push(on_plane + normal * skin_a, a.pose.point(p) - normal * skin_b, normal, mix(name, vertex as u64));
+                self.push(
+                    on_plane + normal * skin_a,
+                    a.pose.point(p) - normal * skin_b,
+                    normal,
+                    mix(name, vertex as u64),
+                );
             }
         }
         buried
@@ -538,7 +627,11 @@ impl Sink<'_> {
             if below.cmpgt(high).any() || above.cmplt(low).any() {
                 continue;
             }
-            surface_a.triangles_in(below - DVec3::splat(reach), above + DVec3::splat(reach), &mut lists.local);
+            surface_a.triangles_in(
+                below - DVec3::splat(reach),
+                above + DVec3::splat(reach),
+                &mut lists.local,
+            );
             for edge_a in lists.local.iter().flat_map(|&triangle| surface_a.edges_of(triangle)) {
                 let (da, db) = (edge_a.ends[1] - edge_a.ends[0], ends_b[1] - ends_b[0]);
                 let cross = da.cross(db);
@@ -552,7 +645,8 @@ impl Sink<'_> {
                 // At an end of either the vertex has it.
                 let inner = |point: DVec3, [from, to]: [DVec3; 2]| {
                     let (along, at) = (to - from, point - from);
-                    let (share, rounding) = (at.dot(along) / along.length_squared(), ROUNDING_LENGTH_RATIO);
+                    let (share, rounding) =
+                        (at.dot(along) / along.length_squared(), ROUNDING_LENGTH_RATIO);
                     share > rounding && share < 1.0 - rounding
                 };
                 if !inner(near.point_a, edge_a.ends) || !inner(near.point_b, ends_b) {
@@ -567,12 +661,19 @@ impl Sink<'_> {
                     let aside = (offset - normal * gap).length();
                     // A tenth of the shorter edge: deeper, the edges are not what touches.
                     let deepest = -0.1 * da.length().min(db.length());
-                    let seen = edge_a.sees(normal, CROSSING_EDGE_SINE) && edge_b.sees(-pose.inverse_vector(normal), CROSSING_EDGE_SINE);
+                    let seen = edge_a.sees(normal, CROSSING_EDGE_SINE)
+                        && edge_b.sees(-pose.inverse_vector(normal), CROSSING_EDGE_SINE);
                     if seen && gap <= reach && gap >= deepest && aside <= 1e-9 * da.length() {
                         let normal = a.pose.vector(normal);
-                        let (point_a, point_b) = (a.pose.point(near.point_a), a.pose.point(near.point_b));
+                        let (point_a, point_b) =
+                            (a.pose.point(near.point_a), a.pose.point(near.point_b));
                         let key = mix(mix(name, edge_a.name), edge_b.name);
-                        self.push(point_a + normal * skin_a, point_b - normal * skin_b, normal, key);
+                        self.push(
+                            point_a + normal * skin_a,
+                            point_b - normal * skin_b,
+                            normal,
+                            key,
+                        );
                     }
                 }
             }
@@ -585,8 +686,10 @@ impl Sink<'_> {
         for i in start..self.contacts.len() {
             let contact = self.contacts[i];
             let repeats = |other: &Contact| {
-                let [on_a, on_b] = [other.point_a - contact.point_a, other.point_b - contact.point_b];
-                on_a.length_squared().max(on_b.length_squared()) <= near * near && other.normal.dot(contact.normal) > 0.999
+                let [on_a, on_b] =
+                    [other.point_a - contact.point_a, other.point_b - contact.point_b];
+                on_a.length_squared().max(on_b.length_squared()) <= near * near
+                    && other.normal.dot(contact.normal) > 0.999
             };
             if !self.contacts[start..kept].iter().any(repeats) {
                 self.contacts[kept] = contact;
@@ -599,13 +702,22 @@ impl Sink<'_> {
     /// Of many contacts on one plane keeps the corners of the area that they span, those that span
     /// most of it if they are many, and the deepest. `corners`: all belong to corners of a piece
     /// over one face; then the choice is that of a half-space.
-    fn thin(&mut self, start: usize, frame: &Pose, corners: bool, (group, order): (&mut Vec<u32>, &mut Vec<u32>)) {
+    fn thin(
+        &mut self,
+        start: usize,
+        frame: &Pose,
+        corners: bool,
+        (group, order): (&mut Vec<u32>, &mut Vec<u32>),
+    ) {
         let mut first = start;
         while first < self.contacts.len() && self.contacts.len() - start > MAX_CONTACTS_PER_PAIR {
             let n = self.contacts[first].normal;
             let fresh = &mut self.contacts[first..];
             group.clear();
-            group.extend((0..fresh.len() as u32).filter(|&i| 1.0 - fresh[i as usize].normal.dot(n) <= ONE_PLANE));
+            group.extend(
+                (0..fresh.len() as u32)
+                    .filter(|&i| 1.0 - fresh[i as usize].normal.dot(n) <= ONE_PLANE),
+            );
             // The plane's contacts to the front, in their order.
             for (place, &from) in group.iter().enumerate() {
                 fresh[place..=from as usize].rotate_right(1);
@@ -620,7 +732,8 @@ impl Sink<'_> {
                 } else {
                     spanning(members, axes, group, order);
                 }
-                let deepest = (0..count).reduce(|a, b| if members[b].gap < members[a].gap { b } else { a });
+                let deepest =
+                    (0..count).reduce(|a, b| if members[b].gap < members[a].gap { b } else { a });
                 group.extend(deepest.map(|i| i as u32));
                 let mut place = 0;
                 for i in 0..count {
@@ -642,7 +755,8 @@ impl Sink<'_> {
 fn outermost(contacts: &[Contact], (t1, t2): (DVec3, DVec3), places: &mut Vec<u32>) {
     places.clear();
     for k in 0..MAX_CONTACTS_PER_PAIR {
-        let (sine, cosine) = (k as f64 * std::f64::consts::TAU / MAX_CONTACTS_PER_PAIR as f64).sin_cos();
+        let (sine, cosine) =
+            (k as f64 * std::f64::consts::TAU / MAX_CONTACTS_PER_PAIR as f64).sin_cos();
         let direction = t1 * cosine + t2 * sine;
         let far = |i: usize| contacts[i].point_b.dot(direction);
         let best = (0..contacts.len()).reduce(|a, b| if far(b) > far(a) { b } else { a });
@@ -652,7 +766,12 @@ fn outermost(contacts: &[Contact], (t1, t2): (DVec3, DVec3), places: &mut Vec<u3
 
 /// The places of the corners of the convex hull of the contacts (Andrew1979); of more than eight
 /// those go first that span the smallest triangle with their neighbours.
-fn spanning(contacts: &[Contact], (t1, t2): (DVec3, DVec3), places: &mut Vec<u32>, order: &mut Vec<u32>) {
+fn spanning(
+    contacts: &[Contact],
+    (t1, t2): (DVec3, DVec3),
+    places: &mut Vec<u32>,
+    order: &mut Vec<u32>,
+) {
     let origin = contacts[0].point_b;
     let at = |i: u32| {
         let offset = contacts[i as usize].point_b - origin;
@@ -661,14 +780,18 @@ fn spanning(contacts: &[Contact], (t1, t2): (DVec3, DVec3), places: &mut Vec<u32
     let area = |a: u32, b: u32, c: u32| (at(b) - at(a)).perp_dot(at(c) - at(a));
     order.clear();
     order.extend(0..contacts.len() as u32);
-    order.sort_unstable_by(|&a, &b| (at(a).x, at(a).y).partial_cmp(&(at(b).x, at(b).y)).expect("finite").then(a.cmp(&b)));
+    order.sort_unstable_by(|&a, &b| {
+        (at(a).x, at(a).y).partial_cmp(&(at(b).x, at(b).y)).expect("finite").then(a.cmp(&b))
+    });
     places.clear();
     // Lower side from left to right, then upper side back.
     for backwards in [false, true] {
         let base = places.len().max(1);
         for k in 0..order.len() {
             let next = if backwards { order[order.len() - 1 - k] } else { order[k] };
-            while places.len() > base && area(places[places.len() - 2], places[places.len() - 1], next) <= 0.0 {
+            while places.len() > base
+                && area(places[places.len() - 2], places[places.len() - 1], next) <= 0.0
+            {
                 places.pop();
             }
             if places.last() != Some(&next) {
@@ -681,8 +804,11 @@ fn spanning(contacts: &[Contact], (t1, t2): (DVec3, DVec3), places: &mut Vec<u32
     }
     while places.len() > MAX_CONTACTS_PER_PAIR {
         let count = places.len();
-        let spanned = |i: usize| area(places[(i + count - 1) % count], places[i], places[(i + 1) % count]);
-        let least = (0..count).reduce(|a, b| if spanned(b) < spanned(a) { b } else { a }).expect("more than eight");
+        let spanned =
+            |i: usize| area(places[(i + count - 1) % count], places[i], places[(i + 1) % count]);
+        let least = (0..count)
+            .reduce(|a, b| if spanned(b) < spanned(a) { b } else { a })
+            .expect("more than eight");
         places.remove(least);
     }
 }
@@ -699,7 +825,11 @@ impl Meeting<'_> {
     /// How far outside of its cone a direction may lie: a flat face of the piece may lean a little,
     /// an edge or a round side has one direction.
     fn slant(&self, normal: DVec3) -> f64 {
-        if self.core.is_flat(-self.pose.inverse_vector(normal)) { MAX_FLAT_SINE } else { DIRECTION_TOLERANCE }
+        if self.core.is_flat(-self.pose.inverse_vector(normal)) {
+            MAX_FLAT_SINE
+        } else {
+            DIRECTION_TOLERANCE
+        }
     }
 }
 

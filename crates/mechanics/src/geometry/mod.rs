@@ -1,10 +1,11 @@
 //! Where shapes touch.
 //!
 //! * [`Shape`]: what a shape is, as plain data; [`mass`]: its volume, centre and inertia.
-//! * [`tetrahedra`]: meshes of soft bodies, whose boundary moves from step to step ([`World::reshape`]).
+//! * [`tetrahedra`]: meshes of soft bodies, whose boundary moves from step to step
+//!   ([`World::reshape`]).
 //! * [`Collider`]: a shape on a body; [`Groups`]: who may touch whom.
-//! * [`World`]: colliders prepared for queries; [`World::collide`] gives all [`Contact`]s, in an order and with keys
-//!   that stay from step to step.
+//! * [`World`]: colliders prepared for queries; [`World::collide`] gives all [`Contact`]s, in an
+//!   order and with keys that stay from step to step.
 //! * [`RayCaster`]: what a ray meets.
 //!
 //! ```

@@ -1,7 +1,8 @@
 //! Where two pieces touch.
 //!
-//! A piece is a convex core with a skin, a half-space, or a surface. Six pairs, each a function below; the first piece
-//! of a pair is the reference frame. Contacts of a pair come out sorted by key.
+//! A piece is a convex core with a skin, a half-space, or a surface. Six pairs, each a function
+//! below; the first piece of a pair is the reference frame. Contacts of a pair come out sorted by
+//! key.
 
 use super::contact::Contact;
 use super::convex::Core;
@@ -64,20 +65,26 @@ impl Sink<'_> {
             (Geometry::Convex(Core::Point, ra), Geometry::Convex(Core::Point, rb)) => {
                 self.spheres((a.pose.position, *ra), (b.pose.position, *rb), name)
             }
-            (Geometry::Convex(core_a, ra), Geometry::Convex(core_b, rb)) => self.convex((core_a, *ra, a), (core_b, *rb, b), name),
+            (Geometry::Convex(core_a, ra), Geometry::Convex(core_b, rb)) => {
+                self.convex((core_a, *ra, a), (core_b, *rb, b), name)
+            }
             (Geometry::HalfSpace, _) => self.half_space(a, b, name),
             (_, Geometry::HalfSpace) => self.flipped(start, |sink| sink.half_space(b, a, name)),
             (Geometry::Surface(surface, skin), Geometry::Convex(core, radius)) if surface.soft => {
                 self.soft_convex((surface, *skin), (core, *radius, b), name);
             }
             (Geometry::Convex(core, radius), Geometry::Surface(surface, skin)) if surface.soft => {
-                self.flipped(start, |sink| sink.soft_convex((surface, *skin), (core, *radius, a), name));
+                self.flipped(start, |sink| {
+                    sink.soft_convex((surface, *skin), (core, *radius, a), name)
+                });
             }
             (Geometry::Surface(surface, skin), Geometry::Convex(core, radius)) => {
                 self.surface_convex((surface, *skin, a), (core, *radius, b), name);
             }
             (Geometry::Convex(core, radius), Geometry::Surface(surface, skin)) => {
-                self.flipped(start, |sink| sink.surface_convex((surface, *skin, b), (core, *radius, a), name));
+                self.flipped(start, |sink| {
+                    sink.surface_convex((surface, *skin, b), (core, *radius, a), name)
+                });
             }
             (Geometry::Surface(surface_a, skin_a), Geometry::Surface(surface_b, skin_b)) => {
                 self.surfaces((surface_a, *skin_a, a), (surface_b, *skin_b, b), name);
@@ -119,7 +126,14 @@ impl Sink<'_> {
     pub(super) fn push(&mut self, point_a: DVec3, point_b: DVec3, normal: DVec3, key: u64) {
         let gap = (point_b - point_a).dot(normal);
         if gap <= self.prediction {
-            self.contacts.push(Contact { colliders: self.colliders, key, point_a, point_b, normal, gap });
+            self.contacts.push(Contact {
+                colliders: self.colliders,
+                key,
+                point_a,
+                point_b,
+                normal,
+                gap,
+            });
         }
     }
 
@@ -144,13 +158,27 @@ impl Sink<'_> {
         }
     }
 
-    fn convex(&mut self, (core_a, ra, a): (&Core, f64, Placed), (core_b, rb, b): (&Core, f64, Placed), name: u64) {
+    fn convex(
+        &mut self,
+        (core_a, ra, a): (&Core, f64, Placed),
+        (core_b, rb, b): (&Core, f64, Placed),
+        name: u64,
+    ) {
         let reach = self.prediction + ra + rb;
-        let pair = Pair { a: core_a, b: core_b, pose: a.pose.relative(&b.pose), reach, scale: a.size.min(b.size) };
+        let pair = Pair {
+            a: core_a,
+            b: core_b,
+            pose: a.pose.relative(&b.pose),
+            reach,
+            scale: a.size.min(b.size),
+        };
         let Some(closest) = pair.closest(&mut self.scratch.polytope) else { return };
         let normal = a.pose.vector(closest.normal);
         if matches!(core_a, Core::Point) || matches!(core_b, Core::Point) {
-            let (point_a, point_b) = (a.pose.point(closest.point_a) + normal * ra, a.pose.point(closest.point_b) - normal * rb);
+            let (point_a, point_b) = (
+                a.pose.point(closest.point_a) + normal * ra,
+                a.pose.point(closest.point_b) - normal * rb,
+            );
             return self.push(point_a, point_b, normal, name);
         }
         manifold(&pair, &closest, false, &mut self.scratch.manifold);
@@ -159,10 +187,21 @@ impl Sink<'_> {
     }
 
     /// Carries the touches of the last manifold into the world.
-    pub(super) fn push_touches(&mut self, frame: &Pose, (ra, rb): (f64, f64), normal: DVec3, name: u64) {
+    pub(super) fn push_touches(
+        &mut self,
+        frame: &Pose,
+        (ra, rb): (f64, f64),
+        normal: DVec3,
+        name: u64,
+    ) {
         for i in 0..self.scratch.manifold.touches.len() {
             let touch = self.scratch.manifold.touches[i];
-            self.push(frame.point(touch.point_a) + normal * ra, frame.point(touch.point_b) - normal * rb, normal, mix(name, touch.tag));
+            self.push(
+                frame.point(touch.point_a) + normal * ra,
+                frame.point(touch.point_b) - normal * rb,
+                normal,
+                mix(name, touch.tag),
+            );
         }
     }
 
@@ -175,10 +214,15 @@ impl Sink<'_> {
         let (t1, t2) = super::tangents(n);
         let mut kept = [0usize; MAX_CONTACTS_PER_PAIR + 1];
         for (k, keep) in kept.iter_mut().enumerate() {
-            let (sine, cosine) = (k as f64 * std::f64::consts::TAU / MAX_CONTACTS_PER_PAIR as f64).sin_cos();
+            let (sine, cosine) =
+                (k as f64 * std::f64::consts::TAU / MAX_CONTACTS_PER_PAIR as f64).sin_cos();
             let direction = t1 * cosine + t2 * sine;
             let worth = |touch: &Touch| {
-                if k < MAX_CONTACTS_PER_PAIR { touch.point_b.dot(direction) } else { (touch.point_a - touch.point_b).dot(n) }
+                if k < MAX_CONTACTS_PER_PAIR {
+                    touch.point_b.dot(direction)
+                } else {
+                    (touch.point_a - touch.point_b).dot(n)
+                }
             };
             for i in 1..touches.len() {
                 if worth(&touches[i]) > worth(&touches[*keep]) {
@@ -206,7 +250,9 @@ impl Sink<'_> {
             }
             Geometry::Surface(surface, skin) => {
                 scratch.feature_b.clear();
-                scratch.feature_b.extend(surface.vertices().iter().zip(0..).map(|(&vertex, i)| (vertex, i)));
+                scratch
+                    .feature_b
+                    .extend(surface.vertices().iter().zip(0..).map(|(&vertex, i)| (vertex, i)));
                 *skin
             }
         };
@@ -214,7 +260,11 @@ impl Sink<'_> {
         for &(corner, id) in &scratch.feature_b {
             let height = (b.pose.point(corner) - plane.pose.position).dot(normal);
             if height <= reach {
-                scratch.touches.push(Touch { point_a: corner + down * height, point_b: corner, tag: id as u64 });
+                scratch.touches.push(Touch {
+                    point_a: corner + down * height,
+                    point_b: corner,
+                    tag: id as u64,
+                });
             }
         }
         // Of a rigid shape the outermost corners carry all; of a soft one each carries itself.
@@ -230,7 +280,10 @@ impl Sink<'_> {
         let mut kept = start;
         for i in start..self.contacts.len() {
             let contact = self.contacts[i];
-            let repeats = |other: &Contact| other.point_a.distance(contact.point_a) <= near && other.normal.dot(contact.normal) > 0.999;
+            let repeats = |other: &Contact| {
+                other.point_a.distance(contact.point_a) <= near
+                    && other.normal.dot(contact.normal) > 0.999
+            };
             if !self.contacts[start..kept].iter().any(repeats) {
                 self.contacts[kept] = contact;
                 kept += 1;
@@ -245,6 +298,8 @@ pub(crate) fn turned_bounds((low, high): (DVec3, DVec3), pose: &Pose) -> (DVec3,
     let rotation = pose.rotation();
     let half = 0.5 * (high - low);
     let center = pose.point(0.5 * (low + high));
-    let reach = rotation.x_axis.abs() * half.x + rotation.y_axis.abs() * half.y + rotation.z_axis.abs() * half.z;
+    let reach = rotation.x_axis.abs() * half.x
+        + rotation.y_axis.abs() * half.y
+        + rotation.z_axis.abs() * half.z;
     (center - reach, center + reach)
 }

@@ -137,7 +137,9 @@ pub enum Invalid {
         triangle: usize,
     },
     /// Points that span no volume.
-    #[error("hull: the points lie within {thickness:.3e} m of a plane, {size:.3e} m across: no volume")]
+    #[error(
+        "hull: the points lie within {thickness:.3e} m of a plane, {size:.3e} m across: no volume"
+    )]
     Flat {
         /// Largest distance from the plane, m.
         thickness: f64,
@@ -223,7 +225,9 @@ impl Shape {
                 length(shape, "half extent y", half_extents.y)?;
                 length(shape, "half extent z", half_extents.z)
             }
-            Shape::Capsule { radius, half_length } | Shape::Cylinder { radius, half_length } | Shape::Cone { radius, half_length } => {
+            Shape::Capsule { radius, half_length }
+            | Shape::Cylinder { radius, half_length }
+            | Shape::Cone { radius, half_length } => {
                 length(shape, "radius", *radius)?;
                 length(shape, "half length", *half_length)
             }
@@ -237,20 +241,31 @@ impl Shape {
             Shape::HeightField { counts, spacing, heights } => {
                 count(shape, "grid lines across x", counts[0], counts[0] >= 2, "at least 2")?;
                 count(shape, "grid lines across y", counts[1], counts[1] >= 2, "at least 2")?;
-                count(shape, "heights", heights.len(), counts[0].checked_mul(counts[1]) == Some(heights.len()), "one per grid point")?;
+                count(
+                    shape,
+                    "heights",
+                    heights.len(),
+                    counts[0].checked_mul(counts[1]) == Some(heights.len()),
+                    "one per grid point",
+                )?;
                 length(shape, "spacing in x", spacing[0])?;
                 length(shape, "spacing in y", spacing[1])?;
                 match heights.iter().position(|height| !height.is_finite()) {
-                    Some(place) => Err(Invalid::NotFinite { shape, what: "height", place, value: heights[place] }),
+                    Some(place) => Err(Invalid::NotFinite {
+                        shape,
+                        what: "height",
+                        place,
+                        value: heights[place],
+                    }),
                     None => Ok(()),
                 }
             }
             Shape::Compound { parts } => {
                 count(shape, "parts", parts.len(), !parts.is_empty(), "at least 1")?;
                 parts.iter().enumerate().try_for_each(|(part, (pose, shape))| {
-                    check_pose("part", part, pose)
-                        .and_then(|()| shape.check())
-                        .map_err(|reason| Invalid::Part { part, reason: std::boxed::Box::new(reason) })
+                    check_pose("part", part, pose).and_then(|()| shape.check()).map_err(|reason| {
+                        Invalid::Part { part, reason: std::boxed::Box::new(reason) }
+                    })
                 })
             }
         }
@@ -268,10 +283,20 @@ pub(crate) fn check_pose(what: &'static str, place: usize, pose: &Pose) -> Resul
 }
 
 fn length(shape: &'static str, what: &'static str, value: f64) -> Result<(), Invalid> {
-    if value > 0.0 && value.is_finite() { Ok(()) } else { Err(Invalid::Length { shape, what, value }) }
+    if value > 0.0 && value.is_finite() {
+        Ok(())
+    } else {
+        Err(Invalid::Length { shape, what, value })
+    }
 }
 
-fn count(shape: &'static str, what: &'static str, found: usize, right: bool, wanted: &'static str) -> Result<(), Invalid> {
+fn count(
+    shape: &'static str,
+    what: &'static str,
+    found: usize,
+    right: bool,
+    wanted: &'static str,
+) -> Result<(), Invalid> {
     if right { Ok(()) } else { Err(Invalid::Count { shape, what, found, wanted }) }
 }
 
@@ -301,7 +326,8 @@ fn check_mesh(vertices: &[DVec3], triangles: &[[u32; 3]]) -> Result<(), Invalid>
     Ok(())
 }
 
-/// Grows a point, a line and a plane by the farthest point of the cloud; the last distance is its thickness.
+/// Grows a point, a line and a plane by the farthest point of the cloud; the last distance is its
+/// thickness.
 fn check_thickness(points: &[DVec3]) -> Result<(), Invalid> {
     let farthest = |distance: &dyn Fn(DVec3) -> f64| {
         points
@@ -317,7 +343,11 @@ fn check_thickness(points: &[DVec3]) -> Result<(), Invalid> {
     let normal = line.cross(side - origin).normalize_or_zero();
     let (thickness, _) = farthest(&|point| (point - origin).dot(normal).abs());
     // Below 1e-9 of the size, face normals are rounding noise.
-    if width > 1e-9 * size && thickness > 1e-9 * size { Ok(()) } else { Err(Invalid::Flat { thickness, size }) }
+    if width > 1e-9 * size && thickness > 1e-9 * size {
+        Ok(())
+    } else {
+        Err(Invalid::Flat { thickness, size })
+    }
 }
 
 #[cfg(test)]
@@ -331,27 +361,53 @@ mod tests {
     #[test]
     fn a_wrong_shape_names_the_culprit() {
         let message = |shape: Shape| shape.check().unwrap_err().to_string();
-        assert_eq!(message(Shape::Sphere { radius: -1.0 }), "sphere: radius is -1, wanted a positive length");
-        assert!(message(Shape::Box { half_extents: DVec3::new(1.0, f64::NAN, 1.0) }).contains("half extent y is NaN"));
-        assert!(message(Shape::Capsule { radius: 1.0, half_length: 0.0 }).contains("half length is 0"));
-        assert!(message(Shape::Cone { radius: f64::INFINITY, half_length: 1.0 }).contains("radius is inf"));
-        assert!(message(Shape::Hull { points: vec![DVec3::ZERO; 3] }).contains("3 points, wanted at least 4"));
+        assert_eq!(
+            message(Shape::Sphere { radius: -1.0 }),
+            "sphere: radius is -1, wanted a positive length"
+        );
+        assert!(
+            message(Shape::Box { half_extents: DVec3::new(1.0, f64::NAN, 1.0) })
+                .contains("half extent y is NaN")
+        );
+        assert!(
+            message(Shape::Capsule { radius: 1.0, half_length: 0.0 }).contains("half length is 0")
+        );
+        assert!(
+            message(Shape::Cone { radius: f64::INFINITY, half_length: 1.0 })
+                .contains("radius is inf")
+        );
+        assert!(
+            message(Shape::Hull { points: vec![DVec3::ZERO; 3] })
+                .contains("3 points, wanted at least 4")
+        );
         assert!(message(Shape::Hull { points: vec![DVec3::ZERO; 5] }).contains("no volume"));
         let mut flat = tetrahedron();
         flat[3] = DVec3::new(0.3, 0.4, 1e-12);
         assert!(message(Shape::Hull { points: flat }).contains("no volume"));
         let mesh = |triangles| Shape::Mesh { vertices: tetrahedron(), triangles };
-        assert!(message(mesh(vec![[0, 1, 4]])).contains("triangle 0 names vertex 4, but there are 4"));
+        assert!(
+            message(mesh(vec![[0, 1, 4]])).contains("triangle 0 names vertex 4, but there are 4")
+        );
         assert!(message(mesh(vec![[0, 1, 2], [0, 1, 1]])).contains("triangle 1 has no area"));
         assert!(message(mesh(vec![])).contains("0 triangles"));
         let field = |heights| Shape::HeightField { counts: [2, 2], spacing: [1.0, 1.0], heights };
         assert!(message(field(vec![0.0; 3])).contains("3 heights"));
-        assert!(message(field(vec![0.0, 0.0, f64::NAN, 0.0])).contains("height 2 has a coordinate NaN"));
+        assert!(
+            message(field(vec![0.0, 0.0, f64::NAN, 0.0])).contains("height 2 has a coordinate NaN")
+        );
         assert!(message(Shape::Compound { parts: vec![] }).contains("0 parts"));
-        let inner = Shape::Compound { parts: vec![(Pose::IDENTITY, Shape::HalfSpace), (Pose::IDENTITY, Shape::Sphere { radius: 0.0 })] };
+        let inner = Shape::Compound {
+            parts: vec![
+                (Pose::IDENTITY, Shape::HalfSpace),
+                (Pose::IDENTITY, Shape::Sphere { radius: 0.0 }),
+            ],
+        };
         assert!(message(inner).contains("part 1: sphere: radius is 0"));
-        let bent = Pose { orientation: glam::DQuat::from_xyzw(0.0, 0.0, 0.0, 2.0), ..Pose::IDENTITY };
-        assert!(message(Shape::Compound { parts: vec![(bent, Shape::HalfSpace)] }).contains("length 2"));
+        let bent =
+            Pose { orientation: glam::DQuat::from_xyzw(0.0, 0.0, 0.0, 2.0), ..Pose::IDENTITY };
+        assert!(
+            message(Shape::Compound { parts: vec![(bent, Shape::HalfSpace)] }).contains("length 2")
+        );
     }
 
     #[test]

@@ -1,10 +1,12 @@
 //! The boundary of a soft body and a convex piece.
 //!
 //! 1. Vertices of the boundary: the nearest point of the piece, if the vertex looks that way.
-//! 2. Triangles: the point or the edge of the piece that looks at the triangle, cut off where the triangle ends; the normal is the triangle's.
+//! 2. Triangles: the point or the edge of the piece that looks at the triangle, cut off where the
+//!    triangle ends; the normal is the triangle's.
 //!
-//! Together they keep nodes out of the piece and the piece out of the faces between them. Each contact lies on the boundary, so that three
-//! nodes hold it. Edges against edges are left to the vertices: elements are small beside what they touch.
+//! Together they keep nodes out of the piece and the piece out of the faces between them. Each
+//! contact lies on the boundary, so that three nodes hold it. Edges against edges are left to the
+//! vertices: elements are small beside what they touch.
 
 use super::convex::{Core, Feature};
 use super::manifold::mix;
@@ -14,7 +16,12 @@ use glam::DVec3;
 
 impl Sink<'_> {
     /// Appends the contacts of a soft boundary (in the world) with a convex piece.
-    pub(super) fn soft_convex(&mut self, (surface, skin): (&Surface, f64), (core, radius, b): (&Core, f64, Placed), name: u64) {
+    pub(super) fn soft_convex(
+        &mut self,
+        (surface, skin): (&Surface, f64),
+        (core, radius, b): (&Core, f64, Placed),
+        name: u64,
+    ) {
         let start = self.contacts.len();
         let reach = self.prediction + skin + radius;
         let (low, high) = turned_bounds(core.bounds(), &b.pose);
@@ -28,20 +35,36 @@ impl Sink<'_> {
             // Sixty degrees: beyond, another side of the body is nearer.
             if near.distance <= reach && normal.dot(surface.vertex_normals[i]) > 0.5 {
                 let point = vertex + normal * near.distance;
-                self.push(vertex + normal * skin, point - normal * radius, normal, mix(mix(name, 1), i as u64));
+                self.push(
+                    vertex + normal * skin,
+                    point - normal * radius,
+                    normal,
+                    mix(mix(name, 1), i as u64),
+                );
             }
         }
         let mut triangles = self.take_triangles();
         surface.triangles_in(low, high, &mut triangles);
         for &triangle in &triangles {
-            self.soft_triangle(surface.triangle(triangle), skin, (core, radius, b), mix(mix(name, 2), u64::from(triangle)));
+            self.soft_triangle(
+                surface.triangle(triangle),
+                skin,
+                (core, radius, b),
+                mix(mix(name, 2), u64::from(triangle)),
+            );
         }
         self.keep_triangles(triangles);
         self.merge(start, 1e-6 * b.size);
     }
 
     /// Step 2 for one triangle.
-    fn soft_triangle(&mut self, corners: [DVec3; 3], skin: f64, (core, radius, b): (&Core, f64, Placed), name: u64) {
+    fn soft_triangle(
+        &mut self,
+        corners: [DVec3; 3],
+        skin: f64,
+        (core, radius, b): (&Core, f64, Placed),
+        name: u64,
+    ) {
         let (u, v) = (corners[1] - corners[0], corners[2] - corners[0]);
         let Some(n) = u.cross(v).try_normalize() else { return };
         // Deeper than its own edges a triangle is not what touches.

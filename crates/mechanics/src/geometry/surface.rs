@@ -1,8 +1,8 @@
 //! Triangle meshes and height fields, prepared for queries.
 //!
-//! A *one-sided* surface (a closed mesh, a height field) is solid behind its triangles; a *two-sided*
-//! one (an open mesh) is a sheet without thickness: keep its collider's margin above zero if fast
-//! bodies must not pass through.
+//! A *one-sided* surface (a closed mesh, a height field) is solid behind its triangles; a
+//! *two-sided* one (an open mesh) is a sheet without thickness: keep its collider's margin above
+//! zero if fast bodies must not pass through.
 //!
 //! How it is triangulated is forgotten here as far as it can be:
 //!
@@ -148,13 +148,20 @@ impl Surface {
     }
 
     /// Two triangles per cell, their normals up.
-    pub fn height_field(counts: [usize; 2], spacing: [f64; 2], heights: &[f64]) -> Result<Surface, Invalid> {
+    pub fn height_field(
+        counts: [usize; 2],
+        spacing: [f64; 2],
+        heights: &[f64],
+    ) -> Result<Surface, Invalid> {
         let [columns, rows] = counts;
-        let place = |i: usize, count: usize, step: f64| (i as f64 - 0.5 * (count - 1) as f64) * step;
+        let place =
+            |i: usize, count: usize, step: f64| (i as f64 - 0.5 * (count - 1) as f64) * step;
         let mut vertices = Vec::with_capacity(rows * columns);
         for row in 0..rows {
             let y = place(row, rows, spacing[1]);
-            let at = |column| DVec3::new(place(column, columns, spacing[0]), y, heights[row * columns + column]);
+            let at = |column| {
+                DVec3::new(place(column, columns, spacing[0]), y, heights[row * columns + column])
+            };
             vertices.extend((0..columns).map(at));
         }
         let mut triangles = Vec::with_capacity(2 * (rows - 1) * (columns - 1));
@@ -190,7 +197,12 @@ impl Surface {
         }
     }
 
-    fn new(shape: &'static str, vertices: &[DVec3], triangles: &[[u32; 3]], one_sided: bool) -> Result<Surface, Invalid> {
+    fn new(
+        shape: &'static str,
+        vertices: &[DVec3],
+        triangles: &[[u32; 3]],
+        one_sided: bool,
+    ) -> Result<Surface, Invalid> {
         check(triangles.len(), shape)?;
         // Welded vertices, those that are used, numbered anew.
         let first = weld::same(vertices);
@@ -215,7 +227,8 @@ impl Surface {
     fn connect(&mut self) {
         self.beyond = vec![[NONE; 3]; self.triangles.len()];
         self.closed = true;
-        for group in weld::sides(&self.vertices, &self.triangles).chunk_by(|a, b| a.edge == b.edge) {
+        for group in weld::sides(&self.vertices, &self.triangles).chunk_by(|a, b| a.edge == b.edge)
+        {
             match group {
                 [one, other] if one.reversed != other.reversed => {
                     self.beyond[one.triangle as usize][one.side as usize] = other.triangle;
@@ -256,7 +269,8 @@ impl Surface {
         for (i, corners) in triangles.iter().enumerate() {
             let points = corners.map(|corner| vertices[corner as usize]);
             let normal = self.faces[face_of[i] as usize].normal;
-            let mut panel = Panel { face: face_of[i], out: [DVec3::ZERO; 3], bends: [Bend::Rim; 3] };
+            let mut panel =
+                Panel { face: face_of[i], out: [DVec3::ZERO; 3], bends: [Bend::Rim; 3] };
             for k in 0..3 {
                 let along = points[(k + 1) % 3] - points[k];
                 panel.out[k] = along.cross(normal).normalize_or_zero();
@@ -270,14 +284,20 @@ impl Surface {
                     // Solid lies behind the rim of a one-sided surface too.
                     inward[1] = if self.one_sided { -normal } else { inward[0] };
                 } else {
-                    let far = triangles[other as usize].iter().find(|corner| !ends.contains(corner));
+                    let far =
+                        triangles[other as usize].iter().find(|corner| !ends.contains(corner));
                     let into = far.map_or(inward[0], |&far| {
-                        let (unit, v) = (along.normalize_or_zero(), vertices[far as usize] - points[k]);
+                        let (unit, v) =
+                            (along.normalize_or_zero(), vertices[far as usize] - points[k]);
                         (v - unit * v.dot(unit)).normalize_or_zero()
                     });
                     let bend = normal.dot(into);
                     panel.bends[k] = match () {
-                        () if face_of[i] == face_of[other as usize] || bend.abs() <= MIN_EDGE_ANGLE => Bend::Flat,
+                        () if face_of[i] == face_of[other as usize]
+                            || bend.abs() <= MIN_EDGE_ANGLE =>
+                        {
+                            Bend::Flat
+                        }
                         // From below a valley of a sheet is a ridge.
                         () if bend < 0.0 || !self.one_sided => Bend::Ridge,
                         () => Bend::Valley,
@@ -298,7 +318,8 @@ impl Surface {
             self.owned.push(self.edges.len() as u32);
         }
         self.vertex_normals.iter_mut().for_each(|normal| *normal = normal.normalize_or_zero());
-        let falls = |vertex: u32| self.vertex_sees(vertex, -self.vertex_normals[vertex as usize], 0.55);
+        let falls =
+            |vertex: u32| self.vertex_sees(vertex, -self.vertex_normals[vertex as usize], 0.55);
         self.blunt = (0..vertices.len() as u32).map(falls).collect();
         let boxes: Vec<Aabb> = triangles
             .iter()
@@ -324,7 +345,9 @@ impl Surface {
         let (low, high) = bounds(&self.vertices);
         let near = COPLANAR_DISTANCE_RATIO * (high - low).length();
         let mut order: Vec<u32> = (0..self.triangles.len() as u32).collect();
-        order.sort_by(|&a, &b| normals[b as usize].length_squared().total_cmp(&normals[a as usize].length_squared()));
+        order.sort_by(|&a, &b| {
+            normals[b as usize].length_squared().total_cmp(&normals[a as usize].length_squared())
+        });
         let mut face_of = vec![NONE; self.triangles.len()];
         let mut front = vec![];
         for seed in order {
@@ -339,11 +362,17 @@ impl Surface {
             front.push(seed);
             while let Some(triangle) = front.pop() {
                 sum += normals[triangle as usize];
-                for &other in self.beyond[triangle as usize].iter().filter(|&&other| other != NONE) {
-                    let corners = self.triangles[other as usize].map(|corner| self.vertices[corner as usize]);
-                    let flat = corners.iter().all(|&corner| (corner - origin).dot(normal).abs() <= near);
+                for &other in self.beyond[triangle as usize].iter().filter(|&&other| other != NONE)
+                {
+                    let corners =
+                        self.triangles[other as usize].map(|corner| self.vertices[corner as usize]);
+                    let flat =
+                        corners.iter().all(|&corner| (corner - origin).dot(normal).abs() <= near);
                     // A thousandth of a radian: slivers have poor normals, folds have others.
-                    if face_of[other as usize] == NONE && flat && unit(other as usize).dot(normal) > 1.0 - 1e-6 {
+                    if face_of[other as usize] == NONE
+                        && flat
+                        && unit(other as usize).dot(normal) > 1.0 - 1e-6
+                    {
                         face_of[other as usize] = face;
                         front.push(other);
                     }
@@ -360,22 +389,31 @@ impl Surface {
         (b - a).cross(c - a)
     }
 
-    /// The corners of a closed convex mesh, if it is one and has no more faces than a hull may have.
+    /// The corners of a closed convex mesh, if it is one and has no more faces than a hull may
+    /// have.
     pub fn convex_corners(&self) -> Option<Vec<DVec3>> {
         let valley = |panel: &Panel| panel.bends.contains(&Bend::Valley);
-        if !self.closed || !self.one_sided || self.faces.len() > HULL_FACES || self.panels.iter().any(valley) {
+        if !self.closed
+            || !self.one_sided
+            || self.faces.len() > HULL_FACES
+            || self.panels.iter().any(valley)
+        {
             return None;
         }
         let (low, high) = self.bounds();
         let near = COPLANAR_DISTANCE_RATIO * (high - low).length();
         let mut meeting = vec![0u8; self.vertices.len()];
         for edge in &self.edges {
-            edge.vertices.iter().for_each(|&v| meeting[v as usize] = meeting[v as usize].saturating_add(1));
+            edge.vertices
+                .iter()
+                .for_each(|&v| meeting[v as usize] = meeting[v as usize].saturating_add(1));
         }
         // Where two edges meet a long one was divided.
         let corners = self.vertices.iter().zip(meeting).filter(|(_, edges)| *edges > 2);
         let corners: Vec<DVec3> = corners.map(|(&vertex, _)| vertex).collect();
-        let behind = |face: &Face| corners.iter().all(|corner| corner.dot(face.normal) <= face.offset + near);
+        let behind = |face: &Face| {
+            corners.iter().all(|corner| corner.dot(face.normal) <= face.offset + near)
+        };
         (corners.len() >= 4 && self.faces.iter().all(behind)).then_some(corners)
     }
 
@@ -457,7 +495,9 @@ impl Surface {
         let here = self.vertices[vertex as usize];
         let corners = self.fan(vertex).iter().flat_map(|&triangle| self.corners(triangle));
         let others = corners.filter(|&corner| corner != vertex);
-        others.map(|corner| self.vertices[corner as usize].distance(here)).fold(f64::INFINITY, f64::min)
+        others
+            .map(|corner| self.vertices[corner as usize].distance(here))
+            .fold(f64::INFINITY, f64::min)
     }
 
     fn fan(&self, vertex: u32) -> &[u32] {
@@ -475,7 +515,8 @@ impl Surface {
             let (point, place) = nearest(self.triangle(triangle), p);
             Some((point.distance_squared(p), (point, place)))
         };
-        let (triangle, (_, (point, place))) = self.tree.find_best(f64::INFINITY, aside, near).expect("a surface has triangles");
+        let (triangle, (_, (point, place))) =
+            self.tree.find_best(f64::INFINITY, aside, near).expect("a surface has triangles");
         self.foot_on(p, triangle, point, place)
     }
 
@@ -501,7 +542,9 @@ impl Surface {
                 NONE => own,
                 other => (own + self.face(self.face_of(other)).normal).normalize_or(own),
             },
-            Place::Corner(k) => self.vertex_normals[self.triangles[triangle as usize][k as usize] as usize],
+            Place::Corner(k) => {
+                self.vertex_normals[self.triangles[triangle as usize][k as usize] as usize]
+            }
         };
         let offset = p - point;
         let length = offset.length();
@@ -535,7 +578,8 @@ impl Surface {
                 let fan = self.fan(self.triangles[foot.triangle as usize][k as usize]);
                 for (i, &triangle) in fan.iter().enumerate() {
                     let face = self.face_of(triangle);
-                    let known = face == self.face_of(foot.triangle) || fan[..i].iter().any(|&t| self.face_of(t) == face);
+                    let known = face == self.face_of(foot.triangle)
+                        || fan[..i].iter().any(|&t| self.face_of(t) == face);
                     if !known {
                         each(face);
                     }
@@ -558,7 +602,8 @@ impl Surface {
 
     /// Ridges and rims that belong to a triangle.
     pub fn edges_of(&self, triangle: u32) -> &[Edge] {
-        &self.edges[self.owned[triangle as usize] as usize..self.owned[triangle as usize + 1] as usize]
+        &self.edges
+            [self.owned[triangle as usize] as usize..self.owned[triangle as usize + 1] as usize]
     }
 }
 
@@ -594,10 +639,15 @@ impl Edge {
         // The normals of the faces themselves are the ends.
         let inner = 0.5 * (low + high);
         let best = [-1.0, 1.0, inner].map(|share| (worth(at(share)), share));
-        at(best.into_iter().reduce(|a, b| if b.0 > a.0 + 1e-15 { b } else { a }).unwrap_or_default().1)
+        at(best
+            .into_iter()
+            .reduce(|a, b| if b.0 > a.0 + 1e-15 { b } else { a })
+            .unwrap_or_default()
+            .1)
     }
 
-    /// Whether the direction lies between the normals of the two faces, give or take `slant` (sine).
+    /// Whether the direction lies between the normals of the two faces, give or take `slant`
+    /// (sine).
     pub fn sees(&self, n: DVec3, slant: f64) -> bool {
         self.inward.iter().all(|inward| inward.dot(n) <= slant)
     }
@@ -620,7 +670,8 @@ fn bounds(vertices: &[DVec3]) -> (DVec3, DVec3) {
 fn nearest([a, b, c]: [DVec3; 3], p: DVec3) -> (DVec3, Place) {
     let (ab, ac, ap) = (b - a, c - a, p - a);
     let (bp, cp) = (p - b, p - c);
-    let (d1, d2, d3, d4, d5, d6) = (ab.dot(ap), ac.dot(ap), ab.dot(bp), ac.dot(bp), ab.dot(cp), ac.dot(cp));
+    let (d1, d2, d3, d4, d5, d6) =
+        (ab.dot(ap), ac.dot(ap), ab.dot(bp), ac.dot(bp), ab.dot(cp), ac.dot(cp));
     let (va, vb, vc) = (d3 * d6 - d5 * d4, d5 * d2 - d1 * d6, d1 * d4 - d3 * d2);
     if d1 <= 0.0 && d2 <= 0.0 {
         (a, Place::Corner(0))

@@ -1,7 +1,7 @@
 //! Meshes of tetrahedra: grids, their surface, and what may be wrong with them.
 //!
-//! An element (a, b, c, d) is right-handed: `((b − a) × (c − a)) · (d − a) > 0`. Its faces, seen from outside counter-clockwise, are
-//! (a c b), (a b d), (b c d), (a d c).
+//! An element (a, b, c, d) is right-handed: `((b − a) × (c − a)) · (d − a) > 0`. Its faces, seen
+//! from outside counter-clockwise, are (a c b), (a b d), (b c d), (a d c).
 
 use glam::DVec3;
 use serde::{Deserialize, Serialize};
@@ -29,7 +29,9 @@ pub struct Boundary {
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum Fault {
     /// There is nothing.
-    #[error("the mesh has {nodes} nodes and {elements} tetrahedra, wanted at least one tetrahedron")]
+    #[error(
+        "the mesh has {nodes} nodes and {elements} tetrahedra, wanted at least one tetrahedron"
+    )]
     Empty {
         /// Nodes found.
         nodes: usize,
@@ -66,8 +68,8 @@ pub enum Fault {
 pub const FACES: [[usize; 3]; 4] = [[0, 2, 1], [0, 1, 3], [1, 2, 3], [0, 3, 2]];
 
 impl Tetrahedra {
-    /// A box of `counts` cells and this size, its lowest corner at the origin; six elements per cell, mirrored from cell to cell, so that no
-    /// direction is preferred.
+    /// A box of `counts` cells and this size, its lowest corner at the origin; six elements per
+    /// cell, mirrored from cell to cell, so that no direction is preferred.
     pub fn block(counts: [usize; 3], size: DVec3) -> Tetrahedra {
         let [nx, ny, nz] = counts;
         let at = |i: usize, j: usize, k: usize| ((k * (ny + 1) + j) * (nx + 1) + i) as u32;
@@ -75,12 +77,17 @@ impl Tetrahedra {
         for k in 0..=nz {
             for j in 0..=ny {
                 for i in 0..=nx {
-                    let share = DVec3::new(i as f64 / nx as f64, j as f64 / ny as f64, k as f64 / nz as f64);
+                    let share = DVec3::new(
+                        i as f64 / nx as f64,
+                        j as f64 / ny as f64,
+                        k as f64 / nz as f64,
+                    );
                     mesh.nodes.push(share * size);
                 }
             }
         }
-        // Paths along the edges of a cell from one corner to the opposite one: one element for each order of the axes.
+        // Paths along the edges of a cell from one corner to the opposite one: one element for each
+        // order of the axes.
         let orders = [[0, 1, 2], [1, 2, 0], [2, 0, 1], [0, 2, 1], [2, 1, 0], [1, 0, 2]];
         for k in 0..nz {
             for j in 0..ny {
@@ -107,12 +114,17 @@ impl Tetrahedra {
         mesh
     }
 
-    /// A cylinder along z, centred at the origin: a block of `across` × `across` × `along` cells pressed into the round.
+    /// A cylinder along z, centred at the origin: a block of `across` × `across` × `along` cells
+    /// pressed into the round.
     pub fn cylinder(across: usize, along: usize, radius: f64, length: f64) -> Tetrahedra {
         let mut mesh = Tetrahedra::block([across, across, along], DVec3::new(2.0, 2.0, length));
         for node in &mut mesh.nodes {
             let (x, y) = (node.x - 1.0, node.y - 1.0);
-            *node = DVec3::new(radius * x * (1.0 - 0.5 * y * y).sqrt(), radius * y * (1.0 - 0.5 * x * x).sqrt(), node.z - 0.5 * length);
+            *node = DVec3::new(
+                radius * x * (1.0 - 0.5 * y * y).sqrt(),
+                radius * y * (1.0 - 0.5 * x * x).sqrt(),
+                node.z - 0.5 * length,
+            );
         }
         mesh
     }
@@ -136,7 +148,8 @@ impl Tetrahedra {
         for face in self.faces() {
             *owners.entry(sorted(face.1)).or_default() += 1;
         }
-        let outer: Vec<[u32; 3]> = self.faces().map(|f| f.1).filter(|f| owners[&sorted(*f)] == 1).collect();
+        let outer: Vec<[u32; 3]> =
+            self.faces().map(|f| f.1).filter(|f| owners[&sorted(*f)] == 1).collect();
         let mut nodes: Vec<u32> = outer.iter().flatten().copied().collect();
         nodes.sort_unstable();
         nodes.dedup();
@@ -147,7 +160,10 @@ impl Tetrahedra {
 
     /// All faces with their elements.
     fn faces(&self) -> impl Iterator<Item = (u32, [u32; 3])> + '_ {
-        self.elements.iter().enumerate().flat_map(|(e, element)| FACES.map(|f| (e as u32, f.map(|c| element[c]))))
+        self.elements
+            .iter()
+            .enumerate()
+            .flat_map(|(e, element)| FACES.map(|f| (e as u32, f.map(|c| element[c]))))
     }
 
     /// Looks at everything and names the first culprit.
@@ -166,7 +182,9 @@ impl Tetrahedra {
         let mut used = vec![false; self.nodes.len()];
         self.elements.iter().flatten().for_each(|&n| used[n as usize] = true);
         match used.iter().position(|u| !u) {
-            Some(node) => Err(Fault::Orphan { node: node as u32, last: self.elements.len() as u32 - 1 }),
+            Some(node) => {
+                Err(Fault::Orphan { node: node as u32, last: self.elements.len() as u32 - 1 })
+            }
             None => Ok(()),
         }
     }
@@ -183,13 +201,17 @@ impl Tetrahedra {
         }
         let [a, b, c, d] = self.corners(e);
         let volume = (b - a).cross(c - a).dot(d - a) / 6.0;
-        let longest = [b - a, c - a, d - a, c - b, d - b, d - c].iter().fold(0.0f64, |m, x| m.max(x.length()));
+        let longest = [b - a, c - a, d - a, c - b, d - b, d - c]
+            .iter()
+            .fold(0.0f64, |m, x| m.max(x.length()));
         // A millionth of the regular element of this edge: its stiffness would drown all others.
         if volume.abs() <= 1e-7 * longest.powi(3) {
             return Err(format!("is flat: volume {volume:.3e} m³ with an edge of {longest:.3e} m"));
         }
         if volume < 0.0 {
-            return Err(format!("is inverted: volume {volume:.3e} m³, wanted its nodes in right-handed order"));
+            return Err(format!(
+                "is inverted: volume {volume:.3e} m³, wanted its nodes in right-handed order"
+            ));
         }
         Ok(())
     }
@@ -202,14 +224,17 @@ impl Tetrahedra {
             let mut corners = *element;
             corners.sort_unstable();
             if let Some(first) = seen.insert(corners, e) {
-                let why = format!("is a duplicate of element {first}: both have the nodes {corners:?}");
+                let why =
+                    format!("is a duplicate of element {first}: both have the nodes {corners:?}");
                 return Err(Fault::Element { element: e as u32, why });
             }
             for &n in element {
                 let bits = (self.nodes[n as usize] + DVec3::ZERO).to_array().map(f64::to_bits);
                 let first = *places.entry(bits).or_insert(n);
                 if first != n {
-                    let why = format!("has node {n} in the very place of node {first}: merge duplicate nodes");
+                    let why = format!(
+                        "has node {n} in the very place of node {first}: merge duplicate nodes"
+                    );
                     return Err(Fault::Element { element: e as u32, why });
                 }
             }
@@ -217,7 +242,8 @@ impl Tetrahedra {
         Ok(())
     }
 
-    /// A face has one element, or two that lie on its two sides; an edge of the boundary has two triangles of it.
+    /// A face has one element, or two that lie on its two sides; an edge of the boundary has two
+    /// triangles of it.
     fn check_faces(&self) -> Result<(), Fault> {
         let fault = |element: u32, why: String| Err(Fault::Element { element, why });
         let mut owners: HashMap<[u32; 3], Vec<(u32, bool)>> = HashMap::new();
@@ -234,12 +260,21 @@ impl Tetrahedra {
                 [one, other] => {
                     return fault(
                         e.max(one.0).max(other.0),
-                        format!("overlaps element {}: both lie on one side of the face {face:?}", one.0.min(other.0)),
+                        format!(
+                            "overlaps element {}: both lie on one side of the face {face:?}",
+                            one.0.min(other.0)
+                        ),
                     );
                 }
                 more => {
                     let list: Vec<u32> = more.iter().map(|m| m.0).collect();
-                    return fault(e, format!("is non-manifold: its face {face:?} belongs to {} elements {list:?}", more.len()));
+                    return fault(
+                        e,
+                        format!(
+                            "is non-manifold: its face {face:?} belongs to {} elements {list:?}",
+                            more.len()
+                        ),
+                    );
                 }
             }
         }
@@ -249,7 +284,10 @@ impl Tetrahedra {
             for s in 0..3 {
                 let edge = (face[s], face[(s + 1) % 3]);
                 if let Some(first) = edges.insert(edge, e) {
-                    let why = format!("is non-manifold: it touches element {first} along the edge {}–{} alone", edge.0, edge.1);
+                    let why = format!(
+                        "is non-manifold: it touches element {first} along the edge {}–{} alone",
+                        edge.0, edge.1
+                    );
                     return fault(e, why);
                 }
             }
@@ -296,7 +334,8 @@ mod tests {
         // The boundary encloses the volume: Σ a·(b × c)/6 over its triangles.
         let outer = round.boundary();
         let at = |i: u32| round.nodes[outer.nodes[i as usize] as usize];
-        let enclosed: f64 = outer.triangles.iter().map(|t| at(t[0]).dot(at(t[1]).cross(at(t[2]))) / 6.0).sum();
+        let enclosed: f64 =
+            outer.triangles.iter().map(|t| at(t[0]).dot(at(t[1]).cross(at(t[2]))) / 6.0).sum();
         assert!((enclosed - volume(&round)).abs() < 1e-15);
     }
 

@@ -38,7 +38,12 @@ pub(crate) fn sides(vertices: &[DVec3], triangles: &[[u32; 3]]) -> Vec<Side> {
     for (triangle, corners) in triangles.iter().enumerate() {
         for side in 0..3 {
             let (a, b) = (first[corners[side] as usize], first[corners[(side + 1) % 3] as usize]);
-            sides.push(Side { edge: (a.min(b), a.max(b)), reversed: a > b, triangle: triangle as u32, side: side as u32 });
+            sides.push(Side {
+                edge: (a.min(b), a.max(b)),
+                reversed: a > b,
+                triangle: triangle as u32,
+                side: side as u32,
+            });
         }
     }
     sides.sort_unstable();
@@ -52,7 +57,10 @@ pub(crate) fn check_closed(vertices: &[DVec3], triangles: &[[u32; 3]]) -> Result
         let ((a, b), triangle) = (group[0].edge, group[0].triangle);
         let reason = match group {
             [one, other] if one.reversed != other.reversed => continue,
-            [one, other] => format!("triangles {} and {} disagree on which side of the edge {a}–{b} is out", one.triangle, other.triangle),
+            [one, other] => format!(
+                "triangles {} and {} disagree on which side of the edge {a}–{b} is out",
+                one.triangle, other.triangle
+            ),
             [_] => format!("edge {a}–{b} of triangle {triangle} has no neighbour"),
             more => format!("edge {a}–{b} of triangle {triangle} has {} triangles", more.len()),
         };

@@ -1,13 +1,15 @@
 //! All colliders together: which pairs are near, and where they touch.
 //!
-//! 1. [`World::update`]: the box of each piece, loosened by half the prediction distance; the tree is refitted.
-//! 2. [`World::find_pairs`]: pieces whose boxes meet, of different bodies, not both fixed, in groups that touch,
-//!    not excluded; sorted, so that the tree's shape leaves no trace.
-//! 3. [`World::touch`]: contacts of each pair, in the order of the pairs, in fixed portions for any number of threads.
+//! 1. [`World::update`]: the box of each piece, loosened by half the prediction distance; the tree
+//!    is refitted.
+//! 2. [`World::find_pairs`]: pieces whose boxes meet, of different bodies, not both fixed, in
+//!    groups that touch, not excluded; sorted, so that the tree's shape leaves no trace.
+//! 3. [`World::touch`]: contacts of each pair, in the order of the pairs, in fixed portions for any
+//!    number of threads.
 //!
-//! Compounds are taken apart: their pieces are neighbours in the list, and their contacts carry the collider's number.
-//! Half-spaces have no box; they are tried against every piece. Nothing is remembered between steps except the tree,
-//! so the contacts are a function of the poses alone.
+//! Compounds are taken apart: their pieces are neighbours in the list, and their contacts carry the
+//! collider's number. Half-spaces have no box; they are tried against every piece. Nothing is
+//! remembered between steps except the tree, so the contacts are a function of the poses alone.
 
 use super::collider::{Collider, Groups};
 use super::contact::Contact;
@@ -69,7 +71,8 @@ struct Piece {
 struct Place {
     pose: Pose,
     center: DVec3,
-    /// Half the sides of its loosened box; negative for a piece that is nowhere (its pose is not finite).
+    /// Half the sides of its loosened box; negative for a piece that is nowhere (its pose is not
+    /// finite).
     half: DVec3,
 }
 
@@ -84,13 +87,16 @@ impl World {
             let first = pieces.len();
             collider
                 .check()
-                .and_then(|()| take_apart(collider, &collider.shape, collider.pose_in_body, &mut pieces))
+                .and_then(|()| {
+                    take_apart(collider, &collider.shape, collider.pose_in_body, &mut pieces)
+                })
                 .map_err(|reason| Invalid::Collider { collider: i, reason: Box::new(reason) })?;
             for (part, piece) in pieces[first..].iter_mut().enumerate() {
                 (piece.collider, piece.part) = (i as u32, part as u32);
             }
         }
-        let half_spaces = (0..pieces.len() as u32).filter(|&i| pieces[i as usize].bounds.is_none()).collect();
+        let half_spaces =
+            (0..pieces.len() as u32).filter(|&i| pieces[i as usize].bounds.is_none()).collect();
         let nowhere = Place { pose: Pose::IDENTITY, center: DVec3::ZERO, half: -DVec3::ONE };
         Ok(World {
             placed: vec![nowhere; pieces.len()],
@@ -106,7 +112,8 @@ impl World {
         })
     }
 
-    /// Moves the vertices of a soft collider (world frame). A boundary that is not finite touches nothing.
+    /// Moves the vertices of a soft collider (world frame). A boundary that is not finite touches
+    /// nothing.
     pub fn reshape(&mut self, collider: u32, vertices: Vec<DVec3>) {
         let Some(piece) = self.pieces.iter_mut().find(|p| p.collider == collider) else { return };
         let Geometry::Surface(surface, skin) = &piece.geometry else { return };
@@ -141,7 +148,8 @@ impl World {
         own.map(|piece| piece.thickness).fold(f64::INFINITY, f64::min)
     }
 
-    /// Names pairs of bodies that never touch, such as those a joint connects; replaces earlier ones.
+    /// Names pairs of bodies that never touch, such as those a joint connects; replaces earlier
+    /// ones.
     pub fn exclude(&mut self, bodies: impl IntoIterator<Item = (u32, u32)>) {
         self.excluded.clear();
         self.excluded.extend(bodies.into_iter().map(|(a, b)| (a.min(b), a.max(b))));
@@ -151,7 +159,8 @@ impl World {
 
     /// All contacts with a gap of at most `prediction` (m), sorted by pair and key.
     ///
-    /// `bodies` holds the pose of every body that a collider names. Pieces whose pose is not finite touch nothing.
+    /// `bodies` holds the pose of every body that a collider names. Pieces whose pose is not finite
+    /// touch nothing.
     pub fn collide(&mut self, bodies: &[Pose], prediction: f64, contacts: &mut Vec<Contact>) {
         self.update(bodies, prediction);
         self.find_pairs();
@@ -174,8 +183,11 @@ impl World {
             let Some(bounds) = piece.bounds else { continue };
             let (low, high) = turned_bounds(bounds, &pose);
             place.center = 0.5 * (low + high);
-            place.half =
-                if pose.is_finite() && !piece.lost { 0.5 * (high - low) + DVec3::splat(0.5 * self.prediction) } else { -DVec3::ONE };
+            place.half = if pose.is_finite() && !piece.lost {
+                0.5 * (high - low) + DVec3::splat(0.5 * self.prediction)
+            } else {
+                -DVec3::ONE
+            };
             if place.half.x >= 0.0 {
                 let bounds = Aabb::new(place.center - place.half, place.center + place.half);
                 self.tree.insert_or_update_partially(bounds, i as u32, 0.0);
@@ -185,14 +197,17 @@ impl World {
             self.tree.refit(&mut self.tree_room);
             self.tree.optimize_incremental(&mut self.tree_room);
         } else {
-            self.tree.rebuild(&mut self.tree_room, parry3d_f64::partitioning::BvhBuildStrategy::Binned);
+            self.tree
+                .rebuild(&mut self.tree_room, parry3d_f64::partitioning::BvhBuildStrategy::Binned);
             self.ready = true;
         }
     }
 
     /// Step 2. Returns how many pairs are near.
     pub fn find_pairs(&mut self) -> usize {
-        let World { pieces, excluded, half_spaces, placed, tree, tree_room, pairs, prediction, .. } = self;
+        let World {
+            pieces, excluded, half_spaces, placed, tree, tree_room, pairs, prediction, ..
+        } = self;
         pairs.clear();
         let mut consider = |i: u32, j: u32| {
             let (a, b) = (&pieces[i as usize], &pieces[j as usize]);
@@ -207,7 +222,10 @@ impl World {
             // Balls around the boxes: boxes also meet at their corners.
             let (a, b) = (i as usize, j as usize);
             let reach = pieces[a].size + pieces[b].size + *prediction;
-            if placed[a].center.distance_squared(placed[b].center) <= reach * reach && placed[a].half.x >= 0.0 && placed[b].half.x >= 0.0 {
+            if placed[a].center.distance_squared(placed[b].center) <= reach * reach
+                && placed[a].half.x >= 0.0
+                && placed[b].half.x >= 0.0
+            {
                 consider(i, j);
             }
         });
@@ -215,8 +233,10 @@ impl World {
             let pose = placed[plane as usize].pose;
             let normal = pose.vector(DVec3::Z);
             for (i, place) in placed.iter().enumerate() {
-                let lowest = (place.center - pose.position).dot(normal) - place.half.dot(normal.abs());
-                if pieces[i].bounds.is_some() && place.half.x >= 0.0 && lowest <= 0.5 * *prediction {
+                let lowest =
+                    (place.center - pose.position).dot(normal) - place.half.dot(normal.abs());
+                if pieces[i].bounds.is_some() && place.half.x >= 0.0 && lowest <= 0.5 * *prediction
+                {
                     consider(plane, i as u32);
                 }
             }
@@ -225,26 +245,42 @@ impl World {
         pairs.len()
     }
 
-    /// Near pairs of pieces found last, as pairs of colliders (a compound may appear more than once).
+    /// Near pairs of pieces found last, as pairs of colliders (a compound may appear more than
+    /// once).
     pub fn pairs(&self) -> impl Iterator<Item = (u32, u32)> + '_ {
-        self.pairs.iter().map(|&(i, j)| (self.pieces[i as usize].collider, self.pieces[j as usize].collider))
+        self.pairs
+            .iter()
+            .map(|&(i, j)| (self.pieces[i as usize].collider, self.pieces[j as usize].collider))
     }
 
-    /// The contact of the last [`World::touch`] that is named like `like`, with its two bodies elsewhere.
+    /// The contact of the last [`World::touch`] that is named like `like`, with its two bodies
+    /// elsewhere.
     pub fn contact_at(&mut self, like: &Contact, bodies: [&Pose; 2]) -> Option<Contact> {
         let World { pieces, pairs, portions, prediction, .. } = self;
         let (room, found) = portions.first_mut()?;
         found.clear();
-        let colliders = |&(i, j): &(u32, u32)| (pieces[i as usize].collider, pieces[j as usize].collider);
+        let colliders =
+            |&(i, j): &(u32, u32)| (pieces[i as usize].collider, pieces[j as usize].collider);
         let first = pairs.partition_point(|p| colliders(p).0 < like.colliders.0);
         let own = pairs[first..].iter().take_while(|p| colliders(p).0 == like.colliders.0);
         for &(i, j) in own.filter(|p| colliders(p) == like.colliders) {
             let placed = |i: u32, body: &Pose| {
                 let piece = &pieces[i as usize];
-                Placed { geometry: &piece.geometry, pose: *body * piece.pose, size: piece.size, part: piece.part }
+                Placed {
+                    geometry: &piece.geometry,
+                    pose: *body * piece.pose,
+                    size: piece.size,
+                    part: piece.part,
+                }
             };
             let (a, b) = (placed(i, bodies[0]), placed(j, bodies[1]));
-            Sink { contacts: found, scratch: room, colliders: like.colliders, prediction: *prediction }.collide(a, b);
+            Sink {
+                contacts: found,
+                scratch: room,
+                colliders: like.colliders,
+                prediction: *prediction,
+            }
+            .collide(a, b);
         }
         found.iter().find(|c| c.key == like.key).copied()
     }
@@ -261,19 +297,27 @@ impl World {
             for &(i, j) in pairs {
                 let placed = |i: u32| {
                     let piece = &pieces[i as usize];
-                    Placed { geometry: &piece.geometry, pose: placed[i as usize].pose, size: piece.size, part: piece.part }
+                    Placed {
+                        geometry: &piece.geometry,
+                        pose: placed[i as usize].pose,
+                        size: piece.size,
+                        part: piece.part,
+                    }
                 };
                 let colliders = (pieces[i as usize].collider, pieces[j as usize].collider);
-                Sink { contacts, scratch: room, colliders, prediction: *prediction }.collide(placed(i), placed(j));
+                Sink { contacts, scratch: room, colliders, prediction: *prediction }
+                    .collide(placed(i), placed(j));
             }
         };
         if count == 1 || rayon::current_num_threads() == 1 {
             run(&mut portions[0].0, contacts, pairs);
         } else {
-            portions.par_iter_mut().zip(pairs.par_chunks(PAIRS_PER_TASK)).for_each(|((room, contacts), pairs)| {
-                contacts.clear();
-                run(room, contacts, pairs);
-            });
+            portions.par_iter_mut().zip(pairs.par_chunks(PAIRS_PER_TASK)).for_each(
+                |((room, contacts), pairs)| {
+                    contacts.clear();
+                    run(room, contacts, pairs);
+                },
+            );
             portions[..count].iter().for_each(|(_, part)| contacts.extend_from_slice(part));
         }
         // Pieces of one compound meet the same collider in several pairs.
@@ -285,17 +329,26 @@ impl World {
 }
 
 /// Appends the pieces of a shape at a pose in the body.
-fn take_apart(collider: &Collider, shape: &Shape, pose: Pose, pieces: &mut Vec<Piece>) -> Result<(), Invalid> {
+fn take_apart(
+    collider: &Collider,
+    shape: &Shape,
+    pose: Pose,
+    pieces: &mut Vec<Piece>,
+) -> Result<(), Invalid> {
     let margin = collider.margin;
     let convex = |core| Geometry::Convex(core, margin);
     let geometry = match shape {
         Shape::Sphere { radius } => Geometry::Convex(Core::Point, radius + margin),
-        Shape::Capsule { radius, half_length } => Geometry::Convex(Core::Segment(*half_length), radius + margin),
+        Shape::Capsule { radius, half_length } => {
+            Geometry::Convex(Core::Segment(*half_length), radius + margin)
+        }
         Shape::Box { half_extents } => convex(Core::Box(*half_extents)),
         Shape::Cylinder { radius, half_length } => convex(Core::Cylinder(*radius, *half_length)),
         Shape::Cone { radius, half_length } => convex(Core::Cone(*radius, *half_length)),
         Shape::Hull { points } => convex(Core::Hull(Hull::new(points)?)),
-        Shape::Mesh { vertices, triangles } if collider.soft => Geometry::Surface(Arc::new(Surface::soft(vertices, triangles)?), margin),
+        Shape::Mesh { vertices, triangles } if collider.soft => {
+            Geometry::Surface(Arc::new(Surface::soft(vertices, triangles)?), margin)
+        }
         Shape::Mesh { vertices, triangles } => {
             let surface = Surface::mesh(vertices, triangles)?;
             // A convex mesh is its hull.
@@ -310,7 +363,8 @@ fn take_apart(collider: &Collider, shape: &Shape, pose: Pose, pieces: &mut Vec<P
         Shape::HalfSpace => Geometry::HalfSpace,
         Shape::Compound { parts } => {
             return parts.iter().enumerate().try_for_each(|(part, (place, shape))| {
-                take_apart(collider, shape, pose * *place, pieces).map_err(|reason| Invalid::Part { part, reason: Box::new(reason) })
+                take_apart(collider, shape, pose * *place, pieces)
+                    .map_err(|reason| Invalid::Part { part, reason: Box::new(reason) })
             });
         }
     };
@@ -334,6 +388,18 @@ fn take_apart(collider: &Collider, shape: &Shape, pose: Pose, pieces: &mut Vec<P
     let (body, groups, fixed) = (collider.body, collider.groups, collider.fixed);
     // The skin of a half-space lifts its plane.
     let pose = if bounds.is_none() { pose * Pose::at(DVec3::Z * margin) } else { pose };
-    pieces.push(Piece { collider: 0, body, part: 0, pose, geometry, groups, fixed, bounds, size, thickness, lost: false });
+    pieces.push(Piece {
+        collider: 0,
+        body,
+        part: 0,
+        pose,
+        geometry,
+        groups,
+        fixed,
+        bounds,
+        size,
+        thickness,
+        lost: false,
+    });
     Ok(())
 }

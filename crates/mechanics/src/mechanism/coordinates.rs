@@ -5,13 +5,17 @@
 //! | spatial | position (3), quaternion x y z w | velocity (world), angular velocity (body axes) | m, I |
 //! | planar | position along e₁, e₂; angle about n from the initial one | their rates | m, nᵀI n |
 //!
-//! A mechanism is planar with normal n if gravity, initial velocities and forces lie in the plane, n is a principal axis of every body, and every
-//! joint lets its bodies move in the plane only as a planar joint does: hinges along n, sliders across n, rods in the plane. Then the rows out of the
-//! plane hold by themselves, and are left out: they are what makes planar loops of spatial joints redundant.
+//! A mechanism is planar with normal n if gravity, initial velocities and forces lie in the plane,
+//! n is a principal axis of every body, and every joint lets its bodies move in the plane only as a
+//! planar joint does: hinges along n, sliders across n, rods in the plane. Then the rows out of the
+//! plane hold by themselves, and are left out: they are what makes planar loops of spatial joints
+//! redundant.
 
 use super::MechanismError;
 use crate::math::pose::Pose;
-use crate::scene::{Body, BodyId, ForceKind, Frame, Function, Joint, JointKind, Kind, Layout, Mass, Scene, State};
+use crate::scene::{
+    Body, BodyId, ForceKind, Frame, Function, Joint, JointKind, Kind, Layout, Mass, Scene, State,
+};
 use glam::{DQuat, DVec3};
 
 /// How many dimensions the motion has.
@@ -68,16 +72,33 @@ impl Coordinates {
             match &body.kind {
                 Kind::Rigid(mass) => {
                     if let Some(why) = mass.fault() {
-                        return Err(MechanismError::Mass { body: body.name.clone(), joint: holder(scene, BodyId(i as u32)), why });
+                        return Err(MechanismError::Mass {
+                            body: body.name.clone(),
+                            joint: holder(scene, BodyId(i as u32)),
+                            why,
+                        });
                     }
-                    out.moving.push(Moving { body: BodyId(i as u32), name: body.name.clone(), mass: *mass, initial: body.pose });
+                    out.moving.push(Moving {
+                        body: BodyId(i as u32),
+                        name: body.name.clone(),
+                        mass: *mass,
+                        initial: body.pose,
+                    });
                 }
                 Kind::Fixed => {}
                 Kind::Imposed(_) => {
-                    return Err(MechanismError::Unsupported { what: "body", name: body.name.clone(), why: "its motion is imposed".into() });
+                    return Err(MechanismError::Unsupported {
+                        what: "body",
+                        name: body.name.clone(),
+                        why: "its motion is imposed".into(),
+                    });
                 }
                 Kind::Soft(_) => {
-                    return Err(MechanismError::Unsupported { what: "body", name: body.name.clone(), why: "it is soft".into() });
+                    return Err(MechanismError::Unsupported {
+                        what: "body",
+                        name: body.name.clone(),
+                        why: "it is soft".into(),
+                    });
                 }
             }
         }
@@ -97,11 +118,14 @@ impl Coordinates {
         self.moving.len() * self.space.velocities()
     }
 
-    /// Positions and velocities of a state of the scene, relative to where its bodies stood at the beginning.
+    /// Positions and velocities of a state of the scene, relative to where its bodies stood at the
+    /// beginning.
     pub fn read(&self, state: &State, layout: &Layout) -> (Vec<f64>, Vec<f64>) {
-        let (mut q, mut v) = (Vec::with_capacity(self.positions()), Vec::with_capacity(self.velocities()));
+        let (mut q, mut v) =
+            (Vec::with_capacity(self.positions()), Vec::with_capacity(self.velocities()));
         for moving in &self.moving {
-            let (pose, (linear, angular)) = (state.pose(moving.body), state.twist(layout, moving.body));
+            let (pose, (linear, angular)) =
+                (state.pose(moving.body), state.twist(layout, moving.body));
             match self.space {
                 Space::Spatial => {
                     q.extend(pose.position.to_array());
@@ -126,12 +150,17 @@ impl Coordinates {
         for (i, moving) in self.moving.iter().enumerate() {
             let (q, v) = (&q[i * nq..(i + 1) * nq], &v[i * nv..(i + 1) * nv]);
             let (pose, linear, angular) = match self.space {
-                Space::Spatial => {
-                    (Pose::new(DVec3::from_slice(q), DQuat::from_slice(&q[3..])), DVec3::from_slice(v), DVec3::from_slice(&v[3..]))
-                }
+                Space::Spatial => (
+                    Pose::new(DVec3::from_slice(q), DQuat::from_slice(&q[3..])),
+                    DVec3::from_slice(v),
+                    DVec3::from_slice(&v[3..]),
+                ),
                 Space::Planar([e1, e2, n]) => {
                     let position = e1 * q[0] + e2 * q[1] + n * moving.initial.position.dot(n);
-                    let pose = Pose::new(position, (DQuat::from_axis_angle(n, q[2]) * moving.initial.orientation).normalize());
+                    let pose = Pose::new(
+                        position,
+                        (DQuat::from_axis_angle(n, q[2]) * moving.initial.orientation).normalize(),
+                    );
                     (pose, e1 * v[0] + e2 * v[1], pose.inverse_vector(n * v[2]))
                 }
             };
@@ -186,7 +215,8 @@ impl Coordinates {
         }
     }
 
-    /// The lower triangles L⁻¹ of each body's mass matrix `M = L Lᵀ`: entries (row, column, value) within the body.
+    /// The lower triangles L⁻¹ of each body's mass matrix `M = L Lᵀ`: entries (row, column, value)
+    /// within the body.
     pub fn inverse_roots(&self) -> Vec<Vec<(usize, usize, f64)>> {
         self.moving.iter().map(|m| self.inverse_root(m)).collect()
     }
@@ -223,10 +253,15 @@ impl Coordinates {
 
 /// The name of a joint that holds a body.
 fn holder(scene: &Scene, body: BodyId) -> String {
-    scene.joints.iter().find(|j| j.a == body || j.b == body).map_or_else(|| "none".into(), |j| j.name.clone())
+    scene
+        .joints
+        .iter()
+        .find(|j| j.a == body || j.b == body)
+        .map_or_else(|| "none".into(), |j| j.name.clone())
 }
 
-/// Lengths and angles below this count as zero when a plane is looked for (rounding of positions of some metres).
+/// Lengths and angles below this count as zero when a plane is looked for (rounding of positions of
+/// some metres).
 const PLANE_TOLERANCE: f64 = 1e-9;
 
 /// The plane in which everything moves, if there is one.
@@ -297,7 +332,9 @@ fn joint_flat(scene: &Scene, joint: &Joint, n: DVec3) -> bool {
 fn force_flat(scene: &Scene, kind: &ForceKind, n: DVec3) -> bool {
     let point = |body: BodyId, p: DVec3| scene.bodies[body.index()].pose.point(p);
     match kind {
-        ForceKind::Spring(s) => (point(s.a, s.point_a) - point(s.b, s.point_b)).dot(n).abs() < PLANE_TOLERANCE,
+        ForceKind::Spring(s) => {
+            (point(s.a, s.point_a) - point(s.b, s.point_b)).dot(n).abs() < PLANE_TOLERANCE
+        }
         ForceKind::Torsion(s) => parallel(world(scene, s.a, &s.frame_a).vector(DVec3::Z), n),
         ForceKind::Drag(_) => true,
         ForceKind::Bushing(_) | ForceKind::Tension(_) => false,
@@ -306,7 +343,8 @@ fn force_flat(scene: &Scene, kind: &ForceKind, n: DVec3) -> bool {
             let axis = |i: usize| n[i].abs() > 1.0 - PLANE_TOLERANCE;
             s.frame == Frame::World
                 && (0..3).all(|i| n[i].abs() < PLANE_TOLERANCE || axis(i))
-                && (0..3).all(|i| if axis(i) { nothing(&s.force[i]) } else { nothing(&s.torque[i]) })
+                && (0..3)
+                    .all(|i| if axis(i) { nothing(&s.force[i]) } else { nothing(&s.torque[i]) })
         }
     }
 }

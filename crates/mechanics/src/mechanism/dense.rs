@@ -1,6 +1,8 @@
-//! The dense twin: the same equations with dense matrices and a dense QR with pivoting. What programs are measured against, and checked with.
+//! The dense twin: the same equations with dense matrices and a dense QR with pivoting. What
+//! programs are measured against, and checked with.
 //!
-//! G, u and f come from the same tape; masses are taken body by body; G, A and R are full matrices with all their zeros.
+//! G, u and f come from the same tape; masses are taken body by body; G, A and R are full matrices
+//! with all their zeros.
 
 use super::equations::Equations;
 use super::program::inverse_mass;
@@ -31,14 +33,28 @@ pub struct Dense {
 impl Dense {
     /// The dense twin of all rows.
     pub fn new(e: &Equations) -> Dense {
-        let slopes: Vec<(usize, Id)> =
-            e.rows.iter().enumerate().flat_map(|(r, row)| row.entries.iter().map(move |&(i, x)| (r * e.forces.len() + i, x))).collect();
-        let outputs: Vec<Id> = e.rows.iter().map(|r| r.u).chain(e.forces.iter().copied()).chain(slopes.iter().map(|s| s.1)).collect();
+        let slopes: Vec<(usize, Id)> = e
+            .rows
+            .iter()
+            .enumerate()
+            .flat_map(|(r, row)| row.entries.iter().map(move |&(i, x)| (r * e.forces.len() + i, x)))
+            .collect();
+        let outputs: Vec<Id> = e
+            .rows
+            .iter()
+            .map(|r| r.u)
+            .chain(e.forces.iter().copied())
+            .chain(slopes.iter().map(|s| s.1))
+            .collect();
         let tape = Tape::compile(&e.graph, &outputs, e.inputs(), &[]);
         let (rows, nv) = (e.rows.len(), e.forces.len());
         Dense {
             work: tape.work(),
-            entries: slopes.iter().enumerate().map(|(k, s)| (s.0 as u32, tape.place(rows + nv + k) as u32)).collect(),
+            entries: slopes
+                .iter()
+                .enumerate()
+                .map(|(k, s)| (s.0 as u32, tape.place(rows + nv + k) as u32))
+                .collect(),
             tape,
             roots: e.coordinates.inverse_roots(),
             inverse_mass: inverse_mass(&e.coordinates),

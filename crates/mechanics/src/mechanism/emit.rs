@@ -25,8 +25,14 @@ pub fn operations(list: &[Procedure], rows: usize) -> usize {
     list.iter().map(Procedure::flops).sum::<usize>() + of("inverse_mass") + rows
 }
 
-/// The source code of a mechanism as it stands, with `cases` states along its motion as self-test: steps of `h`, a state every `apart` seconds.
-pub fn emit(simulation: &mut Simulation, name: &str, language: Language, (cases, (h, apart)): (usize, (f64, f64))) -> Source {
+/// The source code of a mechanism as it stands, with `cases` states along its motion as self-test:
+/// steps of `h`, a state every `apart` seconds.
+pub fn emit(
+    simulation: &mut Simulation,
+    name: &str,
+    language: Language,
+    (cases, (h, apart)): (usize, (f64, f64)),
+) -> Source {
     let kept = simulation.basis.kept.clone();
     let list = procedures(&mut simulation.equations, &kept);
     let redundant = simulation.redundant();
@@ -36,7 +42,12 @@ pub fn emit(simulation: &mut Simulation, name: &str, language: Language, (cases,
     for _ in 0..cases.max(1) {
         let accelerations = simulation.accelerations();
         let drives = simulation.equations.drives.iter().map(|f| f.value(simulation.time)).collect();
-        tests.push(Case { q: simulation.q.clone(), v: simulation.v.clone(), drives, accelerations });
+        tests.push(Case {
+            q: simulation.q.clone(),
+            v: simulation.v.clone(),
+            drives,
+            accelerations,
+        });
         let end = simulation.time + apart;
         // A step that fails ends the list of cases: the states before it are good.
         while simulation.time < end {
@@ -51,13 +62,21 @@ pub fn emit(simulation: &mut Simulation, name: &str, language: Language, (cases,
     let diagonal = list.iter().find(|p| p.name == "solve").map_or(0, |_| kept.len());
     let unit = Unit {
         name,
-        sizes: [simulation.q.len(), simulation.v.len(), simulation.equations.drives.len(), kept.len()],
+        sizes: [
+            simulation.q.len(),
+            simulation.v.len(),
+            simulation.equations.drives.len(),
+            kept.len(),
+        ],
         diagonal,
         floors: &floors,
         operations: operations(&list, kept.len()),
         redundant: &redundant,
         procedures: &list.iter().map(Procedure::body).collect::<Vec<_>>(),
-        cases: &tests.iter().map(|c| [c.q.clone(), c.v.clone(), c.drives.clone(), c.accelerations.clone()]).collect::<Vec<_>>(),
+        cases: &tests
+            .iter()
+            .map(|c| [c.q.clone(), c.v.clone(), c.drives.clone(), c.accelerations.clone()])
+            .collect::<Vec<_>>(),
     };
     unit.write(language)
 }
@@ -68,7 +87,8 @@ pub fn unrolled(e: &mut Equations, kept: &[usize]) -> Vec<Id> {
     let r = unrolled::reflections(&mut e.graph, &pattern, &entries);
     let forces = e.forces.clone();
     let free = e.inverse_mass(&forces);
-    let right: Vec<Id> = kept.iter().map(|&row| super::program::right_side(e, row, &free)).collect();
+    let right: Vec<Id> =
+        kept.iter().map(|&row| super::program::right_side(e, row, &free)).collect();
     let lambda = r.solve(&mut e.graph, &right);
     let remaining = e.remaining(kept, &lambda);
     e.inverse_mass(&remaining)

@@ -1,6 +1,7 @@
 //! The mechanism as expressions: g, G, u, f, energies.
 //!
-//! Only the gaps g of the joints and the measures of the forces are written here; everything else is derived:
+//! Only the gaps g of the joints and the measures of the forces are written here; everything else
+//! is derived:
 //!
 //! ```text
 //!   ġ = rate of g along (q̇, Ṙ = R[ω]×)          G = ∂ġ/∂v          u = −(rate of ġ with v held)
@@ -54,7 +55,11 @@ pub struct Row {
 impl Row {
     /// What is missing when g has a value, in the unit of the row.
     pub fn missing(&self, gap: f64) -> f64 {
-        if self.rod > 0.0 { (self.rod * self.rod + 2.0 * self.rod * gap).max(0.0).sqrt() - self.rod } else { gap }
+        if self.rod > 0.0 {
+            (self.rod * self.rod + 2.0 * self.rod * gap).max(0.0).sqrt() - self.rod
+        } else {
+            gap
+        }
     }
 }
 
@@ -163,7 +168,10 @@ impl Equations {
         // Ṙ = R[ω]×: each axis turns into the two others.
         for (axis, (plus, minus)) in [(0, (1, 2)), (1, (2, 0)), (2, (0, 1))] {
             for i in 0..3 {
-                let (first, second) = (self.graph.mul(rotation[plus][i], spin[minus]), self.graph.mul(rotation[minus][i], spin[plus]));
+                let (first, second) = (
+                    self.graph.mul(rotation[plus][i], spin[minus]),
+                    self.graph.mul(rotation[minus][i], spin[plus]),
+                );
                 let rate = self.graph.sub(first, second);
                 self.seeds.insert(rotation[axis][i], rate);
             }
@@ -175,7 +183,8 @@ impl Equations {
         let q: [Id; 3] = std::array::from_fn(|i| self.graph.input(m * 3 + i));
         let v: [Id; 3] = std::array::from_fn(|i| self.velocity(m * 3 + i));
         self.seeds.extend((0..3).map(|i| (q[i], v[i])));
-        let (cosine, sine) = (self.graph.unary(Unary::Cos, q[2]), self.graph.unary(Unary::Sin, q[2]));
+        let (cosine, sine) =
+            (self.graph.unary(Unary::Cos, q[2]), self.graph.unary(Unary::Sin, q[2]));
         Place::Planar { origin: [q[0], q[1]], cosine, sine, angle: q[2], spin: v[2] }
     }
 
@@ -184,12 +193,24 @@ impl Equations {
         match space {
             Space::Spatial => {
                 let columns = pose.rotation();
-                let rotation = [columns.x_axis, columns.y_axis, columns.z_axis].map(|c| self.graph.fixed(clean(c)));
-                Place::Spatial { origin: self.graph.fixed(pose.position), rotation, spin: [zero; 3] }
+                let rotation = [columns.x_axis, columns.y_axis, columns.z_axis]
+                    .map(|c| self.graph.fixed(clean(c)));
+                Place::Spatial {
+                    origin: self.graph.fixed(pose.position),
+                    rotation,
+                    spin: [zero; 3],
+                }
             }
             Space::Planar([e1, e2, _]) => {
-                let origin = [pose.position.dot(e1), pose.position.dot(e2)].map(|x| self.graph.constant(x));
-                Place::Planar { origin, cosine: self.graph.constant(1.0), sine: zero, angle: zero, spin: zero }
+                let origin =
+                    [pose.position.dot(e1), pose.position.dot(e2)].map(|x| self.graph.constant(x));
+                Place::Planar {
+                    origin,
+                    cosine: self.graph.constant(1.0),
+                    sine: zero,
+                    angle: zero,
+                    spin: zero,
+                }
             }
         }
     }
@@ -266,7 +287,8 @@ impl Equations {
         let one = self.graph.constant(1.0);
         let count = self.coordinates.space.velocities();
         let mut out = Vec::new();
-        let mut seen: Vec<usize> = bodies.iter().filter_map(|b| self.coordinates.places[b.index()]).collect();
+        let mut seen: Vec<usize> =
+            bodies.iter().filter_map(|b| self.coordinates.places[b.index()]).collect();
         seen.sort_unstable();
         seen.dedup();
         for m in seen {
@@ -282,18 +304,38 @@ impl Equations {
     }
 
     /// Adds a row.
-    fn row(&mut self, scene: &Scene, id: JointId, (part, unit): (&'static str, &'static str), gap: Id) {
+    fn row(
+        &mut self,
+        scene: &Scene,
+        id: JointId,
+        (part, unit): (&'static str, &'static str),
+        gap: Id,
+    ) {
         let joint = &scene.joints[id.index()];
         let rate = self.rate(gap);
         let entries = self.gradient(rate, &[joint.a, joint.b]);
         let change = self.rate(rate);
         let u = self.graph.neg(change);
-        self.rows.push(Row { joint: id, name: joint.name.clone(), part, unit, gap, rate, u, entries, rod: 0.0 });
+        self.rows.push(Row {
+            joint: id,
+            name: joint.name.clone(),
+            part,
+            unit,
+            gap,
+            rate,
+            u,
+            entries,
+            rod: 0.0,
+        });
     }
 
     fn joint(&mut self, scene: &Scene, id: JointId) -> Result<(), MechanismError> {
         let joint = scene.joints[id.index()].clone();
-        let refuse = |why: &str| MechanismError::Unsupported { what: "joint", name: joint.name.clone(), why: why.into() };
+        let refuse = |why: &str| MechanismError::Unsupported {
+            what: "joint",
+            name: joint.name.clone(),
+            why: why.into(),
+        };
         if !joint.limits.is_empty() {
             return Err(refuse("it has stops"));
         }
@@ -339,11 +381,16 @@ impl Equations {
         let perpendicular: &[(usize, usize, &'static str)] = match joint.kind {
             Revolute | Cylindrical | Planar => &[(2, 0, "axis about y"), (2, 1, "axis about x")],
             Universal => &[(0, 1, "cross")],
-            Prismatic | Fixed => &[(0, 1, "turn about z"), (1, 2, "turn about x"), (2, 0, "turn about y")],
+            Prismatic | Fixed => {
+                &[(0, 1, "turn about z"), (1, 2, "turn about x"), (2, 0, "turn about y")]
+            }
             _ => &[],
         };
         for &(i, j, part) in perpendicular {
-            let (x, y) = (self.direction(scene, joint.a, a * UNITS[i]), self.direction(scene, joint.b, b * UNITS[j]));
+            let (x, y) = (
+                self.direction(scene, joint.a, a * UNITS[i]),
+                self.direction(scene, joint.b, b * UNITS[j]),
+            );
             let gap = self.inner_of(&x, &y);
             self.row(scene, id, (part, "rad"), gap);
         }
@@ -371,7 +418,8 @@ impl Equations {
                 self.row(scene, id, ("point along the second axis", "m"), d[1]);
             }
             Prismatic => {
-                let slide = scene.bodies[joint.a.index()].pose.vector(joint.frame_a.vector(DVec3::Z));
+                let slide =
+                    scene.bodies[joint.a.index()].pose.vector(joint.frame_a.vector(DVec3::Z));
                 let across = joint_axis(scene, joint.a, n.cross(slide));
                 let axis = self.direction(scene, joint.a, across);
                 let gap = self.inner_of(&axis, &d);
@@ -380,9 +428,13 @@ impl Equations {
             Distance { length } => self.distance(scene, id, &d, length),
             _ => {}
         }
-        if let (Prismatic | Fixed, Some(a), Some(b)) = (joint.kind, self.plane_angle(joint.a), self.plane_angle(joint.b)) {
+        if let (Prismatic | Fixed, Some(a), Some(b)) =
+            (joint.kind, self.plane_angle(joint.a), self.plane_angle(joint.b))
+        {
             // The angles are counted from the initial poses, the joint from where its frames agree.
-            let world = |body: BodyId, frame: &Pose| scene.bodies[body.index()].pose.orientation * frame.orientation;
+            let world = |body: BodyId, frame: &Pose| {
+                scene.bodies[body.index()].pose.orientation * frame.orientation
+            };
             let x = world(joint.a, &joint.frame_a).conjugate() * world(joint.b, &joint.frame_b);
             let z = world(joint.a, &joint.frame_a).conjugate() * n;
             let offset = 2.0 * DVec3::new(x.x, x.y, x.z).dot(z).atan2(x.w);
@@ -411,7 +463,12 @@ impl Equations {
                 }
             }
             column.sort_unstable_by_key(|e| e.0);
-            self.a.extend(column.into_iter().filter(|e| !self.graph.is_zero(e.1)).map(|(i, x)| ((i as u32, r as u32), x)));
+            self.a.extend(
+                column
+                    .into_iter()
+                    .filter(|e| !self.graph.is_zero(e.1))
+                    .map(|(i, x)| ((i as u32, r as u32), x)),
+            );
         }
     }
 
@@ -427,7 +484,11 @@ impl Equations {
                     let entry: f64 = root
                         .iter()
                         .filter(|e| e.1 == i)
-                        .flat_map(|x| root.iter().filter(move |y| y.1 == j && y.0 == x.0).map(move |y| x.2 * y.2))
+                        .flat_map(|x| {
+                            root.iter()
+                                .filter(move |y| y.1 == j && y.0 == x.0)
+                                .map(move |y| x.2 * y.2)
+                        })
                         .sum();
                     if entry != 0.0 {
                         let term = self.graph.scale(entry, s[body * count + j]);

@@ -1,4 +1,5 @@
-//! Forces as expressions: gravity, gyroscopic torque, springs, dampers, drag, applied forces, motors that give an effort.
+//! Forces as expressions: gravity, gyroscopic torque, springs, dampers, drag, applied forces,
+//! motors that give an effort.
 //!
 //! | force | measure x | strength | energy |
 //! |---|---|---|---|
@@ -11,7 +12,9 @@
 use super::MechanismError;
 use super::coordinates::Space;
 use super::equations::Equations;
-use crate::scene::{Applied, BodyId, Coordinate, Drag, Drive, ForceKind, Frame, Scene, Spring, Torsion};
+use crate::scene::{
+    Applied, BodyId, Coordinate, Drag, Drive, ForceKind, Frame, Scene, Spring, Torsion,
+};
 use crate::symbolic::graph::{Binary, Id, Unary};
 use glam::DVec3;
 
@@ -26,10 +29,18 @@ pub(super) fn write(e: &mut Equations, scene: &Scene) -> Result<(), MechanismErr
             ForceKind::Applied(s) => applied(e, scene, s),
             ForceKind::Tension(_) => {
                 let why = "its pull is a formula".into();
-                return Err(MechanismError::Unsupported { what: "force", name: force.name.clone(), why });
+                return Err(MechanismError::Unsupported {
+                    what: "force",
+                    name: force.name.clone(),
+                    why,
+                });
             }
             ForceKind::Bushing(_) => {
-                return Err(MechanismError::Unsupported { what: "force", name: force.name.clone(), why: "it is a bushing".into() });
+                return Err(MechanismError::Unsupported {
+                    what: "force",
+                    name: force.name.clone(),
+                    why: "it is a bushing".into(),
+                });
             }
         }
     }
@@ -38,15 +49,29 @@ pub(super) fn write(e: &mut Equations, scene: &Scene) -> Result<(), MechanismErr
         return Err(MechanismError::Unsupported { what: "scene", name: scene.name.clone(), why });
     }
     if let Some(joint) = scene.joints.iter().find(|j| j.armature.iter().any(|a| a.inertia > 0.0)) {
-        return Err(MechanismError::Unsupported { what: "joint", name: joint.name.clone(), why: "it has an armature".into() });
+        return Err(MechanismError::Unsupported {
+            what: "joint",
+            name: joint.name.clone(),
+            why: "it has an armature".into(),
+        });
     }
     if let Some(gear) = scene.gears.first() {
-        return Err(MechanismError::Unsupported { what: "gear", name: gear.name.clone(), why: "it couples joints".into() });
+        return Err(MechanismError::Unsupported {
+            what: "gear",
+            name: gear.name.clone(),
+            why: "it couples joints".into(),
+        });
     }
     for motor in &scene.motors {
         let (Drive::Effort(effort), true) = (&motor.drive, motor.also.is_empty()) else {
-            let why = "it imposes a motion or is a servo (a force or a torque on one joint is treated)".into();
-            return Err(MechanismError::Unsupported { what: "motor", name: motor.name.clone(), why });
+            let why =
+                "it imposes a motion or is a servo (a force or a torque on one joint is treated)"
+                    .into();
+            return Err(MechanismError::Unsupported {
+                what: "motor",
+                name: motor.name.clone(),
+                why,
+            });
         };
         let joint = &scene.joints[motor.joint.index()];
         let strength = e.drive(effort);
@@ -58,15 +83,25 @@ pub(super) fn write(e: &mut Equations, scene: &Scene) -> Result<(), MechanismErr
                 match e.coordinates.space {
                     Space::Spatial => e.inner_of(&axis, &relative),
                     Space::Planar([.., n]) => {
-                        let along = scene.bodies[joint.a.index()].pose.vector(joint.frame_a.vector(DVec3::Z)).dot(n);
+                        let along = scene.bodies[joint.a.index()]
+                            .pose
+                            .vector(joint.frame_a.vector(DVec3::Z))
+                            .dot(n);
                         e.graph.scale(along.signum(), relative[0])
                     }
                 }
             }
             Coordinate::Slide | Coordinate::Distance => {
-                let (a, b) = (e.point(scene, joint.a, joint.frame_a.position), e.point(scene, joint.b, joint.frame_b.position));
+                let (a, b) = (
+                    e.point(scene, joint.a, joint.frame_a.position),
+                    e.point(scene, joint.b, joint.frame_b.position),
+                );
                 let d = e.minus(&b, &a);
-                let x = if motor.coordinate == Coordinate::Slide { e.inner_of(&axis, &d) } else { length(e, &d) };
+                let x = if motor.coordinate == Coordinate::Slide {
+                    e.inner_of(&axis, &d)
+                } else {
+                    length(e, &d)
+                };
                 e.rate(x)
             }
         };
@@ -101,7 +136,9 @@ fn weight(e: &mut Equations, scene: &Scene) {
     for (m, moving) in e.coordinates.moving.clone().into_iter().enumerate() {
         let pull: Vec<f64> = match e.coordinates.space {
             Space::Spatial => (scene.gravity * moving.mass.mass).to_array().to_vec(),
-            Space::Planar([e1, e2, _]) => [e1, e2].map(|a| scene.gravity.dot(a) * moving.mass.mass).to_vec(),
+            Space::Planar([e1, e2, _]) => {
+                [e1, e2].map(|a| scene.gravity.dot(a) * moving.mass.mass).to_vec()
+            }
         };
         let center = e.point(scene, moving.body, DVec3::ZERO);
         for (i, (&x, force)) in center.iter().zip(pull).enumerate() {
@@ -161,7 +198,10 @@ fn torsion(e: &mut Equations, scene: &Scene, s: &Torsion) {
     let axis = |pose: &crate::math::pose::Pose, v: DVec3| pose.vector(v);
     let angle = match (e.coordinates.space, e.plane_angle(s.a), e.plane_angle(s.b)) {
         (Space::Planar([.., n]), Some(a), Some(b)) => {
-            let (fa, fb) = (scene.bodies[s.a.index()].pose * s.frame_a, scene.bodies[s.b.index()].pose * s.frame_b);
+            let (fa, fb) = (
+                scene.bodies[s.a.index()].pose * s.frame_a,
+                scene.bodies[s.b.index()].pose * s.frame_b,
+            );
             let x = fa.orientation.conjugate() * fb.orientation;
             let offset = 2.0 * x.z.atan2(x.w);
             let difference = e.graph.sub(b, a);
@@ -210,7 +250,8 @@ fn applied(e: &mut Equations, scene: &Scene, s: &Applied) {
                 let terms: Vec<Id> = (0..3).map(|i| e.graph.scale(axis[i], list[i])).collect();
                 e.graph.total(&terms)
             };
-            let (first, second, turn) = (along(e, e1, &force), along(e, e2, &force), along(e, n, &torque));
+            let (first, second, turn) =
+                (along(e, e1, &force), along(e, e2, &force), along(e, n, &torque));
             let spin = e.spin(s.body)[0];
             for (rate, strength) in [(rates[0], first), (rates[1], second), (spin, turn)] {
                 push(e, rate, strength, &[s.body]);
@@ -223,7 +264,8 @@ fn applied(e: &mut Equations, scene: &Scene, s: &Applied) {
                 let strength = match frame {
                     Frame::World => force[i],
                     Frame::Body => {
-                        let axes = [DVec3::X, DVec3::Y, DVec3::Z].map(|a| e.direction(scene, s.body, a));
+                        let axes =
+                            [DVec3::X, DVec3::Y, DVec3::Z].map(|a| e.direction(scene, s.body, a));
                         let row = [axes[0][i], axes[1][i], axes[2][i]];
                         e.inner_of(&row, &force)
                     }

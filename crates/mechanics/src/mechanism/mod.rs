@@ -1,4 +1,5 @@
-//! Mechanisms without contact: accelerations in index-1 form, Runge–Kutta, and drift removed by projection.
+//! Mechanisms without contact: accelerations in index-1 form, Runge–Kutta, and drift removed by
+//! projection.
 //!
 //! ```text
 //!   M v̇ + Gᵀλ = f(q, v, t)        momentum                                         [SymbolicQR, eq. 5]
@@ -8,15 +9,18 @@
 //!   Rᵀ R λ = G M⁻¹ f − u,   v̇ = M⁻¹(f − Gᵀλ)                                       [eq. 8–13]
 //! ```
 //!
-//! For a given scene the pattern of every matrix is fixed, so everything is written once as expressions ([`equations`]) and becomes a program
-//! ([`program`]): no zeros, no constants, no searching. G and u are derived from the positions of the joints, not differenced.
+//! For a given scene the pattern of every matrix is fixed, so everything is written once as
+//! expressions ([`equations`]) and becomes a program ([`program`]): no zeros, no constants, no
+//! searching. G and u are derived from the positions of the joints, not differenced.
 //!
-//! Redundant joints (any CAD model) are found where the mechanism stands, by rank ([`crate::symbolic::factor`]); the program holds the
-//! independent rows, and the others are watched: if one of them stops following, or the independent ones stop being independent, the
-//! choice is made again ([`simulation`]). A planar mechanism (all hinges parallel) is recognised and has three coordinates a body ([`coordinates`]).
+//! Redundant joints (any CAD model) are found where the mechanism stands, by rank
+//! ([`crate::symbolic::factor`]); the program holds the independent rows, and the others are
+//! watched: if one of them stops following, or the independent ones stop being independent, the
+//! choice is made again ([`simulation`]). A planar mechanism (all hinges parallel) is recognised
+//! and has three coordinates a body ([`coordinates`]).
 //!
-//! When to use it: mechanisms without contact, stops and dry friction; smooth motion, where order 4 or 5 in time pays.
-//! Cost: one factorization of R per evaluation, linear in the length of a chain.
+//! When to use it: mechanisms without contact, stops and dry friction; smooth motion, where order 4
+//! or 5 in time pays. Cost: one factorization of R per evaluation, linear in the length of a chain.
 
 pub mod coordinates;
 pub mod dense;
@@ -63,7 +67,10 @@ pub enum MechanismError {
         unit: &'static str,
     },
     /// Initial velocities that the joints do not allow.
-    #[error("joint `{joint}`: the initial velocities violate its {part} by {speed:.3e} {unit}/s, wanted 0")]
+    #[error(
+        "joint `{joint}`: the initial velocities violate its {part} by {speed:.3e} {unit}/s, \
+            wanted 0"
+    )]
     Velocity {
         /// The joint that is violated most.
         joint: String,
@@ -85,7 +92,10 @@ pub enum MechanismError {
         why: String,
     },
     /// Steps under error control that became too short.
-    #[error("at t = {time} s no step is short enough (tried {step:.1e} s): a singular position at {joint}, or a tolerance below rounding")]
+    #[error(
+        "at t = {time} s no step is short enough (tried {step:.1e} s): a singular position at \
+            {joint}, or a tolerance below rounding"
+    )]
     Stuck {
         /// When, s.
         time: f64,

@@ -1,4 +1,5 @@
-//! The six procedures of (SymbolicQR), each a program of its own, and three small ones that complete an evaluation.
+//! The six procedures of (SymbolicQR), each a program of its own, and three small ones that
+//! complete an evaluation.
 //!
 //! | name | computes | from |
 //! |---|---|---|
@@ -129,14 +130,19 @@ pub fn count(e: &Equations, kept: &[usize]) -> Count {
 pub(super) fn chosen(e: &Equations, kept: &[usize]) -> (Pattern, Vec<Id>) {
     let mut number = vec![None; e.rows.len()];
     kept.iter().enumerate().for_each(|(i, &k)| number[k] = Some(i as u32));
-    let list: Vec<((u32, u32), Id)> = e.a.iter().filter_map(|&((i, row), x)| number[row as usize].map(|r| ((i, r), x))).collect();
+    let list: Vec<((u32, u32), Id)> =
+        e.a.iter().filter_map(|&((i, row), x)| number[row as usize].map(|r| ((i, r), x))).collect();
     let entries: Vec<(u32, u32)> = list.iter().map(|c| c.0).collect();
-    (Pattern::analyse(e.coordinates.velocities(), kept.len(), &entries), list.into_iter().map(|c| c.1).collect())
+    (
+        Pattern::analyse(e.coordinates.velocities(), kept.len(), &entries),
+        list.into_iter().map(|c| c.1).collect(),
+    )
 }
 
 /// All procedures for these rows: the paper's six, then the three others.
 pub fn procedures(e: &mut Equations, kept: &[usize]) -> Vec<Procedure> {
-    let (nq, nv, nd, n) = (e.coordinates.positions(), e.coordinates.velocities(), e.drives.len(), kept.len());
+    let (nq, nv, nd, n) =
+        (e.coordinates.positions(), e.coordinates.velocities(), e.drives.len(), kept.len());
     let (fv, fn_) = (nv as f64, n as f64);
     let g = Known::of(&e.graph, kept.iter().flat_map(|&r| e.rows[r].entries.iter().map(|x| x.1)));
     let (pattern, a_ids) = chosen(e, kept);
@@ -151,8 +157,22 @@ pub fn procedures(e: &mut Equations, kept: &[usize]) -> Vec<Procedure> {
         dense,
         constants,
     };
-    out.push(plain("jacobian", "entries of G that are not constant", g.unknown.clone(), vec![("q", nq)], fn_ * fv, g.constants()));
-    let forces = plain("forces", "forces f", e.forces.clone(), vec![("q", nq), ("v", nv), ("drive", nd)], fv, 0);
+    out.push(plain(
+        "jacobian",
+        "entries of G that are not constant",
+        g.unknown.clone(),
+        vec![("q", nq)],
+        fn_ * fv,
+        g.constants(),
+    ));
+    let forces = plain(
+        "forces",
+        "forces f",
+        e.forces.clone(),
+        vec![("q", nq), ("v", nv), ("drive", nd)],
+        fv,
+        0,
+    );
     let bias = plain("bias", "u = -dG/dt v", bias, vec![("q", nq), ("v", nv)], 2.0 * fn_ * fv, 0);
     // A from G: the entries of A that are not constant, each once.
     let a = Known::of(&e.graph, a_ids.iter().copied());
@@ -203,7 +223,15 @@ fn inverse_mass(e: &Equations, fv: f64) -> Procedure {
     let s: Vec<Id> = (0..e.forces.len()).map(|i| fresh.graph.input(i)).collect();
     let results = fresh.inverse_mass(&s);
     let arguments = vec![("s", s.len())];
-    Procedure { name: "inverse_mass", about: "M^-1 s", graph: fresh.graph, arguments, results, dense: 2.0 * fv * fv, constants: 0 }
+    Procedure {
+        name: "inverse_mass",
+        about: "M^-1 s",
+        graph: fresh.graph,
+        arguments,
+        results,
+        dense: 2.0 * fv * fv,
+        constants: 0,
+    }
 }
 
 fn times(e: &Equations, kept: &[usize], g: &Known) -> Procedure {

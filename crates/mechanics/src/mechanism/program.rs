@@ -7,7 +7,8 @@
 //!   4. tape:    v̇ = M⁻¹(f − Gᵀλ)
 //! ```
 //!
-//! Positions and velocities are corrected with the same factor, in the metric of M (the least change of kinetic energy):
+//! Positions and velocities are corrected with the same factor, in the metric of M (the least
+//! change of kinetic energy):
 //!
 //! ```text
 //!   RᵀR λ = g,   q ← q − M⁻¹Gᵀλ          RᵀR λ = G v,   v ← v − M⁻¹Gᵀλ,   energy taken: ½ λ·(G v)
@@ -17,11 +18,12 @@ use super::coordinates::Coordinates;
 use super::equations::Equations;
 use crate::symbolic::{Factor, Id, Pattern, Tape, Work};
 
-/// A diagonal entry of R below this times the length of its column is zero: the row has lost its independence, in digits that
-/// double precision cannot give back.
+/// A diagonal entry of R below this times the length of its column is zero: the row has lost its
+/// independence, in digits that double precision cannot give back.
 pub const SINGULAR: f64 = 1e-11;
 
-/// Below this relative diagonal entry (near a singular position) solves are refined: RᵀR loses twice the digits of R.
+/// Below this relative diagonal entry (near a singular position) solves are refined: RᵀR loses
+/// twice the digits of R.
 pub const NEAR: f64 = 5e-3;
 
 /// Entries of A: from the tape to the factor.
@@ -74,7 +76,10 @@ impl Program {
     /// The program for these rows.
     pub fn new(e: &mut Equations, kept: &[usize]) -> Program {
         let number = |row: u32| kept.iter().position(|&k| k == row as usize);
-        let chosen: Vec<((u32, u32), Id)> = e.a.iter().filter_map(|&((i, row), x)| number(row).map(|r| ((i, r as u32), x))).collect();
+        let chosen: Vec<((u32, u32), Id)> =
+            e.a.iter()
+                .filter_map(|&((i, row), x)| number(row).map(|r| ((i, r as u32), x)))
+                .collect();
         let entries: Vec<(u32, u32)> = chosen.iter().map(|c| c.0).collect();
         let pattern = Pattern::analyse(e.coordinates.velocities(), kept.len(), &entries);
         let factor = Factor::new(&pattern);
@@ -86,28 +91,50 @@ impl Program {
         let lambda: Vec<Id> = (0..kept.len()).map(|i| e.graph.input(first + i)).collect();
         let remaining = e.remaining(kept, &lambda);
         let result = e.inverse_mass(&remaining);
-        let slopes: Vec<(u32, u32, Id)> =
-            (0..kept.len()).flat_map(|r| e.rows[kept[r]].entries.iter().map(move |&(i, x)| (r as u32, i as u32, x))).collect();
+        let slopes: Vec<(u32, u32, Id)> = (0..kept.len())
+            .flat_map(|r| {
+                e.rows[kept[r]].entries.iter().map(move |&(i, x)| (r as u32, i as u32, x))
+            })
+            .collect();
         let bias = kept.iter().map(|&r| e.rows[r].u);
         let matrix = chosen.iter().map(|c| c.1);
-        let outputs: Vec<Id> = matrix.chain(right).chain(result).chain(bias).chain(slopes.iter().map(|s| s.2)).collect();
+        let outputs: Vec<Id> = matrix
+            .chain(right)
+            .chain(result)
+            .chain(bias)
+            .chain(slopes.iter().map(|s| s.2))
+            .collect();
         let late: Vec<(usize, usize)> = (0..kept.len()).map(|i| (first + i, 1)).collect();
         let tape = Tape::compile(&e.graph, &outputs, first + kept.len(), &late);
         let gaps = kept.iter().map(|&r| e.rows[r].gap);
-        let outputs: Vec<Id> = chosen.iter().map(|c| c.1).chain(gaps).chain(slopes.iter().map(|s| s.2)).collect();
+        let outputs: Vec<Id> =
+            chosen.iter().map(|c| c.1).chain(gaps).chain(slopes.iter().map(|s| s.2)).collect();
         let still = Tape::compile(&e.graph, &outputs, e.coordinates.positions(), &[]);
         let scatter = |tape: &Tape| {
             let place = |(k, &(row, column)): (usize, &(u32, u32))| {
-                (factor.at(row as usize, column as usize).expect("an entry has a place") as u32, tape.place(k) as u32)
+                (
+                    factor.at(row as usize, column as usize).expect("an entry has a place") as u32,
+                    tape.place(k) as u32,
+                )
             };
             Scatter(entries.iter().enumerate().map(place).collect())
         };
-        let places = |tape: &Tape, from: usize, count: usize| (from..from + count).map(|k| tape.place(k) as u32).collect::<Vec<_>>();
+        let places = |tape: &Tape, from: usize, count: usize| {
+            (from..from + count).map(|k| tape.place(k) as u32).collect::<Vec<_>>()
+        };
         let (nv, n) = (e.coordinates.velocities(), kept.len());
         let gaps = places(&still, chosen.len(), n);
         let on_tape = chosen.len() + 2 * n + nv;
-        let on_main = slopes.iter().enumerate().map(|(k, s)| (s.0, s.1, tape.place(on_tape + k) as u32)).collect();
-        let jacobian = slopes.iter().enumerate().map(|(k, s)| (s.0, s.1, still.place(chosen.len() + n + k) as u32)).collect();
+        let on_main = slopes
+            .iter()
+            .enumerate()
+            .map(|(k, s)| (s.0, s.1, tape.place(on_tape + k) as u32))
+            .collect();
+        let jacobian = slopes
+            .iter()
+            .enumerate()
+            .map(|(k, s)| (s.0, s.1, still.place(chosen.len() + n + k) as u32))
+            .collect();
         Program {
             kept: kept.to_vec(),
             scatter: scatter(&tape),
@@ -185,7 +212,8 @@ impl Program {
         &self.lambda
     }
 
-    /// The least relative diagonal entry of R since the last question: how near to a singular position the evaluations came.
+    /// The least relative diagonal entry of R since the last question: how near to a singular
+    /// position the evaluations came.
     pub fn nearest(&mut self) -> f64 {
         std::mem::replace(&mut self.nearest, f64::INFINITY)
     }
@@ -236,7 +264,8 @@ impl Program {
         out
     }
 
-    /// `M⁻¹Gᵀ (RᵀR)⁻¹ y` at the last position, and `½ yᵀ(RᵀR)⁻¹y`: the least change of velocities (or positions) that takes y away.
+    /// `M⁻¹Gᵀ (RᵀR)⁻¹ y` at the last position, and `½ yᵀ(RᵀR)⁻¹y`: the least change of velocities
+    /// (or positions) that takes y away.
     pub fn correction(&self, y: &[f64]) -> (Vec<f64>, f64) {
         let mut lambda = y.to_vec();
         if self.factor.weakest() < SINGULAR {
@@ -297,8 +326,9 @@ pub(super) fn inverse_mass(coordinates: &Coordinates) -> Vec<(u32, u32, f64)> {
     for (body, root) in coordinates.inverse_roots().iter().enumerate() {
         for i in 0..count {
             for j in 0..count {
-                let products =
-                    root.iter().filter(|e| e.1 == i).flat_map(|x| root.iter().filter(move |y| y.1 == j && y.0 == x.0).map(|y| x.2 * y.2));
+                let products = root.iter().filter(|e| e.1 == i).flat_map(|x| {
+                    root.iter().filter(move |y| y.1 == j && y.0 == x.0).map(|y| x.2 * y.2)
+                });
                 let entry: f64 = products.sum();
                 if entry != 0.0 {
                     out.push(((body * count + i) as u32, (body * count + j) as u32, entry));

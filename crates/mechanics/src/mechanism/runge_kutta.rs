@@ -1,4 +1,5 @@
-//! Explicit Runge–Kutta: the classical method of order 4, and the pair of order 5(4) of (Dormand1980) with step control.
+//! Explicit Runge–Kutta: the classical method of order 4, and the pair of order 5(4) of
+//! (Dormand1980) with step control.
 //!
 //! ```text
 //!   kᵢ = f(t + cᵢh, y + h Σⱼ aᵢⱼ kⱼ),   y⁺ = y + h Σ bᵢ kᵢ,   error = h Σ (bᵢ − b̂ᵢ) kᵢ
@@ -12,7 +13,8 @@ pub enum Method {
     /// Order 4, fixed steps.
     #[default]
     Classical,
-    /// Order 5(4), steps chosen so that the error of each stays below this, relative to `0.1 + |y|` (SI units).
+    /// Order 5(4), steps chosen so that the error of each stays below this, relative to `0.1 + |y|`
+    /// (SI units).
     DormandPrince {
         /// Largest error of a step.
         tolerance: f64,
@@ -47,7 +49,15 @@ const DORMAND_PRINCE: Tableau = Tableau {
     ],
     b: &[35.0 / 384.0, 0.0, 500.0 / 1113.0, 125.0 / 192.0, -2187.0 / 6784.0, 11.0 / 84.0, 0.0],
     c: &[0.0, 0.2, 0.3, 0.8, 8.0 / 9.0, 1.0, 1.0],
-    error: &[71.0 / 57600.0, 0.0, -71.0 / 16695.0, 71.0 / 1920.0, -17253.0 / 339200.0, 22.0 / 525.0, -1.0 / 40.0],
+    error: &[
+        71.0 / 57600.0,
+        0.0,
+        -71.0 / 16695.0,
+        71.0 / 1920.0,
+        -17253.0 / 339200.0,
+        22.0 / 525.0,
+        -1.0 / 40.0,
+    ],
 };
 
 /// Memory of a method.
@@ -60,8 +70,15 @@ pub struct Stages {
 }
 
 impl Stages {
-    /// One step of length h from y at t; the estimated error relative to the tolerance, zero for the classical method.
-    pub fn step(&mut self, method: Method, (t, h): (f64, f64), y: &mut [f64], f: &mut dyn FnMut(f64, &[f64], &mut [f64])) -> f64 {
+    /// One step of length h from y at t; the estimated error relative to the tolerance, zero for
+    /// the classical method.
+    pub fn step(
+        &mut self,
+        method: Method,
+        (t, h): (f64, f64),
+        y: &mut [f64],
+        f: &mut dyn FnMut(f64, &[f64], &mut [f64]),
+    ) -> f64 {
         let (tableau, tolerance) = match method {
             Method::Classical => (&CLASSICAL, 0.0),
             Method::DormandPrince { tolerance } => (&DORMAND_PRINCE, tolerance),
@@ -79,7 +96,8 @@ impl Stages {
         let mut worst = 0.0f64;
         if !tableau.error.is_empty() {
             for (p, y) in y.iter().enumerate() {
-                let error: f64 = h * self.k.iter().zip(tableau.error).map(|(k, e)| e * k[p]).sum::<f64>();
+                let error: f64 =
+                    h * self.k.iter().zip(tableau.error).map(|(k, e)| e * k[p]).sum::<f64>();
                 let relative = error.abs() / (tolerance * (0.1 + y.abs()));
                 worst = if relative.is_finite() { worst.max(relative) } else { f64::INFINITY };
             }

@@ -1,4 +1,5 @@
-//! Runs a mechanism: assembles it, finds what is redundant, integrates, takes the drift away, watches the rank.
+//! Runs a mechanism: assembles it, finds what is redundant, integrates, takes the drift away,
+//! watches the rank.
 //!
 //! ```text
 //!   1. step of Runge–Kutta for (q, v, work done)
@@ -6,7 +7,8 @@
 //!   3. do the redundant rows still follow, are the others still independent? if not, choose again
 //! ```
 //!
-//! The error of a step is the kinetic energy that the joints' velocity gaps hold, `½ (Gv)ᵀ(G M⁻¹Gᵀ)⁻¹(Gv)`, in joules, with the worst joint.
+//! The error of a step is the kinetic energy that the joints' velocity gaps hold,
+//! `½ (Gv)ᵀ(G M⁻¹Gᵀ)⁻¹(Gv)`, in joules, with the worst joint.
 
 use super::MechanismError;
 use super::equations::Equations;
@@ -60,15 +62,18 @@ pub struct Energy {
     pub work: f64,
 }
 
-/// Diagonal entries of R below this times the length of their column count as zero where rows are chosen. Between the rounding of an
-/// assembled mechanism (1e-13) and the smallest angle by which a designer means a joint to differ.
+/// Diagonal entries of R below this times the length of their column count as zero where rows are
+/// chosen. Between the rounding of an assembled mechanism (1e-13) and the smallest angle by which a
+/// designer means a joint to differ.
 pub const DEPENDENT: f64 = 1e-9;
 
-/// An independent set of rows this near to dependent is chosen again, if there is a choice: far enough that no step jumps over the position
-/// where it would be dependent (a singular position of the choice, not of the mechanism), near enough that it is rare.
+/// An independent set of rows this near to dependent is chosen again, if there is a choice: far
+/// enough that no step jumps over the position where it would be dependent (a singular position of
+/// the choice, not of the mechanism), near enough that it is rare.
 const NEARLY_DEPENDENT: f64 = 0.05;
 
-/// Another set is taken if it is this many times farther from dependent: where two are equally good the choice would go back and forth.
+/// Another set is taken if it is this many times farther from dependent: where two are equally good
+/// the choice would go back and forth.
 const MIN_GAIN_OF_NEW_ROWS: f64 = 2.0;
 
 /// Steps between two choices of the rows because redundant ones do not follow.
@@ -77,7 +82,8 @@ const MIN_STEPS_BETWEEN_CHOICES: u32 = 16;
 /// The least speed by which rates are measured, m/s or rad/s.
 const MIN_MEASURED_SPEED: f64 = 1e-3;
 
-/// Stages and corrections keep this far from a singular position, where a step can be divided otherwise or a correction can wait.
+/// Stages and corrections keep this far from a singular position, where a step can be divided
+/// otherwise or a correction can wait.
 const MIN_DISTANCE_TO_SINGULAR: f64 = 3e-3;
 
 /// Parts of a step below which the error control has failed.
@@ -86,7 +92,8 @@ const MIN_STEP_RATIO: f64 = 1e-10;
 /// How a step that comes too close to a singular position is divided.
 const STEP_DIVISIONS: [f64; 5] = [0.4, 0.6, 0.3, 0.7, 0.5];
 
-/// Corrections are put off at most so often: a mechanism that is always nearly singular is corrected all the same.
+/// Corrections are put off at most so often: a mechanism that is always nearly singular is
+/// corrected all the same.
 const MAX_POSTPONED_CORRECTIONS: u32 = 3;
 
 /// A running mechanism.
@@ -131,7 +138,11 @@ impl Simulation {
     /// Prepares a scene: faults, expressions, assembly, rank, consistent velocities.
     pub fn new(scene: &Scene, settings: Settings) -> Result<Simulation, MechanismError> {
         let mut equations = Equations::of(scene, settings.planar)?;
-        scene.check().map_err(|faults| MechanismError::Scene(faults.iter().map(|f| f.to_string()).collect::<Vec<_>>().join("\n")))?;
+        scene.check().map_err(|faults| {
+            MechanismError::Scene(
+                faults.iter().map(|f| f.to_string()).collect::<Vec<_>>().join("\n"),
+            )
+        })?;
         let layout = Layout::of(scene);
         let (q, v) = equations.coordinates.read(&State::initial(scene), &layout);
         let all: Vec<usize> = (0..equations.rows.len()).collect();
@@ -181,7 +192,10 @@ impl Simulation {
 
     /// A row in words.
     pub fn row_name(&self, row: usize) -> String {
-        self.equations.rows.get(row).map_or_else(|| "nothing".into(), |r| format!("joint {} {}", r.name, r.part))
+        self.equations
+            .rows
+            .get(row)
+            .map_or_else(|| "nothing".into(), |r| format!("joint {} {}", r.name, r.part))
     }
 
     /// Takes a choice of rows.
@@ -209,7 +223,9 @@ impl Simulation {
             }
             let mut lambda = gaps;
             // Far from assembled, dependent rows look independent by about the gap.
-            self.program.factor().solve_deficient((1e-3 * gap / size).clamp(DEPENDENT, 1e-3), &mut lambda);
+            self.program
+                .factor()
+                .solve_deficient((1e-3 * gap / size).clamp(DEPENDENT, 1e-3), &mut lambda);
             let mut delta = self.program.pull(&lambda);
             // No joint jumps by more than the mechanism is large.
             let most = largest(&delta).0;
@@ -226,7 +242,12 @@ impl Simulation {
         }
         let gap = self.equations.rows[row].missing(gaps[row]).abs();
         let row = &self.equations.rows[row];
-        Err(MechanismError::NotAssembled { joint: row.name.clone(), part: row.part, gap, unit: row.unit })
+        Err(MechanismError::NotAssembled {
+            joint: row.name.clone(),
+            part: row.part,
+            gap,
+            unit: row.unit,
+        })
     }
 
     /// Refuses velocities that the joints do not allow, removes the rounding of those that they do.
@@ -236,7 +257,12 @@ impl Simulation {
         let (rate, row) = largest(&rates);
         if rate > 1e-6 * speed.max(1e-6) {
             let row = &self.equations.rows[row];
-            return Err(MechanismError::Velocity { joint: row.name.clone(), part: row.part, speed: rate, unit: row.unit });
+            return Err(MechanismError::Velocity {
+                joint: row.name.clone(),
+                part: row.part,
+                speed: rate,
+                unit: row.unit,
+            });
         }
         self.correct_velocities();
         Ok(())
@@ -278,7 +304,8 @@ impl Simulation {
         out
     }
 
-    /// Goes on by h without looking at drift: the unstabilised run of the paper. The work done is not summed.
+    /// Goes on by h without looking at drift: the unstabilised run of the paper. The work done is
+    /// not summed.
     pub fn advance(&mut self, h: f64) -> Result<(), MechanismError> {
         self.integrate(h, false)
     }
@@ -290,7 +317,9 @@ impl Simulation {
         let (gaps, rates) = self.residuals();
         let (rate, row) = largest(&rates);
         let mut drift = Drift { gap: largest(&gaps).0, rate, row, ..Drift::default() };
-        if !(drift.gap.is_finite() && rate.is_finite()) || self.q.iter().chain(&self.v).any(|x| !x.is_finite()) {
+        if !(drift.gap.is_finite() && rate.is_finite())
+            || self.q.iter().chain(&self.v).any(|x| !x.is_finite())
+        {
             return Err(MechanismError::NotFinite { time: self.time, joint: self.row_name(row) });
         }
         if self.settings.stabilised && self.postpone() {
@@ -308,17 +337,21 @@ impl Simulation {
         Ok(drift)
     }
 
-    /// Whether the correction waits: the position is nearly singular, and rounding would be magnified.
+    /// Whether the correction waits: the position is nearly singular, and rounding would be
+    /// magnified.
     fn postpone(&mut self) -> bool {
         self.program.look(&self.q);
         // Steps under error control are small there anyway, and need the corrections.
         let fixed = self.settings.method == Method::Classical;
-        let close = fixed && self.program.factor().weakest() < MIN_DISTANCE_TO_SINGULAR && self.waited < MAX_POSTPONED_CORRECTIONS;
+        let close = fixed
+            && self.program.factor().weakest() < MIN_DISTANCE_TO_SINGULAR
+            && self.waited < MAX_POSTPONED_CORRECTIONS;
         self.waited = if close { self.waited + 1 } else { 0 };
         close
     }
 
-    /// One interval of length h; fixed steps that come too close to a singular position are divided where they pass it best.
+    /// One interval of length h; fixed steps that come too close to a singular position are divided
+    /// where they pass it best.
     fn integrate(&mut self, h: f64, lossy: bool) -> Result<(), MechanismError> {
         if let Method::DormandPrince { .. } = self.settings.method {
             return self.controlled(h, lossy);
@@ -386,8 +419,13 @@ impl Simulation {
                 }
             } else if now < MIN_STEP_RATIO * h {
                 self.program.look(&self.q);
-                let row = self.basis.kept.get(self.program.factor().least().1).copied().unwrap_or(0);
-                return Err(MechanismError::Stuck { time: self.time, joint: self.row_name(row), step: now });
+                let row =
+                    self.basis.kept.get(self.program.factor().least().1).copied().unwrap_or(0);
+                return Err(MechanismError::Stuck {
+                    time: self.time,
+                    joint: self.row_name(row),
+                    step: now,
+                });
             }
         }
         self.h = own;
@@ -409,7 +447,9 @@ impl Simulation {
     /// Tries a step from y; its error relative to the tolerance.
     fn try_step(&mut self, h: f64, y: &mut [f64], lossy: bool) -> f64 {
         let mut stages = std::mem::take(&mut self.stages);
-        let error = stages.step(self.settings.method, (self.time, h), y, &mut |t, y, dy| self.derivative(t, y, dy, lossy));
+        let error = stages.step(self.settings.method, (self.time, h), y, &mut |t, y, dy| {
+            self.derivative(t, y, dy, lossy)
+        });
         self.stages = stages;
         error
     }
@@ -462,7 +502,8 @@ impl Simulation {
         energy.max(0.0)
     }
 
-    /// Chooses the rows again if the redundant ones do not follow or the others are nearly dependent.
+    /// Chooses the rows again if the redundant ones do not follow or the others are nearly
+    /// dependent.
     fn rank(&mut self) {
         if self.basis.dropped.is_empty() {
             return;
@@ -481,7 +522,8 @@ impl Simulation {
         }
     }
 
-    /// Takes another set of rows of the same size if the present one is nearly dependent and the other is not; the position was looked at.
+    /// Takes another set of rows of the same size if the present one is nearly dependent and the
+    /// other is not; the position was looked at.
     fn choose_better(&mut self) {
         let least = self.program.factor().least().0;
         // Once it is well again it may be asked for earlier again.
@@ -498,7 +540,8 @@ impl Simulation {
         self.poor = NEARLY_DEPENDENT.min(self.program.factor().least().0 / MIN_GAIN_OF_NEW_ROWS);
     }
 
-    /// All rows at the present position, with full pivoting: the best set, whatever it costs; this is rare.
+    /// All rows at the present position, with full pivoting: the best set, whatever it costs; this
+    /// is rare.
     fn survey_all(&mut self) -> Pivoted {
         self.whole.look(&self.q);
         let mut dense = Pivoted::zero(self.whole.pattern.rows, self.whole.pattern.columns);
@@ -513,7 +556,8 @@ impl Simulation {
         if kept == self.basis.kept {
             return;
         }
-        let dropped = (0..self.equations.rows.len()).filter(|r| kept.binary_search(r).is_err()).collect();
+        let dropped =
+            (0..self.equations.rows.len()).filter(|r| kept.binary_search(r).is_err()).collect();
         self.changes += 1;
         self.choose(Basis { kept, dropped, second });
     }

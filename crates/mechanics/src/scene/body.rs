@@ -3,11 +3,13 @@
 //! # The frames, once for all
 //!
 //! * The **world** is one right-handed Cartesian frame.
-//! * A **body frame** has its origin in the body's centre of mass; its axes are those in which the body was described.
-//!   Everything that a body carries (shapes, joint frames, anchors) is stored in its body frame.
-//!   A body described about another origin is shifted once, on entry; [`Body::origin`] remembers where that origin went.
+//! * A **body frame** has its origin in the body's centre of mass; its axes are those in which the
+//!   body was described. Everything that a body carries (shapes, joint frames, anchors) is stored
+//!   in its body frame. A body described about another origin is shifted once, on entry;
+//!   [`Body::origin`] remembers where that origin went.
 //! * **Positions** and **linear velocities** are those of the centre of mass, in the world;
-//!   **angular velocities**, inertia and torques are in body axes, so that the mass matrix is constant.
+//!   **angular velocities**, inertia and torques are in body axes, so that the mass matrix is
+//!   constant.
 //! * The orientation advances by the exponential map, `ρ⁺ = ρ exp(h ω⁺)` (Mangoni2018, eq. 3.1).
 
 use super::function::Function;
@@ -77,7 +79,12 @@ pub struct Motion {
 
 impl Default for Motion {
     fn default() -> Motion {
-        Motion { translation: Default::default(), axis: DVec3::Z, center: DVec3::ZERO, angle: Function::default() }
+        Motion {
+            translation: Default::default(),
+            axis: DVec3::Z,
+            center: DVec3::ZERO,
+            angle: Function::default(),
+        }
     }
 }
 
@@ -145,7 +152,14 @@ impl Body {
     }
 
     fn new(name: impl Into<String>, kind: Kind) -> Body {
-        Body { name: name.into(), kind, pose: Pose::IDENTITY, velocity: DVec3::ZERO, spin: DVec3::ZERO, origin: DVec3::ZERO }
+        Body {
+            name: name.into(),
+            kind,
+            pose: Pose::IDENTITY,
+            velocity: DVec3::ZERO,
+            spin: DVec3::ZERO,
+            origin: DVec3::ZERO,
+        }
     }
 
     /// The same body with its described frame at `position` (world), axes kept.
@@ -156,7 +170,10 @@ impl Body {
 
     /// The same body with its described frame at `pose` (world).
     pub fn placed(mut self, pose: Pose) -> Body {
-        self.pose = Pose { position: pose.position - pose.orientation * self.origin, orientation: pose.orientation.normalize() };
+        self.pose = Pose {
+            position: pose.position - pose.orientation * self.origin,
+            orientation: pose.orientation.normalize(),
+        };
         self
     }
 
@@ -182,17 +199,23 @@ impl Body {
     }
 }
 
-/// The greatest distance of a point of the shape from the origin of its frame, m; zero for shapes without end.
+/// The greatest distance of a point of the shape from the origin of its frame, m; zero for shapes
+/// without end.
 pub fn reach(shape: &Shape) -> f64 {
     let farthest = |points: &[DVec3]| points.iter().map(|p| p.length()).fold(0.0, f64::max);
     match shape {
         Shape::Sphere { radius } => *radius,
         Shape::Box { half_extents } => half_extents.length(),
         Shape::Capsule { radius, half_length } => radius + half_length,
-        Shape::Cylinder { radius, half_length } | Shape::Cone { radius, half_length } => radius.hypot(*half_length),
+        Shape::Cylinder { radius, half_length } | Shape::Cone { radius, half_length } => {
+            radius.hypot(*half_length)
+        }
         Shape::Hull { points } => farthest(points),
         Shape::Mesh { vertices, .. } => farthest(vertices),
         Shape::HalfSpace | Shape::HeightField { .. } => 0.0,
-        Shape::Compound { parts } => parts.iter().map(|(pose, part)| pose.position.length() + reach(part)).fold(0.0, f64::max),
+        Shape::Compound { parts } => parts
+            .iter()
+            .map(|(pose, part)| pose.position.length() + reach(part))
+            .fold(0.0, f64::max),
     }
 }

@@ -1,4 +1,5 @@
-//! Whether a scene can be simulated: every fault found at once, each with its culprit and its value.
+//! Whether a scene can be simulated: every fault found at once, each with its culprit and its
+//! value.
 
 use super::*;
 use std::collections::HashMap;
@@ -27,7 +28,11 @@ impl Scene {
         let mut faults = Faults { scene: self, found: Vec::new() };
         faults.names();
         if !self.gravity.is_finite() {
-            faults.add("scene", &self.name, format!("gravity = {}, wanted finite numbers", self.gravity));
+            faults.add(
+                "scene",
+                &self.name,
+                format!("gravity = {}, wanted finite numbers", self.gravity),
+            );
         }
         self.bodies.iter().for_each(|body| faults.body(body));
         self.materials.iter().for_each(|material| faults.material(material));
@@ -66,7 +71,13 @@ impl Faults<'_> {
             let mut seen = HashMap::new();
             for (i, name) in names.into_iter().enumerate() {
                 if let Some(first) = seen.insert(name, i) {
-                    self.add(what, name, format!("number {i} has the name of number {first}, wanted a name of its own"));
+                    self.add(
+                        what,
+                        name,
+                        format!(
+                            "number {i} has the name of number {first}, wanted a name of its own"
+                        ),
+                    );
                 }
             }
         }
@@ -76,7 +87,11 @@ impl Faults<'_> {
         if !body.pose.is_finite() || !body.velocity.is_finite() || !body.spin.is_finite() {
             self.add("body", &body.name, "pose or velocity is not finite");
         } else if (body.pose.orientation.length() - 1.0).abs() > 1e-9 {
-            self.add("body", &body.name, format!("quaternion has length {}, wanted 1", body.pose.orientation.length()));
+            self.add(
+                "body",
+                &body.name,
+                format!("quaternion has length {}, wanted 1", body.pose.orientation.length()),
+            );
         }
         match &body.kind {
             Kind::Rigid(mass) => {
@@ -118,7 +133,11 @@ impl Faults<'_> {
             self.add(
                 "scene",
                 &scene.name,
-                format!("{} surface_materials for {} colliders", scene.surface_materials.len(), scene.colliders.len()),
+                format!(
+                    "{} surface_materials for {} colliders",
+                    scene.surface_materials.len(),
+                    scene.colliders.len()
+                ),
             );
         }
         for (collider, skin) in scene.colliders.iter().zip(&scene.surface_materials) {
@@ -131,7 +150,11 @@ impl Faults<'_> {
                 self.add(
                     "collider of body",
                     name,
-                    format!("names material number {}, wanted below {}", skin.material.0, scene.materials.len()),
+                    format!(
+                        "names material number {}, wanted below {}",
+                        skin.material.0,
+                        scene.materials.len()
+                    ),
                 );
             }
         }
@@ -144,17 +167,29 @@ impl Faults<'_> {
         }
         if a == b {
             self.add(what, name, "connects a body with itself");
-        } else if let (Some(x), Some(y)) = (self.scene.bodies.get(a.index()), self.scene.bodies.get(b.index()))
+        } else if let (Some(x), Some(y)) =
+            (self.scene.bodies.get(a.index()), self.scene.bodies.get(b.index()))
             && x.mass().is_none()
             && y.mass().is_none()
         {
-            self.add(what, name, format!("connects `{}` with `{}`, neither of which is free to move", x.name, y.name));
+            self.add(
+                what,
+                name,
+                format!(
+                    "connects `{}` with `{}`, neither of which is free to move",
+                    x.name, y.name
+                ),
+            );
         }
     }
 
     pub(super) fn exists(&mut self, what: &'static str, name: &str, id: BodyId) {
         if id.index() >= self.scene.bodies.len() {
-            self.add(what, name, format!("names body number {}, wanted below {}", id.0, self.scene.bodies.len()));
+            self.add(
+                what,
+                name,
+                format!("names body number {}, wanted below {}", id.0, self.scene.bodies.len()),
+            );
         }
     }
 
@@ -166,52 +201,106 @@ impl Faults<'_> {
         if let JointKind::Distance { length } = joint.kind
             && !(length > 0.0 && length.is_finite())
         {
-            self.add("joint", &joint.name, format!("length = {length}, wanted > 0 m (a spherical joint holds two points together)"));
+            self.add(
+                "joint",
+                &joint.name,
+                format!(
+                    "length = {length}, wanted > 0 m (a spherical joint holds two points together)"
+                ),
+            );
         }
         if !(joint.compliance >= 0.0 && joint.compliance.is_finite()) {
-            self.add("joint", &joint.name, format!("compliance = {}, wanted a number ≥ 0", joint.compliance));
+            self.add(
+                "joint",
+                &joint.name,
+                format!("compliance = {}, wanted a number ≥ 0", joint.compliance),
+            );
         }
         for limit in &joint.limits {
             if limit.lo.is_nan() || limit.hi.is_nan() || limit.lo >= limit.hi {
-                self.add("joint", &joint.name, format!("limits {} … {}, wanted the first below the second", limit.lo, limit.hi));
+                self.add(
+                    "joint",
+                    &joint.name,
+                    format!(
+                        "limits {} … {}, wanted the first below the second",
+                        limit.lo, limit.hi
+                    ),
+                );
             }
             if !(0.0..=1.0).contains(&limit.restitution) {
-                self.add("joint", &joint.name, format!("restitution = {}, wanted 0…1", limit.restitution));
+                self.add(
+                    "joint",
+                    &joint.name,
+                    format!("restitution = {}, wanted 0…1", limit.restitution),
+                );
             }
             self.coordinate("joint", &joint.name, joint.kind, limit.coordinate);
         }
         for friction in &joint.friction {
             if !(friction.effort >= 0.0 && friction.effort.is_finite()) {
-                self.add("joint", &joint.name, format!("dry friction = {}, wanted a number ≥ 0", friction.effort));
+                self.add(
+                    "joint",
+                    &joint.name,
+                    format!("dry friction = {}, wanted a number ≥ 0", friction.effort),
+                );
             }
             self.coordinate("joint", &joint.name, joint.kind, friction.coordinate);
         }
         for armature in &joint.armature {
             if !(armature.inertia >= 0.0 && armature.inertia.is_finite()) {
-                self.add("joint", &joint.name, format!("armature = {}, wanted a number ≥ 0", armature.inertia));
+                self.add(
+                    "joint",
+                    &joint.name,
+                    format!("armature = {}, wanted a number ≥ 0", armature.inertia),
+                );
             }
             self.coordinate("joint", &joint.name, joint.kind, armature.coordinate);
         }
     }
 
     /// A coordinate that the joint holds cannot be driven, limited or rubbed.
-    fn coordinate(&mut self, what: &'static str, name: &str, kind: JointKind, coordinate: Coordinate) {
+    fn coordinate(
+        &mut self,
+        what: &'static str,
+        name: &str,
+        kind: JointKind,
+        coordinate: Coordinate,
+    ) {
         let held = match coordinate {
             Coordinate::Slide => kind.parts().contains(&Part::Along(Axis::Z)),
             Coordinate::Angle => kind.parts().contains(&Part::Turn(Axis::Z)),
             Coordinate::Distance => {
-                matches!(kind, JointKind::Distance { .. }) || kind.parts().iter().filter(|p| matches!(p, Part::Along(_))).count() == 3
+                matches!(kind, JointKind::Distance { .. })
+                    || kind.parts().iter().filter(|p| matches!(p, Part::Along(_))).count() == 3
             }
         };
         if held {
-            self.add(what, name, format!("acts on {}, which a {} joint does not leave free", coordinate.name(), kind.name()));
+            self.add(
+                what,
+                name,
+                format!(
+                    "acts on {}, which a {} joint does not leave free",
+                    coordinate.name(),
+                    kind.name()
+                ),
+            );
         }
     }
 
-    fn joint_coordinate(&mut self, what: &'static str, name: &str, joint: JointId, coordinate: Coordinate) {
+    fn joint_coordinate(
+        &mut self,
+        what: &'static str,
+        name: &str,
+        joint: JointId,
+        coordinate: Coordinate,
+    ) {
         match self.scene.joints.get(joint.index()) {
             Some(joint) => self.coordinate(what, name, joint.kind, coordinate),
-            None => self.add(what, name, format!("names joint number {}, wanted below {}", joint.0, self.scene.joints.len())),
+            None => self.add(
+                what,
+                name,
+                format!("names joint number {}, wanted below {}", joint.0, self.scene.joints.len()),
+            ),
         }
     }
 
@@ -221,7 +310,11 @@ impl Faults<'_> {
             Drive::Position(f) | Drive::Speed(f) | Drive::Effort(f) => f,
             Drive::LimitedSpeed { speed, effort } => {
                 if effort.is_nan() || *effort < 0.0 {
-                    self.add("motor", &motor.name, format!("effort = {effort}, wanted a number ≥ 0"));
+                    self.add(
+                        "motor",
+                        &motor.name,
+                        format!("effort = {effort}, wanted a number ≥ 0"),
+                    );
                 }
                 speed
             }
@@ -253,29 +346,52 @@ impl Faults<'_> {
 
     /// The further coordinates of a motor.
     fn further(&mut self, motor: &Motor) {
-        let given = matches!(motor.drive, Drive::Effort(_) | Drive::Servo { .. } | Drive::SpeedServo { .. });
+        let given = matches!(
+            motor.drive,
+            Drive::Effort(_) | Drive::Servo { .. } | Drive::SpeedServo { .. }
+        );
         if !motor.also.is_empty() && !given {
-            self.add("motor", &motor.name, "imposes a motion on several coordinates, wanted a gear for that");
+            self.add(
+                "motor",
+                &motor.name,
+                "imposes a motion on several coordinates, wanted a gear for that",
+            );
         }
         if motor.also.len() >= MAX_GEAR_TERMS {
-            self.add("motor", &motor.name, format!("{} coordinates, wanted at most {MAX_GEAR_TERMS}", motor.also.len() + 1));
+            self.add(
+                "motor",
+                &motor.name,
+                format!("{} coordinates, wanted at most {MAX_GEAR_TERMS}", motor.also.len() + 1),
+            );
         }
         for term in &motor.also {
             self.joint_coordinate("motor", &motor.name, term.joint, term.coordinate);
             if !(term.factor.is_finite() && term.factor != 0.0) {
-                self.add("motor", &motor.name, format!("factor = {}, wanted a number other than zero", term.factor));
+                self.add(
+                    "motor",
+                    &motor.name,
+                    format!("factor = {}, wanted a number other than zero", term.factor),
+                );
             }
         }
     }
 
     fn gear(&mut self, gear: &Gear) {
         if gear.terms.len() < 2 || gear.terms.len() > MAX_GEAR_TERMS {
-            self.add("gear", &gear.name, format!("{} terms, wanted 2…{MAX_GEAR_TERMS}", gear.terms.len()));
+            self.add(
+                "gear",
+                &gear.name,
+                format!("{} terms, wanted 2…{MAX_GEAR_TERMS}", gear.terms.len()),
+            );
         }
         for term in &gear.terms {
             self.joint_coordinate("gear", &gear.name, term.joint, term.coordinate);
             if !(term.factor.is_finite() && term.factor != 0.0) {
-                self.add("gear", &gear.name, format!("factor = {}, wanted a number other than zero", term.factor));
+                self.add(
+                    "gear",
+                    &gear.name,
+                    format!("factor = {}, wanted a number other than zero", term.factor),
+                );
             }
         }
     }
@@ -285,7 +401,10 @@ impl Faults<'_> {
         match &force.kind {
             ForceKind::Spring(s) => {
                 self.pair("force", name, s.a, s.b);
-                self.amounts(name, &[("length", s.length), ("stiffness", s.stiffness), ("damping", s.damping)]);
+                self.amounts(
+                    name,
+                    &[("length", s.length), ("stiffness", s.stiffness), ("damping", s.damping)],
+                );
             }
             ForceKind::Torsion(s) => {
                 self.pair("force", name, s.a, s.b);
@@ -301,7 +420,10 @@ impl Faults<'_> {
             }
             ForceKind::Drag(s) => {
                 self.exists("force", name, s.body);
-                self.amounts(name, &[("linear", s.linear), ("quadratic", s.quadratic), ("angular", s.angular)]);
+                self.amounts(
+                    name,
+                    &[("linear", s.linear), ("quadratic", s.quadratic), ("angular", s.angular)],
+                );
             }
             ForceKind::Applied(s) => {
                 self.exists("force", name, s.body);
@@ -344,26 +466,36 @@ impl Mass {
         if !trace.is_finite() {
             return Some("inertia is not finite".into());
         }
-        // Beyond these the energies of ordinary motions leave the range of a double: they would read as 0 J.
+        // Beyond these the energies of ordinary motions leave the range of a double: they would
+        // read as 0 J.
         if !(MASSES.contains(&self.mass) && INERTIAS.contains(&trace)) {
             let (m, i) = (MASSES, INERTIAS);
-            let wanted = format!("{:e}…{:e} kg and {:e}…{:e} kg m²", m.start(), m.end(), i.start(), i.end());
-            return Some(format!("mass = {:e} kg, inertia = {trace:e} kg m² (trace), wanted {wanted}", self.mass));
+            let wanted =
+                format!("{:e}…{:e} kg and {:e}…{:e} kg m²", m.start(), m.end(), i.start(), i.end());
+            return Some(format!(
+                "mass = {:e} kg, inertia = {trace:e} kg m² (trace), wanted {wanted}",
+                self.mass
+            ));
         }
         if (0..3).any(|p| (0..p).any(|q| (i[p][q] - i[q][p]).abs() > 1e-9 * trace)) {
             return Some("inertia is not symmetric".into());
         }
         let mut flat: [f64; 9] = std::array::from_fn(|p| i[p / 3][p % 3]);
         if let Err((place, pivot)) = crate::math::dense::cholesky(3, &mut flat) {
-            return Some(format!("inertia is not positive definite: pivot {pivot:.3e} at axis {place}"));
+            return Some(format!(
+                "inertia is not positive definite: pivot {pivot:.3e} at axis {place}"
+            ));
         }
         // Principal inertias obey the triangle inequality: ½ tr(I) E − I must not be negative.
         let half = 0.5 * trace * (1.0 + 1e-9);
-        let mut rest: [f64; 9] = std::array::from_fn(|p| if p / 3 == p % 3 { half } else { 0.0 } - i[p / 3][p % 3]);
+        let mut rest: [f64; 9] =
+            std::array::from_fn(|p| if p / 3 == p % 3 { half } else { 0.0 } - i[p / 3][p % 3]);
         (0..3).for_each(|p| rest[p * 4] += 1e-9 * trace);
-        crate::math::dense::cholesky(3, &mut rest)
-            .err()
-            .map(|_| "inertia: one principal moment exceeds the sum of the others, which no distribution of mass has".into())
+        crate::math::dense::cholesky(3, &mut rest).err().map(|_| {
+            "inertia: one principal moment exceeds the sum of the others, which no \
+                distribution of mass has"
+                .into()
+        })
     }
 }
 
@@ -377,16 +509,19 @@ fn semidefinite_fault(matrix: &[[f64; 6]; 6]) -> Option<String> {
         for j in 0..i {
             let scale = (diagonal[i] * diagonal[j]).abs().sqrt();
             if (matrix[i][j] - matrix[j][i]).abs() > 1e-9 * scale.max(1e-12 * largest) {
-                return Some(format!("entry ({i},{j}) = {}, but ({j},{i}) = {}", matrix[i][j], matrix[j][i]));
+                return Some(format!(
+                    "entry ({i},{j}) = {}, but ({j},{i}) = {}",
+                    matrix[i][j], matrix[j][i]
+                ));
             }
         }
     }
     // Shifted by a billionth of its diagonal a semidefinite matrix has a factor.
     let mut flat: [f64; 36] = std::array::from_fn(|p| matrix[p / 6][p % 6]);
     (0..6).for_each(|i| flat[i * 7] += 1e-9 * diagonal[i].abs() + f64::MIN_POSITIVE);
-    crate::math::dense::cholesky(6, &mut flat)
-        .err()
-        .map(|(place, pivot)| format!("not positive semidefinite: pivot {pivot:.3e} at entry {place}"))
+    crate::math::dense::cholesky(6, &mut flat).err().map(|(place, pivot)| {
+        format!("not positive semidefinite: pivot {pivot:.3e} at entry {place}")
+    })
 }
 
 #[cfg(test)]
@@ -398,12 +533,30 @@ mod tests {
         let mut scene = Scene::new("wrong");
         let a = scene.add_body(Body::rigid("a", Mass::sphere(-1.0, 0.1)));
         scene.add_body(Body::rigid("a", Mass::new(1.0, DVec3::new(1.0, 1.0, 3.0))));
-        let hinge = scene.add_joint("hinge", JointKind::Revolute, (BodyId::GROUND, a), Pose::IDENTITY);
-        scene.add_motor("drive", hinge, Coordinate::Slide, Drive::Speed(Function::Constant(f64::NAN)));
-        scene.add_joint("nothing", JointKind::Fixed, (BodyId::GROUND, BodyId::GROUND), Pose::IDENTITY);
+        let hinge =
+            scene.add_joint("hinge", JointKind::Revolute, (BodyId::GROUND, a), Pose::IDENTITY);
+        scene.add_motor(
+            "drive",
+            hinge,
+            Coordinate::Slide,
+            Drive::Speed(Function::Constant(f64::NAN)),
+        );
+        scene.add_joint(
+            "nothing",
+            JointKind::Fixed,
+            (BodyId::GROUND, BodyId::GROUND),
+            Pose::IDENTITY,
+        );
         let found = scene.check().unwrap_err();
         let text: Vec<String> = found.iter().map(|f| f.to_string()).collect();
-        for wanted in ["mass = -1 kg", "name of number 1", "principal moment", "does not leave free", "NaN", "with itself"] {
+        for wanted in [
+            "mass = -1 kg",
+            "name of number 1",
+            "principal moment",
+            "does not leave free",
+            "NaN",
+            "with itself",
+        ] {
             assert!(text.iter().any(|t| t.contains(wanted)), "{wanted} in {text:#?}");
         }
         assert_eq!(found.len(), 6);

@@ -1,17 +1,25 @@
 //! Machines that react: sensors, controllers, events.
 //!
-//! All of it is plain data of the scene. After every step, and once before the first one, [`crate::control`] goes through it in one order:
+//! All of it is plain data of the scene. After every step, and once before the first one,
+//! [`crate::control`] goes through it in one order:
 //!
-//! 1. **sensors**, in the order of the list: each is a formula over quantities, and over sensors before it;
-//! 2. **events**, in the order of the list: where a condition becomes true, its actions are carried out at once;
-//! 3. **controllers**, in the order of the list, each when its sample is due: what they give holds until the next sample.
+//! 1. **sensors**, in the order of the list: each is a formula over quantities, and over sensors
+//!    before it;
+//! 2. **events**, in the order of the list: where a condition becomes true, its actions are carried
+//!    out at once;
+//! 3. **controllers**, in the order of the list, each when its sample is due: what they give holds
+//!    until the next sample.
 //!
-//! What they change is part of the state ([`super::Orders`]), never of the scene: a saved state goes on to the same bits.
+//! What they change is part of the state ([`super::Orders`]), never of the scene: a saved state
+//! goes on to the same bits.
 
 use super::formula::Formula;
 use super::function::Function;
 use super::quantity::Quantity;
-use super::{BodyId, ControllerId, EventId, ForceId, JointId, MotorId, Scene, SensorId, TemplateId, VariableId};
+use super::{
+    BodyId, ControllerId, EventId, ForceId, JointId, MotorId, Scene, SensorId, TemplateId,
+    VariableId,
+};
 use crate::math::pose::Pose;
 use glam::DVec3;
 use serde::{Deserialize, Serialize};
@@ -58,8 +66,9 @@ pub enum ControlLaw {
 
 /// `p e + i ∫e dt − d ẏ` with e = target − y.
 ///
-/// The integral is taken by trapezoids from sample to sample and stands still while the output is at a limit that it would exceed
-/// further; ẏ is the difference of the last two samples, so that a jump of the target does not kick.
+/// The integral is taken by trapezoids from sample to sample and stands still while the output is
+/// at a limit that it would exceed further; ẏ is the difference of the last two samples, so that a
+/// jump of the target does not kick.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Pid {
     /// What is controlled, y.
@@ -114,7 +123,8 @@ pub enum Action {
     Stop,
     /// Switches a motor on or off: off it gives nothing.
     Motor(MotorId, bool),
-    /// Switches a joint on or off, with its stops, friction, rotor, gears and motors: off it holds nothing.
+    /// Switches a joint on or off, with its stops, friction, rotor, gears and motors: off it holds
+    /// nothing.
     Joint(JointId, bool),
     /// Switches a force on or off.
     Force(ForceId, bool),
@@ -159,7 +169,11 @@ pub struct Template {
 impl Scene {
     /// Adds a sensor.
     pub fn add_sensor(&mut self, name: impl Into<String>, formula: impl Into<Formula>) -> SensorId {
-        self.sensors.push(Sensor { name: name.into(), formula: formula.into(), unit: String::new() });
+        self.sensors.push(Sensor {
+            name: name.into(),
+            formula: formula.into(),
+            unit: String::new(),
+        });
         SensorId(self.sensors.len() as u32 - 1)
     }
 
@@ -170,22 +184,35 @@ impl Scene {
     }
 
     /// Adds a controller that is sampled every step, without limits.
-    pub fn add_controller(&mut self, name: impl Into<String>, port: Port, law: ControlLaw) -> ControllerId {
+    pub fn add_controller(
+        &mut self,
+        name: impl Into<String>,
+        port: Port,
+        law: ControlLaw,
+    ) -> ControllerId {
         let (lo, hi) = (f64::NEG_INFINITY, f64::INFINITY);
         self.controllers.push(Controller { name: name.into(), port, law, every: 0.0, lo, hi });
         ControllerId(self.controllers.len() as u32 - 1)
     }
 
     /// Adds an event that happens once.
-    pub fn add_event(&mut self, name: impl Into<String>, when: Formula, actions: Vec<Action>) -> EventId {
+    pub fn add_event(
+        &mut self,
+        name: impl Into<String>,
+        when: Formula,
+        actions: Vec<Action>,
+    ) -> EventId {
         self.events.push(Event { name: name.into(), when, again: false, actions });
         EventId(self.events.len() as u32 - 1)
     }
 
-    /// Lets a joint break where it transmits more than this force (N) or torque (N m): an event of the joint's name.
+    /// Lets a joint break where it transmits more than this force (N) or torque (N m): an event of
+    /// the joint's name.
     pub fn add_break(&mut self, joint: JointId, force: f64, torque: f64) -> EventId {
-        let over = |x: Quantity, limit: f64| limit.is_finite().then(|| Formula::from(x).above(limit));
-        let list = [over(Quantity::JointForce(joint), force), over(Quantity::JointTorque(joint), torque)];
+        let over =
+            |x: Quantity, limit: f64| limit.is_finite().then(|| Formula::from(x).above(limit));
+        let list =
+            [over(Quantity::JointForce(joint), force), over(Quantity::JointTorque(joint), torque)];
         let any = |a, b| Formula::binary(super::formula::Binary::Or, a, b);
         let when = list.into_iter().flatten().reduce(any).unwrap_or_default();
         let name = format!("{} breaks", self.joints[joint.index()].name);
@@ -200,6 +227,9 @@ impl Scene {
 
     /// Whether anything in the scene reacts.
     pub fn reacts(&self) -> bool {
-        !(self.sensors.is_empty() && self.controllers.is_empty() && self.events.is_empty() && self.templates.is_empty())
+        !(self.sensors.is_empty()
+            && self.controllers.is_empty()
+            && self.events.is_empty()
+            && self.templates.is_empty())
     }
 }

@@ -1,4 +1,5 @@
-//! Numbers that may be infinite or no number, for formats that have neither (JSON): `"inf"`, `"-inf"`, `"nan"` as text.
+//! Numbers that may be infinite or no number, for formats that have neither (JSON): `"inf"`,
+//! `"-inf"`, `"nan"` as text.
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de::Error};
 
@@ -25,7 +26,9 @@ pub fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<f64, D:
             "inf" | "+inf" => Ok(f64::INFINITY),
             "-inf" => Ok(f64::NEG_INFINITY),
             "nan" => Ok(f64::NAN),
-            _ => Err(D::Error::custom(format!("found `{text}`, wanted a number, \"inf\", \"-inf\" or \"nan\""))),
+            _ => Err(D::Error::custom(format!(
+                "found `{text}`, wanted a number, \"inf\", \"-inf\" or \"nan\""
+            ))),
         },
     }
 }

@@ -61,9 +61,10 @@ impl ForceKind {
 
 /// A pull `f(l, l̇)` along the line between two points; negative: a push.
 ///
-/// The formula may speak of [`super::Quantity::Length`] and [`super::Quantity::LengthRate`], of the time, of sensors and of variables. Where it grows with l or l̇ it is
-/// taken at the end of the step (linearised), so that a stiff one does not limit the step. What it stores is not known: its work
-/// is that of an applied force.
+/// The formula may speak of [`super::Quantity::Length`] and [`super::Quantity::LengthRate`], of the
+/// time, of sensors and of variables. Where it grows with l or l̇ it is taken at the end of the
+/// step (linearised), so that a stiff one does not limit the step. What it stores is not known: its
+/// work is that of an applied force.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Tension {
     /// First body.
@@ -116,7 +117,8 @@ pub struct Torsion {
     pub damping: f64,
 }
 
-/// `f = −K x − C ẋ`, x the displacement (3, m) and small rotation (3, rad) of frame b seen from frame a.
+/// `f = −K x − C ẋ`, x the displacement (3, m) and small rotation (3, rad) of frame b seen from
+/// frame a.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Bushing {
     /// First body.

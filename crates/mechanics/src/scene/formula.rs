@@ -1,7 +1,8 @@
 //! Formulas over what is measured: of sensors, controllers, events and springs.
 //!
-//! A formula is plain data. It is evaluated between two steps, from the state at hand; nothing in it remembers.
-//! Truth is a number: a comparison gives 1 or 0, and whatever is not 0 counts as true (NaN does not).
+//! A formula is plain data. It is evaluated between two steps, from the state at hand; nothing in
+//! it remembers. Truth is a number: a comparison gives 1 or 0, and whatever is not 0 counts as true
+//! (NaN does not).
 //!
 //! ```
 //! use signorini_mechanics::scene::{Formula, Quantity};

@@ -97,7 +97,9 @@ impl Function {
         match self {
             Function::Constant(value) => *value,
             Function::Ramp { value, rate } => value + rate * t,
-            Function::Sine { offset, amplitude, frequency, phase } => offset + amplitude * (TAU * frequency * t + phase).sin(),
+            Function::Sine { offset, amplitude, frequency, phase } => {
+                offset + amplitude * (TAU * frequency * t + phase).sin()
+            }
             Function::SmoothStep { from, to, start, duration } => {
                 let s = ((t - start) / duration).clamp(0.0, 1.0);
                 from + (to - from) * s * s * s * (10.0 + s * (6.0 * s - 15.0))
@@ -127,7 +129,9 @@ impl Function {
         match self {
             Function::Constant(_) => 0.0,
             Function::Ramp { rate, .. } => *rate,
-            Function::Sine { amplitude, frequency, phase, .. } => amplitude * TAU * frequency * (TAU * frequency * t + phase).cos(),
+            Function::Sine { amplitude, frequency, phase, .. } => {
+                amplitude * TAU * frequency * (TAU * frequency * t + phase).cos()
+            }
             Function::SmoothStep { from, to, start, duration } => {
                 let s = ((t - start) / duration).clamp(0.0, 1.0);
                 (to - from) / duration * 30.0 * s * s * (1.0 - s) * (1.0 - s)
@@ -150,15 +154,22 @@ impl Function {
         match self {
             Function::Constant(value) => value * t,
             Function::Ramp { value, rate } => value * t + 0.5 * rate * t * t,
-            Function::Sine { offset, amplitude, frequency, phase } if *frequency == 0.0 => (offset + amplitude * phase.sin()) * t,
+            Function::Sine { offset, amplitude, frequency, phase } if *frequency == 0.0 => {
+                (offset + amplitude * phase.sin()) * t
+            }
             Function::Sine { offset, amplitude, frequency, phase } => {
-                offset * t + amplitude / (TAU * frequency) * (phase.cos() - (TAU * frequency * t + phase).cos())
+                offset * t
+                    + amplitude / (TAU * frequency)
+                        * (phase.cos() - (TAU * frequency * t + phase).cos())
             }
             Function::SmoothStep { from, to, start, duration } => {
                 // ∫ s³(10 − 15s + 6s²) ds = s⁴(2.5 − 3s + s²), counted from s = 0.
                 let until = |t: f64| {
                     let s = ((t - start) / duration).clamp(0.0, 1.0);
-                    from * t + (to - from) * (duration * s.powi(4) * (2.5 - s * (3.0 - s)) + (t - start - duration).max(0.0))
+                    from * t
+                        + (to - from)
+                            * (duration * s.powi(4) * (2.5 - s * (3.0 - s))
+                                + (t - start - duration).max(0.0))
                 };
                 until(t) - until(0.0)
             }
@@ -167,7 +178,9 @@ impl Function {
                 let mut sum = 0.0;
                 let mut last = 0.0;
                 for next in times.iter().copied().filter(|&x| x > 0.0 && x < t).chain([t]) {
-                    sum += 0.5 * (table(times, values, last) + table(times, values, next)) * (next - last);
+                    sum += 0.5
+                        * (table(times, values, last) + table(times, values, next))
+                        * (next - last);
                     last = next;
                 }
                 sum
@@ -176,12 +189,15 @@ impl Function {
             Function::Pulse { low, high, period, width, start } => {
                 let until = |t: f64| {
                     let s = (t - start).max(0.0);
-                    low * t + (high - low) * ((s / period).floor() * width + s.rem_euclid(*period).min(*width))
+                    low * t
+                        + (high - low)
+                            * ((s / period).floor() * width + s.rem_euclid(*period).min(*width))
                 };
                 until(t) - until(0.0)
             }
             Function::Periodic { period, function } => {
-                (t / period).floor() * function.integral(*period) + function.integral(t.rem_euclid(*period))
+                (t / period).floor() * function.integral(*period)
+                    + function.integral(t.rem_euclid(*period))
             }
         }
     }
@@ -191,7 +207,9 @@ impl Function {
         let numbers: &[f64] = match self {
             Function::Constant(value) => &[*value],
             Function::Ramp { value, rate } => &[*value, *rate],
-            Function::Sine { offset, amplitude, frequency, phase } => &[*offset, *amplitude, *frequency, *phase],
+            Function::Sine { offset, amplitude, frequency, phase } => {
+                &[*offset, *amplitude, *frequency, *phase]
+            }
             Function::SmoothStep { from, to, start, duration } => {
                 if duration.is_nan() || *duration <= 0.0 {
                     return Some(format!("smooth step: duration = {duration}, wanted > 0 s"));
@@ -203,7 +221,8 @@ impl Function {
             Function::Pulse { low, high, period, width, start } => {
                 if !(*width > 0.0 && width <= period) {
                     return Some(format!(
-                        "pulse: width = {width} s of a period of {period} s, wanted above 0 and not longer than the period"
+                        "pulse: width = {width} s of a period of {period} s, wanted above 0 and \
+                            not longer than the period"
                     ));
                 }
                 &[*low, *high, *period, *start]
@@ -215,7 +234,10 @@ impl Function {
                 return function.fault();
             }
         };
-        numbers.iter().find(|x| !x.is_finite()).map(|x| format!("function of time: {x}, wanted a finite number"))
+        numbers
+            .iter()
+            .find(|x| !x.is_finite())
+            .map(|x| format!("function of time: {x}, wanted a finite number"))
     }
 }
 
@@ -234,7 +256,11 @@ fn table(times: &[f64], values: &[f64], t: f64) -> f64 {
 
 fn table_fault(times: &[f64], values: &[f64]) -> Option<String> {
     if times.is_empty() || times.len() != values.len() {
-        return Some(format!("table: {} times and {} values, wanted equally many, at least one", times.len(), values.len()));
+        return Some(format!(
+            "table: {} times and {} values, wanted equally many, at least one",
+            times.len(),
+            values.len()
+        ));
     }
     if let Some(x) = times.iter().chain(values).find(|x| !x.is_finite()) {
         return Some(format!("table: {x}, wanted a finite number"));
@@ -254,7 +280,10 @@ mod tests {
         let step = Function::SmoothStep { from: 1.0, to: 3.0, start: 1.0, duration: 2.0 };
         assert_eq!((step.value(0.0), step.value(2.0), step.value(9.0)), (1.0, 2.0, 3.0));
         let table = Function::Table { times: vec![0.0, 1.0, 3.0], values: vec![0.0, 2.0, 0.0] };
-        assert_eq!((table.value(-1.0), table.value(0.5), table.value(2.0), table.value(4.0)), (0.0, 1.0, 1.0, 0.0));
+        assert_eq!(
+            (table.value(-1.0), table.value(0.5), table.value(2.0), table.value(4.0)),
+            (0.0, 1.0, 1.0, 0.0)
+        );
         // The mean rate is exact at both ends of the interval.
         let (t, h) = (1.1, 0.3);
         assert!((step.value(t) + h * step.mean_rate(t, h) - step.value(t + h)).abs() < 1e-15);
@@ -273,15 +302,24 @@ mod tests {
             Function::Pulse { low: 0.5, high: 2.0, period: 0.6, width: 0.25, start: 0.1 },
             Function::Periodic {
                 period: 0.9,
-                function: Box::new(Function::Table { times: vec![0.0, 0.4, 0.9], values: vec![1.0, 2.0, 1.0] }),
+                function: Box::new(Function::Table {
+                    times: vec![0.0, 0.4, 0.9],
+                    values: vec![1.0, 2.0, 1.0],
+                }),
             },
         ];
         for f in functions {
             for t in [0.2, 0.7, 1.7, 2.6, 4.0] {
                 // Central differences: h² of third derivatives below 200, and rounding 1e-16/h.
                 let h = 1e-5;
-                assert!(((f.value(t + h) - f.value(t - h)) / (2.0 * h) - f.derivative(t)).abs() < 1e-7, "{f:?} at {t}");
-                assert!(((f.integral(t + h) - f.integral(t - h)) / (2.0 * h) - f.value(t)).abs() < 1e-7, "{f:?} at {t}");
+                assert!(
+                    ((f.value(t + h) - f.value(t - h)) / (2.0 * h) - f.derivative(t)).abs() < 1e-7,
+                    "{f:?} at {t}"
+                );
+                assert!(
+                    ((f.integral(t + h) - f.integral(t - h)) / (2.0 * h) - f.value(t)).abs() < 1e-7,
+                    "{f:?} at {t}"
+                );
             }
             assert_eq!(f.integral(0.0), 0.0);
         }
@@ -292,8 +330,16 @@ mod tests {
         let table = Function::Table { times: vec![0.0, 0.0], values: vec![0.0, 1.0] };
         assert!(table.fault().unwrap().contains("ascending"));
         assert!(Function::Constant(f64::NAN).fault().is_some());
-        assert!(Function::SmoothStep { from: 0.0, to: 1.0, start: 0.0, duration: 0.0 }.fault().is_some());
-        assert!(Function::Pulse { low: 0.0, high: 1.0, period: 1.0, width: 2.0, start: 0.0 }.fault().is_some());
+        assert!(
+            Function::SmoothStep { from: 0.0, to: 1.0, start: 0.0, duration: 0.0 }
+                .fault()
+                .is_some()
+        );
+        assert!(
+            Function::Pulse { low: 0.0, high: 1.0, period: 1.0, width: 2.0, start: 0.0 }
+                .fault()
+                .is_some()
+        );
         assert!(Function::Periodic { period: 0.0, function: Box::default() }.fault().is_some());
     }
 }

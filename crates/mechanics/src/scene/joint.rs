@@ -1,8 +1,8 @@
 //! Joints, their axes, what drives them, and gears between them.
 //!
-//! A joint connects a frame on body `a` with a frame on body `b`. It is a list of [`Part`]s, each one
-//! scalar function of the two frames that the joint holds at zero. The axis of a joint is the **z axis**
-//! of its frames.
+//! A joint connects a frame on body `a` with a frame on body `b`. It is a list of [`Part`]s, each
+//! one scalar function of the two frames that the joint holds at zero. The axis of a joint is the
+//! **z axis** of its frames.
 //!
 //! | joint | parts (of frame b seen from frame a) | free |
 //! |---|---|---|
@@ -202,7 +202,8 @@ pub struct DryFriction {
     pub effort: f64,
 }
 
-/// Inertia that moves with a coordinate alone: the rotor of a motor behind its gear, times the square of the ratio.
+/// Inertia that moves with a coordinate alone: the rotor of a motor behind its gear, times the
+/// square of the ratio.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Armature {
     /// Where it acts.
@@ -256,7 +257,8 @@ pub enum Drive {
     },
     /// A force or torque along the coordinate, N or N m.
     Effort(Function),
-    /// A servo: `k (target − x) + c (target rate − ẋ)` at the end of the step, as far as the effort suffices.
+    /// A servo: `k (target − x) + c (target rate − ẋ)` at the end of the step, as far as the effort
+    /// suffices.
     Servo {
         /// Wanted value, m or rad.
         target: Function,

@@ -76,7 +76,8 @@ impl Rule {
     }
 }
 
-/// The rules of a scene. Compliances always add (springs in a row); of two dampings the greater counts.
+/// The rules of a scene. Compliances always add (springs in a row); of two dampings the greater
+/// counts.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Rules {
     /// Rule for friction.

@@ -1,4 +1,5 @@
-//! What exists: bodies, joints, motors, forces, materials ([`Scene`]); and what changes ([`State`]).
+//! What exists: bodies, joints, motors, forces, materials ([`Scene`]); and what changes
+//! ([`State`]).
 //!
 //! A scene is plain data, read-only during a step. Things are named by typed ids; every thing has a
 //! name that is unique in the scene, so that messages and verdicts can name the culprit.
@@ -31,11 +32,16 @@ pub mod state;
 
 pub use body::{Body, Kind, Mass, Motion};
 pub use check::Invalid;
-pub use control::{Action, ControlLaw, Controller, Event, Pid, Port, Sensor, Spawn, Template, Variable};
+pub use control::{
+    Action, ControlLaw, Controller, Event, Pid, Port, Sensor, Spawn, Template, Variable,
+};
 pub use force::{Applied, Bushing, Drag, Force, ForceKind, Frame, Spring, Tension, Torsion};
 pub use formula::Formula;
 pub use function::Function;
-pub use joint::{Armature, Axis, Coordinate, Drive, DryFriction, Gear, GearTerm, Joint, JointKind, Limit, Motor, Part};
+pub use joint::{
+    Armature, Axis, Coordinate, Drive, DryFriction, Gear, GearTerm, Joint, JointKind, Limit, Motor,
+    Part,
+};
 pub use material::{Material, Rule, Rules, Surface, SurfaceMaterial};
 pub use orders::{Orders, Told};
 pub use quantity::{Quantity, Ray};
@@ -221,7 +227,13 @@ impl Scene {
     }
 
     /// Puts a shape on a body, at `pose` in its body frame.
-    pub fn add_collider(&mut self, body: BodyId, shape: Shape, pose: Pose, skin: SurfaceMaterial) -> ColliderId {
+    pub fn add_collider(
+        &mut self,
+        body: BodyId,
+        shape: Shape,
+        pose: Pose,
+        skin: SurfaceMaterial,
+    ) -> ColliderId {
         let fixed = matches!(self.bodies[body.index()].kind, Kind::Fixed);
         self.colliders.push(Collider { pose_in_body: pose, fixed, ..Collider::new(body.0, shape) });
         self.surface_materials.push(skin);
@@ -236,12 +248,22 @@ impl Scene {
         id
     }
 
-    /// Adds a rigid body made of shapes of given densities; its described frame stands at `pose` (world).
-    pub fn add_solid(&mut self, name: impl Into<String>, pose: Pose, parts: &[Solid]) -> Result<BodyId, crate::geometry::Invalid> {
+    /// Adds a rigid body made of shapes of given densities; its described frame stands at `pose`
+    /// (world).
+    pub fn add_solid(
+        &mut self,
+        name: impl Into<String>,
+        pose: Pose,
+        parts: &[Solid],
+    ) -> Result<BodyId, crate::geometry::Invalid> {
         let mut figures = Vec::with_capacity(parts.len());
         for part in parts {
             let one = Volume::of(&part.shape)?.moved(&part.pose);
-            figures.push(Volume { volume: part.density * one.volume, center: one.center, inertia: one.inertia * part.density });
+            figures.push(Volume {
+                volume: part.density * one.volume,
+                center: one.center,
+                inertia: one.inertia * part.density,
+            });
         }
         let Volume { volume: mass, center, inertia } = mass::sum(&figures);
         let total = Mass { mass, inertia };
@@ -260,13 +282,31 @@ impl Scene {
         MaterialId(self.materials.len() as u32 - 1)
     }
 
-    /// Adds a joint whose frames on both bodies coincide with `frame` (world) as the bodies now stand.
-    pub fn add_joint(&mut self, name: impl Into<String>, kind: JointKind, bodies: (BodyId, BodyId), frame: Pose) -> JointId {
-        self.add_joint_between(name, kind, (bodies.0, self.to_body(bodies.0, &frame)), (bodies.1, self.to_body(bodies.1, &frame)))
+    /// Adds a joint whose frames on both bodies coincide with `frame` (world) as the bodies now
+    /// stand.
+    pub fn add_joint(
+        &mut self,
+        name: impl Into<String>,
+        kind: JointKind,
+        bodies: (BodyId, BodyId),
+        frame: Pose,
+    ) -> JointId {
+        self.add_joint_between(
+            name,
+            kind,
+            (bodies.0, self.to_body(bodies.0, &frame)),
+            (bodies.1, self.to_body(bodies.1, &frame)),
+        )
     }
 
     /// Adds a joint between a frame on one body and a frame on another, each in its body frame.
-    pub fn add_joint_between(&mut self, name: impl Into<String>, kind: JointKind, a: (BodyId, Pose), b: (BodyId, Pose)) -> JointId {
+    pub fn add_joint_between(
+        &mut self,
+        name: impl Into<String>,
+        kind: JointKind,
+        a: (BodyId, Pose),
+        b: (BodyId, Pose),
+    ) -> JointId {
         self.joints.push(Joint {
             name: name.into(),
             kind,
@@ -284,7 +324,12 @@ impl Scene {
     }
 
     /// Adds a massless rod between two points of the world, as the bodies now stand.
-    pub fn add_rod(&mut self, name: impl Into<String>, bodies: (BodyId, BodyId), points: (DVec3, DVec3)) -> JointId {
+    pub fn add_rod(
+        &mut self,
+        name: impl Into<String>,
+        bodies: (BodyId, BodyId),
+        points: (DVec3, DVec3),
+    ) -> JointId {
         let length = points.0.distance(points.1);
         let a = self.to_body(bodies.0, &Pose::at(points.0));
         let b = self.to_body(bodies.1, &Pose::at(points.1));
@@ -307,7 +352,13 @@ impl Scene {
     }
 
     /// Adds a motor.
-    pub fn add_motor(&mut self, name: impl Into<String>, joint: JointId, coordinate: Coordinate, drive: Drive) -> MotorId {
+    pub fn add_motor(
+        &mut self,
+        name: impl Into<String>,
+        joint: JointId,
+        coordinate: Coordinate,
+        drive: Drive,
+    ) -> MotorId {
         self.motors.push(Motor { name: name.into(), joint, coordinate, drive, also: Vec::new() });
         MotorId(self.motors.len() as u32 - 1)
     }
@@ -318,14 +369,27 @@ impl Scene {
         GearId(self.gears.len() as u32 - 1)
     }
 
-    /// A gear pair: `second` turns `ratio` times the angle of `first` (negative: the other way round).
-    pub fn add_gear_pair(&mut self, name: impl Into<String>, first: JointId, second: JointId, ratio: f64) -> GearId {
+    /// A gear pair: `second` turns `ratio` times the angle of `first` (negative: the other way
+    /// round).
+    pub fn add_gear_pair(
+        &mut self,
+        name: impl Into<String>,
+        first: JointId,
+        second: JointId,
+        ratio: f64,
+    ) -> GearId {
         let term = |joint, factor| GearTerm { joint, coordinate: Coordinate::Angle, factor };
         self.add_gear(name, &[term(second, 1.0), term(first, -ratio)])
     }
 
     /// A rack: `slider` moves by `radius` (m) per radian of `pinion`.
-    pub fn add_rack(&mut self, name: impl Into<String>, pinion: JointId, slider: JointId, radius: f64) -> GearId {
+    pub fn add_rack(
+        &mut self,
+        name: impl Into<String>,
+        pinion: JointId,
+        slider: JointId,
+        radius: f64,
+    ) -> GearId {
         let slide = GearTerm { joint: slider, coordinate: Coordinate::Slide, factor: 1.0 };
         let turn = GearTerm { joint: pinion, coordinate: Coordinate::Angle, factor: -radius };
         self.add_gear(name, &[slide, turn])
@@ -397,7 +461,11 @@ impl Scene {
     }
 }
 
-/// A frame at `point` whose z axis is along `axis` (any length, not zero): the frame of most joints.
+/// A frame at `point` whose z axis is along `axis` (any length, not zero): the frame of most
+/// joints.
 pub fn frame(point: DVec3, axis: DVec3) -> Pose {
-    Pose { position: point, orientation: DQuat::from_rotation_arc(DVec3::Z, axis.normalize_or(DVec3::Z)) }
+    Pose {
+        position: point,
+        orientation: DQuat::from_rotation_arc(DVec3::Z, axis.normalize_or(DVec3::Z)),
+    }
 }

@@ -1,6 +1,7 @@
 //! What sensors, controllers and events have made of a scene so far: part of the state.
 //!
-//! Lists are empty until something is put into them; what is not in a list is as the scene describes it.
+//! Lists are empty until something is put into them; what is not in a list is as the scene
+//! describes it.
 
 use super::control::{Action, Event};
 use super::function::Function;
@@ -125,7 +126,8 @@ impl Orders {
         self.motors.get(motor.index()).is_some_and(|m| m.off)
     }
 
-    /// The function that drives a motor, and since when it counts: that of its drive, or what it was told.
+    /// The function that drives a motor, and since when it counts: that of its drive, or what it
+    /// was told.
     pub fn drive<'a>(&'a self, motor: MotorId, given: &'a Function) -> (&'a Function, f64) {
         let told = self.motors.get(motor.index()).and_then(|m| m.told.as_ref());
         told.map_or((given, 0.0), |told| (&told.function, told.since))
@@ -154,7 +156,8 @@ impl Orders {
     /// Whether the contacts of two bodies are switched off.
     pub fn parted(&self, a: BodyId, b: BodyId) -> bool {
         let has = |pair| self.parted.binary_search(&pair).is_ok();
-        !self.parted.is_empty() && (has((a.min(b), Some(a.max(b)))) || has((a, None)) || has((b, None)))
+        !self.parted.is_empty()
+            && (has((a.min(b), Some(a.max(b)))) || has((a, None)) || has((b, None)))
     }
 
     /// Switches a motor.
@@ -236,16 +239,31 @@ impl Orders {
             ("controllers", self.controllers.len(), scene.controllers.len()),
             ("events", self.events.len(), scene.events.len()),
         ];
-        let wrong = |what: &str, found: usize, wanted: usize| Err(format!("the state has orders for {found} {what}, wanted {wanted}"));
-        if let Some((what, found, wanted)) = optional.into_iter().find(|(_, found, wanted)| found > wanted) {
+        let wrong = |what: &str, found: usize, wanted: usize| {
+            Err(format!("the state has orders for {found} {what}, wanted {wanted}"))
+        };
+        if let Some((what, found, wanted)) =
+            optional.into_iter().find(|(_, found, wanted)| found > wanted)
+        {
             return wrong(what, found, wanted);
         }
-        if let Some((what, found, wanted)) = always.into_iter().find(|(_, found, wanted)| found != wanted) {
+        if let Some((what, found, wanted)) =
+            always.into_iter().find(|(_, found, wanted)| found != wanted)
+        {
             return wrong(what, found, wanted);
         }
-        let bodies = self.parted.iter().flat_map(|(a, b)| [Some(*a), *b]).flatten().chain(self.spawned.iter().copied());
+        let bodies = self
+            .parted
+            .iter()
+            .flat_map(|(a, b)| [Some(*a), *b])
+            .flatten()
+            .chain(self.spawned.iter().copied());
         if let Some(bad) = bodies.into_iter().find(|b| b.index() >= scene.bodies.len()) {
-            return Err(format!("the state names body {}, wanted below {}", bad.0, scene.bodies.len()));
+            return Err(format!(
+                "the state names body {}, wanted below {}",
+                bad.0,
+                scene.bodies.len()
+            ));
         }
         if !self.parted.is_sorted() {
             return Err("the pairs whose contacts are off are not sorted".into());
@@ -271,15 +289,27 @@ impl Action {
         match self {
             Action::Stop => "the run stops".into(),
             Action::Motor(m, on) => format!("motor {} {}", motor(*m), turned(on)),
-            Action::Joint(j, on) => format!("joint {} {}", scene.joints[j.index()].name, turned(on)),
-            Action::Force(f, on) => format!("force {} {}", scene.forces[f.index()].name, turned(on)),
-            Action::Contact(a, Some(b), on) => format!("contact {}/{} {}", body(*a), body(*b), turned(on)),
+            Action::Joint(j, on) => {
+                format!("joint {} {}", scene.joints[j.index()].name, turned(on))
+            }
+            Action::Force(f, on) => {
+                format!("force {} {}", scene.forces[f.index()].name, turned(on))
+            }
+            Action::Contact(a, Some(b), on) => {
+                format!("contact {}/{} {}", body(*a), body(*b), turned(on))
+            }
             Action::Contact(a, None, on) => format!("contacts of {} {}", body(*a), turned(on)),
-            Action::Target(m, ..) | Action::Follow(m, _) => format!("motor {} is told another target", motor(*m)),
+            Action::Target(m, ..) | Action::Follow(m, _) => {
+                format!("motor {} is told another target", motor(*m))
+            }
             Action::Set(v, _) => format!("{} is set", scene.variables[v.index()].name),
-            Action::Spawn(spawn) => format!("{} comes", scene.templates[spawn.template.index()].name),
+            Action::Spawn(spawn) => {
+                format!("{} comes", scene.templates[spawn.template.index()].name)
+            }
             Action::Remove(b) => format!("{} goes", body(*b)),
-            Action::RemoveOldest(t) => format!("the oldest {} goes", scene.templates[t.index()].name),
+            Action::RemoveOldest(t) => {
+                format!("the oldest {} goes", scene.templates[t.index()].name)
+            }
         }
     }
 }

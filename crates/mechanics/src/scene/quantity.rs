@@ -17,7 +17,8 @@ pub enum Quantity {
     Variable(VariableId),
     /// How often an event happened.
     Count(EventId),
-    /// How long ago an event happened last, s; NaN before the first time, which compares as false with anything.
+    /// How long ago an event happened last, s; NaN before the first time, which compares as false
+    /// with anything.
     Since(EventId),
     /// Where the frame of a body is, m.
     Position(BodyId, Axis),
@@ -35,7 +36,8 @@ pub enum Quantity {
     Kinetic(BodyId),
     /// 1 if a body is there, 0 if it waits in its template or was removed.
     There(BodyId),
-    /// Sum of the contact forces on a body (of those with another body alone) over the last step: a component, or its length, N.
+    /// Sum of the contact forces on a body (of those with another body alone) over the last step: a
+    /// component, or its length, N.
     ContactForce(BodyId, Option<BodyId>, Option<Axis>),
     /// A coordinate of a joint, m or rad.
     Value(JointId, Coordinate),
@@ -43,7 +45,8 @@ pub enum Quantity {
     Rate(JointId, Coordinate),
     /// Force that a joint transmitted in the last step, without its motors: its length, N.
     JointForce(JointId),
-    /// Torque that a joint transmitted in the last step about its own point, without its motors: its length, N m.
+    /// Torque that a joint transmitted in the last step about its own point, without its motors:
+    /// its length, N m.
     JointTorque(JointId),
     /// Force or torque that a motor gave in the last step, N or N m.
     Effort(MotorId),

@@ -1,7 +1,8 @@
 //! Soft bodies: meshes of tetrahedra of an elastic material.
 //!
-//! A soft body has a [`super::Body`] of its own (its name, its place in verdicts; its frame sits in the centre of mass, axes along the world), but
-//! its motion is that of its nodes: three unknowns each, none for a node that is held.
+//! A soft body has a [`super::Body`] of its own (its name, its place in verdicts; its frame sits in
+//! the centre of mass, axes along the world), but its motion is that of its nodes: three unknowns
+//! each, none for a node that is held.
 
 use super::{BodyId, ColliderId, Function, SurfaceMaterial};
 use crate::geometry::tetrahedra::{Boundary, Tetrahedra};
@@ -26,7 +27,13 @@ pub struct Elastic {
 impl Default for Elastic {
     /// A soft rubber without damping.
     fn default() -> Elastic {
-        Elastic { young: 1e7, poisson: 0.3, density: 1000.0, mass_damping: 0.0, stiffness_damping: 0.0 }
+        Elastic {
+            young: 1e7,
+            poisson: 0.3,
+            density: 1000.0,
+            mass_damping: 0.0,
+            stiffness_damping: 0.0,
+        }
     }
 }
 
@@ -110,7 +117,9 @@ impl Soft {
 
     /// Nodes whose place (without stress) satisfies a condition.
     pub fn nodes_where(&self, condition: impl Fn(DVec3) -> bool) -> Vec<u32> {
-        (0..self.mesh.nodes.len() as u32).filter(|&n| condition(self.mesh.nodes[n as usize])).collect()
+        (0..self.mesh.nodes.len() as u32)
+            .filter(|&n| condition(self.mesh.nodes[n as usize]))
+            .collect()
     }
 
     /// The same body with more nodes held.
@@ -124,7 +133,9 @@ impl Soft {
     /// The node nearest to a place (without stress).
     pub fn nearest(&self, place: DVec3) -> u32 {
         let distance = |n: &u32| self.mesh.nodes[*n as usize].distance_squared(place);
-        (0..self.mesh.nodes.len() as u32).min_by(|a, b| distance(a).total_cmp(&distance(b))).unwrap_or(0)
+        (0..self.mesh.nodes.len() as u32)
+            .min_by(|a, b| distance(a).total_cmp(&distance(b)))
+            .unwrap_or(0)
     }
 
     /// What is wrong with it, if anything.
@@ -138,7 +149,11 @@ impl Soft {
             ("damping per stiffness", e.stiffness_damping, e.stiffness_damping >= 0.0),
         ] {
             if !(good && value.is_finite()) {
-                let wanted = if what.starts_with('P') { "-1 … 0.5, both excluded" } else { "a positive number" };
+                let wanted = if what.starts_with('P') {
+                    "-1 … 0.5, both excluded"
+                } else {
+                    "a positive number"
+                };
                 return Some(format!("{what} = {value}, wanted {wanted}"));
             }
         }
@@ -163,12 +178,22 @@ impl Soft {
 
 impl super::Scene {
     /// Adds a soft body; its surface touches others unless `skin` is none.
-    pub fn add_soft(&mut self, name: impl Into<String>, soft: Soft, skin: Option<SurfaceMaterial>) -> super::SoftId {
+    pub fn add_soft(
+        &mut self,
+        name: impl Into<String>,
+        soft: Soft,
+        skin: Option<SurfaceMaterial>,
+    ) -> super::SoftId {
         let id = super::SoftId(self.softs.len() as u32);
-        let body = self.add_body(super::Body { kind: super::Kind::Soft(id), ..super::Body::fixed(name) });
+        let body =
+            self.add_body(super::Body { kind: super::Kind::Soft(id), ..super::Body::fixed(name) });
         let collider = skin.map(|skin| {
-            let vertices = soft.boundary.nodes.iter().map(|&n| soft.mesh.nodes[n as usize]).collect();
-            let shape = crate::geometry::Shape::Mesh { vertices, triangles: soft.boundary.triangles.clone() };
+            let vertices =
+                soft.boundary.nodes.iter().map(|&n| soft.mesh.nodes[n as usize]).collect();
+            let shape = crate::geometry::Shape::Mesh {
+                vertices,
+                triangles: soft.boundary.triangles.clone(),
+            };
             let id = self.add_collider(body, shape, crate::math::pose::Pose::IDENTITY, skin);
             self.colliders[id.index()].soft = true;
             id
@@ -179,6 +204,9 @@ impl super::Scene {
 
     /// The soft body of this name.
     pub fn soft_named(&self, name: &str) -> Option<super::SoftId> {
-        self.softs.iter().position(|s| self.bodies[s.body.index()].name == name).map(|i| super::SoftId(i as u32))
+        self.softs
+            .iter()
+            .position(|s| self.bodies[s.body.index()].name == name)
+            .map(|i| super::SoftId(i as u32))
     }
 }

@@ -1,12 +1,14 @@
 //! What changes: positions, velocities, joint angles, remembered reactions.
 //!
 //! q and v are flat arrays; [`Layout`] says who owns which range. A rigid body owns 7 numbers of q
-//! (position; quaternion x y z w) and, if it is free to move, 6 of v (linear velocity, world; angular
-//! velocity, body axes). Behind them come the nodes of soft bodies: 3 numbers of q and, unless they are held, 3 of v each.
-//! Scene, state and settings determine the next state to the bit.
+//! (position; quaternion x y z w) and, if it is free to move, 6 of v (linear velocity, world;
+//! angular velocity, body axes). Behind them come the nodes of soft bodies: 3 numbers of q and,
+//! unless they are held, 3 of v each. Scene, state and settings determine the next state to the
+//! bit.
 //!
-//! v is the velocity at the time of q. The leapfrog scheme works with velocities of the middle of a step; it takes them
-//! from v with the last acceleration and the [`State::lag`] between both times: `v − lag a`.
+//! v is the velocity at the time of q. The leapfrog scheme works with velocities of the middle of a
+//! step; it takes them from v with the last acceleration and the [`State::lag`] between both times:
+//! `v − lag a`.
 
 use super::orders::Orders;
 use super::{BodyId, Kind, Scene, SoftId};
@@ -83,11 +85,12 @@ pub struct State {
     pub q: Vec<f64>,
     /// Velocities of the free bodies at the time of q: m/s (world), rad/s (body axes).
     pub v: Vec<f64>,
-    /// By how much the impulses so far lag behind the time of q, s: half the last step of the leapfrog scheme, else 0.
+    /// By how much the impulses so far lag behind the time of q, s: half the last step of the
+    /// leapfrog scheme, else 0.
     #[serde(default)]
     pub lag: f64,
-    /// Acceleration of the last step, for each number of v: m/s² (world), rad/s² (body axes, without the gyroscopic part);
-    /// empty before the first step and under the Euler scheme.
+    /// Acceleration of the last step, for each number of v: m/s² (world), rad/s² (body axes,
+    /// without the gyroscopic part); empty before the first step and under the Euler scheme.
     #[serde(default)]
     pub acceleration: Vec<f64>,
     /// Length of the next step if steps are chosen by accuracy, s; 0 before the first one.
@@ -125,16 +128,24 @@ pub struct ContactReaction {
 }
 
 impl State {
-    /// The bits of time, positions, velocities and angles (FNV-1a over 64-bit words): equal states have equal ones.
+    /// The bits of time, positions, velocities and angles (FNV-1a over 64-bit words): equal states
+    /// have equal ones.
     pub fn hash(&self) -> u64 {
-        let words = [self.time].into_iter().chain(self.q.iter().copied()).chain(self.v.iter().copied()).chain(self.angles.iter().copied());
-        words.fold(0xcbf2_9ce4_8422_2325, |hash, x| (hash ^ x.to_bits()).wrapping_mul(0x0000_0100_0000_01b3).rotate_left(17))
+        let words = [self.time]
+            .into_iter()
+            .chain(self.q.iter().copied())
+            .chain(self.v.iter().copied())
+            .chain(self.angles.iter().copied());
+        words.fold(0xcbf2_9ce4_8422_2325, |hash, x| {
+            (hash ^ x.to_bits()).wrapping_mul(0x0000_0100_0000_01b3).rotate_left(17)
+        })
     }
 
     /// Becomes a copy of `other` in the memory at hand: views of `q` and `v` stay where they are.
     pub fn copy_from(&mut self, other: &State) {
         // Named one by one, so that a new field cannot be forgotten.
-        let State { time, steps, q, v, lag, acceleration, next_step, angles, reactions, orders } = other;
+        let State { time, steps, q, v, lag, acceleration, next_step, angles, reactions, orders } =
+            other;
         (self.time, self.steps, self.lag, self.next_step) = (*time, *steps, *lag, *next_step);
         self.q.clone_from(q);
         self.v.clone_from(v);
@@ -149,7 +160,8 @@ impl State {
     /// The state in which the scene begins.
     pub fn initial(scene: &Scene) -> State {
         let layout = Layout::of(scene);
-        let mut state = State { q: vec![0.0; layout.q], v: vec![0.0; layout.v], ..State::default() };
+        let mut state =
+            State { q: vec![0.0; layout.q], v: vec![0.0; layout.v], ..State::default() };
         for (i, body) in scene.bodies.iter().enumerate() {
             let id = BodyId(i as u32);
             let pose = match &body.kind {
@@ -182,11 +194,15 @@ impl State {
         state
     }
 
-    /// Whether this is a state of `scene`: lengths, numbers, colliders. What comes out of a file must be asked.
+    /// Whether this is a state of `scene`: lengths, numbers, colliders. What comes out of a file
+    /// must be asked.
     pub fn fits(&self, scene: &Scene) -> Result<(), String> {
         let layout = Layout::of(scene);
-        let lists =
-            [("positions", &self.q, layout.q), ("velocities", &self.v, layout.v), ("joint angles", &self.angles, scene.joints.len())];
+        let lists = [
+            ("positions", &self.q, layout.q),
+            ("velocities", &self.v, layout.v),
+            ("joint angles", &self.angles, scene.joints.len()),
+        ];
         for (what, list, wanted) in lists {
             if list.len() != wanted {
                 return Err(format!("the state has {} {what}, wanted {wanted}", list.len()));
@@ -194,13 +210,17 @@ impl State {
         }
         let accelerations = self.acceleration.len();
         if accelerations != 0 && accelerations != layout.v {
-            return Err(format!("the state has {accelerations} accelerations, wanted {} or none", layout.v));
+            return Err(format!(
+                "the state has {accelerations} accelerations, wanted {} or none",
+                layout.v
+            ));
         }
         let contacts = self.reactions.contacts.iter();
         let lists = self.q.iter().chain(&self.v).chain(&self.acceleration).chain(&self.angles);
         let words = lists.chain(&self.reactions.joints).copied();
-        let words =
-            words.chain([self.time, self.lag, self.next_step, self.reactions.h]).chain(contacts.clone().flat_map(|c| c.impulse.to_array()));
+        let words = words
+            .chain([self.time, self.lag, self.next_step, self.reactions.h])
+            .chain(contacts.clone().flat_map(|c| c.impulse.to_array()));
         if let Some(bad) = words.into_iter().find(|x| !x.is_finite()) {
             return Err(format!("the state holds {bad}, wanted finite numbers"));
         }
@@ -252,14 +272,17 @@ impl State {
                 let [a, b, c, d] = soft.mesh.corners(e);
                 let volume = (b - a).cross(c - a).dot(d - a);
                 total += volume;
-                sum += element.iter().map(|&n| self.node(layout, first + n as usize)).sum::<DVec3>() * (0.25 * volume);
+                sum +=
+                    element.iter().map(|&n| self.node(layout, first + n as usize)).sum::<DVec3>()
+                        * (0.25 * volume);
             }
             let center = if total > 0.0 { sum / total } else { DVec3::ZERO };
             self.set_pose(soft.body, &Pose::at(center));
         }
     }
 
-    /// Linear velocity (world) and angular velocity (body axes) of a body; zero unless it is free to move.
+    /// Linear velocity (world) and angular velocity (body axes) of a body; zero unless it is free
+    /// to move.
     #[inline]
     pub fn twist(&self, layout: &Layout, body: BodyId) -> (DVec3, DVec3) {
         match layout.velocity(body) {

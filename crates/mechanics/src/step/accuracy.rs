@@ -85,7 +85,12 @@ pub(super) struct Trials {
 
 impl Stepper {
     /// A step with doubling: the two halves are kept.
-    pub(super) fn step_doubled(&mut self, scene: &Scene, state: &mut State, h: f64) -> Result<Verdict, StepError> {
+    pub(super) fn step_doubled(
+        &mut self,
+        scene: &Scene,
+        state: &mut State,
+        h: f64,
+    ) -> Result<Verdict, StepError> {
         let mut trials = std::mem::take(&mut self.trials);
         let result = self.double(scene, state, h, &mut trials);
         if result.is_ok() {
@@ -97,7 +102,13 @@ impl Stepper {
 
     /// One step of h into `trials.whole`, two of h/2 into `trials.halves`; the verdict is that of
     /// the halves.
-    fn double(&mut self, scene: &Scene, state: &State, h: f64, trials: &mut Trials) -> Result<Verdict, StepError> {
+    fn double(
+        &mut self,
+        scene: &Scene,
+        state: &State,
+        h: f64,
+        trials: &mut Trials,
+    ) -> Result<Verdict, StepError> {
         let halvings = self.settings.halvings;
         trials.whole.clone_from(state);
         trials.halves.clone_from(state);
@@ -111,7 +122,8 @@ impl Stepper {
         let mut verdict = first.then(&second);
         verdict.solves += whole.solves;
         let event = impact || !same;
-        let share = if event || self.settings.scheme.time == TimeScheme::Euler { 1.0 } else { 1.0 / 3.0 };
+        let share =
+            if event || self.settings.scheme.time == TimeScheme::Euler { 1.0 } else { 1.0 / 3.0 };
         let mut error = self.difference(scene, trials, share);
         if event && !impact {
             error.metre += self.kink(scene, state, &trials.halves, h);
@@ -121,7 +133,12 @@ impl Stepper {
     }
 
     /// Steps within `Settings::h`, none with more than the accuracy asked for.
-    pub(super) fn step_accurately(&mut self, scene: &Scene, state: &mut State, accuracy: f64) -> Result<Verdict, StepError> {
+    pub(super) fn step_accurately(
+        &mut self,
+        scene: &Scene,
+        state: &mut State,
+        accuracy: f64,
+    ) -> Result<Verdict, StepError> {
         let mut trials = std::mem::take(&mut self.trials);
         trials.start.clone_from(state);
         let result = self.accurate(scene, state, accuracy, &mut trials);
@@ -132,7 +149,13 @@ impl Stepper {
         result
     }
 
-    fn accurate(&mut self, scene: &Scene, state: &mut State, accuracy: f64, trials: &mut Trials) -> Result<Verdict, StepError> {
+    fn accurate(
+        &mut self,
+        scene: &Scene,
+        state: &mut State,
+        accuracy: f64,
+        trials: &mut Trials,
+    ) -> Result<Verdict, StepError> {
         let interval = self.settings.h;
         let mut h = if state.next_step > 0.0 { state.next_step } else { FIRST_STEP_SECONDS };
         let (mut left, mut sum, mut solves) = (interval, None::<Verdict>, 0);
@@ -153,12 +176,14 @@ impl Stepper {
             let factor = (0.9 * (accuracy / error.metre).powf(power)).clamp(0.2, 2.0);
             error.held = error.metre <= accuracy;
             if !error.held && length > MIN_STEP_SECONDS {
-                h = (length * if error.event { factor.min(0.5) } else { factor.min(0.9) }).max(MIN_STEP_SECONDS);
+                h = (length * if error.event { factor.min(0.5) } else { factor.min(0.9) })
+                    .max(MIN_STEP_SECONDS);
                 continue;
             }
             std::mem::swap(state, &mut trials.halves);
             // A step that was cut to end with the interval says nothing against longer ones.
-            h = if length < h { h.max(length * factor) } else { length * factor }.max(MIN_STEP_SECONDS);
+            h = if length < h { h.max(length * factor) } else { length * factor }
+                .max(MIN_STEP_SECONDS);
             left -= length;
             verdict.scheme = Some(error);
             verdict.solves = 0;
@@ -188,16 +213,20 @@ impl Stepper {
         delta.resize(self.layout.v, 0.0);
         let mut metre = 0.0f64;
         for (i, at) in self.layout.velocities.iter().enumerate() {
-            let (Some(at), predicted) = (at.map(|at| at as usize), &self.now.predicted[i]) else { continue };
+            let (Some(at), predicted) = (at.map(|at| at as usize), &self.now.predicted[i]) else {
+                continue;
+            };
             let linear = (DVec3::from_slice(&self.solution.v[at..]) - predicted.linear) / kick;
-            let angular = (DVec3::from_slice(&self.solution.v[at + 3..]) - predicted.angular) / kick;
+            let angular =
+                (DVec3::from_slice(&self.solution.v[at + 3..]) - predicted.angular) / kick;
             metre = metre.max(linear.length() + self.spans[i] * angular.length());
             (0.5 * h * linear).write_to_slice(&mut delta[at..]);
             (0.5 * h * angular).write_to_slice(&mut delta[at + 3..]);
         }
         for (node, at) in self.layout.nodes.iter().enumerate() {
             let Some(at) = at.map(|at| at as usize) else { continue };
-            let change = (DVec3::from_slice(&self.solution.v[at..]) - self.now.node_predicted[node]) / kick;
+            let change =
+                (DVec3::from_slice(&self.solution.v[at..]) - self.now.node_predicted[node]) / kick;
             metre = metre.max(change.length());
             (0.5 * h * change).write_to_slice(&mut delta[at..]);
         }
@@ -215,7 +244,8 @@ impl Stepper {
             metre = metre.max(a.position.distance(b.position) + span * turn);
         }
         for node in 0..self.layout.nodes.len() {
-            metre = metre.max(whole.node(&self.layout, node).distance(halves.node(&self.layout, node)));
+            metre =
+                metre.max(whole.node(&self.layout, node).distance(halves.node(&self.layout, node)));
         }
         trials.delta.clear();
         trials.delta.extend(whole.v.iter().zip(&halves.v).map(|(a, b)| share * (a - b)));
@@ -228,7 +258,11 @@ impl Stepper {
         let mut jump = 0.0f64;
         for i in 0..scene.bodies.len() {
             let Some(at) = self.layout.velocity(BodyId(i as u32)) else { continue };
-            let (Some(a), Some(b)) = (before.acceleration.get(at..at + 3), after.acceleration.get(at..at + 3)) else { continue };
+            let (Some(a), Some(b)) =
+                (before.acceleration.get(at..at + 3), after.acceleration.get(at..at + 3))
+            else {
+                continue;
+            };
             jump = jump.max(DVec3::from_slice(a).distance(DVec3::from_slice(b)));
         }
         jump * h * h / 8.0
@@ -240,20 +274,24 @@ impl Stepper {
         let (problem, r) = (&self.assembly.problem, &self.solution.r);
         let largest = r.iter().fold(0.0f64, |most, r| most.max(r.abs()));
         let mut hash = 0xcbf2_9ce4_8422_2325u64;
-        let mut add = |word: u64| hash = (hash ^ word).wrapping_mul(0x0000_0100_0000_01b3).rotate_left(17);
+        let mut add =
+            |word: u64| hash = (hash ^ word).wrapping_mul(0x0000_0100_0000_01b3).rotate_left(17);
         for (k, (law, source)) in problem.laws.iter().zip(&self.assembly.sources).enumerate() {
             let rows = problem.J.row_starts[k]..problem.J.row_starts[k + 1];
             let status = match *law {
                 Law::Equality => continue,
                 Law::Interval { lo, hi } => {
                     let x = r[rows.start];
-                    u64::from(x <= lo + 1e-6 * (hi - lo)) + 2 * u64::from(x >= hi - 1e-6 * (hi - lo))
+                    u64::from(x <= lo + 1e-6 * (hi - lo))
+                        + 2 * u64::from(x >= hi - 1e-6 * (hi - lo))
                 }
                 Law::Unilateral => u64::from(r[rows.start] > 1e-9 * largest),
                 Law::Cone { mu, .. } | Law::Coulomb { mu, .. } => {
-                    let tangent = r[rows.start + 1..rows.end].iter().map(|t| t * t).sum::<f64>().sqrt();
+                    let tangent =
+                        r[rows.start + 1..rows.end].iter().map(|t| t * t).sum::<f64>().sqrt();
                     let pushes = r[rows.start] > 1e-9 * largest;
-                    u64::from(pushes) + 2 * u64::from(pushes && tangent >= (1.0 - 1e-6) * mu * r[rows.start])
+                    u64::from(pushes)
+                        + 2 * u64::from(pushes && tangent >= (1.0 - 1e-6) * mu * r[rows.start])
                 }
             };
             if status == 0 {
@@ -283,11 +321,17 @@ pub(super) fn spans(scene: &Scene, reaches: &[f64]) -> Vec<f64> {
             (0.5 * trace / m.mass).sqrt()
         })
     };
-    scene.bodies.iter().zip(reaches).map(|(body, &reach)| if reach > 0.0 { reach } else { gyration(body) }).collect()
+    scene
+        .bodies
+        .iter()
+        .zip(reaches)
+        .map(|(body, &reach)| if reach > 0.0 { reach } else { gyration(body) })
+        .collect()
 }
 
 /// What is wrong with the settings of this file, if anything.
 pub(super) fn fault(settings: &Settings) -> Option<String> {
     let accuracy = settings.accuracy?;
-    (!(accuracy > 0.0 && accuracy.is_finite())).then(|| format!("accuracy = {accuracy} m, wanted > 0"))
+    (!(accuracy > 0.0 && accuracy.is_finite()))
+        .then(|| format!("accuracy = {accuracy} m, wanted > 0"))
 }

@@ -45,10 +45,13 @@ impl Stepper {
             element_von_mises: mesh.warps.iter().map(|w| w.von_mises()).collect(),
             ..Fields::default()
         };
-        fields.displacements = fields.positions.iter().zip(&soft.mesh.nodes).map(|(now, rest)| *now - *rest).collect();
+        fields.displacements =
+            fields.positions.iter().zip(&soft.mesh.nodes).map(|(now, rest)| *now - *rest).collect();
         fields.von_mises = vec![0.0; nodes.len()];
         // The mass of a node stands for the volume around it.
-        for ((stress, element), corners) in fields.element_von_mises.iter().zip(&mesh.elements).zip(&soft.mesh.elements) {
+        for ((stress, element), corners) in
+            fields.element_von_mises.iter().zip(&mesh.elements).zip(&soft.mesh.elements)
+        {
             for &n in corners {
                 let share = 0.25 * element.volume * soft.elastic.density / mesh.masses[n as usize];
                 fields.von_mises[n as usize] += stress * share;
@@ -62,7 +65,8 @@ impl Stepper {
             let [a, b, c] = corners.map(|n| soft.mesh.nodes[n as usize]);
             corners.iter().for_each(|&n| areas[n as usize] += (b - a).cross(c - a).length() / 6.0);
         }
-        for (pressure, (normal, area)) in fields.pressure.iter_mut().zip(normal.iter().zip(&areas)) {
+        for (pressure, (normal, area)) in fields.pressure.iter_mut().zip(normal.iter().zip(&areas))
+        {
             *pressure = if *area > 0.0 { normal / area } else { 0.0 };
         }
         fields.contact_forces = forces;
@@ -73,12 +77,23 @@ impl Stepper {
     fn contact_forces(&self, first: u32, count: usize) -> (Vec<DVec3>, Vec<f64>) {
         let (mut forces, mut normals) = (vec![DVec3::ZERO; count], vec![0.0; count]);
         let rows = &self.assembly.problem.J.row_starts;
-        for (k, source) in self.assembly.sources.iter().enumerate().skip(self.assembly.joint_blocks) {
+        for (k, source) in self.assembly.sources.iter().enumerate().skip(self.assembly.joint_blocks)
+        {
             let Source::Contact(_, _, c) = *source else { continue };
             let contact = &self.contacts[c as usize];
             let r = &self.solution.r[rows[k]..rows[k + 1]];
-            let force: DVec3 = r.iter().zip(frame(contact.normal)).map(|(r, d)| d * *r).sum::<DVec3>() / self.now.kick();
-            for (grip, sign) in self.now.grips.get(c as usize).copied().unwrap_or_default().into_iter().zip([-1.0, 1.0]) {
+            let force: DVec3 =
+                r.iter().zip(frame(contact.normal)).map(|(r, d)| d * *r).sum::<DVec3>()
+                    / self.now.kick();
+            for (grip, sign) in self
+                .now
+                .grips
+                .get(c as usize)
+                .copied()
+                .unwrap_or_default()
+                .into_iter()
+                .zip([-1.0, 1.0])
+            {
                 let Some(grip) = grip else { continue };
                 for (node, share) in grip.vertices.into_iter().zip(grip.shares) {
                     if let Some(n) = node.checked_sub(first).filter(|n| (*n as usize) < count) {

@@ -4,18 +4,22 @@
 //!   gap(t) = gap + u t + ½ a t²,   u(t) = u + a t        every rigid contact and stop; a the relative acceleration so far
 //! ```
 //!
-//! 1. The next impact is the contact with restitution that closes first, faster than the restitution threshold; of those
-//!    that close at the same time the fastest.
-//! 2. It answers with r and the jump `Δ = A Jᵀ r`, A the inverse of H among the motions that joints allow:
-//!    `u⁺ = u + J Δ`, `0 ≤ u_n⁺ + e u_n ⊥ r_n ≥ 0`, friction by its law. *Sequence*: this contact alone. *Simultaneous*: with it
-//!    all that touch at that time (`u_n⁺ ≥ 0`, or `≥ −u_n` for what was opening), which is the law of Moreau [Moreau1988].
-//! 3. `½ r·(u + u⁺)` is the change of the kinetic energy. With friction it may be positive for Newton's e; then e is lowered until it is zero.
-//!    For e = 1 without friction it is zero at once.
-//! 4. On with 1 until nothing closes within the step. The step's own problem follows, with `k + Σ Jᵀr`, and positions
-//!    `x⁺ = x + h v⁺ − Σ τ Δ`: every body flew with its old velocity until τ.
+//! 1. The next impact is the contact with restitution that closes first, faster than the
+//!    restitution threshold; of those that close at the same time the fastest.
+//! 2. It answers with r and the jump `Δ = A Jᵀ r`, A the inverse of H among the motions that joints
+//!    allow: `u⁺ = u + J Δ`, `0 ≤ u_n⁺ + e u_n ⊥ r_n ≥ 0`, friction by its law. *Sequence*: this
+//!    contact alone. *Simultaneous*: with it all that touch at that time (`u_n⁺ ≥ 0`, or `≥ −u_n`
+//!    for what was opening), which is the law of Moreau [Moreau1988].
+//! 3. `½ r·(u + u⁺)` is the change of the kinetic energy. With friction it may be positive for
+//!    Newton's e; then e is lowered until it is zero. For e = 1 without friction it is zero at
+//!    once.
+//! 4. On with 1 until nothing closes within the step. The step's own problem follows, with
+//!    `k + Σ Jᵀr`, and positions `x⁺ = x + h v⁺ − Σ τ Δ`: every body flew with its old velocity
+//!    until τ.
 //!
-//! Contacts without restitution, and what is left after [`MOST_IMPACTS_PER_ROW`], are left to the problem of the step: they lose
-//! energy and do not gain any. Cost: one product with J per impact, and a factorization if there are joints.
+//! Contacts without restitution, and what is left after [`MOST_IMPACTS_PER_ROW`], are left to the
+//! problem of the step: they lose energy and do not gain any. Cost: one product with J per impact,
+//! and a factorization if there are joints.
 
 use crate::assemble::{Assembly, Impacts, Scheme, Source, StepInput, Touch};
 use crate::math::cliques::CliqueFactor;
@@ -26,7 +30,8 @@ use crate::solve::local::solve_block;
 use crate::solve::{Solver, StoppingCriteria, auto, direct};
 use glam::DVec3;
 
-/// Impacts of a step at most, for each unilateral row: a ball between two that are 10⁴ times as heavy hits them 300 times.
+/// Impacts of a step at most, for each unilateral row: a ball between two that are 10⁴ times as
+/// heavy hits them 300 times.
 const MOST_IMPACTS_PER_ROW: usize = 500;
 /// Contacts within this part of what closes at the restitution threshold in a step touch.
 const TOUCHING: f64 = 1e-3;
@@ -91,17 +96,29 @@ impl Flight {
 }
 
 impl Sequence {
-    /// Runs through the impacts of a step and writes what is left of it into the problem. True if there were any.
-    pub fn run(&mut self, assembly: &mut Assembly, now: &StepInput, scheme: &Scheme, stop: &StoppingCriteria) -> bool {
+    /// Runs through the impacts of a step and writes what is left of it into the problem. True if
+    /// there were any.
+    pub fn run(
+        &mut self,
+        assembly: &mut Assembly,
+        now: &StepInput,
+        scheme: &Scheme,
+        stop: &StoppingCriteria,
+    ) -> bool {
         self.begin(assembly, now);
         let (mut time, most) = (0.0, MOST_IMPACTS_PER_ROW * (assembly.touches.len() + 1));
         for _ in 0..most {
-            let Some((next, dt)) = self.next(assembly, scheme.restitution_threshold, now.h - time) else { break };
+            let Some((next, dt)) = self.next(assembly, scheme.restitution_threshold, now.h - time)
+            else {
+                break;
+            };
             time += dt;
             self.flights.iter_mut().for_each(|flight| flight.advance(dt));
             let hit = match scheme.impacts {
                 Impacts::Sequence => self.alone(assembly, next),
-                Impacts::Simultaneous => self.together(assembly, (next, time), (scheme, now.h), stop),
+                Impacts::Simultaneous => {
+                    self.together(assembly, (next, time), (scheme, now.h), stop)
+                }
             };
             if !hit {
                 break;
@@ -114,7 +131,12 @@ impl Sequence {
             assembly.problem.J.mul(&self.delta, &mut self.u);
             for (flight, touch) in self.flights.iter_mut().zip(&assembly.touches) {
                 let rows = assembly.problem.laws[touch.block as usize].rows();
-                flight.velocity.iter_mut().zip(&self.u[touch.row as usize..]).take(rows).for_each(|(v, u)| *v += u);
+                flight
+                    .velocity
+                    .iter_mut()
+                    .zip(&self.u[touch.row as usize..])
+                    .take(rows)
+                    .for_each(|(v, u)| *v += u);
             }
         }
         self.leave(assembly, now.h);
@@ -139,7 +161,8 @@ impl Sequence {
         let (kick, lag) = (now.kick(), now.lag.unwrap_or(0.0));
         self.flights.clear();
         self.flights.extend(assembly.touches.iter().map(|touch| {
-            let acceleration: [f64; 3] = std::array::from_fn(|i| (touch.expected[i] - touch.before[i]) / kick);
+            let acceleration: [f64; 3] =
+                std::array::from_fn(|i| (touch.expected[i] - touch.before[i]) / kick);
             let velocity = std::array::from_fn(|i| touch.before[i] + lag * acceleration[i]);
             Flight { gap: touch.gap, velocity, acceleration }
         }));
@@ -168,7 +191,10 @@ impl Sequence {
             if touch.restitution == 0.0 {
                 continue;
             }
-            let Some((time, speed)) = flight.closes(threshold).filter(|(time, _)| *time <= left) else { continue };
+            let Some((time, speed)) = flight.closes(threshold).filter(|(time, _)| *time <= left)
+            else {
+                continue;
+            };
             if best.is_none_or(|(_, t, s)| time < t || (time == t && speed < s)) {
                 best = Some((i, time, speed));
             }
@@ -213,7 +239,13 @@ impl Sequence {
     }
 
     /// The energy of an impact: what it took, and what imposed motions gave.
-    fn book(&mut self, assembly: &Assembly, next: usize, r: &[f64; 3], (before, after): (&[f64; 3], &[f64; 3])) {
+    fn book(
+        &mut self,
+        assembly: &Assembly,
+        next: usize,
+        r: &[f64; 3],
+        (before, after): (&[f64; 3], &[f64; 3]),
+    ) {
         let touch = &assembly.touches[next];
         let d = assembly.problem.laws[touch.block as usize].rows();
         for i in 0..d {
@@ -231,17 +263,27 @@ impl Sequence {
         self.held.k.clear();
         self.held.k.extend_from_slice(x);
         self.answer.reset(x.len(), self.held.rows());
-        let mut direct = direct::Direct::new(direct::Settings { stop: StoppingCriteria::default() });
+        let mut direct =
+            direct::Direct::new(direct::Settings { stop: StoppingCriteria::default() });
         let solved = direct.solve(&self.held, &mut self.answer).is_ok();
         x.copy_from_slice(&self.answer.v);
         solved
     }
 
     /// All that touch at the time of the next impact. False if that cannot be solved.
-    fn together(&mut self, assembly: &Assembly, (next, _): (usize, f64), (scheme, h): (&Scheme, f64), stop: &StoppingCriteria) -> bool {
+    fn together(
+        &mut self,
+        assembly: &Assembly,
+        (next, _): (usize, f64),
+        (scheme, h): (&Scheme, f64),
+        stop: &StoppingCriteria,
+    ) -> bool {
         let threshold = scheme.restitution_threshold;
-        let meets = |flight: &Flight| flight.gap <= TOUCHING * threshold * h && flight.velocity[0] <= threshold;
-        let members: Vec<usize> = (0..self.flights.len()).filter(|&i| i == next || meets(&self.flights[i])).collect();
+        let meets = |flight: &Flight| {
+            flight.gap <= TOUCHING * threshold * h && flight.velocity[0] <= threshold
+        };
+        let members: Vec<usize> =
+            (0..self.flights.len()).filter(|&i| i == next || meets(&self.flights[i])).collect();
         let mut share = 1.0;
         // Newton's law may gain energy: then with less of it, down to where it does not.
         let (mut low, mut high) = (0.0, 1.0);
@@ -281,7 +323,13 @@ impl Sequence {
     }
 
     /// `H Δ = Jᵀ r` with the rows of `members`, restitution times `share`: into `answer`.
-    fn solve_group(&mut self, assembly: &Assembly, members: &[usize], (threshold, share): (f64, f64), stop: &StoppingCriteria) -> bool {
+    fn solve_group(
+        &mut self,
+        assembly: &Assembly,
+        members: &[usize],
+        (threshold, share): (f64, f64),
+        stop: &StoppingCriteria,
+    ) -> bool {
         let (problem, group) = (&assembly.problem, &mut self.group);
         group.clone_from(&self.held);
         group.k.clear();
@@ -292,16 +340,24 @@ impl Sequence {
             let law = problem.laws[touch.block as usize];
             let u = flight.velocity;
             // Slow ones do not rebound; what opens may close as fast as it opened.
-            let normal = if u[0] < -threshold { (1.0 + share * touch.restitution) * u[0] } else { u[0] + u[0].max(0.0) };
-            let values: Vec<f64> = (0..law.rows()).flat_map(|row| block.row(row).to_vec()).collect();
+            let normal = if u[0] < -threshold {
+                (1.0 + share * touch.restitution) * u[0]
+            } else {
+                u[0] + u[0].max(0.0)
+            };
+            let values: Vec<f64> =
+                (0..law.rows()).flat_map(|row| block.row(row).to_vec()).collect();
             group.J.push(law.rows(), block.columns, &values);
             group.w.extend_from_slice(&[normal, u[1], u[2]][..law.rows()]);
             group.E.extend(std::iter::repeat_n(0.0, law.rows()));
             group.laws.push(law);
         }
         self.answer.reset(group.n(), group.rows());
-        let mut solver = auto::Auto::new(auto::Settings { stop: *stop, ..auto::Settings::default() });
-        solver.solve(group, &mut self.answer).is_ok_and(|report| report.error.accepted(&stop.tolerance))
+        let mut solver =
+            auto::Auto::new(auto::Settings { stop: *stop, ..auto::Settings::default() });
+        solver
+            .solve(group, &mut self.answer)
+            .is_ok_and(|report| report.error.accepted(&stop.tolerance))
     }
 
     /// Kinetic energy that the answer of a group gains, beyond rounding, J.
@@ -312,7 +368,12 @@ impl Sequence {
             let block = assembly.problem.J.block(assembly.touches[i].block as usize);
             let mut image = [0.0; 3];
             block.mul(&self.answer.v, &mut image[..block.range().len()]);
-            for ((r, image), u) in self.answer.r[rows].iter().zip(image).zip(self.flights[i].velocity).take(block.range().len()) {
+            for ((r, image), u) in self.answer.r[rows]
+                .iter()
+                .zip(image)
+                .zip(self.flights[i].velocity)
+                .take(block.range().len())
+            {
                 gain += r * (u + 0.5 * image);
                 size += (r * u).abs();
             }
@@ -326,23 +387,28 @@ impl Sequence {
         problem.k.iter_mut().zip(&self.impulse).for_each(|(k, p)| *k += p);
         for touch in touches {
             let block = problem.J.block(touch.block as usize);
-            let normal = |x: &[f64]| block.columns.iter().zip(block.row(0)).map(|(&c, j)| j * x[c as usize]).sum::<f64>();
+            let normal = |x: &[f64]| {
+                block.columns.iter().zip(block.row(0)).map(|(&c, j)| j * x[c as usize]).sum::<f64>()
+            };
             let (jump, late) = (normal(&self.jump), normal(&self.late));
             if touch.restitution > 0.0 || jump != 0.0 {
                 touch.impact = None;
                 touch.gap -= late;
                 // What flies off need not fly faster than it does: a push would give it energy.
-                problem.w[touch.row as usize] = touch.imposed + (touch.open - late / h).max(touch.open.min(0.0));
+                problem.w[touch.row as usize] =
+                    touch.imposed + (touch.open - late / h).max(touch.open.min(0.0));
             }
         }
     }
 
-    /// The velocities before the step, as if the jumps had been before it: what accelerations are reckoned from.
+    /// The velocities before the step, as if the jumps had been before it: what accelerations are
+    /// reckoned from.
     pub fn jumped(&self, layout: &Layout, now: &mut StepInput) {
         let predicted = !now.predicted.is_empty();
         for (i, at) in layout.velocities.iter().enumerate() {
             let Some(at) = at.map(|at| at as usize) else { continue };
-            let (linear, angular) = (DVec3::from_slice(&self.jump[at..]), DVec3::from_slice(&self.jump[at + 3..]));
+            let (linear, angular) =
+                (DVec3::from_slice(&self.jump[at..]), DVec3::from_slice(&self.jump[at + 3..]));
             now.twists[i].linear += linear;
             now.twists[i].angular += angular;
             if predicted {
@@ -364,20 +430,31 @@ impl Sequence {
         for i in 0..scene.bodies.len() {
             let id = BodyId(i as u32);
             if let Some(at) = layout.velocity(id) {
-                let (linear, angular) = (DVec3::from_slice(&self.late[at..]), DVec3::from_slice(&self.late[at + 3..]));
+                let (linear, angular) =
+                    (DVec3::from_slice(&self.late[at..]), DVec3::from_slice(&self.late[at + 3..]));
                 state.set_pose(id, &state.pose(id).advanced(-linear, -angular));
             }
         }
         for (node, at) in layout.nodes.iter().enumerate() {
             if let Some(at) = at.map(|at| at as usize) {
-                state.set_node(layout, node, state.node(layout, node) - DVec3::from_slice(&self.late[at..]));
+                state.set_node(
+                    layout,
+                    node,
+                    state.node(layout, node) - DVec3::from_slice(&self.late[at..]),
+                );
             }
         }
     }
 
-    /// Books the impacts: their work at the mean velocities is what they took, what imposed motions gave, and the scheme. The
-    /// reactions of the step itself came after the jumps.
-    pub fn write(&self, assembly: &Assembly, solution: &Solution, mean: &[f64], ledger: &mut super::Ledger) {
+    /// Books the impacts: their work at the mean velocities is what they took, what imposed motions
+    /// gave, and the scheme. The reactions of the step itself came after the jumps.
+    pub fn write(
+        &self,
+        assembly: &Assembly,
+        solution: &Solution,
+        mean: &[f64],
+        ledger: &mut super::Ledger,
+    ) {
         let [normal, tangent] = self.taken;
         ledger.impact += normal;
         ledger.friction += tangent;
@@ -398,12 +475,15 @@ impl Sequence {
     }
 }
 
-/// Whether a solution with all impacts at once makes contacts with restitution close that were not about to: they would lose
-/// the energy of their closing.
+/// Whether a solution with all impacts at once makes contacts with restitution close that were not
+/// about to: they would lose the energy of their closing.
 pub fn lost(assembly: &Assembly, solution: &Solution, threshold: f64) -> bool {
     let pushes = |t: &Touch| solution.r[t.row as usize] > 0.0;
-    let caused = |t: &Touch| t.restitution > 0.0 && !t.rebounds(threshold) && t.open > TOUCHING * threshold && pushes(t);
-    assembly.touches.iter().any(caused) && assembly.touches.iter().any(|t| t.rebounds(threshold) && pushes(t))
+    let caused = |t: &Touch| {
+        t.restitution > 0.0 && !t.rebounds(threshold) && t.open > TOUCHING * threshold && pushes(t)
+    };
+    assembly.touches.iter().any(caused)
+        && assembly.touches.iter().any(|t| t.rebounds(threshold) && pushes(t))
 }
 
 /// r and u⁺ of one contact with restitution `e`, lowered where it would gain energy.
@@ -412,8 +492,12 @@ fn restitute(law: &Law, (w, d): (&[f64], usize), u: &[f64; 3], e: f64) -> ([f64;
         let q = [(1.0 + e) * u[0], u[1], u[2]];
         let mut r = [0.0; 3];
         solve_block(law, w, &q[..d], &mut r[..d]);
-        let after: [f64; 3] = std::array::from_fn(|i| if i < d { u[i] + (0..d).map(|j| w[i * d + j] * r[j]).sum::<f64>() } else { 0.0 });
-        let (gain, size) = (0..d).fold((0.0, 0.0), |(g, s), i| (g + 0.5 * r[i] * (u[i] + after[i]), s + (r[i] * u[i]).abs()));
+        let after: [f64; 3] = std::array::from_fn(|i| {
+            if i < d { u[i] + (0..d).map(|j| w[i * d + j] * r[j]).sum::<f64>() } else { 0.0 }
+        });
+        let (gain, size) = (0..d).fold((0.0, 0.0), |(g, s), i| {
+            (g + 0.5 * r[i] * (u[i] + after[i]), s + (r[i] * u[i]).abs())
+        });
         (r, after, gain > 4.0 * f64::EPSILON * size)
     };
     let (r, after, gains) = answer(e);

@@ -1,7 +1,8 @@
 //! The energy ledger: where the joules of a step went.
 //!
-//! The mass matrix is constant in the chosen velocities (that of rotors within a step), so the kinetic energy changes exactly by the work of every impulse p
-//! at the mean v̄ of the old and the new velocity:
+//! The mass matrix is constant in the chosen velocities (that of rotors within a step), so the
+//! kinetic energy changes exactly by the work of every impulse p at the mean v̄ of the old and the
+//! new velocity:
 //!
 //! ```text
 //!   ½ v⁺ᵀM v⁺ − ½ vᵀM v = Σ p·v̄,      v̄ = ½(v + v⁺)
@@ -20,10 +21,12 @@
 //! | events | what events bring or take: bodies that come or go, springs and rotors that are switched |
 //! | solver | the defect ρ = k + Jᵀr − Hv of the momentum equation: −ρ·v̄ |
 //!
-//! Under the leapfrog scheme v and v⁺ are velocities of the middles of two steps. The ledger shows the kinetic energies at the times of the
-//! positions; what lies between, at the beginning and at the end, is part of the scheme's term.
+//! Under the leapfrog scheme v and v⁺ are velocities of the middles of two steps. The ledger shows
+//! the kinetic energies at the times of the positions; what lies between, at the beginning and at
+//! the end, is part of the scheme's term.
 //!
-//! No term is computed as the rest of the others: [`Ledger::residual`] is rounding, or the assembly is wrong.
+//! No term is computed as the rest of the others: [`Ledger::residual`] is rounding, or the assembly
+//! is wrong.
 
 use crate::assemble::{Assembly, Source, StepInput, Twist, soft};
 use crate::math::dot;
@@ -57,7 +60,8 @@ pub struct Ledger {
     pub scheme: f64,
     /// Given by the solver's defect of momentum.
     pub solver: f64,
-    /// Brought by events (negative: taken): bodies that came or went, forces and rotors that were switched.
+    /// Brought by events (negative: taken): bodies that came or went, forces and rotors that were
+    /// switched.
     #[serde(default)]
     pub events: f64,
     /// Change of potential energy, summed term by term (no cancellation of large heights).
@@ -70,7 +74,12 @@ impl Ledger {
     /// What does not balance: rounding.
     pub fn residual(&self) -> f64 {
         let stored = self.kinetic - self.kinetic_before + self.potential_change;
-        stored + self.friction + self.impact + self.dampers - self.motors - self.applied - self.scheme - self.solver - self.events
+        stored + self.friction + self.impact + self.dampers
+            - self.motors
+            - self.applied
+            - self.scheme
+            - self.solver
+            - self.events
     }
 
     /// What the residual is to be compared with, J.
@@ -105,25 +114,38 @@ pub struct EnergyAccounting {
     mean: Vec<f64>,
     defect: Vec<f64>,
     u: Vec<f64>,
-    /// Kinetic energy of the rotors at the end of the step, along the directions of its beginning, J.
+    /// Kinetic energy of the rotors at the end of the step, along the directions of its beginning,
+    /// J.
     pub rotors: f64,
 }
 
 impl EnergyAccounting {
     /// Everything but the potential energy, from the solved step.
-    pub fn write(&mut self, scene: &Scene, layout: &Layout, now: &StepInput, assembly: &Assembly, solution: &Solution) -> Ledger {
+    pub fn write(
+        &mut self,
+        scene: &Scene,
+        layout: &Layout,
+        now: &StepInput,
+        assembly: &Assembly,
+        solution: &Solution,
+    ) -> Ledger {
         let mut ledger = Ledger::default();
         self.mean.clear();
         self.mean.resize(layout.v, 0.0);
         for (i, body) in scene.bodies.iter().enumerate() {
-            let (Some(mass), Some(at)) = (body.mass(), layout.velocity(BodyId(i as u32))) else { continue };
+            let (Some(mass), Some(at)) = (body.mass(), layout.velocity(BodyId(i as u32))) else {
+                continue;
+            };
             let (old, new) = (&now.twists[i], twist_at(&solution.v, at));
             ledger.kinetic_before += mass.kinetic(old.linear, old.angular);
             ledger.kinetic += mass.kinetic(new.linear, new.angular);
             (0.5 * (old.linear + new.linear)).write_to_slice(&mut self.mean[at..]);
             (0.5 * (old.angular + new.angular)).write_to_slice(&mut self.mean[at + 3..]);
         }
-        let after = |node: u32| layout.nodes[node as usize].map_or(DVec3::ZERO, |at| DVec3::from_slice(&solution.v[at as usize..]));
+        let after = |node: u32| {
+            layout.nodes[node as usize]
+                .map_or(DVec3::ZERO, |at| DVec3::from_slice(&solution.v[at as usize..]))
+        };
         for mesh in &assembly.meshes {
             let work = mesh.work(now, after);
             ledger.kinetic_before += work.kinetic_before;
@@ -159,7 +181,8 @@ impl EnergyAccounting {
         self.u.clear();
         self.u.resize(problem.rows(), 0.0);
         problem.J.mul(&self.mean, &mut self.u);
-        // An impact takes its energy at the velocities of its own time, the rest belongs to the scheme.
+        // An impact takes its energy at the velocities of its own time, the rest belongs to the
+        // scheme.
         for touch in &assembly.touches {
             let (Some(impact), row) = (touch.impact, touch.row as usize) else { continue };
             let work = solution.r[row] * (self.u[row] + assembly.imposed[row]);
@@ -173,7 +196,9 @@ impl EnergyAccounting {
                 let work = r * (self.u[i] + imposed);
                 ledger.motors -= r * imposed;
                 match source {
-                    Source::Joint(..) | Source::Gear(_) | Source::Attachment(..) => ledger.scheme += work,
+                    Source::Joint(..) | Source::Gear(_) | Source::Attachment(..) => {
+                        ledger.scheme += work
+                    }
                     Source::Motor(_) => ledger.motors += work,
                     Source::DryFriction(_) => ledger.friction -= work,
                     Source::Limit(_) => ledger.impact -= work,
@@ -184,8 +209,17 @@ impl EnergyAccounting {
         }
     }
 
-    fn elements(&mut self, layout: &Layout, now: &StepInput, assembly: &Assembly, solution: &Solution, ledger: &mut Ledger) {
-        let after = |body: BodyId| layout.velocity(body).map_or(*now.expected(body), |at| twist_at(&solution.v, at));
+    fn elements(
+        &mut self,
+        layout: &Layout,
+        now: &StepInput,
+        assembly: &Assembly,
+        solution: &Solution,
+        ledger: &mut Ledger,
+    ) {
+        let after = |body: BodyId| {
+            layout.velocity(body).map_or(*now.expected(body), |at| twist_at(&solution.v, at))
+        };
         // The velocity of imposed motions, at the mean of before and after as everything else.
         let carried = |body: BodyId| match layout.velocity(body) {
             Some(_) => Twist::default(),
@@ -219,7 +253,12 @@ impl EnergyAccounting {
         }
         for block in problem.J.blocks() {
             for (i, row) in block.range().enumerate() {
-                let reach: f64 = block.columns.iter().zip(block.row(i)).map(|(&j, x)| (x * self.mean[j as usize]).abs()).sum();
+                let reach: f64 = block
+                    .columns
+                    .iter()
+                    .zip(block.row(i))
+                    .map(|(&j, x)| (x * self.mean[j as usize]).abs())
+                    .sum();
                 ledger.throughput += solution.r[row].abs() * reach;
             }
         }
@@ -235,7 +274,11 @@ pub fn rotors(now: &StepInput, elements: &[crate::assemble::Element]) -> f64 {
 }
 
 /// Potential energy of gravity (zero at the origin) and of the springs, J.
-pub fn potential(scene: &Scene, now: &StepInput, elements: &[crate::assemble::Element]) -> (f64, f64) {
+pub fn potential(
+    scene: &Scene,
+    now: &StepInput,
+    elements: &[crate::assemble::Element],
+) -> (f64, f64) {
     let mut gravity = 0.0;
     for (i, (body, pose)) in scene.bodies.iter().zip(&now.poses).enumerate() {
         if let Some(mass) = body.mass().filter(|_| !now.orders.absent(BodyId(i as u32))) {
@@ -246,8 +289,14 @@ pub fn potential(scene: &Scene, now: &StepInput, elements: &[crate::assemble::El
 }
 
 /// Kinetic energy of the rotors at the velocities `v` of a state, J.
-pub fn rotors_at(layout: &Layout, now: &StepInput, elements: &[crate::assemble::Element], v: &[f64]) -> f64 {
-    let twist = |body: BodyId| layout.velocity(body).map_or(now.twists[body.index()], |at| twist_at(v, at));
+pub fn rotors_at(
+    layout: &Layout,
+    now: &StepInput,
+    elements: &[crate::assemble::Element],
+    v: &[f64],
+) -> f64 {
+    let twist =
+        |body: BodyId| layout.velocity(body).map_or(now.twists[body.index()], |at| twist_at(v, at));
     let rotors = elements.iter().filter(|e| e.inertia > 0.0);
     rotors.map(|e| e.kinetic(e.rates(&twist(e.a), &twist(e.b))[0])).sum()
 }
@@ -265,16 +314,24 @@ pub fn kinetic(scene: &Scene, layout: &Layout, meshes: &[soft::Mesh], v: &[f64])
             sum += mass.kinetic(twist.linear, twist.angular);
         }
     }
-    let velocity = |node: u32| layout.nodes[node as usize].map_or(DVec3::ZERO, |at| DVec3::from_slice(&v[at as usize..]));
+    let velocity = |node: u32| {
+        layout.nodes[node as usize].map_or(DVec3::ZERO, |at| DVec3::from_slice(&v[at as usize..]))
+    };
     sum + meshes.iter().map(|mesh| mesh.kinetic(velocity)).sum::<f64>()
 }
 
 /// Change of the potential energy of gravity, body by body, J.
-pub fn gravity_potential_change(scene: &Scene, before: &StepInput, after: &StepInput, meshes: &[soft::Mesh]) -> f64 {
+pub fn gravity_potential_change(
+    scene: &Scene,
+    before: &StepInput,
+    after: &StepInput,
+    meshes: &[soft::Mesh],
+) -> f64 {
     let mut change = 0.0;
     for (i, body) in scene.bodies.iter().enumerate() {
         if let Some(mass) = body.mass() {
-            change -= mass.mass * scene.gravity.dot(after.poses[i].position - before.poses[i].position);
+            change -=
+                mass.mass * scene.gravity.dot(after.poses[i].position - before.poses[i].position);
         }
     }
     let masses = meshes.iter().flat_map(|mesh| &mesh.masses);

@@ -3,9 +3,10 @@
 //!
 //! The row of a joint holds at the end of the step up to the curvature of the joint, which the
 //! leapfrog scheme takes from the predicted motion d̂ ([`crate::assemble::leapfrog`]). Where forces
-//! change much within a step (a whipping chain, a mechanism near a singular position) the prediction
-//! is poor: the joint is open at the end of the step, and closing it in the next one gives or takes
-//! energy. Then the step is solved again with the curvature of its own motion d = h v⁺,
+//! change much within a step (a whipping chain, a mechanism near a singular position) the
+//! prediction is poor: the joint is open at the end of the step, and closing it in the next one
+//! gives or takes energy. Then the step is solved again with the curvature of its own motion d = h
+//! v⁺,
 //!
 //! ```text
 //!   w ← C/max(h, 2 lag) + (C(x + d) − C(x) − J d)/h
@@ -13,13 +14,13 @@
 //!
 //! 1. Solve about the predicted motion.
 //! 2. New w. If no equality changed by more than [`Settings::linearisation`] of its rates, done.
-//! 3. Solve again, from the solution. After [`MOST`] solves, or if the change does not fall: the swing
-//!    is too large, the step is taken in halves; at the last halving without the curvature, which loses
-//!    energy.
+//! 3. Solve again, from the solution. After [`MOST`] solves, or if the change does not fall: the
+//!    swing is too large, the step is taken in halves; at the last halving without the curvature,
+//!    which loses energy.
 //!
 //! H, J and the laws stay: this is Newton's method with the matrix of the beginning of the step
-//! (SHAKE [Ryckaert1977]; [Mangoni2018, eq. 3.28–3.29] with all matrices new). Its rate is about the
-//! square of the swing per step in radians. Contacts and stops keep their rows.
+//! (SHAKE [Ryckaert1977]; [Mangoni2018, eq. 3.28–3.29] with all matrices new). Its rate is about
+//! the square of the swing per step in radians. Contacts and stops keep their rows.
 //!
 //! [`Settings::linearisation`]: super::Settings::linearisation
 
@@ -58,7 +59,8 @@ impl Stepper {
     pub(super) fn solve_nonlinear(&mut self, scene: &Scene) -> Result<Solved, Unsupported> {
         let mut solved = Solved { report: self.solve(scene)?, solves: 1, resolved: true };
         // The coordinates of trees close their joints exactly.
-        let straight = self.now.lag.is_none() || self.assembly.joint_blocks == 0 || self.forest.active();
+        let straight =
+            self.now.lag.is_none() || self.assembly.joint_blocks == 0 || self.forest.active();
         if straight || self.settings.linearisation.is_infinite() {
             return Ok(solved);
         }
@@ -82,16 +84,24 @@ impl Stepper {
     }
 
     /// Solves with joints that are straight over the step.
-    pub(super) fn solve_straight(&mut self, scene: &Scene, solved: Solved) -> Result<Solved, Unsupported> {
+    pub(super) fn solve_straight(
+        &mut self,
+        scene: &Scene,
+        solved: Solved,
+    ) -> Result<Solved, Unsupported> {
         self.now.straight = true;
         self.linearise(scene);
         self.write_linearised();
         let again = self.solve(scene)?;
-        Ok(Solved { report: Report { work: solved.report.work + again.work, ..again }, solves: solved.solves + 1, resolved: true })
+        Ok(Solved {
+            report: Report { work: solved.report.work + again.work, ..again },
+            solves: solved.solves + 1,
+            resolved: true,
+        })
     }
 
-    /// The rows of the joints for the motion of the present solution; the largest change of `w` of an
-    /// equality, over what is allowed.
+    /// The rows of the joints for the motion of the present solution; the largest change of `w` of
+    /// an equality, over what is allowed.
     fn linearise(&mut self, scene: &Scene) -> f64 {
         let mut work = std::mem::take(&mut self.linearisation);
         self.lead(&mut work);
@@ -114,8 +124,14 @@ impl Stepper {
                 continue;
             }
             for (i, row) in block.range().enumerate() {
-                let rates: f64 = block.columns.iter().zip(block.row(i)).map(|(&c, x)| (x * v[c as usize]).abs()).sum();
-                let allowed = (self.settings.linearisation * rates).max(self.settings.stop.tolerance.velocity);
+                let rates: f64 = block
+                    .columns
+                    .iter()
+                    .zip(block.row(i))
+                    .map(|(&c, x)| (x * v[c as usize]).abs())
+                    .sum();
+                let allowed = (self.settings.linearisation * rates)
+                    .max(self.settings.stop.tolerance.velocity);
                 let off = (rows.problem.w[row] - problem.w[row]).abs() / allowed;
                 change = if off.is_nan() { f64::NAN } else { change.max(off) };
             }
@@ -145,11 +161,15 @@ impl Stepper {
         let (h, v) = (self.now.h, &self.solution.v);
         for i in 0..work.predicted.len() {
             let Some(at) = self.layout.velocity(BodyId(i as u32)) else { continue };
-            let twist = Twist { linear: DVec3::from_slice(&v[at..]), angular: DVec3::from_slice(&v[at + 3..]) };
+            let twist = Twist {
+                linear: DVec3::from_slice(&v[at..]),
+                angular: DVec3::from_slice(&v[at + 3..]),
+            };
             work.ahead[i] = self.now.poses[i].advanced(h * twist.linear, h * twist.angular);
             work.predicted[i] = twist;
         }
-        let free = |at: &Option<u32>| at.map_or(DVec3::ZERO, |at| DVec3::from_slice(&v[at as usize..]));
+        let free =
+            |at: &Option<u32>| at.map_or(DVec3::ZERO, |at| DVec3::from_slice(&v[at as usize..]));
         work.nodes.extend(self.layout.nodes.iter().map(free));
     }
 }

@@ -4,18 +4,21 @@
 //!   scene → collide → assemble → solve → advance → record
 //! ```
 //!
-//! The scheme is velocity–impulse (a differential variational inequality (Mangoni2018, eq. 3.22), (Tasora2005, eq. 2.5)):
-//! velocities at the end of the step and the impulses over it are the unknowns of one problem; positions follow with the new velocities,
+//! The scheme is velocity–impulse (a differential variational inequality (Mangoni2018, eq. 3.22),
+//! (Tasora2005, eq. 2.5)): velocities at the end of the step and the impulses over it are the
+//! unknowns of one problem; positions follow with the new velocities,
 //!
 //! ```text
 //!   x⁺ = x + h v⁺,      ρ⁺ = ρ exp(h ω⁺)
 //! ```
 //!
-//! This is the Euler scheme, of first order. The leapfrog scheme ([`crate::assemble::leapfrog`]) reads the same v⁺ as the velocity of the
-//! middle of the step and is of second order between events.
+//! This is the Euler scheme, of first order. The leapfrog scheme ([`crate::assemble::leapfrog`])
+//! reads the same v⁺ as the velocity of the middle of the step and is of second order between
+//! events.
 //!
-//! Data flows one way; each stage writes into a buffer that the next one reads. The state is touched in the last
-//! stage only, after the verdict. Scene, state and settings determine the next state to the bit.
+//! Data flows one way; each stage writes into a buffer that the next one reads. The state is
+//! touched in the last stage only, after the verdict. Scene, state and settings determine the next
+//! state to the bit.
 
 mod accuracy;
 mod contacts;
@@ -41,7 +44,9 @@ pub use settings::{Policy, Settings};
 pub use verdict::{Overlap, Used, Verdict};
 
 use crate::assemble::leapfrog::Jumps;
-use crate::assemble::{Assembly, Element, Forest, StepInput, Treatment, element, joint, load_sharing};
+use crate::assemble::{
+    Assembly, Element, Forest, StepInput, Treatment, element, joint, load_sharing,
+};
 use crate::control::Happened;
 use crate::geometry::{Contact, RayCaster, World};
 use crate::math::cliques::CliqueFactor;
@@ -57,7 +62,8 @@ use std::borrow::Cow;
 #[derive(Clone, Debug, thiserror::Error)]
 pub enum StepError {
     /// The error is not accepted, and the policy is to stop.
-    #[error("step at t = {time} s not accepted: {joule:.3e} J, {relative:.1e} of the energy scale, {worst}", time = verdict.time, joule = verdict.error.joule, relative = verdict.error.relative())]
+    #[error("step at t = {time} s not accepted: {joule:.3e} J, {relative:.1e} of the energy scale, \
+        {worst}", time = verdict.time, joule = verdict.error.joule, relative = verdict.error.relative())]
     NotAccepted {
         /// The verdict on the step.
         verdict: Box<Verdict>,
@@ -190,7 +196,11 @@ impl Stepper {
         world.exclude(joined.chain(scene.excluded.iter().copied()).map(|(a, b)| (a.0, b.0)));
         let engine = match settings.solver {
             Method::Auto => {
-                let auto = auto::Settings { stop: settings.stop, certify: settings.certify, ..auto::Settings::default() };
+                let auto = auto::Settings {
+                    stop: settings.stop,
+                    certify: settings.certify,
+                    ..auto::Settings::default()
+                };
                 Engine::Auto(Box::new(auto::Auto::new(auto)))
             }
             method => Engine::One(method, method.build(settings.stop)),
@@ -233,8 +243,8 @@ impl Stepper {
         })
     }
 
-    /// Takes one step of length [`Settings::h`]; with [`Settings::accuracy`] in as many parts as it needs. Sensors, events and
-    /// controllers look at what came out.
+    /// Takes one step of length [`Settings::h`]; with [`Settings::accuracy`] in as many parts as it
+    /// needs. Sensors, events and controllers look at what came out.
     pub fn step(&mut self, scene: &Scene, state: &mut State) -> Result<Verdict, StepError> {
         if !scene.reacts() {
             return self.step_alone(scene, state);
@@ -252,12 +262,20 @@ impl Stepper {
         match (self.settings.accuracy, self.settings.time_error) {
             (Some(accuracy), _) => self.step_accurately(scene, state, accuracy),
             (None, TimeEstimate::Doubling) => self.step_doubled(scene, state, self.settings.h),
-            (None, TimeEstimate::Free) => self.step_by(scene, state, self.settings.h, self.settings.halvings),
+            (None, TimeEstimate::Free) => {
+                self.step_by(scene, state, self.settings.h, self.settings.halvings)
+            }
         }
     }
 
     /// One step of length `h`, in halves if it must be and may be.
-    fn step_by(&mut self, scene: &Scene, state: &mut State, h: f64, halvings: u32) -> Result<Verdict, StepError> {
+    fn step_by(
+        &mut self,
+        scene: &Scene,
+        state: &mut State,
+        h: f64,
+        halvings: u32,
+    ) -> Result<Verdict, StepError> {
         sanity::state(scene, &self.layout, state)?;
         let mut solved = self.find_velocities(scene, state, h)?;
         if !solved.resolved {
@@ -290,8 +308,15 @@ impl Stepper {
         Ok(verdict)
     }
 
-    /// Two steps of half the length. An error leaves the state as it was, also if the first half succeeded.
-    fn step_in_halves(&mut self, scene: &Scene, state: &mut State, h: f64, halvings: u32) -> Result<Verdict, StepError> {
+    /// Two steps of half the length. An error leaves the state as it was, also if the first half
+    /// succeeded.
+    fn step_in_halves(
+        &mut self,
+        scene: &Scene,
+        state: &mut State,
+        h: f64,
+        halvings: u32,
+    ) -> Result<Verdict, StepError> {
         let before = state.clone();
         let halves = self.step_by(scene, state, 0.5 * h, halvings - 1).and_then(|first| {
             let second = self.step_by(scene, state, 0.5 * h, halvings - 1)?;
@@ -311,15 +336,29 @@ impl Stepper {
     fn assemble(&mut self, scene: &Scene, state: &State) {
         self.assembly.held.clear();
         self.assembly.held.extend_from_slice(self.forest.held());
-        self.assembly.assemble(scene, &self.layout, &self.now, &self.settings.scheme, &self.contacts);
+        self.assembly.assemble(
+            scene,
+            &self.layout,
+            &self.now,
+            &self.settings.scheme,
+            &self.contacts,
+        );
         if self.settings.warm_start {
-            warm_start::recall(&state.reactions, &self.assembly, &self.contacts, self.now.kick(), &mut self.solution);
+            warm_start::recall(
+                &state.reactions,
+                &self.assembly,
+                &self.contacts,
+                self.now.kick(),
+                &mut self.solution,
+            );
         } else {
             self.solution.r.clear();
             self.solution.r.resize(self.assembly.problem.rows(), 0.0);
         }
         // Large piles are swept, and sweeps take many times as long over compliant rows.
-        if self.settings.scheme.treatment == Treatment::Rigid && self.assembly.problem.rows() <= load_sharing::MOST_ROWS {
+        if self.settings.scheme.treatment == Treatment::Rigid
+            && self.assembly.problem.rows() <= load_sharing::MOST_ROWS
+        {
             let speed = self.settings.scheme.load_sharing * self.settings.stop.tolerance.velocity;
             load_sharing::apply(&mut self.assembly, scene, speed, &self.solution.r);
         }
@@ -332,8 +371,10 @@ impl Stepper {
     fn evaluate(&self, scene: &Scene, report: &Report) -> Verdict {
         let source = |block: usize| self.assembly.sources.get(block).copied();
         let overlap = self.overlap(scene);
-        let unresolved = sanity::unresolved(scene, &self.layout, &self.now, &self.solution, &self.contacts);
-        let solved = report.status == Status::Converged || report.error.accepted(&self.settings.stop.tolerance);
+        let unresolved =
+            sanity::unresolved(scene, &self.layout, &self.now, &self.solution, &self.contacts);
+        let solved = report.status == Status::Converged
+            || report.error.accepted(&self.settings.stop.tolerance);
         Verdict {
             time: self.now.time + self.now.h,
             accepted: solved && overlap.is_none() && unresolved.is_none(),
@@ -365,7 +406,8 @@ impl Stepper {
     fn advance(&mut self, scene: &Scene, state: &mut State) {
         let h = self.now.h;
         // A jump is no acceleration: for what follows it came before the step.
-        let before = self.impacts.any.then(|| (self.now.twists.clone(), self.now.node_velocities.clone()));
+        let before =
+            self.impacts.any.then(|| (self.now.twists.clone(), self.now.node_velocities.clone()));
         if before.is_some() {
             self.impacts.jumped(&self.layout, &mut self.now);
         }
@@ -379,13 +421,21 @@ impl Stepper {
         }
         if self.forest.active() {
             let (leapfrog, jumps) = (self.now.lag.is_some(), &mut self.jumps);
-            self.forest.place(scene, &self.now, state, |at| if leapfrog { jumps.set_back(at) } else { 0.0 });
+            self.forest.place(scene, &self.now, state, |at| {
+                if leapfrog { jumps.set_back(at) } else { 0.0 }
+            });
         }
         if let Some((twists, nodes)) = before {
             self.impacts.set_back(scene, &self.layout, state);
             (self.now.twists, self.now.node_velocities) = (twists, nodes);
         }
-        self.separator.separate(scene, &self.layout, &self.now, (&self.assembly, &self.solution), state);
+        self.separator.separate(
+            scene,
+            &self.layout,
+            &self.now,
+            (&self.assembly, &self.solution),
+            state,
+        );
         state.settle_softs(scene, &self.layout);
         state.time += h;
         state.steps += 1;
@@ -407,7 +457,9 @@ impl Stepper {
                     let (linear, angular) = state.twist(&self.layout, id);
                     state.set_pose(id, &self.now.poses[i].advanced(h * linear, h * angular));
                 }
-                Kind::Imposed(motion) => state.set_pose(id, &motion.pose(&body.pose, state.time + h)),
+                Kind::Imposed(motion) => {
+                    state.set_pose(id, &motion.pose(&body.pose, state.time + h))
+                }
                 Kind::Fixed | Kind::Soft(_) => {}
             }
         }
@@ -419,23 +471,29 @@ impl Stepper {
 
     /// Energies, joint angles, remembered reactions.
     fn record(&mut self, scene: &Scene, state: &mut State, verdict: &mut Verdict) {
-        let mut energy = self.accounting.write(scene, &self.layout, &self.now, &self.assembly, &self.solution);
+        let mut energy =
+            self.accounting.write(scene, &self.layout, &self.now, &self.assembly, &self.solution);
         if self.impacts.any {
             self.impacts.write(&self.assembly, &self.solution, self.accounting.mean(), &mut energy);
         }
         let leapfrog = self.now.lag.is_some().then(|| {
-            let kinetic = |v: &[f64]| ledger::kinetic(scene, &self.layout, &self.assembly.meshes, v);
-            let rotors = ledger::rotors_at(&self.layout, &self.now, &self.assembly.elements, &self.began);
+            let kinetic =
+                |v: &[f64]| ledger::kinetic(scene, &self.layout, &self.assembly.meshes, v);
+            let rotors =
+                ledger::rotors_at(&self.layout, &self.now, &self.assembly.elements, &self.began);
             (kinetic(&self.began) + rotors, kinetic(&state.v))
         });
         let (after, elements) = &mut self.after;
         after.set(scene, &self.layout, state, self.now.h);
         element::evaluate(scene, after, elements);
-        let (mut gravity_before, mut springs_before) = ledger::potential(scene, &self.now, &self.assembly.elements);
+        let (mut gravity_before, mut springs_before) =
+            ledger::potential(scene, &self.now, &self.assembly.elements);
         let (mut gravity, mut springs) = ledger::potential(scene, after, elements);
         for (mesh, &first) in self.assembly.meshes.iter_mut().zip(&self.layout.node_starts) {
-            gravity_before += ledger::gravity_potential(scene, &mesh.masses, &self.now.nodes[first as usize..]);
-            gravity += ledger::gravity_potential(scene, &mesh.masses, &after.nodes[first as usize..]);
+            gravity_before +=
+                ledger::gravity_potential(scene, &mesh.masses, &self.now.nodes[first as usize..]);
+            gravity +=
+                ledger::gravity_potential(scene, &mesh.masses, &after.nodes[first as usize..]);
             springs_before += mesh.energy();
             mesh.evaluate(&after.nodes);
             springs += mesh.energy();
@@ -443,12 +501,14 @@ impl Stepper {
         energy.potential_before = gravity_before + springs_before;
         energy.potential = gravity + springs;
         energy.potential_change =
-            ledger::gravity_potential_change(scene, &self.now, after, &self.assembly.meshes) + (springs - springs_before);
+            ledger::gravity_potential_change(scene, &self.now, after, &self.assembly.meshes)
+                + (springs - springs_before);
         energy.scheme += energy.potential_change;
         let rotors = ledger::rotors(after, elements);
         if let Some((kinetic_before, kinetic)) = leapfrog {
             // From the middles of two steps to the times of the positions.
-            energy.scheme += (kinetic + rotors - energy.kinetic) - (kinetic_before - energy.kinetic_before);
+            energy.scheme +=
+                (kinetic + rotors - energy.kinetic) - (kinetic_before - energy.kinetic_before);
             (energy.kinetic_before, energy.kinetic) = (kinetic_before, kinetic + rotors);
         } else {
             // The axes of rotors have turned.
@@ -457,12 +517,21 @@ impl Stepper {
             energy.scheme += turned;
         }
         energy.throughput +=
-            [energy.potential_change, energy.applied, energy.motors, energy.scheme, energy.dampers].map(f64::abs).iter().sum::<f64>();
+            [energy.potential_change, energy.applied, energy.motors, energy.scheme, energy.dampers]
+                .map(f64::abs)
+                .iter()
+                .sum::<f64>();
         verdict.energy = energy;
         for (i, angle) in state.angles.iter_mut().enumerate() {
             *angle = joint::coordinate(scene, JointId(i as u32), Coordinate::Angle, after).value;
         }
-        warm_start::store(&mut state.reactions, &self.assembly, &self.contacts, self.now.kick(), &self.solution);
+        warm_start::store(
+            &mut state.reactions,
+            &self.assembly,
+            &self.contacts,
+            self.now.kick(),
+            &self.solution,
+        );
         verdict.impact = self.impacts.any || self.now.lag.is_some() && self.jumps.any();
         verdict.scheme = self.free_estimate(scene);
     }
@@ -488,17 +557,23 @@ impl Stepper {
         &self.solution
     }
 
-    /// The problem that the method of the last step was given, with its solution: that of the step, in the coordinates of trees where there
-    /// are some; and where there are meshes, that of the nodes that rows touch. [`Stepper::posed_blocks`] says whose its blocks are.
+    /// The problem that the method of the last step was given, with its solution: that of the step,
+    /// in the coordinates of trees where there are some; and where there are meshes, that of the
+    /// nodes that rows touch. [`Stepper::posed_blocks`] says whose its blocks are.
     pub fn posed(&self) -> (&Problem, Cow<'_, Solution>) {
         let (problem, solution) = match self.forest.active() {
             true => (self.forest.problem(), self.forest.solution()),
             false => (&self.assembly.problem, &self.solution),
         };
-        if self.reduced { (self.schur.smaller(), Cow::Owned(self.schur.guess(solution))) } else { (problem, Cow::Borrowed(solution)) }
+        if self.reduced {
+            (self.schur.smaller(), Cow::Owned(self.schur.guess(solution)))
+        } else {
+            (problem, Cow::Borrowed(solution))
+        }
     }
 
-    /// The blocks of [`Stepper::posed`] among those of the assembly: joints that hold trees together have none.
+    /// The blocks of [`Stepper::posed`] among those of the assembly: joints that hold trees
+    /// together have none.
     pub fn posed_blocks(&self) -> Cow<'_, [u32]> {
         match self.forest.active() {
             true => Cow::Borrowed(self.forest.blocks()),
@@ -511,7 +586,8 @@ impl Stepper {
         self.forest.active()
     }
 
-    /// How the solver came to the solution of the last step; empty unless [`crate::solve::StoppingCriteria::history`] is set.
+    /// How the solver came to the solution of the last step; empty unless
+    /// [`crate::solve::StoppingCriteria::history`] is set.
     pub fn history(&self) -> &[Sample] {
         &self.history
     }
@@ -526,7 +602,8 @@ impl Stepper {
         &self.now
     }
 
-    /// How often each method had the last word on an island (empty unless the solver is `auto`); none: the guess was good enough.
+    /// How often each method had the last word on an island (empty unless the solver is `auto`);
+    /// none: the guess was good enough.
     pub fn methods(&self) -> &[(Option<Method>, u64)] {
         match &self.engine {
             Engine::Auto(auto) => auto.used(),
@@ -534,7 +611,8 @@ impl Stepper {
         }
     }
 
-    /// The elimination of untouched nodes: how often it analysed and factored, and how large its factors are.
+    /// The elimination of untouched nodes: how often it analysed and factored, and how large its
+    /// factors are.
     pub fn schur(&self) -> &Schur {
         &self.schur
     }
@@ -554,7 +632,12 @@ impl Stepper {
 fn renumber(report: &mut Report, forest: &Forest, bodies: &Problem) {
     let block = |k: usize| forest.blocks().get(k).map_or(0, |&b| b as usize);
     let error = &mut report.error;
-    let within = forest.problem().J.row_starts.get(error.worst_block).map_or(0, |first| error.worst_row.saturating_sub(*first));
+    let within = forest
+        .problem()
+        .J
+        .row_starts
+        .get(error.worst_block)
+        .map_or(0, |first| error.worst_row.saturating_sub(*first));
     error.worst_block = block(error.worst_block);
     error.max_velocity_error_block = block(error.max_velocity_error_block);
     error.worst_row = bodies.J.row_starts.get(error.worst_block).map_or(0, |first| first + within);

@@ -4,8 +4,9 @@
 //!   least ½ δᵀM δ  with  J δ = −C(q)      then  x ← x + δ,  ρ ← ρ exp(δ)
 //! ```
 //!
-//! One Newton step on the gaps of all rigid joints, in the metric of the mass matrix: the same problem as
-//! a step with k = 0, h = 1 and w = C, solved by `direct`, which does not mind redundant joints. Velocities stay.
+//! One Newton step on the gaps of all rigid joints, in the metric of the mass matrix: the same
+//! problem as a step with k = 0, h = 1 and w = C, solved by `direct`, which does not mind redundant
+//! joints. Velocities stay.
 
 use crate::assemble::{Assembly, StepInput, inertia, joint, soft};
 use crate::problem::Solution;
@@ -44,14 +45,18 @@ impl Projector {
         self.solution.v.resize(layout.v, 0.0);
         self.solution.r.clear();
         self.solution.r.resize(assembly.problem.rows(), 0.0);
-        let mut direct = direct::Direct::new(direct::Settings { stop: StoppingCriteria::default() });
+        let mut direct =
+            direct::Direct::new(direct::Settings { stop: StoppingCriteria::default() });
         if direct.solve(&assembly.problem, &mut self.solution).is_err() {
             return;
         }
         for i in 0..scene.bodies.len() {
             let id = BodyId(i as u32);
             if let Some(at) = layout.velocity(id) {
-                let (shift, turn) = (DVec3::from_slice(&self.solution.v[at..]), DVec3::from_slice(&self.solution.v[at + 3..]));
+                let (shift, turn) = (
+                    DVec3::from_slice(&self.solution.v[at..]),
+                    DVec3::from_slice(&self.solution.v[at + 3..]),
+                );
                 state.set_pose(id, &self.now.poses[i].advanced(shift, turn));
             }
         }

@@ -9,7 +9,8 @@ use crate::scene::{BodyId, ControlLaw, Formula, Quantity, Scene, Spawn, State};
 /// What rays need, if a sensor looks along one.
 pub(super) fn ray_caster(scene: &Scene) -> Option<RayCaster> {
     let mut looks = false;
-    let mut look = |formula: &Formula| formula.quantities(&mut |q| looks |= matches!(q, Quantity::Ray(_)));
+    let mut look =
+        |formula: &Formula| formula.quantities(&mut |q| looks |= matches!(q, Quantity::Ray(_)));
     scene.sensors.iter().for_each(|s| look(&s.formula));
     scene.events.iter().for_each(|e| look(&e.when));
     for controller in &scene.controllers {
@@ -22,14 +23,16 @@ pub(super) fn ray_caster(scene: &Scene) -> Option<RayCaster> {
 }
 
 impl Stepper {
-    /// Lets sensors, events and controllers look for the first time, at the beginning; later calls do nothing.
+    /// Lets sensors, events and controllers look for the first time, at the beginning; later calls
+    /// do nothing.
     pub fn begin(&mut self, scene: &Scene, state: &mut State) {
         if !state.orders.begun && scene.reacts() {
             self.look(scene, state, false);
         }
     }
 
-    /// The value of a quantity now, as a sensor would give it; the last step must be the one that led to `state`.
+    /// The value of a quantity now, as a sensor would give it; the last step must be the one that
+    /// led to `state`.
     pub fn measure(&self, scene: &Scene, state: &State, quantity: &Quantity) -> f64 {
         let mut after = StepInput::default();
         after.set(scene, &self.layout, state, self.settings.h);
@@ -37,18 +40,31 @@ impl Stepper {
     }
 
     /// As [`Stepper::measure`], with the poses and velocities of `state` at hand.
-    pub fn measure_with(&self, scene: &Scene, state: &State, after: &StepInput, quantity: &Quantity) -> f64 {
+    pub fn measure_with(
+        &self,
+        scene: &Scene,
+        state: &State,
+        after: &StepInput,
+        quantity: &Quantity,
+    ) -> f64 {
         let rays = matches!(quantity, Quantity::Ray(_)).then(|| RayCaster::new(&scene.colliders));
-        let sense = Sense { layout: &self.layout, now: after, past: self.past(state.steps > 0), rays: rays.as_ref() };
+        let sense = Sense {
+            layout: &self.layout,
+            now: after,
+            past: self.past(state.steps > 0),
+            rays: rays.as_ref(),
+        };
         sense.quantity(scene, state, quantity)
     }
 
-    /// Puts the next body of a template into the scene, now; false if it has none left. The energy that it brings is not in the ledger.
+    /// Puts the next body of a template into the scene, now; false if it has none left. The energy
+    /// that it brings is not in the ledger.
     pub fn spawn(&self, scene: &Scene, state: &mut State, how: &Spawn) -> Option<BodyId> {
         control::spawn(scene, &self.layout, state, how)
     }
 
-    /// Takes a rigid body out of the scene, with its joints, now. The energy that it takes is not in the ledger.
+    /// Takes a rigid body out of the scene, with its joints, now. The energy that it takes is not
+    /// in the ledger.
     pub fn remove(&self, scene: &Scene, state: &mut State, body: BodyId) {
         control::remove(scene, &self.layout, state, body);
     }
@@ -56,13 +72,23 @@ impl Stepper {
     fn past(&self, stepped: bool) -> Option<Past<'_>> {
         let solved = self.solution.r.len() == self.assembly.problem.rows();
         let (kick, middle) = (self.now.kick(), self.now.kick_middle());
-        (stepped && solved).then_some(Past { assembly: &self.assembly, solution: &self.solution, kick, middle })
+        (stepped && solved).then_some(Past {
+            assembly: &self.assembly,
+            solution: &self.solution,
+            kick,
+            middle,
+        })
     }
 
     fn look(&mut self, scene: &Scene, state: &mut State, stepped: bool) {
         let mut after = std::mem::take(&mut self.after.0);
         after.set(scene, &self.layout, state, self.settings.h);
-        let mut sense = Sense { layout: &self.layout, now: &after, past: self.past(stepped), rays: self.rays.as_ref() };
+        let mut sense = Sense {
+            layout: &self.layout,
+            now: &after,
+            past: self.past(stepped),
+            rays: self.rays.as_ref(),
+        };
         let happened = control::react(scene, &mut sense, state);
         self.happened = happened;
         self.after.0 = after;
@@ -76,17 +102,26 @@ impl Stepper {
         after.set(scene, &self.layout, state, self.settings.h);
         element::evaluate(scene, after, elements);
         let (gravity, springs) = ledger::potential(scene, after, elements);
-        let (mut potential, mut kinetic) = (gravity + springs, ledger::kinetic(scene, &self.layout, &self.assembly.meshes, &state.v));
+        let (mut potential, mut kinetic) = (
+            gravity + springs,
+            ledger::kinetic(scene, &self.layout, &self.assembly.meshes, &state.v),
+        );
         kinetic += ledger::rotors(after, elements);
         for (mesh, &first) in self.assembly.meshes.iter_mut().zip(&self.layout.node_starts) {
-            potential += ledger::gravity_potential(scene, &mesh.masses, &after.nodes[first as usize..]) + mesh.energy();
+            potential +=
+                ledger::gravity_potential(scene, &mesh.masses, &after.nodes[first as usize..])
+                    + mesh.energy();
         }
         let energy = &mut verdict.energy;
-        let (more_kinetic, more_potential) = (kinetic - energy.kinetic, potential - energy.potential);
+        let (more_kinetic, more_potential) =
+            (kinetic - energy.kinetic, potential - energy.potential);
         energy.events += more_kinetic + more_potential;
         energy.potential_change += more_potential;
         // The differences are rounded as the sums are.
-        energy.throughput += [kinetic, energy.kinetic, potential, energy.potential].map(f64::abs).iter().sum::<f64>();
+        energy.throughput += [kinetic, energy.kinetic, potential, energy.potential]
+            .map(f64::abs)
+            .iter()
+            .sum::<f64>();
         (energy.kinetic, energy.potential) = (kinetic, potential);
     }
 }

@@ -1,8 +1,9 @@
 //! What no step may go on with, and what no step resolves.
 //!
-//! A state, a problem or a solution that holds NaN, infinity or a number whose square is beyond what a double holds is an
-//! error with the name of its culprit ([`StepError::Nonsense`]): the state stays as it was. A body that turns by more than
-//! [`Unresolved::LARGEST_TURN`] in the step is moved, and the step is not accepted ([`Unresolved`]).
+//! A state, a problem or a solution that holds NaN, infinity or a number whose square is beyond
+//! what a double holds is an error with the name of its culprit ([`StepError::Nonsense`]): the
+//! state stays as it was. A body that turns by more than [`Unresolved::LARGEST_TURN`] in the step
+//! is moved, and the step is not accepted ([`Unresolved`]).
 
 use super::StepError;
 use crate::assemble::{Assembly, StepInput};
@@ -26,7 +27,8 @@ pub struct Unresolved {
 }
 
 impl Unresolved {
-    /// A step resolves rotations up to this angle, rad: half of it, and the gyroscopic equation has no solution nearby.
+    /// A step resolves rotations up to this angle, rad: half of it, and the gyroscopic equation has
+    /// no solution nearby.
     pub const LARGEST_TURN: f64 = 1.0;
 
     /// The reason in words.
@@ -61,7 +63,11 @@ pub(super) fn state(scene: &Scene, layout: &Layout, state: &State) -> Result<(),
 }
 
 /// Names what is no number in the problem.
-pub(super) fn problem(scene: &Scene, layout: &Layout, (now, assembly): (&StepInput, &Assembly)) -> Result<(), StepError> {
+pub(super) fn problem(
+    scene: &Scene,
+    layout: &Layout,
+    (now, assembly): (&StepInput, &Assembly),
+) -> Result<(), StepError> {
     let fault = |what: String| Err(StepError::Nonsense { time: now.time, what });
     let problem = &assembly.problem;
     if let Some((at, x)) = wild(&problem.k) {
@@ -69,16 +75,27 @@ pub(super) fn problem(scene: &Scene, layout: &Layout, (now, assembly): (&StepInp
     }
     if let Some((row, x)) = wild(&problem.w) {
         let block = problem.J.row_starts.partition_point(|start| *start <= row) - 1;
-        return fault(format!("{x:e} m/s (or rad/s) are asked of {}", assembly.sources[block].name(scene)));
+        return fault(format!(
+            "{x:e} m/s (or rad/s) are asked of {}",
+            assembly.sources[block].name(scene)
+        ));
     }
     Ok(())
 }
 
 /// Names what is no number in the solution, or too large.
-pub(super) fn solution(scene: &Scene, layout: &Layout, time: f64, solution: &Solution) -> Result<(), StepError> {
+pub(super) fn solution(
+    scene: &Scene,
+    layout: &Layout,
+    time: f64,
+    solution: &Solution,
+) -> Result<(), StepError> {
     match wild(&solution.v) {
         None => Ok(()),
-        Some((at, x)) => Err(StepError::Nonsense { time, what: format!("{x:e} in the next velocity of {}", owner(scene, layout, at)) }),
+        Some((at, x)) => Err(StepError::Nonsense {
+            time,
+            what: format!("{x:e} in the next velocity of {}", owner(scene, layout, at)),
+        }),
     }
 }
 
@@ -89,21 +106,32 @@ fn wild(list: &[f64]) -> Option<(usize, f64)> {
 
 /// The body that an unknown belongs to.
 fn owner(scene: &Scene, layout: &Layout, unknown: usize) -> String {
-    let mine = |at: &Option<u32>| at.is_some_and(|at| (at as usize..at as usize + 6).contains(&unknown));
+    let mine =
+        |at: &Option<u32>| at.is_some_and(|at| (at as usize..at as usize + 6).contains(&unknown));
     let rigid = layout.velocities.iter().position(mine);
     let node = || {
-        let node = layout.nodes.iter().position(|at| at.is_some_and(|at| (at as usize..at as usize + 3).contains(&unknown)))?;
+        let node = layout.nodes.iter().position(|at| {
+            at.is_some_and(|at| (at as usize..at as usize + 3).contains(&unknown))
+        })?;
         let soft = layout.node_starts.partition_point(|first| *first as usize <= node) - 1;
         Some(scene.softs[soft].body.index())
     };
-    rigid.or_else(node).map_or_else(|| format!("unknown {unknown}"), |b| scene.bodies[b].name.clone())
+    rigid
+        .or_else(node)
+        .map_or_else(|| format!("unknown {unknown}"), |b| scene.bodies[b].name.clone())
 }
 
 /// The body that turns furthest of those that turn too far.
 ///
-/// A body that spins about a principal axis turns exactly, however fast; it counts only if something that is not round
-/// about that axis comes near others.
-pub(super) fn unresolved(scene: &Scene, layout: &Layout, now: &StepInput, solution: &Solution, contacts: &[Contact]) -> Option<Unresolved> {
+/// A body that spins about a principal axis turns exactly, however fast; it counts only if
+/// something that is not round about that axis comes near others.
+pub(super) fn unresolved(
+    scene: &Scene,
+    layout: &Layout,
+    now: &StepInput,
+    solution: &Solution,
+    contacts: &[Contact],
+) -> Option<Unresolved> {
     let mut worst: Option<Unresolved> = None;
     for (i, body) in scene.bodies.iter().enumerate() {
         let id = BodyId(i as u32);
@@ -116,7 +144,8 @@ pub(super) fn unresolved(scene: &Scene, layout: &Layout, now: &StepInput, soluti
         let momentum = mass.inertia * spin;
         let gyroscopic = spin.cross(momentum).length() > 1e-6 * spin.length() * momentum.length();
         let collider = |c: u32| &scene.colliders[c as usize];
-        let mut near = contacts.iter().flat_map(|c| [collider(c.colliders.0), collider(c.colliders.1)]);
+        let mut near =
+            contacts.iter().flat_map(|c| [collider(c.colliders.0), collider(c.colliders.1)]);
         if gyroscopic || near.any(|c| c.body as usize == i && !round_about(c, spin)) {
             worst = Some(Unresolved { body: id, turn, h: now.h });
         }
@@ -130,7 +159,9 @@ fn round_about(collider: &Collider, axis: DVec3) -> bool {
     let pose = &collider.pose_in_body;
     match collider.shape {
         Shape::Sphere { .. } => along(pose.position),
-        Shape::Capsule { .. } | Shape::Cylinder { .. } | Shape::Cone { .. } => along(pose.position) && along(pose.vector(DVec3::Z)),
+        Shape::Capsule { .. } | Shape::Cylinder { .. } | Shape::Cone { .. } => {
+            along(pose.position) && along(pose.vector(DVec3::Z))
+        }
         _ => false,
     }
 }

@@ -7,9 +7,10 @@
 //!   x⁺ ← x⁺ + h p
 //! ```
 //!
-//! p is a velocity that acts on positions for one step and is then forgotten. The same H and rows as in the problem of
-//! the step, normals and joints alone; dry friction, bounded motors and compliant contacts do not resist. What changes
-//! is potential energy: the ledger has it in the term of the scheme.
+//! p is a velocity that acts on positions for one step and is then forgotten. The same H and rows
+//! as in the problem of the step, normals and joints alone; dry friction, bounded motors and
+//! compliant contacts do not resist. What changes is potential energy: the ledger has it in the
+//! term of the scheme.
 
 use crate::assemble::{Assembly, StepInput};
 use crate::problem::{Law, PreparedProblem, Problem, Solution, Tolerance};
@@ -34,7 +35,8 @@ pub struct Separator {
 }
 
 impl Separator {
-    /// Moves the positions of `state`, at the end of the step, out of the deep overlaps that it began with. True if there were any.
+    /// Moves the positions of `state`, at the end of the step, out of the deep overlaps that it
+    /// began with. True if there were any.
     pub fn separate(
         &mut self,
         scene: &Scene,
@@ -58,13 +60,18 @@ impl Separator {
         for i in 0..scene.bodies.len() {
             let id = BodyId(i as u32);
             if let Some(at) = layout.velocity(id) {
-                let (linear, angular) = (DVec3::from_slice(&p[at..]), DVec3::from_slice(&p[at + 3..]));
+                let (linear, angular) =
+                    (DVec3::from_slice(&p[at..]), DVec3::from_slice(&p[at + 3..]));
                 state.set_pose(id, &state.pose(id).advanced(now.h * linear, now.h * angular));
             }
         }
         for (node, at) in layout.nodes.iter().enumerate() {
             if let Some(at) = at.map(|at| at as usize) {
-                state.set_node(layout, node, state.node(layout, node) + now.h * DVec3::from_slice(&p[at..]));
+                state.set_node(
+                    layout,
+                    node,
+                    state.node(layout, node) + now.h * DVec3::from_slice(&p[at..]),
+                );
             }
         }
         true
@@ -85,9 +92,14 @@ impl Separator {
             let touch = touches.next_if(|t| t.block as usize == k);
             if let Some(touch) = touch {
                 let normal = block.row(0);
-                let speed: f64 = block.columns.iter().zip(normal).map(|(&c, x)| x * solved.v[c as usize]).sum();
+                let speed: f64 =
+                    block.columns.iter().zip(normal).map(|(&c, x)| x * solved.v[c as usize]).sum();
                 let speed = speed + touch.imposed;
-                let w = if touch.depenetration > 0.0 { speed.max(0.0) - touch.depenetration } else { (touch.gap / h + speed).max(0.0) };
+                let w = if touch.depenetration > 0.0 {
+                    speed.max(0.0) - touch.depenetration
+                } else {
+                    (touch.gap / h + speed).max(0.0)
+                };
                 to.J.push(1, block.columns, normal);
                 to.laws.push(Law::Unilateral);
                 to.w.push(w);
@@ -108,14 +120,15 @@ impl Separator {
             let stop = StoppingCriteria { tolerance: TOLERANCE, ..StoppingCriteria::default() };
             Box::new(auto::Auto::new(auto::Settings { stop, ..auto::Settings::default() }))
         });
-        let report = if meshes && self.schur.reduce(&self.problem).is_ok_and(|smaller| smaller.is_some()) {
-            let mut small = self.schur.guess(&self.solution);
-            let report = solver.solve(self.schur.smaller(), &mut small);
-            self.schur.expand(&small, &mut self.solution);
-            report
-        } else {
-            solver.solve(&self.problem, &mut self.solution)
-        };
+        let report =
+            if meshes && self.schur.reduce(&self.problem).is_ok_and(|smaller| smaller.is_some()) {
+                let mut small = self.schur.guess(&self.solution);
+                let report = solver.solve(self.schur.smaller(), &mut small);
+                self.schur.expand(&small, &mut self.solution);
+                report
+            } else {
+                solver.solve(&self.problem, &mut self.solution)
+            };
         report.is_ok_and(|r| r.status == Status::Converged)
     }
 
@@ -130,7 +143,8 @@ impl Separator {
         self.solution.reset(self.problem.n(), self.problem.rows());
     }
 
-    /// What contradicts itself (a body between two that cannot move) is moved no faster than the correction that was asked for.
+    /// What contradicts itself (a body between two that cannot move) is moved no faster than the
+    /// correction that was asked for.
     fn limit(&mut self, fastest: f64) {
         let mut u = vec![0.0; self.problem.rows()];
         self.problem.J.mul(&self.solution.v, &mut u);

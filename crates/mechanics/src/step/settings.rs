@@ -9,7 +9,8 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Policy {
-    /// Take it in two halves, each of them again if need be, down to [`Settings::halvings`]; then accept and say so.
+    /// Take it in two halves, each of them again if need be, down to [`Settings::halvings`]; then
+    /// accept and say so.
     Substep,
     /// Apply the best iterate; the verdict says that it is not accepted.
     #[default]
@@ -32,7 +33,8 @@ pub struct Settings {
     /// In which coordinates mechanisms move.
     #[serde(default)]
     pub coordinates: Coordinates,
-    /// Contacts are looked for up to this gap, m, beyond what the present speeds close within a step.
+    /// Contacts are looked for up to this gap, m, beyond what the present speeds close within a
+    /// step.
     pub contact_margin: f64,
     /// What to do with a step whose error is not accepted.
     pub policy: Policy,
@@ -40,18 +42,20 @@ pub struct Settings {
     pub halvings: u32,
     /// How often positions are moved back to where their joints hold, after each step.
     pub projections: u32,
-    /// Leapfrog: a step whose joints leave their linearisation by more than this share of their rates is linearised and solved again;
-    /// infinite: never.
+    /// Leapfrog: a step whose joints leave their linearisation by more than this share of their
+    /// rates is linearised and solved again; infinite: never.
     #[serde(with = "crate::scene::extended")]
     pub linearisation: f64,
     /// Begin each solve with the reactions of the last step.
     pub warm_start: bool,
-    /// Certify every island of at most 3000 rows (`auto` alone): the figure of the velocity error is then the certificate's upper end where that
-    /// is within the tolerance, and an answer that is proved wrong is not accepted. About twice the work.
+    /// Certify every island of at most 3000 rows (`auto` alone): the figure of the velocity error
+    /// is then the certificate's upper end where that is within the tolerance, and an answer that
+    /// is proved wrong is not accepted. About twice the work.
     pub certify: bool,
     /// How the error of the time scheme is estimated.
     pub time_error: TimeEstimate,
-    /// Largest error of a position in one step, m: steps are then as short as this asks for, h is the time between outputs.
+    /// Largest error of a position in one step, m: steps are then as short as this asks for, h is
+    /// the time between outputs.
     pub accuracy: Option<f64>,
 }
 

@@ -9,8 +9,14 @@ use crate::scene::{Scene, State};
 use crate::solve::{Report, Status, Unsupported};
 
 impl Stepper {
-    /// Contacts, problem and solution; again with more contacts while bodies outrun those that were looked for.
-    pub(super) fn find_velocities(&mut self, scene: &Scene, state: &State, h: f64) -> Result<Solved, StepError> {
+    /// Contacts, problem and solution; again with more contacts while bodies outrun those that were
+    /// looked for.
+    pub(super) fn find_velocities(
+        &mut self,
+        scene: &Scene,
+        state: &State,
+        h: f64,
+    ) -> Result<Solved, StepError> {
         self.outrun.clear();
         self.outrun.resize(scene.bodies.len(), 0.0);
         let mut known = Vec::new();
@@ -38,17 +44,21 @@ impl Stepper {
         }
     }
 
-    /// The solution of the step. Impacts in sequence come before it; simultaneous ones are part of it, unless they make
-    /// others close that would then lose their energy.
+    /// The solution of the step. Impacts in sequence come before it; simultaneous ones are part of
+    /// it, unless they make others close that would then lose their energy.
     fn solve_with_impacts(&mut self, scene: &Scene) -> Result<Solved, Unsupported> {
         self.impacts.clear();
         let (scheme, stop) = (self.settings.scheme, self.settings.stop);
         let threshold = scheme.restitution_threshold;
-        if scheme.impacts == Impacts::Sequence && self.assembly.touches.iter().any(|t| t.rebounds(threshold)) {
+        if scheme.impacts == Impacts::Sequence
+            && self.assembly.touches.iter().any(|t| t.rebounds(threshold))
+        {
             self.impacts.run(&mut self.assembly, &self.now, &scheme, &stop);
         }
         let solved = self.solve_nonlinear(scene)?;
-        if scheme.impacts == Impacts::Sequence || !impacts::lost(&self.assembly, &self.solution, threshold) {
+        if scheme.impacts == Impacts::Sequence
+            || !impacts::lost(&self.assembly, &self.solution, threshold)
+        {
             return Ok(solved);
         }
         self.impacts.run(&mut self.assembly, &self.now, &scheme, &stop);
@@ -72,10 +82,17 @@ impl Stepper {
         self.forest.expand(&self.assembly, &self.now, &mut self.solution);
         if self.now.lag.is_some() {
             // Without rows H is factored already.
-            if self.forest.problem().rows() > 0 && self.factor.factor(&self.forest.problem().H).is_err() {
+            if self.forest.problem().rows() > 0
+                && self.factor.factor(&self.forest.problem().H).is_err()
+            {
                 return Ok(report);
             }
-            self.forest.retract(scene, (&self.assembly, &self.now), &mut self.factor, &mut self.solution.v);
+            self.forest.retract(
+                scene,
+                (&self.assembly, &self.now),
+                &mut self.factor,
+                &mut self.solution.v,
+            );
             self.forest.reactions(&self.assembly, &self.now, &mut self.solution);
         }
         renumber(&mut report, &self.forest, &self.assembly.problem);
@@ -84,7 +101,8 @@ impl Stepper {
 
     /// Solves the problem as it is posed.
     fn solve_posed(&mut self, solution: &mut Solution) -> Result<Report, Unsupported> {
-        let problem = if self.forest.active() { self.forest.problem() } else { &self.assembly.problem };
+        let problem =
+            if self.forest.active() { self.forest.problem() } else { &self.assembly.problem };
         self.reduced = false;
         if problem.rows() == 0 {
             // Nothing holds anything: v = H⁻¹ k.

@@ -9,7 +9,8 @@ use crate::scene::{BodyId, Scene};
 use crate::solve::{Method, Status};
 use serde_json::{Value as Json, json};
 
-/// The method that a step used; none if the reactions of the last step were good enough as they were.
+/// The method that a step used; none if the reactions of the last step were good enough as they
+/// were.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Used(pub Option<Method>);
 
@@ -24,9 +25,9 @@ impl Used {
 ///
 /// Contacts push along the shortest way out. Of what is sunk by more than [`Overlap::SHARE`] of the
 /// thinner of the two that way may be the wrong one. What is sunk by more than
-/// [`Overlap::SLOW_SHARE`] of it, and deeper than [`Overlap::MOTION_SHARE`] of what both move in the
-/// step, did not get there by a coarse step: it began so, or its contact was missed. In both cases
-/// the problem of the step is not to be trusted, however well it was solved.
+/// [`Overlap::SLOW_SHARE`] of it, and deeper than [`Overlap::MOTION_SHARE`] of what both move in
+/// the step, did not get there by a coarse step: it began so, or its contact was missed. In both
+/// cases the problem of the step is not to be trusted, however well it was solved.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Overlap {
     /// The two bodies.
@@ -61,13 +62,22 @@ impl Overlap {
     /// The overlap in words.
     pub fn reason(&self, scene: &Scene) -> String {
         let name = |id: BodyId| scene.bodies[id.index()].name.as_str();
-        let overlap = format!("{} and {} overlap by {:.3e} m", name(self.bodies.0), name(self.bodies.1), self.depth);
+        let overlap = format!(
+            "{} and {} overlap by {:.3e} m",
+            name(self.bodies.0),
+            name(self.bodies.1),
+            self.depth
+        );
         if self.depth > Overlap::SHARE * self.thickness {
             let share = 100.0 * Overlap::SHARE;
-            return format!("{overlap}, more than {share:.0} % of the {:.3e} m that the thinner one measures", self.thickness);
+            return format!(
+                "{overlap}, more than {share:.0} % of the {:.3e} m that the thinner one measures",
+                self.thickness
+            );
         }
         format!(
-            "{overlap}, more than {:.0} % of the {:.3e} m that the thinner one measures and than {:.0} % of the {:.1e} m that they move \
+            "{overlap}, more than {:.0} % of the {:.3e} m that the thinner one measures and than \
+                {:.0} % of the {:.1e} m that they move \
              in a step",
             100.0 * Overlap::SLOW_SHARE,
             self.thickness,
@@ -82,11 +92,13 @@ impl Overlap {
 pub struct Verdict {
     /// Time at the end of the step, s.
     pub time: f64,
-    /// True if the error is within the tolerance, no bodies overlap too much, and none turns too far.
+    /// True if the error is within the tolerance, no bodies overlap too much, and none turns too
+    /// far.
     pub accepted: bool,
     /// Why the solver stopped.
     pub status: Status,
-    /// The error in joules, its energy scale, the estimated energy of the velocity error, and the largest wrong velocity; of substeps the worst.
+    /// The error in joules, its energy scale, the estimated energy of the velocity error, and the
+    /// largest wrong velocity; of substeps the worst.
     pub error: Residual,
     /// What was allowed.
     pub tolerance: Tolerance,
@@ -128,14 +140,18 @@ impl Verdict {
         self.worst.map_or_else(|| "nothing".into(), |source| source.name(scene))
     }
 
-    /// Why the step is not accepted: which criterion failed, by how much, where, and what to change. Empty if it is accepted.
+    /// Why the step is not accepted: which criterion failed, by how much, where, and what to
+    /// change. Empty if it is accepted.
     pub fn reasons(&self, scene: &Scene) -> Vec<String> {
         if self.accepted {
             return Vec::new();
         }
         let mut reasons = Vec::new();
         if self.status == Status::Infeasible {
-            reasons.push(format!("the constraints contradict each other, at {} among others", self.worst_name(scene)));
+            reasons.push(format!(
+                "the constraints contradict each other, at {} among others",
+                self.worst_name(scene)
+            ));
         }
         reasons.extend(self.overlap.map(|overlap| overlap.reason(scene)));
         reasons.extend(self.unresolved.map(|unresolved| unresolved.reason(scene)));
@@ -143,22 +159,27 @@ impl Verdict {
             let (found, allowed) = (unmet.found, unmet.allowed);
             reasons.push(match unmet.criterion {
                 Criterion::Energy => format!(
-                    "the error is {found:.1e} of the energy scale, {allowed:.0e} allowed, most of it at {}: give the solver \
+                    "the error is {found:.1e} of the energy scale, {allowed:.0e} allowed, most of \
+                        it at {}: give the solver \
                      more `iterations`, or raise `tolerance`",
                     self.worst_name(scene)
                 ),
                 Criterion::Velocity => format!(
-                    "{} is wrong by {found:.1e} m/s, {allowed:.0e} allowed: give the solver more `iterations`, or raise \
+                    "{} is wrong by {found:.1e} m/s, {allowed:.0e} allowed: give the solver more \
+                        `iterations`, or raise \
                      `velocity_tolerance`",
                     self.fastest.map_or_else(|| "a constraint".into(), |source| source.name(scene))
                 ),
                 Criterion::Momentum => format!(
-                    "momentum is balanced to {found:.1e} m/s, {allowed:.0e} allowed: masses or stiffnesses differ too much \
+                    "momentum is balanced to {found:.1e} m/s, {allowed:.0e} allowed: masses or \
+                        stiffnesses differ too much \
                      for this solver, try another"
                 ),
                 Criterion::Estimate => format!(
-                    "the motion may be wrong by {found:.1e} of the energy scale, {allowed:.0e} allowed; this is an estimate \
-                     and often too large: give the solver more `iterations`, raise `bound_tolerance`, or report it only with \
+                    "the motion may be wrong by {found:.1e} of the energy scale, {allowed:.0e} \
+                        allowed; this is an estimate \
+                     and often too large: give the solver more `iterations`, raise \
+                     `bound_tolerance`, or report it only with \
                      `preset = \"engineering\"`"
                 ),
             });
@@ -169,12 +190,17 @@ impl Verdict {
     /// This verdict for machines.
     pub fn to_json(&self, scene: &Scene) -> Json {
         json!({
-            "time": self.time, "accepted": self.accepted, "status": self.status, "joule": self.error.joule,
-            "relative": self.error.relative(), "estimate": self.error.estimate, "velocity": self.error.velocity,
-            "worst": self.worst_name(scene), "solver": self.solver.name(), "work": self.work, "penetration": self.penetration,
+            "time": self.time, "accepted": self.accepted, "status": self.status,
+            "joule": self.error.joule,
+            "relative": self.error.relative(), "estimate": self.error.estimate,
+            "velocity": self.error.velocity,
+            "worst": self.worst_name(scene), "solver": self.solver.name(), "work": self.work,
+            "penetration": self.penetration,
             "overlap": self.overlap.map(|overlap| overlap.reason(scene)),
-            "contacts": self.contacts, "rows": self.rows, "substeps": self.substeps, "solves": self.solves,
-            "impact": self.impact, "scheme": self.scheme, "energy": self.energy, "reasons": self.reasons(scene),
+            "contacts": self.contacts, "rows": self.rows, "substeps": self.substeps,
+            "solves": self.solves,
+            "impact": self.impact, "scheme": self.scheme, "energy": self.energy,
+            "reasons": self.reasons(scene),
         })
     }
 

@@ -1,7 +1,8 @@
 //! Reactions from step to step: the guess of the next solve.
 //!
-//! Contacts are found again by their colliders and key; their impulses are kept as vectors of the world and
-//! expressed anew in each frame, because the tangents of a contact may turn. Joint rows keep their order.
+//! Contacts are found again by their colliders and key; their impulses are kept as vectors of the
+//! world and expressed anew in each frame, because the tangents of a contact may turn. Joint rows
+//! keep their order.
 
 use crate::assemble::contact::frame;
 use crate::assemble::{Assembly, Source};
@@ -10,8 +11,15 @@ use crate::problem::Solution;
 use crate::scene::{ContactReaction, Reactions};
 use glam::DVec3;
 
-/// Writes the guess: reactions of the last step, scaled to a step of length `h`; zero for what is new.
-pub fn recall(reactions: &Reactions, assembly: &Assembly, contacts: &[Contact], h: f64, guess: &mut Solution) {
+/// Writes the guess: reactions of the last step, scaled to a step of length `h`; zero for what is
+/// new.
+pub fn recall(
+    reactions: &Reactions,
+    assembly: &Assembly,
+    contacts: &[Contact],
+    h: f64,
+    guess: &mut Solution,
+) {
     let rows = &assembly.problem.J.row_starts;
     guess.r.clear();
     guess.r.resize(assembly.problem.rows(), 0.0);
@@ -38,7 +46,13 @@ pub fn recall(reactions: &Reactions, assembly: &Assembly, contacts: &[Contact], 
 }
 
 /// Stores the reactions of a solved step.
-pub fn store(reactions: &mut Reactions, assembly: &Assembly, contacts: &[Contact], h: f64, solution: &Solution) {
+pub fn store(
+    reactions: &mut Reactions,
+    assembly: &Assembly,
+    contacts: &[Contact],
+    h: f64,
+    solution: &Solution,
+) {
     let rows = &assembly.problem.J.row_starts;
     reactions.h = h;
     reactions.joints.clear();
@@ -48,7 +62,12 @@ pub fn store(reactions: &mut Reactions, assembly: &Assembly, contacts: &[Contact
         let Source::Contact(_, _, c) = *source else { continue };
         let contact = &contacts[c as usize];
         let directions = frame(contact.normal);
-        let impulse: DVec3 = (rows[k]..rows[k + 1]).zip(directions).map(|(i, d)| d * solution.r[i]).sum();
-        reactions.contacts.push(ContactReaction { colliders: contact.colliders, key: contact.key, impulse });
+        let impulse: DVec3 =
+            (rows[k]..rows[k + 1]).zip(directions).map(|(i, d)| d * solution.r[i]).sum();
+        reactions.contacts.push(ContactReaction {
+            colliders: contact.colliders,
+            key: contact.key,
+            impulse,
+        });
     }
 }

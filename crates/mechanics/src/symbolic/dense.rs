@@ -1,4 +1,5 @@
-//! Dense QR with column pivoting on scaled columns: what decides ranks, and the twin that sparse programs are measured against.
+//! Dense QR with column pivoting on scaled columns: what decides ranks, and the twin that sparse
+//! programs are measured against.
 //!
 //! ```text
 //!   1. pivot: the column whose rest is largest relative to its own length
@@ -15,7 +16,8 @@ pub struct Pivoted {
     pub rows: usize,
     /// Columns.
     pub columns: usize,
-    /// The matrix, column by column; after factoring, R in the upper triangle of the pivoted columns.
+    /// The matrix, column by column; after factoring, R in the upper triangle of the pivoted
+    /// columns.
     pub values: Vec<f64>,
     /// Which column stands at each place.
     pub order: Vec<usize>,
@@ -29,10 +31,17 @@ pub struct Pivoted {
 impl Pivoted {
     /// A zero matrix.
     pub fn zero(rows: usize, columns: usize) -> Pivoted {
-        Pivoted { rows, columns, values: vec![0.0; rows * columns], reflector: vec![0.0; rows], ..Pivoted::default() }
+        Pivoted {
+            rows,
+            columns,
+            values: vec![0.0; rows * columns],
+            reflector: vec![0.0; rows],
+            ..Pivoted::default()
+        }
     }
 
-    /// Factors what stands in `values`; a column counts if its rest exceeds `threshold` times its length (at least 1e-300).
+    /// Factors what stands in `values`; a column counts if its rest exceeds `threshold` times its
+    /// length (at least 1e-300).
     pub fn factor(&mut self, threshold: f64) {
         self.measure();
         self.lengths.clone_from(&self.rests);
@@ -52,7 +61,8 @@ impl Pivoted {
         self.order.clear();
         self.order.extend(0..n);
         self.rests.clear();
-        self.rests.extend(self.values.chunks_exact(m.max(1)).take(n).map(|c| square(c).max(1e-300)));
+        self.rests
+            .extend(self.values.chunks_exact(m.max(1)).take(n).map(|c| square(c).max(1e-300)));
         self.rests.resize(n, 1e-300);
     }
 
@@ -61,7 +71,8 @@ impl Pivoted {
         self.rank = 0;
         for j in 0..m.min(n) {
             let relative = |k: usize| self.rests[k] / self.lengths[k];
-            let best = (j..n).fold(j, |best, k| if relative(k) > relative(best) { k } else { best });
+            let best =
+                (j..n).fold(j, |best, k| if relative(k) > relative(best) { k } else { best });
             self.exchange(j, best);
             // Downdated lengths lose digits: the chosen one is measured again.
             let rest = square(&self.values[j * m + j..(j + 1) * m]);
@@ -83,7 +94,8 @@ impl Pivoted {
             self.rests[k] = square(&self.values[k * m + j..(k + 1) * m]);
         }
         let relative = |k: usize| self.rests[k] / self.lengths[k];
-        let best = (j..self.columns).fold(j, |best, k| if relative(k) > relative(best) { k } else { best });
+        let best = (j..self.columns)
+            .fold(j, |best, k| if relative(k) > relative(best) { k } else { best });
         if self.rests[best] <= threshold * threshold * self.lengths[best] {
             return false;
         }
@@ -123,7 +135,8 @@ impl Pivoted {
         }
     }
 
-    /// The least diagonal entry of R among the first `count` columns, relative to the length of its column; zero if so many do not count.
+    /// The least diagonal entry of R among the first `count` columns, relative to the length of its
+    /// column; zero if so many do not count.
     pub fn least(&self, count: usize) -> f64 {
         if count > self.rank {
             return 0.0;
@@ -132,7 +145,8 @@ impl Pivoted {
         (0..count).map(relative).fold(f64::INFINITY, f64::min)
     }
 
-    /// Solves `RᵀR λ = b` over the columns that count; the others get zero: the basic solution [SymbolicQR, eq. 15].
+    /// Solves `RᵀR λ = b` over the columns that count; the others get zero: the basic solution
+    /// [SymbolicQR, eq. 15].
     pub fn solve(&self, b: &[f64], lambda: &mut [f64]) {
         let m = self.rows;
         let mut y: Vec<f64> = self.order[..self.rank].iter().map(|&k| b[k]).collect();

@@ -1,8 +1,10 @@
-//! Straight-line C99 and Rust: no allocation, no loops over indices, no library but the square root, sine and cosine.
+//! Straight-line C99 and Rust: no allocation, no loops over indices, no library but the square
+//! root, sine and cosine.
 //!
-//! A procedure is written operation by operation, constants as numbers. Long ones are cut into parts, because compilers take more than linear
-//! time for one long function; what goes from part to part is kept in one array on the stack. The operation count is printed in the header and
-//! does not depend on the data. Cases from the engine are written beside: the self-test.
+//! A procedure is written operation by operation, constants as numbers. Long ones are cut into
+//! parts, because compilers take more than linear time for one long function; what goes from part
+//! to part is kept in one array on the stack. The operation count is printed in the header and does
+//! not depend on the data. Cases from the engine are written beside: the self-test.
 
 use super::graph::{Binary, Graph, Id, Node, Unary};
 use std::collections::HashMap;
@@ -70,7 +72,10 @@ impl Unit<'_> {
     /// Writes the files.
     pub fn write(&self, language: Language) -> Source {
         let files = match language {
-            Language::C => vec![(format!("{}.h", self.name), self.header()), (format!("{}.c", self.name), self.c())],
+            Language::C => vec![
+                (format!("{}.h", self.name), self.header()),
+                (format!("{}.c", self.name), self.c()),
+            ],
             Language::Rust => vec![(format!("{}.rs", self.name), self.rust())],
         };
         Source { files }
@@ -78,11 +83,23 @@ impl Unit<'_> {
 
     fn about(&self, comment: &str) -> String {
         let [q, v, d, n] = self.sizes;
-        let mut text = format!("{comment} {}: accelerations of a mechanism, straight-line code.\n", self.name);
-        let _ = writeln!(text, "{comment} {q} positions, {v} velocities, {d} drives, {n} independent rows.");
-        let _ = writeln!(text, "{comment} {} floating-point operations for one evaluation, whatever the data.", self.operations);
+        let mut text =
+            format!("{comment} {}: accelerations of a mechanism, straight-line code.\n", self.name);
+        let _ = writeln!(
+            text,
+            "{comment} {q} positions, {v} velocities, {d} drives, {n} independent rows."
+        );
+        let _ = writeln!(
+            text,
+            "{comment} {} floating-point operations for one evaluation, whatever the data.",
+            self.operations
+        );
         for row in self.redundant {
-            let _ = writeln!(text, "{comment} redundant, left out: {}", row.replace(['\n', '\r', '*', '/'], " "));
+            let _ = writeln!(
+                text,
+                "{comment} redundant, left out: {}",
+                row.replace(['\n', '\r', '*', '/'], " ")
+            );
         }
         text
     }
@@ -94,8 +111,11 @@ impl Unit<'_> {
     fn header(&self) -> String {
         let (name, upper) = (self.name, self.name.to_uppercase());
         let [q, v, d, n] = self.sizes;
-        let mut text = format!("/*\n{}*/\n#ifndef {upper}_H\n#define {upper}_H\n\n", self.about(" *"));
-        for (what, value) in [("Q", q), ("V", v), ("DRIVES", d), ("ROWS", n), ("OPERATIONS", self.operations)] {
+        let mut text =
+            format!("/*\n{}*/\n#ifndef {upper}_H\n#define {upper}_H\n\n", self.about(" *"));
+        for (what, value) in
+            [("Q", q), ("V", v), ("DRIVES", d), ("ROWS", n), ("OPERATIONS", self.operations)]
+        {
             let _ = writeln!(text, "#define {upper}_{what} {value}");
         }
         text += "\n/* The procedures. */\n";
@@ -104,9 +124,12 @@ impl Unit<'_> {
         }
         let _ = write!(
             text,
-            "\n/* Accelerations (V) and multipliers (ROWS); returns how many rows have lost their independence: 0 if all is well. */\n\
-             int {name}_accelerations(const double *q, const double *v, const double *drive, double *acceleration, double *lambda);\n\n\
-             /* Compares with stored cases; the largest difference relative to the largest acceleration. */\n\
+            "\n/* Accelerations (V) and multipliers (ROWS); returns how many rows have lost their \
+                independence: 0 if all is well. */\n\
+             int {name}_accelerations(const double *q, const double *v, const double *drive, \
+             double *acceleration, double *lambda);\n\n\
+             /* Compares with stored cases; the largest difference relative to the largest \
+             acceleration. */\n\
              double {name}_self_test(void);\n\n#endif\n"
         );
         text
@@ -114,7 +137,8 @@ impl Unit<'_> {
 
     fn c(&self) -> String {
         let name = self.name;
-        let mut text = format!("/*\n{}*/\n#include \"{name}.h\"\n#include <math.h>\n\n", self.about(" *"));
+        let mut text =
+            format!("/*\n{}*/\n#include \"{name}.h\"\n#include <math.h>\n\n", self.about(" *"));
         for p in self.procedures {
             let writer = Writer::new(p, Language::C);
             writer.write(name, &mut text);
@@ -123,14 +147,18 @@ impl Unit<'_> {
         let [_, v, _, n] = self.sizes;
         let _ = write!(
             text,
-            "int {name}_accelerations(const double *q, const double *v, const double *drive, double *acceleration, double *lambda)\n{{\n    \
+            "int {name}_accelerations(const double *q, const double *v, const double *drive, \
+                double *acceleration, double *lambda)\n{{\n    \
              double g[{}], a[{}], u[{nn}], f[{vv}], s[{vv}], b[{nn}], r[{}];\n    \
              static const double floors[{nn}] = {{{}}};\n    int i, weak = 0;\n    \
              {name}_jacobian(q, g);\n    {name}_scaled(g, a);\n    {name}_factor(a, r);\n    \
-             for (i = 0; i < {}; i++) {{\n        if (!(fabs(r[i]) > floors[i])) {{\n            weak++;\n        }}\n    }}\n    \
-             {name}_forces(q, v, drive, f);\n    {name}_bias(q, v, u);\n    {name}_inverse_mass(f, s);\n    {name}_times(g, s, b);\n    \
+             for (i = 0; i < {}; i++) {{\n        if (!(fabs(r[i]) > floors[i])) {{\n            \
+             weak++;\n        }}\n    }}\n    \
+             {name}_forces(q, v, drive, f);\n    {name}_bias(q, v, u);\n    \
+             {name}_inverse_mass(f, s);\n    {name}_times(g, s, b);\n    \
              for (i = 0; i < {n}; i++) {{\n        b[i] -= u[i];\n    }}\n    \
-             {name}_solve(r, b, lambda);\n    {name}_pull(g, lambda, f, s);\n    {name}_inverse_mass(s, acceleration);\n    return weak;\n}}\n\n",
+             {name}_solve(r, b, lambda);\n    {name}_pull(g, lambda, f, s);\n    \
+             {name}_inverse_mass(s, acceleration);\n    return weak;\n}}\n\n",
             size("jacobian"),
             size("scaled"),
             size("factor"),
@@ -146,8 +174,11 @@ impl Unit<'_> {
         let (name, upper) = (self.name, self.name.to_uppercase());
         let [q, v, d, n] = self.sizes;
         let mut text = String::new();
-        for (k, (what, length)) in [("q", q), ("v", v), ("drive", d), ("acceleration", v)].into_iter().enumerate() {
-            let rows: Vec<String> = self.cases.iter().map(|c| format!("    {{{}}}", some_numbers(&c[k]))).collect();
+        for (k, (what, length)) in
+            [("q", q), ("v", v), ("drive", d), ("acceleration", v)].into_iter().enumerate()
+        {
+            let rows: Vec<String> =
+                self.cases.iter().map(|c| format!("    {{{}}}", some_numbers(&c[k]))).collect();
             let _ = writeln!(
                 text,
                 "static const double case_{what}[{}][{}] = {{\n{}\n}};",
@@ -158,17 +189,25 @@ impl Unit<'_> {
         }
         let _ = write!(
             text,
-            "\ndouble {name}_self_test(void)\n{{\n    double worst = 0.0;\n    int i, k;\n    for (k = 0; k < {cases}; k++) {{\n        \
+            "\ndouble {name}_self_test(void)\n{{\n    double worst = 0.0;\n    int i, k;\n    for \
+                (k = 0; k < {cases}; k++) {{\n        \
              double a[{vv}], lambda[{nn}], scale = 0.0;\n        \
-             if ({name}_accelerations(case_q[k], case_v[k], case_drive[k], a, lambda) != 0) {{\n            return HUGE_VAL;\n        }}\n        \
-             for (i = 0; i < {v}; i++) {{\n            scale = fmax(scale, fabs(case_acceleration[k][i]));\n        }}\n        \
-             for (i = 0; i < {v}; i++) {{\n            double error = fabs(a[i] - case_acceleration[k][i]) / (scale > 0.0 ? scale : 1.0);\n            \
-             if (!(error <= worst)) {{\n                worst = error;\n            }}\n        }}\n    }}\n    return worst;\n}}\n\n\
-             #ifdef {upper}_SELF_TEST\n#include <stdio.h>\n#include <stdlib.h>\n#include <time.h>\n\n\
+             if ({name}_accelerations(case_q[k], case_v[k], case_drive[k], a, lambda) != 0) {{\n  \
+                       return HUGE_VAL;\n        }}\n        \
+             for (i = 0; i < {v}; i++) {{\n            scale = fmax(scale, \
+             fabs(case_acceleration[k][i]));\n        }}\n        \
+             for (i = 0; i < {v}; i++) {{\n            double error = fabs(a[i] - \
+             case_acceleration[k][i]) / (scale > 0.0 ? scale : 1.0);\n            \
+             if (!(error <= worst)) {{\n                worst = error;\n            }}\n        \
+             }}\n    }}\n    return worst;\n}}\n\n\
+             #ifdef {upper}_SELF_TEST\n#include <stdio.h>\n#include <stdlib.h>\n#include \
+             <time.h>\n\n\
              int main(int count, char **words)\n{{\n    double worst = {name}_self_test();\n    \
              printf(\"largest difference %.3e, operations %d\\n\", worst, {upper}_OPERATIONS);\n    \
-             if (count > 1) {{\n        double a[{vv}], lambda[{nn}], sum = 0.0;\n        long k, n = atol(words[1]);\n        clock_t begin = clock();\n        \
-             for (k = 0; k < n; k++) {{\n            {name}_accelerations(case_q[k % {cases}], case_v[k % {cases}], case_drive[k % {cases}], a, lambda);\n            \
+             if (count > 1) {{\n        double a[{vv}], lambda[{nn}], sum = 0.0;\n        long k, \
+             n = atol(words[1]);\n        clock_t begin = clock();\n        \
+             for (k = 0; k < n; k++) {{\n            {name}_accelerations(case_q[k % {cases}], \
+             case_v[k % {cases}], case_drive[k % {cases}], a, lambda);\n            \
              sum += a[0];\n        }}\n        \
              printf(\"%.6f us (%g)\\n\", 1e6 * (double)(clock() - begin) / CLOCKS_PER_SEC / (double)n, sum);\n    }}\n    \
              return worst <= {AGREEMENT:e} ? 0 : 1;\n}}\n#endif\n",
@@ -181,36 +220,59 @@ impl Unit<'_> {
 
     fn rust(&self) -> String {
         let [q, v, d, n] = self.sizes;
-        let mut text = format!("{}#![cfg_attr(not(self_test), no_std)]\n#![allow(clippy::all, unused_variables)]\n\n", self.about("//!"));
-        for (what, value) in [("Q", q), ("V", v), ("DRIVES", d), ("ROWS", n), ("OPERATIONS", self.operations)] {
+        let mut text = format!(
+            "{}#![cfg_attr(not(self_test), no_std)]\n#![allow(clippy::all, unused_variables)]\n\n",
+            self.about("//!")
+        );
+        for (what, value) in
+            [("Q", q), ("V", v), ("DRIVES", d), ("ROWS", n), ("OPERATIONS", self.operations)]
+        {
             let _ = writeln!(text, "/// Size.\npub const {what}: usize = {value};");
         }
-        text += "\n/// The functions that a mechanism needs beside the four operations.\npub trait Math {\n    /// Square root.\n    fn sqrt(x: f64) -> f64;\n    /// Sine.\n    fn sin(x: f64) -> f64;\n    /// Cosine.\n    fn cos(x: f64) -> f64;\n    /// Angle of a point: ordinate, abscissa.\n    fn atan2(y: f64, x: f64) -> f64;\n}\n\n";
+        text += "\n/// The functions that a mechanism needs beside the four operations.\npub trait \
+            Math {\n    /// Square root.\n    fn sqrt(x: f64) -> f64;\n    /// Sine.\n    fn \
+            sin(x: f64) -> f64;\n    /// Cosine.\n    fn cos(x: f64) -> f64;\n    /// Angle of a \
+            point: ordinate, abscissa.\n    fn atan2(y: f64, x: f64) -> f64;\n}\n\n";
         for p in self.procedures {
             Writer::new(p, Language::Rust).write(self.name, &mut text);
         }
         let size = |what: &str| self.result_length(what);
         let _ = write!(
             text,
-            "/// Accelerations and multipliers; how many rows have lost their independence: 0 if all is well.\n\
-             pub fn accelerations<M: Math>(q: &[f64; Q], v: &[f64; V], drive: &[f64; DRIVES], acceleration: &mut [f64; V], lambda: &mut [f64; ROWS]) -> usize {{\n    \
+            "/// Accelerations and multipliers; how many rows have lost their independence: 0 if \
+                all is well.\n\
+             pub fn accelerations<M: Math>(q: &[f64; Q], v: &[f64; V], drive: &[f64; DRIVES], \
+             acceleration: &mut [f64; V], lambda: &mut [f64; ROWS]) -> usize {{\n    \
              const FLOORS: [f64; {}] = [{}];\n    \
              let (mut g, mut a, mut r) = ([0.0; {}], [0.0; {}], [0.0; {}]);\n    \
-             let (mut u, mut f, mut s, mut b) = ([0.0; ROWS], [0.0; V], [0.0; V], [0.0; ROWS]);\n    \
-             jacobian::<M>(q, &mut g);\n    scaled::<M>(&g, &mut a);\n    factor::<M>(&a, &mut r);\n    \
-             let weak = FLOORS.iter().zip(&r).filter(|(floor, r)| !(if **r < 0.0 {{ -**r }} else {{ **r }} > **floor)).count();\n    \
-             forces::<M>(q, v, drive, &mut f);\n    bias::<M>(q, v, &mut u);\n    inverse_mass::<M>(&f, &mut s);\n    times::<M>(&g, &s, &mut b);\n    \
+             let (mut u, mut f, mut s, mut b) = ([0.0; ROWS], [0.0; V], [0.0; V], [0.0; ROWS]);\n \
+                \
+             jacobian::<M>(q, &mut g);\n    scaled::<M>(&g, &mut a);\n    factor::<M>(&a, &mut \
+             r);\n    \
+             let weak = FLOORS.iter().zip(&r).filter(|(floor, r)| !(if **r < 0.0 {{ -**r }} else \
+             {{ **r }} > **floor)).count();\n    \
+             forces::<M>(q, v, drive, &mut f);\n    bias::<M>(q, v, &mut u);\n    \
+             inverse_mass::<M>(&f, &mut s);\n    times::<M>(&g, &s, &mut b);\n    \
              b.iter_mut().zip(&u).for_each(|(b, u)| *b -= u);\n    \
-             solve::<M>(&r, &b, lambda);\n    pull::<M>(&g, lambda, &f, &mut s);\n    inverse_mass::<M>(&s, acceleration);\n    weak\n}}\n\n",
+             solve::<M>(&r, &b, lambda);\n    pull::<M>(&g, lambda, &f, &mut s);\n    \
+             inverse_mass::<M>(&s, acceleration);\n    weak\n}}\n\n",
             self.floors.len(),
             numbers(self.floors),
             size("jacobian"),
             size("scaled"),
             size("factor"),
         );
-        for (k, (what, length)) in [("Q", q), ("V", v), ("DRIVE", d), ("ACCELERATION", v)].into_iter().enumerate() {
-            let rows: Vec<String> = self.cases.iter().map(|c| format!("    [{}]", numbers(&c[k]))).collect();
-            let _ = writeln!(text, "const CASE_{what}: [[f64; {length}]; {}] = [\n{}\n];", self.cases.len(), rows.join(",\n"));
+        for (k, (what, length)) in
+            [("Q", q), ("V", v), ("DRIVE", d), ("ACCELERATION", v)].into_iter().enumerate()
+        {
+            let rows: Vec<String> =
+                self.cases.iter().map(|c| format!("    [{}]", numbers(&c[k]))).collect();
+            let _ = writeln!(
+                text,
+                "const CASE_{what}: [[f64; {length}]; {}] = [\n{}\n];",
+                self.cases.len(),
+                rows.join(",\n")
+            );
         }
         text + RUST_TEST
     }
@@ -229,7 +291,8 @@ fn some_numbers(list: &[f64]) -> String {
 }
 
 fn c_signature(prefix: &str, p: &Body<'_>) -> String {
-    let arguments: Vec<String> = p.arguments.iter().map(|a| format!("const double *{}", a.0)).collect();
+    let arguments: Vec<String> =
+        p.arguments.iter().map(|a| format!("const double *{}", a.0)).collect();
     format!("{prefix}_{}({}, double *out)", p.name, arguments.join(", "))
 }
 
@@ -247,12 +310,20 @@ struct Writer<'a> {
 impl<'a> Writer<'a> {
     fn new(body: &'a Body<'a>, language: Language) -> Writer<'a> {
         let graph = body.graph;
-        let operations: Vec<Id> = graph.needed(body.results).into_iter().filter(|&id| graph.operands(id).next().is_some()).collect();
-        let number: HashMap<Id, usize> = operations.iter().enumerate().map(|(i, &id)| (id, i)).collect();
+        let operations: Vec<Id> = graph
+            .needed(body.results)
+            .into_iter()
+            .filter(|&id| graph.operands(id).next().is_some())
+            .collect();
+        let number: HashMap<Id, usize> =
+            operations.iter().enumerate().map(|(i, &id)| (id, i)).collect();
         let mut shared = HashMap::new();
         for (i, &id) in operations.iter().enumerate() {
             for operand in graph.operands(id) {
-                if number.get(&operand).is_some_and(|&n| n / OPERATIONS_PER_FUNCTION != i / OPERATIONS_PER_FUNCTION) {
+                if number
+                    .get(&operand)
+                    .is_some_and(|&n| n / OPERATIONS_PER_FUNCTION != i / OPERATIONS_PER_FUNCTION)
+                {
                     let next = shared.len();
                     shared.entry(operand).or_insert(next);
                 }
@@ -273,7 +344,12 @@ impl<'a> Writer<'a> {
         }
         let head = match self.language {
             Language::C => format!("void {}", c_signature(prefix, self.body)),
-            Language::Rust => format!("/// {}.\npub fn {}<M: Math>({})", self.body.about, self.body.name, self.rust_arguments()),
+            Language::Rust => format!(
+                "/// {}.\npub fn {}<M: Math>({})",
+                self.body.about,
+                self.body.name,
+                self.rust_arguments()
+            ),
         };
         let _ = writeln!(text, "{head}\n{{");
         self.unused(text);
@@ -289,8 +365,12 @@ impl<'a> Writer<'a> {
             }
             for part in 0..parts {
                 let call = match self.language {
-                    Language::C => format!("{prefix}_{}_{part}({}, w, out)", self.body.name, names.join(", ")),
-                    Language::Rust => format!("{}_{part}::<M>({}, &mut w, out)", self.body.name, names.join(", ")),
+                    Language::C => {
+                        format!("{prefix}_{}_{part}({}, w, out)", self.body.name, names.join(", "))
+                    }
+                    Language::Rust => {
+                        format!("{}_{part}::<M>({}, &mut w, out)", self.body.name, names.join(", "))
+                    }
                 };
                 let _ = writeln!(text, "    {call};");
             }
@@ -301,7 +381,8 @@ impl<'a> Writer<'a> {
     }
 
     fn rust_arguments(&self) -> String {
-        let arguments: Vec<String> = self.body.arguments.iter().map(|a| format!("{}: &[f64; {}]", a.0, a.1)).collect();
+        let arguments: Vec<String> =
+            self.body.arguments.iter().map(|a| format!("{}: &[f64; {}]", a.0, a.1)).collect();
         format!("{}, out: &mut [f64; {}]", arguments.join(", "), self.body.results.len())
     }
 
@@ -309,13 +390,27 @@ impl<'a> Writer<'a> {
         let name = self.body.name;
         match self.language {
             Language::C => {
-                let arguments: Vec<String> = self.body.arguments.iter().map(|a| format!("const double *{}", a.0)).collect();
-                format!("static void {prefix}_{name}_{part}({}, double *w, double *out)", arguments.join(", "))
+                let arguments: Vec<String> =
+                    self.body.arguments.iter().map(|a| format!("const double *{}", a.0)).collect();
+                format!(
+                    "static void {prefix}_{name}_{part}({}, double *w, double *out)",
+                    arguments.join(", ")
+                )
             }
             Language::Rust => {
-                let arguments: Vec<String> = self.body.arguments.iter().map(|a| format!("{}: &[f64; {}]", a.0, a.1)).collect();
+                let arguments: Vec<String> = self
+                    .body
+                    .arguments
+                    .iter()
+                    .map(|a| format!("{}: &[f64; {}]", a.0, a.1))
+                    .collect();
                 let sizes = (self.shared.len(), self.body.results.len());
-                format!("fn {name}_{part}<M: Math>({}, w: &mut [f64; {}], out: &mut [f64; {}])", arguments.join(", "), sizes.0, sizes.1)
+                format!(
+                    "fn {name}_{part}<M: Math>({}, w: &mut [f64; {}], out: &mut [f64; {}])",
+                    arguments.join(", "),
+                    sizes.0,
+                    sizes.1
+                )
             }
         }
     }
@@ -337,7 +432,8 @@ impl<'a> Writer<'a> {
                 *text += "    (void)w;\n";
             }
         }
-        let range = part * OPERATIONS_PER_FUNCTION..((part + 1) * OPERATIONS_PER_FUNCTION).min(self.operations.len());
+        let range = part * OPERATIONS_PER_FUNCTION
+            ..((part + 1) * OPERATIONS_PER_FUNCTION).min(self.operations.len());
         for i in range.clone() {
             let id = self.operations[i];
             let value = self.expression(id, part);
@@ -363,7 +459,8 @@ impl<'a> Writer<'a> {
             Node::Constant(bits) => {
                 let value = f64::from_bits(bits);
                 let number = format!("{value:?}");
-                let number = if self.language == Language::Rust { format!("{number}f64") } else { number };
+                let number =
+                    if self.language == Language::Rust { format!("{number}f64") } else { number };
                 if value < 0.0 { format!("({number})") } else { number }
             }
             Node::Input(place) => {
@@ -378,13 +475,19 @@ impl<'a> Writer<'a> {
             }
             _ => {
                 let number = self.number[&id];
-                if number / OPERATIONS_PER_FUNCTION == part { format!("t{number}") } else { format!("w[{}]", self.shared[&id]) }
+                if number / OPERATIONS_PER_FUNCTION == part {
+                    format!("t{number}")
+                } else {
+                    format!("w[{}]", self.shared[&id])
+                }
             }
         }
     }
 
     fn expression(&self, id: Id, part: usize) -> String {
-        let call = |c: &str, rust: &str| if self.language == Language::C { c.to_string() } else { format!("M::{rust}") };
+        let call = |c: &str, rust: &str| {
+            if self.language == Language::C { c.to_string() } else { format!("M::{rust}") }
+        };
         match self.body.graph.node(id) {
             Node::Unary(function, x) => {
                 let x = self.operand(x, part);
@@ -403,7 +506,9 @@ impl<'a> Writer<'a> {
                     Binary::Mul => format!("{x} * {y}"),
                     Binary::Div => format!("{x} / {y}"),
                     Binary::Atan2 => format!("{}({x}, {y})", call("atan2", "atan2")),
-                    Binary::Copysign if self.language == Language::C => format!("copysign({x}, {y})"),
+                    Binary::Copysign if self.language == Language::C => {
+                        format!("copysign({x}, {y})")
+                    }
                     // The first operand is a length here and has no sign of its own.
                     Binary::Copysign => format!("if {y} < 0.0 {{ -{x} }} else {{ {x} }}"),
                 }

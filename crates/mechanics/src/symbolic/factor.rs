@@ -5,13 +5,15 @@
 //!   Rᵀ R λ = b       two triangular solves                       [eq. 13, 15]
 //! ```
 //!
-//! Every entry of A and every fill-in has a place in one array. A step is a list of places: those of its column, then those of each other
-//! column, all over the same rows. There is nothing to search at run time and no zero is multiplied.
+//! Every entry of A and every fill-in has a place in one array. A step is a list of places: those
+//! of its column, then those of each other column, all over the same rows. There is nothing to
+//! search at run time and no zero is multiplied.
 //!
 //! # Dependent rows
 //!
-//! A column is dependent if its diagonal entry is below a threshold times the length of the column (the length of a column of R is that of A).
-//! [SymbolicQR, steps 1–3] with the closure made explicit:
+//! A column is dependent if its diagonal entry is below a threshold times the length of the column
+//! (the length of a column of R is that of A). [SymbolicQR, steps 1–3] with the closure made
+//! explicit:
 //!
 //! ```text
 //!   1. D = columns with a small or missing diagonal
@@ -137,7 +139,9 @@ impl Factor {
 
     /// Bytes of the lists and the array.
     pub fn memory(&self) -> usize {
-        4 * (self.places.len() + self.others.len() + self.upper.len()) + 28 * self.steps.len() + 8 * (self.values.len() + self.columns)
+        4 * (self.places.len() + self.others.len() + self.upper.len())
+            + 28 * self.steps.len()
+            + 8 * (self.values.len() + self.columns)
     }
 
     /// Turns A into R.
@@ -166,7 +170,12 @@ impl Factor {
                     let beta = 1.0 / (length * v[0]);
                     self.values[diagonal] = -length;
                     let count = step.count as usize;
-                    reflect(&mut self.values, v, beta, &self.places[start + rows..start + rows * (1 + count)]);
+                    reflect(
+                        &mut self.values,
+                        v,
+                        beta,
+                        &self.places[start + rows..start + rows * (1 + count)],
+                    );
                 }
             }
             if !step.last {
@@ -179,7 +188,8 @@ impl Factor {
         }
     }
 
-    /// The least diagonal entry of R relative to the length of its column at the last survey (to one before any).
+    /// The least diagonal entry of R relative to the length of its column at the last survey (to
+    /// one before any).
     pub fn weakest(&self) -> f64 {
         self.weakest
     }
@@ -193,7 +203,11 @@ impl Factor {
 
     /// Lengths of the columns at the last survey, in order of elimination.
     pub fn floors(&self) -> Vec<f64> {
-        self.steps.iter().filter(|s| s.last).map(|s| 1.0 / self.lengths[s.column as usize]).collect()
+        self.steps
+            .iter()
+            .filter(|s| s.last)
+            .map(|s| 1.0 / self.lengths[s.column as usize])
+            .collect()
     }
 
     /// `y = R⁻ᵀ b`, in the order of columns; in place. Missing diagonals give zero.
@@ -223,7 +237,8 @@ impl Factor {
         }
     }
 
-    /// Squares of the lengths of the columns of R, which are those of A, and of the diagonal entries.
+    /// Squares of the lengths of the columns of R, which are those of A, and of the diagonal
+    /// entries.
     fn squares(&self) -> Vec<(f64, f64)> {
         let mut squares = vec![(0.0, 0.0); self.columns];
         for step in self.steps.iter().filter(|s| s.last && s.rows > 0) {
@@ -239,34 +254,45 @@ impl Factor {
 
     /// The least diagonal entry relative to the length of its column, and its column.
     pub fn least(&self) -> (f64, usize) {
-        let relative = |&(length, diagonal): &(f64, f64)| if length > 0.0 { (diagonal / length).sqrt() } else { 0.0 };
+        let relative = |&(length, diagonal): &(f64, f64)| {
+            if length > 0.0 { (diagonal / length).sqrt() } else { 0.0 }
+        };
         let squares = self.squares();
-        (0..self.columns).map(|k| (relative(&squares[k]), k)).min_by(|a, b| a.0.total_cmp(&b.0)).unwrap_or((1.0, 0))
+        (0..self.columns)
+            .map(|k| (relative(&squares[k]), k))
+            .min_by(|a, b| a.0.total_cmp(&b.0))
+            .unwrap_or((1.0, 0))
     }
 
     /// The second block: its columns in order of elimination, and R₂₂ factored with pivoting.
     fn second(&self, threshold: f64) -> (Vec<bool>, Vec<usize>, Pivoted) {
         let squares = self.squares();
-        let mut inside: Vec<bool> = squares.iter().map(|&(length, r)| r <= threshold * threshold * length).collect();
+        let mut inside: Vec<bool> =
+            squares.iter().map(|&(length, r)| r <= threshold * threshold * length).collect();
         let mut list = Vec::new();
         for (s, step) in self.steps.iter().enumerate().filter(|(_, s)| s.last) {
             if inside[step.column as usize] {
                 list.push(s);
                 if step.rows > 0 {
-                    self.others[step.others.0 as usize..step.others.1 as usize].iter().for_each(|&k| inside[k as usize] = true);
+                    self.others[step.others.0 as usize..step.others.1 as usize]
+                        .iter()
+                        .for_each(|&k| inside[k as usize] = true);
                 }
             }
         }
         let mut number = vec![usize::MAX; self.columns];
         list.iter().enumerate().for_each(|(i, &s)| number[self.steps[s].column as usize] = i);
-        let with_row: Vec<usize> = list.iter().copied().filter(|&s| self.steps[s].rows > 0).collect();
+        let with_row: Vec<usize> =
+            list.iter().copied().filter(|&s| self.steps[s].rows > 0).collect();
         let mut dense = Pivoted::zero(with_row.len(), list.len());
         for (i, &s) in with_row.iter().enumerate() {
             let step = &self.steps[s];
             let m = dense.rows;
-            dense.values[number[step.column as usize] * m + i] = self.values[self.places[step.start as usize] as usize];
+            dense.values[number[step.column as usize] * m + i] =
+                self.values[self.places[step.start as usize] as usize];
             for p in step.others.0 as usize..step.others.1 as usize {
-                dense.values[number[self.others[p] as usize] * m + i] = self.values[self.upper[p] as usize];
+                dense.values[number[self.others[p] as usize] * m + i] =
+                    self.values[self.upper[p] as usize];
             }
         }
         // The length that counts is that of the whole column of A.
@@ -277,13 +303,17 @@ impl Factor {
     /// Which columns count, by R₂₂.
     pub fn basis(&self, threshold: f64) -> Basis {
         let (_, list, dense) = self.second(threshold);
-        let mut dropped: Vec<usize> = dense.order[dense.rank..].iter().map(|&i| self.steps[list[i]].column as usize).collect();
+        let mut dropped: Vec<usize> = dense.order[dense.rank..]
+            .iter()
+            .map(|&i| self.steps[list[i]].column as usize)
+            .collect();
         dropped.sort_unstable();
         let kept = (0..self.columns).filter(|k| dropped.binary_search(k).is_err()).collect();
         Basis { kept, dropped, second: (dense.rows, dense.columns) }
     }
 
-    /// The basic solution of `RᵀR λ = b` when diagonal entries are missing [SymbolicQR, eq. 15 and 17]; in place.
+    /// The basic solution of `RᵀR λ = b` when diagonal entries are missing [SymbolicQR, eq. 15 and
+    /// 17]; in place.
     pub fn solve_deficient(&self, threshold: f64, b: &mut [f64]) {
         let (inside, list, dense) = self.second(threshold);
         // Forward: the first block as usual, then the second with U₁.
@@ -349,7 +379,10 @@ mod tests {
             dense[(n - 2) * m + i] = dense[i] + 2.0 * dense[3 * m + i];
             dense[(n - 1) * m + i] = dense[m + i] - dense[4 * m + i];
         }
-        let entries = (0..m * n).filter(|&p| dense[p] != 0.0).map(|p| ((p % m) as u32, (p / m) as u32)).collect();
+        let entries = (0..m * n)
+            .filter(|&p| dense[p] != 0.0)
+            .map(|p| ((p % m) as u32, (p / m) as u32))
+            .collect();
         (m, n, entries, dense)
     }
 
@@ -373,9 +406,12 @@ mod tests {
             assert_eq!((basis.kept.len(), basis.dropped.len()), (n - 2, 2), "{basis:?}");
             // b = AᵀA x is consistent.
             let x: Vec<f64> = (0..n).map(|i| (i as f64).sin()).collect();
-            let times = |x: &[f64]| (0..m).map(|i| (0..n).map(|k| dense[k * m + i] * x[k]).sum()).collect::<Vec<f64>>();
+            let times = |x: &[f64]| {
+                (0..m).map(|i| (0..n).map(|k| dense[k * m + i] * x[k]).sum()).collect::<Vec<f64>>()
+            };
             let image = times(&x);
-            let mut b: Vec<f64> = (0..n).map(|k| (0..m).map(|i| dense[k * m + i] * image[i]).sum()).collect();
+            let mut b: Vec<f64> =
+                (0..n).map(|k| (0..m).map(|i| dense[k * m + i] * image[i]).sum()).collect();
             factor.solve_deficient(1e-10, &mut b);
             // Semi-normal equations: rounding times the condition of the sample.
             for (a, b) in times(&b).iter().zip(&image) {
@@ -387,13 +423,16 @@ mod tests {
     #[test]
     fn solves_undo_the_product() {
         let (m, n, entries, dense) = sample();
-        let kept: Vec<(u32, u32)> = entries.iter().copied().filter(|e| (e.1 as usize) < n - 2).collect();
+        let kept: Vec<(u32, u32)> =
+            entries.iter().copied().filter(|e| (e.1 as usize) < n - 2).collect();
         let mut factor = Factor::new(&Pattern::analyse(m, n - 2, &kept));
         filled(&mut factor, m, &kept, &dense);
         factor.factor();
         let x: Vec<f64> = (0..n - 2).map(|i| 1.0 / (1.0 + i as f64)).collect();
-        let image: Vec<f64> = (0..m).map(|i| (0..n - 2).map(|k| dense[k * m + i] * x[k]).sum()).collect();
-        let mut b: Vec<f64> = (0..n - 2).map(|k| (0..m).map(|i| dense[k * m + i] * image[i]).sum()).collect();
+        let image: Vec<f64> =
+            (0..m).map(|i| (0..n - 2).map(|k| dense[k * m + i] * x[k]).sum()).collect();
+        let mut b: Vec<f64> =
+            (0..n - 2).map(|k| (0..m).map(|i| dense[k * m + i] * image[i]).sum()).collect();
         factor.forward(&mut b);
         factor.backward(&mut b);
         for (a, b) in b.iter().zip(&x) {

@@ -1,15 +1,16 @@
 //! Expressions as a graph: each one exists once, constants are folded, zeros and ones are gone.
 //!
-//! An expression is a number into the list of nodes; its operands have smaller numbers, so that the order of the list is an order of
-//! evaluation. The constructors simplify:
+//! An expression is a number into the list of nodes; its operands have smaller numbers, so that the
+//! order of the list is an order of evaluation. The constructors simplify:
 //!
 //! ```text
 //!   c₁ ∘ c₂ → c      x + 0, x − 0, 1·x, x/1 → x      0·x, x − x → 0      (−1)·x, 0 − x → −x      −(−x) → x
 //!   x + (−y) → x − y      (−x)·y → −(x·y)      x·y = y·x, x + y = y + x: one node
 //! ```
 //!
-//! The derivative of an expression is taken along seeds (node → its derivative), each node once. A seed may be given to a node that is not
-//! an input: the entries of a rotation matrix have the rate `R [ω]×`, whatever they are made of.
+//! The derivative of an expression is taken along seeds (node → its derivative), each node once. A
+//! seed may be given to a node that is not an input: the entries of a rotation matrix have the rate
+//! `R [ω]×`, whatever they are made of.
 
 use std::collections::HashMap;
 
@@ -377,7 +378,8 @@ impl Graph {
         }
     }
 
-    /// Every expression that the outputs need, in an order of evaluation; constants and inputs included.
+    /// Every expression that the outputs need, in an order of evaluation; constants and inputs
+    /// included.
     pub fn needed(&self, outputs: &[Id]) -> Vec<Id> {
         let mut wanted = vec![false; self.nodes.len()];
         outputs.iter().for_each(|o| wanted[o.0 as usize] = true);
@@ -402,7 +404,8 @@ impl Graph {
         first.into_iter().chain(second)
     }
 
-    /// How many floating-point operations the outputs cost; a change of sign costs nothing, every function one.
+    /// How many floating-point operations the outputs cost; a change of sign costs nothing, every
+    /// function one.
     pub fn flops(&self, outputs: &[Id]) -> usize {
         self.needed(outputs).into_iter().filter(|&id| self.costs(id)).count()
     }
@@ -424,7 +427,9 @@ impl Graph {
                 Node::Constant(bits) => f64::from_bits(bits),
                 Node::Input(place) => inputs[place as usize],
                 Node::Unary(function, x) => function.apply(values[x.0 as usize]),
-                Node::Binary(function, x, y) => function.apply(values[x.0 as usize], values[y.0 as usize]),
+                Node::Binary(function, x, y) => {
+                    function.apply(values[x.0 as usize], values[y.0 as usize])
+                }
             };
         }
         outputs.iter().map(|o| values[o.0 as usize]).collect()

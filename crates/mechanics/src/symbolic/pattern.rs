@@ -1,7 +1,7 @@
 //! Sparse QR on paper: the order of columns, what fills in, and the steps.
 //!
-//! `A Π = Q R` column by column. Step j takes every row that is left with an entry in column j (S) and makes one row of R of them; the others
-//! go on with all columns that any of them had (K):
+//! `A Π = Q R` column by column. Step j takes every row that is left with an entry in column j (S)
+//! and makes one row of R of them; the others go on with all columns that any of them had (K):
 //!
 //! ```text
 //!   1. choose column j          the cheapest
@@ -11,10 +11,12 @@
 //!   5. each other row continues with entries K
 //! ```
 //!
-//! Without line 3 the rows that a chain leaves behind (its degrees of freedom) would be carried to its end, and the cost would not be linear.
+//! Without line 3 the rows that a chain leaves behind (its degrees of freedom) would be carried to
+//! its end, and the cost would not be linear.
 //!
-//! Where rows run out (more columns than rows, or structurally dependent ones) S is empty and the diagonal entry is missing.
-//! The order depends on the pattern alone; several rules are tried and the cheapest result is kept.
+//! Where rows run out (more columns than rows, or structurally dependent ones) S is empty and the
+//! diagonal entry is missing. The order depends on the pattern alone; several rules are tried and
+//! the cheapest result is kept.
 
 use std::collections::BTreeSet;
 
@@ -80,12 +82,20 @@ impl Pattern {
 
     /// Floating-point operations of R by reflections: `2|S| + 4|S||K|` a step.
     pub fn flops(&self) -> usize {
-        self.steps.iter().filter(|s| s.rows.len() > 1).map(|s| s.rows.len() * (2 + 4 * s.columns.len())).sum()
+        self.steps
+            .iter()
+            .filter(|s| s.rows.len() > 1)
+            .map(|s| s.rows.len() * (2 + 4 * s.columns.len()))
+            .sum()
     }
 
     /// Entries of R.
     pub fn filled(&self) -> usize {
-        self.steps.iter().filter(|s| s.last && !s.rows.is_empty()).map(|s| 1 + s.columns.len()).sum()
+        self.steps
+            .iter()
+            .filter(|s| s.last && !s.rows.is_empty())
+            .map(|s| 1 + s.columns.len())
+            .sum()
     }
 
     /// Entries over all.
@@ -148,7 +158,9 @@ impl Left {
             let pattern = &self.rows[first as usize];
             let same = rest.iter().take_while(|&&r| self.rows[r as usize] == *pattern).count();
             // The carried row fills nothing here, or everything that is left is taken at once.
-            let fits = carried.is_none_or(|c| self.rows[c as usize].iter().all(|k| pattern.binary_search(k).is_ok()));
+            let fits = carried.is_none_or(|c| {
+                self.rows[c as usize].iter().all(|k| pattern.binary_search(k).is_ok())
+            });
             if !fits || same == rest.len() {
                 break;
             }
@@ -163,7 +175,8 @@ impl Left {
             }
         }
         let rows: Vec<u32> = carried.into_iter().chain(rest.iter().copied()).collect();
-        let mut columns: Vec<u32> = rows.iter().flat_map(|&r| self.rows[r as usize].iter().copied()).collect();
+        let mut columns: Vec<u32> =
+            rows.iter().flat_map(|&r| self.rows[r as usize].iter().copied()).collect();
         columns.sort_unstable();
         columns.dedup();
         steps.push(Step { column, rows, columns: without(&columns, column), last: true });
@@ -175,7 +188,12 @@ impl Left {
             Rule::Natural => column as usize,
             Rule::Shortest => self.columns[column as usize].len(),
             Rule::Narrowest => self.plan(column).last().map_or(0, |s| s.columns.len()),
-            Rule::Cheapest => self.plan(column).iter().filter(|s| s.rows.len() > 1).map(|s| s.rows.len() * (1 + 2 * s.columns.len())).sum(),
+            Rule::Cheapest => self
+                .plan(column)
+                .iter()
+                .filter(|s| s.rows.len() > 1)
+                .map(|s| s.rows.len() * (1 + 2 * s.columns.len()))
+                .sum(),
         }
     }
 

@@ -4,8 +4,10 @@
 //!   work = [ constants | inputs | results of operations, in the order of the tape ]
 //! ```
 //!
-//! A product that is used once, in a sum, is done together with it (both roundings kept). Operations of one kind stand together as far as their operands allow, so that the tape is a few dozen loops without a branch inside.
-//! A tape has stages: between two of them something else may write inputs (multipliers, once the factor has found them).
+//! A product that is used once, in a sum, is done together with it (both roundings kept).
+//! Operations of one kind stand together as far as their operands allow, so that the tape is a few
+//! dozen loops without a branch inside. A tape has stages: between two of them something else may
+//! write inputs (multipliers, once the factor has found them).
 
 use super::graph::{Binary, Graph, Id, Node, Unary};
 use std::collections::{HashMap, HashSet};
@@ -41,7 +43,8 @@ struct Run {
 pub struct Tape {
     constants: Vec<f64>,
     inputs: usize,
-    /// Operands of each operation: places in the work array (those it does not have repeat the first).
+    /// Operands of each operation: places in the work array (those it does not have repeat the
+    /// first).
     operands: Vec<[u32; 3]>,
     runs: Vec<Run>,
     /// Where each stage ends in `runs`.
@@ -59,7 +62,8 @@ pub struct Work {
 }
 
 impl Tape {
-    /// A program for `outputs` with `inputs` inputs. `late` inputs (each a place and the stage before which it is written) divide it into stages.
+    /// A program for `outputs` with `inputs` inputs. `late` inputs (each a place and the stage
+    /// before which it is written) divide it into stages.
     pub fn compile(graph: &Graph, outputs: &[Id], inputs: usize, late: &[(usize, usize)]) -> Tape {
         let needed = graph.needed(outputs);
         let mut tape = Tape { inputs, ..Tape::default() };
@@ -106,7 +110,8 @@ impl Tape {
         let mut users: HashMap<Id, Vec<Id>> = HashMap::new();
         let mut ready: std::collections::BTreeMap<Kind, Vec<Id>> = Default::default();
         for &(id, (kind, operands)) in members {
-            let mut open: Vec<Id> = operands.into_iter().filter(|o| !place.contains_key(o)).collect();
+            let mut open: Vec<Id> =
+                operands.into_iter().filter(|o| !place.contains_key(o)).collect();
             open.sort_unstable();
             open.dedup();
             waiting.insert(id, open.len());
@@ -117,10 +122,16 @@ impl Tape {
         }
         let first = self.constants.len() + self.inputs;
         // The longest list first: long loops.
-        while let Some((&next, _)) = ready.iter().filter(|(_, list)| !list.is_empty()).max_by_key(|(_, list)| list.len()) {
+        while let Some((&next, _)) =
+            ready.iter().filter(|(_, list)| !list.is_empty()).max_by_key(|(_, list)| list.len())
+        {
             let mut list = std::mem::take(ready.get_mut(&next).expect("a key of the map"));
             list.sort_unstable();
-            self.runs.push(Run { kind: next, start: self.operands.len() as u32, count: list.len() as u32 });
+            self.runs.push(Run {
+                kind: next,
+                start: self.operands.len() as u32,
+                count: list.len() as u32,
+            });
             for id in list {
                 let operands = operations[&id].1.map(|o| place[&o]);
                 place.insert(id, (first + self.operands.len()) as u32);
@@ -148,7 +159,8 @@ impl Tape {
         &mut work.values[self.constants.len()..self.constants.len() + self.inputs]
     }
 
-    /// Runs one stage. A stage that no late input begins has nothing to run: all was done before it.
+    /// Runs one stage. A stage that no late input begins has nothing to run: all was done before
+    /// it.
     pub fn run(&self, stage: usize, work: &mut Work) {
         let Some(&end) = self.stages.get(stage) else { return };
         let begin = if stage == 0 { 0 } else { self.stages[stage - 1] as usize };
@@ -217,20 +229,38 @@ fn two(results: &mut [f64], operands: &[[u32; 3]], before: &[f64], f: impl Fn(f6
 }
 
 #[inline(always)]
-fn three(results: &mut [f64], operands: &[[u32; 3]], before: &[f64], f: impl Fn(f64, f64, f64) -> f64) {
+fn three(
+    results: &mut [f64],
+    operands: &[[u32; 3]],
+    before: &[f64],
+    f: impl Fn(f64, f64, f64) -> f64,
+) {
     for (result, &[x, y, z]) in results.iter_mut().zip(operands) {
         *result = f(before[x as usize], before[y as usize], before[z as usize]);
     }
 }
 
 /// Products that are done together with the one sum that uses them, in the same stage.
-fn absorbed(graph: &Graph, needed: &[Id], outputs: &[Id], stage: &HashMap<Id, usize>) -> HashSet<Id> {
+fn absorbed(
+    graph: &Graph,
+    needed: &[Id],
+    outputs: &[Id],
+    stage: &HashMap<Id, usize>,
+) -> HashSet<Id> {
     let mut uses: HashMap<Id, usize> = HashMap::new();
-    needed.iter().flat_map(|&id| graph.operands(id)).chain(outputs.iter().copied()).for_each(|o| *uses.entry(o).or_default() += 1);
+    needed
+        .iter()
+        .flat_map(|&id| graph.operands(id))
+        .chain(outputs.iter().copied())
+        .for_each(|o| *uses.entry(o).or_default() += 1);
     let mut out = HashSet::new();
     for &id in needed {
         if let Node::Binary(Binary::Add | Binary::Sub, x, y) = graph.node(id) {
-            let product = |p: Id| matches!(graph.node(p), Node::Binary(Binary::Mul, ..)) && uses[&p] == 1 && stage[&p] == stage[&id];
+            let product = |p: Id| {
+                matches!(graph.node(p), Node::Binary(Binary::Mul, ..))
+                    && uses[&p] == 1
+                    && stage[&p] == stage[&id]
+            };
             out.extend([x, y].into_iter().find(|&p| product(p)));
         }
     }
@@ -249,9 +279,13 @@ fn operation(graph: &Graph, id: Id, absorbed: &HashSet<Id>) -> Option<Operation>
             // Only sums absorb; of two products the first.
             let sum = matches!(function, Binary::Add | Binary::Sub);
             match (factors(x).filter(|_| sum), factors(y).filter(|_| sum)) {
-                (Some((a, b)), _) if function == Binary::Add => Some((Kind::ProductPlus, [a, b, y])),
+                (Some((a, b)), _) if function == Binary::Add => {
+                    Some((Kind::ProductPlus, [a, b, y]))
+                }
                 (Some((a, b)), _) => Some((Kind::ProductMinus, [a, b, y])),
-                (None, Some((a, b))) if function == Binary::Add => Some((Kind::ProductPlus, [a, b, x])),
+                (None, Some((a, b))) if function == Binary::Add => {
+                    Some((Kind::ProductPlus, [a, b, x]))
+                }
                 (None, Some((a, b))) => Some((Kind::MinusProduct, [a, b, x])),
                 (None, None) => Some((Kind::Two(function), [x, y, x])),
             }

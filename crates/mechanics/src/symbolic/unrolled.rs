@@ -1,8 +1,9 @@
 //! R(A) as expressions: for straight-line code, and for counting.
 //!
-//! [`reflections`] is what is exported: the steps of [`super::factor`] with every operation written out, constants folded. [`rotations`] is the
-//! published convention of counting (SymbolicQR): Givens rotations, six operations per pair of entries (a rotation of two
-//! vanishing entries divides by zero, which is why it only counts here).
+//! [`reflections`] is what is exported: the steps of [`super::factor`] with every operation written
+//! out, constants folded. [`rotations`] is the published convention of counting (SymbolicQR):
+//! Givens rotations, six operations per pair of entries (a rotation of two vanishing entries
+//! divides by zero, which is why it only counts here).
 
 use super::graph::{Binary, Graph, Id, Unary};
 use super::pattern::Pattern;
@@ -19,7 +20,10 @@ pub struct Unrolled {
 impl Unrolled {
     /// All entries of R.
     pub fn entries(&self) -> Vec<Id> {
-        self.rows.iter().flat_map(|(_, r, others)| r.iter().copied().chain(others.iter().map(|o| o.1))).collect()
+        self.rows
+            .iter()
+            .flat_map(|(_, r, others)| r.iter().copied().chain(others.iter().map(|o| o.1)))
+            .collect()
     }
 
     /// λ with `RᵀR λ = b`.
@@ -48,12 +52,20 @@ impl Unrolled {
 
 /// R by reflections.
 pub fn reflections(graph: &mut Graph, pattern: &Pattern, entries: &[Id]) -> Unrolled {
-    let mut left: HashMap<(u32, u32), Id> = pattern.entries.iter().copied().zip(entries.iter().copied()).collect();
+    let mut left: HashMap<(u32, u32), Id> =
+        pattern.entries.iter().copied().zip(entries.iter().copied()).collect();
     let mut out = Unrolled { columns: pattern.columns, ..Unrolled::default() };
     for step in &pattern.steps {
         let zero = graph.zero();
-        let get = |left: &HashMap<(u32, u32), Id>, row: u32, column: u32| left.get(&(row, column)).copied().unwrap_or(zero);
-        let own: Vec<(u32, Id)> = step.rows.iter().map(|&r| (r, get(&left, r, step.column))).filter(|(_, x)| !graph.is_zero(*x)).collect();
+        let get = |left: &HashMap<(u32, u32), Id>, row: u32, column: u32| {
+            left.get(&(row, column)).copied().unwrap_or(zero)
+        };
+        let own: Vec<(u32, Id)> = step
+            .rows
+            .iter()
+            .map(|&r| (r, get(&left, r, step.column)))
+            .filter(|(_, x)| !graph.is_zero(*x))
+            .collect();
         if own.len() > 1 {
             // The row that stands first keeps what remains of the column.
             let squares: Vec<(Id, Id)> = own.iter().map(|&(_, x)| (x, x)).collect();
@@ -64,10 +76,15 @@ pub fn reflections(graph: &mut Graph, pattern: &Pattern, entries: &[Id]) -> Unro
             let product = graph.mul(length, first);
             let one = graph.constant(1.0);
             let beta = graph.div(one, product);
-            let v: Vec<(u32, Id)> = own.iter().enumerate().map(|(i, &(row, x))| (row, if i == 0 { first } else { x })).collect();
+            let v: Vec<(u32, Id)> = own
+                .iter()
+                .enumerate()
+                .map(|(i, &(row, x))| (row, if i == 0 { first } else { x }))
+                .collect();
             left.insert((own[0].0, step.column), graph.neg(length));
             for &k in &step.columns {
-                let pairs: Vec<(Id, Id)> = v.iter().map(|&(row, x)| (x, get(&left, row, k))).collect();
+                let pairs: Vec<(Id, Id)> =
+                    v.iter().map(|&(row, x)| (x, get(&left, row, k))).collect();
                 let s = graph.dot(&pairs);
                 if graph.is_zero(s) {
                     continue;
@@ -93,7 +110,8 @@ pub fn reflections(graph: &mut Graph, pattern: &Pattern, entries: &[Id]) -> Unro
             continue;
         }
         take(graph, &mut left, &mut out, step.column, own.first().map(|o| o.0), &step.columns);
-        // A row that was to leave but had nothing in the column changes places with the one that did.
+        // A row that was to leave but had nothing in the column changes places with the one that
+        // did.
         if let (Some(&(kept, _)), Some(&planned)) = (own.first(), step.rows.first())
             && kept != planned
         {
@@ -121,13 +139,25 @@ fn exchange(left: &mut HashMap<(u32, u32), Id>, a: u32, b: u32, column: u32, col
 }
 
 /// Moves a row into R.
-fn take(graph: &Graph, left: &mut HashMap<(u32, u32), Id>, out: &mut Unrolled, column: u32, row: Option<u32>, columns: &[u32]) {
+fn take(
+    graph: &Graph,
+    left: &mut HashMap<(u32, u32), Id>,
+    out: &mut Unrolled,
+    column: u32,
+    row: Option<u32>,
+    columns: &[u32],
+) {
     let Some(row) = row else {
         out.rows.push((column as usize, None, Vec::new()));
         return;
     };
     let diagonal = left.remove(&(row, column));
-    let others = columns.iter().filter_map(|&k| left.remove(&(row, k)).filter(|x| !graph.is_zero(*x)).map(|x| (k as usize, x))).collect();
+    let others = columns
+        .iter()
+        .filter_map(|&k| {
+            left.remove(&(row, k)).filter(|x| !graph.is_zero(*x)).map(|x| (k as usize, x))
+        })
+        .collect();
     out.rows.push((column as usize, diagonal, others));
 }
 
@@ -144,7 +174,8 @@ pub fn rotations(graph: &mut Graph, pattern: &Pattern, entries: &[Id]) -> Unroll
     let mut out = Unrolled { columns: pattern.columns, ..Unrolled::default() };
     for step in pattern.steps.iter().filter(|s| s.last) {
         let j = step.column;
-        let mut own: Vec<usize> = holders[j as usize].iter().copied().filter(|&r| rows[r].contains_key(&j)).collect();
+        let mut own: Vec<usize> =
+            holders[j as usize].iter().copied().filter(|&r| rows[r].contains_key(&j)).collect();
         own.sort_unstable();
         own.dedup();
         // Short rows first: they fill the least.
@@ -163,13 +194,22 @@ pub fn rotations(graph: &mut Graph, pattern: &Pattern, entries: &[Id]) -> Unroll
         let mut row: Vec<(u32, Id)> = std::mem::take(&mut rows[pivot]).into_iter().collect();
         row.sort_unstable();
         let diagonal = row.iter().find(|e| e.0 == j).map(|e| e.1);
-        out.rows.push((j as usize, diagonal, row.into_iter().filter(|e| e.0 != j).map(|(k, x)| (k as usize, x)).collect()));
+        out.rows.push((
+            j as usize,
+            diagonal,
+            row.into_iter().filter(|e| e.0 != j).map(|(k, x)| (k as usize, x)).collect(),
+        ));
     }
     out
 }
 
 /// Rotates two rows so that the second has nothing in column j.
-fn rotate(graph: &mut Graph, a: &HashMap<u32, Id>, b: &HashMap<u32, Id>, j: u32) -> (HashMap<u32, Id>, HashMap<u32, Id>) {
+fn rotate(
+    graph: &mut Graph,
+    a: &HashMap<u32, Id>,
+    b: &HashMap<u32, Id>,
+    j: u32,
+) -> (HashMap<u32, Id>, HashMap<u32, Id>) {
     let (x, y) = (a[&j], b[&j]);
     let square = graph.dot(&[(x, x), (y, y)]);
     let r = graph.unary(Unary::Sqrt, square);

@@ -46,7 +46,9 @@ impl Graph {
 
     /// R a.
     pub fn turned(&mut self, rotation: &Rotation, a: Vector) -> Vector {
-        std::array::from_fn(|i| self.dot(&[(rotation[0][i], a[0]), (rotation[1][i], a[1]), (rotation[2][i], a[2])]))
+        std::array::from_fn(|i| {
+            self.dot(&[(rotation[0][i], a[0]), (rotation[1][i], a[1]), (rotation[2][i], a[2])])
+        })
     }
 
     /// Rᵀ a.

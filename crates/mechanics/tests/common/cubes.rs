@@ -38,14 +38,26 @@ impl Cubes {
                                 at[t] += j + dj;
                                 *numbers.entry(at).or_insert_with(|| {
                                     let scale = self.unit / f64::from(cut);
-                                    vertices.push(DVec3::new(f64::from(at[0]), f64::from(at[1]), f64::from(at[2])) * scale);
+                                    vertices.push(
+                                        DVec3::new(
+                                            f64::from(at[0]),
+                                            f64::from(at[1]),
+                                            f64::from(at[2]),
+                                        ) * scale,
+                                    );
                                     vertices.len() as u32 - 1
                                 })
                             };
-                            let [a, b, c, d] = [corner(0, 0), corner(1, 0), corner(1, 1), corner(0, 1)];
+                            let [a, b, c, d] =
+                                [corner(0, 0), corner(1, 0), corner(1, 1), corner(0, 1)];
                             // Diagonals both ways, so that nothing depends on them.
-                            let pair = if (i + j) % 2 == 0 { [[a, b, c], [a, c, d]] } else { [[a, b, d], [b, c, d]] };
-                            let outward = |[a, b, c]: [u32; 3]| if side == 1 { [a, b, c] } else { [a, c, b] };
+                            let pair = if (i + j) % 2 == 0 {
+                                [[a, b, c], [a, c, d]]
+                            } else {
+                                [[a, b, d], [b, c, d]]
+                            };
+                            let outward =
+                                |[a, b, c]: [u32; 3]| if side == 1 { [a, b, c] } else { [a, c, b] };
                             triangles.extend(pair.map(outward));
                         }
                     }
@@ -58,7 +70,8 @@ impl Cubes {
     /// The distance of a point from the union, if it is outside.
     pub fn distance(&self, p: DVec3) -> f64 {
         let to = |cell: &[i32; 3]| {
-            let low = DVec3::new(f64::from(cell[0]), f64::from(cell[1]), f64::from(cell[2])) * self.unit;
+            let low =
+                DVec3::new(f64::from(cell[0]), f64::from(cell[1]), f64::from(cell[2])) * self.unit;
             (low - p).max(p - low - DVec3::splat(self.unit)).max(DVec3::ZERO).length()
         };
         self.cells.iter().map(to).fold(f64::INFINITY, f64::min)

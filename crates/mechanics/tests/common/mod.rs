@@ -19,8 +19,12 @@ pub fn euler(h: f64) -> Settings {
 
 /// Steps of length `h`, solved to a billionth of a metre per second: for facts about forces.
 pub fn exact(h: f64) -> Settings {
-    let tolerance = signorini_solve::problem::Tolerance { relative: 1e-16, velocity: 1e-9, bound: None };
-    Settings { stop: signorini_solve::solve::StoppingCriteria { tolerance, ..Default::default() }, ..Settings::with_time_step(h) }
+    let tolerance =
+        signorini_solve::problem::Tolerance { relative: 1e-16, velocity: 1e-9, bound: None };
+    Settings {
+        stop: signorini_solve::solve::StoppingCriteria { tolerance, ..Default::default() },
+        ..Settings::with_time_step(h)
+    }
 }
 
 /// A run: stepper and state at its end, and the sum of its ledgers.
@@ -46,7 +50,8 @@ pub fn go_on(scene: &Scene, settings: Settings, mut state: State, steps: usize) 
         let (residual, throughput) = (verdict.energy.residual(), verdict.energy.throughput);
         assert!(
             verdict.accepted,
-            "{} step {i} (impact: {}): {:?} by {}, {:.2e} J = {:.1e} of scale, bound {:.1e}, {:.1e} m/s, {}",
+            "{} step {i} (impact: {}): {:?} by {}, {:.2e} J = {:.1e} of scale, bound {:.1e}, \
+                {:.1e} m/s, {}",
             scene.name,
             verdict.impact,
             verdict.status,
@@ -91,14 +96,25 @@ pub fn floor(name: &str, mu: f64, restitution: f64) -> Scene {
     let mut scene = Scene::new(name);
     scene.materials[0].mu = mu;
     scene.materials[0].restitution = restitution;
-    scene.add_collider(BodyId::GROUND, Shape::HalfSpace, Pose::IDENTITY, SurfaceMaterial::default());
+    scene.add_collider(
+        BodyId::GROUND,
+        Shape::HalfSpace,
+        Pose::IDENTITY,
+        SurfaceMaterial::default(),
+    );
     scene
 }
 
 pub fn cuboid(scene: &mut Scene, name: &str, mass: f64, edges: DVec3, at: DVec3) -> BodyId {
-    scene.add_body_with_shape(Body::rigid(name, Mass::cuboid(mass, edges)).at(at), Shape::Box { half_extents: 0.5 * edges })
+    scene.add_body_with_shape(
+        Body::rigid(name, Mass::cuboid(mass, edges)).at(at),
+        Shape::Box { half_extents: 0.5 * edges },
+    )
 }
 
 pub fn ball(scene: &mut Scene, name: &str, mass: f64, radius: f64, at: DVec3) -> BodyId {
-    scene.add_body_with_shape(Body::rigid(name, Mass::sphere(mass, radius)).at(at), Shape::Sphere { radius })
+    scene.add_body_with_shape(
+        Body::rigid(name, Mass::sphere(mass, radius)).at(at),
+        Shape::Sphere { radius },
+    )
 }

@@ -33,7 +33,8 @@ pub struct Drawing {
 /// Where the camera stands and looks.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct View {
-    /// From which side it looks, a direction of any length; from the front, a little from the right and above, without one.
+    /// From which side it looks, a direction of any length; from the front, a little from the right
+    /// and above, without one.
     pub from: Option<DVec3>,
     /// At which point, m; the middle of the scene without one.
     pub at: Option<DVec3>,
@@ -49,7 +50,14 @@ impl Default for View {
 
 impl Default for Drawing {
     fn default() -> Drawing {
-        Drawing { forces: false, size: (1280, 800), fps: 20, slower: 1.0, chains: false, view: View::default() }
+        Drawing {
+            forces: false,
+            size: (1280, 800),
+            fps: 20,
+            slower: 1.0,
+            chains: false,
+            view: View::default(),
+        }
     }
 }
 
@@ -93,7 +101,8 @@ const INK: [u8; 3] = [70, 78, 90];
 
 /// What the colours of a soft body mean, at the lower right; the k-th line from below.
 fn scale(image: &mut Image, soft: &Soft, scalars: &[f64], (letters, k): (f32, usize)) {
-    let (name, unit) = soft.scalar.as_ref().map_or(("", ""), |s| (s.name.as_str(), s.unit.as_str()));
+    let (name, unit) =
+        soft.scalar.as_ref().map_or(("", ""), |s| (s.name.as_str(), s.unit.as_str()));
     let ends = span(scalars).map(|x| with_prefix(x, unit));
     let [y, bar] = [image.height as f32 - (0.8 + 1.6 * k as f32) * letters, 6.0 * letters];
     let mut x = image.width as f32 - letters - text::width(&ends[1], letters);
@@ -125,11 +134,14 @@ fn span(scalars: &[f64]) -> [f64; 2] {
     scalars.iter().fold([f64::INFINITY, f64::NEG_INFINITY], |[l, h], x| [l.min(*x), h.max(*x)])
 }
 
-/// Where the camera stands: as near as all corners of the room are seen, with a margin; without a view as the page's at the beginning.
+/// Where the camera stands: as near as all corners of the room are seen, with a margin; without a
+/// view as the page's at the beginning.
 pub fn camera(head: &Head, aspect: f64, view: &View) -> Camera {
     let [low, high] = head.bounds.map(DVec3::from_array);
-    let (target, size, up) = (0.5 * (low + high), (high - low).length().max(1e-6), DVec3::from_array(head.up));
-    let side = if up.y.abs() > 0.9 { DVec3::new(0.55, 0.0, 1.0) } else { DVec3::new(0.55, -1.0, 0.0) };
+    let (target, size, up) =
+        (0.5 * (low + high), (high - low).length().max(1e-6), DVec3::from_array(head.up));
+    let side =
+        if up.y.abs() > 0.9 { DVec3::new(0.55, 0.0, 1.0) } else { DVec3::new(0.55, -1.0, 0.0) };
     let from = view.from.unwrap_or(side + 0.42 * up).normalize_or(DVec3::X);
     // Straight from above or below, any side is right.
     let right = up.cross(from).try_normalize().unwrap_or_else(|| from.any_orthonormal_vector());
@@ -160,7 +172,13 @@ pub fn scene(head: &Head, moment: &Moment, size: f64) -> Vec<Triangle> {
             Look::Glass => Paint::Glass(Vec3::new(0.36, 0.5, 0.65)),
             Look::Ground => Paint::Ground(square(size) as f32),
         };
-        stamp(&mut out, mesh, &normals[shape.mesh as usize], (&place, DVec3::from_array(shape.scale)), paint);
+        stamp(
+            &mut out,
+            mesh,
+            &normals[shape.mesh as usize],
+            (&place, DVec3::from_array(shape.scale)),
+            paint,
+        );
     }
     for (soft, (nodes, scalars)) in head.soft.iter().zip(&moment.soft) {
         soft_triangles(&mut out, soft, nodes, scalars);
@@ -169,10 +187,18 @@ pub fn scene(head: &Head, moment: &Moment, size: f64) -> Vec<Triangle> {
 }
 
 /// Adds a mesh at a place, stretched.
-fn stamp(out: &mut Vec<Triangle>, mesh: &crate::record::mesh::Mesh, normals: &[DVec3], (place, scale): (&Pose, DVec3), paint: Paint) {
-    let points: Vec<Vec3> = (0..normals.len()).map(|i| place.point(mesh.position(i) * scale).as_vec3()).collect();
+fn stamp(
+    out: &mut Vec<Triangle>,
+    mesh: &crate::record::mesh::Mesh,
+    normals: &[DVec3],
+    (place, scale): (&Pose, DVec3),
+    paint: Paint,
+) {
+    let points: Vec<Vec3> =
+        (0..normals.len()).map(|i| place.point(mesh.position(i) * scale).as_vec3()).collect();
     // Normals stretch the other way round.
-    let normals: Vec<Vec3> = normals.iter().map(|n| place.vector((*n / scale).normalize_or_zero()).as_vec3()).collect();
+    let normals: Vec<Vec3> =
+        normals.iter().map(|n| place.vector((*n / scale).normalize_or_zero()).as_vec3()).collect();
     out.extend(mesh.triangles.chunks_exact(3).map(|t| {
         let t = [t[0] as usize, t[1] as usize, t[2] as usize];
         Triangle { points: t.map(|i| points[i]), normals: t.map(|i| normals[i]), paint }
@@ -190,9 +216,17 @@ fn soft_triangles(out: &mut Vec<Triangle>, soft: &Soft, nodes: &[DVec3], scalars
     for t in soft.triangles.chunks_exact(3) {
         let t = [t[0] as usize, t[1] as usize, t[2] as usize];
         let mean = |of: &[f64]| t.iter().map(|&i| of[i]).sum::<f64>() / 3.0;
-        let paint = if scalars.is_empty() { plain } else { viridis(((mean(scalars) - low) / (high - low).max(f64::MIN_POSITIVE)) as f32) };
+        let paint = if scalars.is_empty() {
+            plain
+        } else {
+            viridis(((mean(scalars) - low) / (high - low).max(f64::MIN_POSITIVE)) as f32)
+        };
         let normals = t.map(|i| normals[i].normalize_or_zero().as_vec3());
-        out.push(Triangle { points: t.map(|i| nodes[i].as_vec3()), normals, paint: Paint::Solid(paint) });
+        out.push(Triangle {
+            points: t.map(|i| nodes[i].as_vec3()),
+            normals,
+            paint: Paint::Solid(paint),
+        });
     }
 }
 
@@ -205,18 +239,28 @@ fn arrows(moment: &Moment, size: f64, out: &mut Vec<Triangle>) {
         let length = 0.2 * size * touch.force.length() / strongest;
         let turn = glam::DQuat::from_rotation_arc(DVec3::Z, touch.force.normalize());
         let scale = DVec3::new(0.2 * size, 0.2 * size, length);
-        stamp(out, &mesh, &normals, (&Pose { position: touch.point, orientation: turn }, scale), Paint::Solid(Vec3::new(0.82, 0.29, 0.36)));
+        stamp(
+            out,
+            &mesh,
+            &normals,
+            (&Pose { position: touch.point, orientation: turn }, scale),
+            Paint::Solid(Vec3::new(0.82, 0.29, 0.36)),
+        );
     }
 }
 
-/// Force chains: a bar from each contact to the middle of either body that moves, as thick as the root of its force.
+/// Force chains: a bar from each contact to the middle of either body that moves, as thick as the
+/// root of its force.
 fn chains(head: &Head, moment: &Moment, size: f64, out: &mut Vec<Triangle>) {
     let strongest = moment.touches.iter().map(|t| t.force.length()).fold(0.0, f64::max);
-    let mesh = crate::record::mesh::triangles(&Shape::Cylinder { radius: 1.0, half_length: 0.5 }, 0);
+    let mesh =
+        crate::record::mesh::triangles(&Shape::Cylinder { radius: 1.0, half_length: 0.5 }, 0);
     let normals = mesh.normals();
     for touch in moment.touches.iter().filter(|t| t.force.length() > 1e-3 * strongest) {
         let radius = 0.012 * size * (touch.force.length() / strongest).sqrt();
-        for body in touch.bodies.map(|b| b as usize).into_iter().filter(|b| head.bodies[*b].kind == "rigid") {
+        for body in
+            touch.bodies.map(|b| b as usize).into_iter().filter(|b| head.bodies[*b].kind == "rigid")
+        {
             let way = moment.poses[body].position - touch.point;
             let Some(along) = way.try_normalize() else { continue };
             let orientation = glam::DQuat::from_rotation_arc(DVec3::Z, along);
@@ -236,7 +280,10 @@ fn chains(head: &Head, moment: &Moment, size: f64, out: &mut Vec<Triangle>) {
 pub fn square(size: f64) -> f64 {
     let base = 10f64.powf((size / 8.0).log10().floor());
     let lead = size / 8.0 / base;
-    base * [(1.5, 1.0), (3.5, 2.0), (7.5, 5.0)].iter().find(|(most, _)| lead < *most).map_or(10.0, |(_, round)| *round)
+    base * [(1.5, 1.0), (3.5, 2.0), (7.5, 5.0)]
+        .iter()
+        .find(|(most, _)| lead < *most)
+        .map_or(10.0, |(_, round)| *round)
 }
 
 /// `#rrggbb`; grey if it is something else.

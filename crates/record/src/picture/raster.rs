@@ -1,4 +1,5 @@
-//! A small software renderer: triangles with depth, one sun with a shadow map, glass, four samples per pixel. No display, no GPU.
+//! A small software renderer: triangles with depth, one sun with a shadow map, glass, four samples
+//! per pixel. No display, no GPU.
 //!
 //! ```text
 //!   1. project every triangle; cut what is behind the camera
@@ -7,8 +8,9 @@
 //!   4. average the samples
 //! ```
 //!
-//! Cost: one pass over triangles and one over covered samples; 430,000 triangles at 1280 × 800 take about half a second on two cores.
-//! (The crates that were looked at either draw in 2D, or are pipelines without shadows and bands: they would save step 2 alone.)
+//! Cost: one pass over triangles and one over covered samples; 430,000 triangles at 1280 × 800 take
+//! about half a second on two cores. (The crates that were looked at either draw in 2D, or are
+//! pipelines without shadows and bands: they would save step 2 alone.)
 
 use glam::{DVec3, Vec3};
 use rayon::prelude::*;
@@ -97,8 +99,14 @@ struct Axes {
 impl Axes {
     fn new(from: DVec3, to: DVec3, up: DVec3) -> Axes {
         let forward = (to - from).normalize_or(DVec3::NEG_Z);
-        let right = forward.cross(up).try_normalize().unwrap_or_else(|| forward.any_orthonormal_vector());
-        Axes { origin: from.as_vec3(), right: right.as_vec3(), up: right.cross(forward).as_vec3(), forward: forward.as_vec3() }
+        let right =
+            forward.cross(up).try_normalize().unwrap_or_else(|| forward.any_orthonormal_vector());
+        Axes {
+            origin: from.as_vec3(),
+            right: right.as_vec3(),
+            up: right.cross(forward).as_vec3(),
+            forward: forward.as_vec3(),
+        }
     }
 
     fn of(&self, point: Vec3) -> Vec3 {
@@ -115,13 +123,22 @@ pub fn render(triangles: &[Triangle], camera: &Camera, width: usize, height: usi
     let near = 0.002 * camera.size as f32;
     // Half of 38 degrees, as on the page.
     let focus = 0.5 * rows as f32 / (0.5 * FIELD as f32).tan();
-    let flats: Vec<Flat> = triangles.par_iter().flat_map_iter(|t| project(t, &view, near, focus, [columns as f32, rows as f32])).collect();
+    let flats: Vec<Flat> = triangles
+        .par_iter()
+        .flat_map_iter(|t| project(t, &view, near, focus, [columns as f32, rows as f32]))
+        .collect();
     let mut bins: Vec<Vec<u32>> = vec![Vec::new(); rows.div_ceil(BAND)];
     for (i, flat) in flats.iter().enumerate() {
         let [low, high] = span(&flat.corners, |c| c.y, rows);
         (low / BAND..high.div_ceil(BAND)).for_each(|band| bins[band].push(i as u32));
     }
-    let shade = Shade { sun: &sun, eye: view.origin, size: camera.size as f32, target: camera.target.as_vec3(), focus };
+    let shade = Shade {
+        sun: &sun,
+        eye: view.origin,
+        size: camera.size as f32,
+        target: camera.target.as_vec3(),
+        focus,
+    };
     let mut samples = vec![Vec3::ZERO; columns * rows];
     samples.par_chunks_mut(columns * BAND).zip(&bins).enumerate().for_each(|(band, (out, bin))| {
         let first = band * BAND;
@@ -130,7 +147,11 @@ pub fn render(triangles: &[Triangle], camera: &Camera, width: usize, height: usi
         }
         let mut depth = vec![0f32; out.len()];
         for pass in [false, true] {
-            for flat in bin.iter().map(|&i| &flats[i as usize]).filter(|f| matches!(f.paint, Paint::Glass(_)) == pass) {
+            for flat in bin
+                .iter()
+                .map(|&i| &flats[i as usize])
+                .filter(|f| matches!(f.paint, Paint::Glass(_)) == pass)
+            {
                 draw(flat, columns, first, out, &mut depth, &shade);
             }
         }
@@ -160,7 +181,10 @@ fn project(triangle: &Triangle, view: &Axes, near: f32, focus: f32, size: [f32; 
     let mut polygon: Vec<(Vec3, Vec3, Vec3)> = Vec::with_capacity(4);
     for i in 0..3 {
         let j = (i + 1) % 3;
-        let (a, b) = ((seen[i], triangle.points[i], triangle.normals[i]), (seen[j], triangle.points[j], triangle.normals[j]));
+        let (a, b) = (
+            (seen[i], triangle.points[i], triangle.normals[i]),
+            (seen[j], triangle.points[j], triangle.normals[j]),
+        );
         if a.0.z >= near {
             polygon.push(a);
         }
@@ -171,10 +195,18 @@ fn project(triangle: &Triangle, view: &Axes, near: f32, focus: f32, size: [f32; 
     }
     let corner = |(seen, point, normal): (Vec3, Vec3, Vec3)| {
         let w = 1.0 / seen.z.max(near);
-        Corner { x: 0.5 * size[0] + focus * seen.x * w, y: 0.5 * size[1] - focus * seen.y * w, w, point, normal }
+        Corner {
+            x: 0.5 * size[0] + focus * seen.x * w,
+            y: 0.5 * size[1] - focus * seen.y * w,
+            w,
+            point,
+            normal,
+        }
     };
     let corners: Vec<Corner> = polygon.into_iter().map(corner).collect();
-    (2..corners.len()).map(|i| Flat { corners: [corners[0], corners[i - 1], corners[i]], paint: triangle.paint }).collect()
+    (2..corners.len())
+        .map(|i| Flat { corners: [corners[0], corners[i - 1], corners[i]], paint: triangle.paint })
+        .collect()
 }
 
 /// Twice the signed area of a triangle.
@@ -182,8 +214,14 @@ fn area(a: &Corner, b: &Corner, x: f32, y: f32) -> f32 {
     (b.x - a.x) * (y - a.y) - (b.y - a.y) * (x - a.x)
 }
 
-/// Calls `each` with the place and the weights of the corners at every sample that a triangle covers.
-fn cover(corners: &[Corner; 3], columns: usize, rows: [usize; 2], mut each: impl FnMut(usize, usize, Vec3)) {
+/// Calls `each` with the place and the weights of the corners at every sample that a triangle
+/// covers.
+fn cover(
+    corners: &[Corner; 3],
+    columns: usize,
+    rows: [usize; 2],
+    mut each: impl FnMut(usize, usize, Vec3),
+) {
     let [a, b, c] = corners;
     let whole = area(a, b, c.x, c.y);
     if whole == 0.0 || !whole.is_finite() {
@@ -202,7 +240,14 @@ fn cover(corners: &[Corner; 3], columns: usize, rows: [usize; 2], mut each: impl
     }
 }
 
-fn draw(flat: &Flat, columns: usize, first: usize, out: &mut [Vec3], depth: &mut [f32], shade: &Shade<'_>) {
+fn draw(
+    flat: &Flat,
+    columns: usize,
+    first: usize,
+    out: &mut [Vec3],
+    depth: &mut [f32],
+    shade: &Shade<'_>,
+) {
     let [a, b, c] = &flat.corners;
     let glass = matches!(flat.paint, Paint::Glass(_));
     let rows = out.len() / columns;
@@ -240,8 +285,11 @@ impl Shade<'_> {
         match paint {
             Paint::Glass(color) => (color, 0.13),
             Paint::Solid(color) => {
-                let light =
-                    0.48 + 0.16 * normal.dot(self.sun.up) + 0.62 * normal.dot(self.sun.direction).max(0.0) * self.sun.shines(point, normal);
+                let light = 0.48
+                    + 0.16 * normal.dot(self.sun.up)
+                    + 0.62
+                        * normal.dot(self.sun.direction).max(0.0)
+                        * self.sun.shines(point, normal);
                 (color * light, 1.0)
             }
             Paint::Ground(side) => {
@@ -251,7 +299,8 @@ impl Shade<'_> {
                 let across = self.sun.plane(point) / side;
                 let distance = (across - across.round()).abs() * side;
                 let near = distance.x.min(distance.y);
-                let line = (1.2 - near / sample.max(0.0015 * self.size)).clamp(0.0, 1.0) * (0.1 * side / sample).min(1.0);
+                let line = (1.2 - near / sample.max(0.0015 * self.size)).clamp(0.0, 1.0)
+                    * (0.1 * side / sample).min(1.0);
                 let color = Vec3::new(0.875, 0.89, 0.91) * light * (1.0 - 0.13 * line);
                 let away = (point - self.target).length() / self.size;
                 (color, ((2.6 - away) / 1.6).clamp(0.0, 1.0))
@@ -274,7 +323,9 @@ struct Sun {
 
 impl Sun {
     fn new(triangles: &[Triangle], camera: &Camera) -> Sun {
-        let along = (camera.target - camera.eye).reject_from(camera.up).normalize_or(camera.up.any_orthonormal_vector());
+        let along = (camera.target - camera.eye)
+            .reject_from(camera.up)
+            .normalize_or(camera.up.any_orthonormal_vector());
         let across = along.cross(camera.up);
         let direction = (camera.up * 1.5 + across * -0.75 - along * 0.55).normalize();
         let axes = Axes::new(camera.target + direction * 3.0 * camera.size, camera.target, along);
@@ -319,8 +370,11 @@ impl Sun {
         let mut seen = 0;
         for (dx, dy) in (-1..=1).flat_map(|dx| (-1..=1).map(move |dy| (dx, dy))) {
             let (column, row) = (x + 1.5 * dx as f32, y + 1.5 * dy as f32);
-            let inside = column >= 0.0 && row >= 0.0 && (column as usize) < MAP && (row as usize) < MAP;
-            seen += u32::from(!inside || w <= self.map[row as usize * MAP + column as usize] + 0.003 * self.reach);
+            let inside =
+                column >= 0.0 && row >= 0.0 && (column as usize) < MAP && (row as usize) < MAP;
+            seen += u32::from(
+                !inside || w <= self.map[row as usize * MAP + column as usize] + 0.003 * self.reach,
+            );
         }
         seen as f32 / 9.0
     }
@@ -333,9 +387,12 @@ fn average(samples: &[Vec3], width: usize, height: usize) -> Image {
         for column in 0..width {
             let mut sum = Vec3::ZERO;
             for k in 0..SAMPLES * SAMPLES {
-                sum += samples[(row * SAMPLES + k / SAMPLES) * columns + column * SAMPLES + k % SAMPLES];
+                sum += samples
+                    [(row * SAMPLES + k / SAMPLES) * columns + column * SAMPLES + k % SAMPLES];
             }
-            pixels.push((sum / (SAMPLES * SAMPLES) as f32 * 255.0).to_array().map(|x| x.round() as u8));
+            pixels.push(
+                (sum / (SAMPLES * SAMPLES) as f32 * 255.0).to_array().map(|x| x.round() as u8),
+            );
         }
     }
     Image { width, height, pixels }
@@ -350,9 +407,14 @@ mod tests {
     }
 
     fn square(y: f32, half: f32, paint: Paint) -> [Triangle; 2] {
-        let p = [(-half, -half), (half, -half), (half, half), (-half, half)].map(|(x, z)| Vec3::new(x, y, z));
+        let p = [(-half, -half), (half, -half), (half, half), (-half, half)]
+            .map(|(x, z)| Vec3::new(x, y, z));
         let normals = [Vec3::NEG_Y; 3];
-        [[0, 1, 2], [0, 2, 3]].map(|t: [usize; 3]| Triangle { points: t.map(|i| p[i]), normals, paint })
+        [[0, 1, 2], [0, 2, 3]].map(|t: [usize; 3]| Triangle {
+            points: t.map(|i| p[i]),
+            normals,
+            paint,
+        })
     }
 
     #[test]
@@ -363,7 +425,8 @@ mod tests {
             let image = render(&list, &camera(), 64, 64);
             let [r, g, _] = image.pixels[32 * 64 + 32];
             assert!(r > 80 && g < 20, "the red square lies before the green one");
-            // Half a unit at distance 5: 0.5/5 over tan 19°, of 32 pixels: 9.3. Beyond it, the green square.
+            // Half a unit at distance 5: 0.5/5 over tan 19°, of 32 pixels: 9.3. Beyond it, the
+            // green square.
             let [r, g, _] = image.pixels[32 * 64 + 32 + 11];
             assert!(g > 60 && r < 20);
             let edge = (0..32).take_while(|i| image.pixels[32 * 64 + 32 + i][0] > 80).count();
@@ -382,12 +445,18 @@ mod tests {
         assert_eq!(render(&broken, &camera(), 32, 32), background);
         // A triangle through the camera is cut, not folded over.
         let through = Triangle {
-            points: [Vec3::new(-0.1, -20.0, -0.2), Vec3::new(0.1, -20.0, -0.2), Vec3::new(0.0, 20.0, -0.2)],
+            points: [
+                Vec3::new(-0.1, -20.0, -0.2),
+                Vec3::new(0.1, -20.0, -0.2),
+                Vec3::new(0.0, 20.0, -0.2),
+            ],
             normals: [Vec3::Z; 3],
             paint: Paint::Solid(Vec3::X),
         };
         let image = render(&[through], &camera(), 32, 32);
-        let reds = |rows: std::ops::Range<usize>| image.pixels[32 * rows.start..32 * rows.end].iter().filter(|p| p[1] < 100).count();
+        let reds = |rows: std::ops::Range<usize>| {
+            image.pixels[32 * rows.start..32 * rows.end].iter().filter(|p| p[1] < 100).count()
+        };
         assert!(reds(0..16) == 0 && reds(16..32) > 20, "below the eye only");
     }
 
@@ -404,9 +473,15 @@ mod tests {
             paint: t.paint,
         });
         let above = Camera { eye: DVec3::new(0.0, -4.0, 2.5), ..camera() };
-        let sum = |list: &[Triangle]| render(list, &above, 64, 64).pixels.iter().map(|p| u64::from(p[1])).sum::<u64>();
+        let sum = |list: &[Triangle]| {
+            render(list, &above, 64, 64).pixels.iter().map(|p| u64::from(p[1])).sum::<u64>()
+        };
         let both = [floor, roof].concat();
-        let unlit: Vec<Triangle> = floor.iter().copied().chain(roof.map(|t| Triangle { paint: Paint::Glass(Vec3::ONE), ..t })).collect();
+        let unlit: Vec<Triangle> = floor
+            .iter()
+            .copied()
+            .chain(roof.map(|t| Triangle { paint: Paint::Glass(Vec3::ONE), ..t }))
+            .collect();
         assert!(sum(&both) < sum(&unlit), "glass throws none");
     }
 }

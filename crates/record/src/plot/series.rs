@@ -18,14 +18,28 @@ const OF_BODY: [&str; 8] = ["x", "y", "z", "vx", "vy", "vz", "speed", "force"];
 pub fn of(record: &mut Record, name: &str) -> Result<(Series, String), String> {
     if let Some(k) = record.head.channels.iter().position(|c| c.name == name) {
         let unit = record.head.channels[k].unit.clone();
-        let points = record.times().into_iter().zip(&record.channels).map(|(t, row)| (t, f64::from(row[k]))).collect();
+        let points = record
+            .times()
+            .into_iter()
+            .zip(&record.channels)
+            .map(|(t, row)| (t, f64::from(row[k])))
+            .collect();
         return Ok((Series { label: name.into(), points, dots: false }, unit));
     }
     let unknown = || {
-        let some: Vec<&str> = record.head.channels.iter().map(|c| c.name.as_str()).take(12).collect();
-        let body = record.head.moving.first().map_or("crate", |&b| record.head.bodies[b as usize].name.as_str());
-        let channels = if some.is_empty() { String::new() } else { format!("; {}", some.join(", ")) };
-        format!("there is no `{name}`: wanted {body}.{}{channels}, or the contact force a/b.force", OF_BODY.join(&format!(", {body}.")))
+        let some: Vec<&str> =
+            record.head.channels.iter().map(|c| c.name.as_str()).take(12).collect();
+        let body = record
+            .head
+            .moving
+            .first()
+            .map_or("crate", |&b| record.head.bodies[b as usize].name.as_str());
+        let channels =
+            if some.is_empty() { String::new() } else { format!("; {}", some.join(", ")) };
+        format!(
+            "there is no `{name}`: wanted {body}.{}{channels}, or the contact force a/b.force",
+            OF_BODY.join(&format!(", {body}."))
+        )
     };
     let (things, quantity) = name.rsplit_once('.').ok_or_else(unknown)?;
     let number = |name: &str| record.head.bodies.iter().position(|b| b.name == name);

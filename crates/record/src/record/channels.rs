@@ -1,4 +1,5 @@
-//! Sensors, joints and motors over time: `CHAN` chunks, one row of single-precision numbers for each frame.
+//! Sensors, joints and motors over time: `CHAN` chunks, one row of single-precision numbers for
+//! each frame.
 //!
 //! ```text
 //!   chunk = number of rows, columns          words are differences from the row before, within a chunk
@@ -21,7 +22,8 @@ pub struct Channel {
 /// Channels that a record has at most.
 const MOST: usize = 512;
 
-/// The channels of a scene and what each measures: its sensors, the coordinate and rate of its joints, the efforts of its motors.
+/// The channels of a scene and what each measures: its sensors, the coordinate and rate of its
+/// joints, the efforts of its motors.
 pub fn of(scene: &Scene) -> Vec<(Channel, Quantity)> {
     let mut out: Vec<(Channel, Quantity)> = Vec::new();
     let mut add = |name: String, unit: &str, quantity: Quantity| {

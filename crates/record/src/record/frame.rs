@@ -12,8 +12,9 @@
 //! | contacts | contact | point 3, normal 3 (times 127), force on the second body 3, gap, error |
 //! | soft | node of each soft body | position 3, then the scalar if there is one |
 //!
-//! Columns follow each other whole. Words are differences from the same thing in the frame before. Every few chunks one stands alone.
-//! The same contact of two frames is found by walking along both sorted lists of pairs.
+//! Columns follow each other whole. Words are differences from the same thing in the frame before.
+//! Every few chunks one stands alone. The same contact of two frames is found by walking along both
+//! sorted lists of pairs.
 
 use super::words::{self, Taker, add, difference};
 
@@ -45,7 +46,9 @@ pub struct Layout {
 
 impl Layout {
     fn soft_words(&self) -> usize {
-        self.soft.iter().fold(0, |sum: usize, (nodes, scalar)| sum.saturating_add(nodes.saturating_mul(3 + usize::from(*scalar))))
+        self.soft.iter().fold(0, |sum: usize, (nodes, scalar)| {
+            sum.saturating_add(nodes.saturating_mul(3 + usize::from(*scalar)))
+        })
     }
 }
 
@@ -69,7 +72,8 @@ pub struct Frame {
 /// Set in the first word of a chunk that does not stand alone.
 const CONTINUES: u32 = 1 << 31;
 
-/// Frames as the raw bytes of a chunk; `last` is the last frame of the chunk before, unless this one is to stand alone.
+/// Frames as the raw bytes of a chunk; `last` is the last frame of the chunk before, unless this
+/// one is to stand alone.
 pub fn encode(frames: &[Frame], last: Option<&Frame>) -> Vec<u8> {
     let mut out = vec![frames.len() as u32 | if last.is_some() { CONTINUES } else { 0 }];
     let empty = Frame::default();
@@ -102,7 +106,8 @@ pub fn continues(raw: &[u8]) -> bool {
     words::from_planes(raw).first().is_some_and(|count| count & CONTINUES != 0)
 }
 
-/// The frames of a chunk's raw bytes; none if they do not fit together. `last` is the last frame of the chunk before.
+/// The frames of a chunk's raw bytes; none if they do not fit together. `last` is the last frame of
+/// the chunk before.
 pub fn decode(raw: &[u8], layout: &Layout, last: Option<&Frame>) -> Option<Vec<Frame>> {
     let words = words::from_planes(raw);
     let mut take = Taker::new(&words);
@@ -112,7 +117,10 @@ pub fn decode(raw: &[u8], layout: &Layout, last: Option<&Frame>) -> Option<Vec<F
     let first = if count & CONTINUES != 0 { last? } else { &empty };
     for _ in 0..count & !CONTINUES {
         let before = frames.last().unwrap_or(first);
-        let mut frame = Frame { time: f64::from_bits(u64::from(take.one()?) | u64::from(take.one()?) << 32), ..Frame::default() };
+        let mut frame = Frame {
+            time: f64::from_bits(u64::from(take.one()?) | u64::from(take.one()?) << 32),
+            ..Frame::default()
+        };
         frame.step = take.one()?;
         let n = take.one()? as usize;
         frame.bodies = restored(take.many(layout.bodies.checked_mul(BODY)?)?, &before.bodies);
@@ -134,7 +142,9 @@ pub fn decode(raw: &[u8], layout: &Layout, last: Option<&Frame>) -> Option<Vec<F
 }
 
 fn same(out: &mut Vec<u32>, now: &[u32], before: &[u32]) {
-    out.extend(now.iter().enumerate().map(|(i, w)| difference(*w, before.get(i).copied().unwrap_or(0))));
+    out.extend(
+        now.iter().enumerate().map(|(i, w)| difference(*w, before.get(i).copied().unwrap_or(0))),
+    );
 }
 
 fn restored(words: &[u32], before: &[u32]) -> Vec<u32> {
@@ -164,12 +174,19 @@ mod tests {
         let frame = |k: u32, pairs: &[[u32; 2]]| Frame {
             time: 0.1 * f64::from(k),
             step: 10 * k,
-            bodies: (0..3 * BODY as u32).map(|i| i.wrapping_mul(77_777_777).wrapping_add(k)).collect(),
+            bodies: (0..3 * BODY as u32)
+                .map(|i| i.wrapping_mul(77_777_777).wrapping_add(k))
+                .collect(),
             pairs: pairs.to_vec(),
             contacts: (0..(CONTACT * pairs.len()) as u32).map(|i| i * i + k).collect(),
             soft: (0..2 * 4 + 3).map(|i| i + k).collect(),
         };
-        let list = vec![frame(0, &[]), frame(1, &[[0, 2], [1, 2], [1, 2]]), frame(2, &[[0, 1], [1, 2], [2, 3]]), frame(3, &[[1, 2]])];
+        let list = vec![
+            frame(0, &[]),
+            frame(1, &[[0, 2], [1, 2], [1, 2]]),
+            frame(2, &[[0, 1], [1, 2], [2, 3]]),
+            frame(3, &[[1, 2]]),
+        ];
         (list, layout)
     }
 
@@ -189,7 +206,8 @@ mod tests {
         let (frames, layout) = frames();
         let raw = encode(&frames, None);
         for length in (0..raw.len() - 4).step_by(4) {
-            // Shorter planes shift every byte: whatever comes out, it must not be taken for four frames, nor panic.
+            // Shorter planes shift every byte: whatever comes out, it must not be taken for four
+            // frames, nor panic.
             let got = decode(&raw[..length], &layout, None);
             assert!(got.is_none_or(|f| f != frames));
         }

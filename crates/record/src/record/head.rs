@@ -166,7 +166,10 @@ pub struct About<'a> {
 impl Head {
     /// How frames are laid out.
     pub fn layout(&self) -> frame::Layout {
-        frame::Layout { bodies: self.moving.len(), soft: self.soft.iter().map(|s| (s.nodes, s.scalar.is_some())).collect() }
+        frame::Layout {
+            bodies: self.moving.len(),
+            soft: self.soft.iter().map(|s| (s.nodes, s.scalar.is_some())).collect(),
+        }
     }
 
     /// What is wrong with it, if anything: everything that an index names must be there.
@@ -177,13 +180,18 @@ impl Head {
             Some(format!("format {}, wanted {FORMAT}", self.format))
         } else if !(self.quantum > 0.0 && self.quantum.is_finite()) {
             Some(format!("a unit of {} m", self.quantum))
-        } else if self.moving.iter().any(|&i| !body(i)) || self.joints.iter().any(|j| !body(j.a.0) || !body(j.b.0)) {
+        } else if self.moving.iter().any(|&i| !body(i))
+            || self.joints.iter().any(|j| !body(j.a.0) || !body(j.b.0))
+        {
             Some("a body that is not there".into())
         } else if self.shapes.iter().any(|s| !body(s.body) || s.mesh as usize >= meshes) {
             Some("a mesh that is not there".into())
         } else if !self.meshes.iter().all(Mesh::fits) {
             Some("a vertex that is not there".into())
-        } else if self.soft.iter().any(|s| s.triangles.iter().any(|&t| t as usize >= s.nodes) || !s.triangles.len().is_multiple_of(3)) {
+        } else if self.soft.iter().any(|s| {
+            s.triangles.iter().any(|&t| t as usize >= s.nodes)
+                || !s.triangles.len().is_multiple_of(3)
+        }) {
             Some("a node that is not there".into())
         } else {
             None
@@ -206,16 +214,23 @@ impl Head {
             quantum: (size.log2().ceil() - 20.0).exp2(),
             up: (-scene.gravity).try_normalize().unwrap_or(DVec3::Z).to_array(),
             bounds: bounds.map(|b| b.to_array()),
-            moving: (0..scene.bodies.len() as u32).filter(|&i| !matches!(scene.bodies[i as usize].kind, Kind::Fixed)).collect(),
+            moving: (0..scene.bodies.len() as u32)
+                .filter(|&i| !matches!(scene.bodies[i as usize].kind, Kind::Fixed))
+                .collect(),
             bodies: bodies(scene),
             joints: joints(scene),
-            texts: about.texts.iter().map(|(name, text)| Text { name: name.clone(), text: text.clone() }).collect(),
+            texts: about
+                .texts
+                .iter()
+                .map(|(name, text)| Text { name: name.clone(), text: text.clone() })
+                .collect(),
             channels: channels::of(scene).into_iter().map(|(channel, _)| channel).collect(),
             columns: steps::COLUMNS.iter().map(|c| c.to_string()).collect(),
             soft,
             ..Head::default()
         };
-        Shapes { scene, bounds, up: DVec3::from_array(head.up), known: HashMap::new() }.place(&mut head);
+        Shapes { scene, bounds, up: DVec3::from_array(head.up), known: HashMap::new() }
+            .place(&mut head);
         head
     }
 }
@@ -231,11 +246,15 @@ pub fn numbers(pose: &Pose) -> [f64; 7] {
 
 /// Seven numbers as a pose.
 pub fn pose(x: &[f64; 7]) -> Pose {
-    Pose { position: DVec3::new(x[0], x[1], x[2]), orientation: DQuat::from_xyzw(x[3], x[4], x[5], x[6]) }
+    Pose {
+        position: DVec3::new(x[0], x[1], x[2]),
+        orientation: DQuat::from_xyzw(x[3], x[4], x[5], x[6]),
+    }
 }
 
 fn bodies(scene: &Scene) -> Vec<Body> {
-    let stem_of = |name: &'_ str| name.trim_end_matches(|c: char| c.is_ascii_digit() || c == '_').len();
+    let stem_of =
+        |name: &'_ str| name.trim_end_matches(|c: char| c.is_ascii_digit() || c == '_').len();
     let mut members: HashMap<&str, usize> = HashMap::new();
     for body in scene.bodies.iter().filter(|b| !matches!(b.kind, Kind::Fixed)) {
         *members.entry(&body.name[..stem_of(&body.name)]).or_default() += 1;
@@ -245,7 +264,11 @@ fn bodies(scene: &Scene) -> Vec<Body> {
     for (i, body) in scene.bodies.iter().enumerate() {
         let stem = &body.name[..stem_of(&body.name)];
         // The few rods of a mechanism are told apart, the many bricks of a wall are not.
-        let stem = if members.get(stem).is_some_and(|n| *n > COLORS.len()) { stem } else { body.name.as_str() };
+        let stem = if members.get(stem).is_some_and(|n| *n > COLORS.len()) {
+            stem
+        } else {
+            body.name.as_str()
+        };
         let (kind, color) = match &body.kind {
             Kind::Fixed => ("fixed", FIXED.to_string()),
             kind => {
@@ -262,7 +285,13 @@ fn bodies(scene: &Scene) -> Vec<Body> {
             }
         };
         let mass = body.mass().map(|m| m.mass);
-        out.push(Body { name: body.name.clone(), kind: kind.into(), mass, color, pose: numbers(&body.pose) });
+        out.push(Body {
+            name: body.name.clone(),
+            kind: kind.into(),
+            mass,
+            color,
+            pose: numbers(&body.pose),
+        });
     }
     out
 }
@@ -279,7 +308,8 @@ const COLORS: [[f64; 3]; 8] = [
     [206.0, 144.0, 168.0],
 ];
 
-/// The colour of a member of a family: bodies of one name share a hue and differ a little in brightness.
+/// The colour of a member of a family: bodies of one name share a hue and differ a little in
+/// brightness.
 fn color(family: usize, member: usize) -> String {
     let brightness = 0.9 + 0.2 * ((member as f64 * 0.618_034) % 1.0);
     let [r, g, b] = COLORS[family % COLORS.len()].map(|c| (c * brightness).min(255.0) as u8);
@@ -288,7 +318,15 @@ fn color(family: usize, member: usize) -> String {
 
 fn joints(scene: &Scene) -> Vec<Joint> {
     let side = |body: u32, pose: &Pose| (body, pose.position.to_array());
-    scene.joints.iter().map(|j| Joint { name: j.name.clone(), a: side(j.a.0, &j.frame_a), b: side(j.b.0, &j.frame_b) }).collect()
+    scene
+        .joints
+        .iter()
+        .map(|j| Joint {
+            name: j.name.clone(),
+            a: side(j.a.0, &j.frame_a),
+            b: side(j.b.0, &j.frame_b),
+        })
+        .collect()
 }
 
 /// Lowest and highest corner of what moves; of everything if nothing does.
@@ -302,14 +340,19 @@ fn bounds(scene: &Scene) -> [DVec3; 2] {
     for moving in [true, false] {
         let wanted = |kind: &Kind| matches!(kind, Kind::Fixed) != moving;
         let drawn = |kind: &Kind| wanted(kind) && !matches!(kind, Kind::Soft(_));
-        for collider in scene.colliders.iter().filter(|c| drawn(&scene.bodies[c.body as usize].kind)) {
+        for collider in
+            scene.colliders.iter().filter(|c| drawn(&scene.bodies[c.body as usize].kind))
+        {
             let pose = scene.bodies[collider.body as usize].pose * collider.pose_in_body;
             grow(pose.position, reach(&collider.shape));
         }
         scene.bodies.iter().filter(|b| drawn(&b.kind)).for_each(|b| grow(b.pose.position, 0.0));
         if moving {
             scene.softs.iter().flat_map(|s| &s.mesh.nodes).for_each(|p| grow(*p, 0.0));
-            let sides = scene.joints.iter().flat_map(|j| [(j.a, j.frame_a.position), (j.b, j.frame_b.position)]);
+            let sides = scene
+                .joints
+                .iter()
+                .flat_map(|j| [(j.a, j.frame_a.position), (j.b, j.frame_b.position)]);
             sides.for_each(|(body, point)| grow(scene.bodies[body.index()].pose.point(point), 0.0));
         }
         if moving && scene.bodies.iter().any(|b| wanted(&b.kind)) {
@@ -320,7 +363,8 @@ fn bounds(scene: &Scene) -> [DVec3; 2] {
         return [-DVec3::ONE, DVec3::ONE];
     }
     // What falls comes to lie on the floor below.
-    let (center, up) = (0.5 * (all[0] + all[1]), (-scene.gravity).try_normalize().unwrap_or(DVec3::Z));
+    let (center, up) =
+        (0.5 * (all[0] + all[1]), (-scene.gravity).try_normalize().unwrap_or(DVec3::Z));
     for floor in scene.colliders.iter().filter(|c| matches!(c.shape, Shape::HalfSpace)) {
         let place = scene.bodies[floor.body as usize].pose * floor.pose_in_body;
         let (normal, size) = (place.vector(DVec3::Z), all[0].distance(all[1]));
@@ -353,21 +397,39 @@ impl Shapes<'_> {
             mesh::parts(collider.pose_in_body, &collider.shape, &mut list);
             all.extend(list.into_iter().map(|(pose, shape)| (i, pose, shape)));
         }
-        let fineness = mesh::fineness(all.iter().filter(|(_, _, s)| matches!(s, Shape::Sphere { .. })).count());
+        let fineness = mesh::fineness(
+            all.iter().filter(|(_, _, s)| matches!(s, Shape::Sphere { .. })).count(),
+        );
         let containers = self.containers();
         for (i, pose, shape) in all {
             let collider = &self.scene.colliders[i];
             let world = self.scene.bodies[collider.body as usize].pose * pose;
             let (key, scale, pose, look) = match mesh::sized(shape) {
-                Some(sized) => (sized.key, sized.scale, pose, if containers[i] { Look::Glass } else { Look::Solid }),
+                Some(sized) => (
+                    sized.key,
+                    sized.scale,
+                    pose,
+                    if containers[i] { Look::Glass } else { Look::Solid },
+                ),
                 None => {
                     let (at, scale, look) = self.plate(&world);
                     ("plate".into(), scale, pose * Pose::at(at), look)
                 }
             };
-            let mesh =
-                self.known(head, key, || if matches!(shape, Shape::HalfSpace) { mesh::plate() } else { mesh::triangles(shape, fineness) });
-            head.shapes.push(Placed { body: collider.body, mesh, pose: numbers(&pose), scale: scale.to_array(), look });
+            let mesh = self.known(head, key, || {
+                if matches!(shape, Shape::HalfSpace) {
+                    mesh::plate()
+                } else {
+                    mesh::triangles(shape, fineness)
+                }
+            });
+            head.shapes.push(Placed {
+                body: collider.body,
+                mesh,
+                pose: numbers(&pose),
+                scale: scale.to_array(),
+                look,
+            });
         }
         self.sticks(head);
     }
@@ -381,7 +443,8 @@ impl Shapes<'_> {
 
     /// The drawn part of a half-space: where in its frame, how large, and whether it is a floor.
     fn plate(&self, world: &Pose) -> (DVec3, DVec3, Look) {
-        let center = world.inverse_point(0.5 * (self.bounds[0] + self.bounds[1])) * DVec3::new(1.0, 1.0, 0.0);
+        let center = world.inverse_point(0.5 * (self.bounds[0] + self.bounds[1]))
+            * DVec3::new(1.0, 1.0, 0.0);
         let extent = self.bounds[1] - self.bounds[0];
         if world.vector(DVec3::Z).dot(self.up) > 0.7 {
             let half = 2.5 * extent.max_element();
@@ -392,12 +455,17 @@ impl Shapes<'_> {
         (center, DVec3::new(half(DVec3::X), half(DVec3::Y), 1.0), Look::Glass)
     }
 
-    /// For each collider, whether it is the wall of something that other bodies lie in: of one body, or of all that is fixed.
+    /// For each collider, whether it is the wall of something that other bodies lie in: of one
+    /// body, or of all that is fixed.
     fn containers(&self) -> Vec<bool> {
         let scene = self.scene;
-        let group = |body: u32| if matches!(scene.bodies[body as usize].kind, Kind::Fixed) { None } else { Some(body) };
+        let group = |body: u32| {
+            if matches!(scene.bodies[body as usize].kind, Kind::Fixed) { None } else { Some(body) }
+        };
         let mut boxes: HashMap<Option<u32>, ([DVec3; 2], usize)> = HashMap::new();
-        let place = |i: usize| scene.bodies[scene.colliders[i].body as usize].pose * scene.colliders[i].pose_in_body;
+        let place = |i: usize| {
+            scene.bodies[scene.colliders[i].body as usize].pose * scene.colliders[i].pose_in_body
+        };
         let extent = |i: usize| match &scene.colliders[i].shape {
             Shape::Box { half_extents } => (place(i).rotation().abs() * *half_extents, true),
             shape => (DVec3::splat(reach(shape)), reach(shape) > 0.0),
@@ -420,7 +488,8 @@ impl Shapes<'_> {
             });
             inside.map(|(_, b)| b.pose.position.dot(self.up)).min_by(f64::total_cmp)
         };
-        let lows: HashMap<Option<u32>, Option<f64>> = boxes.keys().map(|g| (*g, lowest(*g))).collect();
+        let lows: HashMap<Option<u32>, Option<f64>> =
+            boxes.keys().map(|g| (*g, lowest(*g))).collect();
         let rises = |i: usize| {
             let low = lows.get(&group(scene.colliders[i].body)).copied().flatten()?;
             Some(place(i).position.dot(self.up) + extent(i).0.dot(self.up.abs()) > low)
@@ -436,17 +505,41 @@ impl Shapes<'_> {
             if soft || self.scene.colliders.iter().any(|c| c.body == body) {
                 continue;
             }
-            let ends = self.scene.joints.iter().flat_map(|j| [(j.a.0, j.frame_a.position), (j.b.0, j.frame_b.position)]);
-            let mut ends: Vec<DVec3> = ends.filter(|(b, _)| *b == body).map(|(_, point)| point).collect();
+            let ends = self
+                .scene
+                .joints
+                .iter()
+                .flat_map(|j| [(j.a.0, j.frame_a.position), (j.b.0, j.frame_b.position)]);
+            let mut ends: Vec<DVec3> =
+                ends.filter(|(b, _)| *b == body).map(|(_, point)| point).collect();
             // A point mass has no sticks, only a middle that must be seen.
-            let middle = if ends.iter().all(|end| end.length() < thickness) { 2.5 * thickness } else { thickness };
+            let middle = if ends.iter().all(|end| end.length() < thickness) {
+                2.5 * thickness
+            } else {
+                thickness
+            };
             ends.push(DVec3::ZERO);
             for end in ends {
                 let (length, axis) = (end.length(), end.normalize_or(DVec3::Z));
-                let pose = Pose { position: 0.5 * end, orientation: DQuat::from_rotation_arc(DVec3::Z, axis) };
-                let scale = if length < thickness { [middle; 3] } else { [thickness, thickness, 0.5 * length] };
-                let mesh = self.known(head, "box".into(), || mesh::triangles(&Shape::Box { half_extents: DVec3::ONE }, 32));
-                head.shapes.push(Placed { body, mesh, pose: numbers(&pose), scale, look: Look::Solid });
+                let pose = Pose {
+                    position: 0.5 * end,
+                    orientation: DQuat::from_rotation_arc(DVec3::Z, axis),
+                };
+                let scale = if length < thickness {
+                    [middle; 3]
+                } else {
+                    [thickness, thickness, 0.5 * length]
+                };
+                let mesh = self.known(head, "box".into(), || {
+                    mesh::triangles(&Shape::Box { half_extents: DVec3::ONE }, 32)
+                });
+                head.shapes.push(Placed {
+                    body,
+                    mesh,
+                    pose: numbers(&pose),
+                    scale,
+                    look: Look::Solid,
+                });
             }
         }
     }

@@ -6,8 +6,8 @@ use signorini_mechanics::geometry::Shape;
 use signorini_solve::math::pose::Pose;
 use std::collections::HashMap;
 
-/// Triangles, counter-clockwise seen from outside. Vertices are shared where the surface is smooth, so that the mean of the
-/// triangles' normals at a vertex is the normal of the surface there.
+/// Triangles, counter-clockwise seen from outside. Vertices are shared where the surface is smooth,
+/// so that the mean of the triangles' normals at a vertex is the normal of the surface there.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Mesh {
     /// x, y, z of each vertex, m.
@@ -63,7 +63,9 @@ pub fn fineness(spheres: usize) -> u32 {
 /// A shape, compounds resolved into their parts, each with its pose.
 pub fn parts<'a>(pose: Pose, shape: &'a Shape, out: &mut Vec<(Pose, &'a Shape)>) {
     match shape {
-        Shape::Compound { parts: list } => list.iter().for_each(|(inner, part)| parts(pose * *inner, part, out)),
+        Shape::Compound { parts: list } => {
+            list.iter().for_each(|(inner, part)| parts(pose * *inner, part, out))
+        }
         _ => out.push((pose, shape)),
     }
 }
@@ -74,10 +76,18 @@ pub fn sized(shape: &Shape) -> Option<Sized> {
     match shape {
         Shape::Sphere { radius } => named("sphere", DVec3::splat(*radius)),
         Shape::Box { half_extents } => named("box", *half_extents),
-        Shape::Cylinder { radius, half_length } => named("cylinder", DVec3::new(*radius, *radius, *half_length)),
-        Shape::Cone { radius, half_length } => named("cone", DVec3::new(*radius, *radius, *half_length)),
-        Shape::Capsule { radius, half_length } => named(&format!("capsule {:?}", half_length / radius), DVec3::splat(*radius)),
-        Shape::Hull { .. } | Shape::Mesh { .. } | Shape::HeightField { .. } => named(&format!("{shape:?}"), DVec3::ONE),
+        Shape::Cylinder { radius, half_length } => {
+            named("cylinder", DVec3::new(*radius, *radius, *half_length))
+        }
+        Shape::Cone { radius, half_length } => {
+            named("cone", DVec3::new(*radius, *radius, *half_length))
+        }
+        Shape::Capsule { radius, half_length } => {
+            named(&format!("capsule {:?}", half_length / radius), DVec3::splat(*radius))
+        }
+        Shape::Hull { .. } | Shape::Mesh { .. } | Shape::HeightField { .. } => {
+            named(&format!("{shape:?}"), DVec3::ONE)
+        }
         Shape::HalfSpace | Shape::Compound { .. } => None,
     }
 }
@@ -91,11 +101,16 @@ pub fn triangles(shape: &Shape, fineness: u32) -> Mesh {
         Shape::Capsule { radius, half_length } => {
             let rings = arc(16);
             let shift = |(r, z): &(f64, f64), up: f64| (*r, z + up * half_length / radius);
-            let (low, high) = (rings[..9].iter().map(|p| shift(p, -1.0)), rings[8..].iter().map(|p| shift(p, 1.0)));
+            let (low, high) = (
+                rings[..9].iter().map(|p| shift(p, -1.0)),
+                rings[8..].iter().map(|p| shift(p, 1.0)),
+            );
             lathe(32, &low.chain(high).collect::<Vec<_>>())
         }
         Shape::Box { .. } => cube(),
-        Shape::Hull { points } => parry3d_f64::transformation::try_convex_hull(points).unwrap_or_default(),
+        Shape::Hull { points } => {
+            parry3d_f64::transformation::try_convex_hull(points).unwrap_or_default()
+        }
         Shape::Mesh { vertices, triangles } => (vertices.clone(), triangles.clone()),
         Shape::HeightField { counts, spacing, heights } => field(*counts, *spacing, heights),
         Shape::HalfSpace | Shape::Compound { .. } => Default::default(),
@@ -105,12 +120,16 @@ pub fn triangles(shape: &Shape, fineness: u32) -> Mesh {
 
 /// A flat rectangle from −1 to 1 in x and y, seen from above: the drawn part of a half-space.
 pub fn plate() -> Mesh {
-    creased(&[(-1.0, -1.0), (1.0, -1.0), (1.0, 1.0), (-1.0, 1.0)].map(|(x, y)| DVec3::new(x, y, 0.0)), &[[0, 1, 2], [0, 2, 3]])
+    creased(
+        &[(-1.0, -1.0), (1.0, -1.0), (1.0, 1.0), (-1.0, 1.0)].map(|(x, y)| DVec3::new(x, y, 0.0)),
+        &[[0, 1, 2], [0, 2, 3]],
+    )
 }
 
 /// An arrow along z, one long and slender.
 pub fn arrow() -> Mesh {
-    let (vertices, triangles) = lathe(12, &[(0.0, 0.0), (0.022, 0.0), (0.022, 0.78), (0.065, 0.78), (0.0, 1.0)]);
+    let (vertices, triangles) =
+        lathe(12, &[(0.0, 0.0), (0.022, 0.0), (0.022, 0.78), (0.065, 0.78), (0.0, 1.0)]);
     creased(&vertices, &triangles)
 }
 
@@ -119,7 +138,15 @@ type Triangles = (Vec<DVec3>, Vec<[u32; 3]>);
 /// Points (radius, height) of a half circle from the south pole to the north pole.
 fn arc(pieces: u32) -> Vec<(f64, f64)> {
     let angle = |i: u32| std::f64::consts::PI * (f64::from(i) / f64::from(pieces) - 0.5);
-    (0..=pieces).map(|i| if i == 0 || i == pieces { (0.0, angle(i).sin()) } else { (angle(i).cos(), angle(i).sin()) }).collect()
+    (0..=pieces)
+        .map(|i| {
+            if i == 0 || i == pieces {
+                (0.0, angle(i).sin())
+            } else {
+                (angle(i).cos(), angle(i).sin())
+            }
+        })
+        .collect()
 }
 
 /// A profile of (radius, height) from bottom to top, turned about z.
@@ -140,22 +167,37 @@ fn lathe(around: u32, profile: &[(f64, f64)]) -> Triangles {
         for i in 0..around {
             let [a, b] = [at(pair[0], i), at(pair[0], i + 1)];
             let [d, c] = [at(pair[1], i), at(pair[1], i + 1)];
-            triangles.extend([[a, b, c], [a, c, d]].into_iter().filter(|t| t[0] != t[1] && t[1] != t[2] && t[2] != t[0]));
+            triangles.extend(
+                [[a, b, c], [a, c, d]]
+                    .into_iter()
+                    .filter(|t| t[0] != t[1] && t[1] != t[2] && t[2] != t[0]),
+            );
         }
     }
     (vertices, triangles)
 }
 
 fn cube() -> Triangles {
-    let corner = |i: u32| DVec3::from_array([0, 1, 2].map(|k| if i >> k & 1 == 1 { 1.0 } else { -1.0 }));
-    let faces = [[0, 2, 3, 1], [4, 5, 7, 6], [0, 1, 5, 4], [2, 6, 7, 3], [0, 4, 6, 2], [1, 3, 7, 5]];
-    ((0..8).map(corner).collect(), faces.iter().flat_map(|[a, b, c, d]| [[*a, *b, *c], [*a, *c, *d]]).collect())
+    let corner =
+        |i: u32| DVec3::from_array([0, 1, 2].map(|k| if i >> k & 1 == 1 { 1.0 } else { -1.0 }));
+    let faces =
+        [[0, 2, 3, 1], [4, 5, 7, 6], [0, 1, 5, 4], [2, 6, 7, 3], [0, 4, 6, 2], [1, 3, 7, 5]];
+    (
+        (0..8).map(corner).collect(),
+        faces.iter().flat_map(|[a, b, c, d]| [[*a, *b, *c], [*a, *c, *d]]).collect(),
+    )
 }
 
 fn field(counts: [usize; 2], spacing: [f64; 2], heights: &[f64]) -> Triangles {
     let [columns, rows] = counts;
     let place = |i: usize, count: usize, step: f64| (i as f64 - 0.5 * (count as f64 - 1.0)) * step;
-    let point = |k: usize| DVec3::new(place(k % columns, columns, spacing[0]), place(k / columns, rows, spacing[1]), heights[k]);
+    let point = |k: usize| {
+        DVec3::new(
+            place(k % columns, columns, spacing[0]),
+            place(k / columns, rows, spacing[1]),
+            heights[k],
+        )
+    };
     let mut triangles = Vec::new();
     for cell in (0..columns * (rows - 1)).filter(|k| k % columns + 1 < columns) {
         let [a, b, c, d] = [cell, cell + 1, cell + columns, cell + columns + 1].map(|k| k as u32);
@@ -180,7 +222,8 @@ fn creased(vertices: &[DVec3], triangles: &[[u32; 3]]) -> Mesh {
                 None => {
                     let index = mesh.positions.len() as u32 / 3;
                     // Micrometres of a metre: the digits beyond make files large.
-                    mesh.positions.extend(vertices[corner as usize].to_array().map(|x| shortened(x as f32)));
+                    mesh.positions
+                        .extend(vertices[corner as usize].to_array().map(|x| shortened(x as f32)));
                     list.push((normal, index));
                     index
                 }
@@ -203,14 +246,18 @@ mod tests {
     /// Volume by the divergence theorem, in the units of the mesh.
     fn volume(mesh: &Mesh) -> f64 {
         let corner = |t: &[u32], k: usize| mesh.position(t[k] as usize);
-        mesh.triangles.chunks_exact(3).map(|t| corner(t, 0).dot(corner(t, 1).cross(corner(t, 2))) / 6.0).sum()
+        mesh.triangles
+            .chunks_exact(3)
+            .map(|t| corner(t, 0).dot(corner(t, 1).cross(corner(t, 2))) / 6.0)
+            .sum()
     }
 
     #[test]
     fn meshes_are_closed_and_face_outwards() {
         let pi = std::f64::consts::PI;
         let points = vec![DVec3::ZERO, DVec3::X, DVec3::Y, DVec3::Z];
-        // Inscribed polygons of 32 corners lose 0.6 % of a circle's area, and in both directions 1.3 % of a sphere's volume.
+        // Inscribed polygons of 32 corners lose 0.6 % of a circle's area, and in both directions
+        // 1.3 % of a sphere's volume.
         for (shape, expected, lost) in [
             (Shape::Sphere { radius: 1.0 }, 4.0 / 3.0 * pi, 0.02),
             (Shape::Cylinder { radius: 1.0, half_length: 1.0 }, 2.0 * pi, 0.01),
@@ -221,7 +268,12 @@ mod tests {
         ] {
             let mesh = triangles(&shape, 32);
             let got = volume(&mesh);
-            assert!(mesh.fits() && got <= expected * (1.0 + 1e-5) && got >= expected * (1.0 - lost - 1e-5), "{shape:?}: {got} {expected}");
+            assert!(
+                mesh.fits()
+                    && got <= expected * (1.0 + 1e-5)
+                    && got >= expected * (1.0 - lost - 1e-5),
+                "{shape:?}: {got} {expected}"
+            );
         }
     }
 
@@ -231,7 +283,8 @@ mod tests {
         assert_eq!(cube.positions.len(), 3 * 24);
         let ball = triangles(&Shape::Sphere { radius: 1.0 }, 32);
         for (i, normal) in ball.normals().iter().enumerate() {
-            // Normals of neighbouring facets are 180°/16 apart; their weighted mean at a vertex is the radius, within a part of that.
+            // Normals of neighbouring facets are 180°/16 apart; their weighted mean at a vertex is
+            // the radius, within a part of that.
             assert!(normal.dot(ball.position(i).normalize()) > 0.99);
         }
     }

@@ -1,4 +1,5 @@
-//! The recorded form of a run: `record.bin`, from which report, live view, pictures and animations are all made.
+//! The recorded form of a run: `record.bin`, from which report, live view, pictures and animations
+//! are all made.
 //!
 //! ```text
 //!   file  = "signrec1" chunk*
@@ -15,11 +16,13 @@
 //! | `HIST` | JSON, a list of [`History`]: how the solver came to its answer in a recorded step |
 //! | `TAIL` | JSON, last and once: the summary of the run; absent as long as it goes on |
 //!
-//! *Words* are 32-bit numbers. Each is stored as its difference from a neighbour that is much like it (the same body a moment ago),
-//! the sign in the lowest bit, and split into four planes of bytes: what hardly changes becomes long runs of zeros, which zlib makes small.
+//! *Words* are 32-bit numbers. Each is stored as its difference from a neighbour that is much like
+//! it (the same body a moment ago), the sign in the lowest bit, and split into four planes of
+//! bytes: what hardly changes becomes long runs of zeros, which zlib makes small.
 //!
-//! A file only grows, chunk by chunk, so that it can be read while the run goes on: a last chunk that is not whole yet does not count.
-//! zlib's checksum stands guard over every chunk; a length is believed up to [`RAW_MOST`] only.
+//! A file only grows, chunk by chunk, so that it can be read while the run goes on: a last chunk
+//! that is not whole yet does not count. zlib's checksum stands guard over every chunk; a length is
+//! believed up to [`RAW_MOST`] only.
 
 pub mod channels;
 pub mod frame;

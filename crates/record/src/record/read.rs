@@ -1,6 +1,9 @@
-//! Reads a record; says what is wrong with a damaged one, and never asks for more memory than the file is worth.
+//! Reads a record; says what is wrong with a damaged one, and never asks for more memory than the
+//! file is worth.
 
-use super::{FILE, FILE_MOST, Frame, Head, History, MAGIC, RAW_MOST, Step, channels, frame, steps, words};
+use super::{
+    FILE, FILE_MOST, Frame, Head, History, MAGIC, RAW_MOST, Step, channels, frame, steps, words,
+};
 use glam::{DQuat, DVec3};
 use serde_json::Value as Json;
 use signorini_solve::math::pose::Pose;
@@ -25,7 +28,8 @@ pub enum Damage {
         why: String,
     },
     /// It is larger than any record of this program.
-    #[error("{file}: {megabytes} MB, but a record has at most {most} MB: this is none, or it is damaged", most = FILE_MOST >> 20)]
+    #[error("{file}: {megabytes} MB, but a record has at most {most} MB: this is none, or it is \
+        damaged", most = FILE_MOST >> 20)]
     Huge {
         /// Which file.
         file: String,
@@ -140,7 +144,10 @@ impl Record {
         };
         record.walk()?;
         // At the end one knows which room the run took.
-        let bounds = record.tail.as_ref().and_then(|tail| serde_json::from_value::<[[f64; 3]; 2]>(tail["bounds"].clone()).ok());
+        let bounds = record
+            .tail
+            .as_ref()
+            .and_then(|tail| serde_json::from_value::<[[f64; 3]; 2]>(tail["bounds"].clone()).ok());
         if let Some(bounds) = bounds.filter(|b| b.iter().flatten().all(|x| x.is_finite())) {
             record.head.bounds = bounds;
         }
@@ -181,9 +188,17 @@ impl Record {
     fn walk(&mut self) -> Result<(), Damage> {
         let mut offset = MAGIC.len();
         while let Some(header) = self.bytes.get(offset..offset + 12) {
-            let number = |at: usize| u32::from_le_bytes([header[at], header[at + 1], header[at + 2], header[at + 3]]) as usize;
-            let chunk =
-                Chunk { tag: [header[0], header[1], header[2], header[3]], offset, raw: number(4), packed: number(8), continues: false };
+            let number = |at: usize| {
+                u32::from_le_bytes([header[at], header[at + 1], header[at + 2], header[at + 3]])
+                    as usize
+            };
+            let chunk = Chunk {
+                tag: [header[0], header[1], header[2], header[3]],
+                offset,
+                raw: number(4),
+                packed: number(8),
+                continues: false,
+            };
             if chunk.raw > RAW_MOST || !chunk.tag.iter().all(u8::is_ascii_uppercase) {
                 return Err(self.damage(&chunk, "there is no chunk here"));
             }
@@ -223,12 +238,15 @@ impl Record {
                 self.histories.extend(histories);
             }
             b"STEP" => {
-                let steps = steps::decode(&self.unpack(&chunk)?).ok_or_else(|| self.damage(&chunk, "steps that do not fit together"))?;
+                let steps = steps::decode(&self.unpack(&chunk)?)
+                    .ok_or_else(|| self.damage(&chunk, "steps that do not fit together"))?;
                 self.steps.extend(steps);
             }
             b"CHAN" => {
                 let rows = channels::decode(&self.unpack(&chunk)?, self.head.channels.len());
-                self.channels.extend(rows.ok_or_else(|| self.damage(&chunk, "channels that do not fit together"))?);
+                self.channels.extend(
+                    rows.ok_or_else(|| self.damage(&chunk, "channels that do not fit together"))?,
+                );
             }
             b"FRAM" => {
                 let raw = self.unpack(&chunk)?;
@@ -244,14 +262,21 @@ impl Record {
         Ok(())
     }
 
-    fn frames_of(&self, chunk: &Chunk, raw: &[u8], last: Option<&Frame>) -> Result<Vec<Frame>, Damage> {
-        frame::decode(raw, &self.head.layout(), last).ok_or_else(|| self.damage(chunk, "frames that do not fit together"))
+    fn frames_of(
+        &self,
+        chunk: &Chunk,
+        raw: &[u8],
+        last: Option<&Frame>,
+    ) -> Result<Vec<Frame>, Damage> {
+        frame::decode(raw, &self.head.layout(), last)
+            .ok_or_else(|| self.damage(chunk, "frames that do not fit together"))
     }
 
     /// The frames of a chunk, from the last one that stands alone on.
     fn open_chunk(&self, k: usize) -> Result<Vec<Frame>, Damage> {
         let of_frames = |j: &usize| &self.chunks[*j].tag == b"FRAM";
-        let alone = (0..=k).rev().filter(of_frames).find(|j| !self.chunks[*j].continues).unwrap_or(k);
+        let alone =
+            (0..=k).rev().filter(of_frames).find(|j| !self.chunks[*j].continues).unwrap_or(k);
         let mut frames: Vec<Frame> = Vec::new();
         for chunk in (alone..=k).filter(of_frames).map(|j| &self.chunks[j]) {
             frames = self.frames_of(chunk, &self.unpack(chunk)?, frames.last())?;
@@ -262,32 +287,41 @@ impl Record {
     fn unpack(&self, chunk: &Chunk) -> Result<Vec<u8>, Damage> {
         let packed = &self.bytes[chunk.offset + 12..][..chunk.packed];
         let mut raw = Vec::new();
-        let unpacked = flate2::read::ZlibDecoder::new(packed).take(chunk.raw as u64 + 1).read_to_end(&mut raw);
+        let unpacked =
+            flate2::read::ZlibDecoder::new(packed).take(chunk.raw as u64 + 1).read_to_end(&mut raw);
         match unpacked {
             Err(why) => Err(self.damage(chunk, why.to_string())),
-            Ok(length) if length != chunk.raw => Err(self.damage(chunk, format!("{length} bytes where {} were promised", chunk.raw))),
+            Ok(length) if length != chunk.raw => {
+                Err(self.damage(chunk, format!("{length} bytes where {} were promised", chunk.raw)))
+            }
             Ok(_) => Ok(raw),
         }
     }
 
     fn json<T: serde::de::DeserializeOwned>(&self, chunk: &Chunk) -> Result<T, Damage> {
-        serde_json::from_slice(&self.unpack(chunk)?).map_err(|why| self.damage(chunk, why.to_string()))
+        serde_json::from_slice(&self.unpack(chunk)?)
+            .map_err(|why| self.damage(chunk, why.to_string()))
     }
 }
 
 fn bytes(path: &Path, folder: &Path) -> Result<Vec<u8>, Damage> {
     let file = path.display().to_string();
-    let unreadable = |why: std::io::Error| Damage::Unreadable { file: file.clone(), why: why.to_string() };
+    let unreadable =
+        |why: std::io::Error| Damage::Unreadable { file: file.clone(), why: why.to_string() };
     let length = match std::fs::metadata(path) {
         Ok(about) => about.len(),
-        Err(why) if why.kind() == std::io::ErrorKind::NotFound => return Err(Damage::Missing { folder: folder.display().to_string() }),
+        Err(why) if why.kind() == std::io::ErrorKind::NotFound => {
+            return Err(Damage::Missing { folder: folder.display().to_string() });
+        }
         Err(why) => return Err(unreadable(why)),
     };
     if length > FILE_MOST {
         return Err(Damage::Huge { file, megabytes: length >> 20 });
     }
     let mut out = Vec::new();
-    std::fs::File::open(path).and_then(|f| f.take(FILE_MOST).read_to_end(&mut out)).map_err(unreadable)?;
+    std::fs::File::open(path)
+        .and_then(|f| f.take(FILE_MOST).read_to_end(&mut out))
+        .map_err(unreadable)?;
     Ok(out)
 }
 
@@ -329,9 +363,20 @@ fn moment(head: &Head, frame: &Frame) -> Moment {
         let (now, later) = rest.split_at(s.nodes * (3 + usize::from(s.scalar.is_some())));
         rest = later;
         let at = |i: usize| words::to_length(now[i], quantum);
-        let places = (0..s.nodes).map(|i| DVec3::new(at(i), at(s.nodes + i), at(2 * s.nodes + i))).collect();
-        (places, now[3 * s.nodes..].iter().map(|w| words::to_float(*w, frame::DROP_VELOCITY)).collect())
+        let places =
+            (0..s.nodes).map(|i| DVec3::new(at(i), at(s.nodes + i), at(2 * s.nodes + i))).collect();
+        (
+            places,
+            now[3 * s.nodes..].iter().map(|w| words::to_float(*w, frame::DROP_VELOCITY)).collect(),
+        )
     });
     let soft = soft.collect();
-    Moment { time: frame.time, poses, velocities, there, touches: frame.pairs.iter().enumerate().map(touch).collect(), soft }
+    Moment {
+        time: frame.time,
+        poses,
+        velocities,
+        there,
+        touches: frame.pairs.iter().enumerate().map(touch).collect(),
+        soft,
+    }
 }

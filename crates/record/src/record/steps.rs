@@ -122,8 +122,15 @@ mod tests {
 
     #[test]
     fn steps_come_back() {
-        let steps: Vec<Step> =
-            (0..5).map(|k| Step { step: k as f32, joule: 1e-12 * k as f32, wall: 0.1, defect: -3.0, ..Step::default() }).collect();
+        let steps: Vec<Step> = (0..5)
+            .map(|k| Step {
+                step: k as f32,
+                joule: 1e-12 * k as f32,
+                wall: 0.1,
+                defect: -3.0,
+                ..Step::default()
+            })
+            .collect();
         let raw = encode(&steps);
         assert_eq!(decode(&raw).unwrap(), steps);
         assert_eq!(decode(&raw[..8]), None);

@@ -1,6 +1,7 @@
 //! Words: 32-bit numbers, differences, planes of bytes.
 
-/// A length in units of `quantum`; what is not a number becomes zero, what is too large the largest.
+/// A length in units of `quantum`; what is not a number becomes zero, what is too large the
+/// largest.
 pub fn length(x: f64, quantum: f64) -> u32 {
     (x / quantum).round() as i32 as u32
 }
@@ -46,7 +47,11 @@ pub fn planes(words: &[u32]) -> Vec<u8> {
 /// The words of [`planes`]; bytes that do not make a word are left.
 pub fn from_planes(bytes: &[u8]) -> Vec<u32> {
     let n = bytes.len() / 4;
-    (0..n).map(|i| (0..4).fold(0, |word, plane| word | u32::from(bytes[plane * n + i]) << (8 * plane))).collect()
+    (0..n)
+        .map(|i| {
+            (0..4).fold(0, |word, plane| word | u32::from(bytes[plane * n + i]) << (8 * plane))
+        })
+        .collect()
 }
 
 /// Takes words one after the other; none when there are no more.

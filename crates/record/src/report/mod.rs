@@ -1,4 +1,5 @@
-//! The report: one HTML file that holds the page (`viewer/`, built by `viewer/build`) and the record of a run; it needs no network.
+//! The report: one HTML file that holds the page (`viewer/`, built by `viewer/build`) and the
+//! record of a run; it needs no network.
 
 use crate::record::Record;
 use signorini_solve::whole::write_whole;
@@ -29,7 +30,8 @@ pub fn html(record: &[u8], name: &str) -> Result<String, String> {
 /// Writes a report; returns its size.
 pub fn write(path: &Path, record: &[u8], name: &str) -> Result<u64, String> {
     let text = html(record, name)?;
-    write_whole(path, text.as_bytes()).map_err(|e| format!("cannot write {}: {e}", path.display()))?;
+    write_whole(path, text.as_bytes())
+        .map_err(|e| format!("cannot write {}: {e}", path.display()))?;
     Ok(text.len() as u64)
 }
 

@@ -14,7 +14,9 @@ pub fn reopen(folder: &Path, name: &str, lengths: &[(String, u64)]) -> io::Resul
     let length = lengths.iter().find(|(n, _)| n == name).map_or(0, |(_, length)| *length);
     let mut file = OpenOptions::new().write(true).open(&path)?;
     if file.metadata()?.len() < length {
-        return Err(io::Error::other(format!("{name} is shorter than at the checkpoint: was it changed?")));
+        return Err(io::Error::other(format!(
+            "{name} is shorter than at the checkpoint: was it changed?"
+        )));
     }
     file.set_len(length)?;
     file.seek(SeekFrom::End(0))?;
@@ -45,8 +47,16 @@ impl AppendFile {
     }
 
     /// A table that was interrupted.
-    pub fn resume(folder: &Path, name: &'static str, lengths: &[(String, u64)]) -> io::Result<AppendFile> {
-        Ok(AppendFile { folder: folder.to_path_buf(), name, writer: BufWriter::new(reopen(folder, name, lengths)?) })
+    pub fn resume(
+        folder: &Path,
+        name: &'static str,
+        lengths: &[(String, u64)],
+    ) -> io::Result<AppendFile> {
+        Ok(AppendFile {
+            folder: folder.to_path_buf(),
+            name,
+            writer: BufWriter::new(reopen(folder, name, lengths)?),
+        })
     }
 
     /// Appends a line.

@@ -28,13 +28,22 @@ impl Lock {
     pub fn take(folder: &Path) -> Result<Lock, Taken> {
         fs::create_dir_all(folder).map_err(Taken::Unwritable)?;
         let path = folder.join(LOCK);
-        let mut file = OpenOptions::new().read(true).write(true).create(true).truncate(false).open(path).map_err(Taken::Unwritable)?;
+        let mut file = OpenOptions::new()
+            .read(true)
+            .write(true)
+            .create(true)
+            .truncate(false)
+            .open(path)
+            .map_err(Taken::Unwritable)?;
         match file.try_lock() {
             Ok(()) => {}
             Err(TryLockError::WouldBlock) => {
                 let mut number = String::new();
                 let _ = (&mut file).take(20).read_to_string(&mut number);
-                let known = number.trim().parse::<u32>().map_or(String::new(), |n| format!(" (process {n})"));
+                let known = number
+                    .trim()
+                    .parse::<u32>()
+                    .map_or(String::new(), |n| format!(" (process {n})"));
                 return Err(Taken::Busy(known));
             }
             // A file system without locks: there is nobody to ask.
@@ -46,7 +55,8 @@ impl Lock {
     }
 }
 
-/// Takes away what an earlier run left: never is there something of two runs. Files of other names stay.
+/// Takes away what an earlier run left: never is there something of two runs. Files of other names
+/// stay.
 pub fn clear(folder: &Path) -> io::Result<()> {
     let entries: Vec<String> = match fs::read_dir(folder) {
         Ok(list) => list.filter_map(|e| e.ok()?.file_name().into_string().ok()).collect(),
@@ -56,8 +66,15 @@ pub fn clear(folder: &Path) -> io::Result<()> {
     // First what says that the run is complete, last what is large.
     const FIRST: [&str; 2] = ["run.json", "checkpoint.json"];
     let series: Vec<&str> = entries.iter().filter_map(|name| name.strip_suffix(".pvd")).collect();
-    let ours = |name: &str| TABLES.contains(&name) || kept_step(name) || partial(name) || series.iter().any(|stem| of_series(name, stem));
-    for name in FIRST.iter().copied().chain(entries.iter().map(String::as_str).filter(|name| ours(name))) {
+    let ours = |name: &str| {
+        TABLES.contains(&name)
+            || kept_step(name)
+            || partial(name)
+            || series.iter().any(|stem| of_series(name, stem))
+    };
+    for name in
+        FIRST.iter().copied().chain(entries.iter().map(String::as_str).filter(|name| ours(name)))
+    {
         match fs::remove_file(folder.join(name)) {
             Err(e) if e.kind() != io::ErrorKind::NotFound => return Err(e),
             _ => {}
@@ -66,7 +83,8 @@ pub fn clear(folder: &Path) -> io::Result<()> {
     Ok(())
 }
 
-const TABLES: [&str; 6] = ["bodies.csv", "contacts.csv", "motors.csv", "reactions.csv", "record.bin", "report.html"];
+const TABLES: [&str; 6] =
+    ["bodies.csv", "contacts.csv", "motors.csv", "reactions.csv", "record.bin", "report.html"];
 
 fn numbered(name: &str, before: &str, after: &str, digits: usize) -> bool {
     let number = name.strip_prefix(before).and_then(|rest| rest.strip_suffix(after));
@@ -75,7 +93,8 @@ fn numbered(name: &str, before: &str, after: &str, digits: usize) -> bool {
 
 fn kept_step(name: &str) -> bool {
     // `.capsule.json` is what snapshots were called before.
-    [".snapshot.json", ".capsule.json"].iter().any(|end| numbered(name, "step-", end, 7)) || numbered(name, "record-before-", ".bin", 1)
+    [".snapshot.json", ".capsule.json"].iter().any(|end| numbered(name, "step-", end, 7))
+        || numbered(name, "record-before-", ".bin", 1)
 }
 
 fn of_series(name: &str, stem: &str) -> bool {
@@ -105,7 +124,14 @@ mod tests {
             "jelly.pvd",
             "jelly_000003.vtu",
         ];
-        let stay = ["notes.txt", "scene.toml", "mine_000003.vtu", "jelly_final.vtu", "step-x.snapshot.json", ".hidden"];
+        let stay = [
+            "notes.txt",
+            "scene.toml",
+            "mine_000003.vtu",
+            "jelly_final.vtu",
+            "step-x.snapshot.json",
+            ".hidden",
+        ];
         gone.iter().chain(&stay).for_each(|name| fs::write(folder.join(name), "x").unwrap());
         clear(&folder).unwrap();
         assert!(gone.iter().all(|name| !folder.join(name).exists()));

@@ -42,16 +42,24 @@ pub struct Recording<'a> {
 }
 
 impl RunRecord {
-    /// Begins a record in `folder`, which is made if need be, or in memory; the first frame is the present one.
+    /// Begins a record in `folder`, which is made if need be, or in memory; the first frame is the
+    /// present one.
     pub fn create(
         folder: Option<&Path>,
         recording: &Recording<'_>,
         (scene, stepper, state): (&Scene, &Stepper, &State),
     ) -> io::Result<RunRecord> {
-        let outputs = folder.map(|folder| Outputs::create(folder, scene, recording.reactions)).transpose()?;
+        let outputs =
+            folder.map(|folder| Outputs::create(folder, scene, recording.reactions)).transpose()?;
         let settings = &stepper.settings;
         let law = law_name(settings);
-        let plan = Plan { folder, steps: recording.steps, every: recording.every, solver: settings.solver.name(), law };
+        let plan = Plan {
+            folder,
+            steps: recording.steps,
+            every: recording.every,
+            solver: settings.solver.name(),
+            law,
+        };
         let mut recorder = Recorder::begin(scene, &recording.about, &plan)?;
         recorder.frame(scene, stepper, state)?;
         let summary = Summary::new(scene, recording.about.t_end);
@@ -59,7 +67,12 @@ impl RunRecord {
     }
 
     /// Takes note of a step, which took `wall` seconds.
-    pub fn step(&mut self, (scene, stepper, state): (&Scene, &Stepper, &State), verdict: &Verdict, wall: f64) -> io::Result<()> {
+    pub fn step(
+        &mut self,
+        (scene, stepper, state): (&Scene, &Stepper, &State),
+        verdict: &Verdict,
+        wall: f64,
+    ) -> io::Result<()> {
         self.summary.add(scene, verdict);
         self.summary.happened(scene, stepper, state);
         self.recorder.step(scene, verdict, &self.summary, wall)?;
@@ -79,13 +92,19 @@ impl RunRecord {
     }
 
     /// The bytes of the record as it stands; it goes on.
-    pub fn bytes(&mut self, (scene, stepper, state): (&Scene, &Stepper, &State), about: &About<'_>, wall: f64) -> io::Result<Vec<u8>> {
+    pub fn bytes(
+        &mut self,
+        (scene, stepper, state): (&Scene, &Stepper, &State),
+        about: &About<'_>,
+        wall: f64,
+    ) -> io::Result<Vec<u8>> {
         self.summary.finish(state, stepper, wall);
         let run = self.summary.run_json(scene, about, &Ended::Complete, Json::Array(Vec::new()));
         self.recorder.bytes(&run)
     }
 
-    /// Ends the record: the tables take their names and run.json is written. The bytes of a record in memory are given back.
+    /// Ends the record: the tables take their names and run.json is written. The bytes of a record
+    /// in memory are given back.
     pub fn finish(
         mut self,
         (scene, stepper, state): (&Scene, &Stepper, &State),
@@ -112,8 +131,12 @@ pub fn law_name(settings: &signorini_mechanics::step::Settings) -> &'static str 
 pub fn unwritable(folder: &Path, error: &io::Error) -> String {
     let cure = match error.kind() {
         io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => "make room there",
-        io::ErrorKind::PermissionDenied | io::ErrorKind::ReadOnlyFilesystem => "make it writable, or choose another with --out",
-        io::ErrorKind::NotADirectory | io::ErrorKind::AlreadyExists => "a file is in the way: choose another folder with --out",
+        io::ErrorKind::PermissionDenied | io::ErrorKind::ReadOnlyFilesystem => {
+            "make it writable, or choose another with --out"
+        }
+        io::ErrorKind::NotADirectory | io::ErrorKind::AlreadyExists => {
+            "a file is in the way: choose another folder with --out"
+        }
         _ => "look at the folder",
     };
     format!("cannot write into {}: {error}: {cure}", folder.display())

@@ -1,4 +1,5 @@
-//! Everything that a run writes into its folder: bodies, contacts, motors, and if asked for, reactions.
+//! Everything that a run writes into its folder: bodies, contacts, motors, and if asked for,
+//! reactions.
 
 use super::append_file::AppendFile;
 use super::tables::{Tables, field};
@@ -28,16 +29,28 @@ impl Outputs {
     /// New tables.
     pub fn create(folder: &Path, scene: &Scene, with_reactions: bool) -> io::Result<Outputs> {
         let tables = Tables::create(folder)?;
-        let motors = (!scene.motors.is_empty()).then(|| AppendFile::create(folder, MOTORS, MOTORS_HEAD)).transpose()?;
-        let reactions = with_reactions.then(|| AppendFile::create(folder, REACTIONS, REACTIONS_HEAD)).transpose()?;
+        let motors = (!scene.motors.is_empty())
+            .then(|| AppendFile::create(folder, MOTORS, MOTORS_HEAD))
+            .transpose()?;
+        let reactions = with_reactions
+            .then(|| AppendFile::create(folder, REACTIONS, REACTIONS_HEAD))
+            .transpose()?;
         Ok(Outputs { tables, motors, reactions })
     }
 
     /// Tables that were interrupted at these lengths.
-    pub fn resume(folder: &Path, scene: &Scene, with_reactions: bool, lengths: &[(String, u64)]) -> io::Result<Outputs> {
+    pub fn resume(
+        folder: &Path,
+        scene: &Scene,
+        with_reactions: bool,
+        lengths: &[(String, u64)],
+    ) -> io::Result<Outputs> {
         let tables = Tables::resume(folder, lengths)?;
-        let motors = (!scene.motors.is_empty()).then(|| AppendFile::resume(folder, MOTORS, lengths)).transpose()?;
-        let reactions = with_reactions.then(|| AppendFile::resume(folder, REACTIONS, lengths)).transpose()?;
+        let motors = (!scene.motors.is_empty())
+            .then(|| AppendFile::resume(folder, MOTORS, lengths))
+            .transpose()?;
+        let reactions =
+            with_reactions.then(|| AppendFile::resume(folder, REACTIONS, lengths)).transpose()?;
         Ok(Outputs { tables, motors, reactions })
     }
 
@@ -65,7 +78,13 @@ impl Outputs {
     }
 
     /// Rows of a motion that follows its drivers.
-    pub fn instant(&mut self, scene: &Scene, stepper: &Stepper, state: &State, efforts: &[Effort]) -> io::Result<()> {
+    pub fn instant(
+        &mut self,
+        scene: &Scene,
+        stepper: &Stepper,
+        state: &State,
+        efforts: &[Effort],
+    ) -> io::Result<()> {
         self.tables.rows(scene, stepper, state)?;
         self.motors(scene, state, efforts)
     }
@@ -76,7 +95,12 @@ impl Outputs {
         for Effort { motor, effort, rate } in efforts {
             let motor = &scene.motors[motor.index()];
             let value = joint::motor_value(scene, motor, &now);
-            table.line(&format!("{},{},{value},{rate},{effort},{}", state.time, field(&motor.name), effort * rate))?;
+            table.line(&format!(
+                "{},{},{value},{rate},{effort},{}",
+                state.time,
+                field(&motor.name),
+                effort * rate
+            ))?;
         }
         Ok(())
     }
@@ -96,7 +120,8 @@ fn efforts(scene: &Scene, stepper: &Stepper, state: &State) -> Vec<Effort> {
     let mut efforts: Vec<Option<f64>> = vec![None; scene.motors.len()];
     for (block, source) in assembly.sources.iter().enumerate() {
         if let Source::Motor(id) = source {
-            efforts[id.index()] = Some(stepper.solution().r[assembly.problem.J.row_starts[block]] / h);
+            efforts[id.index()] =
+                Some(stepper.solution().r[assembly.problem.J.row_starts[block]] / h);
         }
     }
     let now = StepInput::at_rest(scene, state);
@@ -110,14 +135,21 @@ fn efforts(scene: &Scene, stepper: &Stepper, state: &State) -> Vec<Effort> {
         .enumerate()
         .map(|(m, motor)| {
             let rates = joint::motor_terms(motor).map(|term| {
-                let (ends, x) = (&scene.joints[term.joint.index()], joint::coordinate(scene, term.joint, term.coordinate, &now));
+                let (ends, x) = (
+                    &scene.joints[term.joint.index()],
+                    joint::coordinate(scene, term.joint, term.coordinate, &now),
+                );
                 term.factor * (x.a.rate(&twist(ends.a)) + x.b.rate(&twist(ends.b)))
             });
             let given = match &motor.drive {
                 Drive::Effort(f) => f.value(state.time - 0.5 * h),
                 _ => 0.0,
             };
-            Effort { motor: MotorId(m as u32), effort: efforts[m].unwrap_or(given), rate: rates.sum() }
+            Effort {
+                motor: MotorId(m as u32),
+                effort: efforts[m].unwrap_or(given),
+                rate: rates.sum(),
+            }
         })
         .collect()
 }
@@ -130,22 +162,41 @@ pub fn reaction_lines(scene: &Scene, stepper: &Stepper, time: f64) -> Vec<String
     let join = |x: &[f64]| x.iter().map(f64::to_string).collect::<Vec<_>>().join(",");
     let mut lines = Vec::new();
     for r in &found.joints {
-        let open: Vec<&str> = COMPONENTS.iter().zip(r.unique).filter(|(_, unique)| !unique).map(|(name, _)| *name).collect();
+        let open: Vec<&str> = COMPONENTS
+            .iter()
+            .zip(r.unique)
+            .filter(|(_, unique)| !unique)
+            .map(|(name, _)| *name)
+            .collect();
         let name = field(&scene.joints[r.joint.index()].name);
-        let (world, local, impulse) = (join(&r.world.array()), join(&r.local.array()), join(&r.impulse.array()));
-        lines.push(format!("{time},joint,{name},{world},{local},{impulse},{},{}", open.is_empty(), open.join(" ")));
+        let (world, local, impulse) =
+            (join(&r.world.array()), join(&r.local.array()), join(&r.impulse.array()));
+        lines.push(format!(
+            "{time},joint,{name},{world},{local},{impulse},{},{}",
+            open.is_empty(),
+            open.join(" ")
+        ));
     }
     for r in &found.contacts {
         let pair = stepper.contacts()[r.contact].colliders;
-        let body = |collider: u32| scene.bodies[scene.colliders[collider as usize].body as usize].name.as_str();
+        let body = |collider: u32| {
+            scene.bodies[scene.colliders[collider as usize].body as usize].name.as_str()
+        };
         let name = field(&format!("{}/{}", body(pair.0), body(pair.1)));
         let open = if r.unique { "" } else { "f1 f2 f3" };
-        let (world, local, impulse) = (join(&r.world.to_array()), join(&r.local.to_array()), join(&r.impulse.to_array()));
-        lines.push(format!("{time},contact,{name},{world},0,0,0,{local},0,0,0,{impulse},0,0,0,{},{open}", r.unique));
+        let (world, local, impulse) =
+            (join(&r.world.to_array()), join(&r.local.to_array()), join(&r.impulse.to_array()));
+        lines.push(format!(
+            "{time},contact,{name},{world},0,0,0,{local},0,0,0,{impulse},0,0,0,{},{open}",
+            r.unique
+        ));
     }
     for r in &found.rows {
         let (name, open) = (field(&r.source.name(scene)), if r.unique { "" } else { "f1" });
-        lines.push(format!("{time},row,{name},0,0,0,0,0,0,{},0,0,0,0,0,0,0,0,0,0,0,{},{open}", r.effort, r.unique));
+        lines.push(format!(
+            "{time},row,{name},0,0,0,0,0,0,{},0,0,0,0,0,0,0,0,0,0,0,{},{open}",
+            r.effort, r.unique
+        ));
     }
     lines
 }

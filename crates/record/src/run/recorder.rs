@@ -1,7 +1,9 @@
 //! Records a run: what the report, the live view and the pictures are made of.
 
 use super::summary::Summary;
-use crate::record::frame::{self, BODY, COARSER, CONTACT, DROP_ERROR, DROP_FORCE, DROP_VELOCITY, Frame, NORMAL, UNIT};
+use crate::record::frame::{
+    self, BODY, COARSER, CONTACT, DROP_ERROR, DROP_FORCE, DROP_VELOCITY, Frame, NORMAL, UNIT,
+};
 use crate::record::head::{About, Head, Scalar, Soft};
 use crate::record::words::{float, length};
 use crate::record::{FILE, History, MAGIC, Step, channels, steps, write_chunk};
@@ -24,11 +26,13 @@ const MAX_PLOT_ROWS: u64 = 20_000;
 const MAX_CONTACTS_OF_FRAME: usize = 20_000;
 /// Samples of the solver's history that are kept of a step.
 const MAX_SAMPLES_OF_STEP: usize = 200;
-/// Packed bytes that frames may take: beyond half of it every second frame is kept, beyond three quarters every fourth, and so on.
+/// Packed bytes that frames may take: beyond half of it every second frame is kept, beyond three
+/// quarters every fourth, and so on.
 const MAX_FRAME_BYTES: u64 = 48 << 20;
 /// Frames of a chunk.
 const FRAMES_PER_CHUNK: usize = 16;
-/// After this many frames a chunk stands alone again, so that one moment is found without reading all before it.
+/// After this many frames a chunk stands alone again, so that one moment is found without reading
+/// all before it.
 const FRAMES_BETWEEN_KEY_CHUNKS: u64 = 32;
 /// Rows of the plots of a chunk.
 const PLOT_ROWS_PER_CHUNK: usize = 1024;
@@ -93,7 +97,8 @@ pub struct Recorder {
     flushed: Instant,
     /// For each body, where joints hold it, in its frame.
     held: Vec<Vec<DVec3>>,
-    /// The corners of the room that bodies on joints pass through, and of what moves at the beginning.
+    /// The corners of the room that bodies on joints pass through, and of what moves at the
+    /// beginning.
     room: [DVec3; 2],
 }
 
@@ -117,7 +122,12 @@ impl Recorder {
             Some(folder) => {
                 std::fs::create_dir_all(folder)?;
                 let path = folder.join(FILE);
-                let file = OpenOptions::new().read(true).write(true).create(true).truncate(true).open(path)?;
+                let file = OpenOptions::new()
+                    .read(true)
+                    .write(true)
+                    .create(true)
+                    .truncate(true)
+                    .open(path)?;
                 Output::Folder(file)
             }
             None => Output::Memory(Vec::new()),
@@ -129,23 +139,32 @@ impl Recorder {
     }
 
     /// Goes on with the record of a folder; what came after the checkpoint is cut off.
-    pub fn resume(scene: &Scene, about: &About<'_>, plan: &Plan<'_>, from: &Recorded) -> io::Result<Recorder> {
+    pub fn resume(
+        scene: &Scene,
+        about: &About<'_>,
+        plan: &Plan<'_>,
+        from: &Recorded,
+    ) -> io::Result<Recorder> {
         let path = plan.folder.unwrap_or(Path::new(".")).join(FILE);
         let mut file = OpenOptions::new().read(true).write(true).open(path)?;
         if file.metadata()?.len() < from.length {
-            return Err(io::Error::other(format!("{FILE} is shorter than at the checkpoint: was it changed?")));
+            return Err(io::Error::other(format!(
+                "{FILE} is shorter than at the checkpoint: was it changed?"
+            )));
         }
         file.set_len(from.length)?;
         file.seek(SeekFrom::End(0))?;
         let mut recorder = Recorder::new(scene, head(scene, about, plan), Output::Folder(file));
         recorder.names = from.names.iter().cloned().zip(0..).collect();
         recorder.worst = from.worst.as_deref().map(Step::from_row);
-        (recorder.written, recorder.limit, recorder.thin, recorder.seen) = (from.written, from.limit, from.thin.max(1), from.seen);
+        (recorder.written, recorder.limit, recorder.thin, recorder.seen) =
+            (from.written, from.limit, from.thin.max(1), from.seen);
         recorder.room = from.room;
         Ok(recorder)
     }
 
-    /// Puts everything on the disk. The next frames stand alone, as they would in a run that is taken up here.
+    /// Puts everything on the disk. The next frames stand alone, as they would in a run that is
+    /// taken up here.
     pub fn sync(&mut self) -> io::Result<Recorded> {
         self.flush()?;
         (self.last, self.since) = (None, 0);
@@ -157,7 +176,8 @@ impl Recorder {
             }
             Output::Memory(bytes) => bytes.len() as u64,
         };
-        let mut names: Vec<(&String, usize)> = self.names.iter().map(|(name, place)| (name, *place)).collect();
+        let mut names: Vec<(&String, usize)> =
+            self.names.iter().map(|(name, place)| (name, *place)).collect();
         names.sort_by_key(|(_, place)| *place);
         Ok(Recorded {
             length,
@@ -199,8 +219,15 @@ impl Recorder {
     }
 
     /// Takes note of a step, which took `wall` seconds; `summary` has it already.
-    pub fn step(&mut self, scene: &Scene, verdict: &Verdict, summary: &Summary, wall: f64) -> io::Result<()> {
-        let (worst, solver) = (self.name(verdict.worst_name(scene)), self.name(solver_name(verdict).into()));
+    pub fn step(
+        &mut self,
+        scene: &Scene,
+        verdict: &Verdict,
+        summary: &Summary,
+        wall: f64,
+    ) -> io::Result<()> {
+        let (worst, solver) =
+            (self.name(verdict.worst_name(scene)), self.name(solver_name(verdict).into()));
         self.solver = solver_name(verdict);
         let error = &verdict.error;
         self.row(
@@ -288,7 +315,8 @@ impl Recorder {
         self.channel_rows.push(self.channels.iter().map(value).collect());
     }
 
-    /// The bytes of the record as it stands, with the summary of the run so far; the record goes on.
+    /// The bytes of the record as it stands, with the summary of the run so far; the record goes
+    /// on.
     pub fn bytes(&mut self, run: &Json) -> io::Result<Vec<u8>> {
         self.rows.extend(self.worst.take());
         self.flush()?;
@@ -377,7 +405,9 @@ impl Recorder {
     fn errors(&mut self, scene: &Scene, stepper: &Stepper) -> Errors {
         let mut out = Errors { blocks: Vec::new(), bodies: vec![0.0; scene.bodies.len()] };
         let (problem, solution) = stepper.posed();
-        let fits = problem.rows() > 0 && solution.r.len() == problem.rows() && solution.v.len() == problem.n();
+        let fits = problem.rows() > 0
+            && solution.r.len() == problem.rows()
+            && solution.v.len() == problem.n();
         if !fits || self.prepared.prepare(problem).is_err() {
             return out;
         }
@@ -395,23 +425,35 @@ impl Recorder {
         out
     }
 
-    fn bodies(&mut self, scene: &Scene, stepper: &Stepper, state: &State, errors: &Errors, frame: &mut Frame) {
+    fn bodies(
+        &mut self,
+        scene: &Scene,
+        stepper: &Stepper,
+        state: &State,
+        errors: &Errors,
+        frame: &mut Frame,
+    ) {
         let n = self.head.moving.len();
         frame.bodies = vec![0; BODY * n];
         for k in 0..n {
             let body = self.head.moving[k];
             let id = BodyId(body);
             let pose = state.pose(id);
-            for point in self.held[id.index()].iter().map(|p| pose.point(*p)).filter(|p| p.is_finite()) {
+            for point in
+                self.held[id.index()].iter().map(|p| pose.point(*p)).filter(|p| p.is_finite())
+            {
                 self.room = [self.room[0].min(point), self.room[1].max(point)];
             }
             let (v, w) = velocity(scene, stepper, state, id);
             let lengths = pose.position.to_array().map(|x| length(x, self.head.quantum));
             let there = if state.orders.absent(id) { 0.0 } else { 1.0 };
             let turns = pose.orientation.to_array().map(|x| length(there * x, 1.0 / UNIT));
-            let speeds = [v.to_array(), w.to_array()].concat().into_iter().map(|x| float(x, DROP_VELOCITY));
+            let speeds =
+                [v.to_array(), w.to_array()].concat().into_iter().map(|x| float(x, DROP_VELOCITY));
             let error = float(errors.bodies[id.index()], DROP_ERROR);
-            for (column, word) in lengths.into_iter().chain(turns).chain(speeds).chain([error]).enumerate() {
+            for (column, word) in
+                lengths.into_iter().chain(turns).chain(speeds).chain([error]).enumerate()
+            {
                 frame.bodies[column * n + k] = word;
             }
         }
@@ -420,23 +462,34 @@ impl Recorder {
     /// Contacts that carried something during the step; forces are means over it.
     fn contacts(&self, stepper: &Stepper, state: &State, errors: &Errors, frame: &mut Frame) {
         let h = state.reactions.h;
-        let blocks = stepper.assembly().sources.iter().enumerate().filter_map(|(k, source)| match *source {
-            Source::Contact(a, b, c) => Some((k, [a.0, b.0], c as usize)),
-            _ => None,
-        });
+        let blocks =
+            stepper.assembly().sources.iter().enumerate().filter_map(|(k, source)| match *source {
+                Source::Contact(a, b, c) => Some((k, [a.0, b.0], c as usize)),
+                _ => None,
+            });
         // The reactions are stored in the order of the blocks.
         let mut list: Vec<([u32; 2], [u32; CONTACT], f64)> = Vec::new();
         for ((k, pair, c), reaction) in blocks.zip(&state.reactions.contacts) {
-            let (Some(contact), force) = (stepper.contacts().get(c), reaction.impulse / h) else { continue };
+            let (Some(contact), force) = (stepper.contacts().get(c), reaction.impulse / h) else {
+                continue;
+            };
             if !(force.length() > 0.0) {
                 continue;
             }
-            let point = (0.5 * (contact.point_a + contact.point_b)).to_array().map(|x| length(x, self.head.quantum * COARSER));
+            let point = (0.5 * (contact.point_a + contact.point_b))
+                .to_array()
+                .map(|x| length(x, self.head.quantum * COARSER));
             let normal = contact.normal.to_array().map(|x| length(x, 1.0 / NORMAL));
             let forces = force.to_array().map(|x| float(x, DROP_FORCE));
-            let last = [float(contact.gap, DROP_FORCE), float(errors.blocks.get(k).copied().unwrap_or(0.0), DROP_ERROR)];
+            let last = [
+                float(contact.gap, DROP_FORCE),
+                float(errors.blocks.get(k).copied().unwrap_or(0.0), DROP_ERROR),
+            ];
             let mut words = [0; CONTACT];
-            words.iter_mut().zip(point.into_iter().chain(normal).chain(forces).chain(last)).for_each(|(w, x)| *w = x);
+            words
+                .iter_mut()
+                .zip(point.into_iter().chain(normal).chain(forces).chain(last))
+                .for_each(|(w, x)| *w = x);
             list.push((pair, words, force.length()));
         }
         if list.len() > MAX_CONTACTS_OF_FRAME {
@@ -445,7 +498,9 @@ impl Recorder {
         }
         list.sort_by_key(|(pair, words, _)| (*pair, *words));
         frame.pairs = list.iter().map(|(pair, ..)| *pair).collect();
-        frame.contacts = (0..CONTACT).flat_map(|column| list.iter().map(move |(_, words, _)| words[column])).collect();
+        frame.contacts = (0..CONTACT)
+            .flat_map(|column| list.iter().map(move |(_, words, _)| words[column]))
+            .collect();
     }
 
     /// How the solver came to the present answer, thinned.
@@ -455,7 +510,13 @@ impl Recorder {
             return;
         }
         let every = samples.len().div_ceil(MAX_SAMPLES_OF_STEP);
-        let kept = || samples.iter().enumerate().filter(|(i, _)| i % every == 0 || i + 1 == samples.len()).map(|(_, s)| s);
+        let kept = || {
+            samples
+                .iter()
+                .enumerate()
+                .filter(|(i, _)| i % every == 0 || i + 1 == samples.len())
+                .map(|(_, s)| s)
+        };
         let joule = |x: f64| if x.is_finite() { x } else { f64::MAX };
         self.histories.push(History {
             step: state.steps,
@@ -469,7 +530,8 @@ impl Recorder {
 /// What exists, and how it is recorded.
 fn head(scene: &Scene, about: &About<'_>, plan: &Plan<'_>) -> Head {
     let mut head = Head::of(scene, about, soft_bodies(scene));
-    (head.steps, head.every, head.step_every) = (plan.steps, plan.every, plan.steps.div_ceil(MAX_PLOT_ROWS).max(1));
+    (head.steps, head.every, head.step_every) =
+        (plan.steps, plan.every, plan.steps.div_ceil(MAX_PLOT_ROWS).max(1));
     (head.solver, head.law) = (plan.solver.into(), plan.law.into());
     head
 }
@@ -495,7 +557,15 @@ pub struct Smooth<'a> {
 impl Smooth<'_> {
     /// A step without error: positions that follow their drivers.
     pub fn exact(method: &'static str) -> Smooth<'static> {
-        Smooth { joule: 0.0, relative: 0.0, rate: 0.0, worst: "nothing", method, evaluations: 1, rows: 0 }
+        Smooth {
+            joule: 0.0,
+            relative: 0.0,
+            rate: 0.0,
+            worst: "nothing",
+            method,
+            evaluations: 1,
+            rows: 0,
+        }
     }
 }
 
@@ -530,7 +600,8 @@ fn solver_name(verdict: &Verdict) -> &'static str {
     if verdict.rows > 0 { verdict.solver.name() } else { "free" }
 }
 
-/// Where joints hold each body, and its centre; nothing for others: what is on joints comes back, what is not may fly away.
+/// Where joints hold each body, and its centre; nothing for others: what is on joints comes back,
+/// what is not may fly away.
 fn held(scene: &Scene) -> Vec<Vec<DVec3>> {
     let mut out = vec![Vec::new(); scene.bodies.len()];
     for joint in &scene.joints {
@@ -545,9 +616,13 @@ fn held(scene: &Scene) -> Vec<Vec<DVec3>> {
 fn owners(scene: &Scene, source: &Source) -> impl Iterator<Item = BodyId> {
     let ends = |joint: JointId| [scene.joints[joint.index()].a, scene.joints[joint.index()].b];
     let list: Vec<BodyId> = match *source {
-        Source::Joint(joint, _) | Source::Limit(joint) | Source::DryFriction(joint) => ends(joint).to_vec(),
+        Source::Joint(joint, _) | Source::Limit(joint) | Source::DryFriction(joint) => {
+            ends(joint).to_vec()
+        }
         Source::Motor(motor) => ends(scene.motors[motor.index()].joint).to_vec(),
-        Source::Gear(gear) => scene.gears[gear.index()].terms.iter().flat_map(|t| ends(t.joint)).collect(),
+        Source::Gear(gear) => {
+            scene.gears[gear.index()].terms.iter().flat_map(|t| ends(t.joint)).collect()
+        }
         Source::Contact(a, b, _) => vec![a, b],
         Source::Attachment(soft, i) => {
             let soft = &scene.softs[soft.index()];
@@ -557,13 +632,17 @@ fn owners(scene: &Scene, source: &Source) -> impl Iterator<Item = BodyId> {
     list.into_iter()
 }
 
-/// Linear (world) and angular velocity (body axes); of an imposed body by the difference of two poses.
+/// Linear (world) and angular velocity (body axes); of an imposed body by the difference of two
+/// poses.
 fn velocity(scene: &Scene, stepper: &Stepper, state: &State, body: BodyId) -> (DVec3, DVec3) {
     match &scene.bodies[body.index()].kind {
         signorini_mechanics::scene::Kind::Imposed(motion) => {
             let (h, initial) = (stepper.settings.h, &scene.bodies[body.index()].pose);
-            let (before, after) = (motion.pose(initial, state.time - h), motion.pose(initial, state.time));
-            let turn = signorini_solve::math::pose::logarithm(before.orientation.conjugate() * after.orientation);
+            let (before, after) =
+                (motion.pose(initial, state.time - h), motion.pose(initial, state.time));
+            let turn = signorini_solve::math::pose::logarithm(
+                before.orientation.conjugate() * after.orientation,
+            );
             ((after.position - before.position) / h, turn / h)
         }
         _ => state.twist(stepper.layout(), body),
@@ -582,15 +661,27 @@ fn soft_bodies(scene: &Scene) -> Vec<Soft> {
     scene.softs.iter().map(of).collect()
 }
 
-/// For each of [`soft_bodies`], in their order: the places of the nodes on its surface (m), and the stress at each.
+/// For each of [`soft_bodies`], in their order: the places of the nodes on its surface (m), and the
+/// stress at each.
 fn soft_state(scene: &Scene, stepper: &Stepper, state: &State) -> Vec<(Vec<DVec3>, Vec<f64>)> {
     let of = |(i, soft): (usize, &signorini_mechanics::scene::Soft)| {
         let id = SoftId(i as u32);
         let first = stepper.layout().nodes_of(id).start;
-        let places = soft.boundary.nodes.iter().map(|&n| state.node(stepper.layout(), first + n as usize)).collect();
+        let places = soft
+            .boundary
+            .nodes
+            .iter()
+            .map(|&n| state.node(stepper.layout(), first + n as usize))
+            .collect();
         // Before the first step nothing has been strained yet.
-        let stress = if state.steps == 0 { Vec::new() } else { stepper.fields(scene, state, id).von_mises };
-        let stress = soft.boundary.nodes.iter().map(|&n| stress.get(n as usize).copied().unwrap_or(0.0)).collect();
+        let stress =
+            if state.steps == 0 { Vec::new() } else { stepper.fields(scene, state, id).von_mises };
+        let stress = soft
+            .boundary
+            .nodes
+            .iter()
+            .map(|&n| stress.get(n as usize).copied().unwrap_or(0.0))
+            .collect();
         (places, stress)
     };
     scene.softs.iter().enumerate().map(of).collect()

@@ -69,7 +69,8 @@ pub struct Summary {
     /// Largest velocity by which a constraint was wrong in a step, m/s.
     #[serde(default)]
     pub worst_velocity: f64,
-    /// Sum of the velocities by which constraints were wrong in each step, m/s: what bodies may have crept by in a second.
+    /// Sum of the velocities by which constraints were wrong in each step, m/s: what bodies may
+    /// have crept by in a second.
     #[serde(default)]
     pub velocity_sum: f64,
     /// Deepest overlap, m.
@@ -149,7 +150,11 @@ impl SchemeSum {
         if self.unknown == steps {
             return String::new();
         }
-        let mut line = format!("  time step off by {} at most, {} in sum", length(self.metre_worst), length(self.metre_sum));
+        let mut line = format!(
+            "  time step off by {} at most, {} in sum",
+            length(self.metre_worst),
+            length(self.metre_sum)
+        );
         if self.unknown > 0 {
             line += &format!(" ({} steps unknown)", self.unknown);
         }
@@ -199,7 +204,8 @@ impl Summary {
 
     /// Adds a step.
     pub fn add(&mut self, scene: &Scene, verdict: &Verdict) {
-        self.energy = if self.steps == 0 { verdict.energy } else { self.energy.then(&verdict.energy) };
+        self.energy =
+            if self.steps == 0 { verdict.energy } else { self.energy.then(&verdict.energy) };
         self.steps += 1;
         self.time = verdict.time;
         self.contacts += verdict.contacts as u64;
@@ -243,7 +249,12 @@ impl Summary {
             for template in &happened.empty {
                 does += &format!(" ({} has none left)", scene.templates[template.index()].name);
             }
-            self.events.push(Occurrence { time: state.time, step: state.steps, event: event.name.clone(), does });
+            self.events.push(Occurrence {
+                time: state.time,
+                step: state.steps,
+                event: event.name.clone(),
+                does,
+            });
         }
         &self.events[first..]
     }
@@ -253,8 +264,15 @@ impl Summary {
         self.verdicts.push(verdict.to_json(scene));
     }
 
-    /// Adds a step of an integrator that is no solver: its ledger since the beginning, and its error.
-    pub fn add_smooth(&mut self, time: f64, energy: Ledger, (joule, name): (f64, impl FnOnce() -> String), method: &'static str) {
+    /// Adds a step of an integrator that is no solver: its ledger since the beginning, and its
+    /// error.
+    pub fn add_smooth(
+        &mut self,
+        time: f64,
+        energy: Ledger,
+        (joule, name): (f64, impl FnOnce() -> String),
+        method: &'static str,
+    ) {
         self.energy = energy;
         self.steps += 1;
         self.time = time;
@@ -274,14 +292,17 @@ impl Summary {
         self.wall = wall;
         self.hash = state.hash();
         let s = stepper.stages;
-        self.stages = json!({"collide": s.collide, "assemble": s.assemble, "solve": s.solve, "advance": s.advance});
+        self.stages = json!({"collide": s.collide, "assemble": s.assemble, "solve": s.solve,
+        "advance": s.advance});
     }
 
     /// One line for a person.
     pub fn line(&self, scene: &Scene) -> String {
-        let solvers: Vec<String> = self.solvers.iter().map(|(name, steps)| format!("{name} {steps}")).collect();
+        let solvers: Vec<String> =
+            self.solvers.iter().map(|(name, steps)| format!("{name} {steps}")).collect();
         let mut line = format!(
-            "{}: t={:.2} s  {} steps  worst step {:.1e} J ({:.0e} of energy scale, {})  {}  penetration max {}",
+            "{}: t={:.2} s  {} steps  worst step {:.1e} J ({:.0e} of energy scale, {})  {}  \
+                penetration max {}",
             scene.name,
             self.time,
             self.steps,
@@ -292,19 +313,30 @@ impl Summary {
             length(self.penetration),
         );
         if self.not_accepted > 0 {
-            line += &format!("  {} step{} NOT accepted", self.not_accepted, if self.not_accepted == 1 { "" } else { "s" });
+            line += &format!(
+                "  {} step{} NOT accepted",
+                self.not_accepted,
+                if self.not_accepted == 1 { "" } else { "s" }
+            );
         }
         if self.velocity_sum > 0.0 {
-            line += &format!("  velocities wrong by {:.0e} m/s at most, {:.0e} in sum", self.worst_velocity, self.velocity_sum);
+            line += &format!(
+                "  velocities wrong by {:.0e} m/s at most, {:.0e} in sum",
+                self.worst_velocity, self.velocity_sum
+            );
         }
         line += &self.scheme.line(self.steps, self.time);
         line += &format!("  {:.0} steps/s", self.rate());
         if let Some(overlap) = &self.overlap {
             line += &format!("\nnot accepted {overlap}");
         }
-        let told = |reason: &str| self.overlap.as_deref().is_some_and(|first| first.ends_with(reason));
+        let told =
+            |reason: &str| self.overlap.as_deref().is_some_and(|first| first.ends_with(reason));
         for reason in self.refusals.worst.iter().filter(|reason| !told(reason)) {
-            line += &format!("\nnot accepted, at worst at t = {:.4} s: {reason}", self.refusals.worst_time);
+            line += &format!(
+                "\nnot accepted, at worst at t = {:.4} s: {reason}",
+                self.refusals.worst_time
+            );
         }
         match &self.note {
             Some(note) => format!("{line}\n{note}"),
@@ -351,7 +383,8 @@ impl Summary {
             "bodies": self.bodies,
             "joints": self.joints,
             "contacts_mean": if self.steps > 0 { self.contacts as f64 / self.steps as f64 } else { 0.0 },
-            "error": {"worst_joule": self.worst_joule, "worst_relative": self.worst_relative, "worst_name": self.worst_name,
+            "error": {"worst_joule": self.worst_joule, "worst_relative": self.worst_relative,
+            "worst_name": self.worst_name,
                       "worst_velocity": self.worst_velocity, "velocity_sum": self.velocity_sum},
             "scheme": self.scheme,
             "penetration_max": self.penetration,
@@ -382,10 +415,12 @@ struct Refusals {
 impl Refusals {
     fn add(&mut self, scene: &Scene, verdict: &Verdict) {
         self.steps.push(verdict.to_json(scene));
-        let unmet = verdict.error.unmet(&verdict.tolerance).map(|unmet| unmet.found / unmet.allowed);
+        let unmet =
+            verdict.error.unmet(&verdict.tolerance).map(|unmet| unmet.found / unmet.allowed);
         let overlap = verdict.overlap.map(|overlap| overlap.excess());
         let turn = verdict.unresolved.map(|unresolved| unresolved.turn / Unresolved::LARGEST_TURN);
-        // What is refused for no figure (contradicting constraints) counts as much as what just fails.
+        // What is refused for no figure (contradicting constraints) counts as much as what just
+        // fails.
         let ratio = unmet.chain(overlap).chain(turn).fold(1.0, f64::max);
         if ratio > self.worst_ratio {
             (self.worst_ratio, self.worst_time) = (ratio, verdict.time);

@@ -1,6 +1,8 @@
-//! The tables of a run: `bodies.csv`, `contacts.csv`, `run.json`; and a series of `.vtu` files per soft body.
+//! The tables of a run: `bodies.csv`, `contacts.csv`, `run.json`; and a series of `.vtu` files per
+//! soft body.
 //!
-//! They are written under other names and take their own when they are whole: whoever reads them never sees half a file.
+//! They are written under other names and take their own when they are whole: whoever reads them
+//! never sees half a file.
 
 use super::append_file::partial;
 use crate::vtu::Series;
@@ -38,7 +40,10 @@ impl Tables {
         super::folder::clear(folder)?;
         let open = |name: &str| File::create(partial(folder, name)).map(BufWriter::new);
         let (mut bodies, mut contacts) = (open(BODIES)?, open(CONTACTS)?);
-        writeln!(bodies, "t_s,body,x_m,y_m,z_m,qx,qy,qz,qw,vx_m_per_s,vy_m_per_s,vz_m_per_s,wx_rad_per_s,wy_rad_per_s,wz_rad_per_s")?;
+        writeln!(
+            bodies,
+            "t_s,body,x_m,y_m,z_m,qx,qy,qz,qw,vx_m_per_s,vy_m_per_s,vz_m_per_s,wx_rad_per_s,wy_rad_per_s,wz_rad_per_s"
+        )?;
         writeln!(
             contacts,
             "t_s,body_a,body_b,x_m,y_m,z_m,nx,ny,nz,gap_m,impulse_normal_Ns,impulse_x_Ns,impulse_y_Ns,impulse_z_Ns,force_normal_N,force_x_N,force_y_N,force_z_N"
@@ -46,9 +51,11 @@ impl Tables {
         Ok(Tables { folder: folder.to_path_buf(), bodies, contacts, softs: Series::new(folder) })
     }
 
-    /// Goes on with tables that were interrupted when they had these lengths; what came after is cut off.
+    /// Goes on with tables that were interrupted when they had these lengths; what came after is
+    /// cut off.
     pub fn resume(folder: &Path, lengths: &[(String, u64)]) -> io::Result<Tables> {
-        let open = |name: &str| super::append_file::reopen(folder, name, lengths).map(BufWriter::new);
+        let open =
+            |name: &str| super::append_file::reopen(folder, name, lengths).map(BufWriter::new);
         Ok(Tables {
             folder: folder.to_path_buf(),
             bodies: open(BODIES)?,
@@ -60,13 +67,20 @@ impl Tables {
     /// Puts everything on the disk, and says how long each table is.
     pub fn sync(&mut self) -> io::Result<Vec<(String, u64)>> {
         let bodies = super::append_file::sync(&mut self.bodies)?;
-        Ok(vec![(BODIES.into(), bodies), (CONTACTS.into(), super::append_file::sync(&mut self.contacts)?), self.softs.sync()?])
+        Ok(vec![
+            (BODIES.into(), bodies),
+            (CONTACTS.into(), super::append_file::sync(&mut self.contacts)?),
+            self.softs.sync()?,
+        ])
     }
 
-    /// Writes the present state: bodies at the end of the step (centre of mass; angular velocity in body axes),
-    /// contacts that carried something during it (impulse and mean force on the second body, along world axes).
+    /// Writes the present state: bodies at the end of the step (centre of mass; angular velocity in
+    /// body axes), contacts that carried something during it (impulse and mean force on the second
+    /// body, along world axes).
     pub fn rows(&mut self, scene: &Scene, stepper: &Stepper, state: &State) -> io::Result<()> {
-        for (i, body) in scene.bodies.iter().enumerate().filter(|(_, b)| !matches!(b.kind, Kind::Fixed)) {
+        for (i, body) in
+            scene.bodies.iter().enumerate().filter(|(_, b)| !matches!(b.kind, Kind::Fixed))
+        {
             let id = BodyId(i as u32);
             let (pose, (v, w)) = (state.pose(id), state.twist(stepper.layout(), id));
             let (p, q) = (pose.position, pose.orientation);
@@ -97,11 +111,17 @@ impl Tables {
         for contact in stepper.contacts() {
             let identity = (contact.colliders, contact.key);
             while reactions.next_if(|r| (r.colliders, r.key) < identity).is_some() {}
-            let Some(reaction) = reactions.peek().filter(|r| (r.colliders, r.key) == identity && r.impulse.length() > 0.0) else {
+            let Some(reaction) = reactions
+                .peek()
+                .filter(|r| (r.colliders, r.key) == identity && r.impulse.length() > 0.0)
+            else {
                 continue;
             };
-            let name = |collider: u32| field(&scene.bodies[scene.colliders[collider as usize].body as usize].name);
-            let (p, n, r) = (0.5 * (contact.point_a + contact.point_b), contact.normal, reaction.impulse);
+            let name = |collider: u32| {
+                field(&scene.bodies[scene.colliders[collider as usize].body as usize].name)
+            };
+            let (p, n, r) =
+                (0.5 * (contact.point_a + contact.point_b), contact.normal, reaction.impulse);
             let (f, rn) = (r / h, r.dot(n));
             writeln!(
                 self.contacts,
@@ -140,11 +160,16 @@ impl Tables {
     }
 }
 
-/// A text as a field of CSV. A text that a spreadsheet would take for a formula begins with an apostrophe there.
+/// A text as a field of CSV. A text that a spreadsheet would take for a formula begins with an
+/// apostrophe there.
 pub fn field(text: &str) -> String {
     let formula = text.starts_with(['=', '+', '-', '@', '\t', '\r']);
     let text = if formula { format!("'{text}") } else { text.to_string() };
-    if formula || text.contains([',', '"', '\n', '\r']) { format!("\"{}\"", text.replace('"', "\"\"")) } else { text }
+    if formula || text.contains([',', '"', '\n', '\r']) {
+        format!("\"{}\"", text.replace('"', "\"\""))
+    } else {
+        text
+    }
 }
 
 #[cfg(test)]

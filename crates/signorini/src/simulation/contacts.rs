@@ -72,7 +72,10 @@ impl Simulation {
                 let belt = before.poses[body].vector(scene.surface_materials[colliders[side]].belt);
                 if let (Some(grip), Kind::Soft(_)) = (&grips[side], &scene.bodies[body].kind) {
                     let nodes = grip.vertices.iter().zip(grip.shares);
-                    return belt + nodes.map(|(&n, share)| share * now.node_velocities[n as usize]).sum::<DVec3>();
+                    return belt
+                        + nodes
+                            .map(|(&n, share)| share * now.node_velocities[n as usize])
+                            .sum::<DVec3>();
                 }
                 let (twist, pose) = (&now.twists[body], &before.poses[body]);
                 belt + twist.linear + pose.vector(twist.angular).cross(point - pose.position)
@@ -86,7 +89,11 @@ impl Simulation {
                 let limit = scene.surface(a, b).mu * normal_part;
                 let tangential = (impulse - normal_part * contact.normal).length();
                 let within = tangential < (1.0 - 1e-6) * limit;
-                if within || slip.length() <= resting { ContactStatus::Stick } else { ContactStatus::Slip }
+                if within || slip.length() <= resting {
+                    ContactStatus::Stick
+                } else {
+                    ContactStatus::Slip
+                }
             };
             list.push(ContactPoint {
                 bodies: (bodies[0], bodies[1]),

@@ -1,6 +1,8 @@
 //! What can go wrong with a simulation.
 
-use signorini_mechanics::scene::{BodyId, EventId, ForceId, JointId, MaterialId, MotorId, Scene, SensorId, TemplateId, VariableId};
+use signorini_mechanics::scene::{
+    BodyId, EventId, ForceId, JointId, MaterialId, MotorId, Scene, SensorId, TemplateId, VariableId,
+};
 use signorini_mechanics::step::{BuildError, StepError};
 
 /// What can go wrong with a simulation, each with its culprit.
@@ -47,12 +49,24 @@ pub enum SimulationError {
 }
 
 impl SimulationError {
-    pub(crate) fn not_found<'a>(what: &'static str, name: String, names: impl Iterator<Item = &'a String>) -> SimulationError {
+    pub(crate) fn not_found<'a>(
+        what: &'static str,
+        name: String,
+        names: impl Iterator<Item = &'a String>,
+    ) -> SimulationError {
         const SHOWN: usize = 12;
         let all: Vec<&str> = names.map(String::as_str).collect();
-        let more = if all.len() > SHOWN { format!(" and {} more", all.len() - SHOWN) } else { String::new() };
+        let more = if all.len() > SHOWN {
+            format!(" and {} more", all.len() - SHOWN)
+        } else {
+            String::new()
+        };
         let list = all[..all.len().min(SHOWN)].join(", ");
-        let known = if all.is_empty() { "there are none".to_string() } else { format!("there are {list}{more}") };
+        let known = if all.is_empty() {
+            "there are none".to_string()
+        } else {
+            format!("there are {list}{more}")
+        };
         SimulationError::NotFound { what, name, known }
     }
 }
@@ -78,7 +92,13 @@ macro_rules! handle {
         impl Handle<$id> for &str {
             fn resolve(self, scene: &Scene) -> Result<$id, SimulationError> {
                 let place = scene.$list.iter().position(|x| x.name == self);
-                let missing = || SimulationError::not_found($what, self.into(), scene.$list.iter().map(|x| &x.name));
+                let missing = || {
+                    SimulationError::not_found(
+                        $what,
+                        self.into(),
+                        scene.$list.iter().map(|x| &x.name),
+                    )
+                };
                 place.map(|i| $id(i as u32)).ok_or_else(missing)
             }
         }
@@ -102,7 +122,13 @@ handle!(TemplateId, "template", templates);
 
 impl Handle<MotorId> for MotorId {
     fn resolve(self, scene: &Scene) -> Result<MotorId, SimulationError> {
-        let missing = || SimulationError::not_found("motor", format!("number {}", self.0), scene.motors.iter().map(|m| &m.name));
+        let missing = || {
+            SimulationError::not_found(
+                "motor",
+                format!("number {}", self.0),
+                scene.motors.iter().map(|m| &m.name),
+            )
+        };
         (self.index() < scene.motors.len()).then_some(self).ok_or_else(missing)
     }
 }
@@ -114,10 +140,15 @@ impl Handle<MotorId> for &str {
             return Ok(id);
         }
         let joint = scene.joint_named(self);
-        let mut on_joint = (0..scene.motors.len()).filter(|&m| Some(scene.motors[m].joint) == joint);
+        let mut on_joint =
+            (0..scene.motors.len()).filter(|&m| Some(scene.motors[m].joint) == joint);
         match (on_joint.next(), on_joint.next()) {
             (Some(only), None) => Ok(MotorId(only as u32)),
-            _ => Err(SimulationError::not_found("motor", self.into(), scene.motors.iter().map(|m| &m.name))),
+            _ => Err(SimulationError::not_found(
+                "motor",
+                self.into(),
+                scene.motors.iter().map(|m| &m.name),
+            )),
         }
     }
 }

@@ -1,4 +1,5 @@
-//! Figures and inputs of a simulation by name: what sweeps measure, batches bind, controllers observe and set.
+//! Figures and inputs of a simulation by name: what sweeps measure, batches bind, controllers
+//! observe and set.
 
 use super::{Simulation, SimulationError};
 use crate::simulation::Handle;
@@ -62,8 +63,16 @@ const ENERGY: [&str; 12] = [
     "solver",
     "residual",
 ];
-const BODY: [&str; 8] =
-    ["position", "velocity", "angular_velocity", "center_of_mass", "center_of_mass_velocity", "orientation", "speed", "kinetic_energy"];
+const BODY: [&str; 8] = [
+    "position",
+    "velocity",
+    "angular_velocity",
+    "center_of_mass",
+    "center_of_mass_velocity",
+    "orientation",
+    "speed",
+    "kinetic_energy",
+];
 const JOINT: [&str; 4] = ["angle", "slide", "distance", "rate"];
 const MOTOR: [&str; 2] = ["value", "effort"];
 const MATERIAL: [&str; 4] = ["mu", "restitution", "compliance", "damping"];
@@ -84,7 +93,9 @@ impl Figure {
         let Some(part) = PARTS.iter().position(|p| *p == part) else { return whole };
         match (whole, Figure::whole(front, scene)) {
             (Ok(figure), _) => Ok(figure),
-            (_, Ok(figure)) if part < figure.size() && figure.size() > 1 => Ok(Figure { part: Some(part), ..figure }),
+            (_, Ok(figure)) if part < figure.size() && figure.size() > 1 => {
+                Ok(Figure { part: Some(part), ..figure })
+            }
             (_, Ok(_)) => Err(unknown(name)),
             (_, Err(e)) => Err(e),
         }
@@ -97,7 +108,8 @@ impl Figure {
         }
         let Some((what, rest)) = name.split_once('.') else { return Err(unknown(name)) };
         if what == "energy" {
-            return among(&ENERGY, rest).map_or(Err(unknown(name)), |entry| figure(Kind::Energy(entry)));
+            return among(&ENERGY, rest)
+                .map_or(Err(unknown(name)), |entry| figure(Kind::Energy(entry)));
         }
         if what == "force" {
             let Some((a, b)) = rest.split_once('|') else { return Err(unknown(name)) };
@@ -149,8 +161,8 @@ impl Figure {
     }
 }
 
-/// Something that can be set between steps, by name: `motor.NAME.torque`, `.target`, `.speed` (as of [`super::MotorMut`]),
-/// `material.NAME.mu`, `.restitution`, `.compliance`, `.damping`.
+/// Something that can be set between steps, by name: `motor.NAME.torque`, `.target`, `.speed` (as
+/// of [`super::MotorMut`]), `material.NAME.mu`, `.restitution`, `.compliance`, `.damping`.
 ///
 /// ```
 /// use signorini::prelude::*;
@@ -182,7 +194,9 @@ impl Input {
         let wrong = || SimulationError::Input {
             what: "input",
             name: name.into(),
-            why: "cannot be set: wanted motor.NAME.torque, .target, .speed, or material.NAME.mu, .restitution, …".into(),
+            why: "cannot be set: wanted motor.NAME.torque, .target, .speed, or material.NAME.mu, \
+                .restitution, …"
+                .into(),
         };
         let (kind, rest) = name.split_once('.').ok_or_else(wrong)?;
         let (thing, what) = rest.rsplit_once('.').ok_or_else(wrong)?;
@@ -240,8 +254,13 @@ impl Input {
 }
 
 fn unknown(name: &str) -> SimulationError {
-    let wanted = "wanted e.g. body.NAME.position, joint.NAME.angle, motor.NAME.effort, energy.friction, force.A|B, time";
-    SimulationError::Input { what: "figure", name: name.into(), why: format!("names nothing: {wanted}") }
+    let wanted = "wanted e.g. body.NAME.position, joint.NAME.angle, motor.NAME.effort, \
+        energy.friction, force.A|B, time";
+    SimulationError::Input {
+        what: "figure",
+        name: name.into(),
+        why: format!("names nothing: {wanted}"),
+    }
 }
 
 fn all_of<'a>(kind: Kind, sim: &Simulation, out: &'a mut [f64; MOST]) -> &'a [f64] {
@@ -294,7 +313,8 @@ fn body<'a>(sim: &Simulation, id: BodyId, which: &str, out: &'a mut [f64; MOST])
             return out;
         }
         _ => {
-            out[0] = if which == "speed" { view.velocity().length() } else { view.kinetic_energy() };
+            out[0] =
+                if which == "speed" { view.velocity().length() } else { view.kinetic_energy() };
             return &out[..1];
         }
     };

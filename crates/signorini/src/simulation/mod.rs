@@ -20,7 +20,8 @@ use signorini_mechanics::analyse::place::{self, place};
 use signorini_mechanics::analyse::reactions::{Reactions, reactions};
 use signorini_mechanics::assemble::{StepInput, joint};
 use signorini_mechanics::scene::{
-    Applied, BodyId, Coordinate, Force, ForceKind, Frame, Function, JointId, Kind, Material, MaterialId, MotorId, Scene, State,
+    Applied, BodyId, Coordinate, Force, ForceKind, Frame, Function, JointId, Kind, Material,
+    MaterialId, MotorId, Scene, State,
 };
 use signorini_mechanics::step::{Clock, Ledger, Settings, Stepper, Verdict};
 use signorini_solve::math::pose::Pose;
@@ -28,7 +29,8 @@ use signorini_solve::problem::{Problem, Solution};
 
 /// A scene that moves: scene, state and stepper in one.
 ///
-/// Things are named by name or by id. Vectors are along the axes of the world; units are those of SI.
+/// Things are named by name or by id. Vectors are along the axes of the world; units are those of
+/// SI.
 ///
 /// ```
 /// use signorini::prelude::*;
@@ -74,16 +76,19 @@ pub struct Simulation {
     recording: Option<record::Recording>,
 }
 
-/// Where everything is, as flat arrays. They keep their place in memory as long as the simulation lives.
+/// Where everything is, as flat arrays. They keep their place in memory as long as the simulation
+/// lives.
 #[derive(Clone, Copy, Debug)]
 pub struct StateView<'a> {
     /// Time, s.
     pub time: f64,
     /// Steps taken.
     pub steps: u64,
-    /// Seven numbers per body, in the order of the scene: position of the centre of mass (m), unit quaternion x y z w.
+    /// Seven numbers per body, in the order of the scene: position of the centre of mass (m), unit
+    /// quaternion x y z w.
     pub poses: &'a [f64],
-    /// Six numbers per body: velocity of the centre of mass (m/s), angular velocity (rad/s), both along the axes of the world.
+    /// Six numbers per body: velocity of the centre of mass (m/s), angular velocity (rad/s), both
+    /// along the axes of the world.
     pub velocities: &'a [f64],
     /// One angle per joint, counted over full turns, rad.
     pub angles: &'a [f64],
@@ -103,7 +108,8 @@ pub struct Stretch {
 }
 
 impl Simulation {
-    /// A simulation of `scene`. Joints that do not meet are brought together; [`Simulation::notes`] says what moved.
+    /// A simulation of `scene`. Joints that do not meet are brought together; [`Simulation::notes`]
+    /// says what moved.
     pub fn new(scene: Scene, settings: Settings) -> Result<Simulation, SimulationError> {
         let stepper = Stepper::new(&scene, settings)?;
         let mut state = State::initial(&scene);
@@ -130,7 +136,8 @@ impl Simulation {
         Ok(simulation)
     }
 
-    /// A simulation of a scene file (TOML, JSON or URDF), or of a scene that comes with the crate, with the settings of the file.
+    /// A simulation of a scene file (TOML, JSON or URDF), or of a scene that comes with the crate,
+    /// with the settings of the file.
     ///
     /// ```
     /// use signorini::prelude::*;
@@ -145,10 +152,15 @@ impl Simulation {
         Simulation::load_with(path, &[])
     }
 
-    /// As [`Simulation::load`], with other values for parameters of the scene: `["mu=0.3", "speed=2 m/s"]`.
+    /// As [`Simulation::load`], with other values for parameters of the scene:
+    /// `["mu=0.3", "speed=2 m/s"]`.
     #[cfg(feature = "files")]
-    pub fn load_with(path: impl AsRef<std::path::Path>, set: &[String]) -> Result<Simulation, SimulationError> {
-        let loaded = signorini_files::builtin::find(&path.as_ref().to_string_lossy(), set).map_err(SimulationError::File)?;
+    pub fn load_with(
+        path: impl AsRef<std::path::Path>,
+        set: &[String],
+    ) -> Result<Simulation, SimulationError> {
+        let loaded = signorini_files::builtin::find(&path.as_ref().to_string_lossy(), set)
+            .map_err(SimulationError::File)?;
         Simulation::from_loaded(loaded)
     }
 
@@ -156,15 +168,25 @@ impl Simulation {
     #[cfg(feature = "files")]
     pub fn parse(text: &str) -> Result<Simulation, SimulationError> {
         const NAME: &str = "scene.toml";
-        let library = |name: &str| if name == NAME { Ok(text.to_string()) } else { Err("only one text was given".to_string()) };
+        let library = |name: &str| {
+            if name == NAME {
+                Ok(text.to_string())
+            } else {
+                Err("only one text was given".to_string())
+            }
+        };
         let loaded = signorini_files::scenefile::load_from(NAME, &library, &[]);
         Simulation::from_loaded(loaded.map_err(|faults| SimulationError::File(faults.to_string()))?)
     }
 
     /// A simulation of a scene file that was read.
     #[cfg(feature = "files")]
-    pub fn from_loaded(loaded: signorini_files::scenefile::Loaded) -> Result<Simulation, SimulationError> {
-        let settings = loaded.settings(&signorini_files::Overrides::default()).map_err(SimulationError::File)?;
+    pub fn from_loaded(
+        loaded: signorini_files::scenefile::Loaded,
+    ) -> Result<Simulation, SimulationError> {
+        let settings = loaded
+            .settings(&signorini_files::Overrides::default())
+            .map_err(SimulationError::File)?;
         let mut simulation = Simulation::new(loaded.scene, settings)?;
         simulation.notes.splice(0..0, loaded.notes);
         simulation.end_time = Some(loaded.t_end);
@@ -181,7 +203,8 @@ impl Simulation {
         self.end_time
     }
 
-    /// Says when the run is to end, s: a record begun from here on is as fine as that length asks for.
+    /// Says when the run is to end, s: a record begun from here on is as fine as that length asks
+    /// for.
     pub fn set_end_time(&mut self, end: Option<f64>) {
         self.end_time = end;
     }
@@ -206,8 +229,9 @@ impl Simulation {
         self.state.steps
     }
 
-    /// Takes one step, and says how wrong it is. After an error everything is as it was, except that a record which cannot be written
-    /// ([`SimulationError::Record`]) does not take the step back.
+    /// Takes one step, and says how wrong it is. After an error everything is as it was, except
+    /// that a record which cannot be written ([`SimulationError::Record`]) does not take the step
+    /// back.
     pub fn step(&mut self) -> Result<Verdict, SimulationError> {
         #[cfg(feature = "record")]
         let begun = std::time::Instant::now();
@@ -223,8 +247,11 @@ impl Simulation {
         self.scene.forces.truncate(lasting);
         let verdict = result?;
         self.changed = false;
-        self.ledger =
-            if self.verdict.is_none() && self.ledger == Ledger::default() { verdict.energy } else { self.ledger.then(&verdict.energy) };
+        self.ledger = if self.verdict.is_none() && self.ledger == Ledger::default() {
+            verdict.energy
+        } else {
+            self.ledger.then(&verdict.energy)
+        };
         self.verdict = Some(verdict);
         self.refresh();
         self.read_contacts();
@@ -233,12 +260,14 @@ impl Simulation {
         Ok(verdict)
     }
 
-    /// Steps until the time is `t` (s), to within a billionth of a step; the first error ends it, and an event that stops the run does
-    /// ([`Simulation::stopped`]).
+    /// Steps until the time is `t` (s), to within a billionth of a step; the first error ends it,
+    /// and an event that stops the run does ([`Simulation::stopped`]).
     pub fn run_until(&mut self, t: f64) -> Result<Stretch, SimulationError> {
         let mut stretch = Stretch { steps: 0, not_accepted: 0, worst: None };
         // A NaN takes no step.
-        while self.time() < t - 1e-9 * self.stepper.settings.h && self.state.orders.stopped.is_none() {
+        while self.time() < t - 1e-9 * self.stepper.settings.h
+            && self.state.orders.stopped.is_none()
+        {
             let verdict = self.step()?;
             stretch.steps += 1;
             stretch.not_accepted += u64::from(!verdict.accepted);
@@ -280,7 +309,10 @@ impl Simulation {
     }
 
     /// A motor, to tell it something else; the name of a joint stands for its only motor.
-    pub fn motor_mut(&mut self, motor: impl Handle<MotorId>) -> Result<MotorMut<'_>, SimulationError> {
+    pub fn motor_mut(
+        &mut self,
+        motor: impl Handle<MotorId>,
+    ) -> Result<MotorMut<'_>, SimulationError> {
         let id = motor.resolve(&self.scene)?;
         self.changed = true;
         // Who speaks last is heard.
@@ -291,7 +323,10 @@ impl Simulation {
     }
 
     /// A material, to change its friction, restitution or compliance from the next step on.
-    pub fn material_mut(&mut self, material: impl Handle<MaterialId>) -> Result<&mut Material, SimulationError> {
+    pub fn material_mut(
+        &mut self,
+        material: impl Handle<MaterialId>,
+    ) -> Result<&mut Material, SimulationError> {
         let id = material.resolve(&self.scene)?;
         self.changed = true;
         Ok(&mut self.scene.materials[id.index()])
@@ -300,7 +335,11 @@ impl Simulation {
     /// Changes gravity from the next step on, m/s².
     pub fn set_gravity(&mut self, gravity: DVec3) -> Result<(), SimulationError> {
         if !gravity.is_finite() {
-            return Err(self.input("scene", &self.scene.name, format!("gravity = {gravity}, wanted finite numbers")));
+            return Err(self.input(
+                "scene",
+                &self.scene.name,
+                format!("gravity = {gravity}, wanted finite numbers"),
+            ));
         }
         self.scene.gravity = gravity;
         Ok(())
@@ -309,27 +348,44 @@ impl Simulation {
     /// Changes the length of the next steps, s.
     pub fn set_time_step(&mut self, h: f64) -> Result<(), SimulationError> {
         if !(h > 0.0 && h.is_finite()) {
-            return Err(self.input("scene", &self.scene.name, format!("time step {h} s, wanted > 0")));
+            return Err(self.input(
+                "scene",
+                &self.scene.name,
+                format!("time step {h} s, wanted > 0"),
+            ));
         }
         self.stepper.settings.h = h;
         Ok(())
     }
 
     /// Lets a force (N) act on a rigid body during the next step, at a point of the world (m).
-    pub fn apply_force(&mut self, body: impl Handle<BodyId>, force: DVec3, point: DVec3) -> Result<(), SimulationError> {
+    pub fn apply_force(
+        &mut self,
+        body: impl Handle<BodyId>,
+        force: DVec3,
+        point: DVec3,
+    ) -> Result<(), SimulationError> {
         let id = self.rigid(body)?;
         let local = self.state.pose(id).inverse_point(point);
         self.apply(id, local, force, DVec3::ZERO)
     }
 
     /// Lets a force (N) act on the centre of mass of a rigid body during the next step.
-    pub fn apply_central_force(&mut self, body: impl Handle<BodyId>, force: DVec3) -> Result<(), SimulationError> {
+    pub fn apply_central_force(
+        &mut self,
+        body: impl Handle<BodyId>,
+        force: DVec3,
+    ) -> Result<(), SimulationError> {
         let id = self.rigid(body)?;
         self.apply(id, DVec3::ZERO, force, DVec3::ZERO)
     }
 
     /// Lets a torque (N m) act on a rigid body during the next step.
-    pub fn apply_torque(&mut self, body: impl Handle<BodyId>, torque: DVec3) -> Result<(), SimulationError> {
+    pub fn apply_torque(
+        &mut self,
+        body: impl Handle<BodyId>,
+        torque: DVec3,
+    ) -> Result<(), SimulationError> {
         let id = self.rigid(body)?;
         self.apply(id, DVec3::ZERO, DVec3::ZERO, torque)
     }
@@ -339,24 +395,50 @@ impl Simulation {
         self.forces.clear();
     }
 
-    fn apply(&mut self, body: BodyId, point: DVec3, force: DVec3, torque: DVec3) -> Result<(), SimulationError> {
+    fn apply(
+        &mut self,
+        body: BodyId,
+        point: DVec3,
+        force: DVec3,
+        torque: DVec3,
+    ) -> Result<(), SimulationError> {
         if !(force.is_finite() && torque.is_finite() && point.is_finite()) {
             let name = &self.scene.bodies[body.index()].name;
-            return Err(self.input("body", name, format!("force {force}, torque {torque} at {point}, wanted finite numbers")));
+            return Err(self.input(
+                "body",
+                name,
+                format!("force {force}, torque {torque} at {point}, wanted finite numbers"),
+            ));
         }
         let constant = |v: DVec3| v.to_array().map(Function::Constant);
-        let applied = Applied { body, point, force: constant(force), torque: constant(torque), frame: Frame::World };
-        self.forces.push(Force { name: String::new(), kind: ForceKind::Applied(Box::new(applied)) });
+        let applied = Applied {
+            body,
+            point,
+            force: constant(force),
+            torque: constant(torque),
+            frame: Frame::World,
+        };
+        self.forces
+            .push(Force { name: String::new(), kind: ForceKind::Applied(Box::new(applied)) });
         Ok(())
     }
 
-    /// Places a rigid body: the frame in which it was described goes to `pose`. Joints are not asked.
-    pub fn set_pose(&mut self, body: impl Handle<BodyId>, pose: Pose) -> Result<(), SimulationError> {
+    /// Places a rigid body: the frame in which it was described goes to `pose`. Joints are not
+    /// asked.
+    pub fn set_pose(
+        &mut self,
+        body: impl Handle<BodyId>,
+        pose: Pose,
+    ) -> Result<(), SimulationError> {
         let id = self.rigid(body)?;
         let body = &self.scene.bodies[id.index()];
         let unit = pose.orientation.length();
         if !(pose.is_finite() && unit > 1e-6) {
-            return Err(self.input("body", &body.name, "a pose that is not finite or not a rotation".into()));
+            return Err(self.input(
+                "body",
+                &body.name,
+                "a pose that is not finite or not a rotation".into(),
+            ));
         }
         let orientation = pose.orientation.normalize();
         let position = pose.position - orientation * body.origin;
@@ -370,12 +452,22 @@ impl Simulation {
         Ok(())
     }
 
-    /// Gives a rigid body velocities: of its centre of mass (m/s), and angular (rad/s), both along the axes of the world.
-    pub fn set_velocity(&mut self, body: impl Handle<BodyId>, linear: DVec3, angular: DVec3) -> Result<(), SimulationError> {
+    /// Gives a rigid body velocities: of its centre of mass (m/s), and angular (rad/s), both along
+    /// the axes of the world.
+    pub fn set_velocity(
+        &mut self,
+        body: impl Handle<BodyId>,
+        linear: DVec3,
+        angular: DVec3,
+    ) -> Result<(), SimulationError> {
         let id = self.rigid(body)?;
         if !(linear.is_finite() && angular.is_finite()) {
             let name = &self.scene.bodies[id.index()].name;
-            return Err(self.input("body", name, format!("velocities {linear}, {angular}, wanted finite numbers")));
+            return Err(self.input(
+                "body",
+                name,
+                format!("velocities {linear}, {angular}, wanted finite numbers"),
+            ));
         }
         let at = self.stepper.layout().velocity(id).expect("a rigid body has velocities");
         linear.write_to_slice(&mut self.state.v[at..]);
@@ -390,7 +482,11 @@ impl Simulation {
     }
 
     /// What the contacts between two bodies exerted on `b` during the last step.
-    pub fn forces_between(&self, a: impl Handle<BodyId>, b: impl Handle<BodyId>) -> Result<ForceBetween, SimulationError> {
+    pub fn forces_between(
+        &self,
+        a: impl Handle<BodyId>,
+        b: impl Handle<BodyId>,
+    ) -> Result<ForceBetween, SimulationError> {
         let (a, b) = (a.resolve(&self.scene)?, b.resolve(&self.scene)?);
         let center = self.state.pose(b).position;
         let mut sum = ForceBetween::default();
@@ -407,9 +503,14 @@ impl Simulation {
         Ok(sum)
     }
 
-    /// Forces in all joints, contacts, motors and stops during the last step: those of least energy, and which of them are unique.
+    /// Forces in all joints, contacts, motors and stops during the last step: those of least
+    /// energy, and which of them are unique.
     pub fn reactions(&self) -> Reactions {
-        if self.verdict.is_some() { reactions(&self.scene, &self.stepper) } else { Reactions::default() }
+        if self.verdict.is_some() {
+            reactions(&self.scene, &self.stepper)
+        } else {
+            Reactions::default()
+        }
     }
 
     /// Where everything is, as flat arrays that keep their place in memory.
@@ -427,10 +528,14 @@ impl Simulation {
 
     /// Goes to another state of this scene: one that was kept, or made by another program.
     pub fn set_raw_state(&mut self, state: &State) -> Result<(), SimulationError> {
-        let (found, wanted) =
-            ((state.q.len(), state.v.len(), state.angles.len()), (self.state.q.len(), self.state.v.len(), self.state.angles.len()));
+        let (found, wanted) = (
+            (state.q.len(), state.v.len(), state.angles.len()),
+            (self.state.q.len(), self.state.v.len(), self.state.angles.len()),
+        );
         if found != wanted {
-            return Err(SimulationError::Restore(format!("it has {found:?} numbers, wanted {wanted:?}")));
+            return Err(SimulationError::Restore(format!(
+                "it has {found:?} numbers, wanted {wanted:?}"
+            )));
         }
         self.state.copy_from(state);
         self.verdict = None;
@@ -439,7 +544,8 @@ impl Simulation {
         Ok(())
     }
 
-    /// Measures the stages of steps by this clock ([`Stepper::stages`]); the library itself looks at none.
+    /// Measures the stages of steps by this clock ([`Stepper::stages`]); the library itself looks
+    /// at none.
     pub fn set_clock(&mut self, clock: Clock) {
         self.stepper.clock = Some(clock);
     }
@@ -494,14 +600,21 @@ impl Simulation {
 }
 
 /// The velocity of the centre of a soft body's volume, m/s.
-fn soft_velocity(scene: &Scene, now: &StepInput, nodes: std::ops::Range<usize>, soft: usize) -> DVec3 {
+fn soft_velocity(
+    scene: &Scene,
+    now: &StepInput,
+    nodes: std::ops::Range<usize>,
+    soft: usize,
+) -> DVec3 {
     let mesh = &scene.softs[soft].mesh;
     let (mut sum, mut total) = (DVec3::ZERO, 0.0);
     for (e, element) in mesh.elements.iter().enumerate() {
         let [a, b, c, d] = mesh.corners(e);
         let volume = (b - a).cross(c - a).dot(d - a);
         total += volume;
-        sum += element.iter().map(|&n| now.node_velocities[nodes.start + n as usize]).sum::<DVec3>() * (0.25 * volume);
+        sum +=
+            element.iter().map(|&n| now.node_velocities[nodes.start + n as usize]).sum::<DVec3>()
+                * (0.25 * volume);
     }
     if total > 0.0 { sum / total } else { DVec3::ZERO }
 }
@@ -513,17 +626,25 @@ pub fn close_joints(scene: &Scene, state: &mut State) -> Result<Option<String>, 
     }
     let placement = place(scene, state, false);
     if placement.closed() {
-        let moved = placement
-            .moved
-            .map_or(String::new(), |(body, far)| format!("; `{}` moved most, by {far:.3e} m", scene.bodies[body.index()].name));
+        let moved = placement.moved.map_or(String::new(), |(body, far)| {
+            format!("; `{}` moved most, by {far:.3e} m", scene.bodies[body.index()].name)
+        });
         let gap = placement.before;
-        return Ok(Some(format!("the joints did not meet by {gap:.3e} (m or rad) and were brought together{moved}")));
+        return Ok(Some(format!(
+            "the joints did not meet by {gap:.3e} (m or rad) and were brought together{moved}"
+        )));
     }
-    let loop_: Vec<String> = placement.loop_.iter().map(|j| format!("`{}`", scene.joints[j.index()].name)).collect();
+    let loop_: Vec<String> =
+        placement.loop_.iter().map(|j| format!("`{}`", scene.joints[j.index()].name)).collect();
     let open: Vec<String> = placement.open.iter().map(|s| s.name(scene)).collect();
-    let what = if loop_.is_empty() { open.join(", ") } else { format!("the loop of {}", loop_.join(", ")) };
+    let what = if loop_.is_empty() {
+        open.join(", ")
+    } else {
+        format!("the loop of {}", loop_.join(", "))
+    };
     Err(SimulationError::Open(format!(
-        "{what} cannot close: {:.3e} (m or rad) are missing at best; change a length, the place of a joint or its kind",
+        "{what} cannot close: {:.3e} (m or rad) are missing at best; change a length, the place of \
+            a joint or its kind",
         placement.gap
     )))
 }

@@ -2,7 +2,9 @@
 
 use super::{Handle, Simulation, SimulationError};
 use glam::DVec3;
-use signorini_mechanics::scene::{BodyId, EventId, ForceId, Formula, JointId, MotorId, SensorId, Spawn, TemplateId, VariableId};
+use signorini_mechanics::scene::{
+    BodyId, EventId, ForceId, Formula, JointId, MotorId, SensorId, Spawn, TemplateId, VariableId,
+};
 use signorini_solve::math::pose::Pose;
 
 /// What is known of an event.
@@ -38,7 +40,11 @@ impl Simulation {
     }
 
     /// Gives a variable another value; events and controllers see it after the next step.
-    pub fn set_variable(&mut self, variable: impl Handle<VariableId>, value: f64) -> Result<(), SimulationError> {
+    pub fn set_variable(
+        &mut self,
+        variable: impl Handle<VariableId>,
+        value: f64,
+    ) -> Result<(), SimulationError> {
         let id = variable.resolve(&self.scene)?;
         self.state.orders.variables[id.index()] = value;
         Ok(())
@@ -62,35 +68,53 @@ impl Simulation {
     }
 
     /// Switches a motor on or off from the next step on.
-    pub fn switch_motor(&mut self, motor: impl Handle<MotorId>, on: bool) -> Result<(), SimulationError> {
+    pub fn switch_motor(
+        &mut self,
+        motor: impl Handle<MotorId>,
+        on: bool,
+    ) -> Result<(), SimulationError> {
         let id = motor.resolve(&self.scene)?;
         self.state.orders.switch_motor(&self.scene, id, on);
         Ok(())
     }
 
-    /// Switches a joint on or off from the next step on, with its stops, friction, rotor, gears and motors.
-    pub fn switch_joint(&mut self, joint: impl Handle<JointId>, on: bool) -> Result<(), SimulationError> {
+    /// Switches a joint on or off from the next step on, with its stops, friction, rotor, gears and
+    /// motors.
+    pub fn switch_joint(
+        &mut self,
+        joint: impl Handle<JointId>,
+        on: bool,
+    ) -> Result<(), SimulationError> {
         let id = joint.resolve(&self.scene)?;
         self.state.orders.switch_joint(&self.scene, id, on);
         Ok(())
     }
 
     /// Switches a force on or off from the next step on.
-    pub fn switch_force(&mut self, force: impl Handle<ForceId>, on: bool) -> Result<(), SimulationError> {
+    pub fn switch_force(
+        &mut self,
+        force: impl Handle<ForceId>,
+        on: bool,
+    ) -> Result<(), SimulationError> {
         let id = force.resolve(&self.scene)?;
         self.state.orders.switch_force(id, on);
         Ok(())
     }
 
     /// Switches the contacts of two bodies on or off from the next step on.
-    pub fn switch_contact(&mut self, a: impl Handle<BodyId>, b: impl Handle<BodyId>, on: bool) -> Result<(), SimulationError> {
+    pub fn switch_contact(
+        &mut self,
+        a: impl Handle<BodyId>,
+        b: impl Handle<BodyId>,
+        on: bool,
+    ) -> Result<(), SimulationError> {
         let (a, b) = (a.resolve(&self.scene)?, b.resolve(&self.scene)?);
         self.state.orders.switch_contact(a, Some(b), on);
         Ok(())
     }
 
-    /// Puts the next body of a template into the scene: its described frame at `pose`, with these velocities (of the centre of mass,
-    /// angular; world); none if the template has none left.
+    /// Puts the next body of a template into the scene: its described frame at `pose`, with these
+    /// velocities (of the centre of mass, angular; world); none if the template has none left.
     pub fn spawn(
         &mut self,
         template: impl Handle<TemplateId>,
@@ -99,9 +123,17 @@ impl Simulation {
         angular: DVec3,
     ) -> Result<Option<BodyId>, SimulationError> {
         let template = template.resolve(&self.scene)?;
-        if !(pose.is_finite() && pose.orientation.length() > 1e-6 && velocity.is_finite() && angular.is_finite()) {
+        if !(pose.is_finite()
+            && pose.orientation.length() > 1e-6
+            && velocity.is_finite()
+            && angular.is_finite())
+        {
             let name = &self.scene.templates[template.index()].name;
-            return Err(self.input("template", name, "a pose or velocity that is not finite".into()));
+            return Err(self.input(
+                "template",
+                name,
+                "a pose or velocity that is not finite".into(),
+            ));
         }
         let how = Spawn { template, pose, velocity, angular };
         let body = self.stepper.spawn(&self.scene, &mut self.state, &how);

@@ -27,8 +27,9 @@ struct Saved<'a> {
 }
 
 impl Simulation {
-    /// The present state as bytes: positions, velocities, the reactions that the next step begins from, the energy ledger, and what was
-    /// set meanwhile (motors, materials, gravity, time step, forces for the next step).
+    /// The present state as bytes: positions, velocities, the reactions that the next step begins
+    /// from, the energy ledger, and what was set meanwhile (motors, materials, gravity, time step,
+    /// forces for the next step).
     pub fn save(&self) -> Vec<u8> {
         let saved = Saved {
             format: FORMAT.into(),
@@ -45,8 +46,9 @@ impl Simulation {
         serde_json::to_vec(&saved).expect("plain data can be written")
     }
 
-    /// Goes back to a saved state of this scene, to the same bits: the steps from there on are those that were taken after it was saved.
-    /// The simulation stays as it is if the bytes do not fit.
+    /// Goes back to a saved state of this scene, to the same bits: the steps from there on are
+    /// those that were taken after it was saved. The simulation stays as it is if the bytes do not
+    /// fit.
     pub fn restore(&mut self, bytes: &[u8]) -> Result<(), SimulationError> {
         let wrong = |why: String| SimulationError::Restore(why);
         let saved: Saved<'_> = serde_json::from_slice(bytes).map_err(|e| wrong(e.to_string()))?;
@@ -55,9 +57,18 @@ impl Simulation {
             return Err(wrong(format!("found {found}, wanted {FORMAT} version {VERSION}")));
         }
         let (state, now) = (&saved.state, &self.state);
-        let sizes = [(state.q.len(), now.q.len()), (state.v.len(), now.v.len()), (state.angles.len(), now.angles.len())];
-        let lists = [(saved.drives.len(), self.scene.motors.len()), (saved.materials.len(), self.scene.materials.len())];
-        if saved.scene != fingerprint(&self.scene) || sizes.into_iter().chain(lists).any(|(found, wanted)| found != wanted) {
+        let sizes = [
+            (state.q.len(), now.q.len()),
+            (state.v.len(), now.v.len()),
+            (state.angles.len(), now.angles.len()),
+        ];
+        let lists = [
+            (saved.drives.len(), self.scene.motors.len()),
+            (saved.materials.len(), self.scene.materials.len()),
+        ];
+        if saved.scene != fingerprint(&self.scene)
+            || sizes.into_iter().chain(lists).any(|(found, wanted)| found != wanted)
+        {
             return Err(wrong(format!("it belongs to another scene than `{}`", self.scene.name)));
         }
         saved.state.fits(&self.scene).map_err(wrong)?;

@@ -4,7 +4,9 @@ use super::{Simulation, SimulationError};
 use glam::{DQuat, DVec3};
 use signorini_mechanics::analyse::reactions::{JointReaction, reactions};
 use signorini_mechanics::assemble::joint;
-use signorini_mechanics::scene::{Body, BodyId, Coordinate, Drive, Function, Joint, JointId, Motor, MotorId, Quantity};
+use signorini_mechanics::scene::{
+    Body, BodyId, Coordinate, Drive, Function, Joint, JointId, Motor, MotorId, Quantity,
+};
 use signorini_solve::math::pose::Pose;
 
 /// A body as it is now. All vectors are along the axes of the world.
@@ -67,7 +69,8 @@ impl<'a> BodyView<'a> {
 
     /// The velocity of the point of the body that is now at `point` (world), m/s.
     pub fn velocity_at(&self, point: DVec3) -> DVec3 {
-        self.center_of_mass_velocity() + self.angular_velocity().cross(point - self.center_of_mass())
+        self.center_of_mass_velocity()
+            + self.angular_velocity().cross(point - self.center_of_mass())
     }
 
     /// Its kinetic energy, J; zero unless it is rigid.
@@ -110,7 +113,8 @@ impl<'a> JointView<'a> {
         self.value(Coordinate::Slide)
     }
 
-    /// The rate of the angle, rad/s; of a prismatic joint that of the displacement, of a rod that of the distance, m/s.
+    /// The rate of the angle, rad/s; of a prismatic joint that of the displacement, of a rod that
+    /// of the distance, m/s.
     pub fn rate(&self) -> f64 {
         self.rate_of(self.main())
     }
@@ -133,11 +137,12 @@ impl<'a> JointView<'a> {
         x.a.rate(&now.twists[joint.a.index()]) + x.b.rate(&now.twists[joint.b.index()])
     }
 
-    /// Force and torque that the joint exerted on its second body during the last step, and which of their components are
-    /// unique (a joint that another one doubles may share its load in many ways); none before the first step.
+    /// Force and torque that the joint exerted on its second body during the last step, and which
+    /// of their components are unique (a joint that another one doubles may share its load in many
+    /// ways); none before the first step.
     ///
-    /// Solves the step again for the reactions of least energy: ask when you need it, and for many joints ask
-    /// [`Simulation::reactions`] once.
+    /// Solves the step again for the reactions of least energy: ask when you need it, and for many
+    /// joints ask [`Simulation::reactions`] once.
     pub fn reaction(&self) -> Option<JointReaction> {
         self.simulation.verdict.as_ref()?;
         let found = reactions(&self.simulation.scene, &self.simulation.stepper);
@@ -181,7 +186,8 @@ pub struct MotorMut<'a> {
 }
 
 impl MotorMut<'_> {
-    /// Gives this torque (of a slide: force), N m or N; whatever the motor was before, it gives a torque now.
+    /// Gives this torque (of a slide: force), N m or N; whatever the motor was before, it gives a
+    /// torque now.
     pub fn set_torque(&mut self, torque: f64) {
         self.motor.drive = Drive::Effort(Function::Constant(torque));
     }
@@ -191,7 +197,8 @@ impl MotorMut<'_> {
         self.set_torque(force);
     }
 
-    /// Goes to this value, m or rad: a servo with its stiffness and damping; any other motor at once, whatever it costs.
+    /// Goes to this value, m or rad: a servo with its stiffness and damping; any other motor at
+    /// once, whatever it costs.
     pub fn set_target(&mut self, value: f64) {
         match &mut self.motor.drive {
             Drive::Servo { target, .. } => *target = Function::Constant(value),
@@ -199,10 +206,13 @@ impl MotorMut<'_> {
         }
     }
 
-    /// Goes at this rate, m/s or rad/s: a limited motor or a speed servo as far as its effort suffices; any other motor whatever it costs.
+    /// Goes at this rate, m/s or rad/s: a limited motor or a speed servo as far as its effort
+    /// suffices; any other motor whatever it costs.
     pub fn set_speed(&mut self, value: f64) {
         match &mut self.motor.drive {
-            Drive::LimitedSpeed { speed, .. } | Drive::SpeedServo { speed, .. } => *speed = Function::Constant(value),
+            Drive::LimitedSpeed { speed, .. } | Drive::SpeedServo { speed, .. } => {
+                *speed = Function::Constant(value)
+            }
             drive => *drive = Drive::Speed(Function::Constant(value)),
         }
     }
@@ -214,19 +224,25 @@ impl MotorMut<'_> {
 }
 
 pub(super) fn function_faults(motor: &Motor) -> Option<String> {
-    let positive = |what: &str, x: f64| (!(x >= 0.0)).then(|| format!("{what} = {x}, wanted a number ≥ 0"));
+    let positive =
+        |what: &str, x: f64| (!(x >= 0.0)).then(|| format!("{what} = {x}, wanted a number ≥ 0"));
     match &motor.drive {
         Drive::Position(f) | Drive::Speed(f) | Drive::Effort(f) => f.fault(),
-        Drive::LimitedSpeed { speed, effort } => speed.fault().or_else(|| positive("effort", *effort)),
+        Drive::LimitedSpeed { speed, effort } => {
+            speed.fault().or_else(|| positive("effort", *effort))
+        }
         Drive::Servo { target, stiffness, damping, effort } => target
             .fault()
             .or_else(|| positive("stiffness", *stiffness))
             .or_else(|| positive("damping", *damping))
             .or_else(|| positive("effort", *effort))
-            .or_else(|| (stiffness + damping == 0.0).then(|| "stiffness and damping are both 0".into())),
-        Drive::SpeedServo { speed, damping, effort } => {
-            speed.fault().or_else(|| positive("damping", *damping)).or_else(|| positive("effort", *effort))
-        }
+            .or_else(|| {
+                (stiffness + damping == 0.0).then(|| "stiffness and damping are both 0".into())
+            }),
+        Drive::SpeedServo { speed, damping, effort } => speed
+            .fault()
+            .or_else(|| positive("damping", *damping))
+            .or_else(|| positive("effort", *effort)),
     }
 }
 
@@ -235,16 +251,29 @@ impl Simulation {
     pub(super) fn input_fault(&self) -> Option<SimulationError> {
         for motor in &self.scene.motors {
             if let Some(why) = function_faults(motor) {
-                return Some(SimulationError::Input { what: "motor", name: motor.name.clone(), why });
+                return Some(SimulationError::Input {
+                    what: "motor",
+                    name: motor.name.clone(),
+                    why,
+                });
             }
         }
         for m in &self.scene.materials {
-            let values = [("mu", m.mu, f64::MAX), ("restitution", m.restitution, 1.0), ("compliance", m.compliance, f64::MAX)];
-            for (what, value, most) in values.into_iter().chain([("damping", m.damping, f64::MAX)]) {
+            let values = [
+                ("mu", m.mu, f64::MAX),
+                ("restitution", m.restitution, 1.0),
+                ("compliance", m.compliance, f64::MAX),
+            ];
+            for (what, value, most) in values.into_iter().chain([("damping", m.damping, f64::MAX)])
+            {
                 if !(value >= 0.0 && value <= most) {
                     let wanted = if most == 1.0 { "0…1" } else { "a number ≥ 0" };
                     let why = format!("{what} = {value}, wanted {wanted}");
-                    return Some(SimulationError::Input { what: "material", name: m.name.clone(), why });
+                    return Some(SimulationError::Input {
+                        what: "material",
+                        name: m.name.clone(),
+                        why,
+                    });
                 }
             }
         }

@@ -1,4 +1,5 @@
-//! `A = L U` of a matrix of small square blocks whose pattern is symmetric, over a subset of its blocks.
+//! `A = L U` of a matrix of small square blocks whose pattern is symmetric, over a subset of its
+//! blocks.
 //!
 //! ```text
 //!   U_ii ← A_ii − Σ L_ik U_ki      L_ij = (A_ij − Σ L_ik U_kj) U_jj⁻¹      U_ij = A_ij − Σ L_ik U_kj
@@ -37,7 +38,8 @@ pub struct BlockLu {
     /// Of the analysis: the entries of the symmetric pattern, and where its rows begin.
     pairs: Vec<(u32, u32)>,
     rows: Vec<u32>,
-    /// Of the fill: the last row that met each column, the children of each row as linked lists, and the entries of the columns.
+    /// Of the fill: the last row that met each column, the children of each row as linked lists,
+    /// and the entries of the columns.
     mark: Vec<u32>,
     child: Vec<u32>,
     sibling: Vec<u32>,
@@ -52,7 +54,8 @@ struct Side {
 }
 
 impl BlockLu {
-    /// Takes the pattern (by rows; it is made symmetric) of `n` blocks of `d` rows (1, 2, 3 or 6), and finds the order.
+    /// Takes the pattern (by rows; it is made symmetric) of `n` blocks of `d` rows (1, 2, 3 or 6),
+    /// and finds the order.
     pub fn analyse(&mut self, d: usize, starts: &[u32], columns: &[u32]) {
         let n = starts.len() - 1;
         let pairs = &mut self.pairs;
@@ -71,7 +74,10 @@ impl BlockLu {
         for (at, &(i, _)) in pairs.iter().enumerate() {
             self.rows[i as usize + 1] = at as u32 + 1;
         }
-        if self.d == d && self.starts == self.rows && self.columns.iter().copied().eq(pairs.iter().map(|pair| pair.1)) {
+        if self.d == d
+            && self.starts == self.rows
+            && self.columns.iter().copied().eq(pairs.iter().map(|pair| pair.1))
+        {
             return;
         }
         self.d = d;
@@ -81,9 +87,14 @@ impl BlockLu {
         self.elimination.find(&self.starts, &self.columns);
     }
 
-    /// Factors over the blocks for which `active` holds. `row(i, put)` hands the blocks of row i over: `put(j, block)`,
-    /// row by row, adds to what was put there before; those in inactive columns are ignored. False if a diagonal block is singular.
-    pub fn factor(&mut self, active: impl Fn(usize) -> bool, mut row: impl FnMut(usize, &mut dyn FnMut(usize, &[f64]))) -> bool {
+    /// Factors over the blocks for which `active` holds. `row(i, put)` hands the blocks of row i
+    /// over: `put(j, block)`, row by row, adds to what was put there before; those in inactive
+    /// columns are ignored. False if a diagonal block is singular.
+    pub fn factor(
+        &mut self,
+        active: impl Fn(usize) -> bool,
+        mut row: impl FnMut(usize, &mut dyn FnMut(usize, &[f64])),
+    ) -> bool {
         self.choose(active);
         match self.d {
             1 => self.eliminate::<1>(&mut row),
@@ -100,7 +111,8 @@ impl BlockLu {
         pairs * self.d.pow(3) as f64
     }
 
-    /// Takes the blocks for which `active` holds, in the order of elimination, and finds their fill.
+    /// Takes the blocks for which `active` holds, in the order of elimination, and finds their
+    /// fill.
     fn choose(&mut self, active: impl Fn(usize) -> bool) {
         self.blocks.clear();
         self.place.clear();
@@ -119,7 +131,8 @@ impl BlockLu {
         self.upper.values.len() + self.lower.values.len() + self.diagonal.len()
     }
 
-    /// The pattern of U: a row takes over what is left of the rows whose first entry it is; L has its transposed.
+    /// The pattern of U: a row takes over what is left of the rows whose first entry it is; L has
+    /// its transposed.
     fn fill(&mut self) {
         let n = self.blocks.len();
         let (upper, lower) = (&mut self.upper, &mut self.lower);
@@ -178,7 +191,10 @@ impl BlockLu {
         }
     }
 
-    fn eliminate<const D: usize>(&mut self, row: &mut impl FnMut(usize, &mut dyn FnMut(usize, &[f64]))) -> bool {
+    fn eliminate<const D: usize>(
+        &mut self,
+        row: &mut impl FnMut(usize, &mut dyn FnMut(usize, &[f64])),
+    ) -> bool {
         let (n, size) = (self.blocks.len(), D * D);
         let (upper, lower) = (&mut self.upper, &mut self.lower);
         upper.values.clear();
@@ -194,19 +210,30 @@ impl BlockLu {
             row(self.blocks[i] as usize, &mut |j, block| {
                 let j = place[j];
                 if j != NONE {
-                    work[j as usize * size..(j as usize + 1) * size].iter_mut().zip(block).for_each(|(w, x)| *w += x);
+                    work[j as usize * size..(j as usize + 1) * size]
+                        .iter_mut()
+                        .zip(block)
+                        .for_each(|(w, x)| *w += x);
                 }
             });
             for at in lower.starts[i]..lower.starts[i + 1] {
                 let k = lower.columns[at] as usize;
-                let factor = times::<D>(&work[k * size..(k + 1) * size], &self.diagonal[k * size..(k + 1) * size]);
+                let factor = times::<D>(
+                    &work[k * size..(k + 1) * size],
+                    &self.diagonal[k * size..(k + 1) * size],
+                );
                 work[k * size..(k + 1) * size].fill(0.0);
                 lower.values[at * size..(at + 1) * size].copy_from_slice(factor.as_flattened());
                 let range = upper.starts[k]..upper.starts[k + 1];
-                for (&j, u) in
-                    upper.columns[range.clone()].iter().zip(upper.values[range.start * size..range.end * size].chunks_exact(size))
+                for (&j, u) in upper.columns[range.clone()]
+                    .iter()
+                    .zip(upper.values[range.start * size..range.end * size].chunks_exact(size))
                 {
-                    subtract::<D>(&factor, u, &mut work[j as usize * size..(j as usize + 1) * size]);
+                    subtract::<D>(
+                        &factor,
+                        u,
+                        &mut work[j as usize * size..(j as usize + 1) * size],
+                    );
                 }
             }
             for at in upper.starts[i]..upper.starts[i + 1] {
@@ -223,7 +250,8 @@ impl BlockLu {
         true
     }
 
-    /// `x ← A⁻¹ x` over the active blocks: x holds `d` numbers for every block, the inactive ones stay.
+    /// `x ← A⁻¹ x` over the active blocks: x holds `d` numbers for every block, the inactive ones
+    /// stay.
     pub fn solve(&mut self, x: &mut [f64]) {
         match self.d {
             1 => self.substitute::<1>(x),
@@ -242,7 +270,11 @@ impl BlockLu {
             sum.copy_from_slice(&x[at(i)..at(i) + D]);
             for p in self.lower.starts[i]..self.lower.starts[i + 1] {
                 let k = at(self.lower.columns[p] as usize);
-                subtract_vector::<D>(&self.lower.values[p * size..(p + 1) * size], &x[k..k + D], &mut sum);
+                subtract_vector::<D>(
+                    &self.lower.values[p * size..(p + 1) * size],
+                    &x[k..k + D],
+                    &mut sum,
+                );
             }
             x[at(i)..at(i) + D].copy_from_slice(&sum);
         }
@@ -251,10 +283,16 @@ impl BlockLu {
             sum.copy_from_slice(&x[at(i)..at(i) + D]);
             for p in self.upper.starts[i]..self.upper.starts[i + 1] {
                 let k = at(self.upper.columns[p] as usize);
-                subtract_vector::<D>(&self.upper.values[p * size..(p + 1) * size], &x[k..k + D], &mut sum);
+                subtract_vector::<D>(
+                    &self.upper.values[p * size..(p + 1) * size],
+                    &x[k..k + D],
+                    &mut sum,
+                );
             }
             let mut out = [0.0; D];
-            for (out, row) in out.iter_mut().zip(self.diagonal[i * size..(i + 1) * size].chunks_exact(D)) {
+            for (out, row) in
+                out.iter_mut().zip(self.diagonal[i * size..(i + 1) * size].chunks_exact(D))
+            {
                 *out = row.iter().zip(&sum).map(|(a, x)| a * x).sum();
             }
             x[at(i)..at(i) + D].copy_from_slice(&out);
@@ -369,12 +407,17 @@ mod tests {
             for skip in [0, 3] {
                 let active = |i: usize| skip == 0 || !i.is_multiple_of(skip);
                 let entries = |i: usize| {
-                    let mut own: Vec<usize> = columns[starts[i] as usize..starts[i + 1] as usize].iter().map(|&j| j as usize).collect();
+                    let mut own: Vec<usize> = columns[starts[i] as usize..starts[i + 1] as usize]
+                        .iter()
+                        .map(|&j| j as usize)
+                        .collect();
                     own.sort_unstable();
                     own.dedup();
                     own
                 };
-                let row = |i: usize, put: &mut dyn FnMut(usize, &[f64])| entries(i).into_iter().for_each(|j| put(j, &block(d, i, j)));
+                let row = |i: usize, put: &mut dyn FnMut(usize, &[f64])| {
+                    entries(i).into_iter().for_each(|j| put(j, &block(d, i, j)))
+                };
                 assert!(lu.factor(active, row));
                 let want: Vec<f64> = (0..n * d).map(|i| (i as f64 * 0.37).sin()).collect();
                 let mut x = vec![7.0; n * d];
@@ -383,7 +426,8 @@ mod tests {
                         x[i * d + a] = 0.0;
                         for j in entries(i).into_iter().filter(|&j| active(j)) {
                             let b = block(d, i, j);
-                            x[i * d + a] += (0..d).map(|c| b[a * d + c] * want[j * d + c]).sum::<f64>();
+                            x[i * d + a] +=
+                                (0..d).map(|c| b[a * d + c] * want[j * d + c]).sum::<f64>();
                         }
                     }
                 }
@@ -391,7 +435,11 @@ mod tests {
                 for i in 0..n * d {
                     let expected = if active(i / d) { want[i] } else { 7.0 };
                     // Diagonally dominant: no growth.
-                    assert!((x[i] - expected).abs() < 1e-12, "d {d} skip {skip}: {} {expected}", x[i]);
+                    assert!(
+                        (x[i] - expected).abs() < 1e-12,
+                        "d {d} skip {skip}: {} {expected}",
+                        x[i]
+                    );
                 }
             }
         }

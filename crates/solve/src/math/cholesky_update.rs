@@ -2,7 +2,8 @@
 //!
 //! `A_FF = Rᵀ R` for a list F of rows of a symmetric matrix A. A row joins at the end (one forward
 //! substitution, ½|F|² operations) and leaves anywhere (plane rotations of the columns behind it,
-//! 3/2 (|F| − k)² operations). R is stored by columns, so that every inner loop is contiguous. (Gill1974)
+//! 3/2 (|F| − k)² operations). R is stored by columns, so that every inner loop is contiguous.
+//! (Gill1974)
 
 /// The factor.
 #[derive(Clone, Debug, Default)]
@@ -28,8 +29,8 @@ impl GrowingCholesky {
         self.columns.is_empty()
     }
 
-    /// A row joins: its entries against the rows of F in their order (`border`), and its diagonal entry.
-    /// Nothing happens, and the pivot is returned, unless the pivot is above `threshold`.
+    /// A row joins: its entries against the rows of F in their order (`border`), and its diagonal
+    /// entry. Nothing happens, and the pivot is returned, unless the pivot is above `threshold`.
     pub fn append(&mut self, border: &[f64], diagonal: f64, threshold: f64) -> Result<(), f64> {
         let mut x = border.to_vec();
         self.forward(&mut x);
@@ -84,7 +85,8 @@ impl GrowingCholesky {
     }
 }
 
-/// The scalar product in eight parallel sums: the order is fixed, and the loop is not bound by the latency of one sum.
+/// The scalar product in eight parallel sums: the order is fixed, and the loop is not bound by the
+/// latency of one sum.
 fn wide_dot(a: &[f64], b: &[f64]) -> f64 {
     let mut sums = [0.0; 8];
     let (heads_a, heads_b) = (a.chunks_exact(8), b.chunks_exact(8));
@@ -104,7 +106,9 @@ mod tests {
     #[test]
     fn rows_join_and_leave_and_the_factor_stays_true() {
         // The Gram matrix of the Hilbert-like vectors 1/(1 + |i − j|) plus the identity: definite.
-        let entry = |i: usize, j: usize| 1.0 / (1.0 + i.abs_diff(j) as f64) + if i == j { 1.0 } else { 0.0 };
+        let entry = |i: usize, j: usize| {
+            1.0 / (1.0 + i.abs_diff(j) as f64) + if i == j { 1.0 } else { 0.0 }
+        };
         let (mut factor, mut members) = (GrowingCholesky::default(), Vec::new());
         let mut seed = 7u32;
         for _ in 0..300 {
@@ -122,7 +126,10 @@ mod tests {
                 }
             }
             let want: Vec<f64> = (0..members.len()).map(|p| (p as f64).cos()).collect();
-            let mut x: Vec<f64> = members.iter().map(|&i| members.iter().zip(&want).map(|(&j, w)| entry(i, j) * w).sum()).collect();
+            let mut x: Vec<f64> = members
+                .iter()
+                .map(|&i| members.iter().zip(&want).map(|(&j, w)| entry(i, j) * w).sum())
+                .collect();
             factor.solve(&mut x);
             // Condition below 10: a hundred units of rounding.
             assert!(x.iter().zip(&want).all(|(x, w)| (x - w).abs() < 1e-13));

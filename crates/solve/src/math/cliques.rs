@@ -108,7 +108,8 @@ pub struct CliqueFactor {
 }
 
 impl CliqueFactor {
-    /// Factors `h`, reusing memory (and the analysis of a large clique, if its pattern is the same).
+    /// Factors `h`, reusing memory (and the analysis of a large clique, if its pattern is the
+    /// same).
     pub fn factor(&mut self, h: &Csr) -> Result<(), NotPositive> {
         self.cliques.set(h);
         self.dense.clear();
@@ -132,7 +133,8 @@ impl CliqueFactor {
                     self.dense[at + p * n + self.cliques.place[j as usize] as usize] = x;
                 }
             }
-            dense::cholesky(n, &mut self.dense[at..]).map_err(|(p, pivot)| NotPositive { unknown: members[p] as usize, pivot })?;
+            dense::cholesky(n, &mut self.dense[at..])
+                .map_err(|(p, pivot)| NotPositive { unknown: members[p] as usize, pivot })?;
         }
         Ok(())
     }
@@ -157,15 +159,18 @@ impl CliqueFactor {
         }
     }
 
-    /// `x ← H_c⁻¹ x` for the unknowns of clique `c` alone, in the order of its members; x may hold several columns.
+    /// `x ← H_c⁻¹ x` for the unknowns of clique `c` alone, in the order of its members; x may hold
+    /// several columns.
     pub fn solve_clique(&mut self, c: usize, x: &mut [f64]) {
         let n = self.cliques.members(c).len();
         if n > MAX_DENSE_UNKNOWNS {
-            let at = self.sparse.binary_search_by_key(&c, |s| s.0).expect("large cliques are factored");
+            let at =
+                self.sparse.binary_search_by_key(&c, |s| s.0).expect("large cliques are factored");
             self.sparse[at].1.solve(x);
         } else {
             let at = self.dense_at[c];
-            x.chunks_exact_mut(n).for_each(|x| dense::cholesky_solve(n, &self.dense[at..at + n * n], x));
+            x.chunks_exact_mut(n)
+                .for_each(|x| dense::cholesky_solve(n, &self.dense[at..at + n * n], x));
         }
     }
 
@@ -195,12 +200,21 @@ pub fn lower_triangle(h: &Csr, cliques: &Cliques, c: usize) -> Csr {
 }
 
 /// The sparse factor of one large clique; `known` is a factor whose analysis may serve.
-fn sparse_clique(h: &Csr, cliques: &Cliques, c: usize, known: Option<Ldlt>) -> Result<Ldlt, NotPositive> {
+fn sparse_clique(
+    h: &Csr,
+    cliques: &Cliques,
+    c: usize,
+    known: Option<Ldlt>,
+) -> Result<Ldlt, NotPositive> {
     let members = cliques.members(c);
     let lower = lower_triangle(h, cliques, c);
-    let mut ldlt = known.filter(|ldlt| ldlt.matches(&lower)).unwrap_or_else(|| Ldlt::analyse(&lower, Ordering::Amd));
-    ldlt.factor(&lower.values, &vec![1; members.len()])
-        .map_err(|bad| NotPositive { unknown: members[bad.unknown.min(members.len() - 1)] as usize, pivot: bad.pivot })?;
+    let mut ldlt = known
+        .filter(|ldlt| ldlt.matches(&lower))
+        .unwrap_or_else(|| Ldlt::analyse(&lower, Ordering::Amd));
+    ldlt.factor(&lower.values, &vec![1; members.len()]).map_err(|bad| NotPositive {
+        unknown: members[bad.unknown.min(members.len() - 1)] as usize,
+        pivot: bad.pivot,
+    })?;
     Ok(ldlt)
 }
 

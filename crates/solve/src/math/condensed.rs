@@ -5,9 +5,11 @@
 //!   [ B  D  ] [ y ] = [ b ]       y = D⁻¹ (b − B x)
 //! ```
 //!
-//! The rows come in groups that share their columns (the three of a contact, over the twelve unknowns of two bodies). A factorization that
-//! begins with them ([`super::minimum_degree`] would, where contacts outnumber bodies) has a front for each; here each is a sum over a dozen columns,
-//! and what is left to be ordered and factored has a fraction of the unknowns. Cost: rows × columns²/2 products per group.
+//! The rows come in groups that share their columns (the three of a contact, over the twelve
+//! unknowns of two bodies). A factorization that begins with them ([`super::minimum_degree`] would,
+//! where contacts outnumber bodies) has a front for each; here each is a sum over a dozen columns,
+//! and what is left to be ordered and factored has a fraction of the unknowns. Cost: rows ×
+//! columns²/2 products per group.
 
 use super::ldlt::BadPivot;
 use super::multifrontal::{Task, dispatch, product};
@@ -26,7 +28,8 @@ const NONE: u32 = u32::MAX;
 pub struct Group {
     /// The first of its rows in the whole matrix.
     pub first: usize,
-    /// How many, at most [`ROWS`]; each holds the same columns, at most [`WIDTH`], and then its diagonal.
+    /// How many, at most [`ROWS`]; each holds the same columns, at most [`WIDTH`], and then its
+    /// diagonal.
     pub rows: usize,
 }
 
@@ -40,7 +43,8 @@ pub struct Condensed {
     groups: Vec<Group>,
     /// Entries of A: place in the whole, place in `lower`.
     copied: Vec<(u32, u32)>,
-    /// Runs of consecutive columns of each group: first and one past the last, by position in the group.
+    /// Runs of consecutive columns of each group: first and one past the last, by position in the
+    /// group.
     runs: Vec<[u32; 2]>,
     run_starts: Vec<usize>,
     /// Where in `lower` each run begins in the row of each column of the group (width × runs).
@@ -50,17 +54,23 @@ pub struct Condensed {
 }
 
 impl Condensed {
-    /// Lays out what is left of `whole` (row i holds the entries (i, j), j ≤ i) without these groups; nothing but its own diagonal couples one row
-    /// of a group to another row of a group, and no other row holds columns that belong to one.
+    /// Lays out what is left of `whole` (row i holds the entries (i, j), j ≤ i) without these
+    /// groups; nothing but its own diagonal couples one row of a group to another row of a group,
+    /// and no other row holds columns that belong to one.
     pub fn of(whole: &Csr, groups: Vec<Group>) -> Condensed {
         if groups.is_empty() {
-            return Condensed { lower: whole.clone(), kept: (0..whole.rows as u32).collect(), ..Condensed::default() };
+            return Condensed {
+                lower: whole.clone(),
+                kept: (0..whole.rows as u32).collect(),
+                ..Condensed::default()
+            };
         }
         let mut index = vec![0u32; whole.rows];
         for group in &groups {
             index[group.first..group.first + group.rows].fill(NONE);
         }
-        let kept: Vec<u32> = (0..whole.rows as u32).filter(|&i| index[i as usize] != NONE).collect();
+        let kept: Vec<u32> =
+            (0..whole.rows as u32).filter(|&i| index[i as usize] != NONE).collect();
         kept.iter().enumerate().for_each(|(c, &i)| index[i as usize] = c as u32);
         let mut out = Condensed { kept, groups, ..Condensed::default() };
         let touching = out.lay_runs(whole, &index);
@@ -78,7 +88,9 @@ impl Condensed {
             for (p, &j) in columns.iter().enumerate() {
                 touching[index[j as usize] as usize].push((g as u32, p as u32));
                 match self.runs[before..].last_mut() {
-                    Some(run) if index[j as usize] == index[columns[p - 1] as usize] + 1 => run[1] += 1,
+                    Some(run) if index[j as usize] == index[columns[p - 1] as usize] + 1 => {
+                        run[1] += 1
+                    }
                     _ => self.runs.push([p as u32, p as u32 + 1]),
                 }
             }
@@ -111,12 +123,15 @@ impl Condensed {
             for (at, &j) in lower.columns.iter().enumerate().skip(begin) {
                 place[j as usize] = at as u32;
             }
-            self.copied.extend(own.map(|at| (at as u32, place[index[whole.columns[at] as usize] as usize])));
+            self.copied.extend(
+                own.map(|at| (at as u32, place[index[whole.columns[at] as usize] as usize])),
+            );
             for &(g, p) in &touching[c] {
                 let g = g as usize;
                 let columns = shared(whole, &self.groups[g]);
                 let runs = &self.runs[self.run_starts[g]..self.run_starts[g + 1]];
-                let bases = &mut self.bases[self.base_starts[g] + p as usize * runs.len()..][..runs.len()];
+                let bases =
+                    &mut self.bases[self.base_starts[g] + p as usize * runs.len()..][..runs.len()];
                 for (base, run) in bases.iter_mut().zip(runs).filter(|(_, run)| run[0] <= p) {
                     *base = place[index[columns[run[0] as usize] as usize] as usize];
                 }
@@ -127,7 +142,8 @@ impl Condensed {
         self.lower = lower;
     }
 
-    /// Fills in the values of what is left; a diagonal that is not negative is an error (zero or not finite, of a row without columns).
+    /// Fills in the values of what is left; a diagonal that is not negative is an error (zero or
+    /// not finite, of a row without columns).
     pub fn fill(&mut self, whole: &Csr) -> Result<(), BadPivot> {
         if self.groups.is_empty() {
             self.lower.values.copy_from_slice(&whole.values);
@@ -196,7 +212,8 @@ impl Task for Fill<'_> {
                 scale[i] = -1.0 / d;
             }
             let runs = &to.runs[to.run_starts[g]..to.run_starts[g + 1]];
-            let mut bases = to.bases[to.base_starts[g]..to.base_starts[g + 1]].chunks_exact(runs.len().max(1));
+            let mut bases =
+                to.bases[to.base_starts[g]..to.base_starts[g + 1]].chunks_exact(runs.len().max(1));
             for p in 0..width {
                 let mut sum = [0.0; WIDTH];
                 for (row, scale) in rows.iter().zip(scale) {
@@ -206,7 +223,9 @@ impl Task for Fill<'_> {
                     }
                 }
                 let Some(bases) = bases.next() else { break };
-                for (&base, &[first, end]) in bases.iter().zip(runs).filter(|(_, run)| run[0] as usize <= p) {
+                for (&base, &[first, end]) in
+                    bases.iter().zip(runs).filter(|(_, run)| run[0] as usize <= p)
+                {
                     let add = &sum[first as usize..(end as usize).min(p + 1)];
                     for (x, add) in to.lower.values[base as usize..].iter_mut().zip(add) {
                         *x += add;
@@ -270,7 +289,8 @@ mod tests {
     use crate::math::ldlt::{Ldlt, Ordering};
     use proptest::prelude::*;
 
-    /// Six unknowns with a chain between them, groups of one to three rows over some of them or none, and one row that stays.
+    /// Six unknowns with a chain between them, groups of one to three rows over some of them or
+    /// none, and one row that stays.
     fn system(choice: &[(usize, u32)]) -> (Csr, Vec<Group>, Vec<i8>) {
         let mut t: Vec<(u32, u32, f64)> = (0..6).map(|i| (i, i, 3.0)).collect();
         t.extend((1..6).map(|i| (i, i - 1, 0.5)));
@@ -278,7 +298,11 @@ mod tests {
         for &(rows, mask) in choice {
             groups.push(Group { first: next as usize, rows });
             for i in 0..rows as u32 {
-                t.extend((0..6).filter(|j| mask >> j & 1 == 1).map(|j| (next, j, f64::from(next * 7 + j * 3 + i).sin())));
+                t.extend(
+                    (0..6)
+                        .filter(|j| mask >> j & 1 == 1)
+                        .map(|j| (next, j, f64::from(next * 7 + j * 3 + i).sin())),
+                );
                 t.push((next, next, if mask == 0 { 2.0 } else { -0.01 - f64::from(i) }));
                 next += 1;
             }

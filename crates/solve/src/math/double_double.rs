@@ -1,11 +1,12 @@
-//! `A = L D Lᵀ` in twice the working precision, for small systems that span more decades than a double holds.
+//! `A = L D Lᵀ` in twice the working precision, for small systems that span more decades than a
+//! double holds.
 //!
-//! A heavy body on a light one on a lighter one: the reactions of a stack with a mass ratio of 1e19 are
-//! 19 decades larger than the momentum of the body at the bottom, which is their difference. Numbers here
-//! are unevaluated sums of two doubles (32 digits) (Dekker1971). The factor is stored by rows from
-//! the first entry on (its envelope), so that a good order makes it small; there is no pivoting. A pivot that
-//! is nothing but rounding belongs to a row that depends on those before it: it is replaced by ±1, which
-//! gives that row no part in the answer.
+//! A heavy body on a light one on a lighter one: the reactions of a stack with a mass ratio of 1e19
+//! are 19 decades larger than the momentum of the body at the bottom, which is their difference.
+//! Numbers here are unevaluated sums of two doubles (32 digits) (Dekker1971). The factor is stored
+//! by rows from the first entry on (its envelope), so that a good order makes it small; there is no
+//! pivoting. A pivot that is nothing but rounding belongs to a row that depends on those before it:
+//! it is replaced by ±1, which gives that row no part in the answer.
 
 use super::sparse::Csr;
 
@@ -108,7 +109,8 @@ pub struct Envelope {
 }
 
 impl Envelope {
-    /// Lays out the factor of the symmetric matrix with this lower triangle in this order; `None` if it holds more than `most` numbers.
+    /// Lays out the factor of the symmetric matrix with this lower triangle in this order; `None`
+    /// if it holds more than `most` numbers.
     pub fn analyse(lower: &Csr, order: &[u32], most: usize) -> Option<Envelope> {
         let n = lower.rows;
         let mut place = vec![0u32; n];
@@ -138,7 +140,8 @@ impl Envelope {
         })
     }
 
-    /// Factors the matrix with these values plus `shift` on its diagonal; returns how many rows depend on others.
+    /// Factors the matrix with these values plus `shift` on its diagonal; returns how many rows
+    /// depend on others.
     pub fn factor(&mut self, lower: &Csr, shift: &[f64], signs: &[i8]) -> usize {
         self.factor.fill(DoubleDouble::default());
         for i in 0..lower.rows {
@@ -229,7 +232,10 @@ mod tests {
     fn thirty_digits() {
         // (1 + 2⁻⁸⁰) − 1 = 2⁻⁸⁰, and 1/3 three times is 1 to 32 digits.
         let small = DoubleDouble::new((-80f64).exp2());
-        assert_eq!(DoubleDouble::new(1.0).plus(small).minus(DoubleDouble::new(1.0)).value(), (-80f64).exp2());
+        assert_eq!(
+            DoubleDouble::new(1.0).plus(small).minus(DoubleDouble::new(1.0)).value(),
+            (-80f64).exp2()
+        );
         let third = DoubleDouble::new(1.0).over(DoubleDouble::new(3.0));
         let off = third.times(DoubleDouble::new(3.0)).minus(DoubleDouble::new(1.0));
         assert!(off.value().abs() < 1e-31);
@@ -237,7 +243,8 @@ mod tests {
 
     #[test]
     fn a_stack_of_twenty_decades_and_a_row_twice() {
-        // Bodies 10^j on each other, contacts glued, the last contact stored twice: v = 0 whatever the weights.
+        // Bodies 10^j on each other, contacts glued, the last contact stored twice: v = 0 whatever
+        // the weights.
         let n = 20u32;
         let (mut t, mut order) = (Vec::new(), Vec::new());
         for j in 0..n {
@@ -245,7 +252,8 @@ mod tests {
             order.push(j);
             let row = n + j;
             order.push(row);
-            let (own, under) = (10f64.powf(-0.5 * f64::from(j)), 10f64.powf(-0.5 * f64::from(j) + 0.5));
+            let (own, under) =
+                (10f64.powf(-0.5 * f64::from(j)), 10f64.powf(-0.5 * f64::from(j) + 0.5));
             t.push((row, j, -own));
             if j > 0 {
                 t.push((row, j - 1, under));
@@ -264,7 +272,9 @@ mod tests {
         let signs: Vec<i8> = (0..size).map(|i| if i < n as usize { 1 } else { -1 }).collect();
         let mut envelope = Envelope::analyse(&lower, &order, 10_000).unwrap();
         assert_eq!(envelope.factor(&lower, &vec![0.0; size], &signs), 1);
-        let mut x: Vec<f64> = (0..size).map(|i| if i < n as usize { -10f64.powf(0.5 * i as f64) } else { 0.0 }).collect();
+        let mut x: Vec<f64> = (0..size)
+            .map(|i| if i < n as usize { -10f64.powf(0.5 * i as f64) } else { 0.0 })
+            .collect();
         envelope.solve(&mut x);
         // Scaled velocities of bodies of 10^j kg: √m v; weights up to 10^9.5, 32 digits.
         for (j, v) in x[..n as usize].iter().enumerate() {

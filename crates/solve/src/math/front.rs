@@ -1,13 +1,16 @@
-//! The dense part of a sparse factorization: `L D Lᵀ` of the pivots of one front, and what it leaves of the rest.
+//! The dense part of a sparse factorization: `L D Lᵀ` of the pivots of one front, and what it
+//! leaves of the rest.
 //!
 //! ```text
 //!   [ A₁₁  .  ]     A₁₁ = L₁₁ D L₁₁ᵀ        panel:   p columns of m = p + q rows, in place: D on the diagonal, L below
 //!   [ A₂₁  C  ]     L₂₁ = A₂₁ L₁₁⁻ᵀ D⁻¹     update:  C ← C − L₂₁ D L₂₁ᵀ, q × q, its lower triangle
 //! ```
 //!
-//! By blocks of [`PIVOTS_PER_BLOCK`] pivots: factor the diagonal block, solve for the rows below it eight at a time into packed
-//! strips, then subtract `L (DLᵀ)` from all that follows, in tiles of 8 × 4 whose 32 sums stay in registers. Small fronts
-//! (a contact between two bodies: 3 pivots, 15 rows) are cheaper column by column. The loops are plain: the compiler makes vectors of them for the machine at hand ([`super::multifrontal`] dispatches).
+//! By blocks of [`PIVOTS_PER_BLOCK`] pivots: factor the diagonal block, solve for the rows below it
+//! eight at a time into packed strips, then subtract `L (DLᵀ)` from all that follows, in tiles of 8
+//! × 4 whose 32 sums stay in registers. Small fronts (a contact between two bodies: 3 pivots, 15
+//! rows) are cheaper column by column. The loops are plain: the compiler makes vectors of them for
+//! the machine at hand ([`super::multifrontal`] dispatches).
 //!
 //! Above the diagonal the arrays hold anything.
 
@@ -32,7 +35,11 @@ pub struct Strips {
 
 impl Default for Strips {
     fn default() -> Strips {
-        Strips { block: [0.0; PIVOTS_PER_BLOCK * PIVOTS_PER_BLOCK], lower: Vec::new(), scaled: Vec::new() }
+        Strips {
+            block: [0.0; PIVOTS_PER_BLOCK * PIVOTS_PER_BLOCK],
+            lower: Vec::new(),
+            scaled: Vec::new(),
+        }
     }
 }
 
@@ -42,9 +49,14 @@ fn add_product<const FUSED: bool>(a: f64, b: f64, sum: f64) -> f64 {
     if FUSED { a.mul_add(b, sum) } else { sum + a * b }
 }
 
-/// `Σ_k strip[k] · row[k]ᵀ`: 8 × 4 sums; `STRIDE` numbers of `rows` per k, of which four from `from`.
+/// `Σ_k strip[k] · row[k]ᵀ`: 8 × 4 sums; `STRIDE` numbers of `rows` per k, of which four from
+/// `from`.
 #[inline(always)]
-fn tile<const FUSED: bool, const STRIDE: usize>(strip: &[f64], rows: &[f64], from: usize) -> [[f64; ROWS_PER_STRIP]; COLUMNS_PER_TILE] {
+fn tile<const FUSED: bool, const STRIDE: usize>(
+    strip: &[f64],
+    rows: &[f64],
+    from: usize,
+) -> [[f64; ROWS_PER_STRIP]; COLUMNS_PER_TILE] {
     let mut sum = [[0.0; ROWS_PER_STRIP]; COLUMNS_PER_TILE];
     for (a, b) in strip.chunks_exact(ROWS_PER_STRIP).zip(rows.chunks_exact(STRIDE)) {
         let b = &b[from..from + COLUMNS_PER_TILE];
@@ -57,7 +69,8 @@ fn tile<const FUSED: bool, const STRIDE: usize>(strip: &[f64], rows: &[f64], fro
     sum
 }
 
-/// Factors the `p` pivots of a front with `m` rows. `Err(k)`: pivot k is not finite or has not the sign `positive[k]`.
+/// Factors the `p` pivots of a front with `m` rows. `Err(k)`: pivot k is not finite or has not the
+/// sign `positive[k]`.
 #[inline(always)]
 pub fn factor<const FUSED: bool>(
     panel: &mut [f64],
@@ -72,7 +85,13 @@ pub fn factor<const FUSED: bool>(
     }
     for k0 in (0..p).step_by(PIVOTS_PER_BLOCK) {
         let width = PIVOTS_PER_BLOCK.min(p - k0);
-        let wrong = diagonal_block::<FUSED>(&mut panel[k0 * m..(k0 + width) * m], m, k0, &positive[k0..k0 + width], &mut strips.block);
+        let wrong = diagonal_block::<FUSED>(
+            &mut panel[k0 * m..(k0 + width) * m],
+            m,
+            k0,
+            &positive[k0..k0 + width],
+            &mut strips.block,
+        );
         wrong.map_or(Ok(()), |k| Err(k0 + k))?;
         let first = k0 + width;
         if first < m {
@@ -85,7 +104,12 @@ pub fn factor<const FUSED: bool>(
 
 /// As [`factor`], pivot by pivot; the update is changed in whole columns.
 #[inline(always)]
-fn factor_small<const FUSED: bool>(panel: &mut [f64], update: &mut [f64], m: usize, positive: &[bool]) -> Result<(), usize> {
+fn factor_small<const FUSED: bool>(
+    panel: &mut [f64],
+    update: &mut [f64],
+    m: usize,
+    positive: &[bool],
+) -> Result<(), usize> {
     let p = positive.len();
     for (k, &positive) in positive.iter().enumerate() {
         let (done, rest) = panel.split_at_mut((k + 1) * m);
@@ -117,7 +141,8 @@ fn factor_small<const FUSED: bool>(panel: &mut [f64], update: &mut [f64], m: usi
     Ok(())
 }
 
-/// Factors the diagonal block in place and copies it, by columns of [`PIVOTS_PER_BLOCK`], to `block`; returns the first wrong pivot.
+/// Factors the diagonal block in place and copies it, by columns of [`PIVOTS_PER_BLOCK`], to
+/// `block`; returns the first wrong pivot.
 #[inline(always)]
 fn diagonal_block<const FUSED: bool>(
     columns: &mut [f64],
@@ -128,7 +153,8 @@ fn diagonal_block<const FUSED: bool>(
 ) -> Option<usize> {
     let width = positive.len();
     for k in 0..width {
-        block[k * PIVOTS_PER_BLOCK + k..k * PIVOTS_PER_BLOCK + width].copy_from_slice(&columns[k * m + k0 + k..k * m + k0 + width]);
+        block[k * PIVOTS_PER_BLOCK + k..k * PIVOTS_PER_BLOCK + width]
+            .copy_from_slice(&columns[k * m + k0 + k..k * m + k0 + width]);
     }
     for k in 0..width {
         let (done, rest) = block.split_at_mut((k + 1) * PIVOTS_PER_BLOCK);
@@ -155,9 +181,15 @@ fn diagonal_block<const FUSED: bool>(
     None
 }
 
-/// Solves for the rows from `first` on, strip by strip: L D into `scaled`, L into `lower` and back into the columns.
+/// Solves for the rows from `first` on, strip by strip: L D into `scaled`, L into `lower` and back
+/// into the columns.
 #[inline(always)]
-fn solve_strips<const FUSED: bool>(columns: &mut [f64], m: usize, first: usize, strips: &mut Strips) {
+fn solve_strips<const FUSED: bool>(
+    columns: &mut [f64],
+    m: usize,
+    first: usize,
+    strips: &mut Strips,
+) {
     let Strips { block, lower, scaled } = strips;
     let width = columns.len() / m;
     let strip_length = width * ROWS_PER_STRIP;
@@ -196,7 +228,11 @@ fn solve_strips<const FUSED: bool>(columns: &mut [f64], m: usize, first: usize, 
                 x.copy_from_slice(y);
             }
         }
-        for (k, (l, y)) in lower.chunks_exact_mut(ROWS_PER_STRIP).zip(scaled.chunks_exact(ROWS_PER_STRIP)).enumerate() {
+        for (k, (l, y)) in lower
+            .chunks_exact_mut(ROWS_PER_STRIP)
+            .zip(scaled.chunks_exact(ROWS_PER_STRIP))
+            .enumerate()
+        {
             for (l, y) in l.iter_mut().zip(y) {
                 *l = y * inverse[k];
             }
@@ -222,9 +258,15 @@ fn copy_strip(from: &[f64], to: &mut [f64]) {
     }
 }
 
-/// Subtracts the strips' product from the columns after `first`: those of the panel, then those of the update.
+/// Subtracts the strips' product from the columns after `first`: those of the panel, then those of
+/// the update.
 #[inline(always)]
-fn subtract<const FUSED: bool>(panel: &mut [f64], update: &mut [f64], [m, p, first, width]: [usize; 4], strips: &Strips) {
+fn subtract<const FUSED: bool>(
+    panel: &mut [f64],
+    update: &mut [f64],
+    [m, p, first, width]: [usize; 4],
+    strips: &Strips,
+) {
     let length = width * ROWS_PER_STRIP;
     let q = m - p;
     for column in (first..m).step_by(COLUMNS_PER_TILE) {
@@ -232,7 +274,11 @@ fn subtract<const FUSED: bool>(panel: &mut [f64], update: &mut [f64], [m, p, fir
         let rows = &strips.scaled[group / ROWS_PER_STRIP * length..][..length];
         let start = group / ROWS_PER_STRIP;
         for s in start..(m - first).div_ceil(ROWS_PER_STRIP) {
-            let sum = tile::<FUSED, ROWS_PER_STRIP>(&strips.lower[s * length..][..length], rows, group % ROWS_PER_STRIP);
+            let sum = tile::<FUSED, ROWS_PER_STRIP>(
+                &strips.lower[s * length..][..length],
+                rows,
+                group % ROWS_PER_STRIP,
+            );
             let row = first + s * ROWS_PER_STRIP;
             for (c, sum) in sum.iter().enumerate().take(m - column) {
                 let j = column + c;
@@ -240,8 +286,11 @@ fn subtract<const FUSED: bool>(panel: &mut [f64], update: &mut [f64], [m, p, fir
                 if low >= high {
                     continue;
                 }
-                let target =
-                    if j < p { &mut panel[j * m + low..j * m + high] } else { &mut update[(j - p) * q + low - p..(j - p) * q + high - p] };
+                let target = if j < p {
+                    &mut panel[j * m + low..j * m + high]
+                } else {
+                    &mut update[(j - p) * q + low - p..(j - p) * q + high - p]
+                };
                 if let Ok(target) = <&mut [f64; ROWS_PER_STRIP]>::try_from(&mut *target) {
                     for (t, x) in target.iter_mut().zip(sum) {
                         *t -= x;
@@ -260,24 +309,41 @@ fn subtract<const FUSED: bool>(panel: &mut [f64], update: &mut [f64], [m, p, fir
 mod tests {
     use super::*;
 
-    /// The factor times itself is the matrix again, for fronts around every edge of blocks, strips and tiles.
+    /// The factor times itself is the matrix again, for fronts around every edge of blocks, strips
+    /// and tiles.
     #[test]
     fn the_product_is_the_matrix() {
-        for (p, q) in [(1, 0), (1, 1), (3, 12), (6, 7), (8, 8), (31, 5), (32, 9), (33, 1), (40, 23), (64, 64), (70, 11)] {
+        for (p, q) in [
+            (1, 0),
+            (1, 1),
+            (3, 12),
+            (6, 7),
+            (8, 8),
+            (31, 5),
+            (32, 9),
+            (33, 1),
+            (40, 23),
+            (64, 64),
+            (70, 11),
+        ] {
             let m = p + q;
             let entry = |i: usize, j: usize| {
                 let (i, j) = (i.max(j), i.min(j));
                 let sign = if i % 3 == 0 { -1.0 } else { 1.0 };
                 if i == j { sign * (m as f64 + 2.0) } else { ((i * 7 + j * 13) as f64).sin() }
             };
-            let mut panel: Vec<f64> = (0..p).flat_map(|j| (0..m).map(move |i| entry(i, j))).collect();
-            let mut update: Vec<f64> = (p..m).flat_map(|j| (p..m).map(move |i| entry(i, j))).collect();
+            let mut panel: Vec<f64> =
+                (0..p).flat_map(|j| (0..m).map(move |i| entry(i, j))).collect();
+            let mut update: Vec<f64> =
+                (p..m).flat_map(|j| (p..m).map(move |i| entry(i, j))).collect();
             let positive: Vec<bool> = (0..p).map(|i| i % 3 != 0).collect();
             factor::<false>(&mut panel, &mut update, m, &positive, &mut Strips::default()).unwrap();
             let lower = |i: usize, k: usize| if i == k { 1.0 } else { panel[k * m + i] };
             for j in 0..m {
                 for i in j..m {
-                    let product: f64 = (0..=j.min(p - 1)).map(|k| lower(i, k) * panel[k * m + k] * lower(j, k)).sum();
+                    let product: f64 = (0..=j.min(p - 1))
+                        .map(|k| lower(i, k) * panel[k * m + k] * lower(j, k))
+                        .sum();
                     let rest = if j < p { 0.0 } else { update[(j - p) * q + i - p] };
                     // A dominant diagonal: no growth, m products of numbers up to m.
                     assert!((product + rest - entry(i, j)).abs() < 1e-11, "p {p} q {q} at {i} {j}");

@@ -1,4 +1,5 @@
-//! Sparse `A = L D Lᵀ` of a symmetric quasi-definite matrix: one analysis per pattern, many factorizations.
+//! Sparse `A = L D Lᵀ` of a symmetric quasi-definite matrix: one analysis per pattern, many
+//! factorizations.
 //!
 //! The numeric work is faer's supernodal (or, for small fill, simplicial) factorization without
 //! pivoting. It is safe where the sign of every pivot is known beforehand, as in
@@ -16,7 +17,8 @@ use faer::linalg::cholesky::ldlt::factor::{LdltError, LdltRegularization};
 use faer::linalg::matmul::matmul;
 use faer::sparse::linalg::SupernodalThreshold;
 use faer::sparse::linalg::cholesky::{
-    CholeskySymbolicParams, LdltRef, SymbolicCholesky, SymbolicCholeskyRaw, SymmetricOrdering, factorize_symbolic_cholesky,
+    CholeskySymbolicParams, LdltRef, SymbolicCholesky, SymbolicCholeskyRaw, SymmetricOrdering,
+    factorize_symbolic_cholesky,
 };
 use faer::sparse::{SparseColMatRef, SymbolicSparseColMatRef};
 use faer::{Accum, Conj, MatMut, MatRef, Par, Side};
@@ -55,8 +57,8 @@ pub struct Ldlt {
 }
 
 impl Ldlt {
-    /// Analyses the pattern of `lower`: row i holds the entries (i, j), j ≤ i, of the symmetric matrix.
-    /// Every diagonal entry must be stored.
+    /// Analyses the pattern of `lower`: row i holds the entries (i, j), j ≤ i, of the symmetric
+    /// matrix. Every diagonal entry must be stored.
     pub fn analyse(lower: &Csr, ordering: Ordering<'_>) -> Ldlt {
         let n = lower.rows;
         // The lower triangle by rows is the upper triangle by columns.
@@ -75,10 +77,13 @@ impl Ldlt {
                 SymmetricOrdering::Custom(faer::perm::PermRef::new_checked(order, &inverse, n))
             }
         };
-        let params = CholeskySymbolicParams { supernodal_flop_ratio_threshold: SupernodalThreshold::AUTO, ..Default::default() };
+        let params = CholeskySymbolicParams {
+            supernodal_flop_ratio_threshold: SupernodalThreshold::AUTO,
+            ..Default::default()
+        };
         let pattern = SymbolicSparseColMatRef::new_checked(n, n, &starts, None, &rows);
-        let symbolic =
-            factorize_symbolic_cholesky(pattern, Side::Upper, order, params).expect("the pattern is valid and its factor fits into memory");
+        let symbolic = factorize_symbolic_cholesky(pattern, Side::Upper, order, params)
+            .expect("the pattern is valid and its factor fits into memory");
         let solve = symbolic.solve_in_place_scratch::<f64>(MAX_RIGHT_HAND_SIDES, Par::Seq);
         let numeric = symbolic.factorize_numeric_ldlt_scratch::<f64>(Par::Seq, Default::default());
         let scratch = MemBuffer::new(solve.or(numeric));
@@ -88,13 +93,16 @@ impl Ldlt {
 
     /// True if this analysis was made for the pattern of `lower`.
     pub fn matches(&self, lower: &Csr) -> bool {
-        self.n == lower.rows && self.rows == lower.columns && self.starts.iter().zip(&lower.starts).all(|(&a, &b)| a as usize == b)
+        self.n == lower.rows
+            && self.rows == lower.columns
+            && self.starts.iter().zip(&lower.starts).all(|(&a, &b)| a as usize == b)
     }
 
     /// Factors the matrix with these values (in the order of the analysed pattern).
     /// `signs` (n) holds +1 or −1: the sign that each pivot must have.
     pub fn factor(&mut self, values: &[f64], signs: &[i8]) -> Result<(), BadPivot> {
-        let pattern = SymbolicSparseColMatRef::new_checked(self.n, self.n, &self.starts, None, &self.rows);
+        let pattern =
+            SymbolicSparseColMatRef::new_checked(self.n, self.n, &self.starts, None, &self.rows);
         let matrix = SparseColMatRef::new(pattern, values);
         let stack = MemStack::new(&mut self.scratch);
         let result = self.symbolic.factorize_numeric_ldlt(
@@ -151,8 +159,11 @@ impl Ldlt {
             }
             SymbolicCholeskyRaw::Supernodal(s) => {
                 for node in 0..s.n_supernodes() {
-                    let (begin, end) = (s.supernode_begin()[node] as usize, s.supernode_end()[node] as usize);
-                    let rows = end - begin + (s.col_ptr_for_row_idx()[node + 1] - s.col_ptr_for_row_idx()[node]) as usize;
+                    let (begin, end) =
+                        (s.supernode_begin()[node] as usize, s.supernode_end()[node] as usize);
+                    let rows = end - begin
+                        + (s.col_ptr_for_row_idx()[node + 1] - s.col_ptr_for_row_idx()[node])
+                            as usize;
                     let at = s.col_ptr_for_val()[node] as usize;
                     for c in 0..end - begin {
                         visit(self.unknown_at(begin + c), self.factor[at + c * rows + c]);
@@ -167,8 +178,9 @@ impl Ldlt {
         (0..self.n).map(|place| self.unknown_at(place) as u32).collect()
     }
 
-    /// The Schur complement of the unknowns that are eliminated last, from place `first` on (t × t, symmetric, in the order of
-    /// their elimination): with L and D of those unknowns alone it is `L D Lᵀ`.
+    /// The Schur complement of the unknowns that are eliminated last, from place `first` on (t × t,
+    /// symmetric, in the order of their elimination): with L and D of those unknowns alone it is
+    /// `L D Lᵀ`.
     pub fn trailing(&self, first: usize, out: &mut Vec<f64>) {
         let t = self.n - first;
         let (mut lower, mut pivots) = (vec![0.0; t * t], vec![0.0; t]);
@@ -190,13 +202,20 @@ impl Ldlt {
             }
             SymbolicCholeskyRaw::Supernodal(s) => {
                 for node in 0..s.n_supernodes() {
-                    let (begin, end) = (s.supernode_begin()[node] as usize, s.supernode_end()[node] as usize);
-                    let below = &s.row_idx()[s.col_ptr_for_row_idx()[node] as usize..s.col_ptr_for_row_idx()[node + 1] as usize];
+                    let (begin, end) =
+                        (s.supernode_begin()[node] as usize, s.supernode_end()[node] as usize);
+                    let below = &s.row_idx()[s.col_ptr_for_row_idx()[node] as usize
+                        ..s.col_ptr_for_row_idx()[node + 1] as usize];
                     let rows = end - begin + below.len();
                     for column in begin.max(first)..end {
-                        let values = &self.factor[s.col_ptr_for_val()[node] as usize + (column - begin) * rows..][..rows];
+                        let values = &self.factor
+                            [s.col_ptr_for_val()[node] as usize + (column - begin) * rows..]
+                            [..rows];
                         (column..end).for_each(|row| put(row, column, values[row - begin]));
-                        below.iter().zip(&values[end - begin..]).for_each(|(&row, &x)| put(row as usize, column, x));
+                        below
+                            .iter()
+                            .zip(&values[end - begin..])
+                            .for_each(|(&row, &x)| put(row as usize, column, x));
                     }
                 }
             }
@@ -246,7 +265,8 @@ impl Ldlt {
 mod tests {
     use super::*;
 
-    /// A grid of n × n unknowns (5-point, definite) with n rows of constraints below it: quasi-definite.
+    /// A grid of n × n unknowns (5-point, definite) with n rows of constraints below it:
+    /// quasi-definite.
     fn kkt(n: usize) -> (Csr, Vec<i8>) {
         let mut t = Vec::new();
         let at = |i: usize, j: usize| (i * n + j) as u32;
@@ -306,11 +326,13 @@ mod tests {
             assert_eq!(ldlt.order(), order);
             let (last, mut schur) = (n + 1, Vec::new());
             ldlt.trailing(a.rows - last, &mut schur);
-            // S x = b on the last unknowns is A y = b that is zero elsewhere, for the last part of y.
+            // S x = b on the last unknowns is A y = b that is zero elsewhere, for the last part of
+            // y.
             let x: Vec<f64> = (0..last).map(|i| (i as f64 * 0.7).cos()).collect();
             let mut whole = vec![0.0; a.rows];
             for i in 0..last {
-                whole[order[a.rows - last + i] as usize] = (0..last).map(|j| schur[i * last + j] * x[j]).sum();
+                whole[order[a.rows - last + i] as usize] =
+                    (0..last).map(|j| schur[i * last + j] * x[j]).sum();
             }
             ldlt.solve(&mut whole);
             for (i, want) in x.iter().enumerate() {

@@ -1,4 +1,5 @@
-//! `P A Q = L U` of a general square matrix, with partial pivoting: one analysis per pattern, many factorizations.
+//! `P A Q = L U` of a general square matrix, with partial pivoting: one analysis per pattern, many
+//! factorizations.
 //!
 //! Small matrices are factored as dense ones, large ones by faer's sparse factorization (column
 //! approximate minimum degree, supernodes where they pay). A matrix that is singular in double
@@ -44,9 +45,22 @@ impl DenseLu {
     pub fn factor(&mut self) -> Result<(), Singular> {
         let n = self.n;
         let a = MatMut::from_column_major_slice_mut(&mut self.factor, n, n);
-        let stack = self.scratch.stack(partial_pivoting::factor::lu_in_place_scratch::<u32, f64>(n, n, Par::Seq, Default::default()));
-        partial_pivoting::factor::lu_in_place(a, &mut self.forward[..n], &mut self.inverse[..n], Par::Seq, stack, Default::default());
-        let good = (0..n).all(|i| self.factor[i * n + i].is_finite() && self.factor[i * n + i] != 0.0);
+        let stack = self.scratch.stack(partial_pivoting::factor::lu_in_place_scratch::<u32, f64>(
+            n,
+            n,
+            Par::Seq,
+            Default::default(),
+        ));
+        partial_pivoting::factor::lu_in_place(
+            a,
+            &mut self.forward[..n],
+            &mut self.inverse[..n],
+            Par::Seq,
+            stack,
+            Default::default(),
+        );
+        let good =
+            (0..n).all(|i| self.factor[i * n + i].is_finite() && self.factor[i * n + i] != 0.0);
         if good { Ok(()) } else { Err(Singular) }
     }
 
@@ -55,7 +69,9 @@ impl DenseLu {
         let n = self.n;
         let a = MatRef::from_column_major_slice(&self.factor, n, n);
         let perm = PermRef::new_checked(&self.forward[..n], &self.inverse[..n], n);
-        let stack = self.scratch.stack(partial_pivoting::solve::solve_in_place_scratch::<u32, f64>(n, 1, Par::Seq));
+        let stack = self
+            .scratch
+            .stack(partial_pivoting::solve::solve_in_place_scratch::<u32, f64>(n, 1, Par::Seq));
         let x = MatMut::from_column_major_slice_mut(x, n, 1);
         partial_pivoting::solve::solve_in_place_with_conj(a, a, perm, Conj::No, x, Par::Seq, stack);
     }
@@ -76,11 +92,19 @@ impl SparseLu {
     pub fn analyse(n: usize, starts: &[u32], columns: &[u32]) -> SparseLu {
         // The rows of A are the columns of Aᵀ: that is what is factored, and solves are transposed.
         let pattern = SymbolicSparseColMatRef::new_checked(n, n, starts, None, columns);
-        let symbolic = factorize_symbolic_lu(pattern, Default::default()).expect("the pattern is valid and its factor fits into memory");
+        let symbolic = factorize_symbolic_lu(pattern, Default::default())
+            .expect("the pattern is valid and its factor fits into memory");
         let numeric = symbolic.factorize_numeric_lu_scratch::<f64>(Par::Seq, Default::default());
         let solve = symbolic.solve_transpose_in_place_scratch::<f64>(1, Par::Seq);
         let scratch = MemBuffer::new(numeric.or(solve));
-        SparseLu { n, starts: starts.to_vec(), columns: columns.to_vec(), symbolic, numeric: NumericLu::new(), scratch }
+        SparseLu {
+            n,
+            starts: starts.to_vec(),
+            columns: columns.to_vec(),
+            symbolic,
+            numeric: NumericLu::new(),
+            scratch,
+        }
     }
 
     /// True if this analysis was made for this pattern.
@@ -93,10 +117,17 @@ impl SparseLu {
         if values.iter().any(|x| !x.is_finite()) {
             return Err(Singular);
         }
-        let pattern = SymbolicSparseColMatRef::new_checked(self.n, self.n, &self.starts, None, &self.columns);
+        let pattern =
+            SymbolicSparseColMatRef::new_checked(self.n, self.n, &self.starts, None, &self.columns);
         let matrix = SparseColMatRef::new(pattern, values);
         let stack = MemStack::new(&mut self.scratch);
-        match self.symbolic.factorize_numeric_lu(&mut self.numeric, matrix, Par::Seq, stack, Default::default()) {
+        match self.symbolic.factorize_numeric_lu(
+            &mut self.numeric,
+            matrix,
+            Par::Seq,
+            stack,
+            Default::default(),
+        ) {
             Ok(_) => Ok(()),
             Err(_) => Err(Singular),
         }
@@ -106,7 +137,12 @@ impl SparseLu {
     pub fn solve(&mut self, x: &mut [f64]) {
         let stack = MemStack::new(&mut self.scratch);
         let x = MatMut::from_column_major_slice_mut(x, self.n, 1);
-        LuRef::new_unchecked(&self.symbolic, &self.numeric).solve_transpose_in_place_with_conj(Conj::No, x, Par::Seq, stack);
+        LuRef::new_unchecked(&self.symbolic, &self.numeric).solve_transpose_in_place_with_conj(
+            Conj::No,
+            x,
+            Par::Seq,
+            stack,
+        );
     }
 }
 
@@ -139,7 +175,10 @@ impl Lu {
     /// `x ← A⁻¹ x`.
     pub fn solve(&self, x: &mut [f64]) {
         if let Some(factor) = &self.factor {
-            factor.solve_in_place_with_conj(Conj::No, MatMut::from_column_major_slice_mut(x, self.n, 1));
+            factor.solve_in_place_with_conj(
+                Conj::No,
+                MatMut::from_column_major_slice_mut(x, self.n, 1),
+            );
         }
     }
 }

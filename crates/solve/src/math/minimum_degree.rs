@@ -1,4 +1,5 @@
-//! In which order the unknowns of a sparse symmetric matrix are eliminated, and the dense fronts that follow.
+//! In which order the unknowns of a sparse symmetric matrix are eliminated, and the dense fronts
+//! that follow.
 //!
 //! ```text
 //!   unknowns with the same neighbours  →  one node of their joint weight (the 6 of a body, the 3 of a contact)
@@ -6,12 +7,16 @@
 //!   the element                        =  the rows below the node's pivots in the factor
 //! ```
 //!
-//! 1. Gather unknowns of equal neighbourhood into nodes: the graph shrinks three- to sixfold, and its order costs as much less.
-//! 2. Approximate minimum degree with elements, mass elimination and indistinguishable nodes, weights counted (Amestoy1996).
-//! 3. Fold a front into its parent where that stores few zeros: small fronts cost more than zeros do.
+//! 1. Gather unknowns of equal neighbourhood into nodes: the graph shrinks three- to sixfold, and
+//!    its order costs as much less.
+//! 2. Approximate minimum degree with elements, mass elimination and indistinguishable nodes,
+//!    weights counted (Amestoy1996).
+//! 3. Fold a front into its parent where that stores few zeros: small fronts cost more than zeros
+//!    do.
 //! 4. Number the pivots front by front, children before parents.
 //!
-//! Cost: about that of one factorization of the gathered graph. The order depends on the pattern alone.
+//! Cost: about that of one factorization of the gathered graph. The order depends on the pattern
+//! alone.
 
 use super::sparse::Csr;
 use std::cmp::Reverse;
@@ -44,7 +49,8 @@ pub struct Elimination {
 
 impl Elimination {
     /// The elimination of the symmetric matrix whose lower triangle has the pattern of `lower`.
-    /// Unknowns of the same `block` that meet the same others are kept together even if nothing couples them directly.
+    /// Unknowns of the same `block` that meet the same others are kept together even if nothing
+    /// couples them directly.
     pub fn of(lower: &Csr, block: &[u32]) -> Elimination {
         let graph = Graph::gather(lower, block);
         let mut pivots = Quotient::new(&graph).eliminate();
@@ -71,7 +77,8 @@ fn hash(i: usize) -> u64 {
 impl Graph {
     fn gather(lower: &Csr, block: &[u32]) -> Graph {
         let n = lower.rows;
-        // Hashes of the neighbourhoods without and with the unknown itself. An accident of the hash costs fill, nothing else.
+        // Hashes of the neighbourhoods without and with the unknown itself. An accident of the hash
+        // costs fill, nothing else.
         let mut open = vec![0u64; n];
         for i in 0..n {
             for &j in lower.row(i).0.iter().filter(|&&j| (j as usize) < i) {
@@ -81,7 +88,8 @@ impl Graph {
         }
         let mut node = vec![NONE; n];
         let mut unknowns: Vec<Vec<u32>> = Vec::new();
-        let mut key: Vec<(u64, u32)> = (0..n).map(|i| (open[i].wrapping_add(hash(i)), i as u32)).collect();
+        let mut key: Vec<(u64, u32)> =
+            (0..n).map(|i| (open[i].wrapping_add(hash(i)), i as u32)).collect();
         for singles in [false, true] {
             key.sort_unstable();
             for group in key.chunk_by(|a, b| a.0 == b.0).filter(|g| singles || g.len() > 1) {
@@ -91,7 +99,9 @@ impl Graph {
                 unknowns.push(group.iter().map(|g| g.1).collect());
             }
             key.retain(|k| node[k.1 as usize] == NONE);
-            key.iter_mut().for_each(|k| k.0 = open[k.1 as usize] ^ hash(block[k.1 as usize] as usize).rotate_left(31));
+            key.iter_mut().for_each(|k| {
+                k.0 = open[k.1 as usize] ^ hash(block[k.1 as usize] as usize).rotate_left(31)
+            });
         }
         let neighbours = neighbours(lower, &node, &unknowns);
         Graph { weight: unknowns.iter().map(|u| u.len() as u32).collect(), unknowns, neighbours }
@@ -157,7 +167,11 @@ struct Quotient {
 impl Quotient {
     fn new(graph: &Graph) -> Quotient {
         let n = graph.weight.len();
-        let degree: Vec<u32> = graph.neighbours.iter().map(|l| l.iter().map(|&j| graph.weight[j as usize]).sum()).collect();
+        let degree: Vec<u32> = graph
+            .neighbours
+            .iter()
+            .map(|l| l.iter().map(|&j| graph.weight[j as usize]).sum())
+            .collect();
         Quotient {
             weight: graph.weight.clone(),
             variables: graph.neighbours.clone(),
@@ -198,7 +212,13 @@ impl Quotient {
             (self.size[p], self.pivot_of[p]) = (size, stamp);
             self.inside[p] = list;
             let members = std::mem::take(&mut self.members[p]);
-            out.push(Pivot { members, below, weight: u64::from(weight), below_weight: u64::from(size), parent: NONE });
+            out.push(Pivot {
+                members,
+                below,
+                weight: u64::from(weight),
+                below_weight: u64::from(size),
+                parent: NONE,
+            });
         }
         out
     }
@@ -242,12 +262,14 @@ impl Quotient {
         }
     }
 
-    /// Drops what the new element covers; a node with nothing else left is eliminated along with `p`.
+    /// Drops what the new element covers; a node with nothing else left is eliminated along with
+    /// `p`.
     fn prune(&mut self, list: &mut Vec<u32>, p: usize, stamp: u32, weight: &mut u32) {
         list.retain(|&i| {
             let i = i as usize;
             self.elements[i].retain(|&e| self.size[e as usize] > 0);
-            self.variables[i].retain(|&v| self.weight[v as usize] > 0 && self.mark[v as usize] != stamp);
+            self.variables[i]
+                .retain(|&v| self.weight[v as usize] > 0 && self.mark[v as usize] != stamp);
             if !self.elements[i].is_empty() || !self.variables[i].is_empty() {
                 return true;
             }
@@ -266,7 +288,10 @@ impl Quotient {
             let at = i as usize;
             self.elements[at].sort_unstable();
             let sum = |l: &[u32]| l.iter().fold(0u64, |s, &x| s.wrapping_add(hash(x as usize)));
-            key.push((sum(&self.elements[at]).wrapping_add(sum(&self.variables[at]).rotate_left(17)), i));
+            key.push((
+                sum(&self.elements[at]).wrapping_add(sum(&self.variables[at]).rotate_left(17)),
+                i,
+            ));
         }
         key.sort_unstable();
         for group in key.chunk_by(|a, b| a.0 == b.0) {
@@ -274,7 +299,10 @@ impl Quotient {
                 for &(_, j) in &group[a + 1..] {
                     let (i, j) = (i as usize, j as usize);
                     let alive = self.weight[i] > 0 && self.weight[j] > 0;
-                    if alive && self.elements[i] == self.elements[j] && self.variables[i] == self.variables[j] {
+                    if alive
+                        && self.elements[i] == self.elements[j]
+                        && self.variables[i] == self.variables[j]
+                    {
                         self.weight[i] += self.weight[j];
                         self.weight[j] = 0;
                         let more = std::mem::take(&mut self.members[j]);
@@ -290,7 +318,8 @@ impl Quotient {
             let others = size - self.weight[at];
             let free: u32 = self.variables[at].iter().map(|&v| self.weight[v as usize]).sum();
             let covered: u32 = self.elements[at].iter().map(|&e| self.outside[e as usize]).sum();
-            self.degree[at] = (others + free + covered).min(self.degree[at] + others).min(left - self.weight[at]);
+            self.degree[at] =
+                (others + free + covered).min(self.degree[at] + others).min(left - self.weight[at]);
             self.elements[at].push(p as u32);
             self.heap.push(Reverse((self.degree[at], i)));
         }
@@ -308,8 +337,8 @@ const COST_PER_NUMBER: f64 = 8.0;
 /// See [`COST_PER_NUMBER`].
 const COST_PER_FRONT: f64 = 2000.0;
 
-/// Folds fronts into their parents: first chains that store nothing new, then whatever costs less in one piece.
-/// What was folded has no members left.
+/// Folds fronts into their parents: first chains that store nothing new, then whatever costs less
+/// in one piece. What was folded has no members left.
 fn fold(pivots: &mut [Pivot]) {
     for exact in [true, false] {
         for c in 0..pivots.len() {
@@ -325,7 +354,8 @@ fn fold(pivots: &mut [Pivot]) {
             let (child, into) = (&pivots[c], &pivots[p]);
             let all = child.weight + into.weight;
             let fits = child.below_weight == into.weight + into.below_weight;
-            let apart = cost(child.weight, child.below_weight) + cost(into.weight, into.below_weight);
+            let apart =
+                cost(child.weight, child.below_weight) + cost(into.weight, into.below_weight);
             if if exact { fits } else { cost(all, into.below_weight) <= apart } {
                 let mut members = std::mem::take(&mut pivots[c].members);
                 members.append(&mut pivots[p].members);
@@ -381,7 +411,8 @@ fn number(graph: &Graph, pivots: Vec<Pivot>) -> Elimination {
         if parent[f] != NONE {
             front.parent = place[parent[f] as usize];
         }
-        let starts = pivots[f].below.iter().map(|&node| (first[node as usize], graph.weight[node as usize]));
+        let starts =
+            pivots[f].below.iter().map(|&node| (first[node as usize], graph.weight[node as usize]));
         front.below = starts.flat_map(|(at, weight)| at..at + weight).collect();
         front.below.sort_unstable();
     }
@@ -393,7 +424,8 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    /// Every entry of the matrix lies inside the front of its first pivot, and what a front leaves fits its parent.
+    /// Every entry of the matrix lies inside the front of its first pivot, and what a front leaves
+    /// fits its parent.
     fn check(lower: &Csr) {
         let block: Vec<u32> = (0..lower.rows as u32).map(|i| i / 3).collect();
         let elimination = Elimination::of(lower, &block);
@@ -419,7 +451,10 @@ mod tests {
             let up = &elimination.fronts[front.parent as usize];
             assert!(front.parent as usize > f);
             for &b in &front.below {
-                assert!((up.begin..up.end).contains(&(b as usize)) || up.below.binary_search(&b).is_ok());
+                assert!(
+                    (up.begin..up.end).contains(&(b as usize))
+                        || up.below.binary_search(&b).is_ok()
+                );
             }
         }
         assert_eq!(next, n);
@@ -434,14 +469,17 @@ mod tests {
 
     proptest! {
         #[test]
-        fn the_fronts_hold_the_matrix(n in 1usize..60, pairs in prop::collection::vec((0u32..60, 0u32..60), 0..150)) {
+        fn the_fronts_hold_the_matrix(n in 1usize..60, pairs in prop::collection::vec((0u32..60,
+        0u32..60), 0..150)) {
             let mut t: Vec<(u32, u32, f64)> = (0..n as u32).map(|i| (i, i, 1.0)).collect();
-            t.extend(pairs.iter().map(|&(a, b)| (a % n as u32, b % n as u32)).filter(|(a, b)| a > b).map(|(a, b)| (a, b, 1.0)));
+            t.extend(pairs.iter().map(|&(a, b)| (a % n as u32, b % n as u32)).filter(|(a,
+            b)| a > b).map(|(a, b)| (a, b, 1.0)));
             check(&Csr::from_triplets(n, n, &t));
         }
     }
 
-    /// A path is eliminated without fill: every front leaves at most one row (two pivots if folded).
+    /// A path is eliminated without fill: every front leaves at most one row (two pivots if
+    /// folded).
     #[test]
     fn a_path_has_no_fill() {
         let n = 50u32;
@@ -454,7 +492,8 @@ mod tests {
         assert!(Elimination::of(&lower, &[0; 50]).fronts.iter().all(|f| f.below.len() <= 2));
     }
 
-    /// Six unknowns of a body that meet the same rows are one node, though nothing couples them directly.
+    /// Six unknowns of a body that meet the same rows are one node, though nothing couples them
+    /// directly.
     #[test]
     fn bodies_and_contacts_are_nodes() {
         let mut t: Vec<(u32, u32, f64)> = (0..15).map(|i| (i, i, 1.0)).collect();

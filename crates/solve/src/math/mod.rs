@@ -26,7 +26,8 @@ pub fn dot(a: &[f64], b: &[f64]) -> f64 {
     a.iter().zip(b).map(|(x, y)| x * y).sum()
 }
 
-/// `√(x² + y²)`: the plain formula where its squares can neither overflow nor vanish, `hypot` elsewhere. Good to one unit more in the last place.
+/// `√(x² + y²)`: the plain formula where its squares can neither overflow nor vanish, `hypot`
+/// elsewhere. Good to one unit more in the last place.
 #[inline]
 pub fn length(x: f64, y: f64) -> f64 {
     let square = x * x + y * y;

@@ -1,4 +1,5 @@
-//! Sparse `A = L D Lᵀ` of a symmetric quasi-definite matrix, front by front: one analysis per pattern, many factorizations.
+//! Sparse `A = L D Lᵀ` of a symmetric quasi-definite matrix, front by front: one analysis per
+//! pattern, many factorizations.
 //!
 //! ```text
 //!   for each front, children before parents ([`super::elimination`]):
@@ -6,11 +7,13 @@
 //!     factor its pivots ([`super::front`]); leave the rest on the stack
 //! ```
 //!
-//! As [`super::ldlt`] without pivoting, and for the same matrices: the sign of every pivot is known beforehand, a
-//! pivot of another sign is an error. Made for the systems of bodies and contacts, thousands of fronts of a
-//! few dozen unknowns, where calling a general dense kernel per front costs more than its sums.
+//! As [`super::ldlt`] without pivoting, and for the same matrices: the sign of every pivot is known
+//! beforehand, a pivot of another sign is an error. Made for the systems of bodies and contacts,
+//! thousands of fronts of a few dozen unknowns, where calling a general dense kernel per front
+//! costs more than its sums.
 //!
-//! Cost: Σ p m² multiplications over the fronts (p pivots, m rows) at several per cycle; a solve reads the factor twice (Duff1983).
+//! Cost: Σ p m² multiplications over the fronts (p pivots, m rows) at several per cycle; a solve
+//! reads the factor twice (Duff1983).
 
 use super::front::{self, Strips};
 use super::ldlt::BadPivot;
@@ -27,12 +30,14 @@ pub struct Multifrontal {
     /// Entries of the matrix sorted by front: their places in `values` and in the panel.
     entries: Vec<(u32, u32)>,
     entry_starts: Vec<usize>,
-    /// For each front its runs of rows: first row in the update, first row in the parent's front, how many.
+    /// For each front its runs of rows: first row in the update, first row in the parent's front,
+    /// how many.
     runs: Vec<Vec<[u32; 3]>>,
     /// The children, last first, as the stack holds them.
     children: Vec<Vec<u32>>,
     factor: Vec<f64>,
-    /// What fronts of even and of odd depth left: a front takes from the one and leaves on the other.
+    /// What fronts of even and of odd depth left: a front takes from the one and leaves on the
+    /// other.
     stacks: [Vec<f64>; 2],
     odd: Vec<bool>,
     strips: Strips,
@@ -73,8 +78,8 @@ struct Forward<'a>(&'a mut Multifrontal);
 struct Backward<'a>(&'a mut Multifrontal);
 
 impl Multifrontal {
-    /// Analyses the pattern of `lower`: row i holds the entries (i, j), j ≤ i, of the symmetric matrix.
-    /// Unknowns of one body, or of one contact, have the same number in `block`.
+    /// Analyses the pattern of `lower`: row i holds the entries (i, j), j ≤ i, of the symmetric
+    /// matrix. Unknowns of one body, or of one contact, have the same number in `block`.
     pub fn analyse(lower: &Csr, block: &[u32]) -> Multifrontal {
         let Elimination { order, fronts } = Elimination::of(lower, block);
         let mut panels = vec![0];
@@ -139,7 +144,9 @@ impl Multifrontal {
             number_rows(front, &mut local);
             let m = rows(front) as u32;
             let own = &sorted[self.entry_starts[f]..self.entry_starts[f + 1]];
-            self.entries.extend(own.iter().map(|&(at, a, b)| (at, local[a as usize] * m + local[b as usize])));
+            self.entries.extend(
+                own.iter().map(|&(at, a, b)| (at, local[a as usize] * m + local[b as usize])),
+            );
         }
     }
 
@@ -176,7 +183,10 @@ impl Multifrontal {
         let (mut depth, mut deepest) = ([0; 2], [0; 2]);
         for (f, front) in self.fronts.iter().enumerate() {
             let own = usize::from(self.odd[f]);
-            depth[1 - own] -= self.children[f].iter().map(|&c| self.fronts[c as usize].below.len().pow(2)).sum::<usize>();
+            depth[1 - own] -= self.children[f]
+                .iter()
+                .map(|&c| self.fronts[c as usize].below.len().pow(2))
+                .sum::<usize>();
             depth[own] += front.below.len().pow(2);
             deepest[own] = deepest[own].max(depth[own]);
         }
@@ -257,10 +267,25 @@ impl Task for Factor<'_> {
                 let size = a.fronts[c as usize].below.len();
                 let end = top[1 - own];
                 top[1 - own] -= size * size;
-                assemble(&theirs[top[1 - own]..end], size, &a.runs[c as usize], panel, (update, m, p));
+                assemble(
+                    &theirs[top[1 - own]..end],
+                    size,
+                    &a.runs[c as usize],
+                    panel,
+                    (update, m, p),
+                );
             }
-            if let Err(k) = front::factor::<FUSED>(panel, update, m, &a.positive[front.begin..front.end], &mut a.strips) {
-                return Err(BadPivot { unknown: a.order[front.begin + k] as usize, pivot: panel[k * m + k] });
+            if let Err(k) = front::factor::<FUSED>(
+                panel,
+                update,
+                m,
+                &a.positive[front.begin..front.end],
+                &mut a.strips,
+            ) {
+                return Err(BadPivot {
+                    unknown: a.order[front.begin + k] as usize,
+                    pivot: panel[k * m + k],
+                });
             }
             top[own] += q * q;
         }
@@ -270,7 +295,13 @@ impl Task for Factor<'_> {
 
 /// Adds what a child left to its parent's front.
 #[inline(always)]
-fn assemble(child: &[f64], size: usize, runs: &[[u32; 3]], panel: &mut [f64], (update, m, p): (&mut [f64], usize, usize)) {
+fn assemble(
+    child: &[f64],
+    size: usize,
+    runs: &[[u32; 3]],
+    panel: &mut [f64],
+    (update, m, p): (&mut [f64], usize, usize),
+) {
     let q = m - p;
     for (r, &[from, to, count]) in runs.iter().enumerate() {
         for c in 0..count as usize {
@@ -278,9 +309,13 @@ fn assemble(child: &[f64], size: usize, runs: &[[u32; 3]], panel: &mut [f64], (u
             for (k, &[first, row, length]) in runs[r..].iter().enumerate() {
                 // Of its own run, a column holds what lies from the diagonal on.
                 let skip = if k == 0 { c } else { 0 };
-                let (first, row, length) = (first as usize + skip, row as usize + skip, length as usize - skip);
-                let target =
-                    if column < p { &mut panel[column * m + row..][..length] } else { &mut update[(column - p) * q + row - p..][..length] };
+                let (first, row, length) =
+                    (first as usize + skip, row as usize + skip, length as usize - skip);
+                let target = if column < p {
+                    &mut panel[column * m + row..][..length]
+                } else {
+                    &mut update[(column - p) * q + row - p..][..length]
+                };
                 for (t, s) in target.iter_mut().zip(&source[first..first + length]) {
                     *t += s;
                 }
@@ -338,7 +373,8 @@ impl Task for Backward<'_> {
                 let column = &panel[k * m + k..(k + 1) * m];
                 let (own, below) = column.split_at(p - k);
                 let here = &mut a.placed[front.begin + k..front.end];
-                let sum = product::<FUSED>(&own[1..], &here[1..]) + product::<FUSED>(below, gathered);
+                let sum =
+                    product::<FUSED>(&own[1..], &here[1..]) + product::<FUSED>(below, gathered);
                 here[0] = here[0] / own[0] - sum;
             }
         }
@@ -377,25 +413,32 @@ mod tests {
             }
         }
         let n = 6 * bodies;
-        let mut t: Vec<(u32, u32, f64)> = (0..n as u32).map(|i| (i, i, 1.0 + f64::from(i % 5))).collect();
+        let mut t: Vec<(u32, u32, f64)> =
+            (0..n as u32).map(|i| (i, i, 1.0 + f64::from(i % 5))).collect();
         for (k, &(a, b)) in pairs.iter().enumerate() {
             for r in 0..3 {
                 let row = (n + 3 * k + r) as u32;
                 for (side, body) in [a, b].into_iter().enumerate() {
-                    t.extend((0..6).map(|c| (row, (6 * body + c) as u32, ((k * 31 + r * 7 + c * 3 + side) as f64).sin())));
+                    t.extend((0..6).map(|c| {
+                        (row, (6 * body + c) as u32, ((k * 31 + r * 7 + c * 3 + side) as f64).sin())
+                    }));
                 }
                 t.push((row, row, -0.01 * (1.0 + r as f64)));
             }
         }
         let size = n + 3 * pairs.len();
-        (Csr::from_triplets(size, size, &t), (0..size).map(|i| if i < n { 1 } else { -1 }).collect())
+        (
+            Csr::from_triplets(size, size, &t),
+            (0..size).map(|i| if i < n { 1 } else { -1 }).collect(),
+        )
     }
 
     #[test]
     fn solves_and_solves_again() {
         for side in [1, 2, 5, 12] {
             let (mut a, signs) = packing(side);
-            let mut solver = Multifrontal::analyse(&a, &(0..a.rows as u32).map(|i| i / 3).collect::<Vec<u32>>());
+            let mut solver =
+                Multifrontal::analyse(&a, &(0..a.rows as u32).map(|i| i / 3).collect::<Vec<u32>>());
             for _ in 0..2 {
                 solver.factor(&a.values, &signs).unwrap();
                 let x: Vec<f64> = (0..a.rows).map(|i| (i as f64 * 0.7).cos()).collect();
@@ -413,7 +456,8 @@ mod tests {
     #[test]
     fn a_wrong_sign_and_a_nan_name_their_unknown() {
         let (mut a, signs) = packing(3);
-        let mut solver = Multifrontal::analyse(&a, &(0..a.rows as u32).map(|i| i / 3).collect::<Vec<u32>>());
+        let mut solver =
+            Multifrontal::analyse(&a, &(0..a.rows as u32).map(|i| i / 3).collect::<Vec<u32>>());
         for wrong in [-1.0, 0.0, f64::NAN] {
             a.values[0] = wrong;
             assert!(solver.factor(&a.values, &signs).is_err());
@@ -425,8 +469,10 @@ mod tests {
     proptest! {
         /// Any pattern: a dominant diagonal of either sign.
         #[test]
-        fn any_pattern(n in 1usize..80, pairs in prop::collection::vec((0u32..80, 0u32..80), 0..300)) {
-            let mut t: Vec<(u32, u32, f64)> = pairs.iter().map(|&(a, b)| (a % n as u32, b % n as u32)).filter(|(a, b)| a > b)
+        fn any_pattern(n in 1usize..80, pairs in prop::collection::vec((0u32..80, 0u32..80),
+        0..300)) {
+            let mut t: Vec<(u32, u32, f64)> = pairs.iter().map(|&(a, b)| (a % n as u32,
+            b % n as u32)).filter(|(a, b)| a > b)
                 .map(|(a, b)| (a, b, (f64::from(a) * 3.0 + f64::from(b)).sin())).collect();
             t.sort_by_key(|x| (x.0, x.1));
             t.dedup_by_key(|x| (x.0, x.1));
@@ -434,7 +480,8 @@ mod tests {
             t.extend((0..n as u32).map(|i| (i, i, sign(i) * 90.0)));
             let a = Csr::from_triplets(n, n, &t);
             let signs: Vec<i8> = (0..n as u32).map(|i| sign(i) as i8).collect();
-            let mut solver = Multifrontal::analyse(&a, &(0..a.rows as u32).map(|i| i / 3).collect::<Vec<u32>>());
+            let mut solver = Multifrontal::analyse(&a,
+            &(0..a.rows as u32).map(|i| i / 3).collect::<Vec<u32>>());
             solver.factor(&a.values, &signs).unwrap();
             let x: Vec<f64> = (0..n).map(|i| (i as f64).cos()).collect();
             let mut b = a.mul_symmetric(&x);

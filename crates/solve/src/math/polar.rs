@@ -4,9 +4,10 @@
 //!   F = R S,   R the proper rotation that maximises tr(RᵀF),   S = RᵀF symmetric
 //! ```
 //!
-//! R(q) is quadratic in its unit quaternion, so that `tr(RᵀF) = qᵀ N q` with N (4 × 4) linear in F: q is the eigenvector of the largest
-//! eigenvalue (Horn1987). This is the polar decomposition where det F > 0; a reflected F gets the nearest proper rotation, its smallest
-//! stretch negative; a singular one any of the best. No case ends in a reflection, a division or a NaN.
+//! R(q) is quadratic in its unit quaternion, so that `tr(RᵀF) = qᵀ N q` with N (4 × 4) linear in F:
+//! q is the eigenvector of the largest eigenvalue (Horn1987). This is the polar decomposition where
+//! det F > 0; a reflected F gets the nearest proper rotation, its smallest stretch negative; a
+//! singular one any of the best. No case ends in a reflection, a division or a NaN.
 
 use glam::{DMat3, DQuat};
 
@@ -90,15 +91,25 @@ mod tests {
 
     fn stretched(k: usize, s: DVec3) -> (DMat3, DMat3) {
         let a = k as f64;
-        let r = DMat3::from_quat(DQuat::from_xyzw((a * 0.7).sin(), (a * 1.3).cos(), (a * 2.1).sin(), (a * 0.3).cos()).normalize());
-        let axes = DMat3::from_quat(DQuat::from_xyzw((a * 1.1).sin(), (a * 0.2).cos(), (a * 0.9).sin(), 1.0).normalize());
+        let r = DMat3::from_quat(
+            DQuat::from_xyzw((a * 0.7).sin(), (a * 1.3).cos(), (a * 2.1).sin(), (a * 0.3).cos())
+                .normalize(),
+        );
+        let axes = DMat3::from_quat(
+            DQuat::from_xyzw((a * 1.1).sin(), (a * 0.2).cos(), (a * 0.9).sin(), 1.0).normalize(),
+        );
         (r, r * axes * DMat3::from_diagonal(s) * axes.transpose())
     }
 
     #[test]
     fn the_rotation_of_a_stretched_rotation_is_found() {
         for k in 0..100 {
-            for s in [DVec3::ONE, DVec3::new(0.3, 1.0, 4.0), DVec3::new(1.0, 1.0, 0.0), DVec3::new(1.2, 0.9, -0.3)] {
+            for s in [
+                DVec3::ONE,
+                DVec3::new(0.3, 1.0, 4.0),
+                DVec3::new(1.0, 1.0, 0.0),
+                DVec3::new(1.2, 0.9, -0.3),
+            ] {
                 let (r, f) = stretched(k, s);
                 let found = rotation(&f);
                 // Rounding over the least gap of stretches.
@@ -111,9 +122,18 @@ mod tests {
 
     #[test]
     fn nothing_becomes_a_nan() {
-        for f in [DMat3::ZERO, -DMat3::IDENTITY, DMat3::from_diagonal(DVec3::new(1.0, -1.0, 0.0)), DMat3::IDENTITY * 1e-200] {
+        for f in [
+            DMat3::ZERO,
+            -DMat3::IDENTITY,
+            DMat3::from_diagonal(DVec3::new(1.0, -1.0, 0.0)),
+            DMat3::IDENTITY * 1e-200,
+        ] {
             let r = rotation(&f);
-            assert!((r.determinant() - 1.0).abs() < 1e-12 && (r.transpose() * r).abs_diff_eq(DMat3::IDENTITY, 1e-12), "{f}");
+            assert!(
+                (r.determinant() - 1.0).abs() < 1e-12
+                    && (r.transpose() * r).abs_diff_eq(DMat3::IDENTITY, 1e-12),
+                "{f}"
+            );
         }
     }
 

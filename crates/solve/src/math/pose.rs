@@ -86,7 +86,10 @@ impl Pose {
     /// The pose of `other`, seen from this frame: `self⁻¹ · other`.
     #[inline]
     pub fn relative(&self, other: &Pose) -> Pose {
-        Pose { position: self.inverse_point(other.position), orientation: self.orientation.conjugate() * other.orientation }
+        Pose {
+            position: self.inverse_point(other.position),
+            orientation: self.orientation.conjugate() * other.orientation,
+        }
     }
 
     /// The rotation matrix.
@@ -100,7 +103,10 @@ impl Pose {
     /// The quaternion is made unit again, so that rounding does not add up over a long run.
     #[inline]
     pub fn advanced(&self, displacement: DVec3, phi: DVec3) -> Pose {
-        Pose { position: self.position + displacement, orientation: (self.orientation * exponential(phi)).normalize() }
+        Pose {
+            position: self.position + displacement,
+            orientation: (self.orientation * exponential(phi)).normalize(),
+        }
     }
 
     /// Whether all seven numbers are finite.
@@ -115,7 +121,10 @@ impl std::ops::Mul for Pose {
     /// The pose `other` of a frame inside this frame, seen from outside.
     #[inline]
     fn mul(self, other: Pose) -> Pose {
-        Pose { position: self.point(other.position), orientation: self.orientation * other.orientation }
+        Pose {
+            position: self.point(other.position),
+            orientation: self.orientation * other.orientation,
+        }
     }
 }
 
@@ -125,7 +134,10 @@ pub fn exponential(phi: DVec3) -> DQuat {
     let square = phi.length_squared();
     // Below 0.01 rad the next term of either series is under 1e-18 of the sum.
     let (sine, cosine) = if square < 1e-4 {
-        (0.5 - square * (1.0 / 48.0 - square / 3840.0), 1.0 - square * (1.0 / 8.0 - square * (1.0 / 384.0 - square / 46080.0)))
+        (
+            0.5 - square * (1.0 / 48.0 - square / 3840.0),
+            1.0 - square * (1.0 / 8.0 - square * (1.0 / 384.0 - square / 46080.0)),
+        )
     } else {
         let angle = square.sqrt();
         let (sine, cosine) = (0.5 * angle).sin_cos();
@@ -134,7 +146,8 @@ pub fn exponential(phi: DVec3) -> DQuat {
     DQuat::from_xyzw(sine * phi.x, sine * phi.y, sine * phi.z, cosine)
 }
 
-/// The shortest rotation vector of a unit quaternion, of length at most π: the inverse of [`exponential`].
+/// The shortest rotation vector of a unit quaternion, of length at most π: the inverse of
+/// [`exponential`].
 #[inline]
 pub fn logarithm(q: DQuat) -> DVec3 {
     // q and −q turn alike; the one with w ≥ 0 turns by the shorter angle.
@@ -142,11 +155,13 @@ pub fn logarithm(q: DQuat) -> DVec3 {
     let axis = DVec3::new(q.x, q.y, q.z) * sign;
     let sine = axis.length();
     let cosine = q.w * sign;
-    // angle/sine = 2 atan(t)/(t cosine), t = sine/cosine; its series below t = 0.01 is exact to 1e-18.
+    // angle/sine = 2 atan(t)/(t cosine), t = sine/cosine; its series below t = 0.01 is exact to
+    // 1e-18.
     let t = sine / cosine;
     if t < 1e-2 {
         let s = t * t;
-        axis * (2.0 / cosine * (1.0 - s * (1.0 / 3.0 - s * (1.0 / 5.0 - s * (1.0 / 7.0 - s / 9.0)))))
+        axis * (2.0 / cosine
+            * (1.0 - s * (1.0 / 3.0 - s * (1.0 / 5.0 - s * (1.0 / 7.0 - s / 9.0)))))
     } else {
         axis * (2.0 * sine.atan2(cosine) / sine)
     }
@@ -181,7 +196,10 @@ mod tests {
         let x = DVec3::X;
         for angle in [1e-9, 0.0099, 0.0101, 0.5, 3.0, 6.0] {
             let turned = exponential(DVec3::Z * angle) * x;
-            assert!((turned - DVec3::new(angle.cos(), angle.sin(), 0.0)).length() < ROUNDING, "{angle}");
+            assert!(
+                (turned - DVec3::new(angle.cos(), angle.sin(), 0.0)).length() < ROUNDING,
+                "{angle}"
+            );
         }
         assert_eq!(exponential(DVec3::ZERO), DQuat::IDENTITY);
     }
@@ -200,8 +218,16 @@ mod tests {
     fn logarithm_undoes_exponential() {
         for angle in [0.0, 1e-12, 0.0199, 0.0201, 1.0, 3.1] {
             let phi = DVec3::new(2.0, -1.0, 2.0) / 3.0 * angle;
-            assert!((logarithm(exponential(phi)) - phi).length() <= 8.0 * f64::EPSILON * angle.max(1e-300), "{angle}");
-            assert!((logarithm(-exponential(phi)) - phi).length() <= 8.0 * f64::EPSILON * angle.max(1e-300), "{angle}");
+            assert!(
+                (logarithm(exponential(phi)) - phi).length()
+                    <= 8.0 * f64::EPSILON * angle.max(1e-300),
+                "{angle}"
+            );
+            assert!(
+                (logarithm(-exponential(phi)) - phi).length()
+                    <= 8.0 * f64::EPSILON * angle.max(1e-300),
+                "{angle}"
+            );
         }
         // Half a turn: w = 0.
         let half = logarithm(DQuat::from_xyzw(0.0, 1.0, 0.0, 0.0));

@@ -1,18 +1,19 @@
 //! `A = L D Lᵀ` of a sparse symmetric positive *semi*definite matrix, with its rank.
 //!
 //! For a semidefinite matrix a zero pivot means that the row depends on those before it; the column
-//! below such a pivot is zero as well. So a row whose pivot falls below `RANK` of its own diagonal entry
-//! is left out: its unknown is 0 and the others solve what remains. No pivoting is needed, and the
-//! pattern is that of an ordinary factorization in minimum-degree order.
+//! below such a pivot is zero as well. So a row whose pivot falls below `RANK` of its own diagonal
+//! entry is left out: its unknown is 0 and the others solve what remains. No pivoting is needed,
+//! and the pattern is that of an ordinary factorization in minimum-degree order.
 //!
-//! Cost: Σ (column count)², simplicial, row by row ("up-looking"): for each row a sparse triangular solve along
-//! its path in the elimination tree (Davis2006, ch. 4).
+//! Cost: Σ (column count)², simplicial, row by row ("up-looking"): for each row a sparse triangular
+//! solve along its path in the elimination tree (Davis2006, ch. 4).
 
 use super::scratch::MinimumDegree;
 use super::sparse::Csr;
 
 /// A pivot below this fraction of its diagonal entry is rounding: the row depends on earlier ones.
-/// A pivot is a squared distance to the span of those rows, and is formed with a few hundred roundings.
+/// A pivot is a squared distance to the span of those rows, and is formed with a few hundred
+/// roundings.
 pub const RANK: f64 = 1e-13;
 
 const NONE: u32 = u32::MAX;
@@ -33,7 +34,8 @@ pub struct Semidefinite {
 struct Work {
     starts: Vec<u32>,
     place: Vec<u32>,
-    /// The elimination tree, which grows with the rows, the last row that met each column, and the columns that a row meets.
+    /// The elimination tree, which grows with the rows, the last row that met each column, and the
+    /// columns that a row meets.
     parent: Vec<u32>,
     mark: Vec<u32>,
     path: Vec<u32>,
@@ -128,11 +130,16 @@ impl Semidefinite {
     /// As [`Semidefinite::dependent`], into the memory of `out`.
     pub fn dependent_into(&self, out: &mut Vec<usize>) {
         out.clear();
-        out.extend((0..self.pivots.len()).filter(|&p| self.pivots[p] == 0.0).map(|p| self.elimination.order[p] as usize));
+        out.extend(
+            (0..self.pivots.len())
+                .filter(|&p| self.pivots[p] == 0.0)
+                .map(|p| self.elimination.order[p] as usize),
+        );
         out.sort_unstable();
     }
 
-    /// A solution of `A x = b` (in place): exact if b lies in the range of A, with zeros for the dependent unknowns.
+    /// A solution of `A x = b` (in place): exact if b lies in the range of A, with zeros for the
+    /// dependent unknowns.
     pub fn solve(&mut self, b: &mut [f64]) {
         let (order, x) = (&self.elimination.order, &mut self.work.x);
         x.clear();
@@ -201,7 +208,10 @@ mod tests {
 
     #[test]
     fn zero_and_nan_matrices_leave_everything_out() {
-        assert_eq!(Semidefinite::factor(&Csr::diagonal(&[0.0, 2.0, f64::NAN])).dependent(), vec![0, 2]);
+        assert_eq!(
+            Semidefinite::factor(&Csr::diagonal(&[0.0, 2.0, f64::NAN])).dependent(),
+            vec![0, 2]
+        );
         assert_eq!(Semidefinite::factor(&Csr::empty(0, 0)).dependent(), Vec::<usize>::new());
     }
 }

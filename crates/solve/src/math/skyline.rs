@@ -1,12 +1,14 @@
-//! Sparse `A = L D Lᵀ` of a symmetric quasi-definite matrix in a given order, each row stored from its first entry on.
+//! Sparse `A = L D Lᵀ` of a symmetric quasi-definite matrix in a given order, each row stored from
+//! its first entry on.
 //!
 //! ```text
 //!   row i, columns j = first(i) … i − 1:   y_ij = a_ij − Σ_k y_ik l_jk,    l_ij = y_ij / d_j,    d_i = a_ii − Σ_j y_ij l_ij
 //! ```
 //!
-//! For chains and stacks, numbered along: rows are short then, and there is nothing to be analysed but their
-//! beginnings. An order of less fill would be found in ten times the time of the factorization. As [`super::ldlt`] without
-//! pivoting: the sign of every pivot is known beforehand. Cost: Σ (i − first)² products, no search (Jennings1966).
+//! For chains and stacks, numbered along: rows are short then, and there is nothing to be analysed
+//! but their beginnings. An order of less fill would be found in ten times the time of the
+//! factorization. As [`super::ldlt`] without pivoting: the sign of every pivot is known beforehand.
+//! Cost: Σ (i − first)² products, no search (Jennings1966).
 
 use super::ldlt::BadPivot;
 use super::multifrontal::{Task, dispatch, product};
@@ -16,7 +18,8 @@ use super::sparse::Csr;
 pub struct Skyline {
     /// Position i of the elimination is the unknown `order[i]`.
     order: Vec<u32>,
-    /// First column of each row, and where the row begins in `factor` (one more at the end); its last number is d.
+    /// First column of each row, and where the row begins in `factor` (one more at the end); its
+    /// last number is d.
     first: Vec<usize>,
     rows: Vec<usize>,
     /// Where each entry of the matrix goes.
@@ -26,7 +29,8 @@ pub struct Skyline {
 }
 
 impl Skyline {
-    /// Lays out `lower` (row i holds the entries (i, j), j ≤ i) in this order; none if that takes more than `most` numbers.
+    /// Lays out `lower` (row i holds the entries (i, j), j ≤ i) in this order; none if that takes
+    /// more than `most` numbers.
     pub fn analyse(lower: &Csr, order: Vec<u32>, most: usize) -> Option<Skyline> {
         let n = lower.rows;
         let mut place = vec![0u32; n];
@@ -107,7 +111,8 @@ impl Task for Solve<'_> {
     #[inline(always)]
     fn run<const FUSED: bool>(self) {
         let Solve(a, x) = self;
-        let (y, row) = (&mut a.placed, |i: usize| (&a.factor[a.rows[i]..a.rows[i + 1] - 1], a.first[i]));
+        let (y, row) =
+            (&mut a.placed, |i: usize| (&a.factor[a.rows[i]..a.rows[i + 1] - 1], a.first[i]));
         for i in 0..y.len() {
             let (l, begin) = row(i);
             y[i] = x[a.order[i] as usize] - product::<FUSED>(l, &y[begin..i]);
@@ -133,19 +138,28 @@ mod tests {
 
     #[test]
     fn long_rows_are_refused_and_wrong_signs_named() {
-        let a = Csr::from_triplets(4, 4, &[(0, 0, 2.0), (1, 1, 2.0), (2, 2, 2.0), (3, 0, 1.0), (3, 3, -2.0)]);
+        let a = Csr::from_triplets(
+            4,
+            4,
+            &[(0, 0, 2.0), (1, 1, 2.0), (2, 2, 2.0), (3, 0, 1.0), (3, 3, -2.0)],
+        );
         assert!(Skyline::analyse(&a, (0..4).collect(), 6).is_none());
         let mut skyline = Skyline::analyse(&a, vec![1, 2, 0, 3], 6).unwrap();
         assert!(skyline.factor(&a.values, &[1, 1, 1, -1]).is_ok());
         assert_eq!(skyline.factor(&a.values, &[1, 1, 1, 1]).unwrap_err().unknown, 3);
-        assert_eq!(skyline.factor(&[2.0, f64::NAN, 2.0, 1.0, -2.0], &[1, 1, 1, -1]).unwrap_err().unknown, 1);
+        assert_eq!(
+            skyline.factor(&[2.0, f64::NAN, 2.0, 1.0, -2.0], &[1, 1, 1, -1]).unwrap_err().unknown,
+            1
+        );
     }
 
     proptest! {
         /// Any pattern, any order: a dominant diagonal of either sign.
         #[test]
-        fn any_pattern(n in 1usize..40, pairs in prop::collection::vec((0u32..40, 0u32..40), 0..120), turn in 0usize..40) {
-            let mut t: Vec<(u32, u32, f64)> = pairs.iter().map(|&(a, b)| (a % n as u32, b % n as u32)).filter(|(a, b)| a > b)
+        fn any_pattern(n in 1usize..40, pairs in prop::collection::vec((0u32..40, 0u32..40),
+        0..120), turn in 0usize..40) {
+            let mut t: Vec<(u32, u32, f64)> = pairs.iter().map(|&(a, b)| (a % n as u32,
+            b % n as u32)).filter(|(a, b)| a > b)
                 .map(|(a, b)| (a, b, (f64::from(a) * 3.0 + f64::from(b)).sin())).collect();
             let sign = |i: u32| if i.is_multiple_of(2) { 1.0 } else { -1.0 };
             t.extend((0..n as u32).map(|i| (i, i, sign(i) * 150.0)));

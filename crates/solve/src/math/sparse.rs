@@ -52,10 +52,17 @@ impl Csr {
     /// The diagonal matrix with these entries.
     pub fn diagonal(entries: &[f64]) -> Csr {
         let n = entries.len();
-        Csr { rows: n, cols: n, starts: (0..=n).collect(), columns: (0..n as u32).collect(), values: entries.to_vec() }
+        Csr {
+            rows: n,
+            cols: n,
+            starts: (0..=n).collect(),
+            columns: (0..n as u32).collect(),
+            values: entries.to_vec(),
+        }
     }
 
-    /// From (row, column, value) in any order; entries in the same place are added, in the given order.
+    /// From (row, column, value) in any order; entries in the same place are added, in the given
+    /// order.
     pub fn from_triplets(rows: usize, cols: usize, triplets: &[(u32, u32, f64)]) -> Csr {
         let mut sorted: Vec<usize> = (0..triplets.len()).collect();
         sorted.sort_by_key(|&t| (triplets[t].0, triplets[t].1));
@@ -120,7 +127,8 @@ impl Csr {
         }
     }
 
-    /// The product of the symmetric matrix of which this is the lower half with `x`: what tests hold factorizations against.
+    /// The product of the symmetric matrix of which this is the lower half with `x`: what tests
+    /// hold factorizations against.
     #[cfg(test)]
     pub fn mul_symmetric(&self, x: &[f64]) -> Vec<f64> {
         let mut y = vec![0.0; x.len()];
@@ -162,7 +170,8 @@ impl Csr {
     /// As [`Csr::transposed`], into the memory of `out`.
     pub fn transpose_into(&self, out: &mut Csr) {
         out.clear(self.cols, self.rows);
-        // Row j of `out` begins at `starts[j + 1]` while it is filled: in the end that is where row j + 1 begins.
+        // Row j of `out` begins at `starts[j + 1]` while it is filled: in the end that is where row
+        // j + 1 begins.
         out.starts.push(0);
         for &j in &self.columns {
             out.starts[j as usize + 2] += 1;

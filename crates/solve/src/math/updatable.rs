@@ -1,11 +1,12 @@
 //! Sparse `L D Lᵀ` whose rows come and go.
 //!
-//! The matrix is symmetric and quasi-definite, `A = [H Jᵀ; J −E]`: its unknowns (columns of H) stay, its
-//! constraint rows enter and leave one at a time. The order of elimination and the pattern of L are
-//! fixed in advance for all rows that may ever enter; a row that is absent is absent (its row and
-//! column of L are zero, its pivot 1), not a huge pivot.
+//! The matrix is symmetric and quasi-definite, `A = [H Jᵀ; J −E]`: its unknowns (columns of H)
+//! stay, its constraint rows enter and leave one at a time. The order of elimination and the
+//! pattern of L are fixed in advance for all rows that may ever enter; a row that is absent is
+//! absent (its row and column of L are zero, its pivot 1), not a huge pivot.
 //!
-//! With `A = [A₁ a ·; aᵀ α ·; · · A₃]` around the entering row, and every neighbour of the row eliminated before it,
+//! With `A = [A₁ a ·; aᵀ α ·; · · A₃]` around the entering row, and every neighbour of the row
+//! eliminated before it,
 //!
 //! ```text
 //!   L₁ D₁ l = a,   d = α − lᵀ D₁ l,   m = −L₃₁ D₁ l / d        the new row, pivot and column of L
@@ -13,14 +14,16 @@
 //! ```
 //!
 //! and the leaving row does the same backwards. Both touch only the columns on the path of the
-//! elimination tree from the row to the root: the cost is the number of entries of L in those columns,
-//! where a new factorization costs the sum of the squares of all column lengths. (DavisHager2005; Gill1974, method C1)
+//! elimination tree from the row to the root: the cost is the number of entries of L in those
+//! columns, where a new factorization costs the sum of the squares of all column lengths.
+//! (DavisHager2005; Gill1974, method C1)
 
 use super::sparse::Csr;
 
 const NONE: u32 = u32::MAX;
 
-/// A pivot smaller than this part of the sum of its terms (in absolute value) is rounding: the row depends on others.
+/// A pivot smaller than this part of the sum of its terms (in absolute value) is rounding: the row
+/// depends on others.
 const DEPENDENT_PIVOT: f64 = 1e-11;
 
 /// An update that leaves less than this part of a pivot has lost too many digits of it.
@@ -43,7 +46,8 @@ pub struct Updatable {
     /// The matrix in the order of elimination: strictly lower triangle by rows, and the diagonal.
     matrix: Csr,
     diagonal: Vec<f64>,
-    /// Where each entry of the analysed matrix went: a place in `matrix.values`, or n + position on the diagonal.
+    /// Where each entry of the analysed matrix went: a place in `matrix.values`, or n + position on
+    /// the diagonal.
     sources: Vec<usize>,
     d: Vec<f64>,
     present: Vec<bool>,
@@ -54,11 +58,12 @@ pub struct Updatable {
 }
 
 impl Updatable {
-    /// Fixes order and pattern for the symmetric matrix whose lower triangle (diagonal included) is `lower`.
-    /// `order[p]` is the unknown that is eliminated as number p.
+    /// Fixes order and pattern for the symmetric matrix whose lower triangle (diagonal included) is
+    /// `lower`. `order[p]` is the unknown that is eliminated as number p.
     pub fn analyse(lower: &Csr, order: &[u32]) -> Updatable {
         let n = lower.rows;
-        let mut out = Updatable { order: order.to_vec(), place: vec![0; n], ..Updatable::default() };
+        let mut out =
+            Updatable { order: order.to_vec(), place: vec![0; n], ..Updatable::default() };
         for (p, &unknown) in order.iter().enumerate() {
             out.place[unknown as usize] = p as u32;
         }
@@ -74,7 +79,9 @@ impl Updatable {
 
     /// True if this analysis was made for the pattern of `lower`.
     pub fn matches(&self, lower: &Csr) -> bool {
-        self.analysed.rows == lower.rows && self.analysed.starts == lower.starts && self.analysed.columns == lower.columns
+        self.analysed.rows == lower.rows
+            && self.analysed.starts == lower.starts
+            && self.analysed.columns == lower.columns
     }
 
     /// Takes new values of the analysed matrix, in its order.
@@ -91,10 +98,15 @@ impl Updatable {
         }
     }
 
-    /// Factors the matrix over the unknowns that are `present` (n). `rows_from`: unknowns from this number on are
-    /// constraint rows, with negative pivots. `dropped ←` the rows that depend on others; they are left absent.
-    /// `Err` names a column whose pivot is not positive.
-    pub fn factor(&mut self, present: &[bool], rows_from: usize, dropped: &mut Vec<usize>) -> Result<(), usize> {
+    /// Factors the matrix over the unknowns that are `present` (n). `rows_from`: unknowns from this
+    /// number on are constraint rows, with negative pivots. `dropped ←` the rows that depend on
+    /// others; they are left absent. `Err` names a column whose pivot is not positive.
+    pub fn factor(
+        &mut self,
+        present: &[bool],
+        rows_from: usize,
+        dropped: &mut Vec<usize>,
+    ) -> Result<(), usize> {
         dropped.clear();
         self.broken = false;
         for k in 0..self.order.len() {
@@ -105,7 +117,11 @@ impl Updatable {
                 continue;
             }
             let (pivot, magnitude) = self.eliminate(k);
-            let good = if unknown < rows_from { pivot > 0.0 } else { pivot < -DEPENDENT_PIVOT * magnitude };
+            let good = if unknown < rows_from {
+                pivot > 0.0
+            } else {
+                pivot < -DEPENDENT_PIVOT * magnitude
+            };
             if good && pivot.is_finite() {
                 self.d[k] = pivot;
             } else if unknown < rows_from {
@@ -119,7 +135,8 @@ impl Updatable {
         Ok(())
     }
 
-    /// Row `unknown` enters. False if the factor broke: it must be factored anew (the row counts as present).
+    /// Row `unknown` enters. False if the factor broke: it must be factored anew (the row counts as
+    /// present).
     pub fn add(&mut self, unknown: usize) -> bool {
         let k = self.place[unknown] as usize;
         debug_assert!(!self.present[k], "the row is absent");
@@ -226,7 +243,8 @@ impl Updatable {
         self.values.len()
     }
 
-    /// Row k of L and its pivot, by elimination of the columns before it. Also the sum of the terms of the pivot in absolute value.
+    /// Row k of L and its pivot, by elimination of the columns before it. Also the sum of the terms
+    /// of the pivot in absolute value.
     fn eliminate(&mut self, k: usize) -> (f64, f64) {
         let mut pivot = self.diagonal[k];
         let mut magnitude = pivot.abs();
@@ -269,7 +287,9 @@ impl Updatable {
             if p != 0.0 {
                 let old = self.d[column];
                 let new = old + alpha * p * p;
-                self.broken |= !(new * old > 0.0 && new.abs() > CANCELLED_PIVOT * old.abs() && new.is_finite());
+                self.broken |= !(new * old > 0.0
+                    && new.abs() > CANCELLED_PIVOT * old.abs()
+                    && new.is_finite());
                 let beta = alpha * p / new;
                 alpha *= old / new;
                 self.d[column] = new;
@@ -368,7 +388,8 @@ impl Updatable {
 mod tests {
     use super::*;
 
-    /// A chain of n masses and n rows between neighbours (row i: v_i − 2 v_{i+1}), each row right after its last mass.
+    /// A chain of n masses and n rows between neighbours (row i: v_i − 2 v_{i+1}), each row right
+    /// after its last mass.
     fn chain(n: usize) -> (Csr, Vec<u32>) {
         let mut t = Vec::new();
         for i in 0..=n as u32 {
@@ -418,7 +439,8 @@ mod tests {
             present[row] = !present[row];
             let mut x = b.clone();
             factor.solve(&mut x);
-            // Entries and answers are of order one: a few hundred units of rounding after 400 updates.
+            // Entries and answers are of order one: a few hundred units of rounding after 400
+            // updates.
             assert!(residual(&lower, &present, &x, &b) < 1e-12);
         }
     }

@@ -9,12 +9,13 @@
 //!   δu_k = √(2 a_k δe_k)                                 metres per second
 //! ```
 //!
-//! zero exactly at a solution, the same in every system of units. Equation 5 is about single rows, each with its own a; here a friction
-//! block counts as one, with the mean of its entries, because its law does not know the directions of the tangents. For `Coulomb` the map inside the norm is that of Alart
-//! and Curnier, whose size does not depend on mu (see [`super::law`]). Beside it stands the energy of the
-//! momentum equation's own defect, `½ ρᵀ H⁻¹ ρ` with `ρ = k + Jᵀ r − H v`; of ρ counts what exceeds
-//! the rounding of its own terms (8 ε Σ|terms|), because no method in double precision can do better.
-//! `joule = Σ δe_k + ½ ρᵀ H⁻¹ ρ`.
+//! zero exactly at a solution, the same in every system of units. Equation 5 is about single rows,
+//! each with its own a; here a friction block counts as one, with the mean of its entries, because
+//! its law does not know the directions of the tangents. For `Coulomb` the map inside the norm is
+//! that of Alart and Curnier, whose size does not depend on mu (see [`super::law`]). Beside it
+//! stands the energy of the momentum equation's own defect, `½ ρᵀ H⁻¹ ρ` with `ρ = k + Jᵀ r − H v`;
+//! of ρ counts what exceeds the rounding of its own terms (8 ε Σ|terms|), because no method in
+//! double precision can do better. `joule = Σ δe_k + ½ ρᵀ H⁻¹ ρ`.
 //!
 //! # The energy scale
 //!
@@ -23,11 +24,12 @@
 //! ```
 //!
 //! The first sum is the error of doing nothing: what the reactions are there to mend. It needs only
-//! W and `q = J v₀ + w`, so that a problem and its reduced view share it; it does not change when the
-//! whole machine moves past the observer; it does not depend on the iterate, so that no method can
-//! improve its figure by inflating its answer; and contacts that stay open add nothing, however far
-//! away. Where nothing has to react the sum is zero: then the second term is the yardstick, the energy
-//! of the velocities from which u is formed, each taken to a ten-thousandth (a reduced problem has q alone for them).
+//! W and `q = J v₀ + w`, so that a problem and its reduced view share it; it does not change when
+//! the whole machine moves past the observer; it does not depend on the iterate, so that no method
+//! can improve its figure by inflating its answer; and contacts that stay open add nothing, however
+//! far away. Where nothing has to react the sum is zero: then the second term is the yardstick, the
+//! energy of the velocities from which u is formed, each taken to a ten-thousandth (a reduced
+//! problem has q alone for them).
 //!
 //! # The estimate
 //!
@@ -40,19 +42,23 @@
 //!       = max over x ∈ [lo, hi] of u_k (r_k − x)      interval
 //! ```
 //!
-//! `r*` is not known; [`PreparedProblem`] estimates `‖r*_k‖ = max(2‖r_k‖, 2‖P_K(r_k − ũ_k/a_k)‖, r̄/√a_k)`: twice the present
-//! impulse, twice what the block would answer if it stood alone, and the mean r̄ of √a‖r‖ (the root of an energy, so that
-//! forces and torques may be averaged); or it takes a reference if it is given one. Early iterates have impulses of the wrong
-//! order (a stack after three sweeps bears the weight of three balls) and would make it too small, so with `e = joule/scale`
-//! the estimate is widened to `(1 + 100 √e) B + 4 e · ½ v₀ᵀ H v₀`; at an accepted iterate (e ≤ 1e-8) that changes it by a
-//! hundredth. On 216 iterates of real problems, from the first sweep to the five-hundredth, it was never below the truth, and
-//! within a factor ten of the bound with the true impulses on 61 of the 64 that were locally good (`cargo test --test bound`).
-//! It is an estimate all the same: where the feasible set is nearly empty, r* has any size. What is proved says
-//! `solve::certificate`, at the price of a factorization.
-//! A momentum defect D widens the estimate to `(√B + √D)²`, with B taken at the velocity that belongs to r.
-//! For `Coulomb` the shift is held fixed. The estimate is of first order, so that the rounding of u times a reaction of 10¹⁶
-//! (a heavy body on a light one) would drown it: of u counts what exceeds the rounding of its own terms, as of ρ. So it does in the
-//! local errors where the scale is no more than rounding: balls that fly side by side have no velocity to compare it with.
+//! `r*` is not known; [`PreparedProblem`] estimates
+//! `‖r*_k‖ = max(2‖r_k‖, 2‖P_K(r_k − ũ_k/a_k)‖, r̄/√a_k)`: twice the present impulse, twice what
+//! the block would answer if it stood alone, and the mean r̄ of √a‖r‖ (the root of an energy, so
+//! that forces and torques may be averaged); or it takes a reference if it is given one. Early
+//! iterates have impulses of the wrong order (a stack after three sweeps bears the weight of three
+//! balls) and would make it too small, so with `e = joule/scale` the estimate is widened to
+//! `(1 + 100 √e) B + 4 e · ½ v₀ᵀ H v₀`; at an accepted iterate (e ≤ 1e-8) that changes it by a
+//! hundredth. On 216 iterates of real problems, from the first sweep to the five-hundredth, it was
+//! never below the truth, and within a factor ten of the bound with the true impulses on 61 of the
+//! 64 that were locally good (`cargo test --test bound`). It is an estimate all the same: where the
+//! feasible set is nearly empty, r* has any size. What is proved says `solve::certificate`, at the
+//! price of a factorization. A momentum defect D widens the estimate to `(√B + √D)²`, with B taken
+//! at the velocity that belongs to r. For `Coulomb` the shift is held fixed. The estimate is of
+//! first order, so that the rounding of u times a reaction of 10¹⁶ (a heavy body on a light one)
+//! would drown it: of u counts what exceeds the rounding of its own terms, as of ρ. So it does in
+//! the local errors where the scale is no more than rounding: balls that fly side by side have no
+//! velocity to compare it with.
 
 use super::law::{Law, MAX_ROWS};
 use super::{Invalid, Problem, Reduced, RowBlock, Solution};
@@ -67,7 +73,8 @@ pub struct Tolerance {
     pub relative: f64,
     /// Largest δu of any row, m/s.
     pub velocity: f64,
-    /// Largest `estimate / scale`; none: the square root of `relative`, because the estimate is of first order.
+    /// Largest `estimate / scale`; none: the square root of `relative`, because the estimate is of
+    /// first order.
     pub bound: Option<f64>,
 }
 
@@ -110,7 +117,8 @@ pub struct Residual {
     pub lightest: f64,
 }
 
-/// Errors below the energy of the lightest row at this part of the velocity tolerance are accepted, however small the scale is.
+/// Errors below the energy of the lightest row at this part of the velocity tolerance are accepted,
+/// however small the scale is.
 const FLOOR: f64 = 1e-3;
 
 impl Residual {
@@ -126,12 +134,14 @@ impl Residual {
 
     /// Local sum, estimate and velocities are all within the tolerance.
     pub fn accepted(&self, tolerance: &Tolerance) -> bool {
-        let small = self.estimate_relative() <= tolerance.largest_bound() || self.estimate <= self.floor(tolerance);
+        let small = self.estimate_relative() <= tolerance.largest_bound()
+            || self.estimate <= self.floor(tolerance);
         self.accepted_locally(tolerance) && small
     }
 
-    /// An energy that is always accepted, J: below it no row can be wrong by more than a thousandth of the velocity tolerance
-    /// (`u² ≤ a · 2 joule`), so that rounding is not measured against rounding.
+    /// An energy that is always accepted, J: below it no row can be wrong by more than a thousandth
+    /// of the velocity tolerance (`u² ≤ a · 2 joule`), so that rounding is not measured against
+    /// rounding.
     pub fn floor(&self, tolerance: &Tolerance) -> f64 {
         0.5 * self.lightest * (FLOOR * tolerance.velocity).powi(2)
     }
@@ -153,7 +163,8 @@ pub enum Criterion {
     Velocity,
     /// The largest velocity that the momentum defect is worth, m/s: [`Tolerance::velocity`].
     Momentum,
-    /// The estimated energy of the velocity error, relative to the energy scale: [`Tolerance::bound`].
+    /// The estimated energy of the velocity error, relative to the energy scale:
+    /// [`Tolerance::bound`].
     Estimate,
 }
 
@@ -169,7 +180,8 @@ pub struct Unmet {
 }
 
 impl Residual {
-    /// The criteria that are not met, in the order of [`Criterion`]; none if and only if the solution is accepted.
+    /// The criteria that are not met, in the order of [`Criterion`]; none if and only if the
+    /// solution is accepted.
     ///
     /// ```
     /// use signorini_solve::problem::{Residual, Tolerance};
@@ -201,7 +213,8 @@ fn ratio(x: f64, scale: f64) -> f64 {
     if x == 0.0 { 0.0 } else { x / scale }
 }
 
-/// A problem with what its residuals share: the factor of H, the energy scale, the diagonal of W, and work space.
+/// A problem with what its residuals share: the factor of H, the energy scale, the diagonal of W,
+/// and work space.
 #[derive(Default)]
 pub struct PreparedProblem {
     factor: CliqueFactor,
@@ -239,7 +252,9 @@ impl PreparedProblem {
     /// Prepares `problem` in the memory at hand.
     pub fn prepare(&mut self, problem: &Problem) -> Result<(), Invalid> {
         let (n, m) = (problem.n(), problem.rows());
-        self.factor.factor(&problem.H).map_err(|bad| Invalid::Indefinite { unknown: bad.unknown, pivot: bad.pivot })?;
+        self.factor
+            .factor(&problem.H)
+            .map_err(|bad| Invalid::Indefinite { unknown: bad.unknown, pivot: bad.pivot })?;
         self.diagonal(problem);
         reset(&mut self.zero, m);
         reset(&mut self.rounding, n);
@@ -256,7 +271,8 @@ impl PreparedProblem {
     /// Goes on to a problem that differs from the prepared one in `w` and in its laws alone.
     pub fn rescale(&mut self, problem: &Problem) {
         let starts = &problem.J.row_starts;
-        self.scale = FREE_ENERGY_SHARE * (seen(starts, &self.a, &self.unheld) + seen(starts, &self.a, &problem.w));
+        self.scale = FREE_ENERGY_SHARE
+            * (seen(starts, &self.a, &self.unheld) + seen(starts, &self.a, &problem.w));
         self.u.clear();
         self.u.extend(self.unheld.iter().zip(&problem.w).map(|(u, w)| u + w));
         self.scale += local_error(&problem.laws, starts, &self.a, &self.u, &self.zero).joule;
@@ -277,7 +293,8 @@ impl PreparedProblem {
         self.u.extend_from_slice(&reduced.q);
         let starts = &reduced.row_starts;
         self.free = seen(starts, &self.a, &self.u);
-        self.scale = FREE_ENERGY_SHARE * self.free + local_error(&reduced.laws, starts, &self.a, &self.u, &self.zero).joule;
+        self.scale = FREE_ENERGY_SHARE * self.free
+            + local_error(&reduced.laws, starts, &self.a, &self.u, &self.zero).joule;
     }
 
     /// The mean diagonal entry of W for each block, (m/s)/(N s).
@@ -300,28 +317,58 @@ impl PreparedProblem {
         self.error_against(problem, solution, None)
     }
 
-    /// The local error of a solution whose velocities belong to its reactions, without momentum defect and estimate (infinite): a third of
-    /// the work, for methods that look often. [`PreparedProblem::error`] has the last word.
+    /// The local error of a solution whose velocities belong to its reactions, without momentum
+    /// defect and estimate (infinite): a third of the work, for methods that look often.
+    /// [`PreparedProblem::error`] has the last word.
     pub fn local_residual(&mut self, problem: &Problem, solution: &Solution) -> Residual {
         problem.local_velocities(&solution.v, &solution.r, &mut self.u);
-        let local = local_error(&problem.laws, &problem.J.row_starts, &self.a, &self.u, &solution.r);
-        guard(Residual { scale: self.scale, estimate: f64::INFINITY, lightest: self.lightest, ..local })
+        let local =
+            local_error(&problem.laws, &problem.J.row_starts, &self.a, &self.u, &solution.r);
+        guard(Residual {
+            scale: self.scale,
+            estimate: f64::INFINITY,
+            lightest: self.lightest,
+            ..local
+        })
     }
 
-    /// As [`PreparedProblem::local_residual`], and as [`PreparedProblem::error`] where that is within the tolerance.
-    pub fn residual_if_converged(&mut self, problem: &Problem, solution: &Solution, tolerance: &Tolerance) -> Residual {
+    /// As [`PreparedProblem::local_residual`], and as [`PreparedProblem::error`] where that is
+    /// within the tolerance.
+    pub fn residual_if_converged(
+        &mut self,
+        problem: &Problem,
+        solution: &Solution,
+        tolerance: &Tolerance,
+    ) -> Residual {
         let local = self.local_residual(problem, solution);
-        if local.accepted_locally(tolerance) { self.complete(local, problem, solution, None) } else { local }
+        if local.accepted_locally(tolerance) {
+            self.complete(local, problem, solution, None)
+        } else {
+            local
+        }
     }
 
-    /// As [`PreparedProblem::error`], the bound with these reactions in place of the estimate of r*.
-    pub fn error_against(&mut self, problem: &Problem, solution: &Solution, reference: Option<&[f64]>) -> Residual {
+    /// As [`PreparedProblem::error`], the bound with these reactions in place of the estimate of
+    /// r*.
+    pub fn error_against(
+        &mut self,
+        problem: &Problem,
+        solution: &Solution,
+        reference: Option<&[f64]>,
+    ) -> Residual {
         let local = self.local_residual(problem, solution);
         self.complete(local, problem, solution, reference)
     }
 
-    /// Adds momentum defect and estimate to the local error of a solution whose local velocities are at hand.
-    fn complete(&mut self, mut error: Residual, problem: &Problem, solution: &Solution, reference: Option<&[f64]>) -> Residual {
+    /// Adds momentum defect and estimate to the local error of a solution whose local velocities
+    /// are at hand.
+    fn complete(
+        &mut self,
+        mut error: Residual,
+        problem: &Problem,
+        solution: &Solution,
+        reference: Option<&[f64]>,
+    ) -> Residual {
         let Solution { v, r } = solution;
         let starts = &problem.J.row_starts;
         // The momentum defect, its energy, and the velocity it stands for.
@@ -363,20 +410,26 @@ impl PreparedProblem {
         (error.scale, error.lightest) = (self.scale, self.lightest);
         for (i, u) in self.u.iter_mut().enumerate() {
             let (columns, values) = reduced.W.row(i);
-            let terms: f64 = columns.iter().zip(values).map(|(&j, w)| (w * r[j as usize]).abs()).sum();
-            *u = u.signum() * (u.abs() - 8.0 * f64::EPSILON * (terms + reduced.q[i].abs())).max(0.0);
+            let terms: f64 =
+                columns.iter().zip(values).map(|(&j, w)| (w * r[j as usize]).abs()).sum();
+            *u =
+                u.signum() * (u.abs() - 8.0 * f64::EPSILON * (terms + reduced.q[i].abs())).max(0.0);
         }
         let unmended = local_error(&reduced.laws, &reduced.row_starts, &self.a, &self.u, r).joule;
-        error.estimate = self.safe(bound(&reduced.laws, &reduced.row_starts, &self.a, &self.u, r, None), unmended);
+        error.estimate = self
+            .safe(bound(&reduced.laws, &reduced.row_starts, &self.a, &self.u, r, None), unmended);
         guard(error)
     }
 
     /// δe of each block at the last judged solution's local velocities, J.
     pub fn block_errors(&self, laws: &[Law], row_starts: &[usize], r: &[f64]) -> Vec<f64> {
-        (0..laws.len()).map(|k| block_error(&laws[k], self.a[k], &self.u, r, row_starts[k]).0).collect()
+        (0..laws.len())
+            .map(|k| block_error(&laws[k], self.a[k], &self.u, r, row_starts[k]).0)
+            .collect()
     }
 
-    /// The bound with estimated impulses, widened by what an early iterate cannot know; `joule` is its local error, less rounding.
+    /// The bound with estimated impulses, widened by what an early iterate cannot know; `joule` is
+    /// its local error, less rounding.
     fn safe(&self, bound: f64, joule: f64) -> f64 {
         let unmended = ratio(joule, self.scale).min(1.0);
         bound * (1.0 + 100.0 * unmended.sqrt()) + 4.0 * unmended * self.free
@@ -385,7 +438,8 @@ impl PreparedProblem {
     /// `a_k`: the mean diagonal entry of `J_k H⁻¹ J_kᵀ + E_k`.
     fn diagonal(&mut self, problem: &Problem) {
         self.a.clear();
-        // Rows of large cliques are collected, so that each sparse factor is applied to many right-hand sides at once.
+        // Rows of large cliques are collected, so that each sparse factor is applied to many
+        // right-hand sides at once.
         let mut waiting: Vec<(u32, u32, u32)> = Vec::new();
         for (k, block) in problem.J.blocks().enumerate() {
             self.a.push(problem.E[block.range()].iter().sum());
@@ -409,7 +463,8 @@ impl PreparedProblem {
         }
         waiting.sort_unstable();
         for rows in waiting.chunk_by(|a, b| a.0 == b.0) {
-            rows.chunks(RIGHT_HAND_SIDES).for_each(|rows| self.add_products(problem, rows[0].0, rows));
+            rows.chunks(RIGHT_HAND_SIDES)
+                .for_each(|rows| self.add_products(problem, rows[0].0, rows));
         }
         let blocks = self.a.iter_mut().zip(problem.J.row_starts.windows(2));
         blocks.for_each(|(a, starts)| *a /= (starts[1] - starts[0]) as f64);
@@ -417,7 +472,8 @@ impl PreparedProblem {
         self.lightest = lightest(&self.a);
     }
 
-    /// The trace of `J_k H⁻¹ J_kᵀ = (L⁻¹J_kᵀ)ᵀ (L⁻¹J_kᵀ)`, if the block holds all unknowns of small cliques, one clique after the other.
+    /// The trace of `J_k H⁻¹ J_kᵀ = (L⁻¹J_kᵀ)ᵀ (L⁻¹J_kᵀ)`, if the block holds all unknowns of small
+    /// cliques, one clique after the other.
     fn trace_of_whole(&self, block: &RowBlock<'_>) -> Option<f64> {
         let cliques = &self.factor.cliques;
         let (mut at, mut sum) = (0, 0.0);
@@ -451,7 +507,9 @@ impl PreparedProblem {
         let PreparedProblem { factor, local, a, .. } = self;
         let size = factor.cliques.members(c as usize).len();
         reset(local, size * rows.len());
-        let place = |cliques: &Cliques, j: u32| (cliques.of[j as usize] == c).then(|| cliques.place[j as usize] as usize);
+        let place = |cliques: &Cliques, j: u32| {
+            (cliques.of[j as usize] == c).then(|| cliques.place[j as usize] as usize)
+        };
         for (&(_, k, i), column) in rows.iter().zip(local.chunks_exact_mut(size)) {
             let block = problem.J.block(k as usize);
             for (&j, &x) in block.columns.iter().zip(block.row(i as usize)) {
@@ -496,7 +554,8 @@ impl PreparedProblem {
 /// The largest clique whose rows are whitened on the stack: a rigid body.
 const MAX_STACK_CLIQUE: usize = 6;
 
-/// Rows of a large clique whose products with H⁻¹ are formed together: the factor is read once for all of them.
+/// Rows of a large clique whose products with H⁻¹ are formed together: the factor is read once for
+/// all of them.
 const RIGHT_HAND_SIDES: usize = 64;
 
 /// An energy scale of no more than this many times the energy of rounding is made of rounding.
@@ -507,10 +566,16 @@ const FREE_ENERGY_SHARE: f64 = 1e-8;
 
 /// `Σ_k ½ ‖u_k‖² / a_k`.
 fn seen(row_starts: &[usize], a: &[f64], u: &[f64]) -> f64 {
-    a.iter().enumerate().map(|(k, a)| u[row_starts[k]..row_starts[k + 1]].iter().map(|u| u * u).sum::<f64>() * 0.5 / a).sum()
+    a.iter()
+        .enumerate()
+        .map(|(k, a)| {
+            u[row_starts[k]..row_starts[k + 1]].iter().map(|u| u * u).sum::<f64>() * 0.5 / a
+        })
+        .sum()
 }
 
-/// `u` less the rounding of its own terms (8 ε Σ|terms|): what is left is the method's. Returns the energy of the rounding, J.
+/// `u` less the rounding of its own terms (8 ε Σ|terms|): what is left is the method's. Returns the
+/// energy of the rounding, J.
 fn less_rounding(problem: &Problem, a: &[f64], Solution { v, r }: &Solution, u: &mut [f64]) -> f64 {
     let mut energy = 0.0;
     for (block, a) in problem.J.blocks().zip(a) {
@@ -518,7 +583,9 @@ fn less_rounding(problem: &Problem, a: &[f64], Solution { v, r }: &Solution, u: 
         block.mul_by(v, &mut sizes, f64::abs);
         for (i, terms) in sizes.into_iter().enumerate().take(block.rows) {
             let row = block.first + i;
-            let noise = 8.0 * f64::EPSILON * (terms + (problem.E[row] * r[row]).abs() + problem.w[row].abs());
+            let noise = 8.0
+                * f64::EPSILON
+                * (terms + (problem.E[row] * r[row]).abs() + problem.w[row].abs());
             u[row] = u[row].signum() * (u[row].abs() - noise).max(0.0);
             energy += 0.5 * noise * noise / a;
         }
@@ -586,9 +653,17 @@ fn local_error(laws: &[Law], row_starts: &[usize], a: &[f64], u: &[f64], r: &[f6
 }
 
 /// `½ Σ g_k`, with `r*` estimated where no reference is given.
-fn bound(laws: &[Law], row_starts: &[usize], a: &[f64], u: &[f64], r: &[f64], reference: Option<&[f64]>) -> f64 {
+fn bound(
+    laws: &[Law],
+    row_starts: &[usize],
+    a: &[f64],
+    u: &[f64],
+    r: &[f64],
+    reference: Option<&[f64]>,
+) -> f64 {
     let range = |k: usize| row_starts[k]..row_starts[k + 1];
-    let mean = (0..laws.len()).map(|k| a[k].sqrt() * norm(&r[range(k)])).sum::<f64>() / laws.len().max(1) as f64;
+    let mean = (0..laws.len()).map(|k| a[k].sqrt() * norm(&r[range(k)])).sum::<f64>()
+        / laws.len().max(1) as f64;
     let mut sum = 0.0;
     for (k, law) in laws.iter().enumerate() {
         let (uk, rk) = (&u[range(k)], &r[range(k)]);
@@ -613,7 +688,8 @@ fn block_bound(law: &Law, u: &[f64], r: &[f64], star: f64) -> f64 {
         Law::Equality => u[0].abs() * (r[0].abs() + star),
         Law::Interval { lo, hi } => {
             let r = r[0].clamp(lo, hi);
-            let against = |bound: f64| if bound.is_finite() { (r - bound).abs() } else { r.abs() + star };
+            let against =
+                |bound: f64| if bound.is_finite() { (r - bound).abs() } else { r.abs() + star };
             if u[0] > 0.0 { u[0] * against(lo) } else { -u[0] * against(hi) }
         }
         Law::Unilateral | Law::Cone { .. } | Law::Coulomb { .. } => {
@@ -624,14 +700,22 @@ fn block_bound(law: &Law, u: &[f64], r: &[f64], star: f64) -> f64 {
             law.project(&mut inside[..d]);
             let outside = (0..d).map(|i| (r[i] - inside[i]).powi(2)).sum::<f64>().sqrt();
             let distance = law.dual_distance(&shifted[..d]);
-            crate::math::dot(&shifted[..d], &inside[..d]) + distance * star + outside * (norm(&shifted[..d]) + distance)
+            crate::math::dot(&shifted[..d], &inside[..d])
+                + distance * star
+                + outside * (norm(&shifted[..d]) + distance)
         }
     }
 }
 
 /// A figure that is not a number is an infinite error: it must never look small.
 fn guard(mut error: Residual) -> Residual {
-    for x in [&mut error.joule, &mut error.estimate, &mut error.velocity, &mut error.momentum, &mut error.momentum_velocity] {
+    for x in [
+        &mut error.joule,
+        &mut error.estimate,
+        &mut error.velocity,
+        &mut error.momentum,
+        &mut error.momentum_velocity,
+    ] {
         if x.is_nan() {
             *x = f64::INFINITY;
         }

@@ -15,7 +15,8 @@ pub struct Islands {
     number: Vec<u32>,
     unknowns: Lists,
     blocks: Lists,
-    /// Work space of [`Islands::cut`]: where the unknowns of the whole are in the part, and the columns of a block.
+    /// Work space of [`Islands::cut`]: where the unknowns of the whole are in the part, and the
+    /// columns of a block.
     table: Vec<u32>,
     columns: Vec<u32>,
 }
@@ -47,7 +48,8 @@ impl Lists {
         }
         self.items.clear();
         self.items.resize(count, 0);
-        // While filling, `starts[l + 1]` is where list l goes on; in the end it is where the next one begins.
+        // While filling, `starts[l + 1]` is where list l goes on; in the end it is where the next
+        // one begins.
         for i in 0..count {
             let at = &mut self.starts[list(i) + 1];
             self.items[*at] = i as u32;
@@ -70,7 +72,8 @@ fn first(parent: &mut [u32], mut c: u32) -> u32 {
 }
 
 impl Islands {
-    /// Cuts `problem` into islands, numbered by their first unknown. Blocks without columns go to the first island.
+    /// Cuts `problem` into islands, numbered by their first unknown. Blocks without columns go to
+    /// the first island.
     pub fn set(&mut self, problem: &Problem) {
         let Islands { cliques, parent, number, unknowns, blocks, .. } = self;
         cliques.set(&problem.H);
@@ -80,7 +83,8 @@ impl Islands {
             let mut joined = None;
             for &j in block.columns {
                 let c = first(parent, cliques.of[j as usize]);
-                // The smaller number is the first: the numbering does not depend on the order of blocks.
+                // The smaller number is the first: the numbering does not depend on the order of
+                // blocks.
                 let other = first(parent, *joined.get_or_insert(c));
                 parent[c.max(other) as usize] = c.min(other);
             }
@@ -97,7 +101,8 @@ impl Islands {
         }
         // A problem without unknowns has one island if it has blocks.
         let homes = (count as usize).max(usize::from(!problem.laws.is_empty()));
-        unknowns.set(homes, problem.n(), |i| number[first(parent, cliques.of[i]) as usize] as usize);
+        unknowns
+            .set(homes, problem.n(), |i| number[first(parent, cliques.of[i]) as usize] as usize);
         blocks.set(homes, problem.laws.len(), |k| match problem.J.block(k).columns.first() {
             Some(&j) => number[first(parent, cliques.of[j as usize]) as usize] as usize,
             None => 0,
@@ -130,7 +135,9 @@ impl Islands {
             table.resize(whole.n(), 0);
             unknowns.iter().zip(0..).for_each(|(&i, p)| table[i as usize] = p);
         }
-        let searched = |j: u32| unknowns.binary_search(&j).expect("an island owns what its blocks touch") as u32;
+        let searched = |j: u32| {
+            unknowns.binary_search(&j).expect("an island owns what its blocks touch") as u32
+        };
         let local = |j: u32| if table.is_empty() { searched(j) } else { table[j as usize] };
         part.name.clone_from(&whole.name);
         (part.H.rows, part.H.cols) = (n, n);
@@ -204,7 +211,8 @@ mod tests {
     /// Two problems side by side, the unknowns of the second before those of the first.
     fn beside(first: &Problem, second: &Problem) -> Problem {
         let (n, m) = (first.n(), second.n());
-        let mut out = Problem { H: Csr::empty(n + m, n + m), J: Rows::new(n + m), ..Problem::default() };
+        let mut out =
+            Problem { H: Csr::empty(n + m, n + m), J: Rows::new(n + m), ..Problem::default() };
         let mut at = 0;
         for (part, shift) in [(second, 0), (first, m)] {
             for i in 0..part.n() {
@@ -231,7 +239,8 @@ mod tests {
     #[test]
     fn what_was_put_side_by_side_comes_apart_again() {
         let all = test_problems::all();
-        let named = |name: &str| all.iter().find(|k| k.problem.name == name).expect("a stored problem");
+        let named =
+            |name: &str| all.iter().find(|k| k.problem.name == name).expect("a stored problem");
         let (rod, brick) = (named("pendulum"), named("brick_slides"));
         let whole = beside(&rod.problem, &brick.problem);
         whole.check().unwrap();
@@ -257,7 +266,11 @@ mod tests {
 
     #[test]
     fn bodies_without_rows_are_islands_and_rows_without_columns_have_a_home() {
-        let mut problem = test_problems::all().into_iter().find(|k| k.problem.name == "free_bodies").expect("a stored problem").problem;
+        let mut problem = test_problems::all()
+            .into_iter()
+            .find(|k| k.problem.name == "free_bodies")
+            .expect("a stored problem")
+            .problem;
         assert_eq!(islands(&problem).len(), 2);
         problem.J.push(1, &[], &[]);
         problem.laws.push(crate::problem::Law::Unilateral);
@@ -266,7 +279,8 @@ mod tests {
         assert_eq!(islands(&problem).get(0).blocks, [0]);
         let nothing = Problem { J: Rows::new(0), ..Problem::default() };
         assert!(islands(&nothing).is_empty());
-        let mut still = Problem { laws: problem.laws.clone(), E: vec![0.0], w: vec![1.0], ..nothing };
+        let mut still =
+            Problem { laws: problem.laws.clone(), E: vec![0.0], w: vec![1.0], ..nothing };
         still.J.push(1, &[], &[]);
         assert_eq!(islands(&still).get(0), Island { unknowns: &[], blocks: &[0] });
     }

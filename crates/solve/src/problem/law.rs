@@ -11,10 +11,11 @@
 //! | `Coulomb` | 2, 3 | K ∋ r ⊥ u + (mu‖u_t‖, 0, 0) ∈ K* | as `Cone` |
 //!
 //! All of them are one variational inequality `r = P_K(r − ũ/a)` for any a > 0, where `ũ = u` plus
-//! De Saxcé's shift for `Coulomb` (DeSaxce1998). The residual of `Coulomb` is not measured by that form: its distance
-//! to the law shrinks with 1/√(1 + mu²), so that at mu = 1e20 a contact whose bodies pass through each other has a
-//! residual of 1e-20, and a sticking contact that slides by rounding has a large one. [`Law::natural`] uses the map of
-//! Alart and Curnier instead (AlartCurnier1991), which is zero at the same points and has no such factor:
+//! De Saxcé's shift for `Coulomb` (DeSaxce1998). The residual of `Coulomb` is not measured by that
+//! form: its distance to the law shrinks with 1/√(1 + mu²), so that at mu = 1e20 a contact whose
+//! bodies pass through each other has a residual of 1e-20, and a sticking contact that slides by
+//! rounding has a large one. [`Law::natural`] uses the map of Alart and Curnier instead
+//! (AlartCurnier1991), which is zero at the same points and has no such factor:
 //!
 //! ```text
 //!   p = max(0, r_n − u_n/a),    r_n − p,    r_t − P_D(r_t − u_t/a),    D = { ‖t‖ ≤ mu p }
@@ -124,7 +125,8 @@ impl Law {
     }
 
     /// How far `u` (already shifted) is from the velocities that some admissible reaction allows:
-    /// the distance to `K*` for cones, `|u|` for `Equality`; for `Interval` the part of `u` that pushes against an infinite bound.
+    /// the distance to `K*` for cones, `|u|` for `Equality`; for `Interval` the part of `u` that
+    /// pushes against an infinite bound.
     pub fn dual_distance(&self, u: &[f64]) -> f64 {
         match *self {
             Law::Equality => u[0].abs(),
@@ -147,8 +149,9 @@ impl Law {
         }
     }
 
-    /// The residual map, written to `out`: `r − P_K(r − u/a)` for the convex laws, the map of Alart and Curnier for
-    /// `Coulomb` (see the top of this file). It is zero exactly where (u, r) satisfies the law.
+    /// The residual map, written to `out`: `r − P_K(r − u/a)` for the convex laws, the map of Alart
+    /// and Curnier for `Coulomb` (see the top of this file). It is zero exactly where (u, r)
+    /// satisfies the law.
     #[inline]
     pub fn natural(&self, a: f64, u: &[f64], r: &[f64], out: &mut [f64]) {
         // Loops of known length, for the most frequent block.
@@ -171,7 +174,9 @@ impl Law {
             Law::Equality => true,
             Law::Unilateral => out[0] >= 0.0,
             Law::Interval { lo, hi } => out[0] >= lo && out[0] <= hi,
-            Law::Cone { mu, .. } | Law::Coulomb { mu, .. } => in_cone(mu, out[0], tangent_norm(out)),
+            Law::Cone { mu, .. } | Law::Coulomb { mu, .. } => {
+                in_cone(mu, out[0], tangent_norm(out))
+            }
         };
         if inside {
             for i in 0..r.len() {
@@ -185,7 +190,8 @@ impl Law {
         }
     }
 
-    /// `r − P_K(r − ũ/a)` with De Saxcé's shift in ũ, the natural map of the literature; written to `out`.
+    /// `r − P_K(r − ũ/a)` with De Saxcé's shift in ũ, the natural map of the literature; written to
+    /// `out`.
     pub fn natural_with_shift(&self, a: f64, u: &[f64], r: &[f64], out: &mut [f64]) {
         let mut shifted = [0.0; MAX_ROWS];
         let d = r.len();
@@ -217,8 +223,8 @@ fn alart_curnier(mu: f64, a: f64, u: &[f64], r: &[f64], out: &mut [f64]) {
     }
 }
 
-/// Whether a normal part `n` and a tangential part of length `t` lie in the cone `t ≤ mu n`, n ≥ 0. The second
-/// condition follows from the first but at mu = 0, and where mu n underflows.
+/// Whether a normal part `n` and a tangential part of length `t` lie in the cone `t ≤ mu n`, n ≥ 0.
+/// The second condition follows from the first but at mu = 0, and where mu n underflows.
 #[inline]
 fn in_cone(mu: f64, n: f64, t: f64) -> bool {
     n >= 0.0 && t <= mu * n
@@ -245,7 +251,8 @@ pub fn project_cone(mu: f64, x: &mut [f64]) {
         x.fill(0.0);
         return;
     }
-    // The normal part (n + mu t)/(1 + mu²), or the tangential one where that is the larger: without overflow of mu².
+    // The normal part (n + mu t)/(1 + mu²), or the tangential one where that is the larger: without
+    // overflow of mu².
     let (s, scale) = if mu <= 1.0 {
         let s = (n + mu * t) / (1.0 + mu * mu);
         (s, mu * s / t)
@@ -269,14 +276,16 @@ mod tests {
             Just(Law::Equality),
             Just(Law::Unilateral),
             (-3.0..0.0, 0.0..3.0f64).prop_map(|(lo, hi)| Law::Interval { lo, hi }),
-            (prop_oneof![Just(0.0), 0.0..10.0f64], 2..4u8).prop_map(|(mu, rows)| Law::Cone { mu, rows }),
+            (prop_oneof![Just(0.0), 0.0..10.0f64], 2..4u8)
+                .prop_map(|(mu, rows)| Law::Cone { mu, rows }),
         ]
     }
 
     proptest! {
         /// P is the nearest point: (x − Px)·(y − Px) ≤ 0 for every y of K, and P(Px) = Px.
         #[test]
-        fn projection_is_the_nearest_point(law in any_law(), x in prop::array::uniform3(-5.0..5.0f64), y in prop::array::uniform3(-5.0..5.0f64)) {
+        fn projection_is_the_nearest_point(law in any_law(),
+        x in prop::array::uniform3(-5.0..5.0f64), y in prop::array::uniform3(-5.0..5.0f64)) {
             let d = law.rows();
             let (mut p, mut q) = (x, y);
             law.project(&mut p[..d]);
@@ -294,7 +303,8 @@ mod tests {
 
         /// Moreau: the distance to K* is the norm of P_K(−u).
         #[test]
-        fn dual_distance_is_zero_in_the_dual_cone(mu in 0.0..5.0f64, t in 0.0..5.0f64, over in 0.0..2.0f64) {
+        fn dual_distance_is_zero_in_the_dual_cone(mu in 0.0..5.0f64, t in 0.0..5.0f64,
+        over in 0.0..2.0f64) {
             let law = Law::Cone { mu, rows: 2 };
             // K* = { u_n ≥ mu ‖u_t‖ }.
             prop_assert!(law.dual_distance(&[mu * t + over, t]) <= 1e-14 * (1.0 + mu * t));
@@ -303,7 +313,8 @@ mod tests {
 
     #[test]
     fn coulomb_accepts_sliding_and_cone_does_not() {
-        // Slides at u_t = 2 with r_t = −mu r_n: a solution of Coulomb's law, not of the associated one.
+        // Slides at u_t = 2 with r_t = −mu r_n: a solution of Coulomb's law, not of the associated
+        // one.
         let (u, r) = ([0.0, 2.0, 0.0], [1.0, -0.5, 0.0]);
         let mut out = [0.0; 3];
         Law::Coulomb { mu: 0.5, rows: 3 }.natural(1.0, &u, &r, &mut out);

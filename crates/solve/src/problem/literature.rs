@@ -127,7 +127,9 @@ fn fischer_burmeister(law: &Law, u: &[f64], r: &[f64]) -> f64 {
             let upper = if hi.is_finite() { phi(hi - r[0], -u[0]) } else { u[0] };
             square(if lo.is_finite() { phi(r[0] - lo, upper) } else { upper })
         }
-        Law::Cone { mu, .. } | Law::Coulomb { mu, .. } if mu == 0.0 => square(phi(u[0], r[0])) + square(tangent_norm(r)),
+        Law::Cone { mu, .. } | Law::Coulomb { mu, .. } if mu == 0.0 => {
+            square(phi(u[0], r[0])) + square(tangent_norm(r))
+        }
         Law::Cone { mu, .. } | Law::Coulomb { mu, .. } => {
             // Both in the self-dual cone: x = (mu r_n, r_t), y = (u_n, mu u_t).
             let d = u.len();
@@ -170,7 +172,10 @@ mod tests {
         ] {
             let got = shared(&[law], &[0, u.len()], &u, &r);
             // Numbers of order 1..10: a few units of rounding, squared in the merit.
-            assert!(got.natural < 1e-14 && got.fischer_burmeister < 1e-27 && got.thesis.rp_ineq < 1e-14, "{law:?} {got:?}");
+            assert!(
+                got.natural < 1e-14 && got.fischer_burmeister < 1e-27 && got.thesis.rp_ineq < 1e-14,
+                "{law:?} {got:?}"
+            );
         }
     }
 }

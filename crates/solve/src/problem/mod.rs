@@ -10,7 +10,8 @@
 //! knows what a method is. A [`Problem`] is plain data: clone it, compare it, store it, send it.
 //!
 //! * [`Law`]: the five laws. [`Rows`]: J. [`Reduced`]: the same problem with v eliminated.
-//! * [`error`]: how wrong a solution is, in joules. [`literature`]: the figures other programs print.
+//! * [`error`]: how wrong a solution is, in joules. [`literature`]: the figures other programs
+//!   print.
 //! * [`islands`]: independent parts. [`files`]: problems in files.
 
 pub mod error;
@@ -31,7 +32,8 @@ use crate::math::cliques::CliqueFactor;
 use crate::math::sparse::Csr;
 use serde::{Deserialize, Serialize};
 
-/// One time step's problem: find (v, r) with `H v = k + Jᵀ r`, `u = J v + E r + w`, `(u_k, r_k) ∈ Law_k`.
+/// One time step's problem: find (v, r) with `H v = k + Jᵀ r`, `u = J v + E r + w`,
+/// `(u_k, r_k) ∈ Law_k`.
 #[derive(Debug, Default, PartialEq, Serialize, Deserialize)]
 #[allow(non_snake_case)]
 pub struct Problem {
@@ -228,7 +230,13 @@ impl Problem {
                 });
             }
         }
-        for (what, values) in [("H", &self.H.values), ("k", &self.k), ("J", &self.J.values), ("E", &self.E), ("w", &self.w)] {
+        for (what, values) in [
+            ("H", &self.H.values),
+            ("k", &self.k),
+            ("J", &self.J.values),
+            ("E", &self.E),
+            ("w", &self.w),
+        ] {
             finite(what, values)?;
         }
         if let Some(row) = self.E.iter().position(|&e| e < 0.0) {
@@ -239,7 +247,9 @@ impl Problem {
             return Err(Invalid::Indefinite { unknown, pivot: self.H.get(unknown, unknown) });
         }
         let mut factor = CliqueFactor::default();
-        factor.factor(&self.H).map_err(|bad| Invalid::Indefinite { unknown: bad.unknown, pivot: bad.pivot })
+        factor
+            .factor(&self.H)
+            .map_err(|bad| Invalid::Indefinite { unknown: bad.unknown, pivot: bad.pivot })
     }
 
     /// The same problem with its friction blocks under the convex law.
@@ -273,8 +283,8 @@ impl Solution {
 /// The largest difference between H and Hᵀ that counts as rounding, relative to √(H_ii H_jj).
 pub const SYMMETRY: f64 = 1e-10;
 
-/// Checks that `h` equals its transposed up to rounding, and that its pattern does so exactly: who couples with whom
-/// must not depend on the direction.
+/// Checks that `h` equals its transposed up to rounding, and that its pattern does so exactly: who
+/// couples with whom must not depend on the direction.
 pub fn symmetric(h: &Csr) -> Result<(), Invalid> {
     let diagonal: Vec<f64> = (0..h.rows).map(|i| h.get(i, i)).collect();
     for i in 0..h.rows {
@@ -305,7 +315,9 @@ pub(crate) fn finite(what: &'static str, values: &[f64]) -> Result<(), Invalid> 
 
 fn check_indices(what: &'static str, indices: &[u32], limit: usize) -> Result<(), Invalid> {
     match indices.iter().position(|&j| j as usize >= limit) {
-        Some(place) => Err(Invalid::Index { what, place, found: indices[place] as usize, wanted: limit }),
+        Some(place) => {
+            Err(Invalid::Index { what, place, found: indices[place] as usize, wanted: limit })
+        }
         None => Ok(()),
     }
 }
@@ -315,19 +327,32 @@ pub(crate) fn check_csr(what: &'static str, a: &Csr) -> Result<(), Invalid> {
     size(what, a.columns.len(), a.values.len())?;
     let ends = a.starts.first() == Some(&0) && a.starts.last() == Some(&a.values.len());
     if !ends || a.starts.windows(2).any(|w| w[0] > w[1]) {
-        return Err(Invalid::Size { what, found: *a.starts.last().unwrap_or(&0), wanted: a.values.len() });
+        return Err(Invalid::Size {
+            what,
+            found: *a.starts.last().unwrap_or(&0),
+            wanted: a.values.len(),
+        });
     }
     check_indices(what, &a.columns, a.cols)?;
     for i in 0..a.rows {
         let columns = a.row(i).0;
         if let Some(p) = columns.windows(2).position(|w| w[0] >= w[1]) {
-            return Err(Invalid::Index { what, place: a.starts[i] + p + 1, found: columns[p + 1] as usize, wanted: a.cols });
+            return Err(Invalid::Index {
+                what,
+                place: a.starts[i] + p + 1,
+                found: columns[p + 1] as usize,
+                wanted: a.cols,
+            });
         }
     }
     Ok(())
 }
 
-pub(crate) fn check_laws(laws: &[Law], names: &[String], row_starts: &[usize]) -> Result<(), Invalid> {
+pub(crate) fn check_laws(
+    laws: &[Law],
+    names: &[String],
+    row_starts: &[usize],
+) -> Result<(), Invalid> {
     size("laws", laws.len(), row_starts.len().saturating_sub(1))?;
     if !names.is_empty() {
         size("names", names.len(), laws.len())?;
@@ -335,11 +360,21 @@ pub(crate) fn check_laws(laws: &[Law], names: &[String], row_starts: &[usize]) -
     for (k, law) in laws.iter().enumerate() {
         size("rows of a block", row_starts[k + 1] - row_starts[k], law.rows())?;
         let why = match *law {
-            Law::Interval { lo, hi } if lo.is_nan() || hi.is_nan() || lo > hi || lo == f64::INFINITY || hi == f64::NEG_INFINITY => {
+            Law::Interval { lo, hi }
+                if lo.is_nan()
+                    || hi.is_nan()
+                    || lo > hi
+                    || lo == f64::INFINITY
+                    || hi == f64::NEG_INFINITY =>
+            {
                 format!("lo = {lo}, hi = {hi}, wanted lo ≤ hi")
             }
-            Law::Cone { mu, .. } | Law::Coulomb { mu, .. } if !(mu >= 0.0 && mu.is_finite()) => format!("mu = {mu}, wanted a number ≥ 0"),
-            Law::Cone { rows, .. } | Law::Coulomb { rows, .. } if !(2..=3).contains(&rows) => format!("{rows} rows, wanted 2 or 3"),
+            Law::Cone { mu, .. } | Law::Coulomb { mu, .. } if !(mu >= 0.0 && mu.is_finite()) => {
+                format!("mu = {mu}, wanted a number ≥ 0")
+            }
+            Law::Cone { rows, .. } | Law::Coulomb { rows, .. } if !(2..=3).contains(&rows) => {
+                format!("{rows} rows, wanted 2 or 3")
+            }
             _ => continue,
         };
         return Err(Invalid::Law { block: k, name: block_name(laws, names, k), why });
@@ -361,5 +396,9 @@ pub(crate) fn block_name(laws: &[Law], names: &[String], k: usize) -> String {
 pub(crate) fn row_name(laws: &[Law], row_starts: &[usize], names: &[String], row: usize) -> String {
     let k = row_starts.partition_point(|&s| s <= row) - 1;
     let name = block_name(laws, names, k);
-    if laws[k].rows() == 1 { name } else { format!("{name} {}", ["normal", "tangent 1", "tangent 2"][row - row_starts[k]]) }
+    if laws[k].rows() == 1 {
+        name
+    } else {
+        format!("{name} {}", ["normal", "tangent 1", "tangent 2"][row - row_starts[k]])
+    }
 }

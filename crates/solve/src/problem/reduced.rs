@@ -47,7 +47,9 @@ impl Reduced {
     /// The reduced view of a problem: forms W, at the price of one solve with H per row.
     pub fn of(problem: &Problem) -> Result<Reduced, Invalid> {
         let mut factor = CliqueFactor::default();
-        factor.factor(&problem.H).map_err(|bad| Invalid::Indefinite { unknown: bad.unknown, pivot: bad.pivot })?;
+        factor
+            .factor(&problem.H)
+            .map_err(|bad| Invalid::Indefinite { unknown: bad.unknown, pivot: bad.pivot })?;
         let mut out = Reduced::default();
         Reducer::default().reduce(problem, &mut factor, &mut out);
         Ok(out)
@@ -106,7 +108,8 @@ impl Reduced {
             for matrix in [&self.W, &transposed] {
                 let (columns, _) = matrix.row(i);
                 for &j in columns {
-                    worst = worst.max((self.W.get(i, j as usize) - transposed.get(i, j as usize)).abs());
+                    worst = worst
+                        .max((self.W.get(i, j as usize) - transposed.get(i, j as usize)).abs());
                 }
             }
         }
@@ -167,7 +170,13 @@ impl Reducer {
                 block.columns.iter().zip(block.row(i)).for_each(|(&j, &a)| v[j as usize] = a);
                 for &c in &*touched {
                     local.clear();
-                    local.extend(factor.cliques.members(c as usize).iter().map(|&j| std::mem::take(&mut v[j as usize])));
+                    local.extend(
+                        factor
+                            .cliques
+                            .members(c as usize)
+                            .iter()
+                            .map(|&j| std::mem::take(&mut v[j as usize])),
+                    );
                     factor.solve_clique(c as usize, local);
                     for (&j, &y) in factor.cliques.members(c as usize).iter().zip(&*local) {
                         let (columns, values) = transposed.row(j as usize);

@@ -1,10 +1,11 @@
 //! The rows of J, block by block.
 //!
 //! All rows of a block share one list of columns: a contact of two rigid bodies is 3 rows over 12
-//! columns, stored as 12 indices and 36 numbers, row by row. `cargo bench --bench layout` measures a pass over all contacts:
-//! 1.2–2.3 times faster than plain compressed rows (36 indices). 6-wide dense segments would be twice as fast again, but
-//! hold rigid bodies alone, neither meshes nor the rows of a file; a method whose time goes into such passes (`psor`) packs
-//! the rows of rigid bodies itself, once per problem.
+//! columns, stored as 12 indices and 36 numbers, row by row. `cargo bench --bench layout` measures
+//! a pass over all contacts: 1.2–2.3 times faster than plain compressed rows (36 indices). 6-wide
+//! dense segments would be twice as fast again, but hold rigid bodies alone, neither meshes nor the
+//! rows of a file; a method whose time goes into such passes (`psor`) packs the rows of rigid
+//! bodies itself, once per problem.
 
 use super::law::Law;
 use crate::math::sparse::Csr;
@@ -78,9 +79,12 @@ impl<'a> RowBlock<'a> {
         }
     }
 
-    /// Columns and rows of a block of two rigid bodies, the most frequent one: loops of known length take half the time.
+    /// Columns and rows of a block of two rigid bodies, the most frequent one: loops of known
+    /// length take half the time.
     #[inline]
-    fn pair(&self) -> Option<(&'a [u32; COLUMNS_OF_TWO_BODIES], &'a [[f64; COLUMNS_OF_TWO_BODIES]])> {
+    fn pair(
+        &self,
+    ) -> Option<(&'a [u32; COLUMNS_OF_TWO_BODIES], &'a [[f64; COLUMNS_OF_TWO_BODIES]])> {
         Some((self.columns.try_into().ok()?, self.values.as_chunks().0))
     }
 
@@ -136,7 +140,14 @@ impl Clone for Rows {
 impl Rows {
     /// No rows over `cols` columns.
     pub fn new(cols: usize) -> Rows {
-        Rows { cols, row_starts: vec![0], column_starts: vec![0], value_starts: vec![0], columns: Vec::new(), values: Vec::new() }
+        Rows {
+            cols,
+            row_starts: vec![0],
+            column_starts: vec![0],
+            value_starts: vec![0],
+            columns: Vec::new(),
+            values: Vec::new(),
+        }
     }
 
     /// Forgets all blocks, keeps the memory.

@@ -1,7 +1,8 @@
 //! Small problems with known solutions: closed forms, and manufactured ones.
 //!
 //! A manufactured problem chooses (v, r, u) that satisfy every law and takes `k = H v − Jᵀ r`,
-//! `w = u − J v − E r`: its solution is known whatever its rows are. `problems/` holds all of them as files.
+//! `w = u − J v − E r`: its solution is known whatever its rows are. `problems/` holds all of them
+//! as files.
 
 use super::{Law, Problem, Rows, Solution};
 use crate::math::sparse::Csr;
@@ -122,9 +123,11 @@ fn pendulum() -> ProblemWithSolution {
     ProblemWithSolution { problem, solution: Solution { v, r: vec![-m * radial] } }
 }
 
-/// A door in the plane on three identical hinges at its edge: the rows are dependent, the motion is not.
+/// A door in the plane on three identical hinges at its edge: the rows are dependent, the motion is
+/// not.
 fn door() -> ProblemWithSolution {
-    // x, y of the centre and the angle; the hinge is 0.5 m left of the centre: its velocity is (x', y' − 0.5 θ').
+    // x, y of the centre and the angle; the hinge is 0.5 m left of the centre: its velocity is (x',
+    // y' − 0.5 θ').
     let (m, inertia, arm) = (4.0, 1.0 / 3.0, 0.5);
     let free = [0.3, -0.7, 1.1];
     let x: (&[u32], &[f64]) = (&[0], &[1.0]);
@@ -152,21 +155,31 @@ fn door() -> ProblemWithSolution {
 fn brick(name: &str, law: Law, speed: f64) -> ProblemWithSolution {
     let (m, half) = (3.0, [0.2, 0.1, 0.05]);
     let inertia = |a: f64, b: f64| m / 3.0 * (a * a + b * b);
-    let diagonal = [m, m, m, inertia(half[1], half[2]), inertia(half[0], half[2]), inertia(half[0], half[1])];
+    let diagonal =
+        [m, m, m, inertia(half[1], half[2]), inertia(half[0], half[2]), inertia(half[0], half[1])];
     let load = m * G * STEP;
     let friction = law.friction().map_or(0.0, |mu| (mu * load).min(m * speed));
     let v = vec![speed - friction / m, 0.0, 0.0, 0.0, 0.0, 0.0];
     let d = law.rows();
     let columns: Vec<u32> = (0..6).collect();
     let (mut j, mut r, mut names) = (Rows::new(6), Vec::new(), Vec::new());
-    for (corner, (sx, sy)) in [(1.0, 1.0), (1.0, -1.0), (-1.0, 1.0), (-1.0, -1.0)].into_iter().enumerate() {
+    for (corner, (sx, sy)) in
+        [(1.0, 1.0), (1.0, -1.0), (-1.0, 1.0), (-1.0, -1.0)].into_iter().enumerate()
+    {
         let arm = [sx * half[0], sy * half[1], -half[2]];
         // Row of direction e: (e, arm × e).
         let row = |e: [f64; 3]| {
-            let c = [arm[1] * e[2] - arm[2] * e[1], arm[2] * e[0] - arm[0] * e[2], arm[0] * e[1] - arm[1] * e[0]];
+            let c = [
+                arm[1] * e[2] - arm[2] * e[1],
+                arm[2] * e[0] - arm[0] * e[2],
+                arm[0] * e[1] - arm[1] * e[0],
+            ];
             [e[0], e[1], e[2], c[0], c[1], c[2]]
         };
-        let values: Vec<f64> = [[0.0, 0.0, 1.0], [1.0, 0.0, 0.0], [0.0, 1.0, 0.0]][..d].iter().flat_map(|e| row(*e)).collect();
+        let values: Vec<f64> = [[0.0, 0.0, 1.0], [1.0, 0.0, 0.0], [0.0, 1.0, 0.0]][..d]
+            .iter()
+            .flat_map(|e| row(*e))
+            .collect();
         j.push(d, &columns, &values);
         // Torque about y: friction at depth half[2] against the normals at ± half[0].
         let normal = load / 4.0 + sx * friction * half[2] / (4.0 * half[0]);
@@ -201,8 +214,9 @@ fn free_bodies() -> ProblemWithSolution {
 
 /// A point of 1 kg pressed on the ground, moving along the first tangent with `speed`.
 ///
-/// Coulomb: sticks below mu g h, else slows by mu g h. Cone (associated): the reaction is the nearest
-/// point of the cone to the one that would stop it (H = 1: the projection in closed form), so it lifts off as it slides.
+/// Coulomb: sticks below mu g h, else slows by mu g h. Cone (associated): the reaction is the
+/// nearest point of the cone to the one that would stop it (H = 1: the projection in closed form),
+/// so it lifts off as it slides.
 fn particle(law: Law, speed: f64) -> ProblemWithSolution {
     let d = law.rows();
     let mu = law.friction().unwrap_or(0.0);
@@ -221,7 +235,11 @@ fn particle(law: Law, speed: f64) -> ProblemWithSolution {
     let columns: Vec<u32> = (0..d as u32).collect();
     let identity: Vec<f64> = (0..d * d).map(|i| if i % (d + 1) == 0 { 1.0 } else { 0.0 }).collect();
     let problem = Problem {
-        name: format!("particle_{}{d}_mu{mu}_{}", law.name(), if slides { "slides" } else { "sticks" }),
+        name: format!(
+            "particle_{}{d}_mu{mu}_{}",
+            law.name(),
+            if slides { "slides" } else { "sticks" }
+        ),
         H: Csr::diagonal(&vec![1.0; d]),
         k: free[..d].to_vec(),
         J: rows(d, &[(&columns, &identity)]),
@@ -230,10 +248,14 @@ fn particle(law: Law, speed: f64) -> ProblemWithSolution {
         laws: vec![law],
         names: vec!["contact particle/ground".into()],
     };
-    ProblemWithSolution { problem, solution: Solution { v: (0..d).map(|i| free[i] + r[i]).collect(), r: r[..d].to_vec() } }
+    ProblemWithSolution {
+        problem,
+        solution: Solution { v: (0..d).map(|i| free[i] + r[i]).collect(), r: r[..d].to_vec() },
+    }
 }
 
-/// `n` balls on top of each other on vertical guides, each `ratio` times as heavy as the one below: nothing moves.
+/// `n` balls on top of each other on vertical guides, each `ratio` times as heavy as the one below:
+/// nothing moves.
 pub fn stack(n: usize, ratio: f64) -> ProblemWithSolution {
     let masses: Vec<f64> = (0..n).map(|i| ratio.powi(i as i32)).collect();
     let mut j = Rows::new(n);
@@ -272,12 +294,14 @@ impl Lcg {
 
     /// The next number, in −1 ≤ x < 1.
     pub fn draw(&mut self) -> f64 {
-        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        self.0 =
+            self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
         (self.0 >> 11) as f64 / (1u64 << 52) as f64 - 1.0
     }
 }
 
-/// A random problem with every law in it and springs between neighbours, made from its own solution.
+/// A random problem with every law in it and springs between neighbours, made from its own
+/// solution.
 fn manufactured(name: &str, seed: u64, bodies: usize, coulomb: bool) -> ProblemWithSolution {
     let mut x = Lcg::new(seed);
     let n = 3 * bodies;
@@ -287,13 +311,16 @@ fn manufactured(name: &str, seed: u64, bodies: usize, coulomb: bool) -> ProblemW
         triplets.push((i, i, 10f64.powf(x.draw())));
         if i >= 3 && (i / 3) % 3 == 0 {
             let stiffness = 1.0 + x.draw();
-            for (a, b, s) in [(i, i, 1.0), (i - 3, i - 3, 1.0), (i, i - 3, -1.0), (i - 3, i, -1.0)] {
+            for (a, b, s) in [(i, i, 1.0), (i - 3, i - 3, 1.0), (i, i - 3, -1.0), (i - 3, i, -1.0)]
+            {
                 triplets.push((a, b, s * stiffness));
             }
         }
     }
     let h = Csr::from_triplets(n, n, &triplets);
-    let friction = |mu: f64, rows: u8| if coulomb { Law::Coulomb { mu, rows } } else { Law::Cone { mu, rows } };
+    let friction = |mu: f64, rows: u8| {
+        if coulomb { Law::Coulomb { mu, rows } } else { Law::Cone { mu, rows } }
+    };
     let (mut j, mut laws) = (Rows::new(n), Vec::new());
     let (mut u, mut r, mut e): (Vec<f64>, Vec<f64>, Vec<f64>) = Default::default();
     for k in 0..2 * bodies {
@@ -305,7 +332,10 @@ fn manufactured(name: &str, seed: u64, bodies: usize, coulomb: bool) -> ProblemW
             _ => friction(0.1 + (k % 5) as f64 * 0.3, 3),
         };
         let (first, second) = (k % bodies, (k * 7 + 3) % bodies);
-        let mut columns: Vec<u32> = (3 * first..3 * first + 3).chain(3 * second..3 * second + 3).map(|c| c as u32).collect();
+        let mut columns: Vec<u32> = (3 * first..3 * first + 3)
+            .chain(3 * second..3 * second + 3)
+            .map(|c| c as u32)
+            .collect();
         columns.sort_unstable();
         columns.dedup();
         let values: Vec<f64> = (0..law.rows() * columns.len()).map(|_| x.draw()).collect();
@@ -327,7 +357,8 @@ fn manufactured(name: &str, seed: u64, bodies: usize, coulomb: bool) -> ProblemW
     for i in 0..w.len() {
         w[i] = u[i] - w[i] - e[i] * r[i];
     }
-    let problem = Problem { name: format!("{name}_{seed}"), H: h, k, J: j, E: e, w, laws, names: Vec::new() };
+    let problem =
+        Problem { name: format!("{name}_{seed}"), H: h, k, J: j, E: e, w, laws, names: Vec::new() };
     ProblemWithSolution { problem, solution: Solution { v, r } }
 }
 
@@ -346,7 +377,8 @@ fn admissible(law: &Law, x: &mut Lcg, turn: usize) -> ([f64; 3], [f64; 3]) {
             _ => r[0] = 0.5 * (lo + hi),
         },
         Law::Cone { mu, rows } | Law::Coulomb { mu, rows } => {
-            let direction = if rows == 3 { [angle.cos(), angle.sin()] } else { [angle.signum(), 0.0] };
+            let direction =
+                if rows == 3 { [angle.cos(), angle.sin()] } else { [angle.signum(), 0.0] };
             match turn % 4 {
                 0 => u[0] = size + mu * size,
                 1 => r = [size, 0.5 * mu * size * direction[0], 0.5 * mu * size * direction[1]],
@@ -372,7 +404,8 @@ mod tests {
             let ProblemWithSolution { problem, solution } = &known;
             problem.check().unwrap_or_else(|e| panic!("{}: {e}", problem.name));
             let error = PreparedProblem::of(problem).unwrap().error(problem, solution);
-            // The closed forms are exact up to a few roundings of numbers of order 1 (10⁹ in the stack of ratio 10).
+            // The closed forms are exact up to a few roundings of numbers of order 1 (10⁹ in the
+            // stack of ratio 10).
             assert!(error.relative() <= 1e-26, "{}: {error:?}", problem.name);
             assert!(error.velocity <= 1e-13, "{}: {error:?}", problem.name);
         }

@@ -1,8 +1,10 @@
-//! `auto`: picks a method per island, watches the error, escalates, returns the least-error iterate.
+//! `auto`: picks a method per island, watches the error, escalates, returns the least-error
+//! iterate.
 //!
 //! 1. v = H⁻¹(k + Jᵀr) with the guess r: final where there are no rows. Cut the rest into islands.
 //! 2. The error of the guess. Accepted: done, no work at all (a machine at rest).
-//! 3. Otherwise walk along a ladder of methods, each from the best iterate so far, until one is accepted:
+//! 3. Otherwise walk along a ladder of methods, each from the best iterate so far, until one is
+//!    accepted:
 //!
 //! | island | ladder |
 //! |---|---|
@@ -11,25 +13,33 @@
 //! | small, with friction | newton, interior-point (associated law), psor, newton (a long budget) |
 //! | large | psor (a first budget), newton, interior-point, psor, newton (a long budget) |
 //!
-//! On islands beyond [`Settings::factorable`] rows `newton`, and `interior-point` under the true Coulomb law, are left out:
-//! their factorizations cost more than all the sweeps that the budget allows.
+//! On islands beyond [`Settings::factorable`] rows `newton`, and `interior-point` under the true
+//! Coulomb law, are left out: their factorizations cost more than all the sweeps that the budget
+//! allows.
 //!
-//! With [`Settings::certify`] an answer of small local error is certified ([`super::certificate`]). The upper end takes the estimate's place
-//! where it is within the tolerance; a lower end beyond it refutes the answer: the certificate's own reactions, then the next rung
-//! from zero, take its place. `Infeasible` is said only with a
-//! proof ([`super::infeasible`]), which is looked for when the first rung of a small island fails, or all of a larger one.
+//! With [`Settings::certify`] an answer of small local error is certified ([`super::certificate`]).
+//! The upper end takes the estimate's place where it is within the tolerance; a lower end beyond it
+//! refutes the answer: the certificate's own reactions, then the next rung from zero, take its
+//! place. `Infeasible` is said only with a proof ([`super::infeasible`]), which is looked for when
+//! the first rung of a small island fails, or all of a larger one.
 //!
-//! 4. Return the iterate of least error, accepted ones first: least sum in joules relative to the island's scale, whatever the method.
+//! 4. Return the iterate of least error, accepted ones first: least sum in joules relative to the
+//!    island's scale, whatever the method.
 //!
-//! When to use it: always, unless you know better. Cost: that of the method that was accepted, and of those that were tried before it.
-//! All methods keep their memory: once there is room for as many bodies, contacts and joints as a scene has, a step of rigid bodies
-//! allocates nothing (`cargo test --test allocation`). Two things are made anew: the order of elimination for a pattern of
-//! contacts that `pivot` or `interior-point` have not met before, and the boundary of a soft body, which moves every step.
-//! Every rung is counted work, so that the choice is reproducible to the bit. (Enzenhoefer2018) ranks iterates by energy in the same way.
+//! When to use it: always, unless you know better. Cost: that of the method that was accepted, and
+//! of those that were tried before it. All methods keep their memory: once there is room for as
+//! many bodies, contacts and joints as a scene has, a step of rigid bodies allocates nothing
+//! (`cargo test --test allocation`). Two things are made anew: the order of elimination for a
+//! pattern of contacts that `pivot` or `interior-point` have not met before, and the boundary of a
+//! soft body, which moves every step. Every rung is counted work, so that the choice is
+//! reproducible to the bit. (Enzenhoefer2018) ranks iterates by energy in the same way.
 
 use super::certificate::{Certificate, Certifier, Standing};
 use super::infeasible::{self, Contradiction};
-use super::{DynSolver, Method, ReducedSolver, Report, Solver, Status, StoppingCriteria, Unsupported, add_phase};
+use super::{
+    DynSolver, Method, ReducedSolver, Report, Solver, Status, StoppingCriteria, Unsupported,
+    add_phase,
+};
 use crate::problem::islands::{Island, Islands};
 use crate::problem::{Law, PreparedProblem, Problem, Reduced, Residual, Solution, Tolerance};
 
@@ -44,9 +54,11 @@ pub struct Settings {
     pub sweeps: u64,
     /// Factorizations of `newton` at most, so that a hard step goes on to the next rung.
     pub factorizations: u64,
-    /// Islands of more rows than this are left to sweeps (and `interior-point`, if all laws are convex).
+    /// Islands of more rows than this are left to sweeps (and `interior-point`, if all laws are
+    /// convex).
     pub factorable: usize,
-    /// Factorizations of the last attempt of `newton`, where all others failed (and `stop.work` names no limit); none: as many as it takes by itself.
+    /// Factorizations of the last attempt of `newton`, where all others failed (and `stop.work`
+    /// names no limit); none: as many as it takes by itself.
     pub last_factorizations: Option<u64>,
     /// Certify what is accepted (up to `factorable` rows): about as much work again.
     pub certify: bool,
@@ -79,15 +91,39 @@ pub enum Budget {
     LastFactorizations,
 }
 
-/// The methods that are tried on each kind of island, in their order, each with its budget; the table above says the same.
+/// The methods that are tried on each kind of island, in their order, each with its budget; the
+/// table above says the same.
 pub const LADDERS: [(&str, &[(Method, Budget)]); 4] = {
     use Budget::*;
     use Method::*;
     [
-        ("joints alone", &[(Direct, Own), (Newton, Factorizations), (InteriorPoint, Own), (Psor, Own)]),
-        ("small, without friction", &[(Pivot, Own), (Newton, Factorizations), (InteriorPoint, Own), (Psor, Own)]),
-        ("small, with friction", &[(Newton, Factorizations), (InteriorPoint, Own), (Psor, Own), (Newton, LastFactorizations)]),
-        ("large", &[(Psor, FirstSweeps), (Newton, Factorizations), (InteriorPoint, Own), (Psor, Own), (Newton, LastFactorizations)]),
+        (
+            "joints alone",
+            &[(Direct, Own), (Newton, Factorizations), (InteriorPoint, Own), (Psor, Own)],
+        ),
+        (
+            "small, without friction",
+            &[(Pivot, Own), (Newton, Factorizations), (InteriorPoint, Own), (Psor, Own)],
+        ),
+        (
+            "small, with friction",
+            &[
+                (Newton, Factorizations),
+                (InteriorPoint, Own),
+                (Psor, Own),
+                (Newton, LastFactorizations),
+            ],
+        ),
+        (
+            "large",
+            &[
+                (Psor, FirstSweeps),
+                (Newton, Factorizations),
+                (InteriorPoint, Own),
+                (Psor, Own),
+                (Newton, LastFactorizations),
+            ],
+        ),
     ]
 };
 
@@ -139,25 +175,33 @@ impl Auto {
         }
     }
 
-    /// How often each method had the last word on an island since this was made; none: the guess was good enough.
+    /// How often each method had the last word on an island since this was made; none: the guess
+    /// was good enough.
     pub fn used(&self) -> &[(Option<Method>, u64)] {
         &self.used
     }
 
-    /// The method that had the last word on the island with most blocks of the last problem; none: the guess was good enough.
+    /// The method that had the last word on the island with most blocks of the last problem; none:
+    /// the guess was good enough.
     pub fn last(&self) -> Option<Method> {
         self.last
     }
 
     /// Prepares `problem` and makes the guess admissible.
     fn prepare(&mut self, problem: &Problem, solution: &mut Solution) -> Result<(), Unsupported> {
-        self.prepared.prepare(problem).map_err(|e| Unsupported { method: "auto", what: e.to_string() })?;
+        self.prepared
+            .prepare(problem)
+            .map_err(|e| Unsupported { method: "auto", what: e.to_string() })?;
         momentum(&mut self.prepared, problem, solution);
         Ok(())
     }
 
     /// Solves one island that is prepared.
-    fn island(&mut self, problem: &Problem, solution: &mut Solution) -> Result<(Report, Option<Method>), Unsupported> {
+    fn island(
+        &mut self,
+        problem: &Problem,
+        solution: &mut Solution,
+    ) -> Result<(Report, Option<Method>), Unsupported> {
         let tolerance = self.settings.stop.tolerance;
         // The estimate, two thirds of the work of a residual, matters where the rest is accepted.
         let mut best = self.prepared.residual_if_converged(problem, solution, &tolerance);
@@ -183,7 +227,8 @@ impl Auto {
             if referee.refuted {
                 solution.reset(problem.n(), problem.rows());
             }
-            let result = self.ladder(rungs)[i].solver.solve_prepared(problem, &mut prepared, solution);
+            let result =
+                self.ladder(rungs)[i].solver.solve_prepared(problem, &mut prepared, solution);
             self.prepared = prepared;
             let Ok(report) = result else { continue };
             add_work(&mut total, &report);
@@ -197,7 +242,9 @@ impl Auto {
             if best.accepted(&tolerance) || self.settings.stop.deadline_passed() {
                 break;
             }
-            if referee.look(report.status == Status::Infeasible || problem.rows() <= self.settings.small) {
+            if referee
+                .look(report.status == Status::Infeasible || problem.rows() <= self.settings.small)
+            {
                 referee.found = infeasible::contradiction(problem);
             }
             if referee.found.is_some() {
@@ -205,9 +252,13 @@ impl Auto {
             }
         }
         solution.clone_from(&self.best);
-        total.error = if best.estimate.is_finite() { best } else { self.prepared.error(problem, solution) };
+        total.error =
+            if best.estimate.is_finite() { best } else { self.prepared.error(problem, solution) };
         let late = self.settings.stop.deadline_passed();
-        if !best.accepted(&tolerance) && !late && referee.look(problem.rows() <= self.settings.factorable) {
+        if !best.accepted(&tolerance)
+            && !late
+            && referee.look(problem.rows() <= self.settings.factorable)
+        {
             referee.found = infeasible::contradiction(problem);
         }
         referee.conclude(&mut total, best.accepted(&tolerance));
@@ -228,9 +279,16 @@ impl Auto {
         }
     }
 
-    /// Puts the certificate's figure in place of the estimate where it decides: upper end within the tolerance, or lower end
-    /// beyond it. In the second case the certificate's own reactions take the answer's place if they are better. Returns whether it was refuted.
-    fn certified(&mut self, referee: &mut Referee, problem: &Problem, solution: &mut Solution, error: &mut Residual) -> bool {
+    /// Puts the certificate's figure in place of the estimate where it decides: upper end within
+    /// the tolerance, or lower end beyond it. In the second case the certificate's own reactions
+    /// take the answer's place if they are better. Returns whether it was refuted.
+    fn certified(
+        &mut self,
+        referee: &mut Referee,
+        problem: &Problem,
+        solution: &mut Solution,
+        error: &mut Residual,
+    ) -> bool {
         let tolerance = self.settings.stop.tolerance;
         if !(referee.certify && error.accepted_locally(&tolerance)) {
             return false;
@@ -242,7 +300,9 @@ impl Auto {
             momentum(&mut self.prepared, problem, &mut other);
             let mut judged = self.prepared.error(problem, &other);
             let again = self.certifier.certify(problem, &other);
-            if judged.accepted_locally(&tolerance) && referee.weigh(again, &tolerance, &mut judged).is_none() {
+            if judged.accepted_locally(&tolerance)
+                && referee.weigh(again, &tolerance, &mut judged).is_none()
+            {
                 (*solution, *error) = (other, judged);
                 referee.refuted = false;
                 return false;
@@ -263,13 +323,25 @@ struct Referee {
 
 impl Referee {
     fn new(settings: &Settings, rows: usize) -> Referee {
-        Referee { certify: settings.certify && rows <= settings.factorable, refuted: false, looked: false, found: None }
+        Referee {
+            certify: settings.certify && rows <= settings.factorable,
+            refuted: false,
+            looked: false,
+            found: None,
+        }
     }
 
-    /// The figure of an answer after its certificate; the certificate's reactions where it proves the answer wrong.
-    fn weigh(&mut self, certificate: Certificate, tolerance: &Tolerance, error: &mut Residual) -> Option<Vec<f64>> {
+    /// The figure of an answer after its certificate; the certificate's reactions where it proves
+    /// the answer wrong.
+    fn weigh(
+        &mut self,
+        certificate: Certificate,
+        tolerance: &Tolerance,
+        error: &mut Residual,
+    ) -> Option<Vec<f64>> {
         let limit = tolerance.largest_bound() * error.scale;
-        // With Coulomb's shift frozen neither end is a proof: it may replace an estimate, not refute an answer.
+        // With Coulomb's shift frozen neither end is a proof: it may replace an estimate, not
+        // refute an answer.
         if certificate.lower > limit && certificate.standing != Standing::Estimated {
             error.estimate = error.estimate.max(certificate.lower);
             self.refuted = true;
@@ -318,7 +390,12 @@ impl Solver for Auto {
 
 impl Auto {
     /// Solves island by island.
-    fn islands(&mut self, problem: &Problem, parts: &mut Parts, solution: &mut Solution) -> Result<Report, Unsupported> {
+    fn islands(
+        &mut self,
+        problem: &Problem,
+        parts: &mut Parts,
+        solution: &mut Solution,
+    ) -> Result<Report, Unsupported> {
         let Parts { islands, cut, local } = parts;
         islands.set(problem);
         let held = |islands: &Islands, i: usize| !islands.get(i).blocks.is_empty();
@@ -357,7 +434,11 @@ impl Auto {
 }
 
 impl ReducedSolver for Auto {
-    fn solve_reduced(&mut self, reduced: &Reduced, solution: &mut Solution) -> Result<Report, Unsupported> {
+    fn solve_reduced(
+        &mut self,
+        reduced: &Reduced,
+        solution: &mut Solution,
+    ) -> Result<Report, Unsupported> {
         let tolerance = self.settings.stop.tolerance;
         let mut prepared = PreparedProblem::of_reduced(reduced);
         let mut best = prepared.error_reduced(reduced, &solution.r);
@@ -367,7 +448,10 @@ impl ReducedSolver for Auto {
         self.best.clone_from(solution);
         let rungs = self.rungs(&reduced.laws);
         for i in 0..self.ladder(rungs).len() {
-            if best.accepted(&tolerance) || self.settings.stop.deadline_passed() || referee.found.is_some() {
+            if best.accepted(&tolerance)
+                || self.settings.stop.deadline_passed()
+                || referee.found.is_some()
+            {
                 break;
             }
             let method = self.ladder(rungs)[i].method;
@@ -378,7 +462,9 @@ impl ReducedSolver for Auto {
             if referee.refuted {
                 solution.r.fill(0.0);
             }
-            let Ok(report) = self.ladder(rungs)[i].solver.solve_reduced(reduced, solution) else { continue };
+            let Ok(report) = self.ladder(rungs)[i].solver.solve_reduced(reduced, solution) else {
+                continue;
+            };
             add_work(&mut total, &report);
             let mut error = report.error;
             self.certified_reduced(&mut referee, reduced, solution, &mut error);
@@ -387,7 +473,9 @@ impl ReducedSolver for Auto {
                 self.best.clone_from(solution);
             }
             let small = reduced.rows() <= self.settings.small;
-            if !best.accepted(&tolerance) && referee.look(report.status == Status::Infeasible || small) {
+            if !best.accepted(&tolerance)
+                && referee.look(report.status == Status::Infeasible || small)
+            {
                 referee.found = infeasible::contradiction_reduced(reduced);
             }
         }
@@ -400,7 +488,13 @@ impl ReducedSolver for Auto {
 
 impl Auto {
     /// As [`Auto::certified`].
-    fn certified_reduced(&mut self, referee: &mut Referee, reduced: &Reduced, solution: &mut Solution, error: &mut Residual) {
+    fn certified_reduced(
+        &mut self,
+        referee: &mut Referee,
+        reduced: &Reduced,
+        solution: &mut Solution,
+        error: &mut Residual,
+    ) {
         let tolerance = self.settings.stop.tolerance;
         if !(referee.certify && error.accepted_locally(&tolerance)) {
             return;
@@ -410,7 +504,9 @@ impl Auto {
         if witness.len() == reduced.rows() {
             let mut judged = PreparedProblem::of_reduced(reduced).error_reduced(reduced, &witness);
             let again = self.certifier.certify_reduced(reduced, &witness);
-            if judged.accepted_locally(&tolerance) && referee.weigh(again, &tolerance, &mut judged).is_none() {
+            if judged.accepted_locally(&tolerance)
+                && referee.weigh(again, &tolerance, &mut judged).is_none()
+            {
                 (solution.r, *error) = (witness, judged);
                 referee.refuted = false;
             }
@@ -469,7 +565,9 @@ fn ladder(rungs: &[(Method, Budget)], settings: &Settings) -> Vec<Rung> {
             Budget::Own => stop,
             Budget::FirstSweeps => limited(settings.sweeps),
             Budget::Factorizations => limited(settings.factorizations),
-            Budget::LastFactorizations => StoppingCriteria { work: stop.work.or(settings.last_factorizations), ..stop },
+            Budget::LastFactorizations => {
+                StoppingCriteria { work: stop.work.or(settings.last_factorizations), ..stop }
+            }
         };
         Rung { method, solver: method.build(stop) }
     };
@@ -490,7 +588,8 @@ fn momentum(prepared: &mut PreparedProblem, problem: &Problem, solution: &mut So
     prepared.factor().solve(&mut solution.v);
 }
 
-/// True if `a` is the better error: accepted before others, then by the sum, or if both sums are rounding, by the estimate.
+/// True if `a` is the better error: accepted before others, then by the sum, or if both sums are
+/// rounding, by the estimate.
 fn better(a: &Residual, b: &Residual, tolerance: &Tolerance) -> bool {
     let rank = |e: &Residual| (!e.accepted(tolerance), e.joule + 1e-6 * e.estimate);
     rank(a) < rank(b)
@@ -539,7 +638,11 @@ fn joined(a: Report, b: Report) -> Report {
     let (x, y) = (sum.error, b.error);
     // The worst block is known by its share: an island's sum stands for its worst block.
     let worst = if y.joule > x.joule { y } else { x };
-    let fastest = if y.velocity > x.velocity { y.max_velocity_error_block } else { x.max_velocity_error_block };
+    let fastest = if y.velocity > x.velocity {
+        y.max_velocity_error_block
+    } else {
+        x.max_velocity_error_block
+    };
     sum.error = Residual {
         joule: x.joule + y.joule,
         scale: x.scale + y.scale,
@@ -573,8 +676,12 @@ mod tests {
             // A comma within parentheses does not occur.
             .map(|row| (row[0].to_string(), row[1].split(", ").filter_map(method).collect()))
             .collect();
-        let ladders: Vec<(String, Vec<String>)> =
-            LADDERS.iter().map(|(kind, rungs)| (kind.to_string(), rungs.iter().map(|(m, _)| m.name().to_string()).collect())).collect();
+        let ladders: Vec<(String, Vec<String>)> = LADDERS
+            .iter()
+            .map(|(kind, rungs)| {
+                (kind.to_string(), rungs.iter().map(|(m, _)| m.name().to_string()).collect())
+            })
+            .collect();
         assert_eq!(listed, ladders);
     }
 }

@@ -5,16 +5,20 @@
 //! ```
 //!
 //! 1. Form W (sparse: two joints couple only through a common clique of H).
-//! 2. Scale it to a unit diagonal, factor it with [`Semidefinite`]: rows that depend on others are left out and listed.
+//! 2. Scale it to a unit diagonal, factor it with [`Semidefinite`]: rows that depend on others are
+//!    left out and listed.
 //! 3. Solve; refine while the error falls.
 //!
-//! When to use it: mechanisms without contact, with redundant joints or without. `v` is unique; the reactions
-//! are a basic solution (zero in the dependent rows), bounded but not unique when rows are dependent.
-//! If a row that was left out is not satisfied by the others, the joints contradict each other: `Infeasible`.
+//! When to use it: mechanisms without contact, with redundant joints or without. `v` is unique; the
+//! reactions are a basic solution (zero in the dependent rows), bounded but not unique when rows
+//! are dependent. If a row that was left out is not satisfied by the others, the joints contradict
+//! each other: `Infeasible`.
 //!
 //! Cost: one solve with H per row, one sparse factorization of W, three solves.
 
-use super::{ReducedSolver, Report, Solver, Status, StoppingCriteria, Unsupported, solve_by_own_preparation};
+use super::{
+    ReducedSolver, Report, Solver, Status, StoppingCriteria, Unsupported, solve_by_own_preparation,
+};
 use crate::math::semidefinite::Semidefinite;
 use crate::math::sparse::Csr;
 use crate::problem::reduced::Reducer;
@@ -94,7 +98,11 @@ impl Solver for Direct {
 }
 
 impl ReducedSolver for Direct {
-    fn solve_reduced(&mut self, reduced: &Reduced, solution: &mut Solution) -> Result<Report, Unsupported> {
+    fn solve_reduced(
+        &mut self,
+        reduced: &Reduced,
+        solution: &mut Solution,
+    ) -> Result<Report, Unsupported> {
         supported(&reduced.laws)?;
         if reduced.asymmetry() > crate::problem::SYMMETRY {
             return Err(Unsupported { method: "direct", what: "a W that is not symmetric".into() });
@@ -167,7 +175,10 @@ impl System {
         let System { scale, scaled, factor, dependent, .. } = self;
         let diagonal = |i: usize| reduced.W.get(i, i);
         scale.clear();
-        scale.extend((0..reduced.rows()).map(|i| if diagonal(i) > 0.0 { diagonal(i).sqrt().recip() } else { 0.0 }));
+        scale.extend(
+            (0..reduced.rows())
+                .map(|i| if diagonal(i) > 0.0 { diagonal(i).sqrt().recip() } else { 0.0 }),
+        );
         scaled.clone_from(&reduced.W);
         for i in 0..scaled.rows {
             for p in scaled.starts[i]..scaled.starts[i + 1] {

@@ -8,20 +8,23 @@
 //!   d ∈ K∞,   Jᵀd = 0,   E d = 0,   w·d < 0        then û·d = w·d < 0 for every v, but û·d ≥ 0 on K∞*
 //! ```
 //!
-//! K∞: the directions in which reactions may grow without end (none for an interval with finite bounds; the normal alone for Coulomb's law,
-//! which asks of the velocities no more than u_n ≥ 0). In floating point `Jᵀd` is small instead of zero: d then excludes all
-//! velocities with `‖v‖_H < −w·d / ‖Jᵀd‖_H⁻¹`, and counts as a proof if these are [`EXCLUDED_VELOCITY_RATIO`] times what the data amount to.
+//! K∞: the directions in which reactions may grow without end (none for an interval with finite
+//! bounds; the normal alone for Coulomb's law, which asks of the velocities no more than u_n ≥ 0).
+//! In floating point `Jᵀd` is small instead of zero: d then excludes all velocities with
+//! `‖v‖_H < −w·d / ‖Jᵀd‖_H⁻¹`, and counts as a proof if these are [`EXCLUDED_VELOCITY_RATIO`] times
+//! what the data amount to.
 //!
 //! # Algorithm
 //!
-//! The velocity that violates the rows least, `min ½ Σ dist²(J v + w, K∞*)/a`, leaves a violation that is such a d (or zero). It is a
-//! problem of the same form, by proximal steps from v:
+//! The velocity that violates the rows least, `min ½ Σ dist²(J v + w, K∞*)/a`, leaves a violation
+//! that is such a d (or zero). It is a problem of the same form, by proximal steps from v:
 //!
 //! ```text
 //!   (η H) v⁺ = η H v + Jᵀd,    u = J v⁺ + a d + w,    (u, d) ∈ Law∞        ‖Jᵀd‖ = η‖v⁺ − v‖, which falls from step to step
 //! ```
 //!
-//! always feasible (it is compliant), strongly convex, and solved by the methods at hand. Cost: a few solves; for a step that has failed.
+//! always feasible (it is compliant), strongly convex, and solved by the methods at hand. Cost: a
+//! few solves; for a step that has failed.
 
 use super::certificate::frame::{admit, recession};
 use super::{DynSolver, Method, StoppingCriteria};
@@ -110,7 +113,8 @@ pub fn contradiction(problem: &Problem) -> Option<Contradiction> {
             return Some(proof);
         }
         // The violation that is left, √J.
-        let left: f64 = answer.r.iter().enumerate().map(|(i, d)| d * d * nearest.E[i]).sum::<f64>().sqrt();
+        let left: f64 =
+            answer.r.iter().enumerate().map(|(i, d)| d * d * nearest.E[i]).sum::<f64>().sqrt();
         if !(left > NEGLIGIBLE_VIOLATION * size) || answer.v == v {
             return None;
         }
@@ -119,7 +123,8 @@ pub fn contradiction(problem: &Problem) -> Option<Contradiction> {
     None
 }
 
-/// The contradiction in a reduced problem, if one is found: no s with W s + q in K∞*; where W is not symmetric, no such s in K.
+/// The contradiction in a reduced problem, if one is found: no s with W s + q in K∞*; where W is
+/// not symmetric, no such s in K.
 pub fn contradiction_reduced(reduced: &Reduced) -> Option<Contradiction> {
     if reduced.asymmetry() > 1e-12 {
         return skew(reduced);
@@ -132,14 +137,19 @@ pub fn contradiction_reduced(reduced: &Reduced) -> Option<Contradiction> {
     for k in 0..reduced.laws.len() {
         for i in reduced.range(k) {
             let (columns, values) = reduced.W.row(i);
-            entries.extend(columns.iter().zip(values).map(|(&j, &w)| (i as u32, j, w / PROXIMAL_WEIGHT)));
+            entries.extend(
+                columns.iter().zip(values).map(|(&j, &w)| (i as u32, j, w / PROXIMAL_WEIGHT)),
+            );
             entries.push((i as u32, i as u32, a[k]));
         }
     }
     nearest.W = Csr::from_triplets(m, m, &entries);
     let (mut s, mut image) = (vec![0.0; m], vec![0.0; m]);
-    let size =
-        (0..a.len()).flat_map(|k| reduced.range(k).map(move |i| (k, i))).map(|(k, i)| reduced.q[i].powi(2) / a[k]).sum::<f64>().sqrt();
+    let size = (0..a.len())
+        .flat_map(|k| reduced.range(k).map(move |i| (k, i)))
+        .map(|(k, i)| reduced.q[i].powi(2) / a[k])
+        .sum::<f64>()
+        .sqrt();
     for _ in 0..MAX_PROXIMAL_STEPS {
         reduced.W.mul(&s, &mut image);
         nearest.q.iter_mut().zip(&reduced.q).zip(&image).for_each(|((x, q), ws)| *x = q + ws);
@@ -150,7 +160,10 @@ pub fn contradiction_reduced(reduced: &Reduced) -> Option<Contradiction> {
         if let Some(proof) = proof_reduced(reduced, a, size, &answer.r) {
             return Some(proof);
         }
-        let left: f64 = (0..a.len()).map(|k| reduced.range(k).map(|i| a[k] * answer.r[i].powi(2)).sum::<f64>()).sum::<f64>().sqrt();
+        let left: f64 = (0..a.len())
+            .map(|k| reduced.range(k).map(|i| a[k] * answer.r[i].powi(2)).sum::<f64>())
+            .sum::<f64>()
+            .sqrt();
         if !(left > NEGLIGIBLE_VIOLATION * size) {
             return None;
         }
@@ -159,30 +172,39 @@ pub fn contradiction_reduced(reduced: &Reduced) -> Option<Contradiction> {
     None
 }
 
-/// The contradiction of a reduced problem of unilateral and equality rows whose W is not symmetric (a linear complementarity problem):
+/// The contradiction of a reduced problem of unilateral and equality rows whose W is not symmetric
+/// (a linear complementarity problem):
 ///
 /// ```text
 ///   d ∈ K,   (Wᵀd)_i ≤ 0  (equality: = 0),   q·d < 0        then u·d = r·Wᵀd + q·d < 0 for every r ∈ K
 /// ```
 ///
-/// d is the violation at the r ∈ K that violates least, found as in the symmetric case: velocities r, rows W and, for r ≥ 0, I.
+/// d is the violation at the r ∈ K that violates least, found as in the symmetric case: velocities
+/// r, rows W and, for r ≥ 0, I.
 fn skew(reduced: &Reduced) -> Option<Contradiction> {
     if !reduced.laws.iter().all(|law| matches!(law, Law::Equality | Law::Unilateral)) {
         return None;
     }
     let (prepared, m) = (PreparedProblem::of_reduced(reduced), reduced.rows());
     let a = prepared.a();
-    let mut nearest =
-        Problem { H: Csr::diagonal(&a.iter().map(|a| PROXIMAL_WEIGHT * a.max(1e-12)).collect::<Vec<_>>()), ..Problem::default() };
-    let held: Vec<u32> = (0..m as u32).filter(|&i| reduced.laws[i as usize] == Law::Unilateral).collect();
+    let mut nearest = Problem {
+        H: Csr::diagonal(&a.iter().map(|a| PROXIMAL_WEIGHT * a.max(1e-12)).collect::<Vec<_>>()),
+        ..Problem::default()
+    };
+    let held: Vec<u32> =
+        (0..m as u32).filter(|&i| reduced.laws[i as usize] == Law::Unilateral).collect();
     let mut entries: Vec<(u32, u32, f64)> = Vec::new();
     for i in 0..m {
         let (columns, values) = reduced.W.row(i);
         entries.extend(columns.iter().zip(values).map(|(&j, &w)| (i as u32, j, w)));
     }
     entries.extend(held.iter().enumerate().map(|(p, &i)| ((m + p) as u32, i, 1.0)));
-    nearest.laws = reduced.laws.iter().copied().chain(held.iter().map(|_| Law::Unilateral)).collect();
-    nearest.J = crate::problem::Rows::from_csr(&Csr::from_triplets(m + held.len(), m, &entries), &nearest.laws);
+    nearest.laws =
+        reduced.laws.iter().copied().chain(held.iter().map(|_| Law::Unilateral)).collect();
+    nearest.J = crate::problem::Rows::from_csr(
+        &Csr::from_triplets(m + held.len(), m, &entries),
+        &nearest.laws,
+    );
     nearest.w = reduced.q.iter().copied().chain(held.iter().map(|_| 0.0)).collect();
     nearest.E = a.iter().copied().chain(held.iter().map(|_| 0.0)).collect();
     nearest.k = vec![0.0; m];
@@ -198,11 +220,19 @@ fn skew(reduced: &Reduced) -> Option<Contradiction> {
         let mut image = vec![0.0; m];
         ray.iter().enumerate().for_each(|(i, d)| reduced.W.add_row(i, *d, &mut image));
         // Pushes of admissible reactions against d; those along it only help.
-        let against = |i: usize| if reduced.laws[i] == Law::Equality { image[i].abs() } else { image[i].max(0.0) };
-        let rounding = 8.0 * f64::EPSILON * (0..m).map(|i| reduced.W.row(i).1.iter().map(|w| (w * ray[i]).abs()).sum::<f64>()).sum::<f64>();
+        let against = |i: usize| {
+            if reduced.laws[i] == Law::Equality { image[i].abs() } else { image[i].max(0.0) }
+        };
+        let rounding = 8.0
+            * f64::EPSILON
+            * (0..m)
+                .map(|i| reduced.W.row(i).1.iter().map(|w| (w * ray[i]).abs()).sum::<f64>())
+                .sum::<f64>();
         let least = a.iter().fold(f64::INFINITY, |m, a| m.min(*a));
         let leak = ((0..m).map(against).sum::<f64>() + rounding) / least.sqrt();
-        if let Some(found) = judged(&reduced.laws, &reduced.row_starts, a, &reduced.q, ray, leak * size) {
+        if let Some(found) =
+            judged(&reduced.laws, &reduced.row_starts, a, &reduced.q, ray, leak * size)
+        {
             return Some(found);
         }
         if answer.v == v {
@@ -214,12 +244,18 @@ fn skew(reduced: &Reduced) -> Option<Contradiction> {
 }
 
 /// The better answer of the exact methods.
-fn solve(mut attempt: impl FnMut(&mut dyn DynSolver, &mut Solution) -> Option<f64>) -> Option<Solution> {
+fn solve(
+    mut attempt: impl FnMut(&mut dyn DynSolver, &mut Solution) -> Option<f64>,
+) -> Option<Solution> {
     let tolerance = Tolerance { relative: 1e-24, velocity: f64::INFINITY, bound: Some(f64::MAX) };
     let mut best: Option<(f64, Solution)> = None;
     for (method, work) in [(Method::Newton, 60), (Method::InteriorPoint, 60)] {
         let mut out = Solution::default();
-        let mut solver = method.build(StoppingCriteria { tolerance, work: Some(work), ..StoppingCriteria::default() });
+        let mut solver = method.build(StoppingCriteria {
+            tolerance,
+            work: Some(work),
+            ..StoppingCriteria::default()
+        });
         let Some(error) = attempt(solver.as_mut(), &mut out) else { continue };
         if best.as_ref().is_none_or(|(least, _)| error < *least) {
             best = Some((error, out));
@@ -234,12 +270,21 @@ fn solve(mut attempt: impl FnMut(&mut dyn DynSolver, &mut Solution) -> Option<f6
 /// The velocities in the data, as √J.
 fn data(problem: &Problem, a: &[f64], free: &[f64]) -> f64 {
     let starts = &problem.J.row_starts;
-    let rows: f64 = (0..a.len()).map(|k| problem.w[starts[k]..starts[k + 1]].iter().map(|w| w * w).sum::<f64>() / a[k]).sum();
+    let rows: f64 = (0..a.len())
+        .map(|k| problem.w[starts[k]..starts[k + 1]].iter().map(|w| w * w).sum::<f64>() / a[k])
+        .sum();
     rows.sqrt().max(dot(free, &problem.k).max(0.0).sqrt())
 }
 
-/// Whether `ray` proves that `problem` has no feasible velocity; `size` holds the velocities in its data, √J.
-fn proof(problem: &Problem, a: &[f64], factor: &mut CliqueFactor, size: f64, ray: &[f64]) -> Option<Contradiction> {
+/// Whether `ray` proves that `problem` has no feasible velocity; `size` holds the velocities in its
+/// data, √J.
+fn proof(
+    problem: &Problem,
+    a: &[f64],
+    factor: &mut CliqueFactor,
+    size: f64,
+    ray: &[f64],
+) -> Option<Contradiction> {
     let starts = &problem.J.row_starts;
     let ray = normal(&problem.laws, starts, &problem.E, a, ray)?;
     let mut force = vec![DoubleDouble::default(); problem.n()];
@@ -257,7 +302,8 @@ fn proof(problem: &Problem, a: &[f64], factor: &mut CliqueFactor, size: f64, ray
     let mut image = force.clone();
     factor.solve(&mut image);
     // The entries of J may be rounded themselves.
-    let noise = rounding.iter().enumerate().map(|(i, x)| x * x / problem.H.get(i, i)).sum::<f64>().sqrt();
+    let noise =
+        rounding.iter().enumerate().map(|(i, x)| x * x / problem.H.get(i, i)).sum::<f64>().sqrt();
     let leak = dot(&force, &image).max(0.0).sqrt() + 2.0 * f64::EPSILON * noise;
     judged(&problem.laws, starts, a, &problem.w, ray, leak * size)
 }
@@ -276,19 +322,31 @@ fn proof_reduced(reduced: &Reduced, a: &[f64], size: f64, ray: &[f64]) -> Option
     }
     let mut leak = 0.0;
     for k in 0..a.len() {
-        leak += reduced.range(k).map(|i| (image[i].value().abs() + 2.0 * f64::EPSILON * rounding[i]) / a[k].sqrt()).sum::<f64>();
+        leak += reduced
+            .range(k)
+            .map(|i| (image[i].value().abs() + 2.0 * f64::EPSILON * rounding[i]) / a[k].sqrt())
+            .sum::<f64>();
     }
     judged(&reduced.laws, starts, a, &reduced.q, ray, leak * size)
 }
 
 /// The ray within K∞, of size one in √J; none if nothing is left of it.
-fn normal(laws: &[Law], starts: &[usize], compliance: &[f64], a: &[f64], ray: &[f64]) -> Option<Vec<f64>> {
+fn normal(
+    laws: &[Law],
+    starts: &[usize],
+    compliance: &[f64],
+    a: &[f64],
+    ray: &[f64],
+) -> Option<Vec<f64>> {
     let mut ray = ray.to_vec();
     if ray.iter().any(|x| !x.is_finite()) {
         return None;
     }
     restrict(laws, starts, compliance, &mut ray);
-    let size = (0..a.len()).map(|k| a[k] * ray[starts[k]..starts[k + 1]].iter().map(|x| x * x).sum::<f64>()).sum::<f64>().sqrt();
+    let size = (0..a.len())
+        .map(|k| a[k] * ray[starts[k]..starts[k + 1]].iter().map(|x| x * x).sum::<f64>())
+        .sum::<f64>()
+        .sqrt();
     if !(size > 0.0 && size.is_finite()) {
         return None;
     }
@@ -299,7 +357,14 @@ fn normal(laws: &[Law], starts: &[usize], compliance: &[f64], a: &[f64], ray: &[
 }
 
 /// `−w·d` against its own rounding and against what `Jᵀd ≠ 0` allows; names the blocks.
-fn judged(laws: &[Law], starts: &[usize], a: &[f64], w: &[f64], ray: Vec<f64>, allowed: f64) -> Option<Contradiction> {
+fn judged(
+    laws: &[Law],
+    starts: &[usize],
+    a: &[f64],
+    w: &[f64],
+    ray: Vec<f64>,
+    allowed: f64,
+) -> Option<Contradiction> {
     let (mut sum, mut terms) = (DoubleDouble::default(), 0.0);
     for (w, d) in w.iter().zip(&ray) {
         sum.add_product(*w, *d);
@@ -309,7 +374,9 @@ fn judged(laws: &[Law], starts: &[usize], a: &[f64], w: &[f64], ray: Vec<f64>, a
     if !(against > MIN_RAY_MARGIN * terms && against >= EXCLUDED_VELOCITY_RATIO * allowed) {
         return None;
     }
-    let share = |k: usize| a[k].sqrt() * ray[starts[k]..starts[k + 1]].iter().fold(0.0f64, |m, x| m.max(x.abs()));
+    let share = |k: usize| {
+        a[k].sqrt() * ray[starts[k]..starts[k + 1]].iter().fold(0.0f64, |m, x| m.max(x.abs()))
+    };
     let largest = (0..laws.len()).map(share).fold(0.0, f64::max);
     let blocks = (0..laws.len()).filter(|&k| share(k) >= NAMED_REACTION_RATIO * largest).collect();
     Some(Contradiction { ray, blocks })

@@ -2,24 +2,27 @@
 //!
 //! # Equation
 //!
-//! `u = W r + q` with W neither symmetric nor definite, and the laws `Equality` (u = 0, r free), `Unilateral`
-//! (0 ≤ u ⊥ r ≥ 0) and `Interval` (lo ≤ r ≤ hi). An interval row is two complementary pairs: with r = lo + z and y the
-//! push of the upper bound, `0 ≤ z ⊥ u + y ≥ 0`, `0 ≤ y ⊥ hi − lo − z ≥ 0`.
+//! `u = W r + q` with W neither symmetric nor definite, and the laws `Equality` (u = 0, r free),
+//! `Unilateral` (0 ≤ u ⊥ r ≥ 0) and `Interval` (lo ≤ r ≤ hi). An interval row is two complementary
+//! pairs: with r = lo + z and y the push of the upper bound, `0 ≤ z ⊥ u + y ≥ 0`,
+//! `0 ≤ y ⊥ hi − lo − z ≥ 0`.
 //!
 //! # Algorithm
 //!
-//! 1. Write the pairs as `x_B = T x_N + b`, the reactions nonbasic. Exchange every equality row's u for its free r, largest pivot
-//!    first; where the equality rows alone are singular, a complementary pair is exchanged along (a principal 2 × 2 pivot).
-//! 2. If every basic variable with a sign has b ≥ 0: done. Else the artificial variable z₀ (a column of ones on those
-//!    rows) enters for the most negative.
-//! 3. The complement of what left enters; the ratio test (ties: lexicographic by the columns of the first basis' inverse)
-//!    says what leaves. z₀ leaves: solved. Nothing leaves: a ray; for positive semidefinite W (copositive-plus) that proves
-//!    that no solution exists (CottlePangStone1992, th. 4.4.4); in general it proves nothing.
+//! 1. Write the pairs as `x_B = T x_N + b`, the reactions nonbasic. Exchange every equality row's u
+//!    for its free r, largest pivot first; where the equality rows alone are singular, a
+//!    complementary pair is exchanged along (a principal 2 × 2 pivot).
+//! 2. If every basic variable with a sign has b ≥ 0: done. Else the artificial variable z₀ (a
+//!    column of ones on those rows) enters for the most negative.
+//! 3. The complement of what left enters; the ratio test (ties: lexicographic by the columns of the
+//!    first basis' inverse) says what leaves. z₀ leaves: solved. Nothing leaves: a ray; for
+//!    positive semidefinite W (copositive-plus) that proves that no solution exists
+//!    (CottlePangStone1992, th. 4.4.4); in general it proves nothing.
 //!
 //! # When to use it
 //!
-//! For non-symmetric or indefinite W of at most a thousand rows, and to check other methods. Cost: a pivot is one
-//! pass over the dense tableau, m² operations; typically m to 3m pivots.
+//! For non-symmetric or indefinite W of at most a thousand rows, and to check other methods. Cost:
+//! a pivot is one pass over the dense tableau, m² operations; typically m to 3m pivots.
 
 use super::{Counts, ReducedSolver, Report, Status, StoppingCriteria, Unsupported};
 use crate::problem::{Law, PreparedProblem, Reduced, Solution};
@@ -45,16 +48,28 @@ impl Lemke {
 }
 
 impl ReducedSolver for Lemke {
-    fn solve_reduced(&mut self, reduced: &Reduced, solution: &mut Solution) -> Result<Report, Unsupported> {
+    fn solve_reduced(
+        &mut self,
+        reduced: &Reduced,
+        solution: &mut Solution,
+    ) -> Result<Report, Unsupported> {
         if let Some(law) = reduced.laws.iter().find(|law| law.rows() > 1) {
-            return Err(Unsupported { method: "lemke", what: format!("blocks of law {} (see pyramids)", law.name()) });
+            return Err(Unsupported {
+                method: "lemke",
+                what: format!("blocks of law {} (see pyramids)", law.name()),
+            });
         }
         let mut prepared = PreparedProblem::of_reduced(reduced);
         let mut tableau = Tableau::new(reduced);
         let limit = self.settings.stop.work.unwrap_or(50 * tableau.size as u64 + 100);
-        let end = if tableau.free_reactions() { tableau.follow(limit, &self.settings.stop) } else { End::Ray };
+        let end = if tableau.free_reactions() {
+            tableau.follow(limit, &self.settings.stop)
+        } else {
+            End::Ray
+        };
         let r = tableau.reactions(reduced);
-        let (old, new) = (prepared.error_reduced(reduced, &solution.r), prepared.error_reduced(reduced, &r));
+        let (old, new) =
+            (prepared.error_reduced(reduced, &solution.r), prepared.error_reduced(reduced, &r));
         let error = if new.joule <= old.joule || end == End::Solved { new } else { old };
         if error == new {
             solution.r = r;
@@ -120,13 +135,21 @@ impl Tableau {
         let mut upper = Vec::new();
         for (k, law) in reduced.laws.iter().enumerate() {
             match *law {
-                Law::Interval { lo, hi } if hi.is_finite() && lo.is_finite() => upper.push((k, hi - lo)),
+                Law::Interval { lo, hi } if hi.is_finite() && lo.is_finite() => {
+                    upper.push((k, hi - lo))
+                }
                 _ => {}
             }
         }
         // r = flip (start + z): an interval with only an upper bound is turned over.
-        let flip: Vec<f64> = reduced.laws.iter().map(|l| if turned(l) { -1.0 } else { 1.0 }).collect();
-        let start: Vec<f64> = (0..m).map(|k| if turned(&reduced.laws[k]) { -upper_bound(&reduced.laws[k]) } else { lower(k) }).collect();
+        let flip: Vec<f64> =
+            reduced.laws.iter().map(|l| if turned(l) { -1.0 } else { 1.0 }).collect();
+        let start: Vec<f64> =
+            (0..m)
+                .map(|k| {
+                    if turned(&reduced.laws[k]) { -upper_bound(&reduced.laws[k]) } else { lower(k) }
+                })
+                .collect();
         let size = m + upper.len();
         let mut rows = vec![vec![0.0; size + 2]; size];
         for i in 0..m {
@@ -143,8 +166,10 @@ impl Tableau {
             rows[m + p][k] = -1.0;
             rows[m + p][size + 1] = width;
         }
-        let free =
-            |law: &Law| matches!(*law, Law::Equality) || matches!(*law, Law::Interval { lo, hi } if lo.is_infinite() && hi.is_infinite());
+        let free = |law: &Law| {
+            matches!(*law, Law::Equality)
+                || matches!(*law, Law::Interval { lo, hi } if lo.is_infinite() && hi.is_infinite())
+        };
         let mut equality: Vec<bool> = reduced.laws.iter().map(free).collect();
         equality.resize(size, false);
         Tableau {
@@ -161,14 +186,17 @@ impl Tableau {
 
     /// Step 1. False if an equality row contradicts others.
     fn free_reactions(&mut self) -> bool {
-        let scale = self.rows.iter().flat_map(|r| &r[..self.size]).fold(0.0f64, |m, x| m.max(x.abs()));
+        let scale =
+            self.rows.iter().flat_map(|r| &r[..self.size]).fold(0.0f64, |m, x| m.max(x.abs()));
         let tiny = 1e-13 * scale;
         loop {
             // Equality velocities still basic, free reactions still nonbasic.
-            let waiting: Vec<usize> =
-                (0..self.size).filter(|&i| matches!(self.basic[i], Variable::Velocity(p) if self.equality[p])).collect();
-            let columns: Vec<usize> =
-                (0..self.size).filter(|&j| matches!(self.nonbasic[j], Variable::Reaction(p) if self.equality[p])).collect();
+            let waiting: Vec<usize> = (0..self.size)
+                .filter(|&i| matches!(self.basic[i], Variable::Velocity(p) if self.equality[p]))
+                .collect();
+            let columns: Vec<usize> = (0..self.size)
+                .filter(|&j| matches!(self.nonbasic[j], Variable::Reaction(p) if self.equality[p]))
+                .collect();
             if waiting.is_empty() {
                 return true;
             }
@@ -176,13 +204,19 @@ impl Tableau {
                 self.exchange(i, j);
                 continue;
             }
-            // A complementary pair helps out: free reaction j against its row i, then its column against an equality row.
-            let others: Vec<usize> = (0..self.size).filter(|i| !waiting.contains(i) && self.signed(*i)).collect();
+            // A complementary pair helps out: free reaction j against its row i, then its column
+            // against an equality row.
+            let others: Vec<usize> =
+                (0..self.size).filter(|i| !waiting.contains(i) && self.signed(*i)).collect();
             let Some((i, j)) = self.largest(&others, &columns, tiny) else {
-                return waiting.iter().all(|&i| self.rows[i][self.size + 1].abs() <= 1e-10 * (1.0 + scale));
+                return waiting
+                    .iter()
+                    .all(|&i| self.rows[i][self.size + 1].abs() <= 1e-10 * (1.0 + scale));
             };
             let partner = complement(self.basic[i]);
-            let Some(column) = self.nonbasic.iter().position(|v| *v == partner) else { return false };
+            let Some(column) = self.nonbasic.iter().position(|v| *v == partner) else {
+                return false;
+            };
             self.exchange(i, j);
             let Some((i, _)) = self.largest(&waiting, &[column], tiny) else { return false };
             self.exchange(i, column);
@@ -214,7 +248,10 @@ impl Tableau {
     fn follow(&mut self, limit: u64, stop: &StoppingCriteria) -> End {
         let (size, end) = (self.size, self.size + 1);
         let scale = self.rows.iter().fold(0.0f64, |m, r| m.max(r[end].abs()));
-        let Some(first) = (0..size).filter(|&i| self.signed(i)).min_by(|&a, &b| self.rows[a][end].total_cmp(&self.rows[b][end])) else {
+        let Some(first) = (0..size)
+            .filter(|&i| self.signed(i))
+            .min_by(|&a, &b| self.rows[a][end].total_cmp(&self.rows[b][end]))
+        else {
             return End::Solved;
         };
         if self.rows[first][end] >= -1e-15 * scale {
@@ -225,7 +262,11 @@ impl Tableau {
         }
         let mut entering = self.exchange(first, size);
         while self.pivots < limit && !stop.deadline_passed() {
-            let column = self.nonbasic.iter().position(|v| *v == complement(entering)).expect("the complement of what left is nonbasic");
+            let column = self
+                .nonbasic
+                .iter()
+                .position(|v| *v == complement(entering))
+                .expect("the complement of what left is nonbasic");
             let Some(row) = self.leaving(column) else {
                 self.ray = self.ray_blocks(column);
                 return End::Ray;
@@ -238,11 +279,14 @@ impl Tableau {
         End::Budget
     }
 
-    /// The row whose basic variable first reaches zero as `column` grows; the artificial one wins ties.
+    /// The row whose basic variable first reaches zero as `column` grows; the artificial one wins
+    /// ties.
     fn leaving(&self, column: usize) -> Option<usize> {
         let end = self.size + 1;
         let largest = self.rows.iter().fold(0.0f64, |m, r| m.max(r[column].abs()));
-        let candidates = || (0..self.size).filter(|&i| self.signed(i) && self.rows[i][column] < -1e-11 * largest);
+        let candidates = || {
+            (0..self.size).filter(|&i| self.signed(i) && self.rows[i][column] < -1e-11 * largest)
+        };
         let ratio = |i: usize| self.rows[i][end].max(0.0) / -self.rows[i][column];
         let least = candidates().map(ratio).fold(f64::INFINITY, f64::min);
         let near = |i: &usize| ratio(*i) <= least * (1.0 + 1e-12) + f64::MIN_POSITIVE;
@@ -371,14 +415,17 @@ fn semidefinite(reduced: &Reduced) -> bool {
             Err(_) => return false,
         }
     }
-    // Rows left out must be combinations of the members: zero diagonal with a coupling elsewhere is indefinite.
+    // Rows left out must be combinations of the members: zero diagonal with a coupling elsewhere is
+    // indefinite.
     (0..m).filter(|i| !members.contains(i)).all(|i| {
         let entry = |i: usize, j: usize| 0.5 * (reduced.W.get(i, j) + transposed.get(i, j));
         let mut x: Vec<f64> = members.iter().map(|&j| entry(i, j)).collect();
         factor.solve(&mut x);
         (0..m).all(|j| {
             let combined: f64 = members.iter().zip(&x).map(|(&p, x)| entry(p, j) * x).sum();
-            (combined - entry(i, j)).abs() <= 1e-9 * (entry(j, j) * entry(i, i)).abs().sqrt().max(1e-300) + 1e-12 * entry(i, j).abs()
+            (combined - entry(i, j)).abs()
+                <= 1e-9 * (entry(j, j) * entry(i, i)).abs().sqrt().max(1e-300)
+                    + 1e-12 * entry(i, j).abs()
         })
     })
 }

@@ -9,21 +9,24 @@
 //!
 //! * `Coulomb`: `u_n = 0`, `u_t = −l r_t`. With the normal row eliminated,
 //!   `S = W_tt − W_tn W_nt / W_nn`, `b = q_t − W_tn q_n / W_nn`, `r_t(l) = −(S + l I)⁻¹ b`,
-//!   `r_n(l) = −(q_n + W_nt r_t) / W_nn`, and l > 0 is the root of `‖r_t‖ − mu r_n`. The function is
-//!   positive at l = 0 (else the block would stick) and tends to `mu q_n / W_nn < 0`: a root exists.
-//! * `Cone`: for given r_n the best r_t in the disc `‖r_t‖ ≤ mu r_n` follows from a secular equation as
-//!   in trust-region methods; what is left is convex in r_n, with derivative `u_n − mu ‖u_t‖`, whose root is wanted.
+//!   `r_n(l) = −(q_n + W_nt r_t) / W_nn`, and l > 0 is the root of `‖r_t‖ − mu r_n`. The function
+//!   is positive at l = 0 (else the block would stick) and tends to `mu q_n / W_nn < 0`: a root
+//!   exists.
+//! * `Cone`: for given r_n the best r_t in the disc `‖r_t‖ ≤ mu r_n` follows from a secular
+//!   equation as in trust-region methods; what is left is convex in r_n, with derivative
+//!   `u_n − mu ‖u_t‖`, whose root is wanted.
 //!
-//! Roots are bracketed, then found by regula falsi with the Illinois weights (Acary2018, §4). W need not
-//! be symmetric. Where W is not positive on its diagonal no exact solution is to be had: the block then
-//! takes one projected step from the reactions it is given.
+//! Roots are bracketed, then found by regula falsi with the Illinois weights (Acary2018, §4). W
+//! need not be symmetric. Where W is not positive on its diagonal no exact solution is to be had:
+//! the block then takes one projected step from the reactions it is given.
 //!
 //! Cost: about 40 ns (stick, open) to 1 µs (slip in three dimensions).
 
 use crate::problem::Law;
 use crate::problem::law::MAX_ROWS;
 
-/// Solves `u = w r + q`, `(u, r) ∈ law` for `r`, which holds a guess on entry. `w` is d × d, row by row.
+/// Solves `u = w r + q`, `(u, r) ∈ law` for `r`, which holds a guess on entry. `w` is d × d, row by
+/// row.
 ///
 /// The result is always finite and admissible if `w`, `q` and the guess are finite.
 pub fn solve_block(law: &Law, w: &[f64], q: &[f64], r: &mut [f64]) {
@@ -33,7 +36,9 @@ pub fn solve_block(law: &Law, w: &[f64], q: &[f64], r: &mut [f64]) {
         Law::Equality => row(w[0], q[0], f64::NEG_INFINITY, f64::INFINITY).map(|r| x[0] = r),
         Law::Unilateral => row(w[0], q[0], 0.0, f64::INFINITY).map(|r| x[0] = r),
         Law::Interval { lo, hi } => row(w[0], q[0], lo, hi).map(|r| x[0] = r),
-        Law::Cone { mu, .. } | Law::Coulomb { mu, .. } if mu == 0.0 => row(w[0], q[0], 0.0, f64::INFINITY).map(|r| x[0] = r),
+        Law::Cone { mu, .. } | Law::Coulomb { mu, .. } if mu == 0.0 => {
+            row(w[0], q[0], 0.0, f64::INFINITY).map(|r| x[0] = r)
+        }
         Law::Cone { mu, rows: 2 } => plane(mu, w, q, true, &mut x),
         Law::Coulomb { mu, rows: 2 } => plane(mu, w, q, false, &mut x),
         Law::Cone { mu, .. } => cone(mu, w, q, &mut x),
@@ -46,7 +51,8 @@ pub fn solve_block(law: &Law, w: &[f64], q: &[f64], r: &mut [f64]) {
     }
 }
 
-/// `r ← P(r − ũ / a)`, a the mean diagonal entry (1 where that is not positive): what is left when no exact solution exists.
+/// `r ← P(r − ũ / a)`, a the mean diagonal entry (1 where that is not positive): what is left when
+/// no exact solution exists.
 fn projected_step(law: &Law, w: &[f64], q: &[f64], r: &mut [f64]) {
     let d = law.rows();
     let mut a = (0..d).map(|i| w[i * d + i]).sum::<f64>() / d as f64;
@@ -138,7 +144,13 @@ impl Tangent {
 }
 
 /// Stick: `r = −w⁻¹ q` by elimination of the normal row, if it lies in the cone.
-fn stick(mu: f64, schur: &Tangent, b: [f64; 2], normal: impl Fn([f64; 2]) -> f64, r: &mut [f64]) -> Option<()> {
+fn stick(
+    mu: f64,
+    schur: &Tangent,
+    b: [f64; 2],
+    normal: impl Fn([f64; 2]) -> f64,
+    r: &mut [f64],
+) -> Option<()> {
     let t = schur.solve(0.0, b);
     let n = normal(t);
     (t[0].hypot(t[1]) <= mu * n).then(|| r[..3].copy_from_slice(&[n, t[0], t[1]]))
@@ -164,7 +176,8 @@ fn coulomb(mu: f64, w: &[f64], q: &[f64], r: &mut [f64]) -> Option<()> {
     if stick(mu, &s, b, normal, r).is_some() {
         return Some(());
     }
-    // ‖r_t‖ − mu r_n, or ‖r_t‖/mu − r_n where friction is large: neither factor may drown the other term.
+    // ‖r_t‖ − mu r_n, or ‖r_t‖/mu − r_n where friction is large: neither factor may drown the other
+    // term.
     let (of_tangent, of_normal) = if mu > 1.0 { (1.0 / mu, 1.0) } else { (1.0, mu) };
     let excess = |l: f64| {
         let t = s.solve(l, b);
@@ -200,7 +213,9 @@ fn cone(mu: f64, w: &[f64], q: &[f64], r: &mut [f64]) -> Option<()> {
     let tangent = Tangent { m: [w[4], w[5], w[7], w[8]] };
     // The unknown is r_n, or the radius mu r_n of the disc where friction is large.
     let scale = mu.max(1.0);
-    let inner = |x: f64| disc(&tangent, [q[1] + w[3] * (x / scale), q[2] + w[6] * (x / scale)], mu / scale * x);
+    let inner = |x: f64| {
+        disc(&tangent, [q[1] + w[3] * (x / scale), q[2] + w[6] * (x / scale)], mu / scale * x)
+    };
     let slope = |x: f64| {
         let (n, (t, inside)) = (x / scale, inner(x));
         let u = [0, 3, 6].map(|i| q[i / 3] + w[i] * n + w[i + 1] * t[0] + w[i + 2] * t[1]);
@@ -260,7 +275,8 @@ fn disc(m: &Tangent, b: [f64; 2], radius: f64) -> ([f64; 2], bool) {
     (t, false)
 }
 
-/// True for x > 0, and for what is not a number: the bracket then goes on growing until it is given up.
+/// True for x > 0, and for what is not a number: the bracket then goes on growing until it is given
+/// up.
 fn positive_or_nan(x: f64) -> bool {
     x > 0.0 || x.is_nan()
 }
@@ -329,11 +345,14 @@ mod tests {
     proptest! {
         #![proptest_config(ProptestConfig::with_cases(4000))]
 
-        /// Every law is satisfied to rounding, whatever the block: symmetric or not, well conditioned or not.
+        /// Every law is satisfied to rounding, whatever the block: symmetric or not, well
+        /// conditioned or not.
         #[test]
         fn the_law_holds(
-            law in any_law(), b in prop::array::uniform9(-1.0..1.0f64), q in prop::array::uniform3(-2.0..2.0f64),
-            ridge in prop_oneof![Just(1.0), Just(1e-2)], skew in prop_oneof![Just(0.0), -0.02..0.02f64], size in -6..6i32,
+            law in any_law(), b in prop::array::uniform9(-1.0..1.0f64),
+            q in prop::array::uniform3(-2.0..2.0f64),
+            ridge in prop_oneof![Just(1.0), Just(1e-2)], skew in prop_oneof![Just(0.0),
+            -0.02..0.02f64], size in -6..6i32,
         ) {
             let d = law.rows();
             let w = block(d, &b, ridge, skew);
@@ -347,9 +366,11 @@ mod tests {
             let a = (0..d).map(|i| w[i * d + i]).sum::<f64>() / d as f64;
             law.natural(a, &u, &r, &mut out);
             let error = a * crate::math::norm(&out);
-            // Rounding of u = W r + q, at a condition of the block up to 1e3 and mu up to 10: 1e5 units in the last place.
+            // Rounding of u = W r + q, at a condition of the block up to 1e3 and mu up to 10: 1e5
+            // units in the last place.
             let terms = crate::math::norm(&q) + a * crate::math::norm(&r);
-            prop_assert!(error <= 1e-11 * terms, "{law:?} error {error:.2e} of {terms:.2e}: w {w:?} q {q:?} r {r:?}");
+            prop_assert!(error <= 1e-11 * terms, "{law:?} error {error:.2e} of {terms:.2e}: w \
+                {w:?} q {q:?} r {r:?}");
             if let Some(mu) = law.friction() {
                 prop_assert!(crate::problem::law::tangent_norm(&r) <= mu * r[0] * (1.0 + 1e-14));
             }
@@ -357,7 +378,9 @@ mod tests {
 
         /// A block that nothing moves, or one that is indefinite, yields a finite admissible point.
         #[test]
-        fn a_bad_block_gives_a_finite_point(law in any_law(), b in prop::array::uniform9(-1.0..1.0f64), q in prop::array::uniform3(-2.0..2.0f64), zero in any::<bool>()) {
+        fn a_bad_block_gives_a_finite_point(law in any_law(),
+        b in prop::array::uniform9(-1.0..1.0f64), q in prop::array::uniform3(-2.0..2.0f64),
+        zero in any::<bool>()) {
             let d = law.rows();
             let w: Vec<f64> = b[..d * d].iter().map(|x| if zero { 0.0 } else { *x }).collect();
             let mut r = vec![0.5; d];
@@ -371,7 +394,8 @@ mod tests {
         }
     }
 
-    /// A block on a table, pushed sideways: sticks below mu N, slides above, with u_t = (p − mu N)/m.
+    /// A block on a table, pushed sideways: sticks below mu N, slides above, with u_t = (p − mu
+    /// N)/m.
     #[test]
     fn a_pushed_block_sticks_then_slides() {
         let (mass, mu, weight) = (2.0, 0.5, 10.0);

@@ -1,9 +1,10 @@
 //! The methods: one file each, one interface.
 //!
-//! A method takes a problem and a guess, and returns a point and a [`Report`]: why it stopped, after
-//! how much work, and how wrong the point is. It never panics on a bad problem and never returns NaN:
-//! it returns the best iterate it saw, and the report says what that is worth. The error is computed
-//! by [`crate::problem::error`], never by the method: nobody marks their own work.
+//! A method takes a problem and a guess, and returns a point and a [`Report`]: why it stopped,
+//! after how much work, and how wrong the point is. It never panics on a bad problem and never
+//! returns NaN: it returns the best iterate it saw, and the report says what that is worth. The
+//! error is computed by [`crate::problem::error`], never by the method: nobody marks their own
+//! work.
 
 pub mod auto;
 pub mod certificate;
@@ -30,12 +31,18 @@ pub trait Solver {
     fn solve(&mut self, problem: &Problem, solution: &mut Solution) -> Result<Report, Unsupported>;
 
     /// The same with `problem` already prepared, for methods that would prepare it themselves.
-    fn solve_prepared(&mut self, problem: &Problem, _judge: &mut PreparedProblem, solution: &mut Solution) -> Result<Report, Unsupported> {
+    fn solve_prepared(
+        &mut self,
+        problem: &Problem,
+        _judge: &mut PreparedProblem,
+        solution: &mut Solution,
+    ) -> Result<Report, Unsupported> {
         self.solve(problem, solution)
     }
 }
 
-/// [`Solver::solve`] of a method that has a `PreparedProblem` of its own: it is prepared and handed to [`Solver::solve_prepared`].
+/// [`Solver::solve`] of a method that has a `PreparedProblem` of its own: it is prepared and handed
+/// to [`Solver::solve_prepared`].
 fn solve_by_own_preparation<S: Solver>(
     solver: &mut S,
     (method, own): (&'static str, fn(&mut S) -> &mut PreparedProblem),
@@ -43,7 +50,8 @@ fn solve_by_own_preparation<S: Solver>(
     solution: &mut Solution,
 ) -> Result<Report, Unsupported> {
     let mut prepared = std::mem::take(own(solver));
-    let ready = prepared.prepare(problem).map_err(|why| Unsupported { method, what: why.to_string() });
+    let ready =
+        prepared.prepare(problem).map_err(|why| Unsupported { method, what: why.to_string() });
     let result = ready.and_then(|()| solver.solve_prepared(problem, &mut prepared, solution));
     *own(solver) = prepared;
     result
@@ -52,7 +60,11 @@ fn solve_by_own_preparation<S: Solver>(
 /// A method on the reduced problem `u = W r + q`; only `solution.r` counts.
 pub trait ReducedSolver {
     /// Improves `solution.r`. `Err` means that nothing was attempted.
-    fn solve_reduced(&mut self, reduced: &Reduced, solution: &mut Solution) -> Result<Report, Unsupported>;
+    fn solve_reduced(
+        &mut self,
+        reduced: &Reduced,
+        solution: &mut Solution,
+    ) -> Result<Report, Unsupported>;
 }
 
 /// When to stop; every method's settings hold one.
@@ -60,7 +72,8 @@ pub trait ReducedSolver {
 pub struct StoppingCriteria {
     /// What must be small.
     pub tolerance: Tolerance,
-    /// The most work, in the method's own unit (sweeps, factorizations, pivots): reproducible. `None`: the method's default.
+    /// The most work, in the method's own unit (sweeps, factorizations, pivots): reproducible.
+    /// `None`: the method's default.
     pub work: Option<u64>,
     /// The latest moment: not reproducible, and not stored.
     #[serde(skip)]
@@ -136,7 +149,8 @@ impl Counts {
     }
 }
 
-/// The phases of a method that has several, in the order of their first use, and what each of them took.
+/// The phases of a method that has several, in the order of their first use, and what each of them
+/// took.
 pub type Phases = SmallVec<[(&'static str, Counts); 8]>;
 
 /// Adds what a phase took to what it took before.
@@ -192,21 +206,33 @@ impl Report {
         }
     }
 
-    /// All that is to be said to a person: the phases and what each of them took, dependent rows, then the notes.
+    /// All that is to be said to a person: the phases and what each of them took, dependent rows,
+    /// then the notes.
     pub fn remarks(&self) -> Vec<String> {
         let one = |(name, counts): &(&str, Counts)| {
             let Counts { sweeps, factorizations, updates, pivots, outer } = *counts;
-            let factors = [(factorizations, "factorizations"), (updates, "updates"), (pivots, "pivots")];
-            let all = [(outer, "outer iterations")].into_iter().chain(factors).chain([(sweeps, "sweeps")]);
-            let said: Vec<String> = all.filter(|(n, _)| *n > 0).map(|(n, what)| format!("{n} {what}")).collect();
+            let factors =
+                [(factorizations, "factorizations"), (updates, "updates"), (pivots, "pivots")];
+            let all = [(outer, "outer iterations")]
+                .into_iter()
+                .chain(factors)
+                .chain([(sweeps, "sweeps")]);
+            let said: Vec<String> =
+                all.filter(|(n, _)| *n > 0).map(|(n, what)| format!("{n} {what}")).collect();
             if said.is_empty() { name.to_string() } else { format!("{name} ({})", said.join(", ")) }
         };
         let mut out = Vec::new();
         if !self.phases.is_empty() {
-            out.push(format!("phases: {}", self.phases.iter().map(one).collect::<Vec<_>>().join(", ")));
+            out.push(format!(
+                "phases: {}",
+                self.phases.iter().map(one).collect::<Vec<_>>().join(", ")
+            ));
         }
         if self.dependent > 0 {
-            out.push(format!("{} rows depend on others: their reactions are not unique", self.dependent));
+            out.push(format!(
+                "{} rows depend on others: their reactions are not unique",
+                self.dependent
+            ));
         }
         out.extend_from_slice(&self.notes);
         out
@@ -264,15 +290,18 @@ macro_rules! methods {
 
 methods! {
     /// Picks per island, watches the error, escalates.
-    Auto "auto" => |stop| Box::new(auto::Auto::new(auto::Settings { stop, ..auto::Settings::default() }));
+    Auto "auto" => |stop| Box::new(auto::Auto::new(auto::Settings { stop,
+    ..auto::Settings::default() }));
     /// Equality rows alone, in one factorization.
     Direct "direct" => |stop| Box::new(direct::Direct::new(direct::Settings { stop }));
     /// Interior point: convex laws exactly, at any mass ratio; Coulomb's by De Saxcé's shift.
     InteriorPoint "interior-point" => |stop| Box::new(interior_point::InteriorPoint::new(interior_point::Settings { stop, ..Default::default() }));
     /// Active set, exact, one row at a time.
-    Pivot "pivot" => |stop| Box::new(pivot::Pivot::new(pivot::Settings { stop, ..Default::default() }));
+    Pivot "pivot" => |stop| Box::new(pivot::Pivot::new(pivot::Settings { stop,
+    ..Default::default() }));
     /// Sweeps, semismooth Newton, proximal point: the true Coulomb law to machine precision.
-    Newton "newton" => |stop| Box::new(newton::Newton::new(newton::Settings { stop, ..Default::default() }));
+    Newton "newton" => |stop| Box::new(newton::Newton::new(newton::Settings { stop,
+    ..Default::default() }));
     /// Projected fixed-point sweeps.
     Psor "psor" => |stop| Box::new(psor::Psor::new(psor::Settings { stop, ..Default::default() }));
 }

@@ -9,16 +9,19 @@
 //!
 //! 1. Factor H with c last, `H = L D Lᵀ`; then `S = L_cc D_c L_ccᵀ`, and `H⁻¹k` costs one solve.
 //! 2. Any method solves the smaller problem for (v_c, r).
-//! 3. `v = H⁻¹(k + e)`, with `e = S v_c − k_c'` on c and zero elsewhere: v_c comes out as the method left it.
+//! 3. `v = H⁻¹(k + e)`, with `e = S v_c − k_c'` on c and zero elsewhere: v_c comes out as the
+//!    method left it.
 //!
-//! Use: a mesh of thousands of nodes of which a few hundred touch something. Without it every method would solve with the whole mesh
-//! once per row, or factor it once per iteration; with it the mesh is factored once per step. Not for meshes most of whose nodes
-//! are touched: S is dense. Cost: one sparse factorization, O(t³) for t touched unknowns. It is the static condensation of
+//! Use: a mesh of thousands of nodes of which a few hundred touch something. Without it every
+//! method would solve with the whole mesh once per row, or factor it once per iteration; with it
+//! the mesh is factored once per step. Not for meshes most of whose nodes are touched: S is dense.
+//! Cost: one sparse factorization, O(t³) for t touched unknowns. It is the static condensation of
 //! structural mechanics (Guyan1965), exact here because it is applied to H, inertia included.
 //!
-//! The order of elimination follows from the pattern of H and from what is touched, and from nothing else: an order of little fill of the
-//! whole clique, found once, in which what is touched comes last. So the answer does not depend on the problems before it, and a run that
-//! was stored and taken up again goes on to the same bits.
+//! The order of elimination follows from the pattern of H and from what is touched, and from
+//! nothing else: an order of little fill of the whole clique, found once, in which what is touched
+//! comes last. So the answer does not depend on the problems before it, and a run that was stored
+//! and taken up again goes on to the same bits.
 
 use super::Unsupported;
 use crate::math::cliques::{Cliques, lower_triangle};
@@ -91,7 +94,12 @@ impl Schur {
     }
 
     /// Step 1 for one clique.
-    fn part(&mut self, problem: &Problem, c: usize, old: Option<Part>) -> Result<Part, Unsupported> {
+    fn part(
+        &mut self,
+        problem: &Problem,
+        c: usize,
+        old: Option<Part>,
+    ) -> Result<Part, Unsupported> {
         let members = self.cliques.members(c);
         let touched = |place: &u32| self.touched[members[*place as usize] as usize];
         let lower = lower_triangle(&problem.H, &self.cliques, c);
@@ -101,16 +109,33 @@ impl Schur {
             Some(part) if part.kept == kept => part,
             old => {
                 self.analyses += 1;
-                let order = old.map_or_else(|| Ldlt::analyse(&lower, Ordering::Amd).order(), |p| p.order);
-                let last = order.iter().copied().filter(|place| !touched(place)).chain(kept.iter().copied()).collect::<Vec<u32>>();
+                let order =
+                    old.map_or_else(|| Ldlt::analyse(&lower, Ordering::Amd).order(), |p| p.order);
+                let last = order
+                    .iter()
+                    .copied()
+                    .filter(|place| !touched(place))
+                    .chain(kept.iter().copied())
+                    .collect::<Vec<u32>>();
                 let ldlt = Ldlt::analyse(&lower, Ordering::Given(&last));
-                Part { members: members.to_vec(), kept, order, ldlt, schur: Vec::new(), free: Vec::new() }
+                Part {
+                    members: members.to_vec(),
+                    kept,
+                    order,
+                    ldlt,
+                    schur: Vec::new(),
+                    free: Vec::new(),
+                }
             }
         };
         self.factorizations += 1;
         part.ldlt.factor(&lower.values, &vec![1; members.len()]).map_err(|bad| Unsupported {
             method: "schur",
-            what: format!("H with pivot {:.3e} at unknown {}", bad.pivot, members[bad.unknown.min(members.len() - 1)]),
+            what: format!(
+                "H with pivot {:.3e} at unknown {}",
+                bad.pivot,
+                members[bad.unknown.min(members.len() - 1)]
+            ),
         })?;
         part.ldlt.trailing(members.len() - part.kept.len(), &mut part.schur);
         part.free.clear();
@@ -156,11 +181,19 @@ impl Schur {
             } else {
                 let part = &parts[part as usize];
                 let t = part.kept.len();
-                let at = part.kept.binary_search(&cliques.place[i as usize]).expect("kept unknowns are listed");
+                let at = part
+                    .kept
+                    .binary_search(&cliques.place[i as usize])
+                    .expect("kept unknowns are listed");
                 let values = &part.schur[at * t..(at + 1) * t];
-                small.H.columns.extend(part.kept.iter().map(|&p| place[part.members[p as usize] as usize]));
+                small
+                    .H
+                    .columns
+                    .extend(part.kept.iter().map(|&p| place[part.members[p as usize] as usize]));
                 small.H.values.extend_from_slice(values);
-                small.k.push(part.kept.iter().zip(values).map(|(&p, x)| x * part.free[p as usize]).sum());
+                small.k.push(
+                    part.kept.iter().zip(values).map(|(&p, x)| x * part.free[p as usize]).sum(),
+                );
             }
             small.H.starts[row + 1] = small.H.columns.len();
         }
@@ -198,8 +231,11 @@ impl Schur {
         for part in &mut self.parts {
             let t = part.kept.len();
             let mut change = vec![0.0; part.members.len()];
-            let difference: Vec<f64> =
-                part.kept.iter().map(|&p| whole.v[part.members[p as usize] as usize] - part.free[p as usize]).collect();
+            let difference: Vec<f64> = part
+                .kept
+                .iter()
+                .map(|&p| whole.v[part.members[p as usize] as usize] - part.free[p as usize])
+                .collect();
             for (a, &p) in part.kept.iter().enumerate() {
                 change[p as usize] = crate::math::dot(&part.schur[a * t..(a + 1) * t], &difference);
             }
@@ -226,7 +262,8 @@ mod tests {
     use crate::problem::{Law, PreparedProblem};
     use crate::solve::{Method, StoppingCriteria};
 
-    /// A grid of n × n unknowns tied by springs, pushed down onto stops at one of its sides, and one free mass beside it.
+    /// A grid of n × n unknowns tied by springs, pushed down onto stops at one of its sides, and
+    /// one free mass beside it.
     fn grid(n: usize) -> Problem {
         let mut problem = Problem::default();
         let at = |i: usize, j: usize| (i * n + j) as u32;
@@ -263,17 +300,29 @@ mod tests {
         let mut prepared = PreparedProblem::of(&problem).unwrap();
         let mut schur = Schur::default();
         for &method in Method::ALL.iter().filter(|m| **m != Method::Direct) {
-            let small = schur.reduce(&problem).unwrap().expect("most unknowns are untouched").clone();
+            let small =
+                schur.reduce(&problem).unwrap().expect("most unknowns are untouched").clone();
             assert_eq!(small.n(), 21);
             small.check().unwrap();
             let mut whole = Solution::zero(problem.n(), problem.rows());
             let mut solution = schur.guess(&whole);
-            let report = method.build(StoppingCriteria::default()).solve(&small, &mut solution).unwrap();
-            assert!(report.error.accepted(&Default::default()), "{}: {:?}", method.name(), report.error);
+            let report =
+                method.build(StoppingCriteria::default()).solve(&small, &mut solution).unwrap();
+            assert!(
+                report.error.accepted(&Default::default()),
+                "{}: {:?}",
+                method.name(),
+                report.error
+            );
             schur.expand(&solution, &mut whole);
             let error = prepared.error(&problem, &whole);
             // The same W and the same u: the errors are equal up to the rounding of S.
-            assert!((error.joule - report.error.joule).abs() <= 1e-12 * error.scale, "{}: {error:?} {:?}", method.name(), report.error);
+            assert!(
+                (error.joule - report.error.joule).abs() <= 1e-12 * error.scale,
+                "{}: {error:?} {:?}",
+                method.name(),
+                report.error
+            );
         }
         assert_eq!(schur.analyses, 1);
     }
@@ -291,9 +340,14 @@ mod tests {
         let mut other = problem.clone();
         other.J.columns.iter_mut().filter(|j| **j < 20).for_each(|j| *j += 20);
         let solved = |schur: &mut Schur| {
-            let small = schur.reduce(&problem).unwrap().expect("most unknowns are untouched").clone();
+            let small =
+                schur.reduce(&problem).unwrap().expect("most unknowns are untouched").clone();
             let mut solution = schur.guess(&Solution::zero(problem.n(), problem.rows()));
-            Method::named("newton").unwrap().build(StoppingCriteria::default()).solve(&small, &mut solution).unwrap();
+            Method::named("newton")
+                .unwrap()
+                .build(StoppingCriteria::default())
+                .solve(&small, &mut solution)
+                .unwrap();
             let mut whole = Solution::zero(problem.n(), problem.rows());
             schur.expand(&solution, &mut whole);
             whole

@@ -11,17 +11,22 @@
 //! `T r` joins x. Algorithm:
 //!
 //! 1. x from the guess (zero without one).
-//! 2. (v, r) from the convex method, warm from the last answer; compute its error under Coulomb's law; stop if accepted.
-//! 3. f = G(x) − x. Anderson: x ← G(x) − ΔG γ, γ = argmin ‖f − ΔF γ‖ over the last [`ANDERSON_DEPTH`] differences.
-//! 4. If ‖f‖ grew beyond twice the least seen: forget the differences and take a plain step from the best x.
-//! 5. If f vanishes and the error is still not accepted, what is left is the inner method's (a pyramid in place of the cone): stop.
+//! 2. (v, r) from the convex method, warm from the last answer; compute its error under Coulomb's
+//!    law; stop if accepted.
+//! 3. f = G(x) − x. Anderson: x ← G(x) − ΔG γ, γ = argmin ‖f − ΔF γ‖ over the last
+//!    [`ANDERSON_DEPTH`] differences.
+//! 4. If ‖f‖ grew beyond twice the least seen: forget the differences and take a plain step from
+//!    the best x.
+//! 5. If f vanishes and the error is still not accepted, what is left is the inner method's (a
+//!    pyramid in place of the cone): stop.
 //!
-//! A method whose friction cones are pyramids reads the shift with the polygon's reach in place of the circle's,
-//! `mu max_j(−d_j · u_t)` over its edges d_j: then `u_n = 0` in slip, and only the direction of friction is the pyramid's.
+//! A method whose friction cones are pyramids reads the shift with the polygon's reach in place of
+//! the circle's, `mu max_j(−d_j · u_t)` over its edges d_j: then `u_n = 0` in slip, and only the
+//! direction of friction is the pyramid's.
 //!
 //! When to use it: to give a convex method the true law. Where nothing slips one outer iteration is
-//! enough; the plain iteration contracts by 0.2–0.65 and may cycle, Anderson's does neither as often.
-//! Cost: one convex solve per outer iteration.
+//! enough; the plain iteration contracts by 0.2–0.65 and may cycle, Anderson's does neither as
+//! often. Cost: one convex solve per outer iteration.
 
 use super::{Counts, Report, Sample, Status, StoppingCriteria, Unsupported, add_phase};
 use crate::math::dot;
@@ -79,15 +84,21 @@ pub struct Shift {
 }
 
 impl Shift {
-    /// Solves `problem` by `inner`, which solves problems without `Law::Coulomb` from the solution handed in, within the `StoppingCriteria` handed in.
-    /// The problems of the outer iterations differ in `w` alone: `problem` is prepared once for all of them.
+    /// Solves `problem` by `inner`, which solves problems without `Law::Coulomb` from the solution
+    /// handed in, within the `StoppingCriteria` handed in. The problems of the outer iterations
+    /// differ in `w` alone: `problem` is prepared once for all of them.
     pub fn solve(
         &mut self,
         problem: &Problem,
         solution: &mut Solution,
         (stop, section): (&StoppingCriteria, Section),
         prepared: &mut PreparedProblem,
-        mut inner: impl FnMut(&Problem, &mut Solution, &StoppingCriteria, &mut PreparedProblem) -> Result<Report, Unsupported>,
+        mut inner: impl FnMut(
+            &Problem,
+            &mut Solution,
+            &StoppingCriteria,
+            &mut PreparedProblem,
+        ) -> Result<Report, Unsupported>,
     ) -> Result<Report, Unsupported> {
         let Shift { convex, rows, u, next, room } = self;
         convex.clone_from(problem);
@@ -184,17 +195,26 @@ struct Shifted {
 
 fn shifted_rows(laws: &[Law], row_starts: &[usize]) -> impl Iterator<Item = Shifted> {
     let sliding = |(_, law): &(usize, &Law)| matches!(law, Law::Coulomb { mu, .. } if *mu > 0.0);
-    laws.iter().enumerate().filter(sliding).map(|(k, law)| Shifted { block: k, row: row_starts[k], rows: law.rows() })
+    laws.iter().enumerate().filter(sliding).map(|(k, law)| Shifted {
+        block: k,
+        row: row_starts[k],
+        rows: law.rows(),
+    })
 }
 
 /// `x ← mu ‖u_t‖` of each shifted row (with the section's reach for the norm).
 fn read(laws: &[Law], rows: &[Shifted], section: Section, u: &[f64], x: &mut Vec<f64>) {
-    let shift = |s: &Shifted| laws[s.block].friction().unwrap_or(0.0) * section.reach(&u[s.row..s.row + s.rows]);
+    let shift = |s: &Shifted| {
+        laws[s.block].friction().unwrap_or(0.0) * section.reach(&u[s.row..s.row + s.rows])
+    };
     x.clear();
     x.extend(rows.iter().map(shift));
 }
 
-fn symmetric_part(w: &crate::math::sparse::Csr, transposed: &crate::math::sparse::Csr) -> crate::math::sparse::Csr {
+fn symmetric_part(
+    w: &crate::math::sparse::Csr,
+    transposed: &crate::math::sparse::Csr,
+) -> crate::math::sparse::Csr {
     let mut triplets = Vec::with_capacity(2 * w.nonzeros());
     for matrix in [w, transposed] {
         for i in 0..matrix.rows {
@@ -208,7 +228,8 @@ fn symmetric_part(w: &crate::math::sparse::Csr, transposed: &crate::math::sparse
 /// The vectors of an outer iteration.
 #[derive(Default)]
 struct Room {
-    /// Blocks that x enters: a contradiction among them is one of the frozen problem, not of the true one.
+    /// Blocks that x enters: a contradiction among them is one of the frozen problem, not of the
+    /// true one.
     frozen: Vec<bool>,
     /// Turns velocities into √J (per entry of x).
     weight: Vec<f64>,
@@ -287,7 +308,11 @@ impl<'a> Outer<'a> {
     fn inner_stop(&self) -> StoppingCriteria {
         let Tolerance { relative, velocity, bound } = self.stop.tolerance;
         StoppingCriteria {
-            tolerance: Tolerance { relative: 0.05 * relative, velocity: 0.1 * velocity, bound: bound.map(|b| 0.2 * b) },
+            tolerance: Tolerance {
+                relative: 0.05 * relative,
+                velocity: 0.1 * velocity,
+                bound: bound.map(|b| 0.2 * b),
+            },
             work: self.stop.work.map(|w| w.saturating_sub(self.work).max(1)),
             deadline: self.stop.deadline,
             history: false,
@@ -295,7 +320,13 @@ impl<'a> Outer<'a> {
     }
 
     /// Takes note of an inner solution, chooses the next x; true at the end.
-    fn took(&mut self, report: &Report, error: Residual, solution: &Solution, next: &[f64]) -> bool {
+    fn took(
+        &mut self,
+        report: &Report,
+        error: Residual,
+        solution: &Solution,
+        next: &[f64],
+    ) -> bool {
         self.counts.outer += 1;
         self.counts.sweeps += report.counts.sweeps;
         self.counts.factorizations += report.counts.factorizations;
@@ -315,7 +346,9 @@ impl<'a> Outer<'a> {
         }
         self.status = if error.accepted(&self.stop.tolerance) {
             Some(Status::Converged)
-        } else if report.status == Status::Infeasible && !report.conflict.iter().any(|&k| self.room.frozen[k]) {
+        } else if report.status == Status::Infeasible
+            && !report.conflict.iter().any(|&k| self.room.frozen[k])
+        {
             self.conflict.clone_from(&report.conflict);
             Some(Status::Infeasible)
         } else if report.status == Status::Infeasible {
@@ -326,7 +359,8 @@ impl<'a> Outer<'a> {
             self.reproducible = false;
             Some(Status::Budget)
         } else if self.pyramids && self.stands_still(next, error.scale) {
-            self.notes.push("the shift stands still: the rest of the error is the inner method's".into());
+            self.notes
+                .push("the shift stands still: the rest of the error is the inner method's".into());
             Some(Status::Stalled)
         } else if self.counts.outer >= MAX_OUTER_ITERATIONS {
             Some(Status::Stalled)
@@ -341,8 +375,17 @@ impl<'a> Outer<'a> {
 
     /// 5. x and G(x) are the same to a small part of the tolerance, again.
     fn stands_still(&mut self, next: &[f64], scale: f64) -> bool {
-        let energy: f64 = next.iter().zip(&self.room.x).zip(&self.room.weight).map(|((g, x), w)| 0.5 * (w * (g - x)).powi(2)).sum();
-        self.still = if energy <= STATIONARY_ENERGY_RATIO * self.stop.tolerance.relative * scale { self.still + 1 } else { 0 };
+        let energy: f64 = next
+            .iter()
+            .zip(&self.room.x)
+            .zip(&self.room.weight)
+            .map(|((g, x), w)| 0.5 * (w * (g - x)).powi(2))
+            .sum();
+        self.still = if energy <= STATIONARY_ENERGY_RATIO * self.stop.tolerance.relative * scale {
+            self.still + 1
+        } else {
+            0
+        };
         self.still >= MAX_STATIONARY_ITERATIONS
     }
 
@@ -388,7 +431,8 @@ impl<'a> Outer<'a> {
     }
 }
 
-/// How many times the worst of the tolerated figures exceeds its tolerance: accepted at 1 and below.
+/// How many times the worst of the tolerated figures exceeds its tolerance: accepted at 1 and
+/// below.
 pub fn excess(error: &Residual, tolerance: &Tolerance) -> f64 {
     let figures = [
         error.relative() / tolerance.relative,
@@ -426,7 +470,9 @@ impl Anderson {
                 self.dg.rotate_left(1);
                 self.count -= 1;
             }
-            for (list, new, old) in [(&mut self.df, f, &self.last_f), (&mut self.dg, g, &self.last_g)] {
+            for (list, new, old) in
+                [(&mut self.df, f, &self.last_f), (&mut self.dg, g, &self.last_g)]
+            {
                 list[self.count].clear();
                 list[self.count].extend(new.iter().zip(old).map(|(a, b)| a - b));
             }
@@ -447,7 +493,8 @@ impl Anderson {
     }
 }
 
-/// argmin ‖b − Σ γ_i a_i‖ by Gram–Schmidt, done twice; directions that add nothing get γ = 0. Newest first.
+/// argmin ‖b − Σ γ_i a_i‖ by Gram–Schmidt, done twice; directions that add nothing get γ = 0.
+/// Newest first.
 #[derive(Default)]
 struct LeastSquares {
     gamma: [f64; ANDERSON_DEPTH],
@@ -457,7 +504,8 @@ struct LeastSquares {
 
 impl LeastSquares {
     fn solve(&mut self, a: &[Vec<f64>], b: &[f64]) {
-        let (mut r, mut from, mut rank) = ([[0.0; ANDERSON_DEPTH]; ANDERSON_DEPTH], [0; ANDERSON_DEPTH], 0);
+        let (mut r, mut from, mut rank) =
+            ([[0.0; ANDERSON_DEPTH]; ANDERSON_DEPTH], [0; ANDERSON_DEPTH], 0);
         for i in (0..a.len()).rev() {
             let (done, rest) = self.q.split_at_mut(rank);
             let x = &mut rest[0];
@@ -482,7 +530,8 @@ impl LeastSquares {
         }
         self.gamma = [0.0; ANDERSON_DEPTH];
         for row in (0..rank).rev() {
-            let known: f64 = (row + 1..rank).map(|later| r[row][from[later]] * self.gamma[from[later]]).sum();
+            let known: f64 =
+                (row + 1..rank).map(|later| r[row][from[later]] * self.gamma[from[later]]).sum();
             self.gamma[from[row]] = (dot(&self.q[row], b) - known) / r[row][from[row]];
         }
     }
@@ -505,7 +554,8 @@ mod tests {
             anderson.next(&f, &next, &mut x);
         }
         let next = g(&x);
-        // Three unknowns: exact after four evaluations, up to the conditioning of three differences.
+        // Three unknowns: exact after four evaluations, up to the conditioning of three
+        // differences.
         assert!(next.iter().zip(&x).all(|(g, x)| (g - x).abs() < 1e-9), "{x:?} {next:?}");
     }
 

@@ -1,4 +1,5 @@
-//! An independent residual: problems as dense matrices in double-double arithmetic, laws from their definition. It shares no code with the library.
+//! An independent residual: problems as dense matrices in double-double arithmetic, laws from their
+//! definition. It shares no code with the library.
 #![allow(dead_code)]
 
 pub mod random;
@@ -117,12 +118,26 @@ impl Dense {
         for (block, law) in problem.J.blocks().zip(&problem.laws) {
             blocks.push((block.first, *law));
             for i in 0..block.rows {
-                block.columns.iter().zip(block.row(i)).for_each(|(&c, &x)| j[block.first + i][c as usize] = x.into());
+                block
+                    .columns
+                    .iter()
+                    .zip(block.row(i))
+                    .for_each(|(&c, &x)| j[block.first + i][c as usize] = x.into());
             }
         }
         let lift = |x: &[f64]| x.iter().map(|&x| Dd::from(x)).collect::<Vec<_>>();
         let lower = cholesky(&h);
-        Dense { n, m, h, lower, j, k: lift(&problem.k), e: lift(&problem.E), w: lift(&problem.w), blocks }
+        Dense {
+            n,
+            m,
+            h,
+            lower,
+            j,
+            k: lift(&problem.k),
+            e: lift(&problem.E),
+            w: lift(&problem.w),
+            blocks,
+        }
     }
 
     /// `H⁻¹ b`.
@@ -200,13 +215,15 @@ pub fn outside(law: &Law, r: &[f64]) -> f64 {
         Law::Unilateral => (-r[0]).max(0.0),
         Law::Interval { lo, hi } => (lo - r[0]).max(r[0] - hi).max(0.0),
         Law::Cone { mu, .. } | Law::Coulomb { mu, .. } => {
-            let t: Dd = r[1..].iter().fold(Dd::default(), |s, &x| s + Dd::from(x) * x.into()).sqrt();
+            let t: Dd =
+                r[1..].iter().fold(Dd::default(), |s, &x| s + Dd::from(x) * x.into()).sqrt();
             (t - Dd::from(mu) * r[0].into()).value().max(-r[0]).max(0.0)
         }
     }
 }
 
-/// How far û is outside K* (intervals: where a bound is infinite), in normal velocity; and `r·û + φ(û)`.
+/// How far û is outside K* (intervals: where a bound is infinite), in normal velocity; and
+/// `r·û + φ(û)`.
 pub fn dual(law: &Law, u: &[Dd], r: &[f64]) -> (f64, Dd) {
     let product = u.iter().zip(r).fold(Dd::default(), |s, (u, &r)| s + *u * r.into());
     match *law {
@@ -214,7 +231,11 @@ pub fn dual(law: &Law, u: &[Dd], r: &[f64]) -> (f64, Dd) {
         Law::Unilateral => ((-u[0]).value().max(0.0), product),
         Law::Interval { lo, hi } => {
             let bound = if u[0].0 > 0.0 { lo } else { hi };
-            if bound.is_infinite() { (u[0].abs().value(), Dd::default()) } else { (0.0, product - u[0] * bound.into()) }
+            if bound.is_infinite() {
+                (u[0].abs().value(), Dd::default())
+            } else {
+                (0.0, product - u[0] * bound.into())
+            }
         }
         Law::Cone { mu, .. } | Law::Coulomb { mu, .. } => {
             let t = u[1..].iter().fold(Dd::default(), |s, x| s + *x * *x).sqrt();

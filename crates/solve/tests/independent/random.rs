@@ -1,4 +1,5 @@
-//! Random problems: all convex laws, scales of eighteen decades, rows that repeat, oppose or depend on others.
+//! Random problems: all convex laws, scales of eighteen decades, rows that repeat, oppose or depend
+//! on others.
 
 use signorini_solve::math::sparse::Csr;
 use signorini_solve::problem::{Law, Problem};
@@ -46,7 +47,10 @@ pub fn law(random: &mut Random, impulse: f64) -> Law {
                 _ => Law::Interval { lo, hi },
             }
         }
-        _ => Law::Cone { mu: random.of(&[0.0, 1e-6, 0.1, 0.3, 0.5, 1.0, 10.0]), rows: random.of(&[2, 3]) },
+        _ => Law::Cone {
+            mu: random.of(&[0.0, 1e-6, 0.1, 0.3, 0.5, 1.0, 10.0]),
+            rows: random.of(&[2, 3]),
+        },
     }
 }
 
@@ -62,7 +66,9 @@ pub fn admissible(random: &mut Random, law: &Law, size: f64) -> Vec<f64> {
             vec![size * (up + (down - up) * random.unit())]
         }
         Law::Cone { mu, rows } | Law::Coulomb { mu, rows } => {
-            let t: Vec<f64> = (1..rows).map(|_| if random.below(3) == 0 { 0.0 } else { random.signed() * size }).collect();
+            let t: Vec<f64> = (1..rows)
+                .map(|_| if random.below(3) == 0 { 0.0 } else { random.signed() * size })
+                .collect();
             let length = t.iter().map(|x| x * x).sum::<f64>().sqrt();
             let mut u = vec![mu * length + if edge { 0.0 } else { random.unit() * size }];
             u.extend(t);
@@ -71,7 +77,8 @@ pub fn admissible(random: &mut Random, law: &Law, size: f64) -> Vec<f64> {
     }
 }
 
-/// A random problem that has a feasible velocity: bodies of any mass, rows of any kind, some of them repeated, opposed or combined.
+/// A random problem that has a feasible velocity: bodies of any mass, rows of any kind, some of
+/// them repeated, opposed or combined.
 pub fn feasible(random: &mut Random) -> Problem {
     let mass = 10f64.powf(9.0 * random.signed());
     let speed = 10f64.powf(9.0 * random.signed());
@@ -88,7 +95,8 @@ pub fn feasible(random: &mut Random) -> Problem {
         for i in 0..n {
             for j in 0..=i {
                 let own = if i == j { 1.0 } else { 0.0 };
-                let value = (own + (0..n).map(|p| g[i * n + p] * g[j * n + p]).sum::<f64>()) * (d[i] * d[j]).sqrt();
+                let value = (own + (0..n).map(|p| g[i * n + p] * g[j * n + p]).sum::<f64>())
+                    * (d[i] * d[j]).sqrt();
                 (h[i * n + j], h[j * n + i]) = (value, value);
             }
         }
@@ -109,12 +117,16 @@ pub fn feasible(random: &mut Random) -> Problem {
         for _ in 0..law.rows() {
             let row: Vec<f64> = match random.below(6) {
                 0 if !rows.is_empty() => rows[random.below(rows.len())].clone(),
-                1 if !rows.is_empty() => rows[random.below(rows.len())].iter().map(|x| -x).collect(),
+                1 if !rows.is_empty() => {
+                    rows[random.below(rows.len())].iter().map(|x| -x).collect()
+                }
                 2 if rows.len() > 1 => {
                     let (a, b) = (random.below(rows.len()), random.below(rows.len()));
                     rows[a].iter().zip(&rows[b]).map(|(x, y)| x + y).collect()
                 }
-                _ => (0..n).map(|_| if random.below(3) == 0 { 0.0 } else { arm * random.signed() }).collect(),
+                _ => (0..n)
+                    .map(|_| if random.below(3) == 0 { 0.0 } else { arm * random.signed() })
+                    .collect(),
             };
             values.extend_from_slice(&row);
             rows.push(row);
@@ -128,6 +140,8 @@ pub fn feasible(random: &mut Random) -> Problem {
     problem.J.mul(&v, &mut jv);
     problem.w.iter_mut().zip(&jv).for_each(|(w, u)| *w -= u);
     let soft = random.below(4) == 0;
-    problem.E = (0..m).map(|_| if soft && random.below(2) == 0 { random.unit() * arm * arm / mass } else { 0.0 }).collect();
+    problem.E = (0..m)
+        .map(|_| if soft && random.below(2) == 0 { random.unit() * arm * arm / mass } else { 0.0 })
+        .collect();
     problem
 }

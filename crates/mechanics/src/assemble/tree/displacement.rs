@@ -12,8 +12,8 @@
 //! | planar | shift (x, y), turn θ about z | linear a_x; linear a_y; angular a_z |
 //! | fixed | nothing | none |
 //!
-//! Motions are seen at the origin of frame b. Those of one joint are orthonormal, angular and linear ones apart, so that rates are read off
-//! a relative motion by scalar products.
+//! Motions are seen at the origin of frame b. Those of one joint are orthonormal, angular and
+//! linear ones apart, so that rates are read off a relative motion by scalar products.
 
 use crate::math::pose::{Pose, exponential};
 use crate::scene::JointKind;
@@ -48,7 +48,10 @@ pub fn freedom(kind: JointKind) -> Option<usize> {
         JointKind::Revolute | JointKind::Prismatic => Some(1),
         JointKind::Cylindrical | JointKind::Universal => Some(2),
         JointKind::Spherical | JointKind::Planar => Some(3),
-        JointKind::PointOnLine | JointKind::PointOnPlane | JointKind::Distance { .. } | JointKind::Free => None,
+        JointKind::PointOnLine
+        | JointKind::PointOnPlane
+        | JointKind::Distance { .. }
+        | JointKind::Free => None,
     }
 }
 
@@ -69,7 +72,8 @@ pub fn units(kind: JointKind, a: &Pose, b: &Pose) -> [Unit; MOST] {
     }
 }
 
-/// The displacement whose coordinates are those of `from` plus `delta`, with the joint's parts exactly zero.
+/// The displacement whose coordinates are those of `from` plus `delta`, with the joint's parts
+/// exactly zero.
 pub fn displaced(kind: JointKind, from: &Pose, delta: &[f64]) -> Pose {
     let q = from.orientation;
     let about_z = |delta: f64| DQuat::from_rotation_z(2.0 * q.z.atan2(q.w) + delta);
@@ -78,14 +82,22 @@ pub fn displaced(kind: JointKind, from: &Pose, delta: &[f64]) -> Pose {
         JointKind::Revolute => Pose::new(DVec3::ZERO, about_z(delta[0])),
         JointKind::Prismatic => Pose::at(along_z(delta[0])),
         JointKind::Cylindrical => Pose::new(along_z(delta[0]), about_z(delta[1])),
-        JointKind::Spherical => Pose::new(DVec3::ZERO, (q * exponential(DVec3::from_slice(delta))).normalize()),
+        JointKind::Spherical => {
+            Pose::new(DVec3::ZERO, (q * exponential(DVec3::from_slice(delta))).normalize())
+        }
         JointKind::Universal => {
             // b_y = (0, cos α, sin α) seen from a; a_x = (cos β, 0, sin β) seen from b.
             let (y, x) = (q * DVec3::Y, q.conjugate() * DVec3::X);
             let (alpha, beta) = (y.z.atan2(y.y), x.z.atan2(x.x));
-            Pose::new(DVec3::ZERO, DQuat::from_rotation_x(alpha + delta[0]) * DQuat::from_rotation_y(beta + delta[1]))
+            Pose::new(
+                DVec3::ZERO,
+                DQuat::from_rotation_x(alpha + delta[0]) * DQuat::from_rotation_y(beta + delta[1]),
+            )
         }
-        JointKind::Planar => Pose::new(DVec3::new(from.position.x + delta[0], from.position.y + delta[1], 0.0), about_z(delta[2])),
+        JointKind::Planar => Pose::new(
+            DVec3::new(from.position.x + delta[0], from.position.y + delta[1], 0.0),
+            about_z(delta[2]),
+        ),
         _ => Pose::IDENTITY,
     }
 }
@@ -111,9 +123,14 @@ mod tests {
         let a = Pose::turned(DVec3::new(0.3, -0.2, 1.0), DVec3::new(0.4, 1.0, -0.3));
         for kind in KINDS {
             let count = freedom(kind).unwrap();
-            let d = displaced(kind, &Pose::turned(DVec3::new(0.2, 0.1, -0.4), DVec3::new(0.1, 0.2, 0.7)), &[0.3, -0.2, 0.5]);
+            let d = displaced(
+                kind,
+                &Pose::turned(DVec3::new(0.2, 0.1, -0.4), DVec3::new(0.1, 0.2, 0.7)),
+                &[0.3, -0.2, 0.5],
+            );
             for part in kind.parts().iter() {
-                let (on_a, on_b) = (Mount { body: &a, frame: &Pose::IDENTITY }, Mount { body: &a, frame: &d });
+                let (on_a, on_b) =
+                    (Mount { body: &a, frame: &Pose::IDENTITY }, Mount { body: &a, frame: &d });
                 // Rounding of a few products of numbers of order one.
                 assert!(measure(*part, on_a, on_b).value.abs() < 1e-14, "{} {part:?}", kind.name());
             }
@@ -128,10 +145,20 @@ mod tests {
                 let unit = units(kind, &a, &b)[i];
                 let (after, before) = (at(1.0), at(-1.0));
                 let linear = (after.position - before.position) / (2.0 * h);
-                let angular = b.vector(logarithm(before.orientation.conjugate() * after.orientation)) / (2.0 * h);
+                let angular = b
+                    .vector(logarithm(before.orientation.conjugate() * after.orientation))
+                    / (2.0 * h);
                 // Central differences: h² and rounding over h.
-                assert!(linear.distance(unit.at(b.position)) < 1e-9, "{} {i}: {linear} {unit:?}", kind.name());
-                assert!(angular.distance(unit.angular) < 1e-9, "{} {i}: {angular} {unit:?}", kind.name());
+                assert!(
+                    linear.distance(unit.at(b.position)) < 1e-9,
+                    "{} {i}: {linear} {unit:?}",
+                    kind.name()
+                );
+                assert!(
+                    angular.distance(unit.angular) < 1e-9,
+                    "{} {i}: {angular} {unit:?}",
+                    kind.name()
+                );
             }
         }
     }

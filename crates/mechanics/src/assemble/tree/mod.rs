@@ -1,22 +1,29 @@
 //! Trees in joint coordinates: the problem of a step without the rows of their joints.
 //!
-//! Bodies that joints hang on each other form trees, loops cut. The velocities of the bodies of a tree follow from those of its coordinates,
+//! Bodies that joints hang on each other form trees, loops cut. The velocities of the bodies of a
+//! tree follow from those of its coordinates,
 //!
 //! ```text
 //!   v = T v_t + c            T: along the path to the root;  c: the moving base, and under the leapfrog scheme the curvature of the step
 //!   Tᵀ H T v_t = Tᵀ (k − H c) + (J T)ᵀ r,        u = J T v_t + E r + (w + J c)
 //! ```
 //!
-//! and the rows of the joints disappear, because `J T = 0` for them. The state stays that of bodies; all stages but the solve see bodies.
+//! and the rows of the joints disappear, because `J T = 0` for them. The state stays that of
+//! bodies; all stages but the solve see bodies.
 //!
 //! 1. [`Forest::of`]: which joints hang which bodies on which ([`structure`]).
-//! 2. [`Forest::begin`]: unit motions of the coordinates ([`displacement`]), and what is predicted of the step.
-//! 3. [`Forest::reduce`]: the problem in coordinates; H by composite bodies (Featherstone2008, §6.2) ([`reduce`]).
-//! 4. [`Forest::expand`]: velocities of bodies; reactions of the joints by the balance of what hangs on each.
-//! 5. [`Forest::place`]: coordinates go on by δ, and bodies are where their joints put them: joints of a tree cannot drift.
+//! 2. [`Forest::begin`]: unit motions of the coordinates ([`displacement`]), and what is predicted
+//!    of the step.
+//! 3. [`Forest::reduce`]: the problem in coordinates; H by composite bodies (Featherstone2008,
+//!    §6.2) ([`reduce`]).
+//! 4. [`Forest::expand`]: velocities of bodies; reactions of the joints by the balance of what
+//!    hangs on each.
+//! 5. [`Forest::place`]: coordinates go on by δ, and bodies are where their joints put them: joints
+//!    of a tree cannot drift.
 //!
-//! A joint that cuts a loop, gears, stops, motors and contacts remain rows. A step whose joints are open by more than a thousandth of their
-//! bodies' size (a state set from outside) is taken in the coordinates of bodies, which mends them.
+//! A joint that cuts a loop, gears, stops, motors and contacts remain rows. A step whose joints are
+//! open by more than a thousandth of their bodies' size (a state set from outside) is taken in the
+//! coordinates of bodies, which mends them.
 
 mod displacement;
 mod reduce;
@@ -45,7 +52,8 @@ pub enum Coordinates {
     Bodies,
 }
 
-/// How far a joint may be open, relative to the size of its bodies, so that its coordinates still say where they are.
+/// How far a joint may be open, relative to the size of its bodies, so that its coordinates still
+/// say where they are.
 const OPEN: f64 = 1e-3;
 /// Most steps of Newton's method for the positions.
 const RETRACTIONS: usize = 5;
@@ -176,7 +184,8 @@ impl Forest {
         &self.blocks
     }
 
-    /// The displacement and the unit motions of each joint, and what is predicted of the step; says whether the step is taken in coordinates.
+    /// The displacement and the unit motions of each joint, and what is predicted of the step; says
+    /// whether the step is taken in coordinates.
     pub fn begin(&mut self, scene: &Scene, now: &mut StepInput) -> bool {
         self.active = !self.links.is_empty();
         if !self.active {
@@ -204,7 +213,11 @@ impl Forest {
             self.displacements.push(d);
             let sign = if link.reversed { -1.0 } else { 1.0 };
             let motions = units(joint.kind, &a, &b);
-            self.units.extend(motions[..link.count].iter().map(|u| Unit { angular: sign * u.angular, linear: sign * u.linear, ..*u }));
+            self.units.extend(motions[..link.count].iter().map(|u| Unit {
+                angular: sign * u.angular,
+                linear: sign * u.linear,
+                ..*u
+            }));
         }
         self.carried(now);
         if now.lag.is_some() {
@@ -222,7 +235,9 @@ impl Forest {
         for link in &self.links {
             let place = now.poses[link.body.index()].position;
             let motion = match link.parent {
-                Some(p) => self.motions[p as usize].moved(now.poses[link.base.index()].position, place),
+                Some(p) => {
+                    self.motions[p as usize].moved(now.poses[link.base.index()].position, place)
+                }
                 None => base_motion(link, now).moved(now.poses[link.base.index()].position, place),
             };
             self.motions.push(motion);
@@ -233,20 +248,31 @@ impl Forest {
         }
     }
 
-    /// Leapfrog: the rates if the forces stay as they were, where they lead to, and the curvature of the way.
+    /// Leapfrog: the rates if the forces stay as they were, where they lead to, and the curvature
+    /// of the way.
     fn predict(&mut self, scene: &Scene, now: &mut StepInput) {
         self.expected.clear();
         self.expected.resize(self.n, 0.0);
         for link in &self.links {
             let motion = |body: BodyId| {
                 let (twist, pose) = (now.expected(body), &now.poses[body.index()]);
-                (Motion { linear: twist.linear, angular: pose.vector(twist.angular) }, pose.position)
+                (
+                    Motion { linear: twist.linear, angular: pose.vector(twist.angular) },
+                    pose.position,
+                )
             };
             let (own, place) = motion(link.body);
-            let (base, from) = if link.joint.is_some() { motion(link.base) } else { (Motion::default(), DVec3::ZERO) };
-            for (rate, unit) in self.expected[link.columns()].iter_mut().zip(&self.units[link.columns()]) {
+            let (base, from) = if link.joint.is_some() {
+                motion(link.base)
+            } else {
+                (Motion::default(), DVec3::ZERO)
+            };
+            for (rate, unit) in
+                self.expected[link.columns()].iter_mut().zip(&self.units[link.columns()])
+            {
                 let (own, base) = (own.moved(place, unit.point), base.moved(from, unit.point));
-                *rate = unit.linear.dot(own.linear - base.linear) + unit.angular.dot(own.angular - base.angular);
+                *rate = unit.linear.dot(own.linear - base.linear)
+                    + unit.angular.dot(own.angular - base.angular);
             }
         }
         now.chords.clear();
@@ -261,7 +287,8 @@ impl Forest {
             let chord = mean_twist(&pose, &self.ends[l], now.h);
             let rates = &self.motions[l];
             (chord.linear - rates.linear).write_to_slice(&mut self.offset[link.at..]);
-            (chord.angular - pose.inverse_vector(rates.angular)).write_to_slice(&mut self.offset[link.at + 3..]);
+            (chord.angular - pose.inverse_vector(rates.angular))
+                .write_to_slice(&mut self.offset[link.at + 3..]);
             now.ahead[body] = self.ends[l];
             now.chords[body] = chord;
         }
@@ -300,15 +327,23 @@ impl Forest {
         pose
     }
 
-    /// Leapfrog: the rates of the positions, so that bodies move by their velocities v as far as their joints let them,
+    /// Leapfrog: the rates of the positions, so that bodies move by their velocities v as far as
+    /// their joints let them,
     ///
     /// ```text
     ///   Tᵀ H ((x⁺ − x)/h − v) = 0,      v ← (x⁺ − x)/h
     /// ```
     ///
-    /// by Newton's method with the tangent of the beginning. What v changes by is reaction of joints: momentum is kept, and the scheme
-    /// is that of bodies with exact joints (Ryckaert1977), whatever was predicted. `factor` is that of H in coordinates.
-    pub fn retract(&mut self, scene: &Scene, (assembly, now): (&Assembly, &StepInput), factor: &mut CliqueFactor, v: &mut [f64]) {
+    /// by Newton's method with the tangent of the beginning. What v changes by is reaction of
+    /// joints: momentum is kept, and the scheme is that of bodies with exact joints (Ryckaert1977),
+    /// whatever was predicted. `factor` is that of H in coordinates.
+    pub fn retract(
+        &mut self,
+        scene: &Scene,
+        (assembly, now): (&Assembly, &StepInput),
+        factor: &mut CliqueFactor,
+        v: &mut [f64],
+    ) {
         self.rates.clone_from(&self.solution.v);
         let largest = self.rates[..self.units.len()].iter().fold(0.0f64, |m, x| m.max(x.abs()));
         for _ in 0..RETRACTIONS {
@@ -317,8 +352,10 @@ impl Forest {
             self.balance.resize(self.owner.len(), 0.0);
             for (link, end) in self.links.iter().zip(&self.ends) {
                 let chord = mean_twist(&now.poses[link.body.index()], end, now.h);
-                (chord.linear - DVec3::from_slice(&v[link.at..])).write_to_slice(&mut self.balance[link.at..]);
-                (chord.angular - DVec3::from_slice(&v[link.at + 3..])).write_to_slice(&mut self.balance[link.at + 3..]);
+                (chord.linear - DVec3::from_slice(&v[link.at..]))
+                    .write_to_slice(&mut self.balance[link.at..]);
+                (chord.angular - DVec3::from_slice(&v[link.at + 3..]))
+                    .write_to_slice(&mut self.balance[link.at + 3..]);
             }
             self.work.clear();
             self.work.resize(self.owner.len(), 0.0);
@@ -328,7 +365,10 @@ impl Forest {
             change[self.units.len()..].fill(0.0);
             factor.solve(&mut change);
             let trees = 0..self.units.len();
-            self.rates[trees.clone()].iter_mut().zip(&change[trees.clone()]).for_each(|(rate, change)| *rate -= change);
+            self.rates[trees.clone()]
+                .iter_mut()
+                .zip(&change[trees.clone()])
+                .for_each(|(rate, change)| *rate -= change);
             let most = change[trees].iter().fold(0.0f64, |m, x| m.max(x.abs()));
             self.change = change;
             if !(most > RETRACTED * largest) {
@@ -347,9 +387,12 @@ impl Forest {
     fn lead(&mut self, scene: &Scene, now: &StepInput) {
         self.ends.clear();
         for (l, link) in self.links.iter().enumerate() {
-            let delta: [f64; 6] = std::array::from_fn(|i| if i < link.count { now.h * self.rates[link.first + i] } else { 0.0 });
+            let delta: [f64; 6] = std::array::from_fn(|i| {
+                if i < link.count { now.h * self.rates[link.first + i] } else { 0.0 }
+            });
             let end = match (link.joint, link.parent) {
-                (None, _) => now.poses[link.body.index()].advanced(DVec3::from_slice(&delta), DVec3::from_slice(&delta[3..])),
+                (None, _) => now.poses[link.body.index()]
+                    .advanced(DVec3::from_slice(&delta), DVec3::from_slice(&delta[3..])),
                 (Some(_), Some(p)) => self.pose_of(scene, l, &self.ends[p as usize], &delta),
                 (Some(_), None) => self.pose_of(scene, l, &now.ahead[link.base.index()], &delta),
             };
@@ -357,9 +400,15 @@ impl Forest {
         }
     }
 
-    /// Coordinates go on with the solved rates; `back(at)`: by which time the jump of the unknowns from `at` on is set back. Roots that
-    /// float and bases are at their places already.
-    pub fn place(&self, scene: &Scene, now: &StepInput, state: &mut State, mut back: impl FnMut(usize) -> f64) {
+    /// Coordinates go on with the solved rates; `back(at)`: by which time the jump of the unknowns
+    /// from `at` on is set back. Roots that float and bases are at their places already.
+    pub fn place(
+        &self,
+        scene: &Scene,
+        now: &StepInput,
+        state: &mut State,
+        mut back: impl FnMut(usize) -> f64,
+    ) {
         for (l, link) in self.links.iter().enumerate() {
             if link.joint.is_none() {
                 continue;
@@ -369,8 +418,13 @@ impl Forest {
                 if i >= link.count {
                     return 0.0;
                 }
-                let rate = if now.lag.is_some() { self.rates[link.first + i] } else { self.solution.v[link.first + i] };
-                now.h * rate - if time > 0.0 { time * (rate - self.expected[link.first + i]) } else { 0.0 }
+                let rate = if now.lag.is_some() {
+                    self.rates[link.first + i]
+                } else {
+                    self.solution.v[link.first + i]
+                };
+                now.h * rate
+                    - if time > 0.0 { time * (rate - self.expected[link.first + i]) } else { 0.0 }
             });
             let pose = self.pose_of(scene, l, &state.pose(link.base), &delta);
             state.set_pose(link.body, &pose);
@@ -390,12 +444,16 @@ fn base_motion(link: &Link, now: &StepInput) -> Motion {
 /// Adds a motion to the six velocities of a link.
 fn put(out: &mut [f64], link: &Link, motion: &Motion, pose: &Pose) {
     let angular = pose.inverse_vector(motion.angular);
-    for (out, x) in out[link.at..link.at + 6].iter_mut().zip(motion.linear.to_array().into_iter().chain(angular.to_array())) {
+    for (out, x) in out[link.at..link.at + 6]
+        .iter_mut()
+        .zip(motion.linear.to_array().into_iter().chain(angular.to_array()))
+    {
         *out += x;
     }
 }
 
-/// A root that floats moves in its own six velocities: linear in the world, angular in its own axes.
+/// A root that floats moves in its own six velocities: linear in the world, angular in its own
+/// axes.
 fn root_units(pose: &Pose) -> [Unit; 6] {
     let axes = [DVec3::X, DVec3::Y, DVec3::Z];
     std::array::from_fn(|i| {

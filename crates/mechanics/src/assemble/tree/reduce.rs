@@ -1,16 +1,19 @@
 //! The problem of bodies in the coordinates of trees, and back.
 //!
-//! * H of a tree by composite bodies: with m, x̄, I the mass, centre and inertia of all that hangs on a link, and s a unit motion
-//!   (ω, velocity l at point p),
+//! * H of a tree by composite bodies: with m, x̄, I the mass, centre and inertia of all that hangs
+//!   on a link, and s a unit motion (ω, velocity l at point p),
 //!
 //! ```text
 //!   H_ij = P · s_i(x̄) + L · ω_i,     P = m s_j(x̄),  L = I ω_j,      i on the path from j to the root
 //! ```
 //!
-//!   which has no differences of large numbers. Springs, dampers and rotors add `Gᵀ K G` with G in coordinates.
-//! * A row with the force f and the torque τ on a link: `J_j = f · s_j(x) + τ · ω_j`, then both go on to the link that carries it. Where
-//!   the ways of two bodies meet, forces that only act between them cancel: what is left of them is rounding, and is dropped.
-//! * Reactions of joints: what hangs on a joint lacks the impulse `H v − k − Jᵀ r`, summed up from the leaves.
+//!   which has no differences of large numbers. Springs, dampers and rotors add `Gᵀ K G` with G in
+//!   coordinates.
+//! * A row with the force f and the torque τ on a link: `J_j = f · s_j(x) + τ · ω_j`, then both go
+//!   on to the link that carries it. Where the ways of two bodies meet, forces that only act
+//!   between them cancel: what is left of them is rounding, and is dropped.
+//! * Reactions of joints: what hangs on a joint lacks the impulse `H v − k − Jᵀ r`, summed up from
+//!   the leaves.
 
 use super::{Forest, NONE};
 use crate::assemble::inertia::add;
@@ -36,7 +39,10 @@ pub struct Wrench {
 impl Wrench {
     /// From six numbers of a body: force (world), torque (body axes).
     fn of(numbers: &[f64], pose: &Pose) -> Wrench {
-        Wrench { force: DVec3::from_slice(numbers), torque: pose.vector(DVec3::from_slice(&numbers[3..])) }
+        Wrench {
+            force: DVec3::from_slice(numbers),
+            torque: pose.vector(DVec3::from_slice(&numbers[3..])),
+        }
     }
 
     fn add(&mut self, other: &Wrench, arm: DVec3) {
@@ -59,7 +65,8 @@ impl Composite {
         let d = self.centre - other.centre;
         let reduced = self.mass * other.mass / mass;
         let outer = DMat3::from_cols(d * d.x, d * d.y, d * d.z);
-        self.inertia += other.inertia + (DMat3::from_diagonal(DVec3::splat(d.length_squared())) - outer) * reduced;
+        self.inertia += other.inertia
+            + (DMat3::from_diagonal(DVec3::splat(d.length_squared())) - outer) * reduced;
         self.centre = (self.centre * self.mass + other.centre * other.mass) / mass;
         self.mass = mass;
     }
@@ -91,7 +98,8 @@ impl Pattern {
     /// The pattern of H for the trees of `forest`.
     pub fn of(forest: &Forest, scene: &Scene, layout: &Layout) -> Pattern {
         let mut rows: Vec<Vec<u32>> = vec![Vec::new(); forest.n];
-        let mut couple = |list: &[u32]| list.iter().for_each(|&i| rows[i as usize].extend_from_slice(list));
+        let mut couple =
+            |list: &[u32]| list.iter().for_each(|&i| rows[i as usize].extend_from_slice(list));
         let path = |mut l: usize| {
             let mut out: Vec<u32> = Vec::new();
             loop {
@@ -137,16 +145,25 @@ impl Pattern {
             h.starts[i + 1] = h.columns.len();
         }
         h.values = vec![0.0; h.columns.len()];
-        let place =
-            |i: usize, j: usize| (h.starts[i] + h.row(i).0.binary_search(&(j as u32)).expect("the pattern holds every entry")) as u32;
+        let place = |i: usize, j: usize| {
+            (h.starts[i]
+                + h.row(i).0.binary_search(&(j as u32)).expect("the pattern holds every entry"))
+                as u32
+        };
         let mut slots = Vec::new();
         for (l, link) in forest.links.iter().enumerate() {
             for j in link.columns() {
-                slots.extend(path(l).into_iter().map(|i| [place(i as usize, j), place(j, i as usize)]));
+                slots.extend(
+                    path(l).into_iter().map(|i| [place(i as usize, j), place(j, i as usize)]),
+                );
             }
         }
-        let copies =
-            copied.iter().map(|&(from, row)| [from as u32, place(row as usize, forest.column[bodies.columns[from] as usize] as usize)]);
+        let copies = copied.iter().map(|&(from, row)| {
+            [
+                from as u32,
+                place(row as usize, forest.column[bodies.columns[from] as usize] as usize),
+            ]
+        });
         let copies = copies.collect();
         Pattern { slots, copies, h }
     }
@@ -159,14 +176,24 @@ fn inertia_pattern(scene: &Scene, layout: &Layout) -> Csr {
 
 /// The two bodies of every element.
 fn element_bodies(scene: &Scene) -> impl Iterator<Item = (BodyId, BodyId)> + '_ {
-    let forces = scene.forces.iter().filter(|f| !matches!(f.kind, ForceKind::Applied(_))).map(|f| f.kind.bodies());
+    let forces = scene
+        .forces
+        .iter()
+        .filter(|f| !matches!(f.kind, ForceKind::Applied(_)))
+        .map(|f| f.kind.bodies());
     let forces = forces.map(|[a, b]| (a, b));
     forces.chain(scene.joints.iter().filter(|j| !j.armature.is_empty()).map(|j| (j.a, j.b)))
 }
 
 impl Forest {
     /// The problem in coordinates, with the guess of its solution.
-    pub fn reduce(&mut self, scene: &Scene, layout: &Layout, (assembly, now): (&Assembly, &StepInput), guess: &Solution) {
+    pub fn reduce(
+        &mut self,
+        scene: &Scene,
+        layout: &Layout,
+        (assembly, now): (&Assembly, &StepInput),
+        guess: &Solution,
+    ) {
         self.momentum(scene, layout, assembly, now);
         self.rows(assembly, now);
         let small = &mut self.solution;
@@ -218,7 +245,8 @@ impl Forest {
         for (link, wrench) in self.links.iter().zip(&self.wrenches) {
             let place = now.poses[link.body.index()].position;
             for j in link.columns() {
-                k[j] = wrench.force.dot(self.units[j].at(place)) + wrench.torque.dot(self.units[j].angular);
+                k[j] = wrench.force.dot(self.units[j].at(place))
+                    + wrench.torque.dot(self.units[j].angular);
             }
         }
     }
@@ -226,7 +254,11 @@ impl Forest {
     /// Sums up `self.work` over all that hangs on each link, into `self.wrenches`.
     fn subtrees(&mut self, now: &StepInput) {
         self.wrenches.clear();
-        self.wrenches.extend(self.links.iter().map(|l| Wrench::of(&self.work[l.at..l.at + 6], &now.poses[l.body.index()])));
+        self.wrenches.extend(
+            self.links
+                .iter()
+                .map(|l| Wrench::of(&self.work[l.at..l.at + 6], &now.poses[l.body.index()])),
+        );
         for l in (0..self.links.len()).rev() {
             let link = &self.links[l];
             let Some(p) = link.parent else { continue };
@@ -240,7 +272,10 @@ impl Forest {
     fn masses(&mut self, scene: &Scene, now: &StepInput) {
         self.composites.clear();
         for link in &self.links {
-            let (pose, mass) = (&now.poses[link.body.index()], scene.bodies[link.body.index()].mass().expect("links have mass"));
+            let (pose, mass) = (
+                &now.poses[link.body.index()],
+                scene.bodies[link.body.index()].mass().expect("links have mass"),
+            );
             let turn = pose.rotation();
             let inertia = turn * mass.inertia * turn.transpose();
             self.composites.push(Composite { mass: mass.mass, centre: pose.position, inertia });
@@ -261,7 +296,8 @@ impl Forest {
                 let mut on = Some(l);
                 while let Some(o) = on {
                     for i in self.links[o].columns() {
-                        let x = push.dot(self.units[i].at(whole.centre)) + turn.dot(self.units[i].angular);
+                        let x = push.dot(self.units[i].at(whole.centre))
+                            + turn.dot(self.units[i].angular);
                         let [one, other] = *slots.next().expect("one slot per entry");
                         values[one as usize] = x;
                         values[other as usize] = x;
@@ -298,8 +334,13 @@ impl Forest {
                 let tree = self.units.len() as u32;
                 for (i, x) in &left {
                     for (j, y) in right.iter().filter(|(j, _)| *i < tree || *j < tree) {
-                        let sum: f64 =
-                            (0..count).map(|p| (0..others).map(|q| x[p] * matrix[first + p][second + q] * y[q]).sum::<f64>()).sum();
+                        let sum: f64 = (0..count)
+                            .map(|p| {
+                                (0..others)
+                                    .map(|q| x[p] * matrix[first + p][second + q] * y[q])
+                                    .sum::<f64>()
+                            })
+                            .sum();
                         add(&mut self.small.H, *i as usize, *j as usize, sum);
                     }
                 }
@@ -329,7 +370,9 @@ impl Forest {
         let l = self.owner[at];
         if l == NONE {
             for c in 0..6 {
-                self.row.entries.push((self.column[at + c], [numbers[0][c], numbers[1][c], numbers[2][c]]));
+                self.row
+                    .entries
+                    .push((self.column[at + c], [numbers[0][c], numbers[1][c], numbers[2][c]]));
             }
             return;
         }
@@ -350,7 +393,8 @@ impl Forest {
         };
         entry.1.iter_mut().zip(&wrenches).for_each(|(sum, w)| sum.add(w, arm));
         let reach = arm.length();
-        let largest = [entry.2[0].max(sizes_of[0]), entry.2[1].max(sizes_of[1]) + reach * sizes_of[0]];
+        let largest =
+            [entry.2[0].max(sizes_of[0]), entry.2[1].max(sizes_of[1]) + reach * sizes_of[0]];
         let left = sizes(&entry.1);
         // The torque of two opposite forces is what their arms leave of it.
         if left[0] <= CANCELLED * largest[0] && left[1] <= CANCELLED * largest[1] {
@@ -374,7 +418,8 @@ impl Forest {
                 let unit = &self.units[j];
                 let arm = unit.at(place);
                 // A coordinate that a redundant row does not feel must not be felt by rounding.
-                let least = CANCELLED * (sizes[0] * arm.length() + sizes[1] * unit.angular.length());
+                let least =
+                    CANCELLED * (sizes[0] * arm.length() + sizes[1] * unit.angular.length());
                 let values = wrenches.map(|w| w.force.dot(arm) + w.torque.dot(unit.angular));
                 let values = values.map(|x| if x.abs() > least { x } else { 0.0 });
                 if values != [0.0; ROWS] {
@@ -419,8 +464,16 @@ impl Forest {
             self.small.laws.push(problem.laws[k]);
             self.blocks.push(k as u32);
             for (p, row) in block.range().enumerate() {
-                let carried: f64 =
-                    if self.moves { block.columns.iter().zip(block.row(p)).map(|(&j, x)| x * self.offset[j as usize]).sum() } else { 0.0 };
+                let carried: f64 = if self.moves {
+                    block
+                        .columns
+                        .iter()
+                        .zip(block.row(p))
+                        .map(|(&j, x)| x * self.offset[j as usize])
+                        .sum()
+                } else {
+                    0.0
+                };
                 self.small.w.push(problem.w[row] + carried);
                 self.small.E.push(problem.E[row]);
             }
@@ -452,7 +505,8 @@ impl Forest {
             let at = self.links[l as usize].at;
             let mut numbers = [[0.0; 6]; ROWS];
             while p < block.columns.len() && (block.columns[p] as usize) < at + 6 {
-                (0..block.rows).for_each(|i| numbers[i][block.columns[p] as usize - at] = block.row(i)[p]);
+                (0..block.rows)
+                    .for_each(|i| numbers[i][block.columns[p] as usize - at] = block.row(i)[p]);
                 p += 1;
             }
             self.start(at, &numbers, now);
@@ -485,7 +539,8 @@ impl Forest {
         whole.r.clear();
         whole.r.resize(problem.rows(), 0.0);
         for (&k, block) in self.blocks.iter().zip(self.small.J.blocks()) {
-            whole.r[problem.J.block(k as usize).range()].copy_from_slice(&self.solution.r[block.range()]);
+            whole.r[problem.J.block(k as usize).range()]
+                .copy_from_slice(&self.solution.r[block.range()]);
         }
         self.reactions(assembly, now, whole);
     }
@@ -494,7 +549,11 @@ impl Forest {
     pub fn reactions(&mut self, assembly: &Assembly, now: &StepInput, whole: &mut Solution) {
         let problem = &assembly.problem;
         for link in self.links.iter() {
-            let Some(first) = link.joint.map(|id| self.joint_blocks[id.index()]).filter(|b| *b != NONE) else { continue };
+            let Some(first) =
+                link.joint.map(|id| self.joint_blocks[id.index()]).filter(|b| *b != NONE)
+            else {
+                continue;
+            };
             for k in first as usize..assembly.sources.len() {
                 if !matches!(assembly.sources[k], Source::Joint(id, _) if Some(id) == link.joint) {
                     break;
@@ -513,10 +572,15 @@ impl Forest {
         }
         self.subtrees(now);
         for (link, wrench) in self.links.iter().zip(&self.wrenches) {
-            let Some(first) = link.joint.map(|id| self.joint_blocks[id.index()]).filter(|b| *b != NONE) else { continue };
+            let Some(first) =
+                link.joint.map(|id| self.joint_blocks[id.index()]).filter(|b| *b != NONE)
+            else {
+                continue;
+            };
             let pose = &now.poses[link.body.index()];
             let mut torque = wrench.torque;
-            // Rows along axes come first; what torque they leave is carried by the rows that turn. Both are orthonormal where the joint is closed.
+            // Rows along axes come first; what torque they leave is carried by the rows that turn.
+            // Both are orthonormal where the joint is closed.
             for k in first as usize..assembly.sources.len() {
                 if !matches!(assembly.sources[k], Source::Joint(id, _) if Some(id) == link.joint) {
                     break;
@@ -543,5 +607,7 @@ impl Forest {
 
 /// The largest force and torque of a block of rows.
 fn sizes(wrenches: &[Wrench; ROWS]) -> [f64; 2] {
-    wrenches.iter().fold([0.0, 0.0], |[f, t], w| [w.force.length().max(f), w.torque.length().max(t)])
+    wrenches
+        .iter()
+        .fold([0.0, 0.0], |[f, t], w| [w.force.length().max(f), w.torque.length().max(t)])
 }

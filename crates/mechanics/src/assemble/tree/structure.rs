@@ -1,20 +1,22 @@
 //! Which joints hang which bodies on which.
 //!
-//! 1. Of the joints that trees know, rigid ones, those that hold most come first; a joint that closes a loop is cut and remains rows. So
-//!    the fewest rows remain.
-//! 2. A mechanism that is held by a body which is not free to move hangs on it. One that floats has a root of six velocities: the body
-//!    from which the way to all others is shortest.
+//! 1. Of the joints that trees know, rigid ones, those that hold most come first; a joint that
+//!    closes a loop is cut and remains rows. So the fewest rows remain.
+//! 2. A mechanism that is held by a body which is not free to move hangs on it. One that floats has
+//!    a root of six velocities: the body from which the way to all others is shortest.
 //! 3. Each body comes behind the one that carries it, and trees one after another.
 //!
-//! `auto` leaves a mechanism in the coordinates of its bodies if it has loops, whose rows are better conditioned there near singular
-//! positions, and where its paths are so long that T and H cost more than rows: where Σ (coordinates on the path to the root)², over all
-//! coordinates, exceeds [`ROWS_COST`] for each row that the tree saves.
+//! `auto` leaves a mechanism in the coordinates of its bodies if it has loops, whose rows are
+//! better conditioned there near singular positions, and where its paths are so long that T and H
+//! cost more than rows: where Σ (coordinates on the path to the root)², over all coordinates,
+//! exceeds [`ROWS_COST`] for each row that the tree saves.
 
 use super::displacement::freedom;
 use super::{Coordinates, Forest, Link, NONE, free, reduce};
 use crate::scene::{BodyId, JointId, Layout, Orders, Scene};
 
-/// What a row of a joint costs, in entries of H (measured on chains of 2 to 400 links: both forms cost the same at about 500).
+/// What a row of a joint costs, in entries of H (measured on chains of 2 to 400 links: both forms
+/// cost the same at about 500).
 const ROWS_COST: f64 = 600.0;
 
 /// A joint between two bodies that may hang one on the other.
@@ -26,8 +28,14 @@ struct Edge {
 }
 
 impl Forest {
-    /// The trees of a scene; `spans` are the sizes of its bodies, m; joints that are switched off hold nothing.
-    pub fn of(scene: &Scene, layout: &Layout, coordinates: Coordinates, (spans, orders): (&[f64], &Orders)) -> Forest {
+    /// The trees of a scene; `spans` are the sizes of its bodies, m; joints that are switched off
+    /// hold nothing.
+    pub fn of(
+        scene: &Scene,
+        layout: &Layout,
+        coordinates: Coordinates,
+        (spans, orders): (&[f64], &Orders),
+    ) -> Forest {
         let off = orders.joints_off.clone();
         let mut forest = Forest { held: vec![false; scene.joints.len()], off, ..Forest::default() };
         if coordinates == Coordinates::Bodies {
@@ -96,7 +104,8 @@ fn spanning(scene: &Scene, orders: &Orders) -> Vec<Edge> {
         }
     }
     let mut order: Vec<usize> = (0..scene.joints.len()).collect();
-    let known = |j: usize| scene.joints[j].compliance == 0.0 && freedom(scene.joints[j].kind).is_some();
+    let known =
+        |j: usize| scene.joints[j].compliance == 0.0 && freedom(scene.joints[j].kind).is_some();
     order.retain(|&j| known(j) && !orders.joint_off(JointId(j as u32)));
     order.sort_by_key(|&j| std::cmp::Reverse(scene.joints[j].kind.parts().len()));
     let mut edges = Vec::new();
@@ -104,7 +113,9 @@ fn spanning(scene: &Scene, orders: &Orders) -> Vec<Edge> {
         let joint = &scene.joints[j];
         let (a, b) = (root(&mut parents, joint.a.index()), root(&mut parents, joint.b.index()));
         // A soft body is no part of a tree.
-        let soft = [joint.a, joint.b].iter().any(|id| matches!(scene.bodies[id.index()].kind, crate::scene::Kind::Soft(_)));
+        let soft = [joint.a, joint.b]
+            .iter()
+            .any(|id| matches!(scene.bodies[id.index()].kind, crate::scene::Kind::Soft(_)));
         if a != b && !soft {
             parents[a.max(b)] = a.min(b);
             edges.push(Edge { joint: JointId(j as u32), a: joint.a, b: joint.b });
@@ -153,7 +164,8 @@ fn neighbours(edges: &[Edge], body: BodyId) -> impl Iterator<Item = (&Edge, Body
 /// The links of a mechanism, each behind the one that carries it (steps 2 and 3).
 fn hang(scene: &Scene, layout: &Layout, edges: &[Edge], bodies: &[BodyId]) -> Vec<Link> {
     let held = bodies.iter().find_map(|&body| {
-        let hung = neighbours(edges, body).find(|(_, other)| !free(&scene.bodies[other.index()].kind));
+        let hung =
+            neighbours(edges, body).find(|(_, other)| !free(&scene.bodies[other.index()].kind));
         hung.map(|(edge, other)| (body, edge.joint, other))
     });
     let at = |body: BodyId| layout.velocity(body).expect("free bodies have velocities");
@@ -163,11 +175,29 @@ fn hang(scene: &Scene, layout: &Layout, edges: &[Edge], bodies: &[BodyId]) -> Ve
             let joint = &scene.joints[id.index()];
             let count = freedom(joint.kind).expect("trees know their joints");
             let reversed = joint.a == body;
-            links.push(Link { body, parent: None, base, joint: Some(id), reversed, first: 0, count, at: at(body) });
+            links.push(Link {
+                body,
+                parent: None,
+                base,
+                joint: Some(id),
+                reversed,
+                first: 0,
+                count,
+                at: at(body),
+            });
         }
         None => {
             let body = centre(edges, bodies);
-            links.push(Link { body, parent: None, base: BodyId::GROUND, joint: None, reversed: false, first: 0, count: 6, at: at(body) });
+            links.push(Link {
+                body,
+                parent: None,
+                base: BodyId::GROUND,
+                joint: None,
+                reversed: false,
+                first: 0,
+                count: 6,
+                at: at(body),
+            });
         }
     }
     let mut next = 0;
@@ -178,10 +208,21 @@ fn hang(scene: &Scene, layout: &Layout, edges: &[Edge], bodies: &[BodyId]) -> Ve
                 continue;
             }
             let last = links.last().expect("the root is there");
-            let (first, count) =
-                (last.first + last.count, freedom(scene.joints[edge.joint.index()].kind).expect("trees know their joints"));
+            let (first, count) = (
+                last.first + last.count,
+                freedom(scene.joints[edge.joint.index()].kind).expect("trees know their joints"),
+            );
             let (joint, reversed) = (Some(edge.joint), edge.a == other);
-            links.push(Link { body: other, parent: Some(next as u32), base: body, joint, reversed, first, count, at: at(other) });
+            links.push(Link {
+                body: other,
+                parent: Some(next as u32),
+                base: body,
+                joint,
+                reversed,
+                first,
+                count,
+                at: at(other),
+            });
         }
         next += 1;
     }

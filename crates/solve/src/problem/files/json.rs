@@ -10,9 +10,10 @@
 //!  "solution": {"v": […], "r": […]}, "guess": {"v": […], "r": […]}}
 //! ```
 //!
-//! or, with the velocities eliminated, `"W"` (as `"H"`) and `"q"` in place of `"H"` and `"k"`, and blocks of `law` and `name` alone.
-//! Laws: `"equality"`, `"unilateral"`, `{"interval": {"lo", "hi"}}`, `{"cone": {"mu", "rows"}}`, `{"coulomb": {"mu", "rows"}}`;
-//! a bound may be `"inf"` or `"-inf"`, every other number is finite.
+//! or, with the velocities eliminated, `"W"` (as `"H"`) and `"q"` in place of `"H"` and `"k"`, and
+//! blocks of `law` and `name` alone. Laws: `"equality"`, `"unilateral"`,
+//! `{"interval": {"lo", "hi"}}`, `{"cone": {"mu", "rows"}}`, `{"coulomb": {"mu", "rows"}}`; a bound
+//! may be `"inf"` or `"-inf"`, every other number is finite.
 
 use super::{FileError, Input, Stored, reduced};
 use crate::math::sparse::Csr;
@@ -69,11 +70,20 @@ pub fn read(text: &[u8]) -> Result<Stored, FileError> {
         let found = e.to_string();
         let found = found.rsplit_once(" at line").map_or(found.as_str(), |(found, _)| found);
         let place = format!("line {} column {}", e.line(), e.column());
-        FileError::unexpected(place, found.chars().take(160).collect::<String>(), "a problem in Signorini's JSON")
+        FileError::unexpected(
+            place,
+            found.chars().take(160).collect::<String>(),
+            "a problem in Signorini's JSON",
+        )
     })?;
     if file.format != FORMAT || file.version != VERSION {
-        let found: String = format!("'{}' version {}", file.format, file.version).chars().take(80).collect();
-        return Err(FileError::unexpected("format, version", found, format!("'{FORMAT}' version {VERSION}")));
+        let found: String =
+            format!("'{}' version {}", file.format, file.version).chars().take(80).collect();
+        return Err(FileError::unexpected(
+            "format, version",
+            found,
+            format!("'{FORMAT}' version {VERSION}"),
+        ));
     }
     let names = match file.blocks.iter().filter(|b| b.name.is_some()).count() {
         0 => Vec::new(),
@@ -81,16 +91,28 @@ pub fn read(text: &[u8]) -> Result<Stored, FileError> {
     };
     let laws: Vec<Law> = file.blocks.iter().map(|b| b.law).collect();
     let input = match (file.H, file.k, file.W, file.q) {
-        (Some(h), Some(k), None, None) => Input::Problem(Problem { name: file.name, names, ..whole(h, k, &file.blocks, laws)? }),
+        (Some(h), Some(k), None, None) => {
+            Input::Problem(Problem { name: file.name, names, ..whole(h, k, &file.blocks, laws)? })
+        }
         (None, None, Some(w), Some(q)) => Input::Reduced(reduced(file.name, w, q, laws, names)),
-        _ => return Err(FileError::unexpected("H, k, W, q", "another choice", "H and k, or W and q")),
+        _ => {
+            return Err(FileError::unexpected(
+                "H, k, W, q",
+                "another choice",
+                "H and k, or W and q",
+            ));
+        }
     };
     input.check()?;
     for (what, point) in [("solution", &file.solution), ("guess", &file.guess)] {
         let Some(point) = point else { continue };
         if point.v.len() != input.n() || point.r.len() != input.rows() {
             let found = format!("{} velocities and {} reactions", point.v.len(), point.r.len());
-            return Err(FileError::unexpected(what, found, format!("{} and {}", input.n(), input.rows())));
+            return Err(FileError::unexpected(
+                what,
+                found,
+                format!("{} and {}", input.n(), input.rows()),
+            ));
         }
     }
     let kept = (0..input.rows()).collect();
@@ -104,9 +126,11 @@ fn whole(H: Csr, k: Vec<f64>, blocks: &[Block], laws: Vec<Law>) -> Result<Proble
     for (at, block) in blocks.iter().enumerate() {
         let rows = block.law.rows();
         let wanted = rows.checked_mul(block.columns.len());
-        for (what, found, wanted) in
-            [("values", block.values.len(), wanted), ("E", block.E.len(), Some(rows)), ("w", block.w.len(), Some(rows))]
-        {
+        for (what, found, wanted) in [
+            ("values", block.values.len(), wanted),
+            ("E", block.E.len(), Some(rows)),
+            ("w", block.w.len(), Some(rows)),
+        ] {
             if Some(found) != wanted {
                 return Err(FileError::unexpected(
                     format!("blocks[{at}].{what}"),
@@ -152,7 +176,8 @@ pub fn write(input: &Input, solution: Option<&Solution>, guess: Option<&Solution
     };
     match input {
         Input::Problem(p) => {
-            file.equations = Some("H v = k + Jt r;  u = J v + E r + w;  (u, r) in the law of each block".into());
+            file.equations =
+                Some("H v = k + Jt r;  u = J v + E r + w;  (u, r) in the law of each block".into());
             (file.H, file.k) = (Some(p.H.clone()), Some(p.k.clone()));
             for (at, rows) in p.J.blocks().enumerate() {
                 file.blocks.push(Block {
@@ -167,7 +192,8 @@ pub fn write(input: &Input, solution: Option<&Solution>, guess: Option<&Solution
         Input::Reduced(p) => {
             file.equations = Some("u = W r + q;  (u, r) in the law of each block".into());
             (file.W, file.q) = (Some(p.W.clone()), Some(p.q.clone()));
-            file.blocks = p.laws.iter().enumerate().map(|(at, law)| block(*law, &p.names, at)).collect();
+            file.blocks =
+                p.laws.iter().enumerate().map(|(at, law)| block(*law, &p.names, at)).collect();
         }
     }
     serde_json::to_string(&file).expect("plain data can be written")
@@ -179,7 +205,11 @@ pub mod bound {
 
     /// Writes a bound.
     pub fn serialize<S: Serializer>(x: &f64, serializer: S) -> Result<S::Ok, S::Error> {
-        if x.is_finite() { serializer.serialize_f64(*x) } else { serializer.serialize_str(if *x > 0.0 { "inf" } else { "-inf" }) }
+        if x.is_finite() {
+            serializer.serialize_f64(*x)
+        } else {
+            serializer.serialize_str(if *x > 0.0 { "inf" } else { "-inf" })
+        }
     }
 
     /// Reads a bound.
@@ -194,7 +224,9 @@ pub mod bound {
             Bound::Number(x) => Ok(x),
             Bound::Text(t) if t == "inf" => Ok(f64::INFINITY),
             Bound::Text(t) if t == "-inf" => Ok(f64::NEG_INFINITY),
-            Bound::Text(t) => Err(D::Error::custom(format!("a bound is \"{t}\", wanted a number, \"inf\" or \"-inf\""))),
+            Bound::Text(t) => Err(D::Error::custom(format!(
+                "a bound is \"{t}\", wanted a number, \"inf\" or \"-inf\""
+            ))),
         }
     }
 }
@@ -210,7 +242,11 @@ mod tests {
             Law::Coulomb { mu: 1.0 / 3.0, rows: 2 },
             Law::Unilateral,
         ];
-        let rows = Csr::from_dense(5, 3, &[1.0, 0.0, -0.1, 0.0, 1e-300, 2.0, 3.0, 0.0, 0.0, 0.0, -1.0, 0.7, 0.0, 0.0, 0.0]);
+        let rows = Csr::from_dense(
+            5,
+            3,
+            &[1.0, 0.0, -0.1, 0.0, 1e-300, 2.0, 3.0, 0.0, 0.0, 0.0, -1.0, 0.7, 0.0, 0.0, 0.0],
+        );
         Input::Problem(Problem {
             name: "a \"name\"\n".into(),
             H: Csr::from_dense(3, 3, &[2.0, 0.1, 0.0, 0.1, 3.0, 0.0, 0.0, 0.0, 1e-7]),
@@ -224,15 +260,42 @@ mod tests {
     }
 
     fn reduced_sample() -> Input {
-        let laws = vec![Law::Cone { mu: 0.3, rows: 3 }, Law::Interval { lo: -1.0, hi: f64::INFINITY }];
-        let w = Csr::from_dense(4, 4, &[1.0, 0.2, 0.0, 0.0, 0.1, 1.0, 0.0, 0.0, 0.0, 0.0, 1.0 / 3.0, 0.0, 0.0, 0.0, 0.0, -2.0]);
+        let laws =
+            vec![Law::Cone { mu: 0.3, rows: 3 }, Law::Interval { lo: -1.0, hi: f64::INFINITY }];
+        let w = Csr::from_dense(
+            4,
+            4,
+            &[
+                1.0,
+                0.2,
+                0.0,
+                0.0,
+                0.1,
+                1.0,
+                0.0,
+                0.0,
+                0.0,
+                0.0,
+                1.0 / 3.0,
+                0.0,
+                0.0,
+                0.0,
+                0.0,
+                -2.0,
+            ],
+        );
         Input::Reduced(reduced("w".into(), w, vec![0.1, -0.2, 0.3, -0.4], laws, Vec::new()))
     }
 
     fn bits(input: &Input) -> Vec<u64> {
         match input {
-            Input::Problem(p) => [&p.H.values, &p.k, &p.J.values, &p.E, &p.w].iter().flat_map(|x| x.iter().map(|x| x.to_bits())).collect(),
-            Input::Reduced(p) => [&p.W.values, &p.q].iter().flat_map(|x| x.iter().map(|x| x.to_bits())).collect(),
+            Input::Problem(p) => [&p.H.values, &p.k, &p.J.values, &p.E, &p.w]
+                .iter()
+                .flat_map(|x| x.iter().map(|x| x.to_bits()))
+                .collect(),
+            Input::Reduced(p) => {
+                [&p.W.values, &p.q].iter().flat_map(|x| x.iter().map(|x| x.to_bits())).collect()
+            }
         }
     }
 
@@ -255,8 +318,16 @@ mod tests {
         let told = |text: &str| read(text.as_bytes()).unwrap_err().to_string();
         assert!(told(&text[..100]).starts_with("line 1 column 100: "), "{}", told(&text[..100]));
         assert!(told(&text.replace("\"version\":1", "\"version\":2")).contains("version 2"));
-        assert!(told(&text.replace("\"columns\":[1,2]", "\"columns\":[1,9]")).starts_with("blocks[1].columns"), "{}", told(&text));
-        assert!(told(&text.replace("\"columns\":[1,2]", "\"columns\":[1]")).starts_with("blocks[1].values"));
+        assert!(
+            told(&text.replace("\"columns\":[1,2]", "\"columns\":[1,9]"))
+                .starts_with("blocks[1].columns"),
+            "{}",
+            told(&text)
+        );
+        assert!(
+            told(&text.replace("\"columns\":[1,2]", "\"columns\":[1]"))
+                .starts_with("blocks[1].values")
+        );
         assert!(told(&text.replace("\"mu\":0.3", "\"mu\":-0.3")).contains("mu = -0.3"));
         assert!(told(&text.replace("\"-inf\"", "\"nan\"")).contains("wanted"));
         assert!(told(&text.replace("\"k\":[-0.0", "\"k\":[null")).contains("null"));
@@ -276,7 +347,17 @@ mod tests {
             }
             for (at, c) in text.char_indices() {
                 if c.is_ascii_digit() {
-                    for bad in ["-1", "9", "4294967296", "18446744073709551615", "1e308", "null", "[]", "{}", "\"\""] {
+                    for bad in [
+                        "-1",
+                        "9",
+                        "4294967296",
+                        "18446744073709551615",
+                        "1e308",
+                        "null",
+                        "[]",
+                        "{}",
+                        "\"\"",
+                    ] {
                         let broken = format!("{}{bad}{}", &text[..at], &text[at + 1..]);
                         let _ = read(broken.as_bytes());
                     }

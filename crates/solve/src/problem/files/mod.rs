@@ -1,16 +1,19 @@
 //! Problems in files.
 //!
-//! A file states a problem in its own rows; [`Stored::new`] keeps that statement and makes of it the
-//! [`Input`] that methods solve:
+//! A file states a problem in its own rows; [`Stored::new`] keeps that statement and makes of it
+//! the [`Input`] that methods solve:
 //!
-//! * a friction block with mu = 0 keeps its normal row alone, as `Unilateral`: its tangent rows carry no reaction;
-//! * a mass matrix that is not symmetric within [`SYMMETRY`](super::SYMMETRY) cannot be a [`Problem`]: the velocities are
-//!   eliminated with the matrix as given, which keeps the W of the file, non-symmetric as it is.
+//! * a friction block with mu = 0 keeps its normal row alone, as `Unilateral`: its tangent rows
+//!   carry no reaction;
+//! * a mass matrix that is not symmetric within [`SYMMETRY`](super::SYMMETRY) cannot be a
+//!   [`Problem`]: the velocities are eliminated with the matrix as given, which keeps the W of the
+//!   file, non-symmetric as it is.
 //!
 //! [`Stored::answer`] goes the other way, from a solution to the file's own rows.
 //!
 //! Formats: [`siconos`] (text), [`json`] (our own); FCLib's HDF5 lives in the command-line crate.
-//! A broken file is one line that names the place, what was found and what was wanted ([`FileError`]).
+//! A broken file is one line that names the place, what was found and what was wanted
+//! ([`FileError`]).
 
 pub mod json;
 pub mod siconos;
@@ -51,8 +54,16 @@ pub enum FileError {
 
 impl FileError {
     /// [`FileError::Unexpected`] from anything that can be printed.
-    pub fn unexpected(place: impl ToString, found: impl ToString, wanted: impl ToString) -> FileError {
-        FileError::Unexpected { place: place.to_string(), found: found.to_string(), wanted: wanted.to_string() }
+    pub fn unexpected(
+        place: impl ToString,
+        found: impl ToString,
+        wanted: impl ToString,
+    ) -> FileError {
+        FileError::Unexpected {
+            place: place.to_string(),
+            found: found.to_string(),
+            wanted: wanted.to_string(),
+        }
     }
 }
 
@@ -186,7 +197,8 @@ impl Stored {
         Ok(Stored { input, solution: None, guess: None, given, kept })
     }
 
-    /// A solution out of the file's own rows; `None` if the sizes do not match or a number is not finite.
+    /// A solution out of the file's own rows; `None` if the sizes do not match or a number is not
+    /// finite.
     pub fn point(&self, v: Vec<f64>, r: &[f64]) -> Option<Solution> {
         let v = if self.input.n() == 0 { Vec::new() } else { v };
         let fits = r.len() == self.given.rows() && v.len() == self.input.n();
@@ -194,7 +206,8 @@ impl Stored {
         (fits && finite).then(|| Solution { v, r: self.kept.iter().map(|&i| r[i]).collect() })
     }
 
-    /// A solution in the file's own rows; where the velocities were eliminated they are computed from the reactions.
+    /// A solution in the file's own rows; where the velocities were eliminated they are computed
+    /// from the reactions.
     pub fn answer(&self, solution: &Solution) -> Result<Answer, FileError> {
         let m = self.given.rows();
         let mut answer = Answer { v: solution.v.clone(), u: vec![0.0; m], r: vec![0.0; m] };
@@ -216,19 +229,26 @@ impl Stored {
     }
 }
 
-/// The same matrix, with a stored zero opposite every entry that stands alone: the pattern of a mass is symmetric.
+/// The same matrix, with a stored zero opposite every entry that stands alone: the pattern of a
+/// mass is symmetric.
 fn with_mirrors(matrix: &Csr) -> Csr {
     let mut triplets = Vec::with_capacity(matrix.nonzeros());
     for i in 0..matrix.rows {
         let (columns, values) = matrix.row(i);
         for (&j, &x) in columns.iter().zip(values) {
             triplets.push((i as u32, j, x));
-            if (j as usize) < matrix.rows && matrix.row(j as usize).0.binary_search(&(i as u32)).is_err() {
+            if (j as usize) < matrix.rows
+                && matrix.row(j as usize).0.binary_search(&(i as u32)).is_err()
+            {
                 triplets.push((j, i as u32, 0.0));
             }
         }
     }
-    if triplets.len() == matrix.nonzeros() { matrix.clone() } else { Csr::from_triplets(matrix.rows, matrix.cols, &triplets) }
+    if triplets.len() == matrix.nonzeros() {
+        matrix.clone()
+    } else {
+        Csr::from_triplets(matrix.rows, matrix.cols, &triplets)
+    }
 }
 
 /// Friction with mu = 0 keeps its normal row alone.
@@ -301,7 +321,9 @@ pub fn reduced(name: String, W: Csr, q: Vec<f64>, laws: Vec<Law>, names: Vec<Str
 }
 
 fn lu(matrix: &Csr) -> Result<Lu, FileError> {
-    Lu::of(matrix).ok_or_else(|| FileError::unexpected("mass matrix M", "a singular matrix", "one that can be solved with"))
+    Lu::of(matrix).ok_or_else(|| {
+        FileError::unexpected("mass matrix M", "a singular matrix", "one that can be solved with")
+    })
 }
 
 /// `W = J M⁻¹ Jᵀ + E`, `q = J M⁻¹ k + w` with M as given, over the kept rows.
@@ -321,7 +343,13 @@ fn condense(p: &Problem, kept: &[usize]) -> Result<Reduced, FileError> {
         factor.solve(&mut x);
         all.mul(&x, &mut column);
         column[j] += p.E[row];
-        triplets.extend(column.iter().enumerate().filter(|(_, x)| **x != 0.0).map(|(i, &x)| (i as u32, j as u32, x)));
+        triplets.extend(
+            column
+                .iter()
+                .enumerate()
+                .filter(|(_, x)| **x != 0.0)
+                .map(|(i, &x)| (i as u32, j as u32, x)),
+        );
     }
     let w = Csr::from_triplets(kept.len(), kept.len(), &triplets);
     Ok(reduced(p.name.clone(), w, q, trimmed_laws(&p.laws), p.names.clone()))
@@ -331,7 +359,8 @@ fn condense(p: &Problem, kept: &[usize]) -> Result<Reduced, FileError> {
 mod tests {
     use super::*;
 
-    /// Rounding on one side of the diagonal only: who couples with whom still is a symmetric question.
+    /// Rounding on one side of the diagonal only: who couples with whom still is a symmetric
+    /// question.
     #[test]
     fn an_entry_that_stands_alone_is_rounding_or_asymmetry() {
         let n = 60;

@@ -13,13 +13,15 @@
 //! MATRIX is a storage code, rows, columns, then
 //!
 //! * 0, dense: rows and columns again, then the entries **column by column**;
-//! * 1, blocks: number of blocks, block rows R, block columns C, R row ends, C column ends, R+1, number of blocks, pointers of
-//!   the block rows, block columns, then each block: its number and its entries, **column by column**;
-//! * 2, sparse: an origin code, a banner line, a header line `[triplet: |csr: ]m-by-n, nzmax: Z nnz: K…`, then either K times
-//!   `i j : x` or for every column (csr: row) `col j : locations p to q` and its entries `i : x`.
+//! * 1, blocks: number of blocks, block rows R, block columns C, R row ends, C column ends, R+1,
+//!   number of blocks, pointers of the block rows, block columns, then each block: its number and
+//!   its entries, **column by column**;
+//! * 2, sparse: an origin code, a banner line, a header line
+//!   `[triplet: |csr: ]m-by-n, nzmax: Z nnz: K…`, then either K times `i j : x` or for every column
+//!   (csr: row) `col j : locations p to q` and its entries `i : x`.
 //!
-//! Words after the last field are ignored: old flags, remarks, candidate solutions of unknown worth.
-//! Entries that are exactly zero are dropped.
+//! Words after the last field are ignored: old flags, remarks, candidate solutions of unknown
+//! worth. Entries that are exactly zero are dropped.
 
 mod matrix;
 mod write;
@@ -107,7 +109,8 @@ pub fn read(text: &[u8], kind: Kind, name: &str) -> Result<Stored, FileError> {
 /// The place of a complaint about no word in particular: the kind could not be told.
 pub const WHOLE: &str = "the whole file";
 
-/// Reads a problem of a kind that its own words must tell: the only one they fit, or the one that leaves the fewest words over.
+/// Reads a problem of a kind that its own words must tell: the only one they fit, or the one that
+/// leaves the fewest words over.
 pub fn read_any(text: &[u8], name: &str) -> Result<Stored, FileError> {
     let mut fits: Vec<(usize, Kind, Input)> = Vec::new();
     for kind in Kind::ALL {
@@ -118,7 +121,11 @@ pub fn read_any(text: &[u8], name: &str) -> Result<Stored, FileError> {
     }
     fits.sort_by_key(|(left, ..)| *left);
     match fits.as_slice() {
-        [] => Err(FileError::unexpected(WHOLE, "words that fit no kind of problem", "one of the kinds, say which")),
+        [] => Err(FileError::unexpected(
+            WHOLE,
+            "words that fit no kind of problem",
+            "one of the kinds, say which",
+        )),
         [(a, first, _), (b, second, _), ..] if a == b => Err(FileError::unexpected(
             WHOLE,
             format!("words that fit {} and {}", first.name(), second.name()),
@@ -169,7 +176,11 @@ fn friction(t: &mut Tokens<'_>, d: usize, name: &str) -> Result<Input, FileError
     let contacts = contacts(t, d)?;
     let m = matrix(t, Some(d * contacts), Some(d * contacts))?;
     let q = t.numbers(d * contacts, "entries of q")?;
-    let laws = t.numbers(contacts, "coefficients of friction")?.into_iter().map(|mu| Law::Coulomb { mu, rows: d as u8 }).collect();
+    let laws = t
+        .numbers(contacts, "coefficients of friction")?
+        .into_iter()
+        .map(|mu| Law::Coulomb { mu, rows: d as u8 })
+        .collect();
     Ok(local(name, m.csr, q, laws))
 }
 
@@ -178,13 +189,18 @@ fn global(t: &mut Tokens<'_>, d: usize, name: &str) -> Result<Input, FileError> 
     let mass = matrix(t, None, None)?.csr;
     let n = mass.rows;
     if mass.cols != n {
-        return Err(t.unexpected(format!("M with {n} rows and {} columns", mass.cols), "a square matrix"));
+        return Err(
+            t.unexpected(format!("M with {n} rows and {} columns", mass.cols), "a square matrix")
+        );
     }
     let h = matrix(t, Some(n), Some(d * contacts))?.csr;
     let k = t.numbers(n, "entries of f")?;
     let w = t.numbers(d * contacts, "entries of w")?;
-    let laws: Vec<Law> =
-        t.numbers(contacts, "coefficients of friction")?.into_iter().map(|mu| Law::Coulomb { mu, rows: d as u8 }).collect();
+    let laws: Vec<Law> = t
+        .numbers(contacts, "coefficients of friction")?
+        .into_iter()
+        .map(|mu| Law::Coulomb { mu, rows: d as u8 })
+        .collect();
     Ok(Input::Problem(Problem {
         name: name.into(),
         H: mass,
@@ -230,7 +246,10 @@ fn mlcp(t: &mut Tokens<'_>, name: &str) -> Result<Input, FileError> {
     if parts == 1 {
         let (matrix, q) = mlcp_parts(t, n, m)?;
         match &stored {
-            None => stored = Some((matrix, q, [vec![Law::Equality; n], vec![Law::Unilateral; m]].concat())),
+            None => {
+                stored =
+                    Some((matrix, q, [vec![Law::Equality; n], vec![Law::Unilateral; m]].concat()))
+            }
             Some(both) => agree(t, both, &matrix, &q)?,
         }
     }
@@ -270,9 +289,12 @@ fn mlcp_laws(t: &mut Tokens<'_>, n: usize, m: usize) -> Result<Vec<Law>, FileErr
 /// `[A C; D B]` and `[a; b]`, each matrix row by row.
 fn mlcp_parts(t: &mut Tokens<'_>, n: usize, m: usize) -> Result<(Csr, Vec<f64>), FileError> {
     let mut triplets = Vec::new();
-    for (rows, cols, row, col, what) in
-        [(n, n, 0, 0, "entries of A"), (m, m, n, n, "entries of B"), (n, m, 0, n, "entries of C"), (m, n, n, 0, "entries of D")]
-    {
+    for (rows, cols, row, col, what) in [
+        (n, n, 0, 0, "entries of A"),
+        (m, m, n, n, "entries of B"),
+        (n, m, 0, n, "entries of C"),
+        (m, n, n, 0, "entries of D"),
+    ] {
         let values = t.numbers(rows.saturating_mul(cols), what)?;
         for (at, &x) in values.iter().enumerate().filter(|(_, x)| **x != 0.0) {
             triplets.push(((row + at / cols) as u32, (col + at % cols) as u32, x));
@@ -282,8 +304,14 @@ fn mlcp_parts(t: &mut Tokens<'_>, n: usize, m: usize) -> Result<(Csr, Vec<f64>),
     Ok((Csr::from_triplets(n + m, n + m, &triplets), q))
 }
 
-/// A file that holds the problem twice must mean the same twice, to the six digits that are printed.
-fn agree(t: &Tokens<'_>, stored: &(Csr, Vec<f64>, Vec<Law>), parts: &Csr, q: &[f64]) -> Result<(), FileError> {
+/// A file that holds the problem twice must mean the same twice, to the six digits that are
+/// printed.
+fn agree(
+    t: &Tokens<'_>,
+    stored: &(Csr, Vec<f64>, Vec<Law>),
+    parts: &Csr,
+    q: &[f64],
+) -> Result<(), FileError> {
     let (matrix, first, laws) = stored;
     let rows = |law: Law| (0..laws.len()).filter(move |&i| laws[i] == law);
     let order: Vec<usize> = rows(Law::Equality).chain(rows(Law::Unilateral)).collect();
@@ -291,12 +319,19 @@ fn agree(t: &Tokens<'_>, stored: &(Csr, Vec<f64>, Vec<Law>), parts: &Csr, q: &[f
     for (i, &row) in order.iter().enumerate() {
         for (j, &col) in order.iter().enumerate() {
             if far(matrix.get(row, col), parts.get(i, j)) {
-                let found = format!("M[{row},{col}] = {} but {} in A, B, C, D", matrix.get(row, col), parts.get(i, j));
+                let found = format!(
+                    "M[{row},{col}] = {} but {} in A, B, C, D",
+                    matrix.get(row, col),
+                    parts.get(i, j)
+                );
                 return Err(t.unexpected(found, "the same problem in both storages"));
             }
         }
         if far(first[row], q[i]) {
-            return Err(t.unexpected(format!("q[{row}] = {} but {} in a, b", first[row], q[i]), "the same problem in both storages"));
+            return Err(t.unexpected(
+                format!("q[{row}] = {} but {} in a, b", first[row], q[i]),
+                "the same problem in both storages",
+            ));
         }
     }
     Ok(())
@@ -306,10 +341,15 @@ fn gmp(t: &mut Tokens<'_>, name: &str) -> Result<Input, FileError> {
     let m = matrix(t, None, None)?;
     let n = m.csr.rows;
     let Some(ends) = m.row_ends else {
-        return Err(t.unexpected("a matrix without blocks", "block storage (1): its blocks are the parts of the problem"));
+        return Err(t.unexpected(
+            "a matrix without blocks",
+            "block storage (1): its blocks are the parts of the problem",
+        ));
     };
     if m.csr.cols != n {
-        return Err(t.unexpected(format!("M with {n} rows and {} columns", m.csr.cols), "a square matrix"));
+        return Err(
+            t.unexpected(format!("M with {n} rows and {} columns", m.csr.cols), "a square matrix")
+        );
     }
     let q = t.numbers(n, "entries of q")?;
     let (mut laws, mut first) = (Vec::new(), 0);
@@ -318,12 +358,30 @@ fn gmp(t: &mut Tokens<'_>, name: &str) -> Result<Input, FileError> {
         match t.count("the type of a block (0 lcp, 2 equality, 4 fc3d)")? {
             0 => laws.extend(std::iter::repeat_n(Law::Unilateral, size)),
             2 => laws.extend(std::iter::repeat_n(Law::Equality, size)),
-            4 if size == 3 => laws.push(Law::Coulomb { mu: t.number(false, "a coefficient of friction")?, rows: 3 }),
+            4 if size == 3 => laws
+                .push(Law::Coulomb { mu: t.number(false, "a coefficient of friction")?, rows: 3 }),
             4 => return Err(t.unexpected(format!("a contact of {size} rows"), "3 rows")),
-            1 => return Err(FileError::UnsupportedLaw(format!("block {block} is an mlcp: its parts are not in the file"))),
-            3 => return Err(FileError::UnsupportedLaw(format!("block {block} is fc2d: its mu is not in the file"))),
-            9 => return Err(FileError::UnsupportedLaw(format!("block {block} is a relay: its bounds are not in the file"))),
-            other => return Err(t.unexpected(format!("block type {other}"), "0 (lcp), 2 (equality) or 4 (fc3d)")),
+            1 => {
+                return Err(FileError::UnsupportedLaw(format!(
+                    "block {block} is an mlcp: its parts are not in the file"
+                )));
+            }
+            3 => {
+                return Err(FileError::UnsupportedLaw(format!(
+                    "block {block} is fc2d: its mu is not in the file"
+                )));
+            }
+            9 => {
+                return Err(FileError::UnsupportedLaw(format!(
+                    "block {block} is a relay: its bounds are not in the file"
+                )));
+            }
+            other => {
+                return Err(t.unexpected(
+                    format!("block type {other}"),
+                    "0 (lcp), 2 (equality) or 4 (fc3d)",
+                ));
+            }
         }
         first = end;
     }
@@ -371,7 +429,8 @@ mod tests {
 
     /// M = [2 0; 1 2], q = (−5, −6), with words after the last field.
     const LCP: &str = "2  0 2 2  2 2  2 1  0 2  -5 -6  a remark 1 2";
-    const BLOCKS: &str = "2 1  1 2 2  3 2 2  1 2  1 2  3 3  0 2 3  1 0 1  0 -1.5 1 2.5 2 4  1 2  0.25";
+    const BLOCKS: &str =
+        "2 1  1 2 2  3 2 2  1 2  1 2  3 3  0 2 3  1 0 1  0 -1.5 1 2.5 2 4  1 2  0.25";
 
     fn reduced_of(stored: &Stored) -> &crate::problem::Reduced {
         match &stored.input {
@@ -405,8 +464,10 @@ mod tests {
         let tail = "  1 2  0.5";
         let texts = [
             "1\nbanner\ntriplet: 2-by-2, nzmax: 3 nnz: 3\n 0 0 : 3\n 1 0 : -1\n 1 1 : 2\n",
-            "2\nbanner\n2-by-2, nzmax: 3 nnz: 3, 1-norm: 4\n col 0 : locations 0 to 1\n 0 : 3\n 1 : -1\n col 1 : locations 2 to 2\n 1 : 2\n",
-            "3\nbanner\ncsr: 2-by-2, nzmax: 3 nnz: 3\n row 0 : locations 0 to 0\n 0 : 3\n row 1 : locations 1 to 2\n 0 : -1\n 1 : 2\n",
+            "2\nbanner\n2-by-2, nzmax: 3 nnz: 3, 1-norm: 4\n col 0 : locations 0 to 1\n 0 : 3\n 1 \
+                : -1\n col 1 : locations 2 to 2\n 1 : 2\n",
+            "3\nbanner\ncsr: 2-by-2, nzmax: 3 nnz: 3\n row 0 : locations 0 to 0\n 0 : 3\n row 1 : \
+                locations 1 to 2\n 0 : -1\n 1 : 2\n",
         ];
         for text in texts {
             let stored = read(format!("{head} {text} {tail}").as_bytes(), Kind::Fc2d, "x").unwrap();
@@ -424,24 +485,41 @@ mod tests {
 
     #[test]
     fn complaints_name_place_found_and_wanted() {
-        let told = |text: &str, kind: Kind| read(text.as_bytes(), kind, "x").unwrap_err().to_string();
-        assert_eq!(told("2 0 2 2 2 2 2 1\n0 x", Kind::Lcp), "token 10 (line 2): found 'x', wanted entries of a dense matrix");
-        assert_eq!(told("2 0 2 2 2 2 2 1 0 2 -5 nan", Kind::Lcp), "token 12 (line 1): found NaN, wanted entries of q");
+        let told =
+            |text: &str, kind: Kind| read(text.as_bytes(), kind, "x").unwrap_err().to_string();
+        assert_eq!(
+            told("2 0 2 2 2 2 2 1\n0 x", Kind::Lcp),
+            "token 10 (line 2): found 'x', wanted entries of a dense matrix"
+        );
+        assert_eq!(
+            told("2 0 2 2 2 2 2 1 0 2 -5 nan", Kind::Lcp),
+            "token 12 (line 1): found NaN, wanted entries of q"
+        );
         assert!(
             told("999999999999 0 999999999999 999999999999", Kind::Lcp)
                 .ends_with("found 0 more bytes, wanted 999999999999 rows or columns")
         );
         assert!(told("2 0 2 2 2 2 1 2 3", Kind::Lcp).contains("the end of the file"));
-        assert!(told(&BLOCKS.replace("0 2 3  1 0 1", "0 3 2  1 0 1"), Kind::Fc2d).contains("row pointers that do not ascend"));
-        assert!(told(&BLOCKS.replace("0 2 3  1 0 1", "0 2 3  1 0 7"), Kind::Fc2d).contains("block column 7"));
+        assert!(
+            told(&BLOCKS.replace("0 2 3  1 0 1", "0 3 2  1 0 1"), Kind::Fc2d)
+                .contains("row pointers that do not ascend")
+        );
+        assert!(
+            told(&BLOCKS.replace("0 2 3  1 0 1", "0 2 3  1 0 7"), Kind::Fc2d)
+                .contains("block column 7")
+        );
         assert!(told(&BLOCKS.replace("0.25", "-0.25"), Kind::Fc2d).contains("mu = -0.25"));
-        assert_eq!(told("5 1", Kind::Fc3d), "unsupported law: rolling friction (5 rows per contact)");
+        assert_eq!(
+            told("5 1", Kind::Fc3d),
+            "unsupported law: rolling friction (5 rows per contact)"
+        );
     }
 
     /// One text per kind and storage, small enough to be broken at every place.
     fn samples() -> Vec<(Kind, String)> {
         let dense = "0 2 2 2 2 2 1 0 2";
-        let sparse = "2 2 2 2\nbanner\n2-by-2, nzmax: 3 nnz: 3, 1-norm: 4\n col 0 : locations 0 to 1\n 0 : 3\n 1 : 0.1\n col 1 : locations 2 to 2\n 1 : 2\n";
+        let sparse = "2 2 2 2\nbanner\n2-by-2, nzmax: 3 nnz: 3, 1-norm: 4\n col 0 : locations 0 to \
+            1\n 0 : 3\n 1 : 0.1\n col 1 : locations 2 to 2\n 1 : 2\n";
         vec![
             (Kind::Lcp, LCP.into()),
             (Kind::Fc2d, BLOCKS.into()),
@@ -449,7 +527,10 @@ mod tests {
             (Kind::Relay, format!("2 {dense} 1 2 -1 -inf 1 4")),
             (Kind::Mlcp, format!("1 1 1 1 0 1 2 0 1 {dense} 1 2  2 2 0 1  1 2")),
             (Kind::Gfc2d, format!("2 1 0 2 2 2 2 3 1 1 2 {dense} 1 -1 0.5 0 0.3")),
-            (Kind::Gmp, "1 4 4 2 2 2 1 4 1 4 3 2 0 1 2 0 1 0 2 1 1 0 0 0 1 0 0 0 1 1 2 3 4 2 4 0.5".into()),
+            (
+                Kind::Gmp,
+                "1 4 4 2 2 2 1 4 1 4 3 2 0 1 2 0 1 0 2 1 1 0 0 0 1 0 0 0 1 1 2 3 4 2 4 0.5".into(),
+            ),
             (Kind::Soclcp, format!("2 1 {dense} 1 2 0 2 0.7")),
         ]
     }
@@ -459,14 +540,33 @@ mod tests {
         for (kind, text) in samples() {
             let stored = read(text.as_bytes(), kind, "x").unwrap();
             let text = write(&stored.given, kind).unwrap();
-            assert_eq!(read(text.as_bytes(), kind, "x").unwrap(), stored, "{}: {text}", kind.name());
+            assert_eq!(
+                read(text.as_bytes(), kind, "x").unwrap(),
+                stored,
+                "{}: {text}",
+                kind.name()
+            );
         }
     }
 
     /// Cut anywhere, or with any word replaced: an error or a sound problem, never a panic.
     #[test]
     fn broken_texts_are_refused_or_sound() {
-        let evil = ["-1", "0", "1", "7", "nan", "inf", "1e300", "99999999", "18446744073709551615", "x", ":", "", "\u{e9}"];
+        let evil = [
+            "-1",
+            "0",
+            "1",
+            "7",
+            "nan",
+            "inf",
+            "1e300",
+            "99999999",
+            "18446744073709551615",
+            "x",
+            ":",
+            "",
+            "\u{e9}",
+        ];
         for (kind, text) in samples() {
             let whole = read(text.as_bytes(), kind, "x").unwrap();
             for cut in 0..text.len() {

@@ -43,12 +43,19 @@ impl<'a> Tokens<'a> {
         while self.text.get(self.at).is_some_and(|c| !c.is_ascii_whitespace()) {
             self.at += 1;
         }
-        if start == self.at { Err(self.unexpected("the end of the file", wanted)) } else { Ok(&self.text[start..self.at]) }
+        if start == self.at {
+            Err(self.unexpected("the end of the file", wanted))
+        } else {
+            Ok(&self.text[start..self.at])
+        }
     }
 
     fn parsed<T: std::str::FromStr>(&mut self, wanted: &str) -> Result<T, FileError> {
         let word = self.word(wanted)?;
-        std::str::from_utf8(word).ok().and_then(|w| w.parse().ok()).ok_or_else(|| self.unexpected(shown(word), wanted))
+        std::str::from_utf8(word)
+            .ok()
+            .and_then(|w| w.parse().ok())
+            .ok_or_else(|| self.unexpected(shown(word), wanted))
     }
 
     /// The next word as a count or an index.
@@ -64,7 +71,11 @@ impl<'a> Tokens<'a> {
     /// The next word as a number, not NaN; infinite where `infinite` allows it.
     pub(super) fn number(&mut self, infinite: bool, wanted: &str) -> Result<f64, FileError> {
         let x: f64 = self.parsed(wanted)?;
-        if x.is_nan() || (x.is_infinite() && !infinite) { Err(self.unexpected(x, wanted)) } else { Ok(x) }
+        if x.is_nan() || (x.is_infinite() && !infinite) {
+            Err(self.unexpected(x, wanted))
+        } else {
+            Ok(x)
+        }
     }
 
     /// Complains unless `count` more words may follow (a word takes two bytes): nothing is
@@ -92,12 +103,19 @@ impl<'a> Tokens<'a> {
     /// A word that must be this one.
     pub(super) fn literal(&mut self, wanted: &str) -> Result<(), FileError> {
         let word = self.word(wanted)?;
-        if word == wanted.as_bytes() { Ok(()) } else { Err(self.unexpected(shown(word), format!("'{wanted}'"))) }
+        if word == wanted.as_bytes() {
+            Ok(())
+        } else {
+            Err(self.unexpected(shown(word), format!("'{wanted}'")))
+        }
     }
 
     /// How many words are left.
     pub(super) fn words_left(&self) -> usize {
-        self.text[self.at..].split(|c| c.is_ascii_whitespace()).filter(|word| !word.is_empty()).count()
+        self.text[self.at..]
+            .split(|c| c.is_ascii_whitespace())
+            .filter(|word| !word.is_empty())
+            .count()
     }
 
     /// The rest of the line.
@@ -117,6 +135,10 @@ impl<'a> Tokens<'a> {
 
 /// A word fit for a message: short, without control characters.
 pub(super) fn shown(word: &[u8]) -> String {
-    let text: String = String::from_utf8_lossy(word).chars().take(40).map(|c| if c.is_control() { '?' } else { c }).collect();
+    let text: String = String::from_utf8_lossy(word)
+        .chars()
+        .take(40)
+        .map(|c| if c.is_control() { '?' } else { c })
+        .collect();
     format!("'{text}'")
 }

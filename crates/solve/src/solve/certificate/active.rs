@@ -1,4 +1,5 @@
-//! A velocity that is feasible and complementary to the reactions: one linear system over the active rows.
+//! A velocity that is feasible and complementary to the reactions: one linear system over the
+//! active rows.
 //!
 //! With `z_k = r_k − u_k/a_k`, `p = P_K(z_k)`, `t̂ = p_t/‖p_t‖`:
 //!
@@ -8,14 +9,16 @@
 //! | inside K | stick | all rows, target 0 |
 //! | on the boundary of K | slide | (1, mu t̂), target 0; (0, t̂⊥) with compliance `c = s/(mu p_n)`, s the sliding speed |
 //!
-//! The second row is the Newton step of the cone (δu_⊥ = −c δr_⊥): then r·û is of second order. Solve
+//! The second row is the Newton step of the cone (δu_⊥ = −c δr_⊥): then r·û is of second order.
+//! Solve
 //!
 //! ```text
 //!   (W_A + C + τ diag W_A) y_A = target − (û_A + C r_A)
 //! ```
 //!
-//! in rounds with one factor, which refine what τ left. Between rounds targets of blocks that still lack normal velocity rise by what they lack
-//! (a slide: the curvature of the cone; all: rounding), open blocks that are violated join A, and a slide that went backwards sticks.
+//! in rounds with one factor, which refine what τ left. Between rounds targets of blocks that still
+//! lack normal velocity rise by what they lack (a slide: the curvature of the cone; all: rounding),
+//! open blocks that are violated join A, and a slide that went backwards sticks.
 
 use super::frame::{Base, Frame, Velocities, admit, pick};
 use crate::math::ldlt::{Ldlt, Ordering};
@@ -55,8 +58,14 @@ struct Row {
     leads: bool,
 }
 
-/// Finds the y of the module's equation, round by round; `visit` sees each of them and says whether it is good enough.
-pub(super) fn correct(frame: &Frame, base: &Base, tau: f64, mut visit: impl FnMut(&[f64], &Velocities) -> bool) {
+/// Finds the y of the module's equation, round by round; `visit` sees each of them and says whether
+/// it is good enough.
+pub(super) fn correct(
+    frame: &Frame,
+    base: &Base,
+    tau: f64,
+    mut visit: impl FnMut(&[f64], &Velocities) -> bool,
+) {
     let m = frame.rows();
     let mut branches: Vec<Branch> = (0..frame.laws.len()).map(|k| branch(frame, base, k)).collect();
     let mut targets = vec![0.0; frame.laws.len()];
@@ -71,7 +80,8 @@ pub(super) fn correct(frame: &Frame, base: &Base, tau: f64, mut visit: impl FnMu
             system = System::of(frame, &branches, tau);
         }
         let Some(system) = &mut system else { return };
-        let right: Vec<f64> = system.rows.iter().map(|row| row.right(frame, base, &at, &y, &targets)).collect();
+        let right: Vec<f64> =
+            system.rows.iter().map(|row| row.right(frame, base, &at, &y, &targets)).collect();
         system.add_solution(frame, right, &mut y);
         if y.iter().any(|x| !x.is_finite()) {
             return;
@@ -89,7 +99,11 @@ pub(super) struct Equalities {
 impl Equalities {
     pub fn of(frame: &Frame) -> Equalities {
         let fixed = |law: &Law| matches!(super::frame::recession(law), Law::Equality);
-        let branches: Vec<Branch> = frame.laws.iter().map(|law| if fixed(law) { Branch::Stick } else { Branch::Open }).collect();
+        let branches: Vec<Branch> = frame
+            .laws
+            .iter()
+            .map(|law| if fixed(law) { Branch::Stick } else { Branch::Open })
+            .collect();
         let any = branches.contains(&Branch::Stick);
         Equalities { system: any.then(|| System::of(frame, &branches, 1e-10)).flatten() }
     }
@@ -100,7 +114,8 @@ impl Equalities {
         let (targets, mut at) = (vec![0.0; frame.laws.len()], Velocities::default());
         for _ in 0..3 {
             frame.velocities(base, y, &mut at);
-            let right: Vec<f64> = system.rows.iter().map(|row| row.right(frame, base, &at, y, &targets)).collect();
+            let right: Vec<f64> =
+                system.rows.iter().map(|row| row.right(frame, base, &at, y, &targets)).collect();
             system.add_solution(frame, right, y);
         }
     }
@@ -116,7 +131,9 @@ fn branch(frame: &Frame, base: &Base, k: usize) -> Branch {
     match law {
         Law::Equality => return Branch::Stick,
         Law::Unilateral => return if z[0] > 0.0 { Branch::Stick } else { Branch::Open },
-        Law::Interval { lo, hi } => return if z[0] > lo && z[0] < hi { Branch::Stick } else { Branch::Open },
+        Law::Interval { lo, hi } => {
+            return if z[0] > lo && z[0] < hi { Branch::Stick } else { Branch::Open };
+        }
         Law::Cone { .. } | Law::Coulomb { .. } => {}
     }
     let mu = law.friction().unwrap_or(0.0);
@@ -147,12 +164,16 @@ fn adapt(frame: &Frame, at: &Velocities, branches: &mut [Branch], targets: &mut 
         match branches[k] {
             Branch::Open if lack > 0.0 => {
                 let tangent = tangent_norm(&at.u[range.clone()]);
-                let along = if tangent > 0.0 { [-u[1] / tangent, -u[2] / tangent] } else { [0.0; 2] };
-                branches[k] = if range.len() == 1 { Branch::Stick } else { Branch::Entered { along } };
+                let along =
+                    if tangent > 0.0 { [-u[1] / tangent, -u[2] / tangent] } else { [0.0; 2] };
+                branches[k] =
+                    if range.len() == 1 { Branch::Stick } else { Branch::Entered { along } };
                 targets[k] = 2.0 * noise[0];
                 changed = true;
             }
-            Branch::Slide { along, .. } if mu > 0.0 && -(along[0] * u[1] + along[1] * u[2]) < 0.0 => {
+            Branch::Slide { along, .. }
+                if mu > 0.0 && -(along[0] * u[1] + along[1] * u[2]) < 0.0 =>
+            {
                 branches[k] = Branch::Stick;
                 targets[k] = 2.0 * (1.0 + mu) * noise.iter().sum::<f64>();
                 changed = true;
@@ -172,7 +193,14 @@ fn adapt(frame: &Frame, at: &Velocities, branches: &mut [Branch], targets: &mut 
 
 impl Row {
     /// `target − (û_A + C (r_A + y_A))`.
-    fn right(&self, frame: &Frame, base: &Base, at: &Velocities, y: &[f64], targets: &[f64]) -> f64 {
+    fn right(
+        &self,
+        frame: &Frame,
+        base: &Base,
+        at: &Velocities,
+        y: &[f64],
+        targets: &[f64],
+    ) -> f64 {
         let mut sum = if self.leads { targets[self.block] } else { 0.0 };
         for (i, c) in frame.range(self.block).zip(self.coefficients) {
             sum -= c * at.u[i];
@@ -226,7 +254,8 @@ impl System {
             values.clone_from(&lower.values);
             for (i, row) in rows.iter().enumerate() {
                 let at = lower.starts[i + 1] - 1;
-                let size = if values[at] > 0.0 { values[at] } else { frame.prepared.a()[row.block] };
+                let size =
+                    if values[at] > 0.0 { values[at] } else { frame.prepared.a()[row.block] };
                 values[at] += tau * size + row.compliance;
             }
             if factor.factor(&values, &signs).is_ok() {
@@ -254,14 +283,16 @@ impl System {
     }
 }
 
-/// The lower triangle of W_A; `first` holds the first row of each block, and its number of rows at the end.
+/// The lower triangle of W_A; `first` holds the first row of each block, and its number of rows at
+/// the end.
 fn matrix(frame: &Frame, rows: &[Row], first: &[u32]) -> Csr {
     let m = frame.rows();
     let mut block_of = vec![0u32; m];
     for k in 0..frame.laws.len() {
         frame.range(k).for_each(|i| block_of[i] = k as u32);
     }
-    let (mut image, mut touched, mut mark) = (vec![0.0; m], Vec::new(), vec![u32::MAX; frame.laws.len()]);
+    let (mut image, mut touched, mut mark) =
+        (vec![0.0; m], Vec::new(), vec![u32::MAX; frame.laws.len()]);
     let mut lower = Csr::empty(rows.len(), rows.len());
     for (p, row) in rows.iter().enumerate() {
         touched.clear();
@@ -283,7 +314,11 @@ fn matrix(frame: &Frame, rows: &[Row], first: &[u32]) -> Csr {
         for &l in &touched {
             for q in first[l as usize] as usize..(first[l as usize + 1] as usize).min(p + 1) {
                 let other = &rows[q];
-                let value: f64 = frame.range(other.block).zip(other.coefficients).map(|(j, c)| c * image[j]).sum();
+                let value: f64 = frame
+                    .range(other.block)
+                    .zip(other.coefficients)
+                    .map(|(j, c)| c * image[j])
+                    .sum();
                 lower.columns.push(q as u32);
                 lower.values.push(value);
             }

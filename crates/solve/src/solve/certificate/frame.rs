@@ -1,7 +1,7 @@
 //! The convex problem around one vector of reactions, and the gap of a pair (s, r̂).
 //!
-//! Everything is written in differences `y = s − r` from the reactions r of a base point, so that near an answer
-//! all terms are small and so is their rounding:
+//! Everything is written in differences `y = s − r` from the reactions r of a base point, so that
+//! near an answer all terms are small and so is their rounding:
 //!
 //! ```text
 //!   û = u(r) + W y,    u(r) = W r + q  in twofold precision,    v̂ − v(r) = H⁻¹ Jᵀ y
@@ -50,7 +50,8 @@ pub(super) struct Velocities {
 /// How far a point is from being feasible.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Lack {
-    /// Largest lack of normal velocity, rounding included; negative: strictly feasible. Equality rows do not count.
+    /// Largest lack of normal velocity, rounding included; negative: strictly feasible. Equality
+    /// rows do not count.
     pub normal: f64,
     /// Largest distance of a block's û from K*, m/s.
     pub distance: f64,
@@ -99,14 +100,19 @@ impl Frame {
         self.starts[k]..self.starts[k + 1]
     }
 
-    /// The base point at reactions `r` of a problem; also the energy of the momentum defect of `v`, J.
+    /// The base point at reactions `r` of a problem; also the energy of the momentum defect of `v`,
+    /// J.
     pub fn base(&mut self, problem: &Problem, v: &[f64], r: &[f64]) -> (Base, f64) {
         // ρ = k + Jᵀ r − H v, then the velocity that belongs to r is v + H⁻¹ρ.
         let mut rho: Vec<DoubleDouble> = problem.k.iter().map(|&k| DoubleDouble::new(k)).collect();
         for block in problem.J.blocks() {
             for i in 0..block.rows {
                 let r = r[block.first + i];
-                block.columns.iter().zip(block.row(i)).for_each(|(&j, &a)| rho[j as usize].add_product(a, r));
+                block
+                    .columns
+                    .iter()
+                    .zip(block.row(i))
+                    .for_each(|(&j, &a)| rho[j as usize].add_product(a, r));
             }
         }
         for (i, rho) in rho.iter_mut().enumerate() {
@@ -185,7 +191,8 @@ impl Frame {
                 size += term.abs();
             }
             out.u.push(sum);
-            // Each of the sums rounds once per term; the entries of W are themselves sums of some ten terms.
+            // Each of the sums rounds once per term; the entries of W are themselves sums of some
+            // ten terms.
             out.noise.push(0.5 * f64::EPSILON * (columns.len() + 32) as f64 * size);
         }
     }
@@ -231,7 +238,12 @@ impl Frame {
                 worst.relative = worst.relative.max(if reach > 0.0 { reach / terms } else { 0.0 });
             }
             if u.iter().any(|x| !x.is_finite()) {
-                worst = Lack { normal: f64::INFINITY, distance: f64::INFINITY, relative: f64::INFINITY, overall: f64::INFINITY };
+                worst = Lack {
+                    normal: f64::INFINITY,
+                    distance: f64::INFINITY,
+                    relative: f64::INFINITY,
+                    overall: f64::INFINITY,
+                };
             }
         }
         let largest = base.terms.iter().fold(0.0f64, |m, x| m.max(*x));
@@ -239,7 +251,8 @@ impl Frame {
         worst
     }
 
-    /// `Σ d_k ‖r*_k‖`: what moving û by its distance d_k from K* may be worth, with r* estimated from `r`, J.
+    /// `Σ d_k ‖r*_k‖`: what moving û by its distance d_k from K* may be worth, with r* estimated
+    /// from `r`, J.
     pub fn moving(&self, at: &Velocities, r: &[f64]) -> f64 {
         let a = self.prepared.a();
         let size = |k: usize| crate::math::norm(&r[self.range(k)]);
@@ -268,15 +281,17 @@ pub(crate) fn recession(law: &Law) -> Law {
     match *law {
         Law::Interval { lo, hi } => match (lo == f64::NEG_INFINITY, hi == f64::INFINITY) {
             (true, true) => Law::Equality,
-            (below, above) => {
-                Law::Interval { lo: if below { f64::NEG_INFINITY } else { 0.0 }, hi: if above { f64::INFINITY } else { 0.0 } }
-            }
+            (below, above) => Law::Interval {
+                lo: if below { f64::NEG_INFINITY } else { 0.0 },
+                hi: if above { f64::INFINITY } else { 0.0 },
+            },
         },
         other => other.associated(),
     }
 }
 
-/// By how much the normal velocity of a block is too small, with rounding; negative: strictly inside K*.
+/// By how much the normal velocity of a block is too small, with rounding; negative: strictly
+/// inside K*.
 pub(super) fn lack_of_block(law: &Law, u: &[f64], noise: &[f64]) -> f64 {
     match recession(law) {
         Law::Equality => f64::NEG_INFINITY,
@@ -287,7 +302,11 @@ pub(super) fn lack_of_block(law: &Law, u: &[f64], noise: &[f64]) -> f64 {
             above.max(below)
         }
         Law::Cone { mu, .. } | Law::Coulomb { mu, .. } => {
-            let tangent = if mu == 0.0 { 0.0 } else { mu * (tangent_norm(u) + noise[1..].iter().sum::<f64>()) };
+            let tangent = if mu == 0.0 {
+                0.0
+            } else {
+                mu * (tangent_norm(u) + noise[1..].iter().sum::<f64>())
+            };
             tangent * (1.0 + 4.0 * f64::EPSILON) + noise[0] - u[0]
         }
     }
@@ -295,12 +314,20 @@ pub(super) fn lack_of_block(law: &Law, u: &[f64], noise: &[f64]) -> f64 {
 
 /// `r·û + φ(û)` of one block, û moved into K*, never below its true value by more than rounding.
 fn product(law: &Law, u: &[f64], noise: &[f64], r: &[f64]) -> f64 {
-    let unsure: f64 = r.iter().zip(u).zip(noise).map(|((r, u), e)| r.abs() * (e + 2.0 * f64::EPSILON * u.abs())).sum();
+    let unsure: f64 = r
+        .iter()
+        .zip(u)
+        .zip(noise)
+        .map(|((r, u), e)| r.abs() * (e + 2.0 * f64::EPSILON * u.abs()))
+        .sum();
     let value = match *law {
         Law::Equality => r[0].abs() * u[0].abs(),
         Law::Interval { lo, hi } => {
-            // û may be of either sign by rounding. Against an infinite bound it is no more than rounding: it counts as zero.
-            let against = |u: f64, bound: f64| if bound.is_finite() { (r[0] - bound) * u } else { r[0].abs() * u.abs() };
+            // û may be of either sign by rounding. Against an infinite bound it is no more than
+            // rounding: it counts as zero.
+            let against = |u: f64, bound: f64| {
+                if bound.is_finite() { (r[0] - bound) * u } else { r[0].abs() * u.abs() }
+            };
             let (most, least) = (u[0] + noise[0], u[0] - noise[0]);
             let above = if most > 0.0 { against(most, lo) } else { 0.0 };
             let below = if least < 0.0 { against(least, hi) } else { 0.0 };
@@ -331,7 +358,8 @@ pub(crate) fn admit(law: &Law, r: &mut [f64]) {
             if !(r[0] > 0.0) {
                 r.fill(0.0);
             } else if tangent > mu * r[0] * (1.0 - 4.0 * f64::EPSILON) {
-                // A direction of the tangent is a pure number; its length loses a few units in the last place.
+                // A direction of the tangent is a pure number; its length loses a few units in the
+                // last place.
                 let shorter = mu * r[0] * (1.0 - 8.0 * f64::EPSILON) / tangent;
                 r[1..].iter_mut().for_each(|t| *t *= shorter);
             }

@@ -1,4 +1,5 @@
-//! From a little outside K* into it: the cheapest change of velocity that gives every block a margin.
+//! From a little outside K* into it: the cheapest change of velocity that gives every block a
+//! margin.
 //!
 //! With α the largest lack of normal velocity, solve the homogeneous problem
 //!
@@ -6,8 +7,10 @@
 //!   δu = W η + û/α − κ n,   (δu, η) ∈ Law∞        y ← y + α η
 //! ```
 //!
-//! roughly, by sweeps: then `û + α W η ∈ K* + α κ n`, up to what the sweeps left. Law∞ holds the directions in which reactions may grow without end:
-//! an interval with finite bounds asks for nothing. Blocks that are far inside are shortened first, which keeps them feasible and the energies alike.
+//! roughly, by sweeps: then `û + α W η ∈ K* + α κ n`, up to what the sweeps left. Law∞ holds the
+//! directions in which reactions may grow without end: an interval with finite bounds asks for
+//! nothing. Blocks that are far inside are shortened first, which keeps them feasible and the
+//! energies alike.
 
 use super::active::Equalities;
 use super::frame::{Base, Frame, Velocities, lack_of_block, recession};
@@ -22,7 +25,12 @@ const MAX_FACTORED_ROWS: usize = 600;
 const MAX_VELOCITY_RATIO: f64 = 1e3;
 
 /// Moves `y` until its velocities are strictly feasible; true if they are.
-pub(super) fn shift(frame: &Frame, base: &Base, equalities: &mut Equalities, y: &mut Vec<f64>) -> bool {
+pub(super) fn shift(
+    frame: &Frame,
+    base: &Base,
+    equalities: &mut Equalities,
+    y: &mut Vec<f64>,
+) -> bool {
     let mut at = Velocities::default();
     frame.velocities(base, y, &mut at);
     let alpha = frame.lack(base, &at).normal;
@@ -41,7 +49,9 @@ pub(super) fn shift(frame: &Frame, base: &Base, equalities: &mut Equalities, y: 
         names: Vec::new(),
     };
     let exact = (y.len() <= MAX_FACTORED_ROWS).then_some((Method::Newton, 60, 1.0));
-    for (method, work, margin) in SWEEPS_AND_MARGINS.iter().map(|&(work, margin)| (Method::Psor, work, margin)).chain(exact) {
+    for (method, work, margin) in
+        SWEEPS_AND_MARGINS.iter().map(|&(work, margin)| (Method::Psor, work, margin)).chain(exact)
+    {
         ask(frame, &at, alpha, margin, &mut homogeneous);
         let mut answer = Solution::zero(0, y.len());
         let tolerance = Tolerance { relative: 1e-6, velocity: 0.1 * margin, bound: Some(f64::MAX) };
@@ -68,7 +78,11 @@ fn ask(frame: &Frame, at: &Velocities, alpha: f64, margin: f64, out: &mut Reduce
         let q = &mut out.q[range.clone()];
         let (u, noise) = (&at.u[range.clone()], &at.noise[range]);
         let length = crate::math::norm(u);
-        let factor = if length > MAX_VELOCITY_RATIO * alpha { MAX_VELOCITY_RATIO / length } else { alpha.recip() };
+        let factor = if length > MAX_VELOCITY_RATIO * alpha {
+            MAX_VELOCITY_RATIO / length
+        } else {
+            alpha.recip()
+        };
         q.iter_mut().zip(u).for_each(|(q, u)| *q = factor * u);
         let lack = lack_of_block(law, u, noise).max(0.0);
         match recession(law) {

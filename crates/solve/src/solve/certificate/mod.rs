@@ -2,37 +2,45 @@
 //!
 //! # Inequality
 //!
-//! For the convex laws and any pair of reactions r̂ ∈ K and a vector s whose local velocities are feasible,
-//! `û = W s + q ∈ K*` (equality rows: û = 0), with `v̂ = v(s) = H⁻¹(k + Jᵀs)`, `v_r̂ = v(r̂)`:
+//! For the convex laws and any pair of reactions r̂ ∈ K and a vector s whose local velocities are
+//! feasible, `û = W s + q ∈ K*` (equality rows: û = 0), with `v̂ = v(s) = H⁻¹(k + Jᵀs)`,
+//! `v_r̂ = v(r̂)`:
 //!
 //! ```text
 //!   G(s, r̂) = ½ (s − r̂)ᵀ W (s − r̂) + Σ_k [ r̂_k·û_k + φ(û_k) ]  ≥  ½‖v_r̂ − v*‖²_H + ½‖v̂ − v*‖²_H
 //!   φ = 0 for cones, unilateral and equality rows;  interval: φ(û) = max(−lo û, −hi û)
 //! ```
 //!
-//! So v* lies in a ball around v_r̂, around v̂ (radius √G both) and around their middle c (R² = ¼G + ¼Σ[…]); each of them and
-//! the distance of v from its centre give an upper and a lower end. The best of all candidates is reported.
-//! A momentum defect D of v widens both ends: `(√upper + √D)²`, `max(√lower − √D, √D − √upper, 0)²`.
+//! So v* lies in a ball around v_r̂, around v̂ (radius √G both) and around their middle c (R² =
+//! ¼G + ¼Σ[…]); each of them and the distance of v from its centre give an upper and a lower end.
+//! The best of all candidates is reported. A momentum defect D of v widens both ends:
+//! `(√upper + √D)²`, `max(√lower − √D, √D − √upper, 0)²`.
 //!
 //! # Algorithm
 //!
-//! 1. [`frame`]: W, and `u = W r + q` in twofold precision; everything else is a difference from it.
-//! 2. Candidates for s: r itself; one linear system over the active rows ([`active`]), exact and with strong regularisation.
-//! 3. A candidate that lacks a little normal velocity is moved inside: sweeps on the homogeneous problem ([`inside`]).
+//! 1. [`frame`]: W, and `u = W r + q` in twofold precision; everything else is a difference from
+//!    it.
+//! 2. Candidates for s: r itself; one linear system over the active rows ([`active`]), exact and
+//!    with strong regularisation.
+//! 3. A candidate that lacks a little normal velocity is moved inside: sweeps on the homogeneous
+//!    problem ([`inside`]).
 //! 4. Candidates for r̂: r, r without the open blocks, `P_K(s)`.
-//! 5. Where upper and lower end are still far apart: the same around the answer of the interior point.
+//! 5. Where upper and lower end are still far apart: the same around the answer of the interior
+//!    point.
 //!
 //! # Standing
 //!
-//! [`Standing::Proved`]: û ∈ K* with a margin for rounding, equality rows at rounding. [`Standing::Moved`]: the feasible set has no interior; the
-//! figure holds for the problem with w moved by `moved` m/s, at rounding of its terms, and is widened by what that move is worth
-//! (`Σ d_k‖r*_k‖`, with r* estimated). [`Standing::Estimated`]: Coulomb's law with its
-//! shift frozen at the given point. [`Standing::Unknown`]: no figure. Only a figure of a convex problem is a bound.
+//! [`Standing::Proved`]: û ∈ K* with a margin for rounding, equality rows at rounding.
+//! [`Standing::Moved`]: the feasible set has no interior; the figure holds for the problem with w
+//! moved by `moved` m/s, at rounding of its terms, and is widened by what that move is worth
+//! (`Σ d_k‖r*_k‖`, with r* estimated). [`Standing::Estimated`]: Coulomb's law with its shift frozen
+//! at the given point. [`Standing::Unknown`]: no figure. Only a figure of a convex problem is a
+//! bound.
 //!
 //! # Cost
 //!
-//! W, two sparse factorizations of the active rows, some 50 to 200 sweeps; step 5 costs an interior-point solve. About as
-//! much as the solve itself: on demand, not in the loop of a method.
+//! W, two sparse factorizations of the active rows, some 50 to 200 sweeps; step 5 costs an
+//! interior-point solve. About as much as the solve itself: on demand, not in the loop of a method.
 
 mod active;
 pub(crate) mod frame;
@@ -53,7 +61,8 @@ use serde::Serialize;
 pub enum Standing {
     /// Both ends are proved.
     Proved,
-    /// Both ends hold for the problem with `w` moved by [`Certificate::moved`]: there is no strictly feasible velocity.
+    /// Both ends hold for the problem with `w` moved by [`Certificate::moved`]: there is no
+    /// strictly feasible velocity.
     Moved,
     /// Coulomb's law, its shift frozen at the given point.
     Estimated,
@@ -126,13 +135,15 @@ impl Default for Settings {
     }
 }
 
-/// The least and the greatest regularisation of the active rows: the exact system, and one that forgives wrong branches.
+/// The least and the greatest regularisation of the active rows: the exact system, and one that
+/// forgives wrong branches.
 const REGULARIZATION_RANGE: [f64; 2] = [1e-9, 1e-2];
 /// Lacks up to this part of the largest terms of a velocity may be moved into w.
 const MAX_MOVED_W: f64 = 1e-12;
 /// Equality rows up to this part of their terms are at rounding.
 const EQUALITY_ROUNDING: f64 = 2e-14;
-/// A figure that holds for a moved w is preferred to a proved one only where it is this much smaller.
+/// A figure that holds for a moved w is preferred to a proved one only where it is this much
+/// smaller.
 const MOVED_W_PREFERENCE: f64 = 0.1;
 /// A reduced W is taken for symmetric, and for semidefinite, up to this part of its entries.
 const MAX_ASYMMETRY: f64 = 1e-12;
@@ -159,11 +170,18 @@ struct Best {
 
 impl Best {
     fn reset(&mut self, negligible: f64, sharp: f64) {
-        *self = Best { proved: Certificate::unknown(), moved: Certificate::unknown(), negligible, sharp };
+        *self = Best {
+            proved: Certificate::unknown(),
+            moved: Certificate::unknown(),
+            negligible,
+            sharp,
+        };
     }
 
     fn good_enough(&self) -> bool {
-        let good = |c: &Certificate| c.upper <= self.negligible || (c.lower > 0.0 && c.upper <= self.sharp * c.lower);
+        let good = |c: &Certificate| {
+            c.upper <= self.negligible || (c.lower > 0.0 && c.upper <= self.sharp * c.lower)
+        };
         good(&self.proved) || good(&self.moved)
     }
 
@@ -184,7 +202,8 @@ impl Certifier {
     pub fn certify(&mut self, problem: &Problem, solution: &Solution) -> Certificate {
         let finite = solution.v.iter().chain(&solution.r).all(|x| x.is_finite());
         let fits = solution.v.len() == problem.n() && solution.r.len() == problem.rows();
-        if !(finite && fits) || problem.rows() > self.settings.most_rows || !self.frame.set(problem) {
+        if !(finite && fits) || problem.rows() > self.settings.most_rows || !self.frame.set(problem)
+        {
             return Certificate::unknown();
         }
         let (mut base, defect) = self.frame.base(problem, &solution.v, &solution.r);
@@ -194,7 +213,10 @@ impl Certifier {
         self.around(&base, &vec![0.0; base.r.len()]);
         if !self.best.good_enough() {
             let mut convex = problem.clone().associated();
-            shifts.iter().enumerate().for_each(|(k, shift)| convex.w[problem.J.row_starts[k]] += shift);
+            shifts
+                .iter()
+                .enumerate()
+                .for_each(|(k, shift)| convex.w[problem.J.row_starts[k]] += shift);
             let mut other = Solution::zero(problem.n(), problem.rows());
             *self.interior.settings_mut() = self.interior_settings();
             if self.interior.solve(&convex, &mut other).is_ok() {
@@ -203,15 +225,22 @@ impl Certifier {
                 self.from(&base, &there);
             }
         }
-        let coulomb = problem.laws.iter().any(|law| matches!(law, Law::Coulomb { mu, .. } if *mu > 0.0));
+        let coulomb =
+            problem.laws.iter().any(|law| matches!(law, Law::Coulomb { mu, .. } if *mu > 0.0));
         self.finish(defect, coulomb)
     }
 
-    /// The certificate of reactions `r` of a reduced problem, in the norm of W: `½ (r − r*)ᵀ W (r − r*)`.
+    /// The certificate of reactions `r` of a reduced problem, in the norm of W:
+    /// `½ (r − r*)ᵀ W (r − r*)`.
     pub fn certify_reduced(&mut self, reduced: &Reduced, r: &[f64]) -> Certificate {
-        let fits = r.len() == reduced.rows() && r.iter().all(|x| x.is_finite()) && r.len() <= self.settings.most_rows;
+        let fits = r.len() == reduced.rows()
+            && r.iter().all(|x| x.is_finite())
+            && r.len() <= self.settings.most_rows;
         self.frame.set_reduced(reduced);
-        if !fits || reduced.asymmetry() > MAX_ASYMMETRY || !semidefinite(&reduced.W, self.frame.prepared.a(), &reduced.row_starts) {
+        if !fits
+            || reduced.asymmetry() > MAX_ASYMMETRY
+            || !semidefinite(&reduced.W, self.frame.prepared.a(), &reduced.row_starts)
+        {
             return Certificate::unknown();
         }
         let mut base = self.frame.base_reduced(r);
@@ -221,7 +250,10 @@ impl Certifier {
         self.around(&base, &vec![0.0; r.len()]);
         if !self.best.good_enough() {
             let mut convex = reduced.clone().associated();
-            shifts.iter().enumerate().for_each(|(k, shift)| convex.q[reduced.row_starts[k]] += shift);
+            shifts
+                .iter()
+                .enumerate()
+                .for_each(|(k, shift)| convex.q[reduced.row_starts[k]] += shift);
             let mut other = Solution::zero(0, r.len());
             *self.interior.settings_mut() = self.interior_settings();
             if self.interior.solve_reduced(&convex, &mut other).is_ok() {
@@ -230,17 +262,23 @@ impl Certifier {
                 self.from(&base, &there);
             }
         }
-        let coulomb = reduced.laws.iter().any(|law| matches!(law, Law::Coulomb { mu, .. } if *mu > 0.0));
+        let coulomb =
+            reduced.laws.iter().any(|law| matches!(law, Law::Coulomb { mu, .. } if *mu > 0.0));
         self.finish(0.0, coulomb)
     }
 
     fn begin(&mut self) {
-        self.best.reset(self.settings.negligible * self.frame.prepared.scale(), self.settings.sharp);
+        self.best
+            .reset(self.settings.negligible * self.frame.prepared.scale(), self.settings.sharp);
     }
 
     fn interior_settings(&self) -> interior_point::Settings {
         let tolerance = Tolerance { relative: 1e-20, velocity: f64::INFINITY, bound: Some(1e-10) };
-        let stop = StoppingCriteria { tolerance, work: Some(self.settings.factorizations), ..StoppingCriteria::default() };
+        let stop = StoppingCriteria {
+            tolerance,
+            work: Some(self.settings.factorizations),
+            ..StoppingCriteria::default()
+        };
         interior_point::Settings { stop, warm: Warm::Cold }
     }
 
@@ -250,7 +288,8 @@ impl Certifier {
         self.around(there, &offset);
     }
 
-    /// Steps 2 to 4 around one base point, whose reactions differ by `offset` from those to be judged.
+    /// Steps 2 to 4 around one base point, whose reactions differ by `offset` from those to be
+    /// judged.
     fn around(&mut self, base: &Base, offset: &[f64]) {
         let Certifier { frame, best, .. } = self;
         let mut equalities = Equalities::of(frame);
@@ -314,7 +353,9 @@ fn measure(frame: &mut Frame, base: &Base, offset: &[f64], y: &[f64], best: &mut
     }
     let proved = lack.normal <= 0.0 && lack.relative <= EQUALITY_ROUNDING;
     let m = y.len();
-    let sum = |a: &[f64], b: &[f64], half: f64| -> Vec<f64> { (0..m).map(|i| offset[i] + half * (a[i] + b[i])).collect() };
+    let sum = |a: &[f64], b: &[f64], half: f64| -> Vec<f64> {
+        (0..m).map(|i| offset[i] + half * (a[i] + b[i])).collect()
+    };
     let zero = vec![0.0; m];
     for candidate in 0..3 {
         let mut r = base.r.clone();
@@ -325,7 +366,10 @@ fn measure(frame: &mut Frame, base: &Base, offset: &[f64], y: &[f64], best: &mut
                 1 => {
                     // What the block would answer if it stood alone is nothing: it is open.
                     let mut alone = frame::pick(&r[range.clone()]);
-                    alone.iter_mut().zip(&base.u[range.clone()]).for_each(|(x, u)| *x -= u / frame.prepared.a()[k]);
+                    alone
+                        .iter_mut()
+                        .zip(&base.u[range.clone()])
+                        .for_each(|(x, u)| *x -= u / frame.prepared.a()[k]);
                     admit(law, &mut alone[..range.len()]);
                     if !matches!(law, Law::Interval { .. }) && alone.iter().all(|x| *x == 0.0) {
                         r[range.clone()].fill(0.0);
@@ -342,7 +386,11 @@ fn measure(frame: &mut Frame, base: &Base, offset: &[f64], y: &[f64], best: &mut
         let middle = 0.25 * (gap + products);
         let moving = frame.moving(&at, &r).sqrt();
         let (mut upper, mut lower) = (f64::INFINITY, 0.0f64);
-        for (radius, centre) in [(gap, sum(y, &zero, 1.0)), (gap, sum(&change, &zero, 1.0)), (middle, sum(y, &change, 0.5))] {
+        for (radius, centre) in [
+            (gap, sum(y, &zero, 1.0)),
+            (gap, sum(&change, &zero, 1.0)),
+            (middle, sum(y, &change, 0.5)),
+        ] {
             let far = frame.energy(&centre)[0].sqrt();
             upper = upper.min((far + radius.sqrt() + moving).powi(2));
             lower = lower.max((far - radius.sqrt() - moving).max(0.0).powi(2));
@@ -352,7 +400,13 @@ fn measure(frame: &mut Frame, base: &Base, offset: &[f64], y: &[f64], best: &mut
         if upper < to.upper {
             let standing = if proved { Standing::Proved } else { Standing::Moved };
             let witness = Some(Witness { base: base.r.clone(), y: y.to_vec(), r, gap });
-            *to = Certificate { standing, upper, lower: to.lower, moved: if proved { 0.0 } else { lack.distance }, witness };
+            *to = Certificate {
+                standing,
+                upper,
+                lower: to.lower,
+                moved: if proved { 0.0 } else { lack.distance },
+                witness,
+            };
         }
     }
 }

@@ -15,9 +15,9 @@
 //!   W = Q diag(βe, β/e, β) Qᵀ     Q = [ (1,d)/√2, (1,−d)/√2, (0,d⊥) ]     β = (det u / det r)^¼
 //! ```
 //!
-//! W is never multiplied out: the square of a sliding contact has eigenvalues far apart, and the small
-//! one drowns in the sum. The determinants travel with the point and are updated by factors, never
-//! recomputed as a difference of squares (Mangoni2018, §4.14; Vandenberghe2010).
+//! W is never multiplied out: the square of a sliding contact has eigenvalues far apart, and the
+//! small one drowns in the sum. The determinants travel with the point and are updated by factors,
+//! never recomputed as a difference of squares (Mangoni2018, §4.14; Vandenberghe2010).
 
 /// Three numbers of a block.
 pub type Triple = [f64; 3];
@@ -131,7 +131,9 @@ impl Pair {
     /// The pair at (u, r), both strictly inside.
     pub fn new(kind: Kind, u: Triple, r: Triple) -> Pair {
         match kind {
-            Kind::Lorentz => Pair { u, r, det_u: determinant(&u), det_r: determinant(&r), product: dot(&u, &r) },
+            Kind::Lorentz => {
+                Pair { u, r, det_u: determinant(&u), det_r: determinant(&r), product: dot(&u, &r) }
+            }
             _ => Pair { u, r, det_u: 0.0, det_r: 0.0, product: dot(&u, &r) },
         }
     }
@@ -176,7 +178,13 @@ impl Pair {
     }
 
     /// Moves to `λ + step·d` in both scaled variables.
-    pub fn advance(&mut self, kind: Kind, scaling: &Scaling, (du, step_u): (&Triple, f64), (dr, step_r): (&Triple, f64)) {
+    pub fn advance(
+        &mut self,
+        kind: Kind,
+        scaling: &Scaling,
+        (du, step_u): (&Triple, f64),
+        (dr, step_r): (&Triple, f64),
+    ) {
         let l = &scaling.lambda;
         let s: Triple = std::array::from_fn(|i| l[i] + step_u * du[i]);
         let z: Triple = std::array::from_fn(|i| l[i] + step_r * dr[i]);
@@ -301,7 +309,8 @@ mod tests {
     use proptest::prelude::*;
 
     fn inside() -> impl Strategy<Value = Triple> {
-        (-2.0..2.0f64, -2.0..2.0f64, 0.01..3.0f64).prop_map(|(a, b, over)| [a.hypot(b) + over, a, b])
+        (-2.0..2.0f64, -2.0..2.0f64, 0.01..3.0f64)
+            .prop_map(|(a, b, over)| [a.hypot(b) + over, a, b])
     }
 
     proptest! {
@@ -321,7 +330,8 @@ mod tests {
 
         /// Dividing undoes multiplying; the reach ends on the boundary.
         #[test]
-        fn division_and_reach(u in inside(), r in inside(), x in prop::array::uniform3(-3.0..3.0f64)) {
+        fn division_and_reach(u in inside(), r in inside(),
+        x in prop::array::uniform3(-3.0..3.0f64)) {
             let s = Pair::new(Kind::Lorentz, u, r).scaling(Kind::Lorentz);
             let y = s.divide(Kind::Lorentz, &Kind::Lorentz.product(&s.lambda, &x));
             for i in 0..3 {
@@ -339,7 +349,8 @@ mod tests {
 
         /// One step of the carried pair is the step of the plain vectors.
         #[test]
-        fn advancing_moves_u_and_r_by_the_step(u in inside(), r in inside(), du in prop::array::uniform3(-1.0..1.0f64), dr in prop::array::uniform3(-1.0..1.0f64)) {
+        fn advancing_moves_u_and_r_by_the_step(u in inside(), r in inside(),
+        du in prop::array::uniform3(-1.0..1.0f64), dr in prop::array::uniform3(-1.0..1.0f64)) {
             let mut pair = Pair::new(Kind::Lorentz, u, r);
             let s = pair.scaling(Kind::Lorentz);
             let step = 0.5 * s.reach(Kind::Lorentz, &du).min(s.reach(Kind::Lorentz, &dr)).min(1.0);

@@ -1,7 +1,8 @@
 //! Along the path to the end, with Newton steps tried on the way.
 //!
-//! The path ([`super::path`]) leads from any interior point to a solution, an iteration at a time. Once the active set stands still
-//! Newton steps end it sooner: they are tried with two weights of the velocities, three times each at most.
+//! The path ([`super::path`]) leads from any interior point to a solution, an iteration at a time.
+//! Once the active set stands still Newton steps end it sooner: they are tried with two weights of
+//! the velocities, three times each at most.
 
 use super::{End, InteriorPoint, MAX_ACTIVE_RATIO_ON_PATH, Point, Run, Space};
 
@@ -10,7 +11,8 @@ const GAP_DECREASE_BEFORE_NEWTON: f64 = 1e-2;
 /// See [`InteriorPoint::far`].
 const FAR_FROM_PATH: f64 = 10.0;
 
-/// Newton steps tried from the path: the weight of velocities, the gap at the last try, and how many tries there were.
+/// Newton steps tried from the path: the weight of velocities, the gap at the last try, and how
+/// many tries there were.
 struct Try {
     c: f64,
     last: f64,
@@ -29,7 +31,8 @@ impl InteriorPoint {
     fn follow_path(&mut self, run: &mut Run<'_>, space: &mut Space, point: &mut Point) -> End {
         let first_gap = point.gap(&self.scaled);
         let (mut least_gap, mut flat) = (first_gap, 0);
-        let mut tries = [Try { c: 1.0, last: first_gap, count: 0 }, Try { c: 0.1, last: first_gap, count: 0 }];
+        let mut tries =
+            [Try { c: 1.0, last: first_gap, count: 0 }, Try { c: 0.1, last: first_gap, count: 0 }];
         space.patterns.iter_mut().for_each(Vec::clear);
         loop {
             if self.used_up(run) {
@@ -39,7 +42,8 @@ impl InteriorPoint {
             let step = match self.path.iterate(&self.scaled, &mut self.kkt, point) {
                 Ok(step) => step,
                 Err(bad) => {
-                    run.notes.push(format!("path: pivot {:.1e} at unknown {}", bad.pivot, bad.unknown));
+                    run.notes
+                        .push(format!("path: pivot {:.1e} at unknown {}", bad.pivot, bad.unknown));
                     return self.leave(run, point, End::Stuck);
                 }
             };
@@ -82,10 +86,13 @@ impl InteriorPoint {
         }
     }
 
-    /// Whether the point of this gap cannot be the answer yet. A contact's error is (μ/r)² where its μ is u·r: a gap
-    /// many times the root of the tolerance is far too much, and judging it costs as much as a back-substitution.
+    /// Whether the point of this gap cannot be the answer yet. A contact's error is (μ/r)² where
+    /// its μ is u·r: a gap many times the root of the tolerance is far too much, and judging it
+    /// costs as much as a back-substitution.
     fn far(&self, run: &Run<'_>, gap: f64) -> bool {
-        !run.stop.history && gap * self.scaled.degree() as f64 > FAR_FROM_PATH * run.stop.tolerance.relative.sqrt() * self.prepared.scale()
+        !run.stop.history
+            && gap * self.scaled.degree() as f64
+                > FAR_FROM_PATH * run.stop.tolerance.relative.sqrt() * self.prepared.scale()
     }
 
     /// The end of the path, its last point judged.

@@ -6,9 +6,10 @@
 //!   r ∈ K,   Jᵀ r = 0,   E r = 0,   w·r < 0        (then u·r = w·r < 0 for every v, but u·r ≥ 0 on K*)
 //! ```
 //!
-//! The reactions of a method that cannot succeed grow along such a ray. A ray found in floating point
-//! has `Jᵀ r` small instead of zero: then it excludes all velocities with `‖v‖_H < −w·r / ‖Jᵀr‖_H⁻¹`, and
-//! the problem is called infeasible if that exceeds [`EXCLUDED_VELOCITY_RATIO`] times the energy that the problem holds.
+//! The reactions of a method that cannot succeed grow along such a ray. A ray found in floating
+//! point has `Jᵀ r` small instead of zero: then it excludes all velocities with
+//! `‖v‖_H < −w·r / ‖Jᵀr‖_H⁻¹`, and the problem is called infeasible if that exceeds
+//! [`EXCLUDED_VELOCITY_RATIO`] times the energy that the problem holds.
 
 use super::cone::Kind;
 use super::scaled::Scaled;
@@ -18,9 +19,13 @@ const EXCLUDED_VELOCITY_RATIO: f64 = 1e6;
 /// Blocks with at least this part of the largest reaction of the ray are named.
 const NAMED_REACTION_RATIO: f64 = 1e-3;
 
-/// The blocks of the problem that contradict each other, as one of these rays of reactions proves it; none if none does.
+/// The blocks of the problem that contradict each other, as one of these rays of reactions proves
+/// it; none if none does.
 pub fn conflict(scaled: &Scaled, rays: &[Vec<f64>]) -> Vec<usize> {
-    rays.iter().filter(|ray| ray.len() == scaled.rows()).find_map(|ray| proof(scaled, ray.clone())).unwrap_or_default()
+    rays.iter()
+        .filter(|ray| ray.len() == scaled.rows())
+        .find_map(|ray| proof(scaled, ray.clone()))
+        .unwrap_or_default()
 }
 
 fn proof(scaled: &Scaled, mut ray: Vec<f64>) -> Option<Vec<usize>> {
@@ -48,7 +53,15 @@ fn proof(scaled: &Scaled, mut ray: Vec<f64>) -> Option<Vec<usize>> {
     if !(against > 1e-9 * data && against >= EXCLUDED_VELOCITY_RATIO * leak * data.max(against)) {
         return None;
     }
-    let share = |block: &super::scaled::Block| block.pick(&ray).iter().fold(0.0f64, |m, x| m.max(x.abs()));
+    let share =
+        |block: &super::scaled::Block| block.pick(&ray).iter().fold(0.0f64, |m, x| m.max(x.abs()));
     let largest = scaled.blocks.iter().map(share).fold(0.0, f64::max);
-    Some(scaled.blocks.iter().filter(|b| share(b) >= NAMED_REACTION_RATIO * largest).map(|b| b.source).collect())
+    Some(
+        scaled
+            .blocks
+            .iter()
+            .filter(|b| share(b) >= NAMED_REACTION_RATIO * largest)
+            .map(|b| b.source)
+            .collect(),
+    )
 }

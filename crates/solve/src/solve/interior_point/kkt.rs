@@ -5,18 +5,21 @@
 //!   [ −Ĵq   −(M̂q + D + ε) ] [ y  ] = [ b ]        D ≥ 0: a diagonal, whatever the method needs there
 //! ```
 //!
-//! Quasi-definite: the sign of every pivot is known. ε keeps rows apart that depend on each other; answers that are taken as
-//! they are (the first system, Newton steps, extreme masses) are refined against the system without ε, on the path the next iteration does that. A row that takes no part (`pinned`) has its
-//! off-diagonal entries set to zero and its diagonal to −1: the pattern stays.
+//! Quasi-definite: the sign of every pivot is known. ε keeps rows apart that depend on each other;
+//! answers that are taken as they are (the first system, Newton steps, extreme masses) are refined
+//! against the system without ε, on the path the next iteration does that. A row that takes no part
+//! (`pinned`) has its off-diagonal entries set to zero and its diagonal to −1: the pattern stays.
 //!
-//! Unknowns that meet no row, and the rows of friction blocks, are eliminated beforehand ([`crate::math::condensed`]): minimum degree would
-//! begin with most of them. Not single rows, between which a body is the better pivot (a settled frictionless pile of 280 spheres takes 1.7 times as
-//! long without them), nor rows coupled to others by compliance.
+//! Unknowns that meet no row, and the rows of friction blocks, are eliminated beforehand
+//! ([`crate::math::condensed`]): minimum degree would begin with most of them. Not single rows,
+//! between which a body is the better pivot (a settled frictionless pile of 280 spheres takes 1.7
+//! times as long without them), nor rows coupled to others by compliance.
 //!
-//! Order of elimination: as the bodies are numbered, each row right after the last that it touches, if the factor stays narrow so
-//! (a chain, [`crate::math::skyline`]); else minimum degree; where masses span more than [`EXTREME_MASS_RATIO`], light unknowns first
-//! and each row right after the last unknown that it touches, without which heavy bodies on light ones
-//! lose all digits; small systems of that kind are factored in twice the precision ([`crate::math::double_double`]).
+//! Order of elimination: as the bodies are numbered, each row right after the last that it touches,
+//! if the factor stays narrow so (a chain, [`crate::math::skyline`]); else minimum degree; where
+//! masses span more than [`EXTREME_MASS_RATIO`], light unknowns first and each row right after the
+//! last unknown that it touches, without which heavy bodies on light ones lose all digits; small
+//! systems of that kind are factored in twice the precision ([`crate::math::double_double`]).
 
 use super::cone::{IDENTITY_DIRECTION, Kind, rotate};
 use super::scaled::{EXTREME_MASS_RATIO, Scaled};
@@ -27,7 +30,8 @@ use crate::math::multifrontal::Multifrontal;
 use crate::math::skyline::Skyline;
 use crate::math::sparse::Csr;
 
-/// Such systems are factored in twice the working precision if their factor has at most so many numbers.
+/// Such systems are factored in twice the working precision if their factor has at most so many
+/// numbers.
 const MAX_DOUBLE_DOUBLE_ENTRIES: usize = 200_000;
 
 /// The factor is narrow if its rows hold at most so many numbers, on average.
@@ -121,14 +125,19 @@ impl Kkt {
         let (starts, columns, light) = &self.analysed;
         self.groups.set(scaled, self.light_first);
         let groups = &self.groups.list;
-        if *light == self.light_first && *starts == self.lower.starts && *columns == self.lower.columns && groups == self.condensed.groups()
+        if *light == self.light_first
+            && *starts == self.lower.starts
+            && *columns == self.lower.columns
+            && groups == self.condensed.groups()
         {
             return;
         }
         self.analysed = (self.lower.starts.clone(), self.lower.columns.clone(), self.light_first);
         self.condensed = Condensed::of(&self.lower, groups.clone());
         self.signs.clear();
-        self.signs.extend(self.condensed.kept.iter().map(|&i| if (i as usize) < self.n { 1 } else { -1 }));
+        self.signs.extend(
+            self.condensed.kept.iter().map(|&i| if (i as usize) < self.n { 1 } else { -1 }),
+        );
         self.analyse(scaled);
     }
 
@@ -137,7 +146,8 @@ impl Kkt {
         let lower = &self.condensed.lower;
         let mut unknowns: Vec<u32> = (0..self.n as u32).collect();
         self.factor = if self.light_first {
-            unknowns.sort_by(|&i, &j| scaled.column[i as usize].total_cmp(&scaled.column[j as usize]));
+            unknowns
+                .sort_by(|&i, &j| scaled.column[i as usize].total_cmp(&scaled.column[j as usize]));
             let order = rows_after(scaled, &unknowns);
             match Envelope::analyse(lower, &order, MAX_DOUBLE_DOUBLE_ENTRIES) {
                 Some(envelope) => Factor::DoubleDouble(Box::new(envelope)),
@@ -146,12 +156,17 @@ impl Kkt {
         } else {
             let mut index = vec![u32::MAX; self.lower.rows];
             self.condensed.kept.iter().enumerate().for_each(|(c, &i)| index[i as usize] = c as u32);
-            let order: Vec<u32> = rows_after(scaled, &unknowns).iter().map(|&i| index[i as usize]).filter(|&c| c != u32::MAX).collect();
+            let order: Vec<u32> = rows_after(scaled, &unknowns)
+                .iter()
+                .map(|&i| index[i as usize])
+                .filter(|&c| c != u32::MAX)
+                .collect();
             match Skyline::analyse(lower, order, MAX_NARROW_ROW * lower.rows) {
                 Some(skyline) => Factor::Narrow(Box::new(skyline)),
                 None => {
                     let blocks = natural_blocks(scaled);
-                    let blocks: Vec<u32> = self.condensed.kept.iter().map(|&i| blocks[i as usize]).collect();
+                    let blocks: Vec<u32> =
+                        self.condensed.kept.iter().map(|&i| blocks[i as usize]).collect();
                     Factor::Fronts(Box::new(Multifrontal::analyse(lower, &blocks)))
                 }
             }
@@ -247,8 +262,13 @@ impl Kkt {
             for i in 0..block.rows {
                 let end = self.lower.starts[n + block.first + i + 1] - 1;
                 let row = block.first + i;
-                values[end] = if diagonal.pinned[row] { -1.0 } else { -(diagonal.entries[row] + diagonal.regular[row]) };
-                self.shift[n + row] = if diagonal.pinned[row] { 0.0 } else { diagonal.regular[row] };
+                values[end] = if diagonal.pinned[row] {
+                    -1.0
+                } else {
+                    -(diagonal.entries[row] + diagonal.regular[row])
+                };
+                self.shift[n + row] =
+                    if diagonal.pinned[row] { 0.0 } else { diagonal.regular[row] };
             }
             let mut offset = from.columns.len();
             for c in &scaled.couplings[first..next] {
@@ -259,7 +279,11 @@ impl Kkt {
                     for (j, &x) in row.iter().enumerate().take(take) {
                         let off = diagonal.pinned[block.first + i] || diagonal.pinned[to.first + j];
                         let own = c.l == k && i == j;
-                        let place = if own { self.lower.starts[n + block.first + i + 1] - 1 } else { begin(i) + offset + j };
+                        let place = if own {
+                            self.lower.starts[n + block.first + i + 1] - 1
+                        } else {
+                            begin(i) + offset + j
+                        };
                         match (own, off) {
                             (true, false) => values[place] -= x,
                             (true, true) => {}
@@ -273,7 +297,8 @@ impl Kkt {
         }
     }
 
-    /// Solves for `right` (velocities, then rows in their eigenbases) in place; at most `refine` steps of refinement.
+    /// Solves for `right` (velocities, then rows in their eigenbases) in place; at most `refine`
+    /// steps of refinement.
     pub fn solve(&mut self, right: &mut [f64], refine: usize) {
         if refine == 0 || matches!(self.factor, Factor::DoubleDouble(_)) {
             self.solve_once(right);
@@ -312,8 +337,9 @@ impl Kkt {
         condensed.solve(lower, right, |left| factor.solve(left));
     }
 
-    /// `residual ← right − K x` with the matrix freed of its regularisation; returns its norm. Where masses are
-    /// extreme, less the rounding of its own terms: else the noise of the largest reactions hides the rest.
+    /// `residual ← right − K x` with the matrix freed of its regularisation; returns its norm.
+    /// Where masses are extreme, less the rounding of its own terms: else the noise of the largest
+    /// reactions hides the rest.
     fn defect(&mut self, x: &[f64]) -> f64 {
         let (lower, out) = (&self.lower, &mut self.residual);
         out.clear();
@@ -398,7 +424,8 @@ impl Groups {
         list.extend((0..n).filter(|&i| !met[i]).map(|first| Group { first, rows: 1 }));
         for (k, block) in scaled.blocks.iter().enumerate() {
             let width = scaled.J.block(k).columns.len();
-            if block.kind == Kind::Lorentz && !coupled[k] && (1..=condensed::WIDTH).contains(&width) {
+            if block.kind == Kind::Lorentz && !coupled[k] && (1..=condensed::WIDTH).contains(&width)
+            {
                 list.push(Group { first: n + block.first, rows: block.rows });
             }
         }
@@ -426,7 +453,8 @@ fn rows_after(scaled: &Scaled, unknowns: &[u32]) -> Vec<u32> {
     let mut rows: Vec<(usize, u32)> = Vec::with_capacity(scaled.rows());
     for (k, block) in scaled.blocks.iter().enumerate() {
         let from = scaled.J.block(k);
-        let touched = (0..from.columns.len()).filter(|&p| (0..block.rows).any(|i| from.row(i)[p] != 0.0));
+        let touched =
+            (0..from.columns.len()).filter(|&p| (0..block.rows).any(|i| from.row(i)[p] != 0.0));
         let last = touched.map(|p| place[from.columns[p] as usize] + 1).max().unwrap_or(0);
         rows.extend(block.range().map(|i| (last, (n + i) as u32)));
     }

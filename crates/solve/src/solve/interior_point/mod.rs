@@ -2,7 +2,8 @@
 //!
 //! # Equation
 //!
-//! The associated laws are the optimality conditions of a convex problem, and of it the central path
+//! The associated laws are the optimality conditions of a convex problem, and of it the central
+//! path
 //!
 //! ```text
 //!   H v = k + Jᵀ r,    u = J v + E r + w,    u ∘ r = μ e,  u, r inside their cones,    μ → 0
@@ -11,27 +12,36 @@
 //! # Algorithm
 //!
 //! 1. Scale to joules ([`scaled`]): unit masses, Lorentz cones, W with mean diagonal 1.
-//! 2. A guess whose error is accepted is the answer. Without a guess sweeps make one, or the answer ([`swept`]). Otherwise semismooth
-//!    Newton steps from it ([`newton`]), then the path from it, moved inside.
-//! 3. Where it is no better than nothing: solve the system with W = I ([`start`]); equality rows alone are done here. Newton steps from there.
-//! 4. Inside the cones: predictor, corrector, further correctors with one factorization ([`path`], [`kkt`], [`cone`]).
-//! 5. The error in joules. When the active set has settled, Newton steps; they are kept only if they pay.
-//! 6. Accepted: done. No progress, or reactions that grow along a ray that contradicts w ([`infeasible`]): say so.
+//! 2. A guess whose error is accepted is the answer. Without a guess sweeps make one, or the answer
+//!    ([`swept`]). Otherwise semismooth Newton steps from it ([`newton`]), then the path from it,
+//!    moved inside.
+//! 3. Where it is no better than nothing: solve the system with W = I ([`start`]); equality rows
+//!    alone are done here. Newton steps from there.
+//! 4. Inside the cones: predictor, corrector, further correctors with one factorization ([`path`],
+//!    [`kkt`], [`cone`]).
+//! 5. The error in joules. When the active set has settled, Newton steps; they are kept only if
+//!    they pay.
+//! 6. Accepted: done. No progress, or reactions that grow along a ray that contradicts w
+//!    ([`infeasible`]): say so.
 //!
 //! `Law::Coulomb`, and the skew part of a reduced W, go through [`super::shift`].
 //!
 //! # When to use it
 //!
-//! Where the answer must be exact whatever the masses, the friction and the redundancy: on 50 stored problems of six to 7140 unknowns 0–18
-//! factorizations after sweeps (3.7 on average), 1–21 without sweeps, by Newton steps and the path (9.1). In the thesis's experiment with 64 to 1190 spheres the latter grows from 6 to 18 (`signorini bench interior-point`). For a rough answer of a large pile sweeps are cheaper; for
-//! a sequence of small frictionless problems pivoting is.
+//! Where the answer must be exact whatever the masses, the friction and the redundancy: on 50
+//! stored problems of six to 7140 unknowns 0–18 factorizations after sweeps (3.7 on average), 1–21
+//! without sweeps, by Newton steps and the path (9.1). In the thesis's experiment with 64 to 1190
+//! spheres the latter grows from 6 to 18 (`signorini bench interior-point`). For a rough answer of
+//! a large pile sweeps are cheaper; for a sequence of small frictionless problems pivoting is.
 //!
 //! # Cost per iteration
 //!
-//! One sparse LDLᵀ of the (n + m) system less the rows of friction, whose pattern and analysis are kept between iterations and
-//! between calls, and 2–6 back-substitutions of it (each 1/4–1/40 of the factorization).
+//! One sparse LDLᵀ of the (n + m) system less the rows of friction, whose pattern and analysis are
+//! kept between iterations and between calls, and 2–6 back-substitutions of it (each 1/4–1/40 of
+//! the factorization).
 //!
-//! (Mangoni2018, chapters 4 and 5, with the errata); (Vandenberghe2010); (Gondzio1996); (DeSaxce1998).
+//! (Mangoni2018, chapters 4 and 5, with the errata); (Vandenberghe2010); (Gondzio1996);
+//! (DeSaxce1998).
 
 pub mod cone;
 mod follow;
@@ -45,7 +55,10 @@ mod swept;
 
 use super::psor::Psor;
 use super::shift::{self, Section, Shift, excess};
-use super::{Counts, ReducedSolver, Report, Sample, Solver, Status, StoppingCriteria, Unsupported, add_phase, solve_by_own_preparation};
+use super::{
+    Counts, ReducedSolver, Report, Sample, Solver, Status, StoppingCriteria, Unsupported,
+    add_phase, solve_by_own_preparation,
+};
 use crate::problem::{PreparedProblem, Problem, Reduced, Residual, Solution};
 use kkt::{Diagonal, Kkt};
 use newton::Newton;
@@ -63,7 +76,8 @@ pub enum Warm {
     Partial,
     /// All of it as it is, moved off the boundary by next to nothing.
     Full,
-    /// All of it: tried as the answer, then by Newton steps, then moved inside by as much as it is wrong; without a guess, sweeps make one.
+    /// All of it: tried as the answer, then by Newton steps, then moved inside by as much as it is
+    /// wrong; without a guess, sweeps make one.
     #[default]
     Best,
 }
@@ -93,7 +107,8 @@ const LARGE_CONE_COUNT: usize = 1000;
 const MAX_ACTIVE_RATIO_LARGE: f64 = 0.2;
 /// With so few cones they are tried in any case.
 const SMALL_CONE_COUNT: usize = 64;
-/// As [`MAX_ACTIVE_RATIO_COLD`], from a guess of the caller: the step before had the same active rows, and Newton's system was solvable there.
+/// As [`MAX_ACTIVE_RATIO_COLD`], from a guess of the caller: the step before had the same active
+/// rows, and Newton's system was solvable there.
 const MAX_ACTIVE_RATIO_WARM: f64 = 1.2;
 /// As [`MAX_ACTIVE_RATIO_COLD`], from what sweeps leave.
 const MAX_ACTIVE_RATIO_SWEPT: f64 = 1.0;
@@ -153,7 +168,12 @@ impl InteriorPoint {
 
 impl Solver for InteriorPoint {
     fn solve(&mut self, problem: &Problem, solution: &mut Solution) -> Result<Report, Unsupported> {
-        solve_by_own_preparation(self, ("interior-point", |own| &mut own.prepared), problem, solution)
+        solve_by_own_preparation(
+            self,
+            ("interior-point", |own| &mut own.prepared),
+            problem,
+            solution,
+        )
     }
 
     fn solve_prepared(
@@ -166,14 +186,25 @@ impl Solver for InteriorPoint {
         if shift::needed(&problem.laws) {
             let (warm, mut known) = (self.settings.warm, Known::Nothing);
             let mut shift = std::mem::take(&mut self.shift);
-            let result = shift.solve(problem, solution, (&stop, Section::Round), prepared, |p, s, stop, prepared| {
-                std::mem::swap(&mut self.prepared, prepared);
-                let report = self.convex(Target::Problem(p), std::mem::replace(&mut known, Known::Matrices), s, stop);
-                std::mem::swap(&mut self.prepared, prepared);
-                // Whatever the first starts from, the others start from the answer before.
-                self.settings.warm = Warm::Best;
-                Ok(report)
-            });
+            let result = shift.solve(
+                problem,
+                solution,
+                (&stop, Section::Round),
+                prepared,
+                |p, s, stop, prepared| {
+                    std::mem::swap(&mut self.prepared, prepared);
+                    let report = self.convex(
+                        Target::Problem(p),
+                        std::mem::replace(&mut known, Known::Matrices),
+                        s,
+                        stop,
+                    );
+                    std::mem::swap(&mut self.prepared, prepared);
+                    // Whatever the first starts from, the others start from the answer before.
+                    self.settings.warm = Warm::Best;
+                    Ok(report)
+                },
+            );
             (self.settings.warm, self.shift) = (warm, shift);
             result
         } else {
@@ -186,15 +217,25 @@ impl Solver for InteriorPoint {
 }
 
 impl ReducedSolver for InteriorPoint {
-    fn solve_reduced(&mut self, reduced: &Reduced, solution: &mut Solution) -> Result<Report, Unsupported> {
+    fn solve_reduced(
+        &mut self,
+        reduced: &Reduced,
+        solution: &mut Solution,
+    ) -> Result<Report, Unsupported> {
         let stop = self.settings.stop;
         if shift::needed(&reduced.laws) || reduced.asymmetry() > 1e-14 {
             let (warm, mut known) = (self.settings.warm, Known::Nothing);
-            let result = shift::solve_reduced(reduced, solution, &stop, Section::Round, |p, s, stop| {
-                let report = self.convex(Target::Reduced(p), std::mem::replace(&mut known, Known::Matrices), s, stop);
-                self.settings.warm = Warm::Best;
-                Ok(report)
-            });
+            let result =
+                shift::solve_reduced(reduced, solution, &stop, Section::Round, |p, s, stop| {
+                    let report = self.convex(
+                        Target::Reduced(p),
+                        std::mem::replace(&mut known, Known::Matrices),
+                        s,
+                        stop,
+                    );
+                    self.settings.warm = Warm::Best;
+                    Ok(report)
+                });
             self.settings.warm = warm;
             result
         } else {
@@ -262,7 +303,13 @@ enum End {
 
 impl InteriorPoint {
     /// Solves under the convex laws.
-    fn convex(&mut self, target: Target<'_>, known: Known, solution: &mut Solution, stop: &StoppingCriteria) -> Report {
+    fn convex(
+        &mut self,
+        target: Target<'_>,
+        known: Known,
+        solution: &mut Solution,
+        stop: &StoppingCriteria,
+    ) -> Report {
         self.prepare(target, known);
         target.fit(solution);
         let mut space = std::mem::take(&mut self.space);
@@ -299,7 +346,8 @@ impl InteriorPoint {
             let [before, after] = &self.path.reactions;
             let growth = after.iter().zip(before).map(|(a, b)| a - b).collect();
             self.scaled.scale(&run.best, &mut space.v, &mut space.r);
-            report.conflict = infeasible::conflict(&self.scaled, &[growth, after.clone(), space.r.clone()]);
+            report.conflict =
+                infeasible::conflict(&self.scaled, &[growth, after.clone(), space.r.clone()]);
             if !report.conflict.is_empty() {
                 report.status = Status::Infeasible;
             }
@@ -307,13 +355,20 @@ impl InteriorPoint {
         solution.clone_from(&run.best);
         report.iterations = run.iterations;
         report.work = self.kkt.factorizations - run.first_factorization;
-        report.counts = Counts { factorizations: report.work, sweeps: run.sweeps, ..Counts::default() };
+        report.counts =
+            Counts { factorizations: report.work, sweeps: run.sweeps, ..Counts::default() };
         report.history = run.history;
         report.notes = run.notes;
-        let counts = |sweeps: u64, factorizations: u64| Counts { sweeps, factorizations, ..Counts::default() };
-        for (name, counts) in
-            [("sweeps", counts(run.sweeps, 0)), ("newton", counts(0, run.newton)), ("path", counts(0, report.work - run.newton))]
-        {
+        let counts = |sweeps: u64, factorizations: u64| Counts {
+            sweeps,
+            factorizations,
+            ..Counts::default()
+        };
+        for (name, counts) in [
+            ("sweeps", counts(run.sweeps, 0)),
+            ("newton", counts(0, run.newton)),
+            ("path", counts(0, report.work - run.newton)),
+        ] {
             if counts != Counts::default() {
                 add_phase(&mut report.phases, name, counts);
             }
@@ -338,7 +393,9 @@ impl InteriorPoint {
             (Target::Problem(problem), true) => self.scaled.set_right_hand_side(problem),
             (Target::Problem(problem), false) => self.scaled.set(problem, self.prepared.a()),
             (Target::Reduced(reduced), true) => self.scaled.set_right_hand_side_reduced(reduced),
-            (Target::Reduced(reduced), false) => self.scaled.set_reduced(reduced, self.prepared.a()),
+            (Target::Reduced(reduced), false) => {
+                self.scaled.set_reduced(reduced, self.prepared.a())
+            }
         }
         if !std::mem::replace(&mut self.laid_out, true) {
             self.kkt.prepare(&self.scaled);
@@ -368,7 +425,8 @@ impl InteriorPoint {
         }
     }
 
-    /// 2. The guess as it is, by Newton steps, and moved inside by as much as it is wrong; `Stuck` where that is too much.
+    /// 2. The guess as it is, by Newton steps, and moved inside by as much as it is wrong; `Stuck`
+    ///    where that is too much.
     fn start_at_guess(&mut self, run: &mut Run<'_>, space: &mut Space) -> End {
         self.scaled.scale(&space.guess, &mut space.v, &mut space.r);
         self.project(&mut space.r);
@@ -376,8 +434,10 @@ impl InteriorPoint {
         if self.consider(run, &space.v, &space.r) && run.sweeps == 0 {
             return End::Accepted;
         }
-        let max_active_ratio = if run.sweeps > 0 { MAX_ACTIVE_RATIO_SWEPT } else { MAX_ACTIVE_RATIO_WARM };
-        if self.settings.warm == Warm::Best && self.promising(max_active_ratio, &space.v, &space.r) {
+        let max_active_ratio =
+            if run.sweeps > 0 { MAX_ACTIVE_RATIO_SWEPT } else { MAX_ACTIVE_RATIO_WARM };
+        if self.settings.warm == Warm::Best && self.promising(max_active_ratio, &space.v, &space.r)
+        {
             let end = self.descend(run, 1.0, space);
             if end != End::Stuck {
                 return end;
@@ -392,19 +452,22 @@ impl InteriorPoint {
         }
         u.resize(self.scaled.rows(), 0.0);
         self.scaled.local_velocities(v, r, u);
-        let margin = if self.settings.warm == Warm::Full { FULL_WARM_MARGIN * margin } else { margin };
+        let margin =
+            if self.settings.warm == Warm::Full { FULL_WARM_MARGIN * margin } else { margin };
         start::inside(&self.scaled, (v, r), u, margin, point);
         self.follow(run, space)
     }
 
-    /// 3. The first system, Newton steps from there, and the path; `partial`: the velocities of the guess take the place of its own.
+    /// 3. The first system, Newton steps from there, and the path; `partial`: the velocities of the
+    ///    guess take the place of its own.
     fn start_cold(&mut self, run: &mut Run<'_>, space: &mut Space, partial: bool) -> End {
         if self.used_up(run) {
             return End::Budget;
         }
         let Space { guess, v, r, glued, .. } = space;
         if let Err(bad) = start::glued(&self.scaled, &mut self.kkt, &mut self.diagonal, glued) {
-            run.notes.push(format!("first system: pivot {:.1e} at unknown {}", bad.pivot, bad.unknown));
+            run.notes
+                .push(format!("first system: pivot {:.1e} at unknown {}", bad.pivot, bad.unknown));
             return End::Stuck;
         }
         if partial {
@@ -416,23 +479,32 @@ impl InteriorPoint {
         if self.consider(run, v, r) {
             return End::Accepted;
         }
-        let (degree, active_ratio) = (self.scaled.degree(), self.newton.active_ratio(&self.scaled, v, r));
-        let max_active_ratio = if degree > LARGE_CONE_COUNT { MAX_ACTIVE_RATIO_LARGE } else { MAX_ACTIVE_RATIO_COLD };
+        let (degree, active_ratio) =
+            (self.scaled.degree(), self.newton.active_ratio(&self.scaled, v, r));
+        let max_active_ratio =
+            if degree > LARGE_CONE_COUNT { MAX_ACTIVE_RATIO_LARGE } else { MAX_ACTIVE_RATIO_COLD };
         if active_ratio < max_active_ratio || degree <= SMALL_CONE_COUNT {
             let end = self.descend(run, 1.0, space);
             if end != End::Stuck || degree == 0 {
                 return end;
             }
         }
-        // 4 to 6. The path; the reactions of the first system reach over a few contacts only, those of a pile over its height.
-        let deep = if active_ratio < MAX_ACTIVE_RATIO_ON_PATH { (degree as f64 / 500.0).powf(1.5).clamp(1.0, 30.0) } else { 1.0 };
+        // 4 to 6. The path; the reactions of the first system reach over a few contacts only, those
+        // of a pile over its height.
+        let deep = if active_ratio < MAX_ACTIVE_RATIO_ON_PATH {
+            (degree as f64 / 500.0).powf(1.5).clamp(1.0, 30.0)
+        } else {
+            1.0
+        };
         start::cold(&self.scaled, &space.glued, deep, &mut space.u, &mut space.point);
         self.follow(run, space)
     }
 
-    /// Whether Newton steps are worth trying from here: few cones, or not too many active rows per unknown.
+    /// Whether Newton steps are worth trying from here: few cones, or not too many active rows per
+    /// unknown.
     fn promising(&mut self, max_active_ratio: f64, v: &[f64], r: &[f64]) -> bool {
-        self.scaled.degree() <= SMALL_CONE_COUNT || self.newton.active_ratio(&self.scaled, v, r) < max_active_ratio
+        self.scaled.degree() <= SMALL_CONE_COUNT
+            || self.newton.active_ratio(&self.scaled, v, r) < max_active_ratio
     }
 
     /// Newton steps from `space.v` and `space.r` while they pay, counted.
@@ -450,8 +522,11 @@ impl InteriorPoint {
         step_v.clone_from(v);
         step_r.clone_from(r);
         let (mut merit, mut rises) = (least, 0);
-        let steps =
-            if self.kkt.light_first { MAX_NEWTON_STEPS_IN_A_ROW + MAX_MERIT_RISES_OF_EXTREME_MASSES } else { MAX_NEWTON_STEPS_IN_A_ROW };
+        let steps = if self.kkt.light_first {
+            MAX_NEWTON_STEPS_IN_A_ROW + MAX_MERIT_RISES_OF_EXTREME_MASSES
+        } else {
+            MAX_NEWTON_STEPS_IN_A_ROW
+        };
         for _ in 0..steps {
             if self.used_up(run) {
                 return End::Budget;
@@ -465,8 +540,9 @@ impl InteriorPoint {
             }
             let next = self.newton.merit(&self.scaled, step_v, step_r);
             if !(next <= MERIT_DECREASE * merit) {
-                // Under extreme masses the merit must first rise: to stop the light body at the bottom
-                // shows each heavier one above that it falls. Then only rising again and again ends it.
+                // Under extreme masses the merit must first rise: to stop the light body at the
+                // bottom shows each heavier one above that it falls. Then only rising again and
+                // again ends it.
                 rises += 1;
                 if !self.kkt.light_first || rises > MAX_MERIT_RISES_OF_EXTREME_MASSES {
                     return End::Stuck;
@@ -497,7 +573,12 @@ impl InteriorPoint {
         }
         if run.stop.history {
             let work = self.kkt.factorizations - run.first_factorization;
-            run.history.push(Sample { work, joule: error.joule, best: run.error.joule, wall: run.started.elapsed().as_secs_f64() });
+            run.history.push(Sample {
+                work,
+                joule: error.joule,
+                best: run.error.joule,
+                wall: run.started.elapsed().as_secs_f64(),
+            });
         }
         error.accepted(&run.stop.tolerance)
     }
@@ -510,7 +591,9 @@ impl InteriorPoint {
     }
 
     fn used_up(&self, run: &Run<'_>) -> bool {
-        self.kkt.factorizations - run.first_factorization >= run.stop.work.unwrap_or(DEFAULT_FACTORIZATIONS) || run.stop.deadline_passed()
+        self.kkt.factorizations - run.first_factorization
+            >= run.stop.work.unwrap_or(DEFAULT_FACTORIZATIONS)
+            || run.stop.deadline_passed()
     }
 
     fn project(&self, r: &mut [f64]) {

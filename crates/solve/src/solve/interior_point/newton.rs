@@ -6,8 +6,8 @@
 //!   else:      (Ĵq dv + M̂q dr)_i + c (1 − b_i)/b_i dr_i = −c res_i / b_i
 //! ```
 //!
-//! Near a solution whose active set is known it ends at rounding in one to three steps; a step is kept
-//! only if the merit ½(‖natural map‖² + ‖momentum defect‖²) falls to a third.
+//! Near a solution whose active set is known it ends at rounding in one to three steps; a step is
+//! kept only if the merit ½(‖natural map‖² + ‖momentum defect‖²) falls to a third.
 
 use super::cone::{IDENTITY_DIRECTION, Kind, Triple, length, rotate, rotate_back};
 use super::kkt::{Diagonal, Kkt};
@@ -46,7 +46,14 @@ impl Newton {
     }
 
     /// One step from (v, r), in place.
-    pub fn step(&mut self, scaled: &Scaled, kkt: &mut Kkt, c: f64, v: &mut [f64], r: &mut [f64]) -> Result<(), BadPivot> {
+    pub fn step(
+        &mut self,
+        scaled: &Scaled,
+        kkt: &mut Kkt,
+        c: f64,
+        v: &mut [f64],
+        r: &mut [f64],
+    ) -> Result<(), BadPivot> {
         self.evaluate(scaled, v, r, false);
         let n = scaled.n();
         self.linearise(scaled, c, r, if kkt.light_first { 0.0 } else { ACTIVE_ROW_REGULARIZATION });
@@ -65,7 +72,11 @@ impl Newton {
         }
         for (k, block) in scaled.blocks.iter().enumerate() {
             let y = block.pick(&self.right[n..]);
-            let d = if block.kind == Kind::Lorentz { rotate_back(&self.diagonal.direction[k], &y) } else { y };
+            let d = if block.kind == Kind::Lorentz {
+                rotate_back(&self.diagonal.direction[k], &y)
+            } else {
+                y
+            };
             for (r, d) in r[block.range()].iter_mut().zip(d) {
                 *r += d;
             }
@@ -91,7 +102,8 @@ impl Newton {
         }
     }
 
-    /// Active rows per unknown that they touch: above one, Newton's system contradicts itself almost surely.
+    /// Active rows per unknown that they touch: above one, Newton's system contradicts itself
+    /// almost surely.
     pub fn active_ratio(&mut self, scaled: &Scaled, v: &[f64], r: &[f64]) -> f64 {
         self.measure(scaled, v, r);
         let touched = &mut self.touched;
@@ -147,7 +159,8 @@ impl Newton {
                 let (b, res) = (part.b[i], part.res[i]);
                 if b > 1e-12 {
                     self.diagonal.entries[row] = c * (1.0 - b) / b;
-                    self.diagonal.regular[row] = if block.kind == Kind::Free { EQUALITY_REGULARIZATION } else { regular };
+                    self.diagonal.regular[row] =
+                        if block.kind == Kind::Free { EQUALITY_REGULARIZATION } else { regular };
                     self.right[n + row] = c * res / b;
                 } else {
                     self.diagonal.pinned[row] = true;
@@ -155,7 +168,8 @@ impl Newton {
                     *known = -res;
                 }
             }
-            let known = if block.kind == Kind::Lorentz { rotate_back(&part.d, &known) } else { known };
+            let known =
+                if block.kind == Kind::Lorentz { rotate_back(&part.d, &known) } else { known };
             block.put(&known, &mut self.fixed);
         }
         // What the known reactions do to the other equations.
@@ -166,7 +180,11 @@ impl Newton {
             scaled.couple(&self.fixed, &mut self.coupled);
             for (k, block) in scaled.blocks.iter().enumerate() {
                 let x = block.pick(&self.coupled);
-                let x = if block.kind == Kind::Lorentz { rotate(&self.diagonal.direction[k], &x) } else { x };
+                let x = if block.kind == Kind::Lorentz {
+                    rotate(&self.diagonal.direction[k], &x)
+                } else {
+                    x
+                };
                 for (i, x) in x.iter().enumerate().take(block.rows) {
                     if !self.diagonal.pinned[block.first + i] {
                         self.right[n + block.first + i] += x;
@@ -187,8 +205,11 @@ struct Linear {
 fn linear(kind: Kind, c: f64, u: &Triple, r: &Triple) -> Linear {
     let d = [1.0, 0.0];
     let z: Triple = std::array::from_fn(|i| r[i] - u[i] / c);
-    let active =
-        |on: bool, bound: f64| Linear { d, b: [f64::from(on), 0.0, 0.0], res: [if on { u[0] / c } else { r[0] - bound }, 0.0, 0.0] };
+    let active = |on: bool, bound: f64| Linear {
+        d,
+        b: [f64::from(on), 0.0, 0.0],
+        res: [if on { u[0] / c } else { r[0] - bound }, 0.0, 0.0],
+    };
     match kind {
         Kind::Free => active(true, 0.0),
         Kind::Ray => active(z[0] > 0.0, 0.0),
@@ -198,8 +219,8 @@ fn linear(kind: Kind, c: f64, u: &Triple, r: &Triple) -> Linear {
             let d = if t > 0.0 { [z[1] / t, z[2] / t] } else { d };
             let (plus, minus) = (z[0] + t, z[0] - t);
             if minus > 0.0 {
-                // A sticking contact in its own basis: turned, its normal would mix with its tangents, and
-                // a light body under heavy ones would lose its digits.
+                // A sticking contact in its own basis: turned, its normal would mix with its
+                // tangents, and a light body under heavy ones would lose its digits.
                 return Linear { d: IDENTITY_DIRECTION, b: [1.0; 3], res: u.map(|u| u / c) };
             }
             let around = if minus >= 0.0 {

@@ -21,7 +21,8 @@ const MAX_CORRECTORS: usize = 4;
 const CORRECTOR_STEP_GAIN: f64 = 0.3;
 /// A step that long needs no further correctors.
 const STEP_WITHOUT_CORRECTORS: f64 = 0.98;
-/// Compliance added to rows in cones and to equality rows, in the unit of the scaled W (mean diagonal 1).
+/// Compliance added to rows in cones and to equality rows, in the unit of the scaled W (mean
+/// diagonal 1).
 const CONE_REGULARIZATION: f64 = 1e-15;
 /// See [`CONE_REGULARIZATION`]: the most that is tried.
 const MAX_REGULARIZATION: f64 = 1e-6;
@@ -42,7 +43,13 @@ pub struct Point {
 impl Point {
     /// μ: the mean of u·r over the complementarity pairs, J.
     pub fn gap(&self, scaled: &Scaled) -> f64 {
-        let sum: f64 = self.pairs.iter().zip(&scaled.blocks).filter(|(_, b)| b.kind != Kind::Free).map(|(p, _)| p.product()).sum();
+        let sum: f64 = self
+            .pairs
+            .iter()
+            .zip(&scaled.blocks)
+            .filter(|(_, b)| b.kind != Kind::Free)
+            .map(|(p, _)| p.product())
+            .sum();
         sum / scaled.degree().max(1) as f64
     }
 }
@@ -89,7 +96,12 @@ impl Path {
     }
 
     /// One iteration: moves `point` along the path; returns the shorter of its two steps.
-    pub fn iterate(&mut self, scaled: &Scaled, kkt: &mut Kkt, point: &mut Point) -> Result<f64, BadPivot> {
+    pub fn iterate(
+        &mut self,
+        scaled: &Scaled,
+        kkt: &mut Kkt,
+        point: &mut Point,
+    ) -> Result<f64, BadPivot> {
         self.residuals(scaled, point);
         // A stored W that is indefinite by its rounding needs more; once more is always more.
         self.regular = self.regular.max(if kkt.light_first { 0.0 } else { CONE_REGULARIZATION });
@@ -159,13 +171,16 @@ impl Path {
             match block.kind {
                 Kind::Free => self.diagonal.regular[block.first] = EQUALITY_REGULARIZATION,
                 Kind::Box { .. } => {
-                    self.diagonal.entries[block.first] = scaling.stretch[0].powi(2) + scaling.stretch[1].powi(2);
+                    self.diagonal.entries[block.first] =
+                        scaling.stretch[0].powi(2) + scaling.stretch[1].powi(2);
                     self.diagonal.regular[block.first] = regular;
                 }
                 Kind::Ray | Kind::Lorentz => {
                     self.diagonal.direction[k] = scaling.d;
                     self.diagonal.regular[range.clone()].fill(regular);
-                    for (entry, stretch) in self.diagonal.entries[range].iter_mut().zip(scaling.stretch) {
+                    for (entry, stretch) in
+                        self.diagonal.entries[range].iter_mut().zip(scaling.stretch)
+                    {
                         *entry = stretch * stretch;
                     }
                 }
@@ -192,8 +207,16 @@ impl Path {
         }
     }
 
-    /// Gondzio's correctors: where the complementarity products after a longer step leave [0.1, 10] σμ, move them back.
-    fn correct_further(&mut self, scaled: &Scaled, kkt: &mut Kkt, refine: usize, centre: f64, best: &mut Direction) {
+    /// Gondzio's correctors: where the complementarity products after a longer step leave [0.1, 10]
+    /// σμ, move them back.
+    fn correct_further(
+        &mut self,
+        scaled: &Scaled,
+        kkt: &mut Kkt,
+        refine: usize,
+        centre: f64,
+        best: &mut Direction,
+    ) {
         for _ in 0..MAX_CORRECTORS {
             let step = best.shorter();
             if step > STEP_WITHOUT_CORRECTORS || centre <= 0.0 {
@@ -207,9 +230,12 @@ impl Path {
                     continue;
                 }
                 let scaling = &self.scalings[k];
-                let at = |d: &Triple| -> Triple { std::array::from_fn(|i| scaling.lambda[i] + longer * d[i]) };
+                let at = |d: &Triple| -> Triple {
+                    std::array::from_fn(|i| scaling.lambda[i] + longer * d[i])
+                };
                 let product = block.kind.product(&at(&best.scaled_u[k]), &at(&best.scaled_r[k]));
-                let x = scaling.divide(block.kind, &block.kind.clip(&product, 0.1 * centre, 10.0 * centre));
+                let x = scaling
+                    .divide(block.kind, &block.kind.clip(&product, 0.1 * centre, 10.0 * centre));
                 for (target, x) in self.target[k].iter_mut().zip(x) {
                     *target += x;
                 }
@@ -258,13 +284,19 @@ impl Path {
                 Kind::Free => (y, [0.0; 3]),
                 Kind::Ray => (y, [s.stretch[0] * y[0], 0.0, 0.0]),
                 Kind::Box { .. } => (y, [s.stretch[0] * y[0], -s.stretch[1] * y[0], 0.0]),
-                Kind::Lorentz => (rotate_back(&s.d, &y), rotate_back(&s.d, &std::array::from_fn(|i| s.stretch[i] * y[i]))),
+                Kind::Lorentz => (
+                    rotate_back(&s.d, &y),
+                    rotate_back(&s.d, &std::array::from_fn(|i| s.stretch[i] * y[i])),
+                ),
             };
             block.put(&plain, &mut out.r);
             out.scaled_r.push(dr);
-            out.scaled_u.push(std::array::from_fn(|i| if block.kind == Kind::Free { 0.0 } else { t[i] - dr[i] }));
+            out.scaled_u.push(std::array::from_fn(|i| {
+                if block.kind == Kind::Free { 0.0 } else { t[i] - dr[i] }
+            }));
         }
-        (out.step_u, out.step_r) = (self.reach(scaled, &out.scaled_u), self.reach(scaled, &out.scaled_r));
+        (out.step_u, out.step_r) =
+            (self.reach(scaled, &out.scaled_u), self.reach(scaled, &out.scaled_r));
         out
     }
 
@@ -276,7 +308,8 @@ impl Path {
 
     /// μ after a step along `d`.
     fn gap_after(&self, scaled: &Scaled, d: &Direction) -> f64 {
-        let (su, sr) = ((d.step_u / BOUNDARY_FRACTION).min(1.0), (d.step_r / BOUNDARY_FRACTION).min(1.0));
+        let (su, sr) =
+            ((d.step_u / BOUNDARY_FRACTION).min(1.0), (d.step_r / BOUNDARY_FRACTION).min(1.0));
         let mut sum = 0.0;
         for (k, block) in scaled.blocks.iter().enumerate() {
             if block.kind != Kind::Free {
@@ -300,7 +333,12 @@ impl Path {
                 continue;
             }
             let pair = &mut point.pairs[k];
-            pair.advance(block.kind, &self.scalings[k], (&d.scaled_u[k], d.step_u), (&d.scaled_r[k], d.step_r));
+            pair.advance(
+                block.kind,
+                &self.scalings[k],
+                (&d.scaled_u[k], d.step_u),
+                (&d.scaled_r[k], d.step_r),
+            );
             point.r[block.range()].copy_from_slice(&pair.r[..block.rows]);
         }
         self.reactions[1].clone_from(&point.r);

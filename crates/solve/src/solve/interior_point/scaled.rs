@@ -6,12 +6,13 @@
 //!   Ĥ v̂ = k̂ + Ĵᵀ r̂                 û = Ĵ v̂ + M̂ r̂ + ŵ
 //! ```
 //!
-//! S and √a are taken to the nearest power of two: the change of variables makes no rounding of its own,
-//! and rows of whole numbers (a stack on vertical guides) eliminate exactly, at any mass ratio.
-//! F is diagonal: `1/√a` with a the mean diagonal of W over the block; on the normal row of a friction
-//! block `1/(mu √a)`, so that every friction cone is the Lorentz cone; negative where an interval is
-//! bounded above only. r₀ is the finite bound of an interval. Rows whose reaction is known (an interval
-//! of no length, the tangents of a contact with mu = 0) are gone. Everything is in √J: ‖·‖²/2 is an energy.
+//! S and √a are taken to the nearest power of two: the change of variables makes no rounding of its
+//! own, and rows of whole numbers (a stack on vertical guides) eliminate exactly, at any mass
+//! ratio. F is diagonal: `1/√a` with a the mean diagonal of W over the block; on the normal row of
+//! a friction block `1/(mu √a)`, so that every friction cone is the Lorentz cone; negative where an
+//! interval is bounded above only. r₀ is the finite bound of an interval. Rows whose reaction is
+//! known (an interval of no length, the tangents of a contact with mu = 0) are gone. Everything is
+//! in √J: ‖·‖²/2 is an energy.
 //!
 //! A reduced problem has no v̂; its symmetric W takes the place of the compliance.
 
@@ -19,7 +20,8 @@ use super::cone::{Kind, Triple};
 use crate::math::sparse::Csr;
 use crate::problem::{Law, Problem, Reduced, Rows, Solution};
 
-/// The ratio of the entries of diag(H) above which masses are extreme: light unknowns are eliminated first, no sweeps, nothing is left out.
+/// The ratio of the entries of diag(H) above which masses are extreme: light unknowns are
+/// eliminated first, no sweeps, nothing is left out.
 pub const EXTREME_MASS_RATIO: f64 = 1e8;
 
 /// Entries of Ĵ below this part of the largest in their block are rounding.
@@ -135,7 +137,8 @@ fn power_of_two(x: f64) -> f64 {
 }
 
 fn form(law: &Law) -> Form {
-    let plain = |kind| Form { kind: Some(kind), offset: 0.0, sign: 1.0, rows: 1, mu: 1.0, length: 0.0 };
+    let plain =
+        |kind| Form { kind: Some(kind), offset: 0.0, sign: 1.0, rows: 1, mu: 1.0, length: 0.0 };
     match *law {
         Law::Equality => plain(Kind::Free),
         Law::Unilateral => plain(Kind::Ray),
@@ -143,7 +146,9 @@ fn form(law: &Law) -> Form {
             (false, false) => plain(Kind::Free),
             (true, false) => Form { offset: lo, ..plain(Kind::Ray) },
             (false, true) => Form { offset: hi, sign: -1.0, ..plain(Kind::Ray) },
-            (true, true) if lo < hi => Form { offset: lo, length: hi - lo, ..plain(Kind::Box { length: hi - lo }) },
+            (true, true) if lo < hi => {
+                Form { offset: lo, length: hi - lo, ..plain(Kind::Box { length: hi - lo }) }
+            }
             (true, true) => Form { kind: None, offset: lo, ..plain(Kind::Free) },
         },
         Law::Cone { mu, rows } | Law::Coulomb { mu, rows } => {
@@ -176,13 +181,14 @@ impl Scaled {
         self.set_right_hand_side(problem);
     }
 
-    /// Ĵ without the columns that hold nothing but rounding, three by three: a sphere does not turn under a normal force, and half of
-    /// its unknowns are none of the system's business then.
+    /// Ĵ without the columns that hold nothing but rounding, three by three: a sphere does not turn
+    /// under a normal force, and half of its unknowns are none of the system's business then.
     fn set_jacobian(&mut self, problem: &Problem) {
         self.J.clear(problem.n());
         self.J.columns.reserve(problem.J.columns.len());
         self.J.values.reserve(problem.J.values.len());
-        let negligible = if self.mass_ratio() > EXTREME_MASS_RATIO { 0.0 } else { NEGLIGIBLE_ENTRY };
+        let negligible =
+            if self.mass_ratio() > EXTREME_MASS_RATIO { 0.0 } else { NEGLIGIBLE_ENTRY };
         let Work { values, columns, kept, left, .. } = &mut self.work;
         for block in &self.blocks {
             let from = problem.J.block(block.source);
@@ -190,7 +196,12 @@ impl Scaled {
             values.clear();
             for i in block.range() {
                 let row = from.row(self.source[i] - from.first);
-                values.extend(from.columns.iter().zip(row).map(|(&j, x)| self.factor[i] * x / self.column[j as usize]));
+                values.extend(
+                    from.columns
+                        .iter()
+                        .zip(row)
+                        .map(|(&j, x)| self.factor[i] * x / self.column[j as usize]),
+                );
             }
             let floor = negligible * values.iter().fold(0.0f64, |m, x| m.max(x.abs()));
             kept.clear();
@@ -198,7 +209,9 @@ impl Scaled {
             for three in from.columns.chunk_by(|a, b| a / 3 == b / 3) {
                 let here = p..p + three.len();
                 p = here.end;
-                if (0..block.rows).any(|i| values[i * width..][here.clone()].iter().any(|x| x.abs() > floor)) {
+                if (0..block.rows)
+                    .any(|i| values[i * width..][here.clone()].iter().any(|x| x.abs() > floor))
+                {
                     kept.extend(here);
                 }
             }
@@ -216,7 +229,8 @@ impl Scaled {
 
     /// The largest over the least entry of diag(H).
     pub fn mass_ratio(&self) -> f64 {
-        let (least, largest) = self.column.iter().fold((f64::INFINITY, 0.0f64), |(a, b), x| (a.min(*x), b.max(*x)));
+        let (least, largest) =
+            self.column.iter().fold((f64::INFINITY, 0.0f64), |(a, b), x| (a.min(*x), b.max(*x)));
         if self.column.is_empty() { 1.0 } else { (largest / least).powi(2) }
     }
 
@@ -229,7 +243,12 @@ impl Scaled {
             *k /= s;
         }
         self.w.clear();
-        self.w.extend(self.source.iter().zip(&self.factor).map(|(&i, f)| f * (problem.w[i] + problem.E[i] * self.offset[i])));
+        self.w.extend(
+            self.source
+                .iter()
+                .zip(&self.factor)
+                .map(|(&i, f)| f * (problem.w[i] + problem.E[i] * self.offset[i])),
+        );
     }
 
     /// The scaled form of a reduced problem (its symmetric part).
@@ -243,10 +262,19 @@ impl Scaled {
             self.J.push(block.rows, &[], &[]);
         }
         let transposed = reduced.W.transposed();
-        let block_of: Vec<u32> = (0..reduced.laws.len()).flat_map(|k| reduced.range(k).map(move |_| k as u32)).collect();
+        let block_of: Vec<u32> =
+            (0..reduced.laws.len()).flat_map(|k| reduced.range(k).map(move |_| k as u32)).collect();
         let neighbours = |b: &Block, out: &mut Vec<u32>| {
             for i in reduced.range(b.source) {
-                out.extend(reduced.W.row(i).0.iter().chain(transposed.row(i).0).map(|&j| block_of[j as usize]));
+                out.extend(
+                    reduced
+                        .W
+                        .row(i)
+                        .0
+                        .iter()
+                        .chain(transposed.row(i).0)
+                        .map(|&j| block_of[j as usize]),
+                );
             }
             out.sort_unstable();
             out.dedup();
@@ -262,7 +290,9 @@ impl Scaled {
         at_offset.resize(reduced.rows(), 0.0);
         reduced.W.mul(&self.offset, at_offset);
         self.w.clear();
-        self.w.extend(self.source.iter().zip(&self.factor).map(|(&i, f)| f * (reduced.q[i] + at_offset[i])));
+        self.w.extend(
+            self.source.iter().zip(&self.factor).map(|(&i, f)| f * (reduced.q[i] + at_offset[i])),
+        );
     }
 
     fn set_rows(&mut self, laws: &[Law], row_starts: &[usize], a: &[f64]) {
@@ -296,9 +326,13 @@ impl Scaled {
         }
     }
 
-    /// M̂ from its entries; `neighbours` says whether a block couples at all, and lists the problem's blocks that it couples to (an empty
-    /// list: itself alone).
-    fn set_couplings(&mut self, neighbours: impl Fn(&Block, &mut Vec<u32>) -> bool, entry: impl Fn(usize, usize) -> f64) {
+    /// M̂ from its entries; `neighbours` says whether a block couples at all, and lists the
+    /// problem's blocks that it couples to (an empty list: itself alone).
+    fn set_couplings(
+        &mut self,
+        neighbours: impl Fn(&Block, &mut Vec<u32>) -> bool,
+        entry: impl Fn(usize, usize) -> f64,
+    ) {
         self.couplings.clear();
         self.coupling_values.clear();
         let Work { scaled_of, neighbours: list, kept: columns, .. } = &mut self.work;
@@ -316,13 +350,17 @@ impl Scaled {
                 list.push(block.source as u32);
             }
             columns.clear();
-            columns.extend(list.iter().filter_map(|&s| scaled_of.get(s as usize).copied()).filter(|&l| l <= k));
+            columns.extend(
+                list.iter().filter_map(|&s| scaled_of.get(s as usize).copied()).filter(|&l| l <= k),
+            );
             columns.sort_unstable();
             for &l in &*columns {
                 self.couplings.push(Coupling { k, l, at: self.coupling_values.len() });
                 for i in block.range() {
                     for j in self.blocks[l].range() {
-                        self.coupling_values.push(self.factor[i] * entry(self.source[i], self.source[j]) * self.factor[j]);
+                        self.coupling_values.push(
+                            self.factor[i] * entry(self.source[i], self.source[j]) * self.factor[j],
+                        );
                     }
                 }
             }
@@ -386,7 +424,8 @@ impl Scaled {
         terms.clear();
         terms.extend((0..self.n()).map(|i| {
             let (columns, values) = self.H.row(i);
-            self.k[i].abs() + columns.iter().zip(values).map(|(&j, h)| (h * v[j as usize]).abs()).sum::<f64>()
+            self.k[i].abs()
+                + columns.iter().zip(values).map(|(&j, h)| (h * v[j as usize]).abs()).sum::<f64>()
         }));
         for block in self.J.blocks() {
             for i in 0..block.rows {
@@ -406,7 +445,12 @@ impl Scaled {
         v.clear();
         v.extend(solution.v.iter().zip(&self.column).map(|(v, s)| v * s));
         r.clear();
-        r.extend(self.source.iter().zip(&self.factor).map(|(&i, f)| (solution.r[i] - self.offset[i]) / f));
+        r.extend(
+            self.source
+                .iter()
+                .zip(&self.factor)
+                .map(|(&i, f)| (solution.r[i] - self.offset[i]) / f),
+        );
     }
 
     /// The problem's own variables.
@@ -427,9 +471,16 @@ mod tests {
 
     #[test]
     fn powers_of_two_are_the_nearest() {
-        for (x, power) in
-            [(1.0, 1.0), (1.41, 1.0), (1.42, 2.0), (3.0, 4.0), (0.7, 0.5), (0.71, 1.0), (1e-310, 2f64.powi(-1030)), (1e30, 2f64.powi(100))]
-        {
+        for (x, power) in [
+            (1.0, 1.0),
+            (1.41, 1.0),
+            (1.42, 2.0),
+            (3.0, 4.0),
+            (0.7, 0.5),
+            (0.71, 1.0),
+            (1e-310, 2f64.powi(-1030)),
+            (1e30, 2f64.powi(100)),
+        ] {
             assert_eq!(power_of_two(x), power, "{x}");
         }
     }

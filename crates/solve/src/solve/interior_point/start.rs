@@ -26,7 +26,12 @@ pub struct Glued {
 }
 
 /// Solves the first system: one factorization.
-pub fn glued(scaled: &Scaled, kkt: &mut Kkt, diagonal: &mut Diagonal, out: &mut Glued) -> Result<(), BadPivot> {
+pub fn glued(
+    scaled: &Scaled,
+    kkt: &mut Kkt,
+    diagonal: &mut Diagonal,
+    out: &mut Glued,
+) -> Result<(), BadPivot> {
     diagonal.reset(scaled.blocks.len(), scaled.rows());
     for block in &scaled.blocks {
         match block.kind {
@@ -46,7 +51,13 @@ pub fn glued(scaled: &Scaled, kkt: &mut Kkt, diagonal: &mut Diagonal, out: &mut 
 }
 
 /// `point ←` the interior point at (v, r), r and u projected and moved inside by `margin`.
-pub fn inside(scaled: &Scaled, (v, r): (&[f64], &[f64]), u: &[f64], margin: f64, point: &mut Point) {
+pub fn inside(
+    scaled: &Scaled,
+    (v, r): (&[f64], &[f64]),
+    u: &[f64],
+    margin: f64,
+    point: &mut Point,
+) {
     for (list, from) in [(&mut point.v, v), (&mut point.r, r)] {
         list.clear();
         list.extend_from_slice(from);
@@ -87,6 +98,12 @@ pub fn cold(scaled: &Scaled, glued: &Glued, factor: f64, u: &mut Vec<f64>, point
 
 /// τ: the root mean square of u over the cones.
 pub fn spread(scaled: &Scaled, u: &[f64]) -> f64 {
-    let sum: f64 = scaled.blocks.iter().filter(|b| b.kind != Kind::Free).flat_map(|b| b.range()).map(|i| u[i] * u[i]).sum();
+    let sum: f64 = scaled
+        .blocks
+        .iter()
+        .filter(|b| b.kind != Kind::Free)
+        .flat_map(|b| b.range())
+        .map(|i| u[i] * u[i])
+        .sum();
     (sum / scaled.degree().max(1) as f64).sqrt().max(1e-100)
 }

@@ -19,7 +19,8 @@ const DEFAULT_FACTORIZATIONS: u64 = 700;
 const CONVEX_START_FACTORIZATIONS: u64 = 60;
 const CONVEX_ATTEMPT_FACTORIZATIONS: u64 = 150;
 
-/// Factorizations with the last attempt if [`StoppingCriteria::work`] does not say, and the most rows for which it may take so many.
+/// Factorizations with the last attempt if [`StoppingCriteria::work`] does not say, and the most
+/// rows for which it may take so many.
 const LAST_ATTEMPT_FACTORIZATIONS: u64 = 6000;
 const LAST_ATTEMPT_MAX_ROWS: usize = 4000;
 
@@ -43,7 +44,8 @@ impl Outcome {
         self.end == End::Passed || self.late
     }
 
-    /// Adds an attempt from another start, which took `taken` factorizations to find; the worse point goes back to `space`.
+    /// Adds an attempt from another start, which took `taken` factorizations to find; the worse
+    /// point goes back to `space`.
     fn absorb(&mut self, mut next: Outcome, taken: u64, space: &mut Space) {
         self.counts.sweeps += next.counts.sweeps;
         self.counts.factorizations += taken + next.counts.factorizations;
@@ -77,8 +79,8 @@ const ROUND: [Phase; 6] = [
     ("proximal", proximal::run),
 ];
 
-/// The slow and careful way: every proximal step by Newton's method alone. It begins without sweeps, so that it takes the same way
-/// whatever the order of the contacts.
+/// The slow and careful way: every proximal step by Newton's method alone. It begins without
+/// sweeps, so that it takes the same way whatever the order of the contacts.
 const CAREFUL: [Phase; 1] = [("careful", proximal::careful)];
 
 /// How many factorizations may be spent, and on what: some phases once, the others in rounds.
@@ -89,10 +91,17 @@ struct Attempt<'a> {
 }
 
 /// The phases of an attempt, one after another, from the reactions `space.now.y`.
-fn solve_form(form: &mut dyn Form, test: &mut Test<'_>, settings: &Settings, space: &mut Space, attempt: Attempt<'_>) -> Outcome {
+fn solve_form(
+    form: &mut dyn Form,
+    test: &mut Test<'_>,
+    settings: &Settings,
+    space: &mut Space,
+    attempt: Attempt<'_>,
+) -> Outcome {
     let Attempt { budget, once, round } = attempt;
     space.begin();
-    let Space { now, trial, swept, full, start, mut spare, pieces, dy, near, proximal } = std::mem::take(space);
+    let Space { now, trial, swept, full, start, mut spare, pieces, dy, near, proximal } =
+        std::mem::take(space);
     let mut best = spare.pop().unwrap_or_default();
     best.y.clear();
     let mut run = Run {
@@ -141,7 +150,22 @@ fn solve_form(form: &mut dyn Form, test: &mut Test<'_>, settings: &Settings, spa
     if end == End::Passed {
         run.best.copy_from(&run.now);
     }
-    let Run { counts, now, best, trial, swept, full, start, pieces, dy, near, proximal, history, late, .. } = run;
+    let Run {
+        counts,
+        now,
+        best,
+        trial,
+        swept,
+        full,
+        start,
+        pieces,
+        dy,
+        near,
+        proximal,
+        history,
+        late,
+        ..
+    } = run;
     *space = Space { now, trial, swept, full, start, spare, pieces, dy, near, proximal };
     Outcome { end, counts, best, phases, last, history, late }
 }
@@ -161,8 +185,9 @@ fn counted(run: &mut Run<'_, '_>, (name, phase): &Phase, phases: &mut Phases) ->
     end
 }
 
-/// As [`solve_form`] with half of the work (of the usual work, where more is allowed); if that does not do, from where
-/// `start` ends (it sets the scaled reactions and returns the factorizations that it took); at last by the proximal point alone.
+/// As [`solve_form`] with half of the work (of the usual work, where more is allowed); if that does
+/// not do, from where `start` ends (it sets the scaled reactions and returns the factorizations
+/// that it took); at last by the proximal point alone.
 pub(super) fn solve_again(
     form: &mut dyn Form,
     mut test: Test<'_>,
@@ -171,30 +196,66 @@ pub(super) fn solve_again(
     start: impl FnOnce(&StoppingCriteria, &mut Vec<f64>) -> Option<u64>,
 ) -> Outcome {
     let (friction, given) = (shift::needed(&form.blocks().laws), settings.stop.work);
-    let usual = given.map_or(DEFAULT_FACTORIZATIONS, |work| if friction { work.min(DEFAULT_FACTORIZATIONS) } else { work });
+    let usual = given.map_or(DEFAULT_FACTORIZATIONS, |work| {
+        if friction { work.min(DEFAULT_FACTORIZATIONS) } else { work }
+    });
     let budget = if friction { usual.div_ceil(2) } else { usual };
-    let mut first = solve_form(form, &mut test, settings, space, Attempt { budget, once: &SWEEPS, round: &ROUND });
+    let mut first = solve_form(
+        form,
+        &mut test,
+        settings,
+        space,
+        Attempt { budget, once: &SWEEPS, round: &ROUND },
+    );
     let left = usual.saturating_sub(first.counts.factorizations);
     if first.over() || left == 0 {
         return first;
     }
     let asked = settings.stop.tolerance;
-    let tolerance = Tolerance { relative: asked.relative.min(1e-10), velocity: asked.velocity.min(1e-7), bound: None };
-    let stop =
-        StoppingCriteria { tolerance, work: Some(left.min(CONVEX_START_FACTORIZATIONS)), deadline: settings.stop.deadline, history: false };
+    let tolerance = Tolerance {
+        relative: asked.relative.min(1e-10),
+        velocity: asked.velocity.min(1e-7),
+        bound: None,
+    };
+    let stop = StoppingCriteria {
+        tolerance,
+        work: Some(left.min(CONVEX_START_FACTORIZATIONS)),
+        deadline: settings.stop.deadline,
+        history: false,
+    };
     if let Some(taken) = start(&stop, &mut space.now.y) {
-        add_phase(&mut first.phases, "convex start", Counts { factorizations: taken, ..Counts::default() });
+        add_phase(
+            &mut first.phases,
+            "convex start",
+            Counts { factorizations: taken, ..Counts::default() },
+        );
         let budget = left.min(CONVEX_ATTEMPT_FACTORIZATIONS).saturating_sub(taken);
-        let next = solve_form(form, &mut test, settings, space, Attempt { budget, once: &SWEEPS, round: &ROUND });
+        let next = solve_form(
+            form,
+            &mut test,
+            settings,
+            space,
+            Attempt { budget, once: &SWEEPS, round: &ROUND },
+        );
         first.absorb(next, taken, space);
     }
     let rows = form.blocks().rows();
     let budget = given
-        .unwrap_or(if rows <= LAST_ATTEMPT_MAX_ROWS { LAST_ATTEMPT_FACTORIZATIONS } else { DEFAULT_FACTORIZATIONS })
+        .unwrap_or(if rows <= LAST_ATTEMPT_MAX_ROWS {
+            LAST_ATTEMPT_FACTORIZATIONS
+        } else {
+            DEFAULT_FACTORIZATIONS
+        })
         .saturating_sub(first.counts.factorizations);
     if friction && !first.over() && budget > 0 {
         space.now.y.fill(0.0);
-        let next = solve_form(form, &mut test, settings, space, Attempt { budget, once: &[], round: &CAREFUL });
+        let next = solve_form(
+            form,
+            &mut test,
+            settings,
+            space,
+            Attempt { budget, once: &[], round: &CAREFUL },
+        );
         first.absorb(next, 0, space);
     }
     first

@@ -61,7 +61,8 @@ impl BlockMatrix {
                 let (columns, values) = w.row(i);
                 for (&j, &x) in columns.iter().zip(values) {
                     let block = block_of[j as usize] as usize;
-                    let at = self.at[place[block] as usize] as usize + p * rows(block) + j as usize - blocks.starts[block];
+                    let at = self.at[place[block] as usize] as usize + p * rows(block) + j as usize
+                        - blocks.starts[block];
                     self.values[at] = x * scale[i] * scale[j as usize];
                 }
             }
@@ -74,7 +75,8 @@ impl BlockMatrix {
 
     /// Block and values of each entry of row k, `rows` being those of block k.
     pub fn row(&self, k: usize) -> impl Iterator<Item = (usize, &[f64])> {
-        (self.starts[k] as usize..self.starts[k + 1] as usize).map(|e| (self.columns[e] as usize, &self.values[self.at[e] as usize..]))
+        (self.starts[k] as usize..self.starts[k + 1] as usize)
+            .map(|e| (self.columns[e] as usize, &self.values[self.at[e] as usize..]))
     }
 
     /// `out ← (row k) x`, all of it.
@@ -86,7 +88,8 @@ impl BlockMatrix {
                 let values = self.values[9 * entries.start..9 * entries.end].chunks_exact(9);
                 let (mut s0, mut s1, mut s2) = (0.0, 0.0, 0.0);
                 for (&o, b) in self.offsets[entries].iter().zip(values) {
-                    let y: &[f64; 3] = x[o as usize..o as usize + 3].try_into().expect("three rows");
+                    let y: &[f64; 3] =
+                        x[o as usize..o as usize + 3].try_into().expect("three rows");
                     s0 += b[0] * y[0] + b[1] * y[1] + b[2] * y[2];
                     s1 += b[3] * y[0] + b[4] * y[1] + b[5] * y[2];
                     s2 += b[6] * y[0] + b[7] * y[1] + b[8] * y[2];
@@ -108,7 +111,10 @@ impl BlockMatrix {
                 *out = [0.0; MAX_ROWS];
                 for e in entries {
                     let x = &x[blocks.range(self.columns[e] as usize)];
-                    for (out, row) in out[..rows].iter_mut().zip(self.values[self.at[e] as usize..].chunks_exact(x.len())) {
+                    for (out, row) in out[..rows]
+                        .iter_mut()
+                        .zip(self.values[self.at[e] as usize..].chunks_exact(x.len()))
+                    {
                         *out += row.iter().zip(x).map(|(a, x)| a * x).sum::<f64>();
                     }
                 }

@@ -13,14 +13,16 @@
 //! ```
 //!
 //! R is the natural residual. Both candidates are needed: the step finds the long waves and the
-//! statuses of many contacts at once, the sweeps mend the few that it gets wrong; but there are problems on which sweeps alone go
-//! round in circles. The walk (a watchdog) leads out of many places where R has a minimum that is no solution.
+//! statuses of many contacts at once, the sweeps mend the few that it gets wrong; but there are
+//! problems on which sweeps alone go round in circles. The walk (a watchdog) leads out of many
+//! places where R has a minimum that is no solution.
 
 use super::run::{End, Run};
 
 /// Most factorizations of this phase.
 const MAX_STEPS: u64 = 60;
-/// Refusals in a row after which the phase gives up: near a solution the next phase is cheaper, far from one it leads nowhere.
+/// Refusals in a row after which the phase gives up: near a solution the next phase is cheaper, far
+/// from one it leads nowhere.
 const MAX_REFUSALS: u32 = 2;
 const FAR_REFUSALS: u32 = 4;
 /// Sweeps that correct a step.
@@ -67,7 +69,10 @@ pub(super) fn run(run: &mut Run<'_, '_>) -> End {
                 2.0
             };
             run.eps = (run.eps * factor).max(1e-10);
-            if run.now.residual > SLOW_DECREASE * before && run.now.residual <= far && changes <= FEW_CHANGES {
+            if run.now.residual > SLOW_DECREASE * before
+                && run.now.residual <= far
+                && changes <= FEW_CHANGES
+            {
                 break;
             }
             continue;
@@ -112,8 +117,8 @@ fn sweep_on(run: &mut Run<'_, '_>, extra: &mut usize) -> bool {
     false
 }
 
-/// Step 2: moves `now` to where R is below `wanted` and returns t, or leaves it where it is; `run.full` is the
-/// candidate of t = 1, and `changes` how many branches that step alone changes.
+/// Step 2: moves `now` to where R is below `wanted` and returns t, or leaves it where it is;
+/// `run.full` is the candidate of t = 1, and `changes` how many branches that step alone changes.
 fn search(run: &mut Run<'_, '_>, wanted: f64, changes: &mut usize) -> Option<f64> {
     let mut t = 1.0;
     while t >= MIN_STEP_LENGTH {

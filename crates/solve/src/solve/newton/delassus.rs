@@ -2,9 +2,9 @@
 //!
 //! The rows of W are kept block by block, as given (never symmetrised). Newton's matrix
 //! `A (W + eps I) + B` is factored over the blocks that are not open: as a dense matrix while it is
-//! small; when it is large by blocks, or over the bodies ([`super::eliminated`]) where that takes fewer operations. The order of
-//! elimination is found for the pattern of all blocks, so that one analysis serves all steps, and the next problem too while its
-//! candidate contacts are the same.
+//! small; when it is large by blocks, or over the bodies ([`super::eliminated`]) where that takes
+//! fewer operations. The order of elimination is found for the pattern of all blocks, so that one
+//! analysis serves all steps, and the next problem too while its candidate contacts are the same.
 
 use super::block_matrix::BlockMatrix;
 use super::eliminated::Eliminated;
@@ -39,7 +39,8 @@ pub(super) struct Delassus {
     blocked: BlockLu,
     /// Whether `blocked` knows the pattern.
     analysed: bool,
-    /// Newton's step by the velocities, where they are known, and whether that is the cheaper way (once it was found out).
+    /// Newton's step by the velocities, where they are known, and whether that is the cheaper way
+    /// (once it was found out).
     pub eliminated: Eliminated,
     by_velocities: Option<bool>,
     /// Whether the factor at hand is that one, and the rows that are not open.
@@ -152,7 +153,9 @@ impl Delassus {
 
     fn factor_dense(&mut self, pieces: &[Piece], eps: f64, n: usize) -> bool {
         let matrix = self.dense.matrix(n);
-        for (k, piece) in pieces.iter().enumerate().filter(|(_, piece)| piece.branch != Branch::Open) {
+        for (k, piece) in
+            pieces.iter().enumerate().filter(|(_, piece)| piece.branch != Branch::Open)
+        {
             let range = self.blocks.range(k);
             let (d, first) = (range.len(), self.place[range.start] as usize);
             let mut out = [0.0; MAX_ROWS * MAX_ROWS];
@@ -170,7 +173,8 @@ impl Delassus {
             }
             for i in 0..d {
                 for j in 0..d {
-                    matrix[(first + j) * n + first + i] += eps * piece.a[i * d + j] + piece.b[i * d + j];
+                    matrix[(first + j) * n + first + i] +=
+                        eps * piece.a[i * d + j] + piece.b[i * d + j];
                 }
             }
         }
@@ -182,7 +186,9 @@ impl Delassus {
         let mut sum = 0.0;
         self.right.clear();
         self.right.resize(dy.len(), 0.0);
-        for (k, piece) in pieces.iter().enumerate().filter(|(_, piece)| piece.branch != Branch::Open) {
+        for (k, piece) in
+            pieces.iter().enumerate().filter(|(_, piece)| piece.branch != Branch::Open)
+        {
             let (range, mut u) = (self.blocks.range(k), [0.0; MAX_ROWS]);
             let d = range.len();
             self.W.times(k, &self.blocks, dy, &mut u);
@@ -223,7 +229,10 @@ impl Delassus {
     fn solve(&mut self, pieces: &[Piece], eps: f64, dy: &mut [f64]) -> bool {
         for (k, piece) in pieces.iter().enumerate() {
             let (range, open) = (self.blocks.range(k), piece.branch == Branch::Open);
-            dy[range].iter_mut().zip(&piece.f).for_each(|(dy, f)| *dy = if open { -f } else { 0.0 });
+            dy[range]
+                .iter_mut()
+                .zip(&piece.f)
+                .for_each(|(dy, f)| *dy = if open { -f } else { 0.0 });
         }
         let first = self.residual(pieces, eps, dy);
         let mut left = first;
@@ -244,7 +253,9 @@ impl Delassus {
     fn correct(&mut self, n: usize, dy: &mut [f64]) {
         self.packed.clear();
         if n <= DENSE {
-            self.packed.extend((0..dy.len()).filter(|&i| (self.place[i] as usize) < n).map(|i| self.right[i]));
+            self.packed.extend(
+                (0..dy.len()).filter(|&i| (self.place[i] as usize) < n).map(|i| self.right[i]),
+            );
             if n > 0 {
                 self.dense.solve(&mut self.packed);
             }
@@ -263,7 +274,10 @@ impl Delassus {
         self.blocked.solve(&mut self.packed);
         for k in 0..self.blocks.len() {
             if self.place[self.blocks.starts[k]] != u32::MAX {
-                dy[self.blocks.range(k)].iter_mut().zip(&self.packed[self.d * k..]).for_each(|(dy, x)| *dy += x);
+                dy[self.blocks.range(k)]
+                    .iter_mut()
+                    .zip(&self.packed[self.d * k..])
+                    .for_each(|(dy, x)| *dy += x);
             }
         }
     }
@@ -349,7 +363,9 @@ impl Form for Delassus {
 
     fn direction(&mut self, pieces: &[Piece], eps: f64, dy: &mut [f64]) -> bool {
         self.set_places(pieces);
-        self.through_velocities = self.rows > DENSE && self.prefers_velocities(pieces) && self.step_by_velocities(pieces, eps, dy);
+        self.through_velocities = self.rows > DENSE
+            && self.prefers_velocities(pieces)
+            && self.step_by_velocities(pieces, eps, dy);
         if self.through_velocities {
             return true;
         }
@@ -368,14 +384,17 @@ impl Form for Delassus {
         let moved = x.iter().any(|x| *x != 0.0);
         self.right.clear();
         self.right.resize(x.len(), 0.0);
-        for (k, piece) in pieces.iter().enumerate().filter(|(_, piece)| piece.branch != Branch::Open) {
+        for (k, piece) in
+            pieces.iter().enumerate().filter(|(_, piece)| piece.branch != Branch::Open)
+        {
             let (range, mut u) = (self.blocks.range(k), [0.0; MAX_ROWS]);
             let d = range.len();
             if moved {
                 self.W.times(k, &self.blocks, x, &mut u);
             }
             for i in 0..d {
-                self.right[range.start + i] = g[range.start + i] - (0..d).map(|j| piece.a[i * d + j] * u[j]).sum::<f64>();
+                self.right[range.start + i] =
+                    g[range.start + i] - (0..d).map(|j| piece.a[i * d + j] * u[j]).sum::<f64>();
             }
         }
         self.correct(self.rows, x);

@@ -7,9 +7,10 @@
 //!   (H + Jᵀ C J) dv = Jᵀ N⁻¹ g,         C = N⁻¹ A
 //! ```
 //!
-//! The matrix has a block per body and an entry per pair of bodies that touch, however many contacts they have: in a pile its
-//! factor is several times smaller than that of Newton's matrix over the contacts, and a container that everything touches costs
-//! one more column. It needs eps > 0; what 1/eps takes from the digits the caller gets back by correcting the step with its
+//! The matrix has a block per body and an entry per pair of bodies that touch, however many
+//! contacts they have: in a pile its factor is several times smaller than that of Newton's matrix
+//! over the contacts, and a container that everything touches costs one more column. It needs eps >
+//! 0; what 1/eps takes from the digits the caller gets back by correcting the step with its
 //! residual.
 
 use super::form::Blocks;
@@ -19,7 +20,8 @@ use crate::math::sparse::Csr;
 use crate::problem::Rows;
 use crate::problem::law::MAX_ROWS;
 
-/// Below this weight the reactions are lost in rounding: it is taken instead (0 excepted, which is refused).
+/// Below this weight the reactions are lost in rounding: it is taken instead (0 excepted, which is
+/// refused).
 const MIN_WEIGHT: f64 = 1e-9;
 /// Corrections of a step, at most.
 const MAX_CORRECTIONS: usize = 4;
@@ -35,7 +37,8 @@ pub(super) struct Eliminated {
     /// H by groups: the entries of group i are `mass[mass_starts[i]..mass_starts[i + 1]]`.
     mass_starts: Vec<u32>,
     mass: Vec<(u32, [f64; GROUP * GROUP])>,
-    /// J by groups: block k has the slabs `slab_starts[k]..slab_starts[k + 1]`, each of a group and 3 × d numbers.
+    /// J by groups: block k has the slabs `slab_starts[k]..slab_starts[k + 1]`, each of a group and
+    /// 3 × d numbers.
     slab_starts: Vec<u32>,
     slab_group: Vec<u32>,
     slabs: Vec<[f64; MAX_ROWS * GROUP]>,
@@ -53,7 +56,8 @@ pub(super) struct Eliminated {
     /// W dy and the defect of a step.
     u: Vec<f64>,
     g: Vec<f64>,
-    /// While a problem is set or analysed: `1/√H_ii`, the pairs of groups that touch, groups, and counts of entries.
+    /// While a problem is set or analysed: `1/√H_ii`, the pairs of groups that touch, groups, and
+    /// counts of entries.
     scale: Vec<f64>,
     pairs: Vec<(u32, u32)>,
     near: Vec<u32>,
@@ -108,13 +112,18 @@ impl Eliminated {
         for group in 0..self.groups {
             let begin = self.mass.len();
             for i in d * group..d * (group + 1) {
-                let (columns, values): (&[u32], &[f64]) = if i < h.rows { h.row(i) } else { (&[], &[]) };
+                let (columns, values): (&[u32], &[f64]) =
+                    if i < h.rows { h.row(i) } else { (&[], &[]) };
                 let mut add = |j: usize, x: f64| {
                     let to = (j / d) as u32;
-                    let at = self.mass[begin..].iter().position(|entry| entry.0 == to).map(|p| p + begin).unwrap_or_else(|| {
-                        self.mass.push((to, [0.0; GROUP * GROUP]));
-                        self.mass.len() - 1
-                    });
+                    let at = self.mass[begin..]
+                        .iter()
+                        .position(|entry| entry.0 == to)
+                        .map(|p| p + begin)
+                        .unwrap_or_else(|| {
+                            self.mass.push((to, [0.0; GROUP * GROUP]));
+                            self.mass.len() - 1
+                        });
                     self.mass[at].1[(i - d * group) * d + j % d] += x;
                 };
                 for (&j, &x) in columns.iter().zip(values) {
@@ -170,7 +179,8 @@ impl Eliminated {
     }
 
     fn analyse(&mut self) {
-        let (mut starts, mut columns) = (std::mem::take(&mut self.count), std::mem::take(&mut self.near));
+        let (mut starts, mut columns) =
+            (std::mem::take(&mut self.count), std::mem::take(&mut self.near));
         starts.clear();
         starts.push(0);
         columns.clear();
@@ -178,7 +188,9 @@ impl Eliminated {
             let begin = columns.len();
             let mass = self.mass_starts[group] as usize..self.mass_starts[group + 1] as usize;
             columns.extend(self.mass[mass].iter().map(|entry| entry.0));
-            for &(k, _) in &self.touch[self.touch_starts[group] as usize..self.touch_starts[group + 1] as usize] {
+            for &(k, _) in &self.touch
+                [self.touch_starts[group] as usize..self.touch_starts[group + 1] as usize]
+            {
                 columns.extend_from_slice(&self.slab_group[self.slabs_of(k as usize)]);
             }
             columns[begin..].sort_unstable();
@@ -209,7 +221,8 @@ impl Eliminated {
         self.lu.operations(|_| true)
     }
 
-    /// Solves `(A (W + eps I) + B) dy = −F`, `times_w(x, u)` being `u ← W x`; false if that fails, or if eps is 0.
+    /// Solves `(A (W + eps I) + B) dy = −F`, `times_w(x, u)` being `u ← W x`; false if that fails,
+    /// or if eps is 0.
     pub fn direction(
         &mut self,
         blocks: &Blocks,
@@ -251,16 +264,32 @@ impl Eliminated {
         if !self.analysed {
             self.analyse();
         }
-        let Eliminated { d, mass, mass_starts, slabs, slab_group, slab_starts, touch, touch_starts, coupling, lu, .. } = self;
+        let Eliminated {
+            d,
+            mass,
+            mass_starts,
+            slabs,
+            slab_group,
+            slab_starts,
+            touch,
+            touch_starts,
+            coupling,
+            lu,
+            ..
+        } = self;
         let d = *d;
         let mut out = [0.0; GROUP * GROUP];
         lu.factor(
             |_| true,
             |group, put| {
-                for (j, block) in &mass[mass_starts[group] as usize..mass_starts[group + 1] as usize] {
+                for (j, block) in
+                    &mass[mass_starts[group] as usize..mass_starts[group + 1] as usize]
+                {
                     put(*j as usize, &block[..d * d]);
                 }
-                for &(k, own) in &touch[touch_starts[group] as usize..touch_starts[group + 1] as usize] {
+                for &(k, own) in
+                    &touch[touch_starts[group] as usize..touch_starts[group + 1] as usize]
+                {
                     let (k, rows) = (k as usize, blocks.range(k as usize).len());
                     if pieces[k].branch == Branch::Open {
                         continue;
@@ -269,13 +298,17 @@ impl Eliminated {
                     let mut left = [0.0; MAX_ROWS * GROUP];
                     for a in 0..d {
                         for q in 0..rows {
-                            left[a * MAX_ROWS + q] = (0..rows).map(|p| slabs[own as usize][p * d + a] * coupling[k][p * rows + q]).sum();
+                            left[a * MAX_ROWS + q] = (0..rows)
+                                .map(|p| slabs[own as usize][p * d + a] * coupling[k][p * rows + q])
+                                .sum();
                         }
                     }
                     for slab in slab_starts[k] as usize..slab_starts[k + 1] as usize {
                         for a in 0..d {
                             for b in 0..d {
-                                out[a * d + b] = (0..rows).map(|q| left[a * MAX_ROWS + q] * slabs[slab][q * d + b]).sum();
+                                out[a * d + b] = (0..rows)
+                                    .map(|q| left[a * MAX_ROWS + q] * slabs[slab][q * d + b])
+                                    .sum();
                             }
                         }
                         put(slab_group[slab] as usize, &out[..d * d]);
@@ -295,7 +328,8 @@ impl Eliminated {
             let mut n = [0.0; 9];
             for i in 0..d {
                 for j in 0..d {
-                    n[i * d + j] = piece.a[i * d + j] * (self.compliance[range.start + j] + eps) + piece.b[i * d + j];
+                    n[i * d + j] = piece.a[i * d + j] * (self.compliance[range.start + j] + eps)
+                        + piece.b[i * d + j];
                 }
             }
             let Some(inverse) = inverted(&n, d) else { return false };
@@ -334,10 +368,15 @@ impl Eliminated {
             for slab in self.slabs_of(k) {
                 let from = d * self.slab_group[slab] as usize;
                 for (i, moved) in moved[..range.len()].iter_mut().enumerate() {
-                    *moved += (0..d).map(|a| self.slabs[slab][i * d + a] * self.right[from + a]).sum::<f64>();
+                    *moved += (0..d)
+                        .map(|a| self.slabs[slab][i * d + a] * self.right[from + a])
+                        .sum::<f64>();
                 }
             }
-            let (x, back) = (times(&self.inverse[k], &g[range.clone()]), times(&self.coupling[k], &moved[..range.len()]));
+            let (x, back) = (
+                times(&self.inverse[k], &g[range.clone()]),
+                times(&self.coupling[k], &moved[..range.len()]),
+            );
             for (i, row) in range.enumerate() {
                 dy[row] += x[i] - back[i];
             }
@@ -346,7 +385,13 @@ impl Eliminated {
 }
 
 /// `g ← −F − (A (u + eps dy) + B dy)`, u being W dy; returns its norm.
-pub(super) fn defect(blocks: &Blocks, (pieces, eps): (&[Piece], f64), u: &[f64], dy: &[f64], g: &mut [f64]) -> f64 {
+pub(super) fn defect(
+    blocks: &Blocks,
+    (pieces, eps): (&[Piece], f64),
+    u: &[f64],
+    dy: &[f64],
+    g: &mut [f64],
+) -> f64 {
     let mut sum = 0.0;
     for (k, piece) in pieces.iter().enumerate() {
         let range = blocks.range(k);
@@ -354,7 +399,8 @@ pub(super) fn defect(blocks: &Blocks, (pieces, eps): (&[Piece], f64), u: &[f64],
         for i in 0..d {
             let mut x = -piece.f[i];
             for j in 0..d {
-                x -= piece.a[i * d + j] * (u[first + j] + eps * dy[first + j]) + piece.b[i * d + j] * dy[first + j];
+                x -= piece.a[i * d + j] * (u[first + j] + eps * dy[first + j])
+                    + piece.b[i * d + j] * dy[first + j];
             }
             g[first + i] = x;
             sum += x * x;
@@ -421,7 +467,8 @@ mod tests {
         let m = rows.len();
         let mut blocks = Blocks::default();
         blocks.set(&laws, &rows.row_starts, &vec![1.0; laws.len()]);
-        let (y, u): (Vec<f64>, Vec<f64>) = ((0..m).map(|_| draw.draw()).collect(), (0..m).map(|_| draw.draw()).collect());
+        let (y, u): (Vec<f64>, Vec<f64>) =
+            ((0..m).map(|_| draw.draw()).collect(), (0..m).map(|_| draw.draw()).collect());
         let piece = |k: usize| Piece::of(&laws[k], &y[blocks.range(k)], &u[blocks.range(k)]);
         let pieces: Vec<Piece> = (0..laws.len()).map(piece).collect();
         let interface: Vec<u32> = (0..n as u32).collect();

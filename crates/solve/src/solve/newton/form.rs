@@ -4,7 +4,8 @@
 //!   D = diag(a_k^-½)     y = D⁻¹ r     u ← D u     J ← D J     W ← D W D     q ← D q
 //! ```
 //!
-//! Then every block has a mean diagonal entry 1, `½‖y − P_K(y − ũ)‖²` is the local error in joules, and all weights are pure numbers.
+//! Then every block has a mean diagonal entry 1, `½‖y − P_K(y − ũ)‖²` is the local error in joules,
+//! and all weights are pure numbers.
 
 use super::piece::Piece;
 use crate::problem::Law;
@@ -39,15 +40,20 @@ impl Blocks {
         }));
     }
 
-    /// The order of a sweep: by the energy of the velocities `q` without reactions, the largest first. So it belongs to the problem,
-    /// and not to the order, the frames or the units in which somebody wrote it down.
+    /// The order of a sweep: by the energy of the velocities `q` without reactions, the largest
+    /// first. So it belongs to the problem, and not to the order, the frames or the units in which
+    /// somebody wrote it down.
     pub fn set_order(&mut self, q: &[f64]) {
         let Blocks { starts, order, energy, laws, .. } = self;
         energy.clear();
-        energy.extend((0..laws.len()).map(|k| q[starts[k]..starts[k + 1]].iter().map(|x| x * x).sum::<f64>()));
+        energy.extend(
+            (0..laws.len()).map(|k| q[starts[k]..starts[k + 1]].iter().map(|x| x * x).sum::<f64>()),
+        );
         order.clear();
         order.extend(0..laws.len() as u32);
-        order.sort_unstable_by(|&a, &b| energy[b as usize].total_cmp(&energy[a as usize]).then(a.cmp(&b)));
+        order.sort_unstable_by(|&a, &b| {
+            energy[b as usize].total_cmp(&energy[a as usize]).then(a.cmp(&b))
+        });
     }
 
     pub fn len(&self) -> usize {
@@ -91,7 +97,9 @@ pub(super) struct Point {
 
 impl Point {
     pub fn copy_from(&mut self, other: &Point) {
-        for (to, from) in [(&mut self.y, &other.y), (&mut self.u, &other.u), (&mut self.v, &other.v)] {
+        for (to, from) in
+            [(&mut self.y, &other.y), (&mut self.u, &other.u), (&mut self.v, &other.v)]
+        {
             to.clear();
             to.extend_from_slice(from);
         }
@@ -119,7 +127,8 @@ pub(super) trait Form {
     /// Solves `(A (W + eps I) + B) dy = −F`; false if the matrix is singular.
     fn direction(&mut self, pieces: &[Piece], eps: f64, dy: &mut [f64]) -> bool;
 
-    /// `x ← (A (W + eps I) + B)⁻¹ g` by the factor of the last [`Form::direction`], which was of these pieces; not corrected.
+    /// `x ← (A (W + eps I) + B)⁻¹ g` by the factor of the last [`Form::direction`], which was of
+    /// these pieces; not corrected.
     fn again(&mut self, pieces: &[Piece], g: &[f64], x: &mut [f64]);
 
     /// `u ← W x`.

@@ -6,7 +6,8 @@
 //!            [ A J   A (E + eps) + B ] [dy] = [ −F ]
 //! ```
 //!
-//! Bodies solve the system of Newton with the reactions eliminated ([`super::eliminated`]); meshes, and eps = 0, as it stands.
+//! Bodies solve the system of Newton with the reactions eliminated ([`super::eliminated`]); meshes,
+//! and eps = 0, as it stands.
 //!
 //! Only velocities that some row touches are followed (the interface): the inside of a mesh comes
 //! back when the answer is written. The sparse matrix has one pattern for all steps.
@@ -53,7 +54,8 @@ pub(super) struct Mixed {
     values: Vec<f64>,
     lu: Option<SparseLu>,
     right: Vec<f64>,
-    /// While a problem is set: place of each unknown in the interface, velocities, `q`, rows that touch each clique.
+    /// While a problem is set: place of each unknown in the interface, velocities, `q`, rows that
+    /// touch each clique.
     place: Vec<u32>,
     v: Vec<f64>,
     q: Vec<f64>,
@@ -145,7 +147,11 @@ impl Mixed {
         }
         self.pairs = rows.iter().map(|r| r * r).sum();
         let touched = |c: usize| rows[c] > 0;
-        self.largest = (0..rows.len()).filter(|&c| touched(c)).map(|c| factor.cliques.members(c).len()).max().unwrap_or(0);
+        self.largest = (0..rows.len())
+            .filter(|&c| touched(c))
+            .map(|c| factor.cliques.members(c).len())
+            .max()
+            .unwrap_or(0);
     }
 
     /// `W = J Xᵀ + E` and `q`, scaled back: for bodies with few contacts each.
@@ -205,9 +211,11 @@ impl Mixed {
         }
     }
 
-    /// True if W is the better form: every clique is small, and W has not many more entries than J and X.
+    /// True if W is the better form: every clique is small, and W has not many more entries than J
+    /// and X.
     pub fn prefers_delassus(&self) -> bool {
-        self.largest <= MAX_DENSE_ROWS && self.pairs <= 8 * (self.J.values.len() + self.X.values.len())
+        self.largest <= MAX_DENSE_ROWS
+            && self.pairs <= 8 * (self.J.values.len() + self.X.values.len())
     }
 
     /// The pattern of Newton's matrix, with the values of the momentum rows in place.
@@ -225,7 +233,12 @@ impl Mixed {
         for i in 0..n {
             let (columns, values) = self.H.row(i);
             self.columns.extend_from_slice(columns);
-            self.values.extend(columns.iter().zip(values).map(|(&j, x)| x * self.scale[i] * self.scale[j as usize]));
+            self.values.extend(
+                columns
+                    .iter()
+                    .zip(values)
+                    .map(|(&j, x)| x * self.scale[i] * self.scale[j as usize]),
+            );
             let (rows, values) = match self.place[i] {
                 u32::MAX => (&[][..], &[][..]),
                 p => transposed.row(p as usize),
@@ -256,12 +269,15 @@ impl Mixed {
             for (c, &p) in block.columns.iter().enumerate() {
                 let mut x = 0.0;
                 if piece.branch != Branch::Open {
-                    x = (0..d).map(|row| piece.a[i * d + row] * block.values[row * width + c]).sum();
+                    x = (0..d)
+                        .map(|row| piece.a[i * d + row] * block.values[row * width + c])
+                        .sum();
                 }
                 self.values[at + c] = x * self.scale[self.interface[p as usize] as usize];
             }
             for j in 0..d {
-                self.values[at + width + j] = piece.a[i * d + j] * (self.E[block.first + j] + eps) + piece.b[i * d + j];
+                self.values[at + width + j] =
+                    piece.a[i * d + j] * (self.E[block.first + j] + eps) + piece.b[i * d + j];
             }
             self.right[n + block.first + i] = -piece.f[i];
         }
@@ -298,7 +314,8 @@ impl Form for Mixed {
             before[..d].copy_from_slice(y);
             for i in 0..d {
                 let row = block.first + i;
-                q[i] += self.w[row] + self.E[row] * y[i] - (0..d).map(|j| w[i * d + j] * y[j]).sum::<f64>();
+                q[i] += self.w[row] + self.E[row] * y[i]
+                    - (0..d).map(|j| w[i * d + j] * y[j]).sum::<f64>();
             }
             if let Some(prox) = prox {
                 q.iter_mut().zip(&prox.centre[block.range()]).for_each(|(q, c)| *q -= prox.eps * c);
@@ -361,7 +378,12 @@ impl Form for Mixed {
 }
 
 /// `u ← W x = J Xᵀ x + E x`; v is room for velocities, zero.
-fn times((j, transposed, compliance): (&Rows, &Rows, &[f64]), x: &[f64], v: &mut [f64], u: &mut [f64]) {
+fn times(
+    (j, transposed, compliance): (&Rows, &Rows, &[f64]),
+    x: &[f64],
+    v: &mut [f64],
+    u: &mut [f64],
+) {
     transposed.add_transposed(x, v);
     j.mul(v, u);
     u.iter_mut().zip(compliance).zip(x).for_each(|((u, e), x)| *u += e * x);
@@ -377,14 +399,27 @@ struct Response {
 }
 
 impl Response {
-    fn set(&mut self, block: &crate::problem::RowBlock<'_>, factor: &mut CliqueFactor, place: &[u32], s: f64) {
+    fn set(
+        &mut self,
+        block: &crate::problem::RowBlock<'_>,
+        factor: &mut CliqueFactor,
+        place: &[u32],
+        s: f64,
+    ) {
         self.touched.clear();
         self.touched.extend(block.columns.iter().map(|&j| factor.cliques.of[j as usize]));
         self.touched.sort_unstable();
         self.touched.dedup();
         self.columns.clear();
         for &c in &self.touched {
-            self.columns.extend(factor.cliques.members(c as usize).iter().map(|&i| place[i as usize]).filter(|&p| p != u32::MAX));
+            self.columns.extend(
+                factor
+                    .cliques
+                    .members(c as usize)
+                    .iter()
+                    .map(|&i| place[i as usize])
+                    .filter(|&p| p != u32::MAX),
+            );
         }
         self.columns.sort_unstable();
         self.values.clear();
@@ -402,7 +437,10 @@ impl Response {
                 factor.solve_clique(c as usize, &mut self.local);
                 for (&member, &x) in factor.cliques.members(c as usize).iter().zip(&self.local) {
                     if place[member as usize] != u32::MAX {
-                        let p = self.columns.binary_search(&place[member as usize]).expect("the interface of the clique is listed");
+                        let p = self
+                            .columns
+                            .binary_search(&place[member as usize])
+                            .expect("the interface of the clique is listed");
                         self.values[i * self.columns.len() + p] = x;
                     }
                 }

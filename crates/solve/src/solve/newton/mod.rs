@@ -1,4 +1,5 @@
-//! The true law of Coulomb, to machine precision: sweeps, then semismooth Newton, then a proximal point.
+//! The true law of Coulomb, to machine precision: sweeps, then semismooth Newton, then a proximal
+//! point.
 //!
 //! # Equation
 //!
@@ -6,47 +7,56 @@
 //!   u = W r + q,   (u_k, r_k) ∈ Law_k      W = J H⁻¹ Jᵀ + E, never symmetrised; formed only where every clique of H is small
 //! ```
 //!
-//! in joule-scaled variables `y_k = √a_k r_k`, `u_k/√a_k` with `a_k` the mean diagonal entry of block k of W. Then
-//! `½ R²`, `R = ‖y − P_K(y − ũ)‖`, is the local error in joules, every weight is a pure number, and units, frames and order of contacts do not matter.
+//! in joule-scaled variables `y_k = √a_k r_k`, `u_k/√a_k` with `a_k` the mean diagonal entry of
+//! block k of W. Then `½ R²`, `R = ‖y − P_K(y − ũ)‖`, is the local error in joules, every weight is
+//! a pure number, and units, frames and order of contacts do not matter.
 //!
 //! # Algorithm
 //!
 //! 1. If the guess passes, done: no sweep, no factorization.
 //! 2. Phase 0 (`sweeping`): up to 50 Gauss–Seidel sweeps, every block solved exactly.
-//! 3. Phase A (`corrected`): semismooth Newton steps on the Alart–Curnier function, corrected by sweeps, lightly regularised.
-//! 4. Phase P (`path`): from piece to piece along Newton's path, where a contact has to change its branch before R can fall.
-//! 5. A and P once more; a few full Newton steps without any regular term, for extreme mass ratios; then phase B (`proximal`): proximal point with the same Newton steps, for dependent rows.
+//! 3. Phase A (`corrected`): semismooth Newton steps on the Alart–Curnier function, corrected by
+//!    sweeps, lightly regularised.
+//! 4. Phase P (`path`): from piece to piece along Newton's path, where a contact has to change its
+//!    branch before R can fall.
+//! 5. A and P once more; a few full Newton steps without any regular term, for extreme mass ratios;
+//!    then phase B (`proximal`): proximal point with the same Newton steps, for dependent rows.
 //! 6. 3 to 5 again, as long as a round lowers R by a tenth and the budget lasts.
-//! 7. What is not solved with half of the budget starts once more, from the answer of the convex law (by the interior point);
-//!    where nothing slips that may be the answer as it is.
-//! 8. What is not solved then starts a last time from nothing, by the proximal point without sweeps: contacts that
-//!    slip nearly in parallel (singular values of Newton's matrix at 1e-9 of the largest), between which load moves at almost
-//!    constant R, stop everything that looks for a shorter way (`RockPile_tob1`, 463 contacts: 500 factorizations in vain, then
-//!    2500 of this last attempt, in whatever order the contacts are given).
+//! 7. What is not solved with half of the budget starts once more, from the answer of the convex
+//!    law (by the interior point); where nothing slips that may be the answer as it is.
+//! 8. What is not solved then starts a last time from nothing, by the proximal point without
+//!    sweeps: contacts that slip nearly in parallel (singular values of Newton's matrix at 1e-9 of
+//!    the largest), between which load moves at almost constant R, stop everything that looks for a
+//!    shorter way (`RockPile_tob1`, 463 contacts: 500 factorizations in vain, then 2500 of this
+//!    last attempt, in whatever order the contacts are given).
 //!
-//! In A and P a Newton step takes the factor of an earlier one where few blocks changed their branch since (`near`): an update. The
-//! report counts both.
+//! In A and P a Newton step takes the factor of an earlier one where few blocks changed their
+//! branch since (`near`): an update. The report counts both.
 //!
-//! Sweeps go through the blocks by the energy of their velocities without reactions, so that the work does not depend on the order
-//! in which the blocks are given.
+//! Sweeps go through the blocks by the energy of their velocities without reactions, so that the
+//! work does not depend on the order in which the blocks are given.
 //!
 //! The iterate of least R is what is returned, judged by [`crate::problem::error`].
 //!
 //! # When to use it
 //!
-//! For `Coulomb`, whenever more than a rough answer is wanted. For problems that are convex throughout
-//! the interior point needs fewer factorizations on large piles; this method treats them too.
-//! Not for settled piles of thousands of balls with friction and overlaps: with 4385 contacts, some 750 of them slipping, 150 s (208
-//! factorizations) left 5e-5 of the energy scale, and as long on the fixed point on De Saxcé's shift 1e-3.
+//! For `Coulomb`, whenever more than a rough answer is wanted. For problems that are convex
+//! throughout the interior point needs fewer factorizations on large piles; this method treats them
+//! too. Not for settled piles of thousands of balls with friction and overlaps: with 4385 contacts,
+//! some 750 of them slipping, 150 s (208 factorizations) left 5e-5 of the energy scale, and as long
+//! on the fixed point on De Saxcé's shift 1e-3.
 //!
 //! # Cost
 //!
-//! A sweep: one pass over W (or over J and J H⁻¹) and one local solve per block. A Newton step: one LU
-//! factorization (dense up to 120 rows that are not open; else sparse, over the contacts or over the bodies, whichever is cheaper;
-//! its analysis is kept from solve to solve while the pattern stays) and some ten sweeps. An update: three solves for every block that
-//! changed its branch, two more and two products with W, less than half of a factorization of 150 rows, about as much as one of a pile of 2020 contacts in the plane.
+//! A sweep: one pass over W (or over J and J H⁻¹) and one local solve per block. A Newton step: one
+//! LU factorization (dense up to 120 rows that are not open; else sparse, over the contacts or over
+//! the bodies, whichever is cheaper; its analysis is kept from solve to solve while the pattern
+//! stays) and some ten sweeps. An update: three solves for every block that changed its branch, two
+//! more and two products with W, less than half of a factorization of 150 rows, about as much as
+//! one of a pile of 2020 contacts in the plane.
 //!
-//! (AlartCurnier1991), (DeSaxce1998), (Hager1989), (Ralph1994); compared with the methods of (Acary2018) by `signorini bench newton`.
+//! (AlartCurnier1991), (DeSaxce1998), (Hager1989), (Ralph1994); compared with the methods of
+//! (Acary2018) by `signorini bench newton`.
 
 mod attempts;
 mod block_matrix;
@@ -67,7 +77,9 @@ mod unique;
 pub use piece::Branch;
 
 use super::interior_point::InteriorPoint;
-use super::{Counts, ReducedSolver, Report, Solver, Status, StoppingCriteria, Unsupported, add_phase};
+use super::{
+    Counts, ReducedSolver, Report, Solver, Status, StoppingCriteria, Unsupported, add_phase,
+};
 use crate::math::norm;
 use crate::problem::{PreparedProblem, Problem, Reduced, Residual, Solution};
 use attempts::{Outcome, solve_again};
@@ -88,8 +100,9 @@ const CLOSE_MARGIN: f64 = 1e-3;
 pub struct Settings {
     /// When to stop; work is counted in factorizations (default 700; 6000 up to 4000 rows).
     pub stop: StoppingCriteria,
-    /// Beside the tolerance in joules: the largest relative natural residual, both as the literature takes it
-    /// (`‖r − P(r − ũ)‖ / max(‖q‖, ‖r‖, ‖u‖)`, (Acary2018)) and in joule-scaled variables. Of first order where the energy is of second. `None`: not asked for.
+    /// Beside the tolerance in joules: the largest relative natural residual, both as the
+    /// literature takes it (`‖r − P(r − ũ)‖ / max(‖q‖, ‖r‖, ‖u‖)`, (Acary2018)) and in joule-scaled
+    /// variables. Of first order where the energy is of second. `None`: not asked for.
     pub residual: Option<f64>,
 }
 
@@ -98,7 +111,8 @@ pub struct Settings {
 pub struct ContactStatus {
     /// Open, stick or slip.
     pub branch: Branch,
-    /// How far from changing: the distance of `y − u` from the next branch relative to its length. 0: on the border; at most 1.
+    /// How far from changing: the distance of `y − u` from the next branch relative to its length.
+    /// 0: on the border; at most 1.
     pub margin: f64,
 }
 
@@ -108,8 +122,8 @@ pub struct ContactStatus {
 pub enum Unique {
     /// There is one v: the laws are convex.
     Yes,
-    /// No other v nearby: every Coulomb contact is clear of its borders, and no change of the reactions that keeps the
-    /// (linearised) law moves anything.
+    /// No other v nearby: every Coulomb contact is clear of its borders, and no change of the
+    /// reactions that keeps the (linearised) law moves anything.
     Locally,
     /// Not known: some Coulomb contact is on a border, or such a change exists.
     #[default]
@@ -156,7 +170,8 @@ impl Newton {
         &self.contacts
     }
 
-    /// Whether v of the last solution is the only one. Found out when asked for: where contacts slip it costs three factorizations.
+    /// Whether v of the last solution is the only one. Found out when asked for: where contacts
+    /// slip it costs three factorizations.
     pub fn unique(&mut self) -> Unique {
         let Newton { delassus, mixed, contacts, answer, condensed, converged, unique, .. } = self;
         let form: &mut dyn Form = if *condensed { delassus } else { mixed };
@@ -168,9 +183,15 @@ impl Newton {
         *unique.get_or_insert_with(found)
     }
 
-    /// Where nothing slips, the answer of the convex law is one of the true law too. It comes with velocities of its own: under
-    /// extreme mass ratios those that are computed anew from the reactions are lost in rounding. Its error, if it is accepted.
-    fn try_associated(&mut self, problem: &Problem, solution: &mut Solution, outcome: &mut Outcome) -> Option<Residual> {
+    /// Where nothing slips, the answer of the convex law is one of the true law too. It comes with
+    /// velocities of its own: under extreme mass ratios those that are computed anew from the
+    /// reactions are lost in rounding. Its error, if it is accepted.
+    fn try_associated(
+        &mut self,
+        problem: &Problem,
+        solution: &mut Solution,
+        outcome: &mut Outcome,
+    ) -> Option<Residual> {
         let answer = &self.convex.answer;
         let error = self.prepared.error(problem, answer);
         if !error.accepted(&self.settings.stop.tolerance) {
@@ -183,7 +204,8 @@ impl Newton {
         Some(error)
     }
 
-    /// 1. The report on the guess as it stands, if it passes: an answer is its own best guess, and comes back unchanged.
+    /// 1. The report on the guess as it stands, if it passes: an answer is its own best guess, and
+    ///    comes back unchanged.
     fn kept(&mut self, problem: &Problem, guess: &Solution, condensed: bool) -> Option<Report> {
         let right = guess.v.len() == problem.n() && guess.r.len() == problem.rows();
         let given = || guess.r.iter().chain(&guess.v);
@@ -196,13 +218,19 @@ impl Newton {
         }
         let (blocks, mut point) = (&self.mixed.blocks, self.space.spare.pop().unwrap_or_default());
         scaled_point(problem, blocks, guess, &mut point);
-        let close = self.settings.residual.is_none_or(|most| run::literal(blocks, &point, (0.0, 0.0)) <= most);
+        let close = self
+            .settings
+            .residual
+            .is_none_or(|most| run::literal(blocks, &point, (0.0, 0.0)) <= most);
         self.keep(close, point, error, condensed)
     }
 
     /// As [`Newton::kept`], of a reduced problem.
     fn kept_reduced(&mut self, reduced: &Reduced, guess: &Solution) -> Option<Report> {
-        if guess.r.len() != reduced.rows() || guess.r.iter().all(|x| *x == 0.0) || guess.r.iter().any(|x| !x.is_finite()) {
+        if guess.r.len() != reduced.rows()
+            || guess.r.iter().all(|x| *x == 0.0)
+            || guess.r.iter().any(|x| !x.is_finite())
+        {
             return None;
         }
         let error = self.prepared.error_reduced(reduced, &guess.r);
@@ -215,12 +243,21 @@ impl Newton {
         point.u.resize(point.y.len(), 0.0);
         self.delassus.velocities(&mut point);
         let free = (norm(&reduced.q), norm(self.delassus.free()));
-        let close = self.settings.residual.is_none_or(|most| run::literal(&self.delassus.blocks, &point, free) <= most);
+        let close = self
+            .settings
+            .residual
+            .is_none_or(|most| run::literal(&self.delassus.blocks, &point, free) <= most);
         self.keep(close, point, error, true)
     }
 
     /// The report on a guess that stands at `best`, if it is `close` enough.
-    fn keep(&mut self, close: bool, best: Point, error: Residual, condensed: bool) -> Option<Report> {
+    fn keep(
+        &mut self,
+        close: bool,
+        best: Point,
+        error: Residual,
+        condensed: bool,
+    ) -> Option<Report> {
         if !close {
             self.space.spare.push(best);
             return None;
@@ -236,7 +273,11 @@ impl Newton {
         self.space.spare.push(std::mem::take(&mut outcome.best));
         let status = match outcome.end {
             End::Passed => Status::Converged,
-            _ if self.settings.residual.is_none() && error.accepted(&self.settings.stop.tolerance) => Status::Converged,
+            _ if self.settings.residual.is_none()
+                && error.accepted(&self.settings.stop.tolerance) =>
+            {
+                Status::Converged
+            }
             End::Spent => Status::Budget,
             End::Stuck => Status::Stalled,
         };
@@ -261,18 +302,21 @@ impl Newton {
     fn obstacle(&self, outcome: &Outcome, error: &Residual) -> String {
         let a = self.prepared.a();
         // The largest over the smallest mean diagonal entry of W.
-        let ratio = a.iter().fold(0.0f64, |m, a| m.max(*a)) / a.iter().fold(f64::INFINITY, |m, a| m.min(*a));
+        let ratio = a.iter().fold(0.0f64, |m, a| m.max(*a))
+            / a.iter().fold(f64::INFINITY, |m, a| m.min(*a));
         let why = match outcome.end {
             End::Spent if outcome.late => "time ran out",
             End::Spent => "the factorizations ran out",
             _ if ratio > EXTREME_MASS_RATIO => {
-                "the masses differ too much for double precision: velocities are lost in the rounding of the reactions"
+                "the masses differ too much for double precision: velocities are lost in the \
+                    rounding of the reactions"
             }
             _ => "no phase lowers the error: contacts that slip nearly in parallel, or no solution",
         };
         let near = self.contacts.iter().filter(|contact| contact.margin < CLOSE_MARGIN).count();
         format!(
-            "stopped in the phase `{}` since {why}: relative error {:.1e}, worst is block {}; {near} of {} blocks are within {CLOSE_MARGIN} of \
+            "stopped in the phase `{}` since {why}: relative error {:.1e}, worst is block {}; \
+                {near} of {} blocks are within {CLOSE_MARGIN} of \
              changing between open, stick and slip; W's diagonal entries differ by {ratio:.0e}",
             outcome.last,
             error.relative(),
@@ -341,7 +385,11 @@ fn unsupported(what: impl ToString) -> Unsupported {
 }
 
 impl ReducedSolver for Newton {
-    fn solve_reduced(&mut self, reduced: &Reduced, solution: &mut Solution) -> Result<Report, Unsupported> {
+    fn solve_reduced(
+        &mut self,
+        reduced: &Reduced,
+        solution: &mut Solution,
+    ) -> Result<Report, Unsupported> {
         if reduced.rows() == 0 {
             solution.r.clear();
             self.contacts.clear();
@@ -370,7 +418,14 @@ impl ReducedSolver for Newton {
             judged.accepted(&settings.stop.tolerance)
         };
         let (tolerance, residual) = (settings.stop.tolerance, settings.residual);
-        let test = Test { scale, tolerance, residual, free, prepared: &mut judging, ask_below: f64::INFINITY };
+        let test = Test {
+            scale,
+            tolerance,
+            residual,
+            free,
+            prepared: &mut judging,
+            ask_below: f64::INFINITY,
+        };
         let begin = |stop: &StoppingCriteria, y: &mut Vec<f64>| {
             let Convex { interior, answer, .. } = &mut **convex;
             interior.settings_mut().stop = *stop;
@@ -382,7 +437,11 @@ impl ReducedSolver for Newton {
         let outcome = solve_again(delassus, test, &settings, space, begin);
         plain(root, starts, &outcome.best.y, &mut solution.r);
         // What passed was judged last.
-        let error = if outcome.end == End::Passed { judged } else { self.prepared.error_reduced(reduced, &solution.r) };
+        let error = if outcome.end == End::Passed {
+            judged
+        } else {
+            self.prepared.error_reduced(reduced, &solution.r)
+        };
         Ok(self.report(outcome, error, true))
     }
 }
@@ -442,7 +501,14 @@ impl Newton {
             judged.accepted(&settings.stop.tolerance)
         };
         let (tolerance, residual) = (settings.stop.tolerance, settings.residual);
-        let test = Test { scale, tolerance, residual, free: (0.0, 0.0), prepared: &mut judging, ask_below: f64::INFINITY };
+        let test = Test {
+            scale,
+            tolerance,
+            residual,
+            free: (0.0, 0.0),
+            prepared: &mut judging,
+            ask_below: f64::INFINITY,
+        };
         let form: &mut dyn Form = if condensed { delassus } else { mixed };
         let mut associated = false;
         let begin = |stop: &StoppingCriteria, y: &mut Vec<f64>| {
@@ -459,7 +525,11 @@ impl Newton {
         let mut outcome = solve_again(form, test, &settings, space, begin);
         plain(root, starts, &outcome.best.y, r);
         complete(problem, &mut self.prepared, &self.r, solution);
-        let mut error = if outcome.end == End::Passed { judged } else { self.prepared.error(problem, solution) };
+        let mut error = if outcome.end == End::Passed {
+            judged
+        } else {
+            self.prepared.error(problem, solution)
+        };
         if associated && settings.residual.is_none() && outcome.end != End::Passed {
             error = self.try_associated(problem, solution, &mut outcome).unwrap_or(error);
         }
@@ -479,11 +549,23 @@ fn complete(problem: &Problem, prepared: &mut PreparedProblem, r: &[f64], soluti
 /// Sizes and finite numbers; H is checked by its factorization.
 fn check(problem: &Problem) -> Result<(), Unsupported> {
     let (n, m) = (problem.n(), problem.rows());
-    let sizes = [problem.H.cols == n, problem.k.len() == n, problem.J.cols == n, problem.E.len() == m, problem.w.len() == m];
+    let sizes = [
+        problem.H.cols == n,
+        problem.k.len() == n,
+        problem.J.cols == n,
+        problem.E.len() == m,
+        problem.w.len() == m,
+    ];
     if n == 0 || sizes.contains(&false) || problem.laws.len() != problem.J.block_count() {
         return Err(unsupported("a problem whose sizes do not fit"));
     }
-    for (what, values) in [("H", &problem.H.values), ("k", &problem.k), ("J", &problem.J.values), ("E", &problem.E), ("w", &problem.w)] {
+    for (what, values) in [
+        ("H", &problem.H.values),
+        ("k", &problem.k),
+        ("J", &problem.J.values),
+        ("E", &problem.E),
+        ("w", &problem.w),
+    ] {
         if values.iter().any(|x| !x.is_finite()) {
             return Err(unsupported(format!("{what} with numbers that are not finite")));
         }

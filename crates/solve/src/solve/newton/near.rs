@@ -9,8 +9,9 @@
 //!   3  g ← −F − M x;  2 again for the rest, which also takes in the slipping blocks that turned a little
 //! ```
 //!
-//! Along Newton's path one block changes per piece, and near a solution none: a step then costs a few triangular solves instead of
-//! a factorization. Where too many blocks differ, or step 3 does not end, the caller factors. (Hager1989)
+//! Along Newton's path one block changes per piece, and near a solution none: a step then costs a
+//! few triangular solves instead of a factorization. Where too many blocks differ, or step 3 does
+//! not end, the caller factors. (Hager1989)
 
 use super::eliminated::defect;
 use super::form::Form;
@@ -68,7 +69,13 @@ impl Near {
     }
 
     /// Solves `(A (W + eps I) + B) dy = −F`; false if the factor at hand does not serve.
-    pub fn step(&mut self, form: &mut dyn Form, pieces: &[Piece], eps: f64, dy: &mut [f64]) -> bool {
+    pub fn step(
+        &mut self,
+        form: &mut dyn Form,
+        pieces: &[Piece],
+        eps: f64,
+        dy: &mut [f64],
+    ) -> bool {
         if !self.known || eps != self.eps || !self.set_changed(pieces) {
             return false;
         }
@@ -101,7 +108,9 @@ impl Near {
     fn set_changed(&mut self, pieces: &[Piece]) -> bool {
         self.changed.clear();
         for (k, (now, base)) in pieces.iter().zip(&self.base).enumerate() {
-            let far = |a: &[f64; 9], b: &[f64; 9]| a.iter().zip(b).any(|(a, b)| !((a - b).abs() <= MIN_DERIVATIVE_CHANGE));
+            let far = |a: &[f64; 9], b: &[f64; 9]| {
+                a.iter().zip(b).any(|(a, b)| !((a - b).abs() <= MIN_DERIVATIVE_CHANGE))
+            };
             if now.branch != base.branch || far(&now.a, &base.a) || far(&now.b, &base.b) {
                 if self.changed.len() == MAX_DIFFERING_BLOCKS {
                     return false;
@@ -143,7 +152,9 @@ impl Near {
         let (m, mut n) = (self.g.len(), 0);
         self.matrix.clear();
         for at in 0..self.changed.len() {
-            for c in self.first[at]..self.first[at] + form.blocks().range(self.changed[at] as usize).len() {
+            for c in self.first[at]
+                ..self.first[at] + form.blocks().range(self.changed[at] as usize).len()
+            {
                 self.z.copy_from_slice(&self.columns[c * m..(c + 1) * m]);
                 self.set_bend(form, pieces);
                 self.bend[n] += 1.0;
@@ -161,7 +172,12 @@ impl Near {
         self.bend.clear();
         for k in self.changed.iter().map(|&k| k as usize) {
             let range = form.blocks().range(k);
-            let x = difference((&pieces[k], &self.base[k]), self.eps, &self.z[range.clone()], &self.u[range.clone()]);
+            let x = difference(
+                (&pieces[k], &self.base[k]),
+                self.eps,
+                &self.z[range.clone()],
+                &self.u[range.clone()],
+            );
             self.bend.extend_from_slice(&x[..range.len()]);
         }
     }
@@ -178,7 +194,10 @@ impl Near {
         for (&k, &first) in self.changed.iter().zip(&self.first) {
             for c in first..first + form.blocks().range(k as usize).len() {
                 let bend = self.bend[row];
-                self.z.iter_mut().zip(&self.columns[c * m..]).for_each(|(z, column)| *z -= bend * column);
+                self.z
+                    .iter_mut()
+                    .zip(&self.columns[c * m..])
+                    .for_each(|(z, column)| *z -= bend * column);
                 row += 1;
             }
         }
@@ -191,7 +210,8 @@ fn difference((now, base): (&Piece, &Piece), eps: f64, x: &[f64], u: &[f64]) -> 
     for i in 0..d {
         for j in 0..d {
             let at = i * d + j;
-            out[i] += (now.a[at] - base.a[at]) * (u[j] + eps * x[j]) + (now.b[at] - base.b[at]) * x[j];
+            out[i] +=
+                (now.a[at] - base.a[at]) * (u[j] + eps * x[j]) + (now.b[at] - base.b[at]) * x[j];
         }
     }
     out
@@ -206,7 +226,8 @@ mod tests {
     use crate::problem::test_problems::Lcg;
     use crate::solve::newton::delassus::Delassus;
 
-    /// Pieces in which block k is open, sticks or slips by turns, `turn` being the angle by which slips are turned.
+    /// Pieces in which block k is open, sticks or slips by turns, `turn` being the angle by which
+    /// slips are turned.
     fn pieces(laws: &[Law], turn: f64, shift: impl Fn(usize) -> usize) -> Vec<Piece> {
         let at = |(k, law): (usize, &Law)| {
             let angle = 0.9 * k as f64 + turn;
@@ -220,7 +241,8 @@ mod tests {
         laws.iter().enumerate().map(at).collect()
     }
 
-    /// A chain of contacts, each of which moves its neighbours; 60 of them are factored as a sparse matrix.
+    /// A chain of contacts, each of which moves its neighbours; 60 of them are factored as a sparse
+    /// matrix.
     fn chain(count: usize) -> Delassus {
         let (m, mut draw, mut entries) = (3 * count, Lcg::new(3), Vec::new());
         for i in 0..m {
@@ -230,7 +252,8 @@ mod tests {
                 entries.extend([(i as u32, j as u32, x), (j as u32, i as u32, x)]);
             }
         }
-        let (laws, starts): (Vec<Law>, Vec<usize>) = (vec![Law::Coulomb { mu: 0.5, rows: 3 }; count], (0..=m).step_by(3).collect());
+        let (laws, starts): (Vec<Law>, Vec<usize>) =
+            (vec![Law::Coulomb { mu: 0.5, rows: 3 }; count], (0..=m).step_by(3).collect());
         let mut form = Delassus::default();
         form.blocks.set(&laws, &starts, &vec![1.0; count]);
         form.set(&Csr::from_triplets(m, m, &entries), &vec![0.1; m]);
@@ -245,7 +268,8 @@ mod tests {
             let (mut near, mut dy, mut again) = (Near::default(), vec![0.0; m], vec![0.0; m]);
             let base = pieces(&laws, 0.0, |_| 0);
             assert!(!near.step(&mut form, &base, eps, &mut dy), "nothing is factored");
-            // The same; slips turned a little; four blocks of other branches, and slips that turned; these and four others.
+            // The same; slips turned a little; four blocks of other branches, and slips that
+            // turned; these and four others.
             let other = |some: usize, k: usize| if k < some { 1 + k % 2 } else { 0 };
             let cases = [
                 pieces(&laws, 0.0, |_| 0),
@@ -256,11 +280,19 @@ mod tests {
             for (case, now) in cases.iter().enumerate() {
                 assert!(form.direction(&base, eps, &mut dy));
                 near.set(&base, eps, true);
-                assert!(near.step(&mut form, now, eps, &mut again), "{count} contacts, case {case}");
+                assert!(
+                    near.step(&mut form, now, eps, &mut again),
+                    "{count} contacts, case {case}"
+                );
                 assert!(form.direction(now, eps, &mut dy));
                 let apart: Vec<f64> = dy.iter().zip(&again).map(|(a, b)| a - b).collect();
-                // What is left of the right-hand side, times the condition of the matrix (some 10), with room.
-                assert!(norm(&apart) < 100.0 * WANTED_RESIDUAL * norm(&dy), "{count} contacts, case {case}: {}", norm(&apart) / norm(&dy));
+                // What is left of the right-hand side, times the condition of the matrix (some 10),
+                // with room.
+                assert!(
+                    norm(&apart) < 100.0 * WANTED_RESIDUAL * norm(&dy),
+                    "{count} contacts, case {case}: {}",
+                    norm(&apart) / norm(&dy)
+                );
             }
             // Another weight, and too many blocks.
             near.set(&base, eps, true);

@@ -1,7 +1,8 @@
 //! Phase P: from piece to piece along Newton's path.
 //!
 //! Where the residual lies in directions that the rows of the present branches cannot mend (nearly
-//! singular matrix, huge step, R almost constant along it), halving the step does not help: a contact has to change its branch. So
+//! singular matrix, huge step, R almost constant along it), halving the step does not help: a
+//! contact has to change its branch. So
 //!
 //! ```text
 //!   0  where the first full step changes the branches of many blocks, the path is too long: leave it
@@ -12,8 +13,8 @@
 //! ```
 //!
 //! Inside a piece F is nearly linear and `F(y + t dy) = (1 − t) F`; on −dy it grows, as in Lemke's
-//! method, of which this is the relative for curved pieces (Ralph1994). One block changes per piece: the factor of an earlier piece
-//! serves for many ([`super::near`]). No sweeps.
+//! method, of which this is the relative for curved pieces (Ralph1994). One block changes per
+//! piece: the factor of an earlier piece serves for many ([`super::near`]). No sweeps.
 
 use super::piece::first_change;
 use super::run::{End, Run};
@@ -21,14 +22,16 @@ use crate::problem::law::MAX_ROWS;
 
 /// Most pieces.
 const MAX_PIECES: usize = 60;
-/// Branches that the first full step may change. Of seven problems looked at, five that the path helped began with 1 to 14, two
-/// that it did not help with 41 and 127.
+/// Branches that the first full step may change. Of seven problems looked at, five that the path
+/// helped began with 1 to 14, two that it did not help with 41 and 127.
 const MAX_CHANGES_PER_PIECE: usize = 20;
-/// How far R may rise above where the phase began: on the way through a nearly singular piece it does so a hundredfold.
+/// How far R may rise above where the phase began: on the way through a nearly singular piece it
+/// does so a hundredfold.
 const MAX_RESIDUAL_RISE: f64 = 1e3;
 /// What a full step must leave of R.
 const FULL_STEP_DECREASE: f64 = 0.6;
-/// Weight of the regular term at first; ten times as much after each failure, of which there may be this many.
+/// Weight of the regular term at first; ten times as much after each failure, of which there may be
+/// this many.
 const REGULARIZATION: f64 = 1e-6;
 const MAX_FAILURES: u32 = 4;
 /// Steps without the regular term.
@@ -74,8 +77,9 @@ pub(super) fn run(run: &mut Run<'_, '_>) -> End {
     End::Stuck
 }
 
-/// Full Newton steps without any regular term, wherever they lead: what extreme mass ratios need, where the least compliance moves
-/// the light end of a stack by metres per second. The best iterate is kept.
+/// Full Newton steps without any regular term, wherever they lead: what extreme mass ratios need,
+/// where the least compliance moves the light end of a stack by metres per second. The best iterate
+/// is kept.
 pub(super) fn bare(run: &mut Run<'_, '_>) -> End {
     run.now.copy_from(&run.best);
     for _ in 0..MAX_BARE_STEPS {
@@ -97,7 +101,8 @@ pub(super) fn bare(run: &mut Run<'_, '_>) -> End {
     End::Stuck
 }
 
-/// Steps 3 and 4: how far to the next border along `sign dy` (the sign may turn), and whose it is. `trial` is the full step.
+/// Steps 3 and 4: how far to the next border along `sign dy` (the sign may turn), and whose it is.
+/// `trial` is the full step.
 fn next_border(run: &Run<'_, '_>, sign: &mut f64, crossed: Option<usize>) -> Option<(f64, usize)> {
     let ahead = border(run, *sign, None)?;
     if Some(ahead.1) == crossed && ahead.0 < CROSSED_BORDER_STEP {

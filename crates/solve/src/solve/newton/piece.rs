@@ -1,6 +1,7 @@
 //! Newton's function of one block, and its derivative.
 //!
-//! In joule-scaled variables (`y = √a r`, `u/√a`, so that the step of the projection is 1) the law of a block is `F(y, u) = 0`:
+//! In joule-scaled variables (`y = √a r`, `u/√a`, so that the step of the projection is 1) the law
+//! of a block is `F(y, u) = 0`:
 //!
 //! ```text
 //!   Equality     F = u
@@ -10,7 +11,8 @@
 //!   Coulomb      F_n = y_n − (y_n − u_n)⁺,   F_t = y_t − P_{‖·‖ ≤ mu (y_n − u_n)⁺}(y_t − u_t)      (AlartCurnier1991)
 //! ```
 //!
-//! and, for `u = W y + q`, its (generalised) derivative is `dF = A W dy + B dy` with the blocks A and B found here.
+//! and, for `u = W y + q`, its (generalised) derivative is `dF = A W dy + B dy` with the blocks A
+//! and B found here.
 
 use crate::problem::Law;
 use crate::problem::law::{MAX_ROWS, tangent_norm};
@@ -108,7 +110,8 @@ fn coulomb(mu: f64, y: &[f64], u: &[f64]) -> Piece {
         for j in 1..d {
             let identity = if i == j { 1.0 } else { 0.0 };
             // In two rows the direction is ±1 and the turning part vanishes.
-            let turn = if d == 2 { 0.0 } else { ratio * (identity - direction[i - 1] * direction[j - 1]) };
+            let turn =
+                if d == 2 { 0.0 } else { ratio * (identity - direction[i - 1] * direction[j - 1]) };
             piece.a[i * d + j] = turn;
             piece.b[i * d + j] = identity - turn;
         }
@@ -129,7 +132,8 @@ fn cone(mu: f64, y: &[f64], u: &[f64]) -> Piece {
     if mu * length <= -z[0] {
         return Piece::open(y);
     }
-    // P = s (1, mu t) with s = (z_n + mu |z_t|)/(1 + mu²): its derivative is D = g gᵀ/(1 + mu²) + (mu s/|z_t|) (I − t tᵀ), g = (1, mu t).
+    // P = s (1, mu t) with s = (z_n + mu |z_t|)/(1 + mu²): its derivative is D = g gᵀ/(1 + mu²) +
+    // (mu s/|z_t|) (I − t tᵀ), g = (1, mu t).
     let s = (z[0] + mu * length) / (1.0 + mu * mu);
     let mut g = [1.0, 0.0, 0.0];
     for i in 1..d {
@@ -151,7 +155,8 @@ fn cone(mu: f64, y: &[f64], u: &[f64]) -> Piece {
     piece
 }
 
-/// How far `y − u` is from the nearest other branch, relative to its own length: 0 on the border, at most 1.
+/// How far `y − u` is from the nearest other branch, relative to its own length: 0 on the border,
+/// at most 1.
 pub(super) fn margin(law: &Law, y: &[f64], u: &[f64]) -> f64 {
     let d = law.rows();
     let normal = y[0] - u[0];
@@ -167,13 +172,16 @@ pub(super) fn margin(law: &Law, y: &[f64], u: &[f64]) -> f64 {
             ((length - mu * normal).abs() / root).min((normal + mu * length).abs() / root)
         }
         Law::Coulomb { .. } if normal <= 0.0 => -normal,
-        Law::Coulomb { mu, .. } => ((length - mu * normal).abs() / (1.0 + mu * mu).sqrt()).min(normal),
+        Law::Coulomb { mu, .. } => {
+            ((length - mu * normal).abs() / (1.0 + mu * mu).sqrt()).min(normal)
+        }
     };
     let size = normal.hypot(length);
     if size > 0.0 { (distance / size).min(1.0) } else { 0.0 }
 }
 
-/// The least t > 0 at which `z + t dz` (z = y − u) reaches another branch of the law; infinite if it never does.
+/// The least t > 0 at which `z + t dz` (z = y − u) reaches another branch of the law; infinite if
+/// it never does.
 pub(super) fn first_change(law: &Law, z: &[f64], dz: &[f64]) -> f64 {
     let crossing = |value: f64, slope: f64| {
         let t = -value / slope;
@@ -183,7 +191,11 @@ pub(super) fn first_change(law: &Law, z: &[f64], dz: &[f64]) -> f64 {
         Law::Equality => f64::INFINITY,
         Law::Unilateral => crossing(z[0], dz[0]),
         Law::Interval { lo, hi } => crossing(z[0] - lo, dz[0]).min(crossing(z[0] - hi, dz[0])),
-        Law::Cone { mu, .. } => edge(z, dz, mu).min(if mu > 0.0 { edge(z, dz, -1.0 / mu) } else { crossing(z[0], dz[0]) }),
+        Law::Cone { mu, .. } => edge(z, dz, mu).min(if mu > 0.0 {
+            edge(z, dz, -1.0 / mu)
+        } else {
+            crossing(z[0], dz[0])
+        }),
         Law::Coulomb { mu, .. } => {
             let normal = crossing(z[0], dz[0]);
             edge(z, dz, mu).min(normal)
@@ -193,7 +205,8 @@ pub(super) fn first_change(law: &Law, z: &[f64], dz: &[f64]) -> f64 {
 
 /// The least t > 0 with `‖z_t‖ = slope z_n` at `z + t dz`.
 fn edge(z: &[f64], dz: &[f64], slope: f64) -> f64 {
-    let (mut a, mut b, mut c) = (-(slope * dz[0]).powi(2), -slope * slope * z[0] * dz[0], -(slope * z[0]).powi(2));
+    let (mut a, mut b, mut c) =
+        (-(slope * dz[0]).powi(2), -slope * slope * z[0] * dz[0], -(slope * z[0]).powi(2));
     for i in 1..z.len() {
         a += dz[i] * dz[i];
         b += z[i] * dz[i];
@@ -233,9 +246,11 @@ mod tests {
     proptest! {
         #![proptest_config(ProptestConfig::with_cases(2000))]
 
-        /// A and B are the derivative by central differences, away from the borders of the branches.
+        /// A and B are the derivative by central differences, away from the borders of the
+        /// branches.
         #[test]
-        fn derivatives_match_differences(law in any_law(), y in prop::array::uniform3(-2.0..2.0f64), u in prop::array::uniform3(-2.0..2.0f64)) {
+        fn derivatives_match_differences(law in any_law(),
+        y in prop::array::uniform3(-2.0..2.0f64), u in prop::array::uniform3(-2.0..2.0f64)) {
             let d = law.rows();
             let (y, u) = (&y[..d], &u[..d]);
             prop_assume!(margin(&law, y, u) > 1e-3);
@@ -252,8 +267,10 @@ mod tests {
                     for i in 0..d {
                         let difference = (plus[i] - minus[i]) / (2.0 * h);
                         let want = if velocity { piece.a[i * d + j] } else { piece.b[i * d + j] };
-                        // Second differences of order mu/|z|² at |z| ≥ 1e-3·size: 1e-6 of h² = 1e-12, times at most 1e6.
-                        prop_assert!((difference - want).abs() < 1e-5, "{law:?} {i} {j} {velocity}: {difference} {want}");
+                        // Second differences of order mu/|z|² at |z| ≥ 1e-3·size: 1e-6 of h² =
+                        // 1e-12, times at most 1e6.
+                        prop_assert!((difference - want).abs() < 1e-5, "{law:?} {i} {j} \
+                            {velocity}: {difference} {want}");
                     }
                 }
             }
@@ -261,7 +278,8 @@ mod tests {
 
         /// F vanishes where the natural map does: the two describe one law.
         #[test]
-        fn zero_exactly_at_a_solution(law in any_law(), w in 0.2..2.0f64, q in prop::array::uniform3(-2.0..2.0f64)) {
+        fn zero_exactly_at_a_solution(law in any_law(), w in 0.2..2.0f64,
+        q in prop::array::uniform3(-2.0..2.0f64)) {
             let d = law.rows();
             let block: Vec<f64> = (0..d * d).map(|i| if i % (d + 1) == 0 { w } else { 0.05 * w }).collect();
             let mut y = vec![0.0; d];
@@ -275,7 +293,8 @@ mod tests {
 
         /// The branch is the same just before the first change, and another just after it.
         #[test]
-        fn the_first_change_is_where_the_branch_changes(law in any_law(), z in prop::array::uniform3(-2.0..2.0f64), dz in prop::array::uniform3(-2.0..2.0f64)) {
+        fn the_first_change_is_where_the_branch_changes(law in any_law(),
+        z in prop::array::uniform3(-2.0..2.0f64), dz in prop::array::uniform3(-2.0..2.0f64)) {
             let d = law.rows();
             let branch = |t: f64| {
                 let y: Vec<f64> = (0..d).map(|i| z[i] + t * dz[i]).collect();
@@ -286,7 +305,8 @@ mod tests {
                 return Ok(());
             }
             prop_assert_eq!(branch(t * (1.0 - 1e-6)), branch(0.0));
-            // Touching a border without crossing it (a double root) is the exception: look a little further for the other side.
+            // Touching a border without crossing it (a double root) is the exception: look a little
+            // further for the other side.
             prop_assert!(branch(t * (1.0 + 1e-6)) != branch(0.0) || branch(t * (1.0 + 1e-3)) != branch(0.0));
         }
     }

@@ -11,11 +11,13 @@
 //!               put ahead, at P_K(y + tau (y − c)), tau = 1, 2, 4, … while that serves
 //! ```
 //!
-//! This ends the cases in which dependent rows leave the reactions undetermined along many directions.
+//! This ends the cases in which dependent rows leave the reactions undetermined along many
+//! directions.
 //!
-//! The careful form takes no sweeps, drifts wherever it may, holds eps longer and gives up later. On `RockPile_tob1` (9 singular
-//! values of Newton's matrix below 1e-9 of the largest) it ends after some 2500 factorizations from nothing; of twelve
-//! settings tried there (hold 3 to 10, eps lowered up to 12 or 15 steps) eleven end, after 2350 to 2640, and one does not.
+//! The careful form takes no sweeps, drifts wherever it may, holds eps longer and gives up later.
+//! On `RockPile_tob1` (9 singular values of Newton's matrix below 1e-9 of the largest) it ends
+//! after some 2500 factorizations from nothing; of twelve settings tried there (hold 3 to 10, eps
+//! lowered up to 12 or 15 steps) eleven end, after 2350 to 2640, and one does not.
 
 use super::form::Prox;
 use super::run::{Centre, End, Run};
@@ -36,7 +38,8 @@ struct Manner {
     sweeps: bool,
     /// Successes after a failure during which eps is not lowered.
     hold: u32,
-    /// Flat outer steps after which the drift is allowed, and after which the phase gives up (for another to try).
+    /// Flat outer steps after which the drift is allowed, and after which the phase gives up (for
+    /// another to try).
     drift_after: u32,
     give_up: u32,
 }
@@ -93,7 +96,8 @@ fn steps(run: &mut Run<'_, '_>, manner: Manner, outer: &mut Outer) -> End {
                 if run.look() {
                     return End::Passed;
                 }
-                let allowed = outer.flat >= manner.drift_after || run.now.residual < NEAR_RESIDUAL * norm(&run.now.y).max(norm(&run.now.u));
+                let allowed = outer.flat >= manner.drift_after
+                    || run.now.residual < NEAR_RESIDUAL * norm(&run.now.y).max(norm(&run.now.u));
                 drift(run, outer, eps, before, allowed);
                 if outer.hold > 0 {
                     outer.hold -= 1;
@@ -129,7 +133,8 @@ fn drift(run: &Run<'_, '_>, outer: &mut Outer, eps: f64, before: f64, allowed: b
     step.clear();
     step.extend(run.now.y.iter().zip(&*at).map(|(y, c)| y - c));
     let cosine = dot(step, last) / (norm(step) * norm(last)).max(f64::MIN_POSITIVE);
-    let drifting = allowed && cosine > 0.9 && run.now.residual > 0.9 * before && eps <= 4.0 * outer.failed_eps;
+    let drifting =
+        allowed && cosine > 0.9 && run.now.residual > 0.9 * before && eps <= 4.0 * outer.failed_eps;
     if drifting && run.now.residual <= 1.02 * before {
         let blocks = run.form.blocks();
         for (k, law) in blocks.laws.iter().enumerate() {
@@ -172,7 +177,8 @@ fn inner(run: &mut Run<'_, '_>, problem: Step<'_>, u: &mut [f64]) -> Inner {
     merits[0] = regular(run, false, eps, centre, u);
     for step in 0..MAX_NEWTON_STEPS {
         let merit = merits[step];
-        let moved = run.now.y.iter().zip(centre).map(|(y, c)| (y - c) * (y - c)).sum::<f64>().sqrt();
+        let moved =
+            run.now.y.iter().zip(centre).map(|(y, c)| (y - c) * (y - c)).sum::<f64>().sqrt();
         let floor = 1e-16 * (norm(&run.now.y) + norm(&run.now.u));
         if step > 0 && merit <= (0.1 * eps * moved).max(floor) {
             return Inner::Solved(step);

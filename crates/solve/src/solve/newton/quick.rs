@@ -1,14 +1,15 @@
 //! One block solved exactly, fast: what does not change from sweep to sweep is prepared.
 //!
-//! The branches of [`crate::solve::local`], in the order of their price: open is a comparison, stick a
-//! product with the inverse of the block, slip (`Coulomb`, three rows) the root l > 0 of
+//! The branches of [`crate::solve::local`], in the order of their price: open is a comparison,
+//! stick a product with the inverse of the block, slip (`Coulomb`, three rows) the root l > 0 of
 //!
 //! ```text
 //!   g(l) = ‖c + l b‖ + (mu / W_nn) (q_n δ(l) − W_nt·(c + l b)),     c = adj(S) b,   δ(l) = det(S + l I) = l² + tr S l + det S
 //! ```
 //!
-//! which is `(‖r_t‖ − mu r_n) δ(l)` with `r_t(l) = −(c + l b)/δ(l)`; Newton from the root of the last sweep finds it in two or three
-//! steps. Where S is not positive definite, and for the convex law, the general solver is asked.
+//! which is `(‖r_t‖ − mu r_n) δ(l)` with `r_t(l) = −(c + l b)/δ(l)`; Newton from the root of the
+//! last sweep finds it in two or three steps. Where S is not positive definite, and for the convex
+//! law, the general solver is asked.
 
 use crate::problem::Law;
 use crate::problem::law::MAX_ROWS;
@@ -41,7 +42,12 @@ impl Quick {
         self.regular = match (d, law) {
             (2, Law::Coulomb { mu, .. }) => {
                 let det = w[0] * w[3] - w[1] * w[2];
-                self.inverse[..4].copy_from_slice(&[w[3] / det, -w[1] / det, -w[2] / det, w[0] / det]);
+                self.inverse[..4].copy_from_slice(&[
+                    w[3] / det,
+                    -w[1] / det,
+                    -w[2] / det,
+                    w[0] / det,
+                ]);
                 *mu > 0.0 && w[0] > 0.0 && det > 1e-10 * w[0] * w[3]
             }
             (3, Law::Coulomb { mu, .. }) => {
@@ -65,7 +71,12 @@ impl Quick {
                     t[3],
                 ];
                 let size = self.trace * self.trace;
-                *mu > 0.0 && w[0] > 0.0 && s[0] > 0.0 && s[3] > 0.0 && det > 1e-10 * size && self.inverse.iter().all(|x| x.is_finite())
+                *mu > 0.0
+                    && w[0] > 0.0
+                    && s[0] > 0.0
+                    && s[3] > 0.0
+                    && det > 1e-10 * size
+                    && self.inverse.iter().all(|x| x.is_finite())
             }
             _ => false,
         };
@@ -135,7 +146,8 @@ impl Quick {
         let b = [q[1] - w[3] * ratio, q[2] - w[6] * ratio];
         let c = [s[3] * b[0] - s[1] * b[1], s[0] * b[1] - s[2] * b[0]];
         // ‖c + l b‖² = cc + 2 l cb + l² bb;  g's other part: p0 + l p1 + l² p2.
-        let (cc, cb, bb) = (c[0] * c[0] + c[1] * c[1], c[0] * b[0] + c[1] * b[1], b[0] * b[0] + b[1] * b[1]);
+        let (cc, cb, bb) =
+            (c[0] * c[0] + c[1] * c[1], c[0] * b[0] + c[1] * b[1], b[0] * b[0] + b[1] * b[1]);
         let m = mu / w[0];
         let p0 = m * (q[0] * self.determinant - w[1] * c[0] - w[2] * c[1]);
         let p1 = m * (q[0] * self.trace - w[1] * b[0] - w[2] * b[1]);
@@ -153,7 +165,8 @@ impl Quick {
             }
             let slope = (cb + l * bb) / length + p1 + 2.0 * l * p2;
             let mut next = l - g / slope;
-            // The step after a Newton step of 1e-9 would be one of 1e-18; halving knows no such thing.
+            // The step after a Newton step of 1e-9 would be one of 1e-18; halving knows no such
+            // thing.
             let mut enough = 1e-9;
             if !(next > low && next < high) {
                 next = if high.is_finite() { 0.5 * (low + high) } else { 4.0 * l };
@@ -173,7 +186,8 @@ impl Quick {
         if !(found && n > 0.0 && length > 0.0 && length.is_finite()) {
             return false;
         }
-        // At the root the reaction lies on the cone; where it does not, the general solver looks closer.
+        // At the root the reaction lies on the cone; where it does not, the general solver looks
+        // closer.
         let stretch = mu * n / length;
         if !((stretch - 1.0).abs() <= 1e-10) {
             return false;
@@ -195,8 +209,10 @@ mod tests {
         /// The same reactions as the general solver, from any root of an earlier sweep.
         #[test]
         fn agrees_with_the_general_solver(
-            b in prop::array::uniform9(-1.0..1.0f64), q in prop::array::uniform3(-2.0..2.0f64), mu in 0.01..3.0f64,
-            rows in 2..4u8, skew in -0.02..0.02f64, eps in prop_oneof![Just(0.0), Just(1e-2)], root in prop_oneof![Just(0.0), 1e-6..10.0f64],
+            b in prop::array::uniform9(-1.0..1.0f64), q in prop::array::uniform3(-2.0..2.0f64),
+            mu in 0.01..3.0f64,
+            rows in 2..4u8, skew in -0.02..0.02f64, eps in prop_oneof![Just(0.0), Just(1e-2)],
+            root in prop_oneof![Just(0.0), 1e-6..10.0f64],
         ) {
             let d = rows as usize;
             let law = Law::Coulomb { mu, rows };
@@ -213,7 +229,8 @@ mod tests {
             let (mut fast, mut general) = (vec![0.0; d], vec![0.0; d]);
             quick.solve(&law, &q[..d], &mut fast);
             solve_block(&law, &w, &q[..d], &mut general);
-            // The local problem may have several solutions: both must satisfy the law, each need not be the other.
+            // The local problem may have several solutions: both must satisfy the law, each need
+            // not be the other.
             let residual = |r: &[f64]| {
                 let u: Vec<f64> = (0..d).map(|i| q[i] + (0..d).map(|j| w[i * d + j] * r[j]).sum::<f64>()).collect();
                 let mut out = vec![0.0; d];

@@ -9,7 +9,8 @@ use crate::problem::law::MAX_ROWS;
 use crate::solve::{Counts, Sample, StoppingCriteria};
 use std::time::Instant;
 
-/// Most full steps that go on by the same factor: what four halvings do not end, a smaller eps does.
+/// Most full steps that go on by the same factor: what four halvings do not end, a smaller eps
+/// does.
 const MAX_FURTHER_STEPS: usize = 4;
 
 /// Why a phase ended.
@@ -87,7 +88,9 @@ pub(super) struct Test<'a> {
 impl Test<'_> {
     /// True if the point is good enough.
     pub fn passed(&mut self, blocks: &Blocks, point: &Point) -> bool {
-        if !(0.5 * point.residual * point.residual <= self.tolerance.relative * self.scale || point.residual == 0.0) {
+        if !(0.5 * point.residual * point.residual <= self.tolerance.relative * self.scale
+            || point.residual == 0.0)
+        {
             return false;
         }
         if point.residual > self.ask_below {
@@ -119,8 +122,9 @@ fn fastest(blocks: &Blocks, point: &Point) -> f64 {
     fastest
 }
 
-/// The larger of the relative residuals in plain variables, as the literature takes it (`‖r − P(r − ũ)‖` with unit step over
-/// `max(‖q‖, ‖r‖, ‖u‖)`), and in scaled ones. `free`: `‖q‖`, not scaled and scaled.
+/// The larger of the relative residuals in plain variables, as the literature takes it
+/// (`‖r − P(r − ũ)‖` with unit step over `max(‖q‖, ‖r‖, ‖u‖)`), and in scaled ones. `free`: `‖q‖`,
+/// not scaled and scaled.
 pub(super) fn literal(blocks: &Blocks, point: &Point, free: (f64, f64)) -> f64 {
     let (mut natural, mut rr, mut uu) = (0.0, 0.0, 0.0);
     for (k, law) in blocks.laws.iter().enumerate() {
@@ -183,7 +187,12 @@ impl Run<'_, '_> {
         if self.stop.history {
             let joule = |p: &Point| 0.5 * p.residual * p.residual;
             let wall = self.began.elapsed().as_secs_f64();
-            self.history.push(Sample { work: self.counts.factorizations, joule: joule(&self.now), best: joule(&self.best), wall });
+            self.history.push(Sample {
+                work: self.counts.factorizations,
+                joule: joule(&self.now),
+                best: joule(&self.best),
+                wall,
+            });
         }
         self.test.passed(self.form.blocks(), &self.now)
     }
@@ -230,7 +239,8 @@ impl Run<'_, '_> {
         solved
     }
 
-    /// Further full steps from `now` by the factor at hand, while each halves R; true if one of them passes.
+    /// Further full steps from `now` by the factor at hand, while each halves R; true if one of
+    /// them passes.
     pub fn go_on(&mut self, eps: f64) -> bool {
         for _ in 0..MAX_FURTHER_STEPS {
             if !self.update(eps) {
@@ -258,7 +268,14 @@ impl Run<'_, '_> {
     /// Blocks whose branch at `trial` is not that of Newton's step.
     pub fn changes(&self) -> usize {
         let blocks = self.form.blocks();
-        let branch = |k: usize| Piece::of(&blocks.laws[k], &self.trial.y[blocks.range(k)], &self.trial.u[blocks.range(k)]).branch;
+        let branch = |k: usize| {
+            Piece::of(
+                &blocks.laws[k],
+                &self.trial.y[blocks.range(k)],
+                &self.trial.u[blocks.range(k)],
+            )
+            .branch
+        };
         self.pieces.iter().enumerate().filter(|(k, piece)| piece.branch != branch(*k)).count()
     }
 

@@ -1,7 +1,8 @@
 //! Whether another v lies nearby.
 //!
-//! Where every block is clear of its borders, F is smooth around the answer with the derivative `G = A W + B`, and the other
-//! solutions nearby lie along the x with `G x = 0`. Rows that depend on others make such x, but move nothing: then `W x = 0`.
+//! Where every block is clear of its borders, F is smooth around the answer with the derivative
+//! `G = A W + B`, and the other solutions nearby lie along the x with `G x = 0`. Rows that depend
+//! on others make such x, but move nothing: then `W x = 0`.
 //!
 //! ```text
 //!   1  x ← some vector
@@ -52,7 +53,8 @@ fn nothing_moves(form: &mut dyn Form, point: &Point) -> bool {
             let mut piece = Piece::of(law, &point.y[range.clone()], &point.u[range.clone()]);
             let (d, own) = (range.len(), &x[range]);
             for i in 0..d {
-                piece.f[i] = -NULL_SPACE_WEIGHT * (0..d).map(|j| piece.a[i * d + j] * own[j]).sum::<f64>();
+                piece.f[i] =
+                    -NULL_SPACE_WEIGHT * (0..d).map(|j| piece.a[i * d + j] * own[j]).sum::<f64>();
             }
             pieces.push(piece);
         }

@@ -4,7 +4,8 @@ use super::walk::{Basis, Response};
 use crate::math::cholesky_update::GrowingCholesky;
 use crate::problem::Reduced;
 
-/// Stiffness below this part of W_ii counts as dependence: W is stored as a matrix, its own rounding is all that is known.
+/// Stiffness below this part of W_ii counts as dependence: W is stored as a matrix, its own
+/// rounding is all that is known.
 const DEPENDENT_STIFFNESS: f64 = 1e-11;
 
 /// The basis of a reduced problem with a symmetric W.
@@ -26,7 +27,16 @@ impl<'a> Dense<'a> {
         let m = reduced.rows();
         let w = reduced.W.to_dense();
         let a = (0..m).map(|i| w[i * m + i]).collect();
-        Dense { reduced, w, a, factor: GrowingCholesky::default(), members: Vec::new(), work: Vec::new(), stale: false, factorizations: 0 }
+        Dense {
+            reduced,
+            w,
+            a,
+            factor: GrowingCholesky::default(),
+            members: Vec::new(),
+            work: Vec::new(),
+            stale: false,
+            factorizations: 0,
+        }
     }
 
     /// `W_Fi` in the order of the factor.
@@ -38,7 +48,8 @@ impl<'a> Dense<'a> {
 
     fn append(&mut self, i: usize) -> bool {
         self.border(i);
-        let joined = self.factor.append(&self.work, self.a[i], DEPENDENT_STIFFNESS * self.a[i]).is_ok();
+        let joined =
+            self.factor.append(&self.work, self.a[i], DEPENDENT_STIFFNESS * self.a[i]).is_ok();
         if joined {
             self.members.push(i);
         }
@@ -103,7 +114,9 @@ impl Basis for Dense<'_> {
             stiffness -= row[j] * x;
         }
         dr[i] = 1.0;
-        Response { stiffness: if stiffness > DEPENDENT_STIFFNESS * self.a[i] { stiffness } else { 0.0 } }
+        Response {
+            stiffness: if stiffness > DEPENDENT_STIFFNESS * self.a[i] { stiffness } else { 0.0 },
+        }
     }
 
     fn advance(&mut self, _step: f64) {}

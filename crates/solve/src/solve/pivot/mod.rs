@@ -2,8 +2,8 @@
 //!
 //! # Equation
 //!
-//! With one-row blocks `lo_i ≤ r_i ≤ hi_i` (equality ±∞, unilateral [0, ∞), interval; friction cones become pyramids,
-//! [`pyramid`]) the problem is the convex quadratic program and its dual
+//! With one-row blocks `lo_i ≤ r_i ≤ hi_i` (equality ±∞, unilateral [0, ∞), interval; friction
+//! cones become pyramids, [`pyramid`]) the problem is the convex quadratic program and its dual
 //!
 //! ```text
 //!   min_v ½ vᵀHv − kᵀv + …                    min_r ½ rᵀWr + qᵀr,  lo ≤ r ≤ hi          W = J H⁻¹ Jᵀ + E
@@ -11,45 +11,55 @@
 //!   [ J_F −E  ] [ −r_F ] = [ −w_F         ]    F: free rows (u = 0),  N: rows fixed at a bound
 //! ```
 //!
-//! W is never formed: the walk lives in the sparse system on the left, whose factor `L D Lᵀ` gains and loses rows along
-//! paths of its elimination tree ([`crate::math::updatable`]); a row that is not in F is absent from it. (Tasora2005, §3)
+//! W is never formed: the walk lives in the sparse system on the left, whose factor `L D Lᵀ` gains
+//! and loses rows along paths of its elimination tree ([`crate::math::updatable`]); a row that is
+//! not in F is absent from it. (Tasora2005, §3)
 //!
 //! # Algorithm
 //!
-//! 1. F ← the rows whose guess lies strictly between its bounds (a cold start: equality rows; of a large problem: those that a
-//!    few hundred sweeps leave so). Factor; rows that depend on others stay out. While many rows are wrong at the minimum
-//!    over F, all of them change sides at once, as long as that makes them fewer (JudicePires1994). Go to the minimum over F; a row
-//!    that meets its bound on the way is fixed there. Repeat.
-//! 2. u ← J v + E r + w. Choose the fixed row i that violates its law with the greatest energy `½u_i²/W_ii`; none: step 4.
+//! 1. F ← the rows whose guess lies strictly between its bounds (a cold start: equality rows; of a
+//!    large problem: those that a few hundred sweeps leave so). Factor; rows that depend on others
+//!    stay out. While many rows are wrong at the minimum over F, all of them change sides at once,
+//!    as long as that makes them fewer (JudicePires1994). Go to the minimum over F; a row that
+//!    meets its bound on the way is fixed there. Repeat.
+//! 2. u ← J v + E r + w. Choose the fixed row i that violates its law with the greatest energy
+//!    `½u_i²/W_ii`; none: step 4.
 //! 3. Row i enters:
-//!    * a. the response to one unit of r_i with `u_F` held: `K_F (dv, −dr) = (J_iᵀ, 0)`, stiffness `s = J_i dv + E_i`;
-//!    * b. step to `u_i = 0`, to the other bound of r_i, or to the first free row that meets a bound. With s = 0
-//!      (row i depends on F) only the last two exist: a *dual-only step*, v stays as it is;
+//!    * a. the response to one unit of r_i with `u_F` held: `K_F (dv, −dr) = (J_iᵀ, 0)`, stiffness
+//!      `s = J_i dv + E_i`;
+//!    * b. step to `u_i = 0`, to the other bound of r_i, or to the first free row that meets a
+//!      bound. With s = 0 (row i depends on F) only the last two exist: a *dual-only step*, v stays
+//!      as it is;
 //!    * c. no end: the free rows with dr ≠ 0 and i contradict each other: infeasible;
-//!    * d. a free row stopped us: it leaves F, back to a. Else i joins F (or stays at its other bound), back to 2.
-//! 4. Factor anew, refine with residuals summed in twice the precision, and look again (2); with nothing to do: the end.
+//!    * d. a free row stopped us: it leaves F, back to a. Else i joins F (or stays at its other
+//!      bound), back to 2.
+//! 4. Factor anew, refine with residuals summed in twice the precision, and look again (2); with
+//!    nothing to do: the end.
 //!
 //! # Why it ends
 //!
-//! Within 3 rows only leave F, so a–d repeat at most |F| + 1 times. The dual energy falls with derivative `u_i` < 0 along
-//! the step of r_i, and the last step of 3 has positive length: if it ends by u_i = 0 because |u_i|/s > 0, if by the other
-//! bound because hi > lo; steps of length zero (ties) come only before it. So the energy at the end of 3 is strictly less than
-//! at its beginning. At the end of 3 the point is the minimum over (F, values of N): each such choice is visited at most once, and
-//! there are finitely many. No rule against cycling is needed; F stays independent throughout, since a dependent row
-//! enters only after one of those it depends on has left. (GoldfarbIdnani1983) In rounding arithmetic, ties go to
-//! the row that moves most, violations below the rounding of their own sums do not count, and a row that has
-//! entered 40 times is put aside (the residual in joules decides in the end).
+//! Within 3 rows only leave F, so a–d repeat at most |F| + 1 times. The dual energy falls with
+//! derivative `u_i` < 0 along the step of r_i, and the last step of 3 has positive length: if it
+//! ends by u_i = 0 because |u_i|/s > 0, if by the other bound because hi > lo; steps of length zero
+//! (ties) come only before it. So the energy at the end of 3 is strictly less than at its
+//! beginning. At the end of 3 the point is the minimum over (F, values of N): each such choice is
+//! visited at most once, and there are finitely many. No rule against cycling is needed; F stays
+//! independent throughout, since a dependent row enters only after one of those it depends on has
+//! left. (GoldfarbIdnani1983) In rounding arithmetic, ties go to the row that moves most,
+//! violations below the rounding of their own sums do not count, and a row that has entered 40
+//! times is put aside (the residual in joules decides in the end).
 //!
 //! # When to use it
 //!
-//! Up to a few thousand unilateral rows; mechanisms, redundant contacts, extreme mass ratios; sequences of similar problems
-//! (a guess with the right active set costs one factorization); as a referee. Not for large piles from a cold start: the
-//! number of pivots is at least the number of active rows.
+//! Up to a few thousand unilateral rows; mechanisms, redundant contacts, extreme mass ratios;
+//! sequences of similar problems (a guess with the right active set costs one factorization); as a
+//! referee. Not for large piles from a cold start: the number of pivots is at least the number of
+//! active rows.
 //!
 //! # Cost
 //!
-//! Per pivot one solve with L, one update along a path, one product with J: linear in the size of L, which is linear in the
-//! number of bodies for chains and trees.
+//! Per pivot one solve with L, one update along a path, one product with J: linear in the size of
+//! L, which is linear in the number of bodies for chains and trees.
 //!
 //! `Coulomb` blocks go through the fixed point on De Saxcé's shift around the convex problem.
 
@@ -71,7 +81,10 @@ use crate::problem::{Law, PreparedProblem, Problem, Reduced, Residual, Solution,
 use crate::solve::lemke::{self, Lemke};
 use crate::solve::psor::{self, Psor};
 use crate::solve::shift::{self, Section, Shift};
-use crate::solve::{Counts, ReducedSolver, Report, Sample, Solver, Status, StoppingCriteria, Unsupported, solve_by_own_preparation};
+use crate::solve::{
+    Counts, ReducedSolver, Report, Sample, Solver, Status, StoppingCriteria, Unsupported,
+    solve_by_own_preparation,
+};
 
 /// Differences between W and its transposed up to this part of the largest entry are rounding.
 const ROUNDING_ASYMMETRY: f64 = 1e-10;
@@ -97,7 +110,8 @@ pub struct Settings {
     pub stop: StoppingCriteria,
     /// Edges of the pyramid that stands for a three-row friction cone, at least 3.
     pub facets: usize,
-    /// Begin a cold start of more than 200 rows with sweeps and block pivots; without, every row enters by itself.
+    /// Begin a cold start of more than 200 rows with sweeps and block pivots; without, every row
+    /// enters by itself.
     pub swept: bool,
 }
 
@@ -125,7 +139,8 @@ impl Pivot {
         Pivot { settings, ..Pivot::default() }
     }
 
-    /// Rows that depend on others in the last problem, ascending: their reactions are not unique. A cone is named by its first row.
+    /// Rows that depend on others in the last problem, ascending: their reactions are not unique. A
+    /// cone is named by its first row.
     pub fn dependent(&self) -> &[usize] {
         &self.dependent
     }
@@ -155,9 +170,13 @@ impl Solver for Pivot {
         if shift::needed(&problem.laws) {
             let section = Section::Polygon(self.settings.facets.max(3));
             let mut shift = std::mem::take(&mut self.shift);
-            let result = shift.solve(problem, solution, (&stop, section), prepared, |convex, solution, stop, prepared| {
-                self.convex(convex, solution, stop, prepared)
-            });
+            let result = shift.solve(
+                problem,
+                solution,
+                (&stop, section),
+                prepared,
+                |convex, solution, stop, prepared| self.convex(convex, solution, stop, prepared),
+            );
             self.shift = shift;
             return result;
         }
@@ -166,13 +185,21 @@ impl Solver for Pivot {
 }
 
 impl ReducedSolver for Pivot {
-    fn solve_reduced(&mut self, reduced: &Reduced, solution: &mut Solution) -> Result<Report, Unsupported> {
+    fn solve_reduced(
+        &mut self,
+        reduced: &Reduced,
+        solution: &mut Solution,
+    ) -> Result<Report, Unsupported> {
         let stop = self.settings.stop;
         if shift::needed(&reduced.laws) {
             let section = Section::Polygon(self.settings.facets.max(3));
-            return shift::solve_reduced(reduced, solution, &stop, section, |convex, solution, stop| {
-                self.convex_reduced(convex, solution, stop)
-            });
+            return shift::solve_reduced(
+                reduced,
+                solution,
+                &stop,
+                section,
+                |convex, solution, stop| self.convex_reduced(convex, solution, stop),
+            );
         }
         self.convex_reduced(reduced, solution, &stop)
     }
@@ -205,32 +232,53 @@ impl Pivot {
         pyramids.dependent(&self.room.dependent, &self.room.tight, &mut self.dependent);
         report.dependent = self.dependent.len();
         if approximated(&problem.laws) {
-            let own = PreparedProblem::of(&polyhedral).map_err(Pivot::unsupported)?.error(&polyhedral, &inner);
+            let own = PreparedProblem::of(&polyhedral)
+                .map_err(Pivot::unsupported)?
+                .error(&polyhedral, &inner);
             report.notes.push(note_on_pyramids(self.settings.facets, own.relative()));
         }
         Ok(report)
     }
 
-    /// A reduced problem without `Coulomb` blocks: the walk on the symmetric part of W, its small skew part in the outer
-    /// iteration of [`shift`]; Lemke's method if the skew part is large, or if the walk fails (W may be indefinite).
-    fn convex_reduced(&mut self, reduced: &Reduced, solution: &mut Solution, stop: &StoppingCriteria) -> Result<Report, Unsupported> {
+    /// A reduced problem without `Coulomb` blocks: the walk on the symmetric part of W, its small
+    /// skew part in the outer iteration of [`shift`]; Lemke's method if the skew part is large, or
+    /// if the walk fails (W may be indefinite).
+    fn convex_reduced(
+        &mut self,
+        reduced: &Reduced,
+        solution: &mut Solution,
+        stop: &StoppingCriteria,
+    ) -> Result<Report, Unsupported> {
         let pyramids = Pyramids::new(&reduced.laws, self.settings.facets);
         let polyhedral = pyramids.unfold_reduced(reduced);
         let mut inner = Solution { v: Vec::new(), r: pyramids.unfold(&reduced.laws, &solution.r) };
         let (skew, size, swept) = (reduced.asymmetry(), polyhedral.rows(), self.settings.swept);
-        let lemke = |solution: &mut Solution| Lemke::new(lemke::Settings { stop: *stop }).solve_reduced(&polyhedral, solution);
+        let lemke = |solution: &mut Solution| {
+            Lemke::new(lemke::Settings { stop: *stop }).solve_reduced(&polyhedral, solution)
+        };
         let mut room = std::mem::take(&mut self.room);
         let mut report = match skew {
-            _ if skew <= ROUNDING_ASYMMETRY => walk_reduced(&polyhedral, &mut inner, (stop, swept), &mut room),
-            _ if skew <= MAX_CONTRACTING_SKEW => shift::solve_reduced(&polyhedral, &mut inner, stop, Section::Round, |p, s, stop| {
-                Ok(walk_reduced(p, s, (stop, swept), &mut room))
-            })?,
+            _ if skew <= ROUNDING_ASYMMETRY => {
+                walk_reduced(&polyhedral, &mut inner, (stop, swept), &mut room)
+            }
+            _ if skew <= MAX_CONTRACTING_SKEW => shift::solve_reduced(
+                &polyhedral,
+                &mut inner,
+                stop,
+                Section::Round,
+                |p, s, stop| Ok(walk_reduced(p, s, (stop, swept), &mut room)),
+            )?,
             _ if size > MAX_DENSE_ROWS => {
-                return Err(Pivot::unsupported(format!("a non-symmetric W of {size} rows, more than {MAX_DENSE_ROWS}")));
+                return Err(Pivot::unsupported(format!(
+                    "a non-symmetric W of {size} rows, more than {MAX_DENSE_ROWS}"
+                )));
             }
             _ => lemke(&mut inner)?,
         };
-        if skew <= MAX_CONTRACTING_SKEW && report.status != Status::Converged && size <= MAX_DENSE_ROWS_OF_RETRY && !stop.deadline_passed()
+        if skew <= MAX_CONTRACTING_SKEW
+            && report.status != Status::Converged
+            && size <= MAX_DENSE_ROWS_OF_RETRY
+            && !stop.deadline_passed()
         {
             let mut other = Solution { v: Vec::new(), r: vec![0.0; size] };
             let second = lemke(&mut other)?;
@@ -258,17 +306,23 @@ impl Pivot {
     }
 
     /// The convex problem with one-row blocks; `solution` holds the guess.
-    fn walk(&mut self, problem: &Problem, solution: &mut Solution, stop: &StoppingCriteria) -> Result<Walked, Unsupported> {
-        self.state
-            .prepare(problem)
-            .map_err(|unknown| Pivot::unsupported(format!("H that is not positive definite (unknown {unknown})")))?;
+    fn walk(
+        &mut self,
+        problem: &Problem,
+        solution: &mut Solution,
+        stop: &StoppingCriteria,
+    ) -> Result<Walked, Unsupported> {
+        self.state.prepare(problem).map_err(|unknown| {
+            Pivot::unsupported(format!("H that is not positive definite (unknown {unknown})"))
+        })?;
         let swept = self.settings.swept && cold(solution);
         self.sweeps.settings = sweeping(stop, STARTING_SWEEPS);
         let sweeps = if swept { self.sweeps.solve(problem, solution)?.counts.sweeps } else { 0 };
         self.room.begin(problem.laws.iter().map(bounds), &solution.r);
         let mut basis = SparseBasis { problem, state: &mut self.state };
         let mut walk = Walk::new(&mut basis, &mut self.room);
-        // A guess has few wrong rows, or is far off in ways that an exchange of all of them does not mend.
+        // A guess has few wrong rows, or is far off in ways that an exchange of all of them does
+        // not mend.
         walk.in_blocks = swept;
         let end = walk.run(stop);
         let mut walked = Walked::new(end, &mut walk);
@@ -291,16 +345,26 @@ fn cold(solution: &Solution) -> bool {
 
 /// Sweeps that find most of the active rows.
 fn sweeping(stop: &StoppingCriteria, sweeps: u64) -> psor::Settings {
-    let stop = StoppingCriteria { tolerance: STARTING_TOLERANCE, work: Some(sweeps), history: false, ..*stop };
+    let stop = StoppingCriteria {
+        tolerance: STARTING_TOLERANCE,
+        work: Some(sweeps),
+        history: false,
+        ..*stop
+    };
     psor::Settings { stop, ..psor::Settings::default() }
 }
 
 /// The walk on a reduced problem with one-row blocks, from sweeps if that is wanted.
-fn walk_reduced(reduced: &Reduced, solution: &mut Solution, (stop, swept): (&StoppingCriteria, bool), room: &mut Room) -> Report {
+fn walk_reduced(
+    reduced: &Reduced,
+    solution: &mut Solution,
+    (stop, swept): (&StoppingCriteria, bool),
+    room: &mut Room,
+) -> Report {
     let sweeps = match swept && cold(solution) {
-        true => {
-            Psor::new(sweeping(stop, STARTING_SWEEPS_REDUCED)).solve_reduced(reduced, solution).map_or(0, |report| report.counts.sweeps)
-        }
+        true => Psor::new(sweeping(stop, STARTING_SWEEPS_REDUCED))
+            .solve_reduced(reduced, solution)
+            .map_or(0, |report| report.counts.sweeps),
         false => 0,
     };
     let mut basis = Dense::new(reduced);
@@ -311,11 +375,15 @@ fn walk_reduced(reduced: &Reduced, solution: &mut Solution, (stop, swept): (&Sto
     let mut walked = Walked::new(end, &mut walk);
     walked.counts.sweeps = sweeps;
     solution.r.clone_from(&room.r);
-    walked.report(PreparedProblem::of_reduced(reduced).error_reduced(reduced, &solution.r), stop, |row| row)
+    walked.report(
+        PreparedProblem::of_reduced(reduced).error_reduced(reduced, &solution.r),
+        stop,
+        |row| row,
+    )
 }
 
-/// The factor that the walk would use for a problem with one-row blocks (nothing factored yet), and the lower triangle of
-/// `[H Jᵀ; J −E]` that it was made for.
+/// The factor that the walk would use for a problem with one-row blocks (nothing factored yet), and
+/// the lower triangle of `[H Jᵀ; J −E]` that it was made for.
 pub fn factor(problem: &Problem) -> (Updatable, Csr) {
     let mut lower = Csr::default();
     sparse::lower_triangle(problem, &mut lower);
@@ -345,7 +413,12 @@ impl Walked {
     }
 
     /// The report on a point with this error; `block` says to which block a row belongs.
-    fn report(self, error: Residual, stop: &StoppingCriteria, block: impl Fn(usize) -> usize) -> Report {
+    fn report(
+        self,
+        error: Residual,
+        stop: &StoppingCriteria,
+        block: impl Fn(usize) -> usize,
+    ) -> Report {
         let status = match &self.end {
             _ if error.accepted(&stop.tolerance) => Status::Converged,
             End::Solved => Status::Stalled,
@@ -363,7 +436,10 @@ impl Walked {
             report.conflict.dedup();
         }
         if self.aside > 0 {
-            report.notes.push(format!("{} rows left aside: they depend on others, or move within rounding", self.aside));
+            report.notes.push(format!(
+                "{} rows left aside: they depend on others, or move within rounding",
+                self.aside
+            ));
         }
         report
     }
@@ -384,5 +460,8 @@ fn approximated(laws: &[Law]) -> bool {
 }
 
 fn note_on_pyramids(facets: usize, relative: f64) -> String {
-    format!("friction by pyramids of {facets} edges: relative error {relative:.1e} on the polyhedral problem, the rest is the pyramid's")
+    format!(
+        "friction by pyramids of {facets} edges: relative error {relative:.1e} on the polyhedral \
+            problem, the rest is the pyramid's"
+    )
 }

@@ -7,9 +7,9 @@
 //!   u_j = g_j · u      0 ≤ u_j ⊥ c_j ≥ 0
 //! ```
 //!
-//! so that one `Cone` block becomes N `Unilateral` rows: again a convex problem, and for two-row cones (g = (1, ±mu))
-//! the same one. The compliance E of a friction row does not stay diagonal under g: it becomes an unknown of its own,
-//! `y = E r` with mass 1/E, which is exact.
+//! so that one `Cone` block becomes N `Unilateral` rows: again a convex problem, and for two-row
+//! cones (g = (1, ±mu)) the same one. The compliance E of a friction row does not stay diagonal
+//! under g: it becomes an unknown of its own, `y = E r` with mass 1/E, which is exact.
 
 use crate::math::sparse::Csr;
 use crate::problem::{Law, Problem, Reduced, Rows, Solution};
@@ -34,8 +34,8 @@ pub(super) struct Pyramids {
     facets: usize,
 }
 
-/// The problem with each friction cone replaced by a pyramid of `facets` edges (at least 3; two-row cones are exact
-/// with 2). `Coulomb` blocks are taken as `Cone`.
+/// The problem with each friction cone replaced by a pyramid of `facets` edges (at least 3; two-row
+/// cones are exact with 2). `Coulomb` blocks are taken as `Cone`.
 pub fn pyramid(problem: &Problem, facets: usize) -> Problem {
     Pyramids::new(&problem.laws, facets).unfold_problem(problem)
 }
@@ -50,7 +50,9 @@ fn edges_of(law: &Law, facets: usize) -> Vec<[f64; 3]> {
     let facets = facets.max(3);
     match *law {
         Law::Cone { mu, .. } | Law::Coulomb { mu, .. } if mu == 0.0 => vec![[1.0, 0.0, 0.0]],
-        Law::Cone { mu, rows: 2 } | Law::Coulomb { mu, rows: 2 } => vec![[1.0, mu, 0.0], [1.0, -mu, 0.0]],
+        Law::Cone { mu, rows: 2 } | Law::Coulomb { mu, rows: 2 } => {
+            vec![[1.0, mu, 0.0], [1.0, -mu, 0.0]]
+        }
         Law::Cone { mu, .. } | Law::Coulomb { mu, .. } => (0..facets)
             .map(|j| {
                 let (sin, cos) = (std::f64::consts::TAU * j as f64 / facets as f64).sin_cos();
@@ -80,8 +82,9 @@ impl Pyramids {
         self.edges[row].block
     }
 
-    /// `out ←` the rows of the problem that belong to dependent rows of the polyhedral one. The edges of one pyramid depend on each
-    /// other (beyond as many as the cone has rows): a cone is named, by its first row, if more of its tight edges do so.
+    /// `out ←` the rows of the problem that belong to dependent rows of the polyhedral one. The
+    /// edges of one pyramid depend on each other (beyond as many as the cone has rows): a cone is
+    /// named, by its first row, if more of its tight edges do so.
     pub(super) fn dependent(&self, dependent: &[usize], tight: &[bool], out: &mut Vec<usize>) {
         out.clear();
         let mut rest = dependent;
@@ -89,7 +92,9 @@ impl Pyramids {
             let first = self.edges.partition_point(|e| e.block < group[0].block);
             let count = rest.partition_point(|&i| i < first + group.len());
             rest = &rest[count..];
-            let still = tight.get(first..first + group.len()).map_or(0, |t| t.iter().filter(|t| **t).count());
+            let still = tight
+                .get(first..first + group.len())
+                .map_or(0, |t| t.iter().filter(|t| **t).count());
             if count > still.saturating_sub(group[0].rows) {
                 out.push(group[0].first);
             }
@@ -106,7 +111,12 @@ impl Pyramids {
                 soft.for_each(|i| springs.push((i, (n + springs.len()) as u32)));
             }
         }
-        let mut out = Problem { name: problem.name.clone(), H: problem.H.clone(), k: problem.k.clone(), ..Problem::default() };
+        let mut out = Problem {
+            name: problem.name.clone(),
+            H: problem.H.clone(),
+            k: problem.k.clone(),
+            ..Problem::default()
+        };
         out.J = Rows::new(n + springs.len());
         out.H.cols += springs.len();
         for &(row, unknown) in &springs {
@@ -122,7 +132,10 @@ impl Pyramids {
             columns.clear();
             columns.extend_from_slice(block.columns);
             values.clear();
-            values.extend((0..columns.len()).map(|c| (0..edge.rows).map(|i| edge.g[i] * block.row(i)[c]).sum::<f64>()));
+            values.extend(
+                (0..columns.len())
+                    .map(|c| (0..edge.rows).map(|i| edge.g[i] * block.row(i)[c]).sum::<f64>()),
+            );
             let mut compliance = problem.E[edge.first];
             if problem.laws[edge.block].friction().is_some() {
                 compliance = 0.0;
@@ -156,14 +169,24 @@ impl Pyramids {
                 let (columns, values) = reduced.W.row(edge.first + i);
                 for (&j, &x) in columns.iter().zip(values) {
                     let (others, gs) = by_row.row(j as usize);
-                    entries.extend(others.iter().zip(gs).filter(|_| edge.g[i] != 0.0).map(|(&o, &g)| (e as u32, o, edge.g[i] * x * g)));
+                    entries.extend(
+                        others
+                            .iter()
+                            .zip(gs)
+                            .filter(|_| edge.g[i] != 0.0)
+                            .map(|(&o, &g)| (e as u32, o, edge.g[i] * x * g)),
+                    );
                 }
             }
         }
         Reduced {
             name: reduced.name.clone(),
             W: Csr::from_triplets(self.edges.len(), self.edges.len(), &entries),
-            q: self.edges.iter().map(|e| (0..e.rows).map(|i| e.g[i] * reduced.q[e.first + i]).sum()).collect(),
+            q: self
+                .edges
+                .iter()
+                .map(|e| (0..e.rows).map(|i| e.g[i] * reduced.q[e.first + i]).sum())
+                .collect(),
             laws: self.laws.clone(),
             row_starts: (0..=self.edges.len()).collect(),
             names: self.names(|k| reduced.block_name(k), reduced.names.is_empty()),
@@ -174,7 +197,8 @@ impl Pyramids {
         if none { Vec::new() } else { self.edges.iter().map(|e| name(e.block)).collect() }
     }
 
-    /// Reactions of the polyhedral problem that add up to `r` (cut off where r is outside the pyramid).
+    /// Reactions of the polyhedral problem that add up to `r` (cut off where r is outside the
+    /// pyramid).
     pub(super) fn unfold(&self, laws: &[Law], r: &[f64]) -> Vec<f64> {
         let mut out = vec![0.0; self.edges.len()];
         let (mut row, mut at) = (0, 0);
@@ -249,7 +273,9 @@ mod tests {
                     let t = 0.7 * 0.49 * 2.0;
                     let r = [2.0, t * angle.cos(), if rows == 3 { t * angle.sin() } else { 0.0 }];
                     let c = pyramids.unfold(&laws, &r[..rows as usize]);
-                    assert!(c.iter().all(|&c| c >= 0.0) && c.iter().filter(|&&c| c > 0.0).count() <= 3);
+                    assert!(
+                        c.iter().all(|&c| c >= 0.0) && c.iter().filter(|&&c| c > 0.0).count() <= 3
+                    );
                     let mut back = [0.0; 3];
                     pyramids.fold(&c, &mut back[..rows as usize]);
                     assert!(

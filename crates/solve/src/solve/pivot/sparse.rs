@@ -8,8 +8,8 @@ use crate::math::sparse::Csr;
 use crate::math::updatable::Updatable;
 use crate::problem::Problem;
 
-/// Stiffness below this part of `Σ|J_ij dv_j|` is cancellation between rows that depend on each other
-/// (rows that agree to nine digits count as dependent).
+/// Stiffness below this part of `Σ|J_ij dv_j|` is cancellation between rows that depend on each
+/// other (rows that agree to nine digits count as dependent).
 const CANCELLED_STIFFNESS: f64 = 1e-9;
 /// And below this part of the row's own W it is the rounding of the response.
 const ROUNDING_STIFFNESS: f64 = 1e-25;
@@ -22,14 +22,15 @@ const REFINED_STIFFNESS: f64 = 1e-6;
 #[derive(Default)]
 pub(super) struct Sparse {
     factor: Updatable,
-    /// Factors of other patterns that were met, and which of them goes first: a scene has many islands, each with a pattern of its own.
+    /// Factors of other patterns that were met, and which of them goes first: a scene has many
+    /// islands, each with a pattern of its own.
     others: Vec<Updatable>,
     oldest: usize,
     /// J by rows.
     rows: Csr,
     a: Vec<f64>,
-    /// The rounding of each row at the velocities without reactions, `ε (|w_i| + |J_i| |H⁻¹k|)`: a machine at rest is at
-    /// rest up to the rounding of what was stopped.
+    /// The rounding of each row at the velocities without reactions, `ε (|w_i| + |J_i| |H⁻¹k|)`: a
+    /// machine at rest is at rest up to the rounding of what was stopped.
     floor: Vec<f64>,
     /// (v, −r) at present, and its change per unit of the entering reaction (n + m).
     v: Vec<f64>,
@@ -42,7 +43,8 @@ pub(super) struct Sparse {
     /// H factored, and the lower triangle that `factor` was made for.
     masses: CliqueFactor,
     lower: Csr,
-    /// On the way: what is in the factor, twofold sums, cliques that a row touches, a row over one of them.
+    /// On the way: what is in the factor, twofold sums, cliques that a row touches, a row over one
+    /// of them.
     present: Vec<bool>,
     sums: Vec<DoubleDouble>,
     touched: Vec<u32>,
@@ -56,7 +58,8 @@ pub(super) struct SparseBasis<'a> {
 }
 
 impl Sparse {
-    /// Takes a problem with one-row blocks; `Err` names an unknown where H is not positive definite.
+    /// Takes a problem with one-row blocks; `Err` names an unknown where H is not positive
+    /// definite.
     pub(super) fn prepare(&mut self, problem: &Problem) -> Result<(), usize> {
         let (n, m) = (problem.n(), problem.rows());
         lower_triangle(problem, &mut self.lower);
@@ -69,7 +72,12 @@ impl Sparse {
         self.masses.solve(free);
         let seen = |i: usize| {
             let (columns, values) = rows.row(i);
-            problem.w[i].abs() + columns.iter().zip(values).map(|(&j, x)| (x * free[j as usize]).abs()).sum::<f64>()
+            problem.w[i].abs()
+                + columns
+                    .iter()
+                    .zip(values)
+                    .map(|(&j, x)| (x * free[j as usize]).abs())
+                    .sum::<f64>()
         };
         self.floor.clear();
         self.floor.extend((0..m).map(|i| f64::EPSILON * seen(i)));
@@ -83,7 +91,8 @@ impl Sparse {
         Ok(())
     }
 
-    /// Makes `factor` one of the pattern of `lower`: the last one, one of those before, or a new one.
+    /// Makes `factor` one of the pattern of `lower`: the last one, one of those before, or a new
+    /// one.
     fn recall(&mut self, problem: &Problem) {
         if self.factor.is_empty() || !self.factor.matches(&self.lower) {
             match self.others.iter().position(|other| other.matches(&self.lower)) {
@@ -117,13 +126,19 @@ impl Sparse {
                 local.clear();
                 local.resize(masses.cliques.members(c as usize).len(), 0.0);
                 let mine = |(&j, &x): (&u32, &f64), masses: &CliqueFactor| {
-                    (masses.cliques.of[j as usize] == c).then(|| (masses.cliques.place[j as usize] as usize, x))
+                    (masses.cliques.of[j as usize] == c)
+                        .then(|| (masses.cliques.place[j as usize] as usize, x))
                 };
                 for (p, x) in columns.iter().zip(values).filter_map(|e| mine(e, masses)) {
                     local[p] = x;
                 }
                 masses.solve_clique(c as usize, local);
-                *a += columns.iter().zip(values).filter_map(|e| mine(e, masses)).map(|(p, x)| x * local[p]).sum::<f64>();
+                *a += columns
+                    .iter()
+                    .zip(values)
+                    .filter_map(|e| mine(e, masses))
+                    .map(|(p, x)| x * local[p])
+                    .sum::<f64>();
             }
         }
     }
@@ -155,7 +170,8 @@ impl Basis for SparseBasis<'_> {
         state.factorizations += 1;
         state.free.copy_from_slice(free);
         state.stale = false;
-        // H was factored before: its pivots here are positive too, up to rounding that only a NaN exceeds.
+        // H was factored before: its pivots here are positive too, up to rounding that only a NaN
+        // exceeds.
         if state.factor.factor(&state.present, n, dropped).is_err() {
             dropped.clear();
         }
@@ -195,7 +211,8 @@ impl Basis for SparseBasis<'_> {
             self.residual_of_state(r);
             std::mem::swap(&mut self.state.correction, &mut self.state.residual);
             self.state.factor.solve(&mut self.state.correction);
-            let change = (norm_one(&self.state.correction[..n]), norm_one(&self.state.correction[n..]));
+            let change =
+                (norm_one(&self.state.correction[..n]), norm_one(&self.state.correction[n..]));
             for (x, c) in self.state.v.iter_mut().zip(&self.state.correction) {
                 *x += c;
             }
@@ -225,12 +242,18 @@ impl Basis for SparseBasis<'_> {
         }
         let state = &*self.state;
         let (columns, values) = state.rows.row(i);
-        let magnitude = columns.iter().zip(values).map(|(&j, x)| (x * state.change[j as usize]).abs()).sum::<f64>() + self.problem.E[i];
+        let magnitude = columns
+            .iter()
+            .zip(values)
+            .map(|(&j, x)| (x * state.change[j as usize]).abs())
+            .sum::<f64>()
+            + self.problem.E[i];
         for (j, dr) in dr.iter_mut().enumerate() {
             *dr = if state.free[j] { -state.change[n + j] } else { 0.0 };
         }
         dr[i] = 1.0;
-        let independent = stiffness > CANCELLED_STIFFNESS * magnitude && stiffness > ROUNDING_STIFFNESS * state.a[i];
+        let independent = stiffness > CANCELLED_STIFFNESS * magnitude
+            && stiffness > ROUNDING_STIFFNESS * state.a[i];
         Response { stiffness: if independent { stiffness } else { 0.0 } }
     }
 
@@ -245,7 +268,8 @@ impl Basis for SparseBasis<'_> {
         let v = &self.state.v;
         for i in 0..r.len() {
             let (columns, values) = self.state.rows.row(i);
-            let (mut sum, mut magnitude) = (self.problem.w[i] + self.problem.E[i] * r[i], self.problem.w[i].abs());
+            let (mut sum, mut magnitude) =
+                (self.problem.w[i] + self.problem.E[i] * r[i], self.problem.w[i].abs());
             for (&j, x) in columns.iter().zip(values) {
                 let term = x * v[j as usize];
                 sum += term;

@@ -1,13 +1,15 @@
 //! The active-set walk: one row enters or leaves at a time.
 //!
-//! The rows are scalar: `lo_i ≤ r_i ≤ hi_i`, and `u_i = 0` inside, `≥ 0` at lo, `≤ 0` at hi. A row is *free* (in the
-//! factorization, u_i = 0) or *fixed* at its present r_i. The numbers are those of the algorithm in the parent's header.
+//! The rows are scalar: `lo_i ≤ r_i ≤ hi_i`, and `u_i = 0` inside, `≥ 0` at lo, `≤ 0` at hi. A row
+//! is *free* (in the factorization, u_i = 0) or *fixed* at its present r_i. The numbers are those
+//! of the algorithm in the parent's header.
 
 use crate::solve::{Sample, StoppingCriteria};
 
 /// What the walk needs of a factorization over the free rows.
 pub(super) trait Basis {
-    /// Factors anew with these free rows; `dropped ←` those that depend on others (they are left out).
+    /// Factors anew with these free rows; `dropped ←` those that depend on others (they are left
+    /// out).
     fn restart(&mut self, free: &[bool], dropped: &mut Vec<usize>);
     /// Row i becomes free. False: the factor broke and must be restarted.
     fn add(&mut self, i: usize) -> bool;
@@ -15,9 +17,11 @@ pub(super) trait Basis {
     fn remove(&mut self, i: usize) -> bool;
     /// True if rows came or went since the last restart.
     fn stale(&self) -> bool;
-    /// Sets the free r_i (and the velocities) such that u_i = 0 on free rows; at most `steps` solves (refinement).
+    /// Sets the free r_i (and the velocities) such that u_i = 0 on free rows; at most `steps`
+    /// solves (refinement).
     fn settle(&mut self, r: &mut [f64], steps: usize);
-    /// What one unit more of r_i does while the free rows keep their u: the change of all r, and of u_i.
+    /// What one unit more of r_i does while the free rows keep their u: the change of all r, and of
+    /// u_i.
     fn respond(&mut self, i: usize, dr: &mut [f64]) -> Response;
     /// Moves the velocities by `step` times the last response.
     fn advance(&mut self, step: f64);
@@ -46,7 +50,8 @@ pub(super) enum End {
     Infeasible(Vec<usize>),
 }
 
-/// Units of rounding that count as zero along the way: sums of a dozen terms, after some updates of the factor.
+/// Units of rounding that count as zero along the way: sums of a dozen terms, after some updates of
+/// the factor.
 const ZERO_IN_ROUNDINGS: f64 = 256.0;
 /// And at the end, with a fresh factor and a refined point.
 const FINAL_ZERO_IN_ROUNDINGS: f64 = 8.0;
@@ -69,9 +74,11 @@ pub(super) struct Room {
     pub(super) lo: Vec<f64>,
     pub(super) hi: Vec<f64>,
     pub(super) r: Vec<f64>,
-    /// Rows that were put aside: within rounding of their law, or depending on others and off by less than the tolerance.
+    /// Rows that were put aside: within rounding of their law, or depending on others and off by
+    /// less than the tolerance.
     pub(super) aside: Vec<bool>,
-    /// At the end: rows with u = 0 that depend on other such rows; and, if there are any, all rows with u = 0.
+    /// At the end: rows with u = 0 that depend on other such rows; and, if there are any, all rows
+    /// with u = 0.
     pub(super) dependent: Vec<usize>,
     pub(super) tight: Vec<bool>,
     u: Vec<f64>,
@@ -87,7 +94,8 @@ pub(super) struct Room {
 }
 
 impl Room {
-    /// The start of a walk from the guess `r` between these bounds: rows strictly between them are free.
+    /// The start of a walk from the guess `r` between these bounds: rows strictly between them are
+    /// free.
     pub(super) fn begin(&mut self, bounds: impl Iterator<Item = (f64, f64)>, guess: &[f64]) {
         let Room { lo, hi, r, aside, dependent, tight, u, noise, dr, free, entered, .. } = self;
         lo.clear();
@@ -97,7 +105,13 @@ impl Room {
             hi.push(bound.1);
         });
         let m = lo.len();
-        let inside = |i: usize| if guess[i].is_finite() { guess[i].clamp(lo[i], hi[i]) } else { 0f64.clamp(lo[i], hi[i]) };
+        let inside = |i: usize| {
+            if guess[i].is_finite() {
+                guess[i].clamp(lo[i], hi[i])
+            } else {
+                0f64.clamp(lo[i], hi[i])
+            }
+        };
         r.clear();
         r.extend((0..m).map(inside));
         free.clear();
@@ -131,14 +145,22 @@ pub(super) struct Walk<'a, B: Basis> {
 impl<'a, B: Basis> Walk<'a, B> {
     /// A walk that starts where `at` was begun.
     pub(super) fn new(basis: &'a mut B, at: &'a mut Room) -> Walk<'a, B> {
-        Walk { basis, at, pivots: 0, in_blocks: false, history: Vec::new(), rounding: ZERO_IN_ROUNDINGS }
+        Walk {
+            basis,
+            at,
+            pivots: 0,
+            in_blocks: false,
+            history: Vec::new(),
+            rounding: ZERO_IN_ROUNDINGS,
+        }
     }
 
     /// Walks to the end.
     pub(super) fn run(&mut self, stop: &StoppingCriteria) -> End {
         let begin = stop.now();
         let limit = stop.work.unwrap_or(50 * self.at.r.len() as u64 + 1000);
-        // 1. The guess: its free rows, all that is wrong with them at once, and the minimum over what is free then.
+        // 1. The guess: its free rows, all that is wrong with them at once, and the minimum over
+        //    what is free then.
         self.restart();
         if self.in_blocks {
             self.exchange(limit, stop);
@@ -188,7 +210,8 @@ impl<'a, B: Basis> Walk<'a, B> {
         }
     }
 
-    /// The rows with u = 0 that depend on others of them: one factorization, if any row beside the free ones has u = 0.
+    /// The rows with u = 0 that depend on others of them: one factorization, if any row beside the
+    /// free ones has u = 0.
     fn find_dependent(&mut self) {
         let Room { r, u, noise, free, tight, dependent, .. } = &mut *self.at;
         tight.extend((0..r.len()).map(|i| free[i] || u[i].abs() <= ZERO_IN_ROUNDINGS * noise[i]));
@@ -200,15 +223,18 @@ impl<'a, B: Basis> Walk<'a, B> {
         }
     }
 
-    /// 1. Block pivots: as long as many rows are wrong, all of them change sides and the factor is made anew. Leaves the
-    ///    minimum over the free rows with the fewest wrong ones, less those that would pass their bounds there.
+    /// 1. Block pivots: as long as many rows are wrong, all of them change sides and the factor is
+    ///    made anew. Leaves the minimum over the free rows with the fewest wrong ones, less those
+    ///    that would pass their bounds there.
     fn exchange(&mut self, limit: u64, stop: &StoppingCriteria) {
         let (mut least, mut patience) = (usize::MAX, MAX_FAILED_EXCHANGES);
         let mut best = (self.at.free.clone(), self.at.r.clone());
         loop {
             self.basis.settle(&mut self.at.r, 1);
             self.basis.velocities(&self.at.r, &mut self.at.u, &mut self.at.noise);
-            let wrong: Vec<usize> = (0..self.at.r.len()).filter(|&i| self.outside(i).is_some() || self.violation(i) > 0.0).collect();
+            let wrong: Vec<usize> = (0..self.at.r.len())
+                .filter(|&i| self.outside(i).is_some() || self.violation(i) > 0.0)
+                .collect();
             if wrong.len() < least {
                 (least, patience) = (wrong.len(), MAX_FAILED_EXCHANGES);
                 best.0.clone_from(&self.at.free);
@@ -216,7 +242,11 @@ impl<'a, B: Basis> Walk<'a, B> {
             } else {
                 patience -= 1;
             }
-            if wrong.len() <= MIN_ROWS_FOR_BLOCK_EXCHANGE || patience == 0 || self.pivots >= limit || stop.deadline_passed() {
+            if wrong.len() <= MIN_ROWS_FOR_BLOCK_EXCHANGE
+                || patience == 0
+                || self.pivots >= limit
+                || stop.deadline_passed()
+            {
                 break;
             }
             self.pivots += wrong.len() as u64;
@@ -233,12 +263,14 @@ impl<'a, B: Basis> Walk<'a, B> {
         self.fall();
     }
 
-    /// Goes to the minimum over the free rows; all that would pass their bounds there are fixed, until none does.
+    /// Goes to the minimum over the free rows; all that would pass their bounds there are fixed,
+    /// until none does.
     fn fall(&mut self) {
         loop {
             self.basis.settle(&mut self.at.r, 1);
             self.basis.velocities(&self.at.r, &mut self.at.u, &mut self.at.noise);
-            let out: Vec<(usize, f64)> = (0..self.at.r.len()).filter_map(|j| Some((j, self.outside(j)?))).collect();
+            let out: Vec<(usize, f64)> =
+                (0..self.at.r.len()).filter_map(|j| Some((j, self.outside(j)?))).collect();
             if out.is_empty() {
                 return;
             }
@@ -274,11 +306,13 @@ impl<'a, B: Basis> Walk<'a, B> {
         }
     }
 
-    /// Goes to the minimum over the free rows; a row that meets its bound on the way is fixed there.
+    /// Goes to the minimum over the free rows; a row that meets its bound on the way is fixed
+    /// there.
     fn settle_within(&mut self) {
         self.basis.velocities(&self.at.r, &mut self.at.u, &mut self.at.noise);
         // Large problems: refined only where no bound is in the way.
-        let mut solves = if self.at.r.len() > MIN_ROWS_FOR_BLOCK_EXCHANGE { 1 } else { MAX_REFINEMENTS };
+        let mut solves =
+            if self.at.r.len() > MIN_ROWS_FOR_BLOCK_EXCHANGE { 1 } else { MAX_REFINEMENTS };
         loop {
             let Room { r, target, .. } = &mut *self.at;
             target.clone_from(r);
@@ -325,7 +359,8 @@ impl<'a, B: Basis> Walk<'a, B> {
         if a > 0.0 { ZERO_IN_ROUNDINGS * self.at.noise[j] / a } else { 0.0 }
     }
 
-    /// The fixed row whose violation is worth most energy, and the direction in which its reaction must go.
+    /// The fixed row whose violation is worth most energy, and the direction in which its reaction
+    /// must go.
     fn price(&mut self) -> Option<(usize, f64)> {
         self.basis.velocities(&self.at.r, &mut self.at.u, &mut self.at.noise);
         if self.drifted() && self.basis.stale() {
@@ -343,16 +378,22 @@ impl<'a, B: Basis> Walk<'a, B> {
 
     /// A free row is off u = 0 by more than rounding (or not a number).
     fn drifted(&self) -> bool {
-        (0..self.at.r.len()).any(|j| self.at.free[j] && !(self.at.u[j].abs() <= ZERO_IN_ROUNDINGS * self.at.noise[j]))
+        (0..self.at.r.len()).any(|j| {
+            self.at.free[j] && !(self.at.u[j].abs() <= ZERO_IN_ROUNDINGS * self.at.noise[j])
+        })
     }
 
-    /// The free rows have drifted from u = 0: one step of refinement, or a new factor if that does not help.
+    /// The free rows have drifted from u = 0: one step of refinement, or a new factor if that does
+    /// not help.
     fn refine(&mut self) {
         self.basis.settle(&mut self.at.r, 2);
         self.basis.velocities(&self.at.r, &mut self.at.u, &mut self.at.noise);
-        // In energy, against the largest rounding anywhere: a light row may drift until the walk ends.
+        // In energy, against the largest rounding anywhere: a light row may drift until the walk
+        // ends.
         let worth = |u: f64, j: usize| u * u / self.basis.a()[j].max(f64::MIN_POSITIVE);
-        let rounding = (0..self.at.r.len()).map(|j| worth(ZERO_IN_ROUNDINGS * self.at.noise[j], j)).fold(0.0, f64::max);
+        let rounding = (0..self.at.r.len())
+            .map(|j| worth(ZERO_IN_ROUNDINGS * self.at.noise[j], j))
+            .fold(0.0, f64::max);
         if !(0..self.at.r.len()).all(|j| !self.at.free[j] || worth(self.at.u[j], j) <= rounding) {
             self.restart();
             self.settle_within();
@@ -363,14 +404,16 @@ impl<'a, B: Basis> Walk<'a, B> {
     /// `½u²/a` of a fixed row that violates its law by more than rounding, else zero.
     fn violation(&self, i: usize) -> f64 {
         let u = self.at.u[i];
-        let wrong = (u < 0.0 && self.at.r[i] < self.at.hi[i]) || (u > 0.0 && self.at.r[i] > self.at.lo[i]);
+        let wrong =
+            (u < 0.0 && self.at.r[i] < self.at.hi[i]) || (u > 0.0 && self.at.r[i] > self.at.lo[i]);
         if self.at.free[i] || !wrong || u.abs() <= self.rounding * self.at.noise[i] {
             return 0.0;
         }
         0.5 * u * u / self.basis.a()[i].max(f64::MIN_POSITIVE)
     }
 
-    /// Row i becomes free, fixing those that meet their bounds on the way. Returns the rows in conflict, if there are any.
+    /// Row i becomes free, fixing those that meet their bounds on the way. Returns the rows in
+    /// conflict, if there are any.
     fn enter(&mut self, i: usize, sign: f64, tolerance: f64) -> Option<Vec<usize>> {
         self.at.entered[i] += 1;
         if self.at.entered[i] > MAX_ENTRIES {
@@ -380,9 +423,15 @@ impl<'a, B: Basis> Walk<'a, B> {
         loop {
             // 3a. Direction.
             let stiffness = self.basis.respond(i, &mut self.at.dr).stiffness;
-            // 3b. Step: until u_i = 0, until r_i meets its other bound, or until a free row meets one.
-            let full = if stiffness > 0.0 { -sign * self.at.u[i] / stiffness } else { f64::INFINITY };
-            let own = if sign > 0.0 { self.at.hi[i] - self.at.r[i] } else { self.at.r[i] - self.at.lo[i] };
+            // 3b. Step: until u_i = 0, until r_i meets its other bound, or until a free row meets
+            // one.
+            let full =
+                if stiffness > 0.0 { -sign * self.at.u[i] / stiffness } else { f64::INFINITY };
+            let own = if sign > 0.0 {
+                self.at.hi[i] - self.at.r[i]
+            } else {
+                self.at.r[i] - self.at.lo[i]
+            };
             let block = self.ratio(i, sign);
             let step = full.max(0.0).min(own).min(block.map_or(f64::INFINITY, |b| b.1));
             // 3c. No end in sight: a ray.
@@ -410,7 +459,10 @@ impl<'a, B: Basis> Walk<'a, B> {
             // 3d. Who stopped us?
             match block {
                 Some((b, t)) if t < full && t < own => {
-                    self.fix(b, if sign * self.at.dr[b] < 0.0 { self.at.lo[b] } else { self.at.hi[b] });
+                    self.fix(
+                        b,
+                        if sign * self.at.dr[b] < 0.0 { self.at.lo[b] } else { self.at.hi[b] },
+                    );
                     self.pivots -= 1;
                 }
                 _ if own <= full => {
@@ -428,14 +480,21 @@ impl<'a, B: Basis> Walk<'a, B> {
         }
     }
 
-    /// The free row that first meets a bound, and the step to there. Among rows that do so within rounding of each
-    /// other: the one that moves most, for the sake of the factor.
+    /// The free row that first meets a bound, and the step to there. Among rows that do so within
+    /// rounding of each other: the one that moves most, for the sake of the factor.
     fn ratio(&self, i: usize, sign: f64) -> Option<(usize, f64)> {
-        let largest = self.at.dr.iter().zip(&self.at.free).filter(|f| *f.1).fold(0.0f64, |m, f| m.max(f.0.abs()));
+        let largest = self
+            .at
+            .dr
+            .iter()
+            .zip(&self.at.free)
+            .filter(|f| *f.1)
+            .fold(0.0f64, |m, f| m.max(f.0.abs()));
         let distance = |j: usize| {
             let change = sign * self.at.dr[j];
             let bound = if change < 0.0 { self.at.lo[j] } else { self.at.hi[j] };
-            let moves = self.at.free[j] && j != i && change.abs() > 1e-13 * largest && bound.is_finite();
+            let moves =
+                self.at.free[j] && j != i && change.abs() > 1e-13 * largest && bound.is_finite();
             moves.then(|| (((bound - self.at.r[j]) * change.signum()).max(0.0), change.abs()))
         };
         let mut nearest = f64::INFINITY;
@@ -458,9 +517,11 @@ impl<'a, B: Basis> Walk<'a, B> {
         best
     }
 
-    /// The entering row and the free rows that it depends on: since the free rows are independent, no smaller set conflicts.
+    /// The entering row and the free rows that it depends on: since the free rows are independent,
+    /// no smaller set conflicts.
     fn ray(&self, i: usize) -> Vec<usize> {
-        let weight = |j: usize| self.at.dr[j].abs() * self.basis.a()[j].max(f64::MIN_POSITIVE).sqrt();
+        let weight =
+            |j: usize| self.at.dr[j].abs() * self.basis.a()[j].max(f64::MIN_POSITIVE).sqrt();
         let largest = (0..self.at.dr.len()).map(weight).fold(0.0, f64::max);
         (0..self.at.dr.len()).filter(|&j| j == i || weight(j) > 1e-9 * largest).collect()
     }

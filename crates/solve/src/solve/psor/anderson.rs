@@ -1,8 +1,9 @@
 //! Extrapolation between sweeps where no energy falls (Coulomb's law, W that is not symmetric).
 //!
 //! With `f = G(y) − y` the change of one sweep, keep the last differences Δf and ΔG, minimise
-//! `‖f − Σ γ_i Δf_i‖` and go on from `G(y) − Σ γ_i ΔG_i` (Anderson's method, type II). A sweep whose
-//! change is larger than that of the last accepted one ends the extrapolation: the next starts from the accepted point.
+//! `‖f − Σ γ_i Δf_i‖` and go on from `G(y) − Σ γ_i ΔG_i` (Anderson's method, type II). A sweep
+//! whose change is larger than that of the last accepted one ends the extrapolation: the next
+//! starts from the accepted point.
 
 use super::gram::Gram;
 use super::simd::Aligned;
@@ -60,7 +61,9 @@ impl Anderson {
     pub(super) fn start(&mut self, x: &State, system: &impl Sweeps) {
         self.accepted.set(x);
         self.outputs.iter_mut().for_each(|output| output.set(x));
-        for vector in self.changes.iter_mut().chain([&mut self.start, &mut self.change, &mut self.present]) {
+        for vector in
+            self.changes.iter_mut().chain([&mut self.start, &mut self.change, &mut self.present])
+        {
             vector.set(&x.r);
         }
         (self.begun, self.estimate, self.extrapolated) = (false, f64::INFINITY, false);
@@ -68,9 +71,12 @@ impl Anderson {
         system.share(&mut self.passes);
     }
 
-    /// Takes the output `y` of a sweep and replaces it by the start of the next; false if the sweep was lost.
+    /// Takes the output `y` of a sweep and replaces it by the start of the next; false if the sweep
+    /// was lost.
     pub(super) fn advance(&mut self, y: &mut State, estimate: f64) -> bool {
-        if self.extrapolated && (estimate.is_nan() || estimate > MAX_ESTIMATE_GROWTH * self.estimate) {
+        if self.extrapolated
+            && (estimate.is_nan() || estimate > MAX_ESTIMATE_GROWTH * self.estimate)
+        {
             self.passes.copy(y, &self.accepted);
             self.start.copy_from_slice(&y.r);
             self.gram.clear();
@@ -84,11 +90,21 @@ impl Anderson {
             let output = &mut self.outputs[place];
             passes.over(Vector::R).difference(&mut output.r, (&y.r, &self.accepted.r), &[], &[]);
             passes.over(Vector::Z).difference(&mut output.z, (&y.z, &self.accepted.z), &[], &[]);
-            passes.over(Vector::Other).difference(&mut output.p, (&y.p, &self.accepted.p), &[], &[]);
+            passes.over(Vector::Other).difference(
+                &mut output.p,
+                (&y.p, &self.accepted.p),
+                &[],
+                &[],
+            );
             let mut new = std::mem::take(&mut self.changes[place]);
             let used = self.gram.used();
             let others = listed(used, |p| &self.changes[p]);
-            let products = passes.over(Vector::R).difference(&mut new, (&self.present, &self.change), &self.present, &others[..used.len()]);
+            let products = passes.over(Vector::R).difference(
+                &mut new,
+                (&self.present, &self.change),
+                &self.present,
+                &others[..used.len()],
+            );
             self.changes[place] = new;
             self.gram.take(place, &products);
         }

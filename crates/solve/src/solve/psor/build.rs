@@ -41,8 +41,9 @@ struct Placed {
     block: usize,
 }
 
-/// Where in r̂ a block lies: those without a colour first, then the subdomains, each followed by the interfaces that join it to later ones (who
-/// passes over a vector then meets, on the whole, what he swept himself), then those with a hub body ([`super::hubs`]), then the rest.
+/// Where in r̂ a block lies: those without a colour first, then the subdomains, each followed by
+/// the interfaces that join it to later ones (who passes over a vector then meets, on the whole,
+/// what he swept himself), then those with a hub body ([`super::hubs`]), then the rest.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Stage {
     Serial,
@@ -67,7 +68,8 @@ pub(super) struct Scratch {
     colours: [Colours; MAX_INTERFACE_ROUNDS + 1],
     hubs: HubBodies,
     boundary: Colours,
-    /// Owners that subdomains of different rounds touch, or a subdomain and a block with a hub body, by round and subdomain.
+    /// Owners that subdomains of different rounds touch, or a subdomain and a block with a hub
+    /// body, by round and subdomain.
     border: Vec<(Place, u32)>,
     placed: Vec<Placed>,
     /// What goes into each group of lanes: of cones, of Coulomb's law, of bounds.
@@ -86,13 +88,20 @@ struct Builder<'a> {
 
 impl System {
     /// Takes a problem whose H is factored, in the memory at hand.
-    pub(super) fn set(&mut self, problem: &Problem, factor: &mut CliqueFactor, settings: &Settings, scratch: &mut Scratch) {
+    pub(super) fn set(
+        &mut self,
+        problem: &Problem,
+        factor: &mut CliqueFactor,
+        settings: &Settings,
+        scratch: &mut Scratch,
+    ) {
         self.clear();
         scratch.layout.set(problem, factor);
         scratch.slots.iter_mut().for_each(Vec::clear);
         scratch.free_velocities(problem, factor);
         let dummy = scratch.layout.len;
-        (self.len, self.mesh, self.meshed) = (dummy, scratch.layout.mesh, dummy - scratch.layout.mesh);
+        (self.len, self.mesh, self.meshed) =
+            (dummy, scratch.layout.mesh, dummy - scratch.layout.mesh);
         self.compliant = problem.E.iter().any(|&e| e > 0.0);
         let mut builder = Builder { problem, factor, settings, scratch, dummy, system: self };
         let jointed = settings.joints && problem.laws.contains(&Law::Equality);
@@ -165,7 +174,11 @@ impl Builder<'_> {
             image.read_values.iter_mut().chain(&mut image.write_values).for_each(|x| *x *= s);
             let row = self.problem.J.row_starts[k];
             let compliance = self.problem.E[row] * s * s;
-            self.system.joints.push((&image.read, &image.read_values), (&image.write, &image.write_values), compliance);
+            self.system.joints.push(
+                (&image.read, &image.read_values),
+                (&image.write, &image.write_values),
+                compliance,
+            );
             self.append(row, s);
         }
         if !self.system.joints.factor(self.scratch.layout.len) {
@@ -177,12 +190,25 @@ impl Builder<'_> {
 
     /// Stages, colours and kinds of all blocks but the joints, in the order of the sweep.
     fn place(&mut self, jointed: bool) {
-        let Scratch { layout, swept, owners, subdomains, colours, hubs, boundary, border, placed, .. } = &mut *self.scratch;
+        let Scratch {
+            layout,
+            swept,
+            owners,
+            subdomains,
+            colours,
+            hubs,
+            boundary,
+            border,
+            placed,
+            ..
+        } = &mut *self.scratch;
         let (problem, settings) = (self.problem, self.settings);
         let groups = layout.groups.len();
         let count = groups + layout.cliques.len();
         swept.clear();
-        swept.extend((0..problem.laws.len()).filter(|&k| !(jointed && problem.laws[k] == Law::Equality)));
+        swept.extend(
+            (0..problem.laws.len()).filter(|&k| !(jointed && problem.laws[k] == Law::Equality)),
+        );
         owners.clear();
         for &k in swept.iter() {
             owners.push(problem.J.block(k).columns.iter().map(|&j| layout.owner[j as usize]));
@@ -190,7 +216,10 @@ impl Builder<'_> {
         hubs.set(count, owners);
         subdomains.set(owners, hubs);
         layout.arrange(&subdomains.order);
-        colours[..=subdomains.rounds].iter_mut().chain([&mut *boundary]).for_each(|colours| colours.reset(count));
+        colours[..=subdomains.rounds]
+            .iter_mut()
+            .chain([&mut *boundary])
+            .for_each(|colours| colours.reset(count));
         placed.clear();
         border.clear();
         let mut alike = [true; 2];
@@ -201,10 +230,14 @@ impl Builder<'_> {
             if let Some(alike) = alike.get_mut(kind as usize) {
                 *alike = *alike && layout.rigid(&problem.J.block(block));
             }
-            let in_mesh = |o: &u32| (*o as usize).checked_sub(groups).is_some_and(|c| !layout.touched[c].is_empty());
+            let in_mesh = |o: &u32| {
+                (*o as usize).checked_sub(groups).is_some_and(|c| !layout.touched[c].is_empty())
+            };
             let (stage, colour) = match (kind, subdomains.place(owners)) {
                 _ if owners.iter().any(in_mesh) => (Stage::Serial, 0),
-                (Kind::Cone | Kind::Coulomb | Kind::Bounds, _) if let Some(other) = hubs.other(owners, layout) => {
+                (Kind::Cone | Kind::Coulomb | Kind::Bounds, _)
+                    if let Some(other) = hubs.other(owners, layout) =>
+                {
                     if subdomains.number > 1 {
                         border.push((Place::subdomain(subdomains.of[other as usize]), other));
                     }
@@ -212,22 +245,32 @@ impl Builder<'_> {
                 }
                 (Kind::Cone | Kind::Coulomb | Kind::Bounds, Some(place)) => {
                     if place.round > 0 {
-                        border.extend(owners.iter().flat_map(|&o| [(place, o), (Place::subdomain(subdomains.of[o as usize]), o)]));
+                        border.extend(owners.iter().flat_map(|&o| {
+                            [(place, o), (Place::subdomain(subdomains.of[o as usize]), o)]
+                        }));
                     }
                     (Stage::Subdomain(place), colours[place.round as usize].place(owners))
                 }
                 _ => (Stage::Boundary, boundary.place(owners)),
             };
-            let near = owners.first().map_or(0, |&o| if subdomains.number > 1 && rigid { layout.start(o) } else { 0 });
+            let near = owners
+                .first()
+                .map_or(0, |&o| if subdomains.number > 1 && rigid { layout.start(o) } else { 0 });
             placed.push(match colour {
-                UNCOLOURED => Placed { stage: Stage::Serial, colour, kind: Kind::Single, near, block },
+                UNCOLOURED => {
+                    Placed { stage: Stage::Serial, colour, kind: Kind::Single, near, block }
+                }
                 _ => Placed { stage, colour, kind, near, block },
             });
         }
-        let [cone, coulomb] = alike.map(|alike| if alike { Storage::Rigid } else { Storage::Stored });
-        // Beyond the cache fewer bytes are less time; within it to find the attitudes of the bodies takes what the sweeps gain.
-        let frames = || placed.iter().filter(|placed| placed.kind == Kind::Cone).map(|placed| placed.block);
-        let turned = if cone == Storage::Rigid { layout.turn(problem, frames, settings) } else { None };
+        let [cone, coulomb] =
+            alike.map(|alike| if alike { Storage::Rigid } else { Storage::Stored });
+        // Beyond the cache fewer bytes are less time; within it to find the attitudes of the bodies
+        // takes what the sweeps gain.
+        let frames =
+            || placed.iter().filter(|placed| placed.kind == Kind::Cone).map(|placed| placed.block);
+        let turned =
+            if cone == Storage::Rigid { layout.turn(problem, frames, settings) } else { None };
         self.system.kinds.cone.store(turned.unwrap_or(cone));
         self.system.kinds.coulomb.store(coulomb);
         placed.sort_unstable();
@@ -245,7 +288,9 @@ impl Builder<'_> {
             let colours = first_colour..self.system.colours.len();
             match stage[0].stage {
                 Stage::Serial => self.system.serial = self.system.singles.len(),
-                Stage::Subdomain(place) => self.subdomain(place, colours, first..self.system.places.row.len()),
+                Stage::Subdomain(place) => {
+                    self.subdomain(place, colours, first..self.system.places.row.len())
+                }
                 Stage::Hub => self.system.hubs = colours,
                 Stage::Boundary => self.system.boundary = colours,
             }
@@ -256,12 +301,18 @@ impl Builder<'_> {
     fn subdomain(&mut self, place: Place, colours: Range<usize>, places: Range<usize>) {
         let (system, border) = (&mut *self.system, &self.scratch.border);
         let first = border.partition_point(|b| b.0 < place);
-        let shared = border[first..].iter().take_while(|b| b.0 == place).map(|b| self.scratch.layout.start(b.1));
+        let shared = border[first..]
+            .iter()
+            .take_while(|b| b.0 == place)
+            .map(|b| self.scratch.layout.start(b.1));
         let at = system.border.len();
         system.border.extend(shared);
         if place.round == 0 && !border.is_empty() {
             let Scratch { layout, subdomains, .. } = &*self.scratch;
-            let group = subdomains.owners_from(place.first).iter().find(|&&o| (o as usize) < layout.groups.len());
+            let group = subdomains
+                .owners_from(place.first)
+                .iter()
+                .find(|&&o| (o as usize) < layout.groups.len());
             system.cuts.r.push(places.start);
             system.cuts.z.extend(group.map(|&group| layout.start(group) as usize));
         }
@@ -289,10 +340,13 @@ impl Builder<'_> {
         let slots = self.scratch.slots[kind as usize].len();
         let at = self.system.places.row.len();
         for (g, four) in placed.chunks(LANES).enumerate() {
-            // Subdomains have a dummy each, and so have the interfaces, and the chunks of a colour of the boundary, which are swept at another time.
+            // Subdomains have a dummy each, and so have the interfaces, and the chunks of a colour
+            // of the boundary, which are swept at another time.
             let slot = match four[0].stage {
                 Stage::Subdomain(Place { first, round: 0, .. }) => first as usize,
-                Stage::Subdomain(place) => self.scratch.subdomains.number + place.interface as usize,
+                Stage::Subdomain(place) => {
+                    self.scratch.subdomains.number + place.interface as usize
+                }
                 _ => self.scratch.subdomains.number + g / CHUNK,
             };
             let dummy = self.dummy + slot * STRIDE;
@@ -304,10 +358,17 @@ impl Builder<'_> {
             }
             let start = self.system.places.row.len();
             let hub = four[0].stage == Stage::Hub;
-            self.scratch.slots[kind as usize].push(Slot::new(start, dummy as u32, hub, four.iter().map(|placed| placed.block)));
+            self.scratch.slots[kind as usize].push(Slot::new(
+                start,
+                dummy as u32,
+                hub,
+                four.iter().map(|placed| placed.block),
+            ));
             let end = start + kind.rows() * LANES;
             self.system.places.row.resize(end, u32::MAX);
-            for by_place in [&mut self.system.places.scale, &mut self.system.q, &mut self.system.compliance] {
+            for by_place in
+                [&mut self.system.places.scale, &mut self.system.q, &mut self.system.compliance]
+            {
                 by_place.resize(end, 0.0);
             }
         }
@@ -329,12 +390,20 @@ impl Builder<'_> {
             let (c, v) = (system.coordinates.len(), system.values.len());
             system.coordinates.extend_from_slice(coordinates);
             for i in 0..d {
-                system.values.extend(values[i * coordinates.len()..(i + 1) * coordinates.len()].iter().map(|x| x * s[i]));
+                system.values.extend(
+                    values[i * coordinates.len()..(i + 1) * coordinates.len()]
+                        .iter()
+                        .map(|x| x * s[i]),
+                );
             }
             (c..c + coordinates.len(), v)
         };
         let (read, read_values) = add(&image.read, &image.read_values);
-        let (write, write_values) = if image.meshed { add(&image.write, &image.write_values) } else { (read.clone(), read_values) };
+        let (write, write_values) = if image.meshed {
+            add(&image.write, &image.write_values)
+        } else {
+            (read.clone(), read_values)
+        };
         let exact = self.settings.exact(&law);
         let mut law = scaled(&law, &s);
         if let (Local::Lagged, Law::Coulomb { mu, rows }) = (self.settings.local, law) {
@@ -343,11 +412,22 @@ impl Builder<'_> {
             system.sliding.resize(system.places.row.len(), 0.0);
             system.sliding[at] = mu;
         }
-        system.singles.push(Single { law, at, read, read_values, write, write_values, step, exact, block: image.block });
+        system.singles.push(Single {
+            law,
+            at,
+            read,
+            read_values,
+            write,
+            write_values,
+            step,
+            exact,
+            block: image.block,
+        });
     }
 }
 
-/// The largest coefficient of friction that the lanes solve: they form `mu r_n` from a difference, which loses as many digits as mu has.
+/// The largest coefficient of friction that the lanes solve: they form `mu r_n` from a difference,
+/// which loses as many digits as mu has.
 const LARGEST_MU_IN_LANES: f64 = 1e4;
 
 /// Lanes take stiff rows over at most two groups.
@@ -355,8 +435,16 @@ fn kind(problem: &Problem, block: usize, settings: &Settings) -> Kind {
     let stiff = problem.E[problem.J.block(block).range()].iter().all(|&e| e == 0.0);
     match problem.laws[block] {
         _ if !stiff => Kind::Single,
-        Law::Cone { mu, rows: 3 } | Law::Coulomb { mu, rows: 3 } if mu == 0.0 || mu > LARGEST_MU_IN_LANES => Kind::Single,
-        law @ (Law::Cone { rows: 3, .. } | Law::Coulomb { rows: 3, .. }) if !settings.exact(&law) => Kind::Cone,
+        Law::Cone { mu, rows: 3 } | Law::Coulomb { mu, rows: 3 }
+            if mu == 0.0 || mu > LARGEST_MU_IN_LANES =>
+        {
+            Kind::Single
+        }
+        law @ (Law::Cone { rows: 3, .. } | Law::Coulomb { rows: 3, .. })
+            if !settings.exact(&law) =>
+        {
+            Kind::Cone
+        }
         Law::Coulomb { rows: 3, .. } => Kind::Coulomb,
         Law::Unilateral | Law::Interval { .. } | Law::Equality => Kind::Bounds,
         _ => Kind::Single,

@@ -1,8 +1,8 @@
 //! Greedy colouring: blocks of one colour share no owner, so that their order does not matter.
 //!
 //! First fit in the order of the problem, with one bit per colour and owner. A block that finds no
-//! free colour (an owner with more blocks than there are colours: a sheet of paper under a thousand balls; heavy ones have
-//! [`super::hubs`]) stays uncoloured and is swept alone.
+//! free colour (an owner with more blocks than there are colours: a sheet of paper under a thousand
+//! balls; heavy ones have [`super::hubs`]) stays uncoloured and is swept alone.
 
 /// The most colours.
 const MAX_COLOURS: u32 = 128;
@@ -45,7 +45,15 @@ mod tests {
     fn neighbours_differ_and_a_hub_overflows() {
         let mut colours = Colours::default();
         colours.reset(3);
-        assert_eq!([colours.place(&[0, 1]), colours.place(&[1, 2]), colours.place(&[2, 0]), colours.place(&[2])], [0, 1, 2, 0]);
+        assert_eq!(
+            [
+                colours.place(&[0, 1]),
+                colours.place(&[1, 2]),
+                colours.place(&[2, 0]),
+                colours.place(&[2])
+            ],
+            [0, 1, 2, 0]
+        );
         colours.reset(1);
         for c in 0..MAX_COLOURS {
             assert_eq!(colours.place(&[0]), c);

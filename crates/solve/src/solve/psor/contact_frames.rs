@@ -1,18 +1,22 @@
-//! Contacts as frames and arms: what is left of the rows of a contact between rigid bodies once the bodies are known.
+//! Contacts as frames and arms: what is left of the rows of a contact between rigid bodies once the
+//! bodies are known.
 //!
-//! With the angular velocities of all bodies in the axes of the world ([`super::orientation`]) the angular parts of the three rows have one arm for
-//! each body, and the third direction is across the other two:
+//! With the angular velocities of all bodies in the axes of the world ([`super::orientation`]) the
+//! angular parts of the three rows have one arm for each body, and the third direction is across
+//! the other two:
 //!
 //! ```text
 //!   û_i = q̂_i + d_i·(v_A − v_B),     v = z/√m + Uᵀζ × arm,     d₃ = κ d₁ × d₂
 //!   z += f/√m,   ζ += U (arm × f)     with f = Σ d_i x_i for A, −f for B
 //! ```
 //!
-//! z the linear and ζ the angular coordinates of a body, `UᵀU` its inverse inertia in the axes of the world, U with zeros below its diagonal.
+//! z the linear and ζ the angular coordinates of a body, `UᵀU` its inverse inertia in the axes of
+//! the world, U with zeros below its diagonal.
 //!
-//! * [`Frame`]: 13 numbers for a contact (normal, tangent, κ, two arms), and 7 for a body (U, 1/√m) that all of its contacts share.
-//! * [`Round`]: for bodies whose inertia is the same about all axes U is a number, which the arms take in; with the roots of both masses 15
-//!   numbers for a contact and nothing to look up.
+//! * [`Frame`]: 13 numbers for a contact (normal, tangent, κ, two arms), and 7 for a body (U, 1/√m)
+//!   that all of its contacts share.
+//! * [`Round`]: for bodies whose inertia is the same about all axes U is a number, which the arms
+//!   take in; with the roots of both masses 15 numbers for a contact and nothing to look up.
 //!
 //! No closures here: they would be compiled for any processor where they are not inlined.
 
@@ -100,7 +104,13 @@ impl<const ROUND: bool> Form for Frames<ROUND> {
     }
 
     #[inline(always)]
-    unsafe fn velocities<F: F64x4>(_: usize, values: *const f64, q: *const f64, bodies: Bodies, touched: &[[F; 6]; 2]) -> [F; 3] {
+    unsafe fn velocities<F: F64x4>(
+        _: usize,
+        values: *const f64,
+        q: *const f64,
+        bodies: Bodies,
+        touched: &[[F; 6]; 2],
+    ) -> [F; 3] {
         // SAFETY: the caller's promise.
         unsafe {
             let mut v = [[F::splat(0.0); 3]; 2];
@@ -110,7 +120,14 @@ impl<const ROUND: bool> Form for Frames<ROUND> {
                 } else {
                     let [xx, xy, xz, yy, yz, zz, root, _] = bodies.numbers::<F>(side);
                     // Uᵀζ
-                    (root, [xx.mul(z[3]), yy.mul_add(z[4], xy.mul(z[3])), zz.mul_add(z[5], yz.mul_add(z[4], xz.mul(z[3])))])
+                    (
+                        root,
+                        [
+                            xx.mul(z[3]),
+                            yy.mul_add(z[4], xy.mul(z[3])),
+                            zz.mul_add(z[5], yz.mul_add(z[4], xz.mul(z[3]))),
+                        ],
+                    )
                 };
                 *v = at_arm(root, z, omega, three(values, ARMS + 3 * side));
             }
@@ -119,18 +136,34 @@ impl<const ROUND: bool> Form for Frames<ROUND> {
     }
 
     #[inline(always)]
-    unsafe fn moves<F: F64x4>(_: usize, values: *const f64, bodies: Bodies, x: &[F; 3]) -> [[F; 6]; 2] {
+    unsafe fn moves<F: F64x4>(
+        _: usize,
+        values: *const f64,
+        bodies: Bodies,
+        x: &[F; 3],
+    ) -> [[F; 6]; 2] {
         // SAFETY: the caller's promise.
         unsafe {
             let zero = F::splat(0.0);
             let mut out = [[zero; 6]; 2];
-            for (side, (out, force)) in out.iter_mut().zip(Axes::of(values).forces(x, zero)).enumerate() {
+            for (side, (out, force)) in
+                out.iter_mut().zip(Axes::of(values).forces(x, zero)).enumerate()
+            {
                 let turn = cross(three(values, ARMS + 3 * side), force);
                 *out = if ROUND {
                     moved(number(values, ROOTS + side), force, turn)
                 } else {
-                    let ([xx, xy, xz, yy, yz, zz, root, _], [x, y, z]) = (bodies.numbers::<F>(side), turn);
-                    moved(root, force, [xz.mul_add(z, xy.mul_add(y, xx.mul(x))), yz.mul_add(z, yy.mul(y)), zz.mul(z)])
+                    let ([xx, xy, xz, yy, yz, zz, root, _], [x, y, z]) =
+                        (bodies.numbers::<F>(side), turn);
+                    moved(
+                        root,
+                        force,
+                        [
+                            xz.mul_add(z, xy.mul_add(y, xx.mul(x))),
+                            yz.mul_add(z, yy.mul(y)),
+                            zz.mul(z),
+                        ],
+                    )
                 };
             }
             out
@@ -163,7 +196,11 @@ fn moved<F: F64x4>(root: F, force: [F; 3], angular: [F; 3]) -> [F; 6] {
 
 #[inline(always)]
 fn cross<F: F64x4>(a: [F; 3], b: [F; 3]) -> [F; 3] {
-    [a[1].mul(b[2]).minus_product(a[2], b[1]), a[2].mul(b[0]).minus_product(a[0], b[2]), a[0].mul(b[1]).minus_product(a[1], b[0])]
+    [
+        a[1].mul(b[2]).minus_product(a[2], b[1]),
+        a[2].mul(b[0]).minus_product(a[0], b[2]),
+        a[0].mul(b[1]).minus_product(a[1], b[0]),
+    ]
 }
 
 /// Three numbers from number `i` on.
@@ -177,13 +214,17 @@ unsafe fn three<F: F64x4>(values: *const f64, i: usize) -> [F; 3] {
 }
 
 impl Frame {
-    /// The numbers of one contact from its whitened rows (3 × 12) and its bodies (zeros: the ground).
+    /// The numbers of one contact from its whitened rows (3 × 12) and its bodies (zeros: the
+    /// ground).
     pub(super) fn of(rows: &[f64], bodies: [&Body; 2]) -> [f64; IN_FRAME] {
         let row = |i: usize, at: usize| DVec3::from_slice(&rows[i * COLUMNS + at..]);
-        let d = [0, 1, 2].map(|i| if bodies[0][ROOT] > 0.0 { row(i, 0) / bodies[0][ROOT] } else { DVec3::ZERO });
+        let d = [0, 1, 2]
+            .map(|i| if bodies[0][ROOT] > 0.0 { row(i, 0) / bodies[0][ROOT] } else { DVec3::ZERO });
         let across = d[0].cross(d[1]);
-        let kappa = if across == DVec3::ZERO { 0.0 } else { across.dot(d[2]) / across.length_squared() };
-        let turned = |side: usize| arm(d, [0, 1, 2].map(|i| unturned(bodies[side], row(i, 6 * side + 3))));
+        let kappa =
+            if across == DVec3::ZERO { 0.0 } else { across.dot(d[2]) / across.length_squared() };
+        let turned =
+            |side: usize| arm(d, [0, 1, 2].map(|i| unturned(bodies[side], row(i, 6 * side + 3))));
         let [a, b] = [turned(0), -turned(1)];
         [d[0].x, d[0].y, d[0].z, d[1].x, d[1].y, d[1].z, kappa, a.x, a.y, a.z, b.x, b.y, b.z]
     }

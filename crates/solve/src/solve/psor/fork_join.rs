@@ -1,29 +1,36 @@
-//! The fork–join of [`super::worker_group`]: a caller and its helpers share the indices of one task after another.
+//! The fork–join of [`super::worker_group`]: a caller and its helpers share the indices of one task
+//! after another.
 //!
-//! 1. The caller writes the task and then its number into one cache line, the task slot, which helpers poll.
-//! 2. Each lane has a claim counter: the number of its task, how many of its indices are claimed, and whether its
-//!    helper claimed one. A helper that sees a new task claims index after index by compare-and-swap on the counter
-//!    of its lane, until none is left. Then it writes the number of the task to `done`, which the caller polls.
-//! 3. The caller finishes its own lane and polls `done` for a short while. Then it claims what is left in the other
-//!    lanes, and closes them by claiming all. Where the closed counter says that the helper claimed an index, it
-//!    waits for `done`.
+//! 1. The caller writes the task and then its number into one cache line, the task slot, which
+//!    helpers poll.
+//! 2. Each lane has a claim counter: the number of its task, how many of its indices are claimed,
+//!    and whether its helper claimed one. A helper that sees a new task claims index after index by
+//!    compare-and-swap on the counter of its lane, until none is left. Then it writes the number of
+//!    the task to `done`, which the caller polls.
+//! 3. The caller finishes its own lane and polls `done` for a short while. Then it claims what is
+//!    left in the other lanes, and closes them by claiming all. Where the closed counter says that
+//!    the helper claimed an index, it waits for `done`.
 //!
-//! Why no helper works on a task that is over: it reads the number of a task that it has not worked on, then the rest
-//! of the slot, and then claims an index by compare-and-swap, which succeeds for that number only. So the lane was not
-//! closed and the slot not yet overwritten: the caller closes all lanes of a task, or sees that their indices are used
-//! up, and waits for every helper that claimed one, before it writes the slot again.
+//! Why no helper works on a task that is over: it reads the number of a task that it has not worked
+//! on, then the rest of the slot, and then claims an index by compare-and-swap, which succeeds for
+//! that number only. So the lane was not closed and the slot not yet overwritten: the caller closes
+//! all lanes of a task, or sees that their indices are used up, and waits for every helper that
+//! claimed one, before it writes the slot again.
 //!
-//! Atomics and waiting come from `super::sync`, so that `tests/fork_join.rs` runs this very file under loom, which
-//! tries the interleavings and the reorderings that the memory model allows.
+//! Atomics and waiting come from `super::sync`, so that `tests/fork_join.rs` runs this very file
+//! under loom, which tries the interleavings and the reorderings that the memory model allows.
 
 #![allow(unsafe_code)]
 
-use super::sync::{AtomicBool, AtomicPtr, AtomicU64, AtomicUsize, SPINS_BEFORE_STEALING, Wait, spin_loop};
+use super::sync::{
+    AtomicBool, AtomicPtr, AtomicU64, AtomicUsize, SPINS_BEFORE_STEALING, Wait, spin_loop,
+};
 use std::cmp::Ordering::{Equal, Less};
 use std::ops::Range;
 use std::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release, SeqCst};
 
-/// A claim counter: the number of the task, whether the helper took an index, how many indices are claimed.
+/// A claim counter: the number of the task, whether the helper took an index, how many indices are
+/// claimed.
 const HELPED_BIT: u64 = 1 << 20;
 const CLAIMED_MASK: u64 = HELPED_BIT - 1;
 const TASK_UNIT: u64 = 2 * HELPED_BIT;
@@ -55,8 +62,11 @@ impl Task {
     /// # Safety
     /// The task is open: the caller of `each` has not closed it, or waits for this index.
     unsafe fn run(&self, i: usize) {
-        // SAFETY: `call` was made from such a function, and `data` is what it wants, valid while the task is open.
-        unsafe { std::mem::transmute::<*mut (), unsafe fn(*const (), usize)>(self.call)(self.data, i) }
+        // SAFETY: `call` was made from such a function, and `data` is what it wants, valid while
+        // the task is open.
+        unsafe {
+            std::mem::transmute::<*mut (), unsafe fn(*const (), usize)>(self.call)(self.data, i)
+        }
     }
 
     /// The indices of a lane.
@@ -108,7 +118,10 @@ pub struct ForkJoin<const LANES: usize> {
 
 impl<const LANES: usize> Default for ForkJoin<LANES> {
     fn default() -> Self {
-        let lane = |_| Lane { claims: OwnCacheLine(AtomicU64::new(0)), done: OwnCacheLine(AtomicU64::new(0)) };
+        let lane = |_| Lane {
+            claims: OwnCacheLine(AtomicU64::new(0)),
+            done: OwnCacheLine(AtomicU64::new(0)),
+        };
         ForkJoin {
             slot: TaskSlot {
                 number: AtomicU64::new(0),
@@ -125,7 +138,8 @@ impl<const LANES: usize> Default for ForkJoin<LANES> {
     }
 }
 
-/// Says that the helper is through with a task when dropped, so that a panic in it leaves nobody waiting.
+/// Says that the helper is through with a task when dropped, so that a panic in it leaves nobody
+/// waiting.
 struct MarkDone<'a>(&'a Lane, u64);
 
 impl Drop for MarkDone<'_> {
@@ -200,7 +214,8 @@ impl<const LANES: usize> ForkJoin<LANES> {
     /// Helps as thread number `number` until the helpers are released; the caller is number zero.
     pub fn help(&self, number: usize) {
         let Some(lane) = self.lanes.get(number) else { return };
-        // Of a task that was there before, and may be over, this thread knows nothing: it begins with the next.
+        // Of a task that was there before, and may be over, this thread knows nothing: it begins
+        // with the next.
         let mut last = self.slot.number.load(Acquire);
         while self.slot.open.load(SeqCst) {
             wait(|| self.slot.number.load(Acquire) != last || !self.slot.open.load(Acquire));
@@ -212,7 +227,8 @@ impl<const LANES: usize> ForkJoin<LANES> {
             let Some(mut next) = lane.claim(task.number, range.len(), true) else { continue };
             let _mark_done = MarkDone(lane, task.number);
             loop {
-                // SAFETY: this thread claimed the index: the caller waits for it before it lets go of the task.
+                // SAFETY: this thread claimed the index: the caller waits for it before it lets go
+                // of the task.
                 unsafe { task.run(range.start + next) };
                 match lane.claim(task.number, range.len(), true) {
                     Some(index) => next = index,
@@ -246,7 +262,8 @@ impl<const LANES: usize> ForkJoin<LANES> {
         let (number, lanes) = (slot.number.load(Relaxed) + 1, slot.lanes.load(Relaxed));
         let data = (&raw const f).cast_mut().cast();
         let task = Task { number, call: call as *mut (), data, count, lanes };
-        // Release: who reads any of these afterwards finds all claim counters of the task before closed.
+        // Release: who reads any of these afterwards finds all claim counters of the task before
+        // closed.
         slot.call.store(task.call, Release);
         slot.data.store(task.data, Release);
         slot.count.store(count, Release);

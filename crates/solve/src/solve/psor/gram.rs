@@ -1,11 +1,13 @@
-//! The last few differences: their Gram matrix, the slopes along them, the combination that makes the slopes vanish.
+//! The last few differences: their Gram matrix, the slopes along them, the combination that makes
+//! the slopes vanish.
 
 use crate::math::dense::{cholesky, cholesky_solve};
 
 /// The most differences.
 pub(super) const MAX_DIFFERENCES: usize = 24;
 
-/// What is added to the unit diagonal of the Gram matrix; the counts do not change from 1e-13 to 1e-4.
+/// What is added to the unit diagonal of the Gram matrix; the counts do not change from 1e-13 to
+/// 1e-4.
 const RIDGE: f64 = 1e-10;
 
 /// What a new difference d brings: `d·d`, the slope along it, and `d·d_i` for each of those in use.
@@ -65,8 +67,9 @@ impl Gram {
         self.used.clear();
     }
 
-    /// Takes the difference at `place`; the point has moved along it, and the slopes with it. One of no length means that nothing
-    /// moves any more: the same differences would lead to the same start for ever, so all are forgotten.
+    /// Takes the difference at `place`; the point has moved along it, and the slopes with it. One
+    /// of no length means that nothing moves any more: the same differences would lead to the same
+    /// start for ever, so all are forgotten.
     pub(super) fn take(&mut self, place: usize, new: &Products) {
         if !(new.square > 0.0 && new.square.is_finite()) {
             self.used.clear();
@@ -98,7 +101,8 @@ impl Gram {
         &self.factors
     }
 
-    /// The factors of the differences in use (in their order) that take the slopes away; none if there are none.
+    /// The factors of the differences in use (in their order) that take the slopes away; none if
+    /// there are none.
     pub(super) fn factors(&mut self) -> &[f64] {
         let (wide, m) = (self.depth + 1, self.used.len());
         let product = |i: usize, j: usize| self.products[self.used[i] * wide + self.used[j]];
@@ -108,7 +112,8 @@ impl Gram {
         for i in 0..m {
             self.factors.push(scale(i) * self.slopes[self.used[i]]);
             for j in 0..m {
-                self.matrix.push(product(i, j) * scale(i) * scale(j) + if i == j { RIDGE } else { 0.0 });
+                self.matrix
+                    .push(product(i, j) * scale(i) * scale(j) + if i == j { RIDGE } else { 0.0 });
             }
         }
         if cholesky(m, &mut self.matrix).is_err() {

@@ -10,8 +10,8 @@ use crate::problem::{Residual, Tolerance};
 use crate::solve::{Sample, Status, StoppingCriteria};
 use std::time::Instant;
 
-/// The residual is computed once the sweep's own estimate is below this multiple of the tolerance: the
-/// estimate is an upper bound in 96 of 100 sweeps, and two to four times too large.
+/// The residual is computed once the sweep's own estimate is below this multiple of the tolerance:
+/// the estimate is an upper bound in 96 of 100 sweeps, and two to four times too large.
 const EVALUATION_THRESHOLD: f64 = 4.0;
 
 /// No progress: the least estimate fell by less than a tenth in so many sweeps.
@@ -20,11 +20,13 @@ const MAX_SWEEPS_WITHOUT_PROGRESS: u64 = 5000;
 /// Sweeps with one shift, and with one extrapolation: `docs/notes/psor.md` has the measurements.
 const SWEEPS_PER_SHIFT: u64 = 2;
 
-/// Below this part of the largest estimate so far the differences between sweeps are rounding: a change of 1e-11 of the
-/// reactions, whose own rounding an extrapolation multiplies. Plain sweeps go on.
+/// Below this part of the largest estimate so far the differences between sweeps are rounding: a
+/// change of 1e-11 of the reactions, whose own rounding an extrapolation multiplies. Plain sweeps
+/// go on.
 const ROUNDING_ESTIMATE: f64 = 1e-22;
 
-/// From this sweep on, at every power of two, the residual of the best iterate is computed and the velocities are computed anew from the reactions.
+/// From this sweep on, at every power of two, the residual of the best iterate is computed and the
+/// velocities are computed anew from the reactions.
 const FIRST_REFRESH: u64 = 64;
 
 /// How the loop ended.
@@ -42,7 +44,8 @@ pub(super) struct Outcome {
 pub(super) trait ResidualOf {
     /// The residual of a point with these scaled reactions.
     fn error(&mut self, r: &[f64]) -> Residual;
-    /// The same; where the local error is not within the tolerance the estimate may be left infinite.
+    /// The same; where the local error is not within the tolerance the estimate may be left
+    /// infinite.
     fn residual_if_converged(&mut self, r: &[f64], _tolerance: &Tolerance) -> Residual {
         self.error(r)
     }
@@ -57,7 +60,8 @@ struct BestIterate {
     estimate: f64,
     /// The residual of `r`, if it was computed.
     error: Option<Residual>,
-    /// The best iterate whose residual was computed (a later one may have a smaller estimate) and its error.
+    /// The best iterate whose residual was computed (a later one may have a smaller estimate) and
+    /// its error.
     evaluated: Aligned,
     least: Option<Residual>,
 }
@@ -118,33 +122,58 @@ impl BestIterate {
         }
     }
 
-    /// The sweeps' velocities had parted from their reactions by this energy, J: an estimate below it says nothing, and must
-    /// not keep later iterates from being the best. Its residual is computed first.
-    fn discard_below(&mut self, drift: f64, residual_of: &mut impl ResidualOf, tolerance: &Tolerance) {
+    /// The sweeps' velocities had parted from their reactions by this energy, J: an estimate below
+    /// it says nothing, and must not keep later iterates from being the best. Its residual is
+    /// computed first.
+    fn discard_below(
+        &mut self,
+        drift: f64,
+        residual_of: &mut impl ResidualOf,
+        tolerance: &Tolerance,
+    ) {
         if !(drift <= self.estimate) {
             self.evaluate(residual_of, tolerance);
             self.estimate = f64::INFINITY;
         }
     }
 
-    /// Accepted before others: an iterate of less local error may have the larger estimate. Among equals less error is better.
+    /// Accepted before others: an iterate of less local error may have the larger estimate. Among
+    /// equals less error is better.
     fn improves(&self, error: &Residual, tolerance: &Tolerance) -> bool {
         let rank = |e: &Residual| (!e.accepted(tolerance), e.joule);
         self.least.is_none_or(|least| rank(error) < rank(&least))
     }
 }
 
-/// Sweeps from `workspace.x` until the error is accepted, work or time runs out, or nothing moves any more.
-pub(super) fn run<S: Sweeps>(system: &mut S, workspace: &mut Workspace, residual_of: &mut impl ResidualOf, settings: &Settings) -> Outcome {
+/// Sweeps from `workspace.x` until the error is accepted, work or time runs out, or nothing moves
+/// any more.
+pub(super) fn run<S: Sweeps>(
+    system: &mut S,
+    workspace: &mut Workspace,
+    residual_of: &mut impl ResidualOf,
+    settings: &Settings,
+) -> Outcome {
     let stop = &settings.stop;
     let begin = stop.now();
     let Workspace { x, best, accelerator, velocities } = workspace;
     best.start(&x.r);
     let first = best.evaluate(residual_of, &stop.tolerance);
-    let mut outcome =
-        Outcome { status: Status::Budget, sweeps: 0, restarts: 0, residuals: 1, reproducible: true, error: first, history: Vec::new() };
+    let mut outcome = Outcome {
+        status: Status::Budget,
+        sweeps: 0,
+        restarts: 0,
+        residuals: 1,
+        reproducible: true,
+        error: first,
+        history: Vec::new(),
+    };
     if stop.history {
-        outcome.history.push(Sample { work: 0, joule: first.joule, best: first.joule, wall: begin.elapsed().as_secs_f64() });
+        outcome.history.push(Sample {
+            work: 0,
+            joule: first.joule,
+            best: first.joule,
+            wall: begin.elapsed().as_secs_f64(),
+        });
     }
     if first.accepted(&stop.tolerance) {
         outcome.status = Status::Converged;
@@ -180,20 +209,43 @@ impl Progress<'_> {
     fn sample(&mut self, joule: f64) {
         let least = self.outcome.history.last().map_or(f64::INFINITY, |s| s.best);
         let wall = self.begin.elapsed().as_secs_f64();
-        self.outcome.history.push(Sample { work: self.outcome.sweeps, joule, best: least.min(joule), wall });
+        self.outcome.history.push(Sample {
+            work: self.outcome.sweeps,
+            joule,
+            best: least.min(joule),
+            wall,
+        });
     }
 
-    /// Computes the velocities of `y` anew from its reactions. Extrapolation over differences that are rounding lets the two
-    /// part: the sweeps then converge, by their own estimate, to something that is no solution.
-    fn refresh<S: Sweeps>(&mut self, system: &S, y: &mut State, residual_of: &mut impl ResidualOf, tolerance: &Tolerance) {
+    /// Computes the velocities of `y` anew from its reactions. Extrapolation over differences that
+    /// are rounding lets the two part: the sweeps then converge, by their own estimate, to
+    /// something that is no solution.
+    fn refresh<S: Sweeps>(
+        &mut self,
+        system: &S,
+        y: &mut State,
+        residual_of: &mut impl ResidualOf,
+        tolerance: &Tolerance,
+    ) {
         self.velocities.set(&y.z);
         system.refresh(y);
-        let drift = 0.5 * self.velocities.iter().zip(y.z.iter()).map(|(old, new)| (old - new) * (old - new)).sum::<f64>();
+        let drift = 0.5
+            * self
+                .velocities
+                .iter()
+                .zip(y.z.iter())
+                .map(|(old, new)| (old - new) * (old - new))
+                .sum::<f64>();
         self.best.discard_below(drift, residual_of, tolerance);
     }
 
     /// Computes the residual of the present iterate, whatever its estimate.
-    fn evaluate_now(&mut self, r: &[f64], residual_of: &mut impl ResidualOf, tolerance: &Tolerance) {
+    fn evaluate_now(
+        &mut self,
+        r: &[f64],
+        residual_of: &mut impl ResidualOf,
+        tolerance: &Tolerance,
+    ) {
         let error = residual_of.error(r);
         self.outcome.residuals += 1;
         self.best.update_evaluated(error, r, tolerance);
@@ -226,9 +278,15 @@ fn sweeps<S: Sweeps>(
             progress.outcome.status = Status::Stalled;
             return;
         }
-        // While the shift is held a sweep knows nothing of it: its estimate is whole, and comparable, where the shift is read anew.
+        // While the shift is held a sweep knows nothing of it: its estimate is whole, and
+        // comparable, where the shift is read anew.
         let round = !shifted || sweep.is_multiple_of(SWEEPS_PER_SHIFT);
-        let whole = estimate + if shifted && round { update_shift(system, y, accelerator).unwrap_or(0.0) } else { 0.0 };
+        let whole = estimate
+            + if shifted && round {
+                update_shift(system, y, accelerator).unwrap_or(0.0)
+            } else {
+                0.0
+            };
         if round {
             progress.best.update(whole);
         }
@@ -267,8 +325,8 @@ fn sweeps<S: Sweeps>(
     }
 }
 
-/// When to compute the residual: once the estimate is small enough, then when it has fallen by the factor that was missing, or after ten
-/// more sweeps.
+/// When to compute the residual: once the estimate is small enough, then when it has fallen by the
+/// factor that was missing, or after ten more sweeps.
 struct CheckSchedule {
     /// Above this estimate no residual is computed.
     threshold: f64,
@@ -288,10 +346,17 @@ impl CheckSchedule {
 }
 
 /// Updates the lagged shift at `y`; the energy of its change, none if there is no shift.
-fn update_shift<S: Sweeps>(system: &mut S, y: &State, accelerator: &mut Accelerator) -> Option<f64> {
-    let Accelerator::Subspace(subspace) = accelerator else { return system.update_shift(y, &[]).map(|change| change.energy) };
+fn update_shift<S: Sweeps>(
+    system: &mut S,
+    y: &State,
+    accelerator: &mut Accelerator,
+) -> Option<f64> {
+    let Accelerator::Subspace(subspace) = accelerator else {
+        return system.update_shift(y, &[]).map(|change| change.energy);
+    };
     let mut along = [&[][..]; MAX_DIRECTIONS];
-    let count = along.iter_mut().zip(subspace.along()).map(|(place, vector)| *place = vector).count();
+    let count =
+        along.iter_mut().zip(subspace.along()).map(|(place, vector)| *place = vector).count();
     let change = system.update_shift(y, &along[..count])?;
     subspace.shift_slopes(&change.along[..count]);
     Some(change.energy)
@@ -320,8 +385,12 @@ impl Accelerator {
             *self = match wanted {
                 Acceleration::None => Accelerator::Nothing,
                 Acceleration::Auto => Accelerator::Subspace(Box::new(Subspace::new(5))),
-                Acceleration::Subspace { depth } => Accelerator::Subspace(Box::new(Subspace::new(depth))),
-                Acceleration::Anderson { depth } => Accelerator::Anderson(Box::new(Anderson::new(depth))),
+                Acceleration::Subspace { depth } => {
+                    Accelerator::Subspace(Box::new(Subspace::new(depth)))
+                }
+                Acceleration::Anderson { depth } => {
+                    Accelerator::Anderson(Box::new(Anderson::new(depth)))
+                }
             };
         }
         match self {

@@ -4,16 +4,17 @@
 //!   N Δl = −(q̂ + Ĝ z + Ê l),   N = Ĝ Ĝᵀ + Ê,   z += Ĝᵀ Δl
 //! ```
 //!
-//! N is factored once per problem (sparse L D Lᵀ). Rows that depend on others show a pivot that vanishes
-//! against their unit diagonal: they are left out, so that redundant joints neither fail nor drift;
-//! if the rows left out contradict the others, their error stays in the residual.
+//! N is factored once per problem (sparse L D Lᵀ). Rows that depend on others show a pivot that
+//! vanishes against their unit diagonal: they are left out, so that redundant joints neither fail
+//! nor drift; if the rows left out contradict the others, their error stays in the residual.
 
 use super::system::State;
 use crate::math::ldlt::{Ldlt, Ordering};
 use crate::math::sparse::{Csr, Sums};
 use std::ops::Range;
 
-/// A pivot below this part of the diagonal is a dependent row; rounding of the sums behind it is 1e-15 times the fill.
+/// A pivot below this part of the diagonal is a dependent row; rounding of the sums behind it is
+/// 1e-15 times the fill.
 const DEPENDENT_PIVOT: f64 = 1e-9;
 
 /// The diagonal that keeps a row out of the solution.
@@ -32,7 +33,8 @@ pub(super) struct Joints {
     factored: bool,
     right: Vec<f64>,
     before: Vec<f64>,
-    /// While N is formed and factored: where rows write, by rows and by coordinates, a row of N, signs, rows to be left out.
+    /// While N is formed and factored: where rows write, by rows and by coordinates, a row of N,
+    /// signs, rows to be left out.
     written: Csr,
     writers: Csr,
     sums: Sums,
@@ -64,7 +66,12 @@ impl Joints {
     }
 
     /// Adds a scaled row: where it reads and where it writes.
-    pub(super) fn push(&mut self, read: (&[u32], &[f64]), write: (&[u32], &[f64]), compliance: f64) {
+    pub(super) fn push(
+        &mut self,
+        read: (&[u32], &[f64]),
+        write: (&[u32], &[f64]),
+        compliance: f64,
+    ) {
         let mut add = |(coordinates, values): (&[u32], &[f64])| {
             let start = self.values.len();
             for (&c, &x) in coordinates.iter().zip(values) {
@@ -105,7 +112,9 @@ impl Joints {
                         small.push(i);
                     }
                 }),
-                Err(bad) if lower.values[diagonal(lower, bad.unknown)] < ABSENT_DIAGONAL => small.push(bad.unknown),
+                Err(bad) if lower.values[diagonal(lower, bad.unknown)] < ABSENT_DIAGONAL => {
+                    small.push(bad.unknown)
+                }
                 Err(_) => return false,
             }
             if small.is_empty() {
@@ -125,7 +134,9 @@ impl Joints {
 
     /// The lower triangle of N, row by row, the diagonal last in each row.
     fn set_matrix(&mut self, coordinates: usize) {
-        let Joints { rows, coordinates: at, values, compliance, lower, written, writers, sums, .. } = self;
+        let Joints {
+            rows, coordinates: at, values, compliance, lower, written, writers, sums, ..
+        } = self;
         written.clear(rows.len(), coordinates);
         for (i, row) in rows.iter().enumerate() {
             written.columns.extend_from_slice(&at[row.write.clone()]);
@@ -170,7 +181,8 @@ impl Joints {
     pub(super) fn solve(&mut self, q: &[f64], x: &mut State, mesh: usize) -> f64 {
         let Some(factor) = self.factor.as_mut().filter(|_| self.factored) else { return 0.0 };
         for (i, row) in self.rows.iter().enumerate() {
-            let sum: f64 = row.read.clone().map(|p| self.values[p] * x.z[self.coordinates[p] as usize]).sum();
+            let sum: f64 =
+                row.read.clone().map(|p| self.values[p] * x.z[self.coordinates[p] as usize]).sum();
             self.right[i] = -(q[i] + sum + self.compliance[i] * x.r[i]);
         }
         self.before.clear();

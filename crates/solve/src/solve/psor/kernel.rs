@@ -1,7 +1,8 @@
 //! The inner loop: four contacts of one colour at a time.
 //!
-//! A contact of two groups of six unknowns (rigid bodies) is d × 12 whitened numbers, or fewer ([`super::rows`]). Four of them are
-//! stored lane by lane, so that every operation below works on four contacts at once:
+//! A contact of two groups of six unknowns (rigid bodies) is d × 12 whitened numbers, or fewer
+//! ([`super::rows`]). Four of them are stored lane by lane, so that every operation below works on
+//! four contacts at once:
 //!
 //! ```text
 //!   û = q̂ + Ĵ_A z_A + Ĵ_B z_B        r̂⁺ = local solution        z += Ĵᵀ (r̂⁺ − r̂)
@@ -9,11 +10,12 @@
 //!
 //! [`super::stages`] says in which order.
 //!
-//! The contacts of a chunk, and of all chunks of a colour, touch different groups of unknowns (a contact with the
-//! ground has the chunk's own dummy as its second group, with zero rows): that is what makes it sound
-//! for chunks to write to z at the same time, and the stages to be apart. Contacts with a hub body ([`super::hubs`]) share that one, on
-//! one thread; lanes write one after the other. What is fused is fused everywhere: the wide code,
-//! the code for other processors and the plain twin below agree to the bit.
+//! The contacts of a chunk, and of all chunks of a colour, touch different groups of unknowns (a
+//! contact with the ground has the chunk's own dummy as its second group, with zero rows): that is
+//! what makes it sound for chunks to write to z at the same time, and the stages to be apart.
+//! Contacts with a hub body ([`super::hubs`]) share that one, on one thread; lanes write one after
+//! the other. What is fused is fused everywhere: the wide code, the code for other processors and
+//! the plain twin below agree to the bit.
 
 #![allow(unsafe_code)]
 
@@ -28,7 +30,8 @@ use std::ops::Range;
 /// Room of a group of unknowns in z.
 const ROOM: usize = 8;
 
-/// Where four contacts find their first groups of unknowns, then their second ones: two places in a number, so that one load brings both.
+/// Where four contacts find their first groups of unknowns, then their second ones: two places in a
+/// number, so that one load brings both.
 #[derive(Clone, Copy)]
 pub(super) struct Pairs([u64; LANES]);
 
@@ -49,7 +52,8 @@ impl Pairs {
         [a as u32 as usize, (a >> 32) as usize, b as u32 as usize, (b >> 32) as usize]
     }
 
-    /// The coordinates that four contacts touch: those of their first bodies and of their second ones.
+    /// The coordinates that four contacts touch: those of their first bodies and of their second
+    /// ones.
     ///
     /// # Safety
     /// The places are within z, and nobody writes them meanwhile.
@@ -128,9 +132,13 @@ impl<L: Local> Groups<L> {
         self.storage
     }
 
-    /// How the groups to come are stored: as they are, or blocks of three rows in another form. There are none yet.
+    /// How the groups to come are stored: as they are, or blocks of three rows in another form.
+    /// There are none yet.
     pub(super) fn store(&mut self, storage: Storage) {
-        assert!(self.places.is_empty() && (storage == Storage::Stored || L::ROWS == 3), "no groups of another form");
+        assert!(
+            self.places.is_empty() && (storage == Storage::Stored || L::ROWS == 3),
+            "no groups of another form"
+        );
         self.storage = storage;
     }
 
@@ -138,7 +146,8 @@ impl<L: Local> Groups<L> {
         self.places.len()
     }
 
-    /// True if all places are within a z of this length, and within what is kept with the bodies if something is.
+    /// True if all places are within a z of this length, and within what is kept with the bodies if
+    /// something is.
     pub(super) fn within(&self, length: usize) -> bool {
         self.limit <= length && (self.storage != Storage::Frame || self.limit <= self.bodies.len())
     }
@@ -183,15 +192,20 @@ impl<L: Local> Groups<L> {
 
     /// Adds to `z` what the reactions of these groups move.
     fn spread(&self, run: &Run, r: &[f64], z: &mut [f64]) {
-        assert!(self.within(z.len()) && run.groups.end <= self.places.len(), "every place is within z");
+        assert!(
+            self.within(z.len()) && run.groups.end <= self.places.len(),
+            "every place is within z"
+        );
         let r = &r[run.places(L::ROWS)];
         #[cfg(target_arch = "x86_64")]
         if wide_enough() {
             // SAFETY: the processor has AVX2 and FMA; places within z (checked above), one thread.
-            return in_form!(self.storage, R => unsafe { self.spread_wide::<R>(run.groups.clone(), r, z.as_mut_ptr()) });
+            return in_form!(self.storage, R => unsafe { self.spread_wide::<R>(run.groups.clone(),
+            r, z.as_mut_ptr()) });
         }
         // SAFETY: as above.
-        in_form!(self.storage, R => unsafe { self.spread_by::<R, Scalar>(run.groups.clone(), r, z.as_mut_ptr()) });
+        in_form!(self.storage, R => unsafe { self.spread_by::<R, Scalar>(run.groups.clone(), r,
+        z.as_mut_ptr()) });
     }
 
     #[cfg(target_arch = "x86_64")]
@@ -206,17 +220,27 @@ impl<L: Local> Groups<L> {
         for (g, r) in groups.zip(r.chunks_exact(Self::REACTIONS)) {
             // SAFETY: the caller's promise.
             unsafe {
-                let r: [F; 3] = std::array::from_fn(|i| if i < L::ROWS { F::load(r[i * LANES..].as_ptr()) } else { F::splat(0.0) });
+                let r: [F; 3] = std::array::from_fn(|i| {
+                    if i < L::ROWS { F::load(r[i * LANES..].as_ptr()) } else { F::splat(0.0) }
+                });
                 push::<R, F>(L::ROWS, self.group::<R>(g), self.touches(g), r, z);
             }
         }
     }
 
-    /// Sweeps the groups from `first` on whose reactions are `r`, and writes these to `kept` as well; returns Σ‖Δ‖².
+    /// Sweeps the groups from `first` on whose reactions are `r`, and writes these to `kept` as
+    /// well; returns Σ‖Δ‖².
     ///
     /// # Safety
-    /// No other thread touches the places of these groups in `z` meanwhile, and they are [`Groups::within`] it.
-    pub(super) unsafe fn sweep(&self, first: usize, q: &[f64], r: (&mut [f64], &mut [f64]), z: *mut f64) -> f64 {
+    /// No other thread touches the places of these groups in `z` meanwhile, and they are
+    /// [`Groups::within`] it.
+    pub(super) unsafe fn sweep(
+        &self,
+        first: usize,
+        q: &[f64],
+        r: (&mut [f64], &mut [f64]),
+        z: *mut f64,
+    ) -> f64 {
         let groups = first..first + q.len() / Self::REACTIONS;
         assert!(groups.end <= self.places.len() && q.len() == r.0.len() && q.len() == r.1.len());
         #[cfg(target_arch = "x86_64")]
@@ -230,13 +254,25 @@ impl<L: Local> Groups<L> {
 
     #[cfg(target_arch = "x86_64")]
     #[target_feature(enable = "avx2,fma")]
-    unsafe fn sweep_wide<R: Form>(&self, groups: Range<usize>, q: &[f64], r: (&mut [f64], &mut [f64]), z: *mut f64) -> f64 {
+    unsafe fn sweep_wide<R: Form>(
+        &self,
+        groups: Range<usize>,
+        q: &[f64],
+        r: (&mut [f64], &mut [f64]),
+        z: *mut f64,
+    ) -> f64 {
         // SAFETY: the caller's promise.
         unsafe { self.sweep_by::<R, super::simd::Avx2>(groups, q, r, z) }
     }
 
     #[inline(always)]
-    unsafe fn sweep_by<R: Form, F: F64x4>(&self, groups: Range<usize>, q: &[f64], r: (&mut [f64], &mut [f64]), z: *mut f64) -> f64 {
+    unsafe fn sweep_by<R: Form, F: F64x4>(
+        &self,
+        groups: Range<usize>,
+        q: &[f64],
+        r: (&mut [f64], &mut [f64]),
+        z: *mut f64,
+    ) -> f64 {
         // SAFETY: the caller's promise; `sweep` has checked the sizes.
         unsafe {
             let sweep = Sweep::<L, R, F> {
@@ -263,7 +299,8 @@ impl<L: Local> Groups<L> {
         self.values.as_ptr().wrapping_add(g * Self::size_in::<R>())
     }
 
-    /// The coordinates that four contacts touch: those of their first bodies and of their second ones.
+    /// The coordinates that four contacts touch: those of their first bodies and of their second
+    /// ones.
     ///
     /// # Safety
     /// Group `g` exists, its places are within z, nobody writes them meanwhile.
@@ -276,9 +313,15 @@ impl<L: Local> Groups<L> {
     /// `û = q̂ + Ĵ z` of four contacts, from the coordinates that they touch.
     ///
     /// # Safety
-    /// Group `g` exists, its rows are stored in this form, `q` holds its numbers, and the places are [`Groups::within`] some z.
+    /// Group `g` exists, its rows are stored in this form, `q` holds its numbers, and the places
+    /// are [`Groups::within`] some z.
     #[inline(always)]
-    pub(super) unsafe fn velocities<R: Form, F: F64x4>(&self, g: usize, q: *const f64, touched: &[[F; 6]; 2]) -> [F; 3] {
+    pub(super) unsafe fn velocities<R: Form, F: F64x4>(
+        &self,
+        g: usize,
+        q: *const f64,
+        touched: &[[F; 6]; 2],
+    ) -> [F; 3] {
         // SAFETY: the caller's promise.
         unsafe { R::velocities(L::ROWS, self.group::<R>(g), q, self.touches(g), touched) }
     }
@@ -293,10 +336,16 @@ impl<L: Local> Groups<L> {
 /// `z += Ĵᵀ x` of four contacts.
 ///
 /// # Safety
-/// `values` are their rows, stored in this form, and their places are within z, which nobody else touches there meanwhile, and within the table
-/// of `bodies` if the form has one.
+/// `values` are their rows, stored in this form, and their places are within z, which nobody else
+/// touches there meanwhile, and within the table of `bodies` if the form has one.
 #[inline(always)]
-pub(super) unsafe fn push<R: Form, F: F64x4>(rows: usize, values: *const f64, bodies: Bodies, x: [F; 3], z: *mut f64) {
+pub(super) unsafe fn push<R: Form, F: F64x4>(
+    rows: usize,
+    values: *const f64,
+    bodies: Bodies,
+    x: [F; 3],
+    z: *mut f64,
+) {
     // SAFETY: the caller's promise.
     unsafe {
         for (side, moves) in R::moves(rows, values, bodies, &x).into_iter().enumerate() {

@@ -1,13 +1,14 @@
 //! De Saxcé's shift, held for a few sweeps.
 //!
-//! Under Coulomb's law a contact sees `ũ_n = û_n + mû‖û_t‖`. With the shift `s = mû‖û_t‖` held in q̂ the law is that of a cone, and a dual
-//! energy falls. To update it at a point:
+//! Under Coulomb's law a contact sees `ũ_n = û_n + mû‖û_t‖`. With the shift `s = mû‖û_t‖` held in
+//! q̂ the law is that of a cone, and a dual energy falls. To update it at a point:
 //!
 //! ```text
 //!   s⁺ = mû ‖q̂_t + Ĵ_t z‖        q̂_n += s⁺ − s        Σ (s⁺ − s)²        Σ (s⁺ − s) d_n  for each vector d that is asked for
 //! ```
 //!
-//! One pass over the contacts, four at a time, subdomains and colours on the worker threads; sums are added in the order of the subdomains.
+//! One pass over the contacts, four at a time, subdomains and colours on the worker threads; sums
+//! are added in the order of the subdomains.
 
 #![allow(unsafe_code)]
 
@@ -24,7 +25,8 @@ use crate::problem::law::tangent_norm;
 /// Vectors that may be asked for: a point, and the differences that led to it.
 pub(super) const MAX_DIRECTIONS: usize = MAX_DIFFERENCES + 1;
 
-/// What an update has changed: the energy of the change, and its products with the vectors asked for.
+/// What an update has changed: the energy of the change, and its products with the vectors asked
+/// for.
 #[derive(Clone, Copy)]
 pub(super) struct Change {
     /// ½ Σ (s⁺ − s)², J.
@@ -64,7 +66,10 @@ impl System {
         for i in 0..self.singles.len() {
             let at = self.singles[i].at;
             if self.sliding[at] > 0.0 {
-                let new = self.sliding[at] * tangent_norm(&self.velocities(&self.singles[i], x)[..self.singles[i].law.rows()]);
+                let new = self.sliding[at]
+                    * tangent_norm(
+                        &self.velocities(&self.singles[i], x)[..self.singles[i].law.rows()],
+                    );
                 let change = new - self.shift[at];
                 self.shift[at] = new;
                 self.q[at] += change;
@@ -77,21 +82,42 @@ impl System {
 
     /// Blocks in lanes.
     fn update_shift_of_lanes(&mut self, z: &[f64], along: &[&[f64]]) -> Change {
-        let System { kinds, colours, q, sliding, shift, subdomains, hubs, boundary, changes, workers, .. } = self;
+        let System {
+            kinds,
+            colours,
+            q,
+            sliding,
+            shift,
+            subdomains,
+            hubs,
+            boundary,
+            changes,
+            workers,
+            ..
+        } = self;
         let loose = || hubs.clone().chain(boundary.clone());
         let length = q.len();
-        assert!(sliding.len() == length && shift.len() == length && along.len() <= MAX_DIRECTIONS, "one entry for each place");
-        assert!(along.iter().all(|d| d.len() == length) && kinds.cone.within(z.len()), "every place exists");
+        assert!(
+            sliding.len() == length && shift.len() == length && along.len() <= MAX_DIRECTIONS,
+            "one entry for each place"
+        );
+        assert!(
+            along.iter().all(|d| d.len() == length) && kinds.cone.within(z.len()),
+            "every place exists"
+        );
         let places = Places { z, mu: sliding, q: Shared::of(q), shift: Shared::of(shift), along };
         let run = |unit: usize| {
             let colours = match subdomains.get(unit) {
                 Some(subdomain) => &colours[subdomain.colours.clone()],
-                None => std::slice::from_ref(&colours[loose().nth(unit - subdomains.len()).expect("a unit for each")]),
+                None => std::slice::from_ref(
+                    &colours[loose().nth(unit - subdomains.len()).expect("a unit for each")],
+                ),
             };
             let mut sum = Change::NONE;
             for Colour { cone, .. } in colours {
                 assert!(cone.places(3).end <= length && cone.groups.end <= kinds.cone.len());
-                // SAFETY: groups and places exist (checked here and above); units are different contacts, so different places.
+                // SAFETY: groups and places exist (checked here and above); units are different
+                // contacts, so different places.
                 sum.add(&unsafe { update_shift(&kinds.cone, cone, &places) });
             }
             sum
@@ -99,7 +125,8 @@ impl System {
         changes.clear();
         changes.resize(subdomains.len() + loose().count(), Change::NONE);
         match workers {
-            Some(workers) => workers.chunks((changes, &mut [(); 0]), (1, 1), |unit, change, _| change[0] = run(unit)),
+            Some(workers) => workers
+                .chunks((changes, &mut [(); 0]), (1, 1), |unit, change, _| change[0] = run(unit)),
             None => changes.iter_mut().enumerate().for_each(|(unit, change)| *change = run(unit)),
         }
         let mut sum = Change::NONE;
@@ -109,12 +136,14 @@ impl System {
 }
 
 /// # Safety
-/// The groups of the run exist, their places are [`Groups::within`] z and within the vectors of `places`, and no other thread touches the latter.
+/// The groups of the run exist, their places are [`Groups::within`] z and within the vectors of
+/// `places`, and no other thread touches the latter.
 unsafe fn update_shift(groups: &Groups<Cone>, run: &Run, places: &Places<'_>) -> Change {
     #[cfg(target_arch = "x86_64")]
     if wide_enough() {
         // SAFETY: the processor has AVX2 and FMA; the rest is the caller's promise.
-        return in_form!(groups.storage(), R => unsafe { update_shift_wide::<R>(groups, run, places) });
+        return in_form!(groups.storage(), R => unsafe { update_shift_wide::<R>(groups, run,
+        places) });
     }
     // SAFETY: the caller's promise.
     in_form!(groups.storage(), R => unsafe { update_shift_by::<R, Scalar>(groups, run, places) })
@@ -122,13 +151,21 @@ unsafe fn update_shift(groups: &Groups<Cone>, run: &Run, places: &Places<'_>) ->
 
 #[cfg(target_arch = "x86_64")]
 #[target_feature(enable = "avx2,fma")]
-unsafe fn update_shift_wide<R: Form>(groups: &Groups<Cone>, run: &Run, places: &Places<'_>) -> Change {
+unsafe fn update_shift_wide<R: Form>(
+    groups: &Groups<Cone>,
+    run: &Run,
+    places: &Places<'_>,
+) -> Change {
     // SAFETY: the caller's promise.
     unsafe { update_shift_by::<R, super::simd::Avx2>(groups, run, places) }
 }
 
 #[inline(always)]
-unsafe fn update_shift_by<R: Form, F: F64x4>(groups: &Groups<Cone>, run: &Run, places: &Places<'_>) -> Change {
+unsafe fn update_shift_by<R: Form, F: F64x4>(
+    groups: &Groups<Cone>,
+    run: &Run,
+    places: &Places<'_>,
+) -> Change {
     // SAFETY: the caller's promise.
     unsafe {
         let zero = F::splat(0.0);
@@ -136,7 +173,8 @@ unsafe fn update_shift_by<R: Form, F: F64x4>(groups: &Groups<Cone>, run: &Run, p
         for (g, at) in run.groups.clone().zip((run.at..).step_by(3 * LANES)) {
             let (q, shift) = (places.q.start().add(at), places.shift.start().add(at));
             let u: [F; 3] = groups.velocities::<R, F>(g, q, &groups.touched(g, places.z.as_ptr()));
-            let new = F::load(places.mu.as_ptr().add(at)).mul(u[1].mul(u[1]).add(u[2].mul(u[2])).sqrt());
+            let new =
+                F::load(places.mu.as_ptr().add(at)).mul(u[1].mul(u[1]).add(u[2].mul(u[2])).sqrt());
             let change = new.sub(F::load(shift));
             new.store(shift);
             F::load(q).add(change).store(q);

@@ -1,8 +1,10 @@
-//! The local problem of four contacts at once: new reactions from local velocities and old reactions.
+//! The local problem of four contacts at once: new reactions from local velocities and old
+//! reactions.
 //!
 //! * [`Bounds`] (one row): `r⁺ = min(max(r − step u, lo), hi)`.
 //! * [`Cone`]: one projected step, `r⁺ = Π(r − step u)`.
-//! * [`Coulomb`]: the exact solution of the block alone, as [`super::super::local`] finds it one by one. With the normal row eliminated,
+//! * [`Coulomb`]: the exact solution of the block alone, as [`super::super::local`] finds it one by
+//!   one. With the normal row eliminated,
 //!
 //! ```text
 //!   f = W_tn / W_nn,   S = W_tt − f W_nn fᵀ,   g = u_n / W_nn − r_n − f·r_t,   b = u_t − f u_n − S r_t
@@ -11,7 +13,8 @@
 //!   slip:   t = −(S + l I)⁻¹ b   T(l) = ‖t‖ + mu f·t = −mu g
 //! ```
 //!
-//! l > 0 is found by Newton's method on 1/T, which is exact in one step if S is a multiple of I (spheres), within a bracket.
+//! l > 0 is found by Newton's method on 1/T, which is exact in one step if S is a multiple of I
+//! (spheres), within a bracket.
 
 #![allow(unsafe_code)]
 
@@ -23,7 +26,8 @@ pub(super) trait Local: Copy {
     const ROWS: usize;
     /// Numbers that a block brings beside its rows.
     const PARAMETERS: usize;
-    /// What the new reactions need of the local velocities and the old reactions: half of the work, so that two groups can be under way.
+    /// What the new reactions need of the local velocities and the old reactions: half of the work,
+    /// so that two groups can be under way.
     ///
     /// # Safety
     /// `parameters` are four blocks' parameters, lane by lane; the processor has what F needs.
@@ -50,7 +54,8 @@ pub(super) struct Cone;
 #[derive(Clone, Copy)]
 pub(super) struct Coulomb;
 
-/// The parameters of a contact under Coulomb's law, from its block of W; nothing moves it if the block is zero.
+/// The parameters of a contact under Coulomb's law, from its block of W; nothing moves it if the
+/// block is zero.
 pub(super) fn coulomb_parameters(mu: f64, w: &[f64]) -> [f64; 7] {
     if w[0] <= 0.0 {
         return [mu, 0.0, 0.0, 0.0, 1.0, 0.0, 1.0];
@@ -91,7 +96,11 @@ impl Local for Cone {
     unsafe fn begin<F: F64x4>(parameters: *const f64, u: [F; 3], old: [F; 3]) -> [F; 4] {
         // SAFETY: the caller's promise.
         let step = unsafe { parameter::<F>(parameters, 2) };
-        let (n, a, b) = (old[0].minus_product(u[0], step), old[1].minus_product(u[1], step), old[2].minus_product(u[2], step));
+        let (n, a, b) = (
+            old[0].minus_product(u[0], step),
+            old[1].minus_product(u[1], step),
+            old[2].minus_product(u[2], step),
+        );
         [n, a, b, a.mul_add(a, b.mul(b)).sqrt()]
     }
 
@@ -100,8 +109,10 @@ impl Local for Cone {
         // SAFETY: the caller's promise.
         let [mu, inverse] = [0, 1].map(|i| unsafe { parameter::<F>(parameters, i) });
         // SAFETY: F was made above.
-        let (zero, one, tiny) = unsafe { (F::splat(0.0), F::splat(1.0), F::splat(f64::MIN_POSITIVE)) };
-        // Inside the cone as it is, else the nearest point of the surface; inside the polar cone that is the tip, also where t is zero.
+        let (zero, one, tiny) =
+            unsafe { (F::splat(0.0), F::splat(1.0), F::splat(f64::MIN_POSITIVE)) };
+        // Inside the cone as it is, else the nearest point of the surface; inside the polar cone
+        // that is the tip, also where t is zero.
         let s = mu.mul_add(t, n).mul(inverse).at_least(zero);
         let stretch = mu.mul(s).div(t.at_least(tiny));
         let edge = mu.mul(n);
@@ -114,7 +125,8 @@ impl Local for Cone {
 /// Newton steps at most; three or four are usual, and each round of a bracket halves it.
 const MAX_NEWTON_STEPS: usize = 40;
 
-/// T is met to this part of it: a hundred rounding errors of its terms, which may cancel; the last step of Newton's method leaves less.
+/// T is met to this part of it: a hundred rounding errors of its terms, which may cancel; the last
+/// step of Newton's method leaves less.
 const ROOT_TOLERANCE: f64 = 1e-13;
 
 /// The block with its normal row eliminated.
@@ -145,7 +157,8 @@ impl<F: F64x4> Slip<F> {
     #[inline(always)]
     fn root(&self, goal: F, active: F, (zero, one): (F, F)) -> [F; 2] {
         // SAFETY: F exists, see `F64x4::splat`.
-        let (half, met, tiny) = unsafe { (F::splat(0.5), F::splat(ROOT_TOLERANCE), F::splat(1e-15)) };
+        let (half, met, tiny) =
+            unsafe { (F::splat(0.5), F::splat(ROOT_TOLERANCE), F::splat(1e-15)) };
         let size = self.s[0].add(self.s[2]);
         // The bracket; high = 0 stands for none yet.
         let (mut low, mut high, mut l) = (zero, zero, size.mul(tiny));
@@ -165,7 +178,8 @@ impl<F: F64x4> Slip<F> {
             let newton = l.add(value.mul(value.div(goal).sub(one)).div(fall));
             low = l.where_le(low, zero, excess);
             high = l.where_le(high, excess, zero);
-            // Outside the bracket, or uphill: halve it, or go on by the size of S where it has no end yet.
+            // Outside the bracket, or uphill: halve it, or go on by the size of S where it has no
+            // end yet.
             let halved = low.add(low).add(size).where_le(low.add(high).mul(half), high, zero);
             let inside = newton.where_le(halved, low, newton);
             let above = halved.where_le(inside, high, inside);
@@ -184,7 +198,8 @@ impl Local for Coulomb {
     #[inline(always)]
     unsafe fn finish<F: F64x4>(parameters: *const f64, u: [F; 4], old: [F; 3]) -> [F; 3] {
         // SAFETY: the caller's promise.
-        let [mu, inverse, f1, f2, s1, s2, s3] = [0, 1, 2, 3, 4, 5, 6].map(|i| unsafe { parameter::<F>(parameters, i) });
+        let [mu, inverse, f1, f2, s1, s2, s3] =
+            [0, 1, 2, 3, 4, 5, 6].map(|i| unsafe { parameter::<F>(parameters, i) });
         // SAFETY: F was made above.
         let (zero, one) = unsafe { (F::splat(0.0), F::splat(1.0)) };
         let g = u[0].mul(inverse).sub(old[0]).sub(f1.mul(old[1]).add(f2.mul(old[2])));
@@ -214,8 +229,8 @@ impl Local for Coulomb {
                 *stuck = slid.where_le(*stuck, one, active);
             }
         }
-        // Open where nothing presses; as it was where no solution is to be had. Velocities that are no numbers stay so: a
-        // sweep that changed nothing because of them would look converged.
+        // Open where nothing presses; as it was where no solution is to be had. Velocities that are
+        // no numbers stay so: a sweep that changed nothing because of them would look converged.
         let finite = stuck[0].add(stuck[1]).add(stuck[2]).mul(zero);
         let given = u[0].add(u[1]).add(u[2]).mul(zero);
         for (new, old) in stuck.iter_mut().zip(old) {

@@ -8,35 +8,41 @@
 //!
 //! Plain sweeps (Tasora2008, algorithm 4.1, with the signs of its eq. 6 corrected):
 //!
-//! 1. `g_k` = diagonal of `J_k H⁻¹ J_kᵀ + E_k`, `s_k = H⁻¹ J_kᵀ`; `v = H⁻¹ (k + Jᵀ r)` from the guess.
+//! 1. `g_k` = diagonal of `J_k H⁻¹ J_kᵀ + E_k`, `s_k = H⁻¹ J_kᵀ`; `v = H⁻¹ (k + Jᵀ r)` from the
+//!    guess.
 //! 2. For every block: `r⁺ = P_K( r − (ω/g) ũ )`, `v += s_k (r⁺ − r)`, at once.
 //! 3. Until the error is accepted.
 //!
 //! The default adds:
 //!
-//! 1. Whitened coordinates: unit masses, unit diagonal of every row, normal and tangents scaled apart
-//!    ([`Metric::TwoScale`]). The step is one over the largest eigenvalue of the scaled block: the energy falls.
+//! 1. Whitened coordinates: unit masses, unit diagonal of every row, normal and tangents scaled
+//!    apart ([`Metric::TwoScale`]). The step is one over the largest eigenvalue of the scaled
+//!    block: the energy falls.
 //! 2. All equality rows are one block, solved exactly by a sparse factorization made once.
-//! 3. Contacts are sorted into subdomains and interfaces, coloured, and swept four at a time ([`kernel`]).
-//!    Subdomains run on the threads of the caller's pool.
-//! 4. After each sweep the start of the next is extrapolated over the last five differences: to the least dual
-//!    energy (convex laws, symmetric W), or to the least change (Anderson).
-//! 5. `est = ½ Σ ‖Δr̂‖²` comes with the sweep and is nearly always an upper bound of the error. The iterate of least
-//!    `est` is kept; the residual is computed once `est ≤ 4 tol`, with v computed anew from r.
-//! 6. Under Coulomb's law with many contacts the shift is lagged ([`Local::Lagged`], [`lagged_shift`]).
+//! 3. Contacts are sorted into subdomains and interfaces, coloured, and swept four at a time
+//!    ([`kernel`]). Subdomains run on the threads of the caller's pool.
+//! 4. After each sweep the start of the next is extrapolated over the last five differences: to the
+//!    least dual energy (convex laws, symmetric W), or to the least change (Anderson).
+//! 5. `est = ½ Σ ‖Δr̂‖²` comes with the sweep and is nearly always an upper bound of the error. The
+//!    iterate of least `est` is kept; the residual is computed once `est ≤ 4 tol`, with v computed
+//!    anew from r.
+//! 6. Under Coulomb's law with many contacts the shift is lagged ([`Local::Lagged`],
+//!    [`lagged_shift`]).
 //!
 //! # When
 //!
-//! Many bodies, moderate accuracy, warm starts, a fixed amount of work (a deadline by [`StoppingCriteria`] alone, none for the steps of a
-//! run). Not for mass ratios above 1e4 (the report then says
-//! `budget` or `stalled` with its error), nor for 1e-12 on settled piles: `interior-point` and `newton` are better there.
+//! Many bodies, moderate accuracy, warm starts, a fixed amount of work (a deadline by
+//! [`StoppingCriteria`] alone, none for the steps of a run). Not for mass ratios above 1e4 (the
+//! report then says `budget` or `stalled` with its error), nor for 1e-12 on settled piles:
+//! `interior-point` and `newton` are better there.
 //!
 //! # Cost
 //!
-//! One sweep moves [`BYTES_PER_CONTACT`] per frictional contact of two rigid bodies and [`BYTES_PER_BODY`] per body;
-//! extrapolation costs as much again. Memory is linear and reused: a second solve allocates nothing. Blocks of two rows,
-//! on meshes or small cliques, and reduced problems are swept on one thread. Results are the same to the bit for any
-//! number of threads, with or without AVX2 and FMA. Figures and alternatives: `docs/notes/psor.md`. (Enzenhoefer2018)
+//! One sweep moves [`BYTES_PER_CONTACT`] per frictional contact of two rigid bodies and
+//! [`BYTES_PER_BODY`] per body; extrapolation costs as much again. Memory is linear and reused: a
+//! second solve allocates nothing. Blocks of two rows, on meshes or small cliques, and reduced
+//! problems are swept on one thread. Results are the same to the bit for any number of threads,
+//! with or without AVX2 and FMA. Figures and alternatives: `docs/notes/psor.md`. (Enzenhoefer2018)
 
 mod accelerate;
 mod anderson;
@@ -68,7 +74,9 @@ mod worker_group;
 #[cfg(test)]
 mod tests;
 
-use super::{Counts, ReducedSolver, Report, Solver, StoppingCriteria, Unsupported, solve_by_own_preparation};
+use super::{
+    Counts, ReducedSolver, Report, Solver, StoppingCriteria, Unsupported, solve_by_own_preparation,
+};
 use crate::problem::{Law, PreparedProblem, Problem, Reduced, Residual, Solution, Tolerance};
 use reduced::ReducedSystem;
 use serde::{Deserialize, Serialize};
@@ -79,19 +87,23 @@ use worker_group::WorkerGroup;
 /// The most sweeps where the caller names no limit.
 pub const DEFAULT_WORK: u64 = 1000;
 
-/// Memory that one sweep moves per frictional contact of two rigid bodies: rows, parameters, two places and q̂ are read, r̂ is read and written.
+/// Memory that one sweep moves per frictional contact of two rigid bodies: rows, parameters, two
+/// places and q̂ are read, r̂ is read and written.
 pub const BYTES_PER_CONTACT: usize = (rows::RIGID + 3) * 8 + 8 + 24 + 2 * 24;
 
 /// The same for contacts of round bodies that are stored as frames and arms ([`contact_frames`]).
-pub const BYTES_PER_ROUND_CONTACT: usize = BYTES_PER_CONTACT - (rows::RIGID - contact_frames::IN_ROUND) * 8;
+pub const BYTES_PER_ROUND_CONTACT: usize =
+    BYTES_PER_CONTACT - (rows::RIGID - contact_frames::IN_ROUND) * 8;
 
-/// Memory that is moved per frictional contact to keep each iterate, which may be the best: r̂ is written once more.
+/// Memory that is moved per frictional contact to keep each iterate, which may be the best: r̂ is
+/// written once more.
 pub const BYTES_OF_BEST: usize = 24;
 
 /// Memory that one sweep moves at least per rigid body: its line of z is read and written.
 pub const BYTES_PER_BODY: usize = 2 * system::STRIDE * 8;
 
-/// From so many contacts under Coulomb's law on the shift is lagged for a few sweeps: piles need half the sweeps or less, few contacts more.
+/// From so many contacts under Coulomb's law on the shift is lagged for a few sweeps: piles need
+/// half the sweeps or less, few contacts more.
 const MIN_CONTACTS_FOR_LAGGED_SHIFT: usize = 100;
 
 /// Fewer blocks are swept on one thread: to share them takes longer.
@@ -123,7 +135,8 @@ pub enum Acceleration {
 pub enum Metric {
     /// One step for all rows of a block, the inverse of their mean diagonal entry.
     Mean,
-    /// One for the normal, one for the tangents, both over the largest eigenvalue of the block so scaled.
+    /// One for the normal, one for the tangents, both over the largest eigenvalue of the block so
+    /// scaled.
     TwoScale,
 }
 
@@ -137,7 +150,8 @@ pub enum Local {
     Projection,
     /// The exact solution of the block alone.
     Exact,
-    /// One projected step under Coulomb's law with De Saxcé's shift held for a few sweeps, so that an energy falls meanwhile.
+    /// One projected step under Coulomb's law with De Saxcé's shift held for a few sweeps, so that
+    /// an energy falls meanwhile.
     #[serde(alias = "frozen")]
     Lagged,
 }
@@ -159,12 +173,13 @@ pub struct Settings {
     pub omega: f64,
     /// Solve all equality rows as one block.
     pub joints: bool,
-    /// Compute the residual every so many sweeps and record it in the history; 0: only when the sweep's own estimate calls for it.
+    /// Compute the residual every so many sweeps and record it in the history; 0: only when the
+    /// sweep's own estimate calls for it.
     pub judge_every: u64,
     /// Use the threads of the caller's pool; the result does not depend on it.
     pub parallel: bool,
-    /// Bytes that stay in the cache from sweep to sweep. Contacts that move more (half as much again, if bodies are not round) are stored as
-    /// frames and arms ([`contact_frames`]).
+    /// Bytes that stay in the cache from sweep to sweep. Contacts that move more (half as much
+    /// again, if bodies are not round) are stored as frames and arms ([`contact_frames`]).
     pub cache: usize,
 }
 
@@ -185,12 +200,20 @@ impl Default for Settings {
 }
 
 impl Settings {
-    /// Many contacts in space under Coulomb's law are swept with the shift lagged for a few sweeps, unless other settings are asked for.
+    /// Many contacts in space under Coulomb's law are swept with the shift lagged for a few sweeps,
+    /// unless other settings are asked for.
     fn with_lagged_shift(&self, laws: &[Law]) -> Settings {
         let usual = (self.local, self.acceleration) == (Local::Auto, Acceleration::Auto);
-        let sliding = laws.iter().filter(|law| matches!(law, Law::Coulomb { mu, rows: 3 } if *mu > 0.0)).count();
+        let sliding = laws
+            .iter()
+            .filter(|law| matches!(law, Law::Coulomb { mu, rows: 3 } if *mu > 0.0))
+            .count();
         if usual && sliding >= MIN_CONTACTS_FOR_LAGGED_SHIFT {
-            Settings { local: Local::Lagged, acceleration: Acceleration::Subspace { depth: 2 }, ..self.clone() }
+            Settings {
+                local: Local::Lagged,
+                acceleration: Acceleration::Subspace { depth: 2 },
+                ..self.clone()
+            }
         } else {
             self.clone()
         }
@@ -216,21 +239,37 @@ impl Settings {
         }
     }
 
-    /// True if so many contacts are better off in this form, of frames and arms: their rows do not stay in the cache. What a body of any
-    /// inertia has to be asked for takes some time of its own.
+    /// True if so many contacts are better off in this form, of frames and arms: their rows do not
+    /// stay in the cache. What a body of any inertia has to be asked for takes some time of its
+    /// own.
     fn far(&self, contacts: usize, form: rows::Storage) -> bool {
         let bytes = contacts * BYTES_PER_CONTACT;
-        bytes > if form == rows::Storage::Frame { self.cache.saturating_add(self.cache / 2) } else { self.cache }
+        bytes
+            > if form == rows::Storage::Frame {
+                self.cache.saturating_add(self.cache / 2)
+            } else {
+                self.cache
+            }
     }
 
     /// Memory that one sweep moves per contact, of so many frictional contacts of round bodies.
     pub fn bytes_per_contact(&self, contacts: usize) -> usize {
-        if self.far(contacts, rows::Storage::Round) { BYTES_PER_ROUND_CONTACT } else { BYTES_PER_CONTACT }
+        if self.far(contacts, rows::Storage::Round) {
+            BYTES_PER_ROUND_CONTACT
+        } else {
+            BYTES_PER_CONTACT
+        }
     }
 
     /// The method of the paper (Tasora2008, algorithm 4.1): plain sweeps, one step per block.
     pub fn plain(omega: f64) -> Settings {
-        Settings { acceleration: Acceleration::None, metric: Metric::Mean, omega, joints: false, ..Settings::default() }
+        Settings {
+            acceleration: Acceleration::None,
+            metric: Metric::Mean,
+            omega,
+            joints: false,
+            ..Settings::default()
+        }
     }
 }
 
@@ -255,12 +294,24 @@ impl Psor {
     }
 
     /// Sweeps from the guess; `prepared` holds `problem`.
-    pub fn sweep(&mut self, problem: &Problem, prepared: &mut PreparedProblem, solution: &mut Solution) -> Report {
+    pub fn sweep(
+        &mut self,
+        problem: &Problem,
+        prepared: &mut PreparedProblem,
+        solution: &mut Solution,
+    ) -> Report {
         let workers = self.workers.clone();
         if problem.laws.len() < MIN_BLOCKS_FOR_THREADS || !self.settings.parallel {
             return self.sweep_with(None, problem, prepared, solution);
         }
-        workers.with(|| self.sweep_with((rayon::current_num_threads() > 1).then(|| workers.clone()), problem, prepared, solution))
+        workers.with(|| {
+            self.sweep_with(
+                (rayon::current_num_threads() > 1).then(|| workers.clone()),
+                problem,
+                prepared,
+                solution,
+            )
+        })
     }
 
     /// The same with workers that are awake, if there is one.
@@ -327,7 +378,8 @@ impl Places {
 }
 
 impl Whole<'_> {
-    /// The solution with these scaled reactions: v is computed anew from r, so that no rounding of the sweeps is left in it.
+    /// The solution with these scaled reactions: v is computed anew from r, so that no rounding of
+    /// the sweeps is left in it.
     fn set(&mut self, scaled: &[f64]) {
         self.places.expand(scaled, &mut self.solution.r);
         self.solution.v.copy_from_slice(&self.problem.k);
@@ -383,7 +435,10 @@ fn report(outcome: iterate::Outcome, notes: bool) -> Report {
         report.notes.push(format!("judged {} times", outcome.residuals));
     }
     if notes && outcome.restarts > 0 {
-        report.notes.push(format!("{} of {} sweeps were lost to restarts", outcome.restarts, outcome.sweeps));
+        report.notes.push(format!(
+            "{} of {} sweeps were lost to restarts",
+            outcome.restarts, outcome.sweeps
+        ));
     }
     report
 }
@@ -404,7 +459,11 @@ impl Solver for Psor {
 }
 
 impl ReducedSolver for Psor {
-    fn solve_reduced(&mut self, reduced: &Reduced, solution: &mut Solution) -> Result<Report, Unsupported> {
+    fn solve_reduced(
+        &mut self,
+        reduced: &Reduced,
+        solution: &mut Solution,
+    ) -> Result<Report, Unsupported> {
         let Psor { settings, prepared, memory, r, .. } = self;
         prepared.prepare_reduced(reduced);
         let mut system = ReducedSystem::new(reduced, settings);

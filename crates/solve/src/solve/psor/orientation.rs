@@ -1,18 +1,21 @@
 //! Attitudes of bodies, read off the rows of their contacts.
 //!
-//! Angular velocities may be in the axes of each body, and a problem does not tell how these stand; but the rows of a contact do. With the
-//! linear part `l_i` of row i (three orthonormal directions), the arm r of the contact and the attitude R of the body, the angular part is
+//! Angular velocities may be in the axes of each body, and a problem does not tell how these stand;
+//! but the rows of a contact do. With the linear part `l_i` of row i (three orthonormal
+//! directions), the arm r of the contact and the attitude R of the body, the angular part is
 //!
 //! ```text
 //!   g_i = Rᵀ (r × l_i)        so that        B = Σ g_i l_iᵀ = Rᵀ [r]×,     BᵀB = ‖r‖² I − r rᵀ
 //! ```
 //!
-//! which gives r but for its sign, and R from `Rᵀ(r × x) = B x` for two x across r: two attitudes from one contact, half a turn about r
-//! apart. The other contacts of the body tell which of them holds, or that none does; where both explain all rows, either will do.
+//! which gives r but for its sign, and R from `Rᵀ(r × x) = B x` for two x across r: two attitudes
+//! from one contact, half a turn about r apart. The other contacts of the body tell which of them
+//! holds, or that none does; where both explain all rows, either will do.
 //!
-//! Whitened by G (`GᵀG` the inverse inertia, in the axes of the problem) the angular part is `G Rᵀ (r × l_i)`. Any rotation may follow the
-//! whitening: with the one that leaves zeros below the diagonal of `U = Q G Rᵀ` six numbers of the body and the arm in the axes of the world
-//! are all there is to know ([`super::contact_frames`]).
+//! Whitened by G (`GᵀG` the inverse inertia, in the axes of the problem) the angular part is
+//! `G Rᵀ (r × l_i)`. Any rotation may follow the whitening: with the one that leaves zeros below
+//! the diagonal of `U = Q G Rᵀ` six numbers of the body and the arm in the axes of the world are
+//! all there is to know ([`super::contact_frames`]).
 
 use super::Settings;
 use super::contact_frames::Body;
@@ -22,7 +25,8 @@ use super::whitening::Layout;
 use crate::problem::{Problem, RowBlock};
 use glam::{DMat3, DVec3};
 
-/// How far `R g_i` may lie from `a × l_i`, of ‖a‖ ‖l_i‖: some hundred roundings of products of unit vectors.
+/// How far `R g_i` may lie from `a × l_i`, of ‖a‖ ‖l_i‖: some hundred roundings of products of unit
+/// vectors.
 const ARM_TOLERANCE: f64 = 1e-13;
 
 /// What is known of a body's attitude.
@@ -64,8 +68,9 @@ impl Attitude {
 }
 
 impl Layout {
-    /// Turns the whitened angular velocities of the bodies of these blocks, rigid contacts, into the axes of the world if that pays and if
-    /// all of them have frames and arms: the form for them. None, and nothing has changed, otherwise.
+    /// Turns the whitened angular velocities of the bodies of these blocks, rigid contacts, into
+    /// the axes of the world if that pays and if all of them have frames and arms: the form for
+    /// them. None, and nothing has changed, otherwise.
     pub(super) fn turn<B: Iterator<Item = usize>>(
         &mut self,
         problem: &Problem,
@@ -76,7 +81,9 @@ impl Layout {
         if !settings.far(count, Storage::Round) {
             return None;
         }
-        let round = blocks().all(|k| problem.J.block(k).columns.iter().all(|&j| self.round(self.owner[j as usize]).is_some()));
+        let round = blocks().all(|k| {
+            problem.J.block(k).columns.iter().all(|&j| self.round(self.owner[j as usize]).is_some())
+        });
         let form = if round { Storage::Round } else { Storage::Frame };
         if !settings.far(count, form) {
             return None;
@@ -101,8 +108,11 @@ impl Layout {
     fn learn(&self, block: &RowBlock<'_>, attitudes: &mut [Attitude]) -> bool {
         let (sixes, _) = block.columns.as_chunks::<GROUP>();
         sixes.iter().enumerate().all(|(side, six)| {
-            let part = |first: usize| [0, 1, 2].map(|i| DVec3::from_slice(&block.row(i)[side * GROUP + first..]));
-            is_frame(part(0)) && attitudes[self.owner[six[0] as usize] as usize].learn(part(0), part(3))
+            let part = |first: usize| {
+                [0, 1, 2].map(|i| DVec3::from_slice(&block.row(i)[side * GROUP + first..]))
+            };
+            is_frame(part(0))
+                && attitudes[self.owner[six[0] as usize] as usize].learn(part(0), part(3))
         })
     }
 
@@ -120,7 +130,8 @@ impl Layout {
     }
 }
 
-/// The U with zeros below its diagonal and `UᵀU = MᵀM`, M not singular: columns made orthogonal one after the other.
+/// The U with zeros below its diagonal and `UᵀU = MᵀM`, M not singular: columns made orthogonal one
+/// after the other.
 fn upper(m: DMat3) -> DMat3 {
     let (x, xx) = m.x_axis.normalize_and_length();
     let xy = x.dot(m.y_axis);
@@ -148,16 +159,20 @@ pub(super) fn arm(d: [DVec3; 3], alpha: [DVec3; 3]) -> DVec3 {
 fn has_arm(d: [DVec3; 3], alpha: [DVec3; 3]) -> bool {
     let a = arm(d, alpha);
     let square = ARM_TOLERANCE * ARM_TOLERANCE * a.length_squared();
-    d.into_iter().zip(alpha).all(|(d, alpha)| (alpha - a.cross(d)).length_squared() <= square * d.length_squared())
+    d.into_iter()
+        .zip(alpha)
+        .all(|(d, alpha)| (alpha - a.cross(d)).length_squared() <= square * d.length_squared())
 }
 
 /// Both R with `B = Rᵀ [r]×`, from a B that is not zero.
 fn attitudes(b: DMat3) -> [DMat3; 2] {
     let bb = b.transpose() * b;
-    // r rᵀ = ‖r‖² I − BᵀB: the column of the largest entry of the diagonal is r times its largest entry.
+    // r rᵀ = ‖r‖² I − BᵀB: the column of the largest entry of the diagonal is r times its largest
+    // entry.
     let square = 0.5 * (bb.x_axis.x + bb.y_axis.y + bb.z_axis.z);
     let rr = DMat3::from_diagonal(DVec3::splat(square)) - bb;
-    let along = rr.col(DVec3::new(rr.x_axis.x, rr.y_axis.y, rr.z_axis.z).max_position()).normalize();
+    let along =
+        rr.col(DVec3::new(rr.x_axis.x, rr.y_axis.y, rr.z_axis.z).max_position()).normalize();
     let across = along.any_orthonormal_vector();
     [along, -along].map(|along| {
         let third = along.cross(across);
@@ -170,7 +185,8 @@ fn attitudes(b: DMat3) -> [DMat3; 2] {
 
 /// `Σ a_i b_iᵀ`.
 fn outer(a: [DVec3; 3], b: [DVec3; 3]) -> DMat3 {
-    DMat3::from_cols_array_2d(&a.map(|a| a.to_array())) * DMat3::from_cols_array_2d(&b.map(|b| b.to_array())).transpose()
+    DMat3::from_cols_array_2d(&a.map(|a| a.to_array()))
+        * DMat3::from_cols_array_2d(&b.map(|b| b.to_array())).transpose()
 }
 
 #[cfg(test)]
@@ -200,7 +216,10 @@ pub(super) mod tests {
                 let frame = frame(&mut x);
                 // The first at the middle of the body: it tells nothing.
                 let r = if contact == 0 { DVec3::ZERO } else { draw(&mut x) };
-                assert!(known.learn(frame, frame.map(|l| attitude.transpose() * r.cross(l))), "contact {contact}");
+                assert!(
+                    known.learn(frame, frame.map(|l| attitude.transpose() * r.cross(l))),
+                    "contact {contact}"
+                );
                 assert_eq!(known.count, [0, 2, 1, 1][contact], "the second arm decides");
             }
             // Rounding of an arm that may be as short as a hundredth of the numbers it comes from.

@@ -1,6 +1,7 @@
 //! Contacts on their way into the lanes: whitened, scaled, with the parameters of their law.
 //!
-//! Each group of lanes is filled on its own, on any thread; what the others need to know of it waits in its [`Slot`].
+//! Each group of lanes is filled on its own, on any thread; what the others need to know of it
+//! waits in its [`Slot`].
 
 use super::Settings;
 use super::contact_frames::{Body, Frame, Round};
@@ -35,7 +36,12 @@ pub(super) struct Slot {
 }
 
 impl Slot {
-    pub(super) fn new(start: usize, dummy: u32, hub: bool, blocks: impl Iterator<Item = usize>) -> Slot {
+    pub(super) fn new(
+        start: usize,
+        dummy: u32,
+        hub: bool,
+        blocks: impl Iterator<Item = usize>,
+    ) -> Slot {
         let mut slot = Slot {
             start,
             dummy,
@@ -77,7 +83,12 @@ pub(super) struct Filler<'a> {
 }
 
 /// Fills all groups of one kind.
-pub(super) fn fill<L: Local + Sync>(filler: &Filler<'_>, groups: &mut Groups<L>, slots: &mut [Slot], workers: Option<&WorkerGroup>) {
+pub(super) fn fill<L: Local + Sync>(
+    filler: &Filler<'_>,
+    groups: &mut Groups<L>,
+    slots: &mut [Slot],
+    workers: Option<&WorkerGroup>,
+) {
     let (size, storage) = (groups.size(), groups.storage());
     let run = |_: usize, values: &mut [f64], slots: &mut [Slot]| {
         for (values, slot) in values.chunks_exact_mut(size).zip(slots) {
@@ -85,7 +96,9 @@ pub(super) fn fill<L: Local + Sync>(filler: &Filler<'_>, groups: &mut Groups<L>,
         }
     };
     match workers {
-        Some(workers) => workers.chunks((groups.values(), slots), (size * GROUPS_PER_TASK, GROUPS_PER_TASK), run),
+        Some(workers) => {
+            workers.chunks((groups.values(), slots), (size * GROUPS_PER_TASK, GROUPS_PER_TASK), run)
+        }
         None => run(0, groups.values(), slots),
     }
     for (g, slot) in slots.iter().enumerate() {
@@ -117,7 +130,10 @@ impl Filler<'_> {
             let rows = match storage {
                 Storage::Stored => rows,
                 Storage::Rigid => {
-                    rigid = Rigid::of(rows, owners.map(|o| o.and_then(|o| self.layout.root(o)).unwrap_or(0.0)));
+                    rigid = Rigid::of(
+                        rows,
+                        owners.map(|o| o.and_then(|o| self.layout.root(o)).unwrap_or(0.0)),
+                    );
                     &rigid[..]
                 }
                 Storage::Round => {
@@ -130,15 +146,23 @@ impl Filler<'_> {
                 }
             };
             match scaled(&law, &s) {
-                Law::Cone { mu, .. } => Groups::<L>::put(values, lane, rows, &[mu, 1.0 / (1.0 + mu * mu), step]),
+                Law::Cone { mu, .. } => {
+                    Groups::<L>::put(values, lane, rows, &[mu, 1.0 / (1.0 + mu * mu), step])
+                }
                 Law::Coulomb { mu, .. } if !self.settings.exact(&law) => {
                     Groups::<L>::put(values, lane, rows, &[mu, 1.0 / (1.0 + mu * mu), step]);
                     slot.sliding[lane] = mu;
                 }
-                Law::Coulomb { mu, .. } => Groups::<L>::put(values, lane, rows, &coulomb_parameters(mu, &block)),
+                Law::Coulomb { mu, .. } => {
+                    Groups::<L>::put(values, lane, rows, &coulomb_parameters(mu, &block))
+                }
                 Law::Interval { lo, hi } => Groups::<L>::put(values, lane, rows, &[lo, hi, step]),
-                Law::Unilateral => Groups::<L>::put(values, lane, rows, &[0.0, f64::INFINITY, step]),
-                Law::Equality => Groups::<L>::put(values, lane, rows, &[f64::NEG_INFINITY, f64::INFINITY, step]),
+                Law::Unilateral => {
+                    Groups::<L>::put(values, lane, rows, &[0.0, f64::INFINITY, step])
+                }
+                Law::Equality => {
+                    Groups::<L>::put(values, lane, rows, &[f64::NEG_INFINITY, f64::INFINITY, step])
+                }
             }
         }
     }
@@ -148,7 +172,8 @@ impl Filler<'_> {
         owners.map(|o| o.map_or(&[0.0; 8], |o| &self.layout.bodies[o as usize]))
     }
 
-    /// The whitened rows of a block over at most two groups of unknowns, and these groups in ascending order.
+    /// The whitened rows of a block over at most two groups of unknowns, and these groups in
+    /// ascending order.
     fn rows(&self, k: usize) -> ([Option<u32>; 2], [[f64; COLUMNS]; MAX_ROWS]) {
         let (layout, block) = (self.layout, self.problem.J.block(k));
         let owner = |j: u32| layout.owner[j as usize];
@@ -167,7 +192,8 @@ impl Filler<'_> {
             }
             for (side, o) in owners.into_iter().enumerate() {
                 if let Some(o) = o {
-                    let six: &[f64; GROUP] = plain[side * GROUP..].first_chunk().expect("six of twelve");
+                    let six: &[f64; GROUP] =
+                        plain[side * GROUP..].first_chunk().expect("six of twelve");
                     layout.whiten_row(o, six, &mut row[side * GROUP..(side + 1) * GROUP]);
                 }
             }

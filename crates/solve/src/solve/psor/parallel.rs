@@ -1,7 +1,8 @@
 //! Who sweeps what: the subdomains of a round, or the chunks of a colour, on the worker threads.
 //!
-//! Subdomains of one round, and chunks of one colour, touch different groups of unknowns and have different places in r̂: that is what makes
-//! it sound for threads to write to z and r̂ at the same time. Sums are added in the order of subdomains and chunks, whoever swept them.
+//! Subdomains of one round, and chunks of one colour, touch different groups of unknowns and have
+//! different places in r̂: that is what makes it sound for threads to write to z and r̂ at the same
+//! time. Sums are added in the order of subdomains and chunks, whoever swept them.
 
 #![allow(unsafe_code)]
 
@@ -20,7 +21,8 @@ pub(super) const CHUNK: usize = 32;
 #[derive(Clone, Copy)]
 pub(super) struct Shared(*mut f64);
 
-// SAFETY: who uses it sees to it that threads touch different places: chunks of one colour do, see above.
+// SAFETY: who uses it sees to it that threads touch different places: chunks of one colour do, see
+// above.
 unsafe impl Send for Shared {}
 // SAFETY: as above.
 unsafe impl Sync for Shared {}
@@ -46,7 +48,8 @@ pub(super) struct Kernels<'a> {
 }
 
 impl Kernels<'_> {
-    /// Sweeps the subdomains of a round and writes their reactions to `kept` as well; returns Σ‖Δ‖², added in the order of the subdomains.
+    /// Sweeps the subdomains of a round and writes their reactions to `kept` as well; returns
+    /// Σ‖Δ‖², added in the order of the subdomains.
     pub(super) fn sweep_subdomains(
         &self,
         subdomains: &[Subdomain],
@@ -62,15 +65,27 @@ impl Kernels<'_> {
             let subdomain = &subdomains[round[p]];
             assert!(subdomain.places.end <= end);
             // SAFETY: within r (checked), and the places of subdomains do not overlap.
-            let [r, kept] = [r, kept]
-                .map(|to| unsafe { std::slice::from_raw_parts_mut(to.start().add(subdomain.places.start), subdomain.places.len()) });
+            let [r, kept] = [r, kept].map(|to| unsafe {
+                std::slice::from_raw_parts_mut(
+                    to.start().add(subdomain.places.start),
+                    subdomain.places.len(),
+                )
+            });
             let colours = &self.colours[subdomain.colours.clone()];
             if self.workers.is_some() {
-                // What another thread may have written comes all at once, not line by line when it is needed.
-                self.border[subdomain.border.clone()].iter().for_each(|&place| fetch(z.start().wrapping_add(place as usize)));
+                // What another thread may have written comes all at once, not line by line when it
+                // is needed.
+                self.border[subdomain.border.clone()]
+                    .iter()
+                    .for_each(|&place| fetch(z.start().wrapping_add(place as usize)));
             }
             // SAFETY: every place is within z (checked above); subdomains touch different places.
-            colours.iter().map(|colour| unsafe { self.colour(colour, subdomain.places.start, (r, kept), z.start()) }).sum()
+            colours
+                .iter()
+                .map(|colour| unsafe {
+                    self.colour(colour, subdomain.places.start, (r, kept), z.start())
+                })
+                .sum()
         };
         self.in_order(round.len(), run, sums)
     }
@@ -83,7 +98,12 @@ impl Kernels<'_> {
     }
 
     /// Sweeps the lanes of one colour of the boundary, chunk by chunk.
-    pub(super) fn sweep_colour(&self, colour: &Colour, (x, kept): (&mut State, &mut [f64]), sums: &mut Vec<f64>) -> f64 {
+    pub(super) fn sweep_colour(
+        &self,
+        colour: &Colour,
+        (x, kept): (&mut State, &mut [f64]),
+        sums: &mut Vec<f64>,
+    ) -> f64 {
         self.check(&x.z);
         let z = Shared::of(&mut x.z);
         let mut r = (&mut x.r[..], kept);
@@ -106,15 +126,23 @@ impl Kernels<'_> {
         let sweep = |c: usize| {
             let mine = c * size..end.min((c + 1) * size);
             // SAFETY: within r and `kept`, and chunks do not overlap.
-            let [r, kept] = [r, kept].map(|to| unsafe { std::slice::from_raw_parts_mut(to.start().add(mine.start), mine.len()) });
-            // SAFETY: every place is within z (checked by the caller); chunks of one colour touch different places.
+            let [r, kept] = [r, kept].map(|to| unsafe {
+                std::slice::from_raw_parts_mut(to.start().add(mine.start), mine.len())
+            });
+            // SAFETY: every place is within z (checked by the caller); chunks of one colour touch
+            // different places.
             unsafe { groups.sweep(run.groups.start + c * CHUNK, &q[mine], (r, kept), z.start()) }
         };
         self.in_order(end.div_ceil(size), sweep, sums)
     }
 
     /// `Σ f(i)`, each on some thread, added in order.
-    fn in_order(&self, count: usize, f: impl Fn(usize) -> f64 + Send + Sync, sums: &mut Vec<f64>) -> f64 {
+    fn in_order(
+        &self,
+        count: usize,
+        f: impl Fn(usize) -> f64 + Send + Sync,
+        sums: &mut Vec<f64>,
+    ) -> f64 {
         match self.workers {
             Some(workers) if count > 1 => {
                 sums.clear();
@@ -130,7 +158,13 @@ impl Kernels<'_> {
     ///
     /// # Safety
     /// No other thread touches the places of this colour in z.
-    unsafe fn colour(&self, colour: &Colour, first: usize, (r, kept): (&mut [f64], &mut [f64]), z: *mut f64) -> f64 {
+    unsafe fn colour(
+        &self,
+        colour: &Colour,
+        first: usize,
+        (r, kept): (&mut [f64], &mut [f64]),
+        z: *mut f64,
+    ) -> f64 {
         // SAFETY: the caller's promise.
         unsafe {
             self.run(&self.kinds.cone, &colour.cone, first, (r, kept), z)
@@ -141,16 +175,28 @@ impl Kernels<'_> {
 
     /// # Safety
     /// As [`Kernels::colour`].
-    unsafe fn run<L: Local>(&self, groups: &Groups<L>, run: &Run, first: usize, (r, kept): (&mut [f64], &mut [f64]), z: *mut f64) -> f64 {
+    unsafe fn run<L: Local>(
+        &self,
+        groups: &Groups<L>,
+        run: &Run,
+        first: usize,
+        (r, kept): (&mut [f64], &mut [f64]),
+        z: *mut f64,
+    ) -> f64 {
         let all = run.places(L::ROWS);
         let mine = all.start - first..all.end - first;
         // SAFETY: the caller's promise.
-        unsafe { groups.sweep(run.groups.start, &self.q[all], (&mut r[mine.clone()], &mut kept[mine]), z) }
+        unsafe {
+            groups.sweep(run.groups.start, &self.q[all], (&mut r[mine.clone()], &mut kept[mine]), z)
+        }
     }
 
     fn check(&self, z: &[f64]) {
         let Kinds { cone, coulomb, bounds } = self.kinds;
-        assert!(cone.within(z.len()) && coulomb.within(z.len()) && bounds.within(z.len()), "every place is within z");
+        assert!(
+            cone.within(z.len()) && coulomb.within(z.len()) && bounds.within(z.len()),
+            "every place is within z"
+        );
     }
 }
 

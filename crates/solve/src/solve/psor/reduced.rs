@@ -1,6 +1,7 @@
 //! The reduced problem in the coordinates of the sweep: `û = q̂ + Ŵ r̂`, Ŵ = S W S.
 //!
-//! The state carries `z = Ŵ r̂`; a block's change adds its columns of Ŵ. W is used as given, symmetric or not.
+//! The state carries `z = Ŵ r̂`; a block's change adds its columns of Ŵ. W is used as given,
+//! symmetric or not.
 
 use super::gram::Products;
 use super::system::{Local, State, Sweeps};
@@ -10,7 +11,8 @@ use crate::math::sparse::Csr;
 use crate::problem::law::MAX_ROWS;
 use crate::problem::{Law, Reduced};
 
-/// W differs from its transposed by less than this part of √(W_ii W_jj): an energy exists for all practical purposes.
+/// W differs from its transposed by less than this part of √(W_ii W_jj): an energy exists for all
+/// practical purposes.
 const MAX_ASYMMETRY: f64 = 1e-6;
 
 struct Block {
@@ -46,7 +48,13 @@ impl ReducedSystem {
             }
             let (s, step) = whitening::metric(law, &mut block, settings);
             scale[range.clone()].copy_from_slice(&s[..d]);
-            blocks.push(Block { law: whitening::scaled(law, &s), first: range.start, step, exact: settings.exact(law), block });
+            blocks.push(Block {
+                law: whitening::scaled(law, &s),
+                first: range.start,
+                step,
+                exact: settings.exact(law),
+                block,
+            });
         }
         let mut columns = reduced.W.transposed();
         for j in 0..m {
@@ -101,7 +109,13 @@ impl Sweeps for ReducedSystem {
                 u[i] = self.q[first + i] + x.z[first + i];
                 new[i] = x.r[first + i];
             }
-            Local { law: &block.law, block: &block.block[..d * d], step: block.step, exact: block.exact }.solve(&u[..d], &mut new[..d]);
+            Local {
+                law: &block.law,
+                block: &block.block[..d * d],
+                step: block.step,
+                exact: block.exact,
+            }
+            .solve(&u[..d], &mut new[..d]);
             for (i, new) in new.iter().enumerate().take(d) {
                 let delta = new - x.r[first + i];
                 if delta != 0.0 {
@@ -119,13 +133,23 @@ impl Sweeps for ReducedSystem {
         0.5 * dot(&x.r, &x.z) + dot(&self.q, &x.r)
     }
 
-    fn difference(&self, out: &mut State, (y, x): (&State, &State), others: (&[usize], &[State]), passes: &mut Passes) -> Products {
+    fn difference(
+        &self,
+        out: &mut State,
+        (y, x): (&State, &State),
+        others: (&[usize], &[State]),
+        passes: &mut Passes,
+    ) -> Products {
         let (places, pairs) = others;
         let linear = passes.difference(&mut out.r, (&y.r, &x.r), &self.q, &[]).slope;
         passes.difference(&mut out.z, (&y.z, &x.z), &[], &[]);
         // W is symmetric but for rounding: the mean of both orders.
         let product = |a: &State, b: &State| 0.5 * (dot(&a.r, &b.z) + dot(&a.z, &b.r));
-        let mut products = Products { square: product(out, out), slope: linear + product(out, y), ..Products::default() };
+        let mut products = Products {
+            square: product(out, out),
+            slope: linear + product(out, y),
+            ..Products::default()
+        };
         for (sum, &p) in products.others.iter_mut().zip(places) {
             *sum = product(out, &pairs[p]);
         }

@@ -1,16 +1,17 @@
 //! The rows of four contacts: how they are stored, what they read and what they move.
 //!
 //! * [`Stored`]: d × 12 whitened numbers, whatever the unknowns are.
-//! * [`Rigid`]: three rows between two rigid bodies whose velocities they read with opposite signs (or one body and the ground). The masses
-//!   being the same in all directions, both linear parts are one direction `d_i` over the roots of the masses:
+//! * [`Rigid`]: three rows between two rigid bodies whose velocities they read with opposite signs
+//!   (or one body and the ground). The masses being the same in all directions, both linear parts
+//!   are one direction `d_i` over the roots of the masses:
 //!
 //! ```text
 //!   û_i = q̂_i + d_i·(z_A/√m_A − z_B/√m_B) + α_i·ζ_A + β_i·ζ_B        z the linear, ζ the angular coordinates of a body
 //!   z_A += f/√m_A,   z_B −= f/√m_B,   ζ_A += Σ α_i x_i,   ζ_B += Σ β_i x_i,        f = Σ d_i x_i
 //! ```
 //!
-//!   29 numbers instead of 36, fewer operations, and with three parameters sixteen whole lines for four contacts. It holds for bodies of any
-//!   inertia in any axes.
+//!   29 numbers instead of 36, fewer operations, and with three parameters sixteen whole lines for
+//!   four contacts. It holds for bodies of any inertia in any axes.
 //!
 //! * [`super::contact_frames`]: a frame and two arms.
 //!
@@ -29,14 +30,26 @@ pub(super) trait Form: Copy {
     /// `û = q̂ + Ĵ z` of four contacts of `rows` rows, from the coordinates that they touch.
     ///
     /// # Safety
-    /// `values` and `q` are those of four contacts of `rows` rows, lane by lane; `bodies` are theirs; the processor has what F needs.
-    unsafe fn velocities<F: F64x4>(rows: usize, values: *const f64, q: *const f64, bodies: Bodies, touched: &[[F; 6]; 2]) -> [F; 3];
+    /// `values` and `q` are those of four contacts of `rows` rows, lane by lane; `bodies` are
+    /// theirs; the processor has what F needs.
+    unsafe fn velocities<F: F64x4>(
+        rows: usize,
+        values: *const f64,
+        q: *const f64,
+        bodies: Bodies,
+        touched: &[[F; 6]; 2],
+    ) -> [F; 3];
 
     /// `Ĵᵀ x`, what the coordinates move by.
     ///
     /// # Safety
     /// As [`Form::velocities`].
-    unsafe fn moves<F: F64x4>(rows: usize, values: *const f64, bodies: Bodies, x: &[F; 3]) -> [[F; 6]; 2];
+    unsafe fn moves<F: F64x4>(
+        rows: usize,
+        values: *const f64,
+        bodies: Bodies,
+        x: &[F; 3],
+    ) -> [[F; 6]; 2];
 }
 
 /// What a form keeps with the bodies that four contacts touch, eight numbers at the places of z.
@@ -132,7 +145,13 @@ impl Form for Stored {
     }
 
     #[inline(always)]
-    unsafe fn velocities<F: F64x4>(rows: usize, values: *const f64, q: *const f64, _: Bodies, [a, b]: &[[F; 6]; 2]) -> [F; 3] {
+    unsafe fn velocities<F: F64x4>(
+        rows: usize,
+        values: *const f64,
+        q: *const f64,
+        _: Bodies,
+        [a, b]: &[[F; 6]; 2],
+    ) -> [F; 3] {
         // SAFETY: the caller's promise.
         unsafe {
             let mut out = [F::splat(0.0); 3];
@@ -153,7 +172,12 @@ impl Form for Stored {
     }
 
     #[inline(always)]
-    unsafe fn moves<F: F64x4>(rows: usize, values: *const f64, _: Bodies, x: &[F; 3]) -> [[F; 6]; 2] {
+    unsafe fn moves<F: F64x4>(
+        rows: usize,
+        values: *const f64,
+        _: Bodies,
+        x: &[F; 3],
+    ) -> [[F; 6]; 2] {
         // SAFETY: the caller's promise.
         unsafe {
             let mut out = [[F::splat(0.0); 6]; 2];
@@ -176,7 +200,13 @@ impl Form for Rigid {
     }
 
     #[inline(always)]
-    unsafe fn velocities<F: F64x4>(_: usize, values: *const f64, q: *const f64, _: Bodies, [a, b]: &[[F; 6]; 2]) -> [F; 3] {
+    unsafe fn velocities<F: F64x4>(
+        _: usize,
+        values: *const f64,
+        q: *const f64,
+        _: Bodies,
+        [a, b]: &[[F; 6]; 2],
+    ) -> [F; 3] {
         // SAFETY: the caller's promise.
         unsafe {
             let roots: [F; 2] = [number(values, ROOTS), number(values, ROOTS + 1)];
@@ -242,7 +272,8 @@ unsafe fn product<F: F64x4>(values: *const f64, at: [usize; 3], x: &[F; 3]) -> F
 }
 
 impl Rigid {
-    /// The numbers of one contact from its whitened rows (3 × 12) and 1/√m of its bodies (0: the ground, or nothing).
+    /// The numbers of one contact from its whitened rows (3 × 12) and 1/√m of its bodies (0: the
+    /// ground, or nothing).
     pub(super) fn of(rows: &[f64], roots: [f64; 2]) -> [f64; RIGID] {
         std::array::from_fn(|n| match n {
             0..ROOTS if roots[0] == 0.0 => 0.0,

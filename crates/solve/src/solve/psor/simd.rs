@@ -1,8 +1,9 @@
 //! Four numbers at a time, and memory that begins at a cache line.
 //!
-//! [`F64x4`] has two forms with the same operations in the same order: [`Avx2`] is one AVX register, [`Scalar`] four
-//! numbers for any processor. What is fused is written so ([`F64x4::mul_add`]), so that both agree to the bit (and a processor
-//! without fused operations is right, but slow); the tests of [`super::kernel`] hold them against plain safe code.
+//! [`F64x4`] has two forms with the same operations in the same order: [`Avx2`] is one AVX
+//! register, [`Scalar`] four numbers for any processor. What is fused is written so
+//! ([`F64x4::mul_add`]), so that both agree to the bit (and a processor without fused operations is
+//! right, but slow); the tests of [`super::kernel`] hold them against plain safe code.
 
 #![allow(unsafe_code)]
 
@@ -16,7 +17,8 @@ pub(super) trait F64x4: Copy {
     /// All four equal.
     ///
     /// # Safety
-    /// The processor has what the form needs. (This and `load` are the only ways to make one; the other operations rely on it.)
+    /// The processor has what the form needs. (This and `load` are the only ways to make one; the
+    /// other operations rely on it.)
     unsafe fn splat(x: f64) -> Self;
     /// Asks for the cache line of `from`, which need not exist.
     fn prefetch(from: *const f64);
@@ -52,7 +54,8 @@ pub(super) trait F64x4: Copy {
     /// # Safety
     /// As [`F64x4::load`].
     unsafe fn load_pairs(from: [*const f64; LANES]) -> [Self; 2];
-    /// Adds to what [`F64x4::load_pairs`] read, one place after the other: they may be the same one.
+    /// Adds to what [`F64x4::load_pairs`] read, one place after the other: they may be the same
+    /// one.
     ///
     /// # Safety
     /// As [`F64x4::load`].
@@ -160,7 +163,8 @@ mod wide {
     #[derive(Clone, Copy)]
     pub(in super::super) struct Avx2(__m256d);
 
-    // SAFETY of all blocks below: an `Avx2` exists, hence the processor has AVX2 and FMA (see `F64x4::splat`).
+    // SAFETY of all blocks below: an `Avx2` exists, hence the processor has AVX2 and FMA (see
+    // `F64x4::splat`).
     impl F64x4 for Avx2 {
         #[inline(always)]
         unsafe fn splat(x: f64) -> Avx2 {
@@ -226,7 +230,9 @@ mod wide {
         #[inline(always)]
         fn where_le(self, other: Avx2, a: Avx2, b: Avx2) -> Avx2 {
             // SAFETY: an `Avx2` exists, hence the processor has AVX2 and FMA.
-            Avx2(unsafe { _mm256_blendv_pd(other.0, self.0, _mm256_cmp_pd::<_CMP_LE_OQ>(a.0, b.0)) })
+            Avx2(unsafe {
+                _mm256_blendv_pd(other.0, self.0, _mm256_cmp_pd::<_CMP_LE_OQ>(a.0, b.0))
+            })
         }
         #[inline(always)]
         fn all_le(self, other: Avx2) -> bool {
@@ -260,7 +266,8 @@ mod wide {
         unsafe fn add_pairs(x: [Avx2; 2], to: [*mut f64; LANES]) {
             // SAFETY: the caller's promise.
             unsafe {
-                let (ac, bd) = (_mm256_unpacklo_pd(x[0].0, x[1].0), _mm256_unpackhi_pd(x[0].0, x[1].0));
+                let (ac, bd) =
+                    (_mm256_unpacklo_pd(x[0].0, x[1].0), _mm256_unpackhi_pd(x[0].0, x[1].0));
                 add_pair(_mm256_castpd256_pd128(ac), to[0]);
                 add_pair(_mm256_castpd256_pd128(bd), to[1]);
                 add_pair(_mm256_extractf128_pd::<1>(ac), to[2]);
@@ -284,7 +291,9 @@ mod wide {
     #[inline(always)]
     unsafe fn two_pairs(low: *const f64, high: *const f64) -> __m256d {
         // SAFETY: the caller's promise.
-        unsafe { _mm256_insertf128_pd::<1>(_mm256_castpd128_pd256(_mm_loadu_pd(low)), _mm_loadu_pd(high)) }
+        unsafe {
+            _mm256_insertf128_pd::<1>(_mm256_castpd128_pd256(_mm_loadu_pd(low)), _mm_loadu_pd(high))
+        }
     }
 }
 
@@ -292,7 +301,8 @@ mod wide {
 #[inline]
 pub(super) fn wide_enough() -> bool {
     #[cfg(target_arch = "x86_64")]
-    return std::arch::is_x86_feature_detected!("avx2") && std::arch::is_x86_feature_detected!("fma");
+    return std::arch::is_x86_feature_detected!("avx2")
+        && std::arch::is_x86_feature_detected!("fma");
     #[cfg(not(target_arch = "x86_64"))]
     return false;
 }
@@ -304,7 +314,8 @@ pub(super) const LINE: usize = 8;
 #[repr(C, align(64))]
 struct Line([f64; LINE]);
 
-/// A vector of numbers that begins at a cache line, so that a group of six with its room of eight is one line.
+/// A vector of numbers that begins at a cache line, so that a group of six with its room of eight
+/// is one line.
 #[derive(Clone, Default)]
 pub(super) struct Aligned {
     lines: Vec<Line>,
@@ -345,8 +356,9 @@ impl Aligned {
     }
 }
 
-/// Asks the system to back memory that nobody has touched yet with large pages, if it is much: to find small ones takes a sweep beyond the cache
-/// a tenth of its time. Nothing depends on the answer.
+/// Asks the system to back memory that nobody has touched yet with large pages, if it is much: to
+/// find small ones takes a sweep beyond the cache a tenth of its time. Nothing depends on the
+/// answer.
 fn ask_for_large_pages(lines: &mut Vec<Line>) {
     #[cfg(target_os = "linux")]
     {
@@ -370,7 +382,8 @@ impl Deref for Aligned {
     type Target = [f64];
     #[inline]
     fn deref(&self) -> &[f64] {
-        // SAFETY: the lines are that many numbers without gaps (repr(C), a multiple of the alignment), or more.
+        // SAFETY: the lines are that many numbers without gaps (repr(C), a multiple of the
+        // alignment), or more.
         unsafe { std::slice::from_raw_parts(self.lines.as_ptr().cast(), self.len) }
     }
 }

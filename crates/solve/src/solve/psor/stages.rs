@@ -1,11 +1,13 @@
-//! The order of a sweep: each group of lanes goes through four stages, and four groups are under way, one in each stage.
+//! The order of a sweep: each group of lanes goes through four stages, and four groups are under
+//! way, one in each stage.
 //!
 //! ```text
 //!   read û (group i)      take the root (i − 1)      find r̂⁺ (i − 2)      move z (i − 3)
 //! ```
 //!
-//! The processor has something to do while numbers, roots and quotients are on their way: loads, products and shuffles of different stages
-//! are mixed. All of it is inlined into the functions of [`super::kernel`] that are compiled for the vectors of the machine.
+//! The processor has something to do while numbers, roots and quotients are on their way: loads,
+//! products and shuffles of different stages are mixed. All of it is inlined into the functions of
+//! [`super::kernel`] that are compiled for the vectors of the machine.
 
 #![allow(unsafe_code)]
 
@@ -19,10 +21,12 @@ use std::mem::MaybeUninit;
 /// Stages of a group of lanes, one of them in each step of the loop.
 pub(super) const STAGES: usize = 4;
 
-/// The rows of the group so many steps ahead are asked for, line by line: what the processor asks for by itself ends with each page.
+/// The rows of the group so many steps ahead are asked for, line by line: what the processor asks
+/// for by itself ends with each page.
 const PREFETCH_GROUPS: usize = 4;
 
-/// Where a sweep over `count` groups of lanes finds everything. Handed on by value, so that the compiler sees that nothing changes it.
+/// Where a sweep over `count` groups of lanes finds everything. Handed on by value, so that the
+/// compiler sees that nothing changes it.
 #[derive(Clone, Copy)]
 pub(super) struct Sweep<L, R, F> {
     pub values: *const f64,
@@ -48,7 +52,8 @@ impl<L: Local, R: Form, F: F64x4> Sweep<L, R, F> {
     pub(super) unsafe fn run(self) -> F {
         // SAFETY: the caller's promise.
         unsafe {
-            let (mut held, mut sum) = ([const { [MaybeUninit::uninit(); 4] }; STAGES], F::splat(0.0));
+            let (mut held, mut sum) =
+                ([const { [MaybeUninit::uninit(); 4] }; STAGES], F::splat(0.0));
             for step in 0..STAGES - 1 {
                 sum = self.step::<false>(step, &mut held, sum);
             }
@@ -62,8 +67,9 @@ impl<L: Local, R: Form, F: F64x4> Sweep<L, R, F> {
         }
     }
 
-    /// A stage of each group under way, the oldest first; `ALL` are, but for the first and last steps. What a group touches is its own: that
-    /// a younger one is read before an older one has moved z is no matter ([`super::hubs`] apart). Returns the sum with Δ² added.
+    /// A stage of each group under way, the oldest first; `ALL` are, but for the first and last
+    /// steps. What a group touches is its own: that a younger one is read before an older one has
+    /// moved z is no matter ([`super::hubs`] apart). Returns the sum with Δ² added.
     #[inline(always)]
     unsafe fn step<const ALL: bool>(self, step: usize, held: &mut Held<F>, mut sum: F) -> F {
         // SAFETY: the caller's promise.
@@ -93,11 +99,23 @@ impl<L: Local, R: Form, F: F64x4> Sweep<L, R, F> {
                 F::prefetch(self.group(i + PREFETCH_GROUPS).wrapping_add(line));
             }
             for line in (0..Groups::<L>::REACTIONS).step_by(LINE) {
-                F::prefetch(self.kept.wrapping_add((i + PREFETCH_GROUPS) * Groups::<L>::REACTIONS + line));
+                F::prefetch(
+                    self.kept.wrapping_add((i + PREFETCH_GROUPS) * Groups::<L>::REACTIONS + line),
+                );
             }
             let bodies = self.bodies(i);
             let touched = bodies.places.touched(self.z);
-            hold(held, i, R::velocities(L::ROWS, self.group(i), self.q.add(i * Groups::<L>::REACTIONS), bodies, &touched));
+            hold(
+                held,
+                i,
+                R::velocities(
+                    L::ROWS,
+                    self.group(i),
+                    self.q.add(i * Groups::<L>::REACTIONS),
+                    bodies,
+                    &touched,
+                ),
+            );
         }
     }
 
@@ -120,7 +138,8 @@ impl<L: Local, R: Form, F: F64x4> Sweep<L, R, F> {
         unsafe {
             let [a, b, c] = self::held(held, i);
             let old = self.reactions(i);
-            let new = L::finish(self.parameters(i), [a, b, c, held[i % STAGES][3].assume_init()], old);
+            let new =
+                L::finish(self.parameters(i), [a, b, c, held[i % STAGES][3].assume_init()], old);
             let at = i * Groups::<L>::REACTIONS;
             let mut change = [F::splat(0.0); 3];
             for j in 0..L::ROWS {

@@ -5,15 +5,17 @@
 //!   û = q̂ + Ĵ z + Ê r̂                z = Ĵᵀ r̂               q̂ = S (J H⁻¹ k + w)
 //! ```
 //!
-//! In z every mass is one: the same row reads a velocity and spreads an impulse, whatever the inertia,
-//! and the energy of a motion is ½‖z‖². S scales each row so that its own entry of W is one (per block,
-//! normal and tangents apart; less than one with [`super::hubs`]): reactions and velocities are then both in √J.
+//! In z every mass is one: the same row reads a velocity and spreads an impulse, whatever the
+//! inertia, and the energy of a motion is ½‖z‖². S scales each row so that its own entry of W is
+//! one (per block, normal and tangents apart; less than one with [`super::hubs`]): reactions and
+//! velocities are then both in √J.
 //!
 //! Unknowns are gathered in groups of six (a rigid body) where the cliques allow it; a block that
-//! touches at most two groups goes to the lanes of [`super::kernel`]. A small clique (springs between
-//! bodies, up to 48 unknowns) is whitened whole. A large one (a mesh) is not: there the block keeps
-//! `J_k` and the columns of `H⁻¹J_kᵀ`, both on those unknowns of the mesh that some block touches, which is
-//! all that the other blocks can see: d × touched numbers for each block, and the state carries the impulse p = Jᵀr on them beside z.
+//! touches at most two groups goes to the lanes of [`super::kernel`]. A small clique (springs
+//! between bodies, up to 48 unknowns) is whitened whole. A large one (a mesh) is not: there the
+//! block keeps `J_k` and the columns of `H⁻¹J_kᵀ`, both on those unknowns of the mesh that some
+//! block touches, which is all that the other blocks can see: d × touched numbers for each block,
+//! and the state carries the impulse p = Jᵀr on them beside z.
 
 use super::super::local::solve_block;
 use super::Places;
@@ -40,7 +42,8 @@ pub(super) const STRIDE: usize = 8;
 pub(super) struct State {
     /// Scaled reactions r̂, √J.
     pub r: Aligned,
-    /// Whitened velocities less the free ones (√J), then velocities of the touched unknowns of meshes (m/s).
+    /// Whitened velocities less the free ones (√J), then velocities of the touched unknowns of
+    /// meshes (m/s).
     pub z: Aligned,
     /// Impulses on the touched unknowns of meshes, N s.
     pub p: Aligned,
@@ -105,7 +108,8 @@ pub(super) struct Subdomain {
     pub colours: Range<usize>,
     /// Its places in r̂.
     pub places: Range<usize>,
-    /// Groups of unknowns that subdomains of other rounds, or blocks with a hub body, touch too, in `System::border`.
+    /// Groups of unknowns that subdomains of other rounds, or blocks with a hub body, touch too, in
+    /// `System::border`.
     pub border: Range<usize>,
 }
 
@@ -126,13 +130,15 @@ pub(super) struct System {
     /// Singles before this one belong to no colour and are swept one after the other.
     pub serial: usize,
     pub colours: Vec<Colour>,
-    /// Subdomains and their interfaces, in the order of r̂, and which of them are swept in each round: those of one round touch different unknowns.
+    /// Subdomains and their interfaces, in the order of r̂, and which of them are swept in each
+    /// round: those of one round touch different unknowns.
     pub subdomains: Vec<Subdomain>,
     pub rounds: [Vec<usize>; MAX_INTERFACE_ROUNDS + 1],
     pub cuts: Cuts,
     /// Where in z the borders of subdomains are.
     pub border: Vec<u32>,
-    /// Colours of the blocks with a hub body, and then of those that are in no subdomain and no interface.
+    /// Colours of the blocks with a hub body, and then of those that are in no subdomain and no
+    /// interface.
     pub hubs: Range<usize>,
     pub boundary: Range<usize>,
     /// Length of z, and where the meshes begin in it.
@@ -144,7 +150,8 @@ pub(super) struct System {
     pub workers: Option<Arc<WorkerGroup>>,
     /// Sums of chunks and subdomains, work space.
     pub sums: Vec<f64>,
-    /// By place: the scaled mu on normal rows whose shift is lagged (else 0), and the shift in q̂. Empty if there is none.
+    /// By place: the scaled mu on normal rows whose shift is lagged (else 0), and the shift in q̂.
+    /// Empty if there is none.
     pub sliding: Vec<f64>,
     pub shift: Vec<f64>,
     /// What an update of the lagged shift changes, subdomain by subdomain; work space.
@@ -153,21 +160,29 @@ pub(super) struct System {
 
 /// What the loop around the sweeps needs to know of a system.
 pub(super) trait Sweeps {
-    /// One sweep; returns its own estimate of the error of the point it leaves, J. Its reactions are written to `kept` as well.
+    /// One sweep; returns its own estimate of the error of the point it leaves, J. Its reactions
+    /// are written to `kept` as well.
     fn sweep(&mut self, x: &mut State, kept: &mut [f64]) -> f64;
     /// Forms the velocities of `x` from its reactions.
     fn refresh(&self, x: &mut State);
     /// The dual energy `φ = ½ r·N r + q·r`, J.
     fn energy(&self, x: &State) -> f64;
-    /// `out ← y − x`, with `out·N out`, the slope `out·(N y + q)`, and `out·N d` for the differences `d` at the listed places.
-    fn difference(&self, out: &mut State, ends: (&State, &State), others: (&[usize], &[State]), passes: &mut Passes) -> Products;
+    /// `out ← y − x`, with `out·N out`, the slope `out·(N y + q)`, and `out·N d` for the
+    /// differences `d` at the listed places.
+    fn difference(
+        &self,
+        out: &mut State,
+        ends: (&State, &State),
+        others: (&[usize], &[State]),
+        passes: &mut Passes,
+    ) -> Products;
     /// Says who helps with passes over vectors, and who has which share of them.
     fn share(&self, passes: &mut Passes) {
         passes.workers = None;
         passes.cuts = Cuts::default();
     }
-    /// Reads De Saxcé's shift off the velocities of `x` and holds it in q̂; what that changed, also along vectors of reactions. None if
-    /// no shift is lagged.
+    /// Reads De Saxcé's shift off the velocities of `x` and holds it in q̂; what that changed, also
+    /// along vectors of reactions. None if no shift is lagged.
     fn update_shift(&mut self, _x: &State, _along: &[&[f64]]) -> Option<Change> {
         None
     }
@@ -220,8 +235,11 @@ impl System {
                 }
                 if !x.p.is_empty() && single.write != single.read {
                     let reads = &self.coordinates[single.read.clone()];
-                    let values = &self.values[single.read_values + i * reads.len()..][..reads.len()];
-                    for (&c, &value) in reads.iter().zip(values).filter(|(c, _)| **c as usize >= self.mesh) {
+                    let values =
+                        &self.values[single.read_values + i * reads.len()..][..reads.len()];
+                    for (&c, &value) in
+                        reads.iter().zip(values).filter(|(c, _)| **c as usize >= self.mesh)
+                    {
                         x.p[c as usize - self.mesh] += value * delta;
                     }
                 }
@@ -233,7 +251,12 @@ impl System {
     fn extra(&self, a: &State, b: &State) -> f64 {
         let mut sum = dot(&a.p, &b.z[self.mesh..self.mesh + self.meshed]);
         if self.compliant {
-            sum += a.r.iter().zip(b.r.iter()).zip(&self.compliance).map(|((a, b), e)| a * b * e).sum::<f64>();
+            sum +=
+                a.r.iter()
+                    .zip(b.r.iter())
+                    .zip(&self.compliance)
+                    .map(|((a, b), e)| a * b * e)
+                    .sum::<f64>();
         }
         sum
     }
@@ -245,7 +268,8 @@ impl System {
         let mut u = [0.0; MAX_ROWS];
         for (i, u) in u.iter_mut().enumerate().take(single.law.rows()) {
             let values = &self.values[single.read_values + i * width..][..width];
-            let sum: f64 = coordinates.iter().zip(values).map(|(&c, &value)| value * x.z[c as usize]).sum();
+            let sum: f64 =
+                coordinates.iter().zip(values).map(|(&c, &value)| value * x.z[c as usize]).sum();
             *u = self.q[single.at + i] + sum + self.compliance[single.at + i] * x.r[single.at + i];
         }
         u
@@ -261,7 +285,13 @@ impl System {
         let mut old = [0.0; MAX_ROWS];
         old[..d].copy_from_slice(&x.r[single.at..single.at + d]);
         let mut new = old;
-        Local { law: &single.law, block: &single.block[..d * d], step: single.step, exact: single.exact }.solve(&u[..d], &mut new[..d]);
+        Local {
+            law: &single.law,
+            block: &single.block[..d * d],
+            step: single.step,
+            exact: single.exact,
+        }
+        .solve(&u[..d], &mut new[..d]);
         let mut sum = 0.0;
         let mut delta = [0.0; MAX_ROWS];
         for i in 0..d {
@@ -331,7 +361,13 @@ impl Sweeps for System {
         }
         let mut sums = std::mem::take(&mut self.sums);
         let (colours, border) = (&self.colours, &self.border);
-        let kernels = Kernels { kinds: &self.kinds, colours, border, q: &self.q, workers: self.workers.as_deref() };
+        let kernels = Kernels {
+            kinds: &self.kinds,
+            colours,
+            border,
+            q: &self.q,
+            workers: self.workers.as_deref(),
+        };
         for round in &self.rounds {
             sum += kernels.sweep_subdomains(&self.subdomains, round, (x, &mut *kept), &mut sums);
         }
@@ -358,15 +394,32 @@ impl Sweeps for System {
         0.5 * (dot(&x.z[..self.mesh], &x.z[..self.mesh]) + self.extra(x, x)) + dot(&self.q, &x.r)
     }
 
-    fn difference(&self, out: &mut State, (y, x): (&State, &State), others: (&[usize], &[State]), passes: &mut Passes) -> Products {
+    fn difference(
+        &self,
+        out: &mut State,
+        (y, x): (&State, &State),
+        others: (&[usize], &[State]),
+        passes: &mut Passes,
+    ) -> Products {
         let (places, pairs) = others;
-        let linear = passes.over(Vector::R).difference(&mut out.r, (&y.r, &x.r), &self.q, &[]).slope;
+        let linear =
+            passes.over(Vector::R).difference(&mut out.r, (&y.r, &x.r), &self.q, &[]).slope;
         // Velocities of meshes are not whitened: their square is no energy.
         let mesh = self.mesh;
         let list = listed(places, |p| &pairs[p].z[..mesh]);
         let whitened = (&y.z[..mesh], &x.z[..mesh]);
-        let mut products = passes.over(Vector::Z).difference(&mut out.z[..mesh], whitened, &y.z[..mesh], &list[..places.len()]);
-        passes.over(Vector::Other).difference(&mut out.z[mesh..], (&y.z[mesh..], &x.z[mesh..]), &[], &[]);
+        let mut products = passes.over(Vector::Z).difference(
+            &mut out.z[..mesh],
+            whitened,
+            &y.z[..mesh],
+            &list[..places.len()],
+        );
+        passes.over(Vector::Other).difference(
+            &mut out.z[mesh..],
+            (&y.z[mesh..], &x.z[mesh..]),
+            &[],
+            &[],
+        );
         products.slope += linear;
         if self.compliant || self.meshed > 0 {
             passes.difference(&mut out.p, (&y.p, &x.p), &[], &[]);

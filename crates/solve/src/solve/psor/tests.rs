@@ -39,17 +39,24 @@ fn heavy(known: &ProblemWithSolution) -> bool {
 
 /// Looser, for problems with random rows, which are far worse conditioned than mechanics.
 fn usual(work: u64) -> StoppingCriteria {
-    StoppingCriteria { tolerance: Tolerance { relative: 1e-10, velocity: 1e-4, bound: None }, ..tight(work) }
+    StoppingCriteria {
+        tolerance: Tolerance { relative: 1e-10, velocity: 1e-4, bound: None },
+        ..tight(work)
+    }
 }
 
-/// `count` bodies in a ring with random rows (three each, normal first) between neighbours, every fourth body to the ground.
+/// `count` bodies in a ring with random rows (three each, normal first) between neighbours, every
+/// fourth body to the ground.
 fn ring(count: usize, law: Law, seed: u64) -> Problem {
     let mut x = Lcg::new(seed);
     let n = 6 * count;
     let mut triplets = Vec::new();
     for b in 0..count {
         // A full inertia: L Lᵀ of a random lower triangle.
-        let l: [f64; 9] = std::array::from_fn(|i| if i / 3 > i % 3 { 0.1 * x.draw() } else { 0.3 + 0.1 * x.draw() });
+        let l: [f64; 9] =
+            std::array::from_fn(
+                |i| if i / 3 > i % 3 { 0.1 * x.draw() } else { 0.3 + 0.1 * x.draw() },
+            );
         for i in 0..3 {
             triplets.push(((6 * b + i) as u32, (6 * b + i) as u32, 1.0));
             for j in 0..3 {
@@ -58,7 +65,12 @@ fn ring(count: usize, law: Law, seed: u64) -> Problem {
             }
         }
     }
-    let mut problem = Problem { name: "ring".into(), H: Csr::from_triplets(n, n, &triplets), J: Rows::new(n), ..Problem::default() };
+    let mut problem = Problem {
+        name: "ring".into(),
+        H: Csr::from_triplets(n, n, &triplets),
+        J: Rows::new(n),
+        ..Problem::default()
+    };
     problem.k = (0..n).map(|_| x.draw()).collect();
     for b in (0..count).chain((count..2 * count).step_by(4)) {
         let (first, second) = (b % count, (b + 1) % count);
@@ -76,26 +88,32 @@ fn ring(count: usize, law: Law, seed: u64) -> Problem {
     problem
 }
 
-/// Makes all rows read the linear velocities of their two bodies with opposite signs, as contacts of rigid bodies do.
+/// Makes all rows read the linear velocities of their two bodies with opposite signs, as contacts
+/// of rigid bodies do.
 fn oppose(problem: &mut Problem) {
     let blocks = &mut problem.J;
     for k in 0..problem.laws.len() {
         let (width, rows) = (blocks.block(k).columns.len(), blocks.block(k).rows);
         let start = blocks.value_starts[k];
-        for row in blocks.values[start..start + rows * width].chunks_exact_mut(width).filter(|row| row.len() == 12) {
+        for row in blocks.values[start..start + rows * width]
+            .chunks_exact_mut(width)
+            .filter(|row| row.len() == 12)
+        {
             (0..3).for_each(|j| row[6 + j] = -row[j]);
         }
     }
 }
 
-/// Balls of several sizes, or pebbles, in any attitude on a line, each touching the next two and the ground now and then, with angular
-/// velocities in the axes of each body. With a drum all of them touch the first, whose mass and inertia are so many times larger.
+/// Balls of several sizes, or pebbles, in any attitude on a line, each touching the next two and
+/// the ground now and then, with angular velocities in the axes of each body. With a drum all of
+/// them touch the first, whose mass and inertia are so many times larger.
 fn stones(count: usize, round: bool, drum: Option<[f64; 2]>, x: &mut Lcg) -> Problem {
     let mut attitudes = Vec::new();
     let mut diagonal = Vec::new();
     for _ in 0..count {
         let (mass, inertia) = (1.0 + 0.5 * x.draw(), 0.3 + 0.1 * x.draw());
-        let [second, third] = if round { [inertia; 2] } else { [inertia * (1.0 + 0.4 * x.draw()), 2.0 * inertia] };
+        let [second, third] =
+            if round { [inertia; 2] } else { [inertia * (1.0 + 0.4 * x.draw()), 2.0 * inertia] };
         diagonal.extend([mass, mass, mass, inertia, second, third]);
         let [a, b, c] = frame(x);
         attitudes.push(DMat3::from_cols(a, b, c));
@@ -104,7 +122,8 @@ fn stones(count: usize, round: bool, drum: Option<[f64; 2]>, x: &mut Lcg) -> Pro
     diagonal[..3].iter_mut().for_each(|h| *h *= mass);
     diagonal[3..6].iter_mut().for_each(|h| *h *= inertia);
     let k: Vec<f64> = diagonal.iter().map(|h| h * x.draw()).collect();
-    let mut problem = Problem { H: Csr::diagonal(&diagonal), k, J: Rows::new(6 * count), ..Problem::default() };
+    let mut problem =
+        Problem { H: Csr::diagonal(&diagonal), k, J: Rows::new(6 * count), ..Problem::default() };
     for a in 0..count {
         let around = if a == 0 && drum.is_some() { 3..count } else { 0..0 };
         for b in [Some(a + 1), Some(a + 2), None].into_iter().chain(around.map(Some)) {
@@ -114,8 +133,12 @@ fn stones(count: usize, round: bool, drum: Option<[f64; 2]>, x: &mut Lcg) -> Pro
             let frame = frame(x);
             // Body, sign and arm of each side.
             let sides = [(Some(a), 1.0, 0.5 * frame[0]), (b, -1.0, draw(x))];
-            let sides: Vec<_> = sides.into_iter().filter_map(|(body, sign, r)| Some((body?, sign, r))).collect();
-            let columns: Vec<u32> = sides.iter().flat_map(|side| (6 * side.0..6 * side.0 + 6).map(|c| c as u32)).collect();
+            let sides: Vec<_> =
+                sides.into_iter().filter_map(|(body, sign, r)| Some((body?, sign, r))).collect();
+            let columns: Vec<u32> = sides
+                .iter()
+                .flat_map(|side| (6 * side.0..6 * side.0 + 6).map(|c| c as u32))
+                .collect();
             let mut values = Vec::new();
             for d in frame {
                 for &(body, sign, r) in &sides {
@@ -152,14 +175,16 @@ fn frames_and_arms_are_the_same_rows() {
                         problem.J.push(1, &columns, &[1.0, -0.3, 0.7]);
                         problem.laws.push(if a % 2 == 0 { Law::Equality } else { Law::Unilateral });
                     }
-                    (problem.w, problem.E) = (vec![0.0; problem.J.len()], vec![0.0; problem.J.len()]);
+                    (problem.w, problem.E) =
+                        (vec![0.0; problem.J.len()], vec![0.0; problem.J.len()]);
                 }
                 _ => {}
             }
             let (whole, framed) = (solved(&problem, usize::MAX), solved(&problem, 0));
             assert_eq!((whole.0, framed.0), (rows::Storage::Rigid, form), "{case}");
             assert_eq!((whole.1, framed.1), (Status::Converged, Status::Converged), "{case}");
-            // Both are accepted to a bound of 1e-6 of the energy, which is an upper one: velocities of order one.
+            // Both are accepted to a bound of 1e-6 of the energy, which is an upper one: velocities
+            // of order one.
             assert!(largest_difference(&whole.2.v, &framed.2.v) < 1e-3, "{case}");
         }
         // Few contacts stay in the cache.
@@ -181,8 +206,12 @@ fn known_problems_are_solved() {
         let convex = !known.problem.laws.iter().any(|law| matches!(law, Law::Coulomb { .. }));
         let locals: &[Local] = if convex { &[Local::Auto, Local::Exact] } else { &[Local::Auto] };
         for &local in locals {
-            let (report, solution) = solve(&known.problem, Settings { stop: tight(20_000), local, ..Settings::default() });
-            // The bound is 1e-6 of scales of some 10 J at the worst, and an upper one: velocities within 1e-3 here; Coulomb's v need not be unique.
+            let (report, solution) = solve(
+                &known.problem,
+                Settings { stop: tight(20_000), local, ..Settings::default() },
+            );
+            // The bound is 1e-6 of scales of some 10 J at the worst, and an upper one: velocities
+            // within 1e-3 here; Coulomb's v need not be unique.
             let close = !convex || largest_difference(&solution.v, &known.solution.v) < 1e-3;
             if report.status != Status::Converged || !close {
                 wrong.push((known.problem.name.clone(), local, report.status, report.error));
@@ -194,11 +223,12 @@ fn known_problems_are_solved() {
 
 #[test]
 fn the_method_of_the_paper_solves_what_is_easy() {
-    for known in
-        test_problems::all().iter().filter(|known| known.problem.name.contains("ball") || known.problem.name.contains("brick_rests"))
-    {
+    for known in test_problems::all().iter().filter(|known| {
+        known.problem.name.contains("ball") || known.problem.name.contains("brick_rests")
+    }) {
         for omega in [0.7, 1.0, 1.3] {
-            let (report, solution) = solve(&known.problem, Settings { stop: tight(5_000), ..Settings::plain(omega) });
+            let (report, solution) =
+                solve(&known.problem, Settings { stop: tight(5_000), ..Settings::plain(omega) });
             assert_eq!(report.status, Status::Converged, "{} {omega}", known.problem.name);
             assert!(largest_difference(&solution.v, &known.solution.v) < 1e-6);
         }
@@ -208,10 +238,14 @@ fn the_method_of_the_paper_solves_what_is_easy() {
 #[test]
 fn whole_and_reduced_agree() {
     let mut wrong = Vec::new();
-    for known in test_problems::all().iter().filter(|known| !heavy(known) && known.problem.rows() > 0) {
+    for known in
+        test_problems::all().iter().filter(|known| !heavy(known) && known.problem.rows() > 0)
+    {
         let reduced = Reduced::of(&known.problem).unwrap();
         let mut solution = Solution::zero(0, reduced.rows());
-        let report = Psor::new(Settings { stop: tight(50_000), ..Settings::default() }).solve_reduced(&reduced, &mut solution).unwrap();
+        let report = Psor::new(Settings { stop: tight(50_000), ..Settings::default() })
+            .solve_reduced(&reduced, &mut solution)
+            .unwrap();
         if report.status != Status::Converged {
             wrong.push((known.problem.name.clone(), report.status, report.error));
         }
@@ -222,8 +256,13 @@ fn whole_and_reduced_agree() {
 #[test]
 fn a_mass_ratio_beyond_reach_is_reported_as_such() {
     for known in test_problems::all().iter().filter(|known| heavy(known)) {
-        let (report, solution) =
-            solve(&known.problem, Settings { stop: StoppingCriteria { work: Some(300), ..tight(0) }, ..Settings::default() });
+        let (report, solution) = solve(
+            &known.problem,
+            Settings {
+                stop: StoppingCriteria { work: Some(300), ..tight(0) },
+                ..Settings::default()
+            },
+        );
         assert_eq!(report.status == Status::Converged, report.error.accepted(&tight(0).tolerance));
         let judged = PreparedProblem::of(&known.problem).unwrap().error(&known.problem, &solution);
         assert_eq!(judged, report.error, "the report judges the point that was returned");
@@ -232,16 +271,21 @@ fn a_mass_ratio_beyond_reach_is_reported_as_such() {
 
 #[test]
 fn lanes_and_single_blocks_find_the_same_motion() {
-    // Full inertias, lanes for the cone law, in both forms of rows; the exact local solution takes the other path.
+    // Full inertias, lanes for the cone law, in both forms of rows; the exact local solution takes
+    // the other path.
     for rigid in [false, true] {
         let mut problem = ring(40, Law::Cone { mu: 0.4, rows: 3 }, 3);
         if rigid {
             oppose(&mut problem);
         }
         let (a, lanes) = solve(&problem, Settings { stop: usual(5_000), ..Settings::default() });
-        let (b, single) = solve(&problem, Settings { stop: usual(5_000), local: Local::Exact, ..Settings::default() });
+        let (b, single) = solve(
+            &problem,
+            Settings { stop: usual(5_000), local: Local::Exact, ..Settings::default() },
+        );
         assert_eq!((a.status, b.status), (Status::Converged, Status::Converged));
-        // The bound is 1e-5 of a scale of some 10 J, on inertias from 0.05: velocities of order 1 within 5e-2 at the worst.
+        // The bound is 1e-5 of a scale of some 10 J, on inertias from 0.05: velocities of order 1
+        // within 5e-2 at the worst.
         assert!(largest_difference(&lanes.v, &single.v) < 5e-2);
     }
 }
@@ -253,15 +297,25 @@ fn energy_between(problem: &Problem, a: &[f64], b: &[f64]) -> f64 {
 
 #[test]
 fn contacts_with_a_hub_body_are_swept_together_and_the_energy_falls() {
-    // A drum that turns as easily as a ball is as heavy as the rule asks for, and nothing but the factor keeps the energy from rising.
-    for (drum, hub) in [([100.0, 100.0], true), ([20_000.0, 20_000.0], true), ([100.0, 0.3], true), ([1.0, 1.0], false)] {
+    // A drum that turns as easily as a ball is as heavy as the rule asks for, and nothing but the
+    // factor keeps the energy from rising.
+    for (drum, hub) in [
+        ([100.0, 100.0], true),
+        ([20_000.0, 20_000.0], true),
+        ([100.0, 0.3], true),
+        ([1.0, 1.0], false),
+    ] {
         for (round, cache) in [(true, usize::MAX), (true, 0), (false, 0)] {
             let problem = stones(400, round, Some(drum), &mut Lcg::new(21));
             let mut prepared = PreparedProblem::of(&problem).unwrap();
             let settings = Settings { stop: usual(20_000), cache, ..Settings::default() };
             let (mut system, mut x) = (System::default(), system::State::default());
             system.set(&problem, prepared.factor(), &settings, &mut build::Scratch::default());
-            assert_eq!((!system.hubs.is_empty(), system.singles.is_empty()), (hub, hub), "{drum:?}");
+            assert_eq!(
+                (!system.hubs.is_empty(), system.singles.is_empty()),
+                (hub, hub),
+                "{drum:?}"
+            );
             system.zero(&mut x);
             let mut kept = x.r.to_vec();
             let mut energy = 0.0f64;
@@ -269,18 +323,27 @@ fn contacts_with_a_hub_body_are_swept_together_and_the_energy_falls() {
                 system::Sweeps::sweep(&mut system, &mut x, &mut kept);
                 let fallen = system::Sweeps::energy(&system, &x);
                 // Sums of four thousand terms, each a small part of the energy.
-                assert!(fallen <= energy + 1e-14 * energy.abs(), "{drum:?}, sweep {sweep}: {energy} {fallen}");
+                assert!(
+                    fallen <= energy + 1e-14 * energy.abs(),
+                    "{drum:?}, sweep {sweep}: {energy} {fallen}"
+                );
                 energy = fallen;
             }
             let mut anew = x.clone();
             system.refresh(&mut anew);
             // Fifty sweeps of four hundred additions to the drum, of numbers of order ten.
-            assert!(largest_difference(&x.z, &anew.z) < 1e-11, "{drum:?}: nothing is lost where lanes write to one body");
+            assert!(
+                largest_difference(&x.z, &anew.z) < 1e-11,
+                "{drum:?}: nothing is lost where lanes write to one body"
+            );
             let (a, lanes) = solve(&problem, settings.clone());
             let (b, single) = solve(&problem, Settings { local: Local::Exact, ..settings });
             assert_eq!((a.status, b.status), (Status::Converged, Status::Converged), "{drum:?}");
             let between = energy_between(&problem, &lanes.v, &single.v);
-            assert!(between.sqrt() <= a.error.estimate.sqrt() + b.error.estimate.sqrt(), "{drum:?}: both are within their bounds");
+            assert!(
+                between.sqrt() <= a.error.estimate.sqrt() + b.error.estimate.sqrt(),
+                "{drum:?}: both are within their bounds"
+            );
         }
     }
 }
@@ -289,7 +352,8 @@ fn contacts_with_a_hub_body_are_swept_together_and_the_energy_falls() {
 fn a_shift_is_lagged_among_contacts_with_a_hub_body() {
     let mut problem = stones(400, true, Some([100.0; 2]), &mut Lcg::new(22));
     problem.laws.fill(Law::Coulomb { mu: 0.4, rows: 3 });
-    let (report, solution) = solve(&problem, Settings { stop: usual(20_000), ..Settings::default() });
+    let (report, solution) =
+        solve(&problem, Settings { stop: usual(20_000), ..Settings::default() });
     assert_eq!(report.status, Status::Converged);
     assert_eq!(PreparedProblem::of(&problem).unwrap().error(&problem, &solution), report.error);
 }
@@ -297,10 +361,15 @@ fn a_shift_is_lagged_among_contacts_with_a_hub_body() {
 #[test]
 fn the_bits_do_not_depend_on_threads() {
     let (cone, coulomb) = (Law::Cone { mu: 0.4, rows: 3 }, Law::Coulomb { mu: 0.4, rows: 3 });
-    // 3750 blocks: two subdomains and a interface. 16,250: four subdomains, and two rounds of interfaces.
-    for (law, count, rigid) in
-        [(cone, 3_000, false), (coulomb, 3_000, false), (Law::Unilateral, 3_000, false), (cone, 13_000, true), (coulomb, 3_000, true)]
-    {
+    // 3750 blocks: two subdomains and a interface. 16,250: four subdomains, and two rounds of
+    // interfaces.
+    for (law, count, rigid) in [
+        (cone, 3_000, false),
+        (coulomb, 3_000, false),
+        (Law::Unilateral, 3_000, false),
+        (cone, 13_000, true),
+        (coulomb, 3_000, true),
+    ] {
         let mut problem = ring(count, law, 5);
         if rigid {
             oppose(&mut problem);
@@ -308,8 +377,13 @@ fn the_bits_do_not_depend_on_threads() {
         same_bits(&problem, Settings::default());
     }
     // Frames and arms, with interfaces between subdomains and with a hub body.
-    for (round, drum) in [(true, None), (false, None), (true, Some([100.0; 2])), (false, Some([100.0; 2]))] {
-        same_bits(&stones(3_000, round, drum, &mut Lcg::new(23)), Settings { cache: 0, ..Settings::default() });
+    for (round, drum) in
+        [(true, None), (false, None), (true, Some([100.0; 2])), (false, Some([100.0; 2]))]
+    {
+        same_bits(
+            &stones(3_000, round, drum, &mut Lcg::new(23)),
+            Settings { cache: 0, ..Settings::default() },
+        );
     }
 }
 
@@ -317,18 +391,26 @@ fn the_bits_do_not_depend_on_threads() {
 fn same_bits(problem: &Problem, settings: Settings) {
     let run = |threads: usize| {
         let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
-        let settings = Settings { stop: StoppingCriteria { work: Some(25), ..tight(0) }, ..settings.clone() };
+        let settings =
+            Settings { stop: StoppingCriteria { work: Some(25), ..tight(0) }, ..settings.clone() };
         pool.install(|| solve(problem, settings)).1
     };
     let one = run(1);
     for threads in [2, 3] {
         let many = run(threads);
-        assert!(one.r.iter().zip(&many.r).all(|(a, b)| a.to_bits() == b.to_bits()), "{threads} threads");
-        assert!(one.v.iter().zip(&many.v).all(|(a, b)| a.to_bits() == b.to_bits()), "{threads} threads");
+        assert!(
+            one.r.iter().zip(&many.r).all(|(a, b)| a.to_bits() == b.to_bits()),
+            "{threads} threads"
+        );
+        assert!(
+            one.v.iter().zip(&many.v).all(|(a, b)| a.to_bits() == b.to_bits()),
+            "{threads} threads"
+        );
     }
 }
 
-/// A chain of `n` unit masses with springs: one clique, dense up to 48 unknowns, a mesh above; contacts and a tie on it.
+/// A chain of `n` unit masses with springs: one clique, dense up to 48 unknowns, a mesh above;
+/// contacts and a tie on it.
 fn springs(n: usize) -> Problem {
     let mut triplets = Vec::new();
     for i in 0..n as u32 {
@@ -338,7 +420,12 @@ fn springs(n: usize) -> Problem {
             triplets.push((i - 1, i, -0.25));
         }
     }
-    let mut problem = Problem { name: "springs".into(), H: Csr::from_triplets(n, n, &triplets), J: Rows::new(n), ..Problem::default() };
+    let mut problem = Problem {
+        name: "springs".into(),
+        H: Csr::from_triplets(n, n, &triplets),
+        J: Rows::new(n),
+        ..Problem::default()
+    };
     problem.k = (0..n).map(|i| -1.0 + 0.3 * (i as f64).sin()).collect();
     for i in 0..n / 4 {
         problem.J.push(1, &[4 * i as u32], &[1.0]);
@@ -358,12 +445,15 @@ fn coupled_masses_small_and_large() {
     for n in [12, 40, 200] {
         let problem = springs(n);
         for joints in [true, false] {
-            let (report, solution) = solve(&problem, Settings { stop: tight(5_000), joints, ..Settings::default() });
+            let (report, solution) =
+                solve(&problem, Settings { stop: tight(5_000), joints, ..Settings::default() });
             assert_eq!(report.status, Status::Converged, "{n} {joints}");
             // The other path: W formed, v from r.
             let reduced = Reduced::of(&problem).unwrap();
             let mut other = Solution::zero(0, reduced.rows());
-            Psor::new(Settings { stop: tight(5_000), ..Settings::default() }).solve_reduced(&reduced, &mut other).unwrap();
+            Psor::new(Settings { stop: tight(5_000), ..Settings::default() })
+                .solve_reduced(&reduced, &mut other)
+                .unwrap();
             let mut v = problem.k.clone();
             problem.J.add_transposed(&other.r, &mut v);
             let mut factor = crate::math::cliques::CliqueFactor::default();
@@ -379,11 +469,13 @@ fn coupled_masses_small_and_large() {
 fn joints_as_one_block_take_few_sweeps() {
     // A pendulum of fifty links: row by row a long wave, as one block a single sweep.
     let n = 100;
-    let mut problem = Problem { H: Csr::diagonal(&vec![1.0; n]), J: Rows::new(n), ..Problem::default() };
+    let mut problem =
+        Problem { H: Csr::diagonal(&vec![1.0; n]), J: Rows::new(n), ..Problem::default() };
     problem.k = (0..n).map(|i| if i % 2 == 1 { -0.1 } else { 0.02 }).collect();
     for i in 0..50u32 {
         let (sin, cos) = (0.3 * f64::from(i)).sin_cos();
-        let columns: Vec<u32> = if i == 0 { vec![0, 1] } else { vec![2 * i - 2, 2 * i - 1, 2 * i, 2 * i + 1] };
+        let columns: Vec<u32> =
+            if i == 0 { vec![0, 1] } else { vec![2 * i - 2, 2 * i - 1, 2 * i, 2 * i + 1] };
         let values = if i == 0 { vec![sin, cos] } else { vec![-sin, -cos, sin, cos] };
         // Each row twice: the second depends on the first.
         for _ in 0..2 {
@@ -400,7 +492,8 @@ fn joints_as_one_block_take_few_sweeps() {
     let mut u = vec![0.0; problem.rows()];
     problem.local_velocities(&solution.v, &solution.r, &mut u);
     assert!(u.iter().all(|u| u.abs() < 1e-10), "the links keep their length");
-    let (rows, _) = solve(&problem, Settings { stop: tight(100), joints: false, ..Settings::default() });
+    let (rows, _) =
+        solve(&problem, Settings { stop: tight(100), joints: false, ..Settings::default() });
     assert!(rows.work > 10, "row by row takes {} sweeps", rows.work);
 }
 
@@ -416,13 +509,24 @@ fn a_warm_start_at_the_solution_needs_no_sweep() {
 #[test]
 fn work_and_time_are_limits() {
     let problem = ring(60, Law::Coulomb { mu: 0.4, rows: 3 }, 11);
-    let (report, _) =
-        solve(&problem, Settings { stop: StoppingCriteria { work: Some(3), history: true, ..tight(0) }, ..Settings::default() });
+    let (report, _) = solve(
+        &problem,
+        Settings {
+            stop: StoppingCriteria { work: Some(3), history: true, ..tight(0) },
+            ..Settings::default()
+        },
+    );
     assert_eq!((report.status, report.work, report.reproducible), (Status::Budget, 3, true));
     assert_eq!(report.history.iter().map(|s| s.work).collect::<Vec<_>>(), [0, 1, 2, 3]);
     assert!(report.history.windows(2).all(|w| w[1].best <= w[0].best && w[1].wall >= w[0].wall));
     let past = Instant::now() - Duration::from_secs(1);
-    let (report, _) = solve(&problem, Settings { stop: StoppingCriteria { deadline: Some(past), ..tight(100) }, ..Settings::default() });
+    let (report, _) = solve(
+        &problem,
+        Settings {
+            stop: StoppingCriteria { deadline: Some(past), ..tight(100) },
+            ..Settings::default()
+        },
+    );
     assert_eq!((report.status, report.work, report.reproducible), (Status::Budget, 0, false));
 }
 
@@ -436,7 +540,9 @@ fn bad_problems_give_finite_points_and_honest_reports() {
     problem.E.push(0.0);
     let mut solution = Solution::zero(problem.n(), problem.rows());
     solution.r.fill(f64::NAN);
-    let report = Psor::new(Settings { stop: tight(200), ..Settings::default() }).solve(&problem, &mut solution).unwrap();
+    let report = Psor::new(Settings { stop: tight(200), ..Settings::default() })
+        .solve(&problem, &mut solution)
+        .unwrap();
     assert_ne!(report.status, Status::Converged);
     assert!(solution.v.iter().chain(&solution.r).all(|x| x.is_finite()));
     let mut free = ring(2, Law::Unilateral, 13);
@@ -450,7 +556,10 @@ fn the_extrapolation_pays() {
     // A stack of ten: a long wave, where plain sweeps crawl.
     let known = test_problems::stack(10, 1.0);
     let (fast, _) = solve(&known.problem, Settings { stop: tight(5_000), ..Settings::default() });
-    let (slow, _) = solve(&known.problem, Settings { stop: tight(5_000), acceleration: Acceleration::None, ..Settings::default() });
+    let (slow, _) = solve(
+        &known.problem,
+        Settings { stop: tight(5_000), acceleration: Acceleration::None, ..Settings::default() },
+    );
     assert!(fast.work * 3 <= slow.work, "{} against {}", fast.work, slow.work);
 }
 
@@ -489,7 +598,11 @@ fn the_lagged_shift_is_that_of_the_velocities() {
         let normal = row < u.len() && problem.J.row_starts.contains(&row);
         let shift = if normal { 0.6 * u[row + 1].hypot(u[row + 2]) * s } else { 0.0 };
         // Sums of some hundred terms of order ten.
-        assert!((system.shift[place] - shift).abs() < 1e-11 * (1.0 + shift), "{place}: {} {shift}", system.shift[place]);
+        assert!(
+            (system.shift[place] - shift).abs() < 1e-11 * (1.0 + shift),
+            "{place}: {} {shift}",
+            system.shift[place]
+        );
         assert!((system.q[place] - q[place] - shift).abs() < 1e-11 * (1.0 + shift));
         (energy, along) = (energy + 0.5 * shift * shift, along + shift * x.r[place]);
     }
@@ -505,15 +618,22 @@ fn the_largest_eigenvalue_is_one() {
     let mut x = Lcg::new(3);
     for _ in 0..200 {
         let g: [f64; 9] = std::array::from_fn(|_| x.draw());
-        let mut a: [f64; 9] = std::array::from_fn(|i| (0..3).map(|k| g[i / 3 * 3 + k] * g[i % 3 * 3 + k]).sum());
+        let mut a: [f64; 9] =
+            std::array::from_fn(|i| (0..3).map(|k| g[i / 3 * 3 + k] * g[i % 3 * 3 + k]).sum());
         let trace = (a[0] + a[4] + a[8]) / 3.0;
         a.iter_mut().for_each(|a| *a /= trace);
         let largest = whitening::largest_eigenvalue(&a, 3);
-        // The characteristic polynomial vanishes there, and the matrix less it is negative semidefinite: so says its trace of minors.
+        // The characteristic polynomial vanishes there, and the matrix less it is negative
+        // semidefinite: so says its trace of minors.
         let b: [f64; 9] = std::array::from_fn(|i| a[i] - if i % 4 == 0 { largest } else { 0.0 });
-        let determinant = b[0] * (b[4] * b[8] - b[5] * b[7]) - b[1] * (b[3] * b[8] - b[5] * b[6]) + b[2] * (b[3] * b[7] - b[4] * b[6]);
-        let minors = b[0] * b[4] - b[1] * b[1] + b[0] * b[8] - b[2] * b[2] + b[4] * b[8] - b[5] * b[5];
-        assert!(determinant.abs() < 1e-12 && minors > -1e-12 && b[0] + b[4] + b[8] <= 1e-12, "{determinant} {minors}");
+        let determinant = b[0] * (b[4] * b[8] - b[5] * b[7]) - b[1] * (b[3] * b[8] - b[5] * b[6])
+            + b[2] * (b[3] * b[7] - b[4] * b[6]);
+        let minors =
+            b[0] * b[4] - b[1] * b[1] + b[0] * b[8] - b[2] * b[2] + b[4] * b[8] - b[5] * b[5];
+        assert!(
+            determinant.abs() < 1e-12 && minors > -1e-12 && b[0] + b[4] + b[8] <= 1e-12,
+            "{determinant} {minors}"
+        );
     }
     let unit = [1.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 1.0];
     assert_eq!(whitening::largest_eigenvalue(&unit, 3), 1.0);

@@ -1,5 +1,6 @@
-//! Passes over whole vectors: each number is read once, on several threads if asked, with sums in a fixed order.
-//! The loops are plain; they are compiled for the vectors of the machine at hand too, with the same operations.
+//! Passes over whole vectors: each number is read once, on several threads if asked, with sums in a
+//! fixed order. The loops are plain; they are compiled for the vectors of the machine at hand too,
+//! with the same operations.
 
 use super::gram::{MAX_DIFFERENCES, Products};
 use super::system::State;
@@ -14,15 +15,18 @@ const CHUNK: usize = 1024;
 /// Numbers of a vector without cuts that are worth sharing.
 const MIN_LENGTH_FOR_THREADS: usize = 32 * CHUNK;
 
-/// Numbers per block: as many of each of the eight vectors of a pass as stay in the first-level cache.
+/// Numbers per block: as many of each of the eight vectors of a pass as stay in the first-level
+/// cache.
 const BLOCK: usize = 512;
 
-/// Partial sums of a dot product: independent, so that the processor need not wait for each addition.
+/// Partial sums of a dot product: independent, so that the processor need not wait for each
+/// addition.
 const SUMS: usize = 8;
 
 /// The scalar product; the same to the bit for any number of threads.
 pub(super) fn dot(a: &[f64], b: &[f64]) -> f64 {
-    Arch::new().dispatch(|| a.chunks(BLOCK).zip(b.chunks(BLOCK)).map(|(a, b)| dot_block(a, b)).sum())
+    Arch::new()
+        .dispatch(|| a.chunks(BLOCK).zip(b.chunks(BLOCK)).map(|(a, b)| dot_block(a, b)).sum())
 }
 
 #[inline(always)]
@@ -39,7 +43,8 @@ fn dot_block(a: &[f64], b: &[f64]) -> f64 {
     sums.iter().sum::<f64>() + rest
 }
 
-/// Where the shares of the subdomains begin in r̂ and in z: each thread passes over what it sweeps. Empty if there is one part.
+/// Where the shares of the subdomains begin in r̂ and in z: each thread passes over what it sweeps.
+/// Empty if there is one part.
 #[derive(Clone, Default)]
 pub(super) struct Cuts {
     pub r: Vec<usize>,
@@ -78,7 +83,8 @@ impl<'a> Chunks<'a> {
         // Equal shares come of themselves where there are no cuts.
         let cuts = if cuts.last().is_some_and(|&last| last < length) { cuts } else { &[] };
         let chunks = Chunks { cuts, length, pieces: 1 };
-        let longest = (0..chunks.shares()).map(|share| chunks.share(share).len()).max().unwrap_or(0);
+        let longest =
+            (0..chunks.shares()).map(|share| chunks.share(share).len()).max().unwrap_or(0);
         Chunks { pieces: longest.div_ceil(CHUNK), ..chunks }
     }
 
@@ -87,7 +93,8 @@ impl<'a> Chunks<'a> {
     }
 
     fn share(&self, i: usize) -> Range<usize> {
-        let cut = |i: usize| if i == 0 { 0 } else { self.cuts.get(i).map_or(self.length, |&cut| cut) };
+        let cut =
+            |i: usize| if i == 0 { 0 } else { self.cuts.get(i).map_or(self.length, |&cut| cut) };
         cut(i)..cut(i + 1)
     }
 
@@ -110,8 +117,13 @@ impl Passes {
         self
     }
 
-    /// `f(range, out of it, its sums)` for each chunk, on the worker threads if there is one; the sums of all chunks, in order.
-    fn by_chunks(&mut self, out: &mut [f64], f: impl Fn(Range<usize>, &mut [f64], &mut Products) + Sync) -> &[Products] {
+    /// `f(range, out of it, its sums)` for each chunk, on the worker threads if there is one; the
+    /// sums of all chunks, in order.
+    fn by_chunks(
+        &mut self,
+        out: &mut [f64],
+        f: impl Fn(Range<usize>, &mut [f64], &mut Products) + Sync,
+    ) -> &[Products] {
         let cuts = match self.vector {
             Vector::R => &self.cuts.r[..],
             Vector::Z => &self.cuts.z,
@@ -122,23 +134,39 @@ impl Passes {
         self.sums.resize(chunks.count(), Products::default());
         let run = |i: usize, out: &mut [f64], sums: &mut Products| f(chunks.range(i), out, sums);
         // Few numbers are gone over sooner than another thread hears of them.
-        let workers = self.workers.as_ref().filter(|_| !chunks.cuts.is_empty() || chunks.length >= MIN_LENGTH_FOR_THREADS);
+        let workers = self
+            .workers
+            .as_ref()
+            .filter(|_| !chunks.cuts.is_empty() || chunks.length >= MIN_LENGTH_FOR_THREADS);
         match workers {
             Some(workers) => workers.ranges((out, &mut self.sums), |i| chunks.range(i), run),
-            None => self.sums.iter_mut().enumerate().for_each(|(i, sums)| run(i, &mut out[chunks.range(i)], sums)),
+            None => self
+                .sums
+                .iter_mut()
+                .enumerate()
+                .for_each(|(i, sums)| run(i, &mut out[chunks.range(i)], sums)),
         }
         &self.sums
     }
 }
 
 impl Passes {
-    /// `out ← a − b`, with `out·out`, `out·along` (as slope) and `out·other` for each of `others`; no sums where `along` is empty.
-    pub(super) fn difference(&mut self, out: &mut [f64], (a, b): (&[f64], &[f64]), along: &[f64], others: &[&[f64]]) -> Products {
+    /// `out ← a − b`, with `out·out`, `out·along` (as slope) and `out·other` for each of `others`;
+    /// no sums where `along` is empty.
+    pub(super) fn difference(
+        &mut self,
+        out: &mut [f64],
+        (a, b): (&[f64], &[f64]),
+        along: &[f64],
+        others: &[&[f64]],
+    ) -> Products {
         let run = |all: Range<usize>, out: &mut [f64], sums: &mut Products| {
             Arch::new().dispatch(|| {
                 for (i, out) in out.chunks_mut(BLOCK).enumerate() {
                     let range = all.start + i * BLOCK..all.start + i * BLOCK + out.len();
-                    for (out, (a, b)) in out.iter_mut().zip(a[range.clone()].iter().zip(&b[range.clone()])) {
+                    for (out, (a, b)) in
+                        out.iter_mut().zip(a[range.clone()].iter().zip(&b[range.clone()]))
+                    {
                         *out = a - b;
                     }
                     if !along.is_empty() {
@@ -163,17 +191,26 @@ impl Passes {
     }
 
     /// `y ← x − Σ factor_i d_i`, `d_i = pairs[places[i]]`.
-    pub(super) fn combine(&mut self, y: &mut State, x: &State, (factors, places): (&[f64], &[usize]), pairs: &[State]) {
+    pub(super) fn combine(
+        &mut self,
+        y: &mut State,
+        x: &State,
+        (factors, places): (&[f64], &[usize]),
+        pairs: &[State],
+    ) {
         let mut part = |vector: Vector, y: &mut [f64], x: &[f64], part: fn(&State) -> &[f64]| {
             let run = |all: Range<usize>, y: &mut [f64], _: &mut Products| {
                 Arch::new().dispatch(|| {
                     for (i, y) in y.chunks_mut(BLOCK).enumerate() {
                         let range = all.start + i * BLOCK..all.start + i * BLOCK + y.len();
-                        let (x, d) = (&x[range.clone()], |place: usize| &part(&pairs[place])[range.clone()]);
+                        let (x, d) =
+                            (&x[range.clone()], |place: usize| &part(&pairs[place])[range.clone()]);
                         let mut rest = factors.iter().zip(places);
                         match rest.next() {
                             Some((factor, &place)) => {
-                                y.iter_mut().zip(x.iter().zip(d(place))).for_each(|(y, (x, d))| *y = x - factor * d);
+                                y.iter_mut()
+                                    .zip(x.iter().zip(d(place)))
+                                    .for_each(|(y, (x, d))| *y = x - factor * d);
                             }
                             None => y.copy_from_slice(x),
                         }
@@ -197,7 +234,10 @@ impl Passes {
 }
 
 /// The vectors of the differences at these places, as a list on the stack.
-pub(super) fn listed<'a>(places: &[usize], part: impl Fn(usize) -> &'a [f64]) -> [&'a [f64]; MAX_DIFFERENCES] {
+pub(super) fn listed<'a>(
+    places: &[usize],
+    part: impl Fn(usize) -> &'a [f64],
+) -> [&'a [f64]; MAX_DIFFERENCES] {
     std::array::from_fn(|i| places.get(i).map_or(&[][..], |&p| part(p)))
 }
 
@@ -207,13 +247,26 @@ mod tests {
 
     #[test]
     fn chunks_cover_shares_in_order() {
-        for (cuts, length) in [(vec![], 5000), (vec![], 0), (vec![0, 1003, 4000], 9001), (vec![0, 7], 8), (vec![0, 9000], 9000)] {
+        for (cuts, length) in [
+            (vec![], 5000),
+            (vec![], 0),
+            (vec![0, 1003, 4000], 9001),
+            (vec![0, 7], 8),
+            (vec![0, 9000], 9000),
+        ] {
             let chunks = Chunks::new(&cuts, length);
             let ranges: Vec<_> = (0..chunks.count()).map(|i| chunks.range(i)).collect();
-            assert_eq!(ranges.iter().flat_map(Clone::clone).collect::<Vec<_>>(), (0..length).collect::<Vec<_>>());
+            assert_eq!(
+                ranges.iter().flat_map(Clone::clone).collect::<Vec<_>>(),
+                (0..length).collect::<Vec<_>>()
+            );
             assert!(ranges.iter().all(|range| range.len() <= CHUNK));
-            let inner = cuts.iter().filter(|&&cut| cut < length && cuts.iter().all(|&c| c < length));
-            assert!(inner.into_iter().all(|&cut| ranges.iter().any(|range| range.start == cut)), "no chunk crosses a cut");
+            let inner =
+                cuts.iter().filter(|&&cut| cut < length && cuts.iter().all(|&c| c < length));
+            assert!(
+                inner.into_iter().all(|&cut| ranges.iter().any(|range| range.start == cut)),
+                "no chunk crosses a cut"
+            );
         }
     }
 
@@ -225,14 +278,20 @@ mod tests {
             let mut out = vec![0.0; a.len()];
             let workers = Arc::new(WorkerGroup::default());
             let cuts = Cuts { r: vec![0, 20_000, 30_011], z: vec![] };
-            let mut passes = Passes { workers: parallel.then(|| workers.clone()), cuts, ..Passes::default() };
-            let products = workers.with(|| passes.over(Vector::R).difference(&mut out, (&a, &b), &a, &[&b]));
+            let mut passes =
+                Passes { workers: parallel.then(|| workers.clone()), cuts, ..Passes::default() };
+            let products =
+                workers.with(|| passes.over(Vector::R).difference(&mut out, (&a, &b), &a, &[&b]));
             (out, products.square, products.slope, products.others[0])
         };
         let one = run(false);
         let plain = |c: &[f64]| -> f64 { (0..a.len()).map(|i| (a[i] - b[i]) * c[i]).sum() };
         // 5e4 terms below four: rounding of either order stays far below 1e-9.
-        assert!((one.1 - plain(&one.0)).abs() < 1e-9 && (one.2 - plain(&a)).abs() < 1e-9 && (one.3 - plain(&b)).abs() < 1e-9);
+        assert!(
+            (one.1 - plain(&one.0)).abs() < 1e-9
+                && (one.2 - plain(&a)).abs() < 1e-9
+                && (one.3 - plain(&b)).abs() < 1e-9
+        );
         assert_eq!(one, run(true));
     }
 }

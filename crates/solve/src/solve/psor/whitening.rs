@@ -22,8 +22,8 @@ pub(super) struct Layout {
     whitening: Vec<[f64; GROUP * GROUP]>,
     /// 1/√m and 1/√I of each group, zero where there is none ([`Layout::root`], [`Layout::round`]).
     roots: Vec<[f64; 2]>,
-    /// True if the angular velocities of bodies with contacts are in the axes of the world ([`super::orientation`]), and what that tells of each
-    /// group; work space of it.
+    /// True if the angular velocities of bodies with contacts are in the axes of the world
+    /// ([`super::orientation`]), and what that tells of each group; work space of it.
     pub(super) turned: bool,
     pub(super) bodies: Vec<Body>,
     pub(super) attitudes: Vec<Attitude>,
@@ -85,15 +85,20 @@ impl Layout {
         self.len = self.groups.len() * STRIDE;
     }
 
-    /// Places the groups in z in this order of owners, those that it leaves out after the others: what is swept together lies together. No
-    /// block has been placed yet.
+    /// Places the groups in z in this order of owners, those that it leaves out after the others:
+    /// what is swept together lies together. No block has been placed yet.
     pub(super) fn arrange(&mut self, order: &[u32]) {
         let groups = &self.groups;
         for &first in groups {
             self.coordinate[first as usize] = NONE;
         }
         let mut next = 0;
-        for owner in order.iter().copied().filter(|&o| (o as usize) < groups.len()).chain(0..groups.len() as u32) {
+        for owner in order
+            .iter()
+            .copied()
+            .filter(|&o| (o as usize) < groups.len())
+            .chain(0..groups.len() as u32)
+        {
             let first = groups[owner as usize] as usize;
             if self.coordinate[first] == NONE {
                 (0..GROUP).for_each(|p| self.coordinate[first + p] = (next + p) as u32);
@@ -102,12 +107,14 @@ impl Layout {
         }
     }
 
-    /// 1/√m of a group whose first three unknowns are the velocity of a mass m, apart from the other three; none if it is something else.
+    /// 1/√m of a group whose first three unknowns are the velocity of a mass m, apart from the
+    /// other three; none if it is something else.
     pub(super) fn root(&self, group: u32) -> Option<f64> {
         Some(self.roots[group as usize][0]).filter(|root| *root > 0.0)
     }
 
-    /// One over the root of the inertia of a group whose last three unknowns turn a body that resists alike about all axes.
+    /// One over the root of the inertia of a group whose last three unknowns turn a body that
+    /// resists alike about all axes.
     pub(super) fn round(&self, group: u32) -> Option<f64> {
         Some(self.roots[group as usize][1]).filter(|root| *root > 0.0)
     }
@@ -128,16 +135,21 @@ impl Layout {
     /// True if these are all unknowns of a group.
     pub(super) fn whole(&self, six: &[u32; GROUP]) -> bool {
         let owner = self.owner[six[0] as usize];
-        self.groups.get(owner as usize).is_some_and(|&first| six.iter().zip(first..).all(|(&j, i)| j == i))
+        self.groups
+            .get(owner as usize)
+            .is_some_and(|&first| six.iter().zip(first..).all(|(&j, i)| j == i))
     }
 
-    /// True if a block joins two rigid bodies, or one and the ground, and reads their velocities with opposite signs.
+    /// True if a block joins two rigid bodies, or one and the ground, and reads their velocities
+    /// with opposite signs.
     pub(super) fn rigid(&self, block: &RowBlock<'_>) -> bool {
         let (sixes, rest) = block.columns.as_chunks::<GROUP>();
         let opposite = |row: &[f64]| sixes.len() < 2 || (0..3).all(|j| row[j] == -row[GROUP + j]);
         sixes.len() <= 2
             && rest.is_empty()
-            && sixes.iter().all(|six| self.whole(six) && self.root(self.owner[six[0] as usize]).is_some())
+            && sixes
+                .iter()
+                .all(|six| self.whole(six) && self.root(self.owner[six[0] as usize]).is_some())
             && (0..block.rows).all(|i| opposite(block.row(i)))
     }
 
@@ -187,7 +199,8 @@ impl Layout {
         }
     }
 
-    /// Other cliques, the small ones with a coordinate for each unknown; true if there are large ones.
+    /// Other cliques, the small ones with a coordinate for each unknown; true if there are large
+    /// ones.
     fn place_cliques(&mut self, factor: &CliqueFactor) -> bool {
         let cliques = &factor.cliques;
         let mut meshed = false;
@@ -219,7 +232,9 @@ impl Layout {
         seen.sort_unstable();
         seen.dedup();
         for &j in &seen {
-            let Some(c) = (self.owner[j as usize] as usize).checked_sub(self.groups.len()) else { continue };
+            let Some(c) = (self.owner[j as usize] as usize).checked_sub(self.groups.len()) else {
+                continue;
+            };
             if factor.dense(self.cliques[c] as usize).is_none() {
                 self.coordinate[j as usize] = self.len as u32;
                 self.len += 1;
@@ -229,10 +244,13 @@ impl Layout {
     }
 }
 
-/// 1/√m if the first three unknowns are the velocity of a mass m, apart from the others, and then 1/√I if these are turned alike about all axes.
+/// 1/√m if the first three unknowns are the velocity of a mass m, apart from the others, and then
+/// 1/√I if these are turned alike about all axes.
 fn roots(l: &[f64; GROUP * GROUP]) -> [f64; 2] {
-    let alike = |at: usize| l[at] == l[at + GROUP + 1] && l[at] == l[at + 2 * (GROUP + 1)] && l[at] > 0.0;
-    let diagonal = |at: usize| [GROUP, 2 * GROUP, 2 * GROUP + 1].into_iter().all(|p| l[at + p] == 0.0);
+    let alike =
+        |at: usize| l[at] == l[at + GROUP + 1] && l[at] == l[at + 2 * (GROUP + 1)] && l[at] > 0.0;
+    let diagonal =
+        |at: usize| [GROUP, 2 * GROUP, 2 * GROUP + 1].into_iter().all(|p| l[at + p] == 0.0);
     let apart = (3..GROUP).all(|i| l[i * GROUP..i * GROUP + 3].iter().all(|x| *x == 0.0));
     let second = 3 * (GROUP + 1);
     match (apart && alike(0) && diagonal(0), alike(second) && diagonal(second)) {
@@ -259,7 +277,13 @@ pub(super) struct Image {
 
 impl Image {
     /// Block `k` of the problem, whitened.
-    pub(super) fn set(&mut self, problem: &Problem, k: usize, layout: &Layout, factor: &mut CliqueFactor) {
+    pub(super) fn set(
+        &mut self,
+        problem: &Problem,
+        k: usize,
+        layout: &Layout,
+        factor: &mut CliqueFactor,
+    ) {
         let block = problem.J.block(k);
         if self.set_rigid(&block, &problem.E[block.range()], layout) {
             return;
@@ -276,13 +300,26 @@ impl Image {
             match (owner as usize).checked_sub(groups) {
                 None => self.read.extend((0..GROUP as u32).map(|p| layout.start(owner) + p)),
                 Some(c) if layout.touched[c].is_empty() => {
-                    self.read.extend(factor.cliques.members(layout.cliques[c] as usize).iter().map(|&j| layout.coordinate[j as usize]));
+                    self.read.extend(
+                        factor
+                            .cliques
+                            .members(layout.cliques[c] as usize)
+                            .iter()
+                            .map(|&j| layout.coordinate[j as usize]),
+                    );
                 }
                 Some(c) => {
                     self.meshed = true;
-                    self.write.extend(layout.touched[c].iter().map(|&j| layout.coordinate[j as usize]));
+                    self.write
+                        .extend(layout.touched[c].iter().map(|&j| layout.coordinate[j as usize]));
                     let touched = |j: &&u32| layout.owner[**j as usize] == owner;
-                    self.read.extend(block.columns.iter().filter(touched).map(|&j| layout.coordinate[j as usize]));
+                    self.read.extend(
+                        block
+                            .columns
+                            .iter()
+                            .filter(touched)
+                            .map(|&j| layout.coordinate[j as usize]),
+                    );
                 }
             }
         }
@@ -310,7 +347,11 @@ impl Image {
             return false;
         }
         self.read.clear();
-        self.read.extend(self.owners.iter().flat_map(|&owner| (0..GROUP as u32).map(move |p| layout.start(owner) + p)));
+        self.read.extend(
+            self.owners
+                .iter()
+                .flat_map(|&owner| (0..GROUP as u32).map(move |p| layout.start(owner) + p)),
+        );
         self.write.clone_from(&self.read);
         self.meshed = false;
         self.read_values.clear();
@@ -325,7 +366,10 @@ impl Image {
         let (d, width) = (block.rows, self.read.len());
         for i in 0..d {
             for j in 0..=i {
-                let (a, b) = (&self.read_values[i * width..(i + 1) * width], &self.read_values[j * width..(j + 1) * width]);
+                let (a, b) = (
+                    &self.read_values[i * width..(i + 1) * width],
+                    &self.read_values[j * width..(j + 1) * width],
+                );
                 let product = crate::math::dot(a, b) + if i == j { compliance[i] } else { 0.0 };
                 (self.block[i * d + j], self.block[j * d + i]) = (product, product);
             }
@@ -353,9 +397,12 @@ impl Image {
         }
         for &c in &self.cliques {
             let members = factor.cliques.members(c as usize);
-            if let Some(l) = factor.dense(c as usize).filter(|_| !turned(layout.owner[members[0] as usize])) {
+            if let Some(l) =
+                factor.dense(c as usize).filter(|_| !turned(layout.owner[members[0] as usize]))
+            {
                 self.local.clear();
-                self.local.extend(members.iter().map(|&j| z[layout.coordinate[j as usize] as usize]));
+                self.local
+                    .extend(members.iter().map(|&j| z[layout.coordinate[j as usize] as usize]));
                 crate::math::dense::forward(members.len(), l, &mut self.local);
                 for (&j, &x) in members.iter().zip(&self.local) {
                     z[layout.coordinate[j as usize] as usize] = x;
@@ -377,7 +424,8 @@ impl Image {
                 }
                 factor.solve_clique(c as usize, &mut self.local);
                 for &j in touched {
-                    z[layout.coordinate[j as usize] as usize] = self.local[factor.cliques.place[j as usize] as usize];
+                    z[layout.coordinate[j as usize] as usize] =
+                        self.local[factor.cliques.place[j as usize] as usize];
                 }
             }
         }
@@ -396,7 +444,8 @@ impl Image {
             }
             for i in 0..d {
                 let row = &self.read_values[i * reads..(i + 1) * reads];
-                let sum: f64 = self.read.iter().zip(row).map(|(&c, &x)| x * self.unknowns[c as usize]).sum();
+                let sum: f64 =
+                    self.read.iter().zip(row).map(|(&c, &x)| x * self.unknowns[c as usize]).sum();
                 self.block[i * d + j] = sum + if i == j { compliance[i] } else { 0.0 };
             }
             for &c in &self.write {
@@ -431,12 +480,14 @@ pub(super) fn metric(law: &Law, block: &mut [f64], settings: &Settings) -> ([f64
             block[i * d + j] *= s[i] * s[j];
         }
     }
-    let largest = if settings.metric == Metric::Mean { 1.0 } else { largest_eigenvalue(&block[..d * d], d) };
+    let largest =
+        if settings.metric == Metric::Mean { 1.0 } else { largest_eigenvalue(&block[..d * d], d) };
     (s, settings.omega / largest)
 }
 
-/// The largest eigenvalue of a symmetric positive semidefinite matrix of up to three rows whose diagonal entries are one on average: the
-/// largest root of the characteristic polynomial, in closed form.
+/// The largest eigenvalue of a symmetric positive semidefinite matrix of up to three rows whose
+/// diagonal entries are one on average: the largest root of the characteristic polynomial, in
+/// closed form.
 pub(super) fn largest_eigenvalue(a: &[f64], d: usize) -> f64 {
     if d == 1 {
         return a[0];

@@ -1,16 +1,18 @@
-//! Worker threads that stay awake for one solution: a sweep over some thousand contacts takes fifty microseconds,
-//! about as long as waking a thread.
+//! Worker threads that stay awake for one solution: a sweep over some thousand contacts takes fifty
+//! microseconds, about as long as waking a thread.
 //!
-//! [`WorkerGroup::with`] runs a method on the caller's thread and makes the other threads of its pool helpers. A helper
-//! waits for tasks in a spin loop, then by yielding. A task is a function of an index. Each thread owns a lane, an equal
-//! range of the indices, and the same one in every task of the same size, so that it finds what it wrote in its own cache
-//! (between two cores a cache line takes a quarter of a microsecond on some machines). When the caller has finished its own
-//! lane it steals the remaining indices of the others: a late thread delays nobody. Results do not depend on which
-//! thread computed them. [`super::fork_join`] is the protocol.
+//! [`WorkerGroup::with`] runs a method on the caller's thread and makes the other threads of its
+//! pool helpers. A helper waits for tasks in a spin loop, then by yielding. A task is a function of
+//! an index. Each thread owns a lane, an equal range of the indices, and the same one in every task
+//! of the same size, so that it finds what it wrote in its own cache (between two cores a cache
+//! line takes a quarter of a microsecond on some machines). When the caller has finished its own
+//! lane it steals the remaining indices of the others: a late thread delays nobody. Results do not
+//! depend on which thread computed them. [`super::fork_join`] is the protocol.
 //!
-//! The caller waits for a helper that the system has suspended in the middle of an index. On a machine that is busy with
-//! other work one thread is then faster: after two such waits in one solution the caller goes on alone, and so do the next
-//! solutions, first one, then three, seven, up to 63, until the helpers are fast again.
+//! The caller waits for a helper that the system has suspended in the middle of an index. On a
+//! machine that is busy with other work one thread is then faster: after two such waits in one
+//! solution the caller goes on alone, and so do the next solutions, first one, then three, seven,
+//! up to 63, until the helpers are fast again.
 
 #![allow(unsafe_code)]
 
@@ -52,7 +54,8 @@ impl WorkerGroup {
             method()
         };
         let result = rayon::join(run, || self.spawn_helpers(helpers)).0;
-        let penalty = if self.busy() { MAX_SOLVES_ALONE.min(2 * self.penalty.load(SeqCst) + 1) } else { 0 };
+        let penalty =
+            if self.busy() { MAX_SOLVES_ALONE.min(2 * self.penalty.load(SeqCst) + 1) } else { 0 };
         self.penalty.store(penalty, SeqCst);
         self.alone.store(penalty, SeqCst);
         result
@@ -101,7 +104,8 @@ impl WorkerGroup {
 }
 
 impl WorkerGroup {
-    /// `f(i, range i of a, entry i of b)` for all entries of b; the ranges are in order and do not overlap.
+    /// `f(i, range i of a, entry i of b)` for all entries of b; the ranges are in order and do not
+    /// overlap.
     pub(super) fn ranges<A: Send, B: Send>(
         &self,
         (a, b): (&mut [A], &mut [B]),
@@ -109,12 +113,19 @@ impl WorkerGroup {
         f: impl Fn(usize, &mut [A], &mut B) + Sync,
     ) {
         let all = || (0..b.len()).map(&range);
-        assert!(all().all(|range| range.start <= range.end && range.end <= a.len()), "ranges within the slice");
-        assert!(all().zip(all().skip(1)).all(|(one, next)| one.end <= next.start), "one after the other");
+        assert!(
+            all().all(|range| range.start <= range.end && range.end <= a.len()),
+            "ranges within the slice"
+        );
+        assert!(
+            all().zip(all().skip(1)).all(|(one, next)| one.end <= next.start),
+            "one after the other"
+        );
         let (a, count, b) = (Start(a.as_mut_ptr()), b.len(), Start(b.as_mut_ptr()));
         self.each(count, |i| {
             let mine = range(i);
-            // SAFETY: within the slice, and no other range has a part of it (checked above, the range of an index is always the same one).
+            // SAFETY: within the slice, and no other range has a part of it (checked above, the
+            // range of an index is always the same one).
             let mine = unsafe { std::slice::from_raw_parts_mut(a.at(mine.start), mine.len()) };
             // SAFETY: entry i of `count`, handed out once.
             f(i, mine, unsafe { &mut *b.at(i) });

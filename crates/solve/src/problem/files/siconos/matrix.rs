@@ -12,20 +12,31 @@ pub(super) struct Matrix {
 }
 
 /// A matrix, of these sizes where they are known.
-pub(super) fn matrix(t: &mut Tokens<'_>, rows: Option<usize>, cols: Option<usize>) -> Result<Matrix, FileError> {
+pub(super) fn matrix(
+    t: &mut Tokens<'_>,
+    rows: Option<usize>,
+    cols: Option<usize>,
+) -> Result<Matrix, FileError> {
     let storage = t.count("a storage code (0 dense, 1 blocks, 2 sparse)")?;
     if storage > 2 {
         return Err(t.unexpected(storage, "a storage code (0 dense, 1 blocks, 2 sparse)"));
     }
-    let size = (t.count("the number of rows of a matrix")?, t.count("the number of columns of a matrix")?);
+    let size =
+        (t.count("the number of rows of a matrix")?, t.count("the number of columns of a matrix")?);
     let wanted = (rows.unwrap_or(size.0), cols.unwrap_or(size.1));
     if size != wanted {
-        return Err(t.unexpected(format!("a matrix of {} × {}", size.0, size.1), format!("{} × {}", wanted.0, wanted.1)));
+        return Err(t.unexpected(
+            format!("a matrix of {} × {}", size.0, size.1),
+            format!("{} × {}", wanted.0, wanted.1),
+        ));
     }
     // Every row and every column of a matrix has an entry in some vector that follows.
     t.expect(size.0.max(size.1), "rows or columns")?;
     if size.0.max(size.1) > u32::MAX as usize {
-        return Err(t.unexpected(format!("a matrix of {} × {}", size.0, size.1), "less than 2^32 rows and columns"));
+        return Err(t.unexpected(
+            format!("a matrix of {} × {}", size.0, size.1),
+            "less than 2^32 rows and columns",
+        ));
     }
     match storage {
         0 => dense(t, size),
@@ -37,7 +48,10 @@ pub(super) fn matrix(t: &mut Tokens<'_>, rows: Option<usize>, cols: Option<usize
 fn dense(t: &mut Tokens<'_>, size: (usize, usize)) -> Result<Matrix, FileError> {
     let again = (t.count("the number of rows again")?, t.count("the number of columns again")?);
     if again != size {
-        return Err(t.unexpected(format!("{} × {}", again.0, again.1), format!("{} × {} again", size.0, size.1)));
+        return Err(t.unexpected(
+            format!("{} × {}", again.0, again.1),
+            format!("{} × {} again", size.0, size.1),
+        ));
     }
     let values = t.numbers(size.0.saturating_mul(size.1), "entries of a dense matrix")?;
     let mut triplets = Vec::new();
@@ -50,25 +64,40 @@ fn dense(t: &mut Tokens<'_>, size: (usize, usize)) -> Result<Matrix, FileError> 
 /// Ends of blocks: ascending, the last one equal to `total`.
 fn ends(t: &mut Tokens<'_>, count: usize, total: usize) -> Result<Vec<usize>, FileError> {
     let ends = t.counts(count, "ends of blocks")?;
-    if ends.windows(2).any(|w| w[0] >= w[1]) || ends.first() == Some(&0) || ends.last().copied().unwrap_or(0) != total {
-        return Err(t.unexpected("ends of blocks that do not ascend to the size of the matrix", format!("ascending up to {total}")));
+    if ends.windows(2).any(|w| w[0] >= w[1])
+        || ends.first() == Some(&0)
+        || ends.last().copied().unwrap_or(0) != total
+    {
+        return Err(t.unexpected(
+            "ends of blocks that do not ascend to the size of the matrix",
+            format!("ascending up to {total}"),
+        ));
     }
     Ok(ends)
 }
 
 fn blocks(t: &mut Tokens<'_>, size: (usize, usize)) -> Result<Matrix, FileError> {
     let count = t.count("the number of blocks")?;
-    let (block_rows, block_cols) = (t.count("the number of block rows")?, t.count("the number of block columns")?);
+    let (block_rows, block_cols) =
+        (t.count("the number of block rows")?, t.count("the number of block columns")?);
     let row_ends = ends(t, block_rows, size.0)?;
     let col_ends = ends(t, block_cols, size.1)?;
     let filled = (t.count("the number of row pointers")?, t.count("the number of blocks again")?);
     // A last row of blocks without any block may have no pointer.
     if filled.0 == 0 || filled.0 > block_rows + 1 || filled.1 != count {
-        return Err(t.unexpected(format!("{} pointers and {} blocks", filled.0, filled.1), format!("{} and {count}", block_rows + 1)));
+        return Err(t.unexpected(
+            format!("{} pointers and {} blocks", filled.0, filled.1),
+            format!("{} and {count}", block_rows + 1),
+        ));
     }
     let pointers = t.counts(filled.0, "row pointers")?;
-    if pointers[0] != 0 || pointers.windows(2).any(|w| w[0] > w[1]) || pointers[pointers.len() - 1] != count {
-        return Err(t.unexpected("row pointers that do not ascend", format!("from 0 up to {count}")));
+    if pointers[0] != 0
+        || pointers.windows(2).any(|w| w[0] > w[1])
+        || pointers[pointers.len() - 1] != count
+    {
+        return Err(
+            t.unexpected("row pointers that do not ascend", format!("from 0 up to {count}"))
+        );
     }
     let columns = t.counts(count, "block columns")?;
     if let Some(&bad) = columns.iter().find(|&&c| c >= block_cols) {
@@ -86,7 +115,11 @@ fn blocks(t: &mut Tokens<'_>, size: (usize, usize)) -> Result<Matrix, FileError>
             let cols = range(&col_ends, column);
             let values = t.numbers(rows.len().saturating_mul(cols.len()), "entries of a block")?;
             for (at, &x) in values.iter().enumerate().filter(|(_, x)| **x != 0.0) {
-                triplets.push(((rows.start + at % rows.len()) as u32, (cols.start + at / rows.len()) as u32, x));
+                triplets.push((
+                    (rows.start + at % rows.len()) as u32,
+                    (cols.start + at / rows.len()) as u32,
+                    x,
+                ));
             }
         }
     }
@@ -98,9 +131,13 @@ fn sparse(t: &mut Tokens<'_>, size: (usize, usize)) -> Result<Matrix, FileError>
     t.rest_of_line();
     t.rest_of_line();
     let line = t.rest_of_line();
-    let (layout, sizes, entries) = header(line).ok_or_else(|| t.unexpected(shown(line), "'[triplet: |csr: ]m-by-n, nzmax: Z nnz: K'"))?;
+    let (layout, sizes, entries) = header(line)
+        .ok_or_else(|| t.unexpected(shown(line), "'[triplet: |csr: ]m-by-n, nzmax: Z nnz: K'"))?;
     if sizes != size {
-        return Err(t.unexpected(format!("{}-by-{}", sizes.0, sizes.1), format!("{}-by-{}", size.0, size.1)));
+        return Err(t.unexpected(
+            format!("{}-by-{}", sizes.0, sizes.1),
+            format!("{}-by-{}", size.0, size.1),
+        ));
     }
     t.expect(entries, "entries of a sparse matrix")?;
     let mut triplets = Vec::new();
@@ -125,7 +162,11 @@ fn sparse(t: &mut Tokens<'_>, size: (usize, usize)) -> Result<Matrix, FileError>
             t.literal("to")?;
             // An empty first column ends at −1.
             let last: i64 = t.integer("the last place of a column")?;
-            if found != j || first != triplets.len() || last < first as i64 - 1 || last >= entries as i64 {
+            if found != j
+                || first != triplets.len()
+                || last < first as i64 - 1
+                || last >= entries as i64
+            {
                 let wanted = format!("column {j} from {} on, before {entries}", triplets.len());
                 return Err(t.unexpected(format!("column {found} from {first} to {last}"), wanted));
             }

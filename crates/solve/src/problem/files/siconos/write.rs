@@ -12,8 +12,12 @@ pub fn write(input: &Input, kind: Kind) -> Result<String, FileError> {
     match (kind, input) {
         (Kind::Gfc2d, Input::Problem(p)) => global(&mut out, p, 2)?,
         (Kind::Gfc3d, Input::Problem(p)) => global(&mut out, p, 3)?,
-        (Kind::Gfc2d | Kind::Gfc3d, Input::Reduced(_)) => return Err(inexpressible("a problem without velocities")),
-        (Kind::Rfc3d | Kind::Grfc3d, _) => return Err(inexpressible("anything but rolling friction")),
+        (Kind::Gfc2d | Kind::Gfc3d, Input::Reduced(_)) => {
+            return Err(inexpressible("a problem without velocities"));
+        }
+        (Kind::Rfc3d | Kind::Grfc3d, _) => {
+            return Err(inexpressible("anything but rolling friction"));
+        }
         (_, Input::Problem(_)) => return Err(inexpressible("a problem with velocities")),
         (Kind::Fc2d, Input::Reduced(p)) => friction(&mut out, p, 2)?,
         (Kind::Fc3d, Input::Reduced(p)) => friction(&mut out, p, 3)?,
@@ -48,7 +52,9 @@ fn numbers(out: &mut String, x: &[f64]) {
 
 /// The coefficients of contacts of `d` rows.
 fn coefficients(laws: &[Law], d: usize) -> Result<Vec<f64>, FileError> {
-    laws.iter().map(|law| law.friction().filter(|_| law.rows() == d).ok_or_else(|| law_of(law))).collect()
+    laws.iter()
+        .map(|law| law.friction().filter(|_| law.rows() == d).ok_or_else(|| law_of(law)))
+        .collect()
 }
 
 fn friction(out: &mut String, p: &Reduced, d: usize) -> Result<(), FileError> {
@@ -174,7 +180,8 @@ fn matrix(out: &mut String, a: &Csr) {
     }
     line(out, [2, a.rows, a.cols]);
     *out += "1\nCSparse\n";
-    let _ = writeln!(out, "triplet: {}-by-{}, nzmax: {n} nnz: {n}", a.rows, a.cols, n = a.nonzeros());
+    let _ =
+        writeln!(out, "triplet: {}-by-{}, nzmax: {n} nnz: {n}", a.rows, a.cols, n = a.nonzeros());
     for i in 0..a.rows {
         let (columns, values) = a.row(i);
         for (j, x) in columns.iter().zip(values) {
@@ -189,7 +196,8 @@ fn blocks(out: &mut String, a: &Csr, ends: &[usize]) {
     let block_of = |j: u32| ends.partition_point(|&end| end <= j as usize);
     let (mut pointers, mut columns) = (vec![0], Vec::new());
     for rows in starts.windows(2) {
-        let mut hit: Vec<usize> = (rows[0]..rows[1]).flat_map(|i| a.row(i).0.iter().map(|&j| block_of(j))).collect();
+        let mut hit: Vec<usize> =
+            (rows[0]..rows[1]).flat_map(|i| a.row(i).0.iter().map(|&j| block_of(j))).collect();
         hit.sort_unstable();
         hit.dedup();
         columns.extend(hit);
@@ -206,7 +214,10 @@ fn blocks(out: &mut String, a: &Csr, ends: &[usize]) {
         for k in pointers[row]..pointers[row + 1] {
             line(out, [k]);
             for j in starts[columns[k]]..starts[columns[k] + 1] {
-                numbers(out, &(starts[row]..starts[row + 1]).map(|i| a.get(i, j)).collect::<Vec<f64>>());
+                numbers(
+                    out,
+                    &(starts[row]..starts[row + 1]).map(|i| a.get(i, j)).collect::<Vec<f64>>(),
+                );
             }
         }
     }
