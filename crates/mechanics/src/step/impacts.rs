@@ -169,7 +169,9 @@ impl Sequence {
         // The joints, for the motions that they allow.
         let held = &mut self.held;
         held.J.clear(problem.n());
-        (held.laws.clear(), held.w.clear(), held.E.clear());
+        held.laws.clear();
+        held.w.clear();
+        held.E.clear();
         for (block, law) in problem.J.blocks().zip(&problem.laws) {
             if *law == Law::Equality && problem.E[block.range().start] == 0.0 {
                 held.J.push(1, block.columns, block.row(0));
