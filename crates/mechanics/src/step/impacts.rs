@@ -9,7 +9,7 @@
 //! 2. It answers with r and the jump `Δ = A Jᵀ r`, A the inverse of H among the motions that joints
 //!    allow: `u⁺ = u + J Δ`, `0 ≤ u_n⁺ + e u_n ⊥ r_n ≥ 0`, friction by its law. *Sequence*: this
 //!    contact alone. *Simultaneous*: with it all that touch at that time (`u_n⁺ ≥ 0`, or `≥ −u_n`
-//!    for what was opening), which is the law of Moreau [Moreau1988].
+//!    for what was opening), which is the law of Moreau (Moreau1988).
 //! 3. `½ r·(u + u⁺)` is the change of the kinetic energy. With friction it may be positive for
 //!    Newton's e; then e is lowered until it is zero. For e = 1 without friction it is zero at
 //!    once.
