@@ -351,10 +351,9 @@ fn the_walls_stand() {
 /// only shrink.
 const CYCLES: &[(&str, &[&str])] = &[
     ("signorini_files", &["mjcf", "robot", "scenefile", "urdf"]),
-    ("signorini_files::scenefile", &["build", "format", "links", "repeat", "soft"]),
+    ("signorini_files::scenefile", &["format", "repeat"]),
     ("signorini_mechanics::analyse", &["doctor", "size"]),
     ("signorini_mechanics::analyse", &["mobility", "place"]),
-    ("signorini_mechanics::geometry", &["mesh", "narrow"]),
     ("signorini_mechanics::mechanism", &["equations", "forces"]),
     (
         "signorini_solve::solve::psor",

@@ -1,6 +1,6 @@
 //! The tables of joints, motors, gears and forces.
 
-use super::format::{Frame, Rotation};
+use super::frame::{Frame, Rotation};
 use super::live::{Driven, Late};
 use super::read::{table, words};
 use super::value::*;

@@ -8,6 +8,7 @@
 //! what was wanted. `docs/scene.md` describes the format; [`schema`] prints it as JSON Schema from
 //! the same declarations.
 
+pub mod body;
 pub mod build;
 pub mod connect;
 pub mod control;
@@ -16,12 +17,15 @@ pub mod expression;
 pub mod facts;
 pub mod fault;
 pub mod format;
+pub mod frame;
 pub mod links;
 pub mod live;
 pub mod node;
 pub mod parse;
 pub mod read;
 pub mod repeat;
+pub mod run;
+pub mod shape;
 pub mod soft;
 pub mod unit;
 pub mod value;

@@ -1,0 +1,155 @@
+//! The table `[run]`: how a scene is simulated.
+
+use super::read::{table, words};
+use super::value::*;
+
+table! {
+    /// How the scene is simulated.
+    pub struct Run {
+        /// Length of a step; 2 ms without this.
+        dt: Option<At<Of<Time>>>,
+        /// When to end; 1 s without this.
+        t_end: Option<At<Of<Time>>>,
+        /// How time goes on; "stepping" without this.
+        integrator: Option<Integrator>,
+        /// With integrator = "stepping": the time scheme; "euler" without this.
+        scheme: Option<Scheme>,
+        /// With integrator = "stepping": in which coordinates mechanisms move; "auto" without this.
+        coordinates: Option<Coordinates>,
+        /// How the error of the time scheme is estimated; "free" without this.
+        time_error: Option<TimeError>,
+        /// Largest error of a position in one step ("0.1 mm"): steps are chosen within dt, by
+        /// doubling.
+        accuracy: Option<Of<Length>>,
+        /// With integrator = "acceleration": which Runge-Kutta method; "runge_kutta_4" without
+        /// this.
+        method: Option<RungeKutta>,
+        /// With integrator = "acceleration": false if the drift of the joints is not to be taken
+        /// away.
+        stabilised: Option<bool>,
+        /// Which solver; "auto" without this.
+        solver: Option<Name>,
+        /// Which friction law; "coulomb" without this.
+        law: Option<Law>,
+        /// Largest error of a step, relative to its energy scale; 1e-8 without this.
+        tolerance: Option<Of<Pure>>,
+        /// Tolerances that go together; "exact" without this. Those that are given as well count.
+        preset: Option<Preset>,
+        /// Largest velocity by which a constraint may be wrong; without this 1e-6 m/s, or where
+        /// `tolerance` is given its root times g dt (without gravity the slowest speed of the
+        /// scene) if that is more.
+        velocity_tolerance: Option<Of<Speed>>,
+        /// Largest energy by which the motion of a step may be wrong (the estimate), relative to
+        /// its energy scale; the root of `tolerance` without this.
+        bound_tolerance: Option<Of<Pure>>,
+        /// How the energy of the velocity error is found (`solver = "auto"` alone); from the
+        /// residuals without this.
+        estimate: Option<Estimate>,
+        /// Most sweeps or iterations of a step.
+        iterations: Option<Count>,
+        /// What happens with a step whose error is not accepted.
+        policy: Option<Policy>,
+        /// Every how many steps the tables get rows; about 500 times per run without this.
+        record_every: Option<Count>,
+    }
+}
+
+words! {
+    /// How time goes on.
+    pub enum Integrator {
+        /// Velocities and impulses step by step; contacts, stops and dry friction.
+        Stepping = "stepping",
+        /// Accelerations of a mechanism without contact, by symbolic preprocessing and Runge-Kutta.
+        Acceleration = "acceleration",
+    }
+}
+
+words! {
+    /// The time scheme of integrator = "stepping".
+    pub enum Scheme {
+        /// Second order between events: velocities of the middle of the step, impacts with their
+        /// time.
+        Leapfrog = "leapfrog",
+        /// First order, semi-implicit: the form of the papers.
+        Euler = "euler",
+    }
+}
+
+words! {
+    /// In which coordinates mechanisms move.
+    pub enum Coordinates {
+        /// Those of trees where they cost less.
+        Auto = "auto",
+        /// Trees of bodies in the coordinates of their joints: their joints are no rows and cannot
+        /// drift.
+        Tree = "tree",
+        /// Every body in its own six velocities, every joint as rows: the form of the papers.
+        Bodies = "bodies",
+    }
+}
+
+words! {
+    /// How the error of the time scheme is estimated.
+    pub enum TimeError {
+        /// From the change of the acceleration, without a further solve.
+        Free = "free",
+        /// From one step of dt and two of dt/2, which are kept: three solves.
+        Doubling = "doubling",
+    }
+}
+
+words! {
+    /// Runge-Kutta methods for integrator = "acceleration".
+    pub enum RungeKutta {
+        /// Order 4, steps of dt.
+        Classical = "runge_kutta_4",
+        /// Order 5(4), steps within dt chosen by `tolerance`.
+        DormandPrince = "dormand_prince",
+    }
+}
+
+words! {
+    /// The friction law.
+    pub enum Law {
+        /// The true law of Coulomb.
+        Coulomb = "coulomb",
+        /// The convex (associated) law: sliding contacts dilate.
+        Cone = "cone",
+    }
+}
+
+words! {
+    /// What happens with a step whose error is not accepted.
+    pub enum Policy {
+        /// It is divided.
+        Substep = "substep",
+        /// It is taken, and the report says so.
+        Accept = "accept",
+        /// The run ends.
+        Stop = "stop",
+    }
+}
+
+words! {
+    /// How the energy of a step's velocity error is found.
+    pub enum Estimate {
+        /// From the residuals: cheap, no bound.
+        Residual = "residual",
+        /// By a certificate, proved under convex laws: about twice the work.
+        Certificate = "certificate",
+    }
+}
+
+words! {
+    /// Tolerances that go together.
+    pub enum Preset {
+        /// 1e-8 of the energy scale, 1e-6 m/s.
+        Exact = "exact",
+        /// 1e-4 of the energy scale, 1e-2 g dt; the estimate of the motion's error is reported, not
+        /// waited for.
+        Engineering = "engineering",
+        /// 1e-2 of the energy scale, 1e-1 g dt; the estimate of the motion's error is reported, not
+        /// waited for.
+        Fast = "fast",
+    }
+}
