@@ -1,7 +1,8 @@
 //! MJCF, the format of MuJoCo.
 //!
 //! ```text
-//!   XML with includes and defaults resolved (xml) → tree of bodies, joints, geoms (model) → machine (here, actuate)
+//!   XML with includes and defaults resolved (xml) → tree of bodies, joints, geoms (model, geom)
+//!   → machine (here, mass, contact, actuate)
 //! ```
 //!
 //! | MJCF | machine |
@@ -25,24 +26,24 @@
 //! line, and drops what it does not know.
 
 pub mod actuate;
+mod contact;
+mod geom;
+mod mass;
+mod mesh;
 pub mod model;
 pub mod read;
 pub mod xml;
 
-use crate::robot::{self, Choices, Failed, JointKind, Library, Machine, Weight, inertia};
+use crate::robot::{self, Choices, Failed, JointKind, Library, Machine};
 use crate::scenefile::fault::suggestion;
-use glam::{DMat3, DQuat, DVec3};
-use model::{Body, Kind, MeshAsset, MeshMass, Tree};
+use glam::{DQuat, DVec3};
+use mesh::meshes;
+use model::{Body, Kind, Tree};
 use read::{Attributes, Compiler};
-use signorini_mechanics::geometry::{Volume, mass};
-use signorini_mechanics::scene::Mass;
 use signorini_solve::math::pose::Pose;
 use std::collections::HashMap;
 use std::path::Path;
 use xml::{Defaults, Element, MAIN, Reader};
-
-/// A body between two joints of one body gets this share of the mass that hangs on it.
-const MASS_SHARE_OF_MASSLESS_BODY: f64 = 1e-4;
 
 /// A robot from the text of its file.
 pub fn machine(
@@ -392,197 +393,6 @@ impl<'a, 'r, 'l> Maker<'a, 'r, 'l> {
         Home { body: from, pose: Pose::IDENTITY }
     }
 
-    /// Masses of the machine's bodies.
-    fn weigh(&mut self) {
-        let count = self.machine.bodies.len();
-        let mut parts: Vec<Vec<Volume>> = vec![Vec::new(); count];
-        let bodies = std::mem::take(&mut self.tree.bodies);
-        for (body, home) in bodies.iter().zip(&self.homes) {
-            if let Some(weight) = self.bounded(body).filter(|w| w.mass > 0.0) {
-                let turn = home.pose.rotation();
-                let inertia = turn * weight.inertia * turn.transpose();
-                parts[home.body].push(Volume {
-                    volume: weight.mass,
-                    center: home.pose.point(weight.center),
-                    inertia,
-                });
-            }
-        }
-        let moving: Vec<bool> = (0..count).map(|b| self.moves(b, &bodies)).collect();
-        let total: f64 = parts.iter().flatten().map(|p| p.volume).sum();
-        let scale = if self.compiler.total > 0.0 && total > 0.0 {
-            self.compiler.total / total
-        } else {
-            1.0
-        };
-        for b in (0..count).filter(|&b| moving[b] && !parts[b].is_empty()) {
-            let Volume { volume, center, inertia } = mass::sum(&parts[b]);
-            let (mass, mut inertia) = (scale * volume, inertia * scale);
-            if let Some(why) = (Mass { mass, inertia }).fault() {
-                let at = bodies
-                    .iter()
-                    .zip(&self.homes)
-                    .find(|(_, h)| h.body == b)
-                    .map_or(self.root, |(body, _)| &body.at)
-                    .clone();
-                let name = self.machine.bodies[b].name.clone();
-                if let Some(better) = inertia::repaired(mass, inertia) {
-                    let done = if self.compiler.balance {
-                        "balanced as asked for"
-                    } else {
-                        "repaired: the nearest that a body can have"
-                    };
-                    self.reader.left_out(&at, format!("the body `{name}`: {why}: {done}"));
-                    inertia = better;
-                }
-            }
-            self.machine.bodies[b].weight = Some(Weight { mass, center, inertia });
-        }
-        self.light(&moving, &bodies);
-        self.tree.bodies = bodies;
-    }
-
-    /// The mass of a body of the file, not less than the least one.
-    fn bounded(&self, body: &Body) -> Option<Weight> {
-        let (least_mass, least) = self.compiler.bounds;
-        let weight = body.weight.or((least_mass > 0.0).then_some(Weight {
-            mass: 0.0,
-            center: DVec3::ZERO,
-            inertia: DMat3::ZERO,
-        }))?;
-        let inertia = weight.inertia;
-        let short = (least - inertia.x_axis.x.min(inertia.y_axis.y).min(inertia.z_axis.z)).max(0.0);
-        let inertia = inertia + DMat3::from_diagonal(DVec3::splat(short));
-        Some(Weight { mass: weight.mass.max(least_mass), inertia, ..weight })
-    }
-
-    /// Whether a body of the machine moves: it hangs on a joint, or is free.
-    fn moves(&self, body: usize, bodies: &[Body]) -> bool {
-        let free = |b: &Body| b.joints.iter().any(|j| j.kind == Kind::Free);
-        let jointed = self.machine.joints.iter().any(|j| j.b == body);
-        jointed || bodies.iter().zip(&self.homes).any(|(b, home)| home.body == body && free(b))
-    }
-
-    /// Moving bodies without mass: those between the joints of one body are light, others a fault.
-    fn light(&mut self, moving: &[bool], bodies: &[Body]) {
-        let mut beyond: Vec<f64> =
-            self.machine.bodies.iter().map(|b| b.weight.map_or(0.0, |w| w.mass)).collect();
-        // Children stand after their parents.
-        for j in (0..self.machine.joints.len()).rev() {
-            let joint = &self.machine.joints[j];
-            if let Some(a) = joint.a.filter(|_| joint.kind != JointKind::Rope) {
-                beyond[a] += beyond[joint.b];
-            }
-        }
-        for b in 0..moving.len() {
-            if !moving[b] || self.machine.bodies[b].weight.is_some() {
-                continue;
-            }
-            let name = self.machine.bodies[b].name.clone();
-            let own = bodies.iter().zip(&self.homes).find(|(_, home)| home.body == b);
-            let at = own.map_or(self.root, |(body, _)| &body.at).clone();
-            if !(beyond[b] > 0.0) {
-                self.reader.fault(
-                    &at,
-                    format!("the body `{name}` moves but has no mass"),
-                    "wanted <inertial>, or geoms with a density",
-                );
-                continue;
-            }
-            let mass = MASS_SHARE_OF_MASSLESS_BODY * beyond[b];
-            let inertia = DMat3::from_diagonal(DVec3::splat(
-                0.4 * mass * inertia::water_ball(beyond[b]).powi(2),
-            ));
-            self.machine.bodies[b].weight = Some(Weight { mass, center: DVec3::ZERO, inertia });
-            let what =
-                if own.is_some() { "has no mass" } else { "stands between two joints of one body" };
-            self.reader.notes.push(format!(
-                "`{name}` {what}: it weighs {mass:.1e} kg, a little beside the {:.3} kg beyond it",
-                beyond[b]
-            ));
-        }
-    }
-
-    /// Shapes with their materials and groups.
-    fn shapes(&mut self) {
-        let bodies = std::mem::take(&mut self.tree.bodies);
-        let all = || bodies.iter().flat_map(|b| &b.geoms);
-        let meet = |a: (u32, u32), b: (u32, u32)| a.0 & b.1 != 0 || b.0 & a.1 != 0;
-        let mut kinds: Vec<(u32, u32)> = all().map(|g| g.bits).chain([(1, 1)]).collect();
-        kinds.sort_unstable();
-        kinds.dedup();
-        let touching = |bits: (u32, u32)| kinds.iter().any(|other| meet(bits, *other));
-        let group = |bits: (u32, u32)| {
-            if bits == (1, 1) {
-                "default".to_string()
-            } else {
-                format!("type {} for {}", bits.0, bits.1)
-            }
-        };
-        let plain = kinds.iter().all(|k| *k == (1, 1) || !touching(*k));
-        if kinds.iter().filter(|k| touching(**k)).count() > 31 {
-            self.reader.fault(
-                self.root,
-                "more than 31 different pairs of contype and conaffinity",
-                "wanted fewer",
-            );
-        }
-        let mut materials: Vec<(f64, i64)> =
-            all().filter(|g| touching(g.bits)).map(|g| (g.mu, g.priority)).collect();
-        materials.sort_by(|a, b| a.partial_cmp(b).unwrap_or(std::cmp::Ordering::Equal));
-        materials.dedup();
-        let named = |(mu, priority): (f64, i64)| {
-            if priority == 0 { format!("mu {mu}") } else { format!("mu {mu} priority {priority}") }
-        };
-        self.machine.materials = materials.iter().map(|m| (named(*m), m.0)).collect();
-        // Where priorities differ, one side decides.
-        for (i, a) in materials.iter().enumerate() {
-            for b in materials[..i].iter().filter(|b| b.1 != a.1) {
-                let mu = if a.1 > b.1 { a.0 } else { b.0 };
-                self.machine.surfaces.push((named(*b), named(*a), mu));
-            }
-        }
-        let mut seen = vec![false; self.machine.bodies.len()];
-        for (body, home) in bodies.iter().zip(&self.homes) {
-            seen[home.body] |= body.geoms.iter().any(|g| touching(g.bits));
-        }
-        for (body, home) in bodies.iter().zip(&self.homes) {
-            for geom in body.geoms.iter().filter(|g| touching(g.bits) || !seen[home.body]) {
-                let touches =
-                    kinds.iter().filter(|k| meet(geom.bits, **k)).map(|k| group(*k)).collect();
-                let touches =
-                    (!(plain && geom.bits == (1, 1))).then(|| (group(geom.bits), touches));
-                let material = touching(geom.bits).then(|| named((geom.mu, geom.priority)));
-                let shape = robot::Shape {
-                    pose: home.pose * geom.pose,
-                    solid: geom.solid.clone(),
-                    material,
-                    touches,
-                };
-                self.machine.bodies[home.body].shapes.push(shape);
-            }
-        }
-        self.tree.bodies = bodies;
-    }
-
-    fn excluded(&mut self) {
-        let root = self.root;
-        for contact in root.all("contact") {
-            for child in &contact.children {
-                if child.tag != "exclude" {
-                    self.reader.left_out(child, format!("<{}> of geoms is left out", child.tag));
-                    continue;
-                }
-                let ends = (self.body_named(child, "body1"), self.body_named(child, "body2"));
-                let (Some(a), Some(b)) = ends else { continue };
-                let (a, b) = (self.homes[a].body, self.homes[b].body);
-                if a != b {
-                    self.machine.excluded.push((a, b));
-                }
-            }
-        }
-    }
-
     /// The body of the file that an attribute names.
     pub fn body_named(&mut self, element: &Element, key: &str) -> Option<usize> {
         let name = element.own(key)?;
@@ -609,58 +419,4 @@ fn displacement(joint: &model::Joint, values: &[f64]) -> Pose {
         }
         _ => Pose::IDENTITY,
     }
-}
-
-/// The meshes of the asset sections.
-fn meshes(
-    root: &Element,
-    name: &str,
-    defaults: &Defaults,
-    compiler: &Compiler,
-    reader: &mut Reader<'_>,
-) -> HashMap<String, MeshAsset> {
-    let whole = std::path::absolute(name).unwrap_or_else(|_| Path::new(name).to_path_buf());
-    let folder = whole.parent().unwrap_or(Path::new("/")).join(&compiler.meshdir);
-    let mut out = HashMap::new();
-    for element in root.all("asset").flat_map(|a| a.all("mesh")) {
-        let mut attributes = Attributes { defaults, compiler, reader: &mut *reader };
-        let scale = attributes.vector(element, MAIN, "scale").unwrap_or(DVec3::ONE);
-        let point = attributes.vector(element, MAIN, "refpos").unwrap_or(DVec3::ZERO);
-        let turn = attributes.numbers(element, MAIN, "refquat").filter(|q| q.len() == 4);
-        let turn =
-            turn.map_or(DQuat::IDENTITY, |q| DQuat::from_xyzw(q[1], q[2], q[3], q[0]).normalize());
-        let mass = match attributes.text(element, MAIN, "inertia").as_deref() {
-            Some("exact") => MeshMass::Exact,
-            Some("convex") => MeshMass::Convex,
-            Some("shell") => {
-                attributes
-                    .reader
-                    .left_out(element, "inertia=\"shell\" is left out: the mesh is solid");
-                MeshMass::Exact
-            }
-            _ => MeshMass::Legacy,
-        };
-        let Some(file) = element.own("file") else {
-            reader.left_out(element, "a mesh without a file is left out");
-            continue;
-        };
-        let given = Path::new(file);
-        let stripped = if compiler.strippath {
-            given.file_name().map(Path::new).unwrap_or(given)
-        } else {
-            given
-        };
-        let stem = given.file_stem().unwrap_or_default().to_string_lossy().into_owned();
-        let name = element.own("name").map_or(stem, String::from);
-        let file = folder.join(stripped);
-        if !file.is_file() {
-            reader.fault(
-                element,
-                format!("the mesh `{name}` is not there"),
-                format!("looked for {}", file.display()),
-            );
-        }
-        out.insert(name, MeshAsset { file, scale, frame: Pose::new(point, turn), mass });
-    }
-    out
 }

@@ -1,37 +1,14 @@
 //! Bodies, joints and geoms of MJCF, as a tree in the order of the file.
 
+pub use super::mesh::{MeshAsset, MeshMass};
+
 use super::read::Attributes;
 use super::xml::{Element, MAIN};
 use crate::robot::{Solid, Weight};
 use glam::{DMat3, DVec3};
-use signorini_mechanics::geometry::{Shape, Volume, mass};
+use signorini_mechanics::geometry::{Volume, mass};
 use signorini_solve::math::pose::Pose;
 use std::collections::HashMap;
-use std::path::PathBuf;
-
-/// A mesh asset.
-#[derive(Clone, Debug)]
-pub struct MeshAsset {
-    /// The file.
-    pub file: PathBuf,
-    /// What one unit of the file is, m.
-    pub scale: DVec3,
-    /// Where the frame of the mesh is in the coordinates of the file.
-    pub frame: Pose,
-    /// How its mass is found.
-    pub mass: MeshMass,
-}
-
-/// How the mass of a mesh is found.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum MeshMass {
-    /// All tetrahedra between its triangles and its centre count as positive.
-    Legacy,
-    /// The volume within.
-    Exact,
-    /// The volume of its hull.
-    Convex,
-}
 
 /// What a joint leaves free.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -139,10 +116,10 @@ pub struct Tree {
 
 /// Where elements are being read: which body, in which frame, of which class.
 #[derive(Clone)]
-struct Place {
-    body: usize,
-    frame: Pose,
-    class: String,
+pub(super) struct Place {
+    pub(super) body: usize,
+    pub(super) frame: Pose,
+    pub(super) class: String,
 }
 
 impl Tree {
@@ -365,261 +342,6 @@ impl Tree {
         {
             self.soft = Some(element.clone());
         }
-    }
-
-    fn geom(
-        &mut self,
-        element: &Element,
-        class: &str,
-        place: &Place,
-        a: &mut Attributes<'_, '_, '_>,
-        volumes: &mut Vec<Volume>,
-    ) -> Option<Geom> {
-        let mesh = a.text(element, class, "mesh");
-        let kind = a
-            .text(element, class, "type")
-            .unwrap_or_else(|| if mesh.is_some() { "mesh".into() } else { "sphere".into() });
-        let size = a.numbers(element, class, "size").unwrap_or_default();
-        let mut pose = a.pose(element, class);
-        let mut length = size.get(1).copied().unwrap_or(0.0);
-        if let Some(&[x, y, z, u, v, w]) = a.numbers(element, class, "fromto").as_deref() {
-            let (from, to) = (DVec3::new(x, y, z), DVec3::new(u, v, w));
-            length = 0.5 * from.distance(to);
-            // MuJoCo's z axis goes from the second point to the first.
-            let along = from - to;
-            pose = Pose::new(
-                0.5 * (from + to),
-                if along.length() > 0.0 { super::read::towards(along) } else { pose.orientation },
-            );
-        }
-        let solid = self.solid(element, &kind, (&size, length), mesh.as_deref(), a)?;
-        if let Solid::Mesh { .. } = &solid
-            && let Some(asset) = mesh.as_ref().and_then(|m| self.meshes.get(m))
-        {
-            pose = pose * asset.frame.inverse();
-        }
-        let pose = place.frame * pose;
-        let group = a.number(element, class, "group").unwrap_or(0.0);
-        let weighs = group >= a.compiler.groups.0 && group <= a.compiler.groups.1;
-        let (given, density) = (
-            a.number(element, class, "mass"),
-            a.number(element, class, "density").unwrap_or(1000.0),
-        );
-        let inertial = self.bodies[place.body].at.all("inertial").next().is_some();
-        let wanted =
-            a.compiler.from_geom == Some(true) || (a.compiler.from_geom.is_none() && !inertial);
-        if weighs && wanted && place.body != 0 && given.unwrap_or(density) > 0.0 {
-            volumes.extend(self.volume(element, &solid, &pose, given, density, a));
-        }
-        let bits = |a: &mut Attributes<'_, '_, '_>, name: &str| {
-            a.number(element, class, name).unwrap_or(1.0) as u32
-        };
-        let condim = a.number(element, class, "condim").unwrap_or(3.0);
-        let mu =
-            a.numbers(element, class, "friction").and_then(|f| f.first().copied()).unwrap_or(1.0);
-        if condim > 3.0 {
-            a.reader.left_out(
-                element,
-                "condim above 3: torsional and rolling friction are left \
-                out, sliding friction stays",
-            );
-        }
-        if self.soft.is_none()
-            && ["solref", "solimp"].iter().any(|n| a.defaults.get(element, class, n).is_some())
-        {
-            self.soft = Some(element.clone());
-        }
-        Some(Geom {
-            name: element.own("name").map(String::from),
-            pose,
-            solid,
-            bits: (bits(a, "contype"), bits(a, "conaffinity")),
-            mu: if condim < 3.0 { 0.0 } else { mu.max(0.0) },
-            priority: a.number(element, class, "priority").unwrap_or(0.0) as i64,
-        })
-    }
-
-    fn solid(
-        &self,
-        element: &Element,
-        kind: &str,
-        (size, length): (&[f64], f64),
-        mesh: Option<&str>,
-        a: &mut Attributes<'_, '_, '_>,
-    ) -> Option<Solid> {
-        let radius = size.first().copied().unwrap_or(0.0);
-        let three = || {
-            DVec3::new(
-                radius,
-                size.get(1).copied().unwrap_or(0.0),
-                size.get(2).copied().unwrap_or(0.0),
-            )
-        };
-        let solid = match (kind, mesh) {
-            ("plane", _) => Solid::HalfSpace,
-            ("mesh", Some(name)) | ("sdf", Some(name)) => match self.meshes.get(name) {
-                Some(asset) => {
-                    Solid::Mesh { file: asset.file.clone(), scale: asset.scale, hull: true }
-                }
-                None => {
-                    a.reader.fault(
-                        element,
-                        format!("there is no mesh `{name}`"),
-                        "wanted one of <asset>",
-                    );
-                    return None;
-                }
-            },
-            ("sphere" | "capsule" | "cylinder" | "ellipsoid" | "box", Some(_)) => {
-                a.reader.left_out(element, format!("a {kind} fitted to a mesh is left out"));
-                return None;
-            }
-            ("sphere", _) => Solid::Sphere(radius),
-            ("capsule", _) => Solid::Capsule(radius, 2.0 * length),
-            ("cylinder", _) => Solid::Cylinder(radius, 2.0 * length),
-            ("ellipsoid", _) => Solid::Ellipsoid(three()),
-            ("box", _) => Solid::Box(2.0 * three()),
-            (other, _) => {
-                a.reader.left_out(element, format!("a geom of type `{other}` is left out"));
-                return None;
-            }
-        };
-        let smallest = match &solid {
-            Solid::Sphere(r) => *r,
-            Solid::Capsule(r, l) | Solid::Cylinder(r, l) => r.min(*l),
-            Solid::Ellipsoid(x) | Solid::Box(x) => x.min_element(),
-            _ => 1.0,
-        };
-        if !(smallest > 0.0) {
-            let count = size.len();
-            a.reader.fault(
-                element,
-                format!("a {kind} with {count} sizes, one of them not above 0"),
-                "wanted sizes above 0",
-            );
-            return None;
-        }
-        Some(solid)
-    }
-
-    /// Mass, centre and inertia of a geom in the frame of its body.
-    fn volume(
-        &self,
-        element: &Element,
-        solid: &Solid,
-        pose: &Pose,
-        given: Option<f64>,
-        density: f64,
-        a: &mut Attributes<'_, '_, '_>,
-    ) -> Option<Volume> {
-        let shape = match solid {
-            Solid::Sphere(radius) => Shape::Sphere { radius: *radius },
-            Solid::Box(edges) => Shape::Box { half_extents: 0.5 * *edges },
-            Solid::Capsule(radius, length) => {
-                Shape::Capsule { radius: *radius, half_length: 0.5 * length }
-            }
-            Solid::Cylinder(radius, length) => {
-                Shape::Cylinder { radius: *radius, half_length: 0.5 * length }
-            }
-            Solid::Ellipsoid(axes) => {
-                let volume = 4.0 / 3.0 * std::f64::consts::PI * axes.x * axes.y * axes.z;
-                let s = *axes * *axes;
-                let inertia = DMat3::from_diagonal(
-                    DVec3::new(s.y + s.z, s.z + s.x, s.x + s.y) * (0.2 * volume),
-                );
-                return Some(weighed(
-                    Volume { volume, center: DVec3::ZERO, inertia },
-                    pose,
-                    given,
-                    density,
-                ));
-            }
-            Solid::HalfSpace | Solid::Hull(_) => return None,
-            Solid::Mesh { file, scale, .. } => {
-                let found = crate::surface::read(file).map(|mut mesh| {
-                    mesh.vertices.iter_mut().for_each(|v| *v *= *scale);
-                    mesh
-                });
-                let mode = self
-                    .meshes
-                    .values()
-                    .find(|m| m.file == *file)
-                    .map_or(MeshMass::Legacy, |m| m.mass);
-                return match (found, mode) {
-                    (Ok(mesh), MeshMass::Convex) => {
-                        Volume::of(&Shape::Hull { points: mesh.extremes() })
-                            .ok()
-                            .map(|v| weighed(v, pose, given, density))
-                    }
-                    (Ok(mesh), mode) => mesh_volume(&mesh, mode == MeshMass::Legacy)
-                        .map(|v| weighed(v, pose, given, density)),
-                    (Err(why), _) => {
-                        a.reader.fault(
-                            element,
-                            format!("the mesh {} {why}", file.display()),
-                            "wanted an .stl or .obj file",
-                        );
-                        None
-                    }
-                };
-            }
-        };
-        match Volume::of(&shape) {
-            Ok(volume) => Some(weighed(volume, pose, given, density)),
-            Err(why) => {
-                a.reader.left_out(element, format!("it has no mass: {why}"));
-                None
-            }
-        }
-    }
-}
-
-/// The volume within a mesh, from tetrahedra between its triangles and its centre. Those of a
-/// closed, consistently turned mesh are counted with their signs; MuJoCo's legacy way counts all of
-/// them as positive, which is too much where a mesh is not convex, but is what the masses of
-/// existing models were made with.
-fn mesh_volume(mesh: &crate::surface::Mesh, legacy: bool) -> Option<Volume> {
-    let corners = |t: &[u32; 3]| t.map(|v| mesh.vertices[v as usize]);
-    let (mut area, mut middle) = (0.0, DVec3::ZERO);
-    for [a, b, c] in mesh.triangles.iter().map(corners) {
-        let size = 0.5 * (b - a).cross(c - a).length();
-        area += size;
-        middle += (a + b + c) / 3.0 * size;
-    }
-    let middle = middle / area;
-    let signed = |a: DVec3, b: DVec3, c: DVec3| {
-        let volume = a.dot(b.cross(c)) / 6.0;
-        if legacy { volume.abs() } else { volume }
-    };
-    let (mut volume, mut center) = (0.0, DVec3::ZERO);
-    for [a, b, c] in mesh.triangles.iter().map(corners) {
-        let part = signed(a - middle, b - middle, c - middle);
-        volume += part;
-        center += (a + b + c + middle) * (0.25 * part);
-    }
-    let center = center / volume;
-    let (mut volume, mut moments) = (0.0, DMat3::ZERO);
-    let outer = |x: DVec3| DMat3::from_cols(x * x.x, x * x.y, x * x.z);
-    for [a, b, c] in mesh.triangles.iter().map(corners) {
-        let (a, b, c) = (a - center, b - center, c - center);
-        let part = signed(a, b, c);
-        volume += part;
-        moments += (outer(a) + outer(b) + outer(c) + outer(a + b + c)) * (part / 20.0);
-    }
-    // A mesh that is inside out has a negative volume, and the same body in it.
-    let (volume, moments) = if volume < 0.0 { (-volume, -moments) } else { (volume, moments) };
-    let trace = moments.x_axis.x + moments.y_axis.y + moments.z_axis.z;
-    let inertia = DMat3::from_diagonal(DVec3::splat(trace)) - moments;
-    (volume > 0.0 && volume.is_finite()).then_some(Volume { volume, center, inertia })
-}
-
-fn weighed(volume: Volume, pose: &Pose, given: Option<f64>, density: f64) -> Volume {
-    let density = given.map_or(density, |mass| mass / volume.volume);
-    let moved = volume.moved(pose);
-    Volume {
-        volume: density * moved.volume,
-        center: moved.center,
-        inertia: moved.inertia * density,
     }
 }
 
