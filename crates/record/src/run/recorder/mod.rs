@@ -1,18 +1,17 @@
 //! Records a run: what the report, the live view and the pictures are made of.
 
+mod frame;
+mod soft;
+
 use super::summary::Summary;
-use crate::record::frame::{
-    self, BODY, COARSER, CONTACT, DROP_ERROR, DROP_FORCE, DROP_VELOCITY, Frame, NORMAL, UNIT,
-};
-use crate::record::head::{About, Head, Scalar, Soft};
-use crate::record::words::{float, length};
+use crate::record::frame::{self as frames, Frame};
+use crate::record::head::{About, Head};
 use crate::record::{FILE, History, MAGIC, Step, channels, steps, write_chunk};
 use glam::DVec3;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value as Json, json};
-use signorini_mechanics::assemble::{Source, StepInput};
-use signorini_mechanics::scene::{BodyId, JointId, Quantity, Scene, SoftId, State};
-use signorini_mechanics::step::{Stepper, Verdict};
+use signorini_mechanics::scene::{Quantity, Scene};
+use signorini_mechanics::step::Verdict;
 use signorini_solve::problem::error::PreparedProblem;
 use std::collections::HashMap;
 use std::fs::{File, OpenOptions};
@@ -22,10 +21,6 @@ use std::time::{Duration, Instant};
 
 /// Rows of the plots that are kept at most: beyond, the worst of every few steps stands for them.
 const MAX_PLOT_ROWS: u64 = 20_000;
-/// Contacts that a frame keeps at most: the strongest.
-const MAX_CONTACTS_OF_FRAME: usize = 20_000;
-/// Samples of the solver's history that are kept of a step.
-const MAX_SAMPLES_OF_STEP: usize = 200;
 /// Packed bytes that frames may take: beyond half of it every second frame is kept, beyond three
 /// quarters every fourth, and so on.
 const MAX_FRAME_BYTES: u64 = 48 << 20;
@@ -281,40 +276,6 @@ impl Recorder {
         if due { self.flush() } else { Ok(()) }
     }
 
-    /// Takes note of the present moment.
-    pub fn frame(&mut self, scene: &Scene, stepper: &Stepper, state: &State) -> io::Result<()> {
-        self.seen += 1;
-        if !(self.seen - 1).is_multiple_of(self.thin) {
-            return Ok(());
-        }
-        let errors = self.errors(scene, stepper);
-        let mut frame = Frame { time: state.time, step: state.steps as u32, ..Frame::default() };
-        self.bodies(scene, stepper, state, &errors, &mut frame);
-        self.contacts(stepper, state, &errors, &mut frame);
-        for (nodes, scalar) in soft_state(scene, stepper, state) {
-            for axis in 0..3 {
-                frame.soft.extend(nodes.iter().map(|p| length(p[axis], self.head.quantum)));
-            }
-            frame.soft.extend(scalar.iter().map(|x| float(*x, DROP_VELOCITY)));
-        }
-        self.frames.push(frame);
-        self.measure(scene, stepper, state);
-        self.history(stepper, state);
-        let due = self.frames.len() >= FRAMES_PER_CHUNK || self.flushed.elapsed() > FLUSH_INTERVAL;
-        if due { self.flush() } else { Ok(()) }
-    }
-
-    /// A row of the channels.
-    fn measure(&mut self, scene: &Scene, stepper: &Stepper, state: &State) {
-        if self.channels.is_empty() {
-            return;
-        }
-        let mut now = StepInput::default();
-        now.set(scene, stepper.layout(), state, stepper.settings.h);
-        let value = |q: &Quantity| stepper.measure_with(scene, state, &now, q) as f32;
-        self.channel_rows.push(self.channels.iter().map(value).collect());
-    }
-
     /// The bytes of the record as it stands, with the summary of the run so far; the record goes
     /// on.
     pub fn bytes(&mut self, run: &Json) -> io::Result<Vec<u8>> {
@@ -369,7 +330,8 @@ impl Recorder {
         if !self.frames.is_empty() {
             let last = self.last.take().filter(|_| self.since < FRAMES_BETWEEN_KEY_CHUNKS);
             self.since = self.frames.len() as u64 + if last.is_some() { self.since } else { 0 };
-            self.written += write_chunk(out, b"FRAM", &frame::encode(&self.frames, last.as_ref()))?;
+            self.written +=
+                write_chunk(out, b"FRAM", &frames::encode(&self.frames, last.as_ref()))?;
             self.last = self.frames.pop();
         }
         if !self.channel_rows.is_empty() {
@@ -400,136 +362,11 @@ impl Recorder {
         });
         place as f32
     }
-
-    /// The error of each block of the last step, J.
-    fn errors(&mut self, scene: &Scene, stepper: &Stepper) -> Errors {
-        let mut out = Errors { blocks: Vec::new(), bodies: vec![0.0; scene.bodies.len()] };
-        let (problem, solution) = stepper.posed();
-        let fits = problem.rows() > 0
-            && solution.r.len() == problem.rows()
-            && solution.v.len() == problem.n();
-        if !fits || self.prepared.prepare(problem).is_err() {
-            return out;
-        }
-        self.prepared.local_residual(problem, &solution);
-        let posed = self.prepared.block_errors(&problem.laws, &problem.J.row_starts, &solution.r);
-        let sources = &stepper.assembly().sources;
-        // Joints that hold trees together have no block, and no error.
-        out.blocks = vec![0.0; sources.len()];
-        for (error, block) in posed.iter().zip(stepper.posed_blocks().iter()) {
-            out.blocks[*block as usize] = *error;
-        }
-        for (error, source) in out.blocks.iter().zip(sources) {
-            owners(scene, source).for_each(|body| out.bodies[body.index()] += error);
-        }
-        out
-    }
-
-    fn bodies(
-        &mut self,
-        scene: &Scene,
-        stepper: &Stepper,
-        state: &State,
-        errors: &Errors,
-        frame: &mut Frame,
-    ) {
-        let n = self.head.moving.len();
-        frame.bodies = vec![0; BODY * n];
-        for k in 0..n {
-            let body = self.head.moving[k];
-            let id = BodyId(body);
-            let pose = state.pose(id);
-            for point in
-                self.held[id.index()].iter().map(|p| pose.point(*p)).filter(|p| p.is_finite())
-            {
-                self.room = [self.room[0].min(point), self.room[1].max(point)];
-            }
-            let (v, w) = velocity(scene, stepper, state, id);
-            let lengths = pose.position.to_array().map(|x| length(x, self.head.quantum));
-            let there = if state.orders.absent(id) { 0.0 } else { 1.0 };
-            let turns = pose.orientation.to_array().map(|x| length(there * x, 1.0 / UNIT));
-            let speeds =
-                [v.to_array(), w.to_array()].concat().into_iter().map(|x| float(x, DROP_VELOCITY));
-            let error = float(errors.bodies[id.index()], DROP_ERROR);
-            for (column, word) in
-                lengths.into_iter().chain(turns).chain(speeds).chain([error]).enumerate()
-            {
-                frame.bodies[column * n + k] = word;
-            }
-        }
-    }
-
-    /// Contacts that carried something during the step; forces are means over it.
-    fn contacts(&self, stepper: &Stepper, state: &State, errors: &Errors, frame: &mut Frame) {
-        let h = state.reactions.h;
-        let blocks =
-            stepper.assembly().sources.iter().enumerate().filter_map(|(k, source)| match *source {
-                Source::Contact(a, b, c) => Some((k, [a.0, b.0], c as usize)),
-                _ => None,
-            });
-        // The reactions are stored in the order of the blocks.
-        let mut list: Vec<([u32; 2], [u32; CONTACT], f64)> = Vec::new();
-        for ((k, pair, c), reaction) in blocks.zip(&state.reactions.contacts) {
-            let (Some(contact), force) = (stepper.contacts().get(c), reaction.impulse / h) else {
-                continue;
-            };
-            if !(force.length() > 0.0) {
-                continue;
-            }
-            let point = (0.5 * (contact.point_a + contact.point_b))
-                .to_array()
-                .map(|x| length(x, self.head.quantum * COARSER));
-            let normal = contact.normal.to_array().map(|x| length(x, 1.0 / NORMAL));
-            let forces = force.to_array().map(|x| float(x, DROP_FORCE));
-            let last = [
-                float(contact.gap, DROP_FORCE),
-                float(errors.blocks.get(k).copied().unwrap_or(0.0), DROP_ERROR),
-            ];
-            let mut words = [0; CONTACT];
-            words
-                .iter_mut()
-                .zip(point.into_iter().chain(normal).chain(forces).chain(last))
-                .for_each(|(w, x)| *w = x);
-            list.push((pair, words, force.length()));
-        }
-        if list.len() > MAX_CONTACTS_OF_FRAME {
-            list.select_nth_unstable_by(MAX_CONTACTS_OF_FRAME, |a, b| b.2.total_cmp(&a.2));
-            list.truncate(MAX_CONTACTS_OF_FRAME);
-        }
-        list.sort_by_key(|(pair, words, _)| (*pair, *words));
-        frame.pairs = list.iter().map(|(pair, ..)| *pair).collect();
-        frame.contacts = (0..CONTACT)
-            .flat_map(|column| list.iter().map(move |(_, words, _)| words[column]))
-            .collect();
-    }
-
-    /// How the solver came to the present answer, thinned.
-    fn history(&mut self, stepper: &Stepper, state: &State) {
-        let samples = stepper.history();
-        if samples.len() < 2 {
-            return;
-        }
-        let every = samples.len().div_ceil(MAX_SAMPLES_OF_STEP);
-        let kept = || {
-            samples
-                .iter()
-                .enumerate()
-                .filter(|(i, _)| i % every == 0 || i + 1 == samples.len())
-                .map(|(_, s)| s)
-        };
-        let joule = |x: f64| if x.is_finite() { x } else { f64::MAX };
-        self.histories.push(History {
-            step: state.steps,
-            solver: self.solver.into(),
-            work: kept().map(|s| s.work).collect(),
-            joule: kept().map(|s| joule(f64::from(s.joule as f32))).collect(),
-        });
-    }
 }
 
 /// What exists, and how it is recorded.
 fn head(scene: &Scene, about: &About<'_>, plan: &Plan<'_>) -> Head {
-    let mut head = Head::of(scene, about, soft_bodies(scene));
+    let mut head = Head::of(scene, about, soft::bodies(scene));
     (head.steps, head.every, head.step_every) =
         (plan.steps, plan.every, plan.steps.div_ceil(MAX_PLOT_ROWS).max(1));
     (head.solver, head.law) = (plan.solver.into(), plan.law.into());
@@ -590,12 +427,6 @@ fn of_run(summary: &Summary, wall: f64) -> Step {
     }
 }
 
-/// The errors of a step, J.
-struct Errors {
-    blocks: Vec<f64>,
-    bodies: Vec<f64>,
-}
-
 fn solver_name(verdict: &Verdict) -> &'static str {
     if verdict.rows > 0 { verdict.solver.name() } else { "free" }
 }
@@ -610,79 +441,4 @@ fn held(scene: &Scene) -> Vec<Vec<DVec3>> {
         }
     }
     out
-}
-
-/// The bodies that a block of rows holds.
-fn owners(scene: &Scene, source: &Source) -> impl Iterator<Item = BodyId> {
-    let ends = |joint: JointId| [scene.joints[joint.index()].a, scene.joints[joint.index()].b];
-    let list: Vec<BodyId> = match *source {
-        Source::Joint(joint, _) | Source::Limit(joint) | Source::DryFriction(joint) => {
-            ends(joint).to_vec()
-        }
-        Source::Motor(motor) => ends(scene.motors[motor.index()].joint).to_vec(),
-        Source::Gear(gear) => {
-            scene.gears[gear.index()].terms.iter().flat_map(|t| ends(t.joint)).collect()
-        }
-        Source::Contact(a, b, _) => vec![a, b],
-        Source::Attachment(soft, i) => {
-            let soft = &scene.softs[soft.index()];
-            vec![soft.body, soft.attached[i as usize].body]
-        }
-    };
-    list.into_iter()
-}
-
-/// Linear (world) and angular velocity (body axes); of an imposed body by the difference of two
-/// poses.
-fn velocity(scene: &Scene, stepper: &Stepper, state: &State, body: BodyId) -> (DVec3, DVec3) {
-    match &scene.bodies[body.index()].kind {
-        signorini_mechanics::scene::Kind::Imposed(motion) => {
-            let (h, initial) = (stepper.settings.h, &scene.bodies[body.index()].pose);
-            let (before, after) =
-                (motion.pose(initial, state.time - h), motion.pose(initial, state.time));
-            let turn = signorini_solve::math::pose::logarithm(
-                before.orientation.conjugate() * after.orientation,
-            );
-            ((after.position - before.position) / h, turn / h)
-        }
-        _ => state.twist(stepper.layout(), body),
-    }
-}
-
-/// The soft bodies of a scene: the triangles of their surfaces, once.
-fn soft_bodies(scene: &Scene) -> Vec<Soft> {
-    let of = |soft: &signorini_mechanics::scene::Soft| Soft {
-        name: scene.bodies[soft.body.index()].name.clone(),
-        color: "#c98a5a".into(),
-        nodes: soft.boundary.nodes.len(),
-        triangles: soft.boundary.triangles.concat(),
-        scalar: Some(Scalar { name: "von Mises stress".into(), unit: "Pa".into() }),
-    };
-    scene.softs.iter().map(of).collect()
-}
-
-/// For each of [`soft_bodies`], in their order: the places of the nodes on its surface (m), and the
-/// stress at each.
-fn soft_state(scene: &Scene, stepper: &Stepper, state: &State) -> Vec<(Vec<DVec3>, Vec<f64>)> {
-    let of = |(i, soft): (usize, &signorini_mechanics::scene::Soft)| {
-        let id = SoftId(i as u32);
-        let first = stepper.layout().nodes_of(id).start;
-        let places = soft
-            .boundary
-            .nodes
-            .iter()
-            .map(|&n| state.node(stepper.layout(), first + n as usize))
-            .collect();
-        // Before the first step nothing has been strained yet.
-        let stress =
-            if state.steps == 0 { Vec::new() } else { stepper.fields(scene, state, id).von_mises };
-        let stress = soft
-            .boundary
-            .nodes
-            .iter()
-            .map(|&n| stress.get(n as usize).copied().unwrap_or(0.0))
-            .collect();
-        (places, stress)
-    };
-    scene.softs.iter().enumerate().map(of).collect()
 }
