@@ -1,14 +1,19 @@
 //! A scene that moves: what most programs want.
 
+mod closure;
 mod contacts;
 mod error;
 mod figure;
+mod forces;
+#[cfg(feature = "files")]
+mod load;
 mod react;
 #[cfg(feature = "record")]
 mod record;
 mod save;
 mod views;
 
+pub use closure::close_joints;
 pub use contacts::{ContactPoint, ContactStatus, ForceBetween};
 pub use error::{Handle, SimulationError};
 pub use figure::{Figure, Input};
@@ -16,12 +21,10 @@ pub use react::EventView;
 pub use views::{BodyView, JointView, MotorMut, MotorView};
 
 use glam::DVec3;
-use signorini_mechanics::analyse::place::{self, place};
 use signorini_mechanics::analyse::reactions::{Reactions, reactions};
 use signorini_mechanics::assemble::{StepInput, joint};
 use signorini_mechanics::scene::{
-    Applied, BodyId, Coordinate, Force, ForceKind, Frame, Function, JointId, Kind, Material,
-    MaterialId, MotorId, Scene, State,
+    BodyId, Coordinate, Force, JointId, Kind, Material, MaterialId, MotorId, Scene, State,
 };
 use signorini_mechanics::step::{Clock, Ledger, Settings, Stepper, Verdict};
 use signorini_solve::math::pose::Pose;
@@ -133,63 +136,6 @@ impl Simulation {
         };
         simulation.stepper.begin(&simulation.scene, &mut simulation.state);
         simulation.refresh();
-        Ok(simulation)
-    }
-
-    /// A simulation of a scene file (TOML, JSON or URDF), or of a scene that comes with the crate,
-    /// with the settings of the file.
-    ///
-    /// ```
-    /// use signorini::prelude::*;
-    ///
-    /// let mut sim = Simulation::load("arch")?;
-    /// sim.run_until(0.05)?;
-    /// println!("{}", sim.body("stone_0")?.position());
-    /// # Ok::<(), SimulationError>(())
-    /// ```
-    #[cfg(feature = "files")]
-    pub fn load(path: impl AsRef<std::path::Path>) -> Result<Simulation, SimulationError> {
-        Simulation::load_with(path, &[])
-    }
-
-    /// As [`Simulation::load`], with other values for parameters of the scene:
-    /// `["mu=0.3", "speed=2 m/s"]`.
-    #[cfg(feature = "files")]
-    pub fn load_with(
-        path: impl AsRef<std::path::Path>,
-        set: &[String],
-    ) -> Result<Simulation, SimulationError> {
-        let loaded = signorini_files::builtin::find(&path.as_ref().to_string_lossy(), set)
-            .map_err(SimulationError::File)?;
-        Simulation::from_loaded(loaded)
-    }
-
-    /// A simulation of the text of a scene file (TOML); it cannot include others.
-    #[cfg(feature = "files")]
-    pub fn parse(text: &str) -> Result<Simulation, SimulationError> {
-        const NAME: &str = "scene.toml";
-        let library = |name: &str| {
-            if name == NAME {
-                Ok(text.to_string())
-            } else {
-                Err("only one text was given".to_string())
-            }
-        };
-        let loaded = signorini_files::scenefile::load_from(NAME, &library, &[]);
-        Simulation::from_loaded(loaded.map_err(|faults| SimulationError::File(faults.to_string()))?)
-    }
-
-    /// A simulation of a scene file that was read.
-    #[cfg(feature = "files")]
-    pub fn from_loaded(
-        loaded: signorini_files::scenefile::Loaded,
-    ) -> Result<Simulation, SimulationError> {
-        let settings = loaded
-            .settings(&signorini_files::Overrides::default())
-            .map_err(SimulationError::File)?;
-        let mut simulation = Simulation::new(loaded.scene, settings)?;
-        simulation.notes.splice(0..0, loaded.notes);
-        simulation.end_time = Some(loaded.t_end);
         Ok(simulation)
     }
 
@@ -355,71 +301,6 @@ impl Simulation {
             ));
         }
         self.stepper.settings.h = h;
-        Ok(())
-    }
-
-    /// Lets a force (N) act on a rigid body during the next step, at a point of the world (m).
-    pub fn apply_force(
-        &mut self,
-        body: impl Handle<BodyId>,
-        force: DVec3,
-        point: DVec3,
-    ) -> Result<(), SimulationError> {
-        let id = self.rigid(body)?;
-        let local = self.state.pose(id).inverse_point(point);
-        self.apply(id, local, force, DVec3::ZERO)
-    }
-
-    /// Lets a force (N) act on the centre of mass of a rigid body during the next step.
-    pub fn apply_central_force(
-        &mut self,
-        body: impl Handle<BodyId>,
-        force: DVec3,
-    ) -> Result<(), SimulationError> {
-        let id = self.rigid(body)?;
-        self.apply(id, DVec3::ZERO, force, DVec3::ZERO)
-    }
-
-    /// Lets a torque (N m) act on a rigid body during the next step.
-    pub fn apply_torque(
-        &mut self,
-        body: impl Handle<BodyId>,
-        torque: DVec3,
-    ) -> Result<(), SimulationError> {
-        let id = self.rigid(body)?;
-        self.apply(id, DVec3::ZERO, DVec3::ZERO, torque)
-    }
-
-    /// Forgets the forces and torques that were to act in the next step.
-    pub fn clear_forces(&mut self) {
-        self.forces.clear();
-    }
-
-    fn apply(
-        &mut self,
-        body: BodyId,
-        point: DVec3,
-        force: DVec3,
-        torque: DVec3,
-    ) -> Result<(), SimulationError> {
-        if !(force.is_finite() && torque.is_finite() && point.is_finite()) {
-            let name = &self.scene.bodies[body.index()].name;
-            return Err(self.input(
-                "body",
-                name,
-                format!("force {force}, torque {torque} at {point}, wanted finite numbers"),
-            ));
-        }
-        let constant = |v: DVec3| v.to_array().map(Function::Constant);
-        let applied = Applied {
-            body,
-            point,
-            force: constant(force),
-            torque: constant(torque),
-            frame: Frame::World,
-        };
-        self.forces
-            .push(Force { name: String::new(), kind: ForceKind::Applied(Box::new(applied)) });
         Ok(())
     }
 
@@ -617,34 +498,4 @@ fn soft_velocity(
                 * (0.25 * volume);
     }
     if total > 0.0 { sum / total } else { DVec3::ZERO }
-}
-
-/// Brings joints together that do not meet; says what moved, or which loop cannot close.
-pub fn close_joints(scene: &Scene, state: &mut State) -> Result<Option<String>, SimulationError> {
-    if scene.joints.is_empty() || place::widest(scene, state).0 <= 1e-9 {
-        return Ok(None);
-    }
-    let placement = place(scene, state, false);
-    if placement.closed() {
-        let moved = placement.moved.map_or(String::new(), |(body, far)| {
-            format!("; `{}` moved most, by {far:.3e} m", scene.bodies[body.index()].name)
-        });
-        let gap = placement.before;
-        return Ok(Some(format!(
-            "the joints did not meet by {gap:.3e} (m or rad) and were brought together{moved}"
-        )));
-    }
-    let loop_: Vec<String> =
-        placement.loop_.iter().map(|j| format!("`{}`", scene.joints[j.index()].name)).collect();
-    let open: Vec<String> = placement.open.iter().map(|s| s.name(scene)).collect();
-    let what = if loop_.is_empty() {
-        open.join(", ")
-    } else {
-        format!("the loop of {}", loop_.join(", "))
-    };
-    Err(SimulationError::Open(format!(
-        "{what} cannot close: {:.3e} (m or rad) are missing at best; change a length, the place of \
-            a joint or its kind",
-        placement.gap
-    )))
 }
