@@ -1,9 +1,14 @@
 //! `signorini bench interior-point`: the tables of (Mangoni2018, chapter 5) beside our figures, the
 //! stored problems, and clarabel on the same problems in the same run.
 
+mod peer;
+mod print;
+mod rows;
+
 use super::peers;
 use super::spheres::{MARGIN, Scene, Step, stack};
-use serde::Serialize;
+use peer::beside;
+use rows::{Balls, Results, StackRow, StoredRow, WarmRow};
 use signorini::problem::files::Input;
 use signorini::problem::literature::{self, Thesis};
 use signorini::problem::{Problem, Solution, Tolerance};
@@ -32,81 +37,10 @@ const TOLERANCE: Tolerance = Tolerance { relative: 1e-10, velocity: 1e-8, bound:
 /// 1e-10 and 1e-9 that it stops at.
 const THESIS: Tolerance = Tolerance { relative: 1e-10, velocity: 1e-7, bound: None };
 
-#[derive(Serialize)]
-struct Results {
-    balls: Vec<Balls>,
-    warm: Vec<WarmRow>,
-    stacks: Vec<StackRow>,
-    stored: Vec<StoredRow>,
-    clarabel: Vec<PeerRow>,
-}
-
 /// The thesis has 14 contacts per sphere, at all sizes: all pairs within reach of the usual
 /// envelope of its collision system, 30 mm around each of the two. With the same envelope, without
 /// friction, there are 4.5 to 12 here, more in larger piles.
 const ENVELOPE: f64 = 0.06;
-
-#[derive(Serialize)]
-struct Balls {
-    spheres: usize,
-    friction: bool,
-    steps: usize,
-    contacts_mean: f64,
-    iterations_mean: f64,
-    iterations_max: u64,
-    /// Sweeps before the first factorization.
-    sweeps_mean: f64,
-    ms_mean: f64,
-    /// Factorizations without sweeps, by Newton steps and the path: every tenth step.
-    path_mean: f64,
-    path_max: u64,
-    #[serde(skip)]
-    path_steps: usize,
-    /// The largest of the thesis's four residuals over all steps.
-    residuals: Thesis,
-}
-
-#[derive(Serialize)]
-struct WarmRow {
-    scene: &'static str,
-    calls: usize,
-    none: u64,
-    partial: u64,
-    full: u64,
-    best: u64,
-}
-
-#[derive(Serialize)]
-struct StackRow {
-    case: String,
-    n: usize,
-    iterations: u64,
-    v_error: f64,
-    converged: bool,
-}
-
-#[derive(Serialize)]
-struct StoredRow {
-    problem: String,
-    factorizations: u64,
-    converged: bool,
-    relative: f64,
-    v_error: f64,
-    ms: f64,
-}
-
-#[derive(Serialize)]
-struct PeerRow {
-    problem: String,
-    rows: usize,
-    ours_ms: f64,
-    clarabel_ms: f64,
-    ratio: f64,
-    ours_factorizations: u64,
-    clarabel_iterations: u64,
-    ours_v_error: f64,
-    clarabel_v_error: f64,
-}
 
 /// Runs the bench.
 pub fn run(arguments: &Arguments) -> ExitCode {
@@ -120,12 +54,12 @@ pub fn run(arguments: &Arguments) -> ExitCode {
         clarabel: Vec::new(),
     };
     if say {
-        print_stacks(&results.stacks);
+        print::stacks(&results.stacks);
     }
     progress("warm starts");
     results.warm = warm();
     if say {
-        print_warm(&results.warm);
+        print::warm(&results.warm);
     }
     let sizes: &[usize] = if arguments.quick { &[64, 280] } else { &[64, 280, 595, 1190] };
     let mut frictional = Vec::new();
@@ -136,7 +70,7 @@ pub fn run(arguments: &Arguments) -> ExitCode {
         frictional.push(problem);
     }
     if say {
-        print_balls(&results.balls);
+        print::balls(&results.balls);
     }
     for problem in &frictional {
         results.clarabel.extend(beside(problem, None));
@@ -153,8 +87,8 @@ pub fn run(arguments: &Arguments) -> ExitCode {
         None => {}
     }
     if say {
-        print_stored(&results.stored);
-        print_peers(&results.clarabel);
+        print::stored(&results.stored);
+        print::peers(&results.clarabel);
     } else {
         println!("{}", serde_json::to_string(&results).expect("figures are plain data"));
     }
@@ -370,205 +304,6 @@ fn stored(folder: &PathBuf, results: &mut Results) -> Result<(), String> {
 fn difference(a: &[f64], b: &[f64]) -> f64 {
     a.iter().zip(b).fold(0.0, |m, (a, b)| m.max((a - b).abs()))
 }
-
-/// Rounds of measuring, of which the best counts, on both sides alike; one where a round takes
-/// longer than [`LONG_SOLVE_SECONDS`].
-const MEASURED_ROUNDS: usize = 3;
-/// See [`MEASURED_ROUNDS`], s.
-const LONG_SOLVE_SECONDS: f64 = 2.0;
-
-/// Where clarabel takes longer than this its tolerance is not tightened further, s: it is faster
-/// so, if less right.
-const MAX_PEER_SECONDS: f64 = 5.0;
-/// What both must reach, m/s.
-const WANTED_VELOCITY_ERROR: f64 = 1e-6;
-
-/// The same problem by both, cold, set-up included. Each has the loosest of three tolerances at
-/// which its velocities are right to [`WANTED_VELOCITY_ERROR`], if any is: two powers of ten apart
-/// for clarabel, from 1e-8; one apart for ours, from 1e-6 m/s and 1e-8 of the energy.
-fn beside(problem: &Problem, reference: Option<&[f64]>) -> Option<PeerRow> {
-    progress(&format!("{} beside clarabel", problem.name));
-    let exact = reference.map_or_else(|| cold(problem).0.v, <[f64]>::to_vec);
-    let mine = [(1e-8, 1e-6), (1e-9, 1e-7), (1e-10, 1e-8)].map(|(relative, velocity)| Tolerance {
-        relative,
-        velocity,
-        bound: None,
-    });
-    let mine = mine
-        .into_iter()
-        .find(|&t| difference(&cold_to(problem, t).0.v, &exact) < WANTED_VELOCITY_ERROR)
-        .unwrap_or(TOLERANCE);
-    let ((solution, report, _), mut ours) = peers::repeated(|| cold_to(problem, mine));
-    let mut chosen: Option<(peers::Answer, f64, f64)> = None;
-    for tolerance in [1e-8, 1e-10, 1e-12] {
-        let answer = peers::clarabel(problem, tolerance)?;
-        let (wrong, seconds) = (difference(&answer.v, &exact), answer.seconds);
-        if chosen.as_ref().is_none_or(|c| wrong < c.1) {
-            chosen = Some((answer, wrong, tolerance));
-        }
-        if wrong < WANTED_VELOCITY_ERROR || seconds > MAX_PEER_SECONDS {
-            break;
-        }
-    }
-    let (answer, wrong, tolerance) = chosen?;
-    let mut theirs = answer.seconds;
-    for _ in 1..if theirs + ours > LONG_SOLVE_SECONDS { 1 } else { MEASURED_ROUNDS } {
-        ours = ours.min(peers::repeated(|| cold_to(problem, mine)).1);
-        theirs = theirs.min(peers::clarabel(problem, tolerance)?.seconds);
-    }
-    Some(PeerRow {
-        problem: problem.name.clone(),
-        rows: problem.rows(),
-        ours_ms: 1e3 * ours,
-        clarabel_ms: 1e3 * theirs,
-        ratio: theirs / ours,
-        ours_factorizations: report.work,
-        clarabel_iterations: answer.iterations,
-        ours_v_error: difference(&solution.v, &exact),
-        clarabel_v_error: wrong,
-    })
-}
-
-fn print_balls(rows: &[Balls]) {
-    println!(
-        "\nBalls in the box, iterations (factorizations) per step; thesis, frictionless: 17.2, \
-            17.9, 17.7, 17.8"
-    );
-    println!(
-        "Without a guess: sweeps (a thirtieth to a two-hundred-and-fiftieth of a factorization \
-            each), then Newton steps or the path."
-    );
-    println!(
-        "In the last columns without sweeps: Newton steps and the path, every tenth step. Contacts \
-            in the thesis: 884, 3878, 8301, 16798"
-    );
-    println!(
-        "{:>8} {:>9} {:>6} {:>9} {:>6} {:>4} {:>7} {:>9}   {:24} {:>6} {:>4}",
-        "spheres",
-        "friction",
-        "steps",
-        "contacts",
-        "mean",
-        "max",
-        "sweeps",
-        "ms",
-        "worst r_p/n, r_d/n, mu",
-        "path",
-        "max"
-    );
-    for r in rows {
-        let t = &r.residuals;
-        println!(
-            "{:>8} {:>9} {:>6} {:>9.0} {:>6.1} {:>4} {:>7.0} {:>9.1}   {:24} {:>6.1} {:>4}",
-            r.spheres,
-            r.friction,
-            r.steps,
-            r.contacts_mean,
-            r.iterations_mean,
-            r.iterations_max,
-            r.sweeps_mean,
-            r.ms_mean,
-            format!("{:.0e}, {:.0e}, {:.0e}", t.rp_ineq, t.rd, t.mu),
-            r.path_mean,
-            r.path_max
-        );
-    }
-}
-
-fn print_warm(rows: &[WarmRow]) {
-    println!(
-        "\nWarm starts, total factorizations (thesis, table 5.1: 935/927/747, 720/515/90, \
-            499/370/81)"
-    );
-    println!(
-        "{:>18} {:>6} {:>6} {:>8} {:>6} {:>6}",
-        "scene", "calls", "none", "partial", "full", "best"
-    );
-    for r in rows {
-        println!(
-            "{:>18} {:>6} {:>6} {:>8} {:>6} {:>6}",
-            r.scene, r.calls, r.none, r.partial, r.full, r.best
-        );
-    }
-}
-
-fn print_stacks(rows: &[StackRow]) {
-    println!("Spheres stacked on vertical guides, at rest (thesis: 10^n up to 15 spheres)");
-    println!("{:>22} {:>4} {:>5} {:>10}", "case", "n", "fact.", "|v| m/s");
-    for r in rows {
-        let mark = if r.converged { "" } else { "  not converged" };
-        println!("{:>22} {:>4} {:>5} {:>10.1e}{mark}", r.case, r.n, r.iterations, r.v_error);
-    }
-}
-
-fn print_stored(rows: &[StoredRow]) {
-    if rows.is_empty() {
-        return;
-    }
-    println!("\nStored problems, cone law, cold");
-    println!("{:36} {:>5} {:>9} {:>11} {:>9}", "problem", "fact.", "joule/e0", "|dv| m/s", "ms");
-    for r in rows {
-        let mark = if r.converged { "" } else { "  not converged" };
-        println!(
-            "{:36} {:>5} {:>9.1e} {:>11.1e} {:>9.1}{mark}",
-            r.problem, r.factorizations, r.relative, r.v_error, r.ms
-        );
-    }
-    let sum: u64 = rows.iter().map(|r| r.factorizations).sum();
-    let most = rows.iter().map(|r| r.factorizations).max().unwrap_or(0);
-    println!("{} problems: mean {:.1}, most {most}", rows.len(), sum as f64 / rows.len() as f64);
-}
-
-fn print_peers(rows: &[PeerRow]) {
-    if rows.is_empty() {
-        println!("\nclarabel: not built in (feature bench-peers)");
-        return;
-    }
-    println!(
-        "\nBeside clarabel, cold, set-up included; best of {MEASURED_ROUNDS} rounds, of one above \
-            {LONG_SOLVE_SECONDS} s"
-    );
-    println!(
-        "Each to {WANTED_VELOCITY_ERROR:.0e} m/s if it gets there; clarabel's tolerance is not \
-            tightened where a run takes more than {MAX_PEER_SECONDS} s"
-    );
-    println!(
-        "{:36} {:>6} {:>9} {:>9} {:>7} {:>5} {:>5} {:>9} {:>9}",
-        "problem", "rows", "ours ms", "its ms", "ratio", "fact.", "its", "our |dv|", "its |dv|"
-    );
-    for r in rows {
-        println!(
-            "{:36} {:>6} {:>9.2} {:>9.2} {:>7.1} {:>5} {:>5} {:>9.0e} {:>9.0e}",
-            r.problem,
-            r.rows,
-            r.ours_ms,
-            r.clarabel_ms,
-            r.ratio,
-            r.ours_factorizations,
-            r.clarabel_iterations,
-            r.ours_v_error,
-            r.clarabel_v_error
-        );
-    }
-    if let Some(least) =
-        rows.iter().filter(|r| r.rows > 100).min_by(|a, b| a.ratio.total_cmp(&b.ratio))
-    {
-        println!("least ratio above 100 rows: {:.2} ({})", least.ratio, least.problem);
-    }
-    for spheres in ["595", "1190"] {
-        let named = |r: &&PeerRow| {
-            r.problem.contains(spheres) && r.problem.contains("mu0.5")
-                || r.problem.starts_with(&format!("{spheres} bodies"))
-        };
-        if let Some(least) = rows.iter().filter(named).min_by(|a, b| a.ratio.total_cmp(&b.ratio)) {
-            println!(
-                "least ratio with {spheres} spheres and friction: {:.2} ({})",
-                least.ratio, least.problem
-            );
-        }
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
