@@ -1,4 +1,4 @@
-//! Where a surface touches a convex piece, or another surface.
+//! Where a surface touches a convex piece.
 //!
 //! A contact belongs to a pair of features, and its normal is that of the pair:
 //!
@@ -17,34 +17,21 @@
 
 use super::contact::Contact;
 use super::convex::{Core, Feature, MAX_FLAT_SINE};
-use super::direction::{Closest, Pair, segments};
+use super::direction::{Closest, Pair};
 use super::manifold::{manifold, mix};
-use super::narrow::{MAX_CONTACTS_PER_PAIR, Placed, Sink, turned_bounds};
-use super::surface::{Foot, Place, Surface};
+use super::narrow::{Placed, Sink, turned_bounds};
+use super::surface::{Edge, Foot, Surface};
 use crate::math::pose::Pose;
-use glam::{DVec2, DVec3};
-
-/// Lists that are filled anew for each pair.
-#[derive(Default)]
-pub(super) struct Lists {
-    /// Triangles near the pair, or near one point of it.
-    near: Vec<u32>,
-    local: Vec<u32>,
-    vertices: Vec<u32>,
-    group: Vec<u32>,
-    doubtful: Vec<Contact>,
-}
+use glam::DVec3;
 
 /// Lengths below this part of the size are rounding.
-const ROUNDING_LENGTH_RATIO: f64 = 1e-9;
+pub(super) const ROUNDING_LENGTH_RATIO: f64 = 1e-9;
 /// Directions that are computed, not given, agree within this (rad).
-const DIRECTION_TOLERANCE: f64 = 1e-7;
+pub(super) const DIRECTION_TOLERANCE: f64 = 1e-7;
 /// A piece that reaches behind a face by less than this part of its width lies over it.
-const MAX_REACH_BEHIND_RATIO: f64 = 0.05;
+pub(super) const MAX_REACH_BEHIND_RATIO: f64 = 0.05;
 /// Overlaps are looked at from this part of the size apart.
 const OVERLAP_MARGIN_RATIO: f64 = 1e-5;
-/// Contacts whose normals differ by less (1 − cos) press on one plane: 0.8°.
-const ONE_PLANE: f64 = 1e-4;
 
 /// Tells vertices and edges of the surface from corners of the other piece in keys.
 const VERTEX: u64 = 1 << 40;
@@ -138,6 +125,16 @@ impl Meeting<'_> {
                 .iter()
                 .any(|&triangle| self.surface.over(triangle, crossing, 0.0) == Some(0.0));
         if entered { Behind::Yes } else { Behind::No }
+    }
+
+    /// How far outside of its cone a direction may lie: a flat face of the piece may lean a little,
+    /// an edge or a round side has one direction.
+    fn slant(&self, normal: DVec3) -> f64 {
+        if self.core.is_flat(-self.pose.inverse_vector(normal)) {
+            MAX_FLAT_SINE
+        } else {
+            DIRECTION_TOLERANCE
+        }
     }
 }
 
@@ -356,7 +353,7 @@ impl Sink<'_> {
     fn edge_on_convex(
         &mut self,
         meeting: &Meeting,
-        edge: &super::surface::Edge,
+        edge: &Edge,
         point: bool,
         (skin, radius, a): (f64, f64, Placed),
         name: u64,
@@ -438,402 +435,10 @@ impl Sink<'_> {
             );
         }
     }
-
-    /// Two surfaces: the corners of each against the other, and edges that cross.
-    pub(super) fn surfaces(
-        &mut self,
-        (surface_a, skin_a, a): (&Surface, f64, Placed),
-        (surface_b, skin_b, b): (&Surface, f64, Placed),
-        name: u64,
-    ) {
-        let start = self.contacts.len();
-        let mut lists = std::mem::take(&mut self.scratch.lists);
-        let (on_a, on_b) = ((surface_a, skin_a, a), (surface_b, skin_b, b));
-        let buried = self.vertices_on_surface(on_a, on_b, &mut lists, mix(name, 1))
-            || self.flipped(self.contacts.len(), |sink| {
-                sink.vertices_on_surface(on_b, on_a, &mut lists, mix(name, 2))
-            });
-        if !buried {
-            self.edges_on_edges(on_a, on_b, &mut lists, name);
-        }
-        self.unite(start, 1e-6 * a.size.min(b.size));
-        if !(surface_a.soft || surface_b.soft) {
-            self.thin(start, &b.pose, false, (&mut lists.group, &mut lists.local));
-        }
-        self.scratch.lists = lists;
-    }
-
-    /// Vertices of b over faces of a, near its edges and vertices, or behind it. True if all of b
-    /// is inside of a.
-    fn vertices_on_surface(
-        &mut self,
-        (surface_a, skin_a, a): (&Surface, f64, Placed),
-        (surface_b, skin_b, b): (&Surface, f64, Placed),
-        lists: &mut Lists,
-        name: u64,
-    ) -> bool {
-        let start = self.contacts.len();
-        let pose = a.pose.relative(&b.pose);
-        let reach = self.prediction + skin_a + skin_b;
-        let tiny = ROUNDING_LENGTH_RATIO * a.size.min(b.size);
-        let (low, high) = surface_a.bounds();
-        let bounds = (low - DVec3::splat(reach), high + DVec3::splat(reach));
-        let (low, high) = turned_bounds(bounds, &pose.inverse());
-        surface_b.triangles_in(low, high, &mut lists.near);
-        lists.vertices.clear();
-        lists.vertices.extend(lists.near.iter().flat_map(|&triangle| surface_b.corners(triangle)));
-        lists.vertices.sort_unstable();
-        lists.vertices.dedup();
-        // Deeper than this no vertex is looked for, unless all of them are inside.
-        let wide = DVec3::splat(reach.max(0.1 * a.size.min(b.size)));
-        for &vertex in &lists.vertices {
-            let p = pose.point(surface_b.vertices()[vertex as usize]);
-            if !surface_b.counts(vertex) || p.cmplt(bounds.0).any() || p.cmpgt(bounds.1).any() {
-                continue;
-            }
-            surface_a.triangles_in(p - wide, p + wide, &mut lists.local);
-            let Some(foot) = surface_a.foot_among(p, &lists.local) else { continue };
-            if foot.distance > reach || foot.distance < -wide.x {
-                continue;
-            }
-            // Whether it is the foremost point of its surroundings, roughly: of a finely curved
-            // surface the neighbours of the lowest vertex count too.
-            let slant = if surface_b.blunt(vertex) { MAX_SLOPE_SINE } else { MAX_FLAT_SINE };
-            // Each node of a soft body carries itself, unless it looks away.
-            let faces = |n: DVec3| match surface_b.soft {
-                true => {
-                    surface_b.vertex_normals[vertex as usize].dot(pose.inverse_vector(n))
-                        <= SOFT_SLANT
-                }
-                false => surface_b.vertex_sees(vertex, -pose.inverse_vector(n), slant),
-            };
-            let depth = (-foot.distance).max(0.0);
-            let before = self.contacts.len();
-            let mut put = |normal: DVec3, height: f64| {
-                let world = a.pose.vector(normal);
-                let (point_a, point_b) = (a.pose.point(p - normal * height), a.pose.point(p));
-                self.push(
-                    point_a + world * skin_a,
-                    point_b - world * skin_b,
-                    world,
-                    mix(name, vertex as u64),
-                );
-            };
-            if depth > 0.0 {
-                surface_a.faces_at(&foot, |face| {
-                    let plane = surface_a.face(face);
-                    let height = p.dot(plane.normal) - plane.offset;
-                    if height < -tiny && faces(plane.normal) {
-                        put(plane.normal, height);
-                    }
-                });
-            } else if foot.place != Place::Face
-                && foot.distance > tiny
-                && surface_b.vertex_sees(
-                    vertex,
-                    -pose.inverse_vector(foot.normal),
-                    DIRECTION_TOLERANCE,
-                )
-            {
-                put(foot.normal, foot.distance);
-            }
-            // All faces over which it lies; behind the nearest ones the next that it can press on.
-            let mut next: Option<(f64, DVec3)> = None;
-            let mut beside = f64::INFINITY;
-            for group in lists.local.chunk_by(|&s, &t| surface_a.face_of(s) == surface_a.face_of(t))
-            {
-                let plane = surface_a.face(surface_a.face_of(group[0]));
-                let turn = if surface_a.one_sided || foot.normal.dot(plane.normal) >= 0.0 {
-                    1.0
-                } else {
-                    -1.0
-                };
-                let (normal, height) =
-                    (plane.normal * turn, turn * (p.dot(plane.normal) - plane.offset));
-                if height > reach || height < -wide.x || !faces(normal) {
-                    continue;
-                }
-                let over = group.iter().filter_map(|&triangle| surface_a.over(triangle, p, tiny));
-                if over.reduce(f64::min).is_none_or(|beyond| beyond > 2.0 * depth + tiny) {
-                    continue;
-                }
-                if height >= -tiny {
-                    put(normal, height);
-                    beside = beside.min(height);
-                } else if next.is_none_or(|(best, _)| height > best) {
-                    next = Some((height, normal));
-                }
-            }
-            if let Some((height, normal)) = next
-                && surface_a.one_sided
-                && self.contacts[before..].iter().all(|contact| contact.gap > -tiny)
-                && beside > -height
-                && -height <= MAX_REACH_BEHIND_RATIO * surface_b.detail(vertex)
-            {
-                let world = a.pose.vector(normal);
-                let (point_a, point_b) = (a.pose.point(p - normal * height), a.pose.point(p));
-                self.push(
-                    point_a + world * skin_a,
-                    point_b - world * skin_b,
-                    world,
-                    mix(name, vertex as u64),
-                );
-            }
-        }
-        let counting = || (0..surface_b.vertices().len() as u32).filter(|&v| surface_b.counts(v));
-        let inside = |vertex: u32| {
-            let p = pose.point(surface_b.vertices()[vertex as usize]);
-            within(surface_a, p) && surface_a.foot(p).distance < 0.0
-        };
-        let suspect = surface_a.one_sided && self.contacts[start..].iter().all(|c| c.gap < 0.0);
-        let buried = suspect && counting().all(inside);
-        if buried {
-            // The nearest way for all of it.
-            self.contacts.truncate(start);
-            let (low, high) = surface_b.bounds();
-            let foot = surface_a.foot(pose.point(0.5 * (low + high)));
-            let normal = a.pose.vector(foot.normal);
-            for vertex in counting() {
-                let p = pose.point(surface_b.vertices()[vertex as usize]);
-                let on_plane = a.pose.point(p - foot.normal * (p - foot.point).dot(foot.normal));
-                self.push(
-                    on_plane + normal * skin_a,
-                    a.pose.point(p) - normal * skin_b,
-                    normal,
-                    mix(name, vertex as u64),
-                );
-            }
-        }
-        buried
-    }
-
-    /// Edges that cross.
-    fn edges_on_edges(
-        &mut self,
-        (surface_a, skin_a, a): (&Surface, f64, Placed),
-        (surface_b, skin_b, b): (&Surface, f64, Placed),
-        lists: &mut Lists,
-        name: u64,
-    ) {
-        let pose = a.pose.relative(&b.pose);
-        let reach = self.prediction + skin_a + skin_b;
-        let (low, high) = surface_a.bounds();
-        let (low, high) = (low - DVec3::splat(reach), high + DVec3::splat(reach));
-        let (low_b, high_b) = turned_bounds((low, high), &pose.inverse());
-        surface_b.triangles_in(low_b, high_b, &mut lists.near);
-        for edge_b in lists.near.iter().flat_map(|&triangle| surface_b.edges_of(triangle)) {
-            let ends_b = edge_b.ends.map(|end| pose.point(end));
-            let (below, above) = (ends_b[0].min(ends_b[1]), ends_b[0].max(ends_b[1]));
-            if below.cmpgt(high).any() || above.cmplt(low).any() {
-                continue;
-            }
-            surface_a.triangles_in(
-                below - DVec3::splat(reach),
-                above + DVec3::splat(reach),
-                &mut lists.local,
-            );
-            for edge_a in lists.local.iter().flat_map(|&triangle| surface_a.edges_of(triangle)) {
-                let (da, db) = (edge_a.ends[1] - edge_a.ends[0], ends_b[1] - ends_b[0]);
-                let cross = da.cross(db);
-                let lengths = da.length() * db.length();
-                // Edges that run alike within a degree are the business of vertices.
-                if cross.length() < 0.017 * lengths {
-                    continue;
-                }
-                let near = segments(edge_a.ends, ends_b);
-                let offset = near.point_b - near.point_a;
-                // At an end of either the vertex has it.
-                let inner = |point: DVec3, [from, to]: [DVec3; 2]| {
-                    let (along, at) = (to - from, point - from);
-                    let (share, rounding) =
-                        (at.dot(along) / along.length_squared(), ROUNDING_LENGTH_RATIO);
-                    share > rounding && share < 1.0 - rounding
-                };
-                if !inner(near.point_a, edge_a.ends) || !inner(near.point_b, ends_b) {
-                    continue;
-                }
-                if offset.length() > reach.max(0.1 * lengths.sqrt()) {
-                    continue;
-                }
-                let across = cross.normalize();
-                for normal in [across, -across] {
-                    let gap = offset.dot(normal);
-                    let aside = (offset - normal * gap).length();
-                    // A tenth of the shorter edge: deeper, the edges are not what touches.
-                    let deepest = -0.1 * da.length().min(db.length());
-                    let seen = edge_a.sees(normal, CROSSING_EDGE_SINE)
-                        && edge_b.sees(-pose.inverse_vector(normal), CROSSING_EDGE_SINE);
-                    if seen && gap <= reach && gap >= deepest && aside <= 1e-9 * da.length() {
-                        let normal = a.pose.vector(normal);
-                        let (point_a, point_b) =
-                            (a.pose.point(near.point_a), a.pose.point(near.point_b));
-                        let key = mix(mix(name, edge_a.name), edge_b.name);
-                        self.push(
-                            point_a + normal * skin_a,
-                            point_b - normal * skin_b,
-                            normal,
-                            key,
-                        );
-                    }
-                }
-            }
-        }
-    }
-
-    /// Drops contacts that repeat an earlier one: features share edges and vertices.
-    fn unite(&mut self, start: usize, near: f64) {
-        let mut kept = start;
-        for i in start..self.contacts.len() {
-            let contact = self.contacts[i];
-            let repeats = |other: &Contact| {
-                let [on_a, on_b] =
-                    [other.point_a - contact.point_a, other.point_b - contact.point_b];
-                on_a.length_squared().max(on_b.length_squared()) <= near * near
-                    && other.normal.dot(contact.normal) > 0.999
-            };
-            if !self.contacts[start..kept].iter().any(repeats) {
-                self.contacts[kept] = contact;
-                kept += 1;
-            }
-        }
-        self.contacts.truncate(kept);
-    }
-
-    /// Of many contacts on one plane keeps the corners of the area that they span, those that span
-    /// most of it if they are many, and the deepest. `corners`: all belong to corners of a piece
-    /// over one face; then the choice is that of a half-space.
-    fn thin(
-        &mut self,
-        start: usize,
-        frame: &Pose,
-        corners: bool,
-        (group, order): (&mut Vec<u32>, &mut Vec<u32>),
-    ) {
-        let mut first = start;
-        while first < self.contacts.len() && self.contacts.len() - start > MAX_CONTACTS_PER_PAIR {
-            let n = self.contacts[first].normal;
-            let fresh = &mut self.contacts[first..];
-            group.clear();
-            group.extend(
-                (0..fresh.len() as u32)
-                    .filter(|&i| 1.0 - fresh[i as usize].normal.dot(n) <= ONE_PLANE),
-            );
-            // The plane's contacts to the front, in their order.
-            for (place, &from) in group.iter().enumerate() {
-                fresh[place..=from as usize].rotate_right(1);
-            }
-            let count = group.len();
-            if count > MAX_CONTACTS_PER_PAIR {
-                let (t1, t2) = super::tangents(frame.inverse_vector(n));
-                let axes = (frame.vector(t1), frame.vector(t2));
-                let members = &fresh[..count];
-                if corners {
-                    outermost(members, axes, group);
-                } else {
-                    spanning(members, axes, group, order);
-                }
-                let deepest =
-                    (0..count).reduce(|a, b| if members[b].gap < members[a].gap { b } else { a });
-                group.extend(deepest.map(|i| i as u32));
-                let mut place = 0;
-                for i in 0..count {
-                    if group.contains(&(i as u32)) {
-                        fresh[place] = fresh[i];
-                        place += 1;
-                    }
-                }
-                self.contacts.drain(first + place..first + count);
-                first += place;
-            } else {
-                first += count;
-            }
-        }
-    }
 }
 
-/// The places of the contacts that lie outermost in eight directions.
-fn outermost(contacts: &[Contact], (t1, t2): (DVec3, DVec3), places: &mut Vec<u32>) {
-    places.clear();
-    for k in 0..MAX_CONTACTS_PER_PAIR {
-        let (sine, cosine) =
-            (k as f64 * std::f64::consts::TAU / MAX_CONTACTS_PER_PAIR as f64).sin_cos();
-        let direction = t1 * cosine + t2 * sine;
-        let far = |i: usize| contacts[i].point_b.dot(direction);
-        let best = (0..contacts.len()).reduce(|a, b| if far(b) > far(a) { b } else { a });
-        places.extend(best.map(|i| i as u32));
-    }
-}
-
-/// The places of the corners of the convex hull of the contacts (Andrew1979); of more than eight
-/// those go first that span the smallest triangle with their neighbours.
-fn spanning(
-    contacts: &[Contact],
-    (t1, t2): (DVec3, DVec3),
-    places: &mut Vec<u32>,
-    order: &mut Vec<u32>,
-) {
-    let origin = contacts[0].point_b;
-    let at = |i: u32| {
-        let offset = contacts[i as usize].point_b - origin;
-        DVec2::new(offset.dot(t1), offset.dot(t2))
-    };
-    let area = |a: u32, b: u32, c: u32| (at(b) - at(a)).perp_dot(at(c) - at(a));
-    order.clear();
-    order.extend(0..contacts.len() as u32);
-    order.sort_unstable_by(|&a, &b| {
-        (at(a).x, at(a).y).partial_cmp(&(at(b).x, at(b).y)).expect("finite").then(a.cmp(&b))
-    });
-    places.clear();
-    // Lower side from left to right, then upper side back.
-    for backwards in [false, true] {
-        let base = places.len().max(1);
-        for k in 0..order.len() {
-            let next = if backwards { order[order.len() - 1 - k] } else { order[k] };
-            while places.len() > base
-                && area(places[places.len() - 2], places[places.len() - 1], next) <= 0.0
-            {
-                places.pop();
-            }
-            if places.last() != Some(&next) {
-                places.push(next);
-            }
-        }
-    }
-    if places.len() > 1 {
-        places.pop();
-    }
-    while places.len() > MAX_CONTACTS_PER_PAIR {
-        let count = places.len();
-        let spanned =
-            |i: usize| area(places[(i + count - 1) % count], places[i], places[(i + 1) % count]);
-        let least = (0..count)
-            .reduce(|a, b| if spanned(b) < spanned(a) { b } else { a })
-            .expect("more than eight");
-        places.remove(least);
-    }
-}
-
-/// No side at a vertex of one surface goes behind a face of the other more steeply (sine of 45°).
-const MAX_SLOPE_SINE: f64 = 0.7;
-/// Nodes of soft bodies whose normal lies along the contact's by more than this look away.
-const SOFT_SLANT: f64 = 0.2;
-
-/// Crossing edges count if the direction is seen by both within this (sine of the angle).
-const CROSSING_EDGE_SINE: f64 = 1e-3;
-
-impl Meeting<'_> {
-    /// How far outside of its cone a direction may lie: a flat face of the piece may lean a little,
-    /// an edge or a round side has one direction.
-    fn slant(&self, normal: DVec3) -> f64 {
-        if self.core.is_flat(-self.pose.inverse_vector(normal)) {
-            MAX_FLAT_SINE
-        } else {
-            DIRECTION_TOLERANCE
-        }
-    }
-}
-
-fn within(surface: &Surface, p: DVec3) -> bool {
+/// Whether a point lies in the box around a surface.
+pub(super) fn within(surface: &Surface, p: DVec3) -> bool {
     let (low, high) = surface.bounds();
     p.cmpge(low).all() && p.cmple(high).all()
 }

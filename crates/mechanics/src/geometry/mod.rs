@@ -19,7 +19,8 @@
 //! let mut contacts = vec![];
 //! world.collide(&[Pose::IDENTITY, Pose::at(DVec3::Z * 0.051)], 0.01, &mut contacts);
 //! assert_eq!(contacts.len(), 4);
-//! assert!(contacts.iter().all(|contact| contact.normal == DVec3::Z && (contact.gap - 0.001).abs() < 1e-15));
+//! assert!(contacts.iter().all(|contact| contact.normal == DVec3::Z));
+//! assert!(contacts.iter().all(|contact| (contact.gap - 0.001).abs() < 1e-15));
 //! ```
 //!
 //! Nothing here knows mass, velocity or friction.
@@ -31,8 +32,10 @@ mod direction;
 mod manifold;
 pub mod mass;
 mod mesh;
+mod mesh_mesh;
 mod narrow;
 pub mod ray;
+mod reduction;
 pub mod shape;
 mod soft;
 mod surface;

@@ -8,7 +8,6 @@ use super::contact::Contact;
 use super::convex::Core;
 use super::direction::Pair;
 use super::manifold::{Scratch, Touch, manifold, mix};
-use super::mesh::Lists;
 use super::surface::Surface;
 use crate::math::pose::Pose;
 use glam::DVec3;
@@ -51,6 +50,17 @@ pub(crate) struct Room {
     pub(super) polytope: EPA,
     pub(super) lists: Lists,
     triangles: Vec<u32>,
+}
+
+/// Lists that are filled anew for each pair.
+#[derive(Default)]
+pub(super) struct Lists {
+    /// Triangles near the pair, or near one point of it.
+    pub near: Vec<u32>,
+    pub local: Vec<u32>,
+    pub vertices: Vec<u32>,
+    pub group: Vec<u32>,
+    pub doubtful: Vec<Contact>,
 }
 
 /// Points beyond this number carry nothing that the outermost do not.

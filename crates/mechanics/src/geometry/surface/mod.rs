@@ -11,15 +11,20 @@
 //! 3. A side between two faces is a ridge or a valley, at the end of the surface a rim ([`Bend`]).
 //!    Only ridges and rims ([`Edge`]) and their ends can be touched; what touches a valley touches
 //!    the faces beside it.
-//!
-//! The sign of a distance comes from the mean normal of the nearest feature, weighted by angles at
-//! a vertex (Baerentzen2005).
+
+mod edge;
+mod foot;
+mod triangle;
+
+pub(crate) use edge::Edge;
+pub(crate) use foot::Foot;
+pub(crate) use triangle::Place;
 
 use super::shape::Invalid;
 use super::weld;
 use glam::DVec3;
 use parry3d_f64::bounding_volume::Aabb;
-use parry3d_f64::partitioning::{Bvh, BvhBuildStrategy, BvhNode};
+use parry3d_f64::partitioning::{Bvh, BvhBuildStrategy};
 
 /// A mesh, its tree, its faces and its edges.
 #[derive(Clone, Debug)]
@@ -78,37 +83,6 @@ enum Bend {
     Ridge,
     Valley,
     Rim,
-}
-
-/// A ridge or a rim.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Edge {
-    pub ends: [DVec3; 2],
-    /// The vertices at its ends.
-    pub vertices: [u32; 2],
-    /// No direction that points towards one of these can press on the edge: into its two faces.
-    inward: [DVec3; 2],
-    pub name: u64,
-}
-
-/// The nearest point of a surface.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Foot {
-    pub point: DVec3,
-    /// Unit, out of the solid, or towards the point for a sheet.
-    pub normal: DVec3,
-    /// Negative behind a one-sided surface.
-    pub distance: f64,
-    triangle: u32,
-    pub place: Place,
-}
-
-/// Which feature of a triangle holds a point: a side or a corner by its number.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Place {
-    Face,
-    Side(u8),
-    Corner(u8),
 }
 
 /// No triangle.
@@ -505,151 +479,10 @@ impl Surface {
         &self.fans[starts[0] as usize..starts[1] as usize]
     }
 
-    /// The nearest point of the surface.
-    pub fn foot(&self, p: DVec3) -> Foot {
-        let aside = |node: &BvhNode, _| {
-            let (low, high) = (node.mins(), node.maxs());
-            (low - p).max(p - high).max(DVec3::ZERO).length_squared()
-        };
-        let near = |triangle: u32, _| {
-            let (point, place) = nearest(self.triangle(triangle), p);
-            Some((point.distance_squared(p), (point, place)))
-        };
-        let (triangle, (_, (point, place))) =
-            self.tree.find_best(f64::INFINITY, aside, near).expect("a surface has triangles");
-        self.foot_on(p, triangle, point, place)
-    }
-
-    /// The nearest point of some triangles.
-    pub fn foot_among(&self, p: DVec3, triangles: &[u32]) -> Option<Foot> {
-        let mut best: Option<(f64, u32, DVec3, Place)> = None;
-        for &triangle in triangles {
-            let (point, place) = nearest(self.triangle(triangle), p);
-            let distance = point.distance_squared(p);
-            if best.is_none_or(|best| distance < best.0) {
-                best = Some((distance, triangle, point, place));
-            }
-        }
-        best.map(|(_, triangle, point, place)| self.foot_on(p, triangle, point, place))
-    }
-
-    fn foot_on(&self, p: DVec3, triangle: u32, point: DVec3, place: Place) -> Foot {
-        let panel = &self.panels[triangle as usize];
-        let own = self.faces[panel.face as usize].normal;
-        let mean = match place {
-            Place::Face => own,
-            Place::Side(k) => match self.beyond[triangle as usize][k as usize] {
-                NONE => own,
-                other => (own + self.face(self.face_of(other)).normal).normalize_or(own),
-            },
-            Place::Corner(k) => {
-                self.vertex_normals[self.triangles[triangle as usize][k as usize] as usize]
-            }
-        };
-        let offset = p - point;
-        let length = offset.length();
-        let behind = offset.dot(mean) < 0.0;
-        let side = if behind { -1.0 } else { 1.0 };
-        let (low, high) = self.bounds();
-        let normal = match place {
-            Place::Face if self.one_sided => own,
-            Place::Face => own * side,
-            // Closer than rounding the offset has no direction: the faces have.
-            _ if length <= 1e-12 * (high - low).length() => mean,
-            _ if self.one_sided => offset * (side / length),
-            _ => offset / length,
-        };
-        let distance = if self.one_sided { side * length } else { length };
-        Foot { point, normal, distance, triangle, place }
-    }
-
-    /// Calls `each` with the faces that meet where the foot is.
-    pub fn faces_at(&self, foot: &Foot, mut each: impl FnMut(u32)) {
-        each(self.face_of(foot.triangle));
-        match foot.place {
-            Place::Face => {}
-            Place::Side(k) => {
-                let other = self.beyond[foot.triangle as usize][k as usize];
-                if other != NONE && self.face_of(other) != self.face_of(foot.triangle) {
-                    each(self.face_of(other));
-                }
-            }
-            Place::Corner(k) => {
-                let fan = self.fan(self.triangles[foot.triangle as usize][k as usize]);
-                for (i, &triangle) in fan.iter().enumerate() {
-                    let face = self.face_of(triangle);
-                    let known = face == self.face_of(foot.triangle)
-                        || fan[..i].iter().any(|&t| self.face_of(t) == face);
-                    if !known {
-                        each(face);
-                    }
-                }
-            }
-        }
-    }
-
-    /// The triangle nearest to a point, and the shares of its corners in the nearest point there.
-    pub fn shares(&self, p: DVec3) -> ([u32; 3], [f64; 3]) {
-        let foot = self.foot(p);
-        let [a, b, c] = self.triangle(foot.triangle);
-        let (u, v, w) = (b - a, c - a, foot.point - a);
-        let (uu, uv, vv, wu, wv) = (u.dot(u), u.dot(v), v.dot(v), w.dot(u), w.dot(v));
-        let area = (uu * vv - uv * uv).max(f64::MIN_POSITIVE);
-        let second = ((vv * wu - uv * wv) / area).clamp(0.0, 1.0);
-        let third = ((uu * wv - uv * wu) / area).clamp(0.0, 1.0 - second);
-        (self.given[foot.triangle as usize], [1.0 - second - third, second, third])
-    }
-
     /// Ridges and rims that belong to a triangle.
     pub fn edges_of(&self, triangle: u32) -> &[Edge] {
         &self.edges
             [self.owned[triangle as usize] as usize..self.owned[triangle as usize + 1] as usize]
-    }
-}
-
-impl Edge {
-    /// The direction between the normals of its faces that is worth most: the best of a few, then
-    /// between its neighbours by the golden section.
-    pub fn best(&self, worth: impl Fn(DVec3) -> f64) -> DVec3 {
-        const GOLDEN: f64 = 0.618_033_988_749_894_9;
-        let middle = -(self.inward[0] + self.inward[1]).normalize_or_zero();
-        let aside = (self.ends[1] - self.ends[0]).normalize_or_zero().cross(middle);
-        let half = (-self.inward[0].dot(middle)).clamp(0.0, 1.0).asin();
-        let at = |share: f64| {
-            let (sine, cosine) = (half * share).sin_cos();
-            middle * cosine + aside * sine
-        };
-        let tried = (-4..=4).map(|k| (worth(at(f64::from(k) * 0.25)), f64::from(k) * 0.25));
-        let (_, best) = tried.reduce(|a, b| if b.0 > a.0 { b } else { a }).unwrap_or_default();
-        let (mut low, mut high) = ((best - 0.25).max(-1.0), (best + 0.25).min(1.0));
-        let (mut left, mut right) = (high - GOLDEN * (high - low), low + GOLDEN * (high - low));
-        let (mut on_left, mut on_right) = (worth(at(left)), worth(at(right)));
-        // To 1e-9 of the angle: beyond, the worth is rounding.
-        while high - low > 1e-9 {
-            if on_left >= on_right {
-                (high, right, on_right) = (right, left, on_left);
-                left = high - GOLDEN * (high - low);
-                on_left = worth(at(left));
-            } else {
-                (low, left, on_left) = (left, right, on_right);
-                right = low + GOLDEN * (high - low);
-                on_right = worth(at(right));
-            }
-        }
-        // The normals of the faces themselves are the ends.
-        let inner = 0.5 * (low + high);
-        let best = [-1.0, 1.0, inner].map(|share| (worth(at(share)), share));
-        at(best
-            .into_iter()
-            .reduce(|a, b| if b.0 > a.0 + 1e-15 { b } else { a })
-            .unwrap_or_default()
-            .1)
-    }
-
-    /// Whether the direction lies between the normals of the two faces, give or take `slant`
-    /// (sine).
-    pub fn sees(&self, n: DVec3, slant: f64) -> bool {
-        self.inward.iter().all(|inward| inward.dot(n) <= slant)
     }
 }
 
@@ -664,29 +497,4 @@ fn bounds(vertices: &[DVec3]) -> (DVec3, DVec3) {
     let low = vertices.iter().copied().reduce(DVec3::min).unwrap_or_default();
     let high = vertices.iter().copied().reduce(DVec3::max).unwrap_or_default();
     (low, high)
-}
-
-/// The nearest point of a triangle, and what holds it (Ericson2004, 5.1.5).
-fn nearest([a, b, c]: [DVec3; 3], p: DVec3) -> (DVec3, Place) {
-    let (ab, ac, ap) = (b - a, c - a, p - a);
-    let (bp, cp) = (p - b, p - c);
-    let (d1, d2, d3, d4, d5, d6) =
-        (ab.dot(ap), ac.dot(ap), ab.dot(bp), ac.dot(bp), ab.dot(cp), ac.dot(cp));
-    let (va, vb, vc) = (d3 * d6 - d5 * d4, d5 * d2 - d1 * d6, d1 * d4 - d3 * d2);
-    if d1 <= 0.0 && d2 <= 0.0 {
-        (a, Place::Corner(0))
-    } else if d3 >= 0.0 && d4 <= d3 {
-        (b, Place::Corner(1))
-    } else if d6 >= 0.0 && d5 <= d6 {
-        (c, Place::Corner(2))
-    } else if vc <= 0.0 && d1 >= 0.0 && d3 <= 0.0 {
-        (a + ab * (d1 / (d1 - d3)), Place::Side(0))
-    } else if vb <= 0.0 && d2 >= 0.0 && d6 <= 0.0 {
-        (a + ac * (d2 / (d2 - d6)), Place::Side(2))
-    } else if va <= 0.0 && d4 >= d3 && d5 >= d6 {
-        (b + (c - b) * ((d4 - d3) / ((d4 - d3) + (d5 - d6))), Place::Side(1))
-    } else {
-        let normal = ab.cross(ac);
-        (p - normal * (ap.dot(normal) / normal.length_squared()), Place::Face)
-    }
 }
