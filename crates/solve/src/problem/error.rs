@@ -5,8 +5,8 @@
 //! With `a_k` the mean diagonal entry of `W = J H⁻¹ Jᵀ + E` over block k,
 //!
 //! ```text
-//!   δe_k = ½ a_k ‖ r_k − P_K( r_k − u_k / a_k ) ‖²         joules              (Enzenhoefer2018, eq. 5)
-//!   δu_k = √(2 a_k δe_k)                                 metres per second
+//!   δe_k = ½ a_k ‖ r_k − P_K( r_k − u_k / a_k ) ‖²     joules             (Enzenhoefer2018, eq. 5)
+//!   δu_k = √(2 a_k δe_k)                             metres per second
 //! ```
 //!
 //! zero exactly at a solution, the same in every system of units. Equation 5 is about single rows,
@@ -23,73 +23,23 @@
 //!   scale = Σ_k δe_k(r = 0)  +  1e-8 Σ_k ½ (‖J_k v₀‖² + ‖w_k‖²) / a_k,      v₀ = H⁻¹ k
 //! ```
 //!
-//! The first sum is the error of doing nothing: what the reactions are there to mend. It needs only
-//! W and `q = J v₀ + w`, so that a problem and its reduced view share it; it does not change when
-//! the whole machine moves past the observer; it does not depend on the iterate, so that no method
-//! can improve its figure by inflating its answer; and contacts that stay open add nothing, however
-//! far away. Where nothing has to react the sum is zero: then the second term is the yardstick, the
-//! energy of the velocities from which u is formed, each taken to a ten-thousandth (a reduced
-//! problem has q alone for them).
+//! The first sum is the error of doing nothing: what the reactions are there to correct. It needs
+//! only W and `q = J v₀ + w`, so that a problem and its reduced view share it; it does not change
+//! when the whole machine moves past the observer; it does not depend on the iterate, so that no
+//! method can improve its figure by inflating its answer; and contacts that stay open add nothing,
+//! however far away. Where nothing has to react the sum is zero: then the second term is the
+//! yardstick, the energy of the velocities from which u is formed, each taken to a ten-thousandth
+//! (a reduced problem has q alone for them).
 //!
-//! # The estimate
-//!
-//! Local errors are blind to long waves. For r ∈ K and `v = H⁻¹(k + Jᵀr)`, convexity gives
-//!
-//! ```text
-//!   ½‖v − v*‖²_H ≤ ½ (r − r*)·(u − u*) ≤ ½ Σ_k g_k
-//!   g_k = u_k·r_k + ‖d_k‖ ‖r*_k‖      cones (d_k = P_K*(u_k) − u_k)
-//!       = |u_k| (|r_k| + |r*_k|)      equality
-//!       = max over x ∈ [lo, hi] of u_k (r_k − x)      interval
-//! ```
-//!
-//! `r*` is not known; [`PreparedProblem`] estimates
-//! `‖r*_k‖ = max(2‖r_k‖, 2‖P_K(r_k − ũ_k/a_k)‖, r̄/√a_k)`: twice the present impulse, twice what
-//! the block would answer if it stood alone, and the mean r̄ of √a‖r‖ (the root of an energy, so
-//! that forces and torques may be averaged); or it takes a reference if it is given one. Early
-//! iterates have impulses of the wrong order (a stack after three sweeps bears the weight of three
-//! balls) and would make it too small, so with `e = joule/scale` the estimate is widened to
-//! `(1 + 100 √e) B + 4 e · ½ v₀ᵀ H v₀`; at an accepted iterate (e ≤ 1e-8) that changes it by a
-//! hundredth. On 216 iterates of real problems, from the first sweep to the five-hundredth, it was
-//! never below the truth, and within a factor ten of the bound with the true impulses on 61 of the
-//! 64 that were locally good (`cargo test --test bound`). It is an estimate all the same: where the
-//! feasible set is nearly empty, r* has any size. What is proved says `solve::certificate`, at the
-//! price of a factorization. A momentum defect D widens the estimate to `(√B + √D)²`, with B taken
-//! at the velocity that belongs to r. For `Coulomb` the shift is held fixed. The estimate is of
-//! first order, so that the rounding of u times a reaction of 10¹⁶ (a heavy body on a light one)
-//! would drown it: of u counts what exceeds the rounding of its own terms, as of ρ. So it does in
-//! the local errors where the scale is no more than rounding: balls that fly side by side have no
-//! velocity to compare it with.
+//! Beside the local error stands an estimate of the whole (`estimate.rs`).
 
+pub use super::tolerance::{Criterion, Tolerance, Unmet};
+
+use super::estimate::bound;
 use super::law::{Law, MAX_ROWS};
 use super::{Invalid, Problem, Reduced, RowBlock, Solution};
 use crate::math::cliques::{CliqueFactor, Cliques};
-use crate::math::norm;
 use serde::{Deserialize, Serialize};
-
-/// What must be small for a solution to be accepted.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Tolerance {
-    /// Largest `joule / scale`.
-    pub relative: f64,
-    /// Largest δu of any row, m/s.
-    pub velocity: f64,
-    /// Largest `estimate / scale`; none: the square root of `relative`, because the estimate is of
-    /// first order.
-    pub bound: Option<f64>,
-}
-
-impl Default for Tolerance {
-    fn default() -> Tolerance {
-        Tolerance { relative: 1e-8, velocity: 1e-6, bound: None }
-    }
-}
-
-impl Tolerance {
-    /// Largest `estimate / scale`.
-    pub fn largest_bound(&self) -> f64 {
-        self.bound.unwrap_or(self.relative.sqrt())
-    }
-}
 
 /// The error of a solution.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -151,35 +101,7 @@ impl Residual {
         let small = self.relative() <= tolerance.relative || self.joule <= self.floor(tolerance);
         small && self.velocity <= tolerance.velocity && self.momentum_velocity <= tolerance.velocity
     }
-}
 
-/// What a solution may be refused for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Criterion {
-    /// The sum of the local errors, relative to the energy scale: [`Tolerance::relative`].
-    Energy,
-    /// The largest velocity by which a row violates its law, m/s: [`Tolerance::velocity`].
-    Velocity,
-    /// The largest velocity that the momentum defect is worth, m/s: [`Tolerance::velocity`].
-    Momentum,
-    /// The estimated energy of the velocity error, relative to the energy scale:
-    /// [`Tolerance::bound`].
-    Estimate,
-}
-
-/// A criterion that is not met.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
-pub struct Unmet {
-    /// Which one.
-    pub criterion: Criterion,
-    /// What was found, in the unit of the criterion.
-    pub found: f64,
-    /// What is allowed.
-    pub allowed: f64,
-}
-
-impl Residual {
     /// The criteria that are not met, in the order of [`Criterion`]; none if and only if the
     /// solution is accepted.
     ///
@@ -286,7 +208,7 @@ impl PreparedProblem {
             let d = range.len() as f64;
             self.a.push(range.map(|i| reduced.W.get(i, i)).sum::<f64>() / d);
         }
-        mend_diagonal(&mut self.a);
+        replace_invalid_diagonal(&mut self.a);
         self.lightest = lightest(&self.a);
         reset(&mut self.zero, reduced.rows());
         self.u.clear();
@@ -415,9 +337,9 @@ impl PreparedProblem {
             *u =
                 u.signum() * (u.abs() - 8.0 * f64::EPSILON * (terms + reduced.q[i].abs())).max(0.0);
         }
-        let unmended = local_error(&reduced.laws, &reduced.row_starts, &self.a, &self.u, r).joule;
-        error.estimate = self
-            .safe(bound(&reduced.laws, &reduced.row_starts, &self.a, &self.u, r, None), unmended);
+        let clean = local_error(&reduced.laws, &reduced.row_starts, &self.a, &self.u, r).joule;
+        error.estimate =
+            self.safe(bound(&reduced.laws, &reduced.row_starts, &self.a, &self.u, r, None), clean);
         guard(error)
     }
 
@@ -431,8 +353,8 @@ impl PreparedProblem {
     /// The bound with estimated impulses, widened by what an early iterate cannot know; `joule` is
     /// its local error, less rounding.
     fn safe(&self, bound: f64, joule: f64) -> f64 {
-        let unmended = ratio(joule, self.scale).min(1.0);
-        bound * (1.0 + 100.0 * unmended.sqrt()) + 4.0 * unmended * self.free
+        let relative = ratio(joule, self.scale).min(1.0);
+        bound * (1.0 + 100.0 * relative.sqrt()) + 4.0 * relative * self.free
     }
 
     /// `a_k`: the mean diagonal entry of `J_k H⁻¹ J_kᵀ + E_k`.
@@ -468,7 +390,7 @@ impl PreparedProblem {
         }
         let blocks = self.a.iter_mut().zip(problem.J.row_starts.windows(2));
         blocks.for_each(|(a, starts)| *a /= (starts[1] - starts[0]) as f64);
-        mend_diagonal(&mut self.a);
+        replace_invalid_diagonal(&mut self.a);
         self.lightest = lightest(&self.a);
     }
 
@@ -605,7 +527,7 @@ fn lightest(a: &[f64]) -> f64 {
 }
 
 /// A block that nothing moves has no effective mass of its own: it is judged with the mean one.
-fn mend_diagonal(a: &mut [f64]) {
+fn replace_invalid_diagonal(a: &mut [f64]) {
     let good = |x: f64| x > 0.0 && x.is_finite();
     let (sum, count) = a.iter().filter(|x| good(**x)).fold((0.0, 0u32), |(s, c), x| (s + x, c + 1));
     let mean = if count > 0 { sum / f64::from(count) } else { 1.0 };
@@ -650,61 +572,6 @@ fn local_error(laws: &[Law], row_starts: &[usize], a: &[f64], u: &[f64], r: &[f6
         }
     }
     error
-}
-
-/// `½ Σ g_k`, with `r*` estimated where no reference is given.
-fn bound(
-    laws: &[Law],
-    row_starts: &[usize],
-    a: &[f64],
-    u: &[f64],
-    r: &[f64],
-    reference: Option<&[f64]>,
-) -> f64 {
-    let range = |k: usize| row_starts[k]..row_starts[k + 1];
-    let mean = (0..laws.len()).map(|k| a[k].sqrt() * norm(&r[range(k)])).sum::<f64>()
-        / laws.len().max(1) as f64;
-    let mut sum = 0.0;
-    for (k, law) in laws.iter().enumerate() {
-        let (uk, rk) = (&u[range(k)], &r[range(k)]);
-        let star = match reference {
-            Some(reference) => norm(&reference[range(k)]),
-            None => {
-                // What the block would answer if it stood alone: P_K(r − ũ/a).
-                let mut step = [0.0; MAX_ROWS];
-                law.natural(a[k], uk, rk, &mut step[..rk.len()]);
-                step.iter_mut().zip(rk).for_each(|(s, r)| *s = r - *s);
-                (2.0 * norm(rk)).max(2.0 * norm(&step[..rk.len()])).max(mean / a[k].sqrt())
-            }
-        };
-        sum += block_bound(law, uk, rk, star).max(0.0);
-    }
-    0.5 * sum
-}
-
-fn block_bound(law: &Law, u: &[f64], r: &[f64], star: f64) -> f64 {
-    let d = law.rows();
-    match *law {
-        Law::Equality => u[0].abs() * (r[0].abs() + star),
-        Law::Interval { lo, hi } => {
-            let r = r[0].clamp(lo, hi);
-            let against =
-                |bound: f64| if bound.is_finite() { (r - bound).abs() } else { r.abs() + star };
-            if u[0] > 0.0 { u[0] * against(lo) } else { -u[0] * against(hi) }
-        }
-        Law::Unilateral | Law::Cone { .. } | Law::Coulomb { .. } => {
-            let (mut shifted, mut inside) = ([0.0; MAX_ROWS], [0.0; MAX_ROWS]);
-            shifted[..d].copy_from_slice(u);
-            shifted[0] += law.shift(u);
-            inside[..d].copy_from_slice(r);
-            law.project(&mut inside[..d]);
-            let outside = (0..d).map(|i| (r[i] - inside[i]).powi(2)).sum::<f64>().sqrt();
-            let distance = law.dual_distance(&shifted[..d]);
-            crate::math::dot(&shifted[..d], &inside[..d])
-                + distance * star
-                + outside * (norm(&shifted[..d]) + distance)
-        }
-    }
 }
 
 /// A figure that is not a number is an infinite error: it must never look small.

@@ -15,6 +15,7 @@
 //! * [`islands`]: independent parts. [`files`]: problems in files.
 
 pub mod error;
+mod estimate;
 pub mod files;
 pub mod islands;
 pub mod law;
@@ -22,6 +23,7 @@ pub mod literature;
 pub mod reduced;
 pub mod rows;
 pub mod test_problems;
+pub mod tolerance;
 
 pub use error::{Criterion, PreparedProblem, Residual, Tolerance, Unmet};
 pub use law::Law;
