@@ -44,6 +44,7 @@
 //! (DeSaxce1998).
 
 pub mod cone;
+mod descent;
 mod follow;
 pub mod infeasible;
 pub mod kkt;
@@ -66,7 +67,7 @@ use path::{Path, Point};
 use scaled::Scaled;
 use serde::{Deserialize, Serialize};
 
-/// What is made of the guess.
+/// How the guess is used.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Warm {
@@ -87,14 +88,12 @@ pub enum Warm {
 pub struct Settings {
     /// When to stop; work is counted in factorizations (default 100 per convex problem).
     pub stop: StoppingCriteria,
-    /// What is made of the guess.
+    /// How the guess is used.
     pub warm: Warm,
 }
 
 /// The most factorizations of one convex problem, if not said otherwise.
 const DEFAULT_FACTORIZATIONS: u64 = 100;
-/// The most Newton steps in a row.
-const MAX_NEWTON_STEPS_IN_A_ROW: u64 = 8;
 /// A guess is moved inside if it is at least this much better than no reactions, in √J per cone.
 const MAX_GUESS_MERIT_RATIO: f64 = 0.3;
 /// The part of its error by which [`Warm::Full`] moves the guess inside.
@@ -114,10 +113,6 @@ const MAX_ACTIVE_RATIO_WARM: f64 = 1.2;
 const MAX_ACTIVE_RATIO_SWEPT: f64 = 1.0;
 /// As [`MAX_ACTIVE_RATIO_COLD`], from the path; there the active set is the true one.
 const MAX_ACTIVE_RATIO_ON_PATH: f64 = 1.1;
-/// Rises of the merit that are borne where masses are extreme.
-const MAX_MERIT_RISES_OF_EXTREME_MASSES: u64 = 8;
-/// A Newton step must lower the merit to this part.
-const MERIT_DECREASE: f64 = 0.3;
 
 /// The method and its work space; kept from step to step it keeps the analysis of the pattern.
 #[derive(Default)]
@@ -273,7 +268,7 @@ enum Known {
     Matrices,
 }
 
-/// The course of one convex solve.
+/// The state of one convex solve.
 struct Run<'a> {
     target: Target<'a>,
     stop: &'a StoppingCriteria,
@@ -498,64 +493,6 @@ impl InteriorPoint {
         };
         start::cold(&self.scaled, &space.glued, deep, &mut space.u, &mut space.point);
         self.follow(run, space)
-    }
-
-    /// Whether Newton steps are worth trying from here: few cones, or not too many active rows per
-    /// unknown.
-    fn promising(&mut self, max_active_ratio: f64, v: &[f64], r: &[f64]) -> bool {
-        self.scaled.degree() <= SMALL_CONE_COUNT
-            || self.newton.active_ratio(&self.scaled, v, r) < max_active_ratio
-    }
-
-    /// Newton steps from `space.v` and `space.r` while they pay, counted.
-    fn descend(&mut self, run: &mut Run<'_>, c: f64, space: &mut Space) -> End {
-        let before = self.kkt.factorizations;
-        let end = self.newton_steps(run, c, space);
-        run.newton += self.kkt.factorizations - before;
-        end
-    }
-
-    /// Newton steps while they pay; leaves the last point that did.
-    fn newton_steps(&mut self, run: &mut Run<'_>, c: f64, space: &mut Space) -> End {
-        let Space { v, r, step_v, step_r, .. } = space;
-        let mut least = self.newton.merit(&self.scaled, v, r);
-        step_v.clone_from(v);
-        step_r.clone_from(r);
-        let (mut merit, mut rises) = (least, 0);
-        let steps = if self.kkt.light_first {
-            MAX_NEWTON_STEPS_IN_A_ROW + MAX_MERIT_RISES_OF_EXTREME_MASSES
-        } else {
-            MAX_NEWTON_STEPS_IN_A_ROW
-        };
-        for _ in 0..steps {
-            if self.used_up(run) {
-                return End::Budget;
-            }
-            if self.newton.step(&self.scaled, &mut self.kkt, c, step_v, step_r).is_err() {
-                return End::Stuck;
-            }
-            run.iterations += 1;
-            if self.consider(run, step_v, step_r) {
-                return End::Accepted;
-            }
-            let next = self.newton.merit(&self.scaled, step_v, step_r);
-            if !(next <= MERIT_DECREASE * merit) {
-                // Under extreme masses the merit must first rise: to stop the light body at the
-                // bottom shows each heavier one above that it falls. Then only rising again and
-                // again ends it.
-                rises += 1;
-                if !self.kkt.light_first || rises > MAX_MERIT_RISES_OF_EXTREME_MASSES {
-                    return End::Stuck;
-                }
-            }
-            merit = next;
-            if merit < least {
-                least = merit;
-                v.copy_from_slice(step_v);
-                r.copy_from_slice(step_r);
-            }
-        }
-        End::Stuck
     }
 
     /// Judges a scaled point and keeps it if it is the best; true if it is accepted.

@@ -4,7 +4,8 @@
 //! q̂ the law is that of a cone, and a dual energy falls. To update it at a point:
 //!
 //! ```text
-//!   s⁺ = mû ‖q̂_t + Ĵ_t z‖        q̂_n += s⁺ − s        Σ (s⁺ − s)²        Σ (s⁺ − s) d_n  for each vector d that is asked for
+//!   s⁺ = mû ‖q̂_t + Ĵ_t z‖        q̂_n += s⁺ − s        Σ (s⁺ − s)²
+//!   Σ (s⁺ − s) d_n  for each vector d that is asked for
 //! ```
 //!
 //! One pass over the contacts, four at a time, subdomains and colours on the worker threads; sums
@@ -193,5 +194,64 @@ unsafe fn update_shift_by<R: Form, F: F64x4>(
             *sum = total(x);
         }
         change
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::problem::{Law, PreparedProblem, Solution};
+    use crate::solve::psor::build::Scratch;
+    use crate::solve::psor::system::{State, Sweeps, System};
+    use crate::solve::psor::tests::ring;
+    use crate::solve::psor::{Local, Settings};
+
+    #[test]
+    fn the_lagged_shift_is_that_of_the_velocities() {
+        // Lanes, and contacts of one hub that are swept alone.
+        let law = Law::Coulomb { mu: 0.6, rows: 3 };
+        let mut problem = ring(400, law, 9);
+        for b in 1..200u32 {
+            let columns: Vec<u32> = (0..6).chain(6 * b..6 * b + 6).collect();
+            let values: Vec<f64> = (0..36).map(|i| (0.7 * f64::from(i * b)).sin()).collect();
+            problem.J.push(3, &columns, &values);
+            problem.laws.push(law);
+            problem.E.extend([0.0; 3]);
+            problem.w.extend([0.1, -0.2, 0.3]);
+        }
+        let mut prepared = PreparedProblem::of(&problem).unwrap();
+        let settings = Settings { local: Local::Lagged, ..Settings::default() };
+        let (mut system, mut x) = (System::default(), State::default());
+        system.set(&problem, prepared.factor(), &settings, &mut Scratch::default());
+        assert!(system.singles.len() > 50 && system.kinds.cone.len() > 50);
+        let r: Vec<f64> = (0..problem.rows()).map(|i| (1.3 * i as f64).sin()).collect();
+        system.zero(&mut x);
+        system.places.collapse(&r, &mut x.r);
+        system.refresh(&mut x);
+        let mut solution = Solution { v: problem.k.clone(), r };
+        problem.J.add_transposed(&solution.r, &mut solution.v);
+        prepared.factor().solve(&mut solution.v);
+        let mut u = vec![0.0; problem.rows()];
+        problem.local_velocities(&solution.v, &solution.r, &mut u);
+        let q = system.q.clone();
+        let first = system.update_shift(&x, &[&x.r]);
+        let (mut energy, mut along) = (0.0, 0.0);
+        for place in 0..system.places.row.len() {
+            let (row, s) = (system.places.row[place] as usize, system.places.scale[place]);
+            let normal = row < u.len() && problem.J.row_starts.contains(&row);
+            let shift = if normal { 0.6 * u[row + 1].hypot(u[row + 2]) * s } else { 0.0 };
+            // Sums of some hundred terms of order ten.
+            assert!(
+                (system.shift[place] - shift).abs() < 1e-11 * (1.0 + shift),
+                "{place}: {} {shift}",
+                system.shift[place]
+            );
+            assert!((system.q[place] - q[place] - shift).abs() < 1e-11 * (1.0 + shift));
+            (energy, along) = (energy + 0.5 * shift * shift, along + shift * x.r[place]);
+        }
+        assert!(energy > 1.0 && (first.energy - energy).abs() < 1e-10 * energy);
+        assert!((first.along[0] - along).abs() < 1e-10 * energy);
+        // Updated again at the same point nothing changes.
+        let second = system.update_shift(&x, &[&x.r]);
+        assert!(second.energy < 1e-26 * energy && second.along[0].abs() < 1e-12 * energy);
     }
 }

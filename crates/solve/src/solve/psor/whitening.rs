@@ -517,3 +517,38 @@ pub(super) fn scaled(law: &Law, s: &[f64; MAX_ROWS]) -> Law {
         other => other,
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::largest_eigenvalue;
+    use crate::problem::test_problems::Lcg;
+
+    #[test]
+    fn the_largest_eigenvalue_is_one() {
+        let mut x = Lcg::new(3);
+        for _ in 0..200 {
+            let g: [f64; 9] = std::array::from_fn(|_| x.draw());
+            let mut a: [f64; 9] =
+                std::array::from_fn(|i| (0..3).map(|k| g[i / 3 * 3 + k] * g[i % 3 * 3 + k]).sum());
+            let trace = (a[0] + a[4] + a[8]) / 3.0;
+            a.iter_mut().for_each(|a| *a /= trace);
+            let largest = largest_eigenvalue(&a, 3);
+            // The characteristic polynomial vanishes there, and the matrix less it is negative
+            // semidefinite: so says its trace of minors.
+            let b: [f64; 9] =
+                std::array::from_fn(|i| a[i] - if i % 4 == 0 { largest } else { 0.0 });
+            let determinant = b[0] * (b[4] * b[8] - b[5] * b[7])
+                - b[1] * (b[3] * b[8] - b[5] * b[6])
+                + b[2] * (b[3] * b[7] - b[4] * b[6]);
+            let minors =
+                b[0] * b[4] - b[1] * b[1] + b[0] * b[8] - b[2] * b[2] + b[4] * b[8] - b[5] * b[5];
+            assert!(
+                determinant.abs() < 1e-12 && minors > -1e-12 && b[0] + b[4] + b[8] <= 1e-12,
+                "{determinant} {minors}"
+            );
+        }
+        let unit = [1.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 1.0];
+        assert_eq!(largest_eigenvalue(&unit, 3), 1.0);
+        assert!((largest_eigenvalue(&[1.0; 9], 3) - 3.0).abs() < 1e-14);
+    }
+}

@@ -29,19 +29,25 @@
 //! When to use it: always, unless you know better. Cost: that of the method that was accepted, and
 //! of those that were tried before it. All methods keep their memory: once there is room for as
 //! many bodies, contacts and joints as a scene has, a step of rigid bodies allocates nothing
-//! (`cargo test --test allocation`). Two things are made anew: the order of elimination for a
+//! (`cargo test --test allocation`). Two things are built anew: the order of elimination for a
 //! pattern of contacts that `pivot` or `interior-point` have not met before, and the boundary of a
 //! soft body, which moves every step. Every rung is counted work, so that the choice is
 //! reproducible to the bit. (Enzenhoefer2018) ranks iterates by energy in the same way.
 
-use super::certificate::{Certificate, Certifier, Standing};
-use super::infeasible::{self, Contradiction};
-use super::{
-    DynSolver, Method, ReducedSolver, Report, Solver, Status, StoppingCriteria, Unsupported,
-    add_phase,
-};
-use crate::problem::islands::{Island, Islands};
+mod ladder;
+mod proof;
+mod summary;
+
+pub use ladder::{Budget, LADDERS};
+
+use super::certificate::Certifier;
+use super::infeasible;
+use super::{Method, ReducedSolver, Report, Solver, Status, StoppingCriteria, Unsupported};
+use crate::problem::islands::Islands;
 use crate::problem::{Law, PreparedProblem, Problem, Reduced, Residual, Solution, Tolerance};
+use ladder::{Kind, Rung, affordable, kind, ladder};
+use proof::Proof;
+use summary::{add_work, joined, renumbered};
 
 /// Settings of [`Auto`].
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -76,61 +82,6 @@ impl Default for Settings {
             certify: false,
         }
     }
-}
-
-/// What limits a method on a rung, where [`StoppingCriteria::work`] does not.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Budget {
-    /// Its own limit.
-    Own,
-    /// [`Settings::sweeps`].
-    FirstSweeps,
-    /// [`Settings::factorizations`].
-    Factorizations,
-    /// [`Settings::last_factorizations`].
-    LastFactorizations,
-}
-
-/// The methods that are tried on each kind of island, in their order, each with its budget; the
-/// table above says the same.
-pub const LADDERS: [(&str, &[(Method, Budget)]); 4] = {
-    use Budget::*;
-    use Method::*;
-    [
-        (
-            "joints alone",
-            &[(Direct, Own), (Newton, Factorizations), (InteriorPoint, Own), (Psor, Own)],
-        ),
-        (
-            "small, without friction",
-            &[(Pivot, Own), (Newton, Factorizations), (InteriorPoint, Own), (Psor, Own)],
-        ),
-        (
-            "small, with friction",
-            &[
-                (Newton, Factorizations),
-                (InteriorPoint, Own),
-                (Psor, Own),
-                (Newton, LastFactorizations),
-            ],
-        ),
-        (
-            "large",
-            &[
-                (Psor, FirstSweeps),
-                (Newton, Factorizations),
-                (InteriorPoint, Own),
-                (Psor, Own),
-                (Newton, LastFactorizations),
-            ],
-        ),
-    ]
-};
-
-/// One rung of the ladder.
-struct Rung {
-    method: Method,
-    solver: Box<dyn DynSolver>,
 }
 
 /// Islands, and the one at work as a problem of its own with its solution.
@@ -175,7 +126,7 @@ impl Auto {
         }
     }
 
-    /// How often each method had the last word on an island since this was made; none: the guess
+    /// How often each method had the last word on an island since it was built; none: the guess
     /// was good enough.
     pub fn used(&self) -> &[(Option<Method>, u64)] {
         &self.used
@@ -187,7 +138,7 @@ impl Auto {
         self.last
     }
 
-    /// Prepares `problem` and makes the guess admissible.
+    /// Prepares `problem` and projects the guess onto its laws.
     fn prepare(&mut self, problem: &Problem, solution: &mut Solution) -> Result<(), Unsupported> {
         self.prepared
             .prepare(problem)
@@ -207,8 +158,8 @@ impl Auto {
         let mut best = self.prepared.residual_if_converged(problem, solution, &tolerance);
         let mut total = Report::new(Status::Stalled, best);
         let mut last = None;
-        let mut referee = Referee::new(&self.settings, problem.rows());
-        self.certified(&mut referee, problem, solution, &mut best);
+        let mut proof = Proof::new(&self.settings, problem.rows());
+        self.certified(&mut proof, problem, solution, &mut best);
         if best.accepted(&tolerance) {
             total.status = Status::Converged;
             total.error = best;
@@ -224,7 +175,7 @@ impl Auto {
             }
             let mut prepared = std::mem::take(&mut self.prepared);
             solution.clone_from(&self.best);
-            if referee.refuted {
+            if proof.refuted {
                 solution.reset(problem.n(), problem.rows());
             }
             let result =
@@ -233,7 +184,7 @@ impl Auto {
             let Ok(report) = result else { continue };
             add_work(&mut total, &report);
             let mut error = report.error;
-            self.certified(&mut referee, problem, solution, &mut error);
+            self.certified(&mut proof, problem, solution, &mut error);
             if better(&error, &best, &tolerance) {
                 (best, last) = (error, Some(method));
                 total.status = report.status;
@@ -242,12 +193,12 @@ impl Auto {
             if best.accepted(&tolerance) || self.settings.stop.deadline_passed() {
                 break;
             }
-            if referee
+            if proof
                 .look(report.status == Status::Infeasible || problem.rows() <= self.settings.small)
             {
-                referee.found = infeasible::contradiction(problem);
+                proof.found = infeasible::contradiction(problem);
             }
-            if referee.found.is_some() {
+            if proof.found.is_some() {
                 break;
             }
         }
@@ -257,11 +208,11 @@ impl Auto {
         let late = self.settings.stop.deadline_passed();
         if !best.accepted(&tolerance)
             && !late
-            && referee.look(problem.rows() <= self.settings.factorable)
+            && proof.look(problem.rows() <= self.settings.factorable)
         {
-            referee.found = infeasible::contradiction(problem);
+            proof.found = infeasible::contradiction(problem);
         }
-        referee.conclude(&mut total, best.accepted(&tolerance));
+        proof.conclude(&mut total, best.accepted(&tolerance));
         Ok((total, last))
     }
 
@@ -284,97 +235,31 @@ impl Auto {
     /// take the answer's place if they are better. Returns whether it was refuted.
     fn certified(
         &mut self,
-        referee: &mut Referee,
+        proof: &mut Proof,
         problem: &Problem,
         solution: &mut Solution,
         error: &mut Residual,
     ) -> bool {
         let tolerance = self.settings.stop.tolerance;
-        if !(referee.certify && error.accepted_locally(&tolerance)) {
+        if !(proof.certify && error.accepted_locally(&tolerance)) {
             return false;
         }
         let certificate = self.certifier.certify(problem, solution);
-        let Some(witness) = referee.weigh(certificate, &tolerance, error) else { return false };
+        let Some(witness) = proof.weigh(certificate, &tolerance, error) else { return false };
         let mut other = Solution { v: Vec::new(), r: witness };
         if other.r.len() == problem.rows() {
             momentum(&mut self.prepared, problem, &mut other);
             let mut judged = self.prepared.error(problem, &other);
             let again = self.certifier.certify(problem, &other);
             if judged.accepted_locally(&tolerance)
-                && referee.weigh(again, &tolerance, &mut judged).is_none()
+                && proof.weigh(again, &tolerance, &mut judged).is_none()
             {
                 (*solution, *error) = (other, judged);
-                referee.refuted = false;
+                proof.refuted = false;
                 return false;
             }
         }
         true
-    }
-}
-
-/// What is known beyond the residual.
-struct Referee {
-    certify: bool,
-    /// An accepted answer was proved wrong: guesses are not to be trusted.
-    refuted: bool,
-    looked: bool,
-    found: Option<Contradiction>,
-}
-
-impl Referee {
-    fn new(settings: &Settings, rows: usize) -> Referee {
-        Referee {
-            certify: settings.certify && rows <= settings.factorable,
-            refuted: false,
-            looked: false,
-            found: None,
-        }
-    }
-
-    /// The figure of an answer after its certificate; the certificate's reactions where it proves
-    /// the answer wrong.
-    fn weigh(
-        &mut self,
-        certificate: Certificate,
-        tolerance: &Tolerance,
-        error: &mut Residual,
-    ) -> Option<Vec<f64>> {
-        let limit = tolerance.largest_bound() * error.scale;
-        // With Coulomb's shift frozen neither end is a proof: it may replace an estimate, not
-        // refute an answer.
-        if certificate.lower > limit && certificate.standing != Standing::Estimated {
-            error.estimate = error.estimate.max(certificate.lower);
-            self.refuted = true;
-            return Some(certificate.witness.map_or_else(Vec::new, |witness| witness.r));
-        }
-        if certificate.upper <= limit {
-            error.estimate = certificate.upper;
-        }
-        None
-    }
-
-    /// Whether to look for a contradiction now: if asked to, once.
-    fn look(&mut self, now: bool) -> bool {
-        let first = now && !self.looked;
-        self.looked |= now;
-        first
-    }
-
-    /// Status, and the blocks in conflict.
-    fn conclude(self, total: &mut Report, accepted: bool) {
-        total.conflict.clear();
-        if accepted {
-            total.status = Status::Converged;
-        } else if let Some(contradiction) = self.found {
-            total.status = Status::Infeasible;
-            total.conflict = contradiction.blocks;
-        } else if matches!(total.status, Status::Infeasible | Status::Converged) {
-            // What is not proved is not said.
-            total.status = Status::Stalled;
-        }
-        if self.refuted && !accepted {
-            total.notes.push("an answer that looked accepted was proved to be further off".into());
-        }
     }
 }
 
@@ -443,14 +328,14 @@ impl ReducedSolver for Auto {
         let mut prepared = PreparedProblem::of_reduced(reduced);
         let mut best = prepared.error_reduced(reduced, &solution.r);
         let mut total = Report::new(Status::Stalled, best);
-        let mut referee = Referee::new(&self.settings, reduced.rows());
-        self.certified_reduced(&mut referee, reduced, solution, &mut best);
+        let mut proof = Proof::new(&self.settings, reduced.rows());
+        self.certified_reduced(&mut proof, reduced, solution, &mut best);
         self.best.clone_from(solution);
         let rungs = self.rungs(&reduced.laws);
         for i in 0..self.ladder(rungs).len() {
             if best.accepted(&tolerance)
                 || self.settings.stop.deadline_passed()
-                || referee.found.is_some()
+                || proof.found.is_some()
             {
                 break;
             }
@@ -459,7 +344,7 @@ impl ReducedSolver for Auto {
                 continue;
             }
             solution.clone_from(&self.best);
-            if referee.refuted {
+            if proof.refuted {
                 solution.r.fill(0.0);
             }
             let Ok(report) = self.ladder(rungs)[i].solver.solve_reduced(reduced, solution) else {
@@ -467,21 +352,21 @@ impl ReducedSolver for Auto {
             };
             add_work(&mut total, &report);
             let mut error = report.error;
-            self.certified_reduced(&mut referee, reduced, solution, &mut error);
+            self.certified_reduced(&mut proof, reduced, solution, &mut error);
             if better(&error, &best, &tolerance) {
                 (best, self.last, total.status) = (error, Some(method), report.status);
                 self.best.clone_from(solution);
             }
             let small = reduced.rows() <= self.settings.small;
             if !best.accepted(&tolerance)
-                && referee.look(report.status == Status::Infeasible || small)
+                && proof.look(report.status == Status::Infeasible || small)
             {
-                referee.found = infeasible::contradiction_reduced(reduced);
+                proof.found = infeasible::contradiction_reduced(reduced);
             }
         }
         solution.clone_from(&self.best);
         total.error = best;
-        referee.conclude(&mut total, best.accepted(&tolerance));
+        proof.conclude(&mut total, best.accepted(&tolerance));
         Ok(total)
     }
 }
@@ -490,31 +375,29 @@ impl Auto {
     /// As [`Auto::certified`].
     fn certified_reduced(
         &mut self,
-        referee: &mut Referee,
+        proof: &mut Proof,
         reduced: &Reduced,
         solution: &mut Solution,
         error: &mut Residual,
     ) {
         let tolerance = self.settings.stop.tolerance;
-        if !(referee.certify && error.accepted_locally(&tolerance)) {
+        if !(proof.certify && error.accepted_locally(&tolerance)) {
             return;
         }
         let certificate = self.certifier.certify_reduced(reduced, &solution.r);
-        let Some(witness) = referee.weigh(certificate, &tolerance, error) else { return };
+        let Some(witness) = proof.weigh(certificate, &tolerance, error) else { return };
         if witness.len() == reduced.rows() {
             let mut judged = PreparedProblem::of_reduced(reduced).error_reduced(reduced, &witness);
             let again = self.certifier.certify_reduced(reduced, &witness);
             if judged.accepted_locally(&tolerance)
-                && referee.weigh(again, &tolerance, &mut judged).is_none()
+                && proof.weigh(again, &tolerance, &mut judged).is_none()
             {
                 (solution.r, *error) = (witness, judged);
-                referee.refuted = false;
+                proof.refuted = false;
             }
         }
     }
-}
 
-impl Auto {
     fn count(&mut self, method: Option<Method>) {
         match self.used.iter_mut().find(|(m, _)| *m == method) {
             Some((_, n)) => *n += 1,
@@ -523,58 +406,7 @@ impl Auto {
     }
 }
 
-/// What an island is like.
-#[derive(Clone, Copy)]
-enum Kind {
-    Joints,
-    Exact,
-    Frictional,
-    Large,
-}
-
-fn kind(laws: &[Law], small: usize) -> Kind {
-    let rows: usize = laws.iter().map(Law::rows).sum();
-    if laws.iter().all(|l| matches!(l, Law::Equality)) {
-        Kind::Joints
-    } else if rows > small {
-        Kind::Large
-    } else if laws.iter().all(|l| l.friction().is_none()) {
-        Kind::Exact
-    } else {
-        Kind::Frictional
-    }
-}
-
-/// Whether a method pays on an island with these laws.
-fn affordable(method: Method, laws: &[Law], factorable: usize) -> bool {
-    let rows: usize = laws.iter().map(Law::rows).sum();
-    let convex = || laws.iter().all(|l| !matches!(l, Law::Coulomb { .. }));
-    match method {
-        Method::Newton | Method::Pivot => rows <= factorable,
-        Method::InteriorPoint => rows <= factorable || convex(),
-        Method::Auto | Method::Direct | Method::Psor => true,
-    }
-}
-
-/// The methods of a ladder, each with its budget.
-fn ladder(rungs: &[(Method, Budget)], settings: &Settings) -> Vec<Rung> {
-    let stop = settings.stop;
-    let limited = |work: u64| StoppingCriteria { work: Some(stop.work.unwrap_or(work)), ..stop };
-    let rung = |&(method, budget): &(Method, Budget)| {
-        let stop = match budget {
-            Budget::Own => stop,
-            Budget::FirstSweeps => limited(settings.sweeps),
-            Budget::Factorizations => limited(settings.factorizations),
-            Budget::LastFactorizations => {
-                StoppingCriteria { work: stop.work.or(settings.last_factorizations), ..stop }
-            }
-        };
-        Rung { method, solver: method.build(stop) }
-    };
-    rungs.iter().map(rung).collect()
-}
-
-/// `v ← H⁻¹(k + Jᵀ r)`, with r made admissible.
+/// `v ← H⁻¹(k + Jᵀ r)`, with r projected onto its laws.
 fn momentum(prepared: &mut PreparedProblem, problem: &Problem, solution: &mut Solution) {
     for (block, law) in problem.J.blocks().zip(&problem.laws) {
         law.project(&mut solution.r[block.range()]);
@@ -595,76 +427,13 @@ fn better(a: &Residual, b: &Residual, tolerance: &Tolerance) -> bool {
     rank(a) < rank(b)
 }
 
-fn add_work(total: &mut Report, part: &Report) {
-    total.iterations += part.iterations;
-    total.work += part.work;
-    total.reproducible &= part.reproducible;
-    total.counts = total.counts.plus(&part.counts);
-    part.phases.iter().for_each(|(name, counts)| add_phase(&mut total.phases, name, *counts));
-    total.history.extend_from_slice(&part.history);
-    total.conflict.clone_from(&part.conflict);
-    total.dependent = total.dependent.max(part.dependent);
-    total.notes.extend_from_slice(&part.notes);
-}
-
-/// The report of an island in the numbers of the whole problem.
-fn renumbered(mut report: Report, island: Island<'_>, problem: &Problem) -> Report {
-    let block = |k: usize| island.blocks.get(k).map_or(0, |&b| b as usize);
-    let e = &mut report.error;
-    if !island.blocks.is_empty() {
-        // The row keeps its place within its block.
-        let mut local = 0;
-        for &k in &island.blocks[..e.worst_block.min(island.blocks.len() - 1)] {
-            local += problem.J.block(k as usize).rows;
-        }
-        let within = e.worst_row.saturating_sub(local);
-        e.worst_block = block(e.worst_block);
-        e.worst_row = problem.J.row_starts[e.worst_block] + within;
-        e.max_velocity_error_block = block(e.max_velocity_error_block);
-    }
-    report.conflict.iter_mut().for_each(|k| *k = block(*k));
-    report
-}
-
-/// Two islands as one.
-fn joined(a: Report, b: Report) -> Report {
-    let mut sum = a;
-    let dependent = sum.dependent + b.dependent;
-    add_work(&mut sum, &b);
-    sum.dependent = dependent;
-    if sum.status == Status::Converged {
-        sum.status = b.status;
-    }
-    let (x, y) = (sum.error, b.error);
-    // The worst block is known by its share: an island's sum stands for its worst block.
-    let worst = if y.joule > x.joule { y } else { x };
-    let fastest = if y.velocity > x.velocity {
-        y.max_velocity_error_block
-    } else {
-        x.max_velocity_error_block
-    };
-    sum.error = Residual {
-        joule: x.joule + y.joule,
-        scale: x.scale + y.scale,
-        estimate: x.estimate + y.estimate,
-        velocity: x.velocity.max(y.velocity),
-        momentum: x.momentum + y.momentum,
-        momentum_velocity: x.momentum_velocity.max(y.momentum_velocity),
-        worst_block: worst.worst_block,
-        worst_row: worst.worst_row,
-        max_velocity_error_block: fastest,
-        lightest: x.lightest.min(y.lightest),
-    };
-    sum
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
     fn the_table_above_names_the_ladders_as_they_are() {
-        let rows: Vec<Vec<&str>> = include_str!("auto.rs")
+        let rows: Vec<Vec<&str>> = include_str!("mod.rs")
             .lines()
             .filter_map(|line| line.strip_prefix("//! | "))
             .map(|row| row.trim_end_matches(" |").split(" | ").collect())
