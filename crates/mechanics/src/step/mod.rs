@@ -22,8 +22,10 @@
 
 mod accuracy;
 mod contacts;
+mod error;
 pub mod fields;
 mod impacts;
+mod inspect;
 pub mod ledger;
 mod linearise;
 mod meet;
@@ -37,6 +39,7 @@ mod verdict;
 mod warm_start;
 
 pub use accuracy::{SchemeError, TimeEstimate};
+pub use error::{BuildError, StepError};
 pub use fields::Fields;
 pub use ledger::Ledger;
 pub use sanity::Unresolved;
@@ -53,61 +56,9 @@ use crate::math::cliques::CliqueFactor;
 use crate::math::pose::Pose;
 use crate::problem::{Problem, Solution};
 use crate::scene::body::reach;
-use crate::scene::{BodyId, Coordinate, Invalid, JointId, Kind, Layout, Scene, State};
+use crate::scene::{BodyId, Coordinate, JointId, Kind, Layout, Scene, State};
 use crate::solve::schur::Schur;
-use crate::solve::{DynSolver, Method, Report, Sample, Status, Unsupported, auto};
-use std::borrow::Cow;
-
-/// Why a step was not taken. The state is as it was.
-#[derive(Clone, Debug, thiserror::Error)]
-pub enum StepError {
-    /// The error is not accepted, and the policy is to stop.
-    #[error("step at t = {time} s not accepted: {joule:.3e} J, {relative:.1e} of the energy scale, \
-        {worst}", time = verdict.time, joule = verdict.error.joule, relative = verdict.error.relative())]
-    NotAccepted {
-        /// The verdict on the step.
-        verdict: Box<Verdict>,
-        /// The worst constraint.
-        worst: String,
-    },
-    /// The method does not treat the problem.
-    #[error(transparent)]
-    Unsupported(#[from] Unsupported),
-    /// NaN, infinity, or a number too large to be squared.
-    #[error("no step from t = {time} s: {what}")]
-    Nonsense {
-        /// Time at the beginning of the step, s.
-        time: f64,
-        /// Which number, and where.
-        what: String,
-    },
-    /// A controller or an event gave an order that is not a number.
-    #[error("step at t = {time} s not taken: {why}")]
-    Order {
-        /// The time of the order, s.
-        time: f64,
-        /// Who was told what.
-        why: String,
-    },
-}
-
-/// Why a stepper cannot be made.
-#[derive(Clone, Debug, thiserror::Error)]
-pub enum BuildError {
-    /// Faults of the scene.
-    #[error("{}", list(.0))]
-    Scene(Vec<Invalid>),
-    /// A fault of the settings.
-    #[error("settings: {0}")]
-    Settings(String),
-    /// A fault of a collider.
-    #[error(transparent)]
-    Geometry(#[from] crate::geometry::Invalid),
-}
-
-fn list(faults: &[Invalid]) -> String {
-    faults.iter().map(|f| f.to_string()).collect::<Vec<_>>().join("\n")
-}
+use crate::solve::{DynSolver, Method, Report, Sample, Status, auto};
 
 /// Seconds spent in each stage since [`Stepper::clock`] was set.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -534,97 +485,6 @@ impl Stepper {
         );
         verdict.impact = self.impacts.any || self.now.lag.is_some() && self.jumps.any();
         verdict.scheme = self.free_estimate(scene);
-    }
-
-    /// The problem of the last step, with the names of its blocks.
-    pub fn problem(&mut self, scene: &Scene) -> &Problem {
-        self.assembly.names(scene);
-        &self.assembly.problem
-    }
-
-    /// What was assembled for the last step.
-    pub fn assembly(&self) -> &Assembly {
-        &self.assembly
-    }
-
-    /// The contacts of the last step, open ones included.
-    pub fn contacts(&self) -> &[Contact] {
-        &self.contacts
-    }
-
-    /// The solution of the last step.
-    pub fn solution(&self) -> &Solution {
-        &self.solution
-    }
-
-    /// The problem that the method of the last step was given, with its solution: that of the step,
-    /// in the coordinates of trees where there are some; and where there are meshes, that of the
-    /// nodes that rows touch. [`Stepper::posed_blocks`] says whose its blocks are.
-    pub fn posed(&self) -> (&Problem, Cow<'_, Solution>) {
-        let (problem, solution) = match self.forest.active() {
-            true => (self.forest.problem(), self.forest.solution()),
-            false => (&self.assembly.problem, &self.solution),
-        };
-        if self.reduced {
-            (self.schur.smaller(), Cow::Owned(self.schur.guess(solution)))
-        } else {
-            (problem, Cow::Borrowed(solution))
-        }
-    }
-
-    /// The blocks of [`Stepper::posed`] among those of the assembly: joints that hold trees
-    /// together have none.
-    pub fn posed_blocks(&self) -> Cow<'_, [u32]> {
-        match self.forest.active() {
-            true => Cow::Borrowed(self.forest.blocks()),
-            false => (0..self.assembly.sources.len() as u32).collect::<Vec<u32>>().into(),
-        }
-    }
-
-    /// Whether the last step was taken in the coordinates of trees.
-    pub fn in_tree_coordinates(&self) -> bool {
-        self.forest.active()
-    }
-
-    /// How the solver came to the solution of the last step; empty unless
-    /// [`crate::solve::StoppingCriteria::history`] is set.
-    pub fn history(&self) -> &[Sample] {
-        &self.history
-    }
-
-    /// Where the last solve began: the reactions of the step before it.
-    pub fn guess(&self) -> &Solution {
-        &self.guess
-    }
-
-    /// Poses and velocities at the beginning of the last step.
-    pub fn present(&self) -> &StepInput {
-        &self.now
-    }
-
-    /// How often each method had the last word on an island (empty unless the solver is `auto`);
-    /// none: the guess was good enough.
-    pub fn methods(&self) -> &[(Option<Method>, u64)] {
-        match &self.engine {
-            Engine::Auto(auto) => auto.used(),
-            Engine::One(..) => &[],
-        }
-    }
-
-    /// The elimination of untouched nodes: how often it analysed and factored, and how large its
-    /// factors are.
-    pub fn schur(&self) -> &Schur {
-        &self.schur
-    }
-
-    /// The events that happened after the last step.
-    pub fn happened(&self) -> &Happened {
-        &self.happened
-    }
-
-    /// Who owns which range of q and v.
-    pub fn layout(&self) -> &Layout {
-        &self.layout
     }
 }
 

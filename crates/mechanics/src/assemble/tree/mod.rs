@@ -4,7 +4,8 @@
 //! tree follow from those of its coordinates,
 //!
 //! ```text
-//!   v = T v_t + c            T: along the path to the root;  c: the moving base, and under the leapfrog scheme the curvature of the step
+//!   v = T v_t + c            T: along the path to the root;  c: the moving base, and under the
+//!                            leapfrog scheme the curvature of the step
 //!   Tᵀ H T v_t = Tᵀ (k − H c) + (J T)ᵀ r,        u = J T v_t + E r + (w + J c)
 //! ```
 //!
@@ -23,9 +24,10 @@
 //!
 //! A joint that cuts a loop, gears, stops, motors and contacts remain rows. A step whose joints are
 //! open by more than a thousandth of their bodies' size (a state set from outside) is taken in the
-//! coordinates of bodies, which mends them.
+//! coordinates of bodies, which closes them.
 
 mod displacement;
+mod pattern;
 mod reduce;
 mod structure;
 
@@ -118,7 +120,7 @@ pub struct Forest {
     spans: Vec<f64>,
     /// Number of columns.
     n: usize,
-    pattern: reduce::Pattern,
+    pattern: pattern::Pattern,
     /// True if the present step is taken in these coordinates.
     active: bool,
     /// For each link, frame b of its joint seen from frame a.
@@ -164,7 +166,7 @@ impl Forest {
         if self.active { &self.held } else { &[] }
     }
 
-    /// The problem in coordinates that [`Forest::reduce`] made last.
+    /// The problem in coordinates that [`Forest::reduce`] built last.
     pub fn problem(&self) -> &Problem {
         &self.small
     }

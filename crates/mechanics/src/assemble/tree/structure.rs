@@ -12,7 +12,8 @@
 //! exceeds [`ROWS_COST`] for each row that the tree saves.
 
 use super::displacement::freedom;
-use super::{Coordinates, Forest, Link, NONE, free, reduce};
+use super::pattern::Pattern;
+use super::{Coordinates, Forest, Link, NONE, free};
 use crate::scene::{BodyId, JointId, Layout, Orders, Scene};
 
 /// What a row of a joint costs, in entries of H (measured on chains of 2 to 400 links: both forms
@@ -59,7 +60,7 @@ impl Forest {
             return forest;
         }
         forest.number(scene, layout, spans);
-        forest.pattern = reduce::Pattern::of(&forest, scene, layout);
+        forest.pattern = Pattern::of(&forest, scene, layout);
         forest
     }
 
