@@ -4,15 +4,17 @@
 //! come out is known from half-spaces, from polygons cut by an independent function, from the
 //! distance to a union of boxes, or from all pairs of triangles (parry's distance queries).
 
-#[path = "common/cubes.rs"]
+#[path = "../common/cubes.rs"]
 mod cubes;
+mod distance;
+mod solids;
 
 use cubes::Cubes;
-use glam::{DQuat, DVec2, DVec3};
-use parry3d_f64::query;
-use parry3d_f64::shape as parry;
+use distance::distance;
+use glam::{DVec2, DVec3};
 use signorini_mechanics::geometry::{Collider, Contact, Shape, World};
 use signorini_solve::math::pose::Pose;
+use solids::{block, convex_shapes, corners, plane_mesh, ring, stairs, table, torus};
 use std::f64::consts::TAU;
 
 fn v(x: f64, y: f64, z: f64) -> DVec3 {
@@ -61,70 +63,6 @@ impl Random {
     fn pose(&mut self, reach: f64) -> Pose {
         Pose::turned(self.vector() * reach, self.vector() * 3.0)
     }
-}
-
-/// A table of 4 × 4 squares of 0.25 m, its top at z = 0, on a foot: not convex.
-fn table() -> Cubes {
-    let top = (-2..2).flat_map(|x| (-2..2).map(move |y| [x, y, -1]));
-    Cubes::new(top.chain((-2..1).map(|x| [x, -1, -2])), 0.25)
-}
-
-/// Stairs along x: treads at z = 0, 0.25, 0.5 that end at x = 0.75, 0, −0.75; 1.5 m wide in y.
-fn stairs() -> Cubes {
-    let step =
-        |level: i32, to: i32| (-6..to).flat_map(move |x| (-3..3).map(move |y| [x, y, level]));
-    Cubes::new(step(-1, 3).chain(step(0, 0)).chain(step(1, -3)), 0.25)
-}
-
-/// A square ring around a hole of 1 m by 1 m, its top at z = 0, 0.25 m high, 2 m across.
-fn ring() -> Cubes {
-    let all = (-4..4).flat_map(|x| (-4..4).map(move |y| [x, y, -1]));
-    Cubes::new(all.filter(|c| !((-2..2).contains(&c[0]) && (-2..2).contains(&c[1]))), 0.25)
-}
-
-fn torus(around: usize, across: usize, major: f64, minor: f64) -> Shape {
-    let mut vertices = vec![];
-    let mut triangles = vec![];
-    for i in 0..around {
-        for j in 0..across {
-            let (s, c) = (TAU * i as f64 / around as f64).sin_cos();
-            let (t, d) = (TAU * j as f64 / across as f64).sin_cos();
-            vertices.push(v((major + minor * d) * c, (major + minor * d) * s, minor * t));
-            let at = |i: usize, j: usize| ((i % around) * across + j % across) as u32;
-            let (a, b, e, f) = (at(i, j), at(i + 1, j), at(i + 1, j + 1), at(i, j + 1));
-            triangles.extend([[a, b, e], [a, e, f]]);
-        }
-    }
-    Shape::Mesh { vertices, triangles }
-}
-
-/// A flat square mesh at z = 0 with its solid below, the upper side cut finely: not convex below.
-fn plane_mesh(half: i32) -> Shape {
-    let top = (-half..half).flat_map(|x| (-half..half).map(move |y| [x, y, -1]));
-    Cubes::new(top.chain([[0, 0, -2]]), 0.25).shape(2)
-}
-
-fn block(x: f64, y: f64, z: f64) -> Shape {
-    Shape::Box { half_extents: v(x, y, z) }
-}
-
-fn corners(h: DVec3) -> Vec<DVec3> {
-    let sign = |i: u32, bit: u32| if i >> bit & 1 == 0 { -1.0 } else { 1.0 };
-    (0..8).map(|i| h * v(sign(i, 0), sign(i, 1), sign(i, 2))).collect()
-}
-
-/// One of each convex kind, about 0.3 m across.
-fn convex_shapes() -> Vec<Shape> {
-    let mut random = Random(5);
-    let points = (0..14).map(|_| random.vector().normalize() * 0.16).collect();
-    vec![
-        Shape::Sphere { radius: 0.12 },
-        block(0.15, 0.1, 0.08),
-        Shape::Capsule { radius: 0.06, half_length: 0.1 },
-        Shape::Cylinder { radius: 0.1, half_length: 0.12 },
-        Shape::Cone { radius: 0.12, half_length: 0.12 },
-        Shape::Hull { points },
-    ]
 }
 
 /// The polygon where two convex polygons (counter-clockwise) overlap.
@@ -390,120 +328,6 @@ fn what_fits_a_hole_is_not_held_by_its_rim() {
             for direction in [DVec3::X, -DVec3::X, DVec3::Y, -DVec3::Y] {
                 let far = contacts.iter().map(|c| c.point_b.dot(direction)).fold(0.0, f64::max);
                 assert!((far - reach).abs() < 1e-6, "{half}: reaches {far} of {reach}");
-            }
-        }
-    }
-}
-
-fn triangles(shape: &Shape, pose: &Pose) -> Vec<parry::Triangle> {
-    let Shape::Mesh { vertices, triangles } = shape else { panic!("not a mesh") };
-    triangles
-        .iter()
-        .map(|t| t.map(|i| pose.point(vertices[i as usize])))
-        .map(|[a, b, c]| parry::Triangle::new(a, b, c))
-        .collect()
-}
-
-/// The distance of two shapes by all pairs of triangles; the first is a mesh.
-fn distance(mesh: &Shape, (shape, pose): (&Shape, Pose)) -> f64 {
-    let here = parry3d_f64::math::Pose::IDENTITY;
-    let there = parry3d_f64::math::Pose { rotation: pose.orientation, translation: pose.position };
-    let z = |half: f64| v(0.0, 0.0, half);
-    // parry's cylinders and cones stand along y.
-    let standing = there
-        * parry3d_f64::math::Pose {
-            rotation: DQuat::from_rotation_arc(DVec3::Y, DVec3::Z),
-            translation: DVec3::ZERO,
-        };
-    let all = triangles(mesh, &Pose::IDENTITY);
-    let least = |other: &dyn parry::Shape, at: &parry3d_f64::math::Pose| {
-        all.iter()
-            .map(|t| query::distance(&here, t, at, other).unwrap().distance)
-            .fold(f64::INFINITY, f64::min)
-    };
-    match shape {
-        Shape::Sphere { radius } => least(&parry::Ball::new(*radius), &there),
-        Shape::Box { half_extents } => least(&parry::Cuboid::new(*half_extents), &there),
-        Shape::Capsule { radius, half_length } => {
-            least(&parry::Capsule::new(z(-half_length), z(*half_length), *radius), &there)
-        }
-        Shape::Cylinder { radius, half_length } => {
-            least(&parry::Cylinder::new(*half_length, *radius), &standing)
-        }
-        Shape::Cone { radius, half_length } => {
-            least(&parry::Cone::new(*half_length, *radius), &standing)
-        }
-        Shape::Hull { points } => {
-            least(&parry::ConvexPolyhedron::from_convex_hull(points).unwrap(), &there)
-        }
-        Shape::Mesh { .. } => {
-            let others = triangles(shape, &pose);
-            others.iter().map(|t| least(t, &here)).fold(f64::INFINITY, f64::min)
-        }
-        _ => panic!("no distance"),
-    }
-}
-
-/// Shapes anywhere near a mesh: the least gap is the distance, and a little further along its
-/// normal the least gap is that overlap.
-#[test]
-fn the_least_gap_is_the_distance_and_goes_on_below_zero() {
-    let mut random = Random(7);
-    let solids = [table(), stairs(), ring()];
-    let meshes =
-        [solids[0].shape(1), solids[1].shape(2), solids[2].shape(1), torus(16, 8, 0.5, 0.2)];
-    let inside = |m: usize, p: DVec3| match solids.get(m) {
-        Some(solid) => solid.contains(p),
-        None => DVec2::new(p.truncate().length() - 0.5, p.z).length() < 0.2,
-    };
-    let moving: Vec<(Shape, usize)> = convex_shapes()
-        .into_iter()
-        .map(|s| (s, 25))
-        .chain([
-            (torus(8, 6, 0.12, 0.05), 5),
-            (Cubes::new([[0, 0, 0], [1, 0, 0], [0, 1, 0]], 0.1).shape(1), 8),
-        ])
-        .collect();
-    for (m, mesh) in meshes.iter().enumerate() {
-        for (shape, rounds) in &moving {
-            let mut tried = 0;
-            while tried < *rounds {
-                let mut pose = random.pose(1.0);
-                let free = distance(mesh, (shape, pose));
-                if !(free > 1e-3 && free < 0.5) || inside(m, pose.position) {
-                    continue;
-                }
-                tried += 1;
-                let what = format!("mesh {m}, {} at {pose:?}", shape.name());
-                let contacts = touch((mesh, Pose::IDENTITY), (shape, pose), free + 0.01);
-                let least = *contacts
-                    .iter()
-                    .min_by(|a, b| a.gap.total_cmp(&b.gap))
-                    .unwrap_or_else(|| panic!("{what}: no contact at {free}"));
-                // parry's iterations stop within 1e-6 of the size of what they look at.
-                assert!((least.gap - free).abs() < 2e-6, "{what}: {} of {free}", least.gap);
-                // Along the normal until they touch, then a little further.
-                for depth in [1e-6, 1e-5, 1e-4] {
-                    pose.position -= least.normal
-                        * (touch((mesh, Pose::IDENTITY), (shape, pose), free + 0.01)
-                            .iter()
-                            .map(|c| c.gap)
-                            .fold(f64::INFINITY, f64::min)
-                            + depth);
-                    let contacts = touch((mesh, Pose::IDENTITY), (shape, pose), 0.01);
-                    assert_single(&contacts, &what);
-                    let deepest = contacts
-                        .iter()
-                        .min_by(|a, b| a.gap.total_cmp(&b.gap))
-                        .unwrap_or_else(|| panic!("{what}: none at {depth:e}"));
-                    // Where an edge or a vertex was nearest one of its faces takes over: the least
-                    // way out is hardly longer (that of round cores is found a little aside), and
-                    // never leads on inwards.
-                    let right = deepest.gap < 0.0
-                        && -deepest.gap < 2.0 * depth
-                        && deepest.normal.dot(least.normal) > 0.0;
-                    assert!(right, "{what}: depth {depth:e} along {}: {deepest:?}", least.normal);
-                }
             }
         }
     }
