@@ -1,6 +1,9 @@
 //! Exported programs compile without a warning, pass their self-test under sanitizers, and agree
 //! with the engine; the bench's counts hold.
 
+mod common;
+
+use common::{said, signorini, stderr, text, write_file};
 use signorini::mechanism::procedures::count;
 use signorini::mechanism::{Method, Settings, Simulation, Space};
 use signorini::scene::{Kind, Scene};
@@ -33,12 +36,7 @@ fn exported(name: &str, emit: Language) -> PathBuf {
 /// Runs a command; none if there is no such program.
 fn call(folder: &PathBuf, program: &str, words: &[&str]) -> Option<(bool, String)> {
     let output = Command::new(program).args(words).current_dir(folder).output().ok()?;
-    let text = format!(
-        "{}{}",
-        String::from_utf8_lossy(&output.stdout),
-        String::from_utf8_lossy(&output.stderr)
-    );
-    Some((output.status.success(), text))
+    Some((output.status.success(), said(&output)))
 }
 
 #[test]
@@ -271,4 +269,59 @@ fn what_is_wrong_with_a_mechanism_is_said_in_one_line_with_its_name() {
         }
     });
     assert!(mass.contains("body `bob` on joint `rod`") && mass.contains("mass"), "{mass}");
+}
+
+#[test]
+fn free_bodies_run_with_the_acceleration_integrator_and_are_exported() {
+    let place = common::folder("free");
+    let free = |gravity: &str| {
+        format!(
+            "gravity = {gravity}\n[run]\nt_end = \"0.1 s\"\ndt = \"10 ms\"\nintegrator = \
+                \"acceleration\"\n[[body]]\nname = \"a\"\nmass = 2\ninertia = [1, 1, 1]\nvelocity = [1, 0, 0]\n[[expect]]\nbody = \"a\"\nz = {{ is = \"-gravity*t_end^2/2\", within = \"1e-12 m\" }}\nx = {{ is = 0.1, within = \"1e-12 m\" }}\n"
+        )
+    };
+    for (name, gravity) in [("falling", "[0, 0, -9.81]"), ("floating", "[0, 0, 0]")] {
+        let words = free(gravity).replace(
+            "-gravity*t_end^2/2",
+            if name == "floating" { "0" } else { "-gravity*t_end^2/2" },
+        );
+        let file = write_file(&place, &format!("{name}.toml"), &words);
+        let output = signorini(&["run", text(&file)]);
+        assert!(
+            output.status.success(),
+            "{}{}",
+            String::from_utf8_lossy(&output.stdout),
+            stderr(&output)
+        );
+        let code = signorini(&["codegen", text(&file), "--out", text(&place)]);
+        assert!(code.status.success(), "{}", stderr(&code));
+        let define = format!("-D{}_SELF_TEST", name.to_uppercase());
+        let words =
+            ["-std=c99", "-Wall", "-Werror", &define, &format!("{name}.c"), "-lm", "-o", name];
+        let Ok(compiled) = Command::new("cc").args(words).current_dir(&place).output() else {
+            continue;
+        };
+        assert!(compiled.status.success(), "{}", stderr(&compiled));
+        let tested = Command::new(place.join(name)).output().unwrap();
+        assert!(tested.status.success(), "{}", String::from_utf8_lossy(&tested.stdout));
+    }
+    // Nothing at all moves, or there is nothing at all.
+    for words in ["", "[[body]]\nname = \"a\"\nfixed = true\nshape = { sphere = 1 }\n"] {
+        let file = write_file(
+            &place,
+            "nothing.toml",
+            &format!("[run]\nt_end = \"10 ms\"\nintegrator = \"acceleration\"\n{words}"),
+        );
+        for arguments in
+            [vec!["run", text(&file)], vec!["codegen", text(&file), "--out", text(&place)]]
+        {
+            let output = signorini(&arguments);
+            assert!(
+                matches!(output.status.code(), Some(0..=2))
+                    && !stderr(&output).contains("panicked"),
+                "{}",
+                stderr(&output)
+            );
+        }
+    }
 }

@@ -1,9 +1,9 @@
 //! Completions and manual pages name every subcommand.
 
-use std::process::Command;
+mod common;
 
 fn signorini(arguments: &[&str]) -> String {
-    let output = Command::new(env!("CARGO_BIN_EXE_signorini")).args(arguments).output().unwrap();
+    let output = common::signorini(arguments);
     assert!(output.status.success(), "{arguments:?}: {}", String::from_utf8_lossy(&output.stderr));
     String::from_utf8(output.stdout).unwrap()
 }
@@ -51,15 +51,12 @@ fn every_subcommand_has_its_manual_page() {
 
 #[test]
 fn a_wrong_shell_or_folder_is_one_message() {
-    let output = |arguments: &[&str]| {
-        Command::new(env!("CARGO_BIN_EXE_signorini")).args(arguments).output().unwrap()
-    };
-    let wrong = output(&["completions", "dos"]);
+    let wrong = common::signorini(&["completions", "dos"]);
     let said = String::from_utf8_lossy(&wrong.stderr).into_owned();
     assert!(!wrong.status.success() && said.contains("'dos'") && said.contains("bash"), "{said}");
     let place = std::path::Path::new(env!("CARGO_TARGET_TMPDIR")).join("man-file");
     std::fs::write(&place, "").unwrap();
-    let wrong = output(&["man", "--out", place.to_str().unwrap()]);
+    let wrong = common::signorini(&["man", "--out", place.to_str().unwrap()]);
     assert_eq!(wrong.status.code(), Some(2));
     assert!(String::from_utf8_lossy(&wrong.stderr).starts_with("error: cannot write to"));
 }

@@ -1,8 +1,10 @@
 //! Facts over stretches of time.
 
+mod common;
+
+use common::{said, signorini, text};
 use std::fs;
 use std::path::Path;
-use std::process::Command;
 
 /// A stone thrown up with 3 m/s from 1 m above nothing.
 const STONE: &str = r#"
@@ -20,11 +22,8 @@ velocity = [0, 0, 3]
 fn run(name: &str, facts: &str) -> (bool, String) {
     let file = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("facts_{name}.toml"));
     fs::write(&file, format!("{STONE}{facts}")).unwrap();
-    let run = Command::new(env!("CARGO_BIN_EXE_signorini")).arg("run").arg(&file).output().unwrap();
-    (
-        run.status.success(),
-        format!("{}{}", String::from_utf8_lossy(&run.stdout), String::from_utf8_lossy(&run.stderr)),
-    )
+    let run = signorini(&["run", text(&file)]);
+    (run.status.success(), said(&run))
 }
 
 #[test]

@@ -1,59 +1,15 @@
-//! What must not go wrong when something else does: kills, two writers, hostile files, hostile
-//! clients. Nothing lost, nothing let in.
+//! What must not go wrong when something else does: kills, damaged checkpoints, two writers, full
+//! disks. Nothing is lost.
 
+mod common;
+
+use common::{command, folder, json, refused, signorini, stderr, summary, text, write_file};
 use serde_json::Value as Json;
 use signorini_record::record::Record;
 use std::fs;
-use std::io::{Read, Write};
-use std::net::TcpStream;
-use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Output, Stdio};
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
-
-/// A folder of its own for each test, emptied.
-fn folder(name: &str) -> PathBuf {
-    let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("faults-{name}"));
-    let _ = fs::remove_dir_all(&path);
-    fs::create_dir_all(&path).unwrap();
-    path
-}
-
-fn command(arguments: &[&str]) -> Command {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_signorini"));
-    command.args(arguments).stdin(Stdio::null());
-    command
-}
-
-fn signorini(arguments: &[&str]) -> Output {
-    command(arguments).output().expect("the program starts")
-}
-
-fn stderr(output: &Output) -> String {
-    String::from_utf8_lossy(&output.stderr).into_owned()
-}
-
-fn text(path: &Path) -> &str {
-    path.to_str().expect("paths of tests are plain")
-}
-
-fn scene(folder: &Path, name: &str, words: &str) -> PathBuf {
-    let path = folder.join(name);
-    fs::write(&path, words).unwrap();
-    path
-}
-
-/// Wrong input: exit code 2, no panic, and these words.
-fn refused(arguments: &[&str], words: &[&str]) -> String {
-    let begun = Instant::now();
-    let output = signorini(arguments);
-    let said = stderr(&output);
-    assert_eq!(output.status.code(), Some(2), "{arguments:?}: {said}");
-    assert!(!said.contains("panicked"), "{said}");
-    words.iter().for_each(|w| assert!(said.contains(w), "`{w}` in: {said}"));
-    // No refusal takes long; shared machines may be ten times slower than others.
-    assert!(begun.elapsed() < Duration::from_secs(60), "{arguments:?} took {:?}", begun.elapsed());
-    said
-}
 
 /// Springs with sliders, a motor, a soft body on a floor, a ball on it, dry friction: an element of
 /// every kind that remembers something.
@@ -130,11 +86,7 @@ fn results(folder: &Path) -> Vec<(String, Vec<u8>)> {
     let mut out = Vec::new();
     for name in names.iter().filter(|n| !n.starts_with('.')) {
         let bytes = match name.as_str() {
-            "run.json" => {
-                let mut run: Json = serde_json::from_slice(&read(name)).unwrap();
-                ["wall_s", "steps_per_s", "seconds"].iter().for_each(|key| run[*key] = Json::Null);
-                run.to_string().into_bytes()
-            }
+            "run.json" => summary(folder).to_string().into_bytes(),
             "record.bin" => record(folder),
             _ => read(name),
         };
@@ -177,7 +129,7 @@ fn tries() -> usize {
 #[test]
 fn whatever_a_scene_has_a_killed_run_goes_on_to_the_same_bits_in_all_files() {
     let place = folder("kill");
-    let scene = scene(&place, "everything.toml", EVERYTHING);
+    let scene = write_file(&place, "everything.toml", EVERYTHING);
     let options = ["--threads", "2", "--checkpoint-every", "3", "--keep-worst", "2", "--reactions"];
     let run = |out: &Path| {
         [&["run", text(&scene), "--resume", text(out)][..], &options]
@@ -244,7 +196,7 @@ fn whatever_a_scene_has_a_killed_run_goes_on_to_the_same_bits_in_all_files() {
 #[test]
 fn a_rerun_leaves_nothing_of_the_run_before() {
     let place = folder("rerun");
-    let first = scene(&place, "everything.toml", EVERYTHING);
+    let first = write_file(&place, "everything.toml", EVERYTHING);
     let out = place.join("out");
     assert!(
         signorini(&["run", text(&first), "--out", text(&out), "--reactions", "--keep-worst", "1"])
@@ -252,7 +204,7 @@ fn a_rerun_leaves_nothing_of_the_run_before() {
             .success()
     );
     fs::write(out.join("notes.txt"), "mine").unwrap();
-    let second = scene(
+    let second = write_file(
         &place,
         "ball.toml",
         "[run]\nt_end = \"20 ms\"\n[[body]]\nname = \"b\"\nmass = 1\nshape = { sphere = 0.1 }\n",
@@ -261,7 +213,7 @@ fn a_rerun_leaves_nothing_of_the_run_before() {
     let names: Vec<String> = results(&out).into_iter().map(|(name, _)| name).collect();
     assert_eq!(names, ["bodies.csv", "contacts.csv", "notes.txt", "record.bin", "run.json"]);
     // A run that fails in its first step leaves no complete results either.
-    let third = scene(
+    let third = write_file(
         &place,
         "bad.toml",
         "[run]\nt_end = \"20 ms\"\ndt = \"2 ms\"\n[[body]]\nname = \"b\"\nmass = 1e308\nshape = { \
@@ -272,64 +224,9 @@ fn a_rerun_leaves_nothing_of_the_run_before() {
 }
 
 #[test]
-fn free_bodies_run_with_the_acceleration_integrator_and_are_exported() {
-    let place = folder("free");
-    let free = |gravity: &str| {
-        format!(
-            "gravity = {gravity}\n[run]\nt_end = \"0.1 s\"\ndt = \"10 ms\"\nintegrator = \
-                \"acceleration\"\n[[body]]\nname = \"a\"\nmass = 2\ninertia = [1, 1, 1]\nvelocity = [1, 0, 0]\n[[expect]]\nbody = \"a\"\nz = {{ is = \"-gravity*t_end^2/2\", within = \"1e-12 m\" }}\nx = {{ is = 0.1, within = \"1e-12 m\" }}\n"
-        )
-    };
-    for (name, gravity) in [("falling", "[0, 0, -9.81]"), ("floating", "[0, 0, 0]")] {
-        let words = free(gravity).replace(
-            "-gravity*t_end^2/2",
-            if name == "floating" { "0" } else { "-gravity*t_end^2/2" },
-        );
-        let file = scene(&place, &format!("{name}.toml"), &words);
-        let output = signorini(&["run", text(&file)]);
-        assert!(
-            output.status.success(),
-            "{}{}",
-            String::from_utf8_lossy(&output.stdout),
-            stderr(&output)
-        );
-        let code = signorini(&["codegen", text(&file), "--out", text(&place)]);
-        assert!(code.status.success(), "{}", stderr(&code));
-        let define = format!("-D{}_SELF_TEST", name.to_uppercase());
-        let words =
-            ["-std=c99", "-Wall", "-Werror", &define, &format!("{name}.c"), "-lm", "-o", name];
-        let Ok(compiled) = Command::new("cc").args(words).current_dir(&place).output() else {
-            continue;
-        };
-        assert!(compiled.status.success(), "{}", stderr(&compiled));
-        let tested = Command::new(place.join(name)).output().unwrap();
-        assert!(tested.status.success(), "{}", String::from_utf8_lossy(&tested.stdout));
-    }
-    // Nothing at all moves, or there is nothing at all.
-    for words in ["", "[[body]]\nname = \"a\"\nfixed = true\nshape = { sphere = 1 }\n"] {
-        let file = scene(
-            &place,
-            "nothing.toml",
-            &format!("[run]\nt_end = \"10 ms\"\nintegrator = \"acceleration\"\n{words}"),
-        );
-        for arguments in
-            [vec!["run", text(&file)], vec!["codegen", text(&file), "--out", text(&place)]]
-        {
-            let output = signorini(&arguments);
-            assert!(
-                matches!(output.status.code(), Some(0..=2))
-                    && !stderr(&output).contains("panicked"),
-                "{}",
-                stderr(&output)
-            );
-        }
-    }
-}
-
-#[test]
 fn a_damaged_checkpoint_is_named_and_never_believed() {
     let place = folder("checkpoint");
-    let file = scene(&place, "everything.toml", EVERYTHING);
+    let file = write_file(&place, "everything.toml", EVERYTHING);
     let out = place.join("out");
     let mut child = command(&["run", text(&file), "--out", text(&out), "--checkpoint-every", "1"])
         .stdout(Stdio::null())
@@ -348,7 +245,7 @@ fn a_damaged_checkpoint_is_named_and_never_believed() {
     }
     child.kill().unwrap();
     child.wait().unwrap();
-    let good: Json = serde_json::from_slice(&fs::read(&path).unwrap()).unwrap();
+    let good = json(&path);
     let damaged = |change: &dyn Fn(&mut Json), words: &str| {
         let mut bad = good.clone();
         change(&mut bad);
@@ -391,7 +288,7 @@ fn a_damaged_checkpoint_is_named_and_never_believed() {
 fn slow(place: &Path, out: &Path) -> Child {
     let words = "[run]\nt_end = \"1000 s\"\n[[body]]\nname = \"b\"\nmass = 1\nshape = { sphere = \
         0.1 }\nposition = [0, 0, 0.2]\n[[body]]\nname = \"f\"\nfixed = true\nshape = { half_space = true }\n";
-    let file = scene(place, "slow.toml", words);
+    let file = write_file(place, "slow.toml", words);
     let child = command(&["run", text(&file), "--out", text(out), "--checkpoint-every", "50"])
         .stdout(Stdio::null())
         .stderr(Stdio::piped())
@@ -438,7 +335,7 @@ fn a_terminated_run_ends_as_by_ctrl_c_and_goes_on() {
         let said = stderr(&output);
         assert_eq!(output.status.code(), Some(130), "{signal}: {said}");
         assert!(said.contains("interrupted at t =") && said.contains("--resume"), "{said}");
-        let run: Json = serde_json::from_slice(&fs::read(out.join("run.json")).unwrap()).unwrap();
+        let run = json(&out.join("run.json"));
         assert!(run["steps"].as_u64().unwrap() > 0);
         assert!(out.join("checkpoint.json").exists());
     }
@@ -448,7 +345,7 @@ fn a_terminated_run_ends_as_by_ctrl_c_and_goes_on() {
 #[test]
 fn disks_that_are_full_and_files_that_may_not_grow_are_told_in_one_line() {
     let place = folder("full");
-    let file = scene(&place, "everything.toml", EVERYTHING);
+    let file = write_file(&place, "everything.toml", EVERYTHING);
     if Path::new("/dev/full").exists() {
         let output = signorini(&["run", text(&file), "--t-end", "4 ms", "--report=/dev/full"]);
         assert!(
@@ -475,227 +372,4 @@ fn disks_that_are_full_and_files_that_may_not_grow_are_told_in_one_line() {
         "{said}"
     );
     assert!(!out.join("run.json").exists(), "what is not complete has no summary");
-}
-
-#[test]
-fn what_would_exhaust_memory_is_refused_with_its_number() {
-    let place = folder("budgets");
-    let nested = "[[repeat]]\ncount = 1000000\nindex = \"i\"\n[[repeat.repeat]]\ncount = \
-        1000000\nindex = \"j\"\n[[repeat.repeat.body]]\nname = \"b{i}_{j}\"\nmass = 1\nshape = { sphere = 0.1 }\n";
-    let file = scene(&place, "nested.toml", nested);
-    refused(&["check", text(&file)], &["copies of", "in all"]);
-    let inner = nested.replacen("1000000", "1000", 1);
-    let file = scene(&place, "inner.toml", &inner);
-    refused(&["check", text(&file)], &["found 1000 copies of", "copies within copies counted"]);
-    // Counts that are formulas are known when they are reached.
-    let file =
-        scene(&place, "formula.toml", &inner.replace("count = 1000000", "count = \"60000 + i\""));
-    refused(&["check", text(&file)], &["copies of", "were made before"]);
-    let grid = "[[soft]]\nname = \"s\"\ngrid = { cells = [100000, 100000, 100000], size = [1, 1, \
-        1] }\nyoung = 1e6\ndensity = 1000\n";
-    let file = scene(&place, "grid.toml", grid);
-    refused(&["check", text(&file)], &["1000000000000000 cells", "wanted at most"]);
-    let file = scene(
-        &place,
-        "round.toml",
-        &grid.replace(
-            "grid = { cells = [100000, 100000, 100000], size = [1, 1, 1] }",
-            "cylinder = { radius = 1, length = 1, across = 900000000, along = 900000000 }",
-        ),
-    );
-    refused(&["check", text(&file)], &["cells", "wanted at most"]);
-    // Each file includes the next one ten times: 10^10 files.
-    for i in 0..10 {
-        let list = vec![format!("\"bomb{}.toml\"", i + 1); 10].join(", ");
-        scene(&place, &format!("bomb{i}.toml"), &format!("include = [{list}]\n"));
-    }
-    scene(&place, "bomb10.toml", "");
-    refused(&["check", text(&place.join("bomb0.toml"))], &["wanted at most 1000"]);
-    for i in 0..40 {
-        scene(&place, &format!("deep{i}.toml"), &format!("include = [\"deep{}.toml\"]\n", i + 1));
-    }
-    refused(&["check", text(&place.join("deep0.toml"))], &["files deep", "wanted at most 32"]);
-    // Parameters that lead to each other: no recursion without end.
-    let chain: String = (0..20_000).map(|i| format!("p{i} = \"p{}\"\n", i + 1)).collect();
-    let file = scene(&place, "chain.toml", &format!("[parameters]\n{chain}p20000 = 1\n"));
-    refused(&["check", text(&file)], &["define each before it is used"]);
-    let ordered: String =
-        (0..20_000).rev().map(|i| format!("p{i} = \"p{} + 1\"\n", i + 1)).collect();
-    let file = scene(&place, "ordered.toml", &format!("[parameters]\np20000 = 1\n{ordered}\n"));
-    assert!(signorini(&["check", text(&file)]).status.success());
-}
-
-#[cfg(unix)]
-#[test]
-fn special_files_are_refused_and_no_line_of_a_foreign_file_is_shown() {
-    let place = folder("special");
-    let pipe = place.join("pipe.toml");
-    assert!(Command::new("mkfifo").arg(&pipe).status().unwrap().success());
-    refused(&["check", text(&pipe)], &["no regular file"]);
-    let file = scene(&place, "a.toml", "include = [\"pipe.toml\"]\n");
-    refused(&["check", text(&file)], &["a pipe", "wanted a regular file"]);
-    let file = scene(
-        &place,
-        "b.toml",
-        "[[body]]\nname = \"x\"\nmass = 1\nshape = { mesh = { file = \"zero.stl\" } }\n",
-    );
-    std::os::unix::fs::symlink("/dev/zero", place.join("zero.stl")).unwrap();
-    refused(&["check", text(&file)], &["wanted a regular file"]);
-    refused(&["solve", "/dev/zero"], &["wanted"]);
-    refused(&["replay", "/dev/zero"], &["wanted a regular file"]);
-    refused(&["convert", "/dev/zero", text(&place.join("out.toml"))], &["wanted a regular file"]);
-    scene(&place, "secret.toml", "root:x:0:0:secret-word\n");
-    let file = scene(&place, "c.toml", "include = [\"secret.toml\"]\n");
-    let said = refused(&["check", text(&file)], &["`", "is no scene"]);
-    assert!(!said.contains("secret-word"), "{said}");
-    fs::write(place.join("secret"), "name = \"secret-word\"\n").unwrap();
-    let file = scene(&place, "d.toml", "include = [\"secret\"]\n");
-    let said = refused(&["check", text(&file)], &["ends with .toml"]);
-    assert!(!said.contains("secret-word"), "{said}");
-}
-
-#[test]
-fn check_counts_findings_of_one_kind_and_is_quick() {
-    let place = folder("many");
-    let words = "[[repeat]]\ncount = [50, 50, 8]\nstep = [0.0999, 0.0999, \
-        0.0999]\n[[repeat.body]]\nname = \"b{i}\"\ndensity = 1000\n\
-                 shape = { sphere = 0.05 }\nposition = [0, 0, 0.05]\n";
-    let file = scene(&place, "many.toml", words);
-    let output = signorini(&["check", text(&file)]);
-    let said = String::from_utf8_lossy(&output.stdout).into_owned();
-    // Neighbours along three axes.
-    let pairs = 49 * 50 * 8 * 2 + 50 * 50 * 7;
-    assert!(
-        said.contains(&format!("warning [overlap] {pairs} in all: {} more", pairs - 3)),
-        "{said}"
-    );
-    assert!(said.lines().count() < 15, "{said}");
-    let json: Json =
-        serde_json::from_slice(&signorini(&["check", text(&file), "--json"]).stdout).unwrap();
-    assert_eq!(json["findings"].as_array().unwrap().len(), pairs);
-}
-
-/// A server that is ended when the test is.
-struct Server(Child, String);
-
-impl Drop for Server {
-    fn drop(&mut self) {
-        let _ = self.0.kill();
-        let _ = self.0.wait();
-    }
-}
-
-fn server(results: &Path) -> Server {
-    let mut child =
-        command(&["view", text(results), "--port", "0"]).stdout(Stdio::piped()).spawn().unwrap();
-    let mut line = String::new();
-    let mut letter = [0];
-    let out = child.stdout.as_mut().unwrap();
-    while out.read(&mut letter).unwrap() == 1 && letter != *b"\n" {
-        line.push(letter[0] as char);
-    }
-    let address = line.trim_start_matches("http://").split('/').next().unwrap().to_string();
-    Server(child, address)
-}
-
-/// Sends a request and reads the whole answer.
-fn ask(address: &str, request: &[u8]) -> String {
-    let mut stream = TcpStream::connect(address).unwrap();
-    stream.set_read_timeout(Some(Duration::from_secs(20))).unwrap();
-    let _ = stream.write_all(request);
-    let mut answer = Vec::new();
-    let _ = stream.read_to_end(&mut answer);
-    String::from_utf8_lossy(&answer).into_owned()
-}
-
-#[test]
-fn view_serves_this_computer_and_outlives_hostile_clients() {
-    let place = folder("view");
-    let file = scene(
-        &place,
-        "ball.toml",
-        "[run]\nt_end = \"20 ms\"\n[[body]]\nname = \"b\"\nmass = 1\nshape = { sphere = 0.1 }\n",
-    );
-    let out = place.join("out");
-    assert!(signorini(&["run", text(&file), "--out", text(&out)]).status.success());
-    let server = server(&out);
-    let address = server.1.as_str();
-    let host = format!("Host: {address}\r\n\r\n");
-    let page = ask(address, format!("GET / HTTP/1.1\r\n{host}").as_bytes());
-    assert!(
-        page.starts_with("HTTP/1.1 200") && page.contains("X-Content-Type-Options: nosniff"),
-        "{}",
-        &page[..200.min(page.len())]
-    );
-    let policy = page
-        .lines()
-        .find(|l| l.contains("http-equiv=\"Content-Security-Policy\""))
-        .expect("the page has a policy");
-    assert!(
-        policy.contains("default-src 'none'")
-            && policy.contains("script-src 'sha256-")
-            && !policy.contains("@@"),
-        "{policy}"
-    );
-    let bytes = fs::read(out.join("record.bin")).unwrap();
-    let sent = ask(address, format!("GET /record?from=8 HTTP/1.1\r\n{host}").as_bytes());
-    assert!(
-        sent.contains(&format!("Content-Length: {}\r\n", bytes.len() - 8)),
-        "{}",
-        &sent[..200.min(sent.len())]
-    );
-    assert!(
-        ask(address, format!("GET /record?from=99999999 HTTP/1.1\r\n{host}").as_bytes())
-            .starts_with("HTTP/1.1 409")
-    );
-    for (request, status) in [
-        ("GET / HTTP/1.1\r\nHost: evil.example\r\n\r\n".to_string(), "403"),
-        ("GET / HTTP/1.1\r\n\r\n".into(), "403"),
-        (format!("GET / HTTP/1.1\r\nHost: localhost\r\n{host}"), "403"),
-        (format!("POST / HTTP/1.1\r\n{host}"), "405"),
-        (format!("POST / HTTP/1.1\r\nContent-Length: 99999999999999\r\n{host}"), "413"),
-        (format!("GET /../../etc/passwd HTTP/1.1\r\n{host}"), "404"),
-        (format!("GET / HTTP/1.1\r\nX: {}\r\n{host}", "a".repeat(1 << 20)), "431"),
-        ("\u{0}\u{1}\u{2}\r\n\r\n".into(), "400"),
-    ] {
-        let answer = ask(address, request.as_bytes());
-        // A flood is cut off: the answer may be lost with it.
-        assert!(
-            answer.starts_with(&format!("HTTP/1.1 {status}"))
-                || (status == "431" && answer.is_empty()),
-            "{status}: {answer}"
-        );
-    }
-    // Silent and slow clients hold nobody up: there are few of them at a time, and others are
-    // answered meanwhile.
-    let silent: Vec<TcpStream> = (0..20).map(|_| TcpStream::connect(address).unwrap()).collect();
-    let mut slow = TcpStream::connect(address).unwrap();
-    slow.write_all(format!("GET / HTTP/1.1\r\n{host}").as_bytes()).unwrap();
-    let begun = Instant::now();
-    assert!(
-        ask(address, format!("GET / HTTP/1.1\r\n{host}").as_bytes()).starts_with("HTTP/1.1 200")
-    );
-    assert!(begun.elapsed() < Duration::from_secs(4), "{:?}", begun.elapsed());
-    // More than there is room for are turned away at once, and after a while there is room again.
-    let many: Vec<TcpStream> = (0..40).filter_map(|_| TcpStream::connect(address).ok()).collect();
-    drop((silent, many, slow));
-    let begun = Instant::now();
-    while !ask(address, format!("GET / HTTP/1.1\r\n{host}").as_bytes()).starts_with("HTTP/1.1 200")
-    {
-        assert!(
-            begun.elapsed() < Duration::from_secs(20),
-            "the server is back after hostile clients are gone"
-        );
-        std::thread::sleep(Duration::from_millis(50));
-    }
-    // A link in the folder leads nowhere.
-    #[cfg(unix)]
-    {
-        fs::rename(out.join("record.bin"), place.join("elsewhere.bin")).unwrap();
-        std::os::unix::fs::symlink(place.join("elsewhere.bin"), out.join("record.bin")).unwrap();
-        assert!(
-            ask(address, format!("GET /record HTTP/1.1\r\n{host}").as_bytes())
-                .starts_with("HTTP/1.1 500")
-        );
-    }
 }

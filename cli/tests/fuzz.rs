@@ -9,19 +9,23 @@
 //! that an abort can be looked at.
 #![allow(unsafe_code)]
 
+mod damage;
+
+use damage::seeds::{MSH, OBJ, URDF, VTK, binary_vtk, cases, recorded, stl, vtus};
+use damage::{Random, change};
 use signorini::problem::files::{json, siconos};
 use signorini::problem::test_problems;
 use signorini::scene::State;
 use signorini::step::Stepper;
 use signorini_cli::run::checkpoint::Checkpoint;
-use signorini_cli::run::{Options, settings, simulate};
+use signorini_cli::run::{Options, settings};
 use signorini_files::builtin::{SCENES, built_in};
 use signorini_files::{fclib, mesh, scenefile, step_snapshot, surface};
 use signorini_record::record::Record;
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
 /// Counts the bytes in use.
@@ -86,166 +90,6 @@ fn scene(name: &'static str) -> impl Fn(&[u8]) {
     }
 }
 
-/// The inputs of a file of messages.
-fn cases(file: &str) -> Vec<Vec<u8>> {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/messages").join(file);
-    let text = std::fs::read_to_string(path).unwrap();
-    text.split("#### ")
-        .skip(1)
-        .filter_map(|case| Some(case.split_once('\n')?.1.split_once("\n----\n")?.0.into()))
-        .collect()
-}
-
-const URDF: &str = r#"<robot name="r"><material name="m"><color rgba="1 0 0 1"/></material>
-<link name="a"><inertial><origin xyz="0 0 0.1"/><mass value="2"/><inertia ixx="1" iyy="1" izz="1" ixy="0" ixz="0" iyz="0"/></inertial>
-<collision><geometry><box size="1 2 3"/></geometry></collision></link>
-<link name="b"><inertial><mass value="1"/><inertia ixx="1" iyy="1" izz="1" ixy="0" ixz="0" iyz="0"/></inertial>
-<collision><origin rpy="0 1 0"/><geometry><cylinder radius="0.1" length="1"/></geometry></collision></link>
-<joint name="j" type="revolute"><origin xyz="0 0 1" rpy="0 0 1"/><parent link="a"/><child link="b"/><axis xyz="0 1 0"/>
-<limit lower="-1" upper="1" effort="10" velocity="3"/><dynamics damping="0.1" friction="0.2"/></joint>
-<transmission name="t"><joint name="j"/><actuator name="act"/></transmission></robot>"#;
-
-const OBJ: &str =
-    "v 0 0 0\nv 1 0 0\nv 0 1 0\nv 0 0 1\nf 1 3 2\nf 1/1 2/2 4/3\nf 2//1 3//1 4//1\nf -4 -1 -2\n";
-
-const MSH: &str = "$MeshFormat\n4.1 0 8\n$EndMeshFormat\n$Nodes\n1 4 1 4\n3 1 0 4\n1\n2\n3\n4\n0 0 \
-    0\n1 0 0\n0 1 0\n0 0 1\n$EndNodes\n\
-    $Elements\n1 1 1 1\n3 1 4 1\n1 1 2 3 4\n$EndElements\n";
-
-const VTK: &str = "# vtk DataFile Version 3.0\nx\nASCII\nDATASET UNSTRUCTURED_GRID\nPOINTS 4 \
-    double\n0 0 0\n1 0 0\n0 1 0\n0 0 1\n\
-    CELLS 1 5\n4 0 1 2 3\nCELL_TYPES 1\n10\n";
-
-fn stl() -> Vec<u8> {
-    let mut bytes = vec![0; 80];
-    bytes.extend(2u32.to_le_bytes());
-    for k in 0..2 {
-        bytes.extend([0; 12]);
-        [0.0f32, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 1.0, k as f32]
-            .iter()
-            .for_each(|x| bytes.extend(x.to_le_bytes()));
-        bytes.extend([0; 2]);
-    }
-    bytes
-}
-
-fn binary_vtk() -> Vec<u8> {
-    let mut bytes =
-        b"# vtk DataFile Version 3.0\nx\nBINARY\nDATASET UNSTRUCTURED_GRID\nPOINTS 4 double\n"
-            .to_vec();
-    [0.0f64, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 1.0]
-        .iter()
-        .for_each(|x| bytes.extend(x.to_be_bytes()));
-    bytes.extend(b"\nCELLS 1 5\n");
-    [4i32, 0, 1, 2, 3].iter().for_each(|x| bytes.extend(x.to_be_bytes()));
-    bytes.extend(b"\nCELL_TYPES 1\n");
-    bytes.extend(10i32.to_be_bytes());
-    bytes
-}
-
-/// Grids in all codings: as text, base64, compressed, appended.
-fn vtus() -> Vec<Vec<u8>> {
-    let text = |kind: &str, arrays: [&str; 4], format: &str, rest: &str| {
-        format!(
-            "<?xml version=\"1.0\"?>\n<VTKFile type=\"UnstructuredGrid\" version=\"1.0\" \
-                byte_order=\"LittleEndian\" header_type=\"UInt64\"{kind}>\n\
-             <UnstructuredGrid><Piece NumberOfPoints=\"4\" NumberOfCells=\"1\">\n<Points><DataArray type=\"Float64\" NumberOfComponents=\"3\" \
-             format=\"{format}\"{}</DataArray></Points>\n<Cells><DataArray type=\"Int64\" Name=\"connectivity\" format=\"{format}\"{}</DataArray>\
-             <DataArray type=\"Int64\" Name=\"offsets\" format=\"{format}\"{}</DataArray><DataArray type=\"UInt8\" Name=\"types\" \
-             format=\"{format}\"{}</DataArray></Cells></Piece></UnstructuredGrid>\n{rest}</VTKFile>\n",
-            arrays[0], arrays[1], arrays[2], arrays[3]
-        )
-        .into_bytes()
-    };
-    let reals = [0.0f64, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 1.0];
-    let raw: [Vec<u8>; 4] = [
-        reals.iter().flat_map(|x| x.to_le_bytes()).collect(),
-        [0i64, 1, 2, 3].iter().flat_map(|x| x.to_le_bytes()).collect(),
-        4i64.to_le_bytes().to_vec(),
-        vec![10],
-    ];
-    let packed = |bytes: &Vec<u8>| {
-        let mut packer =
-            flate2::write::ZlibEncoder::new(Vec::new(), flate2::Compression::default());
-        std::io::Write::write_all(&mut packer, bytes).unwrap();
-        let body = packer.finish().unwrap();
-        let head: Vec<u8> = [1u64, bytes.len() as u64, 0, body.len() as u64]
-            .iter()
-            .flat_map(|x| x.to_le_bytes())
-            .collect();
-        base64(&head) + &base64(&body)
-    };
-    let counted = |bytes: &Vec<u8>| {
-        base64(&[(bytes.len() as u64).to_le_bytes().to_vec(), bytes.clone()].concat())
-    };
-    let plain = [">0 0 0 1 0 0 0 1 0 0 0 1", ">0 1 2 3", ">4", ">10"];
-    let mut out = vec![text("", plain, "ascii", "")];
-    let inline: Vec<String> = raw.iter().map(|b| format!(">{}", counted(b))).collect();
-    out.push(text("", [&inline[0], &inline[1], &inline[2], &inline[3]], "binary", ""));
-    let small: Vec<String> = raw.iter().map(|b| format!(">{}", packed(b))).collect();
-    out.push(text(
-        " compressor=\"vtkZLibDataCompressor\"",
-        [&small[0], &small[1], &small[2], &small[3]],
-        "binary",
-        "",
-    ));
-    let (mut data, mut places) = (Vec::new(), Vec::new());
-    for bytes in &raw {
-        places.push(format!(" offset=\"{}\">", data.len()));
-        data.extend((bytes.len() as u64).to_le_bytes());
-        data.extend_from_slice(bytes);
-    }
-    let whole = text(
-        "",
-        [&places[0], &places[1], &places[2], &places[3]],
-        "appended",
-        "<AppendedData encoding=\"raw\">_@@</AppendedData>",
-    );
-    let at = whole.windows(2).position(|w| w == b"@@").unwrap();
-    out.push([&whole[..at], &data, &whole[at + 2..]].concat());
-    out.iter().for_each(|bytes| {
-        drop(
-            mesh::vtu::read(bytes)
-                .unwrap_or_else(|why| panic!("{why}: {}", String::from_utf8_lossy(bytes))),
-        )
-    });
-    out
-}
-
-fn base64(bytes: &[u8]) -> String {
-    const LETTERS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-    let mut out = String::new();
-    for three in bytes.chunks(3) {
-        let group =
-            three.iter().fold(0u32, |x, b| x << 8 | u32::from(*b)) << (8 * (3 - three.len()));
-        (0..4).for_each(|i| {
-            out.push(if i <= three.len() {
-                LETTERS[(group >> (18 - 6 * i) & 63) as usize] as char
-            } else {
-                '='
-            })
-        });
-    }
-    out
-}
-
-/// The record of a short run, and one of its steps kept.
-fn recorded() -> (Vec<u8>, Vec<u8>, Vec<u8>) {
-    let place = Path::new(env!("CARGO_TARGET_TMPDIR")).join("fuzz-run");
-    let _ = std::fs::remove_dir_all(&place);
-    let mut loaded = built_in("brick", &[]).unwrap();
-    loaded.t_end = 5.0 * loaded.dt;
-    let options = Options { out: Some(place.clone()), keep_step: vec![3], ..Options::default() };
-    let stop = AtomicBool::new(false);
-    simulate(&loaded, settings(&loaded, &options).unwrap(), &options, &stop).unwrap();
-    let read = |name: &str| std::fs::read(place.join(name)).unwrap();
-    let (record, kept) = (read("record.bin"), read("step-0000003.snapshot.json"));
-    // A run that is stopped leaves a checkpoint.
-    stop.store(true, Ordering::SeqCst);
-    simulate(&loaded, settings(&loaded, &options).unwrap(), &options, &stop).unwrap();
-    (record, kept, read("checkpoint.json"))
-}
-
 fn loaders() -> Vec<Loader> {
     // Small ones: many inputs a second.
     let small = |name: &str| {
@@ -303,7 +147,7 @@ fn loaders() -> Vec<Loader> {
         }),
         loader("problem", problems, |b| drop(json::read(b))),
         loader("siconos", vec![siconos.to_vec()], |b| drop(siconos::read_any(b, "x"))),
-        loader("capsule", vec![kept], |b| drop(step_snapshot::read(b))),
+        loader("snapshot", vec![kept], |b| drop(step_snapshot::read(b))),
         loader("checkpoint", vec![checkpoint], |b| {
             let brick = built_in("brick", &[]).unwrap();
             drop(
@@ -321,157 +165,6 @@ fn loaders() -> Vec<Loader> {
         list.push(loader("fclib", hdf5, |b| drop(fclib::read_bytes(b.to_vec(), "x"))));
     }
     list
-}
-
-/// Random numbers [splitmix64].
-struct Random(u64);
-
-impl Random {
-    fn next(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut z = self.0;
-        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        z ^ (z >> 31)
-    }
-
-    fn below(&mut self, n: usize) -> usize {
-        (self.next() % n.max(1) as u64) as usize
-    }
-
-    fn within(&mut self, low: f64, high: f64) -> f64 {
-        low + (high - low) * (self.next() >> 11) as f64 / (1u64 << 53) as f64
-    }
-
-    fn pick<'a, T>(&mut self, list: &'a [T]) -> &'a T {
-        &list[self.below(list.len())]
-    }
-}
-
-/// Numbers that loaders have stumbled over.
-const NUMBERS: [&str; 24] = [
-    "0",
-    "-1",
-    "1",
-    "-0.0",
-    "1e308",
-    "1e-308",
-    "1e400",
-    "nan",
-    "inf",
-    "-inf",
-    "255",
-    "256",
-    "65536",
-    "2147483647",
-    "2147483648",
-    "4294967295",
-    "4294967296",
-    "9223372036854775807",
-    "18446744073709551615",
-    "18446744073709551616",
-    "6148914691236517206",
-    "0.1",
-    "1e9",
-    "1000000",
-];
-
-/// Counts that binary files may claim.
-const COUNTS: [u64; 10] =
-    [0, 1, 255, 1 << 16, 1 << 31, u32::MAX as u64, 1 << 40, u64::MAX / 3, u64::MAX - 7, u64::MAX];
-
-/// Changes a file in one to four ways.
-fn change(random: &mut Random, seeds: &[Vec<u8>]) -> Vec<u8> {
-    let mut bytes = random.pick(seeds).clone();
-    for _ in 0..1 + random.below(4) {
-        let n = bytes.len();
-        let at = random.below(n + 1);
-        let width = random.below(10);
-        let end = (at + random.below(1 << width)).min(n);
-        match random.below(12) {
-            0 if n > 0 => bytes[at.min(n - 1)] ^= 1 << random.below(8),
-            1 if n > 0 => bytes[at.min(n - 1)] = random.next() as u8,
-            2 => drop(bytes.drain(at..end)),
-            3 => {
-                let piece = bytes[at..end].to_vec();
-                let to = random.below(n + 1);
-                bytes.splice(to..to, piece);
-            }
-            4 => bytes.truncate(at),
-            5 => {
-                let other = random.pick(seeds);
-                let from = random.below(other.len() + 1);
-                let to = (from + random.below(400)).min(other.len());
-                bytes.splice(at..end.min(at + 40), other[from..to].iter().copied());
-            }
-            6..=8 => number(random, &mut bytes),
-            9 => lines(random, &mut bytes),
-            10 => {
-                // A count of a binary file.
-                let word = *random.pick(&COUNTS);
-                let width = *random.pick(&[4usize, 8]);
-                let at = at.min(n.saturating_sub(width));
-                if at + width <= n {
-                    bytes[at..at + width].copy_from_slice(&word.to_le_bytes()[..width]);
-                }
-            }
-            _ => {
-                let word = random.pick(&[
-                    "[",
-                    "]",
-                    "{",
-                    "}",
-                    "\"",
-                    "<",
-                    ">",
-                    "((((((((",
-                    "\n",
-                    "=",
-                    "-",
-                    "é",
-                    "\u{0}",
-                    "[[body]]\n",
-                    "$EndNodes",
-                ]);
-                bytes.splice(at..at, word.bytes());
-            }
-        }
-    }
-    bytes.truncate(1 << 18);
-    bytes
-}
-
-/// Another number in place of one that stands there.
-fn number(random: &mut Random, bytes: &mut Vec<u8>) {
-    let starts: Vec<usize> = (0..bytes.len())
-        .filter(|&i| {
-            bytes[i].is_ascii_digit()
-                && (i == 0 || !bytes[i - 1].is_ascii_alphanumeric() && bytes[i - 1] != b'.')
-        })
-        .collect();
-    if starts.is_empty() {
-        return;
-    }
-    let start = *random.pick(&starts);
-    let length =
-        bytes[start..].iter().take_while(|b| b.is_ascii_alphanumeric() || **b == b'.').count();
-    bytes.splice(start..start + length, random.pick(&NUMBERS).bytes());
-}
-
-/// A line twice, gone, or elsewhere.
-fn lines(random: &mut Random, bytes: &mut Vec<u8>) {
-    let mut list: Vec<Vec<u8>> =
-        bytes.split_inclusive(|b| *b == b'\n').map(<[u8]>::to_vec).collect();
-    if list.is_empty() {
-        return;
-    }
-    let (from, to) = (random.below(list.len()), random.below(list.len()));
-    match random.below(3) {
-        0 => list.insert(to, list[from].clone()),
-        1 => drop(list.remove(from)),
-        _ => list.swap(from, to),
-    }
-    *bytes = list.concat();
 }
 
 /// Tries an input; why it is a find.

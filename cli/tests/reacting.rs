@@ -1,20 +1,10 @@
 //! Machines that react, from scene files: facts, messages, checkpoints, plots, comparisons.
 
+mod common;
+
+use common::{said, signorini};
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Output};
-
-fn signorini(arguments: &[&str]) -> Output {
-    Command::new(env!("CARGO_BIN_EXE_signorini")).args(arguments).output().unwrap()
-}
-
-fn said(output: &Output) -> String {
-    format!(
-        "{}{}",
-        String::from_utf8_lossy(&output.stdout),
-        String::from_utf8_lossy(&output.stderr)
-    )
-}
 
 fn place(name: &str) -> PathBuf {
     Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("reacting_{name}"))

@@ -234,7 +234,7 @@ fn a_picture_shows_things_where_they_are() {
 }
 
 fn plots_and_animation(folder: &Folder, steps: usize) {
-    let made = |arguments: &[&str]| {
+    let run = |arguments: &[&str]| {
         let output = signorini(&folder.0, arguments);
         assert!(
             output.status.success(),
@@ -242,18 +242,18 @@ fn plots_and_animation(folder: &Folder, steps: usize) {
             String::from_utf8_lossy(&output.stderr)
         );
     };
-    made(&["picture", "out", "--plot", "error", "-o", "error.svg"]);
+    run(&["picture", "out", "--plot", "error", "-o", "error.svg"]);
     let svg = fs::read_to_string(folder.file("error.svg")).unwrap();
     assert_eq!(svg.matches("<circle").count(), steps, "a dot for each step");
     assert!(svg.contains("error of each step") && svg.contains("time, s"));
-    made(&["picture", "out", "--plot", "iterations", "-o", "work.svg"]);
+    run(&["picture", "out", "--plot", "iterations", "-o", "work.svg"]);
     assert_eq!(
         fs::read_to_string(folder.file("work.svg")).unwrap().matches("<circle").count(),
         steps
     );
-    made(&["picture", "out", "--plot", "energy", "-o", "energy.png"]);
+    run(&["picture", "out", "--plot", "energy", "-o", "energy.png"]);
     assert!(fs::read(folder.file("energy.png")).unwrap().starts_with(b"\x89PNG"));
-    made(&["picture", "out", "--size", "160x100", "--fps", "10", "-o", "x.gif"]);
+    run(&["picture", "out", "--size", "160x100", "--fps", "10", "-o", "x.gif"]);
     let mut options = gif::DecodeOptions::new();
     options.set_color_output(gif::ColorOutput::RGBA);
     let mut decoder = options.read_info(fs::File::open(folder.file("x.gif")).unwrap()).unwrap();

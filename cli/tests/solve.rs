@@ -1,13 +1,11 @@
 //! `signorini solve` as a person or a program meets it.
 
+mod common;
+
+use common::signorini;
 use serde_json::Value;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Output};
 use std::sync::OnceLock;
-
-fn signorini(arguments: &[&str]) -> Output {
-    Command::new(env!("CARGO_BIN_EXE_signorini")).args(arguments).output().unwrap()
-}
 
 fn text(bytes: &[u8]) -> String {
     String::from_utf8_lossy(bytes).into_owned()

@@ -1,28 +1,10 @@
 //! What a run says of itself: reasons, exit codes, presets, and that nonsense is named.
 
+mod common;
+
+use common::{folder, said, signorini};
 use serde_json::Value as Json;
 use std::fs;
-use std::path::{Path, PathBuf};
-use std::process::{Command, Output};
-
-fn place(name: &str) -> PathBuf {
-    let place = Path::new(env!("CARGO_TARGET_TMPDIR")).join("verdict").join(name);
-    let _ = fs::remove_dir_all(&place);
-    fs::create_dir_all(&place).unwrap();
-    place
-}
-
-fn signorini(arguments: &[&str]) -> Output {
-    Command::new(env!("CARGO_BIN_EXE_signorini")).args(arguments).output().unwrap()
-}
-
-fn said(output: &Output) -> String {
-    format!(
-        "{}{}",
-        String::from_utf8_lossy(&output.stdout),
-        String::from_utf8_lossy(&output.stderr)
-    )
-}
 
 /// A stack of ten bricks whose weight one sweep does not carry.
 fn stack(run: &str) -> String {
@@ -44,7 +26,7 @@ fn stack(run: &str) -> String {
 
 #[test]
 fn summary_run_json_and_exit_code_agree_on_steps_that_are_not_accepted() {
-    let place = place("agree");
+    let place = folder("agree");
     let (scene, out) = (place.join("stack.toml"), place.join("out"));
     fs::write(&scene, stack("iterations = 3")).unwrap();
     let output = signorini(&["run", scene.to_str().unwrap(), "--out", out.to_str().unwrap()]);
@@ -72,7 +54,7 @@ fn summary_run_json_and_exit_code_agree_on_steps_that_are_not_accepted() {
 
 #[test]
 fn presets_say_what_is_accepted() {
-    let place = place("presets");
+    let place = folder("presets");
     let scene = place.join("stack.toml");
     fs::write(&scene, stack("iterations = 1000")).unwrap();
     let scene = scene.to_str().unwrap();
@@ -123,7 +105,7 @@ fn nonsense_is_named_and_leaves_no_table_with_nan() {
         ),
     ];
     for (name, text, culprit, code) in cases {
-        let place = place(&format!("nonsense_{name}"));
+        let place = folder(&format!("nonsense_{name}"));
         let (scene, out) = (place.join("scene.toml"), place.join("out"));
         fs::write(&scene, text).unwrap();
         let output = signorini(&["run", scene.to_str().unwrap(), "--out", out.to_str().unwrap()]);
@@ -159,7 +141,7 @@ fn nonsense_is_named_and_leaves_no_table_with_nan() {
 /// An overlapping start is named by `check` and by `run`, and bodies do not fly.
 #[test]
 fn overlapping_starts_are_named() {
-    let place = place("overlap");
+    let place = folder("overlap");
     let scene = place.join("scene.toml");
     let text = "[run]\nt_end = \"0.1 s\"\ndt = \"1 ms\"\n[[body]]\nname = \"floor\"\nfixed = \
         true\nshape = { half_space = true }\n\
@@ -186,7 +168,7 @@ fn an_incline_next_to_the_limit_does_not_creep_further_than_is_said() {
     for below in [1e-3f64, 1e-5] {
         let angle = limit - below.to_radians();
         for solver in ["auto", "newton", "interior-point"] {
-            let out = place(&format!("incline_{below}_{solver}"));
+            let out = folder(&format!("incline_{below}_{solver}"));
             let set = format!("gentle={} deg", angle.to_degrees());
             let output = signorini(&[
                 "run",
