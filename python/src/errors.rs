@@ -44,11 +44,11 @@ impl Failure {
         let (name, text) = self.parts();
         // The command line puts this in front of what it prints.
         let text = text.strip_prefix("error: ").map(str::to_string).unwrap_or(text);
-        let made = py
+        let error = py
             .import("signorini._errors")
             .and_then(|m| m.getattr(name))
             .and_then(|c| c.call1((text,)));
-        made.map_or_else(|e| e, PyErr::from_value)
+        error.map_or_else(|e| e, PyErr::from_value)
     }
 }
 

@@ -4,13 +4,16 @@
 //! calls that give up the interpreter's lock while the engine works, arrays that look into its
 //! memory, and errors under their names.
 
+mod arrays;
 mod batch;
 mod control;
 mod errors;
 mod look;
+mod method;
 mod problem;
 mod scene;
 mod simulation;
+mod solution;
 mod sweep;
 mod verdict;
 mod views;
@@ -42,7 +45,7 @@ fn _engine(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<simulation::Simulation>()?;
     module.add_class::<verdict::Verdict>()?;
     module.add_class::<problem::Problem>()?;
-    module.add_class::<problem::Solution>()?;
+    module.add_class::<solution::Solution>()?;
     module.add_class::<views::Memory>()?;
     module.add_class::<batch::Watch>()?;
     module.add_class::<batch::Feed>()?;

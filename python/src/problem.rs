@@ -1,100 +1,19 @@
 //! The solvers alone.
 
+use crate::arrays::{LawParts, Matrix, MatrixOut, Vector, invalid, law, list, matrix, out, parts};
 use crate::errors::{Failure, detached, parsed};
+use crate::method::built;
+use crate::solution::Solution;
 use crate::verdict::status;
 use numpy::{PyArray1, PyReadonlyArray1};
 use pyo3::prelude::*;
 use serde_json::{Map, Value as Json};
-use signorini::math::sparse::Csr;
-use signorini::problem::error::Criterion;
 use signorini::problem::files::siconos::{self, Kind};
 use signorini::problem::files::{Input, Stored, json};
-use signorini::problem::{self, Law, PreparedProblem, Residual, Rows, Tolerance};
-use signorini::solve::{
-    DynSolver, Method, StoppingCriteria, auto, interior_point, newton, pivot, psor,
-};
+use signorini::problem::{self, Law, Rows, Tolerance};
+use signorini::solve::{Method, StoppingCriteria};
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
-
-type Vector<'py> = Bound<'py, PyArray1<f64>>;
-/// Number of columns, row starts, columns, values.
-type Matrix<'py> =
-    (usize, PyReadonlyArray1<'py, i64>, PyReadonlyArray1<'py, i64>, PyReadonlyArray1<'py, f64>);
-type MatrixOut<'py> =
-    (usize, usize, Bound<'py, PyArray1<i64>>, Bound<'py, PyArray1<i64>>, Vector<'py>);
-
-fn invalid(text: impl ToString) -> Failure {
-    Failure::Named("ProblemError", text.to_string())
-}
-
-/// A law as its name and up to two numbers: mu and rows, or lo and hi.
-type LawParts = (String, f64, f64);
-
-fn law((name, x, y): &LawParts) -> Result<Law, Failure> {
-    let rows = || {
-        if *y == 2.0 || *y == 3.0 {
-            Ok(*y as u8)
-        } else {
-            Err(invalid(format!("{name}: {y} rows, wanted 2 or 3")))
-        }
-    };
-    match name.as_str() {
-        "equality" => Ok(Law::Equality),
-        "unilateral" => Ok(Law::Unilateral),
-        "interval" => Ok(Law::Interval { lo: *x, hi: *y }),
-        "cone" => Ok(Law::Cone { mu: *x, rows: rows()? }),
-        "coulomb" => Ok(Law::Coulomb { mu: *x, rows: rows()? }),
-        _ => Err(invalid(format!(
-            "there is no law `{name}`: wanted equality, unilateral, interval, cone or coulomb"
-        ))),
-    }
-}
-
-fn parts(law: &Law) -> LawParts {
-    match *law {
-        Law::Equality | Law::Unilateral => (law.name().into(), 0.0, 0.0),
-        Law::Interval { lo, hi } => (law.name().into(), lo, hi),
-        Law::Cone { mu, rows } | Law::Coulomb { mu, rows } => {
-            (law.name().into(), mu, f64::from(rows))
-        }
-    }
-}
-
-/// A matrix by compressed rows; its columns ascend within a row.
-fn matrix(what: &str, of: &Matrix<'_>) -> Result<Csr, Failure> {
-    let (cols, starts, columns, values) = of;
-    let wrong = |why: &str| invalid(format!("{what}: {why}"));
-    let slice = |a: &PyReadonlyArray1<'_, i64>| {
-        a.as_slice().map(<[i64]>::to_vec).map_err(|_| wrong("not contiguous"))
-    };
-    let (starts, columns) = (slice(starts)?, slice(columns)?);
-    let values = values.as_slice().map_err(|_| wrong("not contiguous"))?.to_vec();
-    let ends = starts.first() == Some(&0) && starts.last() == Some(&(values.len() as i64));
-    if !ends || starts.windows(2).any(|w| w[0] > w[1]) || columns.len() != values.len() {
-        return Err(wrong("row starts, columns and values do not fit together"));
-    }
-    if *cols > u32::MAX as usize || columns.iter().any(|&c| c < 0 || c as usize >= *cols) {
-        return Err(wrong(&format!("a column outside 0…{cols}")));
-    }
-    Ok(Csr {
-        rows: starts.len() - 1,
-        cols: *cols,
-        starts: starts.into_iter().map(|x| x as usize).collect(),
-        columns: columns.into_iter().map(|x| x as u32).collect(),
-        values,
-    })
-}
-
-fn list(what: &str, of: &PyReadonlyArray1<'_, f64>) -> Result<Vec<f64>, Failure> {
-    of.as_slice().map(<[f64]>::to_vec).map_err(|_| invalid(format!("{what}: not contiguous")))
-}
-
-fn out<'py>(py: Python<'py>, of: &Csr) -> MatrixOut<'py> {
-    let starts = of.starts.iter().map(|&x| x as i64).collect();
-    let columns = of.columns.iter().map(|&x| i64::from(x)).collect();
-    let values = PyArray1::from_slice(py, &of.values);
-    (of.rows, of.cols, PyArray1::from_vec(py, starts), PyArray1::from_vec(py, columns), values)
-}
 
 /// One time step's problem (see `signorini.Problem`).
 #[pyclass(subclass, frozen, module = "signorini._engine")]
@@ -140,7 +59,7 @@ impl Problem {
         let (Some(H), Some(k), Some(J), Some(w)) = (H, k, J, w) else {
             return Err(invalid("wanted H, k, J and w").raise(py));
         };
-        let made = || {
+        let assembled = || {
             let laws: Vec<Law> = laws.iter().map(law).collect::<Result<_, _>>()?;
             let rows: usize = laws.iter().map(Law::rows).sum();
             let jacobian = matrix("J", &J)?;
@@ -152,7 +71,7 @@ impl Problem {
             let (H, k, w) = (matrix("H", &H)?, list("k", &k)?, list("w", &w)?);
             Ok(problem::Problem { name: name.into(), H, k, J, E, w, laws, names })
         };
-        let problem = made().map_err(|e: Failure| e.raise(py))?;
+        let problem = assembled().map_err(|e: Failure| e.raise(py))?;
         let (n, m) = (problem.H.rows, problem.J.len());
         for (what, found, wanted) in [
             ("columns of H", problem.H.cols, n),
@@ -379,245 +298,4 @@ pub fn read_problem(py: Python<'_>, path: PathBuf, kind: Option<String>) -> PyRe
         let kind = kind.as_ref().map(wanted).transpose()?;
         Ok(Problem { stored: signorini::files::load::load(&path, kind).map_err(complaint)? })
     })
-}
-
-/// A method with settings of its own over the usual ones: the variants of the papers.
-fn built(
-    method: Method,
-    stop: StoppingCriteria,
-    settings: &Map<String, Json>,
-) -> Result<Box<dyn DynSolver>, Failure> {
-    let known: &[&str] = match method {
-        Method::Psor => {
-            &["acceleration", "metric", "local", "omega", "joints", "judge_every", "parallel"]
-        }
-        Method::Pivot => &["facets", "swept"],
-        Method::Newton => &["residual"],
-        Method::InteriorPoint => &["warm"],
-        Method::Auto => &["certify"],
-        _ => &[],
-    };
-    let name = method.name();
-    let wrong = |key: &str, wanted: &str| {
-        Failure::Named("InputError", format!("settings of {name}: `{key}`: {wanted}"))
-    };
-    if let Some(key) = settings.keys().find(|key| !known.contains(&key.as_str())) {
-        let wanted = if known.is_empty() {
-            "it has none".into()
-        } else {
-            format!("wanted one of {}", known.join(", "))
-        };
-        return Err(wrong(key, &wanted));
-    }
-    let flag = |key: &str, usual: bool| {
-        settings
-            .get(key)
-            .map_or(Ok(usual), |v| v.as_bool().ok_or_else(|| wrong(key, "wanted True or False")))
-    };
-    let all = || Json::Object(settings.clone());
-    Ok(match method {
-        Method::Psor => {
-            let read: psor::Settings =
-                serde_json::from_value(all()).map_err(|e| wrong("psor", &e.to_string()))?;
-            if !(read.omega > 0.0 && read.omega < 2.0) {
-                return Err(wrong("omega", &format!("{}, wanted between 0 and 2", read.omega)));
-            }
-            Box::new(psor::Psor::new(psor::Settings { stop, ..read }))
-        }
-        Method::Pivot => {
-            let usual = pivot::Settings::default();
-            let facets = settings
-                .get("facets")
-                .map_or(Some(usual.facets as u64), Json::as_u64)
-                .filter(|n| (3..=1024).contains(n));
-            let facets = facets.ok_or_else(|| wrong("facets", "wanted 3…1024"))? as usize;
-            Box::new(pivot::Pivot::new(pivot::Settings {
-                stop,
-                facets,
-                swept: flag("swept", usual.swept)?,
-            }))
-        }
-        Method::Newton => {
-            let number = |v: &Json| {
-                v.as_f64()
-                    .filter(|x| *x > 0.0)
-                    .ok_or_else(|| wrong("residual", "wanted a number > 0"))
-            };
-            let residual = settings.get("residual").map(number).transpose()?;
-            Box::new(newton::Newton::new(newton::Settings { stop, residual }))
-        }
-        Method::InteriorPoint => {
-            let read = |v: &Json| {
-                serde_json::from_value(v.clone()).map_err(|e| wrong("warm", &e.to_string()))
-            };
-            let warm = settings.get("warm").map(read).transpose()?.unwrap_or_default();
-            Box::new(interior_point::InteriorPoint::new(interior_point::Settings { stop, warm }))
-        }
-        Method::Auto => Box::new(auto::Auto::new(auto::Settings {
-            stop,
-            certify: flag("certify", false)?,
-            ..Default::default()
-        })),
-        _ => method.build(stop),
-    })
-}
-
-/// Why an error is not within a tolerance.
-fn reasons(error: &Residual, tolerance: &Tolerance) -> Vec<String> {
-    let said = |unmet: problem::error::Unmet| {
-        let (found, most) = (unmet.found, unmet.allowed);
-        let (what, unit) = match unmet.criterion {
-            Criterion::Energy => ("error relative to the energy scale", ""),
-            Criterion::Estimate => ("estimated error relative to the energy scale", ""),
-            Criterion::Velocity => ("largest wrong velocity", " m/s"),
-            Criterion::Momentum => ("velocity of the momentum defect", " m/s"),
-        };
-        format!("{what} {found:.1e}{unit}, wanted ≤ {most:.1e}{unit}")
-    };
-    error.unmet(tolerance).map(said).collect()
-}
-
-/// An answer to a problem, and how wrong it is.
-#[pyclass(frozen, module = "signorini")]
-pub struct Solution {
-    point: problem::Solution,
-    answer: problem::files::Answer,
-    error: Residual,
-    tolerance: Tolerance,
-    /// The row with the largest error.
-    #[pyo3(get)]
-    culprit: String,
-    /// The method; empty for a point that was judged only.
-    #[pyo3(get)]
-    solver: &'static str,
-    /// Why it stopped: converged, budget, stalled or infeasible; `judged` for a point that was
-    /// judged only.
-    #[pyo3(get)]
-    status: &'static str,
-    /// Work done, in the method's unit: sweeps, factorizations, pivots.
-    #[pyo3(get)]
-    work: u64,
-    /// Iterations, as the method counts them.
-    #[pyo3(get)]
-    iterations: u64,
-    /// False if a deadline cut the work short.
-    #[pyo3(get)]
-    reproducible: bool,
-    /// Remarks: phases, dependent rows, what limits the answer.
-    #[pyo3(get)]
-    notes: Vec<String>,
-    /// Work and error (J) along the way, if asked for.
-    #[pyo3(get)]
-    history: Vec<(u64, f64)>,
-    /// Seconds on the clock.
-    #[pyo3(get, name = "wall_s")]
-    wall: f64,
-}
-
-impl Solution {
-    fn of(
-        stored: &Stored,
-        point: problem::Solution,
-        tolerance: &Tolerance,
-    ) -> Result<Solution, Failure> {
-        let error = match &stored.input {
-            Input::Problem(p) => PreparedProblem::of(p).map_err(invalid)?.error(p, &point),
-            Input::Reduced(p) => PreparedProblem::of_reduced(p).error_reduced(p, &point.r),
-        };
-        let answer = stored.answer(&point).map_err(invalid)?;
-        let culprit = if stored.input.rows() > 0 {
-            stored.input.row_name(error.worst_row)
-        } else {
-            String::new()
-        };
-        Ok(Solution {
-            point,
-            answer,
-            error,
-            tolerance: *tolerance,
-            culprit,
-            solver: "",
-            status: "judged",
-            work: 0,
-            iterations: 0,
-            reproducible: true,
-            notes: Vec::new(),
-            history: Vec::new(),
-            wall: 0.0,
-        })
-    }
-}
-
-#[pymethods]
-impl Solution {
-    /// Velocities, m/s, rad/s.
-    #[getter]
-    fn v<'py>(&self, py: Python<'py>) -> Vector<'py> {
-        PyArray1::from_slice(py, &self.answer.v)
-    }
-
-    /// Local velocities of every row, m/s, rad/s.
-    #[getter]
-    fn u<'py>(&self, py: Python<'py>) -> Vector<'py> {
-        PyArray1::from_slice(py, &self.answer.u)
-    }
-
-    /// Reactions of every row (impulses), N s, N m s.
-    #[getter]
-    fn r<'py>(&self, py: Python<'py>) -> Vector<'py> {
-        PyArray1::from_slice(py, &self.answer.r)
-    }
-
-    /// The error, J.
-    #[getter]
-    #[pyo3(name = "error_J")]
-    fn error_joule(&self) -> f64 {
-        self.error.joule
-    }
-
-    /// The error relative to the energy scale.
-    #[getter]
-    fn error_relative(&self) -> f64 {
-        self.error.relative()
-    }
-
-    /// The energy scale of the problem, J.
-    #[getter]
-    #[pyo3(name = "scale_J")]
-    fn scale_joule(&self) -> f64 {
-        self.error.scale
-    }
-
-    /// Estimated kinetic energy of the velocity error, J.
-    #[getter]
-    #[pyo3(name = "estimate_J")]
-    fn estimate_joule(&self) -> f64 {
-        self.error.estimate
-    }
-
-    /// The largest velocity that any row is wrong by, m/s.
-    #[getter]
-    fn velocity_error(&self) -> f64 {
-        self.error.velocity
-    }
-
-    /// True if the error is within the tolerance.
-    #[getter]
-    fn accepted(&self) -> bool {
-        self.error.accepted(&self.tolerance)
-    }
-
-    /// Why it is not accepted, one line each.
-    #[getter]
-    fn reasons(&self) -> Vec<String> {
-        reasons(&self.error, &self.tolerance)
-    }
-
-    fn __repr__(&self) -> String {
-        let Solution { status, solver, culprit, work, error, .. } = self;
-        format!(
-            "Solution({status}, error {:.2e} J at {culprit}, {solver}, work {work})",
-            error.joule
-        )
-    }
 }

@@ -207,8 +207,8 @@ impl Scene {
         }
         let scene = &mut self.scene;
         let id = detached(py, || {
-            let made = scene.add_solid(name, pose(position, orientation), &solids);
-            made.map_err(|e| Failure::Named("SceneError", format!("body `{name}`: {e}")))
+            let added = scene.add_solid(name, pose(position, orientation), &solids);
+            added.map_err(|e| Failure::Named("SceneError", format!("body `{name}`: {e}")))
         })?;
         let body = &mut self.scene.bodies[id.index()];
         *body = body.clone().moving(vector(velocity), vector(angular));

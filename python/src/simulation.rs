@@ -99,9 +99,9 @@ impl Simulation {
     ) -> PyResult<Simulation> {
         let settings: Settings = parsed("settings", settings).map_err(|e| e.raise(py))?;
         let scene = scene.scene.clone();
-        let mut made = detached(py, || Ok(signorini::Simulation::new(scene, settings)?))?;
-        made.set_end_time(end_time);
-        Ok(Simulation { inner: Arc::new(Mutex::new(Held::new(made))) })
+        let mut simulation = detached(py, || Ok(signorini::Simulation::new(scene, settings)?))?;
+        simulation.set_end_time(end_time);
+        Ok(Simulation { inner: Arc::new(Mutex::new(Held::new(simulation))) })
     }
 
     /// The time, s.
@@ -488,7 +488,7 @@ impl Simulation {
     fn restore(&self, py: Python<'_>, state: &[u8]) -> PyResult<()> {
         let (inner, state) = (&self.inner, state.to_vec());
         detached(py, || {
-            // A saved state mends what a failure left behind.
+            // A saved state replaces what a failure left behind.
             let mut sim = inner.lock().unwrap_or_else(|e| e.into_inner());
             sim.restore(&state)?;
             inner.clear_poison();
