@@ -12,6 +12,7 @@ import numpy as np
 
 from . import _engine
 from ._errors import InputError
+from ._names import Named
 
 if TYPE_CHECKING:
     from ._simulation import Simulation
@@ -275,7 +276,7 @@ def quaternion(q: Vector) -> list[float]:
     return [c / length for c in out]
 
 
-class Scene(_engine.Scene):
+class Scene(_engine.Scene, Named):
     """What exists: bodies, joints, motors, forces, materials.
 
     Read one with `load` or `parse`, or build it:
@@ -291,21 +292,6 @@ class Scene(_engine.Scene):
     def __repr__(self) -> str:
         counts = f"{len(self.bodies)} bodies, {len(self.joints)} joints, {len(self.motors)} motors"
         return f"Scene({self.name!r}: {counts})"
-
-    @property
-    def bodies(self) -> list[str]:
-        """Names of the bodies; the first is the ground."""
-        return self._names("body")
-
-    @property
-    def joints(self) -> list[str]:
-        """Names of the joints."""
-        return self._names("joint")
-
-    @property
-    def motors(self) -> list[str]:
-        """Names of the motors."""
-        return self._names("motor")
 
     @property
     def materials(self) -> list[str]:

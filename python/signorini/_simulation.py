@@ -13,6 +13,7 @@ import numpy as np
 from . import _engine
 from ._errors import InputError
 from ._formula import formula
+from ._names import Named
 from ._record import Page, Picture, Record, columns, display, in_notebook
 from ._scene import Drive, Key, Scene, Vector, _scene, dumps, number, quaternion, vector
 
@@ -283,7 +284,7 @@ class Material(_Part):
     damping = _figure(3, "Damping of a compliant contact, N s/m.")
 
 
-class Simulation(_engine.Simulation):
+class Simulation(_engine.Simulation, Named):
     """A scene that moves. Made by `Scene.simulate`.
 
         while sim.time < 5:
@@ -313,21 +314,6 @@ class Simulation(_engine.Simulation):
     def scene(self) -> Scene:
         """The scene as it is now (a copy)."""
         return _scene(Scene, self._scene_json(), self._settings_json(), (self.end_time, "", "", []))
-
-    @property
-    def bodies(self) -> list[str]:
-        """Names of the bodies; the rows of `poses` and `velocities`."""
-        return self._names("body")
-
-    @property
-    def joints(self) -> list[str]:
-        """Names of the joints; the places in `angles`."""
-        return self._names("joint")
-
-    @property
-    def motors(self) -> list[str]:
-        """Names of the motors."""
-        return self._names("motor")
 
     def body(self, name: Key) -> Body:
         """A body, by name or number."""
