@@ -43,7 +43,7 @@ fn computing() -> Option<f64> {
     Some(text.split_whitespace().next()?.parse::<f64>().ok()? * 1e-9)
 }
 
-/// What a peer made of a problem.
+/// A peer's answer to a problem.
 pub struct Answer {
     /// Velocities, m/s.
     pub v: Vec<f64>,

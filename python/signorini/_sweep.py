@@ -59,12 +59,15 @@ class Sweep:
         some = next(np.shape(v) for v in values if v is not None)
         return np.array([np.full(some, np.nan) if v is None else v for v in values], dtype=float)
 
-    def course(self, i: int) -> dict[str, np.ndarray]:
-        """The course of a run: `time` (s), `poses`, `velocities`, `error_J` and every measured figure at some moments."""
+    def trajectory(self, i: int) -> dict[str, np.ndarray]:
+        """The trajectory of a run: `time` (s), `poses`, `velocities`, `error_J` and every measured figure at some moments."""
         if self.out is None:
-            raise InputError("the course of a run is kept in the folder out=")
+            raise InputError("the trajectory of a run is kept in the folder out=")
         with np.load(os.path.join(self.out, "runs", f"{self.rows[i]['key']}.npz")) as file:
             return {name: file[name] for name in file.files}
+
+    course = trajectory
+    """The earlier name of `trajectory`."""
 
     def _table(self) -> dict[str, Any]:
         names = list(dict.fromkeys(name for row in self.rows for name in (*row["params"], *row["values"])))
@@ -229,7 +232,7 @@ def sweep(
     `executor` is any `concurrent.futures.Executor`; `client` a `dask.distributed.Client`; without either the runs go one
     after the other. `on_row` is called with every row as it arrives. Further settings as of `Scene.simulate`.
 
-    With `out`, a folder that all workers see, every finished run is a line of `out/manifest.jsonl` and its course is
+    With `out`, a folder that all workers see, every finished run is a line of `out/manifest.jsonl` and its trajectory is
     `out/runs/KEY.npz`: an interrupted sweep computes only what is missing (`retry=True`: also what failed), and a run
     whose worker died goes on from its last checkpoint (every `checkpoint` seconds). A run that fails is a row with its
     message. A run has the same bits on every worker.

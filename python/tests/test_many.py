@@ -121,10 +121,10 @@ def test_the_command_line_makes_the_same_sweep(tmp_path):
     for row in here:
         other = by_speed[row["params"]["speed"]]
         assert other["values"] == row["values"] and other["hash"] == row["hash"]
-    # The course of a run is there for numpy, to the same bytes.
-    course = here.course(4)
-    np.testing.assert_allclose(course["body.ball.position"][:, 0], 2.0 * course["time"], atol=1e-12)
-    assert course["poses"].shape[2] == 7 and len(course["poses"]) == len(course["time"]) and course["time"][-1] == pytest.approx(0.05)
+    # The trajectory of a run is there for numpy, to the same bytes.
+    trajectory = here.trajectory(4)
+    np.testing.assert_allclose(trajectory["body.ball.position"][:, 0], 2.0 * trajectory["time"], atol=1e-12)
+    assert trajectory["poses"].shape[2] == 7 and len(trajectory["poses"]) == len(trajectory["time"]) and trajectory["time"][-1] == pytest.approx(0.05)
     bytes_here = (tmp_path / "py" / "runs" / f"{here[4]['key']}.npz").read_bytes()
     assert bytes_here == (tmp_path / "cli" / "runs" / f"{by_speed[2.0]['key']}.npz").read_bytes()
     table = (tmp_path / "cli" / "table.csv").read_text().splitlines()

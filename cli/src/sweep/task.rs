@@ -4,7 +4,7 @@
 //!   DIR/manifest.jsonl          one line per finished run
 //!   DIR/table.csv               the same as a table
 //!   DIR/runs/KEY.json           the row of a run: there once the run is finished
-//!   DIR/runs/KEY.npz            its course: time, poses, velocities, error, and every measured figure (numpy)
+//!   DIR/runs/KEY.npz            its trajectory: time, poses, velocities, error, and every measured figure (numpy)
 //!   DIR/runs/KEY.checkpoint     where a run stands that was interrupted
 //! ```
 
@@ -19,9 +19,9 @@ use signorini_files::bounded;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-/// Moments of a run that its course keeps, at most.
+/// Moments of a run that its trajectory keeps, at most.
 const FRAMES: u64 = 200;
-/// Numbers of its course, at most: 160 MB.
+/// Numbers of its trajectory, at most: 160 MB.
 const NUMBERS: u64 = 20_000_000;
 
 /// What is done with one sample.
@@ -114,7 +114,7 @@ fn file(folder: &Path, key: &str, ending: &str) -> PathBuf {
 
 /// How far a run is, beside the state itself.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
-struct Course {
+struct Progress {
     key: String,
     steps: u64,
     not_accepted: u64,
@@ -125,7 +125,9 @@ struct Course {
 
 #[derive(Serialize, Deserialize)]
 struct Checkpoint {
-    course: Course,
+    /// `course` is what it was called before.
+    #[serde(alias = "course")]
+    progress: Progress,
     /// [`Simulation::save`]: JSON.
     state: String,
 }
@@ -158,12 +160,12 @@ pub fn drive(
         Ok(figures) => figures,
         Err(why) => return failed(why.to_string()),
     };
-    let mut course = resumed(sim, task).unwrap_or_default();
+    let mut progress = resumed(sim, task).unwrap_or_default();
     let h = sim.settings().h;
     let frames = (NUMBERS / (13 * sim.scene().bodies.len() as u64 + 1)).clamp(1, FRAMES);
     let every = (((task.t_end / h) - 1e-9).ceil().max(1.0) as u64).div_ceil(frames).max(1);
-    if course.frames.is_empty() {
-        course.frames.push(frame(sim, &figures, 0.0));
+    if progress.frames.is_empty() {
+        progress.frames.push(frame(sim, &figures, 0.0));
     }
     let mut saved = Instant::now();
     // As `Simulation::run_until`.
@@ -172,44 +174,44 @@ pub fn drive(
             Ok(verdict) => verdict,
             Err(why) => {
                 let partly = Row {
-                    steps: course.steps,
-                    not_accepted: course.not_accepted,
-                    ..row(sim, task, &course)
+                    steps: progress.steps,
+                    not_accepted: progress.not_accepted,
+                    ..row(sim, task, &progress)
                 };
                 return Ok(Row { status: "failed".into(), message: why.to_string(), ..partly });
             }
         };
-        course.steps += 1;
-        course.not_accepted += u64::from(!verdict.accepted);
+        progress.steps += 1;
+        progress.not_accepted += u64::from(!verdict.accepted);
         let relative = verdict.error.relative();
-        if course.worst.as_ref().is_none_or(|w| relative > w.1) {
-            course.worst = Some((verdict.error.joule, relative, verdict.worst_name(sim.scene())));
+        if progress.worst.as_ref().is_none_or(|w| relative > w.1) {
+            progress.worst = Some((verdict.error.joule, relative, verdict.worst_name(sim.scene())));
         }
-        if course.steps.is_multiple_of(every) {
-            course.frames.push(frame(sim, &figures, verdict.error.joule));
+        if progress.steps.is_multiple_of(every) {
+            progress.frames.push(frame(sim, &figures, verdict.error.joule));
         }
         let asked = go_on();
         if !asked
             || saved.elapsed()
                 > Duration::try_from_secs_f64(task.checkpoint).unwrap_or(Duration::MAX)
         {
-            keep(sim, task, &course).map_err(Unfinished::Disk)?;
+            keep(sim, task, &progress).map_err(Unfinished::Disk)?;
             saved = Instant::now();
         }
         if !asked {
             return Err(Unfinished::Stopped);
         }
     }
-    finish(sim, task, &course, &figures)
+    finish(sim, task, &progress, &figures)
 }
 
 fn finish(
     sim: &Simulation,
     task: &Task,
-    course: &Course,
+    progress: &Progress,
     figures: &[Figure],
 ) -> Result<Row, Unfinished> {
-    let mut row = row(sim, task, course);
+    let mut row = row(sim, task, progress);
     for (name, figure) in task.measure.iter().zip(figures) {
         let values = figure.values(sim);
         row.values
@@ -217,19 +219,19 @@ fn finish(
     }
     if let Some(folder) = &task.folder {
         let path = file(folder, &task.key, "npz");
-        let bytes = npz::pack(&arrays(sim, task, course, figures));
+        let bytes = npz::pack(&arrays(sim, task, progress, figures));
         write_quickly(&path, &bytes)
             .map_err(|e| Unfinished::Disk(format!("cannot write {}: {e}", path.display())))?;
     }
     Ok(row)
 }
 
-fn row(sim: &Simulation, task: &Task, course: &Course) -> Row {
-    let worst = course.worst.as_ref();
+fn row(sim: &Simulation, task: &Task, progress: &Progress) -> Row {
+    let worst = progress.worst.as_ref();
     Row {
         status: "done".into(),
-        steps: course.steps,
-        not_accepted: course.not_accepted,
+        steps: progress.steps,
+        not_accepted: progress.not_accepted,
         error_joule: worst.map(|w| w.0),
         error_relative: worst.map(|w| w.1),
         culprit: worst.map(|w| w.2.clone()),
@@ -249,7 +251,12 @@ fn frame(sim: &Simulation, figures: &[Figure], joule: f64) -> Vec<f64> {
 }
 
 /// The columns of the frames as named arrays.
-fn arrays(sim: &Simulation, task: &Task, course: &Course, figures: &[Figure]) -> Vec<npz::Array> {
+fn arrays(
+    sim: &Simulation,
+    task: &Task,
+    progress: &Progress,
+    figures: &[Figure],
+) -> Vec<npz::Array> {
     let bodies = sim.scene().bodies.len();
     let mut columns: Vec<(String, Vec<usize>)> = vec![
         ("time".into(), vec![]),
@@ -265,8 +272,8 @@ fn arrays(sim: &Simulation, task: &Task, course: &Course, figures: &[Figure]) ->
     for (name, shape) in columns {
         let width: usize = shape.iter().product();
         let data =
-            course.frames.iter().flat_map(|f| f[first..first + width].iter().copied()).collect();
-        let shape = [course.frames.len()].into_iter().chain(shape).collect();
+            progress.frames.iter().flat_map(|f| f[first..first + width].iter().copied()).collect();
+        let shape = [progress.frames.len()].into_iter().chain(shape).collect();
         first += width;
         if out.iter().all(|array: &npz::Array| array.name != name) {
             out.push(npz::Array { name, shape, data });
@@ -275,23 +282,23 @@ fn arrays(sim: &Simulation, task: &Task, course: &Course, figures: &[Figure]) ->
     out
 }
 
-fn keep(sim: &Simulation, task: &Task, course: &Course) -> Result<(), String> {
+fn keep(sim: &Simulation, task: &Task, progress: &Progress) -> Result<(), String> {
     let Some(folder) = &task.folder else { return Ok(()) };
     let state = String::from_utf8(sim.save()).map_err(|e| e.to_string())?;
-    let course = Course { key: task.key.clone(), ..course.clone() };
-    let bytes = serde_json::to_vec(&Checkpoint { course, state }).map_err(|e| e.to_string())?;
+    let progress = Progress { key: task.key.clone(), ..progress.clone() };
+    let bytes = serde_json::to_vec(&Checkpoint { progress, state }).map_err(|e| e.to_string())?;
     let path = file(folder, &task.key, "checkpoint");
     write_quickly(&path, &bytes).map_err(|e| format!("cannot write {}: {e}", path.display()))
 }
 
 /// Goes to the checkpoint of this task, if there is one that fits.
-fn resumed(sim: &mut Simulation, task: &Task) -> Option<Course> {
+fn resumed(sim: &mut Simulation, task: &Task) -> Option<Progress> {
     let path = file(task.folder.as_ref()?, &task.key, "checkpoint");
     let bytes = bounded::bytes(&path, bounded::PROBLEM).ok()?;
-    let Checkpoint { course, state } = serde_json::from_slice(&bytes).ok()?;
+    let Checkpoint { progress, state } = serde_json::from_slice(&bytes).ok()?;
     let width = frame(sim, &figures(task, sim), 0.0).len();
-    let fits = course.key == task.key && course.frames.iter().all(|f| f.len() == width);
-    (fits && sim.restore(state.as_bytes()).is_ok()).then_some(course)
+    let fits = progress.key == task.key && progress.frames.iter().all(|f| f.len() == width);
+    (fits && sim.restore(state.as_bytes()).is_ok()).then_some(progress)
 }
 
 fn figures(task: &Task, sim: &Simulation) -> Vec<Figure> {

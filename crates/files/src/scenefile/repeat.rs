@@ -112,9 +112,9 @@ impl Read for Repeat {
             );
             return None;
         }
-        // Copies of copies multiply: what all of them together make is bounded before it is made.
+        // Copies of copies multiply: their number of values is bounded before they are read.
         let each = node.size();
-        let made = total.saturating_mul(each);
+        let values = total.saturating_mul(each);
         if total.saturating_mul(weight(node)) > VALUES {
             let message = format!(
                 "found {total} copies of {} values, copies within copies counted",
@@ -123,7 +123,7 @@ impl Read for Repeat {
             reader.fault(&header.count.at, message, format!("wanted at most {VALUES} in all"));
             return None;
         }
-        if made > reader.room {
+        if values > reader.room {
             let message = format!(
                 "found {total} copies of {each} values, and {} were made before",
                 VALUES - reader.room
@@ -132,7 +132,7 @@ impl Read for Repeat {
             reader.room = 0;
             return None;
         }
-        reader.room -= made;
+        reader.room -= values;
         let poses = poses(&header, total, reader)?;
         let index = header.index.as_ref().map_or("i", |name| name.value.as_str());
         let mut random = Random::new(header.seed.map_or(1, |s| s.0 as u64) ^ 0x5eed);

@@ -29,8 +29,8 @@
 //! | meshes or shapes that cannot be read | left out |
 //! | text before or after the robot, unknown prefixes, an attribute given twice | left out |
 
-pub mod mend;
 pub mod model;
+pub mod repair;
 pub mod robot;
 
 use crate::robot::{Choices, Failed, Machine};
@@ -44,7 +44,7 @@ pub fn machine(
     choices: &Choices,
 ) -> Result<(Machine, Vec<String>), Failed> {
     let mut first = model::Reader::new(&text, choices.strict);
-    let better = mend::well_formed(&text, &mut first).map(Cow::into_owned);
+    let better = repair::well_formed(&text, &mut first).map(Cow::into_owned);
     let (faults, notes) = (first.faults, first.notes);
     let Some(better) = better else {
         return Err(Failed { sources: vec![(name.into(), text)], faults });

@@ -146,7 +146,7 @@ impl<'a> Reader<'a> {
     }
 
     /// Notes a fault that is repaired, unless nothing is to be; true if it is.
-    pub fn mend(
+    pub fn repair(
         &mut self,
         range: &Range<usize>,
         message: String,
@@ -238,7 +238,12 @@ impl<'a> Reader<'a> {
         let mass = self.child(node, "mass")?;
         let Some(inertia) = node.children().find(|n| n.has_tag_name("inertia")) else {
             let message = "<inertial> has no <inertia>".to_string();
-            self.mend(&head(node), message, "wanted <inertia …/> inside", "no inertia of its own");
+            self.repair(
+                &head(node),
+                message,
+                "wanted <inertia …/> inside",
+                "no inertia of its own",
+            );
             let mass = self.number(mass, "value", None)?;
             return (!self.strict).then_some(Inertial {
                 origin,
@@ -284,7 +289,7 @@ impl<'a> Reader<'a> {
         let geometry = self.child(node, "geometry")?;
         let Some(kind) = geometry.children().find(Node::is_element) else {
             let wanted = "wanted <box>, <cylinder>, <sphere>, <capsule> or <mesh>";
-            self.mend(&head(geometry), "the geometry is empty".into(), wanted, "left out");
+            self.repair(&head(geometry), "the geometry is empty".into(), wanted, "left out");
             return None;
         };
         for other in node.children().filter(|n| {
@@ -312,7 +317,12 @@ impl<'a> Reader<'a> {
             }
             other => {
                 let wanted = suggestion(other, &["box", "cylinder", "capsule", "sphere", "mesh"]);
-                self.mend(&head(kind), format!("there is no shape <{other}>"), &wanted, "left out");
+                self.repair(
+                    &head(kind),
+                    format!("there is no shape <{other}>"),
+                    &wanted,
+                    "left out",
+                );
                 return None;
             }
         };
@@ -358,7 +368,7 @@ impl<'a> Reader<'a> {
                     let axis = self.vector(part, "xyz", Some(DVec3::X))?;
                     if !(axis.length() > 0.0) {
                         let message = format!("the axis of `{}` has no length", joint.name);
-                        self.mend(
+                        self.repair(
                             &head(part),
                             message,
                             "wanted a direction such as xyz=\"0 0 1\"",
@@ -401,7 +411,7 @@ impl<'a> Reader<'a> {
         }
         if lower > upper {
             let message = format!("limits {lower} … {upper} of `{}`", joint.name);
-            self.mend(&head(node), message, "wanted lower ≤ upper", "it moves without stops");
+            self.repair(&head(node), message, "wanted lower ≤ upper", "it moves without stops");
             return Some(());
         }
         joint.limits = (lower < upper).then_some((lower, upper));
@@ -458,7 +468,7 @@ impl<'a> Reader<'a> {
                     .strip_suffix('.')
                     .filter(|w| word.parse::<f64>().is_err() && w.contains('.'));
                 if shorter.is_some() {
-                    self.mend(
+                    self.repair(
                         &at,
                         format!("{key} is \"{text}\""),
                         "wanted a number",
@@ -482,7 +492,7 @@ impl<'a> Reader<'a> {
         let Some((inside, after)) = rest.split_once(')') else { return text.into() };
         let value = inside.trim().split_once(' ').map_or("", |(_, value)| value);
         let message = format!("\"{text}\" is left by xacro");
-        if self.mend(
+        if self.repair(
             at,
             message,
             "wanted a robot file that xacro has processed",
@@ -514,7 +524,7 @@ impl<'a> Reader<'a> {
             return None;
         }
         if words.len() > 3 || plain.contains(',') {
-            self.mend(&at, format!("{key} is \"{text}\""), wanted, "the first three numbers");
+            self.repair(&at, format!("{key} is \"{text}\""), wanted, "the first three numbers");
         }
         Some(DVec3::from_slice(&numbers[..3]))
     }

@@ -189,7 +189,7 @@ impl Assembler<'_, '_, '_> {
             if let Some(inertial) = link.inertial.as_ref().filter(|i| i.mass < 0.0) {
                 let message =
                     format!("the link `{}`: mass = {} kg, wanted > 0", link.name, inertial.mass);
-                self.reader.mend(&inertial.at, message, "", "it has none");
+                self.reader.repair(&inertial.at, message, "", "it has none");
             }
         }
         let mut own: Vec<f64> = model
@@ -217,11 +217,11 @@ impl Assembler<'_, '_, '_> {
                         MASS_SHARE_OF_MASSLESS_BODY * beyond[link],
                         beyond[link]
                     );
-                    if self.reader.mend(&at, message, wanted, &done) {
+                    if self.reader.repair(&at, message, wanted, &done) {
                         self.given[link] = MASS_SHARE_OF_MASSLESS_BODY * beyond[link];
                         own[link] = self.given[link];
                     }
-                } else if self.reader.mend(&at, message, wanted, "its joint is fixed") {
+                } else if self.reader.repair(&at, message, wanted, "its joint is fixed") {
                     self.fixed[j] = true;
                 }
             }
@@ -284,7 +284,7 @@ impl Assembler<'_, '_, '_> {
                     "`{}` mimics `{master}`, which is not there",
                     self.model.joints[here].name
                 );
-                self.reader.mend(at, message, &suggestion(master, names), "it moves on its own");
+                self.reader.repair(at, message, &suggestion(master, names), "it moves on its own");
                 return None;
             };
             (offset, factor) = (offset + factor * shift, factor * multiplier);
@@ -292,7 +292,7 @@ impl Assembler<'_, '_, '_> {
         }
         let at = self.model.joints[joint].at.clone();
         let message = format!("`{}` mimics itself in the end", names[joint]);
-        self.reader.mend(&at, message, "wanted a joint that mimics none", "it moves on its own");
+        self.reader.repair(&at, message, "wanted a joint that mimics none", "it moves on its own");
         None
     }
 
@@ -347,7 +347,7 @@ impl Assembler<'_, '_, '_> {
                         "the nearest that a body can have, principal moments {}",
                         moments(better)
                     );
-                    self.reader.mend(at, format!("the link `{name}`: {why}"), "", &done);
+                    self.reader.repair(at, format!("the link `{name}`: {why}"), "", &done);
                 }
             }
             out[body] = Some(weight);
@@ -406,7 +406,7 @@ impl Assembler<'_, '_, '_> {
                         } else {
                             "the visual shape is left out"
                         };
-                        self.reader.mend(
+                        self.reader.repair(
                             &shape.at,
                             message,
                             "wanted an .stl, .obj or .dae file",
