@@ -344,7 +344,7 @@ mod tests {
             (b"solid\nvertex 1 2 3\nendfacet\n", "stl", "line 3: a facet of 1 corners, wanted 3"),
             (b"solid\nhello\n", "stl", "line 2: found `hello`"),
             (b"", "obj", "has no triangles"),
-            (b"x", "ply", "ends in .ply, wanted .stl, .obj or .dae"),
+            (b"x", "ply", "ends in .ply, wanted .stl, .obj, .dae, .glb or .gltf"),
             (b"x", "dae", "is no XML"),
             (b"<a/>", "dae", "begins with <a>"),
             (b"<COLLADA/>", "dae", "has no triangles"),

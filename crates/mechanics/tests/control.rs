@@ -283,9 +283,16 @@ fn contacts_motors_and_forces_are_switched_and_the_ledger_stays_closed() {
             damping: 0.0,
         };
         let spring = scene.add_force("spring", ForceKind::Spring(spring));
-        scene.add_sensor("on a", Quantity::ContactForce(a, Some(BodyId::GROUND), Some(Axis::Z)));
+        scene.add_sensor(
+            "on a",
+            Quantity::ContactForce { body: a, other: Some(BodyId::GROUND), axis: Some(Axis::Z) },
+        );
         let at = |t: f64| of(Quantity::Time).above(t - 1e-9);
-        scene.add_event("open", at(0.2), vec![Action::Contact(a, Some(BodyId::GROUND), false)]);
+        scene.add_event(
+            "open",
+            at(0.2),
+            vec![Action::Contact { body: a, other: Some(BodyId::GROUND), on: false }],
+        );
         scene.add_event("cut", at(0.3), vec![Action::Force(spring, false)]);
         let mut run = Run::new(scene, settings);
         run.until(0.2);

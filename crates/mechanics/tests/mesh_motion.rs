@@ -145,16 +145,20 @@ fn go(
     let mut stepper = Stepper::new(&scene, Settings::with_time_step(2e-3)).unwrap();
     let mut state = State::initial(&scene);
     let mut deepest = 0.0f64;
+    let (mut energy, mut least) = (0.0f64, 0.0f64);
     for step in 0..steps {
         let verdict = stepper.step(&scene, &mut state).unwrap();
         let e = verdict.energy;
         let where_ = state.pose(id);
         assert!(verdict.accepted, "step {step} at {where_:?}: {:?}", verdict.reasons(&scene));
         assert!(e.residual().abs() <= LEDGER * e.throughput, "step {step}: {e:?}");
-        // Mending an overlap of 1 um lifts 1 kg by 1e-5 J; the scheme's own rounding of a fall is
-        // of second order in h.
-        let gained = e.kinetic - e.kinetic_before + e.potential_change;
-        assert!(gained < 1e-4, "step {step} at {where_:?}: gained {gained} J: {e:?}");
+        // Correcting an overlap of 1 um lifts 1 kg by 1e-5 J. Where a contact ends, the velocity of
+        // the reported time still holds half a step of its acceleration: m v Δa h/2, with 1.5 m/s
+        // and 2 m/s² 3e-3 J, once; gains that add up are seen against the least energy so far.
+        energy += e.kinetic - e.kinetic_before + e.potential_change;
+        least = least.min(energy);
+        let gained = energy - least;
+        assert!(gained < 3e-3, "step {step} at {where_:?}: gained {gained} J: {e:?}");
         deepest = deepest.max(verdict.penetration);
     }
     let (linear, _) = state.twist(stepper.layout(), id);

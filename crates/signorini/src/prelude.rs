@@ -1,17 +1,16 @@
 //! What most programs use: `use signorini::prelude::*;`.
 
 pub use crate::simulation::{
-    BodyView, ContactPoint, ContactStatus, EventView, Figure, ForceBetween, Handle, Input,
-    JointView, MotorMut, MotorView, Simulation, SimulationError, StateView,
+    BodyView, ContactPoint, ContactStatus, EventView, Figure, ForceBetween, Input, JointView,
+    MotorMut, MotorView, Simulation, SimulationError,
 };
-pub use glam::{DMat3, DQuat, DVec3};
+pub use glam::{DQuat, DVec3};
 pub use signorini_mechanics::geometry::Shape;
 pub use signorini_mechanics::scene::{
-    Action, Axis, Body, BodyId, ColliderId, ControlLaw, Coordinate, Drive, EventId, Force,
-    ForceKind, Formula, Function, JointId, JointKind, Mass, Material, MaterialId, Motion, MotorId,
-    Pid, Port, Quantity, Scene, SensorId, Solid, Spawn, SurfaceMaterial, TemplateId, VariableId,
+    Action, Axis, Body, BodyId, ControlLaw, Coordinate, Drive, ForceKind, Formula, Function,
+    JointId, JointKind, Mass, Material, Motion, Pid, Port, Quantity, Scene, Spawn, SurfaceMaterial,
     frame,
 };
-pub use signorini_mechanics::step::{Ledger, Policy, Settings, StepError, Verdict};
+pub use signorini_mechanics::step::{Settings, StepError, Verdict};
 pub use signorini_solve::math::pose::Pose;
 pub use signorini_solve::solve::{Method, StoppingCriteria};

@@ -291,8 +291,8 @@ fn module(name: &str, folder: &Path, file: &Path) -> Vec<String> {
 fn paths_are_seen_in_every_form() {
     let text = "use crate::{a, b::{c, d as e}};\nfn f() { super::g::h(); let x: self::Y = \
         signorini_solve::problem::files::z; }\n\
-        // crate::comment\nconst S: &str = \"crate::text\"; #[cfg(test)] mod tests { use
-        // crate::test; }\nuse super::{super::k, l};";
+        // crate::comment\nconst S: &str = \"crate::text\"; \
+        #[cfg(test)] mod tests { use crate::test; }\nuse super::{super::k, l};";
     let module = ["m", "n", "o"].map(String::from);
     let found: Vec<String> = paths(&plain(text), &module)
         .iter()

@@ -211,6 +211,8 @@ fn the_facade_is_small() {
         .split("pub use")
         .skip(1)
         .flat_map(|list| list.split(';').next())
+        // Its own items are counted above.
+        .filter(|list| !list.trim_start().starts_with("crate::"))
         .flat_map(|list| list.split(','))
         .count();
     assert!(own + handed_on < 150, "{own} public items, {handed_on} in the prelude");

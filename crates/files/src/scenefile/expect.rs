@@ -164,7 +164,7 @@ impl Collector<'_, '_, '_> {
             expect,
             "contact_force_z",
             &fact.contact_force_z,
-            on(&|b| Q::ContactForce(b, None, Some(Axis::Z))),
+            on(&|b| Q::ContactForce { body: b, other: None, axis: Some(Axis::Z) }),
         );
         self.add(expect, "angle", &fact.angle, of(Coordinate::Angle));
         self.add(expect, "slide", &fact.slide, of(Coordinate::Slide));

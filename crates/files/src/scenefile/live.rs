@@ -289,9 +289,9 @@ impl Live<'_> {
             "tilt" => (Q::Tilt(body), ANGLE),
             "kinetic" => (Q::Kinetic(body), TORQUE),
             "there" => (Q::There(body), Dimension::NONE),
-            "contact_force" => (Q::ContactForce(body, None, None), FORCE),
+            "contact_force" => (Q::ContactForce { body, other: None, axis: None }, FORCE),
             "contact_force_x" | "contact_force_y" | "contact_force_z" => {
-                (Q::ContactForce(body, None, Some(axis)), FORCE)
+                (Q::ContactForce { body, other: None, axis: Some(axis) }, FORCE)
             }
             _ => return None,
         })

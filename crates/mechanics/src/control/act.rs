@@ -26,7 +26,7 @@ pub(super) fn act(
             state.orders.switch_force(*force, *on);
             happened.changed = true;
         }
-        Action::Contact(a, b, on) => state.orders.switch_contact(*a, *b, *on),
+        Action::Contact { body: a, other: b, on } => state.orders.switch_contact(*a, *b, *on),
         Action::Target(motor, value, within) => {
             let to = value.value(&mut |q| sense.quantity(scene, state, q));
             let from = target(scene, state, *motor);

@@ -67,7 +67,7 @@ impl Sense<'_> {
                 .mass()
                 .map_or(0.0, |m| m.kinetic(linear(*body), angular(*body))),
             Quantity::There(body) => f64::from(u8::from(!orders.absent(*body))),
-            Quantity::ContactForce(body, other, axis) => {
+            Quantity::ContactForce { body, other, axis } => {
                 let force = contact_force(scene, state, *body, *other);
                 axis.map_or(force.length(), |axis| along(force, axis))
             }

@@ -109,7 +109,7 @@ impl Faults<'_> {
             Action::Force(force, _) => {
                 self.number("event", name, "force", force.index(), scene.forces.len())
             }
-            Action::Contact(a, b, _) => {
+            Action::Contact { body: a, other: b, .. } => {
                 self.exists("event", name, *a);
                 b.iter().for_each(|b| self.exists("event", name, *b));
             }
@@ -221,7 +221,7 @@ impl Faults<'_> {
                 | There(b) => {
                     self.exists(what, name, *b);
                 }
-                ContactForce(a, b, _) => {
+                ContactForce { body: a, other: b, .. } => {
                     self.exists(what, name, *a);
                     b.iter().for_each(|b| self.exists(what, name, *b));
                 }

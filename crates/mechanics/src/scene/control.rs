@@ -129,7 +129,14 @@ pub enum Action {
     /// Switches a force on or off.
     Force(ForceId, bool),
     /// Switches the contacts of two bodies (of one body with all without a second) on or off.
-    Contact(BodyId, Option<BodyId>, bool),
+    Contact {
+        /// The body.
+        body: BodyId,
+        /// The other body; without it all.
+        other: Option<BodyId>,
+        /// On or off.
+        on: bool,
+    },
     /// Tells a motor another value, reached smoothly within so many seconds; 0: at once.
     Target(MotorId, Formula, f64),
     /// Tells a motor to follow a function that begins now.

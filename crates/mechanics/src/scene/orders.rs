@@ -295,10 +295,12 @@ impl Action {
             Action::Force(f, on) => {
                 format!("force {} {}", scene.forces[f.index()].name, turned(on))
             }
-            Action::Contact(a, Some(b), on) => {
+            Action::Contact { body: a, other: Some(b), on } => {
                 format!("contact {}/{} {}", body(*a), body(*b), turned(on))
             }
-            Action::Contact(a, None, on) => format!("contacts of {} {}", body(*a), turned(on)),
+            Action::Contact { body: a, other: None, on } => {
+                format!("contacts of {} {}", body(*a), turned(on))
+            }
             Action::Target(m, ..) | Action::Follow(m, _) => {
                 format!("motor {} is told another target", motor(*m))
             }

@@ -38,7 +38,14 @@ pub enum Quantity {
     There(BodyId),
     /// Sum of the contact forces on a body (of those with another body alone) over the last step: a
     /// component, or its length, N.
-    ContactForce(BodyId, Option<BodyId>, Option<Axis>),
+    ContactForce {
+        /// The body.
+        body: BodyId,
+        /// The other body; without it all.
+        other: Option<BodyId>,
+        /// The component; without it the length.
+        axis: Option<Axis>,
+    },
     /// A coordinate of a joint, m or rad.
     Value(JointId, Coordinate),
     /// The rate of a coordinate of a joint, m/s or rad/s.

@@ -19,7 +19,7 @@
 //!    which loses energy.
 //!
 //! H, J and the laws stay: this is Newton's method with the matrix of the beginning of the step
-//! (SHAKE [Ryckaert1977]; [Mangoni2018, eq. 3.28–3.29] with all matrices new). Its rate is about
+//! (SHAKE, Ryckaert1977; with all matrices new: Mangoni2018, eq. 3.28–3.29). Its rate is about
 //! the square of the swing per step in radians. Contacts and stops keep their rows.
 //!
 //! [`Settings::linearisation`]: super::Settings::linearisation

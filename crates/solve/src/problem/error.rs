@@ -70,6 +70,9 @@ pub struct Residual {
 /// Errors below the energy of the lightest row at this part of the velocity tolerance are accepted,
 /// however small the scale is.
 const FLOOR: f64 = 1e-3;
+/// A velocity tolerance above this, m/s, does not raise the floor: it asks little of the
+/// velocities, not of the energy.
+const MAX_FLOOR_VELOCITY: f64 = 1e-6;
 
 impl Residual {
     /// `joule / scale` (0 for 0/0).
@@ -93,7 +96,11 @@ impl Residual {
     /// of the velocity tolerance (`u² ≤ a · 2 joule`), so that rounding is not measured against
     /// rounding.
     pub fn floor(&self, tolerance: &Tolerance) -> f64 {
-        0.5 * self.lightest * (FLOOR * tolerance.velocity).powi(2)
+        // Who asks nothing of the velocities says nothing about small ones.
+        if tolerance.velocity.is_infinite() {
+            return 0.0;
+        }
+        0.5 * self.lightest * (FLOOR * tolerance.velocity.min(MAX_FLOOR_VELOCITY)).powi(2)
     }
 
     /// Local sum and velocities are within the tolerance, whatever the estimate.

@@ -218,6 +218,9 @@ impl Rows {
     /// As [`Rows::to_csr`], into the memory of `out`.
     pub fn csr_into(&self, out: &mut Csr) {
         out.clear(self.len(), self.cols);
+        // Room for what is zero now and need not be zero in the next step.
+        out.columns.reserve(self.values.len());
+        out.values.reserve(self.values.len());
         for block in self.blocks() {
             for i in 0..block.rows {
                 for (&j, &x) in block.columns.iter().zip(block.row(i)) {

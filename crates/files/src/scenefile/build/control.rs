@@ -78,8 +78,13 @@ impl Builder<'_, '_> {
             (None, None, Some(Many(names))) if (1..=2).contains(&names.len()) => {
                 let bodies: Option<Vec<BodyId>> =
                     names.iter().map(|n| self.body_named(n)).collect();
-                bodies
-                    .map(|b| (Quantity::ContactForce(b[0], b.get(1).copied(), None).into(), force))
+                bodies.map(|b| {
+                    (
+                        Quantity::ContactForce { body: b[0], other: b.get(1).copied(), axis: None }
+                            .into(),
+                        force,
+                    )
+                })
             }
             _ => {
                 let message =
@@ -304,7 +309,7 @@ impl Builder<'_, '_> {
             (&a.contact, a.on, a.contact.as_ref().is_some_and(|m| (1..=2).contains(&m.0.len())))
         {
             let bodies: Option<Vec<BodyId>> = names.iter().map(|n| self.body_named(n)).collect();
-            return bodies.map(|b| Action::Contact(b[0], b.get(1).copied(), on));
+            return bodies.map(|b| Action::Contact { body: b[0], other: b.get(1).copied(), on });
         }
         if let (Some(name), Some(value)) = (&a.set, &a.value) {
             let Some(id) = self.scene.variable_named(&name.value) else {

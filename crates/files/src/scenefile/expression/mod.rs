@@ -183,7 +183,7 @@ mod tests {
                 < 1e-12
         );
         assert_eq!(measured("knee.angle > 20 deg and t >= 2 s", &si, None), Ok(1.0));
-        assert_eq!(measured("not (knee.angle > 20 deg) or t != 2", &si, None), Ok(0.0));
+        assert_eq!(measured("not (knee.angle > 20 deg) or t != 2 s", &si, None), Ok(0.0));
         assert_eq!(measured("if('left/knee'.angle < 1, 3, 4)", &si, None), Ok(3.0));
         assert_eq!(measured("clamp(t, 0 s, 1 s)", &si, Some(Dimension::new(0, 0, 1, 0))), Ok(1.0));
         assert_eq!(measured("2*radius + 0.1 m", &si, Some(Dimension::new(1, 0, 0, 0))), Ok(0.17));
