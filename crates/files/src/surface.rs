@@ -288,8 +288,8 @@ mod tests {
     fn collada_puts_geometries_where_nodes_are_in_metres() {
         // A triangle and a quadrilateral, in centimetres, twice as large, 3 cm up, turned by a
         // right angle about z.
-        let text = r##"<COLLADA xmlns="http://www.collada.org/2005/11/COLLADASchema"><asset><unit \
-            meter="0.01"/></asset>
+        let text = r##"<COLLADA xmlns="http://www.collada.org/2005/11/COLLADASchema">
+            <asset><unit meter="0.01"/></asset>
             <library_geometries><geometry id="g"><mesh>
               <source id="s"><float_array id="f" count="12">0 0 0 1 0 0 1 1 0 0 1 0</float_array>
                 <technique_common><accessor source="#f" stride="3"/></technique_common></source>

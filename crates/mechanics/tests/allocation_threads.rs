@@ -58,7 +58,7 @@ fn a_step_on_two_threads_allocates_nothing() {
             }
             stepper.assembly().problem.rows()
         };
-        run(6);
+        run(40);
         let before = COUNT.load(Ordering::SeqCst);
         let rows = run(6);
         (COUNT.load(Ordering::SeqCst) - before, rows)
