@@ -190,11 +190,15 @@ pub(super) fn predict(now: &mut StepInput, scene: &Scene, layout: &Layout, state
     }
 }
 
+/// Rows that meet by this part of a step after its end meet at its end: what hits at once in the
+/// model does so in spite of rounding.
+const TIE: f64 = 1e-4;
+
 /// `w` of a rigid unilateral row and its impact, if it has one.
 ///
 /// ```text
 ///   u₀ = u + lag u_a                                    velocity at the time of x, u_a the relative acceleration
-///   closing:  gap + h û ≤ 0,   u < −threshold,   u_i < −threshold,      û = u + h̄ u_a
+///   closing:  gap + (1 + 1e-4) h û ≤ 0,   u < −threshold,   u_i < −threshold,      û = u + h̄ u_a
 ///   τ   = 2 gap/(−u₀ + √(u₀² − 2 u_a gap)), in 0…h      time of impact
 ///   u_i = u₀ + τ u_a                                    velocity at impact
 ///   w   = min( gap/h, (1 + e) u_i − û )
@@ -210,7 +214,8 @@ pub(crate) fn separation(
 ) -> (f64, Option<Impact>) {
     let (h, lag, kick) = (now.h, now.lag.unwrap_or(0.0), now.kick());
     let touch = gap_velocity(gap, scheme, (h, now.mending()));
-    if !(gap + h * expected <= 0.0 && before < -scheme.restitution_threshold) {
+    let closes = gap + (1.0 + TIE) * h * expected <= 0.0;
+    if !(closes && before < -scheme.restitution_threshold) {
         return (touch, None);
     }
     let a = (expected - before) / kick;

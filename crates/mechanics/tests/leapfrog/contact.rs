@@ -238,13 +238,13 @@ fn two_fingers_that_close_at_once_leave_the_part_where_it_is() {
     let (gap, speed, h) = (0.035, 0.05, 2e-3);
     let mut scene = floor("grip", 0.5, 0.0);
     let part = cuboid(&mut scene, "part", 0.5, DVec3::splat(0.04), DVec3::Z * 0.02);
-    for side in [-1.0, 1.0] {
+    for (side, name) in [(-1.0, "left"), (1.0, "right")] {
         let place = DVec3::new(side * (gap + 0.025), 0.0, 0.03);
-        let finger = cuboid(&mut scene, "finger", 0.04, DVec3::new(0.01, 0.04, 0.04), place);
+        let finger = cuboid(&mut scene, name, 0.04, DVec3::new(0.01, 0.04, 0.04), place);
         let axis = frame(place, -side * DVec3::X);
-        let slide = scene.add_joint("slide", JointKind::Prismatic, (BodyId::GROUND, finger), axis);
+        let slide = scene.add_joint(name, JointKind::Prismatic, (BodyId::GROUND, finger), axis);
         let drive = Drive::LimitedSpeed { speed: Function::Constant(speed), effort: 40.0 };
-        scene.add_motor("drive", slide, Coordinate::Slide, drive);
+        scene.add_motor(name, slide, Coordinate::Slide, drive);
     }
     // Default tolerance: 1e-6 m/s.
     let mut stepper = Stepper::new(&scene, Settings::with_time_step(h)).unwrap();
