@@ -1,5 +1,6 @@
 //! Contacts, problem, solution: the first three stages of a step.
 
+use super::choice::Posed;
 use super::contacts::MOST_COLLISIONS;
 use super::linearise::Solved;
 use super::{Engine, StepError, Stepper, impacts, renumber, sanity};
@@ -104,6 +105,7 @@ impl Stepper {
         let problem =
             if self.forest.active() { self.forest.problem() } else { &self.assembly.problem };
         self.reduced = false;
+        self.choice.ambiguous = None;
         if problem.rows() == 0 {
             // Nothing holds anything: v = H⁻¹ k.
             solution.v.clone_from(&problem.k);
@@ -123,7 +125,11 @@ impl Stepper {
         // Of a mesh only the nodes that rows touch concern the method.
         self.reduced = !self.assembly.meshes.is_empty() && self.schur.reduce(problem)?.is_some();
         if !self.reduced {
-            return run(problem, solution);
+            let mut report = run(problem, solution)?;
+            let blocks = self.forest.active().then(|| self.forest.blocks());
+            let posed = Posed { problem, assembly: &self.assembly, blocks };
+            self.choice.apply(&posed, &self.settings.stop.tolerance, (solution, &mut report));
+            return Ok(report);
         }
         let mut small = self.schur.guess(solution);
         let report = run(self.schur.smaller(), &mut small)?;
