@@ -100,7 +100,7 @@ fn a_jammed_rod_is_named() {
     }
 }
 
-/// A hundred-millionth of g moves what nothing holds: a block without friction that carries another
+/// A ten-millionth of g moves what nothing holds: a block without friction, one that carries another
 /// one with friction, and a ball that rolls.
 #[test]
 fn what_nothing_holds_moves_however_small_the_force() {
@@ -109,7 +109,8 @@ fn what_nothing_holds_moves_however_small_the_force() {
         let settings = Settings { solver: method, ..Settings::with_time_step(1e-3) };
         let mut scene = floor("pulled", 0.5, 0.0);
         scene.gravity.x = pull;
-        let slippery = scene.add_material(Material { mu: 0.0, ..scene.materials[0].clone() });
+        let name = "slippery".into();
+        let slippery = scene.add_material(Material { name, mu: 0.0, ..scene.materials[0].clone() });
         scene.surface_materials[0].material = slippery;
         let edges = DVec3::splat(0.1);
         let lower = cuboid(&mut scene, "lower", 1.0, edges, DVec3::Z * 0.05);
@@ -120,6 +121,11 @@ fn what_nothing_holds_moves_however_small_the_force() {
             // ½ a t², and a yield of the tolerance over a step in each of two pairs.
             assert!((x - 2.0 * pull).abs() < 4e-9, "{}: {x:e} m", method.name());
         }
+        let mut scene = floor("gliding", 0.0, 0.0);
+        scene.gravity.x = pull;
+        let glides = cuboid(&mut scene, "block", 1.0, edges, DVec3::Z * 0.05);
+        let x = run(&scene, settings.clone(), 2000).position(glides).x;
+        assert!((x - 2.0 * pull).abs() < 4e-9, "{}: {x:e} m", method.name());
         let mut scene = floor("rolling", 0.5, 0.0);
         scene.gravity.x = pull;
         let rolls = ball(&mut scene, "ball", 1.0, 0.1, DVec3::Z * 0.1);
@@ -196,5 +202,61 @@ fn a_symmetric_grip_stays_symmetric() {
             // It is held, to a yield of the tolerance over a step.
             assert!((at.z - 1.0).abs() < 1e-8, "{found}");
         }
+    }
+}
+
+/// A semicircular arch of equal voussoirs between radii 0.8 m and 1.2 m, on two springers that are
+/// fixed; bodies from left to right.
+fn arch(count: usize) -> (Scene, Vec<BodyId>) {
+    let mut scene = floor("arch", 0.7, 0.0);
+    scene.colliders.clear();
+    scene.surface_materials.clear();
+    let angle = |i: usize| std::f64::consts::PI * i as f64 / count as f64;
+    let corner = |i: usize, radius: f64, y: f64| {
+        // Mirror images to the last bit: the right half is made of the left one.
+        let (a, side) =
+            if 2 * i <= count { (angle(i), -1.0) } else { (angle(count - i), 1.0) };
+        let x = if 2 * i == count { 0.0 } else { side * radius * a.cos() };
+        DVec3::new(x, y, radius * a.sin())
+    };
+    let stone = |i: usize| -> Vec<DVec3> {
+        let ends = [(i, 0.8), (i, 1.2), (i + 1, 0.8), (i + 1, 1.2)];
+        ends.into_iter().flat_map(|(i, r)| [-0.1, 0.1].map(|y| corner(i, r, y))).collect()
+    };
+    let bodies = (0..count).map(|i| {
+        let mut points = stone(i);
+        let (mirror, own) = (stone(count - 1 - i), points.clone());
+        let mean = |p: &[DVec3]| p.iter().sum::<DVec3>() / p.len() as f64;
+        let (m, o) = (mean(&mirror), mean(&own));
+        let middle = DVec3::new(0.5 * (o.x - m.x), 0.0, 0.5 * (o.z + m.z));
+        points.iter_mut().for_each(|p| *p -= middle);
+        let body = Body::rigid(format!("stone {i}"), Mass::new(10.0, DVec3::splat(0.2)));
+        scene.add_body_with_shape(body.at(middle), Shape::Hull { points })
+    });
+    let bodies: Vec<BodyId> = bodies.collect();
+    for (name, side) in [("left springer", -1.0), ("right springer", 1.0)] {
+        let springer = scene.add_body(Body::fixed(name).at(DVec3::new(side, 0.0, -0.1)));
+        let half_extents = DVec3::new(0.3, 0.2, 0.1);
+        let shape = Shape::Box { half_extents };
+        scene.add_collider(springer, shape, Pose::IDENTITY, SurfaceMaterial::default());
+    }
+    (scene, bodies)
+}
+
+/// The stones of an arch push each other in many ways; the mirror image is one of them.
+#[test]
+fn a_symmetric_arch_stays_symmetric() {
+    for method in EXACT {
+        let (scene, stones) = arch(9);
+        let settings = Settings { solver: method, ..Settings::with_time_step(2e-3) };
+        let end = run(&scene, settings, 2500);
+        let mut off = 0.0f64;
+        for (left, right) in stones.iter().zip(stones.iter().rev()) {
+            let (a, b) = (end.position(*left), end.position(*right));
+            off = off.max((a * DVec3::new(-1.0, 1.0, 1.0) - b).length());
+        }
+        let far = moved(&scene, &end);
+        assert!(far < 1e-6, "{}: moved by {far:.1e} m", method.name());
+        assert!(off < 1e-9, "{}: {off:.1e} m off its mirror image", method.name());
     }
 }

@@ -12,8 +12,9 @@
 //! 1. *Rest absorbs.* If the convex problem without the velocities that mend gaps has the answer
 //!    v = 0 (to [`REST`] of what the forces alone would give), and v = 0 is accepted by the problem
 //!    as it is, the island stays where it is, exactly. Gaps within the tolerance do not add up.
-//! 2. *Stick first.* If all loaded contacts stuck before the step and one would slide now, the
-//!    convex problem is asked whether all can go on sticking. If so, they do.
+//! 2. *Stick first.* If all loaded contacts stuck before the step, and one would slide now or the
+//!    island hardly moves, the convex problem is asked whether all can go on sticking. If so, they
+//!    do: what hardly moves is thereby solved to rounding, not to the tolerance.
 //! 3. Otherwise the motion is the method's.
 //!
 //! A body that forces move, however little more than [`REST`], moves: nothing here looks at speeds
@@ -51,7 +52,7 @@ const LANDING: f64 = 1e-2;
 /// The relative residual of the convex problem.
 const RESIDUAL: f64 = 1e-12;
 /// Factorizations that the convex problem may take.
-const WORK: u64 = 300;
+const WORK: u64 = 100;
 
 /// Why a motion is not unique.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -228,7 +229,7 @@ impl Choice {
             _ if !self.halted.is_empty() => Look::Halts,
             _ if slid => Look::Leave,
             (_, true) => Look::Slips,
-            _ if fastest > 0.0 && fastest <= 10.0 * noise => Look::Slow,
+            _ if fastest <= 10.0 * noise => Look::Slow,
             _ => Look::Leave,
         }
     }
@@ -271,22 +272,27 @@ impl Choice {
     ) -> bool {
         self.set_rest();
         self.answer.clone_from(&self.found);
-        if !slips && self.rests() {
-            self.answer.v.fill(0.0);
-            return true;
+        if !slips {
+            // The reactions as they are may hold it.
+            let Choice { part, judge, answer, .. } = self;
+            answer.v.clone_from(&part.k);
+            part.J.add_transposed(&answer.r, &mut answer.v);
+            judge.factor().solve(&mut answer.v);
+            if self.rests() {
+                self.answer.v.fill(0.0);
+                return self.found.v.iter().any(|v| *v != 0.0);
+            }
+            self.answer.v.clone_from(&self.found.v);
         }
         // 1. Without what mends gaps.
         self.pose();
-        let yields = self.close_gaps(i, posed, noise);
+        self.close_gaps(i, posed, noise);
         if self.solve() && self.rests() {
             self.answer.v.fill(0.0);
             if self.judge.error(&self.part, &self.answer).accepted(tolerance) {
                 self.compare(i, posed, slips, tolerance);
                 return true;
             }
-        }
-        if !slips && !yields {
-            return false;
         }
         // 2. With it.
         self.convex.w.clone_from(&self.part.w);
@@ -333,19 +339,16 @@ impl Choice {
         self.convex.laws.iter_mut().for_each(|law| *law = law.associated());
     }
 
-    /// Takes what mends small gaps out of the convex problem; true if rows yield to their load.
-    fn close_gaps(&mut self, i: usize, posed: &Posed<'_>, noise: f64) -> bool {
-        let mut yields = false;
+    /// Takes what mends small gaps out of the convex problem; rows that yield to their load need it.
+    fn close_gaps(&mut self, i: usize, posed: &Posed<'_>, noise: f64) {
         for (part, &k) in self.islands.get(i).blocks.iter().enumerate() {
             let Some(touch) = self.touch(posed, k) else { continue };
             let row = self.part.J.row_starts[part];
-            if self.part.E[row] > 0.0 {
-                yields = true;
-            } else if self.part.w[row] == touch.open && touch.open.abs() <= noise {
+            let small = self.part.w[row] == touch.open && touch.open.abs() <= noise;
+            if small && self.part.E[row] == 0.0 {
                 self.convex.w[row] = 0.0;
             }
         }
-        yields
     }
 
     /// Solves the convex problem from `answer`, into it.

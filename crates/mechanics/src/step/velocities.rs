@@ -120,7 +120,16 @@ impl Stepper {
         }
         let mut run = |problem: &Problem, solution: &mut Solution| match &mut self.engine {
             Engine::Auto(auto) => crate::solve::Solver::solve(auto.as_mut(), problem, solution),
-            Engine::One(_, method) => method.solve(problem, solution),
+            Engine::One(_, method) => {
+                // A guess that keeps the last velocities would be accepted for as long as forces
+                // give less than the tolerance in a step: nothing would ever move.
+                if self.factor.factor(&problem.H).is_ok() {
+                    solution.v.clone_from(&problem.k);
+                    problem.J.add_transposed(&solution.r, &mut solution.v);
+                    self.factor.solve(&mut solution.v);
+                }
+                method.solve(problem, solution)
+            }
         };
         // Of a mesh only the nodes that rows touch concern the method.
         self.reduced = !self.assembly.meshes.is_empty() && self.schur.reduce(problem)?.is_some();
