@@ -190,11 +190,15 @@ pub(super) fn predict(now: &mut StepInput, scene: &Scene, layout: &Layout, state
     }
 }
 
+/// Rows that meet by this part of a step after its end meet at its end: what hits at once in the
+/// model does so in spite of rounding.
+const TIE: f64 = 1e-4;
+
 /// `w` of a rigid unilateral row and its impact, if it has one.
 ///
 /// ```text
 ///   u₀ = u + lag u_a                                    velocity at the time of x, u_a the relative acceleration
-///   closing:  gap + h û ≤ 0,   u < −threshold,   u_i < −threshold,      û = u + h̄ u_a
+///   closing:  gap + (1 + 1e-4) h û ≤ 0,   u < −threshold,   u_i < −threshold,      û = u + h̄ u_a
 ///   τ   = 2 gap/(−u₀ + √(u₀² − 2 u_a gap)), in 0…h      time of impact
 ///   u_i = u₀ + τ u_a                                    velocity at impact
 ///   w   = min( gap/h, (1 + e) u_i − û )
@@ -210,7 +214,8 @@ pub(crate) fn separation(
 ) -> (f64, Option<Impact>) {
     let (h, lag, kick) = (now.h, now.lag.unwrap_or(0.0), now.kick());
     let touch = gap_velocity(gap, scheme, (h, now.mending()));
-    if !(gap + h * expected <= 0.0 && before < -scheme.restitution_threshold) {
+    let closes = gap + (1.0 + TIE) * h * expected <= 0.0;
+    if !(closes && before < -scheme.restitution_threshold) {
         return (touch, None);
     }
     let a = (expected - before) / kick;
@@ -226,6 +231,9 @@ pub(crate) fn separation(
     }
 }
 
+/// So often islands share what a row has room for; after that, what overlaps is not set back.
+const MAX_SHARED_ROUNDS: usize = 20;
+
 /// The jumps of a step: which velocities belong to an island with impacts, and when its first one
 /// is.
 #[derive(Clone, Debug, Default)]
@@ -237,19 +245,22 @@ pub struct Jumps {
     times: Vec<f64>,
     /// Unknowns of bodies that an impact acts on itself.
     direct: Vec<bool>,
-    u: Vec<f64>,
     delta: Vec<f64>,
+    /// Islands of a row, and by how much their jumps open it, m/s or rad/s.
+    parts: Vec<(u32, f64)>,
     any: bool,
 }
 
 impl Jumps {
-    /// Finds the islands with impacts of the solved step.
+    /// Finds the islands with impacts of the solved step. `noise` is what velocities may be wrong
+    /// by, m/s: a jump of that size asks for no other time.
     pub fn find(
         &mut self,
         layout: &Layout,
         now: &StepInput,
         assembly: &Assembly,
         solution: &Solution,
+        noise: f64,
     ) {
         let active = |t: &Touch| t.impact.filter(|_| solution.r[t.row as usize] > 0.0);
         self.any = assembly.touches.iter().any(|t| active(t).is_some());
@@ -257,7 +268,6 @@ impl Jumps {
             return;
         }
         self.islands(layout, assembly, solution);
-        let problem = &assembly.problem;
         self.times.clear();
         self.times.resize(layout.v, f64::INFINITY);
         self.direct.clear();
@@ -277,32 +287,61 @@ impl Jumps {
         }
         for touch in &assembly.touches {
             let Some(impact) = active(touch) else { continue };
-            let block = problem.J.block(touch.block as usize);
+            let block = assembly.problem.J.block(touch.block as usize);
             let root = self.root(block.columns[0]);
             self.times[root as usize] = self.times[root as usize].min(impact.time);
             block.columns.iter().for_each(|&c| self.direct[c as usize] = true);
         }
-        // Nothing may overlap because positions are set back.
-        self.u.clear();
-        self.u.resize(problem.rows(), 0.0);
-        problem.J.mul(&self.delta, &mut self.u);
+        let mut round = 0;
+        while self.shorten(now, assembly, solution, noise, round >= MAX_SHARED_ROUNDS) {
+            round += 1;
+        }
+    }
+
+    /// Nothing may overlap because positions are set back: where a row would, the islands whose
+    /// jumps open it are set back by less, or `not_at_all`. That may close another row: true if
+    /// anything changed.
+    fn shorten(
+        &mut self,
+        now: &StepInput,
+        assembly: &Assembly,
+        solution: &Solution,
+        noise: f64,
+        not_at_all: bool,
+    ) -> bool {
+        let mut shortened = false;
+        let mut parts = std::mem::take(&mut self.parts);
         for touch in &assembly.touches {
-            let jump = self.u[touch.row as usize];
-            let block = problem.J.block(touch.block as usize);
-            let root = self.root(block.columns[0]) as usize;
-            if !(jump > 0.0 && self.times[root].is_finite()) {
+            let block = assembly.problem.J.block(touch.block as usize);
+            let mut speed = touch.imposed;
+            parts.clear();
+            for (&c, x) in block.columns.iter().zip(block.row(0)) {
+                speed += x * solution.v[c as usize];
+                let (root, jump) = (self.root(c), x * self.delta[c as usize]);
+                match parts.last_mut().filter(|last| last.0 == root) {
+                    Some(last) => last.1 += jump,
+                    None if self.times[root as usize].is_finite() => parts.push((root, jump)),
+                    None => {}
+                }
+            }
+            let back = |root: u32, jump: f64| self.times[root as usize] * jump;
+            let opening: f64 = parts.iter().map(|&(root, jump)| back(root, jump).max(0.0)).sum();
+            let closing: f64 = parts.iter().map(|&(root, jump)| back(root, jump).min(0.0)).sum();
+            let end = touch.gap + now.h * speed;
+            let room = (end - touch.gap.min(0.0)).max(0.0) - closing;
+            if opening <= room + noise * now.h {
                 continue;
             }
-            let speed: f64 = block
-                .columns
-                .iter()
-                .zip(block.row(0))
-                .map(|(&c, x)| x * solution.v[c as usize])
-                .sum();
-            let end = touch.gap + now.h * (speed + touch.imposed);
-            let slack = (end - touch.gap.min(0.0)).max(0.0);
-            self.times[root] = self.times[root].min(slack / jump);
+            let factor = if not_at_all { 0.0 } else { room / opening };
+            for &(root, jump) in &parts {
+                if jump > 0.0 {
+                    self.times[root as usize] *= factor;
+                }
+            }
+            shortened = true;
         }
+        self.parts = parts;
+        shortened
     }
 
     /// Joins what bodies and reactions join.

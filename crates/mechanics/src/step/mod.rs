@@ -137,6 +137,10 @@ pub struct Stepper {
     happened: Happened,
 }
 
+/// Jumps of velocities below this, m/s, are noise at most: rows that are wrong by the velocity
+/// tolerance before and after.
+const MAX_JUMP_NOISE: f64 = 1e-5;
+
 impl Stepper {
     /// A stepper for `scene`; names every fault of the scene.
     pub fn new(scene: &Scene, settings: Settings) -> Result<Stepper, BuildError> {
@@ -370,7 +374,8 @@ impl Stepper {
         if self.now.lag.is_some() {
             self.began.clone_from(&state.v);
             self.fresh = state.acceleration.is_empty();
-            self.jumps.find(&self.layout, &self.now, &self.assembly, &self.solution);
+            let noise = (10.0 * self.settings.stop.tolerance.velocity).min(MAX_JUMP_NOISE);
+            self.jumps.find(&self.layout, &self.now, &self.assembly, &self.solution, noise);
             self.jumps.advance(scene, &self.layout, &self.now, &self.solution, state);
         } else {
             self.advance_euler(scene, state);

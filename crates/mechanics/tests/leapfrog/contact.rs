@@ -230,3 +230,33 @@ fn a_ball_on_a_shaken_table_rebounds_at_the_speed_of_the_table() {
         .to_vec();
     assert!(errors.iter().zip([8e-3f64, 4e-3, 2e-3]).all(|(e, h)| *e < 20.0 * h * h), "{errors:?}");
 }
+
+/// The time of an impact was cut where a resting contact of the same island jumped by rounding: a
+/// finger stopped before it touched, and the grip drifted sideways.
+#[test]
+fn two_fingers_that_close_at_once_leave_the_part_where_it_is() {
+    let (gap, speed, h) = (0.035, 0.05, 2e-3);
+    let mut scene = floor("grip", 0.5, 0.0);
+    let part = cuboid(&mut scene, "part", 0.5, DVec3::splat(0.04), DVec3::Z * 0.02);
+    for (side, name) in [(-1.0, "left"), (1.0, "right")] {
+        let place = DVec3::new(side * (gap + 0.025), 0.0, 0.03);
+        let finger = cuboid(&mut scene, name, 0.04, DVec3::new(0.01, 0.04, 0.04), place);
+        let axis = frame(place, -side * DVec3::X);
+        let slide = scene.add_joint(name, JointKind::Prismatic, (BodyId::GROUND, finger), axis);
+        let drive = Drive::LimitedSpeed { speed: Function::Constant(speed), effort: 40.0 };
+        scene.add_motor(name, slide, Coordinate::Slide, drive);
+    }
+    // Default tolerance: 1e-6 m/s.
+    let mut stepper = Stepper::new(&scene, Settings::with_time_step(h)).unwrap();
+    let mut state = State::initial(&scene);
+    for _ in 0..500 {
+        assert!(stepper.step(&scene, &mut state).unwrap().accepted);
+    }
+    // Where the fingers close the velocities are wrong by 1e-6 m/s in a few steps.
+    let x = state.pose(part).position.x;
+    assert!(x.abs() < 1e-7 && state.v[0].abs() < 1e-5, "{x} m, {} m/s", state.v[0]);
+    for finger in [BodyId(part.0 + 1), BodyId(part.0 + 2)] {
+        let reached = state.pose(finger).position.x.abs() - 0.025;
+        assert!(reached.abs() < 1e-6, "{reached} m");
+    }
+}
