@@ -100,8 +100,8 @@ fn a_jammed_rod_is_named() {
     }
 }
 
-/// A ten-millionth of g moves what nothing holds: a block without friction, one that carries another
-/// one with friction, and a ball that rolls.
+/// A ten-millionth of g moves what nothing holds: a block without friction, one that carries
+/// another one with friction, and a ball that rolls.
 #[test]
 fn what_nothing_holds_moves_however_small_the_force() {
     let pull = 1e-7 * 9.81;
@@ -159,13 +159,7 @@ fn an_incline_holds_below_its_limit_and_lets_go_above() {
 /// A block on two sides of which fingers press, in the middle of nothing: by friction alone.
 fn grip() -> (Scene, BodyId, [BodyId; 2]) {
     let mut scene = floor("grip", 0.5, 0.0);
-    let block = cuboid(
-        &mut scene,
-        "block",
-        1.0,
-        DVec3::new(0.06, 0.08, 0.1),
-        DVec3::Z * 1.0,
-    );
+    let block = cuboid(&mut scene, "block", 1.0, DVec3::new(0.06, 0.08, 0.1), DVec3::Z * 1.0);
     let fingers = [-1.0, 1.0].map(|side| {
         let name = if side < 0.0 { "left" } else { "right" };
         let at = DVec3::new(side * 0.035, 0.0, 1.0);
@@ -214,8 +208,7 @@ fn arch(count: usize) -> (Scene, Vec<BodyId>) {
     let angle = |i: usize| std::f64::consts::PI * i as f64 / count as f64;
     let corner = |i: usize, radius: f64, y: f64| {
         // Mirror images to the last bit: the right half is made of the left one.
-        let (a, side) =
-            if 2 * i <= count { (angle(i), -1.0) } else { (angle(count - i), 1.0) };
+        let (a, side) = if 2 * i <= count { (angle(i), -1.0) } else { (angle(count - i), 1.0) };
         let x = if 2 * i == count { 0.0 } else { side * radius * a.cos() };
         DVec3::new(x, y, radius * a.sin())
     };

@@ -339,7 +339,7 @@ impl Choice {
         self.convex.laws.iter_mut().for_each(|law| *law = law.associated());
     }
 
-    /// Takes what mends small gaps out of the convex problem; rows that yield to their load need it.
+    /// Takes what mends small gaps out of the convex problem; rows that yield to a load keep it.
     fn close_gaps(&mut self, i: usize, posed: &Posed<'_>, noise: f64) {
         for (part, &k) in self.islands.get(i).blocks.iter().enumerate() {
             let Some(touch) = self.touch(posed, k) else { continue };
@@ -395,7 +395,8 @@ impl Choice {
         part.J.mul(&change, u);
         part.J.mul(free, q);
         let at = |k: usize| norm(&u[part.J.block(k).range()]);
-        let contacts = (0..part.laws.len()).filter(|&k| matches!(part.laws[k], Law::Coulomb { .. }));
+        let contacts =
+            (0..part.laws.len()).filter(|&k| matches!(part.laws[k], Law::Coulomb { .. }));
         let Some(worst) = contacts.max_by(|&a, &b| at(a).total_cmp(&at(b))) else { return };
         if at(worst) > (DIFFERENT * norm(q)).max(10.0 * tolerance.velocity) {
             let block = posed.block(self.islands.get(i).blocks[worst]);
