@@ -11,6 +11,7 @@ use signorini_mechanics::geometry::Shape;
 use signorini_mechanics::scene::*;
 use signorini_mechanics::step::{Settings, Stepper};
 use signorini_solve::math::pose::Pose;
+use signorini_solve::solve::Method;
 
 fn v(x: f64, y: f64, z: f64) -> DVec3 {
     DVec3::new(x, y, z)
@@ -214,4 +215,40 @@ fn a_mass_without_energy_is_refused() {
     assert!(
         Stepper::new(&scene, Settings::default()).is_err_and(|e| e.to_string().contains("speck"))
     );
+}
+
+/// A ball on a plane that a ten-millionth of g pulls at never moved with `newton`: its guess kept
+/// the last velocities, and what one step adds to them was within the tolerance, step after step
+/// (`unique.rs` has blocks and other methods).
+#[test]
+fn a_small_force_moves_a_ball_in_the_end() {
+    let mut scene = floor("pulled", 0.0, 0.0);
+    scene.gravity.x = 1e-7 * 9.81;
+    let ball = common::ball(&mut scene, "ball", 1.0, 0.1, v(0.0, 0.0, 0.1));
+    let settings = Settings { solver: Method::Newton, ..Settings::with_time_step(1e-3) };
+    let x = run(&scene, settings, 1000).position(ball).x;
+    assert!((x - 0.5 * scene.gravity.x).abs() < 1e-9, "{x:e} m");
+}
+
+/// Ten balls stood by one exact method and fell by another, with a clean verdict in both: two exact
+/// motions, and the choice was left to the method (`unique.rs` has other pyramids and steps).
+#[test]
+fn a_pyramid_of_ten_balls_stands_with_every_exact_method() {
+    let mut scene = floor("pyramid", 1.02 * 0.4457, 0.0);
+    let r = 0.1;
+    let (a, b) = (v(2.0 * r, 0.0, 0.0), v(r, r * 3f64.sqrt(), 0.0));
+    let up = (a + b) / 3.0 + v(0.0, 0.0, 2.0 * r * (2.0f64 / 3.0).sqrt());
+    for layer in 0..3 {
+        for (i, j) in (0..3 - layer).flat_map(|i| (0..3 - layer - i).map(move |j| (i, j))) {
+            let at = f64::from(i) * b + f64::from(j) * a + f64::from(layer) * up;
+            let name = format!("ball {}", scene.bodies.len());
+            common::ball(&mut scene, &name, 1.0, r, at + r * DVec3::Z);
+        }
+    }
+    for solver in [Method::Auto, Method::Newton, Method::InteriorPoint] {
+        let settings = Settings { solver, ..Settings::with_time_step(5e-3) };
+        let end = run(&scene, settings, 200);
+        let top = BodyId(10);
+        assert_eq!(end.position(top), scene.bodies[10].pose.position, "{}", solver.name());
+    }
 }

@@ -21,6 +21,7 @@
 //! state to the bit.
 
 mod accuracy;
+mod choice;
 mod contacts;
 mod error;
 pub mod fields;
@@ -39,6 +40,7 @@ mod verdict;
 mod warm_start;
 
 pub use accuracy::{SchemeError, TimeEstimate};
+pub use choice::Ambiguity;
 pub use error::{BuildError, StepError};
 pub use fields::Fields;
 pub use ledger::Ledger;
@@ -125,6 +127,7 @@ pub struct Stepper {
     projector: project::Projector,
     separator: separate::Separator,
     impacts: impacts::Sequence,
+    choice: choice::Choice,
     linearisation: linearise::Linearisation,
     history: Vec<Sample>,
     /// Poses for the search of contacts, if bodies are absent.
@@ -190,6 +193,7 @@ impl Stepper {
             projector: project::Projector::default(),
             separator: separate::Separator::default(),
             impacts: impacts::Sequence::default(),
+            choice: choice::Choice::default(),
             linearisation: linearise::Linearisation::default(),
             history: Vec::new(),
             places: Vec::new(),
@@ -347,6 +351,7 @@ impl Stepper {
             penetration: self.contacts.iter().fold(0.0, |deepest, c| (-c.gap).max(deepest)),
             overlap,
             unresolved,
+            not_unique: self.choice.ambiguous.and_then(|(k, why)| Some((source(k)?, why))),
             contacts: self.contacts.len(),
             rows: self.assembly.problem.rows(),
             substeps: 1,

@@ -1,12 +1,13 @@
 //! Contacts, problem, solution: the first three stages of a step.
 
+use super::choice::Posed;
 use super::contacts::MOST_COLLISIONS;
 use super::linearise::Solved;
 use super::{Engine, StepError, Stepper, impacts, renumber, sanity};
 use crate::assemble::Impacts;
 use crate::problem::{Problem, Residual, Solution};
 use crate::scene::{Scene, State};
-use crate::solve::{Report, Status, Unsupported};
+use crate::solve::{Method, Report, Status, Unsupported};
 
 impl Stepper {
     /// Contacts, problem and solution; again with more contacts while bodies outrun those that were
@@ -104,6 +105,7 @@ impl Stepper {
         let problem =
             if self.forest.active() { self.forest.problem() } else { &self.assembly.problem };
         self.reduced = false;
+        self.choice.ambiguous = None;
         if problem.rows() == 0 {
             // Nothing holds anything: v = H⁻¹ k.
             solution.v.clone_from(&problem.k);
@@ -118,12 +120,25 @@ impl Stepper {
         }
         let mut run = |problem: &Problem, solution: &mut Solution| match &mut self.engine {
             Engine::Auto(auto) => crate::solve::Solver::solve(auto.as_mut(), problem, solution),
-            Engine::One(_, method) => method.solve(problem, solution),
+            Engine::One(method, solver) => {
+                // This one keeps a guess that is accepted. The last velocities would be for as long
+                // as forces give less than the tolerance in a step: nothing would ever move.
+                if *method == Method::Newton && self.factor.factor(&problem.H).is_ok() {
+                    solution.v.clone_from(&problem.k);
+                    problem.J.add_transposed(&solution.r, &mut solution.v);
+                    self.factor.solve(&mut solution.v);
+                }
+                solver.solve(problem, solution)
+            }
         };
         // Of a mesh only the nodes that rows touch concern the method.
         self.reduced = !self.assembly.meshes.is_empty() && self.schur.reduce(problem)?.is_some();
         if !self.reduced {
-            return run(problem, solution);
+            let mut report = run(problem, solution)?;
+            let blocks = self.forest.active().then(|| self.forest.blocks());
+            let posed = Posed { problem, assembly: &self.assembly, blocks };
+            self.choice.apply(&posed, &self.settings.stop.tolerance, (solution, &mut report));
+            return Ok(report);
         }
         let mut small = self.schur.guess(solution);
         let report = run(self.schur.smaller(), &mut small)?;

@@ -1,6 +1,7 @@
 //! What a step says of itself.
 
 use super::accuracy::SchemeError;
+use super::choice::Ambiguity;
 use super::ledger::Ledger;
 use super::sanity::Unresolved;
 use crate::assemble::Source;
@@ -118,6 +119,9 @@ pub struct Verdict {
     pub overlap: Option<Overlap>,
     /// The body that turns furthest, if that is too far for one step.
     pub unresolved: Option<Unresolved>,
+    /// The contact at which another motion is as exact as the one that was taken, and why; none if
+    /// no other was found.
+    pub not_unique: Option<(Source, Ambiguity)>,
     /// Contacts, open ones included.
     pub contacts: usize,
     /// Rows of the problem.
@@ -138,6 +142,22 @@ impl Verdict {
     /// The worst constraint by name.
     pub fn worst_name(&self, scene: &Scene) -> String {
         self.worst.map_or_else(|| "nothing".into(), |source| source.name(scene))
+    }
+
+    /// That the motion is not unique, in words.
+    pub fn ambiguity(&self, scene: &Scene) -> Option<String> {
+        self.not_unique.map(|(source, why)| {
+            let contact = source.name(scene);
+            match why {
+                Ambiguity::Stick => {
+                    format!("not unique: {contact} may stick or slide, both exactly; it sticks")
+                }
+                Ambiguity::Jam => format!(
+                    "not unique: {contact} is jammed by its own friction (Painlevé); sliding on \
+                     has no solution or two"
+                ),
+            }
+        })
     }
 
     /// Why the step is not accepted: which criterion failed, by how much, where, and what to
@@ -197,6 +217,7 @@ impl Verdict {
             "worst": self.worst_name(scene), "solver": self.solver.name(), "work": self.work,
             "penetration": self.penetration,
             "overlap": self.overlap.map(|overlap| overlap.reason(scene)),
+            "not_unique": self.ambiguity(scene),
             "contacts": self.contacts, "rows": self.rows, "substeps": self.substeps,
             "solves": self.solves,
             "impact": self.impact, "scheme": self.scheme, "energy": self.energy,
@@ -215,6 +236,7 @@ impl Verdict {
             penetration: self.penetration.max(next.penetration),
             overlap: self.overlap.or(next.overlap),
             unresolved: self.unresolved.or(next.unresolved),
+            not_unique: self.not_unique.or(next.not_unique),
             contacts: self.contacts.max(next.contacts),
             rows: self.rows.max(next.rows),
             substeps: self.substeps + next.substeps,

@@ -93,6 +93,12 @@ pub struct Summary {
     refusals: Refusals,
     /// The first overlap that was too deep to be accepted, in words.
     pub overlap: Option<String>,
+    /// Steps with another motion that is as exact as the one taken.
+    #[serde(default)]
+    pub not_unique: u64,
+    /// The first of them, in words.
+    #[serde(default)]
+    pub ambiguity: Option<String>,
     /// Steps that were divided.
     pub divided: u64,
     /// Seconds of the user's time.
@@ -191,6 +197,8 @@ impl Summary {
             not_accepted: 0,
             refusals: Refusals::default(),
             overlap: None,
+            not_unique: 0,
+            ambiguity: None,
             divided: 0,
             wall: 0.0,
             hash: 0,
@@ -235,6 +243,11 @@ impl Summary {
         if !verdict.accepted {
             self.not_accepted += 1;
             self.refusals.add(scene, verdict);
+        }
+        if let Some(ambiguity) = verdict.ambiguity(scene) {
+            self.not_unique += 1;
+            let first = || format!("from t = {:.4} s: {ambiguity}", verdict.time);
+            self.ambiguity.get_or_insert_with(first);
         }
         self.divided += u64::from(verdict.substeps > 1);
     }
@@ -319,6 +332,13 @@ impl Summary {
                 if self.not_accepted == 1 { "" } else { "s" }
             );
         }
+        if self.not_unique > 0 {
+            line += &format!(
+                "  {} step{} not unique",
+                self.not_unique,
+                if self.not_unique == 1 { "" } else { "s" }
+            );
+        }
         if self.velocity_sum > 0.0 {
             line += &format!(
                 "  velocities wrong by {:.0e} m/s at most, {:.0e} in sum",
@@ -329,6 +349,9 @@ impl Summary {
         line += &format!("  {:.0} steps/s", self.rate());
         if let Some(overlap) = &self.overlap {
             line += &format!("\nnot accepted {overlap}");
+        }
+        if let Some(ambiguity) = &self.ambiguity {
+            line += &format!("\n{ambiguity}");
         }
         let told =
             |reason: &str| self.overlap.as_deref().is_some_and(|first| first.ends_with(reason));
@@ -390,6 +413,8 @@ impl Summary {
             "penetration_max": self.penetration,
             "not_accepted": self.not_accepted,
             "reasons": self.refusals.worst,
+            "not_unique": self.not_unique,
+            "ambiguity": self.ambiguity,
             "overlap": self.overlap,
             "energy": energy,
             "solvers": self.solvers,
