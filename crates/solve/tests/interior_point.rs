@@ -13,6 +13,7 @@ fn method(warm: Warm) -> InteriorPoint {
     InteriorPoint::new(Settings {
         stop: StoppingCriteria { tolerance: TIGHT, ..StoppingCriteria::default() },
         warm,
+        ..Settings::default()
     })
 }
 
@@ -50,7 +51,7 @@ fn the_reduced_view_has_the_same_velocities() {
             tolerance: Tolerance { relative: 1e-12, velocity: 1e-8, bound: None },
             ..StoppingCriteria::default()
         };
-        let report = InteriorPoint::new(Settings { stop, warm: Warm::Cold })
+        let report = InteriorPoint::new(Settings { stop, warm: Warm::Cold, ..Settings::default() })
             .solve_reduced(&reduced, &mut solution)
             .expect("treated");
         assert_eq!(report.status, Status::Converged, "{}: {:?}", reduced.name, report);
@@ -245,7 +246,7 @@ fn budgets_and_bits() {
     let problem = bar(60, Law::Cone { mu: 0.4, rows: 2 });
     let stop = StoppingCriteria { tolerance: TIGHT, work: Some(3), ..StoppingCriteria::default() };
     let mut solution = Solution::zero(problem.n(), problem.rows());
-    let report = InteriorPoint::new(Settings { stop, warm: Warm::Cold })
+    let report = InteriorPoint::new(Settings { stop, warm: Warm::Cold, ..Settings::default() })
         .solve(&problem, &mut solution)
         .expect("treated");
     assert_eq!((report.status, report.work), (Status::Budget, 3));

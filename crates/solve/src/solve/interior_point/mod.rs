@@ -90,6 +90,8 @@ pub struct Settings {
     pub stop: StoppingCriteria,
     /// How the guess is used.
     pub warm: Warm,
+    /// The path alone, as in the thesis: no sweeps before it, no Newton steps before or on it.
+    pub path_alone: bool,
 }
 
 /// The most factorizations of one convex problem, if not said otherwise.
@@ -403,7 +405,7 @@ impl InteriorPoint {
             all().any(|x| *x != 0.0) && all().all(|x| x.is_finite())
         };
         let mut warm = given(&space.guess);
-        if self.settings.warm == Warm::Best && !warm {
+        if self.settings.warm == Warm::Best && !self.settings.path_alone && !warm {
             match self.sweep(run, &mut space.guess) {
                 Some(true) => return End::Accepted,
                 swept => warm = swept.is_some(),
@@ -431,7 +433,9 @@ impl InteriorPoint {
         }
         let max_active_ratio =
             if run.sweeps > 0 { MAX_ACTIVE_RATIO_SWEPT } else { MAX_ACTIVE_RATIO_WARM };
-        if self.settings.warm == Warm::Best && self.promising(max_active_ratio, &space.v, &space.r)
+        if self.settings.warm == Warm::Best
+            && !self.settings.path_alone
+            && self.promising(max_active_ratio, &space.v, &space.r)
         {
             let end = self.descend(run, 1.0, space);
             if end != End::Stuck {
@@ -478,7 +482,8 @@ impl InteriorPoint {
             (self.scaled.degree(), self.newton.active_ratio(&self.scaled, v, r));
         let max_active_ratio =
             if degree > LARGE_CONE_COUNT { MAX_ACTIVE_RATIO_LARGE } else { MAX_ACTIVE_RATIO_COLD };
-        if active_ratio < max_active_ratio || degree <= SMALL_CONE_COUNT {
+        let few = active_ratio < max_active_ratio || degree <= SMALL_CONE_COUNT;
+        if degree == 0 || (few && !self.settings.path_alone) {
             let end = self.descend(run, 1.0, space);
             if end != End::Stuck || degree == 0 {
                 return end;
