@@ -114,7 +114,7 @@ fn isolines(found: &mut Found) -> Result<(), String> {
 
 /// The metric and two others over the sweeps of algorithm 4.1; a direct solver at the end.
 fn beside(found: &mut Found, sweeps: u64) -> Result<(), String> {
-    let problem = settled(64);
+    let problem = settled(280);
     let tolerance = Tolerance { relative: 0.0, velocity: 0.0, bound: None };
     let mut series: [Vec<(f64, f64)>; 3] = Default::default();
     for work in 1..=sweeps {
@@ -129,7 +129,7 @@ fn beside(found: &mut Found, sweeps: u64) -> Result<(), String> {
             curve.push((work as f64, value));
         }
     }
-    let note = "\"agrees qualitatively\", without a number; correlation of logarithms, 64 balls";
+    let note = "\"agrees qualitatively\", without a number; correlation of logarithms, 280 balls";
     for (k, name) in [(1, "natural residual"), (2, "Fischer-Burmeister merit")] {
         let what = format!("this error and the {name}, {sweeps} sweeps: correlation");
         let pair = (correlation(&series[0], &series[k]), None);
@@ -146,7 +146,7 @@ fn beside(found: &mut Found, sweeps: u64) -> Result<(), String> {
     let [joule, natural, merit] = series;
     found.figures.push(
         Figure::new(
-            "Three metrics over the sweeps, 64 balls without friction",
+            "Three metrics over the sweeps, 280 balls without friction",
             ("sweeps", "J, and mixed units"),
             vec![
                 line("this error", joule),
