@@ -40,6 +40,25 @@ fn every_known_problem_is_solved_to_its_known_velocities() {
 }
 
 #[test]
+fn the_path_alone_takes_no_sweeps_and_no_newton_steps() {
+    let tolerance = Tolerance { relative: 1e-10, velocity: 1e-8, bound: None };
+    let stop = StoppingCriteria { tolerance, ..StoppingCriteria::default() };
+    for warm in [Warm::Cold, Warm::Best] {
+        for n in [5, 15, 50] {
+            let problem = stack(n, 1.0);
+            let mut solution = Solution::zero(problem.n(), problem.rows());
+            let settings = Settings { stop, warm, path_alone: true };
+            let report =
+                InteriorPoint::new(settings).solve(&problem, &mut solution).expect("treated");
+            assert_eq!(report.status, Status::Converged, "{n}: {report:?}");
+            assert!(report.phases.iter().all(|phase| phase.0 == "path"), "{:?}", report.phases);
+            // (Mangoni2018): the number of iterations does not depend on the number of spheres.
+            assert!((3..=20).contains(&report.work), "{n} spheres: {}", report.work);
+        }
+    }
+}
+
+#[test]
 fn the_reduced_view_has_the_same_velocities() {
     for known in test_problems::all() {
         if known.problem.rows() == 0 {
