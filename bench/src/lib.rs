@@ -1,4 +1,5 @@
 //! `signorini bench NAME`: one file per bench; each prints a table, or JSON with `--json`.
+//! `signorini papers`: the same figures beside those of the five papers ([`papers`]).
 
 use clap::{Args, Subcommand};
 use std::process::ExitCode;
@@ -8,6 +9,7 @@ pub mod collide;
 pub mod interior_point;
 pub mod newton;
 pub mod packing;
+pub mod papers;
 pub mod peers;
 pub mod pivot;
 pub mod pivot_corpus;

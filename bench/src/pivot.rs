@@ -43,31 +43,31 @@ pub struct Arguments {
 }
 
 #[derive(Serialize)]
-struct Update {
-    rows: usize,
+pub(crate) struct Update {
+    pub(crate) rows: usize,
     /// Refactorization (the faster of ours and faer's) over one update.
-    ratio: f64,
-    update_us: f64,
-    refactor_us: f64,
-    faer_us: f64,
+    pub(crate) ratio: f64,
+    pub(crate) update_us: f64,
+    pub(crate) refactor_us: f64,
+    pub(crate) faer_us: f64,
 }
 
 #[derive(Serialize)]
-struct ChainRow {
-    n: usize,
-    us_per_iteration: f64,
+pub(crate) struct ChainRow {
+    pub(crate) n: usize,
+    pub(crate) us_per_iteration: f64,
 }
 
 #[derive(Serialize)]
-struct DenseRow {
-    rows: usize,
-    pivots: u64,
-    ours_ms: f64,
+pub(crate) struct DenseRow {
+    pub(crate) rows: usize,
+    pub(crate) pivots: u64,
+    pub(crate) ours_ms: f64,
     /// Lemke's dense tableau.
-    dense_ms: f64,
-    dense_pivots: u64,
+    pub(crate) dense_ms: f64,
+    pub(crate) dense_pivots: u64,
     /// The same walk on the dense W.
-    dantzig_ms: f64,
+    pub(crate) dantzig_ms: f64,
 }
 
 #[derive(Serialize)]
@@ -152,12 +152,12 @@ fn print(figures: &Figures) {
 }
 
 /// The walk by itself, one row at a time from nothing: what is counted and timed here.
-fn alone() -> Settings {
+pub(crate) fn alone() -> Settings {
     Settings { swept: false, ..Settings::default() }
 }
 
 /// The least time of several calls, s.
-fn best(repeats: usize, mut call: impl FnMut()) -> f64 {
+pub(crate) fn best(repeats: usize, mut call: impl FnMut()) -> f64 {
     let time = |call: &mut dyn FnMut()| {
         let begin = Instant::now();
         call();
@@ -167,7 +167,7 @@ fn best(repeats: usize, mut call: impl FnMut()) -> f64 {
 }
 
 /// Rows of a heap at its solution come and go.
-fn update_row(rows: usize) -> Update {
+pub(crate) fn update_row(rows: usize) -> Update {
     let problem = heap(rows, 3);
     let (n, mut solution) = (problem.n(), Solution::zero(problem.n(), problem.rows()));
     Pivot::default().solve(&problem, &mut solution).expect("a convex problem");
@@ -222,7 +222,7 @@ fn submatrix(lower: &Csr, present: &[bool]) -> Csr {
 }
 
 /// Time per pivot of a chain that meets the floor: the median over the pivots of three runs.
-fn chain_row(n: usize) -> ChainRow {
+pub(crate) fn chain_row(n: usize) -> ChainRow {
     let problem = chain(n);
     let mut solver = Pivot::new(Settings {
         stop: StoppingCriteria { history: true, ..StoppingCriteria::default() },
@@ -242,7 +242,7 @@ fn chain_row(n: usize) -> ChainRow {
 }
 
 /// The slope of log(us) over log(n).
-fn slope(rows: &[ChainRow]) -> f64 {
+pub(crate) fn slope(rows: &[ChainRow]) -> f64 {
     let points: Vec<(f64, f64)> =
         rows.iter().map(|c| ((c.n as f64).ln(), c.us_per_iteration.max(1e-3).ln())).collect();
     let count = points.len() as f64;
@@ -255,7 +255,7 @@ fn slope(rows: &[ChainRow]) -> f64 {
 }
 
 /// One heap by all three methods.
-fn dense_row(rows: usize) -> DenseRow {
+pub(crate) fn dense_row(rows: usize) -> DenseRow {
     let problem = heap(rows, 11);
     let reduced = Reduced::of(&problem).expect("H is definite");
     let repeats = if rows > 300 { 1 } else { 3 };

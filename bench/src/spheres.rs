@@ -59,6 +59,8 @@ pub struct Scene {
     pub h: f64,
     /// Gaps below this become contacts, m.
     pub margin: f64,
+    /// If given, so many contacts, those with the smallest gaps, whatever the margin.
+    pub nearest: Option<usize>,
 }
 
 #[derive(Clone, Copy, PartialEq)]
@@ -104,7 +106,15 @@ impl Scene {
             layer += 1;
         }
         let velocities = vec![0.0; 6 * positions.len()];
-        Scene { shape: Shape::Sphere, positions, velocities, friction, h: 0.02, margin: MARGIN }
+        Scene {
+            shape: Shape::Sphere,
+            positions,
+            velocities,
+            friction,
+            h: 0.02,
+            margin: MARGIN,
+            nearest: None,
+        }
     }
 
     /// One ball above the ground.
@@ -116,6 +126,7 @@ impl Scene {
             friction: 0.0,
             h: 0.01,
             margin: MARGIN,
+            nearest: None,
         }
     }
 
@@ -129,6 +140,7 @@ impl Scene {
             friction: 0.0,
             h: 0.01,
             margin: MARGIN,
+            nearest: None,
         }
     }
 
@@ -139,7 +151,7 @@ impl Scene {
         let diagonal: Vec<f64> =
             (0..n).map(|i| if i % 6 < 3 { mass } else { inertia[i % 3] }).collect();
         let fall = |i: usize| if i % 6 == 2 { -GRAVITY * self.h } else { 0.0 };
-        let contacts = self.contacts();
+        let contacts = self.chosen();
         let mut rows = Rows::new(n);
         let (mut w, mut laws, mut keys) = (Vec::new(), Vec::new(), Vec::new());
         for contact in &contacts {
@@ -204,7 +216,24 @@ impl Scene {
         }
     }
 
-    fn contacts(&self) -> Vec<Contact> {
+    /// The contacts of the next step.
+    fn chosen(&self) -> Vec<Contact> {
+        let Some(count) = self.nearest else { return self.contacts(self.margin) };
+        // Twice the margin until there are enough; no further than across the container.
+        let mut margin = MARGIN;
+        let mut all = self.contacts(margin);
+        while all.len() < count && margin < 2.0 * CONTAINER {
+            margin *= 2.0;
+            all = self.contacts(margin);
+        }
+        let mut gaps: Vec<f64> = all.iter().map(|c| c.gap).collect();
+        gaps.sort_by(f64::total_cmp);
+        let largest = gaps.get(count).copied().unwrap_or(f64::INFINITY);
+        all.retain(|c| c.gap < largest);
+        all
+    }
+
+    fn contacts(&self, margin: f64) -> Vec<Contact> {
         let mut out = Vec::new();
         for (i, p) in self.positions.iter().enumerate() {
             if let Shape::Brick(half) = self.shape {
@@ -212,7 +241,7 @@ impl Scene {
                     let sign = |bit: usize| if corner & bit == 0 { -1.0 } else { 1.0 };
                     let lever = [half[0] * sign(1), half[1] * sign(2), -half[2]];
                     let gap = p[2] - half[2];
-                    if gap < self.margin {
+                    if gap < margin {
                         out.push(Contact {
                             key: (i, None, corner),
                             gap,
@@ -224,7 +253,7 @@ impl Scene {
                 continue;
             }
             let touching = |normal: [f64; 3]| normal.map(|x| -RADIUS * x);
-            if p[2] - RADIUS < self.margin {
+            if p[2] - RADIUS < margin {
                 let normal = [0.0, 0.0, 1.0];
                 out.push(Contact {
                     key: (i, None, 0),
@@ -234,7 +263,7 @@ impl Scene {
                 });
             }
             let axis = p[0].hypot(p[1]);
-            if CONTAINER - axis - RADIUS < self.margin && self.positions.len() > 1 {
+            if CONTAINER - axis - RADIUS < margin && self.positions.len() > 1 {
                 let normal = [-p[0] / axis, -p[1] / axis, 0.0];
                 out.push(Contact {
                     key: (i, None, 1),
@@ -246,7 +275,7 @@ impl Scene {
             for (j, q) in self.positions.iter().enumerate().skip(i + 1) {
                 let d: [f64; 3] = std::array::from_fn(|c| p[c] - q[c]);
                 let square = d[0] * d[0] + d[1] * d[1] + d[2] * d[2];
-                if square < (2.0 * RADIUS + self.margin).powi(2) {
+                if square < (2.0 * RADIUS + margin).powi(2) {
                     let length = square.sqrt();
                     let normal = d.map(|x| x / length);
                     let levers = [touching(normal), normal.map(|x| RADIUS * x)];

@@ -54,6 +54,9 @@ enum Command {
     /// Measure a method: speed, iterations, accuracy, beside the published figures.
     #[cfg(feature = "bench")]
     Bench(signorini_bench::Arguments),
+    /// Print the tables of the five papers behind the methods, each number beside ours.
+    #[cfg(feature = "bench")]
+    Papers(signorini_bench::papers::Arguments),
 }
 
 /// Runs the program with these arguments, the first of which is its name; wrong use and `--help`
@@ -81,6 +84,8 @@ pub fn main(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
         Command::Man(arguments) => completions::man(&arguments, Arguments::command()),
         #[cfg(feature = "bench")]
         Command::Bench(arguments) => signorini_bench::run(&arguments),
+        #[cfg(feature = "bench")]
+        Command::Papers(arguments) => signorini_bench::papers::run(&arguments),
     }
 }
 

@@ -34,13 +34,13 @@ fn the_cone_law_is_solved_to_the_reference_in_few_factorizations() {
         tolerance: Tolerance { relative: 1e-10, velocity: 1e-8, bound: None },
         ..StoppingCriteria::default()
     };
-    // The path alone, and sweeps before it.
+    // Without sweeps, and with.
     let (mut count, mut sums) = (0, [0; 2]);
     for (problem, reference) in files().iter().filter_map(|p| read(p)) {
         let problem = problem.associated();
         for (warm, sum) in [Warm::Cold, Warm::Best].into_iter().zip(&mut sums) {
             let mut solution = Solution::zero(problem.n(), problem.rows());
-            let mut method = InteriorPoint::new(Settings { stop, warm });
+            let mut method = InteriorPoint::new(Settings { stop, warm, ..Settings::default() });
             let report = method.solve(&problem, &mut solution).expect("treated");
             assert_eq!(report.status, Status::Converged, "{}: {report:?}", problem.name);
             assert!(report.work <= 25, "{}: {} factorizations", problem.name, report.work);
@@ -70,7 +70,7 @@ fn the_true_law_is_solved_around_it() {
         let mut solution = Solution::zero(problem.n(), problem.rows());
         let mut method = InteriorPoint::new(Settings {
             stop: StoppingCriteria { tolerance, ..StoppingCriteria::default() },
-            warm: Warm::Best,
+            ..Settings::default()
         });
         let report = method.solve(&problem, &mut solution).expect("treated");
         assert_eq!(report.status, Status::Converged, "{name}: {report:?}");

@@ -1,6 +1,8 @@
 //! Cases and the rows that they give: a value beside its reference.
 
 use serde::Serialize;
+use signorini_record::figure::{Curve, Figure};
+pub use signorini_record::figure::{dots, line};
 
 /// One scene or one family of scenes with a known answer.
 #[derive(Clone, Copy)]
@@ -75,34 +77,6 @@ pub struct Row {
     pub note: String,
 }
 
-/// A curve of the page.
-#[derive(Clone, Debug)]
-pub struct Curve {
-    /// What it is.
-    pub label: String,
-    /// Points.
-    pub points: Vec<(f64, f64)>,
-    /// True if points are drawn instead of a line.
-    pub dots: bool,
-}
-
-/// A plot of the page.
-#[derive(Clone, Debug)]
-pub struct Figure {
-    /// The case that it belongs to.
-    pub case: String,
-    /// Title.
-    pub title: String,
-    /// Label of the horizontal axis.
-    pub x: String,
-    /// Label of the vertical axis.
-    pub y: String,
-    /// True if the vertical axis is logarithmic.
-    pub log: bool,
-    /// Curves.
-    pub curves: Vec<Curve>,
-}
-
 /// Collects the rows of a case.
 #[derive(Default)]
 pub struct Rows {
@@ -168,15 +142,7 @@ impl Rows {
 
     /// A plot.
     pub fn figure(&mut self, title: &str, axes: (&str, &str), curves: Vec<Curve>) -> &mut Figure {
-        let (x, y) = (axes.0.into(), axes.1.into());
-        self.figures.push(Figure {
-            case: String::new(),
-            title: title.into(),
-            x,
-            y,
-            log: false,
-            curves,
-        });
+        self.figures.push(Figure::new(title, axes, curves));
         self.figures.last_mut().expect("a figure was pushed")
     }
 }
@@ -193,14 +159,4 @@ impl Row {
         self.note = note.into();
         self
     }
-}
-
-/// A line of a plot.
-pub fn line(label: &str, points: Vec<(f64, f64)>) -> Curve {
-    Curve { label: label.into(), points, dots: false }
-}
-
-/// Points of a plot.
-pub fn dots(label: &str, points: Vec<(f64, f64)>) -> Curve {
-    Curve { label: label.into(), points, dots: true }
 }

@@ -13,10 +13,11 @@ mod motion;
 mod page;
 mod published;
 
-pub use case::{Case, Cost, Curve, Figure, Group, Row, Rows};
+pub use case::{Case, Cost, Group, Row, Rows};
 
 use clap::Args;
 use indicatif::{ProgressBar, ProgressStyle};
+use signorini_record::figure::{Figure, number};
 use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::Instant;
@@ -81,7 +82,6 @@ pub fn run_case(case: Case) -> Outcome {
             row.source = case.source.into();
         }
     }
-    found.figures.iter_mut().for_each(|figure| figure.case = case.name.into());
     Outcome { case, rows: found.rows, figures: found.figures, skipped: found.skipped }
 }
 
@@ -183,22 +183,4 @@ fn print(outcome: &Outcome) {
     if let Some(row) = outcome.rows.first() {
         println!("      {:.2} s, {}", row.seconds, outcome.case.source);
     }
-}
-
-/// A number with seven digits, short.
-pub(crate) fn number(x: f64) -> String {
-    let size = x.abs();
-    if x == 0.0 || !x.is_finite() {
-        return format!("{x}");
-    }
-    if (1e-3..1e6).contains(&size) {
-        let digits = (6 - size.log10().floor() as i32).max(0) as usize;
-        let text = format!("{x:.digits$}");
-        return if text.contains('.') {
-            text.trim_end_matches('0').trim_end_matches('.').into()
-        } else {
-            text
-        };
-    }
-    format!("{x:.3e}")
 }

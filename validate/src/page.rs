@@ -1,33 +1,21 @@
 //! The page: all rows and plots in one file that needs no network.
 
-use crate::{Figure, Outcome, Row, number};
-use signorini_record::plot::{Labels, Series, draw};
-
-const STYLE: &str = "body{font:15px/1.5 \
-    system-ui,Helvetica,Arial,sans-serif;color:#2a3038;max-width:1180px;\
-margin:32px auto;padding:0 20px}table{border-collapse:collapse;width:100%;margin:12px 0 28px}\
-td,th{padding:5px 9px;border-bottom:1px solid #e3e6ea;text-align:left;vertical-align:top}\
-td.n{text-align:right;font-variant-numeric:tabular-nums;white-space:nowrap}small{color:#66707c}\
-.pass{color:#2c7d5c}.fail{color:#b3263e;font-weight:600}svg{width:100%;height:auto;margin:4px 0 \
-20px}";
+use crate::{Outcome, Row};
+use signorini_record::figure::{self, escape, number};
 
 /// The whole page.
 pub fn page(outcomes: &[Outcome]) -> String {
     let rows: Vec<&Row> = outcomes.iter().flat_map(|o| &o.rows).collect();
     let passed = rows.iter().filter(|row| row.pass).count();
     let mut out = format!(
-        "<!doctype html>\n<html lang=\"en\"><meta charset=\"utf-8\"><title>Signorini: \
-            validation</title>\n\
-        <style>{STYLE}</style>\n<h1>Validation</h1>\n<p>{passed} of {} rows pass. Every value is \
-        that of a \
-        simulation in which each step was accepted; <code>signorini validate --page</code> writes \
-        this page.</p>\n",
+        "<p>{passed} of {} rows pass. Every value is that of a simulation in which each step was \
+            accepted; <code>signorini validate --page</code> writes this page.</p>\n",
         rows.len()
     );
     for outcome in outcomes {
         out += &section(outcome);
     }
-    out + "</html>\n"
+    figure::page("Validation", &out)
 }
 
 fn section(outcome: &Outcome) -> String {
@@ -46,7 +34,7 @@ fn section(outcome: &Outcome) -> String {
         outcome.rows.iter().for_each(|row| out += &table_row(row));
         out += "</table>\n";
     }
-    outcome.figures.iter().for_each(|figure| out += &plot(figure));
+    outcome.figures.iter().for_each(|figure| out += &figure.svg());
     out
 }
 
@@ -78,17 +66,4 @@ fn table_row(row: &Row) -> String {
         row.allowed,
         escape(&row.reason)
     )
-}
-
-fn plot(figure: &Figure) -> String {
-    let series: Vec<Series> = figure
-        .curves
-        .iter()
-        .map(|c| Series { label: c.label.clone(), points: c.points.clone(), dots: c.dots })
-        .collect();
-    draw(Labels { title: &figure.title, x: &figure.x, y: &figure.y }, &series, figure.log).svg()
-}
-
-fn escape(text: &str) -> String {
-    text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;")
 }

@@ -13,8 +13,8 @@ pub(super) fn balls(rows: &[Balls]) {
             each), then Newton steps or the path."
     );
     println!(
-        "In the last columns without sweeps: Newton steps and the path, every tenth step. Contacts \
-            in the thesis: 884, 3878, 8301, 16798"
+        "In the last columns the path alone, as in the thesis, every tenth step. Contacts without \
+            friction: as many as in the thesis, the nearest pairs"
     );
     println!(
         "{:>8} {:>9} {:>6} {:>9} {:>6} {:>4} {:>7} {:>9}   {:24} {:>6} {:>4}",
@@ -51,8 +51,8 @@ pub(super) fn balls(rows: &[Balls]) {
 
 pub(super) fn warm(rows: &[WarmRow]) {
     println!(
-        "\nWarm starts, total factorizations (thesis, table 5.1: 935/927/747, 720/515/90, \
-            499/370/81)"
+        "\nWarm starts, total factorizations: none, partial, full by the path alone (thesis, table \
+            5.1: 935/927/747, 720/515/90, 499/370/81); best: as it is used"
     );
     println!(
         "{:>18} {:>6} {:>6} {:>8} {:>6} {:>6}",
@@ -68,10 +68,14 @@ pub(super) fn warm(rows: &[WarmRow]) {
 
 pub(super) fn stacks(rows: &[StackRow]) {
     println!("Spheres stacked on vertical guides, at rest (thesis: 10^n up to 15 spheres)");
-    println!("{:>22} {:>4} {:>5} {:>10}", "case", "n", "fact.", "|v| m/s");
+    println!("{:>22} {:>4} {:>5} {:>5} {:>10}", "case", "n", "fact.", "path", "|v| m/s");
     for r in rows {
         let mark = if r.converged { "" } else { "  not converged" };
-        println!("{:>22} {:>4} {:>5} {:>10.1e}{mark}", r.case, r.n, r.iterations, r.v_error);
+        let path = if r.path_converged { r.path.to_string() } else { "-".into() };
+        println!(
+            "{:>22} {:>4} {:>5} {path:>5} {:>10.1e}{mark}",
+            r.case, r.n, r.iterations, r.v_error
+        );
     }
 }
 

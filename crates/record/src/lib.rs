@@ -23,6 +23,7 @@
 //! ```
 
 mod base64;
+pub mod figure;
 pub mod glb;
 pub mod picture;
 pub mod plot;

@@ -13,6 +13,7 @@ fn method(warm: Warm) -> InteriorPoint {
     InteriorPoint::new(Settings {
         stop: StoppingCriteria { tolerance: TIGHT, ..StoppingCriteria::default() },
         warm,
+        ..Settings::default()
     })
 }
 
@@ -39,6 +40,25 @@ fn every_known_problem_is_solved_to_its_known_velocities() {
 }
 
 #[test]
+fn the_path_alone_takes_no_sweeps_and_no_newton_steps() {
+    let tolerance = Tolerance { relative: 1e-10, velocity: 1e-8, bound: None };
+    let stop = StoppingCriteria { tolerance, ..StoppingCriteria::default() };
+    for warm in [Warm::Cold, Warm::Best] {
+        for n in [5, 15, 50] {
+            let problem = stack(n, 1.0);
+            let mut solution = Solution::zero(problem.n(), problem.rows());
+            let settings = Settings { stop, warm, path_alone: true };
+            let report =
+                InteriorPoint::new(settings).solve(&problem, &mut solution).expect("treated");
+            assert_eq!(report.status, Status::Converged, "{n}: {report:?}");
+            assert!(report.phases.iter().all(|phase| phase.0 == "path"), "{:?}", report.phases);
+            // (Mangoni2018): the number of iterations does not depend on the number of spheres.
+            assert!((3..=20).contains(&report.work), "{n} spheres: {}", report.work);
+        }
+    }
+}
+
+#[test]
 fn the_reduced_view_has_the_same_velocities() {
     for known in test_problems::all() {
         if known.problem.rows() == 0 {
@@ -50,7 +70,7 @@ fn the_reduced_view_has_the_same_velocities() {
             tolerance: Tolerance { relative: 1e-12, velocity: 1e-8, bound: None },
             ..StoppingCriteria::default()
         };
-        let report = InteriorPoint::new(Settings { stop, warm: Warm::Cold })
+        let report = InteriorPoint::new(Settings { stop, warm: Warm::Cold, ..Settings::default() })
             .solve_reduced(&reduced, &mut solution)
             .expect("treated");
         assert_eq!(report.status, Status::Converged, "{}: {:?}", reduced.name, report);
@@ -245,7 +265,7 @@ fn budgets_and_bits() {
     let problem = bar(60, Law::Cone { mu: 0.4, rows: 2 });
     let stop = StoppingCriteria { tolerance: TIGHT, work: Some(3), ..StoppingCriteria::default() };
     let mut solution = Solution::zero(problem.n(), problem.rows());
-    let report = InteriorPoint::new(Settings { stop, warm: Warm::Cold })
+    let report = InteriorPoint::new(Settings { stop, warm: Warm::Cold, ..Settings::default() })
         .solve(&problem, &mut solution)
         .expect("treated");
     assert_eq!((report.status, report.work), (Status::Budget, 3));

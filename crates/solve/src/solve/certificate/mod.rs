@@ -279,7 +279,7 @@ impl Certifier {
             work: Some(self.settings.factorizations),
             ..StoppingCriteria::default()
         };
-        interior_point::Settings { stop, warm: Warm::Cold }
+        interior_point::Settings { stop, warm: Warm::Cold, path_alone: false }
     }
 
     /// Candidates around the answer of another method.

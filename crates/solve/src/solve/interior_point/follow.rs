@@ -59,6 +59,9 @@ impl InteriorPoint {
             if flat >= 25 || step < 1e-8 || !gap.is_finite() {
                 return self.leave(run, point, End::Stuck);
             }
+            if self.settings.path_alone {
+                continue;
+            }
             // 5. Newton steps once the active set has settled.
             self.newton.measure(&self.scaled, &point.v, &point.r);
             for (i, attempt) in tries.iter_mut().enumerate() {
