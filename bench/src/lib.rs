@@ -15,6 +15,7 @@ pub mod pivot;
 pub mod pivot_corpus;
 mod pivot_scenes;
 pub mod psor;
+pub mod scenes;
 pub mod spheres;
 pub mod step;
 pub mod sweeps;
@@ -38,6 +39,8 @@ enum What {
     Pivot(pivot::Arguments),
     /// The true Coulomb law: error, sweeps, factorizations and time, beside the published times.
     Newton(newton::Arguments),
+    /// The same scenes in several engines: time per step, overlap, speed at rest, error.
+    Scenes(scenes::Arguments),
     /// Sweeps: time per contact, memory speed, threads, convergence.
     Psor(psor::Arguments),
     /// A step: collide, assemble, solve, advance, on settled scenes.
@@ -56,6 +59,7 @@ pub fn run(arguments: &Arguments) -> ExitCode {
         What::Collide(arguments) => collide::run(arguments),
         What::Pivot(arguments) => pivot::run(arguments),
         What::Newton(arguments) => newton::run(arguments),
+        What::Scenes(arguments) => scenes::run(arguments),
         What::Psor(arguments) => psor::run(arguments),
         What::Step(arguments) => step::run(arguments),
         What::InteriorPoint(arguments) => interior_point::run(arguments),

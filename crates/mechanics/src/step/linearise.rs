@@ -54,6 +54,12 @@ pub(super) struct Solved {
     pub resolved: bool,
 }
 
+/// A report with the work of the one before it.
+fn with_work_of(before: &Report, again: Report) -> Report {
+    let counts = before.counts.plus(&again.counts);
+    Report { work: before.work + again.work, counts, ..again }
+}
+
 impl Stepper {
     /// Solves, and solves again about the solution while the joints leave it.
     pub(super) fn solve_nonlinear(&mut self, scene: &Scene) -> Result<Solved, Unsupported> {
@@ -78,7 +84,7 @@ impl Stepper {
             last = change;
             self.write_linearised();
             let again = self.solve(scene)?;
-            solved.report = Report { work: solved.report.work + again.work, ..again };
+            solved.report = with_work_of(&solved.report, again);
             solved.solves += 1;
         }
     }
@@ -94,7 +100,7 @@ impl Stepper {
         self.write_linearised();
         let again = self.solve(scene)?;
         Ok(Solved {
-            report: Report { work: solved.report.work + again.work, ..again },
+            report: with_work_of(&solved.report, again),
             solves: solved.solves + 1,
             resolved: true,
         })

@@ -347,6 +347,7 @@ impl Stepper {
                 Engine::One(method, _) => Used(Some(*method)),
             },
             work: report.work,
+            counts: report.counts,
             reproducible: report.reproducible,
             penetration: self.contacts.iter().fold(0.0, |deepest, c| (-c.gap).max(deepest)),
             overlap,

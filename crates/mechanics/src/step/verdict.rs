@@ -7,7 +7,7 @@ use super::sanity::Unresolved;
 use crate::assemble::Source;
 use crate::problem::{Criterion, Residual, Tolerance};
 use crate::scene::{BodyId, Scene};
-use crate::solve::{Method, Status};
+use crate::solve::{Counts, Method, Status};
 use serde_json::{Value as Json, json};
 
 /// The method that a step used; none if the reactions of the last step were good enough as they
@@ -111,6 +111,8 @@ pub struct Verdict {
     pub solver: Used,
     /// The solver's work, in its own unit.
     pub work: u64,
+    /// Sweeps, factorizations and the like of all methods that were tried.
+    pub counts: Counts,
     /// False if a deadline cut the work short.
     pub reproducible: bool,
     /// Deepest overlap of two bodies at the beginning of the step, m.
@@ -232,6 +234,7 @@ impl Verdict {
             time: next.time,
             accepted: self.accepted && next.accepted,
             work: self.work + next.work,
+            counts: self.counts.plus(&next.counts),
             reproducible: self.reproducible && next.reproducible,
             penetration: self.penetration.max(next.penetration),
             overlap: self.overlap.or(next.overlap),

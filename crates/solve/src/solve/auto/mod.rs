@@ -1,7 +1,7 @@
 //! `auto`: picks a method per island, watches the error, escalates, returns the least-error
 //! iterate.
 //!
-//! 1. v = H⁻¹(k + Jᵀr) with the guess r: final where there are no rows. Cut the rest into islands.
+//! 1. Cut into islands. v = H⁻¹(k + Jᵀr) with the guess r: final where there are no rows.
 //! 2. The error of the guess. Accepted: done, no work at all (a machine at rest).
 //! 3. Otherwise walk along a ladder of methods, each from the best iterate so far, until one is
 //!    accepted:
@@ -265,7 +265,6 @@ impl Auto {
 
 impl Solver for Auto {
     fn solve(&mut self, problem: &Problem, solution: &mut Solution) -> Result<Report, Unsupported> {
-        self.prepare(problem, solution)?;
         let mut parts = std::mem::take(&mut self.parts);
         let report = self.islands(problem, &mut parts, solution);
         self.parts = parts;
@@ -283,24 +282,28 @@ impl Auto {
     ) -> Result<Report, Unsupported> {
         let Parts { islands, cut, local } = parts;
         islands.set(problem);
+        solution.v.resize(problem.n(), 0.0);
         let held = |islands: &Islands, i: usize| !islands.get(i).blocks.is_empty();
         let alone = (0..islands.len()).filter(|&i| held(islands, i)).count() == 1;
         let mut whole: Option<Report> = None;
         let mut largest = 0;
         self.last = None;
         for i in 0..islands.len() {
-            if !held(islands, i) {
+            if alone && !held(islands, i) {
                 continue;
             }
             // One island beside bodies that nothing touches needs no copy.
             let (report, method) = if alone {
+                self.prepare(problem, solution)?;
                 self.island(problem, solution)?
             } else {
                 islands.cut(i, problem, cut);
                 islands.get(i).gather(problem, solution, local);
                 self.prepare(cut, local)?;
-                let out = self.island(cut, local)?;
+                let out = if held(islands, i) { Some(self.island(cut, local)?) } else { None };
                 islands.get(i).scatter(problem, local, solution);
+                // Where there are no rows v = H⁻¹ k is final.
+                let Some(out) = out else { continue };
                 out
             };
             let part = islands.get(i);

@@ -8,7 +8,7 @@
 
 use super::form::{Form, Point};
 use super::run::{End, Run, Space, Test};
-use super::{Settings, corrected, path, proximal, sweeping};
+use super::{Settings, corrected, path, polish, proximal, sweeping};
 use crate::problem::Tolerance;
 use crate::solve::{Counts, Phases, Sample, StoppingCriteria, add_phase, shift};
 
@@ -148,6 +148,9 @@ fn solve_form(
         end = End::Spent;
     }
     if end == End::Passed {
+        if last != "guess" {
+            counted(&mut run, &("polish", polish::run), &mut phases);
+        }
         run.best.copy_from(&run.now);
     }
     let Run {

@@ -26,7 +26,7 @@ const MAX_STEPS: u64 = 60;
 const MAX_REFUSALS: u32 = 2;
 const FAR_REFUSALS: u32 = 4;
 /// Sweeps that correct a step.
-const CORRECTION_SWEEPS: usize = 10;
+pub(super) const CORRECTION_SWEEPS: usize = 10;
 /// Steps that the walk may take, and how far R may rise on it.
 const MAX_WALK_STEPS: u32 = 4;
 const MAX_RESIDUAL_RISE: f64 = 10.0;

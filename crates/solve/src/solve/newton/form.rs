@@ -114,6 +114,9 @@ pub(super) struct Prox<'a> {
     pub centre: &'a [f64],
 }
 
+/// Multiplications that one local solve of a sweep is worth.
+pub(super) const LOCAL_OPERATIONS: usize = 60;
+
 /// A problem in joule-scaled variables.
 pub(super) trait Form {
     fn blocks(&self) -> &Blocks;
@@ -123,6 +126,11 @@ pub(super) trait Form {
 
     /// One Gauss–Seidel sweep with exact local solves; leaves `u` and the residual behind.
     fn sweep(&mut self, point: &mut Point, prox: Option<Prox<'_>>);
+
+    /// How many sweeps cost as much as a Newton step; infinite where that is not known.
+    fn step_in_sweeps(&mut self) -> f64 {
+        f64::INFINITY
+    }
 
     /// Solves `(A (W + eps I) + B) dy = −F`; false if the matrix is singular.
     fn direction(&mut self, pieces: &[Piece], eps: f64, dy: &mut [f64]) -> bool;

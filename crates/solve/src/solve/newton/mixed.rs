@@ -13,7 +13,7 @@
 //! back when the answer is written. The sparse matrix has one pattern for all steps.
 
 use super::eliminated::Eliminated;
-use super::form::{Blocks, Form, Point, Prox, block_times};
+use super::form::{Blocks, Form, LOCAL_OPERATIONS, Point, Prox, block_times};
 use super::piece::{Branch, Piece};
 use super::quick::Quick;
 use crate::math::cliques::CliqueFactor;
@@ -184,13 +184,21 @@ impl Mixed {
         to.set(&self.H, &self.J, &self.interface, &self.E);
     }
 
-    /// Newton's step by the velocities, where there are bodies alone.
-    fn direction_of_bodies(&mut self, pieces: &[Piece], eps: f64, dy: &mut [f64]) -> bool {
+    /// The system of the velocities; false where there are not bodies alone.
+    fn set_bodies(&mut self) -> bool {
         if self.largest > MAX_DENSE_ROWS {
             return false;
         }
         if !self.eliminated.usable() {
             self.eliminated.set(&self.H, &self.J, &self.interface, &self.E);
+        }
+        true
+    }
+
+    /// Newton's step by the velocities, where there are bodies alone.
+    fn direction_of_bodies(&mut self, pieces: &[Piece], eps: f64, dy: &mut [f64]) -> bool {
+        if !self.set_bodies() {
+            return false;
         }
         let Mixed { eliminated, blocks, J, X, E, interface, v, .. } = self;
         let times_w = |x: &[f64], u: &mut [f64]| {
@@ -301,6 +309,14 @@ impl Form for Mixed {
             }
         }
         point.residual = self.blocks.natural_squared(&point.y, &point.u).sqrt();
+    }
+
+    fn step_in_sweeps(&mut self) -> f64 {
+        if !self.set_bodies() {
+            return f64::INFINITY;
+        }
+        let numbers = self.J.values.len() + self.X.values.len();
+        self.eliminated.operations() / (numbers + LOCAL_OPERATIONS * self.blocks.len()) as f64
     }
 
     fn sweep(&mut self, point: &mut Point, prox: Option<Prox<'_>>) {

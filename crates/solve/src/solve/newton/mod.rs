@@ -30,6 +30,9 @@
 //!    shorter way (`RockPile_tob1`, 463 contacts: 500 factorizations in vain, then 2500 of this
 //!    last attempt, in whatever order the contacts are given).
 //!
+//! An answer that passes by a hair is followed by a few more Newton steps where those are cheap
+//! (`polish`), so that the next problem of a simulation may begin with it as it is.
+//!
 //! In A and P a Newton step takes the factor of an earlier one where few blocks changed their
 //! branch since (`near`): an update. The report counts both.
 //!
@@ -68,6 +71,7 @@ mod mixed;
 mod near;
 mod path;
 mod piece;
+mod polish;
 mod proximal;
 mod quick;
 mod run;
@@ -212,8 +216,9 @@ impl Newton {
         if !right || given().all(|x| *x == 0.0) || given().any(|x| !x.is_finite()) {
             return None;
         }
-        let error = self.prepared.error(problem, guess);
-        if !error.accepted(&self.settings.stop.tolerance) {
+        let tolerance = &self.settings.stop.tolerance;
+        let error = self.prepared.residual_if_converged(problem, guess, tolerance);
+        if !error.accepted(tolerance) {
             return None;
         }
         let (blocks, mut point) = (&self.mixed.blocks, self.space.spare.pop().unwrap_or_default());
@@ -480,8 +485,7 @@ impl Newton {
             self.delassus.blocks.set(&problem.laws, starts, self.prepared.a());
             self.delassus.set(w, q);
             self.delassus.eliminated.clear();
-            // Fewer rows are always factored as a dense matrix.
-            if problem.rows() > delassus::DENSE {
+            if problem.rows() > delassus::ALWAYS_DENSE {
                 self.mixed.eliminate(&mut self.delassus.eliminated);
             }
         }

@@ -86,6 +86,12 @@ pub(super) struct Test<'a> {
 }
 
 impl Test<'_> {
+    /// R over what may pass, by energy and by velocity: above 1 it does not.
+    pub fn excess(&self, blocks: &Blocks, point: &Point) -> f64 {
+        let energy = point.residual / (2.0 * self.tolerance.relative * self.scale).sqrt();
+        energy.max(fastest(blocks, point) / self.tolerance.velocity)
+    }
+
     /// True if the point is good enough.
     pub fn passed(&mut self, blocks: &Blocks, point: &Point) -> bool {
         if !(0.5 * point.residual * point.residual <= self.tolerance.relative * self.scale
