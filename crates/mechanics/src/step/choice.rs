@@ -9,7 +9,7 @@
 //!                 sticks (u_t = 0) it is a motion of the true law too
 //! ```
 //!
-//! 1. *Rest absorbs.* If the convex problem without the velocities that mend gaps has the answer
+//! 1. *Rest absorbs.* If the convex problem without the velocities that correct gaps has the answer
 //!    v = 0 (to [`REST`] of what the forces alone would give), and v = 0 is accepted by the problem
 //!    as it is, the island stays where it is, exactly. Gaps within the tolerance do not add up.
 //! 2. *Stick first.* If all loaded contacts stuck before the step, and one would slide now or the
@@ -91,7 +91,7 @@ pub(super) struct Choice {
     found: Solution,
     answer: Solution,
     newton: Option<Box<Newton>>,
-    judge: PreparedProblem,
+    prepared: PreparedProblem,
     /// Velocities without reactions (n), and what counts as rest (n).
     free: Vec<f64>,
     rest: Vec<f64>,
@@ -106,7 +106,7 @@ pub(super) struct Choice {
 }
 
 /// What an island looks like before anything is solved.
-enum Look {
+enum Motion {
     /// Nothing to choose.
     Leave,
     /// Nothing slides, and it hardly moves.
@@ -140,21 +140,21 @@ impl Choice {
         let noise = tolerance.velocity.min(NOISE);
         let mut changed = false;
         for i in 0..self.islands.len() {
-            let look = self.look(i, posed, noise, solution);
-            if matches!(look, Look::Leave) {
+            let motion = self.classify(i, posed, noise, solution);
+            if matches!(motion, Motion::Leave) {
                 continue;
             }
-            let Choice { islands, part, found, judge, .. } = self;
+            let Choice { islands, part, found, prepared, .. } = self;
             islands.cut(i, posed.problem, part);
             islands.get(i).gather(posed.problem, solution, found);
-            if judge.prepare(part).is_err() {
+            if prepared.prepare(part).is_err() {
                 continue;
             }
-            if matches!(look, Look::Halts) {
+            if matches!(motion, Motion::Halts) {
                 self.jams(i, posed);
                 continue;
             }
-            let slips = matches!(look, Look::Slips);
+            let slips = matches!(motion, Motion::Slips);
             if self.island(i, posed, (noise, slips), tolerance) {
                 self.islands.get(i).scatter(posed.problem, &self.answer, solution);
                 changed = true;
@@ -163,17 +163,18 @@ impl Choice {
         changed
     }
 
-    /// Chooses, and judges what was chosen.
+    /// Chooses, and takes the residual of what was chosen.
     pub fn apply(
         &mut self,
         posed: &Posed<'_>,
         tolerance: &Tolerance,
         (solution, report): (&mut Solution, &mut Report),
     ) {
-        if !self.choose(posed, tolerance, solution) || self.judge.prepare(posed.problem).is_err() {
+        if !self.choose(posed, tolerance, solution) || self.prepared.prepare(posed.problem).is_err()
+        {
             return;
         }
-        report.error = self.judge.error(posed.problem, solution);
+        report.error = self.prepared.error(posed.problem, solution);
         if report.error.accepted(tolerance) {
             report.status = Status::Converged;
         }
@@ -185,11 +186,11 @@ impl Choice {
     }
 
     /// Whether there is something to choose in island `i`.
-    fn look(&mut self, i: usize, posed: &Posed<'_>, noise: f64, solution: &Solution) -> Look {
+    fn classify(&mut self, i: usize, posed: &Posed<'_>, noise: f64, solution: &Solution) -> Motion {
         let (problem, island) = (posed.problem, self.islands.get(i));
         let rows: usize = island.blocks.iter().map(|&k| problem.laws[k as usize].rows()).sum();
         if rows > MOST_ROWS {
-            return Look::Leave;
+            return Motion::Leave;
         }
         let (mut slips, mut slid, mut frictional) = (false, false, false);
         self.halted.clear();
@@ -197,10 +198,10 @@ impl Choice {
             let law = problem.laws[k as usize];
             let touch = self.touch(posed, k);
             if touch.is_some_and(|t| t.impact.is_some()) {
-                return Look::Leave;
+                return Motion::Leave;
             }
             let Law::Coulomb { .. } = law else { continue };
-            let Some(touch) = touch else { return Look::Leave };
+            let Some(touch) = touch else { return Motion::Leave };
             let block = problem.J.block(k as usize);
             let range = block.range();
             if !(solution.r[range.start] > 0.0) {
@@ -225,12 +226,12 @@ impl Choice {
         let speed = |&j: &u32| solution.v[j as usize].abs();
         let fastest = island.unknowns.iter().map(speed).fold(0.0, f64::max);
         match (frictional, slips) {
-            (false, _) => Look::Leave,
-            _ if !self.halted.is_empty() => Look::Halts,
-            _ if slid => Look::Leave,
-            (_, true) => Look::Slips,
-            _ if fastest <= 10.0 * noise => Look::Slow,
-            _ => Look::Leave,
+            (false, _) => Motion::Leave,
+            _ if !self.halted.is_empty() => Motion::Halts,
+            _ if slid => Motion::Leave,
+            (_, true) => Motion::Slips,
+            _ if fastest <= 10.0 * noise => Motion::Slow,
+            _ => Motion::Leave,
         }
     }
 
@@ -248,7 +249,7 @@ impl Choice {
             self.free.resize(self.part.n(), 0.0);
             let columns = block.columns.iter().zip(block.row(0));
             columns.for_each(|(&c, x)| self.free[c as usize] = *x);
-            self.judge.factor().solve(&mut self.free);
+            self.prepared.factor().solve(&mut self.free);
             let mut response = [0.0; MAX_ROWS];
             block.mul(&self.free, &mut response);
             let slid = &touch.before[1..block.rows];
@@ -274,22 +275,22 @@ impl Choice {
         self.answer.clone_from(&self.found);
         if !slips {
             // The reactions as they are may hold it.
-            let Choice { part, judge, answer, .. } = self;
+            let Choice { part, prepared, answer, .. } = self;
             answer.v.clone_from(&part.k);
             part.J.add_transposed(&answer.r, &mut answer.v);
-            judge.factor().solve(&mut answer.v);
+            prepared.factor().solve(&mut answer.v);
             if self.rests() {
                 self.answer.v.fill(0.0);
                 return self.found.v.iter().any(|v| *v != 0.0);
             }
             self.answer.v.clone_from(&self.found.v);
         }
-        // 1. Without what mends gaps.
+        // 1. Without what corrects gaps.
         self.pose();
         self.close_gaps(i, posed, noise);
         if self.solve() && self.rests() {
             self.answer.v.fill(0.0);
-            if self.judge.error(&self.part, &self.answer).accepted(tolerance) {
+            if self.prepared.error(&self.part, &self.answer).accepted(tolerance) {
                 self.compare(i, posed, slips, tolerance);
                 return true;
             }
@@ -300,7 +301,7 @@ impl Choice {
         if !self.solve() || !self.sticks() {
             return false;
         }
-        if !self.judge.error(&self.part, &self.answer).accepted(tolerance) {
+        if !self.prepared.error(&self.part, &self.answer).accepted(tolerance) {
             return false;
         }
         self.compare(i, posed, slips, tolerance);
@@ -309,11 +310,11 @@ impl Choice {
 
     /// What counts as rest: [`REST`] of the velocity without reactions, body by body, in energies.
     fn set_rest(&mut self) {
-        let Choice { part, judge, free, rest, largest, .. } = self;
+        let Choice { part, prepared, free, rest, largest, .. } = self;
         free.clone_from(&part.k);
-        judge.factor().solve(free);
+        prepared.factor().solve(free);
         let root = |i: usize| part.H.get(i, i).sqrt();
-        let cliques = &judge.factor().cliques;
+        let cliques = &prepared.factor().cliques;
         largest.clear();
         largest.resize(cliques.len(), 0.0f64);
         for (i, v) in free.iter().enumerate() {
@@ -339,7 +340,7 @@ impl Choice {
         self.convex.laws.iter_mut().for_each(|law| *law = law.associated());
     }
 
-    /// Takes what mends small gaps out of the convex problem; rows that yield to a load keep it.
+    /// Takes what corrects small gaps out of the convex problem; rows that yield to a load keep it.
     fn close_gaps(&mut self, i: usize, posed: &Posed<'_>, noise: f64) {
         for (part, &k) in self.islands.get(i).blocks.iter().enumerate() {
             let Some(touch) = self.touch(posed, k) else { continue };
@@ -386,7 +387,7 @@ impl Choice {
             return;
         }
         let Choice { part, answer, found, u: [u, q], free, .. } = self;
-        if !self.judge.error(part, found).accepted(tolerance) {
+        if !self.prepared.error(part, found).accepted(tolerance) {
             return;
         }
         let change: Vec<f64> = answer.v.iter().zip(&found.v).map(|(a, b)| a - b).collect();
