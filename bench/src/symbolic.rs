@@ -5,8 +5,10 @@
 //! stands the count of the method in use, reflections. Where columns depend on others, R of all
 //! columns is counted by the pattern alone, as the paper does: its dependent pivots vanish in
 //! numbers, and the second QR of the paper (eq. 16, 17) comes on top. R of the independent columns
-//! is complete, and takes more operations for that reason. Times are the best of several repeats on one
-//! thread; the dense twin shares the tape that evaluates G, u and f.
+//! is complete, and takes more operations for that reason.
+//!
+//! Times are the best of several repeats on one thread; the dense twin shares the tape that
+//! evaluates G, u and f.
 
 use serde::Serialize;
 use signorini::mechanism::dense::Dense;

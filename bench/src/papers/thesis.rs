@@ -26,7 +26,7 @@ pub(super) fn sections() -> Vec<Section> {
 fn warm_starts(found: &mut Found, _quick: bool) -> Result<(), String> {
     let published = [[935.0, 927.0, 747.0], [720.0, 515.0, 90.0], [499.0, 370.0, 81.0]];
     let notes = [
-        "the thesis does not say how many balls: 64 here with 884 contacts, the smallest of table 5.3",
+        "the thesis does not say how many balls: here the 64 of table 5.3, 884 contacts",
         "the thesis gives neither height nor step of the fall: from 35 mm here, 10 ms",
         "the thesis gives neither size nor step: 0.2 x 0.1 x 0.05 m here, from 25 mm, 10 ms",
     ];
