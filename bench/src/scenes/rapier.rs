@@ -39,9 +39,9 @@ mod world {
             if steps % every == 0 || steps == bench.steps {
                 samples.push((steps as f64 * bench.h, moving(&world, &free)));
                 let points = |pair: &ContactPair| {
-                    pair.manifolds.iter().map(|m| m.data.solver_contacts.len()).sum::<usize>()
+                    pair.manifolds().iter().map(|m| m.data.solver_contacts.len()).sum::<usize>()
                 };
-                contacts += world.narrow_phase.contact_pairs().map(points).sum::<usize>();
+                contacts += world.contact_pairs().map(points).sum::<usize>();
             }
         }
         let contacts = contacts as f64 / samples.len().max(1) as f64;
@@ -82,8 +82,7 @@ mod world {
 
     fn build(bench: &BenchScene) -> Result<(PhysicsWorld, Vec<RigidBodyHandle>), String> {
         let scene = &bench.scene;
-        let mut world = PhysicsWorld::default();
-        world.gravity = vector(scene.gravity);
+        let mut world = PhysicsWorld { gravity: vector(scene.gravity), ..PhysicsWorld::default() };
         world.integration_parameters.dt = bench.h;
         world.integration_parameters.length_unit = smallest(bench);
         let (mut handles, mut free) = (Vec::new(), Vec::new());

@@ -128,6 +128,7 @@ fn solve_form(
     };
     run.form.velocities(&mut run.now);
     let (mut phases, mut last) = (Phases::new(), "guess");
+    let near = run.test.excess(run.form.blocks(), &run.now) <= polish::NEAR_GUESS;
     let mut end = if run.look() { End::Passed } else { End::Stuck };
     let mut before = f64::INFINITY;
     for phase in once {
@@ -148,7 +149,7 @@ fn solve_form(
         end = End::Spent;
     }
     if end == End::Passed {
-        if last != "guess" {
+        if near && last != "guess" {
             counted(&mut run, &("polish", polish::run), &mut phases);
         }
         run.best.copy_from(&run.now);

@@ -2,7 +2,7 @@
 //!
 //! The rows of W are kept block by block, as given (never symmetrised). Newton's matrix
 //! `A (W + eps I) + B` is factored over the blocks that are not open: as a dense matrix while it is
-//! small, when it is large by blocks; or over the bodies ([`super::eliminated`]) where that takes
+//! small; when it is large by blocks, or over the bodies ([`super::eliminated`]) where that takes
 //! fewer operations. The order of elimination is found for the pattern of all blocks, so that one
 //! analysis serves all steps, and the next problem too while its candidate contacts are the same.
 
@@ -18,8 +18,6 @@ use crate::problem::law::MAX_ROWS;
 
 /// Newton systems up to this many rows are factored as dense matrices.
 pub(super) const DENSE: usize = 120;
-/// Up to this many rows a dense matrix costs less than finding out what else would cost.
-pub(super) const ALWAYS_DENSE: usize = 30;
 
 #[derive(Default)]
 #[allow(non_snake_case)]
@@ -146,12 +144,8 @@ impl Delassus {
             return false;
         }
         if self.by_velocities.is_none() {
-            let contacts = if self.rows <= DENSE {
-                dense_operations(self.rows)
-            } else {
-                self.analyse();
-                self.blocked.operations(|k| pieces[k].branch != Branch::Open)
-            };
+            self.analyse();
+            let contacts = self.blocked.operations(|k| pieces[k].branch != Branch::Open);
             self.by_velocities = Some(self.eliminated.operations() < contacts);
         }
         self.by_velocities == Some(true)
@@ -289,11 +283,6 @@ impl Delassus {
     }
 }
 
-/// Multiplications of a dense factorization.
-fn dense_operations(n: usize) -> f64 {
-    (n as f64).powi(3) / 3.0
-}
-
 /// `u ← W x`.
 fn times(w: &BlockMatrix, blocks: &Blocks, x: &[f64], u: &mut [f64]) {
     for k in 0..blocks.len() {
@@ -374,18 +363,19 @@ impl Form for Delassus {
 
     fn step_in_sweeps(&mut self) -> f64 {
         let rows = self.blocks.rows();
-        let dense = if rows <= DENSE { dense_operations(rows) } else { f64::INFINITY };
-        let step = if rows > ALWAYS_DENSE && self.eliminated.usable() {
-            dense.min(self.eliminated.operations())
+        let step = if rows <= DENSE {
+            (rows as f64).powi(3) / 3.0
+        } else if self.eliminated.usable() {
+            self.eliminated.operations()
         } else {
-            dense
+            f64::INFINITY
         };
         step / (self.W.values.len() + LOCAL_OPERATIONS * self.blocks.len()) as f64
     }
 
     fn direction(&mut self, pieces: &[Piece], eps: f64, dy: &mut [f64]) -> bool {
         self.set_places(pieces);
-        self.through_velocities = self.rows > ALWAYS_DENSE
+        self.through_velocities = self.rows > DENSE
             && self.prefers_velocities(pieces)
             && self.step_by_velocities(pieces, eps, dy);
         if self.through_velocities {

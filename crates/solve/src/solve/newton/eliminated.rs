@@ -28,20 +28,9 @@ const MAX_CORRECTIONS: usize = 4;
 /// Most unknowns of a group.
 const GROUP: usize = 6;
 
-/// H, the scaled rows over the unknowns `interface`, and their compliances.
-#[derive(Default)]
-struct Given {
-    h: Csr,
-    rows: Rows,
-    interface: Vec<u32>,
-}
-
 /// The system of the velocities, in groups of 3 or 6 unknowns.
 #[derive(Default)]
 pub(super) struct Eliminated {
-    /// The problem as it was given; what follows is built of it when it is needed.
-    given: Given,
-    built: bool,
     /// Unknowns of a group.
     d: usize,
     groups: usize,
@@ -87,20 +76,6 @@ impl Eliminated {
 
     /// Takes H and the scaled rows over the unknowns `interface`, with their compliances.
     pub fn set(&mut self, h: &Csr, rows: &Rows, interface: &[u32], compliance: &[f64]) {
-        self.given.h.clone_from(h);
-        self.given.rows.clone_from(rows);
-        self.given.interface.clear();
-        self.given.interface.extend_from_slice(interface);
-        self.compliance.clear();
-        self.compliance.extend_from_slice(compliance);
-        self.groups = h.rows;
-        (self.built, self.analysed) = (false, false);
-    }
-
-    /// Groups, masses and slabs.
-    fn build(&mut self) {
-        let given = std::mem::take(&mut self.given);
-        let Given { h, rows, interface } = &given;
         let n = h.rows;
         let mut scale = std::mem::take(&mut self.scale);
         scale.clear();
@@ -121,11 +96,12 @@ impl Eliminated {
         };
         self.d = if numbers(6) * 2 <= numbers(3) * 3 { 6 } else { 3 };
         self.groups = n.div_ceil(self.d);
+        self.analysed = false;
+        self.compliance.clear();
+        self.compliance.extend_from_slice(compliance);
         self.set_mass(h, &scale);
         self.set_slabs(rows, interface, &scale);
         self.scale = scale;
-        self.given = given;
-        self.built = true;
     }
 
     fn set_mass(&mut self, h: &Csr, scale: &[f64]) {
@@ -203,9 +179,6 @@ impl Eliminated {
     }
 
     fn analyse(&mut self) {
-        if !self.built {
-            self.build();
-        }
         let (mut starts, mut columns) =
             (std::mem::take(&mut self.count), std::mem::take(&mut self.near));
         starts.clear();

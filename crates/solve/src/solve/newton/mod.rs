@@ -30,8 +30,8 @@
 //!    shorter way (`RockPile_tob1`, 463 contacts: 500 factorizations in vain, then 2500 of this
 //!    last attempt, in whatever order the contacts are given).
 //!
-//! An answer that passes by a hair is followed by a few more Newton steps where those are cheap
-//! (`polish`), so that the next problem of a simulation may begin with it as it is.
+//! An answer that passes by a hair is followed by a few more Newton steps where those are cheap and
+//! the guess was nearly good (`polish`): the next problem of a simulation may then begin with it.
 //!
 //! In A and P a Newton step takes the factor of an earlier one where few blocks changed their
 //! branch since (`near`): an update. The report counts both.
@@ -485,7 +485,8 @@ impl Newton {
             self.delassus.blocks.set(&problem.laws, starts, self.prepared.a());
             self.delassus.set(w, q);
             self.delassus.eliminated.clear();
-            if problem.rows() > delassus::ALWAYS_DENSE {
+            // Fewer rows are always factored as a dense matrix.
+            if problem.rows() > delassus::DENSE {
                 self.mixed.eliminate(&mut self.delassus.eliminated);
             }
         }

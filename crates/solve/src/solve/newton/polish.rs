@@ -5,6 +5,9 @@
 //! tolerance allows, divided by the time step, comes back as the gap of the next step. Steps that
 //! cost as much as a few sweeps leave an answer that stays good: the next problems need no work.
 //!
+//! That is so where the guess was nearly good ([`NEAR_GUESS`]): what moves changes too much for any
+//! answer to be good again.
+//!
 //! 1. Newton's step; where it does not halve R, ten sweeps mend the branches that it gets wrong.
 //! 2. Again, at most three times, until R is a tenth of what passes.
 //! 3. The judge has the last word: what it refuses is given up for the answer that passed.
@@ -12,6 +15,8 @@
 use super::corrected::CORRECTION_SWEEPS;
 use super::run::{End, Run};
 
+/// R of a guess over what passes, up to which the next problem is taken to be alike.
+pub(super) const NEAR_GUESS: f64 = 10.0;
 /// What is left of the tolerance, in R, so that an answer is good for the next problem too.
 const AIM: f64 = 0.1;
 /// Newton steps at most.

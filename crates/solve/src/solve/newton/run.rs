@@ -86,7 +86,7 @@ pub(super) struct Test<'a> {
 }
 
 impl Test<'_> {
-    /// R over what may pass, by energy and by velocity: above 1 it does not.
+    /// R over what may pass, by energy and by velocity: above 1 the point does not pass.
     pub fn excess(&self, blocks: &Blocks, point: &Point) -> f64 {
         let energy = point.residual / (2.0 * self.tolerance.relative * self.scale).sqrt();
         energy.max(fastest(blocks, point) / self.tolerance.velocity)
