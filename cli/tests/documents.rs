@@ -39,7 +39,7 @@ fn blocks(text: &str) -> Vec<(usize, String)> {
         if !code && (start.is_empty() || fence || item) {
             open = false;
         }
-        if !(start.is_empty() && !code) {
+        if code || !start.is_empty() {
             if !open {
                 out.push((number + 1, String::new()));
             }
