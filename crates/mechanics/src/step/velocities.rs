@@ -7,7 +7,7 @@ use super::{Engine, StepError, Stepper, impacts, renumber, sanity};
 use crate::assemble::Impacts;
 use crate::problem::{Problem, Residual, Solution};
 use crate::scene::{Scene, State};
-use crate::solve::{Method, Report, Status, Unsupported};
+use crate::solve::{Report, Status, Unsupported};
 
 impl Stepper {
     /// Contacts, problem and solution; again with more contacts while bodies outrun those that were
@@ -120,10 +120,10 @@ impl Stepper {
         }
         let mut run = |problem: &Problem, solution: &mut Solution| match &mut self.engine {
             Engine::Auto(auto) => crate::solve::Solver::solve(auto.as_mut(), problem, solution),
-            Engine::One(method, solver) => {
-                // This one keeps a guess that is accepted. The last velocities would be for as long
+            Engine::One(_, solver) => {
+                // Methods keep a guess that is accepted. The last velocities would be for as long
                 // as forces give less than the tolerance in a step: nothing would ever move.
-                if *method == Method::Newton && self.factor.factor(&problem.H).is_ok() {
+                if self.factor.factor(&problem.H).is_ok() {
                     solution.v.clone_from(&problem.k);
                     problem.J.add_transposed(&solution.r, &mut solution.v);
                     self.factor.solve(&mut solution.v);
