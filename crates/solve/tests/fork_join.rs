@@ -13,7 +13,8 @@ use loom::sync::Arc;
 use loom::thread;
 
 #[path = "../src/solve/psor/fork_join.rs"]
-#[allow(dead_code)]
+// The stand-in of loom for a wait has no state.
+#[allow(dead_code, clippy::default_constructed_unit_structs)]
 mod fork_join;
 
 /// What `fork_join` takes from the standard library, from loom.
