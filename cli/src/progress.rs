@@ -71,7 +71,10 @@ impl Lines {
     /// After a step; says something if it is time.
     pub fn step(&mut self, step: u64, time: f64) {
         // Looking at the clock costs more than some steps.
-        if self.silent || (step % 16 != 0 && self.steps > 1000) || self.last.elapsed() < PAUSE {
+        if self.silent
+            || (!step.is_multiple_of(16) && self.steps > 1000)
+            || self.last.elapsed() < PAUSE
+        {
             return;
         }
         self.last = std::time::Instant::now();

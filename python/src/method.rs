@@ -76,7 +76,11 @@ pub fn built(
                 serde_json::from_value(v.clone()).map_err(|e| wrong("warm", &e.to_string()))
             };
             let warm = settings.get("warm").map(read).transpose()?.unwrap_or_default();
-            Box::new(interior_point::InteriorPoint::new(interior_point::Settings { stop, warm }))
+            Box::new(interior_point::InteriorPoint::new(interior_point::Settings {
+                stop,
+                warm,
+                path_alone: false,
+            }))
         }
         Method::Auto => Box::new(auto::Auto::new(auto::Settings {
             stop,
