@@ -146,7 +146,8 @@ def test_materials_gravity_and_forces_change_between_steps():
     sim.gravity = [0, 0, 0]
     sim.body("crate").set_velocity([0, 0, 1])
     sim.step()
-    assert sim.body("crate").velocity[2] == pytest.approx(1.0, rel=1e-9)
+    # The acceleration of the step before, at rest, is known to 1e-6 m/s per step.
+    assert sim.body("crate").velocity[2] == pytest.approx(1.0, abs=2e-6)
     sim.body("crate").set_pose([1, 2, 3])
     np.testing.assert_allclose(sim.body("crate").position, [1, 2, 3])
 

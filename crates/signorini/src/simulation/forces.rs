@@ -5,7 +5,9 @@ use glam::DVec3;
 use signorini_mechanics::scene::{Applied, BodyId, Force, ForceKind, Frame, Function};
 
 impl Simulation {
-    /// Lets a force (N) act on a rigid body during the next step, at a point of the world (m).
+    /// Lets a force (N) act on a rigid body during the next step, at a point of the world (m). Its
+    /// impulse is centred on the beginning of the step (leapfrog scheme): from the second step on
+    /// `force · h` in all, in the first step of a simulation half of that.
     pub fn apply_force(
         &mut self,
         body: impl Handle<BodyId>,
