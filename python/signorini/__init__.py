@@ -47,7 +47,8 @@ from ._scene import (
     load,
     parse,
 )
-from ._simulation import Body, ForceBetween, Joint, JointReaction, Material, Motor, Simulation, Stretch
+from ._parts import Body, ForceBetween, Joint, JointReaction, Material, Motor
+from ._simulation import Simulation, Stretch
 from ._sweep import Sweep, latin_hypercube, monte_carlo, sweep
 
 CONTROLLER = "void(float64, CPointer(float64), CPointer(float64))"

@@ -10,7 +10,8 @@ from . import _engine
 from ._errors import InputError
 from ._scene import Scene
 from ._engine import Verdict
-from ._simulation import FIGURES, Simulation, _address
+from ._parts import FIGURES
+from ._simulation import Simulation, _address
 
 INPUTS = ("torque", "target", "speed")
 

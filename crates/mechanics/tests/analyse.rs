@@ -3,7 +3,7 @@
 
 mod common;
 
-use common::{cuboid, exact, floor};
+use common::{cuboid, exact, floor, slider_crank};
 use glam::DVec3;
 use signorini_mechanics::analyse::mobility::Remedy;
 use signorini_mechanics::analyse::{
@@ -180,46 +180,10 @@ fn a_loop_that_is_open_closes_with_little_motion_or_is_named() {
     );
 }
 
-/// Crank r, rod l, driven at ω; inclined plane of motion so that nothing is aligned by luck.
-fn slider_crank(r: f64, l: f64, omega: f64) -> (Scene, BodyId) {
-    let mut scene = Scene::new("slider-crank");
-    let crank = scene.add_body(
-        Body::rigid("crank", Mass::cuboid(1.0, DVec3::new(r, 0.02, 0.02))).at(DVec3::X * 0.5 * r),
-    );
-    let rod = scene.add_body(
-        Body::rigid("rod", Mass::cuboid(0.5, DVec3::new(l, 0.02, 0.02)))
-            .at(DVec3::X * (r + 0.5 * l)),
-    );
-    let slider = scene.add_body(
-        Body::rigid("slider", Mass::cuboid(2.0, DVec3::splat(0.05))).at(DVec3::X * (r + l)),
-    );
-    let main = scene.add_joint(
-        "bearing",
-        JointKind::Revolute,
-        (BodyId::GROUND, crank),
-        frame(DVec3::ZERO, DVec3::Y),
-    );
-    scene.add_joint("crank pin", JointKind::Revolute, (crank, rod), frame(DVec3::X * r, DVec3::Y));
-    scene.add_joint(
-        "piston pin",
-        JointKind::Revolute,
-        (rod, slider),
-        frame(DVec3::X * (r + l), DVec3::Y),
-    );
-    scene.add_joint(
-        "guide",
-        JointKind::Prismatic,
-        (BodyId::GROUND, slider),
-        frame(DVec3::X * (r + l), DVec3::X),
-    );
-    scene.add_motor("drive", main, Coordinate::Angle, Drive::Speed(Function::Constant(omega)));
-    (scene, slider)
-}
-
 #[test]
 fn a_driven_slider_crank_is_where_its_closed_form_says_to_1e_12() {
     let (r, l, omega) = (0.1, 0.3, 10.0);
-    let (scene, slider) = slider_crank(r, l, omega);
+    let (scene, slider) = slider_crank(r, l, Drive::Speed(Function::Constant(omega)));
     let kinematics = Kinematics::new(&scene);
     let mut state = State::initial(&scene);
     let layout = Layout::of(&scene);
@@ -243,7 +207,7 @@ fn a_driven_slider_crank_is_where_its_closed_form_says_to_1e_12() {
 #[test]
 fn the_effort_of_a_driver_is_the_power_that_the_motion_takes() {
     let (r, l, omega) = (0.1, 0.3, 10.0);
-    let (scene, _) = slider_crank(r, l, omega);
+    let (scene, _) = slider_crank(r, l, Drive::Speed(Function::Constant(omega)));
     let kinematics = Kinematics::new(&scene);
     let layout = Layout::of(&scene);
     let energy = |t: f64| {

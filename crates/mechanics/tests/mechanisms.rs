@@ -3,7 +3,7 @@
 
 mod common;
 
-use common::{euler, run};
+use common::{euler, run, slider_crank, symmetric_top};
 use glam::DVec3;
 use signorini_mechanics::scene::*;
 use signorini_mechanics::step::Settings;
@@ -72,19 +72,10 @@ fn a_free_top_keeps_its_momentum_to_rounding_and_its_energy_within_bounds() {
 
 #[test]
 fn a_symmetric_top_precesses_at_its_closed_form_rate() {
-    let mut scene = weightless("symmetric top");
-    let (across, along, spin) = (1.0, 1.5, DVec3::new(0.3, 0.0, 4.0));
-    let id = scene.add_body(Body {
-        spin,
-        ..Body::rigid("top", Mass::new(1.0, DVec3::new(across, across, along)))
-    });
-    let (h, n) = (1e-4, 5000);
-    let end = run(&scene, euler(h), n);
-    // In body axes the transverse spin turns at (I₃ − I₁)/I₁ ω₃.
-    let angle = (along - across) / across * 4.0 * h * n as f64;
-    let wanted = DVec3::new(0.3 * angle.cos(), 0.3 * angle.sin(), 4.0);
+    let h = 1e-4;
+    let (spin, wanted, angle) = symmetric_top(euler(h), 5000);
     // First order: h ω times the angle.
-    assert!(end.spin(id).distance(wanted) < 0.3 * angle * h * 4.0, "{} {wanted}", end.spin(id));
+    assert!(spin.distance(wanted) < 0.3 * angle * h * 4.0, "{spin} {wanted}");
 }
 
 #[test]
@@ -126,38 +117,8 @@ fn projection_holds_the_rod_to_rounding() {
 #[test]
 fn a_slider_crank_follows_its_closed_form() {
     let (r, l) = (0.1, 0.3);
-    let mut scene = Scene::new("slider-crank");
-    let crank = scene.add_body(
-        Body::rigid("crank", Mass::cuboid(1.0, DVec3::new(r, 0.02, 0.02))).at(DVec3::X * 0.5 * r),
-    );
-    let rod = scene.add_body(
-        Body::rigid("rod", Mass::cuboid(0.5, DVec3::new(l, 0.02, 0.02)))
-            .at(DVec3::X * (r + 0.5 * l)),
-    );
-    let slider = scene.add_body(
-        Body::rigid("slider", Mass::cuboid(2.0, DVec3::splat(0.05))).at(DVec3::X * (r + l)),
-    );
-    let main = scene.add_joint(
-        "main bearing",
-        JointKind::Revolute,
-        (BodyId::GROUND, crank),
-        frame(DVec3::ZERO, DVec3::Y),
-    );
-    scene.add_joint("crank pin", JointKind::Revolute, (crank, rod), frame(DVec3::X * r, DVec3::Y));
-    scene.add_joint(
-        "piston pin",
-        JointKind::Revolute,
-        (rod, slider),
-        frame(DVec3::X * (r + l), DVec3::Y),
-    );
-    scene.add_joint(
-        "guide",
-        JointKind::Prismatic,
-        (BodyId::GROUND, slider),
-        frame(DVec3::X * (r + l), DVec3::X),
-    );
     let omega = 10.0;
-    scene.add_motor("drive", main, Coordinate::Angle, Drive::Position(Function::rate(omega)));
+    let (scene, slider) = slider_crank(r, l, Drive::Position(Function::rate(omega)));
     // A planar loop of spatial joints: three rows are redundant, as in any CAD model.
     let (h, n) = (1e-3, 777);
     let end = run(&scene, Settings { projections: 2, ..Settings::with_time_step(h) }, n);
@@ -165,12 +126,12 @@ fn a_slider_crank_follows_its_closed_form() {
     let exact = r * angle.cos() + (l * l - (r * angle.sin()).powi(2)).sqrt();
     let x = end.position(slider);
     // The motor is exact at the ends of a step, the projection holds the joints; the angle itself
-    // is mended by K/h: second order in h.
+    // is corrected by K/h: second order in h.
     assert!((x - DVec3::X * exact).length() < 1e-5, "{x} against {exact}");
     assert!(
-        (end.state.angles[main.index()] - angle).abs() < 2e-4,
+        (end.state.angles[0] - angle).abs() < 2e-4,
         "over full turns: {} {angle}",
-        end.state.angles[main.index()]
+        end.state.angles[0]
     );
 }
 
@@ -204,7 +165,7 @@ fn a_door_on_three_hinges_swings_like_one_on_a_single_hinge() {
     };
     let (a, b) = (run(&one, settings.clone(), 500), run(&three, settings, 500));
     assert!(a.position(door).distance(0.4 * DVec3::Y) > 0.05, "it swings");
-    // Redundant rows agree up to their drift of second order: h² ω² r per step, mended in the next.
+    // Redundant rows agree up to their drift of second order: h² ω² r per step, corrected in the next.
     assert!(
         a.position(door).distance(b.position(door)) < 1e-6,
         "{} {}",

@@ -320,7 +320,7 @@ fn a_machine_with_stops_motors_rotors_and_contacts_moves_alike() {
 }
 
 #[test]
-fn a_state_whose_joints_are_open_is_mended_in_the_coordinates_of_bodies() {
+fn a_state_whose_joints_are_open_is_corrected_in_the_coordinates_of_bodies() {
     let scene = tree(41, Base::Ground, false);
     let mut state = State::initial(&scene);
     state.q[3 * 7] += 0.02;

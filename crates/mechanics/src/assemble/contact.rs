@@ -9,8 +9,8 @@
 //! ```
 //!
 //! The second term counts if the bodies would meet within the step, faster than the rebound
-//! threshold. A shallow overlap (gap < 0) is mended by
-//! the velocity, at `K |gap|/h`. A deep one, which would take more than 5 mm/s, is mended by
+//! threshold. A shallow overlap (gap < 0) is corrected by
+//! the velocity, at `K |gap|/h`. A deep one, which would take more than 5 mm/s, is corrected by
 //! positions alone, at most at the recovery speed: its row is `w_n = 0`, and the stage after the
 //! solve moves the bodies ([`crate::step`]). Both bodies feel the impulse at the same point, so
 //! that angular momentum is kept to rounding. A compliant contact (compliance 1/k, damping c) is a

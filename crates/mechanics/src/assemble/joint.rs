@@ -75,7 +75,7 @@ pub fn assemble(
                 term.factor * curvature(scene, (term.joint, term.coordinate), x.value, rate, now);
         }
         let gap = gear_value(scene, now, g) - out.gears[g];
-        let w = scheme.joint_erp * gap / now.mending() + curved;
+        let w = scheme.joint_erp * gap / now.correction_time() + curved;
         block.push(out, Source::Gear(GearId(g as u32)), Law::Equality, &[w], 0.0);
     }
 }
@@ -220,7 +220,7 @@ fn parts(
             let last = 2.0 * now.lag.unwrap_or(0.0) * alpha * block.before[0];
             ((c.value - last) / (now.h * beta), joint.compliance / (now.kick() * now.h * beta))
         } else {
-            (scheme.joint_erp * c.value / now.mending(), 0.0)
+            (scheme.joint_erp * c.value / now.correction_time(), 0.0)
         };
         block.push(out, Source::Joint(id, p as u8), Law::Equality, &[w + curved], compliance);
     }
@@ -270,7 +270,7 @@ fn motors(out: &mut Assembly, scene: &Scene, layout: &Layout, now: &StepInput, s
         let (block, x, curved) = motor_block(scene, motor, layout, now);
         let (law, w, e) = match &motor.drive {
             Drive::Position(_) => {
-                let gap = scheme.joint_erp * (x - f.value(begin)) / now.mending();
+                let gap = scheme.joint_erp * (x - f.value(begin)) / now.correction_time();
                 (Law::Equality, gap - f.mean_rate(begin, now.h), 0.0)
             }
             Drive::Speed(_) => (Law::Equality, -middle(), 0.0),

@@ -213,7 +213,7 @@ pub(crate) fn separation(
     now: &StepInput,
 ) -> (f64, Option<Impact>) {
     let (h, lag, kick) = (now.h, now.lag.unwrap_or(0.0), now.kick());
-    let touch = gap_velocity(gap, scheme, (h, now.mending()));
+    let touch = gap_velocity(gap, scheme, (h, now.correction_time()));
     let closes = gap + (1.0 + TIE) * h * expected <= 0.0;
     if !(closes && before < -scheme.restitution_threshold) {
         return (touch, None);

@@ -332,10 +332,9 @@ impl StepInput {
         self.time + self.lag.map_or(0.5 * self.h, |lag| 0.5 * (0.5 * self.h - lag))
     }
 
-    /// What a gap is divided by to be mended, s: not more than a step of the length of the last one
-    /// would mend.
+    /// The time over which a gap is corrected, s: a step, or the last one if that was longer.
     #[inline]
-    pub fn mending(&self) -> f64 {
+    pub fn correction_time(&self) -> f64 {
         self.lag.map_or(self.h, |lag| self.h.max(2.0 * lag))
     }
 

@@ -151,8 +151,8 @@ impl Block {
                 before: self.before,
                 expected: self.expected,
                 restitution,
-                open: unilateral::gap_velocity(gap, scheme, (now.h, now.mending())),
-                depenetration: unilateral::depenetration(gap, scheme, now.mending()),
+                open: unilateral::gap_velocity(gap, scheme, (now.h, now.correction_time())),
+                depenetration: unilateral::depenetration(gap, scheme, now.correction_time()),
                 impact,
             });
         }

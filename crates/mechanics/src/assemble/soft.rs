@@ -372,7 +372,7 @@ pub fn attachments(
                 let curved = ahead
                     .filter(|_| !now.straight)
                     .map_or(0.0, |ahead| (ahead - gap).dot(d) / now.h - block.expected[0]);
-                let w = scheme.joint_erp * gap.dot(d) / now.mending() + curved;
+                let w = scheme.joint_erp * gap.dot(d) / now.correction_time() + curved;
                 block.push(
                     out,
                     Source::Attachment(SoftId(s as u32), i as u32),

@@ -24,18 +24,19 @@ pub fn separation(gap: f64, before: f64, restitution: f64, scheme: &Scheme, h: f
 }
 
 /// What a gap adds to the velocity of its row over a step of length `h`: it may close; a shallow
-/// overlap opens, over `mending`; of a deep one positions take care ([`depenetration`]).
-pub(super) fn gap_velocity(gap: f64, scheme: &Scheme, (h, mending): (f64, f64)) -> f64 {
+/// overlap opens, over `correction_time`; of a deep one positions take care ([`depenetration`]).
+pub(super) fn gap_velocity(gap: f64, scheme: &Scheme, (h, correction_time): (f64, f64)) -> f64 {
     match gap {
         gap if gap >= 0.0 => gap / h,
-        gap if depenetration(gap, scheme, mending) > 0.0 => 0.0,
-        gap => (scheme.contact_erp * gap / mending).max(-scheme.max_depenetration_velocity),
+        gap if depenetration(gap, scheme, correction_time) > 0.0 => 0.0,
+        gap => (scheme.contact_erp * gap / correction_time).max(-scheme.max_depenetration_velocity),
     }
 }
 
 /// The speed at which positions alone are moved out of a deep overlap, m/s or rad/s; zero if it is
 /// shallow: what its row is told to do then, slower than this, is part of the velocity.
-pub(super) fn depenetration(gap: f64, scheme: &Scheme, mending: f64) -> f64 {
-    let speed = (-scheme.contact_erp * gap / mending).min(scheme.max_depenetration_velocity);
+pub(super) fn depenetration(gap: f64, scheme: &Scheme, correction_time: f64) -> f64 {
+    let speed =
+        (-scheme.contact_erp * gap / correction_time).min(scheme.max_depenetration_velocity);
     if speed > KEPT_DEPENETRATION_VELOCITY { speed } else { 0.0 }
 }

@@ -92,10 +92,10 @@ impl Sink<'_> {
             };
             let depth = (-foot.distance).max(0.0);
             let before = self.contacts.len();
-            let mut put = |normal: DVec3, height: f64| {
+            let put = |sink: &mut Self, normal: DVec3, height: f64| {
                 let world = a.pose.vector(normal);
                 let (point_a, point_b) = (a.pose.point(p - normal * height), a.pose.point(p));
-                self.push(
+                sink.push(
                     point_a + world * skin_a,
                     point_b - world * skin_b,
                     world,
@@ -107,7 +107,7 @@ impl Sink<'_> {
                     let plane = surface_a.face(face);
                     let height = p.dot(plane.normal) - plane.offset;
                     if height < -tiny && faces(plane.normal) {
-                        put(plane.normal, height);
+                        put(self, plane.normal, height);
                     }
                 });
             } else if foot.place != Place::Face
@@ -118,7 +118,7 @@ impl Sink<'_> {
                     DIRECTION_TOLERANCE,
                 )
             {
-                put(foot.normal, foot.distance);
+                put(self, foot.normal, foot.distance);
             }
             // All faces over which it lies; behind the nearest ones the next that it can press on.
             let mut next: Option<(f64, DVec3)> = None;
@@ -141,7 +141,7 @@ impl Sink<'_> {
                     continue;
                 }
                 if height >= -tiny {
-                    put(normal, height);
+                    put(self, normal, height);
                     beside = beside.min(height);
                 } else if next.is_none_or(|(best, _)| height > best) {
                     next = Some((height, normal));
@@ -153,14 +153,7 @@ impl Sink<'_> {
                 && beside > -height
                 && -height <= MAX_REACH_BEHIND_RATIO * surface_b.detail(vertex)
             {
-                let world = a.pose.vector(normal);
-                let (point_a, point_b) = (a.pose.point(p - normal * height), a.pose.point(p));
-                self.push(
-                    point_a + world * skin_a,
-                    point_b - world * skin_b,
-                    world,
-                    mix(name, vertex as u64),
-                );
+                put(self, normal, height);
             }
         }
         let counting = || (0..surface_b.vertices().len() as u32).filter(|&v| surface_b.counts(v));

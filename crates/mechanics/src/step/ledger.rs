@@ -13,7 +13,7 @@
 //! | term | impulses |
 //! |---|---|
 //! | friction | tangents of contacts, dry friction: −r·ū |
-//! | impact | normals of contacts, stops: −r·ū (mending a shallow overlap counts negative); contacts that are springs, friction included |
+//! | impact | normals of contacts, stops: −r·ū (correcting a shallow overlap counts negative); contacts that are springs, friction included |
 //! | dampers | h C u⁺·ū of springs, bushings, drag, soft bodies |
 //! | motors | motors, and what imposed bodies and belts do: −r·u₀ |
 //! | applied | applied forces |

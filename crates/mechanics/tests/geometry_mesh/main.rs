@@ -4,11 +4,14 @@
 //! come out is known from half-spaces, from polygons cut by an independent function, from the
 //! distance to a union of boxes, or from all pairs of triangles (parry's distance queries).
 
+#[path = "../common/contacts.rs"]
+mod contacts;
 #[path = "../common/cubes.rs"]
 mod cubes;
 mod distance;
 mod solids;
 
+use contacts::touch;
 use cubes::Cubes;
 use distance::distance;
 use glam::{DVec2, DVec3};
@@ -19,20 +22,6 @@ use std::f64::consts::TAU;
 
 fn v(x: f64, y: f64, z: f64) -> DVec3 {
     DVec3::new(x, y, z)
-}
-
-fn touch(a: (&Shape, Pose), b: (&Shape, Pose), prediction: f64) -> Vec<Contact> {
-    let mut world =
-        World::new(&[Collider::new(0, a.0.clone()), Collider::new(1, b.0.clone())]).unwrap();
-    let mut contacts = vec![];
-    world.collide(&[a.1, b.1], prediction, &mut contacts);
-    for contact in &contacts {
-        assert!((contact.normal.length() - 1.0).abs() < 1e-12);
-        assert!(
-            ((contact.point_b - contact.point_a).dot(contact.normal) - contact.gap).abs() < 1e-12
-        );
-    }
-    contacts
 }
 
 /// No two contacts in one place with one normal.

@@ -13,7 +13,7 @@
 //! ```
 //!
 //! R is the natural residual. Both candidates are needed: the step finds the long waves and the
-//! statuses of many contacts at once, the sweeps mend the few that it gets wrong; but there are
+//! statuses of many contacts at once, the sweeps correct the few that it gets wrong; but there are
 //! problems on which sweeps alone go round in circles. The walk (a watchdog) leads out of many
 //! places where R has a minimum that is no solution.
 

@@ -1,6 +1,6 @@
 //! Phase P: from piece to piece along Newton's path.
 //!
-//! Where the residual lies in directions that the rows of the present branches cannot mend (nearly
+//! Where the residual lies in directions that the rows of the present branches cannot reduce (nearly
 //! singular matrix, huge step, R almost constant along it), halving the step does not help: a
 //! contact has to change its branch. So
 //!

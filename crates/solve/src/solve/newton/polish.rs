@@ -8,7 +8,7 @@
 //! That is so where the guess was nearly good ([`NEAR_GUESS`]): what moves changes too much for any
 //! answer to be good again.
 //!
-//! 1. Newton's step; where it does not halve R, ten sweeps mend the branches that it gets wrong.
+//! 1. Newton's step; where it does not halve R, ten sweeps correct the branches that it gets wrong.
 //! 2. Again, at most three times, until R is a tenth of what passes.
 //! 3. The judge has the last word: what it refuses is given up for the answer that passed.
 

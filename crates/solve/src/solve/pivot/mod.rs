@@ -322,7 +322,7 @@ impl Pivot {
         let mut basis = SparseBasis { problem, state: &mut self.state };
         let mut walk = Walk::new(&mut basis, &mut self.room);
         // A guess has few wrong rows, or is far off in ways that an exchange of all of them does
-        // not mend.
+        // not repair.
         walk.in_blocks = swept;
         let end = walk.run(stop);
         let mut walked = Walked::new(end, &mut walk);
