@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import html
 import json
 import os
 from typing import TYPE_CHECKING, Any, Mapping
@@ -59,6 +58,8 @@ class Page:
         return f"Page({len(self.html)} characters)"
 
     def _repr_html_(self) -> str:
+        import html
+
         style = f"width:100%;height:{int(self.height)}px;border:1px solid #ccc"
         return f'<iframe style="{style}" sandbox="allow-scripts" srcdoc="{html.escape(self.html, quote=True)}"></iframe>'
 
@@ -232,6 +233,8 @@ class Comparison:
         return f"Comparison({len(self.distance)} bodies, {span}: at most {distance:.3g} m apart, {name} at t = {time:.4g} s)"
 
     def _repr_html_(self) -> str:
+        import html
+
         far = sorted(self.distance, key=lambda name: -float(self.distance[name].max()))[:10]
         rows = "".join(
             f"<tr><td>{html.escape(name)}</td><td>{self.distance[name].max():.3g}</td>"

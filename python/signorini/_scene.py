@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import json
 import math
 import os
@@ -262,6 +261,8 @@ def choose(what: str, name: str, known: Sequence[str]) -> str:
     """The name, if it is known."""
     if name in known:
         return name
+    import difflib
+
     near = difflib.get_close_matches(str(name), known, 1)
     hint = f"did you mean `{near[0]}`?" if near else f"wanted one of {', '.join(known)}"
     raise InputError(f"there is no {what} `{name}`: {hint}")

@@ -15,7 +15,7 @@ from ._errors import InputError
 from ._formula import formula
 from ._names import Named
 from ._record import Page, Picture, Record, columns, display, in_notebook
-from ._parts import FIGURES, Body, ForceBetween, Joint, JointReaction, Material, Motor
+from ._parts import Body, ForceBetween, Joint, JointReaction, Material, Motor
 from ._scene import Key, Scene, Vector, _scene, dumps, number
 
 if TYPE_CHECKING:

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import concurrent.futures as futures
-import hashlib
 import itertools
 import json
 import os
 import sys
-from typing import Any, Callable, Iterable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Callable, Iterable, Iterator, Mapping, Sequence
 
 import numpy as np
 
@@ -17,6 +15,9 @@ from ._errors import InputError
 from ._record import columns, in_notebook
 from ._scene import Scene, load
 from ._simulation import Simulation
+
+if TYPE_CHECKING:
+    import concurrent.futures as futures
 
 
 class Sweep:
@@ -185,6 +186,8 @@ def _identity(scene: Any) -> tuple[Any, str]:
     scene = os.fspath(scene)
     if not os.path.isfile(scene):
         return scene, scene
+    import hashlib
+
     # A changed file is another sweep.
     with open(scene, "rb") as file:
         return os.path.abspath(scene), hashlib.sha256(file.read()).hexdigest()
@@ -282,9 +285,11 @@ def _rows(tasks: list[dict[str, Any]], executor: futures.Executor | None) -> Ite
     if executor is None:
         yield from map(_run, tasks)
         return
+    from concurrent.futures import as_completed
+
     waiting = [executor.submit(_run, task) for task in tasks]
     try:
-        for future in futures.as_completed(waiting):
+        for future in as_completed(waiting):
             yield future.result()
     except BaseException:
         for future in waiting:
