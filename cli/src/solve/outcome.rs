@@ -115,7 +115,7 @@ impl Outcome {
         let proved = |c: &Certificate| matches!(c.standing, Standing::Proved | Standing::Moved);
         converged
             && self.certificate.as_ref().is_some_and(|c| {
-                proved(c) && c.lower > tolerance.largest_bound() * self.error.scale
+                proved(c) && c.lower > tolerance.largest_bound() * self.error.estimate_scale()
             })
     }
 }

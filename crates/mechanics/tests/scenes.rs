@@ -302,7 +302,8 @@ fn mirroring_or_renumbering_a_scene_changes_nothing() {
 
 #[test]
 fn a_step_that_is_not_accepted_is_never_applied_silently() {
-    let mut scene = floor("stack", 0.5, 0.0);
+    // Without friction: with it the choice of rest would find what the sweep does not.
+    let mut scene = floor("stack", 0.0, 0.0);
     for i in 0..6 {
         cuboid(
             &mut scene,

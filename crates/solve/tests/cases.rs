@@ -72,7 +72,7 @@ fn an_answer_at_the_edge_of_feasibility_is_not_taken_for_right() {
     );
     assert!(
         report.status != Status::Converged
-            || certificate.upper <= tolerance.largest_bound() * report.error.scale,
+            || certificate.upper <= tolerance.largest_bound() * report.error.estimate_scale(),
         "{certificate:?}"
     );
 }

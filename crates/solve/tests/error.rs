@@ -191,6 +191,22 @@ fn the_bound_holds_with_reference_impulses_and_is_safe_with_the_estimate() {
         }
         let mut prepared = PreparedProblem::of(problem).unwrap();
         let mut numbers = Lcg::new(11);
+        // What the reactions change: the maximum of −½ rᵀ(u + q) over all admissible r.
+        let most = prepared.error(problem, solution).reaction_energy;
+        if !problem.laws.iter().any(|law| matches!(law, Law::Interval { .. })) {
+            let free = free_velocity(problem);
+            let change: Vec<f64> = solution.v.iter().zip(&free).map(|(a, b)| a - b).collect();
+            let mut momentum = vec![0.0; change.len()];
+            problem.H.mul(&change, &mut momentum);
+            let mut energy = 0.5 * signorini_solve::math::dot(&change, &momentum);
+            energy += problem.E.iter().zip(&solution.r).map(|(e, r)| 0.5 * e * r * r).sum::<f64>();
+            // Twice the part that the tolerance of the known solutions leaves, 1e-9.
+            assert!(
+                (most - energy).abs() <= 1e-8 * energy + 1e-12 * prepared.scale(),
+                "{}: {most} {energy}",
+                problem.name
+            );
+        }
         for sample in 0..60 {
             let noise = 10f64.powf(-(f64::from(sample) / 10.0));
             let mut r = solution.r.clone();
@@ -209,6 +225,12 @@ fn the_bound_holds_with_reference_impulses_and_is_safe_with_the_estimate() {
             let truth = 0.5 * signorini_solve::math::dot(&wrong, &momentum);
             let iterate = Solution { v, r };
             let certain = prepared.error_against(problem, &iterate, Some(&solution.r));
+            assert!(
+                certain.reaction_energy <= most * (1.0 + 1e-9) + 1e-12 * certain.scale,
+                "{}: {} > {most}",
+                problem.name,
+                certain.reaction_energy
+            );
             // The stack of ratio 10 forms u from impulses 1e9 times larger: its rounding is 1e-16 ·
             // 1e9 · √scale, squared.
             assert!(

@@ -33,7 +33,7 @@ use crate::math::norm;
 use crate::problem::islands::Islands;
 use crate::problem::law::MAX_ROWS;
 use crate::problem::{Law, PreparedProblem, Problem, Solution, Tolerance};
-use crate::solve::newton::{self, Newton};
+use crate::solve::interior_point::{self, InteriorPoint};
 use crate::solve::{Report, Solver, Status, StoppingCriteria};
 
 /// Islands of more rows than this are left alone.
@@ -49,11 +49,10 @@ const DIFFERENT: f64 = 1e-3;
 const NOISE: f64 = 1e-6;
 /// A contact that closes faster than this part of its sliding speed lands, it does not jam.
 const LANDING: f64 = 1e-2;
-/// The relative residual of the convex problem.
-const RESIDUAL: f64 = 1e-12;
-/// Factorizations that the convex problem may take, where nothing slides and where a contact would:
-/// the first is asked in every step, and mostly ends after one or two.
-const WORK: [u64; 2] = [30, 100];
+/// The local error of the convex problem, of its energy scale: the square of a velocity error.
+const RESIDUAL: f64 = 1e-22;
+/// Factorizations that the convex problem may take; mostly it ends after one or two.
+const WORK: u64 = 40;
 
 /// Why a motion is not unique.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -91,8 +90,7 @@ pub(super) struct Choice {
     convex: Problem,
     found: Solution,
     answer: Solution,
-    /// By whether a contact would slide.
-    newton: [Option<Box<Newton>>; 2],
+    interior: Option<Box<InteriorPoint>>,
     prepared: PreparedProblem,
     /// Velocities without reactions (n), and what counts as rest (n).
     free: Vec<f64>,
@@ -290,17 +288,29 @@ impl Choice {
         // 1. Without what corrects gaps.
         self.pose();
         self.close_gaps(i, posed, noise);
-        if self.solve(slips) && self.rests() {
+        let gaps = self.convex.w != self.part.w;
+        if !self.solve() {
+            return false;
+        }
+        if self.rests() {
             self.answer.v.fill(0.0);
             if self.prepared.error(&self.part, &self.answer).accepted(tolerance) {
                 self.compare(i, posed, slips, tolerance);
                 return true;
             }
+            if !gaps {
+                return false;
+            }
         }
         // 2. With it.
-        self.convex.w.clone_from(&self.part.w);
-        self.answer.clone_from(&self.found);
-        if !self.solve(slips) || !self.sticks() {
+        if gaps {
+            self.convex.w.clone_from(&self.part.w);
+            self.answer.clone_from(&self.found);
+            if !self.solve() {
+                return false;
+            }
+        }
+        if !self.sticks() {
             return false;
         }
         if !self.prepared.error(&self.part, &self.answer).accepted(tolerance) {
@@ -355,17 +365,16 @@ impl Choice {
     }
 
     /// Solves the convex problem from `answer`, into it, as far as the work allows.
-    fn solve(&mut self, slips: bool) -> bool {
-        let (newton, work) = (&mut self.newton[usize::from(slips)], WORK[usize::from(slips)]);
-        let newton = newton.get_or_insert_with(|| {
+    fn solve(&mut self) -> bool {
+        let interior = self.interior.get_or_insert_with(|| {
             let tolerance =
                 Tolerance { relative: RESIDUAL, velocity: f64::INFINITY, bound: Some(f64::MAX) };
             let stop =
-                StoppingCriteria { tolerance, work: Some(work), ..StoppingCriteria::default() };
-            Box::new(Newton::new(newton::Settings { stop, residual: Some(RESIDUAL) }))
+                StoppingCriteria { tolerance, work: Some(WORK), ..StoppingCriteria::default() };
+            Box::new(InteriorPoint::new(interior_point::Settings { stop, ..Default::default() }))
         });
         // What it is worth the tests of rest and of sticking say, which are strict.
-        newton.solve(&self.convex, &mut self.answer).is_ok()
+        interior.solve(&self.convex, &mut self.answer).is_ok()
     }
 
     /// True if every loaded contact of `answer` sticks.

@@ -33,114 +33,14 @@
 //!
 //! Beside the local error stands an estimate of the whole (`estimate.rs`).
 
+pub use super::residual::Residual;
 pub use super::tolerance::{Criterion, Tolerance, Unmet};
 
-use super::estimate::bound;
+use super::estimate::{bound, reaction_energy};
 use super::law::{Law, MAX_ROWS};
+use super::residual::ratio;
 use super::{Invalid, Problem, Reduced, RowBlock, Solution};
 use crate::math::cliques::{CliqueFactor, Cliques};
-use serde::{Deserialize, Serialize};
-
-/// The error of a solution.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct Residual {
-    /// Sum of the local errors and the momentum defect, J.
-    pub joule: f64,
-    /// The energy scale of the problem, J.
-    pub scale: f64,
-    /// Estimated kinetic energy of the velocity error, J.
-    pub estimate: f64,
-    /// Largest δu of any block, m/s.
-    pub velocity: f64,
-    /// Energy of the momentum defect, J (a part of `joule`).
-    pub momentum: f64,
-    /// Largest velocity that the momentum defect is worth, m/s.
-    pub momentum_velocity: f64,
-    /// The block with the largest local error, J.
-    pub worst_block: usize,
-    /// The row of that block that contributes most.
-    pub worst_row: usize,
-    /// The block with the largest δu.
-    pub max_velocity_error_block: usize,
-    /// The least mass that a row moves, `1/max a`, kg or kg m²; 0 if it is not known.
-    #[serde(default)]
-    pub lightest: f64,
-}
-
-/// Errors below the energy of the lightest row at this part of the velocity tolerance are accepted,
-/// however small the scale is.
-const FLOOR: f64 = 1e-3;
-/// A velocity tolerance above this, m/s, does not raise the floor: it asks little of the
-/// velocities, not of the energy.
-const MAX_FLOOR_VELOCITY: f64 = 1e-6;
-
-impl Residual {
-    /// `joule / scale` (0 for 0/0).
-    pub fn relative(&self) -> f64 {
-        ratio(self.joule, self.scale)
-    }
-
-    /// `estimate / scale` (0 for 0/0).
-    pub fn estimate_relative(&self) -> f64 {
-        ratio(self.estimate, self.scale)
-    }
-
-    /// Local sum, estimate and velocities are all within the tolerance.
-    pub fn accepted(&self, tolerance: &Tolerance) -> bool {
-        let small = self.estimate_relative() <= tolerance.largest_bound()
-            || self.estimate <= self.floor(tolerance);
-        self.accepted_locally(tolerance) && small
-    }
-
-    /// An energy that is always accepted, J: below it no row can be wrong by more than a thousandth
-    /// of the velocity tolerance (`u² ≤ a · 2 joule`), so that rounding is not measured against
-    /// rounding.
-    pub fn floor(&self, tolerance: &Tolerance) -> f64 {
-        // Who asks nothing of the velocities says nothing about small ones.
-        if tolerance.velocity.is_infinite() {
-            return 0.0;
-        }
-        0.5 * self.lightest * (FLOOR * tolerance.velocity.min(MAX_FLOOR_VELOCITY)).powi(2)
-    }
-
-    /// Local sum and velocities are within the tolerance, whatever the estimate.
-    pub fn accepted_locally(&self, tolerance: &Tolerance) -> bool {
-        let small = self.relative() <= tolerance.relative || self.joule <= self.floor(tolerance);
-        small && self.velocity <= tolerance.velocity && self.momentum_velocity <= tolerance.velocity
-    }
-
-    /// The criteria that are not met, in the order of [`Criterion`]; none if and only if the
-    /// solution is accepted.
-    ///
-    /// ```
-    /// use signorini_solve::problem::{Residual, Tolerance};
-    /// let residual = Residual { joule: 1e-3, scale: 1.0, ..Residual::default() };
-    /// let unmet: Vec<_> = residual.unmet(&Tolerance::default()).collect();
-    /// assert_eq!((unmet.len(), unmet[0].found, unmet[0].allowed), (1, 1e-3, 1e-8));
-    /// ```
-    pub fn unmet(&self, tolerance: &Tolerance) -> impl Iterator<Item = Unmet> + use<> {
-        let Residual { joule, estimate, .. } = *self;
-        let floor = self.floor(tolerance);
-        [
-            (Criterion::Energy, self.relative(), tolerance.relative),
-            (Criterion::Velocity, self.velocity, tolerance.velocity),
-            (Criterion::Momentum, self.momentum_velocity, tolerance.velocity),
-            (Criterion::Estimate, self.estimate_relative(), tolerance.largest_bound()),
-        ]
-        .into_iter()
-        .filter(|(_, found, allowed)| !(found <= allowed))
-        .filter(move |(criterion, ..)| match criterion {
-            Criterion::Energy => !(joule <= floor),
-            Criterion::Estimate => !(estimate <= floor),
-            Criterion::Velocity | Criterion::Momentum => true,
-        })
-        .map(|(criterion, found, allowed)| Unmet { criterion, found, allowed })
-    }
-}
-
-fn ratio(x: f64, scale: f64) -> f64 {
-    if x == 0.0 { 0.0 } else { x / scale }
-}
 
 /// A problem with what its residuals share: the factor of H, the energy scale, the diagonal of W,
 /// and work space.
@@ -317,6 +217,8 @@ impl PreparedProblem {
                 }
             }
         }
+        let free = |i: usize| self.unheld[i] + problem.w[i];
+        error.reaction_energy = reaction_energy(&problem.laws, starts, &self.u, free, r);
         let rounding = less_rounding(problem, &self.a, solution, &mut self.u);
         let bound = bound(&problem.laws, starts, &self.a, &self.u, r, reference);
         error.estimate = (bound.sqrt() + error.momentum.sqrt()).powi(2);
@@ -326,8 +228,8 @@ impl PreparedProblem {
         }
         // Where the scale is rounding, so is most of the local error: the rest is the method's.
         if error.momentum == 0.0 && self.scale <= ROUNDING_SCALE_RATIO * rounding {
-            let Residual { scale, estimate, lightest, .. } = error;
-            error = Residual { scale, estimate, lightest, ..clean };
+            let Residual { scale, estimate, lightest, reaction_energy, .. } = error;
+            error = Residual { scale, estimate, lightest, reaction_energy, ..clean };
         }
         guard(error)
     }
@@ -337,6 +239,9 @@ impl PreparedProblem {
         reduced.local_velocities(r, &mut self.u);
         let mut error = local_error(&reduced.laws, &reduced.row_starts, &self.a, &self.u, r);
         (error.scale, error.lightest) = (self.scale, self.lightest);
+        let free = |i: usize| reduced.q[i];
+        error.reaction_energy =
+            reaction_energy(&reduced.laws, &reduced.row_starts, &self.u, free, r);
         for (i, u) in self.u.iter_mut().enumerate() {
             let (columns, values) = reduced.W.row(i);
             let terms: f64 =

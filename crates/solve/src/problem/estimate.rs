@@ -26,6 +26,12 @@
 //! would drown it: of u counts what exceeds the rounding of its own terms, as of ρ. So it does in
 //! the local errors where the scale is no more than rounding: balls that fly side by side have no
 //! velocity to compare it with.
+//!
+//! The estimate is the energy of a motion, so it is measured against the energy of a motion: that
+//! by which the reactions change it, `½‖v* − v₀‖²_H`, if it exceeds the energy scale. (In a pile
+//! that falls as one the contacts within have no velocity to correct, and the scale, a sum over
+//! contacts, is that of the floor's alone.) The value of the dual problem at r, `−½ rᵀ(ũ + q̃)`, is
+//! never above it, whatever r is.
 
 use super::law::{Law, MAX_ROWS};
 use crate::math::norm;
@@ -58,6 +64,25 @@ pub(super) fn bound(
         sum += block_bound(law, uk, rk, star).max(0.0);
     }
     0.5 * sum
+}
+
+/// `−½ rᵀ(ũ + q̃)`, the value of the dual problem at r: at its maximum, the solution, it is
+/// `½‖v* − v₀‖²_H` and what interval rows dissipate, so that no r can make it too large (Coulomb:
+/// with the shift held fixed).
+pub(super) fn reaction_energy(
+    laws: &[Law],
+    row_starts: &[usize],
+    u: &[f64],
+    free: impl Fn(usize) -> f64,
+    r: &[f64],
+) -> f64 {
+    let mut sum = 0.0;
+    for (law, rows) in laws.iter().zip(row_starts.windows(2)) {
+        let rows = rows[0]..rows[1];
+        sum += 2.0 * law.shift(&u[rows.clone()]) * r[rows.start];
+        sum += rows.map(|i| r[i] * (u[i] + free(i))).sum::<f64>();
+    }
+    (-0.5 * sum).max(0.0)
 }
 
 fn block_bound(law: &Law, u: &[f64], r: &[f64], star: f64) -> f64 {

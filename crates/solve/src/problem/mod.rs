@@ -21,6 +21,7 @@ pub mod islands;
 pub mod law;
 pub mod literature;
 pub mod reduced;
+mod residual;
 pub mod rows;
 pub mod test_problems;
 pub mod tolerance;

@@ -9,7 +9,7 @@ pub struct Tolerance {
     pub relative: f64,
     /// Largest δu of any row, m/s.
     pub velocity: f64,
-    /// Largest `estimate / scale`; none: the square root of `relative`, because the estimate is of
+    /// Largest `estimate / estimate_scale`; none: the square root of `relative`, because the estimate is of
     /// first order.
     pub bound: Option<f64>,
 }
@@ -21,7 +21,7 @@ impl Default for Tolerance {
 }
 
 impl Tolerance {
-    /// Largest `estimate / scale`.
+    /// Largest `estimate / estimate_scale`.
     pub fn largest_bound(&self) -> f64 {
         self.bound.unwrap_or(self.relative.sqrt())
     }

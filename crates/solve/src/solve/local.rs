@@ -257,12 +257,17 @@ fn disc(m: &Tangent, b: [f64; 2], radius: f64) -> ([f64; 2], bool) {
         return ([0.0; 2], false);
     }
     // Newton on 1/‖t(l)‖ − 1/radius, nearly linear in l: a handful of steps.
-    let (mut l, mut t) = (0.0, free);
+    let (mut l, mut t, mut least) = (0.0, free, f64::INFINITY);
     for _ in 0..50 {
         let length = t[0].hypot(t[1]);
-        if (length - radius).abs() <= 2.0 * f64::EPSILON * radius {
+        let excess = (length - radius).abs();
+        // At rounding the steps go on, but not nearer.
+        if excess <= 2.0 * f64::EPSILON * radius
+            || (excess <= 1e-12 * radius && excess >= 0.5 * least)
+        {
             break;
         }
+        least = excess;
         let dt = m.solve(l, t);
         let slope = -(t[0] * dt[0] + t[1] * dt[1]) / (length * length);
         let step = (length / radius - 1.0) / slope;

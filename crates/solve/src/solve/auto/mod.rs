@@ -17,7 +17,8 @@
 //! Coulomb law, are left out: their factorizations cost more than all the sweeps that the budget
 //! allows.
 //!
-//! With [`Settings::certify`] an answer of small local error is certified ([`super::certificate`]).
+//! With [`Settings::certify`] an answer of small local error is certified ([`super::certificate`]);
+//! without it, only one that nothing but the estimate stands against when all rungs have been tried.
 //! The upper end takes the estimate's place where it is within the tolerance; a lower end beyond it
 //! refutes the answer: the certificate's own reactions, then the next rung from zero, take its
 //! place. `Infeasible` is said only with a proof ([`super::infeasible`]), which is looked for when
@@ -203,6 +204,11 @@ impl Auto {
             }
         }
         solution.clone_from(&self.best);
+        // Nothing but the estimate stands against it: a certificate decides.
+        if !best.accepted(&tolerance) && best.accepted_locally(&tolerance) {
+            proof.certify = problem.rows() <= self.settings.factorable;
+            self.certified(&mut proof, problem, solution, &mut best);
+        }
         total.error =
             if best.estimate.is_finite() { best } else { self.prepared.error(problem, solution) };
         let late = self.settings.stop.deadline_passed();
@@ -368,6 +374,10 @@ impl ReducedSolver for Auto {
             }
         }
         solution.clone_from(&self.best);
+        if !best.accepted(&tolerance) && best.accepted_locally(&tolerance) {
+            proof.certify = reduced.rows() <= self.settings.factorable;
+            self.certified_reduced(&mut proof, reduced, solution, &mut best);
+        }
         total.error = best;
         proof.conclude(&mut total, best.accepted(&tolerance));
         Ok(total)

@@ -33,7 +33,7 @@ impl Proof {
         tolerance: &Tolerance,
         error: &mut Residual,
     ) -> Option<Vec<f64>> {
-        let limit = tolerance.largest_bound() * error.scale;
+        let limit = tolerance.largest_bound() * error.estimate_scale();
         // With Coulomb's shift frozen neither end is a proof: it may replace an estimate, not
         // refute an answer.
         if certificate.lower > limit && certificate.standing != Standing::Estimated {

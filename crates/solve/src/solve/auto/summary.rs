@@ -64,6 +64,7 @@ pub(super) fn joined(a: Report, b: Report) -> Report {
         worst_row: worst.worst_row,
         max_velocity_error_block: fastest,
         lightest: x.lightest.min(y.lightest),
+        reaction_energy: x.reaction_energy + y.reaction_energy,
     };
     sum
 }
