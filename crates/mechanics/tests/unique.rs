@@ -5,6 +5,7 @@ mod common;
 
 use common::{Run, ball, cuboid, floor, run};
 use glam::{DQuat, DVec3};
+use signorini_mechanics::assemble::Source;
 use signorini_mechanics::geometry::Shape;
 use signorini_mechanics::scene::*;
 use signorini_mechanics::step::{Settings, Stepper};
@@ -288,5 +289,43 @@ fn a_gripper_holds_its_box_at_every_step() {
             // The yield of a step, 1e-6 m/s over 2.5 s, were it always on one side.
             assert!((z - 0.25).abs() < 2.5e-6, "{} {h} s: {z} m", method.name());
         }
+    }
+}
+
+/// Reactions that are not unique are those of equal springs, whatever the method and the steps
+/// before: both fingers carry half of the weight, also after one of them came first.
+#[test]
+fn fingers_share_the_weight_evenly() {
+    for method in EXACT {
+        let (scene, held) = gripper();
+        let settings = Settings { solver: method, ..Settings::with_time_step(2e-3) };
+        let mut stepper = Stepper::new(&scene, settings).unwrap();
+        let mut state = State::initial(&scene);
+        let (steps, mut factorizations) = (1250, 0u64);
+        for _ in 0..steps {
+            factorizations += stepper.step(&scene, &mut state).unwrap().counts.factorizations;
+        }
+        // What each finger gives to the box, upwards, N.
+        let (assembly, r) = (stepper.assembly(), &stepper.solution().r);
+        let up = stepper.layout().velocities[held.index()].unwrap() + 2;
+        let mut lifts = vec![0.0; scene.bodies.len()];
+        for (block, source) in assembly.problem.J.blocks().zip(&assembly.sources) {
+            let Source::Contact(a, b, _) = *source else { continue };
+            let finger = if a == held { b } else { a };
+            for (row, i) in block.range().enumerate() {
+                let columns = block.columns.iter().zip(block.row(row));
+                let of_box = columns.filter(|(c, _)| **c == up).map(|(_, x)| x * r[i] / 2e-3);
+                lifts[finger.index()] += of_box.sum::<f64>();
+            }
+        }
+        let lifts: Vec<f64> = lifts.into_iter().filter(|lift| *lift != 0.0).collect();
+        assert_eq!(lifts.len(), 2);
+        for lift in &lifts {
+            // Rows that yield by a thousandth of what a unit impulse moves them share to as much.
+            assert!((lift / 4.905 - 1.0).abs() < 1e-3, "{}: {lifts:?} N", method.name());
+        }
+        // Two convex problems in a step that moves, each a few factorizations; a method that looks
+        // for the answer among its pieces takes some sixty.
+        assert!(factorizations < 10 * steps, "{}: {factorizations}", method.name());
     }
 }

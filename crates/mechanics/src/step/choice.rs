@@ -17,6 +17,10 @@
 //!    do: what hardly moves is thereby solved to rounding, not to the tolerance.
 //! 3. Otherwise the motion is the method's.
 //!
+//! Reactions that are not unique are nearly those of least energy: equal springs in all rows of the
+//! island share the load first, and the exact answer is the one next to theirs. They do not depend
+//! on the step before, unless nothing at all has changed since.
+//!
 //! A body that forces move, however little more than [`REST`], moves: nothing here looks at speeds
 //! to call them zero. An island with an impact, with a contact that slid before, with a compliant
 //! material or with more than [`MOST_ROWS`] rows is left alone. Where 1 or 2 finds another motion
@@ -34,7 +38,7 @@ use crate::problem::islands::Islands;
 use crate::problem::law::MAX_ROWS;
 use crate::problem::{Law, PreparedProblem, Problem, Solution, Tolerance};
 use crate::solve::interior_point::{self, InteriorPoint};
-use crate::solve::{Report, Solver, Status, StoppingCriteria};
+use crate::solve::{Counts, Report, Solver, Status, StoppingCriteria};
 
 /// Islands of more rows than this are left alone.
 const MOST_ROWS: usize = 600;
@@ -51,6 +55,8 @@ const NOISE: f64 = 1e-6;
 const LANDING: f64 = 1e-2;
 /// The local error of the convex problem, of its energy scale: the square of a velocity error.
 const RESIDUAL: f64 = 1e-22;
+/// How much softer rows are where reactions are shared among them, of their own a.
+const SHARING: f64 = 1e-3;
 /// Factorizations that the convex problem may take; mostly it ends after one or two.
 const WORK: u64 = 40;
 
@@ -101,6 +107,8 @@ pub(super) struct Choice {
     u: [Vec<f64>; 2],
     /// Blocks of the island that slid before the step and stick now.
     halted: Vec<u32>,
+    /// What the choice took.
+    counts: Counts,
     /// The block of the assembly at which the motion is not unique, and why.
     pub ambiguous: Option<(usize, Ambiguity)>,
 }
@@ -170,8 +178,10 @@ impl Choice {
         tolerance: &Tolerance,
         (solution, report): (&mut Solution, &mut Report),
     ) {
-        if !self.choose(posed, tolerance, solution) || self.prepared.prepare(posed.problem).is_err()
-        {
+        self.counts = Counts::default();
+        let changed = self.choose(posed, tolerance, solution);
+        report.counts = report.counts.plus(&self.counts);
+        if !changed || self.prepared.prepare(posed.problem).is_err() {
             return;
         }
         report.error = self.prepared.error(posed.problem, solution);
@@ -289,6 +299,7 @@ impl Choice {
         self.pose();
         self.close_gaps(i, posed, noise);
         let gaps = self.convex.w != self.part.w;
+        self.share_evenly();
         if !self.solve() {
             return false;
         }
@@ -305,7 +316,6 @@ impl Choice {
         // 2. With it.
         if gaps {
             self.convex.w.clone_from(&self.part.w);
-            self.answer.clone_from(&self.found);
             if !self.solve() {
                 return false;
             }
@@ -364,6 +374,18 @@ impl Choice {
         }
     }
 
+    /// The reactions from which the convex problem is solved: those of least energy, nearly, as if
+    /// every row yielded by [`SHARING`] of what a unit impulse moves it. They are unique, so that
+    /// they do not depend on the reactions of the step before.
+    fn share_evenly(&mut self) {
+        let Choice { convex, prepared, .. } = self;
+        for (block, a) in convex.J.blocks().zip(prepared.a()) {
+            convex.E[block.range()].iter_mut().for_each(|e| *e += SHARING * a);
+        }
+        self.solve();
+        self.convex.E.clone_from(&self.part.E);
+    }
+
     /// Solves the convex problem from `answer`, into it, as far as the work allows.
     fn solve(&mut self) -> bool {
         let interior = self.interior.get_or_insert_with(|| {
@@ -374,7 +396,8 @@ impl Choice {
             Box::new(InteriorPoint::new(interior_point::Settings { stop, ..Default::default() }))
         });
         // What it is worth the tests of rest and of sticking say, which are strict.
-        interior.solve(&self.convex, &mut self.answer).is_ok()
+        let report = interior.solve(&self.convex, &mut self.answer);
+        report.map(|report| self.counts = self.counts.plus(&report.counts)).is_ok()
     }
 
     /// True if every loaded contact of `answer` sticks.
