@@ -26,7 +26,8 @@ const KINDS: [&str; 9] =
 /// Unilateral rows of the method's set.
 const MAX_UNILATERAL_ROWS: usize = 3000;
 /// What is asked of both methods.
-const ASKED_TOLERANCE: Tolerance = Tolerance { relative: 1e-14, velocity: 1e-6, bound: None };
+const ASKED_TOLERANCE: Tolerance =
+    Tolerance { relative: 1e-14, velocity: 1e-6, bound: None, velocity_relative: 0.0 };
 /// Eigenvalues down to minus this part of the largest diagonal entry are rounding of the stored
 /// numbers.
 const ROUNDING_RATIO: f64 = 1e-11;

@@ -257,7 +257,7 @@ fn timed(
     count: u64,
 ) -> (Report, Solution) {
     // A tolerance that nothing meets: the error is not judged between sweeps.
-    let tolerance = Tolerance { relative: 0.0, velocity: 0.0, bound: None };
+    let tolerance = Tolerance { relative: 0.0, velocity: 0.0, bound: None, velocity_relative: 0.0 };
     let stop = StoppingCriteria { tolerance, work: Some(count), history: true, deadline: None };
     let settings = Settings { acceleration, stop, ..Settings::default() };
     let mut solution = Solution::zero(problem.n(), problem.rows());

@@ -138,7 +138,12 @@ fn whole(problem: Problem, methods: &[(&str, Settings)], quiet: bool) -> Row {
     };
     for (i, (_, settings)) in methods.iter().enumerate() {
         // Velocities are not asked for here: the published counts know the energy alone.
-        let tolerance = Tolerance { relative: TARGETS[2], velocity: f64::INFINITY, bound: None };
+        let tolerance = Tolerance {
+            relative: TARGETS[2],
+            velocity: f64::INFINITY,
+            bound: None,
+            velocity_relative: 0.0,
+        };
         let stop =
             StoppingCriteria { tolerance, work: Some(MAX_SWEEPS), history: true, deadline: None };
         let mut solution = Solution::zero(problem.n(), problem.rows());
@@ -194,6 +199,7 @@ fn eliminated(reduced: &Reduced, path: &Path, figures: &str, quiet: bool) -> Red
             relative: 10f64.powf(-0.5 * f64::from(half)),
             velocity: f64::INFINITY,
             bound: None,
+            velocity_relative: 0.0,
         };
         let most = siconos_sweeps.unwrap_or(0).max(MOST_REDUCED);
         let stop = StoppingCriteria { tolerance, work: Some(most), history: false, deadline: None };

@@ -38,8 +38,12 @@ fn upper_ends_over_the_truth_on_stored_problems() {
                 continue;
             }
             let mut iterate = Solution::zero(problem.n(), problem.rows());
-            let tolerance =
-                Tolerance { relative: tol, velocity: f64::INFINITY, bound: Some(f64::MAX) };
+            let tolerance = Tolerance {
+                relative: tol,
+                velocity: f64::INFINITY,
+                bound: Some(f64::MAX),
+                velocity_relative: 0.0,
+            };
             let report = Method::Psor
                 .build(StoppingCriteria { tolerance, ..Default::default() })
                 .solve(&problem, &mut iterate)
@@ -53,7 +57,12 @@ fn upper_ends_over_the_truth_on_stored_problems() {
                 continue;
             }
             // The truth, and its own certificate.
-            let tight = Tolerance { relative: 1e-24, velocity: f64::INFINITY, bound: Some(1e-12) };
+            let tight = Tolerance {
+                relative: 1e-24,
+                velocity: f64::INFINITY,
+                bound: Some(1e-12),
+                velocity_relative: 0.0,
+            };
             let mut right = Solution::zero(problem.n(), problem.rows());
             let stop = StoppingCriteria { tolerance: tight, work: Some(60), ..Default::default() };
             Method::InteriorPoint.build(stop).solve(&problem, &mut right).unwrap();

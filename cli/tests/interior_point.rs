@@ -31,7 +31,12 @@ fn read(path: &Path) -> Option<(Problem, Solution)> {
 #[test]
 fn the_cone_law_is_solved_to_the_reference_in_few_factorizations() {
     let stop = StoppingCriteria {
-        tolerance: Tolerance { relative: 1e-10, velocity: 1e-8, bound: None },
+        tolerance: Tolerance {
+            relative: 1e-10,
+            velocity: 1e-8,
+            bound: None,
+            velocity_relative: 0.0,
+        },
         ..StoppingCriteria::default()
     };
     // Without sweeps, and with.
@@ -58,7 +63,8 @@ fn the_cone_law_is_solved_to_the_reference_in_few_factorizations() {
 
 #[test]
 fn the_true_law_is_solved_around_it() {
-    let tolerance = Tolerance { relative: 1e-8, velocity: 1e-6, bound: None };
+    let tolerance =
+        Tolerance { relative: 1e-8, velocity: 1e-6, bound: None, velocity_relative: 0.0 };
     let easy = ["balls_64", "brick", "stack15_equal", "chain50_mu0.5__swing"];
     for path in files() {
         let name = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();

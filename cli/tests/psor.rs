@@ -20,7 +20,7 @@ fn stored(folder: &str, name: &str) -> Option<Stored> {
 
 fn settings(relative: f64, velocity: f64, work: u64) -> Settings {
     let stop = StoppingCriteria {
-        tolerance: Tolerance { relative, velocity, bound: None },
+        tolerance: Tolerance { relative, velocity, bound: None, velocity_relative: 0.0 },
         work: Some(work),
         ..StoppingCriteria::default()
     };

@@ -191,7 +191,12 @@ impl Problem {
     ) -> PyResult<Solution> {
         let method = Method::named(solver)
             .ok_or_else(|| invalid(format!("there is no solver `{solver}`")).raise(py))?;
-        let tolerance = Tolerance { relative: tol, velocity: tol_velocity, bound: tol_bound };
+        let tolerance = Tolerance {
+            relative: tol,
+            velocity: tol_velocity,
+            bound: tol_bound,
+            velocity_relative: 0.0,
+        };
         let guess = match guess {
             Some((v, r)) => Some((
                 list("v", &v).map_err(|e| e.raise(py))?,

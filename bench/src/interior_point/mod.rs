@@ -33,10 +33,12 @@ pub struct Arguments {
 }
 
 /// Relative joules 1e-10, and velocities far below the 1e-7 m/s that they are compared to.
-const TOLERANCE: Tolerance = Tolerance { relative: 1e-10, velocity: 1e-8, bound: None };
+const TOLERANCE: Tolerance =
+    Tolerance { relative: 1e-10, velocity: 1e-8, bound: None, velocity_relative: 0.0 };
 /// For the thesis's own table: enough for its four residuals to be far below the 1e-10, 1e-10,
 /// 1e-10 and 1e-9 that it stops at.
-pub(crate) const THESIS: Tolerance = Tolerance { relative: 1e-10, velocity: 1e-7, bound: None };
+pub(crate) const THESIS: Tolerance =
+    Tolerance { relative: 1e-10, velocity: 1e-7, bound: None, velocity_relative: 0.0 };
 
 /// Spheres, contacts and iterations per step of table 5.3. There are 14 contacts per sphere at all
 /// sizes; which pairs they are the thesis does not say. Here they are the nearest ones.

@@ -27,6 +27,7 @@ pub(super) fn beside(problem: &Problem, reference: Option<&[f64]>) -> Option<Pee
         relative,
         velocity,
         bound: None,
+        velocity_relative: 0.0,
     });
     let mine = mine
         .into_iter()

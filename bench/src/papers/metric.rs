@@ -115,7 +115,7 @@ fn isolines(found: &mut Found) -> Result<(), String> {
 /// The metric and two others over the sweeps of algorithm 4.1; a direct solver at the end.
 fn beside(found: &mut Found, sweeps: u64) -> Result<(), String> {
     let problem = settled(280);
-    let tolerance = Tolerance { relative: 0.0, velocity: 0.0, bound: None };
+    let tolerance = Tolerance { relative: 0.0, velocity: 0.0, bound: None, velocity_relative: 0.0 };
     let mut series: [Vec<(f64, f64)>; 3] = Default::default();
     for work in 1..=sweeps {
         let stop = StoppingCriteria { tolerance, work: Some(work), ..StoppingCriteria::default() };
@@ -178,7 +178,7 @@ fn correlation(a: &[(f64, f64)], b: &[(f64, f64)]) -> f64 {
 /// What is gained by the iterate of least error when the sweeps end early.
 fn best_iterate(found: &mut Found) -> Result<(), String> {
     let problem = packing(1000, 3);
-    let tolerance = Tolerance { relative: 0.0, velocity: 0.0, bound: None };
+    let tolerance = Tolerance { relative: 0.0, velocity: 0.0, bound: None, velocity_relative: 0.0 };
     let stop = StoppingCriteria {
         tolerance,
         work: Some(60),

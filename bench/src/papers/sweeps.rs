@@ -16,7 +16,8 @@ use signorini_record::figure::{Figure, line};
 
 const PAPER: &str = "Tasora2008";
 /// What the sweeps must reach: enough for a pile to rest.
-const ROUGH: Tolerance = Tolerance { relative: 1e-4, velocity: 1.0, bound: Some(1.0) };
+const ROUGH: Tolerance =
+    Tolerance { relative: 1e-4, velocity: 1.0, bound: Some(1.0), velocity_relative: 0.0 };
 
 pub(super) fn sections() -> Vec<Section> {
     vec![

@@ -25,6 +25,7 @@ pub fn preset(name: &str, scene: &Scene, h: f64) -> StoppingCriteria {
         relative,
         velocity: velocity.max(stop.tolerance.velocity),
         bound: Some(f64::MAX),
+        velocity_relative: 0.0,
     };
     stop
 }

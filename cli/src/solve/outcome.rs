@@ -105,6 +105,7 @@ pub(super) fn tolerance(arguments: &Arguments) -> Tolerance {
         relative: arguments.tol,
         velocity: arguments.tol_velocity,
         bound: arguments.tol_bound,
+        velocity_relative: 0.0,
     }
 }
 

@@ -103,11 +103,12 @@ impl Loaded {
     /// | preset | energy | velocity | estimate |
     /// |---|---|---|---|
     /// | exact | 1e-8 of the scale | 1e-6 m/s | 1e-4 of the scale |
-    /// | engineering | 1e-4 | 1e-2 of [`Loaded::own_speed`], at least 1e-6 m/s | reported |
+    /// | engineering | 1e-4 | 1e-2 of the speed, at least 1e-6 m/s | reported |
     /// | fast | 1e-2 | 1e-1 of it, at least 1e-6 m/s | reported |
     /// | `tolerance` alone | as given | its root of it, at least 1e-6 m/s (from 1e-8 on) | its root |
     ///
-    /// Energies are squares of velocities. A tolerance below 1e-8 tightens the velocity by its root
+    /// The speed is [`Loaded::own_speed`], or what the reactions of a step have to correct at its
+    /// fastest contact, if that is more. Energies are squares of velocities. A tolerance below 1e-8 tightens the velocity by its root
     /// as well.
     fn tolerance(&self, over: Option<format::Preset>) -> Tolerance {
         let run = &self.run;
@@ -121,11 +122,17 @@ impl Loaded {
         if let Some(relative) = given.or(preset) {
             let usual = tolerance.velocity * (relative / tolerance.relative).sqrt().min(1.0);
             tolerance.velocity = usual.max(relative.sqrt() * self.own_speed());
+            // What is no tighter than usual follows the speeds of the motion, step by step.
+            if relative > tolerance.relative {
+                tolerance.velocity_relative = relative.sqrt();
+            }
             tolerance.relative = relative;
             tolerance.bound = reported.then_some(f64::MAX);
         }
         if over.is_none() {
-            tolerance.velocity = run.velocity_tolerance.map_or(tolerance.velocity, |v| v.si);
+            if let Some(given) = run.velocity_tolerance {
+                (tolerance.velocity, tolerance.velocity_relative) = (given.si, 0.0);
+            }
             tolerance.bound = run.bound_tolerance.map(|b| b.si).or(tolerance.bound);
         }
         tolerance

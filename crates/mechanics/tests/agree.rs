@@ -96,7 +96,8 @@ fn on_threads(
 fn any_number_of_threads_gives_the_same_bits() {
     let scene = large();
     let mut settings = Settings::with_time_step(2e-3);
-    settings.stop.tolerance = Tolerance { relative: 1e-3, velocity: 1e-2, bound: Some(1.0) };
+    settings.stop.tolerance =
+        Tolerance { relative: 1e-3, velocity: 1e-2, bound: Some(1.0), velocity_relative: 0.0 };
     settings.stop.work = Some(60);
     let (one, contacts, methods) = on_threads(1, &scene, &settings, 4);
     let elements: usize = scene.softs.iter().map(|soft| soft.mesh.elements.len()).sum();
@@ -144,7 +145,8 @@ fn an_island_does_not_know_of_the_others() {
 /// islands the motion is the same, and so it is by every method that treats the laws of the scene.
 #[test]
 fn methods_agree_on_the_motion_with_and_without_islands() {
-    let tolerance = Tolerance { relative: 1e-14, velocity: 1e-9, bound: None };
+    let tolerance =
+        Tolerance { relative: 1e-14, velocity: 1e-9, bound: None, velocity_relative: 0.0 };
     let stop =
         |work: Option<u64>| StoppingCriteria { tolerance, work, ..StoppingCriteria::default() };
     // Perfectly rigid: sweeps reach nine digits of it, of contacts that yield by less only seven.

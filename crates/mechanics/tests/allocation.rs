@@ -232,7 +232,8 @@ fn a_step_of_piles_allocates_nothing() {
         cuboid(&mut scene, &format!("box {i}"), 1.0, DVec3::splat(0.2), place);
     }
     let mut settings = Settings::with_time_step(1e-3);
-    settings.stop.tolerance = Tolerance { relative: 1e-4, velocity: 1e-2, bound: Some(1.0) };
+    settings.stop.tolerance =
+        Tolerance { relative: 1e-4, velocity: 1e-2, bound: Some(1.0), velocity_relative: 0.0 };
     let pool = rayon::ThreadPoolBuilder::new().num_threads(1).build().unwrap();
     let count = pool.install(|| {
         let mut stepper = Stepper::new(&scene, settings).unwrap();

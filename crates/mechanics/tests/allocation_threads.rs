@@ -46,7 +46,8 @@ fn a_step_on_two_threads_allocates_nothing() {
         cuboid(&mut scene, &format!("box {i}"), 1.0, DVec3::splat(0.2), place);
     }
     let mut settings = Settings::with_time_step(1e-3);
-    settings.stop.tolerance = Tolerance { relative: 1e-3, velocity: 1e-2, bound: Some(1.0) };
+    settings.stop.tolerance =
+        Tolerance { relative: 1e-3, velocity: 1e-2, bound: Some(1.0), velocity_relative: 0.0 };
     settings.stop.work = Some(40);
     let pool = rayon::ThreadPoolBuilder::new().num_threads(2).build().unwrap();
     let (count, rows) = pool.install(|| {

@@ -281,6 +281,7 @@ fn mirroring_or_renumbering_a_scene_changes_nothing() {
                 relative: 1e-16,
                 velocity: 1e-9,
                 bound: None,
+                velocity_relative: 0.0,
             },
             ..StoppingCriteria::default()
         },
@@ -374,7 +375,12 @@ fn a_step_that_fails_halfway_leaves_the_state_as_it_was() {
         frame: Frame::World,
     };
     scene.add_force("push", ForceKind::Applied(Box::new(applied)));
-    let never = signorini_solve::problem::Tolerance { relative: -1.0, velocity: -1.0, bound: None };
+    let never = signorini_solve::problem::Tolerance {
+        relative: -1.0,
+        velocity: -1.0,
+        bound: None,
+        velocity_relative: 0.0,
+    };
     let stop = StoppingCriteria { tolerance: never, ..StoppingCriteria::default() };
     let coordinates = signorini_mechanics::assemble::Coordinates::Bodies;
     let settings = Settings {

@@ -62,7 +62,12 @@ fn work(scene: &Scene, tolerance: Tolerance) -> u64 {
 
 /// The tolerances of the presets `engineering` and `fast` (`docs/scene.md`).
 fn loose(relative: f64) -> Tolerance {
-    Tolerance { relative, velocity: relative.sqrt() * 9.81 * H, bound: Some(f64::MAX) }
+    Tolerance {
+        relative,
+        velocity: relative.sqrt() * 9.81 * H,
+        bound: Some(f64::MAX),
+        velocity_relative: 0.0,
+    }
 }
 
 fn loose_costs_no_more_than_tight(scene: &Scene) {

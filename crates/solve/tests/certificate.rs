@@ -25,7 +25,12 @@ fn solve(
     }
 }
 
-const TIGHT: Tolerance = Tolerance { relative: 1e-28, velocity: f64::INFINITY, bound: Some(1e-13) };
+const TIGHT: Tolerance = Tolerance {
+    relative: 1e-28,
+    velocity: f64::INFINITY,
+    bound: Some(1e-13),
+    velocity_relative: 0.0,
+};
 
 /// The velocities of the best of two tight solves, and how far they are apart (√J).
 fn truth(problem: &Problem, dense: &Dense, other_than: Method) -> (Vec<Dd>, f64) {

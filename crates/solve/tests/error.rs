@@ -4,7 +4,7 @@ use proptest::prelude::*;
 use signorini_solve::math::cliques::CliqueFactor;
 use signorini_solve::math::sparse::Csr;
 use signorini_solve::problem::test_problems::{self, Lcg, ProblemWithSolution};
-use signorini_solve::problem::{Law, PreparedProblem, Problem, Rows, Solution};
+use signorini_solve::problem::{Law, PreparedProblem, Problem, Rows, Solution, Tolerance};
 
 /// Eq. (5) of (Enzenhoefer2018) with the sign of its erratum: x = x0 + δu − δl, σ_u = u − (x0 −
 /// δl).
@@ -318,4 +318,27 @@ fn bodies_that_fly_side_by_side_are_not_blamed_for_rounding() {
         (faster.relative() - 1.0).abs() < 1e-6 && !faster.accepted(&Default::default()),
         "{faster:?}"
     );
+}
+
+/// A ball that lands at 3 m/s: with a relative tolerance of a hundredth its contact may be wrong by
+/// 3 cm/s, whatever the absolute one; alone, the absolute one counts.
+#[test]
+fn velocities_may_be_asked_for_relative_to_those_that_reactions_correct() {
+    let problem = one_row(Law::Unilateral, 2.0, -6.0, 0.0);
+    let mut prepared = PreparedProblem::of(&problem).unwrap();
+    assert!((prepared.speed() - 3.0).abs() < 1e-12, "{}", prepared.speed());
+    for (part, accepted) in [(0.99, true), (0.98, false)] {
+        let solution = Solution { v: vec![-3.0 * (1.0 - part)], r: vec![6.0 * part] };
+        let error = prepared.error(&problem, &solution);
+        let asked = Tolerance {
+            relative: 1.0,
+            velocity: 1e-6,
+            bound: Some(f64::MAX),
+            // Half of it more, for rounding.
+            velocity_relative: 0.015,
+        };
+        assert_eq!(error.accepted(&asked), accepted, "{error:?}");
+        assert_eq!(error.unmet(&asked).count(), usize::from(!accepted));
+        assert!(!error.accepted(&Tolerance { velocity_relative: 0.0, ..asked }));
+    }
 }

@@ -7,7 +7,8 @@ use signorini_solve::solve::{ReducedSolver, Report, Solver, Status, StoppingCrit
 
 /// Tight enough that velocities of order 1 agree to nine digits; the method reaches 1e-12 and
 /// below.
-const TIGHT: Tolerance = Tolerance { relative: 1e-14, velocity: 1e-10, bound: None };
+const TIGHT: Tolerance =
+    Tolerance { relative: 1e-14, velocity: 1e-10, bound: None, velocity_relative: 0.0 };
 
 fn method(warm: Warm) -> InteriorPoint {
     InteriorPoint::new(Settings {
@@ -41,7 +42,8 @@ fn every_known_problem_is_solved_to_its_known_velocities() {
 
 #[test]
 fn the_path_alone_takes_no_sweeps_and_no_newton_steps() {
-    let tolerance = Tolerance { relative: 1e-10, velocity: 1e-8, bound: None };
+    let tolerance =
+        Tolerance { relative: 1e-10, velocity: 1e-8, bound: None, velocity_relative: 0.0 };
     let stop = StoppingCriteria { tolerance, ..StoppingCriteria::default() };
     for warm in [Warm::Cold, Warm::Best] {
         for n in [5, 15, 50] {
@@ -67,7 +69,12 @@ fn the_reduced_view_has_the_same_velocities() {
         let reduced = Reduced::of(&known.problem).expect("H is definite");
         let mut solution = Solution::zero(0, reduced.rows());
         let stop = StoppingCriteria {
-            tolerance: Tolerance { relative: 1e-12, velocity: 1e-8, bound: None },
+            tolerance: Tolerance {
+                relative: 1e-12,
+                velocity: 1e-8,
+                bound: None,
+                velocity_relative: 0.0,
+            },
             ..StoppingCriteria::default()
         };
         let report = InteriorPoint::new(Settings { stop, warm: Warm::Cold, ..Settings::default() })

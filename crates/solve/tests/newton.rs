@@ -8,7 +8,8 @@ use signorini_solve::solve::{ReducedSolver, Report, Solver, Status, StoppingCrit
 
 /// 1e-20 in joules is 1e-10 in velocities.
 fn tight() -> Settings {
-    let tolerance = Tolerance { relative: 1e-20, velocity: 1e-9, bound: None };
+    let tolerance =
+        Tolerance { relative: 1e-20, velocity: 1e-9, bound: None, velocity_relative: 0.0 };
     Settings { stop: StoppingCriteria { tolerance, ..StoppingCriteria::default() }, residual: None }
 }
 

@@ -27,7 +27,12 @@ fn problem(h: &[f64], k: &[f64], rows: &[(Law, Vec<f64>, f64)]) -> Problem {
 fn exact() -> Settings {
     Settings {
         stop: StoppingCriteria {
-            tolerance: Tolerance { relative: 1e-14, velocity: 1e-6, bound: None },
+            tolerance: Tolerance {
+                relative: 1e-14,
+                velocity: 1e-6,
+                bound: None,
+                velocity_relative: 0.0,
+            },
             ..StoppingCriteria::default()
         },
         ..Settings::default()

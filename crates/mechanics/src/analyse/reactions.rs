@@ -239,7 +239,7 @@ pub fn least_energy(problem: &Problem, solution: &Solution) -> (Solution, bool) 
         .collect();
     // Reactions that hold each other in balance wrong by δr are seen as an energy of
     // VANISHING_COMPLIANCE² a δr²: 1e-20 stands for 1e-6 of them.
-    let tight = Tolerance { relative: 1e-20, velocity: 1e-12, bound: None };
+    let tight = Tolerance { relative: 1e-20, velocity: 1e-12, bound: None, velocity_relative: 0.0 };
     let mut solver = auto::Auto::new(auto::Settings {
         stop: StoppingCriteria { tolerance: tight, ..StoppingCriteria::default() },
         ..auto::Settings::default()

@@ -389,8 +389,12 @@ impl Choice {
     /// Solves the convex problem from `answer`, into it, as far as the work allows.
     fn solve(&mut self) -> bool {
         let interior = self.interior.get_or_insert_with(|| {
-            let tolerance =
-                Tolerance { relative: RESIDUAL, velocity: f64::INFINITY, bound: Some(f64::MAX) };
+            let tolerance = Tolerance {
+                relative: RESIDUAL,
+                velocity: f64::INFINITY,
+                bound: Some(f64::MAX),
+                velocity_relative: 0.0,
+            };
             let stop =
                 StoppingCriteria { tolerance, work: Some(WORK), ..StoppingCriteria::default() };
             Box::new(InteriorPoint::new(interior_point::Settings { stop, ..Default::default() }))

@@ -20,7 +20,8 @@ use crate::solve::{Solver, Status, StoppingCriteria, auto};
 use glam::DVec3;
 
 /// How well overlaps are resolved: the next step sees what is left.
-const TOLERANCE: Tolerance = Tolerance { relative: 1e-6, velocity: 1e-4, bound: Some(f64::MAX) };
+const TOLERANCE: Tolerance =
+    Tolerance { relative: 1e-6, velocity: 1e-4, bound: Some(f64::MAX), velocity_relative: 0.0 };
 
 /// How much normals yield where they contradict each other, times what their bodies do.
 const YIELD: f64 = 1e-2;

@@ -19,8 +19,12 @@ pub fn euler(h: f64) -> Settings {
 
 /// Steps of length `h`, solved to a billionth of a metre per second: for facts about forces.
 pub fn exact(h: f64) -> Settings {
-    let tolerance =
-        signorini_solve::problem::Tolerance { relative: 1e-16, velocity: 1e-9, bound: None };
+    let tolerance = signorini_solve::problem::Tolerance {
+        relative: 1e-16,
+        velocity: 1e-9,
+        bound: None,
+        velocity_relative: 0.0,
+    };
     Settings {
         stop: signorini_solve::solve::StoppingCriteria { tolerance, ..Default::default() },
         ..Settings::with_time_step(h)

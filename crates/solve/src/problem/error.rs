@@ -49,6 +49,7 @@ pub struct PreparedProblem {
     factor: CliqueFactor,
     a: Vec<f64>,
     scale: f64,
+    speed: f64,
     /// The least mass that a row moves, kg or kg m².
     lightest: f64,
     free: f64,
@@ -104,7 +105,9 @@ impl PreparedProblem {
             * (seen(starts, &self.a, &self.unheld) + seen(starts, &self.a, &problem.w));
         self.u.clear();
         self.u.extend(self.unheld.iter().zip(&problem.w).map(|(u, w)| u + w));
-        self.scale += local_error(&problem.laws, starts, &self.a, &self.u, &self.zero).joule;
+        let idle = local_error(&problem.laws, starts, &self.a, &self.u, &self.zero);
+        self.scale += idle.joule;
+        self.speed = idle.velocity;
     }
 
     /// Prepares a reduced problem.
@@ -122,13 +125,19 @@ impl PreparedProblem {
         self.u.extend_from_slice(&reduced.q);
         let starts = &reduced.row_starts;
         self.free = seen(starts, &self.a, &self.u);
-        self.scale = FREE_ENERGY_SHARE * self.free
-            + local_error(&reduced.laws, starts, &self.a, &self.u, &self.zero).joule;
+        let idle = local_error(&reduced.laws, starts, &self.a, &self.u, &self.zero);
+        self.scale = FREE_ENERGY_SHARE * self.free + idle.joule;
+        self.speed = idle.velocity;
     }
 
     /// The mean diagonal entry of W for each block, (m/s)/(N s).
     pub fn a(&self) -> &[f64] {
         &self.a
+    }
+
+    /// The largest δu of any block without reactions, m/s.
+    pub fn speed(&self) -> f64 {
+        self.speed
     }
 
     /// The energy scale of the problem, J.
@@ -157,6 +166,7 @@ impl PreparedProblem {
             scale: self.scale,
             estimate: f64::INFINITY,
             lightest: self.lightest,
+            speed: self.speed,
             ..local
         })
     }
@@ -228,8 +238,8 @@ impl PreparedProblem {
         }
         // Where the scale is rounding, so is most of the local error: the rest is the method's.
         if error.momentum == 0.0 && self.scale <= ROUNDING_SCALE_RATIO * rounding {
-            let Residual { scale, estimate, lightest, reaction_energy, .. } = error;
-            error = Residual { scale, estimate, lightest, reaction_energy, ..clean };
+            let Residual { scale, estimate, lightest, reaction_energy, speed, .. } = error;
+            error = Residual { scale, estimate, lightest, reaction_energy, speed, ..clean };
         }
         guard(error)
     }
@@ -238,7 +248,7 @@ impl PreparedProblem {
     pub fn error_reduced(&mut self, reduced: &Reduced, r: &[f64]) -> Residual {
         reduced.local_velocities(r, &mut self.u);
         let mut error = local_error(&reduced.laws, &reduced.row_starts, &self.a, &self.u, r);
-        (error.scale, error.lightest) = (self.scale, self.lightest);
+        (error.scale, error.lightest, error.speed) = (self.scale, self.lightest, self.speed);
         let free = |i: usize| reduced.q[i];
         error.reaction_energy =
             reaction_energy(&reduced.laws, &reduced.row_starts, &self.u, free, r);

@@ -31,6 +31,9 @@ pub struct Residual {
     /// is not known. The estimate is measured against it where it exceeds the scale.
     #[serde(default)]
     pub reaction_energy: f64,
+    /// The largest δu of any block without reactions, m/s: what the reactions have to correct.
+    #[serde(default)]
+    pub speed: f64,
 }
 
 /// Errors below the energy of the lightest row at this part of the velocity tolerance are accepted,
@@ -77,7 +80,8 @@ impl Residual {
     /// Local sum and velocities are within the tolerance, whatever the estimate.
     pub fn accepted_locally(&self, tolerance: &Tolerance) -> bool {
         let small = self.relative() <= tolerance.relative || self.joule <= self.floor(tolerance);
-        small && self.velocity <= tolerance.velocity && self.momentum_velocity <= tolerance.velocity
+        let allowed = tolerance.largest_velocity(self.speed);
+        small && self.velocity <= allowed && self.momentum_velocity <= allowed
     }
 
     /// The criteria that are not met, in the order of [`Criterion`]; none if and only if the
@@ -92,10 +96,11 @@ impl Residual {
     pub fn unmet(&self, tolerance: &Tolerance) -> impl Iterator<Item = Unmet> + use<> {
         let Residual { joule, estimate, .. } = *self;
         let floor = self.floor(tolerance);
+        let fastest = tolerance.largest_velocity(self.speed);
         [
             (Criterion::Energy, self.relative(), tolerance.relative),
-            (Criterion::Velocity, self.velocity, tolerance.velocity),
-            (Criterion::Momentum, self.momentum_velocity, tolerance.velocity),
+            (Criterion::Velocity, self.velocity, fastest),
+            (Criterion::Momentum, self.momentum_velocity, fastest),
             (Criterion::Estimate, self.estimate_relative(), tolerance.largest_bound()),
         ]
         .into_iter()

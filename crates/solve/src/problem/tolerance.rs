@@ -12,15 +12,24 @@ pub struct Tolerance {
     /// Largest `estimate / estimate_scale`; none: the square root of `relative`, because the estimate is of
     /// first order.
     pub bound: Option<f64>,
+    /// Largest δu of any row, as a part of the largest that there is without reactions: allowed
+    /// where it exceeds `velocity`. 0: `velocity` alone counts.
+    #[serde(default)]
+    pub velocity_relative: f64,
 }
 
 impl Default for Tolerance {
     fn default() -> Tolerance {
-        Tolerance { relative: 1e-8, velocity: 1e-6, bound: None }
+        Tolerance { relative: 1e-8, velocity: 1e-6, bound: None, velocity_relative: 0.0 }
     }
 }
 
 impl Tolerance {
+    /// The largest δu, m/s, where rows are wrong by `speed` without reactions.
+    pub fn largest_velocity(&self, speed: f64) -> f64 {
+        self.velocity.max(self.velocity_relative * speed)
+    }
+
     /// Largest `estimate / estimate_scale`.
     pub fn largest_bound(&self) -> f64 {
         self.bound.unwrap_or(self.relative.sqrt())

@@ -247,7 +247,12 @@ fn skew(reduced: &Reduced) -> Option<Contradiction> {
 fn solve(
     mut attempt: impl FnMut(&mut dyn DynSolver, &mut Solution) -> Option<f64>,
 ) -> Option<Solution> {
-    let tolerance = Tolerance { relative: 1e-24, velocity: f64::INFINITY, bound: Some(f64::MAX) };
+    let tolerance = Tolerance {
+        relative: 1e-24,
+        velocity: f64::INFINITY,
+        bound: Some(f64::MAX),
+        velocity_relative: 0.0,
+    };
     let mut best: Option<(f64, Solution)> = None;
     for (method, work) in [(Method::Newton, 60), (Method::InteriorPoint, 60)] {
         let mut out = Solution::default();

@@ -306,12 +306,13 @@ impl<'a> Outer<'a> {
 
     /// What the inner method is asked for: a tenth of the tolerance, and what is left of the work.
     fn inner_stop(&self) -> StoppingCriteria {
-        let Tolerance { relative, velocity, bound } = self.stop.tolerance;
+        let Tolerance { relative, velocity, bound, velocity_relative } = self.stop.tolerance;
         StoppingCriteria {
             tolerance: Tolerance {
                 relative: 0.05 * relative,
                 velocity: 0.1 * velocity,
                 bound: bound.map(|b| 0.2 * b),
+                velocity_relative: 0.1 * velocity_relative,
             },
             work: self.stop.work.map(|w| w.saturating_sub(self.work).max(1)),
             deadline: self.stop.deadline,
@@ -437,8 +438,8 @@ pub fn excess(error: &Residual, tolerance: &Tolerance) -> f64 {
     let figures = [
         error.relative() / tolerance.relative,
         error.estimate_relative() / tolerance.largest_bound(),
-        error.velocity / tolerance.velocity,
-        error.momentum_velocity / tolerance.velocity,
+        error.velocity / tolerance.largest_velocity(error.speed),
+        error.momentum_velocity / tolerance.largest_velocity(error.speed),
     ];
     figures.iter().fold(0.0, |m, &x| if x.is_nan() { f64::INFINITY } else { x.max(m) })
 }

@@ -65,6 +65,7 @@ pub(super) fn joined(a: Report, b: Report) -> Report {
         max_velocity_error_block: fastest,
         lightest: x.lightest.min(y.lightest),
         reaction_energy: x.reaction_energy + y.reaction_energy,
+        speed: x.speed.max(y.speed),
     };
     sum
 }

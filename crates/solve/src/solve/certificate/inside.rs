@@ -54,7 +54,12 @@ pub(super) fn shift(
     {
         ask(frame, &at, alpha, margin, &mut homogeneous);
         let mut answer = Solution::zero(0, y.len());
-        let tolerance = Tolerance { relative: 1e-6, velocity: 0.1 * margin, bound: Some(f64::MAX) };
+        let tolerance = Tolerance {
+            relative: 1e-6,
+            velocity: 0.1 * margin,
+            bound: Some(f64::MAX),
+            velocity_relative: 0.0,
+        };
         let stop = StoppingCriteria { tolerance, work: Some(work), ..StoppingCriteria::default() };
         if method.build(stop).solve_reduced(&homogeneous, &mut answer).is_err() {
             continue;

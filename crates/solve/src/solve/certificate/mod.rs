@@ -273,7 +273,12 @@ impl Certifier {
     }
 
     fn interior_settings(&self) -> interior_point::Settings {
-        let tolerance = Tolerance { relative: 1e-20, velocity: f64::INFINITY, bound: Some(1e-10) };
+        let tolerance = Tolerance {
+            relative: 1e-20,
+            velocity: f64::INFINITY,
+            bound: Some(1e-10),
+            velocity_relative: 0.0,
+        };
         let stop = StoppingCriteria {
             tolerance,
             work: Some(self.settings.factorizations),

@@ -56,11 +56,12 @@ impl InteriorPoint {
             (cones / CONES_PER_SWEEP).clamp(*SWEEP_RANGE.start(), *SWEEP_RANGE.end()) as u64;
         let few = problem.rows() > REDUNDANT_ROW_RATIO * problem.n();
         let sweeps = if few { SWEEPS_OF_REDUNDANT_PROBLEM } else { usual }.min(most);
-        let Tolerance { relative, velocity, bound } = run.stop.tolerance;
+        let Tolerance { relative, velocity, bound, velocity_relative } = run.stop.tolerance;
         let tolerance = Tolerance {
             relative: VELOCITY_TOLERANCE_FACTOR * VELOCITY_TOLERANCE_FACTOR * relative,
             velocity: VELOCITY_TOLERANCE_FACTOR * velocity,
             bound,
+            velocity_relative: VELOCITY_TOLERANCE_FACTOR * velocity_relative,
         };
         self.sweeps.settings.parallel = false;
         self.sweeps.settings.stop = StoppingCriteria { tolerance, work: Some(sweeps), ..*run.stop };

@@ -220,6 +220,7 @@ pub(super) fn solve_again(
         relative: asked.relative.min(1e-10),
         velocity: asked.velocity.min(1e-7),
         bound: None,
+        velocity_relative: 0.0,
     };
     let stop = StoppingCriteria {
         tolerance,

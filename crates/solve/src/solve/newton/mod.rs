@@ -415,7 +415,8 @@ impl ReducedSolver for Newton {
         root.clone_from(&delassus.blocks.root);
         let (root, starts) = (&*root, &reduced.row_starts);
         let free = (norm(&reduced.q), norm(delassus.free()));
-        let scale = prepared.scale();
+        let (scale, velocity) =
+            (prepared.scale(), settings.stop.tolerance.largest_velocity(prepared.speed()));
         let mut judged = Residual::default();
         let mut judging = |y: &[f64]| {
             plain(root, starts, y, r);
@@ -425,6 +426,7 @@ impl ReducedSolver for Newton {
         let (tolerance, residual) = (settings.stop.tolerance, settings.residual);
         let test = Test {
             scale,
+            velocity,
             tolerance,
             residual,
             free,
@@ -497,7 +499,8 @@ impl Newton {
         scaled_guess(&mixed.blocks, &solution.r, &mut space.now.y);
         root.clone_from(&mixed.blocks.root);
         let root = &*root;
-        let scale = prepared.scale();
+        let (scale, velocity) =
+            (prepared.scale(), settings.stop.tolerance.largest_velocity(prepared.speed()));
         let mut judged = Residual::default();
         let mut judging = |y: &[f64]| {
             plain(root, starts, y, r);
@@ -508,6 +511,7 @@ impl Newton {
         let (tolerance, residual) = (settings.stop.tolerance, settings.residual);
         let test = Test {
             scale,
+            velocity,
             tolerance,
             residual,
             free: (0.0, 0.0),

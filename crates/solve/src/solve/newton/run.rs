@@ -73,6 +73,8 @@ pub(super) struct Centre {
 pub(super) struct Test<'a> {
     /// The energy scale, J.
     pub scale: f64,
+    /// The largest δu, m/s.
+    pub velocity: f64,
     /// What the caller asks for.
     pub tolerance: Tolerance,
     /// Largest relative natural residual, if asked for.
@@ -89,7 +91,7 @@ impl Test<'_> {
     /// R over what may pass, by energy and by velocity: above 1 the point does not pass.
     pub fn excess(&self, blocks: &Blocks, point: &Point) -> f64 {
         let energy = point.residual / (2.0 * self.tolerance.relative * self.scale).sqrt();
-        energy.max(fastest(blocks, point) / self.tolerance.velocity)
+        energy.max(fastest(blocks, point) / self.velocity)
     }
 
     /// True if the point is good enough.
@@ -102,7 +104,7 @@ impl Test<'_> {
         if point.residual > self.ask_below {
             return false;
         }
-        if fastest(blocks, point) > self.tolerance.velocity {
+        if fastest(blocks, point) > self.velocity {
             return false;
         }
         if self.residual.is_some_and(|most| !(literal(blocks, point, self.free) <= most)) {

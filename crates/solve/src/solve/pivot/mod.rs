@@ -101,7 +101,8 @@ const STARTING_SWEEPS: u64 = 1500;
 /// With a stored W, where a sweep costs more.
 const STARTING_SWEEPS_REDUCED: u64 = 200;
 /// They end earlier if this is reached: the active rows are known by then.
-const STARTING_TOLERANCE: Tolerance = Tolerance { relative: 1e-16, velocity: 1e-9, bound: None };
+const STARTING_TOLERANCE: Tolerance =
+    Tolerance { relative: 1e-16, velocity: 1e-9, bound: None, velocity_relative: 0.0 };
 
 /// How the method works.
 #[derive(Clone, Copy, Debug, PartialEq)]

@@ -13,7 +13,12 @@ use std::time::{Duration, Instant};
 /// Far below what the assertions ask: local velocities of order 1 within 1e-7.
 fn tight(work: u64) -> StoppingCriteria {
     StoppingCriteria {
-        tolerance: Tolerance { relative: 1e-12, velocity: 1e-7, bound: None },
+        tolerance: Tolerance {
+            relative: 1e-12,
+            velocity: 1e-7,
+            bound: None,
+            velocity_relative: 0.0,
+        },
         work: Some(work),
         deadline: None,
         history: false,
@@ -40,7 +45,12 @@ fn heavy(known: &ProblemWithSolution) -> bool {
 /// Looser, for problems with random rows, which are far worse conditioned than mechanics.
 fn usual(work: u64) -> StoppingCriteria {
     StoppingCriteria {
-        tolerance: Tolerance { relative: 1e-10, velocity: 1e-4, bound: None },
+        tolerance: Tolerance {
+            relative: 1e-10,
+            velocity: 1e-4,
+            bound: None,
+            velocity_relative: 0.0,
+        },
         ..tight(work)
     }
 }
