@@ -53,7 +53,7 @@ const LANDING: f64 = 1e-2;
 const RESIDUAL: f64 = 1e-12;
 /// Factorizations that the convex problem may take, where nothing slides and where a contact would:
 /// the first is asked in every step, and mostly ends after one or two.
-const WORK: [u64; 2] = [30, 100];
+const WORK: [u64; 2] = [10, 100];
 
 /// Why a motion is not unique.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
