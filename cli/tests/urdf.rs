@@ -7,6 +7,7 @@ use glam::DVec3;
 use serde_json::Value as Json;
 use signorini_files::robot::Choices;
 use signorini_files::scenefile;
+use signorini_record::record::Record;
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -394,8 +395,9 @@ fn bodies_have_the_colours_of_their_visuals() {
     let words = ["run", text(&file), "--t-end", "0.01", "--out", text(&out)];
     let run = signorini(&words);
     assert!(run.status.success(), "{}", said(&run));
-    let record = fs::read(out.join("record.bin")).unwrap();
-    assert!(record.windows(7).any(|w| w == b"#0080ff"), "the record has no such colour");
+    let record = Record::open(&out).unwrap();
+    let arm = record.head.bodies.iter().find(|b| b.name == "arm").unwrap();
+    assert_eq!(arm.color, "#0080ff");
     let scene = "[[body]]\nname = \"a\"\nmass = 1\nshape = { sphere = 1 }\ncolor = \"red\"\n";
     let message = load("a.toml", scene, &Choices::default()).err().unwrap();
     assert!(message.contains("wanted a colour such as \"#d04020\""), "{message}");
