@@ -15,7 +15,7 @@ use contacts::touch;
 use cubes::Cubes;
 use distance::distance;
 use glam::{DVec2, DVec3};
-use signorini_mechanics::geometry::{Collider, Contact, Shape, World};
+use signorini_mechanics::geometry::{Contact, Shape};
 use signorini_solve::math::pose::Pose;
 use solids::{block, convex_shapes, corners, plane_mesh, ring, stairs, table, torus};
 use std::f64::consts::TAU;
