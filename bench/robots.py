@@ -5,7 +5,8 @@
 
 FOLDER gets the packages (`pip download example-robot-data pybullet`) and their files; those that are there already are used again.
 Every joint without a motor is held (`--hold`), steps are 2 ms. A file counts as well-formed if an XML parser reads it and its
-root is <robot>. Seconds are those of the processor, reading the file included; `--limit` is the most for one file.
+root is <robot> with a link in it. Seconds are those of the processor, reading the file included; `--limit` is the most for one file.
+The thousand single objects of `random_urdfs` share a line: the slowest of them.
 """
 
 import argparse
@@ -42,7 +43,8 @@ def files(folder):
 
 def well_formed(path):
     try:
-        return tree.parse(path).getroot().tag == "robot"
+        root = tree.parse(path).getroot()
+        return root.tag == "robot" and root.find("link") is not None
     except (tree.ParseError, OSError):
         return False
 
@@ -69,6 +71,14 @@ def run(program, path, limit):
     return {**row, "factor": 1.0 / seconds, "outcome": "runs" if said["t_end"] > 0.999 else "ended early"}
 
 
+def line(name, row, good):
+    """A row as Markdown."""
+    cells = [str(row.get(key, "")) for key in ("bodies", "joints", "steps", "refused")]
+    factor = f"{row['factor']:.2f}" if "factor" in row else ""
+    note = "" if good else " (not well-formed)"
+    print(f"| {name} | {' | '.join(cells)} | {factor} | {row['outcome']}{note} |", flush=True)
+
+
 def main():
     arguments = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     arguments.add_argument("folder", nargs="?", default="target/robots", type=pathlib.Path)
@@ -78,9 +88,10 @@ def main():
     given = arguments.parse_args()
     print("| file | bodies | joints | steps | not accepted | × real time | outcome |")
     print("|---|---|---|---|---|---|---|")
-    total = loaded = clean = 0
+    total = loaded = clean = real = 0
+    objects = []
     for path in files(given.folder):
-        name = "/".join(path.parts[-3:])
+        name = "/".join(path.parts[-3:]).removeprefix(path.parts[-3] + "/" if "files-" in path.parts[-3] else "")
         if given.only not in name:
             continue
         good = well_formed(path)
@@ -88,11 +99,14 @@ def main():
         total += good
         loaded += good and "steps" in row
         clean += good and row.get("refused") == 0 and row["outcome"] == "runs"
-        cells = [str(row.get(key, "")) for key in ("bodies", "joints", "steps", "refused")]
-        factor = f"{row['factor']:.2f}" if "factor" in row else ""
-        note = "" if good else " (not well-formed)"
-        print(f"| {name} | {' | '.join(cells)} | {factor} | {row['outcome']}{note} |", flush=True)
-    print(f"\n{total} well-formed files: {loaded} run, {clean} with every step accepted.")
+        real += good and row.get("factor", 0.0) >= 0.25
+        if "random_urdfs" in path.parts and row.get("refused") == 0:
+            objects.append(row)
+        else:
+            line(name, row, good)
+    if objects:
+        line(f"random_urdfs ({len(objects)} files)", min(objects, key=lambda row: row["factor"]), True)
+    print(f"\n{total} well-formed files: {loaded} run, {clean} with every step accepted, {real} at a quarter of real time or faster.")
 
 
 if __name__ == "__main__":

@@ -32,8 +32,8 @@ pub struct RobotOptions {
     /// several times.
     #[arg(long = "joint", value_name = "NAME=VALUE", value_parser = joint)]
     #[serde(default)]
-    pub joints: Vec<(String, f64)>,
-    /// Give every joint without a motor one that holds it.
+    pub joints: Vec<(String, [Option<f64>; 2])>,
+    /// Give every joint that nothing moves a motor that holds it.
     #[arg(long)]
     #[serde(default)]
     pub hold: bool,
@@ -57,10 +57,10 @@ impl RobotOptions {
         if *self == RobotOptions::default() {
             return None;
         }
-        let value = |(name, x): &(String, f64)| JointValue {
+        let value = |(name, [slide, angle]): &(String, [Option<f64>; 2])| JointValue {
             name: name.clone(),
-            slide: Some(*x),
-            angle: Some(*x),
+            slide: *slide,
+            angle: *angle,
         };
         Some(Choices {
             strict: self.strict,
@@ -89,24 +89,33 @@ impl Names for Nothing {
     }
 }
 
-fn number(text: &str) -> Result<f64, String> {
+const LENGTH: Dimension = Dimension::new(1, 0, 0, 0);
+const ANGLE: Dimension = Dimension::new(0, 0, 0, 1);
+
+/// A number, as a length and as an angle: what it can be.
+fn number(text: &str) -> Result<[Option<f64>; 2], String> {
     let found = evaluate(text, &mut Nothing).map_err(|wrong| wrong.message)?;
-    let plain = [Dimension::NONE, Dimension::new(1, 0, 0, 0), Dimension::new(0, 0, 0, 1)]
-        .contains(&found.dimension);
-    if plain && found.value.is_finite() {
-        Ok(found.value)
+    let plain = found.dimension == Dimension::NONE;
+    let as_a = |dimension| (plain || found.dimension == dimension).then_some(found.value);
+    let either = [as_a(LENGTH), as_a(ANGLE)];
+    if found.value.is_finite() && either != [None; 2] {
+        Ok(either)
     } else {
         Err("wanted a number, a length or an angle".into())
     }
 }
 
-fn joint(text: &str) -> Result<(String, f64), String> {
+fn joint(text: &str) -> Result<(String, [Option<f64>; 2]), String> {
     let (name, value) = text.rsplit_once('=').ok_or("wanted name=value")?;
     Ok((name.trim().to_string(), number(value.trim())?))
 }
 
+fn length(text: &str) -> Result<f64, String> {
+    number(text)?[0].ok_or_else(|| "wanted a length".to_string())
+}
+
 fn place(text: &str) -> Result<[f64; 3], String> {
     let numbers: Vec<f64> =
-        text.split([',', ' ']).filter(|w| !w.is_empty()).map(number).collect::<Result<_, _>>()?;
+        text.split([',', ' ']).filter(|w| !w.is_empty()).map(length).collect::<Result<_, _>>()?;
     numbers.try_into().map_err(|_| "wanted three numbers, x,y,z".to_string())
 }

@@ -80,3 +80,40 @@ fn mjcf_becomes_a_machine_and_names_what_it_leaves_out() {
     );
     assert!(load("machine.xml", "<mujoco/>", &Choices::default()).is_ok());
 }
+
+/// Four bars: crank and rocker on the ground, the coupler closes the loop; a limp motor on the
+/// crank, a tail on a spring and a free flap.
+const FOUR_BARS: &str = r##"<mujoco><compiler angle="radian"/>
+<default><geom type="capsule" size="0.02" rgba="0.2 0.4 0.6 1"/></default>
+<worldbody>
+  <body name="crank"><joint name="crank" axis="0 1 0"/><geom fromto="0 0 0 0 0 0.3"/>
+    <body name="coupler" pos="0 0 0.3"><joint name="coupler" axis="0 1 0"/><geom fromto="0 0 0 0.5 0 0"/></body>
+    <body name="tail"><joint name="tail" axis="0 1 0" stiffness="5"/><geom fromto="0 0 0 -0.2 0 0"/></body>
+    <body name="flap"><joint name="flap" axis="0 1 0"/><geom fromto="0 0 0 -0.2 0 0.1"/></body></body>
+  <body name="rocker" pos="0.5 0 0"><joint name="rocker" axis="0 1 0"/><geom fromto="0 0 0 0 0 0.3"/></body>
+</worldbody>
+<equality><connect name="equality_pin" body1="coupler" body2="rocker" anchor="0.5 0 0"/></equality>
+<actuator><motor name="drive" joint="crank"/></actuator>
+</mujoco>"##;
+
+#[test]
+fn holding_leaves_loops_and_springs_alone_and_takes_limp_motors() {
+    use signorini::scene::Drive;
+    let hold = Choices { hold: true, self_collision: false, ..Choices::default() };
+    let loaded = load("bars.xml", FOUR_BARS, &hold).unwrap_or_else(|f| panic!("{f}"));
+    let scene = &loaded.scene;
+    let joints: Vec<&str> =
+        scene.motors.iter().map(|m| scene.joints[m.joint.index()].name.as_str()).collect();
+    assert_eq!(joints, ["crank", "flap"]);
+    assert!(scene.motors.iter().all(|m| !matches!(m.drive, Drive::Effort(_))));
+    let crank = scene.body_named("crank").unwrap();
+    assert!(scene.colors.contains(&(crank, [51, 102, 153])), "{:?}", scene.colors);
+    // A robot with a loop moves in the coordinates of its tree; one without decides as it runs.
+    let text = |text: String, hold: &Choices| {
+        let library = |_: &str| Err("no file".to_string());
+        signorini_files::robot::convert("bars.xml", text, &library, hold).unwrap().text
+    };
+    assert!(text(FOUR_BARS.into(), &hold).contains("coordinates = \"tree\""));
+    let open = FOUR_BARS.split("<equality>").next().unwrap().to_string() + "</mujoco>";
+    assert!(!text(open, &hold).contains("coordinates"));
+}

@@ -10,6 +10,9 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+/// How far a body may move while its robot holds its pose, m.
+const HOLDS: f64 = 0.05;
+
 /// What MuJoCo says of a model: masses, centres, inertias, axes; and where bodies are after a time
 /// without contact.
 const JUDGE: &str = r#"
@@ -37,6 +40,8 @@ for j in range(model.njnt):
         joints.append(dict(name=model.jnt(j).name, axis=list(data.xaxis[j]), point=list(data.xanchor[j]), hinge=bool(model.jnt_type[j] == 3)))
 damping = {model.actuator(a).name: -float(model.actuator_biasprm[a][2]) for a in range(model.nu)}
 model.opt.timestep = 1e-5; model.opt.disableflags |= int(mujoco.mjtDisableBit.mjDSBL_CONTACT)
+off = mujoco.mjtDisableBit
+if len(sys.argv) > 3: model.opt.disableflags |= int(off.mjDSBL_LIMIT) | int(off.mjDSBL_FRICTIONLOSS) | int(off.mjDSBL_EQUALITY)
 model.opt.integrator = mujoco.mjtIntegrator.mjINT_RK4
 while data.time < time - 1e-9: mujoco.mj_step(model, data)
 mujoco.mj_kinematics(model, data); mujoco.mj_comPos(model, data)
@@ -44,12 +49,28 @@ after = {b["name"]: list(merged(model.body(b["name"]).id)[2]) for b in bodies}
 print(json.dumps(dict(bodies=bodies, joints=joints, damping=damping, after=after)))
 "#;
 
+/// Whether stops, dry friction and loops act.
+#[derive(Clone, Copy, PartialEq)]
+enum Motion {
+    /// All of them.
+    Whole,
+    /// None: MuJoCo's are soft, ours rigid.
+    Free,
+}
+
 /// MuJoCo's word on a file; none where it is not installed.
-fn mujoco(place: &Path, file: &Path, time: f64) -> Option<Json> {
+fn mujoco(place: &Path, file: &Path, time: f64, motion: Motion) -> Option<Json> {
     let script = place.join("judge.py");
     fs::write(&script, JUDGE).unwrap();
     let python = std::env::var("SIGNORINI_PYTHON").unwrap_or_else(|_| "python3".into());
-    let found = Command::new(python).arg(&script).arg(file).arg(time.to_string()).output().ok()?;
+    let free = (motion == Motion::Free).then_some("free");
+    let found = Command::new(python)
+        .arg(&script)
+        .arg(file)
+        .arg(time.to_string())
+        .args(free)
+        .output()
+        .ok()?;
     if !found.status.success() {
         let why = String::from_utf8_lossy(&found.stderr).into_owned();
         assert!(why.contains("No module named"), "{why}");
@@ -131,7 +152,9 @@ fn ends(place: &Path, file: &Path, time: f64, dt: f64) -> Vec<(String, DVec3)> {
         "--out",
         out.to_str().unwrap(),
     ];
-    let run = signorini(&[&arguments[..], &["--no-self-collision"]].concat());
+    let robot = file.extension().is_some_and(|e| e == "xml");
+    let more = robot.then_some("--no-self-collision");
+    let run = signorini(&[&arguments[..], more.as_slice()].concat());
     assert!(run.status.success(), "{}", said(&run));
     let table = fs::read_to_string(out.join("bodies.csv")).unwrap();
     let last = table.lines().last().unwrap().split(',').next().unwrap().to_string();
@@ -144,6 +167,29 @@ fn ends(place: &Path, file: &Path, time: f64, dt: f64) -> Vec<(String, DVec3)> {
     .collect()
 }
 
+/// The largest distance of bodies from where MuJoCo has them at the end, m.
+fn furthest<'a>(ours: impl Iterator<Item = &'a (String, DVec3)>, judged: &Json) -> f64 {
+    ours.filter_map(|(name, at)| {
+        judged["after"].get(name).map(|wanted| at.distance(vector(wanted)))
+    })
+    .fold(0.0, f64::max)
+}
+
+/// A robot as a scene without stops, dry friction and equalities.
+fn free_scene(place: &Path, file: &Path) -> PathBuf {
+    let scene = place.join("free.toml");
+    let _ = fs::remove_file(&scene);
+    let (from, to) = (file.to_str().unwrap(), scene.to_str().unwrap());
+    let run = signorini(&["convert", from, to, "--no-self-collision"]);
+    assert!(run.status.success(), "{}", said(&run));
+    let text = fs::read_to_string(&scene).unwrap();
+    let tables = text.split("\n\n").filter(|table| !table.contains("name = \"equality"));
+    let text = tables.collect::<Vec<_>>().join("\n\n");
+    let acts = |line: &&str| !line.starts_with("limits =") && !line.starts_with("friction =");
+    fs::write(&scene, text.lines().filter(acts).collect::<Vec<_>>().join("\n")).unwrap();
+    scene
+}
+
 #[test]
 fn the_machine_agrees_with_mujoco_where_it_is_installed() {
     let place = folder("mujoco");
@@ -154,20 +200,12 @@ fn the_machine_agrees_with_mujoco_where_it_is_installed() {
         .replace("ctrl=\"0.3 -0.4 0.5 2 0\"", "ctrl=\"0.3 -0.4 0.5 2\"");
     fs::write(&file, &text).unwrap();
     let time = 0.1;
-    let Some(judged) = mujoco(&place, &file, time) else { return };
+    let Some(judged) = mujoco(&place, &file, time, Motion::Whole) else { return };
     agrees(&file, &judged, 1e-9);
-    let mut errors = Vec::new();
-    for dt in [1e-3, 5e-4] {
-        let mut worst = 0.0f64;
-        for (name, at) in ends(&place, &file, time, dt) {
-            let Some(wanted) = judged["after"].get(&name).filter(|_| !name.starts_with("gimbal"))
-            else {
-                continue;
-            };
-            worst = worst.max(at.distance(vector(wanted)));
-        }
-        errors.push(worst);
-    }
+    let errors = [1e-3, 5e-4].map(|dt| {
+        let ours = ends(&place, &file, time, dt);
+        furthest(ours.iter().filter(|(name, _)| !name.starts_with("gimbal")), &judged)
+    });
     // Half the step, half the error (or a quarter), and small: bodies move by centimetres.
     assert!(errors[0] < 2e-3 && errors[0] > 1.6 * errors[1], "{errors:?}");
 }
@@ -192,16 +230,23 @@ fn models_of_a_folder_load_agree_and_hold_their_pose() {
         if name.starts_with("scene") || name.starts_with("keyframes") {
             continue;
         }
-        if let Some(judged) = mujoco(&place, file, 0.0) {
+        let time = 0.05;
+        if let Some(judged) = mujoco(&place, file, time, Motion::Free) {
             // Of meshes MuJoCo finds the principal axes, which it keeps, to 1e-7.
             agrees(file, &judged, 1e-7);
+            let scene = free_scene(&place, file);
+            let errors =
+                [1e-3, 5e-4].map(|dt| furthest(ends(&place, &scene, time, dt).iter(), &judged));
+            println!("{}: {errors:?} m from MuJoCo", file.display());
+            // Servos act at the end of the step: first order. Bodies move by centimetres.
+            assert!(errors[0] < 3e-4 && errors[1] < 0.6 * errors[0], "{errors:?}");
         }
         let out = place.join(name.trim_end_matches(".xml"));
         let run = signorini(&[
             "run",
             file.to_str().unwrap(),
             "--t-end",
-            "0.1",
+            "0.5",
             "--hold",
             "--fixed-base",
             "--out",
@@ -230,11 +275,9 @@ fn models_of_a_folder_load_agree_and_hold_their_pose() {
             .iter()
             .filter_map(|(n, a)| last.iter().find(|(m, _)| m == n).map(|(_, b)| a.distance(*b)))
             .fold(0.0, f64::max);
-        println!(
-            "{}: every step accepted, moved by at most {:.2} mm in 0.1 s",
-            file.display(),
-            1e3 * moved
-        );
+        println!("{}: every step accepted, moved by {:.2} mm", file.display(), 1e3 * moved);
+        // Servos of finite stiffness yield to the weight that they carry: 22 mm on the KUKA arm.
+        assert!(moved < HOLDS, "{moved} m");
     }
 }
 

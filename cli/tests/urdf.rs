@@ -7,6 +7,7 @@ use glam::DVec3;
 use serde_json::Value as Json;
 use signorini_files::robot::Choices;
 use signorini_files::scenefile;
+use signorini_record::record::Record;
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -362,4 +363,55 @@ fn a_robot_arm_loads_and_holds_its_pose() {
     )
     .unwrap();
     assert!(signorini(&["run", text(&mine)]).status.success());
+}
+
+/// A hinge with a red base and an arm whose material is named before it is defined.
+const PAINTED: &str = r##"<robot name="painted">
+  <link name="base">
+    <inertial><mass value="3"/><inertia ixx="0.1" iyy="0.1" izz="0.1" ixy="0" ixz="0" iyz="0"/></inertial>
+    <visual><geometry><box size="1 1 1"/></geometry><material name="r"><color rgba="1 0 0.2 1"/></material></visual>
+    <collision><geometry><box size="1 1 1"/></geometry></collision>
+  </link>
+  <link name="arm">
+    <inertial><mass value="1"/><inertia ixx="0.1" iyy="0.1" izz="0.1" ixy="0" ixz="0" iyz="0"/></inertial>
+    <visual><geometry><sphere radius="0.1"/></geometry><material name="sky"/></visual>
+  </link>
+  <joint name="knee" type="continuous"><parent link="base"/><child link="arm"/><axis xyz="0 1 0"/></joint>
+  <material name="sky"><color rgba="0 0.5 1 1"/></material>
+</robot>"##;
+
+#[test]
+fn bodies_have_the_colours_of_their_visuals() {
+    let scene = load("painted.urdf", PAINTED, &Choices::default()).unwrap().scene;
+    let color = |name: &str| {
+        let id = scene.body_named(name).unwrap();
+        scene.colors.iter().find(|(body, _)| *body == id).map(|(_, color)| *color)
+    };
+    assert_eq!(color("base"), Some([255, 0, 51]));
+    assert_eq!(color("arm"), Some([0, 128, 255]));
+    let place = folder("painted");
+    let file = write_file(&place, "painted.urdf", PAINTED);
+    let out = place.join("out");
+    let words = ["run", text(&file), "--t-end", "0.01", "--out", text(&out)];
+    let run = signorini(&words);
+    assert!(run.status.success(), "{}", said(&run));
+    let record = Record::open(&out).unwrap();
+    let arm = record.head.bodies.iter().find(|b| b.name == "arm").unwrap();
+    assert_eq!(arm.color, "#0080ff");
+    let scene = "[[body]]\nname = \"a\"\nmass = 1\nshape = { sphere = 1 }\ncolor = \"red\"\n";
+    let message = load("a.toml", scene, &Choices::default()).err().unwrap();
+    assert!(message.contains("wanted a colour such as \"#d04020\""), "{message}");
+}
+
+#[test]
+fn the_value_of_a_joint_has_the_unit_of_its_joint() {
+    let place = folder("joint_unit");
+    let file = write_file(&place, "painted.urdf", PAINTED);
+    let run = |value: &str| {
+        signorini(&["run", text(&file), "--t-end", "0.01", "--joint", &format!("knee={value}")])
+    };
+    assert!(run("30 deg").status.success() && run("0.3").status.success());
+    let wrong = run("3 m");
+    assert_eq!(wrong.status.code(), Some(2));
+    assert!(stderr(&wrong).contains("the value of the joint `knee` is not an angle"));
 }

@@ -48,6 +48,11 @@ impl Maker<'_, '_, '_> {
             seen[home.body] |= body.geoms.iter().any(|g| touching(g.bits));
         }
         for (body, home) in bodies.iter().zip(&self.homes) {
+            // What is only seen is drawn for its looks; the rest may have none.
+            let seen_first = body.geoms.iter().filter(|g| !touching(g.bits)).chain(&body.geoms);
+            let color = seen_first.filter_map(|g| g.color).next();
+            let own = &mut self.machine.bodies[home.body].color;
+            *own = own.or(color);
             for geom in body.geoms.iter().filter(|g| touching(g.bits) || !seen[home.body]) {
                 let touches =
                     kinds.iter().filter(|k| meet(geom.bits, **k)).map(|k| group(*k)).collect();

@@ -3,8 +3,8 @@
 use super::mesh::{MeshMass, mesh_volume};
 use super::model::{Geom, Place, Tree};
 use super::read::{Attributes, towards};
-use super::xml::Element;
-use crate::robot::Solid;
+use super::xml::{Element, MAIN};
+use crate::robot::{Solid, color};
 use glam::{DMat3, DVec3};
 use signorini_mechanics::geometry::{Shape, Volume};
 use signorini_solve::math::pose::Pose;
@@ -80,7 +80,22 @@ impl Tree {
             bits: (bits(a, "contype"), bits(a, "conaffinity")),
             mu: if condim < 3.0 { 0.0 } else { mu.max(0.0) },
             priority: a.number(element, class, "priority").unwrap_or(0.0) as i64,
+            color: self.color(element, class, a),
         })
+    }
+
+    /// The colour of a geom: its own, else that of its material.
+    fn color(
+        &self,
+        element: &Element,
+        class: &str,
+        a: &mut Attributes<'_, '_, '_>,
+    ) -> Option<[u8; 3]> {
+        if let Some(own) = a.numbers(element, class, "rgba") {
+            return color(&own);
+        }
+        let material = a.text(element, class, "material")?;
+        a.numbers(self.materials.get(&material)?, MAIN, "rgba").and_then(|rgba| color(&rgba))
     }
 
     /// The solid of a geom of this type.

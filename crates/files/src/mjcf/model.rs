@@ -78,6 +78,8 @@ pub struct Geom {
     pub mu: f64,
     /// Whose friction counts.
     pub priority: i64,
+    /// What it is drawn in, if the file says it.
+    pub color: Option<[u8; 3]>,
 }
 
 /// A body.
@@ -108,6 +110,8 @@ pub struct Tree {
     pub sites: HashMap<String, (usize, Pose)>,
     /// Meshes by name.
     pub meshes: HashMap<String, MeshAsset>,
+    /// Materials by name: their elements.
+    pub materials: HashMap<String, Element>,
     /// Length of qpos.
     pub qpos: usize,
     /// Whether anything is softer than rigid.
@@ -135,6 +139,11 @@ impl Tree {
             at: root.clone(),
         };
         self.bodies.push(world);
+        for material in root.all("asset").flat_map(|a| a.all("material")) {
+            if let Some(name) = material.own("name") {
+                self.materials.insert(name.into(), material.clone());
+            }
+        }
         for element in root.all("worldbody") {
             let place = Place { body: 0, frame: Pose::IDENTITY, class: MAIN.into() };
             self.contents(element, &place, attributes, &mut Vec::new());

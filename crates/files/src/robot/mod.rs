@@ -184,6 +184,8 @@ pub struct Body {
     pub world: Pose,
     /// Its shapes.
     pub shapes: Vec<Shape>,
+    /// What it is drawn in, if the file says it.
+    pub color: Option<[u8; 3]>,
 }
 
 /// Mass and inertia.
@@ -420,15 +422,64 @@ impl Machine {
         }
     }
 
-    /// A motor that holds for every joint that none moves.
-    fn hold(&mut self) {
-        let driven: Vec<usize> =
-            self.motors.iter().flat_map(|m| m.terms.iter().map(|t| t.0)).collect();
-        let followers: Vec<usize> =
-            self.gears.iter().filter_map(|(_, terms)| terms.first().map(|t| t.0)).collect();
+    /// Joints that close a loop: their bodies are joined already by those before them in the list.
+    /// All that is fixed is one body.
+    pub fn loops(&self) -> Vec<usize> {
+        let ground = self.bodies.len();
+        let place = |body: Option<usize>| {
+            body.filter(|&b| self.bodies[b].weight.is_some()).unwrap_or(ground)
+        };
+        let mut part: Vec<usize> = (0..=ground).collect();
+        let mut out = Vec::new();
         for (j, joint) in self.joints.iter().enumerate() {
-            if joint.kind.coordinate().is_some() && !driven.contains(&j) && !followers.contains(&j)
-            {
+            let (a, b) = (part[place(joint.a)], part[place(Some(joint.b))]);
+            match joint.kind {
+                JointKind::Rope => {}
+                _ if a == b => out.push(j),
+                _ => part.iter_mut().filter(|p| **p == b).for_each(|p| *p = a),
+            }
+        }
+        out
+    }
+
+    /// Joints that move together in a loop: what a joint that closes one has above its two bodies,
+    /// up to where they meet.
+    fn in_loops(&self) -> Vec<usize> {
+        let closing = self.loops();
+        let above = |mut body: Option<usize>| {
+            let mut out = Vec::new();
+            while let Some(b) = body {
+                let hangs = |(j, joint): &(usize, &Joint)| {
+                    joint.b == b && joint.kind != JointKind::Rope && !closing.contains(j)
+                };
+                let Some((j, joint)) = self.joints.iter().enumerate().find(hangs) else { break };
+                out.push(j);
+                body = joint.a;
+            }
+            out
+        };
+        let mut out = Vec::new();
+        for &j in &closing {
+            let (a, b) = (above(self.joints[j].a), above(Some(self.joints[j].b)));
+            out.extend(a.iter().filter(|j| !b.contains(j)));
+            out.extend(b.iter().filter(|j| !a.contains(j)));
+        }
+        out
+    }
+
+    /// A motor that holds for every joint that nothing moves: no motor but one without torque, no
+    /// spring, no loop, no other joint that it follows.
+    fn hold(&mut self) {
+        let limp = |motor: &Motor| motor.drive == Drive::Effort(0.0) && motor.terms.len() == 1;
+        for motor in self.motors.iter_mut().filter(|m| limp(m)) {
+            motor.drive = Drive::Hold(self.joints[motor.terms[0].0].effort);
+        }
+        let mut moved: Vec<usize> =
+            self.motors.iter().flat_map(|m| m.terms.iter().map(|t| t.0)).collect();
+        moved.extend(self.gears.iter().filter_map(|(_, terms)| terms.first().map(|t| t.0)));
+        moved.extend(self.in_loops());
+        for (j, joint) in self.joints.iter().enumerate() {
+            if joint.kind.coordinate().is_some() && joint.spring.is_none() && !moved.contains(&j) {
                 let name = format!("{}_motor", joint.name);
                 self.motors.push(Motor {
                     name,
@@ -438,6 +489,12 @@ impl Machine {
             }
         }
     }
+}
+
+/// The colour of red, green and blue between 0 and 1.
+pub fn color(rgba: &[f64]) -> Option<[u8; 3]> {
+    let &[red, green, blue, ..] = rgba else { return None };
+    Some([red, green, blue].map(|x| (255.0 * x.clamp(0.0, 1.0)).round() as u8))
 }
 
 /// The frame of a joint: z along its axis.

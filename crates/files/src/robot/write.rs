@@ -18,8 +18,16 @@ pub fn scene(machine: &Machine, choices: &Choices) -> String {
     if machine.greater_friction {
         out.push_str("\n[contact]\nmu = \"maximum\"\n");
     }
-    if let Some(dt) = machine.dt {
-        let _ = writeln!(out, "\n[run]\ndt = {dt:?}");
+    let (dt, loops) = (machine.dt, !machine.loops().is_empty());
+    if dt.is_some() || loops {
+        out.push_str("\n[run]\n");
+    }
+    if let Some(dt) = dt {
+        let _ = writeln!(out, "dt = {dt:?}");
+    }
+    if loops {
+        // Loops of a robot are few, its joints many: a biped takes 1500 steps/s in place of 4.
+        out.push_str("coordinates = \"tree\"\n");
     }
     for (name, mu) in &machine.materials {
         let _ = writeln!(out, "\n[materials.{}]\nmu = {mu:?}", quoted(&format!("{prefix}{name}")));
@@ -95,6 +103,9 @@ impl Writer<'_> {
                 );
             }
             None => out.push_str("fixed = true\n"),
+        }
+        if let Some([red, green, blue]) = body.color {
+            let _ = writeln!(out, "color = \"#{red:02x}{green:02x}{blue:02x}\"");
         }
         out.push_str(&placed(&body.world, "\n"));
         if !body.shapes.is_empty() {

@@ -37,6 +37,8 @@ table! {
         angular_velocity: Option<Vector<AngularSpeed>>,
         /// What its surface is made of.
         material: Option<Name>,
+        /// What it is drawn in: "#rrggbb"; a colour of our choice without this.
+        color: Option<Name>,
         /// The group of its shapes, for `touches`.
         group: Option<Name>,
         /// Groups that it touches; all without this.

@@ -55,6 +55,8 @@ pub struct Shape {
     pub origin: Pose,
     /// What it is.
     pub geometry: Geometry,
+    /// What it is drawn in, if the file says it.
+    pub color: Option<[u8; 3]>,
     /// Where it stands.
     pub at: Range<usize>,
 }
@@ -326,7 +328,7 @@ impl<'a> Reader<'a> {
                 return None;
             }
         };
-        Some(Shape { origin, geometry, at: head(kind) })
+        Some(Shape { origin, geometry, color: color(node), at: head(kind) })
     }
 
     fn joint(&mut self, node: Node<'_, '_>) -> Option<Joint> {
@@ -555,4 +557,18 @@ fn head(node: Node<'_, '_>) -> Range<usize> {
 /// An attribute with its value; the opening tag if it is not there.
 fn attribute(node: Node<'_, '_>, key: &str) -> Range<usize> {
     node.attribute_node(key).map_or_else(|| head(node), |a| a.range())
+}
+
+/// The colour of a shape: that of its material, or of one of that name elsewhere in the file.
+fn color(shape: Node<'_, '_>) -> Option<[u8; 3]> {
+    let own = shape.children().find(|n| n.has_tag_name("material"))?;
+    let given = |material: Node<'_, '_>| {
+        let color = material.children().find(|n| n.has_tag_name("color"))?;
+        let words = color.attribute("rgba")?.split_whitespace();
+        crate::robot::color(&words.filter_map(|w| w.parse().ok()).collect::<Vec<f64>>())
+    };
+    let name = own.attribute("name").filter(|n| !n.is_empty());
+    let same = |n: &Node<'_, '_>| n.has_tag_name("material") && n.attribute("name") == name;
+    given(own)
+        .or_else(|| name.and_then(|_| shape.document().descendants().filter(same).find_map(given)))
 }

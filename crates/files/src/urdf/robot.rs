@@ -490,6 +490,7 @@ impl Assembler<'_, '_, '_> {
             weight,
             world: self.world[body],
             shapes,
+            color: members.iter().flat_map(|&l| &model.links[l].visual).find_map(|s| s.color),
         }
     }
 

@@ -177,6 +177,9 @@ pub struct Scene {
     pub surface_materials: Vec<SurfaceMaterial>,
     /// Pairs of bodies that never touch; the order of a pair does not matter.
     pub excluded: Vec<(BodyId, BodyId)>,
+    /// What bodies are drawn in, where that is said: red, green, blue.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub colors: Vec<(BodyId, [u8; 3])>,
     /// What is measured after every step; a sensor may speak of those before it.
     #[serde(default)]
     pub sensors: Vec<Sensor>,
@@ -212,6 +215,7 @@ impl Scene {
             colliders: Vec::new(),
             surface_materials: Vec::new(),
             excluded: Vec::new(),
+            colors: Vec::new(),
             sensors: Vec::new(),
             variables: Vec::new(),
             controllers: Vec::new(),

@@ -293,6 +293,9 @@ fn bodies(scene: &Scene) -> Vec<Body> {
             pose: numbers(&body.pose),
         });
     }
+    for (id, [red, green, blue]) in &scene.colors {
+        out[id.index()].color = format!("#{red:02x}{green:02x}{blue:02x}");
+    }
     out
 }
 

@@ -22,6 +22,7 @@
 //!
 //! Cost: about 40 ns (stick, open) to 1 µs (slip in three dimensions).
 
+use crate::math::length;
 use crate::problem::Law;
 use crate::problem::law::MAX_ROWS;
 
@@ -114,7 +115,7 @@ fn plane(mu: f64, w: &[f64], q: &[f64], convex: bool, r: &mut [f64]) -> Option<(
         let (mut u, mut out) = ([0.0; 2], [0.0; 2]);
         velocity(w, q, &candidate, &mut u);
         law.natural(a, &u, &candidate, &mut out);
-        let error = out[0].hypot(out[1]);
+        let error = length(out[0], out[1]);
         if error < least {
             (best, least) = (Some(candidate), error);
         }
@@ -153,7 +154,7 @@ fn stick(
 ) -> Option<()> {
     let t = schur.solve(0.0, b);
     let n = normal(t);
-    (t[0].hypot(t[1]) <= mu * n).then(|| r[..3].copy_from_slice(&[n, t[0], t[1]]))
+    (length(t[0], t[1]) <= mu * n).then(|| r[..3].copy_from_slice(&[n, t[0], t[1]]))
 }
 
 /// The normal row eliminated from the two tangent rows: `S` and `b`.
@@ -181,7 +182,7 @@ fn coulomb(mu: f64, w: &[f64], q: &[f64], r: &mut [f64]) -> Option<()> {
     let (of_tangent, of_normal) = if mu > 1.0 { (1.0 / mu, 1.0) } else { (1.0, mu) };
     let excess = |l: f64| {
         let t = s.solve(l, b);
-        of_tangent * t[0].hypot(t[1]) - of_normal * normal(t)
+        of_tangent * length(t[0], t[1]) - of_normal * normal(t)
     };
     let mut high = s.size();
     let mut tries = 0;
@@ -194,13 +195,13 @@ fn coulomb(mu: f64, w: &[f64], q: &[f64], r: &mut [f64]) -> Option<()> {
     }
     let t = s.solve(root(excess, 0.0, high), b);
     // Of the two parts the one that the other determines with fewer lost digits.
-    let n = if mu > 1.0 { t[0].hypot(t[1]) / mu } else { normal(t) };
+    let n = if mu > 1.0 { length(t[0], t[1]) / mu } else { normal(t) };
     on_the_cone(mu, n, t, r)
 }
 
 /// Three rows under the convex law.
 fn cone(mu: f64, w: &[f64], q: &[f64], r: &mut [f64]) -> Option<()> {
-    if q[0] >= mu * q[1].hypot(q[2]) {
+    if q[0] >= mu * length(q[1], q[2]) {
         return Some(());
     }
     if !(w[0] > 0.0 && w[4] > 0.0 && w[8] > 0.0) {
@@ -220,10 +221,10 @@ fn cone(mu: f64, w: &[f64], q: &[f64], r: &mut [f64]) -> Option<()> {
         let (n, (t, inside)) = (x / scale, inner(x));
         let u = [0, 3, 6].map(|i| q[i / 3] + w[i] * n + w[i + 1] * t[0] + w[i + 2] * t[1]);
         // Inside the disc the tangent velocity vanishes but for rounding.
-        u[0] / scale - if inside { 0.0 } else { mu / scale * u[1].hypot(u[2]) }
+        u[0] / scale - if inside { 0.0 } else { mu / scale * length(u[1], u[2]) }
     };
     let mass = if mu > 1.0 { w[4].max(w[8]) } else { w[0] };
-    let mut high = (mu / scale * q[1].hypot(q[2]) - q[0] / scale) / mass;
+    let mut high = (mu / scale * length(q[1], q[2]) - q[0] / scale) / mass;
     let mut tries = 0;
     while positive_or_nan(-slope(high)) {
         high *= 2.0;
@@ -238,11 +239,11 @@ fn cone(mu: f64, w: &[f64], q: &[f64], r: &mut [f64]) -> Option<()> {
 
 /// `r ← (n, t)` with t stretched to exactly `mu n`.
 fn on_the_cone(mu: f64, n: f64, t: [f64; 2], r: &mut [f64]) -> Option<()> {
-    let length = t[0].hypot(t[1]);
-    if !(n >= 0.0 && length.is_finite()) {
+    let size = length(t[0], t[1]);
+    if !(n >= 0.0 && size.is_finite()) {
         return None;
     }
-    let stretch = if length > 0.0 { mu * n / length } else { 0.0 };
+    let stretch = if size > 0.0 { mu * n / size } else { 0.0 };
     r[..3].copy_from_slice(&[n, stretch * t[0], stretch * t[1]]);
     Some(())
 }
@@ -250,7 +251,7 @@ fn on_the_cone(mu: f64, n: f64, t: [f64; 2], r: &mut [f64]) -> Option<()> {
 /// The least of `½ t·m t + b·t` over `‖t‖ ≤ radius`, and whether it lies inside.
 fn disc(m: &Tangent, b: [f64; 2], radius: f64) -> ([f64; 2], bool) {
     let free = m.solve(0.0, b);
-    if free[0].hypot(free[1]) <= radius {
+    if length(free[0], free[1]) <= radius {
         return (free, true);
     }
     if radius <= 0.0 {
@@ -259,8 +260,8 @@ fn disc(m: &Tangent, b: [f64; 2], radius: f64) -> ([f64; 2], bool) {
     // Newton on 1/‖t(l)‖ − 1/radius, nearly linear in l: a handful of steps.
     let (mut l, mut t, mut least) = (0.0, free, f64::INFINITY);
     for _ in 0..50 {
-        let length = t[0].hypot(t[1]);
-        let excess = (length - radius).abs();
+        let size = length(t[0], t[1]);
+        let excess = (size - radius).abs();
         // At rounding the steps go on, but not nearer.
         if excess <= 2.0 * f64::EPSILON * radius
             || (excess <= 1e-12 * radius && excess >= 0.5 * least)
@@ -269,8 +270,8 @@ fn disc(m: &Tangent, b: [f64; 2], radius: f64) -> ([f64; 2], bool) {
         }
         least = excess;
         let dt = m.solve(l, t);
-        let slope = -(t[0] * dt[0] + t[1] * dt[1]) / (length * length);
-        let step = (length / radius - 1.0) / slope;
+        let slope = -(t[0] * dt[0] + t[1] * dt[1]) / (size * size);
+        let step = (size / radius - 1.0) / slope;
         if !step.is_finite() || l + step == l {
             break;
         }

@@ -38,6 +38,16 @@ impl Builder<'_, '_> {
         let spin = moved.vector(table.angular_velocity.as_ref().map_or(DVec3::ZERO, vector));
         let body = Body { kind, origin: -center, ..Body::fixed(table.name.value.clone()) };
         let id = self.scene.add_body(body.placed(pose).moving(turn(&table.velocity), spin));
+        if let Some(name) = &table.color {
+            match color(&name.value) {
+                Some(color) => self.scene.colors.push((id, color)),
+                None => self.reader.fault(
+                    &name.at,
+                    format!("found `{}`", name.value),
+                    "wanted a colour such as \"#d04020\"",
+                ),
+            }
+        }
         let Some(groups) = self.body_groups(table) else { return };
         for part in shapes {
             let in_body = Pose::new(part.pose.position - center, part.pose.orientation);
@@ -260,6 +270,13 @@ impl Builder<'_, '_> {
         let scale = table.mass.map_or(1.0, |m| m.si / sum.volume);
         Some((Mass { mass: scale * sum.volume, inertia: sum.inertia * scale }, sum.center))
     }
+}
+
+/// Red, green and blue of "#rrggbb".
+fn color(text: &str) -> Option<[u8; 3]> {
+    let digits = text.strip_prefix('#').filter(|d| d.len() == 6 && d.is_ascii())?;
+    let [_, red, green, blue] = u32::from_str_radix(digits, 16).ok()?.to_be_bytes();
+    Some([red, green, blue])
 }
 
 /// A shape of a body, ready.

@@ -5,6 +5,7 @@
 use super::gram::{MAX_DIFFERENCES, Products};
 use super::system::State;
 use super::worker_group::WorkerGroup;
+use crate::math::dot_by_sums;
 use pulp::Arch;
 use std::ops::Range;
 use std::sync::Arc;
@@ -19,28 +20,10 @@ const MIN_LENGTH_FOR_THREADS: usize = 32 * CHUNK;
 /// cache.
 const BLOCK: usize = 512;
 
-/// Partial sums of a dot product: independent, so that the processor need not wait for each
-/// addition.
-const SUMS: usize = 8;
-
 /// The scalar product; the same to the bit for any number of threads.
 pub(super) fn dot(a: &[f64], b: &[f64]) -> f64 {
     Arch::new()
-        .dispatch(|| a.chunks(BLOCK).zip(b.chunks(BLOCK)).map(|(a, b)| dot_block(a, b)).sum())
-}
-
-#[inline(always)]
-fn dot_block(a: &[f64], b: &[f64]) -> f64 {
-    let mut sums = [0.0; SUMS];
-    let (a_whole, a_rest) = a.as_chunks::<SUMS>();
-    let (b_whole, b_rest) = b.as_chunks::<SUMS>();
-    for (a, b) in a_whole.iter().zip(b_whole) {
-        for (sum, (a, b)) in sums.iter_mut().zip(a.iter().zip(b)) {
-            *sum += a * b;
-        }
-    }
-    let rest: f64 = a_rest.iter().zip(b_rest).map(|(a, b)| a * b).sum();
-    sums.iter().sum::<f64>() + rest
+        .dispatch(|| a.chunks(BLOCK).zip(b.chunks(BLOCK)).map(|(a, b)| dot_by_sums(a, b)).sum())
 }
 
 /// Where the shares of the subdomains begin in r̂ and in z: each thread passes over what it sweeps.
@@ -104,7 +87,7 @@ impl<'a> Chunks<'a> {
 
     fn range(&self, i: usize) -> Range<usize> {
         let share = self.share(i / self.pieces);
-        let size = share.len().div_ceil(self.pieces).next_multiple_of(SUMS);
+        let size = share.len().div_ceil(self.pieces).next_multiple_of(8);
         let start = |piece: usize| share.start + share.len().min(piece * size);
         start(i % self.pieces)..start(i % self.pieces + 1)
     }
@@ -170,11 +153,11 @@ impl Passes {
                         *out = a - b;
                     }
                     if !along.is_empty() {
-                        sums.square += dot_block(out, out);
-                        sums.slope += dot_block(out, &along[range.clone()]);
+                        sums.square += dot_by_sums(out, out);
+                        sums.slope += dot_by_sums(out, &along[range.clone()]);
                     }
                     for (sum, other) in sums.others.iter_mut().zip(others) {
-                        *sum += dot_block(out, &other[range.clone()]);
+                        *sum += dot_by_sums(out, &other[range.clone()]);
                     }
                 }
             });
