@@ -321,6 +321,53 @@ fn no_loader_panics_or_takes_all_memory_whatever_it_is_given() {
     assert!(finds.is_empty(), "{}", finds.join("\n"));
 }
 
+#[test]
+fn the_largest_scenes_that_are_accepted_take_no_more_than_the_limit() {
+    let _turn = TURN.lock();
+    let body = "[[repeat.body]]\nname = \"b{i}\"\nmass = 1\nshape = { sphere = 0.1 }\n";
+    let placed = "[[repeat.body]]\nname = \"b{i}\"\ndensity = 500\nshape = { box = [1, 1, 1] }\n\
+        position = [\"2*i\", 0, \"3*i\"]\nrotation = { axis = [1, 0, 0], angle = \"i\" }\n";
+    let hinge = "[[repeat.joint]]\nname = \"j{i}\"\nkind = \"revolute\"\nb = \"b{i}\"\n\
+        axis = [0, 1, 0]\n[[repeat.motor]]\nname = \"m{i}\"\njoint = \"j{i}\"\n\
+        angular_speed = 1\n";
+    let spring = "[[repeat.force]]\nname = \"s{i}\"\nspring = { b = \"b{i}\", stiffness = 1 }\n";
+    let fact = "[[repeat.expect]]\nbody = \"b{i}\"\nz = { at_least = 0 }\n";
+    let within = "[[repeat.repeat]]\ncount = 10\nindex = \"j\"\n";
+    // A hundred thousand bodies are no damage.
+    let grid = format!("[[repeat]]\ncount = [50, 50, 40]\nstep = [1, 1, 1]\n{body}");
+    assert!(scenefile::load_from("a.toml", &|_: &str| Ok(grid.clone()), &[]).is_ok());
+    for block in [
+        String::new(),
+        body.into(),
+        placed.into(),
+        format!("{body}{hinge}"),
+        format!("{body}{spring}{fact}"),
+        within.into(),
+    ] {
+        let text = |count: usize| format!("[[repeat]]\ncount = {count}\n{block}");
+        let load = |count: usize| {
+            let library = |_: &str| Ok(text(count));
+            scenefile::load_from("a.toml", &library, &[]).map_err(|faults| faults.to_string())
+        };
+        // The refusal says how large a copy is, and what the limit is.
+        let said = load(1_000_000).err().expect("a million copies are too many");
+        let number = |before: &str| -> usize {
+            let rest = said.split_once(before).unwrap_or_else(|| panic!("{said}")).1;
+            rest.split_once(' ').unwrap().0.parse().unwrap()
+        };
+        let most = 1_000_000 * number("wanted at most ") / number("copies of ");
+        assert!(load(most + 1).is_err());
+        let before = NOW.load(Ordering::Relaxed);
+        PEAK.store(before, Ordering::Relaxed);
+        drop(load(most).unwrap_or_else(|why| panic!("{why}\n{block}")));
+        let memory = PEAK.load(Ordering::Relaxed) - before;
+        println!("{most} copies take {} MB:\n{block}", memory >> 20);
+        assert!(memory <= MEMORY, "{most} copies take {} MB:\n{block}", memory >> 20);
+        // The estimate is not far above: what fits is not refused.
+        assert!(memory > MEMORY / 4, "{most} copies take only {} MB:\n{block}", memory >> 20);
+    }
+}
+
 /// A random scene that makes sense: bodies of all shapes over a floor, joints, motors, springs.
 fn sensible(random: &mut Random) -> String {
     let mut text = String::from("[run]\ndt = \"2 ms\"\nt_end = \"40 ms\"\n[contact]\n");
