@@ -193,11 +193,12 @@ fn copy_bytes(node: &Node, count: fn(&Node) -> usize) -> usize {
             .iter()
             .map(|inner| count(inner).saturating_mul(copy_bytes(inner, count)))
             .fold(0, usize::saturating_add),
-        (key, Value::List(list)) => {
-            let thing = table_bytes(key).map_or(0, |bytes| bytes + THING_BYTES);
-            list.iter().map(|item| thing + value_bytes(item)).fold(0, usize::saturating_add)
-        }
-        _ => value_bytes(&entry.node),
+        (key, Value::List(list)) => table_bytes(key).map_or(0, |table| {
+            let bytes = |item| table + THING_BYTES + value_bytes(item);
+            list.iter().map(bytes).fold(0, usize::saturating_add)
+        }),
+        // What says how to repeat is not repeated.
+        _ => 0,
     };
     let copy = size_of::<(Pose, Block)>() + size_of::<Pose>() + size_of::<(Pose, &Block)>();
     node.entries().iter().map(of).fold(copy, usize::saturating_add)
