@@ -3,10 +3,18 @@
 //! Inputs are good files, changed: bytes, numbers, lines and ranges, or spliced from two of them.
 //! No loader may panic, take more than 256 MB, or longer than a minute (other builds may share the
 //! machine); what it says of a file is one of its own messages. `./check` runs this for some
-//! seconds, `./check --fuzz MINUTES` as long as one likes (`SIGNORINI_FUZZ` holds seconds; another
-//! `SIGNORINI_SEED`, other inputs). What was once found is kept in `tests/fuzz`, named LOADER-WHAT,
-//! and tried first. With `SIGNORINI_FUZZ_TRACE` every input is written down before it is tried, so
-//! that an abort can be looked at.
+//! seconds, `./check --fuzz MINUTES` as long as one likes, `./check --fuzz-count N` with N inputs
+//! for each loader. What was once found is kept in `tests/fuzz`, named LOADER-WHAT, and tried
+//! first.
+//!
+//! | variable | meaning |
+//! |---|---|
+//! | `SIGNORINI_FUZZ` | seconds for all loaders together |
+//! | `SIGNORINI_FUZZ_COUNT` | inputs per loader, in place of seconds |
+//! | `SIGNORINI_FUZZ_ONLY` | names of loaders, separated by commas |
+//! | `SIGNORINI_FUZZ_LOG` | file to which a line per loader is added |
+//! | `SIGNORINI_FUZZ_TRACE` | every input is written down first, so that an abort can be examined |
+//! | `SIGNORINI_SEED` | other inputs |
 #![allow(unsafe_code)]
 
 mod damage;
@@ -23,6 +31,7 @@ use signorini_files::builtin::{SCENES, built_in};
 use signorini_files::{fclib, mesh, scenefile, step_snapshot, surface};
 use signorini_record::record::Record;
 use std::alloc::{GlobalAlloc, Layout, System};
+use std::io::Write;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -35,19 +44,34 @@ static NOW: AtomicUsize = AtomicUsize::new(0);
 static PEAK: AtomicUsize = AtomicUsize::new(0);
 /// The most that a loader may take, bytes.
 const MEMORY: usize = 256 << 20;
-/// Scenes may repeat bodies: up to two million values, of a few hundred bytes each once they are
-/// bodies.
-const SCENE_MEMORY: usize = 1 << 30;
 /// The longest that a loader may take: these builds are slow, and so are shared machines.
 const LONG: Duration = Duration::from_secs(60);
+
+fn count(bytes: usize) {
+    let now = NOW.fetch_add(bytes, Ordering::Relaxed) + bytes;
+    PEAK.fetch_max(now, Ordering::Relaxed);
+}
 
 // SAFETY: hands every call on to the system's allocator unchanged.
 unsafe impl GlobalAlloc for Counting {
     unsafe fn alloc(&self, memory: Layout) -> *mut u8 {
-        let now = NOW.fetch_add(memory.size(), Ordering::Relaxed) + memory.size();
-        PEAK.fetch_max(now, Ordering::Relaxed);
+        count(memory.size());
         // SAFETY: the caller's promise.
         unsafe { System.alloc(memory) }
+    }
+
+    unsafe fn alloc_zeroed(&self, memory: Layout) -> *mut u8 {
+        count(memory.size());
+        // SAFETY: the caller's promise.
+        unsafe { System.alloc_zeroed(memory) }
+    }
+
+    unsafe fn realloc(&self, pointer: *mut u8, memory: Layout, size: usize) -> *mut u8 {
+        // Both copies may exist for a moment.
+        count(size);
+        NOW.fetch_sub(memory.size(), Ordering::Relaxed);
+        // SAFETY: the caller's promise.
+        unsafe { System.realloc(pointer, memory, size) }
     }
 
     unsafe fn dealloc(&self, pointer: *mut u8, memory: Layout) {
@@ -62,6 +86,9 @@ static ALLOCATOR: Counting = Counting;
 
 /// One test at a time: they count the same bytes, and one of them silences panics.
 static TURN: std::sync::Mutex<()> = std::sync::Mutex::new(());
+
+/// A robot of another format, with all kinds of joints, geoms and actuators.
+const MJCF: &str = include_str!("common/machine.xml");
 
 /// A loader: its name, what reads bytes, good files.
 struct Loader {
@@ -120,6 +147,7 @@ fn loaders() -> Vec<Loader> {
         .take(2)
         .collect();
     let (record, kept, checkpoint) = recorded();
+    let brick = built_in("brick", &[]).unwrap();
     let siconos =
         b"3 2\n6 0\n1.0 0 0 0 0 0\n0 1.0 0 0 0 0\n0 0 1.0 0 0 0\n0 0 0 1.0 0 0\n0 0 0 0 1.0 0\n0 0 \
             0 0 0 1.0\n-1 0 0 -1 0 0\n0.5 0.5\n";
@@ -129,6 +157,7 @@ fn loaders() -> Vec<Loader> {
         loader("scene", tomls, scene("a.toml")),
         loader("json", vec![json_scene.to_vec()], scene("a.json")),
         loader("urdf", robots, scene("a.urdf")),
+        loader("mjcf", vec![MJCF.into()], scene("a.xml")),
         loader(
             "stl",
             vec![
@@ -148,8 +177,7 @@ fn loaders() -> Vec<Loader> {
         loader("problem", problems, |b| drop(json::read(b))),
         loader("siconos", vec![siconos.to_vec()], |b| drop(siconos::read_any(b, "x"))),
         loader("snapshot", vec![kept], |b| drop(step_snapshot::read(b))),
-        loader("checkpoint", vec![checkpoint], |b| {
-            let brick = built_in("brick", &[]).unwrap();
+        loader("checkpoint", vec![checkpoint], move |b| {
             drop(
                 Checkpoint::from_bytes(b, Path::new("x"))
                     .and_then(|c| c.fits(&brick, Path::new("x"))),
@@ -167,8 +195,17 @@ fn loaders() -> Vec<Loader> {
     list
 }
 
+/// The most that the inputs of a loader took.
+#[derive(Default)]
+struct Most {
+    /// Memory, bytes.
+    memory: usize,
+    /// Time of one input.
+    time: Duration,
+}
+
 /// Tries an input; why it is a find.
-fn tried(loader: &Loader, bytes: &[u8], trace: Option<&Path>) -> Option<String> {
+fn tried(loader: &Loader, bytes: &[u8], most: &mut Most, trace: Option<&Path>) -> Option<String> {
     if let Some(path) = trace {
         std::fs::write(path, bytes).unwrap();
     }
@@ -177,7 +214,8 @@ fn tried(loader: &Loader, bytes: &[u8], trace: Option<&Path>) -> Option<String> 
     let begun = Instant::now();
     let ended = catch_unwind(AssertUnwindSafe(|| (loader.read)(bytes)));
     let (took, memory) = (begun.elapsed(), PEAK.load(Ordering::Relaxed).saturating_sub(before));
-    let most = if matches!(loader.name, "scene" | "json") { SCENE_MEMORY } else { MEMORY };
+    most.memory = most.memory.max(memory);
+    most.time = most.time.max(took);
     match ended {
         Err(why) => {
             let words = why
@@ -186,18 +224,23 @@ fn tried(loader: &Loader, bytes: &[u8], trace: Option<&Path>) -> Option<String> 
                 .or_else(|| why.downcast_ref::<&str>().map(|s| s.to_string()));
             Some(format!("panics: {}", words.unwrap_or_default()))
         }
-        Ok(()) if memory > most => Some(format!("takes {} MB", memory >> 20)),
+        Ok(()) if memory > MEMORY => Some(format!("takes {} MB", memory >> 20)),
         Ok(()) if took > LONG => Some(format!("takes {took:?}")),
         Ok(()) => None,
     }
 }
 
+/// A variable that holds a number.
+fn variable<T: std::str::FromStr>(name: &str) -> Option<T> {
+    std::env::var(name).ok().map(|s| s.parse().unwrap_or_else(|_| panic!("{name} is no number")))
+}
+
 fn seconds() -> f64 {
-    std::env::var("SIGNORINI_FUZZ").ok().and_then(|s| s.parse().ok()).unwrap_or(10.0)
+    variable("SIGNORINI_FUZZ").unwrap_or(10.0)
 }
 
 fn seed() -> u64 {
-    std::env::var("SIGNORINI_SEED").ok().and_then(|s| s.parse().ok()).unwrap_or(1)
+    variable("SIGNORINI_SEED").unwrap_or(1)
 }
 
 #[test]
@@ -208,6 +251,11 @@ fn no_loader_panics_or_takes_all_memory_whatever_it_is_given() {
     std::fs::create_dir_all(&place).unwrap();
     let trace = std::env::var_os("SIGNORINI_FUZZ_TRACE").map(|_| place.join("last"));
     let list = loaders();
+    let only = std::env::var("SIGNORINI_FUZZ_ONLY").ok();
+    if let Some(names) = &only {
+        let known = |name: &str| list.iter().any(|l| l.name == name);
+        names.split(',').for_each(|name| assert!(known(name), "{name} names no loader"));
+    }
     let usual = std::panic::take_hook();
     std::panic::set_hook(Box::new(|_| {}));
     let mut finds: Vec<String> = Vec::new();
@@ -222,38 +270,102 @@ fn no_loader_panics_or_takes_all_memory_whatever_it_is_given() {
             .iter()
             .find(|l| name.starts_with(&format!("{}-", l.name)))
             .unwrap_or_else(|| panic!("{name} names no loader"));
+        let bytes = std::fs::read(&path).unwrap();
         finds.extend(
-            tried(loader, &std::fs::read(&path).unwrap(), trace.as_deref())
+            tried(loader, &bytes, &mut Most::default(), trace.as_deref())
                 .map(|why| format!("{name}: {why}")),
         );
     }
     for loader in &list {
         for (i, bytes) in loader.seeds.iter().enumerate() {
             finds.extend(
-                tried(loader, bytes, trace.as_deref())
+                tried(loader, bytes, &mut Most::default(), trace.as_deref())
                     .map(|why| format!("{} good file {i}: {why}", loader.name)),
             );
         }
     }
-    // All loaders in turn, for the same time.
+    // All loaders in turn, for the same time or with the same number of inputs.
+    let goal: Option<u64> = variable("SIGNORINI_FUZZ_COUNT");
     let share = Duration::from_secs_f64(seconds() / list.len() as f64);
     for (k, loader) in list.iter().enumerate() {
+        if only.as_ref().is_some_and(|names| !names.split(',').any(|n| n == loader.name)) {
+            continue;
+        }
         let mut random = Random(seed().wrapping_mul(0x1000_0000_01b3) ^ k as u64);
         let (begun, mut count, mut here) = (Instant::now(), 0u64, 0);
-        while begun.elapsed() < share && here < 5 {
+        let mut most = Most::default();
+        while goal.map_or(begun.elapsed() < share, |goal| count < goal) && here < 5 {
             let bytes = change(&mut random, &loader.seeds);
             count += 1;
-            if let Some(why) = tried(loader, &bytes, trace.as_deref()) {
+            if let Some(why) = tried(loader, &bytes, &mut most, trace.as_deref()) {
                 here += 1;
                 let path = place.join(format!("{}-{}-{count}", loader.name, seed()));
                 std::fs::write(&path, &bytes).unwrap();
                 finds.push(format!("{} {why}: {}", loader.name, path.display()));
             }
         }
-        println!("{:12} {count} inputs in {:.1} s", loader.name, begun.elapsed().as_secs_f64());
+        let line = format!(
+            "| {:10} | {count:8} | {here} | {:5.1} | {:6.0} | {:5.2} |",
+            loader.name,
+            most.memory as f64 / (1 << 20) as f64,
+            begun.elapsed().as_secs_f64(),
+            most.time.as_secs_f64(),
+        );
+        println!("{line}");
+        if let Some(log) = std::env::var_os("SIGNORINI_FUZZ_LOG") {
+            let mut log = std::fs::OpenOptions::new().append(true).create(true).open(log).unwrap();
+            writeln!(log, "{line}").unwrap();
+        }
     }
     std::panic::set_hook(usual);
     assert!(finds.is_empty(), "{}", finds.join("\n"));
+}
+
+#[test]
+fn the_largest_scenes_that_are_accepted_take_no_more_than_the_limit() {
+    let _turn = TURN.lock();
+    let body = "[[repeat.body]]\nname = \"b{i}\"\nmass = 1\nshape = { sphere = 0.1 }\n";
+    let placed = "[[repeat.body]]\nname = \"b{i}\"\ndensity = 500\nshape = { box = [1, 1, 1] }\n\
+        position = [\"2*i\", 0, \"3*i\"]\nrotation = { axis = [1, 0, 0], angle = \"i\" }\n";
+    let hinge = "[[repeat.joint]]\nname = \"j{i}\"\nkind = \"revolute\"\nb = \"b{i}\"\n\
+        axis = [0, 1, 0]\n[[repeat.motor]]\nname = \"m{i}\"\njoint = \"j{i}\"\n\
+        angular_speed = 1\n";
+    let spring = "[[repeat.force]]\nname = \"s{i}\"\nspring = { b = \"b{i}\", stiffness = 1 }\n";
+    let fact = "[[repeat.expect]]\nbody = \"b{i}\"\nz = { at_least = 0 }\n";
+    let within = "[[repeat.repeat]]\ncount = 10\nindex = \"j\"\n";
+    // A hundred thousand bodies are no damage.
+    let grid = format!("[[repeat]]\ncount = [50, 50, 40]\nstep = [1, 1, 1]\n{body}");
+    assert!(scenefile::load_from("a.toml", &|_: &str| Ok(grid.clone()), &[]).is_ok());
+    for block in [
+        String::new(),
+        body.into(),
+        placed.into(),
+        format!("{body}{hinge}"),
+        format!("{body}{spring}{fact}"),
+        within.into(),
+    ] {
+        let text = |count: usize| format!("[[repeat]]\ncount = {count}\n{block}");
+        let load = |count: usize| {
+            let library = |_: &str| Ok(text(count));
+            scenefile::load_from("a.toml", &library, &[]).map_err(|faults| faults.to_string())
+        };
+        // The refusal says how large a copy is, and what the limit is.
+        let said = load(1_000_000).err().expect("a million copies are too many");
+        let number = |before: &str| -> usize {
+            let rest = said.split_once(before).unwrap_or_else(|| panic!("{said}")).1;
+            rest.split_once(' ').unwrap().0.parse().unwrap()
+        };
+        let most = 1_000_000 * number("wanted at most ") / number("copies of ");
+        assert!(load(most + 1).is_err());
+        let before = NOW.load(Ordering::Relaxed);
+        PEAK.store(before, Ordering::Relaxed);
+        drop(load(most).unwrap_or_else(|why| panic!("{why}\n{block}")));
+        let memory = PEAK.load(Ordering::Relaxed) - before;
+        println!("{most} copies take {} MB:\n{block}", memory >> 20);
+        assert!(memory <= MEMORY, "{most} copies take {} MB:\n{block}", memory >> 20);
+        // The estimate is not far above: what fits is not refused.
+        assert!(memory > MEMORY / 4, "{most} copies take only {} MB:\n{block}", memory >> 20);
+    }
 }
 
 /// A random scene that makes sense: bodies of all shapes over a floor, joints, motors, springs.

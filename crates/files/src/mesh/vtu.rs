@@ -160,7 +160,7 @@ fn numbers(array: &Array<'_>, coding: &Coding<'_>) -> Result<Vec<f64>, String> {
 /// What a file claims and does not have.
 const SHORT: &str = "an array is shorter than its header says";
 /// Bytes of all arrays together, inflated: a few packed kilobytes may claim any number.
-const MAX_ARRAY_BYTES: usize = 1 << 30;
+const MAX_ARRAY_BYTES: usize = 1 << 26;
 
 fn header(bytes: &[u8], at: usize, coding: &Coding<'_>) -> Result<usize, String> {
     let start = at.checked_mul(coding.header).ok_or(SHORT)?;

@@ -15,7 +15,7 @@ table! {
         /// True if it never moves.
         fixed: Option<bool>,
         /// It moves as told, whatever pushes against it.
-        motion: Option<Motion>,
+        motion: Option<Box<Motion>>,
         /// Its mass.
         mass: Option<Of<Mass>>,
         /// Its density, if no mass is given.

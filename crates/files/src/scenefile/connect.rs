@@ -139,7 +139,7 @@ impl Builder<'_, '_> {
     }
 
     pub(super) fn joint_named(&mut self, name: &Name) -> Option<JointId> {
-        let found = self.scene.joint_named(&name.value);
+        let found = self.index.1.find(&self.scene.joints, &name.value, |j| &j.name).map(JointId);
         // A joint that is defined but faulty has been reported.
         if found.is_none() && !self.places.contains_key(&("joint", name.value.clone())) {
             let known: Vec<String> = self.scene.joints.iter().map(|j| j.name.clone()).collect();

@@ -1,6 +1,6 @@
 //! `[[expect]]`: facts that a run checks.
 
-use super::build::{Built, flatten};
+use super::build::{Built, Index, flatten};
 use super::fault::suggestion;
 use super::format::{Bound, Expect, File, Over, When};
 use super::live::Live;
@@ -120,7 +120,8 @@ pub fn checks(reader: &mut Reader<'_>, file: &File, built: &Built, t_end: f64) -
     let (scene, dimensions) = (&built.scene, &built.dimensions);
     let mut blocks = Vec::new();
     flatten(Pose::IDENTITY, &file.1, &mut blocks);
-    let mut list = Collector { reader, scene, dimensions, t_end, checks: Vec::new() };
+    let bodies = Index::default();
+    let mut list = Collector { reader, scene, dimensions, bodies, t_end, checks: Vec::new() };
     for (_, block) in blocks {
         block.expect.iter().for_each(|expect| list.expect(expect));
     }
@@ -135,6 +136,8 @@ struct Collector<'r, 'a, 's> {
     reader: &'r mut Reader<'a>,
     scene: &'s Scene,
     dimensions: &'s HashMap<String, Dimension>,
+    /// Bodies by name.
+    bodies: Index,
     t_end: f64,
     checks: Vec<Check>,
 }
@@ -331,7 +334,7 @@ impl Collector<'_, '_, '_> {
     }
 
     fn body(&mut self, name: &Name) -> Option<BodyId> {
-        let found = self.scene.body_named(&name.value);
+        let found = self.bodies.find(&self.scene.bodies, &name.value, |b| &b.name).map(BodyId);
         if found.is_none() {
             let known: Vec<&str> = self.scene.bodies.iter().map(|b| b.name.as_str()).collect();
             self.reader.fault(

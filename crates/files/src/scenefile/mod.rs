@@ -121,8 +121,8 @@ pub fn load_with(
     if !faults.is_empty() {
         return Err(Faults::new(sources, faults));
     }
-    let mut reader =
-        Reader { sources: &sources, units, scope: Scope::default(), faults, room: read::VALUES };
+    let room = read::MAX_REPEATED_BYTES;
+    let mut reader = Reader { sources: &sources, units, scope: Scope::default(), faults, room };
     let loaded = read(&mut reader, &root, name);
     let faults = std::mem::take(&mut reader.faults);
     match loaded {

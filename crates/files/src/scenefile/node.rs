@@ -72,15 +72,6 @@ impl Node {
         }
     }
 
-    /// How many values it consists of.
-    pub fn size(&self) -> usize {
-        1 + match &self.value {
-            Value::List(list) => list.iter().map(Node::size).sum(),
-            Value::Table(entries) => entries.iter().map(|e| e.node.size()).sum(),
-            _ => 0,
-        }
-    }
-
     /// What it is and, if short, which: for messages.
     pub fn found(&self) -> String {
         match &self.value {

@@ -114,13 +114,13 @@ pub struct Reader<'a> {
     pub scope: Scope,
     /// What was wrong so far.
     pub faults: Vec<Fault>,
-    /// How many values repetitions may still make.
+    /// Memory that repetitions may still take, bytes.
     pub room: usize,
 }
 
-/// Values that the repetitions of a scene make at most, all levels together: some 2 GB when they
-/// are bodies.
-pub const VALUES: usize = 2_000_000;
+/// Memory that the repetitions of a scene take at most while they are read and built, all levels
+/// together, as `repeat` estimates it, bytes: some 100,000 bodies.
+pub const MAX_REPEATED_BYTES: usize = 256_000_000;
 /// How far parameters may lead to each other before they are known.
 const MAX_PARAMETER_CHAIN: usize = 100;
 

@@ -222,6 +222,16 @@ impl<T: Read> Read for Option<T> {
     }
 }
 
+/// A large table that few things have.
+impl<T: Read> Read for Box<T> {
+    fn read(node: &Node, reader: &mut Reader<'_>) -> Option<Self> {
+        T::read(node, reader).map(Box::new)
+    }
+    fn schema(definitions: &mut Map<String, Json>) -> Json {
+        T::schema(definitions)
+    }
+}
+
 impl<T: Read> Read for Vec<T> {
     fn read(node: &Node, reader: &mut Reader<'_>) -> Option<Self> {
         let Value::List(list) = &node.value else {

@@ -11,9 +11,13 @@
 //! Orthogonalising twice keeps Q orthogonal to rounding (Giraud2005), so that d is exact to about
 //! 1e-15; a Cholesky factor of JH⁻¹Jᵀ would see only d².
 //!
-//! Cost: 4 m·rank·n per component. Components of more than [`LARGE`] rows are left to the sparse
-//! factor of
-//! [`Semidefinite`]: their dependent rows are counted, who else takes part is not told.
+//! Cost: 4 m·rank·n per component. Components of more than [`LARGE`] rows are made smaller first:
+//!
+//! 1. If all rows of a body are independent in its own unknowns, no other row can cancel them, and
+//!    none of them takes part in a dependency: they leave, and so does the body. Trees vanish.
+//! 2. What is left is orthogonalised if it has at most [`LARGE`] rows.
+//! 3. Otherwise the sparse factor of [`Semidefinite`] counts the dependent rows; who else takes
+//!    part is not told. Above [`MAX_GRAM_ENTRIES`] the rest is taken as independent, undecided.
 
 use crate::math::semidefinite::Semidefinite;
 use crate::math::sparse::Csr;
@@ -24,6 +28,12 @@ use crate::math::{dot, norm};
 pub const DEPENDENT: f64 = 1e-9;
 /// Largest component that is orthogonalised.
 pub const LARGE: usize = 1500;
+
+/// Entries of the Gram matrix of a component at most, each counted as often as it is added to:
+/// 16 bytes each. A body with n rows has n² of them in each of its unknowns.
+pub const MAX_GRAM_ENTRIES: usize = 4_000_000;
+/// A row nearer than this to the rows before it, in the unknowns of one body, does not leave.
+const CLEARLY_INDEPENDENT: f64 = 1e-6;
 
 /// A row over some unknowns.
 #[derive(Clone, Debug, Default)]
@@ -61,7 +71,7 @@ pub fn rank(rows: &[Row], scale: &[f64], owner: &[u32]) -> Vec<Component> {
     for component in &mut components {
         let scaled: Vec<Row> = component.rows.iter().map(|&i| scaled(&rows[i], scale)).collect();
         if component.rows.len() > LARGE {
-            count(component, &scaled);
+            reduced(component, &scaled, owner);
         } else {
             orthogonalise(component, &scaled);
         }
@@ -182,6 +192,104 @@ fn orthonormal(vectors: &mut [Vec<f64>]) {
     }
 }
 
+/// A large component: the rows that a dependency can hold, and their rank.
+fn reduced(component: &mut Component, rows: &[Row], owner: &[u32]) {
+    let left = cyclic(rows, owner);
+    let rest: Vec<Row> = left.iter().map(|&i| rows[i].clone()).collect();
+    let mut inner = Component {
+        rows: left.iter().map(|&i| component.rows[i]).collect(),
+        decided: true,
+        ..Component::default()
+    };
+    if rest.len() > LARGE {
+        count(&mut inner, &rest);
+    } else {
+        orthogonalise(&mut inner, &rest);
+    }
+    component.rank = rows.len() - inner.dependent.len();
+    component.dependent = inner.dependent;
+    component.decided = inner.decided;
+    component.null = inner
+        .null
+        .iter()
+        .map(|z| {
+            let mut whole = vec![0.0; rows.len()];
+            left.iter().zip(z).for_each(|(&i, z)| whole[i] = *z);
+            whole
+        })
+        .collect();
+}
+
+/// The rows that are left when bodies whose rows are independent in their own unknowns leave with
+/// these rows, one after the other.
+fn cyclic(rows: &[Row], owner: &[u32]) -> Vec<usize> {
+    let count = owner.iter().map(|&o| o as usize + 1).max().unwrap_or(0);
+    let owners = |i: usize| {
+        let mut list: Vec<usize> =
+            rows[i].columns.iter().map(|&j| owner[j as usize] as usize).collect();
+        list.dedup();
+        list
+    };
+    let mut meets: Vec<Vec<usize>> = vec![Vec::new(); count];
+    for i in 0..rows.len() {
+        owners(i).into_iter().for_each(|o| meets[o].push(i));
+    }
+    let mut alive = vec![true; rows.len()];
+    let mut degree: Vec<usize> = meets.iter().map(Vec::len).collect();
+    let mut queue: Vec<usize> = (0..count).collect();
+    while let Some(o) = queue.pop() {
+        // A body has six unknowns: more rows than that depend on each other there.
+        if degree[o] == 0 || degree[o] > 6 {
+            continue;
+        }
+        let own: Vec<usize> = meets[o].iter().copied().filter(|&i| alive[i]).collect();
+        if !independent_within(o as u32, own.iter().map(|&i| &rows[i]), owner) {
+            continue;
+        }
+        for i in own {
+            alive[i] = false;
+            for other in owners(i) {
+                degree[other] -= 1;
+                queue.push(other);
+            }
+        }
+    }
+    (0..rows.len()).filter(|&i| alive[i]).collect()
+}
+
+/// Whether rows are independent in the unknowns of one body.
+fn independent_within<'a>(body: u32, rows: impl Iterator<Item = &'a Row>, owner: &[u32]) -> bool {
+    let mut basis: Vec<Vec<(u32, f64)>> = Vec::new();
+    for row in rows {
+        let mut g: Vec<(u32, f64)> = row
+            .columns
+            .iter()
+            .zip(&row.values)
+            .filter(|(j, _)| owner[**j as usize] == body)
+            .map(|(&j, &x)| (j, x))
+            .collect();
+        let share = |q: &[(u32, f64)], j: u32| q.iter().find(|e| e.0 == j).map_or(0.0, |e| e.1);
+        for q in basis.iter().chain(&basis) {
+            let along: f64 = g.iter().map(|&(j, x)| x * share(q, j)).sum();
+            g.iter_mut().for_each(|(j, x)| *x -= along * share(q, *j));
+            // Unknowns that only q has.
+            let more: Vec<(u32, f64)> = q
+                .iter()
+                .filter(|e| g.iter().all(|h| h.0 != e.0))
+                .map(|&(j, x)| (j, -along * x))
+                .collect();
+            g.extend(more);
+        }
+        let length = norm(&g.iter().map(|e| e.1).collect::<Vec<_>>());
+        if !(length > CLEARLY_INDEPENDENT) {
+            return false;
+        }
+        g.iter_mut().for_each(|e| e.1 /= length);
+        basis.push(g);
+    }
+    true
+}
+
 /// Only the number of dependent rows, by a sparse factor of the Gram matrix.
 fn count(component: &mut Component, rows: &[Row]) {
     let mut by_column: std::collections::BTreeMap<u32, Vec<(u32, f64)>> = Default::default();
@@ -189,6 +297,11 @@ fn count(component: &mut Component, rows: &[Row]) {
         for (&j, &x) in row.columns.iter().zip(&row.values) {
             by_column.entry(j).or_default().push((i as u32, x));
         }
+    }
+    let entries = by_column.values().map(|c| c.len().saturating_mul(c.len()));
+    if entries.fold(0, usize::saturating_add) > MAX_GRAM_ENTRIES {
+        component.decided = false;
+        return;
     }
     let mut triplets = Vec::new();
     for entries in by_column.values() {
@@ -198,7 +311,6 @@ fn count(component: &mut Component, rows: &[Row]) {
     }
     let factor = Semidefinite::factor(&Csr::from_triplets(rows.len(), rows.len(), &triplets));
     component.dependent = factor.dependent().into_iter().map(|i| component.rows[i]).collect();
-    component.rank = rows.len() - component.dependent.len();
     component.decided = component.dependent.is_empty();
 }
 
@@ -247,6 +359,35 @@ mod tests {
         assert!(found[0].decided && found[0].rank == n);
         rows.push(rows[7].clone());
         let found = rank(&rows, &vec![1.0; n + 1], &owner);
-        assert!(!found[0].decided && found[0].rank == n && found[0].dependent.len() == 1);
+        assert!(found[0].decided && found[0].rank == n && found[0].dependent == [n]);
+        let z = &found[0].null[0];
+        assert!((z[7] + z[n]).abs() < 1e-15 && (z[n].abs() - 0.5f64.sqrt()).abs() < 1e-15);
+    }
+
+    #[test]
+    fn many_joints_on_one_body_need_no_matrix_of_all_pairs() {
+        // Body 0 meets each of the others in three rows; the Gram matrix would be full.
+        let bodies = 5000u32;
+        let joint = |b: u32, i: u32| Row { columns: vec![i, 6 * b + i], values: vec![1.0, -1.0] };
+        let mut rows: Vec<Row> = (1..bodies)
+            .flat_map(|b| (0..3).map(move |i| (b, i)))
+            .map(|(b, i)| joint(b, i))
+            .collect();
+        let owner: Vec<u32> = (0..6 * bodies).map(|j| j / 6).collect();
+        let scale = vec![1.0; owner.len()];
+        let found = rank(&rows, &scale, &owner);
+        assert!(found[0].decided && found[0].rank == rows.len() && found[0].owners.len() == 5000);
+        rows.push(joint(17, 2));
+        let found = rank(&rows, &scale, &owner);
+        assert!(found[0].decided && found[0].dependent == [rows.len() - 1]);
+    }
+
+    #[test]
+    fn what_is_too_large_is_not_decided() {
+        let rows: Vec<Row> = (0..2500)
+            .map(|i| Row { columns: vec![0, 1], values: vec![1.0, f64::from(i)] })
+            .collect();
+        let found = rank(&rows, &[1.0, 1.0], &[0, 1]);
+        assert!(!found[0].decided && found[0].null.is_empty());
     }
 }

@@ -40,6 +40,8 @@ pub struct Occurrence {
     pub does: String,
 }
 
+/// Verdicts that a run keeps at most.
+const MAX_VERDICTS: usize = 2000;
 /// Events that a run keeps at most.
 const OCCURRENCES: usize = 10_000;
 
@@ -110,7 +112,15 @@ pub struct Summary {
     /// What happened, the first ten thousand.
     #[serde(default)]
     pub events: Vec<Occurrence>,
+    /// Verdicts on recorded steps: all of them, or every so many that no more than
+    /// `MAX_VERDICTS` are held.
     verdicts: Vec<Json>,
+    /// Recorded steps so far.
+    #[serde(default)]
+    recorded: u64,
+    /// Every so many recorded steps have a verdict here; 0 is 1.
+    #[serde(default)]
+    verdict_every: u64,
     stages: Json,
     wanted: f64,
 }
@@ -205,6 +215,8 @@ impl Summary {
             note: None,
             events: Vec::new(),
             verdicts: Vec::new(),
+            recorded: 0,
+            verdict_every: 1,
             stages: Json::Null,
             wanted: t_end,
         }
@@ -272,9 +284,22 @@ impl Summary {
         &self.events[first..]
     }
 
-    /// Keeps a verdict for run.json.
+    /// Keeps a verdict for run.json. When there are too many, every second one goes: a long run
+    /// takes no more memory than a short one.
     pub fn keep(&mut self, scene: &Scene, verdict: &Verdict) {
-        self.verdicts.push(verdict.to_json(scene));
+        let every = self.verdict_every.max(1);
+        if self.recorded.is_multiple_of(every) {
+            self.verdicts.push(verdict.to_json(scene));
+        }
+        self.recorded += 1;
+        if self.verdicts.len() > MAX_VERDICTS {
+            let mut place = 0;
+            self.verdicts.retain(|_| {
+                place += 1;
+                place % 2 == 1
+            });
+            self.verdict_every = 2 * every;
+        }
     }
 
     /// Adds a step of an integrator that is no solver: its ledger since the beginning, and its

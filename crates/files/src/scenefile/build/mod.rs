@@ -28,6 +28,8 @@ pub struct Builder<'r, 'a> {
     pub scene: Scene,
     /// Where each thing is defined: kind and name.
     pub places: HashMap<(&'static str, String), Span>,
+    /// Bodies and joints by name.
+    pub index: (Index, Index),
     densities: HashMap<String, f64>,
     groups: Vec<String>,
     /// The surface of bodies that name no material.
@@ -39,6 +41,25 @@ pub struct Builder<'r, 'a> {
     pub drives: Vec<(Port, Late, f64, Dimension)>,
     /// What was decided.
     notes: Vec<String>,
+}
+
+/// Things by their names. Lists only grow, and each of their names is entered once: a lookup does
+/// not go through all names.
+#[derive(Default)]
+pub struct Index {
+    numbers: HashMap<String, u32>,
+    entered: usize,
+}
+
+impl Index {
+    /// The number of the thing of this name in `list`, which may have grown since the last call.
+    pub fn find<T>(&mut self, list: &[T], name: &str, of: fn(&T) -> &String) -> Option<u32> {
+        for (i, thing) in list.iter().enumerate().skip(self.entered) {
+            self.numbers.entry(of(thing).clone()).or_insert(i as u32);
+        }
+        self.entered = list.len();
+        self.numbers.get(name).copied()
+    }
 }
 
 /// What a file describes, built.
@@ -61,6 +82,7 @@ impl Builder<'_, '_> {
             reader,
             scene: Scene::new(file.0.name.clone().unwrap_or_else(|| name.to_string())),
             places: HashMap::new(),
+            index: Default::default(),
             densities: HashMap::new(),
             groups: vec!["default".into()],
             plain: SurfaceMaterial::default(),
@@ -171,26 +193,17 @@ impl Builder<'_, '_> {
 
     /// The body of a name, or a fault.
     pub fn body_named(&mut self, name: &Name) -> Option<BodyId> {
-        // Names of bodies are many: one lookup must not walk them all.
         if name.value == "ground" {
             return Some(BodyId::GROUND);
         }
         if self.places.contains_key(&("body", name.value.clone())) {
             // A body that is defined but faulty has been reported.
-            return self.ids().get(&name.value).copied();
+            let found = self.index.0.find(&self.scene.bodies, &name.value, |b| &b.name);
+            return found.map(BodyId);
         }
         let known: Vec<String> = self.scene.bodies.iter().map(|b| b.name.clone()).collect();
         self.unknown("body", name, &known.iter().map(String::as_str).collect::<Vec<_>>());
         None
-    }
-
-    fn ids(&self) -> HashMap<String, BodyId> {
-        self.scene
-            .bodies
-            .iter()
-            .enumerate()
-            .map(|(i, b)| (b.name.clone(), BodyId(i as u32)))
-            .collect()
     }
 
     /// A rotation from its table.
