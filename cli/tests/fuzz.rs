@@ -332,6 +332,8 @@ fn the_largest_scenes_that_are_accepted_take_no_more_than_the_limit() {
         angular_speed = 1\n";
     let spring = "[[repeat.force]]\nname = \"s{i}\"\nspring = { b = \"b{i}\", stiffness = 1 }\n";
     let fact = "[[repeat.expect]]\nbody = \"b{i}\"\nz = { at_least = 0 }\n";
+    let shapes = "[[repeat.body]]\nname = \"b{i}\"\nmass = 1\nshape = [{ sphere = 0.1 }, \
+        { box = [1, 1, 1], position = [1, 0, 0] }, { sphere = 0.2, position = [0, 1, 0] }]\n";
     let within = "[[repeat.repeat]]\ncount = 10\nindex = \"j\"\n";
     // A hundred thousand bodies are no damage.
     let grid = format!("[[repeat]]\ncount = [50, 50, 40]\nstep = [1, 1, 1]\n{body}");
@@ -340,6 +342,7 @@ fn the_largest_scenes_that_are_accepted_take_no_more_than_the_limit() {
         String::new(),
         body.into(),
         placed.into(),
+        shapes.into(),
         format!("{body}{hinge}"),
         format!("{body}{spring}{fact}"),
         within.into(),
@@ -366,6 +369,21 @@ fn the_largest_scenes_that_are_accepted_take_no_more_than_the_limit() {
         // The estimate is not far above: what fits is not refused.
         assert!(memory > MEMORY / 4, "{most} copies take only {} MB:\n{block}", memory >> 20);
     }
+    // Bodies of templates are built before they are needed.
+    let load = |count: usize| {
+        let text = format!(
+            "[[template]]\nname = \"t\"\ncount = {count}\nmass = 1\nshape = {{ sphere = 1 }}\n"
+        );
+        let library = |_: &str| Ok(text.clone());
+        scenefile::load_from("a.toml", &library, &[]).map_err(|faults| faults.to_string())
+    };
+    let said = load(1_000_000_000).err().expect("a milliard bodies are too many");
+    assert!(said.contains("found 1000000000 bodies"), "{said}");
+    let before = NOW.load(Ordering::Relaxed);
+    PEAK.store(before, Ordering::Relaxed);
+    assert!(load(20_001).is_err());
+    drop(load(20_000).unwrap_or_else(|why| panic!("{why}")));
+    assert!(PEAK.load(Ordering::Relaxed) - before <= MEMORY);
 }
 
 /// A random scene that makes sense: bodies of all shapes over a floor, joints, motors, springs.

@@ -112,13 +112,13 @@ pub struct Summary {
     /// What happened, the first ten thousand.
     #[serde(default)]
     pub events: Vec<Occurrence>,
-    /// Verdicts on recorded steps: all of them, or every so many that no more than
-    /// `MAX_VERDICTS` are held.
+    /// Verdicts on recorded steps: all that are not accepted, and every so many of the others
+    /// that no more than `MAX_VERDICTS` of them are held.
     verdicts: Vec<Json>,
-    /// Recorded steps so far.
+    /// Recorded steps so far that are accepted.
     #[serde(default)]
     recorded: u64,
-    /// Every so many recorded steps have a verdict here; 0 is 1.
+    /// Every so many of those have a verdict here; 0 is 1.
     #[serde(default)]
     verdict_every: u64,
     stages: Json,
@@ -284,19 +284,24 @@ impl Summary {
         &self.events[first..]
     }
 
-    /// Keeps a verdict for run.json. When there are too many, every second one goes: a long run
-    /// takes no more memory than a short one.
+    /// Keeps a verdict for run.json. When there are too many, every second accepted one goes: a
+    /// long run takes no more memory than a short one, and no step that is not accepted is lost.
     pub fn keep(&mut self, scene: &Scene, verdict: &Verdict) {
+        if !verdict.accepted {
+            self.verdicts.push(verdict.to_json(scene));
+            return;
+        }
         let every = self.verdict_every.max(1);
         if self.recorded.is_multiple_of(every) {
             self.verdicts.push(verdict.to_json(scene));
         }
         self.recorded += 1;
-        if self.verdicts.len() > MAX_VERDICTS {
+        if self.recorded == every * MAX_VERDICTS as u64 {
             let mut place = 0;
-            self.verdicts.retain(|_| {
-                place += 1;
-                place % 2 == 1
+            self.verdicts.retain(|verdict| {
+                let accepted = verdict["accepted"] == true;
+                place += u64::from(accepted);
+                !accepted || place % 2 == 1
             });
             self.verdict_every = 2 * every;
         }

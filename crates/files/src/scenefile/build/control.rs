@@ -13,6 +13,10 @@ use signorini_mechanics::scene::{
 };
 use signorini_solve::math::pose::Pose;
 
+/// Shapes of bodies that wait in templates, all together: each takes a few kilobytes before it is
+/// needed.
+const MAX_WAITING: usize = 20_000;
+
 impl Builder<'_, '_> {
     /// What formulas may name now.
     fn compiled(&mut self, late: &Late, wanted: Option<Dimension>) -> Option<(Formula, Dimension)> {
@@ -47,13 +51,25 @@ impl Builder<'_, '_> {
         }
     }
 
-    /// Bodies that wait.
+    /// Bodies that wait. Those of all templates are counted before they are built.
     pub fn template(&mut self, moved: &Pose, table: &Template) {
         let Both(Pool { count }, body) = table;
         if !self.define("template", &body.name) {
             return;
         }
         let first = self.scene.bodies.len();
+        let waiting: usize = self.scene.templates.iter().map(|t| t.bodies.len()).sum();
+        let shapes = body.shape.0.len().max(1);
+        let wanted = (count.0 as usize).saturating_mul(shapes);
+        if waiting.saturating_add(wanted) > MAX_WAITING {
+            let found = match waiting {
+                0 => format!("found {} bodies of {shapes} shapes", count.0),
+                _ => format!("found {} bodies of {shapes} shapes after {waiting}", count.0),
+            };
+            let limit = format!("wanted at most {MAX_WAITING} shapes of bodies that wait");
+            self.reader.fault(&body.name.at, found, limit);
+            return;
+        }
         for k in 0..count.0 {
             let mut copy = body.clone();
             copy.name.value = format!("{}_{k}", body.name.value);
