@@ -6,7 +6,8 @@ use common::{folder, said, signorini};
 use serde_json::Value as Json;
 use std::fs;
 
-/// A stack of ten bricks whose weight one sweep does not carry.
+/// A stack of ten bricks whose weight one sweep does not carry. Without friction: with it the choice
+/// among exact motions would find rest, whatever the method left.
 fn stack(run: &str) -> String {
     let bricks: String = (0..10)
         .map(|i| {
@@ -19,7 +20,8 @@ fn stack(run: &str) -> String {
         })
         .collect();
     format!(
-        "[run]\nt_end = \"40 ms\"\ndt = \"2 ms\"\nsolver = \"psor\"\n{run}\n[[body]]\nname = \
+        "[materials.ice]\nmu = 0\n[contact]\nmaterial = \"ice\"\n\
+         [run]\nt_end = \"40 ms\"\ndt = \"2 ms\"\nsolver = \"psor\"\n{run}\n[[body]]\nname = \
             \"floor\"\nfixed = true\nshape = {{ half_space = true }}\n{bricks}"
     )
 }
@@ -56,16 +58,16 @@ fn summary_run_json_and_exit_code_agree_on_steps_that_are_not_accepted() {
 fn presets_say_what_is_accepted() {
     let place = folder("presets");
     let scene = place.join("stack.toml");
-    fs::write(&scene, stack("iterations = 1000")).unwrap();
+    fs::write(&scene, stack("iterations = 200")).unwrap();
     let scene = scene.to_str().unwrap();
     let codes = ["exact", "engineering", "fast"]
         .map(|preset| signorini(&["run", scene, "--preset", preset]).status.code());
-    // A thousand sweeps are enough for a ten-thousandth of the energy, not for a hundred-millionth.
+    // Two hundred sweeps are enough for a ten-thousandth of the energy, not for a hundred-millionth.
     assert_eq!(codes, [Some(3), Some(0), Some(0)]);
     assert_eq!(signorini(&["run", scene]).status.code(), codes[0], "exact is the default");
     // In the file as on the command line, which stands above it.
     let other = place.join("fast.toml");
-    fs::write(&other, stack("iterations = 1000\npreset = \"fast\"")).unwrap();
+    fs::write(&other, stack("iterations = 200\npreset = \"fast\"")).unwrap();
     let other = other.to_str().unwrap();
     assert_eq!(signorini(&["run", other]).status.code(), Some(0));
     assert_eq!(signorini(&["run", other, "--preset", "exact"]).status.code(), Some(3));

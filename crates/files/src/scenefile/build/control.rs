@@ -60,7 +60,7 @@ impl Builder<'_, '_> {
         let first = self.scene.bodies.len();
         let waiting: usize = self.scene.templates.iter().map(|t| t.bodies.len()).sum();
         let shapes = body.shape.0.len().max(1);
-        let wanted = (count.0 as usize).saturating_mul(shapes);
+        let wanted = count.0.saturating_mul(shapes);
         if waiting.saturating_add(wanted) > MAX_WAITING {
             let found = match waiting {
                 0 => format!("found {} bodies of {shapes} shapes", count.0),
