@@ -506,9 +506,11 @@ def load(
         scene = sg.load("incline", set={"mu": 0.3})
         robot = sg.load("robot.urdf", floor=True, joints={"knee": 0.6}, hold=True)
     """
+    # A value without a unit is a length of a slider and an angle of a hinge.
+    values = {str(name): number(x, f"joint `{name}`") for name, x in (joints or {}).items()}
     robot = {
         "strict": strict, "fixed_base": fixed_base, "floor": floor, "at": None if at is None else vector(at, "at"),
-        "joints": [[str(name), number(x, f"joint `{name}`")] for name, x in (joints or {}).items()], "hold": hold,
+        "joints": [[name, [x, x]] for name, x in values.items()], "hold": hold,
         "no_self_collision": not self_collision, "no_hulls": not hulls, "key": key,
     }
     return Scene(path=os.fspath(path), set=_set(set), robot=dumps("robot", robot))
