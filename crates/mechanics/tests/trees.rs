@@ -381,3 +381,21 @@ fn the_cost_of_a_chain_is_chosen_and_bodies_stay_available() {
     assert_eq!(posed(300, Coordinates::Auto), (1800, 1500));
     assert_eq!(posed(300, Coordinates::Tree), (300, 0));
 }
+
+/// A box on a rail is a tree of its own, unless it is full of loose bodies.
+#[test]
+fn a_mechanism_among_many_loose_bodies_stays_in_the_coordinates_of_bodies() {
+    for (loose, tree) in [(99, true), (100, false)] {
+        let mut scene = common::floor("pile", 0.5, 0.0);
+        let slider = common::ball(&mut scene, "slider", 1.0, 0.1, DVec3::Z);
+        let rail = frame(DVec3::Z, DVec3::X);
+        scene.add_joint("rail", JointKind::Prismatic, (BodyId::GROUND, slider), rail);
+        for i in 0..loose {
+            let at = DVec3::new(f64::from(i), 5.0, 0.2);
+            common::ball(&mut scene, &format!("ball {i}"), 1.0, 0.1, at);
+        }
+        let mut stepper = Stepper::new(&scene, Settings::with_time_step(1e-3)).unwrap();
+        stepper.step(&scene, &mut State::initial(&scene)).unwrap();
+        assert_eq!(stepper.in_tree_coordinates(), tree, "{loose} loose bodies");
+    }
+}

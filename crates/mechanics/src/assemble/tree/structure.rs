@@ -9,7 +9,9 @@
 //! `auto` leaves a mechanism in the coordinates of its bodies if it has loops, whose rows are
 //! better conditioned there near singular positions, and where its paths are so long that T and H
 //! cost more than rows: where Σ (coordinates on the path to the root)², over all coordinates,
-//! exceeds [`ROWS_COST`] for each row that the tree saves.
+//! exceeds [`ROWS_COST`] for each row that the tree saves. It leaves all of them so where loose
+//! bodies are [`LOOSE`] times as many as those on joints (a pile in a box on a rail): sweeps are
+//! fastest where every body has its own six velocities.
 
 use super::displacement::freedom;
 use super::pattern::Pattern;
@@ -19,6 +21,10 @@ use crate::scene::{BodyId, JointId, Layout, Orders, Scene};
 /// What a row of a joint costs, in entries of H (measured on chains of 2 to 400 links: both forms
 /// cost the same at about 500).
 const ROWS_COST: f64 = 600.0;
+
+/// Loose bodies for each that hangs on a joint (a thousand spheres in a box on a rail: 40 steps per
+/// second in the coordinates of bodies, 8 in those of the tree).
+const LOOSE: usize = 100;
 
 /// A joint between two bodies that may hang one on the other.
 #[derive(Clone, Copy)]
@@ -43,7 +49,14 @@ impl Forest {
             return forest;
         }
         let edges = spanning(scene, orders);
-        for mechanism in mechanisms(scene, &edges) {
+        let mechanisms = mechanisms(scene, &edges);
+        let jointed: usize = mechanisms.iter().map(Vec::len).sum();
+        let bodies = scene.bodies.iter().filter(|body| free(&body.kind)).count();
+        let loose = bodies.saturating_sub(jointed);
+        if coordinates == Coordinates::Auto && loose >= LOOSE * jointed {
+            return forest;
+        }
+        for mechanism in mechanisms {
             let links = hang(scene, layout, &edges, &mechanism);
             let closed = || !looped(scene, &mechanism, &edges);
             if coordinates == Coordinates::Tree || (closed() && pays(scene, &links)) {
