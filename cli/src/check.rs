@@ -161,6 +161,9 @@ fn mechanism(scene: &Scene, m: &Mechanism) -> String {
     if redundant > 0 {
         text += &format!(", {redundant} redundant");
     }
+    if m.uncounted {
+        text += " at most: too many joints meet in one body to look for redundant rows";
+    }
     if m.driven > 0 {
         text += &format!(", {} driven", m.driven);
     }
@@ -180,6 +183,7 @@ fn to_json(scene: &Scene, mobility: &Mobility, findings: &[Finding]) -> Json {
                 "bodies": m.bodies.iter().map(|b| &scene.bodies[b.index()].name).collect::<Vec<_>>(),
                 "members": m.members.iter().map(name).collect::<Vec<_>>(),
                 "rows": m.rows, "rank": m.rank, "freedoms": m.freedoms,
+                "uncounted": m.uncounted,
                 "freedoms_nearby": m.nearby, "driven": m.driven,
                 "redundant": m.redundant.iter().map(|r| json!({"name": name(&r.source),
                 "rows": r.count, "of": r.of})).collect::<Vec<_>>(),

@@ -214,7 +214,8 @@ def solve(
     `settings` are the method's own, for the variants of the papers: `psor` has `acceleration` ("none" is the fixed-point
     method as published, "auto", {"subspace": {"depth": 4}}, {"anderson": {"depth": 4}}), `metric` ("mean", "two-scale"),
     `local` ("projection", "exact", "frozen", "auto"), `omega` (0…2), `joints`, `judge_every`, `parallel`; `pivot` has `facets`,
-    `swept`; `newton` has `residual`; `interior-point` has `warm`; `auto` has `certify`.
+    `swept`; `newton` has `residual`; `interior-point` has `warm` and `path_alone`
+    (no sweeps and Newton steps beside the path); `auto` has `certify`.
 
         published = dict(acceleration="none", metric="mean", local="projection", joints=False)
         s = sg.solve(p, "psor", tol=1e-6, settings=published, history=True)

@@ -18,7 +18,7 @@ pub fn built(
         }
         Method::Pivot => &["facets", "swept"],
         Method::Newton => &["residual"],
-        Method::InteriorPoint => &["warm"],
+        Method::InteriorPoint => &["warm", "path_alone"],
         Method::Auto => &["certify"],
         _ => &[],
     };
@@ -79,7 +79,7 @@ pub fn built(
             Box::new(interior_point::InteriorPoint::new(interior_point::Settings {
                 stop,
                 warm,
-                path_alone: false,
+                path_alone: flag("path_alone", false)?,
             }))
         }
         Method::Auto => Box::new(auto::Auto::new(auto::Settings {

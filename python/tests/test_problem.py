@@ -71,6 +71,10 @@ def test_the_methods_of_the_papers_are_variants():
     true = sg.solve(cone, "interior-point", tol=1e-12)
     far = [np.abs(sg.solve(cone, "pivot", facets=n).v - true.v).max() for n in (3, 256)]
     assert far[1] < 1e-3 < far[0] or far[1] < far[0]
+    # The path alone, from nothing, takes factorizations where sweeps or Newton steps would not.
+    path = sg.solve(p, "interior-point", tol=1e-12, settings={"path_alone": True, "warm": "cold"})
+    np.testing.assert_allclose(path.v, exact.v, atol=1e-5)
+    assert path.work > sg.solve(p, "interior-point", tol=1e-12).work
     with pytest.raises(sg.InputError, match="wanted one of acceleration"):
         sg.solve(p, "psor", settings={"omgea": 1.0})
     with pytest.raises(sg.InputError, match="between 0 and 2"):

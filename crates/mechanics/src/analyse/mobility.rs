@@ -56,6 +56,9 @@ pub struct Mechanism {
     pub rows: usize,
     /// How many of them are independent.
     pub rank: usize,
+    /// True if it is so large that dependent rows were not looked for: `rank` may be too large,
+    /// `freedoms` too small.
+    pub uncounted: bool,
     /// What it can do in its present position.
     pub freedoms: usize,
     /// What it can do nearby, if that was looked at and the loops closed there.
@@ -204,6 +207,7 @@ impl<'a> Survey<'a> {
             ),
             rows: joints,
             rank: joints - redundant_rows.len(),
+            uncounted: component.uncounted,
             ..Mechanism::default()
         };
         out.freedoms = 6 * out.bodies.len() - out.rank;

@@ -63,6 +63,8 @@ pub struct Component {
     pub null: Vec<Vec<f64>>,
     /// False if the component was too large: who depends on whom is not known.
     pub decided: bool,
+    /// True if it was so large that all rows but those found dependent are taken as independent.
+    pub uncounted: bool,
 }
 
 /// Cuts rows into components and finds their ranks. `owner` says which body an unknown belongs to.
@@ -209,6 +211,7 @@ fn reduced(component: &mut Component, rows: &[Row], owner: &[u32]) {
     component.rank = rows.len() - inner.dependent.len();
     component.dependent = inner.dependent;
     component.decided = inner.decided;
+    component.uncounted = inner.uncounted;
     component.null = inner
         .null
         .iter()
@@ -300,7 +303,7 @@ fn count(component: &mut Component, rows: &[Row]) {
     }
     let entries = by_column.values().map(|c| c.len().saturating_mul(c.len()));
     if entries.fold(0, usize::saturating_add) > MAX_GRAM_ENTRIES {
-        component.decided = false;
+        (component.decided, component.uncounted) = (false, true);
         return;
     }
     let mut triplets = Vec::new();
@@ -388,6 +391,6 @@ mod tests {
             .map(|i| Row { columns: vec![0, 1], values: vec![1.0, f64::from(i)] })
             .collect();
         let found = rank(&rows, &[1.0, 1.0], &[0, 1]);
-        assert!(!found[0].decided && found[0].null.is_empty());
+        assert!(!found[0].decided && found[0].uncounted && found[0].null.is_empty());
     }
 }

@@ -17,7 +17,7 @@
 //! | dampers | h C u⁺·ū of springs, bushings, drag, soft bodies |
 //! | motors | motors, and what imposed bodies and belts do: −r·u₀ |
 //! | applied | applied forces |
-//! | scheme | what the time step itself does: work of gravity and springs against the change of their potential, joints whose directions turn within a step, the gyroscopic impulse, mending of joints, bodies moved out of overlaps |
+//! | scheme | what the time step itself does: work of gravity and springs against the change of their potential, joints whose directions turn within a step, the gyroscopic impulse, correction of joints, bodies moved out of overlaps |
 //! | events | what events bring or take: bodies that come or go, springs and rotors that are switched |
 //! | solver | the defect ρ = k + Jᵀr − Hv of the momentum equation: −ρ·v̄ |
 //!
