@@ -4,6 +4,7 @@
 use clap::{Args, Subcommand};
 use std::process::ExitCode;
 
+pub mod auto;
 pub mod bending;
 pub mod collide;
 pub mod interior_point;
@@ -30,6 +31,8 @@ pub struct Arguments {
 
 #[derive(Subcommand)]
 enum What {
+    /// `auto` beside the best single method on steps of many scenes.
+    Auto(auto::Arguments),
     /// Three-point bending of a soft beam: the largest stable steps of rigid and of penalty
     /// contacts.
     Bending(bending::Arguments),
@@ -55,6 +58,7 @@ enum What {
 /// Runs the chosen bench.
 pub fn run(arguments: &Arguments) -> ExitCode {
     match &arguments.what {
+        What::Auto(arguments) => auto::run(arguments),
         What::Bending(arguments) => bending::run(arguments),
         What::Collide(arguments) => collide::run(arguments),
         What::Pivot(arguments) => pivot::run(arguments),

@@ -4,7 +4,7 @@
 //! thread, so that other programs do not count. Overlap, speed at rest and error are computed from
 //! positions and velocities by the same code for every engine.
 
-mod catalogue;
+pub(crate) mod catalogue;
 mod ours;
 mod python;
 mod rapier;
@@ -30,6 +30,9 @@ pub struct Arguments {
     /// Our own engine alone.
     #[arg(long)]
     ours: bool,
+    /// Our own engine at one preset alone: exact, engineering or fast.
+    #[arg(long, value_name = "NAME", value_parser = ours::PRESETS)]
+    preset: Option<String>,
     /// The Python in which MuJoCo and Bullet are looked for.
     #[arg(long, default_value = "python3")]
     python: String,
@@ -74,7 +77,8 @@ fn measure(bench: &BenchScene, arguments: &Arguments) -> Vec<Json> {
     let mut python = !arguments.ours;
     for _ in 0..arguments.rounds.max(1) {
         let mut round = Vec::new();
-        for preset in ours::PRESETS {
+        let wanted = |preset: &&str| arguments.preset.as_deref().is_none_or(|p| p == *preset);
+        for preset in ours::PRESETS.into_iter().filter(wanted) {
             round.push(ours::run(bench, preset, arguments.budget));
         }
         if !arguments.ours {

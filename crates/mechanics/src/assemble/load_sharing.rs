@@ -43,7 +43,8 @@ pub fn apply(out: &mut Assembly, scene: &Scene, speed: f64, guess: &[f64]) {
         Source::Contact(a, b, _) => Some((a, b)),
         _ => None,
     };
-    let (sources, problem) = (&out.sources, &mut out.problem);
+    out.shared.resize(out.sources.len(), 0.0);
+    let (sources, problem, shared) = (&out.sources, &mut out.problem, &mut out.shared);
     let mut first = out.joint_blocks;
     while first < sources.len() {
         let Some((a, b)) = pair(&sources[first]) else {
@@ -67,6 +68,7 @@ pub fn apply(out: &mut Assembly, scene: &Scene, speed: f64, guess: &[f64]) {
             // A material with a compliance of its own keeps it.
             if problem.E[row] == 0.0 {
                 problem.E[row] = compliance;
+                shared[k] = compliance;
             }
         }
     }

@@ -210,6 +210,9 @@ pub struct Assembly {
     pub imposed: Vec<f64>,
     /// The rigid unilateral rows, with their gaps and impacts.
     pub touches: Vec<Touch>,
+    /// By block: the compliance that its normal row was given to share a load
+    /// ([`load_sharing`]); empty where none was.
+    pub shared: Vec<f64>,
     /// Number of blocks before the first contact.
     pub joint_blocks: usize,
     /// Springs, bushings, drag as they are now.
@@ -265,6 +268,7 @@ impl Assembly {
         self.sources.clear();
         self.imposed.clear();
         self.touches.clear();
+        self.shared.clear();
     }
 
     /// H and k.

@@ -11,7 +11,10 @@
 //!
 //! 1. *Rest absorbs.* If the convex problem without the velocities that correct gaps has the answer
 //!    v = 0 (to [`REST`] of what the forces alone would give), and v = 0 is accepted by the problem
-//!    as it is, the island stays where it is, exactly. Gaps within the tolerance do not add up.
+//!    as it is, the island stays where it is, exactly. Gaps that ask for less than [`SLOW`] times
+//!    the tolerance (nanometres) stay as they are for as long as it rests: their w is taken out of
+//!    the step's problem, and with it the compliance by which contacts share a load. An island that
+//!    rested before and that its last reactions still hold is not solved at all.
 //! 2. *Stick first.* If all loaded contacts stuck before the step, and one would slide now or the
 //!    island hardly moves, the convex problem is asked whether all can go on sticking. If so, they
 //!    do: what hardly moves is thereby solved to rounding, not to the tolerance.
@@ -51,6 +54,9 @@ const DIFFERENT: f64 = 1e-3;
 /// Contacts that slide slower than this stuck before the step, and gaps that ask for less may be
 /// left as they are, m/s; or the velocity tolerance, if that is less.
 const NOISE: f64 = 1e-6;
+/// Contacts that slide slower than this times the noise may have been stuck: a step that is wrong by
+/// the velocity tolerance moves them so fast. Whether they stick now is asked of the forces.
+const SLOW: f64 = 10.0;
 /// A contact that closes faster than this part of its sliding speed lands, it does not jam.
 const LANDING: f64 = 1e-2;
 /// The local error of the convex problem, of its energy scale: the square of a velocity error.
@@ -94,6 +100,8 @@ pub(super) struct Choice {
     touches: Vec<u32>,
     part: Problem,
     convex: Problem,
+    /// The compliance of the convex problem's rows while it is another.
+    rigid: Vec<f64>,
     found: Solution,
     answer: Solution,
     interior: Option<Box<InteriorPoint>>,
@@ -101,16 +109,30 @@ pub(super) struct Choice {
     /// Velocities without reactions (n), and what counts as rest (n).
     free: Vec<f64>,
     rest: Vec<f64>,
-    /// By clique of H: the largest velocity without reactions, in the root of a joule.
-    largest: Vec<f64>,
+    /// By unknown: a sum over the blocks that touch it, the same for unknowns of the same body.
+    touched: Vec<u64>,
     /// Local velocities of the two motions.
     u: [Vec<f64>; 2],
     /// Blocks of the island that slid before the step and stick now.
     halted: Vec<u32>,
     /// What the choice took.
     counts: Counts,
+    /// By island: it rests, and the reactions of the step before hold it.
+    held: Vec<bool>,
+    /// Rows whose gap stays as it is.
+    eased: Vec<Eased>,
     /// The block of the assembly at which the motion is not unique, and why.
     pub ambiguous: Option<(usize, Ambiguity)>,
+}
+
+/// A row whose gap stays as it is: w and E without what corrects the gap or shares a load.
+#[derive(Clone, Copy)]
+struct Eased {
+    /// Its block in the problem, and in the assembly.
+    block: u32,
+    source: usize,
+    w: f64,
+    compliance: f64,
 }
 
 /// What an island looks like before anything is solved.
@@ -128,15 +150,18 @@ enum Motion {
 const NONE: u32 = u32::MAX;
 
 impl Choice {
-    /// Chooses for every island; true if `solution` was changed.
-    fn choose(
+    /// Islands that rest and that the guess holds stay as they are: `solution` is their rest. True
+    /// if these are all there are.
+    pub fn hold(
         &mut self,
         posed: &Posed<'_>,
         tolerance: &Tolerance,
         solution: &mut Solution,
     ) -> bool {
-        let frictional = |law: &Law| matches!(law, Law::Coulomb { .. });
-        if !posed.problem.laws.iter().any(frictional) || posed.assembly.touches.is_empty() {
+        self.counts = Counts::default();
+        self.held.clear();
+        self.eased.clear();
+        if posed.assembly.touches.is_empty() {
             return false;
         }
         self.touches.clear();
@@ -146,16 +171,143 @@ impl Choice {
         }
         self.islands.set(posed.problem);
         let noise = tolerance.velocity.min(NOISE);
+        for i in 0..self.islands.len() {
+            let holds = self.may_hold(i, posed, noise)
+                && self.cut(i, posed, solution)
+                && self.holds(i, posed, noise, tolerance);
+            self.held.push(holds);
+            if holds {
+                self.islands.get(i).scatter(posed.problem, &self.answer, solution);
+            }
+        }
+        self.held.iter().all(|held| *held)
+    }
+
+    /// Takes what corrects the gaps of resting islands out of the problem.
+    pub fn ease(&self, problem: &mut Problem, whole: Option<&mut Problem>) {
+        let set = |problem: &mut Problem, block: usize, eased: &Eased| {
+            let row = problem.J.row_starts[block];
+            problem.w[row] = eased.w;
+            problem.E[row] = eased.compliance;
+        };
+        self.eased.iter().for_each(|eased| set(problem, eased.block as usize, eased));
+        if let Some(whole) = whole {
+            // Its w has no part of the coordinates.
+            for eased in &self.eased {
+                let row = whole.J.row_starts[eased.source];
+                (whole.w[row], whole.E[row]) = (0.0, eased.compliance);
+            }
+        }
+    }
+
+    /// The report on an answer that is nothing but rest.
+    pub fn report(&mut self, problem: &Problem, solution: &Solution) -> Option<Report> {
+        self.prepared.prepare(problem).ok()?;
+        let mut report = Report::new(Status::Converged, self.prepared.error(problem, solution));
+        report.counts = self.counts;
+        Some(report)
+    }
+
+    /// Whether island `i` looks as if it rested: what touches is slow.
+    fn may_hold(&self, i: usize, posed: &Posed<'_>, noise: f64) -> bool {
+        let problem = posed.problem;
+        let blocks = self.islands.get(i).blocks;
+        !blocks.is_empty()
+            && blocks.iter().all(|&k| {
+                let Some(touch) = self.touch(posed, k) else {
+                    return !matches!(problem.laws[k as usize], Law::Coulomb { .. });
+                };
+                let slow = norm(&touch.before[..problem.laws[k as usize].rows()]) <= SLOW * noise;
+                touch.impact.is_none() && (slow || touch.open > SLOW * noise)
+            })
+    }
+
+    /// Cuts island `i` out, with the solution as it is.
+    fn cut(&mut self, i: usize, posed: &Posed<'_>, solution: &Solution) -> bool {
+        let Choice { islands, part, found, prepared, .. } = self;
+        islands.cut(i, posed.problem, part);
+        islands.get(i).gather(posed.problem, solution, found);
+        prepared.prepare(part).is_ok()
+    }
+
+    /// Whether the reactions at hand hold the island that was cut out; `answer` is its rest then.
+    fn holds(&mut self, i: usize, posed: &Posed<'_>, noise: f64, tolerance: &Tolerance) -> bool {
+        self.set_rest();
+        let Choice { part, prepared, answer, found, .. } = self;
+        answer.clone_from(found);
+        answer.v.clone_from(&part.k);
+        part.J.add_transposed(&answer.r, &mut answer.v);
+        prepared.factor().solve(&mut answer.v);
+        self.rests() && self.accepts_rest(i, posed, noise, tolerance)
+    }
+
+    /// Whether rest under the reactions of `answer` is accepted, with small gaps as they are.
+    fn accepts_rest(
+        &mut self,
+        i: usize,
+        posed: &Posed<'_>,
+        noise: f64,
+        tolerance: &Tolerance,
+    ) -> bool {
+        self.answer.v.fill(0.0);
+        let mut eased = std::mem::take(&mut self.eased);
+        let before = eased.len();
+        for (at, &k) in self.islands.get(i).blocks.iter().enumerate() {
+            let Some(own) = self.eased_row(at, k, posed, noise) else { continue };
+            let row = self.part.J.row_starts[at];
+            (self.part.w[row], self.part.E[row]) = (own.w, own.compliance);
+            eased.push(own);
+        }
+        let accepted = self.prepared.error(&self.part, &self.answer).accepted(tolerance);
+        if !accepted {
+            for (at, &k) in self.islands.get(i).blocks.iter().enumerate() {
+                let (row, from) =
+                    (self.part.J.row_starts[at], posed.problem.J.row_starts[k as usize]);
+                self.part.w[row] = posed.problem.w[from];
+                self.part.E[row] = posed.problem.E[from];
+            }
+            eased.truncate(before);
+        }
+        self.eased = eased;
+        accepted
+    }
+
+    /// Block `k`, number `at` of the island, without what corrects its gap or shares its load; none
+    /// if the gap is not small, or a material yields.
+    fn eased_row(&self, at: usize, k: u32, posed: &Posed<'_>, noise: f64) -> Option<Eased> {
+        let touch = self.touch(posed, k)?;
+        let source = posed.block(k);
+        let row = self.part.J.row_starts[at];
+        let shared = posed.assembly.shared.get(source).copied().unwrap_or(0.0);
+        let small = touch.open.abs() <= SLOW * noise && self.part.E[row] == shared;
+        small.then(|| Eased { block: k, source, w: self.part.w[row] - touch.open, compliance: 0.0 })
+    }
+
+    /// Chooses for every island that is not held; true if `solution` was changed.
+    fn choose(
+        &mut self,
+        posed: &Posed<'_>,
+        tolerance: &Tolerance,
+        solution: &mut Solution,
+    ) -> bool {
+        let frictional = |law: &Law| matches!(law, Law::Coulomb { .. });
+        if self.held.is_empty() || !posed.problem.laws.iter().any(frictional) {
+            return false;
+        }
+        let noise = tolerance.velocity.min(NOISE);
         let mut changed = false;
         for i in 0..self.islands.len() {
-            let motion = self.classify(i, posed, noise, solution);
-            if matches!(motion, Motion::Leave) {
+            if self.held[i] {
+                // The method leaves it nearly at rest.
+                let unknowns = self.islands.get(i).unknowns;
+                for &j in unknowns {
+                    changed |= solution.v[j as usize] != 0.0;
+                    solution.v[j as usize] = 0.0;
+                }
                 continue;
             }
-            let Choice { islands, part, found, prepared, .. } = self;
-            islands.cut(i, posed.problem, part);
-            islands.get(i).gather(posed.problem, solution, found);
-            if prepared.prepare(part).is_err() {
+            let motion = self.classify(i, posed, noise, solution);
+            if matches!(motion, Motion::Leave) || !self.cut(i, posed, solution) {
                 continue;
             }
             if matches!(motion, Motion::Halts) {
@@ -171,20 +323,29 @@ impl Choice {
         changed
     }
 
-    /// Chooses, and takes the residual of what was chosen.
+    /// Chooses; true if the solution was changed, and its residual is to be taken again.
     pub fn apply(
         &mut self,
         posed: &Posed<'_>,
         tolerance: &Tolerance,
         (solution, report): (&mut Solution, &mut Report),
-    ) {
-        self.counts = Counts::default();
+    ) -> bool {
         let changed = self.choose(posed, tolerance, solution);
         report.counts = report.counts.plus(&self.counts);
-        if !changed || self.prepared.prepare(posed.problem).is_err() {
+        changed
+    }
+
+    /// Takes the residual of what was chosen.
+    pub fn judge(
+        &mut self,
+        problem: &Problem,
+        tolerance: &Tolerance,
+        (solution, report): (&Solution, &mut Report),
+    ) {
+        if self.prepared.prepare(problem).is_err() {
             return;
         }
-        report.error = self.prepared.error(posed.problem, solution);
+        report.error = self.prepared.error(problem, solution);
         if report.error.accepted(tolerance) {
             report.status = Status::Converged;
         }
@@ -224,8 +385,8 @@ impl Choice {
                 let u: f64 = columns.map(|(&c, x)| x * solution.v[c as usize]).sum();
                 slide = slide.hypot(u + problem.w[at]);
             }
-            if norm(&touch.before[1..law.rows()]) <= noise {
-                slips |= slide > noise;
+            if norm(&touch.before[1..law.rows()]) <= SLOW * noise {
+                slips |= slide > SLOW * noise;
                 continue;
             }
             slid = true;
@@ -240,7 +401,7 @@ impl Choice {
             _ if !self.halted.is_empty() => Motion::Halts,
             _ if slid => Motion::Leave,
             (_, true) => Motion::Slips,
-            _ if fastest <= 10.0 * noise => Motion::Slow,
+            _ if fastest <= 10.0 * SLOW * noise => Motion::Slow,
             _ => Motion::Leave,
         }
     }
@@ -281,31 +442,21 @@ impl Choice {
         (noise, slips): (f64, bool),
         tolerance: &Tolerance,
     ) -> bool {
-        self.set_rest();
-        self.answer.clone_from(&self.found);
-        if !slips {
-            // The reactions as they are may hold it.
-            let Choice { part, prepared, answer, .. } = self;
-            answer.v.clone_from(&part.k);
-            part.J.add_transposed(&answer.r, &mut answer.v);
-            prepared.factor().solve(&mut answer.v);
-            if self.rests() {
-                self.answer.v.fill(0.0);
-                return self.found.v.iter().any(|v| *v != 0.0);
-            }
-            self.answer.v.clone_from(&self.found.v);
+        // The reactions as they are may hold it.
+        if self.holds(i, posed, noise, tolerance) {
+            return true;
         }
+        self.answer.clone_from(&self.found);
         // 1. Without what corrects gaps.
         self.pose();
         self.close_gaps(i, posed, noise);
-        let gaps = self.convex.w != self.part.w;
+        let gaps = self.convex.w != self.part.w || self.convex.E != self.part.E;
         self.share_evenly();
         if !self.solve() {
             return false;
         }
         if self.rests() {
-            self.answer.v.fill(0.0);
-            if self.prepared.error(&self.part, &self.answer).accepted(tolerance) {
+            if self.accepts_rest(i, posed, noise, tolerance) {
                 self.compare(i, posed, slips, tolerance);
                 return true;
             }
@@ -316,6 +467,7 @@ impl Choice {
         // 2. With it.
         if gaps {
             self.convex.w.clone_from(&self.part.w);
+            self.convex.E.clone_from(&self.part.E);
             if !self.solve() {
                 return false;
             }
@@ -331,24 +483,31 @@ impl Choice {
     }
 
     /// What counts as rest: [`REST`] of the velocity without reactions, body by body, in energies.
+    /// A body is a run of unknowns that H couples or that the same blocks touch.
     fn set_rest(&mut self) {
-        let Choice { part, prepared, free, rest, largest, .. } = self;
+        let Choice { part, prepared, free, rest, touched, .. } = self;
         free.clone_from(&part.k);
         prepared.factor().solve(free);
-        let root = |i: usize| part.H.get(i, i).sqrt();
-        let cliques = &prepared.factor().cliques;
-        largest.clear();
-        largest.resize(cliques.len(), 0.0f64);
-        for (i, v) in free.iter().enumerate() {
-            let of = &mut largest[cliques.of[i] as usize];
-            *of = of.max(root(i) * v.abs());
+        touched.clear();
+        touched.resize(free.len(), 0);
+        for (k, block) in part.J.blocks().enumerate() {
+            let of_block = (k as u64 + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+            for &c in block.columns {
+                touched[c as usize] = touched[c as usize].wrapping_add(of_block);
+            }
         }
-        let most = largest.iter().copied().fold(0.0, f64::max);
+        let root = |i: usize| part.H.get(i, i).sqrt();
+        let clique = &prepared.factor().cliques.of;
+        let most = free.iter().enumerate().map(|(i, v)| root(i) * v.abs()).fold(0.0, f64::max);
         rest.clear();
-        rest.extend((0..free.len()).map(|i| {
-            let own = largest[cliques.of[i] as usize];
-            REST * if own > 0.0 { own } else { most } / root(i)
-        }));
+        while rest.len() < free.len() {
+            let first = rest.len();
+            let same = |i: &usize| touched[*i] == touched[*i - 1] || clique[*i] == clique[*i - 1];
+            let end = first + 1 + (first + 1..free.len()).take_while(same).count();
+            let own = (first..end).map(|i| root(i) * free[i].abs()).fold(0.0, f64::max);
+            let energy = if own > 0.0 { own } else { most };
+            rest.extend((first..end).map(|i| REST * energy / root(i)));
+        }
     }
 
     /// True if `answer` is rest.
@@ -362,15 +521,13 @@ impl Choice {
         self.convex.laws.iter_mut().for_each(|law| *law = law.associated());
     }
 
-    /// Takes what corrects small gaps out of the convex problem; rows that yield to a load keep it.
+    /// Takes what corrects small gaps, and the compliance by which contacts share their load, out of
+    /// the convex problem; a material that yields to a load keeps both.
     fn close_gaps(&mut self, i: usize, posed: &Posed<'_>, noise: f64) {
-        for (part, &k) in self.islands.get(i).blocks.iter().enumerate() {
-            let Some(touch) = self.touch(posed, k) else { continue };
-            let row = self.part.J.row_starts[part];
-            let small = self.part.w[row] == touch.open && touch.open.abs() <= noise;
-            if small && self.part.E[row] == 0.0 {
-                self.convex.w[row] = 0.0;
-            }
+        for (at, &k) in self.islands.get(i).blocks.iter().enumerate() {
+            let Some(eased) = self.eased_row(at, k, posed, noise) else { continue };
+            let row = self.part.J.row_starts[at];
+            (self.convex.w[row], self.convex.E[row]) = (eased.w, eased.compliance);
         }
     }
 
@@ -378,12 +535,13 @@ impl Choice {
     /// every row yielded by [`SHARING`] of what a unit impulse moves it. They are unique, so that
     /// they do not depend on the reactions of the step before.
     fn share_evenly(&mut self) {
-        let Choice { convex, prepared, .. } = self;
+        let Choice { convex, prepared, rigid, .. } = self;
+        rigid.clone_from(&convex.E);
         for (block, a) in convex.J.blocks().zip(prepared.a()) {
             convex.E[block.range()].iter_mut().for_each(|e| *e += SHARING * a);
         }
         self.solve();
-        self.convex.E.clone_from(&self.part.E);
+        self.convex.E.clone_from(&self.rigid);
     }
 
     /// Solves the convex problem from `answer`, into it, as far as the work allows.

@@ -4,7 +4,8 @@ use super::choice::Posed;
 use super::contacts::MOST_COLLISIONS;
 use super::linearise::Solved;
 use super::{Engine, StepError, Stepper, impacts, renumber, sanity};
-use crate::assemble::Impacts;
+use crate::assemble::{Assembly, Forest, Impacts};
+use crate::math::cliques::CliqueFactor;
 use crate::problem::{Problem, Residual, Solution};
 use crate::scene::{Scene, State};
 use crate::solve::{Report, Status, Unsupported};
@@ -118,31 +119,78 @@ impl Stepper {
             }
             return Ok(Report::new(Status::Converged, Residual::default()));
         }
-        let mut run = |problem: &Problem, solution: &mut Solution| match &mut self.engine {
-            Engine::Auto(auto) => crate::solve::Solver::solve(auto.as_mut(), problem, solution),
-            Engine::One(_, solver) => {
-                // Methods keep a guess that is accepted. The last velocities would be for as long
-                // as forces give less than the tolerance in a step: nothing would ever move.
-                if self.factor.factor(&problem.H).is_ok() {
-                    solution.v.clone_from(&problem.k);
-                    problem.J.add_transposed(&solution.r, &mut solution.v);
-                    self.factor.solve(&mut solution.v);
-                }
-                solver.solve(problem, solution)
-            }
-        };
         // Of a mesh only the nodes that rows touch concern the method.
         self.reduced = !self.assembly.meshes.is_empty() && self.schur.reduce(problem)?.is_some();
         if !self.reduced {
-            let mut report = run(problem, solution)?;
-            let blocks = self.forest.active().then(|| self.forest.blocks());
-            let posed = Posed { problem, assembly: &self.assembly, blocks };
-            self.choice.apply(&posed, &self.settings.stop.tolerance, (solution, &mut report));
-            return Ok(report);
+            return self.solve_or_rest(solution);
         }
         let mut small = self.schur.guess(solution);
-        let report = run(self.schur.smaller(), &mut small)?;
+        let report = run(&mut self.engine, &mut self.factor, self.schur.smaller(), &mut small)?;
         self.schur.expand(&small, solution);
         Ok(report)
+    }
+
+    /// Solves the problem, and chooses among its motions; islands that rest stay at rest.
+    fn solve_or_rest(&mut self, solution: &mut Solution) -> Result<Report, Unsupported> {
+        let tolerance = self.settings.stop.tolerance;
+        let all = self.choice.hold(&posed(&self.forest, &self.assembly), &tolerance, solution);
+        self.ease();
+        if all {
+            let posed = posed(&self.forest, &self.assembly);
+            if let Some(report) = self.choice.report(posed.problem, solution) {
+                if let Engine::Auto(auto) = &mut self.engine {
+                    auto.keep_guess();
+                }
+                return Ok(report);
+            }
+        }
+        let posed = posed(&self.forest, &self.assembly);
+        let mut report = run(&mut self.engine, &mut self.factor, posed.problem, solution)?;
+        if self.choice.apply(&posed, &tolerance, (solution, &mut report)) {
+            self.ease();
+            let posed = super::velocities::posed(&self.forest, &self.assembly);
+            self.choice.judge(posed.problem, &tolerance, (solution, &mut report));
+        }
+        Ok(report)
+    }
+
+    /// Gaps of what rests stay as they are.
+    fn ease(&mut self) {
+        if self.forest.active() {
+            let (problem, whole) = (self.forest.problem_mut(), &mut self.assembly.problem);
+            self.choice.ease(problem, Some(whole));
+        } else {
+            self.choice.ease(&mut self.assembly.problem, None);
+        }
+    }
+}
+
+/// The problem as a method sees it.
+fn posed<'a>(forest: &'a Forest, assembly: &'a Assembly) -> Posed<'a> {
+    match forest.active() {
+        true => Posed { problem: forest.problem(), assembly, blocks: Some(forest.blocks()) },
+        false => Posed { problem: &assembly.problem, assembly, blocks: None },
+    }
+}
+
+/// The method's answer, from the guess in `solution`.
+fn run(
+    engine: &mut Engine,
+    factor: &mut CliqueFactor,
+    problem: &Problem,
+    solution: &mut Solution,
+) -> Result<Report, Unsupported> {
+    match engine {
+        Engine::Auto(auto) => crate::solve::Solver::solve(auto.as_mut(), problem, solution),
+        Engine::One(_, solver) => {
+            // Methods keep a guess that is accepted. The last velocities would be for as long as
+            // forces give less than the tolerance in a step: nothing would ever move.
+            if factor.factor(&problem.H).is_ok() {
+                solution.v.clone_from(&problem.k);
+                problem.J.add_transposed(&solution.r, &mut solution.v);
+                factor.solve(&mut solution.v);
+            }
+            solver.solve(problem, solution)
+        }
     }
 }

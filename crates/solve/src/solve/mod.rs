@@ -39,6 +39,10 @@ pub trait Solver {
     ) -> Result<Report, Unsupported> {
         self.solve(problem, solution)
     }
+
+    /// Limits the work of the solves that follow, in the method's own unit
+    /// ([`StoppingCriteria::work`]); a method without iterations has nothing to limit.
+    fn set_work(&mut self, _work: Option<u64>) {}
 }
 
 /// [`Solver::solve`] of a method that has a `PreparedProblem` of its own: it is prepared and handed

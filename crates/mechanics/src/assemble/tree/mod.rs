@@ -171,6 +171,11 @@ impl Forest {
         &self.small
     }
 
+    /// The same, to be changed.
+    pub fn problem_mut(&mut self) -> &mut Problem {
+        &mut self.small
+    }
+
     /// Its solution.
     pub fn solution(&self) -> &Solution {
         &self.solution

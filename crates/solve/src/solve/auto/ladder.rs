@@ -2,39 +2,70 @@
 
 use super::Settings;
 use crate::problem::Law;
-use crate::solve::{DynSolver, Method, StoppingCriteria};
+use crate::solve::Method;
 
-/// What limits a method on a rung, where [`StoppingCriteria::work`] does not.
+/// What limits a method on a rung, where [`stop.work`](crate::solve::StoppingCriteria::work) does not.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Budget {
     /// Its own limit.
     Own,
-    /// [`Settings::sweeps`].
-    FirstSweeps,
-    /// [`Settings::factorizations`].
-    Factorizations,
+    /// So many sweeps of `psor`.
+    Sweeps(u64),
+    /// So many factorizations of `newton` or `interior-point`.
+    Factorizations(u64),
     /// [`Settings::last_factorizations`].
     LastFactorizations,
 }
 
+impl Budget {
+    /// The work that a rung may take, in the unit of its method.
+    pub(super) fn work(self, settings: &Settings) -> Option<u64> {
+        let limit = match self {
+            Budget::Own => None,
+            Budget::Sweeps(most) | Budget::Factorizations(most) => Some(most),
+            Budget::LastFactorizations => settings.last_factorizations,
+        };
+        settings.stop.work.or(limit)
+    }
+
+    /// A method that fails within this budget leaves the question whether there is a solution at
+    /// all.
+    pub(super) fn is_long(self) -> bool {
+        !matches!(self, Budget::Sweeps(_) | Budget::Factorizations(..LONG))
+    }
+}
+
+/// Factorizations of a long visit.
+const LONG: u64 = 200;
+
+/// A method and its budget.
+pub type Rung = (Method, Budget);
+
 /// The methods that are tried on each kind of island, in their order, each with its budget; the
-/// table of [`super`] says the same.
-pub const LADDERS: [(&str, &[(Method, Budget)]); 4] = {
+/// table of [`super`] says the same. Budgets grow from visit to visit, those of one round cost about
+/// the same: whichever method suits an island, the others before it take a small multiple of its
+/// time (`signorini bench auto` shows the multiple).
+pub const LADDERS: [(&str, &[Rung]); 4] = {
     use Budget::*;
     use Method::*;
     [
         (
             "joints alone",
-            &[(Direct, Own), (Newton, Factorizations), (InteriorPoint, Own), (Psor, Own)],
+            &[(Direct, Own), (Newton, Factorizations(LONG)), (InteriorPoint, Own), (Psor, Own)],
         ),
         (
             "small, without friction",
-            &[(Pivot, Own), (Newton, Factorizations), (InteriorPoint, Own), (Psor, Own)],
+            &[(Pivot, Own), (Newton, Factorizations(LONG)), (InteriorPoint, Own), (Psor, Own)],
         ),
         (
             "small, with friction",
             &[
-                (Newton, Factorizations),
+                (Newton, Factorizations(8)),
+                (Psor, Sweeps(200)),
+                (InteriorPoint, Factorizations(12)),
+                (Newton, Factorizations(80)),
+                (Psor, Sweeps(1500)),
+                (Newton, Factorizations(LONG)),
                 (InteriorPoint, Own),
                 (Psor, Own),
                 (Newton, LastFactorizations),
@@ -43,8 +74,11 @@ pub const LADDERS: [(&str, &[(Method, Budget)]); 4] = {
         (
             "large",
             &[
-                (Psor, FirstSweeps),
-                (Newton, Factorizations),
+                (Psor, Sweeps(4000)),
+                (Newton, Factorizations(8)),
+                (Psor, Sweeps(20_000)),
+                (Newton, Factorizations(60)),
+                (Newton, Factorizations(LONG)),
                 (InteriorPoint, Own),
                 (Psor, Own),
                 (Newton, LastFactorizations),
@@ -53,12 +87,6 @@ pub const LADDERS: [(&str, &[(Method, Budget)]); 4] = {
     ]
 };
 
-/// One rung of the ladder.
-pub(super) struct Rung {
-    pub method: Method,
-    pub solver: Box<dyn DynSolver>,
-}
-
 /// What an island is like.
 #[derive(Clone, Copy)]
 pub(super) enum Kind {
@@ -66,6 +94,13 @@ pub(super) enum Kind {
     Exact,
     Frictional,
     Large,
+}
+
+impl Kind {
+    /// Its ladder.
+    pub fn rungs(self) -> &'static [Rung] {
+        LADDERS[self as usize].1
+    }
 }
 
 /// Which ladder is for these laws.
@@ -82,31 +117,15 @@ pub(super) fn kind(laws: &[Law], small: usize) -> Kind {
     }
 }
 
-/// Whether a method pays on an island with these laws.
-pub(super) fn affordable(method: Method, laws: &[Law], factorable: usize) -> bool {
+/// Whether a method pays on an island with these laws, within this budget: factorizations of large
+/// islands cost more than all the sweeps that the budgets allow.
+pub(super) fn affordable(method: Method, budget: Budget, laws: &[Law], factorable: usize) -> bool {
     let rows: usize = laws.iter().map(Law::rows).sum();
     let convex = || laws.iter().all(|l| !matches!(l, Law::Coulomb { .. }));
     match method {
+        Method::Newton if !budget.is_long() => 2 * rows <= 3 * factorable,
         Method::Newton | Method::Pivot => rows <= factorable,
         Method::InteriorPoint => rows <= factorable || convex(),
         Method::Auto | Method::Direct | Method::Psor => true,
     }
-}
-
-/// The methods of a ladder, each with its budget.
-pub(super) fn ladder(rungs: &[(Method, Budget)], settings: &Settings) -> Vec<Rung> {
-    let stop = settings.stop;
-    let limited = |work: u64| StoppingCriteria { work: Some(stop.work.unwrap_or(work)), ..stop };
-    let rung = |&(method, budget): &(Method, Budget)| {
-        let stop = match budget {
-            Budget::Own => stop,
-            Budget::FirstSweeps => limited(settings.sweeps),
-            Budget::Factorizations => limited(settings.factorizations),
-            Budget::LastFactorizations => {
-                StoppingCriteria { work: stop.work.or(settings.last_factorizations), ..stop }
-            }
-        };
-        Rung { method, solver: method.build(stop) }
-    };
-    rungs.iter().map(rung).collect()
 }

@@ -10,19 +10,23 @@
 //! |---|---|
 //! | joints alone | direct, newton, interior-point, psor |
 //! | small, without friction | pivot, newton, interior-point, psor |
-//! | small, with friction | newton, interior-point (associated law), psor, newton (a long budget) |
-//! | large | psor (a first budget), newton, interior-point, psor, newton (a long budget) |
+//! | small, with friction | newton, psor, interior-point, newton, psor, newton, interior-point, psor, newton |
+//! | large | psor, newton, psor, newton, newton, interior-point, psor, newton |
 //!
-//! On islands beyond [`Settings::factorable`] rows `newton`, and `interior-point` under the true
-//! Coulomb law, are left out: their factorizations cost more than all the sweeps that the budget
-//! allows.
+//! Each visit has a larger budget than the one before ([`LADDERS`] names them), so that an island
+//! that suits one method does not wait for the whole budget of another.
+//!
+//! On islands beyond [`Settings::factorable`] rows `newton` with a long budget, and `interior-point`
+//! under the true Coulomb law, are left out, beyond half as many again all of `newton`: their
+//! factorizations cost more than all the sweeps that the budgets allow.
 //!
 //! With [`Settings::certify`] an answer of small local error is certified ([`super::certificate`]);
-//! without it, only one that nothing but the estimate stands against when all rungs have been tried.
+//! without it, only one that nothing but the estimate stands against: on a small island at once, on
+//! a larger one when all rungs have been tried.
 //! The upper end takes the estimate's place where it is within the tolerance; a lower end beyond it
 //! refutes the answer: the certificate's own reactions, then the next rung from zero, take its
 //! place. `Infeasible` is said only with a proof ([`super::infeasible`]), which is looked for when
-//! the first rung of a small island fails, or all of a larger one.
+//! a second rung of a small island fails with a long budget, or all of a larger one.
 //!
 //! 4. Return the iterate of least error, accepted ones first: least sum in joules relative to the
 //!    island's scale, whatever the method.
@@ -39,14 +43,16 @@ mod ladder;
 mod proof;
 mod summary;
 
-pub use ladder::{Budget, LADDERS};
+pub use ladder::{Budget, LADDERS, Rung};
 
 use super::certificate::Certifier;
 use super::infeasible;
-use super::{Method, ReducedSolver, Report, Solver, Status, StoppingCriteria, Unsupported};
+use super::{
+    DynSolver, Method, ReducedSolver, Report, Solver, Status, StoppingCriteria, Unsupported,
+};
 use crate::problem::islands::Islands;
-use crate::problem::{Law, PreparedProblem, Problem, Reduced, Residual, Solution, Tolerance};
-use ladder::{Kind, Rung, affordable, kind, ladder};
+use crate::problem::{PreparedProblem, Problem, Reduced, Residual, Solution, Tolerance};
+use ladder::{affordable, kind};
 use proof::Proof;
 use summary::{add_work, joined, renumbered};
 
@@ -57,10 +63,6 @@ pub struct Settings {
     pub stop: StoppingCriteria,
     /// Islands of at most this many rows are small: exact methods come first.
     pub small: usize,
-    /// Sweeps of the first rung on a large island.
-    pub sweeps: u64,
-    /// Factorizations of `newton` at most, so that a hard step goes on to the next rung.
-    pub factorizations: u64,
     /// Islands of more rows than this are left to sweeps (and `interior-point`, if all laws are
     /// convex).
     pub factorable: usize,
@@ -76,8 +78,6 @@ impl Default for Settings {
         Settings {
             stop: StoppingCriteria::default(),
             small: 600,
-            sweeps: 500,
-            factorizations: 200,
             factorable: 3000,
             last_factorizations: Some(2000),
             certify: false,
@@ -93,14 +93,34 @@ struct Parts {
     local: Solution,
 }
 
+/// One solver of each method, shared by all rungs.
+struct Solvers(Vec<(Method, Box<dyn DynSolver>)>);
+
+impl Solvers {
+    fn new(settings: &Settings) -> Solvers {
+        let alone = Method::ALL.iter().filter(|method| **method != Method::Auto);
+        Solvers(alone.map(|&method| (method, method.build(settings.stop))).collect())
+    }
+
+    /// The solver of a rung, with the budget of that rung.
+    fn limited(
+        &mut self,
+        method: Method,
+        budget: Budget,
+        settings: &Settings,
+    ) -> &mut dyn DynSolver {
+        let at = self.0.iter().position(|(of, _)| *of == method);
+        let solver = &mut self.0[at.expect("every method but auto has a solver")].1;
+        solver.set_work(budget.work(settings));
+        solver.as_mut()
+    }
+}
+
 /// The method.
 pub struct Auto {
     settings: Settings,
     prepared: PreparedProblem,
-    direct: Vec<Rung>,
-    exact: Vec<Rung>,
-    frictional: Vec<Rung>,
-    large: Vec<Rung>,
+    solvers: Solvers,
     best: Solution,
     parts: Parts,
     used: Vec<(Option<Method>, u64)>,
@@ -111,14 +131,10 @@ pub struct Auto {
 impl Auto {
     /// The method with these settings.
     pub fn new(settings: Settings) -> Auto {
-        let [direct, exact, frictional, large] = LADDERS.map(|(_, rungs)| ladder(rungs, &settings));
         Auto {
             settings,
             prepared: PreparedProblem::default(),
-            direct,
-            exact,
-            frictional,
-            large,
+            solvers: Solvers::new(&settings),
             best: Solution::default(),
             parts: Parts::default(),
             used: Vec::new(),
@@ -137,6 +153,12 @@ impl Auto {
     /// the guess was good enough.
     pub fn last(&self) -> Option<Method> {
         self.last
+    }
+
+    /// A guess was kept without asking: nothing moves.
+    pub fn keep_guess(&mut self) {
+        self.last = None;
+        self.count(None);
     }
 
     /// Prepares `problem` and projects the guess onto its laws.
@@ -167,11 +189,9 @@ impl Auto {
             return Ok((total, last));
         }
         self.best.clone_from(solution);
-        let rungs = self.rungs(&problem.laws);
-        for i in 0..self.ladder(rungs).len() {
-            let rung = &mut self.ladder(rungs)[i];
-            let method = rung.method;
-            if !affordable(method, &problem.laws, self.settings.factorable) {
+        let rungs = kind(&problem.laws, self.settings.small).rungs();
+        for (tried, &(method, budget)) in rungs.iter().enumerate() {
+            if !affordable(method, budget, &problem.laws, self.settings.factorable) {
                 continue;
             }
             let mut prepared = std::mem::take(&mut self.prepared);
@@ -179,12 +199,13 @@ impl Auto {
             if proof.refuted {
                 solution.reset(problem.n(), problem.rows());
             }
-            let result =
-                self.ladder(rungs)[i].solver.solve_prepared(problem, &mut prepared, solution);
+            let solver = self.solvers.limited(method, budget, &self.settings);
+            let result = solver.solve_prepared(problem, &mut prepared, solution);
             self.prepared = prepared;
             let Ok(report) = result else { continue };
             add_work(&mut total, &report);
             let mut error = report.error;
+            proof.certify |= self.undecided(&error, problem.rows(), self.settings.small);
             self.certified(&mut proof, problem, solution, &mut error);
             if better(&error, &best, &tolerance) {
                 (best, last) = (error, Some(method));
@@ -194,9 +215,8 @@ impl Auto {
             if best.accepted(&tolerance) || self.settings.stop.deadline_passed() {
                 break;
             }
-            if proof
-                .look(report.status == Status::Infeasible || problem.rows() <= self.settings.small)
-            {
+            let small = budget.is_long() && problem.rows() <= self.settings.small;
+            if tried > 0 && proof.look(report.status == Status::Infeasible || small) {
                 proof.found = infeasible::contradiction(problem);
             }
             if proof.found.is_some() {
@@ -204,9 +224,8 @@ impl Auto {
             }
         }
         solution.clone_from(&self.best);
-        // Nothing but the estimate stands against it: a certificate decides.
-        if !best.accepted(&tolerance) && best.accepted_locally(&tolerance) {
-            proof.certify = problem.rows() <= self.settings.factorable;
+        if !proof.certify && self.undecided(&best, problem.rows(), self.settings.factorable) {
+            proof.certify = true;
             self.certified(&mut proof, problem, solution, &mut best);
         }
         total.error =
@@ -222,18 +241,10 @@ impl Auto {
         Ok((total, last))
     }
 
-    /// Which ladder is for these laws.
-    fn rungs(&self, laws: &[Law]) -> Kind {
-        kind(laws, self.settings.small)
-    }
-
-    fn ladder(&mut self, kind: Kind) -> &mut Vec<Rung> {
-        match kind {
-            Kind::Joints => &mut self.direct,
-            Kind::Exact => &mut self.exact,
-            Kind::Frictional => &mut self.frictional,
-            Kind::Large => &mut self.large,
-        }
+    /// Nothing but the estimate stands against it: a certificate decides, where there are few rows.
+    fn undecided(&self, error: &Residual, rows: usize, most: usize) -> bool {
+        let tolerance = &self.settings.stop.tolerance;
+        rows <= most && error.accepted_locally(tolerance) && !error.accepted(tolerance)
     }
 
     /// Puts the certificate's figure in place of the estimate where it decides: upper end within
@@ -340,42 +351,42 @@ impl ReducedSolver for Auto {
         let mut proof = Proof::new(&self.settings, reduced.rows());
         self.certified_reduced(&mut proof, reduced, solution, &mut best);
         self.best.clone_from(solution);
-        let rungs = self.rungs(&reduced.laws);
-        for i in 0..self.ladder(rungs).len() {
+        let rungs = kind(&reduced.laws, self.settings.small).rungs();
+        for (tried, &(method, budget)) in rungs.iter().enumerate() {
             if best.accepted(&tolerance)
                 || self.settings.stop.deadline_passed()
                 || proof.found.is_some()
             {
                 break;
             }
-            let method = self.ladder(rungs)[i].method;
-            if !affordable(method, &reduced.laws, self.settings.factorable) {
+            if !affordable(method, budget, &reduced.laws, self.settings.factorable) {
                 continue;
             }
             solution.clone_from(&self.best);
             if proof.refuted {
                 solution.r.fill(0.0);
             }
-            let Ok(report) = self.ladder(rungs)[i].solver.solve_reduced(reduced, solution) else {
-                continue;
-            };
+            let solver = self.solvers.limited(method, budget, &self.settings);
+            let Ok(report) = solver.solve_reduced(reduced, solution) else { continue };
             add_work(&mut total, &report);
             let mut error = report.error;
+            proof.certify |= self.undecided(&error, reduced.rows(), self.settings.small);
             self.certified_reduced(&mut proof, reduced, solution, &mut error);
             if better(&error, &best, &tolerance) {
                 (best, self.last, total.status) = (error, Some(method), report.status);
                 self.best.clone_from(solution);
             }
-            let small = reduced.rows() <= self.settings.small;
-            if !best.accepted(&tolerance)
+            let small = budget.is_long() && reduced.rows() <= self.settings.small;
+            if tried > 0
+                && !best.accepted(&tolerance)
                 && proof.look(report.status == Status::Infeasible || small)
             {
                 proof.found = infeasible::contradiction_reduced(reduced);
             }
         }
         solution.clone_from(&self.best);
-        if !best.accepted(&tolerance) && best.accepted_locally(&tolerance) {
-            proof.certify = reduced.rows() <= self.settings.factorable;
+        if !proof.certify && self.undecided(&best, reduced.rows(), self.settings.factorable) {
+            proof.certify = true;
             self.certified_reduced(&mut proof, reduced, solution, &mut best);
         }
         total.error = best;

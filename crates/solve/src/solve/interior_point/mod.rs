@@ -165,6 +165,10 @@ impl InteriorPoint {
 }
 
 impl Solver for InteriorPoint {
+    fn set_work(&mut self, work: Option<u64>) {
+        self.settings.stop.work = work;
+    }
+
     fn solve(&mut self, problem: &Problem, solution: &mut Solution) -> Result<Report, Unsupported> {
         solve_by_own_preparation(
             self,

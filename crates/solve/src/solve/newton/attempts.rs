@@ -189,8 +189,8 @@ fn counted(run: &mut Run<'_, '_>, (name, phase): &Phase, phases: &mut Phases) ->
     end
 }
 
-/// As [`solve_form`] with half of the work (of the usual work, where more is allowed); if that does
-/// not do, from where `start` ends (it sets the scaled reactions and returns the factorizations
+/// As [`solve_form`] with half of the work (of the usual work, where more is allowed; all of it where
+/// half would not do for another start); if that does not do, from where `start` ends (it sets the scaled reactions and returns the factorizations
 /// that it took); at last by the proximal point alone.
 pub(super) fn solve_again(
     form: &mut dyn Form,
@@ -203,7 +203,8 @@ pub(super) fn solve_again(
     let usual = given.map_or(DEFAULT_FACTORIZATIONS, |work| {
         if friction { work.min(DEFAULT_FACTORIZATIONS) } else { work }
     });
-    let budget = if friction { usual.div_ceil(2) } else { usual };
+    let split = friction && usual > 2 * CONVEX_START_FACTORIZATIONS;
+    let budget = if split { usual.div_ceil(2) } else { usual };
     let mut first = solve_form(
         form,
         &mut test,

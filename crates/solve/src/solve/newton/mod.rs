@@ -454,6 +454,10 @@ impl ReducedSolver for Newton {
 }
 
 impl Solver for Newton {
+    fn set_work(&mut self, work: Option<u64>) {
+        self.settings.stop.work = work;
+    }
+
     fn solve(&mut self, problem: &Problem, solution: &mut Solution) -> Result<Report, Unsupported> {
         check(problem)?;
         self.prepared.prepare(problem).map_err(unsupported)?;

@@ -157,6 +157,10 @@ impl Pivot {
 }
 
 impl Solver for Pivot {
+    fn set_work(&mut self, work: Option<u64>) {
+        self.settings.stop.work = work;
+    }
+
     fn solve(&mut self, problem: &Problem, solution: &mut Solution) -> Result<Report, Unsupported> {
         solve_by_own_preparation(self, ("pivot", |own| &mut own.prepared), problem, solution)
     }

@@ -444,6 +444,10 @@ fn report(outcome: iterate::Outcome, notes: bool) -> Report {
 }
 
 impl Solver for Psor {
+    fn set_work(&mut self, work: Option<u64>) {
+        self.settings.stop.work = work;
+    }
+
     fn solve(&mut self, problem: &Problem, solution: &mut Solution) -> Result<Report, Unsupported> {
         solve_by_own_preparation(self, ("psor", |own| &mut own.prepared), problem, solution)
     }
