@@ -3,6 +3,7 @@
 
 use crate::case::{Case, Cost::*, Group::Published, Rows, line, within};
 use crate::motion::{G, Motion, Scheme::*, Text, xyz};
+use crate::peers::{Moment, Seen, Track};
 use signorini::prelude::*;
 
 const SOURCE: &str = "SimBenchmark (leggedrobotics, 2018): sample.csv of each benchmark";
@@ -73,6 +74,18 @@ pub const CASES: &[Case] = &[
     },
 ];
 
+/// The mean of what is seen in another engine.
+fn mean(track: &Track, value: impl Fn(Moment) -> f64) -> f64 {
+    let values: Vec<f64> = track.moments().map(value).collect();
+    values.iter().sum::<f64>() / values.len() as f64
+}
+
+/// The energy of balls of 10 kg in another engine, J.
+fn energy_there(moment: Moment) -> f64 {
+    let one = |b: &Seen| 5.0 * b.velocity.length_squared() + 10.0 * G * b.position.z;
+    moment.bodies.iter().map(one).sum()
+}
+
 /// A box of 20 m with 25 balls on it is pushed over the ground.
 fn rolling(rows: &mut Rows, time: f64) -> Result<(), String> {
     let (mass, balls, push) = (10.0, 25.0, 150.0);
@@ -103,10 +116,12 @@ fn rolling(rows: &mut Rows, time: f64) -> Result<(), String> {
     ));
     let mut motion = text.simulate()?;
     let (mut sum, mut count) = (0.0, 0.0);
+    let wrong = move |time: f64, found: [DVec3; 2]| {
+        let exact = [way * acceleration * time, way * ball * time];
+        (found[0] - exact[0]).length_squared() + (found[1] - exact[1]).length_squared()
+    };
     motion.watch(time, |m| {
-        let exact = [way * acceleration * m.time(), way * ball * m.time()];
-        sum += (m.velocity("box") - exact[0]).length_squared()
-            + (m.velocity("ball_0") - exact[1]).length_squared();
+        sum += wrong(m.time(), [m.velocity("box"), m.velocity("ball_0")]);
         count += 1.0;
     })?;
     let steps = time / 1e-3;
@@ -126,6 +141,10 @@ fn rolling(rows: &mut Rows, time: f64) -> Result<(), String> {
         ("ODE", 3.145),
         ("DART", 3.145),
     ]);
+    let play = text.play(time).seen(100);
+    rows.peers(vec![play.clone()], move |tracks| {
+        mean(&tracks[0], |m| wrong(m.time, ["box", "ball_0"].map(|name| m.body(name).velocity)))
+    });
     let reason = "1e-9 m/s of the solver, once per step";
     rows.row(
         "acceleration of the box",
@@ -133,6 +152,7 @@ fn rolling(rows: &mut Rows, time: f64) -> Result<(), String> {
         (motion.velocity("box").length() / time, acceleration),
         within(1e-9 * steps / time, reason),
     );
+    rows.peers(vec![play], move |tracks| tracks[0].end("box").velocity.length() / time);
     Ok(())
 }
 
@@ -174,6 +194,9 @@ fn bouncing(rows: &mut Rows) -> Result<(), String> {
             within(1e-12, reason),
         );
         row.others(others);
+        rows.peers(vec![text.play(20.0).seen(200)], move |tracks| {
+            mean(&tracks[0], |m| (energy_there(m) - begin).powi(2))
+        });
         if dt == 1e-2 {
             rows.figure(
                 "49 elastic balls: error of the energy, dt 10 ms",
@@ -207,19 +230,25 @@ fn cube_of_spheres(dt: f64, e: f64, bottom: f64) -> Text {
     text
 }
 
+/// The sum of the squared overlaps of balls of 0.1 m with each other and the floor, m².
+fn overlap(places: &[DVec3]) -> f64 {
+    let mut overlap = 0.0;
+    for (i, a) in places.iter().enumerate() {
+        overlap += (0.1 - a.z).max(0.0).powi(2);
+        let deep = |b: &DVec3| (0.2 - a.distance(*b)).max(0.0).powi(2);
+        overlap += places[..i].iter().map(deep).sum::<f64>();
+    }
+    overlap
+}
+
 fn spheres(rows: &mut Rows, dt: f64) -> Result<(), String> {
-    let mut motion = cube_of_spheres(dt, 0.0, 0.101).simulate()?;
+    let text = cube_of_spheres(dt, 0.0, 0.101);
+    let mut motion = text.simulate()?;
     let (mut sum, mut count) = (0.0, 0.0);
     motion.watch(10.0, |m| {
         let q = m.sim.state().poses;
         let places: Vec<DVec3> = q.chunks(7).skip(2).map(DVec3::from_slice).collect();
-        let mut overlap = 0.0;
-        for (i, a) in places.iter().enumerate() {
-            overlap += (0.1 - a.z).max(0.0).powi(2);
-            overlap +=
-                places[..i].iter().map(|b| (0.2 - a.distance(*b)).max(0.0).powi(2)).sum::<f64>();
-        }
-        sum += overlap;
+        sum += overlap(&places);
         count += 1.0;
     })?;
     let others: &[(&str, f64)] = if dt == 1e-2 {
@@ -249,11 +278,16 @@ fn spheres(rows: &mut Rows, dt: f64) -> Result<(), String> {
         within(others[0].1, reason),
     );
     row.others(others).note("random displacements of our own generator");
+    rows.peers(vec![text.play(10.0).seen(100)], |tracks| {
+        let places = |m: Moment| m.bodies.iter().map(|ball| ball.position).collect::<Vec<DVec3>>();
+        mean(&tracks[0], |m| overlap(&places(m)))
+    });
     Ok(())
 }
 
 fn elastic_spheres(rows: &mut Rows) -> Result<(), String> {
-    let mut motion = cube_of_spheres(1e-3, 1.0, 1.101).simulate()?;
+    let text = cube_of_spheres(1e-3, 1.0, 1.101);
+    let mut motion = text.simulate()?;
     let energy = |m: &Motion| -> f64 {
         let bodies = m.sim.state().poses.chunks(7).zip(m.sim.state().velocities.chunks(6)).skip(2);
         bodies.map(|(q, v)| 5.0 * DVec3::from_slice(v).length_squared() + 10.0 * G * q[2]).sum()
@@ -273,6 +307,9 @@ fn elastic_spheres(rows: &mut Rows) -> Result<(), String> {
         within(8.4, reason),
     );
     row.others(&[("RaiSim", 8.4), ("ODE", 112.0), ("Bullet", 41498.0), ("DART", 346909.0)]);
+    rows.peers(vec![text.play(10.0).seen(200)], move |tracks| {
+        mean(&tracks[0], |m| (energy_there(m) - begin).powi(2))
+    });
     Ok(())
 }
 
@@ -334,7 +371,15 @@ fn momentum(rows: &mut Rows) -> Result<(), String> {
         ("MuJoCo Euler", 1.1e-3),
         ("DART", 169.0),
     ]);
+    let play = text.play(1.0).seen(u64::MAX);
     row.note("a chain of eight links in place of their robot, whose file is not ours to copy");
+    rows.peers(vec![play], move |tracks| {
+        // Eight links of 2 kg, then the ball of 10 kg.
+        let mass = |i: usize| if i < 8 { 2.0 } else { 10.0 };
+        let bodies = |m: Moment| m.bodies.iter().map(|b| b.velocity).collect::<Vec<DVec3>>();
+        let sum = |v: &[DVec3]| v.iter().enumerate().map(|(i, v)| mass(i) * *v).sum::<DVec3>();
+        mean(&tracks[0], |m| (sum(&bodies(m)) - begin.0).length_squared())
+    });
     let reason = "friction of an impact acts on both bodies at points that are up to v h = 5 mm \
         apart: mu m v · v h";
     rows.zero("largest error of the angular momentum", "N m s", turned, within(0.125, reason));
@@ -380,6 +425,7 @@ fn kapla(rows: &mut Rows, steps: u64) -> Result<(), String> {
         motion.step()?;
     }
     let moved = motion.at("slab_5_2").distance(start);
+    let play = (steps <= 600).then(|| text.play(steps as f64 * 1e-2));
     let time = steps as f64 * 1e-2;
     let reason = "1e-6 m/s for the whole time";
     let row = rows.zero(
@@ -396,5 +442,8 @@ fn kapla(rows: &mut Rows, steps: u64) -> Result<(), String> {
         ("MuJoCo", 3297.0),
         ("DART", 19.0),
     ]);
+    if let Some(play) = play {
+        rows.peers(vec![play], move |t| t[0].end("slab_5_2").position.distance(start));
+    }
     Ok(())
 }
