@@ -1,11 +1,11 @@
 # Drake: discrete steps, the default contact approximation, contact points for round shapes, compliant
 # hydroelastic boxes with the default modulus of 1e7 Pa on rigid ground (single points let boxes
-# rock). Tuned: modulus 1e9 Pa, and points with a penetration allowance of 1e-6 m. It has no coefficient of
+# rock). Stiff: modulus 1e9 Pa, and points with a penetration allowance of 1e-6 m. It has no coefficient of
 # restitution.
 
 
 class Drake:
-    def __init__(self, task, tuned=False):
+    def __init__(self, task, stiff=False):
         from pydrake.all import (AddCompliantHydroelasticProperties,
                                  AddContactMaterial, AddMultibodyPlantSceneGraph,
                                  AddRigidHydroelasticProperties, Box, Capsule, CoulombFriction, Cylinder, DiagramBuilder,
@@ -39,7 +39,7 @@ class Drake:
             for k, shape in enumerate(body["shapes"]):
                 properties = ProximityProperties()
                 AddContactMaterial(friction=CoulombFriction(mu, mu), properties=properties)
-                modulus = 1e9 if tuned else 1e7
+                modulus = 1e9 if stiff else 1e7
                 fine = min(shape["size"], default=1.0) / 2
                 if shape["kind"] not in ("box", "half_space"):
                     pass
@@ -53,7 +53,7 @@ class Drake:
         for n, joint in enumerate(task["joints"]):
             self.join(plant, joint, n, RevoluteJoint, PrismaticJoint)
         plant.Finalize()
-        if tuned:
+        if stiff:
             plant.set_penetration_allowance(1e-6)
         self.plant, self.diagram = plant, builder.Build()
         self.simulator = Simulator(self.diagram)

@@ -13,7 +13,7 @@ ENGINES = {"mujoco:newton": lambda task: MuJoCo(task, "Newton"),
            "bullet": lambda task: Bullet(task),
            "bullet:tuned": lambda task: Bullet(task, tuned=True),
            "drake": lambda task: Drake(task),
-           "drake:tuned": lambda task: Drake(task, tuned=True),
+           "drake:stiff": lambda task: Drake(task, stiff=True),
            "dart": lambda task: Dart(task)}
 
 

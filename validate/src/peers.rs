@@ -212,7 +212,7 @@ mod run {
 
     /// Engines that Python knows; `tuned` is what `bench/peers` says.
     const PYTHON: [&str; 7] =
-        ["mujoco", "mujoco:tuned", "bullet", "bullet:tuned", "drake", "drake:tuned", "dart"];
+        ["mujoco", "mujoco:tuned", "bullet", "bullet:tuned", "drake", "drake:stiff", "dart"];
     /// Rapier as shipped, and with 50 iterations.
     const RAPIER: [(&str, Option<usize>); 2] = [("rapier", None), ("rapier:tuned", Some(50))];
     /// Computing time of one run at most, s.

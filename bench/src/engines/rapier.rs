@@ -82,7 +82,7 @@ mod world {
             Shape::Cylinder { radius, half_length } => {
                 ColliderBuilder::cylinder(*half_length, *radius)
             }
-            Shape::HalfSpace => ColliderBuilder::halfspace(Vector::Z),
+            Shape::HalfSpace => ColliderBuilder::new(SharedShape::halfspace(Vector::Z)),
             Shape::Hull { points } => {
                 let points: Vec<Vector> = points.iter().copied().map(vector).collect();
                 ColliderBuilder::convex_hull(&points).ok_or("no hull")?
