@@ -7,6 +7,7 @@ use std::process::ExitCode;
 pub mod auto;
 pub mod bending;
 pub mod collide;
+pub mod engines;
 pub mod interior_point;
 pub mod newton;
 pub mod packing;

@@ -67,3 +67,43 @@ fn an_unknown_name_is_answered_with_one_line() {
         "{message}"
     );
 }
+
+/// The Python that may have other engines.
+fn python() -> String {
+    std::env::var("SIGNORINI_PYTHON").unwrap_or_else(|_| "python3".into())
+}
+
+#[test]
+fn other_engines_have_the_same_rows() {
+    let output = validate(&["slide-to-roll", "--peers", "--python", &python(), "--json"]);
+    assert!(output.status.success());
+    let rows: serde_json::Value = serde_json::from_slice(&output.stdout).expect("JSON");
+    let rows = rows.as_array().expect("a list");
+    let name = "slide-to-roll/ball: rolling speed";
+    let row = rows.iter().find(|row| row["name"] == name).expect("the row");
+    let Some(peers) = row["peers"].as_array() else {
+        eprintln!(
+            "SKIPPED: no other engine is installed (pip install mujoco pybullet drake dartpy, SIGNORINI_PYTHON=python)"
+        );
+        return;
+    };
+    let reference = row["reference"].as_f64().expect("a number");
+    for peer in peers {
+        let number = |key: &str| peer[key].as_f64().unwrap_or_else(|| panic!("{key} of {peer}"));
+        assert!((number("error") - (number("value") - reference).abs()).abs() < 1e-15, "{peer}");
+        // 5/7 of 3 m/s follows from the momentum about the line of contact, whatever the contact.
+        assert!(number("error") < 0.01 * reference, "{peer}");
+    }
+    eprintln!("{} engines roll at 5/7 of the sliding speed", peers.len());
+}
+
+#[test]
+fn missing_engines_are_named() {
+    let output = validate(&["slide-to-roll", "--peers", "--python", "no-such-python"]);
+    assert!(output.status.success());
+    let text = String::from_utf8_lossy(&output.stdout);
+    for engine in ["mujoco", "bullet", "drake", "dart"] {
+        assert!(text.contains(&format!("peer missing: {engine}, no-such-python")), "{text}");
+    }
+    assert!(text.contains("pass  slide-to-roll/ball: rolling speed"), "{text}");
+}

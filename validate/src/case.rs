@@ -1,5 +1,6 @@
 //! Cases and the rows that they give: a value beside its reference.
 
+use crate::peers::{Elsewhere, Peer};
 use serde::Serialize;
 use signorini_record::figure::{Curve, Figure};
 pub use signorini_record::figure::{dots, line};
@@ -73,6 +74,9 @@ pub struct Row {
     pub seconds: f64,
     /// The same figure of other programs, where somebody published it.
     pub others: Vec<(String, f64)>,
+    /// The same row in other engines, run here and now with `--peers`.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub peers: Vec<Peer>,
     /// What a reader should know about this row.
     pub note: String,
 }
@@ -84,6 +88,8 @@ pub struct Rows {
     pub rows: Vec<Row>,
     /// The plots so far.
     pub figures: Vec<Figure>,
+    /// Rows that other engines can be asked for.
+    pub elsewhere: Vec<Elsewhere>,
     /// Why the case could not be run as described, if it could not: it is then neither passed nor
     /// failed.
     pub skipped: Option<String>,
@@ -130,6 +136,7 @@ impl Rows {
             group: Group::ClosedForm,
             seconds: 0.0,
             others: Vec::new(),
+            peers: Vec::new(),
             note: String::new(),
         });
         self.rows.last_mut().expect("a row was pushed")

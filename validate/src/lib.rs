@@ -11,9 +11,11 @@ mod closed;
 mod micro;
 mod motion;
 mod page;
+mod peers;
 mod published;
 
 pub use case::{Case, Cost, Group, Row, Rows};
+pub use peers::{Engines, Peer};
 
 use clap::Args;
 use indicatif::{ProgressBar, ProgressStyle};
@@ -39,6 +41,13 @@ pub struct Arguments {
     /// Only cases that take about a second at most.
     #[arg(long, conflicts_with = "long")]
     quick: bool,
+    /// The same rows in MuJoCo, Bullet, Drake, DART and Rapier too, where they are installed: the
+    /// same scene, time step and duration; each as shipped and tuned (`docs/why.md` says how).
+    #[arg(long)]
+    peers: bool,
+    /// The Python in which MuJoCo, Bullet, Drake and DART are looked for.
+    #[arg(long, default_value = "python3", requires = "peers")]
+    python: String,
     /// Only prints the names of the cases.
     #[arg(long)]
     list: bool,
@@ -65,8 +74,8 @@ pub struct Outcome {
     pub skipped: Option<String>,
 }
 
-/// Runs one case.
-pub fn run_case(case: Case) -> Outcome {
+/// Runs one case, in other engines too if there are any.
+pub fn run_case(case: Case, engines: Option<&Engines>) -> Outcome {
     let mut found = Rows::default();
     let begun = Instant::now();
     if let Err(message) = (case.run)(&mut found) {
@@ -75,6 +84,9 @@ pub fn run_case(case: Case) -> Outcome {
         row.note(message).pass = false;
     }
     let seconds = begun.elapsed().as_secs_f64();
+    if let Some(engines) = engines {
+        engines.compare(&mut found);
+    }
     for row in &mut found.rows {
         row.name = format!("{}/{}", case.name, row.name);
         (row.group, row.seconds) = (case.group, seconds);
@@ -108,12 +120,18 @@ pub fn run(arguments: &Arguments) -> ExitCode {
         chosen.iter().for_each(|case| println!("{}  {}", case.name, case.source));
         return ExitCode::SUCCESS;
     }
+    let engines = arguments.peers.then(|| Engines::look(&arguments.python));
+    if let Some(engines) = &engines
+        && !arguments.json
+    {
+        engines.print();
+    }
     let bar = ProgressBar::new(chosen.len() as u64);
     bar.set_style(ProgressStyle::with_template("{pos}/{len} {msg}").expect("a fixed template"));
     let mut outcomes = Vec::new();
     for case in chosen {
         bar.set_message(case.name);
-        let outcome = run_case(case);
+        let outcome = run_case(case, engines.as_ref());
         if !arguments.json {
             bar.suspend(|| print(&outcome));
         }
@@ -121,6 +139,11 @@ pub fn run(arguments: &Arguments) -> ExitCode {
         bar.inc(1);
     }
     bar.finish_and_clear();
+    if let Some(engines) = &engines
+        && !arguments.json
+    {
+        engines.summary(&outcomes);
+    }
     finish(arguments, &outcomes)
 }
 
@@ -179,6 +202,7 @@ fn print(outcome: &Outcome) {
                 row.others.iter().map(|(who, x)| format!("{who} {}", number(*x))).collect();
             println!("      published: {}", list.join(", "));
         }
+        row.peers.iter().for_each(|peer| println!("      {}", peer.text()));
     }
     if let Some(row) = outcome.rows.first() {
         println!("      {:.2} s, {}", row.seconds, outcome.case.source);

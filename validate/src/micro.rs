@@ -126,13 +126,13 @@ fn sheet(rows: &mut Rows) -> Result<(), String> {
 fn launched(rows: &mut Rows) -> Result<(), String> {
     let (v, mu, h) = (6.0, 0.5, 2e-3);
     let text = Text::usual(h).material(mu, 0.0).floor();
-    let mut motion = text
-        .body(
-            "cube",
-            "box = [0.1, 0.1, 0.1]",
-            &format!("position = [0, 0, 0.05]\nvelocity = [{v:?}, 0, 0]"),
-        )
-        .simulate()?;
+    let text = text.body(
+        "cube",
+        "box = [0.1, 0.1, 0.1]",
+        &format!("position = [0, 0, 0.05]\nvelocity = [{v:?}, 0, 0]"),
+    );
+    let mut motion = text.simulate()?;
+    let play = text.play(2.0).seen(u64::MAX);
     let (mut lift, mut stopped) = (0.0f64, f64::NAN);
     motion.watch(2.0, |m| {
         lift = lift.max((m.at("cube").z - 0.05).abs());
@@ -147,9 +147,13 @@ fn launched(rows: &mut Rows) -> Result<(), String> {
         (motion.at("cube").x, v * v / (2.0 * mu * G)),
         within(mu * G * h * h / 8.0 + 2e-6, reason),
     );
+    rows.peers(vec![play.clone()], |t| t[0].end("cube").position.x);
     rows.row("stops", "s", (stopped, v / (mu * G)), within(h, "one step"));
     rows.zero("lift", "m", lift, within(2e-6, "1e-6 m/s for 2 s"))
         .others(&[("Genesis, as reported", 0.3 + 0.018)]);
+    rows.peers(vec![play], |t| {
+        t[0].moments().map(|m| (m.body("cube").position.z - 0.05).abs()).fold(0.0, f64::max)
+    });
     Ok(())
 }
 
@@ -159,11 +163,15 @@ fn pressed(rows: &mut Rows) -> Result<(), String> {
     let text = text.body("wall", "half_space = true", wall);
     let text = text.body("cube", "box = [0.1, 0.1, 0.1]", "mass = 1\nposition = [0.05, 0, 1]");
     let push = "[[force]]\nname = \"push\"\napplied = { body = \"cube\", force = [-20, 0, 0] }";
-    let mut motion = text.add(push).simulate()?;
+    let text = text.add(push);
+    let mut motion = text.simulate()?;
     motion.until(5.0)?;
     let creep = (motion.at("cube") - DVec3::new(0.05, 0.0, 1.0)).length() / 5.0;
     rows.zero("creep", "m/s", creep, within(1e-6, "tolerance of every run"))
         .others(&[("Genesis Newton, as reported", 4.5e-3)]);
+    rows.peers(vec![text.play(5.0)], |t| {
+        (t[0].end("cube").position - DVec3::new(0.05, 0.0, 1.0)).length() / 5.0
+    });
     Ok(())
 }
 
@@ -181,12 +189,13 @@ fn heavy(rows: &mut Rows) -> Result<(), String> {
         let sunk = 0.3 - motion.at("heavy").z;
         let reason = "faces yield at the velocity tolerance: 1e-6 m/s for 0.5 s at most";
         rows.zero(&format!("1:{ratio:e}: sinks in 0.5 s"), "m", sunk, within(5e-7, reason));
+        rows.peers(vec![text.play(0.5)], |t| 0.3 - t[0].end("heavy").position.z);
     }
     Ok(())
 }
 
 /// Cards as boxes: pairs that lean on each other, a flat one under each level but the first.
-fn cards(levels: usize) -> Result<Motion, String> {
+fn cards(levels: usize) -> Text {
     let (length, thick, depth, lean): (f64, f64, f64, f64) = (0.09, 0.002, 0.06, 0.35);
     let (half, across) = (0.5 * length, 0.5 * thick);
     let mut text = Text::usual(1e-3).material(0.9, 0.0).floor();
@@ -217,11 +226,12 @@ fn cards(levels: usize) -> Result<Motion, String> {
             text = text.body(&format!("flat_{level}"), &flat, &format!("position = {}", xyz(at)));
         }
     }
-    text.simulate()
+    text
 }
 
 fn card_house(rows: &mut Rows, levels: usize) -> Result<(), String> {
-    let mut motion = cards(levels)?;
+    let text = cards(levels);
+    let mut motion = text.simulate()?;
     let names: Vec<String> =
         motion.sim.scene().bodies.iter().map(|b| b.name.clone()).skip(2).collect();
     let start: Vec<DVec3> = names.iter().map(|n| motion.at(n)).collect();
@@ -235,6 +245,10 @@ fn card_house(rows: &mut Rows, levels: usize) -> Result<(), String> {
         within(1e-5, "1e-6 m/s for 2 s, five times"),
     );
     row.note("cards 2 mm thick, lean 0.35 rad, mu 0.9");
+    rows.peers(vec![text.play(2.0)], move |tracks| {
+        let ends = tracks[0].last().bodies.iter().zip(&start);
+        ends.map(|(card, start)| card.position.distance(*start)).fold(0.0, f64::max)
+    });
     Ok(())
 }
 

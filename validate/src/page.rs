@@ -49,13 +49,18 @@ fn table_row(row: &Row) -> String {
     } else {
         format!("<br><small>published: {}</small>", others.join(", "))
     };
+    let peers: String = row
+        .peers
+        .iter()
+        .map(|peer| format!("<br><small>{}</small>", escape(&peer.text())))
+        .collect();
     let note = if row.note.is_empty() {
         String::new()
     } else {
         format!("<br><small>{}</small>", escape(&row.note))
     };
     format!(
-        "<tr><td class=\"{class}\">{word}</td><td>{}{note}{others}</td><td class=\"n\">{} \
+        "<tr><td class=\"{class}\">{word}</td><td>{}{note}{others}{peers}</td><td class=\"n\">{} \
             {}</td><td class=\"n\">{}</td>\
          <td class=\"n\">{:.1e}{of}</td><td class=\"n\">{:.1e}{of}</td><td><small>{}</small></td></tr>\n",
         escape(label),

@@ -92,10 +92,13 @@ fn beside(found: &mut Found, quick: bool) -> Result<(), String> {
         }
     }
     let [plain, usual, walk, pivot] = curves;
-    let largest = plain.last().map_or(0.0, |p| p.0);
+    let contacts = plain.last().map_or(0.0, |p| p.0);
+    let bodies = sizes.last().map_or(0.0, |n| *n as f64);
     found
-        .row("section 1", "contacts solved by the simplex at once", "", (largest, Some(100.0)))
-        .note("the paper: a simplex method cannot do more than about 100 colliding bodies");
+        .row("section 1", "colliding bodies solved by the simplex", "", (bodies, Some(100.0)))
+        .note(format!(
+            "the paper: a simplex method cannot do more than about 100; {contacts} contacts here"
+        ));
     found.figures.push(
         Figure::new(
             "Frictionless balls: time of one solve",

@@ -6,15 +6,16 @@
 
 pub(crate) mod catalogue;
 mod ours;
-mod python;
-mod rapier;
 mod run;
 
+use crate::engines::{Missing, Run, Task, python, rapier};
 use catalogue::{BenchScene, CATALOGUE, Fact};
 use clap::Args;
-use run::Run;
 use serde_json::{Value as Json, json};
 use std::process::ExitCode;
+
+/// Engines that Python knows.
+const PYTHON: [&str; 3] = ["mujoco:newton", "mujoco:cg", "bullet"];
 
 /// What to measure.
 #[derive(Args)]
@@ -75,6 +76,14 @@ pub fn run(arguments: &Arguments) -> ExitCode {
 fn measure(bench: &BenchScene, arguments: &Arguments) -> Vec<Json> {
     let mut engines: Vec<Vec<Run>> = Vec::new();
     let mut python = !arguments.ours;
+    let task = Task {
+        scene: &bench.scene,
+        h: bench.h,
+        steps: bench.steps,
+        samples: run::SAMPLES,
+        budget: arguments.budget,
+        rebound_speed: 0.0,
+    };
     for _ in 0..arguments.rounds.max(1) {
         let mut round = Vec::new();
         let wanted = |preset: &&str| arguments.preset.as_deref().is_none_or(|p| p == *preset);
@@ -82,11 +91,17 @@ fn measure(bench: &BenchScene, arguments: &Arguments) -> Vec<Json> {
             round.push(ours::run(bench, preset, arguments.budget));
         }
         if !arguments.ours {
-            round.extend(rapier::run(bench, arguments.budget));
+            round.extend(rapier::run(&task, None));
         }
         if python {
-            match python::runs(&arguments.python, bench, arguments.budget) {
-                Ok(runs) => round.extend(runs.into_iter().map(Ok)),
+            match python::runs(&arguments.python, std::slice::from_ref(&task), &PYTHON) {
+                Ok(found) => {
+                    for found in found {
+                        round.extend(found.runs.into_iter().map(Ok));
+                        let why = |m: Missing| Err(format!("{}: {}", m.engine, m.reason));
+                        round.extend(found.missing.into_iter().map(why));
+                    }
+                }
                 Err(message) => {
                     eprintln!("{}: {message}", bench.name);
                     python = false;

@@ -1,7 +1,8 @@
 //! A scene stepped by Signorini.
 
 use super::catalogue::BenchScene;
-use super::run::{Moving, Run, SAMPLES};
+use super::run::SAMPLES;
+use crate::engines::{Moving, Run};
 use crate::peers::repeated;
 use signorini::problem::Tolerance;
 use signorini::scene::{BodyId, Layout, Scene, State};
@@ -67,6 +68,7 @@ fn steps(
     samples.push((state.time, moving(&bench.scene, &layout, &state)));
     Ok(Run {
         engine: String::new(),
+        version: String::new(),
         seconds: 0.0,
         steps,
         contacts: contacts as f64 / steps as f64,

@@ -1,45 +1,14 @@
-//! What an engine did with a scene, and what it is worth: the same figures for every engine.
+//! What a run is worth: the same figures for every engine.
 
 use super::catalogue::{BenchScene, Fact};
+use crate::engines::{Moving, Run};
 use glam::{DQuat, DVec3};
-use serde::{Deserialize, Serialize};
 use signorini::geometry::World;
 use signorini::math::pose::Pose;
 use signorini::scene::Scene;
 
 /// Samples of the motion that a run keeps.
 pub const SAMPLES: u64 = 20;
-
-/// One body at one time, world frame, centre of mass.
-#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
-pub struct Moving {
-    /// Position, m.
-    pub position: [f64; 3],
-    /// Orientation, x y z w.
-    pub orientation: [f64; 4],
-    /// Velocity, m/s.
-    pub linear: [f64; 3],
-    /// Angular velocity, rad/s.
-    pub angular: [f64; 3],
-}
-
-/// One run of an engine.
-#[derive(Clone, Debug, Serialize, Deserialize)]
-pub struct Run {
-    /// Its name, with its variant.
-    pub engine: String,
-    /// Computing time of all steps, s.
-    pub seconds: f64,
-    /// Steps taken; fewer than asked for if the time was up.
-    pub steps: u64,
-    /// Contact points, mean over the samples.
-    pub contacts: f64,
-    /// Steps whose error was not accepted; only ours says so.
-    #[serde(default)]
-    pub not_accepted: Option<u64>,
-    /// Time of each sample, s, and its free bodies in the order of the scene.
-    pub samples: Vec<(f64, Vec<Moving>)>,
-}
 
 /// What a run is worth.
 pub struct Figures {

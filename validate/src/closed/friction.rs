@@ -56,17 +56,22 @@ pub const CASES: &[Case] = &[
     },
 ];
 
-/// A block on a slope: gravity is turned by the angle of friction plus `beyond` degrees.
-fn block(mu: f64, beyond: f64, at: f64) -> Result<(f64, f64), String> {
+/// A block on a slope: gravity is turned by the angle of friction plus `beyond` degrees. The scene,
+/// and the way that it slides up to time `at` once it does.
+fn block(mu: f64, beyond: f64, at: f64) -> (Text, f64) {
     // Below by more than the angle itself is a level floor.
     let angle = (mu.atan() + beyond.to_radians()).max(0.0);
     let gravity = [G * angle.sin(), 0.0, -G * angle.cos()];
     let text = Text::new(Leapfrog, 5e-3).gravity(gravity).material(mu, 0.0).floor();
-    let mut motion =
-        text.body("block", "box = [0.3, 0.2, 0.1]", "position = [0, 0, 0.05]").simulate()?;
-    motion.until(at)?;
     let a = G * (angle.sin() - mu * angle.cos());
-    Ok((motion.at("block").x, 0.5 * a * at * at))
+    (text.body("block", "box = [0.3, 0.2, 0.1]", "position = [0, 0, 0.05]"), 0.5 * a * at * at)
+}
+
+/// Where the block is after 1 s.
+fn slid(text: &Text) -> Result<f64, String> {
+    let mut motion = text.simulate()?;
+    motion.until(1.0)?;
+    Ok(motion.at("block").x)
 }
 
 fn incline(rows: &mut Rows) -> Result<(), String> {
@@ -75,8 +80,9 @@ fn incline(rows: &mut Rows) -> Result<(), String> {
     for beyond in [10.0, 1.0, 0.01, 0.001] {
         let (mut crept, mut worst) = (0.0f64, (0.0f64, 0.0, 1.0));
         for mu in mus {
-            crept = crept.max(block(mu, -beyond, 1.0)?.0.abs());
-            let (x, exact) = block(mu, beyond, 1.0)?;
+            crept = crept.max(slid(&block(mu, -beyond, 1.0).0)?.abs());
+            let (text, exact) = block(mu, beyond, 1.0);
+            let x = slid(&text)?;
             let off = (x / exact - 1.0).abs();
             points.push((beyond.log10(), off));
             if off >= worst.0 {
@@ -90,6 +96,10 @@ fn incline(rows: &mut Rows) -> Result<(), String> {
             crept,
             within(4e-9, reason),
         );
+        let plays = mus.map(|mu| block(mu, -beyond, 1.0).0.play(1.0));
+        rows.peers(plays.to_vec(), |tracks| {
+            tracks.iter().map(|t| t.end("block").position.x.abs()).fold(0.0, f64::max)
+        });
         let reason = "constant force: the leapfrog scheme is exact; 1e-9 m/s of the solver in each \
             of 200 steps";
         let allowed = within(1e-7, reason);
@@ -99,6 +109,15 @@ fn incline(rows: &mut Rows) -> Result<(), String> {
             (worst.1, worst.2),
             allowed,
         );
+        // The same coefficient as in our worst one.
+        let (texts, ways): (Vec<Text>, Vec<f64>) =
+            mus.iter().map(|mu| block(*mu, beyond, 1.0)).unzip();
+        let exact = worst.2;
+        rows.peers(texts.iter().map(|text| text.play(1.0)).collect(), move |tracks| {
+            let off = |i: usize| tracks[i].end("block").position.x / ways[i] - 1.0;
+            let largest = (0..ways.len()).map(off).max_by(|a, b| a.abs().total_cmp(&b.abs()));
+            exact * (1.0 + largest.unwrap_or(0.0))
+        });
     }
     let curves = vec![dots("relative error of the way", points)];
     rows.figure(
@@ -157,7 +176,9 @@ fn stopping(rows: &mut Rows) -> Result<(), String> {
         let text = Text::new(Leapfrog, 2e-3).material(mu, 0.0).floor();
         let lines =
             format!("position = [0, 0, 0.04]\nvelocity = [{:?}, {:?}, 0]", 0.6 * v, 0.8 * v);
-        let mut motion = text.body("block", "box = [0.5, 0.5, 0.08]", &lines).simulate()?;
+        let text = text.body("block", "box = [0.5, 0.5, 0.08]", &lines);
+        let mut motion = text.simulate()?;
+        let play = text.play(v / (mu * G) + 0.2);
         let mut path = Vec::new();
         motion.watch(v / (mu * G) + 0.2, |m| {
             path.push((m.time(), m.at("block").truncate().length()))
@@ -168,12 +189,14 @@ fn stopping(rows: &mut Rows) -> Result<(), String> {
         let allowed = within(mu * G * h * h / 8.0 + 1e-8, reason);
         let far = motion.at("block").truncate().length();
         rows.row(&format!("mu {mu}, {v} m/s: way"), "m", (far, exact), allowed);
+        rows.peers(vec![play.clone()], |t| t[0].end("block").position.truncate().length());
         rows.zero(
             &format!("mu {mu}, {v} m/s: speed at the end"),
             "m/s",
             motion.fastest(),
             within(1e-9, "tolerance of the solver"),
         );
+        rows.peers(vec![play], |t| t[0].end("block").velocity.length());
         if mu == 0.4 {
             let exact =
                 |t: f64| if t < v / (mu * G) { v * t - 0.5 * mu * G * t * t } else { exact };
@@ -206,15 +229,17 @@ fn groove(rows: &mut Rows) -> Result<(), String> {
             "position = [0, 0, {z:?}]\nrotation = {{ axis = [1, 0, 0], angle = \"90 deg\" \
                 }}\nvelocity = [0, {v:?}, 0]"
         );
-        let mut motion = text
-            .body("bar", &format!("cylinder = {{ radius = {r:?}, length = 0.6 }}"), &lines)
-            .simulate()?;
+        let text =
+            text.body("bar", &format!("cylinder = {{ radius = {r:?}, length = 0.6 }}"), &lines);
+        let mut motion = text.simulate()?;
         let effective = mu / half.sin();
         let exact = v * v / (2.0 * effective * G);
         motion.until(v / (effective * G) + 0.1)?;
         let reason = "the kink at the stop, mu g h²/8, and 1e-9 m/s of the solver";
         let allowed = within(effective * G * 4e-6 / 8.0 + 1e-8, reason);
         rows.row(&format!("half angle {degrees}°: way"), "m", (motion.at("bar").y, exact), allowed);
+        let play = text.play(v / (effective * G) + 0.1);
+        rows.peers(vec![play], |t| t[0].end("bar").position.y);
     }
     Ok(())
 }

@@ -1,7 +1,7 @@
 //! Impacts: heights of bounces, rows of balls, friction in a collision.
 
 use crate::case::{Case, Cost::*, Group::ClosedForm, Rows, dots, line, relative, within};
-use crate::motion::{G, Motion, Scheme::*, Text};
+use crate::motion::{G, Scheme::*, Text};
 
 pub const CASES: &[Case] = &[
     Case {
@@ -41,11 +41,10 @@ pub const CASES: &[Case] = &[
     },
 ];
 
-fn ball(e: f64, height: f64, h: f64) -> Result<Motion, String> {
+fn ball(e: f64, height: f64, h: f64) -> Text {
     let text =
         Text::new(Leapfrog, h).material(0.0, e).contact("rebound_speed = \"1 mm/s\"").floor();
     text.body("ball", "sphere = 0.05", &format!("position = [0, 0, {:?}]", 0.05 + height))
-        .simulate()
 }
 
 fn bounces(rows: &mut Rows) -> Result<(), String> {
@@ -53,7 +52,7 @@ fn bounces(rows: &mut Rows) -> Result<(), String> {
     let fall = (2.0 * height / G).sqrt();
     for (e, h) in [(0.5, 1e-3), (0.8, 1e-3), (0.9, 1e-3)] {
         let rest = fall * (1.0 + e) / (1.0 - e);
-        let mut motion = ball(e, height, h)?;
+        let mut motion = ball(e, height, h).simulate()?;
         let (mut tops, mut curve) = (Vec::new(), Vec::new());
         let (mut highest, mut rising, mut last, mut moved) = (0.0f64, false, f64::INFINITY, 0.0);
         motion.watch(rest + 0.3, |m| {
@@ -101,13 +100,17 @@ fn bounces(rows: &mut Rows) -> Result<(), String> {
 
 fn elastic(rows: &mut Rows) -> Result<(), String> {
     let (height, h) = (0.45f64, 4e-3);
-    let mut motion = ball(1.0, height, h)?;
+    let text = ball(1.0, height, h);
+    let mut motion = text.simulate()?;
     let fall = (2.0 * height / G).sqrt();
     let (mut worst, mut errors) = (0.0f64, Vec::new());
-    motion.watch(30.0, |m| {
-        let t = (m.time() + fall) % (2.0 * fall);
+    let wrong = move |time: f64, z: f64| {
+        let t = (time + fall) % (2.0 * fall);
         let exact = (2.0 * G * height).sqrt() * t - 0.5 * G * t * t;
-        let error = (m.at("ball").z - 0.05 - exact).abs();
+        (z - 0.05 - exact).abs()
+    };
+    motion.watch(30.0, |m| {
+        let error = wrong(m.time(), m.at("ball").z);
         worst = worst.max(error);
         errors.push((m.time(), error));
     })?;
@@ -119,6 +122,10 @@ fn elastic(rows: &mut Rows) -> Result<(), String> {
         worst,
         within(1e-8, reason),
     );
+    rows.peers(vec![text.play(30.0).seen(u64::MAX)], move |tracks| {
+        let moments = tracks[0].moments();
+        moments.map(|m| wrong(m.time, m.body("ball").position.z)).fold(0.0, f64::max)
+    });
     let energy = motion.sim.body("ball").map_err(|e| e.to_string())?;
     let energy = energy.kinetic_energy()
         + energy.body().mass().map_or(0.0, |m| m.mass) * G * (motion.at("ball").z - 0.05);
@@ -127,6 +134,11 @@ fn elastic(rows: &mut Rows) -> Result<(), String> {
             * G
             * height;
     rows.row("energy at the end", "J", (energy, start), relative(1e-8, reason));
+    rows.peers(vec![text.play(30.0).seen(u64::MAX)], move |tracks| {
+        let ball = tracks[0].end("ball");
+        let (squared, high) = (ball.velocity.length_squared(), ball.position.z - 0.05);
+        start * (0.5 * squared + G * high) / (G * height)
+    });
     let figure = rows.figure(
         "Elastic ball: error of the height",
         ("time, s", "m"),
@@ -137,7 +149,7 @@ fn elastic(rows: &mut Rows) -> Result<(), String> {
 }
 
 /// A row of balls on a line; the first one arrives at 1 m/s.
-fn row_of_balls(count: usize, gap: f64, e: f64) -> Result<Vec<f64>, String> {
+fn row_of_balls(count: usize, gap: f64, e: f64) -> Text {
     let r = 0.05;
     let mut text = Text::new(Leapfrog, 1e-3).gravity([0.0; 3]).material(0.0, e);
     for i in 0..count {
@@ -149,6 +161,11 @@ fn row_of_balls(count: usize, gap: f64, e: f64) -> Result<Vec<f64>, String> {
             &format!("position = [{x:?}, 0, 0]\nvelocity = [{v:?}, 0, 0]"),
         );
     }
+    text
+}
+
+/// The speeds of the balls after 0.2 s.
+fn speeds(text: &Text, count: usize) -> Result<Vec<f64>, String> {
     let mut motion = text.simulate()?;
     motion.until(0.2)?;
     Ok((0..count).map(|i| motion.velocity(&format!("ball_{i}")).x).collect())
@@ -157,7 +174,7 @@ fn row_of_balls(count: usize, gap: f64, e: f64) -> Result<Vec<f64>, String> {
 fn cradle(rows: &mut Rows) -> Result<(), String> {
     for count in [3, 5, 8] {
         let n = count as f64;
-        let found = row_of_balls(count, 0.0, 1.0)?;
+        let found = speeds(&row_of_balls(count, 0.0, 1.0), count)?;
         let exact = |i: usize| if i == 0 { 2.0 / n - 1.0 } else { 2.0 / n };
         let worst = found.iter().enumerate().map(|(i, v)| (v - exact(i)).abs()).fold(0.0, f64::max);
         let allowed = within(1e-8, "1e-9 m/s of the solver");
@@ -175,19 +192,23 @@ fn cradle(rows: &mut Rows) -> Result<(), String> {
             within(1e-8, "1e-9 m/s of the solver"),
         );
     }
-    let found = row_of_balls(5, 2.3e-3, 1.0)?;
-    let worst = found
-        .iter()
-        .enumerate()
-        .map(|(i, v)| (v - if i == 4 { 1.0 } else { 0.0 }).abs())
-        .fold(0.0, f64::max);
+    let text = row_of_balls(5, 2.3e-3, 1.0);
+    let worst = |found: &[f64]| {
+        let exact = |i: usize| if i == 4 { 1.0 } else { 0.0 };
+        found.iter().enumerate().map(|(i, v)| (v - exact(i)).abs()).fold(0.0, f64::max)
+    };
+    let found = speeds(&text, 5)?;
     let reason = "one impact after the other, 1e-9 m/s each";
     rows.zero(
         "5 apart by 2.3 mm: largest error of (0, 0, 0, 0, 1)",
         "m/s",
-        worst,
+        worst(&found),
         within(1e-8, reason),
     );
+    rows.peers(vec![text.play(0.2)], move |tracks| {
+        let found: Vec<f64> = tracks[0].last().bodies.iter().map(|ball| ball.velocity.x).collect();
+        worst(&found)
+    });
     Ok(())
 }
 
@@ -212,7 +233,7 @@ fn throw(rows: &mut Rows) -> Result<(), String> {
         );
         text = text.body("object", &format!("sphere = {r:?}"), "");
         let mut motion = text.simulate()?;
-        motion.until(5e-3)?;
+        motion.until(5e-2)?;
         let found = motion.velocity("object");
         let tangent = mu.min(2.0 * cut.tan() / (7.0 * (1.0 + e)));
         let (angle, exact) = ((found.y / found.x).atan().to_degrees(), tangent.atan().to_degrees());
@@ -223,6 +244,10 @@ fn throw(rows: &mut Rows) -> Result<(), String> {
             of the cut angle";
         let allowed = within((way / (2.0 * r) * (1.0 + cut.tan())).to_degrees(), reason);
         rows.row(&format!("cut {degrees}°, {regime}: throw"), "deg", (angle, exact), allowed);
+        rows.peers(vec![text.play(5e-2)], |tracks| {
+            let found = tracks[0].end("object").velocity;
+            (found.y / found.x).atan().to_degrees()
+        });
     }
     let curves = vec![line("closed form", points.1), dots("simulated", points.0)];
     rows.figure(
@@ -262,6 +287,7 @@ fn collision(rows: &mut Rows) -> Result<(), String> {
             (motion.velocity("a").x, exact),
             allowed,
         );
+        rows.peers(vec![text.play(0.1)], |tracks| tracks[0].end("a").velocity.x);
     }
     Ok(())
 }

@@ -1,7 +1,7 @@
 //! Limits of rest, found by bisection: one step from rest tells whether a structure stands.
 
 use crate::case::{Case, Cost::*, Group::ClosedForm, Rows, line, relative, within};
-use crate::motion::{G, Text, xyz};
+use crate::motion::{G, Scheme::*, Text, xyz};
 use signorini::prelude::*;
 
 pub const CASES: &[Case] = &[
@@ -11,6 +11,14 @@ pub const CASES: &[Case] = &[
         source: "pushed at height z a box tips iff mu > w/(2 z); F = m g w/(2 z) or mu m g",
         cost: Quick,
         run: tip,
+    },
+    Case {
+        name: "tip-on-slope",
+        group: ClosedForm,
+        source: "box on a slope: slips if tan θ > mu, tips if tan θ > w/h; φ'' = 3g/(4R) sin φ about \
+            the edge",
+        cost: Quick,
+        run: tip_on_slope,
     },
     Case {
         name: "capstan",
@@ -105,6 +113,71 @@ fn tip(rows: &mut Rows) -> Result<(), String> {
         );
     }
     Ok(())
+}
+
+/// A tall box on a slope just below and just above the angle at which it slips or tips.
+fn tip_on_slope(rows: &mut Rows) -> Result<(), String> {
+    let (width, height, time, h): (f64, f64, f64, f64) = (0.4, 1.0, 1.0, 2e-3);
+    let radius = 0.5 * width.hypot(height);
+    for (mu, what) in [(0.3, "slips"), (0.6, "tips")] {
+        let limit = f64::min(mu, width / height).atan();
+        for degrees in [-0.2, 0.2] {
+            let slope = limit + f64::to_radians(degrees);
+            let gravity = [G * slope.sin(), 0.0, -G * slope.cos()];
+            let text = Text::new(Leapfrog, h).gravity(gravity).material(mu, 0.0).floor();
+            let shape = format!("box = [{width:?}, 0.5, {height:?}]");
+            let at = format!("position = [0, 0, {:?}]", 0.5 * height);
+            let text = text.body("box", &shape, &at);
+            let mut motion = text.simulate()?;
+            motion.until(time)?;
+            let view = motion.sim.body("box").map_err(|e| e.to_string())?;
+            let tilt = |turn: DQuat| 2.0 * turn.y.asin();
+            let label = format!("mu {mu}, {:.1}° from where it {what}", degrees);
+            if degrees < 0.0 {
+                let reason = "1e-9 m/s of the solver at each of four corners, for 1 s";
+                let allowed = within(4e-9, reason);
+                rows.zero(&format!("{label}: way in 1 s"), "m", motion.at("box").x, allowed);
+                rows.peers(vec![text.play(time)], |t| t[0].end("box").position.x);
+            } else if what == "slips" {
+                let exact = 0.5 * G * (slope.sin() - mu * slope.cos()) * time * time;
+                let reason = "constant force: the scheme is exact; 1e-9 m/s in each of 500 steps";
+                let allowed = within(1e-6, reason);
+                rows.row(
+                    &format!("{label}: way in 1 s"),
+                    "m",
+                    (motion.at("box").x, exact),
+                    allowed,
+                );
+                rows.peers(vec![text.play(time)], |t| t[0].end("box").position.x);
+            } else {
+                let start = f64::to_radians(degrees);
+                let exact = fall(start, 0.75 * G / radius, time) - start;
+                let found = tilt(view.orientation());
+                let reason = "second order: (p h)² p t, p² = 3g/(4R), of what grows as cosh p t";
+                let p = (0.75 * G / radius).sqrt();
+                let allowed = relative((p * h).powi(2) * p * time, reason);
+                rows.row(&format!("{label}: tilt after 1 s"), "rad", (found, exact), allowed);
+                rows.peers(vec![text.play(time)], move |t| tilt(t[0].end("box").orientation));
+            }
+        }
+    }
+    Ok(())
+}
+
+/// φ at time `t` of φ'' = `k` sin φ, from rest at `start`: Runge–Kutta in 2000 steps.
+fn fall(start: f64, k: f64, t: f64) -> f64 {
+    let h = t / 2000.0;
+    let rate = |(x, v): (f64, f64)| (v, k * x.sin());
+    let add = |a: (f64, f64), b: (f64, f64), s: f64| (a.0 + s * b.0, a.1 + s * b.1);
+    let mut y = (start, 0.0);
+    for _ in 0..2000 {
+        let a = rate(y);
+        let b = rate(add(y, a, 0.5 * h));
+        let c = rate(add(y, b, 0.5 * h));
+        let d = rate(add(y, c, h));
+        y = add(add(add(add(y, a, h / 6.0), b, h / 3.0), c, h / 3.0), d, h / 6.0);
+    }
+    y.0
 }
 
 /// The largest pull on one end of a string of beads around a drum, with a pull of 1 N on the other

@@ -2,6 +2,7 @@
 
 use crate::case::{Case, Cost::*, Group::ClosedForm, Rows, dots, line, relative, within};
 use crate::motion::{G, Motion, Scheme::*, Text, xyz};
+use crate::peers::{Seen, Track};
 use signorini::prelude::*;
 
 const POWERS: &str =
@@ -47,7 +48,7 @@ pub const CASES: &[Case] = &[
 ];
 
 /// Boxes on top of each other; masses from below.
-fn stack(masses: &[f64], dt: f64) -> Result<Motion, String> {
+fn stack(masses: &[f64], dt: f64) -> Text {
     let mut text = Text::usual(dt).material(0.5, 0.0).floor();
     for (i, mass) in masses.iter().enumerate() {
         let z = 0.1 + 0.2 * i as f64;
@@ -57,7 +58,14 @@ fn stack(masses: &[f64], dt: f64) -> Result<Motion, String> {
             &format!("mass = {mass:?}\nposition = [0, 0, {z:?}]"),
         );
     }
-    text.simulate()
+    text
+}
+
+/// The largest way that a box of a stack sank or rose in another engine, m.
+fn sunk(tracks: &[Track]) -> f64 {
+    let boxes = tracks[0].last().bodies;
+    let way = |(i, b): (usize, &Seen)| (b.position.z - 0.1 - 0.2 * i as f64).abs();
+    boxes.iter().enumerate().map(way).fold(0.0, f64::max)
 }
 
 /// The worst relative error of the forces between the boxes of a stack, and the largest way any of
@@ -78,7 +86,8 @@ fn heavy(rows: &mut Rows) -> Result<(), String> {
     let mut points = Vec::new();
     for decade in [1, 2, 4, 6, 8, 10, 12] {
         let masses = [1.0, 10f64.powi(decade)];
-        let mut motion = stack(&masses, 5e-3)?;
+        let text = stack(&masses, 5e-3);
+        let mut motion = text.simulate()?;
         motion.until(0.2)?;
         let (force, sunk) = judge(&motion, &masses);
         points.push((f64::from(decade), force.max(1e-17)));
@@ -98,6 +107,7 @@ fn heavy(rows: &mut Rows) -> Result<(), String> {
             row.others(&theirs)
                 .note("others: measured once with their default settings at 2 ms over 2 s");
         }
+        rows.peers(vec![text.play(0.2)], self::sunk);
     }
     rows.figure(
         "Heavy on light",
@@ -113,7 +123,8 @@ fn powers(rows: &mut Rows) -> Result<(), String> {
         for up in [true, false] {
             let exponent = |i: usize| if up { i } else { count - 1 - i } as i32;
             let masses: Vec<f64> = (0..count).map(|i| 10f64.powi(exponent(i))).collect();
-            let mut motion = stack(&masses, 1e-2)?;
+            let text = stack(&masses, 1e-2);
+            let mut motion = text.simulate()?;
             motion.until(0.1)?;
             let (force, sunk) = judge(&motion, &masses);
             let what = if up { "heavy above" } else { "heavy below" };
@@ -131,6 +142,7 @@ fn powers(rows: &mut Rows) -> Result<(), String> {
                 sunk,
                 within(1e-7 * count as f64, reason),
             );
+            rows.peers(vec![text.play(0.1)], self::sunk);
         }
     }
     Ok(())

@@ -49,7 +49,8 @@ fn slide(rows: &mut Rows) -> Result<(), String> {
     for (name, shape, k) in shapes(r) {
         let text = Text::new(Leapfrog, h).material(mu, 0.0).floor();
         let lines = format!("position = [0, 0, {r:?}]\nvelocity = [{v:?}, 0, 0]");
-        let mut motion = text.body(name, &shape, &lines).simulate()?;
+        let text = text.body(name, &shape, &lines);
+        let mut motion = text.simulate()?;
         let time = k * v / ((1.0 + k) * mu * G);
         let (mut begun, mut curve) = (f64::NAN, Vec::new());
         motion.watch(time + 0.3, |m| {
@@ -66,6 +67,8 @@ fn slide(rows: &mut Rows) -> Result<(), String> {
             (motion.velocity(name).x, v / (1.0 + k)),
             within(1e-7, reason),
         );
+        let play = text.play(time + 0.3);
+        rows.peers(vec![play.clone()], move |t| t[0].end(name).velocity.x);
         rows.row(&format!("{name}: begins to roll"), "s", (begun, time), within(h, "one step"));
         // x at the end: way of sliding, then rolling.
         let sliding = v * time - 0.5 * mu * G * time * time;
@@ -77,6 +80,7 @@ fn slide(rows: &mut Rows) -> Result<(), String> {
             (motion.at(name).x, exact),
             within(mu * G * h * h / 8.0 + 1e-7, reason),
         );
+        rows.peers(vec![play], move |t| t[0].end(name).position.x);
         if k == 0.4 {
             rows.figure(
                 "Ball, mu 0.3, from sliding to rolling",
@@ -98,12 +102,14 @@ fn backspin(rows: &mut Rows) -> Result<(), String> {
                     0]",
                 -spin
             );
-            let mut motion = text.body(name, &shape, &lines).simulate()?;
+            let text = text.body(name, &shape, &lines);
+            let mut motion = text.simulate()?;
             motion.until(2.0)?;
             let exact = (v - k * r * spin) / (1.0 + k);
             let label = format!("{name} with {spin:.3} rad/s {what}: speed at the end");
             let reason = "1e-9 m/s of the solver in each of 1000 steps";
             rows.row(&label, "m/s", (motion.velocity(name).x, exact), within(1e-6, reason));
+            rows.peers(vec![text.play(2.0)], move |t| t[0].end(name).velocity.x);
         }
     }
     Ok(())
@@ -117,8 +123,8 @@ fn slope(rows: &mut Rows) -> Result<(), String> {
         for (mu, rolls) in [(limit * (1.0 + 1e-4), true), (limit * (1.0 - 1e-4), false)] {
             let gravity = [G * angle.sin(), 0.0, -G * angle.cos()];
             let text = Text::new(Leapfrog, 2e-3).gravity(gravity).material(mu, 0.0).floor();
-            let mut motion =
-                text.body(name, &shape, &format!("position = [0, 0, {r:?}]")).simulate()?;
+            let text = text.body(name, &shape, &format!("position = [0, 0, {r:?}]"));
+            let mut motion = text.simulate()?;
             motion.until(t)?;
             let slip = motion.velocity(name).x - r * motion.spin(name).y;
             let a = if rolls {
@@ -135,6 +141,10 @@ fn slope(rows: &mut Rows) -> Result<(), String> {
                 (slip, exact),
                 within(1e-6, reason),
             );
+            rows.peers(vec![text.play(t)], move |t| {
+                let end = t[0].end(name);
+                end.velocity.x - r * end.spin.y
+            });
             let x = motion.at(name).x;
             rows.row(
                 &format!("{name}, {what}: way in 1 s"),
@@ -142,14 +152,14 @@ fn slope(rows: &mut Rows) -> Result<(), String> {
                 (x, 0.5 * a * t * t),
                 within(1e-6, reason),
             );
+            rows.peers(vec![text.play(t)], move |t| t[0].end(name).position.x);
         }
     }
     Ok(())
 }
 
-/// A ball on a turning disc runs on a circle, wherever and however it begins: where it is after one
-/// period, and its path.
-fn disc(omega: f64, h: f64, period: f64) -> Result<(DVec2, Vec<(f64, f64)>), String> {
+/// A ball on a turning disc.
+fn disc(omega: f64, h: f64) -> Text {
     let (r, start, v) = (0.05, START, SPEED);
     let text = Text::new(Leapfrog, h).material(1.0, 0.0);
     // So heavy that the ball does not slow it: 1e-9 of its speed.
@@ -171,7 +181,13 @@ fn disc(omega: f64, h: f64, period: f64) -> Result<(DVec2, Vec<(f64, f64)>), Str
         -slip.y / r,
         slip.x / r
     );
-    let mut motion = text.body("ball", &format!("sphere = {r:?}"), &lines).simulate()?;
+    text.body("ball", &format!("sphere = {r:?}"), &lines)
+}
+
+/// The ball runs on a circle, wherever and however it begins: where it is after one period, and its
+/// path.
+fn circle(text: &Text, period: f64) -> Result<(DVec2, Vec<(f64, f64)>), String> {
+    let mut motion = text.simulate()?;
     let mut path = Vec::new();
     motion.watch(period, |m| path.push((m.at("ball").x, m.at("ball").y)))?;
     let late = motion.time() - period;
@@ -186,8 +202,9 @@ fn turntable(rows: &mut Rows) -> Result<(), String> {
     let rate = 2.0 / 7.0 * omega;
     let period = std::f64::consts::TAU / rate;
     let center = START + SPEED.perp() / rate;
-    let (coarse, path) = disc(omega, 1e-3, period)?;
-    let (fine, _) = disc(omega, 5e-4, period)?;
+    let text = disc(omega, 5e-4);
+    let (coarse, path) = circle(&disc(omega, 1e-3), period)?;
+    let (fine, _) = circle(&text, period)?;
     let reason = "first order: friction takes the speed of the disc at the place of the contact \
         when the step begins, Ω h of the distance of the circle from the axis";
     let row = rows.zero(
@@ -197,6 +214,11 @@ fn turntable(rows: &mut Rows) -> Result<(), String> {
         within(omega * 5e-4 * center.length(), reason),
     );
     row.note("a deviation from the second order of the scheme");
+    rows.peers(vec![text.play(period)], move |tracks| {
+        let (last, ball) = (tracks[0].last().time, tracks[0].end("ball"));
+        let at = ball.position - (last - period) * ball.velocity;
+        at.truncate().distance(START)
+    });
     let reason = "what is left when h goes to 0: the next order, (Ω h)² of that distance";
     let extrapolated = (2.0 * fine - coarse).distance(START);
     rows.zero(

@@ -2,6 +2,7 @@
 
 use crate::case::{Case, Cost::*, Group::ClosedForm, Rows, line, relative, within};
 use crate::motion::{G, Scheme::*, Text, xyz};
+use crate::peers::Seen;
 use signorini::prelude::*;
 
 pub const CASES: &[Case] = &[
@@ -49,7 +50,8 @@ fn free_top(rows: &mut Rows) -> Result<(), String> {
     let (inertia, spin, h) = (DVec3::new(0.8, 1.9, 2.4), DVec3::new(0.02, 3.0, 0.03), 2e-3);
     let text = Text::new(Leapfrog, h).gravity([0.0; 3]);
     let lines = format!("mass = 1\ninertia = {}\nangular_velocity = {}", xyz(inertia), xyz(spin));
-    let mut motion = text.add(&format!("[[body]]\nname = \"top\"\n{lines}")).simulate()?;
+    let text = text.add(&format!("[[body]]\nname = \"top\"\n{lines}"));
+    let mut motion = text.simulate()?;
     let energy = 0.5 * (inertia * spin * spin).element_sum();
     let momentum = inertia * spin;
     // Landau–Lifshitz (37.8)–(37.12), with the order I₁ < I₂ < I₃.
@@ -79,6 +81,13 @@ fn free_top(rows: &mut Rows) -> Result<(), String> {
         drift,
         within(2e-5, "second order, (ω h)², without drift"),
     );
+    let play = text.play(3.0 * period).seen(u64::MAX);
+    rows.peers(vec![play.clone()], move |tracks| {
+        let local = |top: Seen| top.orientation.inverse() * top.spin;
+        let now = |top: Seen| 0.5 * (inertia * local(top) * local(top)).element_sum();
+        let moments = tracks[0].moments().map(|m| (now(m.body("top")) / energy - 1.0).abs());
+        moments.fold(0.0, f64::max)
+    });
     let body = motion.sim.body("top").map_err(|e| e.to_string())?;
     let local = body.orientation().inverse() * body.angular_velocity();
     let error = (body.orientation() * (inertia * local)).distance(momentum);
@@ -88,6 +97,10 @@ fn free_top(rows: &mut Rows) -> Result<(), String> {
         error,
         within(1e-10, "rounding of some ten thousand rotations"),
     );
+    rows.peers(vec![play], move |tracks| {
+        let Seen { orientation: turn, spin, .. } = tracks[0].end("top");
+        (turn * (inertia * (turn.inverse() * spin))).distance(momentum)
+    });
     let curve = curve.into_iter().step_by(10).collect();
     rows.figure(
         "Tumbling top",
@@ -95,6 +108,18 @@ fn free_top(rows: &mut Rows) -> Result<(), String> {
         vec![line("simulated", curve)],
     );
     Ok(())
+}
+
+/// The angle about the vertical that a path goes round, rad.
+fn turned(path: impl Iterator<Item = DVec3>) -> f64 {
+    let (mut angle, mut last) = (0.0, 0.0f64);
+    for p in path {
+        let now = p.y.atan2(p.x);
+        angle += (now - last + std::f64::consts::PI).rem_euclid(std::f64::consts::TAU)
+            - std::f64::consts::PI;
+        last = now;
+    }
+    angle
 }
 
 fn gyroscope(rows: &mut Rows) -> Result<(), String> {
@@ -109,28 +134,29 @@ fn gyroscope(rows: &mut Rows) -> Result<(), String> {
         xyz(angular.cross(DVec3::X * arm))
     );
     let text = text.add(&format!("[[body]]\nname = \"rotor\"\n{lines}"));
-    let mut motion = text
-        .add("[[joint]]\nname = \"tip\"\nkind = \"spherical\"\nb = \"rotor\"\nposition = [0, 0, 0]")
-        .simulate()?;
-    let time = 5.0;
-    let (mut angle, mut last, mut droop, mut curve) = (0.0, 0.0f64, 0.0f64, Vec::new());
-    motion.watch(time, |m| {
-        let p = m.at("rotor");
-        let now = p.y.atan2(p.x);
-        angle += (now - last + std::f64::consts::PI).rem_euclid(std::f64::consts::TAU)
-            - std::f64::consts::PI;
-        last = now;
-        droop = droop.max(p.z.abs());
-        curve.push((p.x, p.y));
-    })?;
+    let text = text.add(
+        "[[joint]]\nname = \"tip\"\nkind = \"spherical\"\nb = \"rotor\"\nposition = [0, 0, 0]",
+    );
+    let mut motion = text.simulate()?;
+    let (time, mut path) = (5.0, Vec::new());
+    motion.watch(time, |m| path.push(m.at("rotor")))?;
+    let droop = path.iter().map(|p| p.z.abs()).fold(0.0, f64::max);
+    let (angle, curve) = (turned(path.iter().copied()), path.iter().map(|p| (p.x, p.y)).collect());
     let reason = "second order: (ω h)²/12 = 5e-4 of the precession";
     rows.row("precession in 5 s", "rad", (angle, precession * time), relative(1e-3, reason));
+    let play = text.play(time).seen(u64::MAX);
+    rows.peers(vec![play.clone()], |tracks| {
+        turned(tracks[0].moments().map(|m| m.body("rotor").position))
+    });
     rows.zero(
         "largest droop or rise",
         "m",
         droop,
         within(1e-3 * arm, "nutation that the scheme begins: (ω h)²/12 of the arm, both ways"),
     );
+    rows.peers(vec![play], |tracks| {
+        tracks[0].moments().map(|m| m.body("rotor").position.z.abs()).fold(0.0, f64::max)
+    });
     rows.figure(
         "Gyroscope, seen from above",
         ("x, m", "y, m"),

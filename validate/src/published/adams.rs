@@ -3,7 +3,9 @@
 //!
 //! The data are those of Project Chrono's unit tests: 501 rows over 5 s with six to seven digits.
 //! They are not part of this repository: `SIGNORINI_ADAMS` names the folder that holds
-//! `adams_models` and one folder per joint; without it the cases are skipped.
+//! `adams_models` and one folder per joint; without it the cases are skipped. Of its 28 cases the 16
+//! joints are compared; ten of the others (springs, actuators, a revolute–spherical link) come
+//! without a model file.
 
 use crate::case::{Case, Cost::*, Group::Published, Rows, dots, line, within};
 use crate::motion::{Motion, Scheme::*, Text, xyz};
@@ -15,7 +17,8 @@ use std::path::{Path, PathBuf};
 pub const CASES: &[Case] = &[Case {
     name: "adams-joints",
     group: Published,
-    source: "joints of Project Chrono's unit tests, computed by ADAMS (data/testing/joints)",
+    source: "joints of Project Chrono's unit tests, computed by ADAMS (data/testing/joints); the 16 \
+        joints of 28 cases, ten others come without a model",
     cost: Normal,
     run,
 }];

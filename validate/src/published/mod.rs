@@ -3,11 +3,12 @@
 mod adams;
 mod granular;
 mod mechanisms;
+mod piles;
 mod simbench;
 
 use crate::case::Case;
 
 /// All of them.
 pub fn cases() -> Vec<Case> {
-    [simbench::CASES, granular::CASES, mechanisms::CASES, adams::CASES].concat()
+    [simbench::CASES, granular::CASES, piles::CASES, mechanisms::CASES, adams::CASES].concat()
 }
