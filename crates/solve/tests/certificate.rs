@@ -169,12 +169,14 @@ fn a_certificate_is_never_below_the_truth() {
             let slack = 2.0 * doubt + 1e-9 * far + 1e-13 * scale;
             if certificate.upper.sqrt() < far - slack || certificate.lower.sqrt() > far + slack {
                 tally.below.push(format!(
-                    "{what}: {:e}..{:e}, truth {:e} ± {:e}, {:?}",
+                    "{what}: {:e}..{:e}, truth {:e} ± {:e}, scale {:e}, {:?}, {:?}",
                     certificate.lower,
                     certificate.upper,
                     far * far,
                     doubt * doubt,
-                    certificate.standing
+                    scale * scale,
+                    certificate.standing,
+                    problem.laws
                 ));
             }
             if status == Status::Converged {
