@@ -95,7 +95,12 @@ impl Case {
     fn ask(&mut self, method: Method, whole: bool) -> (Option<Status>, Result<(), String>) {
         let stop = StoppingCriteria {
             tolerance: self.tolerance,
-            work: (method == Method::Psor).then_some(2000),
+            // Where there is no solution, more work only takes longer.
+            work: match method {
+                Method::Psor => Some(2000),
+                Method::Newton => Some(200),
+                _ => None,
+            },
             ..StoppingCriteria::default()
         };
         let mut solution = Solution::zero(self.problem.n(), self.problem.rows());
@@ -162,5 +167,5 @@ fn what_methods_say_of_random_problems_is_true() {
     // The test must have something to test: half of the feasible problems by auto, at least.
     let auto = Method::ALL.iter().position(|m| *m == Method::Auto).expect("a method");
     let feasible = tallies[Method::ALL.len() + auto][0];
-    assert!(feasible.converged * 2 > count / 3, "{} of {count} converged", feasible.converged);
+    assert!(feasible.converged * 4 > count, "{} of {count} converged", feasible.converged);
 }
