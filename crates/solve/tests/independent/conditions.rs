@@ -259,7 +259,8 @@ pub fn search(problem: &Problem) -> Search {
     let size = |d: &[f64]| d.iter().map(|d| d * d).sum::<f64>();
     let (mut x, mut y, mut t) = (vec![0.0; dense.n], vec![0.0; dense.n], 1.0f64);
     let mut value = f64::INFINITY;
-    for _ in 0..MAX_SEARCH_STEPS {
+    let ray = |x: &[f64]| lack(x).iter().zip(&scale).map(|(d, s)| d / s).collect::<Vec<f64>>();
+    for at in 1..=MAX_SEARCH_STEPS {
         let d = lack(&y);
         let now = size(&d);
         if now <= 1e-26 {
@@ -274,12 +275,17 @@ pub fn search(problem: &Problem) -> Search {
         let momentum = (t - 1.0) / further;
         y = next.iter().zip(&x).map(|(n, x)| n + momentum * (n - x)).collect();
         (x, t, value) = (next, further, now);
+        if at % SEARCH_STEPS_PER_LOOK == 0 && proves(problem, &ray(&x)).is_ok() {
+            break;
+        }
     }
-    Search::Ray(lack(&x).iter().zip(&scale).map(|(d, s)| d / s).collect())
+    Search::Ray(ray(&x))
 }
 
-/// Steps of the search.
-const MAX_SEARCH_STEPS: usize = 20_000;
+/// The most steps of the search.
+const MAX_SEARCH_STEPS: usize = 400_000;
+/// After so many steps the ray may be a proof already.
+const SEARCH_STEPS_PER_LOOK: usize = 5000;
 
 /// `P(u) − u`: what u lacks to be a velocity that the law admits, a direction of its reactions.
 fn lacking(law: &Law, u: &[f64]) -> Vec<f64> {
