@@ -249,7 +249,7 @@ fn a_certificate_is_never_below_the_truth() {
         tally.below[..tally.below.len().min(20)].join("\n")
     );
     assert!(within * 10 >= tally.ratios.len() * 9 || count < 1000, "{within} within 10 ×");
-    assert!(tally.refuted * 100 <= count as usize, "{} bad references", tally.refuted);
+    assert!(tally.refuted * 50 <= count as usize, "{} bad references", tally.refuted);
     assert!(tally.compared * 2 > count as usize, "the truth was known for {} only", tally.compared);
 }
 
