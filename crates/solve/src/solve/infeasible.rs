@@ -27,7 +27,7 @@
 //! few solves; for a step that has failed.
 
 use super::certificate::frame::{admit, recession};
-use super::{DynSolver, Method, StoppingCriteria};
+use super::{DynSolver, Method, Report, Status, StoppingCriteria};
 use crate::math::cliques::CliqueFactor;
 use crate::math::dot;
 use crate::math::double_double::DoubleDouble;
@@ -123,6 +123,45 @@ pub fn contradiction(problem: &Problem) -> Option<Contradiction> {
     None
 }
 
+/// A method's word that `problem` is infeasible is kept where `ray`, or another one, proves it.
+/// What is not proved is not said.
+pub(super) fn confirm(problem: &Problem, report: &mut Report, ray: &[f64]) {
+    if report.status != Status::Infeasible {
+        return;
+    }
+    let own = || {
+        let mut prepared = PreparedProblem::of(problem).ok()?;
+        let (a, mut v) = (prepared.a().to_vec(), problem.k.clone());
+        prepared.factor().solve(&mut v);
+        let size = data(problem, &a, &v);
+        (ray.len() == problem.rows()).then_some(())?;
+        proof(problem, &a, prepared.factor(), size, ray)
+    };
+    conclude(report, own().or_else(|| contradiction(problem)));
+}
+
+/// As [`confirm`], for a reduced problem.
+pub(super) fn confirm_reduced(reduced: &Reduced, report: &mut Report, ray: &[f64]) {
+    if report.status != Status::Infeasible {
+        return;
+    }
+    let own = || {
+        let prepared = PreparedProblem::of_reduced(reduced);
+        let fits = ray.len() == reduced.rows() && reduced.asymmetry() <= 1e-12;
+        fits.then_some(())?;
+        proof_reduced(reduced, prepared.a(), data_reduced(reduced, prepared.a()), ray)
+    };
+    conclude(report, own().or_else(|| contradiction_reduced(reduced)));
+}
+
+fn conclude(report: &mut Report, found: Option<Contradiction>) {
+    report.conflict.clear();
+    match found {
+        Some(found) => report.conflict = found.blocks,
+        None => report.status = Status::Stalled,
+    }
+}
+
 /// The contradiction in a reduced problem, if one is found: no s with W s + q in K∞*; where W is
 /// not symmetric, no such s in K.
 pub fn contradiction_reduced(reduced: &Reduced) -> Option<Contradiction> {
@@ -145,11 +184,7 @@ pub fn contradiction_reduced(reduced: &Reduced) -> Option<Contradiction> {
     }
     nearest.W = Csr::from_triplets(m, m, &entries);
     let (mut s, mut image) = (vec![0.0; m], vec![0.0; m]);
-    let size = (0..a.len())
-        .flat_map(|k| reduced.range(k).map(move |i| (k, i)))
-        .map(|(k, i)| reduced.q[i].powi(2) / a[k])
-        .sum::<f64>()
-        .sqrt();
+    let size = data_reduced(reduced, a);
     for _ in 0..MAX_PROXIMAL_STEPS {
         reduced.W.mul(&s, &mut image);
         nearest.q.iter_mut().zip(&reduced.q).zip(&image).for_each(|((x, q), ws)| *x = q + ws);
@@ -279,6 +314,15 @@ fn data(problem: &Problem, a: &[f64], free: &[f64]) -> f64 {
         .map(|k| problem.w[starts[k]..starts[k + 1]].iter().map(|w| w * w).sum::<f64>() / a[k])
         .sum();
     rows.sqrt().max(dot(free, &problem.k).max(0.0).sqrt())
+}
+
+/// The same of a reduced problem.
+fn data_reduced(reduced: &Reduced, a: &[f64]) -> f64 {
+    (0..a.len())
+        .flat_map(|k| reduced.range(k).map(move |i| (k, i)))
+        .map(|(k, i)| reduced.q[i].powi(2) / a[k])
+        .sum::<f64>()
+        .sqrt()
 }
 
 /// Whether `ray` proves that `problem` has no feasible velocity; `size` holds the velocities in its

@@ -2,6 +2,7 @@
 //! definition. It shares no code with the library.
 #![allow(dead_code)]
 
+pub mod conditions;
 pub mod random;
 
 use signorini_solve::problem::{Law, Problem};
@@ -157,6 +158,18 @@ impl Dense {
             x[i] = x[i] / l[i][i];
         }
         x
+    }
+
+    /// `L⁻¹ b` with H = L Lᵀ, in doubles.
+    pub fn whiten(&self, b: &[Dd]) -> Vec<f64> {
+        let mut x = b.to_vec();
+        for i in 0..self.n {
+            for p in 0..i {
+                x[i] = x[i] - self.lower[i][p] * x[p];
+            }
+            x[i] = x[i] / self.lower[i][i];
+        }
+        x.into_iter().map(Dd::value).collect()
     }
 
     /// `Jᵀ s`.

@@ -1,8 +1,8 @@
-//! Random problems: all convex laws, scales of eighteen decades, rows that repeat, oppose or depend
-//! on others.
+//! Random problems: all laws, scales of eighteen decades, rows that repeat, oppose or depend on
+//! others, rows that contradict each other.
 
 use signorini_solve::math::sparse::Csr;
-use signorini_solve::problem::{Law, Problem};
+use signorini_solve::problem::{Law, Problem, Rows};
 
 /// A small generator of random numbers (splitmix64).
 pub struct Random(pub u64);
@@ -144,4 +144,159 @@ pub fn feasible(random: &mut Random) -> Problem {
         .map(|_| if soft && random.below(2) == 0 { random.unit() * arm * arm / mass } else { 0.0 })
         .collect();
     problem
+}
+
+/// A random element of the directions in which reactions of `law` may grow; none for an interval
+/// with finite bounds.
+fn growing(random: &mut Random, law: &Law) -> Option<Vec<f64>> {
+    Some(match *law {
+        Law::Equality => vec![random.signed()],
+        Law::Unilateral => vec![0.1 + random.unit()],
+        Law::Interval { lo, hi } => match (lo.is_infinite(), hi.is_infinite()) {
+            (true, true) => vec![random.signed()],
+            (true, false) => vec![-0.1 - random.unit()],
+            (false, true) => vec![0.1 + random.unit()],
+            _ => return None,
+        },
+        Law::Cone { mu, rows } | Law::Coulomb { mu, rows } => {
+            let n = 0.1 + random.unit();
+            let angle = std::f64::consts::TAU * random.unit();
+            let t = mu * n * random.of(&[0.0, 0.5, 0.99]);
+            if rows == 2 {
+                vec![n, t * angle.cos().signum()]
+            } else {
+                vec![n, t * angle.cos(), t * angle.sin()]
+            }
+        }
+    })
+}
+
+/// A feasible random problem and one block more, which contradicts some of the others by `margin`
+/// of the speeds: with d in K and `Jᵀd = 0`, `w·d < 0`. Returns d too; none if no block can.
+pub fn contradicting(random: &mut Random) -> Option<(Problem, Vec<f64>)> {
+    let mut problem = feasible(random);
+    problem.E.fill(0.0);
+    let (n, m) = (problem.n(), problem.rows());
+    let law = random.of(&[
+        Law::Unilateral,
+        Law::Equality,
+        Law::Cone { mu: 0.5, rows: 3 },
+        Law::Cone { mu: 0.3, rows: 2 },
+    ]);
+    let mut d = vec![0.0; m];
+    let mut any = false;
+    for (block, law) in problem.J.blocks().zip(&problem.laws) {
+        if random.below(2) == 0 {
+            continue;
+        }
+        let Some(part) = growing(random, law) else { continue };
+        any = true;
+        d[block.range()].copy_from_slice(&part);
+    }
+    let mut force = vec![0.0; n];
+    problem.J.add_transposed(&d, &mut force);
+    if !any || force.iter().all(|f| *f == 0.0) {
+        return None;
+    }
+    // The new block's first row takes the force; its tangents are zero rows, or any rows with no
+    // part in d.
+    let columns: Vec<u32> = (0..n as u32).collect();
+    let mut values: Vec<f64> = force.iter().map(|f| -f).collect();
+    for _ in 1..law.rows() {
+        values.extend(
+            (0..n).map(|_| random.signed() * force.iter().fold(0.0f64, |m, f| m.max(f.abs()))),
+        );
+    }
+    let said: f64 = problem.w.iter().zip(&d).map(|(w, d)| w * d).sum();
+    let size: f64 = problem.w.iter().zip(&d).map(|(w, d)| (w * d).abs()).sum();
+    let margin = 10f64.powf(-3.0 * random.unit());
+    problem.J.push(law.rows(), &columns, &values);
+    problem.laws.push(law);
+    // w·d = −margin · Σ|w d|.
+    problem.w.push(-said - margin * if size > 0.0 { size } else { 1.0 });
+    problem.w.extend((1..law.rows()).map(|_| 0.0));
+    problem.E.extend((0..law.rows()).map(|_| 0.0));
+    d.push(1.0);
+    d.extend((1..law.rows()).map(|_| 0.0));
+    Some((problem, d))
+}
+
+/// What a random problem is by its construction.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Made {
+    /// Rows and velocities without regard to each other.
+    Anyhow,
+    /// Some velocity satisfies all rows.
+    Feasible,
+    /// No velocity satisfies all rows.
+    Contradicting,
+}
+
+/// Problem number `seed`: two fifths of the first two kinds, a fifth of the last; half of those with cones under Coulomb's law; and
+/// a ray that proves a contradiction.
+pub fn numbered(seed: u64) -> (Problem, Made, Option<Vec<f64>>) {
+    let mut random = Random(seed ^ 0x0acc_e97e);
+    let (problem, made, ray) = match seed % 10 {
+        0..4 => (anyhow(&mut random), Made::Anyhow, None),
+        4..8 => (feasible(&mut random), Made::Feasible, None),
+        _ => match contradicting(&mut random) {
+            Some((problem, ray)) => (problem, Made::Contradicting, Some(ray)),
+            None => (feasible(&mut random), Made::Feasible, None),
+        },
+    };
+    // The proof of a contradiction may need the tangents of cones: it holds for cones alone.
+    if ray.is_none() && random.below(2) == 0 {
+        return (problem.true_friction(), made, ray);
+    }
+    (problem, made, ray)
+}
+
+/// A random problem of a few bodies in space; friction from none to 1e20.
+pub fn anyhow(random: &mut Random) -> Problem {
+    let (bodies, blocks) = (1 + random.below(4), 1 + random.below(6));
+    let decades: f64 = random.of(&[0.0, 1.0, 3.0]);
+    let mass = 10f64.powf(9.0 * random.signed());
+    let speed = 10f64.powf(9.0 * random.signed());
+    let (repeats, flips) = (random.below(4) == 0, random.below(8) == 0);
+    let n = 3 * bodies;
+    let h = Csr::diagonal(
+        &(0..n).map(|_| mass * 10f64.powf(decades * random.signed())).collect::<Vec<_>>(),
+    );
+    let (mut j, mut laws, mut e, mut w) = (Rows::new(n), Vec::new(), Vec::new(), Vec::new());
+    let mut last: Option<(Vec<u32>, Vec<f64>)> = None;
+    for _ in 0..blocks {
+        let mu = random.of(&[0.0, 0.1, 0.5, 1.0, 10.0, 1e10, 1e20]);
+        let rows = random.of(&[2, 3]);
+        let size = mass * speed;
+        let law = match random.below(8) {
+            0 => Law::Equality,
+            1 => Law::Unilateral,
+            2 => Law::Interval { lo: -size * random.unit(), hi: size * random.unit() },
+            3 | 4 => Law::Cone { mu, rows },
+            _ => Law::Coulomb { mu, rows },
+        };
+        let d = law.rows();
+        let owners = [random.below(bodies) as u32, random.below(bodies) as u32];
+        let mut columns: Vec<u32> = owners.iter().flat_map(|b| 3 * b..3 * b + 3).collect();
+        columns.sort_unstable();
+        columns.dedup();
+        let mut values: Vec<f64> = (0..d * columns.len()).map(|_| random.signed()).collect();
+        if let (true, Some((c, v))) = (repeats, &last)
+            && v.len() >= d * c.len()
+        {
+            // The rows of the block before, once more or turned around.
+            columns.clone_from(c);
+            values = v[..d * c.len()].iter().map(|v| if flips { -v } else { *v }).collect();
+        }
+        j.push(d, &columns, &values);
+        last = Some((columns, values));
+        let soft = random.below(5) == 0;
+        for _ in 0..d {
+            w.push(speed * random.signed());
+            e.push(if soft { 0.1 / mass } else { 0.0 });
+        }
+        laws.push(law);
+    }
+    let k = (0..n).map(|i| h.get(i, i) * speed * random.signed()).collect();
+    Problem { name: "random".into(), H: h, k, J: j, E: e, w, laws, names: Vec::new() }
 }

@@ -188,7 +188,7 @@ impl Solver for InteriorPoint {
         if shift::needed(&problem.laws) {
             let (warm, mut known) = (self.settings.warm, Known::Nothing);
             let mut shift = std::mem::take(&mut self.shift);
-            let result = shift.solve(
+            let mut result = shift.solve(
                 problem,
                 solution,
                 (&stop, Section::Round),
@@ -208,6 +208,10 @@ impl Solver for InteriorPoint {
                 },
             );
             (self.settings.warm, self.shift) = (warm, shift);
+            // What is proved of a cone is not proved of Coulomb's law.
+            if let Ok(report) = &mut result {
+                super::infeasible::confirm(problem, report, &[]);
+            }
             result
         } else {
             std::mem::swap(&mut self.prepared, prepared);
@@ -227,7 +231,7 @@ impl ReducedSolver for InteriorPoint {
         let stop = self.settings.stop;
         if shift::needed(&reduced.laws) || reduced.asymmetry() > 1e-14 {
             let (warm, mut known) = (self.settings.warm, Known::Nothing);
-            let result =
+            let mut result =
                 shift::solve_reduced(reduced, solution, &stop, Section::Round, |p, s, stop| {
                     let report = self.convex(
                         Target::Reduced(p),
@@ -239,6 +243,9 @@ impl ReducedSolver for InteriorPoint {
                     Ok(report)
                 });
             self.settings.warm = warm;
+            if let (true, Ok(report)) = (shift::needed(&reduced.laws), &mut result) {
+                super::infeasible::confirm_reduced(reduced, report, &[]);
+            }
             result
         } else {
             Ok(self.convex(Target::Reduced(reduced), Known::Nothing, solution, &stop))

@@ -78,6 +78,7 @@ use self::walk::{Basis, End, Room, Walk};
 use crate::math::sparse::Csr;
 use crate::math::updatable::Updatable;
 use crate::problem::{Law, PreparedProblem, Problem, Reduced, Residual, Solution, Tolerance};
+use crate::solve::infeasible;
 use crate::solve::lemke::{self, Lemke};
 use crate::solve::psor::{self, Psor};
 use crate::solve::shift::{self, Section, Shift};
@@ -132,6 +133,8 @@ pub struct Pivot {
     sweeps: Psor,
     shift: Shift,
     dependent: Vec<usize>,
+    /// The ray on which the last walk ended, in the rows of the problem (m); empty: none.
+    ray: Vec<f64>,
 }
 
 impl Pivot {
@@ -172,7 +175,7 @@ impl Solver for Pivot {
         solution: &mut Solution,
     ) -> Result<Report, Unsupported> {
         let stop = self.settings.stop;
-        if shift::needed(&problem.laws) {
+        let mut result = if shift::needed(&problem.laws) {
             let section = Section::Polygon(self.settings.facets.max(3));
             let mut shift = std::mem::take(&mut self.shift);
             let result = shift.solve(
@@ -183,9 +186,14 @@ impl Solver for Pivot {
                 |convex, solution, stop, prepared| self.convex(convex, solution, stop, prepared),
             );
             self.shift = shift;
-            return result;
+            result
+        } else {
+            self.convex(problem, solution, &stop, prepared)
+        };
+        if let Ok(report) = &mut result {
+            infeasible::confirm(problem, report, &self.ray);
         }
-        self.convex(problem, solution, &stop, prepared)
+        result
     }
 }
 
@@ -196,17 +204,18 @@ impl ReducedSolver for Pivot {
         solution: &mut Solution,
     ) -> Result<Report, Unsupported> {
         let stop = self.settings.stop;
-        if shift::needed(&reduced.laws) {
+        let mut result = if shift::needed(&reduced.laws) {
             let section = Section::Polygon(self.settings.facets.max(3));
-            return shift::solve_reduced(
-                reduced,
-                solution,
-                &stop,
-                section,
-                |convex, solution, stop| self.convex_reduced(convex, solution, stop),
-            );
+            shift::solve_reduced(reduced, solution, &stop, section, |convex, solution, stop| {
+                self.convex_reduced(convex, solution, stop)
+            })
+        } else {
+            self.convex_reduced(reduced, solution, &stop)
+        };
+        if let Ok(report) = &mut result {
+            infeasible::confirm_reduced(reduced, report, &self.ray);
         }
-        self.convex_reduced(reduced, solution, &stop)
+        result
     }
 }
 
@@ -221,6 +230,7 @@ impl Pivot {
     ) -> Result<Report, Unsupported> {
         if problem.laws.iter().all(|law| law.friction().is_none()) {
             let walked = self.walk(problem, solution, stop)?;
+            self.ray.clone_from(&self.room.ray);
             self.dependent.clone_from(&self.room.dependent);
             let mut report = walked.report(prepared.error(problem, solution), stop, |row| row);
             report.dependent = self.dependent.len();
@@ -231,6 +241,8 @@ impl Pivot {
         let mut inner = pyramids.guess(problem, solution);
         let walked = self.walk(&polyhedral, &mut inner, stop)?;
         pyramids.fold(&inner.r, &mut solution.r);
+        self.ray.resize(problem.rows(), 0.0);
+        pyramids.fold(&self.room.ray, &mut self.ray);
         solution.v.copy_from_slice(&inner.v[..problem.n()]);
         let error = prepared.error(problem, solution);
         let mut report = walked.report(error, stop, |row| pyramids.block(row));
@@ -293,6 +305,8 @@ impl Pivot {
             }
         }
         pyramids.fold(&inner.r, &mut solution.r);
+        self.ray.resize(reduced.rows(), 0.0);
+        pyramids.fold(&room.ray, &mut self.ray);
         report.conflict.iter_mut().for_each(|row| *row = pyramids.block(*row));
         report.conflict.dedup();
         pyramids.dependent(&room.dependent, &vec![true; size], &mut self.dependent);

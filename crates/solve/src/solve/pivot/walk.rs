@@ -71,6 +71,8 @@ const MAX_FAILED_EXCHANGES: u32 = 3;
 /// Reactions, velocities and statuses of all rows; kept from walk to walk.
 #[derive(Default)]
 pub(super) struct Room {
+    /// The reactions along which a walk ended without end (m).
+    pub(super) ray: Vec<f64>,
     pub(super) lo: Vec<f64>,
     pub(super) hi: Vec<f64>,
     pub(super) r: Vec<f64>,
@@ -98,6 +100,7 @@ impl Room {
     /// free.
     pub(super) fn begin(&mut self, bounds: impl Iterator<Item = (f64, f64)>, guess: &[f64]) {
         let Room { lo, hi, r, aside, dependent, tight, u, noise, dr, free, entered, .. } = self;
+        self.ray.clear();
         lo.clear();
         hi.clear();
         bounds.for_each(|bound| {
@@ -437,6 +440,12 @@ impl<'a, B: Basis> Walk<'a, B> {
             // 3c. No end in sight: a ray.
             if step == f64::INFINITY {
                 if self.at.u[i].abs() > tolerance {
+                    let Room { ray, dr, free, .. } = &mut *self.at;
+                    ray.clear();
+                    ray.extend(
+                        dr.iter().zip(&*free).map(|(d, free)| if *free { sign * d } else { 0.0 }),
+                    );
+                    ray[i] = sign;
                     return Some(self.ray(i));
                 }
                 self.at.aside[i] = true;
