@@ -35,7 +35,7 @@
 //! that slid before, sticks now and has such a W (that of its bodies, in the coordinates of the
 //! problem) is named, the motion is the method's.
 
-use crate::assemble::{Assembly, Touch};
+use crate::assemble::{Assembly, Source, Touch};
 use crate::math::norm;
 use crate::problem::islands::Islands;
 use crate::problem::law::MAX_ROWS;
@@ -51,18 +51,18 @@ const REST: f64 = 1e-10;
 const STICK: f64 = 1e-9;
 /// Motions that differ by more than this part of the velocities without reactions are two.
 const DIFFERENT: f64 = 1e-3;
-/// Contacts that slide slower than this stuck before the step, and gaps that ask for less may be
-/// left as they are, m/s; or the velocity tolerance, if that is less.
+/// A tolerance of velocities above this, m/s, allows no more than itself.
 const NOISE: f64 = 1e-6;
-/// Contacts that slide slower than this times the noise may have been stuck: a step that is wrong by
-/// the velocity tolerance moves them so fast. Whether they stick now is asked of the forces.
+/// Contacts that slide slower than this times the velocity tolerance may have been stuck: steps that
+/// are wrong by the tolerance move them so fast. Whether they stick now is asked of the forces. Gaps
+/// that ask for less may stay as they are.
 const SLOW: f64 = 10.0;
 /// A contact that closes faster than this part of its sliding speed lands, it does not jam.
 const LANDING: f64 = 1e-2;
 /// The local error of the convex problem, of its energy scale: the square of a velocity error.
 const RESIDUAL: f64 = 1e-22;
 /// How much softer rows are where reactions are shared among them, of their own a.
-const SHARING: f64 = 1e-3;
+const SHARING: f64 = 1e-6;
 /// Factorizations that the convex problem may take; mostly it ends after one or two.
 const WORK: u64 = 40;
 
@@ -149,6 +149,11 @@ enum Motion {
 
 const NONE: u32 = u32::MAX;
 
+/// What is slower than this may rest, m/s ([`SLOW`]).
+fn slow(tolerance: &Tolerance) -> f64 {
+    tolerance.velocity.max(SLOW * tolerance.velocity.min(NOISE))
+}
+
 impl Choice {
     /// Islands that rest and that the guess holds stay as they are: `solution` is their rest. True
     /// if these are all there are.
@@ -170,11 +175,11 @@ impl Choice {
             self.touches[touch.block as usize] = t as u32;
         }
         self.islands.set(posed.problem);
-        let noise = tolerance.velocity.min(NOISE);
+        let slow = slow(tolerance);
         for i in 0..self.islands.len() {
-            let holds = self.may_hold(i, posed, noise)
+            let holds = self.may_hold(i, posed, slow)
                 && self.cut(i, posed, solution)
-                && self.holds(i, posed, noise, tolerance);
+                && self.holds(i, posed, slow, tolerance);
             self.held.push(holds);
             if holds {
                 self.islands.get(i).scatter(posed.problem, &self.answer, solution);
@@ -208,8 +213,8 @@ impl Choice {
         Some(report)
     }
 
-    /// Whether island `i` looks as if it rested: what touches is slow.
-    fn may_hold(&self, i: usize, posed: &Posed<'_>, noise: f64) -> bool {
+    /// Whether island `i` rested: what touches does not move at all, as rest was chosen.
+    fn may_hold(&self, i: usize, posed: &Posed<'_>, slow: f64) -> bool {
         let problem = posed.problem;
         let blocks = self.islands.get(i).blocks;
         !blocks.is_empty()
@@ -217,8 +222,9 @@ impl Choice {
                 let Some(touch) = self.touch(posed, k) else {
                     return !matches!(problem.laws[k as usize], Law::Coulomb { .. });
                 };
-                let slow = norm(&touch.before[..problem.laws[k as usize].rows()]) <= SLOW * noise;
-                touch.impact.is_none() && (slow || touch.open > SLOW * noise)
+                let still =
+                    touch.before[..problem.laws[k as usize].rows()].iter().all(|u| *u == 0.0);
+                touch.impact.is_none() && (still || touch.open > slow)
             })
     }
 
@@ -231,14 +237,14 @@ impl Choice {
     }
 
     /// Whether the reactions at hand hold the island that was cut out; `answer` is its rest then.
-    fn holds(&mut self, i: usize, posed: &Posed<'_>, noise: f64, tolerance: &Tolerance) -> bool {
+    fn holds(&mut self, i: usize, posed: &Posed<'_>, slow: f64, tolerance: &Tolerance) -> bool {
         self.set_rest();
         let Choice { part, prepared, answer, found, .. } = self;
         answer.clone_from(found);
         answer.v.clone_from(&part.k);
         part.J.add_transposed(&answer.r, &mut answer.v);
         prepared.factor().solve(&mut answer.v);
-        self.rests() && self.accepts_rest(i, posed, noise, tolerance)
+        self.rests() && self.accepts_rest(i, posed, slow, tolerance)
     }
 
     /// Whether rest under the reactions of `answer` is accepted, with small gaps as they are.
@@ -246,14 +252,14 @@ impl Choice {
         &mut self,
         i: usize,
         posed: &Posed<'_>,
-        noise: f64,
+        slow: f64,
         tolerance: &Tolerance,
     ) -> bool {
         self.answer.v.fill(0.0);
         let mut eased = std::mem::take(&mut self.eased);
         let before = eased.len();
         for (at, &k) in self.islands.get(i).blocks.iter().enumerate() {
-            let Some(own) = self.eased_row(at, k, posed, noise) else { continue };
+            let Some(own) = self.eased_row(at, k, posed, slow) else { continue };
             let row = self.part.J.row_starts[at];
             (self.part.w[row], self.part.E[row]) = (own.w, own.compliance);
             eased.push(own);
@@ -274,12 +280,12 @@ impl Choice {
 
     /// Block `k`, number `at` of the island, without what corrects its gap or shares its load; none
     /// if the gap is not small, or a material yields.
-    fn eased_row(&self, at: usize, k: u32, posed: &Posed<'_>, noise: f64) -> Option<Eased> {
+    fn eased_row(&self, at: usize, k: u32, posed: &Posed<'_>, slow: f64) -> Option<Eased> {
         let touch = self.touch(posed, k)?;
         let source = posed.block(k);
         let row = self.part.J.row_starts[at];
         let shared = posed.assembly.shared.get(source).copied().unwrap_or(0.0);
-        let small = touch.open.abs() <= SLOW * noise && self.part.E[row] == shared;
+        let small = touch.open.abs() <= slow && self.part.E[row] == shared;
         small.then(|| Eased { block: k, source, w: self.part.w[row] - touch.open, compliance: 0.0 })
     }
 
@@ -294,7 +300,7 @@ impl Choice {
         if self.held.is_empty() || !posed.problem.laws.iter().any(frictional) {
             return false;
         }
-        let noise = tolerance.velocity.min(NOISE);
+        let slow = slow(tolerance);
         let mut changed = false;
         for i in 0..self.islands.len() {
             if self.held[i] {
@@ -306,7 +312,7 @@ impl Choice {
                 }
                 continue;
             }
-            let motion = self.classify(i, posed, noise, solution);
+            let motion = self.classify(i, posed, slow, solution);
             if matches!(motion, Motion::Leave) || !self.cut(i, posed, solution) {
                 continue;
             }
@@ -315,7 +321,7 @@ impl Choice {
                 continue;
             }
             let slips = matches!(motion, Motion::Slips);
-            if self.island(i, posed, (noise, slips), tolerance) {
+            if self.island(i, posed, (slow, slips), tolerance) {
                 self.islands.get(i).scatter(posed.problem, &self.answer, solution);
                 changed = true;
             }
@@ -356,8 +362,8 @@ impl Choice {
         posed.assembly.touches.get(self.touches[posed.block(k)] as usize)
     }
 
-    /// Whether there is something to choose in island `i`.
-    fn classify(&mut self, i: usize, posed: &Posed<'_>, noise: f64, solution: &Solution) -> Motion {
+    /// Whether there is something to choose in island `i`; what is slower than `slow` may rest.
+    fn classify(&mut self, i: usize, posed: &Posed<'_>, slow: f64, solution: &Solution) -> Motion {
         let (problem, island) = (posed.problem, self.islands.get(i));
         let rows: usize = island.blocks.iter().map(|&k| problem.laws[k as usize].rows()).sum();
         if rows > MOST_ROWS {
@@ -385,12 +391,12 @@ impl Choice {
                 let u: f64 = columns.map(|(&c, x)| x * solution.v[c as usize]).sum();
                 slide = slide.hypot(u + problem.w[at]);
             }
-            if norm(&touch.before[1..law.rows()]) <= SLOW * noise {
-                slips |= slide > SLOW * noise;
+            if norm(&touch.before[1..law.rows()]) <= slow {
+                slips |= slide > slow;
                 continue;
             }
             slid = true;
-            if slide <= noise {
+            if slide <= slow {
                 self.halted.push(k);
             }
         }
@@ -401,7 +407,7 @@ impl Choice {
             _ if !self.halted.is_empty() => Motion::Halts,
             _ if slid => Motion::Leave,
             (_, true) => Motion::Slips,
-            _ if fastest <= 10.0 * SLOW * noise => Motion::Slow,
+            _ if fastest <= 10.0 * slow => Motion::Slow,
             _ => Motion::Leave,
         }
     }
@@ -439,24 +445,21 @@ impl Choice {
         &mut self,
         i: usize,
         posed: &Posed<'_>,
-        (noise, slips): (f64, bool),
+        (slow, slips): (f64, bool),
         tolerance: &Tolerance,
     ) -> bool {
-        // The reactions as they are may hold it.
-        if self.holds(i, posed, noise, tolerance) {
-            return true;
-        }
+        self.set_rest();
         self.answer.clone_from(&self.found);
         // 1. Without what corrects gaps.
         self.pose();
-        self.close_gaps(i, posed, noise);
+        self.close_gaps(i, posed, slow);
         let gaps = self.convex.w != self.part.w || self.convex.E != self.part.E;
-        self.share_evenly();
+        self.share_evenly(i, posed);
         if !self.solve() {
             return false;
         }
         if self.rests() {
-            if self.accepts_rest(i, posed, noise, tolerance) {
+            if self.accepts_rest(i, posed, slow, tolerance) {
                 self.compare(i, posed, slips, tolerance);
                 return true;
             }
@@ -523,22 +526,33 @@ impl Choice {
 
     /// Takes what corrects small gaps, and the compliance by which contacts share their load, out of
     /// the convex problem; a material that yields to a load keeps both.
-    fn close_gaps(&mut self, i: usize, posed: &Posed<'_>, noise: f64) {
+    fn close_gaps(&mut self, i: usize, posed: &Posed<'_>, slow: f64) {
         for (at, &k) in self.islands.get(i).blocks.iter().enumerate() {
-            let Some(eased) = self.eased_row(at, k, posed, noise) else { continue };
+            let Some(eased) = self.eased_row(at, k, posed, slow) else { continue };
             let row = self.part.J.row_starts[at];
             (self.convex.w[row], self.convex.E[row]) = (eased.w, eased.compliance);
         }
     }
 
     /// The reactions from which the convex problem is solved: those of least energy, nearly, as if
-    /// every row yielded by [`SHARING`] of what a unit impulse moves it. They are unique, so that
-    /// they do not depend on the reactions of the step before.
-    fn share_evenly(&mut self) {
-        let Choice { convex, prepared, rigid, .. } = self;
+    /// every row yielded by [`SHARING`] of what a unit impulse moves it, all contacts of two bodies
+    /// alike. They are unique, so that they do not depend on the reactions of the step before.
+    fn share_evenly(&mut self, i: usize, posed: &Posed<'_>) {
+        let Choice { convex, prepared, rigid, islands, .. } = self;
         rigid.clone_from(&convex.E);
-        for (block, a) in convex.J.blocks().zip(prepared.a()) {
-            convex.E[block.range()].iter_mut().for_each(|e| *e += SHARING * a);
+        let (a, blocks) = (prepared.a(), islands.get(i).blocks);
+        let pair = |at: usize| match posed.assembly.sources[posed.block(blocks[at])] {
+            Source::Contact(a, b, _) => Some((a, b)),
+            _ => None,
+        };
+        let mut first = 0;
+        while first < blocks.len() {
+            let alike = |at: &usize| pair(first).is_some() && pair(*at) == pair(first);
+            let end = first + 1 + (first + 1..blocks.len()).take_while(alike).count();
+            let mean = a[first..end].iter().sum::<f64>() / (end - first) as f64;
+            let rows = convex.J.row_starts[first]..convex.J.row_starts[end];
+            convex.E[rows].iter_mut().for_each(|e| *e += SHARING * mean);
+            first = end;
         }
         self.solve();
         self.convex.E.clone_from(&self.rigid);

@@ -60,6 +60,44 @@ pub enum Law {
 pub const MAX_ROWS: usize = 3;
 
 impl Law {
+    /// The law of the directions in which its reactions may grow without end.
+    pub(crate) fn recession(&self) -> Law {
+        match *self {
+            Law::Interval { lo, hi } => match (lo == f64::NEG_INFINITY, hi == f64::INFINITY) {
+                (true, true) => Law::Equality,
+                (below, above) => Law::Interval {
+                    lo: if below { f64::NEG_INFINITY } else { 0.0 },
+                    hi: if above { f64::INFINITY } else { 0.0 },
+                },
+            },
+            other => other.associated(),
+        }
+    }
+
+    /// `r ← P_K(r)`, and certainly inside K.
+    pub(crate) fn admit(&self, r: &mut [f64]) {
+        match *self {
+            Law::Cone { mu, .. } | Law::Coulomb { mu, .. } => {
+                if mu == 0.0 {
+                    r[0] = r[0].max(0.0);
+                    r[1..].fill(0.0);
+                    return;
+                }
+                self.project(r);
+                let tangent = tangent_norm(r);
+                if !(r[0] > 0.0) {
+                    r.fill(0.0);
+                } else if tangent > mu * r[0] * (1.0 - 4.0 * f64::EPSILON) {
+                    // A direction of the tangent is a pure number; its length loses a few units in
+                    // the last place.
+                    let shorter = mu * r[0] * (1.0 - 8.0 * f64::EPSILON) / tangent;
+                    r[1..].iter_mut().for_each(|t| *t *= shorter);
+                }
+            }
+            _ => self.project(r),
+        }
+    }
+
     /// Number of rows of the block.
     #[inline]
     pub fn rows(&self) -> usize {

@@ -26,7 +26,6 @@
 //! always feasible (it is compliant), strongly convex, and solved by the methods at hand. Cost: a
 //! few solves; for a step that has failed.
 
-use super::certificate::frame::{admit, recession};
 use super::{DynSolver, Method, Report, Status, StoppingCriteria};
 use crate::math::cliques::CliqueFactor;
 use crate::math::dot;
@@ -61,7 +60,7 @@ fn law_of_ray(law: &Law, compliance: &[f64]) -> Law {
     match *law {
         _ if compliance.iter().any(|e| *e > 0.0) => nothing(law),
         Law::Coulomb { rows, .. } => Law::Cone { mu: 0.0, rows },
-        _ => recession(law),
+        _ => law.recession(),
     }
 }
 
@@ -81,7 +80,7 @@ fn restrict(laws: &[Law], starts: &[usize], compliance: &[f64], ray: &mut [f64])
         if compliance[range.clone()].iter().any(|e| *e > 0.0) {
             ray[range].fill(0.0);
         } else {
-            admit(&law_of_ray(law, &[]), &mut ray[range]);
+            law_of_ray(law, &[]).admit(&mut ray[range]);
         }
     }
 }

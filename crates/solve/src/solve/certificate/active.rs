@@ -20,7 +20,7 @@
 //! lack normal velocity rise by what they lack (a slide: the curvature of the cone; all: rounding),
 //! open blocks that are violated join A, and a slide that went backwards sticks.
 
-use super::frame::{Base, Frame, Velocities, admit, pick};
+use super::frame::{Base, Frame, Velocities, pick};
 use crate::math::ldlt::{Ldlt, Ordering};
 use crate::math::sparse::Csr;
 use crate::problem::Law;
@@ -98,7 +98,7 @@ pub(super) struct Equalities {
 
 impl Equalities {
     pub fn of(frame: &Frame) -> Equalities {
-        let fixed = |law: &Law| matches!(super::frame::recession(law), Law::Equality);
+        let fixed = |law: &Law| matches!(law.recession(), Law::Equality);
         let branches: Vec<Branch> = frame
             .laws
             .iter()
@@ -137,7 +137,7 @@ fn branch(frame: &Frame, base: &Base, k: usize) -> Branch {
         Law::Cone { .. } | Law::Coulomb { .. } => {}
     }
     let mu = law.friction().unwrap_or(0.0);
-    admit(&law, &mut p[..d]);
+    law.admit(&mut p[..d]);
     if !(p[0] > 0.0) {
         return Branch::Open;
     }

@@ -228,9 +228,9 @@ impl Frame {
             let (u, noise) = (&at.u[range.clone()], &at.noise[range.clone()]);
             let normal = lack_of_block(law, u, noise);
             worst.normal = worst.normal.max(normal);
-            let open = matches!(recession(law), Law::Equality);
+            let open = matches!(law.recession(), Law::Equality);
             if normal > 0.0 || open {
-                let distance = recession(law).dual_distance(u);
+                let distance = law.recession().dual_distance(u);
                 let terms = base.terms[range.clone()].iter().fold(0.0f64, |m, x| m.max(*x));
                 // Rounding counts: a large y that cancels leaves nothing to rely on.
                 let reach = distance + noise.iter().sum::<f64>();
@@ -258,7 +258,7 @@ impl Frame {
         let size = |k: usize| crate::math::norm(&r[self.range(k)]);
         let mean = (0..a.len()).map(|k| a[k].sqrt() * size(k)).sum::<f64>() / a.len().max(1) as f64;
         let one = |k: usize| {
-            let law = recession(&self.laws[k]);
+            let law = self.laws[k].recession();
             let distance = law.dual_distance(&at.u[self.range(k)]);
             if distance > 0.0 { distance * (4.0 * size(k) + 2.0 * mean / a[k].sqrt()) } else { 0.0 }
         };
@@ -276,24 +276,10 @@ impl Frame {
     }
 }
 
-/// The law of the directions in which the reactions of `law` may grow without end.
-pub(crate) fn recession(law: &Law) -> Law {
-    match *law {
-        Law::Interval { lo, hi } => match (lo == f64::NEG_INFINITY, hi == f64::INFINITY) {
-            (true, true) => Law::Equality,
-            (below, above) => Law::Interval {
-                lo: if below { f64::NEG_INFINITY } else { 0.0 },
-                hi: if above { f64::INFINITY } else { 0.0 },
-            },
-        },
-        other => other.associated(),
-    }
-}
-
 /// By how much the normal velocity of a block is too small, with rounding; negative: strictly
 /// inside K*.
 pub(super) fn lack_of_block(law: &Law, u: &[f64], noise: &[f64]) -> f64 {
-    match recession(law) {
+    match law.recession() {
         Law::Equality => f64::NEG_INFINITY,
         Law::Unilateral => noise[0] - u[0],
         Law::Interval { lo, hi } => {
@@ -337,35 +323,11 @@ fn product(law: &Law, u: &[f64], noise: &[f64], r: &[f64]) -> f64 {
         Law::Cone { .. } | Law::Coulomb { .. } => {
             // P_K*(û) = û + P_K(−û), by Moreau.
             let mut moved = pick(u).map(|u| -u);
-            admit(law, &mut moved[..u.len()]);
+            law.admit(&mut moved[..u.len()]);
             r.iter().zip(u).zip(moved).map(|((r, u), p)| r * (u + p)).sum::<f64>().max(0.0)
         }
     };
     value + unsure
-}
-
-/// `r ← P_K(r)`, and certainly inside K.
-pub(crate) fn admit(law: &Law, r: &mut [f64]) {
-    match *law {
-        Law::Cone { mu, .. } | Law::Coulomb { mu, .. } => {
-            if mu == 0.0 {
-                r[0] = r[0].max(0.0);
-                r[1..].fill(0.0);
-                return;
-            }
-            law.project(r);
-            let tangent = tangent_norm(r);
-            if !(r[0] > 0.0) {
-                r.fill(0.0);
-            } else if tangent > mu * r[0] * (1.0 - 4.0 * f64::EPSILON) {
-                // A direction of the tangent is a pure number; its length loses a few units in the
-                // last place.
-                let shorter = mu * r[0] * (1.0 - 8.0 * f64::EPSILON) / tangent;
-                r[1..].iter_mut().for_each(|t| *t *= shorter);
-            }
-        }
-        _ => law.project(r),
-    }
 }
 
 /// The part of a vector that belongs to a block, with zeros behind.

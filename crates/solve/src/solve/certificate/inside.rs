@@ -13,7 +13,7 @@
 //! energies alike.
 
 use super::active::Equalities;
-use super::frame::{Base, Frame, Velocities, lack_of_block, recession};
+use super::frame::{Base, Frame, Velocities, lack_of_block};
 use crate::problem::{Law, Reduced, Solution, Tolerance};
 use crate::solve::{Method, StoppingCriteria};
 
@@ -44,7 +44,7 @@ pub(super) fn shift(
         name: String::new(),
         W: frame.w().clone(),
         q: vec![0.0; y.len()],
-        laws: frame.laws.iter().map(recession).collect(),
+        laws: frame.laws.iter().map(Law::recession).collect(),
         row_starts: frame.starts.clone(),
         names: Vec::new(),
     };
@@ -90,7 +90,7 @@ fn ask(frame: &Frame, at: &Velocities, alpha: f64, margin: f64, out: &mut Reduce
         };
         q.iter_mut().zip(u).for_each(|(q, u)| *q = factor * u);
         let lack = lack_of_block(law, u, noise).max(0.0);
-        match recession(law) {
+        match law.recession() {
             Law::Equality => q.fill(0.0),
             // Downwards where only the lower side is open.
             Law::Interval { hi: 0.0, .. } => q[0] += margin,

@@ -52,7 +52,7 @@ use crate::math::ldlt::{Ldlt, Ordering};
 use crate::math::sparse::Csr;
 use crate::problem::{Law, Problem, Reduced, Solution, Tolerance};
 use active::Equalities;
-use frame::{Base, Frame, Velocities, admit};
+use frame::{Base, Frame, Velocities};
 use serde::Serialize;
 
 /// What a certificate's figures are.
@@ -375,14 +375,14 @@ fn measure(frame: &mut Frame, base: &Base, offset: &[f64], y: &[f64], best: &mut
                         .iter_mut()
                         .zip(&base.u[range.clone()])
                         .for_each(|(x, u)| *x -= u / frame.prepared.a()[k]);
-                    admit(law, &mut alone[..range.len()]);
+                    law.admit(&mut alone[..range.len()]);
                     if !matches!(law, Law::Interval { .. }) && alone.iter().all(|x| *x == 0.0) {
                         r[range.clone()].fill(0.0);
                     }
                 }
                 _ => r[range.clone()].iter_mut().zip(&y[range.clone()]).for_each(|(r, y)| *r += y),
             }
-            admit(law, &mut r[range]);
+            law.admit(&mut r[range]);
         }
         let change: Vec<f64> = r.iter().zip(&base.r).map(|(a, b)| a - b).collect();
         let between: Vec<f64> = y.iter().zip(&change).map(|(a, b)| a - b).collect();
