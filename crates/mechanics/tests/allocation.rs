@@ -189,7 +189,7 @@ fn a_step_of_small_piles_and_mechanisms_allocates_nothing() {
         }
         scene
     };
-    let (count, methods) = steps(&stacks(0.3), 5);
+    let (count, methods) = steps(&stacks(0.3), 20);
     assert_eq!(count, 0, "with friction");
     assert!(methods.contains(&Method::Newton), "{methods:?}");
     // The same without friction: `pivot`.

@@ -84,13 +84,7 @@ fn loose_costs_no_more_than_tight(scene: &Scene) {
 
 #[test]
 fn loose_tolerances_of_small_stacks_and_dominoes_cost_no_more_than_tight_ones() {
-    for scene in [stack(1), stack(3), dominoes()] {
+    for scene in [stack(1), stack(3), stack(10), dominoes()] {
         loose_costs_no_more_than_tight(&scene);
     }
-}
-
-#[test]
-#[ignore = "open: ten boxes at loose tolerances cost four times as much as at tight ones"]
-fn loose_tolerances_of_a_stack_of_ten_cost_no_more_than_tight_ones() {
-    loose_costs_no_more_than_tight(&stack(10));
 }

@@ -51,12 +51,15 @@ const REST: f64 = 1e-10;
 const STICK: f64 = 1e-9;
 /// Motions that differ by more than this part of the velocities without reactions are two.
 const DIFFERENT: f64 = 1e-3;
-/// A tolerance of velocities above this, m/s, allows no more than itself.
+/// Tolerances of velocities above this, m/s, are loose.
 const NOISE: f64 = 1e-6;
 /// Contacts that slide slower than this times the velocity tolerance may have been stuck: steps that
 /// are wrong by the tolerance move them so fast. Whether they stick now is asked of the forces. Gaps
 /// that ask for less may stay as they are.
 const SLOW: f64 = 10.0;
+/// The same for a loose tolerance: contacts that share a load yield at twice the tolerance
+/// ([`crate::assemble::load_sharing`]), some at twice the mean.
+const LOOSE: f64 = 4.0;
 /// A contact that closes faster than this part of its sliding speed lands, it does not jam.
 const LANDING: f64 = 1e-2;
 /// The local error of the convex problem, of its energy scale: the square of a velocity error.
@@ -151,7 +154,7 @@ const NONE: u32 = u32::MAX;
 
 /// What is slower than this may rest, m/s ([`SLOW`]).
 fn slow(tolerance: &Tolerance) -> f64 {
-    tolerance.velocity.max(SLOW * tolerance.velocity.min(NOISE))
+    (LOOSE * tolerance.velocity).max(SLOW * tolerance.velocity.min(NOISE))
 }
 
 impl Choice {
