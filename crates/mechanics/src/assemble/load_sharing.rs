@@ -39,10 +39,7 @@ pub fn apply(out: &mut Assembly, scene: &Scene, speed: f64, guess: &[f64]) {
     if speed == 0.0 {
         return;
     }
-    let pair = |source: &Source| match *source {
-        Source::Contact(a, b, _) => Some((a, b)),
-        _ => None,
-    };
+    let pair = Source::bodies_in_contact;
     out.shared.resize(out.sources.len(), 0.0);
     let (sources, problem, shared) = (&out.sources, &mut out.problem, &mut out.shared);
     let mut first = out.joint_blocks;

@@ -160,6 +160,14 @@ pub enum Source {
 }
 
 impl Source {
+    /// The two bodies, if it is a contact.
+    pub fn bodies_in_contact(&self) -> Option<(BodyId, BodyId)> {
+        match *self {
+            Source::Contact(a, b, _) => Some((a, b)),
+            _ => None,
+        }
+    }
+
     /// Its name for a person.
     pub fn name(&self, scene: &Scene) -> String {
         let joint = |id: JointId| scene.joints[id.index()].name.as_str();

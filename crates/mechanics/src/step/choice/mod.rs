@@ -10,8 +10,8 @@
 //! ```
 //!
 //! 1. *Rest absorbs.* If the convex problem without the velocities that correct gaps has the answer
-//!    v = 0 (to [`REST`] of what the forces alone would give), and v = 0 is accepted by the problem
-//!    as it is, the island stays where it is, exactly. Gaps that ask for less than [`SLOW`] times
+//!    v = 0 (to [`rest::REST`] of what the forces alone would give), and v = 0 is accepted by the problem
+//!    as it is, the island stays where it is, exactly. Gaps that ask for less than [`rest::SLOW`] times
 //!    the tolerance (nanometres) stay as they are for as long as it rests: their w is taken out of
 //!    the step's problem, and with it the compliance by which contacts share a load. An island that
 //!    rested before and that its last reactions still hold is not solved at all.
@@ -24,7 +24,7 @@
 //! island share the load first, and the exact answer is the one next to theirs. They do not depend
 //! on the step before, unless nothing at all has changed since.
 //!
-//! A body that forces move, however little more than [`REST`], moves: nothing here looks at speeds
+//! A body that forces move, however little more than [`rest::REST`], moves: nothing here looks at speeds
 //! to call them zero. An island with an impact, with a contact that slid before, with a compliant
 //! material or with more than [`MOST_ROWS`] rows is left alone. Where 1 or 2 finds another motion
 //! than the method did, both are exact: the step is *not unique*, and the contact at which the two
@@ -35,31 +35,23 @@
 //! that slid before, sticks now and has such a W (that of its bodies, in the coordinates of the
 //! problem) is named, the motion is the method's.
 
-use crate::assemble::{Assembly, Source, Touch};
+mod rest;
+
+use crate::assemble::{Assembly, Touch};
 use crate::math::norm;
 use crate::problem::islands::Islands;
 use crate::problem::law::MAX_ROWS;
 use crate::problem::{Law, PreparedProblem, Problem, Solution, Tolerance};
 use crate::solve::interior_point::{self, InteriorPoint};
 use crate::solve::{Counts, Report, Solver, Status, StoppingCriteria};
+use rest::{Eased, slow};
 
 /// Islands of more rows than this are left alone.
 const MOST_ROWS: usize = 600;
-/// Velocities below this part of what the forces alone would give are rest.
-const REST: f64 = 1e-10;
 /// Contacts that slide below this part of the velocities without reactions stick.
 const STICK: f64 = 1e-9;
 /// Motions that differ by more than this part of the velocities without reactions are two.
 const DIFFERENT: f64 = 1e-3;
-/// Tolerances of velocities above this, m/s, are loose.
-const NOISE: f64 = 1e-6;
-/// Contacts that slide slower than this times the velocity tolerance may have been stuck: steps that
-/// are wrong by the tolerance move them so fast. Whether they stick now is asked of the forces. Gaps
-/// that ask for less may stay as they are.
-const SLOW: f64 = 10.0;
-/// The same for a loose tolerance: contacts that share a load yield at twice the tolerance
-/// ([`crate::assemble::load_sharing`]), some at twice the mean.
-const LOOSE: f64 = 4.0;
 /// A contact that closes faster than this part of its sliding speed lands, it does not jam.
 const LANDING: f64 = 1e-2;
 /// The local error of the convex problem, of its energy scale: the square of a velocity error.
@@ -128,16 +120,6 @@ pub(super) struct Choice {
     pub ambiguous: Option<(usize, Ambiguity)>,
 }
 
-/// A row whose gap stays as it is: w and E without what corrects the gap or shares a load.
-#[derive(Clone, Copy)]
-struct Eased {
-    /// Its block in the problem, and in the assembly.
-    block: u32,
-    source: usize,
-    w: f64,
-    compliance: f64,
-}
-
 /// What an island looks like before anything is solved.
 enum Motion {
     /// Nothing to choose.
@@ -152,144 +134,13 @@ enum Motion {
 
 const NONE: u32 = u32::MAX;
 
-/// What is slower than this may rest, m/s ([`SLOW`]).
-fn slow(tolerance: &Tolerance) -> f64 {
-    (LOOSE * tolerance.velocity).max(SLOW * tolerance.velocity.min(NOISE))
-}
-
 impl Choice {
-    /// Islands that rest and that the guess holds stay as they are: `solution` is their rest. True
-    /// if these are all there are.
-    pub fn hold(
-        &mut self,
-        posed: &Posed<'_>,
-        tolerance: &Tolerance,
-        solution: &mut Solution,
-    ) -> bool {
-        self.counts = Counts::default();
-        self.held.clear();
-        self.eased.clear();
-        if posed.assembly.touches.is_empty() {
-            return false;
-        }
-        self.touches.clear();
-        self.touches.resize(posed.assembly.sources.len(), NONE);
-        for (t, touch) in posed.assembly.touches.iter().enumerate() {
-            self.touches[touch.block as usize] = t as u32;
-        }
-        self.islands.set(posed.problem);
-        let slow = slow(tolerance);
-        for i in 0..self.islands.len() {
-            let holds = self.may_hold(i, posed, slow)
-                && self.cut(i, posed, solution)
-                && self.holds(i, posed, slow, tolerance);
-            self.held.push(holds);
-            if holds {
-                self.islands.get(i).scatter(posed.problem, &self.answer, solution);
-            }
-        }
-        self.held.iter().all(|held| *held)
-    }
-
-    /// Takes what corrects the gaps of resting islands out of the problem.
-    pub fn ease(&self, problem: &mut Problem, whole: Option<&mut Problem>) {
-        let set = |problem: &mut Problem, block: usize, eased: &Eased| {
-            let row = problem.J.row_starts[block];
-            problem.w[row] = eased.w;
-            problem.E[row] = eased.compliance;
-        };
-        self.eased.iter().for_each(|eased| set(problem, eased.block as usize, eased));
-        if let Some(whole) = whole {
-            // Its w has no part of the coordinates.
-            for eased in &self.eased {
-                let row = whole.J.row_starts[eased.source];
-                (whole.w[row], whole.E[row]) = (0.0, eased.compliance);
-            }
-        }
-    }
-
-    /// The report on an answer that is nothing but rest.
-    pub fn report(&mut self, problem: &Problem, solution: &Solution) -> Option<Report> {
-        self.prepared.prepare(problem).ok()?;
-        let mut report = Report::new(Status::Converged, self.prepared.error(problem, solution));
-        report.counts = self.counts;
-        Some(report)
-    }
-
-    /// Whether island `i` rested: what touches does not move at all, as rest was chosen.
-    fn may_hold(&self, i: usize, posed: &Posed<'_>, slow: f64) -> bool {
-        let problem = posed.problem;
-        let blocks = self.islands.get(i).blocks;
-        !blocks.is_empty()
-            && blocks.iter().all(|&k| {
-                let Some(touch) = self.touch(posed, k) else {
-                    return !matches!(problem.laws[k as usize], Law::Coulomb { .. });
-                };
-                let still =
-                    touch.before[..problem.laws[k as usize].rows()].iter().all(|u| *u == 0.0);
-                touch.impact.is_none() && (still || touch.open > slow)
-            })
-    }
-
     /// Cuts island `i` out, with the solution as it is.
     fn cut(&mut self, i: usize, posed: &Posed<'_>, solution: &Solution) -> bool {
         let Choice { islands, part, found, prepared, .. } = self;
         islands.cut(i, posed.problem, part);
         islands.get(i).gather(posed.problem, solution, found);
         prepared.prepare(part).is_ok()
-    }
-
-    /// Whether the reactions at hand hold the island that was cut out; `answer` is its rest then.
-    fn holds(&mut self, i: usize, posed: &Posed<'_>, slow: f64, tolerance: &Tolerance) -> bool {
-        self.set_rest();
-        let Choice { part, prepared, answer, found, .. } = self;
-        answer.clone_from(found);
-        answer.v.clone_from(&part.k);
-        part.J.add_transposed(&answer.r, &mut answer.v);
-        prepared.factor().solve(&mut answer.v);
-        self.rests() && self.accepts_rest(i, posed, slow, tolerance)
-    }
-
-    /// Whether rest under the reactions of `answer` is accepted, with small gaps as they are.
-    fn accepts_rest(
-        &mut self,
-        i: usize,
-        posed: &Posed<'_>,
-        slow: f64,
-        tolerance: &Tolerance,
-    ) -> bool {
-        self.answer.v.fill(0.0);
-        let mut eased = std::mem::take(&mut self.eased);
-        let before = eased.len();
-        for (at, &k) in self.islands.get(i).blocks.iter().enumerate() {
-            let Some(own) = self.eased_row(at, k, posed, slow) else { continue };
-            let row = self.part.J.row_starts[at];
-            (self.part.w[row], self.part.E[row]) = (own.w, own.compliance);
-            eased.push(own);
-        }
-        let accepted = self.prepared.error(&self.part, &self.answer).accepted(tolerance);
-        if !accepted {
-            for (at, &k) in self.islands.get(i).blocks.iter().enumerate() {
-                let (row, from) =
-                    (self.part.J.row_starts[at], posed.problem.J.row_starts[k as usize]);
-                self.part.w[row] = posed.problem.w[from];
-                self.part.E[row] = posed.problem.E[from];
-            }
-            eased.truncate(before);
-        }
-        self.eased = eased;
-        accepted
-    }
-
-    /// Block `k`, number `at` of the island, without what corrects its gap or shares its load; none
-    /// if the gap is not small, or a material yields.
-    fn eased_row(&self, at: usize, k: u32, posed: &Posed<'_>, slow: f64) -> Option<Eased> {
-        let touch = self.touch(posed, k)?;
-        let source = posed.block(k);
-        let row = self.part.J.row_starts[at];
-        let shared = posed.assembly.shared.get(source).copied().unwrap_or(0.0);
-        let small = touch.open.abs() <= slow && self.part.E[row] == shared;
-        small.then(|| Eased { block: k, source, w: self.part.w[row] - touch.open, compliance: 0.0 })
     }
 
     /// Chooses for every island that is not held; true if `solution` was changed.
@@ -488,39 +339,6 @@ impl Choice {
         true
     }
 
-    /// What counts as rest: [`REST`] of the velocity without reactions, body by body, in energies.
-    /// A body is a run of unknowns that H couples or that the same blocks touch.
-    fn set_rest(&mut self) {
-        let Choice { part, prepared, free, rest, touched, .. } = self;
-        free.clone_from(&part.k);
-        prepared.factor().solve(free);
-        touched.clear();
-        touched.resize(free.len(), 0);
-        for (k, block) in part.J.blocks().enumerate() {
-            let of_block = (k as u64 + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15);
-            for &c in block.columns {
-                touched[c as usize] = touched[c as usize].wrapping_add(of_block);
-            }
-        }
-        let root = |i: usize| part.H.get(i, i).sqrt();
-        let clique = &prepared.factor().cliques.of;
-        let most = free.iter().enumerate().map(|(i, v)| root(i) * v.abs()).fold(0.0, f64::max);
-        rest.clear();
-        while rest.len() < free.len() {
-            let first = rest.len();
-            let same = |i: &usize| touched[*i] == touched[*i - 1] || clique[*i] == clique[*i - 1];
-            let end = first + 1 + (first + 1..free.len()).take_while(same).count();
-            let own = (first..end).map(|i| root(i) * free[i].abs()).fold(0.0, f64::max);
-            let energy = if own > 0.0 { own } else { most };
-            rest.extend((first..end).map(|i| REST * energy / root(i)));
-        }
-    }
-
-    /// True if `answer` is rest.
-    fn rests(&self) -> bool {
-        self.answer.v.iter().zip(&self.rest).all(|(v, rest)| v.abs() <= *rest)
-    }
-
     /// The convex problem of the island.
     fn pose(&mut self) {
         self.convex.clone_from(&self.part);
@@ -533,7 +351,7 @@ impl Choice {
         for (at, &k) in self.islands.get(i).blocks.iter().enumerate() {
             let Some(eased) = self.eased_row(at, k, posed, slow) else { continue };
             let row = self.part.J.row_starts[at];
-            (self.convex.w[row], self.convex.E[row]) = (eased.w, eased.compliance);
+            (self.convex.w[row], self.convex.E[row]) = (eased.w, 0.0);
         }
     }
 
@@ -544,10 +362,7 @@ impl Choice {
         let Choice { convex, prepared, rigid, islands, .. } = self;
         rigid.clone_from(&convex.E);
         let (a, blocks) = (prepared.a(), islands.get(i).blocks);
-        let pair = |at: usize| match posed.assembly.sources[posed.block(blocks[at])] {
-            Source::Contact(a, b, _) => Some((a, b)),
-            _ => None,
-        };
+        let pair = |at: usize| posed.assembly.sources[posed.block(blocks[at])].bodies_in_contact();
         let mut first = 0;
         while first < blocks.len() {
             let alike = |at: &usize| pair(first).is_some() && pair(*at) == pair(first);
