@@ -28,6 +28,12 @@ impl DoubleDouble {
         self.high + self.low
     }
 
+    /// The nearest double and the rest.
+    pub fn parts(self) -> [f64; 2] {
+        let (high, low) = two_sum(self.high, self.low);
+        [high, low]
+    }
+
     /// Adds `a b`: residuals of large reactions on light bodies keep their digits.
     #[inline]
     pub fn add_product(&mut self, a: f64, b: f64) {

@@ -1,9 +1,9 @@
 //! `A = L D Lᵀ` of a sparse symmetric positive *semi*definite matrix, with its rank.
 //!
 //! For a semidefinite matrix a zero pivot means that the row depends on those before it; the column
-//! below such a pivot is zero as well. So a row whose pivot falls below `RANK` of its own diagonal
-//! entry is left out: its unknown is 0 and the others solve what remains. No pivoting is needed,
-//! and the pattern is that of an ordinary factorization in minimum-degree order.
+//! below such a pivot is zero as well. So a row whose pivot falls below `RANK_TOLERANCE` of its own
+//! diagonal entry is left out: its unknown is 0 and the others solve what remains. No pivoting is
+//! needed, and the pattern is that of an ordinary factorization in minimum-degree order.
 //!
 //! Cost: Σ (column count)², simplicial, row by row ("up-looking"): for each row a sparse triangular
 //! solve along its path in the elimination tree (Davis2006, ch. 4).
@@ -14,7 +14,7 @@ use super::sparse::Csr;
 /// A pivot below this fraction of its diagonal entry is rounding: the row depends on earlier ones.
 /// A pivot is a squared distance to the span of those rows, and is formed with a few hundred
 /// roundings.
-pub const RANK: f64 = 1e-13;
+pub const RANK_TOLERANCE: f64 = 1e-13;
 
 const NONE: u32 = u32::MAX;
 
@@ -95,7 +95,8 @@ impl Semidefinite {
                 pivot -= l * y;
                 columns[q].push((p as u32, l));
             }
-            pivots[p] = if pivot > RANK * diagonal && pivot.is_finite() { pivot } else { 0.0 };
+            pivots[p] =
+                if pivot > RANK_TOLERANCE * diagonal && pivot.is_finite() { pivot } else { 0.0 };
         }
     }
 

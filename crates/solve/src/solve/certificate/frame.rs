@@ -14,20 +14,29 @@ use crate::problem::law::{MAX_ROWS, tangent_norm};
 use crate::problem::reduced::Reducer;
 use crate::problem::{Law, PreparedProblem, Problem, Reduced, Rows};
 
+/// What sums in twofold precision may lose, relative to Σ|terms|: ε² and some thousand terms.
+const TWOFOLD_ROUNDING: f64 = 1e-28;
+
 /// Matrices and laws of the problem at hand, Coulomb's replaced by its cone; work space.
 #[derive(Default)]
 #[allow(non_snake_case)]
 pub(super) struct Frame {
     pub prepared: PreparedProblem,
-    /// J, and the compliance of its rows; no rows for a reduced problem.
+    /// H, J, and the compliance of its rows; no rows for a reduced problem.
+    H: Csr,
     J: Option<Rows>,
     E: Vec<f64>,
     pub reduced: Reduced,
     reducer: Reducer,
     pub laws: Vec<Law>,
     pub starts: Vec<usize>,
-    force: Vec<f64>,
-    image: Vec<f64>,
+}
+
+/// An energy between two ends that hold with rounding, J.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Energy {
+    pub least: f64,
+    pub most: f64,
 }
 
 /// A point from which differences are taken.
@@ -69,6 +78,7 @@ impl Frame {
         }
         self.reducer.reduce(problem, self.prepared.factor(), &mut self.reduced);
         self.J.get_or_insert_default().clone_from(&problem.J);
+        self.H.clone_from(&problem.H);
         self.E.clone_from(&problem.E);
         self.law_tables();
         true
@@ -182,42 +192,97 @@ impl Frame {
     pub fn velocities(&self, base: &Base, y: &[f64], out: &mut Velocities) {
         out.u.clear();
         out.noise.clear();
+        let roots: Vec<f64> = (0..y.len()).map(|i| self.w().get(i, i).max(0.0).sqrt()).collect();
         for (i, &u) in base.u.iter().enumerate() {
             let (columns, values) = self.w().row(i);
             let (mut sum, mut size) = (u, u.abs());
             for (&j, &w) in columns.iter().zip(values) {
-                let term = w * y[j as usize];
-                sum += term;
-                size += term.abs();
+                let j = j as usize;
+                sum += w * y[j];
+                // The terms of an entry of W may cancel: together they are at most √(W_ii W_jj).
+                size += w.abs().max(roots[i] * roots[j]) * y[j].abs();
             }
             out.u.push(sum);
             // Each of the sums rounds once per term; the entries of W are themselves sums of some
             // ten terms.
-            out.noise.push(0.5 * f64::EPSILON * (columns.len() + 32) as f64 * size);
+            let rounding = 0.5 * f64::EPSILON * (columns.len() + 32) as f64 * size;
+            // u itself is a sum in twofold precision.
+            out.noise.push(rounding + TWOFOLD_ROUNDING * base.terms[i]);
         }
     }
 
-    /// `½‖H⁻¹Jᵀe‖²_H` and `½ eᵀE e` (all of it in the first for a reduced problem), J.
-    pub fn energy(&mut self, e: &[f64]) -> [f64; 2] {
-        if let Some(rows) = &self.J {
-            self.force.clear();
-            self.force.resize(rows.cols, 0.0);
-            rows.add_transposed(e, &mut self.force);
-            self.image.clone_from(&self.force);
-            self.prepared.factor().solve(&mut self.image);
-            let soft: f64 = e.iter().zip(&self.E).map(|(e, c)| c * e * e).sum();
-            return [0.5 * dot(&self.force, &self.image).max(0.0), 0.5 * soft];
-        }
-        let (mut sum, mut size) = (0.0, 0.0);
-        for i in 0..e.len() {
-            let (columns, values) = self.w().row(i);
-            for (&j, &w) in columns.iter().zip(values) {
-                let term = e[i] * w * e[j as usize];
-                sum += term;
-                size += term.abs();
+    /// `½‖H⁻¹Jᵀe‖²_H` and `½ eᵀE e` (all of it in the first for a reduced problem).
+    pub fn energy(&mut self, e: &[DoubleDouble]) -> [Energy; 2] {
+        let Some(rows) = &self.J else { return [self.reduced_energy(e), Energy::default()] };
+        let (mut force, mut sizes) =
+            (vec![DoubleDouble::default(); rows.cols], vec![0.0; rows.cols]);
+        for block in rows.blocks() {
+            for i in 0..block.rows {
+                let [high, low] = e[block.first + i].parts();
+                for (&j, &a) in block.columns.iter().zip(block.row(i)) {
+                    force[j as usize].add_product(a, high);
+                    force[j as usize].add_product(a, low);
+                    sizes[j as usize] += (a * high).abs();
+                }
             }
         }
-        [0.5 * (sum.max(0.0) + 64.0 * f64::EPSILON * size), 0.0]
+        let terms = e.iter().zip(&self.E).map(|(e, c)| c * e.value() * e.value());
+        let soft = 0.5 * terms.sum::<f64>();
+        let wide = (e.len() + 8) as f64 * f64::EPSILON;
+        let soft = Energy { least: soft * (1.0 - wide), most: soft * (1.0 + wide) };
+        [self.kinetic(force, &sizes), soft]
+    }
+
+    /// `½ fᵀH⁻¹f`, with x ≈ H⁻¹f and `ρ = f − H x` in twofold precision:
+    /// `fᵀH⁻¹f = x·(f + ρ) + ρᵀH⁻¹ρ`. `sizes`: Σ|terms| of f. What twofold precision leaves of f
+    /// is measured by the diagonal of H.
+    fn kinetic(&mut self, force: Vec<DoubleDouble>, sizes: &[f64]) -> Energy {
+        let mut x: Vec<f64> = force.iter().map(|f| f.value()).collect();
+        self.prepared.factor().solve(&mut x);
+        let (mut sum, mut left) = (DoubleDouble::default(), 0.0);
+        let mut rho = vec![0.0; x.len()];
+        for (i, f) in force.into_iter().enumerate() {
+            let mut rest = f;
+            let (columns, values) = self.H.row(i);
+            for (&j, &h) in columns.iter().zip(values) {
+                rest.add_product(-h, x[j as usize]);
+                if i == j as usize && h > 0.0 {
+                    left += TWOFOLD_ROUNDING * sizes[i] / h.sqrt();
+                }
+            }
+            rho[i] = rest.value();
+            f.parts().into_iter().for_each(|f| sum.add_product(x[i], f));
+            sum.add_product(x[i], rho[i]);
+        }
+        let mut correction = rho.clone();
+        self.prepared.factor().solve(&mut correction);
+        let (known, second) = (sum.value().max(0.0), dot(&rho, &correction).max(0.0));
+        let few = 8.0 * f64::EPSILON;
+        let most = (0.5 * (known + 2.0 * second)).sqrt() * (1.0 + few) + left;
+        let least = ((0.5 * known).sqrt() * (1.0 - few) - left).max(0.0);
+        Energy { least: least * least, most: most * most }
+    }
+
+    /// `½ eᵀW e`.
+    fn reduced_energy(&self, e: &[DoubleDouble]) -> Energy {
+        let (mut sum, mut size, mut left) = (0.0, 0.0, 0.0);
+        for (i, own) in e.iter().enumerate() {
+            let (columns, values) = self.w().row(i);
+            let mut image = DoubleDouble::default();
+            let mut terms = 0.0;
+            for (&j, &w) in columns.iter().zip(values) {
+                let [high, low] = e[j as usize].parts();
+                image.add_product(w, high);
+                image.add_product(w, low);
+                terms += (w * high).abs();
+            }
+            let (own, image) = (own.value(), image.value());
+            sum += own * image;
+            size += own.abs() * image.abs();
+            left += TWOFOLD_ROUNDING * own.abs() * terms;
+        }
+        let rounding = (e.len() + 8) as f64 * f64::EPSILON * size + left;
+        Energy { least: 0.5 * (sum - rounding).max(0.0), most: 0.5 * (sum.max(0.0) + rounding) }
     }
 
     /// How far these velocities are from being feasible.

@@ -48,6 +48,7 @@ mod inside;
 
 use super::interior_point::{self, InteriorPoint, Warm};
 use super::{ReducedSolver, Solver, StoppingCriteria};
+use crate::math::double_double::DoubleDouble;
 use crate::math::ldlt::{Ldlt, Ordering};
 use crate::math::sparse::Csr;
 use crate::problem::{Law, Problem, Reduced, Solution, Tolerance};
@@ -358,10 +359,15 @@ fn measure(frame: &mut Frame, base: &Base, offset: &[f64], y: &[f64], best: &mut
     }
     let proved = lack.normal <= 0.0 && lack.relative <= EQUALITY_ROUNDING;
     let m = y.len();
-    let sum = |a: &[f64], b: &[f64], half: f64| -> Vec<f64> {
-        (0..m).map(|i| offset[i] + half * (a[i] + b[i])).collect()
+    // Differences in twofold precision: near an answer nothing else is left of them.
+    let sum = |terms: &dyn Fn(usize) -> [f64; 4]| -> Vec<DoubleDouble> {
+        let one = |i: usize| {
+            let mut sum = DoubleDouble::default();
+            terms(i).into_iter().for_each(|x| sum.add_product(x, 1.0));
+            sum
+        };
+        (0..m).map(one).collect()
     };
-    let zero = vec![0.0; m];
     for candidate in 0..3 {
         let mut r = base.r.clone();
         for (k, law) in frame.laws.iter().enumerate() {
@@ -384,21 +390,22 @@ fn measure(frame: &mut Frame, base: &Base, offset: &[f64], y: &[f64], best: &mut
             }
             law.admit(&mut r[range]);
         }
-        let change: Vec<f64> = r.iter().zip(&base.r).map(|(a, b)| a - b).collect();
-        let between: Vec<f64> = y.iter().zip(&change).map(|(a, b)| a - b).collect();
+        let (b, o) = (&base.r, offset);
+        let between = sum(&|i| [y[i], b[i], -r[i], 0.0]);
         let products = frame.products(&at, &r);
-        let gap = frame.energy(&between).iter().sum::<f64>() + products;
+        let gap = frame.energy(&between).iter().map(|part| part.most).sum::<f64>() + products;
+        let gap = gap * (1.0 + 4.0 * f64::EPSILON);
         let middle = 0.25 * (gap + products);
         let moving = frame.moving(&at, &r).sqrt();
         let (mut upper, mut lower) = (f64::INFINITY, 0.0f64);
         for (radius, centre) in [
-            (gap, sum(y, &zero, 1.0)),
-            (gap, sum(&change, &zero, 1.0)),
-            (middle, sum(y, &change, 0.5)),
+            (gap, sum(&|i| [o[i], y[i], 0.0, 0.0])),
+            (gap, sum(&|i| [o[i], r[i], -b[i], 0.0])),
+            (middle, sum(&|i| [o[i], 0.5 * y[i], 0.5 * r[i], -0.5 * b[i]])),
         ] {
-            let far = frame.energy(&centre)[0].sqrt();
-            upper = upper.min((far + radius.sqrt() + moving).powi(2));
-            lower = lower.max((far - radius.sqrt() - moving).max(0.0).powi(2));
+            let far = frame.energy(&centre)[0];
+            upper = upper.min((far.most.sqrt() + radius.sqrt() + moving).powi(2));
+            lower = lower.max((far.least.sqrt() - radius.sqrt() - moving).max(0.0).powi(2));
         }
         let to = if proved { &mut best.proved } else { &mut best.moved };
         to.lower = to.lower.max(lower);
