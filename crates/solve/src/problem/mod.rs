@@ -284,7 +284,7 @@ impl Solution {
 }
 
 /// The largest difference between H and Hᵀ that counts as rounding, relative to √(H_ii H_jj).
-pub const SYMMETRY: f64 = 1e-10;
+pub const SYMMETRY_TOLERANCE: f64 = 1e-10;
 
 /// Checks that `h` equals its transposed up to rounding, and that its pattern does so exactly: who
 /// couples with whom must not depend on the direction.
@@ -297,7 +297,7 @@ pub fn symmetric(h: &Csr) -> Result<(), Invalid> {
             let lower = h.get(j, i);
             let scale = (diagonal[i] * diagonal[j]).abs().sqrt();
             let alone = h.row(j).0.binary_search(&(i as u32)).is_err();
-            if j != i && (alone || (upper - lower).abs() > SYMMETRY * scale) {
+            if j != i && (alone || (upper - lower).abs() > SYMMETRY_TOLERANCE * scale) {
                 return Err(Invalid::Asymmetric { row: i, column: j, upper, lower });
             }
         }

@@ -38,7 +38,7 @@ pub struct Residual {
 
 /// Errors below the energy of the lightest row at this part of the velocity tolerance are accepted,
 /// however small the scale is.
-const FLOOR: f64 = 1e-3;
+const FLOOR_VELOCITY_RATIO: f64 = 1e-3;
 /// A velocity tolerance above this, m/s, does not raise the floor: it asks little of the
 /// velocities, not of the energy.
 const MAX_FLOOR_VELOCITY: f64 = 1e-6;
@@ -74,7 +74,8 @@ impl Residual {
         if tolerance.velocity.is_infinite() {
             return 0.0;
         }
-        0.5 * self.lightest * (FLOOR * tolerance.velocity.min(MAX_FLOOR_VELOCITY)).powi(2)
+        0.5 * self.lightest
+            * (FLOOR_VELOCITY_RATIO * tolerance.velocity.min(MAX_FLOOR_VELOCITY)).powi(2)
     }
 
     /// Local sum and velocities are within the tolerance, whatever the estimate.

@@ -104,7 +104,7 @@ impl ReducedSolver for Direct {
         solution: &mut Solution,
     ) -> Result<Report, Unsupported> {
         supported(&reduced.laws)?;
-        if reduced.asymmetry() > crate::problem::SYMMETRY {
+        if reduced.asymmetry() > crate::problem::SYMMETRY_TOLERANCE {
             return Err(Unsupported { method: "direct", what: "a W that is not symmetric".into() });
         }
         let Direct { prepared, system, point, u, .. } = self;

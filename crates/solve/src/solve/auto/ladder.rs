@@ -31,12 +31,12 @@ impl Budget {
     /// A method that fails within this budget leaves the question whether there is a solution at
     /// all.
     pub(super) fn is_long(self) -> bool {
-        !matches!(self, Budget::Sweeps(_) | Budget::Factorizations(..LONG))
+        !matches!(self, Budget::Sweeps(_) | Budget::Factorizations(..LONG_VISIT_FACTORIZATIONS))
     }
 }
 
 /// Factorizations of a long visit.
-const LONG: u64 = 200;
+const LONG_VISIT_FACTORIZATIONS: u64 = 200;
 
 /// A method and its budget.
 pub type Rung = (Method, Budget);
@@ -51,11 +51,21 @@ pub const LADDERS: [(&str, &[Rung]); 4] = {
     [
         (
             "joints alone",
-            &[(Direct, Own), (Newton, Factorizations(LONG)), (InteriorPoint, Own), (Psor, Own)],
+            &[
+                (Direct, Own),
+                (InteriorPoint, Own),
+                (Newton, Factorizations(LONG_VISIT_FACTORIZATIONS)),
+                (Psor, Own),
+            ],
         ),
         (
             "small, without friction",
-            &[(Pivot, Own), (Newton, Factorizations(LONG)), (InteriorPoint, Own), (Psor, Own)],
+            &[
+                (Pivot, Own),
+                (Newton, Factorizations(LONG_VISIT_FACTORIZATIONS)),
+                (InteriorPoint, Own),
+                (Psor, Own),
+            ],
         ),
         (
             "small, with friction",
@@ -65,7 +75,7 @@ pub const LADDERS: [(&str, &[Rung]); 4] = {
                 (InteriorPoint, Factorizations(12)),
                 (Newton, Factorizations(80)),
                 (Psor, Sweeps(1500)),
-                (Newton, Factorizations(LONG)),
+                (Newton, Factorizations(LONG_VISIT_FACTORIZATIONS)),
                 (InteriorPoint, Own),
                 (Psor, Own),
                 (Newton, LastFactorizations),
@@ -78,7 +88,7 @@ pub const LADDERS: [(&str, &[Rung]); 4] = {
                 (Newton, Factorizations(8)),
                 (Psor, Sweeps(20_000)),
                 (Newton, Factorizations(60)),
-                (Newton, Factorizations(LONG)),
+                (Newton, Factorizations(LONG_VISIT_FACTORIZATIONS)),
                 (InteriorPoint, Own),
                 (Psor, Own),
                 (Newton, LastFactorizations),

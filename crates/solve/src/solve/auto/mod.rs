@@ -8,7 +8,7 @@
 //!
 //! | island | ladder |
 //! |---|---|
-//! | joints alone | direct, newton, interior-point, psor |
+//! | joints alone | direct, interior-point, newton, psor |
 //! | small, without friction | pivot, newton, interior-point, psor |
 //! | small, with friction | newton, psor, interior-point, newton, psor, newton, interior-point, psor, newton |
 //! | large | psor, newton, psor, newton, newton, interior-point, psor, newton |

@@ -17,7 +17,7 @@ use crate::math::sparse::Csr;
 use crate::problem::law::MAX_ROWS;
 
 /// Newton systems up to this many rows are factored as dense matrices.
-pub(super) const DENSE: usize = 120;
+pub(super) const MAX_DENSE_ROWS: usize = 120;
 
 #[derive(Default)]
 #[allow(non_snake_case)]
@@ -104,7 +104,7 @@ impl Delassus {
 
     /// Factors Newton's matrix over the blocks that are not open: by `dense`, else by blocks.
     fn factor(&mut self, pieces: &[Piece], eps: f64, n: usize) -> bool {
-        if n <= DENSE {
+        if n <= MAX_DENSE_ROWS {
             return self.factor_dense(pieces, eps, n);
         }
         self.analyse();
@@ -252,7 +252,7 @@ impl Delassus {
     /// `dy ← dy + (A (W + eps) + B)⁻¹ right` with the factor at hand.
     fn correct(&mut self, n: usize, dy: &mut [f64]) {
         self.packed.clear();
-        if n <= DENSE {
+        if n <= MAX_DENSE_ROWS {
             self.packed.extend(
                 (0..dy.len()).filter(|&i| (self.place[i] as usize) < n).map(|i| self.right[i]),
             );
@@ -363,7 +363,7 @@ impl Form for Delassus {
 
     fn step_in_sweeps(&mut self) -> f64 {
         let rows = self.blocks.rows();
-        let step = if rows <= DENSE {
+        let step = if rows <= MAX_DENSE_ROWS {
             (rows as f64).powi(3) / 3.0
         } else if self.eliminated.usable() {
             self.eliminated.operations()
@@ -375,7 +375,7 @@ impl Form for Delassus {
 
     fn direction(&mut self, pieces: &[Piece], eps: f64, dy: &mut [f64]) -> bool {
         self.set_places(pieces);
-        self.through_velocities = self.rows > DENSE
+        self.through_velocities = self.rows > MAX_DENSE_ROWS
             && self.prefers_velocities(pieces)
             && self.step_by_velocities(pieces, eps, dy);
         if self.through_velocities {

@@ -26,7 +26,7 @@ const MIN_WEIGHT: f64 = 1e-9;
 /// Corrections of a step, at most.
 const MAX_CORRECTIONS: usize = 4;
 /// Most unknowns of a group.
-const GROUP: usize = 6;
+const MAX_GROUP_UNKNOWNS: usize = 6;
 
 /// The system of the velocities, in groups of 3 or 6 unknowns.
 #[derive(Default)]
@@ -36,12 +36,12 @@ pub(super) struct Eliminated {
     groups: usize,
     /// H by groups: the entries of group i are `mass[mass_starts[i]..mass_starts[i + 1]]`.
     mass_starts: Vec<u32>,
-    mass: Vec<(u32, [f64; GROUP * GROUP])>,
+    mass: Vec<(u32, [f64; MAX_GROUP_UNKNOWNS * MAX_GROUP_UNKNOWNS])>,
     /// J by groups: block k has the slabs `slab_starts[k]..slab_starts[k + 1]`, each of a group and
     /// 3 × d numbers.
     slab_starts: Vec<u32>,
     slab_group: Vec<u32>,
-    slabs: Vec<[f64; MAX_ROWS * GROUP]>,
+    slabs: Vec<[f64; MAX_ROWS * MAX_GROUP_UNKNOWNS]>,
     /// The (block, slab) that touch each group.
     touch_starts: Vec<u32>,
     touch: Vec<(u32, u32)>,
@@ -121,7 +121,7 @@ impl Eliminated {
                         .position(|entry| entry.0 == to)
                         .map(|p| p + begin)
                         .unwrap_or_else(|| {
-                            self.mass.push((to, [0.0; GROUP * GROUP]));
+                            self.mass.push((to, [0.0; MAX_GROUP_UNKNOWNS * MAX_GROUP_UNKNOWNS]));
                             self.mass.len() - 1
                         });
                     self.mass[at].1[(i - d * group) * d + j % d] += x;
@@ -153,7 +153,7 @@ impl Eliminated {
                 let group = (unknown / d) as u32;
                 if self.slabs.len() == begin || self.slab_group[self.slabs.len() - 1] != group {
                     self.slab_group.push(group);
-                    self.slabs.push([0.0; MAX_ROWS * GROUP]);
+                    self.slabs.push([0.0; MAX_ROWS * MAX_GROUP_UNKNOWNS]);
                     count[group as usize + 1] += 1;
                 }
                 let slab = self.slabs.last_mut().expect("there is one for this group");
@@ -278,7 +278,7 @@ impl Eliminated {
             ..
         } = self;
         let d = *d;
-        let mut out = [0.0; GROUP * GROUP];
+        let mut out = [0.0; MAX_GROUP_UNKNOWNS * MAX_GROUP_UNKNOWNS];
         lu.factor(
             |_| true,
             |group, put| {
@@ -295,7 +295,7 @@ impl Eliminated {
                         continue;
                     }
                     // (J_i)ᵀ C, then times J_j.
-                    let mut left = [0.0; MAX_ROWS * GROUP];
+                    let mut left = [0.0; MAX_ROWS * MAX_GROUP_UNKNOWNS];
                     for a in 0..d {
                         for q in 0..rows {
                             left[a * MAX_ROWS + q] = (0..rows)

@@ -492,7 +492,7 @@ impl Newton {
             self.delassus.set(w, q);
             self.delassus.eliminated.clear();
             // Fewer rows are always factored as a dense matrix.
-            if problem.rows() > delassus::DENSE {
+            if problem.rows() > delassus::MAX_DENSE_ROWS {
                 self.mixed.eliminate(&mut self.delassus.eliminated);
             }
         }

@@ -10,7 +10,7 @@
 //!
 //! 1. Newton's step; where it does not halve R, ten sweeps correct the branches that it gets wrong.
 //! 2. Again, at most three times, until R is a tenth of what passes.
-//! 3. The judge has the last word: what it refuses is given up for the answer that passed.
+//! 3. The residual decides: where it refuses the polished answer, the answer that passed stays.
 
 use super::corrected::CORRECTION_SWEEPS;
 use super::run::{End, Run};
@@ -18,7 +18,7 @@ use super::run::{End, Run};
 /// R of a guess over what passes, up to which the next problem is taken to be alike.
 pub(super) const NEAR_GUESS: f64 = 10.0;
 /// What is left of the tolerance, in R, so that an answer is good for the next problem too.
-const AIM: f64 = 0.1;
+const POLISH_TOLERANCE_FACTOR: f64 = 0.1;
 /// Newton steps at most.
 const MAX_STEPS: usize = 3;
 /// The most that a step may cost, in sweeps.
@@ -27,7 +27,8 @@ const MAX_SWEEPS: f64 = 20.0;
 const REGULARIZATION: f64 = 1e-6;
 
 pub(super) fn run(run: &mut Run<'_, '_>) -> End {
-    let enough = |run: &Run<'_, '_>| run.test.excess(run.form.blocks(), &run.now) <= AIM;
+    let enough =
+        |run: &Run<'_, '_>| run.test.excess(run.form.blocks(), &run.now) <= POLISH_TOLERANCE_FACTOR;
     if enough(run) || run.form.step_in_sweeps() > MAX_SWEEPS {
         return End::Passed;
     }

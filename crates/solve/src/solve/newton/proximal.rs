@@ -45,9 +45,9 @@ struct Manner {
 }
 
 /// Quicker where contacts change their branches by the dozen.
-const QUICK: Manner = Manner { sweeps: true, hold: 2, drift_after: 10, give_up: 25 };
+const QUICK_PHASE: Manner = Manner { sweeps: true, hold: 2, drift_after: 10, give_up: 25 };
 /// Where load moves between contacts at almost constant R.
-const CAREFUL: Manner = Manner { sweeps: false, hold: 4, drift_after: 0, give_up: 60 };
+const CAREFUL_PHASE: Manner = Manner { sweeps: false, hold: 4, drift_after: 0, give_up: 60 };
 
 /// The state of the outer loop.
 struct Outer {
@@ -60,11 +60,11 @@ struct Outer {
 }
 
 pub(super) fn run(run: &mut Run<'_, '_>) -> End {
-    proximal(run, QUICK)
+    proximal(run, QUICK_PHASE)
 }
 
 pub(super) fn careful(run: &mut Run<'_, '_>) -> End {
-    proximal(run, CAREFUL)
+    proximal(run, CAREFUL_PHASE)
 }
 
 fn proximal(run: &mut Run<'_, '_>, manner: Manner) -> End {
