@@ -106,7 +106,8 @@ def main():
             try:
                 # Tables grow under this name and get their own at the end.
                 steps = round(last_time(out / ".bodies.csv.partial") * 1e3)
-                if steps >= (len(rows) + 1) * options.steps / 10:
+                # After the last step the run writes its summary: that is no longer stepping.
+                if (len(rows) + 1) * options.steps / 10 <= steps < options.steps:
                     rows.append((steps, seconds(child.pid), resident(child.pid), size(out)))
             except OSError:
                 continue

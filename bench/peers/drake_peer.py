@@ -1,7 +1,8 @@
-# Drake: discrete steps, the default contact approximation, contact points for round shapes, compliant
-# hydroelastic boxes with the default modulus of 1e7 Pa on rigid ground (single points let boxes
-# rock). Stiff: modulus 1e9 Pa, and points with a penetration allowance of 1e-6 m. It has no coefficient of
-# restitution.
+# Drake: discrete steps, the default contact approximation, contact points for round shapes,
+# compliant hydroelastic boxes with the default modulus of 1e7 Pa on rigid ground (single points
+# let boxes rock). A cylinder between two planes is hydroelastic too: one point per plane lets it
+# pitch and sink, but its facets do not roll. Stiff: modulus 1e9 Pa, and points with a penetration
+# allowance of 1e-6 m. It has no coefficient of restitution.
 
 
 class Drake:
@@ -28,6 +29,8 @@ class Drake:
                     capsule=lambda s: Capsule(s[0], 2 * s[1]),
                     cylinder=lambda s: Cylinder(s[0], 2 * s[1]),
                     half_space=lambda s: HalfSpace())
+        planes = sum(s["kind"] == "half_space" for b in task["bodies"] for s in b["shapes"])
+        spread = ("box", "half_space") + (("cylinder",) if planes > 1 else ())
         self.bodies, jointed = {}, {joint["child"] for joint in task["joints"]}
         for i, body in enumerate(task["bodies"]):
             own, place = plant.world_body(), pose(body)
@@ -41,7 +44,7 @@ class Drake:
                 AddContactMaterial(friction=CoulombFriction(mu, mu), properties=properties)
                 modulus = 1e9 if stiff else 1e7
                 fine = min(shape["size"], default=1.0) / 2
-                if shape["kind"] not in ("box", "half_space"):
+                if shape["kind"] not in spread:
                     pass
                 elif body["mass"]:
                     AddCompliantHydroelasticProperties(fine, modulus, properties)

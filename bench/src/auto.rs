@@ -54,10 +54,10 @@ struct Solved {
 }
 
 /// Beyond this many rows `pivot` takes minutes where the others take milliseconds.
-const MOST_ROWS_OF_PIVOT: usize = 600;
+const MAX_ROWS_OF_PIVOT: usize = 600;
 
 /// The methods that stand alone.
-const ALONE: [Method; 5] =
+const SINGLE_METHODS: [Method; 5] =
     [Method::Direct, Method::Pivot, Method::Newton, Method::InteriorPoint, Method::Psor];
 
 /// Measures and prints.
@@ -210,8 +210,8 @@ fn guess(stepper: &Stepper, problem: &Problem) -> Solution {
 
 fn measure(name: &str, kept: &Kept, stop: StoppingCriteria, arguments: &Arguments) -> Json {
     let mut solved: Vec<Solved> = Vec::new();
-    let pays = |m: &Method| *m != Method::Pivot || kept.problem.rows() <= MOST_ROWS_OF_PIVOT;
-    for method in ALONE.into_iter().filter(pays).chain([Method::Auto]) {
+    let pays = |m: &Method| *m != Method::Pivot || kept.problem.rows() <= MAX_ROWS_OF_PIVOT;
+    for method in SINGLE_METHODS.into_iter().filter(pays).chain([Method::Auto]) {
         let work = (method == Method::Psor).then_some(arguments.sweeps);
         let mut solver = method.build(StoppingCriteria { work: work.or(stop.work), ..stop });
         // The first solve finds its memory; the least time of the others counts.

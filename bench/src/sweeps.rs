@@ -14,7 +14,7 @@ use std::process::ExitCode;
 /// The most sweeps per problem with velocities, and per reduced one (or as many as Siconos takes,
 /// if those are more).
 const MAX_SWEEPS: u64 = 1_000;
-const MOST_REDUCED: u64 = 20_000;
+const MAX_SWEEPS_REDUCED: u64 = 20_000;
 
 /// Relative energy errors to reach.
 const TARGETS: [f64; 3] = [1e-4, 1e-6, 1e-8];
@@ -201,7 +201,7 @@ fn eliminated(reduced: &Reduced, path: &Path, figures: &str, quiet: bool) -> Red
             bound: None,
             velocity_relative: 0.0,
         };
-        let most = siconos_sweeps.unwrap_or(0).max(MOST_REDUCED);
+        let most = siconos_sweeps.unwrap_or(0).max(MAX_SWEEPS_REDUCED);
         let stop = StoppingCriteria { tolerance, work: Some(most), history: false, deadline: None };
         let mut solution = Solution::zero(0, reduced.rows());
         let Ok(report) = Psor::new(Settings { stop, judge_every: 1, ..Settings::default() })

@@ -144,8 +144,7 @@ impl Motion {
 
     /// Steps up to time `t`, s.
     pub fn until(&mut self, t: f64) -> Result<(), String> {
-        let h = self.sim.settings().h;
-        while self.sim.time() < t - 1e-9 * h {
+        while !self.sim.reached(t) {
             self.step()?;
         }
         Ok(())
@@ -153,8 +152,7 @@ impl Motion {
 
     /// Steps up to time `t` and looks after each of them.
     pub fn watch(&mut self, t: f64, mut look: impl FnMut(&Motion)) -> Result<(), String> {
-        let h = self.sim.settings().h;
-        while self.sim.time() < t - 1e-9 * h {
+        while !self.sim.reached(t) {
             self.step()?;
             look(self);
         }

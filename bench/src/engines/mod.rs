@@ -4,8 +4,9 @@
 pub mod python;
 pub mod rapier;
 
+use glam::DVec3;
 use serde::{Deserialize, Serialize};
-use signorini::scene::Scene;
+use signorini::scene::{BodyId, ForceKind, Frame, JointKind, Scene};
 
 /// A scene, its time step and how long it runs.
 pub struct Task<'a> {
@@ -73,4 +74,22 @@ pub struct Runs {
     pub runs: Vec<Run>,
     /// Engines that did not.
     pub missing: Vec<Missing>,
+}
+
+/// The name of a joint that all engines know.
+fn joint_name(kind: &JointKind) -> Result<&'static str, String> {
+    match kind {
+        JointKind::Revolute | JointKind::Prismatic | JointKind::Spherical => Ok(kind.name()),
+        other => Err(format!("joints of kind {} are not passed on", other.name())),
+    }
+}
+
+/// The body and the constant force at its centre of mass, N.
+fn push(kind: &ForceKind) -> Result<(BodyId, DVec3), String> {
+    match kind {
+        ForceKind::Applied(a) if a.point == DVec3::ZERO && a.frame == Frame::World => {
+            Ok((a.body, a.force.each_ref().map(|f| f.value(0.0)).into()))
+        }
+        _ => Err("only forces at centres of mass are passed on".to_string()),
+    }
 }

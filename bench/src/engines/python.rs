@@ -1,10 +1,10 @@
 //! Scenes stepped by engines that Python knows: `bench/peers/run.py` reads scenes and prints runs.
 
-use super::{Missing, Runs, Task};
+use super::{Missing, Runs, Task, joint_name, push};
 use glam::DVec3;
 use serde_json::{Value as Json, json};
 use signorini::geometry::{Collider, Shape};
-use signorini::scene::{Body, ForceKind, Frame, JointKind, MaterialId, Scene};
+use signorini::scene::{Body, MaterialId, Scene};
 use std::io::Write;
 use std::process::{Command, Stdio};
 
@@ -76,12 +76,7 @@ fn task(task: &Task, engine: &str) -> Result<Json, String> {
         .joints
         .iter()
         .map(|joint| {
-            let kind = match joint.kind {
-                JointKind::Revolute | JointKind::Prismatic | JointKind::Spherical => {
-                    joint.kind.name()
-                }
-                other => return Err(format!("joints of kind {} are not passed on", other.name())),
-            };
+            let kind = joint_name(&joint.kind)?;
             let frame = scene.bodies[joint.a.index()].pose * joint.frame_a;
             Ok(json!({
                 "kind": kind, "parent": joint.a.0, "child": joint.b.0,
@@ -104,13 +99,7 @@ fn task(task: &Task, engine: &str) -> Result<Json, String> {
 
 /// Constant forces at centres of mass.
 fn forces(scene: &Scene) -> Result<Vec<Json>, String> {
-    let one = |kind: &ForceKind| match kind {
-        ForceKind::Applied(a) if a.point == DVec3::ZERO && a.frame == Frame::World => {
-            let force = a.force.each_ref().map(|f| f.value(0.0));
-            Ok(json!({"body": a.body.0, "force": force}))
-        }
-        _ => Err("only forces at centres of mass are passed on".to_string()),
-    };
+    let one = |kind| push(kind).map(|(body, f)| json!({"body": body.0, "force": f.to_array()}));
     scene.forces.iter().map(|force| one(&force.kind)).collect()
 }
 

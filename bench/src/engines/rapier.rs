@@ -22,12 +22,12 @@ pub fn run(task: &Task, iterations: Option<usize>) -> Option<Result<Run, String>
 #[cfg(feature = "rapier")]
 mod world {
     use super::*;
-    use crate::engines::Moving;
+    use crate::engines::{Moving, joint_name, push};
     use glam::DVec3;
     use rapier3d_f64::prelude::*;
     use signorini::geometry::Shape;
     use signorini::math::pose::Pose as OurPose;
-    use signorini::scene::{ForceKind, JointKind, MaterialId, Scene};
+    use signorini::scene::{JointKind, MaterialId, Scene};
     use std::time::Instant;
 
     pub fn steps(task: &Task, iterations: Option<usize>) -> Result<Run, String> {
@@ -170,6 +170,7 @@ mod world {
             // Its axis is x, ours is z.
             let turn =
                 OurPose::new(DVec3::ZERO, glam::DQuat::from_rotation_arc(DVec3::X, DVec3::Z));
+            joint_name(&joint.kind)?;
             let locked = match joint.kind {
                 JointKind::Spherical => JointAxesMask::LOCKED_SPHERICAL_AXES,
                 JointKind::Revolute => JointAxesMask::LOCKED_REVOLUTE_AXES,
@@ -184,11 +185,8 @@ mod world {
             world.insert_impulse_joint(a, b, built);
         }
         for force in &scene.forces {
-            if let ForceKind::Applied(push) = &force.kind {
-                let [x, y, z] = push.force.each_ref().map(|f| f.value(0.0));
-                let body = &mut world.bodies[handles[push.body.index()]];
-                body.add_force(Vector::new(x, y, z), true);
-            }
+            let (body, force) = push(&force.kind)?;
+            world.bodies[handles[body.index()]].add_force(vector(force), true);
         }
         Ok((world, free))
     }

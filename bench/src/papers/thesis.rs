@@ -10,7 +10,7 @@ use signorini_record::figure::{Figure, dots, line};
 
 const PAPER: &str = "Mangoni2018";
 /// The thesis stops when residuals are below this, and the complementarity below ten times this.
-const LIMIT: f64 = 1e-10;
+const THESIS_RESIDUAL_LIMIT: f64 = 1e-10;
 
 pub(super) fn sections() -> Vec<Section> {
     type Measure = fn(&mut Found, bool) -> Result<(), String>;
@@ -80,7 +80,10 @@ fn balls(found: &mut Found, quick: bool) -> Result<(), String> {
 fn convergence(found: &mut Found, place: &'static str, what: &str, problem: &Problem) {
     let history = residuals(problem);
     let met = |t: &Thesis| {
-        t.rp_eq < LIMIT && t.rp_ineq < LIMIT && t.rd < LIMIT && t.mu.abs() < 10.0 * LIMIT
+        t.rp_eq < THESIS_RESIDUAL_LIMIT
+            && t.rp_ineq < THESIS_RESIDUAL_LIMIT
+            && t.rd < THESIS_RESIDUAL_LIMIT
+            && t.mu.abs() < 10.0 * THESIS_RESIDUAL_LIMIT
     };
     let first = history.iter().find(|(_, t)| met(t)).or(history.last());
     let needed = first.map_or(f64::NAN, |(work, _)| *work as f64);
