@@ -150,13 +150,13 @@ fn the_four_legs_of_a_table_carry_its_weight() {
         shape: Shape::Box { half_extents: DVec3::new(0.03, 0.03, 0.35) },
         pose: Pose::at(DVec3::new(x, y, 0.35)),
         density: 600.0,
-        skin: SurfaceMaterial::default(),
+        surface: SurfaceMaterial::default(),
     };
     let top = Solid {
         shape: Shape::Box { half_extents: DVec3::new(0.6, 0.4, 0.02) },
         pose: Pose::at(DVec3::Z * 0.72),
         density: 700.0,
-        skin: SurfaceMaterial::default(),
+        surface: SurfaceMaterial::default(),
     };
     let parts = [top, leg(0.5, 0.3), leg(-0.5, 0.3), leg(0.5, -0.3), leg(-0.5, -0.3)];
     let table = scene.add_solid("table", Pose::IDENTITY, &parts).unwrap();

@@ -182,7 +182,7 @@ fn a_step_in_coordinates_solves_the_problem_of_bodies() {
             // step times the change of the velocity.
             let limit = if time == TimeScheme::Euler { 1e-9 } else { 1e-5 };
             assert!(error.velocity < limit, "{} {time:?}: {error:?}", scene.name);
-            // The judge's own momentum: H v = k + Jᵀ r with the reactions from the balance of
+            // The momentum of the residual: H v = k + Jᵀ r with the reactions from the balance of
             // subtrees.
             assert!(error.momentum_velocity < 1e-8, "{} {time:?}: {error:?}", scene.name);
         }

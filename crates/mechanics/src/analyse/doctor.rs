@@ -5,56 +5,16 @@
 //! knowing. What `Scene::check` refuses (negative masses, missing bodies, inertia that no
 //! distribution of mass has) never comes here.
 
+use super::finding::{Finding, Findings, Severity};
 use super::mobility::{Mechanism, Mobility, Remedy, mobility};
 use super::place::{self, place};
 use super::size;
 use crate::assemble::{Scheme, Source, StepInput, joint};
-use crate::geometry::{Contact, Shape, Volume, World};
+use crate::geometry::{Contact, Shape, Volume};
 use crate::scene::{
     BodyId, Coordinate, Drive, ForceKind, JointId, JointKind, Kind, Layout, Scene, State,
 };
-use serde::Serialize;
 use std::collections::{BTreeMap, HashSet};
-
-/// How bad it is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Severity {
-    /// The simulation would be wrong or impossible.
-    Error,
-    /// It would be doubtful.
-    Warning,
-    /// Worth knowing.
-    Note,
-}
-
-/// Something that was found.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Finding {
-    /// How bad it is.
-    pub severity: Severity,
-    /// What kind of finding, for machines.
-    pub kind: &'static str,
-    /// Who: body, joint, pair.
-    pub subject: String,
-    /// What was found, with its value.
-    pub found: String,
-    /// What to do.
-    pub advice: String,
-}
-
-/// Collects findings.
-pub(crate) struct Findings<'a> {
-    pub scene: &'a Scene,
-    pub state: State,
-    pub dt: f64,
-    pub list: Vec<Finding>,
-    /// The colliders of each body.
-    pub colliders: Vec<Vec<u32>>,
-    /// Where bodies touch at the beginning.
-    contacts: Vec<Contact>,
-    world: Option<World>,
-}
 
 /// Everything that looks wrong with a scene that is to be stepped by `dt` (s), and its degrees of
 /// freedom.
@@ -86,51 +46,7 @@ pub fn overlapping(scene: &Scene, dt: f64) -> Vec<Finding> {
     findings.list
 }
 
-impl<'a> Findings<'a> {
-    /// Nothing found yet.
-    fn of(scene: &'a Scene, state: State, dt: f64) -> Findings<'a> {
-        let mut colliders = vec![Vec::new(); scene.bodies.len()];
-        scene
-            .colliders
-            .iter()
-            .zip(0..)
-            .for_each(|(collider, i)| colliders[collider.body as usize].push(i));
-        let (world, contacts) = touching(scene, &state).unzip();
-        Findings {
-            scene,
-            state,
-            dt,
-            list: Vec::new(),
-            colliders,
-            contacts: contacts.unwrap_or_default(),
-            world,
-        }
-    }
-
-    /// How thin the thinner of two colliders is, m.
-    fn thickness(&self, (a, b): (u32, u32)) -> f64 {
-        self.world
-            .as_ref()
-            .map_or(f64::INFINITY, |world| world.thickness(a).min(world.thickness(b)))
-    }
-}
-
 impl Findings<'_> {
-    pub(crate) fn add(
-        &mut self,
-        severity: Severity,
-        kind: &'static str,
-        subject: impl Into<String>,
-        found: String,
-        advice: String,
-    ) {
-        self.list.push(Finding { severity, kind, subject: subject.into(), found, advice });
-    }
-
-    pub(crate) fn body(&self, id: usize) -> &str {
-        &self.scene.bodies[id].name
-    }
-
     fn joint(&self, id: JointId) -> &str {
         &self.scene.joints[id.index()].name
     }
@@ -365,7 +281,8 @@ impl Findings<'_> {
             let subject = format!("{} / {}", self.body(a as usize), self.body(b as usize));
             // What is sunk deeper may come out on the wrong side, and no step would be accepted
             // before it is out.
-            let too_deep = depth > crate::step::Overlap::SHARE * self.thickness(contact.colliders);
+            let too_deep = depth
+                > crate::step::Overlap::MAX_THICKNESS_SHARE * self.thickness(contact.colliders);
             let severity = if too_deep { Severity::Error } else { Severity::Warning };
             self.add(severity, "overlap", subject, found, advice);
         }
@@ -582,19 +499,4 @@ impl Findings<'_> {
             }
         }
     }
-}
-
-/// Contacts of the initial position, overlapping or nearly touching.
-fn touching(scene: &Scene, state: &State) -> Option<(World, Vec<Contact>)> {
-    let mut world = World::new(&scene.colliders).ok()?;
-    let joined = scene.joints.iter().filter(|j| !j.collide).map(|j| (j.a, j.b));
-    world.exclude(joined.chain(scene.excluded.iter().copied()).map(|(a, b)| (a.0, b.0)));
-    // Who waits in a template is nowhere.
-    let nowhere = crate::math::pose::Pose::at(glam::DVec3::NAN);
-    let place =
-        |i: u32| if state.orders.absent(BodyId(i)) { nowhere } else { state.pose(BodyId(i)) };
-    let poses: Vec<_> = (0..scene.bodies.len() as u32).map(place).collect();
-    let mut contacts = Vec::new();
-    world.collide(&poses, 1e-6, &mut contacts);
-    Some((world, contacts))
 }

@@ -19,14 +19,14 @@
 //!    ≠ 0.
 
 use super::rank::{Component, Row, rank};
-use super::{joint_rows, place, rigid_blocks};
+use super::{joint_rows, place, rigid_blocks, span};
 use crate::assemble::{Assembly, Scheme, Source, StepInput};
 use crate::math::{dot, norm};
 use crate::scene::{BodyId, JointId, JointKind, Layout, Scene, State};
 use glam::DVec3;
 
 /// Entries of a null vector below this are rounding.
-const TAKES_PART: f64 = 1e-7;
+const MIN_SHARE_IN_DEPENDENCE: f64 = 1e-7;
 /// Mechanisms of more rows than this get no remedies and no second position.
 const MAX_ROWS_FOR_REMEDIES: usize = 240;
 
@@ -225,7 +225,7 @@ impl<'a> Survey<'a> {
             .rows
             .iter()
             .zip(&component.distance)
-            .filter(|(_, d)| **d > super::rank::DEPENDENT);
+            .filter(|(_, d)| **d > super::rank::DEPENDENT_RELATIVE_DISTANCE);
         out.nearest =
             nearest.min_by(|a, b| a.1.total_cmp(b.1)).map(|(&i, &d)| (whole(self.sources[i]), d));
         if component.rows.len() <= MAX_ROWS_FOR_REMEDIES && component.decided {
@@ -242,7 +242,7 @@ impl<'a> Survey<'a> {
         let mut involved = Vec::new();
         for z in &component.null {
             let members: Vec<usize> = (0..z.len())
-                .filter(|&p| z[p].abs() > TAKES_PART)
+                .filter(|&p| z[p].abs() > MIN_SHARE_IN_DEPENDENCE)
                 .map(|p| component.rows[p])
                 .collect();
             let sources = distinct(members.iter().map(|&i| whole(self.sources[i])));
@@ -398,7 +398,7 @@ impl<'a> Survey<'a> {
                 }
             }
             let rest = norm(&g);
-            if rest > super::rank::DEPENDENT * length {
+            if rest > super::rank::DEPENDENT_RELATIVE_DISTANCE * length {
                 g.iter_mut().for_each(|x| *x /= rest);
                 basis.push(g);
             }
@@ -429,10 +429,4 @@ fn distinct(sources: impl Iterator<Item = Source>) -> Vec<Source> {
         }
     }
     out
-}
-
-/// The largest distance of a point from the first.
-pub(crate) fn span(points: impl Iterator<Item = DVec3>) -> f64 {
-    let points: Vec<DVec3> = points.collect();
-    points.iter().map(|p| p.distance(points[0])).fold(0.0, f64::max)
 }

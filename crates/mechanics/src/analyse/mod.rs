@@ -11,6 +11,7 @@
 //! Nothing here takes part in a step: a scene that nobody analyses costs nothing.
 
 pub mod doctor;
+pub mod finding;
 pub mod kinematics;
 pub mod mobility;
 pub mod place;
@@ -19,7 +20,8 @@ pub mod reactions;
 pub mod size;
 pub mod statics;
 
-pub use doctor::{Finding, Severity, examine, overlapping};
+pub use doctor::{examine, overlapping};
+pub use finding::{Finding, Severity};
 pub use kinematics::Kinematics;
 pub use mobility::{Mechanism, Mobility, mobility};
 pub use place::{Placement, place};
@@ -29,6 +31,7 @@ pub use statics::{Equilibrium, Unsettled, equilibrium};
 use crate::assemble::{Assembly, Scheme, StepInput, inertia, joint};
 use crate::problem::Law;
 use crate::scene::{Layout, Scene};
+use glam::DVec3;
 
 /// The rows of joints, stops, motors and gears as they are now, over H = M; contacts are left out,
 /// k is zero.
@@ -55,4 +58,10 @@ pub(crate) fn rigid_blocks(assembly: &Assembly) -> Vec<usize> {
     (0..problem.laws.len())
         .filter(|&k| problem.laws[k] == Law::Equality && problem.E[problem.J.row_starts[k]] == 0.0)
         .collect()
+}
+
+/// The largest distance of a point from the first.
+pub(crate) fn span(points: impl Iterator<Item = DVec3>) -> f64 {
+    let points: Vec<DVec3> = points.collect();
+    points.iter().map(|p| p.distance(points[0])).fold(0.0, f64::max)
 }

@@ -16,8 +16,7 @@
 //!
 //! Cost per step: one sparse factorization of J M⁻¹Jᵀ. The last steps converge quadratically.
 
-use super::mobility::span;
-use super::{joint_rows, rigid_blocks};
+use super::{joint_rows, rigid_blocks, span};
 use crate::assemble::{Assembly, Scheme, Source, StepInput, joint};
 use crate::problem::{Problem, Rows, Solution};
 use crate::scene::{BodyId, Drive, JointId, Kind, Layout, Scene, State};
@@ -26,7 +25,7 @@ use glam::DVec3;
 use std::collections::VecDeque;
 
 /// Gaps below this fraction of the scene's size count as closed.
-pub const CLOSED: f64 = 1e-11;
+pub const CLOSED_RELATIVE_GAP: f64 = 1e-11;
 /// The most Newton steps.
 const MAX_NEWTON_STEPS: usize = 200;
 
@@ -54,7 +53,7 @@ pub struct Placement {
 impl Placement {
     /// True if every joint meets.
     pub fn closed(&self) -> bool {
-        self.gap <= CLOSED * self.size.max(1.0)
+        self.gap <= CLOSED_RELATIVE_GAP * self.size.max(1.0)
     }
 }
 
@@ -131,7 +130,7 @@ impl Newton<'_> {
             steps += 1;
             let Some(next) = self.step(state, &system, soft) else { break };
             let there = self.system(&next);
-            let closed = system.widest() <= CLOSED * size.max(1.0);
+            let closed = system.widest() <= CLOSED_RELATIVE_GAP * size.max(1.0);
             // At the end only rounding changes.
             let done = closed && there.merit() > 0.25 * system.merit();
             if there.merit() < system.merit() {

@@ -11,11 +11,12 @@
 //! Orthogonalising twice keeps Q orthogonal to rounding (Giraud2005), so that d is exact to about
 //! 1e-15; a Cholesky factor of JH⁻¹Jᵀ would see only d².
 //!
-//! Cost: 4 m·rank·n per component. Components of more than [`LARGE`] rows are made smaller first:
+//! Cost: 4 m·rank·n per component. Components of more than [`MAX_ORTHOGONALISED_ROWS`] rows are
+//! made smaller first:
 //!
 //! 1. If all rows of a body are independent in its own unknowns, no other row can cancel them, and
 //!    none of them takes part in a dependency: they leave, and so does the body. Trees vanish.
-//! 2. What is left is orthogonalised if it has at most [`LARGE`] rows.
+//! 2. What is left is orthogonalised if it has at most [`MAX_ORTHOGONALISED_ROWS`] rows.
 //! 3. Otherwise the sparse factor of [`Semidefinite`] counts the dependent rows; who else takes
 //!    part is not told. Above [`MAX_GRAM_ENTRIES`] the rest is taken as independent, undecided.
 
@@ -25,9 +26,9 @@ use crate::math::{dot, norm};
 
 /// A row nearer than this to the span of the rows before it, relative to its length, depends on
 /// them.
-pub const DEPENDENT: f64 = 1e-9;
+pub const DEPENDENT_RELATIVE_DISTANCE: f64 = 1e-9;
 /// Largest component that is orthogonalised.
-pub const LARGE: usize = 1500;
+pub const MAX_ORTHOGONALISED_ROWS: usize = 1500;
 
 /// Entries of the Gram matrix of a component at most, each counted as often as it is added to:
 /// 16 bytes each. A body with n rows has n² of them in each of its unknowns.
@@ -72,7 +73,7 @@ pub fn rank(rows: &[Row], scale: &[f64], owner: &[u32]) -> Vec<Component> {
     let mut components = components(rows, owner);
     for component in &mut components {
         let scaled: Vec<Row> = component.rows.iter().map(|&i| scaled(&rows[i], scale)).collect();
-        if component.rows.len() > LARGE {
+        if component.rows.len() > MAX_ORTHOGONALISED_ROWS {
             reduced(component, &scaled, owner);
         } else {
             orthogonalise(component, &scaled);
@@ -153,7 +154,7 @@ fn orthogonalise(component: &mut Component, rows: &[Row]) {
         }
         let distance = norm(&g);
         component.distance.push(distance);
-        if distance > DEPENDENT {
+        if distance > DEPENDENT_RELATIVE_DISTANCE {
             g.iter_mut().for_each(|x| *x /= distance);
             basis.push(g);
             coefficients.push(distance);
@@ -203,7 +204,7 @@ fn reduced(component: &mut Component, rows: &[Row], owner: &[u32]) {
         decided: true,
         ..Component::default()
     };
-    if rest.len() > LARGE {
+    if rest.len() > MAX_ORTHOGONALISED_ROWS {
         count(&mut inner, &rest);
     } else {
         orthogonalise(&mut inner, &rest);
@@ -353,7 +354,7 @@ mod tests {
 
     #[test]
     fn a_long_chain_is_counted() {
-        let n = LARGE + 100;
+        let n = MAX_ORTHOGONALISED_ROWS + 100;
         let mut rows: Vec<Row> = (0..n as u32)
             .map(|i| Row { columns: vec![i, i + 1], values: vec![1.0, -1.0] })
             .collect();

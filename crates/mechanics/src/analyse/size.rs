@@ -9,7 +9,7 @@
 //! | smallest body | below 20 m | unless the scene is a landscape, lengths are in mm |
 //! | things known by name | a screw is below 0.5 m, a feather below 50 g | |
 
-use super::doctor::{Findings, Severity};
+use super::finding::{Findings, Severity};
 use crate::geometry::Volume;
 use crate::scene::BodyId;
 use crate::scene::body::reach;

@@ -192,7 +192,7 @@ pub(super) fn predict(now: &mut StepInput, scene: &Scene, layout: &Layout, state
 
 /// Rows that meet by this part of a step after its end meet at its end: what hits at once in the
 /// model does so in spite of rounding.
-const TIE: f64 = 1e-4;
+const SIMULTANEOUS_STEP_FRACTION: f64 = 1e-4;
 
 /// `w` of a rigid unilateral row and its impact, if it has one.
 ///
@@ -214,7 +214,7 @@ pub(crate) fn separation(
 ) -> (f64, Option<Impact>) {
     let (h, lag, kick) = (now.h, now.lag.unwrap_or(0.0), now.kick());
     let touch = gap_velocity(gap, scheme, (h, now.correction_time()));
-    let closes = gap + (1.0 + TIE) * h * expected <= 0.0;
+    let closes = gap + (1.0 + SIMULTANEOUS_STEP_FRACTION) * h * expected <= 0.0;
     if !(closes && before < -scheme.restitution_threshold) {
         return (touch, None);
     }

@@ -16,7 +16,7 @@ use glam::DVec3;
 /// No side at a vertex of one surface goes behind a face of the other more steeply (sine of 45°).
 const MAX_SLOPE_SINE: f64 = 0.7;
 /// Nodes of soft bodies whose normal lies along the contact's by more than this look away.
-const SOFT_SLANT: f64 = 0.2;
+const MAX_SOFT_SLANT_COSINE: f64 = 0.2;
 
 /// Crossing edges count if the direction is seen by both within this (sine of the angle).
 const CROSSING_EDGE_SINE: f64 = 1e-3;
@@ -86,7 +86,7 @@ impl Sink<'_> {
             let faces = |n: DVec3| match surface_b.soft {
                 true => {
                     surface_b.vertex_normals[vertex as usize].dot(pose.inverse_vector(n))
-                        <= SOFT_SLANT
+                        <= MAX_SOFT_SLANT_COSINE
                 }
                 false => surface_b.vertex_sees(vertex, -pose.inverse_vector(n), slant),
             };

@@ -9,7 +9,7 @@ use crate::math::pose::Pose;
 use glam::{DVec2, DVec3};
 
 /// Contacts whose normals differ by less (1 − cos) press on one plane: 0.8°.
-const ONE_PLANE: f64 = 1e-4;
+const ONE_PLANE_COSINE_GAP: f64 = 1e-4;
 
 impl Sink<'_> {
     /// Drops contacts that repeat an earlier one: features share edges and vertices.
@@ -48,7 +48,7 @@ impl Sink<'_> {
             group.clear();
             group.extend(
                 (0..fresh.len() as u32)
-                    .filter(|&i| 1.0 - fresh[i as usize].normal.dot(n) <= ONE_PLANE),
+                    .filter(|&i| 1.0 - fresh[i as usize].normal.dot(n) <= ONE_PLANE_COSINE_GAP),
             );
             // The plane's contacts to the front, in their order.
             for (place, &from) in group.iter().enumerate() {

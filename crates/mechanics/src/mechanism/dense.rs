@@ -6,7 +6,7 @@
 
 use super::equations::Equations;
 use super::program::inverse_mass;
-use super::simulation::DEPENDENT;
+use super::simulation::DEPENDENT_RELATIVE_PIVOT;
 use crate::math::dot;
 use crate::symbolic::dense::Pivoted;
 use crate::symbolic::{Id, Tape, Work};
@@ -98,7 +98,7 @@ impl Dense {
                 }
             }
         }
-        self.qr.factor(DEPENDENT);
+        self.qr.factor(DEPENDENT_RELATIVE_PIVOT);
         self.qr.solve(&self.right, &mut self.lambda);
         for (r, l) in self.lambda.iter().enumerate() {
             self.force.iter_mut().zip(&self.g[r * nv..(r + 1) * nv]).for_each(|(f, g)| *f -= l * g);

@@ -20,8 +20,8 @@
 //!
 //! In a plane: points coincide (2 rows), angle kept (1), across a slider (1), distance (1).
 
+use super::MechanismError;
 use super::coordinates::{Coordinates, Space};
-use super::{MechanismError, forces};
 use crate::math::pose::Pose;
 use crate::scene::{BodyId, Function, Joint, JointId, JointKind, Scene};
 use crate::symbolic::graph::{Derivatives, Graph, Id, Unary};
@@ -96,8 +96,8 @@ pub struct Equations {
 }
 
 impl Equations {
-    /// Writes the expressions of a scene.
-    pub fn of(scene: &Scene, planar: bool) -> Result<Equations, MechanismError> {
+    /// Writes the places of bodies and the joints of a scene; forces are still zero, A is empty.
+    pub(super) fn of_joints(scene: &Scene, planar: bool) -> Result<Equations, MechanismError> {
         let coordinates = Coordinates::of(scene, planar)?;
         let mut graph = Graph::default();
         let zero = graph.zero();
@@ -119,8 +119,6 @@ impl Equations {
         for j in 0..scene.joints.len() {
             out.joint(scene, JointId(j as u32))?;
         }
-        forces::write(&mut out, scene)?;
-        out.scaled_jacobian();
         Ok(out)
     }
 

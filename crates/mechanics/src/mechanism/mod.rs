@@ -38,6 +38,18 @@ pub use program::Program;
 pub use runge_kutta::Method;
 pub use simulation::{Settings, Simulation};
 
+use crate::scene::Scene;
+
+impl Equations {
+    /// Writes the expressions of a scene: its joints, its forces, and A.
+    pub fn of(scene: &Scene, planar: bool) -> Result<Equations, MechanismError> {
+        let mut equations = Equations::of_joints(scene, planar)?;
+        forces::write(&mut equations, scene)?;
+        equations.scaled_jacobian();
+        Ok(equations)
+    }
+}
+
 /// Why a scene cannot be run in this form; each names its culprit.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum MechanismError {

@@ -20,11 +20,11 @@ use crate::symbolic::{Factor, Id, Pattern, Tape, Work};
 
 /// A diagonal entry of R below this times the length of its column is zero: the row has lost its
 /// independence, in digits that double precision cannot give back.
-pub const SINGULAR: f64 = 1e-11;
+pub const SINGULAR_RELATIVE_PIVOT: f64 = 1e-11;
 
 /// Below this relative diagonal entry (near a singular position) solves are refined: RᵀR loses
 /// twice the digits of R.
-pub const NEAR: f64 = 5e-3;
+pub const REFINED_RELATIVE_PIVOT: f64 = 5e-3;
 
 /// Entries of A: from the tape to the factor.
 #[derive(Clone, Debug, Default)]
@@ -172,9 +172,9 @@ impl Program {
         }
         self.factor.factor();
         self.nearest = self.nearest.min(self.factor.weakest());
-        if self.factor.weakest() < SINGULAR {
+        if self.factor.weakest() < SINGULAR_RELATIVE_PIVOT {
             self.singular += 1;
-            self.factor.solve_deficient(SINGULAR, &mut self.lambda);
+            self.factor.solve_deficient(SINGULAR_RELATIVE_PIVOT, &mut self.lambda);
         } else {
             self.factor.forward(&mut self.lambda);
             self.factor.backward(&mut self.lambda);
@@ -185,7 +185,7 @@ impl Program {
         for (a, &place) in out.iter_mut().zip(&self.result) {
             *a = self.work.values[place as usize];
         }
-        if (SINGULAR..NEAR).contains(&self.factor.weakest()) {
+        if (SINGULAR_RELATIVE_PIVOT..REFINED_RELATIVE_PIVOT).contains(&self.factor.weakest()) {
             self.refine(out);
         }
     }
@@ -268,8 +268,8 @@ impl Program {
     /// (or positions) that takes y away.
     pub fn correction(&self, y: &[f64]) -> (Vec<f64>, f64) {
         let mut lambda = y.to_vec();
-        if self.factor.weakest() < SINGULAR {
-            self.factor.solve_deficient(SINGULAR, &mut lambda);
+        if self.factor.weakest() < SINGULAR_RELATIVE_PIVOT {
+            self.factor.solve_deficient(SINGULAR_RELATIVE_PIVOT, &mut lambda);
         } else {
             self.factor.forward(&mut lambda);
             self.factor.backward(&mut lambda);
@@ -298,7 +298,7 @@ impl Program {
 
     /// Below which each diagonal entry of R counts as zero, in order of elimination.
     pub fn floors(&self) -> Vec<f64> {
-        self.factor.floors().into_iter().map(|length| SINGULAR * length).collect()
+        self.factor.floors().into_iter().map(|length| SINGULAR_RELATIVE_PIVOT * length).collect()
     }
 
     /// Operations of one evaluation: tape, factor, solves.

@@ -65,7 +65,7 @@ pub struct Energy {
 /// Diagonal entries of R below this times the length of their column count as zero where rows are
 /// chosen. Between the rounding of an assembled mechanism (1e-13) and the smallest angle by which a
 /// designer means a joint to differ.
-pub const DEPENDENT: f64 = 1e-9;
+pub const DEPENDENT_RELATIVE_PIVOT: f64 = 1e-9;
 
 /// An independent set of rows this near to dependent is chosen again, if there is a choice: far
 /// enough that no step jumps over the position where it would be dependent (a singular position of
@@ -175,7 +175,7 @@ impl Simulation {
         };
         out.assemble()?;
         out.program.look(&out.q);
-        out.choose(out.program.factor().basis(DEPENDENT));
+        out.choose(out.program.factor().basis(DEPENDENT_RELATIVE_PIVOT));
         out.consistent()?;
         Ok(out)
     }
@@ -223,9 +223,10 @@ impl Simulation {
             }
             let mut lambda = gaps;
             // Far from assembled, dependent rows look independent by about the gap.
-            self.program
-                .factor()
-                .solve_deficient((1e-3 * gap / size).clamp(DEPENDENT, 1e-3), &mut lambda);
+            self.program.factor().solve_deficient(
+                (1e-3 * gap / size).clamp(DEPENDENT_RELATIVE_PIVOT, 1e-3),
+                &mut lambda,
+            );
             let mut delta = self.program.pull(&lambda);
             // No joint jumps by more than the mechanism is large.
             let most = largest(&delta).0;
@@ -494,7 +495,7 @@ impl Simulation {
         let rates = self.program.rates(&self.v);
         let (delta, energy) = self.program.correction(&rates);
         self.v.iter_mut().zip(&delta).for_each(|(v, d)| *v -= d);
-        if self.program.factor().weakest() < super::program::NEAR {
+        if self.program.factor().weakest() < super::program::REFINED_RELATIVE_PIVOT {
             // RᵀR loses twice the digits of R: what is left is taken away too.
             let (delta, _) = self.program.correction(&self.program.rates(&self.v));
             self.v.iter_mut().zip(&delta).for_each(|(v, d)| *v -= d);

@@ -140,19 +140,19 @@ impl Faults<'_> {
                 ),
             );
         }
-        for (collider, skin) in scene.colliders.iter().zip(&scene.surface_materials) {
+        for (collider, surface) in scene.colliders.iter().zip(&scene.surface_materials) {
             let name = scene.bodies.get(collider.body as usize).map_or("?", |b| b.name.as_str());
             self.exists("collider of body", name, BodyId(collider.body));
             if let Err(why) = collider.check() {
                 self.add("collider of body", name, why.to_string());
             }
-            if skin.material.index() >= scene.materials.len() {
+            if surface.material.index() >= scene.materials.len() {
                 self.add(
                     "collider of body",
                     name,
                     format!(
                         "names material number {}, wanted below {}",
-                        skin.material.0,
+                        surface.material.0,
                         scene.materials.len()
                     ),
                 );

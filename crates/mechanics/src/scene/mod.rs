@@ -143,7 +143,7 @@ pub struct Solid {
     /// Density, kg/m³.
     pub density: f64,
     /// Its surface.
-    pub skin: SurfaceMaterial,
+    pub surface: SurfaceMaterial,
 }
 
 /// What exists.
@@ -236,11 +236,11 @@ impl Scene {
         body: BodyId,
         shape: Shape,
         pose: Pose,
-        skin: SurfaceMaterial,
+        surface: SurfaceMaterial,
     ) -> ColliderId {
         let fixed = matches!(self.bodies[body.index()].kind, Kind::Fixed);
         self.colliders.push(Collider { pose_in_body: pose, fixed, ..Collider::new(body.0, shape) });
-        self.surface_materials.push(skin);
+        self.surface_materials.push(surface);
         ColliderId(self.colliders.len() as u32 - 1)
     }
 
@@ -275,7 +275,7 @@ impl Scene {
         let id = self.add_body(body);
         for part in parts {
             let at = Pose { position: part.pose.position - center, ..part.pose };
-            self.add_collider(id, part.shape.clone(), at, part.skin);
+            self.add_collider(id, part.shape.clone(), at, part.surface);
         }
         Ok(id)
     }

@@ -177,24 +177,24 @@ impl Soft {
 }
 
 impl super::Scene {
-    /// Adds a soft body; its surface touches others unless `skin` is none.
+    /// Adds a soft body; its surface touches others unless `surface` is none.
     pub fn add_soft(
         &mut self,
         name: impl Into<String>,
         soft: Soft,
-        skin: Option<SurfaceMaterial>,
+        surface: Option<SurfaceMaterial>,
     ) -> super::SoftId {
         let id = super::SoftId(self.softs.len() as u32);
         let body =
             self.add_body(super::Body { kind: super::Kind::Soft(id), ..super::Body::fixed(name) });
-        let collider = skin.map(|skin| {
+        let collider = surface.map(|surface| {
             let vertices =
                 soft.boundary.nodes.iter().map(|&n| soft.mesh.nodes[n as usize]).collect();
             let shape = crate::geometry::Shape::Mesh {
                 vertices,
                 triangles: soft.boundary.triangles.clone(),
             };
-            let id = self.add_collider(body, shape, crate::math::pose::Pose::IDENTITY, skin);
+            let id = self.add_collider(body, shape, crate::math::pose::Pose::IDENTITY, surface);
             self.colliders[id.index()].soft = true;
             id
         });

@@ -34,7 +34,7 @@ use glam::DVec3;
 /// heavy hits them 300 times.
 const MOST_IMPACTS_PER_ROW: usize = 500;
 /// Contacts within this part of what closes at the restitution threshold in a step touch.
-const TOUCHING: f64 = 1e-3;
+const TOUCHING_STEP_FRACTION: f64 = 1e-3;
 
 /// The impacts of one step, and work space.
 #[derive(Default)]
@@ -282,7 +282,7 @@ impl Sequence {
     ) -> bool {
         let threshold = scheme.restitution_threshold;
         let meets = |flight: &Flight| {
-            flight.gap <= TOUCHING * threshold * h && flight.velocity[0] <= threshold
+            flight.gap <= TOUCHING_STEP_FRACTION * threshold * h && flight.velocity[0] <= threshold
         };
         let members: Vec<usize> =
             (0..self.flights.len()).filter(|&i| i == next || meets(&self.flights[i])).collect();
@@ -482,7 +482,10 @@ impl Sequence {
 pub fn lost(assembly: &Assembly, solution: &Solution, threshold: f64) -> bool {
     let pushes = |t: &Touch| solution.r[t.row as usize] > 0.0;
     let caused = |t: &Touch| {
-        t.restitution > 0.0 && !t.rebounds(threshold) && t.open > TOUCHING * threshold && pushes(t)
+        t.restitution > 0.0
+            && !t.rebounds(threshold)
+            && t.open > TOUCHING_STEP_FRACTION * threshold
+            && pushes(t)
     };
     assembly.touches.iter().any(caused)
         && assembly.touches.iter().any(|t| t.rebounds(threshold) && pushes(t))

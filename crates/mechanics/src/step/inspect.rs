@@ -1,6 +1,6 @@
 //! What can be read of the last step: problem, contacts, solution, methods.
 
-use super::{Engine, Stepper};
+use super::{SolverChoice, Stepper};
 use crate::assemble::{Assembly, StepInput};
 use crate::control::Happened;
 use crate::geometry::Contact;
@@ -81,8 +81,8 @@ impl Stepper {
     /// none: the guess was good enough.
     pub fn methods(&self) -> &[(Option<Method>, u64)] {
         match &self.engine {
-            Engine::Auto(auto) => auto.used(),
-            Engine::One(..) => &[],
+            SolverChoice::Auto(auto) => auto.used(),
+            SolverChoice::One(..) => &[],
         }
     }
 

@@ -14,9 +14,9 @@
 //!
 //! 1. Solve about the predicted motion.
 //! 2. New w. If no equality changed by more than [`Settings::linearisation`] of its rates, done.
-//! 3. Solve again, from the solution. After [`MOST`] solves, or if the change does not fall: the
-//!    swing is too large, the step is taken in halves; at the last halving without the curvature,
-//!    which loses energy.
+//! 3. Solve again, from the solution. After [`MAX_SOLVES_PER_STEP`] solves, or if the change does
+//!    not fall: the swing is too large, the step is taken in halves; at the last halving without
+//!    the curvature, which loses energy.
 //!
 //! H, J and the laws stay: this is Newton's method with the matrix of the beginning of the step
 //! (SHAKE, Ryckaert1977; with all matrices new: Mangoni2018, eq. 3.28–3.29). Its rate is about
@@ -33,7 +33,7 @@ use crate::solve::{Report, Unsupported};
 use glam::DVec3;
 
 /// Most solves of one step. At the rate 0.1 of a swing of 0.3 rad five are enough.
-pub(super) const MOST: u32 = 8;
+pub(super) const MAX_SOLVES_PER_STEP: u32 = 8;
 
 /// Work space: the rows of the joints anew, and the motion they are linearised about.
 #[derive(Default)]
@@ -77,7 +77,7 @@ impl Stepper {
             if change <= 1.0 {
                 return Ok(solved);
             }
-            if solved.solves == MOST || !(change < last) {
+            if solved.solves == MAX_SOLVES_PER_STEP || !(change < last) {
                 solved.resolved = false;
                 return Ok(solved);
             }

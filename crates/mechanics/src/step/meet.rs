@@ -21,7 +21,7 @@ use crate::scene::{BodyId, Kind, Scene};
 use glam::DVec3;
 
 /// Steps of Newton's method for the time of an impact.
-const ROUNDS: usize = 4;
+const IMPACT_TIME_NEWTON_STEPS: usize = 4;
 
 impl Stepper {
     /// Replaces the contacts that are impacts by those of the time of impact.
@@ -68,7 +68,7 @@ impl Stepper {
         );
         let mut time = impact?.time;
         let mut met = None;
-        for _ in 0..ROUNDS {
+        for _ in 0..IMPACT_TIME_NEWTON_STEPS {
             let there: [Pose; 2] = std::array::from_fn(|s| {
                 start[s].advanced(time * expected[s].linear, time * expected[s].angular)
             });

@@ -79,7 +79,7 @@ pub struct Stages {
 pub type Clock = Box<dyn FnMut() -> f64 + Send>;
 
 /// The method in use.
-enum Engine {
+enum SolverChoice {
     Auto(Box<auto::Auto>),
     One(Method, Box<dyn DynSolver>),
 }
@@ -94,7 +94,7 @@ pub struct Stepper {
     pub clock: Option<Clock>,
     layout: Layout,
     world: World,
-    engine: Engine,
+    engine: SolverChoice,
     /// Trees of bodies in the coordinates of their joints.
     forest: Forest,
     schur: Schur,
@@ -159,9 +159,9 @@ impl Stepper {
                     certify: settings.certify,
                     ..auto::Settings::default()
                 };
-                Engine::Auto(Box::new(auto::Auto::new(auto)))
+                SolverChoice::Auto(Box::new(auto::Auto::new(auto)))
             }
-            method => Engine::One(method, method.build(settings.stop)),
+            method => SolverChoice::One(method, method.build(settings.stop)),
         };
         let spans = accuracy::spans(scene, &reaches(scene));
         Ok(Stepper {
@@ -343,8 +343,8 @@ impl Stepper {
             worst: source(report.error.worst_block),
             fastest: source(report.error.max_velocity_error_block),
             solver: match &self.engine {
-                Engine::Auto(auto) => Used(auto.last()),
-                Engine::One(method, _) => Used(Some(*method)),
+                SolverChoice::Auto(auto) => Used(auto.last()),
+                SolverChoice::One(method, _) => Used(Some(*method)),
             },
             work: report.work,
             counts: report.counts,

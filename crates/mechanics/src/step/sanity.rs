@@ -13,7 +13,7 @@ use crate::scene::{BodyId, Kind, Layout, Scene, State};
 use glam::DVec3;
 
 /// Positions and velocities beyond this are no motion: their squares, times a mass, would overflow.
-const LARGEST: f64 = 1e100;
+const MAX_COORDINATE: f64 = 1e100;
 
 /// A body that turns too far in one step for its motion to be followed.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -100,7 +100,7 @@ pub(super) fn solution(
 }
 
 fn wild(list: &[f64]) -> Option<(usize, f64)> {
-    let at = list.iter().position(|x| !(x.abs() <= LARGEST))?;
+    let at = list.iter().position(|x| !(x.abs() <= MAX_COORDINATE))?;
     Some((at, list[at]))
 }
 

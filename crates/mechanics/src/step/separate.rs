@@ -24,7 +24,7 @@ const TOLERANCE: Tolerance =
     Tolerance { relative: 1e-6, velocity: 1e-4, bound: Some(f64::MAX), velocity_relative: 0.0 };
 
 /// How much normals yield where they contradict each other, times what their bodies do.
-const YIELD: f64 = 1e-2;
+const CONTRADICTION_COMPLIANCE: f64 = 1e-2;
 
 /// Work space.
 #[derive(Default)]
@@ -138,7 +138,7 @@ impl Separator {
         let Ok(prepared) = PreparedProblem::of(&self.problem) else { return };
         for ((e, law), a) in self.problem.E.iter_mut().zip(&self.problem.laws).zip(prepared.a()) {
             if *law == Law::Unilateral {
-                *e = a * YIELD;
+                *e = a * CONTRADICTION_COMPLIANCE;
             }
         }
         self.solution.reset(self.problem.n(), self.problem.rows());

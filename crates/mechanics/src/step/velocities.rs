@@ -3,7 +3,7 @@
 use super::choice::Posed;
 use super::contacts::MOST_COLLISIONS;
 use super::linearise::Solved;
-use super::{Engine, StepError, Stepper, impacts, renumber, sanity};
+use super::{SolverChoice, StepError, Stepper, impacts, renumber, sanity};
 use crate::assemble::{Assembly, Forest, Impacts};
 use crate::math::cliques::CliqueFactor;
 use crate::problem::{Problem, Residual, Solution};
@@ -138,7 +138,7 @@ impl Stepper {
         if all {
             let posed = posed(&self.forest, &self.assembly);
             if let Some(report) = self.choice.report(posed.problem, solution) {
-                if let Engine::Auto(auto) = &mut self.engine {
+                if let SolverChoice::Auto(auto) = &mut self.engine {
                     auto.keep_guess();
                 }
                 return Ok(report);
@@ -175,14 +175,14 @@ fn posed<'a>(forest: &'a Forest, assembly: &'a Assembly) -> Posed<'a> {
 
 /// The method's answer, from the guess in `solution`.
 fn run(
-    engine: &mut Engine,
+    engine: &mut SolverChoice,
     factor: &mut CliqueFactor,
     problem: &Problem,
     solution: &mut Solution,
 ) -> Result<Report, Unsupported> {
     match engine {
-        Engine::Auto(auto) => crate::solve::Solver::solve(auto.as_mut(), problem, solution),
-        Engine::One(_, solver) => {
+        SolverChoice::Auto(auto) => crate::solve::Solver::solve(auto.as_mut(), problem, solution),
+        SolverChoice::One(_, solver) => {
             // Methods keep a guess that is accepted. The last velocities would be for as long as
             // forces give less than the tolerance in a step: nothing would ever move.
             if factor.factor(&problem.H).is_ok() {

@@ -24,11 +24,11 @@ impl Used {
 
 /// Two bodies that overlap by more than geometry can answer for.
 ///
-/// Contacts push along the shortest way out. Of what is sunk by more than [`Overlap::SHARE`] of the
-/// thinner of the two that way may be the wrong one. What is sunk by more than
-/// [`Overlap::SLOW_SHARE`] of it, and deeper than [`Overlap::MOTION_SHARE`] of what both move in
-/// the step, did not get there by a coarse step: it began so, or its contact was missed. In both
-/// cases the problem of the step is not to be trusted, however well it was solved.
+/// Contacts push along the shortest way out. Of what is sunk by more than
+/// [`Overlap::MAX_THICKNESS_SHARE`] of the thinner of the two that way may be the wrong one. What
+/// is sunk by more than [`Overlap::SLOW_SHARE`] of it, and deeper than [`Overlap::MOTION_SHARE`] of
+/// what both move in the step, did not get there by a coarse step: it began so, or its contact was
+/// missed. In both cases the problem of the step is not to be trusted, however well it was solved.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Overlap {
     /// The two bodies.
@@ -43,7 +43,7 @@ pub struct Overlap {
 
 impl Overlap {
     /// Overlaps beyond this part of the thickness of the thinner body are not accepted.
-    pub const SHARE: f64 = 0.1;
+    pub const MAX_THICKNESS_SHARE: f64 = 0.1;
     /// Overlaps within this part of it are accepted however slow the bodies are.
     pub const SLOW_SHARE: f64 = 0.01;
     /// Those between are accepted within this part of the motion in a step.
@@ -52,7 +52,8 @@ impl Overlap {
     /// The depth that is accepted, m.
     pub fn allowed(&self) -> f64 {
         let slow = Overlap::SLOW_SHARE * self.thickness;
-        (Overlap::MOTION_SHARE * self.motion).clamp(slow, slow.max(Overlap::SHARE * self.thickness))
+        (Overlap::MOTION_SHARE * self.motion)
+            .clamp(slow, slow.max(Overlap::MAX_THICKNESS_SHARE * self.thickness))
     }
 
     /// How many times what is allowed the depth is.
@@ -69,8 +70,8 @@ impl Overlap {
             name(self.bodies.1),
             self.depth
         );
-        if self.depth > Overlap::SHARE * self.thickness {
-            let share = 100.0 * Overlap::SHARE;
+        if self.depth > Overlap::MAX_THICKNESS_SHARE * self.thickness {
+            let share = 100.0 * Overlap::MAX_THICKNESS_SHARE;
             return format!(
                 "{overlap}, more than {share:.0} % of the {:.3e} m that the thinner one measures",
                 self.thickness

@@ -66,7 +66,7 @@ pub struct Source {
 const OPERATIONS_PER_FUNCTION: usize = 600;
 
 /// How far the self-test may be from the engine, relative to the largest acceleration.
-pub const AGREEMENT: f64 = 1e-12;
+pub const SELF_TEST_TOLERANCE: f64 = 1e-12;
 
 impl Unit<'_> {
     /// Writes the files.
@@ -210,7 +210,7 @@ impl Unit<'_> {
              case_v[k % {cases}], case_drive[k % {cases}], a, lambda);\n            \
              sum += a[0];\n        }}\n        \
              printf(\"%.6f us (%g)\\n\", 1e6 * (double)(clock() - begin) / CLOCKS_PER_SEC / (double)n, sum);\n    }}\n    \
-             return worst <= {AGREEMENT:e} ? 0 : 1;\n}}\n#endif\n",
+             return worst <= {SELF_TEST_TOLERANCE:e} ? 0 : 1;\n}}\n#endif\n",
             cases = self.cases.len(),
             vv = v.max(1),
             nn = n.max(1),

@@ -20,7 +20,7 @@ use crate::scene::JointKind;
 use glam::{DQuat, DVec3};
 
 /// The most coordinates of a joint.
-pub const MOST: usize = 3;
+pub const MAX_JOINT_COORDINATES: usize = 3;
 
 /// The motion of a body per unit of one coordinate's rate: at `point` it has the velocity `linear`.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -56,7 +56,7 @@ pub fn freedom(kind: JointKind) -> Option<usize> {
 }
 
 /// The unit motions of frame b (`b`) relative to frame a (`a`), both in the world.
-pub fn units(kind: JointKind, a: &Pose, b: &Pose) -> [Unit; MOST] {
+pub fn units(kind: JointKind, a: &Pose, b: &Pose) -> [Unit; MAX_JOINT_COORDINATES] {
     let turn = |axis: DVec3| Unit { angular: axis, linear: DVec3::ZERO, point: b.position };
     let shift = |axis: DVec3| Unit { angular: DVec3::ZERO, linear: axis, point: b.position };
     let none = Unit::default();
@@ -68,7 +68,7 @@ pub fn units(kind: JointKind, a: &Pose, b: &Pose) -> [Unit; MOST] {
         JointKind::Spherical => [turn(on_b(DVec3::X)), turn(on_b(DVec3::Y)), turn(on_b(DVec3::Z))],
         JointKind::Universal => [turn(on_a(DVec3::X)), turn(on_b(DVec3::Y)), none],
         JointKind::Planar => [shift(on_a(DVec3::X)), shift(on_a(DVec3::Y)), turn(on_a(DVec3::Z))],
-        _ => [none; MOST],
+        _ => [none; MAX_JOINT_COORDINATES],
     }
 }
 
@@ -138,7 +138,7 @@ mod tests {
             let h = 1e-6;
             for i in 0..count {
                 let at = |s: f64| {
-                    let mut delta = [0.0; MOST];
+                    let mut delta = [0.0; MAX_JOINT_COORDINATES];
                     delta[i] = s * h;
                     a * displaced(kind, &d, &delta)
                 };

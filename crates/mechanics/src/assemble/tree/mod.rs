@@ -56,11 +56,11 @@ pub enum Coordinates {
 
 /// How far a joint may be open, relative to the size of its bodies, so that its coordinates still
 /// say where they are.
-const OPEN: f64 = 1e-3;
+const MAX_RELATIVE_JOINT_GAP: f64 = 1e-3;
 /// Most steps of Newton's method for the positions.
-const RETRACTIONS: usize = 5;
+const MAX_RETRACTION_STEPS: usize = 5;
 /// What a further step must change of the rates, relative to the largest.
-const RETRACTED: f64 = 1e-9;
+const RETRACTION_TOLERANCE: f64 = 1e-9;
 const NONE: u32 = u32::MAX;
 
 /// One body of a tree.
@@ -211,9 +211,11 @@ impl Forest {
             let a = now.poses[joint.a.index()] * joint.frame_a;
             let b = now.poses[joint.b.index()] * joint.frame_b;
             let d = a.relative(&b);
-            let closed = displaced(joint.kind, &d, &[0.0; displacement::MOST]);
+            let closed = displaced(joint.kind, &d, &[0.0; displacement::MAX_JOINT_COORDINATES]);
             let turn = 2.0 * (closed.orientation.conjugate() * d.orientation).xyz().length();
-            if !(d.position.distance(closed.position) + span * turn <= OPEN * span) {
+            if !(d.position.distance(closed.position) + span * turn
+                <= MAX_RELATIVE_JOINT_GAP * span)
+            {
                 self.active = false;
                 return false;
             }
@@ -353,7 +355,7 @@ impl Forest {
     ) {
         self.rates.clone_from(&self.solution.v);
         let largest = self.rates[..self.units.len()].iter().fold(0.0f64, |m, x| m.max(x.abs()));
-        for _ in 0..RETRACTIONS {
+        for _ in 0..MAX_RETRACTION_STEPS {
             self.lead(scene, now);
             self.balance.clear();
             self.balance.resize(self.owner.len(), 0.0);
@@ -378,7 +380,7 @@ impl Forest {
                 .for_each(|(rate, change)| *rate -= change);
             let most = change[trees].iter().fold(0.0f64, |m, x| m.max(x.abs()));
             self.change = change;
-            if !(most > RETRACTED * largest) {
+            if !(most > RETRACTION_TOLERANCE * largest) {
                 break;
             }
         }
@@ -421,7 +423,7 @@ impl Forest {
                 continue;
             }
             let time = back(link.at);
-            let delta: [f64; displacement::MOST] = std::array::from_fn(|i| {
+            let delta: [f64; displacement::MAX_JOINT_COORDINATES] = std::array::from_fn(|i| {
                 if i >= link.count {
                     return 0.0;
                 }

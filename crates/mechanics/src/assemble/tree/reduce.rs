@@ -24,9 +24,9 @@ use crate::scene::{BodyId, Layout, Scene};
 use glam::{DMat3, DVec3};
 
 /// The most rows of a block.
-const ROWS: usize = 3;
+const MAX_BLOCK_ROWS: usize = 3;
 /// What cancels to this share of its parts is rounding.
-const CANCELLED: f64 = 1e-12;
+const CANCELLATION_TOLERANCE: f64 = 1e-12;
 
 /// Force and torque about a link's centre of mass, world.
 #[derive(Clone, Copy, Debug, Default)]
@@ -75,10 +75,10 @@ impl Composite {
 #[derive(Clone, Debug, Default)]
 pub struct RowWork {
     /// Links whose forces are not yet passed on, and the sizes of what they were summed up of.
-    active: Vec<(u32, [Wrench; ROWS], [f64; 2])>,
+    active: Vec<(u32, [Wrench; MAX_BLOCK_ROWS], [f64; 2])>,
     /// Entries: column, one value per row.
-    entries: Vec<(u32, [f64; ROWS])>,
-    others: Vec<(u32, [f64; ROWS])>,
+    entries: Vec<(u32, [f64; MAX_BLOCK_ROWS])>,
+    others: Vec<(u32, [f64; MAX_BLOCK_ROWS])>,
     columns: Vec<u32>,
     values: Vec<f64>,
 }
@@ -213,9 +213,10 @@ impl Forest {
             return;
         }
         let matrix = e.matrix(now);
-        for first in (0..e.count).step_by(ROWS) {
-            for second in (0..e.count).step_by(ROWS) {
-                let (count, others) = ((e.count - first).min(ROWS), (e.count - second).min(ROWS));
+        for first in (0..e.count).step_by(MAX_BLOCK_ROWS) {
+            for second in (0..e.count).step_by(MAX_BLOCK_ROWS) {
+                let (count, others) =
+                    ((e.count - first).min(MAX_BLOCK_ROWS), (e.count - second).min(MAX_BLOCK_ROWS));
                 if (0..count).all(|p| (0..others).all(|q| matrix[first + p][second + q] == 0.0)) {
                     continue;
                 }
@@ -253,7 +254,7 @@ impl Forest {
         self.row.entries.clear();
         for (body, side) in [(e.a, 0), (e.b, 1)] {
             let Some(at) = layout.velocity(body) else { continue };
-            let mut numbers = [[0.0; 6]; ROWS];
+            let mut numbers = [[0.0; 6]; MAX_BLOCK_ROWS];
             for (p, numbers) in numbers.iter_mut().enumerate().take(e.count - first) {
                 let measure = &e.measures[first + p];
                 *numbers = if side == 0 { measure.a.array() } else { measure.b.array() };
@@ -264,7 +265,7 @@ impl Forest {
     }
 
     /// Takes what a block of rows feels of the six velocities from `at` on.
-    fn start(&mut self, at: usize, numbers: &[[f64; 6]; ROWS], now: &StepInput) {
+    fn start(&mut self, at: usize, numbers: &[[f64; 6]; MAX_BLOCK_ROWS], now: &StepInput) {
         let l = self.owner[at];
         if l == NONE {
             for c in 0..6 {
@@ -282,9 +283,15 @@ impl Forest {
     }
 
     /// Adds forces to a link that is still to be walked from.
-    fn receive(&mut self, l: u32, wrenches: [Wrench; ROWS], sizes_of: [f64; 2], arm: DVec3) {
+    fn receive(
+        &mut self,
+        l: u32,
+        wrenches: [Wrench; MAX_BLOCK_ROWS],
+        sizes_of: [f64; 2],
+        arm: DVec3,
+    ) {
         let Some(entry) = self.row.active.iter_mut().find(|(other, ..)| *other == l) else {
-            let mut moved = [Wrench::default(); ROWS];
+            let mut moved = [Wrench::default(); MAX_BLOCK_ROWS];
             moved.iter_mut().zip(&wrenches).for_each(|(m, w)| m.add(w, arm));
             self.row.active.push((l, moved, sizes_of));
             return;
@@ -295,9 +302,11 @@ impl Forest {
             [entry.2[0].max(sizes_of[0]), entry.2[1].max(sizes_of[1]) + reach * sizes_of[0]];
         let left = sizes(&entry.1);
         // The torque of two opposite forces is what their arms leave of it.
-        if left[0] <= CANCELLED * largest[0] && left[1] <= CANCELLED * largest[1] {
+        if left[0] <= CANCELLATION_TOLERANCE * largest[0]
+            && left[1] <= CANCELLATION_TOLERANCE * largest[1]
+        {
             entry.2 = [0.0; 2];
-            entry.1 = [Wrench::default(); ROWS];
+            entry.1 = [Wrench::default(); MAX_BLOCK_ROWS];
         } else {
             entry.2 = [largest[0].max(left[0]), largest[1].max(left[1])];
         }
@@ -316,11 +325,11 @@ impl Forest {
                 let unit = &self.units[j];
                 let arm = unit.at(place);
                 // A coordinate that a redundant row does not feel must not be felt by rounding.
-                let least =
-                    CANCELLED * (sizes[0] * arm.length() + sizes[1] * unit.angular.length());
+                let least = CANCELLATION_TOLERANCE
+                    * (sizes[0] * arm.length() + sizes[1] * unit.angular.length());
                 let values = wrenches.map(|w| w.force.dot(arm) + w.torque.dot(unit.angular));
                 let values = values.map(|x| if x.abs() > least { x } else { 0.0 });
-                if values != [0.0; ROWS] {
+                if values != [0.0; MAX_BLOCK_ROWS] {
                     self.row.entries.push((j as u32, values));
                 }
             }
@@ -394,14 +403,14 @@ impl Forest {
             let column = block.columns[p] as usize;
             let l = self.owner[column];
             if l == NONE {
-                let mut values = [0.0; ROWS];
+                let mut values = [0.0; MAX_BLOCK_ROWS];
                 (0..block.rows).for_each(|i| values[i] = block.row(i)[p]);
                 self.row.entries.push((self.column[column], values));
                 p += 1;
                 continue;
             }
             let at = self.links[l as usize].at;
-            let mut numbers = [[0.0; 6]; ROWS];
+            let mut numbers = [[0.0; 6]; MAX_BLOCK_ROWS];
             while p < block.columns.len() && (block.columns[p] as usize) < at + 6 {
                 (0..block.rows)
                     .for_each(|i| numbers[i][block.columns[p] as usize - at] = block.row(i)[p]);
@@ -504,7 +513,7 @@ impl Forest {
 }
 
 /// The largest force and torque of a block of rows.
-fn sizes(wrenches: &[Wrench; ROWS]) -> [f64; 2] {
+fn sizes(wrenches: &[Wrench; MAX_BLOCK_ROWS]) -> [f64; 2] {
     wrenches
         .iter()
         .fold([0.0, 0.0], |[f, t], w| [w.force.length().max(f), w.torque.length().max(t)])

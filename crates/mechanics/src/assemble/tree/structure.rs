@@ -10,8 +10,8 @@
 //! better conditioned there near singular positions, and where its paths are so long that T and H
 //! cost more than rows: where Σ (coordinates on the path to the root)², over all coordinates,
 //! exceeds [`ROWS_COST`] for each row that the tree saves. It leaves all of them so where loose
-//! bodies are [`LOOSE`] times as many as those on joints (a pile in a box on a rail): sweeps are
-//! fastest where every body has its own six velocities.
+//! bodies are [`MAX_LOOSE_BODIES_PER_JOINTED`] times as many as those on joints (a pile in a box on
+//! a rail): sweeps are fastest where every body has its own six velocities.
 
 use super::displacement::freedom;
 use super::pattern::Pattern;
@@ -24,7 +24,7 @@ const ROWS_COST: f64 = 600.0;
 
 /// Loose bodies for each that hangs on a joint (a thousand spheres in a box on a rail: 40 steps per
 /// second in the coordinates of bodies, 8 in those of the tree).
-const LOOSE: usize = 100;
+const MAX_LOOSE_BODIES_PER_JOINTED: usize = 100;
 
 /// A joint between two bodies that may hang one on the other.
 #[derive(Clone, Copy)]
@@ -53,7 +53,7 @@ impl Forest {
         let jointed: usize = mechanisms.iter().map(Vec::len).sum();
         let bodies = scene.bodies.iter().filter(|body| free(&body.kind)).count();
         let loose = bodies.saturating_sub(jointed);
-        if coordinates == Coordinates::Auto && loose >= LOOSE * jointed {
+        if coordinates == Coordinates::Auto && loose >= MAX_LOOSE_BODIES_PER_JOINTED * jointed {
             return forest;
         }
         for mechanism in mechanisms {

@@ -10,11 +10,12 @@
 //! ```
 //!
 //! 1. *Rest absorbs.* If the convex problem without the velocities that correct gaps has the answer
-//!    v = 0 (to [`rest::REST`] of what the forces alone would give), and v = 0 is accepted by the problem
-//!    as it is, the island stays where it is, exactly. Gaps that ask for less than [`rest::SLOW`] times
-//!    the tolerance (nanometres) stay as they are for as long as it rests: their w is taken out of
-//!    the step's problem, and with it the compliance by which contacts share a load. An island that
-//!    rested before and that its last reactions still hold is not solved at all.
+//!    v = 0 (to [`rest::REST_RELATIVE_SPEED`] of what the forces alone would give), and v = 0 is
+//!    accepted by the problem as it is, the island stays where it is, exactly. Gaps that ask for
+//!    less than [`rest::STUCK_SPEED_FACTOR`] times the tolerance (nanometres) stay as they are for
+//!    as long as it rests: their w is taken out of the step's problem, and with it the compliance
+//!    by which contacts share a load. An island that rested before and that its last reactions
+//!    still hold is not solved at all.
 //! 2. *Stick first.* If all loaded contacts stuck before the step, and one would slide now or the
 //!    island hardly moves, the convex problem is asked whether all can go on sticking. If so, they
 //!    do: what hardly moves is thereby solved to rounding, not to the tolerance.
@@ -24,11 +25,11 @@
 //! island share the load first, and the exact answer is the one next to theirs. They do not depend
 //! on the step before, unless nothing at all has changed since.
 //!
-//! A body that forces move, however little more than [`rest::REST`], moves: nothing here looks at speeds
-//! to call them zero. An island with an impact, with a contact that slid before, with a compliant
-//! material or with more than [`MOST_ROWS`] rows is left alone. Where 1 or 2 finds another motion
-//! than the method did, both are exact: the step is *not unique*, and the contact at which the two
-//! differ most is named.
+//! A body that forces move, however little more than [`rest::REST_RELATIVE_SPEED`], moves: nothing
+//! here looks at speeds to call them zero. An island with an impact, with a contact that slid
+//! before, with a compliant material or with more than [`MOST_ROWS`] rows is left alone. Where 1 or
+//! 2 finds another motion than the method did, both are exact: the step is *not unique*, and the
+//! contact at which the two differ most is named.
 //!
 //! *Painlevé's jam.* A contact that slides along d with `W_nn < mu W_nt d` is pushed in deeper by
 //! its own friction: sliding on has two solutions or none, and the step may end in a jam. A contact
@@ -49,17 +50,17 @@ use rest::{Eased, slow};
 /// Islands of more rows than this are left alone.
 const MOST_ROWS: usize = 600;
 /// Contacts that slide below this part of the velocities without reactions stick.
-const STICK: f64 = 1e-9;
+const STICK_RELATIVE_SPEED: f64 = 1e-9;
 /// Motions that differ by more than this part of the velocities without reactions are two.
-const DIFFERENT: f64 = 1e-3;
+const DIFFERENT_RELATIVE_SPEED: f64 = 1e-3;
 /// A contact that closes faster than this part of its sliding speed lands, it does not jam.
-const LANDING: f64 = 1e-2;
+const LANDING_SPEED_RATIO: f64 = 1e-2;
 /// The local error of the convex problem, of its energy scale: the square of a velocity error.
-const RESIDUAL: f64 = 1e-22;
+const STICK_TEST_TOLERANCE: f64 = 1e-22;
 /// How much softer rows are where reactions are shared among them, of their own a.
-const SHARING: f64 = 1e-6;
+const SHARING_RELATIVE_COMPLIANCE: f64 = 1e-6;
 /// Factorizations that the convex problem may take; mostly it ends after one or two.
-const WORK: u64 = 40;
+const MAX_STICK_TEST_FACTORIZATIONS: u64 = 40;
 
 /// Why a motion is not unique.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -284,7 +285,7 @@ impl Choice {
             let mut response = [0.0; MAX_ROWS];
             block.mul(&self.free, &mut response);
             let slid = &touch.before[1..block.rows];
-            if touch.before[0] < -LANDING * norm(slid) {
+            if touch.before[0] < -LANDING_SPEED_RATIO * norm(slid) {
                 continue;
             }
             let friction: f64 = slid.iter().zip(&response[1..]).map(|(d, w)| d * w).sum();
@@ -356,8 +357,9 @@ impl Choice {
     }
 
     /// The reactions from which the convex problem is solved: those of least energy, nearly, as if
-    /// every row yielded by [`SHARING`] of what a unit impulse moves it, all contacts of two bodies
-    /// alike. They are unique, so that they do not depend on the reactions of the step before.
+    /// every row yielded by [`SHARING_RELATIVE_COMPLIANCE`] of what a unit impulse moves it, all
+    /// contacts of two bodies alike. They are unique, so that they do not depend on the reactions
+    /// of the step before.
     fn share_evenly(&mut self, i: usize, posed: &Posed<'_>) {
         let Choice { convex, prepared, rigid, islands, .. } = self;
         rigid.clone_from(&convex.E);
@@ -369,7 +371,7 @@ impl Choice {
             let end = first + 1 + (first + 1..blocks.len()).take_while(alike).count();
             let mean = a[first..end].iter().sum::<f64>() / (end - first) as f64;
             let rows = convex.J.row_starts[first]..convex.J.row_starts[end];
-            convex.E[rows].iter_mut().for_each(|e| *e += SHARING * mean);
+            convex.E[rows].iter_mut().for_each(|e| *e += SHARING_RELATIVE_COMPLIANCE * mean);
             first = end;
         }
         self.solve();
@@ -380,13 +382,16 @@ impl Choice {
     fn solve(&mut self) -> bool {
         let interior = self.interior.get_or_insert_with(|| {
             let tolerance = Tolerance {
-                relative: RESIDUAL,
+                relative: STICK_TEST_TOLERANCE,
                 velocity: f64::INFINITY,
                 bound: Some(f64::MAX),
                 velocity_relative: 0.0,
             };
-            let stop =
-                StoppingCriteria { tolerance, work: Some(WORK), ..StoppingCriteria::default() };
+            let stop = StoppingCriteria {
+                tolerance,
+                work: Some(MAX_STICK_TEST_FACTORIZATIONS),
+                ..StoppingCriteria::default()
+            };
             Box::new(InteriorPoint::new(interior_point::Settings { stop, ..Default::default() }))
         });
         // What it is worth the tests of rest and of sticking say, which are strict.
@@ -406,7 +411,7 @@ impl Choice {
             let rows = block.range();
             !matches!(law, Law::Coulomb { .. })
                 || answer.r[rows.start] <= 0.0
-                || norm(&u[rows.start + 1..rows.end]) <= STICK * scale
+                || norm(&u[rows.start + 1..rows.end]) <= STICK_RELATIVE_SPEED * scale
         })
     }
 
@@ -428,7 +433,7 @@ impl Choice {
         let contacts =
             (0..part.laws.len()).filter(|&k| matches!(part.laws[k], Law::Coulomb { .. }));
         let Some(worst) = contacts.max_by(|&a, &b| at(a).total_cmp(&at(b))) else { return };
-        if at(worst) > (DIFFERENT * norm(q)).max(10.0 * tolerance.velocity) {
+        if at(worst) > (DIFFERENT_RELATIVE_SPEED * norm(q)).max(10.0 * tolerance.velocity) {
             let block = posed.block(self.islands.get(i).blocks[worst]);
             self.ambiguous = Some((block, Ambiguity::Stick));
         }

@@ -5,16 +5,16 @@ use crate::problem::{Law, Problem, Solution, Tolerance};
 use crate::solve::{Counts, Report, Status};
 
 /// Velocities below this part of what the forces alone would give are rest.
-const REST: f64 = 1e-10;
+const REST_RELATIVE_SPEED: f64 = 1e-10;
 /// Tolerances of velocities above this, m/s, are loose.
-const NOISE: f64 = 1e-6;
+const LOOSE_VELOCITY_TOLERANCE: f64 = 1e-6;
 /// Contacts that slide slower than this times the velocity tolerance may have been stuck: steps that
 /// are wrong by the tolerance move them so fast. Whether they stick now is asked of the forces. Gaps
 /// that ask for less may stay as they are.
-const SLOW: f64 = 10.0;
+const STUCK_SPEED_FACTOR: f64 = 10.0;
 /// The same for a loose tolerance: contacts that share a load yield at twice the tolerance
 /// ([`crate::assemble::load_sharing`]), some at twice the mean.
-const LOOSE: f64 = 4.0;
+const STUCK_SPEED_FACTOR_LOOSE: f64 = 4.0;
 
 /// A row whose gap stays as it is: w without what corrects the gap, and no compliance.
 #[derive(Clone, Copy)]
@@ -27,9 +27,10 @@ pub(super) struct Eased {
     whole: f64,
 }
 
-/// What is slower than this may rest, m/s ([`SLOW`]).
+/// What is slower than this may rest, m/s ([`STUCK_SPEED_FACTOR`]).
 pub(super) fn slow(tolerance: &Tolerance) -> f64 {
-    (LOOSE * tolerance.velocity).max(SLOW * tolerance.velocity.min(NOISE))
+    (STUCK_SPEED_FACTOR_LOOSE * tolerance.velocity)
+        .max(STUCK_SPEED_FACTOR * tolerance.velocity.min(LOOSE_VELOCITY_TOLERANCE))
 }
 
 impl Choice {
@@ -162,8 +163,8 @@ impl Choice {
         small.then_some(Eased { block: k, source, w: w - touch.open, whole: whole - touch.open })
     }
 
-    /// What counts as rest: [`REST`] of the velocity without reactions, body by body, in energies.
-    /// A body is a run of unknowns that H couples or that the same blocks touch.
+    /// What counts as rest: [`REST_RELATIVE_SPEED`] of the velocity without reactions, body by
+    /// body, in energies. A body is a run of unknowns that H couples or that the same blocks touch.
     pub(super) fn set_rest(&mut self) {
         let Choice { part, prepared, free, rest, touched, .. } = self;
         free.clone_from(&part.k);
@@ -186,7 +187,7 @@ impl Choice {
             let end = first + 1 + (first + 1..free.len()).take_while(same).count();
             let own = (first..end).map(|i| root(i) * free[i].abs()).fold(0.0, f64::max);
             let energy = if own > 0.0 { own } else { most };
-            rest.extend((first..end).map(|i| REST * energy / root(i)));
+            rest.extend((first..end).map(|i| REST_RELATIVE_SPEED * energy / root(i)));
         }
     }
 
