@@ -1,7 +1,8 @@
 //! The scenes that come with the program.
 
 use crate::robot::{Choices, is_robot};
-use crate::scenefile::{Faults, Loaded, fault::nearest, load_from, load_robot};
+use crate::scenefile::{Faults, Loaded, load_from, load_robot};
+use crate::spelling::nearest;
 use std::path::Path;
 
 macro_rules! scenes {
@@ -59,6 +60,7 @@ scenes![
     "stack_1e12",
     "stack_1e6",
     "stack_ratio",
+    "vibratory_feeder",
     "wall",
 ];
 

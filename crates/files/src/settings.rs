@@ -1,7 +1,7 @@
 //! The settings of a run: those of its scene file, and others over them.
 
-use crate::scenefile::fault::nearest;
 use crate::scenefile::{Loaded, format};
+use crate::spelling::nearest;
 use signorini_mechanics::assemble::{Coordinates, Friction, Impacts, TimeScheme, Treatment};
 use signorini_mechanics::mechanism;
 use signorini_mechanics::scene::Drive;

@@ -28,7 +28,7 @@ pub struct Imported {
 
 /// The extents that a mesh without a declared unit may have, m: beyond them it was drawn in another
 /// unit.
-pub const EXTENTS: [f64; 2] = [1e-3, 100.0];
+pub const LIKELY_EXTENTS: [f64; 2] = [1e-3, 100.0];
 
 /// Reads a file by its ending; the message is one line.
 pub fn read(path: &Path) -> Result<Imported, String> {
@@ -50,7 +50,7 @@ impl Imported {
         let extent = self.mesh.extent();
         if unit.is_none()
             && !self.mesh.nodes.is_empty()
-            && !(EXTENTS[0]..=EXTENTS[1]).contains(&extent)
+            && !(LIKELY_EXTENTS[0]..=LIKELY_EXTENTS[1]).contains(&extent)
         {
             let first = self.elements.first().copied().unwrap_or(0);
             return Err(format!(

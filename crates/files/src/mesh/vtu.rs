@@ -158,12 +158,12 @@ fn numbers(array: &Array<'_>, coding: &Coding<'_>) -> Result<Vec<f64>, String> {
 }
 
 /// What a file claims and does not have.
-const SHORT: &str = "an array is shorter than its header says";
+const ARRAY_TOO_SHORT: &str = "an array is shorter than its header says";
 /// Bytes of all arrays together, inflated: a few packed kilobytes may claim any number.
 const MAX_ARRAY_BYTES: usize = 1 << 26;
 
 fn header(bytes: &[u8], at: usize, coding: &Coding<'_>) -> Result<usize, String> {
-    let start = at.checked_mul(coding.header).ok_or(SHORT)?;
+    let start = at.checked_mul(coding.header).ok_or(ARRAY_TOO_SHORT)?;
     let word = bytes
         .get(start..)
         .and_then(|rest| rest.get(..coding.header))
@@ -171,7 +171,7 @@ fn header(bytes: &[u8], at: usize, coding: &Coding<'_>) -> Result<usize, String>
     word.iter()
         .rev()
         .try_fold(0usize, |x, &b| x.checked_mul(256)?.checked_add(usize::from(b)))
-        .ok_or_else(|| SHORT.to_string())
+        .ok_or_else(|| ARRAY_TOO_SHORT.to_string())
 }
 
 /// Bytes of the header of a compressed array of so many blocks.
@@ -179,12 +179,12 @@ fn head_bytes(blocks: usize, coding: &Coding<'_>) -> Result<usize, String> {
     blocks
         .checked_add(3)
         .and_then(|n| n.checked_mul(coding.header))
-        .ok_or_else(|| SHORT.to_string())
+        .ok_or_else(|| ARRAY_TOO_SHORT.to_string())
 }
 
 /// Letters of base64 for so many bytes.
 fn letters(bytes: usize) -> Result<usize, String> {
-    bytes.div_ceil(3).checked_mul(4).ok_or_else(|| SHORT.to_string())
+    bytes.div_ceil(3).checked_mul(4).ok_or_else(|| ARRAY_TOO_SHORT.to_string())
 }
 
 /// Bytes out of base64. A compressed array's header is encoded on its own.
@@ -194,18 +194,20 @@ fn encoded(text: &str, coding: &Coding<'_>) -> Result<Vec<u8>, String> {
     let first = header(&start, 0, coding)?;
     if !coding.compressed {
         // An appended array is followed by others: take what the header says.
-        let length = letters(first.checked_add(coding.header).ok_or(SHORT)?)?;
-        return raw(&base64::decode(text.get(..length).ok_or(SHORT)?)?, coding);
+        let length = letters(first.checked_add(coding.header).ok_or(ARRAY_TOO_SHORT)?)?;
+        return raw(&base64::decode(text.get(..length).ok_or(ARRAY_TOO_SHORT)?)?, coding);
     }
     let (head, head_letters) = (head_bytes(first, coding)?, letters(head_bytes(first, coding)?)?);
     let mut bytes = base64::decode(text.get(..head_letters).ok_or(within)?)?;
     let mut total = 0usize;
     for block in 0..first {
-        total = total.checked_add(header(&bytes, 3 + block, coding)?).ok_or(SHORT)?;
+        total = total.checked_add(header(&bytes, 3 + block, coding)?).ok_or(ARRAY_TOO_SHORT)?;
     }
     bytes.truncate(head);
-    let body =
-        text.get(head_letters..).and_then(|rest| rest.get(..letters(total).ok()?)).ok_or(SHORT)?;
+    let body = text
+        .get(head_letters..)
+        .and_then(|rest| rest.get(..letters(total).ok()?))
+        .ok_or(ARRAY_TOO_SHORT)?;
     bytes.extend(base64::decode(body)?);
     raw(&bytes, coding)
 }
@@ -214,13 +216,13 @@ fn encoded(text: &str, coding: &Coding<'_>) -> Result<Vec<u8>, String> {
 fn raw(bytes: &[u8], coding: &Coding<'_>) -> Result<Vec<u8>, String> {
     let first = header(bytes, 0, coding)?;
     if !coding.compressed {
-        return Ok(bytes[coding.header..].get(..first).ok_or(SHORT)?.to_vec());
+        return Ok(bytes[coding.header..].get(..first).ok_or(ARRAY_TOO_SHORT)?.to_vec());
     }
-    let mut rest = bytes.get(head_bytes(first, coding)?..).ok_or(SHORT)?;
+    let mut rest = bytes.get(head_bytes(first, coding)?..).ok_or(ARRAY_TOO_SHORT)?;
     let mut out = Vec::new();
     for block in 0..first {
         let (piece, behind) =
-            rest.split_at_checked(header(bytes, 3 + block, coding)?).ok_or(SHORT)?;
+            rest.split_at_checked(header(bytes, 3 + block, coding)?).ok_or(ARRAY_TOO_SHORT)?;
         let room = (MAX_ARRAY_BYTES - out.len()) as u64;
         let found = ZlibDecoder::new(piece)
             .take(room + 1)

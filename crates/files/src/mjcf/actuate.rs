@@ -4,7 +4,7 @@ use super::Maker;
 use super::model::Kind;
 use super::xml::{ACTUATORS, Element, MAIN};
 use crate::robot::{self, Drive, JointKind, Motor};
-use crate::scenefile::fault::suggestion;
+use crate::spelling::suggestion;
 use glam::{DMat3, DVec3};
 use signorini_solve::math::pose::Pose;
 

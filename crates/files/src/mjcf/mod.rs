@@ -35,7 +35,7 @@ pub mod read;
 pub mod xml;
 
 use crate::robot::{self, Choices, Failed, JointKind, Library, Machine};
-use crate::scenefile::fault::suggestion;
+use crate::spelling::suggestion;
 use glam::{DQuat, DVec3};
 use mesh::meshes;
 use model::{Body, Kind, Tree};

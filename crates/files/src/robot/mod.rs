@@ -106,15 +106,6 @@ impl JointValue {
     }
 }
 
-/// A robot as a scene.
-#[derive(Clone, Debug)]
-pub struct Converted {
-    /// The text of the scene, TOML.
-    pub text: String,
-    /// What was repaired, left out or decided, with lines.
-    pub notes: Vec<String>,
-}
-
 /// Reads the text of a file.
 pub type Library<'a> = &'a dyn Fn(&str) -> Result<String, String>;
 
@@ -122,26 +113,6 @@ pub type Library<'a> = &'a dyn Fn(&str) -> Result<String, String>;
 pub fn is_robot(name: &str) -> bool {
     let ending = Path::new(name).extension().unwrap_or_default().to_ascii_lowercase();
     ["urdf", "xml", "mjcf"].iter().any(|known| ending == *known)
-}
-
-/// The text of a scene from that of a robot file.
-pub fn convert(
-    name: &str,
-    text: String,
-    library: Library<'_>,
-    choices: &Choices,
-) -> Result<Converted, Failed> {
-    let mjcf = match text.find("<mujoco") {
-        Some(at) => text.find("<robot").is_none_or(|other| at < other),
-        None => false,
-    };
-    let (mut machine, mut notes) = if mjcf {
-        crate::mjcf::machine(name, text, library, choices)?
-    } else {
-        crate::urdf::machine(name, text, choices)?
-    };
-    machine.settle(choices, &mut notes);
-    Ok(Converted { text: write::scene(&machine, choices), notes })
 }
 
 /// A robot, whatever file it came from. Bodies, joints are named by their places in the lists.
@@ -379,7 +350,7 @@ pub struct Motor {
 
 impl Machine {
     /// What the choices ask for beyond the file: place, floor, fixed base, hulls, motors that hold.
-    fn settle(&mut self, choices: &Choices, notes: &mut Vec<String>) {
+    pub(crate) fn settle(&mut self, choices: &Choices, notes: &mut Vec<String>) {
         // The ground of a scene has that name already; braces are formulas in a scene.
         let plain = |name: &mut String| *name = name.replace('{', "(").replace('}', ")");
         self.bodies.iter_mut().for_each(|b| plain(&mut b.name));

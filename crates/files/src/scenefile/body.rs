@@ -22,7 +22,7 @@ table! {
         density: Option<Of<Density>>,
         /// Inertia about the centre of mass: three principal moments, or the rows of the matrix;
         /// from the shapes without this.
-        inertia: Option<InertiaForm>,
+        inertia: Option<Box<InertiaForm>>,
         /// Centre of mass in the frame of the body; from the shapes without this.
         center: Option<Vector<Length>>,
         /// What touches: one shape or a list of shapes.
@@ -30,7 +30,7 @@ table! {
         /// Where the frame of the body is at the beginning.
         position: Option<Vector<Length>>,
         /// How it is turned at the beginning.
-        rotation: Option<At<Rotation>>,
+        rotation: Option<Box<At<Rotation>>>,
         /// Velocity of the centre of mass at the beginning.
         velocity: Option<Vector<Speed>>,
         /// Angular velocity at the beginning, along the axes of the world.

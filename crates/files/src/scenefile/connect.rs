@@ -54,7 +54,7 @@ impl Builder<'_, '_> {
     /// A frame given in the frame in which a body was described.
     fn own_frame(&mut self, body: BodyId, frame: &format::Frame) -> Option<Pose> {
         let origin = self.scene.bodies[body.index()].origin;
-        let rotation = self.rotation(&frame.rotation)?;
+        let rotation = self.rotation(frame.rotation.as_ref())?;
         Some(
             Pose::at(origin)
                 * Pose::new(frame.position.as_ref().map_or(DVec3::ZERO, vector), rotation),
@@ -363,7 +363,7 @@ impl Builder<'_, '_> {
 
     fn bushing(&mut self, moved: &Pose, s: &format::Bushing) -> Option<ForceKind> {
         let (a, b) = self.pair(&s.a, &s.b)?;
-        let rotation = self.rotation(&s.rotation)?;
+        let rotation = self.rotation(s.rotation.as_ref())?;
         let world = Pose {
             orientation: moved.orientation * rotation,
             ..self.world_frame(moved, b, &s.position, (None, None))

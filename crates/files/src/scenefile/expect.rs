@@ -1,12 +1,12 @@
 //! `[[expect]]`: facts that a run checks.
 
 use super::build::{Built, Index, flatten};
-use super::fault::suggestion;
 use super::format::{Bound, Expect, File, Over, When};
 use super::live::Live;
 use super::read::Reader;
 use super::unit::Dimension;
 use super::value::{Kind, Name, Pure};
+use crate::spelling::suggestion;
 use signorini_mechanics::scene::{self, Axis, BodyId, Coordinate, Formula, JointId, Scene};
 use signorini_solve::math::pose::Pose;
 use std::collections::HashMap;

@@ -2,6 +2,7 @@
 //! prints them.
 
 pub use super::body::{Body, InertiaForm, Motion};
+pub use super::contact::{Contact, Exclude, Impacts, Material, Rule, Surface};
 pub use super::control::{
     ActionTable, ControllerTable, EventTable, PidTable, RayTable, SensorTable, Template,
 };
@@ -11,14 +12,14 @@ pub use super::links::{
     Applied, Breaks, Bushing, Drag, Force, Gear, Joint, JointArmature, JointFriction, JointKind,
     Limits, Motor, Rack, Ratio, Spring, Tension, Term, Torsion,
 };
+pub use super::repeat::Block;
 pub use super::run::{
     Coordinates, Estimate, Integrator, Law, Policy, Preset, Run, RungeKutta, Scheme, TimeError,
 };
 pub use super::shape::{HeightField, Mesh, Round, SHAPES, Shape, ShapeFields};
 pub use super::soft::{Penalty, Soft};
 
-use super::read::{table, words};
-use super::repeat::Repeat;
+use super::read::table;
 use super::value::*;
 
 table! {
@@ -95,134 +96,5 @@ table! {
         time: Option<String>,
         /// Unit of angle, such as "deg".
         angle: Option<String>,
-    }
-}
-
-table! {
-    /// What exists: at the top of a file, or inside a `[[repeat]]`.
-    pub struct Block {
-        /// Bodies.
-        body: Vec<Body>,
-        /// Soft bodies.
-        soft: Vec<Soft>,
-        /// Joints between bodies.
-        joint: Vec<Joint>,
-        /// Motors on joints.
-        motor: Vec<Motor>,
-        /// Gears, racks and differentials between joints.
-        gear: Vec<Gear>,
-        /// Springs, dampers, bushings, drag, applied forces.
-        force: Vec<Force>,
-        /// Contacts of two materials that follow no rule.
-        surface: Vec<Surface>,
-        /// Bodies that never touch each other.
-        exclude: Vec<Exclude>,
-        /// What is measured after every step.
-        sensor: Vec<SensorTable>,
-        /// What tells motors and forces what to do.
-        controller: Vec<ControllerTable>,
-        /// What happens when a condition becomes true.
-        event: Vec<EventTable>,
-        /// Bodies that wait until an event puts them into the scene.
-        template: Vec<Template>,
-        /// Facts that a run checks.
-        expect: Vec<Expect>,
-        /// The same things many times.
-        repeat: Vec<Repeat>,
-    }
-}
-
-table! {
-    /// What a surface is made of.
-    pub struct Material {
-        /// Coefficient of friction; 0.5 without this.
-        mu: Option<Of<Pure>>,
-        /// Coefficient of restitution (Newton), 0 to 1; 0 without this.
-        restitution: Option<Of<Pure>>,
-        /// Compliance of a contact; 0 (rigid) without this.
-        compliance: Option<Of<Compliance>>,
-        /// Damping of a compliant contact.
-        damping: Option<Of<Damping>>,
-        /// Density of bodies made of it that name neither mass nor density.
-        density: Option<Of<Density>>,
-    }
-}
-
-table! {
-    /// The contact of two materials, whatever the rules say.
-    pub struct Surface {
-        /// The two materials.
-        between: [Name; 2],
-        /// Coefficient of friction; by the rule without this.
-        mu: Option<Of<Pure>>,
-        /// Coefficient of restitution; by the rule without this.
-        restitution: Option<Of<Pure>>,
-        /// Compliance; the sum of both without this.
-        compliance: Option<Of<Compliance>>,
-        /// Damping; the greater without this.
-        damping: Option<Of<Damping>>,
-    }
-}
-
-table! {
-    /// Bodies that never touch each other.
-    pub struct Exclude {
-        /// The bodies: any two of them.
-        bodies: Vec<Name>,
-        /// True if only those that overlap at the beginning are meant.
-        overlapping: Option<bool>,
-    }
-}
-
-words! {
-    /// How a property of two surfaces becomes one of their contact.
-    pub enum Rule {
-        /// The mean of both.
-        Average = "average",
-        /// The smaller.
-        Minimum = "minimum",
-        /// The greater.
-        Maximum = "maximum",
-        /// The product.
-        Product = "product",
-        /// The root of the product.
-        GeometricMean = "geometric_mean",
-    }
-}
-
-table! {
-    /// How contacts are found and combined.
-    pub struct Contact {
-        /// Rule for friction; "minimum" without this.
-        mu: Option<Rule>,
-        /// Rule for restitution; "maximum" without this.
-        restitution: Option<Rule>,
-        /// The material of bodies that name none; mu = 0.5, no rebound without this.
-        material: Option<Name>,
-        /// Pairs of bodies that never touch.
-        exclude: Vec<[Name; 2]>,
-        /// Gaps up to this are contacts of the next step; chosen from speeds without this.
-        prediction: Option<Of<Length>>,
-        /// Greatest speed at which overlap is undone; bodies do not keep it.
-        recovery_speed: Option<Of<Speed>>,
-        /// Approach slower than this does not rebound.
-        rebound_speed: Option<Of<Speed>>,
-        /// How impacts of one step act on each other; "simultaneous" without this.
-        impacts: Option<Impacts>,
-        /// True: contacts of two faces are perfectly rigid. Without this they yield at the velocity
-        /// tolerance (a nanometre in 1 ms), so that they share their load.
-        rigid: Option<bool>,
-        /// Springs in place of rigid contacts.
-        penalty: Option<Penalty>,
-    }
-}
-
-words! {
-    /// How impacts of one step act on each other.
-    pub enum Impacts {
-        /// Contacts that touch answer at once, as one solid would.
-        Simultaneous = "simultaneous",
-        /// One contact after the other, in the order of time: a cradle hands the blow through.
-        Sequence = "sequence",
     }
 }

@@ -1,11 +1,11 @@
 //! Formulas over what is measured: texts that get their meaning when everything exists.
 
 use super::expression::{Names, Typed, compile, evaluate};
-use super::fault::suggestion;
 use super::node::{Node, Value};
 use super::read::{Read, Reader, Scope};
 use super::unit::{Dimension, Quantity};
 use super::value::{Kind, Timed};
+use crate::spelling::suggestion;
 use serde_json::{Map, Value as Json, json};
 use signorini_mechanics::control::coordinate;
 use signorini_mechanics::scene::{

@@ -11,6 +11,7 @@
 pub mod body;
 pub mod build;
 pub mod connect;
+pub mod contact;
 pub mod control;
 pub mod expect;
 pub mod expression;
@@ -34,8 +35,9 @@ pub use expect::Check;
 pub use fault::{Fault, Faults};
 
 use crate::bounded;
-use crate::robot::{self, Choices, JointValue};
-use fault::nearest;
+use crate::robot::{Choices, JointValue, is_robot};
+use crate::robot_file;
+use crate::spelling::nearest;
 use format::File;
 use node::{Entry, Node, Source, Sources, Span, Value};
 use read::{Read, Reader, Scope};
@@ -88,9 +90,7 @@ pub fn read_text(file: &str) -> Result<String, String> {
     let bytes = bounded::bytes(Path::new(file), bounded::SCENE)?;
     match String::from_utf8(bytes) {
         Ok(text) => Ok(text),
-        Err(wrong) if robot::is_robot(file) => {
-            Ok(String::from_utf8_lossy(wrong.as_bytes()).into_owned())
-        }
+        Err(wrong) if is_robot(file) => Ok(String::from_utf8_lossy(wrong.as_bytes()).into_owned()),
         Err(_) => Err("stream did not contain valid UTF-8".into()),
     }
 }
@@ -334,10 +334,10 @@ impl Files<'_> {
         text: String,
         choices: &Choices,
     ) -> Option<String> {
-        if !robot::is_robot(name) {
+        if !is_robot(name) {
             return Some(text);
         }
-        match robot::convert(name, text, self.library, choices) {
+        match robot_file::convert(name, text, self.library, choices) {
             Ok(converted) => {
                 self.notes.extend(converted.notes.iter().map(|note| format!("{name}: {note}")));
                 Some(converted.text)
@@ -382,7 +382,7 @@ impl Files<'_> {
                 .join(&robot.file.value)
                 .to_string_lossy()
                 .into_owned();
-            if !robot::is_robot(&file) {
+            if !is_robot(&file) {
                 self.fault(
                     robot.file.at.clone(),
                     format!("`{file}` is no robot file by its ending"),
@@ -460,7 +460,7 @@ impl Files<'_> {
 
 /// What the table of a robot asks for.
 fn chosen(reader: &mut Reader<'_>, robot: &format::Robot) -> Option<Choices> {
-    let turn = build::rotation(reader, &robot.rotation)?;
+    let turn = build::rotation(reader, robot.rotation.as_ref())?;
     let position = robot.position.as_ref().map(value::vector);
     let placed = position.is_some() || robot.rotation.is_some();
     let joints = robot.joints.iter().map(|(name, at)| JointValue {

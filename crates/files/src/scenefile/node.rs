@@ -55,6 +55,9 @@ pub struct Entry {
     pub node: Node,
 }
 
+/// Memory of a number or a short text within a table, bytes.
+const VALUE_BYTES: usize = 24;
+
 impl Node {
     /// The entry of a table.
     pub fn get(&self, key: &str) -> Option<&Node> {
@@ -70,6 +73,17 @@ impl Node {
             Value::Table(entries) => entries,
             _ => &[],
         }
+    }
+
+    /// Memory that it takes with all within it, bytes; a long text may become several names.
+    pub fn bytes(&self) -> usize {
+        VALUE_BYTES
+            + match &self.value {
+                Value::List(list) => list.iter().map(Node::bytes).sum(),
+                Value::Table(entries) => entries.iter().map(|e| e.node.bytes()).sum(),
+                Value::Text(text) => 4 * text.len().saturating_sub(16),
+                _ => 0,
+            }
     }
 
     /// What it is and, if short, which: for messages.

@@ -5,9 +5,10 @@
 //! fault: every field of a table is read before the table is given up.
 
 use super::expression::{Names, Wrong, evaluate};
-use super::fault::{Fault, suggestion};
+use super::fault::Fault;
 use super::node::{Node, Sources, Span, Value};
 use super::unit::{Dimension, Quantity, Units, named};
+use crate::spelling::suggestion;
 use serde_json::{Map, Value as Json, json};
 use std::collections::BTreeMap;
 

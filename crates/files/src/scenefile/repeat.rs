@@ -1,15 +1,55 @@
-//! `[[repeat]]`: the same things many times, in a row, on a grid, around an axis, or scattered at
-//! random.
+//! What exists, and `[[repeat]]`: the same things many times, in a row, on a grid, around an axis,
+//! or scattered at random.
 
-use super::format::Block;
+use super::body::Body;
+use super::contact::{Exclude, Surface};
+use super::control::{ControllerTable, EventTable, SensorTable, Template};
+use super::facts::Expect;
+use super::links::{Force, Gear, Joint, Motor};
 use super::node::{Node, Span, Value};
 use super::read::{MAX_REPEATED_BYTES, Read, Reader, Table, described, object_schema, table};
+use super::shape::SHAPE_BYTES;
+use super::soft::Soft;
 use super::unit::Dimension;
 use super::value::*;
 use glam::{DQuat, DVec3};
 use serde_json::{Map, Value as Json, json};
 use signorini_solve::math::pose::Pose;
 use std::collections::HashMap;
+
+table! {
+    /// What exists: at the top of a file, or inside a `[[repeat]]`.
+    pub struct Block {
+        /// Bodies.
+        body: Vec<Body>,
+        /// Soft bodies.
+        soft: Vec<Soft>,
+        /// Joints between bodies.
+        joint: Vec<Joint>,
+        /// Motors on joints.
+        motor: Vec<Motor>,
+        /// Gears, racks and differentials between joints.
+        gear: Vec<Gear>,
+        /// Springs, dampers, bushings, drag, applied forces.
+        force: Vec<Force>,
+        /// Contacts of two materials that follow no rule.
+        surface: Vec<Surface>,
+        /// Bodies that never touch each other.
+        exclude: Vec<Exclude>,
+        /// What is measured after every step.
+        sensor: Vec<SensorTable>,
+        /// What tells motors and forces what to do.
+        controller: Vec<ControllerTable>,
+        /// What happens when a condition becomes true.
+        event: Vec<EventTable>,
+        /// Bodies that wait until an event puts them into the scene.
+        template: Vec<Template>,
+        /// Facts that a run checks.
+        expect: Vec<Expect>,
+        /// The same things many times.
+        repeat: Vec<Repeat>,
+    }
+}
 
 /// How many: in a row, or along three axes.
 #[derive(Clone, Copy, Debug)]
@@ -170,10 +210,6 @@ impl Read for Repeat {
 /// Memory of one thing of a scene beside its table, bytes: the thing itself, its name in three
 /// places, where it was defined. Measured at the peak of building 10,000 bodies.
 const THING_BYTES: usize = 1200;
-/// Memory of one of several shapes of a body, bytes: its table, its collider and its mass.
-const SHAPE_BYTES: usize = 4500;
-/// Memory of a number or a short text within a table, bytes.
-const VALUE_BYTES: usize = 24;
 
 /// How many copies a repetition within a repetition makes, if that is a plain number.
 fn plain_count(node: &Node) -> usize {
@@ -201,7 +237,7 @@ fn copy_bytes(node: &Node, count: fn(&Node) -> usize) -> usize {
                     Some(Value::List(list)) => list.len(),
                     _ => 0,
                 };
-                let thing = table + THING_BYTES + value_bytes(item);
+                let thing = table + THING_BYTES + item.bytes();
                 shapes.saturating_mul(SHAPE_BYTES).saturating_add(thing)
             };
             list.iter().map(bytes).fold(0, usize::saturating_add)
@@ -234,17 +270,6 @@ fn table_bytes(key: &str) -> Option<usize> {
         "expect" => item(|b| &b.expect),
         _ => return None,
     })
-}
-
-/// Memory of a value with all within it, bytes; a long text may become several names.
-fn value_bytes(node: &Node) -> usize {
-    VALUE_BYTES
-        + match &node.value {
-            Value::List(list) => list.iter().map(value_bytes).sum(),
-            Value::Table(entries) => entries.iter().map(|e| value_bytes(&e.node)).sum(),
-            Value::Text(text) => 4 * text.len().saturating_sub(16),
-            _ => 0,
-        }
 }
 
 /// Where each copy is moved.

@@ -59,6 +59,9 @@ pub struct Shape {
 pub const SHAPES: [&str; 9] =
     ["sphere", "box", "capsule", "cylinder", "cone", "hull", "mesh", "half_space", "height_field"];
 
+/// Memory of one of several shapes of a body, bytes: its table, its collider and its mass.
+pub const SHAPE_BYTES: usize = 4500;
+
 impl Read for Shape {
     fn read(node: &Node, reader: &mut Reader<'_>) -> Option<Self> {
         if !matches!(node.value, Value::Table(_)) {
@@ -70,21 +73,36 @@ impl Read for Shape {
         reader.known(node, &keys);
         let kind = reader.exactly_one(node, &SHAPES);
         let count = reader.field::<Option<Count>>(node, "count")?;
-        let depth = reader.scope.depth();
-        let copies: Vec<Option<_>> = (0..count.map_or(1, |c| c.0.min(100_000)))
-            .map(|i| {
-                if count.is_some() {
-                    reader.scope.bind("k", i as f64, Dimension::NONE);
-                }
-                // `box` is a word of the language; its field is read by hand.
-                let edges = reader.field::<Option<Vector<Length>>>(node, "box");
-                let fields = ShapeFields::fields(node, reader);
-                reader.scope.release(depth);
-                Some((fields?, edges?))
-            })
-            .collect();
+        let total = count.map_or(1, |c| c.0);
+        let copy_bytes = SHAPE_BYTES + node.bytes();
+        let taken = total.saturating_mul(copy_bytes);
+        if count.is_some() && taken > reader.room {
+            reader.fault(
+                &node.span,
+                format!("found {total} copies of {copy_bytes} bytes"),
+                format!("wanted at most {} MB", reader.room / 1_000_000),
+            );
+            return None;
+        }
+        reader.room -= if count.is_some() { taken } else { 0 };
+        let (depth, faults) = (reader.scope.depth(), reader.faults.len());
+        let mut copies = Vec::with_capacity(total);
+        for i in 0..total {
+            if count.is_some() {
+                reader.scope.bind("k", i as f64, Dimension::NONE);
+            }
+            // `box` is a word of the language; its field is read by hand.
+            let edges = reader.field::<Option<Vector<Length>>>(node, "box");
+            let fields = ShapeFields::fields(node, reader);
+            reader.scope.release(depth);
+            // The other copies have the same faults.
+            if reader.faults.len() > faults {
+                return None;
+            }
+            copies.push((fields?, edges?));
+        }
         kind?;
-        Some(Shape { copies: copies.into_iter().collect::<Option<_>>()?, at: node.span.clone() })
+        Some(Shape { copies, at: node.span.clone() })
     }
 
     fn schema(definitions: &mut Map<String, Json>) -> Json {

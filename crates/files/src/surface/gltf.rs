@@ -9,7 +9,7 @@ use glam::{DMat4, DQuat, DVec3};
 use serde_json::Value as Json;
 
 /// How deep nodes may hang on each other.
-const DEPTH: usize = 64;
+const MAX_NODE_DEPTH: usize = 64;
 
 /// Adds the triangles of a glTF file.
 pub fn read(bytes: &[u8], welder: &mut Welder) -> Result<(), String> {
@@ -81,8 +81,8 @@ impl File<'_> {
         let Some(node) = list(&self.root["nodes"]).get(number) else {
             return Err(format!("names node {number}, which is not there"));
         };
-        if depth > DEPTH {
-            return Err(format!("hangs nodes more than {DEPTH} deep, or on themselves"));
+        if depth > MAX_NODE_DEPTH {
+            return Err(format!("hangs nodes more than {MAX_NODE_DEPTH} deep, or on themselves"));
         }
         let place = above * local(node);
         if let Some(mesh) = node["mesh"].as_u64() {

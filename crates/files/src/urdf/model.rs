@@ -1,7 +1,7 @@
 //! The XML of a robot file, read into links and joints. Every fault knows its place.
 
 use crate::robot::{Fault, line};
-use crate::scenefile::fault::suggestion;
+use crate::spelling::suggestion;
 use glam::{DMat3, DQuat, DVec3};
 use roxmltree::{Document, Node};
 use signorini_solve::math::pose::Pose;

@@ -5,7 +5,7 @@ use super::model::{Geometry, Joint, Link, Model, Reader};
 use crate::robot::{
     self, Choices, Drive, JointKind, Machine, Motor, Solid, Weight, axis_frame, inertia,
 };
-use crate::scenefile::fault::suggestion;
+use crate::spelling::suggestion;
 use glam::{DMat3, DVec3};
 use signorini_mechanics::geometry::{Volume, mass};
 use signorini_mechanics::scene::Mass;

@@ -13,7 +13,7 @@ impl Builder<'_, '_> {
     pub(super) fn body(&mut self, moved: &Pose, table: &format::Body) {
         let fresh = self.define("body", &table.name);
         let shapes = self.shapes(table);
-        let rotation = self.rotation(&table.rotation);
+        let rotation = self.rotation(table.rotation.as_deref());
         let (Some(shapes), Some(rotation), true) = (shapes, rotation, fresh) else { return };
         let pose =
             *moved * Pose::new(table.position.as_ref().map_or(DVec3::ZERO, vector), rotation);
@@ -51,7 +51,7 @@ impl Builder<'_, '_> {
         let Some(groups) = self.body_groups(table) else { return };
         for part in shapes {
             let in_body = Pose::new(part.pose.position - center, part.pose.orientation);
-            let collider = self.scene.add_collider(id, part.shape, in_body, part.skin);
+            let collider = self.scene.add_collider(id, part.shape, in_body, part.surface);
             self.scene.colliders[collider.index()].groups =
                 match self.groups_of(&part.group, &part.touches, groups) {
                     Some(groups) => groups,
@@ -109,7 +109,7 @@ impl Builder<'_, '_> {
     }
 
     fn shapes(&mut self, table: &format::Body) -> Option<Vec<Part>> {
-        let base = self.skin(&table.material)?;
+        let base = self.surface_material(&table.material)?;
         let mut parts = Vec::new();
         let mut fine = true;
         for shape in &table.shape.0 {
@@ -140,26 +140,26 @@ impl Builder<'_, '_> {
             self.reader.fault(at, why.to_string(), "");
             return None;
         }
-        let mut skin = match &fields.material {
+        let mut surface = match &fields.material {
             Some(name) => SurfaceMaterial::from(self.material(name)?),
             None => base,
         };
-        skin.belt = fields.belt.as_ref().map_or(DVec3::ZERO, vector);
+        surface.belt = fields.belt.as_ref().map_or(DVec3::ZERO, vector);
         let density = |name: &String| self.densities.get(name).copied();
         let density = fields
             .density
             .or(body.density)
             .map(|d| d.si)
-            .or_else(|| density(&self.scene.materials[skin.material.index()].name));
+            .or_else(|| density(&self.scene.materials[surface.material.index()].name));
         let pose = Pose::new(
             fields.position.as_ref().map_or(DVec3::ZERO, vector),
-            self.rotation(&fields.rotation)?,
+            self.rotation(fields.rotation.as_ref())?,
         );
         let (group, touches) = (fields.group.clone(), fields.touches.clone());
         Some(Part {
             shape,
             pose,
-            skin,
+            surface,
             density,
             margin: fields.margin.map_or(0.0, |m| m.si),
             group,
@@ -217,7 +217,7 @@ impl Builder<'_, '_> {
             self.reader.fault(at, "found `mass` and `density` together", "wanted one of them");
             return None;
         }
-        if let (Some(mass), Some(inertia)) = (table.mass, table.inertia) {
+        if let (Some(mass), Some(inertia)) = (table.mass, table.inertia.as_deref()) {
             let inertia = DMat3::from_cols_array_2d(&inertia.0);
             return Some((
                 Mass { mass: mass.si, inertia },
@@ -283,7 +283,7 @@ fn color(text: &str) -> Option<[u8; 3]> {
 struct Part {
     shape: Shape,
     pose: Pose,
-    skin: SurfaceMaterial,
+    surface: SurfaceMaterial,
     density: Option<f64>,
     margin: f64,
     group: Option<Name>,

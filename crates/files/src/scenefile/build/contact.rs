@@ -58,7 +58,7 @@ impl Builder<'_, '_> {
     }
 
     /// The surface of a named material, or the plain one.
-    pub fn skin(&mut self, material: &Option<Name>) -> Option<SurfaceMaterial> {
+    pub fn surface_material(&mut self, material: &Option<Name>) -> Option<SurfaceMaterial> {
         match material {
             Some(name) => self.material(name).map(SurfaceMaterial::from),
             None => Some(self.plain),

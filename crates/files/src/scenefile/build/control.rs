@@ -412,7 +412,7 @@ impl Builder<'_, '_> {
         let body = &self.scene.bodies[first.index()];
         let (own, velocity) = (body.pose * Pose::at(body.origin), body.velocity);
         let angular = body.pose.vector(body.spin);
-        let rotation = self.rotation(&a.rotation)?;
+        let rotation = self.rotation(a.rotation.as_ref())?;
         let position = a.position.as_ref().map_or(own.position, |p| moved.point(vector(p)));
         let orientation =
             if a.rotation.is_some() { moved.orientation * rotation } else { own.orientation };

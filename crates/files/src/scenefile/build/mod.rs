@@ -8,13 +8,13 @@ mod contact;
 mod control;
 mod soft;
 
-use super::fault::suggestion;
 use super::format::{self, Block, File};
 use super::live::Late;
 use super::node::Span;
 use super::read::Reader;
 use super::unit::Dimension;
 use super::value::{At, Name, vector};
+use crate::spelling::suggestion;
 use glam::DQuat;
 use signorini_mechanics::scene::{BodyId, Port, Scene, SurfaceMaterial};
 use signorini_solve::math::pose::Pose;
@@ -207,13 +207,13 @@ impl Builder<'_, '_> {
     }
 
     /// A rotation from its table.
-    pub fn rotation(&mut self, table: &Option<At<format::Rotation>>) -> Option<DQuat> {
+    pub fn rotation(&mut self, table: Option<&At<format::Rotation>>) -> Option<DQuat> {
         rotation(self.reader, table)
     }
 }
 
 /// A rotation from its table.
-pub fn rotation(reader: &mut Reader<'_>, table: &Option<At<format::Rotation>>) -> Option<DQuat> {
+pub fn rotation(reader: &mut Reader<'_>, table: Option<&At<format::Rotation>>) -> Option<DQuat> {
     let Some(At { value, at }) = table else { return Some(DQuat::IDENTITY) };
     let axis = value.axis.as_ref().map(vector);
     let rotation = match (axis, value.angle, &value.rpy, &value.quaternion) {

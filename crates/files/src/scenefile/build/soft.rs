@@ -20,7 +20,7 @@ impl Builder<'_, '_> {
             return;
         }
         let Some(mesh) = self.soft_mesh(table) else { return };
-        let Some(rotation) = self.rotation(&table.rotation) else { return };
+        let Some(rotation) = self.rotation(table.rotation.as_ref()) else { return };
         let elastic = Elastic {
             young: table.young.si,
             poisson: table.poisson.map_or(0.3, |x| x.si),
@@ -60,11 +60,11 @@ impl Builder<'_, '_> {
                 self.scene.bodies[body.index()].pose.inverse_point(soft.mesh.nodes[node as usize]);
             soft.attached.push(Attachment { node, body, point });
         }
-        let Some(skin) = self.skin(&table.material) else { return };
+        let Some(surface) = self.surface_material(&table.material) else { return };
         let id = self.scene.add_soft(
             table.name.value.clone(),
             soft,
-            (table.touch != Some(false)).then_some(skin),
+            (table.touch != Some(false)).then_some(surface),
         );
         let body = self.scene.softs[id.index()].body;
         self.scene.bodies[body.index()].velocity =

@@ -1,8 +1,8 @@
 //! The parser of formulas: one method per line of the grammar, and the functions by name.
 
 use super::{Names, Typed, Wrong};
-use crate::scenefile::fault::nearest;
 use crate::scenefile::unit::{Dimension, Quantity, UNITS, Units, named};
+use crate::spelling::nearest;
 use signorini_mechanics::scene::Formula;
 use signorini_mechanics::scene::formula::{Binary, Unary};
 use std::f64::consts::PI;
@@ -13,7 +13,7 @@ const FUNCTIONS: [&str; 18] = [
     "min", "max", "mod", "atan2", "if", "clamp",
 ];
 /// Parts of a formula at most: each is evaluated after every step.
-const PARTS: usize = 2000;
+const MAX_FORMULA_PARTS: usize = 2000;
 
 /// Reads a formula from left to right and checks its dimensions.
 pub(super) struct Parser<'a> {
@@ -238,10 +238,11 @@ impl<'a> Parser<'a> {
 
     fn atom(&mut self) -> Result<Typed, Wrong> {
         self.parts += 1;
-        if self.parts > PARTS {
-            return Err(
-                self.here("the formula is too long", &format!("at most {PARTS} numbers and names"))
-            );
+        if self.parts > MAX_FORMULA_PARTS {
+            return Err(self.here(
+                "the formula is too long",
+                &format!("at most {MAX_FORMULA_PARTS} numbers and names"),
+            ));
         }
         match self.peek() {
             Some('(') => {
