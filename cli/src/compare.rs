@@ -34,8 +34,8 @@ struct Apart {
 }
 
 /// Lines of the table at most, and plots of the page.
-const ROWS: usize = 20;
-const PLOTS: usize = 6;
+const MAX_TABLE_LINES: usize = 20;
+const MAX_PAGE_PLOTS: usize = 6;
 
 /// Compares; prints a table.
 pub fn run(arguments: &Arguments) -> ExitCode {
@@ -79,14 +79,15 @@ fn compare(arguments: &Arguments) -> Result<(), String> {
         list.sort_by(|x, y| y.largest.total_cmp(&x.largest));
     }
     println!("{:<28} {:>14} {:>12} {:>14}", "quantity", "apart at most", "at t", "at the end");
-    for one in list.iter().take(if arguments.plot.is_some() { usize::MAX } else { ROWS }) {
+    for one in list.iter().take(if arguments.plot.is_some() { usize::MAX } else { MAX_TABLE_LINES })
+    {
         println!(
             "{:<28} {:>10.3e} {:<4}{:>10.4} s {:>10.3e} {:<4}",
             one.name, one.largest, one.unit, one.time, one.last, one.unit
         );
     }
     let Some(output) = &arguments.output else { return Ok(()) };
-    let most = if arguments.plot.is_some() { usize::MAX } else { PLOTS };
+    let most = if arguments.plot.is_some() { usize::MAX } else { MAX_PAGE_PLOTS };
     let page = page(arguments, &list[..list.len().min(most)]);
     write_whole(output, page.as_bytes())
         .map_err(|e| format!("cannot write {}: {e}", output.display()))?;

@@ -41,8 +41,12 @@ pub fn run(arguments: &Arguments) -> ExitCode {
             arguments.scene.display()
         ));
     }
-    match robot::convert(&name, text, &read_text, &arguments.options.choices().unwrap_or_default())
-    {
+    match signorini_files::robot_file::convert(
+        &name,
+        text,
+        &read_text,
+        &arguments.options.choices().unwrap_or_default(),
+    ) {
         Ok(converted) => {
             converted.notes.iter().for_each(|note| eprintln!("note: {note}"));
             match write_whole(&arguments.scene, converted.text.as_bytes()) {

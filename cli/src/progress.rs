@@ -43,7 +43,7 @@ impl Drop for Progress {
 }
 
 /// Lines on stderr where it is no terminal, so that a log of a long run shows that it moves: one
-/// every [`PAUSE`].
+/// every [`TIME_BETWEEN_LINES`].
 pub struct Lines {
     silent: bool,
     first: u64,
@@ -53,7 +53,7 @@ pub struct Lines {
 }
 
 /// Time between two lines.
-const PAUSE: std::time::Duration = std::time::Duration::from_secs(10);
+const TIME_BETWEEN_LINES: std::time::Duration = std::time::Duration::from_secs(10);
 
 impl Lines {
     /// For a run of `steps` steps that begins with step `first`.
@@ -73,7 +73,7 @@ impl Lines {
         // Looking at the clock costs more than some steps.
         if self.silent
             || (!step.is_multiple_of(16) && self.steps > 1000)
-            || self.last.elapsed() < PAUSE
+            || self.last.elapsed() < TIME_BETWEEN_LINES
         {
             return;
         }

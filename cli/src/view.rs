@@ -1,7 +1,7 @@
 //! `signorini view DIR`: the page on this computer alone, growing while a run goes on;
 //! `signorini export DIR`: the page or a `.glb` as a file.
 
-use crate::record::{FILE, FILE_MOST, MAGIC, Record};
+use crate::record::{FILE, MAGIC, MAX_FILE_BYTES, Record};
 use crate::serve::{self, Answer, Body, Request};
 use crate::{glb, report};
 use clap::Args;
@@ -125,7 +125,7 @@ fn piece(folder: &Path, from: u64) -> Result<Body, (u16, String)> {
     }
     let mut file = File::open(&path).map_err(gone)?;
     let length = file.metadata().map_err(gone)?.len();
-    if length > FILE_MOST {
+    if length > MAX_FILE_BYTES {
         return Err((
             500,
             format!("{}: {} MB, more than any record", path.display(), length >> 20),

@@ -117,7 +117,7 @@ class Simulation(_engine.Simulation, Named):
         calls = [f for f in (self._callback, callback) if f is not None]
         try:
             while not there:
-                if calls and self.time < t_end - 1e-9 * self.dt:
+                if calls and not self._reached(t_end):
                     for call in calls:
                         call(self)
                 there, more, bad, verdict = self._advance(t_end, 0.0 if calls else SLICE)

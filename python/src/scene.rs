@@ -174,10 +174,10 @@ impl Scene {
         body: Key,
         shape: &str,
         at: ([f64; 3], [f64; 4]),
-        skin: (Key, [f64; 3]),
+        surface: (Key, [f64; 3]),
     ) -> PyResult<u32> {
         let (position, orientation) = at;
-        let (material, belt) = skin;
+        let (material, belt) = surface;
         let body = resolve!(py, body, &self.scene, BodyId)?;
         let material = resolve!(py, material, &self.scene, MaterialId)?;
         let shape: Shape = parsed("shape", shape).map_err(|e| e.raise(py))?;
@@ -185,8 +185,8 @@ impl Scene {
         let origin = self.scene.bodies[body.index()].origin;
         let mut at = pose(position, orientation);
         at.position += origin;
-        let skin = SurfaceMaterial { material, belt: vector(belt) };
-        Ok(self.scene.add_collider(body, shape, at, skin).0)
+        let surface = SurfaceMaterial { material, belt: vector(belt) };
+        Ok(self.scene.add_collider(body, shape, at, surface).0)
     }
 
     #[allow(clippy::type_complexity)]
@@ -203,7 +203,7 @@ impl Scene {
         for (shape, at, turn, density, material) in parts {
             let material = resolve!(py, material, &self.scene, MaterialId)?;
             let shape = parsed("shape", &shape).map_err(|e| e.raise(py))?;
-            solids.push(Solid { shape, pose: pose(at, turn), density, skin: material.into() });
+            solids.push(Solid { shape, pose: pose(at, turn), density, surface: material.into() });
         }
         let scene = &mut self.scene;
         let id = detached(py, || {

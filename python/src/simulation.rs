@@ -138,6 +138,11 @@ impl Simulation {
         })
     }
 
+    /// Whether no further step is due before `t_end`.
+    fn _reached(&self, py: Python<'_>, t_end: f64) -> PyResult<bool> {
+        Ok(self.held(py)?.reached(t_end))
+    }
+
     /// Steps until `t_end`, or until `wall` seconds have passed on the clock: whether it is there,
     /// steps, steps not accepted, the worst verdict.
     fn _advance(
@@ -153,8 +158,7 @@ impl Simulation {
             let mut worst: Option<(f64, Verdict)> = None;
             loop {
                 let mut sim = taken(inner)?;
-                // As `Simulation::run_until`; a NaN takes no step.
-                let there = !(sim.time() < t_end - 1e-9 * sim.settings().h);
+                let there = sim.reached(t_end);
                 if there || (steps > 0 && begun.elapsed().as_secs_f64() >= wall) {
                     return Ok((there, steps, not_accepted, worst.map(|(_, v)| v)));
                 }

@@ -71,7 +71,7 @@ pub fn write_row(py: Python<'_>, folder: PathBuf, row: &str) -> PyResult<()> {
 }
 
 /// So long the engine works before Python is asked whether Ctrl-C was pressed.
-const SLICE: Duration = Duration::from_millis(50);
+const TIME_BETWEEN_SIGNAL_CHECKS: Duration = Duration::from_millis(50);
 
 /// Takes a simulation to the end of its run; its row as JSON. Ctrl-C leaves a checkpoint.
 #[pyfunction]
@@ -97,7 +97,7 @@ pub fn drive(
         caught(|| {
             let mut sim = taken(&shared)?;
             let mut go_on = || {
-                if asked.elapsed() < SLICE {
+                if asked.elapsed() < TIME_BETWEEN_SIGNAL_CHECKS {
                     return true;
                 }
                 asked = Instant::now();

@@ -20,7 +20,7 @@ use std::process::ExitCode;
 /// Solved, but not to the tolerance.
 const NOT_CONVERGED: u8 = 3;
 /// Wrong use, or a file that cannot be read.
-const WRONG: u8 = 2;
+const EXIT_BAD_INPUT: u8 = 2;
 
 /// Options of `solve`.
 #[derive(Args)]
@@ -130,11 +130,15 @@ pub fn run(arguments: &Arguments) -> ExitCode {
             Ok(code) => code,
             Err(message) => {
                 eprintln!("{message}");
-                WRONG
+                EXIT_BAD_INPUT
             }
         };
         // A file that cannot be read weighs more than one that was not solved well.
-        worst = if worst == WRONG || code == WRONG { WRONG } else { worst.max(code) };
+        worst = if worst == EXIT_BAD_INPUT || code == EXIT_BAD_INPUT {
+            EXIT_BAD_INPUT
+        } else {
+            worst.max(code)
+        };
     }
     match history.write() {
         Ok(()) => ExitCode::from(worst),
@@ -144,7 +148,7 @@ pub fn run(arguments: &Arguments) -> ExitCode {
 
 fn complain(message: &str) -> ExitCode {
     eprintln!("{message}");
-    ExitCode::from(WRONG)
+    ExitCode::from(EXIT_BAD_INPUT)
 }
 
 fn solve_file(

@@ -33,8 +33,9 @@ pub fn axis(text: &str) -> Result<(String, Vec<Json>), String> {
     let list = match parts.as_slice() {
         [from, to, count] => {
             let (from, to) = (number(from)?, number(to)?);
-            let count = count.trim().parse::<usize>().ok().filter(|n| (1..=MOST).contains(n));
-            let n = count.ok_or(format!("`{text}`: wanted a count from 1 to {MOST}"))?;
+            let count =
+                count.trim().parse::<usize>().ok().filter(|n| (1..=MAX_SAMPLES).contains(n));
+            let n = count.ok_or(format!("`{text}`: wanted a count from 1 to {MAX_SAMPLES}"))?;
             (0..n).map(|i| json!(between(from, to, i, n))).collect()
         }
         // What is no number is the text of a parameter.
@@ -50,7 +51,7 @@ pub fn axis(text: &str) -> Result<(String, Vec<Json>), String> {
 const WANTED_AXIS: &str = "wanted NAME=FROM:TO:COUNT or NAME=VALUE,VALUE,…";
 
 /// Samples of a sweep, at most.
-pub const MOST: usize = 1_000_000;
+pub const MAX_SAMPLES: usize = 1_000_000;
 
 /// The i-th of n values from one end to the other; both ends are met exactly.
 fn between(from: f64, to: f64, i: usize, n: usize) -> f64 {
@@ -78,10 +79,10 @@ pub fn range(text: &str) -> Result<Range, String> {
 
 /// Every combination; the last axis runs fastest.
 pub fn grid(axes: &[(String, Vec<Json>)]) -> Result<Vec<Sample>, String> {
-    let count = axes
-        .iter()
-        .try_fold(1usize, |n, (_, values)| n.checked_mul(values.len()).filter(|n| *n <= MOST));
-    count.ok_or(format!("the grid has more than {MOST} points"))?;
+    let count = axes.iter().try_fold(1usize, |n, (_, values)| {
+        n.checked_mul(values.len()).filter(|n| *n <= MAX_SAMPLES)
+    });
+    count.ok_or(format!("the grid has more than {MAX_SAMPLES} points"))?;
     let mut samples = vec![Sample::new()];
     for (name, values) in axes {
         let with = |sample: &Sample| -> Vec<Sample> {
@@ -134,7 +135,11 @@ pub fn monte_carlo(ranges: &[Range], n: usize, seed: u64) -> Result<Vec<Sample>,
 }
 
 fn checked(n: usize) -> Result<usize, String> {
-    if (1..=MOST).contains(&n) { Ok(n) } else { Err(format!("{n} samples, wanted 1 to {MOST}")) }
+    if (1..=MAX_SAMPLES).contains(&n) {
+        Ok(n)
+    } else {
+        Err(format!("{n} samples, wanted 1 to {MAX_SAMPLES}"))
+    }
 }
 
 /// SplitMix64 (Steele2014): the state is a counter, so that the seed alone says everything.

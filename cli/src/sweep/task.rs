@@ -20,9 +20,9 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 /// Moments of a run that its trajectory keeps, at most.
-const FRAMES: u64 = 200;
+const MAX_TRAJECTORY_FRAMES: u64 = 200;
 /// Numbers of its trajectory, at most: 160 MB.
-const NUMBERS: u64 = 20_000_000;
+const MAX_TRAJECTORY_NUMBERS: u64 = 20_000_000;
 
 /// What is done with one sample.
 #[derive(Clone, Debug)]
@@ -162,14 +162,14 @@ pub fn drive(
     };
     let mut progress = resumed(sim, task).unwrap_or_default();
     let h = sim.settings().h;
-    let frames = (NUMBERS / (13 * sim.scene().bodies.len() as u64 + 1)).clamp(1, FRAMES);
+    let frames = (MAX_TRAJECTORY_NUMBERS / (13 * sim.scene().bodies.len() as u64 + 1))
+        .clamp(1, MAX_TRAJECTORY_FRAMES);
     let every = (((task.t_end / h) - 1e-9).ceil().max(1.0) as u64).div_ceil(frames).max(1);
     if progress.frames.is_empty() {
         progress.frames.push(frame(sim, &figures, 0.0));
     }
     let mut saved = Instant::now();
-    // As `Simulation::run_until`.
-    while sim.time() < task.t_end - 1e-9 * h {
+    while !sim.reached(task.t_end) {
         let verdict = match sim.step() {
             Ok(verdict) => verdict,
             Err(why) => {

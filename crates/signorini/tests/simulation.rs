@@ -251,3 +251,15 @@ fn a_simulation_can_go_to_another_thread() {
     fn sendable<T: Send>(_: &T) {}
     sendable(&pendulum());
 }
+
+#[test]
+fn a_quarter_of_a_million_steps_are_no_step_more() {
+    // The sum of 250,000 steps of 2e-7 s ends 7e-6 steps before 0.05 s, by rounding.
+    let mut scene = Scene::new("fall");
+    scene.add_body(Body::rigid("ball", Mass::sphere(1.0, 0.1)));
+    let mut sim = Simulation::new(scene, Settings::with_time_step(2e-7)).unwrap();
+    assert_eq!(sim.run_until(0.05).unwrap().steps, 250_000);
+    // A time that is no multiple of the step takes the step that passes it.
+    assert_eq!(sim.run_until(0.05 + 0.3e-7).unwrap().steps, 1);
+    assert!(sim.reached(f64::NAN) && !sim.reached(1.0));
+}

@@ -78,7 +78,7 @@ const MOTOR: [&str; 2] = ["value", "effort"];
 const MATERIAL: [&str; 4] = ["mu", "restitution", "compliance", "damping"];
 const PARTS: [&str; 4] = ["x", "y", "z", "w"];
 /// The most numbers that a figure has.
-const MOST: usize = 4;
+const MAX_COMPONENTS: usize = 4;
 
 fn among(list: &[&'static str], name: &str) -> Option<&'static str> {
     list.iter().copied().find(|x| *x == name)
@@ -145,7 +145,7 @@ impl Figure {
 
     /// Its present value: [`Figure::size`] numbers are written to the beginning of `out`.
     pub fn read(&self, sim: &Simulation, out: &mut [f64]) {
-        let mut all = [0.0; MOST];
+        let mut all = [0.0; MAX_COMPONENTS];
         let numbers = all_of(self.kind, sim, &mut all);
         match self.part {
             Some(part) => out[0] = numbers[part],
@@ -263,7 +263,7 @@ fn unknown(name: &str) -> SimulationError {
     }
 }
 
-fn all_of<'a>(kind: Kind, sim: &Simulation, out: &'a mut [f64; MOST]) -> &'a [f64] {
+fn all_of<'a>(kind: Kind, sim: &Simulation, out: &'a mut [f64; MAX_COMPONENTS]) -> &'a [f64] {
     let one = match kind {
         Kind::Run(which) => run(sim, which),
         Kind::Energy(which) => energy(sim, which),
@@ -300,7 +300,12 @@ fn all_of<'a>(kind: Kind, sim: &Simulation, out: &'a mut [f64; MOST]) -> &'a [f6
     &out[..1]
 }
 
-fn body<'a>(sim: &Simulation, id: BodyId, which: &str, out: &'a mut [f64; MOST]) -> &'a [f64] {
+fn body<'a>(
+    sim: &Simulation,
+    id: BodyId,
+    which: &str,
+    out: &'a mut [f64; MAX_COMPONENTS],
+) -> &'a [f64] {
     let view = super::BodyView { simulation: sim, id };
     let vector = match which {
         "position" => view.position(),

@@ -206,14 +206,23 @@ impl Simulation {
         Ok(verdict)
     }
 
-    /// Steps until the time is `t` (s), to within a billionth of a step; the first error ends it,
-    /// and an event that stops the run does ([`Simulation::stopped`]).
+    /// Whether no further step is due before the time `t` (s), or an event stopped the run
+    /// ([`Simulation::stopped`]).
+    ///
+    /// The time is a sum of steps. `t` counts as reached where a billionth of a step is missing,
+    /// or what the rounding of that sum may have taken, a tenth of a step at most.
+    pub fn reached(&self, t: f64) -> bool {
+        let rounding = self.state.steps as f64 * f64::EPSILON * self.time().abs();
+        let h = self.stepper.settings.h;
+        // A NaN is reached: it takes no step.
+        !(self.time() < t - (1e-9 * h).max(rounding.min(0.1 * h)))
+            || self.state.orders.stopped.is_some()
+    }
+
+    /// Steps until `t` (s) is [reached](Simulation::reached); the first error ends it.
     pub fn run_until(&mut self, t: f64) -> Result<Stretch, SimulationError> {
         let mut stretch = Stretch { steps: 0, not_accepted: 0, worst: None };
-        // A NaN takes no step.
-        while self.time() < t - 1e-9 * self.stepper.settings.h
-            && self.state.orders.stopped.is_none()
-        {
+        while !self.reached(t) {
             let verdict = self.step()?;
             stretch.steps += 1;
             stretch.not_accepted += u64::from(!verdict.accepted);
