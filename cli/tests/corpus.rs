@@ -14,7 +14,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
 /// Files above this size are slow.
-const QUICK: u64 = 300_000;
+const MAX_QUICK_FILE_BYTES: u64 = 300_000;
 
 /// The files of both collections.
 fn both() -> Vec<PathBuf> {
@@ -23,7 +23,10 @@ fn both() -> Vec<PathBuf> {
 
 fn quick(files: Vec<PathBuf>) -> Vec<PathBuf> {
     let slow = std::env::var_os("SIGNORINI_SLOW").is_some();
-    files.into_iter().filter(|file| slow || file.metadata().unwrap().len() < QUICK).collect()
+    files
+        .into_iter()
+        .filter(|file| slow || file.metadata().unwrap().len() < MAX_QUICK_FILE_BYTES)
+        .collect()
 }
 
 fn solve(file: &Path, options: &[&str]) -> Output {

@@ -1,11 +1,11 @@
 //! The documents and the program: every measured figure has a command near it, every command
-//! that is named exists with its options, the cheap ones run, and the figures of `docs/why.md` are
-//! those that its commands print.
+//! that is named exists with its options, the cheap ones run and print the figures that stand in
+//! bold beside them, in README, CHANGELOG and all pages.
 
 mod common;
 
 use common::{folder, signorini, stderr, stdout};
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -57,7 +57,7 @@ fn blocks(text: &str) -> Vec<(usize, String)> {
 }
 
 /// Units and words that only a measurement has; each follows a number.
-const MEASURED: [&str; 13] = [
+const MEASURED: [&str; 17] = [
     "ns",
     "us",
     "µs",
@@ -71,6 +71,10 @@ const MEASURED: [&str; 13] = [
     "factorizations",
     "sweeps",
     "pivots",
+    "MB",
+    "GB",
+    "times as long",
+    "times as many",
 ];
 
 /// The measured figure of a block, if it has one.
@@ -106,6 +110,19 @@ fn commands(block: &str) -> Vec<String> {
     trimmed.filter(|part| PROGRAMS.iter().any(|p| part.starts_with(p))).collect()
 }
 
+/// A block with two before and two after it; the rows of a table stand together.
+fn near(blocks: &[(usize, String)], at: usize) -> &[(usize, String)] {
+    let row = |i: usize| blocks[i].1.trim_start().starts_with('|');
+    let (mut first, mut last) = (at, at);
+    while row(at) && first > 0 && row(first) {
+        first -= 1;
+    }
+    while row(at) && last + 1 < blocks.len() && row(last) {
+        last += 1;
+    }
+    &blocks[first.saturating_sub(2)..blocks.len().min(last + 3)]
+}
+
 #[test]
 fn every_measured_figure_has_a_command_near_it() {
     let mut lonely = Vec::new();
@@ -113,8 +130,7 @@ fn every_measured_figure_has_a_command_near_it() {
         let blocks = blocks(&text);
         for (i, (line, block)) in blocks.iter().enumerate() {
             let Some(figure) = figure(block) else { continue };
-            let near = &blocks[i.saturating_sub(2)..blocks.len().min(i + 3)];
-            if near.iter().all(|(_, block)| commands(block).is_empty()) {
+            if near(&blocks, i).iter().all(|(_, block)| commands(block).is_empty()) {
                 lonely.push(format!("{name}:{line}: {figure}"));
             }
         }
@@ -165,20 +181,24 @@ fn every_command_of_the_documents_exists_with_its_options() {
 
 /// Commands that take some seconds at most.
 fn cheap(command: &str) -> bool {
-    const CHEAP: [&str; 5] = [
+    const CHEAP: [&str; 9] = [
         "signorini check ",
         "signorini schema",
         "signorini codegen ",
+        "signorini demo",
+        "signorini papers manipulator",
+        "signorini papers operations",
+        "signorini papers stacks",
         "signorini solve problems/",
         "signorini validate ",
     ];
-    let slow = ["--long", "--page", "--out", "card-house", "arch-25", "heavy-box"];
+    let slow = ["--long", "--page", "--out", "--peers", "card-house", "arch-25", "heavy-box"];
     let whole =
         ["signorini validate --json", "signorini validate --quick", "signorini codegen --emit c"];
     let word = |w: &str| w.chars().filter(|c| c.is_ascii_uppercase()).count() > 2;
     CHEAP.iter().any(|start| command.starts_with(start))
         && !whole.contains(&command)
-        && !slow.iter().any(|w| command.contains(w))
+        && (!slow.iter().any(|w| command.contains(w)) || command.ends_with("card-house-2"))
         && !command.split_whitespace().any(word)
         && !command.split_whitespace().any(|w| {
             let file = [".toml", ".urdf", ".xml", ".hdf5", ".json"].iter().any(|e| w.ends_with(e));
@@ -186,65 +206,129 @@ fn cheap(command: &str) -> bool {
         })
 }
 
-#[test]
-fn the_cheap_commands_run() {
-    let work = folder("cheap");
-    let mut ran = 0;
-    // Those of `validate` run below, with their figures.
-    let validate = |c: &&String| c.starts_with("signorini validate ");
-    for command in all_commands().iter().filter(|c| cheap(c) && !validate(c)) {
-        let stored = format!("{}/problems/", root().display());
-        let words = command.split_whitespace().skip(1).map(|w| w.replace("problems/", &stored));
-        let output = Command::new(env!("CARGO_BIN_EXE_signorini"))
-            .args(words)
-            .current_dir(&work)
-            .output()
-            .expect("the program runs");
-        // 3: solved, but not to the tolerance, which a page may want to show.
-        let code = output.status.code();
-        assert!(matches!(code, Some(0 | 3)), "{command}: {code:?} {}", stderr(&output));
-        ran += 1;
-    }
-    assert!(ran >= 4, "only {ran} commands ran");
+/// What a cheap command prints in a folder of its own; it must not fail.
+fn printed(command: &str) -> String {
+    let own = command.replace(|c: char| !c.is_ascii_alphanumeric(), "-");
+    let stored = format!("{}/problems/", root().display());
+    let json = command.starts_with("signorini validate ").then_some("--json".to_string());
+    let words = command.split_whitespace().skip(1).map(|w| w.replace("problems/", &stored));
+    let output = Command::new(env!("CARGO_BIN_EXE_signorini"))
+        .args(words.chain(json))
+        .current_dir(folder(&own))
+        .output()
+        .expect("the program runs");
+    // 3: solved, but not to the tolerance, which a page may want to show.
+    let code = output.status.code();
+    assert!(matches!(code, Some(0 | 3)), "{command}: {code:?} {}", stderr(&output));
+    stdout(&output)
 }
 
-/// The bold figures of a row, each in bold with its unit.
-fn bold(row: &str) -> Vec<f64> {
-    let parts = row.split("**").skip(1).step_by(2);
-    parts.filter_map(|p| p.split_whitespace().next()?.parse().ok()).collect()
+/// All numbers of a text.
+fn numbers(text: &str) -> Vec<f64> {
+    let part = |c: char| c.is_ascii_digit() || matches!(c, '.' | '-' | '+' | 'e');
+    let words = text.split(|c: char| !part(c)).map(|w| w.trim_matches(['.', '+', 'e']));
+    words.filter_map(|word| word.parse().ok()).collect()
+}
+
+/// What a command prints as values: the rows' own, not their references, where it says which.
+fn values(command: &str) -> Vec<f64> {
+    let text = printed(command);
+    let Ok(serde_json::Value::Array(rows)) = serde_json::from_str(&text) else {
+        return numbers(&text);
+    };
+    rows.iter().flat_map(|row| [&row["value"], &row["error"]]).filter_map(|v| v.as_f64()).collect()
+}
+
+/// True if a value, rounded as the figure is, is the figure. Below 1e-5 a figure is rounding and
+/// tolerance: its size counts, not its digits.
+fn agrees(figure: &str, value: f64) -> bool {
+    let Ok(wanted) = figure.parse::<f64>() else { return false };
+    let (digits, power) = figure.split_once('e').unwrap_or((figure, "0"));
+    let decimals = digits.split_once('.').map_or(0, |(_, d)| d.len()) as i32;
+    let unit = 10f64.powi(power.parse::<i32>().unwrap_or(0) - decimals);
+    (value.abs() - wanted.abs()).abs() <= 0.5001 * unit
+        || (wanted > 0.0 && wanted <= 1e-5 && value.abs() <= wanted)
+}
+
+/// The bold figures of a block, as they are written.
+fn bold(block: &str) -> Vec<String> {
+    let parts = block.split("**").skip(1).step_by(2);
+    let first = parts.filter_map(|p| p.split_whitespace().next());
+    first.filter(|w| w.parse::<f64>().is_ok()).map(str::to_owned).collect()
 }
 
 #[test]
-fn the_figures_of_the_why_page_are_those_of_its_commands() {
-    let text = fs::read_to_string(root().join("docs/why.md")).expect("the page");
-    let mut compared = 0;
-    for (line, block) in blocks(&text) {
-        let figures = bold(&block);
-        let named = commands(&block);
-        let Some(command) = named.iter().find(|c| c.starts_with("signorini validate ")) else {
-            assert!(figures.is_empty(), "docs/why.md:{line}: a figure without its command");
-            continue;
-        };
-        if !cheap(command) {
-            continue;
-        }
-        let names: Vec<&str> = command.split_whitespace().skip(1).chain(["--json"]).collect();
-        let output = signorini(&names);
-        assert!(output.status.success(), "{command}: {}", stderr(&output));
-        let rows: serde_json::Value = serde_json::from_slice(&output.stdout).expect("JSON");
-        let values: Vec<f64> =
-            rows.as_array().expect("a list").iter().filter_map(|r| r["value"].as_f64()).collect();
-        for figure in figures {
-            // Below 1e-5 a figure is rounding and tolerance: its size counts, not its digits.
-            let agrees = |v: &f64| {
-                (v.abs() - figure).abs() <= 5e-3 * figure || (figure <= 1e-5 && v.abs() <= figure)
-            };
-            assert!(
-                values.iter().any(agrees),
-                "docs/why.md:{line}: {figure} is none of {values:?} ({command})"
-            );
-            compared += 1;
+fn a_wrong_figure_is_found() {
+    assert!(agrees("3.67", 3.669723) && !agrees("3.68", 3.669723) && !agrees("3.669", 3.669723));
+    assert!(agrees("23", 23.0) && !agrees("22", 23.0) && agrees("0", 0.0) && !agrees("0", 1.0));
+    assert!(agrees("1e-9", 2e-12) && !agrees("1e-9", 2e-9) && !agrees("1e-3", 2e-12));
+    assert!(agrees("7e-17", 7.37e-17) && agrees("4e-13", 4.1e-13));
+    assert_eq!(numbers("of 1e-3: 5, -2.5e0 (660)."), [1e-3, 5.0, -2.5, 660.0]);
+    assert_eq!(bold("at most **1e-9 m/s**, **never** or **23**"), ["1e-9", "23"]);
+}
+
+#[test]
+fn the_cheap_commands_run_and_print_the_bold_figures() {
+    let (mut ran, mut compared, mut wrong) = (BTreeMap::new(), 0, Vec::new());
+    for (name, text) in documents() {
+        for (line, block) in blocks(&text) {
+            let figures = bold(&block);
+            let named = commands(&block);
+            if !figures.is_empty() && named.is_empty() {
+                wrong.push(format!("{name}:{line}: {} has no command", figures.join(", ")));
+            }
+            let plain =
+                |c: &String| c.split(['|', ';', '>']).next().unwrap_or("").trim().to_owned();
+            let named: Vec<String> = named.iter().map(plain).filter(|c| cheap(c)).collect();
+            // Pages name commands for what they do; those with figures are worth their time.
+            let run = |c: &&String| !figures.is_empty() || !c.starts_with("signorini validate ");
+            for command in named.iter().filter(run) {
+                ran.entry(command.clone()).or_insert_with(|| values(command));
+            }
+            if named.is_empty() {
+                continue;
+            }
+            for figure in figures {
+                let of = |c: &String| ran[c].iter().any(|v| agrees(&figure, *v));
+                if !named.iter().any(of) {
+                    wrong.push(format!("{name}:{line}: {} prints no {figure}", named.join(", ")));
+                }
+                compared += 1;
+            }
         }
     }
-    assert!(compared >= 7, "only {compared} figures were compared");
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+    assert!(ran.len() >= 15, "only {} commands ran", ran.len());
+    assert!(compared >= 30, "only {compared} figures were compared");
+}
+
+#[test]
+fn the_readme_shows_what_the_demo_prints() {
+    let readme = fs::read_to_string(root().join("README.md")).expect("the page");
+    let shown = readme.lines().find(|l| l.starts_with("arch: t=")).expect("the last line");
+    let output = printed("signorini demo");
+    let line = output.lines().find(|l| l.starts_with("arch: t=")).expect("the last line");
+    // Steps, methods and the culprit; errors are rounding, and the speed is that of the machine.
+    let facts = |text: &str| -> Vec<String> {
+        let parts = text.split("  ").filter(|p| {
+            p.contains("steps") && !p.contains("/s") && !p.contains("off")
+                || p.contains("warm-start")
+                || p.starts_with("arch")
+        });
+        parts.map(str::to_owned).collect()
+    };
+    assert_eq!(facts(shown), facts(line), "README shows\n{shown}\nand the demo prints\n{line}");
+    assert!(facts(line).len() >= 3, "{line}");
+    for (shown, now) in shown.split(" J (").zip(line.split(" J (")).take(1) {
+        let joule = |text: &str| numbers(text).pop().expect("joules");
+        assert!(joule(now) <= 10.0 * joule(shown), "worst step: {now} J, README says {shown}");
+    }
+    let stored = |at: &str| {
+        let files = fs::read_dir(root().join(at)).expect("stored problems");
+        let names = files.map(|f| f.expect("a file").file_name().to_string_lossy().into_owned());
+        names.filter(|name| name.ends_with(".json") || name.ends_with(".hdf5")).count()
+    };
+    let (scenes, small) = (stored("problems/scenes"), stored("problems"));
+    let count = format!("{scenes} steps of our scenes and {small} small problems");
+    assert!(readme.replace('\n', " ").contains(&count), "README does not say: {count}");
 }

@@ -10,7 +10,7 @@ use signorini::solve::{Solver, Status, StoppingCriteria};
 use std::path::{Path, PathBuf};
 
 /// Files of the collection with at most this many rows: the whole test takes seconds.
-const ROWS: usize = 4000;
+const MAX_PROBLEM_ROWS: usize = 4000;
 
 fn files() -> Vec<PathBuf> {
     let files = collection::files("corpus-chrono");
@@ -21,7 +21,7 @@ fn files() -> Vec<PathBuf> {
 fn read(path: &Path) -> Option<(Problem, Solution)> {
     let stored = signorini_files::fclib::read(path).expect("the file is readable");
     match (stored.input, stored.solution) {
-        (Input::Problem(problem), Some(solution)) if problem.rows() <= ROWS => {
+        (Input::Problem(problem), Some(solution)) if problem.rows() <= MAX_PROBLEM_ROWS => {
             Some((problem, solution))
         }
         _ => None,

@@ -111,7 +111,7 @@ fn holding_leaves_loops_and_springs_alone_and_takes_limp_motors() {
     // A robot with a loop moves in the coordinates of its tree; one without decides as it runs.
     let text = |text: String, hold: &Choices| {
         let library = |_: &str| Err("no file".to_string());
-        signorini_files::robot::convert("bars.xml", text, &library, hold).unwrap().text
+        signorini_files::robot_file::convert("bars.xml", text, &library, hold).unwrap().text
     };
     assert!(text(FOUR_BARS.into(), &hold).contains("coordinates = \"tree\""));
     let open = FOUR_BARS.split("<equality>").next().unwrap().to_string() + "</mujoco>";

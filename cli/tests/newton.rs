@@ -15,7 +15,7 @@ use std::process::Command;
 
 /// Files that take more factorizations than [`wanted`], and the most that they may take.
 /// `RockPile`: what two attempts in vain and the careful one take.
-const MORE: [(&str, u64); 1] = [("RockPile", 3000)];
+const HARDER_FILES: [(&str, u64); 1] = [("RockPile", 3000)];
 
 /// Files of Siconos' collection under the true law; `RockPile`, which takes seconds, only when
 /// asked for.
@@ -67,8 +67,10 @@ fn every_file_is_solved_cold_in_few_factorizations() {
                 continue;
             }
             assert!(good, "{name}: {siconos:e} {:e} {:?}", report.error.relative(), report.notes);
-            let most =
-                MORE.iter().find(|more| name.contains(more.0)).map_or(wanted(&name), |more| more.1);
+            let most = HARDER_FILES
+                .iter()
+                .find(|more| name.contains(more.0))
+                .map_or(wanted(&name), |more| more.1);
             assert!(report.counts.factorizations <= most, "{name}: {:?}", report.counts);
             count += 1;
         }

@@ -19,7 +19,7 @@ fn files(folder: &str) -> Vec<PathBuf> {
 
 /// The largest number of unilateral rows here; `signorini bench pivot --corpus DIR` shows the rest
 /// in minutes.
-const LARGEST: usize = 900;
+const MAX_ROWS: usize = 900;
 
 #[test]
 fn every_semidefinite_problem_is_exact_and_agrees_with_the_interior_point() {
@@ -29,7 +29,7 @@ fn every_semidefinite_problem_is_exact_and_agrees_with_the_interior_point() {
         only: String::new(),
         facets: 4,
         seconds: 600,
-        largest: LARGEST,
+        largest: MAX_ROWS,
         json: false,
     };
     let mut seen = 0;

@@ -7,7 +7,9 @@ use signorini_record::glb;
 use signorini_record::picture::{self, raster::Image};
 use signorini_record::record::frame::{self, DROP_VELOCITY};
 use signorini_record::record::head::{Scalar, Soft};
-use signorini_record::record::{Damage, FILE_MOST, Frame, Head, MAGIC, Record, words, write_chunk};
+use signorini_record::record::{
+    Damage, Frame, Head, MAGIC, MAX_FILE_BYTES, Record, words, write_chunk,
+};
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
@@ -437,6 +439,6 @@ fn messages(folder: &Folder, bytes: &[u8]) {
     fs::write(folder.file("bad/record.bin"), &broken).unwrap();
     says(&["export", "bad", "-o", "x.glb"], "damaged at byte");
     // A hole of a terabyte takes no room on the disk, and none in memory.
-    fs::File::create(folder.file("bad/record.bin")).unwrap().set_len(FILE_MOST << 12).unwrap();
+    fs::File::create(folder.file("bad/record.bin")).unwrap().set_len(MAX_FILE_BYTES << 12).unwrap();
     says(&["picture", "bad", "-o", "x.png"], "but a record has at most 256 MB");
 }

@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 /// How far a body may move while its robot holds its pose, m.
-const HOLDS: f64 = 0.05;
+const MAX_DRIFT_OF_HELD_BODY: f64 = 0.05;
 
 /// What MuJoCo says of a model: masses, centres, inertias, axes; and where bodies are after a time
 /// without contact.
@@ -277,7 +277,7 @@ fn models_of_a_folder_load_agree_and_hold_their_pose() {
             .fold(0.0, f64::max);
         println!("{}: every step accepted, moved by {:.2} mm", file.display(), 1e3 * moved);
         // Servos of finite stiffness yield to the weight that they carry: 22 mm on the KUKA arm.
-        assert!(moved < HOLDS, "{moved} m");
+        assert!(moved < MAX_DRIFT_OF_HELD_BODY, "{moved} m");
     }
 }
 
