@@ -147,7 +147,7 @@ pub fn camera(head: &Head, aspect: f64, view: &View) -> Camera {
     let right = up.cross(from).try_normalize().unwrap_or_else(|| from.any_orthonormal_vector());
     let up = if up.cross(from).length() < 1e-6 { from.cross(right) } else { up };
     let (above, half) = (from.cross(right), 0.5 * (high - low));
-    let slope = 0.85 * (0.5 * raster::FIELD).tan();
+    let slope = 0.85 * (0.5 * raster::FIELD_OF_VIEW).tan();
     let mut far = 0.5 * size;
     for corner in 0..8 {
         let sign = |axis: u32| if corner >> axis & 1 == 1 { 1.0 } else { -1.0 };

@@ -18,9 +18,9 @@ use rayon::prelude::*;
 /// Samples along each side of a pixel.
 pub const SAMPLES: usize = 2;
 /// Rows of samples of a band.
-const BAND: usize = 32;
+const SAMPLE_ROWS_PER_BAND: usize = 32;
 /// Samples along each side of the shadow map.
-const MAP: usize = 2048;
+const SHADOW_MAP_SAMPLES: usize = 2048;
 
 /// What a triangle is made of.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -69,7 +69,7 @@ pub struct Image {
 }
 
 /// The angle that a picture shows from top to bottom.
-pub const FIELD: f64 = 38.0 * std::f64::consts::PI / 180.0;
+pub const FIELD_OF_VIEW: f64 = 38.0 * std::f64::consts::PI / 180.0;
 
 /// A corner on the screen: place in samples, and what is interpolated with perspective.
 #[derive(Clone, Copy, Default)]
@@ -122,15 +122,16 @@ pub fn render(triangles: &[Triangle], camera: &Camera, width: usize, height: usi
     let view = Axes::new(camera.eye, camera.target, camera.up);
     let near = 0.002 * camera.size as f32;
     // Half of 38 degrees, as on the page.
-    let focus = 0.5 * rows as f32 / (0.5 * FIELD as f32).tan();
+    let focus = 0.5 * rows as f32 / (0.5 * FIELD_OF_VIEW as f32).tan();
     let flats: Vec<Flat> = triangles
         .par_iter()
         .flat_map_iter(|t| project(t, &view, near, focus, [columns as f32, rows as f32]))
         .collect();
-    let mut bins: Vec<Vec<u32>> = vec![Vec::new(); rows.div_ceil(BAND)];
+    let mut bins: Vec<Vec<u32>> = vec![Vec::new(); rows.div_ceil(SAMPLE_ROWS_PER_BAND)];
     for (i, flat) in flats.iter().enumerate() {
         let [low, high] = span(&flat.corners, |c| c.y, rows);
-        (low / BAND..high.div_ceil(BAND)).for_each(|band| bins[band].push(i as u32));
+        (low / SAMPLE_ROWS_PER_BAND..high.div_ceil(SAMPLE_ROWS_PER_BAND))
+            .for_each(|band| bins[band].push(i as u32));
     }
     let shade = Shade {
         sun: &sun,
@@ -140,22 +141,24 @@ pub fn render(triangles: &[Triangle], camera: &Camera, width: usize, height: usi
         focus,
     };
     let mut samples = vec![Vec3::ZERO; columns * rows];
-    samples.par_chunks_mut(columns * BAND).zip(&bins).enumerate().for_each(|(band, (out, bin))| {
-        let first = band * BAND;
-        for (k, sample) in out.iter_mut().enumerate() {
-            *sample = sky((first + k / columns) as f32 / rows as f32);
-        }
-        let mut depth = vec![0f32; out.len()];
-        for pass in [false, true] {
-            for flat in bin
-                .iter()
-                .map(|&i| &flats[i as usize])
-                .filter(|f| matches!(f.paint, Paint::Glass(_)) == pass)
-            {
-                draw(flat, columns, first, out, &mut depth, &shade);
+    samples.par_chunks_mut(columns * SAMPLE_ROWS_PER_BAND).zip(&bins).enumerate().for_each(
+        |(band, (out, bin))| {
+            let first = band * SAMPLE_ROWS_PER_BAND;
+            for (k, sample) in out.iter_mut().enumerate() {
+                *sample = sky((first + k / columns) as f32 / rows as f32);
             }
-        }
-    });
+            let mut depth = vec![0f32; out.len()];
+            for pass in [false, true] {
+                for flat in bin
+                    .iter()
+                    .map(|&i| &flats[i as usize])
+                    .filter(|f| matches!(f.paint, Paint::Glass(_)) == pass)
+                {
+                    draw(flat, columns, first, out, &mut depth, &shade);
+                }
+            }
+        },
+    );
     average(&samples, width, height)
 }
 
@@ -339,14 +342,14 @@ impl Sun {
             along: x.as_vec3(),
             across: y.as_vec3(),
             reach: 1.1 * camera.size as f32,
-            map: vec![f32::INFINITY; MAP * MAP],
+            map: vec![f32::INFINITY; SHADOW_MAP_SAMPLES * SHADOW_MAP_SAMPLES],
         };
         for triangle in triangles.iter().filter(|t| matches!(t.paint, Paint::Solid(_))) {
             let corners = triangle.points.map(|p| sun.place(p));
             let map = &mut sun.map;
-            cover(&corners, MAP, [0, MAP], |row, column, weights| {
+            cover(&corners, SHADOW_MAP_SAMPLES, [0, SHADOW_MAP_SAMPLES], |row, column, weights| {
                 let depth = weights.dot(Vec3::new(corners[0].w, corners[1].w, corners[2].w));
-                let nearest = &mut map[row * MAP + column];
+                let nearest = &mut map[row * SHADOW_MAP_SAMPLES + column];
                 *nearest = nearest.min(depth);
             });
         }
@@ -355,7 +358,7 @@ impl Sun {
 
     fn place(&self, point: Vec3) -> Corner {
         let seen = self.axes.of(point);
-        let at = |x: f32| (0.5 + 0.5 * x / self.reach) * MAP as f32;
+        let at = |x: f32| (0.5 + 0.5 * x / self.reach) * SHADOW_MAP_SAMPLES as f32;
         Corner { x: at(seen.x), y: at(seen.y), w: seen.z, ..Corner::default() }
     }
 
@@ -370,10 +373,14 @@ impl Sun {
         let mut seen = 0;
         for (dx, dy) in (-1..=1).flat_map(|dx| (-1..=1).map(move |dy| (dx, dy))) {
             let (column, row) = (x + 1.5 * dx as f32, y + 1.5 * dy as f32);
-            let inside =
-                column >= 0.0 && row >= 0.0 && (column as usize) < MAP && (row as usize) < MAP;
+            let inside = column >= 0.0
+                && row >= 0.0
+                && (column as usize) < SHADOW_MAP_SAMPLES
+                && (row as usize) < SHADOW_MAP_SAMPLES;
             seen += u32::from(
-                !inside || w <= self.map[row as usize * MAP + column as usize] + 0.003 * self.reach,
+                !inside
+                    || w <= self.map[row as usize * SHADOW_MAP_SAMPLES + column as usize]
+                        + 0.003 * self.reach,
             );
         }
         seen as f32 / 9.0

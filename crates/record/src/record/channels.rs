@@ -20,14 +20,14 @@ pub struct Channel {
 }
 
 /// Channels that a record has at most.
-const MOST: usize = 512;
+const MAX_CHANNELS: usize = 512;
 
 /// The channels of a scene and what each measures: its sensors, the coordinate and rate of its
 /// joints, the efforts of its motors.
 pub fn of(scene: &Scene) -> Vec<(Channel, Quantity)> {
     let mut out: Vec<(Channel, Quantity)> = Vec::new();
     let mut add = |name: String, unit: &str, quantity: Quantity| {
-        if out.len() < MOST {
+        if out.len() < MAX_CHANNELS {
             out.push((Channel { name, unit: unit.into() }, quantity));
         }
     };

@@ -29,11 +29,11 @@ pub const DROP_FORCE: u32 = 15;
 /// Bits dropped from errors.
 pub const DROP_ERROR: u32 = 18;
 /// How many times coarser than bodies contacts are placed.
-pub const COARSER: f64 = 64.0;
+pub const CONTACT_QUANTUM_RATIO: f64 = 64.0;
 /// Components of quaternions are stored times this.
-pub const UNIT: f64 = 32767.0;
+pub const QUATERNION_STEPS: f64 = 32767.0;
 /// Components of normals are stored times this.
-pub const NORMAL: f64 = 127.0;
+pub const NORMAL_STEPS: f64 = 127.0;
 
 /// What a frame holds of each thing: how its words are laid out.
 #[derive(Clone, Debug, Default, PartialEq)]

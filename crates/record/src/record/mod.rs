@@ -22,7 +22,7 @@
 //!
 //! A file only grows, chunk by chunk, so that it can be read while the run goes on: a last chunk
 //! that is not whole yet does not count. zlib's checksum stands guard over every chunk; a length is
-//! believed up to [`RAW_MOST`] only.
+//! believed up to [`MAX_CHUNK_BYTES`] only.
 
 pub mod channels;
 pub mod frame;
@@ -46,9 +46,9 @@ pub const FILE: &str = "record.bin";
 /// The first bytes of a record.
 pub const MAGIC: &[u8; 8] = b"signrec1";
 /// The greatest unpacked length of a chunk, bytes.
-pub const RAW_MOST: usize = 1 << 26;
+pub const MAX_CHUNK_BYTES: usize = 1 << 26;
 /// The greatest length of a record that is read, bytes.
-pub const FILE_MOST: u64 = 1 << 28;
+pub const MAX_FILE_BYTES: u64 = 1 << 28;
 
 /// How the solver came to its answer in one step.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]

@@ -2,7 +2,8 @@
 //! file is worth.
 
 use super::{
-    FILE, FILE_MOST, Frame, Head, History, MAGIC, RAW_MOST, Step, channels, frame, steps, words,
+    FILE, Frame, Head, History, MAGIC, MAX_CHUNK_BYTES, MAX_FILE_BYTES, Step, channels, frame,
+    steps, words,
 };
 use glam::{DQuat, DVec3};
 use serde_json::Value as Json;
@@ -29,7 +30,7 @@ pub enum Damage {
     },
     /// It is larger than any record of this program.
     #[error("{file}: {megabytes} MB, but a record has at most {most} MB: this is none, or it is \
-        damaged", most = FILE_MOST >> 20)]
+        damaged", most = MAX_FILE_BYTES >> 20)]
     Huge {
         /// Which file.
         file: String,
@@ -199,7 +200,7 @@ impl Record {
                 packed: number(8),
                 continues: false,
             };
-            if chunk.raw > RAW_MOST || !chunk.tag.iter().all(u8::is_ascii_uppercase) {
+            if chunk.raw > MAX_CHUNK_BYTES || !chunk.tag.iter().all(u8::is_ascii_uppercase) {
                 return Err(self.damage(&chunk, "there is no chunk here"));
             }
             if self.bytes.len() < offset + 12 + chunk.packed {
@@ -315,12 +316,12 @@ fn bytes(path: &Path, folder: &Path) -> Result<Vec<u8>, Damage> {
         }
         Err(why) => return Err(unreadable(why)),
     };
-    if length > FILE_MOST {
+    if length > MAX_FILE_BYTES {
         return Err(Damage::Huge { file, megabytes: length >> 20 });
     }
     let mut out = Vec::new();
     std::fs::File::open(path)
-        .and_then(|f| f.take(FILE_MOST).read_to_end(&mut out))
+        .and_then(|f| f.take(MAX_FILE_BYTES).read_to_end(&mut out))
         .map_err(unreadable)?;
     Ok(out)
 }
@@ -333,7 +334,7 @@ fn moment(head: &Head, frame: &Frame) -> Moment {
     for (k, &body) in head.moving.iter().enumerate() {
         let word = |column: usize| frame.bodies[column * n + k];
         let at = |column: usize| words::to_length(word(column), quantum);
-        let turn = |column: usize| f64::from(word(column) as i32) / frame::UNIT;
+        let turn = |column: usize| f64::from(word(column) as i32) / frame::QUATERNION_STEPS;
         let speed = |column: usize| words::to_float(word(column), frame::DROP_VELOCITY);
         poses[body as usize] = Pose {
             position: DVec3::new(at(0), at(1), at(2)),
@@ -348,8 +349,9 @@ fn moment(head: &Head, frame: &Frame) -> Moment {
     }
     let touch = |(k, bodies): (usize, &[u32; 2])| {
         let word = |column: usize| frame.contacts[column * m + k];
-        let at = |column: usize| words::to_length(word(column), quantum * frame::COARSER);
-        let normal = |column: usize| f64::from(word(column) as i32) / frame::NORMAL;
+        let at =
+            |column: usize| words::to_length(word(column), quantum * frame::CONTACT_QUANTUM_RATIO);
+        let normal = |column: usize| f64::from(word(column) as i32) / frame::NORMAL_STEPS;
         let force = |column: usize| words::to_float(word(column), frame::DROP_FORCE);
         Touch {
             bodies: *bodies,

@@ -47,8 +47,10 @@ impl Lock {
                 return Err(Taken::Busy(known));
             }
             // A file system without locks: there is nobody to ask.
-            Err(TryLockError::Error(_)) => {}
+            Err(TryLockError::Error(_)) => return Ok(Lock { _file: file }),
         }
+        // What a writer that was killed left; whoever holds the lock is the only writer.
+        remove(folder, left_by_killed).map_err(Taken::Unwritable)?;
         // For the message of whoever comes next; without it, it is the poorer.
         let _ = file.set_len(0).and_then(|()| writeln!(file, "{}", std::process::id()));
         Ok(Lock { _file: file })
@@ -63,8 +65,6 @@ pub fn clear(folder: &Path) -> io::Result<()> {
         Err(e) if e.kind() == io::ErrorKind::NotFound => return Ok(()),
         Err(e) => return Err(e),
     };
-    // First what says that the run is complete, last what is large.
-    const FIRST: [&str; 2] = ["run.json", "checkpoint.json"];
     let series: Vec<&str> = entries.iter().filter_map(|name| name.strip_suffix(".pvd")).collect();
     let ours = |name: &str| {
         TABLES.contains(&name)
@@ -75,14 +75,32 @@ pub fn clear(folder: &Path) -> io::Result<()> {
     for name in
         FIRST.iter().copied().chain(entries.iter().map(String::as_str).filter(|name| ours(name)))
     {
-        match fs::remove_file(folder.join(name)) {
-            Err(e) if e.kind() != io::ErrorKind::NotFound => return Err(e),
-            _ => {}
+        gone(&folder.join(name))?;
+    }
+    Ok(())
+}
+
+/// Removes the files of a folder whose names are `wanted`.
+fn remove(folder: &Path, wanted: fn(&str) -> bool) -> io::Result<()> {
+    for entry in fs::read_dir(folder)? {
+        let entry = entry?;
+        if entry.file_name().to_str().is_some_and(wanted) {
+            gone(&entry.path())?;
         }
     }
     Ok(())
 }
 
+/// Removes a file if it is there.
+fn gone(path: &Path) -> io::Result<()> {
+    match fs::remove_file(path) {
+        Err(e) if e.kind() != io::ErrorKind::NotFound => Err(e),
+        _ => Ok(()),
+    }
+}
+
+/// What says that the run is complete is removed first, what is large last.
+const FIRST: [&str; 2] = ["run.json", "checkpoint.json"];
 const TABLES: [&str; 6] =
     ["bodies.csv", "contacts.csv", "motors.csv", "reactions.csv", "record.bin", "report.html"];
 
@@ -101,9 +119,33 @@ fn of_series(name: &str, stem: &str) -> bool {
     name.strip_suffix(".pvd") == Some(stem) || numbered(name, &format!("{stem}_"), ".vtu", 6)
 }
 
+/// `.NAME.partial`, or `.NAME.PROCESS.partial`, of a file that a run writes: its name, and whether
+/// the process is there.
+fn unfinished(name: &str) -> Option<(&str, bool)> {
+    let whole = name.strip_prefix('.')?.strip_suffix(PARTIAL)?.strip_suffix('.')?;
+    let digits = |text: &str| !text.is_empty() && text.bytes().all(|b| b.is_ascii_digit());
+    let (place, process) = match whole.rsplit_once('.').filter(|(_, end)| digits(end)) {
+        Some((place, _)) => (place, true),
+        None => (whole, false),
+    };
+    let frame = |stem: &str| stem.rsplit_once('_').is_some_and(|(_, n)| n.len() >= 6 && digits(n));
+    let ours = TABLES.contains(&place)
+        || FIRST.contains(&place)
+        || kept_step(place)
+        || place.ends_with(".pvd")
+        || place.strip_suffix(".vtu").is_some_and(frame);
+    ours.then_some((place, process))
+}
+
 /// What a run that was killed had not finished.
 fn partial(name: &str) -> bool {
-    name.starts_with('.') && name.strip_suffix(PARTIAL).is_some_and(|rest| rest.ends_with('.'))
+    unfinished(name).is_some()
+}
+
+/// A file that was written as a whole when its process was killed. Tables that grow have no process
+/// in their names: a run that is resumed goes on with them.
+fn left_by_killed(name: &str) -> bool {
+    unfinished(name).is_some_and(|(_, process)| process)
 }
 
 #[cfg(test)]
@@ -120,7 +162,8 @@ mod tests {
             "record.bin",
             "step-0000012.snapshot.json",
             "step-0000012.capsule.json",
-            ".x.csv.partial",
+            ".bodies.csv.partial",
+            ".run.json.12.partial",
             "jelly.pvd",
             "jelly_000003.vtu",
         ];
@@ -131,6 +174,7 @@ mod tests {
             "jelly_final.vtu",
             "step-x.snapshot.json",
             ".hidden",
+            ".mine.csv.partial",
         ];
         gone.iter().chain(&stay).for_each(|name| fs::write(folder.join(name), "x").unwrap());
         clear(&folder).unwrap();
@@ -138,6 +182,38 @@ mod tests {
         assert!(stay.iter().all(|name| folder.join(name).exists()));
         fs::remove_dir_all(&folder).unwrap();
         clear(&folder).unwrap();
+    }
+
+    #[test]
+    fn what_a_killed_writer_left_goes_when_the_folder_is_taken() {
+        let folder = std::env::temp_dir().join(format!("signorini-left-{}", std::process::id()));
+        fs::create_dir_all(&folder).unwrap();
+        let gone = [
+            ".checkpoint.json.4711.partial",
+            ".report.html.1.partial",
+            ".jelly.pvd.12.partial",
+            ".jelly_000003.vtu.12.partial",
+            ".step-0000012.snapshot.json.7.partial",
+        ];
+        // Tables go on where a checkpoint left them; the rest is not a run's.
+        let stay = [
+            ".bodies.csv.partial",
+            ".notes.txt.12.partial",
+            ".run.json.x.partial",
+            "run.json.12.partial",
+            ".run.json.12",
+            "run.json",
+        ];
+        gone.iter().chain(&stay).for_each(|name| fs::write(folder.join(name), "x").unwrap());
+        let first = Lock::take(&folder).unwrap();
+        assert!(gone.iter().all(|name| !folder.join(name).exists()));
+        assert!(stay.iter().all(|name| folder.join(name).exists()));
+        // Who does not get the folder removes nothing.
+        fs::write(folder.join(gone[0]), "x").unwrap();
+        assert!(Lock::take(&folder).is_err());
+        assert!(folder.join(gone[0]).exists());
+        drop(first);
+        fs::remove_dir_all(&folder).unwrap();
     }
 
     #[test]

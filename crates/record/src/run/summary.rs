@@ -43,7 +43,7 @@ pub struct Occurrence {
 /// Verdicts that a run keeps at most.
 const MAX_VERDICTS: usize = 2000;
 /// Events that a run keeps at most.
-const OCCURRENCES: usize = 10_000;
+const MAX_OCCURRENCES: usize = 10_000;
 
 /// The figures of a run, growing step by step.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -268,7 +268,7 @@ impl Summary {
     pub fn happened(&mut self, scene: &Scene, stepper: &Stepper, state: &State) -> &[Occurrence] {
         let first = self.events.len();
         let happened = stepper.happened();
-        for id in happened.events.iter().take(OCCURRENCES.saturating_sub(first)) {
+        for id in happened.events.iter().take(MAX_OCCURRENCES.saturating_sub(first)) {
             let event = &scene.events[id.index()];
             let mut does = event.said(scene);
             for template in &happened.empty {

@@ -3,7 +3,8 @@
 use super::{FLUSH_INTERVAL, FRAMES_PER_CHUNK, Recorder, soft};
 use crate::record::History;
 use crate::record::frame::{
-    BODY, COARSER, CONTACT, DROP_ERROR, DROP_FORCE, DROP_VELOCITY, Frame, NORMAL, UNIT,
+    BODY, CONTACT, CONTACT_QUANTUM_RATIO, DROP_ERROR, DROP_FORCE, DROP_VELOCITY, Frame,
+    NORMAL_STEPS, QUATERNION_STEPS,
 };
 use crate::record::words::{float, length};
 use glam::DVec3;
@@ -87,7 +88,8 @@ impl Recorder {
             let (v, w) = velocity(scene, stepper, state, id);
             let lengths = pose.position.to_array().map(|x| length(x, self.head.quantum));
             let there = if state.orders.absent(id) { 0.0 } else { 1.0 };
-            let turns = pose.orientation.to_array().map(|x| length(there * x, 1.0 / UNIT));
+            let turns =
+                pose.orientation.to_array().map(|x| length(there * x, 1.0 / QUATERNION_STEPS));
             let speeds =
                 [v.to_array(), w.to_array()].concat().into_iter().map(|x| float(x, DROP_VELOCITY));
             let error = float(errors.bodies[id.index()], DROP_ERROR);
@@ -118,8 +120,8 @@ impl Recorder {
             }
             let point = (0.5 * (contact.point_a + contact.point_b))
                 .to_array()
-                .map(|x| length(x, self.head.quantum * COARSER));
-            let normal = contact.normal.to_array().map(|x| length(x, 1.0 / NORMAL));
+                .map(|x| length(x, self.head.quantum * CONTACT_QUANTUM_RATIO));
+            let normal = contact.normal.to_array().map(|x| length(x, 1.0 / NORMAL_STEPS));
             let forces = force.to_array().map(|x| float(x, DROP_FORCE));
             let last = [
                 float(contact.gap, DROP_FORCE),
