@@ -1,15 +1,13 @@
 //! What most programs use: `use signorini::prelude::*;`.
 
 pub use crate::simulation::{
-    BodyView, ContactPoint, ContactStatus, EventView, Figure, ForceBetween, Input, JointView,
-    MotorMut, MotorView, Simulation, SimulationError,
+    ContactPoint, ContactStatus, EventView, Figure, Input, Simulation, SimulationError,
 };
 pub use glam::{DQuat, DVec3};
 pub use signorini_mechanics::geometry::Shape;
 pub use signorini_mechanics::scene::{
-    Action, Axis, Body, BodyId, ControlLaw, Coordinate, Drive, ForceKind, Formula, Function,
-    JointId, JointKind, Mass, Material, Motion, Pid, Port, Quantity, Scene, Spawn, SurfaceMaterial,
-    frame,
+    Action, Body, BodyId, ControlLaw, Coordinate, Drive, ForceKind, Formula, Function, JointId,
+    JointKind, Mass, Material, Motion, Pid, Port, Quantity, Scene, Spawn, SurfaceMaterial, frame,
 };
 pub use signorini_mechanics::step::{Settings, StepError, Verdict};
 pub use signorini_solve::math::pose::Pose;
