@@ -6,6 +6,7 @@ use crate::{
 };
 use clap::{CommandFactory, Parser, Subcommand};
 use std::ffi::OsString;
+use std::io::Write;
 use std::process::ExitCode;
 
 #[derive(Parser)]
@@ -59,6 +60,14 @@ enum Command {
     Papers(signorini_bench::papers::Arguments),
 }
 
+/// What messages of the system end with when nobody reads a pipe any more.
+const READER_GONE: &[&str] =
+    if cfg!(windows) { &["(os error 109)", "(os error 232)"] } else { &["(os error 32)"] };
+/// The exit code then: what a shell reports of other tools (128 and SIGPIPE).
+const PIPE_CLOSED: i32 = 141;
+/// The exit code when standard output cannot be written.
+const CANNOT_WRITE: i32 = 2;
+
 /// Runs the program with these arguments, the first of which is its name; wrong use and `--help`
 /// end the process.
 pub fn main(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
@@ -90,14 +99,21 @@ pub fn main(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
 }
 
 /// Who reads our output may stop reading (`signorini … | head`): that ends the program without a
-/// word, as it does with other tools.
+/// word, as it does with other tools. A disk that is full is told in one line.
 fn leave_quietly() {
     let usual = std::panic::take_hook();
     std::panic::set_hook(Box::new(move |info| {
         let message = info.payload().downcast_ref::<String>().map_or("", String::as_str);
-        if message.starts_with("failed printing to stdout") {
-            std::process::exit(141);
+        let Some((stream, why)) =
+            message.strip_prefix("failed printing to ").and_then(|failed| failed.split_once(": "))
+        else {
+            return usual(info);
+        };
+        if READER_GONE.iter().any(|end| why.ends_with(end)) {
+            std::process::exit(PIPE_CLOSED);
         }
-        usual(info);
+        // Not `eprintln`: standard error may be the stream that failed.
+        let _ = writeln!(std::io::stderr(), "error: cannot write to {stream}: {why}");
+        std::process::exit(CANNOT_WRITE);
     }));
 }

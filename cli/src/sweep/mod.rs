@@ -11,6 +11,7 @@ pub mod task;
 
 use crate::builtin;
 use crate::run::folder::{Lock, Taken};
+use crate::run::tables::field;
 use crate::run::{self, Options};
 use clap::Args;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
@@ -394,17 +395,6 @@ fn cell(value: &Json) -> String {
         Json::Null => String::new(),
         Json::String(text) => field(text),
         other => other.to_string(),
-    }
-}
-
-/// A text in a cell; what a spreadsheet would take for a formula begins with an apostrophe.
-fn field(text: &str) -> String {
-    let text =
-        if text.starts_with(['=', '+', '-', '@']) { format!("'{text}") } else { text.to_string() };
-    if text.contains([',', '"', '\n', '\r']) {
-        format!("\"{}\"", text.replace('"', "\"\"").replace(['\n', '\r'], " "))
-    } else {
-        text
     }
 }
 

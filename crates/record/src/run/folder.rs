@@ -27,6 +27,7 @@ impl Lock {
     /// Takes a folder, which is made if need be.
     pub fn take(folder: &Path) -> Result<Lock, Taken> {
         fs::create_dir_all(folder).map_err(Taken::Unwritable)?;
+        no_links(folder).map_err(Taken::Unwritable)?;
         let path = folder.join(LOCK);
         let mut file = OpenOptions::new()
             .read(true)
@@ -80,6 +81,21 @@ pub fn clear(folder: &Path) -> io::Result<()> {
     Ok(())
 }
 
+/// A folder of results may come from anybody: what is written or continued there is a file of the
+/// folder, never one elsewhere that a link names.
+fn no_links(folder: &Path) -> io::Result<()> {
+    for entry in fs::read_dir(folder)? {
+        let entry = entry?;
+        let name = entry.file_name();
+        let ours = name.to_str().is_some_and(written);
+        if ours && fs::symlink_metadata(entry.path())?.is_symlink() {
+            let why = format!("{} is a link: remove it", name.to_string_lossy());
+            return Err(io::Error::new(io::ErrorKind::InvalidInput, why));
+        }
+    }
+    Ok(())
+}
+
 /// Removes the files of a folder whose names are `wanted`.
 fn remove(folder: &Path, wanted: fn(&str) -> bool) -> io::Result<()> {
     for entry in fs::read_dir(folder)? {
@@ -103,6 +119,27 @@ fn gone(path: &Path) -> io::Result<()> {
 const FIRST: [&str; 2] = ["run.json", "checkpoint.json"];
 const TABLES: [&str; 6] =
     ["bodies.csv", "contacts.csv", "motors.csv", "reactions.csv", "record.bin", "report.html"];
+
+/// What a sweep writes beside the lock.
+const SWEEP: [&str; 3] = ["manifest.jsonl", "table.csv", "runs"];
+
+/// Whether a run or a sweep writes something of this name.
+fn written(name: &str) -> bool {
+    name == LOCK || SWEEP.contains(&name) || result(name) || partial(name)
+}
+
+/// Whether a file of this name is a result of a run.
+fn result(name: &str) -> bool {
+    let frame = |stem: &str| {
+        stem.rsplit_once('_')
+            .is_some_and(|(_, n)| n.len() >= 6 && n.bytes().all(|b| b.is_ascii_digit()))
+    };
+    TABLES.contains(&name)
+        || FIRST.contains(&name)
+        || kept_step(name)
+        || name.ends_with(".pvd")
+        || name.strip_suffix(".vtu").is_some_and(frame)
+}
 
 fn numbered(name: &str, before: &str, after: &str, digits: usize) -> bool {
     let number = name.strip_prefix(before).and_then(|rest| rest.strip_suffix(after));
@@ -128,13 +165,7 @@ fn unfinished(name: &str) -> Option<(&str, bool)> {
         Some((place, _)) => (place, true),
         None => (whole, false),
     };
-    let frame = |stem: &str| stem.rsplit_once('_').is_some_and(|(_, n)| n.len() >= 6 && digits(n));
-    let ours = TABLES.contains(&place)
-        || FIRST.contains(&place)
-        || kept_step(place)
-        || place.ends_with(".pvd")
-        || place.strip_suffix(".vtu").is_some_and(frame);
-    ours.then_some((place, process))
+    result(place).then_some((place, process))
 }
 
 /// What a run that was killed had not finished.
@@ -213,6 +244,34 @@ mod tests {
         assert!(Lock::take(&folder).is_err());
         assert!(folder.join(gone[0]).exists());
         drop(first);
+        fs::remove_dir_all(&folder).unwrap();
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn a_link_in_place_of_a_result_is_refused_and_not_followed() {
+        let folder = std::env::temp_dir().join(format!("signorini-links-{}", std::process::id()));
+        let precious = folder.join("precious.txt");
+        for name in [
+            ".lock",
+            "checkpoint.json",
+            "bodies.csv",
+            ".bodies.csv.partial",
+            "a.pvd",
+            "manifest.jsonl",
+        ] {
+            fs::create_dir_all(&folder).unwrap();
+            fs::write(&precious, "precious").unwrap();
+            std::os::unix::fs::symlink(&precious, folder.join(name)).unwrap();
+            let Err(Taken::Unwritable(why)) = Lock::take(&folder) else { panic!("{name}") };
+            assert_eq!(why.to_string(), format!("{name} is a link: remove it"));
+            assert_eq!(fs::read_to_string(&precious).unwrap(), "precious", "{name}");
+            fs::remove_dir_all(&folder).unwrap();
+        }
+        // Links of other names are none of ours.
+        fs::create_dir_all(&folder).unwrap();
+        std::os::unix::fs::symlink("elsewhere", folder.join("notes.txt")).unwrap();
+        Lock::take(&folder).unwrap();
         fs::remove_dir_all(&folder).unwrap();
     }
 
