@@ -208,6 +208,16 @@ impl Stepper {
         if !scene.reacts() {
             return self.step_alone(scene, state);
         }
+        // The first look of sensors and events belongs to the first step: refused together.
+        let before = (!state.orders.begun).then(|| state.clone());
+        let result = self.step_reacting(scene, state);
+        if let (Err(_), Some(before)) = (&result, &before) {
+            state.copy_from(before);
+        }
+        result
+    }
+
+    fn step_reacting(&mut self, scene: &Scene, state: &mut State) -> Result<Verdict, StepError> {
         self.begin(scene, state);
         if let Some(why) = state.orders.fault(scene) {
             return Err(StepError::Order { time: state.time, why });
