@@ -1,8 +1,9 @@
 //! Damaged and hostile files for every loader, in this process, and random scenes that make sense.
 //!
 //! Inputs are good files, changed: bytes, numbers, lines and ranges, or spliced from two of them.
-//! No loader may panic, take more than 256 MB, or longer than a minute (other builds may share the
-//! machine); what it says of a file is one of its own messages. `./check` runs this for some
+//! No loader may panic, take more than 256 MB, or longer than ten seconds of the processor; what it
+//! says of a file is one of its own messages. The input that took longest is kept in the folder of
+//! finds, named LOADER-slowest. `./check` runs this for some
 //! seconds, `./check --fuzz MINUTES` as long as one likes, `./check --fuzz-count N` with N inputs
 //! for each loader. What was once found is kept in `tests/fuzz`, named LOADER-WHAT, and tried
 //! first.
@@ -19,6 +20,7 @@
 
 mod damage;
 
+use damage::scenes::sensible;
 use damage::seeds::{MSH, OBJ, URDF, VTK, binary_vtk, cases, recorded, stl, vtus};
 use damage::{Random, change};
 use signorini::problem::files::{json, siconos};
@@ -44,8 +46,17 @@ static NOW: AtomicUsize = AtomicUsize::new(0);
 static PEAK: AtomicUsize = AtomicUsize::new(0);
 /// The most that a loader may take, bytes.
 const MAX_LOADER_BYTES: usize = 256 << 20;
-/// The longest that a loader may take: these builds are slow, and so are shared machines.
-const MAX_TIME_PER_INPUT: Duration = Duration::from_secs(60);
+/// The longest that a loader may take, of the processor: other programs may share the machine.
+const MAX_TIME_PER_INPUT: Duration = Duration::from_secs(10);
+/// What takes longer is kept.
+const SLOW_INPUT: Duration = Duration::from_millis(500);
+
+/// How long this thread has run, where the system tells it; else the time since `begun`.
+fn processor_time(begun: Instant) -> Duration {
+    let told = std::fs::read_to_string("/proc/thread-self/schedstat").ok();
+    let nanoseconds = told.and_then(|text| text.split(' ').next()?.parse().ok());
+    nanoseconds.map_or_else(|| begun.elapsed(), Duration::from_nanos)
+}
 
 fn count(bytes: usize) {
     let now = NOW.fetch_add(bytes, Ordering::Relaxed) + bytes;
@@ -212,9 +223,15 @@ fn tried(loader: &Loader, bytes: &[u8], most: &mut Most, trace: Option<&Path>) -
     let before = NOW.load(Ordering::Relaxed);
     PEAK.store(before, Ordering::Relaxed);
     let begun = Instant::now();
+    let started = processor_time(begun);
     let ended = catch_unwind(AssertUnwindSafe(|| (loader.read)(bytes)));
-    let (took, memory) = (begun.elapsed(), PEAK.load(Ordering::Relaxed).saturating_sub(before));
+    let took = processor_time(begun).saturating_sub(started);
+    let memory = PEAK.load(Ordering::Relaxed).saturating_sub(before);
     most.memory = most.memory.max(memory);
+    if took > most.time && took > SLOW_INPUT {
+        let place = Path::new(env!("CARGO_TARGET_TMPDIR")).join("fuzz");
+        std::fs::write(place.join(format!("{}-slowest", loader.name)), bytes).unwrap();
+    }
     most.time = most.time.max(took);
     match ended {
         Err(why) => {
@@ -389,84 +406,6 @@ fn the_largest_scenes_that_are_accepted_take_no_more_than_the_limit() {
     assert!(load(20_001).is_err());
     drop(load(20_000).unwrap_or_else(|why| panic!("{why}")));
     assert!(PEAK.load(Ordering::Relaxed) - before <= MAX_LOADER_BYTES);
-}
-
-/// A random scene that makes sense: bodies of all shapes over a floor, joints, motors, springs.
-fn sensible(random: &mut Random) -> String {
-    let mut text = String::from("[run]\ndt = \"2 ms\"\nt_end = \"40 ms\"\n[contact]\n");
-    text += "[[body]]\nname = \"floor\"\nfixed = true\nshape = { half_space = true }\n";
-    if random.below(4) == 0 {
-        text += "[[soft]]\nname = \"jelly\"\ngrid = { cells = [2, 2, 2], size = [0.2, 0.2, 0.2] \
-            }\nyoung = \"20 kPa\"\ndensity = \"1000 kg/m^3\"\n\
-                 stiffness_damping = \"2 ms\"\nposition = [-0.5, 0, 0.11]\n";
-    }
-    let count = 1 + random.below(7);
-    for i in 0..count {
-        let s = 10f64.powf(random.within(-1.3, -0.5));
-        let shape = match random.below(6) {
-            0 => format!("sphere = {s}"),
-            1 => format!("box = [{s}, {}, {}]", 1.3 * s, 0.7 * s),
-            2 => format!("capsule = {{ radius = {}, length = {s} }}", 0.4 * s),
-            3 => format!("cylinder = {{ radius = {}, length = {s} }}", 0.5 * s),
-            4 => format!("cone = {{ radius = {}, length = {s} }}", 0.5 * s),
-            _ => format!(
-                "hull = [[0, 0, 0], [{s}, 0, 0], [0, {s}, 0], [0, 0, {s}], [{s}, {s}, {s}]]"
-            ),
-        };
-        let density = 10f64.powf(random.within(1.0, 4.0));
-        let (x, y, z) = (0.6 * (i % 3) as f64, 0.6 * (i / 3) as f64, random.within(0.35, 0.6));
-        text += &format!(
-            "[[body]]\nname = \"b{i}\"\ndensity = \"{density} kg/m^3\"\nshape = {{ {shape} \
-                }}\nposition = [{x}, {y}, {z}]\n"
-        );
-        let [vx, vy, vz] = [0; 3].map(|_| random.within(-2.0, 2.0));
-        text += &format!(
-            "velocity = [{vx}, {vy}, {}]\nrotation = {{ axis = [1, {vy}, 0.3], angle = {} }}\n",
-            vz - 4.0,
-            random.within(0.0, 3.0)
-        );
-    }
-    for i in 0..count {
-        match random.below(8) {
-            0 | 1 => {
-                let kind = *random.pick(&[
-                    "revolute",
-                    "prismatic",
-                    "spherical",
-                    "fixed",
-                    "universal",
-                    "cylindrical",
-                    "planar",
-                ]);
-                let other = if i > 0 && random.below(2) == 0 {
-                    format!("a = \"b{}\"\n", i - 1)
-                } else {
-                    String::new()
-                };
-                text += &format!(
-                    "[[joint]]\nname = \"j{i}\"\nkind = \"{kind}\"\n{other}b = \"b{i}\"\naxis = \
-                        [0, 1, {}]\n",
-                    random.within(0.0, 1.0)
-                );
-                if kind == "revolute" && random.below(2) == 0 {
-                    text += &format!(
-                        "[[motor]]\nname = \"m{i}\"\njoint = \"j{i}\"\nangular_speed = \
-                            {}\nmax_torque = 2\n",
-                        random.within(-5.0, 5.0)
-                    );
-                }
-            }
-            2 => {
-                let k = 10f64.powf(random.within(1.0, 4.0));
-                text += &format!(
-                    "[[force]]\nname = \"s{i}\"\nspring = {{ b = \"b{i}\", stiffness = \"{k} \
-                        N/m\", damping = \"1 N s/m\" }}\n"
-                );
-            }
-            _ => {}
-        }
-    }
-    text
 }
 
 #[test]

@@ -1,5 +1,6 @@
 //! Damaged files: good ones, changed at random.
 
+pub mod scenes;
 pub mod seeds;
 
 /// Random numbers (SplitMix64).
