@@ -47,13 +47,13 @@ pub struct Arguments {
 const SIZES: [usize; 6] = [1_000, 5_000, 11_000, 17_000, 50_000, 100_000];
 
 /// Sizes that `triad_ratio` is the worst of.
-const MIDDLE: std::ops::RangeInclusive<usize> = 4_500..=17_500;
+const TRIAD_SIZES: std::ops::RangeInclusive<usize> = 4_500..=17_500;
 
 /// Rounds over all sizes of sweeps, on one thread and two, and triads. The best of each counts,
 /// because anything else on the machine only adds to it; ratios are those of the best. (Medians of
 /// the ratios within each round say how busy the neighbours on a shared machine were; rounds over
 /// all sizes, so that no size is measured within one bad moment.)
-const ROUNDS: usize = 15;
+const MEASURED_ROUNDS: usize = 15;
 
 #[derive(Serialize)]
 struct Speed {
@@ -100,8 +100,8 @@ fn speed(arguments: &Arguments) {
         bit_identical: true,
     };
     let mut cases: Vec<Case> = SIZES.into_iter().map(Case::new).collect();
-    let bar = ProgressBar::new(ROUNDS as u64);
-    for round in 0..ROUNDS {
+    let bar = ProgressBar::new(MEASURED_ROUNDS as u64);
+    for round in 0..MEASURED_ROUNDS {
         cases.iter_mut().for_each(|case| case.measure(round));
         bar.inc(1);
     }
@@ -121,7 +121,7 @@ fn speed(arguments: &Arguments) {
         );
     }
     for row in cases.iter().map(Case::size) {
-        if MIDDLE.contains(&row.n) {
+        if TRIAD_SIZES.contains(&row.n) {
             out.triad_ratio = out.triad_ratio.max(row.triad_ratio);
         }
         if row.n >= 10_000 {

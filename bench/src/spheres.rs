@@ -13,7 +13,7 @@ use signorini::problem::{Law, Problem, Rows, Solution};
 
 const GRAVITY: f64 = 9.81;
 /// Gaps below this become contacts unless said otherwise, m.
-pub const MARGIN: f64 = 0.01;
+pub const CONTACT_MARGIN: f64 = 0.01;
 /// Radius of the spheres, m, and their density, kg/m³ (Mangoni2018, table 5.2).
 const RADIUS: f64 = 0.035;
 const DENSITY: f64 = 1000.0;
@@ -112,7 +112,7 @@ impl Scene {
             velocities,
             friction,
             h: 0.02,
-            margin: MARGIN,
+            margin: CONTACT_MARGIN,
             nearest: None,
         }
     }
@@ -125,7 +125,7 @@ impl Scene {
             velocities: vec![0.0; 6],
             friction: 0.0,
             h: 0.01,
-            margin: MARGIN,
+            margin: CONTACT_MARGIN,
             nearest: None,
         }
     }
@@ -139,7 +139,7 @@ impl Scene {
             velocities: vec![0.0; 6],
             friction: 0.0,
             h: 0.01,
-            margin: MARGIN,
+            margin: CONTACT_MARGIN,
             nearest: None,
         }
     }
@@ -220,7 +220,7 @@ impl Scene {
     fn chosen(&self) -> Vec<Contact> {
         let Some(count) = self.nearest else { return self.contacts(self.margin) };
         // Twice the margin until there are enough; no further than across the container.
-        let mut margin = MARGIN;
+        let mut margin = CONTACT_MARGIN;
         let mut all = self.contacts(margin);
         while all.len() < count && margin < 2.0 * CONTAINER {
             margin *= 2.0;

@@ -15,7 +15,7 @@ const MAX_DRIFT_OF_HELD_BODY: f64 = 0.05;
 
 /// What MuJoCo says of a model: masses, centres, inertias, axes; and where bodies are after a time
 /// without contact.
-const JUDGE: &str = r#"
+const MUJOCO_ACCELERATIONS: &str = r#"
 import json, sys
 import mujoco, numpy as np
 model = mujoco.MjModel.from_xml_path(sys.argv[1]); time = float(sys.argv[2])
@@ -60,8 +60,8 @@ enum Motion {
 
 /// MuJoCo's word on a file; none where it is not installed.
 fn mujoco(place: &Path, file: &Path, time: f64, motion: Motion) -> Option<Json> {
-    let script = place.join("judge.py");
-    fs::write(&script, JUDGE).unwrap();
+    let script = place.join("accelerations.py");
+    fs::write(&script, MUJOCO_ACCELERATIONS).unwrap();
     let python = std::env::var("SIGNORINI_PYTHON").unwrap_or_else(|_| "python3".into());
     let free = (motion == Motion::Free).then_some("free");
     let found = Command::new(python)

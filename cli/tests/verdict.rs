@@ -6,8 +6,8 @@ use common::{folder, said, signorini};
 use serde_json::Value as Json;
 use std::fs;
 
-/// A stack of ten bricks whose weight one sweep does not carry. Without friction: with it the choice
-/// among exact motions would find rest, whatever the method left.
+/// A stack of ten bricks whose weight one sweep does not carry. Without friction: with it the
+/// choice among exact motions would find rest, whatever the method left.
 fn stack(run: &str) -> String {
     let bricks: String = (0..10)
         .map(|i| {
@@ -62,7 +62,8 @@ fn presets_say_what_is_accepted() {
     let scene = scene.to_str().unwrap();
     let codes = ["exact", "engineering", "fast"]
         .map(|preset| signorini(&["run", scene, "--preset", preset]).status.code());
-    // Two hundred sweeps are enough for a ten-thousandth of the energy, not for a hundred-millionth.
+    // Two hundred sweeps are enough for a ten-thousandth of the energy, not for a
+    // hundred-millionth.
     assert_eq!(codes, [Some(3), Some(0), Some(0)]);
     assert_eq!(signorini(&["run", scene]).status.code(), codes[0], "exact is the default");
     // In the file as on the command line, which stands above it.

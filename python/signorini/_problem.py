@@ -154,13 +154,13 @@ class Problem(_engine.Problem):
     def solution(self) -> Solution | None:
         """The solution that the file held, judged; None if it held none."""
         known = self._known()
-        return None if known is None else self.judge(*known)
+        return None if known is None else self.evaluate(*known)
 
     def with_law(self, law: str) -> Problem:
         """The same problem with its friction blocks under this law: `coulomb` (true friction) or `cone` (convex)."""
         return Problem._of(self._with_law(choose("law", law, ("coulomb", "cone"))))
 
-    def judge(self, v: Any, r: Any) -> Solution:
+    def evaluate(self, v: Any, r: Any) -> Solution:
         """How wrong a point is: its error in joules, and the culprit. `v` is ignored by a reduced problem."""
         return self._judge(_vector("v", v), _vector("r", r))
 

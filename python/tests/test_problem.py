@@ -91,8 +91,8 @@ def test_the_associated_law_dilates():
 
 def test_a_point_is_judged_whoever_found_it():
     p = sliding()
-    assert p.judge([2.5, 0, 0], [1, -0.5, 0]).error_J < 1e-28
-    bad = p.judge([3, 0, -1], [0, 0, 0])
+    assert p.evaluate([2.5, 0, 0], [1, -0.5, 0]).error_J < 1e-28
+    bad = p.evaluate([3, 0, -1], [0, 0, 0])
     # Doing nothing is wrong by the energy scale.
     assert not bad.accepted and bad.reasons and bad.error_relative == pytest.approx(1.0, rel=1e-6)
 
@@ -141,7 +141,7 @@ def test_the_problem_of_a_step_is_solved_by_others():
         (lambda: sg.Problem(np.eye(3), [1, 1, 1], np.eye(3), [0, 0, 0], [("coulomb", -1)]), "mu"),
         (lambda: sg.Problem(np.eye(1), [1], [[1.0]], [0], [("interval", 1, 0)]), "lo"),
         (lambda: sg.read_problem("/does/not/exist.json"), "exist.json"),
-        (lambda: sliding().judge([0], [0]), "wanted 3 and 3"),
+        (lambda: sliding().evaluate([0], [0]), "wanted 3 and 3"),
     ],
 )
 def test_faulty_problems_name_the_culprit(act, text):

@@ -119,7 +119,7 @@ fn rests_arch(stones: usize, thickness: f64, mu: f64) -> Result<bool, String> {
     rests(&text)
 }
 
-const CLOSE: &str = "asked for: 1e-4 of the radius; bisection to 1e-5";
+const BISECTION_REASON: &str = "asked for: 1e-4 of the radius; bisection to 1e-5";
 
 fn thickness(rows: &mut Rows, counts: &[usize]) -> Result<(), String> {
     let mut points = Vec::new();
@@ -127,7 +127,12 @@ fn thickness(rows: &mut Rows, counts: &[usize]) -> Result<(), String> {
         let exact = least(0.01, 0.5, |t| stands(stones, t, 1e9));
         let found = bisect(0.09, 0.12, 1e-5, |t| rests_arch(stones, t, 1.5))?;
         points.push((stones as f64, found));
-        rows.row(&format!("{stones} stones: least t/R"), "", (found, exact), within(1e-4, CLOSE));
+        rows.row(
+            &format!("{stones} stones: least t/R"),
+            "",
+            (found, exact),
+            within(1e-4, BISECTION_REASON),
+        );
     }
     let all = (4..51)
         .map(|k| 2 * k + 1)

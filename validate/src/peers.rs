@@ -216,7 +216,7 @@ mod run {
     /// Rapier as shipped, and with 50 iterations.
     const RAPIER: [(&str, Option<usize>); 2] = [("rapier", None), ("rapier:tuned", Some(50))];
     /// Computing time of one run at most, s.
-    const BUDGET: f64 = 30.0;
+    const MAX_RUN_SECONDS: f64 = 30.0;
 
     impl Engines {
         /// Which engines are there: each steps one free body once.
@@ -302,7 +302,7 @@ mod run {
             h,
             steps: (play.end / h - 1e-9).ceil() as u64,
             samples: play.samples,
-            budget: BUDGET,
+            budget: MAX_RUN_SECONDS,
             rebound_speed: sim.settings().scheme.restitution_threshold,
         }
     }

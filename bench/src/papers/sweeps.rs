@@ -16,7 +16,7 @@ use signorini_record::figure::{Figure, line};
 
 const PAPER: &str = "Tasora2008";
 /// What the sweeps must reach: enough for a pile to rest.
-const ROUGH: Tolerance =
+const RESTING_TOLERANCE: Tolerance =
     Tolerance { relative: 1e-4, velocity: 1.0, bound: Some(1.0), velocity_relative: 0.0 };
 
 pub(super) fn sections() -> Vec<Section> {
@@ -63,7 +63,7 @@ fn timed(problem: &Problem, mut method: impl Solver + Send) -> (Report, f64) {
 
 fn beside(found: &mut Found, quick: bool) -> Result<(), String> {
     let sizes: &[usize] = if quick { &[64] } else { &[64, 280, 595, 1190] };
-    let stop = StoppingCriteria { tolerance: ROUGH, ..StoppingCriteria::default() };
+    let stop = StoppingCriteria { tolerance: RESTING_TOLERANCE, ..StoppingCriteria::default() };
     let mut curves = [Vec::new(), Vec::new(), Vec::new(), Vec::new()];
     for &spheres in sizes {
         let problem = settled(spheres);

@@ -16,8 +16,8 @@ pub const MACHINE: &str = include_str!("machine.xml");
 /// A hammer, a motor and dry things that collide: contacts come and go, joints hold, a motor works.
 pub const BUSY: &str = include_str!("busy.toml");
 
-/// Every element once: a soft body, springs, gears, motors, a servo, events, templates, a joint that
-/// breaks.
+/// Every element once: a soft body, springs, gears, motors, a servo, events, templates, a joint
+/// that breaks.
 pub const ELEMENTS: &str = include_str!("elements.toml");
 
 /// A folder of its own for each test, emptied.

@@ -108,8 +108,8 @@ impl Loaded {
     /// | `tolerance` alone | as given | its root of it, at least 1e-6 m/s (from 1e-8 on) | its root |
     ///
     /// The speed is [`Loaded::own_speed`], or what the reactions of a step have to correct at its
-    /// fastest contact, if that is more. Energies are squares of velocities. A tolerance below 1e-8 tightens the velocity by its root
-    /// as well.
+    /// fastest contact, if that is more. Energies are squares of velocities. A tolerance below 1e-8
+    /// tightens the velocity by its root as well.
     fn tolerance(&self, over: Option<format::Preset>) -> Tolerance {
         let run = &self.run;
         let given = if over.is_some() { None } else { run.tolerance.map(|t| t.si) };

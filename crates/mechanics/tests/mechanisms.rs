@@ -165,7 +165,8 @@ fn a_door_on_three_hinges_swings_like_one_on_a_single_hinge() {
     };
     let (a, b) = (run(&one, settings.clone(), 500), run(&three, settings, 500));
     assert!(a.position(door).distance(0.4 * DVec3::Y) > 0.05, "it swings");
-    // Redundant rows agree up to their drift of second order: h² ω² r per step, corrected in the next.
+    // Redundant rows agree up to their drift of second order: h² ω² r per step, corrected in the
+    // next.
     assert!(
         a.position(door).distance(b.position(door)) < 1e-6,
         "{} {}",

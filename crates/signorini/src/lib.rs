@@ -9,7 +9,7 @@
 //! ```
 //!
 //! Methods ([`solve`]) take a problem and return a solution with a report; the error in joules
-//! ([`problem::error`]) judges every one of them in the same way.
+//! ([`problem::error`]) measures every one of them in the same way.
 //!
 //! ```
 //! use signorini::prelude::*;

@@ -1,9 +1,9 @@
 //! What the methods say of random problems is true: `converged` means that the conditions of every
-//! law hold, `infeasible` that no velocity satisfies all rows, by a judge that shares no code with
+//! law hold, `infeasible` that no velocity satisfies all rows, by a check that shares no code with
 //! the library.
 //!
-//! `SIGNORINI_VERDICTS=100000 cargo test --release -p signorini-solve --test verdicts -- --nocapture`
-//! tries as many problems as that (`SIGNORINI_FIRST`: from this one on).
+//! `SIGNORINI_VERDICTS=100000 cargo test --release -p signorini-solve --test verdicts` tries as
+//! many problems as that (`SIGNORINI_FIRST`: from this one on).
 
 mod independent;
 
@@ -44,11 +44,11 @@ impl Tally {
 enum Flaw {
     /// It is shown to be false.
     False(String),
-    /// `infeasible`, and the judge found neither a proof nor a velocity that satisfies all rows.
+    /// `infeasible`, and the check found neither a proof nor a velocity that satisfies all rows.
     Undecided(String),
 }
 
-/// A problem with what its judge needs.
+/// A problem with what its check needs.
 struct Case {
     problem: Problem,
     reduced: Reduced,
@@ -73,7 +73,7 @@ impl Case {
     }
 
     /// What is false in a method's verdict on the problem, or on its reduced view.
-    fn judge(&mut self, report: &Report, solution: &Solution, whole: bool) -> Result<(), Flaw> {
+    fn verify(&mut self, report: &Report, solution: &Solution, whole: bool) -> Result<(), Flaw> {
         if solution.v.iter().chain(&solution.r).any(|x| !x.is_finite()) {
             return Err(Flaw::False("an answer that is no number".into()));
         }
@@ -134,7 +134,7 @@ impl Case {
         match answer {
             Err(_) => (None, Err(Flaw::False("panics".into()))),
             Ok(Err(_)) => (None, Ok(())),
-            Ok(Ok(report)) => (Some(report.status), self.judge(&report, &solution, whole)),
+            Ok(Ok(report)) => (Some(report.status), self.verify(&report, &solution, whole)),
         }
     }
 }

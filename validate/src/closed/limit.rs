@@ -274,7 +274,7 @@ fn pile(
     rests(&text)
 }
 
-const LIMIT: &str = "bisection to 1e-7; rest below 1e-7 m/s in 10 ms is 1e-6 g";
+const BISECTION_REASON: &str = "bisection to 1e-7; rest below 1e-7 m/s in 10 ms is 1e-6 g";
 
 fn logs(rows: &mut Rows) -> Result<(), String> {
     let r = 0.1;
@@ -287,9 +287,9 @@ fn logs(rows: &mut Rows) -> Result<(), String> {
     let lines = "rotation = { axis = [1, 0, 0], angle = \"90 deg\" }";
     let between = bisect(0.0, 1.0, 1e-7, |mu| pile(&shape, lines, &places, (mu, 1.0)))?;
     let exact = 15f64.to_radians().tan();
-    rows.row("least mu between logs", "", (between, exact), within(1e-5, LIMIT));
+    rows.row("least mu between logs", "", (between, exact), within(1e-5, BISECTION_REASON));
     let ground = bisect(0.0, 1.0, 1e-7, |mu| pile(&shape, lines, &places, (1.0, mu)))?;
-    rows.row("least mu on the ground", "", (ground, exact / 3.0), within(1e-5, LIMIT));
+    rows.row("least mu on the ground", "", (ground, exact / 3.0), within(1e-5, BISECTION_REASON));
     Ok(())
 }
 
@@ -305,9 +305,9 @@ fn balls(rows: &mut Rows) -> Result<(), String> {
     let exact = (0.5 * (1.0 / 3f64.sqrt()).asin()).tan();
     let shape = format!("sphere = {r:?}");
     let between = bisect(0.0, 1.0, 1e-7, |mu| pile(&shape, "", &places, (mu, 1.0)))?;
-    rows.row("least mu between balls", "", (between, exact), within(1e-5, LIMIT));
+    rows.row("least mu between balls", "", (between, exact), within(1e-5, BISECTION_REASON));
     let ground = bisect(0.0, 1.0, 1e-7, |mu| pile(&shape, "", &places, (1.0, mu)))?;
-    rows.row("least mu on the ground", "", (ground, exact / 4.0), within(1e-5, LIMIT));
+    rows.row("least mu on the ground", "", (ground, exact / 4.0), within(1e-5, BISECTION_REASON));
     Ok(())
 }
 

@@ -5,7 +5,7 @@ use crate::motion::{G, Motion, Scheme::*, Text, xyz};
 use crate::peers::{Seen, Track};
 use signorini::prelude::*;
 
-const POWERS: &str =
+const POWERS_SOURCE: &str =
     "each body ten times heavier than the one below: force under body i is g Σ 10ʲ";
 
 pub const CASES: &[Case] = &[
@@ -16,11 +16,17 @@ pub const CASES: &[Case] = &[
         cost: Quick,
         run: heavy,
     },
-    Case { name: "stack-of-powers", group: ClosedForm, source: POWERS, cost: Quick, run: powers },
+    Case {
+        name: "stack-of-powers",
+        group: ClosedForm,
+        source: POWERS_SOURCE,
+        cost: Quick,
+        run: powers,
+    },
     Case {
         name: "stack-of-powers-20",
         group: ClosedForm,
-        source: POWERS,
+        source: POWERS_SOURCE,
         cost: Quick,
         run: guided,
     },
@@ -70,7 +76,7 @@ fn sunk(tracks: &[Track]) -> f64 {
 
 /// The worst relative error of the forces between the boxes of a stack, and the largest way any of
 /// them sank.
-fn judge(motion: &Motion, masses: &[f64]) -> (f64, f64) {
+fn force_and_sinking(motion: &Motion, masses: &[f64]) -> (f64, f64) {
     let (mut force, mut sunk) = (0.0f64, 0.0f64);
     for i in 0..masses.len() {
         let weight: f64 = G * masses[i..].iter().sum::<f64>();
@@ -89,7 +95,7 @@ fn heavy(rows: &mut Rows) -> Result<(), String> {
         let text = stack(&masses, 5e-3);
         let mut motion = text.simulate()?;
         motion.until(0.2)?;
-        let (force, sunk) = judge(&motion, &masses);
+        let (force, sunk) = force_and_sinking(&motion, &masses);
         points.push((f64::from(decade), force.max(1e-17)));
         let reason = "1e-6 m/s of g h = 0.05 m/s";
         rows.zero(
@@ -126,7 +132,7 @@ fn powers(rows: &mut Rows) -> Result<(), String> {
             let text = stack(&masses, 1e-2);
             let mut motion = text.simulate()?;
             motion.until(0.1)?;
-            let (force, sunk) = judge(&motion, &masses);
+            let (force, sunk) = force_and_sinking(&motion, &masses);
             let what = if up { "heavy above" } else { "heavy below" };
             let reason = "1e-6 m/s of g h = 0.1 m/s, at the lightest box";
             rows.zero(

@@ -138,4 +138,4 @@ table! {
 }
 
 /// Bodies that wait until an event puts them into the scene: a body table with `count`.
-pub type Template = Both<Pool, Body>;
+pub type Template = Joined<Pool, Body>;

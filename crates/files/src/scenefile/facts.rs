@@ -188,7 +188,7 @@ impl Read for Expect {
             reader.unwanted(node, "a table");
             return None;
         }
-        reader.known(node, &Both::<When, Fact>::keys());
+        reader.known(node, &Joined::<When, Fact>::keys());
         let when = When::fields(node, reader);
         let depth = reader.scope.depth();
         let time = when.as_ref().and_then(|w| w.time).map(|t| t.si);
@@ -200,7 +200,7 @@ impl Read for Expect {
         Some(Expect { when: when?, fact: fact?, at: node.span.clone() })
     }
     fn schema(definitions: &mut Map<String, Json>) -> Json {
-        let properties = Both::<When, Fact>::properties(definitions);
+        let properties = Joined::<When, Fact>::properties(definitions);
         definitions
             .entry("Expect")
             .or_insert_with(|| super::read::object_schema(properties, "A fact that a run checks."));

@@ -83,7 +83,7 @@ table! {
 }
 
 /// A scene file whole.
-pub type File = Both<Header, Block>;
+pub type File = Joined<Header, Block>;
 
 table! {
     /// The units of plain numbers.

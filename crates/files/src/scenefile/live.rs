@@ -71,8 +71,12 @@ impl Late {
                 self.bound
                     .iter()
                     .for_each(|(name, q)| reader.scope.bind(name.clone(), q.value, q.dimension));
-                let compiled =
-                    compile(text, &mut Both { live, scope: &mut reader.scope }, &units, wanted);
+                let compiled = compile(
+                    text,
+                    &mut LiveNames { live, scope: &mut reader.scope },
+                    &units,
+                    wanted,
+                );
                 reader.scope.release(depth);
                 compiled.map_err(|wrong| reader.wrong(&self.node, text, 0, wrong)).ok()
             }
@@ -152,12 +156,12 @@ pub struct Live<'a> {
     pub spring: bool,
 }
 
-struct Both<'a> {
+struct LiveNames<'a> {
     live: &'a Live<'a>,
     scope: &'a mut Scope,
 }
 
-impl Names for Both<'_> {
+impl Names for LiveNames<'_> {
     fn value(&mut self, name: &str) -> Option<Result<Quantity, String>> {
         // Time goes on here.
         if name == "t" { None } else { self.scope.value(name) }
@@ -359,7 +363,7 @@ pub fn formula(scene: &Scene, text: &str) -> Result<Formula, String> {
     let (mut scope, dimensions) = (Scope::default(), HashMap::new());
     let live = Live { scene, dimensions: &dimensions, spring: false };
     let compiled =
-        compile(text, &mut Both { live: &live, scope: &mut scope }, &Default::default(), None);
+        compile(text, &mut LiveNames { live: &live, scope: &mut scope }, &Default::default(), None);
     compiled
         .map(|typed| typed.formula)
         .map_err(|wrong| format!("\"{text}\": {}: {}", wrong.message, wrong.wanted))

@@ -121,8 +121,9 @@ pub fn load_with(
     if !faults.is_empty() {
         return Err(Faults::new(sources, faults));
     }
-    let room = read::MAX_REPEATED_BYTES;
-    let mut reader = Reader { sources: &sources, units, scope: Scope::default(), faults, room };
+    let memory_left = read::MAX_REPEATED_BYTES;
+    let mut reader =
+        Reader { sources: &sources, units, scope: Scope::default(), faults, memory_left };
     let loaded = read(&mut reader, &root, name);
     let faults = std::mem::take(&mut reader.faults);
     match loaded {
@@ -278,7 +279,7 @@ impl Files<'_> {
                 units: self.units.clone(),
                 scope: Scope::default(),
                 faults: Vec::new(),
-                room: 0,
+                memory_left: 0,
             };
             self.units[number] = reader.declared(units);
             self.faults.append(&mut reader.faults);
@@ -367,7 +368,7 @@ impl Files<'_> {
                 units: self.units.clone(),
                 scope: Scope::default(),
                 faults: Vec::new(),
-                room: 0,
+                memory_left: 0,
             };
             reader.declare(root.get("parameters").unwrap_or(&none));
             let robot = format::Robot::read(&table, &mut reader);

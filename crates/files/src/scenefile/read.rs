@@ -116,7 +116,7 @@ pub struct Reader<'a> {
     /// What was wrong so far.
     pub faults: Vec<Fault>,
     /// Memory that repetitions may still take, bytes.
-    pub room: usize,
+    pub memory_left: usize,
 }
 
 /// Memory that the repetitions of a scene take at most while they are read and built, all levels

@@ -76,15 +76,15 @@ impl Read for Shape {
         let total = count.map_or(1, |c| c.0);
         let copy_bytes = SHAPE_BYTES + node.bytes();
         let taken = total.saturating_mul(copy_bytes);
-        if count.is_some() && taken > reader.room {
+        if count.is_some() && taken > reader.memory_left {
             reader.fault(
                 &node.span,
                 format!("found {total} copies of {copy_bytes} bytes"),
-                format!("wanted at most {} MB", reader.room / 1_000_000),
+                format!("wanted at most {} MB", reader.memory_left / 1_000_000),
             );
             return None;
         }
-        reader.room -= if count.is_some() { taken } else { 0 };
+        reader.memory_left -= if count.is_some() { taken } else { 0 };
         let (depth, faults) = (reader.scope.depth(), reader.faults.len());
         let mut copies = Vec::with_capacity(total);
         for i in 0..total {

@@ -534,9 +534,9 @@ fn points<K: Kind>(node: &Node, reader: &mut Reader<'_>) -> Option<Function> {
 
 /// Two tables written as one.
 #[derive(Clone, Debug)]
-pub struct Both<A, B>(pub A, pub B);
+pub struct Joined<A, B>(pub A, pub B);
 
-impl<A: Table, B: Table> Table for Both<A, B> {
+impl<A: Table, B: Table> Table for Joined<A, B> {
     const NAME: &'static str = A::NAME;
     const ABOUT: &'static str = A::ABOUT;
     fn keys() -> Vec<&'static str> {
@@ -546,7 +546,7 @@ impl<A: Table, B: Table> Table for Both<A, B> {
     }
     fn fields(node: &Node, reader: &mut Reader<'_>) -> Option<Self> {
         let (a, b) = (A::fields(node, reader), B::fields(node, reader));
-        Some(Both(a?, b?))
+        Some(Joined(a?, b?))
     }
     fn properties(definitions: &mut Map<String, Json>) -> Vec<(&'static str, Json, bool)> {
         let mut properties = A::properties(definitions);
@@ -555,7 +555,7 @@ impl<A: Table, B: Table> Table for Both<A, B> {
     }
 }
 
-impl<A: Table, B: Table> Read for Both<A, B> {
+impl<A: Table, B: Table> Read for Joined<A, B> {
     fn read(node: &Node, reader: &mut Reader<'_>) -> Option<Self> {
         reader.table::<Self>(node)
     }

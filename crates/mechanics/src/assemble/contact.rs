@@ -8,19 +8,19 @@
 //!   w_n = min( gap/h,  e u_n⁻ )       0 ≤ u_n + w_n:  touches at the end of the step, or rebounds with −e times its speed
 //! ```
 //!
-//! The second term counts if the bodies would meet within the step, faster than the rebound
-//! threshold. A shallow overlap (gap < 0) is corrected by
-//! the velocity, at `K |gap|/h`. A deep one, which would take more than 5 mm/s, is corrected by
-//! positions alone, at most at the recovery speed: its row is `w_n = 0`, and the stage after the
-//! solve moves the bodies ([`crate::step`]). Both bodies feel the impulse at the same point, so
-//! that angular momentum is kept to rounding. A compliant contact (compliance 1/k, damping c) is a
-//! spring and damper taken at the end of the step:
+//! The second term counts if the bodies would meet within the step, faster than the restitution
+//! threshold. A shallow overlap (gap < 0) is corrected by the velocity, at `K |gap|/h`. A deep one,
+//! which would take more than 5 mm/s, is corrected by positions alone, at most at the largest
+//! depenetration velocity: its row is `w_n = 0`, and the stage after the solve moves the bodies
+//! ([`crate::step`]). Both bodies feel the impulse at the same point, so that angular momentum is
+//! kept to rounding. A compliant contact (compliance 1/k, damping c) is a spring and damper taken
+//! at the end of the step:
 //!
 //! ```text
 //!   E_n = 1/(h²k + hc),   w_n = gap k/(hk + c)
 //! ```
 //!
-//! Law of rebound: Newton's. By default all impacts of a step at once (Moreau1988): three equal
+//! Law of restitution: Newton's. By default all impacts of a step at once (Moreau1988): three equal
 //! balls in a row, e = 1, go on with −1/3, 2/3, 2/3; or one after the other ([`Impacts`],
 //! `step/impacts.rs`): 0, 0, 1.
 

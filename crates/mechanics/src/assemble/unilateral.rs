@@ -3,7 +3,7 @@
 //! ```text
 //!   gap ≥ 0        w = gap/h                     it may close within the step
 //!   gap < 0        w = K gap/h                   a shallow overlap opens, at no more than 5 mm/s
-//!                  w = 0                         a deep one is left to positions, at K |gap|/h, at most the recovery speed
+//!                  w = 0                         a deep one is left to positions, at K |gap|/h, at most the largest depenetration velocity
 //!   rebound        w = min(w, e u⁻)              it closes within the step, faster than the restitution threshold
 //! ```
 

@@ -38,14 +38,14 @@ pub(crate) struct Placed<'a> {
 /// Where contacts go.
 pub(crate) struct Sink<'a> {
     pub contacts: &'a mut Vec<Contact>,
-    pub scratch: &'a mut Room,
+    pub scratch: &'a mut Workspace,
     pub colliders: (u32, u32),
     pub prediction: f64,
 }
 
-/// Room for the narrow phase; one per thread.
+/// Memory for the narrow phase; one per thread.
 #[derive(Default)]
-pub(crate) struct Room {
+pub(crate) struct Workspace {
     pub(super) manifold: Scratch,
     pub(super) polytope: EPA,
     pub(super) lists: Lists,
@@ -122,12 +122,12 @@ impl Sink<'_> {
         }
     }
 
-    /// Room for a list of triangles; to be given back.
+    /// Memory for a list of triangles; to be given back.
     pub(super) fn take_triangles(&mut self) -> Vec<u32> {
         std::mem::take(&mut self.scratch.triangles)
     }
 
-    /// Gives the room back.
+    /// Gives the workspace back.
     pub(super) fn keep_triangles(&mut self, triangles: Vec<u32>) {
         self.scratch.triangles = triangles;
     }

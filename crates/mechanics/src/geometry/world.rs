@@ -14,7 +14,7 @@
 use super::collider::{Collider, Groups};
 use super::contact::Contact;
 use super::convex::{Core, Hull};
-use super::narrow::{Geometry, Placed, Room, Sink, turned_bounds};
+use super::narrow::{Geometry, Placed, Sink, Workspace, turned_bounds};
 use super::shape::{Invalid, Shape};
 use super::surface::Surface;
 use crate::math::pose::Pose;
@@ -34,7 +34,7 @@ pub struct World {
     tree: Bvh,
     tree_room: BvhWorkspace,
     pairs: Vec<(u32, u32)>,
-    portions: Vec<(Room, Vec<Contact>)>,
+    portions: Vec<(Workspace, Vec<Contact>)>,
     prediction: f64,
     /// Whether the fixed pieces are in the tree already.
     ready: bool,
@@ -257,7 +257,7 @@ impl World {
     /// elsewhere.
     pub fn contact_at(&mut self, like: &Contact, bodies: [&Pose; 2]) -> Option<Contact> {
         let World { pieces, pairs, portions, prediction, .. } = self;
-        let (room, found) = portions.first_mut()?;
+        let (workspace, found) = portions.first_mut()?;
         found.clear();
         let colliders =
             |&(i, j): &(u32, u32)| (pieces[i as usize].collider, pieces[j as usize].collider);
@@ -276,7 +276,7 @@ impl World {
             let (a, b) = (placed(i, bodies[0]), placed(j, bodies[1]));
             Sink {
                 contacts: found,
-                scratch: room,
+                scratch: workspace,
                 colliders: like.colliders,
                 prediction: *prediction,
             }
@@ -293,7 +293,7 @@ impl World {
         if portions.len() < count {
             portions.resize_with(count, Default::default);
         }
-        let run = |room: &mut Room, contacts: &mut Vec<Contact>, pairs: &[(u32, u32)]| {
+        let run = |workspace: &mut Workspace, contacts: &mut Vec<Contact>, pairs: &[(u32, u32)]| {
             for &(i, j) in pairs {
                 let placed = |i: u32| {
                     let piece = &pieces[i as usize];
@@ -305,7 +305,7 @@ impl World {
                     }
                 };
                 let colliders = (pieces[i as usize].collider, pieces[j as usize].collider);
-                Sink { contacts, scratch: room, colliders, prediction: *prediction }
+                Sink { contacts, scratch: workspace, colliders, prediction: *prediction }
                     .collide(placed(i), placed(j));
             }
         };
@@ -313,9 +313,9 @@ impl World {
             run(&mut portions[0].0, contacts, pairs);
         } else {
             portions.par_iter_mut().zip(pairs.par_chunks(PAIRS_PER_TASK)).for_each(
-                |((room, contacts), pairs)| {
+                |((workspace, contacts), pairs)| {
                     contacts.clear();
-                    run(room, contacts, pairs);
+                    run(workspace, contacts, pairs);
                 },
             );
             portions[..count].iter().for_each(|(_, part)| contacts.extend_from_slice(part));

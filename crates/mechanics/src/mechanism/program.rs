@@ -224,7 +224,7 @@ impl Program {
     }
 
     /// Evaluates gaps, G and R at a position.
-    pub fn look(&mut self, q: &[f64]) {
+    pub fn evaluate_at(&mut self, q: &[f64]) {
         self.still.inputs(&mut self.still_work)[..self.positions].copy_from_slice(q);
         self.still.run(0, &mut self.still_work);
         self.still_scatter.run(&mut self.factor, &self.still_work);

@@ -174,7 +174,7 @@ impl Simulation {
             wait: 0,
         };
         out.assemble()?;
-        out.program.look(&out.q);
+        out.program.evaluate_at(&out.q);
         out.choose(out.program.factor().basis(DEPENDENT_RELATIVE_PIVOT));
         out.consistent()?;
         Ok(out)
@@ -203,7 +203,7 @@ impl Simulation {
         if basis.kept != self.program.kept {
             self.program = Program::new(&mut self.equations, &basis.kept);
         }
-        self.program.look(&self.q);
+        self.program.evaluate_at(&self.q);
         self.program.survey();
         self.basis = basis;
     }
@@ -214,7 +214,7 @@ impl Simulation {
         let size = self.q.iter().fold(1.0f64, |m, x| m.max(x.abs()));
         let mut best = f64::INFINITY;
         for _ in 0..50 {
-            self.program.look(&self.q);
+            self.program.evaluate_at(&self.q);
             let gaps = self.program.gaps();
             let gap = largest(&gaps).0;
             best = best.min(gap);
@@ -234,7 +234,7 @@ impl Simulation {
             delta.iter_mut().for_each(|d| *d *= share);
             self.equations.coordinates.displace(&mut self.q, &delta);
         }
-        self.program.look(&self.q);
+        self.program.evaluate_at(&self.q);
         let gaps = self.program.gaps();
         let (gap, row) = largest(&gaps);
         // Where Newton no longer gains, rounding is what remains.
@@ -331,7 +331,7 @@ impl Simulation {
             self.rank();
             drift.left = largest(&self.residuals().0).0;
         } else {
-            self.program.look(&self.q);
+            self.program.evaluate_at(&self.q);
             drift.joule = self.program.correction(&self.program.rates(&self.v)).1.max(0.0);
             drift.left = drift.gap;
         }
@@ -341,7 +341,7 @@ impl Simulation {
     /// Whether the correction waits: the position is nearly singular, and rounding would be
     /// magnified.
     fn postpone(&mut self) -> bool {
-        self.program.look(&self.q);
+        self.program.evaluate_at(&self.q);
         // Steps under error control are small there anyway, and need the corrections.
         let fixed = self.settings.method == Method::Classical;
         let close = fixed
@@ -415,11 +415,11 @@ impl Simulation {
                 self.time = if last { end } else { self.time + now };
                 self.scatter(&mut y);
                 if self.program.nearest() < self.poor {
-                    self.program.look(&self.q);
+                    self.program.evaluate_at(&self.q);
                     self.choose_better();
                 }
             } else if now < MIN_STEP_RATIO * h {
-                self.program.look(&self.q);
+                self.program.evaluate_at(&self.q);
                 let row =
                     self.basis.kept.get(self.program.factor().least().1).copied().unwrap_or(0);
                 return Err(MechanismError::Stuck {
@@ -476,7 +476,7 @@ impl Simulation {
     fn correct_positions(&mut self) {
         let mut last = f64::INFINITY;
         for _ in 0..3 {
-            self.program.look(&self.q);
+            self.program.evaluate_at(&self.q);
             let gaps = self.program.gaps();
             let gap = largest(&gaps).0;
             if gap < 1e-15 || gap >= 0.5 * last {
@@ -487,7 +487,7 @@ impl Simulation {
             let delta: Vec<f64> = delta.iter().map(|d| -d).collect();
             self.equations.coordinates.displace(&mut self.q, &delta);
         }
-        self.program.look(&self.q);
+        self.program.evaluate_at(&self.q);
     }
 
     /// Velocities back to G v = 0; the energy that this took.
@@ -544,7 +544,7 @@ impl Simulation {
     /// All rows at the present position, with full pivoting: the best set, whatever it costs; this
     /// is rare.
     fn survey_all(&mut self) -> Pivoted {
-        self.whole.look(&self.q);
+        self.whole.evaluate_at(&self.q);
         let mut dense = Pivoted::zero(self.whole.pattern.rows, self.whole.pattern.columns);
         dense.values = self.whole.dense();
         dense.factor(1e-7);

@@ -451,9 +451,9 @@ impl Faults<'_> {
 pub const MAX_GEAR_TERMS: usize = 3;
 
 /// Masses with which energies, and the squares of impulses, neither underflow nor overflow, kg.
-const MASSES: std::ops::RangeInclusive<f64> = 1e-60..=1e60;
+const ACCEPTED_MASSES: std::ops::RangeInclusive<f64> = 1e-60..=1e60;
 /// Inertias for which the same is true, kg m².
-const INERTIAS: std::ops::RangeInclusive<f64> = 1e-90..=1e90;
+const ACCEPTED_INERTIAS: std::ops::RangeInclusive<f64> = 1e-90..=1e90;
 
 impl Mass {
     /// What is wrong with it, if anything: an inertia must be that of some distribution of mass.
@@ -468,8 +468,8 @@ impl Mass {
         }
         // Beyond these the energies of ordinary motions leave the range of a double: they would
         // read as 0 J.
-        if !(MASSES.contains(&self.mass) && INERTIAS.contains(&trace)) {
-            let (m, i) = (MASSES, INERTIAS);
+        if !(ACCEPTED_MASSES.contains(&self.mass) && ACCEPTED_INERTIAS.contains(&trace)) {
+            let (m, i) = (ACCEPTED_MASSES, ACCEPTED_INERTIAS);
             let wanted =
                 format!("{:e}…{:e} kg and {:e}…{:e} kg m²", m.start(), m.end(), i.start(), i.end());
             return Some(format!(

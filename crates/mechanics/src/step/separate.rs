@@ -20,7 +20,7 @@ use crate::solve::{Solver, Status, StoppingCriteria, auto};
 use glam::DVec3;
 
 /// How well overlaps are resolved: the next step sees what is left.
-const TOLERANCE: Tolerance =
+const OVERLAP_TOLERANCE: Tolerance =
     Tolerance { relative: 1e-6, velocity: 1e-4, bound: Some(f64::MAX), velocity_relative: 0.0 };
 
 /// How much normals yield where they contradict each other, times what their bodies do.
@@ -118,7 +118,8 @@ impl Separator {
     /// True if p does what was asked for.
     fn solve(&mut self, meshes: bool) -> bool {
         let solver = self.solver.get_or_insert_with(|| {
-            let stop = StoppingCriteria { tolerance: TOLERANCE, ..StoppingCriteria::default() };
+            let stop =
+                StoppingCriteria { tolerance: OVERLAP_TOLERANCE, ..StoppingCriteria::default() };
             Box::new(auto::Auto::new(auto::Settings { stop, ..auto::Settings::default() }))
         });
         let report =

@@ -149,7 +149,7 @@ impl Stepper {
         if self.choice.apply(&posed, &tolerance, (solution, &mut report)) {
             self.ease();
             let posed = super::velocities::posed(&self.forest, &self.assembly);
-            self.choice.judge(posed.problem, &tolerance, (solution, &mut report));
+            self.choice.update_residual(posed.problem, &tolerance, (solution, &mut report));
         }
         Ok(report)
     }

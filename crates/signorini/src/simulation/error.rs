@@ -54,14 +54,14 @@ impl SimulationError {
         name: String,
         names: impl Iterator<Item = &'a String>,
     ) -> SimulationError {
-        const SHOWN: usize = 12;
+        const MAX_NAMES_SHOWN: usize = 12;
         let all: Vec<&str> = names.map(String::as_str).collect();
-        let more = if all.len() > SHOWN {
-            format!(" and {} more", all.len() - SHOWN)
+        let more = if all.len() > MAX_NAMES_SHOWN {
+            format!(" and {} more", all.len() - MAX_NAMES_SHOWN)
         } else {
             String::new()
         };
-        let list = all[..all.len().min(SHOWN)].join(", ");
+        let list = all[..all.len().min(MAX_NAMES_SHOWN)].join(", ");
         let known = if all.is_empty() {
             "there are none".to_string()
         } else {

@@ -26,8 +26,8 @@ pub fn dot(a: &[f64], b: &[f64]) -> f64 {
     a.iter().zip(b).map(|(x, y)| x * y).sum()
 }
 
-/// The scalar product of two long vectors by eight sums: they are independent, so that the processor
-/// need not wait for each addition.
+/// The scalar product of two long vectors by eight sums: they are independent, so that the
+/// processor need not wait for each addition.
 #[inline(always)]
 pub fn dot_by_sums(a: &[f64], b: &[f64]) -> f64 {
     let mut sums = [0.0; 8];

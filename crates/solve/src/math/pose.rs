@@ -172,7 +172,7 @@ mod tests {
     use super::*;
 
     /// A few hundred roundings of numbers of order one.
-    const ROUNDING: f64 = 1e-14;
+    const UNIT_ROUNDING: f64 = 1e-14;
 
     fn sample() -> Pose {
         Pose::turned(DVec3::new(1.0, -2.0, 0.5), DVec3::new(0.3, 1.1, -0.7))
@@ -183,12 +183,12 @@ mod tests {
         let a = sample();
         let b = Pose::turned(DVec3::new(-0.2, 0.1, 3.0), DVec3::new(-2.0, 0.4, 0.9));
         let x = DVec3::new(0.7, 0.2, -1.3);
-        assert!(((a * b).point(x) - a.point(b.point(x))).length() < ROUNDING);
-        assert!((a.inverse().point(a.point(x)) - x).length() < ROUNDING);
-        assert!((a.inverse_point(a.point(x)) - x).length() < ROUNDING);
-        assert!((a.inverse_vector(a.vector(x)) - x).length() < ROUNDING);
-        assert!((a.relative(&b).point(x) - a.inverse_point(b.point(x))).length() < ROUNDING);
-        assert!((a.rotation() * x - a.vector(x)).length() < ROUNDING);
+        assert!(((a * b).point(x) - a.point(b.point(x))).length() < UNIT_ROUNDING);
+        assert!((a.inverse().point(a.point(x)) - x).length() < UNIT_ROUNDING);
+        assert!((a.inverse_point(a.point(x)) - x).length() < UNIT_ROUNDING);
+        assert!((a.inverse_vector(a.vector(x)) - x).length() < UNIT_ROUNDING);
+        assert!((a.relative(&b).point(x) - a.inverse_point(b.point(x))).length() < UNIT_ROUNDING);
+        assert!((a.rotation() * x - a.vector(x)).length() < UNIT_ROUNDING);
     }
 
     #[test]
@@ -197,7 +197,7 @@ mod tests {
         for angle in [1e-9, 0.0099, 0.0101, 0.5, 3.0, 6.0] {
             let turned = exponential(DVec3::Z * angle) * x;
             assert!(
-                (turned - DVec3::new(angle.cos(), angle.sin(), 0.0)).length() < ROUNDING,
+                (turned - DVec3::new(angle.cos(), angle.sin(), 0.0)).length() < UNIT_ROUNDING,
                 "{angle}"
             );
         }

@@ -9,8 +9,8 @@ pub struct Tolerance {
     pub relative: f64,
     /// Largest δu of any row, m/s.
     pub velocity: f64,
-    /// Largest `estimate / estimate_scale`; none: the square root of `relative`, because the estimate is of
-    /// first order.
+    /// Largest `estimate / estimate_scale`; none: the square root of `relative`, because the
+    /// estimate is of first order.
     pub bound: Option<f64>,
     /// Largest δu of any row, as a part of the largest that there is without reactions: allowed
     /// where it exceeds `velocity`. 0: `velocity` alone counts.

@@ -80,7 +80,7 @@ pub struct Shift {
     rows: Vec<Shifted>,
     u: Vec<f64>,
     next: Vec<f64>,
-    room: Room,
+    workspace: Workspace,
 }
 
 impl Shift {
@@ -100,19 +100,19 @@ impl Shift {
             &mut PreparedProblem,
         ) -> Result<Report, Unsupported>,
     ) -> Result<Report, Unsupported> {
-        let Shift { convex, rows, u, next, room } = self;
+        let Shift { convex, rows, u, next, workspace } = self;
         convex.clone_from(problem);
         convex.laws.iter_mut().for_each(|law| *law = law.associated());
         rows.clear();
         rows.extend(shifted_rows(&problem.laws, &problem.J.row_starts));
-        room.begin(
+        workspace.begin(
             problem.laws.iter().map(|law| matches!(law, Law::Coulomb { .. })),
             rows.iter().map(|s| prepared.a()[s.block].powf(-0.5)),
         );
         u.resize(problem.rows(), 0.0);
         problem.local_velocities(&solution.v, &solution.r, u);
-        read(&problem.laws, rows, section, u, &mut room.x);
-        let mut outer = Outer::new((stop, section), room);
+        read(&problem.laws, rows, section, u, &mut workspace.x);
+        let mut outer = Outer::new((stop, section), workspace);
         loop {
             convex.w.copy_from_slice(&problem.w);
             for (s, x) in rows.iter().zip(outer.x()) {
@@ -166,13 +166,13 @@ pub fn solve_reduced(
         read(&reduced.laws, &rows, section, &u, &mut shift);
         rows.iter().zip(&shift).for_each(|(s, add)| x[s.row] += add);
     };
-    let mut room = Room::default();
-    room.begin(
+    let mut workspace = Workspace::default();
+    workspace.begin(
         reduced.laws.iter().map(|law| skew || matches!(law, Law::Coulomb { .. })),
         block_of.iter().map(|&k| prepared.a()[k].powf(-0.5)),
     );
-    offset(&solution.r, &mut room.x);
-    let mut outer = Outer::new((stop, section), &mut room);
+    offset(&solution.r, &mut workspace.x);
+    let mut outer = Outer::new((stop, section), &mut workspace);
     loop {
         for i in 0..m {
             convex.q[i] = reduced.q[i] + outer.x()[i];
@@ -227,7 +227,7 @@ fn symmetric_part(
 
 /// The vectors of an outer iteration.
 #[derive(Default)]
-struct Room {
+struct Workspace {
     /// Blocks that x enters: a contradiction among them is one of the frozen problem, not of the
     /// true one.
     frozen: Vec<bool>,
@@ -243,7 +243,7 @@ struct Room {
     anderson: Anderson,
 }
 
-impl Room {
+impl Workspace {
     fn begin(&mut self, frozen: impl Iterator<Item = bool>, weight: impl Iterator<Item = f64>) {
         self.frozen.clear();
         self.frozen.extend(frozen);
@@ -258,7 +258,7 @@ struct Outer<'a> {
     /// The inner method has pyramids in place of cones.
     pyramids: bool,
     stop: &'a StoppingCriteria,
-    room: &'a mut Room,
+    workspace: &'a mut Workspace,
     /// Figure and error of the best solution.
     best: Option<(f64, Residual)>,
     /// The least ‖f‖, √J.
@@ -278,12 +278,15 @@ struct Outer<'a> {
 }
 
 impl<'a> Outer<'a> {
-    /// From the shift `room.x`.
-    fn new((stop, section): (&'a StoppingCriteria, Section), room: &'a mut Room) -> Outer<'a> {
+    /// From the shift `workspace.x`.
+    fn new(
+        (stop, section): (&'a StoppingCriteria, Section),
+        workspace: &'a mut Workspace,
+    ) -> Outer<'a> {
         Outer {
             pyramids: section != Section::Round,
             stop,
-            room,
+            workspace,
             best: None,
             least: f64::INFINITY,
             last: f64::INFINITY,
@@ -301,7 +304,7 @@ impl<'a> Outer<'a> {
     }
 
     fn x(&self) -> &[f64] {
-        &self.room.x
+        &self.workspace.x
     }
 
     /// What the inner method is asked for: a tenth of the tolerance, and what is left of the work.
@@ -338,7 +341,7 @@ impl<'a> Outer<'a> {
         let excess = excess(&error, &self.stop.tolerance);
         if self.best.as_ref().is_none_or(|b| excess < b.0) {
             self.best = Some((excess, error));
-            self.room.best.clone_from(solution);
+            self.workspace.best.clone_from(solution);
         }
         if self.stop.history {
             let best = self.best.as_ref().map_or(error.joule, |b| b.1.joule);
@@ -348,7 +351,7 @@ impl<'a> Outer<'a> {
         self.status = if error.accepted(&self.stop.tolerance) {
             Some(Status::Converged)
         } else if report.status == Status::Infeasible
-            && !report.conflict.iter().any(|&k| self.room.frozen[k])
+            && !report.conflict.iter().any(|&k| self.workspace.frozen[k])
         {
             self.conflict.clone_from(&report.conflict);
             Some(Status::Infeasible)
@@ -378,8 +381,8 @@ impl<'a> Outer<'a> {
     fn stands_still(&mut self, next: &[f64], scale: f64) -> bool {
         let energy: f64 = next
             .iter()
-            .zip(&self.room.x)
-            .zip(&self.room.weight)
+            .zip(&self.workspace.x)
+            .zip(&self.workspace.weight)
             .map(|((g, x), w)| 0.5 * (w * (g - x)).powi(2))
             .sum();
         self.still = if energy <= STATIONARY_ENERGY_RATIO * self.stop.tolerance.relative * scale {
@@ -392,7 +395,7 @@ impl<'a> Outer<'a> {
 
     /// Anderson's step, or a plain one from the best x where it led astray.
     fn advance(&mut self, next: &[f64]) {
-        let Room { weight, x, least_next, f, g, anderson, .. } = &mut *self.room;
+        let Workspace { weight, x, least_next, f, g, anderson, .. } = &mut *self.workspace;
         f.clear();
         f.extend(next.iter().zip(&*x).zip(&*weight).map(|((g, x), w)| w * (g - x)));
         let size = dot(f, f).sqrt();
@@ -418,7 +421,7 @@ impl<'a> Outer<'a> {
 
     fn finish(self, solution: &mut Solution) -> Report {
         let (_, error) = self.best.expect("at least one inner solution was taken");
-        solution.clone_from(&self.room.best);
+        solution.clone_from(&self.workspace.best);
         let mut report = Report::new(self.status.unwrap_or(Status::Stalled), error);
         report.iterations = self.iterations;
         report.work = self.work;

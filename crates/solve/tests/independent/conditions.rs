@@ -1,4 +1,4 @@
-//! The judge of verdicts: the conditions of every law from their definition, and proofs that no
+//! The check of verdicts: the conditions of every law from their definition, and proofs that no
 //! velocity satisfies all rows. It shares no code with the library.
 
 use super::{Dd, Dense, dot};
@@ -89,7 +89,7 @@ fn every_block(
         let noise = ROUNDING * terms[rows.clone()].iter().fold(0.0f64, |m, x| m.max(*x));
         let a = if means[k] > 0.0 { means[k] } else { common };
         let point = Point { law: *law, u: u[rows.clone()].to_vec(), noise, r: &r[rows], a };
-        point.judge(tol).map_err(|(what, by)| {
+        point.verify(tol).map_err(|(what, by)| {
             format!(
                 "block {k} {law:?}: {what} by {by:e} (tolerance {tol:e} m/s, rounding {noise:e}), \
                  u {:?}, r {:?}, a {a:e}",
@@ -107,7 +107,7 @@ fn tangent(x: &[f64]) -> f64 {
 impl Point<'_> {
     /// A residual map of at most `tol` (m/s) allows these and no more: the map is written out for
     /// each law in `problem::law`, the inequalities follow from it by hand.
-    fn judge(&self, tol: f64) -> Result<(), (&'static str, f64)> {
+    fn verify(&self, tol: f64) -> Result<(), (&'static str, f64)> {
         let Point { law, u, noise, r, a } = self;
         let a = *a;
         // A factor of two over the inequality, for the rounding of u and of the map.

@@ -232,8 +232,8 @@ pub enum Made {
     Contradicting,
 }
 
-/// Problem number `seed`: two fifths of the first two kinds, a fifth of the last; half of those with cones under Coulomb's law; and
-/// a ray that proves a contradiction.
+/// Problem number `seed`: two fifths of the first two kinds, a fifth of the last; half of those
+/// with cones under Coulomb's law; and a ray that proves a contradiction.
 pub fn numbered(seed: u64) -> (Problem, Made, Option<Vec<f64>>) {
     let mut random = Random(seed ^ 0x0acc_e97e);
     let (problem, made, ray) = match seed % 10 {

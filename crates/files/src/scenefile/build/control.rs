@@ -53,7 +53,7 @@ impl Builder<'_, '_> {
 
     /// Bodies that wait. Those of all templates are counted before they are built.
     pub fn template(&mut self, moved: &Pose, table: &Template) {
-        let Both(Pool { count }, body) = table;
+        let Joined(Pool { count }, body) = table;
         if !self.define("template", &body.name) {
             return;
         }

@@ -197,7 +197,7 @@ impl Choice {
     }
 
     /// Takes the residual of what was chosen.
-    pub fn judge(
+    pub fn update_residual(
         &mut self,
         problem: &Problem,
         tolerance: &Tolerance,
@@ -346,8 +346,8 @@ impl Choice {
         self.convex.laws.iter_mut().for_each(|law| *law = law.associated());
     }
 
-    /// Takes what corrects small gaps, and the compliance by which contacts share their load, out of
-    /// the convex problem; a material that yields to a load keeps both.
+    /// Takes what corrects small gaps, and the compliance by which contacts share their load, out
+    /// of the convex problem; a material that yields to a load keeps both.
     fn close_gaps(&mut self, i: usize, posed: &Posed<'_>, slow: f64) {
         for (at, &k) in self.islands.get(i).blocks.iter().enumerate() {
             let Some(eased) = self.eased_row(at, k, posed, slow) else { continue };

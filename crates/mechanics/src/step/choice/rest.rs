@@ -8,9 +8,9 @@ use crate::solve::{Counts, Report, Status};
 const REST_RELATIVE_SPEED: f64 = 1e-10;
 /// Tolerances of velocities above this, m/s, are loose.
 const LOOSE_VELOCITY_TOLERANCE: f64 = 1e-6;
-/// Contacts that slide slower than this times the velocity tolerance may have been stuck: steps that
-/// are wrong by the tolerance move them so fast. Whether they stick now is asked of the forces. Gaps
-/// that ask for less may stay as they are.
+/// Contacts that slide slower than this times the velocity tolerance may have been stuck: steps
+/// that are wrong by the tolerance move them so fast. Whether they stick now is asked of the
+/// forces. Gaps that ask for less may stay as they are.
 const STUCK_SPEED_FACTOR: f64 = 10.0;
 /// The same for a loose tolerance: contacts that share a load yield at twice the tolerance
 /// ([`crate::assemble::load_sharing`]), some at twice the mean.
@@ -67,8 +67,8 @@ impl Choice {
         self.held.iter().all(|held| *held)
     }
 
-    /// Takes what corrects the gaps of resting islands out of the problem, and out of that of bodies
-    /// (`whole`) where it is in other coordinates.
+    /// Takes what corrects the gaps of resting islands out of the problem, and out of that of
+    /// bodies (`whole`) where it is in other coordinates.
     pub fn ease(&self, problem: &mut Problem, whole: Option<&mut Problem>) {
         for eased in &self.eased {
             let row = problem.J.row_starts[eased.block as usize];

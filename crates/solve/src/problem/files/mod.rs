@@ -5,9 +5,9 @@
 //!
 //! * a friction block with mu = 0 keeps its normal row alone, as `Unilateral`: its tangent rows
 //!   carry no reaction;
-//! * a mass matrix that is not symmetric within [`SYMMETRY_TOLERANCE`](super::SYMMETRY_TOLERANCE) cannot be a
-//!   [`Problem`]: the velocities are eliminated with the matrix as given, which keeps the W of the
-//!   file, non-symmetric as it is.
+//! * a mass matrix that is not symmetric within [`SYMMETRY_TOLERANCE`](super::SYMMETRY_TOLERANCE)
+//!   cannot be a [`Problem`]: the velocities are eliminated with the matrix as given, which keeps
+//!   the W of the file, non-symmetric as it is.
 //!
 //! [`Stored::answer`] goes the other way, from a solution to the file's own rows.
 //!

@@ -4,7 +4,7 @@
 //! near an answer all terms are small and so is their rounding:
 //!
 //! ```text
-//!   û = u(r) + W y,    u(r) = W r + q  in twofold precision,    v̂ − v(r) = H⁻¹ Jᵀ y
+//!   û = u(r) + W y,    u(r) = W r + q  in double-double precision,    v̂ − v(r) = H⁻¹ Jᵀ y
 //! ```
 
 use crate::math::dot;
@@ -14,8 +14,8 @@ use crate::problem::law::{MAX_ROWS, tangent_norm};
 use crate::problem::reduced::Reducer;
 use crate::problem::{Law, PreparedProblem, Problem, Reduced, Rows};
 
-/// What sums in twofold precision may lose, relative to Σ|terms|: ε² and some thousand terms.
-const TWOFOLD_ROUNDING: f64 = 1e-28;
+/// What sums in double-double precision may lose, relative to Σ|terms|: ε² and some thousand terms.
+const DOUBLE_DOUBLE_ROUNDING: f64 = 1e-28;
 
 /// Matrices and laws of the problem at hand, Coulomb's replaced by its cone; work space.
 #[derive(Default)]
@@ -206,8 +206,8 @@ impl Frame {
             // Each of the sums rounds once per term; the entries of W are themselves sums of some
             // ten terms.
             let rounding = 0.5 * f64::EPSILON * (columns.len() + 32) as f64 * size;
-            // u itself is a sum in twofold precision.
-            out.noise.push(rounding + TWOFOLD_ROUNDING * base.terms[i]);
+            // u itself is a sum in double-double precision.
+            out.noise.push(rounding + DOUBLE_DOUBLE_ROUNDING * base.terms[i]);
         }
     }
 
@@ -233,9 +233,9 @@ impl Frame {
         [self.kinetic(force, &sizes), soft]
     }
 
-    /// `½ fᵀH⁻¹f`, with x ≈ H⁻¹f and `ρ = f − H x` in twofold precision:
-    /// `fᵀH⁻¹f = x·(f + ρ) + ρᵀH⁻¹ρ`. `sizes`: Σ|terms| of f. What twofold precision leaves of f
-    /// is measured by the diagonal of H.
+    /// `½ fᵀH⁻¹f`, with x ≈ H⁻¹f and `ρ = f − H x` in double-double precision: `fᵀH⁻¹f = x·(f + ρ)
+    /// + ρᵀH⁻¹ρ`. `sizes`: Σ|terms| of f. What double-double precision leaves of f is measured by
+    /// the diagonal of H.
     fn kinetic(&mut self, force: Vec<DoubleDouble>, sizes: &[f64]) -> Energy {
         let mut x: Vec<f64> = force.iter().map(|f| f.value()).collect();
         self.prepared.factor().solve(&mut x);
@@ -247,7 +247,7 @@ impl Frame {
             for (&j, &h) in columns.iter().zip(values) {
                 rest.add_product(-h, x[j as usize]);
                 if i == j as usize && h > 0.0 {
-                    left += TWOFOLD_ROUNDING * sizes[i] / h.sqrt();
+                    left += DOUBLE_DOUBLE_ROUNDING * sizes[i] / h.sqrt();
                 }
             }
             rho[i] = rest.value();
@@ -279,7 +279,7 @@ impl Frame {
             let (own, image) = (own.value(), image.value());
             sum += own * image;
             size += own.abs() * image.abs();
-            left += TWOFOLD_ROUNDING * own.abs() * terms;
+            left += DOUBLE_DOUBLE_ROUNDING * own.abs() * terms;
         }
         let rounding = (e.len() + 8) as f64 * f64::EPSILON * size + left;
         Energy { least: 0.5 * (sum - rounding).max(0.0), most: 0.5 * (sum.max(0.0) + rounding) }

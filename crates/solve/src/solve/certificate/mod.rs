@@ -18,8 +18,8 @@
 //!
 //! # Algorithm
 //!
-//! 1. [`frame`]: W, and `u = W r + q` in twofold precision; everything else is a difference from
-//!    it.
+//! 1. [`frame`]: W, and `u = W r + q` in double-double precision; everything else is a difference
+//!    from it.
 //! 2. Candidates for s: r itself; one linear system over the active rows ([`active`]), exact and
 //!    with strong regularisation.
 //! 3. A candidate that lacks a little normal velocity is moved inside: sweeps on the homogeneous
@@ -359,7 +359,7 @@ fn measure(frame: &mut Frame, base: &Base, offset: &[f64], y: &[f64], best: &mut
     }
     let proved = lack.normal <= 0.0 && lack.relative <= EQUALITY_ROUNDING;
     let m = y.len();
-    // Differences in twofold precision: near an answer nothing else is left of them.
+    // Differences in double-double precision: near an answer nothing else is left of them.
     let sum = |terms: &dyn Fn(usize) -> [f64; 4]| -> Vec<DoubleDouble> {
         let one = |i: usize| {
             let mut sum = DoubleDouble::default();

@@ -189,9 +189,10 @@ fn counted(run: &mut Run<'_, '_>, (name, phase): &Phase, phases: &mut Phases) ->
     end
 }
 
-/// As [`solve_form`] with half of the work (of the usual work, where more is allowed; all of it where
-/// half would not do for another start); if that does not do, from where `start` ends (it sets the scaled reactions and returns the factorizations
-/// that it took); at last by the proximal point alone.
+/// As [`solve_form`] with half of the work (of the usual work, where more is allowed; all of it
+/// where half would not do for another start); if that does not do, from where `start` ends (it
+/// sets the scaled reactions and returns the factorizations that it took); at last by the proximal
+/// point alone.
 pub(super) fn solve_again(
     form: &mut dyn Form,
     mut test: Test<'_>,

@@ -35,14 +35,14 @@ const MIN_STEP_LENGTH: f64 = 1.0 / 32.0;
 /// What counts as far, of the R that the sweeps left.
 const FAR_RESIDUAL: f64 = 0.1;
 /// The first weight.
-const REGULARIZATION: f64 = 3e-3;
+const INITIAL_REGULARIZATION: f64 = 3e-3;
 /// Branches that count as few, and what a step leaves of R if it hardly falls (step 4).
 const FEW_CHANGES: usize = 5;
 const SLOW_DECREASE: f64 = 0.3;
 
 pub(super) fn run(run: &mut Run<'_, '_>) -> End {
     run.now.copy_from(&run.best);
-    run.eps = REGULARIZATION;
+    run.eps = INITIAL_REGULARIZATION;
     let far = FAR_RESIDUAL * run.first;
     let (mut refused, mut extra) = (0, 20);
     // The steps that a walk may still take; it began at `run.start`.

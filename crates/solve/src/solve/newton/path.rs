@@ -1,8 +1,8 @@
 //! Phase P: from piece to piece along Newton's path.
 //!
-//! Where the residual lies in directions that the rows of the present branches cannot reduce (nearly
-//! singular matrix, huge step, R almost constant along it), halving the step does not help: a
-//! contact has to change its branch. So
+//! Where the residual lies in directions that the rows of the present branches cannot reduce
+//! (nearly singular matrix, huge step, R almost constant along it), halving the step does not help:
+//! a contact has to change its branch. So
 //!
 //! ```text
 //!   0  where the first full step changes the branches of many blocks, the path is too long: leave it
@@ -32,7 +32,7 @@ const MAX_RESIDUAL_RISE: f64 = 1e3;
 const FULL_STEP_DECREASE: f64 = 0.6;
 /// Weight of the regular term at first; ten times as much after each failure, of which there may be
 /// this many.
-const REGULARIZATION: f64 = 1e-6;
+const INITIAL_REGULARIZATION: f64 = 1e-6;
 const MAX_FAILURES: u32 = 4;
 /// Steps without the regular term.
 const MAX_BARE_STEPS: u32 = 8;
@@ -42,7 +42,7 @@ const CROSSED_BORDER_STEP: f64 = 1e-6;
 pub(super) fn run(run: &mut Run<'_, '_>) -> End {
     run.now.copy_from(&run.best);
     let highest = MAX_RESIDUAL_RISE * run.now.residual;
-    let (mut eps, mut failures, mut sign, mut crossed) = (REGULARIZATION, 0, 1.0, None);
+    let (mut eps, mut failures, mut sign, mut crossed) = (INITIAL_REGULARIZATION, 0, 1.0, None);
     for piece in 0..MAX_PIECES {
         if run.spent() {
             return End::Spent;

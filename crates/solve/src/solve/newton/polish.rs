@@ -24,7 +24,7 @@ const MAX_STEPS: usize = 3;
 /// The most that a step may cost, in sweeps.
 const MAX_SWEEPS: f64 = 20.0;
 /// Weight of the regular term: rows may depend on each other.
-const REGULARIZATION: f64 = 1e-6;
+const POLISH_REGULARIZATION: f64 = 1e-6;
 
 pub(super) fn run(run: &mut Run<'_, '_>) -> End {
     let enough =
@@ -34,7 +34,7 @@ pub(super) fn run(run: &mut Run<'_, '_>) -> End {
     }
     run.start.copy_from(&run.now);
     for _ in 0..MAX_STEPS {
-        if enough(run) || run.spent() || !run.step_at_now(REGULARIZATION) {
+        if enough(run) || run.spent() || !run.step_at_now(POLISH_REGULARIZATION) {
             break;
         }
         run.set_trial(1.0);

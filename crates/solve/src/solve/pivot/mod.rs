@@ -74,7 +74,7 @@ pub use pyramid::{pyramid, pyramid_reduced};
 use self::dense::Dense;
 use self::pyramid::Pyramids;
 use self::sparse::{Sparse, SparseBasis};
-use self::walk::{Basis, End, Room, Walk};
+use self::walk::{Basis, End, Walk, Workspace};
 use crate::math::sparse::Csr;
 use crate::math::updatable::Updatable;
 use crate::problem::{Law, PreparedProblem, Problem, Reduced, Residual, Solution, Tolerance};
@@ -129,7 +129,7 @@ pub struct Pivot {
     settings: Settings,
     prepared: PreparedProblem,
     state: Sparse,
-    room: Room,
+    workspace: Workspace,
     sweeps: Psor,
     shift: Shift,
     dependent: Vec<usize>,
@@ -230,8 +230,8 @@ impl Pivot {
     ) -> Result<Report, Unsupported> {
         if problem.laws.iter().all(|law| law.friction().is_none()) {
             let walked = self.walk(problem, solution, stop)?;
-            self.ray.clone_from(&self.room.ray);
-            self.dependent.clone_from(&self.room.dependent);
+            self.ray.clone_from(&self.workspace.ray);
+            self.dependent.clone_from(&self.workspace.dependent);
             let mut report = walked.report(prepared.error(problem, solution), stop, |row| row);
             report.dependent = self.dependent.len();
             return Ok(report);
@@ -242,11 +242,11 @@ impl Pivot {
         let walked = self.walk(&polyhedral, &mut inner, stop)?;
         pyramids.fold(&inner.r, &mut solution.r);
         self.ray.resize(problem.rows(), 0.0);
-        pyramids.fold(&self.room.ray, &mut self.ray);
+        pyramids.fold(&self.workspace.ray, &mut self.ray);
         solution.v.copy_from_slice(&inner.v[..problem.n()]);
         let error = prepared.error(problem, solution);
         let mut report = walked.report(error, stop, |row| pyramids.block(row));
-        pyramids.dependent(&self.room.dependent, &self.room.tight, &mut self.dependent);
+        pyramids.dependent(&self.workspace.dependent, &self.workspace.tight, &mut self.dependent);
         report.dependent = self.dependent.len();
         if approximated(&problem.laws) {
             let own = PreparedProblem::of(&polyhedral)
@@ -273,17 +273,17 @@ impl Pivot {
         let lemke = |solution: &mut Solution| {
             Lemke::new(lemke::Settings { stop: *stop }).solve_reduced(&polyhedral, solution)
         };
-        let mut room = std::mem::take(&mut self.room);
+        let mut workspace = std::mem::take(&mut self.workspace);
         let mut report = match skew {
             _ if skew <= ROUNDING_ASYMMETRY => {
-                walk_reduced(&polyhedral, &mut inner, (stop, swept), &mut room)
+                walk_reduced(&polyhedral, &mut inner, (stop, swept), &mut workspace)
             }
             _ if skew <= MAX_CONTRACTING_SKEW => shift::solve_reduced(
                 &polyhedral,
                 &mut inner,
                 stop,
                 Section::Round,
-                |p, s, stop| Ok(walk_reduced(p, s, (stop, swept), &mut room)),
+                |p, s, stop| Ok(walk_reduced(p, s, (stop, swept), &mut workspace)),
             )?,
             _ if size > MAX_DENSE_ROWS => {
                 return Err(Pivot::unsupported(format!(
@@ -306,12 +306,12 @@ impl Pivot {
         }
         pyramids.fold(&inner.r, &mut solution.r);
         self.ray.resize(reduced.rows(), 0.0);
-        pyramids.fold(&room.ray, &mut self.ray);
+        pyramids.fold(&workspace.ray, &mut self.ray);
         report.conflict.iter_mut().for_each(|row| *row = pyramids.block(*row));
         report.conflict.dedup();
-        pyramids.dependent(&room.dependent, &vec![true; size], &mut self.dependent);
+        pyramids.dependent(&workspace.dependent, &vec![true; size], &mut self.dependent);
         report.dependent = self.dependent.len();
-        self.room = room;
+        self.workspace = workspace;
         if approximated(&reduced.laws) {
             report.notes.push(note_on_pyramids(self.settings.facets, report.error.relative()));
             report.error = PreparedProblem::of_reduced(reduced).error_reduced(reduced, &solution.r);
@@ -337,16 +337,16 @@ impl Pivot {
         let swept = self.settings.swept && cold(solution);
         self.sweeps.settings = sweeping(stop, STARTING_SWEEPS);
         let sweeps = if swept { self.sweeps.solve(problem, solution)?.counts.sweeps } else { 0 };
-        self.room.begin(problem.laws.iter().map(bounds), &solution.r);
+        self.workspace.begin(problem.laws.iter().map(bounds), &solution.r);
         let mut basis = SparseBasis { problem, state: &mut self.state };
-        let mut walk = Walk::new(&mut basis, &mut self.room);
+        let mut walk = Walk::new(&mut basis, &mut self.workspace);
         // A guess has few wrong rows, or is far off in ways that an exchange of all of them does
         // not repair.
         walk.in_blocks = swept;
         let end = walk.run(stop);
         let mut walked = Walked::new(end, &mut walk);
         walked.counts.sweeps = sweeps;
-        solution.r.clone_from(&self.room.r);
+        solution.r.clone_from(&self.workspace.r);
         solution.v.clear();
         match walked.end {
             // The walk went back to its best reactions.
@@ -378,7 +378,7 @@ fn walk_reduced(
     reduced: &Reduced,
     solution: &mut Solution,
     (stop, swept): (&StoppingCriteria, bool),
-    room: &mut Room,
+    workspace: &mut Workspace,
 ) -> Report {
     let sweeps = match swept && cold(solution) {
         true => Psor::new(sweeping(stop, STARTING_SWEEPS_REDUCED))
@@ -387,13 +387,13 @@ fn walk_reduced(
         false => 0,
     };
     let mut basis = Dense::new(reduced);
-    room.begin(reduced.laws.iter().map(bounds), &solution.r);
-    let mut walk = Walk::new(&mut basis, room);
+    workspace.begin(reduced.laws.iter().map(bounds), &solution.r);
+    let mut walk = Walk::new(&mut basis, workspace);
     walk.in_blocks = swept && solution.r.len() > MIN_ROWS_FOR_SWEEPS;
     let end = walk.run(stop);
     let mut walked = Walked::new(end, &mut walk);
     walked.counts.sweeps = sweeps;
-    solution.r.clone_from(&room.r);
+    solution.r.clone_from(&workspace.r);
     walked.report(
         PreparedProblem::of_reduced(reduced).error_reduced(reduced, &solution.r),
         stop,
@@ -420,7 +420,7 @@ struct Walked {
 impl Walked {
     fn new<B: Basis>(end: End, walk: &mut Walk<'_, B>) -> Walked {
         let factorizations = walk.basis.factorizations();
-        let Room { lo, hi, r, aside, .. } = &mut *walk.at;
+        let Workspace { lo, hi, r, aside, .. } = &mut *walk.at;
         // A free reaction within rounding of its bound is at its bound.
         r.iter_mut().enumerate().for_each(|(i, r)| *r = r.clamp(lo[i], hi[i]));
         Walked {

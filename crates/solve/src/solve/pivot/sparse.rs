@@ -43,8 +43,8 @@ pub(super) struct Sparse {
     /// H factored, and the lower triangle that `factor` was made for.
     masses: CliqueFactor,
     lower: Csr,
-    /// On the way: what is in the factor, twofold sums, cliques that a row touches, a row over one
-    /// of them.
+    /// On the way: what is in the factor, double-double sums, cliques that a row touches, a row
+    /// over one of them.
     present: Vec<bool>,
     sums: Vec<DoubleDouble>,
     touched: Vec<u32>,
@@ -290,7 +290,8 @@ impl Basis for SparseBasis<'_> {
 }
 
 impl SparseBasis<'_> {
-    /// `b − K (v, −r)` over velocities and free rows, into `residual`; sums are carried twofold.
+    /// `b − K (v, −r)` over velocities and free rows, into `residual`; sums are carried in
+    /// double-double precision.
     fn residual_of_state(&mut self, r: &[f64]) {
         let (n, problem) = (self.problem.n(), self.problem);
         let state = &mut *self.state;

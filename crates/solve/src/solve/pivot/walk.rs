@@ -70,7 +70,7 @@ const MAX_FAILED_EXCHANGES: u32 = 3;
 
 /// Reactions, velocities and statuses of all rows; kept from walk to walk.
 #[derive(Default)]
-pub(super) struct Room {
+pub(super) struct Workspace {
     /// The reactions along which a walk ended without end (m).
     pub(super) ray: Vec<f64>,
     pub(super) lo: Vec<f64>,
@@ -95,11 +95,12 @@ pub(super) struct Room {
     least: Vec<f64>,
 }
 
-impl Room {
+impl Workspace {
     /// The start of a walk from the guess `r` between these bounds: rows strictly between them are
     /// free.
     pub(super) fn begin(&mut self, bounds: impl Iterator<Item = (f64, f64)>, guess: &[f64]) {
-        let Room { lo, hi, r, aside, dependent, tight, u, noise, dr, free, entered, .. } = self;
+        let Workspace { lo, hi, r, aside, dependent, tight, u, noise, dr, free, entered, .. } =
+            self;
         self.ray.clear();
         lo.clear();
         hi.clear();
@@ -136,7 +137,7 @@ impl Room {
 /// A walk in progress.
 pub(super) struct Walk<'a, B: Basis> {
     pub(super) basis: &'a mut B,
-    pub(super) at: &'a mut Room,
+    pub(super) at: &'a mut Workspace,
     pub(super) pivots: u64,
     /// Begin with block pivots.
     pub(super) in_blocks: bool,
@@ -147,7 +148,7 @@ pub(super) struct Walk<'a, B: Basis> {
 
 impl<'a, B: Basis> Walk<'a, B> {
     /// A walk that starts where `at` was begun.
-    pub(super) fn new(basis: &'a mut B, at: &'a mut Room) -> Walk<'a, B> {
+    pub(super) fn new(basis: &'a mut B, at: &'a mut Workspace) -> Walk<'a, B> {
         Walk {
             basis,
             at,
@@ -181,7 +182,7 @@ impl<'a, B: Basis> Walk<'a, B> {
             let violation = if bounded { self.total_violation() } else { f64::INFINITY };
             if violation < least {
                 least = violation;
-                let Room { least, r, .. } = &mut *self.at;
+                let Workspace { least, r, .. } = &mut *self.at;
                 least.clone_from(r);
             }
             if stop.history {
@@ -216,7 +217,7 @@ impl<'a, B: Basis> Walk<'a, B> {
     /// The rows with u = 0 that depend on others of them: one factorization, if any row beside the
     /// free ones has u = 0.
     fn find_dependent(&mut self) {
-        let Room { r, u, noise, free, tight, dependent, .. } = &mut *self.at;
+        let Workspace { r, u, noise, free, tight, dependent, .. } = &mut *self.at;
         tight.extend((0..r.len()).map(|i| free[i] || u[i].abs() <= ZERO_IN_ROUNDINGS * noise[i]));
         if tight != free {
             self.basis.restart(tight, dependent);
@@ -299,7 +300,7 @@ impl<'a, B: Basis> Walk<'a, B> {
 
     /// Factors the free rows anew; rows that depend on others stay where they are.
     fn restart(&mut self) {
-        let Room { lo, hi, r, free, dropped, .. } = &mut *self.at;
+        let Workspace { lo, hi, r, free, dropped, .. } = &mut *self.at;
         self.basis.restart(free, dropped);
         for &i in &*dropped {
             free[i] = false;
@@ -317,7 +318,7 @@ impl<'a, B: Basis> Walk<'a, B> {
         let mut solves =
             if self.at.r.len() > MIN_ROWS_FOR_BLOCK_EXCHANGE { 1 } else { MAX_REFINEMENTS };
         loop {
-            let Room { r, target, .. } = &mut *self.at;
+            let Workspace { r, target, .. } = &mut *self.at;
             target.clone_from(r);
             self.basis.settle(target, solves);
             let (mut step, mut block) = (1.0, None);
@@ -332,7 +333,7 @@ impl<'a, B: Basis> Walk<'a, B> {
                     }
                 }
             }
-            let Room { r, target, .. } = &mut *self.at;
+            let Workspace { r, target, .. } = &mut *self.at;
             let Some((b, bound)) = block else {
                 std::mem::swap(r, target);
                 if solves == MAX_REFINEMENTS {
@@ -440,7 +441,7 @@ impl<'a, B: Basis> Walk<'a, B> {
             // 3c. No end in sight: a ray.
             if step == f64::INFINITY {
                 if self.at.u[i].abs() > tolerance {
-                    let Room { ray, dr, free, .. } = &mut *self.at;
+                    let Workspace { ray, dr, free, .. } = &mut *self.at;
                     ray.clear();
                     ray.extend(
                         dr.iter().zip(&*free).map(|(d, free)| if *free { sign * d } else { 0.0 }),
@@ -541,7 +542,7 @@ impl<'a, B: Basis> Walk<'a, B> {
 
     /// Goes back to the reactions with the least violation, where they were kept.
     fn best_so_far(&mut self, end: End) -> End {
-        let Room { least, r, .. } = &mut *self.at;
+        let Workspace { least, r, .. } = &mut *self.at;
         if least.len() == r.len() {
             r.clone_from(least);
         }
