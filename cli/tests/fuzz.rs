@@ -448,6 +448,11 @@ fn random_scenes_are_accepted_or_say_why_and_no_energy_comes_from_nowhere() {
                 energy.throughput()
             );
             if !verdict.accepted {
+                let reasons = verdict.reasons(&loaded.scene).join("; ");
+                assert!(!reasons.is_empty(), "a refusal without a reason\n{text}");
+                if refused < 3 {
+                    println!("step {}: {reasons}\n{text}", state.steps);
+                }
                 refused += 1;
             }
         }

@@ -151,6 +151,18 @@ fn ask(address: &str, request: &[u8]) -> String {
     String::from_utf8_lossy(&answer).into_owned()
 }
 
+/// A head that comes letter by letter is cut off after some seconds, however long it goes on.
+fn drips(address: &str) {
+    let mut stream = TcpStream::connect(address).unwrap();
+    stream.set_read_timeout(Some(Duration::from_millis(250))).unwrap();
+    let (begun, mut answer) = (Instant::now(), [0; 12]);
+    while stream.write_all(b"G").is_ok() && stream.read_exact(&mut answer).is_err() {
+        assert!(begun.elapsed() < Duration::from_secs(30), "a client drips without end");
+    }
+    assert_eq!(String::from_utf8_lossy(&answer), "HTTP/1.1 408");
+    assert!(begun.elapsed() > Duration::from_secs(2), "a slow client has some seconds");
+}
+
 #[test]
 fn view_serves_this_computer_and_outlives_hostile_clients() {
     let place = folder("view");
@@ -209,6 +221,9 @@ fn view_serves_this_computer_and_outlives_hostile_clients() {
             "{status}: {answer}"
         );
     }
+    let head = ask(address, format!("HEAD / HTTP/1.1\r\n{host}").as_bytes());
+    assert!(head.starts_with("HTTP/1.1 200") && head.ends_with("\r\n\r\n"), "{head}");
+    drips(address);
     // Silent and slow clients hold nobody up: there are few of them at a time, and others are
     // answered meanwhile.
     let silent: Vec<TcpStream> = (0..20).map(|_| TcpStream::connect(address).unwrap()).collect();

@@ -88,6 +88,7 @@ impl Moment<'_> {
 }
 
 /// A row in other engines: its scenes, and its value by what they did.
+#[cfg_attr(not(feature = "peers"), allow(dead_code))]
 pub struct Elsewhere {
     row: usize,
     plays: Vec<Play>,
@@ -127,6 +128,7 @@ pub struct Engines {
 }
 
 impl Row {
+    #[cfg_attr(not(feature = "peers"), allow(dead_code))]
     fn peer(&mut self, engine: &str, value: Result<f64, String>) {
         let error = |value: f64| {
             let apart = (value - self.reference).abs();

@@ -43,7 +43,7 @@ fn body(random: &mut Random, i: usize, text: &mut String) {
         1 => format!("box = [{s}, {}, {}]", 1.3 * s, 0.7 * s),
         2 => format!("capsule = {{ radius = {}, length = {s} }}", 0.4 * s),
         3 => format!("cylinder = {{ radius = {}, length = {s} }}", 0.5 * s),
-        4 => format!("cone = {{ radius = {}, length = {s} }}", 0.5 * s),
+        4 => format!("{{ contact = [\"b{body}\"], on = false }}"),
         _ => format!("hull = [[0, 0, 0], [{s}, 0, 0], [0, {s}, 0], [0, 0, {s}], [{s}, {s}, {s}]]"),
     };
     let density = 10f64.powf(random.within(1.0, 4.0));
@@ -99,14 +99,13 @@ fn connection(random: &mut Random, i: usize, text: &mut String, present: &mut Na
     }
 }
 
-/// A sensor, a variable, bodies that wait, and up to three events.
+/// A sensor, a variable, and up to three events, each with a ball that waits for it: no two come
+/// to the same place.
 fn reactions(random: &mut Random, present: &Names, text: &mut String) {
     let first = random.below(present.bodies);
     let _ = write!(
         text,
-        "[variables]\nseen = 0\n[[sensor]]\nname = \"height\"\nformula = \"b{first}.z\"\n\
-         [[template]]\nname = \"ball\"\ncount = 2\nmass = 0.3\nshape = {{ sphere = 0.05 }}\n\
-         position = [-0.6, 0.6, 0.5]\nvelocity = [0, 0, -1]\n"
+        "[variables]\nseen = 0\n[[sensor]]\nname = \"height\"\nformula = \"b{first}.z\"\n"
     );
     for event in 0..1 + random.below(3) {
         let when = match random.below(4) {
@@ -115,21 +114,21 @@ fn reactions(random: &mut Random, present: &Names, text: &mut String) {
             2 => format!("b{first}.contact_force > 1 N"),
             _ => "seen > 0".into(),
         };
-        let mut actions = vec!["{ set = \"seen\", value = \"seen + 1\" }".to_string()];
-        for _ in 0..1 + random.below(2) {
-            actions.push(action(random, present));
-        }
+        let actions: Vec<String> =
+            (0..1 + random.below(2)).map(|_| action(random, present, event)).collect();
         let again = random.below(2) == 0;
         let _ = write!(
             text,
-            "[[event]]\nname = \"e{event}\"\nwhen = \"{when}\"\nagain = {again}\n\
-             actions = [{}]\n",
+            "[[template]]\nname = \"ball{event}\"\ncount = 1\nmass = 0.3\n\
+             shape = {{ sphere = 0.05 }}\nposition = [-1.2, {event}, 0.5]\nvelocity = [0, 0, -1]\n\
+             [[event]]\nname = \"e{event}\"\nwhen = \"{when}\"\nagain = {again}\n\
+             actions = [{{ set = \"seen\", value = \"seen + 1\" }}, {}]\n",
             actions.join(", ")
         );
     }
 }
 
-fn action(random: &mut Random, present: &Names) -> String {
+fn action(random: &mut Random, present: &Names, event: usize) -> String {
     let body = random.below(present.bodies);
     match random.below(7) {
         0 if !present.joints.is_empty() => {
@@ -145,8 +144,8 @@ fn action(random: &mut Random, present: &Names) -> String {
         3 if !present.springs.is_empty() => {
             format!("{{ force = \"s{}\", on = false }}", random.pick(&present.springs))
         }
-        4 => format!("{{ contact = [\"b{body}\"], on = {} }}", random.below(2) == 0),
+        4 => format!("{{ contact = [\"b{body}\"], on = false }}"),
         5 => format!("{{ remove = \"b{body}\" }}"),
-        _ => "{ spawn = \"ball\" }".into(),
+        _ => format!("{{ spawn = \"ball{event}\" }}"),
     }
 }

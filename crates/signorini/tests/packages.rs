@@ -22,8 +22,11 @@ fn published() -> Vec<(String, PathBuf)> {
     folders.extend(crates.map(|entry| entry.expect("a crate").path()));
     let of = |name: &str| {
         let line = format!("name = \"{name}\"");
-        let named =
-            |folder: &&PathBuf| read(&folder.join("Cargo.toml")).lines().any(|found| found == line);
+        // The first name is that of the package.
+        let named = |folder: &&PathBuf| {
+            let manifest = read(&folder.join("Cargo.toml"));
+            manifest.lines().find(|found| found.starts_with("name = ")) == Some(line.as_str())
+        };
         folders.iter().find(named).unwrap_or_else(|| panic!("no crate {name}")).clone()
     };
     let found: Vec<_> = list.split_whitespace().map(|name| (name.to_string(), of(name))).collect();
@@ -59,17 +62,16 @@ fn within(path: &Path) -> Option<PathBuf> {
 /// What a source includes: the line, and the path as it is written (of a macro, its beginning).
 fn included(source: &str) -> Vec<(usize, String)> {
     let mut out = Vec::new();
+    let macros = ["str", "bytes"].map(|kind| format!("include_{kind}!("));
     let mut before = "";
     for (number, line) in source.lines().enumerate() {
         // The first page of the repository is tested with the library, and not shipped with it.
         let shipped = !before.contains("cfg(doctest)");
         before = line;
-        let Some(rest) = line.split_once("include_str!(").or(line.split_once("include_bytes!("))
-        else {
-            continue;
-        };
-        let path = rest.1.split('"').nth(1).unwrap_or_default();
-        if shipped && !path.is_empty() {
+        let found = macros.iter().find_map(|name| line.split_once(name));
+        let Some((_, rest)) = found.filter(|_| shipped) else { continue };
+        let path = rest.strip_prefix("concat!(").unwrap_or(rest).strip_prefix('"');
+        if let Some(path) = path.and_then(|rest| rest.split('"').next()) {
             out.push((number + 1, path.to_string()));
         }
     }

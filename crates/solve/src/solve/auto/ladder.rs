@@ -4,7 +4,8 @@ use super::Settings;
 use crate::problem::Law;
 use crate::solve::Method;
 
-/// What limits a method on a rung, where [`stop.work`](crate::solve::StoppingCriteria::work) does not.
+/// What limits a method on a rung, where [`stop.work`](crate::solve::StoppingCriteria::work) does
+/// not.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Budget {
     /// Its own limit.
@@ -42,9 +43,9 @@ const LONG_VISIT_FACTORIZATIONS: u64 = 200;
 pub type Rung = (Method, Budget);
 
 /// The methods that are tried on each kind of island, in their order, each with its budget; the
-/// table of [`super`] says the same. Budgets grow from visit to visit, those of one round cost about
-/// the same: whichever method suits an island, the others before it take a small multiple of its
-/// time (`signorini bench auto` shows the multiple).
+/// table of [`super`] says the same. Budgets grow from visit to visit, those of one round cost
+/// about the same: whichever method suits an island, the others before it take a small multiple of
+/// its time (`signorini bench auto` shows the multiple).
 pub const LADDERS: [(&str, &[Rung]); 4] = {
     use Budget::*;
     use Method::*;

@@ -16,9 +16,9 @@
 //! Each visit has a larger budget than the one before ([`LADDERS`] names them), so that an island
 //! that suits one method does not wait for the whole budget of another.
 //!
-//! On islands beyond [`Settings::factorable`] rows `newton` with a long budget, and `interior-point`
-//! under the true Coulomb law, are left out, beyond half as many again all of `newton`: their
-//! factorizations cost more than all the sweeps that the budgets allow.
+//! On islands beyond [`Settings::factorable`] rows `newton` with a long budget, and
+//! `interior-point` under the true Coulomb law, are left out, beyond half as many again all of
+//! `newton`: their factorizations cost more than all the sweeps that the budgets allow.
 //!
 //! With [`Settings::certify`] an answer of small local error is certified ([`super::certificate`]);
 //! without it, only one that nothing but the estimate stands against: on a small island at once, on
