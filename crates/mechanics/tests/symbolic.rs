@@ -145,7 +145,7 @@ fn the_rows_span_what_the_assembly_holds() {
     let rows = assembly.problem.rows();
     assert_eq!(rows, simulation.equations.rows.len());
     // Velocities that one allows, the other allows: project random ones by ours, look with theirs.
-    simulation.program.look(&simulation.q);
+    simulation.program.evaluate_at(&simulation.q);
     let v: Vec<f64> = (0..layout.v).map(|i| (1.7 * i as f64).sin()).collect();
     let (delta, _) = simulation.program.correction(&simulation.program.rates(&v));
     let allowed: Vec<f64> = v.iter().zip(&delta).map(|(v, d)| v - d).collect();
