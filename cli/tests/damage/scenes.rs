@@ -43,7 +43,7 @@ fn body(random: &mut Random, i: usize, text: &mut String) {
         1 => format!("box = [{s}, {}, {}]", 1.3 * s, 0.7 * s),
         2 => format!("capsule = {{ radius = {}, length = {s} }}", 0.4 * s),
         3 => format!("cylinder = {{ radius = {}, length = {s} }}", 0.5 * s),
-        4 => format!("{{ contact = [\"b{body}\"], on = false }}"),
+        4 => format!("cone = {{ radius = {}, length = {s} }}", 0.5 * s),
         _ => format!("hull = [[0, 0, 0], [{s}, 0, 0], [0, {s}, 0], [0, 0, {s}], [{s}, {s}, {s}]]"),
     };
     let density = 10f64.powf(random.within(1.0, 4.0));
