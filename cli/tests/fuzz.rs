@@ -21,7 +21,7 @@
 mod damage;
 
 use damage::scenes::sensible;
-use damage::seeds::{MSH, OBJ, URDF, VTK, binary_vtk, cases, recorded, stl, vtus};
+use damage::seeds::{MSH, OBJ, SMALL_MJCF, URDF, VTK, binary_vtk, cases, recorded, stl, vtus};
 use damage::{Random, change};
 use signorini::problem::files::{json, siconos};
 use signorini::problem::test_problems;
@@ -164,11 +164,12 @@ fn loaders() -> Vec<Loader> {
             0 0 0 1.0\n-1 0 0 -1 0 0\n0.5 0.5\n";
     let json_scene = br#"{"run": {"t_end": "10 ms"}, "body": [{"name": "a", "mass": 1,
     "shape": {"sphere": 0.1}}]}"#;
+    let machines = SMALL_MJCF.iter().chain(&[MJCF]).map(|text| text.as_bytes().to_vec()).collect();
     let mut list = vec![
         loader("scene", tomls, scene("a.toml")),
         loader("json", vec![json_scene.to_vec()], scene("a.json")),
         loader("urdf", robots, scene("a.urdf")),
-        loader("mjcf", vec![MJCF.into()], scene("a.xml")),
+        loader("mjcf", machines, scene("a.xml")),
         loader(
             "stl",
             vec![

@@ -192,3 +192,18 @@ fn few_files_little_memory_and_no_threads_are_said_or_enough() {
         assert!(output.is_some_and(|o| o.status.success()));
     }
 }
+
+#[test]
+fn a_hundred_thousand_bodies_are_checked_within_five_seconds() {
+    let place = folder("check");
+    let words = "[[repeat]]\ncount = [50, 50, 40]\nstep = [0.0999, 0.0999, 0.0999]\n\
+        [[repeat.body]]\nname = \"b{i}\"\ndensity = 1000\nshape = { sphere = 0.05 }\n\
+        position = [0, 0, 0.05]\n";
+    let file = write_file(&place, "many.toml", words);
+    // Seconds of the processor: other programs may share the machine.
+    let output = bash(&format!("TIMEFORMAT='%U'; time $0 check {}", text(&file)));
+    let said = String::from_utf8_lossy(&output.stdout).into_owned();
+    assert!(said.lines().count() < 15 && said.contains("[overlap] 293500 in all"), "{said}");
+    let seconds: f64 = stderr(&output).trim().parse().unwrap();
+    assert!(seconds <= 5.0, "{seconds} s");
+}

@@ -6,6 +6,28 @@ use signorini_files::mesh;
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 
+/// Small robots of the other format: many a second, beside the one with everything.
+pub const SMALL_MJCF: [&str; 4] = [
+    r#"<mujoco><default><joint damping="0.1"/><default class="a"><geom size="0.02"/></default>
+</default><worldbody><body name="b" pos="0 0 1"><joint name="j" axis="0 1 0" range="-90 90"/>
+<geom class="a" type="capsule" fromto="0 0 0 0.4 0 0"/></body></worldbody>
+<actuator><motor name="m" joint="j" gear="2"/></actuator></mujoco>"#,
+    r#"<mujoco><compiler angle="radian" autolimits="false"/><worldbody>
+<geom type="plane" size="1 1 0.1"/><body name="b" euler="0 0 1"><freejoint/>
+<inertial pos="0 0 0.1" mass="2" diaginertia="1 1 1.5"/><geom type="box" size="0.1 0.2 0.3"/>
+</body></worldbody><keyframe><key name="k" qpos="0 0 1 1 0 0 0"/></keyframe></mujoco>"#,
+    r#"<mujoco><worldbody><body name="b"><joint name="x" type="slide" axis="1 0 0" stiffness="5"/>
+<joint name="y" axis="0 0 1"/><geom name="g" size="0.1" mass="1"/></body>
+<body name="c" pos="1 0 0"><joint type="ball"/><geom size="0.1"/></body></worldbody>
+<contact><exclude body1="b" body2="c"/></contact>
+<equality><connect body1="b" body2="c" anchor="0.5 0 0"/></equality></mujoco>"#,
+    r#"<mujoco><worldbody><body name="b"><joint name="x"/><geom size="0.1"/><body name="c">
+<joint name="y"/><geom type="cylinder" size="0.1 0.2" quat="1 1 0 0"/></body></body></worldbody>
+<tendon><fixed name="t"><joint joint="x" coef="1"/><joint joint="y" coef="-1"/></fixed></tendon>
+<actuator><position tendon="t" kp="3" forcerange="-1 1"/><velocity joint="x" kv="2"/></actuator>
+<equality><joint joint1="x" joint2="y"/><weld body1="c"/></equality></mujoco>"#,
+];
+
 /// A robot of two links.
 pub const URDF: &str = r#"<robot name="r"><material name="m"><color rgba="1 0 0 1"/></material>
 <link name="a"><inertial><origin xyz="0 0 0.1"/><mass value="2"/><inertia ixx="1" iyy="1" izz="1" ixy="0" ixz="0" iyz="0"/></inertial>

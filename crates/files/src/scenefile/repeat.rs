@@ -16,6 +16,7 @@ use glam::{DQuat, DVec3};
 use serde_json::{Map, Value as Json, json};
 use signorini_solve::math::pose::Pose;
 use std::collections::HashMap;
+use std::hash::{BuildHasherDefault, Hasher};
 
 table! {
     /// What exists: at the top of a file, or inside a `[[repeat]]`.
@@ -309,6 +310,28 @@ fn poses(header: &RepeatHeader, total: usize, reader: &mut Reader<'_>) -> Option
     Some(moved.collect())
 }
 
+/// The places in each cell of a grid.
+type Cells = HashMap<(i64, i64, i64), Vec<DVec3>, BuildHasherDefault<CellHasher>>;
+
+/// A quick hash of three numbers that nobody chooses with ill will: 27 of them for each place that
+/// is drawn.
+#[derive(Default)]
+struct CellHasher(u64);
+
+impl Hasher for CellHasher {
+    fn write(&mut self, bytes: &[u8]) {
+        bytes.iter().for_each(|byte| self.write_i64(i64::from(*byte)));
+    }
+
+    fn write_i64(&mut self, x: i64) {
+        self.0 = (self.0.rotate_left(23) ^ x as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+    }
+
+    fn finish(&self) -> u64 {
+        self.0 ^ (self.0 >> 32)
+    }
+}
+
 /// Random sequential addition: a place is drawn until it is far enough from all before.
 fn scattered(scatter: &At<Scatter>, total: usize, reader: &mut Reader<'_>) -> Option<Vec<Pose>> {
     let Scatter { low, high, distance, .. } = &scatter.value;
@@ -324,16 +347,19 @@ fn scattered(scatter: &At<Scatter>, total: usize, reader: &mut Reader<'_>) -> Op
     }
     let mut random = Random::new(scatter.value.seed.map_or(1, |s| s.0 as u64));
     let layered = scatter.value.layered == Some(true);
-    let mut cells: HashMap<[i64; 3], Vec<DVec3>> = HashMap::new();
+    let mut cells = Cells::default();
     let edge = distance.max(LEAST_CELL * (high - low).max_element());
-    let cell =
-        |p: DVec3| ((p - low) / edge).floor().to_array().map(|x| x.clamp(-1e15, 1e15) as i64);
+    let index = |x: f64| x.clamp(-1e15, 1e15) as i64;
+    let cell = |p: DVec3| {
+        let c = ((p - low) / edge).floor();
+        (index(c.x), index(c.y), index(c.z))
+    };
     // Its own cell first: most places that are taken are taken there.
     let own_first = |k: i64| (k + 13) % 27;
-    let free = |cells: &HashMap<[i64; 3], Vec<DVec3>>, p: DVec3| {
+    let free = |cells: &Cells, p: DVec3| {
         let c = cell(p);
         (0..27).map(own_first).all(|k| {
-            let near = [c[0] + k % 3 - 1, c[1] + k / 3 % 3 - 1, c[2] + k / 9 - 1];
+            let near = (c.0 + k % 3 - 1, c.1 + k / 3 % 3 - 1, c.2 + k / 9 - 1);
             cells.get(&near).is_none_or(|list| list.iter().all(|q| q.distance(p) >= distance))
         })
     };
