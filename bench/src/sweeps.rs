@@ -118,7 +118,7 @@ pub fn run(folder: &Path, arguments: &Arguments) -> ExitCode {
         summary(&rows, &reduced, &methods);
     }
     if let Some(path) = &arguments.plot
-        && let Err(error) = std::fs::write(path, plot(&rows, &methods))
+        && let Err(error) = signorini::whole::write_whole(path, plot(&rows, &methods).as_bytes())
     {
         eprintln!("{}: {error}", path.display());
         return ExitCode::from(2);

@@ -277,7 +277,7 @@ impl Problem {
                 }
                 _ => return Err(complaint(&"wanted a name that ends in .json, .hdf5 or .dat")),
             };
-            std::fs::write(&path, bytes).map_err(|e| complaint(&e))
+            signorini::whole::write_whole(&path, &bytes).map_err(|e| complaint(&e))
         })
     }
 

@@ -165,7 +165,7 @@ fn finish(arguments: &Arguments, outcomes: &[Outcome]) -> ExitCode {
         );
     }
     if let Some(path) = &arguments.page {
-        if let Err(e) = std::fs::write(path, page::page(outcomes)) {
+        if let Err(e) = signorini::whole::write_whole(path, page::page(outcomes).as_bytes()) {
             eprintln!("error: {}: {e}", path.display());
             return ExitCode::from(2);
         }

@@ -171,7 +171,7 @@ pub fn run(arguments: &Arguments) -> ExitCode {
         println!("{}", serde_json::to_string_pretty(&rows).expect("rows are plain data"));
     }
     if let Some(path) = &arguments.page {
-        if let Err(e) = std::fs::write(path, page::page(&done)) {
+        if let Err(e) = signorini::whole::write_whole(path, page::page(&done).as_bytes()) {
             eprintln!("error: {}: {e}", path.display());
             return ExitCode::from(2);
         }

@@ -33,6 +33,7 @@ impl History {
 
     pub(super) fn write(&self) -> Result<(), String> {
         let Some(path) = &self.path else { return Ok(()) };
-        std::fs::write(path, &self.text).map_err(|e| format!("{}: {e}", path.display()))
+        signorini::whole::write_whole(path, self.text.as_bytes())
+            .map_err(|e| format!("{}: {e}", path.display()))
     }
 }

@@ -214,7 +214,7 @@ fn write(out: &Path, source: &Path, stored: &Stored, outcome: &Outcome) -> Resul
         }
         _ => {
             let text = json::write(&stored.input, Some(&outcome.solution), stored.guess.as_ref());
-            std::fs::write(out, text).map_err(|e| complaint(&e))
+            signorini::whole::write_whole(out, text.as_bytes()).map_err(|e| complaint(&e))
         }
     }
 }

@@ -13,6 +13,8 @@ use hdf5_pure::{File, FileBuilder, GroupBuilder};
 use signorini_solve::math::sparse::Csr;
 use signorini_solve::problem::files::{Answer, FileError, Input, Stored, reduced};
 use signorini_solve::problem::{Law, Problem, Rows, Solution};
+use signorini_solve::whole::{make_whole, write_whole};
+use std::io;
 use std::path::Path;
 
 /// Reads a problem.
@@ -308,10 +310,14 @@ pub fn write(
     };
     let bytes = std::fs::read(source).unwrap_or_default();
     if hdf5_pure::is_hdf5_bytes(&bytes) {
-        std::fs::write(out, bytes).map_err(|e| unwritable(&e))?;
-        return replace_solution(out, &layout, &answer).map_err(|e| unwritable(&e));
+        let made = make_whole(out, |partial| {
+            std::fs::write(partial, bytes)?;
+            replace_solution(partial, &layout, &answer).map_err(io::Error::other)
+        });
+        return made.map_err(|e| unwritable(&e));
     }
-    build(&stored.given, &layout, &answer)?.write(out).map_err(|e| unwritable(&e))
+    let bytes = build(&stored.given, &layout, &answer)?.finish().map_err(|e| unwritable(&e))?;
+    write_whole(out, &bytes).map_err(|e| unwritable(&e))
 }
 
 /// The problem and a solution as the bytes of a new file.

@@ -24,14 +24,15 @@ pub fn write_quickly(path: &Path, bytes: &[u8]) -> io::Result<()> {
 }
 
 fn write(path: &Path, bytes: &[u8], durable: bool) -> io::Result<()> {
+    // A device or a pipe (/dev/stdout) cannot be replaced by a file.
+    if fs::metadata(path).is_ok_and(|about| !about.is_file() && !about.is_dir()) {
+        return OpenOptions::new().write(true).open(path)?.write_all(bytes);
+    }
     let place = match fs::symlink_metadata(path) {
-        // What a link leads to is what is meant; a device cannot be replaced by a file.
+        // What a link leads to is what is meant.
         Ok(about) if about.is_symlink() => fs::canonicalize(path)?,
         _ => path.to_path_buf(),
     };
-    if fs::metadata(&place).is_ok_and(|about| !about.is_file() && !about.is_dir()) {
-        return OpenOptions::new().write(true).open(&place)?.write_all(bytes);
-    }
     let partial = partial(&place);
     let written = fill(&partial, bytes, durable).and_then(|()| fs::rename(&partial, &place));
     if written.is_err() {
@@ -40,6 +41,16 @@ fn write(path: &Path, bytes: &[u8], durable: bool) -> io::Result<()> {
         sync_folder(&place);
     }
     written
+}
+
+/// A file that `make` writes under another name beside it: it takes its own when it is complete.
+pub fn make_whole(path: &Path, make: impl FnOnce(&Path) -> io::Result<()>) -> io::Result<()> {
+    let partial = partial(path);
+    let made = make(&partial).and_then(|()| fs::rename(&partial, path));
+    if made.is_err() {
+        let _ = fs::remove_file(&partial);
+    }
+    made
 }
 
 fn fill(partial: &Path, bytes: &[u8], durable: bool) -> io::Result<()> {
@@ -79,6 +90,13 @@ mod tests {
         write_quickly(&place, b"new").unwrap();
         assert_eq!(fs::read(&place).unwrap(), b"new");
         assert!(write_whole(&folder, b"x").is_err(), "a folder is not replaced");
+        let half = make_whole(&place, |partial| {
+            fs::write(partial, b"half")?;
+            Err(io::ErrorKind::StorageFull.into())
+        });
+        assert!(half.is_err() && fs::read(&place).unwrap() == b"new");
+        make_whole(&place, |partial| fs::write(partial, b"made")).unwrap();
+        assert_eq!(fs::read(&place).unwrap(), b"made");
         #[cfg(unix)]
         {
             let link = folder.join("link");
