@@ -50,7 +50,7 @@ fn json_has_these_keys_and_no_others() {
     let wanted = |names: &str| names.split(' ').map(String::from).collect();
     assert_eq!(
         keys(&line),
-        wanted("problem solver status iterations work wall_s reproducible error")
+        wanted("problem solver status iterations work wall_s reproducible stages error")
     );
     assert_eq!(keys(&line["problem"]), wanted("name n rows blocks"));
     assert_eq!(

@@ -83,6 +83,11 @@ pub struct Options {
     #[arg(long, value_parser = length)]
     #[serde(default)]
     pub accuracy: Option<f64>,
+    /// The time that a step may take on this machine: seconds, or with a unit ("1 ms"). When it is
+    /// over the best iterate so far is taken; runs are then not reproducible.
+    #[arg(long, value_parser = time)]
+    #[serde(default)]
+    pub deadline: Option<f64>,
     /// When to end: seconds, or with a unit.
     #[arg(long, value_parser = time)]
     pub t_end: Option<f64>,
@@ -421,6 +426,7 @@ pub fn settings(loaded: &Loaded, options: &Options) -> Result<Settings, String> 
         time,
         coordinates,
         accuracy: options.accuracy,
+        deadline: options.deadline,
         preset,
     })
 }

@@ -7,7 +7,7 @@ use signorini::problem::files::{Input, Stored};
 use signorini::problem::literature::Thesis;
 use signorini::problem::{Law, Residual, Tolerance};
 use signorini::solve::certificate::{Certificate, Standing};
-use signorini::solve::{Report, Status, Unsupported};
+use signorini::solve::{Report, Stage, Status, Unsupported};
 
 /// The object of `--json`.
 #[derive(Serialize)]
@@ -19,6 +19,7 @@ pub(super) struct Line<'a> {
     work: u64,
     wall_s: f64,
     reproducible: bool,
+    stages: &'a [Stage],
     error: ErrorLine,
     #[serde(skip_serializing_if = "Option::is_none")]
     certificate: Option<CertificateLine>,
@@ -124,6 +125,7 @@ pub(super) fn line<'a>(
         work: report.map_or(0, |r| r.work),
         wall_s: outcome.wall,
         reproducible: report.is_none_or(|r| r.reproducible),
+        stages: report.map_or(&[], |r| &r.stages),
         certificate: CertificateLine::of(outcome, tolerance),
         contacts: outcome.contacts.as_ref(),
         error: ErrorLine {

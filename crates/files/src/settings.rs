@@ -22,6 +22,8 @@ pub struct Overrides {
     pub coordinates: Option<Coordinates>,
     /// The accuracy of a step, m.
     pub accuracy: Option<f64>,
+    /// The time that a step may take, s of the user's clock.
+    pub deadline: Option<f64>,
     /// Tolerances that go together, in place of those of the file.
     pub preset: Option<format::Preset>,
 }
@@ -68,6 +70,7 @@ impl Loaded {
         if run.time_error == Some(format::TimeError::Doubling) {
             settings.time_error = TimeEstimate::Doubling;
         }
+        settings.deadline = over.deadline.or(run.deadline.map(|x| x.si));
         settings.stop.tolerance = self.tolerance(over.preset);
         settings.certify = run.estimate == Some(format::Estimate::Certificate);
         settings.stop.work = run.iterations.map(|n| n.0 as u64).or(settings.stop.work);

@@ -7,7 +7,7 @@ use glam::DVec3;
 use signorini_mechanics::assemble::Scheme;
 use signorini_mechanics::geometry::Tetrahedra;
 use signorini_mechanics::scene::*;
-use signorini_mechanics::step::{Settings, Stepper};
+use signorini_mechanics::step::{Policy, Settings, Stepper};
 use signorini_solve::problem::{Law, Tolerance};
 use signorini_solve::solve::{Method, StoppingCriteria};
 
@@ -196,4 +196,32 @@ fn methods_agree_on_the_motion_with_and_without_islands() {
         Method::ALL.iter().all(|method| seen.contains(method)),
         "every method took part in some scene"
     );
+}
+
+/// A deadline that is never reached does not change a bit. One that is over before the solve begins
+/// leaves the guess, and the step says that it is not reproducible; it is not divided either.
+#[test]
+fn a_deadline_changes_nothing_unless_it_cuts_a_step_short() {
+    let scene = heap(0.4);
+    let settings = Settings { policy: Policy::Substep, ..Settings::with_time_step(2e-3) };
+    let without = run(&scene, settings.clone(), 40).state;
+    let hour = Settings { deadline: Some(3600.0), ..settings.clone() };
+    assert_eq!(run(&scene, hour, 40).state, without);
+    let instant = Settings { deadline: Some(1e-12), ..settings.clone() };
+    let mut stepper = Stepper::new(&scene, instant).unwrap();
+    let mut state = State::initial(&scene);
+    let mut cut = 0;
+    for _ in 0..5 {
+        let verdict = stepper.step(&scene, &mut state).unwrap();
+        assert_eq!(verdict.substeps, 1);
+        assert!(verdict.accepted || !verdict.reproducible);
+        cut += usize::from(!verdict.reproducible);
+    }
+    assert!(cut > 0 && state.v.iter().all(|v| v.is_finite()), "{cut} of 5 steps were cut short");
+    for wrong in [
+        Settings { deadline: Some(0.0), ..settings.clone() },
+        Settings { deadline: Some(1e-3), accuracy: Some(1e-4), ..settings },
+    ] {
+        assert!(Stepper::new(&scene, wrong).is_err());
+    }
 }

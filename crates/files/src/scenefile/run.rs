@@ -47,6 +47,9 @@ table! {
         estimate: Option<Estimate>,
         /// Most sweeps or iterations of a step.
         iterations: Option<Count>,
+        /// The time that a step may take on this machine ("1 ms"): when it is over the best iterate
+        /// so far is taken. Runs are then not reproducible; none without this.
+        deadline: Option<Of<Time>>,
         /// What happens with a step whose error is not accepted.
         policy: Option<Policy>,
         /// Every how many steps the tables get rows; about 500 times per run without this.

@@ -60,7 +60,7 @@ use crate::problem::{Problem, Solution};
 use crate::scene::body::reach;
 use crate::scene::{BodyId, Coordinate, JointId, Kind, Layout, Scene, State};
 use crate::solve::schur::Schur;
-use crate::solve::{DynSolver, Method, Report, Sample, Status, auto};
+use crate::solve::{DynSolver, Limits, Method, Report, Sample, Status, auto};
 
 /// Seconds spent in each stage since [`Stepper::clock`] was set.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -95,6 +95,8 @@ pub struct Stepper {
     layout: Layout,
     world: World,
     engine: SolverChoice,
+    /// What the solves of this step may take.
+    limits: Limits,
     /// Trees of bodies in the coordinates of their joints.
     forest: Forest,
     schur: Schur,
@@ -172,6 +174,7 @@ impl Stepper {
             layout,
             world,
             engine,
+            limits: Limits::default(),
             schur: Schur::default(),
             reduced: false,
             settings,
@@ -228,6 +231,7 @@ impl Stepper {
     }
 
     fn step_alone(&mut self, scene: &Scene, state: &mut State) -> Result<Verdict, StepError> {
+        self.limits = self.settings.deadline.map(Limits::seconds_from_now).unwrap_or_default();
         match (self.settings.accuracy, self.settings.time_error) {
             (Some(accuracy), _) => self.step_accurately(scene, state, accuracy),
             (None, TimeEstimate::Doubling) => self.step_doubled(scene, state, self.settings.h),
@@ -248,7 +252,7 @@ impl Stepper {
         sanity::state(scene, &self.layout, state)?;
         let mut solved = self.find_velocities(scene, state, h)?;
         if !solved.resolved {
-            if halvings > 0 {
+            if halvings > 0 && solved.report.reproducible {
                 return self.step_in_halves(scene, state, h, halvings);
             }
             solved = self.solve_straight(scene, solved)?;
@@ -259,7 +263,10 @@ impl Stepper {
         if !verdict.accepted {
             match self.settings.policy {
                 // Halves begin with the same overlap; they turn half as far.
-                Policy::Substep if halvings > 0 && verdict.overlap.is_none() => {
+                // When time is up there is none for two halves either.
+                Policy::Substep
+                    if halvings > 0 && verdict.overlap.is_none() && verdict.reproducible =>
+                {
                     return self.step_in_halves(scene, state, h, halvings);
                 }
                 Policy::Stop => {

@@ -52,6 +52,10 @@ pub struct Settings {
     /// is then the certificate's upper end where that is within the tolerance, and an answer that
     /// is proved wrong is not accepted. About twice the work.
     pub certify: bool,
+    /// The time that a step may take, s of the user's clock: when it is over, the best iterate so
+    /// far is taken. Runs are then not reproducible.
+    #[serde(default)]
+    pub deadline: Option<f64>,
     /// How the error of the time scheme is estimated.
     pub time_error: TimeEstimate,
     /// Largest error of a position in one step, m: steps are then as short as this asks for, h is
@@ -74,6 +78,7 @@ impl Default for Settings {
             linearisation: 1e-4,
             warm_start: true,
             certify: false,
+            deadline: None,
             time_error: TimeEstimate::default(),
             accuracy: None,
         }
@@ -106,6 +111,16 @@ impl Settings {
             && let Some(fault) = penalty.fault()
         {
             return Some(fault);
+        }
+        if let Some(deadline) = self.deadline {
+            if !(deadline > 0.0) {
+                return Some(format!("deadline = {deadline} s, wanted > 0"));
+            }
+            if self.accuracy.is_some() {
+                return Some(
+                    "accuracy takes as many steps as it needs: no deadline with it".into(),
+                );
+            }
         }
         if let Some(fault) = super::accuracy::fault(self) {
             return Some(fault);

@@ -8,7 +8,7 @@ use crate::assemble::{Assembly, Forest, Impacts};
 use crate::math::cliques::CliqueFactor;
 use crate::problem::{Problem, Residual, Solution};
 use crate::scene::{Scene, State};
-use crate::solve::{Report, Status, Unsupported};
+use crate::solve::{Limits, Report, Solver, Status, Unsupported};
 
 impl Stepper {
     /// Contacts, problem and solution; again with more contacts while bodies outrun those that were
@@ -125,7 +125,12 @@ impl Stepper {
             return self.solve_or_rest(solution);
         }
         let mut small = self.schur.guess(solution);
-        let report = run(&mut self.engine, &mut self.factor, self.schur.smaller(), &mut small)?;
+        let report = run(
+            (&mut self.engine, &self.limits),
+            &mut self.factor,
+            self.schur.smaller(),
+            &mut small,
+        )?;
         self.schur.expand(&small, solution);
         Ok(report)
     }
@@ -145,7 +150,12 @@ impl Stepper {
             }
         }
         let posed = posed(&self.forest, &self.assembly);
-        let mut report = run(&mut self.engine, &mut self.factor, posed.problem, solution)?;
+        let mut report =
+            run((&mut self.engine, &self.limits), &mut self.factor, posed.problem, solution)?;
+        if !report.reproducible {
+            // The choice among motions takes time that is over.
+            return Ok(report);
+        }
         if self.choice.apply(&posed, &tolerance, (solution, &mut report)) {
             self.ease();
             let posed = super::velocities::posed(&self.forest, &self.assembly);
@@ -173,15 +183,15 @@ fn posed<'a>(forest: &'a Forest, assembly: &'a Assembly) -> Posed<'a> {
     }
 }
 
-/// The method's answer, from the guess in `solution`.
+/// The method's answer, from the guess in `solution`, within limits.
 fn run(
-    engine: &mut SolverChoice,
+    (engine, limits): (&mut SolverChoice, &Limits),
     factor: &mut CliqueFactor,
     problem: &Problem,
     solution: &mut Solution,
 ) -> Result<Report, Unsupported> {
     match engine {
-        SolverChoice::Auto(auto) => crate::solve::Solver::solve(auto.as_mut(), problem, solution),
+        SolverChoice::Auto(auto) => auto.solve_within(problem, solution, limits),
         SolverChoice::One(_, solver) => {
             // Methods keep a guess that is accepted. The last velocities would be for as long as
             // forces give less than the tolerance in a step: nothing would ever move.
@@ -190,7 +200,7 @@ fn run(
                 problem.J.add_transposed(&solution.r, &mut solution.v);
                 factor.solve(&mut solution.v);
             }
-            solver.solve(problem, solution)
+            solver.solve_within(problem, solution, limits)
         }
     }
 }

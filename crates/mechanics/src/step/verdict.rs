@@ -220,6 +220,7 @@ impl Verdict {
             "worst": self.worst_name(scene), "solver": self.solver.name(), "work": self.work,
             "penetration": self.penetration,
             "overlap": self.overlap.map(|overlap| overlap.reason(scene)),
+            "reproducible": self.reproducible,
             "not_unique": self.ambiguity(scene),
             "contacts": self.contacts, "rows": self.rows, "substeps": self.substeps,
             "solves": self.solves,

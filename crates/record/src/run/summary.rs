@@ -101,6 +101,9 @@ pub struct Summary {
     /// The first of them, in words.
     #[serde(default)]
     pub ambiguity: Option<String>,
+    /// Steps that a deadline cut short: another run may go another way from the first of them on.
+    #[serde(default)]
+    pub cut_short: u64,
     /// Steps that were divided.
     pub divided: u64,
     /// Seconds of the user's time.
@@ -209,6 +212,7 @@ impl Summary {
             overlap: None,
             not_unique: 0,
             ambiguity: None,
+            cut_short: 0,
             divided: 0,
             wall: 0.0,
             hash: 0,
@@ -261,6 +265,7 @@ impl Summary {
             let first = || format!("from t = {:.4} s: {ambiguity}", verdict.time);
             self.ambiguity.get_or_insert_with(first);
         }
+        self.cut_short += u64::from(!verdict.reproducible);
         self.divided += u64::from(verdict.substeps > 1);
     }
 
@@ -369,6 +374,13 @@ impl Summary {
                 if self.not_unique == 1 { "" } else { "s" }
             );
         }
+        if self.cut_short > 0 {
+            line += &format!(
+                "  not reproducible: {} step{} cut short by the deadline",
+                self.cut_short,
+                if self.cut_short == 1 { "" } else { "s" }
+            );
+        }
         if self.velocity_sum > 0.0 {
             line += &format!(
                 "  velocities wrong by {:.0e} m/s at most, {:.0e} in sum",
@@ -443,6 +455,8 @@ impl Summary {
             "penetration_max": self.penetration,
             "not_accepted": self.not_accepted,
             "reasons": self.refusals.worst,
+            "reproducible": self.cut_short == 0,
+            "cut_short": self.cut_short,
             "not_unique": self.not_unique,
             "ambiguity": self.ambiguity,
             "overlap": self.overlap,

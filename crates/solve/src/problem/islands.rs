@@ -15,8 +15,13 @@ pub struct Islands {
     number: Vec<u32>,
     unknowns: Lists,
     blocks: Lists,
-    /// Work space of [`Islands::cut`]: where the unknowns of the whole are in the part, and the
-    /// columns of a block.
+    space: CutSpace,
+}
+
+/// Work space of [`Islands::cut_with`]: where the unknowns of the whole are in the part, and the
+/// columns of a block.
+#[derive(Default)]
+pub struct CutSpace {
     table: Vec<u32>,
     columns: Vec<u32>,
 }
@@ -126,8 +131,15 @@ impl Islands {
 
     /// Island number `i` as a problem of its own, in the memory of `part`.
     pub fn cut(&mut self, i: usize, whole: &Problem, part: &mut Problem) {
-        let Islands { unknowns, blocks, table, columns, .. } = self;
-        let (unknowns, blocks) = (unknowns.get(i), blocks.get(i));
+        let mut space = std::mem::take(&mut self.space);
+        self.cut_with(i, whole, part, &mut space);
+        self.space = space;
+    }
+
+    /// The same with work space of the caller's, for several threads at once.
+    pub fn cut_with(&self, i: usize, whole: &Problem, part: &mut Problem, space: &mut CutSpace) {
+        let CutSpace { table, columns } = space;
+        let (unknowns, blocks) = (self.unknowns.get(i), self.blocks.get(i));
         let n = unknowns.len();
         // A large island looks its unknowns up in a table, a small one is searched.
         table.clear();
@@ -184,13 +196,13 @@ impl Island<'_> {
         }
     }
 
-    /// Writes the island's solution into that of the whole.
-    pub fn scatter(&self, whole: &Problem, part: &Solution, into: &mut Solution) {
-        for (&i, &v) in self.unknowns.iter().zip(&part.v) {
+    /// Writes the island's solution (v, r) into that of the whole.
+    pub fn scatter(&self, whole: &Problem, (v, r): (&[f64], &[f64]), into: &mut Solution) {
+        for (&i, &v) in self.unknowns.iter().zip(v) {
             into.v[i as usize] = v;
         }
         let rows = self.blocks.iter().flat_map(|&k| whole.J.block(k as usize).range());
-        for (i, &r) in rows.zip(&part.r) {
+        for (i, &r) in rows.zip(r) {
             into.r[i] = r;
         }
     }
@@ -256,7 +268,7 @@ mod tests {
                 (&part.H, &part.k, &part.J, &part.laws),
                 (&known.problem.H, &known.problem.k, &known.problem.J, &known.problem.laws)
             );
-            island.scatter(&whole, &known.solution, &mut solution);
+            island.scatter(&whole, (&known.solution.v, &known.solution.r), &mut solution);
             island.gather(&whole, &solution, &mut share);
             assert_eq!(share, known.solution);
         }

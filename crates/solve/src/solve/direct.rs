@@ -17,7 +17,8 @@
 //! Cost: one solve with H per row, one sparse factorization of W, three solves.
 
 use super::{
-    ReducedSolver, Report, Solver, Status, StoppingCriteria, Unsupported, solve_by_own_preparation,
+    Limits, ReducedSolver, Report, Solver, Status, StoppingCriteria, Unsupported,
+    solve_by_own_preparation,
 };
 use crate::math::semidefinite::Semidefinite;
 use crate::math::sparse::Csr;
@@ -59,8 +60,14 @@ impl Direct {
 }
 
 impl Solver for Direct {
-    fn solve(&mut self, problem: &Problem, solution: &mut Solution) -> Result<Report, Unsupported> {
-        solve_by_own_preparation(self, ("direct", |own| &mut own.prepared), problem, solution)
+    fn solve_within(
+        &mut self,
+        problem: &Problem,
+        solution: &mut Solution,
+        limits: &Limits,
+    ) -> Result<Report, Unsupported> {
+        let own: (_, fn(&mut Self) -> &mut PreparedProblem) = ("direct", |own| &mut own.prepared);
+        solve_by_own_preparation(self, own, (problem, solution), limits)
     }
 
     fn solve_prepared(
@@ -68,6 +75,7 @@ impl Solver for Direct {
         problem: &Problem,
         prepared: &mut PreparedProblem,
         solution: &mut Solution,
+        _limits: &Limits,
     ) -> Result<Report, Unsupported> {
         supported(&problem.laws)?;
         let Direct { reducer, reduced, system, point, u, .. } = self;
@@ -98,10 +106,11 @@ impl Solver for Direct {
 }
 
 impl ReducedSolver for Direct {
-    fn solve_reduced(
+    fn solve_reduced_within(
         &mut self,
         reduced: &Reduced,
         solution: &mut Solution,
+        _limits: &Limits,
     ) -> Result<Report, Unsupported> {
         supported(&reduced.laws)?;
         if reduced.asymmetry() > crate::problem::SYMMETRY_TOLERANCE {

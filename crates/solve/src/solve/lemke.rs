@@ -24,7 +24,7 @@
 //! For non-symmetric or indefinite W of at most a thousand rows, and to check other methods. Cost:
 //! a pivot is one pass over the dense tableau, m² operations; typically m to 3m pivots.
 
-use super::{Counts, ReducedSolver, Report, Status, StoppingCriteria, Unsupported};
+use super::{Counts, Limits, ReducedSolver, Report, Status, StoppingCriteria, Unsupported};
 use crate::problem::{Law, PreparedProblem, Reduced, Solution};
 
 /// How the method works.
@@ -48,10 +48,11 @@ impl Lemke {
 }
 
 impl ReducedSolver for Lemke {
-    fn solve_reduced(
+    fn solve_reduced_within(
         &mut self,
         reduced: &Reduced,
         solution: &mut Solution,
+        limits: &Limits,
     ) -> Result<Report, Unsupported> {
         if let Some(law) = reduced.laws.iter().find(|law| law.rows() > 1) {
             return Err(Unsupported {
@@ -61,12 +62,9 @@ impl ReducedSolver for Lemke {
         }
         let mut prepared = PreparedProblem::of_reduced(reduced);
         let mut tableau = Tableau::new(reduced);
-        let limit = self.settings.stop.work.unwrap_or(50 * tableau.size as u64 + 100);
-        let end = if tableau.free_reactions() {
-            tableau.follow(limit, &self.settings.stop)
-        } else {
-            End::Ray
-        };
+        let stop = self.settings.stop.within(limits);
+        let limit = stop.work.unwrap_or(50 * tableau.size as u64 + 100);
+        let end = if tableau.free_reactions() { tableau.follow(limit, &stop) } else { End::Ray };
         let r = tableau.reactions(reduced);
         let (old, new) =
             (prepared.error_reduced(reduced, &solution.r), prepared.error_reduced(reduced, &r));
@@ -75,7 +73,7 @@ impl ReducedSolver for Lemke {
             solution.r = r;
         }
         let status = match end {
-            _ if error.accepted(&self.settings.stop.tolerance) => Status::Converged,
+            _ if error.accepted(&stop.tolerance) => Status::Converged,
             End::Budget => Status::Budget,
             End::Ray if semidefinite(reduced) => Status::Infeasible,
             End::Solved | End::Ray => Status::Stalled,
@@ -84,7 +82,7 @@ impl ReducedSolver for Lemke {
         report.iterations = tableau.pivots;
         report.work = tableau.pivots;
         report.counts = Counts { pivots: tableau.pivots, ..Counts::default() };
-        report.reproducible = end != End::Budget || !self.settings.stop.deadline_passed();
+        report.reproducible = end != End::Budget || !stop.deadline_passed();
         if end == End::Ray {
             report.conflict = tableau.ray.clone();
             report.notes.push("Lemke's path ended on a ray".into());

@@ -22,53 +22,88 @@ pub mod shift;
 use crate::problem::{PreparedProblem, Problem, Reduced, Residual, Solution, Tolerance};
 use serde::{Deserialize, Serialize};
 use smallvec::SmallVec;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 /// A method on the whole problem.
 pub trait Solver {
-    /// Improves `solution`, which holds the guess on entry (its sizes are right).
+    /// Improves `solution`, which holds the guess on entry (its sizes are right), within `limits`.
     /// `Err` means that nothing was attempted.
-    fn solve(&mut self, problem: &Problem, solution: &mut Solution) -> Result<Report, Unsupported>;
+    fn solve_within(
+        &mut self,
+        problem: &Problem,
+        solution: &mut Solution,
+        limits: &Limits,
+    ) -> Result<Report, Unsupported>;
+
+    /// The same, as long as the method's settings allow.
+    fn solve(&mut self, problem: &Problem, solution: &mut Solution) -> Result<Report, Unsupported> {
+        self.solve_within(problem, solution, &Limits::default())
+    }
 
     /// The same with `problem` already prepared, for methods that would prepare it themselves.
     fn solve_prepared(
         &mut self,
         problem: &Problem,
-        _judge: &mut PreparedProblem,
+        _prepared: &mut PreparedProblem,
         solution: &mut Solution,
+        limits: &Limits,
     ) -> Result<Report, Unsupported> {
-        self.solve(problem, solution)
+        self.solve_within(problem, solution, limits)
     }
-
-    /// Limits the work of the solves that follow, in the method's own unit
-    /// ([`StoppingCriteria::work`]); a method without iterations has nothing to limit.
-    fn set_work(&mut self, _work: Option<u64>) {}
 }
 
-/// [`Solver::solve`] of a method that has a `PreparedProblem` of its own: it is prepared and handed
-/// to [`Solver::solve_prepared`].
+/// [`Solver::solve_within`] of a method that has a `PreparedProblem` of its own: it is prepared and
+/// handed to [`Solver::solve_prepared`].
 fn solve_by_own_preparation<S: Solver>(
     solver: &mut S,
     (method, own): (&'static str, fn(&mut S) -> &mut PreparedProblem),
-    problem: &Problem,
-    solution: &mut Solution,
+    (problem, solution): (&Problem, &mut Solution),
+    limits: &Limits,
 ) -> Result<Report, Unsupported> {
     let mut prepared = std::mem::take(own(solver));
     let ready =
         prepared.prepare(problem).map_err(|why| Unsupported { method, what: why.to_string() });
-    let result = ready.and_then(|()| solver.solve_prepared(problem, &mut prepared, solution));
+    let result =
+        ready.and_then(|()| solver.solve_prepared(problem, &mut prepared, solution, limits));
     *own(solver) = prepared;
     result
 }
 
 /// A method on the reduced problem `u = W r + q`; only `solution.r` counts.
 pub trait ReducedSolver {
-    /// Improves `solution.r`. `Err` means that nothing was attempted.
+    /// Improves `solution.r` within `limits`. `Err` means that nothing was attempted.
+    fn solve_reduced_within(
+        &mut self,
+        reduced: &Reduced,
+        solution: &mut Solution,
+        limits: &Limits,
+    ) -> Result<Report, Unsupported>;
+
+    /// The same, as long as the method's settings allow.
     fn solve_reduced(
         &mut self,
         reduced: &Reduced,
         solution: &mut Solution,
-    ) -> Result<Report, Unsupported>;
+    ) -> Result<Report, Unsupported> {
+        self.solve_reduced_within(reduced, solution, &Limits::default())
+    }
+}
+
+/// What one call may take.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Limits {
+    /// The most work, in the method's own unit; `None`: as the settings say.
+    pub work: Option<u64>,
+    /// The latest moment; the settings may name an earlier one.
+    pub deadline: Option<Instant>,
+}
+
+impl Limits {
+    /// No later than `seconds` from now; a time beyond all clocks is no deadline.
+    pub fn seconds_from_now(seconds: f64) -> Limits {
+        let length = Duration::try_from_secs_f64(seconds).ok();
+        Limits { work: None, deadline: length.and_then(|s| Instant::now().checked_add(s)) }
+    }
 }
 
 /// When to stop; every method's settings hold one.
@@ -87,6 +122,15 @@ pub struct StoppingCriteria {
 }
 
 impl StoppingCriteria {
+    /// These criteria within the limits of one call.
+    pub fn within(self, limits: &Limits) -> StoppingCriteria {
+        let deadline = match (self.deadline, limits.deadline) {
+            (Some(a), Some(b)) => Some(a.min(b)),
+            (a, b) => a.or(b),
+        };
+        StoppingCriteria { work: limits.work.or(self.work), deadline, ..self }
+    }
+
     /// The moment it is, for histories and deadlines alone: methods ask nobody else.
     pub fn now(&self) -> Instant {
         Instant::now()
@@ -165,6 +209,55 @@ pub fn add_phase(phases: &mut Phases, name: &'static str, counts: Counts) {
     }
 }
 
+/// A stage of a strategy, as it ran; of a problem of many islands, on all of them.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct Stage {
+    /// The method; none: the guess was good enough.
+    pub method: Option<Method>,
+    /// The work that it was allowed on each island, in its own unit; none: its own limit.
+    pub budget: Option<u64>,
+    /// How many islands it ran on.
+    pub islands: u32,
+    /// How many of them it solved.
+    pub solved: u32,
+    /// The work that it did, in its own unit.
+    pub work: u64,
+}
+
+impl Stage {
+    /// The guess was good enough.
+    pub fn guess() -> Stage {
+        Stage { method: None, budget: None, islands: 1, solved: 1, work: 0 }
+    }
+
+    /// A method that ran on one island.
+    fn of(method: Method, limits: &Limits, report: &Report) -> Stage {
+        let budget = limits.work;
+        Stage { method: Some(method), budget, islands: 1, solved: 0, work: report.work }
+    }
+
+    /// The name of the method, or `guess`.
+    pub fn name(&self) -> &'static str {
+        self.method.map_or("guess", Method::name)
+    }
+}
+
+/// The stages of a strategy in the order in which they ran first.
+pub type Stages = SmallVec<[Stage; 8]>;
+
+/// Adds a stage to those that ran before it.
+pub fn add_stage(stages: &mut Stages, stage: Stage) {
+    let same = |s: &&mut Stage| (s.method, s.budget) == (stage.method, stage.budget);
+    match stages.iter_mut().find(same) {
+        Some(sum) => {
+            sum.islands += stage.islands;
+            sum.solved += stage.solved;
+            sum.work += stage.work;
+        }
+        None => stages.push(stage),
+    }
+}
+
 /// How a solve went.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Report {
@@ -188,6 +281,8 @@ pub struct Report {
     pub dependent: usize,
     /// The phases that were used.
     pub phases: Phases,
+    /// The stages of `auto`, in the order in which they ran.
+    pub stages: Stages,
     /// Remarks for a person: what limits the answer.
     pub notes: Vec<String>,
 }
@@ -206,11 +301,12 @@ impl Report {
             conflict: Vec::new(),
             dependent: 0,
             phases: Phases::new(),
+            stages: Stages::new(),
             notes: Vec::new(),
         }
     }
 
-    /// All that is to be said to a person: the phases and what each of them took, dependent rows,
+    /// All that is to be said to a person: the stages and their work, the phases and what each of them took, dependent rows,
     /// then the notes.
     pub fn remarks(&self) -> Vec<String> {
         let one = |(name, counts): &(&str, Counts)| {
@@ -226,6 +322,18 @@ impl Report {
             if said.is_empty() { name.to_string() } else { format!("{name} ({})", said.join(", ")) }
         };
         let mut out = Vec::new();
+        if !self.stages.is_empty() {
+            let stage = |stage: &Stage| match (stage.method, stage.islands) {
+                (None, 0..=1) => stage.name().to_string(),
+                (None, islands) => format!("{} ({islands} islands)", stage.name()),
+                (_, 0..=1) => format!("{} ({})", stage.name(), stage.work),
+                (_, islands) => {
+                    format!("{} ({} on {islands} islands)", stage.name(), stage.work)
+                }
+            };
+            let all: Vec<String> = self.stages.iter().map(stage).collect();
+            out.push(format!("stages: {}", all.join(", ")));
+        }
         if !self.phases.is_empty() {
             out.push(format!(
                 "phases: {}",

@@ -177,7 +177,11 @@ impl Choice {
             }
             let slips = matches!(motion, Motion::Slips);
             if self.island(i, posed, (slow, slips), tolerance) {
-                self.islands.get(i).scatter(posed.problem, &self.answer, solution);
+                self.islands.get(i).scatter(
+                    posed.problem,
+                    (&self.answer.v, &self.answer.r),
+                    solution,
+                );
                 changed = true;
             }
         }

@@ -61,7 +61,11 @@ impl Choice {
                 && self.holds(i, posed, slow, tolerance);
             self.held.push(holds);
             if holds {
-                self.islands.get(i).scatter(posed.problem, &self.answer, solution);
+                self.islands.get(i).scatter(
+                    posed.problem,
+                    (&self.answer.v, &self.answer.r),
+                    solution,
+                );
             }
         }
         self.held.iter().all(|held| *held)

@@ -31,6 +31,10 @@
 //! 4. Return the iterate of least error, accepted ones first: least sum in joules relative to the
 //!    island's scale, whatever the method.
 //!
+//! Islands are solved on the threads of the caller's pool, large ones first; each result has its own
+//! place and all are put together in the order of the islands, so that the bits do not depend on
+//! the number of threads. `Report::stages` lists what ran, in order.
+//!
 //! When to use it: always, unless you know better. Cost: that of the method that was accepted, and
 //! of those that were tried before it. All methods keep their memory: once there is room for as
 //! many bodies, contacts and joints as a scene has, a step of rigid bodies allocates nothing
@@ -39,22 +43,21 @@
 //! soft body, which moves every step. Every rung is counted work, so that the choice is
 //! reproducible to the bit. (Enzenhoefer2018) ranks iterates by energy in the same way.
 
+mod island;
 mod ladder;
+mod posed;
 mod proof;
 mod summary;
+mod worker;
 
 pub use ladder::{Budget, LADDERS, Rung};
 
-use super::certificate::Certifier;
-use super::infeasible;
-use super::{
-    DynSolver, Method, ReducedSolver, Report, Solver, Status, StoppingCriteria, Unsupported,
-};
+use super::{Limits, Method, ReducedSolver, Report, Solver, Status, StoppingCriteria, Unsupported};
 use crate::problem::islands::Islands;
-use crate::problem::{PreparedProblem, Problem, Reduced, Residual, Solution, Tolerance};
-use ladder::{affordable, kind};
-use proof::Proof;
-use summary::{add_work, joined, renumbered};
+use crate::problem::{PreparedProblem, Problem, Reduced, Residual, Solution};
+use posed::Eliminated;
+use summary::{joined, renumbered};
+use worker::{Shared, Worker};
 
 /// Settings of [`Auto`].
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -85,47 +88,19 @@ impl Default for Settings {
     }
 }
 
-/// Islands, and the one at work as a problem of its own with its solution.
-#[derive(Default)]
-struct Parts {
-    islands: Islands,
-    cut: Problem,
-    local: Solution,
-}
-
-/// One solver of each method, shared by all rungs.
-struct Solvers(Vec<(Method, Box<dyn DynSolver>)>);
-
-impl Solvers {
-    fn new(settings: &Settings) -> Solvers {
-        let alone = Method::ALL.iter().filter(|method| **method != Method::Auto);
-        Solvers(alone.map(|&method| (method, method.build(settings.stop))).collect())
-    }
-
-    /// The solver of a rung, with the budget of that rung.
-    fn limited(
-        &mut self,
-        method: Method,
-        budget: Budget,
-        settings: &Settings,
-    ) -> &mut dyn DynSolver {
-        let at = self.0.iter().position(|(of, _)| *of == method);
-        let solver = &mut self.0[at.expect("every method but auto has a solver")].1;
-        solver.set_work(budget.work(settings));
-        solver.as_mut()
-    }
-}
+/// From so many blocks on islands are shared out among threads.
+const MIN_BLOCKS_FOR_THREADS: usize = 100;
 
 /// The method.
 pub struct Auto {
     settings: Settings,
-    prepared: PreparedProblem,
-    solvers: Solvers,
-    best: Solution,
-    parts: Parts,
+    islands: Islands,
+    /// Islands by size, the largest first, where several threads work on them.
+    order: Vec<u32>,
+    /// One for each thread.
+    workers: Vec<Worker>,
     used: Vec<(Option<Method>, u64)>,
     last: Option<Method>,
-    certifier: Certifier,
 }
 
 impl Auto {
@@ -133,13 +108,11 @@ impl Auto {
     pub fn new(settings: Settings) -> Auto {
         Auto {
             settings,
-            prepared: PreparedProblem::default(),
-            solvers: Solvers::new(&settings),
-            best: Solution::default(),
-            parts: Parts::default(),
+            islands: Islands::default(),
+            order: Vec::new(),
+            workers: vec![Worker::new(&settings)],
             used: Vec::new(),
             last: None,
-            certifier: Certifier::default(),
         }
     }
 
@@ -161,169 +134,72 @@ impl Auto {
         self.count(None);
     }
 
-    /// Prepares `problem` and projects the guess onto its laws.
-    fn prepare(&mut self, problem: &Problem, solution: &mut Solution) -> Result<(), Unsupported> {
-        self.prepared
-            .prepare(problem)
-            .map_err(|e| Unsupported { method: "auto", what: e.to_string() })?;
-        momentum(&mut self.prepared, problem, solution);
-        Ok(())
-    }
-
-    /// Solves one island that is prepared.
-    fn island(
-        &mut self,
-        problem: &Problem,
-        solution: &mut Solution,
-    ) -> Result<(Report, Option<Method>), Unsupported> {
-        let tolerance = self.settings.stop.tolerance;
-        // The estimate, two thirds of the work of a residual, matters where the rest is accepted.
-        let mut best = self.prepared.residual_if_converged(problem, solution, &tolerance);
-        let mut total = Report::new(Status::Stalled, best);
-        let mut last = None;
-        let mut proof = Proof::new(&self.settings, problem.rows());
-        self.certified(&mut proof, problem, solution, &mut best);
-        if best.accepted(&tolerance) {
-            total.status = Status::Converged;
-            total.error = best;
-            return Ok((total, last));
+    fn count(&mut self, method: Option<Method>) {
+        match self.used.iter_mut().find(|(m, _)| *m == method) {
+            Some((_, n)) => *n += 1,
+            None => self.used.push((method, 1)),
         }
-        self.best.clone_from(solution);
-        let rungs = kind(&problem.laws, self.settings.small).rungs();
-        for (tried, &(method, budget)) in rungs.iter().enumerate() {
-            if !affordable(method, budget, &problem.laws, self.settings.factorable) {
-                continue;
-            }
-            let mut prepared = std::mem::take(&mut self.prepared);
-            solution.clone_from(&self.best);
-            if proof.refuted {
-                solution.reset(problem.n(), problem.rows());
-            }
-            let solver = self.solvers.limited(method, budget, &self.settings);
-            let result = solver.solve_prepared(problem, &mut prepared, solution);
-            self.prepared = prepared;
-            let Ok(report) = result else { continue };
-            add_work(&mut total, &report);
-            let mut error = report.error;
-            proof.certify |= self.undecided(&error, problem.rows(), self.settings.small);
-            self.certified(&mut proof, problem, solution, &mut error);
-            if better(&error, &best, &tolerance) {
-                (best, last) = (error, Some(method));
-                total.status = report.status;
-                self.best.clone_from(solution);
-            }
-            if best.accepted(&tolerance) || self.settings.stop.deadline_passed() {
-                break;
-            }
-            let small = budget.is_long() && problem.rows() <= self.settings.small;
-            if tried > 0 && proof.look(report.status == Status::Infeasible || small) {
-                proof.found = infeasible::contradiction(problem);
-            }
-            if proof.found.is_some() {
-                break;
-            }
-        }
-        solution.clone_from(&self.best);
-        if !proof.certify && self.undecided(&best, problem.rows(), self.settings.factorable) {
-            proof.certify = true;
-            self.certified(&mut proof, problem, solution, &mut best);
-        }
-        total.error =
-            if best.estimate.is_finite() { best } else { self.prepared.error(problem, solution) };
-        let late = self.settings.stop.deadline_passed();
-        if !best.accepted(&tolerance)
-            && !late
-            && proof.look(problem.rows() <= self.settings.factorable)
-        {
-            proof.found = infeasible::contradiction(problem);
-        }
-        proof.conclude(&mut total, best.accepted(&tolerance));
-        Ok((total, last))
-    }
-
-    /// Nothing but the estimate stands against it: a certificate decides, where there are few rows.
-    fn undecided(&self, error: &Residual, rows: usize, most: usize) -> bool {
-        let tolerance = &self.settings.stop.tolerance;
-        rows <= most && error.accepted_locally(tolerance) && !error.accepted(tolerance)
-    }
-
-    /// Puts the certificate's figure in place of the estimate where it decides: upper end within
-    /// the tolerance, or lower end beyond it. In the second case the certificate's own reactions
-    /// take the answer's place if they are better. Returns whether it was refuted.
-    fn certified(
-        &mut self,
-        proof: &mut Proof,
-        problem: &Problem,
-        solution: &mut Solution,
-        error: &mut Residual,
-    ) -> bool {
-        let tolerance = self.settings.stop.tolerance;
-        if !(proof.certify && error.accepted_locally(&tolerance)) {
-            return false;
-        }
-        let certificate = self.certifier.certify(problem, solution);
-        let Some(witness) = proof.weigh(certificate, &tolerance, error) else { return false };
-        let mut other = Solution { v: Vec::new(), r: witness };
-        if other.r.len() == problem.rows() {
-            momentum(&mut self.prepared, problem, &mut other);
-            let mut judged = self.prepared.error(problem, &other);
-            let again = self.certifier.certify(problem, &other);
-            if judged.accepted_locally(&tolerance)
-                && proof.weigh(again, &tolerance, &mut judged).is_none()
-            {
-                (*solution, *error) = (other, judged);
-                proof.refuted = false;
-                return false;
-            }
-        }
-        true
     }
 }
 
 impl Solver for Auto {
-    fn solve(&mut self, problem: &Problem, solution: &mut Solution) -> Result<Report, Unsupported> {
-        let mut parts = std::mem::take(&mut self.parts);
-        let report = self.islands(problem, &mut parts, solution);
-        self.parts = parts;
+    /// Solves island by island.
+    fn solve_within(
+        &mut self,
+        problem: &Problem,
+        solution: &mut Solution,
+        limits: &Limits,
+    ) -> Result<Report, Unsupported> {
+        let settings = Settings { stop: self.settings.stop.within(limits), ..self.settings };
+        self.islands.set(problem);
+        solution.v.resize(problem.n(), 0.0);
+        self.last = None;
+        let held = |i: usize| !self.islands.get(i).blocks.is_empty();
+        let mut with_rows = (0..self.islands.len()).filter(|&i| held(i));
+        if let (Some(i), None) = (with_rows.next(), with_rows.next()) {
+            // One island beside bodies that nothing touches needs no copy.
+            let (report, method) = self.workers[0].whole(&settings, problem, solution)?;
+            (self.last, _) = (method, self.count(method));
+            return Ok(renumbered(report, self.islands.get(i), problem));
+        }
+        let mut islands = std::mem::take(&mut self.islands);
+        let report = self.islands(&settings, (problem, &islands), solution);
+        std::mem::swap(&mut self.islands, &mut islands);
         report
     }
 }
 
 impl Auto {
-    /// Solves island by island.
+    /// Solves all islands, and puts their answers and reports together in their order.
     fn islands(
         &mut self,
-        problem: &Problem,
-        parts: &mut Parts,
+        settings: &Settings,
+        (problem, islands): (&Problem, &Islands),
         solution: &mut Solution,
     ) -> Result<Report, Unsupported> {
-        let Parts { islands, cut, local } = parts;
-        islands.set(problem);
-        solution.v.resize(problem.n(), 0.0);
-        let held = |islands: &Islands, i: usize| !islands.get(i).blocks.is_empty();
-        let alone = (0..islands.len()).filter(|&i| held(islands, i)).count() == 1;
+        let threads = match problem.laws.len() < MIN_BLOCKS_FOR_THREADS {
+            true => 1,
+            false => rayon::current_num_threads().min(islands.len()).max(1),
+        };
+        self.order.clear();
+        self.order.extend(0..islands.len() as u32);
+        if threads > 1 {
+            let size = |&i: &u32| std::cmp::Reverse(islands.get(i as usize).blocks.len());
+            self.order.sort_unstable_by_key(|i| (size(i), *i));
+        }
+        while self.workers.len() < threads {
+            self.workers.push(Worker::new(&self.settings));
+        }
+        let shared = Shared::new(settings, problem, islands, solution, &self.order);
+        worker::run_all(&mut self.workers[..threads], &shared);
         let mut whole: Option<Report> = None;
         let mut largest = 0;
-        self.last = None;
+        let mut workers = std::mem::take(&mut self.workers);
         for i in 0..islands.len() {
-            if alone && !held(islands, i) {
-                continue;
-            }
-            // One island beside bodies that nothing touches needs no copy.
-            let (report, method) = if alone {
-                self.prepare(problem, solution)?;
-                self.island(problem, solution)?
-            } else {
-                islands.cut(i, problem, cut);
-                islands.get(i).gather(problem, solution, local);
-                self.prepare(cut, local)?;
-                let out = if held(islands, i) { Some(self.island(cut, local)?) } else { None };
-                islands.get(i).scatter(problem, local, solution);
-                // Where there are no rows v = H⁻¹ k is final.
-                let Some(out) = out else { continue };
-                out
-            };
             let part = islands.get(i);
+            let mut found = workers[..threads].iter_mut().filter_map(|w| w.take(i));
+            let done = found.next().expect("every island is solved");
+            let Some((report, method)) = done.scatter(part, problem, solution)? else { continue };
             self.count(method);
             if part.blocks.len() > largest {
                 (largest, self.last) = (part.blocks.len(), method);
@@ -334,121 +210,24 @@ impl Auto {
                 Some(sum) => joined(sum, report),
             });
         }
+        self.workers = workers;
         Ok(whole.unwrap_or_else(|| Report::new(Status::Converged, Residual::default())))
     }
 }
 
 impl ReducedSolver for Auto {
-    fn solve_reduced(
+    fn solve_reduced_within(
         &mut self,
         reduced: &Reduced,
         solution: &mut Solution,
+        limits: &Limits,
     ) -> Result<Report, Unsupported> {
-        let tolerance = self.settings.stop.tolerance;
-        let mut prepared = PreparedProblem::of_reduced(reduced);
-        let mut best = prepared.error_reduced(reduced, &solution.r);
-        let mut total = Report::new(Status::Stalled, best);
-        let mut proof = Proof::new(&self.settings, reduced.rows());
-        self.certified_reduced(&mut proof, reduced, solution, &mut best);
-        self.best.clone_from(solution);
-        let rungs = kind(&reduced.laws, self.settings.small).rungs();
-        for (tried, &(method, budget)) in rungs.iter().enumerate() {
-            if best.accepted(&tolerance)
-                || self.settings.stop.deadline_passed()
-                || proof.found.is_some()
-            {
-                break;
-            }
-            if !affordable(method, budget, &reduced.laws, self.settings.factorable) {
-                continue;
-            }
-            solution.clone_from(&self.best);
-            if proof.refuted {
-                solution.r.fill(0.0);
-            }
-            let solver = self.solvers.limited(method, budget, &self.settings);
-            let Ok(report) = solver.solve_reduced(reduced, solution) else { continue };
-            add_work(&mut total, &report);
-            let mut error = report.error;
-            proof.certify |= self.undecided(&error, reduced.rows(), self.settings.small);
-            self.certified_reduced(&mut proof, reduced, solution, &mut error);
-            if better(&error, &best, &tolerance) {
-                (best, self.last, total.status) = (error, Some(method), report.status);
-                self.best.clone_from(solution);
-            }
-            let small = budget.is_long() && reduced.rows() <= self.settings.small;
-            if tried > 0
-                && !best.accepted(&tolerance)
-                && proof.look(report.status == Status::Infeasible || small)
-            {
-                proof.found = infeasible::contradiction_reduced(reduced);
-            }
-        }
-        solution.clone_from(&self.best);
-        if !proof.certify && self.undecided(&best, reduced.rows(), self.settings.factorable) {
-            proof.certify = true;
-            self.certified_reduced(&mut proof, reduced, solution, &mut best);
-        }
-        total.error = best;
-        proof.conclude(&mut total, best.accepted(&tolerance));
-        Ok(total)
+        let settings = Settings { stop: self.settings.stop.within(limits), ..self.settings };
+        let mut posed = Eliminated { reduced, prepared: PreparedProblem::of_reduced(reduced) };
+        let (report, method) = self.workers[0].space.solve(&settings, &mut posed, solution);
+        self.last = method;
+        Ok(report)
     }
-}
-
-impl Auto {
-    /// As [`Auto::certified`].
-    fn certified_reduced(
-        &mut self,
-        proof: &mut Proof,
-        reduced: &Reduced,
-        solution: &mut Solution,
-        error: &mut Residual,
-    ) {
-        let tolerance = self.settings.stop.tolerance;
-        if !(proof.certify && error.accepted_locally(&tolerance)) {
-            return;
-        }
-        let certificate = self.certifier.certify_reduced(reduced, &solution.r);
-        let Some(witness) = proof.weigh(certificate, &tolerance, error) else { return };
-        if witness.len() == reduced.rows() {
-            let mut judged = PreparedProblem::of_reduced(reduced).error_reduced(reduced, &witness);
-            let again = self.certifier.certify_reduced(reduced, &witness);
-            if judged.accepted_locally(&tolerance)
-                && proof.weigh(again, &tolerance, &mut judged).is_none()
-            {
-                (solution.r, *error) = (witness, judged);
-                proof.refuted = false;
-            }
-        }
-    }
-
-    fn count(&mut self, method: Option<Method>) {
-        match self.used.iter_mut().find(|(m, _)| *m == method) {
-            Some((_, n)) => *n += 1,
-            None => self.used.push((method, 1)),
-        }
-    }
-}
-
-/// `v ← H⁻¹(k + Jᵀ r)`, with r projected onto its laws.
-fn momentum(prepared: &mut PreparedProblem, problem: &Problem, solution: &mut Solution) {
-    for (block, law) in problem.J.blocks().zip(&problem.laws) {
-        law.project(&mut solution.r[block.range()]);
-    }
-    if solution.r.iter().any(|x| !x.is_finite()) {
-        solution.r.fill(0.0);
-    }
-    solution.v.clear();
-    solution.v.extend_from_slice(&problem.k);
-    problem.J.add_transposed(&solution.r, &mut solution.v);
-    prepared.factor().solve(&mut solution.v);
-}
-
-/// True if `a` is the better error: accepted before others, then by the sum, or if both sums are
-/// rounding, by the estimate.
-fn better(a: &Residual, b: &Residual, tolerance: &Tolerance) -> bool {
-    let rank = |e: &Residual| (!e.accepted(tolerance), e.joule + 1e-6 * e.estimate);
-    rank(a) < rank(b)
 }
 
 #[cfg(test)]

@@ -7,6 +7,7 @@ use crate::solve::infeasible::Contradiction;
 use crate::solve::{Report, Status};
 
 /// What is known beyond the residual.
+#[derive(Default)]
 pub(super) struct Proof {
     pub certify: bool,
     /// An accepted answer was proved wrong: guesses are not to be trusted.

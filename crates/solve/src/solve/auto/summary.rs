@@ -2,7 +2,7 @@
 
 use crate::problem::islands::Island;
 use crate::problem::{Problem, Residual};
-use crate::solve::{Report, Status, add_phase};
+use crate::solve::{Report, Status, add_phase, add_stage};
 
 /// Adds the work of one method to that of an island.
 pub(super) fn add_work(total: &mut Report, part: &Report) {
@@ -11,6 +11,7 @@ pub(super) fn add_work(total: &mut Report, part: &Report) {
     total.reproducible &= part.reproducible;
     total.counts = total.counts.plus(&part.counts);
     part.phases.iter().for_each(|(name, counts)| add_phase(&mut total.phases, name, *counts));
+    part.stages.iter().for_each(|stage| add_stage(&mut total.stages, *stage));
     total.history.extend_from_slice(&part.history);
     total.conflict.clone_from(&part.conflict);
     total.dependent = total.dependent.max(part.dependent);

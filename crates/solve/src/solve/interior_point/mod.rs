@@ -58,7 +58,7 @@ mod swept;
 use super::psor::Psor;
 use super::shift::{self, Section, Shift, excess};
 use super::{
-    Counts, ReducedSolver, Report, Sample, Solver, Status, StoppingCriteria, Unsupported,
+    Counts, Limits, ReducedSolver, Report, Sample, Solver, Status, StoppingCriteria, Unsupported,
     add_phase, solve_by_own_preparation,
 };
 use crate::problem::{PreparedProblem, Problem, Reduced, Residual, Solution};
@@ -165,17 +165,15 @@ impl InteriorPoint {
 }
 
 impl Solver for InteriorPoint {
-    fn set_work(&mut self, work: Option<u64>) {
-        self.settings.stop.work = work;
-    }
-
-    fn solve(&mut self, problem: &Problem, solution: &mut Solution) -> Result<Report, Unsupported> {
-        solve_by_own_preparation(
-            self,
-            ("interior-point", |own| &mut own.prepared),
-            problem,
-            solution,
-        )
+    fn solve_within(
+        &mut self,
+        problem: &Problem,
+        solution: &mut Solution,
+        limits: &Limits,
+    ) -> Result<Report, Unsupported> {
+        let own: (_, fn(&mut Self) -> &mut PreparedProblem) =
+            ("interior-point", |own| &mut own.prepared);
+        solve_by_own_preparation(self, own, (problem, solution), limits)
     }
 
     fn solve_prepared(
@@ -183,8 +181,9 @@ impl Solver for InteriorPoint {
         problem: &Problem,
         prepared: &mut PreparedProblem,
         solution: &mut Solution,
+        limits: &Limits,
     ) -> Result<Report, Unsupported> {
-        let stop = self.settings.stop;
+        let stop = self.settings.stop.within(limits);
         if shift::needed(&problem.laws) {
             let (warm, mut known) = (self.settings.warm, Known::Nothing);
             let mut shift = std::mem::take(&mut self.shift);
@@ -223,12 +222,13 @@ impl Solver for InteriorPoint {
 }
 
 impl ReducedSolver for InteriorPoint {
-    fn solve_reduced(
+    fn solve_reduced_within(
         &mut self,
         reduced: &Reduced,
         solution: &mut Solution,
+        limits: &Limits,
     ) -> Result<Report, Unsupported> {
-        let stop = self.settings.stop;
+        let stop = self.settings.stop.within(limits);
         if shift::needed(&reduced.laws) || reduced.asymmetry() > 1e-14 {
             let (warm, mut known) = (self.settings.warm, Known::Nothing);
             let mut result =

@@ -82,7 +82,7 @@ pub use piece::Branch;
 
 use super::interior_point::InteriorPoint;
 use super::{
-    Counts, ReducedSolver, Report, Solver, Status, StoppingCriteria, Unsupported, add_phase,
+    Counts, Limits, ReducedSolver, Report, Solver, Status, StoppingCriteria, Unsupported, add_phase,
 };
 use crate::math::norm;
 use crate::problem::{PreparedProblem, Problem, Reduced, Residual, Solution};
@@ -390,10 +390,11 @@ fn unsupported(what: impl ToString) -> Unsupported {
 }
 
 impl ReducedSolver for Newton {
-    fn solve_reduced(
+    fn solve_reduced_within(
         &mut self,
         reduced: &Reduced,
         solution: &mut Solution,
+        limits: &Limits,
     ) -> Result<Report, Unsupported> {
         if reduced.rows() == 0 {
             solution.r.clear();
@@ -402,7 +403,8 @@ impl ReducedSolver for Newton {
             return Ok(Report::new(Status::Converged, Default::default()));
         }
         reduced.check().map_err(unsupported)?;
-        let settings = self.settings;
+        let stop = self.settings.stop.within(limits);
+        let settings = Settings { stop, ..self.settings };
         self.prepared.prepare_reduced(reduced);
         self.delassus.blocks.set(&reduced.laws, &reduced.row_starts, self.prepared.a());
         self.delassus.set(&reduced.W, &reduced.q);
@@ -454,14 +456,15 @@ impl ReducedSolver for Newton {
 }
 
 impl Solver for Newton {
-    fn set_work(&mut self, work: Option<u64>) {
-        self.settings.stop.work = work;
-    }
-
-    fn solve(&mut self, problem: &Problem, solution: &mut Solution) -> Result<Report, Unsupported> {
+    fn solve_within(
+        &mut self,
+        problem: &Problem,
+        solution: &mut Solution,
+        limits: &Limits,
+    ) -> Result<Report, Unsupported> {
         check(problem)?;
         self.prepared.prepare(problem).map_err(unsupported)?;
-        Ok(self.solve_prepared(problem, solution))
+        Ok(self.solve_checked(problem, solution, limits))
     }
 
     fn solve_prepared(
@@ -469,10 +472,11 @@ impl Solver for Newton {
         problem: &Problem,
         prepared: &mut PreparedProblem,
         solution: &mut Solution,
+        limits: &Limits,
     ) -> Result<Report, Unsupported> {
         check(problem)?;
         std::mem::swap(&mut self.prepared, prepared);
-        let report = self.solve_prepared(problem, solution);
+        let report = self.solve_checked(problem, solution, limits);
         std::mem::swap(&mut self.prepared, prepared);
         Ok(report)
     }
@@ -480,8 +484,14 @@ impl Solver for Newton {
 
 impl Newton {
     /// Solves a prepared problem.
-    fn solve_prepared(&mut self, problem: &Problem, solution: &mut Solution) -> Report {
-        let settings = self.settings;
+    fn solve_checked(
+        &mut self,
+        problem: &Problem,
+        solution: &mut Solution,
+        limits: &Limits,
+    ) -> Report {
+        let stop = self.settings.stop.within(limits);
+        let settings = Settings { stop, ..self.settings };
         let starts = &problem.J.row_starts;
         self.mixed.blocks.set(&problem.laws, starts, self.prepared.a());
         self.mixed.set(problem, self.prepared.factor());

@@ -83,7 +83,7 @@ use crate::solve::lemke::{self, Lemke};
 use crate::solve::psor::{self, Psor};
 use crate::solve::shift::{self, Section, Shift};
 use crate::solve::{
-    Counts, ReducedSolver, Report, Sample, Solver, Status, StoppingCriteria, Unsupported,
+    Counts, Limits, ReducedSolver, Report, Sample, Solver, Status, StoppingCriteria, Unsupported,
     solve_by_own_preparation,
 };
 
@@ -160,12 +160,14 @@ impl Pivot {
 }
 
 impl Solver for Pivot {
-    fn set_work(&mut self, work: Option<u64>) {
-        self.settings.stop.work = work;
-    }
-
-    fn solve(&mut self, problem: &Problem, solution: &mut Solution) -> Result<Report, Unsupported> {
-        solve_by_own_preparation(self, ("pivot", |own| &mut own.prepared), problem, solution)
+    fn solve_within(
+        &mut self,
+        problem: &Problem,
+        solution: &mut Solution,
+        limits: &Limits,
+    ) -> Result<Report, Unsupported> {
+        let own: (_, fn(&mut Self) -> &mut PreparedProblem) = ("pivot", |own| &mut own.prepared);
+        solve_by_own_preparation(self, own, (problem, solution), limits)
     }
 
     fn solve_prepared(
@@ -173,8 +175,9 @@ impl Solver for Pivot {
         problem: &Problem,
         prepared: &mut PreparedProblem,
         solution: &mut Solution,
+        limits: &Limits,
     ) -> Result<Report, Unsupported> {
-        let stop = self.settings.stop;
+        let stop = self.settings.stop.within(limits);
         let mut result = if shift::needed(&problem.laws) {
             let section = Section::Polygon(self.settings.facets.max(3));
             let mut shift = std::mem::take(&mut self.shift);
@@ -198,12 +201,13 @@ impl Solver for Pivot {
 }
 
 impl ReducedSolver for Pivot {
-    fn solve_reduced(
+    fn solve_reduced_within(
         &mut self,
         reduced: &Reduced,
         solution: &mut Solution,
+        limits: &Limits,
     ) -> Result<Report, Unsupported> {
-        let stop = self.settings.stop;
+        let stop = self.settings.stop.within(limits);
         let mut result = if shift::needed(&reduced.laws) {
             let section = Section::Polygon(self.settings.facets.max(3));
             shift::solve_reduced(reduced, solution, &stop, section, |convex, solution, stop| {

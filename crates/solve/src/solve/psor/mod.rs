@@ -75,7 +75,8 @@ mod worker_group;
 mod tests;
 
 use super::{
-    Counts, ReducedSolver, Report, Solver, StoppingCriteria, Unsupported, solve_by_own_preparation,
+    Counts, Limits, ReducedSolver, Report, Solver, StoppingCriteria, Unsupported,
+    solve_by_own_preparation,
 };
 use crate::problem::{Law, PreparedProblem, Problem, Reduced, Residual, Solution, Tolerance};
 use reduced::ReducedSystem;
@@ -444,12 +445,14 @@ fn report(outcome: iterate::Outcome, notes: bool) -> Report {
 }
 
 impl Solver for Psor {
-    fn set_work(&mut self, work: Option<u64>) {
-        self.settings.stop.work = work;
-    }
-
-    fn solve(&mut self, problem: &Problem, solution: &mut Solution) -> Result<Report, Unsupported> {
-        solve_by_own_preparation(self, ("psor", |own| &mut own.prepared), problem, solution)
+    fn solve_within(
+        &mut self,
+        problem: &Problem,
+        solution: &mut Solution,
+        limits: &Limits,
+    ) -> Result<Report, Unsupported> {
+        let own: (_, fn(&mut Self) -> &mut PreparedProblem) = ("psor", |own| &mut own.prepared);
+        solve_by_own_preparation(self, own, (problem, solution), limits)
     }
 
     fn solve_prepared(
@@ -457,16 +460,22 @@ impl Solver for Psor {
         problem: &Problem,
         prepared: &mut PreparedProblem,
         solution: &mut Solution,
+        limits: &Limits,
     ) -> Result<Report, Unsupported> {
-        Ok(self.sweep(problem, prepared, solution))
+        let usual = self.settings.stop;
+        self.settings.stop = usual.within(limits);
+        let report = self.sweep(problem, prepared, solution);
+        self.settings.stop = usual;
+        Ok(report)
     }
 }
 
 impl ReducedSolver for Psor {
-    fn solve_reduced(
+    fn solve_reduced_within(
         &mut self,
         reduced: &Reduced,
         solution: &mut Solution,
+        limits: &Limits,
     ) -> Result<Report, Unsupported> {
         let Psor { settings, prepared, memory, r, .. } = self;
         prepared.prepare_reduced(reduced);
@@ -475,7 +484,8 @@ impl ReducedSolver for Psor {
         admissible(&reduced.laws, &reduced.row_starts, &solution.r, r);
         system.places.collapse(r, &mut memory.x.r);
         system.refresh(&mut memory.x);
-        let settings = settings.resolved(&reduced.laws, system.symmetric);
+        let mut settings = settings.resolved(&reduced.laws, system.symmetric);
+        settings.stop = settings.stop.within(limits);
         let places = std::mem::take(&mut system.places);
         let mut eliminated = Eliminated { reduced, prepared, places: &places, r };
         let outcome = iterate::run(&mut system, memory, &mut eliminated, &settings);
