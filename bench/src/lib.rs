@@ -9,6 +9,7 @@ pub mod bending;
 pub mod collide;
 pub mod engines;
 pub mod interior_point;
+pub mod islands;
 pub mod newton;
 pub mod packing;
 pub mod papers;
@@ -32,6 +33,8 @@ pub struct Arguments {
 
 #[derive(Subcommand)]
 enum What {
+    /// Many islands on one thread and on several.
+    Islands(islands::Arguments),
     /// `auto` beside the best single method on steps of many scenes.
     Auto(auto::Arguments),
     /// Three-point bending of a soft beam: the largest stable steps of rigid and of penalty
@@ -59,6 +62,7 @@ enum What {
 /// Runs the chosen bench.
 pub fn run(arguments: &Arguments) -> ExitCode {
     match &arguments.what {
+        What::Islands(arguments) => islands::run(arguments),
         What::Auto(arguments) => auto::run(arguments),
         What::Bending(arguments) => bending::run(arguments),
         What::Collide(arguments) => collide::run(arguments),

@@ -16,6 +16,9 @@ pub struct Arguments {
     /// Method, or `all`.
     #[arg(long, value_name = "NAME", default_value = "all", value_parser = solve::solvers)]
     solver: solve::Solvers,
+    /// An option of the method, as accelerate=false or path=pure. May be given several times.
+    #[arg(long = "option", value_name = "NAME=VALUE")]
+    options: Vec<String>,
     /// Law of the friction blocks [default: that of the step].
     #[arg(long, value_name = "cone|coulomb", value_parser = ["cone", "coulomb"])]
     law: Option<String>,
@@ -74,6 +77,7 @@ pub fn run(arguments: &Arguments) -> ExitCode {
     solve::run(&solve::Arguments {
         files: vec![arguments.file.clone()],
         solver: arguments.solver.clone(),
+        options: arguments.options.clone(),
         law: arguments.law.clone(),
         kind: None,
         tol: arguments.tol.unwrap_or(head.settings.tolerance),
@@ -84,6 +88,7 @@ pub fn run(arguments: &Arguments) -> ExitCode {
         certify: false,
         facets: signorini::solve::pivot::Settings::default().facets as u64,
         warm: !arguments.cold,
+        plot: None,
         out: arguments.out.clone(),
         history: None,
         json: arguments.json,

@@ -113,11 +113,11 @@ fn all_solvers_stand_in_one_table() {
     let output = signorini(&["solve", &ball(), "--solver", "all", "--tol", "1e-14"]);
     let table = text(&output.stdout);
     let lines: Vec<&str> = table.lines().collect();
-    assert!(lines.len() > signorini::solve::Method::ALL.len(), "{table}");
+    assert!(lines.len() > signorini::solve::options::Choice::all().count(), "{table}");
     // Columns are aligned: the status of every row begins where its heading does.
     let column = lines[0].find("status").unwrap();
-    for (line, method) in lines[1..].iter().zip(signorini::solve::Method::ALL) {
-        assert!(line.starts_with("ball ") && line.contains(method.name()), "{table}");
+    for (line, choice) in lines[1..].iter().zip(signorini::solve::options::Choice::all()) {
+        assert!(line.starts_with("ball ") && line.contains(choice.name), "{table}");
         assert!(
             line[column..].starts_with(|c: char| c.is_alphabetic())
                 && &line[column - 2..column] == "  ",
@@ -220,5 +220,59 @@ fn help_shows_examples() {
         "--json",
     ] {
         assert!(help.contains(word), "{word}");
+    }
+}
+
+#[test]
+fn the_papers_methods_have_names_and_options() {
+    let ball = ball();
+    let line = |options: &[&str]| -> Value {
+        let output = signorini(&[&["solve", &ball, "--json"], options].concat());
+        assert!(output.status.code() != Some(2), "{}", text(&output.stderr));
+        serde_json::from_slice(&output.stdout).unwrap()
+    };
+    for name in ["psor-plain", "interior-point-pure", "pivot-empty"] {
+        let line = line(&["--solver", name]);
+        assert_eq!(
+            (line["solver"].as_str(), line["status"].as_str()),
+            (Some(name), Some("converged"))
+        );
+    }
+    let relaxed = ["--solver", "psor-plain", "--option", "omega=0.5"];
+    assert!(line(&relaxed)["work"].as_u64() > line(&relaxed[..2])["work"].as_u64());
+    for wrong in [
+        &["--solver", "psor", "--option", "path=pure"][..],
+        &["--solver", "psor", "--option", "omega"],
+        &["--solver", "all", "--option", "omega=1"],
+    ] {
+        let output = signorini(&[&["solve", &ball][..], wrong].concat());
+        assert_eq!(output.status.code(), Some(2), "{wrong:?}");
+    }
+}
+
+#[test]
+fn plots_are_drawn() {
+    let folder = std::path::Path::new(env!("CARGO_TARGET_TMPDIR"));
+    let drawn = |file: &str, plot: &str, solver: &str| {
+        let out = folder.join(format!("plot-of-solve-{plot}.svg"));
+        let out = out.to_str().unwrap();
+        let output = signorini(&["solve", file, "--solver", solver, "--plot", plot, "-o", out]);
+        assert!(output.status.code() != Some(2), "{}", text(&output.stderr));
+        std::fs::read_to_string(out).unwrap()
+    };
+    let pile = concat!(env!("CARGO_MANIFEST_DIR"), "/../problems/mixed_cone_large_7.json");
+    let residuals = drawn(pile, "residuals", "interior-point-pure");
+    for curve in ["error, J", "r_p", "r_d", "mu"] {
+        assert!(residuals.contains(curve), "{curve}");
+    }
+    let sparsity = drawn(pile, "sparsity", "pivot-empty");
+    assert!(sparsity.contains("of them fill") && sparsity.contains("updates"), "{sparsity:.300}");
+    assert!(drawn(&ball(), "isolines", "psor").contains("isolines of the error"));
+    for wrong in [
+        &["solve", pile, "--plot", "isolines", "-o", "x.svg"][..],
+        &["solve", pile, "--plot", "sparsity", "-o", "x.json"],
+        &["solve", pile, "--plot", "sparsity"],
+    ] {
+        assert_eq!(signorini(wrong).status.code(), Some(2), "{wrong:?}");
     }
 }

@@ -2,6 +2,7 @@
 
 use crate::errors::Failure;
 use serde_json::{Map, Value as Json};
+use signorini::solve::options::Options;
 use signorini::solve::{
     DynSolver, Method, StoppingCriteria, auto, interior_point, newton, pivot, psor,
 };
@@ -12,6 +13,16 @@ pub fn built(
     stop: StoppingCriteria,
     settings: &Map<String, Json>,
 ) -> Result<Box<dyn DynSolver>, Failure> {
+    // The papers' own methods have options of their own: as `Options` of the library, by name.
+    let named: Result<Options, _> = serde_json::from_value(Json::Object(settings.clone()));
+    if let Ok(options) = named
+        && !options.is_empty()
+        && method != Method::Newton
+    {
+        let fault =
+            |why| Failure::Named("InputError", format!("settings of {}: {why}", method.name()));
+        return method.build_with(stop, &options).map_err(fault);
+    }
     let known: &[&str] = match method {
         Method::Psor => {
             &["acceleration", "metric", "local", "omega", "joints", "judge_every", "parallel"]
@@ -80,6 +91,7 @@ pub fn built(
                 stop,
                 warm,
                 path_alone: flag("path_alone", false)?,
+                ..Default::default()
             }))
         }
         Method::Auto => Box::new(auto::Auto::new(auto::Settings {

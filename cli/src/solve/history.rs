@@ -1,7 +1,7 @@
 //! The table of `--history`: the error over the work.
 
 use super::Arguments;
-use signorini::solve::{Method, Report};
+use signorini::solve::Report;
 use std::path::PathBuf;
 
 /// The table of `--history`.
@@ -22,10 +22,10 @@ impl History {
         History { path: arguments.history.clone(), several, text: head.into() }
     }
 
-    pub(super) fn add(&mut self, problem: &str, method: Method, report: &Report) {
+    pub(super) fn add(&mut self, problem: &str, solver: &str, report: &Report) {
         for s in &report.history {
             if self.several {
-                self.text += &format!("\"{}\",{},", problem.replace('"', "\"\""), method.name());
+                self.text += &format!("\"{}\",{},", problem.replace('"', "\"\""), solver);
             }
             self.text += &format!("{},{:e},{:e},{:e}\n", s.work, s.joule, s.best, s.wall);
         }

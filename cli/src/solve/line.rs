@@ -119,7 +119,7 @@ pub(super) fn line<'a>(
             rows: stored.input.rows(),
             blocks,
         },
-        solver: outcome.method.name(),
+        solver: outcome.choice.name,
         status: status(&outcome.result),
         iterations: report.map_or(0, |r| r.iterations),
         work: report.map_or(0, |r| r.work),

@@ -1,6 +1,7 @@
 //! `signorini solve FILE…`: a problem from a file, an answer, and how wrong it is in joules.
 
 mod contacts;
+mod figures;
 mod history;
 mod line;
 mod outcome;
@@ -13,7 +14,8 @@ use outcome::{Outcome, largest_difference, solve_with, tolerance};
 use print::Printer;
 use signorini::problem::files::siconos::Kind;
 use signorini::problem::files::{Stored, json};
-use signorini::solve::{Method, Status, pivot};
+use signorini::solve::options::Choice;
+use signorini::solve::{Status, pivot};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
@@ -32,6 +34,10 @@ pub struct Arguments {
     /// Method, or `all`.
     #[arg(long, value_name = "NAME", default_value = "auto", value_parser = solvers)]
     pub(crate) solver: Solvers,
+    /// An option of the method, as accelerate=false or path=pure (docs/solvers.md lists them). May
+    /// be given several times.
+    #[arg(long = "option", value_name = "NAME=VALUE")]
+    pub(crate) options: Vec<String>,
     /// Law of the friction blocks [default: what the file's kind means].
     #[arg(long, value_name = "cone|coulomb", value_parser = ["cone", "coulomb"])]
     pub(crate) law: Option<String>,
@@ -65,8 +71,13 @@ pub struct Arguments {
     /// Start from the guess in the file, or from its solution if it holds no guess.
     #[arg(long)]
     pub(crate) warm: bool,
-    /// Write problem and solution: `.hdf5` in FCLib's form, `.json` in ours (one file, one solver).
-    #[arg(long, value_name = "FILE")]
+    /// Draw the error over the work, the pattern of the factor, or the error of a problem of one row
+    /// (one file); -o names the picture.
+    #[arg(long, value_name = "WHAT", requires = "out")]
+    pub(crate) plot: Option<figures::Plot>,
+    /// Write problem and solution: `.hdf5` in FCLib's form, `.json` in ours (one file, one solver);
+    /// with --plot the picture, `.svg`.
+    #[arg(short, long, value_name = "FILE")]
     pub(crate) out: Option<PathBuf>,
     /// Write the error over the work as a table.
     #[arg(long, value_name = "FILE.csv")]
@@ -80,24 +91,41 @@ const EXAMPLES: &str = "Examples:
   signorini solve ball.hdf5
   signorini solve pile/*.hdf5 --solver all --law cone --tol 1e-10
   signorini solve gap.dat --kind lcp --json
+  signorini solve wall.hdf5 --solver interior-point-pure --plot residuals -o wall.svg
+  signorini solve wall.hdf5 --solver psor --option accelerate=false --option omega=1.2
   signorini solve wall.hdf5 --law cone --certify
   signorini solve wall.hdf5 --max-work 500 --history wall.csv --out wall-solved.hdf5
+
+With --solver all the papers' own methods (psor-plain, interior-point-pure, pivot-empty) stand beside the others.
 
 Exit code: 0 converged, 3 solved but not to the tolerance (or infeasible, or refuted by --certify), 2 wrong use or bad file.";
 
 /// Methods by name.
 #[derive(Clone)]
-pub(crate) struct Solvers(Vec<Method>);
+pub(crate) struct Solvers(Vec<Choice>);
 
 /// The methods of a name: one, or all.
 pub(crate) fn solvers(name: &str) -> Result<Solvers, String> {
     if name == "all" {
-        return Ok(Solvers(Method::ALL.to_vec()));
+        return Ok(Solvers(Choice::all().collect()));
     }
-    let names: Vec<&str> = Method::ALL.iter().map(|m| m.name()).collect();
-    Method::named(name)
-        .map(|m| Solvers(vec![m]))
+    let names: Vec<&str> = Choice::all().map(|choice| choice.name).collect();
+    Choice::named(name)
+        .map(|choice| Solvers(vec![choice]))
         .ok_or_else(|| format!("wanted all or one of {}", names.join(", ")))
+}
+
+/// The methods with the options of the command line.
+fn choices(arguments: &Arguments) -> Result<Vec<Choice>, String> {
+    let mut out = arguments.solver.0.clone();
+    if arguments.options.is_empty() {
+        return Ok(out);
+    }
+    let [choice] = out.as_mut_slice() else { return Err("--option takes one --solver".into()) };
+    for option in &arguments.options {
+        choice.options.set(option)?;
+    }
+    choice.options.fault(choice.method).map_or(Ok(out), Err)
 }
 
 fn kind(name: &str) -> Result<Kind, String> {
@@ -114,19 +142,29 @@ fn positive(text: &str) -> Result<f64, String> {
 
 /// Solves every file; complaints go to stderr, one line each.
 pub fn run(arguments: &Arguments) -> ExitCode {
-    if arguments.out.is_some() && (arguments.files.len() > 1 || arguments.solver.0.len() > 1) {
+    let picture = arguments.plot.is_some();
+    let several = arguments.files.len() > 1 || (arguments.solver.0.len() > 1 && !picture);
+    if arguments.out.is_some() && several {
         return complain("--out takes one file and one solver");
     }
-    if let Some(out) = arguments.out.as_ref().filter(|out| format_of(out).is_none()) {
+    let drawable = |out: &&PathBuf| out.extension().is_some_and(|e| e == "svg");
+    if let Some(out) = arguments.out.as_ref().filter(|out| picture && !drawable(out)) {
+        return complain(&format!("-o {}: wanted a name that ends in .svg", out.display()));
+    }
+    if let Some(out) = arguments.out.as_ref().filter(|out| !picture && format_of(out).is_none()) {
         return complain(&format!(
             "--out {}: wanted a name that ends in .hdf5 or .json",
             out.display()
         ));
     }
+    let choices = match choices(arguments) {
+        Ok(choices) => choices,
+        Err(message) => return complain(&format!("error: {message}")),
+    };
     let mut printer = Printer::new(arguments);
     let (mut worst, mut history) = (0, History::new(arguments));
     for path in &arguments.files {
-        let code = match solve_file(arguments, path, &mut printer, &mut history) {
+        let code = match solve_file(arguments, (path, &choices), &mut printer, &mut history) {
             Ok(code) => code,
             Err(message) => {
                 eprintln!("{message}");
@@ -153,7 +191,7 @@ fn complain(message: &str) -> ExitCode {
 
 fn solve_file(
     arguments: &Arguments,
-    path: &Path,
+    (path, choices): (&Path, &[Choice]),
     printer: &mut Printer,
     history: &mut History,
 ) -> Result<u8, String> {
@@ -164,11 +202,11 @@ fn solve_file(
         None => stored.input,
     };
     let mut outcomes = Vec::new();
-    for &method in &arguments.solver.0 {
-        let outcome = solve_with(arguments, &stored, method)
+    for choice in choices {
+        let outcome = solve_with(arguments, &stored, choice)
             .map_err(|e| format!("{}: {e}", path.display()))?;
         if let Ok(report) = &outcome.result {
-            history.add(stored.input.name(), method, report);
+            history.add(stored.input.name(), choice.name, report);
         }
         outcomes.push(outcome);
     }
@@ -177,10 +215,17 @@ fn solve_file(
         printer.print(&stored, outcome, difference);
     }
     printer.print_difference(difference);
-    if let (Some(out), [outcome]) = (&arguments.out, outcomes.as_slice()) {
-        write(out, path, &stored, outcome)?;
+    match (arguments.plot, &arguments.out, outcomes.as_slice()) {
+        (Some(plot), Some(out), _) => {
+            let svg = figures::svg(plot, &stored.input, &outcomes)?;
+            std::fs::write(out, svg).map_err(|e| format!("{}: {e}", out.display()))?;
+        }
+        (None, Some(out), [outcome]) => write(out, path, &stored, outcome)?,
+        _ => {}
     }
-    let attempted = outcomes.iter().filter_map(|o| o.result.as_ref().ok());
+    // Baselines stand beside the others, they need not solve what those do.
+    let counted = |o: &&Outcome| !o.choice.is_baseline() || outcomes.len() == 1;
+    let attempted = outcomes.iter().filter(counted).filter_map(|o| o.result.as_ref().ok());
     let refuted = outcomes.iter().any(|outcome| outcome.refuted(&tolerance(arguments)));
     let converged = attempted.clone().all(|report| report.status == Status::Converged)
         && attempted.count() > 0

@@ -2,12 +2,14 @@
 
 use super::Arguments;
 use super::contacts::Contacts;
+use super::figures::Plot;
 use signorini::math::{dot, sparse::Csr};
 use signorini::problem::files::{Input, Stored};
 use signorini::problem::literature::{self, Literature};
 use signorini::problem::{PreparedProblem, Residual, Solution, Tolerance};
 use signorini::solve::certificate::{Certificate, Certifier, Standing};
 use signorini::solve::newton::Newton;
+use signorini::solve::options::Choice;
 use signorini::solve::{
     DynSolver, Method, Report, Status, StoppingCriteria, Unsupported, auto, newton, pivot,
 };
@@ -15,7 +17,7 @@ use std::time::{Duration, Instant};
 
 /// One solver's answer.
 pub(super) struct Outcome {
-    pub(super) method: Method,
+    pub(super) choice: Choice,
     pub(super) result: Result<Report, Unsupported>,
     pub(super) solution: Solution,
     pub(super) error: Residual,
@@ -31,8 +33,9 @@ pub(super) struct Outcome {
 pub(super) fn solve_with(
     arguments: &Arguments,
     stored: &Stored,
-    method: Method,
+    choice: &Choice,
 ) -> Result<Outcome, String> {
+    let Choice { name, method, options } = *choice;
     let known = stored.guess.as_ref().or(stored.solution.as_ref());
     if arguments.warm && known.is_none() {
         eprintln!(
@@ -42,23 +45,22 @@ pub(super) fn solve_with(
     }
     let mut solution =
         known.filter(|_| arguments.warm).cloned().unwrap_or_else(|| stored.input.zero());
-    let progress =
-        crate::progress::Progress::start(format!("{} {}", stored.input.name(), method.name()));
+    let progress = crate::progress::Progress::start(format!("{} {}", stored.input.name(), name));
     let begun = Instant::now();
     let stop = StoppingCriteria {
         tolerance: tolerance(arguments),
         work: arguments.max_work,
         // A deadline beyond the end of time is none.
         deadline: arguments.deadline_ms.and_then(|ms| begun.checked_add(Duration::from_millis(ms))),
-        history: arguments.history.is_some(),
+        history: arguments.history.is_some() || arguments.plot == Some(Plot::Residuals),
     };
     let mut newton = Newton::new(newton::Settings { stop, ..Default::default() });
     let mut other: Box<dyn DynSolver> = match method {
-        Method::Pivot => Box::new(pivot::Pivot::new(pivot::Settings {
+        Method::Pivot => Box::new(pivot::Pivot::new(options.pivot(pivot::Settings {
             stop,
             facets: arguments.facets as usize,
             ..Default::default()
-        })),
+        }))),
         // One problem of a file is worth the certificate's work.
         Method::Auto => Box::new(auto::Auto::new(auto::Settings {
             stop,
@@ -66,7 +68,7 @@ pub(super) fn solve_with(
             last_factorizations: None,
             ..Default::default()
         })),
-        _ => method.build(stop),
+        _ => method.build_with(stop, &options)?,
     };
     let solver: &mut dyn DynSolver =
         if method == Method::Newton { &mut newton } else { other.as_mut() };
@@ -96,7 +98,16 @@ pub(super) fn solve_with(
         Input::Problem(p) => Certifier::default().certify(p, &solution),
         Input::Reduced(p) => Certifier::default().certify_reduced(p, &solution.r),
     });
-    Ok(Outcome { method, result, solution, error, literature, wall, certificate, contacts })
+    Ok(Outcome {
+        choice: *choice,
+        result,
+        solution,
+        error,
+        literature,
+        wall,
+        certificate,
+        contacts,
+    })
 }
 
 /// The tolerance that was asked for.

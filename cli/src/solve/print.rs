@@ -26,7 +26,8 @@ impl Printer {
         let name =
             |path: &PathBuf| path.file_stem().map_or(0, |s| s.to_string_lossy().chars().count());
         let problem = arguments.files.iter().map(name).max().unwrap_or(0).max(7);
-        let solver = arguments.solver.0.iter().map(|m| m.name().len()).max().unwrap_or(0).max(6);
+        let solver =
+            arguments.solver.0.iter().map(|choice| choice.name.len()).max().unwrap_or(0).max(6);
         let (json, alone, tolerance) =
             (arguments.json, arguments.solver.0.len() == 1, tolerance(arguments));
         Printer { json, widths: (problem, solver), begun: false, alone, tolerance }
@@ -62,7 +63,7 @@ impl Printer {
         say(&format!(
             "{:a$}  {:b$}  {:11}  {:>7}  {:>8.3}  {:>9.2e}  {:>9.2e}  {:>9.2e}  {:>9.2e}  {}",
             stored.input.name(),
-            outcome.method.name(),
+            outcome.choice.name,
             status(&outcome.result),
             work,
             outcome.wall,
@@ -82,6 +83,11 @@ impl Printer {
         if let Ok(Report { status: Status::Infeasible, conflict, .. }) = &outcome.result {
             let names: Vec<String> = conflict.iter().map(|&k| stored.input.block_name(k)).collect();
             say(&format!("{:a$}  these contradict each other: {}", "", names.join(", ")));
+        }
+        if let (Ok(report), true) = (&outcome.result, self.alone)
+            && !report.stages.is_empty()
+        {
+            say(&format!("{:a$}  {}", "", report.stages_line()));
         }
         // What only this method knows, where it is asked alone.
         if let (Some(contacts), true) = (&outcome.contacts, self.alone) {

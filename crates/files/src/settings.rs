@@ -7,7 +7,7 @@ use signorini_mechanics::mechanism;
 use signorini_mechanics::scene::Drive;
 use signorini_mechanics::step::{Policy, Settings, TimeEstimate};
 use signorini_solve::problem::Tolerance;
-use signorini_solve::solve::Method;
+use signorini_solve::solve::options::Choice;
 
 /// What stands above the settings of a scene file.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -35,15 +35,23 @@ impl Loaded {
         let run = &self.run;
         let solver = over.solver.clone().or_else(|| run.solver.as_ref().map(|s| s.value.clone()));
         if let Some(name) = solver {
-            let names = Method::ALL.iter().map(|m| m.name());
-            settings.solver =
-                Method::named(&name).ok_or_else(|| match nearest(&name, names.clone()) {
+            let names: Vec<&str> = Choice::all().map(|choice| choice.name).collect();
+            let choice = Choice::named(&name).ok_or_else(|| {
+                match nearest(&name, names.iter().copied()) {
                     Some(best) => format!("there is no solver `{name}`: did you mean `{best}`?"),
-                    None => format!(
-                        "there is no solver `{name}`: wanted one of {}",
-                        names.collect::<Vec<_>>().join(", ")
-                    ),
-                })?;
+                    None => {
+                        format!("there is no solver `{name}`: wanted one of {}", names.join(", "))
+                    }
+                }
+            })?;
+            (settings.solver, settings.options) = (choice.method, choice.options);
+        }
+        // Another solver than that of the file does not know its options.
+        if let (Some(options), None) = (&run.options, &over.solver) {
+            settings.options = options.options()?.over(&settings.options);
+        }
+        if let Some(factor) = run.stabilisation {
+            (settings.scheme.joint_erp, settings.scheme.contact_erp) = (factor.si, factor.si);
         }
         settings.scheme.friction = match (over.friction, run.law) {
             (Some(friction), _) => friction,

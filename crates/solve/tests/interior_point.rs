@@ -49,7 +49,7 @@ fn the_path_alone_takes_no_sweeps_and_no_newton_steps() {
         for n in [5, 15, 50] {
             let problem = stack(n, 1.0);
             let mut solution = Solution::zero(problem.n(), problem.rows());
-            let settings = Settings { stop, warm, path_alone: true };
+            let settings = Settings { stop, warm, path_alone: true, ..Default::default() };
             let report =
                 InteriorPoint::new(settings).solve(&problem, &mut solution).expect("treated");
             assert_eq!(report.status, Status::Converged, "{n}: {report:?}");

@@ -1,9 +1,7 @@
 //! The order in which `auto` escalates: as documented, and as it runs.
 
 use signorini_solve::math::sparse::Csr;
-use signorini_solve::problem::{
-    Law, Problem, Reduced, Rows, Solution, Tolerance, test_problems,
-};
+use signorini_solve::problem::{Law, Problem, Reduced, Rows, Solution, Tolerance, test_problems};
 use signorini_solve::solve::auto::{Auto, LADDERS, Settings};
 use signorini_solve::solve::{
     Limits, Method, ReducedSolver, Report, Solver, Status, StoppingCriteria,
@@ -91,7 +89,8 @@ fn a_deadline_is_an_argument_of_the_call() {
     assert!(!report.reproducible && report.stages.is_empty(), "{report:?}");
     assert_eq!(report.status, Status::Budget);
     // The same object without it goes all the way.
-    let report = auto.solve_within(&problem, &mut solution, &Limits::seconds_from_now(1e9)).unwrap();
+    let report =
+        auto.solve_within(&problem, &mut solution, &Limits::seconds_from_now(1e9)).unwrap();
     assert!(report.reproducible && report.status == Status::Converged, "{report:?}");
     for method in [Method::Newton, Method::Psor, Method::InteriorPoint] {
         let mut solver = method.build(StoppingCriteria::default());

@@ -38,8 +38,7 @@ impl ReducedSolver for SteepestDescent {
         let sum = |i: usize| reduced.W.row(i).1.iter().map(|w| w.abs()).sum::<f64>();
         let step = (0..reduced.rows()).map(sum).fold(f64::MIN_POSITIVE, f64::max).recip();
         let mut u = vec![0.0; reduced.rows()];
-        let mut report =
-            Report::new(Status::Budget, prepared.error_reduced(reduced, &solution.r));
+        let mut report = Report::new(Status::Budget, prepared.error_reduced(reduced, &solution.r));
         let mut r = solution.r.clone();
         while report.work < stop.work.unwrap_or(1000) && !report.error.accepted(&stop.tolerance) {
             if stop.deadline_passed() {
@@ -48,7 +47,11 @@ impl ReducedSolver for SteepestDescent {
             }
             reduced.local_velocities(&r, &mut u);
             r.iter_mut().zip(&u).for_each(|(r, u)| *r -= step * u);
-            reduced.laws.iter().enumerate().for_each(|(k, law)| law.project(&mut r[reduced.range(k)]));
+            reduced
+                .laws
+                .iter()
+                .enumerate()
+                .for_each(|(k, law)| law.project(&mut r[reduced.range(k)]));
             report.work += 1;
             let error = prepared.error_reduced(reduced, &r);
             if error.joule < report.error.joule {

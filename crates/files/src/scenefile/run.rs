@@ -2,6 +2,7 @@
 
 use super::read::{table, words};
 use super::value::*;
+use signorini_solve::solve::options::Options;
 
 table! {
     /// How the scene is simulated.
@@ -29,6 +30,11 @@ table! {
         stabilised: Option<bool>,
         /// Which solver; "auto" without this.
         solver: Option<Name>,
+        /// Options of the solver: the papers' own methods.
+        options: Option<SolverOptions>,
+        /// Stabilisation factor K, 0 to 1: the share of a gap or overlap that one step corrects; 1
+        /// without this.
+        stabilisation: Option<Of<Pure>>,
         /// Which friction law; "coulomb" without this.
         law: Option<Law>,
         /// Largest error of a step, relative to its energy scale; 1e-8 without this.
@@ -54,6 +60,63 @@ table! {
         policy: Option<Policy>,
         /// Every how many steps the tables get rows; about 500 times per run without this.
         record_every: Option<Count>,
+    }
+}
+
+table! {
+    /// Options of a solver. Each belongs to one; without it the solver works as it is used
+    /// elsewhere.
+    pub struct SolverOptions {
+        /// psor: false for the plain sweeps of the paper.
+        accelerate: Option<bool>,
+        /// psor: over-relaxation, between 0 and 2.
+        omega: Option<Of<Pure>>,
+        /// psor: true if friction blocks are projected, not solved exactly.
+        projection: Option<bool>,
+        /// psor: the most sweeps of a step.
+        sweeps: Option<Count>,
+        /// interior-point: "pure" for the path of the thesis alone, "hybrid" without this.
+        path: Option<Name>,
+        /// interior-point: what is taken of the step before: "none", "partial", "full" or "best".
+        warm: Option<Name>,
+        /// interior-point: "system" or "unit"; pivot: "empty" or "sweeps".
+        start: Option<Name>,
+        /// interior-point: the part of the way to the boundary, "fixed" or "adaptive".
+        eta: Option<Name>,
+        /// interior-point: true for one step length of velocities and reactions.
+        equal_steps: Option<bool>,
+        /// interior-point: true for steps without corrector.
+        predictor_only: Option<bool>,
+        /// pivot: edges of the pyramid that stands for a friction cone.
+        facets: Option<Count>,
+    }
+}
+
+impl SolverOptions {
+    /// As the solvers know them.
+    pub fn options(&self) -> Result<Options, String> {
+        let mut out = Options {
+            accelerate: self.accelerate,
+            omega: self.omega.map(|x| x.si),
+            projection: self.projection,
+            sweeps: self.sweeps.as_ref().map(|n| n.0 as u64),
+            equal_steps: self.equal_steps,
+            predictor_only: self.predictor_only,
+            facets: self.facets.as_ref().map(|n| n.0 as usize),
+            ..Options::NONE
+        };
+        let words = [
+            ("path", &self.path),
+            ("warm", &self.warm),
+            ("start", &self.start),
+            ("eta", &self.eta),
+        ];
+        for (name, word) in words {
+            if let Some(word) = word {
+                out.set(&format!("{name}={}", word.value))?;
+            }
+        }
+        Ok(out)
     }
 }
 

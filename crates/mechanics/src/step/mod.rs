@@ -163,7 +163,10 @@ impl Stepper {
                 };
                 SolverChoice::Auto(Box::new(auto::Auto::new(auto)))
             }
-            method => SolverChoice::One(method, method.build(settings.stop)),
+            method => {
+                let solver = method.build_with(settings.stop, &settings.options);
+                SolverChoice::One(method, solver.map_err(BuildError::Settings)?)
+            }
         };
         let spans = accuracy::spans(scene, &reaches(scene));
         Ok(Stepper {

@@ -2,6 +2,7 @@
 
 use super::accuracy::TimeEstimate;
 use crate::assemble::{Coordinates, Scheme, Treatment};
+use crate::solve::options::Options;
 use crate::solve::{Method, StoppingCriteria};
 use serde::{Deserialize, Serialize};
 
@@ -26,6 +27,9 @@ pub struct Settings {
     pub h: f64,
     /// The method; `auto` picks per island.
     pub solver: Method,
+    /// Options of the method: the papers' own methods.
+    #[serde(default)]
+    pub options: Options,
     /// When the solver may stop.
     pub stop: StoppingCriteria,
     /// Friction law, stabilisation, rebound.
@@ -68,6 +72,7 @@ impl Default for Settings {
         Settings {
             h: 1e-3,
             solver: Method::Auto,
+            options: Options::NONE,
             stop: StoppingCriteria::default(),
             scheme: Scheme::default(),
             coordinates: Coordinates::default(),
@@ -93,6 +98,9 @@ impl Settings {
 
     /// What is wrong with the settings, if anything.
     pub fn fault(&self) -> Option<String> {
+        if let Some(fault) = self.options.fault(self.solver) {
+            return Some(fault);
+        }
         let scheme = &self.scheme;
         for (what, value, most) in [
             ("scheme.joint_erp", scheme.joint_erp, 1.0),

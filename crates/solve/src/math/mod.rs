@@ -8,6 +8,7 @@ pub mod dense;
 pub mod double_double;
 pub mod front;
 pub mod ldlt;
+pub mod lists;
 pub mod lu;
 pub mod minimum_degree;
 pub mod multifrontal;

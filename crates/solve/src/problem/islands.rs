@@ -4,6 +4,7 @@
 
 use super::{Problem, Solution};
 use crate::math::cliques::Cliques;
+use crate::math::lists::Lists;
 
 /// The islands of one problem; the memory is kept for the next.
 #[derive(Default)]
@@ -33,38 +34,6 @@ pub struct Island<'a> {
     pub unknowns: &'a [u32],
     /// The blocks of the whole problem that it owns, ascending.
     pub blocks: &'a [u32],
-}
-
-/// Numbers sorted into lists, one list after the other.
-#[derive(Default)]
-struct Lists {
-    starts: Vec<usize>,
-    items: Vec<u32>,
-}
-
-impl Lists {
-    /// Sorts the numbers below `count` into lists by `list`.
-    fn set(&mut self, lists: usize, count: usize, mut list: impl FnMut(usize) -> usize) {
-        self.starts.clear();
-        self.starts.resize(lists + 2, 0);
-        (0..count).for_each(|i| self.starts[list(i) + 2] += 1);
-        for l in 0..lists {
-            self.starts[l + 2] += self.starts[l + 1];
-        }
-        self.items.clear();
-        self.items.resize(count, 0);
-        // While filling, `starts[l + 1]` is where list l goes on; in the end it is where the next
-        // one begins.
-        for i in 0..count {
-            let at = &mut self.starts[list(i) + 1];
-            self.items[*at] = i as u32;
-            *at += 1;
-        }
-    }
-
-    fn get(&self, list: usize) -> &[u32] {
-        &self.items[self.starts[list]..self.starts[list + 1]]
-    }
 }
 
 /// The first of the cliques that `c` is joined with; paths are halved on the way.
@@ -107,8 +76,8 @@ impl Islands {
         // A problem without unknowns has one island if it has blocks.
         let homes = (count as usize).max(usize::from(!problem.laws.is_empty()));
         unknowns
-            .set(homes, problem.n(), |i| number[first(parent, cliques.of[i]) as usize] as usize);
-        blocks.set(homes, problem.laws.len(), |k| match problem.J.block(k).columns.first() {
+            .sort(homes, problem.n(), |i| number[first(parent, cliques.of[i]) as usize] as usize);
+        blocks.sort(homes, problem.laws.len(), |k| match problem.J.block(k).columns.first() {
             Some(&j) => number[first(parent, cliques.of[j as usize]) as usize] as usize,
             None => 0,
         });
@@ -116,7 +85,7 @@ impl Islands {
 
     /// How many there are.
     pub fn len(&self) -> usize {
-        self.unknowns.starts.len().saturating_sub(2)
+        self.unknowns.len()
     }
 
     /// True if there is none: nothing moves.

@@ -14,6 +14,7 @@ pub mod interior_point;
 pub mod lemke;
 pub mod local;
 pub mod newton;
+pub mod options;
 pub mod pivot;
 pub mod psor;
 pub mod schur;
@@ -169,6 +170,23 @@ pub struct Sample {
     pub wall: f64,
 }
 
+/// One iteration of an interior point's path, in scaled variables (√J, unit masses).
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct PathSample {
+    /// Work done so far, factorizations.
+    pub work: u64,
+    /// ‖Ĵ v + M̂ r + ŵ − u‖ at the beginning of the iteration, √J.
+    pub r_p: f64,
+    /// ‖Ĥ v − k̂ − Ĵᵀ r‖ at the beginning of the iteration, √J.
+    pub r_d: f64,
+    /// Mean of u·r over the complementarity pairs at its end, J.
+    pub mu: f64,
+    /// The step of v and u, of 1.
+    pub alpha_p: f64,
+    /// The step of r, of 1.
+    pub alpha_d: f64,
+}
+
 /// What was counted along the way; a method leaves at zero what it does not do.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Counts {
@@ -275,6 +293,8 @@ pub struct Report {
     pub counts: Counts,
     /// Residual over work, if asked for.
     pub history: Vec<Sample>,
+    /// The iterations of an interior point's path, if a history is asked for.
+    pub path: Vec<PathSample>,
     /// Blocks that contradict each other (`Infeasible`).
     pub conflict: Vec<usize>,
     /// Rows that depend on others, where the method finds out: their reactions are not unique.
@@ -298,12 +318,25 @@ impl Report {
             error,
             counts: Counts::default(),
             history: Vec::new(),
+            path: Vec::new(),
             conflict: Vec::new(),
             dependent: 0,
             phases: Phases::new(),
             stages: Stages::new(),
             notes: Vec::new(),
         }
+    }
+
+    /// The stages and their work, in the order in which they ran.
+    pub fn stages_line(&self) -> String {
+        let stage = |stage: &Stage| match (stage.method, stage.islands) {
+            (None, 0..=1) => stage.name().to_string(),
+            (None, islands) => format!("{} ({islands} islands)", stage.name()),
+            (_, 0..=1) => format!("{} ({})", stage.name(), stage.work),
+            (_, islands) => format!("{} ({} on {islands} islands)", stage.name(), stage.work),
+        };
+        let all: Vec<String> = self.stages.iter().map(stage).collect();
+        format!("stages: {}", all.join(", "))
     }
 
     /// All that is to be said to a person: the stages and their work, the phases and what each of them took, dependent rows,
@@ -323,16 +356,7 @@ impl Report {
         };
         let mut out = Vec::new();
         if !self.stages.is_empty() {
-            let stage = |stage: &Stage| match (stage.method, stage.islands) {
-                (None, 0..=1) => stage.name().to_string(),
-                (None, islands) => format!("{} ({islands} islands)", stage.name()),
-                (_, 0..=1) => format!("{} ({})", stage.name(), stage.work),
-                (_, islands) => {
-                    format!("{} ({} on {islands} islands)", stage.name(), stage.work)
-                }
-            };
-            let all: Vec<String> = self.stages.iter().map(stage).collect();
-            out.push(format!("stages: {}", all.join(", ")));
+            out.push(self.stages_line());
         }
         if !self.phases.is_empty() {
             out.push(format!(

@@ -28,7 +28,7 @@
 //! enough; the plain iteration contracts by 0.2–0.65 and may cycle, Anderson's does neither as
 //! often. Cost: one convex solve per outer iteration.
 
-use super::{Counts, Report, Sample, Status, StoppingCriteria, Unsupported, add_phase};
+use super::{Counts, PathSample, Report, Sample, Status, StoppingCriteria, Unsupported, add_phase};
 use crate::math::dot;
 use crate::problem::law::tangent_norm;
 use crate::problem::{Law, PreparedProblem, Problem, Reduced, Residual, Solution, Tolerance};
@@ -273,6 +273,7 @@ struct Outer<'a> {
     conflict: Vec<usize>,
     notes: Vec<String>,
     history: Vec<Sample>,
+    path: Vec<PathSample>,
     reproducible: bool,
     started: std::time::Instant,
 }
@@ -298,6 +299,7 @@ impl<'a> Outer<'a> {
             conflict: Vec::new(),
             notes: Vec::new(),
             history: Vec::new(),
+            path: Vec::new(),
             reproducible: true,
             started: stop.now(),
         }
@@ -319,7 +321,7 @@ impl<'a> Outer<'a> {
             },
             work: self.stop.work.map(|w| w.saturating_sub(self.work).max(1)),
             deadline: self.stop.deadline,
-            history: false,
+            history: self.stop.history,
         }
     }
 
@@ -335,6 +337,9 @@ impl<'a> Outer<'a> {
         self.counts.sweeps += report.counts.sweeps;
         self.counts.factorizations += report.counts.factorizations;
         self.counts.pivots += report.counts.pivots;
+        let before = self.work;
+        let later = |s: &PathSample| PathSample { work: before + s.work, ..*s };
+        self.path.extend(report.path.iter().map(later));
         self.work += report.work;
         self.iterations += report.iterations;
         self.reproducible &= report.reproducible;
@@ -428,6 +433,7 @@ impl<'a> Outer<'a> {
         report.counts = self.counts;
         report.conflict = self.conflict;
         report.history = self.history;
+        report.path = self.path;
         report.reproducible = self.reproducible;
         report.notes = self.notes;
         add_phase(&mut report.phases, "De Saxcé's shift", self.counts);

@@ -13,6 +13,7 @@ pub(super) fn add_work(total: &mut Report, part: &Report) {
     part.phases.iter().for_each(|(name, counts)| add_phase(&mut total.phases, name, *counts));
     part.stages.iter().for_each(|stage| add_stage(&mut total.stages, *stage));
     total.history.extend_from_slice(&part.history);
+    total.path.extend_from_slice(&part.path);
     total.conflict.clone_from(&part.conflict);
     total.dependent = total.dependent.max(part.dependent);
     total.notes.extend_from_slice(&part.notes);

@@ -285,7 +285,7 @@ impl Certifier {
             work: Some(self.settings.factorizations),
             ..StoppingCriteria::default()
         };
-        interior_point::Settings { stop, warm: Warm::Cold, path_alone: false }
+        interior_point::Settings { stop, warm: Warm::Cold, ..Default::default() }
     }
 
     /// Candidates around the answer of another method.

@@ -5,6 +5,7 @@
 //! the velocities, three times each at most.
 
 use super::{End, InteriorPoint, MAX_ACTIVE_RATIO_ON_PATH, Point, Run, Space};
+use crate::solve::PathSample;
 
 /// Newton steps are tried from the path when its gap has fallen to this part since the last try.
 const GAP_DECREASE_BEFORE_NEWTON: f64 = 1e-2;
@@ -49,6 +50,11 @@ impl InteriorPoint {
             };
             run.iterations += 1;
             let gap = point.gap(&self.scaled);
+            if run.stop.history {
+                let [r_p, r_d, alpha_p, alpha_d] = self.path.last;
+                let work = self.kkt.factorizations - run.first_factorization;
+                run.path.push(PathSample { work, r_p, r_d, mu: gap, alpha_p, alpha_d });
+            }
             let far = self.far(run, gap);
             if !far && self.consider(run, &point.v, &point.r) {
                 return End::Accepted;

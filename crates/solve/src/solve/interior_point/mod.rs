@@ -58,8 +58,8 @@ mod swept;
 use super::psor::Psor;
 use super::shift::{self, Section, Shift, excess};
 use super::{
-    Counts, Limits, ReducedSolver, Report, Sample, Solver, Status, StoppingCriteria, Unsupported,
-    add_phase, solve_by_own_preparation,
+    Counts, Limits, PathSample, ReducedSolver, Report, Sample, Solver, Status, StoppingCriteria,
+    Unsupported, add_phase, solve_by_own_preparation,
 };
 use crate::problem::{PreparedProblem, Problem, Reduced, Residual, Solution};
 use kkt::{Diagonal, Kkt};
@@ -73,6 +73,7 @@ use serde::{Deserialize, Serialize};
 #[serde(rename_all = "lowercase")]
 pub enum Warm {
     /// Nothing.
+    #[serde(alias = "none")]
     Cold,
     /// Its velocities; reactions and slacks as in a cold start.
     Partial,
@@ -93,6 +94,10 @@ pub struct Settings {
     pub warm: Warm,
     /// The path alone, as in the thesis: no sweeps before it, no Newton steps before or on it.
     pub path_alone: bool,
+    /// How a step of the path is found.
+    pub steps: path::Steps,
+    /// Without a guess begin at u = r = e, v = 0 in place of the solution of a system with W = I.
+    pub unit_start: bool,
 }
 
 /// The most factorizations of one convex problem, if not said otherwise.
@@ -296,6 +301,7 @@ struct Run<'a> {
     newton: u64,
     sweeps: u64,
     history: Vec<Sample>,
+    path: Vec<PathSample>,
     notes: Vec<String>,
 }
 
@@ -337,6 +343,7 @@ impl InteriorPoint {
             newton: 0,
             sweeps: 0,
             history: Vec::new(),
+            path: Vec::new(),
             notes: Vec::new(),
         };
         let end = self.phases(&mut run, &mut space);
@@ -367,6 +374,7 @@ impl InteriorPoint {
         report.counts =
             Counts { factorizations: report.work, sweeps: run.sweeps, ..Counts::default() };
         report.history = run.history;
+        report.path = run.path;
         report.notes = run.notes;
         let counts = |sweeps: u64, factorizations: u64| Counts {
             sweeps,
@@ -394,6 +402,7 @@ impl InteriorPoint {
             self.prepared.prepare_reduced(reduced);
         }
         self.path.reset();
+        self.path.how = self.settings.steps;
     }
 
     /// 1. The scaled problem and the pattern of its system, as far as they are not there yet.
@@ -475,6 +484,9 @@ impl InteriorPoint {
         if self.used_up(run) {
             return End::Budget;
         }
+        if self.settings.unit_start && self.scaled.degree() > 0 {
+            return self.start_at_unit(run, space);
+        }
         let Space { guess, v, r, glued, .. } = space;
         if let Err(bad) = start::glued(&self.scaled, &mut self.kkt, &mut self.diagonal, glued) {
             run.notes
@@ -509,6 +521,19 @@ impl InteriorPoint {
             1.0
         };
         start::cold(&self.scaled, &space.glued, deep, &mut space.u, &mut space.point);
+        self.follow(run, space)
+    }
+
+    /// u = r = e, v = 0, in the unit in which no reactions at all are wrong by one per cone.
+    fn start_at_unit(&mut self, run: &mut Run<'_>, space: &mut Space) -> End {
+        let Space { v, r, u, point, .. } = space;
+        v.clear();
+        v.resize(self.scaled.n(), 0.0);
+        r.clear();
+        r.resize(self.scaled.rows(), 0.0);
+        u.clone_from(r);
+        let unit = (2.0 * self.prepared.scale() / self.scaled.degree() as f64).sqrt();
+        start::inside(&self.scaled, (v, r), u, unit.max(f64::MIN_POSITIVE), point);
         self.follow(run, space)
     }
 

@@ -13,11 +13,13 @@ use super::cone::{Kind, Pair, Scaling, Triple, dot, rotate, rotate_back};
 use super::kkt::{Diagonal, Kkt};
 use super::scaled::Scaled;
 use crate::math::ldlt::BadPivot;
+use crate::math::norm;
 
 /// The part of the way to the boundary that a step may take.
 const BOUNDARY_FRACTION: f64 = 0.99;
-/// Further correctors per iteration, and how much longer a step each of them aims at.
-const MAX_CORRECTORS: usize = 4;
+/// The most of it where it is adaptive: 1 would end on the boundary.
+const MAX_BOUNDARY_FRACTION: f64 = 1.0 - 1e-9;
+/// How much longer a step each further corrector aims at.
 const CORRECTOR_STEP_GAIN: f64 = 0.3;
 /// A step that long needs no further correctors.
 const STEP_WITHOUT_CORRECTORS: f64 = 0.98;
@@ -71,9 +73,35 @@ impl Direction {
     }
 }
 
+/// How a step is found.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Steps {
+    /// The part of the way to the boundary is `0.9 + 0.1 exp(−μ n_λ)` (Mangoni2018, section 4.12, with
+    /// its erratum), n_λ the number of complementarity pairs; without, 0.99.
+    pub adaptive_eta: bool,
+    /// v, u and r move by the same step, the shorter one.
+    pub equal: bool,
+    /// The predictor's direction is taken as it is.
+    pub predictor_only: bool,
+    /// Further correctors per iteration; without any, no direction but Mehrotra's is tried.
+    pub max_correctors: usize,
+}
+
+impl Default for Steps {
+    fn default() -> Steps {
+        Steps { adaptive_eta: false, equal: false, predictor_only: false, max_correctors: 4 }
+    }
+}
+
 /// Work space of the iteration.
 #[derive(Default)]
 pub struct Path {
+    /// How a step is found.
+    pub how: Steps,
+    /// The part of the way to the boundary that this step may take.
+    fraction: f64,
+    /// ‖rp‖ and ‖rd‖ before the last step, √J, and its steps of v and u, and of r.
+    pub last: [f64; 4],
     diagonal: Diagonal,
     scalings: Vec<Scaling>,
     momentum: Vec<f64>,
@@ -115,16 +143,23 @@ impl Path {
         }
         let refine = if kkt.light_first || self.regular > CONE_REGULARIZATION { 3 } else { 0 };
         let gap = point.gap(scaled);
+        self.fraction = match self.how.adaptive_eta {
+            true => (0.9 + 0.1 * (-gap * scaled.degree() as f64).exp()).min(MAX_BOUNDARY_FRACTION),
+            false => BOUNDARY_FRACTION,
+        };
         // Predictor: straight at the solution.
         self.target.clear();
         self.target.extend(self.scalings.iter().map(|s| s.lambda.map(|l| -l)));
         let predictor = self.direction(scaled, kkt, refine);
+        if self.how.predictor_only {
+            return Ok(self.take(scaled, point, predictor));
+        }
         let sigma = (self.gap_after(scaled, &predictor) / gap).clamp(0.0, 1.0).powi(3);
         // Corrector: second-order term and centring.
         self.aim(scaled, Some(&predictor), sigma * gap);
         self.spare.push(predictor);
         let mut best = self.direction(scaled, kkt, refine);
-        if best.shorter() < 0.1 {
+        if best.shorter() < 0.1 && self.how.max_correctors > 0 {
             self.trial.clone_from(&self.target);
             self.aim(scaled, None, sigma.max(0.3) * gap);
             let plain = self.direction(scaled, kkt, refine);
@@ -136,10 +171,16 @@ impl Path {
             }
         }
         self.correct_further(scaled, kkt, refine, sigma * gap, &mut best);
-        self.advance(scaled, point, &best);
-        let step = best.shorter();
-        self.spare.push(best);
-        Ok(step)
+        Ok(self.take(scaled, point, best))
+    }
+
+    /// Moves `point`; returns the shorter of the two steps.
+    fn take(&mut self, scaled: &Scaled, point: &mut Point, step: Direction) -> f64 {
+        self.advance(scaled, point, &step);
+        let shorter = step.shorter();
+        self.last = [norm(&self.local), norm(&self.momentum), step.step_u, step.step_r];
+        self.spare.push(step);
+        shorter
     }
 
     fn residuals(&mut self, scaled: &Scaled, point: &Point) {
@@ -217,7 +258,7 @@ impl Path {
         centre: f64,
         best: &mut Direction,
     ) {
-        for _ in 0..MAX_CORRECTORS {
+        for _ in 0..self.how.max_correctors {
             let step = best.shorter();
             if step > STEP_WITHOUT_CORRECTORS || centre <= 0.0 {
                 break;
@@ -297,19 +338,22 @@ impl Path {
         }
         (out.step_u, out.step_r) =
             (self.reach(scaled, &out.scaled_u), self.reach(scaled, &out.scaled_r));
+        if self.how.equal {
+            out.step_u = out.shorter();
+            out.step_r = out.step_u;
+        }
         out
     }
 
     fn reach(&self, scaled: &Scaled, d: &[Triple]) -> f64 {
         let all = scaled.blocks.iter().zip(&self.scalings).zip(d);
         let reach = all.map(|((b, s), d)| s.reach(b.kind, d)).fold(f64::INFINITY, f64::min);
-        (BOUNDARY_FRACTION * reach).min(1.0)
+        (self.fraction * reach).min(1.0)
     }
 
     /// μ after a step along `d`.
     fn gap_after(&self, scaled: &Scaled, d: &Direction) -> f64 {
-        let (su, sr) =
-            ((d.step_u / BOUNDARY_FRACTION).min(1.0), (d.step_r / BOUNDARY_FRACTION).min(1.0));
+        let (su, sr) = ((d.step_u / self.fraction).min(1.0), (d.step_r / self.fraction).min(1.0));
         let mut sum = 0.0;
         for (k, block) in scaled.blocks.iter().enumerate() {
             if block.kind != Kind::Free {

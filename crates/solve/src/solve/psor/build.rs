@@ -6,11 +6,12 @@ use super::pack::{Filler, Slot, fill};
 use super::parallel::CHUNK;
 use super::rows::Storage;
 use super::simd::LANES;
-use super::subdomains::{Lists, MAX_INTERFACE_ROUNDS, Place, Subdomains};
+use super::subdomains::{MAX_INTERFACE_ROUNDS, Place, Subdomains};
 use super::system::{Colour, Run, STRIDE, Single, Subdomain, System};
 use super::whitening::{Image, Layout, metric, scaled};
 use super::{Local, Settings};
 use crate::math::cliques::CliqueFactor;
+use crate::math::lists::Lists;
 use crate::problem::{Law, Problem};
 use std::ops::Range;
 

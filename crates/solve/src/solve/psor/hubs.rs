@@ -19,9 +19,9 @@ use super::colour::Colours;
 use super::rows::COLUMNS;
 use super::simd::LANES;
 use super::stages::STAGES;
-use super::subdomains::Lists;
 use super::system::GROUP;
 use super::whitening::Layout;
+use crate::math::lists::Lists;
 use crate::problem::law::MAX_ROWS;
 
 /// An owner with more blocks than this joins everything to everything.

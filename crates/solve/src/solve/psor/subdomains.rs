@@ -9,6 +9,7 @@
 //! the problem alone, never on the number of threads.
 
 use super::hubs::HubBodies;
+use crate::math::lists::Lists;
 
 /// Blocks per subdomain: their owners' coordinates fit into the second-level cache. Smaller
 /// subdomains have more neighbours, whose coordinates go from core to core.
@@ -22,76 +23,6 @@ pub(super) const MAX_INTERFACE_ROUNDS: usize = 4;
 
 /// The subdomain of no owner in particular.
 const BOUNDARY: u32 = u32::MAX;
-
-/// Lists of numbers, one after the other.
-#[derive(Default)]
-pub(super) struct Lists {
-    ends: Vec<u32>,
-    items: Vec<u32>,
-}
-
-impl Lists {
-    pub(super) fn clear(&mut self) {
-        self.ends.clear();
-        self.items.clear();
-    }
-
-    /// Appends a list in ascending order, each number once.
-    pub(super) fn push(&mut self, numbers: impl Iterator<Item = u32>) {
-        let start = self.items.len();
-        for number in numbers {
-            // Nearly always the same as the one before.
-            if self.items.len() == start || self.items[self.items.len() - 1] != number {
-                self.items.push(number);
-            }
-        }
-        self.items[start..].sort_unstable();
-        let mut keep = start;
-        for i in start..self.items.len() {
-            if keep == start || self.items[keep - 1] != self.items[i] {
-                self.items[keep] = self.items[i];
-                keep += 1;
-            }
-        }
-        self.items.truncate(keep);
-        self.ends.push(keep as u32);
-    }
-
-    pub(super) fn len(&self) -> usize {
-        self.ends.len()
-    }
-
-    /// The numbers of all lists.
-    pub(super) fn all(&self) -> &[u32] {
-        &self.items
-    }
-
-    pub(super) fn get(&self, i: usize) -> &[u32] {
-        let start = if i == 0 { 0 } else { self.ends[i - 1] };
-        &self.items[start as usize..self.ends[i] as usize]
-    }
-
-    /// For each of `count` numbers the lists of `other` that hold it.
-    fn invert(&mut self, count: usize, other: &Lists) {
-        self.ends.clear();
-        self.ends.resize(count + 1, 0);
-        other.items.iter().for_each(|&i| self.ends[i as usize + 1] += 1);
-        for i in 0..count {
-            self.ends[i + 1] += self.ends[i];
-        }
-        self.items.clear();
-        self.items.resize(other.items.len(), 0);
-        // While filling, `ends[i]` is where list i goes on; in the end it is its end.
-        for k in 0..other.len() {
-            for &i in other.get(k) {
-                let at = &mut self.ends[i as usize];
-                self.items[*at as usize] = k as u32;
-                *at += 1;
-            }
-        }
-        self.ends.truncate(count);
-    }
-}
 
 /// A subdomain (round 0), or a interface: its first subdomain, the round in which it is swept, its
 /// number.
