@@ -89,8 +89,8 @@ fn saddle(problem: &Problem) -> Csr {
     Csr::from_triplets(size, size, &entries)
 }
 
-/// The columns of L below their diagonal, by elimination of the pattern in this order, and the parent
-/// of each column in the elimination tree.
+/// The columns of L below their diagonal, by elimination of the pattern in this order, and the
+/// parent of each column in the elimination tree.
 fn eliminated(lower: &Csr, order: &[u32]) -> (Vec<BTreeSet<u32>>, Vec<Option<u32>>) {
     let size = lower.rows;
     let mut place = vec![0u32; size];

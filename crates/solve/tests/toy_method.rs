@@ -11,7 +11,8 @@
 //! When: never; for convex laws it is the slowest method that works. Cost: one product with W per
 //! iteration.
 //!
-//! To make it one of the methods: this file in `crates/solve/src/solve`, and one line in `methods!`:
+//! To make it one of the methods: this file in `crates/solve/src/solve`, and one line in
+//! `methods!`:
 //! `SteepestDescent "steepest-descent" => |stop| Box::new(…::new(stop));`
 
 use signorini_solve::problem::{

@@ -2,21 +2,21 @@
 //!
 //! | method | option | meaning |
 //! |---|---|---|
-//! | `psor` | `accelerate = false` | plain sweeps (Tasora2008, algorithm 4.1): one step per block, no joints as one block |
+//! | `psor` | `accelerate = false` | plain sweeps (Tasora2008, algorithm 4.1), one step per block |
 //! | | `omega = 1.2` | over-relaxation, 0 < ω < 2 |
 //! | | `projection = true` | friction blocks by projection, not by their exact solution |
 //! | | `sweeps = 100` | at most so many |
-//! | `interior-point` | `path = "pure"` | Mehrotra's predictor and corrector alone (Mangoni2018): no sweeps, no Newton steps, no further correctors |
-//! | | `warm = "none"`, `"partial"`, `"full"` | nothing, velocities, or all of the guess |
-//! | | `start = "system"`, `"unit"` | the cold start: one system with W = I, or u = r = e |
-//! | | `eta = "fixed"`, `"adaptive"` | the part of the way to the boundary: 0.99, or 0.9 + 0.1 exp(−Σ u·r) |
+//! | `interior-point` | `path = "pure"` | Mehrotra's steps alone (Mangoni2018, chapter 4) |
+//! | | `warm = "none"` | nothing of the guess; `"partial"`: velocities; `"full"`: all |
+//! | | `start = "unit"` | a cold start at u = r = e; `"system"`: at that of W = I |
+//! | | `eta = "adaptive"` | of the way to the boundary 0.9 + 0.1 exp(−Σ u·r); `"fixed"`: 0.99 |
 //! | | `equal_steps = true` | one step for velocities and reactions |
 //! | | `predictor_only = true` | no corrector |
 //! | `pivot` | `start = "empty"` | every row enters by itself |
 //! | | `facets = 8` | edges of the pyramid that stands for a friction cone |
 //!
-//! Without an option a method works as it is used elsewhere. [`PAPERS`] names the plain methods of the
-//! papers.
+//! Without an option a method works as it is used elsewhere. [`PAPERS`] names the plain methods of
+//! the papers.
 
 use super::interior_point::path::Steps;
 use super::interior_point::{self, InteriorPoint, Warm};

@@ -31,9 +31,8 @@
 //! 4. Return the iterate of least error, accepted ones first: least sum in joules relative to the
 //!    island's scale, whatever the method.
 //!
-//! Islands are solved on the threads of the caller's pool, large ones first; each result has its own
-//! place and all are put together in the order of the islands, so that the bits do not depend on
-//! the number of threads. `Report::stages` lists what ran, in order.
+//! Islands are solved on the threads of the caller's pool, large ones first, and put together in
+//! their order: the bits do not depend on the number of threads. `Report::stages` lists what ran.
 //!
 //! When to use it: always, unless you know better. Cost: that of the method that was accepted, and
 //! of those that were tried before it. All methods keep their memory: once there is room for as

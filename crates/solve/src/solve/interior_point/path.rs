@@ -76,8 +76,8 @@ impl Direction {
 /// How a step is found.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Steps {
-    /// The part of the way to the boundary is `0.9 + 0.1 exp(−μ n_λ)` (Mangoni2018, section 4.12, with
-    /// its erratum), n_λ the number of complementarity pairs; without, 0.99.
+    /// The part of the way to the boundary is `0.9 + 0.1 exp(−μ n_λ)` (Mangoni2018, section 4.12,
+    /// with its erratum), n_λ the number of complementarity pairs; without, 0.99.
     pub adaptive_eta: bool,
     /// v, u and r move by the same step, the shorter one.
     pub equal: bool,
