@@ -10,10 +10,20 @@ fn stored(name: &str) -> Problem {
 }
 
 fn solved(problem: &Problem, choice: &Choice, extra: &[&str]) -> (Report, Solution) {
+    solved_to(1e-12, problem, choice, extra)
+}
+
+/// To this relative energy, and velocities of its root in m/s.
+fn solved_to(
+    relative: f64,
+    problem: &Problem,
+    choice: &Choice,
+    extra: &[&str],
+) -> (Report, Solution) {
     let mut options = choice.options;
     extra.iter().for_each(|text| options.set(text).unwrap());
     let tolerance =
-        Tolerance { relative: 1e-12, velocity: 1e-6, bound: None, velocity_relative: 0.0 };
+        Tolerance { relative, velocity: relative.sqrt(), bound: None, velocity_relative: 0.0 };
     let stop = StoppingCriteria { tolerance, history: true, ..StoppingCriteria::default() };
     let mut solution = Solution::zero(problem.n(), problem.rows());
     let mut solver = choice.method.build_with(stop, &options).unwrap();
@@ -79,7 +89,7 @@ fn the_pure_path_is_a_path_and_its_history_shows_it() {
         &["equal_steps=true"],
         &["predictor_only=true"],
     ] {
-        let (report, _) = solved(&problem, &pure, extra);
+        let (report, _) = solved_to(1e-10, &problem, &pure, extra);
         let phases: Vec<&str> = report.phases.iter().map(|(name, _)| *name).collect();
         assert_eq!(phases, ["path"], "{extra:?}");
         assert_eq!(report.counts.sweeps, 0);

@@ -56,7 +56,8 @@ impl ReducedSolver for SteepestDescent {
             report.work += 1;
             let error = prepared.error_reduced(reduced, &r);
             if error.joule < report.error.joule {
-                (solution.r.clone_from(&r), report.error) = ((), error);
+                solution.r.clone_from(&r);
+                report.error = error;
             }
         }
         if report.error.accepted(&stop.tolerance) {
@@ -89,11 +90,12 @@ impl Solver for SteepestDescent {
 fn a_method_in_one_file_solves_a_brick_that_slides() {
     let tolerance =
         Tolerance { relative: 1e-6, velocity: 1e-3, bound: Some(1.0), velocity_relative: 0.0 };
-    let stop = StoppingCriteria { tolerance, work: Some(100_000), ..Default::default() };
+    let stop = StoppingCriteria { tolerance, work: Some(2000), ..Default::default() };
     let mut method: Box<dyn DynSolver> = Box::new(SteepestDescent { stop });
-    let mut solved = 0;
-    for known in test_problems::all() {
+    let (mut solved, mut tried) = (0, 0);
+    for known in test_problems::all().iter().filter(|known| known.problem.rows() <= 30) {
         let problem = &known.problem;
+        tried += 1;
         let mut solution = Solution::zero(problem.n(), problem.rows());
         let report = method.solve(problem, &mut solution).expect("it treats every law");
         solved += usize::from(report.status == Status::Converged);
@@ -102,5 +104,5 @@ fn a_method_in_one_file_solves_a_brick_that_slides() {
         assert!(method.solve_within(problem, &mut less, &limits).unwrap().work <= 1);
     }
     // Coulomb's law, joints and mass ratios are too much for it here and there.
-    assert!(solved > test_problems::all().len() / 4, "{solved} solved");
+    assert!(2 * solved > tried, "{solved} of {tried} solved");
 }
