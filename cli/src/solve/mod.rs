@@ -71,8 +71,8 @@ pub struct Arguments {
     /// Start from the guess in the file, or from its solution if it holds no guess.
     #[arg(long)]
     pub(crate) warm: bool,
-    /// Draw the error over the work, the pattern of the factor, or the error of a problem of one row
-    /// (one file); -o names the picture.
+    /// Draw the error over the work, the pattern of the factor, or the error of a problem of one
+    /// row (one file); -o names the picture.
     #[arg(long, value_name = "WHAT", requires = "out")]
     pub(crate) plot: Option<figures::Plot>,
     /// Write problem and solution: `.hdf5` in FCLib's form, `.json` in ours (one file, one solver);
@@ -218,7 +218,8 @@ fn solve_file(
     match (arguments.plot, &arguments.out, outcomes.as_slice()) {
         (Some(plot), Some(out), _) => {
             let svg = figures::svg(plot, &stored.input, &outcomes)?;
-            std::fs::write(out, svg).map_err(|e| format!("{}: {e}", out.display()))?;
+            signorini::whole::write_whole(out, svg.as_bytes())
+                .map_err(|e| format!("{}: {e}", out.display()))?;
         }
         (None, Some(out), [outcome]) => write(out, path, &stored, outcome)?,
         _ => {}

@@ -2,7 +2,6 @@
 
 use super::Arguments;
 use super::contacts::Contacts;
-use super::figures::Plot;
 use signorini::math::{dot, sparse::Csr};
 use signorini::problem::files::{Input, Stored};
 use signorini::problem::literature::{self, Literature};
@@ -52,7 +51,7 @@ pub(super) fn solve_with(
         work: arguments.max_work,
         // A deadline beyond the end of time is none.
         deadline: arguments.deadline_ms.and_then(|ms| begun.checked_add(Duration::from_millis(ms))),
-        history: arguments.history.is_some() || arguments.plot == Some(Plot::Residuals),
+        history: arguments.history.is_some() || arguments.plot.is_some(),
     };
     let mut newton = Newton::new(newton::Settings { stop, ..Default::default() });
     let mut other: Box<dyn DynSolver> = match method {

@@ -210,14 +210,14 @@ fn a_deadline_changes_nothing_unless_it_cuts_a_step_short() {
     let instant = Settings { deadline: Some(1e-12), ..settings.clone() };
     let mut stepper = Stepper::new(&scene, instant).unwrap();
     let mut state = State::initial(&scene);
+    // The heap meets the floor after some thirty steps; until then the guess is an answer.
     let mut cut = 0;
-    for _ in 0..5 {
+    for _ in 0..50 {
         let verdict = stepper.step(&scene, &mut state).unwrap();
-        assert_eq!(verdict.substeps, 1);
-        assert!(verdict.accepted || !verdict.reproducible);
+        assert!(verdict.reproducible || verdict.substeps == 1);
         cut += usize::from(!verdict.reproducible);
     }
-    assert!(cut > 0 && state.v.iter().all(|v| v.is_finite()), "{cut} of 5 steps were cut short");
+    assert!(cut > 0 && state.v.iter().all(|v| v.is_finite()), "{cut} steps were cut short");
     for wrong in [
         Settings { deadline: Some(0.0), ..settings.clone() },
         Settings { deadline: Some(1e-3), accuracy: Some(1e-4), ..settings },

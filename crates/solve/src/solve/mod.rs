@@ -339,8 +339,8 @@ impl Report {
         format!("stages: {}", all.join(", "))
     }
 
-    /// All that is to be said to a person: the stages and their work, the phases and what each of them took, dependent rows,
-    /// then the notes.
+    /// All that is to be said to a person: the stages and their work, the phases and what each of
+    /// them took, dependent rows, then the notes.
     pub fn remarks(&self) -> Vec<String> {
         let one = |(name, counts): &(&str, Counts)| {
             let Counts { sweeps, factorizations, updates, pivots, outer } = *counts;
