@@ -37,14 +37,19 @@ struct Names {
 }
 
 fn body(random: &mut Random, i: usize, text: &mut String) {
-    let s = 10f64.powf(random.within(-1.3, -0.5));
+    // None reaches another one, 0.6 m away, or the floor.
+    let s = 10f64.powf(random.within(-1.3, -0.7));
+    let corner = 0.8 * s;
     let shape = match random.below(6) {
         0 => format!("sphere = {s}"),
         1 => format!("box = [{s}, {}, {}]", 1.3 * s, 0.7 * s),
         2 => format!("capsule = {{ radius = {}, length = {s} }}", 0.4 * s),
         3 => format!("cylinder = {{ radius = {}, length = {s} }}", 0.5 * s),
         4 => format!("cone = {{ radius = {}, length = {s} }}", 0.5 * s),
-        _ => format!("hull = [[0, 0, 0], [{s}, 0, 0], [0, {s}, 0], [0, 0, {s}], [{s}, {s}, {s}]]"),
+        _ => format!(
+            "hull = [[0, 0, 0], [{corner}, 0, 0], [0, {corner}, 0], [0, 0, {corner}], \
+             [{corner}, {corner}, {corner}]]"
+        ),
     };
     let density = 10f64.powf(random.within(1.0, 4.0));
     let (x, y, z) = (0.6 * (i % 3) as f64, 0.6 * (i / 3) as f64, random.within(0.35, 0.6));
