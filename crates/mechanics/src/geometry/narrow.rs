@@ -192,7 +192,7 @@ impl Sink<'_> {
             return self.push(point_a, point_b, normal, name);
         }
         manifold(&pair, &closest, false, &mut self.scratch.manifold);
-        self.reduce(closest.normal);
+        self.reduce(closest.normal, pair.scale);
         self.push_touches(&a.pose, (ra, rb), normal, name);
     }
 
@@ -215,8 +215,11 @@ impl Sink<'_> {
         }
     }
 
-    /// Keeps the outermost points in eight directions across `n`, and the deepest.
-    fn reduce(&mut self, n: DVec3) {
+    /// Keeps the points that touch first where a piece of this size tilts in one of eight
+    /// directions across `n`, and the deepest. On one plane these are the outermost; of points above
+    /// it those count that a step can bring down.
+    fn reduce(&mut self, n: DVec3, size: f64) {
+        let tilt = (self.prediction / size).min(1.0);
         let touches = &mut self.scratch.manifold.touches;
         if touches.len() <= MAX_CONTACTS_PER_PAIR {
             return;
@@ -228,10 +231,11 @@ impl Sink<'_> {
                 (k as f64 * std::f64::consts::TAU / MAX_CONTACTS_PER_PAIR as f64).sin_cos();
             let direction = t1 * cosine + t2 * sine;
             let worth = |touch: &Touch| {
+                let depth = (touch.point_a - touch.point_b).dot(n);
                 if k < MAX_CONTACTS_PER_PAIR {
-                    touch.point_b.dot(direction)
+                    tilt * touch.point_b.dot(direction) + depth
                 } else {
-                    (touch.point_a - touch.point_b).dot(n)
+                    depth
                 }
             };
             for i in 1..touches.len() {
@@ -279,7 +283,7 @@ impl Sink<'_> {
         }
         // Of a rigid shape the outermost corners carry all; of a soft one each carries itself.
         if !matches!(b.geometry, Geometry::Surface(surface, _) if surface.soft) {
-            self.reduce(-down);
+            self.reduce(-down, b.size);
         }
         self.push_touches(&b.pose, (0.0, radius), normal, name);
     }
