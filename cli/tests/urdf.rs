@@ -8,6 +8,7 @@ use serde_json::Value as Json;
 use signorini_files::robot::Choices;
 use signorini_files::scenefile;
 use signorini_record::record::Record;
+use signorini_record::record::head::Look;
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -401,6 +402,67 @@ fn bodies_have_the_colours_of_their_visuals() {
     let scene = "[[body]]\nname = \"a\"\nmass = 1\nshape = { sphere = 1 }\ncolor = \"red\"\n";
     let message = load("a.toml", scene, &Choices::default()).err().unwrap();
     assert!(message.contains("wanted a colour such as \"#d04020\""), "{message}");
+}
+
+/// A box that touches, drawn by a mesh of two colours and a ball; a link that is seen in one place
+/// and touches in another.
+const CLOTHED: &str = r##"<robot name="clothed">
+  <link name="base">
+    <inertial><mass value="3"/><inertia ixx="0.1" iyy="0.1" izz="0.1" ixy="0" ixz="0" iyz="0"/></inertial>
+    <visual><origin xyz="0 0 1"/><geometry><mesh filename="two.obj" scale="2 2 2"/></geometry><material name="g"><color rgba="0 1 0 1"/></material></visual>
+    <visual><geometry><sphere radius="0.1"/></geometry><material name="b"><color rgba="0 0 1 1"/></material></visual>
+    <visual><geometry><mesh filename="missing.obj"/></geometry></visual>
+    <collision><geometry><box size="1 1 1"/></geometry></collision>
+  </link>
+</robot>"##;
+
+#[test]
+fn visuals_are_drawn_by_their_own_meshes_in_their_own_colours() {
+    let place = folder("clothed");
+    // A red triangle, a grey one, and one without a material.
+    let mesh = "mtllib two.mtl\nv 0 0 0\nv 1 0 0\nv 0 1 0\nv 0 0 1\nusemtl red\nf 1 2 3\nusemtl \
+        grey\nf 1 2 4\nusemtl none\nf 1 3 4\n";
+    write_file(&place, "two.obj", mesh);
+    write_file(&place, "two.mtl", "newmtl red\nKd 1 0 0\nnewmtl grey\nKd 0.5 0.5 0.5\n");
+    let file = write_file(&place, "clothed.urdf", CLOTHED);
+    let out = place.join("out");
+    let run = signorini(&["run", text(&file), "--t-end", "0.01", "--out", text(&out)]);
+    assert!(run.status.success(), "{}", said(&run));
+    assert!(said(&run).contains("`missing.obj` of link `base` is not there"), "{}", said(&run));
+    let mut record = Record::open(&out).unwrap();
+    let shapes: Vec<(Look, Option<&str>, f64)> =
+        record.head.shapes.iter().map(|s| (s.look, s.color.as_deref(), s.pose[2])).collect();
+    assert_eq!(
+        shapes,
+        [
+            (Look::Hidden, None, 0.0),
+            (Look::Solid, Some("#ff0000"), 1.0),
+            (Look::Solid, Some("#808080"), 1.0),
+            // What the mesh does not say, the robot file does.
+            (Look::Solid, Some("#00ff00"), 1.0),
+            (Look::Solid, Some("#0000ff"), 0.0),
+        ]
+    );
+    let red = &record.head.meshes[record.head.shapes[1].mesh as usize];
+    assert_eq!(red.positions.iter().copied().fold(0.0, f32::max), 2.0, "stretched");
+    // The exported file has what is drawn, and nothing else.
+    let glb = signorini_record::glb::of(&mut record).unwrap();
+    let length = u32::from_le_bytes(glb[12..16].try_into().unwrap()) as usize;
+    let document: serde_json::Value = serde_json::from_slice(&glb[20..20 + length]).unwrap();
+    assert_eq!(document["meshes"].as_array().unwrap().len(), 4);
+    assert_eq!(
+        document["materials"][0]["pbrMetallicRoughness"]["baseColorFactor"],
+        serde_json::json!([1.0, 0.0, 0.0, 1.0])
+    );
+    // Colours of single shapes in a scene file, and what a visual shape must not say.
+    let body = "[[body]]\nname = \"a\"\nmass = 1\n";
+    let shapes = "shape = [{ sphere = 1, color = \"#102030\" }, { box = [1, 1, 3] }]\n";
+    let scene = load("a.toml", &(body.to_string() + shapes), &Choices::default()).unwrap().scene;
+    let colors: Vec<_> = scene.visuals.iter().map(|v| v.color).collect();
+    assert_eq!(colors, [Some([16, 32, 48]), None]);
+    let wrong = "shape = { sphere = 1 }\nvisual = { sphere = 1, material = \"ice\" }\n";
+    let message = load("a.toml", &(body.to_string() + wrong), &Choices::default()).err().unwrap();
+    assert!(message.contains("a visual shape, which touches nothing"), "{message}");
 }
 
 #[test]

@@ -550,7 +550,8 @@ impl Simulation {
     ) -> PyResult<Bound<'py, PyBytes>> {
         let inner = &self.inner;
         let bytes = detached(py, || {
-            let sim = taken(inner)?;
+            let mut sim = taken(inner)?;
+            sim.load_visuals();
             crate::look::picture(&sim, size, forces)
         })?;
         Ok(PyBytes::new(py, &bytes))

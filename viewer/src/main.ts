@@ -104,6 +104,7 @@ class Page {
       need('#arrows').parentElement!.hidden = true
       need('#color option[value=force]').remove()
     }
+    if (!this.recording.head.shapes.some((s) => s.look === 'hidden')) need('#collision').parentElement!.hidden = true
     if (!this.recording.head.shapes.some((s) => s.look === 'glass')) need('#glass').parentElement!.hidden = true
   }
 
@@ -215,7 +216,7 @@ class Page {
     need('#theme').addEventListener('click', () => this.theme(document.documentElement.dataset.theme === 'dark' ? 'light' : 'dark'))
     need('#color').addEventListener('change', (e) => this.stage?.setLook({ color: (e.target as HTMLSelectElement).value as Measure }))
     need('#arrows').addEventListener('change', (e) => this.stage?.setLook({ arrows: (e.target as HTMLSelectElement).value as Arrows }))
-    for (const name of ['joints', 'glass'] as const)
+    for (const name of ['joints', 'glass', 'collision'] as const)
       need(`#${name}`).addEventListener('change', (e) => this.stage?.setLook({ [name]: (e.target as HTMLInputElement).checked }))
     need('#fit').addEventListener('click', () => this.stage?.frameAll())
     need('#verdicts').addEventListener('click', (e) => {
@@ -290,6 +291,7 @@ const LAYOUT = `
         <label>contacts <select id="arrows"><option value="none">hidden</option><option value="forces">forces</option><option value="normals">normals</option></select></label>
         <label><input id="glass" type="checkbox" checked /> see through walls</label>
         <label><input id="joints" type="checkbox" /> joints</label>
+        <label><input id="collision" type="checkbox" /> collision shapes</label>
         <button id="fit" class="plain">whole scene</button>
       </div>
     </div>

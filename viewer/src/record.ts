@@ -18,7 +18,10 @@ export interface Placed {
   mesh: number
   pose: Pose
   scale: Vector
-  look: 'solid' | 'glass' | 'ground'
+  /** `hidden`: it touches, but its body is drawn by other shapes. */
+  look: 'solid' | 'glass' | 'ground' | 'hidden'
+  /** The colour of the body without this. */
+  color?: string
 }
 
 export interface Soft {

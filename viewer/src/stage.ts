@@ -14,6 +14,8 @@ export interface Look {
   arrows: Arrows
   glass: boolean
   joints: boolean
+  /** What touches is shown in place of what bodies are drawn by. */
+  collision: boolean
 }
 
 /** Shapes that share a mesh and a material, drawn at once. */
@@ -33,7 +35,7 @@ export class Stage {
   readonly scene = new three.Scene()
   readonly camera = new three.PerspectiveCamera(38, 1, 0.001, 1000)
   readonly controls: OrbitControls
-  look: Look = { color: 'body', arrows: 'none', glass: true, joints: false }
+  look: Look = { color: 'body', arrows: 'none', glass: true, joints: false, collision: false }
   selected: number | null = null
   /** The length of the side of a square of the grid, m; 0 without a floor. */
   grid = 0
@@ -53,6 +55,8 @@ export class Stage {
   private poses: Poses
   private size: number
   private center: three.Vector3
+  /** Bodies that are drawn by other shapes than those that touch. */
+  private visualized: Set<number>
   private half: three.Vector3
   /** Whether somebody turned the camera. */
   private moved = false
@@ -78,6 +82,7 @@ export class Stage {
     this.half = high.clone().sub(low).multiplyScalar(0.5)
     this.size = Math.max(high.distanceTo(low), 1e-6)
     this.poses = initialPoses(head)
+    this.visualized = new Set(head.shapes.filter((s) => s.look === 'hidden').map((s) => s.body))
     this.renderer.shadowMap.enabled = !many
     this.renderer.shadowMap.type = three.PCFShadowMap
     this.camera.up.set(...head.up)
@@ -227,16 +232,18 @@ export class Stage {
     })
     const groups = new Map<string, number[]>()
     head.shapes.forEach((shape, i) => {
-      const key = `${shape.mesh} ${shape.look}`
+      // Bodies with other shapes for contact are shown one way or the other.
+      const key = `${shape.mesh} ${shape.look} ${this.visualized.has(shape.body)}`
       groups.set(key, [...(groups.get(key) ?? []), i])
     })
     for (const shapes of groups.values()) {
       const { mesh, look } = head.shapes[shapes[0]]
       const batch = new three.InstancedMesh(geometries[mesh], this.material(look), shapes.length)
       batch.frustumCulled = false
-      batch.castShadow = look === 'solid'
+      batch.castShadow = look === 'solid' || look === 'hidden'
       batch.receiveShadow = look !== 'glass'
       batch.userData.look = look
+      batch.userData.visualized = this.visualized.has(head.shapes[shapes[0]].body)
       batch.renderOrder = look === 'glass' ? 1 : 0
       this.batches.push({ mesh: batch, shapes })
       this.scene.add(batch)
@@ -358,19 +365,22 @@ export class Stage {
 
   private updateBatch(batch: Batch, colors: three.Color[]): void {
     const { shapes } = this.recording.head
-    const look = batch.mesh.userData.look
+    const { look, visualized } = batch.mesh.userData
+    batch.mesh.visible = look === 'hidden' ? this.look.collision : !(visualized && this.look.collision)
     if (look === 'glass') {
       const material = batch.mesh.material as three.MeshStandardMaterial
       material.opacity = this.look.glass ? 0.13 : 1
       material.depthWrite = !this.look.glass
     }
     const [body, inner] = [new three.Matrix4(), new three.Matrix4()]
+    const own = this.look.color === 'body'
     batch.shapes.forEach((i, k) => {
       const shape = shapes[i]
       this.bodyMatrix(shape.body, body)
       inner.copy(matrixOf(shape.pose)).scale(new three.Vector3(...shape.scale))
       batch.mesh.setMatrixAt(k, body.multiply(inner))
-      if (look === 'solid') batch.mesh.setColorAt(k, colors[shape.body])
+      if (look === 'hidden') batch.mesh.setColorAt(k, colors[shape.body])
+      if (look === 'solid') batch.mesh.setColorAt(k, own && shape.color && shape.body !== this.selected ? new three.Color(shape.color) : colors[shape.body])
     })
     batch.mesh.instanceMatrix.needsUpdate = true
     batch.mesh.boundingSphere = null

@@ -334,6 +334,9 @@ pub fn run_loaded(loaded: Loaded, options: &Options) -> ExitCode {
 fn run_from(mut loaded: Loaded, options: &Options, from: Option<Checkpoint>) -> ExitCode {
     loaded.dt = options.dt.unwrap_or(loaded.dt);
     loaded.t_end = options.t_end.unwrap_or(loaded.t_end);
+    if options.records() {
+        loaded.notes.extend(signorini_files::visual::load(&mut loaded.scene));
+    }
     loaded.notes.iter().for_each(|note| eprintln!("note: {note}"));
     if from.is_none() {
         // What `check` says of this kind is not to be missed by those who only run.

@@ -37,5 +37,6 @@ mod spelling;
 pub mod step_snapshot;
 pub mod surface;
 pub mod urdf;
+pub mod visual;
 
 pub use settings::Overrides;

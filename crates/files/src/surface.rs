@@ -2,11 +2,12 @@
 //!
 //! Read here and not by a crate: formats of a few lines each, numbers kept as written, and messages
 //! that name the line. Vertices are welded where their coordinates are the same, so that a closed
-//! surface is known as closed. Polygons are cut into fans; everything but corners and faces is left
-//! aside. Triangles without area are dropped and counted.
+//! surface is known as closed. Polygons are cut into fans; everything but corners, faces and the
+//! plain colours of materials is left aside. Triangles without area are dropped and counted.
 
 pub mod collada;
 pub mod gltf;
+mod obj;
 
 use glam::DVec3;
 use std::collections::HashMap;
@@ -19,11 +20,34 @@ pub struct Mesh {
     pub vertices: Vec<DVec3>,
     /// Three corners each.
     pub triangles: Vec<[u32; 3]>,
+    /// The colour of each triangle, where the file says one.
+    pub colors: Vec<Option<[u8; 3]>>,
     /// How many triangles had no area and were dropped.
     pub dropped: usize,
 }
 
 impl Mesh {
+    /// Stretches the axes; a mirrored mesh would be inside out.
+    pub fn stretch(&mut self, scale: DVec3) {
+        self.vertices.iter_mut().for_each(|v| *v *= scale);
+        if scale.x * scale.y * scale.z < 0.0 {
+            self.triangles.iter_mut().for_each(|t| t.swap(0, 1));
+        }
+    }
+
+    /// One mesh for each colour, in the order in which the colours come.
+    pub fn by_color(&self) -> Vec<(Option<[u8; 3]>, Mesh)> {
+        let mut parts: Vec<(Option<[u8; 3]>, Welder)> = Vec::new();
+        for (triangle, color) in self.triangles.iter().zip(&self.colors) {
+            let at = parts.iter().position(|(known, _)| known == color).unwrap_or_else(|| {
+                parts.push((*color, Welder { color: *color, ..Welder::default() }));
+                parts.len() - 1
+            });
+            parts[at].1.triangle(triangle.map(|corner| self.vertices[corner as usize]));
+        }
+        parts.into_iter().map(|(color, welder)| (color, welder.mesh)).collect()
+    }
+
     /// Points whose convex hull is that of the mesh, to within about half a percent of its size:
     /// all of a small mesh, the farthest ones in directions spread evenly over the sphere of a
     /// large one.
@@ -54,21 +78,34 @@ impl Mesh {
 pub fn read(path: &Path) -> Result<Mesh, String> {
     let bytes = crate::bounded::bytes(path, crate::bounded::MESH)
         .map_err(|e| format!("cannot be read: {e}"))?;
-    parse(&bytes, &path.extension().unwrap_or_default().to_string_lossy().to_lowercase())
+    let folder = path.parent().unwrap_or(Path::new(""));
+    let beside = |name: &str| {
+        crate::bounded::bytes(&folder.join(name.replace('\\', "/")), crate::bounded::MESH)
+    };
+    let ending = path.extension().unwrap_or_default().to_string_lossy().to_lowercase();
+    parse_beside(&bytes, &ending, &beside)
 }
 
-/// Reads the bytes of a mesh file with this ending.
+/// The bytes of a file that a mesh file names: materials of an .obj, buffers of a .gltf.
+pub type Beside<'a> = &'a dyn Fn(&str) -> Result<Vec<u8>, String>;
+
+/// Reads the bytes of a mesh file with this ending, which stands alone.
 pub fn parse(bytes: &[u8], ending: &str) -> Result<Mesh, String> {
+    parse_beside(bytes, ending, &|name| Err(format!("{name} is not there")))
+}
+
+/// Reads the bytes of a mesh file with this ending and of those that it names.
+pub fn parse_beside(bytes: &[u8], ending: &str, beside: Beside<'_>) -> Result<Mesh, String> {
     let mesh = match ending {
         "stl" => stl(bytes),
-        "obj" => obj(&String::from_utf8_lossy(bytes)),
+        "obj" => obj::read(&String::from_utf8_lossy(bytes), beside),
         "dae" => {
             let mut welder = Welder::default();
             collada::read(&String::from_utf8_lossy(bytes), &mut welder).map(|()| welder.mesh)
         }
         "glb" | "gltf" => {
             let mut welder = Welder::default();
-            gltf::read(bytes, &mut welder).map(|()| welder.mesh)
+            gltf::read(bytes, beside, &mut welder).map(|()| welder.mesh)
         }
         other => Err(format!(
             "ends in .{other}, wanted .stl, .obj, .dae, .glb or .gltf (convert it with a mesh tool)"
@@ -80,11 +117,19 @@ pub fn parse(bytes: &[u8], ending: &str) -> Result<Mesh, String> {
     Ok(mesh)
 }
 
+/// The colour of red, green and blue between 0 and 1.
+pub fn color(rgba: &[f64]) -> Option<[u8; 3]> {
+    let &[red, green, blue, ..] = rgba else { return None };
+    Some([red, green, blue].map(|x| (255.0 * x.clamp(0.0, 1.0)).round() as u8))
+}
+
 /// Welds equal corners while they come.
 #[derive(Default)]
 pub struct Welder {
     mesh: Mesh,
     known: HashMap<[u64; 3], u32>,
+    /// The colour of the triangles that come.
+    color: Option<[u8; 3]>,
 }
 
 impl Welder {
@@ -109,6 +154,7 @@ impl Welder {
         }
         let corners = corners.map(|p| self.corner(p));
         self.mesh.triangles.push(corners);
+        self.mesh.colors.push(self.color);
     }
 
     /// A convex polygon as a fan; one of fewer than three corners has no area.
@@ -195,38 +241,6 @@ fn point<'a>(words: impl Iterator<Item = &'a str>, line: usize) -> Result<DVec3,
     } else {
         Err(format!("line {}: found `{}`, wanted three numbers", line + 1, words.join(" ")))
     }
-}
-
-fn obj(text: &str) -> Result<Mesh, String> {
-    let mut points: Vec<DVec3> = Vec::new();
-    let mut welder = Welder::default();
-    for (n, line) in text.lines().enumerate() {
-        let mut words = line.split_whitespace();
-        match words.next() {
-            Some("v") => points.push(point(words, n)?),
-            Some("f") => {
-                let corners: Vec<DVec3> =
-                    words.map(|word| corner(word, &points, n)).collect::<Result<_, _>>()?;
-                welder.polygon(&corners);
-            }
-            _ => {}
-        }
-    }
-    Ok(welder.mesh)
-}
-
-/// A corner of a face, `7`, `7/1`, `7//3` or counted from the end, `-1`.
-fn corner(word: &str, points: &[DVec3], line: usize) -> Result<DVec3, String> {
-    let number: Option<i64> = word.split('/').next().and_then(|w| w.parse().ok());
-    let place = number.map(|i| if i < 0 { points.len() as i64 + i } else { i - 1 });
-    let found = place.and_then(|i| usize::try_from(i).ok()).and_then(|i| points.get(i));
-    found.copied().ok_or_else(|| {
-        format!(
-            "line {}: the face names the corner `{word}`, but there are {} so far",
-            line + 1,
-            points.len()
-        )
-    })
 }
 
 #[cfg(test)]

@@ -154,12 +154,16 @@ impl Builder {
         let body = &head.bodies[i];
         let mut children = Vec::new();
         for shape in head.shapes.iter().filter(|s| s.body as usize == i) {
-            let key = (shape.mesh, format!("{} {:?}", body.color, shape.look));
+            if shape.look == Look::Hidden {
+                continue;
+            }
+            let color = shape.color.as_ref().unwrap_or(&body.color);
+            let key = (shape.mesh, format!("{color} {:?}", shape.look));
             let mesh = match self.known.get(&key) {
                 Some(mesh) => *mesh,
                 None => {
                     let material = self.material(
-                        if shape.look == Look::Ground { "#d8dce1" } else { &body.color },
+                        if shape.look == Look::Ground { "#d8dce1" } else { color },
                         shape.look,
                     );
                     let normals = self.normals(&head.meshes[shape.mesh as usize]);

@@ -1,7 +1,8 @@
 //! Shapes of the machine with their materials and groups, and pairs of bodies that never touch.
 
 use super::Maker;
-use crate::robot;
+use super::model::Body;
+use crate::robot::{self, Solid};
 
 impl Maker<'_, '_, '_> {
     /// Shapes with their materials and groups.
@@ -43,22 +44,13 @@ impl Maker<'_, '_, '_> {
                 self.machine.surfaces.push((named(*b), named(*a), mu));
             }
         }
-        let mut seen = vec![false; self.machine.bodies.len()];
         for (body, home) in bodies.iter().zip(&self.homes) {
-            seen[home.body] |= body.geoms.iter().any(|g| touching(g.bits));
-        }
-        for (body, home) in bodies.iter().zip(&self.homes) {
-            // What is only seen is drawn for its looks; the rest may have none.
-            let seen_first = body.geoms.iter().filter(|g| !touching(g.bits)).chain(&body.geoms);
-            let color = seen_first.filter_map(|g| g.color).next();
-            let own = &mut self.machine.bodies[home.body].color;
-            *own = own.or(color);
-            for geom in body.geoms.iter().filter(|g| touching(g.bits) || !seen[home.body]) {
+            for geom in body.geoms.iter().filter(|g| touching(g.bits)) {
                 let touches =
                     kinds.iter().filter(|k| meet(geom.bits, **k)).map(|k| group(*k)).collect();
                 let touches =
                     (!(plain && geom.bits == (1, 1))).then(|| (group(geom.bits), touches));
-                let material = touching(geom.bits).then(|| named((geom.mu, geom.priority)));
+                let material = Some(named((geom.mu, geom.priority)));
                 let shape = robot::Shape {
                     pose: home.pose * geom.pose,
                     solid: geom.solid.clone(),
@@ -68,7 +60,42 @@ impl Maker<'_, '_, '_> {
                 self.machine.bodies[home.body].shapes.push(shape);
             }
         }
+        self.visuals(&bodies);
         self.tree.bodies = bodies;
+    }
+
+    /// What bodies are drawn by: their geoms of the groups that MuJoCo shows, unless these are just
+    /// those that touch, in one colour.
+    fn visuals(&mut self, bodies: &[Body]) {
+        for home in 0..self.machine.bodies.len() {
+            let of_body = || bodies.iter().zip(&self.homes).filter(|(_, at)| at.body == home);
+            let geoms = || of_body().flat_map(|(body, at)| body.geoms.iter().map(|g| (g, at.pose)));
+            let shown = || geoms().filter(|(g, _)| g.shown);
+            let color = shown().find_map(|(g, _)| g.color);
+            let own = &mut self.machine.bodies[home];
+            own.color = color.or_else(|| geoms().find_map(|(g, _)| g.color));
+            let one_color = shown().all(|(g, _)| g.color == color);
+            let convex = |solid: &Solid| !matches!(solid, Solid::Mesh { .. });
+            let touched = shown().count() == own.shapes.len()
+                && shown().zip(&own.shapes).all(|((g, at), shape)| {
+                    shape.pose == at * g.pose && shape.solid == g.solid && convex(&g.solid)
+                });
+            if one_color && touched {
+                continue;
+            }
+            own.visuals = shown()
+                .map(|(g, at)| {
+                    let solid = match &g.solid {
+                        Solid::Mesh { file, scale, .. } => {
+                            Solid::Mesh { file: file.clone(), scale: *scale, hull: false }
+                        }
+                        solid => solid.clone(),
+                    };
+                    let color = g.color.filter(|_| !one_color);
+                    robot::Visual { pose: at * g.pose, solid, color }
+                })
+                .collect();
+        }
     }
 
     pub(super) fn excluded(&mut self) {

@@ -4,10 +4,14 @@ use super::mesh::{MeshMass, mesh_volume};
 use super::model::{Geom, Place, Tree};
 use super::read::{Attributes, towards};
 use super::xml::{Element, MAIN};
-use crate::robot::{Solid, color};
+use crate::robot::Solid;
+use crate::surface::color;
 use glam::{DMat3, DVec3};
 use signorini_mechanics::geometry::{Shape, Volume};
 use signorini_solve::math::pose::Pose;
+
+/// Geoms of higher groups are for contact: MuJoCo's viewer hides them unless asked.
+const LAST_SHOWN_GROUP: f64 = 2.0;
 
 impl Tree {
     /// A geom; its volume is collected if it weighs something.
@@ -73,6 +77,8 @@ impl Tree {
         {
             self.soft = Some(element.clone());
         }
+        let rgba = self.rgba(element, class, a);
+        let clear = rgba.as_ref().and_then(|c| c.get(3)).is_some_and(|alpha| *alpha == 0.0);
         Some(Geom {
             name: element.own("name").map(String::from),
             pose,
@@ -80,22 +86,23 @@ impl Tree {
             bits: (bits(a, "contype"), bits(a, "conaffinity")),
             mu: if condim < 3.0 { 0.0 } else { mu.max(0.0) },
             priority: a.number(element, class, "priority").unwrap_or(0.0) as i64,
-            color: self.color(element, class, a),
+            shown: group <= LAST_SHOWN_GROUP && !clear,
+            color: rgba.and_then(|rgba| color(&rgba)),
         })
     }
 
-    /// The colour of a geom: its own, else that of its material.
-    fn color(
+    /// Red, green, blue and opacity of a geom: its own, else those of its material.
+    fn rgba(
         &self,
         element: &Element,
         class: &str,
         a: &mut Attributes<'_, '_, '_>,
-    ) -> Option<[u8; 3]> {
+    ) -> Option<Vec<f64>> {
         if let Some(own) = a.numbers(element, class, "rgba") {
-            return color(&own);
+            return Some(own);
         }
         let material = a.text(element, class, "material")?;
-        a.numbers(self.materials.get(&material)?, MAIN, "rgba").and_then(|rgba| color(&rgba))
+        a.numbers(self.materials.get(&material)?, MAIN, "rgba")
     }
 
     /// The solid of a geom of this type.

@@ -319,6 +319,7 @@ impl<'a, 'r, 'l> Maker<'a, 'r, 'l> {
             weight: None,
             world,
             shapes: Vec::new(),
+            visuals: Vec::new(),
             color: None,
         };
         self.machine.bodies.push(body);

@@ -78,6 +78,8 @@ pub struct Geom {
     pub mu: f64,
     /// Whose friction counts.
     pub priority: i64,
+    /// Whether it is drawn.
+    pub shown: bool,
     /// What it is drawn in, if the file says it.
     pub color: Option<[u8; 3]>,
 }

@@ -29,6 +29,7 @@ pub fn put(machine: &mut Machine, placed: bool, notes: &mut Vec<String>) {
         weight: None,
         world: Pose::IDENTITY,
         shapes: vec![shape],
+        visuals: Vec::new(),
         color: None,
     });
 }

@@ -155,6 +155,19 @@ pub struct Body {
     pub world: Pose,
     /// Its shapes.
     pub shapes: Vec<Shape>,
+    /// What it is drawn by in place of its shapes, if that is something else.
+    pub visuals: Vec<Visual>,
+    /// What it is drawn in, if the file says it.
+    pub color: Option<[u8; 3]>,
+}
+
+/// A shape that is drawn and touches nothing.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Visual {
+    /// Where it lies in the frame of its body.
+    pub pose: Pose,
+    /// What it is.
+    pub solid: Solid,
     /// What it is drawn in, if the file says it.
     pub color: Option<[u8; 3]>,
 }
@@ -460,12 +473,6 @@ impl Machine {
             }
         }
     }
-}
-
-/// The colour of red, green and blue between 0 and 1.
-pub fn color(rgba: &[f64]) -> Option<[u8; 3]> {
-    let &[red, green, blue, ..] = rgba else { return None };
-    Some([red, green, blue].map(|x| (255.0 * x.clamp(0.0, 1.0)).round() as u8))
 }
 
 /// The frame of a joint: z along its axis.

@@ -1,6 +1,6 @@
 //! A machine as the text of a scene.
 
-use super::{Body, Choices, Drive, Joint, JointKind, Machine, Motor, Shape, Solid};
+use super::{Body, Choices, Drive, Joint, JointKind, Machine, Motor, Shape, Solid, Visual};
 use glam::{DQuat, DVec3};
 use signorini_solve::math::pose::Pose;
 use std::fmt::Write;
@@ -104,43 +104,22 @@ impl Writer<'_> {
             }
             None => out.push_str("fixed = true\n"),
         }
-        if let Some([red, green, blue]) = body.color {
-            let _ = writeln!(out, "color = \"#{red:02x}{green:02x}{blue:02x}\"");
+        if let Some(color) = body.color {
+            let _ = writeln!(out, "color = {}", colored(color));
         }
         out.push_str(&placed(&body.world, "\n"));
         if !body.shapes.is_empty() {
             let shapes: Vec<String> = body.shapes.iter().map(|s| self.shape(s)).collect();
             let _ = writeln!(out, "shape = [\n    {},\n]", shapes.join(",\n    "));
         }
+        if !body.visuals.is_empty() {
+            let visuals: Vec<String> = body.visuals.iter().map(visual).collect();
+            let _ = writeln!(out, "visual = [\n    {},\n]", visuals.join(",\n    "));
+        }
     }
 
     fn shape(&self, shape: &Shape) -> String {
-        let mut parts = vec![match &shape.solid {
-            Solid::Box(edges) => format!("box = {}", list(&edges.to_array())),
-            Solid::Cylinder(radius, length) => {
-                format!("cylinder = {{ radius = {radius:?}, length = {length:?} }}")
-            }
-            Solid::Capsule(radius, length) => {
-                format!("capsule = {{ radius = {radius:?}, length = {length:?} }}")
-            }
-            Solid::Sphere(radius) => format!("sphere = {radius:?}"),
-            Solid::Ellipsoid(axes) => hull(&ball().map(|p| p * *axes).collect::<Vec<_>>()),
-            Solid::Hull(points) => hull(points),
-            Solid::HalfSpace => "half_space = true".into(),
-            Solid::Mesh { file, scale, hull } => {
-                let scale = if *scale == DVec3::ONE {
-                    String::new()
-                } else {
-                    format!(", scale = {}", list(&scale.to_array()))
-                };
-                let hull = if *hull { ", hull = true" } else { "" };
-                format!("mesh = {{ file = {}{scale}{hull} }}", quoted(&file.display().to_string()))
-            }
-        }];
-        let place = placed(&shape.pose, ", ");
-        if !place.is_empty() {
-            parts.push(place.trim_end_matches(", ").into());
-        }
+        let mut parts = solid(&shape.solid, &shape.pose);
         if let Some(material) = &shape.material {
             parts.push(format!("material = {}", self.name(material)));
         }
@@ -294,6 +273,48 @@ impl Writer<'_> {
             let _ = writeln!(out, "also = [{}]", terms.join(", "));
         }
     }
+}
+
+/// What a shape is and where.
+fn solid(solid: &Solid, pose: &Pose) -> Vec<String> {
+    let words = match solid {
+        Solid::Box(edges) => format!("box = {}", list(&edges.to_array())),
+        Solid::Cylinder(radius, length) => {
+            format!("cylinder = {{ radius = {radius:?}, length = {length:?} }}")
+        }
+        Solid::Capsule(radius, length) => {
+            format!("capsule = {{ radius = {radius:?}, length = {length:?} }}")
+        }
+        Solid::Sphere(radius) => format!("sphere = {radius:?}"),
+        Solid::Ellipsoid(axes) => hull(&ball().map(|p| p * *axes).collect::<Vec<_>>()),
+        Solid::Hull(points) => hull(points),
+        Solid::HalfSpace => "half_space = true".into(),
+        Solid::Mesh { file, scale, hull } => {
+            let scale = if *scale == DVec3::ONE {
+                String::new()
+            } else {
+                format!(", scale = {}", list(&scale.to_array()))
+            };
+            let hull = if *hull { ", hull = true" } else { "" };
+            format!("mesh = {{ file = {}{scale}{hull} }}", quoted(&file.display().to_string()))
+        }
+    };
+    let place = placed(pose, ", ");
+    let mut parts = vec![words];
+    if !place.is_empty() {
+        parts.push(place.trim_end_matches(", ").into());
+    }
+    parts
+}
+
+fn visual(visual: &Visual) -> String {
+    let mut parts = solid(&visual.solid, &visual.pose);
+    parts.extend(visual.color.map(|color| format!("color = {}", colored(color))));
+    format!("{{ {} }}", parts.join(", "))
+}
+
+fn colored([red, green, blue]: [u8; 3]) -> String {
+    format!("\"#{red:02x}{green:02x}{blue:02x}\"")
 }
 
 /// Points spread evenly over the unit sphere, with the ends of the axes.

@@ -27,6 +27,9 @@ table! {
         center: Option<Vector<Length>>,
         /// What touches: one shape or a list of shapes.
         shape: Many<Shape>,
+        /// What it is drawn by in place of `shape`: one shape or a list, which touch nothing and
+        /// weigh nothing.
+        visual: Many<Shape>,
         /// Where the frame of the body is at the beginning.
         position: Option<Vector<Length>>,
         /// How it is turned at the beginning.

@@ -37,6 +37,9 @@ table! {
         density: Option<Of<Density>>,
         /// Velocity of the surface relative to the body, in body axes: a conveyor belt.
         belt: Option<Vector<Speed>>,
+        /// What it is drawn in, "#rrggbb"; the colour of the body without this. Parts of a mesh
+        /// file that have a colour of their own keep it.
+        color: Option<Name>,
         /// Thickness of a skin around it.
         margin: Option<Of<Length>>,
         /// Its group, for `touches`; that of the body without this.
@@ -143,7 +146,8 @@ table! {
         vertices: Vec<Vector<Length>>,
         /// Three corners each, counter-clockwise seen from outside.
         triangles: Vec<[Count; 3]>,
-        /// A file (.stl, .obj, .dae) beside the scene file, in place of vertices and triangles.
+        /// A file (.stl, .obj, .dae, .glb, .gltf) beside the scene file, in place of vertices and
+        /// triangles.
         file: Option<Name>,
         /// What one unit of the file is in metres, along x, y, z: [0.001, 0.001, 0.001] for
         /// millimetres; 1 without this.

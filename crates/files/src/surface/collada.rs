@@ -2,7 +2,8 @@
 //! it.
 //!
 //! Lengths are metres by the `unit` of the file. The `up_axis` is left aside, as robot tools do: a
-//! mesh of a robot is in the axes of its link. Lines, materials, skins and animations are not read.
+//! mesh of a robot is in the axes of its link. Of materials the diffuse colour is read; lines,
+//! textures, skins and animations are not.
 
 use super::Welder;
 use glam::{DMat4, DQuat, DVec3, DVec4};
@@ -27,7 +28,7 @@ pub fn read(text: &str, welder: &mut Welder) -> Result<(), String> {
         .unwrap_or(1.0);
     let ids: HashMap<&str, Node<'_, '_>> =
         root.descendants().filter_map(|n| n.attribute("id").map(|id| (id, n))).collect();
-    let mut reader = Collada { ids, welder };
+    let mut reader = Collada { ids, welder, bound: HashMap::new() };
     let scale = DMat4::from_scale(DVec3::splat(unit));
     let scenes: Vec<Node<'_, '_>> =
         root.descendants().filter(|n| n.has_tag_name("visual_scene")).collect();
@@ -45,6 +46,8 @@ pub fn read(text: &str, welder: &mut Welder) -> Result<(), String> {
 struct Collada<'a, 'i, 'w> {
     ids: HashMap<&'a str, Node<'a, 'i>>,
     welder: &'w mut Welder,
+    /// What the names of materials stand for where a geometry is put.
+    bound: HashMap<&'a str, Node<'a, 'i>>,
 }
 
 impl<'a, 'i> Collada<'a, 'i, '_> {
@@ -66,6 +69,11 @@ impl<'a, 'i> Collada<'a, 'i, '_> {
                 }
                 "instance_geometry" => {
                     if let Some(geometry) = self.link(node, "url") {
+                        let bindings =
+                            node.descendants().filter(|n| n.has_tag_name("instance_material"));
+                        self.bound = bindings
+                            .filter_map(|b| Some((b.attribute("symbol")?, self.link(b, "target")?)))
+                            .collect();
                         self.geometry(geometry, &place)?;
                     }
                 }
@@ -80,10 +88,19 @@ impl<'a, 'i> Collada<'a, 'i, '_> {
         for primitive in mesh.children().filter(Node::is_element) {
             let kind = primitive.tag_name().name();
             if ["triangles", "polylist", "polygons", "tristrips", "trifans"].contains(&kind) {
+                self.welder.color = primitive.attribute("material").and_then(|m| self.color(m));
                 self.primitive(primitive, kind, place)?;
             }
         }
         Ok(())
+    }
+
+    /// The diffuse colour of a material.
+    fn color(&self, symbol: &str) -> Option<[u8; 3]> {
+        let material = self.bound.get(symbol).or_else(|| self.ids.get(symbol))?;
+        let effect = self.link(named(*material, "instance_effect")?, "url")?;
+        let diffuse = effect.descendants().find(|n| n.has_tag_name("diffuse"))?;
+        crate::surface::color(&numbers(named(diffuse, "color")?).ok()?)
     }
 
     fn primitive(

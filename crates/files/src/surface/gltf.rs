@@ -1,24 +1,28 @@
-//! glTF 2.0: triangles of the meshes of the default scene, as text (`.gltf`, buffers within it) or
-//! binary (`.glb`).
+//! glTF 2.0: triangles of the meshes of the default scene, as text (`.gltf`, buffers within it or
+//! beside it) or binary (`.glb`).
 //!
-//! Positions and faces alone are taken; nodes place, turn and stretch their meshes. Axes are those
-//! of the file. What a file claims is checked against its length before it is believed.
+//! Positions, faces and base colours are taken; nodes place, turn and stretch their meshes. Axes
+//! are those of the file. What a file claims is checked against its length before it is believed.
 
-use super::Welder;
+use super::{Beside, Welder};
 use glam::{DMat4, DQuat, DVec3};
 use serde_json::Value as Json;
 
 /// How deep nodes may hang on each other.
 const MAX_NODE_DEPTH: usize = 64;
+/// The modes of primitives that have faces: the numbers of the standard, a strip between them.
+const TRIANGLES: u64 = 4;
+const STRIP: u64 = 5;
+const FAN: u64 = 6;
 
 /// Adds the triangles of a glTF file.
-pub fn read(bytes: &[u8], welder: &mut Welder) -> Result<(), String> {
+pub fn read(bytes: &[u8], beside: Beside<'_>, welder: &mut Welder) -> Result<(), String> {
     let (text, binary) = split(bytes)?;
     let root: Json = serde_json::from_slice(text).map_err(|e| format!("is no glTF: {e}"))?;
     let buffers = list(&root["buffers"])
         .iter()
         .enumerate()
-        .map(|(i, b)| buffer(i, b, binary))
+        .map(|(i, b)| buffer((i, b), binary, beside))
         .collect::<Result<Vec<_>, _>>()?;
     let file = File { root: &root, buffers };
     let scene = &root["scenes"][root["scene"].as_u64().unwrap_or(0) as usize];
@@ -43,20 +47,20 @@ fn split(bytes: &[u8]) -> Result<(&[u8], &[u8]), String> {
     Ok((text, chunk(end).map_or(&[], |(binary, _)| binary)))
 }
 
-/// The bytes of a buffer: within the file, or in its text.
-fn buffer(i: usize, buffer: &Json, binary: &[u8]) -> Result<Vec<u8>, String> {
+/// The bytes of a buffer: within the file, in its text, or in a file beside it.
+fn buffer(
+    (i, buffer): (usize, &Json),
+    binary: &[u8],
+    beside: Beside<'_>,
+) -> Result<Vec<u8>, String> {
     match buffer["uri"].as_str() {
         None if i == 0 => Ok(binary.to_vec()),
-        Some(uri) => {
-            let coded = uri.strip_prefix("data:").and_then(|u| u.split_once(";base64,"));
-            let decoded = coded.and_then(|(_, text)| crate::mesh::base64::decode(text).ok());
-            decoded.ok_or_else(|| {
-                format!(
-                    "keeps buffer {i} in another file, wanted a .glb, or a \
-                .gltf with its buffers inside"
-                )
-            })
+        Some(uri) if uri.starts_with("data:") => {
+            let text = uri.split_once(";base64,").map_or("", |(_, text)| text);
+            crate::mesh::base64::decode(text).map_err(|_| format!("has no base64 in buffer {i}"))
         }
+        Some(uri) => beside(&uri.replace("%20", " "))
+            .map_err(|why| format!("keeps buffer {i} in another file: {why}")),
         None => Err(format!("has no bytes for buffer {i}")),
     }
 }
@@ -104,9 +108,11 @@ impl File<'_> {
         welder: &mut Welder,
     ) -> Result<(), String> {
         // Points and lines have no faces.
-        if primitive["mode"].as_u64().unwrap_or(4) != 4 {
+        let mode = primitive["mode"].as_u64().unwrap_or(TRIANGLES);
+        if !(TRIANGLES..=FAN).contains(&mode) {
             return Ok(());
         }
+        welder.color = primitive["material"].as_u64().and_then(|m| self.color(m as usize));
         let Some(positions) = primitive["attributes"]["POSITION"].as_u64() else { return Ok(()) };
         let numbers = self.accessor(positions as usize, 3)?;
         let corners: Vec<DVec3> = numbers
@@ -119,7 +125,17 @@ impl File<'_> {
             }
             None => (0..corners.len()).collect(),
         };
-        for t in order.chunks_exact(3) {
+        let faces: Vec<[usize; 3]> = match mode {
+            TRIANGLES => order.chunks_exact(3).map(|t| [t[0], t[1], t[2]]).collect(),
+            // Every second triangle of a strip is the other way round.
+            STRIP => order
+                .windows(3)
+                .enumerate()
+                .map(|(i, t)| if i % 2 == 0 { [t[0], t[1], t[2]] } else { [t[1], t[0], t[2]] })
+                .collect(),
+            _ => order.windows(2).skip(1).map(|t| [order[0], t[0], t[1]]).collect(),
+        };
+        for t in faces {
             let corner = |i: usize| {
                 corners
                     .get(i)
@@ -129,6 +145,18 @@ impl File<'_> {
             welder.triangle([corner(t[0])?, corner(t[1])?, corner(t[2])?]);
         }
         Ok(())
+    }
+
+    /// The base colour of a material, which glTF keeps in linear light.
+    fn color(&self, material: usize) -> Option<[u8; 3]> {
+        let material = list(&self.root["materials"]).get(material)?;
+        let linear = list(&material["pbrMetallicRoughness"]["baseColorFactor"]);
+        let seen: Vec<f64> = linear
+            .iter()
+            .filter_map(Json::as_f64)
+            .map(|x| x.clamp(0.0, 1.0).powf(1.0 / 2.2))
+            .collect();
+        crate::surface::color(&seen)
     }
 
     /// The numbers of an accessor with so many components.
@@ -232,6 +260,23 @@ mod tests {
         let mesh = parse(&binary(&text, &bytes), "glb").unwrap();
         assert_eq!((mesh.vertices.len(), mesh.triangles.len()), (4, 2));
         assert_eq!(mesh.vertices[2], glam::DVec3::new(3.0, 3.0, 2.0));
+    }
+
+    #[test]
+    fn colours_buffers_beside_and_strips() {
+        let (text, bytes) = file();
+        let text = text
+            .replace("\"byteLength\":60", "\"byteLength\":60,\"uri\":\"a b.bin\"")
+            .replace("\"indices\":1}", "\"indices\":1,\"mode\":5,\"material\":0}")
+            .replace("\"meshes\"", "\"materials\":[{\"pbrMetallicRoughness\":{\"baseColorFactor\":[1,0.2140,0,1]}}],\"meshes\"");
+        let beside =
+            |name: &str| if name == "a b.bin" { Ok(bytes.clone()) } else { Err(name.into()) };
+        let mesh = super::super::parse_beside(text.as_bytes(), "gltf", &beside).unwrap();
+        // The strip 0 1 2 0 2 3: of its four triangles one, 2 0 2, has no area.
+        assert_eq!((mesh.triangles.len(), mesh.dropped), (3, 1));
+        // 0.214 in linear light is half on the screen: 0.214^(1/2.2) = 0.496.
+        assert!(mesh.colors.iter().all(|c| *c == Some([255, 127, 0])), "{:?}", mesh.colors);
+        assert_eq!(mesh.by_color().len(), 1);
     }
 
     #[test]

@@ -8,7 +8,8 @@
 //! |---|---|
 //! | links joined by `fixed` joints | one body, named after the topmost link |
 //! | root link named `world`, or without mass | fixed |
-//! | collision shapes | shapes; a link without any has none: its visual ones are shown and touch nothing |
+//! | collision shapes | shapes; a link without any has none |
+//! | visual shapes | what the body is drawn by, with their colours |
 //! | revolute, continuous, prismatic, planar, spherical | joints; `limit` becomes stops, `damping` a damper, `friction` dry friction |
 //! | mimic | a gear |
 //! | a joint that a transmission names (all with `hold`) | a motor that holds it, as strong as `effort` says |
@@ -29,6 +30,7 @@
 //! | meshes or shapes that cannot be read | left out |
 //! | text before or after the robot, unknown prefixes, an attribute given twice | left out |
 
+mod mesh_file;
 pub mod model;
 pub mod repair;
 pub mod robot;

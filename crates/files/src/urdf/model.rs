@@ -565,7 +565,7 @@ fn color(shape: Node<'_, '_>) -> Option<[u8; 3]> {
     let given = |material: Node<'_, '_>| {
         let color = material.children().find(|n| n.has_tag_name("color"))?;
         let words = color.attribute("rgba")?.split_whitespace();
-        crate::robot::color(&words.filter_map(|w| w.parse().ok()).collect::<Vec<f64>>())
+        crate::surface::color(&words.filter_map(|w| w.parse().ok()).collect::<Vec<f64>>())
     };
     let name = own.attribute("name").filter(|n| !n.is_empty());
     let same = |n: &Node<'_, '_>| n.has_tag_name("material") && n.attribute("name") == name;

@@ -1,6 +1,7 @@
 //! From links and joints to a machine: the tree, links that are fixed to each other, masses,
 //! places, meshes.
 
+use super::mesh_file::find_mesh;
 use super::model::{Geometry, Joint, Link, Model, Reader};
 use crate::robot::{
     self, Choices, Drive, JointKind, Machine, Motor, Solid, Weight, axis_frame, inertia,
@@ -381,37 +382,33 @@ impl Assembler<'_, '_, '_> {
         self.reader.fault(inertial.at.clone(), format!("the link `{}`: {why}", link.name), wanted);
     }
 
-    /// Where the meshes that touch are, as far as they can be read; those that are only seen where
-    /// nothing touches.
+    /// Where the meshes are. Those that touch must be readable; of those that are only seen it is
+    /// enough that they are there.
     fn meshes(&mut self, path: &Path) -> HashMap<String, PathBuf> {
         let mut out = HashMap::new();
-        let mut tried: HashMap<String, Result<PathBuf, String>> = HashMap::new();
+        let mut tried: HashMap<(String, bool), Result<PathBuf, String>> = HashMap::new();
         for link in &self.model.links {
-            let touching = !link.collision.is_empty();
-            for shape in if touching { &link.collision } else { &link.visual } {
+            let touching = link.collision.iter().map(|s| (s, true));
+            for (shape, touches) in touching.chain(link.visual.iter().map(|s| (s, false))) {
                 let Geometry::Mesh(file, _) = &shape.geometry else { continue };
-                let found = tried.entry(file.clone()).or_insert_with(|| {
+                let found = tried.entry((file.clone(), touches)).or_insert_with(|| {
                     let found = find_mesh(file, path)
                         .map_err(|looked| format!("is not there: looked for {looked}"))?;
-                    crate::surface::read(&found).map(|_| found)
+                    if touches {
+                        crate::surface::read(&found)?;
+                    }
+                    Ok(found)
                 });
                 match found {
                     Ok(found) => {
                         out.insert(file.clone(), found.clone());
                     }
                     Err(why) => {
+                        let kind = if touches { "collision" } else { "visual" };
                         let message = format!("the mesh `{file}` of link `{}` {why}", link.name);
-                        let done = if touching {
-                            "the collision shape is left out"
-                        } else {
-                            "the visual shape is left out"
-                        };
-                        self.reader.repair(
-                            &shape.at,
-                            message,
-                            "wanted an .stl, .obj or .dae file",
-                            done,
-                        );
+                        let done = format!("the {kind} shape is left out");
+                        let wanted = "wanted an .stl, .obj, .dae, .glb or .gltf file";
+                        self.reader.repair(&shape.at, message, wanted, &done);
                     }
                 }
             }
@@ -465,20 +462,27 @@ impl Assembler<'_, '_, '_> {
         let model = self.model;
         let members: Vec<usize> =
             (0..model.links.len()).filter(|&l| self.body[l] == body).collect();
-        let touching = members.iter().any(|&l| !model.links[l].collision.is_empty());
-        let mut shapes = Vec::new();
+        let (mut shapes, mut visuals) = (Vec::new(), Vec::new());
         for &l in &members {
             let link = &model.links[l];
-            for shape in if touching { &link.collision } else { &link.visual } {
+            for shape in &link.collision {
                 let Some((solid, turn)) = solid(&shape.geometry, meshes) else { continue };
-                let touches = (!touching).then(|| ("default".to_string(), Vec::new()));
-                shapes.push(robot::Shape {
-                    pose: self.in_body[l] * shape.origin * turn,
-                    solid,
-                    material: None,
-                    touches,
-                });
+                let pose = self.in_body[l] * shape.origin * turn;
+                shapes.push(robot::Shape { pose, solid, material: None, touches: None });
             }
+            for shape in &link.visual {
+                let Some((solid, turn)) = solid(&shape.geometry, meshes) else { continue };
+                let pose = self.in_body[l] * shape.origin * turn;
+                visuals.push(robot::Visual { pose, solid, color: shape.color });
+            }
+        }
+        let color = visuals.iter().find_map(|v| v.color);
+        // One colour is said of the body, and a shape that is drawn as it touches is said once.
+        if visuals.iter().all(|v| v.color == color) {
+            visuals.iter_mut().for_each(|v| v.color = None);
+        }
+        if same(&shapes, &visuals) {
+            visuals.clear();
         }
         robot::Body {
             name: model.links[body].name.clone(),
@@ -490,7 +494,8 @@ impl Assembler<'_, '_, '_> {
             weight,
             world: self.world[body],
             shapes,
-            color: members.iter().flat_map(|&l| &model.links[l].visual).find_map(|s| s.color),
+            visuals,
+            color,
         }
     }
 
@@ -538,6 +543,16 @@ fn solid(geometry: &Geometry, meshes: &HashMap<String, PathBuf>) -> Option<(Soli
     Some((solid, Pose::IDENTITY))
 }
 
+/// Whether what is drawn is what touches.
+fn same(shapes: &[robot::Shape], visuals: &[robot::Visual]) -> bool {
+    let plain = |v: &robot::Visual| v.color.is_none() && !matches!(v.solid, Solid::Mesh { .. });
+    shapes.len() == visuals.len()
+        && shapes
+            .iter()
+            .zip(visuals)
+            .all(|(s, v)| plain(v) && s.solid == v.solid && s.pose == v.pose)
+}
+
 /// What a link weighs in the frame of its body.
 fn weight(link: &Link, place: &Pose, given: f64) -> Option<Volume> {
     if given > 0.0 {
@@ -571,25 +586,4 @@ fn volume(geometry: &Geometry) -> Option<Volume> {
         Geometry::Mesh(..) | Geometry::Plane(_) => return None,
     };
     Volume::of(&shape).ok()
-}
-
-/// The file of a mesh: a path, `file://…`, or `package://NAME/…` with the package above or beside
-/// the robot file.
-fn find_mesh(file: &str, robot: &Path) -> Result<PathBuf, String> {
-    let whole = std::path::absolute(robot).unwrap_or_else(|_| robot.to_path_buf());
-    let folder = whole.parent().unwrap_or(Path::new("/"));
-    let named = ["package://", "model://"].iter().find_map(|scheme| file.strip_prefix(scheme));
-    let candidates: Vec<PathBuf> = match named.and_then(|rest| rest.split_once('/')) {
-        Some((package, rest)) => folder
-            .ancestors()
-            .flat_map(|up| {
-                let own = (up.file_name().is_some_and(|n| n == package)).then(|| up.join(rest));
-                own.into_iter().chain([up.join(package).join(rest)])
-            })
-            .collect(),
-        None => vec![folder.join(file.strip_prefix("file://").unwrap_or(file))],
-    };
-    let found = candidates.iter().find(|c| c.is_file()).cloned();
-    let above = if candidates.len() > 1 { " and in the folders above" } else { "" };
-    found.ok_or_else(|| format!("{}{above}", candidates[0].display()))
 }

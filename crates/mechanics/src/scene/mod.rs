@@ -29,6 +29,7 @@ pub mod orders;
 pub mod quantity;
 pub mod soft;
 pub mod state;
+pub mod visual;
 
 pub use body::{Body, Kind, Mass, Motion};
 pub use check::Invalid;
@@ -47,6 +48,7 @@ pub use orders::{Orders, Told};
 pub use quantity::{Quantity, Ray};
 pub use soft::{Attachment, Elastic, Load, NodeMass, Soft};
 pub use state::{ContactReaction, Layout, Reactions, State};
+pub use visual::{Drawn, Visual};
 
 use crate::geometry::{Collider, Shape, Volume, mass};
 use crate::math::pose::Pose;
@@ -180,6 +182,9 @@ pub struct Scene {
     /// What bodies are drawn in, where that is said: red, green, blue.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub colors: Vec<(BodyId, [u8; 3])>,
+    /// What bodies are drawn by in place of their colliders.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub visuals: Vec<Visual>,
     /// What is measured after every step; a sensor may speak of those before it.
     #[serde(default)]
     pub sensors: Vec<Sensor>,
@@ -216,6 +221,7 @@ impl Scene {
             surface_materials: Vec::new(),
             excluded: Vec::new(),
             colors: Vec::new(),
+            visuals: Vec::new(),
             sensors: Vec::new(),
             variables: Vec::new(),
             controllers: Vec::new(),

@@ -166,11 +166,12 @@ pub fn scene(head: &Head, moment: &Moment, size: f64) -> Vec<Triangle> {
     for shape in head.shapes.iter().filter(|s| moment.there[s.body as usize]) {
         let mesh = &head.meshes[shape.mesh as usize];
         let place = moment.poses[shape.body as usize] * pose(&shape.pose);
-        let color = color(&head.bodies[shape.body as usize].color);
+        let color = color(shape.color.as_ref().unwrap_or(&head.bodies[shape.body as usize].color));
         let paint = match shape.look {
             Look::Solid => Paint::Solid(color),
             Look::Glass => Paint::Glass(Vec3::new(0.36, 0.5, 0.65)),
             Look::Ground => Paint::Ground(square(size) as f32),
+            Look::Hidden => continue,
         };
         stamp(
             &mut out,

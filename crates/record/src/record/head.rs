@@ -1,5 +1,6 @@
 //! What exists and how it looks: the `HEAD` chunk.
 
+use super::bounds::bounds;
 use super::channels::{self, Channel};
 use super::mesh::{self, Mesh};
 use super::{frame, steps};
@@ -7,7 +8,7 @@ use glam::{DQuat, DVec3};
 use serde::{Deserialize, Serialize};
 use signorini_mechanics::geometry::Shape;
 use signorini_mechanics::scene::body::reach;
-use signorini_mechanics::scene::{Kind, Scene};
+use signorini_mechanics::scene::{Drawn, Kind, Scene};
 use signorini_solve::math::pose::Pose;
 use std::collections::HashMap;
 
@@ -89,6 +90,8 @@ pub enum Look {
     Glass,
     /// A piece of something without end, below.
     Ground,
+    /// It touches, but its body is drawn by other shapes: shown when asked for.
+    Hidden,
 }
 
 /// A shape on a body.
@@ -104,6 +107,9 @@ pub struct Placed {
     pub scale: [f64; 3],
     /// How it is drawn.
     pub look: Look,
+    /// `#rrggbb`; the colour of the body without this.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub color: Option<String>,
 }
 
 /// A joint.
@@ -294,9 +300,13 @@ fn bodies(scene: &Scene) -> Vec<Body> {
         });
     }
     for (id, [red, green, blue]) in &scene.colors {
-        out[id.index()].color = format!("#{red:02x}{green:02x}{blue:02x}");
+        out[id.index()].color = hex([*red, *green, *blue]);
     }
     out
+}
+
+fn hex([red, green, blue]: [u8; 3]) -> String {
+    format!("#{red:02x}{green:02x}{blue:02x}")
 }
 
 const FIXED: &str = "#a9afb8";
@@ -332,54 +342,6 @@ fn joints(scene: &Scene) -> Vec<Joint> {
         .collect()
 }
 
-/// Lowest and highest corner of what moves; of everything if nothing does.
-fn bounds(scene: &Scene) -> [DVec3; 2] {
-    let mut all = [DVec3::splat(f64::INFINITY), DVec3::splat(f64::NEG_INFINITY)];
-    let mut grow = |point: DVec3, reach: f64| {
-        if point.is_finite() && reach.is_finite() {
-            all = [all[0].min(point - reach), all[1].max(point + reach)];
-        }
-    };
-    for moving in [true, false] {
-        let wanted = |kind: &Kind| matches!(kind, Kind::Fixed) != moving;
-        let drawn = |kind: &Kind| wanted(kind) && !matches!(kind, Kind::Soft(_));
-        for collider in
-            scene.colliders.iter().filter(|c| drawn(&scene.bodies[c.body as usize].kind))
-        {
-            let pose = scene.bodies[collider.body as usize].pose * collider.pose_in_body;
-            grow(pose.position, reach(&collider.shape));
-        }
-        scene.bodies.iter().filter(|b| drawn(&b.kind)).for_each(|b| grow(b.pose.position, 0.0));
-        if moving {
-            scene.softs.iter().flat_map(|s| &s.mesh.nodes).for_each(|p| grow(*p, 0.0));
-            let sides = scene
-                .joints
-                .iter()
-                .flat_map(|j| [(j.a, j.frame_a.position), (j.b, j.frame_b.position)]);
-            sides.for_each(|(body, point)| grow(scene.bodies[body.index()].pose.point(point), 0.0));
-        }
-        if moving && scene.bodies.iter().any(|b| wanted(&b.kind)) {
-            break;
-        }
-    }
-    if all[0].x > all[1].x {
-        return [-DVec3::ONE, DVec3::ONE];
-    }
-    // What falls comes to lie on the floor below.
-    let (center, up) =
-        (0.5 * (all[0] + all[1]), (-scene.gravity).try_normalize().unwrap_or(DVec3::Z));
-    for floor in scene.colliders.iter().filter(|c| matches!(c.shape, Shape::HalfSpace)) {
-        let place = scene.bodies[floor.body as usize].pose * floor.pose_in_body;
-        let (normal, size) = (place.vector(DVec3::Z), all[0].distance(all[1]));
-        let height = normal.dot(center - place.position);
-        if normal.dot(up) > 0.7 && height > 0.0 && height < 20.0 * size {
-            let below = center - normal * height;
-            all = [all[0].min(below), all[1].max(below)];
-        }
-    }
-    all
-}
-
 /// Puts the shapes of a scene into a head.
 struct Shapes<'a> {
     scene: &'a Scene,
@@ -404,37 +366,89 @@ impl Shapes<'_> {
             all.iter().filter(|(_, _, s)| matches!(s, Shape::Sphere { .. })).count(),
         );
         let containers = self.containers();
+        let has_visuals: Vec<bool> = self.drawn_by_visuals();
         for (i, pose, shape) in all {
-            let collider = &self.scene.colliders[i];
-            let world = self.scene.bodies[collider.body as usize].pose * pose;
-            let (key, scale, pose, look) = match mesh::sized(shape) {
-                Some(sized) => (
-                    sized.key,
-                    sized.scale,
-                    pose,
-                    if containers[i] { Look::Glass } else { Look::Solid },
-                ),
-                None => {
-                    let (at, scale, look) = self.plate(&world);
-                    ("plate".into(), scale, pose * Pose::at(at), look)
-                }
+            let body = self.scene.colliders[i].body;
+            let look = if has_visuals[body as usize] {
+                Look::Hidden
+            } else if containers[i] {
+                Look::Glass
+            } else {
+                Look::Solid
             };
-            let mesh = self.known(head, key, || {
-                if matches!(shape, Shape::HalfSpace) {
-                    mesh::plate()
-                } else {
-                    mesh::triangles(shape, fineness)
-                }
-            });
-            head.shapes.push(Placed {
-                body: collider.body,
-                mesh,
-                pose: numbers(&pose),
-                scale: scale.to_array(),
-                look,
-            });
+            self.shape(head, (body, pose, shape), look, fineness);
         }
+        self.visuals(head, fineness);
         self.sticks(head);
+    }
+
+    /// Whether a body is drawn by visuals in place of its colliders.
+    fn drawn_by_visuals(&self) -> Vec<bool> {
+        let mut out = vec![false; self.scene.bodies.len()];
+        for visual in &self.scene.visuals {
+            out[visual.body.index()] |= matches!(visual.drawn, Drawn::Shape(_));
+        }
+        out
+    }
+
+    fn visuals(&mut self, head: &mut Head, fineness: u32) {
+        let scene = self.scene;
+        let coarseness = mesh::coarseness(scene.visuals.iter().filter_map(|v| match &v.drawn {
+            Drawn::Shape(Shape::Mesh { triangles, .. }) => Some(triangles.len()),
+            _ => None,
+        }));
+        for visual in &scene.visuals {
+            let Drawn::Shape(shape) = &visual.drawn else { continue };
+            let mut list = Vec::new();
+            mesh::parts(visual.pose_in_body, shape, &mut list);
+            for (pose, part) in list {
+                let coarse;
+                let part = match part {
+                    Shape::Mesh { vertices, triangles } if triangles.len() > coarseness => {
+                        coarse = mesh::coarser(vertices, triangles, coarseness);
+                        &coarse
+                    }
+                    part => part,
+                };
+                let first = head.shapes.len();
+                self.shape(head, (visual.body.0, pose, part), Look::Solid, fineness);
+                head.shapes[first].color = visual.color.map(hex);
+            }
+        }
+    }
+
+    /// Puts one shape of a body into a head.
+    fn shape(
+        &mut self,
+        head: &mut Head,
+        (body, pose, shape): (u32, Pose, &Shape),
+        look: Look,
+        fineness: u32,
+    ) {
+        let world = self.scene.bodies[body as usize].pose * pose;
+        let (key, scale, pose, look) = match mesh::sized(shape) {
+            Some(sized) => (sized.key, sized.scale, pose, look),
+            None => {
+                let (at, scale, plain) = self.plate(&world);
+                let look = if look == Look::Hidden { look } else { plain };
+                ("plate".into(), scale, pose * Pose::at(at), look)
+            }
+        };
+        let mesh = self.known(head, key, || {
+            if matches!(shape, Shape::HalfSpace) {
+                mesh::plate()
+            } else {
+                mesh::triangles(shape, fineness)
+            }
+        });
+        head.shapes.push(Placed {
+            body,
+            mesh,
+            pose: numbers(&pose),
+            scale: scale.to_array(),
+            look,
+            color: None,
+        });
     }
 
     fn known(&mut self, head: &mut Head, key: String, make: impl FnOnce() -> Mesh) -> u32 {
@@ -505,7 +519,7 @@ impl Shapes<'_> {
         let thickness = 0.01 * (self.bounds[1] - self.bounds[0]).length();
         for &body in &head.moving.clone() {
             let soft = matches!(self.scene.bodies[body as usize].kind, Kind::Soft(_));
-            if soft || self.scene.colliders.iter().any(|c| c.body == body) {
+            if soft || head.shapes.iter().any(|s| s.body == body) {
                 continue;
             }
             let ends = self
@@ -542,6 +556,7 @@ impl Shapes<'_> {
                     pose: numbers(&pose),
                     scale,
                     look: Look::Solid,
+                    color: None,
                 });
             }
         }

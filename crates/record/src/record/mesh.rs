@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 use signorini_mechanics::geometry::Shape;
 use signorini_solve::math::pose::Pose;
 use std::collections::HashMap;
+use std::hash::{DefaultHasher, Hash, Hasher};
 
 /// Triangles, counter-clockwise seen from outside. Vertices are shared where the surface is smooth,
 /// so that the mean of the triangles' normals at a vertex is the normal of the surface there.
@@ -70,6 +71,62 @@ pub fn parts<'a>(pose: Pose, shape: &'a Shape, out: &mut Vec<(Pose, &'a Shape)>)
     }
 }
 
+/// Triangles of all visual meshes together, at most: what a page shows without delay.
+const MAX_VISUAL_TRIANGLES: usize = 500_000;
+
+/// How many triangles a visual mesh keeps, so that all together are few enough.
+pub fn coarseness(counts: impl Iterator<Item = usize>) -> usize {
+    let mut counts: Vec<usize> = counts.collect();
+    counts.sort_unstable();
+    let mut left = MAX_VISUAL_TRIANGLES;
+    for (i, &count) in counts.iter().enumerate() {
+        let share = left / (counts.len() - i);
+        if count > share {
+            return share;
+        }
+        left -= count;
+    }
+    usize::MAX
+}
+
+/// A mesh of at most so many triangles: vertices in the same cell of a grid become
+/// their mean.
+pub fn coarser(vertices: &[DVec3], triangles: &[[u32; 3]], most: usize) -> Shape {
+    let low = vertices.iter().copied().fold(DVec3::INFINITY, DVec3::min);
+    let high = vertices.iter().copied().fold(DVec3::NEG_INFINITY, DVec3::max);
+    let size = (high - low).max_element().max(f64::MIN_POSITIVE);
+    let mut cells = 512.0;
+    loop {
+        let mut known: HashMap<[u64; 3], u32> = HashMap::new();
+        let mut sums: Vec<(DVec3, f64)> = Vec::new();
+        let moved: Vec<u32> = vertices
+            .iter()
+            .map(|v| {
+                let cell = ((*v - low) * (cells / size)).floor().to_array().map(|x| x as u64);
+                let place = *known.entry(cell).or_insert_with(|| {
+                    sums.push((DVec3::ZERO, 0.0));
+                    sums.len() as u32 - 1
+                });
+                let (sum, count) = &mut sums[place as usize];
+                (*sum, *count) = (*sum + *v, *count + 1.0);
+                place
+            })
+            .collect();
+        let mut faces: Vec<[u32; 3]> = triangles
+            .iter()
+            .map(|t| t.map(|i| moved[i as usize]))
+            .filter(|[a, b, c]| a != b && b != c && c != a)
+            .collect();
+        faces.sort_unstable();
+        faces.dedup();
+        if faces.len() <= most || cells < 2.0 {
+            let vertices = sums.iter().map(|(sum, count)| *sum / *count).collect();
+            return Shape::Mesh { vertices, triangles: faces };
+        }
+        cells *= 0.75;
+    }
+}
+
 /// Which mesh a shape is drawn with. Half-spaces and compounds have none.
 pub fn sized(shape: &Shape) -> Option<Sized> {
     let named = |key: &str, scale: DVec3| Some(Sized { key: key.into(), scale });
@@ -85,9 +142,14 @@ pub fn sized(shape: &Shape) -> Option<Sized> {
         Shape::Capsule { radius, half_length } => {
             named(&format!("capsule {:?}", half_length / radius), DVec3::splat(*radius))
         }
-        Shape::Hull { .. } | Shape::Mesh { .. } | Shape::HeightField { .. } => {
-            named(&format!("{shape:?}"), DVec3::ONE)
+        Shape::Mesh { vertices, triangles } => {
+            let mut hasher = DefaultHasher::new();
+            triangles.hash(&mut hasher);
+            vertices.iter().for_each(|v| v.to_array().map(f64::to_bits).hash(&mut hasher));
+            let (n, m) = (vertices.len(), triangles.len());
+            named(&format!("mesh {n} {m} {:x}", hasher.finish()), DVec3::ONE)
         }
+        Shape::Hull { .. } | Shape::HeightField { .. } => named(&format!("{shape:?}"), DVec3::ONE),
         Shape::HalfSpace | Shape::Compound { .. } => None,
     }
 }

@@ -24,6 +24,7 @@
 //! that is not whole yet does not count. zlib's checksum stands guard over every chunk; a length is
 //! believed up to [`MAX_CHUNK_BYTES`] only.
 
+mod bounds;
 pub mod channels;
 pub mod frame;
 pub mod head;

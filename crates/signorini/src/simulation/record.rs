@@ -41,6 +41,15 @@ impl Simulation {
         self.begin_recording(None, every)
     }
 
+    /// Reads the meshes that bodies are drawn by, if that was not done yet; says which cannot be
+    /// read and are not drawn. A record does this when it begins.
+    pub fn load_visuals(&mut self) -> Vec<String> {
+        #[cfg(feature = "files")]
+        return signorini_files::visual::load(&mut self.scene);
+        #[cfg(not(feature = "files"))]
+        Vec::new()
+    }
+
     /// Frames every so many steps, unless it is said how many: about 600 to the end of the file,
     /// else 100 per second.
     fn stride(&self) -> u64 {
@@ -58,6 +67,7 @@ impl Simulation {
         every: Option<u64>,
     ) -> Result<(), SimulationError> {
         self.finish_recording()?;
+        self.load_visuals();
         let every = every.unwrap_or_else(|| self.stride()).max(1);
         let h = self.stepper.settings.h;
         let end = self.end_time.unwrap_or(self.time());

@@ -38,16 +38,9 @@ impl Builder<'_, '_> {
         let spin = moved.vector(table.angular_velocity.as_ref().map_or(DVec3::ZERO, vector));
         let body = Body { kind, origin: -center, ..Body::fixed(table.name.value.clone()) };
         let id = self.scene.add_body(body.placed(pose).moving(turn(&table.velocity), spin));
-        if let Some(name) = &table.color {
-            match color(&name.value) {
-                Some(color) => self.scene.colors.push((id, color)),
-                None => self.reader.fault(
-                    &name.at,
-                    format!("found `{}`", name.value),
-                    "wanted a colour such as \"#d04020\"",
-                ),
-            }
-        }
+        let color = self.color(&table.color);
+        self.scene.colors.extend(color.map(|color| (id, color)));
+        self.visuals(table, id, center);
         let Some(groups) = self.body_groups(table) else { return };
         for part in shapes {
             let in_body = Pose::new(part.pose.position - center, part.pose.orientation);
@@ -123,6 +116,7 @@ impl Builder<'_, '_> {
         fine.then_some(parts)
     }
 
+    /// A shape of a body with what it is made of.
     fn part(
         &mut self,
         body: &format::Body,
@@ -177,19 +171,9 @@ impl Builder<'_, '_> {
             );
             return None;
         }
-        let home = self.reader.sources.0.get(file.at.file).map_or("", |s| s.name.as_str());
-        let path = std::path::Path::new(home)
-            .parent()
-            .unwrap_or(std::path::Path::new(""))
-            .join(&file.value);
-        match crate::surface::read(&path) {
+        match crate::surface::read(&self.beside(file)) {
             Ok(mut found) => {
-                let scale = mesh.scale.as_ref().map_or(DVec3::ONE, vector);
-                found.vertices.iter_mut().for_each(|v| *v *= scale);
-                // A mirrored mesh would be inside out.
-                if scale.x * scale.y * scale.z < 0.0 {
-                    found.triangles.iter_mut().for_each(|t| t.swap(0, 1));
-                }
+                found.stretch(mesh.scale.as_ref().map_or(DVec3::ONE, vector));
                 if mesh.hull == Some(true) {
                     let hull = Shape::Hull { points: found.extremes() };
                     // A flat mesh has no hull with a volume.
@@ -203,11 +187,18 @@ impl Builder<'_, '_> {
                 self.reader.fault(
                     &file.at,
                     format!("the mesh `{}` {why}", file.value),
-                    "wanted an .stl, .obj or .dae file beside the scene file",
+                    "wanted an .stl, .obj, .dae, .glb or .gltf file beside the scene file",
                 );
                 None
             }
         }
+    }
+
+    /// The path of a file that is named in a scene file: from the folder of that file.
+    pub(super) fn beside(&self, file: &Name) -> std::path::PathBuf {
+        let home = self.reader.sources.0.get(file.at.file).map_or("", |s| s.name.as_str());
+        let folder = std::path::Path::new(home).parent().unwrap_or(std::path::Path::new(""));
+        folder.join(&file.value)
     }
 
     /// Mass, inertia and centre of a rigid body.
@@ -272,13 +263,6 @@ impl Builder<'_, '_> {
     }
 }
 
-/// Red, green and blue of "#rrggbb".
-fn color(text: &str) -> Option<[u8; 3]> {
-    let digits = text.strip_prefix('#').filter(|d| d.len() == 6 && d.is_ascii())?;
-    let [_, red, green, blue] = u32::from_str_radix(digits, 16).ok()?.to_be_bytes();
-    Some([red, green, blue])
-}
-
 /// A shape of a body, ready.
 struct Part {
     shape: Shape,
@@ -290,7 +274,8 @@ struct Part {
     touches: Option<Vec<Name>>,
 }
 
-fn shape(fields: &format::ShapeFields, edges: &Option<Vector<Length>>) -> Option<Shape> {
+/// A shape from its fields, but for meshes in files.
+pub(super) fn shape(fields: &format::ShapeFields, edges: &Option<Vector<Length>>) -> Option<Shape> {
     let points = |list: &[Vector<Length>]| list.iter().map(vector).collect::<Vec<_>>();
     let half = |round: &format::Round| (round.radius.si, 0.5 * round.length.si);
     if let Some(edges) = edges {

@@ -7,6 +7,7 @@ mod body;
 mod contact;
 mod control;
 mod soft;
+mod visual;
 
 use super::format::{self, Block, File};
 use super::live::Late;
