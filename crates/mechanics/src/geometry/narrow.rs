@@ -216,8 +216,8 @@ impl Sink<'_> {
     }
 
     /// Keeps the points that touch first where a piece of this size tilts in one of eight
-    /// directions across `n`, and the deepest. On one plane these are the outermost; of points above
-    /// it those count that a step can bring down.
+    /// directions across `n`, and the deepest. On one plane these are the outermost; of points
+    /// above it those count that a step can bring down.
     fn reduce(&mut self, n: DVec3, size: f64) {
         let tilt = (self.prediction / size).min(1.0);
         let touches = &mut self.scratch.manifold.touches;
