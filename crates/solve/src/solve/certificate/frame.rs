@@ -233,9 +233,9 @@ impl Frame {
         [self.kinetic(force, &sizes), soft]
     }
 
-    /// `½ fᵀH⁻¹f`, with x ≈ H⁻¹f and `ρ = f − H x` in double-double precision: `fᵀH⁻¹f = x·(f + ρ)
-    /// + ρᵀH⁻¹ρ`. `sizes`: Σ|terms| of f. What double-double precision leaves of f is measured by
-    /// the diagonal of H.
+    /// `½ fᵀH⁻¹f`, with x ≈ H⁻¹f and `ρ = f − H x` in double-double precision:
+    /// `fᵀH⁻¹f = x·(f + ρ) + ρᵀH⁻¹ρ`. `sizes`: Σ|terms| of f. What double-double precision leaves of
+    /// f is measured by the diagonal of H.
     fn kinetic(&mut self, force: Vec<DoubleDouble>, sizes: &[f64]) -> Energy {
         let mut x: Vec<f64> = force.iter().map(|f| f.value()).collect();
         self.prepared.factor().solve(&mut x);
