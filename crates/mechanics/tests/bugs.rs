@@ -97,7 +97,10 @@ fn a_box_on_a_ring_of_mesh_stays() {
 /// were felt. Sliding, rolling and tumbling bodies go on mesh as they go on a half-space.
 #[test]
 fn flat_ground_of_mesh_is_a_half_space() {
-    let bodies: [(&str, Shape, DVec3, DVec3, DVec3); 5] = [
+    let corners = |i: i32| v(f64::from(i & 1), f64::from(i >> 1 & 1), 1.5 * f64::from(i >> 2));
+    let points = (0..8).map(|i| 0.16 * (corners(i) - v(0.5, 0.5, 0.75))).collect();
+    let bracket = Cubes::new([[-1, -1, -1], [0, -1, -1], [-1, 0, -1], [0, 0, -1], [0, 0, 0]], 0.1);
+    let bodies: [(&str, Shape, DVec3, DVec3, DVec3); 8] = [
         (
             "sliding box",
             Shape::Box { half_extents: v(0.1, 0.15, 0.05) },
@@ -132,6 +135,27 @@ fn flat_ground_of_mesh_is_a_half_space() {
             v(-1.0, 0.1, 0.21),
             v(1.0, 0.2, 0.0),
             v(0.0, 1.0, 0.5),
+        ),
+        (
+            "tumbling cone",
+            Shape::Cone { radius: 0.1, half_length: 0.1 },
+            v(-1.0, 0.1, 0.3),
+            v(1.5, 0.2, 0.0),
+            v(1.0, 4.0, 2.0),
+        ),
+        (
+            "tumbling hull",
+            Shape::Hull { points },
+            v(-1.0, 0.1, 0.3),
+            v(1.5, 0.2, 0.0),
+            v(1.0, 4.0, 2.0),
+        ),
+        (
+            "tumbling bracket of mesh",
+            bracket.shape(1),
+            v(-1.0, 0.1, 0.3),
+            v(1.5, 0.2, 0.0),
+            v(1.0, 4.0, 2.0),
         ),
     ];
     for (name, shape, at, velocity, spin) in bodies {

@@ -178,6 +178,8 @@ pub struct Report {
     pub reproducible: bool,
     /// The error of the point returned.
     pub error: Residual,
+    /// What is proved of the velocity error; none where nobody looked.
+    pub certificate: Option<certificate::Ends>,
     /// What was counted.
     pub counts: Counts,
     /// Residual over work, if asked for.
@@ -201,6 +203,7 @@ impl Report {
             work: 0,
             reproducible: true,
             error,
+            certificate: None,
             counts: Counts::default(),
             history: Vec::new(),
             conflict: Vec::new(),
@@ -311,6 +314,22 @@ methods! {
 }
 
 impl Method {
+    /// The method with its default settings; `newton`, `interior-point` and `pivot` certify what
+    /// they accept.
+    pub fn build_certified(
+        self,
+        stop: StoppingCriteria,
+        settings: certificate::Settings,
+    ) -> Box<dyn DynSolver> {
+        let method = self.build(stop);
+        match self {
+            Method::Newton | Method::InteriorPoint | Method::Pivot => {
+                Box::new(certificate::Certified::new(method, stop.tolerance, settings))
+            }
+            Method::Auto | Method::Direct | Method::Psor => method,
+        }
+    }
+
     /// The method of this name.
     pub fn named(name: &str) -> Option<Method> {
         Method::ALL.iter().copied().find(|method| method.name() == name)

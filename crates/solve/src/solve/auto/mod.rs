@@ -184,8 +184,8 @@ impl Auto {
         let mut proof = Proof::new(&self.settings, problem.rows());
         self.certified(&mut proof, problem, solution, &mut best);
         if best.accepted(&tolerance) {
-            total.status = Status::Converged;
             total.error = best;
+            proof.conclude(&mut total, true);
             return Ok((total, last));
         }
         self.best.clone_from(solution);
