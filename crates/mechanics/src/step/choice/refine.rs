@@ -5,14 +5,14 @@
 //! duration. From the method's answer Newton's method takes one or two factorizations.
 
 use super::Choice;
-use crate::problem::Tolerance;
+use crate::problem::{Law, Tolerance};
 use crate::solve::newton::{self, Newton};
 use crate::solve::{Solver, StoppingCriteria};
 
 /// The velocity tolerance of slow motions, of that of the step; that of energies is its square.
 const FINER: f64 = 1e-3;
 /// Factorizations that it may take.
-const MAX_FACTORIZATIONS: u64 = 3;
+const MAX_FACTORIZATIONS: u64 = 10;
 
 /// Work space.
 #[derive(Default)]
@@ -23,9 +23,12 @@ pub(super) struct Refinement {
 
 impl Choice {
     /// Solves the island at hand from `found` into `answer`; true if that is the same motion and
-    /// more exact.
+    /// more exact. Joints and motors are held to the tolerance: islands with any are left alone.
     pub(super) fn refine(&mut self, tolerance: &Tolerance) -> bool {
         let Choice { refinement, part, prepared, answer, found, counts, .. } = self;
+        if part.laws.iter().any(|law| !matches!(law, Law::Coulomb { .. })) {
+            return false;
+        }
         let coarse = prepared.error(part, found);
         let fine = Tolerance {
             relative: FINER * FINER * tolerance.relative,

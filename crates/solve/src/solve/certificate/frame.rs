@@ -239,16 +239,19 @@ impl Frame {
                 let row = block.first + i;
                 let mut sum = DoubleDouble::new(problem.w[row]);
                 let mut size = problem.w[row].abs() + (problem.E[row] * r[row]).abs();
+                let mut corrected = 0.0;
                 sum.add_product(problem.E[row], r[row]);
                 for (&j, &a) in block.columns.iter().zip(block.row(i)) {
                     let j = j as usize;
                     sum.add_product(a, v[j]);
                     steps.iter().for_each(|step| sum.add_product(a, step[j]));
-                    size += (a * v[j]).abs() + (a * steps[0][j]).abs();
+                    size += (a * v[j]).abs();
+                    corrected += (a * steps[0][j]).abs();
                     base.doubt[row] += a.abs() * doubt[j];
                 }
                 (base.u[row], base.terms[row]) = (sum.value(), size);
-                base.doubt[row] += double_double_rounding(3 * block.columns.len() + 2) * size;
+                base.doubt[row] +=
+                    double_double_rounding(3 * block.columns.len() + 2) * (size + corrected);
             }
         }
         (base, defect)
