@@ -6,7 +6,7 @@ use serde::Serialize;
 use signorini::problem::files::{Input, Stored};
 use signorini::problem::literature::Thesis;
 use signorini::problem::{Law, Residual, Tolerance};
-use signorini::solve::certificate::{Certificate, Standing};
+use signorini::solve::certificate::{Ends, Standing};
 use signorini::solve::{Report, Stage, Status, Unsupported};
 
 /// The object of `--json`.
@@ -79,7 +79,7 @@ struct CertificateLine {
 
 impl CertificateLine {
     fn of(outcome: &Outcome, tolerance: &Tolerance) -> Option<CertificateLine> {
-        let Certificate { standing, upper, lower, moved, .. } = *outcome.certificate.as_ref()?;
+        let Ends { standing, upper, lower, moved } = outcome.certificate?;
         let (scale, upper) = (outcome.error.scale, Some(upper).filter(|x| x.is_finite()));
         let relative = |x: f64| if x == 0.0 { 0.0 } else { x / scale };
         Some(CertificateLine {

@@ -6,13 +6,17 @@ use signorini::math::{dot, sparse::Csr};
 use signorini::problem::files::{Input, Stored};
 use signorini::problem::literature::{self, Literature};
 use signorini::problem::{PreparedProblem, Residual, Solution, Tolerance};
-use signorini::solve::certificate::{Certificate, Certifier, Standing};
+use signorini::solve::certificate::{Certifier, Ends, Standing};
 use signorini::solve::newton::Newton;
 use signorini::solve::options::Choice;
 use signorini::solve::{
-    DynSolver, Method, Report, Status, StoppingCriteria, Unsupported, auto, newton, pivot,
+    DynSolver, Method, Report, StoppingCriteria, Unsupported, auto, newton, pivot,
 };
 use std::time::{Duration, Instant};
+
+/// Islands up to this many rows are factored by `auto`: walls of a hundred bricks in a collapse,
+/// 3400 rows, are solved by `newton` alone.
+const MAX_FACTORED_ROWS: usize = 5000;
 
 /// One solver's answer.
 pub(super) struct Outcome {
@@ -22,8 +26,8 @@ pub(super) struct Outcome {
     pub(super) error: Residual,
     pub(super) literature: Literature,
     pub(super) wall: f64,
-    /// With `--certify`.
-    pub(super) certificate: Option<Certificate>,
+    /// With `--certify`, or where the method proves what it accepts.
+    pub(super) certificate: Option<Ends>,
     /// Only of `newton`.
     pub(super) contacts: Option<Contacts>,
 }
@@ -60,10 +64,11 @@ pub(super) fn solve_with(
             facets: arguments.facets as usize,
             ..Default::default()
         }))),
-        // One problem of a file is worth the certificate's work.
+        // One problem of a file is worth the certificate's work, and that of large factorizations.
         Method::Auto => Box::new(auto::Auto::new(auto::Settings {
             stop,
             certify: true,
+            factorable: MAX_FACTORED_ROWS,
             last_factorizations: None,
             ..Default::default()
         })),
@@ -71,10 +76,13 @@ pub(super) fn solve_with(
     };
     let solver: &mut dyn DynSolver =
         if method == Method::Newton { &mut newton } else { other.as_mut() };
-    let result = match &stored.input {
+    let mut result = match &stored.input {
         Input::Problem(problem) => solver.solve(problem, &mut solution),
         Input::Reduced(reduced) => solver.solve_reduced(reduced, &mut solution),
     };
+    if let Ok(report) = &mut result {
+        certify(method, stored, (&solution, stop.tolerance), report);
+    }
     let wall = begun.elapsed().as_secs_f64();
     drop(progress);
     // The printed error is judged here, from the point alone.
@@ -93,10 +101,16 @@ pub(super) fn solve_with(
         .ok()
         .filter(|_| method == Method::Newton)
         .map(|report| Contacts::of(&mut newton, report));
-    let certificate = arguments.certify.then(|| match &stored.input {
-        Input::Problem(p) => Certifier::default().certify(p, &solution),
-        Input::Reduced(p) => Certifier::default().certify_reduced(p, &solution.r),
-    });
+    let certificate = if arguments.certify {
+        let mut certifier = Certifier::default();
+        let certificate = match &stored.input {
+            Input::Problem(p) => certifier.certify(p, &solution),
+            Input::Reduced(p) => certifier.certify_reduced(p, &solution.r),
+        };
+        Some(certificate.ends())
+    } else {
+        result.as_ref().ok().and_then(|report| report.certificate)
+    };
     Ok(Outcome {
         choice: *choice,
         result,
@@ -107,6 +121,23 @@ pub(super) fn solve_with(
         certificate,
         contacts,
     })
+}
+
+/// Certifies what an exact method accepted, as a part of its solve.
+fn certify(
+    method: Method,
+    stored: &Stored,
+    (solution, tolerance): (&Solution, Tolerance),
+    report: &mut Report,
+) {
+    if !matches!(method, Method::Newton | Method::InteriorPoint | Method::Pivot) {
+        return;
+    }
+    let mut certifier = Certifier::default();
+    match &stored.input {
+        Input::Problem(p) => certifier.attach(p, solution, &tolerance, report),
+        Input::Reduced(p) => certifier.attach_reduced(p, &solution.r, &tolerance, report),
+    }
 }
 
 /// The tolerance that was asked for.
@@ -122,9 +153,10 @@ pub(super) fn tolerance(arguments: &Arguments) -> Tolerance {
 impl Outcome {
     /// True if the answer was accepted and is proved to be further off than its tolerance.
     pub(super) fn refuted(&self, tolerance: &Tolerance) -> bool {
-        let converged = self.result.as_ref().is_ok_and(|report| report.status == Status::Converged);
-        let proved = |c: &Certificate| matches!(c.standing, Standing::Proved | Standing::Moved);
-        converged
+        let accepted =
+            self.result.as_ref().is_ok_and(|report| report.error.accepted_locally(tolerance));
+        let proved = |c: &Ends| matches!(c.standing, Standing::Proved | Standing::Moved);
+        accepted
             && self.certificate.as_ref().is_some_and(|c| {
                 proved(c) && c.lower > tolerance.largest_bound() * self.error.estimate_scale()
             })

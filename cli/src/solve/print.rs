@@ -5,7 +5,7 @@ use super::line::{line, status, worst_name};
 use super::outcome::{Outcome, tolerance};
 use signorini::problem::Tolerance;
 use signorini::problem::files::Stored;
-use signorini::solve::certificate::{Certificate, Standing};
+use signorini::solve::certificate::{Ends, Standing};
 use signorini::solve::{Report, Status};
 use std::io::Write;
 use std::path::PathBuf;
@@ -113,13 +113,13 @@ impl Printer {
 }
 
 /// A certificate for a person.
-fn certified(certificate: &Certificate, scale: f64, refuted: bool) -> String {
+fn certified(certificate: &Ends, scale: f64, refuted: bool) -> String {
     if certificate.standing == Standing::Unknown {
         return "certificate: unknown (no feasible velocity was found, or the problem is not \
             convex)"
             .into();
     }
-    let Certificate { upper, lower, .. } = certificate;
+    let Ends { upper, lower, .. } = certificate;
     let wrong = if refuted { "; REFUTED: this is more than the tolerance" } else { "" };
     let relative = if *upper == 0.0 { 0.0 } else { upper / scale };
     let standing = certificate.standing_text();

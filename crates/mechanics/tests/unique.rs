@@ -57,19 +57,52 @@ fn pyramids_stand_above_their_static_limit_and_fall_below() {
     }
 }
 
-/// Two exact motions are said to be two.
+/// Two exact motions are said to be two, whichever of them the method found.
 #[test]
 fn a_pyramid_that_stands_and_falls_exactly_is_not_unique() {
-    let scene = pyramid(4, 1.02 * 0.505);
-    let mut stepper = Stepper::new(&scene, Settings::with_time_step(5e-3)).unwrap();
-    let mut state = State::initial(&scene);
-    let verdict = stepper.step(&scene, &mut state).unwrap();
-    assert!(verdict.accepted);
-    let words = verdict.ambiguity(&scene).expect("it falls by the method, and stands");
-    assert!(words.contains("not unique: contact") && words.contains("ball"), "{words}");
-    // Afterwards it rests, and nothing is to be chosen.
-    let verdict = stepper.step(&scene, &mut state).unwrap();
-    assert!(verdict.accepted && verdict.not_unique.is_none());
+    for (layers, limit) in [(3, 0.4457), (4, 0.505)] {
+        for method in EXACT {
+            let scene = pyramid(layers, 1.02 * limit);
+            let settings = Settings { solver: method, ..Settings::with_time_step(5e-3) };
+            let mut stepper = Stepper::new(&scene, settings).unwrap();
+            let mut state = State::initial(&scene);
+            let verdict = stepper.step(&scene, &mut state).unwrap();
+            assert!(verdict.accepted);
+            let words = verdict.ambiguity(&scene);
+            let words = words.unwrap_or_else(|| panic!("{layers} layers, {}", method.name()));
+            assert!(words.contains("not unique: contact") && words.contains("ball"), "{words}");
+            // Afterwards it rests, and nothing is to be chosen.
+            let verdict = stepper.step(&scene, &mut state).unwrap();
+            assert!(verdict.accepted && verdict.not_unique.is_none());
+        }
+    }
+}
+
+/// What has one motion alone is not said to have two: blocks on inclines below their limit, and
+/// pyramids with friction to spare.
+#[test]
+fn what_can_only_stick_is_unique() {
+    for method in EXACT {
+        let settings = Settings { solver: method, ..Settings::with_time_step(5e-3) };
+        let mut scenes = vec![pyramid(3, 4.0)];
+        for ratio in [0.0, 0.5, 0.99] {
+            let angle = (0.5f64 * ratio).atan();
+            let mut scene = floor("incline", 0.5, 0.0);
+            scene.gravity = 9.81 * DVec3::new(angle.sin(), 0.0, -angle.cos());
+            let edges = DVec3::new(0.2, 0.2, 0.05);
+            cuboid(&mut scene, "block", 1.0, edges, DVec3::Z * 0.025);
+            scenes.push(scene);
+        }
+        for scene in scenes {
+            let mut stepper = Stepper::new(&scene, settings.clone()).unwrap();
+            let mut state = State::initial(&scene);
+            for step in 0..20 {
+                let verdict = stepper.step(&scene, &mut state).unwrap();
+                let said = verdict.ambiguity(&scene);
+                assert!(said.is_none(), "{} {step} {}: {said:?}", scene.name, method.name());
+            }
+        }
+    }
 }
 
 /// A rod of length 1 m whose lower end slides towards it at 1 m/s.

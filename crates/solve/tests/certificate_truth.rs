@@ -8,7 +8,8 @@ use independent::random::{Random, feasible};
 use independent::{Dd, Dense, dual, outside};
 use signorini_solve::math::sparse::Csr;
 use signorini_solve::problem::{Law, Problem, Solution, Tolerance};
-use signorini_solve::solve::certificate::{Certificate, Certifier, Standing};
+use signorini_solve::solve::certificate::{Certificate, Certifier, Settings, Standing};
+use signorini_solve::solve::options::Options;
 use signorini_solve::solve::{Method, Status, StoppingCriteria};
 
 fn solve(
@@ -251,6 +252,78 @@ fn a_certificate_is_never_below_the_truth() {
     assert!(within * 10 >= tally.ratios.len() * 9 || count < 1000, "{within} within 10 ×");
     assert!(tally.refuted * 50 <= count as usize, "{} bad references", tally.refuted);
     assert!(tally.compared * 2 > count as usize, "the truth was known for {} only", tally.compared);
+}
+
+#[test]
+fn exact_methods_certify_what_they_accept() {
+    let (mut accepted, mut within, mut known) = (0, 0, 0);
+    for seed in 0..40 {
+        let problem = feasible(&mut Random(seed));
+        let dense = Dense::of(&problem);
+        for method in [Method::Newton, Method::InteriorPoint, Method::Pivot] {
+            let stop = StoppingCriteria::default();
+            let mut solution = Solution::zero(problem.n(), problem.rows());
+            let mut solver = method
+                .build_certified(stop, &Options::default(), Settings::default())
+                .expect("every method takes no options");
+            let Ok(report) = solver.solve(&problem, &mut solution) else { continue };
+            if report.status != Status::Converged {
+                continue;
+            }
+            accepted += 1;
+            let ends = report.certificate.expect("what is accepted is certified");
+            known += usize::from(ends.standing != Standing::Unknown);
+            // What the certificate does not sharpen, 1e-14 of the scale, is no figure.
+            let floor = 1e-14 * report.error.scale;
+            let reference = truth(&problem, &dense, method);
+            let v: Vec<Dd> = solution.v.iter().map(|&x| x.into()).collect();
+            let far = dense.apart(&v, &reference.v).sqrt();
+            let slack = 2.0 * reference.doubt + 1e-13 * report.error.scale.sqrt();
+            if reference.doubt <= 1e-3 * far {
+                let what = format!("seed {seed} by {}: {ends:?}, {far:e}", method.name());
+                assert!(ends.upper.sqrt() >= far - slack, "{what}");
+                assert!(ends.lower.sqrt() <= far + slack, "{what}");
+            }
+            within += usize::from(ends.upper <= 10.0 * (far * far).max(floor));
+        }
+    }
+    assert!(accepted > 80, "{accepted}");
+    assert!(10 * known >= 9 * accepted, "{known} of {accepted} known");
+    assert!(10 * within >= 9 * accepted, "{within} of {accepted} within 10 ×");
+}
+
+/// Needles of inertia ratio 1e8 in any direction: H is badly conditioned, and so is W.
+#[test]
+fn badly_conditioned_inertias_are_allowed_for() {
+    for seed in 0..40u64 {
+        let mut random = Random(1000 + seed);
+        let mut problem = feasible(&mut random);
+        // A rotation by a random angle couples every unknown with the next one.
+        let n = problem.n();
+        let (s, c) = (10.0 * random.unit()).sin_cos();
+        let mut entries = Vec::new();
+        for i in (0..n).step_by(2) {
+            let i = i as u32;
+            let big = problem.H.get(0, 0);
+            if i as usize + 1 == n {
+                entries.push((i, i, big));
+                continue;
+            }
+            let small = 1e-8 * big;
+            entries.push((i, i, c * c * big + s * s * small));
+            entries.push((i + 1, i + 1, s * s * big + c * c * small));
+            entries.push((i, i + 1, c * s * (big - small)));
+            entries.push((i + 1, i, c * s * (big - small)));
+        }
+        problem.H = Csr::from_triplets(n, n, &entries);
+        let dense = Dense::of(&problem);
+        let (solution, ..) = solve(&problem, Method::Newton, Tolerance::default(), None);
+        let certificate = Certifier::default().certify(&problem, &solution);
+        if certificate.standing == Standing::Unknown {
+            continue;
+        }
+        recompute(&format!("needles {seed}"), &dense, &solution, &certificate);
+    }
 }
 
 /// A ball of 1 kg in the plane that moves at (0.3, −1) m/s, between a floor with friction and its

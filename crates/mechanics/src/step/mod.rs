@@ -60,7 +60,7 @@ use crate::problem::{Problem, Solution};
 use crate::scene::body::reach;
 use crate::scene::{BodyId, Coordinate, JointId, Kind, Layout, Scene, State};
 use crate::solve::schur::Schur;
-use crate::solve::{DynSolver, Limits, Method, Report, Sample, Status, auto};
+use crate::solve::{DynSolver, Limits, Method, Report, Sample, Status, auto, certificate};
 
 /// Seconds spent in each stage since [`Stepper::clock`] was set.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -164,7 +164,14 @@ impl Stepper {
                 SolverChoice::Auto(Box::new(auto::Auto::new(auto)))
             }
             method => {
-                let solver = method.build_with(settings.stop, &settings.options);
+                // Without a solve by another method: the certificate costs less than the step.
+                let stop = settings.stop;
+                let of_certificate = certificate::Settings {
+                    factorizations: 0,
+                    most_rows: auto::Settings::default().factorable,
+                    ..certificate::Settings::default()
+                };
+                let solver = method.build_certified(stop, &settings.options, of_certificate);
                 SolverChoice::One(method, solver.map_err(BuildError::Settings)?)
             }
         };
@@ -359,6 +366,7 @@ impl Stepper {
             accepted: solved && overlap.is_none() && unresolved.is_none(),
             status: report.status,
             error: report.error,
+            certificate: report.certificate,
             tolerance: self.settings.stop.tolerance,
             worst: source(report.error.worst_block),
             fastest: source(report.error.max_velocity_error_block),

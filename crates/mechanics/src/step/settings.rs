@@ -52,9 +52,10 @@ pub struct Settings {
     pub linearisation: f64,
     /// Begin each solve with the reactions of the last step.
     pub warm_start: bool,
-    /// Certify every island of at most 3000 rows (`auto` alone): the figure of the velocity error
-    /// is then the certificate's upper end where that is within the tolerance, and an answer that
-    /// is proved wrong is not accepted. About twice the work.
+    /// Certify every island of at most 3000 rows with `auto`; `newton`, `interior-point` and
+    /// `pivot` always do: the figure of the velocity error is then the certificate's upper end
+    /// where that is within the tolerance, and an answer that is proved wrong is not accepted.
+    /// About twice the work.
     pub certify: bool,
     /// The time that a step may take, s of the user's clock: when it is over, the best iterate so
     /// far is taken. Runs are then not reproducible.

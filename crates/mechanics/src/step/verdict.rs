@@ -7,6 +7,7 @@ use super::sanity::Unresolved;
 use crate::assemble::Source;
 use crate::problem::{Criterion, Residual, Tolerance};
 use crate::scene::{BodyId, Scene};
+use crate::solve::certificate::Ends;
 use crate::solve::{Counts, Method, Status};
 use serde_json::{Value as Json, json};
 
@@ -102,6 +103,9 @@ pub struct Verdict {
     /// The error in joules, its energy scale, the estimated energy of the velocity error, and the
     /// largest wrong velocity; of substeps the worst.
     pub error: Residual,
+    /// What is proved of the energy of the velocity error; none where nobody looked. Then the
+    /// estimate alone stands for it.
+    pub certificate: Option<Ends>,
     /// What was allowed.
     pub tolerance: Tolerance,
     /// The constraint with the largest error in joules.
@@ -216,6 +220,7 @@ impl Verdict {
             "time": self.time, "accepted": self.accepted, "status": self.status,
             "joule": self.error.joule,
             "relative": self.error.relative(), "estimate": self.error.estimate,
+            "certificate": self.certificate,
             "velocity": self.error.velocity,
             "worst": self.worst_name(scene), "solver": self.solver.name(), "work": self.work,
             "penetration": self.penetration,

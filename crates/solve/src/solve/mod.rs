@@ -289,6 +289,8 @@ pub struct Report {
     pub reproducible: bool,
     /// The error of the point returned.
     pub error: Residual,
+    /// What is proved of the velocity error; none where nobody looked.
+    pub certificate: Option<certificate::Ends>,
     /// What was counted.
     pub counts: Counts,
     /// Residual over work, if asked for.
@@ -316,6 +318,7 @@ impl Report {
             work: 0,
             reproducible: true,
             error,
+            certificate: None,
             counts: Counts::default(),
             history: Vec::new(),
             path: Vec::new(),
@@ -443,6 +446,23 @@ methods! {
 }
 
 impl Method {
+    /// The method with options of its own; `newton`, `interior-point` and `pivot` certify what they
+    /// accept.
+    pub fn build_certified(
+        self,
+        stop: StoppingCriteria,
+        options: &options::Options,
+        settings: certificate::Settings,
+    ) -> Result<Box<dyn DynSolver>, String> {
+        let method = self.build_with(stop, options)?;
+        Ok(match self {
+            Method::Newton | Method::InteriorPoint | Method::Pivot => {
+                Box::new(certificate::Certified::new(method, stop.tolerance, settings))
+            }
+            Method::Auto | Method::Direct | Method::Psor => method,
+        })
+    }
+
     /// The method of this name.
     pub fn named(name: &str) -> Option<Method> {
         Method::ALL.iter().copied().find(|method| method.name() == name)

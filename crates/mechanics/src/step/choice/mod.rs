@@ -19,7 +19,10 @@
 //! 2. *Stick first.* If all loaded contacts stuck before the step, and one would slide now or the
 //!    island hardly moves, the convex problem is asked whether all can go on sticking. If so, they
 //!    do: what hardly moves is thereby solved to rounding, not to the tolerance.
-//! 3. Otherwise the motion is the method's.
+//! 3. Otherwise the motion is the method's; what hardly moves is solved to more digits
+//!    ([`refine`]).
+//! 4. *Slip first.* Whatever sticks is asked whether it could slide as well ([`sliding`]): an
+//!    island that comes to rest always, any other less and less often as long as the answer is no.
 //!
 //! Reactions that are not unique are nearly those of least energy: equal springs in all rows of the
 //! island share the load first, and the exact answer is the one next to theirs. They do not depend
@@ -27,16 +30,18 @@
 //!
 //! A body that forces move, however little more than [`rest::REST_RELATIVE_SPEED`], moves: nothing
 //! here looks at speeds to call them zero. An island with an impact, with a contact that slid
-//! before, with a compliant material or with more than [`MOST_ROWS`] rows is left alone. Where 1 or
-//! 2 finds another motion than the method did, both are exact: the step is *not unique*, and the
-//! contact at which the two differ most is named.
+//! before, with a compliant material or with more than [`MOST_ROWS`] rows is left alone. Where
+//! the method or 4 finds another motion than the one that is taken, both are exact: the step is
+//! *not unique*, and the contact at which the two differ most is named.
 //!
 //! *Painlevé's jam.* A contact that slides along d with `W_nn < mu W_nt d` is pushed in deeper by
 //! its own friction: sliding on has two solutions or none, and the step may end in a jam. A contact
 //! that slid before, sticks now and has such a W (that of its bodies, in the coordinates of the
 //! problem) is named, the motion is the method's.
 
+mod refine;
 mod rest;
+mod sliding;
 
 use crate::assemble::{Assembly, Touch};
 use crate::math::norm;
@@ -45,7 +50,9 @@ use crate::problem::law::MAX_ROWS;
 use crate::problem::{Law, PreparedProblem, Problem, Solution, Tolerance};
 use crate::solve::interior_point::{self, InteriorPoint};
 use crate::solve::{Counts, Report, Solver, Status, StoppingCriteria};
+use refine::Refinement;
 use rest::{Eased, slow};
+use sliding::Sliding;
 
 /// Islands of more rows than this are left alone.
 const MOST_ROWS: usize = 600;
@@ -53,6 +60,8 @@ const MOST_ROWS: usize = 600;
 const STICK_RELATIVE_SPEED: f64 = 1e-9;
 /// Motions that differ by more than this part of the velocities without reactions are two.
 const DIFFERENT_RELATIVE_SPEED: f64 = 1e-3;
+/// Contacts at which two motions differ by this part of the largest difference count as equal.
+const EQUAL_SHARE: f64 = 0.99;
 /// A contact that closes faster than this part of its sliding speed lands, it does not jam.
 const LANDING_SPEED_RATIO: f64 = 1e-2;
 /// The local error of the convex problem, of its energy scale: the square of a velocity error.
@@ -117,6 +126,8 @@ pub(super) struct Choice {
     held: Vec<bool>,
     /// Rows whose gap stays as it is.
     eased: Vec<Eased>,
+    sliding: Sliding,
+    refinement: Refinement,
     /// The block of the assembly at which the motion is not unique, and why.
     pub ambiguous: Option<(usize, Ambiguity)>,
 }
@@ -127,10 +138,21 @@ enum Motion {
     Leave,
     /// Nothing slides, and it hardly moves.
     Slow,
+    /// Nothing slides, and it moves.
+    Carried,
     /// A contact that stuck would slide now.
     Slips,
     /// Contacts that slid stick now.
     Halts,
+}
+
+/// Which other motions are looked for.
+#[derive(Clone, Copy)]
+struct Ask {
+    /// The method's own.
+    method: bool,
+    /// The island comes to rest: one that slides is looked for, whatever the answer was before.
+    rests: bool,
 }
 
 const NONE: u32 = u32::MAX;
@@ -157,6 +179,7 @@ impl Choice {
         }
         let slow = slow(tolerance);
         let mut changed = false;
+        self.sliding.begin();
         for i in 0..self.islands.len() {
             if self.held[i] {
                 // The method leaves it nearly at rest.
@@ -175,6 +198,12 @@ impl Choice {
                 self.jams(i, posed);
                 continue;
             }
+            if matches!(motion, Motion::Carried) {
+                self.set_rest();
+                self.answer.clone_from(&self.found);
+                self.compare(i, posed, Ask { method: false, rests: false }, tolerance);
+                continue;
+            }
             let slips = matches!(motion, Motion::Slips);
             if self.island(i, posed, (slow, slips), tolerance) {
                 self.islands.get(i).scatter(
@@ -185,6 +214,7 @@ impl Choice {
                 changed = true;
             }
         }
+        self.sliding.end();
         changed
     }
 
@@ -211,6 +241,7 @@ impl Choice {
             return;
         }
         report.error = self.prepared.error(problem, solution);
+        report.certificate = None;
         if report.error.accepted(tolerance) {
             report.status = Status::Converged;
         }
@@ -267,6 +298,7 @@ impl Choice {
             _ if slid => Motion::Leave,
             (_, true) => Motion::Slips,
             _ if fastest <= 10.0 * slow => Motion::Slow,
+            _ if self.sliding.is_due() => Motion::Carried,
             _ => Motion::Leave,
         }
     }
@@ -319,11 +351,12 @@ impl Choice {
         }
         if self.rests() {
             if self.accepts_rest(i, posed, slow, tolerance) {
-                self.compare(i, posed, slips, tolerance);
+                let rests = !self.may_hold(i, posed, slow);
+                self.compare(i, posed, Ask { method: slips, rests }, tolerance);
                 return true;
             }
             if !gaps {
-                return false;
+                return !slips && self.refine(tolerance);
             }
         }
         // 2. With it.
@@ -335,12 +368,13 @@ impl Choice {
             }
         }
         if !self.sticks() {
-            return false;
+            // 3.
+            return !slips && self.refine(tolerance);
         }
         if !self.prepared.error(&self.part, &self.answer).accepted(tolerance) {
             return false;
         }
-        self.compare(i, posed, slips, tolerance);
+        self.compare(i, posed, Ask { method: slips, rests: false }, tolerance);
         true
     }
 
@@ -419,14 +453,32 @@ impl Choice {
         })
     }
 
-    /// Whether `answer` is another motion than `found`, and where.
-    fn compare(&mut self, i: usize, posed: &Posed<'_>, slips: bool, tolerance: &Tolerance) {
-        if !slips || self.ambiguous.is_some() {
+    /// Looks for another motion than `answer`: the method's, where that slips, or one that slides.
+    fn compare(&mut self, i: usize, posed: &Posed<'_>, ask: Ask, tolerance: &Tolerance) {
+        if self.ambiguous.is_some() {
             return;
         }
+        // What the method found is a proof, but its contact is the method's choice.
+        let of_method = if ask.method { self.difference(tolerance) } else { None };
+        let mut of_search = None;
+        if ask.rests || self.sliding.is_due() {
+            of_search = if self.slides(tolerance) { self.difference(tolerance) } else { None };
+            if !ask.rests {
+                self.sliding.answered(of_search.is_some());
+            }
+        }
+        let differs = of_search.or(of_method);
+        let Some(worst) = differs else { return };
+        let block = posed.block(self.islands.get(i).blocks[worst]);
+        self.ambiguous = Some((block, Ambiguity::Stick));
+    }
+
+    /// The block at which `answer` differs most from `found` (of equal ones the first), if both are
+    /// accepted and two motions.
+    fn difference(&mut self, tolerance: &Tolerance) -> Option<usize> {
         let Choice { part, answer, found, u: [u, q], free, .. } = self;
         if !self.prepared.error(part, found).accepted(tolerance) {
-            return;
+            return None;
         }
         let change: Vec<f64> = answer.v.iter().zip(&found.v).map(|(a, b)| a - b).collect();
         u.resize(part.rows(), 0.0);
@@ -435,11 +487,9 @@ impl Choice {
         part.J.mul(free, q);
         let at = |k: usize| norm(&u[part.J.block(k).range()]);
         let contacts =
-            (0..part.laws.len()).filter(|&k| matches!(part.laws[k], Law::Coulomb { .. }));
-        let Some(worst) = contacts.max_by(|&a, &b| at(a).total_cmp(&at(b))) else { return };
-        if at(worst) > (DIFFERENT_RELATIVE_SPEED * norm(q)).max(10.0 * tolerance.velocity) {
-            let block = posed.block(self.islands.get(i).blocks[worst]);
-            self.ambiguous = Some((block, Ambiguity::Stick));
-        }
+            || (0..part.laws.len()).filter(|&k| matches!(part.laws[k], Law::Coulomb { .. }));
+        let most = contacts().map(at).fold(0.0, f64::max);
+        let limit = (DIFFERENT_RELATIVE_SPEED * norm(q)).max(10.0 * tolerance.velocity);
+        contacts().find(|&k| most > limit && at(k) >= EQUAL_SHARE * most)
     }
 }

@@ -94,7 +94,7 @@ impl Choice {
     }
 
     /// Whether island `i` rested: what touches does not move at all, as rest was chosen.
-    fn may_hold(&self, i: usize, posed: &Posed<'_>, slow: f64) -> bool {
+    pub(super) fn may_hold(&self, i: usize, posed: &Posed<'_>, slow: f64) -> bool {
         let problem = posed.problem;
         let blocks = self.islands.get(i).blocks;
         !blocks.is_empty()

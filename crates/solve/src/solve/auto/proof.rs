@@ -2,7 +2,7 @@
 
 use super::Settings;
 use crate::problem::{Residual, Tolerance};
-use crate::solve::certificate::{Certificate, Standing};
+use crate::solve::certificate::{Certificate, Ends, Weight};
 use crate::solve::infeasible::Contradiction;
 use crate::solve::{Report, Status};
 
@@ -12,6 +12,8 @@ pub(super) struct Proof {
     pub certify: bool,
     /// An accepted answer was proved wrong: guesses are not to be trusted.
     pub refuted: bool,
+    /// The figures of the last certificate.
+    ends: Option<Ends>,
     looked: bool,
     pub found: Option<Contradiction>,
 }
@@ -21,6 +23,7 @@ impl Proof {
         Proof {
             certify: settings.certify && rows <= settings.factorable,
             refuted: false,
+            ends: None,
             looked: false,
             found: None,
         }
@@ -34,18 +37,13 @@ impl Proof {
         tolerance: &Tolerance,
         error: &mut Residual,
     ) -> Option<Vec<f64>> {
-        let limit = tolerance.largest_bound() * error.estimate_scale();
-        // With Coulomb's shift frozen neither end is a proof: it may replace an estimate, not
-        // refute an answer.
-        if certificate.lower > limit && certificate.standing != Standing::Estimated {
-            error.estimate = error.estimate.max(certificate.lower);
-            self.refuted = true;
-            return Some(certificate.witness.map_or_else(Vec::new, |witness| witness.r));
+        let ends = certificate.ends();
+        self.ends = Some(ends);
+        if ends.weigh(tolerance, error) != Weight::Refuted {
+            return None;
         }
-        if certificate.upper <= limit {
-            error.estimate = certificate.upper;
-        }
-        None
+        self.refuted = true;
+        Some(certificate.witness.map_or_else(Vec::new, |witness| witness.r))
     }
 
     /// Whether to look for a contradiction now: if asked to, once.
@@ -60,6 +58,8 @@ impl Proof {
         total.conflict.clear();
         if accepted {
             total.status = Status::Converged;
+            // What is accepted was weighed last.
+            total.certificate = self.ends;
         } else if let Some(contradiction) = self.found {
             total.status = Status::Infeasible;
             total.conflict = contradiction.blocks;

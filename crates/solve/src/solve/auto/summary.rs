@@ -44,6 +44,7 @@ pub(super) fn joined(a: Report, b: Report) -> Report {
     let dependent = sum.dependent + b.dependent;
     add_work(&mut sum, &b);
     sum.dependent = dependent;
+    sum.certificate = sum.certificate.zip(b.certificate).map(|(a, b)| a.plus(&b));
     if sum.status == Status::Converged {
         sum.status = b.status;
     }

@@ -14,8 +14,21 @@ use crate::problem::law::{MAX_ROWS, tangent_norm};
 use crate::problem::reduced::Reducer;
 use crate::problem::{Law, PreparedProblem, Problem, Reduced, Rows};
 
-/// What sums in double-double precision may lose, relative to Σ|terms|: ε² and some thousand terms.
-const DOUBLE_DOUBLE_ROUNDING: f64 = 1e-28;
+/// The unit roundoff of a double.
+const UNIT_ROUNDOFF: f64 = 0.5 * f64::EPSILON;
+/// Operations behind an entry of W, beside those that grow with its cliques.
+const OPERATIONS_PER_ENTRY: f64 = 32.0;
+/// Steps of the inverse iteration for the least eigenvalue of a large clique, and the factor that
+/// allows for what they leave.
+const EIGENVALUE_STEPS: usize = 8;
+/// See [`EIGENVALUE_STEPS`].
+const EIGENVALUE_MARGIN: f64 = 4.0;
+
+/// What a sum of so many products in double-double precision may lose, of Σ|terms|: γ_n²
+/// (OgitaRumpOishi2005, prop. 5.5).
+fn double_double_rounding(products: usize) -> f64 {
+    ((products + 4) as f64 * UNIT_ROUNDOFF).powi(2)
+}
 
 /// Matrices and laws of the problem at hand, Coulomb's replaced by its cone; work space.
 #[derive(Default)]
@@ -30,6 +43,49 @@ pub(super) struct Frame {
     reducer: Reducer,
     pub laws: Vec<Law>,
     pub starts: Vec<usize>,
+    /// `√(H⁻¹)_jj`, or more: the velocity j that a unit of √(fᵀH⁻¹f) may be (n).
+    reach: Vec<f64>,
+    /// Rounding errors of an entry of W, in units of √(W_ii W_jj) and of the unit roundoff.
+    entry_rounding: f64,
+}
+
+/// Sums in double-double precision, with what their rounding is measured by.
+#[derive(Clone, Debug, Default)]
+struct Sums {
+    sums: Vec<DoubleDouble>,
+    /// Σ|terms|, and their number.
+    sizes: Vec<f64>,
+    products: Vec<usize>,
+}
+
+impl Sums {
+    fn zero(n: usize) -> Sums {
+        Sums { sums: vec![DoubleDouble::default(); n], sizes: vec![0.0; n], products: vec![0; n] }
+    }
+
+    #[inline]
+    fn add(&mut self, i: usize, a: f64, b: f64) {
+        self.sums[i].add_product(a, b);
+        self.sizes[i] += (a * b).abs();
+        self.products[i] += 1;
+    }
+
+    /// Subtracts `H x`.
+    fn subtract(&mut self, h: &Csr, x: &[f64]) {
+        for i in 0..self.sums.len() {
+            let (columns, values) = h.row(i);
+            columns.iter().zip(values).for_each(|(&j, &h)| self.add(i, -h, x[j as usize]));
+        }
+    }
+
+    fn values(&self) -> Vec<f64> {
+        self.sums.iter().map(|sum| sum.value()).collect()
+    }
+
+    /// What rounding may have left of sum i.
+    fn lost(&self, i: usize) -> f64 {
+        double_double_rounding(self.products[i]) * self.sizes[i]
+    }
 }
 
 /// An energy between two ends that hold with rounding, J.
@@ -47,6 +103,8 @@ pub(super) struct Base {
     pub u: Vec<f64>,
     /// `Σ|terms|` of u: the size against which rounding is measured, m/s.
     pub terms: Vec<f64>,
+    /// How far rounding may have led u astray, m/s.
+    pub doubt: Vec<f64>,
 }
 
 /// Local velocities, and what rounding may have added to each of them.
@@ -81,7 +139,45 @@ impl Frame {
         self.H.clone_from(&problem.H);
         self.E.clone_from(&problem.E);
         self.law_tables();
+        self.measure_rounding();
         true
+    }
+
+    /// `√(H⁻¹)_jj`: exactly for small cliques, by the least eigenvalue for large ones; and what an
+    /// entry of W may lose: some operations for each unknown of a clique, times the condition of
+    /// H with a unit diagonal.
+    fn measure_rounding(&mut self) {
+        let factor = self.prepared.factor();
+        self.reach.clear();
+        self.reach.resize(self.H.rows, 0.0);
+        let (mut x, mut largest) = (Vec::new(), 0);
+        for c in 0..factor.cliques.len() {
+            let members = factor.cliques.members(c).to_vec();
+            let n = members.len();
+            largest = largest.max(n);
+            x.clear();
+            if factor.dense(c).is_some() {
+                x.resize(n * n, 0.0);
+                (0..n).for_each(|p| x[p * (n + 1)] = 1.0);
+                factor.solve_clique(c, &mut x);
+                let diagonal = members.iter().enumerate().map(|(p, j)| (*j, x[p * (n + 1)]));
+                diagonal.for_each(|(j, x)| self.reach[j as usize] = x.max(0.0).sqrt());
+                continue;
+            }
+            x.extend((0..n).map(|i| (1.0 + 12.9898 * i as f64).sin()));
+            let mut inverse = 0.0;
+            for _ in 0..EIGENVALUE_STEPS {
+                let size = crate::math::norm(&x);
+                x.iter_mut().for_each(|x| *x /= size);
+                factor.solve_clique(c, &mut x);
+                inverse = crate::math::norm(&x);
+            }
+            let reach = (EIGENVALUE_MARGIN * inverse).sqrt();
+            members.iter().for_each(|&j| self.reach[j as usize] = reach);
+        }
+        let condition = |j: usize| self.H.get(j, j) * self.reach[j] * self.reach[j];
+        let condition = (0..self.H.rows).map(condition).fold(1.0, f64::max);
+        self.entry_rounding = (OPERATIONS_PER_ENTRY + 4.0 * largest as f64) * condition;
     }
 
     /// Makes this the frame of a reduced problem.
@@ -89,6 +185,8 @@ impl Frame {
         self.prepared.prepare_reduced(reduced);
         self.reduced.clone_from(reduced);
         self.J = None;
+        // W is given.
+        self.entry_rounding = 0.0;
         self.law_tables();
     }
 
@@ -111,68 +209,90 @@ impl Frame {
     }
 
     /// The base point at reactions `r` of a problem; also the energy of the momentum defect of `v`,
-    /// J.
+    /// J: at most so much.
     pub fn base(&mut self, problem: &Problem, v: &[f64], r: &[f64]) -> (Base, f64) {
         // ρ = k + Jᵀ r − H v, then the velocity that belongs to r is v + H⁻¹ρ.
-        let mut rho: Vec<DoubleDouble> = problem.k.iter().map(|&k| DoubleDouble::new(k)).collect();
+        let mut rho = Sums::zero(problem.n());
+        problem.k.iter().enumerate().for_each(|(i, &k)| rho.add(i, k, 1.0));
         for block in problem.J.blocks() {
             for i in 0..block.rows {
                 let r = r[block.first + i];
-                block
-                    .columns
-                    .iter()
-                    .zip(block.row(i))
-                    .for_each(|(&j, &a)| rho[j as usize].add_product(a, r));
+                let columns = block.columns.iter().zip(block.row(i));
+                columns.for_each(|(&j, &a)| rho.add(j as usize, a, r));
             }
         }
-        for (i, rho) in rho.iter_mut().enumerate() {
-            let (columns, values) = problem.H.row(i);
-            columns.iter().zip(values).for_each(|(&j, &h)| rho.add_product(-h, v[j as usize]));
-        }
+        rho.subtract(&problem.H, v);
+        let defect = self.kinetic(&rho).most;
         // In two steps: the rounding of the first is the second's right-hand side.
-        let first: Vec<f64> = rho.iter().map(|x| x.value()).collect();
-        let mut rest = first.clone();
-        self.prepared.factor().solve(&mut rest);
-        let defect = 0.5 * dot(&first, &rest).max(0.0);
-        for (i, rho) in rho.iter_mut().enumerate() {
-            let (columns, values) = problem.H.row(i);
-            columns.iter().zip(values).for_each(|(&j, &h)| rho.add_product(-h, rest[j as usize]));
+        let mut steps = [Vec::new(), Vec::new()];
+        for step in &mut steps {
+            *step = rho.values();
+            self.prepared.factor().solve(step);
+            rho.subtract(&problem.H, step);
         }
-        let mut second: Vec<f64> = rho.into_iter().map(DoubleDouble::value).collect();
-        self.prepared.factor().solve(&mut second);
-        let (mut u, mut terms) = (vec![0.0; r.len()], vec![0.0; r.len()]);
+        let doubt = self.doubt_of_velocities(&rho);
+        let m = r.len();
+        let mut base =
+            Base { r: r.to_vec(), u: vec![0.0; m], terms: vec![0.0; m], doubt: vec![0.0; m] };
         for block in problem.J.blocks() {
             for i in 0..block.rows {
                 let row = block.first + i;
                 let mut sum = DoubleDouble::new(problem.w[row]);
                 let mut size = problem.w[row].abs() + (problem.E[row] * r[row]).abs();
+                let mut corrected = 0.0;
                 sum.add_product(problem.E[row], r[row]);
                 for (&j, &a) in block.columns.iter().zip(block.row(i)) {
-                    sum.add_product(a, v[j as usize]);
-                    sum.add_product(a, rest[j as usize]);
-                    sum.add_product(a, second[j as usize]);
-                    size += (a * v[j as usize]).abs();
+                    let j = j as usize;
+                    sum.add_product(a, v[j]);
+                    steps.iter().for_each(|step| sum.add_product(a, step[j]));
+                    size += (a * v[j]).abs();
+                    corrected += (a * steps[0][j]).abs();
+                    base.doubt[row] += a.abs() * doubt[j];
                 }
-                (u[row], terms[row]) = (sum.value(), size);
+                (base.u[row], base.terms[row]) = (sum.value(), size);
+                base.doubt[row] +=
+                    double_double_rounding(3 * block.columns.len() + 2) * (size + corrected);
             }
         }
-        (Base { r: r.to_vec(), u, terms }, defect)
+        (base, defect)
+    }
+
+    /// How far each velocity may be from the right one where `rest` is what their momentum lacks:
+    /// clique by clique in the norm of H.
+    fn doubt_of_velocities(&mut self, rest: &Sums) -> Vec<f64> {
+        let rho = rest.values();
+        let mut x = rho.clone();
+        self.prepared.factor().solve(&mut x);
+        let cliques = &self.prepared.factor().cliques;
+        let mut out = vec![0.0; rho.len()];
+        for c in 0..cliques.len() {
+            let members = || cliques.members(c).iter().map(|&j| j as usize);
+            let known: f64 = members().map(|j| rho[j] * x[j]).sum();
+            let lost: f64 = members().map(|j| rest.lost(j) * self.reach[j]).sum();
+            // Twice: the solve itself rounds.
+            let size = 2.0 * known.max(0.0).sqrt() + lost;
+            members().for_each(|j| out[j] = self.reach[j] * size);
+        }
+        out
     }
 
     /// The base point at reactions `r` of the reduced problem.
     pub fn base_reduced(&self, r: &[f64]) -> Base {
-        let (mut u, mut terms) = (vec![0.0; r.len()], vec![0.0; r.len()]);
-        for i in 0..r.len() {
+        let m = r.len();
+        let mut base =
+            Base { r: r.to_vec(), u: vec![0.0; m], terms: vec![0.0; m], doubt: vec![0.0; m] };
+        for i in 0..m {
             let (columns, values) = self.w().row(i);
             let mut sum = DoubleDouble::new(self.reduced.q[i]);
-            terms[i] = self.reduced.q[i].abs();
+            base.terms[i] = self.reduced.q[i].abs();
             for (&j, &w) in columns.iter().zip(values) {
                 sum.add_product(w, r[j as usize]);
-                terms[i] += (w * r[j as usize]).abs();
+                base.terms[i] += (w * r[j as usize]).abs();
             }
-            u[i] = sum.value();
+            base.u[i] = sum.value();
+            base.doubt[i] = double_double_rounding(columns.len() + 1) * base.terms[i];
         }
-        Base { r: r.to_vec(), u, terms }
+        base
     }
 
     /// De Saxcé's shift of every Coulomb block at local velocities `u`.
@@ -203,26 +323,23 @@ impl Frame {
                 size += w.abs().max(roots[i] * roots[j]) * y[j].abs();
             }
             out.u.push(sum);
-            // Each of the sums rounds once per term; the entries of W are themselves sums of some
-            // ten terms.
-            let rounding = 0.5 * f64::EPSILON * (columns.len() + 32) as f64 * size;
-            // u itself is a sum in double-double precision.
-            out.noise.push(rounding + DOUBLE_DOUBLE_ROUNDING * base.terms[i]);
+            // Each of the sums rounds once per term, beside the entries of W.
+            let roundings = (columns.len() + 2) as f64 + self.entry_rounding;
+            let rounding = UNIT_ROUNDOFF * (roundings * (size - u.abs()) + u.abs());
+            out.noise.push(rounding + UNIT_ROUNDOFF * sum.abs() + base.doubt[i]);
         }
     }
 
     /// `½‖H⁻¹Jᵀe‖²_H` and `½ eᵀE e` (all of it in the first for a reduced problem).
     pub fn energy(&mut self, e: &[DoubleDouble]) -> [Energy; 2] {
         let Some(rows) = &self.J else { return [self.reduced_energy(e), Energy::default()] };
-        let (mut force, mut sizes) =
-            (vec![DoubleDouble::default(); rows.cols], vec![0.0; rows.cols]);
+        let mut force = Sums::zero(rows.cols);
         for block in rows.blocks() {
             for i in 0..block.rows {
                 let [high, low] = e[block.first + i].parts();
                 for (&j, &a) in block.columns.iter().zip(block.row(i)) {
-                    force[j as usize].add_product(a, high);
-                    force[j as usize].add_product(a, low);
-                    sizes[j as usize] += (a * high).abs();
+                    force.add(j as usize, a, high);
+                    force.add(j as usize, a, low);
                 }
             }
         }
@@ -230,36 +347,32 @@ impl Frame {
         let soft = 0.5 * terms.sum::<f64>();
         let wide = (e.len() + 8) as f64 * f64::EPSILON;
         let soft = Energy { least: soft * (1.0 - wide), most: soft * (1.0 + wide) };
-        [self.kinetic(force, &sizes), soft]
+        [self.kinetic(&force), soft]
     }
 
     /// `½ fᵀH⁻¹f`, with x ≈ H⁻¹f and `ρ = f − H x` in double-double precision:
-    /// `fᵀH⁻¹f = x·(f + ρ) + ρᵀH⁻¹ρ`. `sizes`: Σ|terms| of f. What double-double precision leaves of
-    /// f is measured by the diagonal of H.
-    fn kinetic(&mut self, force: Vec<DoubleDouble>, sizes: &[f64]) -> Energy {
-        let mut x: Vec<f64> = force.iter().map(|f| f.value()).collect();
+    /// `fᵀH⁻¹f = x·(f + ρ) + ρᵀH⁻¹ρ`.
+    fn kinetic(&mut self, force: &Sums) -> Energy {
+        let mut x = force.values();
         self.prepared.factor().solve(&mut x);
-        let (mut sum, mut left) = (DoubleDouble::default(), 0.0);
-        let mut rho = vec![0.0; x.len()];
-        for (i, f) in force.into_iter().enumerate() {
-            let mut rest = f;
-            let (columns, values) = self.H.row(i);
-            for (&j, &h) in columns.iter().zip(values) {
-                rest.add_product(-h, x[j as usize]);
-                if i == j as usize && h > 0.0 {
-                    left += DOUBLE_DOUBLE_ROUNDING * sizes[i] / h.sqrt();
-                }
+        let mut rest = force.clone();
+        rest.subtract(&self.H, &x);
+        let rho = rest.values();
+        let (mut sum, mut size, mut left) = (DoubleDouble::default(), 0.0, 0.0);
+        for i in 0..x.len() {
+            for part in force.sums[i].parts().into_iter().chain([rho[i]]) {
+                sum.add_product(x[i], part);
+                size += (x[i] * part).abs();
             }
-            rho[i] = rest.value();
-            f.parts().into_iter().for_each(|f| sum.add_product(x[i], f));
-            sum.add_product(x[i], rho[i]);
+            left += rest.lost(i) * self.reach[i];
         }
         let mut correction = rho.clone();
         self.prepared.factor().solve(&mut correction);
         let (known, second) = (sum.value().max(0.0), dot(&rho, &correction).max(0.0));
+        let lost = double_double_rounding(3 * x.len()) * size;
         let few = 8.0 * f64::EPSILON;
-        let most = (0.5 * (known + 2.0 * second)).sqrt() * (1.0 + few) + left;
-        let least = ((0.5 * known).sqrt() * (1.0 - few) - left).max(0.0);
+        let most = (0.5 * (known + lost + 2.0 * second)).sqrt() * (1.0 + few) + left;
+        let least = ((0.5 * (known - lost).max(0.0)).sqrt() * (1.0 - few) - left).max(0.0);
         Energy { least: least * least, most: most * most }
     }
 
@@ -279,7 +392,7 @@ impl Frame {
             let (own, image) = (own.value(), image.value());
             sum += own * image;
             size += own.abs() * image.abs();
-            left += DOUBLE_DOUBLE_ROUNDING * own.abs() * terms;
+            left += double_double_rounding(2 * columns.len()) * own.abs() * terms;
         }
         let rounding = (e.len() + 8) as f64 * f64::EPSILON * size + left;
         Energy { least: 0.5 * (sum - rounding).max(0.0), most: 0.5 * (sum.max(0.0) + rounding) }
@@ -297,8 +410,10 @@ impl Frame {
             if normal > 0.0 || open {
                 let distance = law.recession().dual_distance(u);
                 let terms = base.terms[range.clone()].iter().fold(0.0f64, |m, x| m.max(*x));
-                // Rounding counts: a large y that cancels leaves nothing to rely on.
-                let reach = distance + noise.iter().sum::<f64>();
+                // Rounding counts, but that of the base point: a large y that cancels leaves
+                // nothing to rely on.
+                let doubt: f64 = base.doubt[range.clone()].iter().sum();
+                let reach = distance + (noise.iter().sum::<f64>() - doubt).max(0.0);
                 worst.distance = worst.distance.max(reach);
                 worst.relative = worst.relative.max(if reach > 0.0 { reach / terms } else { 0.0 });
             }

@@ -43,6 +43,7 @@
 //! interior-point solve. About as much as the solve itself: on demand, not in the loop of a method.
 
 mod active;
+mod certified;
 pub(crate) mod frame;
 mod inside;
 
@@ -53,11 +54,12 @@ use crate::math::ldlt::{Ldlt, Ordering};
 use crate::math::sparse::Csr;
 use crate::problem::{Law, Problem, Reduced, Solution, Tolerance};
 use active::Equalities;
+pub use certified::{Certified, Weight};
 use frame::{Base, Frame, Velocities};
 use serde::Serialize;
 
 /// What a certificate's figures are.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Standing {
     /// Both ends are proved.
@@ -88,6 +90,31 @@ pub struct Certificate {
     pub witness: Option<Witness>,
 }
 
+/// The figures of a certificate without what proves them.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
+pub struct Ends {
+    /// See [`Certificate`].
+    pub standing: Standing,
+    /// J.
+    pub upper: f64,
+    /// J.
+    pub lower: f64,
+    /// m/s.
+    pub moved: f64,
+}
+
+impl Ends {
+    /// For a person: "proved", "to 1.2e-15 m/s", "estimate" or "unknown".
+    pub fn standing_text(&self) -> String {
+        match self.standing {
+            Standing::Proved => "proved".into(),
+            Standing::Moved => format!("to {:.0e} m/s", self.moved),
+            Standing::Estimated => "estimate".into(),
+            Standing::Unknown => "unknown".into(),
+        }
+    }
+}
+
 /// A pair (s, r̂) and its gap: `s = base + y`, to be added in more than double precision.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Witness {
@@ -106,14 +133,15 @@ impl Certificate {
         Certificate { upper: f64::INFINITY, ..Certificate::default() }
     }
 
-    /// For a person: "proved", "to 1.2e-15 m/s", "estimate" or "unknown".
+    /// Its figures alone.
+    pub fn ends(&self) -> Ends {
+        let Certificate { standing, upper, lower, moved, .. } = *self;
+        Ends { standing, upper, lower, moved }
+    }
+
+    /// As [`Ends::standing_text`].
     pub fn standing_text(&self) -> String {
-        match self.standing {
-            Standing::Proved => "proved".into(),
-            Standing::Moved => format!("to {:.0e} m/s", self.moved),
-            Standing::Estimated => "estimate".into(),
-            Standing::Unknown => "unknown".into(),
-        }
+        self.ends().standing_text()
     }
 }
 
@@ -126,7 +154,7 @@ pub struct Settings {
     pub sharp: f64,
     /// Problems of more rows than this get no certificate.
     pub most_rows: usize,
-    /// Factorizations of the interior point in step 5.
+    /// Factorizations of the interior point in step 5; 0: no such step.
     pub factorizations: u64,
 }
 
@@ -212,7 +240,7 @@ impl Certifier {
         self.frame.add_shifts(&shifts, &mut base);
         self.begin();
         self.around(&base, &vec![0.0; base.r.len()]);
-        if !self.best.good_enough() {
+        if self.wants_another_answer() {
             let mut convex = problem.clone().associated();
             shifts
                 .iter()
@@ -249,7 +277,7 @@ impl Certifier {
         self.frame.add_shifts(&shifts, &mut base);
         self.begin();
         self.around(&base, &vec![0.0; r.len()]);
-        if !self.best.good_enough() {
+        if self.wants_another_answer() {
             let mut convex = reduced.clone().associated();
             shifts
                 .iter()
@@ -271,6 +299,11 @@ impl Certifier {
     fn begin(&mut self) {
         self.best
             .reset(self.settings.negligible * self.frame.prepared.scale(), self.settings.sharp);
+    }
+
+    /// Whether step 5 is to be taken.
+    fn wants_another_answer(&self) -> bool {
+        self.settings.factorizations > 0 && !self.best.good_enough()
     }
 
     fn interior_settings(&self) -> interior_point::Settings {
