@@ -23,6 +23,7 @@ pub mod spheres;
 pub mod step;
 pub mod sweeps;
 pub mod symbolic;
+pub mod time;
 
 /// What to measure.
 #[derive(Args)]
@@ -57,6 +58,8 @@ enum What {
     /// Accelerations by symbolic preprocessing: operations, time, back ends, beside the published
     /// figures.
     Symbolic(symbolic::Arguments),
+    /// The error of steps in time: estimates beside the truth; order 2, 4 and 6 at equal work.
+    Time(time::Arguments),
 }
 
 /// Runs the chosen bench.
@@ -73,5 +76,6 @@ pub fn run(arguments: &Arguments) -> ExitCode {
         What::Step(arguments) => step::run(arguments),
         What::InteriorPoint(arguments) => interior_point::run(arguments),
         What::Symbolic(arguments) => symbolic::run(arguments),
+        What::Time(arguments) => time::run(arguments),
     }
 }

@@ -25,7 +25,7 @@ pub struct Arguments {
     /// Which moment, s; the last one without this.
     #[arg(long = "t", value_name = "SECONDS")]
     pub time: Option<f64>,
-    /// A plot instead of a picture: error, energy, iterations, or quantities by name: "crate.x,
+    /// A plot instead of a picture: error, time (the error of the time step), energy, iterations, or quantities by name: "crate.x,
     /// crate.speed", sensors, "knee.angle", "lift.effort", contact forces "left/part.force".
     #[arg(long, value_name = "WHAT")]
     pub plot: Option<String>,
@@ -128,6 +128,7 @@ fn size(text: &str) -> Result<(usize, usize), String> {
 fn plotted(record: &mut Record, names: &str) -> Result<plot::Plot, String> {
     match names {
         "error" => plot::of(record, plot::Kind::Error),
+        "time" => plot::of(record, plot::Kind::Time),
         "energy" => plot::of(record, plot::Kind::Energy),
         "iterations" => plot::of(record, plot::Kind::Iterations),
         names => plot::of_names(record, names),

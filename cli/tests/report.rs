@@ -367,7 +367,7 @@ fn bending() -> Vec<u8> {
     let triangles = faces.iter().flat_map(|[a, b, c, d]| [*a, *b, *c, *a, *c, *d]).collect();
     let scalar = Some(Scalar { name: "stress".into(), unit: "Pa".into() });
     let head = Head {
-        format: 1,
+        format: 2,
         name: "bar".into(),
         quantum: 1e-6,
         up: [0.0, 0.0, 1.0],

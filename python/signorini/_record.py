@@ -168,7 +168,7 @@ class Record(_engine.Record):
         return out
 
     def plot(self, kind: str = "error") -> str:
-        """A plot of every step as SVG: `error` (J), `energy` (the ledger, J) or `iterations`."""
+        """A plot of every step as SVG: `error` (J), `time` (error of the time step, m), `energy` (the ledger, J) or `iterations`."""
         return self._plot(kind)
 
     def page(self, height: int = 600) -> Page:

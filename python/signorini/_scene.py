@@ -399,6 +399,8 @@ class Scene(_engine.Scene, Named):
         dt: float | None = None,
         *,
         accuracy: float | None = None,
+        order: int | None = None,
+        time_error: str | None = None,
         solver: str | None = None,
         law: str | None = None,
         tolerance: float | None = None,
@@ -412,7 +414,8 @@ class Scene(_engine.Scene, Named):
         """A simulation of this scene, with the settings of its file and these above them.
 
         `dt`: length of a step, s. `accuracy`: largest error of a position in one step, m: steps are then as short as this
-        asks for, and `dt` is the time between outputs. `solver`: one of `signorini.SOLVERS`. `law`: `coulomb` or `cone` (associated
+        asks for, and `dt` is the time between outputs. `order` in time of smooth steps: 2, or 4 or 6 by extrapolation (5 or 9 solves).
+        `time_error`: how the error of the time step is estimated, `free` or `doubling` (three solves). `solver`: one of `signorini.SOLVERS`. `law`: `coulomb` or `cone` (associated
         friction). `tolerance`: largest error relative to the energy scale. `policy` for steps that are not accepted:
         `accept-with-warning`, `substep` or `stop`. `coordinates` of mechanisms: `auto`, `tree` (those of their joints) or `bodies`.
         """
@@ -423,6 +426,10 @@ class Scene(_engine.Scene, Named):
             settings["h"] = number(dt, "dt")
         if accuracy is not None:
             settings["accuracy"] = number(accuracy, "accuracy")
+        if order is not None:
+            settings["order"] = int(order)
+        if time_error is not None:
+            settings["time_error"] = choose("time_error", time_error, ("free", "doubling"))
         if solver is not None:
             settings["solver"] = choose("solver", solver, _engine.SOLVERS)
         if law is not None:

@@ -197,17 +197,18 @@ impl Record {
         Ok(PyBytes::new(py, &bytes))
     }
 
-    /// A plot (`error`, `energy` or `iterations`) as SVG.
+    /// A plot (`error`, `time`, `energy` or `iterations`) as SVG.
     fn _plot(&self, py: Python<'_>, kind: &str) -> PyResult<String> {
         self.with(py, |r| {
             let kind = match kind {
                 "error" => plot::Kind::Error,
+                "time" => plot::Kind::Time,
                 "energy" => plot::Kind::Energy,
                 "iterations" => plot::Kind::Iterations,
                 _ => {
                     return Err(Failure::Named(
                         "InputError",
-                        format!("plot `{kind}`, wanted error, energy or iterations"),
+                        format!("plot `{kind}`, wanted error, time, energy or iterations"),
                     ));
                 }
             };

@@ -249,6 +249,8 @@ export function plots(recording: Recording): Record<string, Plot> {
   const when = (i: number) => `step ${steps.step[i]}, t = ${x[i].toPrecision(6)} s`
   const base = { x, xUnit: 's' }
   const solvers = [...new Set(steps.solver)].sort((a, b) => a - b)
+  const known = (value: number) => (Number.isFinite(value) ? value : null)
+  const timed = steps.scheme_metre.some(Number.isFinite)
   const accepted = (i: number) => (steps.accepted[i] ? '' : '<br><b class="bad">not accepted</b>')
   return {
     error: {
@@ -259,10 +261,24 @@ export function plots(recording: Recording): Record<string, Plot> {
       lines: [
         ...(touching(recording) ? [{ label: 'estimated energy of the velocity error', values: steps.estimate, color: '#a8b0ba' }] : []),
         { label: 'local errors, summed', values: steps.joule, color: PALETTE[0], points: x.length < 400 },
+        ...(timed ? [{ label: 'error of the time step', values: steps.scheme_joule.map(known), color: PALETTE[1] }] : []),
       ],
       say: (i) =>
         `${when(i)}<br><b>${power(steps.joule[i])} J</b>, ${power(steps.relative[i])} of the energy scale<br>worst: ${name('worst', i)}<br>${name('solver', i)}, work ${steps.work[i]}${accepted(i)}`,
     },
+    ...(timed
+      ? {
+          time: {
+            ...base,
+            title: 'Error of the time step',
+            unit: 'm, each step',
+            log: true,
+            lines: [{ label: 'positions', values: steps.scheme_metre.map(known), color: PALETTE[1], points: x.length < 400 }],
+            say: (i: number) =>
+              `${when(i)}<br>${Number.isFinite(steps.scheme_metre[i]) ? `<b>${quantity(steps.scheme_metre[i], 'm')}</b>, ${power(steps.scheme_joule[i])} J` : 'not known'}${steps.event[i] ? '<br>an event in the step' : ''}`,
+          },
+        }
+      : {}),
     iterations: {
       ...base,
       title: 'Solver and its work',

@@ -120,11 +120,11 @@ export function verdicts(recording: Recording): string {
   const { steps, names } = recording
   const order = steps.time.map((_, i) => i).sort((a, b) => steps.accepted[a] - steps.accepted[b] || steps.joule[b] - steps.joule[a])
   const rows = order.slice(0, 12).map((i) => {
-    const cells = [steps.step[i], `${steps.time[i].toPrecision(5)} s`, `${power(steps.joule[i])} J`, power(steps.relative[i]), `${power(steps.estimate[i])} J`, quantity(steps.velocity[i], 'm/s')]
+    const cells = [steps.step[i], `${steps.time[i].toPrecision(5)} s`, `${power(steps.joule[i])} J`, power(steps.relative[i]), `${power(steps.estimate[i])} J`, quantity(steps.velocity[i], 'm/s'), Number.isFinite(steps.scheme_metre[i]) ? quantity(steps.scheme_metre[i], 'm') : '–']
     const texts = [names[steps.worst[i]] ?? '?', [names[steps.solver[i]] ?? '?', ...(steps.work[i] ? [steps.work[i]] : [])].join(' '), steps.accepted[i] ? 'accepted' : 'not accepted']
     return `<tr data-time="${steps.time[i]}" class="${steps.accepted[i] ? '' : 'fails'}">${cells.map((c) => `<td class="n">${c}</td>`).join('')}${texts.map((t) => `<td>${escaped(String(t))}</td>`).join('')}</tr>`
   })
-  const heads = ['step', 'time', 'error', 'of the energy scale', 'estimate', 'largest wrong velocity'].map((h) => `<th class="n">${h}</th>`).join('')
+  const heads = ['step', 'time', 'error', 'of the energy scale', 'estimate', 'largest wrong velocity', 'time step off by'].map((h) => `<th class="n">${h}</th>`).join('')
   return `<h2>Verdicts: the ${rows.length} worst of ${recording.rows} steps</h2><table class="wide pick"><thead><tr>${heads}<th>worst constraint</th><th>solver, work</th><th>verdict</th></tr></thead><tbody>${rows.join('')}</tbody></table>`
 }
 

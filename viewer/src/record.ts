@@ -185,7 +185,7 @@ export class Recording {
   private chunk(tag: string, raw: Uint8Array): void {
     if (tag === 'HEAD') {
       this.head = JSON.parse(text(raw))
-      if (this.head.format !== 1) throw new Error(`a record of format ${this.head.format}; this page reads 1`)
+      if (this.head.format !== 2) throw new Error(`a record of format ${this.head.format}; this page reads 2`)
       for (const column of this.head.columns) this.steps[column] = []
       this.channels = (this.head.channels ?? []).map(() => [])
       this.ready = true

@@ -88,7 +88,7 @@ describe('plots and tables', () => {
   recording.head = head
   recording.names = ['contact a/b', 'newton', 'psor']
   const column = (f: (i: number) => number) => Array.from({ length: 5 }, (_, i) => f(i))
-  for (const name of ['estimate', 'velocity', 'penetration', 'contacts', 'rows', 'potential', 'friction', 'impact', 'dampers', 'motors', 'applied', 'scheme', 'defect', 'relative', 'worst'])
+  for (const name of ['estimate', 'velocity', 'scheme_metre', 'scheme_joule', 'event', 'penetration', 'contacts', 'rows', 'potential', 'friction', 'impact', 'dampers', 'motors', 'applied', 'scheme', 'defect', 'relative', 'worst'])
     recording.steps[name] = column(() => 0)
   Object.assign(recording.steps, {
     step: column((i) => i + 1),

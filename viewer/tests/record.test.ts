@@ -14,7 +14,7 @@ const planes = (words: number[]) => Uint8Array.from([0, 8, 16, 24].flatMap((shif
 const bits = (x: number) => new Uint32Array(Float32Array.of(x).buffer)[0]
 
 const head = {
-  format: 1,
+  format: 2,
   quantum: 0.001,
   moving: [1],
   bodies: [{ name: 'ground' }, { name: 'ball' }],

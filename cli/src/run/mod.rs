@@ -3,6 +3,7 @@
 
 pub mod acceleration;
 pub mod checkpoint;
+mod choices;
 pub mod expectations;
 pub mod modes;
 pub mod simulation_run;
@@ -15,14 +16,15 @@ use crate::scenefile::expression::{Names, evaluate};
 use crate::scenefile::unit::{Dimension, Quantity};
 use crate::scenefile::{Loaded, format};
 use checkpoint::Checkpoint;
-use clap::{Args, ValueEnum};
+pub use choices::{Coordinates, Every, Law, Preset, Scheme, TimeError};
+use clap::Args;
 use expectations::Outcome;
 use folder::{Lock, Taken};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use serde::{Deserialize, Serialize};
 use signorini::assemble::{self, Friction, TimeScheme};
 use signorini::scene::State;
-use signorini::step::{Clock, Settings};
+use signorini::step::{Clock, Settings, TimeEstimate};
 use signorini_files::Overrides;
 use simulation_run::{RunError, SimulationRun};
 use std::path::PathBuf;
@@ -88,6 +90,15 @@ pub struct Options {
     #[arg(long, value_parser = time)]
     #[serde(default)]
     pub deadline: Option<f64>,
+    /// Order in time of smooth steps: 2, or 4 or 6 by extrapolation of the leapfrog scheme (5 or 9
+    /// solves).
+    #[arg(long)]
+    #[serde(default)]
+    pub order: Option<u32>,
+    /// How the error of the time step is estimated: free, or by doubling (three solves).
+    #[arg(long, value_enum)]
+    #[serde(default)]
+    pub time_error: Option<TimeError>,
     /// When to end: seconds, or with a unit.
     #[arg(long, value_parser = time)]
     pub t_end: Option<f64>,
@@ -145,56 +156,6 @@ pub struct Options {
     #[command(flatten)]
     #[serde(default)]
     pub robot: RobotOptions,
-}
-
-/// How often.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Every {
-    /// Every so many steps.
-    Steps(u64),
-    /// Every so much simulated time, s.
-    Time(f64),
-}
-
-/// The time schemes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum, Serialize, Deserialize)]
-pub enum Scheme {
-    /// Second order between events.
-    Leapfrog,
-    /// First order.
-    Euler,
-}
-
-/// Tolerances that go together.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum, Serialize, Deserialize)]
-pub enum Preset {
-    /// 1e-8 of the energy scale, 1e-6 m/s.
-    Exact,
-    /// 1e-4 of the energy scale, 1e-2 g dt.
-    Engineering,
-    /// 1e-2 of the energy scale, 1e-1 g dt.
-    Fast,
-}
-
-/// In which coordinates mechanisms move.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum, Serialize, Deserialize)]
-pub enum Coordinates {
-    /// Those of trees where they cost less.
-    Auto,
-    /// Trees of bodies in the coordinates of their joints.
-    Tree,
-    /// Every body in its own velocities, every joint as rows.
-    Bodies,
-}
-
-/// The friction laws.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum, Serialize, Deserialize)]
-pub enum Law {
-    /// The true law of Coulomb.
-    Coulomb,
-    /// The convex law: sliding contacts dilate.
-    Cone,
 }
 
 /// A run that is over.
@@ -413,6 +374,10 @@ pub fn settings(loaded: &Loaded, options: &Options) -> Result<Settings, String> 
         Scheme::Leapfrog => TimeScheme::Leapfrog,
         Scheme::Euler => TimeScheme::Euler,
     });
+    let time_error = options.time_error.map(|estimate| match estimate {
+        TimeError::Free => TimeEstimate::Free,
+        TimeError::Doubling => TimeEstimate::Doubling,
+    });
     let preset = options.preset.map(|preset| match preset {
         Preset::Exact => format::Preset::Exact,
         Preset::Engineering => format::Preset::Engineering,
@@ -430,6 +395,8 @@ pub fn settings(loaded: &Loaded, options: &Options) -> Result<Settings, String> 
         coordinates,
         accuracy: options.accuracy,
         deadline: options.deadline,
+        order: options.order,
+        time_error,
         preset,
     })
 }

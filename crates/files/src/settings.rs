@@ -24,6 +24,10 @@ pub struct Overrides {
     pub accuracy: Option<f64>,
     /// The time that a step may take, s of the user's clock.
     pub deadline: Option<f64>,
+    /// The order of smooth steps.
+    pub order: Option<u32>,
+    /// How the error of the time scheme is estimated.
+    pub time_error: Option<TimeEstimate>,
     /// Tolerances that go together, in place of those of the file.
     pub preset: Option<format::Preset>,
 }
@@ -75,10 +79,14 @@ impl Loaded {
             let instead = "with \"acceleration\" set method = \"dormand_prince\" and tolerance";
             return Err(format!("accuracy belongs to integrator = \"stepping\": {instead}"));
         }
-        if run.time_error == Some(format::TimeError::Doubling) {
-            settings.time_error = TimeEstimate::Doubling;
-        }
         settings.deadline = over.deadline.or(run.deadline.map(|x| x.si));
+        settings.time_error = match (over.time_error, run.time_error) {
+            (Some(estimate), _) => estimate,
+            (None, Some(format::TimeError::Doubling)) => TimeEstimate::Doubling,
+            (None, Some(format::TimeError::Free) | None) => TimeEstimate::Free,
+        };
+        let order = run.order.map(|n| u32::try_from(n.0).unwrap_or(u32::MAX));
+        settings.order = over.order.or(order).unwrap_or(settings.order);
         settings.stop.tolerance = self.tolerance(over.preset);
         settings.certify = run.estimate == Some(format::Estimate::Certificate);
         settings.stop.work = run.iterations.map(|n| n.0 as u64).or(settings.stop.work);

@@ -10,8 +10,10 @@ pub mod series;
 /// What is plotted over time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
-    /// The error of every step, J.
+    /// The errors of every step, of the solver and of the time step, J.
     Error,
+    /// The error of every step in time, m.
+    Time,
     /// The energy ledger, J.
     Energy,
     /// The work of the solver.
@@ -98,9 +100,17 @@ pub fn of(record: &Record, kind: Kind) -> Result<Plot, String> {
             );
             let error = column("local errors, summed", &|i| f64::from(steps[i].joule), true);
             // Where no law is solved there is no estimate.
-            let series =
+            let mut series =
                 if record.head.law == "none" { vec![error] } else { vec![error, estimate] };
+            let step =
+                column("error of the time step", &|i| f64::from(steps[i].scheme_joule), true);
+            series.extend(known(step));
             over_time(&format!("{name}: error of each step"), "J", &series, true)
+        }
+        Kind::Time => {
+            let metre = column("positions", &|i| f64::from(steps[i].scheme_metre), true);
+            let series = known(metre).ok_or("no step knows its error in time")?;
+            over_time(&format!("{name}: error of the time step"), "m", &[series], true)
         }
         Kind::Energy => over_time(
             &format!("{name}: energy ledger, since the beginning"),
@@ -155,6 +165,12 @@ pub fn of_names(record: &mut Record, names: &str) -> Result<Plot, String> {
         return Err("no quantity is named".into());
     }
     Ok(lines(&record.head.name.clone(), &units.join(", "), &series))
+}
+
+/// The points of a series that are known, if any.
+fn known(mut series: Series) -> Option<Series> {
+    series.points.retain(|p| p.1.is_finite());
+    (!series.points.is_empty()).then_some(series)
 }
 
 /// The terms of the ledger that amount to a thousandth of the largest, at least.

@@ -1,6 +1,7 @@
 //! Figures that other people published.
 
 mod adams;
+mod anymal;
 mod granular;
 mod mechanisms;
 mod piles;
@@ -10,5 +11,6 @@ use crate::case::Case;
 
 /// All of them.
 pub fn cases() -> Vec<Case> {
-    [simbench::CASES, granular::CASES, piles::CASES, mechanisms::CASES, adams::CASES].concat()
+    [simbench::CASES, anymal::CASES, granular::CASES, piles::CASES, mechanisms::CASES, adams::CASES]
+        .concat()
 }

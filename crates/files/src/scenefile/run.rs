@@ -13,12 +13,15 @@ table! {
         t_end: Option<At<Of<Time>>>,
         /// How time goes on; "stepping" without this.
         integrator: Option<Integrator>,
-        /// With integrator = "stepping": the time scheme; "euler" without this.
+        /// With integrator = "stepping": the time scheme; "leapfrog" without this.
         scheme: Option<Scheme>,
         /// With integrator = "stepping": in which coordinates mechanisms move; "auto" without this.
         coordinates: Option<Coordinates>,
         /// How the error of the time scheme is estimated; "free" without this.
         time_error: Option<TimeError>,
+        /// Order in time of smooth steps of the leapfrog scheme: 2, or 4 or 6 by extrapolation; 2
+        /// without this.
+        order: Option<Count>,
         /// Largest error of a position in one step ("0.1 mm"): steps are chosen within dt, by
         /// doubling.
         accuracy: Option<Of<Length>>,

@@ -153,11 +153,11 @@ fn compliant(
     now: &StepInput,
     inverse_mass: f64,
 ) -> (f64, f64) {
-    let (k, c, h, kick, lag) =
-        (1.0 / surface.compliance, surface.damping, now.h, now.kick(), now.lag.unwrap_or(0.0));
+    let (k, c, h, kick, back) =
+        (1.0 / surface.compliance, surface.damping, now.h, now.kick(), now.last_step());
     let Weights { alpha, beta, gamma } = Weights::of(now, k * inverse_mass, c * inverse_mass);
     let stiffness = h * beta * k + gamma * c;
-    let push = (gap - 2.0 * lag * alpha * before) * k + (1.0 - gamma) * c * before;
+    let push = (gap - back * alpha * before) * k + (1.0 - gamma) * c * before;
     (push / stiffness, 1.0 / (kick * h * beta * k + kick * gamma * c))
 }
 

@@ -128,10 +128,10 @@ impl Element {
         after: &[f64; MEASURES],
         imposed: &[f64; MEASURES],
     ) -> Work {
-        let (kick, lag, Weights { alpha, beta, gamma }) =
-            (now.kick(), now.lag.unwrap_or(0.0), self.weights);
+        let (kick, back, Weights { alpha, beta, gamma }) =
+            (now.kick(), now.last_step(), self.weights);
         let x: [f64; MEASURES] = std::array::from_fn(|i| {
-            self.measures[i].value - 2.0 * lag * alpha * before[i] + now.h * beta * after[i]
+            self.measures[i].value - back * alpha * before[i] + now.h * beta * after[i]
         });
         let rate: [f64; MEASURES] =
             std::array::from_fn(|i| (1.0 - gamma) * before[i] + gamma * after[i]);
@@ -221,10 +221,10 @@ pub fn assemble(out: &mut Assembly, scene: &Scene, layout: &Layout, now: &StepIn
 }
 
 fn add_element(out: &mut Assembly, e: &Element, layout: &Layout, now: &StepInput) {
-    let (kick, lag, Weights { alpha, gamma, .. }) = (now.kick(), now.lag.unwrap_or(0.0), e.weights);
+    let (kick, back, Weights { alpha, gamma, .. }) = (now.kick(), now.last_step(), e.weights);
     let matrix = e.matrix(now);
     let before = e.rates(&now.twists[e.a.index()], &now.twists[e.b.index()]);
-    let x = std::array::from_fn(|i| e.measures[i].value - 2.0 * lag * alpha * before[i]);
+    let x = std::array::from_fn(|i| e.measures[i].value - back * alpha * before[i]);
     let viscous = times(&e.damping, &before);
     let imposed = e.rates(&imposed_twist(e.a, layout, now), &imposed_twist(e.b, layout, now));
     let (elastic, carried) = (times(&e.stiffness, &x), times(&matrix, &imposed));

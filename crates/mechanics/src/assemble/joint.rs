@@ -217,7 +217,7 @@ fn parts(
             // A spring as stiff as it says: u + r/(h̄hβk) + (C − 2 lag α u⁻)/(hβ) = 0.
             let inverse = c.a.coupling(&c.a, scene, joint.a) + c.b.coupling(&c.b, scene, joint.b);
             let Weights { alpha, beta, .. } = Weights::of(now, inverse / joint.compliance, 0.0);
-            let last = 2.0 * now.lag.unwrap_or(0.0) * alpha * block.before[0];
+            let last = now.last_step() * alpha * block.before[0];
             ((c.value - last) / (now.h * beta), joint.compliance / (now.kick() * now.h * beta))
         } else {
             (scheme.joint_erp * c.value / now.correction_time(), 0.0)

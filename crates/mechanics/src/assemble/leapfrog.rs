@@ -102,7 +102,9 @@ impl Touch {
 ///   impulse = −h̄ Gᵀ( K (x − 2 lag α u + h β u⁺) + C ((1 − γ) u + γ u⁺) )
 /// ```
 ///
-/// α = β = ¼, γ = ½ is Newmark's trapezoidal rule; α = 0, β = γ = 1 is implicit Euler. Between them
+/// α = β = ¼, γ = ½ is Newmark's trapezoidal rule; α = 0, β = γ = 1 is implicit Euler. At the
+/// beginning (lag = 0) the step before is the mirror image of this one: h for 2 lag, α = β = ½,
+/// γ = 0. Between them
 /// goes χ of the stiffness
 /// `z = h h̄ k/m + h̄ c/m`: a stiff spring must not ring for ever.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -134,6 +136,11 @@ impl Weights {
         // oscillation.
         let z = 0.1 * now.kick() * (now.h * stiffness + damping);
         let chi = if z < 1e100 { z * z / (1.0 + z * z) } else { 1.0 };
+        if now.lag == Some(0.0) {
+            // Half of the step that begins half a step earlier, as the mirror image of its end.
+            let rest = 1.0 - chi;
+            return Weights { alpha: 0.5 * rest, beta: 0.5 + 0.5 * chi, gamma: chi };
+        }
         Weights { alpha: 0.25 * (1.0 - chi), beta: 0.25 + 0.75 * chi, gamma: 0.5 + 0.5 * chi }
     }
 }

@@ -350,6 +350,13 @@ impl StepInput {
         self.lag.map_or(self.h, |lag| self.h.max(2.0 * lag))
     }
 
+    /// The time over which the velocities before the impulses led to the present positions, s; at
+    /// the beginning (lag 0) the step before is the mirror image of this one, none under the Euler
+    /// scheme.
+    pub fn last_step(&self) -> f64 {
+        self.lag.map_or(0.0, |lag| if lag > 0.0 { 2.0 * lag } else { self.h })
+    }
+
     /// The velocity of a body over the step as far as it is known before the step is solved: of
     /// imposed bodies exact.
     #[inline]

@@ -190,7 +190,7 @@ impl Mesh {
     /// Energies and works over a step, with the elements as they were at its beginning.
     pub fn work(&self, now: &StepInput, after: impl Fn(u32) -> DVec3) -> Work {
         let mut work = Work::default();
-        let (h, kick, lag) = (now.h, now.kick(), now.lag.unwrap_or(0.0));
+        let (h, kick, back) = (now.h, now.kick(), now.last_step());
         for (e, nodes) in self.nodes.iter().enumerate() {
             let Weights { alpha, beta, gamma } = self.weight(e);
             let (warp, volume) = (&self.warps[e], self.elements[e].volume);
@@ -205,7 +205,7 @@ impl Mesh {
             };
             for a in 0..4 {
                 let mean = 0.5 * (old[a] + new[a]);
-                let last = earlier[a] * (2.0 * lag * kick * alpha);
+                let last = earlier[a] * (back * kick * alpha);
                 work.elastic += mean.dot(forces[a] * kick - strained[a] * (h * kick * beta) + last);
                 let strain = strained[a] * gamma + earlier[a] * (1.0 - gamma);
                 let drag = m_new[a] * gamma + m_old[a] * (1.0 - gamma);
@@ -277,7 +277,7 @@ pub fn masses(out: &mut Assembly, layout: &Layout) {
 
 /// Adds all soft bodies to H, k and the known impulses (gravity and loads before k is summed).
 pub fn assemble(out: &mut Assembly, scene: &Scene, layout: &Layout, now: &StepInput) {
-    let (h, kick, lag) = (now.h, now.kick(), now.lag.unwrap_or(0.0));
+    let (h, kick, back) = (now.h, now.kick(), now.last_step());
     let mut meshes = std::mem::take(&mut out.meshes);
     for (mesh, (soft, &first)) in meshes.iter_mut().zip(scene.softs.iter().zip(&layout.node_starts))
     {
@@ -303,7 +303,7 @@ pub fn assemble(out: &mut Assembly, scene: &Scene, layout: &Layout, now: &StepIn
                 let w = mesh.weight(e);
                 let strained =
                     mesh.warps[e].stiffness_times(&velocities, mesh.elements[e].volume, mesh.lame);
-                let stiffness = kick * (2.0 * lag * w.alpha - (1.0 - w.gamma) * beta);
+                let stiffness = kick * (back * w.alpha - (1.0 - w.gamma) * beta);
                 for a in 0..4 {
                     let earlier =
                         strained[a] * stiffness - momentum[a] * (kick * (1.0 - w.gamma) * alpha);

@@ -77,14 +77,14 @@ impl SchemeError {
 /// Work space: states of the trials, differences.
 #[derive(Default)]
 pub(super) struct Trials {
-    whole: State,
-    halves: State,
+    pub(super) whole: State,
+    pub(super) halves: State,
     start: State,
-    delta: Vec<f64>,
+    pub(super) delta: Vec<f64>,
 }
 
 impl Stepper {
-    /// A step with doubling: the two halves are kept.
+    /// A step with doubling, or of a higher order: `trials.halves` is kept.
     pub(super) fn step_doubled(
         &mut self,
         scene: &Scene,
@@ -92,7 +92,7 @@ impl Stepper {
         h: f64,
     ) -> Result<Verdict, StepError> {
         let mut trials = std::mem::take(&mut self.trials);
-        let result = self.double(scene, state, h, &mut trials);
+        let result = self.trial(scene, state, h, &mut trials);
         if result.is_ok() {
             std::mem::swap(state, &mut trials.halves);
         }
@@ -100,9 +100,24 @@ impl Stepper {
         result
     }
 
+    /// A step of the order asked for into `trials.halves`, with its estimate.
+    fn trial(
+        &mut self,
+        scene: &Scene,
+        state: &State,
+        h: f64,
+        trials: &mut Trials,
+    ) -> Result<Verdict, StepError> {
+        if self.settings.order > 2 {
+            self.extrapolate(scene, state, h, trials)
+        } else {
+            self.double(scene, state, h, trials)
+        }
+    }
+
     /// One step of h into `trials.whole`, two of h/2 into `trials.halves`; the verdict is that of
     /// the halves.
-    fn double(
+    pub(super) fn double(
         &mut self,
         scene: &Scene,
         state: &State,
@@ -112,19 +127,23 @@ impl Stepper {
         let halvings = self.settings.halvings;
         trials.whole.clone_from(state);
         trials.halves.clone_from(state);
-        let whole = self.step_by(scene, &mut trials.whole, h, halvings)?;
+        // Never in halves: they would hide the difference.
+        let whole = self.step_by(scene, &mut trials.whole, h, 0)?;
+        let mut lost = self.now.straight || self.rough || !whole.accepted;
         let status = self.status();
         let first = self.step_by(scene, &mut trials.halves, 0.5 * h, halvings)?;
         let same = self.status() == status;
+        lost |= self.rough;
         let second = self.step_by(scene, &mut trials.halves, 0.5 * h, halvings)?;
         let same = same && self.status() == status;
-        let impact = [&whole, &first, &second].iter().any(|v| v.impact);
+        let impact = lost || self.rough || [&whole, &first, &second].iter().any(|v| v.impact);
         let mut verdict = first.then(&second);
         verdict.solves += whole.solves;
         let event = impact || !same;
         let share =
             if event || self.settings.scheme.time == TimeScheme::Euler { 1.0 } else { 1.0 / 3.0 };
-        let mut error = self.difference(scene, trials, share);
+        let Trials { whole, halves, delta, .. } = trials;
+        let mut error = self.difference(scene, (&*whole, &*halves), delta, share);
         if event && !impact {
             error.metre += self.kink(scene, state, &trials.halves, h);
         }
@@ -168,11 +187,15 @@ impl Stepper {
             } else {
                 h
             };
-            let mut verdict = self.double(scene, state, length, trials)?;
+            let mut verdict = self.trial(scene, state, length, trials)?;
             solves += verdict.solves;
             let mut error = verdict.scheme.unwrap_or_default();
             let first_order = error.event || self.settings.scheme.time == TimeScheme::Euler;
-            let power = if first_order { 0.5 } else { 1.0 / 3.0 };
+            let power = match self.settings.order {
+                _ if first_order => 0.5,
+                6 => 1.0 / 5.0,
+                _ => 1.0 / 3.0,
+            };
             let factor = (0.9 * (accuracy / error.metre).powf(power)).clamp(0.2, 2.0);
             error.held = error.metre <= accuracy;
             if !error.held && length > MIN_STEP_SECONDS {
@@ -234,9 +257,20 @@ impl Stepper {
         Some(SchemeError { metre: h * h / 6.0 * metre, joule, event: false, held: true })
     }
 
-    /// The difference of the two trials, times `share`.
-    fn difference(&self, scene: &Scene, trials: &mut Trials, share: f64) -> SchemeError {
-        let (whole, halves) = (&trials.whole, &trials.halves);
+    /// How far two states of the same time are from each other: the largest distance of a body,
+    /// rotations at its reach, and the kinetic energy of the difference of their velocities.
+    pub fn apart(&self, scene: &Scene, a: &State, b: &State) -> SchemeError {
+        self.difference(scene, (a, b), &mut Vec::new(), 1.0)
+    }
+
+    /// [`Stepper::apart`], times `share`.
+    fn difference(
+        &self,
+        scene: &Scene,
+        (whole, halves): (&State, &State),
+        delta: &mut Vec<f64>,
+        share: f64,
+    ) -> SchemeError {
         let mut metre = 0.0f64;
         for (i, span) in self.spans.iter().enumerate() {
             let (a, b) = (whole.pose(BodyId(i as u32)), halves.pose(BodyId(i as u32)));
@@ -247,9 +281,9 @@ impl Stepper {
             metre =
                 metre.max(whole.node(&self.layout, node).distance(halves.node(&self.layout, node)));
         }
-        trials.delta.clear();
-        trials.delta.extend(whole.v.iter().zip(&halves.v).map(|(a, b)| share * (a - b)));
-        let joule = ledger::kinetic(scene, &self.layout, &self.assembly.meshes, &trials.delta);
+        delta.clear();
+        delta.extend(whole.v.iter().zip(&halves.v).map(|(a, b)| share * (a - b)));
+        let joule = ledger::kinetic(scene, &self.layout, &self.assembly.meshes, delta);
         SchemeError { metre: share * metre, joule, event: false, held: true }
     }
 
@@ -270,7 +304,7 @@ impl Stepper {
 
     /// Which contacts of the last solve push, and which of them slide; which bounded efforts are at
     /// their bounds.
-    fn status(&self) -> u64 {
+    pub(super) fn status(&self) -> u64 {
         let (problem, r) = (&self.assembly.problem, &self.solution.r);
         let largest = r.iter().fold(0.0f64, |most, r| most.max(r.abs()));
         let mut hash = 0xcbf2_9ce4_8422_2325u64;
@@ -331,6 +365,13 @@ pub(super) fn spans(scene: &Scene, reaches: &[f64]) -> Vec<f64> {
 
 /// What is wrong with the settings of this file, if anything.
 pub(super) fn fault(settings: &Settings) -> Option<String> {
+    match (settings.order, settings.scheme.time) {
+        (2, _) | (4 | 6, TimeScheme::Leapfrog) => {}
+        (4 | 6, TimeScheme::Euler) => {
+            return Some("order above 2 belongs to scheme = \"leapfrog\"".into());
+        }
+        (order, _) => return Some(format!("order = {order}, wanted 2, 4 or 6")),
+    }
     let accuracy = settings.accuracy?;
     (!(accuracy > 0.0 && accuracy.is_finite()))
         .then(|| format!("accuracy = {accuracy} m, wanted > 0"))

@@ -24,6 +24,7 @@ mod accuracy;
 mod choice;
 mod contacts;
 mod error;
+mod extrapolate;
 pub mod fields;
 mod impacts;
 mod inspect;
@@ -123,6 +124,7 @@ pub struct Stepper {
     /// The radius at which the rotation of each body counts, m.
     spans: Vec<f64>,
     trials: accuracy::Trials,
+    extrapolation: extrapolate::Extrapolation,
     /// The elements after the step, for their energy.
     after: (StepInput, Vec<Element>),
     factor: CliqueFactor,
@@ -131,6 +133,8 @@ pub struct Stepper {
     impacts: impacts::Sequence,
     choice: choice::Choice,
     linearisation: linearise::Linearisation,
+    /// True if the last step is not linearised as well as steps of a higher order ask for.
+    rough: bool,
     history: Vec<Sample>,
     /// Poses for the search of contacts, if bodies are absent.
     places: Vec<Pose>,
@@ -201,6 +205,7 @@ impl Stepper {
             fresh: true,
             spans,
             trials: accuracy::Trials::default(),
+            extrapolation: extrapolate::Extrapolation::default(),
             after: Default::default(),
             factor: CliqueFactor::default(),
             projector: project::Projector::default(),
@@ -208,6 +213,7 @@ impl Stepper {
             impacts: impacts::Sequence::default(),
             choice: choice::Choice::default(),
             linearisation: linearise::Linearisation::default(),
+            rough: false,
             history: Vec::new(),
             places: Vec::new(),
             rays: reacting::ray_caster(scene),
@@ -245,6 +251,9 @@ impl Stepper {
         match (self.settings.accuracy, self.settings.time_error) {
             (Some(accuracy), _) => self.step_accurately(scene, state, accuracy),
             (None, TimeEstimate::Doubling) => self.step_doubled(scene, state, self.settings.h),
+            (None, TimeEstimate::Free) if self.settings.order > 2 => {
+                self.step_doubled(scene, state, self.settings.h)
+            }
             (None, TimeEstimate::Free) => {
                 self.step_by(scene, state, self.settings.h, self.settings.halvings)
             }
@@ -261,10 +270,12 @@ impl Stepper {
     ) -> Result<Verdict, StepError> {
         sanity::state(scene, &self.layout, state)?;
         let mut solved = self.find_velocities(scene, state, h)?;
+        // When time is up there is none for two halves either.
+        let divisible = halvings > 0 && solved.report.reproducible;
+        if divisible && !(solved.resolved && solved.followed) {
+            return self.step_in_halves(scene, state, h, halvings);
+        }
         if !solved.resolved {
-            if halvings > 0 && solved.report.reproducible {
-                return self.step_in_halves(scene, state, h, halvings);
-            }
             solved = self.solve_straight(scene, solved)?;
         }
         let linearise::Solved { report, solves, .. } = solved;
@@ -357,8 +368,12 @@ impl Stepper {
     fn evaluate(&self, scene: &Scene, report: &Report) -> Verdict {
         let source = |block: usize| self.assembly.sources.get(block).copied();
         let overlap = self.overlap(scene);
-        let unresolved =
-            sanity::unresolved(scene, &self.layout, &self.now, &self.solution, &self.contacts);
+        let unresolved = sanity::unresolved(
+            scene,
+            &self.layout,
+            (&self.now, &self.solution, &self.contacts),
+            !self.forest.active() || self.forest.followed(),
+        );
         let solved = report.status == Status::Converged
             || report.error.accepted(&self.settings.stop.tolerance);
         Verdict {
@@ -512,9 +527,7 @@ impl Stepper {
                 .iter()
                 .sum::<f64>();
         verdict.energy = energy;
-        for (i, angle) in state.angles.iter_mut().enumerate() {
-            *angle = joint::coordinate(scene, JointId(i as u32), Coordinate::Angle, after).value;
-        }
+        self.read_angles(scene, state);
         warm_start::store(
             &mut state.reactions,
             &self.assembly,
@@ -524,6 +537,16 @@ impl Stepper {
         );
         verdict.impact = self.impacts.any || self.now.lag.is_some() && self.jumps.any();
         verdict.scheme = self.free_estimate(scene);
+    }
+}
+
+impl Stepper {
+    /// Joint angles of the state that `after` was set to.
+    fn read_angles(&self, scene: &Scene, state: &mut State) {
+        for (i, angle) in state.angles.iter_mut().enumerate() {
+            let id = JointId(i as u32);
+            *angle = joint::coordinate(scene, id, Coordinate::Angle, &self.after.0).value;
+        }
     }
 }
 

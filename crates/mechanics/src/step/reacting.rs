@@ -94,24 +94,29 @@ impl Stepper {
         self.after.0 = after;
     }
 
-    /// Looks after a step; what events changed of the stored energy is theirs.
-    pub(super) fn react(&mut self, scene: &Scene, state: &mut State, verdict: &mut Verdict) {
-        self.look(scene, state, true);
-        let Happened { changed: true, .. } = self.happened else { return };
+    /// Kinetic and potential energy of a state, J.
+    pub(super) fn stored(&mut self, scene: &Scene, state: &State) -> (f64, f64) {
         let (after, elements) = &mut self.after;
         after.set(scene, &self.layout, state, self.settings.h);
         element::evaluate(scene, after, elements);
         let (gravity, springs) = ledger::potential(scene, after, elements);
-        let (mut potential, mut kinetic) = (
-            gravity + springs,
-            ledger::kinetic(scene, &self.layout, &self.assembly.meshes, &state.v),
-        );
-        kinetic += ledger::rotors(after, elements);
+        let mut potential = gravity + springs;
+        let kinetic = ledger::kinetic(scene, &self.layout, &self.assembly.meshes, &state.v)
+            + ledger::rotors(after, elements);
         for (mesh, &first) in self.assembly.meshes.iter_mut().zip(&self.layout.node_starts) {
+            mesh.evaluate(&after.nodes);
             potential +=
                 ledger::gravity_potential(scene, &mesh.masses, &after.nodes[first as usize..])
                     + mesh.energy();
         }
+        (kinetic, potential)
+    }
+
+    /// Looks after a step; what events changed of the stored energy is theirs.
+    pub(super) fn react(&mut self, scene: &Scene, state: &mut State, verdict: &mut Verdict) {
+        self.look(scene, state, true);
+        let Happened { changed: true, .. } = self.happened else { return };
+        let (kinetic, potential) = self.stored(scene, state);
         let energy = &mut verdict.energy;
         let (more_kinetic, more_potential) =
             (kinetic - energy.kinetic, potential - energy.potential);

@@ -33,12 +33,17 @@ impl Unresolved {
 
     /// The reason in words.
     pub fn reason(&self, scene: &Scene) -> String {
+        let (name, turn) = (&scene.bodies[self.body.index()].name, self.turn);
+        let (most, dt) = (Unresolved::LARGEST_TURN, 0.1 * self.h / turn);
+        if turn <= most {
+            return format!(
+                "joints cannot follow {name}, which turns by {turn:.2} rad in one step: use dt ≤ \
+                    {dt:.1e} s"
+            );
+        }
         format!(
-            "{} turns by {:.2} rad in one step, {:.0} rad resolved at most: use dt ≤ {:.1e} s",
-            scene.bodies[self.body.index()].name,
-            self.turn,
-            Unresolved::LARGEST_TURN,
-            0.1 * self.h / self.turn
+            "{name} turns by {turn:.2} rad in one step, {most:.0} rad resolved at most: use dt ≤ \
+                {dt:.1e} s"
         )
     }
 }
@@ -124,21 +129,28 @@ fn owner(scene: &Scene, layout: &Layout, unknown: usize) -> String {
 /// The body that turns furthest of those that turn too far.
 ///
 /// A body that spins about a principal axis turns exactly, however fast; it counts only if
-/// something that is not round about that axis comes near others.
+/// something that is not round about that axis comes near others, or if a joint holds it beside
+/// that axis. Where joints could not follow, the body that turns furthest in one.
 pub(super) fn unresolved(
     scene: &Scene,
     layout: &Layout,
-    now: &StepInput,
-    solution: &Solution,
-    contacts: &[Contact],
+    (now, solution, contacts): (&StepInput, &Solution, &[Contact]),
+    followed: bool,
 ) -> Option<Unresolved> {
     let mut worst: Option<Unresolved> = None;
+    let joined = |id: BodyId, spin: DVec3| {
+        let off = |place: DVec3| place.cross(spin).length() > 1e-6 * place.length() * spin.length();
+        scene.joints.iter().any(|j| {
+            (j.a == id && off(j.frame_a.position)) || (j.b == id && off(j.frame_b.position))
+        })
+    };
     for (i, body) in scene.bodies.iter().enumerate() {
         let id = BodyId(i as u32);
         let (Kind::Rigid(mass), Some(at)) = (&body.kind, layout.velocity(id)) else { continue };
         let spin = DVec3::from_slice(&solution.v[at + 3..]);
         let turn = now.h * spin.length();
-        if turn <= worst.map_or(Unresolved::LARGEST_TURN, |w| w.turn) {
+        let least = if followed { Unresolved::LARGEST_TURN } else { 0.0 };
+        if turn <= worst.map_or(least, |w| w.turn) {
             continue;
         }
         let momentum = mass.inertia * spin;
@@ -146,7 +158,14 @@ pub(super) fn unresolved(
         let collider = |c: u32| &scene.colliders[c as usize];
         let mut near =
             contacts.iter().flat_map(|c| [collider(c.colliders.0), collider(c.colliders.1)]);
-        if gyroscopic || near.any(|c| c.body as usize == i && !round_about(c, spin)) {
+        if !followed {
+            if joined(id, spin) {
+                worst = Some(Unresolved { body: id, turn, h: now.h });
+            }
+        } else if gyroscopic
+            || joined(id, spin)
+            || near.any(|c| c.body as usize == i && !round_about(c, spin))
+        {
             worst = Some(Unresolved { body: id, turn, h: now.h });
         }
     }

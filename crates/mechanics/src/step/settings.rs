@@ -61,11 +61,19 @@ pub struct Settings {
     /// far is taken. Runs are then not reproducible.
     #[serde(default)]
     pub deadline: Option<f64>,
+    /// Order in time of smooth steps: 2, or 4 or 6 by extrapolation of the leapfrog scheme, with 5
+    /// or 9 solves.
+    #[serde(default = "second_order")]
+    pub order: u32,
     /// How the error of the time scheme is estimated.
     pub time_error: TimeEstimate,
     /// Largest error of a position in one step, m: steps are then as short as this asks for, h is
     /// the time between outputs.
     pub accuracy: Option<f64>,
+}
+
+fn second_order() -> u32 {
+    2
 }
 
 impl Default for Settings {
@@ -85,6 +93,7 @@ impl Default for Settings {
             warm_start: true,
             certify: false,
             deadline: None,
+            order: 2,
             time_error: TimeEstimate::default(),
             accuracy: None,
         }

@@ -39,7 +39,12 @@ impl Stepper {
             self.history = std::mem::take(&mut solved.report.history);
             self.stages.solve += self.now_s() - assembled;
             sanity::solution(scene, &self.layout, self.now.time, &self.solution)?;
-            if !solved.resolved || !self.outran() || same || tries == MOST_COLLISIONS {
+            if !solved.resolved
+                || !solved.followed
+                || !self.outran()
+                || same
+                || tries == MOST_COLLISIONS
+            {
                 return Ok(solved);
             }
             known = self.contacts.iter().map(|c| (c.colliders, c.key)).collect();

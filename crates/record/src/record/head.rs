@@ -242,7 +242,7 @@ impl Head {
 }
 
 /// The format that is written.
-pub const FORMAT: u32 = 1;
+pub const FORMAT: u32 = 2;
 
 /// A pose as seven numbers.
 pub fn numbers(pose: &Pose) -> [f64; 7] {

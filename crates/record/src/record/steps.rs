@@ -45,6 +45,12 @@ columns! {
     estimate,
     /// Largest wrong velocity, m/s.
     velocity,
+    /// How far the step is from the motion, m; not a number if the time scheme cannot tell.
+    scheme_metre,
+    /// The same as an energy of the velocities, J.
+    scheme_joule,
+    /// 1 if an impact or a change of a contact's status was seen in the step, else 0.
+    event,
     /// The worst constraint: place in the list of names.
     worst,
     /// The method: place in the list of names.

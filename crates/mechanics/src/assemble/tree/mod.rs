@@ -58,9 +58,11 @@ pub enum Coordinates {
 /// say where they are.
 const MAX_RELATIVE_JOINT_GAP: f64 = 1e-3;
 /// Most steps of Newton's method for the positions.
-const MAX_RETRACTION_STEPS: usize = 5;
+const MAX_RETRACTION_STEPS: usize = 20;
 /// What a further step must change of the rates, relative to the largest.
 const RETRACTION_TOLERANCE: f64 = 1e-9;
+/// What the last step may change at most for its result to count.
+const MAX_RETRACTION_CHANGE: f64 = 1e-6;
 const NONE: u32 = u32::MAX;
 
 /// One body of a tree.
@@ -123,6 +125,8 @@ pub struct Forest {
     pattern: pattern::Pattern,
     /// True if the present step is taken in these coordinates.
     active: bool,
+    /// True if joints could not follow the last solution.
+    lost: bool,
     /// For each link, frame b of its joint seen from frame a.
     displacements: Vec<Pose>,
     /// For each column of a tree, its unit motion.
@@ -195,6 +199,7 @@ impl Forest {
     /// whether the step is taken in coordinates.
     pub fn begin(&mut self, scene: &Scene, now: &mut StepInput) -> bool {
         self.active = !self.links.is_empty();
+        self.lost = false;
         if !self.active {
             return false;
         }
@@ -336,6 +341,11 @@ impl Forest {
         pose
     }
 
+    /// False if joints could not follow the last solution: they turn too far within the step.
+    pub fn followed(&self) -> bool {
+        !self.lost
+    }
+
     /// Leapfrog: the rates of the positions, so that bodies move by their velocities v as far as
     /// their joints let them,
     ///
@@ -345,7 +355,8 @@ impl Forest {
     ///
     /// by Newton's method with the tangent of the beginning. What v changes by is reaction of
     /// joints: momentum is kept, and the scheme is that of bodies with exact joints (Ryckaert1977),
-    /// whatever was predicted. `factor` is that of H in coordinates.
+    /// whatever was predicted. `factor` is that of H in coordinates. Afterwards
+    /// [`Forest::followed`] says whether the method converged.
     pub fn retract(
         &mut self,
         scene: &Scene,
@@ -380,7 +391,9 @@ impl Forest {
                 .for_each(|(rate, change)| *rate -= change);
             let most = change[trees].iter().fold(0.0f64, |m, x| m.max(x.abs()));
             self.change = change;
-            if !(most > RETRACTION_TOLERANCE * largest) {
+            // Not a number is not small.
+            self.lost = !(most <= MAX_RETRACTION_CHANGE * largest);
+            if most <= RETRACTION_TOLERANCE * largest {
                 break;
             }
         }
