@@ -105,7 +105,7 @@ impl SolverOptions {
             sweeps: self.sweeps.as_ref().map(|n| n.0 as u64),
             equal_steps: self.equal_steps,
             predictor_only: self.predictor_only,
-            facets: self.facets.as_ref().map(|n| n.0 as usize),
+            facets: self.facets.as_ref().map(|n| n.0),
             ..Options::NONE
         };
         let words = [
