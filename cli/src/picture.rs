@@ -25,8 +25,9 @@ pub struct Arguments {
     /// Which moment, s; the last one without this.
     #[arg(long = "t", value_name = "SECONDS")]
     pub time: Option<f64>,
-    /// A plot instead of a picture: error, time (the error of the time step), energy, iterations, or quantities by name: "crate.x,
-    /// crate.speed", sensors, "knee.angle", "lift.effort", contact forces "left/part.force".
+    /// A plot instead of a picture: error, time (the error of the time step), energy, iterations,
+    /// or quantities by name: "crate.x, crate.speed", sensors, "knee.angle", "lift.effort", contact
+    /// forces "left/part.force".
     #[arg(long, value_name = "WHAT")]
     pub plot: Option<String>,
     /// Bars between the bodies of every contact, as thick as its force is strong: force chains.

@@ -44,10 +44,14 @@ fn temporary(name: &str) -> PathBuf {
     folder.join(name)
 }
 
-/// No number of an answer is missing: JSON writes NaN and infinity as null.
+/// No number of an answer is missing: JSON writes NaN and infinity as null. Only the upper end of a
+/// certificate may be infinite: nothing is proved then.
 fn complete(value: &Value, path: &str) {
     match value {
-        Value::Null => assert!(path.ends_with("worst_row"), "{path} is not a number"),
+        Value::Null => {
+            let known = path.ends_with("worst_row") || path.contains("/certificate/upper_");
+            assert!(known, "{path} is not a number");
+        }
         Value::Object(entries) => {
             entries.iter().for_each(|(key, value)| complete(value, &format!("{path}/{key}")))
         }

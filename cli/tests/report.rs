@@ -232,10 +232,11 @@ fn a_picture_shows_things_where_they_are() {
         "{}",
         String::from_utf8_lossy(&output.stderr)
     );
-    plots_and_animation(&folder, record.steps.len());
+    let known = record.steps.iter().filter(|step| step.scheme_joule.is_finite()).count();
+    plots_and_animation(&folder, record.steps.len(), known);
 }
 
-fn plots_and_animation(folder: &Folder, steps: usize) {
+fn plots_and_animation(folder: &Folder, steps: usize, known: usize) {
     let run = |arguments: &[&str]| {
         let output = signorini(&folder.0, arguments);
         assert!(
@@ -246,7 +247,8 @@ fn plots_and_animation(folder: &Folder, steps: usize) {
     };
     run(&["picture", "out", "--plot", "error", "-o", "error.svg"]);
     let svg = fs::read_to_string(folder.file("error.svg")).unwrap();
-    assert_eq!(svg.matches("<circle").count(), steps, "a dot for each step");
+    let dots = svg.matches("<circle").count();
+    assert_eq!(dots, steps + known, "a dot for each step, and for each known error in time");
     assert!(svg.contains("error of each step") && svg.contains("time, s"));
     run(&["picture", "out", "--plot", "iterations", "-o", "work.svg"]);
     assert_eq!(

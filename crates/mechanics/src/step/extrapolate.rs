@@ -20,8 +20,8 @@
 //!    velocity to begin with, in the same way.
 //!
 //! The estimate is the difference to the next lower order: to the two halves at order 4, to
-//! `(9 y₃ − 4 y₂)/5` at order 6. It is the error of that lower order, and so an upper figure for the
-//! step.
+//! `(9 y₃ − 4 y₂)/5` at order 6. It is the error of that lower order, and so an upper figure for
+//! the step.
 //!
 //! Joints must hold far better than a step of second order needs: their Newton iterations go on to
 //! [`EXTRAPOLATED_LINEARISATION`] of what is usual. Cost: 5 solves at order 4, 9 at order 6, times
@@ -83,7 +83,7 @@ impl Stepper {
         work.begin.clone_from(state);
         let mut begun = 0;
         if state.lag > 0.0 {
-            // After an event, or the plain scheme: a step as long as the last one, for its velocity.
+            // After an event, or the plain scheme: a step as long as the last, for its velocity.
             let end = (state, 2.0 * state.lag, 0);
             if !self.end_of_trial(scene, end, (&mut *work, None), &mut begun)? {
                 return self.double(scene, state, h, trials);

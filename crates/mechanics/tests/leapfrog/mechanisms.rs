@@ -26,8 +26,8 @@ fn chain(links: usize) -> Scene {
 
 #[test]
 fn a_whipping_chain_keeps_its_energy() {
-    // The end of 50 links whips at some hundred rad/s: in coordinates of trees it exploded, in those
-    // of bodies it gained a tenth of its energy. The whip is taken in halves.
+    // The end of 50 links whips at some hundred rad/s: in coordinates of trees it exploded, in
+    // those of bodies it gained a tenth of its energy. The whip is taken in halves.
     for coordinates in [Coordinates::Tree, Coordinates::Bodies] {
         for (links, steps) in [(20, 1250), (50, 2500)] {
             let end = run(&chain(links), Settings { coordinates, ..leapfrog(2e-3) }, steps);
@@ -39,8 +39,8 @@ fn a_whipping_chain_keeps_its_energy() {
     }
 }
 
-/// A02 of the IFToMM benchmark with one four-bar: θ'' = 12/10 g sin θ from θ = 0 at 1 rad/s; and its
-/// left post.
+/// A02 of the IFToMM benchmark with one four-bar: θ'' = 12/10 g sin θ from θ = 0 at 1 rad/s; and
+/// its left post.
 fn four_bar() -> (Scene, BodyId) {
     let mut scene = Scene::new("four-bar");
     let slender = 1.0 / 12.0;

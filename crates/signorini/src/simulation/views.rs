@@ -192,11 +192,6 @@ impl MotorMut<'_> {
         self.motor.drive = Drive::Effort(Function::Constant(torque));
     }
 
-    /// Gives this force (of an angle: torque): the same as [`MotorMut::set_torque`].
-    pub fn set_force(&mut self, force: f64) {
-        self.set_torque(force);
-    }
-
     /// Goes to this value, m or rad: a servo with its stiffness and damping; any other motor at
     /// once, whatever it costs.
     pub fn set_target(&mut self, value: f64) {

@@ -63,6 +63,10 @@ const MAX_RETRACTION_STEPS: usize = 20;
 const RETRACTION_TOLERANCE: f64 = 1e-9;
 /// What the last step may change at most for its result to count.
 const MAX_RETRACTION_CHANGE: f64 = 1e-6;
+/// Changes of coordinates, m or rad, that are rounding of positions; and those that are no reason to
+/// call the result wrong, however slow the motion is.
+const RETRACTION_ROUNDING: f64 = 1e-15;
+const NEGLIGIBLE_RETRACTION: f64 = 1e-9;
 const NONE: u32 = u32::MAX;
 
 /// One body of a tree.
@@ -392,8 +396,10 @@ impl Forest {
             let most = change[trees].iter().fold(0.0f64, |m, x| m.max(x.abs()));
             self.change = change;
             // Not a number is not small.
-            self.lost = !(most <= MAX_RETRACTION_CHANGE * largest);
-            if most <= RETRACTION_TOLERANCE * largest {
+            let moved = now.h * most;
+            self.lost =
+                !(most <= MAX_RETRACTION_CHANGE * largest || moved <= NEGLIGIBLE_RETRACTION);
+            if most <= RETRACTION_TOLERANCE * largest || moved <= RETRACTION_ROUNDING {
                 break;
             }
         }
