@@ -2,8 +2,8 @@
 //!
 //! *Estimates.* Every scene is run with `time_error = "doubling"`. Steps spread over the run are
 //! taken again from the same state in 16 parts; the difference to the step that was kept is its
-//! true error. The ratio of estimate and truth is printed as 5 %, median and 95 % of all smooth steps,
-//! and of those with an event. What is wrong by less than the solver may leave (its velocity
+//! true error. The ratio of estimate and truth is printed as 5 %, median and 95 % of all smooth
+//! steps, and of those with an event. What is wrong by less than the solver may leave (its velocity
 //! tolerance times dt) says nothing of the scheme and is left out.
 //!
 //! *Orders* (`--orders`). Mechanisms are run with order 2, 4 and 6 at several dt: the error at the

@@ -177,9 +177,9 @@ def test_an_interrupted_sweep_goes_on_from_its_checkpoint(tmp_path):
 
 def test_an_event_that_stops_a_run_stops_it_in_sweeps_and_in_run(tmp_path):
     scene = tmp_path / "ball.toml"
-    scene.write_text(SCENE + '[[event]]\nname = "seen"\nwhen = "ball.x > 20 mm"\nactions = [{ stop = true }]\n')
+    scene.write_text(SCENE + '[[event]]\nname = "seen"\nwhen = "ball.x > 20.5 mm"\nactions = [{ stop = true }]\n')
     rows = sg.sweep(scene, {"speed": [1.0, 2.0]}, measure=["body.ball.position"])
-    # Free flight: 20 mm are passed in the step after 20 ms and 10 ms.
+    # Free flight: 20.5 mm are passed in the steps that end at 21 ms and 11 ms.
     assert [row["steps"] for row in rows] == [21, 11]
     sim = sg.load(scene, set={"speed": 2.0}).simulate()
     assert sim.run(0.05).steps == 11 and sim.time == pytest.approx(0.011)

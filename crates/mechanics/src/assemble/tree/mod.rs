@@ -63,8 +63,8 @@ const MAX_RETRACTION_STEPS: usize = 20;
 const RETRACTION_TOLERANCE: f64 = 1e-9;
 /// What the last step may change at most for its result to count.
 const MAX_RETRACTION_CHANGE: f64 = 1e-6;
-/// Changes of coordinates, m or rad, that are rounding of positions; and those that are no reason to
-/// call the result wrong, however slow the motion is.
+/// Changes of coordinates, m or rad, that are rounding of positions; and those that are no reason
+/// to call the result wrong, however slow the motion is.
 const RETRACTION_ROUNDING: f64 = 1e-15;
 const NEGLIGIBLE_RETRACTION: f64 = 1e-9;
 const NONE: u32 = u32::MAX;
