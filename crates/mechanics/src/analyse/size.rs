@@ -7,12 +7,14 @@
 //! | radius of gyration against reach of the shapes | 1/50 … 1.05 | no mass lies outside its own shape |
 //! | gravity | below 100 m/s² | Jupiter has 25; 9810 is mm/s² |
 //! | smallest body | below 20 m | unless the scene is a landscape, lengths are in mm |
+//! | coefficient of friction | [`MAX_FRICTION`] | it acts as that |
 //! | things known by name | a screw is below 0.5 m, a feather below 50 g | |
 
 use super::finding::{Findings, Severity};
 use crate::geometry::Volume;
 use crate::scene::BodyId;
 use crate::scene::body::reach;
+use crate::scene::material::MAX_FRICTION;
 
 /// Words in names, and what the thing is at most: length m, mass kg.
 const KNOWN: &[(&str, f64, f64)] = &[
@@ -52,6 +54,7 @@ pub(crate) fn smells(findings: &mut Findings<'_>) {
         );
         findings.add(Severity::Warning, "unit", scene.name.clone(), found, advice);
     }
+    friction(findings);
     let smallest = (0..scene.bodies.len())
         .filter_map(|b| scene.bodies[b].mass().and_then(|_| extent(findings, b)).map(|e| (e, b)));
     let smallest = smallest.min_by(|a, b| a.0.total_cmp(&b.0));
@@ -71,6 +74,18 @@ pub(crate) fn smells(findings: &mut Findings<'_>) {
         known_by_name(findings, i, mass.mass);
         density(findings, i, mass.mass);
         gyration(findings, i);
+    }
+}
+
+fn friction(findings: &mut Findings<'_>) {
+    for material in findings.scene.materials.iter().filter(|m| m.mu > MAX_FRICTION) {
+        findings.add(
+            Severity::Note,
+            "friction",
+            material.name.clone(),
+            format!("mu is {:.1e}", material.mu),
+            format!("contacts work with {MAX_FRICTION:e}, which holds as well: write that"),
+        );
     }
 }
 

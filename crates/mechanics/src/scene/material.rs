@@ -4,12 +4,17 @@ use super::MaterialId;
 use glam::DVec3;
 use serde::{Deserialize, Serialize};
 
+/// The greatest coefficient of friction that a contact works with: larger ones act as this one. Where
+/// no normal reaction can hold a contact at it, a larger one changes velocities by less than a
+/// millionth, and 10²⁰ times a reaction of rounding is no force.
+pub const MAX_FRICTION: f64 = 1e6;
+
 /// What a surface is made of.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Material {
     /// Its name.
     pub name: String,
-    /// Coefficient of friction, ≥ 0.
+    /// Coefficient of friction, ≥ 0; above [`MAX_FRICTION`] it acts as that.
     pub mu: f64,
     /// Coefficient of restitution (Newton), 0…1.
     pub restitution: f64,

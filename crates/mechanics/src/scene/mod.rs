@@ -464,10 +464,11 @@ impl Scene {
     /// What the contact of two materials is like.
     pub fn surface(&self, a: MaterialId, b: MaterialId) -> Surface {
         let given = self.surfaces.iter().rev().find(|(pair, _)| *pair == (a, b) || *pair == (b, a));
-        match given {
+        let surface = match given {
             Some((_, surface)) => *surface,
             None => self.rules.surface(&self.materials[a.index()], &self.materials[b.index()]),
-        }
+        };
+        Surface { mu: surface.mu.min(material::MAX_FRICTION), ..surface }
     }
 }
 

@@ -21,11 +21,12 @@
 //! 64 that were locally good (`cargo test --test bound`). It is an estimate all the same: where the
 //! feasible set is nearly empty, r* has any size. What is proved says `solve::certificate`, at the
 //! price of a factorization. A momentum defect D widens the estimate to `(√B + √D)²`, with B taken
-//! at the velocity that belongs to r. For `Coulomb` the shift is held fixed. The estimate is of
-//! first order, so that the rounding of u times a reaction of 10¹⁶ (a heavy body on a light one)
-//! would drown it: of u counts what exceeds the rounding of its own terms, as of ρ. So it does in
-//! the local errors where the scale is no more than rounding: balls that fly side by side have no
-//! velocity to compare it with.
+//! at the velocity that belongs to r. For `Coulomb` the shift is held fixed; it is that of u, or zero
+//! where the contact sticks: a tangential velocity of rounding times a friction of 10¹⁰ is no speed
+//! of sliding. The estimate is of first order, so that the rounding of u times a reaction of 10¹⁶
+//! (a heavy body on a light one) would drown it: of u counts what exceeds the rounding of its own
+//! terms, as of ρ. So it does in the local errors where the scale is no more than rounding: balls
+//! that fly side by side have no velocity to compare it with.
 //!
 //! The estimate is the energy of a motion, so it is measured against the energy of a motion: that
 //! by which the reactions change it, `½‖v* − v₀‖²_H`, if it exceeds the energy scale. (In a pile
@@ -79,10 +80,21 @@ pub(super) fn reaction_energy(
     let mut sum = 0.0;
     for (law, rows) in laws.iter().zip(row_starts.windows(2)) {
         let rows = rows[0]..rows[1];
-        sum += 2.0 * law.shift(&u[rows.clone()]) * r[rows.start];
+        sum += 2.0 * shift(law, &u[rows.clone()], &r[rows.clone()]) * r[rows.start];
         sum += rows.map(|i| r[i] * (u[i] + free(i))).sum::<f64>();
     }
     (-0.5 * sum).max(0.0)
+}
+
+/// A contact sticks if its friction is less than this share of what the normal reaction allows.
+const STICKS: f64 = 0.9;
+
+/// The shift of a block: that of its velocity, and that of its law, zero, where it sticks.
+fn shift(law: &Law, u: &[f64], r: &[f64]) -> f64 {
+    match *law {
+        Law::Coulomb { mu, .. } if norm(&r[1..]) < STICKS * mu * r[0] => 0.0,
+        _ => law.shift(u),
+    }
 }
 
 fn block_bound(law: &Law, u: &[f64], r: &[f64], star: f64) -> f64 {
@@ -98,7 +110,7 @@ fn block_bound(law: &Law, u: &[f64], r: &[f64], star: f64) -> f64 {
         Law::Unilateral | Law::Cone { .. } | Law::Coulomb { .. } => {
             let (mut shifted, mut inside) = ([0.0; MAX_ROWS], [0.0; MAX_ROWS]);
             shifted[..d].copy_from_slice(u);
-            shifted[0] += law.shift(u);
+            shifted[0] += shift(law, u, r);
             inside[..d].copy_from_slice(r);
             law.project(&mut inside[..d]);
             let outside = (0..d).map(|i| (r[i] - inside[i]).powi(2)).sum::<f64>().sqrt();
