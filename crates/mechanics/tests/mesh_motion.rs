@@ -260,6 +260,52 @@ fn bodies_stay_in_bowls() {
     }
 }
 
+/// Flat ground of mesh, its top at z = 0: not convex, and a slab, which is its own hull.
+fn flat_grounds() -> [Shape; 2] {
+    let square =
+        |half: i32| (-half..half).flat_map(move |x| (-half..half).map(move |y| [x, y, -1]));
+    [Cubes::new(square(4).chain([[0, 0, -2]]), 0.25).shape(2), Cubes::new(square(4), 0.25).shape(2)]
+}
+
+/// Where a body thrown onto this ground is, step by step.
+fn thrown(ground: Shape, shape: &Shape, spin: DVec3) -> Vec<DVec3> {
+    let mut scene = on(ground);
+    scene.materials[0].restitution = 0.3;
+    let body = Body::rigid("body", Mass::cuboid(1.0, DVec3::splat(0.14)))
+        .at(v(0.013, 0.007, 0.16))
+        .moving(v(0.5, 0.1, -0.5), spin);
+    let id = scene.add_body_with_shape(body, shape.clone());
+    // Positions are to agree to 1e-9 m after 150 steps.
+    let mut settings = Settings::with_time_step(2e-3);
+    settings.stop.tolerance.velocity = 1e-9;
+    let mut stepper = Stepper::new(&scene, settings).unwrap();
+    let mut state = State::initial(&scene);
+    (0..150)
+        .map(|step| {
+            let verdict = stepper.step(&scene, &mut state).unwrap();
+            assert!(verdict.accepted, "step {step}: {:?}", verdict.reasons(&scene));
+            state.pose(id).position
+        })
+        .collect()
+}
+
+/// Bodies that tumble over flat mesh move as on a half-space, rotating corners, rims and rings of
+/// vertices included.
+#[test]
+fn thrown_bodies_feel_flat_mesh_as_a_half_space() {
+    for (name, shape, _) in all() {
+        for spin in [v(3.0, 4.0, 1.0), v(-2.0, 1.0, 6.0)] {
+            let wanted = thrown(Shape::HalfSpace, &shape, spin);
+            for (i, ground) in flat_grounds().into_iter().enumerate() {
+                let found = thrown(ground, &shape, spin);
+                let apart =
+                    wanted.iter().zip(&found).map(|(a, b)| a.distance(*b)).fold(0.0, f64::max);
+                assert!(apart < 1e-9, "{name}, ground {i}: {apart} m apart");
+            }
+        }
+    }
+}
+
 /// A soft block on flat mesh moves as on a half-space.
 #[test]
 fn a_soft_block_feels_flat_mesh_as_a_half_space() {

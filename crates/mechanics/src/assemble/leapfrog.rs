@@ -86,6 +86,8 @@ pub struct Touch {
     pub depenetration: f64,
     /// Leapfrog: its impact within the step, if any.
     pub impact: Option<Impact>,
+    /// Whether `w` of the row holds its rebound.
+    pub answered: bool,
 }
 
 impl Touch {

@@ -143,6 +143,7 @@ impl Block {
             (unilateral::separation(gap, self.before[0], restitution, scheme, now.h), None)
         };
         if self.count > 0 {
+            let open = unilateral::gap_velocity(gap, scheme, (now.h, now.correction_time()));
             out.touches.push(Touch {
                 row: out.problem.w.len() as u32,
                 block: out.sources.len() as u32,
@@ -151,9 +152,10 @@ impl Block {
                 before: self.before,
                 expected: self.expected,
                 restitution,
-                open: unilateral::gap_velocity(gap, scheme, (now.h, now.correction_time())),
+                open,
                 depenetration: unilateral::depenetration(gap, scheme, now.correction_time()),
                 impact,
+                answered: restitution > 0.0 && w < open,
             });
         }
         w

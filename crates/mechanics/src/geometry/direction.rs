@@ -45,6 +45,10 @@ pub(crate) struct Closest {
 /// the iterations reach, far below what a contact can feel.
 const EQUAL_SEPARATION_RATIO: f64 = 1e-9;
 
+/// Nearest points that differ by less than this part of the size are the same: above the root of
+/// [`EQUAL_SEPARATION_RATIO`], by which points of equal height of a rim differ.
+const SAME_POINT_RATIO: f64 = 1e-3;
+
 impl Pair<'_> {
     /// The nearest points, or none beyond reach; `polytope` is room for the iterations.
     pub fn closest(&self, polytope: &mut EPA) -> Option<Closest> {
@@ -124,11 +128,42 @@ impl Pair<'_> {
         Some(self.polished(found))
     }
 
-    /// The direction itself with its support points.
+    /// The direction itself with its support points. All of a face across it supports: the point
+    /// that lies across from the other's is taken, not a corner that may be far away.
     fn along(&self, normal: DVec3) -> Closest {
-        let point_b = self.pose.point(self.b.support(-self.pose.inverse_vector(normal)));
-        let point_a = self.a.support(normal);
-        Closest { normal, point_a, point_b, distance: (point_b - point_a).dot(normal) }
+        let mut point_b = self.pose.point(self.b.support(-self.pose.inverse_vector(normal)));
+        let mut point_a = self.a.support(normal);
+        let distance = (point_b - point_a).dot(normal);
+        match self.faces_across(normal) {
+            [true, _] => point_a = point_b - normal * distance,
+            [false, true] => point_b = point_a + normal * distance,
+            [false, false] => {}
+        }
+        Closest { normal, point_a, point_b, distance }
+    }
+
+    /// Which of the two has a face across `normal` where it looks at the other.
+    fn faces_across(&self, normal: DVec3) -> [bool; 2] {
+        let across = |core: &Core, n: DVec3| {
+            let face = core.face_normal(n).filter(|_| core.is_flat(n));
+            face.is_some_and(|face| face.distance(n) <= EQUAL_SEPARATION_RATIO)
+        };
+        [across(self.a, normal), across(self.b, -self.pose.inverse_vector(normal))]
+    }
+
+    /// The nearest points where `normal` is that of a face of one of them: of the other the support
+    /// point, if it is the one that was found. The iterations have its height to rounding, and of a
+    /// rim its place to the root of that only.
+    fn over_face(&self, found: Closest, normal: DVec3, distance: f64) -> Closest {
+        let [on_a, on_b] = self.faces_across(normal);
+        let exact = self.along(normal);
+        let apart =
+            exact.point_a.distance(found.point_a).max(exact.point_b.distance(found.point_b));
+        if on_a != on_b && apart <= SAME_POINT_RATIO * self.scale {
+            exact
+        } else {
+            Closest { normal, distance, ..found }
+        }
     }
 
     /// Prefers a direction of the shapes themselves that separates as much as the one found: face
@@ -143,7 +178,7 @@ impl Pair<'_> {
                 // The points found serve as long as they are as far apart along this direction too.
                 let short = distance - (found.point_b - found.point_a).dot(normal);
                 best = if short.abs() <= EQUAL_SEPARATION_RATIO * self.scale {
-                    Closest { normal, distance, ..found }
+                    self.over_face(found, normal, distance)
                 } else if matches!(self.a, Core::Edge(_)) && short.abs() <= 1e-5 * self.scale {
                     // Any point of an edge across the direction is a support point: keep the
                     // nearest.

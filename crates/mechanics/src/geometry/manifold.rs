@@ -28,6 +28,8 @@ pub(crate) struct Scratch {
     polygon: Vec<Corner>,
     cut: Vec<Corner>,
     pub touches: Vec<Touch>,
+    /// Places of the touches that stay.
+    pub kept: Vec<u32>,
 }
 
 /// A corner of a polygon being cut.

@@ -170,7 +170,6 @@ impl Sink<'_> {
             (skin, radius, a, b),
             name,
         );
-        let corners = self.contacts.len();
         let point = matches!(core, Core::Point);
         lists.vertices.clear();
         for &triangle in &lists.near {
@@ -199,7 +198,6 @@ impl Sink<'_> {
                 }
             }
         }
-        let corners = corners == self.contacts.len();
         for contact in &lists.doubtful {
             let shorter = |other: &Contact| {
                 let near = other.point_b.distance(contact.point_b) <= -3.0 * contact.gap;
@@ -222,7 +220,7 @@ impl Sink<'_> {
                 self.way_out(&meeting, &foot, (skin, radius, a), name);
             }
         }
-        self.thin(start, &b.pose, corners, (&mut lists.group, &mut lists.local));
+        self.thin(start, (&a, &b), &mut lists.group);
         self.scratch.lists = lists;
     }
 
@@ -298,7 +296,9 @@ impl Sink<'_> {
             return;
         }
         let mut best = (near.distance, -pose.vector(near.normal));
-        if !surface.vertex_sees(vertex, best.1, meeting.slant(best.1)) {
+        let slant = meeting.slant(best.1);
+        let room = if slant == MAX_FLAT_SINE { near.distance.max(0.0) } else { 0.0 };
+        if !surface.vertex_sees_over(vertex, best.1, room, slant) {
             if near.distance >= 0.0 {
                 return;
             }

@@ -41,7 +41,7 @@ impl Sink<'_> {
         }
         self.unite(start, 1e-6 * a.size.min(b.size));
         if !(surface_a.soft || surface_b.soft) {
-            self.thin(start, &b.pose, false, (&mut lists.group, &mut lists.local));
+            self.thin(start, (&a, &b), &mut lists.group);
         }
         self.scratch.lists = lists;
     }
@@ -83,12 +83,12 @@ impl Sink<'_> {
             // surface the neighbours of the lowest vertex count too.
             let slant = if surface_b.blunt(vertex) { MAX_SLOPE_SINE } else { MAX_FLAT_SINE };
             // Each node of a soft body carries itself, unless it looks away.
-            let faces = |n: DVec3| match surface_b.soft {
+            let faces = |n: DVec3, room: f64| match surface_b.soft {
                 true => {
                     surface_b.vertex_normals[vertex as usize].dot(pose.inverse_vector(n))
                         <= MAX_SOFT_SLANT_COSINE
                 }
-                false => surface_b.vertex_sees(vertex, -pose.inverse_vector(n), slant),
+                false => surface_b.vertex_sees_over(vertex, -pose.inverse_vector(n), room, slant),
             };
             let depth = (-foot.distance).max(0.0);
             let before = self.contacts.len();
@@ -106,7 +106,7 @@ impl Sink<'_> {
                 surface_a.faces_at(&foot, |face| {
                     let plane = surface_a.face(face);
                     let height = p.dot(plane.normal) - plane.offset;
-                    if height < -tiny && faces(plane.normal) {
+                    if height < -tiny && faces(plane.normal, 0.0) {
                         put(self, plane.normal, height);
                     }
                 });
@@ -133,7 +133,7 @@ impl Sink<'_> {
                 };
                 let (normal, height) =
                     (plane.normal * turn, turn * (p.dot(plane.normal) - plane.offset));
-                if height > reach || height < -wide.x || !faces(normal) {
+                if height > reach || height < -wide.x || !faces(normal, height.max(0.0)) {
                     continue;
                 }
                 let over = group.iter().filter_map(|&triangle| surface_a.over(triangle, p, tiny));

@@ -8,6 +8,7 @@ use super::contact::Contact;
 use super::convex::Core;
 use super::direction::Pair;
 use super::manifold::{Scratch, Touch, manifold, mix};
+use super::reduction::{MAX_CONTACTS_PER_PLANE, Tilt, first_to_touch};
 use super::surface::Surface;
 use crate::math::pose::Pose;
 use glam::DVec3;
@@ -62,9 +63,6 @@ pub(super) struct Lists {
     pub group: Vec<u32>,
     pub doubtful: Vec<Contact>,
 }
-
-/// Points beyond this number carry nothing that the outermost do not.
-pub(super) const MAX_CONTACTS_PER_PAIR: usize = 8;
 
 impl Sink<'_> {
     /// Appends the contacts of two pieces.
@@ -215,35 +213,18 @@ impl Sink<'_> {
         }
     }
 
-    /// Keeps the points that touch first where a piece of this size tilts in one of eight
-    /// directions across `n`, and the deepest. On one plane these are the outermost; of points
-    /// above it those count that a step can bring down.
+    /// Of more than nine points across `n` keeps those that touch first where a piece of this size
+    /// tilts ([`first_to_touch`]), in the frame that the touches are in.
     fn reduce(&mut self, n: DVec3, size: f64) {
-        let tilt = (self.prediction / size).min(1.0);
-        let touches = &mut self.scratch.manifold.touches;
-        if touches.len() <= MAX_CONTACTS_PER_PAIR {
+        let tilt = Tilt::new(n, self.prediction, size);
+        let Scratch { touches, kept, .. } = &mut self.scratch.manifold;
+        if touches.len() <= MAX_CONTACTS_PER_PLANE {
             return;
         }
-        let (t1, t2) = super::tangents(n);
-        let mut kept = [0usize; MAX_CONTACTS_PER_PAIR + 1];
-        for (k, keep) in kept.iter_mut().enumerate() {
-            let (sine, cosine) =
-                (k as f64 * std::f64::consts::TAU / MAX_CONTACTS_PER_PAIR as f64).sin_cos();
-            let direction = t1 * cosine + t2 * sine;
-            let worth = |touch: &Touch| {
-                let depth = (touch.point_a - touch.point_b).dot(n);
-                if k < MAX_CONTACTS_PER_PAIR {
-                    tilt * touch.point_b.dot(direction) + depth
-                } else {
-                    depth
-                }
-            };
-            for i in 1..touches.len() {
-                if worth(&touches[i]) > worth(&touches[*keep]) {
-                    *keep = i;
-                }
-            }
-        }
+        first_to_touch(touches.len(), &tilt, kept, |i| {
+            let touch = &touches[i];
+            (touch.point_b, (touch.point_b - touch.point_a).dot(n))
+        });
         let mut i = 0;
         touches.retain(|_| (kept.contains(&i), i += 1).0);
     }

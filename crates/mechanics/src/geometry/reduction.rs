@@ -1,15 +1,72 @@
 //! Contact reduction: of the contacts of a pair those that carry the load.
 //!
-//! Contacts at one point become one. Of more than eight on one plane the corners of the area that
-//! they span stay, and the deepest.
+//! Contacts at one point become one. Of more than nine on one plane, a half-space or the face of a
+//! piece, nine stay: those that touch first where the smaller piece tilts, and the deepest.
 
 use super::contact::Contact;
-use super::narrow::{MAX_CONTACTS_PER_PAIR, Sink};
-use crate::math::pose::Pose;
-use glam::{DVec2, DVec3};
+use super::narrow::{Placed, Sink};
+use glam::DVec3;
 
 /// Contacts whose normals differ by less (1 − cos) press on one plane: 0.8°.
 const ONE_PLANE_COSINE_GAP: f64 = 1e-4;
+
+/// Contacts of a pair on one plane: eight directions and the deepest.
+pub(super) const MAX_CONTACTS_PER_PLANE: usize = 9;
+
+/// Distances (relative to the size) and heights that go with them below this are equal: the first
+/// point in order is kept, whatever the rounding of the frame that they are given in.
+const EQUAL_DISTANCE_RATIO: f64 = 1e-9;
+
+/// A piece that tilts over a plane.
+pub(super) struct Tilt {
+    /// Across the normal of the plane.
+    axes: (DVec3, DVec3),
+    /// How far it can tilt within the distance that contacts are looked for, rad.
+    angle: f64,
+    /// Differences of heights that are none, m.
+    equal: f64,
+}
+
+impl Tilt {
+    /// For a plane with the normal `n`, contacts within `reach` (m), a piece of this size (m).
+    pub fn new(n: DVec3, reach: f64, size: f64) -> Tilt {
+        let angle = (reach / size).min(1.0);
+        Tilt { axes: super::tangents(n), angle, equal: EQUAL_DISTANCE_RATIO * angle * size }
+    }
+}
+
+/// The places of the points that touch first where a piece tilts in one of eight directions, and of
+/// the lowest; where these are fewer than nine, of those between the directions as well. On one
+/// plane they are the outermost; of points above it those count that a step can bring down. `at`
+/// gives a point and its height, m.
+pub(super) fn first_to_touch(
+    count: usize,
+    tilt: &Tilt,
+    kept: &mut Vec<u32>,
+    at: impl Fn(usize) -> (DVec3, f64),
+) {
+    kept.clear();
+    let eighth = std::f64::consts::FRAC_PI_4;
+    let main = (0..8).map(|k| (tilt.angle, eighth * f64::from(k)));
+    let between = (0..8).map(|k| (tilt.angle, eighth * (f64::from(k) + 0.5)));
+    for (angle, direction) in main.chain([(0.0, 0.0)]).chain(between) {
+        let (sine, cosine) = direction.sin_cos();
+        let along = angle * (tilt.axes.0 * cosine + tilt.axes.1 * sine);
+        let height = |i: usize| {
+            let (point, height) = at(i);
+            height - point.dot(along)
+        };
+        let first = (0..count)
+            .map(|i| (i as u32, height(i)))
+            .reduce(|a, b| if b.1 < a.1 - tilt.equal { b } else { a });
+        if let Some((first, _)) = first.filter(|(first, _)| !kept.contains(first)) {
+            kept.push(first);
+        }
+        if kept.len() == MAX_CONTACTS_PER_PLANE {
+            return;
+        }
+    }
+}
 
 impl Sink<'_> {
     /// Drops contacts that repeat an earlier one: features share edges and vertices.
@@ -31,18 +88,13 @@ impl Sink<'_> {
         self.contacts.truncate(kept);
     }
 
-    /// Of many contacts on one plane keeps the corners of the area that they span, those that span
-    /// most of it if they are many, and the deepest. `corners`: all belong to corners of a piece
-    /// over one face; then the choice is that of a half-space.
-    pub(super) fn thin(
-        &mut self,
-        start: usize,
-        frame: &Pose,
-        corners: bool,
-        (group, order): (&mut Vec<u32>, &mut Vec<u32>),
-    ) {
+    /// Of many contacts on one plane keeps those that touch first where the smaller piece tilts.
+    pub(super) fn thin(&mut self, start: usize, (a, b): (&Placed, &Placed), group: &mut Vec<u32>) {
+        // Seen from the smaller piece, as half-spaces are; the plane's normal leads to it.
+        let (piece, turn) = if b.size <= a.size { (b, 1.0) } else { (a, -1.0) };
+        let frame = &piece.pose;
         let mut first = start;
-        while first < self.contacts.len() && self.contacts.len() - start > MAX_CONTACTS_PER_PAIR {
+        while first < self.contacts.len() && self.contacts.len() - start > MAX_CONTACTS_PER_PLANE {
             let n = self.contacts[first].normal;
             let fresh = &mut self.contacts[first..];
             group.clear();
@@ -55,18 +107,14 @@ impl Sink<'_> {
                 fresh[place..=from as usize].rotate_right(1);
             }
             let count = group.len();
-            if count > MAX_CONTACTS_PER_PAIR {
-                let (t1, t2) = super::tangents(frame.inverse_vector(n));
-                let axes = (frame.vector(t1), frame.vector(t2));
+            if count > MAX_CONTACTS_PER_PLANE {
+                let tilt = Tilt::new(turn * frame.inverse_vector(n), self.prediction, piece.size);
                 let members = &fresh[..count];
-                if corners {
-                    outermost(members, axes, group);
-                } else {
-                    spanning(members, axes, group, order);
-                }
-                let deepest =
-                    (0..count).reduce(|a, b| if members[b].gap < members[a].gap { b } else { a });
-                group.extend(deepest.map(|i| i as u32));
+                first_to_touch(count, &tilt, group, |i| {
+                    let contact = &members[i];
+                    let on_piece = if turn > 0.0 { contact.point_b } else { contact.point_a };
+                    (frame.inverse_point(on_piece), contact.gap)
+                });
                 let mut place = 0;
                 for i in 0..count {
                     if group.contains(&(i as u32)) {
@@ -80,67 +128,5 @@ impl Sink<'_> {
                 first += count;
             }
         }
-    }
-}
-
-/// The places of the contacts that lie outermost in eight directions.
-fn outermost(contacts: &[Contact], (t1, t2): (DVec3, DVec3), places: &mut Vec<u32>) {
-    places.clear();
-    for k in 0..MAX_CONTACTS_PER_PAIR {
-        let (sine, cosine) =
-            (k as f64 * std::f64::consts::TAU / MAX_CONTACTS_PER_PAIR as f64).sin_cos();
-        let direction = t1 * cosine + t2 * sine;
-        let far = |i: usize| contacts[i].point_b.dot(direction);
-        let best = (0..contacts.len()).reduce(|a, b| if far(b) > far(a) { b } else { a });
-        places.extend(best.map(|i| i as u32));
-    }
-}
-
-/// The places of the corners of the convex hull of the contacts (Andrew1979); of more than eight
-/// those go first that span the smallest triangle with their neighbours.
-fn spanning(
-    contacts: &[Contact],
-    (t1, t2): (DVec3, DVec3),
-    places: &mut Vec<u32>,
-    order: &mut Vec<u32>,
-) {
-    let origin = contacts[0].point_b;
-    let at = |i: u32| {
-        let offset = contacts[i as usize].point_b - origin;
-        DVec2::new(offset.dot(t1), offset.dot(t2))
-    };
-    let area = |a: u32, b: u32, c: u32| (at(b) - at(a)).perp_dot(at(c) - at(a));
-    order.clear();
-    order.extend(0..contacts.len() as u32);
-    order.sort_unstable_by(|&a, &b| {
-        (at(a).x, at(a).y).partial_cmp(&(at(b).x, at(b).y)).expect("finite").then(a.cmp(&b))
-    });
-    places.clear();
-    // Lower side from left to right, then upper side back.
-    for backwards in [false, true] {
-        let base = places.len().max(1);
-        for k in 0..order.len() {
-            let next = if backwards { order[order.len() - 1 - k] } else { order[k] };
-            while places.len() > base
-                && area(places[places.len() - 2], places[places.len() - 1], next) <= 0.0
-            {
-                places.pop();
-            }
-            if places.last() != Some(&next) {
-                places.push(next);
-            }
-        }
-    }
-    if places.len() > 1 {
-        places.pop();
-    }
-    while places.len() > MAX_CONTACTS_PER_PAIR {
-        let count = places.len();
-        let spanned =
-            |i: usize| area(places[(i + count - 1) % count], places[i], places[(i + 1) % count]);
-        let least = (0..count)
-            .reduce(|a, b| if spanned(b) < spanned(a) { b } else { a })
-            .expect("more than eight");
-        places.remove(least);
     }
 }

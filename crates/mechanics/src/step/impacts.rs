@@ -478,17 +478,14 @@ impl Sequence {
 }
 
 /// Whether a solution with all impacts at once makes contacts with restitution close that were not
-/// about to: they would lose the energy of their closing.
+/// about to close within the step: they would lose the energy of their closing.
 pub fn lost(assembly: &Assembly, solution: &Solution, threshold: f64) -> bool {
-    let pushes = |t: &Touch| solution.r[t.row as usize] > 0.0;
+    let pushes = |t: &&Touch| solution.r[t.row as usize] > 0.0;
+    let touches = || assembly.touches.iter().filter(pushes);
     let caused = |t: &Touch| {
-        t.restitution > 0.0
-            && !t.rebounds(threshold)
-            && t.open > TOUCHING_STEP_FRACTION * threshold
-            && pushes(t)
+        t.restitution > 0.0 && !t.answered && t.open > TOUCHING_STEP_FRACTION * threshold
     };
-    assembly.touches.iter().any(caused)
-        && assembly.touches.iter().any(|t| t.rebounds(threshold) && pushes(t))
+    touches().any(caused) && touches().any(|t| t.answered)
 }
 
 /// r and u⁺ of one contact with restitution `e`, lowered where it would gain energy.

@@ -171,6 +171,35 @@ fn coinciding_centres_still_separate() {
     assert_eq!((contacts[0].gap, contacts[0].normal), (-0.75, DVec3::Z));
 }
 
+/// The two points of a contact lie across from each other, also where a round body touches or
+/// overlaps a face whose corners are far away.
+#[test]
+fn points_of_a_contact_lie_across_from_each_other() {
+    let grounds = [cuboid(2.0, 1.5, 0.1), hull(2.0, 1.5, 0.1), mesh(2.0, 1.5, 0.1)];
+    let bodies = [cylinder(0.3, 0.2), cone(0.3, 0.2), capsule(0.2, 0.3), cuboid(0.3, 0.2, 0.1)];
+    for ground in &grounds {
+        for body in &bodies {
+            for (tilt, gap) in (0..40).map(|i| {
+                let gaps = [1e-3, 1e-9, 0.0, -1e-12, -1e-9, -1e-6, -1e-4];
+                (0.04 * f64::from(i) * v(0.6, -0.8, 0.0), gaps[i as usize % gaps.len()])
+            }) {
+                let pose = Pose::new(v(0.4, -0.3, 0.0), turn(tilt.x, tilt.y, tilt.z));
+                let down = touch((&Shape::HalfSpace, Pose::IDENTITY), (body, pose), 2.0);
+                let lowest = least(&down).gap;
+                let pose = Pose::new(v(0.4, -0.3, 0.1 + gap - lowest), pose.orientation);
+                for (one, other) in [(0, 1), (1, 0)] {
+                    let pair = [(ground, Pose::IDENTITY), (body, pose)];
+                    for contact in touch(pair[one], pair[other], 1e-2) {
+                        let across = contact.point_b - contact.point_a;
+                        let aside = (across - contact.normal * contact.gap).length();
+                        assert!(aside < EXACT, "{} on {}: {contact:?}", body.name(), ground.name());
+                    }
+                }
+            }
+        }
+    }
+}
+
 #[test]
 fn box_on_plane_has_its_four_corners() {
     // Tilted by a small angle: the gaps of the corners are exact.

@@ -451,10 +451,16 @@ impl Surface {
     /// Whether a vertex stays behind the plane across `n` as far as its own triangles say: no edge
     /// from it rises by more than `slant` (sine of the angle).
     pub fn vertex_sees(&self, vertex: u32, n: DVec3, slant: f64) -> bool {
+        self.vertex_sees_over(vertex, n, 0.0, slant)
+    }
+
+    /// The same for a plane that is `room` (m) away from the vertex: what is lower than the vertex
+    /// now, but not beyond the plane, does not hide it. A step may turn it down.
+    pub fn vertex_sees_over(&self, vertex: u32, n: DVec3, room: f64, slant: f64) -> bool {
         let here = self.vertices[vertex as usize];
         self.fan(vertex).iter().flat_map(|&triangle| self.corners(triangle)).all(|corner| {
             let along = self.vertices[corner as usize] - here;
-            along.dot(n) <= slant * along.length()
+            along.dot(n) <= slant * along.length() + room
         })
     }
 
