@@ -275,9 +275,9 @@ fn thrown(ground: Shape, shape: &Shape, spin: DVec3) -> Vec<DVec3> {
         .at(v(0.013, 0.007, 0.16))
         .moving(v(0.5, 0.1, -0.5), spin);
     let id = scene.add_body_with_shape(body, shape.clone());
-    // Positions are to agree to 1e-9 m after 150 steps.
+    // Positions are to agree to 1e-9 m after 150 steps, of which redundant contacts make more.
     let mut settings = Settings::with_time_step(2e-3);
-    settings.stop.tolerance.velocity = 1e-9;
+    settings.stop.tolerance.velocity = 1e-12;
     let mut stepper = Stepper::new(&scene, settings).unwrap();
     let mut state = State::initial(&scene);
     (0..150)
@@ -294,13 +294,17 @@ fn thrown(ground: Shape, shape: &Shape, spin: DVec3) -> Vec<DVec3> {
 #[test]
 fn thrown_bodies_feel_flat_mesh_as_a_half_space() {
     for (name, shape, _) in all() {
+        // The bracket slides on eight points in a plane: how they share the load, and by that their
+        // friction, is known to the velocity tolerance over the compliance only, 1e-12 m/s / 1e-6,
+        // for 0.1 s.
+        let allowed = if name == "bracket of mesh" { 1e-7 } else { 1e-9 };
         for spin in [v(3.0, 4.0, 1.0), v(-2.0, 1.0, 6.0)] {
             let wanted = thrown(Shape::HalfSpace, &shape, spin);
             for (i, ground) in flat_grounds().into_iter().enumerate() {
                 let found = thrown(ground, &shape, spin);
                 let apart =
                     wanted.iter().zip(&found).map(|(a, b)| a.distance(*b)).fold(0.0, f64::max);
-                assert!(apart < 1e-9, "{name}, ground {i}: {apart} m apart");
+                assert!(apart < allowed, "{name}, ground {i}: {apart} m apart");
             }
         }
     }

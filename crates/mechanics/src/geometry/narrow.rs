@@ -245,9 +245,8 @@ impl Sink<'_> {
             }
             Geometry::Surface(surface, skin) => {
                 scratch.feature_b.clear();
-                scratch
-                    .feature_b
-                    .extend(surface.vertices().iter().zip(0..).map(|(&vertex, i)| (vertex, i)));
+                let numbered = surface.vertices().iter().copied().zip(0..);
+                scratch.feature_b.extend(numbered.filter(|&(_, i)| surface.counts(i)));
                 *skin
             }
         };

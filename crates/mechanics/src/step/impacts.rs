@@ -35,6 +35,9 @@ use glam::DVec3;
 const MOST_IMPACTS_PER_ROW: usize = 500;
 /// Contacts within this part of what closes at the restitution threshold in a step touch.
 const TOUCHING_STEP_FRACTION: f64 = 1e-3;
+/// An impulse below this part of the largest impact's is rounding of the solver, not an impact of
+/// its own: at most this part of an impact's energy stays away.
+const CAUSED_IMPULSE_RATIO: f64 = 1e-6;
 
 /// The impacts of one step, and work space.
 #[derive(Default)]
@@ -480,12 +483,14 @@ impl Sequence {
 /// Whether a solution with all impacts at once makes contacts with restitution close that were not
 /// about to close within the step: they would lose the energy of their closing.
 pub fn lost(assembly: &Assembly, solution: &Solution, threshold: f64) -> bool {
-    let pushes = |t: &&Touch| solution.r[t.row as usize] > 0.0;
-    let touches = || assembly.touches.iter().filter(pushes);
+    let impulse = |t: &Touch| solution.r[t.row as usize];
+    let answered = assembly.touches.iter().filter(|t| t.answered).map(impulse);
+    let largest = answered.fold(0.0, f64::max);
     let caused = |t: &Touch| {
         t.restitution > 0.0 && !t.answered && t.open > TOUCHING_STEP_FRACTION * threshold
     };
-    touches().any(caused) && touches().any(|t| t.answered)
+    let impulses = || assembly.touches.iter().filter(|t| caused(t)).map(impulse);
+    largest > 0.0 && impulses().any(|caused| caused > CAUSED_IMPULSE_RATIO * largest)
 }
 
 /// r and u⁺ of one contact with restitution `e`, lowered where it would gain energy.
