@@ -74,8 +74,8 @@ pub fn run(arguments: &Arguments) -> ExitCode {
         let head = if arguments.orders {
             "scene              order       dt  solves/s   error at end [m]   estimates in sum [m]"
         } else {
-            "scene                 dt   smooth   estimate/true [m]       [J]                     \
-                events  estimate/true [m]       impacts not seen"
+            "scene                 dt   smooth   true [m]   [J]      estimate/true [m]       [J] \
+                                 events  estimate/true [m]       impacts not seen"
         };
         println!("{head}");
     }
@@ -153,16 +153,19 @@ fn study(name: &str, arguments: &Arguments) -> Result<Vec<Json>, String> {
     let row = json!({
         "scene": name, "dt": dt, "steps": smooth.len() + eventful.len() + exact, "exact": exact,
         "smooth": {"steps": smooth.len(), "metre": spread(&smooth, metre),
-            "joule": spread(&smooth, joule)},
+            "joule": spread(&smooth, joule), "true_metre": spread(&smooth, |p| p.truth.metre),
+            "true_joule": spread(&smooth, |p| p.truth.joule)},
         "events": {"steps": eventful.len(), "metre": spread(&eventful, metre)},
         "impacts_not_seen": unseen,
     });
     if !arguments.json {
         println!(
-            "{:18} {:8}  {:5}    {:22} {:22}  {:5}   {:22} {:8}",
+            "{:18} {:8}  {:5}   {:>7}  {:>7}    {:22} {:22}  {:5}   {:22} {:8}",
             name,
-            format!("{} ms", 1e3 * dt),
+            format!("{} ms", (1e6 * dt).round() / 1e3),
             smooth.len(),
+            middle(&row["smooth"]["true_metre"]),
+            middle(&row["smooth"]["true_joule"]),
             text(&row["smooth"]["metre"]),
             text(&row["smooth"]["joule"]),
             eventful.len(),
@@ -185,6 +188,11 @@ fn text(spread: &Json) -> String {
     let Some(points) = spread.as_array() else { return "-".into() };
     let points = points.iter().map(|x| format!("{:.2}", x.as_f64().unwrap_or(f64::NAN)));
     points.collect::<Vec<_>>().join(" / ")
+}
+
+/// The median.
+fn middle(spread: &Json) -> String {
+    spread[1].as_f64().map_or("-".into(), |x| format!("{x:.1e}"))
 }
 
 /// Orders 2, 4 and 6 of one mechanism.
