@@ -6,9 +6,12 @@
 //! steps, and of those with an event. What is wrong by less than the solver may leave (its velocity
 //! tolerance times dt) says nothing of the scheme and is left out.
 //!
+//! *Schemes* (`--schemes`). Piles and walls under both schemes ([`super::schemes`]).
+//!
 //! *Orders* (`--orders`). Mechanisms are run with order 2, 4 and 6 at several dt: the error at the
 //! end against the problems solved in a second of motion.
 
+use super::schemes;
 use clap::Args;
 use serde_json::{Value as Json, json};
 use signorini::scene::{Scene, State};
@@ -30,6 +33,9 @@ pub struct Arguments {
     /// Order 2, 4 and 6 of mechanisms beside each other, instead of the estimates.
     #[arg(long)]
     orders: bool,
+    /// Piles and walls (name@seconds) under leapfrog and euler beside each other.
+    #[arg(long, conflicts_with = "orders")]
+    schemes: bool,
     /// Prints one JSON array.
     #[arg(long)]
     json: bool,
@@ -64,14 +70,20 @@ const MECHANISMS: [&str; 5] =
 
 /// Measures and prints.
 pub fn run(arguments: &Arguments) -> ExitCode {
-    let usual: &[&str] = if arguments.orders { &MECHANISMS } else { &STUDIED };
+    let usual: &[&str] = match (arguments.orders, arguments.schemes) {
+        (true, _) => &MECHANISMS,
+        (_, true) => &schemes::SCENES,
+        _ => &STUDIED,
+    };
     let names: Vec<String> = if arguments.scenes.is_empty() {
         usual.iter().map(|name| name.to_string()).collect()
     } else {
         arguments.scenes.clone()
     };
     if !arguments.json {
-        let head = if arguments.orders {
+        let head = if arguments.schemes {
+            schemes::HEAD
+        } else if arguments.orders {
             "scene              order       dt  solves/s   error at end [m]   estimates in sum [m]"
         } else {
             "scene                 dt   smooth   true [m]   [J]      estimate/true [m]       [J] \
@@ -81,8 +93,11 @@ pub fn run(arguments: &Arguments) -> ExitCode {
     }
     let mut rows = Vec::new();
     for name in &names {
-        let result =
-            if arguments.orders { orders(name, arguments) } else { study(name, arguments) };
+        let result = match (arguments.orders, arguments.schemes) {
+            (true, _) => orders(name, arguments),
+            (_, true) => schemes::compare(name, arguments.json),
+            _ => study(name, arguments),
+        };
         match result {
             Ok(found) => rows.extend(found),
             Err(message) => {
