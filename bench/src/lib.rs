@@ -19,6 +19,7 @@ pub mod pivot_corpus;
 mod pivot_scenes;
 pub mod psor;
 pub mod scenes;
+pub mod schemes;
 pub mod spheres;
 pub mod step;
 pub mod sweeps;

@@ -6,9 +6,12 @@
 //! steps, and of those with an event. What is wrong by less than the solver may leave (its velocity
 //! tolerance times dt) says nothing of the scheme and is left out.
 //!
+//! *Schemes* (`--schemes`). Piles and walls under both schemes ([`super::schemes`]).
+//!
 //! *Orders* (`--orders`). Mechanisms are run with order 2, 4 and 6 at several dt: the error at the
 //! end against the problems solved in a second of motion.
 
+use super::schemes;
 use clap::Args;
 use serde_json::{Value as Json, json};
 use signorini::scene::{Scene, State};
@@ -30,6 +33,9 @@ pub struct Arguments {
     /// Order 2, 4 and 6 of mechanisms beside each other, instead of the estimates.
     #[arg(long)]
     orders: bool,
+    /// Piles and walls (name@seconds) under leapfrog and euler beside each other.
+    #[arg(long, conflicts_with = "orders")]
+    schemes: bool,
     /// Prints one JSON array.
     #[arg(long)]
     json: bool,
@@ -64,25 +70,34 @@ const MECHANISMS: [&str; 5] =
 
 /// Measures and prints.
 pub fn run(arguments: &Arguments) -> ExitCode {
-    let usual: &[&str] = if arguments.orders { &MECHANISMS } else { &STUDIED };
+    let usual: &[&str] = match (arguments.orders, arguments.schemes) {
+        (true, _) => &MECHANISMS,
+        (_, true) => &schemes::SCENES,
+        _ => &STUDIED,
+    };
     let names: Vec<String> = if arguments.scenes.is_empty() {
         usual.iter().map(|name| name.to_string()).collect()
     } else {
         arguments.scenes.clone()
     };
     if !arguments.json {
-        let head = if arguments.orders {
+        let head = if arguments.schemes {
+            schemes::HEAD
+        } else if arguments.orders {
             "scene              order       dt  solves/s   error at end [m]   estimates in sum [m]"
         } else {
-            "scene                 dt   smooth   estimate/true [m]       [J]                     \
-                events  estimate/true [m]       impacts not seen"
+            "scene                 dt   smooth   true [m]   [J]      estimate/true [m]       [J] \
+                                 events  estimate/true [m]       impacts not seen"
         };
         println!("{head}");
     }
     let mut rows = Vec::new();
     for name in &names {
-        let result =
-            if arguments.orders { orders(name, arguments) } else { study(name, arguments) };
+        let result = match (arguments.orders, arguments.schemes) {
+            (true, _) => orders(name, arguments),
+            (_, true) => schemes::compare(name, arguments.json),
+            _ => study(name, arguments),
+        };
         match result {
             Ok(found) => rows.extend(found),
             Err(message) => {
@@ -153,16 +168,19 @@ fn study(name: &str, arguments: &Arguments) -> Result<Vec<Json>, String> {
     let row = json!({
         "scene": name, "dt": dt, "steps": smooth.len() + eventful.len() + exact, "exact": exact,
         "smooth": {"steps": smooth.len(), "metre": spread(&smooth, metre),
-            "joule": spread(&smooth, joule)},
+            "joule": spread(&smooth, joule), "true_metre": spread(&smooth, |p| p.truth.metre),
+            "true_joule": spread(&smooth, |p| p.truth.joule)},
         "events": {"steps": eventful.len(), "metre": spread(&eventful, metre)},
         "impacts_not_seen": unseen,
     });
     if !arguments.json {
         println!(
-            "{:18} {:8}  {:5}    {:22} {:22}  {:5}   {:22} {:8}",
+            "{:18} {:8}  {:5}   {:>7}  {:>7}    {:22} {:22}  {:5}   {:22} {:8}",
             name,
-            format!("{} ms", 1e3 * dt),
+            format!("{} ms", (1e6 * dt).round() / 1e3),
             smooth.len(),
+            middle(&row["smooth"]["true_metre"]),
+            middle(&row["smooth"]["true_joule"]),
             text(&row["smooth"]["metre"]),
             text(&row["smooth"]["joule"]),
             eventful.len(),
@@ -185,6 +203,11 @@ fn text(spread: &Json) -> String {
     let Some(points) = spread.as_array() else { return "-".into() };
     let points = points.iter().map(|x| format!("{:.2}", x.as_f64().unwrap_or(f64::NAN)));
     points.collect::<Vec<_>>().join(" / ")
+}
+
+/// The median.
+fn middle(spread: &Json) -> String {
+    spread[1].as_f64().map_or("-".into(), |x| format!("{x:.1e}"))
 }
 
 /// Orders 2, 4 and 6 of one mechanism.

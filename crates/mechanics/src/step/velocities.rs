@@ -98,7 +98,7 @@ impl Stepper {
                 scene,
                 (&self.assembly, &self.now),
                 &mut self.factor,
-                &mut self.solution.v,
+                (&mut self.solution.v, self.settings.order > 2),
             );
             self.forest.reactions(&self.assembly, &self.now, &mut self.solution);
         }

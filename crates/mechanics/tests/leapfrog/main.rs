@@ -1,6 +1,8 @@
 //! The leapfrog scheme against closed forms, with the real collision code. Every step must be
 //! accepted, and its energy ledger must close.
 
+mod against_euler;
+mod bars;
 #[path = "../common/mod.rs"]
 mod common;
 mod contact;

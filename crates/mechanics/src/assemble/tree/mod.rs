@@ -31,7 +31,7 @@ mod pattern;
 mod reduce;
 mod structure;
 
-use super::{Assembly, StepInput, mean_twist};
+use super::{Assembly, StepInput, Twist, mean_twist};
 use crate::math::cliques::CliqueFactor;
 use crate::math::pose::Pose;
 use crate::problem::{Problem, Solution};
@@ -67,6 +67,8 @@ const MAX_RETRACTION_CHANGE: f64 = 1e-6;
 /// to call the result wrong, however slow the motion is.
 const RETRACTION_ROUNDING: f64 = 1e-15;
 const NEGLIGIBLE_RETRACTION: f64 = 1e-9;
+/// What a joint is open by rounding, of its distance from the origin and its size.
+const JOINT_ROUNDING: f64 = 1e-13;
 const NONE: u32 = u32::MAX;
 
 /// One body of a tree.
@@ -142,6 +144,12 @@ pub struct Forest {
     expected: Vec<f64>,
     /// Leapfrog: rates of the positions.
     rates: Vec<f64>,
+    /// For each link, where its tree begins (the position of the root at the beginning of the
+    /// step), m.
+    origins: Vec<DVec3>,
+    /// Where links are at the beginning and at the end of the step, seen from there: rounding of
+    /// how far the tree is from the world's origin would be a velocity of 1e-16 of that per step.
+    starts: Vec<Pose>,
     ends: Vec<Pose>,
     change: Vec<f64>,
     motions: Vec<Motion>,
@@ -239,9 +247,50 @@ impl Forest {
         }
         self.carried(now);
         if now.lag.is_some() {
+            self.begin_positions(scene, now);
             self.predict(scene, now);
         }
         true
+    }
+
+    /// Where links are, seen from where their trees begin. What joints are open by rounding is no
+    /// motion of the step.
+    fn begin_positions(&mut self, scene: &Scene, now: &StepInput) {
+        self.origins.clear();
+        self.starts.clear();
+        for (l, link) in self.links.iter().enumerate() {
+            let pose = now.poses[link.body.index()];
+            let origin = link.parent.map_or(pose.position, |p| self.origins[p as usize]);
+            let seen = from_origin(&pose, origin);
+            let none = [0.0; displacement::MAX_JOINT_COORDINATES];
+            let closed = match (link.joint, link.parent) {
+                (None, _) => seen,
+                (Some(_), Some(p)) => self.pose_of(scene, l, &self.starts[p as usize], &none),
+                (Some(_), None) => {
+                    let base = from_origin(&now.poses[link.base.index()], origin);
+                    self.pose_of(scene, l, &base, &none)
+                }
+            };
+            let rounding = JOINT_ROUNDING * (pose.position.length() + self.spans[l]);
+            let near = seen.position.distance(closed.position) <= rounding;
+            self.starts.push(Pose {
+                position: if near { closed.position } else { seen.position },
+                ..pose
+            });
+            self.origins.push(origin);
+        }
+    }
+
+    /// The mean velocity of link `l` from its start to its end.
+    fn chord(&self, l: usize, h: f64) -> Twist {
+        let link = &self.links[l];
+        match link.joint {
+            Some(_) => mean_twist(&self.starts[l], &self.ends[l], h),
+            None => Twist {
+                linear: DVec3::from_slice(&self.rates[link.first..]),
+                angular: DVec3::from_slice(&self.rates[link.first + 3..]),
+            },
+        }
     }
 
     /// `c` as far as moving bases contribute.
@@ -302,12 +351,13 @@ impl Forest {
         self.rates = rates;
         for (l, link) in self.links.iter().enumerate().filter(|(_, link)| link.joint.is_some()) {
             let (body, pose) = (link.body.index(), now.poses[link.body.index()]);
-            let chord = mean_twist(&pose, &self.ends[l], now.h);
+            let chord = self.chord(l, now.h);
             let rates = &self.motions[l];
             (chord.linear - rates.linear).write_to_slice(&mut self.offset[link.at..]);
             (chord.angular - pose.inverse_vector(rates.angular))
                 .write_to_slice(&mut self.offset[link.at + 3..]);
-            now.ahead[body] = self.ends[l];
+            let end = self.ends[l];
+            now.ahead[body] = Pose { position: end.position + self.origins[l], ..end };
             now.chords[body] = chord;
         }
         self.moves = true;
@@ -359,23 +409,25 @@ impl Forest {
     ///
     /// by Newton's method with the tangent of the beginning. What v changes by is reaction of
     /// joints: momentum is kept, and the scheme is that of bodies with exact joints (Ryckaert1977),
-    /// whatever was predicted. `factor` is that of H in coordinates. Afterwards
-    /// [`Forest::followed`] says whether the method converged.
+    /// whatever was predicted. `factor` is that of H in coordinates; `fine` asks for rates to
+    /// rounding, those of turns too where shifts are much faster. Afterwards [`Forest::followed`]
+    /// says whether the method converged.
     pub fn retract(
         &mut self,
         scene: &Scene,
         (assembly, now): (&Assembly, &StepInput),
         factor: &mut CliqueFactor,
-        v: &mut [f64],
+        (v, fine): (&mut [f64], bool),
     ) {
         self.rates.clone_from(&self.solution.v);
         let largest = self.rates[..self.units.len()].iter().fold(0.0f64, |m, x| m.max(x.abs()));
+        let mut last = f64::INFINITY;
         for _ in 0..MAX_RETRACTION_STEPS {
             self.lead(scene, now);
             self.balance.clear();
             self.balance.resize(self.owner.len(), 0.0);
-            for (link, end) in self.links.iter().zip(&self.ends) {
-                let chord = mean_twist(&now.poses[link.body.index()], end, now.h);
+            for (l, link) in self.links.iter().enumerate() {
+                let chord = self.chord(l, now.h);
                 (chord.linear - DVec3::from_slice(&v[link.at..]))
                     .write_to_slice(&mut self.balance[link.at..]);
                 (chord.angular - DVec3::from_slice(&v[link.at + 3..]))
@@ -399,19 +451,26 @@ impl Forest {
             let moved = now.h * most;
             self.lost =
                 !(most <= MAX_RETRACTION_CHANGE * largest || moved <= NEGLIGIBLE_RETRACTION);
-            if most <= RETRACTION_TOLERANCE * largest || moved <= RETRACTION_ROUNDING {
+            let enough = if fine {
+                // No further: what is left is rounding.
+                most == 0.0 || most >= last
+            } else {
+                most <= RETRACTION_TOLERANCE * largest || moved <= RETRACTION_ROUNDING
+            };
+            if enough {
                 break;
             }
+            last = most;
         }
         self.lead(scene, now);
-        for (link, end) in self.links.iter().zip(&self.ends) {
-            let chord = mean_twist(&now.poses[link.body.index()], end, now.h);
+        for (l, link) in self.links.iter().enumerate() {
+            let chord = self.chord(l, now.h);
             chord.linear.write_to_slice(&mut v[link.at..]);
             chord.angular.write_to_slice(&mut v[link.at + 3..]);
         }
     }
 
-    /// Where the rates lead to within the step, into `self.ends`.
+    /// Where the rates lead to within the step, seen from where each tree begins, into `self.ends`.
     fn lead(&mut self, scene: &Scene, now: &StepInput) {
         self.ends.clear();
         for (l, link) in self.links.iter().enumerate() {
@@ -419,10 +478,13 @@ impl Forest {
                 if i < link.count { now.h * self.rates[link.first + i] } else { 0.0 }
             });
             let end = match (link.joint, link.parent) {
-                (None, _) => now.poses[link.body.index()]
+                (None, _) => self.starts[l]
                     .advanced(DVec3::from_slice(&delta), DVec3::from_slice(&delta[3..])),
                 (Some(_), Some(p)) => self.pose_of(scene, l, &self.ends[p as usize], &delta),
-                (Some(_), None) => self.pose_of(scene, l, &now.ahead[link.base.index()], &delta),
+                (Some(_), None) => {
+                    let base = from_origin(&now.ahead[link.base.index()], self.origins[l]);
+                    self.pose_of(scene, l, &base, &delta)
+                }
             };
             self.ends.push(end);
         }
@@ -491,6 +553,11 @@ fn root_units(pose: &Pose) -> [Unit; 6] {
             Unit { linear: DVec3::ZERO, angular: pose.vector(axes[i - 3]), point: pose.position }
         }
     })
+}
+
+/// A pose seen from a frame at `origin` that is not turned.
+fn from_origin(pose: &Pose, origin: DVec3) -> Pose {
+    Pose { position: pose.position - origin, ..*pose }
 }
 
 /// Whether bodies of this kind have velocities of their own.
