@@ -352,6 +352,7 @@ impl Stepper {
             self.solution.r.clear();
             self.solution.r.resize(self.assembly.problem.rows(), 0.0);
         }
+        self.assembly.set_bounds(&self.solution.r);
         // Large piles are swept, and sweeps take many times as long over compliant rows.
         if self.settings.scheme.treatment == Treatment::Rigid
             && self.assembly.problem.rows() <= load_sharing::MOST_ROWS
