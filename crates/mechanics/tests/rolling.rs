@@ -301,3 +301,24 @@ fn zero_changes_nothing_and_stored_states_go_on() {
     let second = common::go_on(&scene, Settings::with_time_step(2e-3), state, 110);
     assert_eq!(whole.state.hash(), second.state.hash());
 }
+
+/// Springs in place of contacts have no such bounds: refused by name.
+#[test]
+fn contacts_as_springs_refuse_it_and_check_finds_lengths_that_are_none() {
+    use signorini_mechanics::assemble::{Penalty, Treatment};
+    let mut scene = scene(TORSION, 0.0);
+    ball(&mut scene, "ball", 2.0, RADIUS, RADIUS * DVec3::Z);
+    let settings = Settings::with_time_step(1e-3);
+    let treatment = Treatment::Penalty(Penalty::default());
+    let scheme = Scheme { treatment, ..settings.scheme };
+    let why = Stepper::new(&scene, Settings { scheme, ..settings }).err().unwrap().to_string();
+    assert!(why.contains("torsional") && why.contains("`default`"), "{why}");
+
+    let of = |scene: &Scene| {
+        let (_, findings) = signorini_mechanics::analyse::doctor::examine(scene, 1e-3);
+        findings.iter().any(|f| f.found.contains("rolling friction"))
+    };
+    assert!(!of(&scene));
+    scene.materials[scene.surface_materials[1].material.index()].rolling = 5.0;
+    assert!(of(&scene));
+}
