@@ -117,3 +117,46 @@ fn holding_leaves_loops_and_springs_alone_and_takes_limp_motors() {
     let open = FOUR_BARS.split("<equality>").next().unwrap().to_string() + "</mujoco>";
     assert!(!text(open, &hold).contains("coordinates"));
 }
+
+/// The friction of a pair as MuJoCo has it: of equal priority the greater condim and the greater of
+/// each number, whatever condim each geom has; else that of the higher priority alone.
+#[test]
+fn friction_of_a_pair_is_that_of_mujoco() {
+    let geoms = [
+        r#"<geom name="floor" type="plane" size="1 1 1" friction="0.4 0.05 0.006"/>"#,
+        r#"<body name="a" pos="0 0 1"><freejoint/><geom size="0.1" condim="6" friction="0.9 0.02 0.001"/></body>"#,
+        r#"<body name="b" pos="1 0 1"><freejoint/><geom size="0.1" condim="4" friction="0.2 0.01"/></body>"#,
+        r#"<body name="c" pos="2 0 1"><freejoint/><geom size="0.1" condim="1" friction="0.7"/></body>"#,
+        r#"<body name="d" pos="3 0 1"><freejoint/><geom size="0.1" condim="6" priority="1" friction="0.3 0.003 0.0003"/></body>"#,
+        r#"<body name="e" pos="4 0 1"><freejoint/><geom size="0.1"/></body>"#,
+    ];
+    let text = format!("<mujoco><worldbody>{}</worldbody></mujoco>", geoms.concat());
+    let loaded = load("m.xml", &text, &Choices::default()).unwrap_or_else(|f| panic!("{f}"));
+    let scene = &loaded.scene;
+    let material = |name: &str| {
+        let body = scene.body_named(name).unwrap().0;
+        let collider = scene.colliders.iter().position(|c| c.body == body).unwrap();
+        scene.surface_materials[collider].material
+    };
+    let pair = |a: &str, b: &str| {
+        let surface = scene.surface(material(a), material(b));
+        [surface.mu, surface.torsion, surface.rolling]
+    };
+    for (a, b, wanted) in [
+        ("world", "a", [0.9, 0.05, 0.006]),
+        ("world", "b", [0.4, 0.05, 0.0]),
+        ("world", "c", [0.7, 0.0, 0.0]),
+        ("world", "d", [0.3, 0.003, 0.0003]),
+        ("world", "e", [1.0, 0.0, 0.0]),
+        ("a", "b", [0.9, 0.02, 0.001]),
+        ("b", "c", [0.7, 0.01, 0.0]),
+        ("c", "c", [0.0, 0.0, 0.0]),
+        ("a", "d", [0.3, 0.003, 0.0003]),
+        ("c", "e", [1.0, 0.0, 0.0]),
+    ] {
+        assert_eq!(pair(a, b), wanted, "{a} {b}: {:#?}", scene.materials);
+    }
+    let wrong = text.replace("condim=\"4\"", "condim=\"5\"");
+    let message = load("m.xml", &wrong, &Choices::default()).err().unwrap();
+    assert!(message.contains("condim is 5") && message.contains("1, 3, 4 or 6"), "{message}");
+}

@@ -74,6 +74,19 @@ after = {b["name"]: list(merged(model.body(b["name"]).id)[2]) for b in bodies}
 print(json.dumps(dict(bodies=bodies, joints=joints, damping=damping, after=after, used=used, free=bool((model.jnt_type == 0).any()))))
 "#;
 
+/// Velocities of free bodies after a time, contacts as stiff as the step allows.
+const MUJOCO_VELOCITIES: &str = r#"
+import json, sys
+import mujoco
+model = mujoco.MjModel.from_xml_path(sys.argv[1]); data = mujoco.MjData(model)
+model.opt.timestep = 2e-5; model.opt.tolerance = 1e-14; model.opt.iterations = 1000
+model.opt.cone = mujoco.mjtCone.mjCONE_ELLIPTIC; model.opt.impratio = 100
+model.geom_solref[:] = [1e-2, 1]; model.geom_solimp[:] = [0.999, 0.9999, 1e-4, 0.5, 2]
+mujoco.mj_resetDataKeyframe(model, data, 0)
+while data.time < float(sys.argv[2]) - 1e-9: mujoco.mj_step(model, data)
+print(json.dumps({model.body(i).name: list(data.qvel[6 * i - 6:6 * i]) for i in range(1, model.nbody)}))
+"#;
+
 /// What acts beside servos and weight.
 #[derive(Clone, Copy, PartialEq)]
 enum Motion {
@@ -87,14 +100,24 @@ enum Motion {
 
 /// MuJoCo's word on a file; none where it is not installed.
 fn mujoco(place: &Path, file: &Path, time: f64, motion: Motion) -> Option<Json> {
-    let script = place.join("accelerations.py");
-    fs::write(&script, MUJOCO_ACCELERATIONS).unwrap();
-    let python = std::env::var("SIGNORINI_PYTHON").unwrap_or_else(|_| "python3".into());
     let more = match motion {
         Motion::Held => Some(Path::new("held")),
         Motion::Whole => None,
         Motion::Free => Some(place),
     };
+    ask_mujoco(place, MUJOCO_ACCELERATIONS, (file, time), more)
+}
+
+/// What a program says that asks MuJoCo; nothing where MuJoCo is not installed.
+fn ask_mujoco(
+    place: &Path,
+    program: &str,
+    (file, time): (&Path, f64),
+    more: Option<&Path>,
+) -> Option<Json> {
+    let script = place.join("ask.py");
+    fs::write(&script, program).unwrap();
+    let python = std::env::var("SIGNORINI_PYTHON").unwrap_or_else(|_| "python3".into());
     let found = Command::new(python)
         .arg(&script)
         .arg(file)
@@ -251,6 +274,81 @@ fn the_machine_agrees_with_mujoco_where_it_is_installed() {
     });
     // Half the step, half the error (or a quarter), and small: bodies move by centimetres.
     assert!(errors[0] < 2e-3 && errors[0] > 1.6 * errors[1], "{errors:?}");
+}
+
+/// A ball that rolls, one that spins, a box that spins on its face without sliding friction, and a
+/// ball whose contacts have neither (condim 3).
+const MARBLES: &str = r#"<mujoco model="marbles">
+  <default><geom density="1000"/></default>
+  <worldbody>
+    <geom name="floor" type="plane" size="5 5 0.1" friction="0"/>
+    <body name="roller" pos="0 0 0.1"><freejoint/>
+      <geom size="0.1" condim="6" friction="0.8 0.02 0.004"/></body>
+    <body name="spinner" pos="1 0 0.1"><freejoint/>
+      <geom size="0.1" condim="4" friction="0.8 0.02 0.004"/></body>
+    <body name="box" pos="2 0 0.05"><freejoint/>
+      <geom type="box" size="0.2 0.1 0.05" condim="4" friction="0 0.03"/></body>
+    <body name="plain" pos="3 0 0.1"><freejoint/>
+      <geom size="0.1" friction="0.8 0.02 0.004"/></body>
+  </worldbody>
+  <keyframe><key qpos="0 0 0.1 1 0 0 0  1 0 0.1 1 0 0 0  2 0 0.05 1 0 0 0  3 0 0.1 1 0 0 0"
+    qvel="1 0 0 0 10 0   0 0 0 0 0 20   0 0 0 0 0 4   0.5 0 0 0 5 3"/></keyframe>
+</mujoco>"#;
+
+/// condim 4 and 6 with the second and third number of `friction`: read, written by `convert`, and
+/// moving as in MuJoCo as far as its soft contacts let it.
+#[test]
+fn torsional_and_rolling_friction_agree_with_mujoco_where_it_is_installed() {
+    let place = folder("rolling");
+    let (file, scene) = (place.join("marbles.xml"), place.join("marbles.toml"));
+    fs::write(&file, MARBLES).unwrap();
+    let run = signorini(&["convert", file.to_str().unwrap(), scene.to_str().unwrap()]);
+    assert!(run.status.success() && !said(&run).contains("condim"), "{}", said(&run));
+    let text = fs::read_to_string(&scene).unwrap();
+    let begins = [
+        ("roller", [1.0, 0.0, 0.0], [0.0, 10.0, 0.0]),
+        ("spinner", [0.0; 3], [0.0, 0.0, 20.0]),
+        ("box", [0.0; 3], [0.0, 0.0, 4.0]),
+        ("plain", [0.5, 0.0, 0.0], [0.0, 5.0, 3.0]),
+    ];
+    let text = begins.iter().fold(text, |text, (name, v, w)| {
+        let line = format!("name = \"{name}\"\n");
+        text.replace(&line, &format!("{line}velocity = {v:?}\nangular_velocity = {w:?}\n"))
+    });
+    fs::write(&scene, text).unwrap();
+    let out = place.join("out");
+    let run = signorini(&[
+        "run",
+        scene.to_str().unwrap(),
+        "--t-end",
+        "0.2",
+        "--out",
+        out.to_str().unwrap(),
+    ]);
+    assert!(run.status.success(), "{}", said(&run));
+    let table = fs::read_to_string(out.join("bodies.csv")).unwrap();
+    let end = |name: &str| -> Vec<f64> {
+        let row = table.lines().rev().find(|l| l.split(',').nth(1) == Some(name)).unwrap();
+        row.split(',').skip(9).map(|x| x.parse().unwrap()).collect()
+    };
+    // By the laws: 5/7 rolling g t/r and the like.
+    let g = 9.81 * 0.2;
+    let known = [
+        ("roller", 0, 1.0 - 5.0 / 7.0 * 0.04 * g),
+        ("spinner", 5, 20.0 - 0.02 * g / 0.004),
+        ("box", 5, 4.0 - 0.03 * g * 3.0 / 0.05),
+        ("plain", 0, 0.5),
+        ("plain", 5, 3.0),
+    ];
+    for (name, at, wanted) in known {
+        assert!((end(name)[at] - wanted).abs() < 1e-4, "{name}: {:?} for {wanted}", end(name));
+    }
+    let Some(theirs) = ask_mujoco(&place, MUJOCO_VELOCITIES, (&file, 0.2), None) else { return };
+    for (name, at, _) in known {
+        let (ours, theirs) = (end(name)[at], theirs[name][at].as_f64().unwrap());
+        println!("{name}: {ours} here, {theirs} in MuJoCo");
+        assert!((ours - theirs).abs() < 2e-3 * ours.abs().max(1.0), "{name}: {ours} {theirs}");
+    }
 }
 
 /// The models of a folder that `SIGNORINI_MODELS` names: they load, agree with MuJoCo, and hold

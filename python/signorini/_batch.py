@@ -56,7 +56,7 @@ class Batch:
         return self._outputs[path].array
 
     def expand(self, path: str) -> np.ndarray:
-        """One value per simulation of `material.NAME.mu`, `.restitution`, `.compliance` or `.damping`, to be changed."""
+        """One value per simulation of `material.NAME.mu` (or `.restitution`, `.compliance`, `.damping`, `.torsion`, `.rolling`), to be changed."""
         if path.partition(".")[0] not in ("material", "materials"):
             raise InputError(f"`{path}` cannot be expanded: wanted material.NAME.mu or another of {', '.join(FIGURES)}")
         return self._input(path)

@@ -227,7 +227,7 @@ class Motor(_Part):
         self._sim._set_drive(self.id, dumps(f"motor `{self.name}`", drive._data))
 
 
-FIGURES = ("mu", "restitution", "compliance", "damping")
+FIGURES = ("mu", "restitution", "compliance", "damping", "torsion", "rolling")
 
 
 def _figure(place: int, text: str) -> property:
@@ -252,3 +252,5 @@ class Material(_Part):
     restitution = _figure(1, "Coefficient of restitution, 0…1.")
     compliance = _figure(2, "Compliance of a contact, m/N; 0 is rigid.")
     damping = _figure(3, "Damping of a compliant contact, N s/m.")
+    torsion = _figure(4, "Torsional friction, m: torque against spinning, for each N of normal force.")
+    rolling = _figure(5, "Rolling friction, m: torque against rolling, for each N of normal force.")

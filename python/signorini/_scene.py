@@ -300,10 +300,26 @@ class Scene(_engine.Scene, Named):
         return self._names("material")
 
     def add_material(
-        self, name: str, mu: float = 0.5, restitution: float = 0.0, compliance: float = 0.0, damping: float = 0.0
+        self,
+        name: str,
+        mu: float = 0.5,
+        restitution: float = 0.0,
+        compliance: float = 0.0,
+        damping: float = 0.0,
+        torsion: float = 0.0,
+        rolling: float = 0.0,
     ) -> int:
-        """Adds a material: friction, restitution (0…1), compliance (m/N), damping (N s/m)."""
-        data = {"name": name, "mu": mu, "restitution": restitution, "compliance": compliance, "damping": damping}
+        """Adds a material: friction, restitution (0…1), compliance (m/N), damping (N s/m), torsional and rolling
+        friction (m): the torque against spinning about the normal and against rolling, for each N of normal force."""
+        data = {
+            "name": name,
+            "mu": mu,
+            "restitution": restitution,
+            "compliance": compliance,
+            "damping": damping,
+            "torsion": torsion,
+            "rolling": rolling,
+        }
         return self._add_material(dumps(f"material `{name}`", data))
 
     def add_body(

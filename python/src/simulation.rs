@@ -406,11 +406,11 @@ impl Simulation {
         })
     }
 
-    /// Friction, restitution, compliance, damping of a material.
-    fn _material(&self, py: Python<'_>, material: u32) -> PyResult<[f64; 4]> {
+    /// Friction, restitution, compliance, damping, torsional and rolling friction of a material.
+    fn _material(&self, py: Python<'_>, material: u32) -> PyResult<[f64; 6]> {
         let sim = self.held(py)?;
         let m = &sim.scene().materials[material as usize];
-        Ok([m.mu, m.restitution, m.compliance, m.damping])
+        Ok([m.mu, m.restitution, m.compliance, m.damping, m.torsion, m.rolling])
     }
 
     #[getter]

@@ -1,8 +1,49 @@
 //! Shapes of the machine with their materials and groups, and pairs of bodies that never touch.
 
 use super::Maker;
-use super::model::Body;
-use crate::robot::{self, Solid};
+use super::model::{Body, Grip};
+use crate::robot::{self, Friction, Solid};
+use std::cmp::Ordering;
+use std::fmt::Write;
+
+/// Sliding, torsional and rolling friction of a geom that does not name them.
+pub(super) const DEFAULT_FRICTION: [f64; 3] = [1.0, 0.005, 0.0001];
+
+impl Grip {
+    /// What it gives to its contact with its like.
+    fn own(&self) -> Friction {
+        self.with(self)
+    }
+
+    /// Of two geoms that of the higher priority counts; of the same priority the greater of each
+    /// number, condim too. What condim leaves out is zero.
+    fn with(&self, other: &Grip) -> Friction {
+        let of = |grip: &Grip| (grip.condim, grip.friction);
+        let (condim, [mu, torsion, rolling]) = match self.priority.cmp(&other.priority) {
+            Ordering::Greater => of(self),
+            Ordering::Less => of(other),
+            Ordering::Equal => {
+                let greater = |i: usize| self.friction[i].max(other.friction[i]);
+                (self.condim.max(other.condim), std::array::from_fn(greater))
+            }
+        };
+        let from = |needed: u8, x: f64| if condim >= needed { x } else { 0.0 };
+        Friction { mu: from(3, mu), torsion: from(4, torsion), rolling: from(6, rolling) }
+    }
+
+    /// A name for its material.
+    fn name(&self) -> String {
+        let Friction { mu, torsion, rolling } = self.own();
+        let mut out = format!("mu {mu}");
+        let priority = self.priority as f64;
+        for (what, x) in [("torsion", torsion), ("rolling", rolling), ("priority", priority)] {
+            if x != 0.0 {
+                let _ = write!(out, " {what} {x}");
+            }
+        }
+        out
+    }
+}
 
 impl Maker<'_, '_, '_> {
     /// Shapes with their materials and groups.
@@ -29,19 +70,34 @@ impl Maker<'_, '_, '_> {
                 "wanted fewer",
             );
         }
-        let mut materials: Vec<(f64, i64)> =
-            all().filter(|g| touching(g.bits)).map(|g| (g.mu, g.priority)).collect();
-        materials.sort_by(|a, b| a.partial_cmp(b).unwrap_or(std::cmp::Ordering::Equal));
-        materials.dedup();
-        let named = |(mu, priority): (f64, i64)| {
-            if priority == 0 { format!("mu {mu}") } else { format!("mu {mu} priority {priority}") }
+        let mut grips: Vec<Grip> = all().filter(|g| touching(g.bits)).map(|g| g.grip).collect();
+        grips.sort_by(|a, b| a.partial_cmp(b).unwrap_or(Ordering::Equal));
+        grips.dedup();
+        // Those that no contact tells apart are one material.
+        let alike = |a: &Grip, b: &Grip| {
+            a.own() == b.own() && grips.iter().all(|other| a.with(other) == b.with(other))
         };
-        self.machine.materials = materials.iter().map(|m| (named(*m), m.0)).collect();
-        // Where priorities differ, one side decides.
-        for (i, a) in materials.iter().enumerate() {
-            for b in materials[..i].iter().filter(|b| b.1 != a.1) {
-                let mu = if a.1 > b.1 { a.0 } else { b.0 };
-                self.machine.surfaces.push((named(*b), named(*a), mu));
+        let kind = |grip: &Grip| grips.iter().position(|first| alike(first, grip)).unwrap_or(0);
+        let materials: Vec<usize> = (0..grips.len()).filter(|i| kind(&grips[*i]) == *i).collect();
+        let mut names: Vec<String> = Vec::new();
+        for &i in &materials {
+            let name = grips[i].name();
+            let same = names.iter().filter(|n| n.split(" (").next() == Some(&name)).count();
+            names.push(if same > 0 { format!("{name} ({})", same + 1) } else { name.clone() });
+            self.machine.materials.push((names[names.len() - 1].clone(), grips[i].own()));
+        }
+        let name = |grip: &Grip| {
+            let of = kind(grip);
+            materials.iter().position(|i| *i == of).map(|at| names[at].clone())
+        };
+        // Where the rule, the greater of both, does not hold.
+        for (at, &i) in materials.iter().enumerate() {
+            for (before, &j) in materials[..at].iter().enumerate() {
+                let (a, b) = (&grips[i], &grips[j]);
+                if a.with(b) != a.own().greater(&b.own()) {
+                    let pair = (names[before].clone(), names[at].clone());
+                    self.machine.surfaces.push((pair.0, pair.1, a.with(b)));
+                }
             }
         }
         for (body, home) in bodies.iter().zip(&self.homes) {
@@ -50,7 +106,7 @@ impl Maker<'_, '_, '_> {
                     kinds.iter().filter(|k| meet(geom.bits, **k)).map(|k| group(*k)).collect();
                 let touches =
                     (!(plain && geom.bits == (1, 1))).then(|| (group(geom.bits), touches));
-                let material = Some(named((geom.mu, geom.priority)));
+                let material = name(&geom.grip);
                 let shape = robot::Shape {
                     pose: home.pose * geom.pose,
                     solid: geom.solid.clone(),

@@ -1,7 +1,8 @@
 //! Geoms: what solid each one is, what it touches, and what it weighs.
 
+use super::contact::DEFAULT_FRICTION;
 use super::mesh::{MeshMass, mesh_volume};
-use super::model::{Geom, Place, Tree};
+use super::model::{Geom, Grip, Place, Tree};
 use super::read::{Attributes, towards};
 use super::xml::{Element, MAIN};
 use crate::robot::Solid;
@@ -63,15 +64,13 @@ impl Tree {
             a.number(element, class, name).unwrap_or(1.0) as u32
         };
         let condim = a.number(element, class, "condim").unwrap_or(3.0);
-        let mu =
-            a.numbers(element, class, "friction").and_then(|f| f.first().copied()).unwrap_or(1.0);
-        if condim > 3.0 {
-            a.reader.left_out(
-                element,
-                "condim above 3: torsional and rolling friction are left \
-                out, sliding friction stays",
-            );
+        if ![1.0, 3.0, 4.0, 6.0].contains(&condim) {
+            a.reader.fault(element, format!("condim is {condim}"), "wanted 1, 3, 4 or 6");
         }
+        let given = a.numbers(element, class, "friction").unwrap_or_default();
+        let mut friction = DEFAULT_FRICTION;
+        friction.iter_mut().zip(given).for_each(|(f, x)| *f = x.max(0.0));
+        let priority = a.number(element, class, "priority").unwrap_or(0.0) as i64;
         if self.soft.is_none()
             && ["solref", "solimp"].iter().any(|n| a.defaults.get(element, class, n).is_some())
         {
@@ -84,8 +83,7 @@ impl Tree {
             pose,
             solid,
             bits: (bits(a, "contype"), bits(a, "conaffinity")),
-            mu: if condim < 3.0 { 0.0 } else { mu.max(0.0) },
-            priority: a.number(element, class, "priority").unwrap_or(0.0) as i64,
+            grip: Grip { condim: condim as u8, friction, priority },
             shown: group <= LAST_SHOWN_GROUP && !clear,
             color: rgba.and_then(|rgba| color(&rgba)),
         })

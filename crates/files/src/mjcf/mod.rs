@@ -12,7 +12,7 @@
 //! | hinge, slide, ball, free | revolute, prismatic, spherical joint, none; `ref` shifts the zero of the angle |
 //! | geoms | shapes; meshes as convex hulls, as MuJoCo has it, ellipsoids as the hull of 128 points; `plane` is endless |
 //! | contype, conaffinity | groups of shapes; `exclude` as it is; neighbours never touch |
-//! | friction, condim, priority | materials; of two the greater friction; torsional and rolling friction are left out |
+//! | friction, condim, priority | materials; of two the greater friction, torsional and rolling friction by condim too |
 //! | inertial, density, mass | mass and inertia; `inertiafromgeom`, `boundmass`, `balanceinertia`, `settotalmass` too |
 //! | stiffness, damping, frictionloss, armature, range | spring, damper, dry friction, rotor, stops |
 //! | connect, weld, joint, tendon (`equality`) | spherical and fixed joints, gears |

@@ -63,6 +63,17 @@ pub struct Joint {
     pub qpos: usize,
 }
 
+/// Friction of a geom as the file gives it.
+#[derive(Clone, Copy, Debug, PartialEq, PartialOrd)]
+pub struct Grip {
+    /// Whose friction counts: the highest.
+    pub priority: i64,
+    /// Directions in which contacts resist: 1, 3, 4 or 6.
+    pub condim: u8,
+    /// Sliding, torsional and rolling friction.
+    pub friction: [f64; 3],
+}
+
 /// A geom.
 #[derive(Clone, Debug)]
 pub struct Geom {
@@ -74,10 +85,8 @@ pub struct Geom {
     pub solid: Solid,
     /// Bits of what it is, and of what it touches.
     pub bits: (u32, u32),
-    /// Coefficient of friction; 0 where contacts have no friction at all.
-    pub mu: f64,
-    /// Whose friction counts.
-    pub priority: i64,
+    /// What its contacts are like.
+    pub grip: Grip,
     /// Whether it is drawn.
     pub shown: bool,
     /// What it is drawn in, if the file says it.

@@ -115,6 +115,28 @@ pub fn is_robot(name: &str) -> bool {
     ["urdf", "xml", "mjcf"].iter().any(|known| ending == *known)
 }
 
+/// Friction of a surface, or of two.
+#[derive(Clone, Copy, Debug, Default, PartialEq, PartialOrd)]
+pub struct Friction {
+    /// Coefficient of friction.
+    pub mu: f64,
+    /// Torsional friction, m.
+    pub torsion: f64,
+    /// Rolling friction, m.
+    pub rolling: f64,
+}
+
+impl Friction {
+    /// The greater of each.
+    pub fn greater(&self, other: &Friction) -> Friction {
+        Friction {
+            mu: self.mu.max(other.mu),
+            torsion: self.torsion.max(other.torsion),
+            rolling: self.rolling.max(other.rolling),
+        }
+    }
+}
+
 /// A robot, whatever file it came from. Bodies, joints are named by their places in the lists.
 #[derive(Clone, Debug, Default)]
 pub struct Machine {
@@ -124,10 +146,10 @@ pub struct Machine {
     pub gravity: Option<DVec3>,
     /// Length of a step, if the file says it, s.
     pub dt: Option<f64>,
-    /// Names and coefficients of friction of materials.
-    pub materials: Vec<(String, f64)>,
-    /// Two materials and the coefficient of friction between them, where no rule gives it.
-    pub surfaces: Vec<(String, String, f64)>,
+    /// Names and frictions of materials.
+    pub materials: Vec<(String, Friction)>,
+    /// Two materials and the friction between them, where no rule gives it.
+    pub surfaces: Vec<(String, String, Friction)>,
     /// Of two coefficients of friction the greater counts; the smaller without this.
     pub greater_friction: bool,
     /// Bodies.

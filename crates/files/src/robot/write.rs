@@ -1,6 +1,8 @@
 //! A machine as the text of a scene.
 
-use super::{Body, Choices, Drive, Joint, JointKind, Machine, Motor, Shape, Solid, Visual};
+use super::{
+    Body, Choices, Drive, Friction, Joint, JointKind, Machine, Motor, Shape, Solid, Visual,
+};
 use glam::{DQuat, DVec3};
 use signorini_solve::math::pose::Pose;
 use std::fmt::Write;
@@ -29,8 +31,9 @@ pub fn scene(machine: &Machine, choices: &Choices) -> String {
         // Loops of a robot are few, its joints many: a biped takes 1500 steps/s in place of 4.
         out.push_str("coordinates = \"tree\"\n");
     }
-    for (name, mu) in &machine.materials {
-        let _ = writeln!(out, "\n[materials.{}]\nmu = {mu:?}", quoted(&format!("{prefix}{name}")));
+    for (name, of) in &machine.materials {
+        let _ = writeln!(out, "\n[materials.{}]", quoted(&format!("{prefix}{name}")));
+        friction(&mut out, of);
     }
     let writer = Writer { machine, prefix };
     machine.bodies.iter().for_each(|body| writer.body(&mut out, body));
@@ -45,9 +48,10 @@ pub fn scene(machine: &Machine, choices: &Choices) -> String {
             terms.join(", ")
         );
     }
-    for (a, b, mu) in &machine.surfaces {
+    for (a, b, of) in &machine.surfaces {
         let (a, b) = (writer.name(a), writer.name(b));
-        let _ = writeln!(out, "\n[[surface]]\nbetween = [{a}, {b}]\nmu = {mu:?}");
+        let _ = writeln!(out, "\n[[surface]]\nbetween = [{a}, {b}]");
+        friction(&mut out, of);
     }
     for (a, b) in &machine.excluded {
         let _ = writeln!(
@@ -59,6 +63,15 @@ pub fn scene(machine: &Machine, choices: &Choices) -> String {
     }
     writer.overlapping(&mut out, choices);
     out
+}
+
+fn friction(out: &mut String, of: &Friction) {
+    let _ = writeln!(out, "mu = {:?}", of.mu);
+    for (what, x) in [("torsion", of.torsion), ("rolling", of.rolling)] {
+        if x > 0.0 {
+            let _ = writeln!(out, "{what} = {x:?}");
+        }
+    }
 }
 
 struct Writer<'a> {

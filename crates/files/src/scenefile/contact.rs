@@ -15,6 +15,10 @@ table! {
         compliance: Option<Of<Compliance>>,
         /// Damping of a compliant contact.
         damping: Option<Of<Damping>>,
+        /// Torsional friction: the torque against spinning, for each unit of normal force.
+        torsion: Option<Of<Length>>,
+        /// Rolling friction: the torque against rolling, for each unit of normal force.
+        rolling: Option<Of<Length>>,
         /// Density of bodies made of it that name neither mass nor density.
         density: Option<Of<Density>>,
     }
@@ -33,6 +37,10 @@ table! {
         compliance: Option<Of<Compliance>>,
         /// Damping; the greater without this.
         damping: Option<Of<Damping>>,
+        /// Torsional friction; the greater without this.
+        torsion: Option<Of<Length>>,
+        /// Rolling friction; the greater without this.
+        rolling: Option<Of<Length>>,
     }
 }
 

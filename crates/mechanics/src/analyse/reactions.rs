@@ -166,6 +166,11 @@ pub fn reactions(scene: &Scene, stepper: &Stepper) -> Reactions {
                     });
                 }
             }
+            source @ Source::Rolling(..) => out.rows.push(InRow {
+                source,
+                effort: solution.r[first + 1].hypot(solution.r[first + 2]) / h,
+                unique: !(varies(first + 1) || varies(first + 2)),
+            }),
             source => out.rows.push(InRow {
                 source,
                 effort: solution.r[first] / h,

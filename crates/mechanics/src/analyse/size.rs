@@ -8,6 +8,7 @@
 //! | gravity | below 100 m/s² | Jupiter has 25; 9810 is mm/s² |
 //! | smallest body | below 20 m | unless the scene is a landscape, lengths are in mm |
 //! | coefficient of friction | [`MAX_FRICTION`] | it acts as that |
+//! | rolling friction of a body's material | its reach | no slope would make it roll |
 //! | things known by name | a screw is below 0.5 m, a feather below 50 g | |
 
 use super::finding::{Findings, Severity};
@@ -72,9 +73,34 @@ pub(crate) fn smells(findings: &mut Findings<'_>) {
     for (i, body) in scene.bodies.iter().enumerate() {
         let Some(mass) = body.mass() else { continue };
         known_by_name(findings, i, mass.mass);
+        if let Some(size) = extent(findings, i) {
+            rolling(findings, i, size);
+        }
         density(findings, i, mass.mass);
         gyration(findings, i);
     }
+}
+
+/// Rolling friction that a body cannot have: its contact would be wider than the body.
+fn rolling(findings: &mut Findings<'_>, body: usize, size: f64) {
+    let scene = findings.scene;
+    let material =
+        |c: &u32| &scene.materials[scene.surface_materials[*c as usize].material.index()];
+    let most = findings.colliders[body].iter().map(material);
+    let Some(most) = most.max_by(|a, b| a.rolling.total_cmp(&b.rolling)) else { return };
+    if most.rolling <= 0.5 * size {
+        return;
+    }
+    let found = format!(
+        "its material `{}` has a rolling friction of {} m, more than the {} m that it reaches",
+        most.name,
+        most.rolling,
+        0.5 * size
+    );
+    let advice = "a length: the torque against rolling for each N of normal force, mostly below a \
+                  millimetre; write its unit"
+        .into();
+    findings.add(Severity::Warning, "unit", scene.bodies[body].name.clone(), found, advice);
 }
 
 fn friction(findings: &mut Findings<'_>) {

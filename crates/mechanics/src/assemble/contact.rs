@@ -26,6 +26,7 @@
 
 use super::leapfrog::Weights;
 use super::part::Gradient;
+use super::rolling;
 use super::rows::Block;
 use super::{Assembly, Scheme, Source, StepInput, Treatment};
 use crate::geometry::{Contact, Grip, tangents};
@@ -109,6 +110,9 @@ pub fn assemble(
                 now,
             );
             continue;
+        }
+        if grips.iter().all(Option::is_none) && block.moves() {
+            rolling::note(out, (c, bodies), &surface);
         }
         let law = match (rows, scheme.friction) {
             (1, _) => Law::Unilateral,

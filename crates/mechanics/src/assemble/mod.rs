@@ -18,7 +18,7 @@
 //! * [`tree`]: trees of bodies in the coordinates of their joints.
 //! * [`leapfrog`]: the second-order scheme. [`element`]: springs, bushings, drag. [`tension`]:
 //!   springs by formula. [`inertia`]: M and the gyroscopic impulse. [`rows`]: blocks of J.
-//! * [`unilateral`]: gaps and overlaps.
+//! * [`unilateral`]: gaps and overlaps. [`rolling`]: torsional and rolling friction.
 
 pub mod contact;
 pub mod element;
@@ -28,6 +28,7 @@ pub mod leapfrog;
 pub mod load_sharing;
 pub mod part;
 pub mod penalty;
+pub mod rolling;
 pub mod rows;
 pub mod soft;
 pub mod tension;
@@ -40,6 +41,7 @@ pub use element::Element;
 pub use leapfrog::{Impact, TimeScheme, Touch};
 pub use part::{Gradient, Measure, Mount, Twist};
 pub use penalty::{Penalty, Treatment};
+pub use rolling::Bounded;
 pub use tree::{Coordinates, Forest};
 
 use crate::geometry::{Contact, Grip};
@@ -157,6 +159,11 @@ pub enum Source {
     Attachment(SoftId, u32),
     /// A contact of two bodies, by its place in the list of contacts.
     Contact(BodyId, BodyId, u32),
+    /// Torsional friction of the contacts of two bodies that share one normal, by the first of
+    /// them.
+    Torsion(BodyId, BodyId, u32),
+    /// Their rolling friction. Its first row holds the bound.
+    Rolling(BodyId, BodyId, u32),
 }
 
 impl Source {
@@ -171,6 +178,8 @@ impl Source {
     /// Its name for a person.
     pub fn name(&self, scene: &Scene) -> String {
         let joint = |id: JointId| scene.joints[id.index()].name.as_str();
+        let body = |id: BodyId| scene.bodies[id.index()].name.as_str();
+        let pair = |a: BodyId, b: BodyId| format!("{}/{}", body(a), body(b));
         match *self {
             Source::Joint(id, part) => format!("joint {} part {}", joint(id), part),
             Source::Limit(id) => format!("limit of {}", joint(id)),
@@ -185,9 +194,9 @@ impl Source {
                     scene.bodies[soft.body.index()].name
                 )
             }
-            Source::Contact(a, b, _) => {
-                format!("contact {}/{}", scene.bodies[a.index()].name, scene.bodies[b.index()].name)
-            }
+            Source::Contact(a, b, _) => format!("contact {}", pair(a, b)),
+            Source::Torsion(a, b, _) => format!("torsional friction of {}", pair(a, b)),
+            Source::Rolling(a, b, _) => format!("rolling friction of {}", pair(a, b)),
         }
     }
 }
@@ -223,6 +232,12 @@ pub struct Assembly {
     pub shared: Vec<f64>,
     /// Number of blocks before the first contact.
     pub joint_blocks: usize,
+    /// Torsional and rolling friction, after the contacts.
+    pub bounded: Vec<Bounded>,
+    /// The normal rows whose impulses bound it.
+    pub pressing: Vec<u32>,
+    /// The contacts that have it; empty once they are assembled.
+    pressed: Vec<rolling::Pressed>,
     /// Springs, bushings, drag as they are now.
     pub elements: Vec<Element>,
     /// Soft bodies as they are now.
@@ -263,6 +278,7 @@ impl Assembly {
         soft::attachments(self, scene, layout, now, scheme);
         self.joint_blocks = self.sources.len();
         contact::assemble(self, scene, layout, now, (scheme, contacts));
+        rolling::assemble(self, scene, (layout, now), contacts);
     }
 
     /// Forgets all rows, keeps the memory.
@@ -276,6 +292,8 @@ impl Assembly {
         self.sources.clear();
         self.imposed.clear();
         self.touches.clear();
+        self.bounded.clear();
+        self.pressing.clear();
         self.shared.clear();
     }
 

@@ -120,6 +120,11 @@ impl Block {
         }
     }
 
+    /// Whether a body of it is free to move.
+    pub fn moves(&self) -> bool {
+        self.count > 0
+    }
+
     /// Appends the block to the problem with the velocities `w` (imposed motions are added here);
     /// nothing happens if no body of it is free to move.
     pub fn push(&self, out: &mut Assembly, source: Source, law: Law, w: &[f64], compliance: f64) {

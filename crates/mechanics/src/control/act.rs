@@ -4,7 +4,9 @@ use super::measure::target;
 use super::{Happened, Sense};
 use crate::math::pose::Pose;
 use crate::scene::orders::Told;
-use crate::scene::{Action, BodyId, EventId, Function, Layout, Scene, Spawn, State};
+use crate::scene::{
+    Action, BodyId, ContactReaction, EventId, Function, Layout, Scene, Spawn, State,
+};
 
 /// Carries out one action of an event.
 pub(super) fn act(
@@ -107,5 +109,7 @@ pub fn remove(scene: &Scene, layout: &Layout, state: &mut State, id: BodyId) {
 /// The contacts that a body had are no guess for those that it will have.
 fn forget(scene: &Scene, state: &mut State, id: BodyId) {
     let of = |collider: u32| scene.colliders[collider as usize].body == id.0;
-    state.reactions.contacts.retain(|c| !of(c.colliders.0) && !of(c.colliders.1));
+    let stays = |c: &ContactReaction| !of(c.colliders.0) && !of(c.colliders.1);
+    state.reactions.contacts.retain(stays);
+    state.reactions.moments.retain(stays);
 }

@@ -119,6 +119,8 @@ impl Faults<'_> {
             ("restitution", material.restitution, 1.0),
             ("compliance", material.compliance, f64::MAX),
             ("damping", material.damping, f64::MAX),
+            ("torsion", material.torsion, f64::MAX),
+            ("rolling", material.rolling, f64::MAX),
         ] {
             if !(value >= 0.0 && value <= most) {
                 let wanted = if most == 1.0 { "0…1" } else { "a number ≥ 0" };

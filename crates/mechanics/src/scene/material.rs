@@ -22,11 +22,27 @@ pub struct Material {
     pub compliance: f64,
     /// Damping of a compliant contact, N s/m; without compliance it does nothing.
     pub damping: f64,
+    /// Torsional friction, m: a contact of normal force N resists spinning about its normal with a
+    /// torque of up to `torsion` N. (2/3 mu a for an even pressure on a disc of radius a.)
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub torsion: f64,
+    /// Rolling friction, m: it resists rolling with a torque of up to `rolling` N about any axis
+    /// across its normal.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub rolling: f64,
 }
 
 impl Default for Material {
     fn default() -> Material {
-        Material { name: String::new(), mu: 0.5, restitution: 0.0, compliance: 0.0, damping: 0.0 }
+        Material {
+            name: String::new(),
+            mu: 0.5,
+            restitution: 0.0,
+            compliance: 0.0,
+            damping: 0.0,
+            torsion: 0.0,
+            rolling: 0.0,
+        }
     }
 }
 
@@ -81,8 +97,8 @@ impl Rule {
     }
 }
 
-/// The rules of a scene. Compliances always add (springs in a row); of two dampings the greater
-/// counts.
+/// The rules of a scene. Compliances always add (springs in a row); of two dampings, torsional and
+/// rolling frictions the greater counts: a tyre rolls as hard on a floor of which nothing is said.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Rules {
     /// Rule for friction.
@@ -108,6 +124,16 @@ pub struct Surface {
     pub compliance: f64,
     /// Damping, N s/m.
     pub damping: f64,
+    /// Torsional friction, m.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub torsion: f64,
+    /// Rolling friction, m.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub rolling: f64,
+}
+
+fn is_zero(x: &f64) -> bool {
+    *x == 0.0
 }
 
 impl Rules {
@@ -118,6 +144,8 @@ impl Rules {
             restitution: self.restitution.combine(a.restitution, b.restitution),
             compliance: a.compliance + b.compliance,
             damping: a.damping.max(b.damping),
+            torsion: a.torsion.max(b.torsion),
+            rolling: a.rolling.max(b.rolling),
         }
     }
 }

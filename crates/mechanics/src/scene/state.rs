@@ -114,6 +114,10 @@ pub struct Reactions {
     pub joints: Vec<f64>,
     /// Impulses of contacts, sorted by colliders and key.
     pub contacts: Vec<ContactReaction>,
+    /// Angular impulses of contacts with torsional or rolling friction, N m s, by the first contact
+    /// of those that share one normal; sorted alike.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub moments: Vec<ContactReaction>,
 }
 
 /// The impulse of one contact.
@@ -123,7 +127,7 @@ pub struct ContactReaction {
     pub colliders: (u32, u32),
     /// The contact within its pair.
     pub key: u64,
-    /// Impulse on the second body, world, N s.
+    /// Impulse on the second body, world, N s; of a moment N m s.
     pub impulse: DVec3,
 }
 
@@ -154,6 +158,7 @@ impl State {
         self.reactions.h = reactions.h;
         self.reactions.joints.clone_from(&reactions.joints);
         self.reactions.contacts.clone_from(&reactions.contacts);
+        self.reactions.moments.clone_from(&reactions.moments);
         self.orders.clone_from(orders);
     }
 
@@ -215,7 +220,7 @@ impl State {
                 layout.v
             ));
         }
-        let contacts = self.reactions.contacts.iter();
+        let contacts = self.reactions.contacts.iter().chain(&self.reactions.moments);
         let lists = self.q.iter().chain(&self.v).chain(&self.acceleration).chain(&self.angles);
         let words = lists.chain(&self.reactions.joints).copied();
         let words = words

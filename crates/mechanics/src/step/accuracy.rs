@@ -339,7 +339,7 @@ impl Stepper {
             }
             // A contact is known by its colliders and key; its place in the list varies.
             match source {
-                Source::Contact(_, _, c) => {
+                Source::Contact(_, _, c) | Source::Torsion(_, _, c) | Source::Rolling(_, _, c) => {
                     let contact = &self.contacts[*c as usize];
                     add(u64::from(contact.colliders.0) << 32 | u64::from(contact.colliders.1));
                     add(contact.key);

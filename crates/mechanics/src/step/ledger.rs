@@ -12,7 +12,7 @@
 //!
 //! | term | impulses |
 //! |---|---|
-//! | friction | tangents of contacts, dry friction: −r·ū |
+//! | friction | tangents of contacts, their torsional and rolling friction, dry friction: −r·ū |
 //! | impact | normals of contacts, stops: −r·ū (correcting a shallow overlap counts negative); contacts that are springs, friction included |
 //! | dampers | h C u⁺·ū of springs, bushings, drag, soft bodies |
 //! | motors | motors, and what imposed bodies and belts do: −r·u₀ |
@@ -200,7 +200,9 @@ impl EnergyAccounting {
                         ledger.scheme += work
                     }
                     Source::Motor(_) => ledger.motors += work,
-                    Source::DryFriction(_) => ledger.friction -= work,
+                    Source::DryFriction(_) | Source::Torsion(..) | Source::Rolling(..) => {
+                        ledger.friction -= work
+                    }
                     Source::Limit(_) => ledger.impact -= work,
                     Source::Contact(..) if p == 0 => ledger.impact -= work,
                     Source::Contact(..) => ledger.friction -= work,

@@ -82,7 +82,7 @@ pub(super) struct Solved {
 }
 
 /// A report with the work of the one before it.
-fn with_work_of(before: &Report, again: Report) -> Report {
+pub(super) fn with_work_of(before: &Report, again: Report) -> Report {
     let counts = before.counts.plus(&again.counts);
     let reproducible = before.reproducible && again.reproducible;
     Report { work: before.work + again.work, counts, reproducible, ..again }

@@ -59,7 +59,7 @@ use crate::math::cliques::CliqueFactor;
 use crate::math::pose::Pose;
 use crate::problem::{Problem, Solution};
 use crate::scene::body::reach;
-use crate::scene::{BodyId, Coordinate, JointId, Kind, Layout, Scene, State};
+use crate::scene::{BodyId, Coordinate, JointId, Kind, Layout, MaterialId, Scene, State};
 use crate::solve::schur::Schur;
 use crate::solve::{DynSolver, Limits, Method, Report, Sample, Status, auto, certificate};
 
@@ -153,6 +153,11 @@ impl Stepper {
         scene.check().map_err(BuildError::Scene)?;
         if let Some(fault) = settings.fault() {
             return Err(BuildError::Settings(fault));
+        }
+        if let (Treatment::Penalty(_), Some(name)) = (settings.scheme.treatment, turning(scene)) {
+            let why =
+                format!("contacts as springs have no torsional or rolling friction: `{name}`");
+            return Err(BuildError::Settings(why));
         }
         let layout = Layout::of(scene);
         let mut world = World::new(&scene.colliders)?;
@@ -352,6 +357,7 @@ impl Stepper {
             self.solution.r.clear();
             self.solution.r.resize(self.assembly.problem.rows(), 0.0);
         }
+        self.assembly.set_bounds(&self.solution.r);
         // Large piles are swept, and sweeps take many times as long over compliant rows.
         if self.settings.scheme.treatment == Treatment::Rigid
             && self.assembly.problem.rows() <= load_sharing::MOST_ROWS
@@ -564,6 +570,14 @@ fn renumber(report: &mut Report, forest: &Forest, bodies: &Problem) {
     error.max_velocity_error_block = block(error.max_velocity_error_block);
     error.worst_row = bodies.J.row_starts.get(error.worst_block).map_or(0, |first| first + within);
     report.conflict.iter_mut().for_each(|k| *k = block(*k));
+}
+
+/// A material or a pair of materials with torsional or rolling friction.
+fn turning(scene: &Scene) -> Option<&str> {
+    let name = |m: MaterialId| scene.materials[m.index()].name.as_str();
+    let material = scene.materials.iter().find(|m| m.torsion > 0.0 || m.rolling > 0.0);
+    let pair = scene.surfaces.iter().find(|(_, s)| s.torsion > 0.0 || s.rolling > 0.0);
+    material.map(|m| m.name.as_str()).or_else(|| pair.map(|((a, _), _)| name(*a)))
 }
 
 fn reaches(scene: &Scene) -> Vec<f64> {

@@ -2,13 +2,17 @@
 
 use super::choice::Posed;
 use super::contacts::MOST_COLLISIONS;
-use super::linearise::Solved;
+use super::linearise::{Solved, with_work_of};
 use super::{SolverChoice, StepError, Stepper, impacts, renumber, sanity};
 use crate::assemble::{Assembly, Forest, Impacts};
 use crate::math::cliques::CliqueFactor;
 use crate::problem::{Problem, Residual, Solution};
 use crate::scene::{Scene, State};
 use crate::solve::{Limits, Report, Solver, Status, Unsupported};
+
+/// Solves of a problem until the bounds of torsional and rolling friction are those of its normal
+/// impulses: the first gives these impulses, the second mostly ends it.
+const MOST_SOLVES_FOR_BOUNDS: u32 = 20;
 
 impl Stepper {
     /// Contacts, problem and solution; again with more contacts while bodies outrun those that were
@@ -73,8 +77,53 @@ impl Stepper {
         Ok(Solved { solves: solved.solves + again.solves, ..again })
     }
 
-    /// Solves the problem, in the coordinates of trees where there are some.
+    /// Solves the problem; again while torsional or rolling friction has bounds that are not those
+    /// of its own normal impulses ([`crate::assemble::rolling`]). What comes out is judged with its
+    /// own bounds: that no solve is left makes it no better.
     pub(super) fn solve(&mut self, scene: &Scene) -> Result<Report, Unsupported> {
+        let mut report = self.solve_with_bounds(scene)?;
+        for solves in 1..=MOST_SOLVES_FOR_BOUNDS {
+            if !self.assembly.set_bounds(&self.solution.r) {
+                break;
+            }
+            self.judge_with_bounds(&mut report);
+            if report.status == Status::Converged
+                || !report.reproducible
+                || solves == MOST_SOLVES_FOR_BOUNDS
+            {
+                break;
+            }
+            self.choice.restore(&mut self.assembly.problem);
+            report = with_work_of(&report, self.solve_with_bounds(scene)?);
+        }
+        Ok(report)
+    }
+
+    /// Takes the residual of the solution under the bounds at hand.
+    fn judge_with_bounds(&mut self, report: &mut Report) {
+        let active = self.forest.active();
+        if active {
+            self.forest.set_bounds(&self.assembly);
+        }
+        let (problem, solution) = match active {
+            true => (self.forest.problem(), self.forest.solution()),
+            false => (&self.assembly.problem, &self.solution),
+        };
+        let tolerance = self.settings.stop.tolerance;
+        self.choice.update_residual(problem, &tolerance, (solution, report));
+        if !report.error.accepted(&tolerance) && report.status == Status::Converged {
+            report.status = Status::Stalled;
+        }
+        if active {
+            let conflict = std::mem::take(&mut report.conflict);
+            renumber(report, &self.forest, &self.assembly.problem);
+            report.conflict = conflict;
+        }
+    }
+
+    /// Solves the problem with the bounds that it has, in the coordinates of trees where there are
+    /// some.
+    fn solve_with_bounds(&mut self, scene: &Scene) -> Result<Report, Unsupported> {
         if !self.forest.active() {
             let mut solution = std::mem::take(&mut self.solution);
             let report = self.solve_posed(&mut solution);
@@ -111,7 +160,7 @@ impl Stepper {
         let problem =
             if self.forest.active() { self.forest.problem() } else { &self.assembly.problem };
         self.reduced = false;
-        self.choice.ambiguous = None;
+        self.choice.begin();
         if problem.rows() == 0 {
             // Nothing holds anything: v = H⁻¹ k.
             solution.v.clone_from(&problem.k);

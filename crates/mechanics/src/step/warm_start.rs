@@ -10,6 +10,7 @@ use crate::geometry::Contact;
 use crate::problem::Solution;
 use crate::scene::{ContactReaction, Reactions};
 use glam::DVec3;
+use std::cmp::Ordering;
 
 /// Writes the guess: reactions of the last step, scaled to a step of length `h`; zero for what is
 /// new.
@@ -43,6 +44,26 @@ pub fn recall(
             }
         }
     }
+    if assembly.bounded.is_empty() {
+        return;
+    }
+    for (k, source) in assembly.sources.iter().enumerate().skip(assembly.joint_blocks) {
+        let (Source::Torsion(_, _, c) | Source::Rolling(_, _, c)) = *source else { continue };
+        let contact = &contacts[c as usize];
+        let found = reactions.moments.binary_search_by(|o| order(o, contact));
+        let moment = found.map_or(DVec3::ZERO, |at| scale * reactions.moments[at].impulse);
+        let [n, t1, t2] = frame(contact.normal).map(|d| moment.dot(d));
+        let row = rows[k];
+        match source {
+            Source::Torsion(..) => guess.r[row] = n,
+            // The row that holds the bound is told by the bound.
+            _ => (guess.r[row + 1], guess.r[row + 2]) = (t1, t2),
+        }
+    }
+}
+
+fn order(reaction: &ContactReaction, contact: &Contact) -> Ordering {
+    (reaction.colliders, reaction.key).cmp(&(contact.colliders, contact.key))
 }
 
 /// Stores the reactions of a solved step.
@@ -70,4 +91,22 @@ pub fn store(
             impulse,
         });
     }
+    reactions.moments.clear();
+    for (k, source) in assembly.sources.iter().enumerate().skip(assembly.joint_blocks) {
+        let (Source::Torsion(_, _, c) | Source::Rolling(_, _, c)) = *source else { continue };
+        let contact = &contacts[c as usize];
+        let (directions, row) = (frame(contact.normal), rows[k]);
+        let first = usize::from(matches!(source, Source::Rolling(..)));
+        let impulse: DVec3 =
+            (first..rows[k + 1] - row).map(|i| directions[i] * solution.r[row + i]).sum();
+        match reactions.moments.last_mut() {
+            Some(last) if order(last, contact) == Ordering::Equal => last.impulse += impulse,
+            _ => reactions.moments.push(ContactReaction {
+                colliders: contact.colliders,
+                key: contact.key,
+                impulse,
+            }),
+        }
+    }
+    reactions.moments.sort_unstable_by_key(|o| (o.colliders, o.key));
 }

@@ -16,7 +16,7 @@ use signorini_mechanics::scene::{BodyId, Coordinate, JointId, MaterialId, MotorI
 /// | `body.NAME.speed`, `kinetic_energy` | 1 |
 /// | `joint.NAME.angle`, `slide`, `distance`, `rate` | 1 |
 /// | `motor.NAME.value`, `effort` | 1 |
-/// | `material.NAME.mu`, `restitution`, `compliance`, `damping` | 1 |
+/// | `material.NAME.mu`, `restitution`, `compliance`, `damping`, `torsion`, `rolling` | 1 |
 /// | `force.A|B` (mean contact force on B during the last step, N) | 3 |
 ///
 /// `.x`, `.y`, `.z` or `.w` behind a figure of several numbers takes one of them.
@@ -75,7 +75,7 @@ const BODY: [&str; 8] = [
 ];
 const JOINT: [&str; 4] = ["angle", "slide", "distance", "rate"];
 const MOTOR: [&str; 2] = ["value", "effort"];
-const MATERIAL: [&str; 4] = ["mu", "restitution", "compliance", "damping"];
+const MATERIAL: [&str; 6] = ["mu", "restitution", "compliance", "damping", "torsion", "rolling"];
 const PARTS: [&str; 4] = ["x", "y", "z", "w"];
 /// The most numbers that a figure has.
 const MAX_COMPONENTS: usize = 4;
@@ -162,7 +162,8 @@ impl Figure {
 }
 
 /// Something that can be set between steps, by name: `motor.NAME.torque`, `.target`, `.speed` (as
-/// of [`super::MotorMut`]), `material.NAME.mu`, `.restitution`, `.compliance`, `.damping`.
+/// of [`super::MotorMut`]), `material.NAME.mu`, `.restitution`, `.compliance`, `.damping`,
+/// `.torsion`, `.rolling`.
 ///
 /// ```
 /// use signorini::prelude::*;
@@ -245,6 +246,8 @@ impl Input {
                     "mu" => &mut m.mu,
                     "restitution" => &mut m.restitution,
                     "compliance" => &mut m.compliance,
+                    "torsion" => &mut m.torsion,
+                    "rolling" => &mut m.rolling,
                     _ => &mut m.damping,
                 } = value;
             }
@@ -273,6 +276,8 @@ fn all_of<'a>(kind: Kind, sim: &Simulation, out: &'a mut [f64; MAX_COMPONENTS]) 
                 "mu" => m.mu,
                 "restitution" => m.restitution,
                 "compliance" => m.compliance,
+                "torsion" => m.torsion,
+                "rolling" => m.rolling,
                 _ => m.damping,
             }
         }

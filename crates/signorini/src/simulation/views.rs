@@ -258,9 +258,11 @@ impl Simulation {
                 ("mu", m.mu, f64::MAX),
                 ("restitution", m.restitution, 1.0),
                 ("compliance", m.compliance, f64::MAX),
+                ("damping", m.damping, f64::MAX),
+                ("torsion", m.torsion, f64::MAX),
+                ("rolling", m.rolling, f64::MAX),
             ];
-            for (what, value, most) in values.into_iter().chain([("damping", m.damping, f64::MAX)])
-            {
+            for (what, value, most) in values {
                 if !(value >= 0.0 && value <= most) {
                     let wanted = if most == 1.0 { "0…1" } else { "a number ≥ 0" };
                     let why = format!("{what} = {value}, wanted {wanted}");

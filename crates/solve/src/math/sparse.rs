@@ -241,8 +241,9 @@ impl Sums {
     }
 }
 
-/// `out ← A B`; entries that cancel are kept.
-pub fn multiply(a: &Csr, b: &Csr, sums: &mut Sums, out: &mut Csr) {
+/// `out ← A B + diag(d)`; entries that cancel are kept, those of the diagonal are there where d is
+/// not zero, also in empty rows.
+pub fn multiply(a: &Csr, b: &Csr, diagonal: &[f64], sums: &mut Sums, out: &mut Csr) {
     out.clear(a.rows, b.cols);
     sums.reset(b.cols);
     for i in 0..a.rows {
@@ -250,6 +251,9 @@ pub fn multiply(a: &Csr, b: &Csr, sums: &mut Sums, out: &mut Csr) {
         for (&p, &x) in middles.iter().zip(values) {
             let (columns, others) = b.row(p as usize);
             columns.iter().zip(others).for_each(|(&j, &y)| sums.add(j, x * y));
+        }
+        if diagonal[i] != 0.0 {
+            sums.add(i as u32, diagonal[i]);
         }
         sums.end_row(i, out);
     }
@@ -282,7 +286,11 @@ mod tests {
         let a = Csr::from_dense(2, 3, &[1.0, 2.0, 0.0, 0.0, 3.0, 4.0]);
         let b = Csr::from_dense(3, 2, &[1.0, 0.0, 5.0, 1.0, 0.0, 2.0]);
         let mut product = Csr::default();
-        multiply(&a, &b, &mut Sums::default(), &mut product);
+        multiply(&a, &b, &[0.0; 2], &mut Sums::default(), &mut product);
         assert_eq!(product.to_dense(), vec![11.0, 2.0, 15.0, 11.0]);
+        // A row of zeros with an entry on the diagonal.
+        let a = Csr::from_dense(2, 3, &[1.0, 2.0, 0.0, 0.0, 0.0, 0.0]);
+        multiply(&a, &b, &[1.0, 7.0], &mut Sums::default(), &mut product);
+        assert_eq!(product.to_dense(), vec![12.0, 2.0, 0.0, 7.0]);
     }
 }

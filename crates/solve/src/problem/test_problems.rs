@@ -37,6 +37,7 @@ pub fn all() -> Vec<ProblemWithSolution> {
         brick("brick_sticks", Law::Coulomb { mu: 0.5, rows: 3 }, 0.02),
         brick("brick_slides", Law::Coulomb { mu: 0.2, rows: 3 }, 1.0),
         free_bodies(),
+        rolling_friction(),
     ];
     for law in [
         Law::Cone { mu: 0.3, rows: 3 },
@@ -197,6 +198,30 @@ fn brick(name: &str, law: Law, speed: f64) -> ProblemWithSolution {
         J: j,
         names,
     };
+    ProblemWithSolution { problem, solution: Solution { v, r } }
+}
+
+/// A wheel of 0.2 kg m² that spins about two axes against a torque of at most a radius, in any
+/// direction: dry friction of given bound, whose normal row feels nothing (`mechanics` poses rolling
+/// friction so).
+fn rolling_friction() -> ProblemWithSolution {
+    let (inertia, bound, compliance) = (0.2, 0.05, 20.0);
+    let spin: [f64; 2] = [3.0, -4.0];
+    let mut rows = Rows::new(2);
+    rows.push(3, &[0, 1], &[0.0, 0.0, 1.0, 0.0, 0.0, 1.0]);
+    let problem = Problem {
+        name: "rolling_friction".into(),
+        H: Csr::diagonal(&[inertia; 2]),
+        k: spin.map(|w| inertia * w).to_vec(),
+        J: rows,
+        E: vec![compliance, 0.0, 0.0],
+        w: vec![-compliance * bound, 0.0, 0.0],
+        laws: vec![Law::Coulomb { mu: 1.0, rows: 3 }],
+        names: vec!["rolling friction of wheel/ground".into()],
+    };
+    // Slower by bound/inertia along the spin, which is 5 rad/s.
+    let v = spin.map(|w| w - bound / inertia * w / 5.0).to_vec();
+    let r = vec![bound, -bound * spin[0] / 5.0, -bound * spin[1] / 5.0];
     ProblemWithSolution { problem, solution: Solution { v, r } }
 }
 

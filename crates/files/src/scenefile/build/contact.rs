@@ -25,6 +25,8 @@ impl Builder<'_, '_> {
                 restitution: or(value.restitution.map(|x| x.si), default.restitution),
                 compliance: or(value.compliance.map(|x| x.si), default.compliance),
                 damping: or(value.damping.map(|x| x.si), default.damping),
+                torsion: or(value.torsion.map(|x| x.si), default.torsion),
+                rolling: or(value.rolling.map(|x| x.si), default.rolling),
             });
             if let Some(density) = value.density {
                 self.densities.insert(name.clone(), density.si);
@@ -74,15 +76,15 @@ impl Builder<'_, '_> {
             restitution: surface.restitution.map_or(ruled.restitution, |x| x.si),
             compliance: surface.compliance.map_or(ruled.compliance, |x| x.si),
             damping: surface.damping.map_or(ruled.damping, |x| x.si),
+            torsion: surface.torsion.map_or(ruled.torsion, |x| x.si),
+            rolling: surface.rolling.map_or(ruled.rolling, |x| x.si),
         };
-        if !(given.mu >= 0.0
-            && (0.0..=1.0).contains(&given.restitution)
-            && given.compliance >= 0.0
-            && given.damping >= 0.0)
-        {
+        let Surface { mu, restitution, compliance, damping, torsion, rolling } = given;
+        let least = [mu, compliance, damping, torsion, rolling].into_iter().fold(0.0, f64::min);
+        if !((0.0..=1.0).contains(&restitution) && least >= 0.0) {
             let message = format!(
-                "found mu = {}, restitution = {}, compliance = {}, damping = {}",
-                given.mu, given.restitution, given.compliance, given.damping
+                "found mu = {mu}, restitution = {restitution}, compliance = {compliance}, \
+                 damping = {damping}, torsion = {torsion} m, rolling = {rolling} m"
             );
             self.reader.fault(
                 &surface.between[0].at,

@@ -187,6 +187,20 @@ impl Forest {
         &self.small
     }
 
+    /// Takes over the bounds of torsional and rolling friction ([`Assembly::set_bounds`]): laws, and
+    /// rows that feel no body.
+    pub fn set_bounds(&mut self, assembly: &Assembly) {
+        for bounded in &assembly.bounded {
+            let Ok(k) = self.blocks.binary_search(&bounded.block) else { continue };
+            let block = bounded.block as usize;
+            self.small.laws[k] = assembly.problem.laws[block];
+            if self.small.laws[k].rows() > 1 {
+                let row = assembly.problem.J.row_starts[block];
+                self.small.w[self.small.J.row_starts[k]] = assembly.problem.w[row];
+            }
+        }
+    }
+
     /// The same, to be changed.
     pub fn problem_mut(&mut self) -> &mut Problem {
         &mut self.small

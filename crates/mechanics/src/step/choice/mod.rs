@@ -43,7 +43,7 @@ mod refine;
 mod rest;
 mod sliding;
 
-use crate::assemble::{Assembly, Touch};
+use crate::assemble::{Assembly, Source, Touch};
 use crate::math::norm;
 use crate::problem::islands::Islands;
 use crate::problem::law::MAX_ROWS;
@@ -94,6 +94,11 @@ impl Posed<'_> {
     /// The block of the assembly.
     fn block(&self, k: u32) -> usize {
         self.blocks.map_or(k as usize, |blocks| blocks[k as usize] as usize)
+    }
+
+    /// Whether block `k` is the rolling friction of a contact.
+    fn is_rolling(&self, k: u32) -> bool {
+        matches!(self.assembly.sources[self.block(k)], Source::Rolling(..))
     }
 }
 
@@ -268,7 +273,10 @@ impl Choice {
                 return Motion::Leave;
             }
             let Law::Coulomb { .. } = law else { continue };
-            let Some(touch) = touch else { return Motion::Leave };
+            let rolling = posed.is_rolling(k);
+            if touch.is_none() && !rolling {
+                return Motion::Leave;
+            }
             let block = problem.J.block(k as usize);
             let range = block.range();
             if !(solution.r[range.start] > 0.0) {
@@ -281,6 +289,13 @@ impl Choice {
                 let u: f64 = columns.map(|(&c, x)| x * solution.v[c as usize]).sum();
                 slide = slide.hypot(u + problem.w[at]);
             }
+            let Some(touch) = touch else {
+                // What rolls under its own friction leaves nothing to choose.
+                if slide > slow {
+                    return Motion::Leave;
+                }
+                continue;
+            };
             if norm(&touch.before[1..law.rows()]) <= slow {
                 slips |= slide > slow;
                 continue;

@@ -25,6 +25,8 @@ pub(super) struct Eased {
     /// w in the problem, and in the assembly.
     pub w: f64,
     whole: f64,
+    /// w and E of the assembly as they were.
+    before: (f64, f64),
 }
 
 /// What is slower than this may rest, m/s ([`STUCK_SPEED_FACTOR`]).
@@ -34,6 +36,12 @@ pub(super) fn slow(tolerance: &Tolerance) -> f64 {
 }
 
 impl Choice {
+    /// Begins a solve.
+    pub fn begin(&mut self) {
+        self.ambiguous = None;
+        self.eased.clear();
+    }
+
     /// Islands that rest and that the guess holds stay as they are: `solution` is their rest. True
     /// if these are all there are.
     pub fn hold(
@@ -85,6 +93,14 @@ impl Choice {
         }
     }
 
+    /// Puts back what [`Choice::ease`] took out of the problem of bodies: it is to be solved again.
+    pub fn restore(&self, whole: &mut Problem) {
+        for eased in &self.eased {
+            let row = whole.J.row_starts[eased.source];
+            (whole.w[row], whole.E[row]) = eased.before;
+        }
+    }
+
     /// The report on an answer that is nothing but rest.
     pub fn report(&mut self, problem: &Problem, solution: &Solution) -> Option<Report> {
         self.prepared.prepare(problem).ok()?;
@@ -100,7 +116,8 @@ impl Choice {
         !blocks.is_empty()
             && blocks.iter().all(|&k| {
                 let Some(touch) = self.touch(posed, k) else {
-                    return !matches!(problem.laws[k as usize], Law::Coulomb { .. });
+                    return !matches!(problem.laws[k as usize], Law::Coulomb { .. })
+                        || posed.is_rolling(k);
                 };
                 let still =
                     touch.before[..problem.laws[k as usize].rows()].iter().all(|u| *u == 0.0);
@@ -163,8 +180,10 @@ impl Choice {
         let (source, row) = (posed.block(k), self.part.J.row_starts[at]);
         let shared = posed.assembly.shared.get(source).copied().unwrap_or(0.0);
         let small = touch.open.abs() <= slow && self.part.E[row] == shared;
-        let (w, whole) = (self.part.w[row], posed.assembly.problem.w[touch.row as usize]);
-        small.then_some(Eased { block: k, source, w: w - touch.open, whole: whole - touch.open })
+        let (w, of_bodies) = (self.part.w[row], &posed.assembly.problem);
+        let before = (of_bodies.w[touch.row as usize], of_bodies.E[touch.row as usize]);
+        let whole = before.0 - touch.open;
+        small.then_some(Eased { block: k, source, w: w - touch.open, whole, before })
     }
 
     /// What counts as rest: [`REST_RELATIVE_SPEED`] of the velocity without reactions, body by

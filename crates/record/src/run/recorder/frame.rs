@@ -197,7 +197,9 @@ fn owners(scene: &Scene, source: &Source) -> impl Iterator<Item = BodyId> {
         Source::Gear(gear) => {
             scene.gears[gear.index()].terms.iter().flat_map(|t| ends(t.joint)).collect()
         }
-        Source::Contact(a, b, _) => vec![a, b],
+        Source::Contact(a, b, _) | Source::Torsion(a, b, _) | Source::Rolling(a, b, _) => {
+            vec![a, b]
+        }
         Source::Attachment(soft, i) => {
             let soft = &scene.softs[soft.index()];
             vec![soft.body, soft.attached[i as usize].body]

@@ -37,6 +37,9 @@ pub(super) trait Posed {
     /// Rows that contradict each other, with the proof.
     fn contradiction(&self) -> Option<Contradiction>;
 
+    /// Number of unknowns; none where only reactions are known.
+    fn unknowns(&self) -> Option<usize>;
+
     /// Number of rows.
     fn rows(&self) -> usize {
         self.laws().iter().map(Law::rows).sum()
@@ -50,6 +53,10 @@ pub(super) struct Whole<'a> {
 }
 
 impl Posed for Whole<'_> {
+    fn unknowns(&self) -> Option<usize> {
+        Some(self.problem.n())
+    }
+
     fn laws(&self) -> &[Law] {
         &self.problem.laws
     }
@@ -97,6 +104,10 @@ pub(super) struct Eliminated<'a> {
 }
 
 impl Posed for Eliminated<'_> {
+    fn unknowns(&self) -> Option<usize> {
+        None
+    }
+
     fn laws(&self) -> &[Law] {
         &self.reduced.laws
     }

@@ -160,7 +160,7 @@ impl Mixed {
         self.J.csr_into(J);
         self.X.csr_into(X);
         X.transpose_into(transposed);
-        multiply(J, transposed, sums, W);
+        multiply(J, transposed, &self.E, sums, W);
         root.clear();
         root.resize(self.q.len(), 1.0);
         for k in 0..self.blocks.len() {
@@ -169,11 +169,7 @@ impl Mixed {
         for i in 0..W.rows {
             self.q[i] *= root[i];
             for at in W.starts[i]..W.starts[i + 1] {
-                let j = W.columns[at] as usize;
-                if i == j {
-                    W.values[at] += self.E[i];
-                }
-                W.values[at] *= root[i] * root[j];
+                W.values[at] *= root[i] * root[W.columns[at] as usize];
             }
         }
         (W, &self.q)
