@@ -2,7 +2,7 @@
 //! the ground.
 
 use signorini::math::sparse::Csr;
-use signorini::problem::{Law, Problem, Rows};
+use signorini::problem::{Law, Problem, RigidBody, RigidContact, Rows};
 
 /// A small generator of uniform numbers (splitmix64): the same packing on every machine.
 pub struct Random(u64);
@@ -57,6 +57,9 @@ pub fn packing(contacts: usize, seed: u64) -> Problem {
         J: Rows::new(6 * bodies),
         ..Problem::default()
     };
+    // Velocities and angular velocities are in the axes of the world.
+    let body = |b: usize| RigidBody { column: 6 * b as u32, attitude: [0.0, 0.0, 0.0, 1.0] };
+    problem.J.rigid.bodies = (0..bodies).map(body).collect();
     for b in 0..bodies {
         let grid = [b % side, b / side % side, b / (side * side)];
         if grid[2] == 0 {
@@ -85,21 +88,9 @@ fn touch(problem: &mut Problem, a: Option<usize>, b: usize, d: [f64; 3], radius:
     let size = (t[0] * t[0] + t[1] * t[1] + t[2] * t[2]).sqrt();
     let t1 = t.map(|x| x / size);
     let frame = [n, t1, cross(n, t1)];
-    let (mut columns, mut values) = (Vec::new(), Vec::new());
-    let first = a.unwrap_or(b).min(b);
-    for body in [Some(first), Some(b)].into_iter().flatten().take(if a.is_some() { 2 } else { 1 }) {
-        columns.extend((0..6).map(|j| (6 * body + j) as u32));
-    }
-    for row in frame {
-        if a.is_some() {
-            // Arm of a: + radius n; of b: − radius n.
-            values.extend(row.map(|x| -x));
-            values.extend(cross(n.map(|x| radius * x), row).map(|x| -x));
-        }
-        values.extend(row);
-        values.extend(cross(n.map(|x| -radius * x), row));
-    }
-    problem.J.push(3, &columns, &values);
+    let bodies = [a.map(|a| a as u32), Some(b as u32)];
+    let arms = [n.map(|x| radius * x), n.map(|x| -radius * x)];
+    problem.J.push_contact(RigidContact { block: 0, bodies, frame, arms });
     problem.laws.push(Law::Cone { mu: 0.5, rows: 3 });
 }
 

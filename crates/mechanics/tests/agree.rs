@@ -8,7 +8,9 @@ use signorini_mechanics::assemble::Scheme;
 use signorini_mechanics::geometry::Tetrahedra;
 use signorini_mechanics::scene::*;
 use signorini_mechanics::step::{Policy, Settings, Stepper};
-use signorini_solve::problem::{Law, Tolerance};
+use signorini_solve::math::pose::Pose;
+use signorini_solve::problem::islands::Islands;
+use signorini_solve::problem::{Law, Problem, Tolerance};
 use signorini_solve::solve::{Method, StoppingCriteria};
 
 /// Boxes and balls around `at`, on a floor of friction `mu`.
@@ -124,6 +126,47 @@ fn storing_and_going_on_is_going_on() {
 }
 
 /// What is far away does not change a bit: each island is solved by itself.
+/// Contacts between rigid bodies stand beside J as frames, arms and attitudes, from which the same
+/// rows follow to the bit, also in the islands that methods see.
+#[test]
+fn contacts_are_what_their_rows_are_made_of() {
+    let mut scene = heap(0.3);
+    // Attitudes that are not those of the world, and contacts without friction: plain rows.
+    let turned = Pose::turned(DVec3::new(0.4, 1.0, 0.3), DVec3::new(0.3, -0.2, 0.5));
+    let id = cuboid(&mut scene, "turned", 1.0, DVec3::splat(0.2), turned.position);
+    scene.bodies[id.index()].pose = turned;
+    let mut state = State::initial(&scene);
+    let mut stepper = Stepper::new(&scene, Settings::with_time_step(2e-3)).unwrap();
+    let (mut columns, mut values, mut seen) = (Vec::new(), Vec::new(), 0);
+    for _ in 0..200 {
+        stepper.step(&scene, &mut state).unwrap();
+        let whole = stepper.assembly().problem.clone();
+        let mut islands = Islands::default();
+        islands.set(&whole);
+        let mut parts = vec![];
+        for i in 0..islands.len() {
+            let mut part = Problem::default();
+            islands.cut(i, &whole, &mut part);
+            parts.push(part);
+        }
+        let cut: usize = parts.iter().map(|part| part.J.rigid.contacts.len()).sum();
+        assert_eq!(cut, whole.J.rigid.contacts.len(), "no contact is lost");
+        for problem in parts.iter().chain([&whole]) {
+            problem.check().unwrap();
+            for contact in &problem.J.rigid.contacts {
+                let block = problem.J.block(contact.block as usize);
+                problem.J.rigid.rows(contact, &mut columns, &mut values);
+                let bits = |x: &[f64]| x.iter().map(|x| x.to_bits()).collect::<Vec<_>>();
+                assert_eq!((block.columns, bits(block.values)), (&columns[..], bits(&values)));
+                seen += 1;
+            }
+        }
+        let frictional = whole.laws.iter().filter(|law| law.rows() == 3).count();
+        assert_eq!(whole.J.rigid.contacts.len(), frictional, "every contact with friction");
+    }
+    assert!(seen > 1000, "{seen} contacts");
+}
+
 #[test]
 fn an_island_does_not_know_of_the_others() {
     let alone = heap(0.4);

@@ -358,24 +358,6 @@ fn the_walls_stand() {
 /// Import cycles between the files and folders of one folder that are still there. This list may
 /// only shrink.
 const CYCLES: &[(&str, &[&str])] = &[
-    (
-        "signorini_solve::solve::psor",
-        &[
-            "contact_frames",
-            "hubs",
-            "joints",
-            "kernel",
-            "lagged_shift",
-            "orientation",
-            "parallel",
-            "rows",
-            "stages",
-            "subdomains",
-            "system",
-            "vector",
-            "whitening",
-        ],
-    ),
     ("signorini_bench", &["psor", "sweeps"]),
     ("signorini_bench::scenes", &["catalogue", "ours", "run"]),
     ("signorini_cli", &["report", "run"]),
@@ -464,6 +446,49 @@ fn no_new_import_cycles_between_files() {
         })
         .collect();
     assert!(gone.is_empty(), "in no cycle any more, to be taken from the list: {gone:#?}");
+}
+
+/// Where `unsafe` code is: the vectors of the sweeps, and fork and join. Nowhere else in the library,
+/// tests apart.
+const UNSAFE: &[&str] =
+    &["crates/solve/src/solve/simd", "crates/solve/src/solve/parallel/fork_join.rs"];
+
+/// A source without comments and texts that says `unsafe`, or allows it.
+fn says_unsafe(text: &str) -> bool {
+    tokens(&without_comments(text)).iter().any(|t| t.1 == "unsafe" || t.1 == "unsafe_code")
+}
+
+#[test]
+fn unsafe_code_is_in_the_vectors_of_the_sweeps_and_in_fork_and_join() {
+    let mut files = Vec::new();
+    CRATES.iter().for_each(|(_, folder)| sources(&root().join(folder), &mut files));
+    let mut found = [0; 2];
+    let mut broken = Vec::new();
+    for file in &files {
+        if says_unsafe(&std::fs::read_to_string(file).expect("sources can be read")) {
+            match UNSAFE.iter().position(|place| file.starts_with(root().join(place))) {
+                Some(place) => found[place] += 1,
+                None => broken.push(file.display().to_string()),
+            }
+        }
+    }
+    assert!(broken.is_empty(), "unsafe code outside its places: {broken:#?}");
+    assert!(found[0] > 1 && found[1] == 1, "the list is as short as it can be: {found:?}");
+    assert!(says_unsafe("fn f() { unsafe { g() } }") && says_unsafe("#![allow(unsafe_code)]"));
+    assert!(!says_unsafe("// unsafe\nconst S: &str = \"unsafe\";"));
+}
+
+/// The folder of the sweeps stays small: files and lines, tests included.
+#[test]
+fn the_sweeps_are_a_small_module() {
+    let mut files = Vec::new();
+    sources(&root().join("crates/solve/src/solve/psor"), &mut files);
+    let lines: usize = files
+        .iter()
+        .map(|file| std::fs::read_to_string(file).expect("sources can be read").lines().count())
+        .sum();
+    assert!((8..=14).contains(&files.len()), "{} files", files.len());
+    assert!(lines <= 4500, "{lines} lines");
 }
 
 /// What crates may not depend on, of ours or of others, in any way but for their tests.

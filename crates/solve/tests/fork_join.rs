@@ -12,7 +12,7 @@ use loom::cell::UnsafeCell;
 use loom::sync::Arc;
 use loom::thread;
 
-#[path = "../src/solve/psor/fork_join.rs"]
+#[path = "../src/solve/parallel/fork_join.rs"]
 // The stand-in of loom for a wait has no state.
 #[allow(dead_code, clippy::default_constructed_unit_structs)]
 mod fork_join;

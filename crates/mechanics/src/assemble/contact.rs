@@ -30,7 +30,7 @@ use super::rolling;
 use super::rows::Block;
 use super::{Assembly, Scheme, Source, StepInput, Treatment};
 use crate::geometry::{Contact, Grip, tangents};
-use crate::problem::Law;
+use crate::problem::{Law, RigidBody, RigidContact, Rows};
 use crate::scene::{BodyId, Layout, Scene, Surface};
 use glam::DVec3;
 use serde::{Deserialize, Serialize};
@@ -65,6 +65,7 @@ pub fn assemble(
     now: &StepInput,
     (scheme, contacts): (&Scheme, &[Contact]),
 ) {
+    bodies(&mut out.problem.J.rigid.bodies, layout, now);
     for (c, contact) in contacts.iter().enumerate() {
         let (i, j) = (contact.colliders.0 as usize, contact.colliders.1 as usize);
         let bodies = (BodyId(scene.colliders[i].body), BodyId(scene.colliders[j].body));
@@ -125,6 +126,9 @@ pub fn assemble(
         } else {
             (block.touch(out, contact.gap, surface.restitution, (scheme, now)), 0.0)
         };
+        if rows == 3 && grips.iter().all(Option::is_none) {
+            keep_rigid(&mut out.problem.J, (bodies, points), &directions, layout, now);
+        }
         block.push(
             out,
             Source::Contact(bodies.0, bodies.1, c as u32),
@@ -132,6 +136,41 @@ pub fn assemble(
             &[w, 0.0, 0.0],
             compliance,
         );
+    }
+}
+
+/// Lists the bodies that are free, by ascending columns, with their attitudes.
+fn bodies(out: &mut Vec<RigidBody>, layout: &Layout, now: &StepInput) {
+    out.clear();
+    let free = layout.velocities.iter().zip(&now.poses);
+    out.extend(free.filter_map(|(column, pose)| {
+        column.map(|column| RigidBody { column, attitude: pose.orientation.to_array() })
+    }));
+    if !out.is_sorted_by_key(|body| body.column) {
+        out.sort_unstable_by_key(|body| body.column);
+    }
+}
+
+/// Notes what the next block of rows is made of: a contact of two rigid bodies, at least one of
+/// them free.
+fn keep_rigid(
+    rows: &mut Rows,
+    ((a, b), points): ((BodyId, BodyId), [DVec3; 2]),
+    frame: &[DVec3; 3],
+    layout: &Layout,
+    now: &StepInput,
+) {
+    let place = |body: BodyId| {
+        let column = layout.velocities[body.index()]?;
+        let place = rows.rigid.bodies.binary_search_by_key(&column, |body| body.column);
+        Some(place.expect("free bodies are listed") as u32)
+    };
+    let bodies = [place(a), place(b)];
+    if bodies != [None; 2] {
+        let arm = |body: BodyId, point: DVec3| (point - now.poses[body.index()].position).into();
+        let arms = [arm(a, points[0]), arm(b, points[1])];
+        let (block, frame) = (rows.block_count() as u32, frame.map(DVec3::into));
+        rows.rigid.contacts.push(RigidContact { block, bodies, frame, arms });
     }
 }
 

@@ -151,6 +151,7 @@ impl Islands {
                 part.names.push(whole.names[k as usize].clone());
             }
         }
+        whole.J.rigid.cut(blocks, unknowns, &mut part.J.rigid);
     }
 }
 

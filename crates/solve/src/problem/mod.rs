@@ -9,7 +9,8 @@
 //! Everything that mechanics can express ends up here; no method knows what a body is, no joint
 //! knows what a method is. A [`Problem`] is plain data: clone it, compare it, store it, send it.
 //!
-//! * [`Law`]: the five laws. [`Rows`]: J. [`Reduced`]: the same problem with v eliminated.
+//! * [`Law`]: the five laws. [`Rows`]: J, with what contacts of rigid bodies are made of.
+//!   [`Reduced`]: the same problem with v eliminated.
 //! * [`error`]: how wrong a solution is, in joules. [`literature`]: the figures other programs
 //!   print.
 //! * [`islands`]: independent parts. [`files`]: problems in files.
@@ -22,6 +23,7 @@ pub mod law;
 pub mod literature;
 pub mod reduced;
 mod residual;
+pub mod rigid;
 pub mod rows;
 pub mod test_problems;
 pub mod tolerance;
@@ -29,6 +31,7 @@ pub mod tolerance;
 pub use error::{Criterion, PreparedProblem, Residual, Tolerance, Unmet};
 pub use law::Law;
 pub use reduced::Reduced;
+pub use rigid::{RigidBody, RigidContact, RigidContacts};
 pub use rows::{RowBlock, Rows};
 
 use crate::math::cliques::CliqueFactor;
@@ -159,6 +162,12 @@ pub enum Invalid {
         /// The pivot found there.
         pivot: f64,
     },
+    /// A block that is not the contact that it is said to be.
+    #[error("the rows of block {block} are not those of its rigid contact")]
+    Contact {
+        /// The block.
+        block: usize,
+    },
     /// A compliance below zero.
     #[error("E[{row}] is {value}, wanted ≥ 0")]
     Compliance {
@@ -233,6 +242,7 @@ impl Problem {
                 });
             }
         }
+        self.J.rigid.check(&self.J)?;
         for (what, values) in [
             ("H", &self.H.values),
             ("k", &self.k),

@@ -5,9 +5,11 @@
 //! a pass over all contacts: 1.2–2.3 times faster than plain compressed rows (36 indices). 6-wide
 //! dense segments would be twice as fast again, but hold rigid bodies alone, neither meshes nor the
 //! rows of a file; a method whose time goes into such passes (`psor`) packs the rows of rigid
-//! bodies itself, once per problem.
+//! bodies itself, once per problem. What contacts of rigid bodies are made of stands beside their
+//! rows ([`RigidContacts`]), where it is known.
 
 use super::law::Law;
+use super::rigid::{RigidContact, RigidContacts};
 use crate::math::sparse::Csr;
 use serde::{Deserialize, Serialize};
 
@@ -26,6 +28,9 @@ pub struct Rows {
     pub columns: Vec<u32>,
     /// Values of each block, row by row.
     pub values: Vec<f64>,
+    /// What those blocks are made of that are contacts of rigid bodies, as far as it is known.
+    #[serde(default, skip_serializing_if = "RigidContacts::is_empty")]
+    pub rigid: RigidContacts,
 }
 
 /// Columns of a block of two rigid bodies.
@@ -127,13 +132,14 @@ impl Clone for Rows {
     }
 
     fn clone_from(&mut self, other: &Rows) {
-        let Rows { cols, row_starts, column_starts, value_starts, columns, values } = self;
+        let Rows { cols, row_starts, column_starts, value_starts, columns, values, rigid } = self;
         *cols = other.cols;
         row_starts.clone_from(&other.row_starts);
         column_starts.clone_from(&other.column_starts);
         value_starts.clone_from(&other.value_starts);
         columns.clone_from(&other.columns);
         values.clone_from(&other.values);
+        rigid.clone_from(&other.rigid);
     }
 }
 
@@ -147,6 +153,7 @@ impl Rows {
             value_starts: vec![0],
             columns: Vec::new(),
             values: Vec::new(),
+            rigid: RigidContacts::default(),
         }
     }
 
@@ -159,6 +166,7 @@ impl Rows {
         }
         self.columns.clear();
         self.values.clear();
+        self.rigid.clear();
     }
 
     /// Appends a block: its columns (ascending) and its values row by row; the number of rows is
@@ -171,6 +179,16 @@ impl Rows {
         self.row_starts.push(self.len() + rows);
         self.column_starts.push(self.columns.len());
         self.value_starts.push(self.values.len());
+    }
+
+    /// Appends the rows of a contact of rigid bodies, and what they are made of; its block is the
+    /// next one, its bodies are known.
+    pub fn push_contact(&mut self, contact: RigidContact) {
+        let contact = RigidContact { block: self.block_count() as u32, ..contact };
+        let (mut columns, mut values) = (Vec::new(), Vec::new());
+        self.rigid.rows(&contact, &mut columns, &mut values);
+        self.push(3, &columns, &values);
+        self.rigid.contacts.push(contact);
     }
 
     /// Columns and values of the last block.

@@ -15,10 +15,12 @@ pub mod lemke;
 pub mod local;
 pub mod newton;
 pub mod options;
+mod parallel;
 pub mod pivot;
 pub mod psor;
 pub mod schur;
 pub mod shift;
+mod simd;
 
 use crate::problem::{PreparedProblem, Problem, Reduced, Residual, Solution, Tolerance};
 use serde::{Deserialize, Serialize};

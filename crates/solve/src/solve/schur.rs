@@ -206,6 +206,10 @@ impl Schur {
         small.J.clone_from(&problem.J);
         small.J.cols = kept.len();
         small.J.columns.iter_mut().for_each(|j| *j = place[*j as usize]);
+        if !problem.J.rigid.is_empty() {
+            let blocks: Vec<u32> = (0..problem.J.block_count() as u32).collect();
+            problem.J.rigid.cut(&blocks, kept, &mut small.J.rigid);
+        }
         small.E.clone_from(&problem.E);
         small.w.clone_from(&problem.w);
         small.laws.clone_from(&problem.laws);

@@ -14,10 +14,19 @@
 //! blocks of `law` and `name` alone. Laws: `"equality"`, `"unilateral"`,
 //! `{"interval": {"lo", "hi"}}`, `{"cone": {"mu", "rows"}}`, `{"coulomb": {"mu", "rows"}}`; a bound
 //! may be `"inf"` or `"-inf"`, every other number is finite.
+//!
+//! What contacts of rigid bodies are made of, where it is known, stands in
+//!
+//! ```text
+//!  "bodies": [{"column": 0, "attitude": [x, y, z, w]}, …],
+//!  "blocks": [{…, "contact": {"bodies": [0, null], "frame": [[…], […], […]], "arms": [[…], […]]}}, …]
+//! ```
+//!
+//! ([`crate::problem::rigid`]); a block with it may do without `columns` and `values`.
 
 use super::{FileError, Input, Stored, reduced};
 use crate::math::sparse::Csr;
-use crate::problem::{Law, Problem, Rows, Solution};
+use crate::problem::{Law, Problem, RigidBody, RigidContact, Rows, Solution};
 use serde::{Deserialize, Serialize};
 
 const FORMAT: &str = "signorini problem";
@@ -40,6 +49,8 @@ struct File {
     W: Option<Csr>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     q: Option<Vec<f64>>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    bodies: Vec<RigidBody>,
     blocks: Vec<Block>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     solution: Option<Solution>,
@@ -62,6 +73,17 @@ struct Block {
     E: Vec<f64>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     w: Vec<f64>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    contact: Option<Contact>,
+}
+
+/// A [`RigidContact`] in its block.
+#[derive(Clone, Copy, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Contact {
+    bodies: [Option<u32>; 2],
+    frame: [[f64; 3]; 3],
+    arms: [[f64; 3]; 2],
 }
 
 /// Reads a problem.
@@ -92,7 +114,8 @@ pub fn read(text: &[u8]) -> Result<Stored, FileError> {
     let laws: Vec<Law> = file.blocks.iter().map(|b| b.law).collect();
     let input = match (file.H, file.k, file.W, file.q) {
         (Some(h), Some(k), None, None) => {
-            Input::Problem(Problem { name: file.name, names, ..whole(h, k, &file.blocks, laws)? })
+            let whole = whole(h, k, (file.bodies, &file.blocks), laws)?;
+            Input::Problem(Problem { name: file.name, names, ..whole })
         }
         (None, None, Some(w), Some(q)) => Input::Reduced(reduced(file.name, w, q, laws, names)),
         _ => {
@@ -121,13 +144,38 @@ pub fn read(text: &[u8]) -> Result<Stored, FileError> {
 
 /// A problem without names.
 #[allow(non_snake_case)]
-fn whole(H: Csr, k: Vec<f64>, blocks: &[Block], laws: Vec<Law>) -> Result<Problem, FileError> {
+fn whole(
+    H: Csr,
+    k: Vec<f64>,
+    (bodies, blocks): (Vec<RigidBody>, &[Block]),
+    laws: Vec<Law>,
+) -> Result<Problem, FileError> {
     let mut problem = Problem { J: Rows::new(H.cols), H, k, laws, ..Problem::default() };
+    problem.J.rigid.bodies = bodies;
+    let (mut made_columns, mut made_values) = (Vec::new(), Vec::new());
     for (at, block) in blocks.iter().enumerate() {
         let rows = block.law.rows();
-        let wanted = rows.checked_mul(block.columns.len());
+        let (mut columns, mut values) = (&block.columns, &block.values);
+        if let Some(contact) = block.contact {
+            let known = |body: &u32| (*body as usize) < problem.J.rigid.bodies.len();
+            if rows != 3 || !contact.bodies.iter().flatten().all(known) {
+                return Err(FileError::unexpected(
+                    format!("blocks[{at}].contact"),
+                    format!("{rows} rows, bodies {:?}", contact.bodies),
+                    format!("3 rows, bodies below {}", problem.J.rigid.bodies.len()),
+                ));
+            }
+            let Contact { bodies, frame, arms } = contact;
+            let contact = RigidContact { block: at as u32, bodies, frame, arms };
+            if columns.is_empty() && values.is_empty() {
+                problem.J.rigid.rows(&contact, &mut made_columns, &mut made_values);
+                (columns, values) = (&made_columns, &made_values);
+            }
+            problem.J.rigid.contacts.push(contact);
+        }
+        let wanted = rows.checked_mul(columns.len());
         for (what, found, wanted) in [
-            ("values", block.values.len(), wanted),
+            ("values", values.len(), wanted),
             ("E", block.E.len(), Some(rows)),
             ("w", block.w.len(), Some(rows)),
         ] {
@@ -139,12 +187,12 @@ fn whole(H: Csr, k: Vec<f64>, blocks: &[Block], laws: Vec<Law>) -> Result<Proble
                 ));
             }
         }
-        let ascend = block.columns.windows(2).all(|w| w[0] < w[1]);
-        if !ascend || block.columns.last().is_some_and(|&j| j as usize >= problem.H.cols) {
+        let ascend = columns.windows(2).all(|w| w[0] < w[1]);
+        if !ascend || columns.last().is_some_and(|&j| j as usize >= problem.H.cols) {
             let wanted = format!("columns that ascend and stay below {}", problem.H.cols);
             return Err(FileError::unexpected(format!("blocks[{at}].columns"), "others", wanted));
         }
-        problem.J.push(rows, &block.columns, &block.values);
+        problem.J.push(rows, columns, values);
         problem.E.extend_from_slice(&block.E);
         problem.w.extend_from_slice(&block.w);
     }
@@ -162,6 +210,7 @@ pub fn write(input: &Input, solution: Option<&Solution>, guess: Option<&Solution
         k: None,
         W: None,
         q: None,
+        bodies: Vec::new(),
         blocks: Vec::new(),
         solution: solution.cloned(),
         guess: guess.cloned(),
@@ -173,14 +222,25 @@ pub fn write(input: &Input, solution: Option<&Solution>, guess: Option<&Solution
         values: Vec::new(),
         E: Vec::new(),
         w: Vec::new(),
+        contact: None,
     };
     match input {
         Input::Problem(p) => {
             file.equations =
                 Some("H v = k + Jt r;  u = J v + E r + w;  (u, r) in the law of each block".into());
             (file.H, file.k) = (Some(p.H.clone()), Some(p.k.clone()));
+            if !p.J.rigid.is_empty() {
+                file.bodies.clone_from(&p.J.rigid.bodies);
+            }
             for (at, rows) in p.J.blocks().enumerate() {
+                let contact = p.J.rigid.of_block(at);
+                let contact = contact.map(|&RigidContact { bodies, frame, arms, .. }| Contact {
+                    bodies,
+                    frame,
+                    arms,
+                });
                 file.blocks.push(Block {
+                    contact,
                     columns: rows.columns.to_vec(),
                     values: rows.values.to_vec(),
                     E: p.E[rows.range()].to_vec(),
@@ -309,6 +369,49 @@ mod tests {
             assert_eq!(stored.input, input);
             assert_eq!(bits(&stored.input), bits(&input), "−0 is −0");
             assert_eq!((stored.solution, stored.guess), (Some(point), Some(input.zero())));
+        }
+    }
+
+    #[test]
+    fn rigid_contacts_are_kept_and_may_stand_for_their_rows() {
+        let mut problem = Problem {
+            name: "contact".into(),
+            H: Csr::diagonal(&[1.0; 13]),
+            k: vec![0.5; 13],
+            J: Rows::new(13),
+            E: vec![0.0; 4],
+            w: vec![0.1; 4],
+            laws: vec![Law::Equality, Law::Coulomb { mu: 0.5, rows: 3 }],
+            names: Vec::new(),
+        };
+        problem.J.rigid.bodies = vec![(1, [0.6, 0.0, 0.0, 0.8]), (7, [0.0, -0.28, 0.0, 0.96])]
+            .into_iter()
+            .map(|(column, attitude)| RigidBody { column, attitude })
+            .collect();
+        problem.J.push(1, &[0], &[1.0]);
+        problem.J.push_contact(RigidContact {
+            block: 0,
+            bodies: [Some(1), Some(0)],
+            frame: [[0.6, 0.0, 0.8], [0.0, 1.0, 0.0], [-0.8, 0.0, 0.6]],
+            arms: [[0.1, 1.0 / 3.0, -0.2], [0.3, 0.0, 0.7]],
+        });
+        let input = Input::Problem(problem);
+        let text = write(&input, None, None);
+        assert_eq!(read(text.as_bytes()).unwrap().input, input);
+        // Without its rows it says the same; a reader that knows rows alone needs no more.
+        let mut file: serde_json::Value = serde_json::from_str(&text).unwrap();
+        let block = file["blocks"][1].as_object_mut().unwrap();
+        assert!(block.remove("columns").is_some() && block.remove("values").is_some());
+        let read_back = read(file.to_string().as_bytes()).unwrap();
+        assert_eq!((&read_back.input, bits(&read_back.input)), (&input, bits(&input)));
+        // Not the contact of these rows; a body that is not there.
+        let other = text.replace("[0.1,0.3333333333333333,-0.2]", "[0.1,0.3333333333333333,-0.3]");
+        let told = read(other.as_bytes()).unwrap_err().to_string();
+        assert!(told.contains("the rows of block 1"), "{told}");
+        let told = read(text.replace("[1,0]", "[1,2]").as_bytes()).unwrap_err().to_string();
+        assert!(told.starts_with("blocks[1].contact"), "{told}");
+        for cut in 0..text.len() {
+            assert!(read(&text.as_bytes()[..cut]).is_err());
         }
     }
 

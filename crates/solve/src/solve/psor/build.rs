@@ -1,19 +1,59 @@
 //! From a problem to the coordinates of the sweep.
 
-use super::colour::{Colours, UNCOLOURED};
-use super::hubs::HubBodies;
+use super::fallback::Singles;
+use super::joints::Joints;
+use super::metric::{metric, scaled};
 use super::pack::{Filler, Slot, fill};
-use super::parallel::CHUNK;
-use super::rows::Storage;
-use super::simd::LANES;
-use super::subdomains::{MAX_INTERFACE_ROUNDS, Place, Subdomains};
-use super::system::{Colour, Run, STRIDE, Single, Subdomain, System};
-use super::whitening::{Image, Layout, metric, scaled};
+use super::partition::{Colours, HubBodies, Place, Subdomains, UNCOLOURED};
+use super::state::Places;
+use super::view::{Image, Layout, STRIDE};
 use super::{Local, Settings};
 use crate::math::cliques::CliqueFactor;
 use crate::math::lists::Lists;
 use crate::problem::{Law, Problem};
+use crate::solve::parallel::WorkerGroup;
+use crate::solve::parallel::passes::Cuts;
+use crate::solve::simd::frames::Storage;
+use crate::solve::simd::kernel::{Colour, Run};
+use crate::solve::simd::schedule::{CHUNK, MAX_INTERFACE_ROUNDS, Subdomain};
+use crate::solve::simd::{LANES, Lanes};
 use std::ops::Range;
+
+/// What a system is made of.
+#[derive(Default)]
+pub(super) struct Parts {
+    /// Row of the problem for each place of r̂ (u32::MAX: padding), and the factor r = s r̂.
+    pub places: Places,
+    /// q̂ and Ê by place, and whether any Ê is not zero.
+    pub q: Vec<f64>,
+    pub compliance: Vec<f64>,
+    pub compliant: bool,
+    pub joints: Joints,
+    pub lanes: Lanes,
+    pub singles: Singles,
+    /// Singles before this one belong to no colour and are swept one after the other.
+    pub serial: usize,
+    pub cuts: Cuts,
+    /// Length of z, where the meshes begin in it, and how many of their unknowns are touched.
+    pub len: usize,
+    pub mesh: usize,
+    pub meshed: usize,
+    /// By place: the scaled mu on normal rows whose shift is lagged, else 0. Empty if there is
+    /// none.
+    pub sliding: Vec<f64>,
+}
+
+impl Parts {
+    /// Forgets the places of r̂, and the joints.
+    fn clear_rows(&mut self) {
+        self.places.row.clear();
+        self.places.scale.clear();
+        self.q.clear();
+        self.compliance.clear();
+        self.sliding.clear();
+        self.joints.clear();
+    }
+}
 
 /// How a block is swept.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -44,7 +84,7 @@ struct Placed {
 
 /// Where in r̂ a block lies: those without a colour first, then the subdomains, each followed by
 /// the interfaces that join it to later ones (who passes over a vector then meets, on the whole,
-/// what he swept himself), then those with a hub body ([`super::hubs`]), then the rest.
+/// what he swept himself), then those with a hub body, then the rest.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Stage {
     Serial,
@@ -84,10 +124,10 @@ struct Builder<'a> {
     scratch: &'a mut Scratch,
     /// First of the dummy groups that contacts with the ground touch.
     dummy: usize,
-    system: &'a mut System,
+    parts: &'a mut Parts,
 }
 
-impl System {
+impl Parts {
     /// Takes a problem whose H is factored, in the memory at hand.
     pub(super) fn set(
         &mut self,
@@ -95,16 +135,23 @@ impl System {
         factor: &mut CliqueFactor,
         settings: &Settings,
         scratch: &mut Scratch,
+        workers: Option<&WorkerGroup>,
     ) {
-        self.clear();
+        self.clear_rows();
+        self.lanes.clear();
+        self.serial = 0;
+        self.cuts.r.clear();
+        self.cuts.z.clear();
         scratch.layout.set(problem, factor);
         scratch.slots.iter_mut().for_each(Vec::clear);
         scratch.free_velocities(problem, factor);
         let dummy = scratch.layout.len;
         (self.len, self.mesh, self.meshed) =
             (dummy, scratch.layout.mesh, dummy - scratch.layout.mesh);
+        self.singles.clear(self.mesh);
+        self.lanes.draft().dummies = dummy;
         self.compliant = problem.E.iter().any(|&e| e > 0.0);
-        let mut builder = Builder { problem, factor, settings, scratch, dummy, system: self };
+        let mut builder = Builder { problem, factor, settings, scratch, dummy, parts: self };
         let jointed = settings.joints && problem.laws.contains(&Law::Equality);
         builder.place(jointed);
         if jointed && !builder.joints() {
@@ -113,32 +160,42 @@ impl System {
         let placed = std::mem::take(&mut builder.scratch.placed);
         builder.blocks(&placed);
         scratch.placed = placed;
-        self.fill(problem, settings, scratch);
+        self.fill(problem, settings, scratch, workers);
         if !self.sliding.is_empty() {
             self.sliding.resize(self.places.row.len(), 0.0);
-            self.shift.clear();
-            self.shift.resize(self.places.row.len(), 0.0);
         }
+        self.lanes.close(self.places.row.len(), self.len);
     }
-}
 
-impl System {
     /// Puts the contacts into their lanes, on the worker threads.
-    fn fill(&mut self, problem: &Problem, settings: &Settings, scratch: &mut Scratch) {
+    fn fill(
+        &mut self,
+        problem: &Problem,
+        settings: &Settings,
+        scratch: &mut Scratch,
+        workers: Option<&WorkerGroup>,
+    ) {
         let filler = Filler { problem, settings, layout: &scratch.layout, hubs: &scratch.hubs };
         let [cone, coulomb, bounds] = &mut scratch.slots;
-        let workers = self.workers.clone();
-        fill(&filler, &mut self.kinds.cone, cone, workers.as_deref());
-        fill(&filler, &mut self.kinds.coulomb, coulomb, workers.as_deref());
-        fill(&filler, &mut self.kinds.bounds, bounds, workers.as_deref());
-        if self.kinds.cone.storage() == Storage::Frame {
-            let (layout, table) = (&scratch.layout, self.kinds.cone.bodies(self.len));
+        let kinds = &mut self.lanes.draft().kinds;
+        fill(&filler, &mut kinds.cone, cone, workers);
+        fill(&filler, &mut kinds.coulomb, coulomb, workers);
+        fill(&filler, &mut kinds.bounds, bounds, workers);
+        if kinds.cone.storage() == Storage::Frame {
+            let (layout, table) = (&scratch.layout, kinds.cone.bodies(self.len));
             for (group, body) in layout.bodies.iter().enumerate() {
                 table[layout.start(group as u32) as usize..][..body.len()].copy_from_slice(body);
             }
         }
         for slot in cone.iter().chain(coulomb.iter()).chain(bounds.iter()) {
-            slot.write(self, problem, &scratch.q);
+            for place in slot.places(problem) {
+                (self.places.row[place.at], self.places.scale[place.at]) = (place.row, place.scale);
+                self.q[place.at] = scratch.q[place.row as usize] * place.scale;
+            }
+            for (at, mu) in slot.sliding() {
+                self.sliding.resize(self.places.row.len(), 0.0);
+                self.sliding[at] = mu;
+            }
         }
     }
 }
@@ -158,11 +215,11 @@ impl Scratch {
 impl Builder<'_> {
     /// Appends a place of r̂ for row `row`.
     fn append(&mut self, row: usize, s: f64) {
-        let system = &mut *self.system;
-        system.places.row.push(row as u32);
-        system.places.scale.push(s);
-        system.q.push(self.scratch.q[row] * s);
-        system.compliance.push(self.problem.E[row] * s * s);
+        let parts = &mut *self.parts;
+        parts.places.row.push(row as u32);
+        parts.places.scale.push(s);
+        parts.q.push(self.scratch.q[row] * s);
+        parts.compliance.push(self.problem.E[row] * s * s);
     }
 
     /// All equality rows as one block, if it can be factored.
@@ -175,15 +232,15 @@ impl Builder<'_> {
             image.read_values.iter_mut().chain(&mut image.write_values).for_each(|x| *x *= s);
             let row = self.problem.J.row_starts[k];
             let compliance = self.problem.E[row] * s * s;
-            self.system.joints.push(
+            self.parts.joints.push(
                 (&image.read, &image.read_values),
                 (&image.write, &image.write_values),
                 compliance,
             );
             self.append(row, s);
         }
-        if !self.system.joints.factor(self.scratch.layout.len) {
-            self.system.clear_rows();
+        if !self.parts.joints.factor(self.scratch.layout.len) {
+            self.parts.clear_rows();
             return false;
         }
         true
@@ -272,8 +329,9 @@ impl Builder<'_> {
             || placed.iter().filter(|placed| placed.kind == Kind::Cone).map(|placed| placed.block);
         let turned =
             if cone == Storage::Rigid { layout.turn(problem, frames, settings) } else { None };
-        self.system.kinds.cone.store(turned.unwrap_or(cone));
-        self.system.kinds.coulomb.store(coulomb);
+        let kinds = &mut self.parts.lanes.draft().kinds;
+        kinds.cone.store(turned.unwrap_or(cone));
+        kinds.coulomb.store(coulomb);
         placed.sort_unstable();
         border.sort_unstable();
         border.dedup();
@@ -281,44 +339,46 @@ impl Builder<'_> {
 
     fn blocks(&mut self, placed: &[Placed]) {
         for stage in placed.chunk_by(|a, b| a.stage == b.stage) {
-            let (first, first_colour) = (self.system.places.row.len(), self.system.colours.len());
+            let first = self.parts.places.row.len();
+            let first_colour = self.parts.lanes.draft().colours.len();
             for colour in stage.chunk_by(|a, b| a.colour == b.colour) {
                 let colour = self.colour(colour);
-                self.system.colours.push(colour);
+                self.parts.lanes.draft().colours.push(colour);
             }
-            let colours = first_colour..self.system.colours.len();
+            let colours = first_colour..self.parts.lanes.draft().colours.len();
             match stage[0].stage {
-                Stage::Serial => self.system.serial = self.system.singles.len(),
+                Stage::Serial => self.parts.serial = self.parts.singles.len(),
                 Stage::Subdomain(place) => {
-                    self.subdomain(place, colours, first..self.system.places.row.len())
+                    self.subdomain(place, colours, first..self.parts.places.row.len())
                 }
-                Stage::Hub => self.system.hubs = colours,
-                Stage::Boundary => self.system.boundary = colours,
+                Stage::Hub => self.parts.lanes.draft().hubs = colours,
+                Stage::Boundary => self.parts.lanes.draft().boundary = colours,
             }
         }
     }
 
     /// Appends a subdomain, or a interface, with these colours and places of r̂.
     fn subdomain(&mut self, place: Place, colours: Range<usize>, places: Range<usize>) {
-        let (system, border) = (&mut *self.system, &self.scratch.border);
+        let (cuts, border) = (&mut self.parts.cuts, &self.scratch.border);
+        let schedule = self.parts.lanes.draft();
         let first = border.partition_point(|b| b.0 < place);
         let shared = border[first..]
             .iter()
             .take_while(|b| b.0 == place)
             .map(|b| self.scratch.layout.start(b.1));
-        let at = system.border.len();
-        system.border.extend(shared);
+        let at = schedule.border.len();
+        schedule.border.extend(shared);
         if place.round == 0 && !border.is_empty() {
             let Scratch { layout, subdomains, .. } = &*self.scratch;
             let group = subdomains
                 .owners_from(place.first)
                 .iter()
                 .find(|&&o| (o as usize) < layout.groups.len());
-            system.cuts.r.push(places.start);
-            system.cuts.z.extend(group.map(|&group| layout.start(group) as usize));
+            cuts.r.push(places.start);
+            cuts.z.extend(group.map(|&group| layout.start(group) as usize));
         }
-        system.rounds[place.round as usize].push(system.subdomains.len());
-        system.subdomains.push(Subdomain { colours, places, border: at..system.border.len() });
+        schedule.rounds[place.round as usize].push(schedule.subdomains.len());
+        schedule.subdomains.push(Subdomain { colours, places, border: at..schedule.border.len() });
     }
 
     fn colour(&mut self, placed: &[Placed]) -> Colour {
@@ -329,17 +389,17 @@ impl Builder<'_> {
         let cone = self.lanes(of(Kind::Cone), Kind::Cone);
         let coulomb = self.lanes(of(Kind::Coulomb), Kind::Coulomb);
         let bounds = self.lanes(of(Kind::Bounds), Kind::Bounds);
-        let first = self.system.singles.len();
+        let first = self.parts.singles.len();
         for placed in of(Kind::Single) {
             self.single(placed.block);
         }
-        Colour { cone, coulomb, bounds, single: first..self.system.singles.len() }
+        Colour { cone, coulomb, bounds, single: first..self.parts.singles.len() }
     }
 
     /// Blocks of one kind into groups of lanes.
     fn lanes(&mut self, placed: &[Placed], kind: Kind) -> Run {
         let slots = self.scratch.slots[kind as usize].len();
-        let at = self.system.places.row.len();
+        let at = self.parts.places.row.len();
         for (g, four) in placed.chunks(LANES).enumerate() {
             // Subdomains have a dummy each, and so have the interfaces, and the chunks of a colour
             // of the boundary, which are swept at another time.
@@ -351,13 +411,14 @@ impl Builder<'_> {
                 _ => self.scratch.subdomains.number + g / CHUNK,
             };
             let dummy = self.dummy + slot * STRIDE;
-            self.system.len = self.system.len.max(dummy + STRIDE);
+            self.parts.len = self.parts.len.max(dummy + STRIDE);
+            let kinds = &mut self.parts.lanes.draft().kinds;
             match kind {
-                Kind::Cone => self.system.kinds.cone.open(dummy as u32),
-                Kind::Coulomb => self.system.kinds.coulomb.open(dummy as u32),
-                _ => self.system.kinds.bounds.open(dummy as u32),
+                Kind::Cone => kinds.cone.open(dummy as u32),
+                Kind::Coulomb => kinds.coulomb.open(dummy as u32),
+                _ => kinds.bounds.open(dummy as u32),
             }
-            let start = self.system.places.row.len();
+            let start = self.parts.places.row.len();
             let hub = four[0].stage == Stage::Hub;
             self.scratch.slots[kind as usize].push(Slot::new(
                 start,
@@ -366,9 +427,9 @@ impl Builder<'_> {
                 four.iter().map(|placed| placed.block),
             ));
             let end = start + kind.rows() * LANES;
-            self.system.places.row.resize(end, u32::MAX);
+            self.parts.places.row.resize(end, u32::MAX);
             for by_place in
-                [&mut self.system.places.scale, &mut self.system.q, &mut self.system.compliance]
+                [&mut self.parts.places.scale, &mut self.parts.q, &mut self.parts.compliance]
             {
                 by_place.resize(end, 0.0);
             }
@@ -382,48 +443,19 @@ impl Builder<'_> {
         let image = &mut self.scratch.image;
         image.set(self.problem, k, &self.scratch.layout, self.factor);
         let (s, step) = metric(&law, &mut image.block, self.settings);
-        let at = self.system.places.row.len();
+        let at = self.parts.places.row.len();
         for (i, &s) in s.iter().enumerate().take(d) {
             self.append(self.problem.J.row_starts[k] + i, s);
         }
-        let (system, image) = (&mut *self.system, &self.scratch.image);
-        let mut add = |coordinates: &[u32], values: &[f64]| {
-            let (c, v) = (system.coordinates.len(), system.values.len());
-            system.coordinates.extend_from_slice(coordinates);
-            for i in 0..d {
-                system.values.extend(
-                    values[i * coordinates.len()..(i + 1) * coordinates.len()]
-                        .iter()
-                        .map(|x| x * s[i]),
-                );
-            }
-            (c..c + coordinates.len(), v)
-        };
-        let (read, read_values) = add(&image.read, &image.read_values);
-        let (write, write_values) = if image.meshed {
-            add(&image.write, &image.write_values)
-        } else {
-            (read.clone(), read_values)
-        };
         let exact = self.settings.exact(&law);
         let mut law = scaled(&law, &s);
         if let (Local::Lagged, Law::Coulomb { mu, rows }) = (self.settings.local, law) {
             // Under the shift that is held, and that `update_shift` reads, the law is a cone's.
             law = Law::Cone { mu, rows };
-            system.sliding.resize(system.places.row.len(), 0.0);
-            system.sliding[at] = mu;
+            self.parts.sliding.resize(self.parts.places.row.len(), 0.0);
+            self.parts.sliding[at] = mu;
         }
-        system.singles.push(Single {
-            law,
-            at,
-            read,
-            read_values,
-            write,
-            write_values,
-            step,
-            exact,
-            block: image.block,
-        });
+        self.parts.singles.push(&self.scratch.image, (law, at), (&s, step), exact);
     }
 }
 

@@ -1,12 +1,10 @@
 //! The loop around the sweeps: when to compute the residual, which iterate to keep, when to stop.
 
-use super::accelerate::Subspace;
-use super::anderson::Anderson;
-use super::lagged_shift::MAX_DIRECTIONS;
-use super::simd::Aligned;
-use super::system::{State, Sweeps};
-use super::{Acceleration, Settings};
+use super::Settings;
+use super::accelerate::{Accelerator, update_shift};
+use super::state::{State, Sweeps};
 use crate::problem::{Residual, Tolerance};
+use crate::solve::simd::Aligned;
 use crate::solve::{Sample, Status, StoppingCriteria};
 use std::time::Instant;
 
@@ -178,7 +176,7 @@ pub(super) fn run<S: Sweeps>(
     if first.accepted(&stop.tolerance) {
         outcome.status = Status::Converged;
     } else {
-        accelerator.start(settings, x, system);
+        accelerator.start(settings.acceleration, x, system);
         let mut progress = Progress { begin, best, outcome: &mut outcome, velocities };
         sweeps(system, (x, accelerator), residual_of, settings, &mut progress);
     }
@@ -317,7 +315,7 @@ fn sweeps<S: Sweeps>(
         progress.outcome.restarts += u64::from(lost);
         if lost || settled != was_settled {
             progress.refresh(system, y, residual_of, &stop.tolerance);
-            accelerator.start(settings, y, system);
+            accelerator.start(settings.acceleration, y, system);
         } else if sweep >= FIRST_REFRESH && sweep.is_power_of_two() {
             progress.best.evaluate(residual_of, &stop.tolerance);
             progress.refresh(system, y, residual_of, &stop.tolerance);
@@ -342,71 +340,6 @@ impl CheckSchedule {
     /// The residual was `excess` times too large; below one another criterion was not met.
     fn update(&mut self, least: f64, sweep: u64, excess: f64) {
         (self.threshold, self.at) = (least / if excess > 1.0 { excess } else { 2.0 }, sweep);
-    }
-}
-
-/// Updates the lagged shift at `y`; the energy of its change, none if there is no shift.
-fn update_shift<S: Sweeps>(
-    system: &mut S,
-    y: &State,
-    accelerator: &mut Accelerator,
-) -> Option<f64> {
-    let Accelerator::Subspace(subspace) = accelerator else {
-        return system.update_shift(y, &[]).map(|change| change.energy);
-    };
-    let mut along = [&[][..]; MAX_DIRECTIONS];
-    let count =
-        along.iter_mut().zip(subspace.along()).map(|(place, vector)| *place = vector).count();
-    let change = system.update_shift(y, &along[..count])?;
-    subspace.shift_slopes(&change.along[..count]);
-    Some(change.energy)
-}
-
-/// What happens between two sweeps.
-#[derive(Default)]
-enum Accelerator {
-    #[default]
-    Nothing,
-    Subspace(Box<Subspace>),
-    Anderson(Box<Anderson>),
-}
-
-impl Accelerator {
-    /// Begins anew at the point x, in the memory at hand if the method is the same.
-    fn start(&mut self, settings: &Settings, x: &State, system: &impl Sweeps) {
-        let wanted = settings.acceleration;
-        let same = match (&*self, wanted) {
-            (Accelerator::Nothing, Acceleration::None) => true,
-            (Accelerator::Subspace(s), Acceleration::Subspace { depth }) => s.depth() == depth,
-            (Accelerator::Anderson(a), Acceleration::Anderson { depth }) => a.depth() == depth,
-            _ => false,
-        };
-        if !same {
-            *self = match wanted {
-                Acceleration::None => Accelerator::Nothing,
-                Acceleration::Auto => Accelerator::Subspace(Box::new(Subspace::new(5))),
-                Acceleration::Subspace { depth } => {
-                    Accelerator::Subspace(Box::new(Subspace::new(depth)))
-                }
-                Acceleration::Anderson { depth } => {
-                    Accelerator::Anderson(Box::new(Anderson::new(depth)))
-                }
-            };
-        }
-        match self {
-            Accelerator::Nothing => {}
-            Accelerator::Subspace(subspace) => subspace.start(x, system),
-            Accelerator::Anderson(anderson) => anderson.start(x, system),
-        }
-    }
-
-    /// Replaces the output of a sweep by the start of the next; false if the sweep was lost.
-    fn advance(&mut self, y: &mut State, estimate: f64, system: &impl Sweeps) -> bool {
-        match self {
-            Accelerator::Nothing => true,
-            Accelerator::Subspace(subspace) => subspace.advance(y, estimate, system),
-            Accelerator::Anderson(anderson) => anderson.advance(y, estimate),
-        }
     }
 }
 

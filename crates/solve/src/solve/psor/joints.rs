@@ -8,7 +8,7 @@
 //! vanishes against their unit diagonal: they are left out, so that redundant joints neither fail
 //! nor drift; if the rows left out contradict the others, their error stays in the residual.
 
-use super::system::State;
+use super::state::State;
 use crate::math::ldlt::{Ldlt, Ordering};
 use crate::math::sparse::{Csr, Sums};
 use std::ops::Range;

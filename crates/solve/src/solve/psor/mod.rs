@@ -4,72 +4,47 @@
 //!   H v = k + Jᵀ r,   u = J v + E r + w,   r_k = P_K( r_k − B_k ũ_k )   for every block k and any step B_k ≻ 0
 //! ```
 //!
-//! # Algorithm
+//! Plain sweeps (Tasora2008, algorithm 4.1, with the signs of its eq. 6 corrected): `v = H⁻¹ (k + Jᵀ
+//! r)` from the guess; then for every block `r⁺ = P( r − (ω/g) ũ )`, `v += H⁻¹ J_kᵀ (r⁺ − r)`, at
+//! once, until the error is accepted. The default adds, one file each:
 //!
-//! Plain sweeps (Tasora2008, algorithm 4.1, with the signs of its eq. 6 corrected):
-//!
-//! 1. `g_k` = diagonal of `J_k H⁻¹ J_kᵀ + E_k`, `s_k = H⁻¹ J_kᵀ`; `v = H⁻¹ (k + Jᵀ r)` from the
-//!    guess.
-//! 2. For every block: `r⁺ = P_K( r − (ω/g) ũ )`, `v += s_k (r⁺ − r)`, at once.
-//! 3. Until the error is accepted.
-//!
-//! The default adds:
-//!
-//! 1. Whitened coordinates: unit masses, unit diagonal of every row, normal and tangents scaled
-//!    apart ([`Metric::TwoScale`]). The step is one over the largest eigenvalue of the scaled
-//!    block: the energy falls.
-//! 2. All equality rows are one block, solved exactly by a sparse factorization made once.
-//! 3. Contacts are sorted into subdomains and interfaces, coloured, and swept four at a time
-//!    ([`kernel`]). Subdomains run on the threads of the caller's pool.
-//! 4. After each sweep the start of the next is extrapolated over the last five differences: to the
-//!    least dual energy (convex laws, symmetric W), or to the least change (Anderson).
-//! 5. `est = ½ Σ ‖Δr̂‖²` comes with the sweep and is nearly always an upper bound of the error. The
-//!    iterate of least `est` is kept; the residual is computed once `est ≤ 4 tol`, with v computed
-//!    anew from r.
-//! 6. Under Coulomb's law with many contacts the shift is lagged ([`Local::Lagged`],
-//!    [`lagged_shift`]).
+//! 1. [`view`], [`metric`]: unit masses, unit diagonal of every row, normal and tangents scaled
+//!    apart; the step is one over the largest eigenvalue of the scaled block: the energy falls.
+//! 2. [`partition`], [`build`], [`pack`]: contacts in subdomains, interfaces and colours, four at a
+//!    time (`simd`), subdomains on the threads of the caller's pool (`parallel`).
+//! 3. [`iterate`]: `est = ½ Σ ‖Δr̂‖²` comes with the sweep and is nearly always an upper bound of
+//!    the error. The iterate of least `est` is kept; the residual is computed once `est ≤ 4 tol`.
+//! 4. [`accelerate`]: the next sweep starts from an extrapolation over the last differences, to the
+//!    least dual energy (convex laws, symmetric W) or to the least change (Anderson).
+//! 5. Under Coulomb's law with many contacts the shift is lagged ([`Local::Lagged`], `simd::shift`).
+//! 6. [`joints`]: all equality rows are one block, solved exactly by a factorization made once.
+//! 7. [`fallback`], [`reduced`]: what fits into no lane, and reduced problems, block by block.
 //!
 //! # When
 //!
-//! Many bodies, moderate accuracy, warm starts, a fixed amount of work (a deadline by
-//! [`StoppingCriteria`] alone, none for the steps of a run). Not for mass ratios above 1e4 (the
-//! report then says `budget` or `stalled` with its error), nor for 1e-12 on settled piles:
+//! Many bodies, moderate accuracy, warm starts, a fixed amount of work. Not for mass ratios above
+//! 1e4 (the report then says `budget` or `stalled` with its error), nor for 1e-12 on settled piles:
 //! `interior-point` and `newton` are better there.
 //!
 //! # Cost
 //!
-//! One sweep moves [`BYTES_PER_CONTACT`] per frictional contact of two rigid bodies and
-//! [`BYTES_PER_BODY`] per body; extrapolation costs as much again. Memory is linear and reused: a
-//! second solve allocates nothing. Blocks of two rows, on meshes or small cliques, and reduced
-//! problems are swept on one thread. Results are the same to the bit for any number of threads,
-//! with or without AVX2 and FMA. Figures and alternatives: `docs/notes/psor.md`. (Enzenhoefer2018)
+//! One sweep moves [`BYTES_PER_CONTACT`] per frictional contact and [`BYTES_PER_BODY`] per body;
+//! memory is reused: a second solve allocates nothing. Results are the same to the bit for any
+//! number of threads, with or without AVX2 and FMA. Figures and alternatives: `docs/notes/psor.md`.
+//! (Enzenhoefer2018)
 
 mod accelerate;
-mod anderson;
 mod build;
-mod colour;
-mod contact_frames;
-mod fork_join;
-mod gram;
-mod hubs;
+mod fallback;
 mod iterate;
 mod joints;
-mod kernel;
-mod lagged_shift;
-mod laws;
-mod orientation;
+mod metric;
 mod pack;
-mod parallel;
+mod partition;
 mod reduced;
-mod rows;
-mod simd;
-mod stages;
-mod subdomains;
-mod sync;
+mod state;
 mod system;
-mod vector;
-mod whitening;
-mod worker_group;
+mod view;
 
 #[cfg(test)]
 mod tests;
@@ -79,29 +54,31 @@ use super::{
     solve_by_own_preparation,
 };
 use crate::problem::{Law, PreparedProblem, Problem, Reduced, Residual, Solution, Tolerance};
+use crate::solve::parallel::WorkerGroup;
+use crate::solve::simd::forms::RIGID;
+use crate::solve::simd::frames::{IN_ROUND, Storage};
 use reduced::ReducedSystem;
 use serde::{Deserialize, Serialize};
+use state::{Places, Sweeps};
 use std::sync::Arc;
-use system::{Sweeps, System};
-use worker_group::WorkerGroup;
+use system::System;
 
 /// The most sweeps where the caller names no limit.
 pub const DEFAULT_WORK: u64 = 1000;
 
 /// Memory that one sweep moves per frictional contact of two rigid bodies: rows, parameters, two
 /// places and q̂ are read, r̂ is read and written.
-pub const BYTES_PER_CONTACT: usize = (rows::RIGID + 3) * 8 + 8 + 24 + 2 * 24;
+pub const BYTES_PER_CONTACT: usize = (RIGID + 3) * 8 + 8 + 24 + 2 * 24;
 
-/// The same for contacts of round bodies that are stored as frames and arms ([`contact_frames`]).
-pub const BYTES_PER_ROUND_CONTACT: usize =
-    BYTES_PER_CONTACT - (rows::RIGID - contact_frames::IN_ROUND) * 8;
+/// The same for contacts of round bodies that are stored as frames and arms (`simd::frames`).
+pub const BYTES_PER_ROUND_CONTACT: usize = BYTES_PER_CONTACT - (RIGID - IN_ROUND) * 8;
 
 /// Memory that is moved per frictional contact to keep each iterate, which may be the best: r̂ is
 /// written once more.
 pub const BYTES_OF_BEST: usize = 24;
 
 /// Memory that one sweep moves at least per rigid body: its line of z is read and written.
-pub const BYTES_PER_BODY: usize = 2 * system::STRIDE * 8;
+pub const BYTES_PER_BODY: usize = 2 * view::STRIDE * 8;
 
 /// From so many contacts under Coulomb's law on the shift is lagged for a few sweeps: piles need
 /// half the sweeps or less, few contacts more.
@@ -180,7 +157,7 @@ pub struct Settings {
     /// Use the threads of the caller's pool; the result does not depend on it.
     pub parallel: bool,
     /// Bytes that stay in the cache from sweep to sweep. Contacts that move more (half as much
-    /// again, if bodies are not round) are stored as frames and arms ([`contact_frames`]).
+    /// again, if bodies are not round) are stored as frames and arms (`simd::frames`).
     pub cache: usize,
 }
 
@@ -243,10 +220,10 @@ impl Settings {
     /// True if so many contacts are better off in this form, of frames and arms: their rows do not
     /// stay in the cache. What a body of any inertia has to be asked for takes some time of its
     /// own.
-    fn far(&self, contacts: usize, form: rows::Storage) -> bool {
+    fn far(&self, contacts: usize, form: Storage) -> bool {
         let bytes = contacts * BYTES_PER_CONTACT;
         bytes
-            > if form == rows::Storage::Frame {
+            > if form == Storage::Frame {
                 self.cache.saturating_add(self.cache / 2)
             } else {
                 self.cache
@@ -255,11 +232,7 @@ impl Settings {
 
     /// Memory that one sweep moves per contact, of so many frictional contacts of round bodies.
     pub fn bytes_per_contact(&self, contacts: usize) -> usize {
-        if self.far(contacts, rows::Storage::Round) {
-            BYTES_PER_ROUND_CONTACT
-        } else {
-            BYTES_PER_CONTACT
-        }
+        if self.far(contacts, Storage::Round) { BYTES_PER_ROUND_CONTACT } else { BYTES_PER_CONTACT }
     }
 
     /// The method of the paper (Tasora2008, algorithm 4.1): plain sweeps, one step per block.
@@ -325,22 +298,22 @@ impl Psor {
     ) -> Report {
         let Psor { settings, system, scratch, memory, r, .. } = self;
         let settings = settings.with_lagged_shift(&problem.laws).resolved(&problem.laws, true);
-        system.workers = workers;
-        system.set(problem, prepared.factor(), &settings, scratch);
+        system.set(problem, prepared.factor(), &settings, scratch, workers);
         system.zero(&mut memory.x);
         admissible(&problem.laws, &problem.J.row_starts, &solution.r, r);
-        system.places.collapse(r, &mut memory.x.r);
+        system.parts().places.collapse(r, &mut memory.x.r);
         system.refresh(&mut memory.x);
         solution.v.resize(problem.n(), 0.0);
         solution.r.fill(0.0);
-        // The places are the residual_of's while the system is swept.
-        let places = std::mem::take(&mut system.places);
+        // The places belong to the residual while the system is swept.
+        let mut places = Places::default();
+        system.swap_places(&mut places);
         let mut whole = Whole { problem, prepared, places: &places, solution };
         let outcome = iterate::run(system, memory, &mut whole, &settings);
         whole.set(memory.best());
-        system.places = places;
+        system.swap_places(&mut places);
         let mut report = report(outcome, settings.stop.history);
-        report.dependent = system.joints.dependent;
+        report.dependent = system.parts().joints.dependent;
         report
     }
 }
@@ -351,31 +324,6 @@ struct Whole<'a> {
     prepared: &'a mut PreparedProblem,
     places: &'a Places,
     solution: &'a mut Solution,
-}
-
-/// Row of the problem and scale for each place of r̂.
-#[derive(Clone, Default)]
-struct Places {
-    row: Vec<u32>,
-    scale: Vec<f64>,
-}
-
-impl Places {
-    /// Writes scaled reactions in the order of the problem.
-    fn expand(&self, scaled: &[f64], r: &mut [f64]) {
-        for ((&row, &s), &x) in self.row.iter().zip(&self.scale).zip(scaled) {
-            if row != u32::MAX {
-                r[row as usize] = x * s;
-            }
-        }
-    }
-
-    /// The scaled reactions of `r`.
-    fn collapse(&self, r: &[f64], scaled: &mut [f64]) {
-        for ((&row, &s), x) in self.row.iter().zip(&self.scale).zip(scaled) {
-            *x = if row != u32::MAX && s > 0.0 { r[row as usize] / s } else { 0.0 };
-        }
-    }
 }
 
 impl Whole<'_> {

@@ -4,17 +4,17 @@
 //! waits in its [`Slot`].
 
 use super::Settings;
-use super::contact_frames::{Body, Frame, Round};
-use super::hubs::HubBodies;
-use super::kernel::Groups;
-use super::laws::{Local, coulomb_parameters};
-use super::rows::{COLUMNS, Rigid, Storage};
-use super::simd::LANES;
-use super::system::{GROUP, System};
-use super::whitening::{Layout, metric, scaled};
-use super::worker_group::WorkerGroup;
+use super::metric::{metric, scaled};
+use super::partition::HubBodies;
+use super::view::{GROUP, Layout};
 use crate::problem::law::MAX_ROWS;
 use crate::problem::{Law, Problem};
+use crate::solve::parallel::WorkerGroup;
+use crate::solve::simd::LANES;
+use crate::solve::simd::forms::{COLUMNS, Rigid};
+use crate::solve::simd::frames::{Body, Frame, Round, Storage};
+use crate::solve::simd::kernel::Groups;
+use crate::solve::simd::laws::{Local, coulomb_parameters};
 
 /// Groups that are filled at a time.
 const GROUPS_PER_TASK: usize = 16;
@@ -55,23 +55,31 @@ impl Slot {
         slot
     }
 
-    /// Tells the system what is known by place of r̂, given `q = J H⁻¹ k + w`.
-    pub(super) fn write(&self, system: &mut System, problem: &Problem, q: &[f64]) {
-        for (lane, block) in self.blocks.iter().enumerate() {
-            let Some(k) = *block else { continue };
-            let rows = problem.J.row_starts[k as usize]..problem.J.row_starts[k as usize + 1];
-            for (i, row) in rows.enumerate() {
-                let (at, s) = (self.start + i * LANES + lane, self.scales[lane][i]);
-                system.places.row[at] = row as u32;
-                system.places.scale[at] = s;
-                system.q[at] = q[row] * s;
-            }
-            if self.sliding[lane] > 0.0 {
-                system.sliding.resize(system.places.row.len(), 0.0);
-                system.sliding[self.start + lane] = self.sliding[lane];
-            }
-        }
+    /// What is known by place of r̂.
+    pub(super) fn places(&self, problem: &Problem) -> impl Iterator<Item = SlotPlace> {
+        let starts = &problem.J.row_starts;
+        self.blocks.iter().enumerate().flat_map(move |(lane, block)| {
+            let rows = block.map_or(0..0, |k| starts[k as usize]..starts[k as usize + 1]);
+            rows.enumerate().map(move |(i, row)| SlotPlace {
+                at: self.start + i * LANES + lane,
+                row: row as u32,
+                scale: self.scales[lane][i],
+            })
+        })
     }
+
+    /// Places of normal rows whose shift is held, and their scaled mu.
+    pub(super) fn sliding(&self) -> impl Iterator<Item = (usize, f64)> {
+        let mu = self.sliding.iter().enumerate().filter(|(_, mu)| **mu > 0.0);
+        mu.map(|(lane, &mu)| (self.start + lane, mu))
+    }
+}
+
+/// A place of r̂, the row that is there and its scale.
+pub(super) struct SlotPlace {
+    pub at: usize,
+    pub row: u32,
+    pub scale: f64,
 }
 
 /// What all groups are filled from.
@@ -136,13 +144,17 @@ impl Filler<'_> {
                     );
                     &rigid[..]
                 }
-                Storage::Round => {
-                    round = Round::of(rows, self.bodies(owners));
-                    &round
-                }
-                Storage::Frame => {
-                    frame = Frame::of(rows, self.bodies(owners));
-                    &frame
+                Storage::Round | Storage::Frame => {
+                    let contact = self.problem.J.rigid.of_block(k as usize);
+                    let contact = contact.expect("blocks of this form are rigid contacts");
+                    let (d, arms) = self.layout.frame(self.problem, contact, &s);
+                    if storage == Storage::Round {
+                        round = Round::of(d, arms, self.bodies(owners));
+                        &round[..]
+                    } else {
+                        frame = Frame::of(d, arms);
+                        &frame
+                    }
                 }
             };
             match scaled(&law, &s) {

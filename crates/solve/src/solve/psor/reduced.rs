@@ -3,13 +3,14 @@
 //! The state carries `z = Ŵ r̂`; a block's change adds its columns of Ŵ. W is used as given,
 //! symmetric or not.
 
-use super::gram::Products;
-use super::system::{Local, State, Sweeps};
-use super::vector::{Passes, dot};
-use super::{Places, Settings, whitening};
+use super::Settings;
+use super::fallback::Local;
+use super::metric::{metric, scaled};
+use super::state::{Places, State, Sweeps};
 use crate::math::sparse::Csr;
 use crate::problem::law::MAX_ROWS;
 use crate::problem::{Law, Reduced};
+use crate::solve::parallel::passes::{Passes, Products, dot};
 
 /// W differs from its transposed by less than this part of √(W_ii W_jj): an energy exists for all
 /// practical purposes.
@@ -46,10 +47,10 @@ impl ReducedSystem {
                     block[i * d + j] = reduced.W.get(range.start + i, range.start + j);
                 }
             }
-            let (s, step) = whitening::metric(law, &mut block, settings);
+            let (s, step) = metric(law, &mut block, settings);
             scale[range.clone()].copy_from_slice(&s[..d]);
             blocks.push(Block {
-                law: whitening::scaled(law, &s),
+                law: scaled(law, &s),
                 first: range.start,
                 step,
                 exact: settings.exact(law),

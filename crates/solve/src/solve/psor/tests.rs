@@ -4,10 +4,11 @@
 use super::*;
 use crate::math::sparse::Csr;
 use crate::problem::test_problems::{self, Lcg, ProblemWithSolution};
+use crate::problem::{RigidBody, RigidContact};
 use crate::problem::{Rows, Tolerance};
 use crate::solve::Status;
-use glam::DMat3;
-use orientation::tests::{draw, frame};
+use crate::solve::simd::tests::{draw, frame};
+use glam::DQuat;
 use std::time::{Duration, Instant};
 
 /// Far below what the assertions ask: local velocities of order 1 within 1e-7.
@@ -118,15 +119,15 @@ fn oppose(problem: &mut Problem) {
 /// the ground now and then, with angular velocities in the axes of each body. With a drum all of
 /// them touch the first, whose mass and inertia are so many times larger.
 fn stones(count: usize, round: bool, drum: Option<[f64; 2]>, x: &mut Lcg) -> Problem {
-    let mut attitudes = Vec::new();
+    let mut bodies = Vec::new();
     let mut diagonal = Vec::new();
     for _ in 0..count {
         let (mass, inertia) = (1.0 + 0.5 * x.draw(), 0.3 + 0.1 * x.draw());
         let [second, third] =
             if round { [inertia; 2] } else { [inertia * (1.0 + 0.4 * x.draw()), 2.0 * inertia] };
         diagonal.extend([mass, mass, mass, inertia, second, third]);
-        let [a, b, c] = frame(x);
-        attitudes.push(DMat3::from_cols(a, b, c));
+        let attitude = DQuat::from_vec4(draw(x).extend(x.draw()).normalize()).to_array();
+        bodies.push(RigidBody { column: 6 * bodies.len() as u32, attitude });
     }
     let [mass, inertia] = drum.unwrap_or([1.0; 2]);
     diagonal[..3].iter_mut().for_each(|h| *h *= mass);
@@ -134,6 +135,7 @@ fn stones(count: usize, round: bool, drum: Option<[f64; 2]>, x: &mut Lcg) -> Pro
     let k: Vec<f64> = diagonal.iter().map(|h| h * x.draw()).collect();
     let mut problem =
         Problem { H: Csr::diagonal(&diagonal), k, J: Rows::new(6 * count), ..Problem::default() };
+    problem.J.rigid.bodies = bodies;
     for a in 0..count {
         let around = if a == 0 && drum.is_some() { 3..count } else { 0..0 };
         for b in [Some(a + 1), Some(a + 2), None].into_iter().chain(around.map(Some)) {
@@ -141,22 +143,13 @@ fn stones(count: usize, round: bool, drum: Option<[f64; 2]>, x: &mut Lcg) -> Pro
                 continue;
             }
             let frame = frame(x);
-            // Body, sign and arm of each side.
-            let sides = [(Some(a), 1.0, 0.5 * frame[0]), (b, -1.0, draw(x))];
-            let sides: Vec<_> =
-                sides.into_iter().filter_map(|(body, sign, r)| Some((body?, sign, r))).collect();
-            let columns: Vec<u32> = sides
-                .iter()
-                .flat_map(|side| (6 * side.0..6 * side.0 + 6).map(|c| c as u32))
-                .collect();
-            let mut values = Vec::new();
-            for d in frame {
-                for &(body, sign, r) in &sides {
-                    values.extend((sign * d).to_array());
-                    values.extend((sign * (attitudes[body].transpose() * r.cross(d))).to_array());
-                }
-            }
-            problem.J.push(3, &columns, &values);
+            let arms = [0.5 * frame[0], draw(x)].map(|r| r.to_array());
+            problem.J.push_contact(RigidContact {
+                block: 0,
+                bodies: [b.map(|b| b as u32), Some(a as u32)],
+                frame: frame.map(|d| d.to_array()),
+                arms: [arms[1], arms[0]],
+            });
             problem.laws.push(Law::Cone { mu: 0.4, rows: 3 });
         }
     }
@@ -170,9 +163,9 @@ fn frames_and_arms_are_the_same_rows() {
         let mut psor = Psor::new(Settings { stop: tight(20_000), cache, ..Settings::default() });
         let mut solution = Solution::zero(problem.n(), problem.rows());
         let report = psor.solve(problem, &mut solution).unwrap();
-        (psor.system.kinds.cone.storage(), report.status, solution)
+        (psor.system.parts().lanes.storage(), report.status, solution)
     };
-    for (round, form) in [(true, rows::Storage::Round), (false, rows::Storage::Frame)] {
+    for (round, form) in [(true, Storage::Round), (false, Storage::Frame)] {
         let mut problem = stones(300, round, None, &mut Lcg::new(9));
         for case in ["cone", "coulomb", "joints"] {
             match case {
@@ -191,22 +184,22 @@ fn frames_and_arms_are_the_same_rows() {
                 _ => {}
             }
             let (whole, framed) = (solved(&problem, usize::MAX), solved(&problem, 0));
-            assert_eq!((whole.0, framed.0), (rows::Storage::Rigid, form), "{case}");
+            assert_eq!((whole.0, framed.0), (Storage::Rigid, form), "{case}");
             assert_eq!((whole.1, framed.1), (Status::Converged, Status::Converged), "{case}");
             // Both are accepted to a bound of 1e-6 of the energy, which is an upper one: velocities
             // of order one.
             assert!(largest_difference(&whole.2.v, &framed.2.v) < 1e-3, "{case}");
         }
         // Few contacts stay in the cache.
-        assert_eq!(solved(&problem, 12 << 20).0, rows::Storage::Rigid);
+        assert_eq!(solved(&problem, 12 << 20).0, Storage::Rigid);
         // One row that no arm explains: stored with all its angular parts.
         problem.J.values[5] += 0.1;
-        assert_eq!(solved(&problem, 0).0, rows::Storage::Rigid);
+        assert_eq!(solved(&problem, 0).0, Storage::Rigid);
     }
     // One body that is not round: no longer balls.
     let mut egg = stones(300, true, None, &mut Lcg::new(9));
     *egg.H.values.last_mut().unwrap() *= 1.5;
-    assert_eq!(solved(&egg, 0).0, rows::Storage::Frame);
+    assert_eq!(solved(&egg, 0).0, Storage::Frame);
 }
 
 #[test]
@@ -319,10 +312,11 @@ fn contacts_with_a_hub_body_are_swept_together_and_the_energy_falls() {
             let problem = stones(400, round, Some(drum), &mut Lcg::new(21));
             let mut prepared = PreparedProblem::of(&problem).unwrap();
             let settings = Settings { stop: usual(20_000), cache, ..Settings::default() };
-            let (mut system, mut x) = (System::default(), system::State::default());
-            system.set(&problem, prepared.factor(), &settings, &mut build::Scratch::default());
+            let (mut system, mut x) = (System::default(), state::State::default());
+            let scratch = &mut build::Scratch::default();
+            system.set(&problem, prepared.factor(), &settings, scratch, None);
             assert_eq!(
-                (!system.hubs.is_empty(), system.singles.is_empty()),
+                (!system.parts().lanes.loose()[0].is_empty(), system.parts().singles.len() == 0),
                 (hub, hub),
                 "{drum:?}"
             );
@@ -330,8 +324,8 @@ fn contacts_with_a_hub_body_are_swept_together_and_the_energy_falls() {
             let mut kept = x.r.to_vec();
             let mut energy = 0.0f64;
             for sweep in 0..50 {
-                system::Sweeps::sweep(&mut system, &mut x, &mut kept);
-                let next = system::Sweeps::energy(&system, &x);
+                Sweeps::sweep(&mut system, &mut x, &mut kept);
+                let next = Sweeps::energy(&system, &x);
                 // Sums of four thousand terms, each a small part of the energy.
                 assert!(
                     next <= energy + 1e-14 * energy.abs(),

@@ -1,13 +1,25 @@
 //! Lanes against plain safe code, and against the exact local solution.
 
-use super::super::contact_frames::{Body, Frame, Round};
-use super::super::laws::coulomb_parameters;
-use super::super::orientation::tests::{draw, frame};
-use super::super::rows::{Rigid, Stored};
+use super::f64x4::{F64x4, Scalar};
+use super::forms::{ROOM, Rigid, Stored};
+use super::frames::{Body, Frame, Round, Storage, in_form};
+use super::kernel::{Groups, Run};
+use super::laws::{Cone, Coulomb, Local, coulomb_parameters};
 use super::*;
 use crate::problem::Law;
 use crate::problem::test_problems::Lcg;
 use glam::DVec3;
+
+pub(crate) fn draw(x: &mut Lcg) -> DVec3 {
+    DVec3::new(x.draw(), x.draw(), x.draw())
+}
+
+/// Three orthonormal directions.
+pub(crate) fn frame(x: &mut Lcg) -> [DVec3; 3] {
+    let n = draw(x).normalize();
+    let t = n.cross(draw(x)).normalize();
+    [n, t, n.cross(t)]
+}
 
 /// The projection on the cone in plain code.
 fn project(x: [f64; 3], mu: f64, inverse: f64) -> [f64; 3] {
@@ -206,8 +218,8 @@ fn contacts<L: Local>(
                     }
                     (root, s, u) => [s.x, u.x, u.y, s.y, u.z, s.z, root, 0.0],
                 });
+            let ([a, b], [n, t, s]) = ([draw(x), draw(x)], frame(x));
             if arms != Arms::No {
-                let ([a, b], [n, t, s]) = ([draw(x), draw(x)], frame(x));
                 let turned = |side: usize, x: DVec3| {
                     let u = bodies[side];
                     DVec3::new(
@@ -233,8 +245,8 @@ fn contacts<L: Local>(
             let numbers = match storage {
                 Storage::Stored => rows.clone(),
                 Storage::Rigid => Rigid::of(&rows, roots).to_vec(),
-                Storage::Round => Round::of(&rows, bodies.each_ref()).to_vec(),
-                Storage::Frame => Frame::of(&rows, bodies.each_ref()).to_vec(),
+                Storage::Round => Round::of([0.7 * n, t, s], [a, b], bodies.each_ref()).to_vec(),
+                Storage::Frame => Frame::of([0.7 * n, t, s], [a, b]).to_vec(),
             };
             for (place, body) in places.into_iter().zip(bodies) {
                 f.bodies[place as usize..][..8].copy_from_slice(&body);

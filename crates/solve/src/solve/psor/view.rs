@@ -1,13 +1,16 @@
 //! Where unknowns live in z, and what a block of rows looks like there.
 
-use super::contact_frames::Body;
-use super::orientation::Attitude;
-use super::system::{GROUP, STRIDE};
-use super::{Metric, Settings};
+use super::Settings;
 use crate::math::cliques::CliqueFactor;
 use crate::problem::law::MAX_ROWS;
-use crate::problem::{Law, Problem, RowBlock};
-use glam::{DMat3, DVec3};
+use crate::problem::{Problem, RigidContact, RowBlock};
+use crate::solve::simd::forms::ROOM;
+use crate::solve::simd::frames::{Body, Storage};
+use glam::{DMat3, DQuat, DVec3};
+
+/// Unknowns of one group, and the room each takes in z.
+pub(super) const GROUP: usize = 6;
+pub(super) const STRIDE: usize = ROOM;
 
 /// Where each unknown lives.
 #[derive(Default)]
@@ -23,10 +26,9 @@ pub(super) struct Layout {
     /// 1/√m and 1/√I of each group, zero where there is none ([`Layout::root`], [`Layout::round`]).
     roots: Vec<[f64; 2]>,
     /// True if the angular velocities of bodies with contacts are in the axes of the world
-    /// ([`super::orientation`]), and what that tells of each group; work space of it.
-    pub(super) turned: bool,
+    /// ([`Layout::turn`]), and what that tells of each group.
+    turned: bool,
     pub(super) bodies: Vec<Body>,
-    pub(super) attitudes: Vec<Attitude>,
     /// Clique of each owner after the groups.
     pub(super) cliques: Vec<u32>,
     /// Touched unknowns of each mesh, by owner.
@@ -119,17 +121,76 @@ impl Layout {
         Some(self.roots[group as usize][1]).filter(|root| *root > 0.0)
     }
 
-    /// How the angular velocity of a body is whitened: G with `GᵀG` its inverse inertia.
-    pub(super) fn angular(&self, group: usize) -> DMat3 {
-        let row = |i: usize| DVec3::from_slice(&self.whitening[group][(3 + i) * GROUP + 3..]);
-        DMat3::from_cols(row(0), row(1), row(2)).transpose()
+    /// Turns the whitened angular velocities of all bodies into the axes of the world, if that pays
+    /// and if the problem knows these blocks, rigid contacts, as frames and arms: the form for them.
+    /// None, and nothing has changed, otherwise.
+    ///
+    /// Whitened by G (`GᵀG` the inverse inertia, in the axes of the problem) the angular part of a
+    /// row is `G Rᵀ (a × d)`. Any rotation may follow the whitening: with the one that leaves zeros
+    /// below the diagonal of `U = Q G Rᵀ` six numbers of the body and the arm in the axes of the
+    /// world are all there is to know.
+    pub(super) fn turn<B: Iterator<Item = usize>>(
+        &mut self,
+        problem: &Problem,
+        blocks: impl Fn() -> B,
+        settings: &Settings,
+    ) -> Option<Storage> {
+        let (count, rigid) = (blocks().count(), &problem.J.rigid);
+        if !settings.far(count, Storage::Round) || rigid.contacts.len() < count {
+            return None;
+        }
+        let round = blocks().all(|k| {
+            problem.J.block(k).columns.iter().all(|&j| self.round(self.owner[j as usize]).is_some())
+        });
+        let form = if round { Storage::Round } else { Storage::Frame };
+        // J is what counts: a block that is not as it is said to be stays as it is.
+        let known = |k: usize| {
+            rigid.of_block(k).is_some_and(|contact| rigid.agrees(contact, &problem.J.block(k)))
+        };
+        if !settings.far(count, form) || !blocks().all(known) {
+            return None;
+        }
+        self.turned = true;
+        self.bodies.clear();
+        self.bodies.resize(self.groups.len(), Body::default());
+        for body in &rigid.bodies {
+            let group = self.owner[body.column as usize] as usize;
+            if self.groups.get(group) == Some(&body.column) && self.root(group as u32).is_some() {
+                self.turn_group(group, DMat3::from_quat(DQuat::from_array(body.attitude)));
+            }
+        }
+        Some(form)
     }
 
-    /// Whitens the angular velocity of a body by another G.
-    pub(super) fn whiten_angular(&mut self, group: usize, g: DMat3) {
+    /// Turns a body with the attitude R.
+    fn turn_group(&mut self, group: usize, r: DMat3) {
+        let root = self.root(group as u32).unwrap_or(0.0);
+        let whitening = &mut self.whitening[group];
+        let u = if self.roots[group][1] > 0.0 {
+            DMat3::from_diagonal(DVec3::splat(self.roots[group][1]))
+        } else {
+            let row = |i: usize| DVec3::from_slice(&whitening[(3 + i) * GROUP + 3..]);
+            upper(DMat3::from_cols(row(0), row(1), row(2)).transpose() * r.transpose())
+        };
         for i in 0..3 {
-            g.row(i).write_to_slice(&mut self.whitening[group][(3 + i) * GROUP + 3..]);
+            (u * r).row(i).write_to_slice(&mut whitening[(3 + i) * GROUP + 3..]);
         }
+        self.bodies[group] =
+            [u.x_axis.x, u.y_axis.x, u.z_axis.x, u.y_axis.y, u.z_axis.y, u.z_axis.z, root, 0.0];
+    }
+
+    /// The directions of a contact that is a frame with arms, with the sign of the first of these
+    /// owners and the scales of its rows, and the arms of both.
+    pub(super) fn frame(
+        &self,
+        problem: &Problem,
+        contact: &RigidContact,
+        s: &[f64; MAX_ROWS],
+    ) -> ([DVec3; 3], [DVec3; 2]) {
+        let sides = problem.J.rigid.sides(contact);
+        let arms = sides.map(|side| side.map_or(DVec3::ZERO, |(s, _)| contact.arms[s].into()));
+        let sign = if matches!(sides[0], Some((0, _))) { -1.0 } else { 1.0 };
+        (std::array::from_fn(|i| sign * s[i] * DVec3::from(contact.frame[i])), arms)
     }
 
     /// True if these are all unknowns of a group.
@@ -258,6 +319,17 @@ fn roots(l: &[f64; GROUP * GROUP]) -> [f64; 2] {
         (true, false) => [l[0], 0.0],
         _ => [0.0; 2],
     }
+}
+
+/// The U with zeros below its diagonal and `UᵀU = MᵀM`, M not singular: columns made orthogonal one
+/// after the other.
+fn upper(m: DMat3) -> DMat3 {
+    let (x, xx) = m.x_axis.normalize_and_length();
+    let xy = x.dot(m.y_axis);
+    let (y, yy) = (m.y_axis - xy * x).normalize_and_length();
+    let (xz, yz) = (x.dot(m.z_axis), y.dot(m.z_axis));
+    let zz = (m.z_axis - xz * x - yz * y).length();
+    DMat3::from_cols(DVec3::new(xx, 0.0, 0.0), DVec3::new(xy, yy, 0.0), DVec3::new(xz, yz, zz))
 }
 
 /// One block in the coordinates of z, not scaled yet.
@@ -452,103 +524,5 @@ impl Image {
                 self.unknowns[c as usize] = 0.0;
             }
         }
-    }
-}
-
-/// The scales of a block's rows, and one over the largest eigenvalue of the scaled block.
-pub(super) fn metric(law: &Law, block: &mut [f64], settings: &Settings) -> ([f64; MAX_ROWS], f64) {
-    let d = law.rows();
-    let diagonal = |i: usize| block[i * d + i];
-    let mut g = [0.0; MAX_ROWS];
-    let tangent = (1..d).map(diagonal).sum::<f64>() / (d.max(2) - 1) as f64;
-    let mean = (0..d).map(diagonal).sum::<f64>() / d as f64;
-    for (i, g) in g.iter_mut().enumerate().take(d) {
-        *g = match settings.metric {
-            Metric::Mean => mean,
-            Metric::TwoScale if i == 0 => diagonal(0),
-            Metric::TwoScale => tangent,
-        };
-    }
-    let good = |x: f64| x > 0.0 && x.is_finite() && (1.0 / x).is_finite();
-    if !g[..d].iter().all(|&g| good(g)) {
-        block[..d * d].fill(0.0);
-        return ([1.0; MAX_ROWS], 0.0);
-    }
-    let s = g.map(|g| if g > 0.0 { 1.0 / g.sqrt() } else { 1.0 });
-    for i in 0..d {
-        for j in 0..d {
-            block[i * d + j] *= s[i] * s[j];
-        }
-    }
-    let largest =
-        if settings.metric == Metric::Mean { 1.0 } else { largest_eigenvalue(&block[..d * d], d) };
-    (s, settings.omega / largest)
-}
-
-/// The largest eigenvalue of a symmetric positive semidefinite matrix of up to three rows whose
-/// diagonal entries are one on average: the largest root of the characteristic polynomial, in
-/// closed form.
-pub(super) fn largest_eigenvalue(a: &[f64], d: usize) -> f64 {
-    if d == 1 {
-        return a[0];
-    }
-    if d == 2 {
-        return 0.5 * (a[0] + a[3]) + (0.25 * (a[0] - a[3]).powi(2) + a[1] * a[2]).max(0.0).sqrt();
-    }
-    // A = m 1 + 2 p B, where the eigenvalues of B are cos(φ + 2πk/3) and det(2 B) = 2 cos 3φ.
-    let mean = (a[0] + a[4] + a[8]) / 3.0;
-    let (x, y, z) = (a[0] - mean, a[4] - mean, a[8] - mean);
-    let (xy, xz, yz) = (a[1], a[2], a[5]);
-    let p = ((x * x + y * y + z * z + 2.0 * (xy * xy + xz * xz + yz * yz)) / 6.0).sqrt();
-    let determinant = x * (y * z - yz * yz) - xy * (xy * z - yz * xz) + xz * (xy * yz - y * xz);
-    let cosine = determinant / (2.0 * p * p * p);
-    if cosine.is_nan() {
-        return 1.0;
-    }
-    (mean + 2.0 * p * (cosine.clamp(-1.0, 1.0).acos() / 3.0).cos()).clamp(1.0, 3.0)
-}
-
-/// The law in scaled variables.
-pub(super) fn scaled(law: &Law, s: &[f64; MAX_ROWS]) -> Law {
-    match *law {
-        Law::Interval { lo, hi } => Law::Interval { lo: lo / s[0], hi: hi / s[0] },
-        Law::Cone { mu, rows } => Law::Cone { mu: mu * s[0] / s[1], rows },
-        Law::Coulomb { mu, rows } => Law::Coulomb { mu: mu * s[0] / s[1], rows },
-        other => other,
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::largest_eigenvalue;
-    use crate::problem::test_problems::Lcg;
-
-    #[test]
-    fn the_largest_eigenvalue_is_one() {
-        let mut x = Lcg::new(3);
-        for _ in 0..200 {
-            let g: [f64; 9] = std::array::from_fn(|_| x.draw());
-            let mut a: [f64; 9] =
-                std::array::from_fn(|i| (0..3).map(|k| g[i / 3 * 3 + k] * g[i % 3 * 3 + k]).sum());
-            let trace = (a[0] + a[4] + a[8]) / 3.0;
-            a.iter_mut().for_each(|a| *a /= trace);
-            let largest = largest_eigenvalue(&a, 3);
-            // The characteristic polynomial vanishes there, and the matrix less it is negative
-            // semidefinite: so says its trace of minors.
-            let b: [f64; 9] =
-                std::array::from_fn(|i| a[i] - if i % 4 == 0 { largest } else { 0.0 });
-            let determinant = b[0] * (b[4] * b[8] - b[5] * b[7])
-                - b[1] * (b[3] * b[8] - b[5] * b[6])
-                + b[2] * (b[3] * b[7] - b[4] * b[6]);
-            let minors =
-                b[0] * b[4] - b[1] * b[1] + b[0] * b[8] - b[2] * b[2] + b[4] * b[8] - b[5] * b[5];
-            assert!(
-                determinant.abs() < 1e-12 && minors > -1e-12 && b[0] + b[4] + b[8] <= 1e-12,
-                "{determinant} {minors}"
-            );
-        }
-        let unit = [1.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 1.0];
-        assert_eq!(largest_eigenvalue(&unit, 3), 1.0);
-        assert!((largest_eigenvalue(&[1.0; 9], 3) - 3.0).abs() < 1e-14);
     }
 }

@@ -1,5 +1,8 @@
-//! Subdomains: blocks that are near each other, so that one core sweeps them in its own cache.
+//! Partition: which blocks are swept together, by whom.
 //!
+//! # Subdomains
+//!
+//! Blocks that are near each other are swept by one core in its own cache.
 //! Owners (bodies) are numbered breadth first over the blocks that join them and cut into ranges of
 //! equal work. A block whose owners lie in one subdomain belongs to it. The blocks between two
 //! subdomains form their interface, which is swept afterwards as a unit of its own. Interfaces are
@@ -7,9 +10,38 @@
 //! order a subdomain has two neighbours as a rule, and two rounds are enough. The remaining blocks
 //! form the boundary, which is swept last, colour by colour. The number of subdomains depends on
 //! the problem alone, never on the number of threads.
+//!
+//! # Hub bodies
+//!
+//! Bodies that a hundred others touch: a drum, a shaker, a moving floor.
+//! Contacts with one body are to be swept one after the other, not four of them at a time. But if
+//! that body is much heavier than what touches it, each of these contacts hardly moves it for the
+//! next ones. Then they are swept in lanes and stages like all others, and each takes the body for
+//! lighter than it is. With `x_k` what contact k moves it by (in whitened coordinates), and `X_i`
+//! the sum of the lanes of group i, which sees nothing of itself and of the two groups before it
+//! (`simd::stages`), the sweep changes the energy by
+//!
+//! ```text
+//!   Σ_k ( û_k·Δ_k + ½ Δ_k·W_other Δ_k )  +  ½ Σ_i ‖X_i‖² + Σ_i X_i·(X_{i−1} + X_{i−2})        and
+//!   ½ Σ ‖X_i‖² + Σ X_i·(X_{i−1} + X_{i−2})  ≤  ½ · 5 Σ ‖X_i‖²  ≤  ½ · 5 · 4 Σ ‖x_k‖²  =  ½ · 20 Σ Δ_k·W_hub Δ_k
+//! ```
+//!
+//! so that with `W_other + 20 W_hub` for the block of a contact it falls as it does with one
+//! contact at a time, towards the same solution.
+//!
+//! # Colours
+//!
+//! Blocks of one colour share no owner, so that their order does not matter.
+//! First fit in the order of the problem, with one bit per colour and owner. A block that finds no
+//! free colour (an owner with more blocks than there are colours: a sheet of paper under a thousand
+//! balls; heavy ones are hub bodies) stays uncoloured and is swept alone.
 
-use super::hubs::HubBodies;
+use super::view::{GROUP, Layout};
 use crate::math::lists::Lists;
+use crate::problem::law::MAX_ROWS;
+use crate::solve::simd::WINDOW;
+use crate::solve::simd::forms::COLUMNS;
+use crate::solve::simd::schedule::MAX_INTERFACE_ROUNDS;
 
 /// Blocks per subdomain: their owners' coordinates fit into the second-level cache. Smaller
 /// subdomains have more neighbours, whose coordinates go from core to core.
@@ -17,9 +49,6 @@ const BLOCKS_PER_SUBDOMAIN: usize = 4000;
 
 /// Fewer blocks are one subdomain, which one thread sweeps.
 const MIN_BLOCKS_TO_CUT: usize = 2500;
-
-/// Rounds of interfaces at most.
-pub(super) const MAX_INTERFACE_ROUNDS: usize = 4;
 
 /// The subdomain of no owner in particular.
 const BOUNDARY: u32 = u32::MAX;
@@ -175,6 +204,107 @@ fn pair(of: &[u32], owners: &[u32]) -> Option<[u32; 2]> {
     (p != q && p != BOUNDARY && q != BOUNDARY).then(|| [p.min(q), p.max(q)])
 }
 
+/// An owner with more blocks than this joins everything to everything.
+const MAX_BLOCKS_OF_ORDINARY_BODY: u32 = 100;
+
+/// How many times lighter than it is a contact takes a hub body.
+const HUB_MASS_REDUCTION: f64 = WINDOW as f64;
+
+/// Who is a hub, and the colours of the others.
+#[derive(Default)]
+pub(super) struct HubBodies {
+    /// Blocks of each owner.
+    degree: Vec<u32>,
+    colours: Colours,
+}
+
+impl HubBodies {
+    /// Counts the blocks of each of `count` owners.
+    pub(super) fn set(&mut self, count: usize, owners: &Lists) {
+        self.degree.clear();
+        self.degree.resize(count, 0);
+        owners.all().iter().for_each(|&o| self.degree[o as usize] += 1);
+        self.colours.reset(count);
+    }
+
+    pub(super) fn is_hub(&self, owner: u32) -> bool {
+        self.degree[owner as usize] > MAX_BLOCKS_OF_ORDINARY_BODY
+    }
+
+    /// Number of owners.
+    pub(super) fn owners(&self) -> usize {
+        self.degree.len()
+    }
+
+    /// The other one of two rigid bodies of which one is a hub and much heavier.
+    pub(super) fn other(&self, owners: &[u32], layout: &Layout) -> Option<u32> {
+        let [a, b] = *owners else { return None };
+        let (hub, other) = match (self.is_hub(a), self.is_hub(b)) {
+            (true, false) => (a, b),
+            (false, true) => (b, a),
+            _ => return None,
+        };
+        let heavier = layout.root(other)? / layout.root(hub)?;
+        (heavier * heavier >= HUB_MASS_REDUCTION).then_some(other)
+    }
+
+    /// The colour of a block with a hub body and this one, which only the latter decides.
+    pub(super) fn place(&mut self, other: u32) -> u32 {
+        self.colours.place(&[other])
+    }
+
+    /// The rows of a block as if the hub one of its owners were lighter.
+    pub(super) fn as_if_lighter(
+        &self,
+        owners: [Option<u32>; 2],
+        rows: &[[f64; COLUMNS]; MAX_ROWS],
+    ) -> [[f64; COLUMNS]; MAX_ROWS] {
+        let mut rows = *rows;
+        for (side, owner) in owners.into_iter().enumerate() {
+            if owner.is_some_and(|owner| self.is_hub(owner)) {
+                let root = HUB_MASS_REDUCTION.sqrt();
+                rows.iter_mut()
+                    .flat_map(|row| &mut row[side * GROUP..(side + 1) * GROUP])
+                    .for_each(|x| *x *= root);
+            }
+        }
+        rows
+    }
+}
+
+/// The most colours.
+const MAX_COLOURS: u32 = 128;
+
+/// The colour of a block that has none.
+pub(super) const UNCOLOURED: u32 = u32::MAX;
+
+/// The colours taken so far, by owner.
+#[derive(Default)]
+pub(super) struct Colours {
+    taken: Vec<u128>,
+}
+
+impl Colours {
+    /// No colour is taken by any of so many owners.
+    pub(super) fn reset(&mut self, owners: usize) {
+        self.taken.clear();
+        self.taken.resize(owners, 0);
+    }
+
+    /// The first colour that none of `owners` has taken; takes it.
+    pub(super) fn place(&mut self, owners: &[u32]) -> u32 {
+        let taken = owners.iter().fold(0u128, |taken, &o| taken | self.taken[o as usize]);
+        let colour = taken.trailing_ones();
+        if colour >= MAX_COLOURS {
+            return UNCOLOURED;
+        }
+        for &o in owners {
+            self.taken[o as usize] |= 1 << colour;
+        }
+        colour
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -254,5 +384,25 @@ mod tests {
             (1..=2 * BLOCKS_PER_SUBDOMAIN as u32).map(|k| [0, k]),
         );
         assert_eq!(subdomains.of[0], BOUNDARY);
+    }
+
+    #[test]
+    fn neighbours_differ_and_a_hub_overflows() {
+        let mut colours = Colours::default();
+        colours.reset(3);
+        assert_eq!(
+            [
+                colours.place(&[0, 1]),
+                colours.place(&[1, 2]),
+                colours.place(&[2, 0]),
+                colours.place(&[2])
+            ],
+            [0, 1, 2, 0]
+        );
+        colours.reset(1);
+        for c in 0..MAX_COLOURS {
+            assert_eq!(colours.place(&[0]), c);
+        }
+        assert_eq!(colours.place(&[0]), UNCOLOURED);
     }
 }

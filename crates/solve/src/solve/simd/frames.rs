@@ -1,9 +1,8 @@
-//! Contacts as frames and arms: what is left of the rows of a contact between rigid bodies once the
-//! bodies are known.
+//! Contacts as frames and arms, and the list of all forms.
 //!
-//! With the angular velocities of all bodies in the axes of the world ([`super::orientation`]) the
-//! angular parts of the three rows have one arm for each body, and the third direction is across
-//! the other two:
+//! Of contacts that the problem knows as such ([`crate::problem::rigid`]), with the angular
+//! velocities of all bodies in the axes of the world, the angular parts of the three rows have one
+//! arm for each body, and the third direction is across the other two:
 //!
 //! ```text
 //!   û_i = q̂_i + d_i·(v_A − v_B),     v = z/√m + Uᵀζ × arm,     d₃ = κ d₁ × d₂
@@ -20,19 +19,51 @@
 //!
 //! No closures here: they would be compiled for any processor where they are not inlined.
 
-#![allow(unsafe_code)]
-
-use super::orientation::arm;
-use super::rows::{Bodies, COLUMNS, Form, number};
-use super::simd::F64x4;
+use super::f64x4::F64x4;
+use super::forms::{Bodies, Form, number};
 use glam::DVec3;
+
+/// How all contacts of a kind are stored.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub(crate) enum Storage {
+    #[default]
+    Stored,
+    Rigid,
+    Round,
+    Frame,
+}
+
+/// `$body` with the form that belongs to a [`Storage`] as `$R`.
+macro_rules! in_form {
+    ($storage:expr, $R:ident => $body:expr) => {
+        match $storage {
+            $crate::solve::simd::frames::Storage::Stored => {
+                type $R = $crate::solve::simd::forms::Stored;
+                $body
+            }
+            $crate::solve::simd::frames::Storage::Rigid => {
+                type $R = $crate::solve::simd::forms::Rigid;
+                $body
+            }
+            $crate::solve::simd::frames::Storage::Round => {
+                type $R = $crate::solve::simd::frames::Round;
+                $body
+            }
+            $crate::solve::simd::frames::Storage::Frame => {
+                type $R = $crate::solve::simd::frames::Frame;
+                $body
+            }
+        }
+    };
+}
+pub(crate) use in_form;
 
 /// Frames and arms: d₁, d₂, κ, two arms, and for `ROUND` bodies two 1/√m.
 #[derive(Clone, Copy)]
-pub(super) struct Frames<const ROUND: bool>;
+pub(crate) struct Frames<const ROUND: bool>;
 
-pub(super) type Round = Frames<true>;
-pub(super) type Frame = Frames<false>;
+pub(crate) type Round = Frames<true>;
+pub(crate) type Frame = Frames<false>;
 
 const KAPPA: usize = 6;
 const ARMS: usize = 7;
@@ -40,10 +71,10 @@ const ROOTS: usize = 13;
 
 /// Numbers of a contact in either form.
 const IN_FRAME: usize = 13;
-pub(super) const IN_ROUND: usize = 15;
+pub(crate) const IN_ROUND: usize = 15;
 
 /// Numbers of a body: U row by row without its zeros, 1/√m, room.
-pub(super) type Body = [f64; 8];
+pub(crate) type Body = [f64; 8];
 const ROOT: usize = 6;
 
 /// Directions of four contacts.
@@ -214,39 +245,27 @@ unsafe fn three<F: F64x4>(values: *const f64, i: usize) -> [F; 3] {
 }
 
 impl Frame {
-    /// The numbers of one contact from its whitened rows (3 × 12) and its bodies (zeros: the
-    /// ground).
-    pub(super) fn of(rows: &[f64], bodies: [&Body; 2]) -> [f64; IN_FRAME] {
-        let row = |i: usize, at: usize| DVec3::from_slice(&rows[i * COLUMNS + at..]);
-        let d = [0, 1, 2]
-            .map(|i| if bodies[0][ROOT] > 0.0 { row(i, 0) / bodies[0][ROOT] } else { DVec3::ZERO });
+    /// The numbers of one contact from its directions, scaled and with the sign of its first body,
+    /// and its two arms in the axes of the world.
+    pub(crate) fn of(d: [DVec3; 3], arms: [DVec3; 2]) -> [f64; IN_FRAME] {
         let across = d[0].cross(d[1]);
         let kappa =
             if across == DVec3::ZERO { 0.0 } else { across.dot(d[2]) / across.length_squared() };
-        let turned =
-            |side: usize| arm(d, [0, 1, 2].map(|i| unturned(bodies[side], row(i, 6 * side + 3))));
-        let [a, b] = [turned(0), -turned(1)];
-        [d[0].x, d[0].y, d[0].z, d[1].x, d[1].y, d[1].z, kappa, a.x, a.y, a.z, b.x, b.y, b.z]
+        let [d0, d1, a, b] = [d[0], d[1], arms[0], arms[1]].map(|x| x.to_array());
+        let mut out = [kappa; IN_FRAME];
+        out[..KAPPA].copy_from_slice([d0, d1].as_flattened());
+        out[ARMS..].copy_from_slice([a, b].as_flattened());
+        out
     }
-}
-
-/// `U⁻¹ x`; zero for the ground.
-fn unturned([xx, xy, xz, yy, yz, zz, ..]: &Body, x: DVec3) -> DVec3 {
-    if *xx == 0.0 {
-        return DVec3::ZERO;
-    }
-    let z = x.z / zz;
-    let y = (x.y - yz * z) / yy;
-    DVec3::new((x.x - xy * y - xz * z) / xx, y, z)
 }
 
 impl Round {
-    /// As [`Frame::of`], of bodies that are round: U is a number.
-    pub(super) fn of(rows: &[f64], bodies: [&Body; 2]) -> [f64; IN_ROUND] {
+    /// As [`Frame::of`], of bodies that are round (zeros: the ground): U is a number.
+    pub(crate) fn of(d: [DVec3; 3], arms: [DVec3; 2], bodies: [&Body; 2]) -> [f64; IN_ROUND] {
         let mut out = [0.0; IN_ROUND];
-        out[..IN_FRAME].copy_from_slice(&Frame::of(rows, bodies));
+        let arms = std::array::from_fn(|side| arms[side] * bodies[side][0]);
+        out[..IN_FRAME].copy_from_slice(&Frame::of(d, arms));
         for (side, body) in bodies.into_iter().enumerate() {
-            out[ARMS + 3 * side..ARMS + 3 * side + 3].iter_mut().for_each(|x| *x *= body[0]);
             out[ROOTS + side] = body[ROOT];
         }
         out

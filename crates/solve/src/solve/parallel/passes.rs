@@ -1,14 +1,23 @@
-//! Passes over whole vectors: each number is read once, on several threads if asked, with sums in a
+//! Passes over long vectors: each number is read once, on several threads if asked, with sums in a
 //! fixed order. The loops are plain; they are compiled for the vectors of the machine at hand too,
 //! with the same operations.
 
-use super::gram::{MAX_DIFFERENCES, Products};
-use super::system::State;
-use super::worker_group::WorkerGroup;
+use super::WorkerGroup;
 use crate::math::dot_by_sums;
 use pulp::Arch;
 use std::ops::Range;
 use std::sync::Arc;
+
+/// The most vectors that a difference is multiplied with.
+pub(crate) const MAX_DIFFERENCES: usize = 24;
+
+/// What a new difference d brings: `d·d`, the slope along it, and `d·d_i` for each of those in use.
+#[derive(Clone, Copy, Default)]
+pub(crate) struct Products {
+    pub square: f64,
+    pub slope: f64,
+    pub others: [f64; MAX_DIFFERENCES],
+}
 
 /// Numbers per chunk, the unit of parallel work.
 const CHUNK: usize = 1024;
@@ -21,7 +30,7 @@ const MIN_LENGTH_FOR_THREADS: usize = 32 * CHUNK;
 const BLOCK: usize = 512;
 
 /// The scalar product; the same to the bit for any number of threads.
-pub(super) fn dot(a: &[f64], b: &[f64]) -> f64 {
+pub(crate) fn dot(a: &[f64], b: &[f64]) -> f64 {
     Arch::new()
         .dispatch(|| a.chunks(BLOCK).zip(b.chunks(BLOCK)).map(|(a, b)| dot_by_sums(a, b)).sum())
 }
@@ -29,14 +38,14 @@ pub(super) fn dot(a: &[f64], b: &[f64]) -> f64 {
 /// Where the shares of the subdomains begin in r̂ and in z: each thread passes over what it sweeps.
 /// Empty if there is one part.
 #[derive(Clone, Default)]
-pub(super) struct Cuts {
+pub(crate) struct Cuts {
     pub r: Vec<usize>,
     pub z: Vec<usize>,
 }
 
 /// What a pass goes over.
 #[derive(Clone, Copy, Default)]
-pub(super) enum Vector {
+pub(crate) enum Vector {
     R,
     Z,
     #[default]
@@ -45,8 +54,9 @@ pub(super) enum Vector {
 
 /// Work space of the passes: the sums of each chunk.
 #[derive(Default)]
-pub(super) struct Passes {
+pub(crate) struct Passes {
     sums: Vec<Products>,
+    starts: Vec<usize>,
     /// Who helps; nobody without one.
     pub workers: Option<Arc<WorkerGroup>>,
     pub cuts: Cuts,
@@ -95,7 +105,7 @@ impl<'a> Chunks<'a> {
 
 impl Passes {
     /// The next passes go over this vector.
-    pub(super) fn over(&mut self, vector: Vector) -> &mut Passes {
+    pub(crate) fn over(&mut self, vector: Vector) -> &mut Passes {
         self.vector = vector;
         self
     }
@@ -122,7 +132,12 @@ impl Passes {
             .as_ref()
             .filter(|_| !chunks.cuts.is_empty() || chunks.length >= MIN_LENGTH_FOR_THREADS);
         match workers {
-            Some(workers) => workers.ranges((out, &mut self.sums), |i| chunks.range(i), run),
+            Some(workers) => {
+                self.starts.clear();
+                self.starts.extend((0..chunks.count()).map(|i| chunks.range(i).start));
+                self.starts.push(chunks.length);
+                workers.ranges((out, &mut self.sums), &self.starts, run);
+            }
             None => self
                 .sums
                 .iter_mut()
@@ -136,7 +151,7 @@ impl Passes {
 impl Passes {
     /// `out ← a − b`, with `out·out`, `out·along` (as slope) and `out·other` for each of `others`;
     /// no sums where `along` is empty.
-    pub(super) fn difference(
+    pub(crate) fn difference(
         &mut self,
         out: &mut [f64],
         (a, b): (&[f64], &[f64]),
@@ -173,55 +188,34 @@ impl Passes {
         total
     }
 
-    /// `y ← x − Σ factor_i d_i`, `d_i = pairs[places[i]]`.
-    pub(super) fn combine(
+    /// `y ← x − Σ factor_i d(i)`.
+    pub(crate) fn combine<'a>(
         &mut self,
-        y: &mut State,
-        x: &State,
-        (factors, places): (&[f64], &[usize]),
-        pairs: &[State],
+        (y, x): (&mut [f64], &[f64]),
+        factors: &[f64],
+        d: impl Fn(usize) -> &'a [f64] + Sync,
     ) {
-        let mut part = |vector: Vector, y: &mut [f64], x: &[f64], part: fn(&State) -> &[f64]| {
-            let run = |all: Range<usize>, y: &mut [f64], _: &mut Products| {
-                Arch::new().dispatch(|| {
-                    for (i, y) in y.chunks_mut(BLOCK).enumerate() {
-                        let range = all.start + i * BLOCK..all.start + i * BLOCK + y.len();
-                        let (x, d) =
-                            (&x[range.clone()], |place: usize| &part(&pairs[place])[range.clone()]);
-                        let mut rest = factors.iter().zip(places);
-                        match rest.next() {
-                            Some((factor, &place)) => {
-                                y.iter_mut()
-                                    .zip(x.iter().zip(d(place)))
-                                    .for_each(|(y, (x, d))| *y = x - factor * d);
-                            }
-                            None => y.copy_from_slice(x),
-                        }
-                        for (factor, &place) in rest {
-                            y.iter_mut().zip(d(place)).for_each(|(y, d)| *y -= factor * d);
-                        }
+        let run = |all: Range<usize>, y: &mut [f64], _: &mut Products| {
+            Arch::new().dispatch(|| {
+                for (i, y) in y.chunks_mut(BLOCK).enumerate() {
+                    let range = all.start + i * BLOCK..all.start + i * BLOCK + y.len();
+                    let (x, d) = (&x[range.clone()], |i: usize| &d(i)[range.clone()]);
+                    let mut rest = factors.iter().enumerate();
+                    match rest.next() {
+                        Some((i, factor)) => y
+                            .iter_mut()
+                            .zip(x.iter().zip(d(i)))
+                            .for_each(|(y, (x, d))| *y = x - factor * d),
+                        None => y.copy_from_slice(x),
                     }
-                });
-            };
-            self.over(vector).by_chunks(y, run);
+                    for (i, factor) in rest {
+                        y.iter_mut().zip(d(i)).for_each(|(y, d)| *y -= factor * d);
+                    }
+                }
+            });
         };
-        part(Vector::R, &mut y.r, &x.r, |s| &s.r);
-        part(Vector::Z, &mut y.z, &x.z, |s| &s.z);
-        part(Vector::Other, &mut y.p, &x.p, |s| &s.p);
+        self.by_chunks(y, run);
     }
-
-    /// `to ← from`.
-    pub(super) fn copy(&mut self, to: &mut State, from: &State) {
-        self.combine(to, from, (&[], &[]), &[]);
-    }
-}
-
-/// The vectors of the differences at these places, as a list on the stack.
-pub(super) fn listed<'a>(
-    places: &[usize],
-    part: impl Fn(usize) -> &'a [f64],
-) -> [&'a [f64]; MAX_DIFFERENCES] {
-    std::array::from_fn(|i| places.get(i).map_or(&[][..], |&p| part(p)))
 }
 
 #[cfg(test)]

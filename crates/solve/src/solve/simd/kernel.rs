@@ -1,7 +1,7 @@
 //! The inner loop: four contacts of one colour at a time.
 //!
 //! A contact of two groups of six unknowns (rigid bodies) is d × 12 whitened numbers, or fewer
-//! ([`super::rows`]). Four of them are stored lane by lane, so that every operation below works on
+//! ([`super::forms`]). Four of them are stored lane by lane, so that every operation below works on
 //! four contacts at once:
 //!
 //! ```text
@@ -13,64 +13,50 @@
 //! The contacts of a chunk, and of all chunks of a colour, touch different groups of unknowns (a
 //! contact with the ground has the chunk's own dummy as its second group, with zero rows): that is
 //! what makes it sound for chunks to write to z at the same time, and the stages to be apart.
-//! Contacts with a hub body ([`super::hubs`]) share that one, on one thread; lanes write one after
+//! Contacts with a hub body (`psor::partition`) share that one, on one thread; lanes write one after
 //! the other. What is fused is fused everywhere: the wide code, the code for other processors and
-//! the plain twin below agree to the bit.
+//! the plain twin of the tests agree to the bit.
 
-#![allow(unsafe_code)]
-
+use super::Aligned;
+use super::f64x4::{F64x4, LANES, Scalar, wide_enough};
+use super::forms::{Bodies, Form, Pairs, ROOM, push};
+use super::frames::{Storage, in_form};
 use super::laws::{Bounds, Cone, Coulomb, Local};
-use super::rows::{Bodies, Form, Storage, in_form};
-use super::simd::{Aligned, F64x4, LANES, Scalar, wide_enough};
-use super::stages::Sweep;
-use super::system::{Colour, Run};
+use super::stages::{Sweep, group_size, reactions};
 use std::marker::PhantomData;
 use std::ops::Range;
 
-/// Room of a group of unknowns in z.
-const ROOM: usize = 8;
+/// Lane groups of one kind that follow each other.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(crate) struct Run {
+    pub groups: Range<usize>,
+    /// Where the reactions of the first one live.
+    pub at: usize,
+}
 
-/// Where four contacts find their first groups of unknowns, then their second ones: two places in a
-/// number, so that one load brings both.
-#[derive(Clone, Copy)]
-pub(super) struct Pairs([u64; LANES]);
-
-impl Pairs {
-    fn all(place: u32) -> Pairs {
-        Pairs([u64::from(place) << 32 | u64::from(place); LANES])
-    }
-
-    fn set(&mut self, i: usize, place: u32) {
-        let (pair, shift) = (&mut self.0[i / 2], i % 2 * 32);
-        *pair = *pair & !(u64::from(u32::MAX) << shift) | u64::from(place) << shift;
-    }
-
-    /// The places of one side.
-    #[inline(always)]
-    pub(super) fn side(&self, side: usize) -> [usize; LANES] {
-        let (a, b) = (self.0[2 * side], self.0[2 * side + 1]);
-        [a as u32 as usize, (a >> 32) as usize, b as u32 as usize, (b >> 32) as usize]
-    }
-
-    /// The coordinates that four contacts touch: those of their first bodies and of their second
-    /// ones.
-    ///
-    /// # Safety
-    /// The places are within z, and nobody writes them meanwhile.
-    #[inline(always)]
-    pub(super) unsafe fn touched<F: F64x4>(&self, z: *const f64) -> [[F; 6]; 2] {
-        // SAFETY: the caller's promise.
-        unsafe { [gather::<F>(z, self.side(0)), gather::<F>(z, self.side(1))] }
+impl Run {
+    /// Where the reactions live, with `rows` per lane.
+    pub(crate) fn places(&self, rows: usize) -> Range<usize> {
+        self.at..self.at + self.groups.len() * rows * LANES
     }
 }
 
+/// What a colour holds: runs of lane groups, and single blocks.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(crate) struct Colour {
+    pub cone: Run,
+    pub coulomb: Run,
+    pub bounds: Run,
+    pub single: Range<usize>,
+}
+
 /// Contacts of one kind, four by four.
-pub(super) struct Groups<L> {
-    values: Aligned,
-    storage: Storage,
-    places: Vec<Pairs>,
+pub(crate) struct Groups<L> {
+    pub(super) values: Aligned,
+    pub(super) storage: Storage,
+    pub(super) places: Vec<Pairs>,
     /// What [`Storage::Frame`] keeps with the bodies, at their places in z.
-    bodies: Aligned,
+    pub(super) bodies: Aligned,
     /// The end of the last group of unknowns that is touched.
     limit: usize,
     law: PhantomData<L>,
@@ -91,21 +77,81 @@ impl<L> Default for Groups<L> {
 
 /// All kinds of groups.
 #[derive(Default)]
-pub(super) struct Kinds {
+pub(crate) struct Kinds {
     pub cone: Groups<Cone>,
     pub coulomb: Groups<Coulomb>,
     pub bounds: Groups<Bounds>,
 }
 
 impl Kinds {
-    pub(super) fn clear(&mut self) {
+    pub(crate) fn clear(&mut self) {
         self.cone.clear();
         self.coulomb.clear();
         self.bounds.clear();
     }
 
+    /// True if all places are within a z of this length.
+    pub(super) fn within(&self, z: usize) -> bool {
+        self.cone.within(z) && self.coulomb.within(z) && self.bounds.within(z)
+    }
+
+    /// Where the reactions of a colour are, kind by kind.
+    pub(super) fn places(colour: &Colour) -> [Range<usize>; 3] {
+        [
+            colour.cone.places(Cone::ROWS),
+            colour.coulomb.places(Coulomb::ROWS),
+            colour.bounds.places(Bounds::ROWS),
+        ]
+    }
+
+    /// True if the groups of a colour exist, and their reactions in an r̂ of this length.
+    pub(super) fn holds(&self, colour: &Colour, r: usize) -> bool {
+        let ends = [&colour.cone, &colour.coulomb, &colour.bounds].map(|run| run.groups.end);
+        let lengths = [self.cone.len(), self.coulomb.len(), self.bounds.len()];
+        ends.iter().zip(lengths).all(|(&end, length)| end <= length)
+            && Kinds::places(colour).iter().all(|places| places.end <= r)
+    }
+
+    /// The places in z that a colour touches, two of each lane, kind by kind.
+    pub(super) fn touched_by_kind(
+        &self,
+        colour: &Colour,
+    ) -> [impl Iterator<Item = usize> + use<'_>; 3] {
+        let Kinds { cone, coulomb, bounds } = self;
+        [
+            (&cone.places, &colour.cone),
+            (&coulomb.places, &colour.coulomb),
+            (&bounds.places, &colour.bounds),
+        ]
+        .map(|(places, run)| places[run.groups.clone()].iter().flat_map(Pairs::by_lane))
+    }
+
+    /// The same of all kinds.
+    pub(super) fn touched(&self, colour: &Colour) -> impl Iterator<Item = usize> + use<'_> {
+        self.touched_by_kind(colour).into_iter().flatten()
+    }
+
+    /// Sweeps one colour of a subdomain whose reactions `r` begin at place `first`.
+    ///
+    /// # Safety
+    /// No other thread touches the places of this colour in z, which is as long as was checked.
+    pub(super) unsafe fn sweep(
+        &self,
+        colour: &Colour,
+        first: usize,
+        (q, r, kept): (&[f64], &mut [f64], &mut [f64]),
+        z: *mut f64,
+    ) -> f64 {
+        // SAFETY: the caller's promise.
+        unsafe {
+            self.cone.sweep_run(&colour.cone, first, (q, &mut *r, &mut *kept), z)
+                + self.coulomb.sweep_run(&colour.coulomb, first, (q, &mut *r, &mut *kept), z)
+                + self.bounds.sweep_run(&colour.bounds, first, (q, r, kept), z)
+        }
+    }
+
     /// Adds to `z` what the reactions `r` of one colour move.
-    pub(super) fn spread(&self, colour: &Colour, r: &[f64], z: &mut [f64]) {
+    pub(crate) fn spread(&self, colour: &Colour, r: &[f64], z: &mut [f64]) {
         self.cone.spread(&colour.cone, r, z);
         self.coulomb.spread(&colour.coulomb, r, z);
         self.bounds.spread(&colour.bounds, r, z);
@@ -113,28 +159,19 @@ impl Kinds {
 }
 
 impl<L: Local> Groups<L> {
-    /// Reactions of a group of lanes.
-    pub(super) const REACTIONS: usize = L::ROWS * LANES;
-
-    /// Numbers of a group of lanes in this form.
-    #[inline(always)]
-    pub(super) fn size_in<R: Form>() -> usize {
-        (R::numbers(L::ROWS) + L::PARAMETERS) * LANES
-    }
-
     /// Numbers of a group of lanes.
-    pub(super) fn size(&self) -> usize {
-        in_form!(self.storage, R => Self::size_in::<R>())
+    pub(crate) fn size(&self) -> usize {
+        in_form!(self.storage, R => group_size::<L, R>())
     }
 
     /// How the groups are stored.
-    pub(super) fn storage(&self) -> Storage {
+    pub(crate) fn storage(&self) -> Storage {
         self.storage
     }
 
     /// How the groups to come are stored: as they are, or blocks of three rows in another form.
     /// There are none yet.
-    pub(super) fn store(&mut self, storage: Storage) {
+    pub(crate) fn store(&mut self, storage: Storage) {
         assert!(
             self.places.is_empty() && (storage == Storage::Stored || L::ROWS == 3),
             "no groups of another form"
@@ -142,18 +179,18 @@ impl<L: Local> Groups<L> {
         self.storage = storage;
     }
 
-    pub(super) fn len(&self) -> usize {
+    pub(crate) fn len(&self) -> usize {
         self.places.len()
     }
 
     /// True if all places are within a z of this length, and within what is kept with the bodies if
     /// something is.
-    pub(super) fn within(&self, length: usize) -> bool {
+    pub(crate) fn within(&self, length: usize) -> bool {
         self.limit <= length && (self.storage != Storage::Frame || self.limit <= self.bodies.len())
     }
 
     /// What is kept with the bodies, zeros to begin with, of a z of this length.
-    pub(super) fn bodies(&mut self, length: usize) -> &mut [f64] {
+    pub(crate) fn bodies(&mut self, length: usize) -> &mut [f64] {
         self.bodies.reset(length);
         &mut self.bodies
     }
@@ -165,33 +202,33 @@ impl<L: Local> Groups<L> {
     }
 
     /// A group whose lanes do nothing yet.
-    pub(super) fn open(&mut self, dummy: u32) {
+    pub(crate) fn open(&mut self, dummy: u32) {
         self.values.extend(self.size());
         self.places.push(Pairs::all(dummy));
         self.limit = self.limit.max(dummy as usize + ROOM);
     }
 
     /// The numbers of all groups, [`Groups::size`] each.
-    pub(super) fn values(&mut self) -> &mut [f64] {
+    pub(crate) fn values(&mut self) -> &mut [f64] {
         &mut self.values
     }
 
     /// Puts the numbers of a contact's rows and its parameters into lane `lane` of a group.
-    pub(super) fn put(values: &mut [f64], lane: usize, rows: &[f64], parameters: &[f64]) {
+    pub(crate) fn put(values: &mut [f64], lane: usize, rows: &[f64], parameters: &[f64]) {
         for (i, &x) in rows.iter().chain(parameters).enumerate() {
             values[i * LANES + lane] = x;
         }
     }
 
     /// Where lane `lane` of group `g` finds its two groups of unknowns.
-    pub(super) fn place(&mut self, g: usize, lane: usize, places: [u32; 2]) {
+    pub(crate) fn place(&mut self, g: usize, lane: usize, places: [u32; 2]) {
         self.places[g].set(lane, places[0]);
         self.places[g].set(LANES + lane, places[1]);
         self.limit = self.limit.max(places[0].max(places[1]) as usize + ROOM);
     }
 
     /// Adds to `z` what the reactions of these groups move.
-    fn spread(&self, run: &Run, r: &[f64], z: &mut [f64]) {
+    pub(super) fn spread(&self, run: &Run, r: &[f64], z: &mut [f64]) {
         assert!(
             self.within(z.len()) && run.groups.end <= self.places.len(),
             "every place is within z"
@@ -212,12 +249,12 @@ impl<L: Local> Groups<L> {
     #[target_feature(enable = "avx2,fma")]
     unsafe fn spread_wide<R: Form>(&self, groups: Range<usize>, r: &[f64], z: *mut f64) {
         // SAFETY: the caller's promise.
-        unsafe { self.spread_by::<R, super::simd::Avx2>(groups, r, z) }
+        unsafe { self.spread_by::<R, super::f64x4::Avx2>(groups, r, z) }
     }
 
     #[inline(always)]
     unsafe fn spread_by<R: Form, F: F64x4>(&self, groups: Range<usize>, r: &[f64], z: *mut f64) {
-        for (g, r) in groups.zip(r.chunks_exact(Self::REACTIONS)) {
+        for (g, r) in groups.zip(r.chunks_exact(reactions::<L>())) {
             // SAFETY: the caller's promise.
             unsafe {
                 let r: [F; 3] = std::array::from_fn(|i| {
@@ -228,20 +265,35 @@ impl<L: Local> Groups<L> {
         }
     }
 
+    /// # Safety
+    /// As [`Kinds::sweep`].
+    unsafe fn sweep_run(
+        &self,
+        run: &Run,
+        first: usize,
+        (q, r, kept): (&[f64], &mut [f64], &mut [f64]),
+        z: *mut f64,
+    ) -> f64 {
+        let all = run.places(L::ROWS);
+        let mine = all.start - first..all.end - first;
+        // SAFETY: the caller's promise.
+        unsafe { self.sweep(run.groups.start, &q[all], (&mut r[mine.clone()], &mut kept[mine]), z) }
+    }
+
     /// Sweeps the groups from `first` on whose reactions are `r`, and writes these to `kept` as
     /// well; returns Σ‖Δ‖².
     ///
     /// # Safety
     /// No other thread touches the places of these groups in `z` meanwhile, and they are
     /// [`Groups::within`] it.
-    pub(super) unsafe fn sweep(
+    pub(crate) unsafe fn sweep(
         &self,
         first: usize,
         q: &[f64],
         r: (&mut [f64], &mut [f64]),
         z: *mut f64,
     ) -> f64 {
-        let groups = first..first + q.len() / Self::REACTIONS;
+        let groups = first..first + q.len() / reactions::<L>();
         assert!(groups.end <= self.places.len() && q.len() == r.0.len() && q.len() == r.1.len());
         #[cfg(target_arch = "x86_64")]
         if wide_enough() {
@@ -262,11 +314,11 @@ impl<L: Local> Groups<L> {
         z: *mut f64,
     ) -> f64 {
         // SAFETY: the caller's promise.
-        unsafe { self.sweep_by::<R, super::simd::Avx2>(groups, q, r, z) }
+        unsafe { self.sweep_by::<R, super::f64x4::Avx2>(groups, q, r, z) }
     }
 
     #[inline(always)]
-    unsafe fn sweep_by<R: Form, F: F64x4>(
+    pub(super) unsafe fn sweep_by<R: Form, F: F64x4>(
         &self,
         groups: Range<usize>,
         q: &[f64],
@@ -296,7 +348,7 @@ impl<L: Local> Groups<L> {
     /// The numbers of group `g`, stored in this form.
     #[inline(always)]
     fn group<R: Form>(&self, g: usize) -> *const f64 {
-        self.values.as_ptr().wrapping_add(g * Self::size_in::<R>())
+        self.values.as_ptr().wrapping_add(g * group_size::<L, R>())
     }
 
     /// The coordinates that four contacts touch: those of their first bodies and of their second
@@ -305,7 +357,7 @@ impl<L: Local> Groups<L> {
     /// # Safety
     /// Group `g` exists, its places are within z, nobody writes them meanwhile.
     #[inline(always)]
-    pub(super) unsafe fn touched<F: F64x4>(&self, g: usize, z: *const f64) -> [[F; 6]; 2] {
+    pub(crate) unsafe fn touched<F: F64x4>(&self, g: usize, z: *const f64) -> [[F; 6]; 2] {
         // SAFETY: the caller's promise.
         unsafe { self.places.get_unchecked(g).touched(z) }
     }
@@ -316,7 +368,7 @@ impl<L: Local> Groups<L> {
     /// Group `g` exists, its rows are stored in this form, `q` holds its numbers, and the places
     /// are [`Groups::within`] some z.
     #[inline(always)]
-    pub(super) unsafe fn velocities<R: Form, F: F64x4>(
+    pub(crate) unsafe fn velocities<R: Form, F: F64x4>(
         &self,
         g: usize,
         q: *const f64,
@@ -332,58 +384,3 @@ impl<L: Local> Groups<L> {
         Bodies { table: self.bodies.as_ptr(), places: self.places[g] }
     }
 }
-
-/// `z += Ĵᵀ x` of four contacts.
-///
-/// # Safety
-/// `values` are their rows, stored in this form, and their places are within z, which nobody else
-/// touches there meanwhile, and within the table of `bodies` if the form has one.
-#[inline(always)]
-pub(super) unsafe fn push<R: Form, F: F64x4>(
-    rows: usize,
-    values: *const f64,
-    bodies: Bodies,
-    x: [F; 3],
-    z: *mut f64,
-) {
-    // SAFETY: the caller's promise.
-    unsafe {
-        for (side, moves) in R::moves(rows, values, bodies, &x).into_iter().enumerate() {
-            scatter(z, bodies.places.side(side), moves);
-        }
-    }
-}
-
-/// Six coordinates of four groups of unknowns.
-///
-/// # Safety
-/// `z` holds eight numbers at each place, and nobody writes them meanwhile.
-#[inline(always)]
-unsafe fn gather<F: F64x4>(z: *const f64, places: [usize; LANES]) -> [F; 6] {
-    // SAFETY: the caller's promise.
-    unsafe {
-        let at: [*const f64; LANES] = places.map(|place| z.add(place));
-        let [a, b, c, d] = F::transpose(at.map(|p| F::load(p)));
-        let [e, f] = F::load_pairs(at.map(|p| p.add(LANES)));
-        [a, b, c, d, e, f]
-    }
-}
-
-/// Adds to what [`gather`] reads.
-///
-/// # Safety
-/// As there, and nobody reads meanwhile.
-#[inline(always)]
-unsafe fn scatter<F: F64x4>(z: *mut f64, places: [usize; LANES], x: [F; 6]) {
-    // SAFETY: the caller's promise.
-    unsafe {
-        let at: [*mut f64; LANES] = places.map(|place| z.add(place));
-        for (x, at) in F::transpose([x[0], x[1], x[2], x[3]]).into_iter().zip(at) {
-            F::load(at).add(x).store(at);
-        }
-        F::add_pairs([x[4], x[5]], at.map(|p| p.add(LANES)));
-    }
-}
-
-#[cfg(test)]
-mod tests;

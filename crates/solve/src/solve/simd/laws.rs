@@ -3,7 +3,7 @@
 //!
 //! * [`Bounds`] (one row): `r⁺ = min(max(r − step u, lo), hi)`.
 //! * [`Cone`]: one projected step, `r⁺ = Π(r − step u)`.
-//! * [`Coulomb`]: the exact solution of the block alone, as [`super::super::local`] finds it one by
+//! * [`Coulomb`]: the exact solution of the block alone, as [`crate::solve::local`] finds it one by
 //!   one. With the normal row eliminated,
 //!
 //! ```text
@@ -16,12 +16,10 @@
 //! l > 0 is found by Newton's method on 1/T, which is exact in one step if S is a multiple of I
 //! (spheres), within a bracket.
 
-#![allow(unsafe_code)]
-
-use super::simd::{F64x4, LANES};
+use super::f64x4::{F64x4, LANES};
 
 /// The local problem of a block.
-pub(super) trait Local: Copy {
+pub(crate) trait Local: Copy {
     /// Rows of a block.
     const ROWS: usize;
     /// Numbers that a block brings beside its rows.
@@ -44,19 +42,19 @@ pub(super) trait Local: Copy {
 
 /// One row with bounds on its reaction: lo, hi, step.
 #[derive(Clone, Copy)]
-pub(super) struct Bounds;
+pub(crate) struct Bounds;
 
 /// Friction as a cone: mu, 1/(1 + mu²), step.
 #[derive(Clone, Copy)]
-pub(super) struct Cone;
+pub(crate) struct Cone;
 
 /// Coulomb's law: mu, 1/W_nn, f (2), S (3).
 #[derive(Clone, Copy)]
-pub(super) struct Coulomb;
+pub(crate) struct Coulomb;
 
 /// The parameters of a contact under Coulomb's law, from its block of W; nothing moves it if the
 /// block is zero.
-pub(super) fn coulomb_parameters(mu: f64, w: &[f64]) -> [f64; 7] {
+pub(crate) fn coulomb_parameters(mu: f64, w: &[f64]) -> [f64; 7] {
     if w[0] <= 0.0 {
         return [mu, 0.0, 0.0, 0.0, 1.0, 0.0, 1.0];
     }

@@ -1,19 +1,17 @@
-//! Four numbers at a time, and memory that begins at a cache line.
+//! Four numbers at a time.
 //!
 //! [`F64x4`] has two forms with the same operations in the same order: [`Avx2`] is one AVX
 //! register, [`Scalar`] four numbers for any processor. What is fused is written so
 //! ([`F64x4::mul_add`]), so that both agree to the bit (and a processor without fused operations is
-//! right, but slow); the tests of [`super::kernel`] hold them against plain safe code.
+//! right, but slow); the tests of this folder hold them against plain safe code.
 
 #![allow(unsafe_code)]
 
-use std::ops::{Deref, DerefMut};
-
 /// Numbers of an [`F64x4`].
-pub(super) const LANES: usize = 4;
+pub(crate) const LANES: usize = 4;
 
 /// Four numbers.
-pub(super) trait F64x4: Copy {
+pub(crate) trait F64x4: Copy {
     /// All four equal.
     ///
     /// # Safety
@@ -64,7 +62,7 @@ pub(super) trait F64x4: Copy {
 
 /// Four numbers on any processor.
 #[derive(Clone, Copy)]
-pub(super) struct Scalar([f64; LANES]);
+pub(crate) struct Scalar([f64; LANES]);
 
 impl Scalar {
     #[inline(always)]
@@ -152,7 +150,7 @@ impl F64x4 for Scalar {
 }
 
 #[cfg(target_arch = "x86_64")]
-pub(super) use wide::Avx2;
+pub(crate) use wide::Avx2;
 
 #[cfg(target_arch = "x86_64")]
 mod wide {
@@ -161,7 +159,7 @@ mod wide {
 
     /// Four numbers in one register; exists only where the processor has AVX2 and fused operations.
     #[derive(Clone, Copy)]
-    pub(in super::super) struct Avx2(__m256d);
+    pub(crate) struct Avx2(__m256d);
 
     // SAFETY of all blocks below: an `Avx2` exists, hence the processor has AVX2 and FMA (see
     // `F64x4::splat`).
@@ -299,116 +297,10 @@ mod wide {
 
 /// True if the processor can do what [`Avx2`] needs.
 #[inline]
-pub(super) fn wide_enough() -> bool {
+pub(crate) fn wide_enough() -> bool {
     #[cfg(target_arch = "x86_64")]
     return std::arch::is_x86_feature_detected!("avx2")
         && std::arch::is_x86_feature_detected!("fma");
     #[cfg(not(target_arch = "x86_64"))]
     return false;
-}
-
-/// Numbers of a cache line.
-pub(super) const LINE: usize = 8;
-
-#[derive(Clone, Copy)]
-#[repr(C, align(64))]
-struct Line([f64; LINE]);
-
-/// A vector of numbers that begins at a cache line, so that a group of six with its room of eight
-/// is one line.
-#[derive(Clone, Default)]
-pub(super) struct Aligned {
-    lines: Vec<Line>,
-    len: usize,
-}
-
-impl Aligned {
-    /// Makes it `len` zeros, in the memory at hand.
-    pub(super) fn reset(&mut self, len: usize) {
-        self.clear();
-        self.extend(len);
-    }
-
-    /// Makes it a copy of `other`, in the memory at hand.
-    pub(super) fn set(&mut self, other: &[f64]) {
-        if self.len != other.len() {
-            self.reset(other.len());
-        }
-        self.copy_from_slice(other);
-    }
-
-    pub(super) fn clear(&mut self) {
-        self.lines.clear();
-        self.len = 0;
-    }
-
-    /// Appends `count` zeros.
-    pub(super) fn extend(&mut self, count: usize) {
-        self.len += count;
-        let lines = self.len.div_ceil(LINE);
-        if lines > self.lines.capacity() {
-            let mut grown = Vec::with_capacity(lines.max(2 * self.lines.capacity()));
-            ask_for_large_pages(&mut grown);
-            grown.extend_from_slice(&self.lines);
-            self.lines = grown;
-        }
-        self.lines.resize(lines, Line([0.0; LINE]));
-    }
-}
-
-/// Asks the system to back memory that nobody has touched yet with large pages, if it is much: to
-/// find small ones takes a sweep beyond the cache a tenth of its time. Nothing depends on the
-/// answer.
-fn ask_for_large_pages(lines: &mut Vec<Line>) {
-    #[cfg(target_os = "linux")]
-    {
-        /// Bytes of a large page, and of a small one.
-        const LARGE: usize = 2 << 20;
-        const SMALL: usize = 4096;
-        let room = lines.spare_capacity_mut();
-        let start = room.as_mut_ptr().cast::<u8>();
-        let skip = start.align_offset(SMALL);
-        let bytes = size_of_val(room).saturating_sub(skip) / SMALL * SMALL;
-        if bytes >= 2 * LARGE {
-            // SAFETY: whole pages of memory that is ours; what they hold does not change.
-            unsafe { libc::madvise(start.add(skip).cast(), bytes, libc::MADV_HUGEPAGE) };
-        }
-    }
-    #[cfg(not(target_os = "linux"))]
-    let _ = lines;
-}
-
-impl Deref for Aligned {
-    type Target = [f64];
-    #[inline]
-    fn deref(&self) -> &[f64] {
-        // SAFETY: the lines are that many numbers without gaps (repr(C), a multiple of the
-        // alignment), or more.
-        unsafe { std::slice::from_raw_parts(self.lines.as_ptr().cast(), self.len) }
-    }
-}
-
-impl DerefMut for Aligned {
-    #[inline]
-    fn deref_mut(&mut self) -> &mut [f64] {
-        // SAFETY: as above, and borrowed as mutable.
-        unsafe { std::slice::from_raw_parts_mut(self.lines.as_mut_ptr().cast(), self.len) }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn lines_are_whole_and_zero() {
-        let mut x = Aligned::default();
-        x.reset(13);
-        assert_eq!((x.len(), x.as_ptr() as usize % 64), (13, 0));
-        x[12] = 5.0;
-        x.extend(4);
-        assert_eq!(x[11..], [0.0, 5.0, 0.0, 0.0, 0.0, 0.0]);
-        x.reset(3);
-        assert_eq!(x[..], [0.0; 3]);
-    }
 }

@@ -7,22 +7,21 @@
 //! of the same size, so that it finds what it wrote in its own cache (between two cores a cache
 //! line takes a quarter of a microsecond on some machines). When the caller has finished its own
 //! lane it steals the remaining indices of the others: a late thread delays nobody. Results do not
-//! depend on which thread computed them. [`super::fork_join`] is the protocol.
+//! depend on which thread computed them. [`fork_join`] is the protocol, and hands out the parts of
+//! slices; nothing here or elsewhere needs `unsafe` to share them.
 //!
 //! The caller waits for a helper that the system has suspended in the middle of an index. On a
 //! machine that is busy with other work one thread is then faster: after two such waits in one
 //! solution the caller goes on alone, and so do the next solutions, first one, then three, seven,
 //! up to 63, until the helpers are fast again.
 
-#![allow(unsafe_code)]
+mod fork_join;
+pub(crate) mod passes;
+mod sync;
 
-use super::fork_join::ForkJoin;
-use std::ops::Range;
+use fork_join::{ForkJoin, MAX_LONG_WAITS};
 use std::sync::atomic::AtomicUsize;
 use std::sync::atomic::Ordering::SeqCst;
-
-/// After so many long waits in one solution the helpers count as busy.
-const MAX_LONG_WAITS: usize = 2;
 
 /// The most solutions without helpers before they are tried again.
 const MAX_SOLVES_ALONE: usize = 63;
@@ -32,7 +31,7 @@ const MAX_LANES: usize = 64;
 
 /// The threads of one solution.
 #[derive(Default)]
-pub(super) struct WorkerGroup {
+pub(crate) struct WorkerGroup {
     threads: ForkJoin<MAX_LANES>,
     /// Solutions to go without helpers, and how many there were the last time.
     alone: AtomicUsize,
@@ -41,7 +40,7 @@ pub(super) struct WorkerGroup {
 
 impl WorkerGroup {
     /// Runs `method` with the threads of the caller's pool as helpers.
-    pub(super) fn with<R: Send>(&self, method: impl FnOnce() -> R + Send) -> R {
+    pub(crate) fn with<R: Send>(&self, method: impl FnOnce() -> R + Send) -> R {
         let helpers = rayon::current_num_threads() - 1;
         let alone = self.alone.load(SeqCst);
         let asked = if helpers == 0 || alone > 0 { None } else { self.threads.open(helpers) };
@@ -75,85 +74,24 @@ impl WorkerGroup {
         }
     }
 
-    /// `f(i)` for all i below `count`, each once, on any thread; returns when all are done.
-    pub(super) fn each<F: Fn(usize) + Sync>(&self, count: usize, f: F) {
-        if self.busy() {
-            (0..count).for_each(f);
-        } else {
-            self.threads.each(count, f);
-        }
-    }
-
     /// `f(i, chunk i of a, chunk i of b)`, chunks of `sizes` numbers each.
-    pub(super) fn chunks<A: Send, B: Send>(
+    pub(crate) fn chunks<A: Send, B: Send>(
         &self,
-        (a, b): (&mut [A], &mut [B]),
+        slices: (&mut [A], &mut [B]),
         sizes: (usize, usize),
         f: impl Fn(usize, &mut [A], &mut [B]) + Sync,
     ) {
-        let lengths = (a.len(), b.len());
-        let (a, b) = (Start(a.as_mut_ptr()), Start(b.as_mut_ptr()));
-        self.each(lengths.0.div_ceil(sizes.0), |i| {
-            // SAFETY: within the slice, and chunks of different i do not overlap.
-            let a = unsafe { a.chunk(i, sizes.0, lengths.0) };
-            // SAFETY: as above.
-            let b = unsafe { b.chunk(i, sizes.1, lengths.1) };
-            f(i, a, b);
-        });
+        self.threads.chunks(slices, sizes, f);
     }
-}
 
-impl WorkerGroup {
-    /// `f(i, range i of a, entry i of b)` for all entries of b; the ranges are in order and do not
-    /// overlap.
-    pub(super) fn ranges<A: Send, B: Send>(
+    /// `f(i, a[starts[i]..starts[i + 1]], b[i])` for all entries of b.
+    pub(crate) fn ranges<A: Send, B: Send>(
         &self,
-        (a, b): (&mut [A], &mut [B]),
-        range: impl Fn(usize) -> Range<usize> + Sync,
+        slices: (&mut [A], &mut [B]),
+        starts: &[usize],
         f: impl Fn(usize, &mut [A], &mut B) + Sync,
     ) {
-        let all = || (0..b.len()).map(&range);
-        assert!(
-            all().all(|range| range.start <= range.end && range.end <= a.len()),
-            "ranges within the slice"
-        );
-        assert!(
-            all().zip(all().skip(1)).all(|(one, next)| one.end <= next.start),
-            "one after the other"
-        );
-        let (a, count, b) = (Start(a.as_mut_ptr()), b.len(), Start(b.as_mut_ptr()));
-        self.each(count, |i| {
-            let mine = range(i);
-            // SAFETY: within the slice, and no other range has a part of it (checked above, the
-            // range of an index is always the same one).
-            let mine = unsafe { std::slice::from_raw_parts_mut(a.at(mine.start), mine.len()) };
-            // SAFETY: entry i of `count`, handed out once.
-            f(i, mine, unsafe { &mut *b.at(i) });
-        });
-    }
-}
-
-/// The start of a slice that is handed out in chunks.
-struct Start<T>(*mut T);
-
-// SAFETY: chunks do not overlap, and are handed out once each.
-unsafe impl<T: Send> Sync for Start<T> {}
-
-impl<T> Start<T> {
-    /// # Safety
-    /// The slice has that many entries.
-    unsafe fn at(&self, i: usize) -> *mut T {
-        // SAFETY: the caller's promise.
-        unsafe { self.0.add(i) }
-    }
-
-    /// # Safety
-    /// The slice has `length` entries, and nobody else holds this chunk.
-    #[allow(clippy::mut_from_ref)]
-    unsafe fn chunk(&self, i: usize, size: usize, length: usize) -> &mut [T] {
-        let start = length.min(i * size);
-        // SAFETY: the caller's promise.
-        unsafe { std::slice::from_raw_parts_mut(self.0.add(start), size.min(length - start)) }
+        self.threads.ranges(slices, starts, f);
     }
 }
 
@@ -173,7 +111,7 @@ mod tests {
             pool(threads).install(|| {
                 workers.with(|| {
                     for round in 0..300 {
-                        workers.each(round % 7 * 150, |i| {
+                        workers.threads.each(round % 7 * 150, |i| {
                             counts[i].fetch_add(1, SeqCst);
                         });
                     }
@@ -208,14 +146,14 @@ mod tests {
         let pool = pool(2);
         for at in [0, 57, 99] {
             let caught = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
-                pool.install(|| workers.with(|| workers.each(100, |i| assert_ne!(i, at))));
+                pool.install(|| workers.with(|| workers.threads.each(100, |i| assert_ne!(i, at))));
             }));
             assert!(caught.is_err());
         }
         let sum = AtomicUsize::new(0);
         pool.install(|| {
             workers.with(|| {
-                workers.each(100, |i| {
+                workers.threads.each(100, |i| {
                     sum.fetch_add(i, SeqCst);
                 });
             });

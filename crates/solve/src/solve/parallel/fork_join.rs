@@ -1,4 +1,4 @@
-//! The fork–join of [`super::worker_group`]: a caller and its helpers share the indices of one task
+//! The fork–join of [`super::WorkerGroup`]: a caller and its helpers share the indices of one task
 //! after another.
 //!
 //! 1. The caller writes the task and then its number into one cache line, the task slot, which
@@ -26,8 +26,13 @@ use super::sync::{
     AtomicBool, AtomicPtr, AtomicU64, AtomicUsize, SPINS_BEFORE_STEALING, Wait, spin_loop,
 };
 use std::cmp::Ordering::{Equal, Less};
+use std::marker::PhantomData;
 use std::ops::Range;
 use std::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release, SeqCst};
+
+/// After so many long waits since they were asked for the helpers count as busy, and the caller goes
+/// on alone.
+pub const MAX_LONG_WAITS: usize = 2;
 
 /// A claim counter: the number of the task, whether the helper took an index, how many indices are
 /// claimed.
@@ -253,7 +258,9 @@ impl<const LANES: usize> ForkJoin<LANES> {
     /// `f(i)` for all i below `count`, each once, on any thread; returns when all are done.
     /// A call within another one, or beside it, runs on its own thread alone.
     pub fn each<F: Fn(usize) + Sync>(&self, count: usize, f: F) {
-        let shared = (2..CLAIMED_MASK as usize).contains(&count) && self.is_open();
+        let shared = (2..CLAIMED_MASK as usize).contains(&count)
+            && self.is_open()
+            && self.long_waits() < MAX_LONG_WAITS;
         if !shared || self.running.0.swap(true, SeqCst) {
             (0..count).for_each(f);
             return;
@@ -285,5 +292,71 @@ impl<const LANES: usize> ForkJoin<LANES> {
                 unsafe { task.run(range.start + index) };
             }
         }
+    }
+
+    /// `f(i, chunk i of a, chunk i of b)`, chunks of `sizes` numbers each.
+    pub fn chunks<A: Send, B: Send>(
+        &self,
+        (a, b): (&mut [A], &mut [B]),
+        sizes: (usize, usize),
+        f: impl Fn(usize, &mut [A], &mut [B]) + Sync,
+    ) {
+        let (a_parts, b_parts) = (Parts::of(a), Parts::of(b));
+        let part = |i: usize, size: usize, length: usize| {
+            let start = length.min(i * size);
+            start..start + size.min(length - start)
+        };
+        let lengths = (a_parts.length, b_parts.length);
+        self.each(lengths.0.div_ceil(sizes.0), |i| {
+            // SAFETY: chunks of different i do not overlap, and each i comes once.
+            let a = unsafe { a_parts.part(part(i, sizes.0, lengths.0)) };
+            // SAFETY: as above.
+            let b = unsafe { b_parts.part(part(i, sizes.1, lengths.1)) };
+            f(i, a, b);
+        });
+    }
+
+    /// `f(i, a[starts[i]..starts[i + 1]], b[i])` for all entries of b.
+    pub fn ranges<A: Send, B: Send>(
+        &self,
+        (a, b): (&mut [A], &mut [B]),
+        starts: &[usize],
+        f: impl Fn(usize, &mut [A], &mut B) + Sync,
+    ) {
+        assert!(starts.len() > b.len() && starts.is_sorted(), "one range after the other");
+        let (a_parts, b_parts) = (Parts::of(a), Parts::of(b));
+        self.each(b_parts.length, |i| {
+            // SAFETY: the ranges are in order (checked above), and each i comes once.
+            let mine = unsafe { a_parts.part(starts[i]..starts[i + 1]) };
+            // SAFETY: entry i, which comes once.
+            let entry = unsafe { b_parts.part(i..i + 1) };
+            f(i, mine, &mut entry[0]);
+        });
+    }
+}
+
+/// A slice that is handed out in parts.
+struct Parts<'a, T> {
+    start: *mut T,
+    length: usize,
+    slice: PhantomData<&'a mut [T]>,
+}
+
+// SAFETY: who takes parts sees to it that they do not overlap ([`Parts::part`]).
+unsafe impl<T: Send> Sync for Parts<'_, T> {}
+
+impl<'a, T> Parts<'a, T> {
+    fn of(slice: &'a mut [T]) -> Parts<'a, T> {
+        Parts { start: slice.as_mut_ptr(), length: slice.len(), slice: PhantomData }
+    }
+
+    /// # Safety
+    /// Nobody else holds what lies in this range.
+    #[allow(clippy::mut_from_ref)]
+    unsafe fn part(&self, range: Range<usize>) -> &mut [T] {
+        assert!(range.start <= range.end && range.end <= self.length, "parts of the slice");
+        // SAFETY: within the slice (checked above), which is borrowed; the rest is the caller's
+        // promise.
+        unsafe { std::slice::from_raw_parts_mut(self.start.add(range.start), range.len()) }
     }
 }

@@ -9,17 +9,27 @@
 //! products and shuffles of different stages are mixed. All of it is inlined into the functions of
 //! [`super::kernel`] that are compiled for the vectors of the machine.
 
-#![allow(unsafe_code)]
-
-use super::kernel::{Groups, Pairs, push};
+use super::LINE;
+use super::f64x4::{F64x4, LANES};
+use super::forms::{Bodies, Form, Pairs, push};
 use super::laws::Local;
-use super::rows::{Bodies, Form};
-use super::simd::{F64x4, LANES, LINE};
 use std::marker::PhantomData;
 use std::mem::MaybeUninit;
 
+/// Numbers of a group of lanes in this form.
+#[inline(always)]
+pub(crate) fn group_size<L: Local, R: Form>() -> usize {
+    (R::numbers(L::ROWS) + L::PARAMETERS) * LANES
+}
+
+/// Reactions of a group of lanes.
+#[inline(always)]
+pub(crate) const fn reactions<L: Local>() -> usize {
+    L::ROWS * LANES
+}
+
 /// Stages of a group of lanes, one of them in each step of the loop.
-pub(super) const STAGES: usize = 4;
+pub(crate) const STAGES: usize = 4;
 
 /// The rows of the group so many steps ahead are asked for, line by line: what the processor asks
 /// for by itself ends with each page.
@@ -28,10 +38,10 @@ const PREFETCH_GROUPS: usize = 4;
 /// Where a sweep over `count` groups of lanes finds everything. Handed on by value, so that the
 /// compiler sees that nothing changes it.
 #[derive(Clone, Copy)]
-pub(super) struct Sweep<L, R, F> {
+pub(crate) struct Sweep<L, R, F> {
     pub values: *const f64,
     pub places: *const Pairs,
-    /// What [`Groups`] keeps with the bodies.
+    /// What [`super::kernel::Groups`] keeps with the bodies.
     pub bodies: *const f64,
     pub count: usize,
     pub q: *const f64,
@@ -45,11 +55,11 @@ pub(super) struct Sweep<L, R, F> {
 /// What the groups under way hand from stage to stage: written before it is read.
 type Held<F> = [[MaybeUninit<F>; 4]; STAGES];
 
-/// What all of it relies on is said at [`Groups::sweep`].
+/// What all of it relies on is said at [`super::kernel::Groups::sweep`].
 impl<L: Local, R: Form, F: F64x4> Sweep<L, R, F> {
     /// Sweeps all groups; returns Σ Δ², lane by lane.
     #[inline(always)]
-    pub(super) unsafe fn run(self) -> F {
+    pub(crate) unsafe fn run(self) -> F {
         // SAFETY: the caller's promise.
         unsafe {
             let (mut held, mut sum) =
@@ -69,7 +79,7 @@ impl<L: Local, R: Form, F: F64x4> Sweep<L, R, F> {
 
     /// A stage of each group under way, the oldest first; `ALL` are, but for the first and last
     /// steps. What a group touches is its own: that a younger one is read before an older one has
-    /// moved z is no matter ([`super::hubs`] apart). Returns the sum with Δ² added.
+    /// moved z is no matter (hub bodies apart). Returns the sum with Δ² added.
     #[inline(always)]
     unsafe fn step<const ALL: bool>(self, step: usize, held: &mut Held<F>, mut sum: F) -> F {
         // SAFETY: the caller's promise.
@@ -95,12 +105,12 @@ impl<L: Local, R: Form, F: F64x4> Sweep<L, R, F> {
     unsafe fn read(self, i: usize, held: &mut Held<F>) {
         // SAFETY: the caller's promise.
         unsafe {
-            for line in (0..Groups::<L>::size_in::<R>()).step_by(LINE) {
+            for line in (0..group_size::<L, R>()).step_by(LINE) {
                 F::prefetch(self.group(i + PREFETCH_GROUPS).wrapping_add(line));
             }
-            for line in (0..Groups::<L>::REACTIONS).step_by(LINE) {
+            for line in (0..reactions::<L>()).step_by(LINE) {
                 F::prefetch(
-                    self.kept.wrapping_add((i + PREFETCH_GROUPS) * Groups::<L>::REACTIONS + line),
+                    self.kept.wrapping_add((i + PREFETCH_GROUPS) * reactions::<L>() + line),
                 );
             }
             let bodies = self.bodies(i);
@@ -111,7 +121,7 @@ impl<L: Local, R: Form, F: F64x4> Sweep<L, R, F> {
                 R::velocities(
                     L::ROWS,
                     self.group(i),
-                    self.q.add(i * Groups::<L>::REACTIONS),
+                    self.q.add(i * reactions::<L>()),
                     bodies,
                     &touched,
                 ),
@@ -140,7 +150,7 @@ impl<L: Local, R: Form, F: F64x4> Sweep<L, R, F> {
             let old = self.reactions(i);
             let new =
                 L::finish(self.parameters(i), [a, b, c, held[i % STAGES][3].assume_init()], old);
-            let at = i * Groups::<L>::REACTIONS;
+            let at = i * reactions::<L>();
             let mut change = [F::splat(0.0); 3];
             for j in 0..L::ROWS {
                 new[j].store(self.r.add(at + j * LANES));
@@ -168,7 +178,7 @@ impl<L: Local, R: Form, F: F64x4> Sweep<L, R, F> {
 
     #[inline(always)]
     fn group(self, i: usize) -> *const f64 {
-        self.values.wrapping_add(i * Groups::<L>::size_in::<R>())
+        self.values.wrapping_add(i * group_size::<L, R>())
     }
 
     #[inline(always)]
@@ -180,7 +190,7 @@ impl<L: Local, R: Form, F: F64x4> Sweep<L, R, F> {
     unsafe fn reactions(self, i: usize) -> [F; 3] {
         // SAFETY: the caller's promise.
         unsafe {
-            let r = self.r.add(i * Groups::<L>::REACTIONS);
+            let r = self.r.add(i * reactions::<L>());
             let mut out = [F::splat(0.0); 3];
             for (j, out) in out.iter_mut().enumerate().take(L::ROWS) {
                 *out = F::load(r.add(j * LANES));
