@@ -319,6 +319,37 @@ fn a_machine_with_stops_motors_rotors_and_contacts_moves_alike() {
     }
 }
 
+/// A tree that has come to rest on a floor does not move at all, and is not solved again.
+#[test]
+fn a_tree_at_rest_stays_at_rest_without_work() {
+    let mut scene = floor("fallen", 0.7, 0.0);
+    let edges = DVec3::new(0.2, 0.1, 0.06);
+    let mut last = None;
+    for i in 0..4 {
+        let at = DVec3::new(0.25 * f64::from(i) + 0.117, 0.031, 0.05);
+        let id = common::cuboid(&mut scene, &format!("l{i}"), 1.0 + 0.3 * f64::from(i), edges, at);
+        if let Some(last) = last {
+            let axis = if i % 2 == 0 { DVec3::Y } else { DVec3::Z };
+            let place = frame(at - DVec3::X * 0.125, axis);
+            scene.add_joint(format!("j{i}"), JointKind::Revolute, (last, id), place);
+        }
+        last = Some(id);
+    }
+    let end = run(&scene, with(Coordinates::Tree, TimeScheme::Leapfrog, 2e-3), 1000);
+    let mut state = end.state.clone();
+    let settings = with(Coordinates::Tree, TimeScheme::Leapfrog, 2e-3);
+    let mut stepper = Stepper::new(&scene, settings).unwrap();
+    // The first step of a stepper has no reactions to begin with.
+    stepper.step(&scene, &mut state).unwrap();
+    let before = state.clone();
+    for step in 0..100 {
+        let verdict = stepper.step(&scene, &mut state).unwrap();
+        assert!(verdict.accepted && verdict.energy.kinetic == 0.0, "step {step}");
+        assert_eq!(verdict.counts, Default::default(), "step {step}");
+    }
+    assert_eq!(before.q, state.q);
+}
+
 #[test]
 fn a_state_whose_joints_are_open_is_corrected_in_the_coordinates_of_bodies() {
     let scene = tree(41, Base::Ground, false);

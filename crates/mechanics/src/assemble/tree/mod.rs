@@ -20,7 +20,7 @@
 //! 4. [`Forest::expand`]: velocities of bodies; reactions of the joints by the balance of what
 //!    hangs on each.
 //! 5. [`Forest::place`]: coordinates go on by δ, and bodies are where their joints put them: joints
-//!    of a tree cannot drift.
+//!    of a tree cannot drift ([`retraction`]).
 //!
 //! A joint that cuts a loop, gears, stops, motors and contacts remain rows. A step whose joints are
 //! open by more than a thousandth of their bodies' size (a state set from outside) is taken in the
@@ -29,13 +29,13 @@
 mod displacement;
 mod pattern;
 mod reduce;
+mod retraction;
 mod structure;
 
 use super::{Assembly, StepInput, Twist, mean_twist};
-use crate::math::cliques::CliqueFactor;
 use crate::math::pose::Pose;
 use crate::problem::{Problem, Solution};
-use crate::scene::{BodyId, JointId, Kind, Orders, Scene, State};
+use crate::scene::{BodyId, JointId, Kind, Orders, Scene};
 use displacement::{Unit, displaced, units};
 use glam::DVec3;
 use reduce::Wrench;
@@ -57,16 +57,6 @@ pub enum Coordinates {
 /// How far a joint may be open, relative to the size of its bodies, so that its coordinates still
 /// say where they are.
 const MAX_RELATIVE_JOINT_GAP: f64 = 1e-3;
-/// Most steps of Newton's method for the positions.
-const MAX_RETRACTION_STEPS: usize = 20;
-/// What a further step must change of the rates, relative to the largest.
-const RETRACTION_TOLERANCE: f64 = 1e-9;
-/// What the last step may change at most for its result to count.
-const MAX_RETRACTION_CHANGE: f64 = 1e-6;
-/// Changes of coordinates, m or rad, that are rounding of positions; and those that are no reason
-/// to call the result wrong, however slow the motion is.
-const RETRACTION_ROUNDING: f64 = 1e-15;
-const NEGLIGIBLE_RETRACTION: f64 = 1e-9;
 /// What a joint is open by rounding, of its distance from the origin and its size.
 const JOINT_ROUNDING: f64 = 1e-13;
 const NONE: u32 = u32::MAX;
@@ -151,6 +141,9 @@ pub struct Forest {
     /// how far the tree is from the world's origin would be a velocity of 1e-16 of that per step.
     starts: Vec<Pose>,
     ends: Vec<Pose>,
+    /// For each link, the root of its tree, and whether that rests.
+    roots: Vec<u32>,
+    rests: Vec<bool>,
     change: Vec<f64>,
     motions: Vec<Motion>,
     wrenches: Vec<Wrench>,
@@ -299,6 +292,7 @@ impl Forest {
     fn chord(&self, l: usize, h: f64) -> Twist {
         let link = &self.links[l];
         match link.joint {
+            Some(_) if self.rests[l] => Twist { linear: DVec3::ZERO, angular: DVec3::ZERO },
             Some(_) => mean_twist(&self.starts[l], &self.ends[l], h),
             None => Twist {
                 linear: DVec3::from_slice(&self.rates[link.first..]),
@@ -359,6 +353,8 @@ impl Forest {
         now.chords.clear();
         now.chords.extend_from_slice(&now.predicted);
         self.rates.clone_from(&self.expected);
+        self.rests.clear();
+        self.rests.resize(self.links.len(), false);
         self.lead(scene, now);
         let rates = std::mem::take(&mut self.rates);
         self.rates_to_motions(&now.poses, &rates);
@@ -412,127 +408,6 @@ impl Forest {
     /// False if joints could not follow the last solution: they turn too far within the step.
     pub fn followed(&self) -> bool {
         !self.lost
-    }
-
-    /// Leapfrog: the rates of the positions, so that bodies move by their velocities v as far as
-    /// their joints let them,
-    ///
-    /// ```text
-    ///   Tᵀ H ((x⁺ − x)/h − v) = 0,      v ← (x⁺ − x)/h
-    /// ```
-    ///
-    /// by Newton's method with the tangent of the beginning. What v changes by is reaction of
-    /// joints: momentum is kept, and the scheme is that of bodies with exact joints (Ryckaert1977),
-    /// whatever was predicted. `factor` is that of H in coordinates; `fine` asks for rates to
-    /// rounding, those of turns too where shifts are much faster. Afterwards [`Forest::followed`]
-    /// says whether the method converged.
-    pub fn retract(
-        &mut self,
-        scene: &Scene,
-        (assembly, now): (&Assembly, &StepInput),
-        factor: &mut CliqueFactor,
-        (v, fine): (&mut [f64], bool),
-    ) {
-        self.rates.clone_from(&self.solution.v);
-        let largest = self.rates[..self.units.len()].iter().fold(0.0f64, |m, x| m.max(x.abs()));
-        let mut last = f64::INFINITY;
-        for _ in 0..MAX_RETRACTION_STEPS {
-            self.lead(scene, now);
-            self.balance.clear();
-            self.balance.resize(self.owner.len(), 0.0);
-            for (l, link) in self.links.iter().enumerate() {
-                let chord = self.chord(l, now.h);
-                (chord.linear - DVec3::from_slice(&v[link.at..]))
-                    .write_to_slice(&mut self.balance[link.at..]);
-                (chord.angular - DVec3::from_slice(&v[link.at + 3..]))
-                    .write_to_slice(&mut self.balance[link.at + 3..]);
-            }
-            self.work.clear();
-            self.work.resize(self.owner.len(), 0.0);
-            assembly.problem.H.mul(&self.balance, &mut self.work);
-            let mut change = std::mem::take(&mut self.change);
-            self.transposed(now, &mut change);
-            change[self.units.len()..].fill(0.0);
-            factor.solve(&mut change);
-            let trees = 0..self.units.len();
-            self.rates[trees.clone()]
-                .iter_mut()
-                .zip(&change[trees.clone()])
-                .for_each(|(rate, change)| *rate -= change);
-            let most = change[trees].iter().fold(0.0f64, |m, x| m.max(x.abs()));
-            self.change = change;
-            // Not a number is not small.
-            let moved = now.h * most;
-            self.lost =
-                !(most <= MAX_RETRACTION_CHANGE * largest || moved <= NEGLIGIBLE_RETRACTION);
-            let enough = if fine {
-                // No further: what is left is rounding.
-                most == 0.0 || most >= last
-            } else {
-                most <= RETRACTION_TOLERANCE * largest || moved <= RETRACTION_ROUNDING
-            };
-            if enough {
-                break;
-            }
-            last = most;
-        }
-        self.lead(scene, now);
-        for (l, link) in self.links.iter().enumerate() {
-            let chord = self.chord(l, now.h);
-            chord.linear.write_to_slice(&mut v[link.at..]);
-            chord.angular.write_to_slice(&mut v[link.at + 3..]);
-        }
-    }
-
-    /// Where the rates lead to within the step, seen from where each tree begins, into `self.ends`.
-    fn lead(&mut self, scene: &Scene, now: &StepInput) {
-        self.ends.clear();
-        for (l, link) in self.links.iter().enumerate() {
-            let delta: [f64; 6] = std::array::from_fn(|i| {
-                if i < link.count { now.h * self.rates[link.first + i] } else { 0.0 }
-            });
-            let end = match (link.joint, link.parent) {
-                (None, _) => self.starts[l]
-                    .advanced(DVec3::from_slice(&delta), DVec3::from_slice(&delta[3..])),
-                (Some(_), Some(p)) => self.pose_of(scene, l, &self.ends[p as usize], &delta),
-                (Some(_), None) => {
-                    let base = from_origin(&now.ahead[link.base.index()], self.origins[l]);
-                    self.pose_of(scene, l, &base, &delta)
-                }
-            };
-            self.ends.push(end);
-        }
-    }
-
-    /// Coordinates go on with the solved rates; `back(at)`: by which time the jump of the unknowns
-    /// from `at` on is set back. Roots that float and bases are at their places already.
-    pub fn place(
-        &self,
-        scene: &Scene,
-        now: &StepInput,
-        state: &mut State,
-        mut back: impl FnMut(usize) -> f64,
-    ) {
-        for (l, link) in self.links.iter().enumerate() {
-            if link.joint.is_none() {
-                continue;
-            }
-            let time = back(link.at);
-            let delta: [f64; displacement::MAX_JOINT_COORDINATES] = std::array::from_fn(|i| {
-                if i >= link.count {
-                    return 0.0;
-                }
-                let rate = if now.lag.is_some() {
-                    self.rates[link.first + i]
-                } else {
-                    self.solution.v[link.first + i]
-                };
-                now.h * rate
-                    - if time > 0.0 { time * (rate - self.expected[link.first + i]) } else { 0.0 }
-            });
-            let pose = self.pose_of(scene, l, &state.pose(link.base), &delta);
-            state.set_pose(link.body, &pose);
-        }
     }
 }
 
