@@ -140,7 +140,7 @@ impl Pair<'_> {
             [false, true] => point_b = point_a + normal * distance,
             [false, false] if self.solid() => {
                 if let Some([edge_a, edge_b]) = self.edges(normal) {
-                    let crossing = segments(edge_a, edge_b);
+                    let crossing = segments(edge_a, edge_b.map(|point| self.pose.point(point)));
                     (point_a, point_b) = (crossing.point_a, crossing.point_b);
                 }
             }
@@ -154,13 +154,13 @@ impl Pair<'_> {
         [self.a, self.b].into_iter().all(|core| matches!(core, Core::Box(_) | Core::Hull(_)))
     }
 
-    /// The edges that the cores turn to each other, if both turn an edge.
+    /// The edges that the cores turn to each other, if both turn an edge, each in its own frame.
     fn edges(&self, n: DVec3) -> Option<[[DVec3; 2]; 2]> {
         let (mut a, mut b) = (Feature::new(), Feature::new());
         self.a.feature(n, &mut a);
         self.b.feature(-self.pose.inverse_vector(n), &mut b);
         let both = a.len() == 2 && b.len() == 2;
-        both.then(|| [[a[0].0, a[1].0], [b[0].0, b[1].0].map(|point| self.pose.point(point))])
+        both.then(|| [[a[0].0, a[1].0], [b[0].0, b[1].0]])
     }
 
     /// Which of the two has a face across `normal` where it looks at the other.
@@ -243,7 +243,8 @@ impl Pair<'_> {
     /// edge.
     fn crossed_edges(&self, n: DVec3) -> Option<DVec3> {
         let [a, b] = self.edges(n)?;
-        let across = (a[1] - a[0]).cross(b[1] - b[0]).try_normalize()?;
+        // b is seen from its own frame: parallel edges must not differ by rounding of places.
+        let across = (a[1] - a[0]).cross(self.pose.vector(b[1] - b[0])).try_normalize()?;
         Some(if across.dot(n) < 0.0 { -across } else { across })
     }
 
