@@ -7,8 +7,8 @@
 //! * **Doubling**: one step of h and two of h/2 from the same state; the two are kept. `δ =
 //!   difference/3` (leapfrog, second order), or the
 //!   difference itself (Euler, or where an *event* happened: an impact, a contact that opened,
-//!   closed, stuck or slipped). The joule is that of the free estimate of the second half where it
-//!   is less. At events
+//!   closed, stuck or slipped). Where bodies touch, the joule is that of the free estimate of the
+//!   second half if it is less. At events
 //!   without impact `h²/8 |a − a_last|` is added: the error of a kink that both runs step over.
 //! * **Accuracy**: steps within [`Settings::h`], each with doubling, none with more than the
 //!   accuracy asked for:
@@ -26,6 +26,7 @@
 //! No clock and no random number: the steps are the same on every run.
 
 use super::{Settings, StepError, Stepper, Verdict, ledger};
+use crate::assemble::leapfrog::Touch;
 use crate::assemble::{Source, TimeScheme};
 use crate::math::pose::logarithm;
 use crate::problem::Law;
@@ -148,7 +149,10 @@ impl Stepper {
         if event && !impact {
             error.metre += self.kink(scene, state, &trials.halves, h);
         }
-        if let (false, Some(free)) = (event, second.scheme) {
+        let pushed = |t: &Touch| self.solution.r[t.row as usize] > 0.0;
+        if let (false, Some(free)) = (event, second.scheme)
+            && self.assembly.touches.iter().any(pushed)
+        {
             // Where curved bodies touch, the step of h begins in a gap that halves left: its
             // velocity, not its positions, is off by far more than theirs.
             error.joule = error.joule.min(free.joule);
