@@ -477,3 +477,24 @@ fn the_value_of_a_joint_has_the_unit_of_its_joint() {
     assert_eq!(wrong.status.code(), Some(2));
     assert!(stderr(&wrong).contains("the value of the joint `knee` is not an angle"));
 }
+
+/// A mesh file without a number in it, which touches and is drawn: it does neither, and the robot
+/// runs.
+#[test]
+fn a_mesh_that_cannot_be_read_neither_touches_nor_is_drawn() {
+    let place = folder("nan");
+    write_file(&place, "part.obj", "v nan nan nan\nv nan nan nan\nv nan nan nan\nf 1 2 3\n");
+    let mesh = "<geometry><mesh filename=\"part.obj\"/></geometry>";
+    let robot = format!(
+        "<robot name=\"r\"><link name=\"a\">{}<collision>{mesh}</collision>\
+         <visual>{mesh}</visual></link></robot>",
+        "<inertial><mass value=\"1\"/><inertia ixx=\"1\" iyy=\"1\" izz=\"1\"/></inertial>"
+    );
+    let file = write_file(&place, "robot.urdf", &robot);
+    let run = signorini(&["run", text(&file), "--floor", "--t-end", "0.01"]);
+    assert!(run.status.success(), "{}", said(&run));
+    let wanted = "line 1: found `nan nan nan`, wanted three numbers";
+    assert!(said(&run).contains(wanted) && said(&run).contains("left out"), "{}", said(&run));
+    let strict = signorini(&["run", text(&file), "--strict", "--t-end", "0.01"]);
+    assert_eq!(strict.status.code(), Some(2), "{}", said(&strict));
+}
