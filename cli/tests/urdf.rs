@@ -25,7 +25,7 @@ const FAULTY: &str = r##"hello
   <joint name="mount" type="fixed"><parent link="base"/><child link="sensor"/><axis xyz="0 0 0"/></joint>
   <link name="cross"/>
   <joint name="swing" type="revolute"><parent link="base"/><child link="cross"/><origin xyz="0 0 $(optenv LIFT 0.4)"/>
-    <axis xyz="0 1 0"/><limit lower="1" upper="-1." effort="5" velocity="1"/></joint>
+    <axis xyz="0 1 0"/><limit lower="1" upper="-1." effort="5 7" velocity="1"/></joint>
   <link name="arm">
     <inertial><origin xyz="0 0 0.2"/><mass value="2"/><inertia ixx="0.01" iyy="0.01" izz="0.05"/></inertial>
     <collision><geometry><sdf file="x"/></geometry></collision>
@@ -52,6 +52,7 @@ fn a_robot_with_faults_is_repaired_and_every_repair_is_said_with_its_line() {
         "line 7: xyz is \"0, 0, 0.1\"",
         "line 7: rpy is \"0 0 0 0\"",
         "line 12: \"0 0 $(optenv LIFT 0.4)\" is left by xacro",
+        "line 13: effort is \"5 7\"",
         "line 13: limits 1 … -1 of `swing`",
         "line 11: the link `cross` moves (joint `swing`) but has no mass: repaired: it weighs \
             2.0e-4 kg",
